@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# `make help` lists the targets. Each prepares what it needs by itself (scripts/setup.sh) and is quick when all is there.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+BIN := .venv/bin
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 8 ] && n=8; echo $$n)
+# Longest tests first (sim/conftest.py), one at a time to whoever is free.
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist load --maxschedchunk 1
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: help
+help: ## this list
+	@echo "LitePulse. Two commands show and check everything; both set up what they need:"
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "Variables: ARGS=\"...\" more arguments for pytest (test); FRESH=1 proves again what was proved before;"
+	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms"
+
+.PHONY: demo
+demo: need-demo ## the 58 Hz train on the simulated SoC, no board needed: report, PNG and VCD in build/demo
+	@$(BIN)/python -m litepulse.demo
+
+.PHONY: test
+test: need-test ## all tests and proofs
+	@$(if $(FRESH),LITEPULSE_FRESH=1) $(if $(SEED),LITEPULSE_SEED=$(SEED)) $(if $(WAVES),WAVES=$(WAVES)) \
+		$(if $(ARGS),,LITEPULSE_WHOLE=1) $(PYTEST) $(ARGS)
+
+.PHONY: lint
+lint: need-test ## style, licences, synthesis and simulator warnings only
+	@$(PYTEST) sim/house
+
+.PHONY: formal
+formal: need-test ## the proofs only
+	@$(if $(FRESH),LITEPULSE_FRESH=1) $(PYTEST) sim/formal
+
+.PHONY: bench
+bench: need-test ## speed, size and exactness: the figures of docs/benchmarks.md
+	@$(BIN)/python -m sim.bench
+
+.PHONY: generate
+generate: need-demo ## write the files that are made from the register map
+	@$(BIN)/python -m litex_soc.generate
+
+.PHONY: setup
+setup: need-boards ## everything, installed: the command is .venv/bin/litepulse
+
+.PHONY: clean
+clean: ## remove what was built (not .venv)
+	rm -rf build *.egg-info
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+.PHONY: distclean
+distclean: clean ## remove .venv too; the cache under ~/.cache/litepulse stays
+	rm -rf .venv .venv.lock
+
+need-%:
+	@scripts/setup.sh $*
