@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What docs/core.md says, as arithmetic on whole intervals.
+
+Nothing here steps a clock: a launch is a list of edges, the line a list of granted intervals, a train a rational number, the
+capture a comparison of waveforms. It shares no code and no formula with hdl/. All times are ticks (int) unless named otherwise;
+waveforms are lists of (tick, level), the first entry being the level before anything happened.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import floor
+from typing import NamedTuple
+
+FRAME, BREAK, PULSE = 0, 1, 2
+QUEUE, TRAIN, RESPONDER, TTY, CAPTURE, TRAIN_CHANGE, CONTROL = range(7)
+TX, EDGE, REFUSED, OVERFLOW, APPLIED, TRAIN_DONE, MISSED, SNAPSHOT = range(1, 9)
+LATE, BUSY, ORDER, INVALID = range(1, 5)
+ALWAYS = -(1 << 70)         # before every tick
+
+# For one tick: responder, then queue, then train; a best-effort frame never competes, it has to stay away.
+RANK = {RESPONDER: 0, QUEUE: 1, TRAIN: 2, TTY: 3}
+
+
+# Waveforms -----------------------------------------------------------------------------------------------------
+
+def normal(wave):
+    """The same waveform without entries that change nothing."""
+    out = []
+    for tick, level in wave:
+        if out and out[-1][0] == tick:
+            out.pop()
+        if not out or out[-1][1] != level:
+            out.append((tick, level))
+    return out
+
+
+def level_at(wave, tick):
+    """Level of a waveform at a tick."""
+    return wave[bisect_right(wave, (tick, 2)) - 1][1]
+
+
+def edges(wave):
+    """[(tick, new level)] of a waveform."""
+    return normal(wave)[1:]
+
+
+def shifted(wave, ticks):
+    """The waveform `ticks` later."""
+    return [(wave[0][0], wave[0][1])] + [(t + ticks, v) for t, v in wave[1:]]
+
+
+def union(spans):
+    """The union of [a, b) as a waveform of level 1 on level 0."""
+    wave, until = [(ALWAYS, 0)], None
+    for a, b in sorted(spans):
+        if b <= a:
+            continue
+        if until is None or a > until:
+            if until is not None:
+                wave.append((until, 0))
+            wave.append((a, 1))
+            until = b
+        else:
+            until = max(until, b)
+    if until is not None:
+        wave.append((until, 0))
+    return wave
+
+
+# Launches ------------------------------------------------------------------------------------------------------
+
+class Profile(NamedTuple):
+    """A line profile. `period` is the bit period in ticks, a multiple of 1/256."""
+    period: Fraction
+    data_bits: int = 8
+    parity: str = "none"
+    stop: Fraction = Fraction(1)
+    invert: bool = False
+
+    @property
+    def idle(self):
+        return 0 if self.invert else 1
+
+    @property
+    def frame_bits(self):
+        """N of a frame, in bit times."""
+        return 1 + self.data_bits + (self.parity != "none") + Fraction(self.stop)
+
+    def parity_bit(self, data):
+        """The parity bit that belongs to `data` (None without parity)."""
+        ones = bin(data % (1 << self.data_bits)).count("1")
+        return {"none": None, "odd": (ones + 1) % 2, "even": ones % 2, "mark": 1, "space": 0}[self.parity]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One thing to put on the line. `profile` is None when the profile named is not valid."""
+    kind: int
+    profile: Profile | None
+    data: int = 0
+    width: int = 0
+    index: int = 0          # which of the four profiles, as it comes back in the records
+
+    @property
+    def valid(self):
+        return (self.profile is not None and self.kind in (FRAME, BREAK, PULSE)
+                and not (self.kind == BREAK and self.data == 0) and not (self.kind == PULSE and self.width == 0))
+
+    @property
+    def length(self):
+        """end - start."""
+        if self.kind == PULSE:
+            return self.width
+        bits = self.profile.frame_bits if self.kind == FRAME else self.data + Fraction(self.profile.stop)
+        return floor(bits * Fraction(self.profile.period))
+
+    def levels(self):
+        """[(offset, level)] from the start; after `length` the line is at rest."""
+        active, idle = 1 - self.profile.idle, self.profile.idle
+        if self.kind == PULSE:
+            return [(0, active)]
+        if self.kind == BREAK:
+            return [(0, active), (floor(self.data * Fraction(self.profile.period)), idle)]
+        bits = [0] + [self.data >> k & 1 for k in range(self.profile.data_bits)]
+        if self.profile.parity != "none":
+            bits.append(self.profile.parity_bit(self.data))
+        bits.append(1)
+        return normal([(floor(k * Fraction(self.profile.period)), bit ^ (1 - idle)) for k, bit in enumerate(bits)])
+
+    def word(self):
+        """{0000, kind, profile, data}: how records name it."""
+        return self.kind << 10 | self.index << 8 | self.data
+
+
+class Grant(NamedTuple):
+    """A launch that has, or had, the line."""
+    tick: int
+    launch: Launch
+    source: int
+    name: int               # tag, pulse number, response number or place in the row of bytes
+
+    @property
+    def end(self):
+        return self.tick + self.launch.length
+
+
+def line_wave(grants, rest=1):
+    """The pin from the launches that were granted. `rest` is a level or a waveform of rest levels."""
+    rest = [(ALWAYS, rest)] if isinstance(rest, int) else rest
+    wave, last = list(rest[:1]), None
+    grants = sorted(grants)
+    for number, grant in enumerate(grants):
+        assert last is None or grant.tick >= last, f"two launches at once: {grant}"
+        last = grant.end
+        wave += [(grant.tick + offset, level) for offset, level in grant.launch.levels()]
+        following = grants[number + 1].tick if number + 1 < len(grants) else None
+        if following != last:
+            wave.append((last, level_at(rest, last)))
+        wave += [(t, v) for t, v in rest[1:] if t >= last and (following is None or t < following)]
+    if not grants:
+        wave = list(rest)
+    return normal(wave)
+
+
+def driver_wave(grants, lead, lag):
+    """The `de` pin: `lead` before every launch until `lag` after its end. A launch refused `busy` adds nothing: the one
+    that is in its way began before it and ends after it, so its own lead lies inside."""
+    return union([(grant.tick - lead, grant.end + lag) for grant in grants])
+
+
+def busy_spans(grants):
+    """[start, end) in which the line is busy, overlaps and touching ones joined."""
+    return [(a[0], b[0]) for a, b in zip(*(iter(union([(g.tick, g.end) for g in grants])[1:]),) * 2)]
+
+
+def arbitrate(candidates, facts=()):
+    """Who gets the line. `candidates`: timed launches as Grants; `facts`: Grants known to have started (best effort).
+
+    Returns (granted, refused busy), facts included. A fact that collides with what was granted before it is an error: a
+    best-effort frame may only start on a free line.
+    """
+    granted, refused, free = [], [], ALWAYS
+    for grant in sorted([*candidates, *facts], key=lambda g: (g.tick, RANK[g.source])):
+        if grant.tick >= free:
+            granted.append(grant)
+            free = grant.end
+        elif grant.source == TTY:
+            raise AssertionError(f"a best-effort frame started at {grant.tick} on a line busy until {free}")
+        else:
+            refused.append(grant)
+    return granted, refused
+
+
+# Queue ---------------------------------------------------------------------------------------------------------
+
+@dataclass
+class QueueEntry:
+    """A launch as committed. `at`: the tick by which its commit had been made at the earliest."""
+    tick: int
+    launch: Launch
+    tag: int
+    at: int = ALWAYS
+    late: bool = False      # decided by the test: it follows from when the entry reached the head
+    fate: int | None = None
+
+
+def queue_fates(entries):
+    """Sets each entry's fate to INVALID, ORDER, LATE or None (a candidate), in the order in which the checks are made."""
+    before = None
+    for entry in entries:
+        if not entry.launch.valid:
+            entry.fate = INVALID
+        elif before is not None and entry.tick < before:
+            entry.fate = ORDER
+        elif entry.late:
+            entry.fate = LATE
+        else:
+            entry.fate = None
+        before = entry.tick     # whatever became of it
+    return [Grant(e.tick, e.launch, QUEUE, e.tag) for e in entries if e.fate is None]
+
+
+# Train ---------------------------------------------------------------------------------------------------------
+
+@dataclass
+class Adjust:
+    """A change that took effect: pulse `n` is the first at its new place."""
+    n: int
+    whole: int
+    num: int
+    den: int                # the true denominator, 1 to 2^32
+    step: int = 0
+
+    @property
+    def period(self):
+        return self.whole + Fraction(self.num, self.den)
+
+
+class Train:
+    """Pulse k at floor(A_k)."""
+
+    def __init__(self, start, whole, num=0, den=1, count=0, launch=None):
+        self.places = [Fraction(start)]
+        self.first = Adjust(0, whole, num, den)
+        self.changes = [self.first]
+        self.count = count
+        self.launch = launch
+
+    def adjust(self, change):
+        """A change takes effect. Changes come in the order of their n."""
+        assert change.n >= max(1, self.changes[-1].n)
+        del self.places[change.n:]
+        while len(self.places) < change.n:
+            self.place(len(self.places))
+        self.changes.append(change)
+
+    def place(self, k):
+        """A_k, exactly."""
+        while len(self.places) <= k:
+            n, before = len(self.places), self.places[-1]
+            old = now = self.changes[0]
+            for change in self.changes[1:]:
+                if change.n <= n:
+                    old, now = now, change
+            step = 0
+            if now.n == n and now is not self.first:
+                step = now.step
+                if now.den != old.den:
+                    before = Fraction(floor(before))
+            self.places.append(before + now.period + step)
+        return self.places[k]
+
+    def tick(self, k):
+        return floor(self.place(k))
+
+    def pulses(self, until=None, stop=None):
+        """Grants of the pulses before tick `until`, at most `count`, none with a number from `stop` on."""
+        out, k = [], 0
+        while not ((self.count and k >= self.count) or (stop is not None and k >= stop) or (until is not None and self.tick(k) >= until)):
+            out.append(Grant(self.tick(k), self.launch, TRAIN, k))
+            k += 1
+        return out
+
+
+# Capture -------------------------------------------------------------------------------------------------------
+
+def filtered(wave, length):
+    """The waveform behind the glitch filter: a level counts from its first sample if `length` samples show it."""
+    length = max(1, length)
+    wave = normal(wave)
+    out = [wave[0]]
+    for number, (tick, level) in enumerate(wave[1:], 1):
+        until = wave[number + 1][0] if number + 1 < len(wave) else None
+        if (until is None or until - tick >= length) and level != out[-1][1]:
+            out.append((tick, level))
+    return out
+
+
+def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=None):
+    """EDGE records [(tick, flags, data)] from each channel's sampled waveform (tick: first sample with the level)."""
+    records = []
+    for group in (0, 1):
+        members = {c: (filtered(w, filter_length) if group else normal(w))
+                   for c, w in enumerate(waves) if (filter_mask >> c & 1) == group}
+        changed = {}
+        for channel, wave in members.items():
+            for tick, level in wave[1:]:
+                if (rise if level else fall) >> channel & 1:
+                    cycle, sample = divmod(tick, samples)
+                    changed[cycle] = changed.get(cycle, 0) | 1 << (channel * samples + sample)
+        for cycle, mask in changed.items():
+            levels = 0
+            for channel, wave in members.items():
+                for sample in range(samples):
+                    levels |= level_at(wave, cycle * samples + sample) << (channel * samples + sample)
+            records.append((cycle * samples, 0x80 if group else 0, levels << 16 | mask))
+    # Of one cycle the unfiltered record comes first; a filtered one is known `length` samples later.
+    return sorted((r for r in records if until is None or r[0] < until), key=lambda r: (r[0], r[1]))
+
+
+# Receiver ------------------------------------------------------------------------------------------------------
+
+class Received(NamedTuple):
+    """A received byte; None where the rounding of a sampling point decides and the documents leave it open."""
+    tick: int
+    data: int | None
+    parity_error: int | None
+    framing_error: int | None
+    is_break: int | None
+    noise: int | None
+    own: int | None = 0
+    stored: int = 0         # tick of the centre of the stop bit
+
+    def matches(self, other):
+        return all(a is None or b is None or a == b for a, b in zip(self[:7], other[:7]))
+
+
+def receive(wave, profile, samples, grants=(), until=None):
+    """The bytes in a conditioned line waveform."""
+    wave = normal([(t, v ^ int(profile.invert)) for t, v in wave])
+    period, out, number = Fraction(profile.period), [], 1
+    busy = busy_spans(grants)
+
+    def vote(start, k):
+        """(level, unanimous) of bit k, None where open. A sampling point is a whole number of cycles after the start edge."""
+        centre = (k + Fraction(1, 2)) * period / samples
+        seen = set()
+        for cycles in {floor(centre), -floor(-centre)}:
+            three = [level_at(wave, start + (cycles + d) * samples) for d in (-1, 0, 1)]
+            seen.add((int(sum(three) >= 2), len(set(three)) == 1))
+        levels, unanimous = {s[0] for s in seen}, {s[1] for s in seen}
+        return levels.pop() if len(levels) == 1 else None, unanimous.pop() if len(unanimous) == 1 else None
+
+    while number < len(wave):
+        start, level = wave[number]
+        if level == 1 or (until is not None and start >= until):
+            number += 1
+            continue
+        first, calm = vote(start, 0)
+        assert first is not None, f"an open start bit at {start}"
+        if first == 1:
+            # A false start; what follows its centre may start a frame.
+            number = next((i for i in range(number + 1, len(wave)) if wave[i][0] > start + period / 2), len(wave))
+            continue
+        votes = [vote(start, k) for k in range(1, 1 + profile.data_bits + (profile.parity != "none") + 1)]
+        bits = [v[0] for v in votes]
+        noise = None if calm is None or None in [v[1] for v in votes] else int(not (calm and all(v[1] for v in votes)))
+        stop = bits[-1]
+        if None in bits:
+            data = parity_error = is_break = None
+        else:
+            data = sum(b << i for i, b in enumerate(bits[:profile.data_bits]))
+            parity_error = 0
+            if profile.parity != "none":
+                parity_error = int(bits[profile.data_bits] != profile.parity_bit(data))
+                data |= bits[profile.data_bits] << 8
+            is_break = int(not any(bits))
+        stored = floor(start + (len(bits) + Fraction(1, 2)) * period)
+        # The wire delays our own transmission by a tick; near the ends of the interval the pipeline decides.
+        margin = 8 * samples
+        surely = any(a + 1 < stored - margin and b + 1 > start + margin for a, b in busy)
+        perhaps = any(a + 1 < stored + margin and b + 1 > start - margin for a, b in busy)
+        out.append(Received(start, data, parity_error, None if stop is None else 1 - stop, is_break, noise,
+                            1 if surely else None if perhaps else 0, stored))
+        after = stored
+        if stop == 0 and level_at(wave, stored) == 0:
+            # Wait for mark.
+            after = next((t for t, v in wave if t > stored and v == 1), None)
+            if after is None:
+                break
+        number = next((i for i in range(number + 1, len(wave)) if wave[i][0] > after), len(wave))
+    return out
+
+
+# Streams -------------------------------------------------------------------------------------------------------
+
+@dataclass
+class EventFifo:
+    """What the event stream holds when records (tick, is_edge, payload) happen and slots are freed, in a known order."""
+    depth: int
+    reserve: int
+    stored: list = field(default_factory=list)
+    used: int = 0
+    seq: int = 0
+    lost: int = 0
+    first_lost: tuple | None = None
+
+    def _store(self, record):
+        self.stored.append(record)
+        self.used += 1
+
+    def _tell(self):
+        tick, seq = self.first_lost
+        self._store(("overflow", tick, seq, self.lost))
+        self.lost, self.first_lost = 0, None
+
+    def happen(self, tick, is_edge, payload):
+        """An enabled event happens."""
+        seq, self.seq = self.seq, self.seq + 1 & 0xFFFF
+        room = self.depth - self.used
+        if is_edge:
+            fits = room > self.reserve
+        else:
+            fits = room >= (2 if self.lost else 1)
+        if fits and self.lost:
+            self._tell()
+            fits = not is_edge or self.depth - self.used > self.reserve
+        if fits:
+            self._store(("event", tick, seq, payload))
+            return
+        if not self.lost:
+            self.first_lost = (tick, seq)
+        self.lost += 1
+
+    def free(self, count):
+        """The reader frees `count` records."""
+        self.used -= count
+        if self.lost and self.depth - self.used > self.reserve:
+            self._tell()
+
+
+# Best effort ---------------------------------------------------------------------------------------------------
+
+def gaps(grants, until):
+    """Free intervals [a, b) of the line before `until`."""
+    out, at = [], None
+    for a, b in busy_spans(grants):
+        if at is not None and a > at:
+            out.append((at, a))
+        at = b
+    if at is not None and until > at:
+        out.append((at, until))
+    return out
+
+
+# Responder -----------------------------------------------------------------------------------------------------
+
+@dataclass
+class Responder:
+    """One entry. `answers` turns trigger references into candidate launches."""
+    launch: Launch
+    delay: int
+    rearm: bool = True
+    holdoff: int = 0
+
+    def answers(self, triggers, margin=0):
+        """[Grant] for the triggers (reference ticks, ascending) that are not ignored. Triggers within `margin` ticks of where
+        ignoring ends make the answer depend on pipeline lengths: the caller must not produce them."""
+        out, deaf_until = [], ALWAYS
+        for reference in triggers:
+            assert margin == 0 or abs(reference - deaf_until) >= margin, f"a trigger at the boundary: {reference}"
+            if reference < deaf_until:
+                continue
+            tick = reference + self.delay
+            out.append(Grant(tick, self.launch, RESPONDER, len(out)))
+            deaf_until = tick + self.holdoff
+            if not self.rearm:
+                break
+        return out
