@@ -138,9 +138,9 @@ package litepulse_map_pkg;
   localparam logic [2:0] PARITY_EVEN = 3'd2;  // even
   localparam logic [2:0] PARITY_MARK = 3'd3;  // always 1
   localparam logic [2:0] PARITY_SPACE = 3'd4;  // always 0
-  localparam logic [1:0] STOP_STOP_1 = 2'd0;  // 1 stop bit
-  localparam logic [1:0] STOP_STOP_1_5 = 2'd1;  // 1.5 stop bits
-  localparam logic [1:0] STOP_STOP_2 = 2'd2;  // 2 stop bits
+  localparam logic [1:0] STOP_1 = 2'd0;  // 1 stop bit
+  localparam logic [1:0] STOP_1_5 = 2'd1;  // 1.5 stop bits
+  localparam logic [1:0] STOP_2 = 2'd2;  // 2 stop bits
   localparam logic [1:0] TRIGGER_OFF = 2'd0;  // no trigger
   localparam logic [1:0] TRIGGER_EDGE = 2'd1;  // edge on a capture channel
   localparam logic [1:0] TRIGGER_BYTE = 2'd2;  // received byte

@@ -3,12 +3,25 @@
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from litex_soc import regmap
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.generate"
+# Code tables: (prefix in Verilog and C, class in Python, table, bits)
+CODES = (
+    ("KIND", "EventKind", regmap.EVENT_KINDS, 4), ("SRC", "EventSource", regmap.EVENT_SOURCES, 4),
+    ("REASON", "Reason", regmap.REASONS, 8),
+    ("LAUNCH", "LaunchKind", regmap.LAUNCH_KINDS, 2), ("PARITY", "Parity", regmap.PARITIES, 3), ("STOP", "Stop", regmap.STOPS, 2),
+    ("TRIGGER", "Trigger", regmap.TRIGGERS, 2), ("TRAIN_CMD", "TrainCommand", regmap.TRAIN_COMMANDS, 2),
+)
+# Words that are read or written through the window: (prefix, title, words)
+RECORDS = (
+    ("HEADER", "Stream header", regmap.STREAM_HEADER), ("EVENT", "Event record", regmap.EVENT_RECORD),
+    ("RECEIVE", "Receive record", regmap.RECEIVE_RECORD), ("LAUNCH", "Launch entry", regmap.LAUNCH_ENTRY),
+)
 
 
 def codes(prefix, table):
@@ -36,9 +49,7 @@ def verilog_package():
             out.append(f"  localparam int {base}_LSB = {f.offset};  // {f.description}")
             if f.size > 1:
                 out.append(f"  localparam int {base}_BITS = {f.size};")
-    for prefix, table, width in (("KIND", regmap.EVENT_KINDS, 4), ("SRC", regmap.EVENT_SOURCES, 4), ("REASON", regmap.REASONS, 8),
-                                 ("LAUNCH", regmap.LAUNCH_KINDS, 2), ("PARITY", regmap.PARITIES, 3), ("STOP", regmap.STOPS, 2),
-                                 ("TRIGGER", regmap.TRIGGERS, 2), ("TRAIN_CMD", regmap.TRAIN_COMMANDS, 2)):
+    for prefix, _, table, width in CODES:
         for name, value, text in codes(prefix, table):
             line(name, value, width, text)
     for f in regmap.RECEIVE_RECORD[1].fields:
@@ -50,7 +61,284 @@ def verilog_package():
     return "\n".join(out)
 
 
-FILES = {"hdl/litepulse_map_pkg.sv": verilog_package}
+@dataclass(frozen=True)
+class Csr:
+    """One CSR as the wrapper declares it; `offset` in bytes from the CSR base of the core."""
+    name: str
+    offset: int
+    access: str
+    description: str
+    fields: tuple
+    reset: int
+
+
+def wrapper_csrs(**parameters):
+    """[Csr] of a LitePulse made with `parameters`, in the order LiteX gives them."""
+    from litex.soc.interconnect.csr import CSRAccess, CSRStatus, CSRStorage  # here, so that the rest needs no LiteX
+    from litex_soc.litepulse import LitePulse
+
+    class Platform:
+        """Takes the sources and forgets them."""
+        def add_source(self, *_):
+            pass
+
+    class Pads:
+        """A line without capture inputs."""
+
+    from migen import Signal
+    pads = Pads()
+    pads.tx, pads.tx_oe, pads.rx, pads.aux = Signal(), Signal(), Signal(), Signal(4)
+    out = []
+    for place, csr in enumerate(LitePulse(Platform(), pads, 48_000_000, clock_domain="pulse", **parameters).get_csrs(sort=True)):
+        if isinstance(csr, CSRStorage):
+            access = "read, write"
+        elif isinstance(csr, CSRStatus):
+            access = "read" if csr.read_only else "read, write 1 to clear"
+        else:
+            access = "write"
+        fields = tuple(regmap.Field(f.name, f.offset, f.size, f.description) for f in csr.fields.fields)
+        reset = sum(f.reset_value << f.offset for f in csr.fields.fields)
+        assert csr.description and all(f.description for f in csr.fields.fields), f"{csr.name} lacks a description"
+        assert csr.size <= 32 and all(f.access in CSRAccess for f in csr.fields.fields)
+        out.append(Csr(csr.name, 4 * place, access, csr.description, fields, reset))
+    return out
+
+
+def csrs():
+    """[Csr]: the fields as wide as the largest core has them, the reset values of the default core."""
+    default = wrapper_csrs()
+    widest = wrapper_csrs(event_depth=15, receive_depth=15, transmit_depth=15, launch_depth=15)
+    return [Csr(w.name, w.offset, w.access, w.description, w.fields, d.reset) for w, d in zip(widest, default, strict=True)]
+
+
+def config_registers():
+    """Configuration registers, with one set of field definitions for all profiles: [(register, prefix of its fields or None)]."""
+    out = []
+    for r in regmap.CONFIG:
+        if r.name.startswith("profile"):
+            out.append((r, r.name.upper().replace("PROFILE0", "PROFILE") if r.name.startswith("profile0") else None))
+        else:
+            out.append((r, r.name.upper()))
+    return out
+
+
+def scalars():
+    """[(NAME, value, comment)] of the constants that are no offset, field or code."""
+    return [
+        ("MAGIC", regmap.MAGIC, "id_magic"),
+        ("VERSION_MAJOR", regmap.VERSION_MAJOR, "version of this map"),
+        ("VERSION_MINOR", regmap.VERSION_MINOR, "version of this map"),
+        ("CSR_BASE", regmap.CSR_BASE, "default place of the CSRs in a SoC without CPU"),
+        ("WINDOW_BASE", regmap.WINDOW_BASE, "default place of the window"),
+        ("WINDOW_SIZE", regmap.WINDOW_SIZE, "bytes"),
+        ("TX_PART_SIZE", regmap.TX_PART_SIZE, "bytes of one of the four parts of the TX region"),
+        ("LAUNCH_REGION_SIZE", regmap.LAUNCH_REGION_SIZE, "bytes"),
+        ("HEADER_WORDS", regmap.HEADER_WORDS, "words of a stream header"),
+        ("EVENT_WORDS", regmap.EVENT_WORDS, "words of an event record"),
+        ("RECEIVE_WORDS", regmap.RECEIVE_WORDS, "words of a receive record"),
+        ("PROFILES", regmap.PROFILES, "line profiles"),
+        ("EVENT_FLAG_FILTERED", regmap.EVENT_FLAG_FILTERED, "EDGE: the channels behind the glitch filter"),
+        ("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, "APPLIED by train_change: a stop"),
+        ("EVENT_RESERVE", regmap.EVENT_RESERVE, "event slots kept for records that are not edges"),
+        ("LOOPBACK_TICKS", regmap.LOOPBACK_TICKS, "received - launched over a wire"),
+    ]
+
+
+def mask(f):
+    """The bits of a field within its word."""
+    return ((1 << f.size) - 1) << f.offset
+
+
+def partial(fields):
+    """Those of `fields` that are not a whole word anyway; a signed one tells more than its place."""
+    return [f for f in fields if f.size < 32 or f.signed]
+
+
+def c_header():
+    """Text of driver/litepulse_regs.h. The licence comes first: the kernel's rule for headers."""
+    out = ["/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */",
+           f"/* Generated by `{COMMAND}`: do not edit. */",
+           "#ifndef LITEPULSE_REGS_H", "#define LITEPULSE_REGS_H"]
+    seen = set()
+
+    def define(name, text):
+        name = "LITEPULSE_" + name
+        assert name not in seen, f"{name} twice"
+        seen.add(name)
+        column, tabs = len(f"#define {name}"), ""
+        while column < 64 or not tabs:
+            tabs += "\t"
+            column = column // 8 * 8 + 8
+        out.append(f"#define {name}{tabs}{text}")
+
+    def section(text):
+        out.extend(["", f"/* {text} */"])
+
+    def fields(prefix, items):
+        for f in partial(items):
+            define(f"{prefix}_{f.name.upper()}_MASK", f"0x{mask(f):08x}u")
+            define(f"{prefix}_{f.name.upper()}_SHIFT", f"{f.offset}")
+
+    section("Constants")
+    for name, value, _ in scalars():
+        define(name, f"0x{value:x}u" if value > 0xff else f"{value}")
+    section("CSRs: byte offsets from the base of the CSRs")
+    for r in csrs():
+        define(f"CSR_{r.name.upper()}", f"0x{r.offset:02x}")
+        fields(f"CSR_{r.name.upper()}", r.fields)
+    section("Window: byte offsets from its base")
+    for name, (offset, _) in regmap.REGIONS.items():
+        define(f"WIN_{name}", f"0x{offset:04x}")
+    section("Configuration words: byte offsets from the base of the window")
+    for r, prefix in config_registers():
+        define(f"CFG_{r.name.upper()}", f"0x{regmap.REGIONS['CONFIG'][0] + 4 * r.index:04x}")
+        if prefix:
+            fields(f"CFG_{prefix}", r.fields)
+    for prefix, title, words in RECORDS:
+        section(f"{title}: byte offsets from its start")
+        for r in words:
+            define(f"{prefix}_{r.name.upper()}", f"0x{4 * r.index:02x}")
+            fields(f"{prefix}_{r.name.upper()}", r.fields)
+    for prefix, title, table, _ in CODES:
+        section(f"Codes: {title}")
+        for name, value, _ in codes(prefix, table):
+            define(name, f"{value}")
+    return "\n".join(out + ["", "#endif /* LITEPULSE_REGS_H */", ""])
+
+
+def python_module():
+    """Text of sw/litepulse/regs.py."""
+    out = [f"# Generated by `{COMMAND}`: do not edit.", "# SPDX-License-Identifier: BSD-2-Clause",
+           '"""Offsets, fields and codes of the core.', "",
+           "CSR_x are byte offsets from the base of the CSRs, REGION_x and CFG_x from the base of the window, all others are word",
+           'numbers within a header, record or entry. A field is named after its word: CFG_LINE has LINE_LOOPBACK."""', "",
+           "from enum import IntEnum", "from typing import NamedTuple", "", "",
+           "class Field(NamedTuple):", '    """`size` bits at bit `offset` of a word."""', "    offset: int", "    size: int",
+           "    signed: bool = False", "",
+           "    @property", "    def mask(self):", '        """The bits of this field within the word."""',
+           "        return ((1 << self.size) - 1) << self.offset", "",
+           "    def get(self, word):", '        """The value of this field in `word`."""',
+           "        value = (word >> self.offset) & ((1 << self.size) - 1)",
+           "        return value - (1 << self.size) if self.signed and value >> (self.size - 1) else value", "",
+           "    def put(self, value):", '        """`value` at its place in a word; ValueError if it does not fit."""',
+           "        low = -(1 << (self.size - 1)) if self.signed else 0",
+           "        if not low <= value < low + (1 << self.size):",
+           '            raise ValueError(f"{value} does not fit {self.size} bits")',
+           "        return (value & ((1 << self.size) - 1)) << self.offset", "", ""]
+    seen = set()
+
+    def define(name, value, text):
+        assert name not in seen, f"{name} twice"
+        seen.add(name)
+        out.append(f"{name} = {value}  # {text}")
+
+    def fields(prefix, items):
+        for f in partial(items):
+            signed = ", signed=True" if f.signed else ""
+            define(f"{prefix}_{f.name.upper()}", f"Field({f.offset}, {f.size}{signed})", f.description)
+
+    for name, value, text in scalars():
+        define(name, f"0x{value:x}" if value > 0xff else value, text)
+    out += ["", "# CSRs"]
+    for r in csrs():
+        define(f"CSR_{r.name.upper()}", f"0x{r.offset:02x}", r.description)
+        fields(r.name.upper(), r.fields)
+    out += ["", "# Window"]
+    for name, (offset, text) in regmap.REGIONS.items():
+        define(f"REGION_{name}", f"0x{offset:04x}", text)
+    out += ["", "# Configuration words"]
+    for r, prefix in config_registers():
+        define(f"CFG_{r.name.upper()}", f"0x{regmap.REGIONS['CONFIG'][0] + 4 * r.index:04x}", r.description)
+        if prefix:
+            fields(prefix, r.fields)
+    names = [f"    {r.index}: \"{r.name}\"," for r in regmap.CONFIG]
+    out += ["CFG_NAMES = {"] + names + ["}  # by index, as REFUSED events tell it"]
+    for prefix, title, words in RECORDS:
+        out += ["", f"# {title}"]
+        for r in words:
+            define(f"{prefix}_{r.name.upper()}", r.index, r.description)
+            fields(f"{prefix}_{r.name.upper()}", r.fields)
+    for prefix, title, table, _ in CODES:
+        out += ["", "", f"class {title}(IntEnum):", f'    """{prefix.lower().replace("_", " ")} codes."""']
+        out += [f"    {name if name[0].isalpha() else f'{prefix}_{name}'} = {value}  # {text}" for value, (name, text) in table.items()]
+    return "\n".join(out) + "\n"
+
+
+def registers_page():
+    """Text of docs/registers.md."""
+    out = [f"<!-- Generated by `{COMMAND}`: do not edit. SPDX-License-Identifier: BSD-2-Clause -->", "", "# Registers", "",
+           "All that can be read and written: CSRs, bus window, configuration words, layout of the records. What it means, to the",
+           "tick, is in `core.md`. Every access is a whole 32-bit word.", "",
+           f"Map version {regmap.VERSION_MAJOR}.{regmap.VERSION_MINOR}. The driver has these numbers in `driver/litepulse_regs.h`,",
+           "Python in `sw/litepulse/regs.py`, the core in `hdl/litepulse_map_pkg.sv`: all from one source, the wrapper",
+           "`litex_soc/litepulse.py` and `litex_soc/regmap.py`.", "", "## Where", "",
+           f"`add_to_soc()` puts the CSRs at CSR location {regmap.CSR_LOCATION}, which is address 0x{regmap.CSR_BASE:08x} in a SoC",
+           f"without CPU, and the window at 0x{regmap.WINDOW_BASE:08x} (0x{regmap.WINDOW_SIZE:x} bytes, uncached). A host behind",
+           "UARTBone finds a core there without a csr.csv; another SoC may choose other places.", "", "## CSRs", "",
+           "Fields that count records or room are one bit wider than the log2 of their depth; bits above read as 0. Reset values",
+           "are those of the default core: 1 sample per cycle, 4 inputs, 256 events, 512 received bytes, 512 bytes to send, 64",
+           "launches, clock 48 MHz.", "",
+           "| offset | address | register | access | reset | |", "|---|---|---|---|---|---|"]
+    registers = csrs()
+    for r in registers:
+        link = f"[`{r.name}`](#csr-{r.name.replace('_', '-')})"
+        address = regmap.CSR_BASE + r.offset
+        out.append(f"| 0x{r.offset:02x} | 0x{address:08x} | {link} | {r.access} | 0x{r.reset:08x} | {r.description} |")
+
+    def fields(items, reset=None):
+        if not items:
+            return
+        out.extend(["", "| bits | field |" + (" reset |" if reset is not None else "") + " |",
+                    "|---|---|" + ("---|" if reset is not None else "") + "---|"])
+        for f in items:
+            bits = f"{f.offset + f.size - 1}:{f.offset}" if f.size > 1 else f"{f.offset}"
+            value = f" {(reset >> f.offset) & ((1 << f.size) - 1):#x} |" if reset is not None else ""
+            text = f.description + (", signed" if f.signed else "")
+            if f.values:
+                text += ": " + ", ".join(f"{code} `{name}` ({meaning})" for code, (name, meaning) in f.values.items())
+            out.append(f"| {bits} | `{f.name}` |{value} {text} |")
+
+    for r in registers:
+        out += ["", f"### <a id=\"csr-{r.name.replace('_', '-')}\"></a>`{r.name}`, offset 0x{r.offset:02x}", "", r.description]
+        fields(r.fields, None if r.name == "id_geometry" else r.reset)
+    out += ["", "## Window", "", "| offset | region | |", "|---|---|---|"]
+    out += [f"| 0x{offset:04x} | {name} | {text} |" for name, (offset, text) in regmap.REGIONS.items()]
+    out += ["", f"A write of `w` to the n-th part of 0x{regmap.TX_PART_SIZE:x} bytes of TX pushes the n low bytes of `w`, lowest",
+            f"first. A launch is four words; its region repeats them over 0x{regmap.LAUNCH_REGION_SIZE:x} bytes, so that one burst",
+            "can write many."]
+    for prefix, title, words in RECORDS:
+        out += ["", f"### {title}"]
+        out += ["", "| word | name | |", "|---|---|---|"]
+        out += [f"| {r.index} | `{r.name}` | {r.description} |" for r in words]
+        for r in words:
+            if r.fields:
+                out += ["", f"`{r.name}`:"]
+                fields(r.fields)
+    out += ["", "## Configuration words", "",
+            "Reset value 0, which for a profile means: not valid. Reads give the last word written.", "",
+            "| index | offset | register | |", "|---|---|---|---|"]
+    base = regmap.REGIONS["CONFIG"][0]
+    out += [f"| {r.index} | 0x{base + 4 * r.index:04x} | `{r.name}` | {r.description} |" for r in regmap.CONFIG]
+    for r, prefix in config_registers():
+        if prefix and r.fields:
+            name = r.name.replace("profile0", "profile*k*") if r.name.startswith("profile") else r.name
+            out += ["", f"`{name}`:"]
+            fields(r.fields)
+    out += ["", "## Codes"]
+    for prefix, title, table, _ in CODES:
+        out += ["", f"{title}:", "", "| code | name | |", "|---|---|---|"]
+        out += [f"| {value} | `{name}` | {text} |" for value, (name, text) in table.items()]
+    out += ["", "## Constants", "", "| name | value | |", "|---|---|---|"]
+    out += [f"| `{name}` | {f'0x{value:x}' if value > 0xff else value} | {text} |" for name, value, text in scalars()]
+    return "\n".join(out) + "\n"
+
+
+FILES = {
+    "hdl/litepulse_map_pkg.sv": verilog_package,
+    "driver/litepulse_regs.h": c_header,
+    "sw/litepulse/regs.py": python_module,
+    "docs/registers.md": registers_page,
+}
 
 
 def main(argv=None):

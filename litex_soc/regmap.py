@@ -36,6 +36,12 @@ class Register:
     reset: int = 0
 
 
+# Default places, also what a host behind UARTBone expects -----------------------------------------------------
+
+CSR_LOCATION = 16           # LiteX CSR location (page of 0x800 bytes)
+CSR_BASE = 0x8000           # so the CSRs lie here in a SoC without CPU, whose CSR region is at 0
+WINDOW_BASE = 0x9000_0000   # uncached with every CPU that has its I/O region at 0x8000_0000
+
 # The window: byte offsets from its base. One slave of 32 KiB --------------------------------------------------
 
 WINDOW_SIZE = 0x8000
@@ -88,7 +94,7 @@ LAUNCH_KINDS = {
 PARITIES = {
     0: ("NONE", "no parity bit"), 1: ("ODD", "odd"), 2: ("EVEN", "even"), 3: ("MARK", "always 1"), 4: ("SPACE", "always 0"),
 }
-STOPS = {0: ("STOP_1", "1 stop bit"), 1: ("STOP_1_5", "1.5 stop bits"), 2: ("STOP_2", "2 stop bits")}
+STOPS = {0: ("1", "1 stop bit"), 1: ("1_5", "1.5 stop bits"), 2: ("2", "2 stop bits")}
 TRIGGERS = {
     0: ("OFF", "no trigger"), 1: ("EDGE", "edge on a capture channel"), 2: ("BYTE", "received byte"), 3: ("BREAK", "received break"),
 }

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""LitePulse as a LiteX module: the core, its pins, CSRs, bus window, interrupt and identification.
+
+    self.pulse = LitePulse(platform, platform.request("pulse"), pulse_clk_freq=48e6, clock_domain="pulse")
+    self.pulse.add_to_soc(self)
+
+The first line makes the core, the second gives it its place: CSR location 16 and the window at 0x9000_0000 unless told
+otherwise. A host behind UARTBone finds it there without any csr.csv.
+"""
+
+from fractions import Fraction
+from pathlib import Path
+
+from migen import Cat, ClockDomain, ClockSignal, Instance, ResetSignal, Signal, log2_int
+from migen.fhdl.specials import Tristate
+from migen.genlib.resetsync import AsyncResetSynchronizer
+
+from litex.gen import LiteXModule
+from litex.soc.integration.soc import SoCRegion
+from litex.soc.interconnect import wishbone
+from litex.soc.interconnect.csr import CSR, CSRAccess, CSRField, CSRFieldAggregate, CSRStatus, CSRStorage
+from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLevel, EventSourcePulse
+
+from litex_soc import regmap
+
+HDL = Path(__file__).resolve().parent.parent / "hdl"
+
+
+class CSRCommand(CSR):
+    """A register that acts when written and keeps nothing: 32 bits that need no flip-flops. Reads as 0."""
+
+    def __init__(self, fields, name, description, n):
+        CSR.__init__(self, 32, name, n)
+        self.description = description
+        self.fields = CSRFieldAggregate(fields, CSRAccess.WriteOnly)
+
+
+def sources(samples=1):
+    """The core's Verilog files for a PHY of `samples` samples per cycle, packages first."""
+    files = sorted(HDL.glob("*.sv"), key=lambda f: (not f.stem.endswith("_pkg"), f.name))
+    if samples == 1:
+        files.append(HDL / "phy" / "litepulse_phy_generic.sv")
+    return files
+
+
+class LitePulse(LiteXModule):
+    """A serial port whose every edge has a known time.
+
+    Parameters
+    ----------
+    platform : the LiteX platform; gets the Verilog sources.
+    pads : the pins: tx, rx; if there: de, aux (the capture inputs). With a pin tx_oe the output enable is a pin of its own and
+        tx is always driven, else tx is driven only while enabled.
+    pulse_clk_freq : Hz of the core's clock, exact: an int, a Fraction or a string like "400000000/3"; a float only if it is a
+        whole number.
+    clock_domain : of the core; "sys" for none of its own. The caller makes and clocks it; a reset of either domain resets both
+        sides of the core.
+    inputs : capture inputs besides the line; default: as many as pads.aux has, but at least 1.
+    event_depth, receive_depth, transmit_depth, launch_depth : log2 of the depths of the four FIFOs.
+    """
+
+    samples = 1         # per cycle: what litepulse_phy_generic gives
+
+    def __init__(self, platform, pads, pulse_clk_freq, clock_domain="sys", inputs=None,
+                 event_depth=8, receive_depth=9, transmit_depth=9, launch_depth=6):
+        aux = getattr(pads, "aux", None)
+        if inputs is None:
+            inputs = max(1, len(aux)) if aux is not None else 1
+        if not 1 <= inputs or (inputs + 1) * self.samples > 16:
+            raise ValueError(f"{inputs} inputs: (inputs + 1) x samples per cycle must be 2 to 16")
+        if aux is not None and len(aux) > inputs:
+            raise ValueError(f"{len(aux)} aux pins, but only {inputs} inputs")
+        self.clock_hz = exact_frequency(pulse_clk_freq)
+        self.inputs = inputs
+        self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+
+        # CSRs. Their places (n) are part of the interface: never renumber, only append.
+
+        def status(n, name, description, fields):
+            csr = CSRStatus(fields=fields, name=name, description=description, n=n)
+            setattr(self, f"_{name}", csr)
+            return csr
+
+        def storage(n, name, description, fields, **options):
+            csr = CSRStorage(fields=fields, name=name, description=description, n=n, **options)
+            setattr(self, f"_{name}", csr)
+            return csr
+
+        status(0, "id_magic", "What this is.", [
+            CSRField("magic", 32, reset=regmap.MAGIC, description="`LPLS`: a LitePulse core answers.")])
+        status(1, "id_version", "Version of this register map.", [
+            CSRField("minor", 16, reset=regmap.VERSION_MINOR, description="Counts additions (while major is 0: any change)."),
+            CSRField("major", 16, reset=regmap.VERSION_MAJOR, description="A reader refuses another one.")])
+        status(2, "id_geometry", "What this core was built with.", [
+            CSRField("samples", 4, reset=self.samples, description="Samples, and so ticks, per cycle of the core's clock."),
+            CSRField("inputs", 4, reset=inputs, description="Capture inputs; the line is the channel after the last."),
+            CSRField("event_depth", 4, reset=event_depth, description="log2 of the events that fit."),
+            CSRField("receive_depth", 4, reset=receive_depth, description="log2 of the received bytes that fit."),
+            CSRField("transmit_depth", 4, reset=transmit_depth, description="log2 of the best-effort bytes that fit."),
+            CSRField("launch_depth", 4, reset=launch_depth, description="log2 of the timed launches that fit.")])
+        clock_num = status(3, "id_clock_num", "Frequency of the core's clock in Hz, numerator of an exact fraction.", [
+            CSRField("num", 32, reset=self.clock_hz.numerator, description="Hz x `id_clock_den`.")])
+        clock_den = status(4, "id_clock_den", "Frequency of the core's clock in Hz, denominator.", [
+            CSRField("den", 32, reset=self.clock_hz.denominator, description="Never 0.")])
+        # Constants, unless a simulation drives them.
+        self.clock_num, self.clock_den = clock_num.fields.num, clock_den.fields.den
+        session = storage(5, "session", "Written by the host, 0 after a reset: a core that restarted is recognised.", [
+            CSRField("session", 32, description="Any value; nothing in the core depends on it.")], write_from_dev=True)
+
+        def ack(n, name, what):
+            csr = CSRCommand(name=name, n=n, description=f"Frees {what} that were read. Write only.", fields=[
+                CSRField("count", 16, description="Records to free, the oldest first; nothing happens if there are not so many."),
+                CSRField("position", 15, description="With `guard`: the stream's position, low bits, as the header told it."),
+                CSRField("guard", 1, description="Free only if `position` fits: a repeated ack is harmless.")])
+            setattr(self, f"_{name}", csr)
+            return csr
+
+        event_ack, receive_ack = ack(6, "event_ack", "events"), ack(7, "receive_ack", "received bytes")
+
+        ready = status(8, "ready", "Records that can be read.", [
+            CSRField("event", event_depth + 1, offset=0, description="Events."),
+            CSRField("receive", receive_depth + 1, offset=16, description="Received bytes.")])
+        free = status(9, "free", "Room for what is to be sent.", [
+            CSRField("transmit", transmit_depth + 1, offset=0, description="Best-effort bytes that can be written."),
+            CSRField("launch", launch_depth + 1, offset=16, description="Timed launches that can be written.")])
+        launches = status(10, "launches", "Timed launches committed to the window, modulo 65536.", [
+            CSRField("accepted", 16, description="Taken into the queue."),
+            CSRField("refused", 16, description="Dropped, because the queue was full.")])
+        configs = status(11, "configs", "Configuration words answered by the core, modulo 65536.", [
+            CSRField("applied", 16, description="Took effect, or are held for the word that applies them."),
+            CSRField("refused", 16, description="Refused: not usable.")])
+        dropped = status(12, "dropped", "Best-effort bytes that were lost, modulo 65536.", [
+            CSRField("transmit", 16, description="Written while the FIFO was full.")])
+        state = status(13, "status", "What the core is doing.", [
+            CSRField("tx_idle", 1, description="No best-effort byte waits or is on the line."),
+            CSRField("train_running", 1, description="A train runs."),
+            CSRField("train_change_pending", 1, description="A change of the train waits for its pulse."),
+            CSRField("responder_armed", 1, description="The responder answers triggers."),
+            CSRField("config_busy", 1, description="Configuration words are on their way to the core."),
+            CSRField("queue_idle", 1, description="No timed launch waits."),
+            CSRField("line_busy", 1, description="Something is on the line."),
+            CSRField("rx_busy", 1, description="A byte is being received.")])
+
+        levels = storage(14, "irq_level", "Interrupt as soon as so many records are ready.", [
+            CSRField("event", event_depth + 1, offset=0, reset=1, description="Events; 0: not by level."),
+            CSRField("receive", receive_depth + 1, offset=16, reset=1, description="Received bytes; 0: not by level.")])
+        event_time = storage(15, "irq_event_time", "Interrupt for fewer events, in units of 256 cycles of the bus clock.", [
+            CSRField("age", 16, description="The oldest one not read is that old; 0: not by age."),
+            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
+        receive_time = storage(16, "irq_receive_time", "The same for received bytes.", [
+            CSRField("age", 16, description="The oldest one not read is that old; 0: not by age."),
+            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
+        room = storage(17, "irq_send", "Interrupt when there is room for more.", [
+            CSRField("transmit_low", transmit_depth + 1, offset=0, description="At most so many best-effort bytes wait."),
+            CSRField("launch_space", launch_depth + 1, offset=16, reset=1, description="At least so many timed launches fit.")])
+
+        self.ev = EventManager()
+        self.ev.event = EventSourceLevel(name="event", description="Events wait, as `irq_level` and `irq_event_time` ask.")
+        self.ev.receive = EventSourceLevel(name="receive", description="Received bytes wait, by the settings for them.")
+        self.ev.transmit = EventSourceLevel(name="transmit", description="Few best-effort bytes wait, by `irq_send`.")
+        self.ev.launch = EventSourceLevel(name="launch", description="There is room for timed launches, by `irq_send`.")
+        self.ev.drained = EventSourceLevel(name="drained", description="All best-effort bytes have left, their stop bits included.")
+        self.ev.fault = EventSourcePulse(name="fault", description="Something was refused, missed or lost since this was cleared.")
+        self.ev.finalize()
+        self.ev.status.description = "Interrupt sources as they are now; `fault` reads 0."
+        self.ev.pending.description = \
+            "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause."
+        self.ev.enable.description = "Interrupt sources that raise the interrupt."
+        for field in self.ev.enable.fields.fields:
+            field.description = f"`{field.name}` raises the interrupt."
+
+        # Clocks and resets: a reset of either side resets both, else the crossings would lose step.
+
+        if clock_domain == "sys":
+            clk = {"sys": ClockSignal("sys"), "pulse": ClockSignal("sys")}
+            rst = {"sys": ResetSignal("sys"), "pulse": ResetSignal("sys")}
+        else:
+            reset = Signal()
+            self.comb += reset.eq(ResetSignal("sys") | ResetSignal(clock_domain, allow_reset_less=True))
+            self.cd_core_sys, self.cd_core_pulse = ClockDomain("core_sys"), ClockDomain("core_pulse")
+            clk, rst = {}, {}
+            for side, domain, cd in (("sys", "sys", self.cd_core_sys), ("pulse", clock_domain, self.cd_core_pulse)):
+                self.comb += cd.clk.eq(ClockSignal(domain))
+                self.specials += AsyncResetSynchronizer(cd, reset)
+                clk[side], rst[side] = ClockSignal(domain), cd.rst
+            self.comb += [session.we.eq(rst["sys"]), session.dat_w.eq(0)]
+
+        # The core and its pins.
+
+        tx, tx_oe, de = Signal(self.samples), Signal(), Signal(self.samples)
+        rx, inputs_seen = Signal(self.samples), Signal(inputs * self.samples)
+        counters = ("launch_accepted", "launch_refused", "tx_dropped", "config_applied", "config_refused")
+        outcome = {name: Signal(16) for name in counters}
+        status_bits = Signal(8)
+        self.specials += Instance("litepulse",
+            p_S=self.samples, p_INPUTS=inputs,
+            p_EV_AW=event_depth, p_RX_AW=receive_depth, p_TX_AW=transmit_depth, p_LQ_AW=launch_depth,
+            i_pulse_clk=clk["pulse"], i_pulse_rst=rst["pulse"], i_sys_clk=clk["sys"], i_sys_rst=rst["sys"],
+            o_tx_o=tx, o_tx_oe=tx_oe, o_de_o=de, i_rx_i=rx, i_aux_i=inputs_seen,
+            i_bus_stb=self.bus.cyc & self.bus.stb, i_bus_we=self.bus.we, i_bus_adr=self.bus.adr[:log2_int(regmap.WINDOW_SIZE // 4)],
+            i_bus_dat_w=self.bus.dat_w, o_bus_dat_r=self.bus.dat_r, o_bus_ack=self.bus.ack,
+            i_ev_ack_stb=event_ack.re, i_ev_ack=event_ack.r, i_rx_ack_stb=receive_ack.re, i_rx_ack=receive_ack.r,
+            o_ev_ready=ready.fields.event, o_rx_ready=ready.fields.receive,
+            o_tx_free=free.fields.transmit, o_lq_free=free.fields.launch,
+            **{f"o_{name}": signal for name, signal in outcome.items()}, o_status=status_bits,
+            i_irq_ev_level=levels.fields.event, i_irq_rx_level=levels.fields.receive,
+            i_irq_ev_age=event_time.fields.age, i_irq_ev_idle=event_time.fields.idle,
+            i_irq_rx_age=receive_time.fields.age, i_irq_rx_idle=receive_time.fields.idle,
+            i_irq_tx_low=room.fields.transmit_low, i_irq_lq_space=room.fields.launch_space,
+            o_irq_ev=self.ev.event.trigger, o_irq_rx=self.ev.receive.trigger, o_irq_tx=self.ev.transmit.trigger,
+            o_irq_lq=self.ev.launch.trigger, o_irq_drained=self.ev.drained.trigger, o_irq_fault=self.ev.fault.trigger)
+        self.comb += [
+            launches.fields.accepted.eq(outcome["launch_accepted"]), launches.fields.refused.eq(outcome["launch_refused"]),
+            configs.fields.applied.eq(outcome["config_applied"]), configs.fields.refused.eq(outcome["config_refused"]),
+            dropped.fields.transmit.eq(outcome["tx_dropped"]),
+            Cat(*state.fields.fields).eq(status_bits),
+        ]
+        self.add_phy(pads, clk["pulse"], tx, tx_oe, de, rx, inputs_seen)
+        for file in sources(self.samples):
+            platform.add_source(str(file), "systemverilog")
+
+    def add_phy(self, pads, clk, tx, tx_oe, de, rx, aux):
+        """Registers at the pins and the synchroniser: litepulse_phy_generic. A PHY for DDR pins overrides this."""
+        tx_pin, tx_oe_pin, de_pin = Signal(), Signal(), Signal()
+        rx_pin, aux_pins = Signal(), Signal(self.inputs)
+        self.specials += Instance("litepulse_phy_generic", p_INPUTS=self.inputs, i_clk=clk,
+            i_tx_i=tx, i_tx_oe_i=tx_oe, i_de_i=de, o_rx_o=rx, o_aux_o=aux,
+            o_tx_pad=tx_pin, o_tx_oe_pad=tx_oe_pin, o_de_pad=de_pin, i_rx_pad=rx_pin, i_aux_pad=aux_pins)
+        if hasattr(pads, "tx_oe"):
+            self.comb += [pads.tx.eq(tx_pin), pads.tx_oe.eq(tx_oe_pin)]
+        else:
+            self.specials += Tristate(pads.tx, tx_pin, tx_oe_pin)
+        if hasattr(pads, "de"):
+            self.comb += pads.de.eq(de_pin)
+        self.comb += rx_pin.eq(pads.rx)
+        if hasattr(pads, "aux"):
+            self.comb += aux_pins.eq(pads.aux)
+
+    def add_to_soc(self, soc, name="pulse", csr_location=regmap.CSR_LOCATION, window=regmap.WINDOW_BASE):
+        """Gives the core its fixed place in `soc`: CSR location, bus window, and an interrupt if the SoC takes any.
+
+        `name` is the attribute of the SoC that holds this module. `window` = None lets LiteX choose, in an uncached region.
+        Accesses to the window must be whole 32-bit words.
+        """
+        if soc.csr.data_width != 32:
+            raise ValueError("LitePulse needs a CSR bus of 32 bits")
+        soc.csr.add(name, csr_location, use_loc_if_exists=True)
+        soc.bus.add_slave(f"{name}_window", self.bus, SoCRegion(origin=window, size=regmap.WINDOW_SIZE, cached=False))
+        if soc.irq.enabled:
+            soc.irq.add(name, use_loc_if_exists=True)
+
+
+def exact_frequency(value):
+    """`value` Hz as a Fraction whose parts fit the identification registers; ValueError if it is not exact or does not fit."""
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError(f"pulse_clk_freq {value!r}: give a clock that is no whole number of Hz as a fractions.Fraction")
+    value = Fraction(value)
+    if not 0 < value.numerator < 1 << 32 or value.denominator >= 1 << 32:
+        raise ValueError(f"pulse_clk_freq {value}: numerator and denominator must be 1 to 2^32 - 1")
+    return value
