@@ -355,7 +355,7 @@
 #define LITEPULSE_LAUNCH_LAUNCH_TAG_MASK			0xffff0000u
 #define LITEPULSE_LAUNCH_LAUNCH_TAG_SHIFT			16
 
-/* Codes: EventKind */
+/* Codes: Event kinds */
 #define LITEPULSE_KIND_NONE					0
 #define LITEPULSE_KIND_TX					1
 #define LITEPULSE_KIND_EDGE					2
@@ -366,7 +366,7 @@
 #define LITEPULSE_KIND_RESPONDER_MISSED				7
 #define LITEPULSE_KIND_SNAPSHOT					8
 
-/* Codes: EventSource */
+/* Codes: Event sources */
 #define LITEPULSE_SRC_QUEUE					0
 #define LITEPULSE_SRC_TRAIN					1
 #define LITEPULSE_SRC_RESPONDER					2
@@ -375,36 +375,36 @@
 #define LITEPULSE_SRC_TRAIN_CHANGE				5
 #define LITEPULSE_SRC_CONTROL					6
 
-/* Codes: Reason */
+/* Codes: Reasons */
 #define LITEPULSE_REASON_LATE					1
 #define LITEPULSE_REASON_BUSY					2
 #define LITEPULSE_REASON_ORDER					3
 #define LITEPULSE_REASON_INVALID				4
 
-/* Codes: LaunchKind */
+/* Codes: Launch kinds */
 #define LITEPULSE_LAUNCH_FRAME					0
 #define LITEPULSE_LAUNCH_BREAK					1
 #define LITEPULSE_LAUNCH_PULSE					2
 
-/* Codes: Parity */
+/* Codes: Parities */
 #define LITEPULSE_PARITY_NONE					0
 #define LITEPULSE_PARITY_ODD					1
 #define LITEPULSE_PARITY_EVEN					2
 #define LITEPULSE_PARITY_MARK					3
 #define LITEPULSE_PARITY_SPACE					4
 
-/* Codes: Stop */
+/* Codes: Stop bits */
 #define LITEPULSE_STOP_1					0
 #define LITEPULSE_STOP_1_5					1
 #define LITEPULSE_STOP_2					2
 
-/* Codes: Trigger */
+/* Codes: Triggers */
 #define LITEPULSE_TRIGGER_OFF					0
 #define LITEPULSE_TRIGGER_EDGE					1
 #define LITEPULSE_TRIGGER_BYTE					2
 #define LITEPULSE_TRIGGER_BREAK					3
 
-/* Codes: TrainCommand */
+/* Codes: Train commands */
 #define LITEPULSE_TRAIN_CMD_START				1
 #define LITEPULSE_TRAIN_CMD_ADJUST				2
 #define LITEPULSE_TRAIN_CMD_STOP				3
