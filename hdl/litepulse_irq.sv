@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// When to interrupt, in `sys`. All outputs but irq_fault are levels, registered (one cycle). A setting of 0 is off.
+//   irq_ev, irq_rx  records are waiting and: at least `level` of them, or the stream has not been empty for `age`, or none has
+//                   arrived for `idle`. Age and idle count units of 32 cycles; a timer may end up to one unit early, never
+//                   late. As none waits longer than the stream has not been empty, neither does the oldest record. A timer that has
+//                   ended stands still: a setting raised later counts on from there.
+//   irq_tx          at most `low` bytes are waiting to be sent (so 0 means all sent to the line)
+//   irq_lq          at least `space` launches fit
+//   irq_drained     nothing best-effort waits or is on the line
+//   irq_fault       one cycle
+module litepulse_irq #(
+    parameter int EV_AW = 8,
+    parameter int RX_AW = 9,
+    parameter int TX_AW = 9,
+    parameter int LQ_AW = 6
+) (
+    input  logic           clk,
+    input  logic           rst,
+    input  logic [EV_AW:0] ev_ready,
+    input  logic           ev_arrived,
+    input  logic [RX_AW:0] rx_ready,
+    input  logic           rx_arrived,
+    input  logic [TX_AW:0] tx_free,
+    input  logic [LQ_AW:0] lq_free,
+    input  logic           tx_idle,
+    input  logic           fault,
+    input  logic [EV_AW:0] irq_ev_level,
+    input  logic [RX_AW:0] irq_rx_level,
+    input  logic [15:0]    irq_ev_age,
+    input  logic [15:0]    irq_ev_idle,
+    input  logic [15:0]    irq_rx_age,
+    input  logic [15:0]    irq_rx_idle,
+    input  logic [TX_AW:0] irq_tx_low,
+    input  logic [LQ_AW:0] irq_lq_space,
+    output logic           irq_ev,
+    output logic           irq_rx,
+    output logic           irq_tx,
+    output logic           irq_lq,
+    output logic           irq_drained,
+    output logic           irq_fault
+);
+  localparam int STREAMS = 2;
+  localparam int TIMERS = 2 * STREAMS;
+
+  logic [4:0] scale;
+  logic unit;
+  assign unit = &scale;
+
+  // Timers 0, 1: age and idle of the events; 2, 3: of the received bytes. They stop when they have ended, so they never wrap.
+  logic [STREAMS-1:0] some;
+  logic [TIMERS-1:0] restart, ended;
+  logic [16*TIMERS-1:0] setting;
+  assign some    = {rx_ready != '0, ev_ready != '0};
+  assign restart = {!some[1] || rx_arrived, !some[1], !some[0] || ev_arrived, !some[0]};
+  assign setting = {irq_rx_idle, irq_rx_age, irq_ev_idle, irq_ev_age};
+
+  for (genvar k = 0; k < TIMERS; k++) begin : g_timer
+    logic [15:0] count;
+    logic done;
+    assign done     = count >= setting[16*k+:16];
+    assign ended[k] = done && setting[16*k+:16] != '0;
+    always_ff @(posedge clk) begin
+      if (unit && !done) count <= count + 1'b1;
+      if (rst || restart[k]) count <= '0;
+    end
+  end
+
+  logic [TX_AW+1:0] tx_sum;
+  assign tx_sum = {1'b0, tx_free} + {1'b0, irq_tx_low};  // at least the depth: used <= low
+
+  always_ff @(posedge clk) begin
+    scale       <= scale + 1'b1;
+    irq_ev      <= (irq_ev_level != '0 && ev_ready >= irq_ev_level) || (some[0] && |ended[1:0]);
+    irq_rx      <= (irq_rx_level != '0 && rx_ready >= irq_rx_level) || (some[1] && |ended[3:2]);
+    irq_tx      <= |tx_sum[TX_AW+1:TX_AW];
+    irq_lq      <= irq_lq_space != '0 && lq_free >= irq_lq_space;
+    irq_drained <= tx_idle;
+    irq_fault   <= fault;
+    if (rst) begin
+      scale       <= '0;
+      irq_ev      <= 1'b0;
+      irq_rx      <= 1'b0;
+      irq_tx      <= 1'b0;
+      irq_lq      <= 1'b0;
+      irq_drained <= 1'b0;
+      irq_fault   <= 1'b0;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, tx_sum[TX_AW-1:0]};
+endmodule
