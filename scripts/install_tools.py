@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts the tools that pip installed under their plain names into .venv/bin, repaired where needed; run by setup.sh, any number of times.
+"""Puts the tools that pip installed under their plain names into .venv/bin, repaired where needed. May be run again.
 
     install_tools.py CACHE      CACHE: folder for what is slow to make and can always be made again
 """
@@ -90,7 +90,8 @@ exec "{BIN}/python" "{wrapper}" {name} "$@"
         if probe and not stamp.exists():
             cold.append((name, probe[0], stamp))
     if cold:
-        print(f"setup: compiling {', '.join(c[0] for c in cold)} from WASM into {cache / 'yowasp'} (once, up to two minutes)", flush=True)
+        names = ", ".join(name for name, *_ in cold)
+        print(f"setup: compiling {names} from WASM into {cache / 'yowasp'} (once, up to two minutes)", flush=True)
     for name, probe, stamp in cold:
         start = time.monotonic()
         result = subprocess.run([BIN / name, *probe], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,

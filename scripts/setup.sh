@@ -16,7 +16,8 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 # make, which Verilator's builds use, cannot handle these in a path, and quoting does not help.
 case $root in
     *[[:space:]\$\#:\;\"\'\`\\\(\)\&\|\*\?\[\]\<\>~%=]*)
-        die "the tree's path ($root) holds a space or another character that make and Verilator cannot handle; move it, or make a clone elsewhere";;
+        die "the path $root holds a space or another character that make and Verilator cannot handle; move the tree or clone" \
+            "it elsewhere";;
 esac
 
 # --- quick way out: everything as it was left by the last run -----------------------------------------------------------------
@@ -91,7 +92,8 @@ install_packages() {
     command="apt-get install -y --no-install-recommends$missing$missing_optional"
     if ! command -v apt-get >/dev/null 2>&1; then
         [ -n "$missing" ] || return 0
-        die "these are missing (by their Debian names):$missing. There is no apt-get here: install them your system's way and run this again"
+        die "missing (by their Debian names):$missing. There is no apt-get here: install them your system's way, then run this" \
+            "again"
     fi
     prefix=''
     if [ "$(id -u)" != 0 ]; then

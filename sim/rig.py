@@ -4,11 +4,12 @@
     from rig import hdl_sources, simulate
     simulate("tb_line_tx", "litepulse_line_tx", hdl_sources("litepulse_line_tx"), {"S": 2}, "verilator")
 
-A model is built once per content (sources, parameters, arguments, tool versions) below build/sim and shared by all runs that need
-the same one; each run has its own folder below build/runs with log and results. Safe with pytest-xdist.
+A model is built once per content (sources, parameters, arguments, tool versions) below build/sim and shared by all runs that
+need the same one; each run has its own folder below build/runs with log and results. Safe with pytest-xdist.
 
-Environment: LITEPULSE_SEED (a number, or `random`) replaces the seed, which is otherwise fixed per run so that a commit always gives
-the same result; LITEPULSE_HDL names another hdl directory (the seeded faults use it); WAVES=1 writes dump.fst into the run's folder.
+Environment: LITEPULSE_SEED (a number, or `random`) replaces the seed, which is otherwise fixed per run so that a commit always
+gives the same result; LITEPULSE_HDL names another hdl directory (the seeded faults use it); WAVES=1 writes a waveform into the
+run's folder.
 """
 
 import fcntl

