@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Counts down to the launch of one source, in ticks: cnt = T - now*S + S at all times, T being the launch tick.
+// The owner clears and adds (queue, responder) or only adds (train: the next interval), each one cycle; otherwise S is taken off.
+// Latencies: `due` is high in the cycle before the launch's first cycle in litepulse_line_tx; `lead` one cycle after its reason.
+//   W   bits of the counter      KE  cycles from `now` to the pin (input plus output latency)
+module litepulse_countdown #(
+    parameter int S = 1,
+    parameter int W = 32,
+    parameter int KE = 2
+) (
+    input  logic         clk,
+    input  logic         rst,
+    input  logic         clear,       // cnt becomes 0
+    input  logic         add,         // cnt grows by addend (which includes the -S of that cycle) instead of shrinking by S
+    input  logic [W-1:0] addend,
+    input  logic         hi_zero,     // nothing of T - now lies above the counter
+    input  logic         armed,
+    input  logic         checking,    // `late` is asked for in this cycle
+    input  logic [16:0]  thr_lead,    // de lead + (KE+2)*S
+    input  logic [16:0]  thr_late,    // de lead + (KE+4)*S
+    input  logic [W-1:0] thr_slack,   // best-effort frame length + margin
+    output logic [W-1:0] cnt,
+    output logic         due,
+    output logic         late,        // comb: T cannot be kept
+    output logic [S-1:0] lead,        // samples of the engine's cycle that lie in the de lead window
+    output logic         slack_ok,    // a best-effort frame that starts now ends in time
+    output logic         far          // comb: more than 64 cycles and the de lead are left
+);
+  localparam int SL = $clog2(S);
+  localparam int K = KE + 3;
+
+  logic        near, due_next;
+  logic [17:0] diff;
+
+  assign near = hi_zero && cnt[W-1:17] == '0;
+  assign diff = {1'b0, cnt[16:0]} - {1'b0, checking ? thr_late : thr_lead};
+  assign late = near && diff[17];
+  assign far  = !hi_zero || (!cnt[W-1] && cnt[W-1:17] != '0) || (near && !diff[17] && diff[16:SL+6] != '0);
+  assign due  = due_next && armed;  // whoever disarms in this very cycle is obeyed
+
+  always_ff @(posedge clk) begin
+    if (clear) cnt <= '0;
+    else cnt <= cnt + (add ? addend : -W'(S));
+    due_next <= armed && hi_zero && cnt[W-1:SL] == (W - SL)'(K);
+    for (int s = 0; s < S; s++) lead[s] <= armed && near && (diff[17] || diff[16:0] <= 17'(s));
+    slack_ok <= armed && (!hi_zero || cnt >= thr_slack);
+    if (rst) begin
+      cnt  <= '0;
+      due_next <= 1'b0;
+      lead <= '0;
+      slack_ok <= 1'b0;
+    end
+  end
+endmodule
