@@ -10,6 +10,9 @@ root=$(cd "$(dirname "$0")/.." && pwd -P)
 venv=$root/.venv
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/litepulse
 
+# The Makefile puts .venv/bin first, but .venv must not be made from itself.
+PATH=$(printf '%s' "$PATH" | tr ':' '\n' | grep -Fvx "$venv/bin" | tr '\n' ':' | sed 's/:$//')
+
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 

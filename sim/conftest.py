@@ -102,7 +102,7 @@ def pytest_sessionfinish(session, exitstatus):
         return
     if exitstatus == 0 and not session.config.option.collectonly and missing_groups():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    if Recorder.durations:
+    if Recorder.durations and not os.environ.get("LITEPULSE_NESTED"):
         try:
             known = json.loads(DURATIONS.read_text())
         except (OSError, ValueError):

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Seeded faults: each mistake listed in the *.toml files here is made in a copy of hdl/, and what is said to catch it must catch it.
+
+    [[fault]]
+    name = "train-drops-carry"                      # unique
+    why = "the accumulator loses its fraction: drift, promise 4"
+    file = "hdl/litepulse_train.sv"
+    old = '''if (frac_sum >= den)'''                # exact text, must occur once
+    new = '''if (1'b0)'''
+    caught_by = [
+      "formal:train:prove",                         # task `prove` of sim/formal/train.sby must find a counterexample
+      "sim/blocks/test_train.py::test_rates",       # pytest node id (or a file): must have a failing test
+    ]
+
+Each entry of caught_by must catch the fault by itself. Being caught means a property that is violated or a test case that fails by
+an assertion; sources that do not compile, a simulator that does not start or a bench that is missing do not count.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from proofs import FORMAL, explain, prove
+from rig import BUILD, ROOT, locked, tail
+
+HERE = Path(__file__).resolve().parent
+
+
+class NotCaught(AssertionError):
+    """The suite did not notice, or failed for another reason than a violated property."""
+
+
+def load():
+    """All faults, with the file they are listed in."""
+    faults = []
+    for path in sorted(HERE.glob("*.toml")):
+        for fault in tomllib.loads(path.read_text()).get("fault", []):
+            wrong = {"name", "why", "file", "old", "new", "caught_by"} ^ set(fault)
+            if wrong:
+                raise ValueError(f"{path.name}: fault {fault.get('name')}: missing or unknown {sorted(wrong)}")
+            faults.append({**fault, "listed_in": path.name})
+    return faults
+
+
+def patched_copy(fault, catcher):
+    """A copy of hdl/ with the fault in it, for one catcher: others may be running."""
+    target = BUILD / "faults" / fault["name"] / re.sub(r"\W+", "-", catcher)[-80:] / "hdl"
+    with locked(target.parent / "lock"):
+        if target.exists():
+            shutil.rmtree(target)
+        shutil.copytree(ROOT / "hdl", target)
+        file = target / Path(fault["file"]).relative_to("hdl")
+        text = file.read_text()
+        count = text.count(fault["old"])
+        if count != 1:
+            raise NotCaught(f"{fault['listed_in']}: `old` of {fault['name']} occurs {count} times in {fault['file']}, not once")
+        file.write_text(text.replace(fault["old"], fault["new"]))
+    return target
+
+
+def proof_catches(task):
+    """Expects sby to find a counterexample: of the property, or of the induction that proves it without the fault."""
+    stem, _, name = task.partition(":")
+    proof = prove(FORMAL / f"{stem}.sby", name or None)
+    if proof.status != "FAIL" and not (proof.status == "UNKNOWN" and "returned FAIL for induction" in explain(proof)):
+        raise NotCaught(explain(proof))
+
+
+def case_catches(node, hdl, folder):
+    """Expects a pytest case to fail by an assertion."""
+    xml, log = folder / "results.xml", folder / "pytest.log"
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "LITEPULSE_WHOLE"))}
+    env.update(LITEPULSE_HDL=str(hdl), LITEPULSE_NESTED="1")
+    xml.unlink(missing_ok=True)
+    with open(log, "w", encoding="utf-8") as out:
+        code = subprocess.run([sys.executable, "-m", "pytest", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", f"--junitxml={xml}",
+                               node], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False).returncode
+    judge(node, code, xml, log)
+
+
+def judge(node, code, xml, log):
+    """Raises NotCaught unless the run failed, by assertions only."""
+    if code == 0:
+        raise NotCaught(f"{node} passes")
+    if code != 1:
+        raise NotCaught(f"{node}: pytest ended with status {code}\n{tail(log)}")
+    cases = list(ElementTree.parse(xml).getroot().iter("testcase"))
+    if any(case.find("error") is not None for case in cases):
+        raise NotCaught(f"{node}: an error, not a failure\n{tail(log)}")
+    messages = [failure.get("message", "") for case in cases for failure in case.findall("failure")]
+    for message in messages:
+        if not message.startswith(("AssertionError", "assert ")):
+            raise NotCaught(f"{node} fails by something else than an assertion: {message[:300]}")
+        simulation = re.search(r" on (verilator|icarus) failed: (.*)", message)
+        if simulation and not re.match(r"\w+\.\w+", simulation[2]):
+            raise NotCaught(f"{node}: the simulation did not run to a verdict: {simulation[2]}")
+    if not messages:
+        raise NotCaught(f"{node}: nothing failed")
+
+
+def expect_caught(fault, catcher):
+    """Applies the fault and runs one of its catchers."""
+    hdl = patched_copy(fault, catcher)
+    if catcher.startswith("formal:"):
+        before = os.environ.get("LITEPULSE_HDL")
+        os.environ["LITEPULSE_HDL"] = str(hdl)
+        try:
+            proof_catches(catcher.removeprefix("formal:"))
+        finally:
+            if before is None:
+                del os.environ["LITEPULSE_HDL"]
+            else:
+                os.environ["LITEPULSE_HDL"] = before
+    else:
+        case_catches(catcher, hdl, hdl.parent)
+
+
+FAULTS = load()
+CASES = [(fault, catcher) for fault in FAULTS for catcher in fault["caught_by"]]
+
+
+def test_list_is_sound():
+    names = [fault["name"] for fault in FAULTS]
+    assert names, "no faults listed"
+    assert len(names) == len(set(names))
+    assert all(fault["caught_by"] for fault in FAULTS)
+    assert all(fault["old"] != fault["new"] for fault in FAULTS)
+
+
+@pytest.mark.parametrize("fault,catcher", CASES, ids=[f"{fault['name']} by {catcher.split('/')[-1]}" for fault, catcher in CASES])
+def test_fault_is_caught(fault, catcher):
+    expect_caught(fault, catcher)
+
+
+def first_case(kind):
+    """A listed case to try the harness itself on."""
+    for fault, catcher in CASES:
+        if catcher.startswith("formal:") == (kind == "formal"):
+            return fault, catcher
+    pytest.fail(f"no fault is caught by a {kind} case")
+
+
+@pytest.mark.parametrize("kind", ["formal", "simulation"])
+def test_harmless_change_is_not_caught(kind):
+    fault, catcher = first_case(kind)
+    harmless = {**fault, "name": f"harness-harmless-{kind}", "new": fault["old"] + " /* the same */ "}
+    with pytest.raises(NotCaught, match="PASS|passes"):
+        expect_caught(harmless, catcher)
+
+
+@pytest.mark.parametrize("kind", ["formal", "simulation"])
+def test_compile_error_is_not_a_catch(kind):
+    fault, catcher = first_case(kind)
+    broken = {**fault, "name": f"harness-broken-{kind}", "new": "this is no Verilog"}
+    with pytest.raises(NotCaught, match="ERROR|BuildError|something else"):
+        expect_caught(broken, catcher)
