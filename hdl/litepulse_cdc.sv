@@ -56,7 +56,8 @@ module litepulse_cdc #(
 
     input  logic             sys_clk,
     input  logic             sys_rst,
-    // streams: index 0 .. FIRST-1 is the header's place, FIRST the oldest record; data a cycle after *_ren, held
+    // streams: index 0 .. FIRST-1 is the header's place, FIRST the oldest record; data a cycle after *_ren, held. Records can be read
+    // up to ev_index = ev_ready and below rx_index = rx_limit (rx_ready + RX_FIRST)
     output logic [EV_AW:0]   ev_ready,
     output logic [15:0]      ev_position,
     output logic             ev_arrived,
@@ -67,6 +68,7 @@ module litepulse_cdc #(
     input  logic [1:0]       ev_word,
     output logic [31:0]      ev_rdata,
     output logic [RX_AW:0]   rx_ready,
+    output logic [RX_AW:0]   rx_limit,
     output logic [15:0]      rx_position,
     output logic             rx_arrived,
     input  logic             rx_free_stb,
@@ -113,14 +115,15 @@ module litepulse_cdc #(
   localparam logic [LQ_AW:0] LQ_DEPTH = {1'b1, {LQ_AW{1'b0}}};
 
   // The exchange ------------------------------------------------------------------------------------------------------
-  // own names: pointers of this side; *_v: the other side's, as last seen
+  // own names: pointers of this side; *_v: the other side's, as last seen. Some are stored or sent as complements (n*): an iCE40
+  // subtraction costs a cell per bit more than an addition, while a complement is free in front of a register.
   localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 7 + 6;
   localparam int S_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 3;
 
-  logic [EV_AW:0] ev_wptr, ev_wptr_v, ev_oldest, ev_oldest_v;
-  logic [RX_AW:0] rx_wptr, rx_wptr_v, rx_oldest, rx_oldest_v;
-  logic [TX_AW:0] tx_wptr, tx_wptr_v, tx_rptr, tx_rptr_v;
-  logic [LQ_AW:0] lq_wptr, lq_wptr_v, lq_rptr_full, lq_rptr_v;
+  logic [EV_AW:0] ev_wptr, ev_nwptr_v, ev_oldest, ev_noldest_v;
+  logic [RX_AW:0] rx_wptr, rx_nwptr_v, rx_oldest, rx_noldest_v;
+  logic [TX_AW:0] tx_nwptr, tx_nwptr_v, tx_nrptr, tx_rptr_v;
+  logic [LQ_AW:0] lq_wptr, lq_nwptr_v, lq_rptr_full, lq_nrptr_v;
   logic [6:0] levels, levels_v;
   logic ev_new, ev_new_v, rx_new, rx_new_v, fault_new, fault_v;
   logic cfg_flag, cfg_flag_v, cfg_ack, cfg_ack_v, cfg_bad, cfg_bad_v;
@@ -130,19 +133,19 @@ module litepulse_cdc #(
   litepulse_cdc_swap #(
       .P_BITS (P_BITS),
       .S_BITS (S_BITS),
-      .P_RESET({EV_FIRST_NUMBER, RX_FIRST_NUMBER, {(TX_AW + LQ_AW + 2 + 7 + 6) {1'b0}}}),
-      .S_RESET({EV_FIRST_NUMBER, RX_FIRST_NUMBER, {(TX_AW + LQ_AW + 2 + 3) {1'b0}}})
+      .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(TX_AW + 1) {1'b0}}, {(LQ_AW + 1) {1'b1}}, 13'd0}),
+      .S_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(TX_AW + 1) {1'b1}}, {(LQ_AW + 1) {1'b1}}, 3'd0})
   ) swap (
       .pulse_clk,
       .pulse_rst,
-      .pulse_word({ev_wptr, rx_wptr, tx_rptr, lq_rptr_full, levels, ev_new, rx_new, fault_new, cfg_ack, cfg_bad, snap_ack}),
+      .pulse_word({~ev_wptr, ~rx_wptr, ~tx_nrptr, ~lq_rptr_full, levels, ev_new, rx_new, fault_new, cfg_ack, cfg_bad, snap_ack}),
       .pulse_take,
-      .pulse_view({ev_oldest_v, rx_oldest_v, tx_wptr_v, lq_wptr_v, cfg_flag_v, snap_flag_v, snap_sel_v}),
+      .pulse_view({ev_noldest_v, rx_noldest_v, tx_nwptr_v, lq_nwptr_v, cfg_flag_v, snap_flag_v, snap_sel_v}),
       .sys_clk,
       .sys_rst,
-      .sys_word  ({ev_oldest, rx_oldest, tx_wptr, lq_wptr, cfg_flag, snap_flag, snap_sel}),
+      .sys_word  ({~ev_oldest, ~rx_oldest, tx_nwptr, ~lq_wptr, cfg_flag, snap_flag, snap_sel}),
       .sys_take,
-      .sys_view  ({ev_wptr_v, rx_wptr_v, tx_rptr_v, lq_rptr_v, levels_v, ev_new_v, rx_new_v, fault_v, cfg_ack_v, cfg_bad_v,
+      .sys_view  ({ev_nwptr_v, rx_nwptr_v, tx_rptr_v, lq_nrptr_v, levels_v, ev_new_v, rx_new_v, fault_v, cfg_ack_v, cfg_bad_v,
                    snap_ack_v})
   );
 
@@ -177,26 +180,29 @@ module litepulse_cdc #(
       .rd_data(rx_rdata)
   );
 
-  // The free counts are registers: a + ~b + !wr is a - b - wr, with the write as the carry into one adder.
+  // The free counts are registers that know of the write of the same cycle: the complement of `used`, i.e. of oldest - depth - wptr - wr,
+  // with the write as the carry into one adder.
   logic ev_carry, rx_carry;
-  logic [EV_AW:0] ev_free_next;
-  logic [RX_AW:0] rx_free_next;
-  assign {ev_free_next, ev_carry} = {ev_oldest_v ^ EV_DEPTH, 1'b1} + {~ev_wptr, !ev_wr};
-  assign {rx_free_next, rx_carry} = {rx_oldest_v ^ RX_DEPTH, 1'b1} + {~rx_wptr, !rx_wr};
+  logic [EV_AW:0] ev_nfree, ev_nfree_next, ev_nready;
+  logic [RX_AW:0] rx_nfree, rx_nfree_next, rx_nready, rx_nlimit;
+  assign {ev_nfree_next, ev_carry} = {ev_noldest_v ^ EV_DEPTH, 1'b1} + {ev_wptr, ev_wr};
+  assign {rx_nfree_next, rx_carry} = {rx_noldest_v ^ RX_DEPTH, 1'b1} + {rx_wptr, rx_wr};
+  assign ev_free = ~ev_nfree;
+  assign rx_free = ~rx_nfree;
 
   always_ff @(posedge pulse_clk) begin
     if (ev_wr) ev_wptr <= ev_wptr + 1'b1;
     if (rx_wr) rx_wptr <= rx_wptr + 1'b1;
-    ev_free <= ev_free_next;
-    rx_free <= rx_free_next;
+    ev_nfree <= ev_nfree_next;
+    rx_nfree <= rx_nfree_next;
     if (pulse_take || ev_wr) ev_new <= ev_wr;
     if (pulse_take || rx_wr) rx_new <= rx_wr;
     if (pulse_take || fault_p) fault_new <= fault_p;
     if (pulse_rst) begin
       ev_wptr   <= EV_FIRST_NUMBER;
       rx_wptr   <= RX_FIRST_NUMBER;
-      ev_free   <= EV_DEPTH;
-      rx_free   <= RX_DEPTH;
+      ev_nfree  <= ~EV_DEPTH;
+      rx_nfree  <= ~RX_DEPTH;
       ev_new    <= 1'b0;
       rx_new    <= 1'b0;
       fault_new <= 1'b0;
@@ -205,8 +211,12 @@ module litepulse_cdc #(
 
   assign ev_oldest = ev_position[EV_AW:0] + EV_FIRST_NUMBER;
   assign rx_oldest = rx_position[RX_AW:0] + RX_FIRST_NUMBER;
-  assign ev_ready  = ev_wptr_v + ~ev_position[EV_AW:0];  // less EV_FIRST
-  assign rx_ready  = rx_wptr_v - rx_position[RX_AW:0] - RX_FIRST_NUMBER;
+  assign ev_nready = ev_nwptr_v + ev_position[EV_AW:0] + EV_FIRST_NUMBER;
+  assign rx_nready = rx_nlimit + RX_FIRST_NUMBER;
+  assign ev_ready  = ~ev_nready;
+  assign rx_ready  = ~rx_nready;
+  assign rx_nlimit = rx_nwptr_v + rx_position[RX_AW:0];
+  assign rx_limit  = ~rx_nlimit;
 
   always_ff @(posedge sys_clk) begin
     if (ev_free_stb) ev_position <= ev_position + 16'(ev_free_n);
@@ -217,10 +227,10 @@ module litepulse_cdc #(
     end
   end
 
-  // Bytes to send: the oldest one waits in the RAM's output register -----------------------------------------------------
-  logic tx_fetch;
-  assign tx_fetch = (tx_wptr_v != tx_rptr) && (!txb_valid || txb_pop);
-  assign tx_free  = (tx_rptr_v ^ TX_DEPTH) - tx_wptr;
+  // Bytes to send: the oldest one waits in the RAM's output register. Both pointers are complements, i.e. count down -----------------------------------------------------
+  logic tx_fetch, tx_carry;
+  assign tx_fetch = (tx_nwptr_v != tx_nrptr) && (!txb_valid || txb_pop);
+  assign {tx_free, tx_carry} = {tx_rptr_v ^ TX_DEPTH, 1'b1} + {tx_nwptr, 1'b1};
 
   litepulse_ram #(
       .AW(TX_AW),
@@ -228,34 +238,35 @@ module litepulse_cdc #(
   ) tx_ram (
       .wr_clk (sys_clk),
       .wr_en  (tx_push),
-      .wr_addr(tx_wptr[TX_AW-1:0]),
+      .wr_addr(tx_nwptr[TX_AW-1:0]),
       .wr_data(tx_byte),
       .rd_clk (pulse_clk),
       .rd_en  (tx_fetch),
-      .rd_addr(tx_rptr[TX_AW-1:0]),
+      .rd_addr(tx_nrptr[TX_AW-1:0]),
       .rd_data(txb_data)
   );
 
   always_ff @(posedge pulse_clk) begin
-    if (tx_fetch) tx_rptr <= tx_rptr + 1'b1;
+    if (tx_fetch) tx_nrptr <= tx_nrptr - 1'b1;
     if (tx_fetch || txb_pop) txb_valid <= tx_fetch;
     if (pulse_rst) begin
-      tx_rptr   <= '0;
+      tx_nrptr  <= '1;
       txb_valid <= 1'b0;
     end
   end
 
   always_ff @(posedge sys_clk) begin
-    if (tx_push) tx_wptr <= tx_wptr + 1'b1;
-    if (sys_rst) tx_wptr <= '0;
+    if (tx_push) tx_nwptr <= tx_nwptr - 1'b1;
+    if (sys_rst) tx_nwptr <= '1;
   end
 
   // Launches --------------------------------------------------------------------------------------------------------------
   logic lq_carry;
-  logic [LQ_AW:0] lq_avail_next;
-  assign {lq_avail_next, lq_carry} = {lq_wptr_v, 1'b1} + {~lq_rptr_full, !lq_free1};
+  logic [LQ_AW:0] lq_navail, lq_navail_next;
+  assign {lq_navail_next, lq_carry} = {lq_nwptr_v, 1'b1} + {lq_rptr_full, lq_free1};
+  assign lq_avail = ~lq_navail;
   assign lq_rptr = lq_rptr_full[LQ_AW-1:0];
-  assign lq_free = (lq_rptr_v ^ LQ_DEPTH) - lq_wptr;
+  assign lq_free = ~((lq_nrptr_v ^ LQ_DEPTH) + lq_wptr);
 
   litepulse_ram #(
       .AW(LQ_AW + 2),
@@ -273,10 +284,10 @@ module litepulse_cdc #(
 
   always_ff @(posedge pulse_clk) begin
     if (lq_free1) lq_rptr_full <= lq_rptr_full + 1'b1;
-    lq_avail <= lq_avail_next;
+    lq_navail <= lq_navail_next;
     if (pulse_rst) begin
       lq_rptr_full <= '0;
-      lq_avail     <= '0;
+      lq_navail    <= '1;
     end
   end
 
@@ -369,7 +380,7 @@ module litepulse_cdc #(
   assign levels = {status_p[7:5], status_p[3:1], status_p[0] && !txb_valid};
 
   logic unused;
-  assign unused = &{1'b0, status_p[4], ev_carry, rx_carry, lq_carry};
+  assign unused = &{1'b0, status_p[4], ev_carry, rx_carry, tx_carry, lq_carry};
 
   assign status = {
     levels_v[6:5], levels_v[4] && lq_free == LQ_DEPTH, cfg_busy, levels_v[3:1], levels_v[0] && tx_free == TX_DEPTH

@@ -2,8 +2,8 @@
 // When to interrupt, in `sys`. All outputs but irq_fault are levels, registered (one cycle). A setting of 0 is off.
 //   irq_ev, irq_rx  records are waiting and: at least `level` of them, or the stream has not been empty for `age`, or none has
 //                   arrived for `idle`. Age and idle count units of 32 cycles; a timer may end up to one unit early, never
-//                   late. As none waits longer than the stream has not been empty, neither does the oldest record. A timer that has
-//                   ended stands still: a setting raised later counts on from there.
+//                   late. As none waits longer than the stream has not been empty, neither does the oldest record. A timer takes its
+//                   setting when it restarts (age: while the stream is empty; idle: also at an arrival).
 //   irq_tx          at most `low` bytes are waiting to be sent (so 0 means all sent to the line)
 //   irq_lq          at least `space` launches fit
 //   irq_drained     nothing best-effort waits or is on the line
@@ -46,7 +46,7 @@ module litepulse_irq #(
   logic unit;
   assign unit = &scale;
 
-  // Timers 0, 1: age and idle of the events; 2, 3: of the received bytes. They stop when they have ended, so they never wrap.
+  // Timers 0, 1: age and idle of the events; 2, 3: of the received bytes. They stand still when they have ended.
   logic [STREAMS-1:0] some;
   logic [TIMERS-1:0] restart, ended;
   logic [16*TIMERS-1:0] setting;
@@ -55,25 +55,29 @@ module litepulse_irq #(
   assign setting = {irq_rx_idle, irq_rx_age, irq_ev_idle, irq_ev_age};
 
   for (genvar k = 0; k < TIMERS; k++) begin : g_timer
-    logic [15:0] count;
-    logic done;
-    assign done     = count >= setting[16*k+:16];
-    assign ended[k] = done && setting[16*k+:16] != '0;
-    always_ff @(posedge clk) begin
-      if (unit && !done) count <= count + 1'b1;
-      if (rst || restart[k]) count <= '0;
-    end
+    // counts down; adding ones or nothing lets one cell per bit both load and count, and the carry says that it is not 0
+    logic [15:0] left;
+    logic [16:0] sum;
+    assign sum      = {1'b0, left} + {1'b0, {16{!restart[k]}}};
+    assign ended[k] = !sum[16] && setting[16*k+:16] != '0;
+    always_ff @(posedge clk) if (restart[k] || (unit && sum[16])) left <= restart[k] ? setting[16*k+:16] : sum[15:0];
   end
 
+  logic [EV_AW+1:0] ev_sum;
+  logic [RX_AW+1:0] rx_sum;
   logic [TX_AW+1:0] tx_sum;
-  assign tx_sum = {1'b0, tx_free} + {1'b0, irq_tx_low};  // at least the depth: used <= low
+  logic [LQ_AW+1:0] lq_sum;
+  assign ev_sum = {1'b0, irq_ev_level} + {1'b0, ~ev_ready};  // carry: level > ready
+  assign rx_sum = {1'b0, irq_rx_level} + {1'b0, ~rx_ready};
+  assign tx_sum = {1'b0, irq_tx_low} + {1'b0, tx_free};  // at least the depth: used <= low
+  assign lq_sum = {1'b0, irq_lq_space} + {1'b0, ~lq_free};
 
   always_ff @(posedge clk) begin
     scale       <= scale + 1'b1;
-    irq_ev      <= (irq_ev_level != '0 && ev_ready >= irq_ev_level) || (some[0] && |ended[1:0]);
-    irq_rx      <= (irq_rx_level != '0 && rx_ready >= irq_rx_level) || (some[1] && |ended[3:2]);
+    irq_ev      <= (irq_ev_level != '0 && !ev_sum[EV_AW+1]) || (some[0] && |ended[1:0]);
+    irq_rx      <= (irq_rx_level != '0 && !rx_sum[RX_AW+1]) || (some[1] && |ended[3:2]);
     irq_tx      <= |tx_sum[TX_AW+1:TX_AW];
-    irq_lq      <= irq_lq_space != '0 && lq_free >= irq_lq_space;
+    irq_lq      <= irq_lq_space != '0 && !lq_sum[LQ_AW+1];
     irq_drained <= tx_idle;
     irq_fault   <= fault;
     if (rst) begin
@@ -88,5 +92,5 @@ module litepulse_irq #(
   end
 
   logic unused;
-  assign unused = &{1'b0, tx_sum[TX_AW-1:0]};
+  assign unused = &{1'b0, ev_sum[EV_AW:0], rx_sum[RX_AW:0], tx_sum[TX_AW-1:0], lq_sum[LQ_AW:0]};
 endmodule

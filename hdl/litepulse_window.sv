@@ -6,19 +6,20 @@
 //   n bytes to the TX region   n
 //   header word 0              a snapshot's round trip, typically 12, at most 12 sys + 17 pulse cycles
 //   configuration              as long as the word before has not been answered (as above plus what the core takes), then 1
-// A pulse clock that stands still cannot hang the bus: after TIMEOUT cycles a header reads 0, a configuration read gives 0 and a
+// A pulse clock that stands still cannot hang the bus: after 2^TIMEOUT cycles a header reads 0, a configuration read gives 0 and a
 // configuration write is dropped and counted as refused.
 //
 // `ready` and `position` are latched before the tick is sampled, so no record that is ready is younger than the header's tick. Words 1
 // to 3 of a header keep showing that stream's last snapshot. A record can be read if it has arrived by then, not only if it had
 // when the header was read.
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths
+//   TIMEOUT                     log2 of the cycles the bus may wait for the pulse clock
 module litepulse_window #(
     parameter int EV_AW   = 8,
     parameter int RX_AW   = 9,
     parameter int TX_AW   = 9,
     parameter int LQ_AW   = 6,
-    parameter int TIMEOUT = 255
+    parameter int TIMEOUT = 8
 ) (
     input  logic             clk,
     input  logic             rst,
@@ -49,6 +50,7 @@ module litepulse_window #(
     output logic [1:0]       ev_word,
     input  logic [31:0]      ev_rdata,
     input  logic [RX_AW:0]   rx_ready,
+    input  logic [RX_AW:0]   rx_limit,
     input  logic [15:0]      rx_position,
     output logic             rx_free_stb,
     output logic [RX_AW:0]   rx_free_n,
@@ -77,7 +79,6 @@ module litepulse_window #(
     output logic [2:0]       snap_raddr,
     input  logic [31:0]      snap_rdata
 );
-  localparam int TIMEOUT_BITS = $clog2(TIMEOUT + 1);
   localparam logic [14:0] EVENTS = 15'(litepulse_map_pkg::REGION_EVENTS);
   localparam logic [14:0] RECEIVE = 15'(litepulse_map_pkg::REGION_RECEIVE);
   localparam logic [14:0] TX = 15'(litepulse_map_pkg::REGION_TX);
@@ -99,9 +100,9 @@ module litepulse_window #(
 
   // Waiting ----------------------------------------------------------------------------------------------------------------------
   logic snapping, stall, expired, more_bytes, cfg_pending, cfg_wait;
-  logic [TIMEOUT_BITS-1:0] waited;
+  logic [TIMEOUT:0] waited;
   assign cfg_wait = start && in_cfg && (cfg_pending || cfg_busy);
-  assign expired  = waited == TIMEOUT_BITS'(TIMEOUT);
+  assign expired  = waited[TIMEOUT];
   assign stall    = ((level && !(snapping && !snap_busy)) || cfg_wait) && !expired || more_bytes;
 
   always_ff @(posedge clk) begin
@@ -114,9 +115,16 @@ module litepulse_window #(
   end
 
   // Reading: the RAMs' output registers, gated onto the bus ------------------------------------------------------------------------
+  // Comparisons are carries of a sum with a complement, which litepulse_cdc has at hand: a > b is the carry of a + ~b.
   logic show_ev, show_rx, show_snap, show_cfg;
+  logic [16:0] ev_seek, rx_seek;
+  logic [15:0] ev_ready_c, rx_limit_c;
+  assign ev_ready_c  = ~{{(15 - EV_AW) {1'b0}}, ev_ready};
+  assign rx_limit_c  = ~{{(15 - RX_AW) {1'b0}}, rx_limit};
   logic [31:0] level_word;
   logic [31:0] shadow;
+  assign ev_seek     = {8'd0, bus_adr[12:4]} + {1'b0, ev_ready_c};
+  assign rx_seek     = {7'd0, bus_adr[12:3]} + {1'b0, rx_limit_c} + 1'b1;
   assign ev_index    = EV_AW'(bus_adr[12:4]);
   assign ev_word     = bus_adr[3:2];
   assign rx_index    = RX_AW'(bus_adr[12:3]);
@@ -131,8 +139,8 @@ module litepulse_window #(
                        | level_word;
 
   always_ff @(posedge clk) begin
-    show_ev   <= rd && in_ev && !header && 16'(bus_adr[12:4]) <= 16'(ev_ready);
-    show_rx   <= rd && in_rx && !header && 16'(bus_adr[12:3]) < 16'(rx_ready) + 16'd2;
+    show_ev   <= rd && in_ev && !header && !ev_seek[16];
+    show_rx   <= rd && in_rx && !header && !rx_seek[16];
     show_snap <= rd && header && bus_adr[3:2] != '0;
     show_cfg  <= rd && in_cfg && !cfg_wait;
     // 0 but from the start of a header's read to its end, so that it needs no gate
@@ -147,9 +155,13 @@ module litepulse_window #(
   end
 
   // Acknowledging ------------------------------------------------------------------------------------------------------------------
-  assign ev_free_stb = ev_ack_stb && ev_ack[15:0] <= 16'(ev_ready) && (!ev_ack[31] || ev_ack[30:16] == ev_position[14:0]);
+  logic [EV_AW+1:0] ev_over;
+  logic [RX_AW+1:0] rx_over;
+  assign ev_over     = {1'b0, ev_ack[EV_AW:0]} + {1'b0, ~ev_ready};
+  assign rx_over     = {1'b0, rx_ack[RX_AW:0]} + {1'b0, ~rx_ready};
+  assign ev_free_stb = ev_ack_stb && !ev_over[EV_AW+1] && ev_ack[15:EV_AW+1] == '0 && (!ev_ack[31] || ev_ack[30:16] == ev_position[14:0]);
   assign ev_free_n   = ev_ack[EV_AW:0];
-  assign rx_free_stb = rx_ack_stb && rx_ack[15:0] <= 16'(rx_ready) && (!rx_ack[31] || rx_ack[30:16] == rx_position[14:0]);
+  assign rx_free_stb = rx_ack_stb && !rx_over[RX_AW+1] && rx_ack[15:RX_AW+1] == '0 && (!rx_ack[31] || rx_ack[30:16] == rx_position[14:0]);
   assign rx_free_n   = rx_ack[RX_AW:0];
 
   // Bytes to send: all of a write or nothing -----------------------------------------------------------------------------------------
@@ -210,7 +222,7 @@ module litepulse_window #(
       .wr_data(bus_dat_w),
       .rd_clk (clk),
       .rd_en  (cfg_rd || cfg_pending),
-      .rd_addr(cfg_pending ? cfg_held_addr : bus_adr[7:2]),
+      .rd_addr(bus_adr[7:2]),  // of a pending word, too: its write is being acknowledged
       .rd_data(shadow)
   );
 
@@ -226,4 +238,6 @@ module litepulse_window #(
       config_refused <= '0;
     end
   end
+  logic unused;
+  assign unused = &{1'b0, ev_seek[15:0], rx_seek[15:0], ev_over[EV_AW:0], rx_over[RX_AW:0]};
 endmodule

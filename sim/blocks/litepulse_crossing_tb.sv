@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The crossing with its two users in `sys`, as litepulse.sv connects them: top level of their tests.
+module litepulse_crossing_tb #(
+    parameter int EV_AW   = 8,
+    parameter int RX_AW   = 9,
+    parameter int TX_AW   = 9,
+    parameter int LQ_AW   = 6,
+    parameter int TIMEOUT = 8
+) (
+    input  logic                pulse_clk,
+    input  logic                pulse_rst,
+    input  logic                ev_wr,
+    input  logic [127:0]        ev_wdata,
+    output logic [EV_AW:0]      ev_free,
+    input  logic                rx_wr,
+    input  logic [63:0]         rx_wdata,
+    output logic [RX_AW:0]      rx_free,
+    output logic                txb_valid,
+    output logic [7:0]          txb_data,
+    input  logic                txb_pop,
+    output logic [LQ_AW:0]      lq_avail,
+    output logic [LQ_AW-1:0]    lq_rptr,
+    input  logic [LQ_AW+1:0]    lq_raddr,
+    input  logic                lq_ren,
+    output logic [31:0]         lq_rdata,
+    input  logic                lq_free1,
+    output logic                cfg_req,
+    output logic [5:0]          cfg_addr,
+    output logic [31:0]         cfg_data,
+    input  logic                cfg_done,
+    input  logic                cfg_err,
+    input  logic [63:0]         now_tick,
+    input  logic [31:0]         ev_lost,
+    input  logic [31:0]         rx_lost,
+    input  logic [7:0]          status_p,
+    input  logic                fault_p,
+    input  logic                sys_clk,
+    input  logic                sys_rst,
+    input  logic                bus_stb,
+    input  logic                bus_we,
+    input  logic [14:2]         bus_adr,
+    input  logic [31:0]         bus_dat_w,
+    output logic [31:0]         bus_dat_r,
+    output logic                bus_ack,
+    input  logic                ev_ack_stb,
+    input  logic [31:0]         ev_ack,
+    input  logic                rx_ack_stb,
+    input  logic [31:0]         rx_ack,
+    output logic [15:0]         launch_accepted,
+    output logic [15:0]         launch_refused,
+    output logic [15:0]         tx_dropped,
+    output logic [15:0]         config_applied,
+    output logic [15:0]         config_refused,
+    output logic [EV_AW:0]      ev_ready,
+    output logic [RX_AW:0]      rx_ready,
+    output logic [TX_AW:0]      tx_free,
+    output logic [LQ_AW:0]      lq_free,
+    output logic [7:0]          status,
+    input  logic [EV_AW:0]      irq_ev_level,
+    input  logic [RX_AW:0]      irq_rx_level,
+    input  logic [15:0]         irq_ev_age,
+    input  logic [15:0]         irq_ev_idle,
+    input  logic [15:0]         irq_rx_age,
+    input  logic [15:0]         irq_rx_idle,
+    input  logic [TX_AW:0]      irq_tx_low,
+    input  logic [LQ_AW:0]      irq_lq_space,
+    output logic                irq_ev,
+    output logic                irq_rx,
+    output logic                irq_tx,
+    output logic                irq_lq,
+    output logic                irq_drained,
+    output logic                irq_fault
+);
+  logic [15:0] ev_position;
+  logic ev_arrived;
+  logic ev_free_stb;
+  logic [EV_AW:0] ev_free_n;
+  logic ev_ren;
+  logic [EV_AW-1:0] ev_index;
+  logic [1:0] ev_word;
+  logic [31:0] ev_rdata;
+  logic [RX_AW:0] rx_limit;
+  logic [15:0] rx_position;
+  logic rx_arrived;
+  logic rx_free_stb;
+  logic [RX_AW:0] rx_free_n;
+  logic rx_ren;
+  logic [RX_AW-1:0] rx_index;
+  logic rx_word;
+  logic [31:0] rx_rdata;
+  logic tx_push;
+  logic [7:0] tx_byte;
+  logic lq_we;
+  logic [1:0] lq_word;
+  logic [31:0] lq_wdata;
+  logic lq_commit;
+  logic cfg_start;
+  logic [5:0] cfg_held_addr;
+  logic [31:0] cfg_held_data;
+  logic cfg_busy;
+  logic cfg_answered;
+  logic cfg_refused;
+  logic snap_start;
+  logic snap_stream;
+  logic snap_busy;
+  logic snap_ren;
+  logic [2:0] snap_raddr;
+  logic [31:0] snap_rdata;
+  logic fault;
+
+  litepulse_cdc #(
+      .EV_AW(EV_AW),
+      .RX_AW(RX_AW),
+      .TX_AW(TX_AW),
+      .LQ_AW(LQ_AW)
+  ) cdc (.*);
+
+  litepulse_window #(
+      .EV_AW(EV_AW),
+      .RX_AW(RX_AW),
+      .TX_AW(TX_AW),
+      .LQ_AW(LQ_AW),
+      .TIMEOUT(TIMEOUT)
+  ) window (
+      .clk(sys_clk),
+      .rst(sys_rst),
+      .*
+  );
+
+  litepulse_irq #(
+      .EV_AW(EV_AW),
+      .RX_AW(RX_AW),
+      .TX_AW(TX_AW),
+      .LQ_AW(LQ_AW)
+  ) irq (
+      .clk(sys_clk),
+      .rst(sys_rst),
+      .tx_idle(status[0]),
+      .*
+  );
+endmodule
