@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names of the register map as this package uses them: packing and unpacking of words by field name."""
+
+from litepulse import regs
+
+CSRS = {register.name: register for register in regs.CSRS}
+CONFIG = {register.name: register for register in regs.CONFIG}
+CONFIG_BASE = regs.REGIONS["CONFIG"][0]
+
+_EVENT_KIND = {name: code for code, (name, _) in regs.EVENT_KINDS.items()}
+_EVENT_SOURCE = {name: code for code, (name, _) in regs.EVENT_SOURCES.items()}
+KIND_NAME = {code: name.lower() for name, code in _EVENT_KIND.items()}
+SOURCE_NAME = {code: name.lower() for name, code in _EVENT_SOURCE.items()}
+REASON_NAME = {code: name.lower() for code, (name, _) in regs.REASONS.items()}
+REASON_TEXT = {code: text for code, (_, text) in regs.REASONS.items()}
+LAUNCH_KIND = {name.lower(): code for code, (name, _) in regs.LAUNCH_KINDS.items()}
+LAUNCH_KIND_NAME = {code: name for name, code in LAUNCH_KIND.items()}
+PARITY = {name.lower(): code for code, (name, _) in regs.PARITIES.items()}
+TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}
+TRAIN_COMMAND = {name.lower(): code for code, (name, _) in regs.TRAIN_COMMANDS.items()}
+MASK32 = 0xFFFFFFFF
+TRAIN_MIN_PERIOD = getattr(regs, "TRAIN_MIN_PERIOD", 80)     # cycles
+
+
+def pack(register, **values):
+    """The word of `register` with these fields set and all others 0; an unknown field or one that does not fit is a bug."""
+    fields = {f.name: f for f in register.fields}
+    word = 0
+    for name, value in values.items():
+        f = fields[name]
+        low, high = (-(1 << (f.size - 1)), (1 << (f.size - 1)) - 1) if f.signed else (0, (1 << f.size) - 1)
+        if not low <= value <= high:
+            raise ValueError(f"{register.name}.{name} = {value} does not fit {f.size} bits")
+        word |= (int(value) & ((1 << f.size) - 1)) << f.offset
+    return word
+
+
+def unpack(register, word):
+    """{field: value} of a word."""
+    values = {}
+    for f in register.fields:
+        value = (word >> f.offset) & ((1 << f.size) - 1)
+        if f.signed and value >> (f.size - 1):
+            value -= 1 << f.size
+        values[f.name] = value
+    return values

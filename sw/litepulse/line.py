@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What goes on the line: formats, profiles and launches, as bits of the register map. Pure, no device."""
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from litepulse.errors import BadInput
+from litepulse.layout import CONFIG, LAUNCH_KIND, LAUNCH_KIND_NAME, MASK32, PARITY, pack, regs, unpack
+from litepulse.units import BitPeriod
+
+_PARITY_LETTERS = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
+_STOPS = {"1": 0, "1.5": 1, "2": 2}
+_STOP_BITS = {0: Fraction(1), 1: Fraction(3, 2), 2: Fraction(2)}
+
+
+@dataclass(frozen=True)
+class Format:
+    """Data bits, parity and stop bits of a frame, e.g. 8N1."""
+    data_bits: int = 8
+    parity: str = "none"
+    stop: int = 0
+    invert: bool = False
+
+    @classmethod
+    def parse(cls, text, invert=False):
+        """'8N1', '7E2', '5O1.5'."""
+        match = re.fullmatch(r"([5-8])([NOEMS])(1\.5|1|2)", text.strip().upper())
+        if not match:
+            raise BadInput(f"format: '{text}' is not like 8N1 (5 to 8 data bits, N/O/E/M/S, 1, 1.5 or 2 stop bits)")
+        return cls(int(match[1]), _PARITY_LETTERS[match[2]], _STOPS[match[3]], invert)
+
+    @property
+    def stop_bits(self):
+        """1, 3/2 or 2."""
+        return _STOP_BITS[self.stop]
+
+    @property
+    def bits(self):
+        """Bit times of a frame, start and stop bits included."""
+        return 1 + self.data_bits + (self.parity != "none") + self.stop_bits
+
+    def __str__(self):
+        letter = next(k for k, v in _PARITY_LETTERS.items() if v == self.parity)
+        stop = next(k for k, v in _STOPS.items() if v == self.stop)
+        return f"{self.data_bits}{letter}{stop}" + (" inverted" if self.invert else "")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A line profile: bit period and format."""
+    bit_period: BitPeriod
+    format: Format = Format()
+
+    def words(self):
+        """(period word, format word); writing the second applies both."""
+        f = self.format
+        return (self.bit_period.raw & MASK32,
+                pack(CONFIG["profile0_format"], period_hi=self.bit_period.raw >> 32, data_bits=f.data_bits - 5,
+                     parity=PARITY[f.parity], stop=f.stop, invert=int(f.invert)))
+
+    @classmethod
+    def from_words(cls, period, fmt, tick_hz):
+        """What two words mean, or None if nothing was ever written."""
+        v = unpack(CONFIG["profile0_format"], fmt)
+        raw = period | v["period_hi"] << 32
+        if not raw or v["parity"] not in PARITY.values() or v["stop"] not in _STOP_BITS:
+            return None
+        name = next(k for k, code in PARITY.items() if code == v["parity"])
+        return cls(BitPeriod(raw, tick_hz), Format(v["data_bits"] + 5, name, v["stop"], bool(v["invert"])))
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One thing put on the line: kind 'frame' (a byte), 'break' (data bit times) or 'pulse' (width ticks)."""
+    kind: str = "frame"
+    data: int = 0
+    profile: int = 1
+    width: int = 0
+
+    def __post_init__(self):
+        if self.kind == "break" and not 1 <= self.data <= 255:
+            raise BadInput(f"break: {self.data} bit times is outside 1 to 255")
+        if self.kind == "pulse" and not 1 <= self.width <= MASK32:
+            raise BadInput(f"width: {self.width} ticks is outside 1 to {MASK32}")
+        if not 0 <= self.data <= 255:
+            raise BadInput(f"byte: {self.data} does not fit a byte (0 to 255)")
+
+    def word(self, tag=None):
+        """The word that says what to launch; with a tag as word 3 of a launch entry."""
+        values = {"data": self.data, "profile": self.profile, "kind": LAUNCH_KIND[self.kind]}
+        if tag is None:
+            return pack(CONFIG["train_launch"], **values)
+        return pack(regs.LAUNCH_ENTRY[3], tag=tag, **values)
+
+    def entry(self, tick, tag):
+        """The four words of a timed launch; the last one commits."""
+        return [tick & MASK32, tick >> 32, self.width, self.word(tag)]
+
+    def length(self, profile):
+        """Ticks the line is busy: end - start."""
+        if self.kind == "pulse":
+            return self.width
+        bits = profile.format.bits if self.kind == "frame" else self.data + profile.format.stop_bits
+        return math.floor(bits * profile.bit_period.ticks)
+
+    @classmethod
+    def from_words(cls, word, width):
+        """The launch that words of the device describe, or None if they are no launch."""
+        v = unpack(CONFIG["train_launch"], word)
+        kind = LAUNCH_KIND_NAME.get(v["kind"])
+        if kind is None or (kind == "pulse" and not width) or (kind == "break" and not v["data"]):
+            return None
+        return cls(kind, v["data"], v["profile"], width)
+
+    def __str__(self):
+        if self.kind == "frame":
+            return f"byte 0x{self.data:02x}"
+        return f"break of {self.data} bits" if self.kind == "break" else f"pulse of {self.width} ticks"

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The two record streams: decoding, the 48-bit tick extension and exact loss accounting. Pure, no device."""
+
+from dataclasses import dataclass
+
+from litepulse.layout import KIND_NAME, MASK32, REASON_NAME, SOURCE_NAME, regs, unpack
+
+_LEVEL = regs.STREAM_HEADER[0]
+_EVENT_INFO = regs.EVENT_RECORD[2]
+_RX_INFO = regs.RECEIVE_RECORD[1]
+_REASON_KINDS = ("refused", "responder_missed")
+
+
+@dataclass(frozen=True)
+class Header:
+    """The four header words: one snapshot."""
+    ready: int
+    position: int
+    lost: int
+    tick: int
+
+    @classmethod
+    def decode(cls, words):
+        """From the first four words of a stream window."""
+        level = unpack(_LEVEL, words[0])
+        return cls(level["ready"], level["position"], words[1], words[2] | words[3] << 32)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event record."""
+    tick: int
+    seq: int
+    kind: str
+    source: str
+    flags: int
+    data: int
+
+    @classmethod
+    def decode(cls, words):
+        """From four words; None for 'no record'."""
+        info = unpack(_EVENT_INFO, words[2])
+        if info["kind"] == 0:
+            return None
+        return cls(words[0] | words[1] << 32, info["seq"], KIND_NAME.get(info["kind"], f"kind{info['kind']}"),
+                   SOURCE_NAME.get(info["source"], f"source{info['source']}"), info["flags"], words[3])
+
+    @property
+    def reason(self):
+        """'late', 'busy', 'order', 'invalid', or None where flags are not a reason."""
+        return REASON_NAME.get(self.flags, f"reason {self.flags}") if self.kind in _REASON_KINDS else None
+
+    @property
+    def stop(self):
+        """An APPLIED that tells of a stop?"""
+        return self.kind == "applied" and self.source == "train_change" and bool(self.flags & regs.EVENT_FLAG_STOP)
+
+    @property
+    def filtered(self):
+        """An EDGE record of the channels behind the glitch filter?"""
+        return self.kind == "edge" and bool(self.flags & regs.EVENT_FLAG_FILTERED)
+
+    @property
+    def tag(self):
+        """Tag of a queued launch, number of a response."""
+        return self.data >> 16
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One edge on one channel, unfolded from an EDGE record."""
+    tick: int
+    channel: int
+    level: int
+
+
+def edges(event, samples_per_cycle):
+    """The single edges of an EDGE record in order of time."""
+    level, changed = event.data >> 16, event.data & 0xFFFF
+    found = []
+    for bit in range(16):
+        if changed >> bit & 1:
+            channel, sample = divmod(bit, samples_per_cycle)
+            found.append(Edge(event.tick + sample, channel, level >> bit & 1))
+    return sorted(found, key=lambda e: (e.tick, e.channel))
+
+
+@dataclass(frozen=True)
+class RxByte:
+    """One received byte, stamped with its start edge."""
+    tick: int
+    data: int
+    parity_bit: int = 0
+    parity_error: bool = False
+    framing_error: bool = False
+    is_break: bool = False
+    own: bool = False
+    noise: bool = False
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Records of one stream were lost: the first one's tick and how many."""
+    tick: int
+    count: int
+
+
+def extend_tick(low48, now):
+    """The latest 64-bit tick not after `now` with these low 48 bits (records are never 2⁴⁸ ticks old)."""
+    tick = (now & ~((1 << 48) - 1)) | low48
+    return tick if tick <= now else tick - (1 << 48)
+
+
+class EventStream:
+    """Turns event records into Events and Losts and checks that the sequence numbers leave nothing untold."""
+
+    words = regs.EVENT_WORDS
+
+    def __init__(self):
+        self.next_seq = None
+        self.lost = 0           # told by OVERFLOW records
+        self.broken = 0         # sequence gaps nobody told of: must stay 0
+
+    def feed(self, words, now):
+        """The record in `words` as [Event or Lost], [] if there is none."""
+        del now
+        event = Event.decode(words)
+        if event is None:
+            return []
+        if self.next_seq is not None and event.seq != self.next_seq:
+            self.broken += (event.seq - self.next_seq) & 0xFFFF
+        if event.kind == "overflow":
+            self.next_seq = (event.seq + event.data) & 0xFFFF
+            self.lost += event.data
+            return [Lost(event.tick, event.data)]
+        self.next_seq = (event.seq + 1) & 0xFFFF
+        return [event]
+
+
+class ReceiveStream:
+    """Turns receive records into RxBytes and Losts."""
+
+    words = regs.RECEIVE_WORDS
+
+    def __init__(self):
+        self.lost = 0
+        self._first_lost = None
+
+    def feed(self, words, now):
+        """The record in `words` as [RxByte or Lost], [] for the first half of a loss."""
+        low, info = words
+        v = unpack(_RX_INFO, info)
+        if v["overflow"] and v["count"]:
+            self.lost += low
+            tick, self._first_lost = self._first_lost, None
+            return [Lost(tick if tick is not None else now, low)]
+        tick = extend_tick((low & MASK32) | v["tick_47_32"] << 32, now)
+        if v["overflow"]:
+            self._first_lost = tick
+            return []
+        return [RxByte(tick, v["data"] & 0xFF, v["data"] >> 8, bool(v["parity_error"]), bool(v["framing_error"]), bool(v["break"]),
+                       bool(v["own"]), bool(v["noise"]))]

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The one place where SI units and ticks meet. Everything is exact: numbers are Fractions, ticks are integers.
+
+A rate or a time that a person writes ("44.1k", "617/10", "5us", "24000000/29t") is parsed without rounding; `Timescale`
+converts between seconds and ticks; the only roundings are the ones that the hardware makes (the bit period in 1/256 tick,
+a whole number of ticks for widths and delays) and they are visible in what is returned.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from litepulse.errors import BadInput
+
+_NUMBER = re.compile(r"[0-9]{1,40}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,40}(?:[eE][+-]?[0-9]{1,2})?")
+_SI = {"": 0, "G": 9, "M": 6, "k": 3, "m": -3, "u": -6, "µ": -6, "μ": -6, "n": -9, "p": -12}
+_RATE_PREFIXES = {"", "G", "M", "k", "m"}
+_TIME_UNITS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
+
+MIN_BAUD = 50
+BIT_PERIOD_FRACTION = 256           # the bit period is held in 1/256 tick (Q28.8)
+BIT_PERIOD_LIMIT = 1 << 36
+MIN_BIT_CYCLES = 4
+WORD = 1 << 32
+
+
+def _decimal(text, what):
+    """One unsigned number, without prefix, as a Fraction."""
+    if not _NUMBER.fullmatch(text):
+        raise BadInput(f"{what}: '{text}' is not a number")
+    return Fraction(text if text[-1] != "." else text + "0")
+
+
+def _ratio(text, what, prefixes):
+    """a or a/b, each with an SI prefix of `prefixes`; a sign in front counts for the whole."""
+    sign = 1
+    if text[:1] in ("+", "-"):
+        sign = -1 if text[0] == "-" else 1
+        text = text[1:]
+    parts = text.split("/")
+    if len(parts) > 2:
+        raise BadInput(f"{what}: '{text}' is not a number or a fraction a/b")
+    values = []
+    for part in parts:
+        part = part.strip()
+        prefix = part[-1:] if part[-1:] in prefixes else ""
+        number = part[:-1] if prefix else part
+        values.append(_decimal(number, what) * Fraction(10) ** _SI[prefix])
+    if len(values) == 2:
+        if values[1] == 0:
+            raise BadInput(f"{what}: '{text}' divides by zero")
+        return sign * values[0] / values[1]
+    return sign * values[0]
+
+
+def parse_rate(text, what="rate"):
+    """Hertz or baud as a positive Fraction: 58, 61.7, 617/10, 44.1k, 1M/7, 58Hz."""
+    body = text.strip()
+    for unit in ("Hz", "hz", "Bd", "baud"):
+        if body.endswith(unit):
+            body = body[:-len(unit)].strip()
+            break
+    value = _ratio(body, what, _RATE_PREFIXES)
+    if value <= 0:
+        raise BadInput(f"{what}: {text.strip()} is not more than 0")
+    return value
+
+
+@dataclass(frozen=True)
+class Duration:
+    """A time as its author wrote it: `seconds` or `ticks` (exactly one of them is set)."""
+    seconds: Fraction | None = None
+    ticks: Fraction | None = None
+    relative: bool = False          # written with a + in front
+
+    @property
+    def positive(self):
+        """More than nothing?"""
+        return (self.ticks if self.seconds is None else self.seconds) > 0
+
+
+def parse_duration(text, what="time", signed=False):
+    """5us, 1.5ms, 1/58 (seconds), 827586t, 24000000/29t, -12t (only if `signed`). A leading + is remembered."""
+    body = text.strip()
+    relative = body.startswith("+")
+    negative = body.startswith("-")
+    if negative and not signed:
+        raise BadInput(f"{what}: {body} is negative")
+    body = body.rstrip()
+    for unit in ("ticks", "tick", "t"):
+        if body.endswith(unit):
+            return Duration(ticks=_ratio(body[:-len(unit)].strip(), what, {""}), relative=relative)
+    for unit, exponent in sorted(_TIME_UNITS.items(), key=lambda item: -len(item[0])):
+        if body.endswith(unit):
+            return Duration(seconds=_ratio(body[:-len(unit)].strip(), what, {""}) * Fraction(10) ** exponent, relative=relative)
+    return Duration(seconds=_ratio(body, what, {""}), relative=relative)
+
+
+def parse_byte(text, what="byte"):
+    """0 to 255, decimal, 0x, 0b or 0o."""
+    try:
+        value = int(text.strip(), 0)
+    except ValueError:
+        raise BadInput(f"{what}: '{text}' is not a number") from None
+    if not 0 <= value <= 255:
+        raise BadInput(f"{what}: {text.strip()} does not fit a byte (0 to 255)")
+    return value
+
+
+def parse_count(text, what="count", low=0, high=WORD - 1):
+    """A whole number from `low` to `high`."""
+    try:
+        value = int(text.strip(), 0)
+    except ValueError:
+        raise BadInput(f"{what}: '{text}' is not a whole number") from None
+    if not low <= value <= high:
+        raise BadInput(f"{what}: {value} is outside {low} to {high}")
+    return value
+
+
+def exact(value):
+    """How an exact number is written for programs: '58', '24000000/29'."""
+    value = Fraction(value)
+    return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+def approx(value, digits=9):
+    """An exact number for people: all of it if short, else rounded with a mark that says so."""
+    value = Fraction(value)
+    scaled = value * 10 ** digits
+    if scaled.denominator == 1:
+        text = fixed(value, digits)
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"≈{fixed(value, digits)}"
+
+
+def fixed(value, digits):
+    """`value` with exactly `digits` decimals, rounded half to even from the exact value (floats would lose digits)."""
+    scaled = round(Fraction(value) * 10 ** digits)
+    sign = "-" if scaled < 0 else ""
+    whole, rest = divmod(abs(scaled), 10 ** digits)
+    return f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"
+
+
+def si(value, unit, digits=3):
+    """A number for people with the prefix that fits: 17.241 ms, 48 MHz."""
+    value = Fraction(value)
+    if value == 0:
+        return f"0 {unit}"
+    for prefix, exponent in (("G", 9), ("M", 6), ("k", 3), ("", 0), ("m", -3), ("µ", -6), ("n", -9), ("p", -12)):
+        if abs(value) >= Fraction(10) ** exponent or exponent == -12:
+            text = fixed(value / Fraction(10) ** exponent, digits)
+            if "." in text:
+                text = text.rstrip("0").rstrip(".")
+            return f"{text} {prefix}{unit}"
+    raise AssertionError("unreachable")
+
+
+@dataclass(frozen=True)
+class Period:
+    """A period as the core takes it: I + N/D ticks; D = 0 stands for 2³²."""
+    whole: int
+    num: int
+    den: int
+
+    @property
+    def ticks(self):
+        """The exact period in ticks."""
+        return self.whole + Fraction(self.num, self.den or WORD)
+
+
+@dataclass(frozen=True)
+class BitPeriod:
+    """A bit period as the core takes it, in 1/256 tick, and the baud rate it really is."""
+    raw: int
+    tick_hz: Fraction
+
+    @property
+    def ticks(self):
+        """The exact bit period in ticks."""
+        return Fraction(self.raw, BIT_PERIOD_FRACTION)
+
+    @property
+    def baud(self):
+        """The exact baud rate."""
+        return self.tick_hz / self.ticks
+
+
+class Timescale:
+    """Converts between seconds and the ticks of one device. `clock_hz` is exact, S the samples per cycle."""
+
+    def __init__(self, clock_hz, samples_per_cycle=1):
+        self.clock_hz = Fraction(clock_hz)
+        self.samples_per_cycle = samples_per_cycle
+        self.tick_hz = self.clock_hz * samples_per_cycle
+
+    def seconds(self, ticks):
+        """Exact seconds of a number of ticks."""
+        return Fraction(ticks) / self.tick_hz
+
+    def ns(self, ticks):
+        """Exact nanoseconds of a number of ticks."""
+        return self.seconds(ticks) * 10 ** 9
+
+    def ticks(self, duration):
+        """Exact ticks (a Fraction) of a Duration or of a number of seconds."""
+        if isinstance(duration, Duration):
+            return duration.ticks if duration.seconds is None else duration.seconds * self.tick_hz
+        return Fraction(duration) * self.tick_hz
+
+    def whole_ticks(self, duration, what, low=0, high=WORD - 1):
+        """The nearest whole number of ticks; half goes up. Out of range is refused."""
+        value = math.floor(self.ticks(duration) + Fraction(1, 2))
+        if not low <= value <= high:
+            raise BadInput(f"{what}: {value} ticks of {si(1 / self.tick_hz, 's')} is outside {low} to {high}")
+        return value
+
+    def period_of_rate(self, rate_hz):
+        """Exact period in ticks of a rate."""
+        return self.tick_hz / rate_hz
+
+    def period(self, ticks, minimum_cycles, what="period"):
+        """A Period that is exactly `ticks`, or BadInput: nothing is ever rounded here."""
+        ticks = Fraction(ticks)
+        whole = math.floor(ticks)
+        rest = ticks - whole
+        if whole < minimum_cycles * self.samples_per_cycle:
+            raise BadInput(f"{what}: {exact(ticks)} ticks is below the minimum of {minimum_cycles * self.samples_per_cycle} ticks "
+                           f"({si(self.tick_hz / (minimum_cycles * self.samples_per_cycle), 'Hz')})")
+        if whole >= WORD:
+            raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} does not fit, the longest is {si(self.seconds(WORD), 's')}")
+        if rest.denominator > WORD:
+            raise BadInput(f"{what}: {exact(ticks)} ticks does not fit, the fraction's denominator must be at most 2^32")
+        if rest.denominator == WORD:
+            return Period(whole, rest.numerator, 0)
+        return Period(whole, rest.numerator, rest.denominator)
+
+    def bit_period(self, baud, what="baud"):
+        """The BitPeriod nearest to `baud`, or BadInput when outside 50 … clock/4."""
+        baud = Fraction(baud)
+        highest = self.clock_hz / MIN_BIT_CYCLES
+        if not MIN_BAUD <= baud <= highest:
+            raise BadInput(f"{what}: {approx(baud, 3)} is outside {MIN_BAUD} to {approx(highest, 3)} (a quarter of the clock)")
+        raw = math.floor(self.tick_hz / baud * BIT_PERIOD_FRACTION + Fraction(1, 2))
+        if raw >= BIT_PERIOD_LIMIT:
+            raise BadInput(f"{what}: {approx(baud, 3)} is too slow for this clock (bit period at most 2^28 ticks)")
+        return BitPeriod(raw, self.tick_hz)

@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A LitePulse board in Python, written from docs/core.md: registers, window, train, queue, responder by hand, streams with loss.
+
+Time passes by `step` ticks with every bus transaction, so tests are repeatable and need no waiting. It shares the register
+map with the package under test, but no code of it. `Server` offers it as UARTBone on a pseudo-terminal or on TCP.
+"""
+
+import math
+import os
+import pty
+import select
+import socket
+import struct
+import threading
+import tty
+from fractions import Fraction
+
+from litex_soc import regmap
+
+LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
+LMIN = 40
+MIN_PERIOD = 80
+CONFIG = {r.name: r for r in regmap.CONFIG}
+BY_INDEX = {r.index: r for r in regmap.CONFIG}
+
+
+def field(word, register, name):
+    f = next(f for f in CONFIG[register].fields if f.name == name)
+    return word >> f.offset & (1 << f.size) - 1
+
+
+class Fifo:
+    """One stream as the page says: records, position, loss told by a record."""
+
+    def __init__(self, depth):
+        self.depth, self.records, self.position, self.lost, self.first_lost = depth, [], 0, 0, None
+
+    def ack(self, word):
+        count = word & 0xFFFF
+        if word >> 31 and (word >> 16 & 0x7FFF) != self.position & 0x7FFF:
+            return
+        if count <= len(self.records):
+            del self.records[:count]
+            self.position = (self.position + count) & 0xFFFF
+
+
+class FakeBoard:
+    def __init__(self, step=20_000, clock_hz=48_000_000, samples=1, loop=True, event_depth=8, receive_depth=9):
+        self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
+        self.event_log2, self.receive_log2 = event_depth, receive_depth
+        self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
+        self.drop_write = lambda address, words: False      # a write that gets lost on the cable
+        self.mute_config = False                            # the core does not answer configuration writes
+        self.frozen = False
+        self.reads = self.writes = self.configs_written = 0
+        self.reset()
+
+    def reset(self):
+        """As after power-up."""
+        self.tick, self.session = 0, 0
+        self.config = {}
+        self.profiles = {}
+        self.pending_period = {}
+        self.applied = self.refused = self.accepted = 0
+        self.events, self.received = Fifo(1 << self.event_log2), Fifo(1 << self.receive_log2)
+        self.seq = 0
+        self.snapshots = {}
+        self.train = None
+        self.train_over = 0
+        self.change = None
+        self.queue, self.last_queued, self.entry = [], -1, [0, 0, 0]
+        self.busy_until = 0
+        self.coming = []            # [(tick when stored, start tick, byte)]
+        self.armed = False
+        self.line_log = []          # [(start, end, source, data)]
+
+    # The bus ------------------------------------------------------------------------------------------------------
+
+    def read(self, address, count):
+        self.reads += 1
+        self.advance(self.step)
+        return [self.read_word(address + 4 * i) & 0xFFFFFFFF for i in range(count)]
+
+    def write(self, address, words):
+        self.writes += 1
+        if not self.drop_write(address, words):
+            for i, word in enumerate(words):
+                self.write_word(address + 4 * i, word)
+        self.advance(self.step)
+
+    def close(self):
+        pass
+
+    def read_word(self, address):
+        if regmap.CSR_BASE <= address < regmap.CSR_BASE + 0x100:
+            return self.csr((address - regmap.CSR_BASE) // 4)
+        offset = address - regmap.WINDOW_BASE
+        if not 0 <= offset < regmap.WINDOW_SIZE:
+            return 0
+        if offset >= 0x6000:
+            return self.config.get((offset - 0x6000) // 4, 0)
+        if offset >= 0x4000:
+            return 0
+        fifo, base, width = (self.events, 0, 4) if offset < 0x2000 else (self.received, 0x2000, 2)
+        word = (offset - base) // 4
+        if word == 0:
+            self.snapshots[base] = (len(fifo.records), fifo.lost, self.tick)
+        ready, lost, tick = self.snapshots.get(base, (0, 0, 0))
+        if word < 4:
+            return (ready | fifo.position << 16, lost, tick & 0xFFFFFFFF, tick >> 32)[word]
+        record, part = divmod(word - 4, width)
+        return fifo.records[record][part] if record < len(fifo.records) else 0
+
+    def csr(self, index):
+        geometry = self.samples | 4 << 4 | self.event_log2 << 8 | self.receive_log2 << 12 | 9 << 16 | 6 << 20
+        status = (1 | bool(self.train) << 1 | (self.change is not None) << 2 | self.armed << 3
+                  | (not self.queue) << 5 | (self.tick < self.busy_until) << 6 | bool(self.coming) << 7)
+        return {0: self.magic, 1: self.version, 2: geometry, 3: self.clock.numerator, 4: self.clock.denominator, 5: self.session,
+                8: len(self.events.records) | len(self.received.records) << 16, 9: 512 | (64 - len(self.queue)) << 16,
+                10: self.accepted & 0xFFFF, 11: self.applied & 0xFFFF | (self.refused & 0xFFFF) << 16, 13: status}.get(index, 0)
+
+    def write_word(self, address, word):
+        if regmap.CSR_BASE <= address < regmap.CSR_BASE + 0x100:
+            index = (address - regmap.CSR_BASE) // 4
+            if index == 5:
+                self.session = word
+            elif index == 6:
+                self.events.ack(word)
+                self.tell_loss()
+            elif index == 7:
+                self.received.ack(word)
+            return
+        offset = address - regmap.WINDOW_BASE
+        if 0x5000 <= offset < 0x5400:
+            part = offset // 4 % 4
+            if part < 3:
+                self.entry[part] = word
+            else:
+                self.queue.append((self.entry[0] | self.entry[1] << 32, self.entry[2], word))
+                self.accepted += 1
+        elif 0x6000 <= offset < 0x6100:
+            self.configure((offset - 0x6000) // 4, word)
+
+    # Configuration --------------------------------------------------------------------------------------------------
+
+    def configure(self, index, word):
+        self.configs_written += 1
+        self.config[index] = word
+        if self.mute_config:
+            return
+        ok = index in BY_INDEX
+        if ok and index < 8 and index % 2:
+            ok = self.set_profile(index // 2, word)
+        elif ok and 32 <= index <= 37:
+            self.armed = False
+        elif index == CONFIG["resp_arm"].index:
+            self.armed = bool(word & 1)
+        elif index == CONFIG["train_command"].index:
+            ok = self.train_command(word)
+        elif index == CONFIG["command"].index and word & 1:
+            self.queue, self.last_queued = [], -1
+        if ok:
+            self.applied += 1
+        else:
+            self.refused += 1
+
+    def set_profile(self, number, word):
+        raw = self.config.get(2 * number, 0) | field(word, "profile0_format", "period_hi") << 32
+        if raw < 4 * self.samples * 256:
+            self.profiles.pop(number, None)
+            return False
+        bits = (1 + field(word, "profile0_format", "data_bits") + 5 + (field(word, "profile0_format", "parity") != 0)
+                + (Fraction(1), Fraction(3, 2), Fraction(2))[field(word, "profile0_format", "stop")])
+        self.profiles[number] = (Fraction(raw, 256), bits)
+        return True
+
+    def word(self, name):
+        return self.config.get(CONFIG[name].index, 0)
+
+    def mask(self, name):
+        return field(self.word("event_mask"), "event_mask", name)
+
+    # Events ---------------------------------------------------------------------------------------------------------
+
+    def event(self, tick, kind, source, flags, data, enable, edge=False):
+        if not self.mask(enable):
+            return
+        free = self.events.depth - len(self.events.records)
+        told = 1 if self.events.lost else 0
+        room = free > regmap.EVENT_RESERVE + told if edge else free >= 1 + told
+        if room:
+            if self.events.lost:
+                self.store_overflow()
+            self.store(tick, kind, source, flags, data, self.seq)
+        else:
+            if not self.events.lost:
+                self.events.first_lost = (tick, self.seq)
+            self.events.lost += 1
+        self.seq += 1
+
+    def store(self, tick, kind, source, flags, data, seq):
+        self.events.records.append((tick & 0xFFFFFFFF, tick >> 32, flags | source << 8 | kind << 12 | (seq & 0xFFFF) << 16, data & 0xFFFFFFFF))
+
+    def store_overflow(self):
+        tick, seq = self.events.first_lost
+        self.store(tick, 4, 6, 0, self.events.lost, seq)
+        self.events.lost = 0
+
+    def tell_loss(self):
+        if self.events.lost and self.events.depth - len(self.events.records) > regmap.EVENT_RESERVE:
+            self.store_overflow()
+
+    # The line ---------------------------------------------------------------------------------------------------------
+
+    def length(self, word, width):
+        kind, number, data = word >> 10 & 3, word >> 8 & 3, word & 0xFF
+        if kind == 3 or number not in self.profiles or (kind == 2 and not width) or (kind == 1 and not data):
+            return None
+        period, bits = self.profiles[number]
+        if kind == 2:
+            return width
+        return math.floor(period * (bits if kind == 0 else data + bits))
+
+    def launch(self, tick, word, width, source):
+        """True if it went out."""
+        if tick < self.busy_until:
+            return False
+        length = self.length(word, width)
+        self.busy_until = tick + length
+        self.line_log.append((tick, self.busy_until, source, word & 0xFF))
+        if self.loop and (word >> 10 & 3) == 0 and field(self.word("line"), "line", "rx_enable"):
+            self.coming.append((tick + length, tick + 1, word & 0xFF))
+        if self.loop and (word >> 10 & 3) == 2 and field(self.word("capture_edges"), "capture_edges", "fall") >> 4 & 1:
+            seen = tick + 1
+            self.event(seen - seen % self.samples, 2, 4, 0, 1 << 4 * self.samples + seen % self.samples, "edge", edge=True)
+        return True
+
+    def train_command(self, word):
+        command = word & 3
+        if command == 1:
+            return self.start_train(bool(word & 4))
+        if command == 2:
+            return self.adjust_train()
+        if command == 3:
+            number = self.train["n"] if self.train else self.train_over
+            self.train, self.change, self.train_over = None, None, number
+            self.event(self.tick, 5, 5, 0x80, number, "control")
+            return True
+        return False
+
+    def period(self):
+        return self.word("train_period") + Fraction(self.word("train_num"), self.word("train_den") or 1 << 32), self.word("train_den")
+
+    def start_train(self, asap):
+        start = self.tick + LMIN * self.samples if asap else self.word("train_start_lo") | self.word("train_start_hi") << 32
+        period, den = self.period()
+        reason = 0
+        if self.train:
+            reason = BUSY
+        elif self.length(self.word("train_launch"), self.word("train_width")) is None or period < MIN_PERIOD * self.samples:
+            reason = INVALID
+        elif start < self.tick + LMIN * self.samples:
+            reason = LATE
+        if reason:
+            self.event(self.tick, 3, 5, reason, 0, "control")
+            return False
+        self.train = {"n": 0, "a": Fraction(start), "period": period, "den": den, "count": self.word("train_count"),
+                      "word": self.word("train_launch"), "width": self.word("train_width")}
+        self.event(self.tick, 5, 5, 0, 0, "control")
+        return True
+
+    def adjust_train(self):
+        number, t = self.word("train_at_pulse"), self.train
+        period, den = self.period()
+        step = self.word("train_step")
+        step -= (step >> 31) << 32
+        reason = 0
+        if not t or period < MIN_PERIOD * self.samples or (t["count"] and number >= t["count"]):
+            reason = INVALID
+        elif self.change is not None:
+            reason = BUSY
+        elif number and number <= t["n"]:
+            reason = LATE
+        if reason:
+            self.event(self.tick, 3, 5, reason, number, "control")
+            return False
+        self.change = (number or t["n"] + 1, period, den, step)
+        return True
+
+    def advance(self, ticks):
+        """Time passes; everything due happens in order."""
+        if self.frozen:
+            return
+        end = self.tick + ticks
+        while True:
+            due = [(math.floor(self.train["a"]), 2)] if self.train else []
+            if self.queue:
+                due.append((max(self.queue[0][0], 0), 1))
+            if self.coming:
+                due.append((self.coming[0][0], 0))
+            if not due or min(due)[0] > end:
+                break
+            tick, what = min(due)
+            self.tick = max(self.tick, tick)
+            (self.receive, self.run_queue, self.run_train)[what]()
+        self.tick = end
+
+    def receive(self):
+        stored, start, byte = self.coming.pop(0)
+        fifo = self.received
+        if fifo.depth - len(fifo.records) < (3 if fifo.lost else 1):
+            if not fifo.lost:
+                fifo.first_lost = start
+            fifo.lost += 1
+            return
+        if fifo.lost:
+            first = fifo.first_lost
+            fifo.records.append((first & 0xFFFFFFFF, 1 << 12 | (first >> 32 & 0xFFFF) << 16))
+            fifo.records.append((fifo.lost, 1 << 12 | 1 << 15))
+            fifo.lost = 0
+        fifo.records.append((start & 0xFFFFFFFF, byte | 1 << 13 | (start >> 32 & 0xFFFF) << 16))
+
+    def run_queue(self):
+        tick, width, word = self.queue.pop(0)
+        reason = 0
+        if self.length(word, width) is None:
+            reason = INVALID
+        elif tick < self.last_queued:
+            reason = ORDER
+        elif tick < self.tick:
+            reason = LATE
+        self.last_queued = tick
+        if not reason and not self.launch(tick, word, width, "queue"):
+            reason = BUSY
+        if reason:
+            self.event(tick if reason == BUSY else self.tick, 3, 0, reason, word, "refused_queue")
+        else:
+            self.event(tick, 1, 0, 0, word, "tx_queue")
+
+    def run_train(self):
+        t = self.train
+        tick, n = math.floor(t["a"]), t["n"]
+        if self.launch(tick, t["word"], t["width"], "train"):
+            self.event(tick, 1, 1, 0, n, "tx_train")
+        else:
+            self.event(tick, 3, 1, BUSY, n, "refused_train")
+        t["n"] += 1
+        if t["count"] and t["n"] == t["count"]:
+            self.event(self.tick, 6, 1, 0, t["n"], "train_done")
+            self.train, self.train_over = None, t["n"]
+            return
+        if self.change and self.change[0] == t["n"]:
+            _, period, den, step = self.change
+            base = t["a"] if den == t["den"] else Fraction(math.floor(t["a"]))
+            t["a"], t["period"], t["den"] = base + period + step, period, den
+            self.event(self.tick, 5, 5, 0, t["n"], "control")
+            self.change = None
+        else:
+            t["a"] += t["period"]
+
+
+class Server:
+    """Speaks LiteX's UARTBone for a board, on a pseudo-terminal (path) or TCP (port), in a thread."""
+
+    def __init__(self, board, kind="pty", answer=None):
+        self.board, self.kind, self.answer = board, kind, answer
+        self._stop = threading.Event()
+        self.received = b""
+        self.lock = threading.Lock()
+        if kind == "pty":
+            self.fd, self.slave = pty.openpty()
+            tty.setraw(self.slave)
+            self.spec = os.ttyname(self.slave)
+        else:
+            self.listener = socket.create_server(("127.0.0.1", 0))
+            self.spec = f"tcp:127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Unplugs it."""
+        if self._stop.is_set():
+            return
+        self._stop.set()
+        self.thread.join()
+        if self.kind == "pty":
+            os.close(self.slave)
+            os.close(self.fd)
+        else:
+            self.listener.close()
+
+    def _serve(self):
+        if self.kind == "pty":
+            self._talk(self.fd)
+            return
+        while not self._stop.is_set():
+            if select.select([self.listener], [], [], 0.05)[0]:
+                with self.listener.accept()[0] as connection:
+                    self._talk(connection.fileno())
+
+    def _talk(self, fd):
+        buffer = b""
+        while not self._stop.is_set():
+            if not select.select([fd], [], [], 0.1)[0]:
+                buffer = b""            # the bridge's resynchronisation after silence
+                continue
+            try:
+                data = os.read(fd, 4096)
+            except OSError:
+                return
+            if not data:
+                return
+            self.received += data
+            buffer += data
+            while len(buffer) >= 6:
+                command, count, address = struct.unpack(">BBI", buffer[:6])
+                size = 6 + (4 * count if command in (1, 3) else 0)
+                if command not in (1, 2) or len(buffer) < size:
+                    if command not in (1, 2):
+                        buffer = buffer[1:]
+                        continue
+                    break
+                body, buffer = buffer[6:size], buffer[size:]
+                with self.lock:
+                    if command == 1:
+                        self.board.write(4 * address, [w for (w,) in struct.iter_unpack(">I", body)])
+                        continue
+                    words = self.board.read(4 * address, count)
+                reply = b"".join(w.to_bytes(4, "big") for w in words)
+                if self.answer:
+                    reply = self.answer(reply)
+                os.write(fd, reply)
