@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the proofs of sim/formal/*.sby, one task at a time.
 
-A task runs in a folder of its own below build/formal that mirrors the tree (hdl/, sim/formal/) and holds only the files it names, so
-`[files]` lines are relative to sim/formal (`../../hdl/litepulse_train.sv`), and the tools see nothing but relative paths.
+A task runs in a folder of its own below build/formal that mirrors the tree (hdl/, sim/formal/) and holds only the files it
+names, so `[files]` lines are relative to sim/formal (`../../hdl/litepulse_train.sv`), and the tools see nothing but relative paths.
 
 A pass is remembered below the cache folder under everything it depends on (the task's configuration, the files, the tools'
 versions) and is not proved again unless LITEPULSE_FRESH=1. The memory is never needed and may be deleted.

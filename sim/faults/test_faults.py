@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Seeded faults: each mistake listed in the *.toml files here is made in a copy of hdl/, and what is said to catch it must catch it.
+"""Seeded faults: each mistake listed in the *.toml files here is made in a copy of hdl/, and what is named must catch it.
 
     [[fault]]
     name = "train-drops-carry"                      # unique
@@ -79,8 +79,9 @@ def case_catches(node, hdl, folder):
     env.update(LITEPULSE_HDL=str(hdl), LITEPULSE_NESTED="1")
     xml.unlink(missing_ok=True)
     with open(log, "w", encoding="utf-8") as out:
-        code = subprocess.run([sys.executable, "-m", "pytest", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", f"--junitxml={xml}",
-                               node], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False).returncode
+        code = subprocess.run([sys.executable, "-m", "pytest", "-x", "-p", "no:xdist", "-p", "no:cacheprovider",
+                               f"--junitxml={xml}", node], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                              check=False).returncode
     judge(node, code, xml, log)
 
 
