@@ -194,6 +194,7 @@ def build(toplevel, sources, parameters=None, simulator="verilator", build_args=
     folder = BUILD / "sim" / f"{toplevel}-{simulator}-{key[:16]}"
     with locked(folder.with_suffix(".lock")):
         if (folder / "built").exists():
+            (folder / "built").touch()  # in use: see tidy()
             return folder
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -211,6 +212,18 @@ def build(toplevel, sources, parameters=None, simulator="verilator", build_args=
         (folder / "built").touch()
         print(f"built {folder.name} in {time.monotonic() - start:.1f} s")
     return folder
+
+
+def tidy(days=3, keep=5):
+    """Removes models and runs that nobody used for days, so that build/ does not grow for ever."""
+    limit = time.time() - days * 86400
+    for folder in BUILD.glob("sim/*/"):
+        stamp = folder / "built"
+        if stamp.exists() and stamp.stat().st_mtime < limit:
+            shutil.rmtree(folder, ignore_errors=True)
+    for folder in sorted(BUILD.glob("runs/*/"), key=lambda path: path.stat().st_mtime)[:-keep]:
+        if folder.stat().st_mtime < limit:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def run_folder(*parts):
@@ -270,6 +283,8 @@ def simulate(test_module, toplevel, sources, parameters=None, simulator="verilat
         if path not in sys.path:
             sys.path.append(path)  # the runner hands sys.path on as PYTHONPATH
     print(f"{'+'.join(modules)} on {simulator}: seed {seed}, log {log}")
+    if waves and simulator == "icarus":
+        plusargs = [*plusargs, f"+dumpfile_path={run / 'dump.fst'}"]
     start, trouble = time.monotonic(), ""
     extra = {"COCOTB_ANSI_OUTPUT": "0", "LITEPULSE_SIMULATOR": simulator, "LITEPULSE_RUN_SEED": str(seed),
              **{f"LITEPULSE_PARAM_{k}": str(v) for k, v in parameters.items()}, **env}
