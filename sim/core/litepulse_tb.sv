@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The core between two clocks and a PHY, with wires at its pins that a test can bend. Latency: none of its own.
+// Parameters: those of litepulse. The clocks are made here, not by the test, because a long quiet stretch then costs no call-back.
+
+`timescale 1ns / 1ps
+
+module litepulse_tb #(
+    parameter int S = 1,
+    parameter int INPUTS = 4,
+    parameter int EV_AW = 8,
+    parameter int RX_AW = 9,
+    parameter int TX_AW = 9,
+    parameter int LQ_AW = 6
+) ();
+
+  // Set by the test before `run`. All times in ps.
+  int unsigned tick_half = 4000;
+  int unsigned sys_half = 4000;
+  int unsigned sys_delay = 0;
+  logic run = 1'b0;
+
+  logic pulse_clk = 1'b0;
+  logic sample_clk = 1'b0;
+  logic sys_clk = 1'b0;
+  logic pulse_rst = 1'b1;
+  logic sys_rst = 1'b1;
+
+  // Both edges of an aligned pair are made in one step, so that registers of either clock see what was before it.
+  initial forever begin
+    wait (run);
+    while (run) begin
+      for (int s = 0; s < S; s++) begin
+        sample_clk = 1'b1;
+        if (s == 0) pulse_clk = 1'b1;
+        else if (s == S / 2) pulse_clk = 1'b0;
+        #(tick_half * 1ps);
+        sample_clk = 1'b0;
+        if (S == 1) pulse_clk = 1'b0;
+        #(tick_half * 1ps);
+      end
+    end
+  end
+
+  initial forever begin
+    wait (run);
+    #(sys_delay * 1ps);
+    while (run) begin
+      sys_clk = 1'b1;
+      #(sys_half * 1ps);
+      sys_clk = 1'b0;
+      #(sys_half * 1ps);
+    end
+  end
+
+  // Pins ---------------------------------------------------------------------------------------------------------
+  logic rx_drive = 1'b1;      // the stranger's level
+  logic rx_wire = 1'b0;       // 1: a wire from tx to rx instead
+  logic rx_noise = 1'b0;      // turns the level over
+  logic [INPUTS-1:0] aux_drive = '0;
+  logic [INPUTS-1:0] aux_wire = '0;   // 1: a wire from tx to this input instead
+  wire tx_pin, de_pin, oe_pin;
+  wire rx_pin = (rx_wire ? tx_pin : rx_drive) ^ rx_noise;
+  wire [INPUTS-1:0] aux_pin = (aux_wire & {INPUTS{tx_pin}}) | (~aux_wire & aux_drive);
+
+  wire [S-1:0] tx_o, de_o, rx_i;
+  wire [INPUTS*S-1:0] aux_i;
+  wire tx_oe;
+
+  // Bus and the rest, as the wrapper has them --------------------------------------------------------------------
+  logic bus_stb = 1'b0;
+  logic bus_we = 1'b0;
+  logic [14:2] bus_adr = '0;
+  logic [31:0] bus_dat_w = '0;
+  wire [31:0] bus_dat_r;
+  wire bus_ack;
+  logic ev_ack_stb = 1'b0;
+  logic [31:0] ev_ack = '0;
+  logic rx_ack_stb = 1'b0;
+  logic [31:0] rx_ack = '0;
+  wire [EV_AW:0] ev_ready;
+  wire [RX_AW:0] rx_ready;
+  wire [TX_AW:0] tx_free;
+  wire [LQ_AW:0] lq_free;
+  wire [15:0] launch_accepted, launch_refused, tx_dropped, config_applied, config_refused;
+  wire [7:0] status;
+  logic [EV_AW:0] irq_ev_level = '0;
+  logic [RX_AW:0] irq_rx_level = '0;
+  logic [15:0] irq_ev_age = '0;
+  logic [15:0] irq_ev_idle = '0;
+  logic [15:0] irq_rx_age = '0;
+  logic [15:0] irq_rx_idle = '0;
+  logic [TX_AW:0] irq_tx_low = '0;
+  logic [LQ_AW:0] irq_lq_space = '0;
+  wire irq_ev, irq_rx, irq_tx, irq_lq, irq_drained, irq_fault;
+
+  litepulse #(
+      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
+      .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2)
+  ) core (
+      .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
+      .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
+      .ev_ack_stb, .ev_ack, .rx_ack_stb, .rx_ack, .ev_ready, .rx_ready, .tx_free, .lq_free,
+      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_tx_low, .irq_lq_space,
+      .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
+  );
+
+  if (S == 1) begin : gen_generic
+    litepulse_phy_generic #(.INPUTS(INPUTS)) phy (
+        .clk(pulse_clk), .tx_i(tx_o[0]), .tx_oe_i(tx_oe), .de_i(de_o[0]), .tx_o(tx_pin), .tx_oe_o(oe_pin), .de_o(de_pin),
+        .rx_pin, .aux_pin, .rx_o(rx_i[0]), .aux_o(aux_i)
+    );
+  end else begin : gen_model
+    litepulse_phy_model #(.S(S), .INPUTS(INPUTS)) phy (
+        .pulse_clk, .sample_clk, .tx_i(tx_o), .tx_oe_i(tx_oe), .de_i(de_o), .tx_pin, .tx_oe(oe_pin), .de_pin,
+        .rx_pin, .aux_pin, .rx_o(rx_i), .aux_o(aux_i)
+    );
+  end
+
+endmodule

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Constrained-random scenes with all sources at once, against the model. The seed is in the log and in the figures."""
+
+import random
+from fractions import Fraction
+
+import cocotb
+from bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LONG, S, SEED, Bench, figure, same_list
+from model import (ALWAYS, APPLIED, BREAK, BUSY, EDGE, FRAME, MISSED, PULSE, QUEUE, REFUSED, RESPONDER, TRAIN, TRAIN_CHANGE, TTY, Adjust,
+                   Grant, Launch, Profile, QueueEntry, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave, queue_fates,
+                   receive)
+
+LMIN = CONSTANTS["LMIN_CYCLES"] * S
+SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
+RESPONSE = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
+LENGTH = 20_000 if FAST else 5_000          # cycles of a scene
+
+
+class Scene:
+    """Chosen by a seed; run on a bench; judged by the model."""
+
+    def __init__(self, seed):
+        self.rng = rng = random.Random(seed)
+        self.clocks = rng.choice(sorted(CLOCKS))
+        self.profiles = [Profile(Fraction(rng.randrange(4 * S * 256, 12 * S * 256), 256), rng.choice((5, 6, 7, 8)),
+                                 rng.choice(("none", "odd", "even", "mark", "space")),
+                                 rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))), k > 0 and rng.random() < 0.3) for k in range(4)]
+        self.lead, self.lag = rng.choice(((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S))))
+        self.filter_mask = rng.getrandbits(INPUTS + 1) if rng.random() < 0.7 else 0
+        self.filter_mask &= ~1          # channel 0 triggers: its delay is part of the test
+        self.filter_length = rng.randrange(1, 6 * S)
+        self.rise, self.fall = rng.getrandbits(INPUTS + 1) | 1, rng.getrandbits(INPUTS + 1) | 1
+        self.sent = 0
+
+    def launch(self):
+        rng = self.rng
+        index = rng.randrange(4)
+        kind = rng.choice((FRAME, FRAME, BREAK, PULSE, PULSE))
+        return Launch(kind, self.profiles[index], rng.randrange(1, 6) if kind == BREAK else rng.getrandbits(8),
+                      rng.choice((1, 2, S, S + 1, rng.randrange(1, 150 * S))) if kind == PULSE else rng.randrange(1000), index)
+
+    async def run(self, dut):
+        rng = self.rng
+        self.bench = bench = await Bench.start(dut, self.clocks)
+        bench.random = rng
+        await bench.record()
+        for k, profile in enumerate(self.profiles):
+            assert await bench.profile(k, profile)
+        await bench.config("driver_enable", lead=self.lead, lag=self.lag)
+        await bench.config("filter", enable=self.filter_mask, length=self.filter_length)
+        await bench.config("capture_edges", rise=self.rise, fall=self.fall)
+        await bench.config("line", rx_enable=1)
+        self.answer, self.delay = self.launch(), RESPONSE + self.lead + rng.randrange(200 * S)
+        self.holdoff = rng.randrange(300 * S)
+        await bench.responder(self.answer, self.delay, self.holdoff, trigger=1, channel=0, rise=1, fall=0, rearm=1)
+        bench.drain_start(rng.randrange(5, 200))
+        shot = self.launch()
+        whole = max(shot.length + rng.randrange(4 * S, 300 * S), CONSTANTS["TRAIN_MIN_PERIOD"] * S + self.lead)
+        den = rng.choice((1, 7, 29, 147, 1 << 32))
+        start = bench.ahead(16) + self.lead
+        self.train = Train(start, whole, rng.randrange(den), den, 0, shot)
+        await bench.train_words(whole, self.train.first.num, den, shot, start)
+        assert await bench.train_start()
+        self.begin, self.end = bench.now + 200 * S, start + LENGTH * S
+        tasks = [cocotb.start_soon(t) for t in (self.queue(), self.bytes(), self.inputs(), self.changes(), self.stranger())]
+        for task in tasks:
+            await task
+        await bench.train_stop()
+        await bench.cycles(int(40 * 12) + self.lag // S + 400)
+        # Whatever bytes are left get their chance, now that nothing is in their way.
+        while not bench.status("tx_idle"):
+            await bench.cycles(200)
+        await bench.cycles(400 + self.lag // S)
+        await bench.drain_stop()
+
+    async def queue(self):
+        rng, bench = self.rng, self.bench
+        self.entries, tick = [], self.begin
+        while tick < self.end:
+            # Plenty ahead of its tick, and after the one before it.
+            tick = max(tick + rng.randrange(64 * S + self.lead, 700 * S), bench.ahead(4) + self.lead)
+            entry = QueueEntry(tick, self.launch(), len(self.entries) & 0xFFFF)
+            if rng.random() < 0.05:
+                entry.tick -= rng.randrange(1, 2000 * S) if self.entries else 0
+            if rng.random() < 0.05:
+                entry.launch = Launch(BREAK, self.profiles[0], 0)
+            self.entries.append(entry)
+            await bench.launch(entry.tick, entry.launch, entry.tag)
+            if len(self.entries) > 1 and entry.tick < self.entries[-2].tick:
+                tick = self.entries[-2].tick
+                # The next one compares with this early tick.
+            while int(bench.dut.lq_free.value) < 50:
+                await bench.sys_cycles(50)
+
+    async def bytes(self):
+        rng, bench = self.rng, self.bench
+        self.data = []
+        while bench.now < self.end:
+            some = [rng.getrandbits(8) for _ in range(rng.randrange(1, 6))]
+            if int(bench.dut.tx_free.value) > 100:
+                await bench.send(some)
+                self.data += [(bench.now, b) for b in some]
+            await bench.cycles(rng.randrange(50, 1200))
+
+    async def inputs(self):
+        """Channel 0: triggers that are clearly ignored or clearly not; the others at random."""
+        rng, bench = self.rng, self.bench
+        self.waves = [[(ALWAYS, 0)] for _ in range(INPUTS)]
+        self.triggers, tick, level, deaf = [], bench.now + 60 * S, 0, ALWAYS
+        others, events = [bench.now + 60 * S] * INPUTS, []
+        while tick < self.end:
+            level ^= 1
+            if level:
+                while abs(tick - deaf) < 24 * S:
+                    tick += 12 * S
+                self.triggers.append(tick)
+                if tick >= deaf:
+                    deaf = tick + self.delay + self.holdoff
+            events.append((tick, 0, level))
+            tick += rng.choice((1, S, rng.randrange(20 * S, 900 * S), rng.randrange(20 * S, 300 * S)))
+        for channel in range(1, INPUTS):
+            level, at = 0, others[channel] + rng.randrange(50 * S)
+            while at < self.end:
+                level ^= 1
+                events.append((at, channel, level))
+                at += rng.choice((1, 2, self.filter_length, rng.randrange(1, 20 * S), rng.randrange(20 * S, 600 * S)))
+        for at, channel, level in sorted(events):
+            self.waves[channel].append((at, level))
+        await bench.play_aux(sorted(events))
+
+    async def stranger(self):
+        """Frames of profile 0 from outside, and the line's edges with them."""
+        rng, bench = self.rng, self.bench
+        self.line = [(ALWAYS, 1)]
+        tick, grants = bench.now + 80 * S, []
+        while tick < self.end:
+            grants.append(Grant(tick, Launch(FRAME, self.profiles[0], rng.getrandbits(8)), 0, 0))
+            tick = grants[-1].end + rng.choice((0, rng.randrange(900 * S)))
+        self.line = line_wave(grants)
+        await bench.play("rx_drive", self.line[1:], rng)
+
+    async def changes(self):
+        rng, bench = self.rng, self.bench
+        self.asked = []
+        while bench.now < self.end - 2000 * S:
+            await bench.cycles(rng.randrange(400, 2500))
+            passed = len(self.train.pulses(until=bench.now))
+            n = rng.choice((0, passed + 1, passed + rng.randrange(2, 12)))
+            first = self.train.first
+            period = Fraction(first.whole) + rng.choice((Fraction(0), Fraction(rng.randrange(5), 5)))
+            whole, num, den = int(period) + rng.randrange(9), (period % 1).numerator, (period % 1).denominator
+            step = rng.choice((0, 1, -1, 5 * S, rng.randrange(100 * S)))
+            known = len(bench.select(APPLIED, TRAIN_CHANGE)) + len(bench.select(REFUSED, TRAIN_CHANGE))
+            await bench.train_words(whole, num, den)
+            await bench.train_adjust(n, step)
+            for _ in range(10_000):
+                answers = [r for r in bench.events if r.source == TRAIN_CHANGE]
+                if len(answers) > known:
+                    break
+                await bench.cycles(20)
+            answer = answers[known]
+            if answer.kind == APPLIED:
+                assert answer.data == n or n == 0
+                self.train.adjust(Adjust(answer.data, whole, num, den, step))
+            self.asked.append(answer)
+
+    def judge(self):
+        bench = self.bench
+        stop = [r for r in bench.select(APPLIED, TRAIN_CHANGE) if r.flags & 0x80]
+        assert len(stop) == 1
+        queue = queue_fates(self.entries)
+        assert not [r for r in bench.events if r.flags == 1 and r.kind == REFUSED and r.source == QUEUE], "none was meant to be late"
+        answers, deaf = [], ALWAYS
+        for trigger in self.triggers:
+            if trigger >= deaf:
+                answers.append(Grant(trigger + self.delay, self.answer, RESPONDER, len(answers)))
+                deaf = trigger + self.delay + self.holdoff
+        train = self.train.pulses(stop=stop[0].data)
+        tty = [Grant(r.tick, Launch(FRAME, self.profiles[0], r.data), TTY, n) for n, r in enumerate(bench.select(1, TTY))]
+        granted, refused = arbitrate([*queue, *train, *answers], tty)
+        # Records.
+        first = next((r.data >> 16 for r in bench.events if r.source == RESPONDER), 0)
+        renumber = {g: g._replace(name=g.name + first & 0xFFFF) for g in answers}
+        bench.check_launches([renumber.get(g, g) for g in granted], [renumber.get(g, g) for g in refused])
+        same_list("refused by the queue", [(r.flags, r.data) for r in bench.select(REFUSED, QUEUE) if r.flags != BUSY],
+                  [(e.fate, e.tag << 16 | e.launch.word()) for e in self.entries if e.fate is not None])
+        assert not [r for r in bench.select(MISSED) if r.flags != BUSY]
+        same_list("bytes sent", [g.launch.data for g in tty], [b for _, b in self.data])
+        # Timed beats best-effort: only a launch that could not be known when the byte started may find it in its way.
+        for grant in refused:
+            blocker = next(g for g in granted if g.tick <= grant.tick < g.end)
+            assert blocker.source != TTY or grant.source == RESPONDER, f"{blocker} was in the way of {grant}"
+        counting = [(t, t + self.delay) for t in self.triggers]
+        free = min(g.tick for g in granted)
+        sent = iter(tty)
+        upcoming = next(sent, None)
+        length = Launch(FRAME, self.profiles[0], 0).length
+        for a, b in gaps(granted, self.end):
+            while upcoming is not None and upcoming.tick < a:
+                upcoming = next(sent, None)
+            if upcoming is None or a < free:
+                continue
+            ready = max(a, self.data[upcoming.name][0] + 40 * max(8000, bench.sys_period) // (8000 // S))
+            for x, y in counting:
+                if x <= b and y >= ready:
+                    ready = b
+            assert b - ready < length + self.lead + SLACK + 8 * S, f"a byte had room in [{ready}, {b})"
+        # Pins.
+        edges = bench.check_line(granted) + bench.check_pin("de", driver_wave(granted, self.lead, self.lag))
+        # Inputs.
+        expected = capture([*self.waves, self.line], S, self.rise, self.fall, self.filter_mask, self.filter_length)
+        seen = [(r.tick, r.flags, r.data) for r in bench.select(EDGE)]
+        for group in (0, 0x80):
+            same_list(f"edges {group:#x}", [r for r in seen if r[1] == group], [r for r in expected if r[1] == group])
+        line = filtered(self.line, self.filter_length) if self.filter_mask >> LINE & 1 else self.line
+        received = receive(line, self.profiles[0], S, granted)
+        assert len(received) == len(bench.bytes), (len(received), len(bench.bytes))
+        for byte, want in zip(bench.bytes, received):
+            assert want.matches(byte.key), (byte, want)
+        bench.check_sequence()
+        kinds = {(g.source, g in refused) for g in [*granted, *refused]}
+        return edges + len(bench.events) + len(received), kinds
+
+
+@cocotb.test()
+async def test_random_scenes(dut):
+    """All promises at once."""
+    kinds = set()
+    for number in range(20 if LONG else 2 if FAST else 1):
+        seed = SEED + number
+        dut._log.info("scene with seed %d", seed)
+        scene = Scene(seed)
+        await scene.run(dut)
+        checks, more = scene.judge()
+        kinds |= more
+        figure("all", f"random scene {number}", checks)
+    assert {(QUEUE, False), (TRAIN, False), (RESPONDER, False), (TTY, False)} <= kinds, kinds
+    assert not FAST or {(QUEUE, True), (TRAIN, True)} <= kinds, kinds

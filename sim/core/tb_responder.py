@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The responder on the whole core: a fixed number of ticks after its trigger, whatever else happens."""
+
+from fractions import Fraction
+
+import cocotb
+from bench import CONSTANTS, FAST, LINE, S, Bench, figure
+from model import ALWAYS, BREAK, BUSY, FRAME, LATE, MISSED, PULSE, Grant, Launch, Profile, Train, arbitrate, line_wave
+
+LMIN = CONSTANTS["LMIN_CYCLES"] * S
+FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
+TTY = Profile(Fraction(9 * S))
+
+
+async def start_bench(dut, clocks="unrelated", profile=TTY):
+    bench = await Bench.start(dut, clocks)
+    await bench.record("tx_responder", "missed", "tx_train", "tx_queue", "refused_queue", "refused_train", "tx_tty", "control")
+    assert await bench.profile(0, profile) and await bench.profile(1, Profile(Fraction(5 * S)))
+    return bench, Launch(PULSE, bench.profiles[1], width=4 * S + 1, index=1)
+
+
+def numbers(bench):
+    """Response numbers as they come back."""
+    return [r.data >> 16 for r in bench.events if r.source == 2]
+
+
+@cocotb.test()
+async def test_promise1_responder_edges_at_every_sample(dut):
+    """Rising, falling or both, at every sample of a cycle: launch tick - stamp is the delay, always."""
+    bench, pulse = await start_bench(dut)
+    delay, grants = FASTEST + 3, []
+    for rise, fall in ((1, 0), (0, 1), (1, 1)):
+        await bench.responder(pulse, delay, trigger=1, channel=1, rise=rise, fall=fall, rearm=1)
+        level = 0
+        for trial in range(24 if FAST else 8):
+            level ^= 1
+            edge = bench.now + 8 * S + trial
+            await bench.play_aux([(edge, 1, level)])
+            await bench.until(edge + delay + 40 * S)
+            if rise and level or fall and not level:
+                grants.append(Grant(edge + delay, pulse, 2, len(grants)))
+        assert level == 0
+        await bench.drain()
+    assert [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants] and not bench.select(MISSED)
+    assert [b - a for a, b in zip(numbers(bench), numbers(bench)[1:])] == [1] * (len(grants) - 1)
+    figure(1, "responder, edges", len(grants))
+    bench.check_line(grants)
+
+
+@cocotb.test()
+async def test_promise1_responder_shortest_delay(dut):
+    """Delay by delay: below the minimum every answer is `late` and nothing goes out, from it on all are exact."""
+    bench, pulse = await start_bench(dut, "1:1")
+    fates, grants = [], []
+    for delay in range(0, FASTEST + 6 * S):
+        await bench.responder(pulse, delay, trigger=1, channel=0, rise=1, rearm=1)
+        tries = []
+        for sample in range(S):
+            edge = (bench.now // S + 10) * S + sample
+            await bench.play_aux([(edge, 0, 1)])
+            await bench.cycles(delay // S + 40)
+            bench.set_aux(0, 0)
+            await bench.cycles(10)
+            new = [r for r in await bench.drain() if r.source == 2]
+            assert len(new) == 1, f"one outcome: {new}"
+            if new[0].kind == 1:
+                assert new[0].tick == edge + delay
+                grants.append(Grant(edge + delay, pulse, 2, 0))
+            else:
+                assert (new[0].kind, new[0].flags) == (MISSED, LATE)
+            tries.append(new[0].kind == 1)
+        fates.append(tries)
+    always = next(d for d, tries in enumerate(fates) if all(tries))
+    assert all(all(tries) for tries in fates[always:]) and not any(fates[0])
+    assert always <= FASTEST, f"the shortest delay is {always} ticks"
+    bench.check_line(grants)
+    figure(1, "responder, shortest delay tried", len(fates) * S)
+
+
+@cocotb.test()
+async def test_promise1_responder_rearm_holdoff(dut):
+    """Triggers while it counts or within the holdoff are ignored; without rearm one answer, then it is disarmed."""
+    bench, pulse = await start_bench(dut)
+    rng = bench.random
+    delay, holdoff = 90 * S, 333 * S + 1
+    await bench.responder(pulse, delay, holdoff, trigger=1, channel=2 % LINE, rise=1, fall=1, rearm=1)
+    triggers, level, tick = [], 0, bench.now + 20 * S
+    deaf = ALWAYS
+    while len(triggers) < (120 if FAST else 40):
+        tick += rng.choice((rng.randrange(12 * S, 60 * S), rng.randrange(200 * S, 600 * S)))
+        if abs(tick - deaf) < 12 * S:
+            tick += 24 * S          # not where pipeline lengths decide
+        level ^= 1
+        triggers.append((tick, 2 % LINE, level))
+        if tick >= deaf:
+            deaf = tick + delay + holdoff
+    player = cocotb.start_soon(bench.play_aux(triggers))
+    bench.drain_start()
+    await player
+    await bench.cycles(600)
+    await bench.drain_stop()
+    grants, deaf = [], ALWAYS
+    for tick, _, _ in triggers:
+        if tick >= deaf:
+            grants.append(Grant(tick + delay, pulse, 2, len(grants)))
+            deaf = tick + delay + holdoff
+    assert [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants]
+    assert len(grants) < len(triggers) - 10
+    # Now once only.
+    await bench.responder(pulse, delay, 0, trigger=1, channel=0, rise=1)
+    edges = [bench.now + 10 * S, bench.now + 400 * S]
+    await bench.play_aux([(edges[0], 0, 1), (edges[0] + 200 * S, 0, 0), (edges[1], 0, 1)])
+    await bench.cycles(300)
+    await bench.drain()
+    grants.append(Grant(edges[0] + delay, pulse, 2, len(grants)))
+    assert not bench.status("responder_armed")
+    bench.set_aux(0, 0)
+    assert [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants]
+    bench.check_line(grants)
+    figure(1, "responder, rearm and holdoff", len(triggers))
+
+
+@cocotb.test()
+async def test_promise1_responder_on_bytes(dut):
+    """Answers bytes that match under the mask, from the end of the frame; not those with errors, nor its own."""
+    profile = Profile(Fraction(2311 * S, 256), 8, "even", Fraction(3, 2))
+    bench, _ = await start_bench(dut, "2:1", profile)
+    await bench.config("line", rx_enable=1)
+    answer = Launch(FRAME, bench.profiles[1], 0x77, index=1)
+    delay = FASTEST + 7
+    await bench.responder(answer, delay, trigger=2, match=(0x3A, 0x7F), rearm=1)
+    grants, wave = [], [(ALWAYS, 1)]
+    wrong = profile._replace(parity="odd")
+    tick = bench.now + 40 * S
+    for data in (0x3A, 0x3B, 0xBA, 0x00, 0x3A, 0xBA):
+        for sent in (profile, wrong):
+            frame = Grant(tick, Launch(FRAME, sent, data), 0, 0)
+            wave += line_wave([frame])[1:]
+            if sent is profile and data & 0x7F == 0x3A:
+                grants.append(Grant(frame.end + delay, answer, 2, len(grants)))
+            tick = frame.end + delay + answer.length + bench.random.randrange(20 * S, 60 * S)
+    await bench.play("rx_drive", wave)
+    await bench.until(tick)
+    await bench.drain()
+    assert len(grants) == 4 and [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants] and not bench.select(MISSED)
+    bench.check_line(grants)
+    figure(1, "responder, bytes", len(grants))
+
+
+@cocotb.test()
+async def test_promise1_responder_on_break(dut):
+    """Answers a break from the edge that ends it."""
+    bench, pulse = await start_bench(dut, "1:2")
+    await bench.config("line", rx_enable=1)
+    await bench.responder(pulse, FASTEST + 1, trigger=3, rearm=1)
+    grants, wave, tick = [], [(ALWAYS, 1)], bench.now + 40 * S
+    for bits in (9, 10, 11, 13, 30):
+        end = tick + bits * 9 * S + bench.random.randrange(S)
+        wave += [(tick, 0), (end, 1)]
+        if bits >= 10:
+            grants.append(Grant(end + FASTEST + 1, pulse, 2, len(grants)))
+        tick = end + 200 * S
+    await bench.play("rx_drive", wave)
+    await bench.until(tick)
+    await bench.drain()
+    assert [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants], (bench.events, grants)
+    bench.check_line(grants)
+
+
+@cocotb.test()
+async def test_promise1_responder_own_transmission(dut):
+    """With ignore_own a loop from tx to rx never answers itself; without it, it does."""
+    for ignore in (1, 0):
+        bench, pulse = await start_bench(dut)
+        await bench.config("line", rx_enable=1, loopback=1)
+        await bench.responder(pulse, FASTEST + 9 * S, trigger=1, channel=LINE, fall=1, rearm=1, ignore_own=ignore)
+        tick = bench.ahead(2)
+        frame = Launch(FRAME, bench.profiles[1], 0x55, index=1)
+        await bench.launch(tick, frame, 1)
+        await bench.until(tick + 900 * S)
+        await bench.config("resp_arm", arm=0)
+        await bench.cycles(200)
+        await bench.drain()
+        shots = bench.select(1, 2) + bench.select(MISSED)
+        if ignore:
+            assert not shots, f"it answered itself: {shots}"
+            bench.check_line([Grant(tick, frame, 0, 1)])
+        else:
+            assert shots and shots[0].source == 2
+            first = min(r.tick for r in shots)
+            assert first == tick + 1 + FASTEST + 9 * S, "the loop's edge is a tick after the launch"
+    bench, pulse = await start_bench(dut)
+    await bench.config("line", rx_enable=1)
+    await bench.responder(pulse, FASTEST + 5, trigger=1, channel=LINE, fall=1, rearm=1, ignore_own=1)
+    edge = bench.now + 30 * S
+    await bench.play("rx_drive", [(edge, 0), (edge + 50 * S, 1)])
+    await bench.cycles(200)
+    await bench.drain()
+    assert [r.tick for r in bench.select(1, 2)] == [edge + FASTEST + 5], "somebody else's edge counts"
+
+
+@cocotb.test()
+async def test_promise1_responder_own_bytes(dut):
+    """Byte triggers with ignore_own: our own looped frames carry OWN and do not count."""
+    for ignore in (1, 0):
+        bench, pulse = await start_bench(dut, "2:1")
+        await bench.config("line", rx_enable=1, loopback=1)
+        await bench.responder(pulse, FASTEST + 30 * S, trigger=2, match=(0x42, 0xFF), ignore_own=ignore)
+        tick = bench.ahead(2)
+        frame = Launch(FRAME, TTY, 0x42, index=0)
+        await bench.launch(tick, frame, 1)
+        await bench.until(tick + 600 * S)
+        await bench.drain()
+        expected = [] if ignore else [tick + 1 + frame.length + FASTEST + 30 * S]
+        assert [r.tick for r in bench.select(1, 2)] == expected, bench.events
+        received = await bench.drain_bytes()
+        assert [(b.data, b.own, b.tick) for b in received] == [(0x42, 1, tick + 1)]
+
+
+@cocotb.test()
+async def test_promise1_responder_missed_busy(dut):
+    """A line that is busy at T: RESPONDER_MISSED busy with T; a miss disarms without rearm."""
+    bench, pulse = await start_bench(dut)
+    await bench.responder(pulse, 100 * S, trigger=1, channel=0, rise=1)
+    tick = bench.ahead(2)
+    block = Launch(PULSE, bench.profiles[1], width=500 * S, index=1)
+    await bench.launch(tick, block, 5)
+    edge = tick + 30 * S + 1
+    await bench.play_aux([(edge, 0, 1), (edge + 60 * S, 0, 0), (edge + 150 * S, 0, 1)])
+    await bench.until(tick + 900 * S)
+    await bench.drain()
+    missed = bench.select(MISSED)
+    assert [(r.tick, r.flags, r.source, r.data & 0xFFF) for r in missed] == [(edge + 100 * S, BUSY, 2, pulse.word())], missed
+    assert not bench.status("responder_armed")
+    bench.check_line([Grant(tick, block, 0, 5)])
+
+
+@cocotb.test()
+async def test_promise1_same_tick_priority(dut):
+    """Responder, queue and train at the same tick, in every combination and at every sample: losers are told, in this order."""
+    bench, pulse = await start_bench(dut, "1:1")
+    rng, granted, total = bench.random, [], 0
+    shots = {source: Launch(PULSE, bench.profiles[1], width=5 + source, index=1) for source in (0, 1, 2)}
+    delay = 400 * S
+    await bench.responder(shots[2], delay, trigger=1, channel=0, rise=1, rearm=1)
+    for sources in ((0, 1, 2), (0, 1), (0, 2), (1, 2)) * (S if FAST else 1):
+        tick = bench.ahead(24) + delay + rng.randrange(4 * S)
+        if 1 in sources:
+            await bench.train_words(5000 * S, 0, 1, shots[1], tick, 1)
+            assert await bench.train_start()
+        if 0 in sources:
+            await bench.launch(tick, shots[0], total)
+        if 2 in sources:
+            await bench.play_aux([(tick - delay, 0, 1)])
+        await bench.until(tick + 60 * S)
+        bench.set_aux(0, 0)
+        await bench.cycles(40)
+        new = [r for r in await bench.drain() if r.source in (0, 1, 2)]
+        order = [s for s in (2, 0, 1) if s in sources]
+        assert [(r.source, r.tick) for r in new] == [(s, tick) for s in order], new
+        assert [r.kind for r in new] == [1] + [7 if s == 2 else 3 for s in order[1:]]
+        assert [r.flags for r in new] == [0] + [BUSY] * (len(order) - 1)
+        granted.append(Grant(tick, shots[order[0]], order[0], total))
+        total += 1
+    figure(1, "same tick", total)
+    bench.check_line(granted)
+
+
+@cocotb.test()
+async def test_promise1_responder_against_train_and_queue(dut):
+    """Random triggers among a train and queue entries: arbitration by tick as in the model."""
+    bench, pulse = await start_bench(dut, "unrelated fast")
+    rng = bench.random
+    delay = 120 * S
+    await bench.responder(pulse, delay, trigger=1, channel=1, rise=1, fall=1, rearm=1)
+    wide = Launch(PULSE, bench.profiles[1], width=60 * S, index=1)
+    count = 80 if FAST else 25
+    start = bench.ahead(14)
+    await bench.train_words(170 * S, 2, 7, wide, start, count)
+    assert await bench.train_start()
+    train = Train(start, 170 * S, 2, 7, count, wide)
+    end, tick, triggers, level, candidates = train.tick(count), start + 50 * S, [], 0, []
+    while tick + delay < end:
+        level ^= 1
+        triggers.append((tick, 1, level))
+        candidates.append(Grant(tick + delay, pulse, 2, len(candidates)))
+        tick += delay + rng.randrange(20 * S, 200 * S)
+    bench.drain_start()
+    await bench.play_aux(triggers)
+    await bench.until(end + 200 * S)
+    await bench.drain_stop()
+    granted, refused = arbitrate([*candidates, *train.pulses()])
+    for source in (1, 2):
+        assert [r.tick for r in bench.select(1, source)] == [g.tick for g in granted if g.source == source]
+    assert [r.tick for r in bench.select(MISSED)] == [g.tick for g in refused if g.source == 2]
+    assert [r.tick for r in bench.select(3, 1)] == [g.tick for g in refused if g.source == 1]
+    assert refused
+    figure(1, "responder against train", len(granted) + len(refused))
+    bench.check_line(granted)

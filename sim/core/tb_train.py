@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Promise 4 on the whole core: trains without drift, changes that are whole."""
+
+from fractions import Fraction
+
+import cocotb
+from bench import CONSTANTS, FAST, FULL, LONG, S, Bench, figure
+from model import (BUSY, FRAME, INVALID, LATE, PULSE, REFUSED, TRAIN_CHANGE, TRAIN_DONE, APPLIED, Adjust, Grant, Launch, Profile, Train,
+                   arbitrate)
+
+LMIN = CONSTANTS["LMIN_CYCLES"] * S
+MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
+PULSES = 10_000 if FULL or LONG else 2_000 if FAST else 500
+
+
+def scaled(exact, target):
+    """The period with the fraction of `exact` and a whole part near `target`."""
+    return int(target), exact.numerator % exact.denominator, exact.denominator
+
+
+RATES = {"58 Hz": Fraction(48_000_000, 58), "44.1 kHz": Fraction(48_000_000, 44_100),
+         "12345.678 Hz": Fraction(48_000_000_000, 12_345_678), "1 MHz / 7": Fraction(48_000_000 * 7, 1_000_000),
+         "2^32 denominators": 40 + Fraction(0x9E3779B9, 1 << 32)}
+
+
+async def start_bench(dut, clocks="unrelated", events=True, watch=("tx",), width=2):
+    bench = await Bench.start(dut, clocks, watch=watch)
+    names = ("train_done", "control", "refused_train") + (("tx_train",) if events else ())
+    await bench.record(*names)
+    assert await bench.profile(1, Profile(Fraction(5 * S)))
+    return bench, Launch(PULSE, bench.profiles[1], width=width, index=1)
+
+
+async def begin(bench, launch, whole, num=0, den=1, count=0, clear=True):
+    """Starts a train well in time; returns its model."""
+    start = bench.ahead(14)
+    await bench.train_words(whole, num, den, launch, start, count)
+    assert await bench.train_start()
+    if clear:
+        await bench.cycles(20)
+        await bench.sys_cycles(20)
+        await bench.drain()
+        applied = [r for r in bench.events if r.source == TRAIN_CHANGE]
+        assert [(r.kind, r.flags, r.data) for r in applied] == [(APPLIED, 0, 0)], applied
+        bench.events = [r for r in bench.events if r.source != TRAIN_CHANGE]
+    return Train(start, whole, num, den, count, launch)
+
+
+async def no_drift(dut, rate, clocks):
+    """10 000 pulses, each compared with floor(start + n * period)."""
+    bench, launch = await start_bench(dut, clocks)
+    whole, num, den = scaled(RATES[rate], max(MINIMUM, 40 * S) + 1)
+    bench.drain_start()
+    train = await begin(bench, launch, whole, num, den, PULSES, clear=False)
+    await bench.until(train.tick(PULSES) + 100 * S)
+    await bench.drain_stop()
+    grants = train.pulses()
+    assert len(grants) == PULSES
+    bench.check_launches(grants, [], sources=(1,))
+    edges = bench.check_line(grants)
+    assert edges == 2 * PULSES
+    assert [r.data for r in bench.select(TRAIN_DONE)] == [PULSES]
+    errors = [g.tick - (train.tick(0) + n * (whole + Fraction(num, den))) for n, g in enumerate(bench.tx_grants(lambda _: launch))]
+    assert -1 < min(errors) and max(errors) <= 0, "the floor of the exact place, and nothing accumulates"
+    bench.check_sequence()
+    figure(4, f"train, fraction of {rate}", PULSES)
+
+
+@cocotb.test()
+async def test_promise4_no_drift_58_hz(dut):
+    await no_drift(dut, "58 Hz", "unrelated")
+
+
+@cocotb.test()
+async def test_promise4_no_drift_44100_hz(dut):
+    await no_drift(dut, "44.1 kHz", "1:1")
+
+
+@cocotb.test()
+async def test_promise4_no_drift_12345_678_hz(dut):
+    await no_drift(dut, "12345.678 Hz", "1:2")
+
+
+@cocotb.test()
+async def test_promise4_no_drift_1_mhz_over_7(dut):
+    await no_drift(dut, "1 MHz / 7", "2:1 shifted" if FAST else "1:1")
+
+
+@cocotb.test()
+async def test_promise4_no_drift_denominator_2_32(dut):
+    await no_drift(dut, "2^32 denominators", "1:4")
+
+
+@cocotb.test(skip=not (FULL or LONG))
+async def test_promise4_58_hz_at_full_scale(dut):
+    """58 Hz, 0xFF at 9600 baud, 48 MHz: 827586 6/29 cycles a pulse, nothing scaled."""
+    bench, _ = await start_bench(dut, "2:1")
+    clock = 48_000_000 * S
+    profile = Profile(Fraction(clock, 9600))
+    assert await bench.profile(2, profile)
+    frame = Launch(FRAME, profile, 0xFF, index=2)
+    exact = Fraction(clock, 58)
+    count = 31 if LONG else 3
+    train = await begin(bench, frame, int(exact), exact.numerator % exact.denominator, exact.denominator, count)
+    await bench.until(train.tick(count - 1) + frame.length + 100 * S)
+    await bench.drain()
+    bench.check_launches(train.pulses(), [], sources=(1,))
+    assert bench.check_line(train.pulses()) == 2 * count
+    await bench.drain()
+    assert [r.data for r in bench.select(TRAIN_DONE)] == [count]
+    figure(4, "58 Hz at full scale", count)
+
+
+@cocotb.test()
+async def test_promise4_shortest_period_and_limits(dut):
+    """The documented minimum runs without a skipped pulse; one tick less is refused whole."""
+    bench, launch = await start_bench(dut, "1:4", events=False)
+    bench.drain_start()
+    train = await begin(bench, Launch(PULSE, bench.profiles[1], width=1, index=1), MINIMUM, 1, 3, 300, clear=False)
+    await bench.until(train.tick(300) + 60 * S)
+    await bench.drain_stop()
+    bench.check_line(train.pulses())
+    assert [r.data for r in bench.select(TRAIN_DONE)] == [300] and not bench.select(REFUSED)
+    bench.events.clear()
+    await bench.train_words(MINIMUM - 1, 2, 3, launch, bench.ahead(5), 3)
+    await bench.train_start()
+    await bench.train_words(MINIMUM, 0, 1)
+    await bench.config("train_start_lo", max(0, bench.now - 5))
+    await bench.train_start()                       # in the past
+    await bench.cycles(60)
+    await bench.sys_cycles(60)
+    await bench.drain()
+    assert [(r.flags, r.source) for r in bench.select(REFUSED)] == [(INVALID, TRAIN_CHANGE), (LATE, TRAIN_CHANGE)], bench.events
+    bench.check_line(train.pulses())
+
+
+@cocotb.test()
+async def test_promise4_asap_stop_restart(dut):
+    """As soon as possible is soon; a stop ends between pulses and names the next one; a stopped train starts again."""
+    bench, launch = await start_bench(dut, "unrelated", width=70 * S)
+    period, grants = 150 * S, []
+    for run in range(6):
+        await bench.train_words(period, 1, 4, launch, 0, 0)
+        await bench.train_start(asap=True)
+        answered = bench.now
+        await bench.cycles(700 + 13 * run)
+        assert bench.status("train_running")
+        await bench.train_start(asap=True)          # refused busy
+        await bench.train_stop()
+        await bench.cycles(400)
+        await bench.sys_cycles(20)
+        assert not bench.status("train_running")
+        new = await bench.drain()
+        first = next(r.tick for r in new if r.kind == 1)
+        assert first <= answered + LMIN + 8 * S, f"asap was {first - answered} ticks after the answer"
+        train = Train(first, period, 1, 4, 0, launch)
+        stop, = [r for r in new if r.kind == APPLIED and r.flags == 0x80]
+        assert [(r.kind, r.flags, r.source) for r in new if r.source == TRAIN_CHANGE] == [
+            (APPLIED, 0, 5), (REFUSED, BUSY, 5), (APPLIED, 0x80, 5)]
+        sent = [r.data for r in new if r.kind == 1]
+        assert sent == list(range(stop.data)), f"pulses {sent}, next would have been {stop.data}"
+        assert train.tick(stop.data) >= stop.tick, "no pulse is missing before the stop"
+        assert train.tick(stop.data - 1) < stop.tick + LMIN + 8 * S, "none starts after it"
+        grants += train.pulses(stop=stop.data)
+        await bench.train_stop()                    # of a stopped train: the same again
+        await bench.cycles(30)
+        await bench.sys_cycles(30)
+        again = await bench.drain()
+        assert [(r.kind, r.flags, r.data) for r in again] == [(APPLIED, 0x80, stop.data)], again
+    bench.check_line(grants)
+    bench.check_sequence()
+
+
+@cocotb.test()
+async def test_promise4_skipped_pulses_use_their_number(dut):
+    """Pulses under a long launch are refused, keep their numbers and move nothing."""
+    bench, launch = await start_bench(dut, "2:1")
+    await bench.record("train_done", "refused_train", "tx_train", "tx_queue", "refused_queue")
+    train = await begin(bench, launch, 100 * S, 5, 8, 40, clear=False)
+    long = Launch(PULSE, bench.profiles[1], width=730 * S + 1, index=1)
+    tick = train.tick(12) - 1
+    await bench.launch(tick, long, 77)
+    bench.drain_start()
+    await bench.until(train.tick(40) + 100 * S)
+    await bench.drain_stop()
+    granted, refused = arbitrate([*train.pulses(), Grant(tick, long, 0, 77)])
+    assert [g.name for g in refused] == list(range(12, 20))
+    bench.check_launches(granted, refused, sources=(0, 1))
+    assert [r.data for r in bench.select(TRAIN_DONE)] == [40], "skipped ones count"
+    figure(4, "skipped pulses", bench.check_line(granted))
+
+
+def change_words(period):
+    return int(period), (period - int(period)).numerator, (period - int(period)).denominator
+
+
+async def outcome(bench):
+    """The one answer of the train to the last command."""
+    answers = []
+    for _ in range(400):
+        answers += [r for r in await bench.drain() if r.source == TRAIN_CHANGE]
+        if answers:
+            break
+        await bench.cycles(10)
+    assert len(answers) == 1, f"one answer to a change: {answers}"
+    return answers[0]
+
+
+@cocotb.test()
+async def test_promise4_adjust_at_every_phase(dut):
+    """n = 0 and steps of one tick, written at every cycle of a period: whole, once, and as early as can be."""
+    bench, launch = await start_bench(dut, "1:1")
+    period = (MINIMUM // S + 52) * S
+    train = await begin(bench, launch, period, 1, 3)
+    bench.drain_start()
+    await bench.drain_stop()
+    changes = 0
+    for step in (1, -1):
+        for phase in range(0, period // S + 1, 1 if FULL else 3 if FAST else 7):
+            await bench.config("train_at_pulse", 0)
+            await bench.config("train_step", step=step)
+            # The next whole period boundary plus the phase.
+            k = len(bench.select(1, 1)) + 1
+            while train.tick(k) < bench.now + 8 * S:
+                k += 1
+            await bench.until(train.tick(k) + phase * S)
+            wrote = bench.now
+            await bench.config("train_command", command=2)
+            answer = await outcome(bench)
+            assert answer.kind == APPLIED and answer.flags == 0, answer
+            n = answer.data
+            train.adjust(Adjust(n, period, 1, 3, step))
+            # The earliest possible: pulse n-1 was the first that was not yet being prepared when the command came.
+            assert train.tick(n - 2) <= wrote + LMIN + 40 * S, f"pulse {n} is later than need be: written at {wrote}"
+            changes += 1
+    await bench.train_stop()
+    stop = await outcome(bench)
+    await bench.drain()
+    grants = train.pulses(stop=stop.data)
+    bench.check_line(grants)
+    bench.check_launches(grants, [], sources=(1,))
+    bench.check_sequence()
+    figure(4, "adjust at every phase", changes)
+
+
+@cocotb.test()
+async def test_promise4_adjust_named_pulse(dut):
+    """Named n: accepted whole at exactly n or refused late with the train unchanged, for every n from passed to far."""
+    bench, launch = await start_bench(dut, "unrelated")
+    period = Fraction(max(MINIMUM, 60 * S)) + Fraction(2, 5)
+    train = await begin(bench, launch, *change_words(period))
+    rng, taken, refused = bench.random, 0, 0
+    for trial in range(64 if FULL else 24 if FAST else 16):
+        await bench.cycles(rng.randrange(1, int(period) // S))
+        passed = len(train.pulses(until=bench.now))
+        n = passed + (-2, 0, 1, 2, 3, 4, 5, 9)[trial % 8]
+        step = rng.choice((0, 1, -1, 240 * S, 7, -5))
+        new = period if trial % 3 else Fraction(max(MINIMUM, 60 * S)) + Fraction(rng.randrange(7), 7) + rng.randrange(9)
+        words = change_words(new)
+        await bench.train_words(*words)
+        wrote = bench.now
+        if n <= 0:
+            continue
+        await bench.train_adjust(n, step)
+        answered = bench.now
+        answer = await outcome(bench)
+        if answer.kind == APPLIED:
+            assert answer.data == n and answer.flags == 0
+            assert train.tick(n - 1) >= wrote, f"{answer}, yet pulse {n} had passed when the change was written"
+            train.adjust(Adjust(n, *words, step))
+            period = new
+            taken += 1
+        else:
+            assert (answer.kind, answer.flags, answer.data) == (REFUSED, LATE, n), answer
+            assert train.tick(n - 1) < answered + LMIN + 40 * S, f"{answer} was in time: pulse {n - 1} at {train.tick(n - 1)}"
+            refused += 1
+    assert taken > 5 and refused > 3, (taken, refused)
+    await bench.train_stop()
+    stop = await outcome(bench)
+    await bench.cycles(200)
+    await bench.drain()
+    grants = train.pulses(stop=stop.data)
+    bench.check_line(grants)
+    bench.check_launches(grants, [], sources=(1,))
+    bench.check_sequence()
+    figure(4, "adjust at a named pulse", taken + refused)
+
+
+@cocotb.test()
+async def test_promise4_adjust_refused(dut):
+    """Busy while one is pending, invalid below the minimum, beyond the count or without a train; the train goes on unchanged."""
+    bench, launch = await start_bench(dut, "1:1")
+    await bench.train_words(200 * S, 0, 1, launch)
+    await bench.train_adjust(3, 1)
+    answers = [await outcome(bench)]                # no train runs
+    train = await begin(bench, launch, 200 * S, 0, 1, 60, clear=False)
+    await bench.drain()
+    bench.events = []
+    await bench.train_adjust(60, 1)
+    answers.append(await outcome(bench))            # 60 is not less than 60
+    await bench.train_words(MINIMUM - 1, 1, 2)
+    await bench.train_adjust(50, 0)
+    answers.append(await outcome(bench))
+    await bench.train_words(200 * S, 0, 1)
+    await bench.train_adjust(40, 2)
+    await bench.train_adjust(50, 2)                 # while the first is pending
+    answers.append(await outcome(bench))
+    assert bench.status("train_change_pending")
+    assert [(r.kind, r.flags, r.data) for r in answers] == [
+        (REFUSED, INVALID, 3), (REFUSED, INVALID, 60), (REFUSED, INVALID, 50), (REFUSED, BUSY, 50)], answers
+    train.adjust(Adjust(40, 200 * S, 0, 1, 2))
+    bench.drain_start()
+    await bench.until(train.tick(60) + 100 * S)
+    await bench.drain_stop()
+    assert [(r.data, r.flags) for r in bench.select(APPLIED)] == [(40, 0)]
+    bench.check_line(train.pulses())
+
+
+@cocotb.test()
+async def test_promise4_step_inside_lmin(dut):
+    """A step back that would put pulse n less than Lmin ahead is refused and changes nothing; the nearest legal one is taken."""
+    bench, launch = await start_bench(dut, "1:1")
+    period, fates = 400 * S, []
+    train = await begin(bench, launch, period)
+    for distance in [*range(0, 12 * LMIN, max(1, LMIN // 4))]:
+        n = len(train.pulses(until=bench.now)) + 4
+        await bench.train_words(period, 0, 1)
+        await bench.train_adjust(n, distance - period)      # pulse n `distance` after pulse n-1
+        await bench.until(train.tick(n) + 20 * S)
+        answer = await outcome(bench)
+        if answer.kind == APPLIED:
+            train.adjust(Adjust(n, period, 0, 1, distance - period))
+        else:
+            assert (answer.kind, answer.flags, answer.data) == (REFUSED, LATE, n)
+        fates.append(answer.kind)
+    assert fates[0] == REFUSED and fates[-1] == APPLIED
+    assert sorted(fates) == fates, "refused below, applied above"
+    first = [*range(0, 12 * LMIN, max(1, LMIN // 4))][fates.index(APPLIED)]
+    assert first <= MINIMUM + LMIN + LMIN // 4, f"a step to {first} ticks after its predecessor is the first to be taken"
+    await bench.train_stop()
+    stop = await outcome(bench)
+    await bench.drain()
+    bench.check_line(train.pulses(stop=stop.data))
+    figure(4, "steps around Lmin", len(fates))
+
+
+@cocotb.test(skip=not (FULL or LONG))
+async def test_promise4_ethercat_cycle(dut):
+    """1000 us at 48 MHz, nudged by up to +-5 us (240 ticks) while it runs."""
+    bench, launch = await start_bench(dut, "2:1")
+    unit = 48 * S                                   # ticks of a microsecond
+    train = await begin(bench, launch, 1000 * unit)
+    n = 2
+    for step, period in ((5 * unit, 1000 * unit), (-5 * unit, 1000 * unit), (1, 1000 * unit), (-1, 1000 * unit), (0, 1005 * unit),
+                         (-240 * S, 995 * unit)):
+        await bench.train_words(period)
+        assert await bench.train_adjust(n, step)
+        train.adjust(Adjust(n, period, 0, 1, step))
+        await bench.until(train.tick(n) + 30 * S)
+        n += 2
+    await bench.train_stop()
+    await bench.cycles(60)
+    await bench.drain()
+    assert [r.data for r in bench.select(APPLIED) if not r.flags] == [2, 4, 6, 8, 10, 12]
+    stop = [r for r in bench.select(APPLIED) if r.flags][0].data
+    bench.check_launches(train.pulses(stop=stop), [], sources=(1,))
+    figure(4, "1000 us cycle, +-5 us", bench.check_line(train.pulses(stop=stop)))
+
+
+@cocotb.test()
+async def test_promise4_count_end_with_changes(dut):
+    """The last pulses of a counted train, with a change of denominator on the way."""
+    bench, launch = await start_bench(dut, "4:1")
+    grants = []
+    for count in (1, 2, 3, 25):
+        train = await begin(bench, launch, 170 * S, 2, 3, count)
+        if count == 25:
+            await bench.train_words(300 * S, 3, 5)
+            await bench.train_adjust(20, -9)
+            train.adjust(Adjust(20, 300 * S, 3, 5, -9))
+        await bench.until(train.tick(count) + 150 * S)
+        await bench.drain()
+        await bench.sys_cycles(60)
+        await bench.drain()
+        assert [r.data for r in bench.select(TRAIN_DONE)][-1] == count
+        assert not bench.status("train_running")
+        grants += train.pulses()
+    bench.check_line(grants)
+    bench.check_sequence()
