@@ -8,6 +8,7 @@ The first line makes the core, the second gives it its place: CSR location 16 an
 otherwise. A host behind UARTBone finds it there without any csr.csv.
 """
 
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from migen import Cat, ClockDomain, ClockSignal, Instance, ResetSignal, Signal, 
 from migen.fhdl.specials import Tristate
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
-from litex.gen import LiteXModule
+from litex.gen import LiteXModule, Reduce
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSR, CSRAccess, CSRField, CSRFieldAggregate, CSRStatus, CSRStorage
@@ -23,7 +24,8 @@ from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLev
 
 from litex_soc import regmap
 
-HDL = Path(__file__).resolve().parent.parent / "hdl"
+# The environment names another folder when a test puts a fault into a copy of the core.
+HDL = Path(os.environ.get("LITEPULSE_HDL") or Path(__file__).resolve().parent.parent / "hdl").resolve()
 
 
 class CSRCommand(CSR):
@@ -144,11 +146,11 @@ class LitePulse(LiteXModule):
         levels = storage(14, "irq_level", "Interrupt as soon as so many records are ready.", [
             CSRField("event", event_depth + 1, offset=0, reset=1, description="Events; 0: not by level."),
             CSRField("receive", receive_depth + 1, offset=16, reset=1, description="Received bytes; 0: not by level.")])
-        event_time = storage(15, "irq_event_time", "Interrupt for fewer events, in units of 256 cycles of the bus clock.", [
-            CSRField("age", 16, description="The oldest one not read is that old; 0: not by age."),
+        event_time = storage(15, "irq_event_time", "Interrupt for fewer events, in units of 32 cycles of the bus clock.", [
+            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
             CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
         receive_time = storage(16, "irq_receive_time", "The same for received bytes.", [
-            CSRField("age", 16, description="The oldest one not read is that old; 0: not by age."),
+            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
             CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
         room = storage(17, "irq_send", "Interrupt when there is room for more.", [
             CSRField("transmit_low", transmit_depth + 1, offset=0, description="At most so many best-effort bytes wait."),
@@ -169,21 +171,27 @@ class LitePulse(LiteXModule):
         for field in self.ev.enable.fields.fields:
             field.description = f"`{field.name}` raises the interrupt."
 
-        # Clocks and resets: a reset of either side resets both, else the crossings would lose step.
+        # Clocks and resets: a reset of either side resets both, else the crossings would lose step; and for at least four
+        # cycles of the slower one, however short it was.
 
-        if clock_domain == "sys":
-            clk = {"sys": ClockSignal("sys"), "pulse": ClockSignal("sys")}
-            rst = {"sys": ResetSignal("sys"), "pulse": ResetSignal("sys")}
-        else:
-            reset = Signal()
-            self.comb += reset.eq(ResetSignal("sys") | ResetSignal(clock_domain, allow_reset_less=True))
-            self.cd_core_sys, self.cd_core_pulse = ClockDomain("core_sys"), ClockDomain("core_pulse")
-            clk, rst = {}, {}
-            for side, domain, cd in (("sys", "sys", self.cd_core_sys), ("pulse", clock_domain, self.cd_core_pulse)):
-                self.comb += cd.clk.eq(ClockSignal(domain))
-                self.specials += AsyncResetSynchronizer(cd, reset)
-                clk[side], rst[side] = ClockSignal(domain), cd.rst
-            self.comb += [session.we.eq(rst["sys"]), session.dat_w.eq(0)]
+        sides = {"sys": "sys"} if clock_domain == "sys" else {"sys": "sys", "pulse": clock_domain}
+        asked, held = Signal(), []
+        self.comb += asked.eq(Reduce("OR", [ResetSignal(domain, allow_reset_less=True) for domain in sides.values()]))
+        reset = Signal()
+        for side, domain in sides.items():
+            hold, core = ClockDomain(f"hold_{side}"), ClockDomain(f"core_{side}")
+            setattr(self, f"cd_hold_{side}", hold)
+            setattr(self, f"cd_core_{side}", core)
+            self.comb += [hold.clk.eq(ClockSignal(domain)), core.clk.eq(ClockSignal(domain))]
+            passed = Signal(4)
+            sync = getattr(self.sync, hold.name)
+            sync += passed.eq(Cat(1, passed))
+            held.append(~passed[-1])
+            self.specials += AsyncResetSynchronizer(hold, asked), AsyncResetSynchronizer(core, reset)
+        self.comb += reset.eq(Reduce("OR", held))
+        sys_clk, sys_rst = ClockSignal("sys"), self.cd_core_sys.rst
+        pulse_clk, pulse_rst = ClockSignal(clock_domain), sys_rst if clock_domain == "sys" else self.cd_core_pulse.rst
+        self.comb += [session.we.eq(sys_rst), session.dat_w.eq(0)]
 
         # The core and its pins.
 
@@ -195,7 +203,7 @@ class LitePulse(LiteXModule):
         self.specials += Instance("litepulse",
             p_S=self.samples, p_INPUTS=inputs,
             p_EV_AW=event_depth, p_RX_AW=receive_depth, p_TX_AW=transmit_depth, p_LQ_AW=launch_depth,
-            i_pulse_clk=clk["pulse"], i_pulse_rst=rst["pulse"], i_sys_clk=clk["sys"], i_sys_rst=rst["sys"],
+            i_pulse_clk=pulse_clk, i_pulse_rst=pulse_rst, i_sys_clk=sys_clk, i_sys_rst=sys_rst,
             o_tx_o=tx, o_tx_oe=tx_oe, o_de_o=de, i_rx_i=rx, i_aux_i=inputs_seen,
             i_bus_stb=self.bus.cyc & self.bus.stb, i_bus_we=self.bus.we, i_bus_adr=self.bus.adr[:log2_int(regmap.WINDOW_SIZE // 4)],
             i_bus_dat_w=self.bus.dat_w, o_bus_dat_r=self.bus.dat_r, o_bus_ack=self.bus.ack,
@@ -215,17 +223,17 @@ class LitePulse(LiteXModule):
             dropped.fields.transmit.eq(outcome["tx_dropped"]),
             Cat(*state.fields.fields).eq(status_bits),
         ]
-        self.add_phy(pads, clk["pulse"], tx, tx_oe, de, rx, inputs_seen)
+        self.add_phy(pads, pulse_clk, tx, tx_oe, de, rx, inputs_seen)
         for file in sources(self.samples):
             platform.add_source(str(file), "systemverilog")
 
     def add_phy(self, pads, clk, tx, tx_oe, de, rx, aux):
-        """Registers at the pins and the synchroniser: litepulse_phy_generic. A PHY for DDR pins overrides this."""
+        """The pins through litepulse_phy_generic. A PHY for DDR pins overrides this."""
         tx_pin, tx_oe_pin, de_pin = Signal(), Signal(), Signal()
         rx_pin, aux_pins = Signal(), Signal(self.inputs)
         self.specials += Instance("litepulse_phy_generic", p_INPUTS=self.inputs, i_clk=clk,
             i_tx_i=tx, i_tx_oe_i=tx_oe, i_de_i=de, o_rx_o=rx, o_aux_o=aux,
-            o_tx_pad=tx_pin, o_tx_oe_pad=tx_oe_pin, o_de_pad=de_pin, i_rx_pad=rx_pin, i_aux_pad=aux_pins)
+            o_tx_o=tx_pin, o_tx_oe_o=tx_oe_pin, o_de_o=de_pin, i_rx_pin=rx_pin, i_aux_pin=aux_pins)
         if hasattr(pads, "tx_oe"):
             self.comb += [pads.tx.eq(tx_pin), pads.tx_oe.eq(tx_oe_pin)]
         else:

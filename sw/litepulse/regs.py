@@ -352,12 +352,12 @@ CSRS = (
         Field("event", 0, 16, "Events; 0: not by level."),
         Field("receive", 16, 16, "Received bytes; 0: not by level."),
     ), reset=0x00010001),
-    Register("irq_event_time", 15, "Interrupt for fewer events, in units of 256 cycles of the bus clock.", (
-        Field("age", 0, 16, "The oldest one not read is that old; 0: not by age."),
+    Register("irq_event_time", 15, "Interrupt for fewer events, in units of 32 cycles of the bus clock.", (
+        Field("age", 0, 16, "Since so long there is one to read; 0: not by age."),
         Field("idle", 16, 16, "None came for so long; 0: not by idleness."),
     )),
     Register("irq_receive_time", 16, "The same for received bytes.", (
-        Field("age", 0, 16, "The oldest one not read is that old; 0: not by age."),
+        Field("age", 0, 16, "Since so long there is one to read; 0: not by age."),
         Field("idle", 16, 16, "None came for so long; 0: not by idleness."),
     )),
     Register("irq_send", 17, "Interrupt when there is room for more.", (

@@ -1,0 +1,829 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// litepulse-sim: runs the verilated SoC, offers its bridge on TCP or a pseudo-terminal, and stands for what is wired to its pins.
+//
+// A tick is a rising edge of the core's clock, counted as the core counts it: at tick t outputs change and inputs are sampled,
+// so a level that changes at t is first seen at t + 1. All times below are ticks; wall-clock time only paces and polls.
+
+#include "Vsim.h"
+#include "verilated.h"
+#if VM_TRACE
+#include "verilated_vcd_c.h"
+#endif
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sstream>
+#include <string>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+constexpr uint64_t NEVER = UINT64_MAX;
+constexpr int RESET_CYCLES = 16;        // of the core's clock with reset asserted
+// Rising edges from the release of reset to tick 0: the reset synchroniser and the core's own offset.
+constexpr int TICK_ZERO = 0;
+constexpr int CHANNELS = INPUTS + 1;    // inputs, then the line
+constexpr int CHUNK = 1024;             // cycles between looks at the sockets
+constexpr double PARTIAL_COMMAND = 0.5; // seconds after which an incomplete command is dropped, as the bridge does after 100 ms
+constexpr size_t OUTPUT_LIMIT = 1 << 16;
+constexpr int TAIL = 64;                // bus cycles that always follow a command, so that what was written reaches the core
+
+[[noreturn]] void fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("litepulse-sim: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(2);
+}
+
+// --- options ------------------------------------------------------------------------------------------------------------------
+
+struct Change {
+    uint64_t tick;
+    int channel;
+    bool level;
+};
+
+struct Options {
+    int tcp = -1;
+    bool pty = false;
+    std::string pty_link;
+    bool once = false, exit_with_parent = false, always = false, stats = false, pace = false;
+    uint64_t stop_at = NEVER, lockstep = 0;
+    uint32_t clock_num = PULSE_HZ, clock_den = 1;
+    bool clock_given = false;
+    int loop[CHANNELS] = {};            // this channel is wired to tx
+    bool level[CHANNELS] = {};          // at the start
+    bool level_given[CHANNELS] = {};
+    std::vector<Change> stimulus;
+    std::string vcd, trace;
+};
+
+const char HELP[] =
+    "usage: litepulse-sim [--tcp PORT] [--pty [LINK]] [options]\n"
+    "The simulated LitePulse SoC. Its first line of output is a JSON object that says where the bridge is.\n"
+    "bridge:\n"
+    "  --tcp PORT           LiteX UARTBone on 127.0.0.1:PORT; 0 takes a free one\n"
+    "  --pty [LINK]         LiteX UARTBone on a pseudo-terminal; LINK becomes a symbolic link to it\n"
+    "  --once               exit when the first client has gone\n"
+    "  --exit-with-parent   exit when the parent process has gone, or standard input is a pipe that closes\n"
+    "time (as fast as possible while a client is connected, else standing still):\n"
+    "  --always             run without a client, too\n"
+    "  --lockstep N         run at most N cycles past each command of the client, then wait for the next\n"
+    "  --pace               keep to the wall clock, with or without a client; declares 1 MHz unless --pulse-hz says otherwise\n"
+    "  --pulse-hz N         clock declared to the host, whole or a fraction a/b\n"
+    "  --stop-at-cycle N    exit at tick N; alone, it needs no bridge\n"
+    "wiring:\n"
+    "  --loop-tx-rx         wire tx to rx\n"
+    "  --loop-tx-input N    wire tx to input N; can be repeated\n"
+    "  --level CH=L         level of input CH (a number, or rx) at the start; default rx=1, inputs 0\n"
+    "  --stimulus FILE      lines `tick channel level`: the pin changes at that tick\n"
+    "records:\n"
+    "  --vcd FILE           the pins, each change at its exact time rounded to 1 ps\n"
+    "  --trace FILE         every signal (needs the variant built with `python -m litex_soc.sim_soc --trace --build`)\n"
+    "  --stats              at the end, cycles and cycles per second as a JSON object on standard error\n";
+
+uint64_t number(const std::string &text, const char *option, uint64_t low, uint64_t high)
+{
+    if (text.empty() || text.size() > 19 || text.find_first_not_of("0123456789") != std::string::npos)
+        fail("%s: '%s' is not a whole number", option, text.c_str());
+    const uint64_t value = strtoull(text.c_str(), nullptr, 10);
+    if (value < low || value > high)
+        fail("%s: %s is not within %llu to %llu", option, text.c_str(), (unsigned long long)low, (unsigned long long)high);
+    return value;
+}
+
+int channel_number(const std::string &text, const char *option)
+{
+    if (text == "rx")
+        return INPUTS;
+    return int(number(text, option, 0, INPUTS - 1));
+}
+
+void read_stimulus(const std::string &file, std::vector<Change> &out)
+{
+    std::ifstream in(file);
+    if (!in)
+        fail("--stimulus: cannot read %s: %s", file.c_str(), strerror(errno));
+    std::string line;
+    uint64_t last = 0;
+    for (int n = 1; std::getline(in, line); ++n) {
+        line = line.substr(0, line.find('#'));
+        std::istringstream words(line);
+        std::string tick, channel, level, more;
+        if (!(words >> tick))
+            continue;
+        const std::string where = file + ":" + std::to_string(n);
+        if (!(words >> channel >> level) || (words >> more) || (level != "0" && level != "1"))
+            fail("%s: expected `tick channel level`, level 0 or 1", where.c_str());
+        Change c{number(tick, where.c_str(), 0, NEVER / 4), channel_number(channel, where.c_str()), level == "1"};
+        if (c.tick < last)
+            fail("%s: tick %s is less than the one before it", where.c_str(), tick.c_str());
+        last = c.tick;
+        out.push_back(c);
+    }
+}
+
+Options parse(int argc, char **argv)
+{
+    Options o;
+    o.level[INPUTS] = true;
+    std::string stimulus_file;
+    for (int i = 1; i < argc; ++i) {
+        std::string name = argv[i], value;
+        const size_t equals = name.find('=');
+        const bool joined = name.compare(0, 2, "--") == 0 && equals != std::string::npos;
+        if (joined) {
+            value = name.substr(equals + 1);
+            name.resize(equals);
+        }
+        const char *n = name.c_str();
+        auto argument = [&]() -> std::string {
+            if (joined)
+                return value;
+            if (i + 1 >= argc)
+                fail("%s needs an argument", n);
+            return argv[++i];
+        };
+        auto flag = [&](bool &target) {
+            if (joined)
+                fail("%s takes no argument", n);
+            target = true;
+        };
+        if (name == "--help" || name == "-h") {
+            fputs(HELP, stdout);
+            exit(0);
+        } else if (name == "--tcp") {
+            o.tcp = int(number(argument(), n, 0, 65535));
+        } else if (name == "--pty") {
+            o.pty = true;
+            if (joined)
+                o.pty_link = value;
+            else if (i + 1 < argc && argv[i + 1][0] != '-')
+                o.pty_link = argv[++i];
+        } else if (name == "--once") {
+            flag(o.once);
+        } else if (name == "--exit-with-parent") {
+            flag(o.exit_with_parent);
+        } else if (name == "--always") {
+            flag(o.always);
+        } else if (name == "--pace") {
+            flag(o.pace);
+        } else if (name == "--stats") {
+            flag(o.stats);
+        } else if (name == "--lockstep") {
+            o.lockstep = number(argument(), n, 1, NEVER / 4);
+        } else if (name == "--stop-at-cycle") {
+            o.stop_at = number(argument(), n, 1, NEVER / 4);
+        } else if (name == "--pulse-hz") {
+            const std::string text = argument();
+            const size_t slash = text.find('/');
+            o.clock_num = uint32_t(number(text.substr(0, slash), n, 1, UINT32_MAX));
+            o.clock_den = slash == std::string::npos ? 1 : uint32_t(number(text.substr(slash + 1), n, 1, UINT32_MAX));
+            o.clock_given = true;
+        } else if (name == "--loop-tx-rx") {
+            if (joined)
+                fail("%s takes no argument", n);
+            o.loop[INPUTS] = 1;
+        } else if (name == "--loop-tx-input") {
+            o.loop[number(argument(), n, 0, INPUTS - 1)] = 1;
+        } else if (name == "--level") {
+            const std::string text = argument();
+            const size_t mark = text.find('=');
+            if (mark == std::string::npos || (text.substr(mark + 1) != "0" && text.substr(mark + 1) != "1"))
+                fail("--level: '%s' is not CHANNEL=0 or CHANNEL=1", text.c_str());
+            const int channel = channel_number(text.substr(0, mark), n);
+            o.level[channel] = text.back() == '1';
+            o.level_given[channel] = true;
+        } else if (name == "--stimulus") {
+            stimulus_file = argument();
+        } else if (name == "--vcd") {
+            o.vcd = argument();
+        } else if (name == "--trace") {
+            o.trace = argument();
+#if !VM_TRACE
+            fail("--trace: this program was built without it; `python -m litex_soc.sim_soc --trace --build` makes one that has it");
+#endif
+        } else {
+            fail("%s: no such option (--help lists them)", n);
+        }
+    }
+    if (!stimulus_file.empty())
+        read_stimulus(stimulus_file, o.stimulus);
+    for (const Change &c : o.stimulus)
+        if (o.loop[c.channel])
+            fail("--stimulus: channel %d is wired to tx", c.channel);
+    for (int c = 0; c < CHANNELS; ++c)
+        if (o.loop[c] && o.level_given[c])
+            fail("--level: channel %d is wired to tx", c);
+    if (o.tcp < 0 && !o.pty && o.stop_at == NEVER)
+        fail("nothing to do: give --tcp, --pty or --stop-at-cycle (--help lists the options)");
+    if (o.vcd == "-" || o.trace == "-")
+        fail("--vcd, --trace: standard output is taken");
+    if (o.lockstep && (o.pace || o.always))
+        fail("--lockstep excludes --pace and --always");
+    if (o.pace && !o.clock_given)
+        o.clock_num = 1000000;
+    if (o.tcp < 0 && !o.pty)
+        o.always = true;
+    return o;
+}
+
+// --- pins to VCD --------------------------------------------------------------------------------------------------------------
+
+enum Pin { TX, RX, DE, TX_OE, IN0, PINS = IN0 + INPUTS };
+
+class Vcd {
+public:
+    bool open(const std::string &name, uint32_t num, uint32_t den)
+    {
+        file = fopen(name.c_str(), "w");
+        if (!file)
+            return false;
+        hz_num = num;
+        hz_den = den;
+        char head[256];
+        snprintf(head, sizeof head, "$version litepulse-sim $end\n$comment one tick is %u/%u s $end\n$timescale 1 ps $end\n"
+                 "$scope module litepulse $end\n", den, num);
+        buffer = head;
+        static const char *const names[] = {"tx", "rx", "de", "tx_oe"};
+        for (int p = 0; p < PINS; ++p)
+            buffer += "$var wire 1 " + std::string(1, id(p)) + " " + (p < IN0 ? names[p] : "in" + std::to_string(p - IN0))
+                + " $end\n";
+        buffer += "$upscope $end\n$enddefinitions $end\n";
+        return true;
+    }
+
+    bool active() const { return file; }
+
+    void start(unsigned levels)
+    {
+        buffer += "#0\n$dumpvars\n";
+        put(levels, (1u << PINS) - 1);
+        buffer += "$end\n";
+    }
+
+    void change(uint64_t tick, unsigned levels, unsigned changed)
+    {
+        stamp(tick);
+        put(levels, changed);
+        if (buffer.size() > 1 << 16)
+            flush();
+    }
+
+    // Whole lines only, so that a killed run leaves a file that can be read.
+    void flush()
+    {
+        if (file && !buffer.empty()) {
+            fwrite(buffer.data(), 1, buffer.size(), file);
+            fflush(file);
+            buffer.clear();
+        }
+    }
+
+    void close(uint64_t tick)
+    {
+        if (!file)
+            return;
+        stamp(tick);
+        flush();
+        fclose(file);
+        file = nullptr;
+    }
+
+    // The exact time of a tick, rounded to a picosecond; from the tick count each time, so nothing adds up.
+    static uint64_t picoseconds(uint64_t tick, uint32_t num, uint32_t den)
+    {
+        using Wide = unsigned __int128;
+        const uint64_t whole = tick / num, rest = tick % num;   // keeps the product within 128 bits for any tick
+        return uint64_t(Wide(whole) * den * 1000000000000u + (Wide(rest) * den * 1000000000000u * 2 + num) / (Wide(num) * 2));
+    }
+
+private:
+    FILE *file = nullptr;
+    std::string buffer;
+    uint32_t hz_num = 1, hz_den = 1;
+    uint64_t last = 0;
+
+    static char id(int pin) { return char('!' + pin); }
+
+    void stamp(uint64_t tick)
+    {
+        const uint64_t time = picoseconds(tick, hz_num, hz_den);
+        if (time != last)
+            buffer += "#" + std::to_string(time) + "\n";
+        last = time;
+    }
+
+    void put(unsigned levels, unsigned changed)
+    {
+        for (int p = 0; p < PINS; ++p)
+            if (changed >> p & 1) {
+                buffer += char('0' + (levels >> p & 1));
+                buffer += id(p);
+                buffer += '\n';
+            }
+    }
+};
+
+// --- the bridge's byte stream -------------------------------------------------------------------------------------------------
+
+// Commands are handed over whole, so that a client that is interrupted in the middle of one does not run into the bridge's
+// timeout of 100 ms, which is a matter of simulated time.
+struct Bridge {
+    std::string received;       // from the client, not yet handed over
+    std::string feeding;        // of the command being handed over
+    size_t fed = 0;
+    uint64_t answer_left = 0;   // bytes of its answer that have not come yet
+    std::string output;         // to the client
+    int tail = 0;               // bus cycles in which a write that was handed over is still being carried out
+    Clock::time_point last_received;
+
+    bool active() const { return fed < feeding.size() || answer_left; }
+    bool busy() const { return active() || tail; }
+
+    // Length of the first command, 0 if it is not complete.
+    size_t complete() const
+    {
+        if (received.size() < 6)
+            return 0;
+        const unsigned command = uint8_t(received[0]), words = uint8_t(received[1]);
+        const size_t size = 6 + (command == 1 || command == 3 ? 4 * words : 0);
+        return received.size() >= size ? size : 0;
+    }
+
+    bool next()
+    {
+        const size_t size = active() || output.size() > OUTPUT_LIMIT ? 0 : complete();
+        if (!size)
+            return false;
+        feeding = received.substr(0, size);
+        received.erase(0, size);
+        fed = 0;
+        tail = TAIL;
+        answer_left = feeding[0] == 2 || feeding[0] == 4 ? 4 * uint8_t(feeding[1]) : 0;
+        return true;
+    }
+};
+
+volatile sig_atomic_t stop_signal;
+
+void on_signal(int number) { stop_signal = number; }
+
+class Simulation {
+public:
+    Simulation(const Options &options) : o(options), model(&context)
+    {
+        for (int c = 0; c < CHANNELS; ++c)
+            levels |= unsigned(o.level[c]) << c;
+        for (int c = 0; c < CHANNELS; ++c)
+            looped |= unsigned(o.loop[c]) << c;
+        if (!o.vcd.empty() && !vcd.open(o.vcd, o.clock_num, o.clock_den))
+            fail("--vcd: cannot write %s: %s", o.vcd.c_str(), strerror(errno));
+#if VM_TRACE
+        if (!o.trace.empty()) {
+            context.traceEverOn(true);
+            model.trace(&trace, 99);
+            trace.set_time_unit("1ps");
+            trace.set_time_resolution("1ps");
+            trace.open(o.trace.c_str());
+            if (!trace.isOpen())
+                fail("--trace: cannot write %s", o.trace.c_str());
+        }
+#endif
+        model.declared_num = o.clock_num;
+        model.declared_den = o.clock_den;
+        model.bridge_rx_valid = 0;
+        model.clocks_rst = 1;
+        drive();
+        while (edges < RESET_CYCLES)
+            period();
+        model.clocks_rst = 0;
+        edges = 0;
+        while (edges < TICK_ZERO)
+            period();
+        edges -= TICK_ZERO;
+        pins = outputs();
+        if (vcd.active())
+            vcd.start(pin_levels());
+        reset_done = true;
+        next_change = o.stimulus.empty() ? NEVER : o.stimulus[0].tick;
+    }
+
+    uint64_t tick() const { return edges; }
+
+    // Runs up to tick `limit`, or less when the bridge has finished a command.
+    void run(uint64_t limit)
+    {
+        const bool was_active = bridge.active();
+        while (edges < limit) {
+            period();
+            if (was_active && !bridge.active())
+                return;
+        }
+    }
+
+    void finish()
+    {
+        vcd.close(edges);
+        model.final();
+#if VM_TRACE
+        if (!o.trace.empty())
+            trace.close();
+#endif
+    }
+
+    Bridge bridge;
+    Vcd vcd;
+
+private:
+    const Options &o;
+    VerilatedContext context;
+    Vsim model;
+#if VM_TRACE
+    VerilatedVcdC trace;
+#endif
+    uint64_t edges = 0;                 // rising edges of the core's clock
+    unsigned pins = 0;                  // outputs as they were last seen: tx, tx_oe, de
+    unsigned levels = 0;                // of the channels
+    unsigned looped = 0;
+    bool reset_done = false;
+    size_t change = 0;
+    uint64_t next_change = NEVER;
+
+    unsigned outputs() const { return unsigned(model.pins_tx) | unsigned(model.pins_tx_oe) << 1 | unsigned(model.pins_de) << 2; }
+
+    // The line as its pull-up shows it while nobody drives it.
+    unsigned line() const { return (pins & 3) == 2 ? 0 : 1; }
+
+    unsigned pin_levels() const
+    {
+        return line() << TX | (levels >> INPUTS & 1) << RX | (pins >> 2 & 1) << DE | (pins >> 1 & 1) << TX_OE
+            | (levels & ((1u << INPUTS) - 1)) << IN0;
+    }
+
+    void drive()
+    {
+        model.pins_rx = levels >> INPUTS & 1;
+        model.pins_aux = levels & ((1u << INPUTS) - 1);
+    }
+
+    // Something changes at the pins at this tick: outputs, or inputs by stimulus.
+    void update(uint64_t tick, unsigned now)
+    {
+        const unsigned before = pin_levels();
+        pins = now;
+        while (next_change <= tick) {
+            const Change &c = o.stimulus[change++];
+            levels = (levels & ~(1u << c.channel)) | unsigned(c.level) << c.channel;
+            next_change = change < o.stimulus.size() ? o.stimulus[change].tick : NEVER;
+        }
+        levels = line() ? levels | looped : levels & ~looped;
+        drive();
+        const unsigned after = pin_levels();
+        if (vcd.active() && reset_done && after != before)
+            vcd.change(tick, after, after ^ before);
+    }
+
+    void eval([[maybe_unused]] int half)
+    {
+        model.eval();
+#if VM_TRACE
+        if (!o.trace.empty()) {
+            const uint64_t before = reset_done ? RESET_CYCLES + TICK_ZERO : 0;
+            trace.dump(Vcd::picoseconds(2 * (edges + before) + half, o.clock_num, o.clock_den) / 2);
+        }
+#endif
+    }
+
+    // One bus cycle: both clocks rise together.
+    void period()
+    {
+        // What the bridge does at the coming edge shows before it.
+        if (model.bridge_tx_valid && bridge.answer_left) {
+            bridge.output += char(model.bridge_tx_data);
+            --bridge.answer_left;
+        }
+        const bool accepted = model.bridge_rx_valid && model.bridge_rx_ready;
+        if (bridge.tail && !bridge.active())
+            --bridge.tail;
+        for (int k = 0; k < CYCLES_PER_SYS; ++k) {
+            model.clocks_pulse = 1;
+            if (k == 0)
+                model.clocks_sys = 1;
+            else if (k == CYCLES_PER_SYS / 2)
+                model.clocks_sys = 0;
+            eval(0);
+            const unsigned now = outputs();
+            if (__builtin_expect(now != pins || edges >= next_change, 0))
+                update(edges, now);
+            if (k == 0 && __builtin_expect(accepted || bridge.fed < bridge.feeding.size(), 0)) {
+                bridge.fed += accepted;
+                model.bridge_rx_valid = bridge.fed < bridge.feeding.size();
+                if (model.bridge_rx_valid)
+                    model.bridge_rx_data = uint8_t(bridge.feeding[bridge.fed]);
+            }
+            model.clocks_pulse = 0;
+            if (CYCLES_PER_SYS == 1)
+                model.clocks_sys = 0;
+            eval(1);
+            ++edges;
+        }
+    }
+};
+
+// --- the outside: sockets, terminal, parent, wall clock -------------------------------------------------------------------------
+
+class Host {
+public:
+    Host(const Options &options) : o(options), parent(getppid())
+    {
+        if (o.tcp >= 0) {
+            listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+            int one = 1;
+            setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+            sockaddr_in a{};
+            a.sin_family = AF_INET;
+            a.sin_port = htons(uint16_t(o.tcp));
+            a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            socklen_t size = sizeof a;
+            if (listener < 0 || bind(listener, (sockaddr *)&a, size) || listen(listener, 8)
+                || getsockname(listener, (sockaddr *)&a, &size))
+                fail("--tcp: port %d: %s", o.tcp, strerror(errno));
+            tcp_port = ntohs(a.sin_port);
+        }
+        if (o.pty) {
+            master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+            if (master < 0 || grantpt(master) || unlockpt(master))
+                fail("--pty: %s", strerror(errno));
+            pty_name = ptsname(master);
+            const int slave = ::open(pty_name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+            termios t{};
+            if (slave < 0 || tcgetattr(slave, &t))
+                fail("--pty: %s", strerror(errno));
+            cfmakeraw(&t);
+            tcsetattr(slave, TCSANOW, &t);
+            ::close(slave);             // from now on the master tells when somebody has it open
+            if (!o.pty_link.empty()) {
+                struct stat s;
+                if (!lstat(o.pty_link.c_str(), &s) && S_ISLNK(s.st_mode))
+                    unlink(o.pty_link.c_str());
+                if (symlink(pty_name.c_str(), o.pty_link.c_str()))
+                    fail("--pty: cannot make the link %s: %s", o.pty_link.c_str(), strerror(errno));
+            }
+        }
+        struct stat s;
+        watch_stdin = o.exit_with_parent && !fstat(0, &s) && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode));
+    }
+
+    ~Host()
+    {
+        if (!o.pty_link.empty())
+            unlink(o.pty_link.c_str());
+    }
+
+    void announce() const
+    {
+        if (o.tcp < 0 && !o.pty)
+            return;
+        printf("{");
+        if (o.tcp >= 0)
+            printf("\"tcp\": %d, ", tcp_port);
+        if (o.pty)
+            printf("\"pty\": \"%s\", ", pty_name.c_str());
+        printf("\"clock_hz\": \"%u", o.clock_num);
+        if (o.clock_den != 1)
+            printf("/%u", o.clock_den);
+        printf("\", \"pid\": %d}\n", int(getpid()));
+        fflush(stdout);
+    }
+
+    bool connected() const { return client >= 0 || pty_open; }
+    bool gone() const { return client_gone; }
+
+    // Moves bytes both ways; waits up to `timeout` milliseconds for something to happen.
+    void exchange(Bridge &bridge, int timeout)
+    {
+        check_parent(timeout);
+        pollfd p[4];
+        int n = 0;
+        if (listener >= 0)
+            p[n++] = {listener, POLLIN, 0};
+        if (client >= 0)
+            p[n++] = {client, short(POLLIN | (bridge.output.empty() ? 0 : POLLOUT)), 0};
+        if (pty_open)
+            p[n++] = {master, short(POLLIN | (bridge.output.empty() ? 0 : POLLOUT)), 0};
+        if (watch_stdin)
+            p[n++] = {0, POLLIN, 0};
+        if (master >= 0 && !pty_open)
+            timeout = std::min(timeout, 20);        // a terminal that nobody has open cannot be waited for
+        if (::poll(p, nfds_t(n), timeout) < 0 && errno != EINTR)
+            fail("poll: %s", strerror(errno));
+        if (master >= 0 && client < 0)
+            look_at_pty(bridge);
+        if (client >= 0)
+            transfer(client, bridge);
+        accept_one(bridge);
+        if (!bridge.received.empty() && !bridge.busy() && !bridge.complete()
+            && Seconds(Clock::now() - bridge.last_received).count() > PARTIAL_COMMAND)
+            bridge.received.clear();
+    }
+
+    bool parent_gone = false;
+
+private:
+    const Options &o;
+    const pid_t parent;
+    int listener = -1, client = -1, master = -1, tcp_port = 0;
+    bool pty_open = false, watch_stdin = false, client_gone = false;
+    std::string pty_name;
+
+    void check_parent(int timeout)
+    {
+        if (!o.exit_with_parent)
+            return;
+        if (getppid() != parent)
+            parent_gone = true;
+        if (watch_stdin) {
+            pollfd p{0, POLLIN, 0};
+            char rest[256];
+            if (::poll(&p, 1, 0) > 0 && ::read(0, rest, sizeof rest) == 0)
+                parent_gone = true;
+        }
+        (void)timeout;
+    }
+
+    void look_at_pty(Bridge &bridge)
+    {
+        pollfd p{master, POLLIN, 0};
+        ::poll(&p, 1, 0);
+        const bool open = !(p.revents & POLLHUP);
+        if (open || p.revents & POLLIN)
+            transfer(master, bridge);
+        if (pty_open && !open)
+            disconnect(bridge);
+        pty_open = open;
+    }
+
+    void transfer(int &fd, Bridge &bridge)
+    {
+        char data[65536];
+        for (;;) {
+            const ssize_t size = ::read(fd, data, sizeof data);
+            if (size > 0) {
+                bridge.received.append(data, size_t(size));
+                bridge.last_received = Clock::now();
+                // Clients that send a command in two writes would wait for this acknowledgement.
+                int one = 1;
+                if (fd == client)
+                    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof one);
+                if (bridge.received.size() > 1 << 20)
+                    break;
+                continue;
+            }
+            if (size < 0 && (errno == EAGAIN || errno == EINTR))
+                break;
+            if (fd == client) {
+                ::close(client);
+                client = -1;
+                disconnect(bridge);
+            }
+            return;
+        }
+        while (!bridge.output.empty()) {
+            const ssize_t size = ::write(fd, bridge.output.data(), bridge.output.size());
+            if (size <= 0)
+                break;
+            bridge.output.erase(0, size_t(size));
+        }
+    }
+
+    // What the client wrote is still carried out; what it asked for interests nobody any more.
+    void disconnect(Bridge &bridge)
+    {
+        bridge.output.clear();
+        client_gone = true;
+    }
+
+    void accept_one(Bridge &bridge)
+    {
+        if (listener < 0)
+            return;
+        // The next client waits until all of the last one is done, so that no answer reaches the wrong one.
+        if (client < 0 && !pty_open && (bridge.busy() || bridge.complete()))
+            return;
+        const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            return;
+        if (client >= 0 || pty_open) {
+            ::close(fd);
+            return;
+        }
+        int one = 1;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        bridge.received.clear();
+        bridge.output.clear();
+        client = fd;
+        transfer(client, bridge);
+    }
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const Options o = parse(argc, argv);
+    signal(SIGPIPE, SIG_IGN);
+    struct sigaction action{};
+    action.sa_handler = on_signal;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    sigaction(SIGHUP, &action, nullptr);
+
+    Host host(o);
+    Simulation sim(o);
+    Bridge &bridge = sim.bridge;
+    host.announce();
+
+    const auto begin = Clock::now();
+    auto anchor = begin;
+    uint64_t anchor_tick = 0, budget = 0, slips = 0;
+    double running = 0;
+    const double hz = double(o.clock_num) / o.clock_den;
+    auto flushed = begin;
+    int timeout = 0;
+
+    while (!stop_signal && !host.parent_gone && sim.tick() < o.stop_at) {
+        host.exchange(bridge, timeout);
+        if (bridge.next())
+            budget = sim.tick() + o.lockstep;
+        if (o.once && host.gone() && !bridge.busy() && !bridge.complete())
+            break;
+        const auto now = Clock::now();
+        if (sim.vcd.active() && Seconds(now - flushed).count() > 0.25) {
+            sim.vcd.flush();
+            flushed = now;
+        }
+
+        uint64_t limit = std::min(o.stop_at, sim.tick() + CHUNK);
+        if (o.pace) {
+            uint64_t due = anchor_tick + uint64_t(Seconds(now - anchor).count() * hz);
+            if (due > sim.tick() + uint64_t(hz / 4) + CHUNK) {      // a quarter of a second behind: give up on what was lost
+                ++slips;
+                anchor = now;
+                anchor_tick = due = sim.tick();
+            }
+            limit = std::min(limit, due);
+            timeout = limit > sim.tick() ? 0 : 1;
+        } else if (bridge.busy()) {
+            timeout = 0;
+        } else if (o.lockstep) {
+            limit = std::min(limit, budget);
+            timeout = limit > sim.tick() ? 0 : 100;
+        } else {
+            const bool go = o.always || host.connected();
+            limit = go ? limit : sim.tick();
+            timeout = go ? 0 : 100;
+        }
+        if (limit > sim.tick()) {
+            sim.run(limit);
+            running += Seconds(Clock::now() - now).count();
+        }
+        if (bridge.complete() && !bridge.busy())
+            timeout = 0;
+    }
+
+    const uint64_t cycles = sim.tick();
+    sim.finish();
+    if (o.stats) {
+        const double total = Seconds(Clock::now() - begin).count();
+        fprintf(stderr, "{\"cycles\": %llu, \"seconds\": %.3f, \"running_seconds\": %.3f, \"cycles_per_second\": %.0f, "
+                "\"slips\": %llu}\n", (unsigned long long)cycles, total, running, running > 0 ? double(cycles) / running : 0.0,
+                (unsigned long long)slips);
+    }
+    return 0;
+}

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How large and how fast: LitePulse in a UARTBone SoC on an iCE40 UP5K, and each block of the core alone.
+
+    python -m litex_soc.size            prints the tables and writes docs/size.md
+    python -m litex_soc.size --quick    the SoC only, prints
+
+Needs Yosys and nextpnr-ice40 (`make setup`).
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = "python -m litex_soc.size"
+CELLS, RAMS = 5280, 30                  # of a UP5K
+BUDGET = 3000                           # logic cells, for the core
+CLOCKS = {"pulse": 48.0, "sys": 24.0}   # MHz that must be met
+
+
+class SizeError(RuntimeError):
+    """A tool failed; the message has the end of its log."""
+
+
+def run_tool(folder, name, *arguments):
+    """Runs a tool in `folder`, with relative paths only (the WASM tools see nothing else below /tmp); returns what it said."""
+    env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
+    program = shutil.which(name, path=env["PATH"]) or shutil.which(f"yowasp-{name}", path=env["PATH"])
+    if not program:
+        raise SizeError(f"no {name} here: run `make setup`")
+    result = subprocess.run([program, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            check=False)
+    if result.returncode:
+        raise SizeError(f"{name} failed in {folder}:\n" + "\n".join((result.stdout + result.stderr).splitlines()[-20:]))
+    return result.stdout + result.stderr
+
+
+def make_soc(with_core=True):
+    """(SoC, platform): an iCEBreaker with a UARTBone, and LitePulse unless told otherwise."""
+    from litex.build.generic_platform import IOStandard, Pins, Subsignal
+    from litex.soc.integration.soc_core import SoCMini
+    from litex_boards.platforms import icebreaker
+    from litex_soc.clocks import Up5kClocks
+    from litex_soc.litepulse import LitePulse
+
+    platform = icebreaker.Platform()
+    platform.add_extension([("pulse", 0, Subsignal("tx", Pins("PMOD1A:0")), Subsignal("rx", Pins("PMOD1A:1")),
+                             Subsignal("de", Pins("PMOD1A:2")), Subsignal("aux", Pins("PMOD1B:0 PMOD1B:1 PMOD1B:2 PMOD1B:3")),
+                             IOStandard("LVCMOS33"))])
+
+    class SizeSoC(SoCMini):
+        """No CPU: a bridge and the core."""
+        def __init__(self):
+            self.crg = Up5kClocks(platform, platform.request("clk12"))
+            SoCMini.__init__(self, platform, self.crg.sys_hz)
+            self.add_uartbone(baudrate=1_000_000)
+            if with_core:
+                self.pulse = LitePulse(platform, platform.request("pulse"), self.crg.pulse_hz, clock_domain="pulse")
+                self.pulse.add_to_soc(self)
+
+    return SizeSoC(), platform
+
+
+def synthesise(folder, files, top, options=""):
+    """Yosys for iCE40: `top`.json in `folder`; `files` are copied there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        if file.parent != folder:
+            shutil.copyfile(file, folder / file.name)
+    names = " ".join(file.name for file in files)
+    run_tool(folder, "yosys", "-q", "-l", f"{top}.log", "-p",
+             f"read_verilog -sv {names}; synth_ice40 {options} -top {top} -json {top}.json")
+
+
+def packed(folder, top):
+    """{"LC": ..., "RAM": ...} of a synthesised block, by nextpnr's packer: LUTs, flip-flops and carries share cells."""
+    log = run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pack-only")
+    cells = sum(int(n) for n in re.findall(r"(\d+) LCs used as", log))
+    chains = sum(int(n) for n in re.findall(r"(\d+) LCs? (?:added|used) to legalise carry chains", log))
+    rams = len(re.findall(r'"type": "SB_RAM40_4K\w*"', (folder / f"{top}.json").read_text()))
+    return {"LC": cells + chains, "RAM": rams}
+
+
+def place_and_route(folder, top, pcf, seed):
+    """nextpnr: {"LC", "RAM", "fmax": {clock: MHz}}."""
+    run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pcf", pcf, "--seed", str(seed),
+             "--report", "report.json", "--timing-allow-fail", "--asc", f"{top}.asc")
+    report = json.loads((folder / "report.json").read_text())
+    fmax = {}
+    for net, value in report["fmax"].items():
+        name = next((clock for clock in CLOCKS if clock in net), net)
+        fmax[name] = round(value["achieved"], 1)
+    used = report["utilization"]
+    return {"LC": used["ICESTORM_LC"]["used"], "RAM": used["ICESTORM_RAM"]["used"], "fmax": fmax}
+
+
+def measure_soc(folder, with_core=True, seeds=(1, 2, 3)):
+    """The SoC placed and routed with each seed: a list of results."""
+    import logging
+    logging.disable(logging.INFO)
+    soc, platform = make_soc(with_core)
+    folder = folder / ("soc" if with_core else "bridge")
+    folder.mkdir(parents=True, exist_ok=True)
+    soc.finalize()
+    output = platform.get_verilog(soc, name="size_soc")
+    output.write(str(folder / "size_soc.v"))
+    for name, data in output.data_files.items():
+        (folder / name).write_text(data)
+    # As platform.build() would hand them over; it would also call the tools with absolute paths.
+    named, _ = platform.resolve_signals(output.ns)
+    pcf = []
+    for name, pins, _, _ in named:
+        pcf += [f"set_io {name}{f'[{i}]' if len(pins) > 1 else ''} {pin}" for i, pin in enumerate(pins)]
+    pcf += [f"set_frequency {net} {mhz}" for net, mhz in (("pulse_clk", CLOCKS["pulse"]), ("sys_clk", CLOCKS["sys"]))]
+    (folder / "pins.pcf").write_text("\n".join(pcf) + "\n")
+    synthesise(folder, [Path(name) for name, *_ in platform.sources] + [folder / "size_soc.v"], "size_soc", "-dsp")
+    return [place_and_route(folder, "size_soc", "pins.pcf", seed) for seed in seeds]
+
+
+def measure_blocks(folder):
+    """{module: {"LC", "RAM"}} of the core and each of its blocks alone, with default parameters."""
+    from litex_soc.litepulse import sources
+    files = sources()
+    out = {}
+    for file in files:
+        top = file.stem
+        if top.endswith("_pkg") or not re.search(rf"^module\s+{top}\b", file.read_text(), re.MULTILINE):
+            continue
+        synthesise(folder / top, files, top)
+        out[top] = packed(folder / top, top)
+    return out
+
+
+def tables(soc, bridge, blocks):
+    """docs/size.md."""
+    core = blocks.get("litepulse", {})
+    best = max(soc, key=lambda r: min(r["fmax"].get(c, 0) / mhz for c, mhz in CLOCKS.items()))
+    out = [f"<!-- Written by `{COMMAND}`. SPDX-License-Identifier: BSD-2-Clause -->", "", "# Size and speed on an iCE40 UP5K", "",
+           "The default core (1 sample per cycle, 4 inputs, 256 events, 512 received bytes, 512 bytes to send, 64 launches) in a SoC",
+           "without CPU: UARTBone, CSRs, window. By Yosys and nextpnr; `pulse` must reach 48 MHz, `sys` 24 MHz.", "",
+           "| what | logic cells | of 5280 | block RAMs of 30 | `pulse` MHz | `sys` MHz |", "|---|---|---|---|---|---|"]
+    for number, r in enumerate(soc, 1):
+        out.append(f"| SoC with LitePulse, seed {number} | {r['LC']} | {r['LC'] * 100 // CELLS} % | {r['RAM']} | "
+                   f"{r['fmax'].get('pulse', '-')} | {r['fmax'].get('sys', '-')} |")
+    if bridge:
+        out.append(f"| the same SoC without it | {bridge['LC']} | {bridge['LC'] * 100 // CELLS} % | {bridge['RAM']} | - | "
+                   f"{bridge['fmax'].get('sys', '-')} |")
+    met = all(best["fmax"].get(c, 0) >= mhz for c, mhz in CLOCKS.items())
+    out += ["", f"Best seed {'meets' if met else '**does not meet**'} both clocks."]
+    if blocks:
+        out += ["", "## The core and its blocks", "",
+                f"Each synthesised alone, packed but not placed; the budget for the whole core is {BUDGET} logic cells. The blocks alone are",
+                "larger than within the core, where constants and unused outputs fall away.", "",
+                "| module | logic cells | block RAMs |", "|---|---|---|"]
+        rows = sorted(blocks.items(), key=lambda item: (item[0] != "litepulse", -item[1]["LC"]))
+        out += [f"| `{name}` | {r['LC']} | {r['RAM']} |" for name, r in rows]
+        out += ["", f"The core: {core.get('LC', '-')} logic cells."]
+    return "\n".join(out) + "\n"
+
+
+def main(argv=None):
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the SoC with one seed only; writes nothing")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="placements tried (default %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the page")
+    args = parser.parse_args(argv)
+    folder = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "size"
+    try:
+        soc = measure_soc(folder, seeds=range(1, 2 if args.quick else args.seeds + 1))
+        bridge = None if args.quick else measure_soc(folder, with_core=False, seeds=[1])[0]
+        blocks = {} if args.quick else measure_blocks(folder)
+    except SizeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    page = tables(soc, bridge, blocks)
+    if not args.quick:
+        (ROOT / "docs" / "size.md").write_text(page)
+    print(json.dumps({"soc": soc, "bridge": bridge, "blocks": blocks}, indent=1) if args.json else page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
