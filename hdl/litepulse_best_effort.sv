@@ -20,6 +20,8 @@ module litepulse_best_effort #(
     input  logic         parity,
     input  logic [1:0]   stop,
     input  logic [15:0]  de_lead,
+    input  logic [16:0]  thr_lead,
+    input  logic [16:0]  thr_late,
     // transmit FIFO
     input  logic         txb_valid,
     input  logic [7:0]   txb_data,
@@ -45,7 +47,6 @@ module litepulse_best_effort #(
     output logic [2:0]   ev_off,
     output logic [31:0]  ev_data
 );
-  import litepulse_map_pkg::*;
   localparam int W = 20;
   localparam int MARGIN = (KE + 4) * S;  // from the guard's comparison to the first edge
 
@@ -78,11 +79,11 @@ module litepulse_best_effort #(
 
   // the lead is counted like that of a timed launch which is KE + 4 cycles and the lead ahead
   litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
-      .clk, .rst, .clear, .add, .addend(W'(de_lead) + W'((KE + 4) * S)), .hi_zero(1'b1), .armed(counting), .checking(1'b0),
-      .thr_lead({1'b0, de_lead} + 17'((KE + 2) * S)), .thr_late(17'd0), .thr_slack(W'(0)),
+      .clk, .rst, .clear, .add, .sub(1'b0), .twice(1'b0), .addend({3'd0, thr_late}), .hi_zero(1'b1), .armed(counting), .checking(1'b0),
+      .thr_lead, .thr_late(17'd0), .thr_slack(W'(0)),
       .cnt, .due(due_raw), .lead(lead_raw),
       // verilator lint_off PINCONNECTEMPTY
-      .late(), .slack_ok(), .far()
+      .late(), .slack_ok(), .far(), .clear_of()
       // verilator lint_on PINCONNECTEMPTY
   );
 
@@ -94,8 +95,8 @@ module litepulse_best_effort #(
 
     if (prof0_changed) begin
       sum   <= '0;
-      bits  <= 4'd7 + {2'd0, data_bits} + {3'd0, parity} + {3'd0, stop == STOP_2};
-      half  <= stop == STOP_1_5;
+      bits  <= 4'd7 + {2'd0, data_bits} + {3'd0, parity} + {3'd0, stop == litepulse_map_pkg::STOP_2};
+      half  <= stop == litepulse_map_pkg::STOP_1_5;
       known <= 1'b0;
     end else if (bits != 4'd0) begin
       sum  <= sum + {4'd0, period};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Counts down to the launch of one source, in ticks: cnt = T - now*S + S at all times, T being the launch tick.
-// The owner clears and adds (queue, responder) or only adds (train: the next interval), each one cycle; otherwise S is taken off.
+// The owner clears it, adds or subtracts; in every other cycle S is taken off. A cycle that adds has not taken S off: the owner allows for
+// that in the addend, or has it taken off `twice` in another cycle.
 // Latencies: `due` is high in the cycle before the launch's first cycle in litepulse_line_tx; `lead` one cycle after its reason.
 //   W   bits of the counter      KE  cycles from `now` to the pin (input plus output latency)
 module litepulse_countdown #(
@@ -11,7 +12,9 @@ module litepulse_countdown #(
     input  logic         clk,
     input  logic         rst,
     input  logic         clear,       // cnt becomes 0
-    input  logic         add,         // cnt grows by addend (which includes the -S of that cycle) instead of shrinking by S
+    input  logic         add,         // cnt grows by addend instead of shrinking by S
+    input  logic         sub,         // cnt shrinks by addend
+    input  logic         twice,       // cnt shrinks by 2*S
     input  logic [W-1:0] addend,
     input  logic         hi_zero,     // nothing of T - now lies above the counter
     input  logic         armed,
@@ -24,7 +27,8 @@ module litepulse_countdown #(
     output logic         late,        // comb: T cannot be kept
     output logic [S-1:0] lead,        // samples of the engine's cycle that lie in the de lead window
     output logic         slack_ok,    // a best-effort frame that starts now ends in time
-    output logic         far          // comb: more than 64 cycles and the de lead are left
+    output logic         far,         // comb: at least 64 cycles and the de lead are left
+    output logic         clear_of     // comb: at least 32 cycles and the de lead are left
 );
   localparam int SL = $clog2(S);
   localparam int K = KE + 3;
@@ -35,12 +39,13 @@ module litepulse_countdown #(
   assign near = hi_zero && cnt[W-1:17] == '0;
   assign diff = {1'b0, cnt[16:0]} - {1'b0, checking ? thr_late : thr_lead};
   assign late = near && diff[17];
-  assign far  = !hi_zero || (!cnt[W-1] && cnt[W-1:17] != '0) || (near && !diff[17] && diff[16:SL+6] != '0);
+  assign far      = !hi_zero || (!cnt[W-1] && cnt[W-1:17] != '0) || (near && !diff[17] && diff[16:SL+6] != '0);
+  assign clear_of = far || (near && !diff[17] && diff[SL+5]);
   assign due  = due_next && armed;  // whoever disarms in this very cycle is obeyed
 
   always_ff @(posedge clk) begin
     if (clear) cnt <= '0;
-    else cnt <= cnt + (add ? addend : -W'(S));
+    else cnt <= cnt + (add ? addend : sub ? ~addend : twice ? -W'(2 * S) : -W'(S)) + W'(sub);
     due_next <= armed && hi_zero && cnt[W-1:SL] == (W - SL)'(K);
     for (int s = 0; s < S; s++) lead[s] <= armed && near && (diff[17] || diff[16:0] <= 17'(s));
     slack_ok <= armed && (!hi_zero || cnt >= thr_slack);

@@ -48,7 +48,6 @@ module litepulse_launch_queue #(
     output logic [2:0]            ev_off,
     output logic [31:0]           ev_data
 );
-  import litepulse_map_pkg::*;
   localparam int SL = $clog2(S);
 
   typedef enum logic [3:0] {
@@ -91,10 +90,10 @@ module litepulse_launch_queue #(
   assign be_ok  = idle || (armed && slack_ok);
 
   litepulse_countdown #(.S(S), .W(32), .KE(KE)) countdown (
-      .clk, .rst, .clear, .add, .addend, .hi_zero, .armed, .checking(state == CHECK),
+      .clk, .rst, .clear, .add, .sub(1'b0), .twice(1'b0), .addend, .hi_zero, .armed, .checking(state == CHECK),
       .thr_lead, .thr_late, .thr_slack, .cnt, .due, .late, .lead, .slack_ok
       // verilator lint_off PINCONNECTEMPTY
-      , .far()
+      , .far(), .clear_of()
       // verilator lint_on PINCONNECTEMPTY
   );
 
@@ -126,8 +125,8 @@ module litepulse_launch_queue #(
 
   assign clear = state == LOAD_LO;
   assign add   = state == LOAD_HI;
-  assign invalid = kind == 2'd3 || !prof_valid[profile] || (kind == LAUNCH_PULSE && lq_rdata == 32'd0)
-      || (kind == LAUNCH_BREAK && data == 8'd0);
+  assign invalid = kind == 2'd3 || !prof_valid[profile] || (kind == litepulse_map_pkg::LAUNCH_PULSE && lq_rdata == 32'd0)
+      || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
   assign lq_free1 = (state == CHECK && have_prev && !compared)
       || (state == FLUSH && lq_avail != '0);
 
@@ -173,21 +172,21 @@ module litepulse_launch_queue #(
       CHECK: begin
         ev_lo <= now[7:0];
         ev_off <= 3'd0;
-        ev_kind <= KIND_REFUSED;
+        ev_kind <= litepulse_map_pkg::KIND_REFUSED;
         compared <= 1'b1;
         if (!compared) have_prev <= 1'b0;
         state <= REPORT;
-        if (invalid) ev_flags <= REASON_INVALID;
-        else if (order) ev_flags <= REASON_ORDER;
-        else if (past || late) ev_flags <= REASON_LATE;
+        if (invalid) ev_flags <= litepulse_map_pkg::REASON_INVALID;
+        else if (order) ev_flags <= litepulse_map_pkg::REASON_ORDER;
+        else if (past || late) ev_flags <= litepulse_map_pkg::REASON_LATE;
         else state <= ARMED;
       end
       ARMED: begin
         if (due) begin
           ev_lo <= now[7:0] + 8'(KE + 1);
           ev_off <= off;
-          ev_kind <= grant ? KIND_TX : KIND_REFUSED;
-          ev_flags <= refuse ? REASON_BUSY : 8'd0;
+          ev_kind <= grant ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_REFUSED;
+          ev_flags <= refuse ? litepulse_map_pkg::REASON_BUSY : 8'd0;
           wait_cnt <= 3'd0;
           state <= WAIT;
         end else if (flushing) begin

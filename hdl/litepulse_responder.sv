@@ -13,7 +13,8 @@ module litepulse_responder #(
     input  logic [63-$clog2(S):0] now,   // its low byte
     // verilator lint_on UNUSEDSIGNAL
     input  logic [3:0]   prof_valid,
-    input  logic [15:0]  de_lead,
+    input  logic [16:0]  thr_lead,
+    input  logic [16:0]  thr_late,
     // configuration: request with stable address and data until done
     input  logic         cfg_req,
     input  logic [2:0]   cfg_addr,     // index less 32
@@ -62,84 +63,102 @@ module litepulse_responder #(
     output logic [2:0]   ev_off,
     output logic [31:0]  ev_data
 );
-  import litepulse_map_pkg::*;
   localparam int SL = $clog2(S);
   localparam int W = 34;
 
-  typedef enum logic [3:0] {OFF, READY, ADD, CHECK, COUNT, WAIT, REPORT, REARM, HOLDOFF} state_t;
+  typedef enum logic [3:0] {OFF, READY, ADD, TRIM, CHECK, COUNT, WAIT, REPORT, REARM, HOLDOFF} state_t;
   state_t state;
 
-  logic [1:0]          trigger;
-  logic                rearm, exclusive, ignore_own;
-  logic [7:0]          match_value, match_mask;
-  logic [31:0]         delay, holdoff;
-  logic [15:0]         number;
-  logic signed [W-1:0] addend, cnt, reference, back;
-  logic                hit, own, accept, watching, add, late, counting, invalid, launched, quiet;
-  logic [2:0]          wait_cnt;
+  logic [1:0]   trigger;
+  logic         rearm, exclusive, ignore_own;
+  logic [7:0]   match_value, match_mask;
+  logic [31:0]  delay, holdoff;
+  logic [15:0]  number;
+  logic [W-1:0] addend, cnt;
+  logic [6:0]   edge_delay;
+  logic [2:0]   edge_off;
+  logic [W-1:0] back;
+  logic         hit, own, accept, quiet, add, late, counting, invalid, launched, over;
+  logic [6:0]   since;      // cycles since the holdoff ended
+  logic [2:0]   since_off;  // the sample in which it did
+  logic [2:0]   wait_cnt;
 
   assign counting = state == COUNT;
-  assign watching = state == READY || state == HOLDOFF;
   assign armed    = state != OFF;
   assign off      = cnt[2:0] & 3'(S - 1);
-  assign add      = state == ADD || state == REARM;
   assign ev_req   = state == REPORT;
   assign ev_data  = {number, 4'd0, kind, profile, data};
-  assign be_ok    = state == OFF || (watching && !exclusive);
-  assign invalid  = trigger == TRIGGER_OFF || kind == 2'd3 || !prof_valid[profile]
-      || (kind == LAUNCH_PULSE && width == 32'd0) || (kind == LAUNCH_BREAK && data == 8'd0);
+  assign be_ok    = state == OFF || ((state == READY || state == HOLDOFF) && !exclusive);
+  assign invalid  = trigger == litepulse_map_pkg::TRIGGER_OFF || kind == 2'd3 || !prof_valid[profile]
+      || (kind == litepulse_map_pkg::LAUNCH_PULSE && width == 32'd0) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
 
-  // the sum is a cycle old when it is loaded: cnt is T - now*S + 2*S, hence KE + 1
-  litepulse_countdown #(.S(S), .W(W), .KE(KE + 1)) countdown (
-      .clk, .rst, .clear(accept), .add, .addend, .hi_zero(1'b1), .armed(counting), .checking(state == CHECK),
-      .thr_lead({1'b0, de_lead} + 17'((KE + 3) * S)), .thr_late({1'b0, de_lead} + 17'((KE + 5) * S)), .thr_slack(W'(0)),
+  litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
+      .clk, .rst, .clear(state == OFF || (state == READY && !accept)), .add, .sub(1'b0), .twice(state == TRIM), .addend, .hi_zero(1'b1),
+      .armed(counting), .checking(state == CHECK), .thr_lead, .thr_late, .thr_slack(W'(0)),
       .cnt, .due, .late, .lead,
       // verilator lint_off PINCONNECTEMPTY
-      .slack_ok(), .far()
+      .slack_ok(), .far(), .clear_of()
       // verilator lint_on PINCONNECTEMPTY
   );
 
   always_comb begin
+    edge_delay = sel_delay;
+    edge_off   = sel_off;
     case (trigger)
-      TRIGGER_EDGE: begin
+      litepulse_map_pkg::TRIGGER_EDGE: begin
         hit = sel_edge;
         own = sel_is_line && line_own;
       end
-      TRIGGER_BYTE: begin
+      litepulse_map_pkg::TRIGGER_BYTE: begin
         hit = byte_stb && byte_ok && ((byte_data ^ match_value) & match_mask) == 8'd0;
         own = byte_own;
+        edge_delay = 7'd0;
+        edge_off   = 3'd0;
       end
-      TRIGGER_BREAK: begin
+      litepulse_map_pkg::TRIGGER_BREAK: begin
         hit = brk_stb;
         own = brk_own;
+        edge_delay = brk_delay;
+        edge_off   = brk_off;
       end
       default: begin
         hit = 1'b0;
         own = 1'b0;
       end
     endcase
-    // from sample 0 of this cycle to the stamp of the edge, and to the reference
-    if (trigger == TRIGGER_BYTE) back = '0;
-    else if (trigger == TRIGGER_BREAK) back = W'(brk_off) - (W'(brk_delay) << SL);
-    else back = W'(sel_off) - (W'(sel_delay) << SL);
-    reference = (trigger == TRIGGER_BYTE) ? (W'(byte_end_cyc) << SL) + W'(byte_end_off) : back;
+    // an edge: ticks from the next cycle's sample 0 back to its stamp
+    back = W'(edge_off) - (W'(edge_delay) << SL) - W'(S);
+    // the counter is 0 when a trigger comes, so reference and delay are simply added; two cycles later it is T - now*S + S
+    // (a byte's reference has S too much, which TRIM takes off)
+    case (state)
+      READY:   addend = (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? (W'(byte_end_cyc) << SL) + W'(byte_end_off) : back;
+      ADD:     addend = W'(delay);
+      default: addend = W'(holdoff);
+    endcase
   end
-
-  // in HOLDOFF cnt is launch tick + holdoff - now*S + 2*S
-  assign quiet  = state == HOLDOFF && cnt > back + W'(2 * S);
-  assign accept = watching && hit && !(own && ignore_own) && !quiet;
+  assign add    = accept || state == ADD || state == REARM;
+  assign quiet  = since < edge_delay || (since == edge_delay && edge_off < since_off);
+  assign accept = state == READY && hit && !(own && ignore_own) && !quiet;
+  // in HOLDOFF cnt is end of the holdoff - now*S + 2*S: READY in the very cycle in which it ends
+  assign over   = cnt[W-1] || cnt[W-1:SL] <= (W - SL)'(3);
 
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
     case (state)
-      ADD: state <= CHECK;
+      READY: begin
+        if (since != '1) since <= since + 7'd1;
+        if (accept) state <= ADD;
+      end
+      ADD:  state <= (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? TRIM : CHECK;
+      TRIM: state <= CHECK;
       CHECK: begin
         launched <= 1'b0;
         ev_lo    <= now[7:0];
         ev_off   <= 3'd0;
-        ev_kind  <= KIND_RESPONDER_MISSED;
-        ev_flags <= REASON_LATE;
+        ev_kind  <= litepulse_map_pkg::KIND_RESPONDER_MISSED;
+        ev_flags <= litepulse_map_pkg::REASON_LATE;
+        since    <= '1;
         state    <= (late || cnt[W-1]) ? REPORT : COUNT;
       end
       COUNT: begin
@@ -148,8 +167,8 @@ module litepulse_responder #(
           launched <= grant;
           ev_lo    <= now[7:0] + 8'(KE + 1);
           ev_off   <= off;
-          ev_kind  <= grant ? KIND_TX : KIND_RESPONDER_MISSED;
-          ev_flags <= refuse ? REASON_BUSY : 8'd0;
+          ev_kind  <= grant ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED;
+          ev_flags <= refuse ? litepulse_map_pkg::REASON_BUSY : 8'd0;
           state    <= WAIT;
         end
       end
@@ -159,18 +178,17 @@ module litepulse_responder #(
       end
       REPORT: if (ev_ack) begin
         number <= number + 16'd1;
-        addend <= W'(holdoff) - W'(S);
         if (!rearm) state <= OFF;
         else state <= launched ? REARM : READY;
       end
       REARM: state <= HOLDOFF;
-      HOLDOFF: if (cnt[W-1] && cnt[W-2:11] != '1) state <= READY;  // no stamp reaches back that far
+      HOLDOFF: if (over) begin
+        since     <= (cnt[W-1] && cnt[W-2:SL+6] != '1) ? 7'd127 : 7'd3 - cnt[SL+6:SL];
+        since_off <= off;
+        state     <= READY;
+      end
       default: ;
     endcase
-    if (accept) begin
-      addend <= reference + W'(delay);
-      state  <= ADD;
-    end
 
     // a word changes nothing that was decided already, so it waits for the end of a report
     if (cfg_req && !cfg_done && state != WAIT && state != REPORT && !due) begin
@@ -178,25 +196,27 @@ module litepulse_responder #(
       state    <= OFF;
       case (cfg_addr)
         3'd0: begin
-          trigger     <= cfg_data[RESP_TRIGGER_TRIGGER_LSB +: 2];
-          sel_channel <= cfg_data[RESP_TRIGGER_CHANNEL_LSB +: 4];
-          sel_rise    <= cfg_data[RESP_TRIGGER_RISE_LSB];
-          sel_fall    <= cfg_data[RESP_TRIGGER_FALL_LSB];
-          rearm       <= cfg_data[RESP_TRIGGER_REARM_LSB];
-          exclusive   <= cfg_data[RESP_TRIGGER_EXCLUSIVE_LSB];
-          ignore_own  <= cfg_data[RESP_TRIGGER_IGNORE_OWN_LSB];
+          trigger     <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2];
+          sel_channel <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_CHANNEL_LSB +: 4];
+          sel_rise    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_RISE_LSB];
+          sel_fall    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_FALL_LSB];
+          rearm       <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_REARM_LSB];
+          exclusive   <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_EXCLUSIVE_LSB];
+          ignore_own  <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_IGNORE_OWN_LSB];
         end
         3'd1: begin
-          match_value <= cfg_data[RESP_MATCH_VALUE_LSB +: 8];
-          match_mask  <= cfg_data[RESP_MATCH_MASK_LSB +: 8];
+          match_value <= cfg_data[litepulse_map_pkg::RESP_MATCH_VALUE_LSB +: 8];
+          match_mask  <= cfg_data[litepulse_map_pkg::RESP_MATCH_MASK_LSB +: 8];
         end
         3'd2: delay   <= cfg_data;
         3'd3: width   <= cfg_data;
         3'd4: {kind, profile, data} <= cfg_data[11:0];
         3'd5: holdoff <= cfg_data;
-        3'd6: if (cfg_data[RESP_ARM_ARM_LSB]) begin
+        3'd6: if (cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB]) begin
           cfg_err <= invalid;
           number  <= 16'd0;
+          since   <= '1;
+          since_off <= 3'd0;
           if (!invalid) state <= READY;
         end
         default: cfg_err <= 1'b1;
@@ -205,7 +225,7 @@ module litepulse_responder #(
 
     if (rst) begin
       state <= OFF;
-      trigger <= TRIGGER_OFF;
+      trigger <= litepulse_map_pkg::TRIGGER_OFF;
       sel_rise <= 1'b0;
       sel_fall <= 1'b0;
       cfg_done <= 1'b0;

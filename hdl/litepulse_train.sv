@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The periodic generator: pulse k at floor(A), then A += I + N/D, without rounding. Settings lie in a small memory; a sequencer of a few cycles places
-// the next pulse after each one. While pulse `num` is waited for, `base_frac` is the fraction of A before it was placed, so a
-// change that names this very pulse takes the interval back and places it anew.
-// Latency: a start tick must be LMIN_CYCLES*S + de lead ticks ahead; the period is at least MIN_PERIOD cycles.
+// The periodic generator: pulse k at floor(A), then A += I + N/D, without rounding. An accumulator machine: the settings and the state
+// of A lie in a small memory, a sequencer places the next pulse after each one. A change that names the pulse waited for takes its interval back
+// and places it anew.
+// Latency: a start tick must be TRAIN_LMIN*S + de lead ticks ahead; the period is at least TRAIN_MIN_PERIOD*S + de lead (docs/core.md).
 //   KE  cycles from `now` to the pin
 module litepulse_train #(
     parameter int S = 1,
-    parameter int KE = 2,
-    parameter int MIN_PERIOD = 80
+    parameter int KE = 2
 ) (
     input  logic                  clk,
     input  logic                  rst,
@@ -51,393 +50,494 @@ module litepulse_train #(
     output logic [7:0]            ch_lo,
     output logic [31:0]           ch_data
 );
-  import litepulse_map_pkg::*;
   localparam int SL = $clog2(S);
   localparam int W = 34;
 
-  // words of the memory: the start words from 0, the rate words of bank 0 from 8, of bank 1 from 16; the host writes the bank not in use
+  // The memory. Start words and own state in the lowest 8, the rate words of bank 0 from 8, of bank 1 from 16; the host writes
+  // those of the bank not in use.
   localparam logic [4:0] M_START_LO = 5'd0, M_START_HI = 5'd1, M_COUNT = 5'd2, M_WIDTH = 5'd3, M_LAUNCH = 5'd4;
+  localparam logic [4:0] M_NUMBER = 5'd5;  // of the pulse waited for
+  localparam logic [4:0] M_FRAC = 5'd6;    // fraction of A at that pulse, in 1/D
+  localparam logic [4:0] M_BASE = 5'd7;    // fraction of A at the pulse before
+  localparam logic [4:0] M_LAST = 5'd24;   // interval between the two, in ticks
+  localparam logic [4:0] M_ZERO = 5'd25;   // never written: 0
+  localparam logic [4:0] M_SOON = 5'd26;   // never written: 64*S
   localparam logic [4:0] M_PERIOD = 5'd8, M_NUM = 5'd9, M_DEN = 5'd10, M_AT = 5'd11, M_STEP = 5'd12;
 
-  typedef enum logic [4:0] {
-    IDLE,
-    S_LAUNCH, S_WIDTH, S_LO, S_HI, S_LOADED, S_CHECK,          // start
-    V_PERIOD, V_DEN, V_NUM, V_OLD_DEN, V_AT,                   // are the rate words usable, when do they act
-    WAIT, FIRED, REPORT,                                       // for the pulse, its stamp, its event
-    UNDO, UNDONE,                                              // take the interval back
-    COUNT, AT, NUM, DEN, PERIOD, STEP, TRY, PLACE, PLACED      // place the next pulse
+  // In each state `mdata` is the word that the state before asked for, named at the right.
+  typedef enum logic [5:0] {
+    IDLE,          // launch
+    START_LAUNCH,  // launch
+    START_WIDTH,   // width
+    V_PERIOD,      // other period
+    V_LONG,        // other den
+    V_NUM,         // other num
+    V_DEN,         // den
+    V_AT,          // other at
+    V_NUMBER,      // number
+    V_DECIDE,      // other at
+    START_LO,      // start_lo
+    START_HI,      // start_hi
+    START_CHECK,   // zero
+    START_DECIDE,  // width
+    WAIT,          // width
+    FIRED,         // width
+    REPORT,        // number
+    NEXT,          // number
+    NEXT_BASE,     // frac
+    COUNT,         // count
+    COUNT_NUMBER,  // number
+    AT,            // other at
+    AT_NUMBER,     // number
+    AT_DECIDE,     // (base)
+    BASE,          // base
+    DEN,           // den
+    NUM,           // num
+    DEN_AGAIN,     // den
+    PERIOD,        // period
+    STEP,          // other step
+    PLACE,         // width
+    PLACED,        // width
+    DECIDE,        // width
+    UNDO,          // last
+    UNDO_SUB,
+    UNDO_TWICE,    // count
+    TELL,          // the word that CHANGE shows
+    CHANGE,        // the same
+    PARK
   } state_t;
-  state_t state;
+  state_t state, after;
 
   (* ram_style = "block" *) logic [31:0] mem[0:31];
-  logic [4:0]   word, maddr, waddr;
-  logic         mren, mwe;
+  logic [4:0]   word, next_word, maddr, waddr, own_word;
+  logic         mren, mwe, own_we;
   logic [31:0]  mdata;
 
   logic         bank;          // the rate words in use
-  logic         other;         // read those of the other bank
+  logic         other;         // of the other bank
   logic         apply;         // this placing uses the other bank
-  logic         asked_next;    // the change names no pulse
   logic         same_den;      // both banks have the same denominator
   logic         starting;      // the V_ states belong to a start
-  logic         in_wait;       // the V_ states interrupt the wait for a pulse
-  logic         asap, adjusting, stopping, ending, reloading;
-  logic [31:0]  num;           // the pulse waited for
-  logic [31:0]  frac;          // of A at that pulse, in 1/D
-  logic [31:0]  base_frac;     // of A at the pulse before it
-  logic [W-1:0] t;             // sums on the way; afterwards the last interval in ticks
-  logic [W-1:0] addend, cnt;
-  logic         clear, add;
-  logic         hi_zero, past, carry, lo_carry, invalid;
-  logic         late, far, slack_ok, armed;
+  logic         redo;          // the pulse waited for is placed anew
+  logic         asap, ending, reloading, none, invalid, bad_step, step_down, was_far;
+  logic [4:0]   told;          // what CHANGE shows
+  logic [31:0]  acc;
+  logic [32:0]  sum;
+  logic [31:0]  operand;
+  logic         use_acc, use_thr, negate, use_now, use_hi, cin, zero, carry;
+  logic [W-1:0] cnt;
+  logic         clear, add, hi_zero, past;
+  logic         far, clear_of, slack_ok, armed;
   logic [2:0]   wait_cnt;
   logic [63:0]  now_tick;
-  logic [32:0]  lo_sum, hi_sum;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [33:0]  den_less;
-  // verilator lint_on UNUSEDSIGNAL
-  logic         match, passed, redo, too_near, wrapped;
-  logic         is_command, word_ok, ch_free, bad_launch;
+  logic         wrapped, too_near, is_command, word_ok, bad_launch, has_command, period_long;
   logic [1:0]   command;
 
-  assign now_tick   = 64'(now) << SL;
-  assign is_command = cfg_addr == 4'(CFG_TRAIN_COMMAND - 6'd16);
-  assign command    = cfg_data[1:0];
-  assign armed      = state == WAIT;
-  assign width      = mdata;  // the memory's output rests on this word while a pulse is waited for
-  assign off        = cnt[2:0] & 3'(S - 1);
-  assign ch_free    = !ch_req;
+  assign now_tick    = 64'(now) << SL;
+  assign is_command  = cfg_addr == 4'(litepulse_map_pkg::CFG_TRAIN_COMMAND - 6'd16);
+  assign command     = cfg_data[1:0];
+  assign has_command = cfg_req && !cfg_done && is_command;
+  assign armed       = state == WAIT;
+  assign width       = mdata;  // the memory's output rests on this word while a pulse is waited for
+  assign off         = cnt[2:0] & 3'(S - 1);
+  assign wrapped     = !hi_zero && cnt[W-1];
+  assign too_near    = !clear_of || past;  // to tell of it takes a while before the source is armed
 
   litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
-      .clk, .rst, .clear, .add, .addend, .hi_zero, .armed, .checking(state == S_CHECK || state == PLACED),
-      .thr_lead, .thr_late, .thr_slack({2'b00, thr_slack}), .cnt, .due, .late, .lead, .slack_ok, .far
+      .clk, .rst, .clear, .add, .sub(state == UNDO_SUB), .twice(state == PLACED || state == UNDO_TWICE), .addend({2'b00, acc}), .hi_zero,
+      .armed, .checking(1'b0), .thr_lead, .thr_late, .thr_slack({2'b00, thr_slack}),
+      // verilator lint_off PINCONNECTEMPTY
+      .late(),
+      // verilator lint_on PINCONNECTEMPTY
+      .cnt, .due, .lead, .slack_ok, .far, .clear_of
   );
+  assign clear  = state == START_LO;
+  assign add    = state == START_HI || state == PLACE;
+  assign be_ok  = !running || (armed && slack_ok);
+  assign ev_req = state == REPORT;
+  assign ev_data = mdata;
+  assign ch_req = state == CHANGE;
+  assign ch_data = mdata;
 
-  // the start words are written only while stopped, the rate words only while no change waits
+  // Memory: the host writes start words only while stopped and rate words only while no change waits ------------------------
+
   always_comb begin
     if (cfg_addr[3]) word_ok = cfg_addr <= M_STEP[3:0] && !pending;
     else word_ok = cfg_addr <= M_LAUNCH[3:0] && !running;
-  end
-  assign mwe   = cfg_req && !cfg_done && !is_command && word_ok;
-  assign waddr = cfg_addr[3] ? {!bank, bank, cfg_addr[2:0]} : {2'b00, cfg_addr[2:0]};
 
-  // which word is read: the answer is there in the next state
-  assign wrapped = !hi_zero && cnt[W-1];
-  always_comb begin
+    own_we   = 1'b1;
+    own_word = M_NUMBER;
+    case (state)
+      START_DECIDE: begin own_word = M_NUMBER; own_we = !reloading && !too_near; end
+      TELL:         begin own_word = M_FRAC; own_we = starting; end
+      NEXT_BASE:    own_word = M_NUMBER;
+      COUNT:        begin own_word = M_BASE; own_we = !redo; end
+      PERIOD:       own_word = M_FRAC;
+      PLACE:        own_word = M_LAST;
+      default:      own_we = 1'b0;
+    endcase
+    waddr = own_we ? own_word : cfg_addr[3] ? {!bank, bank, cfg_addr[2:0]} : {2'b00, cfg_addr[2:0]};
+    mwe   = own_we || (cfg_req && !cfg_done && !is_command && word_ok);
+
+    case (after)
+      UNDO:    next_word = M_LAST;
+      REPORT:  next_word = M_NUMBER;
+      IDLE:    next_word = M_LAUNCH;
+      default: next_word = M_WIDTH;
+    endcase
     mren  = 1'b1;
     other = 1'b1;
-    word  = M_LAUNCH;
+    word  = M_WIDTH;
     case (state)
-      IDLE:      word = M_LAUNCH;
-      S_LAUNCH:  word = M_WIDTH;
-      S_WIDTH:   word = M_PERIOD;
-      S_LO:      word = near_wrap ? M_START_LO : M_START_HI;
-      S_HI:      word = M_WIDTH;
-      V_PERIOD:  word = M_DEN;
-      V_DEN:     word = M_NUM;
-      V_NUM:     begin word = M_DEN; other = 1'b0; end
-      V_OLD_DEN: word = starting ? M_START_LO : M_AT;
-      V_AT:      begin word = in_wait ? M_WIDTH : M_COUNT; mren = ch_free; end
-      WAIT: begin
-        word = wrapped ? M_START_LO : M_PERIOD;
-        mren = !due && (wrapped || (adjusting && far));
-      end
-      REPORT:    word = adjusting ? M_PERIOD : M_COUNT;
-      UNDONE:    word = M_COUNT;
-      COUNT:     word = M_AT;
-      AT:        begin word = M_NUM; other = pending && match; mren = !ending; end
-      NUM:       begin word = M_DEN; other = apply; end
-      DEN:       begin word = M_PERIOD; other = apply; end
-      PERIOD:    word = M_STEP;
-      PLACE:     word = M_WIDTH;
-      default:   mren = 1'b0;
+      IDLE:         word = M_LAUNCH;
+      START_LAUNCH: word = M_WIDTH;
+      START_WIDTH:  word = M_PERIOD;
+      V_PERIOD:     word = M_DEN;
+      V_LONG:       word = M_NUM;
+      V_NUM:        begin word = M_DEN; other = 1'b0; end
+      V_DEN:        word = !starting ? M_AT : asap ? M_SOON : M_START_LO;
+      V_AT:         word = M_NUMBER;
+      V_NUMBER:     word = M_AT;
+      V_DECIDE:     word = M_LAST;
+      START_LO:     word = (near_wrap && !asap) ? M_START_LO : M_START_HI;
+      START_HI:     word = M_ZERO;
+      START_CHECK:  word = M_WIDTH;
+      WAIT:         begin word = wrapped ? M_START_LO : M_PERIOD; mren = !due && (wrapped || (has_command && clear_of)); end
+      FIRED:        word = M_NUMBER;
+      REPORT:       word = M_NUMBER;
+      NEXT:         word = M_FRAC;
+      NEXT_BASE:    word = M_COUNT;
+      COUNT:        word = M_NUMBER;
+      COUNT_NUMBER: word = M_AT;
+      AT:           word = M_NUMBER;
+      AT_NUMBER:    word = M_BASE;
+      AT_DECIDE:    word = M_BASE;
+      BASE:         begin word = M_DEN; other = apply; end
+      DEN:          begin word = M_NUM; other = apply; end
+      NUM:          begin word = M_DEN; other = apply; end
+      DEN_AGAIN:    begin word = M_PERIOD; other = apply; end
+      PERIOD:       word = M_STEP;
+      STEP:         word = M_WIDTH;
+      DECIDE:       word = M_LAST;
+      UNDO_SUB:     word = M_COUNT;
+      TELL:         word = told;
+      CHANGE:       begin mren = ch_ack; word = next_word; end
+      PARK:         word = M_WIDTH;
+      default:      mren = 1'b0;
     endcase
-    maddr = (word[3]) ? {bank ^ other, !(bank ^ other), word[2:0]} : word;
+    if (state == DECIDE && !apply) mren = 1'b0;
+    if (word[3] && !word[4]) maddr = {bank ^ other, !(bank ^ other), word[2:0]};
+    else maddr = word;
   end
 
+  initial for (int i = 0; i < 32; i++) mem[i] = (i == int'(M_SOON)) ? 32'(64 * S) : 32'd0;
   always_ff @(posedge clk) begin
-    if (mwe) mem[waddr] <= cfg_data;
+    if (mwe) mem[waddr] <= own_we ? acc : cfg_data;
     if (mren) mdata <= mem[maddr];
   end
 
-  assign match  = mdata == 32'd0 || mdata == num;
-  assign passed = !match && ((mdata - num) & 32'h8000_0000) != 32'd0;
-  assign redo   = in_wait && match && num != 32'd0;  // pulse 0 has no interval that could be taken back
-  assign bad_launch = kind == 2'd3 || !prof_valid[profile] || (kind == LAUNCH_PULSE && mdata == 32'd0)
-      || (kind == LAUNCH_BREAK && data == 8'd0);
-  // whole cycles only: T - now - 1, in two halves
-  assign lo_sum = {1'b0, mdata & ~32'(S - 1)} + {1'b0, ~now_tick[31:0] & ~32'(S - 1)};
-  assign hi_sum = {1'b0, mdata} + {1'b0, ~now_tick[63:32]} + {32'd0, lo_carry};
-  // (N + fraction) - D; a denominator of 0 stands for 2^32
-  assign den_less = t - {1'b0, mdata == 32'd0, mdata};
-  assign too_near = late || past || cnt[W-1];
+  // Accumulator: the word read, plus or minus what is in the accumulator, or minus the time -----------------------------------
 
-  assign clear  = state == S_LO;
-  assign add    = state == S_HI || state == PLACE || state == UNDONE;
-  assign be_ok  = !running || (armed && slack_ok);
-  assign ev_req = state == REPORT;
-  assign ev_data = num;
+  always_comb begin
+    use_acc = 1'b0;
+    negate  = 1'b0;
+    cin     = 1'b0;
+    use_now = 1'b0;
+    use_hi  = 1'b0;
+    use_thr = 1'b0;
+    case (state)
+      START_LO: begin use_now = !asap; use_thr = asap; end
+      V_PERIOD: begin use_thr = 1'b1; negate = 1'b1; cin = 1'b1; end
+      START_HI: begin use_now = 1'b1; use_hi = 1'b1; cin = carry; end
+      NEXT:     cin = 1'b1;
+      PERIOD:   cin = carry;
+      V_NUM, V_DEN, V_NUMBER, COUNT_NUMBER, AT_NUMBER, DEN, NUM: begin use_acc = 1'b1; negate = 1'b1; cin = 1'b1; end
+      DEN_AGAIN, STEP: use_acc = 1'b1;
+      default: ;
+    endcase
+    if (use_acc) operand = acc ^ {32{negate}};
+    else if (use_thr) operand = {15'd0, thr_late} ^ {32{negate}};
+    else if (use_now) operand = use_hi ? ~now_tick[63:32] : ~(now_tick[31:0] | 32'(S - 1));
+    else operand = 32'd0;
+    sum = {1'b0, mdata} + {1'b0, operand} + {32'd0, cin};
+  end
+  assign zero = acc == 32'd0;
+  assign bad_launch = kind == 2'd3 || !prof_valid[profile] || (kind == litepulse_map_pkg::LAUNCH_PULSE && mdata == 32'd0)
+      || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
+
+  assign period_long = (acc >> (SL + 7)) != 32'd0 || (acc[SL+6] && acc[SL+5]);  // 96 cycles
 
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
-    lo_carry <= lo_sum[32];
-    if (ch_ack) ch_req <= 1'b0;
-    if (!ch_req) ch_lo <= now[7:0];  // overwritten below when a change is told of
-
-    // plain words and stop are answered at once, start and adjust when they are decided
-    if (cfg_req && !cfg_done) begin
-      if (!is_command) begin
-        cfg_done <= 1'b1;
-        cfg_err  <= !word_ok;
-      end else begin
-        case (command)
-          TRAIN_CMD_STOP: if (!stopping) begin
-            cfg_done <= 1'b1;
-            stopping <= 1'b1;
-          end
-          TRAIN_CMD_START: if (running && ch_free && !stopping) begin
-            cfg_done <= 1'b1;
-            cfg_err  <= 1'b1;
-            ch_req   <= 1'b1;
-            ch_kind  <= KIND_REFUSED;
-            ch_flags <= REASON_BUSY;
-            ch_data  <= 32'd0;
-          end
-          TRAIN_CMD_ADJUST: if ((pending || !running) && !adjusting && ch_free && !stopping) begin
-            cfg_done <= 1'b1;
-            cfg_err  <= 1'b1;
-            ch_req   <= 1'b1;
-            ch_kind  <= KIND_REFUSED;
-            ch_flags <= pending ? REASON_BUSY : REASON_INVALID;
-            ch_data  <= 32'd0;
-          end else if (running && !pending) begin
-            adjusting <= 1'b1;
-          end
-          default: begin
-            cfg_done <= 1'b1;
-            cfg_err  <= 1'b1;
-          end
-        endcase
-      end
+    // a plain word is answered when it was written or refused
+    if (cfg_req && !cfg_done && !is_command && !own_we) begin
+      cfg_done <= 1'b1;
+      cfg_err  <= !word_ok;
     end
+    case (state)
+      START_DECIDE, V_NUM, WAIT, FIRED, REPORT, AT_DECIDE, PLACE, PLACED, DECIDE, V_DECIDE, UNDO_SUB, UNDO_TWICE, TELL, CHANGE, PARK, IDLE: ;
+      BASE:      acc <= (apply && !same_den) ? 32'd0 : sum[31:0];
+      DEN_AGAIN: if (!carry) acc <= sum[31:0];
+      STEP:      if (apply) acc <= sum[31:0];
+      START_HI:  if (!asap) acc <= sum[31:0];
+      default:   acc <= sum[31:0];
+    endcase
+    case (state)
+      V_PERIOD, START_LO, START_HI: carry <= sum[32];
+      NUM:     carry <= sum[32] && !zero;  // D - base = 0 only if it stands for 2^32
+      default: ;
+    endcase
 
     case (state)
       IDLE: begin
-        adjusting <= 1'b0;
-        if (stopping && ch_free) begin
-          stopping <= 1'b0;
-          ch_req   <= 1'b1;
-          ch_kind  <= KIND_APPLIED;
-          ch_flags <= EVENT_FLAG_STOP;
-          ch_data  <= num;
-        end else if (cfg_req && !cfg_done && is_command && command == TRAIN_CMD_START && ch_free && !stopping) begin
-          starting <= 1'b1;
-          asap     <= cfg_data[TRAIN_COMMAND_ASAP_LSB];
-          state    <= S_LAUNCH;
+        after   <= IDLE;
+        ch_lo   <= now[7:0];
+        running <= 1'b0;
+        if (has_command) begin
+          asap <= cfg_data[litepulse_map_pkg::TRAIN_COMMAND_ASAP_LSB];
+          case (command)
+            litepulse_map_pkg::TRAIN_CMD_START: begin
+              starting <= 1'b1;
+              state    <= START_LAUNCH;
+            end
+            litepulse_map_pkg::TRAIN_CMD_STOP: begin
+              cfg_done <= 1'b1;
+              ch_kind  <= litepulse_map_pkg::KIND_APPLIED;
+              ch_flags <= litepulse_map_pkg::EVENT_FLAG_STOP;
+              told     <= M_NUMBER;
+              state    <= TELL;
+            end
+            litepulse_map_pkg::TRAIN_CMD_ADJUST: begin
+              cfg_done <= 1'b1;
+              cfg_err  <= 1'b1;
+              ch_kind  <= litepulse_map_pkg::KIND_REFUSED;
+              ch_flags <= litepulse_map_pkg::REASON_INVALID;
+              told     <= M_AT;
+              state    <= TELL;
+            end
+            default: begin
+              cfg_done <= 1'b1;
+              cfg_err  <= 1'b1;
+            end
+          endcase
         end
       end
-      S_LAUNCH: begin
+
+      START_LAUNCH: begin
         {kind, profile, data} <= mdata[11:0];
-        state <= S_WIDTH;
+        state <= START_WIDTH;
       end
-      S_WIDTH: begin
+      START_WIDTH: begin
         invalid <= bad_launch;
         state   <= V_PERIOD;
       end
       V_PERIOD: begin
-        invalid <= (invalid && starting) || {1'b0, mdata} < {16'd0, thr_lead} + 33'(MIN_PERIOD * S);
-        state   <= V_DEN;
+        invalid <= (starting && invalid) || (&mdata);
+        state   <= V_LONG;
       end
-      V_DEN: begin
-        addend <= {1'b0, mdata == 32'd0, mdata};  // only parked here
-        state  <= V_NUM;
+      V_LONG: begin
+        if (!carry || !period_long) invalid <= 1'b1;
+        state <= V_NUM;
       end
       V_NUM: begin
-        if ({2'b00, mdata} >= addend) invalid <= 1'b1;
-        state <= V_OLD_DEN;
+        if (sum[32] && !zero) invalid <= 1'b1;  // N >= D; a D of 0 stands for 2^32
+        state <= V_DEN;
       end
-      V_OLD_DEN: begin
-        same_den <= mdata == addend[31:0];
-        if (!starting) begin
-          state <= V_AT;
-        end else if (!invalid) begin
-          state <= S_LO;
-        end else begin
+      V_DEN: begin
+        state <= starting ? START_LO : V_AT;
+        if (starting && invalid) begin
+          starting <= 1'b0;
           cfg_done <= 1'b1;
           cfg_err  <= 1'b1;
-          ch_req   <= 1'b1;
-          ch_kind  <= KIND_REFUSED;
-          ch_flags <= REASON_INVALID;
-          ch_data  <= 32'd0;
-          starting <= 1'b0;
-          state    <= IDLE;
+          ch_lo    <= now[7:0];
+          ch_kind  <= litepulse_map_pkg::KIND_REFUSED;
+          ch_flags <= litepulse_map_pkg::REASON_INVALID;
+          told     <= M_ZERO;
+          after    <= IDLE;
+          state    <= TELL;
         end
       end
-      S_LO: begin
-        addend <= asap ? {17'd0, thr_late} + W'(8 * S) : {2'b00, lo_sum[31:0] | (mdata & 32'(S - 1))};
-        if (!near_wrap) state <= S_HI;
+      V_AT: begin
+        same_den <= zero;
+        state    <= V_NUMBER;
       end
-      S_HI: begin
-        t     <= {2'b00, hi_sum[31:0]};
-        past  <= !asap && !hi_sum[32];
-        state <= S_LOADED;
+      V_NUMBER: begin
+        none  <= zero;
+        state <= V_DECIDE;
       end
-      S_LOADED: begin
-        hi_zero <= asap || t[31:0] == 32'd0;
-        state   <= S_CHECK;
+      V_DECIDE: begin
+        cfg_done <= 1'b1;
+        ch_lo    <= now[7:0];
+        ch_kind  <= litepulse_map_pkg::KIND_REFUSED;
+        told     <= M_AT;
+        after    <= WAIT;
+        // passed, or the very pulse waited for and too late to place it anew
+        if (invalid || (!none && (zero ? !was_far : !acc[31]))) begin
+          cfg_err  <= 1'b1;
+          ch_flags <= invalid ? litepulse_map_pkg::REASON_INVALID : litepulse_map_pkg::REASON_LATE;
+          state    <= TELL;
+        end else begin
+          pending <= 1'b1;
+          // pulse 0 has no interval that could be taken back
+          redo  <= was_far && zero != none;
+          state <= (was_far && zero != none) ? UNDO : PARK;
+        end
       end
-      S_CHECK: begin
+
+      START_LO: if (!near_wrap || asap) state <= START_HI;
+      START_HI: state <= START_CHECK;
+      START_CHECK: begin
+        hi_zero <= asap || zero;
+        past    <= !asap && !carry;
+        state   <= START_DECIDE;
+      end
+      START_DECIDE: begin
         past      <= 1'b0;
-        starting  <= 1'b0;
         reloading <= 1'b0;
         if (reloading) begin
           state <= WAIT;
         end else begin
           cfg_done <= 1'b1;
           cfg_err  <= too_near;
-          ch_req   <= 1'b1;
-          ch_kind  <= too_near ? KIND_REFUSED : KIND_APPLIED;
-          ch_flags <= too_near ? REASON_LATE : 8'd0;
-          ch_data  <= 32'd0;
-          state    <= too_near ? IDLE : WAIT;
+          ch_lo    <= now[7:0];
+          ch_kind  <= too_near ? litepulse_map_pkg::KIND_REFUSED : litepulse_map_pkg::KIND_APPLIED;
+          ch_flags <= too_near ? litepulse_map_pkg::REASON_LATE : 8'd0;
+          told     <= M_ZERO;
+          after    <= too_near ? IDLE : WAIT;
+          starting <= !too_near;
+          state    <= TELL;
           if (!too_near) begin
-            running   <= 1'b1;
-            bank      <= !bank;
-            num       <= 32'd0;
-            frac      <= 32'd0;
-            base_frac <= 32'd0;
-            ending    <= 1'b0;
+            running <= 1'b1;
+            bank    <= !bank;
           end
         end
       end
-      V_AT: if (ch_free) begin
-        adjusting  <= 1'b0;
-        asked_next <= mdata == 32'd0;
-        cfg_done   <= 1'b1;
-        state      <= in_wait ? WAIT : COUNT;
-        if (invalid || passed) begin
-          cfg_err  <= 1'b1;
-          ch_req   <= 1'b1;
-          ch_kind  <= KIND_REFUSED;
-          ch_flags <= invalid ? REASON_INVALID : REASON_LATE;
-          ch_data  <= mdata;
-        end else begin
-          pending <= 1'b1;
-          if (redo) state <= UNDO;
-        end
-      end
+
       WAIT: begin
         wait_cnt <= 3'd0;
-        in_wait  <= 1'b1;
+        was_far  <= far;
+        ending   <= 1'b0;
+        ch_lo    <= now[7:0];
+        after    <= WAIT;
         if (due) begin
           ev_lo    <= now[7:0] + 8'(KE + 1);
           ev_off   <= off;
-          ev_kind  <= grant ? KIND_TX : KIND_REFUSED;
-          ev_flags <= refuse ? REASON_BUSY : 8'd0;
+          ev_kind  <= grant ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_REFUSED;
+          ev_flags <= refuse ? litepulse_map_pkg::REASON_BUSY : 8'd0;
           state    <= FIRED;
-        end else if (stopping && ch_free) begin
-          stopping <= 1'b0;
-          running  <= 1'b0;
-          pending  <= 1'b0;
-          ch_req   <= 1'b1;
-          ch_kind  <= KIND_APPLIED;
-          ch_flags <= EVENT_FLAG_STOP;
-          ch_data  <= num;
-          state    <= IDLE;
         end else if (wrapped) begin
           reloading <= 1'b1;  // 2^32 ticks went by: count the upper half anew
-          state     <= S_LO;
-        end else if (adjusting && far) begin
-          state <= V_PERIOD;
+          state     <= START_LO;
+        end else if (has_command && command == litepulse_map_pkg::TRAIN_CMD_STOP) begin
+          cfg_done <= 1'b1;
+          running  <= 1'b0;
+          pending  <= 1'b0;
+          ch_kind  <= litepulse_map_pkg::KIND_APPLIED;
+          ch_flags <= litepulse_map_pkg::EVENT_FLAG_STOP;
+          told     <= M_NUMBER;
+          after    <= IDLE;
+          state    <= TELL;
+        end else if (has_command && clear_of) begin
+          if (command == litepulse_map_pkg::TRAIN_CMD_ADJUST && !pending) begin
+            state <= V_PERIOD;
+          end else begin
+            cfg_done <= 1'b1;
+            cfg_err  <= 1'b1;
+            ch_kind  <= litepulse_map_pkg::KIND_REFUSED;
+            ch_flags <= litepulse_map_pkg::REASON_BUSY;
+            told     <= (command == litepulse_map_pkg::TRAIN_CMD_ADJUST) ? M_AT : M_ZERO;
+            state    <= TELL;
+          end
         end
       end
       FIRED: begin  // a stamp may not lie ahead of `now`
         wait_cnt <= wait_cnt + 3'd1;
         if (wait_cnt == 3'(KE)) state <= REPORT;
       end
-      REPORT: begin
-        in_wait <= 1'b0;
-        if (ev_ack) begin
-          if (ending) begin
-            running <= 1'b0;
-            state   <= IDLE;
-          end else begin
-            num       <= num + 32'd1;
-            base_frac <= frac;
-            state     <= adjusting ? V_PERIOD : COUNT;
-          end
-        end
+      REPORT: if (ev_ack) begin
+        redo  <= 1'b0;
+        state <= ending ? IDLE : NEXT;
       end
-      UNDO: begin
-        addend <= -t - W'(S);
-        state  <= UNDONE;
-      end
-      UNDONE: state <= COUNT;
-      COUNT: begin
-        ending <= mdata != 32'd0 && mdata == num;
-        state  <= AT;
+
+      NEXT:         state <= NEXT_BASE;
+      NEXT_BASE:    state <= COUNT;
+      COUNT:        state <= COUNT_NUMBER;
+      COUNT_NUMBER: begin
+        none  <= zero;
+        state <= AT;
       end
       AT: begin
-        apply <= pending && match;
-        if (!ending) begin
-          state <= NUM;
-        end else if (!pending || ch_free) begin
-          pending <= 1'b0;
-          if (pending) begin
-            ch_req   <= 1'b1;
-            ch_kind  <= KIND_REFUSED;
-            ch_flags <= REASON_INVALID;
-            ch_data  <= mdata;
-          end
+        ending <= zero && !none;
+        state  <= AT_NUMBER;
+      end
+      AT_NUMBER: begin
+        none  <= zero;
+        state <= AT_DECIDE;
+      end
+      AT_DECIDE: begin
+        apply <= pending && (none || zero);
+        state <= BASE;
+        if (ending) begin
+          pending  <= 1'b0;
+          apply    <= 1'b0;
           ev_lo    <= now[7:0];
           ev_off   <= 3'd0;
-          ev_kind  <= KIND_TRAIN_DONE;
+          ev_kind  <= litepulse_map_pkg::KIND_TRAIN_DONE;
           ev_flags <= 8'd0;
-          state    <= REPORT;
+          ch_lo    <= now[7:0];
+          ch_kind  <= litepulse_map_pkg::KIND_REFUSED;
+          ch_flags <= litepulse_map_pkg::REASON_INVALID;
+          told     <= M_AT;
+          after    <= REPORT;
+          wait_cnt <= 3'(KE);
+          state    <= pending ? TELL : FIRED;
         end
       end
-      NUM: begin
-        t     <= {2'b00, mdata} + ((apply && !same_den) ? W'(0) : {2'b00, base_frac});
-        state <= DEN;
-      end
-      DEN: begin
-        carry <= !den_less[33];
-        frac  <= den_less[33] ? t[31:0] : den_less[31:0];
-        state <= PERIOD;
-      end
-      PERIOD: begin
-        t     <= {2'b00, mdata} + {33'd0, carry};
-        state <= STEP;
-      end
+      BASE:      state <= DEN;
+      DEN:       state <= NUM;
+      NUM:       state <= DEN_AGAIN;
+      DEN_AGAIN: state <= PERIOD;
+      PERIOD:    state <= STEP;
       STEP: begin
-        if (apply) t <= t + {{2{mdata[31]}}, mdata};
-        state <= TRY;
+        bad_step  <= apply && (sum[32] != mdata[31]);  // below 0, or beyond 32 bits
+        step_down <= mdata[31];
+        state     <= PLACE;
       end
-      TRY: begin
-        addend <= t - W'(S);
-        state  <= PLACE;
-      end
-      PLACE: state <= PLACED;
-      PLACED: if (!apply) begin
+      PLACE:  state <= PLACED;
+      PLACED: state <= DECIDE;
+      DECIDE: begin
+        ch_lo <= now[7:0];
         state <= WAIT;
-      end else if (ch_free) begin
-        apply    <= 1'b0;
-        pending  <= 1'b0;
-        ch_req   <= 1'b1;
-        if (too_near) begin
-          ch_kind  <= KIND_REFUSED;
-          ch_flags <= REASON_LATE;
-          ch_data  <= asked_next ? 32'd0 : num;
-          state    <= UNDO;
-        end else begin
-          ch_kind  <= KIND_APPLIED;
-          ch_flags <= 8'd0;
-          ch_data  <= num;
-          bank     <= !bank;
-          state    <= WAIT;
+        if (apply) begin
+          apply   <= 1'b0;
+          pending <= 1'b0;
+          redo    <= 1'b1;
+          state   <= TELL;
+          if (bad_step || too_near) begin
+            ch_kind  <= litepulse_map_pkg::KIND_REFUSED;
+            ch_flags <= (bad_step && !step_down) ? litepulse_map_pkg::REASON_INVALID : litepulse_map_pkg::REASON_LATE;
+            told     <= M_AT;
+            after    <= UNDO;
+          end else begin
+            ch_kind  <= litepulse_map_pkg::KIND_APPLIED;
+            ch_flags <= 8'd0;
+            told     <= M_NUMBER;
+            after    <= WAIT;
+            bank     <= !bank;
+          end
         end
       end
+      UNDO:       state <= UNDO_SUB;
+      UNDO_SUB:   state <= UNDO_TWICE;
+      UNDO_TWICE: state <= COUNT;
+
+      TELL: begin
+        starting <= 1'b0;
+        state    <= CHANGE;
+      end
+      CHANGE: if (ch_ack) state <= after;
+      PARK:   state <= WAIT;
       default: state <= IDLE;
     endcase
 
@@ -445,18 +545,13 @@ module litepulse_train #(
       state <= IDLE;
       running <= 1'b0;
       pending <= 1'b0;
-      adjusting <= 1'b0;
-      stopping <= 1'b0;
       starting <= 1'b0;
       reloading <= 1'b0;
-      ending <= 1'b0;
       apply <= 1'b0;
+      redo <= 1'b0;
       past <= 1'b0;
       hi_zero <= 1'b0;
       bank <= 1'b0;
-      in_wait <= 1'b0;
-      num <= 32'd0;
-      ch_req <= 1'b0;
       cfg_done <= 1'b0;
     end
   end

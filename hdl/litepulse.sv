@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// LitePulse: UART, pulse generator and timestamp unit whose every edge has a known tick. Wiring only; what it does is in docs/core.md.
+// Two clock domains: `pulse` (pins, time) and `sys` (bus); their resets are asserted together for at least 4 cycles of the slower one.
+//   S            samples per cycle: 1, 2, 4, 8       INPUTS   aux inputs; (INPUTS + 1) * S <= 16
+//   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches
+//   LATENCY_IN   cycles from a sampling instant of the PHY to the cycle that shows the sample, less one
+//   LATENCY_OUT  cycles from the decision to the pin, of which one is the core's output register
+module litepulse #(
+    parameter int S = 1,
+    parameter int INPUTS = 4,
+    parameter int EV_AW = 8,
+    parameter int RX_AW = 9,
+    parameter int TX_AW = 9,
+    parameter int LQ_AW = 6,
+    parameter int LATENCY_IN = 1,
+    parameter int LATENCY_OUT = 1
+) (
+    input  logic                pulse_clk,
+    input  logic                pulse_rst,
+    // PHY; sample 0 is the earliest, aux channel c sample s at bit c*S + s
+    output logic [S-1:0]        tx_o,
+    output logic                tx_oe,
+    output logic [S-1:0]        de_o,
+    input  logic [S-1:0]        rx_i,
+    input  logic [INPUTS*S-1:0] aux_i,
+
+    input  logic                sys_clk,
+    input  logic                sys_rst,
+    // window
+    input  logic                bus_stb,
+    input  logic                bus_we,
+    input  logic [14:2]         bus_adr,
+    input  logic [31:0]         bus_dat_w,
+    output logic [31:0]         bus_dat_r,
+    output logic                bus_ack,
+    // registers
+    input  logic                ev_ack_stb,
+    input  logic [31:0]         ev_ack,
+    input  logic                rx_ack_stb,
+    input  logic [31:0]         rx_ack,
+    output logic [EV_AW:0]      ev_ready,
+    output logic [RX_AW:0]      rx_ready,
+    output logic [TX_AW:0]      tx_free,
+    output logic [LQ_AW:0]      lq_free,
+    output logic [15:0]         launch_accepted,
+    output logic [15:0]         launch_refused,
+    output logic [15:0]         tx_dropped,
+    output logic [15:0]         config_applied,
+    output logic [15:0]         config_refused,
+    output logic [7:0]          status,
+    // interrupts
+    input  logic [EV_AW:0]      irq_ev_level,
+    input  logic [RX_AW:0]      irq_rx_level,
+    input  logic [15:0]         irq_ev_age,
+    input  logic [15:0]         irq_ev_idle,
+    input  logic [15:0]         irq_rx_age,
+    input  logic [15:0]         irq_rx_idle,
+    input  logic [TX_AW:0]      irq_tx_low,
+    input  logic [LQ_AW:0]      irq_lq_space,
+    output logic                irq_ev,
+    output logic                irq_rx,
+    output logic                irq_tx,
+    output logic                irq_lq,
+    output logic                irq_drained,
+    output logic                irq_fault
+);
+  localparam int SL = $clog2(S);
+  localparam int C = INPUTS + 1;
+  localparam int KE = LATENCY_IN + LATENCY_OUT;
+  // longer than the longest answer: an adjust of the train may have to wait for the de lead to end
+  localparam int BUS_TIMEOUT = 17;  // log2 of sys cycles
+
+  // crossing: streams, bytes, launches, configuration
+  logic             ev_wr, rx_wr, txb_valid, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err, fault_p;
+  logic [127:0]     ev_wdata;
+  logic [63:0]      rx_wdata, now_tick;
+  logic [EV_AW:0]   ev_free;
+  logic [RX_AW:0]   rx_free, rx_limit;
+  logic [7:0]       txb_data, status_p;
+  logic [LQ_AW:0]   lq_avail;
+  logic [LQ_AW-1:0] lq_rptr;
+  logic [LQ_AW+1:0] lq_raddr;
+  logic [31:0]      lq_rdata, cfg_data, ev_lost, rx_lost;
+  logic [5:0]       cfg_addr;
+  // crossing, sys side
+  logic [15:0]      ev_position, rx_position;
+  logic             ev_arrived, ev_free_stb, ev_ren, rx_arrived, rx_free_stb, rx_ren, rx_word, tx_push, lq_we, lq_commit;
+  logic [EV_AW:0]   ev_free_n;
+  logic [RX_AW:0]   rx_free_n;
+  logic [EV_AW-1:0] ev_index;
+  logic [RX_AW-1:0] rx_index;
+  logic [1:0]       ev_word, lq_word;
+  logic [31:0]      ev_rdata, rx_rdata, lq_wdata, cfg_held_data, snap_rdata;
+  logic [7:0]       tx_byte;
+  logic             cfg_start, cfg_busy, cfg_answered, cfg_refused, snap_start, snap_stream, snap_busy, snap_ren, fault;
+  logic [5:0]       cfg_held_addr;
+  logic [2:0]       snap_raddr;
+
+  // time
+  logic [63-SL:0]   now;
+  logic [63-SL:8]   prev_hi;
+  logic             near_wrap;
+
+  // settings
+  logic             train_req, train_done, train_err, resp_req, resp_done, resp_err;
+  logic             prof_ren, prof_inv, prof0_changed;
+  logic [1:0]       prof_raddr, prof_data_bits, prof_stop, prof0_data_bits, prof0_stop;
+  logic [2:0]       prof_parity, prof0_parity;
+  logic [35:0]      prof_period, prof0_period;
+  logic [3:0]       prof_valid, prof_invert;
+  logic             loopback, hold_tty, break_hold, rx_enable;
+  logic [15:0]      de_lead, de_lag, rise_en, fall_en, filt_en;
+  logic [16:0]      thr_lead, thr_late;
+  logic [5:0]       filt_len;
+  logic [10:0]      event_mask;
+  logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
+  logic [15:0]      flush_count;
+
+  // sources: 0 responder, 1 queue, 2 train
+  logic [2:0]       due, grant, refuse, be_ok;
+  logic [8:0]       off;
+  logic [5:0]       kind, profile;
+  logic [23:0]      data;
+  logic [95:0]      width;
+  logic [S-1:0]     resp_lead, queue_lead, train_lead, tty_lead;
+  logic             tty_due, tty_grant, tty_drained;
+  logic [2:0]       tty_off;
+  logic [7:0]       tty_data;
+  logic [31:0]      thr_slack;
+  logic             queue_idle, train_running, train_pending, resp_armed;
+
+  // line
+  logic             start, start_timed, hold_start, free_next, line_active;
+  logic [2:0]       start_off, free_off;
+  logic [1:0]       start_kind;
+  logic [7:0]       start_data;
+  logic [31:0]      start_width;
+  logic [S-1:0]     sub_mask, sub_level, line_busy, cond_line;
+
+  // event requests: 0 responder, 1 queue, 2 train, 3 tty, 4 train_change, 5 control
+  logic [5:0]       req, ack;
+  logic [23:0]      req_kind;
+  logic [47:0]      req_flags, req_lo;
+  logic [17:0]      req_off;
+  logic [191:0]     req_data;
+
+  // inputs
+  logic [C*S-1:0]   samples;
+  logic             ea_valid, ef_valid;
+  logic [15:0]      ea_changed, ea_level, ef_changed, ef_level;
+  logic [7:0]       ea_lo, ef_lo;
+  logic [6:0]       line_delay;
+  logic [3:0]       sel_channel;
+  logic             sel_rise, sel_fall, sel_edge, sel_is_line;
+  logic [2:0]       sel_off;
+  logic [6:0]       sel_delay;
+  logic             rec_valid, byte_stb, byte_ok, byte_own, brk_stb, brk_own, rx_busy, rx_fault, ev_fault;
+  logic [47:0]      rec_tick;
+  logic [6:0]       rec_flags, brk_delay;
+  logic [8:0]       rec_data;
+  logic [7:0]       byte_data;
+  logic [31:0]      byte_end_cyc;
+  logic [2:0]       byte_end_off, brk_off;
+  logic             tx_busy_in, line_own;
+
+  // The line as the receiver sees it: a level that changes at T is first sampled at T + 1, on a wire as in the loopback. Busy likewise.
+  logic [S*(LATENCY_IN+LATENCY_OUT-1)-1:0] tx_past;   // samples before tx_o, latest on top
+  logic [S-1:0]  tx_then, rx_loop;
+  logic          tx_then_last;
+  logic [KE:0]   busy_past;
+  logic [4:0]    own_rest;
+
+  assign tx_then = (KE > 1) ? tx_past[S-1:0] : tx_o;
+  always_comb begin
+    rx_loop[0] = tx_then_last;
+    for (int s = 1; s < S; s++) rx_loop[s] = tx_then[s-1];
+    for (int i = 0; i < INPUTS * S; i++) samples[i] = aux_i[i];
+    for (int s = 0; s < S; s++) samples[INPUTS*S+s] = loopback ? rx_loop[s] : rx_i[s];
+  end
+
+  assign tx_busy_in = busy_past[KE];
+  assign line_own   = tx_busy_in || own_rest != 5'd0;
+
+  always_ff @(posedge pulse_clk) begin
+    tx_past      <= (S * (KE - 1))'({tx_o, tx_past} >> S);
+    tx_then_last <= tx_then[S-1];
+    busy_past    <= {busy_past[KE-1:0], line_busy != '0};
+    if (tx_busy_in) own_rest <= 5'd16;
+    else if (own_rest != 5'd0) own_rest <= own_rest - 5'd1;
+    tx_oe        <= 1'b1;
+    if (pulse_rst) begin
+      tx_past      <= '1;
+      tx_then_last <= 1'b1;
+      busy_past    <= '0;
+      own_rest     <= 5'd0;
+      tx_oe        <= 1'b0;
+    end
+  end
+
+  assign now_tick = 64'(now) << SL;
+  assign status_p = {rx_busy, line_active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
+  assign fault_p  = ev_fault || rx_fault;
+
+  // Time and settings ----------------------------------------------------------------------------------------------------
+
+  litepulse_timebase #(.S(S)) timebase (.clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .near_wrap);
+
+  litepulse_config #(.S(S), .KE(KE)) configuration (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
+      .train_req, .train_done, .train_err, .resp_req, .resp_done, .resp_err,
+      .prof_ren, .prof_raddr, .prof_period, .prof_data_bits, .prof_parity, .prof_stop, .prof_inv, .prof_valid, .prof_invert,
+      .prof0_period, .prof0_data_bits, .prof0_parity, .prof0_stop, .prof0_changed,
+      .loopback, .hold_tty, .break_hold, .rx_enable, .de_lead, .de_lag, .thr_lead, .thr_late,
+      .rise_en, .fall_en, .filt_en, .filt_len, .event_mask,
+      .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
+      .ev_req(req[5]), .ev_ack(ack[5]), .ev_kind(req_kind[23:20]), .ev_flags(req_flags[47:40]), .ev_lo(req_lo[47:40]),
+      .ev_data(req_data[191:160])
+  );
+  assign req_off[17:12] = 6'd0;
+
+  // What goes out --------------------------------------------------------------------------------------------------------
+
+  litepulse_responder #(.S(S), .KE(KE)) responder (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .prof_valid, .thr_lead, .thr_late,
+      .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
+      .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_delay, .sel_is_line,
+      .byte_stb, .byte_data, .byte_ok, .byte_own, .byte_end_cyc, .byte_end_off, .brk_stb, .brk_off, .brk_delay, .brk_own, .line_own,
+      .due(due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]), .width(width[31:0]),
+      .grant(grant[0]), .refuse(refuse[0]), .lead(resp_lead), .be_ok(be_ok[0]), .armed(resp_armed),
+      .ev_req(req[0]), .ev_ack(ack[0]), .ev_kind(req_kind[3:0]), .ev_flags(req_flags[7:0]), .ev_lo(req_lo[7:0]),
+      .ev_off(req_off[2:0]), .ev_data(req_data[31:0])
+  );
+
+  litepulse_launch_queue #(.S(S), .LQ_AW(LQ_AW), .KE(KE)) launch_queue (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .thr_lead, .thr_late, .thr_slack,
+      .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
+      .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width(width[63:32]),
+      .grant(grant[1]), .refuse(refuse[1]), .lead(queue_lead), .be_ok(be_ok[1]), .idle(queue_idle),
+      .flush(flush_queue), .flushed(queue_flushed), .flush_count,
+      .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_flags(req_flags[15:8]), .ev_lo(req_lo[15:8]),
+      .ev_off(req_off[5:3]), .ev_data(req_data[63:32])
+  );
+
+  litepulse_train #(.S(S), .KE(KE)) train (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .thr_lead, .thr_late, .thr_slack,
+      .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done), .cfg_err(train_err),
+      .due(due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]), .width(width[95:64]),
+      .grant(grant[2]), .refuse(refuse[2]), .lead(train_lead), .be_ok(be_ok[2]), .running(train_running), .pending(train_pending),
+      .ev_req(req[2]), .ev_ack(ack[2]), .ev_kind(req_kind[11:8]), .ev_flags(req_flags[23:16]), .ev_lo(req_lo[23:16]),
+      .ev_off(req_off[8:6]), .ev_data(req_data[95:64]),
+      .ch_req(req[4]), .ch_ack(ack[4]), .ch_kind(req_kind[19:16]), .ch_flags(req_flags[39:32]), .ch_lo(req_lo[39:32]),
+      .ch_data(req_data[159:128])
+  );
+
+  litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
+      .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity != litepulse_map_pkg::PARITY_NONE), .stop(prof0_stop),
+      .de_lead, .thr_lead, .thr_late, .txb_valid, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
+      .sources_ok(&be_ok), .thr_slack,
+      .due(tty_due), .off(tty_off), .data(tty_data), .grant(tty_grant), .line_active, .start_timed, .lead(tty_lead),
+      .drained(tty_drained),
+      .ev_req(req[3]), .ev_ack(ack[3]), .ev_lo(req_lo[31:24]), .ev_off(req_off[11:9]), .ev_data(req_data[127:96])
+  );
+  assign req_kind[15:12]  = litepulse_map_pkg::KIND_TX;
+  assign req_flags[31:24] = 8'd0;
+
+  litepulse_arbiter #(.S(S)) arbiter (
+      .clk(pulse_clk), .rst(pulse_rst), .due, .off, .kind, .profile, .data, .width, .grant, .refuse,
+      .be_due(tty_due), .be_off(tty_off), .be_data(tty_data), .be_grant(tty_grant), .break_hold, .prof_invert,
+      .prof_ren, .prof_raddr, .free_next, .free_off, .line_active,
+      .start, .start_off, .start_kind, .start_data, .start_width, .sub_mask, .sub_level, .start_timed, .hold_start
+  );
+
+  litepulse_line_tx #(.S(S)) line_tx (
+      .clk(pulse_clk), .rst(pulse_rst), .start, .start_off, .kind(start_kind), .data(start_data), .width(start_width),
+      .period(prof_period), .data_bits(prof_data_bits), .parity(prof_parity), .stop(prof_stop), .invert(prof_inv),
+      .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_hold),
+      .free_next, .free_off, .active(line_active), .busy(line_busy), .tx(tx_o)
+  );
+
+  litepulse_driver_enable #(.S(S)) driver_enable (
+      .clk(pulse_clk), .rst(pulse_rst), .lag(de_lag), .lead(resp_lead | queue_lead | train_lead | tty_lead), .busy(line_busy), .de(de_o)
+  );
+
+  // What comes in --------------------------------------------------------------------------------------------------------
+
+  litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .line_delay,
+      .ea_valid, .ea_changed, .ea_level, .ea_lo, .ef_valid, .ef_changed, .ef_level, .ef_lo,
+      .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_delay, .sel_is_line
+  );
+
+  litepulse_line_rx #(.S(S)) line_rx (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .enable(rx_enable), .cond_line, .line_delay,
+      .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity), .stop(prof0_stop), .invert(prof_invert[0]), .tx_busy_in,
+      .rec_valid, .rec_tick, .rec_flags, .rec_data, .busy(rx_busy),
+      .byte_stb, .byte_data, .byte_ok, .byte_own, .byte_end_cyc, .byte_end_off, .brk_stb, .brk_off, .brk_delay, .brk_own
+  );
+
+  litepulse_receive #(.RX_AW(RX_AW)) receive (
+      .clk(pulse_clk), .rst(pulse_rst), .rec_valid, .rec_tick, .rec_flags, .rec_data, .rx_wr, .rx_wdata, .rx_free, .rx_lost,
+      .fault(rx_fault)
+  );
+
+  litepulse_events #(.S(S), .EV_AW(EV_AW)) events (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .req, .ack, .kind(req_kind), .flags(req_flags), .lo(req_lo), .off(req_off),
+      .data(req_data), .ea_valid, .ea_changed, .ea_level, .ea_lo, .ef_valid, .ef_changed, .ef_level, .ef_lo,
+      .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_lost, .fault(ev_fault)
+  );
+
+  // To sys ---------------------------------------------------------------------------------------------------------------
+
+  litepulse_cdc #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
+      .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wdata, .rx_free, .txb_valid, .txb_data, .txb_pop,
+      .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
+      .now_tick, .ev_lost, .rx_lost, .status_p, .fault_p,
+      .sys_clk, .sys_rst, .ev_ready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
+      .rx_ready, .rx_limit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
+      .tx_free, .tx_push, .tx_byte, .lq_free, .lq_we, .lq_word, .lq_wdata, .lq_commit,
+      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
+      .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata, .status, .fault
+  );
+
+  litepulse_window #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .TIMEOUT(BUS_TIMEOUT)) window (
+      .clk(sys_clk), .rst(sys_rst), .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
+      .ev_ack_stb, .ev_ack, .rx_ack_stb, .rx_ack,
+      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused,
+      .ev_ready, .ev_position, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
+      .rx_ready, .rx_limit, .rx_position, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
+      .tx_free, .tx_push, .tx_byte, .lq_free, .lq_we, .lq_word, .lq_wdata, .lq_commit,
+      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
+      .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata
+  );
+
+  litepulse_irq #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) irq (
+      .clk(sys_clk), .rst(sys_rst), .ev_ready, .ev_arrived, .rx_ready, .rx_arrived, .tx_free, .lq_free, .tx_idle(status[0]), .fault,
+      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_tx_low, .irq_lq_space,
+      .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
+  );
+endmodule
