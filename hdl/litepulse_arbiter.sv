@@ -43,7 +43,6 @@ module litepulse_arbiter #(
     output logic          start_timed,  // `start`, not by best effort
     output logic          hold_start
 );
-  import litepulse_map_pkg::*;
 
   logic [3:0]   from;       // the line is free from this sample of the next cycle on; S: not at all
   logic         go;
@@ -62,7 +61,7 @@ module litepulse_arbiter #(
     mask_next = '0;
     level_next = '0;
     for (int i = 0; i < 3; i++) begin
-      fits[i] = kind[2*i+:2] == LAUNCH_PULSE && width[32*i+3+:29] == 29'd0
+      fits[i] = kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE && width[32*i+3+:29] == 29'd0
           && {1'b0, width[32*i+:3]} + {1'b0, off[3*i+:3]} < 4'(S);
     end
     for (int s = 0; s < S; s++) begin
@@ -125,7 +124,7 @@ module litepulse_arbiter #(
         start_width = width[95:64];
       end
       default: begin
-        start_kind = LAUNCH_FRAME;
+        start_kind = litepulse_map_pkg::LAUNCH_FRAME;
         start_data = be_data;
         start_width = 32'd1;
       end

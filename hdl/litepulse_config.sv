@@ -67,7 +67,6 @@ module litepulse_config #(
     output logic [7:0]   ev_lo,
     output logic [31:0]  ev_data
 );
-  import litepulse_map_pkg::*;
 
   typedef enum logic [1:0] {IDLE, COMMAND, EVENT, LAST} state_t;
   state_t state;
@@ -79,14 +78,14 @@ module litepulse_config #(
   logic        wait_queue, wait_tty, snapshot;
   logic        write_profile, refused;
 
-  assign is_profile = cfg_addr < CFG_LINE;
+  assign is_profile = cfg_addr < litepulse_map_pkg::CFG_LINE;
   assign is_train   = cfg_addr[5:4] == 2'd1;
   assign is_resp    = cfg_addr[5:3] == 3'd4;
   assign train_req  = cfg_req && is_train && state == IDLE;
   assign resp_req   = cfg_req && is_resp && state == IDLE;
-  assign period     = {cfg_data[PROFILE_FORMAT_PERIOD_HI_LSB +: PROFILE_FORMAT_PERIOD_HI_BITS], period_lo};
-  assign format_ok  = period[35:8] >= 28'(4 * S) && cfg_data[PROFILE_FORMAT_PARITY_LSB +: 3] <= PARITY_SPACE
-      && cfg_data[PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
+  assign period     = {cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_LSB +: litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_BITS], period_lo};
+  assign format_ok  = period[35:8] >= 28'(4 * S) && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
+      && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
   // not while the arbiter reads, so that what it reads is whole
   assign write_profile = cfg_req && !cfg_done && state == IDLE && is_profile && cfg_addr[0] && format_ok && !prof_ren;
 
@@ -96,7 +95,7 @@ module litepulse_config #(
   end
 
   assign ev_req   = state == EVENT || state == LAST;
-  assign refused  = (is_profile && cfg_addr[0] && !format_ok) || (!is_profile && !is_train && !is_resp && cfg_addr > CFG_COMMAND);
+  assign refused  = (is_profile && cfg_addr[0] && !format_ok) || (!is_profile && !is_train && !is_resp && cfg_addr > litepulse_map_pkg::CFG_COMMAND);
 
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
@@ -109,8 +108,8 @@ module litepulse_config #(
     case (state)
       IDLE: if (cfg_req && !cfg_done) begin
         ev_lo    <= now[7:0];
-        ev_kind  <= KIND_REFUSED;
-        ev_flags <= REASON_INVALID;
+        ev_kind  <= litepulse_map_pkg::KIND_REFUSED;
+        ev_flags <= litepulse_map_pkg::REASON_INVALID;
         ev_data  <= {26'd0, cfg_addr};
         if (is_train) begin
           cfg_done <= train_done;
@@ -128,7 +127,7 @@ module litepulse_config #(
           end else if (write_profile) begin
             cfg_done <= 1'b1;
             prof_valid[cfg_addr[2:1]]  <= 1'b1;
-            prof_invert[cfg_addr[2:1]] <= cfg_data[PROFILE_FORMAT_INVERT_LSB];
+            prof_invert[cfg_addr[2:1]] <= cfg_data[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
             if (cfg_addr[2:1] == 2'd0) begin
               prof0_changed <= 1'b1;
               {prof0_stop, prof0_parity, prof0_data_bits, prof0_period} <= {cfg_data[10:4], period};
@@ -137,32 +136,32 @@ module litepulse_config #(
         end else begin
           cfg_done <= 1'b1;
           case (cfg_addr)
-            CFG_LINE: begin
-              loopback   <= cfg_data[LINE_LOOPBACK_LSB];
-              hold_tty   <= cfg_data[LINE_HOLD_TTY_LSB];
-              break_hold <= cfg_data[LINE_BREAK_HOLD_LSB];
-              rx_enable  <= cfg_data[LINE_RX_ENABLE_LSB];
+            litepulse_map_pkg::CFG_LINE: begin
+              loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
+              hold_tty   <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
+              break_hold <= cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB];
+              rx_enable  <= cfg_data[litepulse_map_pkg::LINE_RX_ENABLE_LSB];
             end
-            CFG_DRIVER_ENABLE: begin
-              de_lead <= cfg_data[DRIVER_ENABLE_LEAD_LSB +: 16];
-              de_lag  <= cfg_data[DRIVER_ENABLE_LAG_LSB +: 16];
+            litepulse_map_pkg::CFG_DRIVER_ENABLE: begin
+              de_lead <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16];
+              de_lag  <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16];
             end
-            CFG_CAPTURE_EDGES: begin
-              rise_en <= cfg_data[CAPTURE_EDGES_RISE_LSB +: 16];
-              fall_en <= cfg_data[CAPTURE_EDGES_FALL_LSB +: 16];
+            litepulse_map_pkg::CFG_CAPTURE_EDGES: begin
+              rise_en <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_RISE_LSB +: 16];
+              fall_en <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_FALL_LSB +: 16];
             end
-            CFG_FILTER: begin
-              filt_en  <= cfg_data[FILTER_ENABLE_LSB +: 16];
-              filt_len <= cfg_data[FILTER_LENGTH_LSB +: 6];
+            litepulse_map_pkg::CFG_FILTER: begin
+              filt_en  <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: 16];
+              filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
             end
-            CFG_EVENT_MASK: event_mask <= cfg_data[10:0];
+            litepulse_map_pkg::CFG_EVENT_MASK: event_mask <= cfg_data[10:0];
             default: begin  // CFG_COMMAND
               cfg_done    <= 1'b0;
-              flush_queue <= cfg_data[COMMAND_FLUSH_QUEUE_LSB];
-              wait_queue  <= cfg_data[COMMAND_FLUSH_QUEUE_LSB];
-              flush_tty   <= cfg_data[COMMAND_FLUSH_TTY_LSB];
-              wait_tty    <= cfg_data[COMMAND_FLUSH_TTY_LSB];
-              snapshot    <= cfg_data[COMMAND_SNAPSHOT_LSB];
+              flush_queue <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
+              wait_queue  <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
+              flush_tty   <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
+              wait_tty    <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
+              snapshot    <= cfg_data[litepulse_map_pkg::COMMAND_SNAPSHOT_LSB];
               state       <= COMMAND;
             end
           endcase
@@ -173,9 +172,9 @@ module litepulse_config #(
         if (tty_flushed) wait_tty <= 1'b0;
         if (!wait_queue && !wait_tty) begin
           ev_lo    <= now[7:0];
-          ev_kind  <= snapshot ? KIND_SNAPSHOT : KIND_APPLIED;
+          ev_kind  <= snapshot ? litepulse_map_pkg::KIND_SNAPSHOT : litepulse_map_pkg::KIND_APPLIED;
           ev_flags <= 8'd0;
-          ev_data  <= snapshot ? 32'd0 : {cfg_data[COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, cfg_data[15:0]};
+          ev_data  <= snapshot ? 32'd0 : {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, cfg_data[15:0]};
           state    <= snapshot ? EVENT : LAST;
         end
       end
@@ -185,7 +184,7 @@ module litepulse_config #(
       end
       LAST: if (ev_ack) begin
         cfg_done <= 1'b1;
-        cfg_err  <= ev_kind == KIND_REFUSED;
+        cfg_err  <= ev_kind == litepulse_map_pkg::KIND_REFUSED;
         state    <= IDLE;
       end
     endcase

@@ -32,7 +32,6 @@ module litepulse_line_tx #(
     output logic [S-1:0] busy,        // samples of this cycle that belong to a launch
     output logic [S-1:0] tx           // one cycle later
 );
-  import litepulse_map_pkg::*;
   localparam int SL = $clog2(S);
 
   // position of the next boundary, from sample 0 of this cycle: whole cycles, and the sample within that cycle
@@ -65,7 +64,7 @@ module litepulse_line_tx #(
   logic           next_level;
   logic [S-1:0]   tx_next;
 
-  assign pulse = kind == LAUNCH_PULSE;
+  assign pulse = kind == litepulse_map_pkg::LAUNCH_PULSE;
   assign step  = active && bnd && !last && !holding;
 
   // the interval after the next boundary: its fraction now, its whole part one cycle later
@@ -74,9 +73,9 @@ module litepulse_line_tx #(
   assign bits = data & (8'hff >> (2'd3 - data_bits));
   always_comb begin
     case (parity)
-      PARITY_ODD:  parity_bit = ~^bits;
-      PARITY_EVEN: parity_bit = ^bits;
-      PARITY_MARK: parity_bit = 1'b1;
+      litepulse_map_pkg::PARITY_ODD:  parity_bit = ~^bits;
+      litepulse_map_pkg::PARITY_EVEN: parity_bit = ^bits;
+      litepulse_map_pkg::PARITY_MARK: parity_bit = 1'b1;
       default:     parity_bit = 1'b0;
     endcase
     case (data_bits)
@@ -85,7 +84,7 @@ module litepulse_line_tx #(
       2'd2:    frame_bits = {1'b0, parity_bit, bits[6:0]};
       default: frame_bits = {parity_bit, bits};
     endcase
-    frame_stops = (stop == STOP_1) ? 2'd1 : 2'd2;
+    frame_stops = (stop == litepulse_map_pkg::STOP_1) ? 2'd1 : 2'd2;
   end
 
   // start and step both begin an interval at a sample of this cycle
@@ -139,8 +138,8 @@ module litepulse_line_tx #(
       level <= invert;
       frac  <= period[7:0];
       half  <= 1'b0;
-      shift <= (kind == LAUNCH_BREAK) ? 9'd0 : frame_bits;
-      left  <= (kind == LAUNCH_BREAK) ? data - 8'd1 : 8'd5 + {6'd0, data_bits} + {7'd0, parity != PARITY_NONE};
+      shift <= (kind == litepulse_map_pkg::LAUNCH_BREAK) ? 9'd0 : frame_bits;
+      left  <= (kind == litepulse_map_pkg::LAUNCH_BREAK) ? data - 8'd1 : 8'd5 + {6'd0, data_bits} + {7'd0, parity != litepulse_map_pkg::PARITY_NONE};
       stops <= frame_stops;
       holding <= 1'b0;
     end else if (hold_start) begin
@@ -155,7 +154,7 @@ module litepulse_line_tx #(
         left <= left - 8'd1;
       end else begin
         stops <= stops - 2'd1;
-        half <= stop == STOP_1_5;  // only ever the interval after the first stop bit
+        half <= stop == litepulse_map_pkg::STOP_1_5;  // only ever the interval after the first stop bit
       end
     end
     if (holding && !hold) holding <= 1'b0;

@@ -21,12 +21,14 @@ module litepulse_phy_model #(
 );
   localparam int SL = $clog2(S);
 
+  // verilator lint_off PROCASSINIT
   logic          turn = 1'b0, turn_seen = 1'b0;
   logic [SL-1:0] phase = '0;     // sample index of the edge before
   logic [SL-1:0] index;          // of the coming edge
   logic [S-1:0]  tx_shift = '1, de_shift = '0;
   logic [S-1:0]  rx_samples = '1;
   logic [INPUTS*S-1:0] aux_samples = '0;
+  // verilator lint_on PROCASSINIT
 
   // the edge after instant 0 is the first that sees `turn` changed
   assign index  = (turn != turn_seen) ? SL'(1) : phase + SL'(1);
