@@ -36,7 +36,7 @@ module litepulse_timebase #(
     carry2 <= last && ones1;
     carry3 <= last && ones1 && ones2;
     if (&seg0[7:0]) prev_hi <= now[CW-1:8];
-    near_wrap <= &now[31-$clog2(S):5];
+    near_wrap <= &now[31-$clog2(S):2];
     if (rst) begin
       seg0 <= '0;
       seg1 <= '0;
