@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import itertools
 import math
+import re
 import signal
 import sys
 import time
@@ -115,7 +116,7 @@ def make_parser():
 
     sub = verb("send", cmd_send, "send a file's bytes as timed launches", ("json", "csv", "vnl"))
     sub.add_argument("file", metavar="FILE", help="bytes to send, - for standard input")
-    sub.add_argument("--at", metavar="T", help="first byte: +10ms from now, or a time or tick since the board's reset (default: +10ms)")
+    sub.add_argument("--at", metavar="T", help="first byte: +10ms from now, or a time or tick since the board's reset (default: soon)")
     sub.add_argument("--every", metavar="T", help="a byte every so often (default: back to back)")
     line_options(sub)
 
@@ -146,7 +147,7 @@ def main(argv=None):
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="replace")
     try:
-        args = make_parser().parse_args(argv)
+        args = make_parser().parse_args(join_negatives(sys.argv[1:] if argv is None else argv))
         return args.function(args) or 0
     except OutputClosed:
         return 0
@@ -155,6 +156,17 @@ def main(argv=None):
         return BAD
     except KeyboardInterrupt:
         return 130
+
+
+def join_negatives(argv):
+    """'--step -5us' as '--step=-5us': argparse would take the value for an option."""
+    joined = []
+    for argument in argv:
+        if re.match(r"-[0-9.]", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def line_profile(args, timescale):
@@ -301,8 +313,15 @@ def train_result(device, run, interrupt=None):
         "lost": record.lost, "events_lost": record.events_lost, "bytes_lost": record.bytes_lost,
         "changes": [{"pulse": n, "period_ticks": exact(p.ticks), "step_ticks": s, "tick_exact": exact(record.ideal.exact(n))}
                     for n, p, s in run.changes],
-        "ended": "interrupt" if interrupt else "stop" if run.stopped else "count" if run.ended else "running"}
+        "ended": how_it_ended(run, interrupt)}
     return result
+
+
+def how_it_ended(run, interrupt):
+    """'count', 'interrupt', 'stop' (by another process) or 'running'."""
+    if run.plan.count and run.record.done == run.plan.count:
+        return "count"
+    return "interrupt" if interrupt else "stop" if run.stopped else "running"
 
 
 def train_text(device, run, result):
@@ -349,6 +368,8 @@ def make_plan(args, device):
     ts = device.timescale
     ticks, what = asked_period(args, ts)
     start = asked_tick(parse_duration(args.start, "start"), device, "start") if args.start else None
+    if start is not None and start <= (now := device.events_now()):
+        raise BadInput(f"start: tick {start} has passed, the board is at {now}")
     return TrainPlan.check(ts, TRAIN_MIN_PERIOD, asked_launch(args, ts), line_profile(args, ts), ticks, parse_count(args.count), start,
                            args.loopback, what)
 
@@ -680,7 +701,7 @@ def byte_flags(byte):
 def cmd_send(args):
     """litepulse send"""
     check_line(args)
-    at = parse_duration(args.at if args.at is not None else "+10ms", "at")
+    at = parse_duration(args.at, "at") if args.at is not None else None
     every = parse_duration(args.every, "every") if args.every is not None else None
     if every is not None and not every.positive:
         raise BadInput(f"every: {args.every} is not more than 0")
@@ -700,7 +721,10 @@ def cmd_send(args):
             raise BadInput(f"every: the bytes would overlap: one takes {length} ticks, the distance is only {math.floor(gap)}")
         run = SendRun(device, profile, [], args.loopback)
         run.prepare()
-        start = math.floor(ts.ticks(at)) + (run.now() if at.relative else 0)
+        if at is None:
+            start = run.soon(len(data))
+        else:
+            start = math.floor(ts.ticks(at)) + (run.now() if at.relative else 0)
         if not 0 <= start < 1 << 63:
             raise BadInput(f"at: tick {start} is out of range")
         if start <= run.now():

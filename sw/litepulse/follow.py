@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 
 from litepulse.errors import BadInput, LitePulseError, Refused, TransportError
 from litepulse.layout import CONFIG, TRIGGER, pack
@@ -361,6 +362,15 @@ class SendRun:
         """The device's current tick."""
         self._digest(*self.poller.poll()[1:])
         return self.poller.tick
+
+    def soon(self, count):
+        """A tick that the first launches reach in time over this bridge, judged by how long two looks take."""
+        first = self.now()
+        looks = self.now() - first
+        bus = self.device.bus
+        bridge_bits = 10 * 16 * min(count, self.device.launch_depth)
+        seconds = Fraction(1, 100) + (Fraction(bridge_bits, bus.baud) if getattr(bus, "baud", None) else 0)
+        return self.poller.tick + 8 * looks + math.ceil(self.device.timescale.ticks(seconds))
 
     def feed(self, status=None):
         """Fills the queue as far as there is room."""

@@ -46,7 +46,7 @@ def _ratio(text, what, prefixes):
         part = part.strip()
         prefix = part[-1:] if part[-1:] in prefixes else ""
         number = part[:-1] if prefix else part
-        values.append(_decimal(number, what) * Fraction(10) ** _SI[prefix])
+        values.append(_decimal(number.rstrip(), what) * Fraction(10) ** _SI[prefix])
     if len(values) == 2:
         if values[1] == 0:
             raise BadInput(f"{what}: '{text}' divides by zero")

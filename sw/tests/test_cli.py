@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command as scripts and people meet it: subprocesses against a board in Python behind a real UARTBone."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from fake_board import FakeBoard, Server
+
+from litepulse import regs
+
+ROOT = Path(__file__).resolve().parents[2]
+ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'sw'}{os.pathsep}{ROOT}", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
+COMMAND = [sys.executable, "-m", "litepulse"]
+
+
+def run(*arguments, timeout=60, **options):
+    return subprocess.run([*COMMAND, *arguments], env=ENV, capture_output=True, text=True, timeout=timeout, check=False, **options)
+
+
+def start(*arguments):
+    return subprocess.Popen([*COMMAND, *arguments], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def is_one_line(text):
+    return text.endswith("\n") and text.count("\n") == 1 and "Traceback" not in text
+
+
+@pytest.fixture
+def board():
+    with Server(FakeBoard(step=100_000), "tcp") as server:
+        server.board.spec = server.spec
+        yield server.board
+
+
+# Bad input ----------------------------------------------------------------------------------------------------------
+
+BAD_TRAINS = {
+    "rate 0": (["--rate", "0"], "rate: 0"),
+    "rate negative": (["--rate", "-58"], "rate"),
+    "rate nan": (["--rate", "nan"], "'nan'"),
+    "rate empty": (["--rate", ""], "rate"),
+    "rate huge exponent": (["--rate", "1e999999999"], "not a number"),
+    "rate too high": (["--rate", "10M"], "minimum"),
+    "frames overlap": (["--rate", "961"], "overlap"),
+    "frames overlap by a fraction of a tick": (["--rate", "960.0001"], "overlap"),
+    "pulses overlap": (["--rate", "1k", "--width", "1001us"], "overlap"),
+    "breaks overlap": (["--rate", "100", "--break", "200"], "overlap"),
+    "period too long": (["--rate", "0.001"], "does not fit"),
+    "period's fraction too fine": (["--rate", "58.000000000001"], "does not fit"),
+    "period 0": (["--period", "0"], "period"),
+    "period negative": (["--period", "-1ms"], "period"),
+    "period nonsense": (["--period", "soon"], "period"),
+    "neither": ([], "--rate"),
+    "both": (["--rate", "58", "--period", "1ms"], "not allowed"),
+    "byte 300": (["--rate", "58", "--byte", "300"], "byte"),
+    "byte too wide for the format": (["--rate", "58", "--byte", "0xff", "--format", "7N1"], "does not fit 7"),
+    "byte and width": (["--rate", "58", "--byte", "1", "--width", "1us"], "not allowed"),
+    "width 0": (["--rate", "58", "--width", "0"], "width"),
+    "break 0": (["--rate", "58", "--break", "0"], "break"),
+    "baud too low": (["--rate", "1", "--baud", "49"], "outside 50"),
+    "baud too high": (["--rate", "58", "--baud", "12000001"], "quarter of the clock"),
+    "baud 0": (["--rate", "58", "--baud", "0"], "baud"),
+    "format": (["--rate", "58", "--format", "9X3"], "format"),
+    "count": (["--rate", "58", "--count", "-1"], "count"),
+    "count too large": (["--rate", "58", "--count", "4294967296"], "count"),
+    "start nonsense": (["--rate", "58", "--start", "tomorrow"], "start"),
+    "start in the past": (["--rate", "58", "--start", "1t"], "passed"),
+    "two formats": (["--rate", "58", "--json", "--csv"], "not allowed"),
+    "vcd of a real board": (["--rate", "58", "--vcd", "x.vcd"], "--sim"),
+    "no such option": (["--rate", "58", "--fast"], "--fast"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TRAINS)
+def test_bad_trains_say_why_in_one_line_and_start_nothing(case, board):
+    arguments, why = BAD_TRAINS[case]
+    done = run("--port", board.spec, "train", *arguments)
+    assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr and done.stdout == ""
+    assert board.train is None and not board.line_log
+
+
+BAD_OTHERS = {
+    "no verb": ([], "VERB"),
+    "unknown verb": (["fly"], "fly"),
+    "stop of a simulation": (["--sim", "stop"], "--port"),
+    "keep on a simulation": (["--sim", "train", "--rate", "58", "--keep"], "--keep"),
+    "sim and port": (["--sim", "--port", "/dev/null", "info"], "exclude"),
+    "wire": (["--sim", "--wire", "9", "info"], "wire"),
+    "capture with nothing to see": (["--sim", "capture"], "--stimulus"),
+    "plot of nothing": (["plot", "/nonexistent.json"], "cannot read"),
+    "send of nothing": (["--port", "/dev/null", "send", "/nonexistent"], "cannot read"),
+    "respond without a trigger": (["--port", "/dev/null", "respond"], "--on"),
+    "respond to nonsense": (["--port", "/dev/null", "respond", "--on", "noise", "--delay", "1us"], "edge:0:rise"),
+    "adjust nothing": (["--port", "/dev/null", "adjust"], "nothing to adjust"),
+    "port baud": (["--port", "/dev/null", "--port-baud", "fast", "info"], "port-baud"),
+    "vcd not writable": (["--sim", "--vcd", "/nonexistent/x.vcd", "train", "--rate", "58"], "cannot write"),
+    "sim rate 0": (["--sim", "train", "--rate", "0"], "rate"),
+    "no such port": (["--port", "/dev/ttyNOTHERE", "info"], "No such file"),
+    "not a port": (["--port", "/etc/hostname", "info"], "cannot open"),
+    "port nonsense": (["--port", "tcp:here", "info"], "tcp:localhost:1234"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_OTHERS)
+def test_other_bad_input(case):
+    arguments, why = BAD_OTHERS[case]
+    done = run(*arguments)
+    assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("verb", [["info"], ["train", "--rate", "58"], ["stop"], ["adjust", "--step", "1t"], ["capture"], ["respond", "--off"]])
+def test_without_a_device_it_says_so_and_does_not_simulate(verb):
+    if Path("/dev/litepulse0").exists():
+        pytest.skip("a real device is there")
+    done = run(*verb)
+    assert done.returncode == 2 and is_one_line(done.stderr) and "no device" in done.stderr and "--sim" in done.stderr
+
+
+@pytest.mark.parametrize("change, why", [
+    ({"magic": 0x12345678}, "not a LitePulse"), ({"version": 5}, "version 0.5"), ({"version": 1 << 16}, "version 1.0")])
+def test_other_devices_and_versions(change, why, board):
+    for name, value in change.items():
+        setattr(board, name, value)
+    done = run("--port", board.spec, "train", "--rate", "58")
+    assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr and board.writes == 0
+
+
+def test_a_port_that_is_no_bridge():
+    quiet, other = os.openpty()
+    done = run("--port", os.ttyname(other), "info")
+    assert done.returncode == 2 and is_one_line(done.stderr) and "no LiteX UARTBone" in done.stderr
+    os.close(quiet)
+    os.close(other)
+
+
+def test_bad_adjustments(board):
+    done = run("--port", board.spec, "adjust", "--rate", "60")
+    assert done.returncode == 2 and is_one_line(done.stderr) and "no train is running" in done.stderr
+    assert run("--port", board.spec, "train", "--rate", "58", "--keep").returncode == 0
+    for arguments, why in ((["--rate", "961"], "overlap"), (["--rate", "0"], "rate"), (["--step", "soon"], "step"), (["--at-pulse", "1"], "passed"),
+                           (["--step", "100s"], "step")):
+        done = run("--port", board.spec, "adjust", *(["--step", "1t"] if arguments[0] == "--at-pulse" else []), *arguments)
+        assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr
+        assert board.train["period"] == Fraction(24_000_000, 29) and board.word("train_period") == 827586
+
+
+# Trains -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate, hz", [("58", Fraction(58)), ("61.7", Fraction(617, 10)), ("617/10", Fraction(617, 10)), ("44.1k", Fraction(44100))])
+def test_json(rate, hz, board):
+    if hz > 1000:
+        board.step = 30_000
+    done = run("--port", board.spec, "train", "--rate", rate, "--baud", "2000000/3", "--count", "20", "--json")
+    assert done.returncode == 0 and done.stderr == ""
+    result = json.loads(done.stdout)
+    assert result["backend"] == "uartbone" and result["simulated"] is False
+    assert Fraction(result["clock_hz"]) == 48_000_000 and result["samples_per_cycle"] == 1
+    assert Fraction(result["rate_hz"]) == hz and Fraction(result["period_ticks"]) == 48_000_000 / hz == Fraction(result["tick_hz"]) / hz
+    assert result["launched"] == [result["start"] + int(n * (48_000_000 / hz)) for n in range(20)]
+    assert result["received"] == [t + regs.LOOPBACK_TICKS for t in result["launched"]]
+    assert result["max_error_ticks"] == 0 and result["lost"] == 0 and result["ended"] == "count"
+    assert Fraction(result["baud"]) == Fraction(48_000_000 * 256, round(72 * 256)) and result["received_bytes"] == [255] * 20
+    assert board.train is None
+
+
+def test_the_baud_reported_is_the_one_used(board):
+    result = json.loads(run("--port", board.spec, "train", "--rate", "58", "--baud", "115200", "--count", "2", "--json").stdout)
+    assert result["bit_period_ticks"] == "106667/256" and Fraction(result["baud"]) == Fraction(48_000_000 * 256, 106667)
+
+
+def test_statistics_and_plot_for_people(board):
+    done = run("--port", board.spec, "train", "--rate", "58", "--count", "30")
+    assert done.returncode == 0 and done.stderr == ""
+    for part in ("30 launched, 30 received, 0 refused, 0 records lost", "24000000/29 ticks", "every edge is where it belongs", "±50 ppm", "┤"):
+        assert part in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80 and "\x1b" not in done.stdout and "SIMULATED" not in done.stdout
+
+
+def test_rows_stream_while_it_runs(board):
+    for style, head, split in (("vnl", "# t_ns dt_ms", None), ("csv", "pulse,tick,t_ns,dt_ms,error_ticks", ",")):
+        board.step = 50_000
+        process = start("--port", board.spec, "train", "--rate", "58", f"--{style}")
+        lines = []
+        while len(lines) < 8:
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            if not line.startswith("##"):
+                lines.append(line.rstrip("\n"))
+        assert process.poll() is None and board.train       # rows came although the train goes on
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=30)
+        assert process.returncode == 0 and "every edge is where it belongs" in errors and "Traceback" not in errors
+        assert lines[0] == head and board.train is None
+        rows = [line.split(split) for line in lines[1:] + rest.splitlines()]
+        assert {len(r) for r in rows} == {len(head.lstrip("# ").split(split))}
+        dt = -1 if style == "vnl" else 3
+        assert rows[0][dt] in ("-", "") and {r[dt] for r in rows[1:]} <= {"17.241375000", "17.241395833"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupts_stop_the_train_and_print_the_statistics(number, board):
+    process = start("--port", board.spec, "train", "--rate", "58")
+    while len(board.line_log) < 20:
+        time.sleep(0.01)
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=30)
+    assert process.returncode == (0 if number == signal.SIGINT else 128 + number) and errors == ""
+    assert "every edge is where it belongs" in out and board.train is None and board.tick >= board.busy_until
+    launched = len(board.line_log)
+    assert f"{launched} launched, {launched} received" in out
+
+
+def test_an_interrupted_count_says_so(board):
+    process = start("--port", board.spec, "train", "--rate", "58", "--count", "1000000", "--json")
+    while len(board.line_log) < 5:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    result = json.loads(out)
+    assert process.returncode == 130 and result["ended"] == "interrupt" and len(result["launched"]) == len(board.line_log) and board.train is None
+
+
+def test_a_closed_pipe_ends_quietly_and_stops_the_train(board):
+    process = subprocess.Popen(f"{sys.executable} -m litepulse --port {board.spec} train --rate 58 --vnl | head -n 5", shell=True, env=ENV,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, executable="/bin/bash")
+    out, errors = process.communicate(timeout=30)
+    assert process.returncode == 0 and errors == "" and len(out.splitlines()) == 5
+    end = time.monotonic() + 10
+    while board.train and time.monotonic() < end:
+        time.sleep(0.01)
+    assert board.train is None
+
+
+def test_a_board_unplugged_in_the_middle_still_gives_statistics():
+    server = Server(FakeBoard(step=100_000), "tcp")
+    process = start("--port", server.spec, "train", "--rate", "58", "--json")
+    while len(server.board.line_log) < 10:
+        time.sleep(0.01)
+    server.close()
+    out, errors = process.communicate(timeout=30)
+    result = json.loads(out)
+    assert process.returncode == 2 and is_one_line(errors) and result["error"] in errors
+    assert result["launched"] and result["max_error_ticks"] == 0
+
+
+def test_a_board_that_restarts_in_the_middle_is_told():
+    with Server(FakeBoard(step=100_000), "tcp") as server:
+        process = start("--port", server.spec, "train", "--rate", "58")
+        while len(server.board.line_log) < 10:
+            time.sleep(0.01)
+        with server.lock:
+            server.board.reset()
+        out, errors = process.communicate(timeout=30)
+        assert process.returncode == 2 and is_one_line(errors) and "restarted" in errors and "launched" in out
+
+
+def test_keep_stop_and_adjust_from_other_processes(board):
+    done = run("--port", board.spec, "train", "--rate", "1k", "--baud", "115200", "--keep", "--json")
+    kept = json.loads(done.stdout)
+    assert done.returncode == 0 and board.train and kept["ended"] == "running" and kept["max_error_ticks"] == 0
+    done = run("--port", board.spec, "train", "--rate", "58")
+    assert done.returncode == 2 and is_one_line(done.stderr) and "running already" in done.stderr and board.train["period"] == 48_000
+    done = run("--port", board.spec, "adjust", "--step", "5us", "--json")
+    adjusted = json.loads(done.stdout)
+    assert done.returncode == 0 and adjusted["step_ticks"] == 240 and adjusted["period_ticks"] == "48000"
+    moved = adjusted["at_pulse"]
+    assert moved and [t for t, *_ in board.line_log][moved] == kept["start"] + 48_000 * moved + 240
+    done = run("--port", board.spec, "adjust", "--rate", "1M/7001", "--json")
+    assert json.loads(done.stdout)["period_ticks"] == "336048" and board.train["period"] == 336048
+    done = run("--port", board.spec, "stop", "--json")
+    stopped = json.loads(done.stdout)
+    assert done.returncode == 0 and stopped["stopped"] == ["train"] and board.train is None
+    assert stopped["pulses"] == len(board.line_log)
+    done = run("--port", board.spec, "stop")
+    assert done.returncode == 0 and "nothing was running" in done.stdout
+
+
+def test_stop_and_adjust_beside_a_process_that_follows():
+    """Both processes share a serial port, transaction by transaction."""
+    with Server(FakeBoard(step=20_000), "pty") as server:
+        process = start("--port", server.spec, "train", "--rate", "1k", "--baud", "115200", "--json")
+        while len(server.board.line_log) < 20:
+            time.sleep(0.01)
+        done = run("--port", server.spec, "adjust", "--rate", "1100", "--step", "-1t", "--json")
+        assert done.returncode == 0, done.stderr
+        done = run("--port", server.spec, "stop")
+        assert done.returncode == 0 and "stopped: train" in done.stdout
+        out, errors = process.communicate(timeout=30)
+        result = json.loads(out)
+        assert process.returncode == 0 and errors == "" and result["ended"] == "stop"
+        assert [c["period_ticks"] for c in result["changes"]] == ["480000/11"] and result["changes"][0]["step_ticks"] == -1
+        assert result["max_error_ticks"] == 0 and result["launched"] == [t for t, *_ in server.board.line_log]
+
+
+# Other verbs ---------------------------------------------------------------------------------------------------------------
+
+
+def test_info(board):
+    result = json.loads(run("--port", board.spec, "info", "--json").stdout)
+    assert result["clock_hz"] == "48000000" and result["event_depth"] == 256 and result["version"] == "0.1" and result["train_running"] is False
+    done = run("info", "--port", board.spec)
+    assert done.returncode == 0 and "48 MHz" in done.stdout and "±50 ppm" in done.stdout and "idle" in done.stdout
+
+
+def test_send(board, tmp_path):
+    file = tmp_path / "bytes"
+    file.write_bytes(bytes(range(200)))
+    done = run("--port", board.spec, "send", str(file), "--every", "1.5ms", "--json")
+    result = json.loads(done.stdout)
+    assert done.returncode == 0 and [x["byte"] for x in result["launched"]] == list(range(200)) and result["max_error_ticks"] == 0
+    assert {b["tick"] - a["tick"] for a, b in zip(result["launched"], result["launched"][1:])} == {72_000}
+    assert [x["byte"] for x in result["received"]] == list(range(200))
+
+
+def test_send_back_to_back_from_standard_input(board):
+    done = subprocess.run([*COMMAND, "--port", board.spec, "send", "-", "--at", "+200ms", "--baud", "115200", "--csv"], env=ENV, input=b"hello",
+                          capture_output=True, timeout=60, check=True)
+    rows = [line.split(",") for line in done.stdout.decode().splitlines()]
+    ticks = [int(r[1]) for r in rows[1:]]
+    assert rows[0] == ["n", "tick", "t_ns", "error_ticks", "outcome"] and [r[4] for r in rows[1:]] == ["launched"] * 5
+    assert [b - a for a, b in zip(ticks, ticks[1:])] == [106667 * 10 // 256] * 4
+
+
+def test_send_that_cannot_be(board, tmp_path):
+    file = tmp_path / "bytes"
+    file.write_bytes(b"ab")
+    for arguments, why in ((["--every", "1ms"], "overlap"), (["--at", "1t"], "passed"), (["--every", "0"], "every"), (["--format", "5N1"], "5 data bits")):
+        done = run("--port", board.spec, "send", str(file), *arguments)
+        assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr and not board.line_log
+
+
+def test_plots(board, tmp_path):
+    done = run("--port", board.spec, "train", "--rate", "58", "--count", "20", "--json")
+    file = tmp_path / "train.json"
+    file.write_text(done.stdout)
+    for suffix, magic in ((".png", b"\x89PNG"), (".svg", b"<?xml")):
+        image = tmp_path / f"train{suffix}"
+        done = run("plot", str(file), "-o", str(image))
+        assert done.returncode == 0 and image.read_bytes().startswith(magic) and image.stat().st_size > 5000
+    done = run("plot", str(file))
+    assert done.returncode == 0 and "20 pulses at 58 Hz" in done.stdout
+    done = run("plot", str(file), "-o", str(tmp_path / "train.gif"))
+    assert done.returncode == 2 and is_one_line(done.stderr) and ".png" in done.stderr
+    for text in ("", "{}", "{", "not a result", '{"command": "train"}', "a,b\n1,2\n"):
+        file.write_text(text)
+        done = run("plot", str(file))
+        assert done.returncode == 2 and is_one_line(done.stderr) and "not a result" in done.stderr
+    vnl = run("--port", board.spec, "train", "--rate", "58", "--count", "5", "--vnl")
+    file.write_text(vnl.stdout)
+    done = run("plot", str(file))
+    assert done.returncode == 0 and "5 edges" in done.stdout
+
+
+def test_help_and_version():
+    for arguments in (["--help"], ["train", "--help"], ["--version"]):
+        done = run(*arguments)
+        assert done.returncode == 0 and done.stderr == "" and "litepulse" in done.stdout

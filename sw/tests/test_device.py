@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The device layer against a board in Python: identification, confirmed writes, guarded acknowledgements, loss, restarts."""
+
+from fractions import Fraction
+
+import pytest
+from fake_board import FakeBoard
+
+from litepulse import device as device_module
+from litepulse.device import Device
+from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
+from litepulse.follow import Interrupt, SendRun, TrainPlan, TrainRun
+from litepulse.layout import CSRS, regs
+from litepulse.line import Format, Launch, Profile
+from litepulse.streams import Event, Lost, RxByte
+from litepulse.units import Timescale
+
+ACK = {name: regs.CSR_BASE + 4 * CSRS[name].index for name in ("event_ack", "receive_ack")}
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch):
+    """The board's time passes by transactions, there is nothing to wait for."""
+    monkeypatch.setattr("litepulse.follow.POLL_SECONDS", 0.0)
+
+
+def connect(board):
+    device = Device(board, "test", "fake")
+    device.open_session()
+    return device
+
+
+def plan(device, rate=58, count=10, baud=9600, launch=None, **options):
+    ts = device.timescale
+    return TrainPlan.check(ts, 80, launch or Launch("frame", 0xFF), Profile(ts.bit_period(baud)), ts.period_of_rate(Fraction(rate)), count,
+                           **options)
+
+
+def run_train(device, **options):
+    run = TrainRun(device, plan(device, **options))
+    run.prepare()
+    rows = run.start()
+    with Interrupt() as interrupt:
+        for batch in run.follow(interrupt):
+            rows += batch
+    return run, rows + run.stop()
+
+
+# Identification ---------------------------------------------------------------------------------------------------
+
+
+def test_identification():
+    device = connect(FakeBoard(clock_hz=Fraction(100_000_000, 3), samples=2, event_depth=7))
+    assert device.clock_hz == Fraction(100_000_000, 3) and device.timescale.tick_hz == Fraction(200_000_000, 3)
+    assert (device.samples_per_cycle, device.inputs, device.event_depth, device.receive_depth) == (2, 4, 128, 512)
+    assert (device.transmit_depth, device.launch_depth, device.line_channel, device.channel_name(4)) == (512, 64, 4, "rx")
+
+
+@pytest.mark.parametrize("change, why", [
+    ({"magic": 0xDEADBEEF}, "not a LitePulse"), ({"magic": 0}, "not a LitePulse"), ({"version": 1 << 16}, "version 1.0"),
+    ({"version": 2}, "version 0.2"), ({"clock": Fraction(0)}, "clock"), ({"samples": 3}, "geometry"), ({"samples": 0}, "geometry")])
+def test_what_is_not_ours_is_refused_unwritten(change, why):
+    board = FakeBoard()
+    for name, value in change.items():
+        setattr(board, name, value)
+    with pytest.raises(NotLitePulse, match=why):
+        connect(board)
+    assert board.writes == 0
+
+
+def test_the_first_contact_names_the_session_and_later_ones_keep_it():
+    board = FakeBoard()
+    first = connect(board)
+    assert first.session and board.session == first.session
+    again = Device(board, "test", "fake")
+    assert again.open_session() is False and again.session == first.session
+
+
+def test_a_restarted_board_is_recognised():
+    board = FakeBoard()
+    device = connect(board)
+    board.reset()
+    with pytest.raises(Restarted):
+        device.read_status()
+
+
+def test_a_restart_during_a_train_ends_it():
+    board = FakeBoard(step=300_000)
+    device = connect(board)
+    run = TrainRun(device, plan(device, count=0))
+    run.prepare()
+    run.start()
+    board.reset()
+    with pytest.raises(Restarted):
+        for _ in range(10):
+            run.poll()
+
+
+# Configuration ------------------------------------------------------------------------------------------------------
+
+
+def test_settings_arrive_and_read_back():
+    board = FakeBoard()
+    device = connect(board)
+    profile = Profile(device.timescale.bit_period(115200), Format.parse("7E2"))
+    device.set_profile(2, profile)
+    assert device.profile(2) == profile and board.profiles[2] == (Fraction(106667, 256), 11)
+    assert device.profile(3) is None
+
+
+def test_a_write_lost_on_the_cable_is_repeated(monkeypatch):
+    monkeypatch.setattr(device_module, "ANSWER_TIMEOUT", 0.05)
+    board = FakeBoard()
+    device = connect(board)
+    lost = []
+    board.drop_write = lambda address, words: address >= regs.WINDOW_BASE and not lost and not lost.append(address)
+    device.set_profile(1, Profile(device.timescale.bit_period(9600)))
+    assert len(lost) == 1 and 1 in board.profiles
+
+
+def test_a_command_lost_on_the_cable_is_not_repeated(monkeypatch):
+    monkeypatch.setattr(device_module, "ANSWER_TIMEOUT", 0.05)
+    board = FakeBoard()
+    device = connect(board)
+    board.drop_write = lambda address, words: address >= regs.WINDOW_BASE
+    before = board.writes
+    with pytest.raises(TransportError, match="does not answer configuration"):
+        device.stop_train()
+    assert board.writes == before + 1
+
+
+def test_a_core_that_does_not_answer_is_told(monkeypatch):
+    monkeypatch.setattr(device_module, "ANSWER_TIMEOUT", 0.02)
+    board = FakeBoard()
+    device = connect(board)
+    board.mute_config = True
+    with pytest.raises(TransportError, match="does not answer configuration"):
+        device.set_line()
+
+
+def test_a_refused_setting_is_named():
+    device = connect(FakeBoard())
+    with pytest.raises(Refused, match="profile1_format"):
+        device.configure(("profile1_period", 5), ("profile1_format", 0))
+
+
+def test_counters_may_wrap():
+    board = FakeBoard()
+    board.applied, board.refused = 0xFFFF, 0xFFFE
+    device = connect(board)
+    device.set_profile(0, Profile(device.timescale.bit_period(9600)))
+    assert board.applied == 0x10001
+
+
+# Trains -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [58, "61.7", "44100", "12345.678", "1000000/7"])
+def test_trains_are_followed_to_the_tick(rate):
+    board = FakeBoard(step=60_000 if Fraction(rate) > 1000 else 400_000)
+    device = connect(board)
+    run, rows = run_train(device, rate=rate, count=40, baud=12_000_000 if Fraction(rate) > 10000 else 115200)
+    start = run.record.ideal.start
+    assert [r.tick for r in rows] == [start + int(n * (48_000_000 / Fraction(rate))) for n in range(40)]
+    assert run.record.exact and run.record.done == 40 and len(run.record.received) == 40
+    assert run.record.received_bytes == [0xFF] * 40
+    assert not board.train and board.tick >= board.busy_until
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_raw_pulses_are_seen_as_edges(samples):
+    device = connect(FakeBoard(step=20_000, samples=samples))
+    run, _ = run_train(device, rate=10_000, count=50, launch=Launch("pulse", 0, 1, 480))
+    assert run.record.exact and len(run.record.received) == 50 and run.record.received_bytes == []
+
+
+def test_the_train_starts_at_its_tick():
+    board = FakeBoard()
+    device = connect(board)
+    run, rows = run_train(device, count=3, start=9_000_000)
+    assert rows[0].tick == 9_000_000 and run.record.exact
+
+
+def test_a_start_that_has_passed_is_refused_with_the_reason():
+    device = connect(FakeBoard())
+    run = TrainRun(device, plan(device, start=5))
+    run.prepare()
+    with pytest.raises(Refused, match="too close or has passed"):
+        run.start()
+
+
+def test_a_running_train_is_not_disturbed():
+    board = FakeBoard()
+    device = connect(board)
+    run = TrainRun(device, plan(device, count=0))
+    run.prepare()
+    run.start()
+    written = board.configs_written
+    with pytest.raises(BadInput, match="running already"):
+        TrainRun(device, plan(device)).prepare()
+    assert board.configs_written == written and board.train
+
+
+def test_skipped_pulses_are_counted_and_numbered():
+    board = FakeBoard(step=100_000)
+    device = connect(board)
+    run = TrainRun(device, plan(device, rate=1000, count=60, baud=19200))
+    run.prepare()
+    run.start()
+    board.busy_until = board.tick + 100_000         # somebody else holds the line
+    with Interrupt() as interrupt:
+        for _ in run.follow(interrupt):
+            pass
+    run.stop()
+    assert run.record.refused and not run.record.exact and len(run.record.launched) + len(run.record.refused) == 60
+    assert run.record.max_error == 0 and {r for _, r in run.record.refused.values()} == {"busy"}
+
+
+def test_overflow_is_counted_exactly():
+    board = FakeBoard(step=2_000_000)               # 1000 pulses of 44.1 kHz pass between two looks
+    device = connect(board)
+    run, rows = run_train(device, rate=44100, count=5000, baud=12_000_000)
+    record = run.record
+    assert record.events_lost > 0 and record.bytes_lost > 0 and device.events.decoder.broken == 0
+    assert len(record.launched) + record.events_lost == 5001        # TRAIN_DONE found no room, either
+    assert record.done == 5000
+    assert len(record.received) + record.bytes_lost == 5000
+    assert record.max_error == 0 and not record.exact
+
+
+def test_stop_leaves_the_line_idle_and_tells_the_count():
+    board = FakeBoard(step=400_000)
+    device = connect(board)
+    run = TrainRun(device, plan(device, count=0))
+    run.prepare()
+    run.start()
+    for _ in range(20):
+        run.poll()
+    run.stop()
+    assert not board.train and board.tick >= board.busy_until and board.line_log
+    assert run.record.done == len(run.record.launched) == len(board.line_log) == len(run.record.received)
+
+
+def test_another_process_adjusts_and_the_ideal_follows():
+    board = FakeBoard(step=100_000)
+    device, other = connect(board), connect(board)
+    run = TrainRun(device, plan(device, rate=1000, count=300, baud=115200))
+    run.prepare()
+    run.start()
+    for _ in range(4):
+        run.poll()
+    other.adjust_train(other.timescale.period(Fraction(100_000, 3), 80), 0, -7)
+    with Interrupt() as interrupt:
+        for _ in run.follow(interrupt):
+            pass
+    run.stop()
+    assert len(run.changes) == 1 and run.changes[0][2] == -7
+    assert len(run.record.launched) == 300 and run.record.max_error == 0
+    n = run.changes[0][0]
+    ticks = run.record.launched
+    assert ticks[n] - ticks[n - 1] == 33333 - 7 and ticks[299] - ticks[n] == (1 + (299 - n) * 100_000) // 3      # A_n has 1/3 of a tick
+
+
+def test_a_clock_that_stands_still_is_told(monkeypatch):
+    monkeypatch.setattr("litepulse.follow.STANDSTILL_SECONDS", 0.05)
+    board = FakeBoard()
+    device = connect(board)
+    run = TrainRun(device, plan(device, count=0))
+    run.prepare()
+    run.start()
+    board.frozen = True
+    with Interrupt() as interrupt, pytest.raises(TransportError, match="stands still"):
+        for _ in run.follow(interrupt):
+            pass
+
+
+# Streams ------------------------------------------------------------------------------------------------------------------
+
+
+def fill(board, count):
+    board.config[12] = 0x7FF
+    for n in range(count):
+        board.event(1000 + n, 1, 1, 0, n, "tx_train")
+
+
+def test_an_acknowledgement_lost_on_the_cable_gives_no_duplicates():
+    board = FakeBoard()
+    device = connect(board)
+    device.events.discard()
+    fill(board, 30)
+    lost = []
+    board.drop_write = lambda address, words: address == ACK["event_ack"] and len(lost) < 2 and not lost.append(words)
+    first = device.events.drain()
+    fill(board, 5)
+    again = device.events.drain()
+    assert [e.data for e in first] + [e.data for e in again] == list(range(30)) + list(range(5))
+    assert len(lost) == 2 and device.events.drain() == [] and not board.events.records
+
+
+def test_a_late_acknowledgement_is_harmless():
+    board = FakeBoard()
+    device = connect(board)
+    device.events.discard()
+    fill(board, 3)
+    delayed = []
+
+    def hold(address, words):
+        if address == ACK["event_ack"]:
+            delayed.append(words[0])
+        return False
+
+    board.drop_write = hold
+    assert len(device.events.drain()) == 3
+    fill(board, 3)
+    for word in delayed:
+        board.events.ack(word)
+    assert len(device.events.drain()) == 3
+
+
+def test_position_wraps():
+    board = FakeBoard()
+    board.events.position = 0xFFF0
+    device = connect(board)
+    device.events.discard()
+    for _ in range(4):
+        fill(board, 10)
+        assert [e.data for e in device.events.drain()] == list(range(10))
+    assert board.events.position == 0x18
+
+
+def test_another_reader_is_noticed():
+    board = FakeBoard()
+    device = connect(board)
+    device.events.discard()
+    fill(board, 10)
+    connect(board).events.discard()
+    fill(board, 1)
+    with pytest.raises(Restarted, match="somebody else"):
+        device.events.drain()
+
+
+def test_peeking_takes_nothing():
+    board = FakeBoard()
+    device = connect(board)
+    fill(board, 100)
+    header, events = device.events.peek()
+    assert header.ready == 100 and [e.data for e in events] == list(range(100)) and len(board.events.records) == 100
+
+
+def test_losses_after_the_last_record_count():
+    board = FakeBoard()
+    device = connect(board)
+    device.events.discard()
+    fill(board, 300)
+    found = []
+    board.tell_loss = lambda: None          # the board has not yet had time to write the OVERFLOW record
+    found = device.events.drain()
+    assert len(found) == 256 and device.events.lost == 44
+    del board.tell_loss
+    board.tell_loss()
+    assert device.events.drain() == [Lost(1256, 44)] and device.events.lost == 44
+
+
+def test_bytes_keep_their_48_bit_ticks():
+    board = FakeBoard()
+    board.tick = (3 << 48) - 10_000
+    device = connect(board)
+    device.received.discard()
+    began = (3 << 48) - 5
+    board.coming.append((began + 50_000, began, 0x41))
+    while not (found := device.received.drain()):
+        assert board.tick < (3 << 48) + 10 ** 6
+    assert board.tick > 3 << 48 and found == [RxByte(began, 0x41, own=True)]
+
+
+# Timed launches --------------------------------------------------------------------------------------------------------------
+
+
+def send(device, wanted, data):
+    run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
+    run.prepare()
+    start = run.now() + 1_000_000
+    run.pending = [(start + w, Launch("frame", b)) for w, b in zip(wanted, data)]
+    run.total = len(run.pending)
+    run.feed()
+    with Interrupt() as interrupt:
+        for _ in run.follow(interrupt):
+            pass
+    return run, start
+
+
+def test_more_launches_than_the_queue_holds():
+    device = connect(FakeBoard(step=100_000))
+    data = bytes(range(256)) * 2
+    run, start = send(device, [k * 50_000 for k in range(512)], data)
+    assert [run.launched[k] for k in range(512)] == [start + 50_000 * k for k in range(512)] and not run.refused and not run.lost
+    assert bytes(b.data for b in run.received) == data
+
+
+def test_a_busy_launch_is_reported_with_its_number():
+    device = connect(FakeBoard())
+    run, _ = send(device, [0, 100, 50_000], b"abc")
+    assert set(run.launched) == {0, 2} and run.refused[1][1] == "busy"
+
+
+def test_a_full_queue_is_never_overrun():
+    board = FakeBoard(step=1)
+    device = connect(board)
+    run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
+    run.prepare()
+    run.pending = [(10 ** 9 + k * 10_000, Launch("frame", 0)) for k in range(100)]
+    run.feed()
+    assert len(board.queue) == 64 and len(run.pending) == 36
+    run.feed()
+    assert len(board.queue) == 64
+
+
+def test_lost_launches_are_told(monkeypatch):
+    monkeypatch.setattr(device_module, "ANSWER_TIMEOUT", 0.02)
+    board = FakeBoard()
+    device = connect(board)
+    board.drop_write = lambda address, words: True
+    with pytest.raises(TransportError, match="1 of 1 launches did not arrive"):
+        device.launch([(10 ** 9, 0, Launch("frame", 0))])
+
+
+def test_an_interrupt_flushes_the_queue():
+    board = FakeBoard(step=1000)
+    device = connect(board)
+    run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
+    run.prepare()
+    run.pending = [(10 ** 9, Launch("frame", 0))]
+    run.total = 1
+    run.feed()
+    with Interrupt() as interrupt:
+        interrupt._caught(2, None)
+        list(run.follow(interrupt))
+    assert not board.queue and not board.line_log
+
+
+def test_overlapping_rates_are_refused():
+    ts = Timescale(48_000_000)
+    profile = Profile(ts.bit_period(9600))
+    TrainPlan.check(ts, 80, Launch("frame", 0xFF), profile, Fraction(50_000))
+    with pytest.raises(BadInput, match="overlap"):
+        TrainPlan.check(ts, 80, Launch("frame", 0xFF), profile, Fraction(50_000) - Fraction(1, 1000))
+
+
+def test_events_decode_alike_from_the_board():
+    board = FakeBoard()
+    device = connect(board)
+    device.events.discard()
+    fill(board, 1)
+    assert device.events.drain() == [Event(1000, 0, "tx", "train", 0, 0)]

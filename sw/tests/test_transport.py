@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""UARTBone over a pseudo-terminal and TCP: bursts, silence, garbage, unplugging, locks."""
+
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from fake_board import FakeBoard, Server
+
+from litepulse.backends import Owner, connect
+from litepulse.device import Device
+from litepulse.errors import BadInput, LitePulseError, TransportError
+from litepulse.layout import regs
+from litepulse.transport import MAX_BURST, open_port
+
+
+class Memory:
+    """A bus with plain words on it."""
+
+    def __init__(self):
+        self.words, self.bursts = {}, []
+
+    def read(self, address, count):
+        self.bursts.append(count)
+        return [self.words.get(address + 4 * i, 0) for i in range(count)]
+
+    def write(self, address, words):
+        self.bursts.append(-len(words))
+        for i, word in enumerate(words):
+            self.words[address + 4 * i] = word
+
+
+@pytest.mark.parametrize("kind", ["pty", "tcp"])
+def test_words_go_both_ways_in_bursts(kind):
+    memory = Memory()
+    with Server(memory, kind) as server:
+        bus = open_port(server.spec)
+        values = [(i * 2654435761) & 0xFFFFFFFF for i in range(600)]
+        bus.write(0x1000, values)
+        assert bus.read(0x1000, 600) == values
+        assert bus.read(0x1000 + 4 * 599) == values[-1:]
+        bus.close()
+    assert memory.bursts == [-255, -255, -90, 255, 255, 90, 1] and MAX_BURST == 255
+
+
+def test_the_bytes_are_those_of_litex():
+    memory = Memory()
+    with Server(memory) as server:
+        bus = open_port(server.spec)
+        bus.write(0x90006000, [0x01020304])
+        bus.read(0x8000, 2)
+        bus.close()
+        assert server.received == bytes.fromhex("0101" "24001800" "01020304" "0202" "00002000")
+
+
+def test_silence_is_told():
+    quiet, other = os.openpty()
+    start = time.monotonic()
+    with pytest.raises(TransportError, match="does not answer"):
+        open_port(os.ttyname(other), timeout=0.1).read(0x8000)
+    assert time.monotonic() - start < 3
+    os.close(quiet)
+    os.close(other)
+
+
+def test_a_port_that_chatters_is_no_bridge():
+    chatty, other = os.openpty()
+    name = os.ttyname(other)
+    stop = threading.Event()
+
+    def chatter():
+        while not stop.is_set():
+            os.write(chatty, b"Hello from a GPS receiver\r\n")
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=chatter)
+    bus = open_port(name, timeout=0.1)
+    thread.start()
+    try:
+        with pytest.raises((TransportError, LitePulseError)):
+            Device(bus, "test", name)
+    finally:
+        stop.set()
+        thread.join()
+        os.close(chatty)
+        os.close(other)
+
+
+def test_a_read_that_lost_bytes_is_repeated():
+    memory = Memory()
+    memory.words[0x40] = 0xCAFEF00D
+    cut = [True]
+
+    def answer(reply):
+        if cut:
+            cut.pop()
+            return reply[:-1]
+        return reply
+
+    with Server(memory, answer=answer) as server:
+        bus = open_port(server.spec, timeout=0.2)
+        assert bus.read(0x40) == [0xCAFEF00D] and bus.repeated == 1
+        bus.close()
+
+
+def test_what_nobody_asked_for_is_thrown_away():
+    memory = Memory()
+    memory.words[0x40] = 1
+    with Server(memory) as server:
+        bus = open_port(server.spec)
+        os.write(server.fd, b"noise before the question")
+        time.sleep(0.05)
+        assert bus.read(0x40) == [1] and bus.repeated == 0
+        bus.close()
+
+
+def test_too_long_an_answer_is_asked_again():
+    memory = Memory()
+    memory.words[0x40] = 7
+    first = [True]
+    with Server(memory, answer=lambda reply: reply + b"x" if first and first.pop() else reply) as server:
+        bus = open_port(server.spec, timeout=0.3)
+        assert bus.read(0x40) == [7]
+        bus.close()
+
+
+@pytest.mark.parametrize("kind", ["pty", "tcp"])
+def test_unplugging_is_told(kind):
+    board = FakeBoard()
+    server = Server(board, kind)
+    bus = open_port(server.spec, timeout=0.2)
+    device = Device(bus, "test", server.spec)
+    server.close()
+    with pytest.raises(TransportError, match="gone|does not answer"):
+        for _ in range(5):
+            device.read_status()
+
+
+def test_ports_that_cannot_be_opened():
+    for spec, why in (("/dev/ttyNOTHERE", "No such file"), ("/etc/hostname", "cannot open"), (f"tcp:127.0.0.1:{free_port()}", "refused")):
+        with pytest.raises(TransportError, match=why):
+            open_port(spec)
+    for spec in ("tcp:nowhere", "tcp::80", "tcp:host:x", "tcp:host:70000"):
+        with pytest.raises(BadInput):
+            open_port(spec)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def test_two_processes_share_a_port_transaction_by_transaction():
+    memory = Memory()
+    memory.words.update({4 * i: i for i in range(1000)})
+    with Server(memory) as server:
+        buses = [open_port(server.spec) for _ in range(2)]
+        wrong = []
+
+        def work(bus, base):
+            for k in range(100):
+                if bus.read(4 * (base + k), 50) != list(range(base + k, base + k + 50)):
+                    wrong.append(k)
+
+        threads = [threading.Thread(target=work, args=(bus, 100 * i)) for i, bus in enumerate(buses)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not wrong and not any(bus.repeated for bus in buses)
+        for bus in buses:
+            bus.close()
+
+
+def test_one_owner_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with Server(FakeBoard()) as server:
+        first = connect(port=server.spec)
+        with pytest.raises(LitePulseError, match=f"in use by another litepulse .process {os.getpid()}"):
+            connect(port=server.spec)
+        beside = connect(port=server.spec, own=False)
+        beside.close()
+        first.close()
+        connect(port=server.spec).close()
+
+
+def test_owners_of_the_same_port_by_another_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    link = tmp_path / "board"
+    link.symlink_to("/dev/null")
+    assert Owner(str(link)).path == Owner("/dev/null").path
+
+
+def test_without_a_device_nothing_is_simulated():
+    if Path("/dev/litepulse0").exists():
+        pytest.skip("a real device is there")
+    with pytest.raises(LitePulseError, match="--sim"):
+        connect()
+    with pytest.raises(BadInput, match="exclude"):
+        connect(sim=True, port="/dev/null")
+
+
+def test_registers_lie_where_the_map_says():
+    seen = []
+
+    class Spy(FakeBoard):
+        def read(self, address, count):
+            seen.append((address, count))
+            return super().read(address, count)
+
+    device = Device(Spy(), "test", "spy")
+    device.read_status()
+    device.events.drain()
+    assert seen == [(regs.CSR_BASE, 5), (regs.CSR_BASE + 20, 9), (regs.WINDOW_BASE, 4 + 8 * 4)]

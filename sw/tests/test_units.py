@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Parsing and conversion are exact, and what does not fit is refused."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from litepulse.errors import BadInput
+from litepulse.units import (Duration, Period, Timescale, approx, exact, fixed, parse_byte, parse_count, parse_duration, parse_rate, si)
+
+UP5K = Timescale(48_000_000)
+
+
+@pytest.mark.parametrize("text, value", [
+    ("58", 58), ("61.7", Fraction(617, 10)), ("617/10", Fraction(617, 10)), ("44.1k", 44100), ("1M/7", Fraction(10 ** 6, 7)),
+    ("1e3", 1000), ("58Hz", 58), ("44.1 kHz", 44100), (".5", Fraction(1, 2)), ("12345.678", Fraction(12345678, 1000)), ("5.", 5),
+    ("100m", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("2.5E-3", Fraction(1, 400)), (" 9600 ", 9600),
+])
+def test_rates_are_exact(text, value):
+    assert parse_rate(text) == value
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "0/5", "nan", "inf", "", "k", "1/0", "1/2/3", "58Mhz!", "1e999999999", "0x10", "1_000", "--5", "+-5", "١"])
+def test_rates_that_are_none(text):
+    with pytest.raises(BadInput):
+        parse_rate(text)
+
+
+@pytest.mark.parametrize("text, value", [
+    ("5us", Duration(seconds=Fraction(5, 10 ** 6))), ("5µs", Duration(seconds=Fraction(5, 10 ** 6))), ("1.5ms", Duration(seconds=Fraction(3, 2000))),
+    ("1/58", Duration(seconds=Fraction(1, 58))), ("2s", Duration(seconds=Fraction(2))), ("827586t", Duration(ticks=Fraction(827586))),
+    ("24000000/29t", Duration(ticks=Fraction(24000000, 29))), ("7 ticks", Duration(ticks=Fraction(7))), ("250ns", Duration(seconds=Fraction(1, 4 * 10 ** 6))),
+    ("+10ms", Duration(seconds=Fraction(1, 100), relative=True)), ("1 tick", Duration(ticks=Fraction(1))),
+])
+def test_durations_are_exact(text, value):
+    assert parse_duration(text) == value
+
+
+def test_signed_durations():
+    assert parse_duration("-5us", signed=True).seconds == Fraction(-5, 10 ** 6)
+    assert parse_duration("-1t", signed=True).ticks == -1
+    with pytest.raises(BadInput, match="negative"):
+        parse_duration("-1t")
+
+
+@pytest.mark.parametrize("text", ["", "t", "abc", "1h", "nanms", "1ms2", "1e99999s"])
+def test_durations_that_are_none(text):
+    with pytest.raises(BadInput):
+        parse_duration(text)
+
+
+def test_bytes_and_counts():
+    assert [parse_byte(t) for t in ("0xff", "255", "0b101", "0")] == [255, 255, 5, 0]
+    for bad in ("300", "-1", "256", "x", "1.5", ""):
+        with pytest.raises(BadInput):
+            parse_byte(bad)
+    assert parse_count("4294967295") == 2 ** 32 - 1
+    for bad in ("-1", "4294967296", "2.5", "many"):
+        with pytest.raises(BadInput):
+            parse_count(bad)
+
+
+def test_58_hz_keeps_its_fraction():
+    period = UP5K.period(UP5K.period_of_rate(58), 80)
+    assert period == Period(827586, 6, 29) and period.ticks == Fraction(24_000_000, 29)
+
+
+def test_a_denominator_of_two_to_the_32_is_written_as_zero():
+    ticks = 1000 + Fraction(1, 2 ** 32)
+    period = UP5K.period(ticks, 80)
+    assert period.den == 0 and period.ticks == ticks
+
+
+@pytest.mark.parametrize("ticks", [Fraction(1, 2 ** 33) + 1000, 1000 + Fraction(1, 2 ** 32 + 1), 2 ** 32, 79, Fraction(7999, 100), 0])
+def test_periods_that_do_not_fit(ticks):
+    with pytest.raises(BadInput):
+        UP5K.period(ticks, 80)
+
+
+def test_the_longest_period_fits():
+    assert UP5K.period(2 ** 32 - Fraction(1, 2 ** 32), 80) == Period(2 ** 32 - 1, 2 ** 32 - 1, 0)
+
+
+def test_the_minimum_counts_cycles_not_ticks():
+    fast = Timescale(48_000_000, 4)
+    assert fast.period(320, 80).whole == 320
+    with pytest.raises(BadInput, match="minimum of 320 ticks"):
+        fast.period(319, 80)
+
+
+@pytest.mark.parametrize("baud, raw", [(9600, 5000 * 256), (12_000_000, 4 * 256), (50, 960000 * 256), (115200, 106667)])
+def test_bit_periods_round_to_the_nearest(baud, raw):
+    bit = UP5K.bit_period(baud)
+    assert bit.raw == raw and bit.baud == Fraction(48_000_000 * 256, raw)
+
+
+def test_no_other_bit_period_is_nearer():
+    for baud in (Fraction(12345678, 1000), 57600, 921600, 250000, Fraction(617, 10)):
+        ideal = 48_000_000 * 256 / Fraction(baud)
+        assert abs(UP5K.bit_period(baud).raw - ideal) <= Fraction(1, 2)
+
+
+@pytest.mark.parametrize("baud", [49, Fraction(4999, 100), 12_000_001, 10 ** 9])
+def test_bauds_out_of_range(baud):
+    with pytest.raises(BadInput, match="baud"):
+        UP5K.bit_period(baud)
+
+
+def test_ticks_and_seconds_are_inverse():
+    odd = Timescale(Fraction(100_000_000, 3), 2)
+    for ticks in (0, 1, 12345678901234567890, Fraction(1, 3)):
+        assert odd.ticks(odd.seconds(ticks)) == ticks
+    assert odd.ns(2) == 30
+    assert UP5K.whole_ticks(Duration(seconds=Fraction(5, 10 ** 6)), "step") == 240
+    assert UP5K.whole_ticks(Duration(ticks=Fraction(-1)), "step", -5) == -1
+    with pytest.raises(BadInput):
+        UP5K.whole_ticks(Duration(ticks=Fraction(2 ** 32)), "width")
+
+
+def test_numbers_for_people_and_programs():
+    assert exact(Fraction(24000000, 29)) == "24000000/29" and exact(58) == "58"
+    assert fixed(Fraction(1, 3), 3) == "0.333" and fixed(Fraction(-1, 8), 2) == "-0.12" and fixed(5, 0) == "5"
+    assert fixed(Fraction(2 ** 64 + 1, 10 ** 3), 3) == "18446744073709551.617"
+    assert approx(Fraction(617, 10)) == "61.7" and approx(Fraction(1, 3), 3) == "≈0.333" and approx(100) == "100"
+    assert si(Fraction(1, 58), "s") == "17.241 ms" and si(48_000_000, "Hz") == "48 MHz" and si(0, "s") == "0 s"
+    assert math.isclose(float(fixed(UP5K.ns(1), 3)), 20.833)
