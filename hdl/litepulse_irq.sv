@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // When to interrupt, in `sys`. All outputs but irq_fault are levels, registered (one cycle). A setting of 0 is off.
 //   irq_ev, irq_rx  records are waiting and: at least `level` of them, or the stream has not been empty for `age`, or none has
-//                   arrived for `idle`. Age and idle count units of 32 cycles; a timer may end up to one unit early, never
-//                   late. As none waits longer than the stream has not been empty, neither does the oldest record. A timer takes its
+//                   arrived for `idle`. Age and idle count units of 32 cycles, with a prescaler that runs freely: a timer
+//                   may end up to one unit early, never late (the output follows within 2 cycles). As none waits longer than the stream has not been empty, neither does the oldest record. A timer takes its
 //                   setting when it restarts (age: while the stream is empty; idle: also at an arrival).
 //   irq_tx          at most `low` bytes are waiting to be sent (so 0 means all sent to the line)
 //   irq_lq          at least `space` launches fit
@@ -59,7 +59,7 @@ module litepulse_irq #(
     logic [15:0] left;
     logic [16:0] sum;
     assign sum      = {1'b0, left} + {1'b0, {16{!restart[k]}}};
-    assign ended[k] = !sum[16] && setting[16*k+:16] != '0;
+    assign ended[k] = !restart[k] && !sum[16] && setting[16*k+:16] != '0;
     always_ff @(posedge clk) if (restart[k] || (unit && sum[16])) left <= restart[k] ? setting[16*k+:16] : sum[15:0];
   end
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The crossing with its two users in `sys`, as litepulse.sv connects them: top level of their tests.
+// The crossing with its two users in `sys`, as the core connects them: top level of their tests.
 module litepulse_crossing_tb #(
     parameter int EV_AW   = 8,
     parameter int RX_AW   = 9,

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the crossing and its bus window must do, as plain Python: lists of what was put in, and what may come out when.
+
+The model knows nothing of pointers or exchanges. What one side has done becomes known to the other after some delay, at most
+`OWN_CYCLES` of the one that looks plus `OTHER_CYCLES` of the other; until then the model accepts both the old and the new state,
+afterwards only the new one.
+"""
+
+OWN_CYCLES, OTHER_CYCLES = 8, 4  # one more than litepulse_cdc.sv promises, for where in a cycle the test looks
+
+REGION = {"events": 0x0000, "receive": 0x2000, "tx": 0x4000, "launch": 0x5000, "config": 0x6000}
+COUNTER = 1 << 16
+
+
+class Timeline:
+    """A count that only grows, with the times at which it did."""
+
+    def __init__(self):
+        self.count, self.steps = 0, []
+
+    def add(self, now, n=1):
+        self.count += n
+        self.steps.append((now, self.count))
+
+    def at(self, when):
+        """The count as it was at time `when`."""
+        value = 0
+        for time, count in reversed(self.steps):
+            if time <= when:
+                value = count
+                break
+        return value
+
+
+class Ring:
+    """What was put in, how much of it was taken out, and the bounds within which both sides must see that."""
+
+    def __init__(self, depth):
+        self.depth = depth
+        self.items = []
+        self.put, self.taken = Timeline(), Timeline()
+
+    def write(self, now, item):
+        self.items.append(item)
+        self.put.add(now)
+
+    def free(self, now, n=1):
+        self.taken.add(now, n)
+
+    def check_reader(self, seen, now, delay):
+        """`seen` entries waiting, by the side that takes them out."""
+        most = self.put.count - self.taken.count
+        least = self.put.at(now - delay) - self.taken.count
+        assert least <= seen <= most, f"{seen} waiting, not {least}..{most}"
+
+    def check_writer(self, seen, now, delay):
+        """`seen` entries of room, by the side that puts them in."""
+        most = self.depth - (self.put.count - self.taken.count)
+        least = self.depth - (self.put.count - self.taken.at(now - delay))
+        assert least <= seen <= most, f"room for {seen}, not {least}..{most}"
+
+    def oldest(self, index=0):
+        return self.items[self.taken.count + index]

@@ -1,0 +1,625 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The crossing, its bus window and the interrupts, with random traffic through everything at once.
+
+Both sides are driven and looked at on falling edges, in the middle of a cycle. CLOCKS gives the two periods in ps and their phase.
+"""
+
+import os
+import random
+from collections import deque
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, Timer
+from cocotb.utils import get_sim_time
+
+from crossing_model import COUNTER, OTHER_CYCLES, OWN_CYCLES, REGION, Ring, Timeline
+
+PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))
+DEPTH = {name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default))
+         for name, default in (("EV", 8), ("RX", 9), ("TX", 9), ("LQ", 6))}
+LEVELS = 0b11101110  # status bits that are plain levels; 0, 4 and 5 are made with what sys knows
+PULSE_DELAY = OWN_CYCLES * PULSE_PERIOD + OTHER_CYCLES * SYS_PERIOD  # until the pulse side knows what sys did
+SYS_DELAY = OWN_CYCLES * SYS_PERIOD + OTHER_CYCLES * PULSE_PERIOD
+
+
+def now():
+    return int(get_sim_time("ps"))
+
+
+class Crossing:
+    def __init__(self, dut):
+        self.dut = dut
+        self.rng = random.Random(int(os.environ["LITEPULSE_RUN_SEED"]))
+        # what each side does in a cycle, as probabilities; a test turns the knobs
+        self.rate = {"event": 0.2, "receive": 0.2, "pop": 0.3, "launch": 0.3, "answer": 0.3, "fault": 0.01, "levels": 0.01,
+                     "idle": 0.3}
+        self.tick = self.rng.getrandbits(63)
+        self.answers = True
+        self.running = self.timers = False
+        self.clear()
+
+    def clear(self):
+        """As after reset."""
+        self.events, self.receive = Ring(DEPTH["EV"]), Ring(DEPTH["RX"])
+        self.tx, self.launches = Ring(DEPTH["TX"]), Ring(DEPTH["LQ"])
+        self.event_ticks, self.receive_ticks = [], []
+        self.config = deque()                     # words written and not yet answered
+        self.shadow = {}                          # configuration words written since
+        self.counters = dict.fromkeys(("launch_accepted", "launch_refused", "tx_dropped", "config_applied", "config_refused"), 0)
+        self.answered = {"config_applied": Timeline(), "config_refused": Timeline()}
+        self.history = {}                         # tick: cycle
+        self.lost = {}                            # cycle: (events, receive)
+        self.cycle = 0
+        self.slot, self.slot_spoilt = [None] * 4, False
+        self.faults, self.told = [], []           # times
+        self.launch_read = None
+        self.before = None                        # what the interrupt levels must follow, a cycle earlier
+        self.status_since = now()
+        self.status = 0
+        self.reading_header = False
+        self.snapshots = {}
+
+    async def start(self):
+        dut = self.dut
+        for name in ("ev_wr", "ev_wdata", "rx_wr", "rx_wdata", "txb_pop", "lq_raddr", "lq_ren", "lq_free1", "cfg_done", "cfg_err",
+                     "now_tick", "ev_lost", "rx_lost", "status_p", "fault_p", "bus_stb", "bus_we", "bus_adr", "bus_dat_w",
+                     "ev_ack_stb", "ev_ack", "rx_ack_stb", "rx_ack", "irq_ev_level", "irq_rx_level", "irq_ev_age", "irq_ev_idle",
+                     "irq_rx_age", "irq_rx_idle", "irq_tx_low", "irq_lq_space"):
+            getattr(dut, name).value = 0
+        dut.pulse_rst.value = 1
+        dut.sys_rst.value = 1
+        cocotb.start_soon(Clock(dut.pulse_clk, PULSE_PERIOD, unit="ps").start(start_high=False))
+        if PHASE:
+            await Timer(PHASE, unit="ps")
+        cocotb.start_soon(Clock(dut.sys_clk, SYS_PERIOD, unit="ps").start(start_high=False))
+        await self.reset()
+        cocotb.start_soon(self.pulse_side())
+        cocotb.start_soon(self.sys_side())
+
+    async def reset(self):
+        """Both resets together for at least 4 cycles of the slower clock, released in any order."""
+        dut, rng = self.dut, self.rng
+        self.running = False
+        await FallingEdge(dut.sys_clk)
+        dut.pulse_rst.value = 1
+        dut.sys_rst.value = 1
+        for name in ("ev_wr", "rx_wr", "txb_pop", "lq_ren", "lq_free1", "cfg_done", "fault_p", "bus_stb", "ev_ack_stb", "rx_ack_stb",
+                     "status_p"):
+            getattr(dut, name).value = 0
+        await Timer(4 * max(PULSE_PERIOD, SYS_PERIOD), unit="ps")
+        order = [(dut.pulse_rst, dut.pulse_clk), (dut.sys_rst, dut.sys_clk)]
+        rng.shuffle(order)
+        for signal, clock in order:
+            for _ in range(rng.randrange(6)):
+                await FallingEdge(clock)
+            await FallingEdge(clock)
+            signal.value = 0
+        self.clear()
+        self.running = True
+
+    # The pulse side -----------------------------------------------------------------------------------------------
+    async def pulse_side(self):
+        dut, rng = self.dut, self.rng
+        while True:
+            await FallingEdge(dut.pulse_clk)
+            if not self.running:
+                continue
+            time, rate = now(), self.rate
+            # what the last rising edge made of it
+            if self.launch_read:
+                assert int(dut.lq_rdata.value) == self.launch_read[0], "launch word"
+            ev_free, rx_free = int(dut.ev_free.value), int(dut.rx_free.value)
+            self.events.check_writer(ev_free, time, PULSE_DELAY)
+            self.receive.check_writer(rx_free, time, PULSE_DELAY)
+            avail = int(dut.lq_avail.value)
+            self.launches.check_reader(avail, time, PULSE_DELAY)
+            assert int(dut.lq_rptr.value) == self.launches.taken.count % DEPTH["LQ"]
+            # the tick of this cycle, counted in steps of 4 (S = 4); lost counts that are never the same twice
+            self.cycle += 1
+            self.tick += 4
+            if not self.reading_header and rng.random() < 0.02:
+                # jump to shortly before a wrap of the low half
+                self.tick = (((self.tick >> 32) + 1) << 32) + (1 << 32) - 4 * rng.randrange(1, 60)
+            self.tick &= (1 << 64) - 1
+            self.history[self.tick] = self.cycle
+            self.lost[self.cycle] = (rng.getrandbits(32), rng.getrandbits(32))
+            dut.now_tick.value = self.tick
+            dut.ev_lost.value, dut.rx_lost.value = self.lost[self.cycle]
+            # streams
+            write = ev_free > 0 and rng.random() < rate["event"]
+            dut.ev_wr.value = write
+            if write:
+                record = [rng.getrandbits(32) for _ in range(4)]
+                dut.ev_wdata.value = sum(word << 32 * i for i, word in enumerate(record))
+                self.events.write(time, record)
+                self.event_ticks.append(self.tick)
+            write = rx_free > 0 and rng.random() < rate["receive"]
+            dut.rx_wr.value = write
+            if write:
+                record = [rng.getrandbits(32) for _ in range(2)]
+                dut.rx_wdata.value = record[0] | record[1] << 32
+                self.receive.write(time, record)
+                self.receive_ticks.append(self.tick)
+            # bytes to send
+            valid = int(dut.txb_valid.value)
+            waiting = self.tx.put.count - self.tx.taken.count
+            assert valid <= (waiting > 0), "a byte nobody sent"
+            if not valid:
+                # the newest bytes may be on their way; after a pop the next one needs one cycle only if it was not fetched
+                assert self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count, "a byte is overdue"
+            pop = bool(valid) and rng.random() < rate["pop"]
+            if valid:
+                assert int(dut.txb_data.value) == self.tx.oldest(), "byte to send"
+            dut.txb_pop.value = pop
+            if pop:
+                self.tx.free(time)
+            # launches: any word of any entry in sight, held while not read again
+            dut.lq_ren.value = 0
+            dut.lq_free1.value = 0
+            if avail and rng.random() < rate["launch"]:
+                entry, word = rng.randrange(avail), rng.randrange(4)
+                dut.lq_ren.value = 1
+                dut.lq_raddr.value = ((self.launches.taken.count + entry) % DEPTH["LQ"]) << 2 | word
+                self.launch_read = (self.launches.oldest(entry)[word],)
+                if rng.random() < 0.4:
+                    dut.lq_free1.value = 1
+                    self.launches.free(time)
+            # configuration
+            dut.cfg_done.value = 0
+            if int(dut.cfg_req.value):
+                assert self.config, "a configuration word nobody wrote"
+                assert (int(dut.cfg_addr.value), int(dut.cfg_data.value)) == self.config[0], "configuration word"
+                if self.answers and rng.random() < rate["answer"]:
+                    dut.cfg_done.value = 1
+                    refused = rng.random() < 0.3
+                    dut.cfg_err.value = refused
+                    self.config.popleft()
+                    self.answered["config_refused" if refused else "config_applied"].add(time)
+            # levels and strobes
+            fault = rng.random() < rate["fault"]
+            dut.fault_p.value = fault
+            if fault:
+                self.faults.append(time)
+            if rng.random() < rate["levels"]:
+                self.status = rng.getrandbits(8)
+                self.status_since = time
+            dut.status_p.value = self.status
+
+    # The sys side, but for the bus ------------------------------------------------------------------------------------
+    async def sys_side(self):
+        dut = self.dut
+        while True:
+            await FallingEdge(dut.sys_clk)
+            await Timer(1, unit="ps")  # after the bus has noted what this cycle did
+            if not self.running:
+                self.before = None
+                continue
+            time = now()
+            ev_ready, rx_ready, lq_free = int(dut.ev_ready.value), int(dut.rx_ready.value), int(dut.lq_free.value)
+            self.events.check_reader(ev_ready, time, SYS_DELAY)
+            self.receive.check_reader(rx_ready, time, SYS_DELAY)
+            self.launches.check_writer(lq_free, time, SYS_DELAY)
+            # the byte in front of the line has left the memory, so that one more may fit
+            tx_free, put = int(dut.tx_free.value), self.tx.put.count
+            least = DEPTH["TX"] - (put - self.tx.taken.at(time - SYS_DELAY))
+            most = min(DEPTH["TX"], DEPTH["TX"] + 1 - (put - self.tx.taken.count))
+            assert least <= tx_free <= most, f"room for {tx_free} bytes, not {least}..{most}"
+            status = int(dut.status.value)
+            if status & 1:
+                assert put == self.tx.taken.count, "idle with bytes to send"
+            if status & 1 << 5:
+                assert self.launches.put.count == self.launches.taken.count, "queue idle with launches in it"
+            if time - self.status_since > SYS_DELAY:
+                assert status & LEVELS & ~(1 << 5) == self.status & LEVELS & ~(1 << 5), "levels"
+                assert bool(status & 1) == bool(self.status & 1 and put == self.tx.taken.at(time - SYS_DELAY)) or \
+                    put == self.tx.taken.count and put != self.tx.taken.at(time - SYS_DELAY), "tx_idle"
+                if self.launches.put.count == self.launches.taken.at(time - SYS_DELAY):
+                    assert status & 1 << 5 == self.status & 1 << 5, "queue_idle"
+            for name, timeline in self.answered.items():
+                seen = int(getattr(dut, name).value) - self.counters[name]
+                assert timeline.at(time - SYS_DELAY) <= seen <= timeline.count, name
+            if int(dut.irq_fault.value):
+                self.told.append(time)
+            if self.before is not None:
+                levels = tuple(int(getattr(dut, name).value) for name in ("irq_ev", "irq_rx", "irq_tx", "irq_lq", "irq_drained"))
+                assert levels == self.before or self.timers, f"interrupt levels {levels}, not {self.before}"
+            at_least = {name: int(getattr(dut, name).value) for name in ("irq_ev_level", "irq_rx_level", "irq_lq_space")}
+            self.before = (int(0 < at_least["irq_ev_level"] <= ev_ready), int(0 < at_least["irq_rx_level"] <= rx_ready),
+                           int(DEPTH["TX"] - tx_free <= int(dut.irq_tx_low.value)),
+                           int(0 < at_least["irq_lq_space"] <= lq_free), status & 1)
+
+    # The bus ------------------------------------------------------------------------------------------------------------
+    async def access(self, address, data=None, done=lambda cycle: None):
+        """One access from falling edge to falling edge; returns what was read. `done` is called after each cycle."""
+        dut = self.dut
+        dut.bus_stb.value = 1
+        dut.bus_we.value = data is not None
+        dut.bus_adr.value = address >> 2
+        dut.bus_dat_w.value = self.rng.getrandbits(32) if data is None else data
+        waits = 0
+        while True:
+            await FallingEdge(dut.sys_clk)
+            dut.ev_ack_stb.value = dut.rx_ack_stb.value = 0
+            waits += 1
+            done(waits)
+            if int(dut.bus_ack.value):
+                break
+            assert waits <= 300, "the bus hangs"
+        result = int(dut.bus_dat_r.value)
+        self.waits = waits
+        await FallingEdge(dut.sys_clk)
+        assert not int(dut.bus_ack.value), "acknowledged twice"
+        dut.bus_stb.value = 0
+        dut.bus_we.value = 0
+        return result
+
+    async def pause(self, cycles=1):
+        for _ in range(cycles):
+            await FallingEdge(self.dut.sys_clk)
+            self.dut.ev_ack_stb.value = self.dut.rx_ack_stb.value = 0
+
+    def stream(self, name):
+        ring, words, header = {"events": (self.events, 4, 1), "receive": (self.receive, 2, 2)}[name]
+        return ring, words, header, "ev" if name == "events" else "rx"
+
+    async def header(self, name):
+        """Reads a header, its words 1 to 3 in any order and more than once; returns `ready`."""
+        dut, rng = self.dut, self.rng
+        ring, _, _, short = self.stream(name)
+        ready, position = int(getattr(dut, f"{short}_ready").value), ring.taken.count % COUNTER
+        self.reading_header = True
+        first = self.cycle
+        value = await self.access(REGION[name])
+        self.reading_header = False
+        last = self.cycle
+        limit = 11 * SYS_PERIOD + 15 * PULSE_PERIOD
+        assert self.waits * SYS_PERIOD <= limit, f"{self.waits} wait states for a header"
+        assert value == position << 16 | ready, f"level {value:08x}, not {position:04x} {ready:04x}"
+        words = {}
+        for word in rng.sample([1, 2, 3] * 2, 6):
+            got = await self.access(REGION[name] + 4 * word)
+            assert words.setdefault(word, got) == got, "a header word changed"
+        tick = words[3] << 32 | words[2]
+        assert tick in self.history, f"tick {tick:x} never was"
+        cycle = self.history[tick]
+        assert first <= cycle <= last, "tick from another time"
+        which = 0 if name == "events" else 1
+        # taken the cycle before the tick; if the low half wrapped just after the first try, that was two cycles earlier
+        tries = [cycle - 1] + ([cycle - 3] if words[2] < 8 else [])
+        assert words[1] in [self.lost[c][which] for c in tries if c in self.lost], "lost count from another time"
+        self.snapshots[name] = words
+        ticks = self.event_ticks if name == "events" else self.receive_ticks
+        assert all(t <= tick for t in ticks[ring.taken.count:ring.taken.count + ready]), "a ready record is younger than the header"
+        return ready
+
+    async def record(self, name, ack=None):
+        """Reads one word of a record near the end of what is ready; `ack` is given at the same time."""
+        dut, rng = self.dut, self.rng
+        ring, words, header, short = self.stream(name)
+        ready = int(getattr(dut, f"{short}_ready").value)
+        index = rng.choice([0, ready - 1, ready, ready + 1, rng.randrange(ready + 1), rng.randrange(0x2000 // 4 // words - header)])
+        index = min(max(index, 0), 0x2000 // 4 // words - header - 1)
+        word = rng.randrange(words)
+        expected = ring.oldest(index)[word] if index < ready else 0
+        after = self.give_ack(*ack) if ack else None
+        got = await self.access(REGION[name] + 16 + 4 * (words * index + word), done=lambda cycle: cycle == 1 and after and after())
+        assert got == expected, f"{name} record {index} of {ready} word {word}: {got:08x}, not {expected:08x}"
+        assert self.waits == 1
+
+    def give_ack(self, name, kind):
+        """Drives an acknowledge register for one cycle; returns what to do after the clock edge."""
+        dut, rng = self.dut, self.rng
+        ring, _, _, short = self.stream(name)
+        ready = int(getattr(dut, f"{short}_ready").value)
+        position = ring.taken.count % COUNTER
+        count = rng.choice([0, min(1, ready), ready, rng.randrange(ready + 1)])
+        guard, guess = 0, rng.getrandbits(15)
+        if kind == "too many":
+            count = ready + rng.choice([1, 2, ring.depth, 2 * ring.depth, 0x8000])
+        elif kind == "guarded":
+            guard, guess = 1, position & 0x7fff
+        elif kind == "late":  # the same again, or anything else that is not the position
+            guard, guess = 1, rng.choice([position ^ 1 << rng.randrange(15), position - 1, position + 1]) & 0x7fff
+        getattr(dut, f"{short}_ack").value = guard << 31 | guess << 16 | count & 0xffff
+        getattr(dut, f"{short}_ack_stb").value = 1
+        return lambda: ring.free(now(), count) if kind in ("plain", "guarded") else None
+
+    async def acknowledge(self, name, kind):
+        after = self.give_ack(name, kind)
+        await self.pause()
+        after()
+
+    async def send(self, n):
+        """Writes n bytes at once: all are queued or, when fewer than n fit, none."""
+        dut, rng = self.dut, self.rng
+        data = [rng.getrandbits(8) for _ in range(4)]
+        fits = int(dut.tx_free.value) >= n
+        dropped = int(dut.tx_dropped.value)
+
+        def pushed(cycle):
+            if fits:
+                self.tx.write(now(), data[cycle - 1])
+
+        await self.access(REGION["tx"] + 0x400 * (n - 1) + 4 * rng.randrange(256), int.from_bytes(bytes(data), "little"), pushed)
+        assert self.waits == n
+        self.counters["tx_dropped"] += 0 if fits else n
+        assert int(dut.tx_dropped.value) - dropped == (0 if fits else n)
+
+    async def launch(self):
+        """Writes an entry, words 1 and 2 in any order and perhaps twice; now and then gives up before the last word."""
+        rng = self.rng
+        for word in [0, *rng.sample([1, 2, 1, 2], 4)[:rng.choice([4, 4, 4, 2])], *([1, 2] if rng.random() < 0.5 else [])] + [3]:
+            if word == 3 and (rng.random() < 0.1 or None in self.slot[1:3]):
+                return
+            data = rng.getrandbits(32)
+            full = int(self.dut.lq_free.value) == 0
+            if word == 0:
+                self.slot, self.slot_spoilt = [None] * 4, False
+            self.slot_spoilt |= full
+            self.slot[word] = data
+
+            def committed(_, word=word):
+                if word == 3:
+                    if self.slot_spoilt:
+                        self.counters["launch_refused"] += 1
+                    else:
+                        self.counters["launch_accepted"] += 1
+                        self.launches.write(now(), list(self.slot))
+
+            await self.access(REGION["launch"] + 16 * rng.randrange(64) + 4 * word, data, committed)
+            assert self.waits == 1
+            if rng.random() < self.rate["idle"]:
+                await self.pause(rng.randrange(3))
+
+    async def configure(self):
+        index, data = self.rng.randrange(64), self.rng.getrandbits(32)
+
+        def handed_over(_):
+            if int(self.dut.bus_ack.value):
+                assert not self.config, "two words at once"
+                self.config.append((index, data))
+                self.shadow[index] = data
+
+        await self.access(REGION["config"] + 4 * index, data, handed_over)
+
+    async def read_config(self):
+        if self.shadow:
+            index = self.rng.choice(sorted(self.shadow))
+            got = await self.access(REGION["config"] + 4 * index)
+            assert got == self.shadow[index] and not self.config, "configuration word read back"
+
+    async def nobody(self):
+        """Addresses without an owner, and writes to what is only read."""
+        rng = self.rng
+        where = rng.choice([(0x5400, 0x6000), (0x6100, 0x8000)])
+        address = rng.randrange(*where) & ~3
+        if rng.random() < 0.5:
+            await self.access(rng.choice([address, rng.randrange(0, 0x4000) & ~3]), rng.getrandbits(32))
+        else:
+            assert await self.access(rng.choice([address, rng.randrange(0x4000, 0x5400) & ~3])) == 0
+        assert self.waits == 1
+
+    async def snapshot_again(self):
+        """Words 1 to 3 keep showing the stream's last snapshot, whatever the other stream did."""
+        if self.snapshots:
+            name = self.rng.choice(sorted(self.snapshots))
+            word = self.rng.randrange(1, 4)
+            assert await self.access(REGION[name] + 4 * word) == self.snapshots[name][word], "the snapshot changed"
+
+    async def anything(self):
+        rng, name = self.rng, self.rng.choice(["events", "receive"])
+        kind = rng.choice(["plain", "guarded", "late", "too many"])
+        action = rng.choice([
+            lambda: self.header(name), lambda: self.record(name), lambda: self.record(name), lambda: self.acknowledge(name, kind),
+            lambda: self.record(name, (rng.choice(["events", "receive"]), kind)), lambda: self.send(rng.randrange(1, 5)),
+            lambda: self.send(4), self.launch, self.launch, self.configure, self.read_config, self.nobody, self.snapshot_again,
+        ])
+        await action()
+        if rng.random() < self.rate["idle"]:
+            await self.pause(rng.randrange(5))
+
+    async def settle(self):
+        """Ends the traffic, takes everything out and checks that nothing is missing or left."""
+        self.rate.update(event=0, receive=0, fault=0, levels=0, pop=1, launch=1, answer=1)
+        self.status, self.status_since = 0xff, now()
+        for _ in range(1000):
+            await Timer(PULSE_DELAY + SYS_DELAY, unit="ps")
+            if self.tx.taken.count == self.tx.put.count and self.launches.taken.count == self.launches.put.count:
+                break
+        await Timer(PULSE_DELAY + SYS_DELAY, unit="ps")
+        await FallingEdge(self.dut.sys_clk)
+        for name in ("events", "receive"):
+            ring, words, _, short = self.stream(name)
+            while (ready := await self.header(name)) > 0:
+                some = min(ready, 40)
+                for index in range(some):
+                    got = [await self.access(REGION[name] + 16 + 4 * (words * index + word)) for word in range(words)]
+                    assert got == ring.oldest(index), f"{name} record {index}"
+                getattr(self.dut, f"{short}_ack").value = some
+                getattr(self.dut, f"{short}_ack_stb").value = 1
+                await self.pause()
+                ring.free(now(), some)
+            assert ring.taken.count == ring.put.count == len(ring.items)
+        await Timer(PULSE_DELAY + SYS_DELAY, unit="ps")
+        await FallingEdge(self.dut.sys_clk)
+        assert not self.config
+        for name, timeline in self.answered.items():
+            self.counters[name] += timeline.count
+            self.answered[name] = Timeline()
+        for name, value in self.counters.items():
+            assert int(getattr(self.dut, name).value) == value % COUNTER, name
+        for ring, name in ((self.events, "ev_free"), (self.receive, "rx_free"), (self.launches, "lq_free"), (self.tx, "tx_free")):
+            assert int(getattr(self.dut, name).value) == ring.depth, name
+        assert int(self.dut.status.value) == 0xef
+        # every fault was told in time, and nothing else was
+        for time in self.faults:
+            assert any(time < told <= time + SYS_DELAY for told in self.told), "a fault was not told"
+        for told in self.told:
+            assert any(time < told <= time + SYS_DELAY for time in self.faults), "a fault out of nothing"
+        assert len(self.told) <= len(self.faults)
+
+
+async def begin(dut):
+    bench = Crossing(dut)
+    await bench.start()
+    await FallingEdge(dut.sys_clk)
+    return bench
+
+
+def settings(bench):
+    """Other interrupt levels; the timers stay off."""
+    rng, dut = bench.rng, bench.dut
+    dut.irq_ev_level.value = rng.choice([0, 1, rng.randrange(DEPTH["EV"] + 1), DEPTH["EV"]])
+    dut.irq_rx_level.value = rng.choice([0, 1, rng.randrange(DEPTH["RX"] + 1), DEPTH["RX"]])
+    dut.irq_tx_low.value = rng.choice([0, 1, rng.randrange(DEPTH["TX"] + 1), DEPTH["TX"]])
+    dut.irq_lq_space.value = rng.choice([0, 1, rng.randrange(DEPTH["LQ"] + 1), DEPTH["LQ"]])
+
+
+@cocotb.test()
+async def traffic(dut):
+    """Everything at once, with changing rates so that every ring runs full and dry."""
+    bench = await begin(dut)
+    rng, corners = bench.rng, set()
+    for _ in range(24):
+        bench.rate.update(event=rng.choice([0, 0.05, 0.3, 1]), receive=rng.choice([0, 0.05, 0.3, 1]), pop=rng.choice([0, 0.02, 0.3, 1]),
+                          launch=rng.choice([0, 0.02, 0.3, 1]), answer=rng.choice([0.1, 1]), fault=rng.choice([0, 0.01, 0.5]),
+                          idle=rng.choice([0, 0.5]))
+        settings(bench)
+        for _ in range(40):
+            await bench.anything()
+            for name, depth in (("ev_free", "EV"), ("rx_free", "RX"), ("tx_free", "TX"), ("lq_free", "LQ")):
+                value = int(getattr(dut, name).value)
+                if value in (0, DEPTH[depth]):
+                    corners.add((name, value == 0))
+    await bench.settle()
+    if DEPTH["RX"] <= 32:
+        assert len(corners) == 8, f"only {sorted(corners)} was reached"
+        assert bench.counters["launch_refused"] and bench.counters["tx_dropped"]
+    assert all(bench.counters[name] for name in ("launch_accepted", "config_applied", "config_refused"))
+
+
+@cocotb.test()
+async def reset_in_the_middle(dut):
+    """Whatever goes on, after both resets everything is as in the beginning."""
+    bench = await begin(dut)
+    for _ in range(8):
+        bench.rate.update(event=0.5, receive=0.5, pop=0.3, launch=0.3)
+        settings(bench)
+        traffic_task = cocotb.start_soon(keep_going(bench))
+        await Timer(bench.rng.randrange(1, 400) * SYS_PERIOD, unit="ps")
+        traffic_task.cancel()
+        bench.reading_header = False
+        await bench.reset()
+        await FallingEdge(dut.sys_clk)
+        for name in bench.counters:
+            assert int(getattr(dut, name).value) == 0
+        assert int(dut.lq_free.value) == DEPTH["LQ"] and int(dut.tx_free.value) == DEPTH["TX"]
+        for _ in range(30):
+            await bench.anything()
+    await bench.settle()
+
+
+async def keep_going(bench):
+    while True:
+        await bench.anything()
+
+
+@cocotb.test()
+async def pulse_side_silent(dut):
+    """Configuration nobody answers: the bus gets on, the writes given up are counted as refused, and nothing is lost later."""
+    bench = await begin(dut)
+    bench.answers = False
+    await bench.configure()
+    assert bench.waits == 1
+    held = list(bench.config)
+
+    def given_up(_):
+        bench.counters["config_refused"] += int(dut.bus_ack.value)
+
+    for _ in range(2):
+        refused = int(dut.config_refused.value)
+        await bench.access(REGION["config"] + 4, 0x12345678, given_up)
+        assert 256 <= bench.waits <= 258 and int(dut.config_refused.value) == refused + 1
+        assert await bench.access(REGION["config"] + 4 * held[0][0]) == 0 and 256 <= bench.waits <= 258
+        await bench.header("events")
+    assert list(bench.config) == held
+    bench.answers = True
+    await bench.configure()
+    await bench.read_config()
+    await bench.settle()
+
+
+async def first(signal, clock, limit):
+    """Cycles until the signal is 1, None if it is not within the limit."""
+    for cycle in range(limit + 1):
+        if int(signal.value):
+            return cycle
+        await FallingEdge(clock)
+    return None
+
+
+@cocotb.test()
+async def timers(dut):
+    """Age and idle end at most one unit early and never late; age also when records keep coming, idle only when they stop."""
+    bench = await begin(dut)
+    bench.timers = True
+    rng = bench.rng
+    bench.rate.update(event=0, receive=0)
+    await Timer(SYS_DELAY, unit="ps")
+    for short, name in (("ev", "event"), ("rx", "receive")):
+        ring = bench.stream("events" if short == "ev" else "receive")[0]
+        ready, irq = getattr(dut, f"{short}_ready"), getattr(dut, f"irq_{short}")
+
+        async def one(name=name, ring=ring):
+            """Exactly one record."""
+            count = ring.put.count
+            bench.rate[name] = 1
+            while ring.put.count == count:
+                await FallingEdge(dut.pulse_clk)
+            bench.rate[name] = 0
+
+        async def empty(short=short, ring=ring):
+            await Timer(SYS_DELAY, unit="ps")
+            await FallingEdge(dut.sys_clk)
+            getattr(dut, f"{short}_ack").value = waiting = ring.put.count - ring.taken.count
+            getattr(dut, f"{short}_ack_stb").value = 1
+            await bench.pause()
+            ring.free(now(), waiting)
+            await bench.pause(2)
+            assert not int(getattr(dut, f"irq_{short}").value), "interrupt without a record"
+
+        for age, idle in ((1, 0), (3, 0), (0, 1), (0, 4), (7, 3), (3, 7), (9, 2)):
+            getattr(dut, f"irq_{short}_age").value, getattr(dut, f"irq_{short}_idle").value = age, idle
+            await empty()
+            await bench.pause(rng.randrange(64))
+            await one()
+            assert await first(ready, dut.sys_clk, 100) is not None
+            cycles = await first(irq, dut.sys_clk, 32 * 10)
+            units = min(x for x in (age, idle) if x)
+            assert cycles is not None and 32 * (units - 1) < cycles <= 32 * units + 2, f"{cycles} cycles for {units} units"
+        # records every now and then, never idle for long enough: only the age counts, from the first
+        for age in (6, 0):
+            getattr(dut, f"irq_{short}_age").value, getattr(dut, f"irq_{short}_idle").value = age, 4
+            await empty()
+            await one()
+            assert await first(ready, dut.sys_clk, 100) is not None
+            cycles = 0
+            while cycles < 32 * 12 and not int(irq.value):
+                if cycles % 60 == 0 and ring.put.count - ring.taken.count < 8:
+                    cocotb.start_soon(one())
+                await FallingEdge(dut.sys_clk)
+                cycles += 1
+            if age:
+                assert 32 * (age - 1) < cycles <= 32 * age + 1, f"{cycles} cycles for age {age}"
+            else:
+                assert cycles == 32 * 12, "interrupt though records kept coming and no age was set"
+        # off is off
+        getattr(dut, f"irq_{short}_age").value = getattr(dut, f"irq_{short}_idle").value = 0
+        await empty()
+        await one()
+        assert await first(irq, dut.sys_clk, 300) is None
+        # switched on late: at once
+        getattr(dut, f"irq_{short}_age").value = 5
+        assert await first(irq, dut.sys_clk, 5) is not None
+        await empty()

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The crossing, the window and the interrupts together, at several clock ratios and phases."""
+
+import pytest
+from rig import hdl_sources, simulate
+
+# periods in ps of pulse and sys, phase of sys
+CLOCKS = {
+    "same": (20832, 20832, 0),
+    "same_shifted": (20832, 20832, 7012),
+    "sys_half": (20832, 41664, 0),
+    "sys_half_shifted": (20832, 41664, 15166),
+    "sys_quadruple": (40000, 10000, 3210),
+    "sys_quarter": (10000, 40000, 0),
+    "unrelated": (20832, 38462, 5004),
+    "almost_same": (20832, 20870, 1000),
+}
+SMALL = {"EV_AW": 4, "RX_AW": 5, "TX_AW": 4, "LQ_AW": 2}
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+@pytest.mark.parametrize("clocks", CLOCKS)
+def test_crossing(clocks, simulator):
+    simulate("tb_crossing", "litepulse_crossing_tb", hdl_sources("sim/blocks/litepulse_crossing_tb.sv"), SMALL, simulator,
+             env={"CLOCKS": ",".join(map(str, CLOCKS[clocks]))})
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_crossing_at_full_depth(simulator):
+    simulate("tb_crossing", "litepulse_crossing_tb", hdl_sources("sim/blocks/litepulse_crossing_tb.sv"), {}, simulator,
+             env={"CLOCKS": "20832,41664,9000"}, testcase=["traffic", "reset_in_the_middle"])
