@@ -255,7 +255,8 @@ Options parse(int argc, char **argv)
 
 // --- pins to VCD --------------------------------------------------------------------------------------------------------------
 
-enum Pin { TX, RX, DE, TX_OE, IN0, PINS = IN0 + INPUTS };
+// The interrupt is no pin of a board without CPU, but good to see beside them.
+enum Pin { TX, RX, DE, TX_OE, IRQ, IN0, PINS = IN0 + INPUTS };
 
 class Vcd {
 public:
@@ -270,7 +271,7 @@ public:
         snprintf(head, sizeof head, "$version litepulse-sim $end\n$comment one tick is %u/%u s $end\n$timescale 1 ps $end\n"
                  "$scope module litepulse $end\n", den, num);
         buffer = head;
-        static const char *const names[] = {"tx", "rx", "de", "tx_oe"};
+        static const char *const names[] = {"tx", "rx", "de", "tx_oe", "irq"};
         for (int p = 0; p < PINS; ++p)
             buffer += "$var wire 1 " + std::string(1, id(p)) + " " + (p < IN0 ? names[p] : "in" + std::to_string(p - IN0))
                 + " $end\n";
@@ -468,14 +469,17 @@ private:
     VerilatedVcdC trace;
 #endif
     uint64_t edges = 0;                 // rising edges of the core's clock
-    unsigned pins = 0;                  // outputs as they were last seen: tx, tx_oe, de
+    unsigned pins = 0;                  // outputs as they were last seen: tx, tx_oe, de, irq
     unsigned levels = 0;                // of the channels
     unsigned looped = 0;
     bool reset_done = false;
     size_t change = 0;
     uint64_t next_change = NEVER;
 
-    unsigned outputs() const { return unsigned(model.pins_tx) | unsigned(model.pins_tx_oe) << 1 | unsigned(model.pins_de) << 2; }
+    unsigned outputs() const
+    {
+        return unsigned(model.pins_tx) | unsigned(model.pins_tx_oe) << 1 | unsigned(model.pins_de) << 2 | unsigned(model.irq) << 3;
+    }
 
     // The line as its pull-up shows it while nobody drives it.
     unsigned line() const { return (pins & 3) == 2 ? 0 : 1; }
@@ -483,7 +487,7 @@ private:
     unsigned pin_levels() const
     {
         return line() << TX | (levels >> INPUTS & 1) << RX | (pins >> 2 & 1) << DE | (pins >> 1 & 1) << TX_OE
-            | (levels & ((1u << INPUTS) - 1)) << IN0;
+            | (pins >> 3 & 1) << IRQ | (levels & ((1u << INPUTS) - 1)) << IN0;
     }
 
     void drive()
