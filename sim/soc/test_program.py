@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The simulator as a program: what it refuses, when it ends, how time goes."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from litepulse import regs
+from soc_rig import CSR, Simulated, read_vcd
+
+from litex_soc import sim_soc
+
+
+def run(*arguments, timeout=60):
+    """The program to its end."""
+    return subprocess.run([str(sim_soc.build(quiet=True)), *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                          stdin=subprocess.DEVNULL, check=False)
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ([], "nothing to do"),
+    (["--frobnicate"], "--frobnicate: no such option"),
+    (["--tcp"], "--tcp needs an argument"),
+    (["--tcp", "no"], "'no' is not a whole number"),
+    (["--tcp", "65536"], "65536 is not within 0 to 65535"),
+    (["--tcp", "0", "--once=1"], "--once takes no argument"),
+    (["--tcp", "0", "--pulse-hz", "0"], "0 is not within 1"),
+    (["--tcp", "0", "--pulse-hz", "48000000/0"], "0 is not within 1"),
+    (["--tcp", "0", "--pulse-hz", "48e6"], "'48e6' is not a whole number"),
+    (["--tcp", "0", "--lockstep", "0"], "0 is not within 1"),
+    (["--tcp", "0", "--lockstep", "5", "--pace"], "--lockstep excludes"),
+    (["--tcp", "0", "--loop-tx-input", "4"], "4 is not within 0 to 3"),
+    (["--tcp", "0", "--level", "rx"], "not CHANNEL=0 or CHANNEL=1"),
+    (["--tcp", "0", "--level", "rx=2"], "not CHANNEL=0 or CHANNEL=1"),
+    (["--tcp", "0", "--loop-tx-rx", "--level", "rx=1"], "channel 4 is wired to tx"),
+    (["--stop-at-cycle", "0"], "0 is not within 1"),
+    (["--stop-at-cycle", "9", "--stimulus", "/nonexistent/x"], "cannot read /nonexistent/x: No such file"),
+    (["--stop-at-cycle", "9", "--vcd", "/nonexistent/x"], "cannot write /nonexistent/x: No such file"),
+    (["--stop-at-cycle", "9", "--trace", "x.vcd"], "was built without it"),
+])
+def test_wrong_usage(arguments, said):
+    result = run(*arguments)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert result.stderr.startswith("litepulse-sim: ") and said in result.stderr
+
+
+@pytest.mark.parametrize("text, said", [
+    ("5 0\n", ":1: expected `tick channel level`"),
+    ("5 0 1\n6 0 2\n", ":2: expected `tick channel level`"),
+    ("5 0 1 1\n", ":1: expected"),
+    ("5 7 1\n", "7 is not within 0 to 3"),
+    ("x 0 1\n", "'x' is not a whole number"),
+    ("7 0 1\n\n6 0 0\n", ":3: tick 6 is less than the one before it"),
+])
+def test_wrong_stimulus(text, said, tmp_path):
+    file = tmp_path / "stimulus"
+    file.write_text(text)
+    result = run("--stop-at-cycle", 10, "--stimulus", file)
+    assert result.returncode == 2 and said in result.stderr and str(file) in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_port_in_use():
+    with Simulated() as soc:
+        result = run("--tcp", soc.info["tcp"])
+        assert result.returncode == 2 and "in use" in result.stderr
+
+
+def test_help_names_every_option():
+    result = run("--help")
+    assert result.returncode == 0 and result.stderr == ""
+    source = (sim_soc.HERE / "sim" / "main.cpp").read_text()
+    options = {line.split('"')[1] for line in source.splitlines() if 'name == "--' in line}
+    assert len(options) > 15 and all(f"  {option}" in result.stdout for option in options - {"--help"})
+
+
+def test_batch_run_stops_exactly(tmp_path):
+    vcd = tmp_path / "x.vcd"
+    result = run("--stop-at-cycle", 480_000, "--vcd", vcd, "--stats")
+    assert (result.returncode, result.stdout) == (0, "")
+    stats = json.loads(result.stderr)
+    assert stats["cycles"] == 480_000 and stats["cycles_per_second"] > 0
+    pins, end = read_vcd(vcd)
+    assert end == 10_000_000_000        # 10 ms in ps
+    assert pins["tx"] == [(0, 1)]       # undriven until released, then idle
+
+
+def test_once(tmp_path):
+    with Simulated("--once") as soc:
+        assert soc.bus.read(CSR["id_magic"]) == regs.MAGIC
+        soc.bus.close()
+        soc.bus = None
+        assert soc.process.wait(timeout=10) == 0
+
+
+def test_exits_with_parent():
+    """Its parent killed, the simulator ends by itself, though the client's socket and its standard input stay open."""
+    code = ("import subprocess, sys, time\n"
+            "p = subprocess.Popen([sys.argv[1], '--tcp', '0', '--exit-with-parent'])\n"
+            "print(p.pid, flush=True)\n"
+            "time.sleep(60)\n")
+    parent = subprocess.Popen([sys.executable, "-c", code, str(sim_soc.build(quiet=True))], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    lines = [parent.stdout.readline(), parent.stdout.readline()]
+    child = next(int(line) for line in lines if not line.startswith(b"{"))
+    try:
+        os.kill(child, 0)
+        parent.kill()
+        parent.wait()
+        # The pipe's last writer is the simulator: it closes when that has gone.
+        assert select.select([parent.stdout], [], [], 10)[0] and parent.stdout.read() == b""
+    finally:
+        parent.stdin.close()
+        parent.stdout.close()
+
+
+def test_exits_when_standard_input_closes():
+    with Simulated() as soc:
+        soc.process.stdin.close()
+        assert soc.process.wait(timeout=10) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_it_in_order(number, tmp_path):
+    vcd = tmp_path / "x.vcd"
+    with Simulated("--always", "--vcd", vcd, "--stats") as soc:
+        while soc.now() < 1000:
+            pass
+        soc.process.send_signal(number)
+        assert soc.process.wait(timeout=10) == 0
+        cycles = json.loads(soc.close()[1])["cycles"]
+    pins, end = read_vcd(vcd)
+    assert set(pins) == {"tx", "rx", "de", "tx_oe", "irq", "in0", "in1", "in2", "in3"}
+    assert cycles > 1000 and end == (cycles * 10**12 + sim_soc.PULSE_HZ // 2) // sim_soc.PULSE_HZ
+
+
+def test_killed_run_leaves_a_vcd(tmp_path):
+    """Even SIGKILL leaves whole lines of everything older than a moment."""
+    stimulus, vcd = tmp_path / "stimulus", tmp_path / "x.vcd"
+    stimulus.write_text("".join(f"{1000 * n} 0 {n % 2}\n" for n in range(1, 200_001)))
+    with Simulated("--always", "--stimulus", stimulus, "--vcd", vcd) as soc:
+        while soc.now() < 3_000_000:
+            pass
+        soc.process.kill()
+        soc.process.wait()
+    pins, _ = read_vcd(vcd)
+    assert len(pins["in0"]) > 100
+    assert [level for _, level in pins["in0"]] == [n % 2 for n in range(len(pins["in0"]))]
+
+
+def test_time_stands_still_without_a_client():
+    with Simulated() as soc:
+        before = soc.now()
+        soc.bus.close()
+        time.sleep(0.3)
+        assert soc.process.poll() is None
+        used = cpu_seconds(soc.process.pid)
+        time.sleep(0.5)
+        assert cpu_seconds(soc.process.pid) - used < 0.1
+        soc.bus = soc.connect()
+        assert before < soc.now() < before + sim_soc.PULSE_HZ       # half a second standing still would be more
+
+
+def test_lockstep_lets_time_go_by_command():
+    """At most N cycles past each command, whatever the wall clock does, and no work meanwhile."""
+    step = 5000
+    with Simulated("--lockstep", step) as soc:
+        ticks = []
+        for pause in (0, 0.05, 0, 0.1, 0.3):
+            ticks.append(soc.now())
+            time.sleep(pause)
+        used = cpu_seconds(soc.process.pid)
+        time.sleep(0.5)
+        assert cpu_seconds(soc.process.pid) - used < 0.1
+        differences = [b - a for a, b in zip(ticks, ticks[1:], strict=False)]
+        assert all(0 < d < step + 1500 for d in differences), differences       # the command itself takes its bus cycles
+        assert all(differences[k] >= step - 500 for k in (1, 3)), differences   # those with a pause get all of it
+
+
+def cpu_seconds(pid):
+    """Processor time a process has used."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_paced_mode_keeps_to_the_wall_clock():
+    """With a declared clock of 500 kHz, ticks and seconds agree, with a client and without."""
+    with Simulated("--pace", "--pulse-hz", 500_000, "--stats") as soc:
+        assert soc.csr("id_clock_num")["num"] == 500_000
+        samples = []
+        for pause in (0.4, 0.4):
+            earliest = time.monotonic()
+            tick = soc.now()
+            latest = time.monotonic()
+            samples.append((earliest, tick, latest))
+            time.sleep(pause)
+        soc.bus.close()
+        time.sleep(0.4)
+        soc.bus = soc.connect()
+        earliest = time.monotonic()
+        tick = soc.now()
+        samples.append((earliest, tick, time.monotonic()))
+        _, said = soc.close()
+        slips = json.loads(said)["slips"]
+    for (early0, tick0, late0), (early1, tick1, late1) in zip(samples, samples[1:], strict=False):
+        # Never faster than the clock, but for a chunk; slower only by what the machine did not give.
+        assert (tick1 - tick0) / 500_000 <= late1 - early0 + 0.005
+        assert slips or (tick1 - tick0) / 500_000 >= early1 - late0 - 0.3
+
+
+def test_module_offers_the_path(capsys):
+    assert sim_soc.main(["--build"]) == 0
+    assert capsys.readouterr().out.strip() == str(sim_soc.build())
+    with pytest.raises(ValueError, match="multiple"):
+        sim_soc.build(pulse_hz=48_000_000, sys_hz=36_000_000)
