@@ -99,8 +99,8 @@ def page(idle, vcd, events, table):
            f"| simulated cycles of the core per second, nobody connected | {idle / 1e6:.1f} M/s |",
            f"| the same, writing the pins to VCD | {vcd / 1e6:.1f} M/s |",
            f"| the same, with a client that drains events | {events['cycles_per_second'] / 1e6:.1f} M/s |",
-           f"| events drained through the bridge | {events['rate']:,.0f} per second ({events['drained']:,} in {DRAIN_SECONDS:.0f} s,"
-           f" {events['lost']:,} lost and counted) |",
+           f"| events drained through the bridge | {events['rate']:,.0f} per second"
+           f" ({events['drained']:,} in {DRAIN_SECONDS:.0f} s, {events['lost']:,} lost and counted) |",
            f"| intervals between them | {'all exact' if events['exact'] else '**not exact**'} |"]
     out += ["", "## Exactness", "",
             "What the tests of the whole core tried, and the largest error they saw (`make test` notes it; a test fails at",
