@@ -96,9 +96,12 @@ PARITIES = {
 }
 STOPS = {0: ("1", "1 stop bit"), 1: ("1_5", "1.5 stop bits"), 2: ("2", "2 stop bits")}
 TRIGGERS = {
-    0: ("OFF", "no trigger"), 1: ("EDGE", "edge on a capture channel"), 2: ("BYTE", "received byte"), 3: ("BREAK", "received break"),
+    0: ("OFF", "no trigger"), 1: ("EDGE", "edge on a capture channel"), 2: ("BYTE", "received byte"),
+    3: ("BREAK", "received break"),
 }
-TRAIN_COMMANDS = {1: ("START", "start with the words written"), 2: ("ADJUST", "change period and phase at `at_pulse`"), 3: ("STOP", "stop")}
+TRAIN_COMMANDS = {
+    1: ("START", "start with the words written"), 2: ("ADJUST", "change period and phase at `at_pulse`"), 3: ("STOP", "stop"),
+}
 
 # Records ------------------------------------------------------------------------------------------------------
 
@@ -160,7 +163,8 @@ PROFILES = 4
 
 def _profile(k):
     return (
-        Register(f"profile{k}_period", 2 * k, f"profile {k}: bit period, low 32 bits, in 1/256 tick; held until the format word is written"),
+        Register(f"profile{k}_period", 2 * k,
+                 f"profile {k}: bit period, low 32 bits, in 1/256 tick; held until the format word is written"),
         Register(f"profile{k}_format", 2 * k + 1, f"profile {k}: rest of it; this write applies both words", (
             Field("period_hi", 0, 4, "bit period, bits 35:32"),
             Field("data_bits", 4, 2, "data bits less 5"),

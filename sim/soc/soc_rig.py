@@ -26,7 +26,8 @@ class Simulated:
     """A running simulator and a connection to its bridge."""
 
     def __init__(self, *arguments, tcp=True, connect=True, program=None):
-        command = [str(program or sim_soc.build(quiet=True)), *(["--tcp", "0"] if tcp else []), "--exit-with-parent", *map(str, arguments)]
+        command = [str(program or sim_soc.build(quiet=True)), *(["--tcp", "0"] if tcp else []), "--exit-with-parent",
+                   *map(str, arguments)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.info = json.loads(self.process.stdout.readline())
         self.bus = self.connect() if connect else None

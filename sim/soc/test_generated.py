@@ -57,9 +57,9 @@ def expected_macros():
                           ("TRIGGER", regmap.TRIGGERS), ("TRAIN_CMD", regmap.TRAIN_COMMANDS)):
         for code, (name, _) in table.items():
             out[f"{prefix}_{name}"] = code
-    for name in ("MAGIC", "VERSION_MAJOR", "VERSION_MINOR", "CSR_BASE", "WINDOW_BASE", "WINDOW_SIZE", "TX_PART_SIZE", "LAUNCH_REGION_SIZE",
-                 "HEADER_WORDS", "EVENT_WORDS", "RECEIVE_WORDS", "PROFILES", "EVENT_FLAG_FILTERED", "EVENT_FLAG_STOP", "EVENT_RESERVE",
-                 "LOOPBACK_TICKS"):
+    for name in ("MAGIC", "VERSION_MAJOR", "VERSION_MINOR", "CSR_BASE", "WINDOW_BASE", "WINDOW_SIZE", "TX_PART_SIZE",
+                 "LAUNCH_REGION_SIZE", "HEADER_WORDS", "EVENT_WORDS", "RECEIVE_WORDS", "PROFILES", "EVENT_FLAG_FILTERED",
+                 "EVENT_FLAG_STOP", "EVENT_RESERVE", "LOOPBACK_TICKS"):
         out[name] = getattr(regmap, name)
     return {f"LITEPULSE_{name}": value for name, value in out.items()}
 
@@ -79,8 +79,8 @@ def test_header_compiles_and_has_the_values(compiler, language, standard, tmp_pa
 
 def test_python_module_agrees_with_the_map():
     from litepulse import regs
-    for name in ("REGIONS", "EVENT_KINDS", "EVENT_SOURCES", "REASONS", "LAUNCH_KINDS", "PARITIES", "STOPS", "TRIGGERS", "TRAIN_COMMANDS",
-                 "MAGIC", "CSR_BASE", "WINDOW_BASE"):
+    for name in ("REGIONS", "EVENT_KINDS", "EVENT_SOURCES", "REASONS", "LAUNCH_KINDS", "PARITIES", "STOPS", "TRIGGERS",
+                 "TRAIN_COMMANDS", "MAGIC", "CSR_BASE", "WINDOW_BASE"):
         assert getattr(regs, name) == getattr(regmap, name), name
     for name in ("CONFIG", "STREAM_HEADER", "EVENT_RECORD", "RECEIVE_RECORD", "LAUNCH_ENTRY"):
         ours, theirs = getattr(regmap, name), getattr(regs, name)
@@ -103,7 +103,8 @@ def test_places_in_a_soc():
 
 
 def test_fields_do_not_overlap():
-    for r in [*generate.csrs(), *regmap.CONFIG, *regmap.EVENT_RECORD, *regmap.RECEIVE_RECORD, *regmap.LAUNCH_ENTRY, *regmap.STREAM_HEADER]:
+    for r in [*generate.csrs(), *regmap.CONFIG, *regmap.EVENT_RECORD, *regmap.RECEIVE_RECORD, *regmap.LAUNCH_ENTRY,
+              *regmap.STREAM_HEADER]:
         seen = 0
         for f in r.fields:
             assert f.offset + f.size <= 32 and not seen & generate.mask(f), (r.name, f.name)

@@ -19,11 +19,12 @@ def run_train(vcd, rate, bit, count, byte, *arguments, lockstep=400_000):
     num, den = (period - floor(period)).as_integer_ratio()
     with Simulated("--lockstep", lockstep, "--loop-tx-rx", "--vcd", vcd, *arguments) as soc:
         soc.profile(0, bit)
-        soc.configure(line=pack(register(regs.CONFIG, "line"), rx_enable=1), capture_edges=1 << 4 | 1 << 20, event_mask=ALL_EVENTS)
+        soc.configure(line=pack(register(regs.CONFIG, "line"), rx_enable=1), capture_edges=1 << 4 | 1 << 20,
+                      event_mask=ALL_EVENTS)
         start = soc.now() + 50_000
         soc.configure(train_start_lo=start & 0xFFFFFFFF, train_start_hi=start >> 32, train_count=count, train_width=0,
-                      train_launch=pack(register(regs.CONFIG, "train_launch"), data=byte), train_period=floor(period), train_num=num,
-                      train_den=den, train_command=pack(register(regs.CONFIG, "train_command"), command=1))
+                      train_launch=pack(register(regs.CONFIG, "train_launch"), data=byte), train_period=floor(period),
+                      train_num=num, train_den=den, train_command=pack(register(regs.CONFIG, "train_command"), command=1))
         found = soc.wait_events(lambda seen: any(e[2] == KIND["TRAIN_DONE"] for e in seen))
         received = []
         ready = soc.header("RECEIVE")[0]

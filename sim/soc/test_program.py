@@ -103,7 +103,8 @@ def test_exits_with_parent():
             "p = subprocess.Popen([sys.argv[1], '--tcp', '0', '--exit-with-parent'])\n"
             "print(p.pid, flush=True)\n"
             "time.sleep(60)\n")
-    parent = subprocess.Popen([sys.executable, "-c", code, str(sim_soc.build(quiet=True))], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    parent = subprocess.Popen([sys.executable, "-c", code, str(sim_soc.build(quiet=True))],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     lines = [parent.stdout.readline(), parent.stdout.readline()]
     child = next(int(line) for line in lines if not line.startswith(b"{"))
     try:
