@@ -275,8 +275,8 @@ def simulate(test_module, toplevel, sources, parameters=None, simulator="verilat
     waves = os.environ.get("WAVES", "") not in ("", "0")
     folder = build(toplevel, sources, parameters, simulator, build_args, defines, waves)
     cases = [testcase] if isinstance(testcase, str) else list(testcase or [])
-    # Both simulators get the same stimulus, so that their results can be compared.
-    seed = choose_seed(modules, toplevel, sorted(parameters.items()), sorted(env.items()), cases)
+    # Both simulators get the same stimulus, and a case alone the same as among the others (cocotb mixes its name in).
+    seed = choose_seed(modules, toplevel, sorted(parameters.items()), sorted(env.items()))
     run = run_folder(*modules, simulator, *(f"{k}={v}" for k, v in sorted(parameters.items())))
     log, xml = run / "run.log", run / "results.xml"
     for path in (str(ROOT), str(ROOT / "sw"), *(str(p) for p in sorted(SIM.iterdir()) if p.is_dir()), str(SIM)):

@@ -9,6 +9,8 @@
     new = '''if (1'b0)'''
     caught_by = [
       "formal:train:prove",                         # task `prove` of sim/formal/train.sby must find a counterexample
+      "core:tb_train.test_promise4_asap",           # case of sim/core/test_core.py (Icarus, S = 1): must fail
+      "core:tb_train.test_promise4_asap@verilator,2",   # the same on Verilator with S = 2
       "sim/blocks/test_train.py::test_rates",       # pytest node id (or a file): must have a failing test
     ]
 
@@ -27,8 +29,10 @@ from pathlib import Path
 
 import pytest
 from proofs import FORMAL, explain, prove
-from rig import BUILD, ROOT, locked, tail
+from rig import BUILD, ROOT, BuildError, hdl_sources, locked, simulate, tail
 
+# As in sim/core/test_core.py: (INPUTS + 1) * S must not exceed 16.
+INPUTS = {1: 4, 2: 4, 4: 3}
 HERE = Path(__file__).resolve().parent
 
 
@@ -85,6 +89,25 @@ def case_catches(node, hdl, folder):
     judge(node, code, xml, log)
 
 
+def core_catches(case):
+    """Expects a case of the whole core's tests to fail, with the stimulus that it has in sim/core/test_core.py."""
+    name, _, how = case.partition("@")
+    simulator, _, samples = (how or "icarus,1").partition(",")
+    samples = int(samples or 1)
+    module, _, test = name.partition(".")
+    build_args = ["--timing"] if simulator == "verilator" else []
+    try:
+        simulate(module, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": samples, "INPUTS": INPUTS[samples]},
+                 simulator, build_args=build_args, testcase=test, timeout=600)
+    except AssertionError as error:
+        if f"failed: {name}" not in str(error):
+            raise NotCaught(str(error)) from None
+    except BuildError as error:
+        raise NotCaught(f"BuildError: {error}") from None
+    else:
+        raise NotCaught(f"{case} passes")
+
+
 def judge(node, code, xml, log):
     """Raises NotCaught unless the run failed, by assertions only."""
     if code == 0:
@@ -108,16 +131,11 @@ def judge(node, code, xml, log):
 def expect_caught(fault, catcher):
     """Applies the fault and runs one of its catchers."""
     hdl = patched_copy(fault, catcher)
-    if catcher.startswith("formal:"):
-        before = os.environ.get("LITEPULSE_HDL")
-        os.environ["LITEPULSE_HDL"] = str(hdl)
-        try:
-            proof_catches(catcher.removeprefix("formal:"))
-        finally:
-            if before is None:
-                del os.environ["LITEPULSE_HDL"]
-            else:
-                os.environ["LITEPULSE_HDL"] = before
+    kind, _, name = catcher.partition(":")
+    if kind in ("formal", "core"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LITEPULSE_HDL", str(hdl))
+            proof_catches(name) if kind == "formal" else core_catches(name)
     else:
         case_catches(catcher, hdl, hdl.parent)
 
