@@ -80,10 +80,7 @@ def synthesise(folder, files, top, options=""):
 def packed(folder, top):
     """{"LC": ..., "RAM": ...} of a synthesised block, by nextpnr's packer: LUTs, flip-flops and carries share cells."""
     log = run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pack-only")
-    cells = sum(int(n) for n in re.findall(r"(\d+) LCs used as", log))
-    chains = sum(int(n) for n in re.findall(r"(\d+) LCs? (?:added|used) to legalise carry chains", log))
-    rams = len(re.findall(r'"type": "SB_RAM40_4K\w*"', (folder / f"{top}.json").read_text()))
-    return {"LC": cells + chains, "RAM": rams}
+    return {name: int(re.search(rf"ICESTORM_{name}:\s+(\d+)/", log).group(1)) for name in ("LC", "RAM")}
 
 
 def place_and_route(folder, top, pcf, seed):

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -211,6 +212,32 @@ def test_paced_mode_keeps_to_the_wall_clock():
         # Never faster than the clock, but for a chunk; slower only by what the machine did not give.
         assert (tick1 - tick0) / 500_000 <= late1 - early0 + 0.005
         assert slips or (tick1 - tick0) / 500_000 >= early1 - late0 - 0.3
+
+
+@pytest.mark.seconds(40)
+def test_full_trace_agrees_with_the_pins(tmp_path):
+    """The variant that traces everything shows the input at the same times as the VCD of the pins."""
+    stimulus, vcd, trace = tmp_path / "stimulus", tmp_path / "pins.vcd", tmp_path / "all.vcd"
+    stimulus.write_text("10 rx 0\n17 rx 1\n400 rx 0\n")
+    program = sim_soc.build(trace=True, quiet=True)
+    result = subprocess.run([program, "--stop-at-cycle", "500", "--stimulus", stimulus, "--vcd", vcd, "--trace", trace],
+                            capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    text = trace.read_text()
+    code = re.search(r"\$var wire\s+1 (\S+) pins_rx \$end", text).group(1)
+    at, seen = 0, []
+    for line in text[text.index("$enddefinitions"):].splitlines():
+        if line.startswith("#"):
+            at = int(line[1:])
+        elif line[1:] == code and line[0] in "01":
+            seen.append((at, int(line[0])))
+    pins = read_vcd(vcd)[0]["rx"]
+    # The trace includes the time in reset before tick 0, and shows a level with the evaluation that follows its change.
+    half = 10**12 // sim_soc.PULSE_HZ // 2
+    assert [level for _, level in seen[-3:]] == [level for _, level in pins[1:]] == [0, 1, 0]
+    offset = seen[-3][0] - pins[1][0]
+    assert all(abs(a[0] - b[0] - offset) <= 1 for a, b in zip(seen[-3:], pins[1:], strict=True)) and offset > half
+    assert len(re.findall(r"\$var ", text)) > 200
 
 
 def test_module_offers_the_path(capsys):
