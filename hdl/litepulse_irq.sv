@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // When to interrupt, in `sys`. All outputs but irq_fault are levels, registered (one cycle). A setting of 0 is off.
 //   irq_ev, irq_rx  records are waiting and: at least `level` of them, or the stream has not been empty for `age`, or none has
-//                   arrived for `idle`. Age and idle count units of 32 cycles, with a prescaler that runs freely: a timer
-//                   may end up to one unit early, never late (the output follows within 2 cycles). As none waits longer than the stream has not been empty, neither does the oldest record. A timer takes its
-//                   setting when it restarts (age: while the stream is empty; idle: also at an arrival).
+//                   arrived for `idle`. As none waits longer than the stream has not been empty, neither does the oldest record.
+//                   Age and idle count units of 32 cycles with a prescaler that runs freely: a timer may end up to one unit early,
+//                   never late (the output follows within 2 cycles). It takes its setting when it restarts (age: while the stream
+//                   is empty; idle: also at an arrival), one that was off ends as soon as it is switched on.
 //   irq_tx          at most `low` bytes are waiting to be sent (so 0 means all sent to the line)
 //   irq_lq          at least `space` launches fit
 //   irq_drained     nothing best-effort waits or is on the line
