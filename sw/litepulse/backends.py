@@ -16,7 +16,7 @@ from litepulse.errors import BadInput, LitePulseError
 from litepulse.transport import DEFAULT_BAUD, open_port
 
 DRIVER_DEVICE = "/dev/litepulse0"
-SIM, UARTBONE = "sim", "uartbone"       # what `backend` says in JSON
+SIM, UARTBONE = "sim", "uartbone"  # what `backend` says in JSON
 
 
 class Owner:
@@ -80,6 +80,7 @@ def connect(sim=False, port=None, port_baud=DEFAULT_BAUD, own=True, sim_options=
         raise BadInput("--sim and --port exclude each other")
     if sim:
         from litepulse.simulator import Simulator
+
         simulator = Simulator(**(sim_options or {}))
         return _identified(simulator.bus, SIM, "simulated SoC", True, [simulator.close], None)
     if port:
@@ -87,7 +88,9 @@ def connect(sim=False, port=None, port_baud=DEFAULT_BAUD, own=True, sim_options=
         if not own:
             owner = None
         elif not owner.acquire():
-            raise LitePulseError(f"{port}: in use by another litepulse (process {owner.holder()}); 'stop' and 'adjust' work beside it")
+            raise LitePulseError(
+                f"{port}: in use by another litepulse (process {owner.holder()}); 'stop' and 'adjust' work beside it"
+            )
         try:
             bus = open_port(port, port_baud)
             return _identified(bus, UARTBONE, port, False, [bus.close], owner)

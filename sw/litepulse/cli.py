@@ -15,8 +15,18 @@ from pathlib import Path
 from litepulse import __version__, output
 from litepulse.backends import connect
 from litepulse.errors import BadInput, LitePulseError, OutputClosed, Refused
-from litepulse.follow import (LAUNCH_PROFILE, CaptureRun, Interrupt, RespondRun, SendRun, TrainPlan, TrainRun, Trigger, check_overlap,
-                              tidy)
+from litepulse.follow import (
+    LAUNCH_PROFILE,
+    CaptureRun,
+    Interrupt,
+    RespondRun,
+    SendRun,
+    TrainPlan,
+    TrainRun,
+    Trigger,
+    check_overlap,
+    tidy,
+)
 from litepulse.layout import TRAIN_MIN_PERIOD, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.measurement import histogram, period_from_words
@@ -24,7 +34,8 @@ from litepulse.output import ms, ns
 from litepulse.transport import DEFAULT_BAUD
 from litepulse.units import approx, exact, parse_byte, parse_count, parse_duration, parse_rate, si
 
-BAD = 2                     # exit status of everything the user can mend
+SHORT_STEP = 5_000  # cycles between two commands of ours, so that a stimulus finds us ready
+BAD = 2  # exit status of everything the user can mend
 
 
 class Parser(argparse.ArgumentParser):
@@ -46,14 +57,22 @@ def backend_options(parser, top):
     group.add_argument("--port-baud", metavar="N", help=f"speed of the bridge on a serial port (default {DEFAULT_BAUD})", **default)
     group.add_argument("--vcd", metavar="FILE", help="with --sim: record the pins", **default)
     group.add_argument("--stimulus", metavar="FILE", help="with --sim: lines 'tick channel level' that drive the inputs", **default)
-    group.add_argument("--wire", metavar="TO", action="append",
-                       help="with --sim: wire tx to rx, to an input 0-3, or to none; repeatable (default rx)", **default)
+    group.add_argument(
+        "--wire",
+        metavar="TO",
+        action="append",
+        help="with --sim: wire tx to rx, to an input 0-3, or to none; repeatable (default rx)",
+        **default,
+    )
 
 
 def make_parser():
     """The whole command line."""
-    parser = Parser(prog="litepulse", description="A serial port whose every edge has a known time.",
-                    epilog="Numbers are exact: 58, 61.7, 617/10, 44.1k; times: 5us, 1.5ms, 1/58 (s), 24000000/29t (ticks).")
+    parser = Parser(
+        prog="litepulse",
+        description="A serial port whose every edge has a known time.",
+        epilog="Numbers are exact: 58, 61.7, 617/10, 44.1k; times: 5us, 1.5ms, 1/58 (s), 24000000/29t (ticks).",
+    )
     parser.add_argument("--version", action="version", version=f"litepulse {__version__}")
     backend_options(parser, True)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
@@ -65,9 +84,17 @@ def make_parser():
         if styles:
             group = sub.add_argument_group("output (default: for people)").add_mutually_exclusive_group()
             for style in styles:
-                group.add_argument(f"--{style}", dest="style", action="store_const", const=style,
-                                   help={"json": "one JSON object at the end", "csv": "CSV rows while it runs",
-                                         "vnl": "vnlog rows while it runs, for feedgnuplot --vnl"}[style])
+                group.add_argument(
+                    f"--{style}",
+                    dest="style",
+                    action="store_const",
+                    const=style,
+                    help={
+                        "json": "one JSON object at the end",
+                        "csv": "CSV rows while it runs",
+                        "vnl": "vnlog rows while it runs, for feedgnuplot --vnl",
+                    }[style],
+                )
             sub.set_defaults(style=None)
         return sub
 
@@ -80,9 +107,13 @@ def make_parser():
     def line_options(sub):
         group = sub.add_argument_group("line")
         group.add_argument("--baud", default="9600", metavar="RATE", help="bit rate, also a fraction (default 9600)")
-        group.add_argument("--format", default="8N1", metavar="F", help="data bits, parity N/O/E/M/S, stop bits 1/1.5/2 (default 8N1)")
+        group.add_argument(
+            "--format", default="8N1", metavar="F", help="data bits, parity N/O/E/M/S, stop bits 1/1.5/2 (default 8N1)"
+        )
         group.add_argument("--invert", action="store_true", help="idle level 0, start bit 1")
-        group.add_argument("--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin")
+        group.add_argument(
+            "--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin"
+        )
 
     sub = verb("info", cmd_info, "tell what device this is", ("json",))
 
@@ -103,7 +134,9 @@ def make_parser():
     pace.add_argument("--rate", metavar="HZ", help="new rate")
     pace.add_argument("--period", metavar="T", help="new period")
     sub.add_argument("--step", metavar="T", help="move the pulses once by this much: 5us, -1t")
-    sub.add_argument("--at-pulse", default="0", metavar="N", help="first pulse at its new place, 0 = the earliest possible (default)")
+    sub.add_argument(
+        "--at-pulse", default="0", metavar="N", help="first pulse at its new place, 0 = the earliest possible (default)"
+    )
 
     sub = verb("capture", cmd_capture, "show edges, and bytes, with their ticks", ("json", "csv", "vnl"))
     sub.add_argument("--inputs", default="rx", metavar="LIST", help="channels, e.g. 0,1,rx (default rx)")
@@ -116,7 +149,9 @@ def make_parser():
 
     sub = verb("send", cmd_send, "send a file's bytes as timed launches", ("json", "csv", "vnl"))
     sub.add_argument("file", metavar="FILE", help="bytes to send, - for standard input")
-    sub.add_argument("--at", metavar="T", help="first byte: +10ms from now, or a time or tick since the board's reset (default: soon)")
+    sub.add_argument(
+        "--at", metavar="T", help="first byte: +10ms from now, or a time or tick since the board's reset (default: soon)"
+    )
     sub.add_argument("--every", metavar="T", help="a byte every so often (default: back to back)")
     line_options(sub)
 
@@ -216,7 +251,7 @@ def asked_tick(duration, device, what):
 
 
 @contextlib.contextmanager
-def connection(args, own=True, lockstep=200_000):
+def connection(args, own=True, lockstep=SHORT_STEP):
     """The device that was asked for, closed again in the end."""
     for name in ("vcd", "stimulus", "wire"):
         if getattr(args, name) and not args.sim:
@@ -228,6 +263,8 @@ def connection(args, own=True, lockstep=200_000):
     options = {"vcd": args.vcd, "stimulus": args.stimulus, "lockstep": lockstep, "wires": [w for w in wires if w != "none"]}
     baud = parse_count(args.port_baud, "port-baud", 50, 12_000_000) if args.port_baud else DEFAULT_BAUD
     connected = connect(args.sim, args.port, baud, own, options)
+    # In short steps simulated time passes only while we poll, so a job that needs them must not sleep.
+    connected.device.pause = not args.sim or lockstep > SHORT_STEP
     try:
         yield connected.device
     finally:
@@ -236,13 +273,24 @@ def connection(args, own=True, lockstep=200_000):
 
 def shared(device, command):
     """What every result begins with."""
-    return {"command": command, "backend": device.backend, "simulated": device.simulated, "device": device.name,
-            "clock_hz": exact(device.clock_hz), "samples_per_cycle": device.samples_per_cycle, "tick_hz": exact(device.timescale.tick_hz)}
+    return {
+        "command": command,
+        "backend": device.backend,
+        "simulated": device.simulated,
+        "device": device.name,
+        "clock_hz": exact(device.clock_hz),
+        "samples_per_cycle": device.samples_per_cycle,
+        "tick_hz": exact(device.timescale.tick_hz),
+    }
 
 
 def shared_line(profile):
     """What results say about the line."""
-    return {"baud": exact(profile.bit_period.baud), "bit_period_ticks": exact(profile.bit_period.ticks), "format": str(profile.format)}
+    return {
+        "baud": exact(profile.bit_period.baud),
+        "bit_period_ticks": exact(profile.bit_period.ticks),
+        "format": str(profile.format),
+    }
 
 
 def headline(device):
@@ -273,28 +321,55 @@ def cmd_info(args):
     with connection(args, own=False) as device:
         status = device.read_status()
         result = shared(device, "info") | {
-            "version": f"{device.version[0]}.{device.version[1]}", "inputs": device.inputs,
-            "event_depth": device.event_depth, "receive_depth": device.receive_depth, "transmit_depth": device.transmit_depth,
-            "launch_depth": device.launch_depth, "session": f"0x{device.session:08x}", "tick": device.events_now(),
-            "train_running": bool(status.train_running), "responder_armed": bool(status.responder_armed),
-            "queue_idle": bool(status.queue_idle), "line_busy": bool(status.line_busy)}
+            "version": f"{device.version[0]}.{device.version[1]}",
+            "inputs": device.inputs,
+            "event_depth": device.event_depth,
+            "receive_depth": device.receive_depth,
+            "transmit_depth": device.transmit_depth,
+            "launch_depth": device.launch_depth,
+            "session": f"0x{device.session:08x}",
+            "tick": device.events_now(),
+            "train_running": bool(status.train_running),
+            "responder_armed": bool(status.responder_armed),
+            "queue_idle": bool(status.queue_idle),
+            "line_busy": bool(status.line_busy),
+        }
         if args.style == "json":
             output.write_json(result)
             return
         ts = device.timescale
         inputs = ", ".join(str(i) for i in range(device.inputs))
-        rows = [("core", f"version {result['version']}, {device.samples_per_cycle} sample{'s'[:device.samples_per_cycle > 1]} per cycle"),
-                ("clock", f"{si(device.clock_hz, 'Hz', 6)} ({exact(device.clock_hz)} Hz)"),
-                ("tick", f"{si(1 / ts.tick_hz, 's')} ({exact(ts.tick_hz)} Hz)"),
-                ("channels", f"{inputs} and rx"),
-                ("room", f"{device.event_depth} events, {device.receive_depth} received bytes, {device.transmit_depth} bytes to send, "
-                         f"{device.launch_depth} timed launches"),
-                ("session", result["session"]),
-                ("running", f"{si(ts.seconds(result['tick']), 's', 6)} since reset (tick {result['tick']})"),
-                ("now", ", ".join(w for w, on in (("a train runs", status.train_running), ("responder armed", status.responder_armed),
-                                                  ("timed launches wait", not status.queue_idle), ("line busy", status.line_busy)) if on)
-                 or "idle"),
-                ("note", clock_note(device))]
+        rows = [
+            (
+                "core",
+                f"version {result['version']}, {device.samples_per_cycle} sample{'s'[: device.samples_per_cycle > 1]} per cycle",
+            ),
+            ("clock", f"{si(device.clock_hz, 'Hz', 6)} ({exact(device.clock_hz)} Hz)"),
+            ("tick", f"{si(1 / ts.tick_hz, 's')} ({exact(ts.tick_hz)} Hz)"),
+            ("channels", f"{inputs} and rx"),
+            (
+                "room",
+                f"{device.event_depth} events, {device.receive_depth} received bytes, {device.transmit_depth} bytes to send, "
+                f"{device.launch_depth} timed launches",
+            ),
+            ("session", result["session"]),
+            ("running", f"{si(ts.seconds(result['tick']), 's', 6)} since reset (tick {result['tick']})"),
+            (
+                "now",
+                ", ".join(
+                    w
+                    for w, on in (
+                        ("a train runs", status.train_running),
+                        ("responder armed", status.responder_armed),
+                        ("timed launches wait", not status.queue_idle),
+                        ("line busy", status.line_busy),
+                    )
+                    if on
+                )
+                or "idle",
+            ),
+            ("note", clock_note(device)),
+        ]
         output.write("\n".join([headline(device), *output.aligned(rows)]))
 
 
@@ -303,17 +378,30 @@ def train_result(device, run, interrupt=None):
     record, plan = run.record, run.plan
     numbers = sorted(record.launched)
     result = shared(device, "train") | {
-        "rate_hz": exact(device.timescale.tick_hz / plan.period.ticks), "period_ticks": exact(plan.period.ticks),
-        "launch": str(plan.launch), **shared_line(plan.profile), "count": plan.count, "start": record.ideal.start,
-        "pulses": numbers, "launched": [record.launched[n] for n in numbers], "received": record.received,
-        "received_bytes": record.received_bytes, "bad_frames": record.bad_frames,
-        "max_error_ticks": record.max_error, "loopback_ticks": regs.LOOPBACK_TICKS,
+        "rate_hz": exact(device.timescale.tick_hz / plan.period.ticks),
+        "period_ticks": exact(plan.period.ticks),
+        "launch": str(plan.launch),
+        **shared_line(plan.profile),
+        "count": plan.count,
+        "start": record.ideal.start,
+        "pulses": numbers,
+        "launched": [record.launched[n] for n in numbers],
+        "received": record.received,
+        "received_bytes": record.received_bytes,
+        "bad_frames": record.bad_frames,
+        "max_error_ticks": record.max_error,
+        "loopback_ticks": regs.LOOPBACK_TICKS,
         "delays": {str(k): v for k, v in sorted(record.delays().items())},
         "refused": [{"pulse": n, "tick": t, "reason": r} for n, (t, r) in sorted(record.refused.items())],
-        "lost": record.lost, "events_lost": record.events_lost, "bytes_lost": record.bytes_lost,
-        "changes": [{"pulse": n, "period_ticks": exact(p.ticks), "step_ticks": s, "tick_exact": exact(record.ideal.exact(n))}
-                    for n, p, s in run.changes],
-        "ended": how_it_ended(run, interrupt)}
+        "lost": record.lost,
+        "events_lost": record.events_lost,
+        "bytes_lost": record.bytes_lost,
+        "changes": [
+            {"pulse": n, "period_ticks": exact(p.ticks), "step_ticks": s, "tick_exact": exact(record.ideal.exact(n))}
+            for n, p, s in run.changes
+        ],
+        "ended": how_it_ended(run, interrupt),
+    }
     return result
 
 
@@ -329,12 +417,22 @@ def train_text(device, run, result):
     record, plan, ts = run.record, run.plan, device.timescale
     count = len(record.launched)
     tick = si(1 / ts.tick_hz, "s")
-    rows = [("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} records lost")]
-    rows.append(("period", f"{exact(plan.period.ticks)} ticks = {ms(ts, plan.period.ticks)} ms"
-                 + (f", seen {record.min_interval} to {record.max_interval} ticks" if record.min_interval is not None else "")))
+    rows = [
+        ("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} records lost")
+    ]
+    rows.append(
+        (
+            "period",
+            f"{exact(plan.period.ticks)} ticks = {ms(ts, plan.period.ticks)} ms"
+            + (f", seen {record.min_interval} to {record.max_interval} ticks" if record.min_interval is not None else ""),
+        )
+    )
     if record.max_error is not None:
-        worst = "0 ticks: every edge is where it belongs" if record.max_error == 0 else \
-            f"up to {record.max_error} ticks = {si(ts.seconds(record.max_error), 's')}"
+        worst = (
+            "0 ticks: every edge is where it belongs"
+            if record.max_error == 0
+            else f"up to {record.max_error} ticks = {si(ts.seconds(record.max_error), 's')}"
+        )
         rows.append(("error", f"{worst} (start + floor(n · {exact(plan.period.ticks)}), 1 tick = {tick})"))
     delays = result["delays"]
     if delays:
@@ -370,13 +468,23 @@ def make_plan(args, device):
     start = asked_tick(parse_duration(args.start, "start"), device, "start") if args.start else None
     if start is not None and start <= (now := device.events_now()):
         raise BadInput(f"start: tick {start} has passed, the board is at {now}")
-    return TrainPlan.check(ts, TRAIN_MIN_PERIOD, asked_launch(args, ts), line_profile(args, ts), ticks, parse_count(args.count), start,
-                           args.loopback, what)
+    return TrainPlan.check(
+        ts,
+        TRAIN_MIN_PERIOD,
+        asked_launch(args, ts),
+        line_profile(args, ts),
+        ticks,
+        parse_count(args.count),
+        start,
+        args.loopback,
+        what,
+    )
 
 
 def train_lockstep(args):
     """How far the simulator may run ahead between two looks at it, so that its event FIFO never fills."""
     from litepulse.units import Timescale
+
     try:
         from litex_soc.sim_soc import PULSE_HZ
     except ImportError:
@@ -395,6 +503,8 @@ def cmd_train(args):
         parse_duration(args.start, "start")
     if args.keep and args.sim:
         raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
+    if args.keep and args.style in ("csv", "vnl"):
+        raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
     with connection(args, lockstep=train_lockstep(args)) as device, Interrupt() as interrupt:
         plan = make_plan(args, device)
         run = TrainRun(device, plan)
@@ -414,11 +524,11 @@ def keep_train(args, device, run):
     result = train_result(device, run)
     if args.style == "json":
         output.write_json(result)
-    elif args.style:
-        raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
     else:
-        output.write(f"{headline(device)}\nrunning: {train_title(device, run.plan)}, pulse 0 at tick {run.record.ideal.start}; "
-                     f"'litepulse --port {device.name} stop' ends it")
+        output.write(
+            f"{headline(device)}\nrunning: {train_title(device, run.plan)}, pulse 0 at tick {run.record.ideal.start}; "
+            f"'litepulse --port {device.name} stop' ends it"
+        )
 
 
 def follow_train(args, device, run, interrupt):
@@ -451,7 +561,7 @@ def follow_train(args, device, run, interrupt):
                 live.update(len(run.record.launched) + len(run.record.refused), live_rows(ts, run, rows))
             show(run.stop())
     except LitePulseError as error:
-        if not run.record.launched:         # nothing happened: only say why
+        if not run.record.launched:  # nothing happened: only say why
             if started:
                 tidy(device)
             raise
@@ -480,6 +590,7 @@ def follow_train(args, device, run, interrupt):
 def train_plot(result):
     """The terminal plot of a train."""
     from litepulse import plot
+
     return ["", *plot.text(plot.from_result(result), output.columns())] if result["launched"] else []
 
 
@@ -490,8 +601,13 @@ def live_rows(ts, run, rows):
     if last is None and not record.launched:
         return [("pulses", "waiting for the first")]
     n = max(record.launched) if record.launched else 0
-    table = [("pulses", f"{len(record.launched)} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} lost"),
-             ("last", f"pulse {n} at tick {record.launched.get(n)}")]
+    table = [
+        (
+            "pulses",
+            f"{len(record.launched)} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} lost",
+        ),
+        ("last", f"pulse {n} at tick {record.launched.get(n)}"),
+    ]
     if record.min_interval is not None:
         table.append(("interval", f"{record.min_interval} to {record.max_interval} ticks, exact {exact(run.plan.period.ticks)}"))
     table.append(("max error", f"{record.max_error} ticks"))
@@ -518,12 +634,12 @@ def settle(device, done, seconds=5):
 def last_change(device, position):
     """The newest event about the train that came after stream position `position`, if its reader has left it there."""
     header, events = device.events.peek()
-    fresh = events[max(0, len(events) - ((header.position + header.ready - position) & 0xFFFF)):]
+    fresh = events[max(0, len(events) - ((header.position + header.ready - position) & 0xFFFF)) :]
     return next((e for e in reversed(fresh) if getattr(e, "source", None) == "train_change"), None)
 
 
 def event_end(device):
-    """The stream position after the newest event; makes room first if nobody reads them."""
+    """The stream position after the newest event."""
     header, _ = device.events.peek()
     return (header.position + header.ready) & 0xFFFF
 
@@ -539,8 +655,15 @@ def cmd_stop(args):
         if not settle(device, lambda s: not s.train_running and not s.line_busy and s.queue_idle and not s.responder_armed):
             raise LitePulseError(f"{device.name}: it does not come to rest")
         event = last_change(device, position)
-        stopped = [name for name, was in (("train", before.train_running), ("responder", before.responder_armed),
-                                          ("launches", not before.queue_idle)) if was]
+        stopped = [
+            name
+            for name, was in (
+                ("train", before.train_running),
+                ("responder", before.responder_armed),
+                ("launches", not before.queue_idle),
+            )
+            if was
+        ]
         pulses = event.data if event is not None and event.stop and before.train_running else None
         result = shared(device, "stop") | {"stopped": stopped, "pulses": pulses}
         if args.style == "json":
@@ -585,19 +708,29 @@ def cmd_adjust(args):
             # What is read back must stay what the train does.
             device.configure(*((name, word) for name, word in old_words.items()))
             event = last_change(device, position)
-            why = {"late": "that pulse is too close or has passed", "busy": "another change is pending",
-                   "invalid": "period, pulse number or step are not usable, or the train has ended"}
-            raise Refused(f"the core refused the change: {why.get(event.reason, event.reason) if event is not None else 'it does not say why'}"
-                          ) from None
+            why = {
+                "late": "that pulse is too close or has passed",
+                "busy": "another change is pending",
+                "invalid": "period, pulse number or step are not usable, or the train has ended",
+            }
+            raise Refused(
+                f"the core refused the change: {why.get(event.reason, event.reason) if event else 'it does not say why'}"
+            ) from None
         event = last_change(device, position)
         applied = event.data if event is not None and event.kind == "applied" else None
-        result = shared(device, "adjust") | {"rate_hz": exact(ts.tick_hz / period.ticks), "period_ticks": exact(period.ticks),
-                                             "step_ticks": step_ticks, "at_pulse": applied}
+        result = shared(device, "adjust") | {
+            "rate_hz": exact(ts.tick_hz / period.ticks),
+            "period_ticks": exact(period.ticks),
+            "step_ticks": step_ticks,
+            "at_pulse": applied,
+        }
         if args.style == "json":
             output.write_json(result)
         else:
-            output.write(f"{headline(device)}\nadjusted{f' from pulse {applied} on' if applied is not None else ''}: "
-                         f"{approx(ts.tick_hz / period.ticks, 6)} Hz, period {exact(period.ticks)} ticks, step {step_ticks} ticks")
+            output.write(
+                f"{headline(device)}\nadjusted{f' from pulse {applied} on' if applied is not None else ''}: "
+                f"{approx(ts.tick_hz / period.ticks, 6)} Hz, period {exact(period.ticks)} ticks, step {step_ticks} ticks"
+            )
 
 
 def asked_channels(text, inputs):
@@ -628,11 +761,20 @@ def cmd_capture(args):
     if args.duration is not None:
         parse_duration(args.duration, "for")
     if args.sim and not args.stimulus and count == 0 and args.duration is None:
-        raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
+        raise BadInput(
+            "nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for"
+        )
     with connection(args) as device, Interrupt() as interrupt:
         ts = device.timescale
-        run = CaptureRun(device, asked_channels(args.inputs, device.inputs), args.edges != "fall", args.edges != "rise", filtered,
-                         line_profile(args, ts) if args.bytes else None, args.loopback)
+        run = CaptureRun(
+            device,
+            asked_channels(args.inputs, device.inputs),
+            args.edges != "fall",
+            args.edges != "rise",
+            filtered,
+            line_profile(args, ts) if args.bytes else None,
+            args.loopback,
+        )
         edges_seen, bytes_seen, problem = [], [], None
         rows_out = None
         if args.style in ("csv", "vnl"):
@@ -673,13 +815,17 @@ def cmd_capture(args):
             raise
         tidy_capture(device)
         result = shared(device, "capture") | {
-            "edges": edges_seen, "lost": run.lost,
-            "bytes": [{"tick": b.tick, "data": b.data, "flags": byte_flags(b).split()} for b in bytes_seen]}
+            "edges": edges_seen,
+            "lost": run.lost,
+            "bytes": [{"tick": b.tick, "data": b.data, "flags": byte_flags(b).split()} for b in bytes_seen],
+        }
         if args.style == "json":
             output.write_json(result)
         else:
             (output.write if args.style is None else output.note)(
-                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, {run.lost} records lost")
+                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, "
+                f"{run.lost} records lost"
+            )
         if problem:
             raise problem
         return ended(interrupt, not count)
@@ -694,7 +840,13 @@ def tidy_capture(device):
 
 def byte_flags(byte):
     """' parity framing break own noise', as they apply."""
-    names = (("parity", byte.parity_error), ("framing", byte.framing_error), ("break", byte.is_break), ("own", byte.own), ("noise", byte.noise))
+    names = (
+        ("parity", byte.parity_error),
+        ("framing", byte.framing_error),
+        ("break", byte.is_break),
+        ("own", byte.own),
+        ("noise", byte.noise),
+    )
     return "".join(f" {name}" for name, on in names if on)
 
 
@@ -736,15 +888,23 @@ def cmd_send(args):
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "error_ticks", "outcome"), device.backend)
         elif args.style is None:
-            output.write(f"{headline(device)}\n{len(data)} bytes from tick {start} on, at {approx(profile.bit_period.baud, 3)} baud {profile.format}")
+            output.write(
+                f"{headline(device)}\n{len(data)} bytes from tick {start} on, "
+                f"at {approx(profile.bit_period.baud, 3)} baud {profile.format}"
+            )
         try:
             with output.Live(f"sending{', SIMULATED' if device.simulated else ''}", len(data), args.style is None) as live:
                 run.feed()
                 for found in run.follow(interrupt):
                     for number, event in found:
                         if rows_out:
-                            rows_out.row(number, event.tick, ns(ts, event.tick), event.tick - wanted[number] if event.kind == "tx" else None,
-                                         event.reason or "launched")
+                            rows_out.row(
+                                number,
+                                event.tick,
+                                ns(ts, event.tick),
+                                event.tick - wanted[number] if event.kind == "tx" else None,
+                                event.reason or "launched",
+                            )
                     live.update(len(run.launched) + len(run.refused))
         except LitePulseError as error:
             if not run.launched:
@@ -756,15 +916,30 @@ def cmd_send(args):
             raise
         tidy(device)
         worst = max((abs(tick - wanted[n]) for n, tick in run.launched.items()), default=None)
-        result = shared(device, "send") | shared_line(profile) | {
-            "launched": [{"n": n, "tick": tick, "wanted": wanted[n], "byte": data[n]} for n, tick in sorted(run.launched.items())],
-            "refused": [{"n": n, "tick": tick, "reason": reason} for n, (tick, reason) in sorted(run.refused.items())],
-            "received": [{"tick": b.tick, "byte": b.data} for b in run.received], "max_error_ticks": worst, "lost": run.lost,
-            "ended": "interrupt" if interrupt else "all sent"}
+        result = (
+            shared(device, "send")
+            | shared_line(profile)
+            | {
+                "launched": [
+                    {"n": n, "tick": tick, "wanted": wanted[n], "byte": data[n]} for n, tick in sorted(run.launched.items())
+                ],
+                "refused": [{"n": n, "tick": tick, "reason": reason} for n, (tick, reason) in sorted(run.refused.items())],
+                "received": [{"tick": b.tick, "byte": b.data} for b in run.received],
+                "max_error_ticks": worst,
+                "lost": run.lost,
+                "ended": "interrupt" if interrupt else "all sent",
+            }
+        )
         if args.style == "json":
             output.write_json(result)
         else:
-            said = [("launched", f"{len(run.launched)} of {len(data)}, {len(run.refused)} refused, {len(run.received)} received, {run.lost} records lost")]
+            said = [
+                (
+                    "launched",
+                    f"{len(run.launched)} of {len(data)}, {len(run.refused)} refused, {len(run.received)} received, "
+                    f"{run.lost} records lost",
+                )
+            ]
             if worst is not None:
                 said.append(("error", f"{worst} ticks at most between asked and launched"))
             for n, (_, reason) in itertools.islice(sorted(run.refused.items()), 3):
@@ -815,12 +990,23 @@ def cmd_respond(args):
     if args.keep and args.sim:
         raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
     if args.sim and not args.stimulus and count == 0 and args.duration is None:
-        raise BadInput("nothing triggers on the simulated SoC: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
+        raise BadInput(
+            "nothing triggers on the simulated SoC: give --stimulus FILE (lines 'tick channel level'), or --count or --for"
+        )
     with connection(args) as device, Interrupt() as interrupt:
         ts = device.timescale
-        run = RespondRun(device, asked_trigger(args.on, device.inputs), asked_launch(args, ts), line_profile(args, ts),
-                         ts.whole_ticks(delay, "delay", 0), ts.whole_ticks(holdoff, "holdoff", 0), not args.once, args.exclusive, not args.own,
-                         args.loopback)
+        run = RespondRun(
+            device,
+            asked_trigger(args.on, device.inputs),
+            asked_launch(args, ts),
+            line_profile(args, ts),
+            ts.whole_ticks(delay, "delay", 0),
+            ts.whole_ticks(holdoff, "holdoff", 0),
+            not args.once,
+            args.exclusive,
+            not args.own,
+            args.loopback,
+        )
         what = device.channel_name(run.trigger.channel) if run.trigger.kind == "edge" else ""
         trigger = str(run.trigger).replace(f"on {run.trigger.channel}", f"on {what}") if what else str(run.trigger)
         run.prepare()
@@ -830,7 +1016,9 @@ def cmd_respond(args):
             if args.style == "json":
                 output.write_json(shared(device, "respond") | {"armed": True, "trigger": trigger, "delay_ticks": run.delay})
             else:
-                output.write(f"{headline(device)}\narmed: {trigger} → {run.launch} after {run.delay} ticks; 'litepulse stop' disarms")
+                output.write(
+                    f"{headline(device)}\narmed: {trigger} → {run.launch} after {run.delay} ticks; 'litepulse stop' disarms"
+                )
             return 0
         return follow_responder(args, device, run, interrupt, trigger, count)
 
@@ -849,7 +1037,9 @@ def follow_responder(args, device, run, interrupt, trigger, count):
             for answers, missed in run.follow(interrupt):
                 for number, tick, reference in answers:
                     if rows_out:
-                        rows_out.row(number, tick, ns(ts, tick), None if reference is None else ns(ts, tick - reference), "answered")
+                        rows_out.row(
+                            number, tick, ns(ts, tick), None if reference is None else ns(ts, tick - reference), "answered"
+                        )
                 for tick, reason in missed:
                     if rows_out:
                         rows_out.row(None, tick, ns(ts, tick), None, reason)
@@ -868,15 +1058,24 @@ def follow_responder(args, device, run, interrupt, trigger, count):
     tidy(device)
     delays = [tick - reference for _, tick, reference in run.answers if reference is not None]
     result = shared(device, "respond") | {
-        "trigger": trigger, "launch": str(run.launch), "delay_ticks": run.delay,
-        "answers": [{"n": n, "tick": tick, "reference": ref, "delay_ticks": None if ref is None else tick - ref} for n, tick, ref in run.answers],
-        "missed": [{"tick": tick, "reason": reason} for tick, reason in run.missed], "lost": run.lost}
+        "trigger": trigger,
+        "launch": str(run.launch),
+        "delay_ticks": run.delay,
+        "answers": [
+            {"n": n, "tick": tick, "reference": ref, "delay_ticks": None if ref is None else tick - ref}
+            for n, tick, ref in run.answers
+        ],
+        "missed": [{"tick": tick, "reason": reason} for tick, reason in run.missed],
+        "lost": run.lost,
+    }
     if args.style == "json":
         output.write_json(result)
     else:
         rows = [("answers", f"{len(run.answers)}, {len(run.missed)} missed, {run.lost} records lost")]
         if delays:
-            rows.append(("delay", ", ".join(f"{n}× {value} ticks = {si(ts.seconds(value), 's')}" for value, n in histogram(delays)[:5])))
+            rows.append(
+                ("delay", ", ".join(f"{n}× {value} ticks = {si(ts.seconds(value), 's')}" for value, n in histogram(delays)[:5]))
+            )
         for tick, reason in run.missed[:3]:
             rows.append(("missed", f"{reason} at tick {tick}"))
         rows.append(("clock", clock_note(device)))
@@ -889,6 +1088,7 @@ def follow_responder(args, device, run, interrupt, trigger, count):
 def cmd_plot(args):
     """litepulse plot"""
     from litepulse import plot
+
     series = plot.load(args.file)
     if args.output:
         plot.save(series, args.output)

@@ -40,9 +40,11 @@ def demo(count, folder):
     """Runs the train, prints the comparison, writes the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / name for name in ("pins.vcd", "train.json", "period-error.png")}
-    output.write(f"LitePulse demo: {count} pulses at exactly {RATE} Hz, each one the byte 0x{BYTE:02x} at {BAUD} baud from a serial Tx line.\n"
-                 f"No board needed: the SoC that goes into an iCEBreaker runs here in simulation, {count * 48_000_000 // RATE / 1e6:.0f} million "
-                 "clock cycles.\n")
+    output.write(
+        f"LitePulse demo: {count} pulses at exactly {RATE} Hz, each one the byte 0x{BYTE:02x}\n"
+        f"at {BAUD} baud from a serial Tx line. No board needed: the SoC that goes into an\niCEBreaker runs here in simulation, "
+        f"{count * 48_000_000 // RATE / 1e6:.0f} million clock cycles.\n"
+    )
     result, seconds = simulate(count, files["pins.vcd"])
     files["train.json"].write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     series = plot.from_result(result)
@@ -50,13 +52,20 @@ def demo(count, folder):
     output.write("\n".join(plot.text(series, output.columns())))
     good = compare(result, series)
     agrees = ask_witness(result, files["pins.vcd"])
-    output.write("\nThis was simulated: the clock is exact by definition. On a board, 58 Hz is 58 Hz of its crystal\n"
-                 "(typically within ±50 ppm until disciplined); the counting of ticks is the same.\n")
-    for name, what in (("period-error.png", "picture of the period error"), ("pins.vcd", "the pins, for GTKWave, PulseView, sigrok"),
-                       ("train.json", "every tick, for programs")):
+    output.write(
+        "\nThis was simulated: the clock is exact by definition. On a board, 58 Hz is 58 Hz of its crystal\n"
+        "(typically within ±50 ppm until disciplined); the counting of ticks is the same.\n"
+    )
+    for name, what in (
+        ("period-error.png", "picture of the period error"),
+        ("pins.vcd", "the pins, for GTKWave, PulseView, sigrok"),
+        ("train.json", "every tick, for programs"),
+    ):
         output.write(f"  {files[name]}  {what}")
-    output.write(f"\nsimulated in {seconds:.1f} s; the same by hand:\n"
-                 f"  litepulse --sim train --rate {RATE} --byte 0x{BYTE:02x} --baud {BAUD} --count {count}")
+    output.write(
+        f"\nsimulated in {seconds:.1f} s; the same by hand:\n"
+        f"  litepulse --sim train --rate {RATE} --byte 0x{BYTE:02x} --baud {BAUD} --count {count}"
+    )
     if not good or agrees is False:
         output.note("demo: FAILED: the edges are not where they belong")
         return 1
@@ -70,7 +79,9 @@ def simulate(count, vcd):
     try:
         device = connection.device
         ts = device.timescale
-        plan = TrainPlan.check(ts, TRAIN_MIN_PERIOD, Launch("frame", BYTE), Profile(ts.bit_period(BAUD)), ts.period_of_rate(Fraction(RATE)), count)
+        plan = TrainPlan.check(
+            ts, TRAIN_MIN_PERIOD, Launch("frame", BYTE), Profile(ts.bit_period(BAUD)), ts.period_of_rate(Fraction(RATE)), count
+        )
         run = TrainRun(device, plan)
         output.write(headline(device))
         run.prepare()
@@ -94,7 +105,11 @@ def compare(result, series):
     worst = max((abs(v) for v in series.intervals_ns), default=0.0)
     error = result["max_error_ticks"]
     rows = [
-        ("usleep() and write(), tuned laptop, Linux 6.12", "±0.1 ms at best", "jitter of usleep, write(), tty, kworker and UART, each"),
+        (
+            "usleep() and write(), tuned laptop, Linux 6.12",
+            "±0.1 ms at best",
+            "jitter of usleep, write(), tty, kworker and UART, each",
+        ),
         ("the same on a server", "worse", ""),
         ("the same through a USB-serial adapter", "worse again", ""),
         ("LitePulse (SIMULATED)", f"±{worst:.1f} ns", f"less than one tick of {si(tick, 's')}; accumulated: {error} ticks"),
@@ -104,11 +119,22 @@ def compare(result, series):
         output.write(f"  {name:<48}{figure:<17}{note}".rstrip())
     count, wanted = len(result["launched"]), result["count"]
     last = f"{fixed(Fraction(result['launched'][-1] - result['launched'][0]) * tick * 1000, 6)} ms" if count else "-"
-    output.write(f"\n  {count} edges, each at start + floor(n · {exact(Fraction(result['period_ticks']))}) ticks: largest error {error} ticks; "
-                 f"the last {last} after the first")
-    output.write(f"  received − launched: {result['delays']} (ticks: how often); a wire gives {regs.LOOPBACK_TICKS}; records lost: {result['lost']}")
-    return (error == 0 and count == wanted and not result["lost"] and not result["bad_frames"]
-            and result["received"] == [t + regs.LOOPBACK_TICKS for t in result["launched"]])
+    output.write(
+        f"\n  {count} edges, each at start + floor(n · {exact(Fraction(result['period_ticks']))}) ticks: "
+        f"largest error {error} ticks; "
+        f"the last {last} after the first"
+    )
+    output.write(
+        f"  received − launched: {result['delays']} (ticks: how often); a wire gives {regs.LOOPBACK_TICKS}; "
+        f"records lost: {result['lost']}"
+    )
+    return (
+        error == 0
+        and count == wanted
+        and not result["lost"]
+        and not result["bad_frames"]
+        and result["received"] == [t + regs.LOOPBACK_TICKS for t in result["launched"]]
+    )
 
 
 def ask_witness(result, path):

@@ -18,14 +18,15 @@ from litepulse.streams import EventStream, Header, ReceiveStream
 from litepulse.transport import MAX_BURST
 from litepulse.units import Timescale
 
-ANSWER_TIMEOUT = 5.0            # seconds of wall-clock time for the core to answer a write
+ANSWER_TIMEOUT = 5.0  # seconds of wall-clock time for the core to answer a write
 _LAUNCHES_PER_BURST = MAX_BURST // 4
-_COMMANDS = {"command", "train_command", "resp_arm"}     # not written twice
+_COMMANDS = {"command", "train_command", "resp_arm"}  # not written twice
 
 
 @dataclass(frozen=True)
 class Status:
     """One reading of session, levels, counters and status bits."""
+
     session: int
     tx_free: int
     launch_free: int
@@ -58,8 +59,8 @@ class Stream:
         self.decoder = decoder
         self.depth = depth
         self.tick = 0
-        self.untold = 0             # lost records no OVERFLOW record has told of yet
-        self.expected = None        # position the stream must have if nothing went wrong
+        self.untold = 0  # lost records no OVERFLOW record has told of yet
+        self.expected = None  # position the stream must have if nothing went wrong
         self._hint = 8
         self._most = (MAX_BURST - regs.HEADER_WORDS) // decoder.words
 
@@ -72,8 +73,8 @@ class Stream:
         width = self.decoder.words
         words = self.device.read_window(self.base, regs.HEADER_WORDS + count * width)
         header = Header.decode(words)
-        body = words[regs.HEADER_WORDS:]
-        return header, [body[i:i + width] for i in range(0, min(header.ready, count) * width, width)]
+        body = words[regs.HEADER_WORDS :]
+        return header, [body[i : i + width] for i in range(0, min(header.ready, count) * width, width)]
 
     def drain(self):
         """Everything that is ready: a list of records and Losts, acknowledged."""
@@ -85,7 +86,7 @@ class Stream:
             self.tick, self.untold = header.tick, header.lost
             skip = 0
             if self.expected is not None and header.position != self.expected:
-                skip = (self.expected - header.position) & 0xFFFF       # our last acknowledgement got lost
+                skip = (self.expected - header.position) & 0xFFFF  # our last acknowledgement got lost
                 if skip > self.depth:
                     raise Restarted("somebody else read records of this board, or it restarted")
             for record in records[skip:]:
@@ -106,7 +107,7 @@ class Stream:
         words = self.device.read_window(self.base + 4 * regs.HEADER_WORDS, header.ready * decoder.words) if header.ready else []
         found = []
         for i in range(0, len(words), decoder.words):
-            found += decoder.feed(words[i:i + decoder.words], header.tick)
+            found += decoder.feed(words[i : i + decoder.words], header.tick)
         return header, found
 
     def discard(self):
@@ -131,6 +132,7 @@ class Device:
         self.backend = backend
         self.name = name
         self.simulated = simulated
+        self.pause = True  # whoever polls may sleep meanwhile
         self._identify()
         self.timescale = Timescale(self.clock_hz, self.samples_per_cycle)
         self.session = None
@@ -162,8 +164,16 @@ class Device:
         words = self.read_csrs("session", "status")
         free, launches = unpack(CSRS["free"], words["free"]), unpack(CSRS["launches"], words["launches"])
         configs = unpack(CSRS["configs"], words["configs"])
-        status = Status(words["session"], free["transmit"], free["launch"], launches["accepted"], launches["refused"],
-                        configs["applied"], configs["refused"], **unpack(CSRS["status"], words["status"]))
+        status = Status(
+            words["session"],
+            free["transmit"],
+            free["launch"],
+            launches["accepted"],
+            launches["refused"],
+            configs["applied"],
+            configs["refused"],
+            **unpack(CSRS["status"], words["status"]),
+        )
         if self.session is not None and status.session != self.session:
             raise Restarted("the board restarted: its session is gone, whatever ran on it has stopped")
         return status
@@ -173,14 +183,18 @@ class Device:
     def _identify(self):
         words = self.read_csrs("id_magic", "id_clock_den")
         if words["id_magic"] != regs.MAGIC:
-            raise NotLitePulse(f"{self.name}: a bridge answers, but this is not a LitePulse "
-                               f"(identification 0x{words['id_magic']:08x} instead of 0x{regs.MAGIC:08x})")
+            raise NotLitePulse(
+                f"{self.name}: a bridge answers, but this is not a LitePulse "
+                f"(identification 0x{words['id_magic']:08x} instead of 0x{regs.MAGIC:08x})"
+            )
         version = unpack(CSRS["id_version"], words["id_version"])
         self.version = (version["major"], version["minor"])
         mine = (regs.VERSION_MAJOR, regs.VERSION_MINOR)
         if self.version[0] != mine[0] or (mine[0] == 0 and self.version != mine):
-            raise NotLitePulse(f"{self.name}: the core is version {self.version[0]}.{self.version[1]}, "
-                               f"this program drives version {mine[0]}.{mine[1]}")
+            raise NotLitePulse(
+                f"{self.name}: the core is version {self.version[0]}.{self.version[1]}, "
+                f"this program drives version {mine[0]}.{mine[1]}"
+            )
         geometry = unpack(CSRS["id_geometry"], words["id_geometry"])
         self.samples_per_cycle, self.inputs = geometry["samples"], geometry["inputs"]
         self.event_depth, self.receive_depth = 1 << geometry["event_depth"], 1 << geometry["receive_depth"]
@@ -280,16 +294,28 @@ class Device:
     def start_train(self, launch, period, count=0, start=None):
         """Starts a train, as soon as possible or at tick `start`; the event stream tells whether and when."""
         tick = start or 0
-        self.configure(("train_start_lo", tick & MASK32), ("train_start_hi", tick >> 32), ("train_count", count),
-                       ("train_width", launch.width), ("train_launch", launch.word()),
-                       ("train_period", period.whole), ("train_num", period.num), ("train_den", period.den & MASK32),
-                       ("train_command", pack(CONFIG["train_command"], command=TRAIN_COMMAND["start"], asap=int(start is None))))
+        self.configure(
+            ("train_start_lo", tick & MASK32),
+            ("train_start_hi", tick >> 32),
+            ("train_count", count),
+            ("train_width", launch.width),
+            ("train_launch", launch.word()),
+            ("train_period", period.whole),
+            ("train_num", period.num),
+            ("train_den", period.den & MASK32),
+            ("train_command", pack(CONFIG["train_command"], command=TRAIN_COMMAND["start"], asap=int(start is None))),
+        )
 
     def adjust_train(self, period, at_pulse=0, step=0):
         """Changes period and phase from pulse `at_pulse` on (0: as early as possible)."""
-        self.configure(("train_period", period.whole), ("train_num", period.num), ("train_den", period.den & MASK32),
-                       ("train_at_pulse", at_pulse), ("train_step", pack(CONFIG["train_step"], step=step)),
-                       ("train_command", pack(CONFIG["train_command"], command=TRAIN_COMMAND["adjust"])))
+        self.configure(
+            ("train_period", period.whole),
+            ("train_num", period.num),
+            ("train_den", period.den & MASK32),
+            ("train_at_pulse", at_pulse),
+            ("train_step", pack(CONFIG["train_step"], step=step)),
+            ("train_command", pack(CONFIG["train_command"], command=TRAIN_COMMAND["adjust"])),
+        )
 
     def stop_train(self):
         """No further pulse starts."""
@@ -300,7 +326,7 @@ class Device:
     def launch(self, entries):
         """Commits timed launches, [(tick, tag, Launch)]; there must be room (Status.launch_free). Waits until all have arrived."""
         for start in range(0, len(entries), _LAUNCHES_PER_BURST):
-            part = entries[start:start + _LAUNCHES_PER_BURST]
+            part = entries[start : start + _LAUNCHES_PER_BURST]
             before = self.read_status()
             self.write_window(regs.REGIONS["LAUNCH"][0], [w for tick, tag, launch in part for w in launch.entry(tick, tag)])
             end = time.monotonic() + ANSWER_TIMEOUT

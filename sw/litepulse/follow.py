@@ -17,7 +17,7 @@ from litepulse.units import Period
 
 POLL_SECONDS = 0.02
 STANDSTILL_SECONDS = 10.0
-RECEIVE_PROFILE = 0         # what the receiver uses; the tty's, where there is one
+RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
 LAUNCH_PROFILE = 1
 CLEAN_UP = ("tx_train", "tx_queue", "tx_responder", "edge", "refused_queue", "refused_train", "missed")
 
@@ -61,6 +61,11 @@ class Poller:
         self._moved = time.monotonic()
         self._tick = -1
 
+    def pause(self, interrupt, busy):
+        """Between two polls: not at all while much happens or when only polling makes simulated time pass."""
+        if not busy and self.device.pause:
+            interrupt.wait(POLL_SECONDS)
+
     @property
     def tick(self):
         """The device's tick at the last poll."""
@@ -82,7 +87,8 @@ class Poller:
         """Until the device's time has passed `tick`; collects what comes meanwhile."""
         found = []
         while self.tick < tick and not interrupt:
-            time.sleep(POLL_SECONDS)
+            if self.device.pause:
+                time.sleep(POLL_SECONDS)
             found.append(self.poll())
         return found
 
@@ -90,6 +96,7 @@ class Poller:
 @dataclass(frozen=True)
 class Row:
     """One launched pulse, as it becomes known."""
+
     n: int
     tick: int
     error: int
@@ -99,6 +106,7 @@ class Row:
 @dataclass(frozen=True)
 class TrainPlan:
     """A train that fits the device: everything is checked before anything is written."""
+
     launch: Launch
     profile: Profile
     period: Period
@@ -119,14 +127,19 @@ def check_overlap(launch, profile, period, timescale, what="rate"):
     length = launch.length(profile)
     if length > math.floor(period.ticks):
         highest = float(timescale.tick_hz / length)
-        raise BadInput(f"{what}: the pulses would overlap: one takes {length} ticks, the period is only {math.floor(period.ticks)} "
-                       f"(at most {highest:.6g} Hz)")
+        raise BadInput(
+            f"{what}: the pulses would overlap: one takes {length} ticks, the period is only {math.floor(period.ticks)} "
+            f"(at most {highest:.6g} Hz)"
+        )
 
 
 def start_refusal(reason):
     """Why a train did not start, for people."""
-    return {"late": "its start tick is too close or has passed", "busy": "another train is running",
-            "invalid": "profile, kind, width, period or count are not usable"}.get(reason, reason)
+    return {
+        "late": "its start tick is too close or has passed",
+        "busy": "another train is running",
+        "invalid": "profile, kind, width, period or count are not usable",
+    }.get(reason, reason)
 
 
 class TrainRun:
@@ -165,7 +178,7 @@ class TrainRun:
         try:
             self.device.start_train(plan.launch, plan.period, plan.count, plan.start)
         except Refused:
-            pass                            # the event says why
+            pass  # the event says why
         deadline = time.monotonic() + 5
         rows = []
         while not self.started:
@@ -194,7 +207,9 @@ class TrainRun:
             elif event.source == "train_change":
                 self._change(event)
             elif event.kind == "edge":
-                record.received += [e.tick for e in edges(event, self.device.samples_per_cycle) if e.channel == self.device.line_channel]
+                record.received += [
+                    e.tick for e in edges(event, self.device.samples_per_cycle) if e.channel == self.device.line_channel
+                ]
         for byte in received:
             if isinstance(byte, Lost):
                 continue
@@ -213,7 +228,7 @@ class TrainRun:
             self.record.done, self.stopped, self.ended = event.data, True, True
         elif not self.started:
             self.started = True
-        else:                               # another process adjusted it: what it wrote can be read back
+        else:  # another process adjusted it: what it wrote can be read back
             words = self.device.config_words("train_period", "train_step")
             step = words["train_step"] - (1 << 32) if words["train_step"] >> 31 else words["train_step"]
             period = period_from_words(words)
@@ -227,8 +242,7 @@ class TrainRun:
             yield rows
             if self.ended or (not self.status.train_running and not rows and self._over()):
                 return
-            if len(rows) < 8:
-                interrupt.wait(POLL_SECONDS)
+            self.poller.pause(interrupt, len(rows) >= 8)
 
     def _over(self):
         """A train that runs no more although no record of it came (it was lost): one more look, then believe it."""
@@ -240,11 +254,12 @@ class TrainRun:
         rows = []
         if not self.ended:
             self.device.stop_train()
-        deadline = time.monotonic() + STANDSTILL_SECONDS
-        while self.status is None or self.status.train_running or self.status.line_busy or self.status.rx_busy:
-            rows += self.poll()
-            if time.monotonic() > deadline:
+        rows += self.poll()
+        last = self.poller.tick + self.plan.launch.length(self.plan.profile) + math.ceil(self.device.timescale.tick_hz)
+        while self.status.train_running or self.status.line_busy:
+            if self.poller.tick > last:
                 raise TransportError(f"{self.device.name}: the line does not come to rest")
+            rows += self.poll()
         for _, events, received in self.poller.wait_tick(self.poller.tick + self._settle()):
             rows += self._digest(events, received)
         return rows + self.poll()
@@ -288,12 +303,12 @@ class CaptureRun:
             device.set_profile(RECEIVE_PROFILE, self.profile)
         device.set_line(loopback=self.loopback, receive=self.profile is not None)
         device.set_event_mask("edge")
+        device.configure(("filter", pack(CONFIG["filter"], enable=mask if self.filtered else 0, length=self.filtered)))
         device.events.discard()
         device.received.discard()
-        device.configure(("filter", pack(CONFIG["filter"], enable=mask if self.filtered else 0, length=self.filtered)),
-                         ("capture_edges", pack(CONFIG["capture_edges"], rise=mask if self.rise else 0, fall=mask if self.fall else 0)))
-        # Changing the filter may itself show as an edge: what is older than this poll is not the user's.
-        self.poller.poll()
+        device.configure(
+            ("capture_edges", pack(CONFIG["capture_edges"], rise=mask if self.rise else 0, fall=mask if self.fall else 0))
+        )
 
     def poll(self):
         """New (tick, what, value) in the order of each stream: ('0', 1) for an edge, ('byte', RxByte), ('lost', Lost)."""
@@ -320,8 +335,7 @@ class CaptureRun:
         while not interrupt:
             found = self.poll()
             yield found
-            if len(found) < 8:
-                interrupt.wait(POLL_SECONDS)
+            self.poller.pause(interrupt, len(found) >= 8)
 
     @property
     def lost(self):
@@ -337,7 +351,7 @@ class SendRun:
 
     def __init__(self, device, profile, launches, loopback=False):
         self.device, self.profile, self.loopback = device, profile, loopback
-        self.pending = list(launches)           # [(tick, Launch)], ticks never decrease
+        self.pending = list(launches)  # [(tick, Launch)], ticks never decrease
         self.total = len(self.pending)
         self.fed = 0
         self.launched, self.refused, self.received = {}, {}, []
@@ -375,11 +389,11 @@ class SendRun:
     def feed(self, status=None):
         """Fills the queue as far as there is room."""
         status = status or self.device.read_status()
-        part = self.pending[:status.launch_free]
+        part = self.pending[: status.launch_free]
         if part:
             self.device.launch([(tick, (self.fed + i) & 0xFFFF, launch) for i, (tick, launch) in enumerate(part)])
             self.fed += len(part)
-            del self.pending[:len(part)]
+            del self.pending[: len(part)]
 
     def _index(self, tag):
         """The number of the launch from its 16-bit tag: the queue is far shorter than 65536."""
@@ -414,10 +428,9 @@ class SendRun:
                 self.feed(status)
             yield found
             told = len(self.launched) + len(self.refused) + self.device.events.lost
-            if not self.pending and told >= self.total and status.queue_idle and not status.line_busy and not status.rx_busy:
+            if not self.pending and told >= self.total and status.queue_idle and not status.line_busy:
                 break
-            if len(found) < 8:
-                interrupt.wait(POLL_SECONDS)
+            self.poller.pause(interrupt, len(found) >= 8)
         else:
             self.device.configure(("command", pack(CONFIG["command"], flush_queue=1)))
         settle = math.ceil(2 * self.profile.bit_period.ticks) + 64 * self.device.samples_per_cycle
@@ -431,6 +444,7 @@ class SendRun:
 @dataclass(frozen=True)
 class Trigger:
     """What the responder answers: kind 'edge', 'byte' or 'break'."""
+
     kind: str
     channel: int = 0
     rise: bool = False
@@ -450,12 +464,14 @@ class Trigger:
 class RespondRun:
     """Arms the responder and follows its answers."""
 
-    def __init__(self, device, trigger, launch, profile, delay, holdoff=0, rearm=True, exclusive=False, ignore_own=True, loopback=False):
+    def __init__(
+        self, device, trigger, launch, profile, delay, holdoff=0, rearm=True, exclusive=False, ignore_own=True, loopback=False
+    ):
         self.device, self.trigger, self.launch, self.profile = device, trigger, launch, profile
         self.delay, self.holdoff, self.rearm = delay, holdoff, rearm
         self.exclusive, self.ignore_own, self.loopback = exclusive, ignore_own, loopback
         self.poller = Poller(device)
-        self.answers, self.missed = [], []          # [(number, tick, reference or None)], [(tick, reason)]
+        self.answers, self.missed = [], []  # [(number, tick, reference or None)], [(tick, reason)]
         self._references = []
 
     def prepare(self):
@@ -466,8 +482,13 @@ class RespondRun:
         device.set_line(loopback=self.loopback, receive=trigger.kind != "edge")
         bit = 1 << trigger.channel
         edge = trigger.kind == "edge"
-        device.configure(("filter", 0), ("capture_edges", pack(CONFIG["capture_edges"], rise=bit if edge and trigger.rise else 0,
-                                                               fall=bit if edge and trigger.fall else 0)))
+        device.configure(
+            ("filter", 0),
+            (
+                "capture_edges",
+                pack(CONFIG["capture_edges"], rise=bit if edge and trigger.rise else 0, fall=bit if edge and trigger.fall else 0),
+            ),
+        )
         device.set_event_mask("tx_responder", "missed", *(("edge",) if edge else ()))
         device.events.discard()
         device.received.discard()
@@ -476,10 +497,26 @@ class RespondRun:
         """Arms it."""
         t, lp = self.trigger, self.launch
         self.device.configure(
-            ("resp_trigger", pack(CONFIG["resp_trigger"], trigger=TRIGGER[t.kind], channel=t.channel, rise=int(t.rise), fall=int(t.fall),
-                                  rearm=int(self.rearm), exclusive=int(self.exclusive), ignore_own=int(self.ignore_own))),
-            ("resp_match", pack(CONFIG["resp_match"], value=t.value, mask=t.mask)), ("resp_delay", self.delay), ("resp_width", lp.width),
-            ("resp_launch", lp.word()), ("resp_holdoff", self.holdoff), ("resp_arm", 1))
+            (
+                "resp_trigger",
+                pack(
+                    CONFIG["resp_trigger"],
+                    trigger=TRIGGER[t.kind],
+                    channel=t.channel,
+                    rise=int(t.rise),
+                    fall=int(t.fall),
+                    rearm=int(self.rearm),
+                    exclusive=int(self.exclusive),
+                    ignore_own=int(self.ignore_own),
+                ),
+            ),
+            ("resp_match", pack(CONFIG["resp_match"], value=t.value, mask=t.mask)),
+            ("resp_delay", self.delay),
+            ("resp_width", lp.width),
+            ("resp_launch", lp.word()),
+            ("resp_holdoff", self.holdoff),
+            ("resp_arm", 1),
+        )
 
     def _reference(self, tick):
         """The trigger that an answer at `tick` belongs to: the delay is fixed, so it is known exactly where to look."""
@@ -492,7 +529,9 @@ class RespondRun:
         self.status, events, received = self.poller.poll()
         for event in events:
             if not isinstance(event, Lost) and event.kind == "edge":
-                self._references += [e.tick for e in edges(event, self.device.samples_per_cycle) if e.channel == self.trigger.channel]
+                self._references += [
+                    e.tick for e in edges(event, self.device.samples_per_cycle) if e.channel == self.trigger.channel
+                ]
         if self.trigger.kind == "byte":
             length = math.floor(self.profile.format.bits * self.profile.bit_period.ticks)
             self._references += [b.tick + length for b in received if not isinstance(b, Lost)]
@@ -515,8 +554,7 @@ class RespondRun:
             yield answers, missed
             if not self.status.responder_armed and not answers and not missed:
                 return
-            if len(answers) < 8:
-                interrupt.wait(POLL_SECONDS)
+            self.poller.pause(interrupt, len(answers) >= 8)
 
     @property
     def lost(self):

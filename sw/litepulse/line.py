@@ -18,6 +18,7 @@ _STOP_BITS = {0: Fraction(1), 1: Fraction(3, 2), 2: Fraction(2)}
 @dataclass(frozen=True)
 class Format:
     """Data bits, parity and stop bits of a frame, e.g. 8N1."""
+
     data_bits: int = 8
     parity: str = "none"
     stop: int = 0
@@ -50,15 +51,24 @@ class Format:
 @dataclass(frozen=True)
 class Profile:
     """A line profile: bit period and format."""
+
     bit_period: BitPeriod
     format: Format = Format()
 
     def words(self):
         """(period word, format word); writing the second applies both."""
         f = self.format
-        return (self.bit_period.raw & MASK32,
-                pack(CONFIG["profile0_format"], period_hi=self.bit_period.raw >> 32, data_bits=f.data_bits - 5,
-                     parity=PARITY[f.parity], stop=f.stop, invert=int(f.invert)))
+        return (
+            self.bit_period.raw & MASK32,
+            pack(
+                CONFIG["profile0_format"],
+                period_hi=self.bit_period.raw >> 32,
+                data_bits=f.data_bits - 5,
+                parity=PARITY[f.parity],
+                stop=f.stop,
+                invert=int(f.invert),
+            ),
+        )
 
     @classmethod
     def from_words(cls, period, fmt, tick_hz):
@@ -74,6 +84,7 @@ class Profile:
 @dataclass(frozen=True)
 class Launch:
     """One thing put on the line: kind 'frame' (a byte), 'break' (data bit times) or 'pulse' (width ticks)."""
+
     kind: str = "frame"
     data: int = 0
     profile: int = 1

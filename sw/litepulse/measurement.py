@@ -20,7 +20,7 @@ class IdealTrain:
     def __init__(self, period, start=None):
         self.period = period
         self.start = start
-        self.changes = []               # [(first pulse, A of it, Period)]
+        self.changes = []  # [(first pulse, A of it, Period)]
 
     def anchor(self, n, tick):
         """Pulse n was seen at `tick`: tells the start if it is not known yet (A_0 is whole, so this is exact)."""
@@ -53,15 +53,16 @@ class IdealTrain:
 @dataclass
 class TrainRecord:
     """What is known of one train, filled while it runs."""
+
     ideal: IdealTrain
-    launched: dict = field(default_factory=dict)        # pulse number: tick
-    refused: dict = field(default_factory=dict)         # pulse number: (tick, reason)
-    received: list = field(default_factory=list)        # ticks of start edges
+    launched: dict = field(default_factory=dict)  # pulse number: tick
+    refused: dict = field(default_factory=dict)  # pulse number: (tick, reason)
+    received: list = field(default_factory=list)  # ticks of start edges
     received_bytes: list = field(default_factory=list)  # the bytes, where bytes were received
     bad_frames: int = 0
     events_lost: int = 0
     bytes_lost: int = 0
-    done: int | None = None                             # pulses counted, once it ended
+    done: int | None = None  # pulses counted, once it ended
     max_error: int | None = None
     min_interval: int | None = None
     max_interval: int | None = None
@@ -84,7 +85,7 @@ class TrainRecord:
     def add_refused(self, n, tick, reason):
         """Pulse n did not leave."""
         if reason == "busy":
-            self.ideal.anchor(n, tick)          # the stamp of a busy one is its own tick
+            self.ideal.anchor(n, tick)  # the stamp of a busy one is its own tick
         self.refused[n] = (tick, reason)
 
     @property

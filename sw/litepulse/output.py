@@ -85,6 +85,7 @@ class Live:
             from rich.console import Console
             from rich.live import Live as RichLive
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
             console = Console(stderr=not self.table, highlight=False)
             parts = [SpinnerColumn(), TextColumn("{task.description}")]
             if self.total:
@@ -107,6 +108,7 @@ class Live:
         if self.table and rows:
             from rich.console import Group
             from rich.table import Table
+
             table = Table(box=None, show_header=False, pad_edge=False)
             for name, value in rows:
                 table.add_row(f"{name}", str(value))
@@ -116,6 +118,7 @@ class Live:
 def aligned(rows, indent="  "):
     """(name, text) pairs as lines, wrapped to the terminal."""
     import textwrap
+
     width = max(len(name) for name, _ in rows) + 2
     out = []
     for name, text in rows:

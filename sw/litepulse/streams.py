@@ -14,6 +14,7 @@ _REASON_KINDS = ("refused", "responder_missed")
 @dataclass(frozen=True)
 class Header:
     """The four header words: one snapshot."""
+
     ready: int
     position: int
     lost: int
@@ -29,6 +30,7 @@ class Header:
 @dataclass(frozen=True)
 class Event:
     """One event record."""
+
     tick: int
     seq: int
     kind: str
@@ -42,8 +44,14 @@ class Event:
         info = unpack(_EVENT_INFO, words[2])
         if info["kind"] == 0:
             return None
-        return cls(words[0] | words[1] << 32, info["seq"], KIND_NAME.get(info["kind"], f"kind{info['kind']}"),
-                   SOURCE_NAME.get(info["source"], f"source{info['source']}"), info["flags"], words[3])
+        return cls(
+            words[0] | words[1] << 32,
+            info["seq"],
+            KIND_NAME.get(info["kind"], f"kind{info['kind']}"),
+            SOURCE_NAME.get(info["source"], f"source{info['source']}"),
+            info["flags"],
+            words[3],
+        )
 
     @property
     def reason(self):
@@ -69,6 +77,7 @@ class Event:
 @dataclass(frozen=True)
 class Edge:
     """One edge on one channel, unfolded from an EDGE record."""
+
     tick: int
     channel: int
     level: int
@@ -88,6 +97,7 @@ def edges(event, samples_per_cycle):
 @dataclass(frozen=True)
 class RxByte:
     """One received byte, stamped with its start edge."""
+
     tick: int
     data: int
     parity_bit: int = 0
@@ -101,6 +111,7 @@ class RxByte:
 @dataclass(frozen=True)
 class Lost:
     """Records of one stream were lost: the first one's tick and how many."""
+
     tick: int
     count: int
 
@@ -118,8 +129,8 @@ class EventStream:
 
     def __init__(self):
         self.next_seq = None
-        self.lost = 0           # told by OVERFLOW records
-        self.broken = 0         # sequence gaps nobody told of: must stay 0
+        self.lost = 0  # told by OVERFLOW records
+        self.broken = 0  # sequence gaps nobody told of: must stay 0
 
     def feed(self, words, now):
         """The record in `words` as [Event or Lost], [] if there is none."""
@@ -158,5 +169,15 @@ class ReceiveStream:
         if v["overflow"]:
             self._first_lost = tick
             return []
-        return [RxByte(tick, v["data"] & 0xFF, v["data"] >> 8, bool(v["parity_error"]), bool(v["framing_error"]), bool(v["break"]),
-                       bool(v["own"]), bool(v["noise"]))]
+        return [
+            RxByte(
+                tick,
+                v["data"] & 0xFF,
+                v["data"] >> 8,
+                bool(v["parity_error"]),
+                bool(v["framing_error"]),
+                bool(v["break"]),
+                bool(v["own"]),
+                bool(v["noise"]),
+            )
+        ]

@@ -15,10 +15,10 @@ import time
 
 from litepulse.errors import BadInput, TransportError
 
-MAX_BURST = 255                 # words, the length is one byte
+MAX_BURST = 255  # words, the length is one byte
 DEFAULT_BAUD = 115200
 _WRITE, _READ = 0x01, 0x02
-_RESYNC = 0.13                  # seconds of silence after which the bridge listens for a command again
+_RESYNC = 0.13  # seconds of silence after which the bridge listens for a command again
 _ATTEMPTS = 3
 
 
@@ -60,6 +60,7 @@ class SerialStream:
 
     def __init__(self, path, baud):
         import serial
+
         try:
             self.serial = serial.Serial(path, baud, timeout=0, write_timeout=5)
         except (OSError, ValueError) as error:
@@ -120,7 +121,7 @@ class UARTBone:
         """Writes words to consecutive addresses. The bridge does not answer."""
         frames = []
         for start in range(0, len(words), MAX_BURST):
-            part = words[start:start + MAX_BURST]
+            part = words[start : start + MAX_BURST]
             frames.append(self._command(_WRITE, address + 4 * start, len(part)) + b"".join(w.to_bytes(4, "big") for w in part))
         with self._transaction():
             for frame in frames:
@@ -140,7 +141,7 @@ class UARTBone:
                 yield
         except TransportError:
             raise
-        except OSError as error:        # serial.SerialException is one
+        except OSError as error:  # serial.SerialException is one
             raise TransportError(f"{self.name}: the port is gone ({error.strerror or error})") from None
 
     def _limit(self, size):
@@ -157,7 +158,7 @@ class UARTBone:
                 if len(data) == size:
                     self.words_read += count
                     self.transactions += 1
-                    return [int.from_bytes(data[i:i + 4], "big") for i in range(0, size, 4)]
+                    return [int.from_bytes(data[i : i + 4], "big") for i in range(0, size, 4)]
                 if attempt < _ATTEMPTS - 1:
                     self.repeated += 1
                     self._resync()
@@ -172,7 +173,7 @@ class UARTBone:
             if left <= 0:
                 break
             data += self.stream.receive(left)
-        return data if len(data) <= size else b""       # more than asked for: garbage, ask again
+        return data if len(data) <= size else b""  # more than asked for: garbage, ask again
 
     def _discard(self):
         """Throws away what nobody asked for."""

@@ -19,7 +19,7 @@ _RATE_PREFIXES = {"", "G", "M", "k", "m"}
 _TIME_UNITS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
 
 MIN_BAUD = 50
-BIT_PERIOD_FRACTION = 256           # the bit period is held in 1/256 tick (Q28.8)
+BIT_PERIOD_FRACTION = 256  # the bit period is held in 1/256 tick (Q28.8)
 BIT_PERIOD_LIMIT = 1 << 36
 MIN_BIT_CYCLES = 4
 WORD = 1 << 32
@@ -59,7 +59,7 @@ def parse_rate(text, what="rate"):
     body = text.strip()
     for unit in ("Hz", "hz", "Bd", "baud"):
         if body.endswith(unit):
-            body = body[:-len(unit)].strip()
+            body = body[: -len(unit)].strip()
             break
     value = _ratio(body, what, _RATE_PREFIXES)
     if value <= 0:
@@ -70,9 +70,10 @@ def parse_rate(text, what="rate"):
 @dataclass(frozen=True)
 class Duration:
     """A time as its author wrote it: `seconds` or `ticks` (exactly one of them is set)."""
+
     seconds: Fraction | None = None
     ticks: Fraction | None = None
-    relative: bool = False          # written with a + in front
+    relative: bool = False  # written with a + in front
 
     @property
     def positive(self):
@@ -90,10 +91,10 @@ def parse_duration(text, what="time", signed=False):
     body = body.rstrip()
     for unit in ("ticks", "tick", "t"):
         if body.endswith(unit):
-            return Duration(ticks=_ratio(body[:-len(unit)].strip(), what, {""}), relative=relative)
+            return Duration(ticks=_ratio(body[: -len(unit)].strip(), what, {""}), relative=relative)
     for unit, exponent in sorted(_TIME_UNITS.items(), key=lambda item: -len(item[0])):
         if body.endswith(unit):
-            return Duration(seconds=_ratio(body[:-len(unit)].strip(), what, {""}) * Fraction(10) ** exponent, relative=relative)
+            return Duration(seconds=_ratio(body[: -len(unit)].strip(), what, {""}) * Fraction(10) ** exponent, relative=relative)
     return Duration(seconds=_ratio(body, what, {""}), relative=relative)
 
 
@@ -128,7 +129,7 @@ def exact(value):
 def approx(value, digits=9):
     """An exact number for people: all of it if short, else rounded with a mark that says so."""
     value = Fraction(value)
-    scaled = value * 10 ** digits
+    scaled = value * 10**digits
     if scaled.denominator == 1:
         text = fixed(value, digits)
         return text.rstrip("0").rstrip(".") if "." in text else text
@@ -137,9 +138,9 @@ def approx(value, digits=9):
 
 def fixed(value, digits):
     """`value` with exactly `digits` decimals, rounded half to even from the exact value (floats would lose digits)."""
-    scaled = round(Fraction(value) * 10 ** digits)
+    scaled = round(Fraction(value) * 10**digits)
     sign = "-" if scaled < 0 else ""
-    whole, rest = divmod(abs(scaled), 10 ** digits)
+    whole, rest = divmod(abs(scaled), 10**digits)
     return f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"
 
 
@@ -160,6 +161,7 @@ def si(value, unit, digits=3):
 @dataclass(frozen=True)
 class Period:
     """A period as the core takes it: I + N/D ticks; D = 0 stands for 2³²."""
+
     whole: int
     num: int
     den: int
@@ -173,6 +175,7 @@ class Period:
 @dataclass(frozen=True)
 class BitPeriod:
     """A bit period as the core takes it, in 1/256 tick, and the baud rate it really is."""
+
     raw: int
     tick_hz: Fraction
 
@@ -201,7 +204,7 @@ class Timescale:
 
     def ns(self, ticks):
         """Exact nanoseconds of a number of ticks."""
-        return self.seconds(ticks) * 10 ** 9
+        return self.seconds(ticks) * 10**9
 
     def ticks(self, duration):
         """Exact ticks (a Fraction) of a Duration or of a number of seconds."""
@@ -226,10 +229,12 @@ class Timescale:
         whole = math.floor(ticks)
         rest = ticks - whole
         if whole < minimum_cycles * self.samples_per_cycle:
-            raise BadInput(f"{what}: {exact(ticks)} ticks is below the minimum of {minimum_cycles * self.samples_per_cycle} ticks "
-                           f"({si(self.tick_hz / (minimum_cycles * self.samples_per_cycle), 'Hz')})")
-        if whole >= WORD:
-            raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} does not fit, the longest is {si(self.seconds(WORD), 's')}")
+            raise BadInput(
+                f"{what}: {exact(ticks)} ticks is below the minimum of {minimum_cycles * self.samples_per_cycle} ticks "
+                f"({si(self.tick_hz / (minimum_cycles * self.samples_per_cycle), 'Hz')})"
+            )
+        if whole > WORD - 2:
+            raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} does not fit, the longest is {si(self.seconds(WORD - 2), 's')}")
         if rest.denominator > WORD:
             raise BadInput(f"{what}: {exact(ticks)} ticks does not fit, the fraction's denominator must be at most 2^32")
         if rest.denominator == WORD:

@@ -16,7 +16,7 @@ class Vcd:
     def __init__(self, path, tick_hz):
         self.tick_hz = Fraction(tick_hz)
         self.signals, self.end = {}, 0
-        self.worst_rounding = Fraction(0)           # distance of any time in the file from its tick, in ticks
+        self.worst_rounding = Fraction(0)  # distance of any time in the file from its tick, in ticks
         try:
             text = Path(path).read_text(encoding="ascii")
         except (OSError, UnicodeDecodeError) as error:
@@ -57,5 +57,5 @@ class Vcd:
             if level:
                 low, high = max(tick, first), min(until, last)
                 if high > low:
-                    out[low - first:high - first] = b"\x01" * (high - low)
+                    out[low - first : high - first] = b"\x01" * (high - low)
         return bytes(out)

@@ -34,9 +34,23 @@ def read_uart(vcd, signal, baud, folder=None):
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         samples = Path(scratch) / "pins.bin"
         samples.write_bytes(vcd.samples(signal, first, falls[-1] + margin))
-        done = subprocess.run([NAME, "-I", f"binary:numchannels=1:samplerate={rate}", "-i", str(samples), "-P", f"uart:rx=0:baudrate={baud}:format=hex",
-                               "-A", "uart=rx-data:rx-start:rx-warnings", "--protocol-decoder-samplenum"],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [
+                NAME,
+                "-I",
+                f"binary:numchannels=1:samplerate={rate}",
+                "-i",
+                str(samples),
+                "-P",
+                f"uart:rx=0:baudrate={baud}:format=hex",
+                "-A",
+                "uart=rx-data:rx-start:rx-warnings",
+                "--protocol-decoder-samplenum",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode:
         raise LitePulseError(f"{NAME} failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
     found, start = [], None

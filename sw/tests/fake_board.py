@@ -19,7 +19,7 @@ from litex_soc import regmap
 
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
-MIN_PERIOD = 80
+MIN_PERIOD = 102
 CONFIG = {r.name: r for r in regmap.CONFIG}
 BY_INDEX = {r.index: r for r in regmap.CONFIG}
 
@@ -49,8 +49,8 @@ class FakeBoard:
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
         self.event_log2, self.receive_log2 = event_depth, receive_depth
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
-        self.drop_write = lambda address, words: False      # a write that gets lost on the cable
-        self.mute_config = False                            # the core does not answer configuration writes
+        self.drop_write = lambda address, words: False  # a write that gets lost on the cable
+        self.mute_config = False  # the core does not answer configuration writes
         self.frozen = False
         self.reads = self.writes = self.configs_written = 0
         self.reset()
@@ -70,9 +70,9 @@ class FakeBoard:
         self.change = None
         self.queue, self.last_queued, self.entry = [], -1, [0, 0, 0]
         self.busy_until = 0
-        self.coming = []            # [(tick when stored, start tick, byte)]
+        self.coming = []  # [(tick when stored, start tick, byte)]
         self.armed = False
-        self.line_log = []          # [(start, end, source, data)]
+        self.line_log = []  # [(start, end, source, data)]
 
     # The bus ------------------------------------------------------------------------------------------------------
 
@@ -113,11 +113,28 @@ class FakeBoard:
 
     def csr(self, index):
         geometry = self.samples | 4 << 4 | self.event_log2 << 8 | self.receive_log2 << 12 | 9 << 16 | 6 << 20
-        status = (1 | bool(self.train) << 1 | (self.change is not None) << 2 | self.armed << 3
-                  | (not self.queue) << 5 | (self.tick < self.busy_until) << 6 | bool(self.coming) << 7)
-        return {0: self.magic, 1: self.version, 2: geometry, 3: self.clock.numerator, 4: self.clock.denominator, 5: self.session,
-                8: len(self.events.records) | len(self.received.records) << 16, 9: 512 | (64 - len(self.queue)) << 16,
-                10: self.accepted & 0xFFFF, 11: self.applied & 0xFFFF | (self.refused & 0xFFFF) << 16, 13: status}.get(index, 0)
+        status = (
+            1
+            | bool(self.train) << 1
+            | (self.change is not None) << 2
+            | self.armed << 3
+            | (not self.queue) << 5
+            | (self.tick < self.busy_until) << 6
+            | bool(self.coming) << 7
+        )
+        return {
+            0: self.magic,
+            1: self.version,
+            2: geometry,
+            3: self.clock.numerator,
+            4: self.clock.denominator,
+            5: self.session,
+            8: len(self.events.records) | len(self.received.records) << 16,
+            9: 512 | (64 - len(self.queue)) << 16,
+            10: self.accepted & 0xFFFF,
+            11: self.applied & 0xFFFF | (self.refused & 0xFFFF) << 16,
+            13: status,
+        }.get(index, 0)
 
     def write_word(self, address, word):
         if regmap.CSR_BASE <= address < regmap.CSR_BASE + 0x100:
@@ -169,8 +186,13 @@ class FakeBoard:
         if raw < 4 * self.samples * 256:
             self.profiles.pop(number, None)
             return False
-        bits = (1 + field(word, "profile0_format", "data_bits") + 5 + (field(word, "profile0_format", "parity") != 0)
-                + (Fraction(1), Fraction(3, 2), Fraction(2))[field(word, "profile0_format", "stop")])
+        bits = (
+            1
+            + field(word, "profile0_format", "data_bits")
+            + 5
+            + (field(word, "profile0_format", "parity") != 0)
+            + (Fraction(1), Fraction(3, 2), Fraction(2))[field(word, "profile0_format", "stop")]
+        )
         self.profiles[number] = (Fraction(raw, 256), bits)
         return True
 
@@ -199,7 +221,9 @@ class FakeBoard:
         self.seq += 1
 
     def store(self, tick, kind, source, flags, data, seq):
-        self.events.records.append((tick & 0xFFFFFFFF, tick >> 32, flags | source << 8 | kind << 12 | (seq & 0xFFFF) << 16, data & 0xFFFFFFFF))
+        self.events.records.append(
+            (tick & 0xFFFFFFFF, tick >> 32, flags | source << 8 | kind << 12 | (seq & 0xFFFF) << 16, data & 0xFFFFFFFF)
+        )
 
     def store_overflow(self):
         tick, seq = self.events.first_lost
@@ -249,7 +273,9 @@ class FakeBoard:
         return False
 
     def period(self):
-        return self.word("train_period") + Fraction(self.word("train_num"), self.word("train_den") or 1 << 32), self.word("train_den")
+        return self.word("train_period") + Fraction(self.word("train_num"), self.word("train_den") or 1 << 32), self.word(
+            "train_den"
+        )
 
     def start_train(self, asap):
         start = self.tick + LMIN * self.samples if asap else self.word("train_start_lo") | self.word("train_start_hi") << 32
@@ -264,8 +290,15 @@ class FakeBoard:
         if reason:
             self.event(self.tick, 3, 5, reason, 0, "control")
             return False
-        self.train = {"n": 0, "a": Fraction(start), "period": period, "den": den, "count": self.word("train_count"),
-                      "word": self.word("train_launch"), "width": self.word("train_width")}
+        self.train = {
+            "n": 0,
+            "a": Fraction(start),
+            "period": period,
+            "den": den,
+            "count": self.word("train_count"),
+            "word": self.word("train_launch"),
+            "width": self.word("train_width"),
+        }
         self.event(self.tick, 5, 5, 0, 0, "control")
         return True
 
@@ -408,7 +441,7 @@ class Server:
         buffer = b""
         while not self._stop.is_set():
             if not select.select([fd], [], [], 0.1)[0]:
-                buffer = b""            # the bridge's resynchronisation after silence
+                buffer = b""  # the bridge's resynchronisation after silence
                 continue
             try:
                 data = os.read(fd, 4096)

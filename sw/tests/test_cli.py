@@ -115,7 +115,9 @@ def test_other_bad_input(case):
     assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr and done.stdout == ""
 
 
-@pytest.mark.parametrize("verb", [["info"], ["train", "--rate", "58"], ["stop"], ["adjust", "--step", "1t"], ["capture"], ["respond", "--off"]])
+@pytest.mark.parametrize(
+    "verb", [["info"], ["train", "--rate", "58"], ["stop"], ["adjust", "--step", "1t"], ["capture"], ["respond", "--off"]]
+)
 def test_without_a_device_it_says_so_and_does_not_simulate(verb):
     if Path("/dev/litepulse0").exists():
         pytest.skip("a real device is there")
@@ -123,8 +125,10 @@ def test_without_a_device_it_says_so_and_does_not_simulate(verb):
     assert done.returncode == 2 and is_one_line(done.stderr) and "no device" in done.stderr and "--sim" in done.stderr
 
 
-@pytest.mark.parametrize("change, why", [
-    ({"magic": 0x12345678}, "not a LitePulse"), ({"version": 5}, "version 0.5"), ({"version": 1 << 16}, "version 1.0")])
+@pytest.mark.parametrize(
+    "change, why",
+    [({"magic": 0x12345678}, "not a LitePulse"), ({"version": 5}, "version 0.5"), ({"version": 1 << 16}, "version 1.0")],
+)
 def test_other_devices_and_versions(change, why, board):
     for name, value in change.items():
         setattr(board, name, value)
@@ -144,8 +148,13 @@ def test_bad_adjustments(board):
     done = run("--port", board.spec, "adjust", "--rate", "60")
     assert done.returncode == 2 and is_one_line(done.stderr) and "no train is running" in done.stderr
     assert run("--port", board.spec, "train", "--rate", "58", "--keep").returncode == 0
-    for arguments, why in ((["--rate", "961"], "overlap"), (["--rate", "0"], "rate"), (["--step", "soon"], "step"), (["--at-pulse", "1"], "passed"),
-                           (["--step", "100s"], "step")):
+    for arguments, why in (
+        (["--rate", "961"], "overlap"),
+        (["--rate", "0"], "rate"),
+        (["--step", "soon"], "step"),
+        (["--at-pulse", "1"], "passed"),
+        (["--step", "100s"], "step"),
+    ):
         done = run("--port", board.spec, "adjust", *(["--step", "1t"] if arguments[0] == "--at-pulse" else []), *arguments)
         assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr
         assert board.train["period"] == Fraction(24_000_000, 29) and board.word("train_period") == 827586
@@ -154,7 +163,9 @@ def test_bad_adjustments(board):
 # Trains -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rate, hz", [("58", Fraction(58)), ("61.7", Fraction(617, 10)), ("617/10", Fraction(617, 10)), ("44.1k", Fraction(44100))])
+@pytest.mark.parametrize(
+    "rate, hz", [("58", Fraction(58)), ("61.7", Fraction(617, 10)), ("617/10", Fraction(617, 10)), ("44.1k", Fraction(44100))]
+)
 def test_json(rate, hz, board):
     if hz > 1000:
         board.step = 30_000
@@ -163,7 +174,10 @@ def test_json(rate, hz, board):
     result = json.loads(done.stdout)
     assert result["backend"] == "uartbone" and result["simulated"] is False
     assert Fraction(result["clock_hz"]) == 48_000_000 and result["samples_per_cycle"] == 1
-    assert Fraction(result["rate_hz"]) == hz and Fraction(result["period_ticks"]) == 48_000_000 / hz == Fraction(result["tick_hz"]) / hz
+    assert (
+        Fraction(result["rate_hz"]) == hz
+        and Fraction(result["period_ticks"]) == 48_000_000 / hz == Fraction(result["tick_hz"]) / hz
+    )
     assert result["launched"] == [result["start"] + int(n * (48_000_000 / hz)) for n in range(20)]
     assert result["received"] == [t + regs.LOOPBACK_TICKS for t in result["launched"]]
     assert result["max_error_ticks"] == 0 and result["lost"] == 0 and result["ended"] == "count"
@@ -179,7 +193,13 @@ def test_the_baud_reported_is_the_one_used(board):
 def test_statistics_and_plot_for_people(board):
     done = run("--port", board.spec, "train", "--rate", "58", "--count", "30")
     assert done.returncode == 0 and done.stderr == ""
-    for part in ("30 launched, 30 received, 0 refused, 0 records lost", "24000000/29 ticks", "every edge is where it belongs", "±50 ppm", "┤"):
+    for part in (
+        "30 launched, 30 received, 0 refused, 0 records lost",
+        "24000000/29 ticks",
+        "every edge is where it belongs",
+        "±50 ppm",
+        "┤",
+    ):
         assert part in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80 and "\x1b" not in done.stdout and "SIMULATED" not in done.stdout
 
@@ -194,7 +214,7 @@ def test_rows_stream_while_it_runs(board):
             assert line, process.stderr.read()
             if not line.startswith("##"):
                 lines.append(line.rstrip("\n"))
-        assert process.poll() is None and board.train       # rows came although the train goes on
+        assert process.poll() is None and board.train  # rows came although the train goes on
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate(timeout=30)
         assert process.returncode == 0 and "every edge is where it belongs" in errors and "Traceback" not in errors
@@ -225,12 +245,24 @@ def test_an_interrupted_count_says_so(board):
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     result = json.loads(out)
-    assert process.returncode == 130 and result["ended"] == "interrupt" and len(result["launched"]) == len(board.line_log) and board.train is None
+    assert (
+        process.returncode == 130
+        and result["ended"] == "interrupt"
+        and len(result["launched"]) == len(board.line_log)
+        and board.train is None
+    )
 
 
 def test_a_closed_pipe_ends_quietly_and_stops_the_train(board):
-    process = subprocess.Popen(f"{sys.executable} -m litepulse --port {board.spec} train --rate 58 --vnl | head -n 5", shell=True, env=ENV,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, executable="/bin/bash")
+    process = subprocess.Popen(
+        f"{sys.executable} -m litepulse --port {board.spec} train --rate 58 --vnl | head -n 5",
+        shell=True,
+        env=ENV,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        executable="/bin/bash",
+    )
     out, errors = process.communicate(timeout=30)
     assert process.returncode == 0 and errors == "" and len(out.splitlines()) == 5
     end = time.monotonic() + 10
@@ -267,7 +299,9 @@ def test_keep_stop_and_adjust_from_other_processes(board):
     kept = json.loads(done.stdout)
     assert done.returncode == 0 and board.train and kept["ended"] == "running" and kept["max_error_ticks"] == 0
     done = run("--port", board.spec, "train", "--rate", "58")
-    assert done.returncode == 2 and is_one_line(done.stderr) and "running already" in done.stderr and board.train["period"] == 48_000
+    assert (
+        done.returncode == 2 and is_one_line(done.stderr) and "running already" in done.stderr and board.train["period"] == 48_000
+    )
     done = run("--port", board.spec, "adjust", "--step", "5us", "--json")
     adjusted = json.loads(done.stdout)
     assert done.returncode == 0 and adjusted["step_ticks"] == 240 and adjusted["period_ticks"] == "48000"
@@ -305,7 +339,12 @@ def test_stop_and_adjust_beside_a_process_that_follows():
 
 def test_info(board):
     result = json.loads(run("--port", board.spec, "info", "--json").stdout)
-    assert result["clock_hz"] == "48000000" and result["event_depth"] == 256 and result["version"] == "0.1" and result["train_running"] is False
+    assert (
+        result["clock_hz"] == "48000000"
+        and result["event_depth"] == 256
+        and result["version"] == "0.1"
+        and result["train_running"] is False
+    )
     done = run("info", "--port", board.spec)
     assert done.returncode == 0 and "48 MHz" in done.stdout and "±50 ppm" in done.stdout and "idle" in done.stdout
 
@@ -321,8 +360,14 @@ def test_send(board, tmp_path):
 
 
 def test_send_back_to_back_from_standard_input(board):
-    done = subprocess.run([*COMMAND, "--port", board.spec, "send", "-", "--at", "+200ms", "--baud", "115200", "--csv"], env=ENV, input=b"hello",
-                          capture_output=True, timeout=60, check=True)
+    done = subprocess.run(
+        [*COMMAND, "--port", board.spec, "send", "-", "--at", "+200ms", "--baud", "115200", "--csv"],
+        env=ENV,
+        input=b"hello",
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
     rows = [line.split(",") for line in done.stdout.decode().splitlines()]
     ticks = [int(r[1]) for r in rows[1:]]
     assert rows[0] == ["n", "tick", "t_ns", "error_ticks", "outcome"] and [r[4] for r in rows[1:]] == ["launched"] * 5
@@ -332,7 +377,12 @@ def test_send_back_to_back_from_standard_input(board):
 def test_send_that_cannot_be(board, tmp_path):
     file = tmp_path / "bytes"
     file.write_bytes(b"ab")
-    for arguments, why in ((["--every", "1ms"], "overlap"), (["--at", "1t"], "passed"), (["--every", "0"], "every"), (["--format", "5N1"], "5 data bits")):
+    for arguments, why in (
+        (["--every", "1ms"], "overlap"),
+        (["--at", "1t"], "passed"),
+        (["--every", "0"], "every"),
+        (["--format", "5N1"], "5 data bits"),
+    ):
         done = run("--port", board.spec, "send", str(file), *arguments)
         assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr and not board.line_log
 

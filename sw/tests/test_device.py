@@ -10,7 +10,7 @@ from litepulse import device as device_module
 from litepulse.device import Device
 from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
 from litepulse.follow import Interrupt, SendRun, TrainPlan, TrainRun
-from litepulse.layout import CSRS, regs
+from litepulse.layout import CSRS, TRAIN_MIN_PERIOD, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Timescale
@@ -32,8 +32,15 @@ def connect(board):
 
 def plan(device, rate=58, count=10, baud=9600, launch=None, **options):
     ts = device.timescale
-    return TrainPlan.check(ts, 80, launch or Launch("frame", 0xFF), Profile(ts.bit_period(baud)), ts.period_of_rate(Fraction(rate)), count,
-                           **options)
+    return TrainPlan.check(
+        ts,
+        TRAIN_MIN_PERIOD,
+        launch or Launch("frame", 0xFF),
+        Profile(ts.bit_period(baud)),
+        ts.period_of_rate(Fraction(rate)),
+        count,
+        **options,
+    )
 
 
 def run_train(device, **options):
@@ -56,9 +63,18 @@ def test_identification():
     assert (device.transmit_depth, device.launch_depth, device.line_channel, device.channel_name(4)) == (512, 64, 4, "rx")
 
 
-@pytest.mark.parametrize("change, why", [
-    ({"magic": 0xDEADBEEF}, "not a LitePulse"), ({"magic": 0}, "not a LitePulse"), ({"version": 1 << 16}, "version 1.0"),
-    ({"version": 2}, "version 0.2"), ({"clock": Fraction(0)}, "clock"), ({"samples": 3}, "geometry"), ({"samples": 0}, "geometry")])
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        ({"magic": 0xDEADBEEF}, "not a LitePulse"),
+        ({"magic": 0}, "not a LitePulse"),
+        ({"version": 1 << 16}, "version 1.0"),
+        ({"version": 2}, "version 0.2"),
+        ({"clock": Fraction(0)}, "clock"),
+        ({"samples": 3}, "geometry"),
+        ({"samples": 0}, "geometry"),
+    ],
+)
 def test_what_is_not_ours_is_refused_unwritten(change, why):
     board = FakeBoard()
     for name, value in change.items():
@@ -207,7 +223,7 @@ def test_skipped_pulses_are_counted_and_numbered():
     run = TrainRun(device, plan(device, rate=1000, count=60, baud=19200))
     run.prepare()
     run.start()
-    board.busy_until = board.tick + 100_000         # somebody else holds the line
+    board.busy_until = board.tick + 100_000  # somebody else holds the line
     with Interrupt() as interrupt:
         for _ in run.follow(interrupt):
             pass
@@ -217,12 +233,12 @@ def test_skipped_pulses_are_counted_and_numbered():
 
 
 def test_overflow_is_counted_exactly():
-    board = FakeBoard(step=2_000_000)               # 1000 pulses of 44.1 kHz pass between two looks
+    board = FakeBoard(step=2_000_000)  # 1000 pulses of 44.1 kHz pass between two looks
     device = connect(board)
     run, rows = run_train(device, rate=44100, count=5000, baud=12_000_000)
     record = run.record
     assert record.events_lost > 0 and record.bytes_lost > 0 and device.events.decoder.broken == 0
-    assert len(record.launched) + record.events_lost == 5001        # TRAIN_DONE found no room, either
+    assert len(record.launched) + record.events_lost == 5001  # TRAIN_DONE found no room, either
     assert record.done == 5000
     assert len(record.received) + record.bytes_lost == 5000
     assert record.max_error == 0 and not record.exact
@@ -258,7 +274,7 @@ def test_another_process_adjusts_and_the_ideal_follows():
     assert len(run.record.launched) == 300 and run.record.max_error == 0
     n = run.changes[0][0]
     ticks = run.record.launched
-    assert ticks[n] - ticks[n - 1] == 33333 - 7 and ticks[299] - ticks[n] == (1 + (299 - n) * 100_000) // 3      # A_n has 1/3 of a tick
+    assert ticks[n] - ticks[n - 1] == 33333 - 7 and ticks[299] - ticks[n] == (1 + (299 - n) * 100_000) // 3  # A_n has 1/3 of a tick
 
 
 def test_a_clock_that_stands_still_is_told(monkeypatch):
@@ -353,7 +369,7 @@ def test_losses_after_the_last_record_count():
     device.events.discard()
     fill(board, 300)
     found = []
-    board.tell_loss = lambda: None          # the board has not yet had time to write the OVERFLOW record
+    board.tell_loss = lambda: None  # the board has not yet had time to write the OVERFLOW record
     found = device.events.drain()
     assert len(found) == 256 and device.events.lost == 44
     del board.tell_loss
@@ -369,7 +385,7 @@ def test_bytes_keep_their_48_bit_ticks():
     began = (3 << 48) - 5
     board.coming.append((began + 50_000, began, 0x41))
     while not (found := device.received.drain()):
-        assert board.tick < (3 << 48) + 10 ** 6
+        assert board.tick < (3 << 48) + 10**6
     assert board.tick > 3 << 48 and found == [RxByte(began, 0x41, own=True)]
 
 
@@ -408,7 +424,7 @@ def test_a_full_queue_is_never_overrun():
     device = connect(board)
     run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
     run.prepare()
-    run.pending = [(10 ** 9 + k * 10_000, Launch("frame", 0)) for k in range(100)]
+    run.pending = [(10**9 + k * 10_000, Launch("frame", 0)) for k in range(100)]
     run.feed()
     assert len(board.queue) == 64 and len(run.pending) == 36
     run.feed()
@@ -421,7 +437,7 @@ def test_lost_launches_are_told(monkeypatch):
     device = connect(board)
     board.drop_write = lambda address, words: True
     with pytest.raises(TransportError, match="1 of 1 launches did not arrive"):
-        device.launch([(10 ** 9, 0, Launch("frame", 0))])
+        device.launch([(10**9, 0, Launch("frame", 0))])
 
 
 def test_an_interrupt_flushes_the_queue():
@@ -429,7 +445,7 @@ def test_an_interrupt_flushes_the_queue():
     device = connect(board)
     run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
     run.prepare()
-    run.pending = [(10 ** 9, Launch("frame", 0))]
+    run.pending = [(10**9, Launch("frame", 0))]
     run.total = 1
     run.feed()
     with Interrupt() as interrupt:
@@ -441,9 +457,9 @@ def test_an_interrupt_flushes_the_queue():
 def test_overlapping_rates_are_refused():
     ts = Timescale(48_000_000)
     profile = Profile(ts.bit_period(9600))
-    TrainPlan.check(ts, 80, Launch("frame", 0xFF), profile, Fraction(50_000))
+    TrainPlan.check(ts, TRAIN_MIN_PERIOD, Launch("frame", 0xFF), profile, Fraction(50_000))
     with pytest.raises(BadInput, match="overlap"):
-        TrainPlan.check(ts, 80, Launch("frame", 0xFF), profile, Fraction(50_000) - Fraction(1, 1000))
+        TrainPlan.check(ts, TRAIN_MIN_PERIOD, Launch("frame", 0xFF), profile, Fraction(50_000) - Fraction(1, 1000))
 
 
 def test_events_decode_alike_from_the_board():

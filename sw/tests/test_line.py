@@ -45,8 +45,14 @@ def test_words_never_written_are_no_profile():
     assert Profile.from_words(1280000, 7 << 6, TS.tick_hz) is None
 
 
-@pytest.mark.parametrize("launch, word", [
-    (Launch("frame", 0xA5, 1), 0xA5 | 1 << 8), (Launch("break", 13, 3), 13 | 3 << 8 | 1 << 10), (Launch("pulse", 0, 2, 77), 2 << 8 | 2 << 10)])
+@pytest.mark.parametrize(
+    "launch, word",
+    [
+        (Launch("frame", 0xA5, 1), 0xA5 | 1 << 8),
+        (Launch("break", 13, 3), 13 | 3 << 8 | 1 << 10),
+        (Launch("pulse", 0, 2, 77), 2 << 8 | 2 << 10),
+    ],
+)
 def test_launch_words(launch, word):
     assert launch.word() == word
     assert launch.entry(0x1_2345_6789, 0xBEEF) == [0x23456789, 1, launch.width, word | 0xBEEF << 16]
@@ -59,7 +65,7 @@ def test_words_that_are_no_launch():
     assert Launch.from_words(1 << 10, 0) is None
 
 
-@pytest.mark.parametrize("arguments", [("break", 0), ("break", 256), ("pulse", 0, 1, 0), ("pulse", 0, 1, 2 ** 32), ("frame", 256)])
+@pytest.mark.parametrize("arguments", [("break", 0), ("break", 256), ("pulse", 0, 1, 0), ("pulse", 0, 1, 2**32), ("frame", 256)])
 def test_launches_that_are_invalid(arguments):
     with pytest.raises(BadInput):
         Launch(*arguments)

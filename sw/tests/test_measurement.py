@@ -14,7 +14,7 @@ P58 = Period(827586, 6, 29)
 
 def test_positions_never_drift():
     train = IdealTrain(P58, 1000)
-    for n in (0, 1, 28, 29, 10 ** 6, 2 ** 32 - 1):
+    for n in (0, 1, 28, 29, 10**6, 2**32 - 1):
         assert train.position(n) == 1000 + n * 24_000_000 // 29
 
 

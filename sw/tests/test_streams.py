@@ -54,12 +54,13 @@ def test_a_gap_nobody_told_of_is_noticed():
 def test_received_bytes():
     stream = ReceiveStream()
     assert stream.feed([0x10, 0x1FF | 0b0110011 << 9 & ~(1 << 12) | 2 << 16], 1 << 40) == [
-        RxByte(0x2_0000_0010, 0xFF, 1, True, True, False, True, True)]
-    assert stream.feed([0, 0], 5) == [RxByte(0, 0)]     # a real record: byte 0 at tick 0
+        RxByte(0x2_0000_0010, 0xFF, 1, True, True, False, True, True)
+    ]
+    assert stream.feed([0, 0], 5) == [RxByte(0, 0)]  # a real record: byte 0 at tick 0
 
 
 def test_lost_bytes_come_as_two_records():
     stream = ReceiveStream()
-    assert stream.feed([777, 1 << 12], 10 ** 6) == []
-    assert stream.feed([5, 1 << 12 | 1 << 15], 10 ** 6) == [Lost(777, 5)]
+    assert stream.feed([777, 1 << 12], 10**6) == []
+    assert stream.feed([5, 1 << 12 | 1 << 15], 10**6) == [Lost(777, 5)]
     assert stream.lost == 5

@@ -53,7 +53,7 @@ def test_the_bytes_are_those_of_litex():
         bus.write(0x90006000, [0x01020304])
         bus.read(0x8000, 2)
         bus.close()
-        assert server.received == bytes.fromhex("0101" "24001800" "01020304" "0202" "00002000")
+        assert server.received == bytes.fromhex("01012400180001020304020200002000")
 
 
 def test_silence_is_told():
@@ -140,7 +140,11 @@ def test_unplugging_is_told(kind):
 
 
 def test_ports_that_cannot_be_opened():
-    for spec, why in (("/dev/ttyNOTHERE", "No such file"), ("/etc/hostname", "cannot open"), (f"tcp:127.0.0.1:{free_port()}", "refused")):
+    for spec, why in (
+        ("/dev/ttyNOTHERE", "No such file"),
+        ("/etc/hostname", "cannot open"),
+        (f"tcp:127.0.0.1:{free_port()}", "refused"),
+    ):
         with pytest.raises(TransportError, match=why):
             open_port(spec)
     for spec in ("tcp:nowhere", "tcp::80", "tcp:host:x", "tcp:host:70000"):

@@ -2,43 +2,84 @@
 """Parsing and conversion are exact, and what does not fit is refused."""
 
 import math
+from pathlib import Path
 from fractions import Fraction
 
 import pytest
 
 from litepulse.errors import BadInput
-from litepulse.units import (Duration, Period, Timescale, approx, exact, fixed, parse_byte, parse_count, parse_duration, parse_rate, si)
+from litepulse.layout import TRAIN_MIN_PERIOD
+from litepulse.units import (
+    Duration,
+    Period,
+    Timescale,
+    approx,
+    exact,
+    fixed,
+    parse_byte,
+    parse_count,
+    parse_duration,
+    parse_rate,
+    si,
+)
 
 UP5K = Timescale(48_000_000)
 
 
-@pytest.mark.parametrize("text, value", [
-    ("58", 58), ("61.7", Fraction(617, 10)), ("617/10", Fraction(617, 10)), ("44.1k", 44100), ("1M/7", Fraction(10 ** 6, 7)),
-    ("1e3", 1000), ("58Hz", 58), ("44.1 kHz", 44100), (".5", Fraction(1, 2)), ("12345.678", Fraction(12345678, 1000)), ("5.", 5),
-    ("100m", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("2.5E-3", Fraction(1, 400)), (" 9600 ", 9600),
-])
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("58", 58),
+        ("61.7", Fraction(617, 10)),
+        ("617/10", Fraction(617, 10)),
+        ("44.1k", 44100),
+        ("1M/7", Fraction(10**6, 7)),
+        ("1e3", 1000),
+        ("58Hz", 58),
+        ("44.1 kHz", 44100),
+        (".5", Fraction(1, 2)),
+        ("12345.678", Fraction(12345678, 1000)),
+        ("5.", 5),
+        ("100m", Fraction(1, 10)),
+        ("1/3", Fraction(1, 3)),
+        ("2.5E-3", Fraction(1, 400)),
+        (" 9600 ", 9600),
+    ],
+)
 def test_rates_are_exact(text, value):
     assert parse_rate(text) == value
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "0/5", "nan", "inf", "", "k", "1/0", "1/2/3", "58Mhz!", "1e999999999", "0x10", "1_000", "--5", "+-5", "١"])
+@pytest.mark.parametrize(
+    "text", ["0", "-1", "0/5", "nan", "inf", "", "k", "1/0", "1/2/3", "58Mhz!", "1e999999999", "0x10", "1_000", "--5", "+-5", "١"]
+)
 def test_rates_that_are_none(text):
     with pytest.raises(BadInput):
         parse_rate(text)
 
 
-@pytest.mark.parametrize("text, value", [
-    ("5us", Duration(seconds=Fraction(5, 10 ** 6))), ("5µs", Duration(seconds=Fraction(5, 10 ** 6))), ("1.5ms", Duration(seconds=Fraction(3, 2000))),
-    ("1/58", Duration(seconds=Fraction(1, 58))), ("2s", Duration(seconds=Fraction(2))), ("827586t", Duration(ticks=Fraction(827586))),
-    ("24000000/29t", Duration(ticks=Fraction(24000000, 29))), ("7 ticks", Duration(ticks=Fraction(7))), ("250ns", Duration(seconds=Fraction(1, 4 * 10 ** 6))),
-    ("+10ms", Duration(seconds=Fraction(1, 100), relative=True)), ("1 tick", Duration(ticks=Fraction(1))),
-])
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("5us", Duration(seconds=Fraction(5, 10**6))),
+        ("5µs", Duration(seconds=Fraction(5, 10**6))),
+        ("1.5ms", Duration(seconds=Fraction(3, 2000))),
+        ("1/58", Duration(seconds=Fraction(1, 58))),
+        ("2s", Duration(seconds=Fraction(2))),
+        ("827586t", Duration(ticks=Fraction(827586))),
+        ("24000000/29t", Duration(ticks=Fraction(24000000, 29))),
+        ("7 ticks", Duration(ticks=Fraction(7))),
+        ("250ns", Duration(seconds=Fraction(1, 4 * 10**6))),
+        ("+10ms", Duration(seconds=Fraction(1, 100), relative=True)),
+        ("1 tick", Duration(ticks=Fraction(1))),
+    ],
+)
 def test_durations_are_exact(text, value):
     assert parse_duration(text) == value
 
 
 def test_signed_durations():
-    assert parse_duration("-5us", signed=True).seconds == Fraction(-5, 10 ** 6)
+    assert parse_duration("-5us", signed=True).seconds == Fraction(-5, 10**6)
     assert parse_duration("-1t", signed=True).ticks == -1
     with pytest.raises(BadInput, match="negative"):
         parse_duration("-1t")
@@ -55,7 +96,7 @@ def test_bytes_and_counts():
     for bad in ("300", "-1", "256", "x", "1.5", ""):
         with pytest.raises(BadInput):
             parse_byte(bad)
-    assert parse_count("4294967295") == 2 ** 32 - 1
+    assert parse_count("4294967295") == 2**32 - 1
     for bad in ("-1", "4294967296", "2.5", "many"):
         with pytest.raises(BadInput):
             parse_count(bad)
@@ -67,19 +108,19 @@ def test_58_hz_keeps_its_fraction():
 
 
 def test_a_denominator_of_two_to_the_32_is_written_as_zero():
-    ticks = 1000 + Fraction(1, 2 ** 32)
+    ticks = 1000 + Fraction(1, 2**32)
     period = UP5K.period(ticks, 80)
     assert period.den == 0 and period.ticks == ticks
 
 
-@pytest.mark.parametrize("ticks", [Fraction(1, 2 ** 33) + 1000, 1000 + Fraction(1, 2 ** 32 + 1), 2 ** 32, 79, Fraction(7999, 100), 0])
+@pytest.mark.parametrize("ticks", [Fraction(1, 2**33) + 1000, 1000 + Fraction(1, 2**32 + 1), 2**32 - 1, 79, Fraction(7999, 100), 0])
 def test_periods_that_do_not_fit(ticks):
     with pytest.raises(BadInput):
         UP5K.period(ticks, 80)
 
 
 def test_the_longest_period_fits():
-    assert UP5K.period(2 ** 32 - Fraction(1, 2 ** 32), 80) == Period(2 ** 32 - 1, 2 ** 32 - 1, 0)
+    assert UP5K.period(2**32 - 1 - Fraction(1, 2**32), 80) == Period(2**32 - 2, 2**32 - 1, 0)
 
 
 def test_the_minimum_counts_cycles_not_ticks():
@@ -101,7 +142,7 @@ def test_no_other_bit_period_is_nearer():
         assert abs(UP5K.bit_period(baud).raw - ideal) <= Fraction(1, 2)
 
 
-@pytest.mark.parametrize("baud", [49, Fraction(4999, 100), 12_000_001, 10 ** 9])
+@pytest.mark.parametrize("baud", [49, Fraction(4999, 100), 12_000_001, 10**9])
 def test_bauds_out_of_range(baud):
     with pytest.raises(BadInput, match="baud"):
         UP5K.bit_period(baud)
@@ -112,16 +153,21 @@ def test_ticks_and_seconds_are_inverse():
     for ticks in (0, 1, 12345678901234567890, Fraction(1, 3)):
         assert odd.ticks(odd.seconds(ticks)) == ticks
     assert odd.ns(2) == 30
-    assert UP5K.whole_ticks(Duration(seconds=Fraction(5, 10 ** 6)), "step") == 240
+    assert UP5K.whole_ticks(Duration(seconds=Fraction(5, 10**6)), "step") == 240
     assert UP5K.whole_ticks(Duration(ticks=Fraction(-1)), "step", -5) == -1
     with pytest.raises(BadInput):
-        UP5K.whole_ticks(Duration(ticks=Fraction(2 ** 32)), "width")
+        UP5K.whole_ticks(Duration(ticks=Fraction(2**32)), "width")
 
 
 def test_numbers_for_people_and_programs():
     assert exact(Fraction(24000000, 29)) == "24000000/29" and exact(58) == "58"
     assert fixed(Fraction(1, 3), 3) == "0.333" and fixed(Fraction(-1, 8), 2) == "-0.12" and fixed(5, 0) == "5"
-    assert fixed(Fraction(2 ** 64 + 1, 10 ** 3), 3) == "18446744073709551.617"
+    assert fixed(Fraction(2**64 + 1, 10**3), 3) == "18446744073709551.617"
     assert approx(Fraction(617, 10)) == "61.7" and approx(Fraction(1, 3), 3) == "≈0.333" and approx(100) == "100"
     assert si(Fraction(1, 58), "s") == "17.241 ms" and si(48_000_000, "Hz") == "48 MHz" and si(0, "s") == "0 s"
     assert math.isclose(float(fixed(UP5K.ns(1), 3)), 20.833)
+
+
+def test_the_minimum_period_is_the_documented_one():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "core.md").read_text(encoding="utf-8")
+    assert f"| `TRAIN_MIN_PERIOD` | {TRAIN_MIN_PERIOD} |" in page

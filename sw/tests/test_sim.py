@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command on the simulated SoC, end to end: real RTL, real bridge, the pins recorded and read by a stranger."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from litepulse import regs, witness
+from litepulse.vcd import Vcd
+
+ROOT = Path(__file__).resolve().parents[2]
+ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'sw'}{os.pathsep}{ROOT}", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
+COMMAND = [sys.executable, "-m", "litepulse"]
+HZ = 48_000_000
+
+
+@pytest.fixture(scope="session", autouse=True)
+def program():
+    """The simulated SoC, built."""
+    from litex_soc import sim_soc
+
+    return sim_soc.build()
+
+
+def run(*arguments, timeout=300, **options):
+    return subprocess.run([*COMMAND, *arguments], env=ENV, capture_output=True, text=True, timeout=timeout, check=False, **options)
+
+
+def result_of(*arguments, **options):
+    done = run(*arguments, "--json", **options)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    return json.loads(done.stdout)
+
+
+def pins(path):
+    """{name: [(tick, level)]} of a VCD, read here on our own: each time is a tick rounded to the unit, so rounding returns it."""
+    text = Path(path).read_text()
+    assert re.search(r"\$timescale\s+1\s*ps\s+\$end", text)
+    names = {code: name for code, name in re.findall(r"\$var wire 1 (\S+) (\S+) \$end", text)}
+    changes, tick = {name: [] for name in names.values()}, 0
+    for line in text.split("$enddefinitions $end", 1)[1].splitlines():
+        if line.startswith("#"):
+            exact = Fraction(int(line[1:]) * HZ, 10**12)
+            tick = round(exact)
+            assert abs(exact - tick) * Fraction(10**12, HZ) <= Fraction(1, 2)
+        elif line[:1] in ("0", "1"):
+            changes[names[line[1:]]].append((tick, int(line[0])))
+    return changes
+
+
+def falls(changes):
+    return [tick for tick, level in changes[1:] if level == 0]
+
+
+def frame_edges(start, byte, bit):
+    """Where 8N1 changes the line, from the format's definition."""
+    levels = [1, 0, *(byte >> k & 1 for k in range(8)), 1]
+    return [(start + int(k * bit), levels[k + 1]) for k in range(10) if levels[k] != levels[k + 1]]
+
+
+# The main job -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.seconds(30)
+def test_58_hz_to_the_tick(tmp_path):
+    vcd = tmp_path / "out.vcd"
+    arguments = "--sim train --rate 58 --byte 0xff --baud 9600 --count 60 --json --vcd"
+    done = run(*arguments.split(), str(vcd))
+    assert done.returncode == 0 and done.stderr == ""
+    result = json.loads(done.stdout)
+    assert result["backend"] == "sim" and result["simulated"] is True and result["samples_per_cycle"] == 1
+    assert [Fraction(result[k]) for k in ("clock_hz", "tick_hz", "rate_hz", "period_ticks")] == [
+        HZ,
+        HZ,
+        58,
+        Fraction(24_000_000, 29),
+    ]
+    start = result["launched"][0]
+    assert result["launched"] == [start + n * 24_000_000 // 29 for n in range(60)]
+    assert result["received"] == [tick + regs.LOOPBACK_TICKS for tick in result["launched"]]
+    assert result["max_error_ticks"] == 0 and result["lost"] == 0 and result["received_bytes"] == [0xFF] * 60
+
+    seen = pins(vcd)
+    wanted = [edge for tick in result["launched"] for edge in frame_edges(tick, 0xFF, Fraction(5000))]
+    assert seen["tx"][1:] == wanted and seen["rx"][1:] == wanted  # a wire: both pins change at the same instant
+
+    assert witness.available(), "the independent witness is not installed: apt install sigrok-cli"
+    assert witness.read_uart(Vcd(vcd, HZ), "tx", 9600) == [(tick, 0xFF) for tick in result["launched"]]
+
+
+@pytest.mark.parametrize(
+    "rate, baud, byte",
+    [("44.1k", "2M", "0x55"), ("12345.678", "115200", "0x00"), ("1M/7", "12M", "0xa5"), ("617/2", "9600", "0x80")],
+)
+def test_real_fractions(rate, baud, byte, tmp_path):
+    vcd = tmp_path / "out.vcd"
+    result = result_of(
+        "--sim",
+        "train",
+        "--rate",
+        rate,
+        "--baud",
+        baud,
+        "--byte",
+        byte,
+        "--count",
+        "100" if "/2" not in rate else "10",
+        "--vcd",
+        str(vcd),
+    )
+    period, bit, value = Fraction(result["period_ticks"]), Fraction(result["bit_period_ticks"]), int(byte, 16)
+    count = result["count"]
+    assert result["launched"] == [result["start"] + int(n * period) for n in range(count)] and result["lost"] == 0
+    assert result["received"] == [tick + 1 for tick in result["launched"]] and result["received_bytes"] == [value] * count
+    assert pins(vcd)["tx"][1:] == [edge for tick in result["launched"] for edge in frame_edges(tick, value, bit)]
+
+
+@pytest.mark.parametrize("width", ["1t", "5us"])
+def test_raw_pulses(width, tmp_path):
+    vcd = tmp_path / "out.vcd"
+    result = result_of("--sim", "train", "--rate", "50k", "--width", width, "--count", "300", "--vcd", str(vcd))
+    ticks = {"1t": 1, "5us": 240}[width]
+    assert result["launched"] == [result["start"] + 960 * n for n in range(300)] == [t - 1 for t in result["received"]]
+    assert pins(vcd)["tx"][1:] == [edge for tick in result["launched"] for edge in ((tick, 0), (tick + ticks, 1))]
+
+
+@pytest.mark.parametrize("fmt, bits", [("7E1", 10), ("5N1.5", Fraction(15, 2)), ("8O2", 12)])
+def test_formats_and_polarity(fmt, bits, tmp_path):
+    vcd = tmp_path / "out.vcd"
+    result = result_of(
+        "--sim",
+        "train",
+        "--period",
+        f"{int(bits * 480)}t",
+        "--baud",
+        "100k",
+        "--byte",
+        "0x15",
+        "--format",
+        fmt,
+        "--invert",
+        "--count",
+        "50",
+        "--vcd",
+        str(vcd),
+    )  # back to back
+    assert result["received_bytes"] == [0x15] * 50 and result["bad_frames"] == 0 and result["max_error_ticks"] == 0
+    assert [t - 1 for t in result["received"]] == result["launched"] and {
+        b - a for a, b in zip(result["launched"], result["launched"][1:])
+    } == {bits * 480}
+
+
+def test_the_start_tick_is_kept():
+    result = result_of("--sim", "train", "--rate", "10k", "--baud", "1M", "--start", "2500001t", "--count", "5")
+    assert result["launched"] == [2_500_001 + 4800 * n for n in range(5)]
+
+
+def test_people_see_that_it_is_simulated():
+    done = run("--sim", "train", "--rate", "10k", "--baud", "1M", "--count", "20")
+    assert done.returncode == 0 and done.stderr == "" and done.stdout.startswith("SIMULATED")
+    assert (
+        "20 launched, 20 received" in done.stdout
+        and "SIMULATED: no board" in done.stdout
+        and "every edge is where it belongs" in done.stdout
+    )
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    done = run("--sim", "info")
+    assert done.returncode == 0 and done.stdout.startswith("SIMULATED") and "48 MHz" in done.stdout
+
+
+@pytest.mark.parametrize("style", ["vnl", "csv"])
+def test_rows_stream_while_it_runs_and_ctrl_c_ends_it(style, tmp_path):
+    vcd = tmp_path / "out.vcd"
+    process = subprocess.Popen(
+        [*COMMAND, "--sim", "--vcd", str(vcd), "train", "--rate", "1k", "--baud", "115200", f"--{style}"],
+        env=ENV,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    first = [process.stdout.readline() for _ in range(12)]
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate(timeout=60)
+    assert (
+        process.returncode == 0
+        and "every edge is where it belongs" in errors
+        and "SIMULATED" in errors
+        and "Traceback" not in errors
+    )
+    rows = [line for line in "".join([*first, rest]).splitlines() if not line.startswith("##")]
+    assert rows[0] == ("# t_ns dt_ms" if style == "vnl" else "pulse,tick,t_ns,dt_ms,error_ticks")
+    split = None if style == "vnl" else ","
+    ticks = [round(Fraction(row.split(split)[0 if style == "vnl" else 2]) * HZ / 10**9) for row in rows[1:]]
+    seen = pins(vcd)
+    starts = [tick for tick, _ in seen["tx"][1:]][::2]
+    assert ticks == starts and {b - a for a, b in zip(ticks, ticks[1:])} == {48_000}
+    assert seen["tx"][-1][1] == 1  # the line is left idle
+
+
+def test_a_closed_pipe_ends_quietly():
+    done = subprocess.run(
+        f"{sys.executable} -m litepulse --sim train --rate 1k --baud 115200 --csv | head -n 4",
+        shell=True,
+        env=ENV,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0 and done.stderr == "" and len(done.stdout.splitlines()) == 4
+
+
+# Other processes ------------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """The simulated SoC by itself, as somebody runs it to have a board."""
+
+    def __init__(self, program, *arguments):
+        self.process = subprocess.Popen(
+            [program, *arguments, "--loop-tx-rx", "--exit-with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.where = json.loads(self.process.stdout.readline())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.communicate(timeout=30)
+
+
+def test_keep_adjust_stop_through_tcp(program, tmp_path):
+    vcd = tmp_path / "out.vcd"
+    with Program(program, "--tcp", "0", "--vcd", str(vcd)) as soc:
+        port = ["--port", f"tcp:127.0.0.1:{soc.where['tcp']}"]
+        kept = result_of(*port, "train", "--rate", "1k", "--baud", "115200", "--keep")
+        assert kept["ended"] == "running" and kept["launched"] and kept["backend"] == "uartbone"
+        done = run(*port, "train", "--rate", "58")
+        assert done.returncode == 2 and "running already" in done.stderr and done.stderr.count("\n") == 1
+        adjusted = result_of(*port, "adjust", "--rate", "2k", "--step", "-5us")
+        assert adjusted["step_ticks"] == -240 and adjusted["period_ticks"] == "24000"
+        assert result_of(*port, "info")["train_running"] is True
+        stopped = result_of(*port, "stop")
+        assert stopped["stopped"] == ["train"]
+        assert result_of(*port, "info")["train_running"] is False
+    starts = [tick for tick, _ in pins(vcd)["tx"][1:]][::2]
+    gaps = [b - a for a, b in zip(starts, starts[1:])]
+    change = next(i for i, gap in enumerate(gaps) if gap != 48_000)
+    assert gaps[change] == 24_000 - 240 and set(gaps[change + 1 :]) <= {24_000} and change + 1 == adjusted["at_pulse"]
+    assert stopped["pulses"] == len(starts)
+
+
+def test_stop_and_adjust_beside_a_follower(program, tmp_path):
+    with Program(program, "--pty") as soc:
+        port = ["--port", soc.where["pty"]]
+        process = subprocess.Popen(
+            [*COMMAND, *port, "train", "--rate", "1k", "--baud", "115200", "--json"],
+            env=ENV,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not result_of(*port, "info")["train_running"]:
+            assert process.poll() is None
+        assert result_of(*port, "adjust", "--rate", "1234.5")["period_ticks"] == "32000000/823"
+        assert result_of(*port, "stop")["stopped"] == ["train"]
+        out, errors = process.communicate(timeout=60)
+    result = json.loads(out)
+    assert (
+        process.returncode == 0
+        and errors == ""
+        and result["ended"] == "stop"
+        and result["max_error_ticks"] == 0
+        and result["lost"] == 0
+    )
+    assert [c["period_ticks"] for c in result["changes"]] == ["32000000/823"]
+    assert [t - 1 for t in result["received"]] == result["launched"]
+
+
+def test_the_simulator_is_recognised_behind_a_port(program):
+    with Program(program, "--tcp", "0") as soc:
+        result = result_of("--port", f"tcp:127.0.0.1:{soc.where['tcp']}", "info")
+        assert result["simulated"] is True and result["backend"] == "uartbone"
+
+
+def test_a_board_that_restarts_is_a_new_session(program):
+    sessions = []
+    for _ in range(2):
+        with Program(program, "--tcp", "0") as soc:
+            port = ["--port", f"tcp:127.0.0.1:{soc.where['tcp']}"]
+            sessions += [result_of(*port, "info")["session"] for _ in range(2)]
+    assert sessions[0] == sessions[1] != sessions[2] == sessions[3]
+
+
+# Send, capture, respond --------------------------------------------------------------------------------------------------
+
+
+def test_send_round_trip(tmp_path):
+    data, vcd = tmp_path / "data", tmp_path / "out.vcd"
+    data.write_bytes(bytes(range(256)))
+    result = result_of("--sim", "--vcd", str(vcd), "send", str(data), "--every", "1/8000", "--baud", "115200")
+    ticks = [x["tick"] for x in result["launched"]]
+    assert (
+        result["max_error_ticks"] == 0
+        and ticks == [ticks[0] + 6000 * n for n in range(256)]
+        and not result["refused"]
+        and not result["lost"]
+    )
+    assert [(x["tick"] - 1, x["byte"]) for x in result["received"]] == list(zip(ticks, range(256)))
+    bit = Fraction(106667, 256)
+    assert pins(vcd)["tx"][1:] == [edge for tick, byte in zip(ticks, range(256)) for edge in frame_edges(tick, byte, bit)]
+
+
+def test_send_at_a_tick_back_to_back(tmp_path):
+    data = tmp_path / "data"
+    data.write_bytes(b"LitePulse")
+    result = result_of("--sim", "send", str(data), "--at", "5000000t", "--baud", "1M")
+    assert [x["tick"] for x in result["launched"]] == [5_000_000 + 480 * n for n in range(9)]
+    assert bytes(x["byte"] for x in result["received"]) == b"LitePulse"
+
+
+def test_capture_shows_the_stimulus_to_the_tick(tmp_path):
+    stimulus = tmp_path / "stimulus"
+    base = 10_000_000
+    wanted = [(base + 100 * n, str(n % 3), 1 - (n // 3) % 2) for n in range(60)]
+    stimulus.write_text("".join(f"{tick} {channel} {level}\n" for tick, channel, level in wanted))
+    result = result_of("--sim", "--stimulus", str(stimulus), "capture", "--inputs", "0,1,2", "--count", "60")
+    assert [(e["tick"] - regs.LOOPBACK_TICKS, e["channel"], e["level"]) for e in result["edges"]] == wanted and result["lost"] == 0
+
+
+def test_capture_decodes_bytes_and_filters_glitches(tmp_path):
+    stimulus = tmp_path / "stimulus"
+    start, text = 10_000_000, b"Hi!"
+    changes = [(start + 48_000 * n, byte) for n, byte in enumerate(text)]
+    lines = [(tick, level) for at, byte in changes for tick, level in frame_edges(at, byte, Fraction(5000))]
+    lines += [(start + 48_000 * 4, 0), (start + 48_000 * 4 + 3, 1)]  # a glitch of three ticks
+    stimulus.write_text("".join(f"{tick} rx {level}\n" for tick, level in sorted(lines)))
+    result = result_of(
+        "--sim", "--wire", "none", "--stimulus", str(stimulus), "capture", "--bytes", "--filter", "8", "--for", "0.3"
+    )
+    assert [(b["tick"] - 1, b["data"], b["flags"]) for b in result["bytes"]] == [(at, byte, []) for at, byte in changes]
+    assert [(e["tick"] - 1, e["level"]) for e in result["edges"]] == sorted(lines)[:-2]
+
+
+def test_respond_to_edges_after_exactly_the_delay(tmp_path):
+    stimulus, vcd = tmp_path / "stimulus", tmp_path / "out.vcd"
+    rises = [10_000_000 + 7_777 * n for n in range(40)]
+    stimulus.write_text("".join(f"{tick} 0 1\n{tick + 1000} 0 0\n" for tick in rises))
+    result = result_of(
+        "--sim",
+        "--stimulus",
+        str(stimulus),
+        "--vcd",
+        str(vcd),
+        "respond",
+        "--on",
+        "edge:0:rise",
+        "--delay",
+        "5us",
+        "--width",
+        "1us",
+        "--count",
+        "40",
+    )
+    assert [(a["reference"] - 1, a["delay_ticks"]) for a in result["answers"]] == [(tick, 240) for tick in rises] and not result[
+        "missed"
+    ]
+    assert falls(pins(vcd)["tx"]) == [tick + 1 + 240 for tick in rises]
+
+
+def test_respond_to_bytes_and_say_what_was_missed(tmp_path):
+    stimulus = tmp_path / "stimulus"
+    starts = [10_000_000 + 100_000 * n for n in range(4)]
+    data = [0x55, 0x56, 0xF5, 0x00]
+    stimulus.write_text(
+        "".join(f"{t} rx {v}\n" for at, byte in zip(starts, data) for t, v in frame_edges(at, byte, Fraction(5000)))
+    )
+    arguments = [
+        "--sim",
+        "--wire",
+        "none",
+        "--stimulus",
+        str(stimulus),
+        "respond",
+        "--on",
+        "byte:0x55/0x0f",
+        "--byte",
+        "0x42",
+        "--for",
+        "0.3",
+    ]
+    result = result_of(*arguments, "--delay", "100t")
+    assert [(a["tick"], a["delay_ticks"]) for a in result["answers"]] == [
+        (at + 1 + 50_000 + 100, 100) for at in (starts[0], starts[2])
+    ]
+    arguments[arguments.index("byte:0x55/0x0f")] = "edge:rx:fall"
+    result = result_of(*arguments, "--delay", "1t", "--once")
+    assert not result["answers"] and [m["reason"] for m in result["missed"]] == ["late"]
+
+
+# The demo -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.seconds(10)
+def test_the_demo_in_short(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "litepulse.demo", "--count", "6", "--output", str(tmp_path)],
+        env=ENV,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    for part in (
+        "SIMULATED",
+        "±0.1 ms at best",
+        "largest error 0 ticks",
+        "sigrok-cli's UART decoder reads 6 times 0xFF at exactly these ticks",
+        "±50 ppm",
+    ):
+        assert part in done.stdout
+    assert (tmp_path / "period-error.png").read_bytes().startswith(b"\x89PNG") and falls(pins(tmp_path / "pins.vcd")["tx"])
+    assert json.loads((tmp_path / "train.json").read_text())["max_error_ticks"] == 0
+
+
+def test_the_demo_goes_on_without_the_witness(tmp_path):
+    for name in ("env", "cat"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    done = subprocess.run(
+        [sys.executable, "-m", "litepulse.demo", "--count", "2", "--output", str(tmp_path / "out")],
+        env={**ENV, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0 and "sigrok-cli is not installed" in done.stdout, done.stderr
