@@ -9,7 +9,6 @@ from cocotb.triggers import FallingEdge
 from litex_soc import regmap
 from model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, driver_wave
 
-LMIN = CONSTANTS["LMIN_CYCLES"] * S
 TTY = Profile(Fraction(1201 * S, 256))
 MASK = (1 << LINE + 1) - 1
 
@@ -117,7 +116,7 @@ async def test_reset_in_the_middle_of_anything(dut):
         await bench.config("capture_edges", rise=MASK, fall=MASK)
         await bench.config("line", loopback=1, rx_enable=1)
         frame = Launch(FRAME, bench.profiles[1], 0xA9, index=1)
-        await bench.responder(frame, 200 * S, trigger=1, channel=0, rise=1, fall=1, rearm=1, exclusive=trial & 2)
+        await bench.responder(frame, 200 * S, trigger=1, channel=0, rise=1, fall=1, rearm=1, exclusive=trial >> 1 & 1)
         tick = bench.ahead(30)
         await bench.train_words(frame.length + 90 * S, 1, 3, frame, tick)
         await bench.train_start()

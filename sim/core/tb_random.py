@@ -10,7 +10,6 @@ from model import (ALWAYS, APPLIED, BREAK, BUSY, EDGE, FRAME, MISSED, PULSE, QUE
                    Grant, Launch, Profile, QueueEntry, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave, queue_fates,
                    receive)
 
-LMIN = CONSTANTS["LMIN_CYCLES"] * S
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
 RESPONSE = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 LENGTH = 20_000 if FAST else 5_000          # cycles of a scene

@@ -7,7 +7,6 @@ import cocotb
 from bench import CONSTANTS, FAST, LINE, S, Bench, figure
 from model import ALWAYS, BREAK, BUSY, FRAME, LATE, MISSED, PULSE, Grant, Launch, Profile, Train, arbitrate, line_wave
 
-LMIN = CONSTANTS["LMIN_CYCLES"] * S
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 TTY = Profile(Fraction(9 * S))
 

@@ -156,9 +156,9 @@ async def test_promise6_receive_overflow_pairs(dut):
     period = frame.length + 1
     lost = 9
     start = bench.ahead(14)
-    await bench.train_words(max(period, 80 * S), 0, 1, frame, start, RX_DEPTH + lost)
+    await bench.train_words(max(period, 110 * S), 0, 1, frame, start, RX_DEPTH + lost)
     assert await bench.train_start()
-    period = max(period, 80 * S)
+    period = max(period, 110 * S)
     await bench.until(start + (RX_DEPTH + lost) * period + 20 * S)
     head = await bench.header("RECEIVE")
     assert (head["ready"], head["lost"]) == (RX_DEPTH, lost), head

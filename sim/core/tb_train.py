@@ -8,8 +8,9 @@ from bench import CONSTANTS, FAST, FULL, LONG, S, Bench, figure
 from model import (BUSY, FRAME, INVALID, LATE, PULSE, REFUSED, TRAIN_CHANGE, TRAIN_DONE, APPLIED, Adjust, Grant, Launch, Profile, Train,
                    arbitrate)
 
-LMIN = CONSTANTS["LMIN_CYCLES"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
+START = CONSTANTS["TRAIN_LMIN_CYCLES"] * S
+CHANGE, REDO = CONSTANTS["CHANGE_LMIN"] * S, CONSTANTS["CHANGE_REDO"] * S
 PULSES = 10_000 if FULL or LONG else 2_000 if FAST else 500
 
 
@@ -20,7 +21,7 @@ def scaled(exact, target):
 
 RATES = {"58 Hz": Fraction(48_000_000, 58), "44.1 kHz": Fraction(48_000_000, 44_100),
          "12345.678 Hz": Fraction(48_000_000_000, 12_345_678), "1 MHz / 7": Fraction(48_000_000 * 7, 1_000_000),
-         "2^32 denominators": 40 + Fraction(0x9E3779B9, 1 << 32)}
+         "2^32 denominators": Fraction(0x9E3779B9, 1 << 32)}
 
 
 async def start_bench(dut, clocks="unrelated", events=True, watch=("tx",), width=2):
@@ -49,7 +50,7 @@ async def begin(bench, launch, whole, num=0, den=1, count=0, clear=True):
 async def no_drift(dut, rate, clocks):
     """10 000 pulses, each compared with floor(start + n * period)."""
     bench, launch = await start_bench(dut, clocks)
-    whole, num, den = scaled(RATES[rate], max(MINIMUM, 40 * S) + 1)
+    whole, num, den = scaled(RATES[rate], MINIMUM)
     bench.drain_start()
     train = await begin(bench, launch, whole, num, den, PULSES, clear=False)
     await bench.until(train.tick(PULSES) + 100 * S)
@@ -152,7 +153,7 @@ async def test_promise4_asap_stop_restart(dut):
         assert not bench.status("train_running")
         new = await bench.drain()
         first = next(r.tick for r in new if r.kind == 1)
-        assert first <= answered + LMIN + 8 * S, f"asap was {first - answered} ticks after the answer"
+        assert first <= answered + START + 8 * S, f"asap was {first - answered} ticks after the answer"
         train = Train(first, period, 1, 4, 0, launch)
         stop, = [r for r in new if r.kind == APPLIED and r.flags == 0x80]
         assert [(r.kind, r.flags, r.source) for r in new if r.source == TRAIN_CHANGE] == [
@@ -160,7 +161,7 @@ async def test_promise4_asap_stop_restart(dut):
         sent = [r.data for r in new if r.kind == 1]
         assert sent == list(range(stop.data)), f"pulses {sent}, next would have been {stop.data}"
         assert train.tick(stop.data) >= stop.tick, "no pulse is missing before the stop"
-        assert train.tick(stop.data - 1) < stop.tick + LMIN + 8 * S, "none starts after it"
+        assert train.tick(stop.data - 1) <= stop.tick + 8 * S, "none starts after it"
         grants += train.pulses(stop=stop.data)
         await bench.train_stop()                    # of a stopped train: the same again
         await bench.cycles(30)
@@ -176,7 +177,7 @@ async def test_promise4_skipped_pulses_use_their_number(dut):
     """Pulses under a long launch are refused, keep their numbers and move nothing."""
     bench, launch = await start_bench(dut, "2:1")
     await bench.record("train_done", "refused_train", "tx_train", "tx_queue", "refused_queue")
-    train = await begin(bench, launch, 100 * S, 5, 8, 40, clear=False)
+    train = await begin(bench, launch, 110 * S, 5, 8, 40, clear=False)
     long = Launch(PULSE, bench.profiles[1], width=730 * S + 1, index=1)
     tick = train.tick(12) - 1
     await bench.launch(tick, long, 77)
@@ -184,7 +185,7 @@ async def test_promise4_skipped_pulses_use_their_number(dut):
     await bench.until(train.tick(40) + 100 * S)
     await bench.drain_stop()
     granted, refused = arbitrate([*train.pulses(), Grant(tick, long, 0, 77)])
-    assert [g.name for g in refused] == list(range(12, 20))
+    assert [g.name for g in refused] == list(range(12, 19))
     bench.check_launches(granted, refused, sources=(0, 1))
     assert [r.data for r in bench.select(TRAIN_DONE)] == [40], "skipped ones count"
     figure(4, "skipped pulses", bench.check_line(granted))
@@ -210,7 +211,8 @@ async def outcome(bench):
 async def test_promise4_adjust_at_every_phase(dut):
     """n = 0 and steps of one tick, written at every cycle of a period: whole, once, and as early as can be."""
     bench, launch = await start_bench(dut, "1:1")
-    period = (MINIMUM // S + 52) * S
+    period = MINIMUM + 7 * S
+    await bench.train_words(period, 1, 3)
     train = await begin(bench, launch, period, 1, 3)
     bench.drain_start()
     await bench.drain_stop()
@@ -226,12 +228,15 @@ async def test_promise4_adjust_at_every_phase(dut):
             await bench.until(train.tick(k) + phase * S)
             wrote = bench.now
             await bench.config("train_command", command=2)
+            answered = bench.now
             answer = await outcome(bench)
             assert answer.kind == APPLIED and answer.flags == 0, answer
             n = answer.data
+            # The next to come when the command arrived, or the one after it if that was less than CHANGE_REDO ahead.
+            following = [next(k for k in range(n + 9) if train.tick(k) > at) for at in (wrote - 8 * S, answered + 8 * S)]
+            possible = {k + (train.tick(k) < at + REDO) for k in following for at in (wrote, answered)}
+            assert n in possible, f"pulse {n} instead of {possible}: written at {wrote}"
             train.adjust(Adjust(n, period, 1, 3, step))
-            # The earliest possible: pulse n-1 was the first that was not yet being prepared when the command came.
-            assert train.tick(n - 2) <= wrote + LMIN + 40 * S, f"pulse {n} is later than need be: written at {wrote}"
             changes += 1
     await bench.train_stop()
     stop = await outcome(bench)
@@ -247,7 +252,7 @@ async def test_promise4_adjust_at_every_phase(dut):
 async def test_promise4_adjust_named_pulse(dut):
     """Named n: accepted whole at exactly n or refused late with the train unchanged, for every n from passed to far."""
     bench, launch = await start_bench(dut, "unrelated")
-    period = Fraction(max(MINIMUM, 60 * S)) + Fraction(2, 5)
+    period = Fraction(MINIMUM + 9 * S) + Fraction(2, 5)
     train = await begin(bench, launch, *change_words(period))
     rng, taken, refused = bench.random, 0, 0
     for trial in range(64 if FULL else 24 if FAST else 16):
@@ -255,7 +260,7 @@ async def test_promise4_adjust_named_pulse(dut):
         passed = len(train.pulses(until=bench.now))
         n = passed + (-2, 0, 1, 2, 3, 4, 5, 9)[trial % 8]
         step = rng.choice((0, 1, -1, 240 * S, 7, -5))
-        new = period if trial % 3 else Fraction(max(MINIMUM, 60 * S)) + Fraction(rng.randrange(7), 7) + rng.randrange(9)
+        new = period if trial % 3 else Fraction(MINIMUM + 9 * S) + Fraction(rng.randrange(7), 7) + rng.randrange(9)
         words = change_words(new)
         await bench.train_words(*words)
         wrote = bench.now
@@ -266,13 +271,13 @@ async def test_promise4_adjust_named_pulse(dut):
         answer = await outcome(bench)
         if answer.kind == APPLIED:
             assert answer.data == n and answer.flags == 0
-            assert train.tick(n - 1) >= wrote, f"{answer}, yet pulse {n} had passed when the change was written"
+            assert train.tick(n) >= wrote + (REDO if train.tick(n - 1) < wrote else CHANGE), f"{answer}, written at {wrote}"
             train.adjust(Adjust(n, *words, step))
             period = new
             taken += 1
         else:
             assert (answer.kind, answer.flags, answer.data) == (REFUSED, LATE, n), answer
-            assert train.tick(n - 1) < answered + LMIN + 40 * S, f"{answer} was in time: pulse {n - 1} at {train.tick(n - 1)}"
+            assert train.tick(n) < answered + REDO, f"{answer} was in time: pulse {n} at {train.tick(n)}"
             refused += 1
     assert taken > 5 and refused > 3, (taken, refused)
     await bench.train_stop()
@@ -296,23 +301,26 @@ async def test_promise4_adjust_refused(dut):
     train = await begin(bench, launch, 200 * S, 0, 1, 60, clear=False)
     await bench.drain()
     bench.events = []
-    await bench.train_adjust(60, 1)
-    answers.append(await outcome(bench))            # 60 is not less than 60
-    await bench.train_words(MINIMUM - 1, 1, 2)
-    await bench.train_adjust(50, 0)
-    answers.append(await outcome(bench))
+    for whole, num, den, step in ((MINIMUM - 1, 1, 2, 0), (200 * S, 5, 5, 0), (200 * S, 6, 5, 0), (0xFFFFFFFE, 0, 1, 2)):
+        await bench.train_words(whole, num, den)    # too short; not a fraction; does not fit
+        await bench.train_adjust(50, step)
+        answers.append(await outcome(bench))
     await bench.train_words(200 * S, 0, 1)
     await bench.train_adjust(40, 2)
     await bench.train_adjust(50, 2)                 # while the first is pending
     answers.append(await outcome(bench))
     assert bench.status("train_change_pending")
     assert [(r.kind, r.flags, r.data) for r in answers] == [
-        (REFUSED, INVALID, 3), (REFUSED, INVALID, 60), (REFUSED, INVALID, 50), (REFUSED, BUSY, 50)], answers
+        (REFUSED, INVALID, 3), *[(REFUSED, INVALID, 50)] * 4, (REFUSED, BUSY, 50)], answers
     train.adjust(Adjust(40, 200 * S, 0, 1, 2))
+    await bench.until(train.tick(40) + 60 * S)
+    await bench.train_adjust(60, 1)                 # a pulse that never comes: told when the train ends
     bench.drain_start()
     await bench.until(train.tick(60) + 100 * S)
     await bench.drain_stop()
     assert [(r.data, r.flags) for r in bench.select(APPLIED)] == [(40, 0)]
+    assert [(r.data, r.flags) for r in bench.select(REFUSED)][-1] == (60, INVALID)
+    assert [r.data for r in bench.select(TRAIN_DONE)] == [60]
     bench.check_line(train.pulses())
 
 
@@ -322,7 +330,8 @@ async def test_promise4_step_inside_lmin(dut):
     bench, launch = await start_bench(dut, "1:1")
     period, fates = 400 * S, []
     train = await begin(bench, launch, period)
-    for distance in [*range(0, 12 * LMIN, max(1, LMIN // 4))]:
+    distances = range(0, MINIMUM, 1 if FULL else 3 * S + 1 if FAST else 7 * S + 1)
+    for distance in distances:
         n = len(train.pulses(until=bench.now)) + 4
         await bench.train_words(period, 0, 1)
         await bench.train_adjust(n, distance - period)      # pulse n `distance` after pulse n-1
@@ -334,9 +343,9 @@ async def test_promise4_step_inside_lmin(dut):
             assert (answer.kind, answer.flags, answer.data) == (REFUSED, LATE, n)
         fates.append(answer.kind)
     assert fates[0] == REFUSED and fates[-1] == APPLIED
-    assert sorted(fates) == fates, "refused below, applied above"
-    first = [*range(0, 12 * LMIN, max(1, LMIN // 4))][fates.index(APPLIED)]
-    assert first <= MINIMUM + LMIN + LMIN // 4, f"a step to {first} ticks after its predecessor is the first to be taken"
+    assert sorted(fates) == fates, f"refused below, applied above: {fates}"
+    first = distances[fates.index(APPLIED)]
+    assert CHANGE <= first, f"a step to {first} ticks after its predecessor cannot have been Lmin ahead"
     await bench.train_stop()
     stop = await outcome(bench)
     await bench.drain()
