@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Edges on the inputs, with an optional glitch filter per channel. The filter accepts a level after F equal samples and delays its
+// channel so that the accepted level begins with the first of them, then on by the samples that make the delay whole cycles.
+// Latency: none for unfiltered channels (all outputs are combinational), ceil((F - 1)/S) cycles for filtered ones.
+// A change of F or of an enable while running shows at most one edge per channel, to the level then valid.
+//   S       samples per cycle
+//   INPUTS  aux inputs; channel INPUTS is the line. (INPUTS + 1)*S <= 16
+module litepulse_capture #(
+    parameter int S = 1,
+    parameter int INPUTS = (S > 2) ? 16 / S - 1 : 4
+) (
+    input  logic                    clk,
+    input  logic                    rst,
+    input  logic [(INPUTS+1)*S-1:0] samples,      // channel c, sample s at c*S + s
+    // a bit per channel
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [15:0]             rise_en,
+    input  logic [15:0]             fall_en,
+    input  logic [15:0]             filt_en,
+    // verilator lint_on UNUSEDSIGNAL
+    input  logic [5:0]              filt_len,     // F in samples; 0 counts as 1
+    // the line as the receiver sees it, so many cycles behind `samples`
+    output logic [S-1:0]            cond_line,
+    output logic [6:0]              line_delay,
+    // enabled edges of this cycle, bit c*S + s: edge_a of unfiltered channels, edge_f of filtered ones, these edge_delay cycles old
+    output logic                    edge_a,
+    output logic                    edge_f,
+    output logic [15:0]             edge_changed,
+    output logic [15:0]             edge_level,
+    output logic [15:0]             edge_group,   // bits of filtered channels
+    output logic [6:0]              edge_delay,
+    // the first edge of the selected channel and directions, whatever the enables say
+    input  logic [3:0]              sel_channel,
+    input  logic                    sel_rise,
+    input  logic                    sel_fall,
+    output logic                    sel_edge,
+    output logic [2:0]              sel_off,      // its sample ...
+    output logic [6:0]              sel_delay,    // ... in the cycle that lies so many cycles back
+    output logic                    sel_is_line
+);
+  localparam int C = INPUTS + 1;
+  localparam int SL = $clog2(S);
+  localparam int RW = (S == 1) ? 6 : 7;
+  // level after reset: the line rests at 1
+  localparam logic [C-1:0] REST = {1'b1, {INPUTS{1'b0}}};
+
+  logic [6:0]     delay;
+  logic [C*S-1:0] level;      // conditioned samples of this cycle
+  logic [C-1:0]   prior;      // the conditioned sample before them
+
+  generate
+    if (S == 1) begin : gen_delay
+      assign delay = {1'b0, filt_len} - {6'd0, filt_len != 6'd0};
+    end else begin : gen_delay
+      assign delay = ({1'b0, filt_len} - {6'd0, filt_len != 6'd0} + 7'(S - 1)) >> SL;
+    end
+  endgenerate
+
+  logic [6*S-1:0] need;       // for each sample: that many equal ones up to sample 0 make F up to it
+  always_comb begin
+    for (int s = 0; s < S; s++) need[6*s +: 6] = (filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0;
+  end
+
+  genvar c;
+  generate
+    for (c = 0; c < C; c = c + 1) begin : gen_channel
+      logic [S-1:0]  x, accepted;
+      logic          x_last, accepted_last;
+      logic [RW-1:0] run;       // equal samples up to sample 0 of this cycle, if that is equal, too; counts to F only
+      logic [RW-1:0] run_next;
+      logic [S-1:0]  enough;    // ... ending at each sample
+      logic [SL:0]   fresh;     // equal samples since the last change within this cycle
+      logic          same;      // no change in this cycle yet
+      logic          was, now_level;
+
+      assign x = samples[c*S +: S];
+
+      always_comb begin
+        same = 1'b1;
+        fresh = '0;
+        was = x_last;
+        now_level = accepted_last;
+        for (int s = 0; s < S; s++) begin
+          if (x[s] != was) begin
+            same = 1'b0;
+            fresh = (SL + 1)'(1);
+          end else if (!same) begin
+            fresh = fresh + 1'b1;
+          end
+          enough[s] = !filt_en[c] || (same ? run >= RW'(need[6*s +: 6]) : 6'(fresh) >= filt_len);
+          was = x[s];
+          if (enough[s]) now_level = x[s];
+          accepted[s] = now_level;
+        end
+        if (!same) run_next = RW'(fresh) + 1'b1;
+        else if (run < RW'(filt_len)) run_next = run + RW'(S);
+        else run_next = run;
+      end
+
+      always_ff @(posedge clk) begin
+        x_last <= x[S-1];
+        accepted_last <= accepted[S-1];
+        run <= run_next;
+        if (rst) begin
+          x_last <= REST[c];
+          accepted_last <= REST[c];
+          run <= RW'(2);
+        end
+      end
+
+      if (S == 1) begin : gen_aligned
+        assign level[c] = accepted[0];
+        assign prior[c] = accepted_last;
+      end else begin : gen_aligned
+        // whole cycles: go back by (delay*S - (F - 1)) samples more
+        logic [S-1:0]   older, aligned;
+        logic [2*S-1:0] both;
+        logic [SL-1:0]  shift;
+        logic           last;
+        logic [5:0]     len_was;
+        logic           en_was, hold;
+
+        assign both = {accepted, older};
+        assign shift = (filt_en[c] && filt_len != 6'd0) ? SL'(1) - filt_len[SL-1:0] : '0;
+        // while the alignment changes no sample may be seen twice
+        assign hold = len_was != filt_len || en_was != filt_en[c];
+        always_comb begin
+          for (int s = 0; s < S; s++) aligned[s] = both[(SL + 1)'(S + s) - (SL + 1)'(shift)];
+        end
+        assign level[c*S +: S] = hold ? {S{last}} : aligned;
+        assign prior[c] = last;
+        always_ff @(posedge clk) begin
+          older <= hold ? {S{accepted[S-1]}} : accepted;
+          last <= level[c*S + S - 1];
+          len_was <= filt_len;
+          en_was <= filt_en[c];
+          if (rst) begin
+            older <= {S{REST[c]}};
+            last <= REST[c];
+            len_was <= 6'd0;
+            en_was <= 1'b0;
+          end
+        end
+      end
+    end
+  endgenerate
+
+  assign cond_line  = level[INPUTS*S +: S];
+  assign line_delay = filt_en[INPUTS] ? delay : 7'd0;
+
+  always_comb begin
+    edge_changed = '0;
+    edge_level = '0;
+    edge_group = '0;
+    sel_edge = 1'b0;
+    sel_off = 3'd0;
+    sel_delay = 7'd0;
+    for (int i = 0; i < C; i++) begin
+      for (int s = S - 1; s >= 0; s--) begin
+        edge_level[i*S + s] = level[i*S + s];
+        edge_group[i*S + s] = filt_en[i];
+        if (level[i*S + s] != (s == 0 ? prior[i] : level[i*S + (s == 0 ? 0 : s - 1)])) begin
+          edge_changed[i*S + s] = level[i*S + s] ? rise_en[i] : fall_en[i];
+          if (sel_channel == 4'(i) && (level[i*S + s] ? sel_rise : sel_fall)) begin
+            sel_edge = 1'b1;
+            sel_off = 3'(s);
+          end
+        end
+      end
+      if (sel_channel == 4'(i) && filt_en[i]) sel_delay = delay;
+    end
+  end
+
+  assign edge_a = |(edge_changed & ~edge_group);
+  assign edge_f = |(edge_changed & edge_group);
+  assign edge_delay = delay;
+  assign sel_is_line = sel_channel == 4'(INPUTS);
+endmodule

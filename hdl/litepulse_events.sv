@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Writes the event stream: sequence numbers, order, and an exact account of what had no room.
+//
+// One record at a time lies in a stage: its full time stamp, and all else that goes into the FIFO in the next cycle. When there is no
+// room for it the stage keeps the stamp as that of the first lost record and a gap is open: what comes then is counted, until the
+// OVERFLOW record can be written.
+//
+// Requests (held until ack) go first, by port; edges cannot wait at their source, so those of each cycle enter a queue of two. If a third
+// comes while requests use the stage, what the queue holds is lost, as one gap with the oldest stamp.
+// Latency: a request is written 2 cycles after it comes, an edge 2 cycles, more when others are before it. With 16 cycles or more
+// between the requests of one port none waits longer than WAIT_MAX cycles for its ack, whatever the edges do.
+//   S      samples per cycle
+//   EV_AW  log2 of the FIFO's depth
+module litepulse_events #(
+    parameter int S = 1,
+    parameter int EV_AW = 8
+) (
+    input  logic                   clk,
+    input  logic                   rst,
+    input  logic [63-$clog2(S):0]  now,
+    input  logic [63-$clog2(S):8]  prev_hi,
+    // requests: 0 responder, 1 queue, 2 train, 3 tty, 4 train_change, 5 control
+    input  logic [5:0]             req,
+    output logic [5:0]             ack,
+    input  logic [23:0]            kind,
+    input  logic [47:0]            flags,
+    input  logic [47:0]            lo,           // low byte of the cycle stamp, not ahead of `now`, at most 200 cycles behind
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [17:0]            off,          // sample
+    // verilator lint_on UNUSEDSIGNAL
+    input  logic [191:0]           data,
+    // edges of this cycle: see litepulse_capture
+    input  logic                   edge_a,
+    input  logic                   edge_f,
+    input  logic [15:0]            edge_changed,
+    input  logic [15:0]            edge_level,
+    input  logic [15:0]            edge_group,
+    input  logic [6:0]             edge_delay,
+    input  logic [10:0]            event_mask,
+    output logic                   ev_wr,
+    output logic [127:0]           ev_wdata,
+    input  logic [EV_AW:0]         ev_free,
+    output logic [31:0]            ev_lost,      // records of the gap; 0 outside of one
+    output logic                   fault         // something was refused or missed, or a gap begins
+);
+  localparam int SL = $clog2(S);
+  localparam int CW = 64 - SL;
+
+  // which kinds are wanted ----------------------------------------------------------------------------------------------
+  logic [5:0] wanted;
+
+  assign wanted[0] = (kind[3:0] == litepulse_map_pkg::KIND_TX) ? event_mask[litepulse_map_pkg::EVENT_MASK_TX_RESPONDER_LSB]
+      : event_mask[litepulse_map_pkg::EVENT_MASK_MISSED_LSB];
+  assign wanted[1] = (kind[7:4] == litepulse_map_pkg::KIND_TX) ? event_mask[litepulse_map_pkg::EVENT_MASK_TX_QUEUE_LSB]
+      : event_mask[litepulse_map_pkg::EVENT_MASK_REFUSED_QUEUE_LSB];
+  assign wanted[2] = (kind[11:8] == litepulse_map_pkg::KIND_TX) ? event_mask[litepulse_map_pkg::EVENT_MASK_TX_TRAIN_LSB]
+      : (kind[11:8] == litepulse_map_pkg::KIND_REFUSED) ? event_mask[litepulse_map_pkg::EVENT_MASK_REFUSED_TRAIN_LSB]
+      : event_mask[litepulse_map_pkg::EVENT_MASK_TRAIN_DONE_LSB];
+  assign wanted[3] = event_mask[litepulse_map_pkg::EVENT_MASK_TX_TTY_LSB];
+  assign wanted[4] = event_mask[litepulse_map_pkg::EVENT_MASK_CONTROL_LSB];
+  assign wanted[5] = (kind[23:20] == litepulse_map_pkg::KIND_SNAPSHOT) ? event_mask[litepulse_map_pkg::EVENT_MASK_SNAPSHOT_LSB]
+      : event_mask[litepulse_map_pkg::EVENT_MASK_CONTROL_LSB];
+
+  // the request to be taken next, chosen a cycle ahead -------------------------------------------------------------------
+  logic [5:0] chosen, next;   // one-hot
+  logic       any;
+  logic       take;           // the chosen request goes to the stage, or is counted as lost
+
+  always_comb begin
+    next = 6'd0;
+    for (int i = 5; i >= 0; i--) if (req[i] && wanted[i] && !chosen[i]) next = 6'd1 << i;
+  end
+  assign ack = (chosen & {6{take}}) | (req & ~wanted & ~chosen);
+  always_ff @(posedge clk) begin
+    if (!any || take) begin
+      chosen <= next;
+      any    <= next != 6'd0;
+    end
+    if (rst) begin
+      chosen <= 6'd0;
+      any <= 1'b0;
+    end
+  end
+
+  // edges ---------------------------------------------------------------------------------------------------------------
+  logic        come_a, come_f, come_any;
+  logic        head_a, head_f, tail_a, tail_f;   // records to be taken from the older and the younger cycle
+  logic        head_any, tail_any;
+  logic [39:0] head, tail, come;
+  logic [5:0]  waiting;                          // records in the queue
+  logic        spoilt;                           // a third cycle came: all of them are lost
+  logic        take_edge, take_all, advance;
+
+  assign come     = {now[7:0], edge_level, edge_changed};
+  assign come_a   = edge_a && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
+  assign come_f   = edge_f && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
+  assign come_any = come_a || come_f;
+  assign head_any = head_a || head_f;
+  assign tail_any = tail_a || tail_f;
+  assign advance  = !head_any || (take_edge && !(head_a && head_f));
+
+  always_ff @(posedge clk) begin
+    waiting <= (take_all ? 6'd0 : waiting) + {5'd0, come_a} + {5'd0, come_f} - {5'd0, take_edge};
+    if (take_all) begin
+      head <= come;
+      {head_a, head_f} <= {come_a, come_f};
+      {tail_a, tail_f} <= 2'b00;
+      spoilt <= 1'b0;
+    end else if (advance) begin
+      head <= tail_any ? tail : come;
+      tail <= come;
+      {head_a, head_f} <= tail_any ? {tail_a, tail_f} : {come_a, come_f};
+      {tail_a, tail_f} <= tail_any ? {come_a, come_f} : 2'b00;
+    end else begin
+      if (take_edge) head_a <= 1'b0;
+      if (!tail_any) begin
+        tail <= come;
+        {tail_a, tail_f} <= {come_a, come_f};
+      end
+      if (tail_any && come_any) spoilt <= 1'b1;
+    end
+    if (rst) begin
+      waiting <= 6'd0;
+      {head_a, head_f, tail_a, tail_f} <= 4'd0;
+      spoilt <= 1'b0;
+    end
+  end
+
+  // what goes into the stage --------------------------------------------------------------------------------------------
+  logic        pick_f;         // of the head, the filtered record
+  logic [31:0] pick_data, edge_data;
+  logic [7:0]  pick_lo, edge_lo, pick_flags;
+  logic [2:0]  pick_off;
+  logic [3:0]  pick_kind, pick_source;
+
+  assign pick_f    = !head_a;
+  assign edge_data = head[31:0] & {2{edge_group ^ {16{!pick_f}}}};
+  assign edge_lo   = head[39:32] - (pick_f ? {1'b0, edge_delay} : 8'd0);
+
+  always_comb begin
+    pick_data  = any ? 32'd0 : edge_data;
+    pick_lo    = any ? 8'd0 : edge_lo;
+    pick_flags = (any || !pick_f) ? 8'd0 : litepulse_map_pkg::EVENT_FLAG_FILTERED;
+    pick_kind  = any ? 4'd0 : litepulse_map_pkg::KIND_EDGE;
+    pick_off   = 3'd0;
+    for (int i = 0; i < 6; i++) begin
+      pick_data  = pick_data  | (data[32*i +: 32] & {32{chosen[i]}});
+      pick_lo    = pick_lo    | (lo[8*i +: 8] & {8{chosen[i]}});
+      pick_flags = pick_flags | (flags[8*i +: 8] & {8{chosen[i]}});
+      pick_kind  = pick_kind  | (kind[4*i +: 4] & {4{chosen[i]}});
+      pick_off   = pick_off   | (off[3*i +: 3] & {3{chosen[i]}} & 3'(S - 1));
+    end
+    pick_source = ({4{chosen[0]}} & litepulse_map_pkg::SRC_RESPONDER) | ({4{chosen[1]}} & litepulse_map_pkg::SRC_QUEUE)
+        | ({4{chosen[2]}} & litepulse_map_pkg::SRC_TRAIN) | ({4{chosen[3]}} & litepulse_map_pkg::SRC_TTY)
+        | ({4{chosen[4]}} & litepulse_map_pkg::SRC_TRAIN_CHANGE) | ({4{chosen[5]}} & litepulse_map_pkg::SRC_CONTROL)
+        | ({4{!any}} & litepulse_map_pkg::SRC_CAPTURE);
+  end
+
+  // stage -----------------------------------------------------------------------------------------------------------------
+  logic          full;         // a record is written in this cycle if there is room
+  logic          told;         // ... and it is an OVERFLOW record
+  logic          is_edge;
+  logic          gap;          // `tick` is that of the first lost record
+  logic [3:0]    st_kind, st_source;
+  logic [7:0]    st_flags;
+  logic [31:0]   st_data, lost;
+  logic [63:0]   tick;
+  logic [15:0]   seq;          // of the record in the stage, or of the first lost one
+  logic          some, two, plenty, room, stall, close, count;
+
+  assign some   = ev_free != '0;
+  assign two    = ev_free[EV_AW:1] != '0;
+  assign plenty = ev_free > (EV_AW + 1)'(litepulse_map_pkg::EVENT_RESERVE);
+  assign room   = is_edge ? plenty : some;
+  assign stall  = full && !room;
+  assign close  = gap && (plenty || (any && two));
+  assign take   = any && !stall && !close;
+  assign take_all  = head_any && !any && (gap ? !close : spoilt && !stall && !told);
+  assign take_edge = head_any && !any && !gap && !stall && !spoilt;
+  assign count  = stall || (gap && take) || take_all;
+
+  always_ff @(posedge clk) begin
+    full <= close || (!stall && !gap && (any || take_edge));
+    told <= close;
+    is_edge <= !any && !close;
+    if (!stall && !gap) tick <= (64'({(pick_lo <= now[7:0]) ? now[CW-1:8] : prev_hi, pick_lo}) << SL) | 64'(pick_off);
+    st_data <= gap ? lost : pick_data;
+    st_kind <= gap ? litepulse_map_pkg::KIND_OVERFLOW : pick_kind;
+    st_source <= gap ? litepulse_map_pkg::SRC_CONTROL : pick_source;
+    st_flags <= gap ? 8'd0 : pick_flags;
+
+    if (stall || take_all) gap <= 1'b1;
+    else if (close) gap <= 1'b0;
+    if (full && told) lost <= 32'd0;
+    else if (count) lost <= lost + (take_all ? {26'd0, waiting} : 32'd1);
+    if (full && room) seq <= seq + (told ? st_data[15:0] : 16'd1);
+    fault <= stall || (take_all && !gap)
+        || (full && (st_kind == litepulse_map_pkg::KIND_REFUSED || st_kind == litepulse_map_pkg::KIND_RESPONDER_MISSED));
+    if (rst) begin
+      full <= 1'b0;
+      told <= 1'b0;
+      gap <= 1'b0;
+      lost <= 32'd0;
+      seq <= 16'd0;
+      fault <= 1'b0;
+    end
+  end
+
+  assign ev_wr    = full && room;
+  assign ev_wdata = {st_data, seq, st_kind, st_source, st_flags, tick};
+  assign ev_lost  = lost;
+endmodule

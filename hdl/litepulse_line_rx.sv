@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Receives frames by profile 0. Counts half bit periods, so that centre k lies at start + floor((k + 1/2)*P) and the frame ends
+// at start + floor(N*P) without an error that grows. A bit is the majority of three samples, one cycle apart, around its centre (a
+// whole number of cycles after the start edge). From the centre of the first stop bit on the next start edge is looked for.
+// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_stb one to three cycles (half bits of stop) later.
+//   S  samples per cycle
+module litepulse_line_rx #(
+    parameter int S = 1
+) (
+    input  logic                   clk,
+    input  logic                   rst,
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [63-$clog2(S):0]  now,
+    input  logic [63-$clog2(S):8]  prev_hi,
+    input  logic [35:0]            period,       // ticks, Q28.8, at least 4*S
+    // verilator lint_on UNUSEDSIGNAL
+    input  logic [S-1:0]           cond_line,
+    input  logic [6:0]             line_delay,
+    // low: not receiving; a frame that has begun is dropped. Must be low for a cycle when the profile changes.
+    input  logic                   enable,
+    input  logic [1:0]             data_bits,    // less 5
+    input  logic [2:0]             parity,
+    input  logic [1:0]             stop,
+    input  logic                   invert,
+    input  logic                   tx_busy_in,      // our transmitter, in terms of `now`
+    // records: one strobe
+    output logic                   rec_valid,
+    output logic [47:0]            rec_tick,     // start edge
+    output logic [6:0]             rec_flags,
+    output logic [8:0]             rec_data,
+    output logic                   busy,         // a frame is being received
+    // for the responder: a byte that ends at (now + byte_end_cyc)*S + byte_end_off, byte_end_cyc being signed
+    output logic                   byte_stb,
+    output logic [7:0]             byte_data,
+    output logic                   byte_ok,      // no parity or framing error
+    output logic                   byte_own,
+    output logic [31:0]            byte_end_cyc,
+    output logic [2:0]             byte_end_off,
+    // the edge that ended a break, at (now - brk_delay)*S + brk_off
+    output logic                   brk_stb,
+    output logic [2:0]             brk_off,
+    output logic [6:0]             brk_delay,
+    output logic                   brk_own
+);
+  localparam int SL = $clog2(S);
+  localparam int HW = 27 - SL;    // half a period: whole cycles ...
+  localparam int FW = 9 + SL;     // ... and fraction
+  localparam int RW = HW + 3;     // up to three of them, signed
+
+  typedef enum logic [2:0] {SEARCH, START, DATA, PARITY, STOP} state_t;
+  state_t state;
+
+  // line ------------------------------------------------------------------------------------------------------------
+  logic [S-1:0]  line1, line2;
+  logic [S-1:0]  x, x1, x2;       // mark is 1; this cycle, the one before (the engine's), the one before that
+  logic [S-1:0]  falls;
+  logic          found;           // a start edge in the engine's cycle ...
+  logic [2:0]    found_off;       // ... at this sample
+  logic [2:0]    off;             // of the frame
+  logic          a, b, d, vote, unanimous;
+  logic          run, done, stored;
+
+  assign x  = cond_line ^ {S{invert}};
+  assign x1 = line1 ^ {S{invert}};
+  assign x2 = line2 ^ {S{invert}};
+  always_comb begin
+    found = 1'b0;
+    found_off = 3'd0;
+    for (int s = S - 1; s >= 0; s--) begin
+      falls[s] = !x1[s] && ((s == 0) ? x2[S-1] : x1[(s == 0) ? 0 : s - 1]);
+      // in the cycle in which a frame ends, edges count behind the sample that ended it
+      if (falls[s] && (!run || (done && 3'(s) > off))) begin
+        found = enable;
+        found_off = 3'(s);
+      end
+    end
+    a = 1'b0;
+    b = 1'b0;
+    d = 1'b0;
+    for (int s = 0; s < S; s++) begin
+      if (off == 3'(s)) begin
+        a = x2[s];
+        b = x1[s];
+        d = x[s];
+      end
+    end
+  end
+  assign vote = (a && b) || (b && d) || (a && d);
+  assign unanimous = (a == b) && (b == d);
+
+  // half bits -------------------------------------------------------------------------------------------------------
+  logic [HW-1:0] half_cyc, cnt;
+  logic [FW-1:0] half_frac, frac, frac_base;   // frac: of the next half-bit point
+  logic [FW:0]   frac_sum;
+  logic          point, hit, centre, centred, restart;
+
+  assign half_cyc  = period[35:9+SL];
+  assign half_frac = period[FW-1:0];
+  assign run       = state != SEARCH;
+  assign point     = run && cnt == half_cyc;   // the next cycle is a half-bit point
+  assign frac_base = (S > 1 && done) ? '0 : frac;
+  assign frac_sum  = {1'b0, frac_base} + {1'b0, half_frac};
+  assign centre    = hit && !centred;
+  assign stored    = centre && state == STOP;
+  assign done      = stored || (centre && state == START && vote);
+  assign restart   = !run || done || !enable;
+  assign busy      = run;
+
+  // frame -----------------------------------------------------------------------------------------------------------
+  logic [2:0]  left;
+  logic [7:0]  shift;
+  logic        parity_acc, parity_bit, parity_bad, any_mark, noise, own, tx_busy_was;
+  logic [1:0]  adds;
+  logic        adding;
+  logic        perr, is_break;
+
+  always_comb begin
+    case (parity)
+      litepulse_map_pkg::PARITY_ODD:  parity_bad = vote != ~parity_acc;
+      litepulse_map_pkg::PARITY_EVEN: parity_bad = vote != parity_acc;
+      litepulse_map_pkg::PARITY_MARK: parity_bad = !vote;
+      default:     parity_bad = vote;
+    endcase
+  end
+
+  assign is_break  = !any_mark && !vote;
+  assign rec_valid = stored;
+  assign rec_data  = {parity_bit, shift};
+  assign rec_flags = {1'b0, noise || !unanimous, own || tx_busy_in, 1'b0, is_break, !vote, perr};
+
+  always_ff @(posedge clk) begin
+    line1 <= cond_line;
+    line2 <= line1;
+    tx_busy_was <= tx_busy_in;
+
+    hit <= point && !restart;
+    if (restart) cnt <= HW'(2);
+    else if (point) cnt <= HW'(!frac_sum[FW]);
+    else cnt <= cnt + 1'b1;
+    if (found || point) frac <= frac_sum[FW-1:0];
+    else if (restart) frac <= '0;
+    if (restart) centred <= 1'b0;
+    else if (hit) centred <= !centred;
+
+    if (centre) begin
+      case (state)
+        START: begin
+          state <= vote ? SEARCH : DATA;
+          left  <= {1'b1, data_bits};
+        end
+        DATA: begin
+          left <= left - 3'd1;
+          if (left == 3'd0) state <= (parity == litepulse_map_pkg::PARITY_NONE) ? STOP : PARITY;
+          for (int i = 0; i < 7; i++) shift[i] <= (i >= 4 && data_bits == 2'(i - 4)) ? vote : shift[i+1];
+          shift[7] <= vote && data_bits == 2'd3;
+          parity_acc <= parity_acc ^ vote;
+        end
+        PARITY: begin
+          state <= STOP;
+          parity_bit <= vote;
+          perr <= parity_bad;
+        end
+        STOP: begin
+          state <= SEARCH;
+        end
+        default: ;
+      endcase
+      any_mark <= any_mark || vote;
+      noise <= noise || !unanimous;
+    end
+    own <= own || tx_busy_in;
+    // the byte before is in use until byte_stb, so it is cleared only at the end of the start bit
+    if (hit && centred && state == DATA && left == {1'b1, data_bits}) shift <= '0;
+
+    if (found) begin
+      state <= START;
+      off <= found_off;
+      parity_acc <= 1'b0;
+      parity_bit <= 1'b0;
+      perr <= 1'b0;
+      any_mark <= 1'b0;
+      noise <= 1'b0;
+      own <= tx_busy_in || tx_busy_was;
+    end
+    if (rst || !enable) state <= SEARCH;
+    if (rst) begin
+      hit <= 1'b0;
+      line1 <= '1;
+      line2 <= '1;
+    end
+  end
+
+  // stamp of the start edge: the engine's cycle is now - line_delay - 1 -----------------------------------------------
+  logic [7:0]     edge_lo;
+  logic [47-SL:0] start_cyc;
+  assign edge_lo = now[7:0] + ~{1'b0, line_delay};
+  always_ff @(posedge clk) begin
+    if (found) start_cyc <= {(edge_lo <= now[7:0]) ? now[47-SL:8] : prev_hi[47-SL:8], edge_lo};
+  end
+  generate
+    if (S == 1) begin : gen_tick
+      assign rec_tick = start_cyc;
+    end else begin : gen_tick
+      assign rec_tick = {start_cyc, off[SL-1:0]};
+    end
+  endgenerate
+
+  // end of the frame: half bits of stop added to where the first stop bit's centre lies from `now` ---------------------
+  logic [RW+FW-1:0] rest;
+  logic [6:0]       back;
+  assign adding = stored || adds != 2'd0;
+  assign back   = line_delay + {5'd0, stop} + 7'd1;    // one cycle per addition passes until byte_stb
+  always_ff @(posedge clk) begin
+    if (adding) rest <= rest + {{(RW - HW){1'b0}}, half_cyc, half_frac};
+    else rest <= {{(RW - 7){1'b1}}, ~back, frac} + ((S > 1) ? {{(RW + FW - 12){1'b0}}, off, 9'd0} : '0);
+    if (stored) begin
+      byte_ok <= vote && !perr;
+      byte_own <= own || tx_busy_in;
+      adds <= stop;
+    end else if (adds != 2'd0) begin
+      adds <= adds - 2'd1;
+    end
+    byte_stb <= (stored && stop == 2'd0) || (!stored && adds == 2'd1);
+    if (rst) begin
+      adds <= 2'd0;
+      byte_stb <= 1'b0;
+    end
+  end
+  assign byte_data    = shift;
+  assign byte_end_cyc = {{(32 - RW){rest[RW+FW-1]}}, rest[RW+FW-1:FW]};
+  generate
+    if (S == 1) begin : gen_off
+      assign byte_end_off = 3'd0;
+    end else begin : gen_off
+      assign byte_end_off = 3'(rest[FW-1:9]);
+    end
+  endgenerate
+
+  // end of a break ----------------------------------------------------------------------------------------------------
+  logic in_break, break_own, begins;
+  assign begins    = stored && is_break;
+  assign brk_delay = line_delay + 7'd1;
+  assign brk_own   = (in_break ? break_own : own) || tx_busy_in;
+  always_comb begin
+    brk_stb = 1'b0;
+    brk_off = 3'd0;
+    for (int s = S - 1; s >= 0; s--) begin
+      if (x1[s] && (in_break || (begins && 3'(s) > off))) begin
+        brk_stb = 1'b1;
+        brk_off = 3'(s);
+      end
+    end
+  end
+  always_ff @(posedge clk) begin
+    in_break  <= (in_break || begins) && !brk_stb && enable;
+    break_own <= brk_own;
+    if (rst) in_break <= 1'b0;
+  end
+endmodule
