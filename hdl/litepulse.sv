@@ -110,7 +110,6 @@ module litepulse #(
   logic [3:0]       prof_valid, prof_invert;
   logic             loopback, hold_tty, break_hold, rx_enable;
   logic [15:0]      de_lead, de_lag, rise_en, fall_en, filt_en;
-  logic [16:0]      thr_lead, thr_late;
   logic [5:0]       filt_len;
   logic [10:0]      event_mask;
   logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
@@ -146,10 +145,9 @@ module litepulse #(
 
   // inputs
   logic [C*S-1:0]   samples;
-  logic             ea_valid, ef_valid;
-  logic [15:0]      ea_changed, ea_level, ef_changed, ef_level;
-  logic [7:0]       ea_lo, ef_lo;
-  logic [6:0]       line_delay;
+  logic             edge_a, edge_f;
+  logic [15:0]      edge_changed, edge_level, edge_group;
+  logic [6:0]       edge_delay, line_delay;
   logic [3:0]       sel_channel;
   logic             sel_rise, sel_fall, sel_edge, sel_is_line;
   logic [2:0]       sel_off;
@@ -205,12 +203,12 @@ module litepulse #(
 
   litepulse_timebase #(.S(S)) timebase (.clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .near_wrap);
 
-  litepulse_config #(.S(S), .KE(KE)) configuration (
+  litepulse_config #(.S(S)) configuration (
       .clk(pulse_clk), .rst(pulse_rst), .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
       .train_req, .train_done, .train_err, .resp_req, .resp_done, .resp_err,
       .prof_ren, .prof_raddr, .prof_period, .prof_data_bits, .prof_parity, .prof_stop, .prof_inv, .prof_valid, .prof_invert,
       .prof0_period, .prof0_data_bits, .prof0_parity, .prof0_stop, .prof0_changed,
-      .loopback, .hold_tty, .break_hold, .rx_enable, .de_lead, .de_lag, .thr_lead, .thr_late,
+      .loopback, .hold_tty, .break_hold, .rx_enable, .de_lead, .de_lag,
       .rise_en, .fall_en, .filt_en, .filt_len, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[5]), .ev_ack(ack[5]), .ev_kind(req_kind[23:20]), .ev_flags(req_flags[47:40]), .ev_lo(req_lo[47:40]),
@@ -221,7 +219,7 @@ module litepulse #(
   // What goes out --------------------------------------------------------------------------------------------------------
 
   litepulse_responder #(.S(S), .KE(KE)) responder (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .prof_valid, .thr_lead, .thr_late,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .prof_valid, .de_lead,
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
       .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_delay, .sel_is_line,
       .byte_stb, .byte_data, .byte_ok, .byte_own, .byte_end_cyc, .byte_end_off, .brk_stb, .brk_off, .brk_delay, .brk_own, .line_own,
@@ -232,7 +230,7 @@ module litepulse #(
   );
 
   litepulse_launch_queue #(.S(S), .LQ_AW(LQ_AW), .KE(KE)) launch_queue (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .thr_lead, .thr_late, .thr_slack,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .de_lead, .thr_slack,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
       .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width(width[63:32]),
       .grant(grant[1]), .refuse(refuse[1]), .lead(queue_lead), .be_ok(be_ok[1]), .idle(queue_idle),
@@ -242,7 +240,7 @@ module litepulse #(
   );
 
   litepulse_train #(.S(S), .KE(KE)) train (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .thr_lead, .thr_late, .thr_slack,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .de_lead, .thr_slack,
       .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done), .cfg_err(train_err),
       .due(due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]), .width(width[95:64]),
       .grant(grant[2]), .refuse(refuse[2]), .lead(train_lead), .be_ok(be_ok[2]), .running(train_running), .pending(train_pending),
@@ -255,7 +253,7 @@ module litepulse #(
   litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
       .clk(pulse_clk), .rst(pulse_rst), .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity != litepulse_map_pkg::PARITY_NONE), .stop(prof0_stop),
-      .de_lead, .thr_lead, .thr_late, .txb_valid, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
+      .de_lead, .txb_valid, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
       .sources_ok(&be_ok), .thr_slack,
       .due(tty_due), .off(tty_off), .data(tty_data), .grant(tty_grant), .line_active, .start_timed, .lead(tty_lead),
       .drained(tty_drained),
@@ -272,7 +270,7 @@ module litepulse #(
   );
 
   litepulse_line_tx #(.S(S)) line_tx (
-      .clk(pulse_clk), .rst(pulse_rst), .start, .start_off, .kind(start_kind), .data(start_data), .width(start_width),
+      .clk(pulse_clk), .rst(pulse_rst), .prepare(prof_ren), .start, .start_off, .kind(start_kind), .data(start_data), .width(start_width),
       .period(prof_period), .data_bits(prof_data_bits), .parity(prof_parity), .stop(prof_stop), .invert(prof_inv),
       .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_hold),
       .free_next, .free_off, .active(line_active), .busy(line_busy), .tx(tx_o)
@@ -285,13 +283,13 @@ module litepulse #(
   // What comes in --------------------------------------------------------------------------------------------------------
 
   litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .line_delay,
-      .ea_valid, .ea_changed, .ea_level, .ea_lo, .ef_valid, .ef_changed, .ef_level, .ef_lo,
+      .clk(pulse_clk), .rst(pulse_rst), .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .line_delay,
+      .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
       .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_delay, .sel_is_line
   );
 
   litepulse_line_rx #(.S(S)) line_rx (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .enable(rx_enable), .cond_line, .line_delay,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .enable(rx_enable && !prof0_changed), .cond_line, .line_delay,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity), .stop(prof0_stop), .invert(prof_invert[0]), .tx_busy_in,
       .rec_valid, .rec_tick, .rec_flags, .rec_data, .busy(rx_busy),
       .byte_stb, .byte_data, .byte_ok, .byte_own, .byte_end_cyc, .byte_end_off, .brk_stb, .brk_off, .brk_delay, .brk_own
@@ -304,7 +302,7 @@ module litepulse #(
 
   litepulse_events #(.S(S), .EV_AW(EV_AW)) events (
       .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .req, .ack, .kind(req_kind), .flags(req_flags), .lo(req_lo), .off(req_off),
-      .data(req_data), .ea_valid, .ea_changed, .ea_level, .ea_lo, .ef_valid, .ef_changed, .ef_level, .ef_lo,
+      .data(req_data), .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
       .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_lost, .fault(ev_fault)
   );
 

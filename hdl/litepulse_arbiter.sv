@@ -61,7 +61,7 @@ module litepulse_arbiter #(
     mask_next = '0;
     level_next = '0;
     for (int i = 0; i < 3; i++) begin
-      fits[i] = kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE && width[32*i+3+:29] == 29'd0
+      fits[i] = S > 1 && kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE && width[32*i+3+:29] == 29'd0
           && {1'b0, width[32*i+:3]} + {1'b0, off[3*i+:3]} < 4'(S);
     end
     for (int s = 0; s < S; s++) begin

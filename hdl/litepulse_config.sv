@@ -3,8 +3,7 @@
 // carries out commands. Every word is answered; one that is refused changes nothing and is told of by an event.
 // Latency: a setting acts the cycle after its answer; commands and train words are answered when they are decided.
 module litepulse_config #(
-    parameter int S = 1,
-    parameter int KE = 2
+    parameter int S = 1
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -46,8 +45,6 @@ module litepulse_config #(
     output logic         rx_enable,
     output logic [15:0]  de_lead,
     output logic [15:0]  de_lag,
-    output logic [16:0]  thr_lead,     // for litepulse_countdown
-    output logic [16:0]  thr_late,
     output logic [15:0]  rise_en,
     output logic [15:0]  fall_en,
     output logic [15:0]  filt_en,
@@ -81,8 +78,8 @@ module litepulse_config #(
   assign is_profile = cfg_addr < litepulse_map_pkg::CFG_LINE;
   assign is_train   = cfg_addr[5:4] == 2'd1;
   assign is_resp    = cfg_addr[5:3] == 3'd4;
-  assign train_req  = cfg_req && is_train && state == IDLE;
-  assign resp_req   = cfg_req && is_resp && state == IDLE;
+  assign train_req  = cfg_req && !cfg_done && is_train && state == IDLE;
+  assign resp_req   = cfg_req && !cfg_done && is_resp && state == IDLE;
   assign period     = {cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_LSB +: litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_BITS], period_lo};
   assign format_ok  = period[35:8] >= 28'(4 * S) && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
       && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
@@ -94,6 +91,14 @@ module litepulse_config #(
     if (prof_ren) {prof_inv, prof_stop, prof_parity, prof_data_bits, prof_period} <= profiles[prof_raddr];
   end
 
+  // the word is held still until it is answered, so the event can tell of it
+  always_comb begin
+    case (ev_kind)
+      litepulse_map_pkg::KIND_REFUSED:  ev_data = {26'd0, cfg_addr};
+      litepulse_map_pkg::KIND_SNAPSHOT: ev_data = 32'd0;
+      default: ev_data = {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, cfg_data[15:0]};
+    endcase
+  end
   assign ev_req   = state == EVENT || state == LAST;
   assign refused  = (is_profile && cfg_addr[0] && !format_ok) || (!is_profile && !is_train && !is_resp && cfg_addr > litepulse_map_pkg::CFG_COMMAND);
 
@@ -103,14 +108,11 @@ module litepulse_config #(
     prof0_changed <= 1'b0;
     flush_queue <= 1'b0;
     flush_tty <= 1'b0;
-    thr_lead <= {1'b0, de_lead} + 17'((KE + 2) * S);
-    thr_late <= {1'b0, de_lead} + 17'((KE + 4) * S);
     case (state)
       IDLE: if (cfg_req && !cfg_done) begin
         ev_lo    <= now[7:0];
         ev_kind  <= litepulse_map_pkg::KIND_REFUSED;
         ev_flags <= litepulse_map_pkg::REASON_INVALID;
-        ev_data  <= {26'd0, cfg_addr};
         if (is_train) begin
           cfg_done <= train_done;
           cfg_err  <= train_err;
@@ -174,7 +176,6 @@ module litepulse_config #(
           ev_lo    <= now[7:0];
           ev_kind  <= snapshot ? litepulse_map_pkg::KIND_SNAPSHOT : litepulse_map_pkg::KIND_APPLIED;
           ev_flags <= 8'd0;
-          ev_data  <= snapshot ? 32'd0 : {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, cfg_data[15:0]};
           state    <= snapshot ? EVENT : LAST;
         end
       end

@@ -2,8 +2,9 @@
 // Counts down to the launch of one source, in ticks: cnt = T - now*S + S at all times, T being the launch tick.
 // The owner clears it, adds or subtracts; in every other cycle S is taken off. A cycle that adds has not taken S off: the owner allows for
 // that in the addend, or has it taken off `twice` in another cycle.
-// Latencies: `due` is high in the cycle before the launch's first cycle in litepulse_line_tx; `lead` one cycle after its reason.
-//   W   bits of the counter      KE  cycles from `now` to the pin (input plus output latency)
+// Latencies: `due` is high in the cycle before the launch's first cycle in litepulse_line_tx. `late`, `far`, `clear_of` are true of the
+// cycle before, so ask two cycles after the last addition. `lead` lies in the engine's cycle.
+//   W   bits of the counter, which takes a sign: T may pass     KE  cycles from `now` to the pin (input plus output latency)
 module litepulse_countdown #(
     parameter int S = 1,
     parameter int W = 32,
@@ -18,41 +19,44 @@ module litepulse_countdown #(
     input  logic [W-1:0] addend,
     input  logic         hi_zero,     // nothing of T - now lies above the counter
     input  logic         armed,
-    input  logic         checking,    // `late` is asked for in this cycle
-    input  logic [16:0]  thr_lead,    // de lead + (KE+2)*S
-    input  logic [16:0]  thr_late,    // de lead + (KE+4)*S
+    input  logic [15:0]  de_lead,
     input  logic [W-1:0] thr_slack,   // best-effort frame length + margin
     output logic [W-1:0] cnt,
     output logic         due,
-    output logic         late,        // comb: T cannot be kept
+    output logic         late,        // T cannot be kept
     output logic [S-1:0] lead,        // samples of the engine's cycle that lie in the de lead window
     output logic         slack_ok,    // a best-effort frame that starts now ends in time
-    output logic         far,         // comb: at least 64 cycles and the de lead are left
-    output logic         clear_of     // comb: at least 32 cycles and the de lead are left
+    output logic         far,         // at least 64 cycles and the de lead are left
+    output logic         clear_of     // at least 32 cycles and the de lead are left
 );
   localparam int SL = $clog2(S);
   localparam int K = KE + 3;
 
-  logic        near, due_next;
-  logic [17:0] diff;
+  logic        near, high, negative, due_next;
+  logic [17:0] rest;   // ticks to the start of the lead window, one cycle ago
 
-  assign near = hi_zero && cnt[W-1:17] == '0;
-  assign diff = {1'b0, cnt[16:0]} - {1'b0, checking ? thr_late : thr_lead};
-  assign late = near && diff[17];
-  assign far      = !hi_zero || (!cnt[W-1] && cnt[W-1:17] != '0) || (near && !diff[17] && diff[16:SL+6] != '0);
-  assign clear_of = far || (near && !diff[17] && diff[SL+5]);
-  assign due  = due_next && armed;  // whoever disarms in this very cycle is obeyed
+  assign near     = hi_zero && !high;
+  assign late     = hi_zero && (negative || (near && (rest[17] || rest[16:0] < 17'((KE + 5) * S))));
+  assign far      = !hi_zero || (high && !negative) || (near && !rest[17] && rest[16:SL+6] != '0);
+  assign clear_of = far || (near && !rest[17] && rest[SL+5]);
+  assign due      = due_next && armed;  // whoever disarms in this very cycle is obeyed
 
   always_ff @(posedge clk) begin
     if (clear) cnt <= '0;
     else cnt <= cnt + (add ? addend : sub ? ~addend : twice ? -W'(2 * S) : -W'(S)) + W'(sub);
+    rest     <= {1'b0, cnt[16:0]} - {2'b00, de_lead};
+    high     <= cnt[W-1:17] != '0;
+    negative <= cnt[W-1];
     due_next <= armed && hi_zero && cnt[W-1:SL] == (W - SL)'(K);
-    for (int s = 0; s < S; s++) lead[s] <= armed && near && (diff[17] || diff[16:0] <= 17'(s));
+    // verilator lint_off UNSIGNED
+    for (int s = 0; s < S; s++) lead[s] <= armed && near && (rest[17] || rest[16:0] <= 17'((KE + 3) * S + s))
+        && !(due_next && 3'(s) >= (cnt[2:0] & 3'(S - 1)));  // up to T, not beyond
+    // verilator lint_on UNSIGNED
     slack_ok <= armed && (!hi_zero || cnt >= thr_slack);
     if (rst) begin
-      cnt  <= '0;
+      cnt      <= '0;
       due_next <= 1'b0;
-      lead <= '0;
+      lead     <= '0;
       slack_ok <= 1'b0;
     end
   end

@@ -20,8 +20,8 @@ module litepulse_driver_enable #(
     rest_next = (rest > 16'(S)) ? rest - 16'(S) : 16'd0;
     for (int s = 0; s < S; s++) begin
       tail[s] = rest > 16'(s);
-      for (int b = 0; b < s; b++) begin
-        if (busy[b]) tail[s] = lag >= 16'(s - b);
+      for (int b = 0; b < S; b++) begin
+        if (b < s && busy[b]) tail[s] = lag >= 16'(s - b);
       end
     end
     for (int b = 0; b < S; b++) begin

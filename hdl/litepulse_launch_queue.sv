@@ -13,8 +13,7 @@ module litepulse_launch_queue #(
     input  logic [63-$clog2(S):0] now,
     input  logic                  near_wrap,
     input  logic [3:0]            prof_valid,
-    input  logic [16:0]           thr_lead,
-    input  logic [16:0]           thr_late,
+    input  logic [15:0]           de_lead,
     input  logic [31:0]           thr_slack,
     // queue memory
     input  logic [LQ_AW:0]        lq_avail,
@@ -68,10 +67,9 @@ module litepulse_launch_queue #(
   logic [31:0] addend;
   logic        clear, add;
   // verilator lint_off UNUSEDSIGNAL
-  logic [31:0] cnt;
+  logic [32:0] cnt;
   // verilator lint_on UNUSEDSIGNAL
   logic        late;
-  logic        msb;             // of cnt, one cycle ago
   logic        armed;
   logic        slack_ok;
   logic [1:0]  word;
@@ -89,9 +87,9 @@ module litepulse_launch_queue #(
   assign idle   = state == IDLE && lq_avail == {{LQ_AW{1'b0}}, have_prev};
   assign be_ok  = idle || (armed && slack_ok);
 
-  litepulse_countdown #(.S(S), .W(32), .KE(KE)) countdown (
-      .clk, .rst, .clear, .add, .sub(1'b0), .twice(1'b0), .addend, .hi_zero, .armed, .checking(state == CHECK),
-      .thr_lead, .thr_late, .thr_slack, .cnt, .due, .late, .lead, .slack_ok
+  litepulse_countdown #(.S(S), .W(33), .KE(KE)) countdown (
+      .clk, .rst, .clear, .add, .sub(1'b0), .twice(1'b0), .addend({1'b0, addend}), .hi_zero, .armed,
+      .de_lead, .thr_slack({1'b0, thr_slack}), .cnt, .due, .late, .lead, .slack_ok
       // verilator lint_off PINCONNECTEMPTY
       , .far(), .clear_of()
       // verilator lint_on PINCONNECTEMPTY
@@ -111,7 +109,7 @@ module litepulse_launch_queue #(
       HEAD_HI: word = 2'd0;
       LOAD_LO: begin word = near_wrap ? 2'd0 : 2'd1; end
       LOAD_HI: word = 2'd2;
-      ARMED:   begin word = 2'd0; lq_ren = !hi_zero && cnt[31] && !msb; end
+      ARMED:   begin word = 2'd0; lq_ren = !hi_zero && cnt[32]; end
       default: lq_ren = 1'b0;
     endcase
   end
@@ -131,7 +129,6 @@ module litepulse_launch_queue #(
       || (state == FLUSH && lq_avail != '0);
 
   always_ff @(posedge clk) begin
-    msb <= cnt[31];
     flushed <= 1'b0;
     if (flush) flushing <= 1'b1;
     acc <= (state == HEAD_LO || state == LAUNCH) ? 32'd0 : acc_sum[31:0];
@@ -192,7 +189,7 @@ module litepulse_launch_queue #(
         end else if (flushing) begin
           state <= FLUSH;
           flush_count <= 16'd0;
-        end else if (!hi_zero && cnt[31] && !msb) begin
+        end else if (!hi_zero && cnt[32]) begin
           state <= LOAD_LO;  // 2^32 ticks went by: count the upper half anew
         end
       end

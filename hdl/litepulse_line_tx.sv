@@ -9,6 +9,7 @@ module litepulse_line_tx #(
 ) (
     input  logic         clk,
     input  logic         rst,
+    input  logic         prepare,    // the cycle before a start
     // the launch that begins in this cycle; the profile stays until the next start
     input  logic         start,
     input  logic [2:0]   start_off,
@@ -34,41 +35,36 @@ module litepulse_line_tx #(
 );
   localparam int SL = $clog2(S);
 
-  // position of the next boundary, from sample 0 of this cycle: whole cycles, and the sample within that cycle
-  logic [32-SL:0] pos_cyc;
-  logic [2:0]     pos_off;
+  // Where the next boundary lies, in ticks from sample 0 of the cycle in which the launch began, and which cycle comes next
+  logic [40:0]    target;     // Q33.8
+  logic [32-SL:0] cycle;
+  logic [2:0]     bnd_off;    // its sample, while bnd
   logic           bnd;        // it lies in this cycle
   logic           last;       // it ends the launch
   logic           holding;
   logic           level;      // at sample 0 of this cycle
-  logic [7:0]     frac;       // of the last boundary, 1/256 tick
-  logic [27:0]    len;        // whole ticks from the next boundary to the one after it
   logic [8:0]     shift;
   logic [7:0]     left;       // bits before the first stop bit
-  logic [1:0]     stops;      // stop intervals still to begin
-  logic           half;       // the interval after the next boundary is half a bit
+  logic           stops;      // a second stop interval is still to begin
+  logic           half;       // which is half a bit
 
   logic           step;       // a boundary inside the launch
   logic           pulse;
-  logic [8:0]     frac_sum;
-  logic [31:0]    add_len;
-  logic [32:0]    sum;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [32:0]    width_sum;
-  // verilator lint_on UNUSEDSIGNAL
+  logic [40:0]    interval;
+  logic [2:0]     width_off;
+  logic           width_next; // the pulse that starts ends in the next cycle
   logic           bnd_next, last_next, active_next;
   logic [7:0]     bits;
   logic           parity_bit;
   logic [8:0]     frame_bits;
-  logic [1:0]     frame_stops;
   logic           next_level;
   logic [S-1:0]   tx_next;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [3:0]     width_sum;
+  // verilator lint_on UNUSEDSIGNAL
 
   assign pulse = kind == litepulse_map_pkg::LAUNCH_PULSE;
   assign step  = active && bnd && !last && !holding;
-
-  // the interval after the next boundary: its fraction now, its whole part one cycle later
-  assign frac_sum = {1'b0, frac} + {1'b0, half ? period[8:1] : period[7:0]};
 
   assign bits = data & (8'hff >> (2'd3 - data_bits));
   always_comb begin
@@ -76,7 +72,7 @@ module litepulse_line_tx #(
       litepulse_map_pkg::PARITY_ODD:  parity_bit = ~^bits;
       litepulse_map_pkg::PARITY_EVEN: parity_bit = ^bits;
       litepulse_map_pkg::PARITY_MARK: parity_bit = 1'b1;
-      default:     parity_bit = 1'b0;
+      default: parity_bit = 1'b0;
     endcase
     case (data_bits)
       2'd0:    frame_bits = {3'b000, parity_bit, bits[4:0]};
@@ -84,28 +80,28 @@ module litepulse_line_tx #(
       2'd2:    frame_bits = {1'b0, parity_bit, bits[6:0]};
       default: frame_bits = {parity_bit, bits};
     endcase
-    frame_stops = (stop == litepulse_map_pkg::STOP_1) ? 2'd1 : 2'd2;
+    if (start && pulse) interval = {1'b0, width, 8'd0};
+    else interval = {5'd0, half ? {1'b0, period[35:1]} : period};
+    // start_off + width, as far as it ends in the next cycle
+    width_sum  = {1'b0, width[2:0]} + {1'b0, start_off & 3'(S - 1)};
+    width_next = width[31:3] == '0 && (4'(width_sum) >> SL) == 4'd1;
+    width_off  = width_sum[2:0] & 3'(S - 1);
   end
 
-  // start and step both begin an interval at a sample of this cycle
-  assign add_len   = start ? (pulse ? width : {4'd0, period[35:8]}) : {4'd0, len};
-  assign sum       = {1'b0, add_len} + {30'd0, (start ? start_off : pos_off) & 3'(S - 1)};
-  assign width_sum = {1'b0, width} + {30'd0, start_off & 3'(S - 1)};
-
   assign active_next = start || hold_start || (active && !(bnd && last) && !(holding && !hold));
-  assign bnd_next = start ? (pulse && width_sum[32:SL] == 1) : hold_start ? 1'b0 : step ? 1'b0 : (pos_cyc == 1);
-  assign last_next = start ? pulse : (step && left == 8'd0) ? (stops == 2'd1) : last;
-  assign free_next = !active_next || (bnd_next && last_next);
-  assign free_off  = active_next ? ((start || step) ? sum[2:0] & 3'(S - 1) : pos_off) : 3'd0;
+  assign bnd_next    = start ? (pulse && width_next) : (!hold_start && target[40:8+SL] == cycle);
+  assign last_next   = start ? pulse : (step && left == 8'd0) ? !stops : last;
+  assign free_next   = !active_next || (bnd_next && last_next);
+  assign free_off    = !active_next ? 3'd0 : start ? width_off : target[10:8] & 3'(S - 1);
 
-  assign next_level = (left == 8'd0) ? !invert : shift[0] ^ invert;
+  assign next_level  = (left == 8'd0) ? !invert : shift[0] ^ invert;
 
   always_comb begin
     for (int s = 0; s < S; s++) begin
       tx_next[s] = rest_level;
       busy[s]    = 1'b0;
-      if (active && !(bnd && last && 3'(s) >= pos_off) && !(holding && !hold)) begin
-        tx_next[s] = (step && 3'(s) >= pos_off) ? next_level : level;
+      if (active && !(bnd && last && 3'(s) >= bnd_off) && !(holding && !hold)) begin
+        tx_next[s] = (step && 3'(s) >= bnd_off) ? next_level : level;
         busy[s]    = 1'b1;
       end
       if (sub_mask[s]) begin
@@ -124,48 +120,47 @@ module litepulse_line_tx #(
   end
 
   always_ff @(posedge clk) begin
-    len <= (half ? {1'b0, period[35:9]} : period[35:8]) + {27'd0, frac_sum[8]};
-    active <= active_next;
-    bnd <= bnd_next;
-    last <= last_next;
-    if (start || step) begin
-      pos_cyc <= sum[32:SL] - 1'b1;
-      pos_off <= sum[2:0] & 3'(S - 1);
-    end else begin
-      pos_cyc <= pos_cyc - 1'b1;
+    tx      <= tx_next;
+    active  <= active_next;
+    bnd     <= bnd_next;
+    bnd_off <= start ? width_off : target[10:8] & 3'(S - 1);
+    last    <= last_next;
+    cycle   <= cycle + 1'b1;
+    if (start || step) target <= {target[40:11], start ? {start_off & 3'(S - 1), 8'd0} : target[10:0]} + interval;
+    if (prepare) begin
+      target <= '0;
+      cycle  <= (33 - SL)'(1);
     end
     if (start) begin
       level <= invert;
-      frac  <= period[7:0];
       half  <= 1'b0;
       shift <= (kind == litepulse_map_pkg::LAUNCH_BREAK) ? 9'd0 : frame_bits;
-      left  <= (kind == litepulse_map_pkg::LAUNCH_BREAK) ? data - 8'd1 : 8'd5 + {6'd0, data_bits} + {7'd0, parity != litepulse_map_pkg::PARITY_NONE};
-      stops <= frame_stops;
+      left  <= (kind == litepulse_map_pkg::LAUNCH_BREAK) ? data - 8'd1
+          : 8'd5 + {6'd0, data_bits} + {7'd0, parity != litepulse_map_pkg::PARITY_NONE};
+      stops <= stop != litepulse_map_pkg::STOP_1;
       holding <= 1'b0;
     end else if (hold_start) begin
-      level <= !rest_level;
-      last <= 1'b0;
+      level   <= !rest_level;
+      last    <= 1'b0;
       holding <= 1'b1;
     end else if (step) begin
       level <= next_level;
-      frac  <= frac_sum[7:0];
       shift <= {1'b0, shift[8:1]};
       if (left != 8'd0) begin
         left <= left - 8'd1;
       end else begin
-        stops <= stops - 2'd1;
-        half <= stop == litepulse_map_pkg::STOP_1_5;  // only ever the interval after the first stop bit
+        stops <= 1'b0;
+        half  <= stop == litepulse_map_pkg::STOP_1_5;
       end
     end
     if (holding && !hold) holding <= 1'b0;
-    tx <= tx_next;
     if (rst) begin
-      active <= 1'b0;
-      bnd <= 1'b0;
-      last <= 1'b0;
+      active  <= 1'b0;
+      bnd     <= 1'b0;
+      last    <= 1'b0;
       holding <= 1'b0;
-      half <= 1'b0;
-      tx <= '1;
+      half    <= 1'b0;
+      tx      <= '1;
     end
   end
 endmodule

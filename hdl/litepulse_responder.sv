@@ -13,8 +13,7 @@ module litepulse_responder #(
     input  logic [63-$clog2(S):0] now,   // its low byte
     // verilator lint_on UNUSEDSIGNAL
     input  logic [3:0]   prof_valid,
-    input  logic [16:0]  thr_lead,
-    input  logic [16:0]  thr_late,
+    input  logic [15:0]  de_lead,
     // configuration: request with stable address and data until done
     input  logic         cfg_req,
     input  logic [2:0]   cfg_addr,     // index less 32
@@ -93,8 +92,8 @@ module litepulse_responder #(
       || (kind == litepulse_map_pkg::LAUNCH_PULSE && width == 32'd0) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
 
   litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
-      .clk, .rst, .clear(state == OFF || (state == READY && !accept)), .add, .sub(1'b0), .twice(state == TRIM), .addend, .hi_zero(1'b1),
-      .armed(counting), .checking(state == CHECK), .thr_lead, .thr_late, .thr_slack(W'(0)),
+      .clk, .rst, .clear(state == OFF || (state == READY && !accept)), .add, .sub(1'b0), .twice(state == TRIM && trigger == litepulse_map_pkg::TRIGGER_BYTE), .addend, .hi_zero(1'b1),
+      .armed(counting), .de_lead, .thr_slack(W'(0)),
       .cnt, .due, .late, .lead,
       // verilator lint_off PINCONNECTEMPTY
       .slack_ok(), .far(), .clear_of()
@@ -128,7 +127,7 @@ module litepulse_responder #(
     endcase
     // an edge: ticks from the next cycle's sample 0 back to its stamp
     back = W'(edge_off) - (W'(edge_delay) << SL) - W'(S);
-    // the counter is 0 when a trigger comes, so reference and delay are simply added; two cycles later it is T - now*S + S
+    // the counter is 0 when a trigger comes, so reference and delay are simply added; then it is T - now*S + S
     // (a byte's reference has S too much, which TRIM takes off)
     case (state)
       READY:   addend = (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? (W'(byte_end_cyc) << SL) + W'(byte_end_off) : back;
@@ -150,7 +149,7 @@ module litepulse_responder #(
         if (since != '1) since <= since + 7'd1;
         if (accept) state <= ADD;
       end
-      ADD:  state <= (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? TRIM : CHECK;
+      ADD:  state <= TRIM;
       TRIM: state <= CHECK;
       CHECK: begin
         launched <= 1'b0;
@@ -159,7 +158,7 @@ module litepulse_responder #(
         ev_kind  <= litepulse_map_pkg::KIND_RESPONDER_MISSED;
         ev_flags <= litepulse_map_pkg::REASON_LATE;
         since    <= '1;
-        state    <= (late || cnt[W-1]) ? REPORT : COUNT;
+        state    <= late ? REPORT : COUNT;
       end
       COUNT: begin
         wait_cnt <= 3'd0;

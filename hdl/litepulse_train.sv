@@ -13,8 +13,7 @@ module litepulse_train #(
     input  logic [63-$clog2(S):0] now,
     input  logic                  near_wrap,
     input  logic [3:0]            prof_valid,
-    input  logic [16:0]           thr_lead,
-    input  logic [16:0]           thr_late,
+    input  logic [15:0]           de_lead,
     input  logic [31:0]           thr_slack,
     // configuration: request with stable address and data until done
     input  logic                  cfg_req,    // for a word of the train
@@ -124,9 +123,9 @@ module litepulse_train #(
   logic [31:0]  acc;
   logic [32:0]  sum;
   logic [31:0]  operand;
-  logic         use_acc, use_thr, negate, use_now, use_hi, cin, zero, carry;
+  logic         use_acc, use_thr, negate, use_now, use_hi, cin, cin_carry, zero, carry;
   logic [W-1:0] cnt;
-  logic         clear, add, hi_zero, past;
+  logic         clear, add, sub, twice, hi_zero, past;
   logic         far, clear_of, slack_ok, armed;
   logic [2:0]   wait_cnt;
   logic [63:0]  now_tick;
@@ -144,15 +143,14 @@ module litepulse_train #(
   assign too_near    = !clear_of || past;  // to tell of it takes a while before the source is armed
 
   litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
-      .clk, .rst, .clear, .add, .sub(state == UNDO_SUB), .twice(state == PLACED || state == UNDO_TWICE), .addend({2'b00, acc}), .hi_zero,
-      .armed, .checking(1'b0), .thr_lead, .thr_late, .thr_slack({2'b00, thr_slack}),
+      .clk, .rst, .clear, .add, .sub, .twice, .addend({2'b00, acc}), .hi_zero,
+      .armed, .de_lead, .thr_slack({2'b00, thr_slack}),
       // verilator lint_off PINCONNECTEMPTY
       .late(),
       // verilator lint_on PINCONNECTEMPTY
       .cnt, .due, .lead, .slack_ok, .far, .clear_of
   );
   assign clear  = state == START_LO;
-  assign add    = state == START_HI || state == PLACE;
   assign be_ok  = !running || (armed && slack_ok);
   assign ev_req = state == REPORT;
   assign ev_data = mdata;
@@ -239,27 +237,54 @@ module litepulse_train #(
   // Accumulator: the word read, plus or minus what is in the accumulator, or minus the time -----------------------------------
 
   always_comb begin
-    use_acc = 1'b0;
-    negate  = 1'b0;
-    cin     = 1'b0;
-    use_now = 1'b0;
-    use_hi  = 1'b0;
-    use_thr = 1'b0;
-    case (state)
-      START_LO: begin use_now = !asap; use_thr = asap; end
-      V_PERIOD: begin use_thr = 1'b1; negate = 1'b1; cin = 1'b1; end
-      START_HI: begin use_now = 1'b1; use_hi = 1'b1; cin = carry; end
-      NEXT:     cin = 1'b1;
-      PERIOD:   cin = carry;
-      V_NUM, V_DEN, V_NUMBER, COUNT_NUMBER, AT_NUMBER, DEN, NUM: begin use_acc = 1'b1; negate = 1'b1; cin = 1'b1; end
-      DEN_AGAIN, STEP: use_acc = 1'b1;
-      default: ;
-    endcase
     if (use_acc) operand = acc ^ {32{negate}};
-    else if (use_thr) operand = {15'd0, thr_late} ^ {32{negate}};
+    else if (use_thr) operand = {16'd0, de_lead} ^ {32{negate}};
     else if (use_now) operand = use_hi ? ~now_tick[63:32] : ~(now_tick[31:0] | 32'(S - 1));
     else operand = 32'd0;
-    sum = {1'b0, mdata} + {1'b0, operand} + {32'd0, cin};
+    sum = {1'b0, mdata} + {1'b0, operand} + {32'd0, cin || (cin_carry && carry)};
+  end
+  // What the next state does to acc and cnt is decided one cycle ahead, so that no decoding lies before the adders. Where the next state
+  // is not certain, whoever does not want it keeps its acc.
+  always_ff @(posedge clk) begin
+    use_acc   <= 1'b0;
+    use_thr   <= 1'b0;
+    use_now   <= 1'b0;
+    use_hi    <= 1'b0;
+    negate    <= 1'b0;
+    cin       <= 1'b0;
+    cin_carry <= 1'b0;
+    add       <= 1'b0;
+    sub       <= 1'b0;
+    twice     <= 1'b0;
+    case (state)
+      START_WIDTH: {use_thr, negate, cin} <= 3'b111;                        // V_PERIOD: less the least
+      WAIT: begin
+        use_now <= wrapped;                                                 // START_LO
+        {use_thr, negate, cin} <= {!wrapped, 2'b11};                        // V_PERIOD
+      end
+      V_NUM: {use_acc, negate, cin} <= 3'b111;                              // V_DEN: less the other one
+      V_DEN: begin                                                          // START_LO: less the time
+        use_now <= !asap;
+        use_thr <= asap;
+      end
+      V_LONG, V_AT, COUNT, AT, BASE, DEN: {use_acc, negate, cin} <= 3'b111; // the word less acc
+      START_LO: begin                                                       // START_HI, or once more START_LO
+        use_now <= !asap;
+        use_thr <= asap;
+        use_hi  <= !near_wrap || asap;
+        cin_carry <= !near_wrap || asap;
+        add     <= !near_wrap || asap;
+      end
+      REPORT: cin <= 1'b1;                                                  // NEXT: the number plus 1
+      NUM:    use_acc <= 1'b1;                                              // DEN_AGAIN: the word plus acc
+      DEN_AGAIN: cin <= carry;                                              // PERIOD: plus a whole tick
+      PERIOD: use_acc <= 1'b1;                                              // STEP
+      STEP:   add <= 1'b1;                                                  // PLACE
+      PLACE:  twice <= 1'b1;                                                // PLACED
+      UNDO:   sub <= 1'b1;                                                  // UNDO_SUB
+      UNDO_SUB: twice <= 1'b1;                                              // UNDO_TWICE
+      default: ;
+    endcase
   end
   assign zero = acc == 32'd0;
   assign bad_launch = kind == 2'd3 || !prof_valid[profile] || (kind == litepulse_map_pkg::LAUNCH_PULSE && mdata == 32'd0)
