@@ -11,9 +11,11 @@
 // between the requests of one port none waits longer than WAIT_MAX cycles for its ack, whatever the edges do.
 //   S      samples per cycle
 //   EV_AW  log2 of the FIFO's depth
+//   EB     bits of the edge masks in use: channels times S
 module litepulse_events #(
     parameter int S = 1,
-    parameter int EV_AW = 8
+    parameter int EV_AW = 8,
+    parameter int EB = 16
 ) (
     input  logic                   clk,
     input  logic                   rst,
@@ -32,9 +34,11 @@ module litepulse_events #(
     // edges of this cycle: see litepulse_capture
     input  logic                   edge_a,
     input  logic                   edge_f,
+    // verilator lint_off UNUSEDSIGNAL
     input  logic [15:0]            edge_changed,
     input  logic [15:0]            edge_level,
     input  logic [15:0]            edge_group,
+    // verilator lint_on UNUSEDSIGNAL
     input  logic [6:0]             edge_delay,
     input  logic [10:0]            event_mask,
     output logic                   ev_wr,
@@ -86,12 +90,12 @@ module litepulse_events #(
   logic        come_a, come_f, come_any;
   logic        head_a, head_f, tail_a, tail_f;   // records to be taken from the older and the younger cycle
   logic        head_any, tail_any;
-  logic [39:0] head, tail, come;
+  logic [2*EB+7:0] head, tail, come;
   logic [5:0]  waiting;                          // records in the queue
   logic        spoilt;                           // a third cycle came: all of them are lost
   logic        take_edge, take_all, advance;
 
-  assign come     = {now[7:0], edge_level, edge_changed};
+  assign come     = {now[7:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
   assign come_a   = edge_a && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
   assign come_f   = edge_f && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
   assign come_any = come_a || come_f;
@@ -132,10 +136,12 @@ module litepulse_events #(
   logic [7:0]  pick_lo, edge_lo, pick_flags;
   logic [2:0]  pick_off;
   logic [3:0]  pick_kind, pick_source;
+  logic [EB-1:0] edge_own;
 
   assign pick_f    = !head_a;
-  assign edge_data = head[31:0] & {2{edge_group ^ {16{!pick_f}}}};
-  assign edge_lo   = head[39:32] - (pick_f ? {1'b0, edge_delay} : 8'd0);
+  assign edge_own  = edge_group[EB-1:0] ^ {EB{!pick_f}};
+  assign edge_data = {16'(head[EB +: EB] & edge_own), 16'(head[0 +: EB] & edge_own)};
+  assign edge_lo   = head[2*EB +: 8] - (pick_f ? {1'b0, edge_delay} : 8'd0);
 
   always_comb begin
     pick_data  = any ? 32'd0 : edge_data;
