@@ -300,7 +300,7 @@ module litepulse #(
       .fault(rx_fault)
   );
 
-  litepulse_events #(.S(S), .EV_AW(EV_AW)) events (
+  litepulse_events #(.S(S), .EV_AW(EV_AW), .EB((INPUTS + 1) * S)) events (
       .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .req, .ack, .kind(req_kind), .flags(req_flags), .lo(req_lo), .off(req_off),
       .data(req_data), .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
       .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_lost, .fault(ev_fault)
