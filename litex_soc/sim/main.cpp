@@ -8,6 +8,10 @@
 #include "verilated.h"
 #if VM_TRACE
 #include "verilated_vcd_c.h"
+#else
+// What Vsim::eval() calls after locks that only threads and $display need: an eighth of the time.
+#include "Vsim___024root.h"
+void Vsim___024root___eval(Vsim___024root *);
 #endif
 
 #include <algorithm>
@@ -28,6 +32,7 @@
 #include <poll.h>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -42,7 +47,7 @@ using Seconds = std::chrono::duration<double>;
 constexpr uint64_t NEVER = UINT64_MAX;
 constexpr int RESET_CYCLES = 16;        // of the core's clock with reset asserted
 // Rising edges from the release of reset to tick 0: the reset synchroniser and the core's own offset.
-constexpr int TICK_ZERO = 0;
+constexpr int TICK_ZERO = 13;
 constexpr int CHANNELS = INPUTS + 1;    // inputs, then the line
 constexpr int CHUNK = 1024;             // cycles between looks at the sockets
 constexpr double PARTIAL_COMMAND = 0.5; // seconds after which an incomplete command is dropped, as the bridge does after 100 ms
@@ -515,6 +520,10 @@ private:
 
     void eval([[maybe_unused]] int half)
     {
+#if !VM_TRACE
+        if (reset_done)
+            return Vsim___024root___eval(model.rootp);
+#endif
         model.eval();
 #if VM_TRACE
         if (!o.trace.empty()) {
@@ -825,9 +834,12 @@ int main(int argc, char **argv)
     sim.finish();
     if (o.stats) {
         const double total = Seconds(Clock::now() - begin).count();
+        rusage used{};
+        getrusage(RUSAGE_SELF, &used);
+        const double cpu = double(used.ru_utime.tv_sec) + double(used.ru_utime.tv_usec) / 1e6;
         fprintf(stderr, "{\"cycles\": %llu, \"seconds\": %.3f, \"running_seconds\": %.3f, \"cycles_per_second\": %.0f, "
-                "\"slips\": %llu}\n", (unsigned long long)cycles, total, running, running > 0 ? double(cycles) / running : 0.0,
-                (unsigned long long)slips);
+                "\"cpu_seconds\": %.3f, \"slips\": %llu}\n", (unsigned long long)cycles, total, running,
+                running > 0 ? double(cycles) / running : 0.0, cpu, (unsigned long long)slips);
     }
     return 0;
 }
