@@ -81,7 +81,7 @@ module litepulse_line_tx #(
       default: frame_bits = {parity_bit, bits};
     endcase
     if (start && pulse) interval = {1'b0, width, 8'd0};
-    else interval = {5'd0, half ? {1'b0, period[35:1]} : period};
+    else interval = {5'd0, (half && !start) ? {1'b0, period[35:1]} : period};
     // start_off + width, as far as it ends in the next cycle
     width_sum  = {1'b0, width[2:0]} + {1'b0, start_off & 3'(S - 1)};
     width_next = width[31:3] == '0 && (4'(width_sum) >> SL) == 4'd1;

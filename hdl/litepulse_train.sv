@@ -263,9 +263,9 @@ module litepulse_train #(
         {use_thr, negate, cin} <= {!wrapped, 2'b11};                        // V_PERIOD
       end
       V_NUM: {use_acc, negate, cin} <= 3'b111;                              // V_DEN: less the other one
-      V_DEN: begin                                                          // START_LO: less the time
-        use_now <= !asap;
-        use_thr <= asap;
+      V_DEN: begin                                                          // START_LO: less the time, or V_AT
+        use_now <= starting && !asap;
+        use_thr <= starting && asap;
       end
       V_LONG, V_AT, COUNT, AT, BASE, DEN: {use_acc, negate, cin} <= 3'b111; // the word less acc
       START_LO: begin                                                       // START_HI, or once more START_LO
