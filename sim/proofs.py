@@ -19,7 +19,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from rig import BUILD, CACHE, ROOT, BuildError, content_key, hdl_dir, locked, tail, tool_environment
+from rig import BUILD, CACHE, ROOT, BuildError, content_key, dies_with_us, hdl_dir, locked, tail, tool_environment
 
 FORMAL = ROOT / "sim" / "formal"
 FORMAT = 1  # of the remembered results
@@ -123,7 +123,8 @@ def prove(sby_file, task=None, timeout=1800):
         start = time.monotonic()
         with open(tree / "run.log", "w", encoding="utf-8") as log:
             process = subprocess.Popen(["sby", "-f", "-d", "work", *arguments], cwd=here, env=tool_environment(), stdout=log,
-                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+                                       preexec_fn=dies_with_us(signal.SIGTERM))  # on which sby ends its solvers
             try:
                 status = EXIT_CODES.get(process.wait(timeout), "ERROR")
             except BaseException as error:

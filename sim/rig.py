@@ -12,6 +12,7 @@ gives the same result; LITEPULSE_HDL names another hdl directory (the seeded fau
 run's folder.
 """
 
+import ctypes
 import fcntl
 import functools
 import hashlib
@@ -153,6 +154,13 @@ def tail(path, lines=TAIL_LINES):
         return "(no log)"
 
 
+def dies_with_us(number):
+    """For preexec_fn: the child gets this signal when we are gone, whatever became of us; none is left simulating for ever."""
+    libc = ctypes.CDLL(None)
+    pr_set_pdeathsig = 1
+    return lambda: libc.prctl(pr_set_pdeathsig, number)
+
+
 def runner_for(simulator, timeout=None):
     """A cocotb runner whose commands run in the tools' environment, in their own process group, for at most `timeout` seconds."""
     from cocotb_tools.runner import get_runner
@@ -165,7 +173,7 @@ def runner_for(simulator, timeout=None):
             env.pop(name, None)
         for cmd in cmds:
             process = subprocess.Popen(cmd, cwd=cwd, env=env, stdout=stdout, stderr=subprocess.STDOUT,
-                                       stdin=subprocess.DEVNULL, start_new_session=True)
+                                       stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=dies_with_us(signal.SIGKILL))
             try:
                 code = process.wait(timeout)
             except BaseException as error:
