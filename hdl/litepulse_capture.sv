@@ -137,8 +137,6 @@ module litepulse_capture #(
           if (rst) begin
             older <= {S{REST[c]}};
             last <= REST[c];
-            len_was <= 6'd0;
-            en_was <= 1'b0;
           end
         end
       end

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Promise 6 on the event writer alone: the stream is read back as software reads it and held against all that happened."""
+
+import os
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ReadOnly, RisingEdge
+from litex_soc.regmap import EVENT_KINDS, EVENT_RESERVE, EVENT_SOURCES
+
+S = int(os.environ.get("LITEPULSE_PARAM_S", "1"))
+EB = int(os.environ.get("LITEPULSE_PARAM_EB", "5"))
+AW = int(os.environ.get("LITEPULSE_PARAM_EV_AW", "6"))
+SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
+DEPTH = 1 << AW
+WAIT_MAX = 14
+KIND = {name: code for code, (name, _) in EVENT_KINDS.items()}
+SOURCE = {name: code for code, (name, _) in EVENT_SOURCES.items()}
+# what each port may say: (kind, bit of the event mask)
+PORTS = (
+    (SOURCE["RESPONDER"], [(KIND["TX"], 2), (KIND["RESPONDER_MISSED"], 9)]),
+    (SOURCE["QUEUE"], [(KIND["TX"], 0), (KIND["REFUSED"], 5)]),
+    (SOURCE["TRAIN"], [(KIND["TX"], 1), (KIND["REFUSED"], 6), (KIND["TRAIN_DONE"], 8)]),
+    (SOURCE["TTY"], [(KIND["TX"], 3)]),
+    (SOURCE["TRAIN_CHANGE"], [(KIND["APPLIED"], 7), (KIND["REFUSED"], 7)]),
+    (SOURCE["CONTROL"], [(KIND["APPLIED"], 7), (KIND["REFUSED"], 7), (KIND["SNAPSHOT"], 10)]),
+)
+
+
+class Run:
+    """One stretch of cycles with given habits of the sources and of the reader."""
+
+    def __init__(self, dut, rng, cycles, request=0.05, edges=0.1, read=0.3, stuck=0.0, mask=0x7FF, both=True):
+        self.dut, self.rng, self.cycles = dut, rng, cycles
+        self.request, self.edges, self.read, self.stuck, self.mask, self.both = request, edges, read, stuck, mask, both
+        self.happened = {name: [] for name in [*range(6), "a", "f"]}    # (cycle it arose, tick, kind, source, flags, data)
+        self.stored, self.faults, self.longest, self.lost = [], 0, 0, 0
+
+    def new_request(self, port, n):
+        rng = self.rng
+        source, kinds = PORTS[port]
+        kind, bit = rng.choice(kinds)
+        age, off = rng.choice([0, 1, rng.randrange(150)]), rng.randrange(S)
+        item = (n, (self.start + n - age) * S + off, kind, source, rng.randrange(256), rng.getrandbits(32))
+        return item, (self.start + n - age) & 255, off, self.mask >> bit & 1
+
+    async def go(self):
+        dut, rng = self.dut, self.rng
+        self.start = rng.choice([300, (1 << 32) - 200, rng.getrandbits(59)])
+        group, delay = rng.getrandbits(EB), rng.randrange(63)
+        dut.rst.value = 1
+        dut.req.value = dut.edge_a.value = dut.edge_f.value = 0
+        dut.event_mask.value, dut.edge_group.value, dut.edge_delay.value = self.mask, group, delay
+        dut.ev_free.value = DEPTH
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        held, since, free, stuck, burst = [None] * 6, [-16] * 6, DEPTH, 0, 0
+        fields = {"kind": 4, "flags": 8, "lo": 8, "off": 3, "data": 32}
+        values = {name: [0] * 6 for name in fields}
+        for n in range(self.cycles):
+            now = self.start + n
+            dut.now.value = now
+            dut.prev_hi.value = (now >> 8) - 1
+            for port in range(6):
+                if held[port] is None and n - since[port] >= 16 and rng.random() < self.request:
+                    held[port] = self.new_request(port, n)
+                    since[port] = n
+                    item, lo, off, _ = held[port]
+                    for name, value in zip(fields, (item[2], item[4], lo, off, item[5])):
+                        values[name][port] = value
+            for name, size in fields.items():
+                getattr(dut, name).value = sum(v << (size * i) for i, v in enumerate(values[name]))
+            dut.req.value = sum((h is not None) << i for i, h in enumerate(held))
+            if burst:
+                burst -= 1
+            elif rng.random() < self.edges / 20:
+                burst = rng.randrange(1, 30)
+            changed = level = 0
+            if burst or rng.random() < self.edges:
+                changed, level = rng.getrandbits(EB), rng.getrandbits(EB)
+                if not self.both:
+                    changed &= ~group
+            both = {"a": changed & ~group, "f": changed & group}
+            dut.edge_changed.value, dut.edge_level.value = changed, level
+            dut.edge_a.value, dut.edge_f.value = int(both["a"] != 0), int(both["f"] != 0)
+            for name, bits in both.items():
+                if bits and self.mask >> 4 & 1:
+                    own = level & (group if name == "f" else ~group)
+                    self.happened[name].append((n, (now - (delay if name == "f" else 0)) * S, KIND["EDGE"], SOURCE["CAPTURE"],
+                                                0x80 if name == "f" else 0, own << 16 | bits))
+            if stuck:
+                stuck -= 1
+            elif rng.random() < self.stuck:
+                stuck = rng.randrange(300)
+            elif rng.random() < self.read:
+                free += min(DEPTH - free, rng.choice([1, 1, 2, 4, 30]))
+            dut.ev_free.value = free
+            await ReadOnly()
+            acks = int(dut.ack.value)
+            for port in range(6):
+                if held[port] is not None:
+                    self.longest = max(self.longest, n - since[port])
+                    if acks >> port & 1:
+                        if held[port][3]:
+                            self.happened[port].append(held[port][0])
+                        held[port] = None
+                else:
+                    assert not acks >> port & 1
+            if dut.ev_wr.value:
+                word = int(dut.ev_wdata.value)
+                info = word >> 64
+                record = (word & (1 << 64) - 1, info >> 12 & 15, info >> 8 & 15, info & 255, word >> 96)
+                self.stored.append((n, free, info >> 16 & 0xFFFF, record))
+                free -= 1
+            self.faults += int(dut.fault.value)
+            self.lost = int(dut.ev_lost.value)
+            await RisingEdge(dut.clk)
+        return self
+
+    def check(self):
+        """Holds the stream against what happened; returns the number of gaps and of records lost."""
+        seq, gaps, told = 0, [], 0
+        left = {name: list(items) for name, items in self.happened.items()}
+        matched, missing = [], []
+        for place, (n, free, number, (tick, kind, source, flags, data)) in enumerate(self.stored):
+            assert number == seq, f"record {place}: seq {number}, not {seq}"
+            if kind == KIND["OVERFLOW"]:
+                assert (source, flags) == (SOURCE["CONTROL"], 0) and data > 0
+                # by itself only beyond the reserve; else a record that is no edge follows
+                following = self.stored[place + 1] if place + 1 < len(self.stored) else None
+                assert free > EVENT_RESERVE or (free >= 2 and (following is None or (following[3][1] != KIND["EDGE"] and following[0] == n + 1)))
+                gaps.append((place, tick, data))
+                told += data
+                seq = (seq + data) & 0xFFFF
+                continue
+            seq = (seq + 1) & 0xFFFF
+            stream = {SOURCE["CAPTURE"]: "f" if flags & 0x80 else "a"}.get(source)
+            if stream is None:
+                stream = next(i for i, (code, _) in enumerate(PORTS) if code == source)
+            else:
+                assert free > EVENT_RESERVE
+            skipped = 0
+            while left[stream][skipped][1:] != (tick, kind, source, flags, data):
+                skipped += 1
+            previous = max((m[0] for m in matched if m[2] == stream), default=-1)
+            missing += [(item, previous, place) for item in left[stream][:skipped]]
+            arose = left[stream][skipped][0]
+            assert n > arose
+            left[stream] = left[stream][skipped + 1:]
+            matched.append((place, arose, stream))
+        # all that is not in the stream was told, or is in the count, or on its way
+        lost = len(missing)
+        rest = sum(len(items) for items in left.values())
+        assert lost <= told + self.lost <= lost + rest
+        assert rest - (told + self.lost - lost) <= 70, "too much on its way"
+        # each record told as missing lies in a gap, and each gap begins with a record that is missing
+        stamps = {item[1] for item, _, _ in missing} | {item[1] for items in left.values() for item in items}
+        for place, tick, _ in gaps:
+            assert tick in stamps, f"gap at {place}: {tick}"
+        for item, before, after in missing:
+            inside = [g for g in gaps if before < g[0] < after]
+            assert inside, f"{item} is missing without a word"
+        for place, _, data in gaps:
+            surely = [1 for item, before, after in missing if [g[0] for g in gaps if before < g[0] < after] == [place]]
+            assert len(surely) <= data
+        # what arose in one cycle is in order
+        rank = {name: k for k, name in enumerate([0, 1, 2, 3, 4, 5, "a", "f"])}
+        together = {}
+        for place, arose, stream in matched:
+            together.setdefault(arose, []).append((place, rank[stream]))
+        for items in together.values():
+            assert [r for _, r in items] == sorted(r for _, r in items)
+        assert self.longest <= WAIT_MAX, f"a request waited {self.longest} cycles"
+        return len(gaps), lost
+
+
+@cocotb.test()
+async def test_promise6_random(dut):
+    """All sources, all kinds of reader: exact numbers, order, reserve, no silent loss."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    rng, gaps, lost, stored, longest = random.Random(SEED), 0, 0, 0, 0
+    for number in range(40):
+        run = await Run(dut, rng, 1500, request=rng.choice([0.01, 0.05, 1.0]), edges=rng.choice([0.0, 0.02, 0.3, 1.0]),
+                        read=rng.choice([0.02, 0.2, 0.9]), stuck=rng.choice([0.0, 0.003, 0.02]),
+                        mask=0x7FF if number % 3 else rng.getrandbits(11)).go()
+        g, x = run.check()
+        gaps, lost, stored, longest = gaps + g, lost + x, stored + len(run.stored), max(longest, run.longest)
+        assert run.faults >= g
+    dut._log.info(f"{stored} stored, {lost} lost in {gaps} gaps, longest wait {longest}")
+    assert gaps > 100 and stored > 5000 and lost > 1000
+
+
+@cocotb.test()
+async def test_nothing_lost_while_there_is_room(dut):
+    """A reader that keeps up and edges in every other cycle, requests as dense as allowed from one port: no loss."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    rng = random.Random(SEED + 1)
+    for edges, request in ((0.0, 1.0), (0.15, 0.0), (1.0, 0.0)):
+        run = Run(dut, rng, 1500, request=request, edges=edges, read=1.0, both=False)
+        run.rng = rng
+        await run.go()
+        gaps, lost = run.check()
+        if edges < 1.0:
+            assert (gaps, lost) == (0, 0)
+        else:
+            # an edge in every cycle: the queue never spoils, only the FIFO can be full
+            assert all(free <= EVENT_RESERVE + 1 for n, free, _, r in run.stored if r[1] == KIND["OVERFLOW"]) or gaps
+
+
+@cocotb.test()
+async def test_burst_until_full(dut):
+    """Edges of one group in every cycle, nobody reads: all but the reserve is filled, in consecutive cycles, the rest is counted."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    run = Run(dut, random.Random(SEED + 2), 400, request=0.0, edges=1.0, read=0.0, both=False)
+    await run.go()
+    assert len(run.stored) == DEPTH - EVENT_RESERVE
+    total = len(run.happened["a"])
+    assert [r[3][0] for r in run.stored] == [item[1] for item in run.happened["a"][:len(run.stored)]]
+    assert total - 3 <= len(run.stored) + run.lost <= total

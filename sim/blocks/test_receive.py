@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepulse_receive alone."""
+
+import pytest
+from rig import hdl_sources, simulate
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_receive(simulator):
+    simulate("tb_receive", "litepulse_receive", hdl_sources("litepulse_receive"), {"RX_AW": 4}, simulator)
