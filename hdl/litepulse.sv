@@ -125,7 +125,7 @@ module litepulse #(
   logic             tty_due, tty_grant, tty_drained;
   logic [2:0]       tty_off;
   logic [7:0]       tty_data;
-  logic [31:0]      thr_slack;
+  logic [31:0]      nslack;
   logic             queue_idle, train_running, train_pending, resp_armed;
 
   // line
@@ -219,7 +219,7 @@ module litepulse #(
   // What goes out --------------------------------------------------------------------------------------------------------
 
   litepulse_responder #(.S(S), .KE(KE)) responder (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .prof_valid, .de_lead,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .prof_valid, .nde_lead(~de_lead),
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
       .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_delay, .sel_is_line,
       .byte_stb, .byte_data, .byte_ok, .byte_own, .byte_end_cyc, .byte_end_off, .brk_stb, .brk_off, .brk_delay, .brk_own, .line_own,
@@ -230,7 +230,7 @@ module litepulse #(
   );
 
   litepulse_launch_queue #(.S(S), .LQ_AW(LQ_AW), .KE(KE)) launch_queue (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .de_lead, .thr_slack,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .nde_lead(~de_lead), .nslack,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
       .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width(width[63:32]),
       .grant(grant[1]), .refuse(refuse[1]), .lead(queue_lead), .be_ok(be_ok[1]), .idle(queue_idle),
@@ -240,7 +240,7 @@ module litepulse #(
   );
 
   litepulse_train #(.S(S), .KE(KE)) train (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .de_lead, .thr_slack,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .nde_lead(~de_lead), .nslack,
       .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done), .cfg_err(train_err),
       .due(due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]), .width(width[95:64]),
       .grant(grant[2]), .refuse(refuse[2]), .lead(train_lead), .be_ok(be_ok[2]), .running(train_running), .pending(train_pending),
@@ -254,7 +254,7 @@ module litepulse #(
       .clk(pulse_clk), .rst(pulse_rst), .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity != litepulse_map_pkg::PARITY_NONE), .stop(prof0_stop),
       .de_lead, .txb_valid, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
-      .sources_ok(&be_ok), .thr_slack,
+      .sources_ok(&be_ok), .nslack,
       .due(tty_due), .off(tty_off), .data(tty_data), .grant(tty_grant), .line_active, .start_timed, .lead(tty_lead),
       .drained(tty_drained),
       .ev_req(req[3]), .ev_ack(ack[3]), .ev_lo(req_lo[31:24]), .ev_off(req_off[11:9]), .ev_data(req_data[127:96])

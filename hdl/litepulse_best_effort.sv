@@ -27,8 +27,8 @@ module litepulse_best_effort #(
     input  logic         flush,          // strobe: drop what has not started
     output logic         flushed,        // strobe
     // guard
-    input  logic         sources_ok,     // all timed sources leave room for a frame of thr_slack
-    output logic [31:0]  thr_slack,      // ticks
+    input  logic         sources_ok,     // all timed sources leave room for a frame of this length
+    output logic [31:0]  nslack,         // complement of it, ticks
     // arbiter
     output logic         due,
     output logic [2:0]   off,
@@ -82,7 +82,7 @@ module litepulse_best_effort #(
     flushed <= 1'b0;
     if (flush) flushing <= 1'b1;
     if (settle != 2'd0) settle <= settle - 2'd1;
-    thr_slack <= sum[40:9] + 32'(MARGIN) + ((state == IDLE) ? {16'd0, de_lead} : 32'd0);
+    nslack <= ~(sum[40:9] + 32'(MARGIN) + ((state == IDLE) ? {16'd0, de_lead} : 32'd0));
 
     if (prof0_changed) begin
       sum    <= '0;

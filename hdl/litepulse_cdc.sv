@@ -114,11 +114,30 @@ module litepulse_cdc #(
   localparam logic [TX_AW:0] TX_DEPTH = {1'b1, {TX_AW{1'b0}}};
   localparam logic [LQ_AW:0] LQ_DEPTH = {1'b1, {LQ_AW{1'b0}}};
 
+  // Width of the two words of the exchange
+  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 7 + 6;
+  localparam int S_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 3;
+
+`ifdef FORMAL
+  // Ghosts (f_*): number *_n stands for any entry of a ring, word *_w for any of its words.
+  (* anyconst *) logic [EV_AW:0] f_ev_n;
+  (* anyconst *) logic [1:0] f_ev_w;
+  (* anyconst *) logic [RX_AW:0] f_rx_n;
+  (* anyconst *) logic f_rx_w;
+  (* anyconst *) logic [TX_AW:0] f_tx_n;
+  (* anyconst *) logic [LQ_AW:0] f_lq_n;
+  (* anyconst *) logic [1:0] f_lq_w;
+  (* anyconst *) logic [2:0] f_snap_n;
+  logic [31:0] f_ev_mem, f_rx_mem, f_lq_mem, f_snap_mem;
+  logic [7:0] f_tx_mem;
+  logic [P_BITS-1:0] f_p_hold;
+  logic [S_BITS-1:0] f_s_hold;
+  logic f_ok, f_pulse_zero, f_sys_zero;
+`endif
+
   // The exchange ------------------------------------------------------------------------------------------------------
   // own names: pointers of this side; *_v: the other side's, as last seen. Some are stored or sent as complements (n*): an iCE40
   // subtraction costs a cell per bit more than an addition, while a complement is free in front of a register.
-  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 7 + 6;
-  localparam int S_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 3;
 
   logic [EV_AW:0] ev_wptr, ev_nwptr_v, ev_oldest, ev_noldest_v;
   logic [RX_AW:0] rx_wptr, rx_nwptr_v, rx_oldest, rx_noldest_v;
@@ -147,6 +166,14 @@ module litepulse_cdc #(
       .sys_take,
       .sys_view  ({ev_nwptr_v, rx_nwptr_v, tx_rptr_v, lq_nrptr_v, levels_v, ev_new_v, rx_new_v, fault_v, cfg_ack_v, cfg_bad_v,
                    snap_ack_v})
+`ifdef FORMAL
+      ,
+      .f_p_hold(f_p_hold),
+      .f_s_hold(f_s_hold),
+      .f_ok,
+      .f_pulse_zero,
+      .f_sys_zero
+`endif
   );
 
   // Streams -------------------------------------------------------------------------------------------------------------
@@ -163,6 +190,11 @@ module litepulse_cdc #(
       .rd_en  (ev_ren),
       .rd_addr({ev_position[EV_AW-1:0] + ev_index, ev_word}),
       .rd_data(ev_rdata)
+`ifdef FORMAL
+      ,
+      .f_addr ({f_ev_n[EV_AW-1:0], f_ev_w}),
+      .f_word (f_ev_mem)
+`endif
   );
 
   litepulse_ram #(
@@ -178,6 +210,11 @@ module litepulse_cdc #(
       .rd_en  (rx_ren),
       .rd_addr({rx_position[RX_AW-1:0] + rx_index, rx_word}),
       .rd_data(rx_rdata)
+`ifdef FORMAL
+      ,
+      .f_addr ({f_rx_n[RX_AW-1:0], f_rx_w}),
+      .f_word (f_rx_mem)
+`endif
   );
 
   // The free counts are registers that know of the write of the same cycle: the complement of `used`, i.e. of oldest - depth - wptr - wr,
@@ -244,6 +281,11 @@ module litepulse_cdc #(
       .rd_en  (tx_fetch),
       .rd_addr(tx_nrptr[TX_AW-1:0]),
       .rd_data(txb_data)
+`ifdef FORMAL
+      ,
+      .f_addr (~f_tx_n[TX_AW-1:0]),
+      .f_word (f_tx_mem)
+`endif
   );
 
   always_ff @(posedge pulse_clk) begin
@@ -280,6 +322,11 @@ module litepulse_cdc #(
       .rd_en  (lq_ren),
       .rd_addr(lq_raddr),
       .rd_data(lq_rdata)
+`ifdef FORMAL
+      ,
+      .f_addr ({f_lq_n[LQ_AW-1:0], f_lq_w}),
+      .f_word (f_lq_mem)
+`endif
   );
 
   always_ff @(posedge pulse_clk) begin
@@ -344,6 +391,11 @@ module litepulse_cdc #(
       .rd_en  (snap_ren),
       .rd_addr(snap_raddr),
       .rd_data(snap_rdata)
+`ifdef FORMAL
+      ,
+      .f_addr (f_snap_n),
+      .f_word (f_snap_mem)
+`endif
   );
 
   always_ff @(posedge pulse_clk) begin
@@ -393,4 +445,8 @@ module litepulse_cdc #(
     fresh <= sys_take;
     if (sys_rst) fresh <= 1'b0;
   end
+
+`ifdef FORMAL
+`include "litepulse_cdc.svh"
+`endif
 endmodule

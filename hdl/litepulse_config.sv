@@ -68,7 +68,7 @@ module litepulse_config #(
   typedef enum logic [1:0] {IDLE, COMMAND, EVENT, LAST} state_t;
   state_t state;
 
-  (* ram_style = "block" *) logic [43:0] profiles[0:3];
+  (* ram_style = "block", no_rw_check *) logic [43:0] profiles[0:3];
   logic [31:0] period_lo;
   logic [35:0] period;
   logic        is_profile, is_train, is_resp, format_ok;

@@ -19,8 +19,9 @@ module litepulse_countdown #(
     input  logic [W-1:0] addend,
     input  logic         hi_zero,     // nothing of T - now lies above the counter
     input  logic         armed,
-    input  logic [15:0]  de_lead,
-    input  logic [W-1:0] thr_slack,   // best-effort frame length + margin
+    // complements, which cost nothing in front of an adder
+    input  logic [15:0]  nde_lead,    // de lead, ticks
+    input  logic [31:0]  nslack,      // best-effort frame length + margin, ticks
     output logic [W-1:0] cnt,
     output logic         due,
     output logic         late,        // T cannot be kept
@@ -32,27 +33,36 @@ module litepulse_countdown #(
   localparam int SL = $clog2(S);
   localparam int K = KE + 3;
 
-  logic        near, high, negative, due_next;
-  logic [17:0] rest;   // ticks to the start of the lead window, one cycle ago
+  logic         near, high, negative, due_next, soon;
+  logic [S-1:0] in_lead;
+  logic [W:0]   slack;
+  logic [17:0]  rest;  // ticks to the start of the lead window, one cycle ago
 
   assign near     = hi_zero && !high;
-  assign late     = hi_zero && (negative || (near && (rest[17] || rest[16:0] < 17'((KE + 5) * S))));
+  assign soon     = rest[16:5+SL] == '0;  // within 32 cycles
+  assign late     = hi_zero && (negative || (near && (rest[17] || (soon && rest[4+SL:0] < (5 + SL)'((KE + 5) * S)))));
   assign far      = !hi_zero || (high && !negative) || (near && !rest[17] && rest[16:SL+6] != '0);
   assign clear_of = far || (near && !rest[17] && rest[SL+5]);
+  assign slack    = {1'b0, cnt} + {1'b0, {(W - 32) {1'b1}}, nslack} + 1'b1;
+  // verilator lint_off UNSIGNED
+  always_comb begin
+    for (int s = 0; s < S; s++) begin
+      in_lead[s] = near && (rest[17] || (soon && rest[4+SL:0] <= (5 + SL)'((KE + 3) * S + s)))
+          && !(due_next && 3'(s) >= (cnt[2:0] & 3'(S - 1)));  // up to T, not beyond
+    end
+  end
+  // verilator lint_on UNSIGNED
   assign due      = due_next && armed;  // whoever disarms in this very cycle is obeyed
 
   always_ff @(posedge clk) begin
     if (clear) cnt <= '0;
     else cnt <= cnt + (add ? addend : sub ? ~addend : twice ? -W'(2 * S) : -W'(S)) + W'(sub);
-    rest     <= {1'b0, cnt[16:0]} - {2'b00, de_lead};
+    rest     <= {1'b0, cnt[16:0]} + {2'b11, nde_lead} + 18'd1;
     high     <= cnt[W-1:17] != '0;
     negative <= cnt[W-1];
     due_next <= armed && hi_zero && cnt[W-1:SL] == (W - SL)'(K);
-    // verilator lint_off UNSIGNED
-    for (int s = 0; s < S; s++) lead[s] <= armed && near && (rest[17] || rest[16:0] <= 17'((KE + 3) * S + s))
-        && !(due_next && 3'(s) >= (cnt[2:0] & 3'(S - 1)));  // up to T, not beyond
-    // verilator lint_on UNSIGNED
-    slack_ok <= armed && (!hi_zero || cnt >= thr_slack);
+    lead     <= armed ? in_lead : '0;
+    slack_ok <= armed && (!hi_zero || slack[W]);
     if (rst) begin
       cnt      <= '0;
       due_next <= 1'b0;

@@ -13,8 +13,8 @@ module litepulse_launch_queue #(
     input  logic [63-$clog2(S):0] now,
     input  logic                  near_wrap,
     input  logic [3:0]            prof_valid,
-    input  logic [15:0]           de_lead,
-    input  logic [31:0]           thr_slack,
+    input  logic [15:0]           nde_lead,
+    input  logic [31:0]           nslack,
     // queue memory
     input  logic [LQ_AW:0]        lq_avail,
     input  logic [LQ_AW-1:0]      lq_rptr,
@@ -89,7 +89,7 @@ module litepulse_launch_queue #(
 
   litepulse_countdown #(.S(S), .W(33), .KE(KE)) countdown (
       .clk, .rst, .clear, .add, .sub(1'b0), .twice(1'b0), .addend({1'b0, addend}), .hi_zero, .armed,
-      .de_lead, .thr_slack({1'b0, thr_slack}), .cnt, .due, .late, .lead, .slack_ok
+      .nde_lead, .nslack, .cnt, .due, .late, .lead, .slack_ok
       // verilator lint_off PINCONNECTEMPTY
       , .far(), .clear_of()
       // verilator lint_on PINCONNECTEMPTY

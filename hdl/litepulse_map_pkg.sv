@@ -98,7 +98,9 @@ package litepulse_map_pkg;
   localparam int RESP_MATCH_VALUE_BITS = 8;
   localparam int RESP_MATCH_MASK_LSB = 8;  // bits compared
   localparam int RESP_MATCH_MASK_BITS = 8;
-  localparam logic [5:0] CFG_RESP_DELAY = 6'd34;  // ticks from the reference to the launch
+  localparam logic [5:0] CFG_RESP_DELAY = 6'd34;  // from the reference to the launch; refused if it does not fit
+  localparam int RESP_DELAY_DELAY_LSB = 0;  // ticks
+  localparam int RESP_DELAY_DELAY_BITS = 24;
   localparam logic [5:0] CFG_RESP_WIDTH = 6'd35;  // ticks, for kind pulse
   localparam logic [5:0] CFG_RESP_LAUNCH = 6'd36;  // what the response is
   localparam int RESP_LAUNCH_DATA_LSB = 0;  // byte of a frame; bit times of a break
@@ -107,7 +109,9 @@ package litepulse_map_pkg;
   localparam int RESP_LAUNCH_PROFILE_BITS = 2;
   localparam int RESP_LAUNCH_KIND_LSB = 10;  // what to put on the line
   localparam int RESP_LAUNCH_KIND_BITS = 2;
-  localparam logic [5:0] CFG_RESP_HOLDOFF = 6'd37;  // ticks after a response in which triggers are ignored
+  localparam logic [5:0] CFG_RESP_HOLDOFF = 6'd37;  // after a response, in which triggers are ignored; refused if it does not fit
+  localparam int RESP_HOLDOFF_HOLDOFF_LSB = 0;  // ticks
+  localparam int RESP_HOLDOFF_HOLDOFF_BITS = 24;
   localparam logic [5:0] CFG_RESP_ARM = 6'd38;  // arm or disarm
   localparam int RESP_ARM_ARM_LSB = 0;  // 1 arms with the words above
   localparam logic [3:0] KIND_NONE = 4'd0;  // no record

@@ -18,6 +18,11 @@ module litepulse_ram #(
     input  logic                rd_en,
     input  logic [AW+SUB-1:0]   rd_addr,
     output logic [W-1:0]        rd_data
+`ifdef FORMAL
+    ,
+    input  logic [AW+SUB-1:0]   f_addr,  // a look inside for the proofs of the users
+    output logic [W-1:0]        f_word
+`endif
 );
   localparam int WORDS = 1 << (AW + SUB);
 
@@ -33,4 +38,8 @@ module litepulse_ram #(
   end
 
   always_ff @(posedge rd_clk) if (rd_en) rd_data <= mem[rd_addr];
+
+`ifdef FORMAL
+  assign f_word = mem[f_addr];
+`endif
 endmodule

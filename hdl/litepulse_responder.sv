@@ -13,7 +13,7 @@ module litepulse_responder #(
     input  logic [63-$clog2(S):0] now,   // its low byte
     // verilator lint_on UNUSEDSIGNAL
     input  logic [3:0]   prof_valid,
-    input  logic [15:0]  de_lead,
+    input  logic [15:0]  nde_lead,
     // configuration: request with stable address and data until done
     input  logic         cfg_req,
     input  logic [2:0]   cfg_addr,     // index less 32
@@ -63,7 +63,8 @@ module litepulse_responder #(
     output logic [31:0]  ev_data
 );
   localparam int SL = $clog2(S);
-  localparam int W = 34;
+  localparam int B = 24;     // bits of delay and holdoff
+  localparam int W = 34;     // the end of a byte may be further away than they reach
 
   typedef enum logic [3:0] {OFF, READY, ADD, TRIM, CHECK, COUNT, WAIT, REPORT, REARM, HOLDOFF} state_t;
   state_t state;
@@ -71,15 +72,13 @@ module litepulse_responder #(
   logic [1:0]   trigger;
   logic         rearm, exclusive, ignore_own;
   logic [7:0]   match_value, match_mask;
-  logic [31:0]  delay, holdoff;
+  logic [B-1:0] delay, holdoff;
   logic [15:0]  number;
   logic [W-1:0] addend, cnt;
   logic [6:0]   edge_delay;
   logic [2:0]   edge_off;
   logic [W-1:0] back;
-  logic         hit, own, accept, quiet, add, late, counting, invalid, launched, over;
-  logic [6:0]   since;      // cycles since the holdoff ended
-  logic [2:0]   since_off;  // the sample in which it did
+  logic         hit, own, accept, add, late, counting, invalid, launched, over;
   logic [2:0]   wait_cnt;
 
   assign counting = state == COUNT;
@@ -93,7 +92,7 @@ module litepulse_responder #(
 
   litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
       .clk, .rst, .clear(state == OFF || (state == READY && !accept)), .add, .sub(1'b0), .twice(state == TRIM && trigger == litepulse_map_pkg::TRIGGER_BYTE), .addend, .hi_zero(1'b1),
-      .armed(counting), .de_lead, .thr_slack(W'(0)),
+      .armed(counting), .nde_lead, .nslack(32'd0),
       .cnt, .due, .late, .lead,
       // verilator lint_off PINCONNECTEMPTY
       .slack_ok(), .far(), .clear_of()
@@ -136,17 +135,15 @@ module litepulse_responder #(
     endcase
   end
   assign add    = accept || state == ADD || state == REARM;
-  assign quiet  = since < edge_delay || (since == edge_delay && edge_off < since_off);
-  assign accept = state == READY && hit && !(own && ignore_own) && !quiet;
-  // in HOLDOFF cnt is end of the holdoff - now*S + 2*S: READY in the very cycle in which it ends
-  assign over   = cnt[W-1] || cnt[W-1:SL] <= (W - SL)'(3);
+  assign accept = state == READY && hit && !(own && ignore_own);
+  // in HOLDOFF cnt is end of the holdoff - now*S + 2*S: READY in the first cycle that does not begin before the end
+  assign over   = cnt[W-1] || (cnt[W-1:SL+2] == '0 && (cnt[SL+1:SL] != 2'd3 || off == 3'd0));
 
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
     case (state)
       READY: begin
-        if (since != '1) since <= since + 7'd1;
         if (accept) state <= ADD;
       end
       ADD:  state <= TRIM;
@@ -157,7 +154,6 @@ module litepulse_responder #(
         ev_off   <= 3'd0;
         ev_kind  <= litepulse_map_pkg::KIND_RESPONDER_MISSED;
         ev_flags <= litepulse_map_pkg::REASON_LATE;
-        since    <= '1;
         state    <= late ? REPORT : COUNT;
       end
       COUNT: begin
@@ -182,8 +178,6 @@ module litepulse_responder #(
       end
       REARM: state <= HOLDOFF;
       HOLDOFF: if (over) begin
-        since     <= (cnt[W-1] && cnt[W-2:SL+6] != '1) ? 7'd127 : 7'd3 - cnt[SL+6:SL];
-        since_off <= off;
         state     <= READY;
       end
       default: ;
@@ -207,15 +201,19 @@ module litepulse_responder #(
           match_value <= cfg_data[litepulse_map_pkg::RESP_MATCH_VALUE_LSB +: 8];
           match_mask  <= cfg_data[litepulse_map_pkg::RESP_MATCH_MASK_LSB +: 8];
         end
-        3'd2: delay   <= cfg_data;
+        3'd2: begin
+          cfg_err <= cfg_data[31:B] != '0;
+          if (cfg_data[31:B] == '0) delay <= cfg_data[B-1:0];
+        end
         3'd3: width   <= cfg_data;
         3'd4: {kind, profile, data} <= cfg_data[11:0];
-        3'd5: holdoff <= cfg_data;
+        3'd5: begin
+          cfg_err <= cfg_data[31:B] != '0;
+          if (cfg_data[31:B] == '0) holdoff <= cfg_data[B-1:0];
+        end
         3'd6: if (cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB]) begin
           cfg_err <= invalid;
           number  <= 16'd0;
-          since   <= '1;
-          since_off <= 3'd0;
           if (!invalid) state <= READY;
         end
         default: cfg_err <= 1'b1;

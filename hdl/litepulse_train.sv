@@ -13,8 +13,8 @@ module litepulse_train #(
     input  logic [63-$clog2(S):0] now,
     input  logic                  near_wrap,
     input  logic [3:0]            prof_valid,
-    input  logic [15:0]           de_lead,
-    input  logic [31:0]           thr_slack,
+    input  logic [15:0]           nde_lead,
+    input  logic [31:0]           nslack,
     // configuration: request with stable address and data until done
     input  logic                  cfg_req,    // for a word of the train
     input  logic [3:0]            cfg_addr,   // index less 16
@@ -107,7 +107,7 @@ module litepulse_train #(
   } state_t;
   state_t state, after;
 
-  (* ram_style = "block" *) logic [31:0] mem[0:31];
+  (* ram_style = "block", no_rw_check *) logic [31:0] mem[0:31];
   logic [4:0]   word, next_word, maddr, waddr, own_word;
   logic         mren, mwe, own_we;
   logic [31:0]  mdata;
@@ -144,7 +144,7 @@ module litepulse_train #(
 
   litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
       .clk, .rst, .clear, .add, .sub, .twice, .addend({2'b00, acc}), .hi_zero,
-      .armed, .de_lead, .thr_slack({2'b00, thr_slack}),
+      .armed, .nde_lead, .nslack,
       // verilator lint_off PINCONNECTEMPTY
       .late(),
       // verilator lint_on PINCONNECTEMPTY
@@ -238,7 +238,7 @@ module litepulse_train #(
 
   always_comb begin
     if (use_acc) operand = acc ^ {32{negate}};
-    else if (use_thr) operand = {16'd0, de_lead} ^ {32{negate}};
+    else if (use_thr) operand = {16'hffff, nde_lead} ^ {32{!negate}};
     else if (use_now) operand = use_hi ? ~now_tick[63:32] : ~(now_tick[31:0] | 32'(S - 1));
     else operand = 32'd0;
     sum = {1'b0, mdata} + {1'b0, operand} + {32'd0, cin || (cin_carry && carry)};

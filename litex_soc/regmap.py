@@ -239,10 +239,14 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
         Field("value", 0, 8, "value"),
         Field("mask", 8, 8, "bits compared"),
     )),
-    Register("resp_delay", 34, "ticks from the reference to the launch"),
+    Register("resp_delay", 34, "from the reference to the launch; refused if it does not fit", (
+        Field("delay", 0, 24, "ticks"),
+    )),
     Register("resp_width", 35, "ticks, for kind pulse"),
     Register("resp_launch", 36, "what the response is", LAUNCH_FIELDS),
-    Register("resp_holdoff", 37, "ticks after a response in which triggers are ignored"),
+    Register("resp_holdoff", 37, "after a response, in which triggers are ignored; refused if it does not fit", (
+        Field("holdoff", 0, 24, "ticks"),
+    )),
     Register("resp_arm", 38, "arm or disarm", (Field("arm", 0, 1, "1 arms with the words above"),)),
 )
 EVENT_RESERVE = 16          # event slots kept for records that are not edges

@@ -270,14 +270,18 @@ CONFIG = (
         Field("value", 0, 8, "value"),
         Field("mask", 8, 8, "bits compared"),
     )),
-    Register("resp_delay", 34, "ticks from the reference to the launch"),
+    Register("resp_delay", 34, "from the reference to the launch; refused if it does not fit", (
+        Field("delay", 0, 24, "ticks"),
+    )),
     Register("resp_width", 35, "ticks, for kind pulse"),
     Register("resp_launch", 36, "what the response is", (
         Field("data", 0, 8, "byte of a frame; bit times of a break"),
         Field("profile", 8, 2, "line profile"),
         Field("kind", 10, 2, "what to put on the line", values=LAUNCH_KINDS),
     )),
-    Register("resp_holdoff", 37, "ticks after a response in which triggers are ignored"),
+    Register("resp_holdoff", 37, "after a response, in which triggers are ignored; refused if it does not fit", (
+        Field("holdoff", 0, 24, "ticks"),
+    )),
     Register("resp_arm", 38, "arm or disarm", (
         Field("arm", 0, 1, "1 arms with the words above"),
     )),
@@ -299,7 +303,8 @@ CSRS = (
         Field("receive_depth", 12, 4, "log2 of the received bytes that fit."),
         Field("transmit_depth", 16, 4, "log2 of the best-effort bytes that fit."),
         Field("launch_depth", 20, 4, "log2 of the timed launches that fit."),
-    ), reset=0x00699841),
+        Field("interrupts", 24, 1, "The registers from `irq_level` on are there."),
+    ), reset=0x01699841),
     Register("id_clock_num", 3, "Frequency of the core's clock in Hz, numerator of an exact fraction.", (
         Field("num", 0, 32, "Hz x `id_clock_den`."),
     ), reset=0x02dc6c00),
