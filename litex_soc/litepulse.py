@@ -59,12 +59,13 @@ class LitePulse(LiteXModule):
         sides of the core.
     inputs : capture inputs besides the line; default: as many as pads.aux has, but at least 1.
     event_depth, receive_depth, transmit_depth, launch_depth : log2 of the depths of the four FIFOs.
+    interrupts : False leaves out everything for interrupts (registers from irq_level on read 0): for a SoC without a CPU.
     """
 
     samples = 1         # per cycle: what litepulse_phy_generic gives
 
     def __init__(self, platform, pads, pulse_clk_freq, clock_domain="sys", inputs=None,
-                 event_depth=8, receive_depth=9, transmit_depth=9, launch_depth=6):
+                 event_depth=8, receive_depth=9, transmit_depth=9, launch_depth=6, interrupts=True):
         aux = getattr(pads, "aux", None)
         if inputs is None:
             inputs = max(1, len(aux)) if aux is not None else 1
@@ -99,7 +100,8 @@ class LitePulse(LiteXModule):
             CSRField("event_depth", 4, reset=event_depth, description="log2 of the events that fit."),
             CSRField("receive_depth", 4, reset=receive_depth, description="log2 of the received bytes that fit."),
             CSRField("transmit_depth", 4, reset=transmit_depth, description="log2 of the best-effort bytes that fit."),
-            CSRField("launch_depth", 4, reset=launch_depth, description="log2 of the timed launches that fit.")])
+            CSRField("launch_depth", 4, reset=launch_depth, description="log2 of the timed launches that fit."),
+            CSRField("interrupts", 1, reset=int(interrupts), description="The registers from `irq_level` on are there.")])
         clock_num = status(3, "id_clock_num", "Frequency of the core's clock in Hz, numerator of an exact fraction.", [
             CSRField("num", 32, reset=self.clock_hz.numerator, description="Hz x `id_clock_den`.")])
         clock_den = status(4, "id_clock_den", "Frequency of the core's clock in Hz, denominator.", [
@@ -143,33 +145,12 @@ class LitePulse(LiteXModule):
             CSRField("line_busy", 1, description="Something is on the line."),
             CSRField("rx_busy", 1, description="A byte is being received.")])
 
-        levels = storage(14, "irq_level", "Interrupt as soon as so many records are ready.", [
-            CSRField("event", event_depth + 1, offset=0, reset=1, description="Events; 0: not by level."),
-            CSRField("receive", receive_depth + 1, offset=16, reset=1, description="Received bytes; 0: not by level.")])
-        event_time = storage(15, "irq_event_time", "Interrupt for fewer events, in units of 32 cycles of the bus clock.", [
-            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
-            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
-        receive_time = storage(16, "irq_receive_time", "The same for received bytes.", [
-            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
-            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
-        room = storage(17, "irq_send", "Interrupt when there is room for more.", [
-            CSRField("transmit_low", transmit_depth + 1, offset=0, description="At most so many best-effort bytes wait."),
-            CSRField("launch_space", launch_depth + 1, offset=16, reset=1, description="At least so many timed launches fit.")])
-
-        self.ev = EventManager()
-        self.ev.event = EventSourceLevel(name="event", description="Events wait, as `irq_level` and `irq_event_time` ask.")
-        self.ev.receive = EventSourceLevel(name="receive", description="Received bytes wait, by the settings for them.")
-        self.ev.transmit = EventSourceLevel(name="transmit", description="Few best-effort bytes wait, by `irq_send`.")
-        self.ev.launch = EventSourceLevel(name="launch", description="There is room for timed launches, by `irq_send`.")
-        self.ev.drained = EventSourceLevel(name="drained", description="All best-effort bytes have left, their stop bits included.")
-        self.ev.fault = EventSourcePulse(name="fault", description="Something was refused, missed or lost since this was cleared.")
-        self.ev.finalize()
-        self.ev.status.description = "Interrupt sources as they are now; `fault` reads 0."
-        self.ev.pending.description = \
-            "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause."
-        self.ev.enable.description = "Interrupt sources that raise the interrupt."
-        for field in self.ev.enable.fields.fields:
-            field.description = f"`{field.name}` raises the interrupt."
+        if interrupts:
+            irq_ports = self.add_interrupts(storage, event_depth, receive_depth, transmit_depth, launch_depth)
+        else:
+            # Constants: synthesis drops the timers and comparisons.
+            irq_ports = {f"i_irq_{name}": 0 for name in ("ev_level", "rx_level", "ev_age", "ev_idle", "rx_age", "rx_idle", "tx_low",
+                                                         "lq_space")}
 
         # Clocks and resets: a reset of either side resets both, else the crossings would lose step; and for at least four
         # cycles of the slower one, however short it was.
@@ -211,12 +192,7 @@ class LitePulse(LiteXModule):
             o_ev_ready=ready.fields.event, o_rx_ready=ready.fields.receive,
             o_tx_free=free.fields.transmit, o_lq_free=free.fields.launch,
             **{f"o_{name}": signal for name, signal in outcome.items()}, o_status=status_bits,
-            i_irq_ev_level=levels.fields.event, i_irq_rx_level=levels.fields.receive,
-            i_irq_ev_age=event_time.fields.age, i_irq_ev_idle=event_time.fields.idle,
-            i_irq_rx_age=receive_time.fields.age, i_irq_rx_idle=receive_time.fields.idle,
-            i_irq_tx_low=room.fields.transmit_low, i_irq_lq_space=room.fields.launch_space,
-            o_irq_ev=self.ev.event.trigger, o_irq_rx=self.ev.receive.trigger, o_irq_tx=self.ev.transmit.trigger,
-            o_irq_lq=self.ev.launch.trigger, o_irq_drained=self.ev.drained.trigger, o_irq_fault=self.ev.fault.trigger)
+            **irq_ports)
         self.comb += [
             launches.fields.accepted.eq(outcome["launch_accepted"]), launches.fields.refused.eq(outcome["launch_refused"]),
             configs.fields.applied.eq(outcome["config_applied"]), configs.fields.refused.eq(outcome["config_refused"]),
@@ -226,6 +202,44 @@ class LitePulse(LiteXModule):
         self.add_phy(pads, pulse_clk, tx, tx_oe, de, rx, inputs_seen)
         for file in sources(self.samples):
             platform.add_source(str(file), "systemverilog")
+
+    def add_interrupts(self, storage, event_depth, receive_depth, transmit_depth, launch_depth):
+        """The interrupt's CSRs and EventManager; returns the ports of the core that go with them."""
+        levels = storage(14, "irq_level", "Interrupt as soon as so many records are ready.", [
+            CSRField("event", event_depth + 1, offset=0, reset=1, description="Events; 0: not by level."),
+            CSRField("receive", receive_depth + 1, offset=16, reset=1, description="Received bytes; 0: not by level.")])
+        event_time = storage(15, "irq_event_time", "Interrupt for fewer events, in units of 32 cycles of the bus clock.", [
+            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
+            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
+        receive_time = storage(16, "irq_receive_time", "The same for received bytes.", [
+            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
+            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
+        room = storage(17, "irq_send", "Interrupt when there is room for more.", [
+            CSRField("transmit_low", transmit_depth + 1, offset=0, description="At most so many best-effort bytes wait."),
+            CSRField("launch_space", launch_depth + 1, offset=16, reset=1, description="At least so many timed launches fit.")])
+
+        self.ev = EventManager()
+        self.ev.event = EventSourceLevel(name="event", description="Events wait, as `irq_level` and `irq_event_time` ask.")
+        self.ev.receive = EventSourceLevel(name="receive", description="Received bytes wait, by the settings for them.")
+        self.ev.transmit = EventSourceLevel(name="transmit", description="Few best-effort bytes wait, by `irq_send`.")
+        self.ev.launch = EventSourceLevel(name="launch", description="There is room for timed launches, by `irq_send`.")
+        self.ev.drained = EventSourceLevel(name="drained", description="All best-effort bytes have left, their stop bits included.")
+        self.ev.fault = EventSourcePulse(name="fault", description="Something was refused, missed or lost since this was cleared.")
+        self.ev.finalize()
+        self.ev.status.description = "Interrupt sources as they are now; `fault` reads 0."
+        self.ev.pending.description = \
+            "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause."
+        self.ev.enable.description = "Interrupt sources that raise the interrupt."
+        for field in self.ev.enable.fields.fields:
+            field.description = f"`{field.name}` raises the interrupt."
+        return {
+            "i_irq_ev_level": levels.fields.event, "i_irq_rx_level": levels.fields.receive,
+            "i_irq_ev_age": event_time.fields.age, "i_irq_ev_idle": event_time.fields.idle,
+            "i_irq_rx_age": receive_time.fields.age, "i_irq_rx_idle": receive_time.fields.idle,
+            "i_irq_tx_low": room.fields.transmit_low, "i_irq_lq_space": room.fields.launch_space,
+            "o_irq_ev": self.ev.event.trigger, "o_irq_rx": self.ev.receive.trigger, "o_irq_tx": self.ev.transmit.trigger,
+            "o_irq_lq": self.ev.launch.trigger, "o_irq_drained": self.ev.drained.trigger, "o_irq_fault": self.ev.fault.trigger,
+        }
 
     def add_phy(self, pads, clk, tx, tx_oe, de, rx, aux):
         """The pins through litepulse_phy_generic. A PHY for DDR pins overrides this."""
@@ -254,7 +268,7 @@ class LitePulse(LiteXModule):
             raise ValueError("LitePulse needs a CSR bus of 32 bits")
         soc.csr.add(name, csr_location, use_loc_if_exists=True)
         soc.bus.add_slave(f"{name}_window", self.bus, SoCRegion(origin=window, size=regmap.WINDOW_SIZE, cached=False))
-        if soc.irq.enabled:
+        if soc.irq.enabled and hasattr(self, "ev"):
             soc.irq.add(name, use_loc_if_exists=True)
 
 
