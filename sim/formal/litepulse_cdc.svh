@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Properties of litepulse_cdc, included at its end: nothing is lost, doubled, mixed or overrun on its way between two free clocks.
+  // The words on their way, as they are held.
+  // sent, seen: the writer's pointer in its held word and at the reader; told, freed: the reader's in its held word and at the writer.
+  logic [EV_AW:0] f_ev_sent, f_ev_told, f_ev_seen, f_ev_freed;
+  logic [RX_AW:0] f_rx_sent, f_rx_told, f_rx_seen, f_rx_freed;
+  logic [TX_AW:0] f_tx_w, f_tx_r, f_tx_nsent, f_tx_sent, f_tx_told, f_tx_seen, f_tx_freed;
+  logic [LQ_AW:0] f_lq_nsent, f_lq_ntold, f_lq_sent, f_lq_told, f_lq_seen, f_lq_freed;
+  logic [EV_AW:0] f_ev_nsent, f_ev_ntold;
+  logic [RX_AW:0] f_rx_nsent, f_rx_ntold;
+  logic [6:0] f_levels;
+  logic f_ev_new, f_rx_new, f_fault, f_cfg_ack, f_cfg_bad, f_snap_ack, f_cfg_flag, f_snap_flag, f_snap_sel;
+  assign {f_ev_nsent, f_rx_nsent, f_tx_told, f_lq_ntold, f_levels, f_ev_new, f_rx_new, f_fault, f_cfg_ack, f_cfg_bad, f_snap_ack}
+      = f_p_hold;
+  assign {f_ev_ntold, f_rx_ntold, f_tx_nsent, f_lq_nsent, f_cfg_flag, f_snap_flag, f_snap_sel} = f_s_hold;
+  assign f_ev_sent = ~f_ev_nsent;
+  assign f_ev_seen = ~ev_nwptr_v;
+  assign f_ev_told = ~f_ev_ntold;
+  assign f_ev_freed = ~ev_noldest_v;
+  assign f_rx_sent = ~f_rx_nsent;
+  assign f_rx_seen = ~rx_nwptr_v;
+  assign f_rx_told = ~f_rx_ntold;
+  assign f_rx_freed = ~rx_noldest_v;
+  assign f_tx_w = ~tx_nwptr;
+  assign f_tx_r = ~tx_nrptr;
+  assign f_tx_sent = ~f_tx_nsent;
+  assign f_tx_seen = ~tx_nwptr_v;
+  assign f_tx_freed = tx_rptr_v;
+  assign f_lq_sent = ~f_lq_nsent;
+  assign f_lq_seen = ~lq_nwptr_v;
+  assign f_lq_told = ~f_lq_ntold;
+  assign f_lq_freed = ~lq_nrptr_v;
+
+  // What the users promise.
+  (* anyseq *) logic [EV_AW:0] f_ev_index;  // which record is read; also one that is not ready
+  (* anyseq *) logic [RX_AW:0] f_rx_index;
+  (* anyseq *) logic [LQ_AW:0] f_lq_ahead;
+  logic [63:0] f_tick_was;
+  always_comb begin
+    if (ev_wr) assume (ev_free != '0);
+    if (rx_wr) assume (rx_free != '0);
+    if (ev_free_stb) assume (ev_free_n <= ev_ready);
+    if (rx_free_stb) assume (rx_free_n <= rx_ready);
+    if (tx_push) assume (tx_free != '0);
+    if (lq_we || lq_commit) assume (lq_free != '0);
+    if (lq_free1) assume (lq_avail != '0);
+    if (cfg_start) assume (!cfg_busy);
+    if (snap_start) assume (!snap_busy);
+    assume (f_ev_index[EV_AW-1:0] == ev_index && f_rx_index[RX_AW-1:0] == rx_index);
+    assume (lq_raddr[LQ_AW+1:2] == lq_rptr + f_lq_ahead[LQ_AW-1:0]);
+    assume (now_tick == f_tick_was + 1'b1);
+  end
+
+  // What each entry holds from its write until its place is written again; what was read.
+  logic f_ev_known = 1'b0, f_rx_known = 1'b0, f_tx_known = 1'b0, f_lq_known = 1'b0, f_lq_whole = 1'b0;
+  logic f_ev_read = 1'b0, f_rx_read = 1'b0, f_tx_read = 1'b0, f_lq_read = 1'b0;
+  logic [31:0] f_ev_data, f_rx_data, f_lq_data, f_ev_expect, f_rx_expect, f_lq_expect;
+  logic [7:0] f_tx_data, f_tx_expect;
+  logic [TX_AW:0] f_tx_pops;
+  logic f_cfg_starts, f_cfg_dones, f_cfg_answers, f_cfg_bad_given;
+  logic [63:0] f_tick;
+  logic [31:0] f_lost, f_snap_data;
+  logic f_snap_known = 1'b0;
+  wire f_snap_end = snap_word == SNAP_HI && !(snap_top && !now_tick[31]);
+
+  always_ff @(posedge pulse_clk) begin
+    f_tick_was <= now_tick;
+    if (ev_wr && ev_wptr[EV_AW-1:0] == f_ev_n[EV_AW-1:0]) begin
+      f_ev_known <= ev_wptr == f_ev_n;
+      f_ev_data  <= ev_wdata[32*f_ev_w+:32];
+    end
+    if (rx_wr && rx_wptr[RX_AW-1:0] == f_rx_n[RX_AW-1:0]) begin
+      f_rx_known <= rx_wptr == f_rx_n;
+      f_rx_data  <= rx_wdata[32*f_rx_w+:32];
+    end
+    if (tx_fetch) begin
+      f_tx_read   <= f_tx_r == f_tx_n;
+      f_tx_expect <= f_tx_data;
+    end
+    if (txb_valid && txb_pop) f_tx_pops <= f_tx_pops + 1'b1;
+    if (lq_ren) begin
+      f_lq_read   <= f_lq_ahead < lq_avail && lq_rptr_full + f_lq_ahead == f_lq_n && lq_raddr[1:0] == f_lq_w && f_lq_whole;
+      f_lq_expect <= f_lq_data;
+    end
+    if (cfg_req && cfg_done) begin
+      f_cfg_dones     <= !f_cfg_dones;
+      f_cfg_bad_given <= cfg_err;
+    end
+    if (snap_go && snap_word == SNAP_LOST) f_lost <= snap_sel_v ? rx_lost : ev_lost;
+    if (snap_word == SNAP_LO) f_tick <= now_tick;
+    if (f_snap_end && f_snap_n[2] == snap_sel_v) begin
+      f_snap_known <= f_snap_n[1:0] != '0;
+      f_snap_data  <= f_snap_n[1:0] == 2'd1 ? f_lost : f_snap_n[0] ? f_tick[63:32] : f_tick[31:0];
+    end
+    if (pulse_rst) begin
+      f_ev_known  <= 1'b0;
+      f_rx_known  <= 1'b0;
+      f_tx_read   <= 1'b0;
+      f_lq_read   <= 1'b0;
+      f_tx_pops   <= '0;
+      f_cfg_dones <= 1'b0;
+      f_cfg_bad_given <= 1'b0;
+      f_snap_known <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge sys_clk) begin
+    if (ev_ren) begin
+      f_ev_read   <= f_ev_index != '0 && f_ev_index <= ev_ready && ev_position[EV_AW:0] + f_ev_index == f_ev_n && ev_word == f_ev_w;
+      f_ev_expect <= f_ev_data;
+    end
+    if (rx_ren) begin
+      f_rx_read   <= f_rx_index > 1 && f_rx_index < rx_limit && rx_position[RX_AW:0] + f_rx_index == f_rx_n && rx_word == f_rx_w;
+      f_rx_expect <= f_rx_data;
+    end
+    if (tx_push && f_tx_w[TX_AW-1:0] == f_tx_n[TX_AW-1:0]) begin
+      f_tx_known <= f_tx_w == f_tx_n;
+      f_tx_data  <= tx_byte;
+    end
+    if (lq_we && lq_wptr[LQ_AW-1:0] == f_lq_n[LQ_AW-1:0] && lq_word == f_lq_w) begin
+      f_lq_known <= lq_wptr == f_lq_n;
+      f_lq_data  <= lq_wdata;
+    end
+    if (lq_commit && lq_wptr == f_lq_n) f_lq_whole <= f_lq_known || (lq_we && lq_word == f_lq_w);
+    if (cfg_start) f_cfg_starts <= !f_cfg_starts;
+    if (cfg_answered) f_cfg_answers <= !f_cfg_answers;
+    if (sys_rst) begin
+      f_ev_read     <= 1'b0;
+      f_rx_read     <= 1'b0;
+      f_tx_known    <= 1'b0;
+      f_lq_known    <= 1'b0;
+      f_lq_whole    <= 1'b0;
+      f_cfg_starts  <= 1'b0;
+      f_cfg_answers <= 1'b0;
+    end
+  end
+
+  // Distances from the write pointer, modulo twice the depth.
+  wire [EV_AW:0] f_ev_0 = ev_wptr - f_ev_freed, f_ev_1 = ev_wptr - f_ev_told, f_ev_2 = ev_wptr - ev_oldest;
+  wire [EV_AW:0] f_ev_3 = ev_wptr - f_ev_seen, f_ev_4 = ev_wptr - f_ev_sent, f_ev_at = ev_wptr - 1'b1 - f_ev_n;
+  wire [RX_AW:0] f_rx_0 = rx_wptr - f_rx_freed, f_rx_1 = rx_wptr - f_rx_told, f_rx_2 = rx_wptr - rx_oldest;
+  wire [RX_AW:0] f_rx_3 = rx_wptr - f_rx_seen, f_rx_4 = rx_wptr - f_rx_sent, f_rx_at = rx_wptr - 1'b1 - f_rx_n;
+  wire [TX_AW:0] f_tx_0 = f_tx_w - f_tx_freed, f_tx_1 = f_tx_w - f_tx_told, f_tx_2 = f_tx_w - f_tx_r;
+  wire [TX_AW:0] f_tx_3 = f_tx_w - f_tx_seen, f_tx_4 = f_tx_w - f_tx_sent, f_tx_at = f_tx_w - 1'b1 - f_tx_n;
+  wire [LQ_AW:0] f_lq_0 = lq_wptr - f_lq_freed, f_lq_1 = lq_wptr - f_lq_told, f_lq_2 = lq_wptr - lq_rptr_full;
+  wire [LQ_AW:0] f_lq_3 = lq_wptr - f_lq_seen, f_lq_4 = lq_wptr - f_lq_sent, f_lq_at = lq_wptr - 1'b1 - f_lq_n;
+  // Flags on their way round: at most one of two neighbours differs.
+  wire [5:0] f_cfg_round = {cfg_flag, f_cfg_flag, cfg_flag_v, cfg_ack, f_cfg_ack, cfg_ack_v};
+  wire [5:0] f_snap_round = {snap_flag, f_snap_flag, snap_flag_v, snap_ack, f_snap_ack, snap_ack_v};
+  wire [4:0] f_cfg_steps = f_cfg_round[5:1] ^ f_cfg_round[4:0];
+  wire [4:0] f_snap_steps = f_snap_round[5:1] ^ f_snap_round[4:0];
+
+  always_comb begin
+    if (f_ok) begin
+      // Promised: no overrun, no underrun, what each side knows is safe; every entry comes out as it went in.
+      assert (f_ev_0 <= EV_DEPTH && f_rx_0 <= RX_DEPTH && f_tx_0 <= TX_DEPTH && f_lq_0 <= LQ_DEPTH);
+      assert (ev_free <= EV_DEPTH - f_ev_0 && rx_free <= RX_DEPTH - f_rx_0);
+      assert (tx_free == TX_DEPTH - f_tx_0 && lq_free == LQ_DEPTH - f_lq_0);
+      assert (ev_ready <= f_ev_2 && rx_ready <= f_rx_2 && lq_avail <= f_lq_2);
+      assert (rx_limit == rx_ready + RX_FIRST_NUMBER);
+      if (f_ev_read) assert (ev_rdata == f_ev_expect);
+      if (f_rx_read) assert (rx_rdata == f_rx_expect);
+      if (f_lq_read) assert (lq_rdata == f_lq_expect);
+      // the n-th byte popped is the n-th pushed
+      if (f_tx_read) assert (txb_data == f_tx_expect);
+      if (txb_valid && f_tx_pops == f_tx_n) assert (f_tx_read);
+      assert (f_tx_r == f_tx_pops + (TX_AW + 1)'(txb_valid));
+      // one request at the core for each start, one answer for each that was done, with the error given
+      if (cfg_req) assert (f_cfg_starts != f_cfg_dones);
+      assert (cfg_busy == (f_cfg_starts != f_cfg_answers) || cfg_answered);
+      if (cfg_answered) assert (cfg_refused == f_cfg_bad_given);
+      // both halves of a snapshot are of one tick, and it stands still when sys may read it
+      if (f_snap_end) assert (now_tick[63:32] == f_tick[63:32]);
+      if (f_snap_known && !snap_busy) assert (f_snap_mem == f_snap_data);
+      if (!snap_busy) assert (!snap_go);
+      if (snap_go) assert (snap_sel_v == snap_sel);
+
+      // What makes it so in every state: the order of all copies of a pointer, older ones behind.
+      assert (f_ev_1 <= f_ev_0 && f_ev_2 <= f_ev_1 && f_ev_3 <= f_ev_2 && f_ev_4 <= f_ev_3);
+      assert (f_rx_1 <= f_rx_0 && f_rx_2 <= f_rx_1 && f_rx_3 <= f_rx_2 && f_rx_4 <= f_rx_3);
+      assert (f_tx_1 <= f_tx_0 && f_tx_2 <= f_tx_1 && f_tx_3 <= f_tx_2 && f_tx_4 <= f_tx_3);
+      assert (f_lq_1 <= f_lq_0 && f_lq_2 <= f_lq_1 && f_lq_3 <= f_lq_2 && f_lq_4 <= f_lq_3);
+      assert (ev_ready == f_ev_2 - f_ev_3 && rx_ready == f_rx_2 - f_rx_3 && lq_avail <= f_lq_2 - f_lq_3);
+      if (f_ev_at < f_ev_0) assert (f_ev_known);
+      if (f_rx_at < f_rx_0) assert (f_rx_known);
+      if (f_tx_at < f_tx_0) assert (f_tx_known);
+      if (f_lq_at < f_lq_0 && f_lq_whole) assert (f_lq_known);
+      assert (f_cfg_steps == (f_cfg_steps & -f_cfg_steps) && f_snap_steps == (f_snap_steps & -f_snap_steps));
+      assert (cfg_flag == f_cfg_starts && cfg_ack == f_cfg_dones && cfg_bad == f_cfg_bad_given);
+      if (f_cfg_ack == cfg_ack) assert (f_cfg_bad == cfg_bad);
+      if (cfg_ack_v == cfg_ack) assert (cfg_bad_v == cfg_bad);
+      assert ((f_cfg_answers == cfg_flag) == (!cfg_busy && !cfg_was_busy));
+      if (snap_word == SNAP_HI) assert (f_tick == f_tick_was && snap_top == f_tick_was[31]);
+      if (f_snap_known && !(snap_go && snap_sel_v == f_snap_n[2])) assert (f_snap_mem == f_snap_data);
+      if (snap_go && snap_sel_v == f_snap_n[2] && f_snap_n[1:0] == 2'd1 && snap_word != SNAP_LOST) assert (f_snap_mem == f_lost);
+      if (snap_go && snap_sel_v == f_snap_n[2] && f_snap_n[1:0] == 2'd2 && snap_word == SNAP_HI) assert (f_snap_mem == f_tick[31:0]);
+      assert (snap_word != 2'd0 && (snap_go || snap_word == SNAP_LOST));
+      if (f_snap_flag == snap_flag) assert (f_snap_sel == snap_sel);
+      if (snap_flag_v == snap_flag) assert (snap_sel_v == snap_sel);
+    end
+    if (f_ev_known) assert (f_ev_mem == f_ev_data);
+    if (f_rx_known) assert (f_rx_mem == f_rx_data);
+    if (f_tx_known) assert (f_tx_mem == f_tx_data);
+    if (f_lq_known) assert (f_lq_mem == f_lq_data);
+    if (f_pulse_zero) begin
+      assert (ev_wptr == EV_FIRST_NUMBER && rx_wptr == RX_FIRST_NUMBER && tx_nrptr == '1 && lq_rptr_full == '0);
+      assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && f_tx_pops == '0);
+      assert (!cfg_ack && !cfg_bad && !f_cfg_dones && !f_cfg_bad_given && snap_word == SNAP_LOST && !snap_ack);
+      assert (!f_ev_known && !f_rx_known && !f_tx_read && !f_lq_read && !f_snap_known);
+    end
+    if (f_sys_zero) begin
+      assert (ev_position == '0 && rx_position == '0 && tx_nwptr == '1 && lq_wptr == '0 && !cfg_flag && !snap_flag && !snap_sel);
+      assert (!f_ev_read && !f_rx_read && !f_tx_known && !f_lq_known && !f_lq_whole && !f_cfg_starts && !f_cfg_answers);
+      assert (!cfg_was_busy);
+    end
+  end
+
+  // All of it happens: rings run full and are emptied, what was read came across, snapshots over a wrap, refusals.
+  logic f_was_full = 1'b0, f_wrapped = 1'b0;
+  always_ff @(posedge pulse_clk) begin
+    if (f_ok && !pulse_rst && ev_free == '0) f_was_full <= 1'b1;
+    if (f_ok && !pulse_rst && snap_word == SNAP_HI && !f_snap_end) f_wrapped <= 1'b1;
+  end
+  always_comb begin
+    cover (f_ok && f_was_full && ev_free != '0 && f_ev_read && ev_rdata != '0);
+    cover (f_ok && f_rx_read && rx_rdata != '0 && rx_position != '0);
+    cover (f_ok && f_tx_read && f_tx_pops == f_tx_n && txb_valid && f_tx_n > 1 && tx_free == '0);
+    cover (f_ok && f_lq_read && lq_rdata != '0 && f_lq_n != '0);
+    cover (f_ok && cfg_answered && cfg_refused);
+    cover (f_ok && f_wrapped && f_snap_known && !snap_busy);
+    cover (f_ok && fault && ev_arrived && rx_arrived);
+  end
