@@ -145,4 +145,8 @@ module litepulse_arbiter #(
       hold_start <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_arbiter.svh"  // sim/formal
+`endif
 endmodule

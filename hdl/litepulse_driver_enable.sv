@@ -37,4 +37,8 @@ module litepulse_driver_enable #(
       de   <= '0;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_driver_enable.svh"  // sim/formal
+`endif
 endmodule

@@ -163,4 +163,8 @@ module litepulse_line_tx #(
       tx      <= '1;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_line_tx.svh"  // sim/formal
+`endif
 endmodule

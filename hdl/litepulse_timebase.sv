@@ -75,7 +75,7 @@ module litepulse_timebase #(
     end
   end
   always_ff @(posedge clk) begin
-    cover (past && now == 100);
+    cover (past && now == 12);
   end
 `endif
 endmodule

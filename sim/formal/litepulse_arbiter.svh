@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Promises 1 and 2 at the arbiter: who has the line in which tick of the next cycle, said tick by tick. Included at the end of the module.
+
+  logic f_past = 1'b0;
+  initial assume (rst);
+  always_ff @(posedge clk) f_past <= 1'b1;
+
+  // launch i, 3 being best effort (a frame, always longer than a cycle)
+  logic [3:0]  g_due, g_grant, g_inside;
+  logic [2:0]  g_off [0:3];
+  logic [32:0] g_len [0:3];    // ticks
+  logic        g_line [0:7];   // the line is taken in this tick by what began earlier
+  always_comb begin
+    g_due   = {be_due, due};
+    g_grant = {be_grant, grant};
+    for (int i = 0; i < 3; i++) begin
+      g_off[i] = off[3*i+:3];
+      g_len[i] = kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? {1'b0, width[32*i+:32]} : 33'(4 * S);
+      assume (g_off[i] <= 3'(S - 1));
+      if (due[i]) assume (kind[2*i+:2] != 2'd3 && g_len[i] != 33'd0);
+    end
+    g_off[3] = be_off;
+    g_len[3] = 33'(4 * S);
+    assume (be_off <= 3'(S - 1) && free_off <= 3'(S - 1));
+    for (int s = 0; s < 8; s++) g_line[s] = !free_next || 3'(s) < free_off;
+    for (int i = 0; i < 4; i++) g_inside[i] = g_grant[i] && 33'(g_off[i]) + g_len[i] < 33'(S);
+  end
+  always_ff @(posedge clk) begin
+    // a source keeps what it asked for in the cycle after it asked
+    for (int i = 0; i < 3; i++) if (f_past && $past(due[i]))
+      assume ({kind[2*i+:2], data[8*i+:8], width[32*i+:32]} == $past({kind[2*i+:2], data[8*i+:8], width[32*i+:32]}));
+    if (f_past && $past(be_due)) assume (be_data == $past(be_data));
+    // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active
+    if (f_past && $past(hold_start)) assume (line_active || rst);
+  end
+
+  logic g_first, g_blocked;
+  logic [3:0] g_taken;
+  always_comb begin
+    assert (grant == (due & ~refuse) && refuse == (due & ~grant));
+    for (int i = 0; i < 3; i++) begin
+      // granted if and only if nothing has the line at T: what runs, what began earlier in this cycle, or another for the same tick
+      // that comes first: responder, queue, train
+      g_blocked = g_line[g_off[i]];
+      for (int j = 0; j < 3; j++) if (j != i && grant[j]) begin
+        if (g_off[j] < g_off[i] && 33'(g_off[i]) < 33'(g_off[j]) + g_len[j]) g_blocked = 1'b1;
+        if (g_off[j] == g_off[i] && j < i) g_blocked = 1'b1;
+      end
+      assert (grant[i] == (due[i] && !g_blocked));
+    end
+    // best effort: only when nothing timed is due, and then it must
+    assert (be_grant == (be_due && due == 3'd0 && !break_hold && !g_line[be_off]));
+    // never two in one tick
+    for (int s = 0; s < S; s++) begin
+      g_taken = 4'd0;
+      for (int i = 0; i < 4; i++) g_taken[i] = g_grant[i] && 3'(s) >= g_off[i] && 33'(s) < 33'(g_off[i]) + g_len[i];
+      assert ((g_taken & (g_taken - 4'd1)) == 4'd0);
+      if (g_line[s]) assert (g_taken == 4'd0);
+    end
+    // the profile is read for the one that goes on beyond the cycle
+    assert (prof_ren == ((g_grant & ~g_inside) != 4'd0));
+    for (int i = 0; i < 3; i++) if (grant[i] && !g_inside[i]) assert (prof_raddr == profile[2*i+:2]);
+    if (be_grant) assert (prof_raddr == 2'd0);
+  end
+
+  // one cycle later, to litepulse_line_tx
+  logic [3:0]   p_go;
+  logic [2:0]   p_off [0:3];
+  logic [S-1:0] p_mask, p_level, p_line;
+  logic         p_rst;
+  always_ff @(posedge clk) begin
+    p_rst <= rst;
+    p_go  <= g_grant & ~g_inside;
+    for (int i = 0; i < 4; i++) p_off[i] <= g_off[i];
+    for (int s = 0; s < S; s++) begin
+      p_line[s] <= g_line[s];
+      p_mask[s] <= 1'b0;
+      for (int i = 0; i < 3; i++) if (g_inside[i] && 3'(s) >= g_off[i] && 33'(s) < 33'(g_off[i]) + g_len[i]) begin
+        p_mask[s]  <= 1'b1;
+        p_level[s] <= prof_invert[profile[2*i+:2]];
+      end
+    end
+  end
+  always_comb begin
+    if (f_past && !p_rst) begin
+      assert (start == (p_go != 4'd0));
+      assert (start_timed == (p_go[2:0] != 3'd0));
+      assert (sub_mask == p_mask && ((sub_level ^ p_level) & p_mask) == '0);
+      for (int i = 0; i < 3; i++) if (p_go[i]) begin
+        assert (start_off == p_off[i] && start_kind == kind[2*i+:2]);
+        if (start_kind != litepulse_map_pkg::LAUNCH_PULSE) assert (start_data == data[8*i+:8]);
+        else assert (start_width == width[32*i+:32]);
+      end
+      if (p_go[3]) assert (start_off == p_off[3] && start_kind == litepulse_map_pkg::LAUNCH_FRAME && start_data == be_data);
+      // what line_tx.sby takes for granted
+      for (int s = 0; s < S; s++) begin
+        if (p_line[s]) assert (!sub_mask[s] && !(start && 3'(s) >= start_off) && !hold_start);
+        if (sub_mask[s] && start) assert (3'(s) < start_off);
+      end
+      if (start) assert (start_off <= 3'(S - 1));
+      if (start && start_kind == litepulse_map_pkg::LAUNCH_PULSE) assert (start_width != 32'd0 && 33'(start_width) + 33'(start_off) >= 33'(S));
+      if (hold_start) assert (!start && sub_mask == '0);
+    end
+    if (f_past && p_rst) assert (!start && sub_mask == '0 && !hold_start);
+  end
+
+  always_ff @(posedge clk) begin
+    // a break that is held begins as soon as nothing is on the line or about to be
+    if (f_past && !$past(rst) && $past(break_hold && free_next && free_off == 3'd0 && due == 3'd0 && !line_active && !hold_start)) assert (hold_start);
+    if (f_past && hold_start) assert ($past(break_hold));
+    cover (f_past && grant == 3'b001 && refuse == 3'b110);
+    cover (f_past && grant == 3'b010 && be_due && refuse == 3'b100);
+    cover (f_past && be_grant);
+    cover (f_past && hold_start);
+    if (S > 1) cover (f_past && grant == 3'b111);
+    if (S > 1) cover (f_past && free_next && free_off == 3'(S - 1) && grant[2]);
+  end

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `de` is high in exactly the ticks that lie in a lead window or a launch, or at most `lag` ticks after the last tick of a launch.
+// Included at the end of the module.
+
+  logic        f_past = 1'b0;
+  logic [15:0] g_lag;            // settled, as it changes while the line rests
+  logic [17:0] g_since;          // ticks from the last busy tick to sample 0 of this cycle; stays at the top
+  logic [S-1:0] g_de, g_de_last;
+  logic [17:0] g_now;
+  initial assume (rst);
+  always_comb begin
+    g_now = g_since;
+    for (int s = 0; s < S; s++) begin
+      if (busy[s]) g_now = 18'd0;
+      g_de[s] = busy[s] || lead[s] || g_now <= {2'd0, lag};
+      if (g_now != '1) g_now = g_now + 18'd1;
+    end
+  end
+  always_ff @(posedge clk) begin
+    f_past    <= 1'b1;
+    g_since   <= rst ? '1 : g_now;
+    g_de_last <= rst ? '0 : g_de;
+    if (f_past) assume (lag == $past(lag) || g_since == '1);
+  end
+  always_comb begin
+    if (f_past) begin
+      assert (de == g_de_last);
+      assert (g_since != 18'd0);
+      assert (rest == (g_since > {2'd0, lag} ? 16'd0 : 16'({2'd0, lag} - g_since + 18'd1)));
+    end
+  end
+  always_ff @(posedge clk) begin
+    cover (f_past && lag == 16'd5 && de == '0 && $past(de, 2) != '0);
+    cover (f_past && lag == 16'd0 && de == '0 && $past(de) != '0);
+  end

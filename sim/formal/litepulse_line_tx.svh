@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Promise 3: every sample that litepulse_line_tx sends, compared with a launch that is followed in ticks from its start. The ends of the
+// bit intervals are added up in 1/512 tick and never rounded. Included at the end of the module.
+
+  logic        f_past = 1'b0;
+  logic        f_free;          // free_next, free_off of the last cycle
+  logic [2:0]  f_free_off;
+  initial assume (rst);
+  always_ff @(posedge clk) begin
+    f_past <= 1'b1;
+    f_free <= free_next || rst;
+    f_free_off <= rst ? 3'd0 : free_off;
+  end
+
+  // What the arbiter promises (proved in arbiter.sv) ---------------------------------------------------------------------
+  always_comb begin
+    if (start) begin
+      assume (f_free && f_free_off <= start_off && start_off < 3'(S - 1) + 4'd1);
+      assume (kind != 2'd3 && stop != 2'd3);
+      assume (period >= 36'(4 * S * 256));
+      if (kind == litepulse_map_pkg::LAUNCH_BREAK) assume (data != 8'd0);
+      if (kind == litepulse_map_pkg::LAUNCH_PULSE) assume (width != 32'd0 && 33'(width) + 33'(start_off) >= 33'(S));
+    end
+    for (int s = 0; s < S; s++) if (sub_mask[s]) begin
+      assume (f_free && f_free_off <= 3'(s));
+      if (start) assume (3'(s) < start_off);
+    end
+    if (hold_start) assume (!start && sub_mask == '0 && f_free && f_free_off == 3'd0);
+  end
+  always_ff @(posedge clk) begin
+    // the profile memory is read for a start only
+    if (f_past && !start) assume ({period, data_bits, parity, stop, invert} == $past({period, data_bits, parity, stop, invert}));
+    if (f_past && !$past(rst)) assume (start == $past(prepare));
+    if (f_past && $past(rst)) assume (!start && sub_mask == '0 && !hold_start);
+  end
+
+  // The launch on the line -----------------------------------------------------------------------------------------------
+  logic [35:0] g_period;        // its profile
+  logic [1:0]  g_data_bits, g_stop;
+  logic [2:0]  g_par;
+  logic        g_inv;
+  logic [31:0] g_width;
+  logic        g_on, g_pulse, g_break, g_hold, g_hold_level;
+  logic [7:0]  g_data;
+  logic [39:0] g_age;           // ticks from its start to sample 0 of this cycle
+  logic [8:0]  g_k;             // interval at sample 0 (before a boundary that lies there)
+  logic [47:0] g_end;           // end of that interval, 1/512 tick after the start
+  logic [2:0]  g_off;           // sample in which it began
+  logic [3:0]  g_nd;            // data bits
+  logic        g_np;            // parity bits
+  logic [8:0]  g_mark;          // first interval of the stop bits
+  logic [8:0]  g_intervals;
+  logic        g_parity;
+  logic        g_final;
+  logic [39:0] g_bound;         // ticks from sample 0 to the interval's end
+  logic        g_here;          // which lies in this cycle
+
+  always_comb begin
+    g_nd = 4'd5 + 4'(g_data_bits);
+    g_np = g_par != litepulse_map_pkg::PARITY_NONE;
+    g_mark = g_break ? 9'(g_data) : 9'd1 + 9'(g_nd) + 9'(g_np);
+    g_intervals = g_mark + (g_stop == litepulse_map_pkg::STOP_1 ? 9'd1 : 9'd2);
+    // odd parity: the number of ones with the parity bit is odd
+    g_parity = g_par == litepulse_map_pkg::PARITY_ODD || g_par == litepulse_map_pkg::PARITY_MARK;
+    if (g_par == litepulse_map_pkg::PARITY_ODD || g_par == litepulse_map_pkg::PARITY_EVEN)
+      for (int i = 0; i < 8; i++) if (4'(i) < g_nd && g_data[i]) g_parity = !g_parity;
+    g_final = g_pulse || g_k + 9'd1 == g_intervals;
+    g_bound = (g_pulse ? 40'(g_width) : 40'(g_end >> 9)) - g_age;
+    g_here  = g_bound < 40'(S);
+  end
+
+  logic [40:0] g_target;        // the interval's end from sample 0 of the cycle in which the launch began
+  assign g_target = (g_pulse ? {1'b0, g_width, 8'd0} : g_end[41:1]) + {30'd0, g_off, 8'd0};
+
+  // level of interval k: 1 is mark
+  function automatic logic f_mark(input logic [8:0] k);
+    if (g_pulse) f_mark = 1'b0;
+    else if (k >= g_mark) f_mark = 1'b1;
+    else if (g_break || k == 9'd0) f_mark = 1'b0;
+    else if (k <= 9'(g_nd)) f_mark = g_data[3'(k - 9'd1)];
+    else f_mark = g_parity;
+  endfunction
+
+  logic [S-1:0] g_busy, g_tx, g_old;  // g_old: busy by what began in an earlier cycle
+  always_comb begin
+    for (int s = 0; s < S; s++) begin
+      g_busy[s] = 1'b0;
+      g_tx[s]   = rest_level;
+      if (g_on && !(g_final && 40'(s) >= g_bound)) begin
+        g_busy[s] = 1'b1;
+        g_tx[s]   = f_mark(40'(s) >= g_bound ? g_k + 9'd1 : g_k) ^ g_inv;
+      end
+      if (g_hold && hold) begin
+        g_busy[s] = 1'b1;
+        g_tx[s]   = g_hold_level;
+      end
+      g_old[s] = g_busy[s];
+      if (sub_mask[s]) begin
+        g_busy[s] = 1'b1;
+        g_tx[s]   = sub_level[s];
+      end
+      if (start && 3'(s) >= start_off) begin
+        g_busy[s] = 1'b1;
+        g_tx[s]   = invert;
+      end
+      if (hold_start) begin
+        g_busy[s] = 1'b1;
+        g_tx[s]   = !rest_level;
+      end
+    end
+  end
+  logic [S-1:0] g_tx_last;
+
+  always_ff @(posedge clk) begin
+    g_age   <= g_age + 40'(S);
+    if (g_on && g_here) begin
+      if (g_final) begin
+        g_on <= 1'b0;
+      end else begin
+        g_k     <= g_k + 9'd1;
+        g_end   <= g_end + ((g_stop == litepulse_map_pkg::STOP_1_5 && g_k + 9'd2 == g_intervals) ? 48'(g_period) : {11'd0, g_period, 1'b0});
+      end
+    end
+    if (g_hold && !hold) g_hold <= 1'b0;
+    if (hold_start) begin
+      g_hold <= 1'b1;
+      g_hold_level <= !rest_level;
+    end
+    if (start) begin
+      g_on    <= 1'b1;
+      g_pulse <= kind == litepulse_map_pkg::LAUNCH_PULSE;
+      g_break <= kind == litepulse_map_pkg::LAUNCH_BREAK;
+      g_data  <= data;
+      g_width <= width;
+      g_age   <= 40'(S) - 40'(start_off);
+      g_k     <= 9'd0;
+      g_end   <= {11'd0, period, 1'b0};
+      {g_period, g_data_bits, g_par, g_stop, g_inv} <= {period, data_bits, parity, stop, invert};
+      g_off   <= start_off;
+    end
+    if (rst) begin
+      g_on   <= 1'b0;
+      g_hold <= 1'b0;
+    end
+    g_tx_last <= rst ? '1 : g_tx;
+  end
+
+  always_comb begin
+    if (f_past) begin
+      assert (tx == g_tx_last);
+      assert (busy == g_busy);
+      // free_next, free_off tell exactly what the launches of earlier cycles leave of this one
+      for (int s = 0; s < S; s++) begin
+        if (f_free) assert (g_old[s] == (3'(s) < f_free_off));
+        else if (!g_hold) assert (g_old[s]);
+      end
+
+      // invariants
+      assert (!(g_on && g_hold));
+      assert (active == (g_on || g_hold));
+      assert (holding == g_hold);
+      if (g_hold) assert (level == g_hold_level && !last);
+      if (f_free) assert (f_free_off <= 3'(S - 1));
+      if (g_on) begin
+        assert (bnd == g_here);
+        if (bnd) assert (40'(bnd_off) == g_bound);
+        assert (last == g_final && g_off <= 3'(S - 1));
+        assert (level == (f_mark(g_k) ^ g_inv));
+        if (!start) begin  // the place of the next launch is prepared in the cycle before it
+          assert ((g_age + 40'(g_off)) % 40'(S) == 40'd0);
+          assert (cycle == (33 - SL)'((g_age + 40'(g_off) + 40'(S)) >> SL));
+          assert (period >= 36'(4 * S * 256) && stop != 2'd3);
+          assert ({g_period, g_data_bits, g_par, g_stop, g_inv} == {period, data_bits, parity, stop, invert});
+          if (!g_pulse) begin
+            assert (g_end < ((48'(g_k) + 48'd1) << 37) && g_age <= 40'(g_end >> 9));
+            assert (g_k < g_intervals && g_bound <= 40'(g_period >> 8) + 40'd1);
+            assert (!g_end[0] || g_final);
+            assert (target == g_target);
+            assert (left == (g_k + 9'd1 >= g_mark ? 8'd0 : 8'(g_mark - 9'd1 - g_k)));
+            if (!g_final) assert (stops == (g_k < g_mark && g_stop != litepulse_map_pkg::STOP_1));
+            if (!g_final) assert (half == (g_stop == litepulse_map_pkg::STOP_1_5 && g_k >= g_mark));
+            if (g_break) assert (shift == 9'd0 && g_data != 8'd0);
+            else for (int i = 0; i < 9; i++) if (9'(i) + g_k + 9'd1 < g_mark) assert (shift[i] == f_mark(g_k + 9'(i) + 9'd1));
+          end else begin
+            assert (target == g_target);
+            assert (g_age <= 40'(g_width));
+          end
+        end
+      end
+    end
+  end
+
+`ifdef COVER
+  // a launch of a given shape, else the search takes minutes
+  always_comb begin
+    assume (period == 36'(4 * S * 256 + 128) && parity == litepulse_map_pkg::PARITY_ODD && data_bits == 2'd0);
+    assume (width == 32'(5 * S) && data == (kind == litepulse_map_pkg::LAUNCH_BREAK ? 8'd2 : 8'h15));
+  end
+  always_ff @(posedge clk) begin
+    cover (f_past && g_on && g_final && g_here && g_break && stop == litepulse_map_pkg::STOP_2);
+    cover (f_past && g_on && g_final && g_here && !g_break && !g_pulse && stop == litepulse_map_pkg::STOP_1_5 && start);
+    cover (f_past && g_on && g_final && g_here && g_pulse && g_age > 2 * S && start);  // T = end of the last
+    cover (f_past && g_hold && hold && $past(g_hold));
+    if (S > 1) cover (f_past && sub_mask != '0 && start);
+  end
+`endif
