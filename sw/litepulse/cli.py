@@ -27,14 +27,15 @@ from litepulse.follow import (
     check_overlap,
     tidy,
 )
-from litepulse.layout import TRAIN_MIN_PERIOD, regs
+from litepulse.layout import CONFIG, TRAIN_MIN_PERIOD, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.measurement import histogram, period_from_words
 from litepulse.output import ms, ns
 from litepulse.transport import DEFAULT_BAUD
 from litepulse.units import approx, exact, parse_byte, parse_count, parse_duration, parse_rate, si
 
-SHORT_STEP = 5_000  # cycles between two commands of ours, so that a stimulus finds us ready
+RESPONDER_LIMIT = (1 << CONFIG["resp_delay"].fields[0].size) - 1
+SHORT_STEP = 50_000  # cycles between two commands of ours, so that a stimulus finds us ready
 BAD = 2  # exit status of everything the user can mend
 
 
@@ -673,6 +674,23 @@ def cmd_stop(args):
             output.write(f"{headline(device)}\n{said}{f' after {pulses} pulses' if pulses is not None else ''}; the line is idle")
 
 
+def await_change(device, position, ticks):
+    """(Event, still pending): what became of a change. Who follows the train may take the record before we see it, so the
+    end of two periods in which nothing was pending counts, too."""
+    limit = device.events_now() + 2 * math.ceil(ticks) + 1000 * device.samples_per_cycle
+    end, seen = time.monotonic() + 5, False
+    while time.monotonic() < end:
+        pending = device.read_status().train_change_pending
+        event = last_change(device, position)
+        if event is not None or (seen and not pending):
+            return event, False
+        seen = seen or bool(pending)
+        if not pending and device.events_now() > limit:
+            return None, False
+        time.sleep(0.005)
+    return None, True
+
+
 def cmd_adjust(args):
     """litepulse adjust"""
     if args.rate is None and args.period is None and args.step is None:
@@ -702,22 +720,23 @@ def cmd_adjust(args):
         old_words = device.config_words("train_period", "train_step")
         try:
             device.adjust_train(period, at_pulse, step_ticks)
-            if not settle(device, lambda s: not s.train_change_pending):
-                output.note("litepulse: accepted; the pulse it waits for has not come yet")
+            event, pending = await_change(device, position, max(old.ticks, period.ticks) + abs(step_ticks))
         except Refused:
+            event, pending = last_change(device, position), False
+            if event is None or event.kind != "refused":
+                raise
+        if event is not None and event.kind == "refused":
             # What is read back must stay what the train does.
             device.configure(*((name, word) for name, word in old_words.items()))
-            event = last_change(device, position)
             why = {
                 "late": "that pulse is too close or has passed",
                 "busy": "another change is pending",
-                "invalid": "period, pulse number or step are not usable, or the train has ended",
+                "invalid": "period, pulse number or step are not usable, or the train ends before",
             }
-            raise Refused(
-                f"the core refused the change: {why.get(event.reason, event.reason) if event else 'it does not say why'}"
-            ) from None
-        event = last_change(device, position)
-        applied = event.data if event is not None and event.kind == "applied" else None
+            raise Refused(f"the core refused the change: {why.get(event.reason, event.reason)}")
+        if pending:
+            output.note("litepulse: accepted; the pulse it waits for has not come yet")
+        applied = event.data if event is not None else None
         result = shared(device, "adjust") | {
             "rate_hz": exact(ts.tick_hz / period.ticks),
             "period_ticks": exact(period.ticks),
@@ -1000,8 +1019,8 @@ def cmd_respond(args):
             asked_trigger(args.on, device.inputs),
             asked_launch(args, ts),
             line_profile(args, ts),
-            ts.whole_ticks(delay, "delay", 0),
-            ts.whole_ticks(holdoff, "holdoff", 0),
+            ts.whole_ticks(delay, "delay", 0, RESPONDER_LIMIT),
+            ts.whole_ticks(holdoff, "holdoff", 0, RESPONDER_LIMIT),
             not args.once,
             args.exclusive,
             not args.own,

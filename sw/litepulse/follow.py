@@ -428,7 +428,7 @@ class SendRun:
                 self.feed(status)
             yield found
             told = len(self.launched) + len(self.refused) + self.device.events.lost
-            if not self.pending and told >= self.total and status.queue_idle and not status.line_busy:
+            if not self.pending and told >= self.total and not status.line_busy:
                 break
             self.poller.pause(interrupt, len(found) >= 8)
         else:

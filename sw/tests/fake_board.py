@@ -19,7 +19,7 @@ from litex_soc import regmap
 
 LATE, BUSY, ORDER, INVALID = 1, 2, 3, 4
 LMIN = 40
-MIN_PERIOD = 102
+MIN_PERIOD = 96
 CONFIG = {r.name: r for r in regmap.CONFIG}
 BY_INDEX = {r.index: r for r in regmap.CONFIG}
 
