@@ -544,7 +544,7 @@ private:
         const bool accepted = model.bridge_rx_valid && model.bridge_rx_ready;
         if (bridge.tail && !bridge.active())
             --bridge.tail;
-        for (int k = 0; k < CYCLES_PER_SYS; ++k) {
+        for (int k = 0; k < CYCLES_PER_SYS && edges < o.stop_at; ++k) {
             model.clocks_pulse = 1;
             if (k == 0)
                 model.clocks_sys = 1;
