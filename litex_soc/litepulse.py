@@ -60,12 +60,13 @@ class LitePulse(LiteXModule):
     inputs : capture inputs besides the line; default: as many as pads.aux has, but at least 1.
     event_depth, receive_depth, transmit_depth, launch_depth : log2 of the depths of the four FIFOs.
     interrupts : False leaves out everything for interrupts (registers from irq_level on read 0): for a SoC without a CPU.
+    simulated : True if this runs in a simulator: whoever talks to it is told.
     """
 
     samples = 1         # per cycle: what litepulse_phy_generic gives
 
     def __init__(self, platform, pads, pulse_clk_freq, clock_domain="sys", inputs=None,
-                 event_depth=8, receive_depth=9, transmit_depth=9, launch_depth=6, interrupts=True):
+                 event_depth=8, receive_depth=9, transmit_depth=9, launch_depth=6, interrupts=True, simulated=False):
         aux = getattr(pads, "aux", None)
         if inputs is None:
             inputs = max(1, len(aux)) if aux is not None else 1
@@ -101,7 +102,8 @@ class LitePulse(LiteXModule):
             CSRField("receive_depth", 4, reset=receive_depth, description="log2 of the received bytes that fit."),
             CSRField("transmit_depth", 4, reset=transmit_depth, description="log2 of the best-effort bytes that fit."),
             CSRField("launch_depth", 4, reset=launch_depth, description="log2 of the timed launches that fit."),
-            CSRField("interrupts", 1, reset=int(interrupts), description="The registers from `irq_level` on are there.")])
+            CSRField("interrupts", 1, reset=int(interrupts), description="The registers from `irq_level` on are there."),
+            CSRField("simulated", 1, reset=int(simulated), description="This is a simulation, not a board.")])
         clock_num = status(3, "id_clock_num", "Frequency of the core's clock in Hz, numerator of an exact fraction.", [
             CSRField("num", 32, reset=self.clock_hz.numerator, description="Hz x `id_clock_den`.")])
         clock_den = status(4, "id_clock_den", "Frequency of the core's clock in Hz, denominator.", [

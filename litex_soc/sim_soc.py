@@ -89,7 +89,7 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
             self.phy = Stream(platform.request("bridge"))
             self.bridge = UARTBone(self.phy, clk_freq=sys_hz)
             self.bus.add_master(name="bridge", master=self.bridge.wishbone)
-            self.pulse = LitePulse(platform, platform.request("pins"), pulse_hz, clock_domain="pulse")
+            self.pulse = LitePulse(platform, platform.request("pins"), pulse_hz, clock_domain="pulse", simulated=True)
             self.pulse.add_to_soc(self)
             # The program may declare a slower clock, so that it can keep up with the wall clock.
             declared = platform.request("declared")

@@ -196,6 +196,7 @@ class Device:
                 f"this program drives version {mine[0]}.{mine[1]}"
             )
         geometry = unpack(CSRS["id_geometry"], words["id_geometry"])
+        self.simulated = self.simulated or bool(geometry["simulated"])
         self.samples_per_cycle, self.inputs = geometry["samples"], geometry["inputs"]
         self.event_depth, self.receive_depth = 1 << geometry["event_depth"], 1 << geometry["receive_depth"]
         self.transmit_depth, self.launch_depth = 1 << geometry["transmit_depth"], 1 << geometry["launch_depth"]

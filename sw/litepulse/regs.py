@@ -304,6 +304,7 @@ CSRS = (
         Field("transmit_depth", 16, 4, "log2 of the best-effort bytes that fit."),
         Field("launch_depth", 20, 4, "log2 of the timed launches that fit."),
         Field("interrupts", 24, 1, "The registers from `irq_level` on are there."),
+        Field("simulated", 25, 1, "This is a simulation, not a board."),
     ), reset=0x01699841),
     Register("id_clock_num", 3, "Frequency of the core's clock in Hz, numerator of an exact fraction.", (
         Field("num", 0, 32, "Hz x `id_clock_den`."),
