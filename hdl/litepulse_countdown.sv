@@ -56,7 +56,7 @@ module litepulse_countdown #(
 
   always_ff @(posedge clk) begin
     if (clear) cnt <= '0;
-    else cnt <= cnt + (add ? addend : sub ? ~addend : twice ? -W'(2 * S) : -W'(S)) + W'(sub);
+    else cnt <= cnt + (add ? addend : sub ? ~addend : twice ? W'(-2 * S) : W'(-S)) + W'(sub);
     rest     <= {1'b0, cnt[16:0]} + {2'b11, nde_lead} + 18'd1;
     high     <= cnt[W-1:17] != '0;
     negative <= cnt[W-1];
@@ -70,4 +70,8 @@ module litepulse_countdown #(
       slack_ok <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_countdown.svh"  // sim/formal
+`endif
 endmodule

@@ -119,7 +119,7 @@ module litepulse_launch_queue #(
   assign acc_sum = {1'b0, lq_rdata} + {1'b0, ~(state == LOAD_HI ? now_tick[63:32] : acc)}
       + {32'd0, state == LOAD_HI ? carry : (state == HEAD_HI ? !borrow : 1'b1)};
   // whole cycles only: T - now - 1
-  assign lo_sum = {1'b0, lq_rdata & ~32'(S - 1)} + {1'b0, ~now_tick[31:0] & ~32'(S - 1)};
+  assign lo_sum = {1'b0, lq_rdata & 32'(-S)} + {1'b0, ~now_tick[31:0] & 32'(-S)};
 
   assign clear = state == LOAD_LO;
   assign add   = state == LOAD_HI;
