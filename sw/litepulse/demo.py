@@ -117,8 +117,8 @@ def compare(result, series):
     output.write(f"  {count} edges at start + floor(n · {period}) ticks: largest error {error} ticks")
     same = result["received"] == [t + regs.LOOPBACK_TICKS for t in result["launched"]]
     output.write(
-        f"  {len(result['received'])} edges received, {'each' if same else 'NOT each'} {regs.LOOPBACK_TICKS} tick after it was launched "
-        f"(a wire: always {regs.LOOPBACK_TICKS})"
+        f"  {len(result['received'])} edges received, {'each' if same else 'NOT each'} {regs.LOOPBACK_TICKS} tick "
+        f"after it was launched (a wire: always {regs.LOOPBACK_TICKS})"
     )
     output.write(f"  {result['lost']} records lost, {result['bad_frames']} bytes wrong")
     return error == 0 and count == wanted and same and result["lost"] == result["bad_frames"] == 0
