@@ -4,11 +4,11 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CYCLE, FAST, INPUTS, LINE, S, TICK, Bench, figure, same_list, _zero
+from bench import CYCLE, FAST, FULL, INPUTS, LINE, S, TICK, Bench, figure, same_list, _zero
 from cocotb.triggers import Timer
 from cocotb.utils import get_sim_time
 from litex_soc import regmap
-from model import ALWAYS, BREAK, EDGE, FRAME, PULSE, Grant, Launch, Profile, capture, filtered, line_wave, normal, receive
+from model import ALWAYS, BREAK, EDGE, FRAME, OVERFLOW, PULSE, Grant, Launch, Profile, capture, filtered, line_wave, normal, receive
 
 ALL = (1 << INPUTS + 1) - 1
 
@@ -50,6 +50,7 @@ async def edges_against_model(bench, waves, rise, fall, mask=0, length=1):
     await play_all(bench, waves)
     await bench.cycles(120)
     await bench.drain_stop()
+    assert not bench.select(OVERFLOW), "meant to fit"
     expected = capture(waves, S, rise, fall, mask, length)
     seen = [(r.tick, r.flags, r.data) for r in bench.select(EDGE)]
     for group in (0, 0x80):
@@ -64,7 +65,7 @@ async def test_promise5_edges_unfiltered(dut):
     await bench.record("edge")
     total = 0
     for rise, fall in ((ALL, ALL), (0b10101 & ALL, 0b01110 & ALL), (ALL, 0), (0, ALL)):
-        waves = random_waves(bench.random, bench.now + 600 * S, 2500 if FAST else 700, 60 * S)
+        waves = random_waves(bench.random, bench.now + 600 * S, 15000 if FULL else 5000 if FAST else 2500, 900 * S)
         total += await edges_against_model(bench, waves, rise, fall)
         # Back to the levels of the start; nobody listens.
         await bench.config("capture_edges")
@@ -107,10 +108,12 @@ async def test_promise5_filter(dut):
     total = 0
     for length in (1, 2, 3, S, 7, 16, 63):
         mask = bench.random.randrange(1, ALL + 1) if length != 7 else ALL
-        spacing = 60 * S + 4 * length
-        waves = random_waves(bench.random, bench.now + 600 * S, 1500 if FAST else 500, spacing)
-        waves = [w + [(bench.now + 600 * S + (2100 if FAST else 1100) * S + 64, int(c == LINE))] if w[-1][1] != int(c == LINE) else w
-                 for c, w in enumerate(waves)]
+        spacing, cycles = 1200 * S + 4 * length, 8000 if FULL else 3000 if FAST else 1500
+        begin = bench.now + 600 * S
+        waves = random_waves(bench.random, begin, cycles, spacing)
+        # Back at rest at the end, for the next round.
+        rest = max(w[-1][0] for w in waves) + 64 + S
+        waves = [w + [(rest, int(c == LINE))] if w[-1][1] != int(c == LINE) else w for c, w in enumerate(waves)]
         total += await edges_against_model(bench, waves, ALL, ALL, mask, length)
         await bench.cycles(80)
         await bench.drain()

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import cocotb
 from bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LONG, S, SEED, Bench, figure, same_list
-from model import (ALWAYS, APPLIED, BREAK, BUSY, EDGE, FRAME, MISSED, PULSE, QUEUE, REFUSED, RESPONDER, TRAIN, TRAIN_CHANGE, TTY, Adjust,
+from model import (ALWAYS, APPLIED, BREAK, BUSY, EDGE, FRAME, MISSED, PULSE, QUEUE, REFUSED, RESPONDER, Responder, TRAIN, TRAIN_CHANGE, TTY, Adjust,
                    Grant, Launch, Profile, QueueEntry, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave, queue_fates,
                    receive)
 
@@ -60,6 +60,8 @@ class Scene:
         self.train = Train(start, whole, rng.randrange(den), den, 0, shot)
         await bench.train_words(whole, self.train.first.num, den, shot, start)
         assert await bench.train_start()
+        while not bench.select(APPLIED, TRAIN_CHANGE):
+            await bench.cycles(10)
         self.begin, self.end = bench.now + 200 * S, start + LENGTH * S
         tasks = [cocotb.start_soon(t) for t in (self.queue(), self.bytes(), self.inputs(), self.changes(), self.stranger())]
         for task in tasks:
@@ -105,16 +107,17 @@ class Scene:
         """Channel 0: triggers that are clearly ignored or clearly not; the others at random."""
         rng, bench = self.rng, self.bench
         self.waves = [[(ALWAYS, 0)] for _ in range(INPUTS)]
-        self.triggers, tick, level, deaf = [], bench.now + 60 * S, 0, ALWAYS
+        self.triggers, tick, level, counting, deaf = [], bench.now + 60 * S, 0, ALWAYS, ALWAYS
         others, events = [bench.now + 60 * S] * INPUTS, []
         while tick < self.end:
             level ^= 1
             if level:
-                while abs(tick - deaf) < 24 * S:
-                    tick += 12 * S
+                # While the last one surely counts, or when a holdoff would surely be over: a miss has none.
+                if counting - 24 * S < tick < deaf + 24 * S:
+                    tick = deaf + 24 * S
                 self.triggers.append(tick)
                 if tick >= deaf:
-                    deaf = tick + self.delay + self.holdoff
+                    counting, deaf = tick + self.delay, tick + self.delay + self.holdoff
             events.append((tick, 0, level))
             tick += rng.choice((1, S, rng.randrange(20 * S, 900 * S), rng.randrange(20 * S, 300 * S)))
         for channel in range(1, INPUTS):
@@ -153,7 +156,7 @@ class Scene:
             await bench.train_words(whole, num, den)
             await bench.train_adjust(n, step)
             for _ in range(10_000):
-                answers = [r for r in bench.events if r.source == TRAIN_CHANGE]
+                answers = [r for r in bench.events if r.source == TRAIN_CHANGE and r.kind in (APPLIED, REFUSED)]
                 if len(answers) > known:
                     break
                 await bench.cycles(20)
@@ -169,18 +172,12 @@ class Scene:
         assert len(stop) == 1
         queue = queue_fates(self.entries)
         assert not [r for r in bench.events if r.flags == 1 and r.kind == REFUSED and r.source == QUEUE], "none was meant to be late"
-        answers, deaf = [], ALWAYS
-        for trigger in self.triggers:
-            if trigger >= deaf:
-                answers.append(Grant(trigger + self.delay, self.answer, RESPONDER, len(answers)))
-                deaf = trigger + self.delay + self.holdoff
+        answers = Responder(self.answer, self.delay, True, self.holdoff).answers(self.triggers)
         train = self.train.pulses(stop=stop[0].data)
         tty = [Grant(r.tick, Launch(FRAME, self.profiles[0], r.data), TTY, n) for n, r in enumerate(bench.select(1, TTY))]
         granted, refused = arbitrate([*queue, *train, *answers], tty)
         # Records.
-        first = next((r.data >> 16 for r in bench.events if r.source == RESPONDER), 0)
-        renumber = {g: g._replace(name=g.name + first & 0xFFFF) for g in answers}
-        bench.check_launches([renumber.get(g, g) for g in granted], [renumber.get(g, g) for g in refused])
+        bench.check_launches(granted, refused)
         same_list("refused by the queue", [(r.flags, r.data) for r in bench.select(REFUSED, QUEUE) if r.flags != BUSY],
                   [(e.fate, e.tag << 16 | e.launch.word()) for e in self.entries if e.fate is not None])
         assert not [r for r in bench.select(MISSED) if r.flags != BUSY]

@@ -40,10 +40,8 @@ async def begin(bench, launch, whole, num=0, den=1, count=0, clear=True):
     if clear:
         await bench.cycles(20)
         await bench.sys_cycles(20)
-        await bench.drain()
-        applied = [r for r in bench.events if r.source == TRAIN_CHANGE]
+        applied = [r for r in await bench.drain() if r.source == TRAIN_CHANGE]
         assert [(r.kind, r.flags, r.data) for r in applied] == [(APPLIED, 0, 0)], applied
-        bench.events = [r for r in bench.events if r.source != TRAIN_CHANGE]
     return Train(start, whole, num, den, count, launch)
 
 
@@ -219,6 +217,7 @@ async def test_promise4_adjust_at_every_phase(dut):
     changes = 0
     for step in (1, -1):
         for phase in range(0, period // S + 1, 1 if FULL else 3 if FAST else 7):
+            await bench.train_words(period, 1, 3)       # a change writes all five rate words
             await bench.config("train_at_pulse", 0)
             await bench.config("train_step", step=step)
             # The next whole period boundary plus the phase.
@@ -235,7 +234,7 @@ async def test_promise4_adjust_at_every_phase(dut):
             # The next to come when the command arrived, or the one after it if that was less than CHANGE_REDO ahead.
             following = [next(k for k in range(n + 9) if train.tick(k) > at) for at in (wrote - 8 * S, answered + 8 * S)]
             possible = {k + (train.tick(k) < at + REDO) for k in following for at in (wrote, answered)}
-            assert n in possible, f"pulse {n} instead of {possible}: written at {wrote}"
+            assert n in possible, f"pulse {n} (at {train.tick(n)}) instead of {possible}: written at {wrote}, answered at {answered}"
             train.adjust(Adjust(n, period, 1, 3, step))
             changes += 1
     await bench.train_stop()
@@ -298,22 +297,25 @@ async def test_promise4_adjust_refused(dut):
     await bench.train_words(200 * S, 0, 1, launch)
     await bench.train_adjust(3, 1)
     answers = [await outcome(bench)]                # no train runs
-    train = await begin(bench, launch, 200 * S, 0, 1, 60, clear=False)
-    await bench.drain()
-    bench.events = []
+    train = await begin(bench, launch, 200 * S, 0, 1, 60)
+    bench.events.clear()
     for whole, num, den, step in ((MINIMUM - 1, 1, 2, 0), (200 * S, 5, 5, 0), (200 * S, 6, 5, 0), (0xFFFFFFFE, 0, 1, 2)):
         await bench.train_words(whole, num, den)    # too short; not a fraction; does not fit
-        await bench.train_adjust(50, step)
+        n = len(train.pulses(until=bench.now)) + 4
+        await bench.train_adjust(n, step)
         answers.append(await outcome(bench))
+        assert (answers[-1].kind, answers[-1].flags, answers[-1].data) == (REFUSED, INVALID, n), answers[-1]
     await bench.train_words(200 * S, 0, 1)
     await bench.train_adjust(40, 2)
-    await bench.train_adjust(50, 2)                 # while the first is pending
+    await bench.train_words(333 * S, 1, 3)
+    await bench.train_adjust(50, 77)                # while the first is pending
     answers.append(await outcome(bench))
     assert bench.status("train_change_pending")
     assert [(r.kind, r.flags, r.data) for r in answers] == [
-        (REFUSED, INVALID, 3), *[(REFUSED, INVALID, 50)] * 4, (REFUSED, BUSY, 50)], answers
+        (REFUSED, INVALID, 3)] + [(REFUSED, INVALID, r.data) for r in answers[1:-1]] + [(REFUSED, BUSY, 50)], answers
     train.adjust(Adjust(40, 200 * S, 0, 1, 2))
     await bench.until(train.tick(40) + 60 * S)
+    await bench.train_words(200 * S, 0, 1)
     await bench.train_adjust(60, 1)                 # a pulse that never comes: told when the train ends
     bench.drain_start()
     await bench.until(train.tick(60) + 100 * S)
@@ -370,7 +372,7 @@ async def test_promise4_ethercat_cycle(dut):
     await bench.train_stop()
     await bench.cycles(60)
     await bench.drain()
-    assert [r.data for r in bench.select(APPLIED) if not r.flags] == [2, 4, 6, 8, 10, 12]
+    assert [r.data for r in bench.select(APPLIED) if not r.flags] == [0, 2, 4, 6, 8, 10, 12]
     stop = [r for r in bench.select(APPLIED) if r.flags][0].data
     bench.check_launches(train.pulses(stop=stop), [], sources=(1,))
     figure(4, "1000 us cycle, +-5 us", bench.check_line(train.pulses(stop=stop)))
