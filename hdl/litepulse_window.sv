@@ -240,4 +240,72 @@ module litepulse_window #(
   end
   logic unused;
   assign unused = &{1'b0, ev_seek[15:0], rx_seek[15:0], ev_over[EV_AW:0], rx_over[RX_AW:0]};
+
+`ifdef FORMAL
+  // What the bus and the crossing promise.
+  logic f_past = 1'b0;
+  initial assume (rst);
+  always_ff @(posedge clk) begin
+    f_past <= 1'b1;
+    if (f_past && !$past(rst)) begin
+      if ($past(bus_stb && !bus_ack)) assume (bus_stb && $stable(bus_we) && $stable(bus_adr) && $stable(bus_dat_w));
+      if ($past(cfg_start)) assume (cfg_busy);
+      else assume (cfg_busy <= $past(cfg_busy));
+      if ($past(snap_start)) assume (snap_busy);
+      else assume (snap_busy <= $past(snap_busy));
+      assume (tx_free + (TX_AW + 1)'($past(tx_push)) >= $past(tx_free));
+    end else assume (!cfg_busy && !snap_busy);
+  end
+  always_comb begin
+    if (bus_ack) assume (bus_stb);
+    assume (ev_ready[EV_AW] <= (ev_ready[EV_AW-1:0] == '0) && rx_ready[RX_AW] <= (rx_ready[RX_AW-1:0] == '0));
+    assume (tx_free[TX_AW] <= (tx_free[TX_AW-1:0] == '0) && rx_limit == rx_ready + 2'd2);
+    if (rst) assume (!bus_stb);
+  end
+
+  // Promised to both: the crossing is only asked for what it can do, the bus is answered once and in bounded time.
+  logic [TIMEOUT+1:0] f_waits;
+  logic f_dropped;  // a word of the entry being written was not stored
+  always_ff @(posedge clk) begin
+    f_waits <= start && !rst ? f_waits + 1'b1 : '0;
+    if (lq_wr) f_dropped <= !lq_last && (!lq_we || (lq_word != '0 && f_dropped));
+    if (rst) f_dropped <= 1'b0;
+  end
+  always_comb begin
+    if (f_past && !rst) begin
+      if (ev_free_stb) assert (ev_free_n <= ev_ready && ev_ack[15:0] == 16'(ev_free_n));
+      if (rx_free_stb) assert (rx_free_n <= rx_ready && rx_ack[15:0] == 16'(rx_free_n));
+      if (tx_push) assert (tx_free != '0);
+      if (lq_we || lq_commit) assert (lq_free != '0);
+      if (lq_commit) assert (lq_we && lq_last && !f_dropped);
+      if (cfg_start) assert (!cfg_busy && bus_ack && bus_we && in_cfg);
+      if (snap_start) assert (!snap_busy);
+      assert (f_waits <= 1 + (1 << TIMEOUT));
+      if (bus_ack && !(show_ev || show_rx || show_snap || show_cfg || (header && bus_adr[3:2] == '0))) assert (bus_dat_r == '0);
+      if (bus_ack && bus_we) assert (bus_dat_r == '0);
+
+      assert (bus_ack ? waited == '0 : !bus_stb || f_waits == (TIMEOUT + 2)'(waited));
+      assert (waited <= (1 << TIMEOUT) && !(bus_ack && snapping && !header));
+      if (waited != '0) assert (bus_stb && !bus_ack && f_waits == (TIMEOUT + 2)'(waited));
+      if (waited == '0 && !bus_ack) assert (f_waits == '0);
+      if (bus_ack) assert (f_waits >= 1 && f_waits <= 1 + (1 << TIMEOUT));
+      if (in_tx && bus_stb && bus_we && !bus_ack) assert (waited == beat && beat <= bus_adr[11:10]);
+      else assert (beat == '0);
+      if (beat != '0 && room) assert (tx_free > bus_adr[11:10] - beat);
+      if (cfg_pending) assert (!cfg_busy && bus_ack && bus_we && in_cfg && cfg_held_addr == bus_adr[7:2]);
+      assert (f_dropped == spoilt);
+      if (level_word != '0 || snapping) assert (bus_stb && !bus_we && header && bus_adr[3:2] == '0);
+      assert (show_ev + show_rx + show_snap + show_cfg + (level_word != '0) <= 1);
+      if (show_ev || show_rx || show_snap || show_cfg) assert (bus_ack && !bus_we);
+    end
+  end
+  always_ff @(posedge clk) begin
+    cover (f_past && bus_ack && show_ev && bus_dat_r != '0);
+    cover (f_past && bus_ack && f_waits == 1 + (1 << TIMEOUT));
+    cover (f_past && bus_ack && level_word != '0 && !expired);
+    cover (f_past && lq_commit && launch_refused != '0);
+    cover (f_past && ev_free_stb && ev_ack[31] && ev_free_n != '0);
+    cover (f_past && tx_push && beat == 2'd3);
+  end
+`endif
 endmodule
