@@ -11,6 +11,7 @@
       "formal:train:prove",                         # task `prove` of sim/formal/train.sby must find a counterexample
       "core:tb_train.test_promise4_asap",           # case of sim/core/test_core.py (Icarus, S = 1): must fail
       "core:tb_train.test_promise4_asap@verilator,2",   # the same on Verilator with S = 2
+      "block:tb_events.test_promise6_random",       # case of a block's test (Icarus, parameters as in BLOCKS below): must fail
       "sim/blocks/test_train.py::test_rates",       # pytest node id (or a file): must have a failing test
     ]
 
@@ -33,6 +34,13 @@ from rig import BUILD, ROOT, BuildError, hdl_sources, locked, simulate, tail
 
 # As in sim/core/test_core.py: (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3}
+# Top and parameters of the blocks' benches: of one of the runs in sim/blocks, so that the fault-free core is known to pass.
+BLOCKS = {
+    "tb_edge_capture": ("litepulse_capture", {"S": 1, "INPUTS": 4}),
+    "tb_events": ("litepulse_events", {"S": 1, "EB": 5, "EV_AW": 6}),
+    "tb_line_rx": ("litepulse_line_rx", {"S": 1}),
+    "tb_receive": ("litepulse_receive", {"RX_AW": 4}),
+}
 HERE = Path(__file__).resolve().parent
 
 
@@ -94,18 +102,29 @@ def core_catches(case):
     name, _, how = case.partition("@")
     simulator, _, samples = (how or "icarus,1").partition(",")
     samples = int(samples or 1)
-    module, _, test = name.partition(".")
     build_args = ["--timing"] if simulator == "verilator" else []
+    run_catches(name, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": samples, "INPUTS": INPUTS[samples]}, simulator,
+                build_args)
+
+
+def block_catches(name):
+    """Expects a case of a block's tests to fail, with the stimulus that it has in sim/blocks."""
+    top, parameters = BLOCKS[name.partition(".")[0]]
+    run_catches(name, top, hdl_sources(top), parameters, "icarus", [])
+
+
+def run_catches(name, top, sources, parameters, simulator, build_args):
+    """Runs `module.case`."""
+    module, _, test = name.partition(".")
     try:
-        simulate(module, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": samples, "INPUTS": INPUTS[samples]},
-                 simulator, build_args=build_args, testcase=test, timeout=600)
+        simulate(module, top, sources, parameters, simulator, build_args=build_args, testcase=test, timeout=900)
     except AssertionError as error:
         if f"failed: {name}" not in str(error):
             raise NotCaught(str(error)) from None
     except BuildError as error:
         raise NotCaught(f"BuildError: {error}") from None
     else:
-        raise NotCaught(f"{case} passes")
+        raise NotCaught(f"{name} passes")
 
 
 def judge(node, code, xml, log):
@@ -132,10 +151,11 @@ def expect_caught(fault, catcher):
     """Applies the fault and runs one of its catchers."""
     hdl = patched_copy(fault, catcher)
     kind, _, name = catcher.partition(":")
-    if kind in ("formal", "core"):
+    checks = {"formal": proof_catches, "core": core_catches, "block": block_catches}
+    if kind in checks:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("LITEPULSE_HDL", str(hdl))
-            proof_catches(name) if kind == "formal" else core_catches(name)
+            checks[kind](name)
     else:
         case_catches(catcher, hdl, hdl.parent)
 
@@ -150,6 +170,11 @@ def test_list_is_sound():
     assert len(names) == len(set(names))
     assert all(fault["caught_by"] for fault in FAULTS)
     assert all(fault["old"] != fault["new"] for fault in FAULTS)
+
+
+def test_every_fault_can_be_made():
+    wrong = {fault["name"]: count for fault in FAULTS if (count := (ROOT / fault["file"]).read_text().count(fault["old"])) != 1}
+    assert not wrong, "faults whose `old` does not occur exactly once: the source changed, so must the fault"
 
 
 @pytest.mark.parametrize("fault,catcher", CASES, ids=[f"{fault['name']} by {catcher.split('/')[-1]}" for fault, catcher in CASES])
