@@ -24,6 +24,10 @@
     g_need1  <= ~{{(W - 32) {1'b1}}, nslack};
     g_armed1 <= armed && g_loaded1_ok && g_loaded1 && !rst;
     if (f_past) assume (nde_lead == $past(nde_lead));
+    if (f_past && g_loaded && !$past(g_loaded)) assume (hi_zero == (g_left[66:32] == 35'd0));
+    // it arms in time, and is done with when the launch is due
+    if (f_past && armed && !$past(armed)) assume (!g_left[66] && g_left > 67'((KE + 4) * S));
+    if (f_past && $past(due)) assume (!armed);
     // nothing above the counter is said once, before it is armed, and stays true
     if (f_past && g_loaded && $past(g_loaded)) assume (hi_zero == $past(hi_zero));
   end
@@ -36,7 +40,6 @@
     if (armed) assume (g_loaded && g_loaded1 && !clear && !add && !sub && !twice);
     if (g_load && !clear && !add && !sub && !twice) begin
       assume (!g_left[66] && W'(cnt) == W'(g_left) && g_left > 67'((KE + 6) * S));
-      assume (hi_zero == (g_left[66:32] == 35'd0));
     end
     if (g_loaded && !hi_zero) assume (g_left[66:32] != 35'd0 && !g_left[66]);   // else the owner loads anew
   end
@@ -46,14 +49,16 @@
     g_dist = '0;
     if (f_past && g_loaded) begin
       assert (W'(cnt) == W'(g_left));
+      if (hi_zero) assert (g_left[66] || g_left[66:32] == 35'd0);
       if (g_loaded1 && hi_zero) assert (high == (g_left1[W-1:17] != '0) && rest == {1'b0, g_left1[16:0]} - {2'b00, g_lead});
       if (g_loaded1) assert (g_left1 == g_left + 67'(S));
     end
     if (f_past && g_armed1) begin
       assert (g_left1 == g_left + 67'(S));
       // the launch is due in the cycle before the engine's, and only then
-      if (hi_zero && g_left[66:32] == 35'd0) assert (due == (armed && g_left >> SL == 67'(KE + 2)));
-      // slack
+      if (hi_zero) assert (due == (armed && g_left >> SL == 67'(KE + 2)));
+      if (armed) assert (!g_left[66] && g_left >= 67'((KE + 2) * S));
+      if (hi_zero) assert (g_left1[66:32] == 35'd0);
       assert (slack_ok == (g_left1 >= 67'(g_need1)));
     end
     if (f_past && g_armed1 && g_loaded2 && hi_zero && g_left[66:32] == 35'd0) begin
