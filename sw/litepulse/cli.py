@@ -27,7 +27,7 @@ from litepulse.follow import (
     check_overlap,
     tidy,
 )
-from litepulse.layout import CONFIG, TRAIN_MIN_PERIOD, regs
+from litepulse.layout import CONFIG, TRAIN_MIN_PERIOD, pack, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.measurement import histogram, period_from_words
 from litepulse.output import ms, ns
@@ -691,6 +691,47 @@ def await_change(device, position, ticks):
     return None, True
 
 
+def change_train(device, old, period, at_pulse, step):
+    """Asks for a change once; (Event, still pending) as await_change."""
+    position = event_end(device)
+    try:
+        device.adjust_train(period, at_pulse, step)
+    except Refused:
+        event = last_change(device, position)
+        if event is None or event.kind != "refused":
+            raise
+        return event, False
+    return await_change(device, position, max(old.ticks, period.ticks) + abs(step))
+
+
+@contextlib.contextmanager
+def train_events(device):
+    """The train's pulses are recorded meanwhile, also where nobody follows it."""
+    mask = device.config_words("event_mask", "event_mask")["event_mask"]
+    bit = pack(CONFIG["event_mask"], tx_train=1)
+    if not mask & bit:
+        device.configure(("event_mask", mask | bit))
+    try:
+        yield
+    finally:
+        if not mask & bit:
+            device.configure(("event_mask", mask))
+
+
+def coming_pulse(device, period, lead):
+    """Number of a pulse that is still ahead when a command sent now arrives, with `lead` pulses to spare."""
+    position, end = event_end(device), time.monotonic() + 5
+    while time.monotonic() < end:
+        header, events = device.events.peek()
+        fresh = events[max(0, len(events) - ((header.position + header.ready - position) & 0xFFFF)) :]
+        pulses = [e for e in fresh if getattr(e, "source", None) == "train" and e.kind == "tx"]
+        if pulses:
+            late = device.events_now() - pulses[-1].tick
+            return pulses[-1].data + lead + math.ceil(2 * late / period.ticks)
+        time.sleep(0.002)
+    raise LitePulseError(f"{device.name}: no pulse of the train is seen, so none can be named: give --at-pulse")
+
+
 def cmd_adjust(args):
     """litepulse adjust"""
     if args.rate is None and args.period is None and args.step is None:
@@ -716,15 +757,15 @@ def cmd_adjust(args):
         step_ticks = ts.whole_ticks(step, "step", -(1 << 31), (1 << 31) - 1) if step else 0
         if step and Fraction(step_ticks) != ts.ticks(step):
             output.note(f"litepulse: step rounded to {step_ticks} ticks = {si(ts.seconds(step_ticks), 's')}")
-        position = event_end(device)
         old_words = device.config_words("train_period", "train_step")
-        try:
-            device.adjust_train(period, at_pulse, step_ticks)
-            event, pending = await_change(device, position, max(old.ticks, period.ticks) + abs(step_ticks))
-        except Refused:
-            event, pending = last_change(device, position), False
-            if event is None or event.kind != "refused":
-                raise
+        event, pending = change_train(device, old, period, at_pulse, step_ticks)
+        if at_pulse == 0 and event is not None and event.reason == "late":
+            # The next pulse's new place has passed already: name one that is far enough ahead.
+            with train_events(device):
+                for lead in (2, 8, 64):
+                    event, pending = change_train(device, old, period, coming_pulse(device, old, lead), step_ticks)
+                    if event is None or event.reason != "late":
+                        break
         if event is not None and event.kind == "refused":
             # What is read back must stay what the train does.
             device.configure(*((name, word) for name, word in old_words.items()))

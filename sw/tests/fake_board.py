@@ -312,13 +312,28 @@ class FakeBoard:
             reason = INVALID
         elif self.change is not None:
             reason = BUSY
-        elif number and number <= t["n"]:
-            reason = LATE
+        else:
+            number = number or max(t["n"], 1)
+            if number < t["n"] or (number == t["n"] and self.place(period, den, step) < self.tick + LMIN * self.samples):
+                reason = LATE
         if reason:
-            self.event(self.tick, 3, 5, reason, number, "control")
+            self.event(self.tick, 3, 5, reason, self.word("train_at_pulse"), "control")
             return False
-        self.change = (number or t["n"] + 1, period, den, step)
+        self.change = (number, period, den, step)
+        if number == t["n"]:
+            self.apply_change()
         return True
+
+    def place(self, period, den, step):
+        """Where the coming pulse goes with a new period and step."""
+        t = self.train
+        return (t["before"] if den == t["den"] else Fraction(math.floor(t["before"]))) + period + step
+
+    def apply_change(self):
+        number, period, den, step = self.change
+        self.train.update(a=self.place(period, den, step), period=period, den=den)
+        self.change = None
+        self.event(self.tick, 5, 5, 0, number, "control")
 
     def advance(self, ticks):
         """Time passes; everything due happens in order."""
@@ -382,12 +397,9 @@ class FakeBoard:
             self.event(self.tick, 6, 1, 0, t["n"], "train_done")
             self.train, self.train_over = None, t["n"]
             return
+        t["before"] = t["a"]
         if self.change and self.change[0] == t["n"]:
-            _, period, den, step = self.change
-            base = t["a"] if den == t["den"] else Fraction(math.floor(t["a"]))
-            t["a"], t["period"], t["den"] = base + period + step, period, den
-            self.event(self.tick, 5, 5, 0, t["n"], "control")
-            self.change = None
+            self.apply_change()
         else:
             t["a"] += t["period"]
 

@@ -309,6 +309,11 @@ def test_keep_stop_and_adjust_from_other_processes(board):
     assert moved and [t for t, *_ in board.line_log][moved] == kept["start"] + 48_000 * moved + 240
     done = run("--port", board.spec, "adjust", "--rate", "1M/7001", "--json")
     assert json.loads(done.stdout)["period_ticks"] == "336048" and board.train["period"] == 336048
+    board.step = 10_000  # ten times faster, asked for at ten phases: the coming pulse's new place has often passed
+    for rate in ("1k", "9k") * 5:
+        done = run("--port", board.spec, "adjust", "--rate", rate, "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["at_pulse"] and board.train["period"] == 48_000_000 / Fraction(rate.replace("k", "000"))
     done = run("--port", board.spec, "stop", "--json")
     stopped = json.loads(done.stdout)
     assert done.returncode == 0 and stopped["stopped"] == ["train"] and board.train is None

@@ -331,7 +331,7 @@ def test_send_at_a_tick_back_to_back(tmp_path):
 
 def test_capture_shows_the_stimulus_to_the_tick(tmp_path):
     stimulus = tmp_path / "stimulus"
-    base = 10_000_000
+    base = 3_000_000
     wanted = [(base + 100 * n, str(n % 3), 1 - (n // 3) % 2) for n in range(60)]
     stimulus.write_text("".join(f"{tick} {channel} {level}\n" for tick, channel, level in wanted))
     result = result_of("--sim", "--stimulus", str(stimulus), "capture", "--inputs", "0,1,2", "--count", "60")
@@ -340,13 +340,13 @@ def test_capture_shows_the_stimulus_to_the_tick(tmp_path):
 
 def test_capture_decodes_bytes_and_filters_glitches(tmp_path):
     stimulus = tmp_path / "stimulus"
-    start, text = 10_000_000, b"Hi!"
+    start, text = 3_000_000, b"Hi!"
     changes = [(start + 48_000 * n, byte) for n, byte in enumerate(text)]
     lines = [(tick, level) for at, byte in changes for tick, level in frame_edges(at, byte, Fraction(5000))]
     lines += [(start + 48_000 * 4, 0), (start + 48_000 * 4 + 3, 1)]  # a glitch of three ticks
     stimulus.write_text("".join(f"{tick} rx {level}\n" for tick, level in sorted(lines)))
     result = result_of(
-        "--sim", "--wire", "none", "--stimulus", str(stimulus), "capture", "--bytes", "--filter", "8", "--for", "0.3"
+        "--sim", "--wire", "none", "--stimulus", str(stimulus), "capture", "--bytes", "--filter", "8", "--for", "0.12"
     )
     assert [(b["tick"] - 1, b["data"], b["flags"]) for b in result["bytes"]] == [(at, byte, []) for at, byte in changes]
     assert [(e["tick"] - 1, e["level"]) for e in result["edges"]] == sorted(lines)[:-2]
@@ -354,7 +354,7 @@ def test_capture_decodes_bytes_and_filters_glitches(tmp_path):
 
 def test_respond_to_edges_after_exactly_the_delay(tmp_path):
     stimulus, vcd = tmp_path / "stimulus", tmp_path / "out.vcd"
-    rises = [10_000_000 + 7_777 * n for n in range(40)]
+    rises = [3_000_000 + 7_777 * n for n in range(40)]
     stimulus.write_text("".join(f"{tick} 0 1\n{tick + 1000} 0 0\n" for tick in rises))
     result = result_of(
         "--sim",
@@ -380,7 +380,7 @@ def test_respond_to_edges_after_exactly_the_delay(tmp_path):
 
 def test_respond_to_bytes_and_say_what_was_missed(tmp_path):
     stimulus = tmp_path / "stimulus"
-    starts = [10_000_000 + 100_000 * n for n in range(4)]
+    starts = [3_000_000 + 100_000 * n for n in range(4)]
     data = [0x55, 0x56, 0xF5, 0x00]
     stimulus.write_text(
         "".join(f"{t} rx {v}\n" for at, byte in zip(starts, data) for t, v in frame_edges(at, byte, Fraction(5000)))
