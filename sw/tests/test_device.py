@@ -265,7 +265,8 @@ def test_another_process_adjusts_and_the_ideal_follows():
     run.start()
     for _ in range(4):
         run.poll()
-    other.adjust_train(other.timescale.period(Fraction(100_000, 3), 80), 0, -7)
+    period = other.timescale.period(Fraction(100_000, 3), TRAIN_MIN_PERIOD)
+    other.adjust_train(period, max(run.record.launched) + 20, -7)
     with Interrupt() as interrupt:
         for _ in run.follow(interrupt):
             pass
