@@ -312,7 +312,8 @@ def registers_page():
                 out += ["", f"`{r.name}`:"]
                 fields(r.fields)
     out += ["", "## Configuration words", "",
-            "Reset value 0, which for a profile means: not valid. Reads give the last word written.", "",
+            "After a reset none of them is in effect: no profile is valid, all else is off or 0. Reads give the last word written,",
+            "also one from before a reset.", "",
             "| index | offset | register | |", "|---|---|---|---|"]
     base = regmap.REGIONS["CONFIG"][0]
     out += [f"| {r.index} | 0x{base + 4 * r.index:04x} | `{r.name}` | {r.description} |" for r in regmap.CONFIG]

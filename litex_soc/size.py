@@ -79,15 +79,15 @@ def synthesise(folder, files, top, options=""):
              f"read_verilog -sv {names}; synth_ice40 {options} -top {top} -json {top}.json")
 
 
-def packed(folder, top):
+def packed(folder, top, *more):
     """{"LC": ..., "RAM": ...} of a synthesised block, by nextpnr's packer: LUTs, flip-flops and carries share cells."""
-    log = run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pack-only")
+    log = run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pack-only", *more)
     return {name: int(re.search(rf"ICESTORM_{name}:\s+(\d+)/", log).group(1)) for name in ("LC", "RAM")}
 
 
 def place_and_route(folder, top, pcf, seed):
     """nextpnr: {"LC", "RAM", "fmax": {clock: MHz}}; without fmax if it does not fit."""
-    need = packed(folder, top)
+    need = packed(folder, top, "--pcf", pcf)
     if need["LC"] > CELLS or need["RAM"] > RAMS:
         return {**need, "fmax": {}}
     run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pcf", pcf, "--seed", str(seed),

@@ -30,7 +30,7 @@ def identify(bus):
     assert words[0] == regs.MAGIC
     assert fields(regs.CSRS[1], words[1]) == {"major": regs.VERSION_MAJOR, "minor": regs.VERSION_MINOR}
     assert fields(regs.CSRS[2], words[2]) == {"samples": 1, "inputs": 4, "event_depth": 8, "receive_depth": 9, "transmit_depth": 9,
-                                               "launch_depth": 6, "interrupts": 1}
+                                               "launch_depth": 6, "interrupts": 1, "simulated": 1}
     assert Fraction(words[3], words[4]) == sim_soc.PULSE_HZ
     return words[5]
 
