@@ -47,7 +47,7 @@ module litepulse_best_effort #(
 );
   localparam int MARGIN = (KE + 3) * S;  // from the guard's comparison to the first edge
 
-  typedef enum logic [2:0] {IDLE, LEAD, SEND, WAIT, REPORT, FLUSH} state_t;
+  typedef enum logic [2:0] {IDLE, LEAD, SEND, WAIT, FLUSH} state_t;
   state_t state;
 
   logic [40:0]  sum;           // frame length so far, 1/512 tick
@@ -56,15 +56,15 @@ module litepulse_best_effort #(
   logic [16:0]  lead_rest;     // ticks of the lead still to come
   logic         lead_first;
   logic [2:0]   wait_cnt;
+  logic [7:0]   ev_byte;
   logic [1:0]   settle;        // cycles until the guard's comparison shows a new threshold
 
   assign off      = 3'd0;
   assign data     = txb_data;
   assign due      = state == SEND && may;
-  assign ev_req   = state == REPORT;
   assign ev_off   = 3'd0;
-  assign ev_data  = {24'd0, txb_data};
-  assign txb_pop  = (state == REPORT && ev_ack) || (state == FLUSH && txb_valid);
+  assign ev_data  = {24'd0, ev_byte};
+  assign txb_pop  = (state == WAIT && wait_cnt == 3'(KE)) || (state == FLUSH && txb_valid);
   assign drained  = state == IDLE && !txb_valid && !on_line;
   assign may      = !hold && !flushing && known && prof0_valid && sources_ok;
 
@@ -81,6 +81,7 @@ module litepulse_best_effort #(
   always_ff @(posedge clk) begin
     flushed <= 1'b0;
     if (flush) flushing <= 1'b1;
+    if (ev_ack) ev_req <= 1'b0;
     if (settle != 2'd0) settle <= settle - 2'd1;
     nslack <= ~(sum[40:9] + 32'(MARGIN) + ((state == IDLE) ? {16'd0, de_lead} : 32'd0));
 
@@ -116,19 +117,20 @@ module litepulse_best_effort #(
         end
       end
       SEND: begin
-        ev_lo <= now[7:0] + 8'(KE + 1);
         if (grant) begin
+          ev_lo <= now[7:0] + 8'(KE + 1);
           state <= WAIT;
         end else if (!may) begin
           settle <= 2'd3;
           state  <= IDLE;
         end
       end
-      // a stamp may not lie ahead of `now`
-      WAIT: if (wait_cnt == 3'(KE)) state <= REPORT;
-      REPORT: if (ev_ack) begin
-        settle <= 2'd3;
-        state  <= IDLE;
+      // a stamp may not lie ahead of `now`; the next byte does not wait for the record
+      WAIT: if (wait_cnt == 3'(KE)) begin
+        ev_req  <= 1'b1;
+        ev_byte <= txb_data;
+        settle  <= 2'd3;
+        state   <= IDLE;
       end
       FLUSH: if (!txb_valid) begin
         flushing <= 1'b0;
@@ -143,6 +145,7 @@ module litepulse_best_effort #(
       flushing <= 1'b0;
       flushed <= 1'b0;
       on_line <= 1'b0;
+      ev_req <= 1'b0;
       known <= 1'b0;
       halves <= 5'd0;
       settle <= 2'd0;

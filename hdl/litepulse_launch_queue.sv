@@ -48,6 +48,7 @@ module litepulse_launch_queue #(
     output logic [31:0]           ev_data
 );
   localparam int SL = $clog2(S);
+  localparam int REPORT_CYCLES = 12;  // more than litepulse_events may take
 
   typedef enum logic [3:0] {
     IDLE, LAUNCH, PREV_LO, HEAD_LO, PREV_HI, HEAD_HI, LOAD_LO, LOAD_HI, LOADED, CHECK, ARMED, WAIT, REPORT, FLUSH
@@ -75,14 +76,15 @@ module litepulse_launch_queue #(
   logic [1:0]  word;
   logic        of_prev;
   logic        invalid;
-  logic [2:0]  wait_cnt;
+  logic [4:0]  wait_cnt;
+  logic        acked;
   logic [63:0] now_tick;
 
   assign now_tick = 64'(now) << SL;
   assign width  = lq_rdata;  // the memory's output rests on this word while the entry is armed
   assign armed  = state == ARMED;
   assign off    = cnt[2:0] & 3'(S - 1);
-  assign ev_req = state == REPORT;
+  assign ev_req = state == REPORT && !acked;
   assign ev_data = {tag, 4'd0, kind, profile, data};
   assign idle   = state == IDLE && lq_avail == {{LQ_AW{1'b0}}, have_prev};
   assign be_ok  = idle || (armed && slack_ok);
@@ -131,6 +133,9 @@ module litepulse_launch_queue #(
   always_ff @(posedge clk) begin
     flushed <= 1'b0;
     if (flush) flushing <= 1'b1;
+    if (state == WAIT || state == REPORT) wait_cnt <= wait_cnt + 5'd1;
+    else wait_cnt <= (state == CHECK) ? 5'(KE + 1) : 5'd0;
+    acked <= (acked || ev_ack) && state == REPORT;
     acc <= (state == HEAD_LO || state == LAUNCH) ? 32'd0 : acc_sum[31:0];
     addend <= lo_sum[31:0] | (lq_rdata & 32'(S - 1));
     carry <= lo_sum[32];
@@ -184,7 +189,6 @@ module litepulse_launch_queue #(
           ev_off <= off;
           ev_kind <= grant ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_REFUSED;
           ev_flags <= refuse ? litepulse_map_pkg::REASON_BUSY : 8'd0;
-          wait_cnt <= 3'd0;
           state <= WAIT;
         end else if (flushing) begin
           state <= FLUSH;
@@ -194,10 +198,10 @@ module litepulse_launch_queue #(
         end
       end
       WAIT: begin  // a stamp may not lie ahead of `now`
-        wait_cnt <= wait_cnt + 3'd1;
-        if (wait_cnt == 3'(KE)) state <= REPORT;
+        if (wait_cnt == 5'(KE)) state <= REPORT;
       end
-      REPORT: if (ev_ack) begin
+      // a constant time, so that no record of others moves what comes next
+      REPORT: if (wait_cnt == 5'(KE + REPORT_CYCLES)) begin
         have_prev <= 1'b1;
         state <= IDLE;
       end

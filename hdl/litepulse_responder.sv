@@ -63,6 +63,7 @@ module litepulse_responder #(
     output logic [31:0]  ev_data
 );
   localparam int SL = $clog2(S);
+  localparam int REPORT_CYCLES = 12;  // more than litepulse_events may take
   localparam int B = 24;     // bits of delay and holdoff
   localparam int W = 34;     // the end of a byte may be further away than they reach
 
@@ -79,12 +80,13 @@ module litepulse_responder #(
   logic [2:0]   edge_off;
   logic [W-1:0] back;
   logic         hit, own, accept, add, late, counting, invalid, launched, over;
-  logic [2:0]   wait_cnt;
+  logic [4:0]   wait_cnt;
+  logic         acked;
 
   assign counting = state == COUNT;
   assign armed    = state != OFF;
   assign off      = cnt[2:0] & 3'(S - 1);
-  assign ev_req   = state == REPORT;
+  assign ev_req   = state == REPORT && !acked;
   assign ev_data  = {number, 4'd0, kind, profile, data};
   assign be_ok    = state == OFF || ((state == READY || state == HOLDOFF) && !exclusive);
   assign invalid  = trigger == litepulse_map_pkg::TRIGGER_OFF || kind == 2'd3 || !prof_valid[profile]
@@ -142,6 +144,9 @@ module litepulse_responder #(
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
+    if (state == WAIT || state == REPORT) wait_cnt <= wait_cnt + 5'd1;
+    else wait_cnt <= (state == CHECK) ? 5'(KE + 1) : 5'd0;
+    acked <= (acked || ev_ack) && state == REPORT;
     case (state)
       READY: begin
         if (accept) state <= ADD;
@@ -157,7 +162,6 @@ module litepulse_responder #(
         state    <= late ? REPORT : COUNT;
       end
       COUNT: begin
-        wait_cnt <= 3'd0;
         if (due) begin
           launched <= grant;
           ev_lo    <= now[7:0] + 8'(KE + 1);
@@ -168,10 +172,10 @@ module litepulse_responder #(
         end
       end
       WAIT: begin  // a stamp may not lie ahead of `now`
-        wait_cnt <= wait_cnt + 3'd1;
-        if (wait_cnt == 3'(KE)) state <= REPORT;
+        if (wait_cnt == 5'(KE)) state <= REPORT;
       end
-      REPORT: if (ev_ack) begin
+      // a constant time, so that no record of others moves what comes next
+      REPORT: if (wait_cnt == 5'(KE + REPORT_CYCLES)) begin
         number <= number + 16'd1;
         if (!rearm) state <= OFF;
         else state <= launched ? REARM : READY;

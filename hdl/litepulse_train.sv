@@ -50,6 +50,7 @@ module litepulse_train #(
     output logic [31:0]           ch_data
 );
   localparam int SL = $clog2(S);
+  localparam int REPORT_CYCLES = 12;  // more than litepulse_events may take
   localparam int W = 34;
 
   // The memory. Start words and own state in the lowest 8, the rate words of bank 0 from 8, of bank 1 from 16; the host writes
@@ -127,9 +128,10 @@ module litepulse_train #(
   logic [W-1:0] cnt;
   logic         clear, add, sub, twice, hi_zero, past;
   logic         far, clear_of, slack_ok, armed;
-  logic [2:0]   wait_cnt;
+  logic [4:0]   wait_cnt;
+  logic         acked;
   logic [63:0]  now_tick;
-  logic         wrapped, too_near, is_command, word_ok, bad_launch, has_command, period_long;
+  logic         wrapped, too_near, is_command, word_ok, bad_launch, has_command, period_long, reported;
   logic [1:0]   command;
 
   assign now_tick    = 64'(now) << SL;
@@ -152,9 +154,9 @@ module litepulse_train #(
   );
   assign clear  = state == START_LO;
   assign be_ok  = !running || (armed && slack_ok);
-  assign ev_req = state == REPORT;
+  assign ev_req = state == REPORT && !acked;
   assign ev_data = mdata;
-  assign ch_req = state == CHANGE;
+  assign ch_req = state == CHANGE && !acked;
   assign ch_data = mdata;
 
   // Memory: the host writes start words only while stopped and rate words only while no change waits ------------------------
@@ -219,7 +221,7 @@ module litepulse_train #(
       DECIDE:       word = M_LAST;
       UNDO_SUB:     word = M_COUNT;
       TELL:         word = told;
-      CHANGE:       begin mren = ch_ack; word = next_word; end
+      CHANGE:       begin mren = reported; word = next_word; end
       PARK:         word = M_WIDTH;
       default:      mren = 1'b0;
     endcase
@@ -290,11 +292,15 @@ module litepulse_train #(
   assign bad_launch = kind == 2'd3 || !prof_valid[profile] || (kind == litepulse_map_pkg::LAUNCH_PULSE && mdata == 32'd0)
       || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
 
+  assign reported = wait_cnt == 5'(KE + REPORT_CYCLES);
   assign period_long = (acc >> (SL + 7)) != 32'd0 || (acc[SL+6] && acc[SL+5]);  // 96 cycles
 
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
+    if (state == FIRED || ((state == REPORT || state == CHANGE) && !reported)) wait_cnt <= wait_cnt + 5'd1;
+    else wait_cnt <= (state == AT_DECIDE) ? 5'(KE) : (state == TELL || state == CHANGE) ? 5'(KE + 1) : 5'd0;
+    acked <= (acked || ev_ack || ch_ack) && (state == REPORT || state == CHANGE) && !reported;
     // a plain word is answered when it was written or refused
     if (cfg_req && !cfg_done && !is_command && !own_we) begin
       cfg_done <= 1'b1;
@@ -440,7 +446,6 @@ module litepulse_train #(
       end
 
       WAIT: begin
-        wait_cnt <= 3'd0;
         was_far  <= far;
         ending   <= 1'b0;
         ch_lo    <= now[7:0];
@@ -477,10 +482,10 @@ module litepulse_train #(
         end
       end
       FIRED: begin  // a stamp may not lie ahead of `now`
-        wait_cnt <= wait_cnt + 3'd1;
-        if (wait_cnt == 3'(KE)) state <= REPORT;
+        if (wait_cnt == 5'(KE)) state <= REPORT;
       end
-      REPORT: if (ev_ack) begin
+      // a constant time, so that no record of others moves what comes next; so does CHANGE
+      REPORT: if (reported) begin
         redo  <= 1'b0;
         state <= ending ? IDLE : NEXT;
       end
@@ -515,7 +520,6 @@ module litepulse_train #(
           ch_flags <= litepulse_map_pkg::REASON_INVALID;
           told     <= M_AT;
           after    <= REPORT;
-          wait_cnt <= 3'(KE);
           state    <= pending ? TELL : FIRED;
         end
       end
@@ -561,7 +565,7 @@ module litepulse_train #(
         starting <= 1'b0;
         state    <= CHANGE;
       end
-      CHANGE: if (ch_ack) state <= after;
+      CHANGE: if (reported) state <= after;
       PARK:   state <= WAIT;
       default: state <= IDLE;
     endcase
