@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from litepulse import __version__, output
-from litepulse.backends import connect
+from litepulse.backends import SIM, connect
 from litepulse.errors import BadInput, LitePulseError, OutputClosed, Refused
 from litepulse.follow import (
     LAUNCH_PROFILE,
@@ -298,7 +298,8 @@ def headline(device):
     """The first line for people."""
     clock = si(device.clock_hz, "Hz", 6)
     if device.simulated:
-        return f"SIMULATED SoC at {clock}, 1 tick = {si(1 / device.timescale.tick_hz, 's')}"
+        where = "" if device.backend == SIM else f"{device.name}: "
+        return f"{where}SIMULATED SoC at {clock}, 1 tick = {si(1 / device.timescale.tick_hz, 's')}"
     return f"{device.name}: LitePulse at {clock}, 1 tick = {si(1 / device.timescale.tick_hz, 's')}"
 
 
