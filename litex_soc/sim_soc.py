@@ -99,18 +99,39 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
     return SimSoC(), platform
 
 
+def reset_synchronizer(asynchronous):
+    """LiteX's override for simulations puts all of them on one clock; this one does not. For `special_overrides`."""
+    from migen import Instance, Module
+    from migen.genlib.resetsync import AsyncResetSynchronizer
+
+    class Synchronizer(Module):
+        """One litepulse_sim_reset."""
+        def __init__(self, cd, request):
+            self.specials += Instance("litepulse_sim_reset", p_ASYNC=int(asynchronous),
+                                      i_clk=cd.clk, i_request=request, o_rst=cd.rst)
+
+    class Override:
+        """What migen asks for."""
+        @staticmethod
+        def lower(special):
+            return Synchronizer(special.cd, special.async_reset)
+
+    return {AsyncResetSynchronizer: Override}
+
+
+RESET_SOURCE = HERE / "sim" / "litepulse_sim_reset.sv"
+
+
 def verilog(folder, pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
     """Writes the SoC's own Verilog into `folder` and returns all source files."""
     import logging
-    from litex.build.sim.common import sim_special_overrides
-    from litex.soc.integration.soc import SoCRegion  # noqa: F401  (imports LiteX's logging first)
     logging.disable(logging.INFO)
     soc, platform = make_soc(pulse_hz, sys_hz)
     soc.finalize()
-    output = platform.get_verilog(soc, name="litepulse_sim", special_overrides=sim_special_overrides)
+    output = platform.get_verilog(soc, name="litepulse_sim", special_overrides=reset_synchronizer(False))
     assert not output.data_files, "the program must not need files at run time"
     output.write(str(folder / "litepulse_sim.v"))
-    return [Path(name) for name, *_ in platform.sources] + [folder / "litepulse_sim.v"]
+    return [Path(name) for name, *_ in platform.sources] + [RESET_SOURCE, folder / "litepulse_sim.v"]
 
 
 def key(pulse_hz, sys_hz, trace):
@@ -122,7 +143,8 @@ def key(pulse_hz, sys_hz, trace):
         except importlib.metadata.PackageNotFoundError as error:
             raise BuildError(f"the simulated SoC needs the Python package {package}: run `make setup`") from error
     hdl = Path(os.environ.get("LITEPULSE_HDL") or ROOT / "hdl")
-    files = [*hdl.rglob("*.sv"), HERE / "litepulse.py", HERE / "regmap.py", HERE / "sim_soc.py", *(HERE / "sim").glob("*.cpp")]
+    files = [*hdl.rglob("*.sv"), HERE / "litepulse.py", HERE / "regmap.py", HERE / "sim_soc.py", RESET_SOURCE,
+             HERE / "sim" / "main.cpp"]
     for file in sorted(files):
         digest.update(f"{file.name}\n".encode())
         digest.update(file.read_bytes())

@@ -58,7 +58,8 @@ def make_soc(with_core=True):
         def __init__(self):
             self.crg = Up5kClocks(platform, platform.request("clk12"))
             # LiteX's controller (reset, scratch, error count) and bus timeout serve nobody here: window and CSRs always answer.
-            SoCMini.__init__(self, platform, self.crg.sys_hz, with_ctrl=False, bus_timeout=None)
+            # Without the core there must be some other CSR.
+            SoCMini.__init__(self, platform, self.crg.sys_hz, with_ctrl=not with_core, bus_timeout=None)
             self.add_uartbone(baudrate=1_000_000)
             if with_core:
                 self.pulse = LitePulse(platform, platform.request("pulse"), self.crg.pulse_hz, clock_domain="pulse",

@@ -47,7 +47,7 @@ using Seconds = std::chrono::duration<double>;
 constexpr uint64_t NEVER = UINT64_MAX;
 constexpr int RESET_CYCLES = 16;        // of the core's clock with reset asserted
 // Rising edges from the release of reset to tick 0: the reset synchroniser and the core's own offset.
-constexpr int TICK_ZERO = 13;
+constexpr int TICK_ZERO = 11;
 constexpr int CHANNELS = INPUTS + 1;    // inputs, then the line
 constexpr int CHUNK = 1024;             // cycles between looks at the sockets
 constexpr double PARTIAL_COMMAND = 0.5; // seconds after which an incomplete command is dropped, as the bridge does after 100 ms

@@ -8,7 +8,7 @@ import rig
 from litepulse import regs
 from migen import ClockDomain, Signal
 
-from litex_soc import litepulse, regmap
+from litex_soc import litepulse, regmap, sim_soc
 from litex_soc.litepulse import LitePulse, exact_frequency
 
 
@@ -74,7 +74,6 @@ def test_sources_come_with_packages_first():
 
 def make_top(folder, clock_domain, pads, **options):
     """Verilog of a LitePulse whose clocks, resets, window bus and pins are ports: (source files, name of the top)."""
-    from litex.build.sim.common import sim_special_overrides
     from litex.gen import LiteXModule
     from litex.gen.fhdl import verilog
 
@@ -93,18 +92,18 @@ def make_top(folder, clock_domain, pads, **options):
     top = Top()
     bus = top.pulse.bus
     pins = [p for name in ("tx", "tx_oe", "rx", "de", "aux") if (p := getattr(pads, name, None)) is not None]
-    ios = {top.cd_sys.clk, top.cd_sys.rst, top.cd_pulse.clk, top.cd_pulse.rst, bus.adr, bus.dat_w, bus.dat_r, bus.cyc, bus.stb, bus.we,
-           bus.ack, *pins}
+    ios = {top.cd_sys.clk, top.cd_sys.rst, top.cd_pulse.clk, top.cd_pulse.rst, bus.adr, bus.dat_w, bus.dat_r, bus.cyc, bus.stb,
+           bus.we, bus.ack, *pins}
     for signal, name in ((bus.adr, "bus_adr"), (bus.dat_w, "bus_dat_w"), (bus.dat_r, "bus_dat_r"), (bus.cyc, "bus_cyc"),
                          (bus.stb, "bus_stb"), (bus.we, "bus_we"), (bus.ack, "bus_ack")):
         signal.name_override = name
-    output = verilog.convert(top, ios, name="wrapper_top", special_overrides=sim_special_overrides)
+    output = verilog.convert(top, ios, name="wrapper_top", special_overrides=sim_soc.reset_synchronizer(True))
     file = folder / "wrapper_top.v"
     text = "\n".join(line for line in str(output).splitlines() if not line.startswith("//"))     # no dates: same text, same build
     if not file.exists() or file.read_text() != text:
         folder.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    return [*platform.files, file], "wrapper_top"
+    return [*platform.files, sim_soc.RESET_SOURCE, file], "wrapper_top"
 
 
 @pytest.mark.parametrize("clock_domain", ["pulse", "sys"])
