@@ -16,6 +16,7 @@ from litepulse.streams import Lost, edges
 from litepulse.units import Period
 
 POLL_SECONDS = 0.02
+SLOW_POLL_SECONDS = 0.05
 STANDSTILL_SECONDS = 10.0
 RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
 LAUNCH_PROFILE = 1
@@ -61,10 +62,10 @@ class Poller:
         self._moved = time.monotonic()
         self._tick = -1
 
-    def pause(self, interrupt, busy):
+    def pause(self, interrupt, busy, seconds=None):
         """Between two polls: not at all while much happens or when only polling makes simulated time pass."""
         if not busy and self.device.pause:
-            interrupt.wait(POLL_SECONDS)
+            interrupt.wait(POLL_SECONDS if seconds is None else seconds)
 
     @property
     def tick(self):
@@ -237,17 +238,17 @@ class TrainRun:
 
     def follow(self, interrupt):
         """Yields batches of Rows (also empty ones) until the train has ended or an interrupt came."""
+        # Often enough for the event FIFO and for eyes, no oftener: each look costs the simulated SoC time.
+        seconds = min(SLOW_POLL_SECONDS, float(32 * self.device.timescale.seconds(self.plan.period.ticks)))
+        quiet = 0
         while not interrupt:
             rows = self.poll()
             yield rows
-            if self.ended or (not self.status.train_running and not rows and self._over()):
+            # A train that runs no more although no record of it came (it was lost) is looked at twice before that is believed.
+            quiet = 0 if rows or self.status.train_running else quiet + 1
+            if self.ended or quiet > 1:
                 return
-            self.poller.pause(interrupt, len(rows) >= 8)
-
-    def _over(self):
-        """A train that runs no more although no record of it came (it was lost): one more look, then believe it."""
-        rows = self.poll()
-        return not rows and not self.status.train_running
+            self.poller.pause(interrupt, len(rows) >= 8 or quiet, seconds)
 
     def stop(self):
         """Stops the train and returns the pulses that still became known; the line is idle afterwards."""

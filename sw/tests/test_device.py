@@ -22,6 +22,7 @@ ACK = {name: regs.CSR_BASE + 4 * CSRS[name].index for name in ("event_ack", "rec
 def no_waiting(monkeypatch):
     """The board's time passes by transactions, there is nothing to wait for."""
     monkeypatch.setattr("litepulse.follow.POLL_SECONDS", 0.0)
+    monkeypatch.setattr("litepulse.follow.SLOW_POLL_SECONDS", 0.0)
 
 
 def connect(board):
