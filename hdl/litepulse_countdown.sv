@@ -2,7 +2,7 @@
 // Counts down to the launch of one source, in ticks: cnt = T - now*S + S at all times, T being the launch tick.
 // The owner clears it, adds or subtracts; in every other cycle S is taken off. A cycle that adds has not taken S off: the owner allows for
 // that in the addend, or has it taken off `twice` in another cycle.
-// Latencies: `due` is high in the cycle before the launch's first cycle in litepulse_line_tx. `late`, `far`, `clear_of` are true of the
+// Latencies: `due` is high in the cycle before the launch's first cycle in litepulse_line_tx. `late`, `distant`, `clear_of` are true of the
 // cycle before, so ask two cycles after the last addition. `lead` lies in the engine's cycle.
 //   W   bits of the counter, which takes a sign: T may pass     KE  cycles from `now` to the pin (input plus output latency)
 module litepulse_countdown #(
@@ -27,7 +27,7 @@ module litepulse_countdown #(
     output logic         late,        // T cannot be kept
     output logic [S-1:0] lead,        // samples of the engine's cycle that lie in the de lead window
     output logic         slack_ok,    // a best-effort frame that starts now ends in time
-    output logic         far,         // at least 64 cycles and the de lead are left
+    output logic         distant,     // at least 64 cycles and the de lead are left
     output logic         clear_of     // at least 32 cycles and the de lead are left
 );
   localparam int SL = $clog2(S);
@@ -41,8 +41,8 @@ module litepulse_countdown #(
   assign near     = hi_zero && !high;
   assign soon     = rest[16:5+SL] == '0;  // within 32 cycles
   assign late     = hi_zero && (negative || (near && (rest[17] || (soon && rest[4+SL:0] < (5 + SL)'((KE + 5) * S)))));
-  assign far      = !hi_zero || (high && !negative) || (near && !rest[17] && rest[16:SL+6] != '0);
-  assign clear_of = far || (near && !rest[17] && rest[SL+5]);
+  assign distant  = !hi_zero || (high && !negative) || (near && !rest[17] && rest[16:SL+6] != '0);
+  assign clear_of = distant || (near && !rest[17] && rest[SL+5]);
   assign slack    = {1'b0, cnt} + {1'b0, {(W - 32) {1'b1}}, nslack} + 1'b1;
   // verilator lint_off UNSIGNED
   always_comb begin

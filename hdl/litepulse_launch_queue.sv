@@ -93,7 +93,7 @@ module litepulse_launch_queue #(
       .clk, .rst, .clear, .add, .sub(1'b0), .twice(1'b0), .addend({1'b0, addend}), .hi_zero, .armed,
       .nde_lead, .nslack, .cnt, .due, .late, .lead, .slack_ok
       // verilator lint_off PINCONNECTEMPTY
-      , .far(), .clear_of()
+      , .distant(), .clear_of()
       // verilator lint_on PINCONNECTEMPTY
   );
 

@@ -79,7 +79,7 @@ module litepulse_responder #(
   logic [6:0]   edge_delay;
   logic [2:0]   edge_off;
   logic [W-1:0] back;
-  logic         hit, own, accept, add, late, counting, invalid, launched, over;
+  logic         hit, own, accept, add, late, counting, invalid, launched, over, clear, twice;
   logic [4:0]   wait_cnt;
   logic         acked;
 
@@ -92,12 +92,15 @@ module litepulse_responder #(
   assign invalid  = trigger == litepulse_map_pkg::TRIGGER_OFF || kind == 2'd3 || !prof_valid[profile]
       || (kind == litepulse_map_pkg::LAUNCH_PULSE && width == 32'd0) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
 
+  assign clear    = state == OFF || (state == READY && !accept);
+  assign twice    = state == TRIM && trigger == litepulse_map_pkg::TRIGGER_BYTE;
+
   litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
-      .clk, .rst, .clear(state == OFF || (state == READY && !accept)), .add, .sub(1'b0), .twice(state == TRIM && trigger == litepulse_map_pkg::TRIGGER_BYTE), .addend, .hi_zero(1'b1),
+      .clk, .rst, .clear, .add, .sub(1'b0), .twice, .addend, .hi_zero(1'b1),
       .armed(counting), .nde_lead, .nslack(32'd0),
       .cnt, .due, .late, .lead,
       // verilator lint_off PINCONNECTEMPTY
-      .slack_ok(), .far(), .clear_of()
+      .slack_ok(), .distant(), .clear_of()
       // verilator lint_on PINCONNECTEMPTY
   );
 

@@ -127,7 +127,7 @@ module litepulse_train #(
   logic         use_acc, use_thr, negate, use_now, use_hi, cin, cin_carry, zero, carry;
   logic [W-1:0] cnt;
   logic         clear, add, sub, twice, hi_zero, past;
-  logic         far, clear_of, slack_ok, armed;
+  logic         distant, clear_of, slack_ok, armed;
   logic [4:0]   wait_cnt;
   logic         acked;
   logic [63:0]  now_tick;
@@ -150,7 +150,7 @@ module litepulse_train #(
       // verilator lint_off PINCONNECTEMPTY
       .late(),
       // verilator lint_on PINCONNECTEMPTY
-      .cnt, .due, .lead, .slack_ok, .far, .clear_of
+      .cnt, .due, .lead, .slack_ok, .distant, .clear_of
   );
   assign clear  = state == START_LO;
   assign be_ok  = !running || (armed && slack_ok);
@@ -446,7 +446,7 @@ module litepulse_train #(
       end
 
       WAIT: begin
-        was_far  <= far;
+        was_far  <= distant;
         ending   <= 1'b0;
         ch_lo    <= now[7:0];
         after    <= WAIT;
