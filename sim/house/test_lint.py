@@ -34,11 +34,17 @@ def tracked_files():
     return [path for path in ROOT.rglob("*") if path.is_file() and not skip & set(path.relative_to(ROOT).parts)]
 
 
-def sample_counts(module):
-    """The S to try where S is a parameter: 1, 2 and 4, from the default up (a PHY may need two samples or more)."""
+def parameter_sets(module):
+    """Parameters to try: S = 1, 2 and 4 where S is one, from the default up (a PHY may need two samples or more)."""
     text = next(path for path in hdl_sources(module) if path.stem == module).read_text()
     default = re.search(r"parameter\s+(?:int\s+)?(?:unsigned\s+)?S\s*=\s*(\d+)", text)
-    return [samples for samples in (1, 2, 4) if samples >= int(default[1])] if default else [None]
+    if not default:
+        return [{}]
+    sets = [{"S": samples} for samples in (1, 2, 4) if samples >= int(default[1])]
+    if re.search(r"parameter\s+(?:int\s+)?INPUTS\b", text):
+        for parameters in sets:
+            parameters["INPUTS"] = min(4, 16 // parameters["S"] - 1)  # no more edges fit a record
+    return sets
 
 
 def test_there_is_something_to_check():
@@ -53,17 +59,17 @@ def test_one_module_per_file(module):
 
 @pytest.mark.parametrize("module", PORTABLE)
 def test_verilator(module):
-    for samples in sample_counts(module):
-        parameter = [] if samples is None else [f"-GS={samples}"]
-        assert run("verilator", "--lint-only", "-Wall", "--timescale", "1ns/1ps", *parameter, "--top-module", module,
-                   *hdl_sources(module)) .count("%Warning") == 0
+    for parameters in parameter_sets(module):
+        out = run("verilator", "--lint-only", "-Wall", "--timescale", "1ns/1ps", *(f"-G{k}={v}" for k, v in parameters.items()),
+                  "--top-module", module, *hdl_sources(module))
+        assert "%Warning" not in out, out
 
 
 @pytest.mark.parametrize("module", PORTABLE)
 def test_icarus(module):
-    for samples in sample_counts(module):
-        parameter = [] if samples is None else [f"-P{module}.S={samples}"]
-        out = run("iverilog", "-g2012", "-Wall", "-Wno-timescale", "-t", "null", *parameter, "-s", module, *hdl_sources(module))
+    for parameters in parameter_sets(module):
+        out = run("iverilog", "-g2012", "-Wall", "-Wno-timescale", "-t", "null",
+                  *(f"-P{module}.{k}={v}" for k, v in parameters.items()), "-s", module, *hdl_sources(module))
         # Of its warnings the ones that tell a mistake: versions differ in what they remark about their own scheduling.
         pattern = r"implicit|expects|adding|runing|undeclared|multiple drivers"
         mistakes = [line for line in out.splitlines() if re.search(pattern, line)]
@@ -73,8 +79,8 @@ def test_icarus(module):
 @pytest.mark.parametrize("module", PORTABLE)
 def test_yosys(module):
     files = " ".join(str(path) for path in hdl_sources(module))
-    for samples in sample_counts(module):
-        parameter = "" if samples is None else f"-chparam S {samples}"
+    for parameters in parameter_sets(module):
+        parameter = " ".join(f"-chparam {k} {v}" for k, v in parameters.items())
         # An inferred latch or a loop is a mistake everywhere in this core.
         out = run("yosys", "-q", "-p", f"read_verilog -sv {files}; hierarchy -check {parameter} -top {module}; proc; flatten; "
                   "opt_clean; check -assert; select -assert-none t:$dlatch t:$adlatch t:$sr")
