@@ -140,6 +140,9 @@ module litepulse_capture #(
           end
         end
       end
+`ifdef FORMAL
+`include "litepulse_capture.svh"  // sim/formal
+`endif
     end
   endgenerate
 

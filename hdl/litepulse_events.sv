@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes the event stream: sequence numbers, order, and an exact account of what had no room.
 //
-// One record at a time lies in a stage: its full time stamp, and all else that goes into the FIFO in the next cycle. When there is no
-// room for it the stage keeps the stamp as that of the first lost record and a gap is open: what comes then is counted, until the
-// OVERFLOW record can be written.
+// One record at a time lies in a stage: its full time stamp, and all else that goes into the FIFO in the next cycle. When there is
+// no room for it the stage keeps the stamp as that of the first lost record and a gap is open: what comes then is counted, until
+// the OVERFLOW record can be written.
 //
-// Requests (held until ack) go first, by port; edges cannot wait at their source, so those of each cycle enter a queue of two. If a third
-// comes while requests use the stage, what the queue holds is lost, as one gap with the oldest stamp.
-// Latency: a request is written 2 cycles after it comes, an edge 2 cycles, more when others are before it. With 16 cycles or more
-// between the requests of one port none waits longer than WAIT_MAX cycles for its ack, whatever the edges do.
+// Requests (held until ack) go first, by port; edges cannot wait at their source, so those of each cycle enter a queue of two. If
+// a third comes while requests use the stage, what the queue holds is lost, as one gap with the oldest stamp. An edge that has
+// waited 16 cycles goes before a request.
+// Latency: a request is written 3 cycles after it comes, an edge 2 cycles, more when others are before it. With 16 cycles or more
+// between the requests of one port none waits longer than 40 cycles for its ack, whatever the edges do, no edge longer than 100.
 //   S      samples per cycle
 //   EV_AW  log2 of the FIFO's depth
 //   EB     bits of the edge masks in use: channels times S
@@ -94,6 +95,8 @@ module litepulse_events #(
   logic [5:0]  waiting;                          // records in the queue
   logic        spoilt;                           // a third cycle came: all of them are lost
   logic        take_edge, take_all, advance;
+  logic [4:0]  held;                             // cycles since an edge could last go on
+  logic        yield;                            // it has waited long enough: requests wait one record
 
   assign come     = {now[7:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
   assign come_a   = edge_a && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
@@ -104,6 +107,7 @@ module litepulse_events #(
   assign advance  = !head_any || (take_edge && !(head_a && head_f));
 
   always_ff @(posedge clk) begin
+    held <= (take_edge || take_all || !head_any) ? 5'd0 : held + 5'd1;
     waiting <= (take_all ? 6'd0 : waiting) + {5'd0, come_a} + {5'd0, come_f} - {5'd0, take_edge};
     if (take_all) begin
       head <= come;
@@ -124,6 +128,7 @@ module litepulse_events #(
       if (tail_any && come_any) spoilt <= 1'b1;
     end
     if (rst) begin
+      held <= 5'd0;
       waiting <= 6'd0;
       {head_a, head_f, tail_a, tail_f} <= 4'd0;
       spoilt <= 1'b0;
@@ -131,6 +136,8 @@ module litepulse_events #(
   end
 
   // what goes into the stage --------------------------------------------------------------------------------------------
+  logic        use_req;        // a request, else an edge
+  logic [5:0]  sel;
   logic        pick_f;         // of the head, the filtered record
   logic [31:0] pick_data, edge_data;
   logic [7:0]  pick_lo, edge_lo, pick_flags;
@@ -138,28 +145,30 @@ module litepulse_events #(
   logic [3:0]  pick_kind, pick_source;
   logic [EB-1:0] edge_own;
 
+  assign use_req   = any && !yield;
+  assign sel       = chosen & {6{!yield}};
   assign pick_f    = !head_a;
   assign edge_own  = edge_group[EB-1:0] ^ {EB{!pick_f}};
   assign edge_data = {16'(head[EB +: EB] & edge_own), 16'(head[0 +: EB] & edge_own)};
   assign edge_lo   = head[2*EB +: 8] - (pick_f ? {1'b0, edge_delay} : 8'd0);
 
   always_comb begin
-    pick_data  = any ? 32'd0 : edge_data;
-    pick_lo    = any ? 8'd0 : edge_lo;
-    pick_flags = (any || !pick_f) ? 8'd0 : litepulse_map_pkg::EVENT_FLAG_FILTERED;
-    pick_kind  = any ? 4'd0 : litepulse_map_pkg::KIND_EDGE;
+    pick_data  = use_req ? 32'd0 : edge_data;
+    pick_lo    = use_req ? 8'd0 : edge_lo;
+    pick_flags = (use_req || !pick_f) ? 8'd0 : litepulse_map_pkg::EVENT_FLAG_FILTERED;
+    pick_kind  = use_req ? 4'd0 : litepulse_map_pkg::KIND_EDGE;
     pick_off   = 3'd0;
     for (int i = 0; i < 6; i++) begin
-      pick_data  = pick_data  | (data[32*i +: 32] & {32{chosen[i]}});
-      pick_lo    = pick_lo    | (lo[8*i +: 8] & {8{chosen[i]}});
-      pick_flags = pick_flags | (flags[8*i +: 8] & {8{chosen[i]}});
-      pick_kind  = pick_kind  | (kind[4*i +: 4] & {4{chosen[i]}});
-      pick_off   = pick_off   | (off[3*i +: 3] & {3{chosen[i]}} & 3'(S - 1));
+      pick_data  = pick_data  | (data[32*i +: 32] & {32{sel[i]}});
+      pick_lo    = pick_lo    | (lo[8*i +: 8] & {8{sel[i]}});
+      pick_flags = pick_flags | (flags[8*i +: 8] & {8{sel[i]}});
+      pick_kind  = pick_kind  | (kind[4*i +: 4] & {4{sel[i]}});
+      pick_off   = pick_off   | (off[3*i +: 3] & {3{sel[i]}} & 3'(S - 1));
     end
-    pick_source = ({4{chosen[0]}} & litepulse_map_pkg::SRC_RESPONDER) | ({4{chosen[1]}} & litepulse_map_pkg::SRC_QUEUE)
-        | ({4{chosen[2]}} & litepulse_map_pkg::SRC_TRAIN) | ({4{chosen[3]}} & litepulse_map_pkg::SRC_TTY)
-        | ({4{chosen[4]}} & litepulse_map_pkg::SRC_TRAIN_CHANGE) | ({4{chosen[5]}} & litepulse_map_pkg::SRC_CONTROL)
-        | ({4{!any}} & litepulse_map_pkg::SRC_CAPTURE);
+    pick_source = ({4{sel[0]}} & litepulse_map_pkg::SRC_RESPONDER) | ({4{sel[1]}} & litepulse_map_pkg::SRC_QUEUE)
+        | ({4{sel[2]}} & litepulse_map_pkg::SRC_TRAIN) | ({4{sel[3]}} & litepulse_map_pkg::SRC_TTY)
+        | ({4{sel[4]}} & litepulse_map_pkg::SRC_TRAIN_CHANGE) | ({4{sel[5]}} & litepulse_map_pkg::SRC_CONTROL)
+        | ({4{!use_req}} & litepulse_map_pkg::SRC_CAPTURE);
   end
 
   // stage -----------------------------------------------------------------------------------------------------------------
@@ -179,16 +188,17 @@ module litepulse_events #(
   assign plenty = ev_free > (EV_AW + 1)'(litepulse_map_pkg::EVENT_RESERVE);
   assign room   = is_edge ? plenty : some;
   assign stall  = full && !room;
-  assign close  = gap && (plenty || (any && two));
-  assign take   = any && !stall && !close;
-  assign take_all  = head_any && !any && (gap ? !close : spoilt && !stall && !told);
-  assign take_edge = head_any && !any && !gap && !stall && !spoilt;
+  assign yield  = held[4] && !told;
+  assign close  = gap && (plenty || (use_req && two));
+  assign take   = use_req && !stall && !close;
+  assign take_all  = head_any && !use_req && (gap ? !close : spoilt && !stall && !told);
+  assign take_edge = head_any && !use_req && !gap && !stall && !spoilt;
   assign count  = stall || (gap && take) || take_all;
 
   always_ff @(posedge clk) begin
-    full <= close || (!stall && !gap && (any || take_edge));
+    full <= close || (!stall && !gap && (use_req || take_edge));
     told <= close;
-    is_edge <= !any && !close;
+    is_edge <= !use_req && !close;
     if (!stall && !gap) tick <= (64'({(pick_lo <= now[7:0]) ? now[CW-1:8] : prev_hi, pick_lo}) << SL) | 64'(pick_off);
     st_data <= gap ? lost : pick_data;
     st_kind <= gap ? litepulse_map_pkg::KIND_OVERFLOW : pick_kind;
@@ -215,4 +225,8 @@ module litepulse_events #(
   assign ev_wr    = full && room;
   assign ev_wdata = {st_data, seq, st_kind, st_source, st_flags, tick};
   assign ev_lost  = lost;
+
+`ifdef FORMAL
+`include "litepulse_events.svh"  // sim/formal
+`endif
 endmodule

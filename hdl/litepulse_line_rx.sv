@@ -2,7 +2,7 @@
 // Receives frames by profile 0. Counts half bit periods, so that centre k lies at start + floor((k + 1/2)*P) and the frame ends
 // at start + floor(N*P) without an error that grows. A bit is the majority of three samples, one cycle apart, around its centre (a
 // whole number of cycles after the start edge). From the centre of the first stop bit on the next start edge is looked for.
-// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_stb one to three cycles (half bits of stop) later.
+// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_stb one to three cycles later.
 //   S  samples per cycle
 module litepulse_line_rx #(
     parameter int S = 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes the receive stream. A byte for which there is no room opens a gap; in place of the bytes of a gap two records are written as
-// soon as two slots are free: the tick of the first lost one, and how many were lost. A byte that comes before the second of them is
-// written belongs to the gap.
+// Writes the receive stream. A byte for which there is no room opens a gap; in place of the bytes of a gap two records are written
+// as soon as two slots are free: the tick of the first lost one, and how many were lost. A byte that comes before the first of them
+// is written belongs to the gap.
 // Latency: one cycle. Records come at least 4 cycles apart.
 //   RX_AW  log2 of the FIFO's depth
 module litepulse_receive #(
@@ -56,4 +56,62 @@ module litepulse_receive #(
       lost <= 32'd0;
     end
   end
+
+`ifdef FORMAL
+  // Promise 6: the stream tells of every byte once, in order, with the tick of the first lost one and their exact number.
+  logic        f_past = 1'b0;
+  logic [31:0] f_came, f_told;       // bytes that came, bytes the stream tells of
+  logic [1:0]  f_rest;
+  logic        f_pair;               // the count must come next
+  (* anyconst *) logic [31:0] f_which;
+  logic [63:0] f_record;             // byte number f_which
+  initial assume (rst);
+  always_ff @(posedge clk) begin
+    f_past <= 1'b1;
+    f_rest <= rec_valid ? 2'd3 : (f_rest == 2'd0) ? 2'd0 : f_rest - 2'd1;
+    f_came <= rst ? 32'd0 : f_came + {31'd0, rec_valid};
+    f_pair <= !rst && rx_wr && info == GAP_INFO;
+    if (rst) f_told <= 32'd0;
+    else if (rx_wr && info == COUNT_INFO) f_told <= f_told + tick[31:0];
+    else if (rx_wr && info != GAP_INFO) f_told <= f_told + 32'd1;
+    if (rec_valid && f_came == f_which) f_record <= {rec_tick[47:32], rec_flags, rec_data, rec_tick[31:0]};
+    if (f_past && !$past(rst)) assume (rx_free >= $past(rx_free) - (RX_AW + 1)'($past(rx_wr)));
+  end
+  always_comb begin
+    assume (rx_free <= (RX_AW + 1)'(1 << RX_AW));
+    if (rec_valid) assume (f_rest == 2'd0 && !rst && !rec_flags[3] && !rec_flags[6]);  // no OVERFLOW, no COUNT
+    assume (!lost[31]);              // no gap of 2^31 bytes
+    if (f_past && !rst) begin
+      assert (f_came == f_told + lost + {31'd0, full && !counts});
+      if (rx_wr) assert (rx_free != '0);
+      // a byte is stored as it came, and only a byte that finds no room opens a gap
+      if (rx_wr && !info[12] && f_told == f_which) assert (rx_wdata == f_record);
+      if (open) assert (rx_free == '0);
+      if (rx_wr && info == GAP_INFO && f_told == f_which) assert (rx_wdata == {f_record[63:48], GAP_INFO, f_record[31:0]});
+      if (rx_wr && info == COUNT_INFO) assert (tick[31:0] == lost && lost != 32'd0);
+      assert (rx_wr || !f_pair);
+      if (f_pair) assert (info == COUNT_INFO);
+      if (rx_wr && gap) assert (info == GAP_INFO && rx_free > 1);
+      // at once when two slots are free
+      if (gap && rx_free > 1 && !rec_valid) assert (rx_wr);
+      // inside
+      assert (counts == f_pair);
+      if (counts) assert (full && tick[31:0] == lost && lost != 32'd0);
+      assert (!(full && gap));
+      if (gap) assert (info == GAP_INFO && lost != 32'd0);
+      if (full && !counts) assert (!info[12] && !info[15]);
+      if (!gap && !counts) assert (lost == 32'd0);
+      if (full && !counts) assert (f_rest == 2'd3);
+      if (((full && !counts) || gap) && f_told == f_which) assert (tick == {f_record[63:48], f_record[31:0]});
+      if (full && !counts && f_told == f_which) assert (info == f_record[47:32]);
+    end
+  end
+  always_ff @(posedge clk) begin
+    if (f_past && !rst) begin
+      cover (rx_wr && info == COUNT_INFO && tick == 3);
+      cover (gap && rec_valid && rx_free > 1);
+      cover (rx_wr && !info[12] && $past(rx_wr && info == COUNT_INFO));
+    end
+  end
+`endif
 endmodule

@@ -113,7 +113,8 @@ async def test_promise5_every_length(dut):
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     rng, records = random.Random(SEED), 0
     for f in [*range(64), 1, 2, 3, 4, 5]:
-        mood = rng.choice([(1, 2, 3), (max(1, f - 1), f + 1, f + 1, 2), (1, f + 1, 2 * f + 1), (f + 1, f + 2, 3 * f + 1, max(1, f - 1))])
+        short = max(1, f - 1)
+        mood = rng.choice([(1, 2, 3), (short, f + 1, f + 1, 2), (1, f + 1, 2 * f + 1), (f + 1, f + 2, 3 * f + 1, short)])
         every = rng.random() < 0.3
         masks = [rng.getrandbits(C) | (2**C - 1 if every else 0) for _ in range(3)]
         records += await run(dut, rng, 60 + 5 * f, f, *masks, (rng.randrange(C), rng.getrandbits(1), rng.getrandbits(1)), mood)
@@ -140,7 +141,8 @@ async def test_change_of_settings(dut):
         for n in range(260):
             if n == change:
                 dut.filt_len.value, dut.filt_en.value = new_f, new_filt
-            dut.samples.value = sum((((after if n * S + s >= edge else before) >> c) & 1) << (c * S + s) for c in range(C) for s in range(S))
+            dut.samples.value = sum(((after if n * S + s >= edge else before) >> c & 1) << (c * S + s)
+                                    for c in range(C) for s in range(S))
             await ReadOnly()
             changed, level = int(dut.edge_changed.value), int(dut.edge_level.value)
             if n >= 66:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The receiver alone: what a line says to its pins, against what was put on the line and against a reading of the waveform in fractions."""
+"""The receiver alone, against what was put on the line and against a reading of the waveform in fractions."""
 
 import os
 import random
@@ -68,7 +68,7 @@ def read(line, fmt, until):
             number += 1
             continue
 
-        def vote(k):
+        def vote(k, start=start):
             middle = floor((k + Fraction(1, 2)) * p / S)
             votes = [line.at(start + (middle + d) * S) for d in (-1, 0, 1)]
             return sorted(votes)[1], len(set(votes)) > 1, start + middle * S
@@ -125,12 +125,17 @@ async def play(dut, line, fmt, cycles, delay, busy=lambda tick: 0):
     return records, received, breaks
 
 
+def different(a, b):
+    """Where two lists part."""
+    return next(((n, x, y) for n, (x, y) in enumerate(zip(a, b)) if x != y), (len(a), len(b)))
+
+
 def compare(fmt, seen, line, until):
     records, received, breaks = seen
     frames, ends = read(line, fmt, until)
-    assert records == [f[:3] for f in frames], [(a, b) for a, b in zip(records, frames) if a != b[:3]][:1] or (len(records), len(frames))
+    assert records == [f[:3] for f in frames], different(records, [f[:3] for f in frames])
     wanted = [(f[2] & 255, int(not f[1] & (PARITY | FRAMING)), f[1] >> 4 & 1, f[3]) for f in frames]
-    assert [b[:4] for b in received] == wanted, [(a, b) for a, b in zip(received, wanted) if a[:4] != b][:1]
+    assert [b[:4] for b in received] == wanted, different([b[:4] for b in received], wanted)
     assert breaks == [e for e in ends if e is not None]
     return frames
 
@@ -153,7 +158,7 @@ async def test_every_format_back_to_back(dut):
             start += floor(fmt.length) + rng.choice([0, 0, 0, 1, rng.randrange(5 * S)])
         delay = rng.choice([0, rng.randrange(63)])
         seen = await play(dut, line, fmt, start // S + delay + 20, delay)
-        assert seen[0] == sent, [(a, b) for a, b in zip(seen[0], sent) if a != b][:1] or (len(seen[0]), len(sent))
+        assert seen[0] == sent, different(seen[0], sent)
         compare(fmt, seen, line, start)
         total += len(sent)
     assert total == 480
@@ -203,7 +208,7 @@ async def test_noise_and_breaks(dut):
     """Anything on the line is read as the rules say: spikes, false starts, broken stop bits, breaks."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     rng, kinds = random.Random(SEED + 3), {}
-    for _ in range(80):
+    for _ in range(40):
         fmt = Format(rng, Fraction(rng.randrange(4 * S * 256, 24 * S * 256), 256))
         line, at, cycles = Line(), 20 * S, 0
         while at < 2500 * S:
@@ -240,7 +245,7 @@ async def test_noise_and_breaks(dut):
             kinds[0] = kinds.get(0, 0) + (frame[1] == 0)
         kinds["ends"] = kinds.get("ends", 0) + len(seen[2])
     dut._log.info(f"seen: {kinds}")
-    assert all(kinds[k] > 50 for k in (0, PARITY, FRAMING, BREAK, NOISE, "ends"))
+    assert all(kinds[k] > 20 for k in (0, PARITY, FRAMING, BREAK, NOISE, "ends"))
 
 
 @cocotb.test()

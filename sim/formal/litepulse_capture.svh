@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Promise 5: a level counts from the first of F equal samples, and an edge is where the level that counts changes. The last samples
+// are kept, so that the rule can be asked of them directly: what follows a sample decides about it. Included in each channel.
+
+  localparam int F_N = 64 + 2*S;    // samples kept
+  logic           f_past = 1'b0;
+  logic           f_still;          // settings as in the last cycle
+  logic [F_N-1:0] f_history;        // bit 0: the last sample of this cycle
+  logic [F_N-1:0] f_shown;          // conditioned samples, likewise
+  logic [F_N-1:0] f_old;
+  logic [5:0]     f_len;
+  initial assume (rst);
+  assign f_len = (filt_en[c] && filt_len != 6'd0) ? filt_len : 6'd1;
+  always_comb begin
+    f_history = f_old;
+    for (int s = 0; s < S; s++) f_history = {f_history[F_N-2:0], x[s]};
+  end
+  always_ff @(posedge clk) begin
+    f_past <= 1'b1;
+    f_old <= rst ? {F_N{REST[c]}} : f_history;
+    if (f_past) assume (filt_len == $past(filt_len) && filt_en == $past(filt_en));
+  end
+
+  // level that counts at the sample `age` before the last one, given the one that counted before it
+  logic [S-1:0] f_want;
+  logic         f_level, f_all;
+  int           f_age;
+  always_comb begin
+    f_level = prior[c];
+    f_want = '0;
+    for (int s = 0; s < S; s++) begin
+      f_age = (filt_en[c] ? int'(delay) * S : 0) + S - 1 - s;
+      f_all = 1'b1;
+      for (int k = 0; k < F_N; k++) begin
+        if (k <= f_age && k + int'(f_len) > f_age && f_history[k] != f_history[f_age]) f_all = 1'b0;
+      end
+      if (f_all) f_level = f_history[f_age];
+      f_want[s] = f_level;
+    end
+    if (f_past && !rst) assert (level[c*S +: S] == f_want);
+  end
+
+  // an edge is where the level changes, also from one cycle to the next
+  always_ff @(posedge clk) begin
+    if (f_past && !rst && !$past(rst)) assert (prior[c] == $past(level[c*S + S - 1]));
+    if (f_past && !rst) begin
+      for (int s = 0; s < S; s++) begin
+        assert (edge_changed[c*S + s] == ((s == 0 ? prior[c] : f_want[s == 0 ? 0 : s - 1]) != f_want[s]
+            && (f_want[s] ? rise_en[c] : fall_en[c])));
+      end
+      assert (edge_delay == delay);
+      cover (filt_en[c] && filt_len == 6'd5 && edge_changed[c*S] && f_old[4] != f_old[0]);
+      cover (filt_en[c] && filt_len == 6'd3 && f_old[0] != x[0] && f_old[1] == x[0] && f_old[2] == x[0] && level[c*S] != x[0]);
+      cover (!filt_en[c] && edge_changed[c*S]);
+    end
+  end
+
+  // inside: `run` is one more than the length of the run that ends before this cycle, as far as it matters
+  logic f_same;
+  always_comb begin
+    f_same = 1'b1;
+    if (f_past && !rst) begin
+      assert (x_last == f_old[0]);
+      assert (int'(run) >= 2 && int'(run) <= 63 + S);
+      for (int k = 0; k < F_N; k++) begin
+        if (k + 1 < int'(run) && f_old[k] != f_old[0]) f_same = 1'b0;
+      end
+      assert (f_same);
+      if (run <= RW'(filt_len)) assert (accepted_last == x_last || f_old[run - 1'b1] != f_old[0]);
+      if (run > RW'(filt_len)) assert (accepted_last == x_last);
+      if (!filt_en[c]) assert (accepted_last == x_last);
+    end
+  end
+  if (S > 1) begin : gen_f
+    logic f_full;
+    always_comb begin
+      f_full = 1'b1;
+      if (f_past && !rst) begin
+        assert (!gen_aligned.hold);
+        assert (gen_aligned.older[S-1] == accepted_last);
+        assert (gen_aligned.last == gen_aligned.older[SL'(S - 1) - gen_aligned.shift]);
+        for (int s = 1; s < S; s++) begin
+          f_full = 1'b1;
+          for (int k = 0; k < F_N; k++) begin
+            if (k >= S - 1 - s && k < S - 1 - s + int'(f_len) && f_old[k] != f_old[S-1-s]) f_full = 1'b0;
+          end
+          if (s > S - 1 - int'(gen_aligned.shift)) begin
+            assert (gen_aligned.older[s] == (f_full ? f_old[S-1-s] : gen_aligned.older[s-1]));
+          end
+        end
+      end
+    end
+  end
