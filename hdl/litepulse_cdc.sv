@@ -266,7 +266,9 @@ module litepulse_cdc #(
 
   // Bytes to send: the oldest one waits in the RAM's output register. Both pointers are complements, i.e. count down -----------------------------------------------------
   logic tx_fetch, tx_carry;
-  assign tx_fetch = (tx_nwptr_v != tx_nrptr) && (!txb_valid || txb_pop);
+  logic tx_some;  // one is waiting: looked up a cycle ahead, for speed
+  logic [TX_AW:0] tx_nrptr_next;
+  assign tx_fetch = tx_some && (!txb_valid || txb_pop);
   assign {tx_free, tx_carry} = {tx_rptr_v ^ TX_DEPTH, 1'b1} + {tx_nwptr, 1'b1};
 
   litepulse_ram #(
@@ -289,11 +291,17 @@ module litepulse_cdc #(
   );
 
   always_ff @(posedge pulse_clk) begin
-    if (tx_fetch) tx_nrptr <= tx_nrptr - 1'b1;
+    if (tx_fetch) begin
+      tx_nrptr      <= tx_nrptr_next;
+      tx_nrptr_next <= tx_nrptr_next - 1'b1;
+    end
     if (tx_fetch || txb_pop) txb_valid <= tx_fetch;
+    tx_some <= tx_fetch ? tx_nwptr_v != tx_nrptr_next : tx_nwptr_v != tx_nrptr;
     if (pulse_rst) begin
-      tx_nrptr  <= '1;
-      txb_valid <= 1'b0;
+      tx_nrptr      <= '1;
+      tx_nrptr_next <= {{TX_AW{1'b1}}, 1'b0};
+      tx_some       <= 1'b0;
+      txb_valid     <= 1'b0;
     end
   end
 

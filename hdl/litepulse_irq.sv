@@ -3,7 +3,7 @@
 //   irq_ev, irq_rx  records are waiting and: at least `level` of them, or the stream has not been empty for `age`, or none has
 //                   arrived for `idle`. As none waits longer than the stream has not been empty, neither does the oldest record.
 //                   Age and idle count units of 32 cycles with a prescaler that runs freely: a timer may end up to one unit early,
-//                   never late (the output follows within 2 cycles). It takes its setting when it restarts (age: while the stream
+//                   never late (the output follows within 3 cycles). It takes its setting when it restarts (age: while the stream
 //                   is empty; idle: also at an arrival), one that was off ends as soon as it is switched on.
 //   irq_tx          at most `low` bytes are waiting to be sent (so 0 means all sent to the line)
 //   irq_lq          at least `space` launches fit
@@ -48,11 +48,10 @@ module litepulse_irq #(
   assign unit = &scale;
 
   // Timers 0, 1: age and idle of the events; 2, 3: of the received bytes. They stand still when they have ended.
-  logic [STREAMS-1:0] some;
+  logic [STREAMS-1:0] some, arrived;  // registered for speed
   logic [TIMERS-1:0] restart, ended;
   logic [16*TIMERS-1:0] setting;
-  assign some    = {rx_ready != '0, ev_ready != '0};
-  assign restart = {!some[1] || rx_arrived, !some[1], !some[0] || ev_arrived, !some[0]};
+  assign restart = {!some[1] || arrived[1], !some[1], !some[0] || arrived[0], !some[0]};
   assign setting = {irq_rx_idle, irq_rx_age, irq_ev_idle, irq_ev_age};
 
   for (genvar k = 0; k < TIMERS; k++) begin : g_timer
@@ -75,6 +74,8 @@ module litepulse_irq #(
 
   always_ff @(posedge clk) begin
     scale       <= scale + 1'b1;
+    some        <= {rx_ready != '0, ev_ready != '0};
+    arrived     <= {rx_arrived, ev_arrived};
     irq_ev      <= (irq_ev_level != '0 && !ev_sum[EV_AW+1]) || (some[0] && |ended[1:0]);
     irq_rx      <= (irq_rx_level != '0 && !rx_sum[RX_AW+1]) || (some[1] && |ended[3:2]);
     irq_tx      <= |tx_sum[TX_AW+1:TX_AW];
@@ -83,6 +84,8 @@ module litepulse_irq #(
     irq_fault   <= fault;
     if (rst) begin
       scale       <= '0;
+      some        <= '0;
+      arrived     <= '0;
       irq_ev      <= 1'b0;
       irq_rx      <= 1'b0;
       irq_tx      <= 1'b0;

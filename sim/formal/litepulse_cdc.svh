@@ -181,6 +181,8 @@
       assert (f_tx_1 <= f_tx_0 && f_tx_2 <= f_tx_1 && f_tx_3 <= f_tx_2 && f_tx_4 <= f_tx_3);
       assert (f_lq_1 <= f_lq_0 && f_lq_2 <= f_lq_1 && f_lq_3 <= f_lq_2 && f_lq_4 <= f_lq_3);
       assert (ev_ready == f_ev_2 - f_ev_3 && rx_ready == f_rx_2 - f_rx_3 && lq_avail <= f_lq_2 - f_lq_3);
+      if (tx_some) assert (f_tx_seen != f_tx_r);
+      assert (tx_nrptr_next == tx_nrptr - 1'b1);
       if (f_ev_at < f_ev_0) assert (f_ev_known);
       if (f_rx_at < f_rx_0) assert (f_rx_known);
       if (f_tx_at < f_tx_0) assert (f_tx_known);
@@ -203,8 +205,8 @@
     if (f_tx_known) assert (f_tx_mem == f_tx_data);
     if (f_lq_known) assert (f_lq_mem == f_lq_data);
     if (f_pulse_zero) begin
-      assert (ev_wptr == EV_FIRST_NUMBER && rx_wptr == RX_FIRST_NUMBER && tx_nrptr == '1 && lq_rptr_full == '0);
-      assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && f_tx_pops == '0);
+      assert (ev_wptr == EV_FIRST_NUMBER && rx_wptr == RX_FIRST_NUMBER && tx_nrptr == '1 && tx_nrptr_next == tx_nrptr - 1'b1 && lq_rptr_full == '0);
+      assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && !tx_some && f_tx_pops == '0);
       assert (!cfg_ack && !cfg_bad && !f_cfg_dones && !f_cfg_bad_given && snap_word == SNAP_LOST && !snap_ack);
       assert (!f_ev_known && !f_rx_known && !f_tx_read && !f_lq_read && !f_snap_known);
     end
