@@ -128,7 +128,7 @@ class LitePulse(LiteXModule):
             CSRField("receive", receive_depth + 1, offset=16, description="Received bytes.")])
         free = status(9, "free", "Room for what is to be sent.", [
             CSRField("transmit", transmit_depth + 1, offset=0, description="Best-effort bytes that can be written."),
-            CSRField("launch", launch_depth + 1, offset=16, description="Timed launches that can be written.")])
+            CSRField("launch", launch_depth + 1, offset=16, description="Timed launches; the last one keeps its place until the next.")])
         launches = status(10, "launches", "Timed launches committed to the window, modulo 65536.", [
             CSRField("accepted", 16, description="Taken into the queue."),
             CSRField("refused", 16, description="Dropped, because the queue was full.")])
@@ -143,7 +143,7 @@ class LitePulse(LiteXModule):
             CSRField("train_change_pending", 1, description="A change of the train waits for its pulse."),
             CSRField("responder_armed", 1, description="The responder answers triggers."),
             CSRField("config_busy", 1, description="Configuration words are on their way to the core."),
-            CSRField("queue_idle", 1, description="No timed launch waits."),
+            CSRField("queue_idle", 1, description="The queue is empty. A launch that had its turn stays in it until the next."),
             CSRField("line_busy", 1, description="Something is on the line."),
             CSRField("rx_busy", 1, description="A byte is being received.")])
 

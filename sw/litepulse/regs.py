@@ -331,7 +331,7 @@ CSRS = (
     )),
     Register("free", 9, "Room for what is to be sent.", (
         Field("transmit", 0, 16, "Best-effort bytes that can be written."),
-        Field("launch", 16, 16, "Timed launches that can be written."),
+        Field("launch", 16, 16, "Timed launches; the last one keeps its place until the next."),
     )),
     Register("launches", 10, "Timed launches committed to the window, modulo 65536.", (
         Field("accepted", 0, 16, "Taken into the queue."),
@@ -350,7 +350,7 @@ CSRS = (
         Field("train_change_pending", 2, 1, "A change of the train waits for its pulse."),
         Field("responder_armed", 3, 1, "The responder answers triggers."),
         Field("config_busy", 4, 1, "Configuration words are on their way to the core."),
-        Field("queue_idle", 5, 1, "No timed launch waits."),
+        Field("queue_idle", 5, 1, "The queue is empty. A launch that had its turn stays in it until the next."),
         Field("line_busy", 6, 1, "Something is on the line."),
         Field("rx_busy", 7, 1, "A byte is being received."),
     )),
