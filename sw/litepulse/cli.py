@@ -185,6 +185,10 @@ def main(argv=None):
     try:
         args = make_parser().parse_args(join_negatives(sys.argv[1:] if argv is None else argv))
         return args.function(args) or 0
+    except SystemExit:  # --help, --version
+        with contextlib.suppress(OutputClosed):
+            output.write("", end="")
+        raise
     except OutputClosed:
         return 0
     except LitePulseError as error:
