@@ -153,5 +153,7 @@ def prove(sby_file, task=None, timeout=1800):
 
 def explain(proof):
     """What a person needs to look into a task that did not pass."""
+    if proof.cached:
+        return f"{proof} (LITEPULSE_FRESH=1 runs it again)"
     log = "\n".join(line for line in tail(Path(proof.folder) / "run.log", 400).splitlines() if not line.endswith(".."))
     return f"{proof}\n{log}\ntraces and logs: {proof.folder}/sim/formal/work"
