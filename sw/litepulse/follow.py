@@ -180,7 +180,7 @@ class TrainRun:
             self.device.start_train(plan.launch, plan.period, plan.count, plan.start)
         except Refused:
             pass  # the event says why
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 20
         rows = []
         while not self.started:
             rows += self.poll()

@@ -30,7 +30,7 @@ def program():
     return sim_soc.build()
 
 
-def run(*arguments, timeout=60, **options):
+def run(*arguments, timeout=300, **options):
     return subprocess.run([*COMMAND, *arguments], env=ENV, capture_output=True, text=True, timeout=timeout, check=False, **options)
 
 
@@ -189,7 +189,7 @@ def test_rows_stream_while_it_runs_and_ctrl_c_ends_it(style, tmp_path):
     first = [process.stdout.readline() for _ in range(12)]
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    rest, errors = process.communicate(timeout=60)
+    rest, errors = process.communicate(timeout=240)
     assert (
         process.returncode == 0
         and "every edge is where it belongs" in errors
@@ -213,7 +213,7 @@ def test_a_closed_pipe_ends_quietly():
         env=ENV,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0 and done.stderr == "" and len(done.stdout.splitlines()) == 4
@@ -236,7 +236,7 @@ class Program:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=240)
 
 
 def test_keep_adjust_stop_through_tcp(program, tmp_path):
@@ -274,7 +274,7 @@ def test_stop_and_adjust_beside_a_follower(program, tmp_path):
             assert process.poll() is None
         assert result_of(*port, "adjust", "--rate", "1234.5")["period_ticks"] == "32000000/823"
         assert result_of(*port, "stop")["stopped"] == ["train"]
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=240)
     result = json.loads(out)
     assert (
         process.returncode == 0
@@ -418,7 +418,7 @@ def test_the_demo_in_short(tmp_path):
         env=ENV,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -442,7 +442,7 @@ def test_the_demo_goes_on_without_the_witness(tmp_path):
         env={**ENV, "PATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0 and "sigrok-cli is not installed" in done.stdout, done.stderr
