@@ -264,7 +264,7 @@ module litepulse_cdc #(
     end
   end
 
-  // Bytes to send: the oldest one waits in the RAM's output register. Both pointers are complements, i.e. count down -----------------------------------------------------
+  // Bytes to send: the oldest one waits in the RAM's output register. Both pointers are complements, i.e. count down -----------
   logic tx_fetch, tx_carry;
   logic tx_some;  // one is waiting: looked up a cycle ahead, for speed
   logic [TX_AW:0] tx_nrptr_next;

@@ -80,8 +80,10 @@ module litepulse_config #(
   assign is_resp    = cfg_addr[5:3] == 3'd4;
   assign train_req  = cfg_req && !cfg_done && is_train && state == IDLE;
   assign resp_req   = cfg_req && !cfg_done && is_resp && state == IDLE;
-  assign period     = {cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_LSB +: litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_BITS], period_lo};
-  assign format_ok  = period[35:8] >= 28'(4 * S) && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
+  assign period     = {cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_LSB +: litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_BITS],
+                       period_lo};
+  assign format_ok  = period[35:8] >= 28'(4 * S)
+      && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
       && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
   // not while the arbiter reads, so that what it reads is whole
   assign write_profile = cfg_req && !cfg_done && state == IDLE && is_profile && cfg_addr[0] && format_ok && !prof_ren;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The periodic generator: pulse k at floor(A), then A += I + N/D, without rounding. An accumulator machine: the settings and the state
-// of A lie in a small memory, a sequencer places the next pulse after each one. A change that names the pulse waited for takes its interval back
-// and places it anew.
+// of A lie in a small memory, a sequencer places the next pulse after each one. A change that names the pulse waited for takes its
+// interval back and places it anew.
 // Latency: a start tick must be TRAIN_LMIN*S + de lead ticks ahead; the period is at least TRAIN_MIN_PERIOD*S + de lead (docs/core.md).
 //   KE  cycles from `now` to the pin
 module litepulse_train #(
@@ -307,7 +307,8 @@ module litepulse_train #(
       cfg_err  <= !word_ok;
     end
     case (state)
-      START_DECIDE, V_NUM, WAIT, FIRED, REPORT, AT_DECIDE, PLACE, PLACED, DECIDE, V_DECIDE, UNDO_SUB, UNDO_TWICE, TELL, CHANGE, PARK, IDLE: ;
+      START_DECIDE, V_NUM, WAIT, FIRED, REPORT, AT_DECIDE, PLACE, PLACED, DECIDE, V_DECIDE, UNDO_SUB, UNDO_TWICE, TELL, CHANGE, PARK,
+      IDLE: ;
       BASE:      acc <= (apply && !same_den) ? 32'd0 : sum[31:0];
       DEN_AGAIN: if (!carry) acc <= sum[31:0];
       STEP:      if (apply) acc <= sum[31:0];

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import cocotb
 from bench import CONSTANTS, FAST, LINE, S, Bench, figure
-from model import ALWAYS, BREAK, BUSY, FRAME, LATE, MISSED, PULSE, Grant, Launch, Profile, Responder, Train, arbitrate, line_wave
+from model import ALWAYS, BUSY, FRAME, LATE, MISSED, PULSE, Grant, Launch, Profile, Responder, Train, arbitrate, line_wave
 
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 TTY = Profile(Fraction(9 * S))
