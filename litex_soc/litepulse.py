@@ -128,7 +128,7 @@ class LitePulse(LiteXModule):
             CSRField("receive", receive_depth + 1, offset=16, description="Received bytes.")])
         free = status(9, "free", "Room for what is to be sent.", [
             CSRField("transmit", transmit_depth + 1, offset=0, description="Best-effort bytes that can be written."),
-            CSRField("launch", launch_depth + 1, offset=16, description="Timed launches; the last keeps its place until the next.")])
+            CSRField("launch", launch_depth + 1, offset=16, description="Timed launches; the last one stays until the next.")])
         launches = status(10, "launches", "Timed launches committed to the window, modulo 65536.", [
             CSRField("accepted", 16, description="Taken into the queue."),
             CSRField("refused", 16, description="Dropped, because the queue was full.")])

@@ -331,7 +331,7 @@ CSRS = (
     )),
     Register("free", 9, "Room for what is to be sent.", (
         Field("transmit", 0, 16, "Best-effort bytes that can be written."),
-        Field("launch", 16, 16, "Timed launches; the last keeps its place until the next."),
+        Field("launch", 16, 16, "Timed launches; the last one stays until the next."),
     )),
     Register("launches", 10, "Timed launches committed to the window, modulo 65536.", (
         Field("accepted", 0, 16, "Taken into the queue."),
