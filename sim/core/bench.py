@@ -299,14 +299,14 @@ class Bench:
     def config_answers(self):
         return int(self.dut.config_applied.value) + int(self.dut.config_refused.value) & 0xFFFF
 
-    async def config(self, name, value=None, wait=True, **fields):
+    async def config(self, name, word=None, /, wait=True, **fields):
         """Writes a configuration word; returns whether it was applied (None with wait=False)."""
         register = regmap.config(name)
-        if value is None:
-            value = encode(register, **fields)
+        if word is None:
+            word = encode(register, **fields)
         refused = int(self.dut.config_refused.value)
         self.config_count = self.config_count + 1 & 0xFFFF
-        await self.write(regmap.REGIONS["CONFIG"][0] + 4 * register.index, value)
+        await self.write(regmap.REGIONS["CONFIG"][0] + 4 * register.index, word)
         if not wait:
             return None
         await self.config_wait()

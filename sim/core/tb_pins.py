@@ -211,7 +211,7 @@ async def scene(bench, disturb):
     assert bench.now < start - 400 * S
     scale = max(CYCLE, bench.sys_period) // CYCLE
     script = [(start + 100 * S, "line", {"loopback": 1, "rx_enable": 1}),
-              (start + 2300 * S, "train_at_pulse", {"value": 0}), (start + 2350 * S, "train_step", {"step": -7}),
+              (start + 2300 * S, "train_at_pulse", 0), (start + 2350 * S, "train_step", {"step": -7}),
               (start + 2411 * S, "train_command", {"command": 2}),
               (start + 3600 * S, "line", {"hold_tty": 1}), (start + 4300 * S, "line", {}),
               (start + 5700 * S, "train_command", {"command": 3})]
@@ -222,7 +222,7 @@ async def scene(bench, disturb):
             await bench.until(tick - 160 * S * scale)
             await disturbance.pause()
         await bench.until(tick)
-        await bench.config(name, **fields)
+        await (bench.config(name, fields) if isinstance(fields, int) else bench.config(name, **fields))
         if disturb:
             disturbance.resume()
     await bench.until(start + 8000 * S)
