@@ -88,9 +88,7 @@ def connect(sim=False, port=None, port_baud=DEFAULT_BAUD, own=True, sim_options=
         if not own:
             owner = None
         elif not owner.acquire():
-            raise LitePulseError(
-                f"{port}: in use by another litepulse (process {owner.holder()}); 'stop' and 'adjust' work beside it"
-            )
+            raise LitePulseError(f"{port}: in use by another litepulse (process {owner.holder()}); 'stop' and 'adjust' work beside it")
         try:
             bus = open_port(port, port_baud)
             return _identified(bus, UARTBONE, port, False, [bus.close], owner)

@@ -31,9 +31,12 @@ from litepulse.layout import CONFIG, TRAIN_MIN_PERIOD, pack, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.measurement import histogram, period_from_words
 from litepulse.output import ms, ns
+from litepulse.streams import Event
 from litepulse.transport import DEFAULT_BAUD
 from litepulse.units import approx, exact, parse_byte, parse_count, parse_duration, parse_rate, si
 
+UNKNOWN = "reason 0"
+MAYBE_LATE = ("late", UNKNOWN)
 RESPONDER_LIMIT = (1 << CONFIG["resp_delay"].fields[0].size) - 1
 SHORT_STEP = 50_000  # cycles between two commands of ours, so that a stimulus finds us ready
 BAD = 2  # exit status of everything the user can mend
@@ -108,9 +111,7 @@ def make_parser():
     def line_options(sub):
         group = sub.add_argument_group("line")
         group.add_argument("--baud", default="9600", metavar="RATE", help="bit rate, also a fraction (default 9600)")
-        group.add_argument(
-            "--format", default="8N1", metavar="F", help="data bits, parity N/O/E/M/S, stop bits 1/1.5/2 (default 8N1)"
-        )
+        group.add_argument("--format", default="8N1", metavar="F", help="data bits, parity N/O/E/M/S, stop bits 1/1.5/2 (default 8N1)")
         group.add_argument("--invert", action="store_true", help="idle level 0, start bit 1")
         group.add_argument(
             "--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin"
@@ -135,9 +136,7 @@ def make_parser():
     pace.add_argument("--rate", metavar="HZ", help="new rate")
     pace.add_argument("--period", metavar="T", help="new period")
     sub.add_argument("--step", metavar="T", help="move the pulses once by this much: 5us, -1t")
-    sub.add_argument(
-        "--at-pulse", default="0", metavar="N", help="first pulse at its new place, 0 = the earliest possible (default)"
-    )
+    sub.add_argument("--at-pulse", default="0", metavar="N", help="first pulse at its new place, 0 = the earliest possible (default)")
 
     sub = verb("capture", cmd_capture, "show edges, and bytes, with their ticks", ("json", "csv", "vnl"))
     sub.add_argument("--inputs", default="rx", metavar="LIST", help="channels, e.g. 0,1,rx (default rx)")
@@ -150,9 +149,7 @@ def make_parser():
 
     sub = verb("send", cmd_send, "send a file's bytes as timed launches", ("json", "csv", "vnl"))
     sub.add_argument("file", metavar="FILE", help="bytes to send, - for standard input")
-    sub.add_argument(
-        "--at", metavar="T", help="first byte: +10ms from now, or a time or tick since the board's reset (default: soon)"
-    )
+    sub.add_argument("--at", metavar="T", help="first byte: +10ms from now, or a time or tick since the board's reset (default: soon)")
     sub.add_argument("--every", metavar="T", help="a byte every so often (default: back to back)")
     line_options(sub)
 
@@ -423,9 +420,7 @@ def train_text(device, run, result):
     record, plan, ts = run.record, run.plan, device.timescale
     count = len(record.launched)
     tick = si(1 / ts.tick_hz, "s")
-    rows = [
-        ("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} records lost")
-    ]
+    rows = [("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} records lost")]
     rows.append(
         (
             "period",
@@ -703,8 +698,8 @@ def change_train(device, old, period, at_pulse, step):
         device.adjust_train(period, at_pulse, step)
     except Refused:
         event = last_change(device, position)
-        if event is None or event.kind != "refused":
-            raise
+        if event is None or event.kind != "refused":  # whoever follows the train has taken the record
+            return Event(0, 0, "refused", "train_change", 0, at_pulse), False
         return event, False
     return await_change(device, position, max(old.ticks, period.ticks) + abs(step))
 
@@ -764,12 +759,12 @@ def cmd_adjust(args):
             output.note(f"litepulse: step rounded to {step_ticks} ticks = {si(ts.seconds(step_ticks), 's')}")
         old_words = device.config_words("train_period", "train_step")
         event, pending = change_train(device, old, period, at_pulse, step_ticks)
-        if at_pulse == 0 and event is not None and event.reason == "late":
+        if at_pulse == 0 and event is not None and event.reason in MAYBE_LATE:
             # The next pulse's new place has passed already: name one that is far enough ahead.
             with train_events(device):
                 for lead in (2, 8, 64):
                     event, pending = change_train(device, old, period, coming_pulse(device, old, lead), step_ticks)
-                    if event is None or event.reason != "late":
+                    if event is None or event.reason not in MAYBE_LATE:
                         break
         if event is not None and event.kind == "refused":
             # What is read back must stay what the train does.
@@ -778,6 +773,7 @@ def cmd_adjust(args):
                 "late": "that pulse is too close or has passed",
                 "busy": "another change is pending",
                 "invalid": "period, pulse number or step are not usable, or the train ends before",
+                UNKNOWN: "the reason went to whoever follows the train",
             }
             raise Refused(f"the core refused the change: {why.get(event.reason, event.reason)}")
         if pending:
@@ -826,9 +822,7 @@ def cmd_capture(args):
     if args.duration is not None:
         parse_duration(args.duration, "for")
     if args.sim and not args.stimulus and count == 0 and args.duration is None:
-        raise BadInput(
-            "nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for"
-        )
+        raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
     with connection(args) as device, Interrupt() as interrupt:
         ts = device.timescale
         run = CaptureRun(
@@ -888,8 +882,7 @@ def cmd_capture(args):
             output.write_json(result)
         else:
             (output.write if args.style is None else output.note)(
-                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, "
-                f"{run.lost} records lost"
+                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, {run.lost} records lost"
             )
         if problem:
             raise problem
@@ -954,8 +947,7 @@ def cmd_send(args):
             rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "error_ticks", "outcome"), device.backend)
         elif args.style is None:
             output.write(
-                f"{headline(device)}\n{len(data)} bytes from tick {start} on, "
-                f"at {approx(profile.bit_period.baud, 3)} baud {profile.format}"
+                f"{headline(device)}\n{len(data)} bytes from tick {start} on, at {approx(profile.bit_period.baud, 3)} baud {profile.format}"
             )
         try:
             with output.Live(f"sending{', SIMULATED' if device.simulated else ''}", len(data), args.style is None) as live:
@@ -985,9 +977,7 @@ def cmd_send(args):
             shared(device, "send")
             | shared_line(profile)
             | {
-                "launched": [
-                    {"n": n, "tick": tick, "wanted": wanted[n], "byte": data[n]} for n, tick in sorted(run.launched.items())
-                ],
+                "launched": [{"n": n, "tick": tick, "wanted": wanted[n], "byte": data[n]} for n, tick in sorted(run.launched.items())],
                 "refused": [{"n": n, "tick": tick, "reason": reason} for n, (tick, reason) in sorted(run.refused.items())],
                 "received": [{"tick": b.tick, "byte": b.data} for b in run.received],
                 "max_error_ticks": worst,
@@ -1055,9 +1045,7 @@ def cmd_respond(args):
     if args.keep and args.sim:
         raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
     if args.sim and not args.stimulus and count == 0 and args.duration is None:
-        raise BadInput(
-            "nothing triggers on the simulated SoC: give --stimulus FILE (lines 'tick channel level'), or --count or --for"
-        )
+        raise BadInput("nothing triggers on the simulated SoC: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
     with connection(args) as device, Interrupt() as interrupt:
         ts = device.timescale
         run = RespondRun(
@@ -1081,9 +1069,7 @@ def cmd_respond(args):
             if args.style == "json":
                 output.write_json(shared(device, "respond") | {"armed": True, "trigger": trigger, "delay_ticks": run.delay})
             else:
-                output.write(
-                    f"{headline(device)}\narmed: {trigger} → {run.launch} after {run.delay} ticks; 'litepulse stop' disarms"
-                )
+                output.write(f"{headline(device)}\narmed: {trigger} → {run.launch} after {run.delay} ticks; 'litepulse stop' disarms")
             return 0
         return follow_responder(args, device, run, interrupt, trigger, count)
 
@@ -1102,9 +1088,7 @@ def follow_responder(args, device, run, interrupt, trigger, count):
             for answers, missed in run.follow(interrupt):
                 for number, tick, reference in answers:
                     if rows_out:
-                        rows_out.row(
-                            number, tick, ns(ts, tick), None if reference is None else ns(ts, tick - reference), "answered"
-                        )
+                        rows_out.row(number, tick, ns(ts, tick), None if reference is None else ns(ts, tick - reference), "answered")
                 for tick, reason in missed:
                     if rows_out:
                         rows_out.row(None, tick, ns(ts, tick), None, reason)
@@ -1127,8 +1111,7 @@ def follow_responder(args, device, run, interrupt, trigger, count):
         "launch": str(run.launch),
         "delay_ticks": run.delay,
         "answers": [
-            {"n": n, "tick": tick, "reference": ref, "delay_ticks": None if ref is None else tick - ref}
-            for n, tick, ref in run.answers
+            {"n": n, "tick": tick, "reference": ref, "delay_ticks": None if ref is None else tick - ref} for n, tick, ref in run.answers
         ],
         "missed": [{"tick": tick, "reason": reason} for tick, reason in run.missed],
         "lost": run.lost,
@@ -1138,9 +1121,7 @@ def follow_responder(args, device, run, interrupt, trigger, count):
     else:
         rows = [("answers", f"{len(run.answers)}, {len(run.missed)} missed, {run.lost} records lost")]
         if delays:
-            rows.append(
-                ("delay", ", ".join(f"{n}× {value} ticks = {si(ts.seconds(value), 's')}" for value, n in histogram(delays)[:5]))
-            )
+            rows.append(("delay", ", ".join(f"{n}× {value} ticks = {si(ts.seconds(value), 's')}" for value, n in histogram(delays)[:5])))
         for tick, reason in run.missed[:3]:
             rows.append(("missed", f"{reason} at tick {tick}"))
         rows.append(("clock", clock_note(device)))

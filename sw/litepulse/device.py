@@ -66,8 +66,8 @@ class Stream:
 
     @property
     def lost(self):
-        """Records lost since this reader began, told and untold."""
-        return self.decoder.lost + self.untold
+        """Records lost since this reader began: told by the board, not yet told, and missing without a word."""
+        return self.decoder.lost + self.untold + self.decoder.broken
 
     def _fetch(self, count):
         width = self.decoder.words
@@ -102,10 +102,14 @@ class Stream:
 
     def peek(self):
         """What is ready, decoded apart, without taking it: for whoever is not the reader of this stream."""
-        decoder = type(self.decoder)()
-        header, _ = self._fetch(0)
-        words = self.device.read_window(self.base + 4 * regs.HEADER_WORDS, header.ready * decoder.words) if header.ready else []
-        found = []
+        for _ in range(10):
+            header, _ = self._fetch(0)
+            words = []
+            if header.ready:
+                words = self.device.read_window(self.base + 4 * regs.HEADER_WORDS, header.ready * self.decoder.words)
+            if self._fetch(0)[0].position == header.position:
+                break  # nobody took records meanwhile, so they all lay still
+        decoder, found = type(self.decoder)(), []
         for i in range(0, len(words), decoder.words):
             found += decoder.feed(words[i : i + decoder.words], header.tick)
         return header, found
@@ -192,8 +196,7 @@ class Device:
         mine = (regs.VERSION_MAJOR, regs.VERSION_MINOR)
         if self.version[0] != mine[0] or (mine[0] == 0 and self.version != mine):
             raise NotLitePulse(
-                f"{self.name}: the core is version {self.version[0]}.{self.version[1]}, "
-                f"this program drives version {mine[0]}.{mine[1]}"
+                f"{self.name}: the core is version {self.version[0]}.{self.version[1]}, this program drives version {mine[0]}.{mine[1]}"
             )
         geometry = unpack(CSRS["id_geometry"], words["id_geometry"])
         self.simulated = self.simulated or bool(geometry["simulated"])

@@ -208,9 +208,7 @@ class TrainRun:
             elif event.source == "train_change":
                 self._change(event)
             elif event.kind == "edge":
-                record.received += [
-                    e.tick for e in edges(event, self.device.samples_per_cycle) if e.channel == self.device.line_channel
-                ]
+                record.received += [e.tick for e in edges(event, self.device.samples_per_cycle) if e.channel == self.device.line_channel]
         for byte in received:
             if isinstance(byte, Lost):
                 continue
@@ -307,9 +305,7 @@ class CaptureRun:
         device.configure(("filter", pack(CONFIG["filter"], enable=mask if self.filtered else 0, length=self.filtered)))
         device.events.discard()
         device.received.discard()
-        device.configure(
-            ("capture_edges", pack(CONFIG["capture_edges"], rise=mask if self.rise else 0, fall=mask if self.fall else 0))
-        )
+        device.configure(("capture_edges", pack(CONFIG["capture_edges"], rise=mask if self.rise else 0, fall=mask if self.fall else 0)))
 
     def poll(self):
         """New (tick, what, value) in the order of each stream: ('0', 1) for an edge, ('byte', RxByte), ('lost', Lost)."""
@@ -465,9 +461,7 @@ class Trigger:
 class RespondRun:
     """Arms the responder and follows its answers."""
 
-    def __init__(
-        self, device, trigger, launch, profile, delay, holdoff=0, rearm=True, exclusive=False, ignore_own=True, loopback=False
-    ):
+    def __init__(self, device, trigger, launch, profile, delay, holdoff=0, rearm=True, exclusive=False, ignore_own=True, loopback=False):
         self.device, self.trigger, self.launch, self.profile = device, trigger, launch, profile
         self.delay, self.holdoff, self.rearm = delay, holdoff, rearm
         self.exclusive, self.ignore_own, self.loopback = exclusive, ignore_own, loopback
@@ -530,9 +524,7 @@ class RespondRun:
         self.status, events, received = self.poller.poll()
         for event in events:
             if not isinstance(event, Lost) and event.kind == "edge":
-                self._references += [
-                    e.tick for e in edges(event, self.device.samples_per_cycle) if e.channel == self.trigger.channel
-                ]
+                self._references += [e.tick for e in edges(event, self.device.samples_per_cycle) if e.channel == self.trigger.channel]
         if self.trigger.kind == "byte":
             length = math.floor(self.profile.format.bits * self.profile.bit_period.ticks)
             self._references += [b.tick + length for b in received if not isinstance(b, Lost)]

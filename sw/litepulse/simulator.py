@@ -21,9 +21,7 @@ class Simulator:
         try:
             from litex_soc import sim_soc
         except ImportError as error:
-            raise LitePulseError(
-                f"--sim needs LitePulse's source tree with its Python packages ({error}): run 'make setup'"
-            ) from None
+            raise LitePulseError(f"--sim needs LitePulse's source tree with its Python packages ({error}): run 'make setup'") from None
         if vcd:
             _check_writable(vcd, "vcd")
         try:
@@ -40,9 +38,7 @@ class Simulator:
         self.vcd = vcd
         self._errors = tempfile.TemporaryFile()
         # Its own session: Ctrl-C is for us, we still have to stop the train. Its stdin closes when we are gone.
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True
-        )
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
         self.bus = None
         try:
             self.bus = open_port(f"tcp:127.0.0.1:{self._port()}", timeout=START_SECONDS)

@@ -154,7 +154,7 @@ class ReceiveStream:
     words = regs.RECEIVE_WORDS
 
     def __init__(self):
-        self.lost = 0
+        self.lost = self.broken = 0  # bytes carry no sequence number, so none can be missed
         self._first_lost = None
 
     def feed(self, words, now):

@@ -273,9 +273,7 @@ class FakeBoard:
         return False
 
     def period(self):
-        return self.word("train_period") + Fraction(self.word("train_num"), self.word("train_den") or 1 << 32), self.word(
-            "train_den"
-        )
+        return self.word("train_period") + Fraction(self.word("train_num"), self.word("train_den") or 1 << 32), self.word("train_den")
 
     def start_train(self, asap):
         start = self.tick + LMIN * self.samples if asap else self.word("train_start_lo") | self.word("train_start_hi") << 32

@@ -174,10 +174,7 @@ def test_json(rate, hz, board):
     result = json.loads(done.stdout)
     assert result["backend"] == "uartbone" and result["simulated"] is False
     assert Fraction(result["clock_hz"]) == 48_000_000 and result["samples_per_cycle"] == 1
-    assert (
-        Fraction(result["rate_hz"]) == hz
-        and Fraction(result["period_ticks"]) == 48_000_000 / hz == Fraction(result["tick_hz"]) / hz
-    )
+    assert Fraction(result["rate_hz"]) == hz and Fraction(result["period_ticks"]) == 48_000_000 / hz == Fraction(result["tick_hz"]) / hz
     assert result["launched"] == [result["start"] + int(n * (48_000_000 / hz)) for n in range(20)]
     assert result["received"] == [t + regs.LOOPBACK_TICKS for t in result["launched"]]
     assert result["max_error_ticks"] == 0 and result["lost"] == 0 and result["ended"] == "count"
@@ -299,9 +296,7 @@ def test_keep_stop_and_adjust_from_other_processes(board):
     kept = json.loads(done.stdout)
     assert done.returncode == 0 and board.train and kept["ended"] == "running" and kept["max_error_ticks"] == 0
     done = run("--port", board.spec, "train", "--rate", "58")
-    assert (
-        done.returncode == 2 and is_one_line(done.stderr) and "running already" in done.stderr and board.train["period"] == 48_000
-    )
+    assert done.returncode == 2 and is_one_line(done.stderr) and "running already" in done.stderr and board.train["period"] == 48_000
     done = run("--port", board.spec, "adjust", "--step", "5us", "--json")
     adjusted = json.loads(done.stdout)
     assert done.returncode == 0 and adjusted["step_ticks"] == 240 and adjusted["period_ticks"] == "48000"

@@ -470,3 +470,12 @@ def test_events_decode_alike_from_the_board():
     device.events.discard()
     fill(board, 1)
     assert device.events.drain() == [Event(1000, 0, "tx", "train", 0, 0)]
+
+
+def test_a_record_missing_without_a_word_counts_as_lost():
+    board = FakeBoard()
+    device = connect(board)
+    device.events.discard()
+    fill(board, 3)
+    del board.events.records[1]
+    assert [e.data for e in device.events.drain()] == [0, 2] and device.events.lost == 1

@@ -190,12 +190,7 @@ def test_rows_stream_while_it_runs_and_ctrl_c_ends_it(style, tmp_path):
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     rest, errors = process.communicate(timeout=240)
-    assert (
-        process.returncode == 0
-        and "every edge is where it belongs" in errors
-        and "SIMULATED" in errors
-        and "Traceback" not in errors
-    )
+    assert process.returncode == 0 and "every edge is where it belongs" in errors and "SIMULATED" in errors and "Traceback" not in errors
     rows = [line for line in "".join([*first, rest]).splitlines() if not line.startswith("##")]
     assert rows[0] == ("# t_ns dt_ms" if style == "vnl" else "pulse,tick,t_ns,dt_ms,error_ticks")
     split = None if style == "vnl" else ","
@@ -276,13 +271,7 @@ def test_stop_and_adjust_beside_a_follower(program, tmp_path):
         assert result_of(*port, "stop")["stopped"] == ["train"]
         out, errors = process.communicate(timeout=240)
     result = json.loads(out)
-    assert (
-        process.returncode == 0
-        and errors == ""
-        and result["ended"] == "stop"
-        and result["max_error_ticks"] == 0
-        and result["lost"] == 0
-    )
+    assert process.returncode == 0 and errors == "" and result["ended"] == "stop" and result["max_error_ticks"] == 0 and result["lost"] == 0
     assert [c["period_ticks"] for c in result["changes"]] == ["32000000/823"]
     assert [t - 1 for t in result["received"]] == result["launched"]
 
@@ -345,9 +334,7 @@ def test_capture_decodes_bytes_and_filters_glitches(tmp_path):
     lines = [(tick, level) for at, byte in changes for tick, level in frame_edges(at, byte, Fraction(5000))]
     lines += [(start + 48_000 * 4, 0), (start + 48_000 * 4 + 3, 1)]  # a glitch of three ticks
     stimulus.write_text("".join(f"{tick} rx {level}\n" for tick, level in sorted(lines)))
-    result = result_of(
-        "--sim", "--wire", "none", "--stimulus", str(stimulus), "capture", "--bytes", "--filter", "8", "--for", "0.12"
-    )
+    result = result_of("--sim", "--wire", "none", "--stimulus", str(stimulus), "capture", "--bytes", "--filter", "8", "--for", "0.12")
     assert [(b["tick"] - 1, b["data"], b["flags"]) for b in result["bytes"]] == [(at, byte, []) for at, byte in changes]
     assert [(e["tick"] - 1, e["level"]) for e in result["edges"]] == sorted(lines)[:-2]
 
@@ -372,9 +359,7 @@ def test_respond_to_edges_after_exactly_the_delay(tmp_path):
         "--count",
         "40",
     )
-    assert [(a["reference"] - 1, a["delay_ticks"]) for a in result["answers"]] == [(tick, 240) for tick in rises] and not result[
-        "missed"
-    ]
+    assert [(a["reference"] - 1, a["delay_ticks"]) for a in result["answers"]] == [(tick, 240) for tick in rises] and not result["missed"]
     assert falls(pins(vcd)["tx"]) == [tick + 1 + 240 for tick in rises]
 
 
@@ -382,9 +367,7 @@ def test_respond_to_bytes_and_say_what_was_missed(tmp_path):
     stimulus = tmp_path / "stimulus"
     starts = [3_000_000 + 100_000 * n for n in range(4)]
     data = [0x55, 0x56, 0xF5, 0x00]
-    stimulus.write_text(
-        "".join(f"{t} rx {v}\n" for at, byte in zip(starts, data) for t, v in frame_edges(at, byte, Fraction(5000)))
-    )
+    stimulus.write_text("".join(f"{t} rx {v}\n" for at, byte in zip(starts, data) for t, v in frame_edges(at, byte, Fraction(5000))))
     arguments = [
         "--sim",
         "--wire",
@@ -400,9 +383,7 @@ def test_respond_to_bytes_and_say_what_was_missed(tmp_path):
         "0.3",
     ]
     result = result_of(*arguments, "--delay", "100t")
-    assert [(a["tick"], a["delay_ticks"]) for a in result["answers"]] == [
-        (at + 1 + 50_000 + 100, 100) for at in (starts[0], starts[2])
-    ]
+    assert [(a["tick"], a["delay_ticks"]) for a in result["answers"]] == [(at + 1 + 50_000 + 100, 100) for at in (starts[0], starts[2])]
     arguments[arguments.index("byte:0x55/0x0f")] = "edge:rx:fall"
     result = result_of(*arguments, "--delay", "1t", "--once")
     assert not result["answers"] and [m["reason"] for m in result["missed"]] == ["late"]
