@@ -25,6 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse" / "sim"
+CACHED = 8                  # programs kept
 PROGRAM = "litepulse-sim"
 INPUTS = 4
 PULSE_HZ = 48_000_000
@@ -212,6 +213,8 @@ def build(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ, trace=False, jobs=None, quiet=False)
         with contextlib.suppress(OSError):                  # a cache that cannot be written is no loss
             CACHE.mkdir(parents=True, exist_ok=True)
             place(program, cached)
+            for old in sorted(CACHE.glob(f"{PROGRAM}-*"), key=lambda file: file.stat().st_mtime)[:-CACHED]:
+                old.unlink(missing_ok=True)
         if not quiet:
             print(f"built {program} in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     return program
