@@ -4,16 +4,17 @@
 // turns. So all that arrives in one turn belongs together: e.g. `status` is never newer than the pointers beside it.
 //
 // Rings: events and received bytes pulse to sys (read by index from the oldest, freed n at a time), transmit bytes and launches sys
-// to pulse. Both sides may write or free every cycle; the other side learns of it with the next turn: at most 8 of its own plus
-// 8 of the other side's cycles later, typically half of that. Until then it knows less room or fewer entries than there are, never more.
-// A writer must not write when its free count is 0, nor a reader free more than it sees.
+// to pulse. Both sides may write or free every cycle; the other side learns of it with the next turn: at most 7 of its own plus 3
+// of the other side's cycles later. Until then it knows of less room or fewer entries than there are, never of more. A writer must not
+// write when its free count is 0, nor a reader free more than it sees.
 //
 // Entries of a receiving ring are numbered so that bus address plus position is the RAM address: the first record has number
 // EV_FIRST (RX_FIRST), because the window's header takes the place of that many records; `position` counts the freed ones from 0.
 //
 // The resets must be asserted together, for at least 4 cycles of the slower clock; they may be released in either order.
-// Latency: RAM reads one cycle. Config: cfg_req and snapshot answers within two rounds of the exchange (at most 8 sys + 8 pulse
-// cycles plus what the answer takes: 3 cycles for a snapshot, 5 across a wrap of the low half).
+// Latency: RAM reads one cycle. A byte that follows the one popped is valid in the next cycle if it had been seen to wait. From the
+// start of a configuration word to its answer at most 10 sys + 9 pulse cycles plus what the core takes; a snapshot takes 3 pulse
+// cycles, 5 across a wrap of the low half of the tick.
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths (events, received bytes, bytes to send, launches)
 module litepulse_cdc #(
     parameter int EV_AW = 8,
@@ -56,8 +57,8 @@ module litepulse_cdc #(
 
     input  logic             sys_clk,
     input  logic             sys_rst,
-    // streams: index 0 .. FIRST-1 is the header's place, FIRST the oldest record; data a cycle after *_ren, held. Records can be read
-    // up to ev_index = ev_ready and below rx_index = rx_limit (rx_ready + RX_FIRST)
+    // streams: index 0 .. FIRST-1 is the header's place, FIRST the oldest record; data a cycle after *_ren, held. Records can be
+    // read up to ev_index = ev_ready and below rx_index = rx_limit (rx_ready + RX_FIRST)
     output logic [EV_AW:0]   ev_ready,
     output logic [15:0]      ev_position,
     output logic             ev_arrived,
@@ -217,8 +218,8 @@ module litepulse_cdc #(
 `endif
   );
 
-  // The free counts are registers that know of the write of the same cycle: the complement of `used`, i.e. of oldest - depth - wptr - wr,
-  // with the write as the carry into one adder.
+  // The free counts are registers that know of the write of the same cycle, which is the carry into the adder. They are kept as
+  // complements: of depth - (wptr + wr - oldest).
   logic ev_carry, rx_carry;
   logic [EV_AW:0] ev_nfree, ev_nfree_next, ev_nready;
   logic [RX_AW:0] rx_nfree, rx_nfree_next, rx_nready, rx_nlimit;

@@ -4,14 +4,14 @@
 //
 // Wait states (cycles from stb to ack): 1 for every access but these:
 //   n bytes to the TX region   n
-//   header word 0              a snapshot's round trip, typically 12, at most 12 sys + 17 pulse cycles
-//   configuration              as long as the word before has not been answered (as above plus what the core takes), then 1
+//   header word 0              a snapshot's round trip, typically 12, at most 11 sys + 15 pulse cycles
+//   configuration              until the word before has been answered (as above plus what the core takes), then 1
 // A pulse clock that stands still cannot hang the bus: after 2^TIMEOUT cycles a header reads 0, a configuration read gives 0 and a
 // configuration write is dropped and counted as refused.
 //
-// `ready` and `position` are latched before the tick is sampled, so no record that is ready is younger than the header's tick. Words 1
-// to 3 of a header keep showing that stream's last snapshot. A record can be read if it has arrived by then, not only if it had
-// when the header was read.
+// `ready` and `position` are latched before the tick is sampled, so no record that is ready is younger than the header's tick.
+// Words 1 to 3 of a header keep showing that stream's last snapshot. A record can be read if it has arrived by then, not only if it
+// had when the header was read.
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths
 //   TIMEOUT                     log2 of the cycles the bus may wait for the pulse clock
 module litepulse_window #(
@@ -85,7 +85,7 @@ module litepulse_window #(
   localparam logic [14:0] LAUNCH = 15'(litepulse_map_pkg::REGION_LAUNCH);
   localparam logic [14:0] CONFIG = 15'(litepulse_map_pkg::REGION_CONFIG);
 
-  // Who is meant ---------------------------------------------------------------------------------------------------------------
+  // Who is meant ------------------------------------------------------------------------------------------------------
   logic start, rd, wr, in_ev, in_rx, in_tx, in_lq, in_cfg, header, level;
   assign start  = bus_stb && !bus_ack;
   assign rd     = start && !bus_we;
@@ -98,7 +98,7 @@ module litepulse_window #(
   assign header = (in_ev || in_rx) && bus_adr[12:4] == '0;
   assign level  = rd && header && bus_adr[3:2] == '0;
 
-  // Waiting ----------------------------------------------------------------------------------------------------------------------
+  // Waiting -----------------------------------------------------------------------------------------------------------
   logic snapping, stall, expired, more_bytes, cfg_pending, cfg_wait;
   logic [TIMEOUT:0] waited;
   assign cfg_wait = start && in_cfg && (cfg_pending || cfg_busy);
@@ -114,7 +114,7 @@ module litepulse_window #(
     end
   end
 
-  // Reading: the RAMs' output registers, gated onto the bus ------------------------------------------------------------------------
+  // Reading: the RAMs' output registers, gated onto the bus -----------------------------------------------------------
   // Comparisons are carries of a sum with a complement, which litepulse_cdc has at hand: a > b is the carry of a + ~b.
   logic show_ev, show_rx, show_snap, show_cfg;
   logic [16:0] ev_seek, rx_seek;
@@ -135,8 +135,8 @@ module litepulse_window #(
   assign snap_raddr  = {bus_adr[13], bus_adr[3:2]};
   assign snap_stream = bus_adr[13];
   assign snap_start  = level && !snapping && !snap_busy;
-  assign bus_dat_r   = ({32{show_ev}} & ev_rdata | {32{show_rx}} & rx_rdata) | {32{show_cfg}} & shadow | {32{show_snap}} & snap_rdata
-                       | level_word;
+  assign bus_dat_r   = ({32{show_ev}} & ev_rdata | {32{show_rx}} & rx_rdata)
+                       | {32{show_cfg}} & shadow | {32{show_snap}} & snap_rdata | level_word;
 
   always_ff @(posedge clk) begin
     show_ev   <= rd && in_ev && !header && !ev_seek[16];
@@ -154,17 +154,19 @@ module litepulse_window #(
     end
   end
 
-  // Acknowledging ------------------------------------------------------------------------------------------------------------------
+  // Acknowledging -----------------------------------------------------------------------------------------------------
   logic [EV_AW+1:0] ev_over;
   logic [RX_AW+1:0] rx_over;
   assign ev_over     = {1'b0, ev_ack[EV_AW:0]} + {1'b0, ~ev_ready};
   assign rx_over     = {1'b0, rx_ack[RX_AW:0]} + {1'b0, ~rx_ready};
-  assign ev_free_stb = ev_ack_stb && !ev_over[EV_AW+1] && ev_ack[15:EV_AW+1] == '0 && (!ev_ack[31] || ev_ack[30:16] == ev_position[14:0]);
+  assign ev_free_stb = ev_ack_stb && !ev_over[EV_AW+1] && ev_ack[15:EV_AW+1] == '0
+                       && (!ev_ack[31] || ev_ack[30:16] == ev_position[14:0]);
   assign ev_free_n   = ev_ack[EV_AW:0];
-  assign rx_free_stb = rx_ack_stb && !rx_over[RX_AW+1] && rx_ack[15:RX_AW+1] == '0 && (!rx_ack[31] || rx_ack[30:16] == rx_position[14:0]);
+  assign rx_free_stb = rx_ack_stb && !rx_over[RX_AW+1] && rx_ack[15:RX_AW+1] == '0
+                       && (!rx_ack[31] || rx_ack[30:16] == rx_position[14:0]);
   assign rx_free_n   = rx_ack[RX_AW:0];
 
-  // Bytes to send: all of a write or nothing -----------------------------------------------------------------------------------------
+  // Bytes to send: all of a write or nothing --------------------------------------------------------------------------
   logic [1:0] beat;
   logic room, tx_room, tx_wr;
   assign tx_wr      = wr && in_tx;
@@ -183,7 +185,7 @@ module litepulse_window #(
     end
   end
 
-  // Launches: an entry any word of which met a full queue must not be committed later -------------------------------------------------
+  // Launches: an entry any word of which met a full queue must not be committed later ---------------------------------
   logic lq_wr, lq_full, lq_last, spoilt, lq_bad;
   assign lq_wr     = wr && in_lq;
   assign lq_full   = lq_free == '0;
@@ -205,7 +207,7 @@ module litepulse_window #(
     end
   end
 
-  // Configuration: written to the shadow, then read back into its output register, which holds the word until it is answered -------------
+  // Configuration: written to the shadow, then read back into its output register, which holds the word until it is answered
   logic cfg_wr, cfg_rd;
   assign cfg_wr        = wr && in_cfg && !cfg_wait;
   assign cfg_rd        = rd && in_cfg && !cfg_wait;

@@ -84,8 +84,8 @@ class Crossing:
         await FallingEdge(dut.sys_clk)
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
-        for name in ("ev_wr", "rx_wr", "txb_pop", "lq_ren", "lq_free1", "cfg_done", "fault_p", "bus_stb", "ev_ack_stb", "rx_ack_stb",
-                     "status_p"):
+        for name in ("ev_wr", "rx_wr", "txb_pop", "lq_ren", "lq_free1", "cfg_done", "fault_p", "bus_stb", "ev_ack_stb",
+                     "rx_ack_stb", "status_p"):
             getattr(dut, name).value = 0
         await Timer(4 * max(PULSE_PERIOD, SYS_PERIOD), unit="ps")
         order = [(dut.pulse_rst, dut.pulse_clk), (dut.sys_rst, dut.sys_clk)]
@@ -482,7 +482,8 @@ async def traffic(dut):
     bench = await begin(dut)
     rng, corners = bench.rng, set()
     for _ in range(24):
-        bench.rate.update(event=rng.choice([0, 0.05, 0.3, 1]), receive=rng.choice([0, 0.05, 0.3, 1]), pop=rng.choice([0, 0.02, 0.3, 1]),
+        bench.rate.update(event=rng.choice([0, 0.05, 0.3, 1]), receive=rng.choice([0, 0.05, 0.3, 1]),
+                          pop=rng.choice([0, 0.02, 0.3, 1]),
                           launch=rng.choice([0, 0.02, 0.3, 1]), answer=rng.choice([0.1, 1]), fault=rng.choice([0, 0.01, 0.5]),
                           idle=rng.choice([0, 0.5]))
         settings(bench)

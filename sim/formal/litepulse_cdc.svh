@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Properties of litepulse_cdc, included at its end: nothing is lost, doubled, mixed or overrun on its way between two free clocks.
   // The words on their way, as they are held.
-  // sent, seen: the writer's pointer in its held word and at the reader; told, freed: the reader's in its held word and at the writer.
+  // sent, seen: the writer's pointer in its held word and at the reader; told, freed: the reader's in its held word, at the writer.
   logic [EV_AW:0] f_ev_sent, f_ev_told, f_ev_seen, f_ev_freed;
   logic [RX_AW:0] f_rx_sent, f_rx_told, f_rx_seen, f_rx_freed;
   logic [TX_AW:0] f_tx_w, f_tx_r, f_tx_nsent, f_tx_sent, f_tx_told, f_tx_seen, f_tx_freed;
@@ -194,8 +194,10 @@
       assert ((f_cfg_answers == cfg_flag) == (!cfg_busy && !cfg_was_busy));
       if (snap_word == SNAP_HI) assert (f_tick == f_tick_was && snap_top == f_tick_was[31]);
       if (f_snap_known && !(snap_go && snap_sel_v == f_snap_n[2])) assert (f_snap_mem == f_snap_data);
-      if (snap_go && snap_sel_v == f_snap_n[2] && f_snap_n[1:0] == 2'd1 && snap_word != SNAP_LOST) assert (f_snap_mem == f_lost);
-      if (snap_go && snap_sel_v == f_snap_n[2] && f_snap_n[1:0] == 2'd2 && snap_word == SNAP_HI) assert (f_snap_mem == f_tick[31:0]);
+      if (snap_go && snap_sel_v == f_snap_n[2] && f_snap_n[1:0] == 2'd1 && snap_word != SNAP_LOST)
+        assert (f_snap_mem == f_lost);
+      if (snap_go && snap_sel_v == f_snap_n[2] && f_snap_n[1:0] == 2'd2 && snap_word == SNAP_HI)
+        assert (f_snap_mem == f_tick[31:0]);
       assert (snap_word != 2'd0 && (snap_go || snap_word == SNAP_LOST));
       if (f_snap_flag == snap_flag) assert (f_snap_sel == snap_sel);
       if (snap_flag_v == snap_flag) assert (snap_sel_v == snap_sel);
@@ -205,7 +207,8 @@
     if (f_tx_known) assert (f_tx_mem == f_tx_data);
     if (f_lq_known) assert (f_lq_mem == f_lq_data);
     if (f_pulse_zero) begin
-      assert (ev_wptr == EV_FIRST_NUMBER && rx_wptr == RX_FIRST_NUMBER && tx_nrptr == '1 && tx_nrptr_next == tx_nrptr - 1'b1 && lq_rptr_full == '0);
+      assert (ev_wptr == EV_FIRST_NUMBER && rx_wptr == RX_FIRST_NUMBER && tx_nrptr == '1 && lq_rptr_full == '0);
+      assert (tx_nrptr_next == tx_nrptr - 1'b1);
       assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && !tx_some && f_tx_pops == '0);
       assert (!cfg_ack && !cfg_bad && !f_cfg_dones && !f_cfg_bad_given && snap_word == SNAP_LOST && !snap_ack);
       assert (!f_ev_known && !f_rx_known && !f_tx_read && !f_lq_read && !f_snap_known);
