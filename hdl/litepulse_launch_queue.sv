@@ -78,12 +78,14 @@ module litepulse_launch_queue #(
   logic        invalid;
   logic [4:0]  wait_cnt;
   logic        acked;
+  logic [LQ_AW:0] dropped;
   logic [63:0] now_tick;
 
   assign now_tick = 64'(now) << SL;
   assign width  = lq_rdata;  // the memory's output rests on this word while the entry is armed
   assign armed  = state == ARMED;
   assign off    = cnt[2:0] & 3'(S - 1);
+  assign flush_count = 16'(dropped);
   assign ev_req = state == REPORT && !acked;
   assign ev_data = {tag, 4'd0, kind, profile, data};
   assign idle   = state == IDLE && lq_avail == {{LQ_AW{1'b0}}, have_prev};
@@ -146,7 +148,7 @@ module litepulse_launch_queue #(
         compared <= 1'b0;
         if (flushing) begin
           state <= FLUSH;
-          flush_count <= have_prev ? 16'hffff : 16'd0;  // the entry before the head has had its turn
+          dropped <= {(LQ_AW + 1){have_prev}};  // the entry before the head has had its turn
         end else if (!idle) begin
           state <= LAUNCH;
         end
@@ -192,7 +194,7 @@ module litepulse_launch_queue #(
           state <= WAIT;
         end else if (flushing) begin
           state <= FLUSH;
-          flush_count <= 16'd0;
+          dropped <= '0;
         end else if (!hi_zero && cnt[32]) begin
           state <= LOAD_LO;  // 2^32 ticks went by: count the upper half anew
         end
@@ -208,7 +210,7 @@ module litepulse_launch_queue #(
       FLUSH: begin
         have_prev <= 1'b0;
         if (lq_avail != '0) begin
-          flush_count <= flush_count + 16'd1;
+          dropped <= dropped + 1'b1;
         end else begin
           flushing <= 1'b0;
           flushed <= 1'b1;
@@ -225,4 +227,8 @@ module litepulse_launch_queue #(
       hi_zero <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_launch_queue.svh"  // sim/formal
+`endif
 endmodule

@@ -26,7 +26,7 @@
     if (f_past) assume (nde_lead == $past(nde_lead));
     if (f_past && g_loaded && !$past(g_loaded)) assume (hi_zero == (g_left[66:32] == 35'd0));
     // it arms in time, and is done with when the launch is due
-    if (f_past && armed && !$past(armed)) assume (!g_left[66] && g_left > 67'((KE + 4) * S));
+    if (f_past && armed && !$past(armed)) assume (!g_left[66] && g_left >= 67'((KE + 3) * S));
     if (f_past && $past(due)) assume (!armed);
     // nothing above the counter is said once, before it is armed, and stays true
     if (f_past && g_loaded && $past(g_loaded)) assume (hi_zero == $past(hi_zero));
@@ -39,7 +39,7 @@
     assume (g_now[62:61] == 2'd0);
     if (armed) assume (g_loaded && g_loaded1 && !clear && !add && !sub && !twice);
     if (g_load && !clear && !add && !sub && !twice) begin
-      assume (!g_left[66] && W'(cnt) == W'(g_left) && g_left > 67'((KE + 6) * S));
+      assume (!g_left[66] && W'(cnt) == W'(g_left) && g_left >= 67'((KE + 5) * S));
     end
     if (g_loaded && !hi_zero) assume (g_left[66:32] != 35'd0 && !g_left[66]);   // else the owner loads anew
   end
