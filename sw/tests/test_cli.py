@@ -213,7 +213,8 @@ def test_rows_stream_while_it_runs(board):
                 lines.append(line.rstrip("\n"))
         assert process.poll() is None and board.train  # rows came although the train goes on
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=240)
+        rest, errors = process.stdout.read(), process.stderr.read()  # communicate() forgets what readline() has buffered
+        process.wait(timeout=240)
         assert process.returncode == 0 and "every edge is where it belongs" in errors and "Traceback" not in errors
         assert lines[0] == head and board.train is None
         rows = [line.split(split) for line in lines[1:] + rest.splitlines()]
