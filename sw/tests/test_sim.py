@@ -189,8 +189,8 @@ def test_rows_stream_while_it_runs_and_ctrl_c_ends_it(style, tmp_path):
     first = [process.stdout.readline() for _ in range(12)]
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    rest, errors = process.stdout.read(), process.stderr.read()     # communicate() forgets what readline() has buffered
-        process.wait(timeout=240)
+    rest, errors = process.stdout.read(), process.stderr.read()  # communicate() forgets what readline() has buffered
+    process.wait(timeout=240)
     assert process.returncode == 0 and "every edge is where it belongs" in errors and "SIMULATED" in errors and "Traceback" not in errors
     rows = [line for line in "".join([*first, rest]).splitlines() if not line.startswith("##")]
     assert rows[0] == ("# t_ns dt_ms" if style == "vnl" else "pulse,tick,t_ns,dt_ms,error_ticks")
