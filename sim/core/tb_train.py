@@ -11,7 +11,7 @@ from model import (BUSY, FRAME, INVALID, LATE, PULSE, REFUSED, TRAIN_CHANGE, TRA
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 START = CONSTANTS["TRAIN_LMIN_CYCLES"] * S
 CHANGE, REDO = CONSTANTS["CHANGE_LMIN"] * S, CONSTANTS["CHANGE_REDO"] * S
-PULSES = 10_000 if FULL or LONG else 2_000 if FAST else 500
+PULSES = 10_000 if FULL or LONG else 1_500 if FAST else 200
 
 
 def scaled(exact, target):
@@ -254,7 +254,7 @@ async def test_promise4_adjust_named_pulse(dut):
     period = Fraction(MINIMUM + 9 * S) + Fraction(2, 5)
     train = await begin(bench, launch, *change_words(period))
     rng, taken, refused = bench.random, 0, 0
-    for trial in range(64 if FULL else 24 if FAST else 16):
+    for trial in range(64 if FULL else 24):
         await bench.cycles(rng.randrange(1, int(period) // S))
         passed = len(train.pulses(until=bench.now))
         n = passed + (-2, 0, 1, 2, 3, 4, 5, 9)[trial % 8]
