@@ -556,7 +556,7 @@ def follow_train(args, device, run, interrupt):
     try:
         run.prepare()
         started = True
-        with output.Live(f"{title}{', SIMULATED' if device.simulated else ''}", plan.count or None, people) as live:
+        with output.Live(f"{title}{', SIMULATED' if device.simulated else ''}", plan.count or None, args.style) as live:
             for rows in itertools.chain([run.start()], run.follow(interrupt)):
                 show(rows)
                 live.update(len(run.record.launched) + len(run.record.refused), live_rows(ts, run, rows))
@@ -950,7 +950,7 @@ def cmd_send(args):
                 f"{headline(device)}\n{len(data)} bytes from tick {start} on, at {approx(profile.bit_period.baud, 3)} baud {profile.format}"
             )
         try:
-            with output.Live(f"sending{', SIMULATED' if device.simulated else ''}", len(data), args.style is None) as live:
+            with output.Live(f"sending{', SIMULATED' if device.simulated else ''}", len(data), args.style) as live:
                 run.feed()
                 for found in run.follow(interrupt):
                     for number, event in found:
@@ -1084,7 +1084,7 @@ def follow_responder(args, device, run, interrupt, trigger, count):
         output.write(f"{headline(device)}\n{trigger} → {run.launch} after {run.delay} ticks = {si(ts.seconds(run.delay), 's')}")
     try:
         end = deadline(args, device)
-        with output.Live(f"answering{', SIMULATED' if device.simulated else ''}", count or None, args.style is None) as live:
+        with output.Live(f"answering{', SIMULATED' if device.simulated else ''}", count or None, args.style) as live:
             for answers, missed in run.follow(interrupt):
                 for number, tick, reference in answers:
                     if rows_out:

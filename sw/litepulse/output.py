@@ -74,9 +74,10 @@ class Live:
     that is one.
     """
 
-    def __init__(self, title, total=None, table=True):
-        self.table = table and sys.stdout.isatty()
-        self.visible = self.table or sys.stderr.isatty()
+    def __init__(self, title, total=None, style=None):
+        self.table = style is None and sys.stdout.isatty()
+        rows_there = style in ("csv", "vnl") and sys.stdout.isatty()  # a bar between them would only disturb
+        self.visible = self.table or (sys.stderr.isatty() and not rows_there)
         self.title, self.total = title, total
         self._live = self._bar = self._task = None
 
@@ -92,7 +93,9 @@ class Live:
                 parts += [BarColumn(bar_width=None), TextColumn("{task.completed}/{task.total}"), TimeRemainingColumn()]
             self._bar = Progress(*parts, TimeElapsedColumn(), console=console, expand=bool(self.total))
             self._task = self._bar.add_task(self.title, total=self.total)
-            self._live = RichLive(self._bar, console=console, refresh_per_second=8, transient=True)
+            self._live = RichLive(
+                self._bar, console=console, refresh_per_second=8, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
             self._live.__enter__()
         return self
 

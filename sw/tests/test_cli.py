@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -221,6 +222,39 @@ def test_rows_stream_while_it_runs(board):
         assert {len(r) for r in rows} == {len(head.lstrip("# ").split(split))}
         dt = -1 if style == "vnl" else 3
         assert rows[0][dt] in ("-", "") and {r[dt] for r in rows[1:]} <= {"17.241375000", "17.241395833"}
+
+
+@pytest.mark.parametrize("style", ["vnl", "csv", "json"])
+def test_a_progress_bar_on_the_terminal_leaves_standard_output_alone(style, board):
+    terminal, other = os.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, "--port", board.spec, "train", "--rate", "58", "--count", "30", f"--{style}"],
+        env={**ENV, "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=other,
+        text=True,
+    )
+    os.close(other)
+    shown = bytearray()
+
+    def watch():
+        try:
+            while part := os.read(terminal, 65536):
+                shown.extend(part)
+        except OSError:  # the terminal's other end is closed
+            pass
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    out, _ = process.communicate(timeout=240)
+    watcher.join(timeout=60)
+    os.close(terminal)
+    assert process.returncode == 0 and b"58 Hz, byte 0xff" in shown and b"\x1b[" in shown and b"\xe2\x94\x81" in shown
+    assert "\x1b" not in out
+    if style == "json":
+        assert len(json.loads(out)["launched"]) == 30
+    else:
+        assert len([line for line in out.splitlines() if not line.startswith("##")]) == 31
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
