@@ -38,7 +38,7 @@ formal: need-test ## the proofs only
 
 .PHONY: bench
 bench: need-test ## speed, size and exactness: the figures of docs/benchmarks.md
-	@$(BIN)/python -m sim.figures
+	@$(BIN)/python -m sim.bench
 
 .PHONY: generate
 generate: need-demo ## write the files that are made from the register map

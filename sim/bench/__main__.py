@@ -1,0 +1,493 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The project's figures: `make bench` measures them all, prints them and writes docs/benchmarks.md.
+
+Every part keeps its result in build/bench.json with command, machine and date, so that one can be measured again alone; the page
+is made of what is there. This folder has no __init__.py on purpose: tests find sim/core/bench.py under the name `bench`.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from fractions import Fraction
+from math import floor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "benchmarks.md"
+COMMAND = "python -m sim.bench"
+CORE_TESTS = 'make test ARGS="sim/core"'
+AIM = 5_000_000             # simulated cycles of the core per second
+ROUNDS, WINDOW = 5, 1.2     # of each kind of load in turn, seconds
+BURST = 255                 # words, the most UARTBone reads at once
+PIPELINED = 40              # bursts asked for in advance, to see what the bridge takes when it never waits for the host
+DENSE, WIDTH = 100, 20      # ticks: a train whose records come faster than the bridge drains them
+SIZE_SECONDS = 1800         # after which synthesis has hung
+PROMISES = {1: "precise or not at all", 2: "timed beats best-effort", 3: "identical frames", 4: "no drift",
+            5: "a timestamp means the pin", 6: "no silent loss", 7: "nothing else moves the edges", "all": "all at once"}
+
+
+class BenchError(RuntimeError):
+    """A figure could not be measured, or what was measured is wrong; the message is one line."""
+
+
+def build_folder():
+    """Where results are kept."""
+    return Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build"))
+
+
+# What a figure was measured on ------------------------------------------------------------------------------------------------
+
+def machine():
+    """Processor, cores and what else kept them busy."""
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    model = re.search(r"(?m)^model name\s*:\s*(.+)$", text)
+    mhz = re.search(r"(?m)^cpu MHz\s*:\s*([\d.]+)$", text)
+    return {"processor": model[1].strip() if model else "unknown processor", "mhz": round(float(mhz[1])) if mhz else None,
+            "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+
+
+def sources_state():
+    """The commit, and whether what is measured differs from it."""
+    def git(*arguments):
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        commit = git("rev-parse", "--short", "HEAD")
+        return commit + (" with uncommitted changes" if git("status", "--porcelain", "--", "hdl", "litex_soc", "sw") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "no git checkout"
+
+
+# The simulated SoC ------------------------------------------------------------------------------------------------------------
+
+class Running:
+    """The simulated SoC, its client and the processor time it has used."""
+
+    def __init__(self, process, connection):
+        self.process, self.connection, self.device = process, connection, connection.device
+        from litepulse.layout import regs
+        self.regs = regs
+        self.events = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]
+
+    def cpu_seconds(self):
+        """Of the simulator."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def burst(self):
+        """(header, words) of the event window, as much as one command reads."""
+        from litepulse.streams import Header
+        words = self.device.bus.read(self.events, BURST)
+        return Header.decode(words), words
+
+    def acknowledge(self, position, count):
+        """Frees `count` records."""
+        self.device.write_csr("event_ack", count | (position & 0x7FFF) << 16 | 1 << 31)
+
+    def records(self, words, ready):
+        """The records of a burst as lists of words."""
+        first, width = self.regs.HEADER_WORDS, self.regs.EVENT_WORDS
+        return [words[i:i + width] for i in range(first, first + width * min(ready, (BURST - first) // width), width)]
+
+
+@contextmanager
+def simulated(*options):
+    """A Running one: as fast as it can while its client is connected, nothing recorded."""
+    from litepulse.backends import connect
+
+    from litex_soc import sim_soc
+    program = sim_soc.build()
+    process = subprocess.Popen([str(program), "--tcp", "0", "--exit-with-parent", *options], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    connection = None
+    try:
+        connection = connect(port=f"tcp:127.0.0.1:{json.loads(process.stdout.readline())['tcp']}")
+        yield Running(process, connection)
+    finally:
+        if connection:
+            connection.close()
+        process.stdin.close()
+        try:
+            process.wait(timeout=20)
+        finally:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+def measure_speed():
+    """Cycles of the core per second: nothing going on, a 58 Hz train with a silent host, the same with a host that reads all the time.
+
+    The three take turns in one program, so that their ratios say more than the machine's load does.
+    """
+    from litepulse.line import Launch, Profile
+    from litepulse.streams import Event
+    from litepulse.units import BitPeriod, Period
+    windows = {"nothing": [], "train": [], "traffic": []}
+    with simulated("--loop-tx-rx") as soc:
+        device, bursts = soc.device, 0
+
+        def window(name, load):
+            cycles, cpu, begin, count = device.events_now(), soc.cpu_seconds(), time.monotonic(), 0
+            while time.monotonic() - begin < WINDOW:
+                count += load()
+            cycles = device.events_now() - cycles
+            windows[name].append((cycles, time.monotonic() - begin, soc.cpu_seconds() - cpu, count))
+
+        def silent():
+            time.sleep(WINDOW)
+            return 0
+
+        def reading():
+            soc.burst()
+            return 1
+
+        device.set_profile(1, Profile(BitPeriod(5000 * 256, device.timescale.tick_hz)))     # 9600 baud at 48 MHz
+        device.set_event_mask("tx_train")
+        exact, seen, start = device.timescale.tick_hz / 58, [], None
+        for _ in range(ROUNDS):
+            window("nothing", silent)
+            device.start_train(Launch("frame", data=0xFF, profile=1), Period(floor(exact), *(exact % 1).as_integer_ratio()))
+            window("train", silent)
+            window("traffic", reading)
+            bursts += windows["traffic"][-1][3]
+            device.stop_train()
+            ticks = [record.tick for record in device.events.drain() if isinstance(record, Event) and record.kind == "tx"]
+            if any(tick != ticks[0] + floor(n * exact) for n, tick in enumerate(ticks)):
+                raise BenchError(f"the 58 Hz train was not exact, so its speed is no figure: {ticks[:5]}")
+            seen.append(len(ticks))
+            start = device.events_now()
+            while device.read_status().train_running or device.events_now() < start + 100_000:
+                pass
+        if min(seen) < 1 or sum(seen) < 2 * ROUNDS:
+            raise BenchError(f"{sum(seen)} pulses of the 58 Hz train are too few: this machine is too busy to measure anything")
+        if device.events.lost:
+            raise BenchError(f"{device.events.lost} records of the 58 Hz train were lost")
+    out = {"pulses": sum(seen)}
+    for name, rows in windows.items():
+        out[name] = {"per_second": statistics.median(c / wall for c, wall, _, _ in rows), "best": max(c / wall for c, wall, _, _ in rows),
+                     "per_cpu_second": statistics.median(c / max(cpu, 0.01) for c, _, cpu, _ in rows),
+                     "cpu_share": sum(r[2] for r in rows) / sum(r[1] for r in rows)}
+    out["bursts_per_second"] = bursts / sum(wall for _, wall, _, _ in windows["traffic"])
+    return out
+
+
+def dense_train(soc):
+    """Starts a train with three records per pulse (its start and both edges of what comes back): more than the bridge can drain."""
+    from litepulse.line import Launch, Profile
+    from litepulse.units import BitPeriod, Period
+    device = soc.device
+    device.set_profile(1, Profile(BitPeriod(16 * 256, device.timescale.tick_hz)))       # a pulse needs a valid one, too
+    channel = device.line_channel
+    device.configure(("capture_edges", 1 << channel | 1 << 16 + channel))
+    device.set_event_mask("tx_train", "edge")
+    device.start_train(Launch("pulse", profile=1, width=WIDTH), Period(DENSE, 0, 1))
+    while soc.burst()[0].ready < 200:
+        pass
+
+
+def drain_alternately(soc):
+    """{"raw", "decoded"}: records per second, taken and acknowledged in full bursts; decoded by litepulse or not.
+
+    Each {"per_second": of wall-clock time, "per_cpu_second": of simulator and client together}.
+    """
+    from litepulse.streams import Event, EventStream
+    most = (BURST - soc.regs.HEADER_WORDS) // soc.regs.EVENT_WORDS
+    decoder, found, short, rates = EventStream(), [], 0, {"raw": [], "decoded": []}
+    for name in ("raw", "decoded") * ROUNDS:
+        begin, cpu, count, decoder.next_seq = time.monotonic(), soc.cpu_seconds() + time.process_time(), 0, None
+        while time.monotonic() - begin < WINDOW:
+            header, words = soc.burst()
+            records = soc.records(words, header.ready)
+            if name == "decoded":
+                for record in records:
+                    found += decoder.feed(record, header.tick)
+            soc.acknowledge(header.position, len(records))
+            count, short = count + len(records), short + (len(records) < most)
+        cpu = soc.cpu_seconds() + time.process_time() - cpu
+        rates[name].append((count / (time.monotonic() - begin), count / max(cpu, 0.01)))
+    starts = [record.tick for record in found if isinstance(record, Event) and record.kind == "tx"]
+    if not starts or decoder.broken or any((tick - starts[0]) % DENSE for tick in starts):
+        raise BenchError(f"the records drained are wrong: {len(starts)} pulses, {decoder.broken} records missing untold")
+    medians = {name: dict(zip(("per_second", "per_cpu_second"), map(statistics.median, zip(*rows)))) for name, rows in rates.items()}
+    return {**medians, "records": len(found), "lost": decoder.lost, "short": short}
+
+
+def drain_pipelined(soc):
+    """What the bridge itself takes: bursts and acknowledgements sent in advance, so that it never waits for the host.
+
+    {"cycles": of `sys` from one burst of full records to the next, least and most, "mean": exact, "records": per burst}
+    """
+    from litepulse.streams import Header
+    regs, stream = soc.regs, soc.device.bus.stream
+    records = (BURST - regs.HEADER_WORDS) // regs.EVENT_WORDS
+    position = soc.burst()[0].position
+    read = bytes((2, BURST)) + (soc.events // 4).to_bytes(4, "big")
+    ack_address = regs.CSR_BASE + 4 * next(r.index for r in regs.CSRS if r.name == "event_ack")
+    frames = b""
+    for n in range(PIPELINED):
+        word = records | ((position + n * records) & 0x7FFF) << 16 | 1 << 31
+        frames += read + bytes((1, 1)) + (ack_address // 4).to_bytes(4, "big") + word.to_bytes(4, "big")
+    stream.send(frames)
+    size, data, end = 4 * BURST, b"", time.monotonic() + 30
+    while len(data) < size * PIPELINED:
+        if time.monotonic() > end:
+            raise BenchError(f"{len(data)} of {size * PIPELINED} bytes came")
+        data += stream.receive(1)
+    headers = []
+    for n in range(PIPELINED):
+        burst = data[n * size:(n + 1) * size]
+        headers.append(Header.decode([int.from_bytes(burst[i:i + 4], "big") for i in range(0, 4 * regs.HEADER_WORDS, 4)]))
+    if any(h.ready < records or h.position != (position + n * records) & 0xFFFF for n, h in enumerate(headers)):
+        raise BenchError("not every burst was full, or an acknowledgement got lost")
+    from litex_soc import sim_soc
+    ratio = Fraction(sim_soc.PULSE_HZ * soc.device.samples_per_cycle, sim_soc.SYS_HZ)   # ticks of a sys cycle
+    steps = [Fraction(b.tick - a.tick) / ratio for a, b in zip(headers, headers[1:])]
+    return {"least": str(min(steps)), "most": str(max(steps)), "mean": str(sum(steps) / len(steps)), "records": records,
+            "bytes": size, "sys_hz": sim_soc.SYS_HZ}
+
+
+def measure_drain():
+    """Records drained through the bridge."""
+    with simulated("--loop-tx-rx") as soc:
+        dense_train(soc)
+        out = drain_alternately(soc)
+        again = [drain_pipelined(soc) for _ in range(3)]
+        soc.device.quiet()
+    if len({run["mean"] for run in again}) > 1:
+        raise BenchError(f"cycles per burst differ from run to run: {', '.join(run['mean'] for run in again)}")
+    return {**out, "bridge": again[0]}
+
+
+# Exactness --------------------------------------------------------------------------------------------------------------------
+
+def expected_rows():
+    """[(promise, pattern)] of every figure that the tests of the whole core note."""
+    found = []
+    for file in sorted((ROOT / "sim" / "core").glob("tb_*.py")):
+        for promise, _, what in re.findall(r"\bfigure\(\s*(\"all\"|\d+),\s*(f?)\"([^\"]*)\"", file.read_text()):
+            pattern = re.escape(re.sub(r"\{[^}]*\}", "\0", what)).replace(re.escape("\0"), ".+").replace("\0", ".+")
+            found.append(("all" if promise == '"all"' else int(promise), pattern))
+    return found
+
+
+def measure_exactness(path=None):
+    """What the tests of the whole core noted: {"rows", "missing", "older", "noted"}; BenchError if they noted nothing."""
+    path = path or build_folder() / "exactness.json"
+    try:
+        noted = json.loads(path.read_text()).values()
+        written = path.stat().st_mtime
+    except OSError:
+        raise BenchError(f"no exactness noted yet: `{CORE_TESTS}` runs the tests that do") from None
+    except ValueError as error:
+        raise BenchError(f"{path.name} is damaged ({error}): `{CORE_TESTS}` after removing it") from None
+    rows = {}
+    for row in noted:
+        what = re.sub(r"^random scene \d+$", "random scenes", row["what"])
+        sums = rows.setdefault((row["promise"], what), {"stimuli": 0, "error": Fraction(0), "simulators": set(), "samples": set()})
+        sums["stimuli"] += row["stimuli"]
+        sums["error"] = max(sums["error"], abs(Fraction(row["largest_error_ticks"])))
+        sums["simulators"].add(row["simulator"])
+        sums["samples"].add(row["samples_per_cycle"])
+    missing = sorted({str(promise) for promise, pattern in expected_rows()
+                      if not any(row["promise"] == promise and re.fullmatch(pattern, row["what"]) for row in noted)})
+    hdl = max(file.stat().st_mtime for file in (ROOT / "hdl").rglob("*.sv"))
+    return {"missing": missing, "older": hdl > written,
+            "noted": datetime.fromtimestamp(written, timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+            "rows": [{"promise": promise, "what": what, "stimuli": sums["stimuli"], "error": str(sums["error"]),
+                      "simulators": sorted(sums["simulators"]), "samples": sorted(sums["samples"])}
+                     for (promise, what), sums in sorted(rows.items(), key=str)]}
+
+
+# Size -------------------------------------------------------------------------------------------------------------------------
+
+def measure_size():
+    """What litex_soc.size says; it writes docs/size.md, too."""
+    result = subprocess.run([sys.executable, "-m", "litex_soc.size", "--json"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,
+                            text=True, check=False, timeout=SIZE_SECONDS)
+    try:
+        return json.loads(result.stdout[result.stdout.index("{"):])
+    except ValueError:
+        said = (result.stderr or result.stdout).strip().splitlines() or ["nothing"]
+        raise BenchError(f"python -m litex_soc.size said: {said[-1]}") from None
+
+
+# The page ---------------------------------------------------------------------------------------------------------------------
+
+PARTS = {"speed": ("The simulated SoC", measure_speed), "drain": ("Events through the bridge", measure_drain),
+         "exactness": ("Exactness", measure_exactness), "size": ("Size and clock on an iCE40 UP5K", measure_size)}
+
+
+def mega(value):
+    """Millions, two digits after the point."""
+    return f"{value / 1e6:.2f} M/s"
+
+
+def speed_lines(r):
+    """The table of measure_speed()."""
+    names = {"nothing": "nothing going on (the peer)", "train": "58 Hz train of 0xFF at 9600 baud, host silent",
+             "traffic": "the same train, host reading 255-word bursts without a pause"}
+    base = r["nothing"]["per_cpu_second"]
+    out = ["Cycles of the core (48 MHz simulated; the bus has half as many) per second. The loads take turns in one program.", "",
+           f"| load | per wall-clock second, median of {ROUNDS} | best | per second of its CPU time | to the peer, by CPU time |",
+           "|---|---|---|---|---|"]
+    out += [f"| {text} | {mega(r[key]['per_second'])} | {mega(r[key]['best'])} | {mega(r[key]['per_cpu_second'])} | "
+            f"{r[key]['per_cpu_second'] / base:.2f} |" for key, text in names.items()]
+    share = min(r[key]["cpu_share"] for key in ("nothing", "train"))
+    worst = r["train"]["per_second"]
+    out += ["", f"The aim is {AIM / 1e6:.0f} M/s with the train running: {'reached' if worst >= AIM else '**not reached**'}"
+            f" ({worst / AIM:.2f} of it by wall clock, {r['train']['per_cpu_second'] / AIM:.2f} by CPU time). "
+            f"The simulator had {share:.0%} of a core; with nothing else running it has all of one.",
+            f"With traffic: {r['bursts_per_second']:,.0f} bursts ({r['bursts_per_second'] * BURST:,.0f} words) per second. "
+            f"All {r['pulses']:,} train pulses were at their exact ticks, none lost."]
+    return out
+
+
+def drain_lines(r):
+    """The table of measure_drain()."""
+    bridge, mean = r["bridge"], Fraction(r["bridge"]["mean"])
+    per_record = mean / bridge["records"]
+    span = bridge["least"] if bridge["least"] == bridge["most"] else f"{bridge['least']} to {bridge['most']}"
+
+    def rate(name):
+        return (f"{r[name]['per_second']:,.0f} per wall-clock second, {r[name]['per_cpu_second']:,.0f} per second of CPU time "
+                "(both programs)")
+    return ["Full bursts: 255 words hold the header and 62 records of 4 words; each burst is acknowledged by one write. A train makes",
+            "records faster than they can be taken, so the FIFO is never short of them; what it loses is counted "
+            f"({r['lost']:,} here).", "",
+            "| what | figure |", "|---|---|",
+            f"| records taken and acknowledged, host only copies them (the peer) | {rate('raw')} |",
+            f"| the same, decoded by the `litepulse` package | {rate('decoded')}, "
+            f"{r['decoded']['per_cpu_second'] / r['raw']['per_cpu_second']:.2f} of the peer by CPU time |",
+            f"| `sys` cycles per burst and its acknowledgement, bridge never waiting | {float(mean):.10g} on average ({span}), exact |",
+            f"| `sys` cycles per record | {float(per_record):.4f} ({per_record}), exact |",
+            f"| so at most, at {bridge['sys_hz'] / 1e6:.0f} MHz `sys` | {float(bridge['sys_hz'] / per_record):,.0f} records/s |",
+            f"| bytes from the bridge per record | {bridge['bytes'] / bridge['records']:.2f} |", "",
+            "The exact figures are of the simulated bridge, whose byte stream is not a serial line: on one the bytes are the limit. "
+            f"{r['records']:,} records were decoded: no gap untold, every pulse at its tick; {r['short']} bursts were not full."]
+
+
+def exactness_lines(r):
+    """The two tables of measure_exactness()."""
+    out = [f"Noted by the tests of the whole core ({CORE_TESTS}), last at {r['noted']}. A test compares whole waveforms and notes a row",
+           "only when every comparison held, without tolerance: any error fails it instead. A row stays until its",
+           "test runs again. Stimuli are summed over simulators and S."]
+    if r["older"]:
+        out.append("**Sources in hdl/ are newer than these figures.**")
+    if r["missing"]:
+        out.append(f"**Incomplete: some tests of promise {', '.join(r['missing'])} have noted nothing yet; `{CORE_TESTS}` runs them.**")
+    out += ["", "| promise | stimuli tried | largest error seen, ticks |", "|---|---|---|"]
+    for promise, name in PROMISES.items():
+        rows = [row for row in r["rows"] if row["promise"] == promise]
+        error = max((Fraction(row["error"]) for row in rows), default=None)
+        out.append(f"| {promise} {name} | {sum(row['stimuli'] for row in rows):,} | {'not noted' if error is None else error} |")
+    out += ["", "| promise | what | stimuli | largest error, ticks | simulators | S |", "|---|---|---|---|---|---|"]
+    return out + [f"| {row['promise']} | {row['what']} | {row['stimuli']:,} | {row['error']} | {', '.join(row['simulators'])} | "
+                  f"{', '.join(map(str, row['samples']))} |" for row in r["rows"]]
+
+
+def size_lines(r):
+    """The SoC's figures; those of the blocks are in docs/size.md."""
+    from litex_soc.size import BUDGET, CELLS, CLOCKS, RAMS
+    out = ["Yosys and nextpnr; every block alone: [size.md](size.md), written by the same run.", "",
+           f"| what | logic cells | of | block RAMs of {RAMS} | " + " | ".join(f"`{c}` MHz, {mhz:.0f} needed" for c, mhz in CLOCKS.items())
+           + " | verdict |", "|---|---|---|---|" + "---|" * len(CLOCKS) + "---|"]
+
+    def row(name, result, of, verdict):
+        clocks = " | ".join(str(result.get("fmax", {}).get(clock, "not placed" if not result.get("fmax") else "-")) for clock in CLOCKS)
+        return f"| {name} | {result['LC']:,} | {of:,} | {result['RAM']} | {clocks} | {verdict} |"
+    for number, result in enumerate(r["soc"], 1):
+        fits = result["LC"] <= CELLS and result["RAM"] <= RAMS
+        met = all(result["fmax"].get(clock, 0) >= mhz for clock, mhz in CLOCKS.items())
+        out.append(row(f"SoC with LitePulse, seed {number}", result, CELLS,
+                       "**does not fit**" if not fits else "fits, both clocks met" if met else "fits, **clocks not met**"))
+        if not fits:
+            break           # other seeds have nothing to place either
+    if r.get("bridge"):
+        out.append(row("the same SoC without it", r["bridge"], CELLS, "fits"))
+    core = r.get("blocks", {}).get("litepulse")
+    if core:
+        out.append(row("the core alone, packed", core, BUDGET, "within the budget" if core["LC"] <= BUDGET else "**over the budget**"))
+    if not any(result["fmax"] for result in r["soc"]):
+        out += ["", "What does not fit is not placed, so there is no clock frequency to report."]
+    return out
+
+
+LINES = {"speed": speed_lines, "drain": drain_lines, "exactness": exactness_lines, "size": size_lines}
+
+
+def page(results):
+    """docs/benchmarks.md from {part: {"figures" or "error", "machine", "date", "sources"}}."""
+    out = [f"<!-- Written by `{COMMAND}` (`make bench`). SPDX-License-Identifier: BSD-2-Clause -->", "", "# Benchmarks", "",
+           "Wall-clock figures are of one machine and vary with its load; the ratio to a peer in the same run varies less, exact figures",
+           f"not at all. `make bench` measures everything, `{COMMAND} PART` one part."]
+    for part, (title, _) in PARTS.items():
+        out += ["", f"## {title}", ""]
+        result = results.get(part)
+        if not result:
+            out.append(f"Not measured yet: `{COMMAND} {part}`.")
+            continue
+        at = result["machine"]
+        out += [f"`{COMMAND} {part}`, {result['date']}, sources {result['sources']}; {at['processor']}, {at['cores']} cores, load "
+                f"{at['load']} at the start; took {result['seconds']} s.", ""]
+        out += [f"**Not measured:** {result['error']}"] if "error" in result else LINES[part](result["figures"])
+    return "\n".join(out) + "\n"
+
+
+def load():
+    """What was measured before."""
+    try:
+        return json.loads((build_folder() / "bench.json").read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def measure(part):
+    """One part's result; a BenchError becomes part of it."""
+    result = {"machine": machine(), "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "sources": sources_state()}
+    begin = time.monotonic()
+    try:
+        result["figures"] = PARTS[part][1]()
+    except BenchError as error:
+        result["error"] = str(error)
+    except Exception as error:      # whatever one part dies of, the others still report
+        result["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
+    result["seconds"] = round(time.monotonic() - begin)
+    return result
+
+
+def main(argv=None):
+    """Measures, prints, writes."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--page", action="store_true", help="measure nothing, write the page from what was measured before")
+    parser.add_argument("--no-write", action="store_true", help="print only; docs/benchmarks.md stays as it is")
+    args = parser.parse_args(argv)
+    unknown = [part for part in args.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"no part is called {unknown[0]}: {', '.join(PARTS)}")
+    parts = [] if args.page else args.parts or list(PARTS)
+    results = load()
+    for part in parts:
+        print(f"measuring: {PARTS[part][0]} ...", file=sys.stderr, flush=True)
+        results[part] = measure(part)
+        build_folder().mkdir(parents=True, exist_ok=True)
+        (build_folder() / "bench.json").write_text(json.dumps(results, indent=1))
+    text = page(results)
+    print(text, end="")
+    if not args.no_write:
+        PAGE.write_text(text)
+    failed = [part for part in parts if "error" in results[part]]
+    for part in failed:
+        print(f"{part}: {results[part]['error']}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

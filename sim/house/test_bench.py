@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`make bench`: what it prints when there is nothing to print, what its tables say, and that it hides nobody's `bench`."""
+
+import importlib
+import importlib.machinery
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rig import ROOT
+
+bench = importlib.import_module("sim.bench.__main__")
+PLACE = {"machine": {"processor": "P", "mhz": 1, "cores": 2, "load": 0.1}, "date": "2026-01-02 03:04 UTC", "sources": "abc", "seconds": 5}
+
+
+def run(*arguments, build):
+    """`python -m sim.bench ...` to its end, results kept in `build`."""
+    return subprocess.run([sys.executable, "-m", "sim.bench", *arguments], cwd=ROOT, env={**os.environ, "LITEPULSE_BUILD": str(build)},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+
+
+def note(path, **rows):
+    """An exactness.json as the tests write it; a row is (promise, what, simulator, S, stimuli, error)."""
+    names = ("promise", "what", "simulator", "samples_per_cycle", "stimuli", "largest_error_ticks")
+    path.write_text(json.dumps({name: {**dict(zip(names, row)), "seed": 1} for name, row in rows.items()}))
+
+
+def test_help(tmp_path):
+    result = run("--help", build=tmp_path)
+    assert result.returncode == 0 and result.stderr == "" and all(part in result.stdout for part in bench.PARTS)
+    result = run("weight", build=tmp_path)
+    assert result.returncode == 2 and "no part is called weight" in result.stderr
+
+
+def test_no_exactness_noted(tmp_path):
+    before = bench.PAGE.read_bytes() if bench.PAGE.exists() else None
+    result = run("exactness", "--no-write", build=tmp_path)
+    said = [line for line in result.stderr.splitlines() if not line.startswith("measuring")]
+    assert result.returncode == 1 and len(said) == 1 and "Traceback" not in result.stderr
+    assert said[0].startswith("exactness: no exactness noted yet") and bench.CORE_TESTS in said[0]
+    lines = [line for line in result.stdout.splitlines() if line.startswith("**Not measured:**")]
+    assert lines == [f"**Not measured:** {said[0].removeprefix('exactness: ')}"]
+    assert (bench.PAGE.read_bytes() if bench.PAGE.exists() else None) == before
+
+
+def test_damaged_exactness(tmp_path):
+    (tmp_path / "exactness.json").write_text('{"1/x": {')
+    with pytest.raises(bench.BenchError) as error:
+        bench.measure_exactness(tmp_path / "exactness.json")
+    assert "damaged" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_exactness_adds_up(tmp_path):
+    path = tmp_path / "exactness.json"
+    note(path, a=(3, "formats", "verilator", 1, 1000, 0), b=(3, "formats", "icarus", 2, 234, "1/256"),
+         c=(4, "skipped pulses", "icarus", 1, 7, 0), d=("all", "random scene 1", "icarus", 1, 5, 0), e=("all", "random scene 2", "icarus", 1, 6, 0))
+    found = bench.measure_exactness(path)
+    rows = {(row["promise"], row["what"]): row for row in found["rows"]}
+    assert rows[3, "formats"] == {"promise": 3, "what": "formats", "stimuli": 1234, "error": "1/256", "simulators": ["icarus", "verilator"],
+                                  "samples": [1, 2]}
+    assert rows["all", "random scenes"]["stimuli"] == 11 and len(rows) == 3
+    assert {"1", "2", "5", "6", "7"} <= set(found["missing"]) and "all" not in found["missing"] and not found["older"]
+    text = "\n".join(bench.exactness_lines(found))
+    assert "| 3 identical frames | 1,234 | 1/256 |" in text and "| 1 precise or not at all | 0 | not noted |" in text
+    assert "**Incomplete" in text and bench.CORE_TESTS in text
+    os.utime(path, (1, 1))
+    found = bench.measure_exactness(path)
+    assert found["older"] and "newer than these figures" in "\n".join(bench.exactness_lines(found))
+
+
+def test_every_promise_is_expected_to_note_something():
+    assert {promise for promise, _ in bench.expected_rows()} == set(bench.PROMISES)
+
+
+def test_a_design_that_does_not_fit_is_called_so():
+    large, small = {"LC": 6000, "RAM": 24, "fmax": {}}, {"LC": 5000, "RAM": 24, "fmax": {"pulse": 47.0, "sys": 30.0}}
+    blocks = {"litepulse": {"LC": 3001, "RAM": 20}}
+    text = "\n".join(bench.size_lines({"soc": [large, large], "bridge": None, "blocks": blocks}))
+    assert text.count("**does not fit**") == 1 and "not placed" in text and "no clock frequency" in text and "**over the budget**" in text
+    text = "\n".join(bench.size_lines({"soc": [small], "bridge": None, "blocks": {}}))
+    assert "**clocks not met**" in text and "47.0" in text and "does not fit" not in text
+    small["fmax"]["pulse"] = 48.0
+    assert "both clocks met" in "\n".join(bench.size_lines({"soc": [small], "bridge": None, "blocks": {}}))
+
+
+def test_page_says_what_is_not_there():
+    text = bench.page({"size": {**PLACE, "error": "no yosys"}})
+    assert text.splitlines()[0].startswith("<!-- Written by `python -m sim.bench`") and "**Not measured:** no yosys" in text
+    assert "2026-01-02 03:04 UTC, sources abc; P, 2 cores, load 0.1" in text
+    assert all(f"Not measured yet: `python -m sim.bench {part}`" in text for part in ("speed", "drain", "exactness"))
+
+
+def test_tests_of_the_core_find_their_own_bench():
+    """They import sim/core/bench.py as `bench`, with sim/ before it on the path: an __init__.py in sim/bench would hide it."""
+    spec = importlib.machinery.PathFinder.find_spec("bench", [str(ROOT / "sim"), str(ROOT / "sim" / "bench"), str(ROOT / "sim" / "core")])
+    assert Path(spec.origin) == ROOT / "sim" / "core" / "bench.py"
