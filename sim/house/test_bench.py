@@ -56,7 +56,8 @@ def test_damaged_exactness(tmp_path):
 def test_exactness_adds_up(tmp_path):
     path = tmp_path / "exactness.json"
     note(path, a=(3, "formats", "verilator", 1, 1000, 0), b=(3, "formats", "icarus", 2, 234, "1/256"),
-         c=(4, "skipped pulses", "icarus", 1, 7, 0), d=("all", "random scene 1", "icarus", 1, 5, 0), e=("all", "random scene 2", "icarus", 1, 6, 0))
+         c=(4, "skipped pulses", "icarus", 1, 7, 0), d=("all", "random scene 1", "icarus", 1, 5, 0),
+         e=("all", "random scene 2", "icarus", 1, 6, 0))
     found = bench.measure_exactness(path)
     rows = {(row["promise"], row["what"]): row for row in found["rows"]}
     assert rows[3, "formats"] == {"promise": 3, "what": "formats", "stimuli": 1234, "error": "1/256", "simulators": ["icarus", "verilator"],
