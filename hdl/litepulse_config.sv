@@ -209,4 +209,8 @@ module litepulse_config #(
       event_mask <= 11'd0;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_config.svh"  // sim/formal
+`endif
 endmodule
