@@ -435,7 +435,7 @@ def page(results):
             continue
         at = result["machine"]
         out += [f"`{COMMAND} {part}`, {result['date']}, sources {result['sources']}; {at['processor']}, {at['cores']} cores, load "
-                f"{at['load']} at the start; took {result['seconds']} s.", ""]
+                f"{at['load']} at the start; took {result['seconds']} s, {result['cpu_seconds']} s of CPU time.", ""]
         out += [f"**Not measured:** {result['error']}"] if "error" in result else LINES[part](result["figures"])
     return "\n".join(out) + "\n"
 
@@ -451,14 +451,14 @@ def load():
 def measure(part):
     """One part's result; a BenchError becomes part of it."""
     result = {"machine": machine(), "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "sources": sources_state()}
-    begin = time.monotonic()
+    begin, used = time.monotonic(), sum(os.times()[:4])
     try:
         result["figures"] = PARTS[part][1]()
     except BenchError as error:
         result["error"] = str(error)
     except Exception as error:      # whatever one part dies of, the others still report
         result["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
-    result["seconds"] = round(time.monotonic() - begin)
+    result["seconds"], result["cpu_seconds"] = round(time.monotonic() - begin), round(sum(os.times()[:4]) - used)
     return result
 
 

@@ -13,7 +13,8 @@ import pytest
 from rig import ROOT
 
 bench = importlib.import_module("sim.bench.__main__")
-PLACE = {"machine": {"processor": "P", "mhz": 1, "cores": 2, "load": 0.1}, "date": "2026-01-02 03:04 UTC", "sources": "abc", "seconds": 5}
+PLACE = {"machine": {"processor": "P", "mhz": 1, "cores": 2, "load": 0.1}, "date": "2026-01-02 03:04 UTC", "sources": "abc", "seconds": 5,
+         "cpu_seconds": 4}
 
 
 def run(*arguments, build):
