@@ -7,9 +7,9 @@
 //
 // Requests (held until ack) go first, by port; edges cannot wait at their source, so those of each cycle enter a queue of two. If
 // a third comes while requests use the stage, what the queue holds is lost, as one gap with the oldest stamp. An edge that has
-// waited 16 cycles goes before a request.
+// waited 8 cycles goes before a request.
 // Latency: a request is written 3 cycles after it comes, an edge 2 cycles, more when others are before it. With 16 cycles or more
-// between the requests of one port none waits longer than 40 cycles for its ack, whatever the edges do, no edge longer than 100.
+// between the requests of one port none waits longer than 40 cycles for its ack, whatever the edges do, no edge longer than 60.
 //   S      samples per cycle
 //   EV_AW  log2 of the FIFO's depth
 //   EB     bits of the edge masks in use: channels times S
@@ -27,7 +27,7 @@ module litepulse_events #(
     output logic [5:0]             ack,
     input  logic [23:0]            kind,
     input  logic [47:0]            flags,
-    input  logic [47:0]            lo,           // low byte of the cycle stamp, not ahead of `now`, at most 200 cycles behind
+    input  logic [47:0]            lo,           // low byte of the cycle stamp, not ahead of `now`, at most 80 behind when req rises
     // verilator lint_off UNUSEDSIGNAL
     input  logic [17:0]            off,          // sample
     // verilator lint_on UNUSEDSIGNAL
@@ -91,14 +91,14 @@ module litepulse_events #(
   logic        come_a, come_f, come_any;
   logic        head_a, head_f, tail_a, tail_f;   // records to be taken from the older and the younger cycle
   logic        head_any, tail_any;
-  logic [2*EB+7:0] head, tail, come;
+  logic [2*EB+15:0] head, tail, come;
   logic [5:0]  waiting;                          // records in the queue
   logic        spoilt;                           // a third cycle came: all of them are lost
   logic        take_edge, take_all, advance;
-  logic [4:0]  held;                             // cycles since an edge could last go on
+  logic [3:0]  held;                             // cycles since an edge could last go on
   logic        yield;                            // it has waited long enough: requests wait one record
 
-  assign come     = {now[7:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
+  assign come     = {now[7:0] - {1'b0, edge_delay}, now[7:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
   assign come_a   = edge_a && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
   assign come_f   = edge_f && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
   assign come_any = come_a || come_f;
@@ -107,7 +107,7 @@ module litepulse_events #(
   assign advance  = !head_any || (take_edge && !(head_a && head_f));
 
   always_ff @(posedge clk) begin
-    held <= (take_edge || take_all || !head_any) ? 5'd0 : held + 5'd1;
+    held <= (take_edge || take_all || !head_any) ? 4'd0 : held + 4'd1;
     waiting <= (take_all ? 6'd0 : waiting) + {5'd0, come_a} + {5'd0, come_f} - {5'd0, take_edge};
     if (take_all) begin
       head <= come;
@@ -128,7 +128,7 @@ module litepulse_events #(
       if (tail_any && come_any) spoilt <= 1'b1;
     end
     if (rst) begin
-      held <= 5'd0;
+      held <= 4'd0;
       waiting <= 6'd0;
       {head_a, head_f, tail_a, tail_f} <= 4'd0;
       spoilt <= 1'b0;
@@ -150,7 +150,7 @@ module litepulse_events #(
   assign pick_f    = !head_a;
   assign edge_own  = edge_group[EB-1:0] ^ {EB{!pick_f}};
   assign edge_data = {16'(head[EB +: EB] & edge_own), 16'(head[0 +: EB] & edge_own)};
-  assign edge_lo   = head[2*EB +: 8] - (pick_f ? {1'b0, edge_delay} : 8'd0);
+  assign edge_lo   = pick_f ? head[2*EB+8 +: 8] : head[2*EB +: 8];
 
   always_comb begin
     pick_data  = use_req ? 32'd0 : edge_data;
@@ -174,21 +174,26 @@ module litepulse_events #(
   // stage -----------------------------------------------------------------------------------------------------------------
   logic          full;         // a record is written in this cycle if there is room
   logic          told;         // ... and it is an OVERFLOW record
-  logic          is_edge;
   logic          gap;          // `tick` is that of the first lost record
   logic [3:0]    st_kind, st_source;
   logic [7:0]    st_flags;
   logic [31:0]   st_data, lost;
   logic [63:0]   tick;
   logic [15:0]   seq;          // of the record in the stage, or of the first lost one
-  logic          some, two, plenty, room, stall, close, count;
+  logic          some_next, two, plenty, plenty_next, full_next, edge_next, stall, close, count;
 
-  assign some   = ev_free != '0;
-  assign two    = ev_free[EV_AW:1] != '0;
-  assign plenty = ev_free > (EV_AW + 1)'(litepulse_map_pkg::EVENT_RESERVE);
-  assign room   = is_edge ? plenty : some;
-  assign stall  = full && !room;
-  assign yield  = held[4] && !told;
+  assign some_next   = ev_free > (EV_AW + 1)'(ev_wr);
+  assign plenty_next = ev_free > (EV_AW + 1)'(litepulse_map_pkg::EVENT_RESERVE) + (EV_AW + 1)'(ev_wr);
+  assign full_next   = close || (!stall && !gap && (use_req || take_edge));
+  assign edge_next   = !use_req && !close;
+  // what room there is as of the last cycle, so that no long path begins at ev_free
+  always_ff @(posedge clk) begin
+    two    <= ev_free > (ev_wr ? (EV_AW + 1)'(2) : (EV_AW + 1)'(1));
+    plenty <= plenty_next;
+    stall  <= full_next && !(edge_next ? plenty_next : some_next);
+    if (rst) {two, plenty, stall} <= 3'b000;
+  end
+  assign yield  = held[3] && !told;
   assign close  = gap && (plenty || (use_req && two));
   assign take   = use_req && !stall && !close;
   assign take_all  = head_any && !use_req && (gap ? !close : spoilt && !stall && !told);
@@ -196,10 +201,10 @@ module litepulse_events #(
   assign count  = stall || (gap && take) || take_all;
 
   always_ff @(posedge clk) begin
-    full <= close || (!stall && !gap && (use_req || take_edge));
+    full <= full_next;
     told <= close;
-    is_edge <= !use_req && !close;
-    if (!stall && !gap) tick <= (64'({(pick_lo <= now[7:0]) ? now[CW-1:8] : prev_hi, pick_lo}) << SL) | 64'(pick_off);
+    // no stamp here is older than 127 cycles
+    if (!stall && !gap) tick <= (64'({(pick_lo[7] && !now[7]) ? prev_hi : now[CW-1:8], pick_lo}) << SL) | 64'(pick_off);
     st_data <= gap ? lost : pick_data;
     st_kind <= gap ? litepulse_map_pkg::KIND_OVERFLOW : pick_kind;
     st_source <= gap ? litepulse_map_pkg::SRC_CONTROL : pick_source;
@@ -208,8 +213,8 @@ module litepulse_events #(
     if (stall || take_all) gap <= 1'b1;
     else if (close) gap <= 1'b0;
     if (full && told) lost <= 32'd0;
-    else if (count) lost <= lost + (take_all ? {26'd0, waiting} : 32'd1);
-    if (full && room) seq <= seq + (told ? st_data[15:0] : 16'd1);
+    else if (count) lost <= lost + ((use_req || stall) ? 32'd1 : {26'd0, waiting});
+    if (full && !stall) seq <= seq + (told ? st_data[15:0] : 16'd1);
     fault <= stall || (take_all && !gap)
         || (full && (st_kind == litepulse_map_pkg::KIND_REFUSED || st_kind == litepulse_map_pkg::KIND_RESPONDER_MISSED));
     if (rst) begin
@@ -222,7 +227,7 @@ module litepulse_events #(
     end
   end
 
-  assign ev_wr    = full && room;
+  assign ev_wr    = full && !stall;
   assign ev_wdata = {st_data, seq, st_kind, st_source, st_flags, tick};
   assign ev_lost  = lost;
 

@@ -92,12 +92,12 @@ module litepulse_line_rx #(
   logic [HW-1:0] half_cyc, cnt;
   logic [FW-1:0] half_frac, frac, frac_base;   // frac: of the next half-bit point
   logic [FW:0]   frac_sum;
-  logic          point, hit, centre, centred, restart;
+  logic          point, reached, hit, centre, centred, restart;
 
   assign half_cyc  = period[35:9+SL];
   assign half_frac = period[FW-1:0];
   assign run       = state != SEARCH;
-  assign point     = run && cnt == half_cyc;   // the next cycle is a half-bit point
+  assign point     = run && reached;           // the next cycle is a half-bit point
   assign frac_base = (S > 1 && done) ? '0 : frac;
   assign frac_sum  = {1'b0, frac_base} + {1'b0, half_frac};
   assign centre    = hit && !centred;
@@ -134,8 +134,11 @@ module litepulse_line_rx #(
     tx_busy_was <= tx_busy_in;
 
     hit <= point && !restart;
-    if (restart) cnt <= HW'(2);
-    else if (point) cnt <= HW'(!frac_sum[FW]);
+    // compared a cycle ahead
+    reached <= (S > 1 && found) ? half_cyc == HW'(2) : cnt == half_cyc;
+    if (found) cnt <= HW'(3);
+    else if (restart) cnt <= HW'(2);
+    else if (point) cnt <= frac_sum[FW] ? HW'(1) : HW'(2);
     else cnt <= cnt + 1'b1;
     if (found || point) frac <= frac_sum[FW-1:0];
     else if (restart) frac <= '0;
@@ -195,7 +198,7 @@ module litepulse_line_rx #(
   logic [47-SL:0] start_cyc;
   assign edge_lo = now[7:0] + ~{1'b0, line_delay};
   always_ff @(posedge clk) begin
-    if (found) start_cyc <= {(edge_lo <= now[7:0]) ? now[47-SL:8] : prev_hi[47-SL:8], edge_lo};
+    if (found) start_cyc <= {(edge_lo[7] && !now[7]) ? prev_hi[47-SL:8] : now[47-SL:8], edge_lo};
   end
   generate
     if (S == 1) begin : gen_tick

@@ -15,7 +15,7 @@ EB = int(os.environ.get("LITEPULSE_PARAM_EB", "5"))
 AW = int(os.environ.get("LITEPULSE_PARAM_EV_AW", "6"))
 SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
 DEPTH = 1 << AW
-WAIT_MAX = 14
+WAIT_MAX = 40
 KIND = {name: code for code, (name, _) in EVENT_KINDS.items()}
 SOURCE = {name: code for code, (name, _) in EVENT_SOURCES.items()}
 # what each port may say: (kind, bit of the event mask)
@@ -42,7 +42,7 @@ class Run:
         rng = self.rng
         source, kinds = PORTS[port]
         kind, bit = rng.choice(kinds)
-        age, off = rng.choice([0, 1, rng.randrange(150)]), rng.randrange(S)
+        age, off = rng.choice([0, 1, rng.randrange(80)]), rng.randrange(S)
         item = (n, (self.start + n - age) * S + off, kind, source, rng.randrange(256), rng.getrandbits(32))
         return item, (self.start + n - age) & 255, off, self.mask >> bit & 1
 
@@ -152,6 +152,8 @@ class Run:
             left[stream] = left[stream][skipped + 1:]
             matched.append((place, arose, stream))
             last[stream] = place
+        if self.stored and self.stored[-1][0] == self.cycles - 1 and self.stored[-1][3][1] == KIND["OVERFLOW"]:
+            self.lost = 0       # told in this very cycle
         # all that is not in the stream was told, or is in the count, or on its way
         lost = len(missing)
         rest = sum(len(items) for items in left.values())

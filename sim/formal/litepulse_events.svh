@@ -4,7 +4,10 @@
 
   // With F_TIMES only how long something waits is proved, without it everything else, given these bounds.
   localparam int F_WAIT = 40;     // a request, as the module's header says
-  localparam int F_AGE = 100;     // an edge record
+  localparam int F_AGE = 60;      // an edge record
+
+  logic f_edge;                 // the stage holds an edge record
+  assign f_edge = st_kind == litepulse_map_pkg::KIND_EDGE;
 
   logic f_past = 1'b0;
   initial assume (rst);
@@ -18,6 +21,8 @@
     assume (prev_hi == now[CW-1:8] - 1'b1);
     assume (ev_free <= (EV_AW + 1)'(1 << EV_AW));
     assume (edge_delay <= 7'd62);
+    // 80 when it comes, and the bound of `requests`
+    for (int i = 0; i < 6; i++) if (req[i]) assume (now[7:0] - lo[8*i+:8] <= 8'd80 + F_WAIT);
     for (int i = 0; i < 6; i++) begin
       assume (kind[4*i+:4] != litepulse_map_pkg::KIND_OVERFLOW && kind[4*i+:4] != litepulse_map_pkg::KIND_EDGE);
     end
@@ -88,7 +93,7 @@
   assign f_waits = f_place == F_TAIL || f_place == F_HEAD || f_place == F_SPOILT;
   always_ff @(posedge clk) f_spoilt <= (rst || !spoilt) ? 5'd0 : f_spoilt + 5'd1;
   assign f_before = (f_place == F_HEAD) ? {1'b0, f_f && head_a} : {1'b0, head_a} + {1'b0, head_f} + {1'b0, f_f && tail_a};
-  assign f_limit = 7'd21 * (7'd3 - {5'd0, f_before});
+  assign f_limit = 7'd13 * (7'd3 - {5'd0, f_before});
 
 `ifdef F_TIMES
   always_comb begin
@@ -99,12 +104,12 @@
       if (f_waits) assert (f_age <= F_AGE);
       assert (waiting <= 6'd60);
       // inside
-      assert (held <= 5'd20);
-      if (!head_any) assert (held == 5'd0);
+      assert (held <= 4'd12);
+      if (!head_any) assert (held == 4'd0);
       if (!spoilt) assert (waiting == {5'd0, head_a} + {5'd0, head_f} + {5'd0, tail_a} + {5'd0, tail_f});
-      if (spoilt) assert (waiting <= 6'd6 + {f_spoilt, 1'b0} && f_spoilt <= held);
-      if (f_place == F_HEAD || f_place == F_TAIL) assert (f_age <= f_limit + {2'd0, held});
-      if (f_place == F_SPOILT) assert (f_age <= {2'd0, held});
+      if (spoilt) assert (waiting <= 6'd6 + {f_spoilt, 1'b0} && f_spoilt <= {1'b0, held});
+      if (f_place == F_HEAD || f_place == F_TAIL) assert (f_age <= f_limit + {3'd0, held});
+      if (f_place == F_SPOILT) assert (f_age <= {3'd0, held});
       if (f_place == F_TAIL) assert (f_f ? tail_f : tail_a);
       if (f_place == F_HEAD) assert (f_f ? head_f : head_a);
       if (f_place == F_SPOILT) assert (spoilt);
@@ -112,7 +117,7 @@
       if (tail_any) assert (head_any);
       assert (any == (chosen != 6'd0) && (chosen & (chosen - 6'd1)) == 6'd0);
       assert ((chosen & ~req) == 6'd0);
-      assert (!(full && gap) && (!told || full));
+      assert (!(full && gap) && (!told || full) && (!stall || (full && !told)));
     end
   end
 `else
@@ -125,7 +130,7 @@
       // inside
       assert (!(full && gap) && (!told || full));
       assert (gap || told || lost == 32'd0);
-      if (told) assert (st_data == lost && st_kind == litepulse_map_pkg::KIND_OVERFLOW && !is_edge && lost != 32'd0);
+      if (told) assert (st_data == lost && st_kind == litepulse_map_pkg::KIND_OVERFLOW && !f_edge && lost != 32'd0);
       if (gap) assert (lost != 32'd0);
       if (full && !told) assert (st_kind != litepulse_map_pkg::KIND_OVERFLOW);
       if (!spoilt) assert (waiting == {5'd0, head_a} + {5'd0, head_f} + {5'd0, tail_a} + {5'd0, tail_f});
@@ -137,26 +142,28 @@
   end
 
   // Rules ------------------------------------------------------------------------------------------------------------------
+  logic [EV_AW:0] f_room;       // slots known to be free since the last cycle
   logic        f_open;          // a gap that the stream does not tell of yet
   logic [63:0] f_first;         // tick of its first record
   always_ff @(posedge clk) begin
     if (rst || (full && told)) f_open <= 1'b0;
     else if (stall || take_all) f_open <= 1'b1;
     if (stall) f_first <= tick;
+    f_room <= rst ? '0 : ev_free - (EV_AW + 1)'(ev_wr);
   end
   always_comb begin
     if (f_past && !rst) begin
       assert (f_open == (gap || told));
+      assert (f_room <= ev_free && two == (f_room > 1) && plenty == (f_room > 16));
+      assert (stall == (full && (f_edge ? f_room <= 16 : f_room == '0)));
       if (ev_wr) assert (ev_free != '0);
       if (ev_wr && ev_wdata[79:76] == litepulse_map_pkg::KIND_EDGE) assert (ev_free > 16);
       if (ev_wr && f_open) assert (ev_wdata[79:64] == {litepulse_map_pkg::KIND_OVERFLOW, litepulse_map_pkg::SRC_CONTROL, 8'd0});
       if (told) assert (ev_wr);
       // what is not stored had no room
-      if (stall) assert (is_edge ? ev_free <= 16 : ev_free == '0);
-      if (gap && take) assert (ev_free < 2);
-      if (gap && take_all) assert (ev_free <= 16);
+      if (gap && take) assert (f_room < 2);
+      if (gap && take_all) assert (f_room <= 16);
       if (!gap && take_all) assert (spoilt);
-      if (is_edge && full) assert (st_kind == litepulse_map_pkg::KIND_EDGE);
     end
   end
   logic [63:0] f_stamp;         // of the request that is taken
@@ -174,13 +181,13 @@
   always_ff @(posedge clk) begin
     if (f_past && !rst && !$past(rst)) begin
       if ($past(take && !gap)) begin
-        assert (full && !is_edge && tick == $past(f_stamp));
+        assert (full && !f_edge && tick == $past(f_stamp));
         assert ({st_kind, st_flags, st_data} == $past(f_word));
       end
       if ($past(gap)) assert ($stable(tick));
       // a gap is told at once when there is room
-      if ($past(gap) && $past(ev_free) > 16) assert (ev_wr && told);
-      if ($past(gap && use_req) && $past(ev_free) >= 2) assert (ev_wr && told);
+      if ($past(gap) && $past(f_room) > 16) assert (ev_wr && told);
+      if ($past(gap && use_req) && $past(f_room) >= 2) assert (ev_wr && told);
       if ($past(told && any)) assert ($past(take));
     end
   end
@@ -198,16 +205,16 @@
         F_TAIL: begin
           assert (f_f ? tail_f : tail_a);
           assert ((tail[EB-1:0] & f_members) == f_changed && (tail[2*EB-1:EB] & f_members) == f_level);
-          assert (tail[2*EB+:8] == f_tick[7:0] + (f_f ? {1'b0, edge_delay} : 8'd0));
+          assert ((f_f ? tail[2*EB+8+:8] : tail[2*EB+:8]) == f_tick[7:0]);
         end
         F_HEAD: begin
           assert (f_f ? head_f : head_a);
           assert ((head[EB-1:0] & f_members) == f_changed && (head[2*EB-1:EB] & f_members) == f_level);
-          assert (head[2*EB+:8] == f_tick[7:0] + (f_f ? {1'b0, edge_delay} : 8'd0));
+          assert ((f_f ? head[2*EB+8+:8] : head[2*EB+:8]) == f_tick[7:0]);
         end
         F_SPOILT: assert (spoilt);
         F_STAGE: begin
-          assert (full && is_edge && !told);
+          assert (full && f_edge && !told);
           assert (tick == f_tick && st_data == {16'(f_level), 16'(f_changed)});
           assert ({st_kind, st_source, st_flags} == {litepulse_map_pkg::KIND_EDGE, litepulse_map_pkg::SRC_CAPTURE, f_f, 7'd0});
         end
@@ -220,16 +227,15 @@
     end
   end
 
-`endif
-
   always_ff @(posedge clk) begin
     if (f_past && !rst) begin
       cover (f_place == F_STORED && f_f);
       cover (f_place == F_GAP && $past(f_place == F_SPOILT));
       cover (ev_wr && told && lost > 3);
-      cover (ev_wr && told && $past(ev_free) == 2);
+      cover (ev_wr && told && $past(f_room) == 2);
       cover (ev_wr && seq == 3 && ev_free == 1);
       cover (|(ack & ~chosen));
       cover (ev_wr && st_kind == litepulse_map_pkg::KIND_EDGE && $past(ev_wr && told) && seq > 2);
     end
   end
+`endif
