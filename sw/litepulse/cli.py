@@ -33,7 +33,7 @@ from litepulse.measurement import histogram, period_from_words
 from litepulse.output import ms, ns
 from litepulse.streams import Event
 from litepulse.transport import DEFAULT_BAUD
-from litepulse.units import approx, exact, parse_byte, parse_count, parse_duration, parse_rate, si
+from litepulse.units import Timescale, approx, exact, parse_byte, parse_count, parse_duration, parse_rate, si
 
 UNKNOWN = "reason 0"
 MAYBE_LATE = ("late", UNKNOWN)
@@ -462,36 +462,34 @@ def train_title(device, plan):
     return f"{rate} Hz, {plan.launch}{line}"
 
 
-def make_plan(args, device):
-    """The TrainPlan, all checked against this device."""
-    ts = device.timescale
+def make_plan(args, ts, start=None):
+    """The TrainPlan, all checked against a device's clock."""
     ticks, what = asked_period(args, ts)
-    start = asked_tick(parse_duration(args.start, "start"), device, "start") if args.start else None
-    if start is not None and start <= (now := device.events_now()):
+    launch, profile, count = asked_launch(args, ts), line_profile(args, ts), parse_count(args.count)
+    return TrainPlan.check(ts, TRAIN_MIN_PERIOD, launch, profile, ticks, count, start, args.loopback, what)
+
+
+def asked_start(args, device):
+    """The tick of --start, or None for as soon as possible."""
+    if not args.start:
+        return None
+    start = asked_tick(parse_duration(args.start, "start"), device, "start")
+    if start <= (now := device.events_now()):
         raise BadInput(f"start: tick {start} has passed, the board is at {now}")
-    return TrainPlan.check(
-        ts,
-        TRAIN_MIN_PERIOD,
-        asked_launch(args, ts),
-        line_profile(args, ts),
-        ticks,
-        parse_count(args.count),
-        start,
-        args.loopback,
-        what,
-    )
+    return start
 
 
 def train_lockstep(args):
-    """How far the simulator may run ahead between two looks at it, so that its event FIFO never fills."""
-    from litepulse.units import Timescale
-
+    """How far the simulator may run ahead between two looks at it, so that its event FIFO never fills. Its clock is known, so
+    what does not fit is told before anything is built or started."""
+    if not args.sim:
+        return SHORT_STEP
     try:
         from litex_soc.sim_soc import PULSE_HZ
     except ImportError:
-        return 200_000
-    ticks, _ = asked_period(args, Timescale(PULSE_HZ))
-    return int(min(max(16 * ticks, 2_000), 10_000_000))
+        return SHORT_STEP  # whoever starts the simulator says what is missing
+    plan = make_plan(args, Timescale(PULSE_HZ))
+    return min(max(16 * plan.period.whole, 2_000), 10_000_000)
 
 
 def cmd_train(args):
@@ -507,7 +505,7 @@ def cmd_train(args):
     if args.keep and args.style in ("csv", "vnl"):
         raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
     with connection(args, lockstep=train_lockstep(args)) as device, Interrupt() as interrupt:
-        plan = make_plan(args, device)
+        plan = make_plan(args, device.timescale, asked_start(args, device))
         run = TrainRun(device, plan)
         if args.keep:
             return keep_train(args, device, run)
