@@ -8,7 +8,8 @@ import cocotb
 from bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LONG, S, SEED, Bench, figure, same_list
 from model import (ALWAYS, APPLIED, BREAK, BUSY, EDGE, FRAME, MISSED, OVERFLOW, PULSE, QUEUE, REFUSED, RESPONDER, Responder, TRAIN,
                    TRAIN_CHANGE, TTY, Adjust,
-                   Grant, Launch, Profile, QueueEntry, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave, normal, queue_fates,
+                   Grant, Launch, Profile, QueueEntry, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave,
+                   normal, queue_fates,
                    receive, union)
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
