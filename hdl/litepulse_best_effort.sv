@@ -66,7 +66,7 @@ module litepulse_best_effort #(
   assign ev_data  = {24'd0, ev_byte};
   assign txb_pop  = (state == WAIT && wait_cnt == 3'(KE)) || (state == FLUSH && txb_valid);
   assign drained  = state == IDLE && !txb_valid && !on_line;
-  assign may      = !hold && !flushing && known && prof0_valid && sources_ok;
+  assign may      = !hold && !flushing && known && !prof0_changed && prof0_valid && sources_ok;
 
   // whole cycles of lead, but for the first of them; on through the wait for the line
   always_comb begin
@@ -152,4 +152,8 @@ module litepulse_best_effort #(
       sum <= '0;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_best_effort.svh"  // sim/formal
+`endif
 endmodule
