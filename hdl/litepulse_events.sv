@@ -27,7 +27,7 @@ module litepulse_events #(
     output logic [5:0]             ack,
     input  logic [23:0]            kind,
     input  logic [47:0]            flags,
-    input  logic [47:0]            lo,           // low byte of the cycle stamp, not ahead of `now`, at most 80 behind when req rises
+    input  logic [47:0]            lo,           // cycle stamp: not ahead of `now`, at most 80 behind when req rises
     // verilator lint_off UNUSEDSIGNAL
     input  logic [17:0]            off,          // sample
     // verilator lint_on UNUSEDSIGNAL
@@ -191,9 +191,9 @@ module litepulse_events #(
     two    <= ev_free > (ev_wr ? (EV_AW + 1)'(2) : (EV_AW + 1)'(1));
     plenty <= plenty_next;
     stall  <= full_next && !(edge_next ? plenty_next : some_next);
-    if (rst) {two, plenty, stall} <= 3'b000;
+    yield  <= held[3] && !close && !take_edge && !take_all;
+    if (rst) {two, plenty, stall, yield} <= 4'b0000;
   end
-  assign yield  = held[3] && !told;
   assign close  = gap && (plenty || (use_req && two));
   assign take   = use_req && !stall && !close;
   assign take_all  = head_any && !use_req && (gap ? !close : spoilt && !stall && !told);

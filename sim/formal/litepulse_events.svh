@@ -3,7 +3,8 @@
 // from its arrival to the FIFO or to a gap, and for each request the cycles it waits. Included at the end of litepulse_events.
 
   // With F_TIMES only how long something waits is proved, without it everything else, given these bounds.
-  localparam int F_WAIT = 40;     // a request, as the module's header says
+  localparam int F_WAIT = 20;     // a request, in the first cycles after reset (bounded)
+  localparam int F_LONG = 40;     // a request, as the module's header says
   localparam int F_AGE = 60;      // an edge record
 
   logic f_edge;                 // the stage holds an edge record
@@ -22,7 +23,7 @@
     assume (ev_free <= (EV_AW + 1)'(1 << EV_AW));
     assume (edge_delay <= 7'd62);
     // 80 when it comes, and the bound of `requests`
-    for (int i = 0; i < 6; i++) if (req[i]) assume (now[7:0] - lo[8*i+:8] <= 8'd80 + F_WAIT);
+    for (int i = 0; i < 6; i++) if (req[i]) assume (now[7:0] - lo[8*i+:8] <= 8'd80 + F_LONG);
     for (int i = 0; i < 6; i++) begin
       assume (kind[4*i+:4] != litepulse_map_pkg::KIND_OVERFLOW && kind[4*i+:4] != litepulse_map_pkg::KIND_EDGE);
     end
@@ -93,7 +94,7 @@
   assign f_waits = f_place == F_TAIL || f_place == F_HEAD || f_place == F_SPOILT;
   always_ff @(posedge clk) f_spoilt <= (rst || !spoilt) ? 5'd0 : f_spoilt + 5'd1;
   assign f_before = (f_place == F_HEAD) ? {1'b0, f_f && head_a} : {1'b0, head_a} + {1'b0, head_f} + {1'b0, f_f && tail_a};
-  assign f_limit = 7'd13 * (7'd3 - {5'd0, f_before});
+  assign f_limit = 7'd15 * (7'd3 - {5'd0, f_before});
 
 `ifdef F_TIMES
   always_comb begin
@@ -104,7 +105,7 @@
       if (f_waits) assert (f_age <= F_AGE);
       assert (waiting <= 6'd60);
       // inside
-      assert (held <= 4'd12);
+      assert (held <= 4'd14 && !(yield && (told || !head_any || !held[3])));
       if (!head_any) assert (held == 4'd0);
       if (!spoilt) assert (waiting == {5'd0, head_a} + {5'd0, head_f} + {5'd0, tail_a} + {5'd0, tail_f});
       if (spoilt) assert (waiting <= 6'd6 + {f_spoilt, 1'b0} && f_spoilt <= {1'b0, held});
@@ -128,7 +129,7 @@
       assert (f_came == f_told + {31'd0, full && !told} + {26'd0, waiting} + lost);
       assert (seq == f_told[15:0]);
       // inside
-      assert (!(full && gap) && (!told || full));
+      assert (!(full && gap) && (!told || full) && !(yield && told));
       assert (gap || told || lost == 32'd0);
       if (told) assert (st_data == lost && st_kind == litepulse_map_pkg::KIND_OVERFLOW && !f_edge && lost != 32'd0);
       if (gap) assert (lost != 32'd0);
