@@ -126,7 +126,7 @@ module litepulse #(
   logic [2:0]       tty_off;
   logic [7:0]       tty_data;
   logic [31:0]      nslack;
-  logic             queue_idle, train_running, train_pending, resp_armed;
+  logic             queue_idle, queue_keeps, train_running, train_pending, resp_armed;
 
   // line
   logic             start, start_timed, hold_start, free_next, line_active;
@@ -196,7 +196,7 @@ module litepulse #(
   end
 
   assign now_tick = 64'(now) << SL;
-  assign status_p = {rx_busy, line_active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
+  assign status_p = {rx_busy, line_active, queue_idle, queue_keeps, resp_armed, train_pending, train_running, tty_drained};
   assign fault_p  = ev_fault || rx_fault;
 
   // Time and settings ----------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ module litepulse #(
       .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .nde_lead(~de_lead), .nslack,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
       .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width(width[63:32]),
-      .grant(grant[1]), .refuse(refuse[1]), .lead(queue_lead), .be_ok(be_ok[1]), .idle(queue_idle),
+      .grant(grant[1]), .refuse(refuse[1]), .lead(queue_lead), .be_ok(be_ok[1]), .idle(queue_idle), .keeps(queue_keeps),
       .flush(flush_queue), .flushed(queue_flushed), .flush_count,
       .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_flags(req_flags[15:8]), .ev_lo(req_lo[15:8]),
       .ev_off(req_off[5:3]), .ev_data(req_data[63:32])

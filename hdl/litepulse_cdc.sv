@@ -5,8 +5,8 @@
 //
 // Rings: events and received bytes pulse to sys (read by index from the oldest, freed n at a time), transmit bytes and launches sys
 // to pulse. Both sides may write or free every cycle; the other side learns of it with the next turn: at most 7 of its own plus 3
-// of the other side's cycles later. Until then it knows of less room or fewer entries than there are, never of more. A writer must not
-// write when its free count is 0, nor a reader free more than it sees.
+// of the other side's cycles later. Until then it knows of less room or fewer entries than there are, never of more. A writer must
+// not write when its free count is 0, nor a reader free more than it sees.
 //
 // Entries of a receiving ring are numbered so that bus address plus position is the RAM address: the first record has number
 // EV_FIRST (RX_FIRST), because the window's header takes the place of that many records; `position` counts the freed ones from 0.
@@ -116,7 +116,7 @@ module litepulse_cdc #(
   localparam logic [LQ_AW:0] LQ_DEPTH = {1'b1, {LQ_AW{1'b0}}};
 
   // Width of the two words of the exchange
-  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 7 + 6;
+  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 8 + 6;
   localparam int S_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 3;
 
 `ifdef FORMAL
@@ -144,7 +144,7 @@ module litepulse_cdc #(
   logic [RX_AW:0] rx_wptr, rx_nwptr_v, rx_oldest, rx_noldest_v;
   logic [TX_AW:0] tx_nwptr, tx_nwptr_v, tx_nrptr, tx_rptr_v;
   logic [LQ_AW:0] lq_wptr, lq_nwptr_v, lq_rptr_full, lq_nrptr_v;
-  logic [6:0] levels, levels_v;
+  logic [7:0] levels, levels_v;
   logic ev_new, ev_new_v, rx_new, rx_new_v, fault_new, fault_v;
   logic cfg_flag, cfg_flag_v, cfg_ack, cfg_ack_v, cfg_bad, cfg_bad_v;
   logic snap_flag, snap_flag_v, snap_ack, snap_ack_v, snap_sel, snap_sel_v;
@@ -153,7 +153,7 @@ module litepulse_cdc #(
   litepulse_cdc_swap #(
       .P_BITS (P_BITS),
       .S_BITS (S_BITS),
-      .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(TX_AW + 1) {1'b0}}, {(LQ_AW + 1) {1'b1}}, 13'd0}),
+      .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(TX_AW + 1) {1'b0}}, {(LQ_AW + 1) {1'b1}}, 14'd0}),
       .S_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(TX_AW + 1) {1'b1}}, {(LQ_AW + 1) {1'b1}}, 3'd0})
   ) swap (
       .pulse_clk,
@@ -438,13 +438,15 @@ module litepulse_cdc #(
 
   // Levels and strobes ----------------------------------------------------------------------------------------------------------
   // A byte waiting in front of the line is not idle, whatever the transmitter's registered status says yet.
-  assign levels = {status_p[7:5], status_p[3:1], status_p[0] && !txb_valid};
+  // status_p[4]: the queue keeps the entry that had its turn last, to compare the next one with it
+  assign levels = {status_p[4], status_p[7:5], status_p[3:1], status_p[0] && !txb_valid};
 
   logic unused;
-  assign unused = &{1'b0, status_p[4], ev_carry, rx_carry, tx_carry, lq_carry};
+  assign unused = &{1'b0, ev_carry, rx_carry, tx_carry, lq_carry};
 
   assign status = {
-    levels_v[6:5], levels_v[4] && lq_free == LQ_DEPTH, cfg_busy, levels_v[3:1], levels_v[0] && tx_free == TX_DEPTH
+    levels_v[6:5], levels_v[4] && lq_free == LQ_DEPTH - (LQ_AW + 1)'(levels_v[7]), cfg_busy,
+    levels_v[3:1], levels_v[0] && tx_free == TX_DEPTH
   };
   assign fault      = fresh && fault_v;
   assign ev_arrived = fresh && ev_new_v;

@@ -34,6 +34,7 @@ module litepulse_launch_queue #(
     output logic [S-1:0]          lead,
     output logic                  be_ok,     // as far as the queue knows a best-effort frame may start
     output logic                  idle,
+    output logic                  keeps,     // the entry that had its turn last is still in the memory
     // flush: a strobe, answered by a strobe with the number of entries dropped
     input  logic                  flush,
     output logic                  flushed,
@@ -85,6 +86,7 @@ module litepulse_launch_queue #(
   assign width  = lq_rdata;  // the memory's output rests on this word while the entry is armed
   assign armed  = state == ARMED;
   assign off    = cnt[2:0] & 3'(S - 1);
+  assign keeps = have_prev;
   assign flush_count = 16'(dropped);
   assign ev_req = state == REPORT && !acked;
   assign ev_data = {tag, 4'd0, kind, profile, data};
