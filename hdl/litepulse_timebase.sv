@@ -16,32 +16,33 @@ module litepulse_timebase #(
 );
   localparam int CW = 64 - $clog2(S);
 
-  logic [15:0] seg0, seg1, seg2;
-  logic [CW-49:0] seg3;
+  // Segments hold the complement and count down: whoever takes the time off something then adds a register.
+  logic [15:0] nseg0, nseg1, nseg2;
+  logic [CW-49:0] nseg3;
   logic carry1, carry2, carry3;  // the segments below are all ones in this cycle
   logic ones1, ones2;            // that segment was all ones in the last cycle
   logic last;                    // segment 0 is all ones in the next cycle
 
-  assign now  = {seg3, seg2, seg1, seg0};
-  assign last = seg0 == 16'hfffe;
+  assign now  = ~{nseg3, nseg2, nseg1, nseg0};
+  assign last = nseg0 == 16'h0001;
 
   always_ff @(posedge clk) begin
-    seg0 <= seg0 + 16'd1;
-    if (carry1) seg1 <= seg1 + 16'd1;
-    if (carry2) seg2 <= seg2 + 16'd1;
-    if (carry3) seg3 <= seg3 + 1'b1;
-    ones1  <= &seg1;
-    ones2  <= &seg2;
+    nseg0 <= nseg0 - 16'd1;
+    if (carry1) nseg1 <= nseg1 - 16'd1;
+    if (carry2) nseg2 <= nseg2 - 16'd1;
+    if (carry3) nseg3 <= nseg3 - 1'b1;
+    ones1  <= nseg1 == 16'd0;
+    ones2  <= nseg2 == 16'd0;
     carry1 <= last;
     carry2 <= last && ones1;
     carry3 <= last && ones1 && ones2;
-    if (&seg0[7:0]) prev_hi <= now[CW-1:8];
+    if (nseg0[7:0] == 8'd0) prev_hi <= now[CW-1:8];
     near_wrap <= &now[31-$clog2(S):2];
     if (rst) begin
-      seg0 <= '0;
-      seg1 <= '0;
-      seg2 <= '0;
-      seg3 <= '0;
+      nseg0 <= '1;
+      nseg1 <= '1;
+      nseg2 <= '1;
+      nseg3 <= '1;
       carry1 <= 1'b0;
       carry2 <= 1'b0;
       carry3 <= 1'b0;
