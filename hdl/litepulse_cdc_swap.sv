@@ -79,8 +79,8 @@ module litepulse_cdc_swap #(
 
 `ifdef FORMAL
   // Both clocks are free: each may have an edge in any step of the global clock, alone or with the other. A flag that is sampled
-  // while it changes may be seen old or new: both orders of the two edges are among the cases. The resets start together at any time,
-  // and each lasts until both sides have had an edge in it.
+  // while it changes may be seen old or new: both orders of the two edges are among the cases. The resets start together at any
+  // time, and each lasts until both sides have had an edge in it.
   (* gclk *) logic gclk;
   logic f_pulse_was = 1'b1, f_sys_was = 1'b1, f_pulse_reset = 1'b0, f_sys_reset = 1'b0, f_up = 1'b0;
   logic f_pulse_rst_was = 1'b0, f_sys_rst_was = 1'b0;

@@ -8,7 +8,7 @@
   logic [LQ_AW:0] f_lq_nsent, f_lq_ntold, f_lq_sent, f_lq_told, f_lq_seen, f_lq_freed;
   logic [EV_AW:0] f_ev_nsent, f_ev_ntold;
   logic [RX_AW:0] f_rx_nsent, f_rx_ntold;
-  logic [6:0] f_levels;
+  logic [7:0] f_levels;
   logic f_ev_new, f_rx_new, f_fault, f_cfg_ack, f_cfg_bad, f_snap_ack, f_cfg_flag, f_snap_flag, f_snap_sel;
   assign {f_ev_nsent, f_rx_nsent, f_tx_told, f_lq_ntold, f_levels, f_ev_new, f_rx_new, f_fault, f_cfg_ack, f_cfg_bad, f_snap_ack}
       = f_p_hold;
