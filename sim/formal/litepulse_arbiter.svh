@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promises 1 and 2 at the arbiter: who has the line in which tick of the next cycle, said tick by tick. Included at the end of the module.
+// Promises 1 and 2 at the arbiter: who has the line in which tick of the next cycle, said tick by tick. Included at the end of
+// the module.
 
   logic f_past = 1'b0;
   initial assume (rst);
@@ -98,7 +99,8 @@
         if (sub_mask[s] && start) assert (3'(s) < start_off);
       end
       if (start) assert (start_off <= 3'(S - 1));
-      if (start && start_kind == litepulse_map_pkg::LAUNCH_PULSE) assert (start_width != 32'd0 && 33'(start_width) + 33'(start_off) >= 33'(S));
+      if (start && start_kind == litepulse_map_pkg::LAUNCH_PULSE) assert (start_width != 32'd0
+          && 33'(start_width) + 33'(start_off) >= 33'(S));
       if (hold_start) assert (!start && sub_mask == '0);
     end
     if (f_past && p_rst) assert (!start && sub_mask == '0 && !hold_start);
@@ -106,7 +108,8 @@
 
   always_ff @(posedge clk) begin
     // a break that is held begins as soon as nothing is on the line or about to be
-    if (f_past && !$past(rst) && $past(break_hold && free_next && free_off == 3'd0 && due == 3'd0 && !line_active && !hold_start)) assert (hold_start);
+    if (f_past && !$past(rst) && $past(break_hold && free_next && free_off == 3'd0 && due == 3'd0 && !line_active
+        && !hold_start)) assert (hold_start);
     if (f_past && hold_start) assert ($past(break_hold));
     cover (f_past && grant == 3'b001 && refuse == 3'b110);
     cover (f_past && grant == 3'b010 && be_due && refuse == 3'b100);

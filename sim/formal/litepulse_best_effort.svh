@@ -36,7 +36,8 @@
   end
   always_comb begin
     if (f_past) begin
-      // a granted byte starts KE + 1 cycles of the tick count on. The sources compared with a slack of a cycle ago what was left two cycles
+      // a granted byte starts KE + 1 cycles of the tick count on. The sources compared with a slack of a cycle ago what was left
+      // two cycles
       // ago, so the frame ends in time if that slack was the frame and KE + 3 cycles
       if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_asked} >= (g_frame >> 9) + 42'((KE + 3) * S));
       if (due) assert (sources_ok && !hold && prof0_valid);

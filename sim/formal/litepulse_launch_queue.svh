@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promise 1 in the launch queue, one entry from any state in which the queue may be when it looks at its head: whatever the entry, the one before
+// Promise 1 in the launch queue, one entry from any state in which the queue may be when it looks at its head: whatever the
+// entry, the one before
 // it, the time, the lead. What it arms or refuses is said in terms of the entry's own tick. Included at the end of the module.
 
   localparam int F_LMIN = 18;    // LMIN_CYCLES, docs/core.md
@@ -66,7 +67,8 @@
       end
       if (state == REPORT) begin
         assert (ev_kind == litepulse_map_pkg::KIND_REFUSED && ev_data == {g_head[127:112], 4'd0, g_head[107:96]});
-        assert (ev_flags == (g_invalid ? litepulse_map_pkg::REASON_INVALID : g_order ? litepulse_map_pkg::REASON_ORDER : litepulse_map_pkg::REASON_LATE));
+        assert (ev_flags == (g_invalid ? litepulse_map_pkg::REASON_INVALID : g_order ? litepulse_map_pkg::REASON_ORDER
+            : litepulse_map_pkg::REASON_LATE));
         if (!g_invalid && !g_order) assert (g_ahead[66] || g_ahead < 67'(F_LMIN * S) + {51'd0, g_lead});
       end
     end

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promise 3: every sample that litepulse_line_tx sends, compared with a launch that is followed in ticks from its start. The ends of the
+// Promise 3: every sample that litepulse_line_tx sends, compared with a launch that is followed in ticks from its start. The
+// ends of the
 // bit intervals are added up in 1/512 tick and never rounded. Included at the end of the module.
 
   logic        f_past = 1'b0;
@@ -118,7 +119,8 @@
         g_on <= 1'b0;
       end else begin
         g_k     <= g_k + 9'd1;
-        g_end   <= g_end + ((g_stop == litepulse_map_pkg::STOP_1_5 && g_k + 9'd2 == g_intervals) ? 48'(g_period) : {11'd0, g_period, 1'b0});
+        g_end   <= g_end + ((g_stop == litepulse_map_pkg::STOP_1_5 && g_k + 9'd2 == g_intervals) ? 48'(g_period)
+            : {11'd0, g_period, 1'b0});
       end
     end
     if (g_hold && !hold) g_hold <= 1'b0;
