@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promise 1 in the launch queue, one entry from any state in which the queue may be when it looks at its head: whatever the
-// entry, the one before
-// it, the time, the lead. What it arms or refuses is said in terms of the entry's own tick. Included at the end of the module.
+// Promise 1 in the launch queue, one entry from any state in which the queue may be when it looks at its head: whatever the entry,
+// the one before it, the time, the lead. What it arms or refuses is said in terms of the entry's own tick. Included at the end of
+// the module.
 
   localparam int F_LMIN = 18;    // LMIN_CYCLES, docs/core.md
   (* anyconst *) logic [127:0] g_head;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promise 3: every sample that litepulse_line_tx sends, compared with a launch that is followed in ticks from its start. The
-// ends of the
-// bit intervals are added up in 1/512 tick and never rounded. Included at the end of the module.
+// Promise 3: every sample that litepulse_line_tx sends, compared with a launch that is followed in ticks from its start. The ends
+// of the bit intervals are added up in 1/512 tick and never rounded. Included at the end of the module.
 
   logic        f_past = 1'b0;
   logic        f_free;          // free_next, free_off of the last cycle
