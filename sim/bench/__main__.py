@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 COMMAND = "python -m sim.bench"
+FORMAT = 2                  # of the results that are kept; those of another one are measured again
 CORE_TESTS = 'make test ARGS="sim/core"'
 AIM = 5_000_000             # simulated cycles of the core per second
 ROUNDS, WINDOW = 5, 1.2     # of each kind of load in turn, seconds
@@ -441,16 +442,17 @@ def page(results):
 
 
 def load():
-    """What was measured before."""
+    """What was measured before, by a program that kept it as this one does."""
     try:
-        return json.loads((build_folder() / "bench.json").read_text())
-    except (OSError, ValueError):
+        kept = json.loads((build_folder() / "bench.json").read_text())
+        return {part: result for part, result in kept.items() if result.get("format") == FORMAT}
+    except (OSError, ValueError, AttributeError):
         return {}
 
 
 def measure(part):
     """One part's result; a BenchError becomes part of it."""
-    result = {"machine": machine(), "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "sources": sources_state()}
+    result = {"format": FORMAT, "machine": machine(), "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "sources": sources_state()}
     begin, used = time.monotonic(), sum(os.times()[:4])
     try:
         result["figures"] = PARTS[part][1]()

@@ -95,6 +95,13 @@ def test_page_says_what_is_not_there():
     assert all(f"Not measured yet: `python -m sim.bench {part}`" in text for part in ("speed", "drain", "exactness"))
 
 
+def test_results_of_another_program_are_not_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("LITEPULSE_BUILD", str(tmp_path))
+    for text in ('{"drain": {"figures": {"raw": 1.0}}, "size": {"format": %d, "error": "x"}}' % bench.FORMAT, "{", "[]"):
+        (tmp_path / "bench.json").write_text(text)
+        assert set(bench.load()) == ({"size"} if "size" in text else set())
+
+
 def test_tests_of_the_core_find_their_own_bench():
     """They import sim/core/bench.py as `bench`, with sim/ before it on the path: an __init__.py in sim/bench would hide it."""
     spec = importlib.machinery.PathFinder.find_spec("bench", [str(ROOT / "sim"), str(ROOT / "sim" / "bench"), str(ROOT / "sim" / "core")])
