@@ -491,6 +491,20 @@ class Bench:
             expected = [(g.tick, kind, source, 2, data(g)) for g in sorted(refused) if g.source == source]
             same_list(f"busy of source {source}", seen, expected)
 
+    def check_edges(self, expected):
+        """EDGE records are exactly `expected`, less what an OVERFLOW of this row accounts for."""
+        lost = sum(r.data for r in self.select(4))
+        seen = [(r.tick, r.flags, r.data) for r in self.select(2)]
+        assert len(seen) + lost == len(expected), f"{len(seen)} seen, {lost} told lost, {len(expected)} expected"
+        for group in (0, 0x80):
+            row, wanted = ([r for r in records if r[1] == group] for records in (seen, expected))
+            if not lost:
+                same_list(f"edges of group {group:#x}", row, wanted)
+            rest = iter(wanted)
+            missing = [r for r in row if r not in rest]
+            assert not missing, f"not in the model, or out of order: {missing[:3]}"
+        return lost
+
     # Pins -------------------------------------------------------------------------------------------------------
 
     def wave(self, name, since=None):

@@ -148,13 +148,13 @@ async def test_promise1_responder_on_break(dut):
     """Answers a break from the edge that ends it."""
     bench, pulse = await start_bench(dut, "1:2")
     await bench.config("line", rx_enable=1)
-    await bench.responder(pulse, FASTEST + 1, trigger=3, rearm=1)
+    await bench.responder(pulse, FASTEST + 2 * S + 1, trigger=3, rearm=1)
     grants, wave, tick = [], [(ALWAYS, 1)], bench.now + 40 * S
     for bits in (9, 10, 11, 13, 30):
         end = tick + bits * 9 * S + bench.random.randrange(S)
         wave += [(tick, 0), (end, 1)]
         if bits >= 10:
-            grants.append(Grant(end + FASTEST + 1, pulse, 2, len(grants)))
+            grants.append(Grant(end + FASTEST + 2 * S + 1, pulse, 2, len(grants)))
         tick = end + 200 * S
     await bench.play("rx_drive", wave)
     await bench.until(tick)
