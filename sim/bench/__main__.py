@@ -123,7 +123,7 @@ def simulated(*options):
 
 
 def measure_speed():
-    """Cycles of the core per second: nothing going on, a 58 Hz train with a silent host, the same with a host that reads all the time.
+    """Cycles of the core per second: nothing going on, a 58 Hz train with a silent host, the same with one that reads without end.
 
     The three take turns in one program, so that their ratios say more than the machine's load does.
     """
@@ -172,7 +172,8 @@ def measure_speed():
             raise BenchError(f"{device.events.lost} records of the 58 Hz train were lost")
     out = {"pulses": sum(seen)}
     for name, rows in windows.items():
-        out[name] = {"per_second": statistics.median(c / wall for c, wall, _, _ in rows), "best": max(c / wall for c, wall, _, _ in rows),
+        rates = [cycles / wall for cycles, wall, _, _ in rows]
+        out[name] = {"per_second": statistics.median(rates), "best": max(rates),
                      "per_cpu_second": statistics.median(c / max(cpu, 0.01) for c, _, cpu, _ in rows),
                      "cpu_share": sum(r[2] for r in rows) / sum(r[1] for r in rows)}
     out["bursts_per_second"] = bursts / sum(wall for _, wall, _, _ in windows["traffic"])
@@ -216,7 +217,8 @@ def drain_alternately(soc):
     starts = [record.tick for record in found if isinstance(record, Event) and record.kind == "tx"]
     if not starts or decoder.broken or any((tick - starts[0]) % DENSE for tick in starts):
         raise BenchError(f"the records drained are wrong: {len(starts)} pulses, {decoder.broken} records missing untold")
-    medians = {name: dict(zip(("per_second", "per_cpu_second"), map(statistics.median, zip(*rows)))) for name, rows in rates.items()}
+    names = ("per_second", "per_cpu_second")
+    medians = {name: dict(zip(names, map(statistics.median, zip(*rows)))) for name, rows in rates.items()}
     return {**medians, "records": len(found), "lost": decoder.lost, "short": short}
 
 
@@ -310,8 +312,8 @@ def measure_exactness(path=None):
 
 def measure_size():
     """What litex_soc.size says; it writes docs/size.md, too."""
-    result = subprocess.run([sys.executable, "-m", "litex_soc.size", "--json"], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-                            text=True, check=False, timeout=SIZE_SECONDS)
+    result = subprocess.run([sys.executable, "-m", "litex_soc.size", "--json"], cwd=ROOT, stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, check=False, timeout=SIZE_SECONDS)
     try:
         return json.loads(result.stdout[result.stdout.index("{"):])
     except ValueError:
@@ -359,30 +361,30 @@ def drain_lines(r):
     def rate(name):
         return (f"{r[name]['per_second']:,.0f} per wall-clock second, {r[name]['per_cpu_second']:,.0f} per second of CPU time "
                 "(both programs)")
-    return ["Full bursts: 255 words hold the header and 62 records of 4 words; each burst is acknowledged by one write. A train makes",
-            "records faster than they can be taken, so the FIFO is never short of them; what it loses is counted "
+    return ["Full bursts: 255 words hold the header and 62 records of 4 words; each burst is acknowledged by one write. A train",
+            "makes records faster than they can be taken, so the FIFO is never short of them; what it loses is counted "
             f"({r['lost']:,} here).", "",
             "| what | figure |", "|---|---|",
             f"| records taken and acknowledged, host only copies them (the peer) | {rate('raw')} |",
             f"| the same, decoded by the `litepulse` package | {rate('decoded')}, "
             f"{r['decoded']['per_cpu_second'] / r['raw']['per_cpu_second']:.2f} of the peer by CPU time |",
-            f"| `sys` cycles per burst and its acknowledgement, bridge never waiting | {float(mean):.10g} on average ({span}), exact |",
+            f"| `sys` cycles per burst and its acknowledgement, bridge never waiting | {float(mean):.10g} ({span} each), exact |",
             f"| `sys` cycles per record | {float(per_record):.4f} ({per_record}), exact |",
             f"| so at most, at {bridge['sys_hz'] / 1e6:.0f} MHz `sys` | {float(bridge['sys_hz'] / per_record):,.0f} records/s |",
             f"| bytes from the bridge per record | {bridge['bytes'] / bridge['records']:.2f} |", "",
-            "The exact figures are of the simulated bridge, whose byte stream is not a serial line: on one the bytes are the limit. "
+            "The exact figures are of the simulated bridge, whose byte stream is no serial line: on one the bytes are the limit. "
             f"{r['records']:,} records were decoded: no gap untold, every pulse at its tick; {r['short']} bursts were not full."]
 
 
 def exactness_lines(r):
     """The two tables of measure_exactness()."""
-    out = [f"Noted by the tests of the whole core ({CORE_TESTS}), last at {r['noted']}. A test compares whole waveforms and notes a row",
-           "only when every comparison held, without tolerance: any error fails it instead. A row stays until its",
-           "test runs again. Stimuli are summed over simulators and S."]
+    out = [f"Noted by the tests of the whole core (`{CORE_TESTS}`), last at {r['noted']}. A test compares whole waveforms and",
+           "notes a row only when every comparison held, without tolerance: any error fails it instead. A row stays until its test runs",
+           "again. Stimuli are summed over simulators and S."]
     if r["older"]:
         out.append("**Sources in hdl/ are newer than these figures.**")
     if r["missing"]:
-        out.append(f"**Incomplete: some tests of promise {', '.join(r['missing'])} have noted nothing yet; `{CORE_TESTS}` runs them.**")
+        out.append(f"**Incomplete: some tests of promise {', '.join(r['missing'])} have noted nothing; `{CORE_TESTS}` runs them.**")
     out += ["", "| promise | stimuli tried | largest error seen, ticks |", "|---|---|---|"]
     for promise, name in PROMISES.items():
         rows = [row for row in r["rows"] if row["promise"] == promise]
@@ -397,16 +399,17 @@ def size_lines(r):
     """The SoC's figures; those of the blocks are in docs/size.md."""
     from litex_soc.size import BUDGET, CELLS, CLOCKS, RAMS
     out = ["Yosys and nextpnr; every block alone: [size.md](size.md), written by the same run.", "",
-           f"| what | logic cells | of | block RAMs of {RAMS} | " + " | ".join(f"`{c}` MHz, {mhz:.0f} needed" for c, mhz in CLOCKS.items())
-           + " | verdict |", "|---|---|---|---|" + "---|" * len(CLOCKS) + "---|"]
+           " | ".join([f"| what | logic cells | of | block RAMs of {RAMS}",
+                       *(f"`{clock}` MHz, {mhz:.0f} needed" for clock, mhz in CLOCKS.items()), "verdict |"]), "|---|---|---|---|" + "---|" * len(CLOCKS) + "---|"]
 
     def row(name, result, of, verdict):
-        clocks = " | ".join(str(result.get("fmax", {}).get(clock, "not placed" if not result.get("fmax") else "-")) for clock in CLOCKS)
+        fmax = result.get("fmax")
+        clocks = " | ".join(str(fmax.get(clock, "-")) if fmax else "not placed" for clock in CLOCKS)
         return f"| {name} | {result['LC']:,} | {of:,} | {result['RAM']} | {clocks} | {verdict} |"
     for number, result in enumerate(r["soc"], 1):
         fits = result["LC"] <= CELLS and result["RAM"] <= RAMS
         met = all(result["fmax"].get(clock, 0) >= mhz for clock, mhz in CLOCKS.items())
-        out.append(row(f"SoC with LitePulse, seed {number}", result, CELLS,
+        out.append(row(f"SoC with LitePulse, seed {number}" if fits else "SoC with LitePulse", result, CELLS,
                        "**does not fit**" if not fits else "fits, both clocks met" if met else "fits, **clocks not met**"))
         if not fits:
             break           # other seeds have nothing to place either
@@ -414,7 +417,8 @@ def size_lines(r):
         out.append(row("the same SoC without it", r["bridge"], CELLS, "fits"))
     core = r.get("blocks", {}).get("litepulse")
     if core:
-        out.append(row("the core alone, packed", core, BUDGET, "within the budget" if core["LC"] <= BUDGET else "**over the budget**"))
+        verdict = "within the budget" if core["LC"] <= BUDGET else "**over the budget**"
+        out.append(row("the core alone, packed", core, BUDGET, verdict))
     if not any(result["fmax"] for result in r["soc"]):
         out += ["", "What does not fit is not placed, so there is no clock frequency to report."]
     return out
@@ -426,8 +430,8 @@ LINES = {"speed": speed_lines, "drain": drain_lines, "exactness": exactness_line
 def page(results):
     """docs/benchmarks.md from {part: {"figures" or "error", "machine", "date", "sources"}}."""
     out = [f"<!-- Written by `{COMMAND}` (`make bench`). SPDX-License-Identifier: BSD-2-Clause -->", "", "# Benchmarks", "",
-           "Wall-clock figures are of one machine and vary with its load; the ratio to a peer in the same run varies less, exact figures",
-           f"not at all. `make bench` measures everything, `{COMMAND} PART` one part."]
+           "Wall-clock figures are of one machine and vary with its load; the ratio to a peer in the same run varies less, exact",
+           f"figures not at all. `make bench` measures everything, `{COMMAND} PART` one part."]
     for part, (title, _) in PARTS.items():
         out += ["", f"## {title}", ""]
         result = results.get(part)
@@ -452,7 +456,8 @@ def load():
 
 def measure(part):
     """One part's result; a BenchError becomes part of it."""
-    result = {"format": FORMAT, "machine": machine(), "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"), "sources": sources_state()}
+    result = {"format": FORMAT, "machine": machine(), "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+              "sources": sources_state()}
     begin, used = time.monotonic(), sum(os.times()[:4])
     try:
         result["figures"] = PARTS[part][1]()

@@ -13,14 +13,15 @@ import pytest
 from rig import ROOT
 
 bench = importlib.import_module("sim.bench.__main__")
-PLACE = {"machine": {"processor": "P", "mhz": 1, "cores": 2, "load": 0.1}, "date": "2026-01-02 03:04 UTC", "sources": "abc", "seconds": 5,
-         "cpu_seconds": 4}
+PLACE = {"machine": {"processor": "P", "mhz": 1, "cores": 2, "load": 0.1}, "date": "2026-01-02 03:04 UTC", "sources": "abc",
+         "seconds": 5, "cpu_seconds": 4}
 
 
 def run(*arguments, build):
     """`python -m sim.bench ...` to its end, results kept in `build`."""
-    return subprocess.run([sys.executable, "-m", "sim.bench", *arguments], cwd=ROOT, env={**os.environ, "LITEPULSE_BUILD": str(build)},
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    env = {**os.environ, "LITEPULSE_BUILD": str(build)}
+    return subprocess.run([sys.executable, "-m", "sim.bench", *arguments], cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=120, check=False)
 
 
 def note(path, **rows):
@@ -61,8 +62,8 @@ def test_exactness_adds_up(tmp_path):
          e=("all", "random scene 2", "icarus", 1, 6, 0))
     found = bench.measure_exactness(path)
     rows = {(row["promise"], row["what"]): row for row in found["rows"]}
-    assert rows[3, "formats"] == {"promise": 3, "what": "formats", "stimuli": 1234, "error": "1/256", "simulators": ["icarus", "verilator"],
-                                  "samples": [1, 2]}
+    assert rows[3, "formats"] == {"promise": 3, "what": "formats", "stimuli": 1234, "error": "1/256", "samples": [1, 2],
+                                  "simulators": ["icarus", "verilator"]}
     assert rows["all", "random scenes"]["stimuli"] == 11 and len(rows) == 3
     assert {"1", "2", "5", "6", "7"} <= set(found["missing"]) and "all" not in found["missing"] and not found["older"]
     text = "\n".join(bench.exactness_lines(found))
@@ -81,7 +82,8 @@ def test_a_design_that_does_not_fit_is_called_so():
     large, small = {"LC": 6000, "RAM": 24, "fmax": {}}, {"LC": 5000, "RAM": 24, "fmax": {"pulse": 47.0, "sys": 30.0}}
     blocks = {"litepulse": {"LC": 3001, "RAM": 20}}
     text = "\n".join(bench.size_lines({"soc": [large, large], "bridge": None, "blocks": blocks}))
-    assert text.count("**does not fit**") == 1 and "not placed" in text and "no clock frequency" in text and "**over the budget**" in text
+    assert text.count("**does not fit**") == 1 and "not placed" in text and "no clock frequency" in text
+    assert "**over the budget**" in text
     text = "\n".join(bench.size_lines({"soc": [small], "bridge": None, "blocks": {}}))
     assert "**clocks not met**" in text and "47.0" in text and "does not fit" not in text
     small["fmax"]["pulse"] = 48.0
@@ -104,5 +106,6 @@ def test_results_of_another_program_are_not_shown(tmp_path, monkeypatch):
 
 def test_tests_of_the_core_find_their_own_bench():
     """They import sim/core/bench.py as `bench`, with sim/ before it on the path: an __init__.py in sim/bench would hide it."""
-    spec = importlib.machinery.PathFinder.find_spec("bench", [str(ROOT / "sim"), str(ROOT / "sim" / "bench"), str(ROOT / "sim" / "core")])
+    path = [str(ROOT / "sim"), str(ROOT / "sim" / "bench"), str(ROOT / "sim" / "core")]
+    spec = importlib.machinery.PathFinder.find_spec("bench", path)
     assert Path(spec.origin) == ROOT / "sim" / "core" / "bench.py"
