@@ -379,8 +379,8 @@ def drain_lines(r):
 def exactness_lines(r):
     """The two tables of measure_exactness()."""
     out = [f"Noted by the tests of the whole core (`{CORE_TESTS}`), last at {r['noted']}. A test compares whole waveforms and",
-           "notes a row only when every comparison held, without tolerance: any error fails it instead. A row stays until its test runs",
-           "again. Stimuli are summed over simulators and S."]
+           "notes a row only when every comparison held, without tolerance: any error fails it instead. A row stays until its test",
+           "runs again. Stimuli are summed over simulators and S."]
     if r["older"]:
         out.append("**Sources in hdl/ are newer than these figures.**")
     if r["missing"]:
@@ -400,7 +400,8 @@ def size_lines(r):
     from litex_soc.size import BUDGET, CELLS, CLOCKS, RAMS
     out = ["Yosys and nextpnr; every block alone: [size.md](size.md), written by the same run.", "",
            " | ".join([f"| what | logic cells | of | block RAMs of {RAMS}",
-                       *(f"`{clock}` MHz, {mhz:.0f} needed" for clock, mhz in CLOCKS.items()), "verdict |"]), "|---|---|---|---|" + "---|" * len(CLOCKS) + "---|"]
+                       *(f"`{clock}` MHz, {mhz:.0f} needed" for clock, mhz in CLOCKS.items()), "verdict |"]),
+           "|---|---|---|---|" + "---|" * len(CLOCKS) + "---|"]
 
     def row(name, result, of, verdict):
         fmax = result.get("fmax")
