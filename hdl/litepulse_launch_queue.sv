@@ -137,7 +137,8 @@ module litepulse_launch_queue #(
   always_ff @(posedge clk) begin
     flushed <= 1'b0;
     if (flush) flushing <= 1'b1;
-    if (state == WAIT || state == REPORT) wait_cnt <= wait_cnt + 5'd1;
+    if (state == WAIT || (state == REPORT && wait_cnt != 5'(KE + REPORT_CYCLES))) wait_cnt <= wait_cnt + 5'd1;
+    else if (state == REPORT) wait_cnt <= wait_cnt;
     else wait_cnt <= (state == CHECK) ? 5'(KE + 1) : 5'd0;
     acked <= (acked || ev_ack) && state == REPORT;
     acc <= (state == HEAD_LO || state == LAUNCH) ? 32'd0 : acc_sum[31:0];
@@ -205,7 +206,7 @@ module litepulse_launch_queue #(
         if (wait_cnt == 5'(KE)) state <= REPORT;
       end
       // a constant time, so that no record of others moves what comes next
-      REPORT: if (wait_cnt == 5'(KE + REPORT_CYCLES)) begin
+      REPORT: if (wait_cnt == 5'(KE + REPORT_CYCLES) && (acked || ev_ack)) begin
         have_prev <= 1'b1;
         state <= IDLE;
       end

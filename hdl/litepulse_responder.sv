@@ -134,7 +134,7 @@ module litepulse_responder #(
     // the counter is 0 when a trigger comes, so reference and delay are simply added; then it is T - now*S + S
     // (a byte's reference has S too much, which TRIM takes off)
     case (state)
-      READY:   addend = (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? (W'(byte_end_cyc) << SL) + W'(byte_end_off) : back;
+      READY:   addend = (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? ({{(W - 32){byte_end_cyc[31]}}, byte_end_cyc} << SL) + W'(byte_end_off) : back;
       ADD:     addend = W'(delay);
       default: addend = W'(holdoff);
     endcase
@@ -147,7 +147,8 @@ module litepulse_responder #(
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
-    if (state == WAIT || state == REPORT) wait_cnt <= wait_cnt + 5'd1;
+    if (state == WAIT || (state == REPORT && wait_cnt != 5'(KE + REPORT_CYCLES))) wait_cnt <= wait_cnt + 5'd1;
+    else if (state == REPORT) wait_cnt <= wait_cnt;
     else wait_cnt <= (state == CHECK) ? 5'(KE + 1) : 5'd0;
     acked <= (acked || ev_ack) && state == REPORT;
     case (state)
@@ -178,7 +179,7 @@ module litepulse_responder #(
         if (wait_cnt == 5'(KE)) state <= REPORT;
       end
       // a constant time, so that no record of others moves what comes next
-      REPORT: if (wait_cnt == 5'(KE + REPORT_CYCLES)) begin
+      REPORT: if (wait_cnt == 5'(KE + REPORT_CYCLES) && (acked || ev_ack)) begin
         number <= number + 16'd1;
         if (!rearm) state <= OFF;
         else state <= launched ? REARM : READY;

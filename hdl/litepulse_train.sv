@@ -292,13 +292,14 @@ module litepulse_train #(
   assign bad_launch = kind == 2'd3 || !prof_valid[profile] || (kind == litepulse_map_pkg::LAUNCH_PULSE && mdata == 32'd0)
       || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
 
-  assign reported = wait_cnt == 5'(KE + REPORT_CYCLES);
+  assign reported = wait_cnt == 5'(KE + REPORT_CYCLES) && (acked || ev_ack || ch_ack);
   assign period_long = (acc >> (SL + 7)) != 32'd0 || (acc[SL+6] && acc[SL+5]);  // 96 cycles
 
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
-    if (state == FIRED || ((state == REPORT || state == CHANGE) && !reported)) wait_cnt <= wait_cnt + 5'd1;
+    if (state == FIRED || ((state == REPORT || state == CHANGE) && wait_cnt != 5'(KE + REPORT_CYCLES))) wait_cnt <= wait_cnt + 5'd1;
+    else if ((state == REPORT || state == CHANGE) && !reported) wait_cnt <= wait_cnt;
     else wait_cnt <= (state == AT_DECIDE) ? 5'(KE) : (state == TELL || state == CHANGE) ? 5'(KE + 1) : 5'd0;
     acked <= (acked || ev_ack || ch_ack) && (state == REPORT || state == CHANGE) && !reported;
     // a plain word is answered when it was written or refused
