@@ -380,7 +380,7 @@ def exactness_lines(r):
     """The two tables of measure_exactness()."""
     out = [f"Noted by the tests of the whole core (`{CORE_TESTS}`), last at {r['noted']}. A test compares whole waveforms and",
            "notes a row only when every comparison held, without tolerance: any error fails it instead. A row stays until its test",
-           "runs again. Stimuli are summed over simulators and S."]
+           "runs again; whether all pass is for `make test` to say. Stimuli are summed over simulators and S."]
     if r["older"]:
         out.append("**Sources in hdl/ are newer than these figures.**")
     if r["missing"]:
