@@ -312,7 +312,7 @@ async def test_promise4_adjust_refused(dut):
     answers.append(await outcome(bench))
     assert bench.status("train_change_pending")
     assert [(r.kind, r.flags, r.data) for r in answers] == [
-        (REFUSED, INVALID, 3)] + [(REFUSED, INVALID, r.data) for r in answers[1:-1]] + [(REFUSED, BUSY, 50)], answers
+        (REFUSED, INVALID, 3)] + [(REFUSED, INVALID, r.data) for r in answers[1:-1]] + [(REFUSED, BUSY, 40)], answers      # busy names the one that waits
     train.adjust(Adjust(40, 200 * S, 0, 1, 2))
     await bench.until(train.tick(40) + 60 * S)
     await bench.train_words(200 * S, 0, 1)
