@@ -277,7 +277,9 @@ class Train:
     def pulses(self, until=None, stop=None):
         """Grants of the pulses before tick `until`, at most `count`, none with a number from `stop` on."""
         out, k = [], 0
-        while not ((self.count and k >= self.count) or (stop is not None and k >= stop) or (until is not None and self.tick(k) >= until)):
+        while not (self.count and k >= self.count) and not (stop is not None and k >= stop):
+            if until is not None and self.tick(k) >= until:
+                break
             out.append(Grant(self.tick(k), self.launch, TRAIN, k))
             k += 1
         return out

@@ -162,7 +162,8 @@ async def test_promise5_receive_every_format(dut):
     formats = [(d, p) for d in (5, 6, 7, 8) for p in ("none", "odd", "even", "mark", "space")]
     for data_bits, parity in formats if FAST else formats[::3]:
         period = Fraction(rng.randrange(6 * 256 * S, 20 * 256 * S), 256)
-        profile = Profile(period, data_bits, parity, rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))), bool(rng.getrandbits(1)))
+        stop = rng.choice((Fraction(1), Fraction(3, 2), Fraction(2)))
+        profile = Profile(period, data_bits, parity, stop, bool(rng.getrandbits(1)))
         rest = profile.idle
         await bench.config("line")
         bench.dut.rx_drive.value = rest

@@ -90,7 +90,8 @@ async def test_promise3_profile_is_latched_at_the_start(dut):
     assert await bench.profile(1, fast), "a profile may change at any time"
     assert await bench.profile(0, Profile(Fraction(5 * S)))
     await finish(bench, second + 600 * S)
-    grants = [Grant(tick, Launch(FRAME, slow, 0x4D, index=1), QUEUE, 1), Grant(second, Launch(FRAME, fast, 0x4D, index=1), QUEUE, 2)]
+    grants = [Grant(tick, Launch(FRAME, slow, 0x4D, index=1), QUEUE, 1),
+              Grant(second, Launch(FRAME, fast, 0x4D, index=1), QUEUE, 2)]
     bench.check_line(grants)
     bench.check_launches(grants, [], sources=(QUEUE,))
 
@@ -221,7 +222,8 @@ async def test_promise1_order_and_invalid(dut):
     await commit(bench, entries)
     await finish(bench, tick + 2400 * S)
     grants = check_queue(bench, entries)
-    assert [e.fate for e in entries] == [None, ORDER, None, ORDER, INVALID, ORDER, INVALID, INVALID, INVALID, ORDER, LATE, ORDER, None]
+    assert [e.fate for e in entries] == [
+        None, ORDER, None, ORDER, INVALID, ORDER, INVALID, INVALID, INVALID, ORDER, LATE, ORDER, None]
     bench.check_line(grants)
     # 13 was waiting behind refused ones only. Now a flush with two pending launches, then one at an earlier tick.
     bench.events.clear()

@@ -275,7 +275,7 @@ class Disturbance:
 
 @cocotb.test()
 async def test_promise7_bus_traffic_moves_nothing(dut):
-    """The same scene alone with FIFOs filling up, and under constant bus traffic with other levels: the same pins, tick for tick."""
+    """The same scene alone with FIFOs filling up, and under constant bus traffic with other levels: the same pins, to the tick."""
     total = 0
     for clocks in ("unrelated", "2:1") if FAST else ("2:1",):
         # The very first start calibrates; from the second on all have the same clocks out of the same reset.

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import cocotb
 from bench import CONSTANTS, FAST, FULL, LONG, S, Bench, figure
-from model import (BUSY, FRAME, INVALID, LATE, PULSE, REFUSED, TRAIN_CHANGE, TRAIN_DONE, APPLIED, Adjust, Grant, Launch, Profile, Train,
-                   arbitrate)
+from model import (APPLIED, BUSY, FRAME, INVALID, LATE, PULSE, REFUSED, TRAIN_CHANGE, TRAIN_DONE, Adjust, Grant, Launch, Profile,
+                   Train, arbitrate)
 
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 START = CONSTANTS["TRAIN_LMIN_CYCLES"] * S
@@ -234,7 +234,7 @@ async def test_promise4_adjust_at_every_phase(dut):
             # The next to come when the command arrived, or the one after it if that was less than CHANGE_REDO ahead.
             following = [next(k for k in range(n + 9) if train.tick(k) > at) for at in (wrote - 8 * S, answered + 8 * S)]
             possible = {k + (train.tick(k) < at + REDO) for k in following for at in (wrote, answered)}
-            assert n in possible, f"pulse {n} (at {train.tick(n)}) instead of {possible}: written at {wrote}, answered at {answered}"
+            assert n in possible, f"pulse {n} at {train.tick(n)} instead of {possible}: written {wrote}, answered {answered}"
             train.adjust(Adjust(n, period, 1, 3, step))
             changes += 1
     await bench.train_stop()
