@@ -346,7 +346,7 @@ def speed_lines(r):
     worst = r["train"]["per_second"]
     out += ["", f"The aim is {AIM / 1e6:.0f} M/s with the train running: {'reached' if worst >= AIM else '**not reached**'}"
             f" ({worst / AIM:.2f} of it by wall clock, {r['train']['per_cpu_second'] / AIM:.2f} by CPU time). "
-            f"The simulator had {share:.0%} of a core; with nothing else running it has all of one.",
+            f"The simulator, which can use one core, had {share:.0%} of it.",
             f"With traffic: {r['bursts_per_second']:,.0f} bursts ({r['bursts_per_second'] * BURST:,.0f} words) per second. "
             f"All {r['pulses']:,} train pulses were at their exact ticks, none lost."]
     return out
@@ -356,7 +356,9 @@ def drain_lines(r):
     """The table of measure_drain()."""
     bridge, mean = r["bridge"], Fraction(r["bridge"]["mean"])
     per_record = mean / bridge["records"]
-    span = bridge["least"] if bridge["least"] == bridge["most"] else f"{bridge['least']} to {bridge['most']}"
+    span = f"{float(mean):.10g} on average, {bridge['least']} to {bridge['most']}"
+    if bridge["least"] == bridge["most"]:
+        span = f"{bridge['mean']}, each time"
 
     def rate(name):
         return (f"{r[name]['per_second']:,.0f} per wall-clock second, {r[name]['per_cpu_second']:,.0f} per second of CPU time "
@@ -368,7 +370,7 @@ def drain_lines(r):
             f"| records taken and acknowledged, host only copies them (the peer) | {rate('raw')} |",
             f"| the same, decoded by the `litepulse` package | {rate('decoded')}, "
             f"{r['decoded']['per_cpu_second'] / r['raw']['per_cpu_second']:.2f} of the peer by CPU time |",
-            f"| `sys` cycles per burst and its acknowledgement, bridge never waiting | {float(mean):.10g} ({span} each), exact |",
+            f"| `sys` cycles per burst and its acknowledgement, bridge never waiting | {span}, exact |",
             f"| `sys` cycles per record | {float(per_record):.4f} ({per_record}), exact |",
             f"| so at most, at {bridge['sys_hz'] / 1e6:.0f} MHz `sys` | {float(bridge['sys_hz'] / per_record):,.0f} records/s |",
             f"| bytes from the bridge per record | {bridge['bytes'] / bridge['records']:.2f} |", "",
