@@ -43,6 +43,7 @@ CLOCKS = {
 CYCLE = 8000                # ps
 TICK = CYCLE // S
 
+_measured = []              # largest distance in ticks between an edge and its place, per waveform compared
 _zero = {}                  # what the first calibration of a run found
 
 
@@ -529,6 +530,8 @@ class Bench:
         before = [v for t, v in expected if t < since]
         expected = normal([(ALWAYS, before[-1]), *((t, v) for t, v in expected if t >= since)])
         seen = self.wave(name, since)
+        if len(seen) == len(expected):
+            _measured.append(max((abs(a[0] - b[0]) for a, b in zip(seen[1:], expected[1:])), default=0))
         if seen != expected:
             at = next((i for i, (a, b) in enumerate(zip(seen, expected)) if a != b), min(len(seen), len(expected)))
             raise AssertionError(f"{name}: change {at}: seen {seen[at:at + 4]} (of {len(seen)}), "
@@ -589,8 +592,11 @@ def same_list(what, seen, expected):
                              f"(of {len(expected)})")
 
 
-def figure(promise, what, stimuli, error=0):
-    """Notes an exactness figure for the benchmark table: how many stimuli, largest error in ticks."""
+def figure(promise, what, stimuli):
+    """Notes an exactness figure for the benchmark table: how many stimuli, and the largest error of an edge of a pin in ticks
+    (None where no waveform was compared; records are compared as a whole, so what differs at all has failed before)."""
+    error = max(_measured, default=None)
+    _measured.clear()
     if os.environ.get("LITEPULSE_HDL"):
         return                  # figures of a deliberately broken core are nobody's
     path = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "exactness.json"

@@ -378,5 +378,5 @@ async def test_promise1_queue_against_train(dut):
     assert len([g for g in refused if g.source == 0]) > 3 and len([g for g in refused if g.source == 1]) > 3
     bench.check_sequence()
     assert [r.data for r in bench.select(6)] == [count]
-    figure(1, "queue against train", len(granted) + len(refused))
     bench.check_line(granted)
+    figure(1, "queue against train", len(granted) + len(refused))

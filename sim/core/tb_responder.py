@@ -43,8 +43,8 @@ async def test_promise1_responder_edges_at_every_sample(dut):
     assert [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants] and not bench.select(MISSED)
     each = [12, 12, 24] if FAST else [4, 4, 8]
     assert numbers(bench) == [k for count in each for k in range(count)], "numbers count from arming"
-    figure(1, "responder, edges", len(grants))
     bench.check_line(grants)
+    figure(1, "responder, edges", len(grants))
 
 
 @cocotb.test()
@@ -259,8 +259,8 @@ async def test_promise1_same_tick_priority(dut):
         assert [r.flags for r in new] == [0] + [BUSY] * (len(order) - 1)
         granted.append(Grant(tick, shots[order[0]], order[0], total))
         total += 1
-    figure(1, "same tick", total)
     bench.check_line(granted)
+    figure(1, "same tick", total)
 
 
 @cocotb.test()
@@ -292,5 +292,5 @@ async def test_promise1_responder_against_train_and_queue(dut):
     assert [r.tick for r in bench.select(MISSED)] == [g.tick for g in refused if g.source == 2]
     assert [r.tick for r in bench.select(3, 1)] == [g.tick for g in refused if g.source == 1]
     assert refused
-    figure(1, "responder against train", len(granted) + len(refused))
     bench.check_line(granted)
+    figure(1, "responder against train", len(granted) + len(refused))
