@@ -230,7 +230,9 @@ module litepulse_train #(
     else maddr = word;
   end
 
+`ifndef FORMAL  // there the words may be anything
   initial for (int i = 0; i < 32; i++) mem[i] = (i == int'(M_SOON)) ? 32'(64 * S) : 32'd0;
+`endif
   always_ff @(posedge clk) begin
     if (mwe) mem[waddr] <= own_we ? acc : cfg_data;
     if (mren) mdata <= mem[maddr];
@@ -586,4 +588,8 @@ module litepulse_train #(
       cfg_done <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_train.svh"  // sim/formal
+`endif
 endmodule
