@@ -59,15 +59,16 @@ def test_exactness_adds_up(tmp_path):
     path = tmp_path / "exactness.json"
     note(path, a=(3, "formats", "verilator", 1, 1000, 0), b=(3, "formats", "icarus", 2, 234, "1/256"),
          c=(4, "skipped pulses", "icarus", 1, 7, 0), d=("all", "random scene 1", "icarus", 1, 5, 0),
-         e=("all", "random scene 2", "icarus", 1, 6, 0))
+         e=("all", "random scene 2", "icarus", 1, 6, 0), f=(6, "bytes lost and told", "icarus", 1, 9, None))
     found = bench.measure_exactness(path)
     rows = {(row["promise"], row["what"]): row for row in found["rows"]}
     assert rows[3, "formats"] == {"promise": 3, "what": "formats", "stimuli": 1234, "error": "1/256", "samples": [1, 2],
                                   "simulators": ["icarus", "verilator"]}
-    assert rows["all", "random scenes"]["stimuli"] == 11 and len(rows) == 3
+    assert rows["all", "random scenes"]["stimuli"] == 11 and len(rows) == 4
     assert {"1", "2", "5", "6", "7"} <= set(found["missing"]) and "all" not in found["missing"] and not found["older"]
     text = "\n".join(bench.exactness_lines(found))
     assert "| 3 identical frames | 1,234 | 1/256 |" in text and "| 1 precise or not at all | 0 | not noted |" in text
+    assert "| 6 no silent loss | 9 | records only, all equal |" in text
     assert "**Incomplete" in text and bench.CORE_TESTS in text
     os.utime(path, (1, 1))
     found = bench.measure_exactness(path)
