@@ -305,7 +305,8 @@ def measure_exactness(path=None):
     return {"missing": missing, "older": hdl > written,
             "noted": datetime.fromtimestamp(written, timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
             "rows": [{"promise": promise, "what": what, "stimuli": sums["stimuli"],
-                      "error": None if sums["error"] is None else str(sums["error"]), "simulators": sorted(sums["simulators"]), "samples": sorted(sums["samples"])}
+                      "error": None if sums["error"] is None else str(sums["error"]),
+                      "simulators": sorted(sums["simulators"]), "samples": sorted(sums["samples"])}
                      for (promise, what), sums in sorted(rows.items(), key=str)]}
 
 
@@ -383,8 +384,8 @@ def exactness_lines(r):
     """The two tables of measure_exactness()."""
     out = [f"Noted by the tests of the whole core (`{CORE_TESTS}`), last at {r['noted']}. The error is the largest distance of an",
            "edge of a pin from its place. Where a test compares records instead of waveforms there is none: what differs at all",
-           "has failed. No comparison has a tolerance, so a test notes its row only after it held; a row stays until its test runs again, and",
-           "whether all pass is for `make test` to say. Stimuli are summed over simulators and S."]
+           "has failed. No comparison has a tolerance, so a test notes its row only after it held; a row stays until",
+           "its test runs again, and whether all pass is for `make test` to say. Stimuli are summed over simulators and S."]
     if r["older"]:
         out.append("**Sources in hdl/ are newer than these figures.**")
     if r["missing"]:
