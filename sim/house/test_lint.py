@@ -47,6 +47,23 @@ def parameter_sets(module):
     return sets
 
 
+# Yosys reads `-W'(x)` as `(-W)'(x)`, without a word: other hardware than the simulators show.
+SIGNED_CAST = re.compile(r"""(?:[=(,?:{+<>!~^-]\s*|[&|]\s+)[-~!&|^]\s*(?:\w+|\([^()]*\))'\(""")
+
+
+@pytest.mark.parametrize("code, wrong", [("a <= -W'(S);", True), ("x & ~32'(S - 1)", True), ("f(!(W - 1)'(y))", True), ("a && 3'(s) >= b", False),
+                                         ("a - W'(S)", False), ("b & 3'(S - 1)", False), ("a == (W - SL)'(K)", False)])
+def test_signed_casts_are_recognised(code, wrong):
+    assert bool(SIGNED_CAST.search(code)) == wrong
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_operator_before_a_cast(module):
+    text = next(path for path in hdl_dir().rglob(f"{module}.sv")).read_text()
+    found = [line.strip() for line in text.splitlines() if SIGNED_CAST.search(line.split("//")[0])]
+    assert not found, found
+
+
 def test_there_is_something_to_check():
     assert MODULES and PORTABLE
 
