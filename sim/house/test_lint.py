@@ -51,8 +51,10 @@ def parameter_sets(module):
 SIGNED_CAST = re.compile(r"""(?:[=(,?:{+<>!~^-]\s*|[&|]\s+)[-~!&|^]\s*(?:\w+|\([^()]*\))'\(""")
 
 
-@pytest.mark.parametrize("code, wrong", [("a <= -W'(S);", True), ("x & ~32'(S - 1)", True), ("f(!(W - 1)'(y))", True), ("a && 3'(s) >= b", False),
-                                         ("a - W'(S)", False), ("b & 3'(S - 1)", False), ("a == (W - SL)'(K)", False)])
+@pytest.mark.parametrize("code, wrong", [
+    ("a <= -W'(S);", True), ("x & ~32'(S - 1)", True), ("f(!(W - 1)'(y))", True),
+    ("a && 3'(s) >= b", False), ("a - W'(S)", False), ("b & 3'(S - 1)", False), ("a == (W - SL)'(K)", False),
+])
 def test_signed_casts_are_recognised(code, wrong):
     assert bool(SIGNED_CAST.search(code)) == wrong
 
