@@ -17,7 +17,8 @@ MASK = (1 << LINE + 1) - 1
 async def test_promise1_driver_enable(dut):
     """de rises `lead` before every launch and falls `lag` after its end, joined where they overlap, for every source."""
     edges = 0
-    for lead, lag in ((0, 0), (1, 0), (0, 1), (3 * S + 1, 2 * S + 1), (150 * S, 90 * S + 1), (700 * S, 300 * S)):
+    pairs = ((0, 0), (1, 0), (0, 1), (3 * S + 1, 2 * S + 1), (150 * S, 90 * S + 1), (700 * S, 300 * S))
+    for lead, lag in pairs[::1 if FAST else 3]:
         bench = await Bench.start(dut, "unrelated")
         await bench.record("tx_queue", "tx_train", "tx_tty", "refused_queue", "refused_train", "tx_responder", "missed")
         assert await bench.profile(0, TTY) and await bench.profile(1, Profile(Fraction(6 * S)))
@@ -109,7 +110,7 @@ async def quiet_after_reset(bench, dut):
 async def test_reset_in_the_middle_of_anything(dut):
     """Reset at any moment of a busy core: the line rests and is released within a few cycles and nothing comes back."""
     bench = await Bench.start(dut, "unrelated")
-    for trial in range(12 if FAST else 5):
+    for trial in range(12 if FAST else 4):
         await bench.record()
         assert await bench.profile(0, TTY) and await bench.profile(1, Profile(Fraction(7 * S), invert=bool(trial & 1)))
         await bench.config("driver_enable", lead=20 * S, lag=50 * S)
@@ -153,7 +154,7 @@ async def test_reset_in_the_middle_of_anything(dut):
         await bench.sys_cycles(60)
         new = await bench.drain()
         assert [(r.kind, r.flags) for r in new if r.source == 0] == [(3, 4)], new
-    figure(1, "resets in the middle", 12 if FAST else 5)
+    figure(1, "resets in the middle", 12 if FAST else 4)
 
 
 @cocotb.test()
@@ -295,7 +296,7 @@ async def test_promise7_bus_traffic_moves_nothing(dut):
 async def test_promise7_clock_ratio_moves_nothing(dut):
     """Queue, train and responder set up in time give the same edges whatever clock the bus has."""
     waves = []
-    for clocks in ("1:1", "1:4", "4:1", "unrelated"):
+    for clocks in ("1:1", "1:4", "4:1", "unrelated") if FAST else ("2:1", "unrelated"):
         bench = await Bench.start(dut, clocks)
         assert await bench.profile(1, Profile(Fraction(6 * S)))
         frame = Launch(FRAME, bench.profiles[1], 0x99, index=1)

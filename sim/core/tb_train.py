@@ -11,7 +11,7 @@ from model import (APPLIED, BUSY, FRAME, INVALID, LATE, PULSE, REFUSED, TRAIN_CH
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 START = CONSTANTS["TRAIN_LMIN_CYCLES"] * S
 CHANGE, REDO = CONSTANTS["CHANGE_LMIN"] * S, CONSTANTS["CHANGE_REDO"] * S
-PULSES = 10_000 if FULL or LONG else 1_500 if FAST else 200
+PULSES = 10_000 if FULL or LONG else 1_500 if FAST else 80
 
 
 def scaled(exact, target):
@@ -115,12 +115,13 @@ async def test_promise4_58_hz_at_full_scale(dut):
 async def test_promise4_shortest_period_and_limits(dut):
     """The documented minimum runs without a skipped pulse; one tick less is refused whole."""
     bench, launch = await start_bench(dut, "1:4", events=False)
+    count = 300 if FAST else 50
     bench.drain_start()
-    train = await begin(bench, Launch(PULSE, bench.profiles[1], width=1, index=1), MINIMUM, 1, 3, 300, clear=False)
-    await bench.until(train.tick(300) + 60 * S)
+    train = await begin(bench, Launch(PULSE, bench.profiles[1], width=1, index=1), MINIMUM, 1, 3, count, clear=False)
+    await bench.until(train.tick(count) + 60 * S)
     await bench.drain_stop()
     bench.check_line(train.pulses())
-    assert [r.data for r in bench.select(TRAIN_DONE)] == [300] and not bench.select(REFUSED)
+    assert [r.data for r in bench.select(TRAIN_DONE)] == [count] and not bench.select(REFUSED)
     bench.events.clear()
     await bench.train_words(MINIMUM - 1, 2, 3, launch, bench.ahead(5), 3)
     await bench.train_start()
