@@ -134,7 +134,8 @@ module litepulse_responder #(
     // the counter is 0 when a trigger comes, so reference and delay are simply added; then it is T - now*S + S
     // (a byte's reference has S too much, which TRIM takes off)
     case (state)
-      READY:   addend = (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? ({{(W - 32){byte_end_cyc[31]}}, byte_end_cyc} << SL) + W'(byte_end_off) : back;
+      READY:   addend = (trigger == litepulse_map_pkg::TRIGGER_BYTE) ?
+          ({{(W - 32){byte_end_cyc[31]}}, byte_end_cyc} << SL) + W'(byte_end_off) : back;
       ADD:     addend = W'(delay);
       default: addend = W'(holdoff);
     endcase
