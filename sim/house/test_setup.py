@@ -35,10 +35,12 @@ def fake_system(folder, without=(), **scripts):
     folder.mkdir()
     for name in BASICS:
         real = shutil.which(name)
-        if real and name not in scripts and name not in without:
+        # a stand-in must be a file of its own: written through a link it would overwrite the machine's program
+        if real and name.replace("-", "_") not in scripts and name not in without:
             (folder / name).symlink_to(real)
     (folder / "python3").symlink_to(Path(sys.executable).resolve())
     for name, text in scripts.items():
+        assert not (folder / name.replace("_", "-")).is_symlink()
         (folder / name.replace("_", "-")).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name.replace("_", "-")).chmod(0o755)
     return {"PATH": str(folder), "HOME": str(folder)}
