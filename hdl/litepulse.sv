@@ -151,13 +151,11 @@ module litepulse #(
   logic [3:0]       sel_channel;
   logic             sel_rise, sel_fall, sel_edge, sel_is_line;
   logic [2:0]       sel_off;
-  logic [6:0]       sel_delay;
-  logic             rec_valid, byte_stb, byte_ok, byte_own, brk_stb, brk_own, rx_busy, rx_fault, ev_fault;
+  logic             sel_filtered;
+  logic             rec_valid, byte_ok, byte_own, byte_end, brk_stb, brk_own, rx_busy, rx_fault, ev_fault;
   logic [47:0]      rec_tick;
-  logic [6:0]       rec_flags, brk_delay;
+  logic [6:0]       rec_flags;
   logic [8:0]       rec_data;
-  logic [7:0]       byte_data;
-  logic [31:0]      byte_end_cyc;
   logic [2:0]       byte_end_off, brk_off;
   logic             tx_busy_in, line_own;
 
@@ -221,8 +219,10 @@ module litepulse #(
   litepulse_responder #(.S(S), .KE(KE)) responder (
       .clk(pulse_clk), .rst(pulse_rst), .now, .prof_valid, .nde_lead(~de_lead),
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
-      .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_delay, .sel_is_line,
-      .byte_stb, .byte_data, .byte_ok, .byte_own, .byte_end_cyc, .byte_end_off, .brk_stb, .brk_off, .brk_delay, .brk_own, .line_own,
+      .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_is_line,
+      .sel_filtered, .line_filtered(filt_en[INPUTS]), .filt_delay(edge_delay), .line_own,
+      .byte_stb(rec_valid), .byte_data(rec_data[7:0]), .byte_ok, .byte_own,
+      .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own,
       .due(due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]), .width(width[31:0]),
       .grant(grant[0]), .refuse(refuse[0]), .lead(resp_lead), .be_ok(be_ok[0]), .armed(resp_armed),
       .ev_req(req[0]), .ev_ack(ack[0]), .ev_kind(req_kind[3:0]), .ev_flags(req_flags[7:0]), .ev_lo(req_lo[7:0]),
@@ -285,14 +285,14 @@ module litepulse #(
   litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
       .clk(pulse_clk), .rst(pulse_rst), .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .line_delay,
       .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
-      .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_delay, .sel_is_line
+      .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_filtered, .sel_is_line
   );
 
   litepulse_line_rx #(.S(S)) line_rx (
       .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .enable(rx_enable && !prof0_changed), .cond_line, .line_delay,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity), .stop(prof0_stop), .invert(prof_invert[0]), .tx_busy_in,
       .rec_valid, .rec_tick, .rec_flags, .rec_data, .busy(rx_busy),
-      .byte_stb, .byte_data, .byte_ok, .byte_own, .byte_end_cyc, .byte_end_off, .brk_stb, .brk_off, .brk_delay, .brk_own
+      .byte_ok, .byte_own, .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own
   );
 
   litepulse_receive #(.RX_AW(RX_AW)) receive (

@@ -34,8 +34,8 @@ module litepulse_capture #(
     input  logic                    sel_rise,
     input  logic                    sel_fall,
     output logic                    sel_edge,
-    output logic [2:0]              sel_off,      // its sample ...
-    output logic [6:0]              sel_delay,    // ... in the cycle that lies so many cycles back
+    output logic [2:0]              sel_off,      // its sample in the cycle that lies edge_delay cycles back, ...
+    output logic                    sel_filtered, // ... none if not filtered
     output logic                    sel_is_line
 );
   localparam int C = INPUTS + 1;
@@ -155,7 +155,7 @@ module litepulse_capture #(
     edge_group = '0;
     sel_edge = 1'b0;
     sel_off = 3'd0;
-    sel_delay = 7'd0;
+    sel_filtered = 1'b0;
     for (int i = 0; i < C; i++) begin
       for (int s = S - 1; s >= 0; s--) begin
         edge_level[i*S + s] = level[i*S + s];
@@ -168,7 +168,7 @@ module litepulse_capture #(
           end
         end
       end
-      if (sel_channel == 4'(i) && filt_en[i]) sel_delay = delay;
+      if (sel_channel == 4'(i) && filt_en[i]) sel_filtered = 1'b1;
     end
   end
 

@@ -2,7 +2,7 @@
 // Receives frames by profile 0. Counts half bit periods, so that centre k lies at start + floor((k + 1/2)*P) and the frame ends
 // at start + floor(N*P) without an error that grows. A bit is the majority of three samples, one cycle apart, around its centre (a
 // whole number of cycles after the start edge). From the centre of the first stop bit on the next start edge is looked for.
-// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_stb one to three cycles later.
+// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_end as long after the end of the frame.
 //   S  samples per cycle
 module litepulse_line_rx #(
     parameter int S = 1
@@ -29,23 +29,20 @@ module litepulse_line_rx #(
     output logic [6:0]             rec_flags,
     output logic [8:0]             rec_data,
     output logic                   busy,         // a frame is being received
-    // for the responder: a byte that ends at (now + byte_end_cyc)*S + byte_end_off, byte_end_cyc being signed
-    output logic                   byte_stb,
-    output logic [7:0]             byte_data,
+    // for the responder, too
     output logic                   byte_ok,      // no parity or framing error
     output logic                   byte_own,
-    output logic [31:0]            byte_end_cyc,
+    // the frame of the last record ends at (now - line_delay - 1)*S + byte_end_off
+    output logic                   byte_end,
     output logic [2:0]             byte_end_off,
-    // the edge that ended a break, at (now - brk_delay)*S + brk_off
+    // the edge that ended a break, at (now - line_delay - 1)*S + brk_off
     output logic                   brk_stb,
     output logic [2:0]             brk_off,
-    output logic [6:0]             brk_delay,
     output logic                   brk_own
 );
   localparam int SL = $clog2(S);
   localparam int HW = 27 - SL;    // half a period: whole cycles ...
   localparam int FW = 9 + SL;     // ... and fraction
-  localparam int RW = HW + 3;     // up to three of them, signed
 
   typedef enum logic [2:0] {SEARCH, START, DATA, PARITY, STOP} state_t;
   state_t state;
@@ -90,7 +87,7 @@ module litepulse_line_rx #(
 
   // half bits -------------------------------------------------------------------------------------------------------
   logic [HW-1:0] half_cyc, cnt;
-  logic [FW-1:0] half_frac, frac, frac_base;   // frac: of the next half-bit point
+  logic [FW-1:0] half_frac, frac;              // frac: of the next half-bit point
   logic [FW:0]   frac_sum;
   logic          point, reached, hit, centre, centred, restart;
 
@@ -98,8 +95,7 @@ module litepulse_line_rx #(
   assign half_frac = period[FW-1:0];
   assign run       = state != SEARCH;
   assign point     = run && reached;           // the next cycle is a half-bit point
-  assign frac_base = (S > 1 && done) ? '0 : frac;
-  assign frac_sum  = {1'b0, frac_base} + {1'b0, half_frac};
+  assign frac_sum  = {1'b0, frac} + {1'b0, half_frac};
   assign centre    = hit && !centred;
   assign stored    = centre && state == STOP;
   assign done      = stored || (centre && state == START && vote);
@@ -110,8 +106,6 @@ module litepulse_line_rx #(
   logic [2:0]  left;
   logic [7:0]  shift;
   logic        parity_acc, parity_bit, parity_bad, any_mark, noise, own, tx_busy_was;
-  logic [1:0]  adds;
-  logic        adding;
   logic        perr, is_break;
 
   always_comb begin
@@ -126,6 +120,8 @@ module litepulse_line_rx #(
   assign is_break  = !any_mark && !vote;
   assign rec_valid = stored;
   assign rec_data  = {parity_bit, shift};
+  assign byte_ok   = vote && !perr;
+  assign byte_own  = own || tx_busy_in;
   assign rec_flags = {1'b0, noise || !unanimous, own || tx_busy_in, 1'b0, is_break, !vote, perr};
 
   always_ff @(posedge clk) begin
@@ -140,8 +136,8 @@ module litepulse_line_rx #(
     else if (restart) cnt <= HW'(2);
     else if (point) cnt <= frac_sum[FW] ? HW'(1) : HW'(2);
     else cnt <= cnt + 1'b1;
-    if (found || point) frac <= frac_sum[FW-1:0];
-    else if (restart) frac <= '0;
+    if (found) frac <= half_frac;
+    else if (point || stored) frac <= frac_sum[FW-1:0];   // stored: for the end of the frame
     if (restart) centred <= 1'b0;
     else if (hit) centred <= !centred;
 
@@ -172,8 +168,6 @@ module litepulse_line_rx #(
       noise <= noise || !unanimous;
     end
     own <= own || tx_busy_in;
-    // the byte before is in use until byte_stb, so it is cleared only at the end of the start bit
-    if (hit && centred && state == DATA && left == {1'b1, data_bits}) shift <= '0;
 
     if (found) begin
       state <= START;
@@ -183,6 +177,7 @@ module litepulse_line_rx #(
       perr <= 1'b0;
       any_mark <= 1'b0;
       noise <= 1'b0;
+      shift <= '0;
       own <= tx_busy_in || tx_busy_was;
     end
     if (rst || !enable) state <= SEARCH;
@@ -208,41 +203,60 @@ module litepulse_line_rx #(
     end
   endgenerate
 
-  // end of the frame: half bits of stop added to where the first stop bit's centre lies from `now` ---------------------
-  logic [RW+FW-1:0] rest;
-  logic [6:0]       back;
-  assign adding = stored || adds != 2'd0;
-  assign back   = line_delay + {5'd0, stop} + 7'd1;    // one cycle per addition passes until byte_stb
+  // end of the frame: `stop` + 1 half bits behind the centre of the first stop bit, maybe within the next frame. Counts a half bit's
+  // whole cycles, each of them stop + 1 times, and waits a cycle more for each carry of the fractions.
+  logic        tail_begin, tail, held, carried, carry, late;
+  logic [HW:0] tail_left;    // with sign
+  logic [1:0]  again, adds;
+  assign tail_begin = point && state == STOP && !centred && !restart;   // the next cycle is that centre
+  assign held       = carried && (stored || adds != 2'd0);
+  assign byte_end   = tail && tail_left[HW] && !late;
   always_ff @(posedge clk) begin
-    if (adding) rest <= rest + {{(RW - HW){1'b0}}, half_cyc, half_frac};
-    else rest <= {{(RW - 7){1'b1}}, ~back, frac} + ((S > 1) ? {{(RW + FW - 12){1'b0}}, off, 9'd0} : '0);
-    if (stored) begin
-      byte_ok <= vote && !perr;
-      byte_own <= own || tx_busy_in;
-      adds <= stop;
-    end else if (adds != 2'd0) begin
-      adds <= adds - 2'd1;
+    carried <= carry;
+    adds <= stored ? stop : (adds != 2'd0) ? adds - 2'd1 : 2'd0;
+    if (!tail && !tail_begin) begin
+      tail_left <= {1'b0, half_cyc};
+      again <= 2'd0;
+    end else if (!held) begin
+      tail_left <= (again == 2'd0) ? tail_left - 1'b1 : tail_left;
+      again <= (again == 2'd0) ? stop : again - 2'd1;
     end
-    byte_stb <= (stored && stop == 2'd0) || (!stored && adds == 2'd1);
+    tail <= (tail_begin || tail) && !byte_end && enable;
     if (rst) begin
+      tail <= 1'b0;
       adds <= 2'd0;
-      byte_stb <= 1'b0;
     end
   end
-  assign byte_data    = shift;
-  assign byte_end_cyc = {{(32 - RW){rest[RW+FW-1]}}, rest[RW+FW-1:FW]};
   generate
-    if (S == 1) begin : gen_off
+    if (S == 1) begin : gen_end
+      assign carry = frac_sum[FW];
+      assign late = 1'b0;
       assign byte_end_off = 3'd0;
-    end else begin : gen_off
-      assign byte_end_off = 3'(rest[FW-1:9]);
+    end else begin : gen_end
+      // the next frame may take `frac` and `off` over at once; the samples add up to a cycle more at most
+      logic [FW-1:0] last;
+      logic [FW:0]   last_sum;
+      logic [SL-1:0] from;
+      logic [SL-1:0] where_end;
+      logic [SL:0]   where;
+      logic          over;
+      assign last_sum = {1'b0, last} + {1'b0, half_frac};
+      assign carry = (adds != 2'd0) ? last_sum[FW] : frac_sum[FW];
+      assign where = {1'b0, stored ? off[SL-1:0] : from} + {1'b0, stored ? frac[FW-1:9] : last[FW-1:9]};
+      assign late = over;
+      assign byte_end_off = 3'(where_end);
+      always_ff @(posedge clk) begin
+        if (stored) from <= off[SL-1:0];
+        last <= stored ? frac_sum[FW-1:0] : last_sum[FW-1:0];
+        if (stored || adds != 2'd0) {over, where_end} <= where;
+        else if (tail_left[HW]) over <= 1'b0;
+      end
     end
   endgenerate
 
   // end of a break ----------------------------------------------------------------------------------------------------
   logic in_break, break_own, begins;
   assign begins    = stored && is_break;
-  assign brk_delay = line_delay + 7'd1;
   assign brk_own   = (in_break ? break_own : own) || tx_busy_in;
   always_comb begin
     brk_stb = 1'b0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Answers a trigger with one launch at reference + delay, whatever the CPU does. A relative down-counter, so no 64-bit arithmetic lies
-// between trigger and launch. After the launch the same counter measures the holdoff.
+// between trigger and launch: while it waits for a trigger it holds the delay already, less the constant parts of the way. After the
+// launch the same counter measures the holdoff.
 // Latency: the delay must be at least RESPONSE_MIN_CYCLES*S + de lead ticks (docs/core.md), more behind a filter.
-//   KE  cycles from `now` to the pin
+//   KE  cycles from `now` to the pin, 1 to 7
 module litepulse_responder #(
     parameter int S = 1,
     parameter int KE = 2
@@ -13,34 +14,38 @@ module litepulse_responder #(
     input  logic [63-$clog2(S):0] now,   // its low byte
     // verilator lint_on UNUSEDSIGNAL
     input  logic [3:0]   prof_valid,
-    input  logic [15:0]  nde_lead,
+    input  logic [15:0]  nde_lead,     // de lead, ticks, complement
     // configuration: request with stable address and data until done
     input  logic         cfg_req,
     input  logic [2:0]   cfg_addr,     // index less 32
-    // verilator lint_off UNUSEDSIGNAL
     input  logic [31:0]  cfg_data,
-    // verilator lint_on UNUSEDSIGNAL
     output logic         cfg_done,
     output logic         cfg_err,
-    // triggers
+    // an edge of the selected channel and direction, at this sample of the cycle that lies filt_delay (if filtered) before `now`
     output logic [3:0]   sel_channel,
     output logic         sel_rise,
     output logic         sel_fall,
-    input  logic         sel_edge,     // an edge of the selected channel and direction, ...
-    input  logic [2:0]   sel_off,      // ... at this sample of the cycle ...
-    input  logic [6:0]   sel_delay,    // ... that lies so many cycles before `now`
+    input  logic         sel_edge,
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [2:0]   sel_off,
+    // verilator lint_on UNUSEDSIGNAL
     input  logic         sel_is_line,
+    input  logic         sel_filtered,
+    input  logic         line_filtered,
+    input  logic [6:0]   filt_delay,
+    input  logic         line_own,     // our transmitter is busy, or was a moment ago, in terms of `now`
+    // a byte, and later the end of its frame; the edge that ended a break: both a cycle further back than an edge of the line
     input  logic         byte_stb,
     input  logic [7:0]   byte_data,
     input  logic         byte_ok,
     input  logic         byte_own,
-    input  logic [31:0]  byte_end_cyc, // cycles from `now` to the frame's end, and the sample there
-    input  logic [2:0]   byte_end_off,
-    input  logic         brk_stb,      // the edge that ends a break, like sel_*
-    input  logic [2:0]   brk_off,
-    input  logic [6:0]   brk_delay,
+    input  logic         byte_end,
+    input  logic         brk_stb,
     input  logic         brk_own,
-    input  logic         line_own,     // our transmitter is busy, or was a moment ago, in terms of `now`
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [2:0]   byte_end_off,
+    input  logic [2:0]   brk_off,
+    // verilator lint_on UNUSEDSIGNAL
     // arbiter
     output logic         due,
     output logic [2:0]   off,
@@ -63,139 +68,38 @@ module litepulse_responder #(
     output logic [31:0]  ev_data
 );
   localparam int SL = $clog2(S);
-  localparam int REPORT_CYCLES = 12;  // more than litepulse_events may take
   localparam int B = 24;     // bits of delay and holdoff
-  localparam int W = 34;     // the end of a byte may be further away than they reach
+  localparam int C = B - SL; // of them, whole cycles
+  localparam int D = 7;      // bits of filt_delay
 
-  typedef enum logic [3:0] {OFF, READY, ADD, TRIM, CHECK, COUNT, WAIT, REPORT, REARM, HOLDOFF} state_t;
-  state_t state;
+  // one bit per state, `armed` beside them; none: off, or before `ready`
+  logic         ready, count, fly, report, hold;
+  logic         late, landed, reported, arm, arms, disarm;
 
+  // configuration -------------------------------------------------------------------------------------------------------
   logic [1:0]   trigger;
   logic         rearm, exclusive, ignore_own;
   logic [7:0]   match_value, match_mask;
-  logic [B-1:0] delay, holdoff;
-  logic [15:0]  number;
-  logic [W-1:0] addend, cnt;
-  logic [6:0]   edge_delay;
-  logic [2:0]   edge_off;
-  logic [W-1:0] back;
-  logic         hit, own, accept, add, late, counting, invalid, launched, over, clear, twice;
-  logic [4:0]   wait_cnt;
-  logic         acked;
+  logic [B-1:0] first, second;   // delay and holdoff, the other way round while turned: what is needed next is always the first
+  logic         turned, swap, wish, take, fits, invalid;
 
-  assign counting = state == COUNT;
-  assign armed    = state != OFF;
-  assign off      = cnt[2:0] & 3'(S - 1);
-  assign ev_req   = state == REPORT && !acked;
-  assign ev_data  = {number, 4'd0, kind, profile, data};
-  assign be_ok    = state == OFF || ((state == READY || state == HOLDOFF) && !exclusive);
-  assign invalid  = trigger == litepulse_map_pkg::TRIGGER_OFF || kind == 2'd3 || !prof_valid[profile]
-      || (kind == litepulse_map_pkg::LAUNCH_PULSE && width == 32'd0) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
-
-  assign clear    = state == OFF || (state == READY && !accept);
-  assign twice    = state == TRIM && trigger == litepulse_map_pkg::TRIGGER_BYTE;
-
-  litepulse_countdown #(.S(S), .W(W), .KE(KE)) countdown (
-      .clk, .rst, .clear, .add, .sub(1'b0), .twice, .addend, .hi_zero(1'b1),
-      .armed(counting), .nde_lead, .nslack(32'd0),
-      .cnt, .due, .late, .lead,
-      // verilator lint_off PINCONNECTEMPTY
-      .slack_ok(), .distant(), .clear_of()
-      // verilator lint_on PINCONNECTEMPTY
-  );
-
-  always_comb begin
-    edge_delay = sel_delay;
-    edge_off   = sel_off;
-    case (trigger)
-      litepulse_map_pkg::TRIGGER_EDGE: begin
-        hit = sel_edge;
-        own = sel_is_line && line_own;
-      end
-      litepulse_map_pkg::TRIGGER_BYTE: begin
-        hit = byte_stb && byte_ok && ((byte_data ^ match_value) & match_mask) == 8'd0;
-        own = byte_own;
-        edge_delay = 7'd0;
-        edge_off   = 3'd0;
-      end
-      litepulse_map_pkg::TRIGGER_BREAK: begin
-        hit = brk_stb;
-        own = brk_own;
-        edge_delay = brk_delay;
-        edge_off   = brk_off;
-      end
-      default: begin
-        hit = 1'b0;
-        own = 1'b0;
-      end
-    endcase
-    // an edge: ticks from the next cycle's sample 0 back to its stamp
-    back = W'(edge_off) - (W'(edge_delay) << SL) - W'(S);
-    // the counter is 0 when a trigger comes, so reference and delay are simply added; then it is T - now*S + S
-    // (a byte's reference has S too much, which TRIM takes off)
-    case (state)
-      READY:   addend = (trigger == litepulse_map_pkg::TRIGGER_BYTE) ?
-          ({{(W - 32){byte_end_cyc[31]}}, byte_end_cyc} << SL) + W'(byte_end_off) : back;
-      ADD:     addend = W'(delay);
-      default: addend = W'(holdoff);
-    endcase
-  end
-  assign add    = accept || state == ADD || state == REARM;
-  assign accept = state == READY && hit && !(own && ignore_own);
-  // in HOLDOFF cnt is end of the holdoff - now*S + 2*S: READY in the first cycle that does not begin before the end
-  assign over   = cnt[W-1] || (cnt[W-1:SL+2] == '0 && (cnt[SL+1:SL] != 2'd3 || off == 3'd0));
+  // a word is carried out when disarmed; what is decided already is finished before that
+  assign take    = wish && !armed && !turned;
+  assign disarm  = wish && armed && !(count && negative) && !fly && !report;
+  assign arm     = take && cfg_addr == 3'd6;
+  assign arms    = arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && !invalid;
+  assign swap    = load || (turned && (!armed || report));
 
   always_ff @(posedge clk) begin
-    cfg_done <= 1'b0;
-    cfg_err  <= 1'b0;
-    if (state == WAIT || (state == REPORT && wait_cnt != 5'(KE + REPORT_CYCLES))) wait_cnt <= wait_cnt + 5'd1;
-    else if (state == REPORT) wait_cnt <= wait_cnt;
-    else wait_cnt <= (state == CHECK) ? 5'(KE + 1) : 5'd0;
-    acked <= (acked || ev_ack) && state == REPORT;
-    case (state)
-      READY: begin
-        if (accept) state <= ADD;
-      end
-      ADD:  state <= TRIM;
-      TRIM: state <= CHECK;
-      CHECK: begin
-        launched <= 1'b0;
-        ev_lo    <= now[7:0];
-        ev_off   <= 3'd0;
-        ev_kind  <= litepulse_map_pkg::KIND_RESPONDER_MISSED;
-        ev_flags <= litepulse_map_pkg::REASON_LATE;
-        state    <= late ? REPORT : COUNT;
-      end
-      COUNT: begin
-        if (due) begin
-          launched <= grant;
-          ev_lo    <= now[7:0] + 8'(KE + 1);
-          ev_off   <= off;
-          ev_kind  <= grant ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED;
-          ev_flags <= refuse ? litepulse_map_pkg::REASON_BUSY : 8'd0;
-          state    <= WAIT;
-        end
-      end
-      WAIT: begin  // a stamp may not lie ahead of `now`
-        if (wait_cnt == 5'(KE)) state <= REPORT;
-      end
-      // a constant time, so that no record of others moves what comes next
-      REPORT: if (wait_cnt == 5'(KE + REPORT_CYCLES) && (acked || ev_ack)) begin
-        number <= number + 16'd1;
-        if (!rearm) state <= OFF;
-        else state <= launched ? REARM : READY;
-      end
-      REARM: state <= HOLDOFF;
-      HOLDOFF: if (over) begin
-        state     <= READY;
-      end
-      default: ;
-    endcase
-
-    // a word changes nothing that was decided already, so it waits for the end of a report
-    if (cfg_req && !cfg_done && state != WAIT && state != REPORT && !due) begin
-      cfg_done <= 1'b1;
-      state    <= OFF;
+    cfg_done <= take;
+    // what is looked at a cycle later, when the word is carried out
+    wish     <= cfg_req && !cfg_done && !take;
+    fits     <= cfg_data[31:B] == '0;
+    invalid  <= trigger == litepulse_map_pkg::TRIGGER_OFF || kind == 2'd3 || !prof_valid[profile]
+        || (kind == litepulse_map_pkg::LAUNCH_PULSE && width == 32'd0) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
+    cfg_err  <= take && (cfg_addr == 3'd7 || ((cfg_addr == 3'd2 || cfg_addr == 3'd5) && !fits)
+        || (arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && invalid));
+    if (take) begin
       case (cfg_addr)
         3'd0: begin
           trigger     <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2];
@@ -210,31 +114,149 @@ module litepulse_responder #(
           match_value <= cfg_data[litepulse_map_pkg::RESP_MATCH_VALUE_LSB +: 8];
           match_mask  <= cfg_data[litepulse_map_pkg::RESP_MATCH_MASK_LSB +: 8];
         end
-        3'd2: begin
-          cfg_err <= cfg_data[31:B] != '0;
-          if (cfg_data[31:B] == '0) delay <= cfg_data[B-1:0];
-        end
         3'd3: width   <= cfg_data;
         3'd4: {kind, profile, data} <= cfg_data[11:0];
-        3'd5: begin
-          cfg_err <= cfg_data[31:B] != '0;
-          if (cfg_data[31:B] == '0) holdoff <= cfg_data[B-1:0];
-        end
-        3'd6: if (cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB]) begin
-          cfg_err <= invalid;
-          number  <= 16'd0;
-          if (!invalid) state <= READY;
-        end
-        default: cfg_err <= 1'b1;
+        default: ;
       endcase
     end
-
+    if (swap || (take && fits && cfg_addr == 3'd2)) first <= swap ? second : cfg_data[B-1:0];
+    if (swap || (take && fits && cfg_addr == 3'd5)) second <= swap ? first : cfg_data[B-1:0];
+    turned <= (load && !report) || (turned && armed && !report);
     if (rst) begin
-      state <= OFF;
-      trigger <= litepulse_map_pkg::TRIGGER_OFF;
+      trigger  <= litepulse_map_pkg::TRIGGER_OFF;
       sel_rise <= 1'b0;
       sel_fall <= 1'b0;
       cfg_done <= 1'b0;
+      wish     <= 1'b0;
+      turned   <= 1'b0;
     end
   end
+
+  // trigger -------------------------------------------------------------------------------------------------------------
+  logic byte_hit, filtered, comes;
+  logic calm;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
+
+  assign filtered = (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? sel_filtered : line_filtered;
+  always_ff @(posedge clk) begin
+    if (byte_stb) byte_hit <= byte_ok && !(byte_own && ignore_own) && ((byte_data ^ match_value) & match_mask) == 8'd0;
+    calm <= !(comes && (aim || (ready && calm))) || rst || disarm;
+  end
+  always_comb begin
+    case (trigger)
+      litepulse_map_pkg::TRIGGER_EDGE:  comes = sel_edge && !(sel_is_line && line_own && ignore_own);
+      litepulse_map_pkg::TRIGGER_BYTE:  comes = byte_end && byte_hit;
+      litepulse_map_pkg::TRIGGER_BREAK: comes = brk_stb && !(brk_own && ignore_own);
+      default: comes = 1'b0;
+    endcase
+  end
+
+  // countdown -----------------------------------------------------------------------------------------------------------
+  // left is, while it counts, T - (now + KE + 2)*S: -1 cycle when due. In a holdoff it is end - (now + 2)*S - 1: negative one cycle
+  // before a load, so that the first cycle whose triggers count again is the first one not before the end.
+  logic [B-1:0] left;           // ticks
+  logic         negative;       // it has passed 0
+  logic [B+1:0] sum;            // with its carry, and a bit between the low part and the cycles above, which `stay`
+  logic         counts, load, aim, clear, stay;
+  logic [D-1:0] step, way;      // of the low part; above it -1. Behind a load the constant parts of the way, then the filter's
+  (* keep *) logic [1:0] mode;  // keep: as written these make one cell per bit
+  (* keep *) logic [7:0] same;
+  logic [15:0]  lead_cycles;
+  logic         opens, open;    // the de lead window begins, has begun; without it the launch would be late
+
+  assign load   = !counts;
+  assign clear  = !armed || landed || (hold && negative);   // the low part, in the cycle before a load, which adds to it
+  assign stay   = ready && calm;
+  assign due    = count && negative && (opens || open);
+  assign late   = count && negative && !(opens || open);
+  assign landed = fly && left[SL +: 3] == 3'(-KE - 2);      // now is T
+  assign way    = report ? D'(-6) : (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? D'(-KE - 3) : D'(-KE - 4);
+  assign mode   = clear ? 2'd0 : load ? 2'd1 : (filtered && (aim || ready)) ? 2'd2 : 2'd3;
+
+  genvar i;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : gen_same
+      assign same[i] = left[SL+2*i +: 2] == lead_cycles[2*i +: 2];
+    end
+  endgenerate
+
+  always_ff @(posedge clk) begin
+    counts <= !(arms || (hold && negative && !wish) || (landed && launched));
+    aim    <= load && !report && !wish;
+    step   <= (mode == 2'd0) ? first[SL +: D] : (mode == 2'd1) ? way : (mode == 2'd2) ? ~filt_delay : '1;
+    if (!calm) step <= '1;
+    if (!stay) left[SL+D-1:0] <= clear ? '0 : sum[SL+D-1:0];
+    left[B-1:SL+D] <= load ? first[B-1:SL+D] : sum[B:SL+D+1];
+    negative <= counts && (negative || !sum[B+1]);
+    opens <= count && left[B-1:SL+16] == '0 && same == '1;
+    open  <= count && !negative && (opens || open);
+    if (rst) begin
+      counts <= 1'b1;
+      aim    <= 1'b0;
+    end
+  end
+
+  generate
+    if (S == 1) begin : gen_samples
+      assign sum  = {1'b0, left[B-1:D], ready, left[D-1:0]} + {1'b0, {(C - D){counts}}, calm, step};
+      assign off  = 3'd0;
+      assign lead = open;
+      assign ev_off = 3'd0;
+      assign lead_cycles = ~nde_lead;
+    end else begin : gen_samples
+      logic [SL-1:0]  low, hit_off, from;
+      logic [15:0]    de_lead;
+      logic [S-1:0]   leads;
+      logic           settle, joins;     // a holdoff begins at the launch's sample
+      assign low  = load ? first[SL-1:0] : ready ? hit_off : joins ? ev_off[SL-1:0] : settle ? SL'(S - 1) : '0;
+      assign sum  = {1'b0, left[B-1:SL+D], ready, left[SL+D-1:0]} + {1'b0, {(C - D){counts}}, calm, step, low};
+      assign off  = 3'(left[SL-1:0]);
+      assign from = left[SL-1:0] + nde_lead[SL-1:0] + 1'b1;   // the sample at which the lead window begins
+      assign lead_cycles = 16'(de_lead[15:SL]) + 16'(left[SL-1:0] < de_lead[SL-1:0]);
+      assign lead = leads;
+      assign de_lead = ~nde_lead;
+      always_ff @(posedge clk) begin
+        settle <= load && report;
+        joins <= settle;
+        if (rst) {settle, joins} <= 2'b00;
+        if (landed || late) ev_off <= late ? 3'd0 : off;
+        hit_off <= (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? sel_off[SL-1:0]
+            : (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? byte_end_off[SL-1:0] : brk_off[SL-1:0];
+        for (int s = 0; s < S; s++) begin
+          leads[s] <= count && (open || (opens && SL'(s) >= from)) && !(negative && SL'(s) >= left[SL-1:0]);
+        end
+      end
+    end
+  endgenerate
+
+  // answer and report ---------------------------------------------------------------------------------------------------
+  logic        launched, busy, acked;
+  logic [15:0] number;
+
+  assign be_ok    = !armed || (!count && !exclusive);
+  assign ev_req   = report && !acked;
+  assign ev_kind  = launched ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED;
+  assign ev_flags = busy ? litepulse_map_pkg::REASON_BUSY : launched ? 8'd0 : litepulse_map_pkg::REASON_LATE;
+  assign ev_data  = {number, 4'd0, kind, profile, data};
+  always_ff @(posedge clk) begin
+    acked <= report && (acked || ev_ack);
+    // 13 cycles always, more than litepulse_events may take: so no record of others moves what comes next
+    reported <= acked && now[1:0] == ev_lo[1:0] && now[2] != ev_lo[2] && now[3] != (ev_lo[3] ^ ev_lo[2]);
+    if (landed || late) ev_lo <= now[7:0];
+    if (count) {launched, busy} <= {grant, refuse};
+    if (reported) number <= number + 16'd1;
+    if (!armed) number <= 16'd0;
+
+    armed  <= arms || (armed && !(reported && !rearm));
+    ready  <= aim || stay;
+    count  <= !calm || (count && !negative);
+    fly    <= due || (fly && !landed);
+    report <= landed || late || (report && !reported);
+    hold   <= (reported && rearm) || (hold && !negative);
+    if (disarm) {armed, ready, count, hold} <= 4'd0;
+    if (rst) {armed, ready, count, fly, report, reported, hold} <= 7'd0;
+  end
+
+`ifdef FORMAL
+`include "litepulse_responder.svh"  // sim/formal
+`endif
 endmodule

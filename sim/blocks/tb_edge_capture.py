@@ -57,7 +57,7 @@ async def run(dut, rng, cycles, f, filt, rise, fall, sel, mood):
         await ReadOnly()
         seen.append({name: int(getattr(dut, name).value) for name in (
             "edge_a", "edge_f", "edge_changed", "edge_level", "edge_group", "edge_delay", "cond_line", "line_delay",
-            "sel_edge", "sel_off", "sel_delay", "sel_is_line")})
+            "sel_edge", "sel_off", "sel_filtered", "sel_is_line")})
         await RisingEdge(dut.clk)
 
     rests = [0] * INPUTS + [1]
@@ -102,7 +102,7 @@ async def run(dut, rng, cycles, f, filt, rise, fall, sel, mood):
         hits = [s for s, new in edges(channel, m - lag).items() if (sel_rise if new else sel_fall)] if m >= lag else []
         assert now["sel_edge"] == bool(hits)
         if hits:
-            assert (now["sel_off"], now["sel_delay"]) == (hits[0], lag)
+            assert (now["sel_off"], now["sel_filtered"]) == (hits[0], filt >> channel & 1)
         assert now["sel_is_line"] == (channel == INPUTS)
     return records
 

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the responder answers, when, and when it listens. Included at the end of the module.
+// Ghosts: the settings as written, the ticks that are left to T = reference + delay, the outcome as the arbiter gave it.
+
+  localparam int GW = 30;
+  logic                 f_past = 1'b0;
+  logic                 g_rst = 1'b0;        // so was the cycle before
+  logic [23:0]          g_delay, g_holdoff;
+  logic [1:0]           g_trigger;
+  logic                 g_rearm, g_ignore_own, g_byte;
+  logic [7:0]           g_value, g_mask;
+  logic                 g_listens, g_comes, g_loads;
+  logic [2:0]           g_off, g_t_off;
+  logic signed [GW-1:0] g_back, g_first;     // from the trigger's cycle back to its sample, on to T
+  logic signed [GW-1:0] g_t, g_end, g_lead;  // T, the end of the holdoff: ticks from sample 0 of this cycle on; stops far in the past
+  logic signed [GW-1:0] g_tc, g_opens;       // T, the beginning of the lead window: cycles
+  logic signed [GW-1:0] g_counter, g_way, g_tick;
+  logic                 g_in_time;           // the lead window, or the launch, could still be reached when the trigger came
+  logic                 g_young;             // the first cycle of the countdown
+  logic signed [GW-1:0] g_hit_back, g_hit_off;   // the trigger of the cycle before
+  logic [1:0]           g_outcome;           // 0 none since arming, 1 launched, 2 busy, 3 late
+  logic [4:0]           g_rep;               // cycles of the report
+  logic [15:0]          g_number;
+
+  assign g_listens = aim || (ready && calm);
+  assign g_loads   = load && !report;
+  always_comb begin
+    // a trigger, and the sample it refers to
+    g_off  = sel_off;
+    g_back = sel_filtered ? GW'(filt_delay) : GW'(0);
+    case (g_trigger)
+      litepulse_map_pkg::TRIGGER_EDGE:  g_comes = sel_edge && !(sel_is_line && line_own && g_ignore_own);
+      litepulse_map_pkg::TRIGGER_BYTE:  g_comes = byte_end && g_byte;
+      litepulse_map_pkg::TRIGGER_BREAK: g_comes = brk_stb && !(brk_own && g_ignore_own);
+      default: g_comes = 1'b0;
+    endcase
+    if (g_trigger != litepulse_map_pkg::TRIGGER_EDGE) begin
+      g_off  = (g_trigger == litepulse_map_pkg::TRIGGER_BYTE) ? byte_end_off : brk_off;
+      g_back = (line_filtered ? GW'(filt_delay) : GW'(0)) + GW'(1);
+    end
+    if (S == 1) g_off = 3'd0;
+    g_first = GW'(g_off) - (g_back <<< SL) + GW'(g_delay);
+    g_lead  = GW'({14'd0, ~nde_lead});
+    g_tc    = g_t >>> SL;
+    g_t_off = g_t[2:0] & 3'(S - 1);
+    g_opens = (g_t - g_lead) >>> SL;
+    g_end   = g_t + GW'({6'd0, g_holdoff});
+    g_counter = GW'({6'd0, left}) - (negative ? GW'(1 << 24) : GW'(0));
+    g_way   = GW'(KE + 3) + ((g_trigger != litepulse_map_pkg::TRIGGER_EDGE) ? GW'(1) : GW'(0));
+  end
+
+  always_ff @(posedge clk) begin
+    f_past <= 1'b1;
+    g_rst  <= f_past && rst;
+    if (take) begin
+      case (cfg_addr)
+        3'd0: begin
+          g_trigger    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2];
+          g_rearm      <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_REARM_LSB];
+          g_ignore_own <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_IGNORE_OWN_LSB];
+        end
+        3'd1: {g_mask, g_value} <= cfg_data[15:0];
+        3'd2: if (cfg_data[31:24] == 8'd0) g_delay <= cfg_data[23:0];
+        3'd5: if (cfg_data[31:24] == 8'd0) g_holdoff <= cfg_data[23:0];
+        default: ;
+      endcase
+    end
+    if (byte_stb) g_byte <= byte_ok && (byte_data & g_mask) == (g_value & g_mask) && !(byte_own && g_ignore_own);
+    g_hit_back <= g_back;
+    g_hit_off  <= GW'(g_off);
+    g_young    <= !calm;
+    if (g_listens && g_comes && !disarm) begin
+      g_t       <= g_first - GW'(S);
+      g_in_time <= ((g_first - g_lead) >>> SL) >= GW'(KE + 4);
+    end else if (g_t > GW'(-(1 << 27))) begin
+      g_t <= g_t - GW'(S);
+    end
+    if (landed || late) g_rep <= 5'd1;
+    else if (report) g_rep <= g_rep + 5'd1;
+    if (due) g_outcome <= grant ? 2'd1 : 2'd2;
+    else if (late) g_outcome <= 2'd3;
+    if (reported) g_number <= g_number + 16'd1;
+    if (arms) begin
+      g_outcome <= 2'd0;
+      g_number  <= 16'd0;
+    end
+    // a reset leaves the other settings as they are, maybe turned
+    if (rst) begin
+      g_trigger <= litepulse_map_pkg::TRIGGER_OFF;
+      {g_delay, g_holdoff, g_rearm, g_ignore_own, g_value, g_mask} <= {first, second, rearm, ignore_own, match_value, match_mask};
+      g_byte <= byte_hit;
+      g_t    <= GW'(0);
+    end
+  end
+
+  // Assumed: time passes; the filter and the lead are left alone; a word is held until answered; the arbiter answers at once,
+  // litepulse_events within 11 cycles; a reset is two cycles long
+  always_comb begin
+    if (!f_past) assume (rst);
+    assume (grant == (due && !refuse));
+    if (refuse) assume (due);
+    if (rst) assume (!byte_stb);
+    if (report && g_rep == 5'd11) assume (acked || ev_ack);
+    assume (sel_off < 3'(S) && byte_end_off < 3'(S) && brk_off < 3'(S));
+  end
+  always_ff @(posedge clk) begin
+    if (f_past) begin
+      assume (now == $past(now) + 1'b1);
+      if ($past(rst && !g_rst)) assume (rst);
+      assume (filt_delay == $past(filt_delay) && sel_filtered == $past(sel_filtered) && line_filtered == $past(line_filtered));
+      assume (nde_lead == $past(nde_lead));
+      if ($past(cfg_req && !cfg_done)) assume (cfg_req && cfg_addr == $past(cfg_addr) && cfg_data == $past(cfg_data));
+    end
+  end
+
+  // What is promised -----------------------------------------------------------------------------------------------------
+  always_ff @(posedge clk) begin
+    if (f_past && !rst && !$past(rst)) begin
+      // each trigger it listens to is counted down from, and nothing else
+      assert (!calm == $past(g_listens && g_comes && !disarm));
+      if (count) assert ($past(count || !calm));
+      if ($past(!calm && !disarm)) assert (count);
+      if ($past(count && !due && !late && !disarm)) assert (count);
+      // without rearm one answer, then it is off; a word that is carried out finds it off
+      if ($past(reported && !g_rearm)) assert (!armed);
+      if (cfg_done) assert ($past(!armed && wish) && armed == $past(arms));
+      if (acked) assert ($past(report));
+    end
+  end
+  always_comb begin
+    g_tick = GW'(0);
+    if (f_past && !rst) begin
+      // due at T and only at T, whenever that was in time; late, and soon, whenever it was not
+      if (due) assert (count && g_in_time && g_tc == GW'(KE + 1) && off == g_t_off);
+      if (late) assert (count && !due && !g_in_time);
+      if (count && g_tc <= GW'(KE + 1)) assert (due || late);
+      // the record tells of it: of what, why, when
+      if (ev_req) begin
+        assert (ev_kind == ((g_outcome == 2'd1) ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED));
+        assert (ev_flags == ((g_outcome == 2'd1) ? 8'd0 : (g_outcome == 2'd2) ? litepulse_map_pkg::REASON_BUSY : litepulse_map_pkg::REASON_LATE));
+        assert (ev_data == {g_number, 4'd0, kind, profile, data});
+        if (g_outcome != 2'd3) assert (ev_lo == now[7:0] + g_tc[7:0] && ev_off == g_t_off);
+        assert (now[7:0] - ev_lo == 8'(g_rep));
+      end
+      // promise 7: as long whatever happens elsewhere
+      assert (reported == (report && g_rep == 5'd13));
+      // behind a launch it listens from the first cycle that does not begin before the end of the holdoff, 16 cycles behind it at the earliest
+      if (g_outcome == 2'd1 && armed && !count && !fly && calm) assert (g_listens == (g_end <= GW'(0) && g_tc <= GW'(-16)));
+      if (!armed) assert (!due && !late && !ev_req && !g_listens && calm);
+      // de lead: exactly the samples of [T - lead, T), of an answer that is in time
+      for (int s = 0; s < S; s++) begin
+        g_tick = GW'(KE * S + s);    // the sample the engine makes now
+        if (count && !g_young) assert (lead[s] == (g_in_time && g_tick >= g_t - g_lead && g_tick < g_t));
+        if (fly && g_tc == GW'(KE)) assert (lead[s] == (g_tick >= g_t - g_lead && g_tick < g_t));
+        if ((fly && g_tc != GW'(KE)) || (count && g_young)) assert (!lead[s]);
+      end
+    end
+  end
+
+  // What makes it inductive ------------------------------------------------------------------------------------------------
+  always_comb begin
+    if (g_rst) assert (!armed && !ready && !count && !fly && !report && !reported && !hold && !aim && counts && calm && !turned && !wish);
+    if (f_past && !rst) begin
+      assert (3'(g_loads) + 3'(aim) + 3'(ready) + 3'(count) + 3'(fly) + 3'(report) + 3'(hold) <= 3'd1);
+      assert (armed == (g_loads || aim || ready || count || fly || report || hold));
+      assert (trigger == g_trigger && rearm == g_rearm && ignore_own == g_ignore_own && match_value == g_value && match_mask == g_mask);
+      assert (byte_hit == g_byte);
+      assert ({first, second} == (turned ? {g_holdoff, g_delay} : {g_delay, g_holdoff}));
+      if (g_loads || hold) assert (!turned);
+      if (aim || ready || count || fly) assert (turned);
+      if (report) assert (turned == (g_rep == 5'd1));
+      if (cfg_done) assert (!wish);
+      assert (load == (g_loads || (report && g_rep == 5'd1 && g_outcome == 2'd1)));
+      if (armed) assert (number == g_number && g_trigger != litepulse_map_pkg::TRIGGER_OFF);
+      // the counter, state by state
+      if (g_loads) assert (left[SL+D-1:0] == '0 && step == g_delay[SL +: D]);
+      if (aim) assert (!negative && left == g_delay && step == D'(-g_way));
+      if (ready) assert (g_counter == GW'({6'd0, g_delay}) - (g_way <<< SL) && step == (filtered ? ~filt_delay : '1));
+      if (!calm) assert (ready && g_t == g_hit_off - ((g_hit_back + GW'(1)) <<< SL) + GW'({6'd0, g_delay}));
+      if (count || fly) assert (g_counter == g_t - GW'((KE + 2) * S) && step == '1);
+      if (count) assert (g_in_time ? g_tc >= GW'(KE + 1) : g_opens < GW'(KE + 2));
+      if (count) assert ((open || opens) == (g_in_time && g_opens <= GW'(KE + 1)));
+      if (count) assert (opens == (!g_young && g_opens == GW'(KE + 1)));
+      if (count && g_young) assert (!open && g_in_time == (g_opens >= GW'(KE + 2)));
+      if (!calm) assert (g_in_time == (g_opens >= GW'(KE + 3)));
+      if (fly) assert (g_in_time && negative && g_tc >= GW'(0) && g_tc <= GW'(KE));
+      if (fly) assert (g_outcome == 2'd1 || g_outcome == 2'd2);
+      if (fly || report) assert (launched == (g_outcome == 2'd1) && busy == (g_outcome == 2'd2));
+      if (report) begin
+        assert (g_outcome != 2'd0 && g_rep >= 5'd1 && g_rep <= 5'd13 && now[7:0] == 8'(ev_lo + g_rep));
+        if (g_rep >= 5'd12) assert (acked);
+        if (g_outcome != 2'd1) assert (negative);
+        else begin
+          if (g_rep == 5'd1) assert (left[SL+D-1:0] == '0 && step == g_holdoff[SL +: D]);
+          else if (g_rep == 5'd2) assert (!negative && left == g_holdoff && step == D'(-6));
+          else if (g_rep == 5'd3) assert (g_counter == GW'({6'd0, g_holdoff}) - GW'(5 * S + 1) && step == '1);
+          else assert (g_counter == g_end - GW'(2 * S + 1) && step == '1);
+        end
+        if (g_outcome != 2'd3) assert (g_tc == GW'(0) - GW'(g_rep) && ev_off == g_t_off);
+      end
+      if (hold) begin
+        assert (g_outcome != 2'd0);
+        if (g_outcome != 2'd1) assert (negative);
+        else assert (g_counter == g_end - GW'(2 * S + 1) && step == '1 && (g_tc == GW'(-14) || (g_tc < GW'(-14) && g_end > GW'(S))));
+      end
+      if (g_outcome == 2'd1 && g_loads) assert (g_end <= GW'(S) && (g_tc == GW'(-15) || (g_tc < GW'(-15) && g_end > GW'(0))));
+      if (g_outcome == 2'd1 && g_listens) assert (g_end <= GW'(0) && g_tc <= GW'(-16));
+      if (g_outcome != 2'd0 && (g_loads || aim || ready || hold)) assert (g_rearm);
+    end
+  end
+  generate
+    if (S > 1) begin : gen_proof
+      always_comb begin
+        if (f_past && !rst) begin
+          if (!calm) assert (gen_samples.hit_off == g_hit_off[SL-1:0]);
+          assert (gen_samples.settle == (report && g_rep == 5'd2 && g_outcome == 2'd1));
+          assert (gen_samples.joins == (report && g_rep == 5'd3 && g_outcome == 2'd1));
+        end
+      end
+    end
+  endgenerate
+
+  always_ff @(posedge clk) begin
+    if (f_past && !rst) begin
+      cover (due && grant && g_young == 1'b0 && $past(g_young) && g_lead == GW'(0));                       // the shortest delay
+      cover (due && grant && g_lead == GW'(3) && lead != '0);
+      cover (due && filtered && filt_delay == 7'd3);
+      cover (due && g_trigger == litepulse_map_pkg::TRIGGER_BYTE && g_mask != 8'd0);
+      cover (due && g_trigger == litepulse_map_pkg::TRIGGER_BREAK && g_ignore_own);
+      cover (late && g_delay != 24'd0);
+      cover (late && g_lead != GW'(0) && g_delay > 24'd8);
+      cover (aim && g_outcome == 2'd1 && g_tc == GW'(-16));
+      cover (aim && g_outcome == 2'd1 && g_tc == GW'(-20));
+      cover (aim && g_outcome == 2'd2);
+      cover (disarm && count);
+      cover (due && g_number == 16'd1);
+    end
+  end
