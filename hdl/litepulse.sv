@@ -98,7 +98,7 @@ module litepulse #(
 
   // time
   logic [63-SL:0]   now;
-  logic [63-SL:8]   prev_hi;
+  logic [2:0]       young;
   logic             near_wrap;
 
   // settings
@@ -138,7 +138,7 @@ module litepulse #(
 
   // event requests: 0 responder, 1 queue, 2 train, 3 tty, 4 train_change, 5 control
   logic [5:0]       req, ack;
-  logic [23:0]      req_kind;
+  logic [23:0]      req_kind, req_source;
   logic [47:0]      req_flags, req_lo;
   logic [17:0]      req_off;
   logic [191:0]     req_data;
@@ -199,7 +199,7 @@ module litepulse #(
 
   // Time and settings ----------------------------------------------------------------------------------------------------
 
-  litepulse_timebase #(.S(S)) timebase (.clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .near_wrap);
+  litepulse_timebase #(.S(S)) timebase (.clk(pulse_clk), .rst(pulse_rst), .now, .young, .near_wrap);
 
   litepulse_config #(.S(S)) configuration (
       .clk(pulse_clk), .rst(pulse_rst), .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
@@ -230,7 +230,7 @@ module litepulse #(
   );
 
   litepulse_launch_queue #(.S(S), .LQ_AW(LQ_AW), .KE(KE)) launch_queue (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .nde_lead(~de_lead), .nslack,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap(near_wrap && (&now[3:2])), .prof_valid, .nde_lead(~de_lead), .nslack,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
       .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width(width[63:32]),
       .grant(grant[1]), .refuse(refuse[1]), .lead(queue_lead), .be_ok(be_ok[1]), .idle(queue_idle), .keeps(queue_keeps),
@@ -240,7 +240,7 @@ module litepulse #(
   );
 
   litepulse_train #(.S(S), .KE(KE)) train (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .prof_valid, .nde_lead(~de_lead), .nslack,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap(near_wrap && (&now[3:2])), .prof_valid, .nde_lead(~de_lead), .nslack,
       .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done), .cfg_err(train_err),
       .due(due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]), .width(width[95:64]),
       .grant(grant[2]), .refuse(refuse[2]), .lead(train_lead), .be_ok(be_ok[2]), .running(train_running), .pending(train_pending),
@@ -289,7 +289,7 @@ module litepulse #(
   );
 
   litepulse_line_rx #(.S(S)) line_rx (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .enable(rx_enable && !prof0_changed), .cond_line, .line_delay,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .young, .enable(rx_enable && !prof0_changed), .cond_line, .line_delay,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity), .stop(prof0_stop), .invert(prof_invert[0]), .tx_busy_in,
       .rec_valid, .rec_tick, .rec_flags, .rec_data, .busy(rx_busy),
       .byte_ok, .byte_own, .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own
@@ -300,9 +300,11 @@ module litepulse #(
       .fault(rx_fault)
   );
 
-  litepulse_events #(.S(S), .EV_AW(EV_AW), .EB((INPUTS + 1) * S)) events (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .prev_hi, .req, .ack, .kind(req_kind), .flags(req_flags), .lo(req_lo), .off(req_off),
-      .data(req_data), .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
+  assign req_source = {litepulse_map_pkg::SRC_CONTROL, litepulse_map_pkg::SRC_TRAIN_CHANGE, litepulse_map_pkg::SRC_TTY,
+                       litepulse_map_pkg::SRC_TRAIN, litepulse_map_pkg::SRC_QUEUE, litepulse_map_pkg::SRC_RESPONDER};
+  litepulse_events #(.S(S), .EV_AW(EV_AW), .EB((INPUTS + 1) * S), .PORTS(6)) events (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .young, .req, .ack, .kind(req_kind), .source(req_source), .flags(req_flags),
+      .lo(req_lo), .off(req_off), .data(req_data), .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
       .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_lost, .fault(ev_fault)
   );
 

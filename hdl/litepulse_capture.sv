@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Edges on the inputs, with an optional glitch filter per channel. The filter accepts a level after F equal samples and delays its
 // channel so that the accepted level begins with the first of them, then on by the samples that make the delay whole cycles.
-// Latency: none for unfiltered channels (all outputs are combinational), ceil((F - 1)/S) cycles for filtered ones.
+// Latency: none for unfiltered channels (cond_line, sel_* are combinational), ceil((F - 1)/S) cycles for filtered ones. Edges for
+// the event stream come a cycle later.
 // A change of F or of an enable while running shows at most one edge per channel, to the level then valid.
 //   S       samples per cycle
 //   INPUTS  aux inputs; channel INPUTS is the line. (INPUTS + 1)*S <= 16
@@ -22,7 +23,8 @@ module litepulse_capture #(
     // the line as the receiver sees it, so many cycles behind `samples`
     output logic [S-1:0]            cond_line,
     output logic [6:0]              line_delay,
-    // enabled edges of this cycle, bit c*S + s: edge_a of unfiltered channels, edge_f of filtered ones, these edge_delay cycles old
+    // enabled edges of the last cycle, bit c*S + s: edge_a of unfiltered channels, edge_f of filtered ones, these edge_delay cycles
+    // older
     output logic                    edge_a,
     output logic                    edge_f,
     output logic [15:0]             edge_changed,
@@ -56,62 +58,78 @@ module litepulse_capture #(
     end
   endgenerate
 
-  logic [6*S-1:0] need;       // for each sample: that many equal ones up to sample 0 make F up to it
-  always_comb begin
-    for (int s = 0; s < S; s++) need[6*s +: 6] = (filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0;
-  end
-
   genvar c;
   generate
     for (c = 0; c < C; c = c + 1) begin : gen_channel
-      logic [S-1:0]  x, accepted;
-      logic          x_last, accepted_last;
-      logic [RW-1:0] run;       // equal samples up to sample 0 of this cycle, if that is equal, too; counts to F only
-      logic [RW-1:0] run_next;
-      logic [S-1:0]  enough;    // ... ending at each sample
-      logic [SL:0]   fresh;     // equal samples since the last change within this cycle
-      logic          same;      // no change in this cycle yet
-      logic          was, now_level;
+      if (S == 1) begin : gen_one
+        // counts the samples that differ from the level that counts: `left` are still to come before the one that makes it ripe
+        logic [0:0] x;
+        logic       level_was, ripe, differs, more, no_filter;
+        logic [5:0] left, less;
+        assign x = samples[c +: 1];
+        assign no_filter = !filt_en[c] || filt_len[5:1] == 5'd0;
+        assign level[c] = ripe ? x[0] : level_was;
+        assign prior[c] = level_was;
+        assign differs  = x[0] != level_was && !ripe && !rst;
+        assign {more, less} = {1'b0, left} + {1'b0, {6{differs}}};
+        always_ff @(posedge clk) begin
+          level_was <= level[c];
+          left <= differs ? less : filt_len - 6'd2;
+          ripe <= differs ? !more : no_filter;
+          if (rst) level_was <= REST[c];
+        end
+`ifdef FORMAL
+`include "litepulse_capture.svh"  // sim/formal
+`endif
+      end else begin : gen_many
+        logic [6*S-1:0] need;     // for each sample: that many equal ones up to sample 0 make F up to it
+        always_comb begin
+          for (int s = 0; s < S; s++) need[6*s +: 6] = (filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0;
+        end
+        logic [S-1:0]  x, accepted;
+        logic          x_last, accepted_last;
+        logic [RW-1:0] run;       // equal samples up to sample 0 of this cycle, if that is equal, too; counts to F only
+        logic [RW-1:0] run_next;
+        logic [S-1:0]  enough;    // ... ending at each sample
+        logic [SL:0]   fresh;     // equal samples since the last change within this cycle
+        logic          same;      // no change in this cycle yet
+        logic          was, now_level;
 
-      assign x = samples[c*S +: S];
+        assign x = samples[c*S +: S];
 
-      always_comb begin
-        same = 1'b1;
-        fresh = '0;
-        was = x_last;
-        now_level = accepted_last;
-        for (int s = 0; s < S; s++) begin
-          if (x[s] != was) begin
-            same = 1'b0;
-            fresh = (SL + 1)'(1);
-          end else if (!same) begin
-            fresh = fresh + 1'b1;
+        always_comb begin
+          same = 1'b1;
+          fresh = '0;
+          was = x_last;
+          now_level = accepted_last;
+          for (int s = 0; s < S; s++) begin
+            if (x[s] != was) begin
+              same = 1'b0;
+              fresh = (SL + 1)'(1);
+            end else if (!same) begin
+              fresh = fresh + 1'b1;
+            end
+            enough[s] = !filt_en[c] || (same ? run >= RW'(need[6*s +: 6]) : 6'(fresh) >= filt_len);
+            was = x[s];
+            if (enough[s]) now_level = x[s];
+            accepted[s] = now_level;
           end
-          enough[s] = !filt_en[c] || (same ? run >= RW'(need[6*s +: 6]) : 6'(fresh) >= filt_len);
-          was = x[s];
-          if (enough[s]) now_level = x[s];
-          accepted[s] = now_level;
+          if (!same) run_next = RW'(fresh) + 1'b1;
+          else if (run < RW'(filt_len)) run_next = run + RW'(S);
+          else run_next = run;
         end
-        if (!same) run_next = RW'(fresh) + 1'b1;
-        else if (run < RW'(filt_len)) run_next = run + RW'(S);
-        else run_next = run;
-      end
 
-      always_ff @(posedge clk) begin
-        x_last <= x[S-1];
-        accepted_last <= accepted[S-1];
-        run <= run_next;
-        if (rst) begin
-          x_last <= REST[c];
-          accepted_last <= REST[c];
-          run <= RW'(2);
+        always_ff @(posedge clk) begin
+          x_last <= x[S-1];
+          accepted_last <= accepted[S-1];
+          run <= run_next;
+          if (rst) begin
+            x_last <= REST[c];
+            accepted_last <= REST[c];
+            run <= RW'(2);
+          end
         end
-      end
 
-      if (S == 1) begin : gen_aligned
-        assign level[c] = accepted[0];
-        assign prior[c] = accepted_last;
-      end else begin : gen_aligned
         // whole cycles: go back by (delay*S - (F - 1)) samples more
         logic [S-1:0]   older, aligned;
         logic [2*S-1:0] both;
@@ -139,41 +157,63 @@ module litepulse_capture #(
             last <= REST[c];
           end
         end
-      end
 `ifdef FORMAL
 `include "litepulse_capture.svh"  // sim/formal
 `endif
+      end
     end
   endgenerate
 
   assign cond_line  = level[INPUTS*S +: S];
   assign line_delay = filt_en[INPUTS] ? delay : 7'd0;
 
+  // edges of this cycle; the first one of the selected channel
+  logic [C*S-1:0] flips, enabled, changed, filtered;
+  logic [S-1:0]   sel_flips, sel_level;
   always_comb begin
-    edge_changed = '0;
-    edge_level = '0;
-    edge_group = '0;
-    sel_edge = 1'b0;
-    sel_off = 3'd0;
+    sel_flips = '0;
+    sel_level = '0;
     sel_filtered = 1'b0;
     for (int i = 0; i < C; i++) begin
-      for (int s = S - 1; s >= 0; s--) begin
-        edge_level[i*S + s] = level[i*S + s];
-        edge_group[i*S + s] = filt_en[i];
-        if (level[i*S + s] != (s == 0 ? prior[i] : level[i*S + (s == 0 ? 0 : s - 1)])) begin
-          edge_changed[i*S + s] = level[i*S + s] ? rise_en[i] : fall_en[i];
-          if (sel_channel == 4'(i) && (level[i*S + s] ? sel_rise : sel_fall)) begin
-            sel_edge = 1'b1;
-            sel_off = 3'(s);
-          end
-        end
+      for (int s = 0; s < S; s++) begin
+        flips[i*S + s]   = level[i*S + s] != (s == 0 ? prior[i] : level[i*S + (s == 0 ? 0 : s - 1)]);
+        enabled[i*S + s] = flips[i*S + s] && (level[i*S + s] ? rise_en[i] : fall_en[i]);
+        filtered[i*S + s] = filt_en[i];
+        sel_flips[s] = sel_flips[s] || (sel_channel == 4'(i) && flips[i*S + s]);
+        sel_level[s] = sel_level[s] || (sel_channel == 4'(i) && level[i*S + s]);
       end
-      if (sel_channel == 4'(i) && filt_en[i]) sel_filtered = 1'b1;
+      sel_filtered = sel_filtered || (sel_channel == 4'(i) && filt_en[i]);
+    end
+    sel_edge = 1'b0;
+    sel_off = 3'd0;
+    for (int s = S - 1; s >= 0; s--) begin
+      if (sel_flips[s] && (sel_level[s] ? sel_rise : sel_fall)) begin
+        sel_edge = 1'b1;
+        sel_off = 3'(s);
+      end
     end
   end
+  always_ff @(posedge clk) begin
+    changed <= enabled;
+    if (rst) changed <= '0;
+  end
+  generate
+    if (S == 1) begin : gen_level
+      assign edge_level = 16'(prior);    // it is the last cycle's
+    end else begin : gen_level
+      logic [C*S-1:0] level_was;
+      always_ff @(posedge clk) begin
+        level_was <= level;
+        if (rst) for (int i = 0; i < C; i++) level_was[i*S +: S] <= {S{REST[i]}};
+      end
+      assign edge_level = 16'(level_was);
+    end
+  endgenerate
 
-  assign edge_a = |(edge_changed & ~edge_group);
-  assign edge_f = |(edge_changed & edge_group);
+  assign edge_changed = 16'(changed);
+  assign edge_group = 16'(filtered);
+  assign edge_a = |(changed & ~filtered);
+  assign edge_f = |(changed & filtered);
   assign edge_delay = delay;
   assign sel_is_line = sel_channel == 4'(INPUTS);
 endmodule

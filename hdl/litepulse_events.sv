@@ -1,38 +1,45 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes the event stream: sequence numbers, order, and an exact account of what had no room.
 //
-// One record at a time lies in a stage: its full time stamp, and all else that goes into the FIFO in the next cycle. When there is
-// no room for it the stage keeps the stamp as that of the first lost record and a gap is open: what comes then is counted, until
-// the OVERFLOW record can be written.
+// A pipeline that nothing holds up: requests are chosen by port (then acknowledged), merged, brought into the stage, written. Room
+// is asked for when a record comes to the stage. When there is none the stage keeps its time as that of the first lost record and
+// counts in place of its data: it is the OVERFLOW record, which is written as it stands when there is room.
 //
-// Requests (held until ack) go first, by port; edges cannot wait at their source, so those of each cycle enter a queue of two. If
-// a third comes while requests use the stage, what the queue holds is lost, as one gap with the oldest stamp. An edge that has
-// waited 8 cycles goes before a request.
-// Latency: a request is written 3 cycles after it comes, an edge 2 cycles, more when others are before it. With 16 cycles or more
-// between the requests of one port none waits longer than 40 cycles for its ack, whatever the edges do, no edge longer than 60.
+// Edges cannot wait at their source: those of a cycle enter a queue of two and go on when no request does. If a third cycle's come
+// before there is room, what the queue holds is lost, as one gap with the oldest stamp.
+// Latency: a request is written 4 cycles after it comes, an edge 4 cycles after edge_a or edge_f, more when others are before it.
+// Requests never wait for edges or for room. With 16 cycles or more from one request of a port to the next (a brief port may ask at
+// any rate) the one of port n is acknowledged within n + 1 cycles, within 2n where a brief port comes before; a brief one in its
+// first two cycles, or in the next two if a port before it asks in the very cycle it does. No edge record waits longer than 32.
 //   S      samples per cycle
 //   EV_AW  log2 of the FIFO's depth
 //   EB     bits of the edge masks in use: channels times S
+//   PORTS  requests, in their order of precedence
+//   BRIEF  ports whose request comes for two cycles at a time and may then be gone, or be another's, if it was not acknowledged
 module litepulse_events #(
     parameter int S = 1,
     parameter int EV_AW = 8,
-    parameter int EB = 16
+    parameter int EB = 16,
+    parameter int PORTS = 6,
+    parameter logic [PORTS-1:0] BRIEF = '0
 ) (
     input  logic                   clk,
     input  logic                   rst,
-    input  logic [63-$clog2(S):0]  now,
-    input  logic [63-$clog2(S):8]  prev_hi,
-    // requests: 0 responder, 1 queue, 2 train, 3 tty, 4 train_change, 5 control
-    input  logic [5:0]             req,
-    output logic [5:0]             ack,
-    input  logic [23:0]            kind,
-    input  logic [47:0]            flags,
-    input  logic [47:0]            lo,           // cycle stamp: not ahead of `now`, at most 80 behind when req rises
     // verilator lint_off UNUSEDSIGNAL
-    input  logic [17:0]            off,          // sample
+    input  logic [63-$clog2(S):0]  now,
     // verilator lint_on UNUSEDSIGNAL
-    input  logic [191:0]           data,
-    // edges of this cycle: see litepulse_capture
+    input  logic [2:0]             young,        // see litepulse_timebase
+    input  logic [PORTS-1:0]       req,
+    output logic [PORTS-1:0]       ack,          // in a cycle in which req is high
+    input  logic [4*PORTS-1:0]     kind,
+    input  logic [4*PORTS-1:0]     source,
+    input  logic [8*PORTS-1:0]     flags,
+    input  logic [8*PORTS-1:0]     lo,           // cycle stamp: not ahead of `now`, at most 80 behind when req rises
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [3*PORTS-1:0]     off,          // sample
+    // verilator lint_on UNUSEDSIGNAL
+    input  logic [32*PORTS-1:0]    data,
+    // edges of the last cycle: see litepulse_capture
     input  logic                   edge_a,
     input  logic                   edge_f,
     // verilator lint_off UNUSEDSIGNAL
@@ -50,186 +57,214 @@ module litepulse_events #(
 );
   localparam int SL = $clog2(S);
   localparam int CW = 64 - SL;
+  localparam int RL = $clog2(litepulse_map_pkg::EVENT_RESERVE);
+  localparam int NW = 5;       // bits of the number of edges that may wait
 
-  // which kinds are wanted ----------------------------------------------------------------------------------------------
-  logic [5:0] wanted;
+  // Requests: one is chosen, by port, and acknowledged in the next cycle ------------------------------------------------------
+  logic [PORTS-1:0] fresh, next, sel, sel_wanted, seen;
+  logic             any, earlier;
 
-  assign wanted[0] = (kind[3:0] == litepulse_map_pkg::KIND_TX) ? event_mask[litepulse_map_pkg::EVENT_MASK_TX_RESPONDER_LSB]
-      : event_mask[litepulse_map_pkg::EVENT_MASK_MISSED_LSB];
-  assign wanted[1] = (kind[7:4] == litepulse_map_pkg::KIND_TX) ? event_mask[litepulse_map_pkg::EVENT_MASK_TX_QUEUE_LSB]
-      : event_mask[litepulse_map_pkg::EVENT_MASK_REFUSED_QUEUE_LSB];
-  assign wanted[2] = (kind[11:8] == litepulse_map_pkg::KIND_TX) ? event_mask[litepulse_map_pkg::EVENT_MASK_TX_TRAIN_LSB]
-      : (kind[11:8] == litepulse_map_pkg::KIND_REFUSED) ? event_mask[litepulse_map_pkg::EVENT_MASK_REFUSED_TRAIN_LSB]
-      : event_mask[litepulse_map_pkg::EVENT_MASK_TRAIN_DONE_LSB];
-  assign wanted[3] = event_mask[litepulse_map_pkg::EVENT_MASK_TX_TTY_LSB];
-  assign wanted[4] = event_mask[litepulse_map_pkg::EVENT_MASK_CONTROL_LSB];
-  assign wanted[5] = (kind[23:20] == litepulse_map_pkg::KIND_SNAPSHOT) ? event_mask[litepulse_map_pkg::EVENT_MASK_SNAPSHOT_LSB]
-      : event_mask[litepulse_map_pkg::EVENT_MASK_CONTROL_LSB];
-
-  // the request to be taken next, chosen a cycle ahead -------------------------------------------------------------------
-  logic [5:0] chosen, next;   // one-hot
-  logic       any;
-  logic       take;           // the chosen request goes to the stage, or is counted as lost
+  // of kinds and sources that come here, their bits tell
+  function automatic logic is_wanted(input logic [3:0] k, input logic [2:0] s, input logic [10:0] mask);
+    logic tx, refused, done, control;
+    tx      = mask[{2'd0, s[1:0]}];
+    control = mask[litepulse_map_pkg::EVENT_MASK_CONTROL_LSB];
+    refused = s[2] ? control : s[0] ? mask[litepulse_map_pkg::EVENT_MASK_REFUSED_TRAIN_LSB]
+        : mask[litepulse_map_pkg::EVENT_MASK_REFUSED_QUEUE_LSB];
+    done    = k[0] ? mask[litepulse_map_pkg::EVENT_MASK_MISSED_LSB] : mask[litepulse_map_pkg::EVENT_MASK_TRAIN_DONE_LSB];
+    is_wanted = k[3] ? mask[litepulse_map_pkg::EVENT_MASK_SNAPSHOT_LSB]
+        : k[2] ? (k[1] ? done : control) : (k[1] ? refused : tx);
+  endfunction
 
   always_comb begin
-    next = 6'd0;
-    for (int i = 5; i >= 0; i--) if (req[i] && wanted[i] && !chosen[i]) next = 6'd1 << i;
-  end
-  assign ack = (chosen & {6{take}}) | (req & ~wanted & ~chosen);
-  always_ff @(posedge clk) begin
-    if (!any || take) begin
-      chosen <= next;
-      any    <= next != 6'd0;
+    // a brief request is chosen in the first of its two cycles, so that it is still there in the next
+    fresh = req & ~((seen & BRIEF) | (sel & ~BRIEF));
+    earlier = 1'b0;
+    for (int i = 0; i < PORTS; i++) begin
+      next[i] = fresh[i] && !earlier;
+      earlier = earlier || fresh[i];
     end
+  end
+  assign ack = sel;
+  always_ff @(posedge clk) begin
+    seen <= fresh;
+    sel <= next;
+    any <= fresh != '0;
+    for (int i = 0; i < PORTS; i++) sel_wanted[i] <= is_wanted(kind[4*i +: 4], source[4*i +: 3], event_mask);
     if (rst) begin
-      chosen <= 6'd0;
+      seen <= '0;
+      sel <= '0;
       any <= 1'b0;
     end
   end
 
-  // edges ---------------------------------------------------------------------------------------------------------------
-  logic        come_a, come_f, come_any;
+  // Edges ---------------------------------------------------------------------------------------------------------------------
+  logic        come_a, come_f;
   logic        head_a, head_f, tail_a, tail_f;   // records to be taken from the older and the younger cycle
-  logic        head_any, tail_any;
-  logic [2*EB+15:0] head, tail, come;
-  logic [5:0]  waiting;                          // records in the queue
+  logic        tail_any, shift, from_tail;
+  logic [2*EB+7:0] head, tail, come;
+  logic [NW-1:0] waiting, waiting_next;          // records in the queue, or that should be, as of the last cycle
+  logic        came_a, came_f, took;             // changes of this number
+  // verilator lint_off UNUSEDSIGNAL
+  logic        unused;
+  // verilator lint_on UNUSEDSIGNAL
   logic        spoilt;                           // a third cycle came: all of them are lost
-  logic        take_edge, take_all, advance;
-  logic [3:0]  held;                             // cycles since an edge could last go on
-  logic        yield;                            // it has waited long enough: requests wait one record
+  logic        take_edge, take_all;
+  logic        pick_f;                           // of the head, the filtered record
 
-  assign come     = {now[7:0] - {1'b0, edge_delay}, now[7:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
-  assign come_a   = edge_a && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
-  assign come_f   = edge_f && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
-  assign come_any = come_a || come_f;
-  assign head_any = head_a || head_f;
-  assign tail_any = tail_a || tail_f;
-  assign advance  = !head_any || (take_edge && !(head_a && head_f));
+  assign come      = {now[7:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
+  assign come_a    = edge_a && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
+  assign come_f    = edge_f && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
+  assign take_edge = (head_a || head_f) && !any && !spoilt;
+  assign take_all  = spoilt && !any;
+  assign pick_f    = !head_a;
+  assign tail_any  = tail_a || tail_f;
+  assign shift     = any ? !(head_a || head_f) : spoilt || !(head_a && head_f);   // nothing is left of the head
+  assign from_tail = tail_any && !spoilt;
+  // changed by - took + came_a + came_f
+  assign {waiting_next, unused} = {waiting, 1'b1} + {{(NW-1){took && !came_a}}, took != came_a, came_f};
 
   always_ff @(posedge clk) begin
-    held <= (take_edge || take_all || !head_any) ? 4'd0 : held + 4'd1;
-    waiting <= (take_all ? 6'd0 : waiting) + {5'd0, come_a} + {5'd0, come_f} - {5'd0, take_edge};
-    if (take_all) begin
-      head <= come;
-      {head_a, head_f} <= {come_a, come_f};
-      {tail_a, tail_f} <= 2'b00;
-      spoilt <= 1'b0;
-    end else if (advance) begin
-      head <= tail_any ? tail : come;
-      tail <= come;
-      {head_a, head_f} <= tail_any ? {tail_a, tail_f} : {come_a, come_f};
-      {tail_a, tail_f} <= tail_any ? {come_a, come_f} : 2'b00;
-    end else begin
-      if (take_edge) head_a <= 1'b0;
-      if (!tail_any) begin
-        tail <= come;
-        {tail_a, tail_f} <= {come_a, come_f};
-      end
-      if (tail_any && come_any) spoilt <= 1'b1;
+    {came_a, came_f, took} <= {come_a, come_f, take_edge};
+    waiting <= waiting_next;
+    if (rec_all) waiting <= {{(NW-2){1'b0}}, came_a && came_f, came_a != came_f};
+    if (shift) begin
+      head   <= from_tail ? tail : come;
+      head_f <= from_tail ? tail_f : come_f;
     end
+    head_a <= shift ? (from_tail ? tail_a : come_a) : head_a && any;
+    if (shift || !tail_any) begin
+      tail   <= come;
+      tail_a <= come_a && (!shift || from_tail);
+      tail_f <= come_f && (!shift || from_tail);
+    end
+    spoilt <= !shift && (spoilt || (tail_any && (come_a || come_f)));
     if (rst) begin
-      held <= 4'd0;
-      waiting <= 6'd0;
+      waiting <= '0;
+      {came_a, came_f, took} <= 3'b000;
       {head_a, head_f, tail_a, tail_f} <= 4'd0;
       spoilt <= 1'b0;
     end
   end
 
-  // what goes into the stage --------------------------------------------------------------------------------------------
-  logic        use_req;        // a request, else an edge
-  logic [5:0]  sel;
-  logic        pick_f;         // of the head, the filtered record
-  logic [31:0] pick_data, edge_data;
-  logic [7:0]  pick_lo, edge_lo, pick_flags;
-  logic [2:0]  pick_off;
-  logic [3:0]  pick_kind, pick_source;
+  // Merging: the request that was chosen, else an edge record, else all that the queue holds ------------------------------------
+  logic          mine, one;                // a wanted request, a record comes here
+  logic          one_p, rec_all;  // ... came: one record, all that the queue held
+  logic [NW-1:0] number;                   // of records
+  logic [31:0]   p_data;
+  logic [7:0]    p_flags, lo_req, lo_edge;
+  logic [3:0]    p_kind, p_source;
+  logic [2:0]    p_off;
   logic [EB-1:0] edge_own;
 
-  assign use_req   = any && !yield;
-  assign sel       = chosen & {6{!yield}};
-  assign pick_f    = !head_a;
-  assign edge_own  = edge_group[EB-1:0] ^ {EB{!pick_f}};
-  assign edge_data = {16'(head[EB +: EB] & edge_own), 16'(head[0 +: EB] & edge_own)};
-  assign edge_lo   = pick_f ? head[2*EB+8 +: 8] : head[2*EB +: 8];
+  assign mine     = (sel & sel_wanted) != '0;
+  assign one      = take_edge || mine;
+  assign number   = (p_data[NW-1:0] & {NW{rec_all}}) | {{(NW-1){1'b0}}, one_p};
+  assign edge_own = edge_group[EB-1:0] ^ {EB{!pick_f}};
 
+  logic [31:0]   m_data;
+  logic [7:0]    m_flags, m_lo;
+  logic [3:0]    m_kind, m_source;
+  logic [2:0]    m_off;
   always_comb begin
-    pick_data  = use_req ? 32'd0 : edge_data;
-    pick_lo    = use_req ? 8'd0 : edge_lo;
-    pick_flags = (use_req || !pick_f) ? 8'd0 : litepulse_map_pkg::EVENT_FLAG_FILTERED;
-    pick_kind  = use_req ? 4'd0 : litepulse_map_pkg::KIND_EDGE;
-    pick_off   = 3'd0;
-    for (int i = 0; i < 6; i++) begin
-      pick_data  = pick_data  | (data[32*i +: 32] & {32{sel[i]}});
-      pick_lo    = pick_lo    | (lo[8*i +: 8] & {8{sel[i]}});
-      pick_flags = pick_flags | (flags[8*i +: 8] & {8{sel[i]}});
-      pick_kind  = pick_kind  | (kind[4*i +: 4] & {4{sel[i]}});
-      pick_off   = pick_off   | (off[3*i +: 3] & {3{sel[i]}} & 3'(S - 1));
+    m_data   = {16'(head[EB +: EB] & edge_own), 16'(head[0 +: EB] & edge_own)} & {32{take_edge}};
+    m_data[NW-1:0] = m_data[NW-1:0] | (waiting_next & {NW{take_all}});
+    m_flags  = (take_edge && pick_f) ? litepulse_map_pkg::EVENT_FLAG_FILTERED : 8'd0;
+    m_kind   = take_all ? litepulse_map_pkg::KIND_OVERFLOW : any ? 4'd0 : litepulse_map_pkg::KIND_EDGE;
+    m_source = take_all ? litepulse_map_pkg::SRC_CONTROL : any ? 4'd0 : litepulse_map_pkg::SRC_CAPTURE;
+    m_lo     = 8'd0;
+    m_off    = 3'd0;
+    for (int i = 0; i < PORTS; i++) begin
+      m_data   = m_data   | (data[32*i +: 32] & {32{sel[i]}});
+      m_flags  = m_flags  | (flags[8*i +: 8] & {8{sel[i]}});
+      m_kind   = m_kind   | (kind[4*i +: 4] & {4{sel[i]}});
+      m_source = m_source | (source[4*i +: 4] & {4{sel[i]}});
+      m_lo     = m_lo     | (lo[8*i +: 8] & {8{sel[i]}});
+      m_off    = m_off    | (off[3*i +: 3] & {3{sel[i]}} & 3'(S - 1));
     end
-    pick_source = ({4{sel[0]}} & litepulse_map_pkg::SRC_RESPONDER) | ({4{sel[1]}} & litepulse_map_pkg::SRC_QUEUE)
-        | ({4{sel[2]}} & litepulse_map_pkg::SRC_TRAIN) | ({4{sel[3]}} & litepulse_map_pkg::SRC_TTY)
-        | ({4{sel[4]}} & litepulse_map_pkg::SRC_TRAIN_CHANGE) | ({4{sel[5]}} & litepulse_map_pkg::SRC_CONTROL)
-        | ({4{!use_req}} & litepulse_map_pkg::SRC_CAPTURE);
+  end
+  always_ff @(posedge clk) begin
+    one_p    <= one;
+    rec_all  <= take_all;
+    p_data   <= m_data;
+    p_flags  <= m_flags;
+    p_kind   <= m_kind;
+    p_source <= m_source;
+    p_off    <= m_off;
+    lo_req   <= m_lo;
+    lo_edge  <= head[2*EB +: 8] + ~{1'b0, edge_delay & {7{pick_f}}};   // they are those of the last cycle
+    if (any) lo_edge <= 8'd0;
+    if (rst) begin
+      one_p <= 1'b0;
+      rec_all <= 1'b0;
+    end
   end
 
-  // stage -----------------------------------------------------------------------------------------------------------------
-  logic          full;         // a record is written in this cycle if there is room
-  logic          told;         // ... and it is an OVERFLOW record
-  logic          gap;          // `tick` is that of the first lost record
+  // Stage ---------------------------------------------------------------------------------------------------------------------
+  logic          full;           // a record is written in this cycle
+  logic          gap;            // the stage is an OVERFLOW record that waits for room
+  logic          room_one, room_two;   // for as many records of the kind that comes, as of the last cycle
+  logic          enough;         // for what closes a gap, likewise
+  logic          above, at, below_one, below_two, room;
+  logic          open, close, store, lose;
   logic [3:0]    st_kind, st_source;
-  logic [7:0]    st_flags;
-  logic [31:0]   st_data, lost;
+  logic [7:0]    st_flags, lo_now;
+  logic [31:0]   st_data;
   logic [63:0]   tick;
-  logic [15:0]   seq;          // of the record in the stage, or of the first lost one
-  logic          some_next, two, plenty, plenty_next, full_next, edge_next, stall, close, count;
+  logic [15:0]   seq;            // of the record in the stage
 
-  assign some_next   = ev_free > (EV_AW + 1)'(ev_wr);
-  assign plenty_next = ev_free > (EV_AW + 1)'(litepulse_map_pkg::EVENT_RESERVE) + (EV_AW + 1)'(ev_wr);
-  assign full_next   = close || (!stall && !gap && (use_req || take_edge));
-  assign edge_next   = !use_req && !close;
-  // what room there is as of the last cycle, so that no long path begins at ev_free
+  assign above = |ev_free[EV_AW:RL+1];
+  assign at    = ev_free[RL];
+  assign below_one = (|ev_free[RL-1:1]) || (ev_free[0] && !ev_wr);
+  assign below_two = (|ev_free[RL-1:2]) || (ev_free[1] && (ev_free[0] || !ev_wr));
+  assign room  = (full || gap) ? room_two : room_one;
+  assign open  = !gap || (enough && !wrapped);
+  assign close = gap && open;
+  assign store = one_p && open && room;
+  assign lose  = one_p && open && !room;
+
+  // The count: its upper half follows a cycle later when the lower half wraps. It is not written in that cycle.
+  logic          was_top, wrapped;
+  assign wrapped = was_top && !st_data[15];
+
+  assign lo_now = lo_req | lo_edge;
   always_ff @(posedge clk) begin
-    two    <= ev_free > (ev_wr ? (EV_AW + 1)'(2) : (EV_AW + 1)'(1));
-    plenty <= plenty_next;
-    stall  <= full_next && !(edge_next ? plenty_next : some_next);
-    yield  <= held[3] && !close && !take_edge && !take_all;
-    if (rst) {two, plenty, stall, yield} <= 4'b0000;
-  end
-  assign close  = gap && (plenty || (use_req && two));
-  assign take   = use_req && !stall && !close;
-  assign take_all  = head_any && !use_req && (gap ? !close : spoilt && !stall && !told);
-  assign take_edge = head_any && !use_req && !gap && !stall && !spoilt;
-  assign count  = stall || (gap && take) || take_all;
-
-  always_ff @(posedge clk) begin
-    full <= full_next;
-    told <= close;
-    // no stamp here is older than 127 cycles
-    if (!stall && !gap) tick <= (64'({(pick_lo[7] && !now[7]) ? prev_hi : now[CW-1:8], pick_lo}) << SL) | 64'(pick_off);
-    st_data <= gap ? lost : pick_data;
-    st_kind <= gap ? litepulse_map_pkg::KIND_OVERFLOW : pick_kind;
-    st_source <= gap ? litepulse_map_pkg::SRC_CONTROL : pick_source;
-    st_flags <= gap ? 8'd0 : pick_flags;
-
-    if (stall || take_all) gap <= 1'b1;
-    else if (close) gap <= 1'b0;
-    if (full && told) lost <= 32'd0;
-    else if (count) lost <= lost + ((use_req || stall) ? 32'd1 : {26'd0, waiting});
-    if (full && !stall) seq <= seq + (told ? st_data[15:0] : 16'd1);
-    fault <= stall || (take_all && !gap)
+    room_one <= above || (any ? at || below_one : at && below_one);
+    room_two <= above || (any ? at || below_two : at && below_two);
+    enough   <= any ? mine && (above || at || below_two) : above || (at && below_one);
+    full   <= store;
+    gap    <= lose || rec_all || !open;
+    fault  <= lose || (rec_all && open)
         || (full && (st_kind == litepulse_map_pkg::KIND_REFUSED || st_kind == litepulse_map_pkg::KIND_RESPONDER_MISSED));
+    if (ev_wr) seq <= seq + ev_lost[15:0] + {15'd0, !gap};
+
+    was_top <= !open && st_data[15];
+    st_data[15:0]  <= open ? p_data[15:0] : st_data[15:0] + {{(16-NW){open}}, number};
+    st_data[31:16] <= open ? p_data[31:16] : st_data[31:16] + {16{open}} + {15'd0, wrapped};
+    if (lose) st_data <= 32'd1;
+    if (open) begin
+      st_kind   <= p_kind;
+      st_source <= p_source;
+      st_flags  <= p_flags;
+      tick <= (64'({now[CW-1:48] + {(CW-48){lo_now[7] && young[2]}}, now[47:32] + {16{lo_now[7] && young[1]}},
+                    now[31:16] + {16{lo_now[7] && young[0]}}, now[15:8] + {8{lo_now[7] && !now[7]}}, lo_now}) << SL) | 64'(p_off);
+      if (lose) begin
+        st_kind   <= litepulse_map_pkg::KIND_OVERFLOW;
+        st_source <= litepulse_map_pkg::SRC_CONTROL;
+        st_flags  <= 8'd0;
+      end
+    end
     if (rst) begin
       full <= 1'b0;
-      told <= 1'b0;
       gap <= 1'b0;
-      lost <= 32'd0;
       seq <= 16'd0;
       fault <= 1'b0;
     end
   end
 
-  assign ev_wr    = full && !stall;
+  assign ev_wr    = full || close;
   assign ev_wdata = {st_data, seq, st_kind, st_source, st_flags, tick};
-  assign ev_lost  = lost;
+  assign ev_lost  = st_data & {32{gap}};
 
 `ifdef FORMAL
 `include "litepulse_events.svh"  // sim/formal

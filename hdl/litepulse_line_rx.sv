@@ -11,7 +11,7 @@ module litepulse_line_rx #(
     input  logic                   rst,
     // verilator lint_off UNUSEDSIGNAL
     input  logic [63-$clog2(S):0]  now,
-    input  logic [63-$clog2(S):8]  prev_hi,
+    input  logic [2:0]             young,        // see litepulse_timebase
     input  logic [35:0]            period,       // ticks, Q28.8, at least 4*S
     // verilator lint_on UNUSEDSIGNAL
     input  logic [S-1:0]           cond_line,
@@ -189,11 +189,15 @@ module litepulse_line_rx #(
   end
 
   // stamp of the start edge: the engine's cycle is now - line_delay - 1 -----------------------------------------------
-  logic [7:0]     edge_lo;
+  logic [15:0]    edge_lo;
   logic [47-SL:0] start_cyc;
-  assign edge_lo = now[7:0] + ~{1'b0, line_delay};
+  logic           found_was;
+  assign edge_lo = now[15:0] + ~{9'd0, line_delay};
   always_ff @(posedge clk) begin
-    if (found) start_cyc <= {(edge_lo[7] && !now[7]) ? prev_hi[47-SL:8] : now[47-SL:8], edge_lo};
+    found_was <= found;
+    if (found) start_cyc[15:0] <= edge_lo;
+    if (found_was) start_cyc[31:16] <= now[31:16] + {16{start_cyc[7] && young[0]}};
+    if (found_was) start_cyc[47-SL:32] <= now[47-SL:32] + {(16-SL){start_cyc[7] && young[1]}};
   end
   generate
     if (S == 1) begin : gen_tick

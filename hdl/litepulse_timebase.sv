@@ -3,60 +3,75 @@
 // 0 in the cycle after reset. Segments of 16 bits: each carry is a register computed one cycle ahead, so the count is
 // coherent in every cycle and the longest path is 16 bits.
 //   now       cycle label of the input samples seen in this cycle
-//   prev_hi   now[..:8] as it was before it last changed: extends an 8-bit stamp less than 256 cycles old to full width
-//   near_wrap high shortly before the low 32 bits of the tick count wrap, so that nobody reads the two halves across it
+//   young     now[15:7], now[31:7], now[47:7] are 0: a stamp less than 128 cycles old whose bit 7 is set lies before the carry
+//             into bit 16, 32, 48, so that part of the stamp is one less than that of `now`
+//   near_wrap high in the last 16 cycles before the low 32 bits of the tick count wrap, so that nobody reads the halves across it
 module litepulse_timebase #(
     parameter int S = 1
 ) (
     input  logic                   clk,
     input  logic                   rst,
     output logic [63-$clog2(S):0]  now,
-    output logic [63-$clog2(S):8]  prev_hi,
+    output logic [2:0]             young,
     output logic                   near_wrap
 );
-  localparam int CW = 64 - $clog2(S);
+  localparam int SL = $clog2(S);
+  localparam int CW = 64 - SL;
 
-  // Segments hold the complement and count down: whoever takes the time off something then adds a register.
-  logic [15:0] nseg0, nseg1, nseg2;
-  logic [CW-49:0] nseg3;
+  logic [15:0]    seg0, seg1, seg2, next1, next2;
+  logic [CW-49:0] seg3;
   logic carry1, carry2, carry3;  // the segments below are all ones in this cycle
+  logic full1, full2;
   logic ones1, ones2;            // that segment was all ones in the last cycle
-  logic last;                    // segment 0 is all ones in the next cycle
+  logic tick_ones;               // ... the part of segment 1 that belongs to the low half of the tick count
+  logic top_ones, last;          // segment 0 is nearly, is all ones in the next cycle
 
-  assign now  = ~{nseg3, nseg2, nseg1, nseg0};
-  assign last = nseg0 == 16'h0001;
+  assign now       = {seg3, seg2, seg1, seg0};
+  assign top_ones  = &seg0[15:4];
+  assign last      = top_ones && seg0[3:0] == 4'hE;
+  assign near_wrap = top_ones && tick_ones;
+  assign {full1, next1} = {1'b0, seg1} + 17'd1;
+  assign {full2, next2} = {1'b0, seg2} + 17'd1;
 
   always_ff @(posedge clk) begin
-    nseg0 <= nseg0 - 16'd1;
-    if (carry1) nseg1 <= nseg1 - 16'd1;
-    if (carry2) nseg2 <= nseg2 - 16'd1;
-    if (carry3) nseg3 <= nseg3 - 1'b1;
-    ones1  <= nseg1 == 16'd0;
-    ones2  <= nseg2 == 16'd0;
+    seg0 <= seg0 + 16'd1;
+    if (carry1) seg1 <= next1;
+    if (carry2) seg2 <= next2;
+    if (carry3) seg3 <= seg3 + 1'b1;
+    ones1  <= full1;
+    ones2  <= full2;
     carry1 <= last;
     carry2 <= last && ones1;
     carry3 <= last && ones1 && ones2;
-    if (nseg0[7:0] == 8'd0) prev_hi <= now[CW-1:8];
-    near_wrap <= &now[31-$clog2(S):2];
+    young  <= {carry3, carry2, carry1} | (young & {3{!(&seg0[6:0])}});
     if (rst) begin
-      nseg0 <= '1;
-      nseg1 <= '1;
-      nseg2 <= '1;
-      nseg3 <= '1;
+      seg0 <= '0;
+      seg1 <= '0;
+      seg2 <= '0;
+      seg3 <= '0;
       carry1 <= 1'b0;
       carry2 <= 1'b0;
       carry3 <= 1'b0;
-      ones1 <= 1'b0;
-      ones2 <= 1'b0;
-      prev_hi <= '0;
-      near_wrap <= 1'b0;
+      young <= 3'b111;
     end
   end
+  generate
+    if (S == 1) begin : gen_tick
+      assign tick_ones = ones1;
+    end else begin : gen_tick
+      always_ff @(posedge clk) tick_ones <= &seg1[15-SL:0];
+    end
+  endgenerate
 
 `ifdef FORMAL
   logic [CW-1:0] ghost;
+  logic [6:0]    age;
+  logic [CW-1:0] stamp;       // any, less than 128 cycles old
+  (* anyseq *) logic [6:0] any_age;
   logic          past = 1'b0;
   initial assume (rst);
+  assign age   = any_age;
+  assign stamp = ghost - CW'(age);
   always_ff @(posedge clk) begin
     past <= 1'b1;
     ghost <= rst ? '0 : ghost + 1'b1;
@@ -68,11 +83,20 @@ module litepulse_timebase #(
       assert (carry2 == (&ghost[31:0]));
       assert (carry3 == (&ghost[47:0]));
       // the ones flags lag by a cycle, which only shows right after a carry into the segment
-      if (ghost[15:0] != 16'd0) assert (ones1 == (&ghost[31:16]));
-      if (ghost[15:0] != 16'd0) assert (ones2 == (&ghost[47:32]));
-      if (ghost > 255) assert (prev_hi == ghost[CW-1:8] - 1'b1);
-      // two reads one cycle apart see halves of one value unless near_wrap holds
-      if (!near_wrap && ghost > 1) assert (!(&ghost[31-$clog2(S):0]));
+      if (ghost[15:0] != 16'd0) begin
+        assert (ones1 == (&ghost[31:16]));
+        assert (ones2 == (&ghost[47:32]));
+        assert (tick_ones == (&ghost[31-SL:16]));
+      end
+      assert (near_wrap == (&ghost[31-SL:4]));
+      assert (young == {ghost[47:7] == '0, ghost[31:7] == '0, ghost[15:7] == '0});
+      // what `young` is for
+      if (ghost >= CW'(age)) begin
+        assert (stamp[15:8] == now[15:8] - 8'(stamp[7] && !now[7]));
+        assert (stamp[31:16] == now[31:16] - 16'(stamp[7] && young[0]));
+        assert (stamp[47:32] == now[47:32] - 16'(stamp[7] && young[1]));
+        assert (stamp[CW-1:48] == now[CW-1:48] - (CW - 48)'(stamp[7] && young[2]));
+      end
     end
   end
   always_ff @(posedge clk) begin

@@ -80,7 +80,7 @@ async def run(dut, rng, cycles, f, filt, rise, fall, sel, mood):
     for m, now in enumerate(seen):
         assert now["edge_group"] == sum(((1 << S) - 1) << (c * S) for c in range(C) if filt >> c & 1)
         for group, strobe in ((0, "edge_a"), (1, "edge_f")):
-            n = m - (delay if group else 0)
+            n = m - 1 - (delay if group else 0)     # the edges are told a cycle later
             members = [c for c in range(C) if (filt >> c & 1) == group]
             bits = sum(((1 << S) - 1) << (c * S) for c in members)
             changed = levels = 0

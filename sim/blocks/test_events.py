@@ -6,6 +6,7 @@ from rig import hdl_sources, simulate
 
 
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
-@pytest.mark.parametrize("samples,bits", [(1, 5), (2, 16), (4, 16)])
-def test_events(samples, bits, simulator):
-    simulate("tb_events", "litepulse_events", hdl_sources("litepulse_events"), {"S": samples, "EB": bits, "EV_AW": 6}, simulator)
+@pytest.mark.parametrize("samples,bits,ports,brief", [(1, 5, 6, 0), (1, 5, 4, 2), (2, 16, 4, 2), (4, 16, 6, 0)])
+def test_events(samples, bits, ports, brief, simulator):
+    simulate("tb_events", "litepulse_events", hdl_sources("litepulse_events"),
+             {"S": samples, "EB": bits, "EV_AW": 6, "PORTS": ports, "BRIEF": brief}, simulator)

@@ -45,20 +45,42 @@
     if (f_past && !rst && !$past(rst)) assert (prior[c] == $past(level[c*S + S - 1]));
     if (f_past && !rst) begin
       for (int s = 0; s < S; s++) begin
-        assert (edge_changed[c*S + s] == ((s == 0 ? prior[c] : f_want[s == 0 ? 0 : s - 1]) != f_want[s]
+        assert (enabled[c*S + s] == ((s == 0 ? prior[c] : f_want[s == 0 ? 0 : s - 1]) != f_want[s]
             && (f_want[s] ? rise_en[c] : fall_en[c])));
       end
       assert (edge_delay == delay);
-      cover (filt_en[c] && filt_len == 6'd5 && edge_changed[c*S] && f_old[4] != f_old[0]);
+      if (!$past(rst)) begin
+        assert (edge_changed[c*S +: S] == $past(enabled[c*S +: S]));
+        assert (edge_level[c*S +: S] == $past(level[c*S +: S]));
+        assert (edge_group[c*S +: S] == {S{filt_en[c]}});
+      end
+      cover (filt_en[c] && filt_len == 6'd5 && enabled[c*S] && f_old[4] != f_old[0]);
       cover (filt_en[c] && filt_len == 6'd3 && f_old[0] != x[0] && f_old[1] == x[0] && f_old[2] == x[0] && level[c*S] != x[0]);
-      cover (!filt_en[c] && edge_changed[c*S]);
+      cover (!filt_en[c] && enabled[c*S]);
     end
   end
 
-  // inside: `run` is one more than the length of the run that ends before this cycle, as far as it matters
-  logic f_same;
+  // inside
+`ifdef F_ONE
+  // `left` tells how many samples up to now differ from the level that counts
+  logic f_differ;
+  int   f_n;
+  always_comb begin
+    f_differ = 1'b1;
+    f_n = (f_len == 6'd1) ? 0 : ripe ? int'(f_len) - 1 : int'(f_len) - 2 - int'(left);
+    if (f_past && !rst) begin
+      if (f_len == 6'd1) assert (ripe);
+      assert (f_n >= 0);
+      for (int k = 0; k < F_N; k++) if (k < f_n && f_old[k] == level_was) f_differ = 1'b0;
+      assert (f_differ && f_old[f_n] == level_was);
+    end
+  end
+`else
+  // `run` is one more than the length of the run that ends before this cycle, as far as it matters
+  logic f_same, f_full;
   always_comb begin
     f_same = 1'b1;
+    f_full = 1'b1;
     if (f_past && !rst) begin
       assert (x_last == f_old[0]);
       assert (int'(run) >= 2 && int'(run) <= 63 + S);
@@ -69,25 +91,16 @@
       if (run <= RW'(filt_len)) assert (accepted_last == x_last || f_old[run - 1'b1] != f_old[0]);
       if (run > RW'(filt_len)) assert (accepted_last == x_last);
       if (!filt_en[c]) assert (accepted_last == x_last);
-    end
-  end
-  if (S > 1) begin : gen_f
-    logic f_full;
-    always_comb begin
-      f_full = 1'b1;
-      if (f_past && !rst) begin
-        assert (!gen_aligned.hold);
-        assert (gen_aligned.older[S-1] == accepted_last);
-        assert (gen_aligned.last == gen_aligned.older[SL'(S - 1) - gen_aligned.shift]);
-        for (int s = 1; s < S; s++) begin
-          f_full = 1'b1;
-          for (int k = 0; k < F_N; k++) begin
-            if (k >= S - 1 - s && k < S - 1 - s + int'(f_len) && f_old[k] != f_old[S-1-s]) f_full = 1'b0;
-          end
-          if (s > S - 1 - int'(gen_aligned.shift)) begin
-            assert (gen_aligned.older[s] == (f_full ? f_old[S-1-s] : gen_aligned.older[s-1]));
-          end
+      assert (!hold);
+      assert (older[S-1] == accepted_last);
+      assert (last == older[SL'(S - 1) - shift]);
+      for (int s = 1; s < S; s++) begin
+        f_full = 1'b1;
+        for (int k = 0; k < F_N; k++) begin
+          if (k >= S - 1 - s && k < S - 1 - s + int'(f_len) && f_old[k] != f_old[S-1-s]) f_full = 1'b0;
         end
+        if (s > S - 1 - int'(shift)) assert (older[s] == (f_full ? f_old[S-1-s] : older[s-1]));
       end
     end
   end
+`endif
