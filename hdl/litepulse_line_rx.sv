@@ -2,7 +2,7 @@
 // Receives frames by profile 0. Counts half bit periods, so that centre k lies at start + floor((k + 1/2)*P) and the frame ends
 // at start + floor(N*P) without an error that grows. A bit is the majority of three samples, one cycle apart, around its centre (a
 // whole number of cycles after the start edge). From the centre of the first stop bit on the next start edge is looked for.
-// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_end as long after the end of the frame.
+// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_end as many after the frame's end.
 //   S  samples per cycle
 module litepulse_line_rx #(
     parameter int S = 1
@@ -207,8 +207,8 @@ module litepulse_line_rx #(
     end
   endgenerate
 
-  // end of the frame: `stop` + 1 half bits behind the centre of the first stop bit, maybe within the next frame. Counts a half bit's
-  // whole cycles, each of them stop + 1 times, and waits a cycle more for each carry of the fractions.
+  // end of the frame: `stop` + 1 half bits behind the centre of the first stop bit, maybe within the next frame. Counts the whole
+  // cycles of a half bit, each of them stop + 1 times, and waits a cycle more for each carry of the fractions.
   logic        tail_begin, tail, held, carried, carry, late;
   logic [HW:0] tail_left;    // with sign
   logic [1:0]  again, adds;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Answers a trigger with one launch at reference + delay, whatever the CPU does. A relative down-counter, so no 64-bit arithmetic lies
-// between trigger and launch: while it waits for a trigger it holds the delay already, less the constant parts of the way. After the
-// launch the same counter measures the holdoff.
+// Answers a trigger with one launch at reference + delay, whatever the CPU does. A relative down-counter, so no 64-bit arithmetic
+// lies between trigger and launch: while it waits for a trigger it holds the delay already, less the constant parts of the way.
+// After the launch the same counter measures the holdoff.
 // Latency: the delay must be at least RESPONSE_MIN_CYCLES*S + de lead ticks (docs/core.md), more behind a filter.
 //   KE  cycles from `now` to the pin, 1 to 7
 module litepulse_responder #(
@@ -172,6 +172,8 @@ module litepulse_responder #(
   assign way    = report ? D'(-6) : (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? D'(-KE - 3) : D'(-KE - 4);
   assign mode   = clear ? 2'd0 : load ? 2'd1 : (filtered && (aim || ready)) ? 2'd2 : 2'd3;
 
+  // what is not reset: one unknown bit makes all of a sum unknown in a simulator, for ever
+  initial {first, second, step, negative, left, ready, calm, counts} = '0;
   genvar i;
   generate
     for (i = 0; i < 8; i = i + 1) begin : gen_same

@@ -276,7 +276,7 @@ async def test_own(dut):
 
 @cocotb.test()
 async def test_disable(dut):
-    """Switched off nothing is received, a frame that was under way is dropped, and one that is stored already does not come to its end."""
+    """Switched off nothing is received; a frame under way is dropped, and one that is stored already does not come to its end."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     rng = random.Random(SEED + 5)
     fmt = Format(rng, Fraction(8 * S))

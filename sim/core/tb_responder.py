@@ -112,7 +112,7 @@ async def test_promise1_responder_shortest_delay_on_the_line(dut):
 
 @cocotb.test()
 async def test_promise1_responder_listens_again(dut):
-    """Behind a launch: the last cycle whose triggers are ignored and the first one whose triggers count, for short and long holdoffs."""
+    """Behind a launch: the last cycle whose triggers are ignored and the first one whose triggers count."""
     bench, pulse = await start_bench(dut, "2:1")
     rng, grants = bench.random, []
     for holdoff in (0, REST * S - S - 1, REST * S, REST * S + 1, 41 * S + rng.randrange(S), 300 * S + 1):

@@ -12,7 +12,7 @@
   logic                 g_listens, g_comes, g_loads;
   logic [2:0]           g_off, g_t_off;
   logic signed [GW-1:0] g_back, g_first;     // from the trigger's cycle back to its sample, on to T
-  logic signed [GW-1:0] g_t, g_end, g_lead;  // T, the end of the holdoff: ticks from sample 0 of this cycle on; stops far in the past
+  logic signed [GW-1:0] g_t, g_end, g_lead;  // T, the end of the holdoff: ticks from this cycle on; stops far in the past
   logic signed [GW-1:0] g_tc, g_opens;       // T, the beginning of the lead window: cycles
   logic signed [GW-1:0] g_counter, g_way, g_tick;
   logic                 g_in_time;           // the lead window, or the launch, could still be reached when the trigger came
@@ -137,14 +137,16 @@
       // the record tells of it: of what, why, when
       if (ev_req) begin
         assert (ev_kind == ((g_outcome == 2'd1) ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED));
-        assert (ev_flags == ((g_outcome == 2'd1) ? 8'd0 : (g_outcome == 2'd2) ? litepulse_map_pkg::REASON_BUSY : litepulse_map_pkg::REASON_LATE));
+        assert (ev_flags == ((g_outcome == 2'd1) ? 8'd0
+            : (g_outcome == 2'd2) ? litepulse_map_pkg::REASON_BUSY : litepulse_map_pkg::REASON_LATE));
         assert (ev_data == {g_number, 4'd0, kind, profile, data});
         if (g_outcome != 2'd3) assert (ev_lo == now[7:0] + g_tc[7:0] && ev_off == g_t_off);
         assert (now[7:0] - ev_lo == 8'(g_rep));
       end
       // promise 7: as long whatever happens elsewhere
       assert (reported == (report && g_rep == 5'd13));
-      // behind a launch it listens from the first cycle that does not begin before the end of the holdoff, 16 cycles behind it at the earliest
+      // behind a launch it listens from the first cycle on that does not begin before the end of the holdoff, at the earliest 16
+      // cycles behind that of the launch
       if (g_outcome == 2'd1 && armed && !count && !fly && calm) assert (g_listens == (g_end <= GW'(0) && g_tc <= GW'(-16)));
       if (!armed) assert (!due && !late && !ev_req && !g_listens && calm);
       // de lead: exactly the samples of [T - lead, T), of an answer that is in time
@@ -159,11 +161,13 @@
 
   // What makes it inductive ------------------------------------------------------------------------------------------------
   always_comb begin
-    if (g_rst) assert (!armed && !ready && !count && !fly && !report && !reported && !hold && !aim && counts && calm && !turned && !wish);
+    if (g_rst) assert (!armed && !ready && !count && !fly && !report && !reported && !hold && !aim && counts && calm && !turned);
+    if (g_rst) assert (!wish);
     if (f_past && !rst) begin
       assert (3'(g_loads) + 3'(aim) + 3'(ready) + 3'(count) + 3'(fly) + 3'(report) + 3'(hold) <= 3'd1);
       assert (armed == (g_loads || aim || ready || count || fly || report || hold));
-      assert (trigger == g_trigger && rearm == g_rearm && ignore_own == g_ignore_own && match_value == g_value && match_mask == g_mask);
+      assert (trigger == g_trigger && rearm == g_rearm && ignore_own == g_ignore_own);
+      assert (match_value == g_value && match_mask == g_mask);
       assert (byte_hit == g_byte);
       assert ({first, second} == (turned ? {g_holdoff, g_delay} : {g_delay, g_holdoff}));
       if (g_loads || hold) assert (!turned);
@@ -201,7 +205,8 @@
       if (hold) begin
         assert (g_outcome != 2'd0);
         if (g_outcome != 2'd1) assert (negative);
-        else assert (g_counter == g_end - GW'(2 * S + 1) && step == '1 && (g_tc == GW'(-14) || (g_tc < GW'(-14) && g_end > GW'(S))));
+        else assert (g_counter == g_end - GW'(2 * S + 1) && step == '1);
+        if (g_outcome == 2'd1) assert (g_tc == GW'(-14) || (g_tc < GW'(-14) && g_end > GW'(S)));
       end
       if (g_outcome == 2'd1 && g_loads) assert (g_end <= GW'(S) && (g_tc == GW'(-15) || (g_tc < GW'(-15) && g_end > GW'(0))));
       if (g_outcome == 2'd1 && g_listens) assert (g_end <= GW'(0) && g_tc <= GW'(-16));
