@@ -126,7 +126,18 @@ module litepulse #(
   logic [2:0]       tty_off;
   logic [7:0]       tty_data;
   logic [31:0]      nslack;
-  logic             queue_idle, queue_keeps, train_running, train_pending, resp_armed;
+  logic             queue_idle, train_running, train_pending, resp_armed;
+
+  // sequencer
+  logic             host_we, host_done, taken, zero, emit, thread, is_far, wrapped;
+  logic [1:0]       lq_rword, act, act_do, eventful, disarm, forget, width_we, armed, slack_ok, told, told_ack, granted;
+  logic [2:0]       action;
+  logic [3:0]       seq_source;
+  logic [4:0]       argument;
+  logic [5:0]       outcome, tx_off;
+  logic [15:0]      tx_lo;
+  logic [21:0]      cond;
+  logic [31:0]      sum;
 
   // line
   logic             start, start_timed, hold_start, free_next, line_active;
@@ -194,7 +205,7 @@ module litepulse #(
   end
 
   assign now_tick = 64'(now) << SL;
-  assign status_p = {rx_busy, line_active, queue_idle, queue_keeps, resp_armed, train_pending, train_running, tty_drained};
+  assign status_p = {rx_busy, line_active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
   assign fault_p  = ev_fault || rx_fault;
 
   // Time and settings ----------------------------------------------------------------------------------------------------
@@ -229,27 +240,55 @@ module litepulse #(
       .ev_off(req_off[2:0]), .ev_data(req_data[31:0])
   );
 
-  litepulse_launch_queue #(.S(S), .LQ_AW(LQ_AW), .KE(KE)) launch_queue (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap(near_wrap && (&now[3:2])), .prof_valid, .nde_lead(~de_lead), .nslack,
-      .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
-      .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width(width[63:32]),
-      .grant(grant[1]), .refuse(refuse[1]), .lead(queue_lead), .be_ok(be_ok[1]), .idle(queue_idle), .keeps(queue_keeps),
-      .flush(flush_queue), .flushed(queue_flushed), .flush_count,
-      .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_flags(req_flags[15:8]), .ev_lo(req_lo[15:8]),
+  // prepares the launches of the queue (thread 0) and of the train (thread 1)
+  litepulse_sequencer #(.S(S), .KE(KE)) sequencer (
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .nde_lead(~de_lead), .host_we, .host_addr(cfg_addr[3:0]), .host_data(cfg_data),
+      .host_done, .lq_word(lq_rword), .lq_ren, .lq_rdata, .queue_cond(cond[10:0]), .train_cond(cond[21:11]),
+      .act, .action, .argument, .taken, .sum, .zero, .emit, .thread
+  );
+  assign lq_raddr = {lq_rptr, lq_rword};
+
+  litepulse_timed_source #(.S(S), .KE(KE)) queue_source (
+      .clk(pulse_clk), .rst(pulse_rst), .now(now[7:0]), .near_wrap, .prof_valid, .de_lead, .nslack,
+      .act(act[0]), .action, .argument, .taken, .sum, .zero, .eventful(eventful[0]), .cond(cond[4:0]),
+      .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we(width_we[0]), .armed(armed[0]), .slack_ok(slack_ok[0]),
+      // verilator lint_off PINCONNECTEMPTY
+      .fired(), .is_far(), .wrapped(),
+      // verilator lint_on PINCONNECTEMPTY
+      .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width(width[63:32]), .grant(grant[1]),
+      .lead(queue_lead), .ev_ack(told_ack[0]), .told(told[0]), .outcome(outcome[2:0]), .granted(granted[0]), .ev_lo(tx_lo[7:0]),
+      .ev_off(tx_off[2:0])
+  );
+  litepulse_launch_queue #(.LQ_AW(LQ_AW)) launch_queue (
+      .clk(pulse_clk), .rst(pulse_rst), .act(act[0]), .action, .argument, .taken, .cond(cond[10:5]), .eventful(eventful[0]),
+      .act_do(act_do[0]), .armed(armed[0]), .slack_ok(slack_ok[0]), .disarm(disarm[0]), .forget(forget[0]),
+      .lq_avail, .lq_free1, .be_ok(be_ok[1]), .idle(queue_idle), .flush(flush_queue), .flushed(queue_flushed), .flush_count
+  );
+
+  litepulse_timed_source #(.S(S), .KE(KE)) train_source (
+      .clk(pulse_clk), .rst(pulse_rst), .now(now[7:0]), .near_wrap, .prof_valid, .de_lead, .nslack,
+      .act(act[1]), .action, .argument, .taken, .sum, .zero, .eventful(eventful[1]), .cond(cond[15:11]),
+      .disarm(disarm[1]), .forget(forget[1]), .act_do(act_do[1]), .width_we(width_we[1]), .armed(armed[1]), .slack_ok(slack_ok[1]),
+      // verilator lint_off PINCONNECTEMPTY
+      .fired(),
+      // verilator lint_on PINCONNECTEMPTY
+      .is_far, .wrapped,
+      .due(due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]), .width(width[95:64]), .grant(grant[2]),
+      .lead(train_lead), .ev_ack(told_ack[1]), .told(told[1]), .outcome(outcome[5:3]), .granted(granted[1]), .ev_lo(tx_lo[15:8]),
+      .ev_off(tx_off[5:3])
+  );
+  litepulse_train train (
+      .clk(pulse_clk), .rst(pulse_rst), .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done),
+      .cfg_err(train_err), .host_we, .host_done, .argument, .cond(cond[21:16]), .eventful(eventful[1]),
+      .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]), .is_far, .wrapped, .disarm(disarm[1]), .forget(forget[1]),
+      .be_ok(be_ok[2]), .running(train_running), .pending(train_pending)
+  );
+
+  litepulse_report report (
+      .emit, .thread, .sum, .now(now[7:0]), .told, .outcome, .granted, .lo(tx_lo), .off(tx_off), .ack(told_ack),
+      .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_source(seq_source), .ev_flags(req_flags[15:8]), .ev_lo(req_lo[15:8]),
       .ev_off(req_off[5:3]), .ev_data(req_data[63:32])
   );
-
-  litepulse_train #(.S(S), .KE(KE)) train (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap(near_wrap && (&now[3:2])), .prof_valid, .nde_lead(~de_lead), .nslack,
-      .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done), .cfg_err(train_err),
-      .due(due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]), .width(width[95:64]),
-      .grant(grant[2]), .refuse(refuse[2]), .lead(train_lead), .be_ok(be_ok[2]), .running(train_running), .pending(train_pending),
-      .ev_req(req[2]), .ev_ack(ack[2]), .ev_kind(req_kind[11:8]), .ev_flags(req_flags[23:16]), .ev_lo(req_lo[23:16]),
-      .ev_off(req_off[8:6]), .ev_data(req_data[95:64]),
-      .ch_req(req[4]), .ch_ack(ack[4]), .ch_kind(req_kind[19:16]), .ch_flags(req_flags[39:32]), .ch_lo(req_lo[39:32]),
-      .ch_data(req_data[159:128])
-  );
-
   litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
       .clk(pulse_clk), .rst(pulse_rst), .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity != litepulse_map_pkg::PARITY_NONE), .stop(prof0_stop),
@@ -300,9 +339,7 @@ module litepulse #(
       .fault(rx_fault)
   );
 
-  assign req_source = {litepulse_map_pkg::SRC_CONTROL, litepulse_map_pkg::SRC_TRAIN_CHANGE, litepulse_map_pkg::SRC_TTY,
-                       litepulse_map_pkg::SRC_TRAIN, litepulse_map_pkg::SRC_QUEUE, litepulse_map_pkg::SRC_RESPONDER};
-  litepulse_events #(.S(S), .EV_AW(EV_AW), .EB((INPUTS + 1) * S), .PORTS(6)) events (
+  litepulse_events #(.S(S), .EV_AW(EV_AW), .EB((INPUTS + 1) * S), .PORTS(4), .BRIEF(4'b0010)) events (
       .clk(pulse_clk), .rst(pulse_rst), .now, .young, .req, .ack, .kind(req_kind), .source(req_source), .flags(req_flags),
       .lo(req_lo), .off(req_off), .data(req_data), .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
       .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_lost, .fault(ev_fault)

@@ -45,7 +45,7 @@ module litepulse_best_effort #(
     output logic [2:0]   ev_off,
     output logic [31:0]  ev_data
 );
-  localparam int MARGIN = (KE + 3) * S;  // from the guard's comparison to the first edge
+  localparam int MARGIN = 0;
 
   typedef enum logic [2:0] {IDLE, LEAD, SEND, WAIT, FLUSH} state_t;
   state_t state;

@@ -34,6 +34,8 @@ CONSTANTS = {name: int(value) for name, value in
 # The table is for LATENCY_IN + LATENCY_OUT = 2; the model of pins with more samples has one cycle more.
 for _name in ("LMIN_CYCLES", "TRAIN_LMIN_CYCLES", "CHANGE_LMIN", "CHANGE_REDO", "RESPONSE_MIN_CYCLES", "BEST_EFFORT_SLACK"):
     CONSTANTS[_name] += int(S > 1)
+LMIN = CONSTANTS["LMIN_CYCLES"]
+SPACE = 2 * LMIN * S    # ticks between two queue entries that are plenty in every respect
 
 # (half period of sys in ps, delay of its first edge) for a pulse cycle of 8000 ps.
 CLOCKS = {
@@ -228,10 +230,10 @@ class Bench:
         if S not in _zero:
             await self.profile(3, Profile(Fraction(16 * S)))
             head = await self.header("EVENTS")
-            tick = head["tick"] + 60 * max(CYCLE, self.sys_period) // TICK
+            tick = head["tick"] + (60 + LMIN) * max(CYCLE, self.sys_period) // TICK
             pin = Pin(self.dut.tx_pin)
             await self.launch(tick, Launch(PULSE, self.profiles[3], width=S, index=3))
-            await Timer(120 * max(CYCLE, self.sys_period), "step")
+            await Timer((120 + LMIN) * max(CYCLE, self.sys_period), "step")
             pin.task.cancel()
             assert [level for _, level in pin.changes] == [1, 0, 1], f"the first launch: {pin.changes}"
             zero = pin.changes[1][0] - tick * TICK
@@ -250,7 +252,11 @@ class Bench:
 
     def ahead(self, launches=1):
         """A tick that as many launches, committed from now on, reach well in time."""
-        return self.now + (80 + 60 * launches) * max(CYCLE, self.sys_period) // TICK
+        return self.now + (70 + LMIN + 60 * launches) * max(CYCLE, self.sys_period) // TICK
+
+    def ahead_train(self):
+        """A start tick that a train whose words are written from now on reaches well in time."""
+        return self.ahead(14) + CONSTANTS["TRAIN_LMIN_CYCLES"] * S
 
     async def until(self, tick):
         """Waits until shortly after a tick's instant."""

@@ -8,6 +8,7 @@ from bench import CONSTANTS, FAST, FULL, S, Bench, figure
 from model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, gaps
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
+PLACING = CONSTANTS["TRAIN_MIN_PERIOD"] * S   # longer than the train takes to place its next pulse
 TTY = Profile(Fraction(1100 * S, 256))
 
 
@@ -53,12 +54,13 @@ async def test_promise2_guard_both_halves(dut):
     if not FAST:  # both sides of both limits
         gaps = (length - 1, length, length + SLACK, length + SLACK + 3 * S)
     for gap in gaps:
-        pulse = Launch(PULSE, bench.profiles[1], width=100 * S + 1, index=1)
+        # Wider than the train takes to place its next pulse, until which nothing of the tty starts.
+        pulse = Launch(PULSE, bench.profiles[1], width=PLACING, index=1)
         period, pulses = gap + pulse.width, 8
         await bench.command(flush_tty=1)
         await bench.config("line", hold_tty=1)
         await bench.send(range(1, 13))
-        start = bench.ahead(14)
+        start = bench.ahead_train()
         await bench.train_words(period, 0, 1, pulse, start, pulses)
         assert await bench.train_start()
         train = Train(start, period, 0, 1, pulses, pulse)
@@ -300,12 +302,13 @@ async def test_promise2_bytes_around_a_dense_train(dut):
     """Hundreds of bytes through a train of frames: none lost, none late for the train, every large enough gap used."""
     bench = await start_bench(dut, "2:1 shifted")
     length = Launch(FRAME, TTY, 0).length
-    frame = Launch(FRAME, bench.profiles[1], 0xFF, index=1)
+    assert await bench.profile(2, Profile(Fraction(PLACING * 256 // 10, 256)))
+    frame = Launch(FRAME, bench.profiles[2], 0xFF, index=2)
     whole = frame.length + 2 * length + 3 * SLACK + 5
     count = 60 if FULL else 15
     data = [bench.random.getrandbits(8) for _ in range(count + 30)]
     await bench.send(data)
-    start = bench.ahead(14)
+    start = bench.ahead_train()
     await bench.train_words(whole, 1, 3, frame, start, count)
     assert await bench.train_start()
     train = Train(start, whole, 1, 3, count, frame)

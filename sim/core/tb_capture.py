@@ -4,7 +4,7 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CYCLE, FAST, FULL, INPUTS, LINE, S, TICK, Bench, figure, same_list, _zero
+from bench import CYCLE, FAST, FULL, INPUTS, LINE, S, SPACE, TICK, Bench, figure, same_list, _zero
 from cocotb.triggers import Timer
 from cocotb.utils import get_sim_time
 from litex_soc import regmap
@@ -137,7 +137,7 @@ async def test_promise5_received_less_launched(dut):
             tick = max(tick, bench.ahead(1)) + bench.random.randrange(8)
             grants.append(Grant(tick, frame, 0, n))
             await bench.launch(tick, frame, n)
-            tick += max(frame.length, 64 * S)
+            tick += max(frame.length, SPACE)
         await bench.until(tick + 100 * S)
         await bench.drain_stop()
         bench.check_line(grants)

@@ -4,14 +4,13 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CONSTANTS, FAST, FULL, LONG, S, Bench, figure, same_list
+from bench import CONSTANTS, FAST, FULL, LONG, S, SPACE, Bench, figure, same_list
 from cocotb.triggers import FallingEdge
 from model import (BREAK, BUSY, FRAME, INVALID, LATE, ORDER, PULSE, QUEUE, REFUSED, Grant, Launch, Profile, QueueEntry, Train,
                    arbitrate, queue_fates)
 
 LMIN = CONSTANTS["LMIN_CYCLES"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
-SPACE = 64 * S      # ticks between two queue entries that are plenty in every respect
 
 
 async def commit(bench, entries):
@@ -177,7 +176,7 @@ async def test_promise1_touching_within_one_cycle(dut):
     assert await bench.profile(1, Profile(Fraction(5 * S)))
     profile = bench.profiles[1]
     period, pulse = 300 * S + 1, Launch(PULSE, profile, width=3, index=1)
-    start = bench.ahead(12)
+    start = bench.ahead_train()
     count = 20 * S
     train = Train(start, period, count=count, launch=pulse)
     await bench.train_words(period, launch=pulse, start=start, count=count)
@@ -347,7 +346,7 @@ async def test_promise1_queue_against_train(dut):
     frame = Launch(FRAME, profiles[0], 0xC5, index=1)
     count = 120 if FULL else 50 if FAST else 30
     whole, num, den = frame.length + MINIMUM, 3, 7
-    start = bench.ahead(14)
+    start = bench.ahead_train()
     train = Train(start, whole, num, den, count, frame)
     await bench.train_words(whole, num, den, frame, start, count)
     assert await bench.train_start()

@@ -4,7 +4,7 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CONSTANTS, CYCLE, FAST, LINE, S, TICK, Bench, figure, same_list
+from bench import CONSTANTS, CYCLE, FAST, LINE, S, SPACE, TICK, Bench, figure, same_list
 from cocotb.triggers import FallingEdge
 from litex_soc import regmap
 from model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, driver_wave
@@ -34,9 +34,9 @@ async def test_promise1_driver_enable(dut):
             entries.append(Grant(tick, launch, 0, n))
             await bench.launch(tick, launch, n)
             near = lead + lag + bench.random.randrange(-2, 3)
-            tick += launch.length + max(lead + 70 * S, bench.random.choice((near, near + 40 * S, 0)))
+            tick += launch.length + max(lead + SPACE, bench.random.choice((near, near + 40 * S, 0)))
         await bench.until(tick + lead + lag + 50 * S)
-        start = bench.ahead(16) + lead
+        start = bench.ahead_train() + lead
         count = 12 if FAST else 5
         whole = max(pulse.length + lead + lag + 3, CONSTANTS["TRAIN_MIN_PERIOD"] * S + lead)
         await bench.train_words(whole, 1, 2, pulse, start, count)
@@ -71,7 +71,7 @@ async def test_promise1_driver_enable_refused_and_flushed(dut):
     await bench.config("driver_enable", lead=lead, lag=lag)
     block = Launch(PULSE, bench.profiles[1], width=600 * S, index=1)
     pulse = Launch(PULSE, bench.profiles[1], width=5, index=1)
-    start = bench.ahead(16) + lead
+    start = bench.ahead_train() + lead
     await bench.train_words(900 * S, 0, 1, block, start, 1)
     await bench.train_start()
     await bench.launch(start + 599 * S, pulse, 1)       # busy
@@ -118,7 +118,7 @@ async def test_reset_in_the_middle_of_anything(dut):
         await bench.config("line", loopback=1, rx_enable=1)
         frame = Launch(FRAME, bench.profiles[1], 0xA9, index=1)
         await bench.responder(frame, 200 * S, trigger=1, channel=0, rise=1, fall=1, rearm=1, exclusive=trial >> 1 & 1)
-        tick = bench.ahead(30)
+        tick = bench.ahead(30) + CONSTANTS["TRAIN_LMIN_CYCLES"] * S
         await bench.train_words(frame.length + 90 * S, 1, 3, frame, tick)
         await bench.train_start()
         for n in range(5):

@@ -5,7 +5,7 @@ import random
 from fractions import Fraction
 
 import cocotb
-from bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LONG, S, SEED, Bench, figure, same_list
+from bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LONG, S, SEED, SPACE, Bench, figure, same_list
 from model import (ALWAYS, APPLIED, BREAK, BUSY, FRAME, MISSED, OVERFLOW, PULSE, QUEUE, REFUSED, RESPONDER, Responder, TRAIN,
                    TRAIN_CHANGE, TTY, Adjust,
                    Grant, Launch, Profile, QueueEntry, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave,
@@ -69,7 +69,7 @@ class Scene:
         shot = self.launch()
         whole = max(shot.length + rng.randrange(4 * S, 300 * S), MINIMUM + self.lead)
         den = rng.choice((1, 7, 29, 147, 1 << 32))
-        start = bench.ahead(16) + self.lead
+        start = bench.ahead_train() + self.lead
         self.train = Train(start, whole, rng.randrange(den), den, 0, shot)
         await bench.train_words(whole, self.train.first.num, den, shot, start)
         assert await bench.train_start()
@@ -92,7 +92,7 @@ class Scene:
         self.entries, tick = [], self.begin
         while tick < self.end:
             # Plenty ahead of its tick, and after the one before it.
-            tick = max(tick + rng.randrange(110 * S, 700 * S) + self.lead, bench.ahead(4) + self.lead)
+            tick = max(tick + rng.randrange(SPACE, 7 * SPACE) + self.lead, bench.ahead(4) + self.lead)
             entry = QueueEntry(tick, self.launch(), len(self.entries) & 0xFFFF)
             if rng.random() < 0.05:
                 entry.tick = max(0, self.entries[-1].tick - rng.randrange(1, 2000 * S)) if self.entries else tick

@@ -10,6 +10,7 @@ from model import ALWAYS, BUSY, FRAME, LATE, MISSED, PULSE, Grant, Launch, Profi
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 REST = CONSTANTS["RESPONSE_REST"]
 TTY = Profile(Fraction(9 * S))
+PERIOD = (CONSTANTS["TRAIN_MIN_PERIOD"] + 20) * S
 
 
 async def start_bench(dut, clocks="unrelated", profile=TTY):
@@ -326,12 +327,12 @@ async def test_promise1_responder_against_train_and_queue(dut):
     rng = bench.random
     delay = 120 * S
     await bench.responder(pulse, delay, trigger=1, channel=1, rise=1, fall=1, rearm=1)
-    wide = Launch(PULSE, bench.profiles[1], width=60 * S, index=1)
+    wide = Launch(PULSE, bench.profiles[1], width=PERIOD // 3, index=1)
     count = 80 if FAST else 25
-    start = bench.ahead(14)
-    await bench.train_words(170 * S, 2, 7, wide, start, count)
+    start = bench.ahead_train()
+    await bench.train_words(PERIOD, 2, 7, wide, start, count)
     assert await bench.train_start()
-    train = Train(start, 170 * S, 2, 7, count, wide)
+    train = Train(start, PERIOD, 2, 7, count, wide)
     end, tick, triggers, level, candidates = train.tick(count), start + 50 * S, [], 0, []
     while tick + delay < end:
         level ^= 1

@@ -5,7 +5,7 @@ import logging
 from fractions import Fraction
 
 import cocotb
-from bench import CYCLE, FAST, LINE, S, TICK, Bench, figure
+from bench import CYCLE, FAST, LINE, S, SPACE, TICK, Bench, figure
 from cocotb.triggers import Timer
 from cocotbext.uart import UartSink, UartSource
 from model import FRAME, Grant, Launch, Profile
@@ -79,7 +79,7 @@ async def test_promise3_stranger_receives(dut):
             tick = max(tick, bench.ahead(1))
             grants.append(Grant(tick, frame, 0, n))
             await bench.launch(tick, frame, n)
-            tick += max(frame.length + pause, 64 * S)
+            tick += max(frame.length + pause, SPACE)
         await bench.until(tick + 100 * S)
         for value in data[count // 2:]:
             await bench.send([value])

@@ -4,7 +4,7 @@
 from fractions import Fraction
 
 import cocotb
-from bench import FAST, LINE, S, Bench, figure
+from bench import CONSTANTS, FAST, LINE, S, Bench, figure
 from litex_soc import regmap
 from model import FRAME, OVERFLOW, PULSE, EventFifo, Grant, Launch, Profile
 
@@ -153,12 +153,11 @@ async def test_promise6_receive_overflow_pairs(dut):
     assert await bench.profile(0, profile) and await bench.profile(1, profile)
     await bench.config("line", loopback=1, rx_enable=1)
     frame = Launch(FRAME, profile, 0x15, index=1)
-    period = frame.length + 1
+    period = max(frame.length + 1, CONSTANTS["TRAIN_MIN_PERIOD"] * S)
     lost = 9
-    start = bench.ahead(14)
-    await bench.train_words(max(period, 110 * S), 0, 1, frame, start, RX_DEPTH + lost)
+    start = bench.ahead_train()
+    await bench.train_words(period, 0, 1, frame, start, RX_DEPTH + lost)
     assert await bench.train_start()
-    period = max(period, 110 * S)
     await bench.until(start + (RX_DEPTH + lost) * period + 20 * S)
     head = await bench.header("RECEIVE")
     assert (head["ready"], head["lost"]) == (RX_DEPTH, lost), head

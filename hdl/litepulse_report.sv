@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the sequencer's programs have to tell, as a request to litepulse_events: offered in two cycles of four until it was taken.
+module litepulse_report (
+    input  logic        emit,      // the program shows the record's data
+    input  logic        thread,    // 0 launch queue, 1 train
+    input  logic [31:0] sum,
+    input  logic [7:0]  now,       // low byte
+    // bit or part 0: queue, 1: train
+    input  logic [1:0]  told,
+    input  logic [5:0]  outcome,
+    input  logic [1:0]  granted,
+    input  logic [15:0] lo,        // of the launch
+    input  logic [5:0]  off,
+    output logic [1:0]  ack,
+    // request
+    output logic        ev_req,
+    input  logic        ev_ack,
+    output logic [3:0]  ev_kind,
+    output logic [3:0]  ev_source,
+    output logic [7:0]  ev_flags,
+    output logic [7:0]  ev_lo,
+    output logic [2:0]  ev_off,
+    output logic [31:0] ev_data
+);
+  logic [2:0] what;
+  logic       pulse;
+
+  assign what   = thread ? outcome[5:3] : outcome[2:0];
+  assign pulse  = what == litepulse_program_pkg::OUT_PULSE;
+  assign ev_req = emit && !told[thread];
+  assign ack    = {ev_ack && thread, ev_ack && !thread};
+  assign ev_lo  = !pulse ? now : thread ? lo[15:8] : lo[7:0];
+  assign ev_off = !pulse ? 3'd0 : thread ? off[5:3] : off[2:0];
+  // of a launch word the unused bits are not told
+  assign ev_data = {sum[31:16], sum[15:12] & {4{thread}}, sum[11:0]};
+
+  always_comb begin
+    ev_source = !thread ? litepulse_map_pkg::SRC_QUEUE : litepulse_map_pkg::SRC_TRAIN_CHANGE;
+    ev_kind   = litepulse_map_pkg::KIND_REFUSED;
+    ev_flags  = {5'd0, what};  // OUT_LATE to OUT_INVALID are REASON_*
+    case (what)
+      litepulse_program_pkg::OUT_PULSE: begin
+        if (thread) ev_source = litepulse_map_pkg::SRC_TRAIN;
+        ev_kind  = granted[thread] ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_REFUSED;
+        ev_flags = granted[thread] ? 8'd0 : litepulse_map_pkg::REASON_BUSY;
+      end
+      litepulse_program_pkg::OUT_APPLIED: begin
+        ev_kind  = litepulse_map_pkg::KIND_APPLIED;
+        ev_flags = 8'd0;
+      end
+      litepulse_program_pkg::OUT_STOP: begin
+        ev_kind  = litepulse_map_pkg::KIND_APPLIED;
+        ev_flags = litepulse_map_pkg::EVENT_FLAG_STOP;
+      end
+      litepulse_program_pkg::OUT_TRAIN_DONE: begin
+        if (thread) ev_source = litepulse_map_pkg::SRC_TRAIN;
+        ev_kind  = litepulse_map_pkg::KIND_TRAIN_DONE;
+        ev_flags = 8'd0;
+      end
+      default: ;
+    endcase
+  end
+endmodule

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Runs the two programs that prepare timed launches: thread 0 the launch queue's, thread 1 the train's (hdl/program/). Each has 32 words
+// of a common memory and an instruction every 4 cycles, 2 cycles apart, so neither ever waits for the other.
+// An instruction: read A and B, add, write back, do an action, go on as a condition of the operation before says.
+//
+//   cycle 0  instruction memory     2  A comes out and is kept, the condition decides     4  sum, written back
+//         1  A is looked up, or     3  B comes out and is kept                            5  the action is done: strobes,
+//            the time is taken         (looked up in 2)                                      with the sum on `sum` in 5 and 6
+//
+// The slots' constants follow from this: a load comes 4 instructions after the time was taken (2 in the train's `place`).
+//   KE  cycles from `now` to the pin
+module litepulse_sequencer #(
+    parameter int S = 1,
+    parameter int KE = 2
+) (
+    input  logic                   clk,
+    input  logic                   rst,
+    input  logic [63-$clog2(S):0]  now,
+    input  logic                   near_wrap,     // the low half of the tick count wraps within 4 cycles
+    input  logic [15:0]            nde_lead,      // complement of the de lead, ticks
+    // a word the host writes into the train's memory: held until host_done
+    input  logic                   host_we,
+    input  logic [3:0]             host_addr,
+    input  logic [31:0]            host_data,
+    output logic                   host_done,
+    // the launch at the head of the queue
+    output logic [1:0]             lq_word,
+    output logic                   lq_ren,
+    input  logic [31:0]            lq_rdata,
+    // conditions 5 to 15 of each thread
+    input  logic [15:5]            queue_cond,
+    input  logic [15:5]            train_cond,
+    // actions: code and argument in the cycle in which the thread's strobe is high
+    output logic [1:0]             act,
+    output logic [2:0]             action,
+    output logic [4:0]             argument,
+    output logic                   taken,         // the instruction's condition held
+    output logic [31:0]            sum,
+    output logic                   zero,          // it is 0
+    // what is to be reported: in two cycles of four, of one thread at a time
+    output logic                   emit,
+    output logic                   thread         // whose `emit`, `act` it is
+);
+  localparam int SL = $clog2(S);
+  localparam int F_ASEL = litepulse_program_pkg::F_ASEL;
+  localparam int TRAIN_MIN_PERIOD = 288;  // a command, a pulse and a change that is refused, one after the other
+
+  logic [1:0]  phase;
+  logic        odd, of_train;        // the instruction that is out belongs to the train
+  logic [7:0]  pc;
+  logic [31:0] code;
+  logic [4:0]  a, b;
+  logic [2:0]  asel;
+  logic [31:0] rdata, time_word, op_a, op_b;
+  logic [32:0] result;
+  logic        condition, carry, carry_was;
+  logic        negate_b, is_lq, write, taken_1;
+  logic [1:0]  cin;
+  logic [4:0]  a_1;
+  logic [2:0]  action_1;
+  logic [63:0] now_tick;
+  logic [15:0] cond;
+
+  assign odd      = phase[0];
+  assign of_train = !(phase[1] ^ phase[0]);
+  assign now_tick = 64'(now) << SL;
+
+  // cycle 0: instruction; both threads' first ones lie at 0 and 1
+  litepulse_program program_memory (.clk, .en(!odd), .address({pc[7:1], pc[0] || rst}), .instruction(code));
+  assign a    = code[litepulse_program_pkg::F_A +: 5];
+  assign b    = code[litepulse_program_pkg::F_B +: 5];
+  assign asel = code[F_ASEL +: 3];
+
+  // memory
+  (* ram_style = "block", no_rw_check *) logic [31:0] mem[0:63];
+`ifndef FORMAL  // there the words may be anything
+  initial begin
+    for (int i = 0; i < 64; i++) mem[i] = 32'd0;
+    mem[{1'b0, litepulse_program_pkg::Q_WORD_HEAD_START}] = 32'(-(KE + 24) * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_HEAD_START}] = 32'(-(KE + 24) * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_HEAD_SHORT}] = 32'(-(KE + 16) * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_START_LEAST}] = 32'(-(KE + 24 + 60) * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_REDO_LEAST}] = 32'(-(KE + 170) * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_SOON}] = 32'((KE + 24 + 60 + 24) * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_MINIMUM}] = 32'(1 - TRAIN_MIN_PERIOD * S);
+  end
+`endif
+  logic        we;
+  logic [5:0]  waddr;
+  logic [31:0] wdata;
+  assign host_done = host_we && odd;
+  assign we    = odd ? host_we : (write && !rst);
+  assign waddr = odd ? {2'b10, host_addr} : {phase[1], a_1};
+  assign wdata = odd ? host_data : result[31:0];
+  always_ff @(posedge clk) begin
+    if (we) mem[waddr] <= wdata;
+    rdata <= mem[{of_train, odd ? a : b}];
+  end
+  assign lq_word = b[1:0];
+  assign lq_ren  = phase == 2'd2;
+
+  // operands; the complement of the time is what litepulse_timebase holds
+  always_ff @(posedge clk) begin
+    if (odd) begin
+      case (asel[2:1])
+        2'd1:    time_word <= {16'hffff, nde_lead};
+        2'd2:    time_word <= ~now_tick[31:0];
+        2'd3:    time_word <= ~now_tick[63:32];
+        default: time_word <= 32'd0;
+      endcase
+    end
+    if (!odd) op_a <= ((rdata & {32{asel == 3'd1}}) | time_word) ^ {32{asel[0] && asel[2:1] != 2'd0}};
+    op_b <= (is_lq ? lq_rdata : rdata) ^ {32{negate_b}};
+  end
+  assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, cin == 2'd1 || (cin == 2'd2 && carry_was)};
+
+  // conditions: of the thread's operation before
+  assign zero = sum == 32'd0;
+  assign cond = {of_train ? train_cond : queue_cond, sum[31], zero, !carry, carry, 1'b0};
+  assign condition = cond[code[litepulse_program_pkg::F_COND +: 4]];
+
+  always_ff @(posedge clk) begin
+    phase <= phase + 2'd1;
+    if (!odd) begin
+      pc       <= code[7:0] | {7'd0, condition};
+      // kept for the cycles in which the other thread's instruction is out
+      taken_1  <= condition;
+      negate_b <= code[litepulse_program_pkg::F_BNEG];
+      is_lq    <= !of_train && b[4:2] == litepulse_program_pkg::LQ_WORD[4:2];
+      cin      <= code[litepulse_program_pkg::F_CIN +: 2];
+      write    <= code[litepulse_program_pkg::F_WE];
+      a_1      <= a;
+      action_1 <= code[litepulse_program_pkg::F_ACTION +: 3];
+      // the result
+      sum       <= result[31:0];
+      carry     <= result[32];
+      carry_was <= carry;
+      taken     <= taken_1;
+      argument  <= a_1;
+      action    <= action_1;
+    end
+    if (rst) begin
+      phase    <= 2'd0;
+      pc       <= 8'd0;
+      write    <= 1'b0;
+      action_1 <= litepulse_program_pkg::ACT_NONE;
+      action   <= litepulse_program_pkg::ACT_NONE;
+    end
+  end
+  assign thread = of_train;
+  assign act    = {phase == 2'd3, phase == 2'd1};
+  assign emit   = action == litepulse_program_pkg::ACT_EMIT;
+endmodule

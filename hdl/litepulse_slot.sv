@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The next launch of one source: counts down to it, opens the de lead window, says whether a best-effort frame would end in time.
+// The count is T - now*S - (KE + 2)*S, KE being the cycles from `now` to the pin: at 0 the launch is due in the next cycle.
+// Latency: `due` is high in the cycle before the launch's first cycle in litepulse_line_tx, `lead` lies in that module's cycle. A count
+// that is loaded must not be less than the lead. A lead that changes later may be missed or be too long, once.
+module litepulse_slot #(
+    parameter int S = 1
+) (
+    input  logic         clk,
+    input  logic         rst,
+    input  logic         load,      // strobe; in the cycle after it:
+    input  logic [31:0]  value,     // the count in the cycle after that, modulo 2^32
+    input  logic         arm,       // loaded for use
+    input  logic         far,       // more than `value` is left, by a multiple of 2^32
+    input  logic         disarm,    // obeyed at once
+    input  logic         forget,    // fired and wrapped become low, as by a load
+    input  logic [15:0]  de_lead,   // ticks
+    input  logic [31:0]  nslack,    // complement of a best-effort frame's length, ticks
+    output logic         due,
+    output logic [2:0]   off,       // sample
+    output logic [S-1:0] lead,      // samples that lie in the de lead window
+    output logic         armed,
+    output logic         slack_ok,  // armed, and a best-effort frame that starts now ends in time
+    output logic         fired,     // it was due since the load
+    output logic         is_far,
+    output logic         wrapped    // the count of a far launch has ended: it must be loaded anew
+);
+  localparam int SL = $clog2(S);
+  localparam int CW = 32 - SL;
+
+  logic [CW-1:0] cycles, less;
+  logic [2:0]    low;
+  logic          some;              // not 0: the carry of the subtraction
+  logic          due_next, lead_opens, lead_on, opens_now;
+  logic [31:0]   count;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [32:0]   slack;
+  // verilator lint_on UNUSEDSIGNAL
+  logic [S-1:0]  from_open, to_due;
+
+  // adding ones or nothing lets one cell per bit load and count, if that is a register's output
+  logic          counting;
+  assign {some, less} = {1'b0, cycles} + {1'b0, {CW{counting}}};
+  assign due    = due_next && armed && !disarm;
+  assign off    = low;
+  assign slack  = {1'b0, count} + {1'b0, nslack} + 33'd1;
+
+  generate
+    if (S == 1) begin : gen_one
+      assign low       = 3'd0;
+      assign count     = cycles;
+      assign opens_now = cycles == {16'd0, de_lead};
+      assign from_open = 1'b1;
+      assign to_due    = 1'b0;
+    end else begin : gen_more
+      // T - lead: its cycle is one earlier when the lead's part of a cycle is more than T's
+      logic [2:0] kept;
+      logic       earlier;
+      assign low     = kept;
+      assign count   = {cycles, kept[SL-1:0]};
+      assign earlier = de_lead[SL-1:0] > kept[SL-1:0];
+      assign opens_now = (earlier ? less : cycles) == {{(CW - 16 + SL){1'b0}}, de_lead[15:SL]};
+      always_ff @(posedge clk) if (!counting) kept <= value[2:0] & 3'(S - 1);
+      always_comb begin
+        for (int s = 0; s < S; s++) begin
+          from_open[s] = SL'(s) >= SL'(kept[SL-1:0] - de_lead[SL-1:0]);
+          to_due[s]    = 3'(s) < kept;
+        end
+      end
+    end
+  endgenerate
+
+  always_ff @(posedge clk) begin
+    counting   <= !load;
+    cycles     <= counting ? less : value[31:SL];
+    due_next   <= armed && !is_far && !some && counting;
+    lead_opens <= armed && !is_far && opens_now && counting;
+    lead_on    <= (lead_on || lead_opens) && armed && !disarm && !due;
+    lead       <= {S{armed && !disarm}} & ({S{lead_on}} | (from_open & {S{lead_opens}})) & ({S{!due}} | to_due);
+    slack_ok   <= armed && (is_far || slack[32]);
+    if (!counting) begin
+      armed  <= arm;
+      is_far <= far;
+    end else if (due || disarm) begin
+      armed <= 1'b0;
+    end
+    fired   <= (fired || due) && !load && !forget;
+    wrapped <= (wrapped || (armed && is_far && !some)) && !load && !forget;
+    if (rst) begin
+      counting   <= 1'b1;
+      armed      <= 1'b0;
+      due_next   <= 1'b0;
+      lead_opens <= 1'b0;
+      lead_on    <= 1'b0;
+      lead       <= '0;
+      slack_ok   <= 1'b0;
+      fired      <= 1'b0;
+      is_far     <= 1'b0;
+      wrapped    <= 1'b0;
+    end
+  end
+endmodule

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the launch queue and the train have in common beside litepulse_sequencer, which prepares their launches: the slot that counts down,
+// what is to be launched, what became of it.
+//   KE  cycles from `now` to the pin
+module litepulse_timed_source #(
+    parameter int S = 1,
+    parameter int KE = 2
+) (
+    input  logic         clk,
+    input  logic         rst,
+    input  logic [7:0]   now,        // low byte
+    input  logic         near_wrap,
+    input  logic [3:0]   prof_valid,
+    input  logic [15:0]  de_lead,    // ticks
+    input  logic [31:0]  nslack,     // complement of a best-effort frame's length, ticks
+    // sequencer: action and argument while `act` is high
+    input  logic         act,
+    input  logic [2:0]   action,
+    input  logic [4:0]   argument,
+    input  logic         taken,
+    input  logic [31:0]  sum,
+    input  logic         zero,
+    input  logic         eventful,   // something besides the slot
+    output logic [9:5]   cond,
+    // owner
+    input  logic         disarm,
+    input  logic         forget,
+    output logic         act_do,     // the owner's own action `argument`
+    output logic         width_we,   // `sum` is the width of the launch that comes next
+    output logic         armed,
+    output logic         slack_ok,
+    output logic         fired,
+    output logic         is_far,
+    output logic         wrapped,
+    // arbiter
+    output logic         due,
+    output logic [2:0]   off,
+    output logic [1:0]   kind,
+    output logic [1:0]   profile,
+    output logic [7:0]   data,
+    output logic [31:0]  width,
+    input  logic         grant,
+    output logic [S-1:0] lead,
+    // report
+    input  logic         ev_ack,
+    output logic         told,       // it was taken
+    output logic [2:0]   outcome,    // OUT_*
+    output logic         granted,
+    output logic [7:0]   ev_lo,      // of the launch
+    output logic [2:0]   ev_off
+);
+  logic load, load_far, load_any, latch, bad, word_bad;
+
+  assign load_far = action == litepulse_program_pkg::ACT_LOAD_FAR;
+  assign load_any = action == litepulse_program_pkg::ACT_LOAD_ANY;
+  assign load     = act && (load_far || load_any || action == litepulse_program_pkg::ACT_LOAD);
+  assign latch    = act && action == litepulse_program_pkg::ACT_LATCH;
+  assign act_do   = act && action == litepulse_program_pkg::ACT_DO;
+  assign width_we = act && action == litepulse_program_pkg::ACT_WIDTH;
+  assign cond     = {bad, near_wrap, fired || wrapped || eventful, fired, told};
+  assign word_bad = sum[11:10] == 2'd3 || !prof_valid[sum[9:8]]
+      || (sum[11:10] == litepulse_map_pkg::LAUNCH_BREAK && sum[7:0] == 8'd0);
+
+  litepulse_slot #(.S(S)) slot (
+      .clk, .rst, .load, .value(sum), .arm(taken || load_far || load_any), .far(load_far || (load_any && !taken)), .disarm, .forget,
+      .de_lead, .nslack, .due, .off, .lead, .armed, .slack_ok, .fired, .is_far, .wrapped
+  );
+
+  always_ff @(posedge clk) begin
+    if (latch) {kind, profile, data} <= sum[11:0];
+    if (width_we) width <= sum;
+    if (latch) bad <= word_bad;
+    else if (width_we && zero && kind == litepulse_map_pkg::LAUNCH_PULSE) bad <= 1'b1;
+    if (act_do && argument[4]) outcome <= argument[2:0];
+    if (ev_ack) told <= 1'b1;
+    else if (act && action != litepulse_program_pkg::ACT_EMIT) told <= 1'b0;
+    if (due) begin
+      granted <= grant;
+      ev_lo   <= now + 8'(KE + 1);
+      ev_off  <= off;
+    end
+    if (rst) outcome <= litepulse_program_pkg::OUT_PULSE;
+  end
+endmodule

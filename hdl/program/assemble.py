@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Assembles the programs of litepulse_sequencer: `python hdl/program/assemble.py` writes hdl/litepulse_program_pkg.sv and
+hdl/litepulse_program.sv from the two .asm files beside it.
+
+A line is `[label:] operation | action | jump`, each part may be missing; `#` begins a comment, `word NAME ADDRESS` names a memory word.
+
+operation   [WORD =] A + B [+ 1 | + c]      A: 0, WORD, lead, ~lead, now_lo, ~now_lo, now_hi, ~now_hi (~x is -x - 1)
+                                             B: WORD, ~WORD, lq.0 to lq.3 (a word of the launch at the head of the queue)
+            A word that is written is A's word, if A is one. `c` is the carry of the operation before.
+action      one of ACTIONS, the last with what it does
+jump        LABEL, or CONDITION ? LABEL : LABEL; without one the next line follows
+
+Conditions speak of the operation before. Both labels of a condition lie side by side in the memory, the first at the odd address: an
+instruction that is the target of several conditions is stored several times. Addresses 0 and 1 do nothing but jump to the first
+instructions of the programs.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PROGRAMS = ("launch_queue", "train")
+SIZE = 256          # instructions of all programs
+WORDS = 32          # memory words of a program
+LQ_WORD = 28        # B from here on: words of the launch at the head of the queue (only the launch queue's program)
+
+SHORT = {"launch_queue": "Q", "train": "T"}
+ASEL = {"0": 0, "~lead": 2, "lead": 3, "~now_lo": 4, "now_lo": 5, "~now_hi": 6, "now_hi": 7}
+ASEL_WORD = 1
+CIN = {None: 0, "1": 1, "c": 2}
+CONDITIONS = {
+    "launch_queue": ("never", "carry", "borrow", "zero", "negative", "acked", "fired", "eventful", "near", "bad",
+                     "flush", "some", "entry"),
+    "train": ("never", "carry", "borrow", "zero", "negative", "acked", "fired", "eventful", "near", "bad",
+              "cmd0", "cmd1", "pending", "asap", "wrapped", "far"),
+}
+ACTIONS = ("none", "latch", "width", "load", "load_far", "load_any", "emit", "do")
+DO = {
+    "launch_queue": ("pop", "disarm", "drop", "flushed"),
+    "train": ("done", "refuse", "run", "stopped", "pend", "unpend", "disarm"),
+}
+OUTCOMES = ("pulse", "late", "busy", "order", "invalid", "applied", "stop", "train_done")    # 1 to 4: the reason
+OUTCOME_BIT = 16    # of the argument of `do`
+# field: (lowest bit, bits)
+FIELDS = {"next": (0, 8), "cond": (8, 4), "a": (12, 5), "b": (17, 5), "asel": (22, 3), "bneg": (25, 1), "cin": (26, 2), "we": (28, 1),
+          "action": (29, 3)}
+
+
+class Mistake(Exception):
+    """Something in a source, told with its file and line."""
+
+
+class Program:
+    """`code`: address -> instruction word; `words`: name -> address; `labels`: name -> addresses it is stored at; `used`: set of all
+    addresses in use, also those of the programs before this one."""
+
+    def __init__(self, name, text, entry, used):
+        self.name, self.words, self.lines, first = name, {}, {}, None
+        pending, previous = [], None
+        for number, line in enumerate(text.splitlines(), 1):
+            self.where = f"{name}.asm:{number}"
+            line = line.split("#")[0].strip()
+            if not line:
+                continue
+            if match := re.fullmatch(r"word (\w+) +(\d+)", line):
+                address = int(match[2])
+                if address >= WORDS or match[1] in self.words or address in self.words.values():
+                    self.fail(f"word {match[1]}: address taken or too large")
+                self.words[match[1]] = address
+                continue
+            while match := re.match(r"(\w+): *", line):
+                pending.append(match[1])
+                line = line[match.end():]
+            if not line:
+                continue
+            label = f"{pending[0] if pending else f'line {number}'}"
+            for other in pending or [label]:
+                if other in self.lines:
+                    self.fail(f"{other} is there twice")
+                self.lines[other] = None if other != label else (self.where, *self.parse(line))
+            self.alias = getattr(self, "alias", {})
+            self.alias.update({other: label for other in pending})
+            if previous is not None and self.lines[previous][2] is None:
+                self.lines[previous] = (*self.lines[previous][:2], (label,))
+            first, previous, pending = first or label, label, []
+        if self.lines[previous][2] is None:
+            self.fail("the last line has to jump")
+        self.place(first, entry, used)
+
+    def fail(self, what):
+        raise Mistake(f"{self.where}: {what}")
+
+    def word(self, name):
+        if name not in self.words:
+            self.fail(f"no word {name}")
+        return self.words[name]
+
+    def parse(self, line):
+        """A line's fields but `next` and `cond`, and its jump: None, (label,) or (condition, label, label)."""
+        parts = [part.strip() for part in line.split("|")] + ["", ""]
+        fields = dict.fromkeys(FIELDS, 0)
+        if parts[0]:
+            match = re.fullmatch(r"(?:(\w+) = )?([~\w]+) \+ (~?)([\w.]+)(?: \+ (1|c))?", parts[0])
+            if not match:
+                self.fail(f"cannot read the operation {parts[0]!r}")
+            dest, a, negate, b, cin = match.groups()
+            if a in ASEL:
+                fields["asel"] = ASEL[a]
+                fields["a"] = self.word(dest) if dest else 0
+            else:
+                fields["asel"], fields["a"] = ASEL_WORD, self.word(a)
+                if dest and dest != a:
+                    self.fail(f"{dest} would be written, {a} is read in its place")
+            fields["we"], fields["cin"], fields["bneg"] = int(bool(dest)), CIN[cin], int(bool(negate))
+            if b.startswith("lq."):
+                if self.name != PROGRAMS[0] or b[3:] not in ("0", "1", "2", "3"):
+                    self.fail(f"no {b} here")
+                fields["b"] = LQ_WORD + int(b[3:])
+            else:
+                fields["b"] = self.word(b)
+        if parts[1]:
+            action, _, argument = parts[1].partition(" ")
+            if action not in ACTIONS:
+                self.fail(f"no action {action}")
+            fields["action"] = ACTIONS.index(action)
+            if action == "do":
+                if fields["we"]:
+                    self.fail("`do` has no room for a written word")
+                if argument in OUTCOMES:
+                    fields["a"] = OUTCOME_BIT + OUTCOMES.index(argument)
+                elif argument in DO[self.name]:
+                    fields["a"] = DO[self.name].index(argument)
+                else:
+                    self.fail(f"do {argument}?")
+                if fields["asel"] == ASEL_WORD:
+                    self.fail("`do` has no room for a word A")
+        jump = None
+        if parts[2]:
+            match = re.fullmatch(r"(\w+) \? (\w+) : (\w+)|(\w+)", parts[2])
+            if not match:
+                self.fail(f"cannot read the jump {parts[2]!r}")
+            jump = (match[4],) if match[4] else (match[1], match[2], match[3])
+            if len(jump) == 3 and jump[0] not in CONDITIONS[self.name]:
+                self.fail(f"no condition {jump[0]}")
+        return fields, jump
+
+    def place(self, first, entry, used):
+        """Gives every instruction that can be reached an address, pairs at even ones."""
+        pairs, todo, code = {}, [first], {}
+
+        def take(count):
+            for address in range(0, SIZE, count):
+                if not used & set(range(address, address + count)):
+                    used.update(range(address, address + count))
+                    return address
+            raise Mistake(f"{self.name}.asm: more than {SIZE} instructions")
+
+        # pairs first, so that singles fill what is left
+        seen = {first}
+        while todo:
+            label = todo.pop()
+            jump = self.lines[label][2]
+            targets = []
+            for target in jump[1:] if len(jump) == 3 else jump:
+                if target not in self.alias and target not in self.lines:
+                    self.where = self.lines[label][0]
+                    self.fail(f"no label {target}")
+                targets.append(self.alias.get(target, target))
+            if len(jump) == 3:
+                key = (targets[1], targets[0])
+                if key not in pairs:
+                    pairs[key] = take(2)
+                    code[pairs[key]], code[pairs[key] + 1] = key
+            for target in targets:
+                if target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        unreached = {label for label in self.lines if self.lines[label]} - seen
+        if unreached:
+            raise Mistake(f"{self.name}.asm: never reached: {sorted(unreached)}")
+        stored = {label: address for address, label in code.items()}
+        plain = [self.lines[label][2][0] for label in sorted(seen) if len(self.lines[label][2]) == 1]
+        for target in [first] + [self.alias.get(t, t) for t in plain]:
+            if target not in stored:
+                stored[target] = take(1)
+                code[stored[target]] = target
+        self.labels, self.code = {}, {entry: encode({"next": stored[first]})}
+        for address, label in sorted(code.items()):
+            _, fields, jump = self.lines[label]
+            targets = [self.alias.get(t, t) for t in (jump[1:] if len(jump) == 3 else jump)]
+            if len(jump) == 3:
+                more = {"next": pairs[(targets[1], targets[0])], "cond": CONDITIONS[self.name].index(jump[0])}
+            else:
+                more = {"next": stored[targets[0]]}
+            self.code[address] = encode({**fields, **more})
+            for name, real in self.alias.items():
+                if real == label:
+                    self.labels.setdefault(name, []).append(address)
+        self.count = len(self.code)
+
+
+def encode(fields):
+    return sum(value << FIELDS[name][0] for name, value in fields.items())
+
+
+def constant(name, bits, value):
+    return f"  localparam logic [{bits - 1}:0] {name} = {bits}'d{value};"
+
+
+def package(programs):
+    """The text of litepulse_program_pkg.sv: fields, codes, words and labels."""
+    lines = ["// Written by `python hdl/program/assemble.py`. SPDX-License-Identifier: BSD-2-Clause",
+             "// Codes of litepulse_sequencer's instructions, its memory words, and where the programs' labels lie.",
+             "package litepulse_program_pkg;", "  // verilator lint_off UNUSEDPARAM"]
+    for name, (low, _) in FIELDS.items():
+        lines.append(f"  localparam int F_{name.upper()} = {low};")
+    lines += [constant("LQ_WORD", 5, LQ_WORD), constant("OUTCOME_BIT", 5, OUTCOME_BIT)]
+    lines += [constant(f"ACT_{name.upper()}", 3, code) for code, name in enumerate(ACTIONS)]
+    lines += [constant(f"OUT_{name.upper()}", 3, code) for code, name in enumerate(OUTCOMES)]
+    for program in programs:
+        short = SHORT[program.name]
+        lines += [constant(f"{short}_COND_{name.upper()}", 4, code) for code, name in enumerate(CONDITIONS[program.name])]
+        lines += [constant(f"{short}_DO_{name.upper()}", 5, code) for code, name in enumerate(DO[program.name])]
+        lines += [constant(f"{short}_WORD_{name}", 5, address) for name, address in program.words.items()]
+        for label, addresses in sorted(program.labels.items()):
+            lines.append(constant(f"{short}_AT_{label.upper()}", 8, addresses[0]) + (
+                f"  // and {', '.join(map(str, addresses[1:]))}" if addresses[1:] else ""))
+    return "\n".join([*lines, "  // verilator lint_on UNUSEDPARAM", "endpackage", ""])
+
+
+def rom(programs):
+    """The text of litepulse_program.sv: the instruction memory."""
+    code, names = {}, {}
+    for program in programs:
+        code.update(program.code)
+        names.update({address: f"{program.name} {label}" for label, addresses in program.labels.items() for address in addresses})
+    lines = ["// Written by `python hdl/program/assemble.py`. SPDX-License-Identifier: BSD-2-Clause",
+             "// The programs of litepulse_sequencer, from hdl/program/*.asm. Latency: one cycle, the output is held while `en` is low.",
+             "module litepulse_program (",
+             "    input  logic        clk,",
+             "    input  logic        en,",
+             f"    input  logic [7:0]  address,      // 0 and 1: where the programs begin ({len(code)} of {SIZE} in use)",
+             "    output logic [31:0] instruction",
+             ");",
+             f'  (* ram_style = "block" *) logic [31:0] code[0:{SIZE - 1}];',
+             "",
+             "  initial begin"]
+    for address in range(SIZE):
+        note = f"  // {names[address]}" if address in names else ""
+        lines.append(f"    code[{address}] = 32'h{code.get(address, 0):08x};{note}")
+    lines += ["  end", "", "  always_ff @(posedge clk) if (en) instruction <= code[address];", "endmodule", ""]
+    return "\n".join(lines)
+
+
+def assemble():
+    """{file name: text} of what this makes."""
+    used = set(range(len(PROGRAMS)))
+    programs = [Program(name, (HERE / f"{name}.asm").read_text(), entry, used) for entry, name in enumerate(PROGRAMS)]
+    return {"litepulse_program_pkg.sv": package(programs), "litepulse_program.sv": rom(programs)}
+
+
+def main():
+    try:
+        made = assemble()
+    except Mistake as mistake:
+        sys.exit(str(mistake))
+    for name, text in made.items():
+        (HERE.parent / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Train: pulse k at floor(A), then A += I + N/D. TICK and FRACTION are A at the pulse waited for, BEFORE and BASE at the one before it.
+
+# written by the host: start words while no train runs, rate words while no change waits
+word START_LO   0
+word START_HI   1
+word COUNT      2
+word WIDTH      3
+word LAUNCH     4
+word PERIOD     8
+word NUM        9
+word DEN        10
+word AT         11
+word STEP       12
+# the train's own
+word I          16
+word N          17
+word D          18
+word NUMBER     19      # of the pulse waited for
+word FRACTION   20
+word BASE       21
+word TICK_LO    22
+word TICK_HI    23
+word BEFORE_LO  24
+word BEFORE_HI  25
+word DISTANCE   26
+word DISTANCE_HI 27
+word LEAST      28
+word INTERVAL   29      # of a change, with its step
+word TOLD       30
+# constants
+word ZERO       31
+word HEAD_START 5       # -(cycles from the time taken in `start_place` or `change_place` to the loaded slot's 0)
+word HEAD_SHORT 6       # the same for `place`
+word START_LEAST 7      # -(least distance of a start)
+word REDO_LEAST 13      # -(least distance of the pulse waited for that is placed anew)
+word SOON       14      # distance of a start as soon as possible
+word MINIMUM    15      # -(least period - 1)
+
+idle:                                   |               | eventful ? command : idle
+command:                                |               | cmd1 ? no_train : may_start
+may_start:                              |               | cmd0 ? start : unknown
+unknown:                                | do refuse     | idle
+no_train:                               |               | cmd0 ? stop_again : no_adjust
+stop_again:                             | do done
+say_stop: TOLD = 0 + NUMBER
+                                        | do stop       | tell_idle
+no_adjust: TOLD = 0 + AT
+                                        | do invalid
+                                        | do refuse     | tell_idle
+
+# always as long as ever an answer takes, so that no record of others moves what comes next
+tell_idle: 0 + TOLD                     | emit
+          0 + TOLD                      | emit
+          0 + TOLD                      | emit
+tell_idle_last: 0 + TOLD                | emit          | acked ? idle : tell_idle_last
+tell_wait: 0 + TOLD                     | emit
+          0 + TOLD                      | emit
+          0 + TOLD                      | emit
+tell_wait_last: 0 + TOLD                | emit          | acked ? wait : tell_wait_last
+
+# start and adjust: the rate words first
+start:    0 + LAUNCH                    | latch
+          0 + WIDTH                     | width         | rate
+rate:     LEAST = ~lead + PERIOD
+          LEAST + MINIMUM               |               | borrow ? invalid : rate_long
+rate_long: PERIOD + ZERO + 1            |               | borrow ? invalid : rate_num
+rate_num: NUM + ~DEN + 1                |               | carry ? invalid : rate_den
+rate_den: 0 + DEN                       |               | carry ? rate_whole : rate_good
+rate_whole:                             |               | zero ? rate_good : invalid
+rate_good: INTERVAL = 0 + PERIOD        |               | cmd1 ? adjust_step : start_bad
+invalid:                                | do invalid    | cmd1 ? refused_at : refused_start
+
+# start: then the tick
+start_bad:                              |               | bad ? invalid : start_when
+start_when: LEAST = ~lead + START_LEAST + 1 |           | asap ? asap_lo : start_lo
+start_lo: TICK_LO = 0 + START_LO
+          TICK_HI = 0 + START_HI        |               | start_place
+asap_lo:  TICK_LO = now_lo + SOON       |               | near ? asap_lo : asap_hi
+asap_hi:  TICK_HI = now_hi + ZERO + c
+          TICK_LO = lead + TICK_LO
+          TICK_HI = TICK_HI + ZERO + c
+start_place: DISTANCE = ~now_lo + TICK_LO + 1 |         | near ? start_place : start_hi
+start_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
+          0 + DISTANCE_HI               |               | borrow ? start_late : start_compare
+start_compare: DISTANCE + LEAST         |               | zero ? start_soon : start_far
+start_soon: DISTANCE + HEAD_START       | load          | carry ? started : start_late
+start_far: DISTANCE + HEAD_START        | load_far
+started:                                | do run
+          NUMBER = 0 + ZERO
+          FRACTION = 0 + ZERO
+          I = 0 + PERIOD
+          N = 0 + NUM
+          D = 0 + DEN
+          TOLD = 0 + ZERO
+                                        | do done
+                                        | do applied    | tell_wait
+start_late:                             | do late
+refused_start: TOLD = 0 + ZERO
+                                        | do refuse     | tell_idle
+
+wait:                                   |               | eventful ? what : wait
+what:                                   |               | fired ? fired : not_fired
+not_fired:                              |               | wrapped ? place : ask
+ask:                                    |               | cmd1 ? change_or_stop : busy
+change_or_stop:                         |               | cmd0 ? stop : adjust
+busy:     TOLD = 0 + ZERO               |               | refused_busy
+stop:                                   | do disarm
+          # it may just have gone
+                                        |               | fired ? fired : stopped
+stopped:                                | do stopped
+                                        | do done       | say_stop
+
+# adjust: then the step, then which pulse
+adjust:                                 |               | pending ? adjust_busy : rate
+adjust_step: INTERVAL = INTERVAL + STEP
+          0 + STEP                      |               | carry ? step_over : step_within
+step_over: INTERVAL + ZERO + 1          |               | negative ? step_ok : invalid
+step_within: INTERVAL + ZERO + 1        |               | negative ? adjust_late : step_ok
+# nor may the fraction carry it beyond 32 bits
+step_ok:  0 + AT                        |               | carry ? invalid : which
+which:    AT + ~NUMBER + 1              |               | zero ? earliest : named
+named:    AT + ~NUMBER + 1              |               | zero ? this_one : named_later
+named_later:                            |               | negative ? adjust_late : pend
+this_one: LEAST = ~lead + REDO_LEAST + 1
+          DISTANCE = ~now_lo + TICK_LO + 1 |            | far ? redo : this_near
+this_near: DISTANCE + LEAST             |               | fired ? adjust_late : this_time
+this_time:                              |               | carry ? redo : adjust_late
+# pulse 0 has none before it
+earliest: 0 + NUMBER
+          LEAST = ~lead + REDO_LEAST + 1 |              | zero ? pend : next_one
+next_one: DISTANCE = ~now_lo + TICK_LO + 1 |            | far ? redo : next_near
+next_near: DISTANCE + LEAST             |               | fired ? pend : next_time
+next_time:                              |               | carry ? redo : pend
+pend:                                   | do pend
+                                        | do done       | wait
+redo:                                   | do pend
+                                        | do done
+          TICK_LO = 0 + BEFORE_LO
+          TICK_HI = 0 + BEFORE_HI
+          FRACTION = 0 + BASE           |               | change
+adjust_busy: TOLD = 0 + AT              |               | refused_busy
+refused_busy:                           | do busy       | refused
+adjust_late:                            | do late
+refused_at: TOLD = 0 + AT               |               | refused
+refused:                                | do refuse     | tell_wait
+
+# a pulse was launched or refused
+# (one operation more than the queue before its report: for one tick the queue's record is first)
+fired:    TOLD = 0 + NUMBER
+          BEFORE_LO = 0 + TICK_LO
+          BEFORE_HI = 0 + TICK_HI
+                                        | do pulse
+          0 + TOLD                      | emit
+          0 + TOLD                      | emit
+          0 + TOLD                      | emit
+fired_told: 0 + TOLD                    | emit          | acked ? next : fired_told
+next:     BASE = 0 + FRACTION
+          NUMBER = NUMBER + ZERO + 1
+          0 + COUNT
+          NUMBER + ~COUNT + 1           |               | zero ? not_last : maybe_last
+maybe_last:                             |               | zero ? last : not_last
+not_last: 0 + AT                        |               | pending ? now_or_later : add
+now_or_later: AT + ~NUMBER + 1          |               | zero ? change : at_number
+at_number:                              |               | zero ? change : add
+
+# A += I + N/D; D = 0 stands for 2^32
+add:      FRACTION = FRACTION + N
+          FRACTION + ~D + 1             |               | carry ? whole : add_compare
+add_compare: 0 + D                      |               | carry ? add_den : no_whole
+add_den:                                |               | zero ? no_whole : whole
+whole:    FRACTION = FRACTION + ~D + 1
+          TICK_LO = TICK_LO + I + 1     |               | add_hi
+no_whole: TICK_LO = TICK_LO + I
+add_hi:   TICK_HI = TICK_HI + ZERO + c
+place:    DISTANCE = ~now_lo + TICK_LO + 1 |            | near ? place : place_hi
+place_hi: ~now_hi + TICK_HI + c
+          DISTANCE + HEAD_SHORT         | load_any      | zero ? wait : wait
+
+# the same with the words of a change
+change:   DEN + ~D + 1
+          LEAST = ~lead + HEAD_START + 1 |              | zero ? change_add : change_drop
+change_drop: FRACTION = 0 + ZERO
+change_add: FRACTION = FRACTION + NUM
+          FRACTION + ~DEN + 1           |               | carry ? change_whole : change_compare
+change_compare: 0 + DEN                 |               | carry ? change_den : change_no_whole
+change_den:                             |               | zero ? change_no_whole : change_whole
+change_whole: FRACTION = FRACTION + ~DEN + 1
+          TICK_LO = TICK_LO + INTERVAL + 1 |            | change_hi
+change_no_whole: TICK_LO = TICK_LO + INTERVAL
+change_hi: TICK_HI = TICK_HI + ZERO + c
+change_place: DISTANCE = ~now_lo + TICK_LO + 1 |        | near ? change_place : change_place_hi
+change_place_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
+          0 + DISTANCE_HI               |               | borrow ? change_late : change_time
+change_time: DISTANCE + LEAST           |               | zero ? change_soon : change_far
+change_soon: DISTANCE + HEAD_START      | load          | carry ? changed : change_late
+change_far: DISTANCE + HEAD_START       | load_far
+changed:  I = 0 + PERIOD
+          N = 0 + NUM
+          D = 0 + DEN
+          TOLD = 0 + NUMBER
+                                        | do unpend
+                                        | do applied    | tell_wait
+change_late: TICK_LO = 0 + BEFORE_LO
+          TICK_HI = 0 + BEFORE_HI
+          FRACTION = 0 + BASE
+          TOLD = 0 + AT
+                                        | do unpend
+                                        | do late
+          0 + TOLD                      | emit
+          0 + TOLD                      | emit
+          0 + TOLD                      | emit
+late_told: 0 + TOLD                     | emit          | acked ? add : late_told
+
+# the last pulse has come
+last:                                   | do stopped    | pending ? last_change : done
+last_change: TOLD = 0 + AT
+                                        | do invalid
+          0 + TOLD                      | emit
+          0 + TOLD                      | emit
+          0 + TOLD                      | emit
+last_told: 0 + TOLD                     | emit          | acked ? done : last_told
+done:     TOLD = 0 + NUMBER
+                                        | do train_done | tell_idle
