@@ -194,14 +194,14 @@ def test_acknowledgement_guard(soc):
     assert soc.header("EVENTS")[:2] == (6, 0)
     guarded = 2 | 1 << 31
     for expected in (4, 4, 4):
-        soc.bus.write(CSR["event_ack"], guarded)            # position 0: right once
+        soc.bus.write(WINDOW["EVENTS"], guarded)            # position 0: right once
         assert soc.header("EVENTS")[0] == expected
     assert soc.header("EVENTS")[1] == 2
-    soc.bus.write(CSR["event_ack"], 1 | 3 << 16 | 1 << 31)  # a position of the future
+    soc.bus.write(WINDOW["EVENTS"], 1 | 3 << 16 | 1 << 31)  # a position of the future
     assert soc.header("EVENTS")[:2] == (4, 2)
-    soc.bus.write(CSR["event_ack"], 5)                      # more than there are
+    soc.bus.write(WINDOW["EVENTS"], 5)                      # more than there are
     assert soc.header("EVENTS")[:2] == (4, 2)
-    soc.bus.write(CSR["event_ack"], 1)                      # without guard
+    soc.bus.write(WINDOW["EVENTS"], 1)                      # without guard
     assert soc.header("EVENTS")[:2] == (3, 3)
     words = soc.bus.read(WINDOW["EVENTS"], 4 + 4 * 3)
     assert [fields(regs.EVENT_RECORD[2], words[4 + 4 * i + 2])["seq"] for i in range(3)] == [3, 4, 5]
@@ -296,7 +296,7 @@ def test_interrupts(tmp_path):
         deadline = time.monotonic() + 30
         while not pending() & source["receive"]:
             assert time.monotonic() < deadline
-        soc.bus.write(CSR["receive_ack"], 1)
+        soc.bus.write(WINDOW["RECEIVE"], 1)
         assert not pending() & source["receive"]
 
         soc.bus.write(CSR["ev_enable"], source["fault"])
