@@ -47,10 +47,12 @@ module litepulse #(
     // interrupts
     input  logic [EV_AW:0]      irq_ev_level,
     input  logic [RX_AW:0]      irq_rx_level,
-    input  logic [15:0]         irq_ev_age,
-    input  logic [15:0]         irq_ev_idle,
-    input  logic [15:0]         irq_rx_age,
-    input  logic [15:0]         irq_rx_idle,
+    input  logic [7:0]          irq_ev_age,
+    input  logic [7:0]          irq_ev_idle,
+    input  logic [7:0]          irq_rx_age,
+    input  logic [7:0]          irq_rx_idle,
+    input  logic [1:0]          irq_unit,
+    input  logic                irq_timed,
     input  logic [TX_AW:0]      irq_tx_low,
     input  logic [LQ_AW:0]      irq_lq_space,
     output logic                irq_ev,
@@ -71,6 +73,7 @@ module litepulse #(
   logic [127:0]     ev_wdata;
   logic [63:0]      rx_wdata, now_tick;
   logic [EV_AW:0]   ev_free, ev_nready;
+  logic [LQ_AW:0]   lq_nfree;
   logic [RX_AW:0]   rx_free, rx_nready, rx_nlimit;
   logic [7:0]       txb_data, status_p;
   logic [LQ_AW:0]   lq_avail;
@@ -171,7 +174,8 @@ module litepulse #(
   end
 
   assign tx_busy_in = busy_past[KE];
-  assign line_own   = tx_busy_in || own_rest != 5'd0;
+  // with several samples a cycle an edge may be seen in the very cycle in which our launch begins
+  assign line_own   = tx_busy_in || (S > 1 && busy_past[KE-1]) || own_rest != 5'd0;
 
   always_ff @(posedge pulse_clk) begin
     tx_past      <= (S * (KE - 1))'({tx_o, tx_past} >> S);
@@ -312,27 +316,28 @@ module litepulse #(
       .now_tick, .ev_lost, .rx_lost, .status_p, .fault_p,
       .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
       .rx_nready, .rx_nlimit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
-      .tx_free, .tx_push, .tx_byte, .lq_free, .lq_we, .lq_word, .lq_wdata, .lq_commit,
+      .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
       .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata, .status, .fault
   );
 
   assign ev_ready = ~ev_nready;
   assign rx_ready = ~rx_nready;
+  assign lq_free  = ~lq_nfree;
 
   litepulse_window #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .TIMEOUT(BUS_TIMEOUT)) window (
       .clk(sys_clk), .rst(sys_rst), .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
       .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused,
       .turn, .ev_nready, .ev_position, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
       .rx_nready, .rx_nlimit, .rx_position, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
-      .tx_free, .tx_push, .tx_byte, .lq_free, .lq_we, .lq_word, .lq_wdata, .lq_commit,
+      .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
       .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata
   );
 
   litepulse_irq #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) irq (
-      .clk(sys_clk), .rst(sys_rst), .ev_ready, .ev_arrived, .rx_ready, .rx_arrived, .tx_free, .lq_free, .tx_idle(status[0]), .fault,
-      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_tx_low, .irq_lq_space,
+      .clk(sys_clk), .rst(sys_rst), .ev_nready, .ev_arrived, .rx_nready, .rx_arrived, .tx_free, .lq_nfree, .tx_idle(status[0]), .fault,
+      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
       .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
   );
 endmodule

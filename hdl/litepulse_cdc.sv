@@ -89,7 +89,7 @@ module litepulse_cdc #(
     input  logic             tx_push,
     input  logic [7:0]       tx_byte,
     // launches: words go straight into the next free slot (at any time), commit (only while lq_free is not 0) hands it over
-    output logic [LQ_AW:0]   lq_free,
+    output logic [LQ_AW:0]   lq_nfree,   // complement
     input  logic             lq_we,
     input  logic [1:0]       lq_word,
     input  logic [31:0]      lq_wdata,
@@ -364,11 +364,11 @@ module litepulse_cdc #(
       lq_wptr <= lq_wptr + 1'b1;
       lq_flag <= !lq_flag;
     end
-    if (pass) lq_free <= ~((lq_nrptr_h ^ LQ_DEPTH) + lq_wptr);
+    if (pass) lq_nfree <= (lq_nrptr_h ^ LQ_DEPTH) + lq_wptr;
     if (sys_rst) begin
-      lq_wptr <= '0;
-      lq_flag <= 1'b0;
-      lq_free <= LQ_DEPTH;
+      lq_wptr  <= '0;
+      lq_flag  <= 1'b0;
+      lq_nfree <= ~LQ_DEPTH;
     end
   end
 
@@ -476,7 +476,7 @@ module litepulse_cdc #(
   assign unused = &{1'b0, ev_carry, rx_carry};
 
   assign status = {
-    levels_v[6:5], levels_v[4] && (lq_free[LQ_AW] || (levels_v[7] && (&lq_free[LQ_AW-1:0]))), cfg_busy,
+    levels_v[6:5], levels_v[4] && (!lq_nfree[LQ_AW] || (levels_v[7] && lq_nfree[LQ_AW-1:0] == '0)), cfg_busy,
     levels_v[3:1], levels_v[0] && !tx_some
   };
   assign fault      = pass && fault_h;

@@ -60,7 +60,7 @@ module litepulse_window #(
     input  logic [TX_AW:0]   tx_free,
     output logic             tx_push,
     output logic [7:0]       tx_byte,
-    input  logic [LQ_AW:0]   lq_free,
+    input  logic [LQ_AW:0]   lq_nfree,
     output logic             lq_we,
     output logic [1:0]       lq_word,
     output logic [31:0]      lq_wdata,
@@ -195,7 +195,7 @@ module litepulse_window #(
   // Launches: an entry any word of which met a full queue must not be committed later ---------------------------------
   logic lq_wr, lq_full, lq_last, spoilt, lq_bad;
   assign lq_wr     = wr && in_lq;
-  assign lq_full   = lq_free == '0;
+  assign lq_full   = lq_nfree == '1;
   assign lq_word   = bus_adr[3:2];
   assign lq_last   = lq_word == 2'd3;
   assign lq_bad    = lq_full || spoilt && lq_word != '0;
@@ -298,7 +298,7 @@ module litepulse_window #(
       if (rx_free_stb) assert (!bus_dat_w[31] || bus_dat_w[30:16] == rx_position[14:0]);
       if (tx_push) assert (tx_free != '0);
       if (tx_push) assert (tx_byte == bus_dat_w[8*beat+:8]);
-      if (lq_we || lq_commit) assert (lq_free != '0);
+      if (lq_we || lq_commit) assert (lq_nfree != '1);
       if (lq_commit) assert (lq_we && lq_last && !f_dropped);
       if (cfg_pending) assert (bus_ack && bus_we && in_cfg && cfg_held_addr == bus_adr[7:2]);
       if (cfg_start) assert (!cfg_busy && bus_we && in_cfg);

@@ -20,8 +20,9 @@ CODES = (
 )
 # Words that are read or written through the window: (prefix, title, words)
 RECORDS = (
-    ("HEADER", "Stream header", regmap.STREAM_HEADER), ("ACK", "Stream acknowledgement", regmap.STREAM_ACK), ("EVENT", "Event record", regmap.EVENT_RECORD),
-    ("RECEIVE", "Receive record", regmap.RECEIVE_RECORD), ("LAUNCH", "Launch entry", regmap.LAUNCH_ENTRY),
+    ("HEADER", "Stream header", regmap.STREAM_HEADER), ("STREAM", "Stream acknowledgement", regmap.STREAM_ACK),
+    ("EVENT", "Event record", regmap.EVENT_RECORD), ("RECEIVE", "Receive record", regmap.RECEIVE_RECORD),
+    ("LAUNCH", "Launch entry", regmap.LAUNCH_ENTRY),
 )
 
 

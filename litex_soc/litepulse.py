@@ -132,8 +132,8 @@ class LitePulse(LiteXModule):
             irq_ports = self.add_interrupts(storage, event_depth, receive_depth, transmit_depth, launch_depth)
         else:
             # Constants: synthesis drops the timers and comparisons.
-            irq_ports = {f"i_irq_{name}": 0 for name in ("ev_level", "rx_level", "ev_age", "ev_idle", "rx_age", "rx_idle", "tx_low",
-                                                         "lq_space")}
+            irq_ports = {f"i_irq_{name}": 0 for name in ("ev_level", "rx_level", "ev_age", "ev_idle", "rx_age", "rx_idle", "unit", "timed",
+                                                         "tx_low", "lq_space")}
 
         # Clocks and resets: a reset of either side resets both, else the crossings would lose step; and for at least four
         # cycles of the slower one, however short it was.
@@ -190,15 +190,17 @@ class LitePulse(LiteXModule):
         levels = storage(12, "irq_level", "Interrupt as soon as so many records are ready.", [
             CSRField("event", event_depth + 1, offset=0, reset=1, description="Events; 0: not by level."),
             CSRField("receive", receive_depth + 1, offset=16, reset=1, description="Received bytes; 0: not by level.")])
-        event_time = storage(13, "irq_event_time", "Interrupt for fewer events, in units of 32 cycles of the bus clock.", [
-            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
-            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
+        event_time = storage(13, "irq_event_time", "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.", [
+            CSRField("age", 8, offset=0, description="Since so long there is one to read; 0: not by age."),
+            CSRField("idle", 8, offset=16, description="None came for so long; 0: not by idleness.")])
         receive_time = storage(14, "irq_receive_time", "The same for received bytes.", [
-            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
-            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
+            CSRField("age", 8, offset=0, description="Since so long there is one to read; 0: not by age."),
+            CSRField("idle", 8, offset=16, description="None came for so long; 0: not by idleness.")])
         room = storage(15, "irq_send", "Interrupt when there is room for more.", [
             CSRField("transmit_low", transmit_depth + 1, offset=0, description="At most so many best-effort bytes wait."),
             CSRField("launch_space", launch_depth + 1, offset=16, reset=1, description="At least so many timed launches fit.")])
+        unit = storage(16, "irq_unit", "Unit of the times of both streams. A time may end up to one unit early, never late.", [
+            CSRField("unit", 2, description="32 x 8^unit cycles of the bus clock. Writing it starts all times anew.")])
 
         self.ev = EventManager()
         self.ev.event = EventSourceLevel(name="event", description="Events wait, as `irq_level` and `irq_event_time` ask.")
@@ -218,6 +220,7 @@ class LitePulse(LiteXModule):
             "i_irq_ev_level": levels.fields.event, "i_irq_rx_level": levels.fields.receive,
             "i_irq_ev_age": event_time.fields.age, "i_irq_ev_idle": event_time.fields.idle,
             "i_irq_rx_age": receive_time.fields.age, "i_irq_rx_idle": receive_time.fields.idle,
+            "i_irq_unit": unit.fields.unit, "i_irq_timed": event_time.re | receive_time.re | unit.re,
             "i_irq_tx_low": room.fields.transmit_low, "i_irq_lq_space": room.fields.launch_space,
             "o_irq_ev": self.ev.event.trigger, "o_irq_rx": self.ev.receive.trigger, "o_irq_tx": self.ev.transmit.trigger,
             "o_irq_lq": self.ev.launch.trigger, "o_irq_drained": self.ev.drained.trigger, "o_irq_fault": self.ev.fault.trigger,

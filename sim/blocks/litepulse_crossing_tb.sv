@@ -55,10 +55,12 @@ module litepulse_crossing_tb #(
     output logic [7:0]          status,
     input  logic [EV_AW:0]      irq_ev_level,
     input  logic [RX_AW:0]      irq_rx_level,
-    input  logic [15:0]         irq_ev_age,
-    input  logic [15:0]         irq_ev_idle,
-    input  logic [15:0]         irq_rx_age,
-    input  logic [15:0]         irq_rx_idle,
+    input  logic [7:0]          irq_ev_age,
+    input  logic [7:0]          irq_ev_idle,
+    input  logic [7:0]          irq_rx_age,
+    input  logic [7:0]          irq_rx_idle,
+    input  logic [1:0]          irq_unit,
+    input  logic                irq_timed,
     input  logic [TX_AW:0]      irq_tx_low,
     input  logic [LQ_AW:0]      irq_lq_space,
     output logic                irq_ev,
@@ -74,6 +76,8 @@ module litepulse_crossing_tb #(
   logic [RX_AW:0] rx_nlimit;
   assign ev_ready = ~ev_nready;
   assign rx_ready = ~rx_nready;
+  logic [LQ_AW:0] lq_nfree;
+  assign lq_free = ~lq_nfree;
   logic [15:0] ev_position;
   logic ev_arrived;
   logic ev_free_stb;

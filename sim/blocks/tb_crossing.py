@@ -74,7 +74,7 @@ class Crossing:
         for name in ("ev_wr", "ev_wdata", "rx_wr", "rx_wdata", "txb_pop", "lq_raddr", "lq_ren", "lq_free1", "cfg_done", "cfg_err",
                      "now_tick", "ev_lost", "rx_lost", "status_p", "fault_p", "bus_stb", "bus_we", "bus_adr", "bus_dat_w",
                      "irq_ev_level", "irq_rx_level", "irq_ev_age", "irq_ev_idle",
-                     "irq_rx_age", "irq_rx_idle", "irq_tx_low", "irq_lq_space"):
+                     "irq_rx_age", "irq_rx_idle", "irq_unit", "irq_timed", "irq_tx_low", "irq_lq_space"):
             getattr(dut, name).value = 0
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
@@ -230,7 +230,8 @@ class Crossing:
                 assert bool(status & 1) == bool(self.status & 1 and put == self.tx.taken.at(time - SYS_DELAY)) or \
                     put == self.tx.taken.count and put != self.tx.taken.at(time - SYS_DELAY) or \
                     self.sending and not status & 1, "tx_idle"
-                if not acted and left == (self.status >> 4 & 1) and self.launches.put.count - self.launches.taken.at(time - SYS_DELAY) == left:
+                left_then = self.launches.put.count - self.launches.taken.at(time - SYS_DELAY)
+                if not acted and left == left_then == (self.status >> 4 & 1):
                     assert status & 1 << 5 == self.status & 1 << 5, "queue_idle"
             for name, timeline in self.answered.items():
                 least = timeline.at(time - SYS_DELAY)
@@ -591,7 +592,8 @@ async def first(signal, clock, limit):
 
 @cocotb.test()
 async def timers(dut):
-    """Age and idle end at most one unit early and never late; age also when records keep coming, idle only when they stop."""
+    """Age and idle end at most one unit early and never late; age also when records keep coming, idle only when they stop; new times
+    count from when they were written."""
     bench = await begin(dut)
     bench.timers = True
     rng = bench.rng
@@ -600,6 +602,13 @@ async def timers(dut):
     for short, name in (("ev", "event"), ("rx", "receive")):
         ring = bench.stream("events" if short == "ev" else "receive")[0]
         ready, irq = getattr(dut, f"{short}_ready"), getattr(dut, f"irq_{short}")
+
+        async def times(age, idle, unit=0, short=short):
+            """New settings, as registers would give them."""
+            getattr(dut, f"irq_{short}_age").value, getattr(dut, f"irq_{short}_idle").value = age, idle
+            dut.irq_unit.value, dut.irq_timed.value = unit, 1
+            await bench.pause()
+            dut.irq_timed.value = 0
 
         async def one(name=name, ring=ring):
             """Exactly one record."""
@@ -617,17 +626,17 @@ async def timers(dut):
             assert not int(getattr(dut, f"irq_{short}").value), "interrupt without a record"
 
         for age, idle in ((1, 0), (3, 0), (0, 1), (0, 4), (7, 3), (3, 7), (9, 2)):
-            getattr(dut, f"irq_{short}_age").value, getattr(dut, f"irq_{short}_idle").value = age, idle
+            await times(age, idle)
             await empty()
             await bench.pause(rng.randrange(64))
             await one()
             assert await first(ready, dut.sys_clk, 100) is not None
             cycles = await first(irq, dut.sys_clk, 32 * 10)
             units = min(x for x in (age, idle) if x)
-            assert cycles is not None and 32 * (units - 1) < cycles <= 32 * units + 3, f"{cycles} cycles for {units} units"
+            assert cycles is not None and 32 * (units - 1) < cycles <= 32 * units + 4, f"{cycles} cycles for {units} units"
         # records every now and then, never idle for long enough: only the age counts, from the first
         for age in (6, 0):
-            getattr(dut, f"irq_{short}_age").value, getattr(dut, f"irq_{short}_idle").value = age, 4
+            await times(age, 4)
             await empty()
             await one()
             assert await first(ready, dut.sys_clk, 100) is not None
@@ -638,15 +647,26 @@ async def timers(dut):
                 await FallingEdge(dut.sys_clk)
                 cycles += 1
             if age:
-                assert 32 * (age - 1) < cycles <= 32 * age + 2, f"{cycles} cycles for age {age}"
+                assert 32 * (age - 1) < cycles <= 32 * age + 4, f"{cycles} cycles for age {age}"
             else:
                 assert cycles == 32 * 12, "interrupt though records kept coming and no age was set"
         # off is off
-        getattr(dut, f"irq_{short}_age").value = getattr(dut, f"irq_{short}_idle").value = 0
+        await times(0, 0)
         await empty()
         await one()
         assert await first(irq, dut.sys_clk, 300) is None
-        # switched on late: at once
-        getattr(dut, f"irq_{short}_age").value = 5
-        assert await first(irq, dut.sys_clk, 5) is not None
+        # switched on late, or changed while it runs: from then on, with other units, too
+        for age, idle, unit in ((5, 0, 0), (200, 0, 0), (3, 0, 1), (0, 2, 2), (1, 9, 1), (2, 0, 0), (0, 1, 3)):
+            length = 32 * 8 ** unit
+            await times(age, idle, unit)
+            await bench.pause(2)
+            assert not int(irq.value), "interrupt before the new time is over"
+            units = min(x for x in (age, idle) if x)
+            cycles = await first(irq, dut.sys_clk, 300 if age == 200 else length * units + 4)
+            if age == 200:
+                assert cycles is None
+            else:
+                assert cycles is not None and length * (units - 1) < cycles + 3, f"{cycles} cycles for {units} units"
+            await bench.pause(rng.randrange(40))
+        await times(0, 0)
         await empty()

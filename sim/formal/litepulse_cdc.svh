@@ -33,7 +33,7 @@
     if (ev_free_stb) assume (ev_free_n <= f_ev_ready);
     if (rx_free_stb) assume (rx_free_n <= f_rx_ready);
     if (tx_push) assume (tx_free != '0);
-    if (lq_we || lq_commit) assume (lq_free != '0);
+    if (lq_we || lq_commit) assume (lq_nfree != '1);
     if (lq_free1) assume (lq_avail != '0);
     if (cfg_start) assume (!cfg_busy);
     if (snap_start) assume (!snap_busy);
@@ -167,7 +167,7 @@
       assert (f_ev_0 <= EV_DEPTH && f_rx_0 <= RX_DEPTH && f_tx_2 <= TX_DEPTH - (TX_AW + 1)'(f_tx_owed) && f_lq_0 <= LQ_DEPTH);
       assert (ev_free <= EV_DEPTH - f_ev_0 && rx_free <= RX_DEPTH - f_rx_0);
       assert (tx_free == TX_DEPTH - f_tx_2 - (TX_AW + 1)'(f_tx_owed));
-      if (!f_deed) assert (lq_free == LQ_DEPTH - f_lq_0);
+      if (!f_deed) assert (lq_nfree == ~(LQ_DEPTH - f_lq_0));
       if (!f_deed) assert (f_ev_ready <= f_ev_2 && f_rx_ready <= f_rx_2);
       assert (lq_avail <= f_lq_2);
       if (!f_deed) assert (f_rx_ready == ~rx_nlimit - RX_FIRST_NUMBER);
@@ -231,7 +231,7 @@
     end
     if (f_sys_zero) begin
       assert (ev_position == '0 && rx_position == '0 && tx_wptr == '0 && f_tx_w == '0 && lq_wptr == '0 && !cfg_flag && !snap_flag);
-      assert (ev_nready == '1 && rx_nready == '1 && rx_nlimit == ~RX_FIRST_NUMBER && tx_free == TX_DEPTH && lq_free == LQ_DEPTH);
+      assert (ev_nready == '1 && rx_nready == '1 && rx_nlimit == ~RX_FIRST_NUMBER && tx_free == TX_DEPTH && lq_nfree == ~LQ_DEPTH);
       assert (f_ev_seen == EV_FIRST_NUMBER && f_rx_seen == RX_FIRST_NUMBER && f_lq_seen == '0 && !f_deed);
       assert (!f_ev_read && !f_rx_read && !f_tx_known && !f_lq_known && !f_lq_whole && !f_cfg_starts && !f_cfg_answers);
       assert (!cfg_ack_v && !snap_ack_v && levels_v == '0 && !lq_flag && !snap_sel);

@@ -357,19 +357,22 @@ CSRS = (
         Field("event", 0, 16, "Events; 0: not by level."),
         Field("receive", 16, 16, "Received bytes; 0: not by level."),
     ), reset=0x00010001),
-    Register("irq_event_time", 13, "Interrupt for fewer events, in units of 32 cycles of the bus clock.", (
-        Field("age", 0, 16, "Since so long there is one to read; 0: not by age."),
-        Field("idle", 16, 16, "None came for so long; 0: not by idleness."),
+    Register("irq_event_time", 13, "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.", (
+        Field("age", 0, 8, "Since so long there is one to read; 0: not by age."),
+        Field("idle", 16, 8, "None came for so long; 0: not by idleness."),
     )),
     Register("irq_receive_time", 14, "The same for received bytes.", (
-        Field("age", 0, 16, "Since so long there is one to read; 0: not by age."),
-        Field("idle", 16, 16, "None came for so long; 0: not by idleness."),
+        Field("age", 0, 8, "Since so long there is one to read; 0: not by age."),
+        Field("idle", 16, 8, "None came for so long; 0: not by idleness."),
     )),
     Register("irq_send", 15, "Interrupt when there is room for more.", (
         Field("transmit_low", 0, 16, "At most so many best-effort bytes wait."),
         Field("launch_space", 16, 16, "At least so many timed launches fit."),
     ), reset=0x00010000),
-    Register("ev_status", 16, "Interrupt sources as they are now; `fault` reads 0.", (
+    Register("irq_unit", 16, "Unit of the times of both streams. A time may end up to one unit early, never late.", (
+        Field("unit", 0, 2, "32 x 8^unit cycles of the bus clock. Writing it starts all times anew."),
+    )),
+    Register("ev_status", 17, "Interrupt sources as they are now; `fault` reads 0.", (
         Field("event", 0, 1, "Level of the ``event`` event"),
         Field("receive", 1, 1, "Level of the ``receive`` event"),
         Field("transmit", 2, 1, "Level of the ``transmit`` event"),
@@ -377,7 +380,7 @@ CSRS = (
         Field("drained", 4, 1, "Level of the ``drained`` event"),
         Field("fault", 5, 1, "Level of the ``fault`` event"),
     )),
-    Register("ev_pending", 17, "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause.", (
+    Register("ev_pending", 18, "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause.", (
         Field("event", 0, 1, "Events wait, as `irq_level` and `irq_event_time` ask."),
         Field("receive", 1, 1, "Received bytes wait, by the settings for them."),
         Field("transmit", 2, 1, "Few best-effort bytes wait, by `irq_send`."),
@@ -385,7 +388,7 @@ CSRS = (
         Field("drained", 4, 1, "All best-effort bytes have left, their stop bits included."),
         Field("fault", 5, 1, "Something was refused, missed or lost since this was cleared."),
     )),
-    Register("ev_enable", 18, "Interrupt sources that raise the interrupt.", (
+    Register("ev_enable", 19, "Interrupt sources that raise the interrupt.", (
         Field("event", 0, 1, "`event` raises the interrupt."),
         Field("receive", 1, 1, "`receive` raises the interrupt."),
         Field("transmit", 2, 1, "`transmit` raises the interrupt."),
