@@ -426,6 +426,8 @@ def size_lines(r):
     if core:
         verdict = "within the budget" if core["LC"] <= BUDGET else "**over the budget**"
         out.append(row("the core alone, packed", core, BUDGET, verdict))
+    if r.get("missed"):
+        out += ["", "**Missed:** " + "; ".join(r["missed"]) + "."]
     if not any(result["fmax"] for result in r["soc"]):
         out += ["", "What does not fit is not placed, so there is no clock frequency to report."]
     return out
@@ -497,10 +499,12 @@ def main(argv=None):
     print(text, end="")
     if not args.no_write:
         PAGE.write_text(text)
-    failed = [part for part in parts if "error" in results[part]]
-    for part in failed:
-        print(f"{part}: {results[part]['error']}", file=sys.stderr)
-    return 1 if failed else 0
+    trouble = {part: [results[part]["error"]] if "error" in results[part] else results[part]["figures"].get("missed", [])
+               for part in parts}
+    for part, lines in trouble.items():
+        for line in lines:
+            print(f"{part}: {line}", file=sys.stderr)
+    return 1 if any(trouble.values()) else 0
 
 
 if __name__ == "__main__":
