@@ -102,7 +102,7 @@ class LitePulse(LiteXModule):
         # Constants, unless a simulation drives them.
         self.clock_num, self.clock_den = clock_num.fields.num, clock_den.fields.den
         session = storage(5, "session", "Written by the host, 0 after a reset: a core that restarted is recognised.", [
-            CSRField("session", 32, description="Any value; nothing in the core depends on it.")], write_from_dev=True)
+            CSRField("session", 16, description="Any value; nothing in the core depends on it.")], write_from_dev=True)
 
         ready = status(6, "ready", "Records that can be read.", [
             CSRField("event", event_depth + 1, offset=0, description="Events."),

@@ -37,8 +37,8 @@ def identify(bus):
 
 def test_identification(soc):
     assert identify(soc.bus) == 0
-    soc.bus.write(CSR["session"], 0xC0FFEE)
-    assert identify(soc.bus) == 0xC0FFEE
+    soc.bus.write(CSR["session"], 0xC0FE)
+    assert identify(soc.bus) == 0xC0FE
 
 
 def test_reset_values(soc):
@@ -53,10 +53,11 @@ def test_reset_values(soc):
 
 def test_storage_bits(soc):
     """Each CSR that can be written keeps exactly its fields' bits."""
-    widths = {"irq_level": 9 | 10 << 8, "irq_send": 10 | 7 << 8}
-    for name in ("session", "irq_event_time", "irq_receive_time"):
-        soc.bus.write(CSR[name], 0xA5A51234)
-        assert soc.bus.read(CSR[name]) == 0xA5A51234, name
+    widths = {"irq_level": 9 | 10 << 8, "irq_send": 10 | 7 << 8, "irq_event_time": 8 | 8 << 8, "irq_receive_time": 8 | 8 << 8}
+    for name, bits in (("session", 16), ("irq_unit", 2)):
+        for word in (0xA5A51233, 0x5A5AEDCC):
+            soc.bus.write(CSR[name], word)
+            assert soc.bus.read(CSR[name]) == word & (1 << bits) - 1, name
     for name, width in widths.items():
         low, high = (1 << (width & 0xFF)) - 1, (1 << (width >> 8)) - 1
         for word in (low | high << 16, 1 | high << 16, low | 1 << 16, 0):

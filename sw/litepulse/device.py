@@ -223,7 +223,7 @@ class Device:
         self.session = status.session
         if status.session:
             return False
-        self.session = secrets.randbelow(MASK32) + 1
+        self.session = secrets.randbelow(0xFFFF) + 1
         self.write_csr("session", self.session)
         self.read_status()
         return True

@@ -322,7 +322,7 @@ CSRS = (
         Field("den", 0, 32, "Never 0."),
     ), reset=0x00000001),
     Register("session", 5, "Written by the host, 0 after a reset: a core that restarted is recognised.", (
-        Field("session", 0, 32, "Any value; nothing in the core depends on it."),
+        Field("session", 0, 16, "Any value; nothing in the core depends on it."),
     )),
     Register("ready", 6, "Records that can be read.", (
         Field("event", 0, 16, "Events."),
