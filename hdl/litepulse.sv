@@ -34,27 +34,25 @@ module litepulse #(
     output logic [31:0]         bus_dat_r,
     output logic                bus_ack,
     // registers
-    input  logic                ev_ack_stb,
-    input  logic [31:0]         ev_ack,
-    input  logic                rx_ack_stb,
-    input  logic [31:0]         rx_ack,
     output logic [EV_AW:0]      ev_ready,
     output logic [RX_AW:0]      rx_ready,
     output logic [TX_AW:0]      tx_free,
     output logic [LQ_AW:0]      lq_free,
-    output logic [15:0]         launch_accepted,
-    output logic [15:0]         launch_refused,
+    output logic [7:0]          launch_accepted,
+    output logic [7:0]          launch_refused,
     output logic [15:0]         tx_dropped,
-    output logic [15:0]         config_applied,
-    output logic [15:0]         config_refused,
+    output logic [7:0]          config_applied,
+    output logic [7:0]          config_refused,
     output logic [7:0]          status,
     // interrupts
     input  logic [EV_AW:0]      irq_ev_level,
     input  logic [RX_AW:0]      irq_rx_level,
-    input  logic [15:0]         irq_ev_age,
-    input  logic [15:0]         irq_ev_idle,
-    input  logic [15:0]         irq_rx_age,
-    input  logic [15:0]         irq_rx_idle,
+    input  logic [7:0]          irq_ev_age,
+    input  logic [7:0]          irq_ev_idle,
+    input  logic [7:0]          irq_rx_age,
+    input  logic [7:0]          irq_rx_idle,
+    input  logic [1:0]          irq_unit,
+    input  logic                irq_timed,
     input  logic [TX_AW:0]      irq_tx_low,
     input  logic [LQ_AW:0]      irq_lq_space,
     output logic                irq_ev,
@@ -71,11 +69,12 @@ module litepulse #(
   localparam int BUS_TIMEOUT = 17;  // log2 of sys cycles
 
   // crossing: streams, bytes, launches, configuration
-  logic             ev_wr, rx_wr, txb_valid, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err, fault_p;
+  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err, fault_p;
   logic [127:0]     ev_wdata;
   logic [63:0]      rx_wdata, now_tick;
-  logic [EV_AW:0]   ev_free;
-  logic [RX_AW:0]   rx_free, rx_limit;
+  logic [EV_AW:0]   ev_free, ev_nready;
+  logic [LQ_AW:0]   lq_nfree;
+  logic [RX_AW:0]   rx_free, rx_nready, rx_nlimit;
   logic [7:0]       txb_data, status_p;
   logic [LQ_AW:0]   lq_avail;
   logic [LQ_AW-1:0] lq_rptr;
@@ -84,7 +83,7 @@ module litepulse #(
   logic [5:0]       cfg_addr;
   // crossing, sys side
   logic [15:0]      ev_position, rx_position;
-  logic             ev_arrived, ev_free_stb, ev_ren, rx_arrived, rx_free_stb, rx_ren, rx_word, tx_push, lq_we, lq_commit;
+  logic             turn, ev_arrived, ev_free_stb, ev_ren, rx_arrived, rx_free_stb, rx_ren, rx_word, tx_push, lq_we, lq_commit;
   logic [EV_AW:0]   ev_free_n;
   logic [RX_AW:0]   rx_free_n;
   logic [EV_AW-1:0] ev_index;
@@ -94,7 +93,7 @@ module litepulse #(
   logic [7:0]       tx_byte;
   logic             cfg_start, cfg_busy, cfg_answered, cfg_refused, snap_start, snap_stream, snap_busy, snap_ren, fault;
   logic [5:0]       cfg_held_addr;
-  logic [2:0]       snap_raddr;
+  logic [3:0]       snap_raddr;
 
   // time
   logic [63-SL:0]   now;
@@ -186,7 +185,8 @@ module litepulse #(
   end
 
   assign tx_busy_in = busy_past[KE];
-  assign line_own   = tx_busy_in || own_rest != 5'd0;
+  // with several samples a cycle an edge may be seen in the very cycle in which our launch begins
+  assign line_own   = tx_busy_in || (S > 1 && busy_past[KE-1]) || own_rest != 5'd0;
 
   always_ff @(posedge pulse_clk) begin
     tx_past      <= (S * (KE - 1))'({tx_o, tx_past} >> S);
@@ -292,7 +292,7 @@ module litepulse #(
   litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
       .clk(pulse_clk), .rst(pulse_rst), .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity != litepulse_map_pkg::PARITY_NONE), .stop(prof0_stop),
-      .de_lead, .txb_valid, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
+      .de_lead, .txb_valid, .txb_none, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
       .sources_ok(&be_ok), .nslack,
       .due(tty_due), .off(tty_off), .data(tty_data), .grant(tty_grant), .line_active, .start_timed, .lead(tty_lead),
       .drained(tty_drained),
@@ -348,30 +348,33 @@ module litepulse #(
   // To sys ---------------------------------------------------------------------------------------------------------------
 
   litepulse_cdc #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
-      .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wdata, .rx_free, .txb_valid, .txb_data, .txb_pop,
+      .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wdata, .rx_free, .txb_valid, .txb_none, .txb_data, .txb_pop,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
       .now_tick, .ev_lost, .rx_lost, .status_p, .fault_p,
-      .sys_clk, .sys_rst, .ev_ready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
-      .rx_ready, .rx_limit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
-      .tx_free, .tx_push, .tx_byte, .lq_free, .lq_we, .lq_word, .lq_wdata, .lq_commit,
+      .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
+      .rx_nready, .rx_nlimit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
+      .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
       .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata, .status, .fault
   );
 
+  assign ev_ready = ~ev_nready;
+  assign rx_ready = ~rx_nready;
+  assign lq_free  = ~lq_nfree;
+
   litepulse_window #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .TIMEOUT(BUS_TIMEOUT)) window (
       .clk(sys_clk), .rst(sys_rst), .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
-      .ev_ack_stb, .ev_ack, .rx_ack_stb, .rx_ack,
       .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused,
-      .ev_ready, .ev_position, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
-      .rx_ready, .rx_limit, .rx_position, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
-      .tx_free, .tx_push, .tx_byte, .lq_free, .lq_we, .lq_word, .lq_wdata, .lq_commit,
+      .turn, .ev_nready, .ev_position, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
+      .rx_nready, .rx_nlimit, .rx_position, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
+      .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
       .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata
   );
 
   litepulse_irq #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) irq (
-      .clk(sys_clk), .rst(sys_rst), .ev_ready, .ev_arrived, .rx_ready, .rx_arrived, .tx_free, .lq_free, .tx_idle(status[0]), .fault,
-      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_tx_low, .irq_lq_space,
+      .clk(sys_clk), .rst(sys_rst), .ev_nready, .ev_arrived, .rx_nready, .rx_arrived, .tx_free, .lq_nfree, .tx_idle(status[0]), .fault,
+      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
       .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
   );
 endmodule

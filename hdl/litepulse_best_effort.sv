@@ -22,6 +22,7 @@ module litepulse_best_effort #(
     input  logic [15:0]  de_lead,
     // transmit FIFO
     input  logic         txb_valid,
+    input  logic         txb_none,       // and as far as known no other behind it
     input  logic [7:0]   txb_data,
     output logic         txb_pop,
     input  logic         flush,          // strobe: drop what has not started
@@ -132,7 +133,7 @@ module litepulse_best_effort #(
         settle  <= 2'd3;
         state   <= IDLE;
       end
-      FLUSH: if (!txb_valid) begin
+      FLUSH: if (!txb_valid && txb_none) begin
         flushing <= 1'b0;
         flushed  <= 1'b1;
         state    <= IDLE;

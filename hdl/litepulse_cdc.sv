@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Every crossing between `pulse` and `sys`. Data waits in dual-clock RAMs or in registers held still; everything that says when it
-// may be looked at (ring pointers, request and answer flags, status) travels in the two words that litepulse_cdc_swap exchanges in
-// turns. So all that arrives in one turn belongs together: e.g. `status` is never newer than the pointers beside it.
+// Every crossing between `pulse` and `sys`. Data waits in dual-clock RAMs or in registers that stand still; everything that says
+// when it may be looked at (ring pointers, request and answer flags, status) is exchanged in the turns of litepulse_cdc_swap. So
+// all that arrives in one turn belongs together: e.g. `status` is never newer than the levels beside it.
+//
+// The bus acts on the crossing only while it is `sys`'s turn (`turn`): pushes, commits, frees, starts. Therefore what sys owns
+// stands still while pulse looks, and needs no second copy; and what sys sees is worked out when it passes its turn: with the first
+// cycle of a turn in which nothing is done. So there is one deed a turn; only bytes are pushed one after the other.
 //
 // Rings: events and received bytes pulse to sys (read by index from the oldest, freed n at a time), transmit bytes and launches sys
-// to pulse. Both sides may write or free every cycle; the other side learns of it with the next turn: at most 7 of its own plus 3
-// of the other side's cycles later. Until then it knows of less room or fewer entries than there are, never of more. A writer must
-// not write when its free count is 0, nor a reader free more than it sees.
+// to pulse. Pulse may write and free every cycle, but a byte to send is fetched once a turn. The other side learns of it with the
+// next turn: a turn of sys lasts at most TURN = 5 cycles; what sys did is seen within TURN sys and 3 pulse cycles, what pulse did
+// within 2*(TURN + 3) sys and 3 pulse cycles. Until then each side knows of less room or fewer entries than there are, never of
+// more. A writer must not write when its free count is 0, nor a reader free more than it sees.
 //
 // Entries of a receiving ring are numbered so that bus address plus position is the RAM address: the first record has number
 // EV_FIRST (RX_FIRST), because the window's header takes the place of that many records; `position` counts the freed ones from 0.
 //
 // The resets must be asserted together, for at least 4 cycles of the slower clock; they may be released in either order.
-// Latency: RAM reads one cycle. A byte that follows the one popped is valid in the next cycle if it had been seen to wait. From the
-// start of a configuration word to its answer at most 10 sys + 9 pulse cycles plus what the core takes; a snapshot takes 3 pulse
-// cycles, 5 across a wrap of the low half of the tick.
+// Latency: RAM reads one cycle. From the start of a configuration word to its answer at most 3*(TURN + 3) sys + 9 pulse cycles plus
+// what the core takes; a snapshot takes 3 pulse cycles, 5 across a wrap of the low half of the tick.
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths (events, received bytes, bytes to send, launches)
 module litepulse_cdc #(
     parameter int EV_AW = 8,
@@ -31,8 +35,9 @@ module litepulse_cdc #(
     input  logic             rx_wr,
     input  logic [63:0]      rx_wdata,
     output logic [RX_AW:0]   rx_free,
-    // bytes to send, first word falls through
+    // bytes to send, one at a time falls through; none: as far as known there is no other behind it
     output logic             txb_valid,
+    output logic             txb_none,
     output logic [7:0]       txb_data,
     input  logic             txb_pop,
     // launches: lq_rdata is valid the cycle after lq_ren and held
@@ -57,9 +62,10 @@ module litepulse_cdc #(
 
     input  logic             sys_clk,
     input  logic             sys_rst,
+    output logic             turn,
     // streams: index 0 .. FIRST-1 is the header's place, FIRST the oldest record; data a cycle after *_ren, held. Records can be
-    // read up to ev_index = ev_ready and below rx_index = rx_limit (rx_ready + RX_FIRST)
-    output logic [EV_AW:0]   ev_ready,
+    // read up to ev_index = ev_ready and below rx_index = rx_limit (rx_ready + RX_FIRST); all three as complements
+    output logic [EV_AW:0]   ev_nready,
     output logic [15:0]      ev_position,
     output logic             ev_arrived,
     input  logic             ev_free_stb,
@@ -68,8 +74,8 @@ module litepulse_cdc #(
     input  logic [EV_AW-1:0] ev_index,
     input  logic [1:0]       ev_word,
     output logic [31:0]      ev_rdata,
-    output logic [RX_AW:0]   rx_ready,
-    output logic [RX_AW:0]   rx_limit,
+    output logic [RX_AW:0]   rx_nready,
+    output logic [RX_AW:0]   rx_nlimit,
     output logic [15:0]      rx_position,
     output logic             rx_arrived,
     input  logic             rx_free_stb,
@@ -78,29 +84,30 @@ module litepulse_cdc #(
     input  logic [RX_AW-1:0] rx_index,
     input  logic             rx_word,
     output logic [31:0]      rx_rdata,
-    // bytes to send: push only while tx_free is not 0
+    // bytes to send: push only while tx_free is not 0 (and it is our turn, as with all that follows)
     output logic [TX_AW:0]   tx_free,
     input  logic             tx_push,
     input  logic [7:0]       tx_byte,
-    // launches: words go straight into the next free slot, commit (only while lq_free is not 0) hands it over
-    output logic [LQ_AW:0]   lq_free,
+    // launches: words go straight into the next free slot (at any time), commit (only while lq_free is not 0) hands it over
+    output logic [LQ_AW:0]   lq_nfree,   // complement
     input  logic             lq_we,
     input  logic [1:0]       lq_word,
     input  logic [31:0]      lq_wdata,
     input  logic             lq_commit,
-    // configuration: address and data are held from the cycle after start until busy falls; answered is one cycle, then
+    // configuration: address and data are held from two cycles after start until busy falls; answered is one cycle, then
     input  logic             cfg_start,
     input  logic [5:0]       cfg_held_addr,
     input  logic [31:0]      cfg_held_data,
     output logic             cfg_busy,
     output logic             cfg_answered,
     output logic             cfg_refused,
-    // header snapshot: words 1 (lost), 2, 3 (tick) of stream snap_stream (0 events, 1 receive); start only while not busy
+    // header snapshot: words 1 (lost), 2, 3 (tick) of stream snap_stream (0 events, 1 receive); start only while not busy.
+    // Words from address 8 on read 0
     input  logic             snap_start,
     input  logic             snap_stream,
     output logic             snap_busy,
     input  logic             snap_ren,
-    input  logic [2:0]       snap_raddr,
+    input  logic [3:0]       snap_raddr,
     output logic [31:0]      snap_rdata,
     // levels as in docs/core.md; tx_idle and queue_idle also know of what is still on its way
     output logic [7:0]       status,
@@ -115,9 +122,8 @@ module litepulse_cdc #(
   localparam logic [TX_AW:0] TX_DEPTH = {1'b1, {TX_AW{1'b0}}};
   localparam logic [LQ_AW:0] LQ_DEPTH = {1'b1, {LQ_AW{1'b0}}};
 
-  // Width of the two words of the exchange
-  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 8 + 6;
-  localparam int S_BITS = (EV_AW + 1) + (RX_AW + 1) + (TX_AW + 1) + (LQ_AW + 1) + 3;
+  // Width of the word that pulse hands over
+  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (LQ_AW + 1) + 8 + 6;
 
 `ifdef FORMAL
   // Ghosts (f_*): number *_n stands for any entry of a ring, word *_w for any of its words.
@@ -131,47 +137,43 @@ module litepulse_cdc #(
   (* anyconst *) logic [2:0] f_snap_n;
   logic [31:0] f_ev_mem, f_rx_mem, f_lq_mem, f_snap_mem;
   logic [7:0] f_tx_mem;
-  logic [P_BITS-1:0] f_p_hold;
-  logic [S_BITS-1:0] f_s_hold;
-  logic f_ok, f_pulse_zero, f_sys_zero;
+  logic f_ok, f_turn, f_pulse_zero, f_sys_zero;
 `endif
 
-  // The exchange ------------------------------------------------------------------------------------------------------
-  // own names: pointers of this side; *_v: the other side's, as last seen. Some are stored or sent as complements (n*): an iCE40
-  // subtraction costs a cell per bit more than an addition, while a complement is free in front of a register.
+  // The turns ---------------------------------------------------------------------------------------------------------
+  // own names: registers of this side; *_h: pulse's as handed over; *_v: the other side's as last seen. Some are stored or sent as
+  // complements (n*): an iCE40 subtraction costs a cell per bit more than an addition, a complement is free in front of a register.
 
-  logic [EV_AW:0] ev_wptr, ev_nwptr_v, ev_oldest, ev_noldest_v;
-  logic [RX_AW:0] rx_wptr, rx_nwptr_v, rx_oldest, rx_noldest_v;
-  logic [TX_AW:0] tx_nwptr, tx_nwptr_v, tx_nrptr, tx_rptr_v;
-  logic [LQ_AW:0] lq_wptr, lq_nwptr_v, lq_rptr_full, lq_nrptr_v;
-  logic [7:0] levels, levels_v;
-  logic ev_new, ev_new_v, rx_new, rx_new_v, fault_new, fault_v;
-  logic cfg_flag, cfg_flag_v, cfg_ack, cfg_ack_v, cfg_bad, cfg_bad_v;
-  logic snap_flag, snap_flag_v, snap_ack, snap_ack_v, snap_sel, snap_sel_v;
-  logic pulse_take, sys_take, fresh;
+  logic [EV_AW:0] ev_wptr, ev_nwptr_h, ev_oldest, ev_noldest_v;
+  logic [RX_AW:0] rx_wptr, rx_nwptr_h, rx_oldest, rx_noldest_v;
+  logic [LQ_AW:0] lq_wptr, lq_rptr_full, lq_nrptr_h;
+  logic [7:0] levels, levels_h, levels_v;
+  logic ev_new, ev_new_h, rx_new, rx_new_h, fault_new, fault_h;
+  logic cfg_flag, cfg_flag_v, cfg_ack, cfg_ack_h, cfg_ack_v, cfg_bad;
+  logic snap_flag, snap_flag_v, snap_ack, snap_ack_h, snap_ack_v, snap_sel;
+  logic tx_fetch, tx_taken_h, lq_flag, lq_flag_v;
+  logic pulse_take, done, pass;
+
+  assign done = tx_push || lq_commit || ev_free_stb || rx_free_stb || cfg_start || snap_start;
+  assign pass = turn && !done;
 
   litepulse_cdc_swap #(
       .P_BITS (P_BITS),
-      .S_BITS (S_BITS),
-      .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(TX_AW + 1) {1'b0}}, {(LQ_AW + 1) {1'b1}}, 14'd0}),
-      .S_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(TX_AW + 1) {1'b1}}, {(LQ_AW + 1) {1'b1}}, 3'd0})
+      .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(LQ_AW + 1) {1'b1}}, 14'd0})
   ) swap (
       .pulse_clk,
       .pulse_rst,
-      .pulse_word({~ev_wptr, ~rx_wptr, ~tx_nrptr, ~lq_rptr_full, levels, ev_new, rx_new, fault_new, cfg_ack, cfg_bad, snap_ack}),
+      .pulse_word({~ev_wptr, ~rx_wptr, ~lq_rptr_full, levels, tx_fetch, ev_new, rx_new, fault_new, cfg_ack, snap_ack}),
       .pulse_take,
-      .pulse_view({ev_noldest_v, rx_noldest_v, tx_nwptr_v, lq_nwptr_v, cfg_flag_v, snap_flag_v, snap_sel_v}),
       .sys_clk,
       .sys_rst,
-      .sys_word  ({~ev_oldest, ~rx_oldest, tx_nwptr, ~lq_wptr, cfg_flag, snap_flag, snap_sel}),
-      .sys_take,
-      .sys_view  ({ev_nwptr_v, rx_nwptr_v, tx_rptr_v, lq_nrptr_v, levels_v, ev_new_v, rx_new_v, fault_v, cfg_ack_v, cfg_bad_v,
-                   snap_ack_v})
+      .sys_view({ev_nwptr_h, rx_nwptr_h, lq_nrptr_h, levels_h, tx_taken_h, ev_new_h, rx_new_h, fault_h, cfg_ack_h, snap_ack_h}),
+      .sys_turn(turn),
+      .sys_pass(pass)
 `ifdef FORMAL
       ,
-      .f_p_hold(f_p_hold),
-      .f_s_hold(f_s_hold),
       .f_ok,
+      .f_turn,
       .f_pulse_zero,
       .f_sys_zero
 `endif
@@ -221,8 +223,8 @@ module litepulse_cdc #(
   // The free counts are registers that know of the write of the same cycle, which is the carry into the adder. They are kept as
   // complements: of depth - (wptr + wr - oldest).
   logic ev_carry, rx_carry;
-  logic [EV_AW:0] ev_nfree, ev_nfree_next, ev_nready;
-  logic [RX_AW:0] rx_nfree, rx_nfree_next, rx_nready, rx_nlimit;
+  logic [EV_AW:0] ev_nfree, ev_nfree_next;
+  logic [RX_AW:0] rx_nfree, rx_nfree_next;
   assign {ev_nfree_next, ev_carry} = {ev_noldest_v ^ EV_DEPTH, 1'b1} + {ev_wptr, ev_wr};
   assign {rx_nfree_next, rx_carry} = {rx_noldest_v ^ RX_DEPTH, 1'b1} + {rx_wptr, rx_wr};
   assign ev_free = ~ev_nfree;
@@ -231,46 +233,56 @@ module litepulse_cdc #(
   always_ff @(posedge pulse_clk) begin
     if (ev_wr) ev_wptr <= ev_wptr + 1'b1;
     if (rx_wr) rx_wptr <= rx_wptr + 1'b1;
+    if (pulse_take) begin
+      ev_noldest_v <= ~ev_oldest;
+      rx_noldest_v <= ~rx_oldest;
+    end
     ev_nfree <= ev_nfree_next;
     rx_nfree <= rx_nfree_next;
     if (pulse_take || ev_wr) ev_new <= ev_wr;
     if (pulse_take || rx_wr) rx_new <= rx_wr;
     if (pulse_take || fault_p) fault_new <= fault_p;
     if (pulse_rst) begin
-      ev_wptr   <= EV_FIRST_NUMBER;
-      rx_wptr   <= RX_FIRST_NUMBER;
-      ev_nfree  <= ~EV_DEPTH;
-      rx_nfree  <= ~RX_DEPTH;
-      ev_new    <= 1'b0;
-      rx_new    <= 1'b0;
-      fault_new <= 1'b0;
+      ev_wptr      <= EV_FIRST_NUMBER;
+      rx_wptr      <= RX_FIRST_NUMBER;
+      ev_noldest_v <= ~EV_FIRST_NUMBER;
+      rx_noldest_v <= ~RX_FIRST_NUMBER;
+      ev_nfree     <= ~EV_DEPTH;
+      rx_nfree     <= ~RX_DEPTH;
+      ev_new       <= 1'b0;
+      rx_new       <= 1'b0;
+      fault_new    <= 1'b0;
     end
   end
 
+  logic [RX_AW:0] rx_nlimit_next;
   assign ev_oldest = ev_position[EV_AW:0] + EV_FIRST_NUMBER;
   assign rx_oldest = rx_position[RX_AW:0] + RX_FIRST_NUMBER;
-  assign ev_nready = ev_nwptr_v + ev_position[EV_AW:0] + EV_FIRST_NUMBER;
-  assign rx_nready = rx_nlimit + RX_FIRST_NUMBER;
-  assign ev_ready  = ~ev_nready;
-  assign rx_ready  = ~rx_nready;
-  assign rx_nlimit = rx_nwptr_v + rx_position[RX_AW:0];
-  assign rx_limit  = ~rx_nlimit;
+  assign rx_nlimit_next = rx_nwptr_h + rx_position[RX_AW:0];
 
   always_ff @(posedge sys_clk) begin
     if (ev_free_stb) ev_position <= ev_position + 16'(ev_free_n);
     if (rx_free_stb) rx_position <= rx_position + 16'(rx_free_n);
+    if (pass) begin
+      ev_nready <= ev_nwptr_h + ev_position[EV_AW:0] + EV_FIRST_NUMBER;
+      rx_nlimit <= rx_nlimit_next;
+      rx_nready <= rx_nlimit_next + RX_FIRST_NUMBER;
+    end
     if (sys_rst) begin
       ev_position <= '0;
       rx_position <= '0;
+      ev_nready   <= '1;
+      rx_nlimit   <= ~RX_FIRST_NUMBER;
+      rx_nready   <= '1;
     end
   end
 
-  // Bytes to send: the oldest one waits in the RAM's output register. Both pointers are complements, i.e. count down -----------
-  logic tx_fetch, tx_carry;
-  logic tx_some;  // one is waiting: looked up a cycle ahead, for speed
-  logic [TX_AW:0] tx_nrptr_next;
-  assign tx_fetch = tx_some && (!txb_valid || txb_pop);
-  assign {tx_free, tx_carry} = {tx_rptr_v ^ TX_DEPTH, 1'b1} + {tx_nwptr, 1'b1};
+  // Bytes to send: the oldest one waits in the RAM's output register. As one is fetched in a turn at most, neither side needs the
+  // other's pointer: sys counts the room, and pulse is told whether anything is left.
+  logic [TX_AW-1:0] tx_wptr, tx_rptr;
+  logic tx_some;
+  assign tx_some  = !tx_free[TX_AW];
+  assign tx_fetch = pulse_take && tx_some && !txb_valid;
 
   litepulse_ram #(
       .AW(TX_AW),
@@ -278,46 +290,44 @@ module litepulse_cdc #(
   ) tx_ram (
       .wr_clk (sys_clk),
       .wr_en  (tx_push),
-      .wr_addr(tx_nwptr[TX_AW-1:0]),
+      .wr_addr(tx_wptr),
       .wr_data(tx_byte),
       .rd_clk (pulse_clk),
       .rd_en  (tx_fetch),
-      .rd_addr(tx_nrptr[TX_AW-1:0]),
+      .rd_addr(tx_rptr),
       .rd_data(txb_data)
 `ifdef FORMAL
       ,
-      .f_addr (~f_tx_n[TX_AW-1:0]),
+      .f_addr (f_tx_n[TX_AW-1:0]),
       .f_word (f_tx_mem)
 `endif
   );
 
   always_ff @(posedge pulse_clk) begin
-    if (tx_fetch) begin
-      tx_nrptr      <= tx_nrptr_next;
-      tx_nrptr_next <= tx_nrptr_next - 1'b1;
-    end
+    if (tx_fetch) tx_rptr <= tx_rptr + 1'b1;
     if (tx_fetch || txb_pop) txb_valid <= tx_fetch;
-    tx_some <= tx_fetch ? tx_nwptr_v != tx_nrptr_next : tx_nwptr_v != tx_nrptr;
+    if (pulse_take) txb_none <= !tx_some;
     if (pulse_rst) begin
-      tx_nrptr      <= '1;
-      tx_nrptr_next <= {{TX_AW{1'b1}}, 1'b0};
-      tx_some       <= 1'b0;
-      txb_valid     <= 1'b0;
+      tx_rptr   <= '0;
+      txb_valid <= 1'b0;
+      txb_none  <= 1'b1;
     end
   end
 
   always_ff @(posedge sys_clk) begin
-    if (tx_push) tx_nwptr <= tx_nwptr - 1'b1;
-    if (sys_rst) tx_nwptr <= '1;
+    if (tx_push) tx_wptr <= tx_wptr + 1'b1;
+    // one less or one more
+    if (tx_push || (pass && tx_taken_h)) tx_free <= tx_free + {(TX_AW + 1) {tx_push}} + (TX_AW + 1)'(!tx_push);
+    if (sys_rst) begin
+      tx_wptr <= '0;
+      tx_free <= TX_DEPTH;
+    end
   end
 
-  // Launches --------------------------------------------------------------------------------------------------------------
-  logic lq_carry;
-  logic [LQ_AW:0] lq_navail, lq_navail_next;
-  assign {lq_navail_next, lq_carry} = {lq_nwptr_v, 1'b1} + {lq_rptr_full, lq_free1};
-  assign lq_avail = ~lq_navail;
+  // Launches: at most one comes in a turn ---------------------------------------------------------------------------------
+  logic lq_came;
+  assign lq_came = pulse_take && lq_flag != lq_flag_v;
   assign lq_rptr = lq_rptr_full[LQ_AW-1:0];
-  assign lq_free = ~((lq_nrptr_v ^ LQ_DEPTH) + lq_wptr);
 
   litepulse_ram #(
       .AW(LQ_AW + 2),
@@ -340,88 +350,107 @@ module litepulse_cdc #(
 
   always_ff @(posedge pulse_clk) begin
     if (lq_free1) lq_rptr_full <= lq_rptr_full + 1'b1;
-    lq_navail <= lq_navail_next;
+    if (lq_free1 != lq_came) lq_avail <= lq_avail + {(LQ_AW + 1) {lq_free1}} + (LQ_AW + 1)'(!lq_free1);
+    if (pulse_take) lq_flag_v <= lq_flag;
     if (pulse_rst) begin
       lq_rptr_full <= '0;
-      lq_navail    <= '1;
+      lq_avail     <= '0;
+      lq_flag_v    <= 1'b0;
     end
   end
 
   always_ff @(posedge sys_clk) begin
-    if (lq_commit) lq_wptr <= lq_wptr + 1'b1;
-    if (sys_rst) lq_wptr <= '0;
+    if (lq_commit) begin
+      lq_wptr <= lq_wptr + 1'b1;
+      lq_flag <= !lq_flag;
+    end
+    if (pass) lq_nfree <= (lq_nrptr_h ^ LQ_DEPTH) + lq_wptr;
+    if (sys_rst) begin
+      lq_wptr  <= '0;
+      lq_flag  <= 1'b0;
+      lq_nfree <= ~LQ_DEPTH;
+    end
   end
 
   // Configuration: the flags differ from request to answer ------------------------------------------------------------------
-  logic cfg_was_busy;
   assign cfg_req      = cfg_flag_v != cfg_ack;
   assign cfg_addr     = cfg_held_addr;
   assign cfg_data     = cfg_held_data;
   assign cfg_busy     = cfg_flag != cfg_ack_v;
-  assign cfg_answered = cfg_was_busy && !cfg_busy;
-  assign cfg_refused  = cfg_bad_v;
+  assign cfg_answered = pass && cfg_ack_h != cfg_ack_v;
+  assign cfg_refused  = cfg_bad;  // stands still from the answer to the next request
 
   always_ff @(posedge pulse_clk) begin
+    if (pulse_take) cfg_flag_v <= cfg_flag;
     if (cfg_req && cfg_done) begin
       cfg_ack <= !cfg_ack;
       cfg_bad <= cfg_err;
     end
     if (pulse_rst) begin
-      cfg_ack <= 1'b0;
-      cfg_bad <= 1'b0;
+      cfg_flag_v <= 1'b0;
+      cfg_ack    <= 1'b0;
+      cfg_bad    <= 1'b0;
     end
   end
 
   always_ff @(posedge sys_clk) begin
-    cfg_was_busy <= cfg_busy;
     if (cfg_start) cfg_flag <= !cfg_flag;
+    if (pass) cfg_ack_v <= cfg_ack_h;
     if (sys_rst) begin
-      cfg_was_busy <= 1'b0;
-      cfg_flag     <= 1'b0;
+      cfg_flag  <= 1'b0;
+      cfg_ack_v <= 1'b0;
     end
   end
 
   // Header snapshot: lost count, then both halves of the tick, again if the low half wrapped between them ---------------------
   localparam logic [1:0] SNAP_LOST = 2'd1, SNAP_LO = 2'd2, SNAP_HI = 2'd3;
   logic [1:0] snap_word;
-  logic snap_go, snap_top;
+  logic snap_go, snap_top, snap_wrapped;
+  logic [31:0] snap_first;
   assign snap_go   = snap_flag_v != snap_ack;
   assign snap_busy = snap_flag != snap_ack_v;
+  // Four words in two cells per bit: a register picks one of the first two, or carries what picks one of the others. It takes
+  // snap_sel in at any time, but what is used of it was picked when that had long stood still.
+  assign snap_wrapped = snap_top && !now_tick[31];
 
   litepulse_ram #(
-      .AW(3),
+      .AW(4),
       .W (32)
   ) snap_ram (
       .wr_clk (pulse_clk),
       .wr_en  (snap_go),
-      .wr_addr({snap_sel_v, snap_word}),
-      .wr_data(!snap_word[1] ? (snap_sel_v ? rx_lost : ev_lost) : snap_word[0] ? now_tick[63:32] : now_tick[31:0]),
+      .wr_addr({1'b0, snap_sel, snap_word}),
+      .wr_data(snap_word[1] ? (snap_first & now_tick[63:32]) | (~snap_first & now_tick[31:0]) : snap_first),
       .rd_clk (sys_clk),
       .rd_en  (snap_ren),
       .rd_addr(snap_raddr),
       .rd_data(snap_rdata)
 `ifdef FORMAL
       ,
-      .f_addr (f_snap_n),
+      .f_addr ({1'b0, f_snap_n}),
       .f_word (f_snap_mem)
 `endif
   );
 
   always_ff @(posedge pulse_clk) begin
-    snap_top <= now_tick[31];
+    snap_top   <= now_tick[31];
+    snap_first <= {32{snap_word == SNAP_LO}} | (snap_sel ? rx_lost : ev_lost);
+    if (snap_word == SNAP_LOST ? snap_go : snap_word == SNAP_HI && snap_wrapped) snap_first <= '0;
+    if (pulse_take) snap_flag_v <= snap_flag;
     case (snap_word)
       SNAP_LOST: if (snap_go) snap_word <= SNAP_LO;
       SNAP_LO: snap_word <= SNAP_HI;
       default:
-      if (snap_top && !now_tick[31]) snap_word <= SNAP_LO;
+      if (snap_wrapped) snap_word <= SNAP_LO;
       else begin
         snap_word <= SNAP_LOST;
         snap_ack  <= !snap_ack;
       end
     endcase
     if (pulse_rst) begin
-      snap_word <= SNAP_LOST;
-      snap_ack  <= 1'b0;
+      snap_word   <= SNAP_LOST;
+      snap_flag_v <= 1'b0;
+      snap_ack    <= 1'b0;
     end
   end
 
@@ -430,31 +459,33 @@ module litepulse_cdc #(
       snap_flag <= !snap_flag;
       snap_sel  <= snap_stream;
     end
+    if (pass) snap_ack_v <= snap_ack_h;
     if (sys_rst) begin
-      snap_flag <= 1'b0;
-      snap_sel  <= 1'b0;
+      snap_flag  <= 1'b0;
+      snap_sel   <= 1'b0;
+      snap_ack_v <= 1'b0;
     end
   end
 
   // Levels and strobes ----------------------------------------------------------------------------------------------------------
   // A byte waiting in front of the line is not idle, whatever the transmitter's registered status says yet.
   // status_p[4]: the queue keeps the entry that had its turn last, to compare the next one with it
-  assign levels = {status_p[4], status_p[7:5], status_p[3:1], status_p[0] && !txb_valid};
+  assign levels = {status_p[4], status_p[7:5], status_p[3:1], status_p[0] && !txb_valid && !tx_fetch};
 
   logic unused;
-  assign unused = &{1'b0, ev_carry, rx_carry, tx_carry, lq_carry};
+  assign unused = &{1'b0, ev_carry, rx_carry};
 
   assign status = {
-    levels_v[6:5], levels_v[4] && lq_free == LQ_DEPTH - (LQ_AW + 1)'(levels_v[7]), cfg_busy,
-    levels_v[3:1], levels_v[0] && tx_free == TX_DEPTH
+    levels_v[6:5], levels_v[4] && (!lq_nfree[LQ_AW] || (levels_v[7] && lq_nfree[LQ_AW-1:0] == '0)), cfg_busy,
+    levels_v[3:1], levels_v[0] && !tx_some
   };
-  assign fault      = fresh && fault_v;
-  assign ev_arrived = fresh && ev_new_v;
-  assign rx_arrived = fresh && rx_new_v;
+  assign fault      = pass && fault_h;
+  assign ev_arrived = pass && ev_new_h;
+  assign rx_arrived = pass && rx_new_h;
 
   always_ff @(posedge sys_clk) begin
-    fresh <= sys_take;
-    if (sys_rst) fresh <= 1'b0;
+    if (pass) levels_v <= levels_h;
+    if (sys_rst) levels_v <= '0;
   end
 
 `ifdef FORMAL

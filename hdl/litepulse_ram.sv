@@ -26,7 +26,7 @@ module litepulse_ram #(
 );
   localparam int WORDS = 1 << (AW + SUB);
 
-  (* ram_style = "block" *) logic [W-1:0] mem[0:WORDS-1];
+  (* no_rw_check, ram_style = "block" *) logic [W-1:0] mem[0:WORDS-1];
 
   initial for (int i = 0; i < WORDS; i++) mem[i] = '0;
 

@@ -2,12 +2,15 @@
 // The bus slave of the core's 32 KiB window (layout: litepulse_map_pkg, docs/core.md), entirely in `sys`. bus_stb is held with
 // address, direction and data until the one-cycle bus_ack; addresses nobody owns read 0, ignore writes and are answered, too.
 //
-// Wait states (cycles from stb to ack): 1 for every access but these:
-//   n bytes to the TX region   n
-//   header word 0              a snapshot's round trip, typically 12, at most 11 sys + 15 pulse cycles
-//   configuration              until the word before has been answered (as above plus what the core takes), then 1
-// A pulse clock that stands still cannot hang the bus: after 2^TIMEOUT cycles a header reads 0, a configuration read gives 0 and a
-// configuration write is dropped and counted as refused.
+// Wait states (cycles from stb to ack): 1 for every access but these, which wait for litepulse_cdc's turn, one round at most:
+//   n bytes to the TX region       up to 3 sys + 6 pulse cycles, and n
+//   last word of a launch          as one byte
+//   header word 0, written         as one byte, and 1
+//   header word 0, read            a snapshot's round trip, typically 13, at most 12 sys + 17 pulse cycles
+//   configuration                  until the word before has been answered (as above plus what the core takes), then as one byte
+//                                  (written) or 1 (read)
+// A pulse clock that stands still cannot hang the bus: after 2^TIMEOUT cycles a header reads 0, a configuration read gives 0, bytes
+// are dropped, and a launch, a configuration word or what is written to a header comes to nothing; all but the last are counted.
 //
 // `ready` and `position` are latched before the tick is sampled, so no record that is ready is younger than the header's tick.
 // Words 1 to 3 of a header keep showing that stream's last snapshot. A record can be read if it has arrived by then, not only if it
@@ -29,19 +32,15 @@ module litepulse_window #(
     input  logic [31:0]      bus_dat_w,
     output logic [31:0]      bus_dat_r,
     output logic             bus_ack,
-    // acknowledge registers
-    input  logic             ev_ack_stb,
-    input  logic [31:0]      ev_ack,
-    input  logic             rx_ack_stb,
-    input  logic [31:0]      rx_ack,
-    // counters, modulo 2^16
-    output logic [15:0]      launch_accepted,
-    output logic [15:0]      launch_refused,
+    // counters, modulo 2^8 and 2^16
+    output logic [7:0]       launch_accepted,
+    output logic [7:0]       launch_refused,
     output logic [15:0]      tx_dropped,
-    output logic [15:0]      config_applied,
-    output logic [15:0]      config_refused,
-    // litepulse_cdc
-    input  logic [EV_AW:0]   ev_ready,
+    output logic [7:0]       config_applied,
+    output logic [7:0]       config_refused,
+    // litepulse_cdc; n*: complements
+    input  logic             turn,
+    input  logic [EV_AW:0]   ev_nready,
     input  logic [15:0]      ev_position,
     output logic             ev_free_stb,
     output logic [EV_AW:0]   ev_free_n,
@@ -49,8 +48,8 @@ module litepulse_window #(
     output logic [EV_AW-1:0] ev_index,
     output logic [1:0]       ev_word,
     input  logic [31:0]      ev_rdata,
-    input  logic [RX_AW:0]   rx_ready,
-    input  logic [RX_AW:0]   rx_limit,
+    input  logic [RX_AW:0]   rx_nready,
+    input  logic [RX_AW:0]   rx_nlimit,
     input  logic [15:0]      rx_position,
     output logic             rx_free_stb,
     output logic [RX_AW:0]   rx_free_n,
@@ -61,7 +60,7 @@ module litepulse_window #(
     input  logic [TX_AW:0]   tx_free,
     output logic             tx_push,
     output logic [7:0]       tx_byte,
-    input  logic [LQ_AW:0]   lq_free,
+    input  logic [LQ_AW:0]   lq_nfree,
     output logic             lq_we,
     output logic [1:0]       lq_word,
     output logic [31:0]      lq_wdata,
@@ -76,7 +75,7 @@ module litepulse_window #(
     output logic             snap_stream,
     input  logic             snap_busy,
     output logic             snap_ren,
-    output logic [2:0]       snap_raddr,
+    output logic [3:0]       snap_raddr,
     input  logic [31:0]      snap_rdata
 );
   localparam logic [14:0] EVENTS = 15'(litepulse_map_pkg::REGION_EVENTS);
@@ -96,14 +95,19 @@ module litepulse_window #(
   assign in_lq  = bus_adr[14:10] == LAUNCH[14:10];
   assign in_cfg = bus_adr[14:8] == CONFIG[14:8];
   assign header = (in_ev || in_rx) && bus_adr[12:4] == '0;
-  assign level  = rd && header && bus_adr[3:2] == '0;
+  assign level  = start && header && bus_adr[3:2] == '0;
 
-  // Waiting -----------------------------------------------------------------------------------------------------------
-  logic snapping, stall, expired, more_bytes, cfg_pending, cfg_wait;
+  // Waiting: what concerns the crossing is done in its turn, or given up ------------------------------------------------
+  logic held;  // not the first cycle of an access
+  logic snapping, expired, go, stall, tx_wr, tx_go, more_bytes, lq_wait, cfg_pending, cfg_wait;
+  logic [1:0] beat;
   logic [TIMEOUT:0] waited;
-  assign cfg_wait = start && in_cfg && (cfg_pending || cfg_busy);
   assign expired  = waited[TIMEOUT];
-  assign stall    = ((level && !(snapping && !snap_busy)) || cfg_wait) && !expired || more_bytes;
+  assign go       = turn || expired;
+  assign cfg_wait = start && in_cfg && cfg_busy;
+  assign stall    = (level && !expired && !(bus_we ? held && turn : snapping && !snap_busy))
+                    || (cfg_wait && !expired) || (wr && in_cfg && !go) || (lq_wait && !go)
+                    || (tx_wr && !tx_go) || more_bytes;
 
   always_ff @(posedge clk) begin
     bus_ack <= start && !stall;
@@ -116,15 +120,13 @@ module litepulse_window #(
 
   // Reading: the RAMs' output registers, gated onto the bus -----------------------------------------------------------
   // Comparisons are carries of a sum with a complement, which litepulse_cdc has at hand: a > b is the carry of a + ~b.
-  logic show_ev, show_rx, show_snap, show_cfg;
-  logic [16:0] ev_seek, rx_seek;
-  logic [15:0] ev_ready_c, rx_limit_c;
-  assign ev_ready_c  = ~{{(15 - EV_AW) {1'b0}}, ev_ready};
-  assign rx_limit_c  = ~{{(15 - RX_AW) {1'b0}}, rx_limit};
-  logic [31:0] level_word;
+  logic show_ev, show_rx, show_cfg;
+  logic [10:0] ev_seek;
+  logic [11:0] rx_seek;
   logic [31:0] shadow;
-  assign ev_seek     = {8'd0, bus_adr[12:4]} + {1'b0, ev_ready_c};
-  assign rx_seek     = {7'd0, bus_adr[12:3]} + {1'b0, rx_limit_c} + 1'b1;
+  logic [15:0] position, nready;  // of a header, while it is accessed: else both show 0, so that they need no gate
+  assign ev_seek     = {2'd0, bus_adr[12:4]} + {1'b0, {(9 - EV_AW) {1'b1}}, ev_nready};
+  assign rx_seek     = {2'd0, bus_adr[12:3]} + {1'b0, {(10 - RX_AW) {1'b1}}, rx_nlimit} + 1'b1;
   assign ev_index    = EV_AW'(bus_adr[12:4]);
   assign ev_word     = bus_adr[3:2];
   assign rx_index    = RX_AW'(bus_adr[12:3]);
@@ -132,53 +134,58 @@ module litepulse_window #(
   assign ev_ren      = start;
   assign rx_ren      = start;
   assign snap_ren    = start;
-  assign snap_raddr  = {bus_adr[13], bus_adr[3:2]};
+  assign snap_raddr  = {!(rd && header) || level, bus_adr[13], bus_adr[3:2]};  // nothing is ever written to the upper half
   assign snap_stream = bus_adr[13];
-  assign snap_start  = level && !snapping && !snap_busy;
+  assign snap_start  = level && !bus_we && held && !snapping && !snap_busy && turn;
   assign bus_dat_r   = ({32{show_ev}} & ev_rdata | {32{show_rx}} & rx_rdata)
-                       | {32{show_cfg}} & shadow | {32{show_snap}} & snap_rdata | level_word;
+                       | ({32{show_cfg}} & shadow) | snap_rdata | {position, ~nready};
 
   always_ff @(posedge clk) begin
-    show_ev   <= rd && in_ev && !header && !ev_seek[16];
-    show_rx   <= rd && in_rx && !header && !rx_seek[16];
-    show_snap <= rd && header && bus_adr[3:2] != '0;
+    show_ev   <= rd && in_ev && !header && !ev_seek[10];
+    show_rx   <= rd && in_rx && !header && !rx_seek[11];
     show_cfg  <= rd && in_cfg && !cfg_wait;
-    // 0 but from the start of a header's read to its end, so that it needs no gate
-    if (snap_start) begin
-      snapping   <= 1'b1;
-      level_word <= bus_adr[13] ? {rx_position, 16'(rx_ready)} : {ev_position, 16'(ev_ready)};
-    end
-    if (rst || !start || expired) begin
-      snapping   <= 1'b0;
-      level_word <= '0;
+    held      <= start;
+    if (snap_start) snapping <= 1'b1;
+    if (!held) position <= bus_adr[13] ? rx_position : ev_position;
+    if (!held) nready <= bus_adr[13] ? {{(15 - RX_AW) {1'b1}}, rx_nready} : {{(15 - EV_AW) {1'b1}}, ev_nready};
+    if (rst || !level || expired) begin
+      snapping <= 1'b0;
+      position <= '0;
+      nready   <= '1;
     end
   end
 
-  // Acknowledging -----------------------------------------------------------------------------------------------------
-  logic [EV_AW+1:0] ev_over;
-  logic [RX_AW+1:0] rx_over;
-  assign ev_over     = {1'b0, ev_ack[EV_AW:0]} + {1'b0, ~ev_ready};
-  assign rx_over     = {1'b0, rx_ack[RX_AW:0]} + {1'b0, ~rx_ready};
-  assign ev_free_stb = ev_ack_stb && !ev_over[EV_AW+1] && ev_ack[15:EV_AW+1] == '0
-                       && (!ev_ack[31] || ev_ack[30:16] == ev_position[14:0]);
-  assign ev_free_n   = ev_ack[EV_AW:0];
-  assign rx_free_stb = rx_ack_stb && !rx_over[RX_AW+1] && rx_ack[15:RX_AW+1] == '0
-                       && (!rx_ack[31] || rx_ack[30:16] == rx_position[14:0]);
-  assign rx_free_n   = rx_ack[RX_AW:0];
+  // Freeing: as many as are ready or nothing, and with a guard only where the writer thinks the stream is ------------------
+  localparam int N = (EV_AW > RX_AW ? EV_AW : RX_AW) + 1;
+  logic [N:0] over;
+  logic free_ok;
+  assign over        = {1'b0, bus_dat_w[N-1:0]} + {1'b0, nready[N-1:0]};
+  assign free_ok     = level && bus_we && held && turn && !over[N] && bus_dat_w[15:N] == '0
+                       && (!bus_dat_w[31] || bus_dat_w[30:16] == position[14:0]);
+  assign ev_free_stb = free_ok && !bus_adr[13];
+  assign ev_free_n   = bus_dat_w[EV_AW:0];
+  assign rx_free_stb = free_ok && bus_adr[13];
+  assign rx_free_n   = bus_dat_w[RX_AW:0];
 
   // Bytes to send: all of a write or nothing --------------------------------------------------------------------------
-  logic [1:0] beat;
-  logic room, tx_room, tx_wr;
+  logic room, tx_room;
+  logic [1:0] beat_next;
+  logic [7:0] tx_first;
   assign tx_wr      = wr && in_tx;
   assign more_bytes = tx_wr && beat != bus_adr[11:10];
-  assign tx_room    = beat == '0 ? (|tx_free[TX_AW:2] || tx_free[1:0] > bus_adr[11:10]) : room;
-  assign tx_push    = tx_wr && tx_room;
-  assign tx_byte    = beat[1] ? (beat[0] ? bus_dat_w[31:24] : bus_dat_w[23:16]) : (beat[0] ? bus_dat_w[15:8] : bus_dat_w[7:0]);
+  assign tx_go      = held && (beat != '0 || go);
+  assign tx_room    = beat == '0 ? turn && (|tx_free[TX_AW:2] || tx_free[1:0] > bus_adr[11:10]) : room;
+  assign tx_push    = tx_wr && tx_go && tx_room;
+  // four bytes in two cells per bit: a register picks one of the first two, or carries what picks one of the others
+  assign beat_next  = tx_wr && tx_go && more_bytes ? beat + 1'b1 : '0;
+  assign tx_byte    = beat[1] ? (tx_first & bus_dat_w[31:24]) | (~tx_first & bus_dat_w[23:16]) : tx_first;
 
   always_ff @(posedge clk) begin
-    beat <= more_bytes ? beat + 1'b1 : '0;
+    beat <= beat_next;
     room <= tx_room;
-    if (tx_wr && !tx_room) tx_dropped <= tx_dropped + 1'b1;
+    if (tx_wr && tx_go && !tx_room) tx_dropped <= tx_dropped + 1'b1;
+    tx_first <= {8{beat_next == 2'd3}} | (beat_next[0] ? bus_dat_w[15:8] : bus_dat_w[7:0]);
+    if (beat_next == 2'd2) tx_first <= '0;
     if (rst) begin
       beat       <= '0;
       tx_dropped <= '0;
@@ -188,18 +195,19 @@ module litepulse_window #(
   // Launches: an entry any word of which met a full queue must not be committed later ---------------------------------
   logic lq_wr, lq_full, lq_last, spoilt, lq_bad;
   assign lq_wr     = wr && in_lq;
-  assign lq_full   = lq_free == '0;
+  assign lq_full   = lq_nfree == '1;
   assign lq_word   = bus_adr[3:2];
   assign lq_last   = lq_word == 2'd3;
   assign lq_bad    = lq_full || spoilt && lq_word != '0;
   assign lq_we     = lq_wr && !lq_full;
   assign lq_wdata  = bus_dat_w;
-  assign lq_commit = lq_wr && lq_last && !lq_bad;
+  assign lq_wait   = lq_wr && lq_last && !lq_bad;
+  assign lq_commit = lq_wait && turn;
 
   always_ff @(posedge clk) begin
     if (lq_wr) spoilt <= lq_bad && !lq_last;
     if (lq_commit) launch_accepted <= launch_accepted + 1'b1;
-    if (lq_wr && lq_last && lq_bad) launch_refused <= launch_refused + 1'b1;
+    if (lq_wr && lq_last && (lq_bad || (expired && !turn))) launch_refused <= launch_refused + 1'b1;
     if (rst) begin
       spoilt          <= 1'b0;
       launch_accepted <= '0;
@@ -208,10 +216,9 @@ module litepulse_window #(
   end
 
   // Configuration: written to the shadow, then read back into its output register, which holds the word until it is answered
-  logic cfg_wr, cfg_rd;
-  assign cfg_wr        = wr && in_cfg && !cfg_wait;
-  assign cfg_rd        = rd && in_cfg && !cfg_wait;
-  assign cfg_start     = cfg_pending;
+  logic cfg_rd;
+  assign cfg_start     = wr && in_cfg && !cfg_busy && turn;
+  assign cfg_rd        = rd && in_cfg && !cfg_busy;
   assign cfg_held_data = shadow;
 
   litepulse_ram #(
@@ -219,7 +226,7 @@ module litepulse_window #(
       .W (32)
   ) shadow_ram (
       .wr_clk (clk),
-      .wr_en  (cfg_wr),
+      .wr_en  (cfg_start),
       .wr_addr(bus_adr[7:2]),
       .wr_data(bus_dat_w),
       .rd_clk (clk),
@@ -229,10 +236,10 @@ module litepulse_window #(
   );
 
   always_ff @(posedge clk) begin
-    cfg_pending <= cfg_wr;
-    if (cfg_wr) cfg_held_addr <= bus_adr[7:2];
+    cfg_pending <= cfg_start;
+    if (cfg_start) cfg_held_addr <= bus_adr[7:2];
     if (cfg_answered && !cfg_refused) config_applied <= config_applied + 1'b1;
-    if (cfg_answered && cfg_refused || wr && cfg_wait && expired) config_refused <= config_refused + 1'b1;
+    if (cfg_answered && cfg_refused || wr && in_cfg && expired && !cfg_start) config_refused <= config_refused + 1'b1;
     if (rst) begin
       cfg_pending    <= 1'b0;
       cfg_held_addr  <= '0;
@@ -241,11 +248,14 @@ module litepulse_window #(
     end
   end
   logic unused;
-  assign unused = &{1'b0, ev_seek[15:0], rx_seek[15:0], ev_over[EV_AW:0], rx_over[RX_AW:0]};
+  assign unused = &{1'b0, ev_seek[9:0], rx_seek[10:0], over[N-1:0]};
 
 `ifdef FORMAL
   // What the bus and the crossing promise.
   logic f_past = 1'b0;
+  wire f_deed = tx_push || lq_commit || ev_free_stb || rx_free_stb || cfg_start || snap_start;
+  wire [EV_AW:0] f_ev_ready = ~ev_nready;
+  wire [RX_AW:0] f_rx_ready = ~rx_nready;
   initial assume (rst);
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
@@ -255,58 +265,75 @@ module litepulse_window #(
       else assume (cfg_busy <= $past(cfg_busy));
       if ($past(snap_start)) assume (snap_busy);
       else assume (snap_busy <= $past(snap_busy));
+      if ($past(turn)) assume (turn == $past(f_deed));
       assume (tx_free + (TX_AW + 1)'($past(tx_push)) >= $past(tx_free));
+      if (!$past(ev_free_stb)) assume (f_ev_ready >= $past(f_ev_ready) && $stable(ev_position));
+      if (!$past(rx_free_stb)) assume (f_rx_ready >= $past(f_rx_ready) && $stable(rx_position));
     end else assume (!cfg_busy && !snap_busy);
   end
   always_comb begin
     if (bus_ack) assume (bus_stb);
-    assume (ev_ready[EV_AW] <= (ev_ready[EV_AW-1:0] == '0) && rx_ready[RX_AW] <= (rx_ready[RX_AW-1:0] == '0));
-    assume (tx_free[TX_AW] <= (tx_free[TX_AW-1:0] == '0) && rx_limit == rx_ready + 2'd2);
+    assume (f_ev_ready[EV_AW] <= (f_ev_ready[EV_AW-1:0] == '0) && f_rx_ready[RX_AW] <= (f_rx_ready[RX_AW-1:0] == '0));
+    assume (tx_free[TX_AW] <= (tx_free[TX_AW-1:0] == '0) && rx_nlimit == rx_nready - 2'd2);
     if (rst) assume (!bus_stb);
   end
 
-  // Promised to both: the crossing is only asked for what it can do, the bus is answered once and in bounded time.
+  // Promised to both: the crossing is only asked in its turn, for one deed (but bytes) and only for what it can do; the bus is
+  // answered once and in bounded time.
   logic [TIMEOUT+1:0] f_waits;
   logic f_dropped;  // a word of the entry being written was not stored
   always_ff @(posedge clk) begin
     f_waits <= start && !rst ? f_waits + 1'b1 : '0;
     if (lq_wr) f_dropped <= !lq_last && (!lq_we || (lq_word != '0 && f_dropped));
     if (rst) f_dropped <= 1'b0;
+    if (f_past && !$past(rst) && !rst && $past(f_deed)) assert (!lq_we && (!f_deed || ($past(tx_push) && tx_push)));
   end
   always_comb begin
     if (f_past && !rst) begin
-      if (ev_free_stb) assert (ev_free_n <= ev_ready && ev_ack[15:0] == 16'(ev_free_n));
-      if (rx_free_stb) assert (rx_free_n <= rx_ready && rx_ack[15:0] == 16'(rx_free_n));
+      if (f_deed) assert (turn);
+      assert (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(rx_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);
+      if (ev_free_stb) assert (ev_free_n <= f_ev_ready && bus_dat_w[15:0] == 16'(ev_free_n));
+      if (rx_free_stb) assert (rx_free_n <= f_rx_ready && bus_dat_w[15:0] == 16'(rx_free_n));
+      if (ev_free_stb) assert (!bus_dat_w[31] || bus_dat_w[30:16] == ev_position[14:0]);
+      if (rx_free_stb) assert (!bus_dat_w[31] || bus_dat_w[30:16] == rx_position[14:0]);
       if (tx_push) assert (tx_free != '0);
-      if (lq_we || lq_commit) assert (lq_free != '0);
+      if (tx_push) assert (tx_byte == bus_dat_w[8*beat+:8]);
+      if (lq_we || lq_commit) assert (lq_nfree != '1);
       if (lq_commit) assert (lq_we && lq_last && !f_dropped);
-      if (cfg_start) assert (!cfg_busy && bus_ack && bus_we && in_cfg);
+      if (cfg_pending) assert (bus_ack && bus_we && in_cfg && cfg_held_addr == bus_adr[7:2]);
+      if (cfg_start) assert (!cfg_busy && bus_we && in_cfg);
       if (snap_start) assert (!snap_busy);
-      assert (f_waits <= 1 + (1 << TIMEOUT));
-      if (bus_ack && !(show_ev || show_rx || show_snap || show_cfg || (header && bus_adr[3:2] == '0))) assert (bus_dat_r == '0);
-      if (bus_ack && bus_we) assert (bus_dat_r == '0);
+      assert (f_waits <= 4 + (1 << TIMEOUT));
+      if (bus_ack && !bus_we && !(show_ev || show_rx || show_cfg || header)) assert (bus_dat_r == snap_rdata);
 
       assert (bus_ack ? waited == '0 : !bus_stb || f_waits == (TIMEOUT + 2)'(waited));
-      assert (waited <= (1 << TIMEOUT) && !(bus_ack && snapping && !header));
+      assert (waited <= 3 + (1 << TIMEOUT));
       if (waited != '0) assert (bus_stb && !bus_ack && f_waits == (TIMEOUT + 2)'(waited));
       if (waited == '0 && !bus_ack) assert (f_waits == '0);
-      if (bus_ack) assert (f_waits >= 1 && f_waits <= 1 + (1 << TIMEOUT));
-      if (in_tx && bus_stb && bus_we && !bus_ack) assert (waited == beat && beat <= bus_adr[11:10]);
+      if (bus_ack) assert (f_waits >= 1);
+      assert (held == (waited != '0 || bus_ack));
+      if (in_tx && bus_stb && bus_we && !bus_ack) assert (beat <= bus_adr[11:10] && (beat == '0 || held));
       else assert (beat == '0);
-      if (beat != '0 && room) assert (tx_free > bus_adr[11:10] - beat);
-      if (cfg_pending) assert (!cfg_busy && bus_ack && bus_we && in_cfg && cfg_held_addr == bus_adr[7:2]);
+      if (waited > (1 << TIMEOUT)) assert (in_tx && bus_we && waited <= 7'(beat) + (1 << TIMEOUT) && beat != '0);
+      if (beat != '0 && room) assert (turn && tx_free > bus_adr[11:10] - beat);
+      if (beat == 2'd0 && held && !bus_ack) assert (tx_first == bus_dat_w[7:0]);
+      if (beat == 2'd1) assert (tx_first == bus_dat_w[15:8]);
+      if (beat == 2'd2) assert (tx_first == '0);
+      if (beat == 2'd3) assert (tx_first == '1);
       assert (f_dropped == spoilt);
-      if (level_word != '0 || snapping) assert (bus_stb && !bus_we && header && bus_adr[3:2] == '0);
-      assert (show_ev + show_rx + show_snap + show_cfg + (level_word != '0) <= 1);
-      if (show_ev || show_rx || show_snap || show_cfg) assert (bus_ack && !bus_we);
+      if (snapping || position != '0 || nready != '1) assert (bus_stb && header && bus_adr[3:2] == '0 && held);
+      if (level && held && !bus_adr[13]) assert (position == ev_position && ~nready <= 16'(f_ev_ready));
+      if (level && held && bus_adr[13]) assert (position == rx_position && ~nready <= 16'(f_rx_ready));
+      assert (2'(show_ev) + 2'(show_rx) + 2'(show_cfg) + 2'(position != '0 || nready != '1) <= 1);
+      if (show_ev || show_rx || show_cfg) assert (bus_ack && !bus_we);
     end
   end
   always_ff @(posedge clk) begin
     cover (f_past && bus_ack && show_ev && bus_dat_r != '0);
-    cover (f_past && bus_ack && f_waits == 1 + (1 << TIMEOUT));
-    cover (f_past && bus_ack && level_word != '0 && !expired);
+    cover (f_past && bus_ack && f_waits == 4 + (1 << TIMEOUT));
+    cover (f_past && bus_ack && !bus_we && position != '0 && nready != '1);
     cover (f_past && lq_commit && launch_refused != '0);
-    cover (f_past && ev_free_stb && ev_ack[31] && ev_free_n != '0);
+    cover (f_past && ev_free_stb && bus_dat_w[31] && ev_free_n != '0);
     cover (f_past && tx_push && beat == 2'd3);
   end
 `endif

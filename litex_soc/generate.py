@@ -20,8 +20,9 @@ CODES = (
 )
 # Words that are read or written through the window: (prefix, title, words)
 RECORDS = (
-    ("HEADER", "Stream header", regmap.STREAM_HEADER), ("EVENT", "Event record", regmap.EVENT_RECORD),
-    ("RECEIVE", "Receive record", regmap.RECEIVE_RECORD), ("LAUNCH", "Launch entry", regmap.LAUNCH_ENTRY),
+    ("HEADER", "Stream header", regmap.STREAM_HEADER), ("STREAM", "Stream acknowledgement", regmap.STREAM_ACK),
+    ("EVENT", "Event record", regmap.EVENT_RECORD), ("RECEIVE", "Receive record", regmap.RECEIVE_RECORD),
+    ("LAUNCH", "Launch entry", regmap.LAUNCH_ENTRY),
 )
 
 
@@ -247,6 +248,7 @@ def python_module():
         out.append(")")
 
     words("STREAM_HEADER", "Words of a header, a record, an entry.", regmap.STREAM_HEADER)
+    words("STREAM_ACK", "What is written to a header.", regmap.STREAM_ACK)
     words("EVENT_RECORD", "One event.", regmap.EVENT_RECORD)
     words("RECEIVE_RECORD", "One received byte.", regmap.RECEIVE_RECORD)
     words("LAUNCH_ENTRY", "One timed launch.", regmap.LAUNCH_ENTRY)

@@ -19,22 +19,13 @@ from migen.genlib.resetsync import AsyncResetSynchronizer
 from litex.gen import LiteXModule, Reduce
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
-from litex.soc.interconnect.csr import CSR, CSRAccess, CSRField, CSRFieldAggregate, CSRStatus, CSRStorage
+from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
 from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLevel, EventSourcePulse
 
 from litex_soc import regmap
 
 # The environment names another folder when a test puts a fault into a copy of the core.
 HDL = Path(os.environ.get("LITEPULSE_HDL") or Path(__file__).resolve().parent.parent / "hdl").resolve()
-
-
-class CSRCommand(CSR):
-    """A register that acts when written and keeps nothing: 32 bits that need no flip-flops. Reads as 0."""
-
-    def __init__(self, fields, name, description, n):
-        CSR.__init__(self, 32, name, n)
-        self.description = description
-        self.fields = CSRFieldAggregate(fields, CSRAccess.WriteOnly)
 
 
 def sources(samples=1):
@@ -111,33 +102,23 @@ class LitePulse(LiteXModule):
         # Constants, unless a simulation drives them.
         self.clock_num, self.clock_den = clock_num.fields.num, clock_den.fields.den
         session = storage(5, "session", "Written by the host, 0 after a reset: a core that restarted is recognised.", [
-            CSRField("session", 32, description="Any value; nothing in the core depends on it.")], write_from_dev=True)
+            CSRField("session", 16, description="Any value; nothing in the core depends on it.")], write_from_dev=True)
 
-        def ack(n, name, what):
-            csr = CSRCommand(name=name, n=n, description=f"Frees {what} that were read. Write only.", fields=[
-                CSRField("count", 16, description="Records to free, the oldest first; nothing happens if there are not so many."),
-                CSRField("position", 15, description="With `guard`: the stream's position, low bits, as the header told it."),
-                CSRField("guard", 1, description="Free only if `position` fits: a repeated ack is harmless.")])
-            setattr(self, f"_{name}", csr)
-            return csr
-
-        event_ack, receive_ack = ack(6, "event_ack", "events"), ack(7, "receive_ack", "received bytes")
-
-        ready = status(8, "ready", "Records that can be read.", [
+        ready = status(6, "ready", "Records that can be read.", [
             CSRField("event", event_depth + 1, offset=0, description="Events."),
             CSRField("receive", receive_depth + 1, offset=16, description="Received bytes.")])
-        free = status(9, "free", "Room for what is to be sent.", [
+        free = status(7, "free", "Room for what is to be sent.", [
             CSRField("transmit", transmit_depth + 1, offset=0, description="Best-effort bytes that can be written."),
             CSRField("launch", launch_depth + 1, offset=16, description="Timed launches; the last one stays until the next.")])
-        launches = status(10, "launches", "Timed launches committed to the window, modulo 65536.", [
-            CSRField("accepted", 16, description="Taken into the queue."),
-            CSRField("refused", 16, description="Dropped, because the queue was full.")])
-        configs = status(11, "configs", "Configuration words answered by the core, modulo 65536.", [
-            CSRField("applied", 16, description="Took effect, or are held for the word that applies them."),
-            CSRField("refused", 16, description="Refused: not usable.")])
-        dropped = status(12, "dropped", "Best-effort bytes that were lost, modulo 65536.", [
+        launches = status(8, "launches", "Timed launches committed to the window, modulo 256.", [
+            CSRField("accepted", 8, offset=0, description="Taken into the queue."),
+            CSRField("refused", 8, offset=16, description="Dropped, because the queue was full.")])
+        configs = status(9, "configs", "Configuration words answered by the core, modulo 256.", [
+            CSRField("applied", 8, offset=0, description="Took effect, or are held for the word that applies them."),
+            CSRField("refused", 8, offset=16, description="Refused: not usable.")])
+        dropped = status(10, "dropped", "Best-effort bytes that were lost, modulo 65536.", [
             CSRField("transmit", 16, description="Written while the FIFO was full.")])
-        state = status(13, "status", "What the core is doing.", [
+        state = status(11, "status", "What the core is doing.", [
             CSRField("tx_idle", 1, description="No best-effort byte waits or is on the line."),
             CSRField("train_running", 1, description="A train runs."),
             CSRField("train_change_pending", 1, description="A change of the train waits for its pulse."),
@@ -151,8 +132,8 @@ class LitePulse(LiteXModule):
             irq_ports = self.add_interrupts(storage, event_depth, receive_depth, transmit_depth, launch_depth)
         else:
             # Constants: synthesis drops the timers and comparisons.
-            irq_ports = {f"i_irq_{name}": 0 for name in ("ev_level", "rx_level", "ev_age", "ev_idle", "rx_age", "rx_idle", "tx_low",
-                                                         "lq_space")}
+            irq_ports = {f"i_irq_{name}": 0 for name in ("ev_level", "rx_level", "ev_age", "ev_idle", "rx_age", "rx_idle", "unit", "timed",
+                                                         "tx_low", "lq_space")}
 
         # Clocks and resets: a reset of either side resets both, else the crossings would lose step; and for at least four
         # cycles of the slower one, however short it was.
@@ -181,7 +162,7 @@ class LitePulse(LiteXModule):
         tx, tx_oe, de = Signal(self.samples), Signal(), Signal(self.samples)
         rx, inputs_seen = Signal(self.samples), Signal(inputs * self.samples)
         counters = ("launch_accepted", "launch_refused", "tx_dropped", "config_applied", "config_refused")
-        outcome = {name: Signal(16) for name in counters}
+        outcome = {name: Signal(16 if name == "tx_dropped" else 8) for name in counters}
         status_bits = Signal(8)
         self.specials += Instance("litepulse",
             p_S=self.samples, p_INPUTS=inputs,
@@ -190,7 +171,6 @@ class LitePulse(LiteXModule):
             o_tx_o=tx, o_tx_oe=tx_oe, o_de_o=de, i_rx_i=rx, i_aux_i=inputs_seen,
             i_bus_stb=self.bus.cyc & self.bus.stb, i_bus_we=self.bus.we, i_bus_adr=self.bus.adr[:log2_int(regmap.WINDOW_SIZE // 4)],
             i_bus_dat_w=self.bus.dat_w, o_bus_dat_r=self.bus.dat_r, o_bus_ack=self.bus.ack,
-            i_ev_ack_stb=event_ack.re, i_ev_ack=event_ack.r, i_rx_ack_stb=receive_ack.re, i_rx_ack=receive_ack.r,
             o_ev_ready=ready.fields.event, o_rx_ready=ready.fields.receive,
             o_tx_free=free.fields.transmit, o_lq_free=free.fields.launch,
             **{f"o_{name}": signal for name, signal in outcome.items()}, o_status=status_bits,
@@ -207,18 +187,20 @@ class LitePulse(LiteXModule):
 
     def add_interrupts(self, storage, event_depth, receive_depth, transmit_depth, launch_depth):
         """The interrupt's CSRs and EventManager; returns the ports of the core that go with them."""
-        levels = storage(14, "irq_level", "Interrupt as soon as so many records are ready.", [
+        levels = storage(12, "irq_level", "Interrupt as soon as so many records are ready.", [
             CSRField("event", event_depth + 1, offset=0, reset=1, description="Events; 0: not by level."),
             CSRField("receive", receive_depth + 1, offset=16, reset=1, description="Received bytes; 0: not by level.")])
-        event_time = storage(15, "irq_event_time", "Interrupt for fewer events, in units of 32 cycles of the bus clock.", [
-            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
-            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
-        receive_time = storage(16, "irq_receive_time", "The same for received bytes.", [
-            CSRField("age", 16, description="Since so long there is one to read; 0: not by age."),
-            CSRField("idle", 16, description="None came for so long; 0: not by idleness.")])
-        room = storage(17, "irq_send", "Interrupt when there is room for more.", [
+        event_time = storage(13, "irq_event_time", "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.", [
+            CSRField("age", 8, offset=0, description="Since so long there is one to read; 0: not by age."),
+            CSRField("idle", 8, offset=16, description="None came for so long; 0: not by idleness.")])
+        receive_time = storage(14, "irq_receive_time", "The same for received bytes.", [
+            CSRField("age", 8, offset=0, description="Since so long there is one to read; 0: not by age."),
+            CSRField("idle", 8, offset=16, description="None came for so long; 0: not by idleness.")])
+        room = storage(15, "irq_send", "Interrupt when there is room for more.", [
             CSRField("transmit_low", transmit_depth + 1, offset=0, description="At most so many best-effort bytes wait."),
             CSRField("launch_space", launch_depth + 1, offset=16, reset=1, description="At least so many timed launches fit.")])
+        unit = storage(16, "irq_unit", "Unit of the times of both streams. A time may end up to one unit early, never late.", [
+            CSRField("unit", 2, description="32 x 8^unit cycles of the bus clock. Writing it starts all times anew.")])
 
         self.ev = EventManager()
         self.ev.event = EventSourceLevel(name="event", description="Events wait, as `irq_level` and `irq_event_time` ask.")
@@ -238,6 +220,7 @@ class LitePulse(LiteXModule):
             "i_irq_ev_level": levels.fields.event, "i_irq_rx_level": levels.fields.receive,
             "i_irq_ev_age": event_time.fields.age, "i_irq_ev_idle": event_time.fields.idle,
             "i_irq_rx_age": receive_time.fields.age, "i_irq_rx_idle": receive_time.fields.idle,
+            "i_irq_unit": unit.fields.unit, "i_irq_timed": event_time.re | receive_time.re | unit.re,
             "i_irq_tx_low": room.fields.transmit_low, "i_irq_lq_space": room.fields.launch_space,
             "o_irq_ev": self.ev.event.trigger, "o_irq_rx": self.ev.receive.trigger, "o_irq_tx": self.ev.transmit.trigger,
             "o_irq_lq": self.ev.launch.trigger, "o_irq_drained": self.ev.drained.trigger, "o_irq_fault": self.ev.fault.trigger,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53          # "LPLS"
 VERSION_MAJOR = 0           # a reader refuses another major version (while 0: another minor version, too)
-VERSION_MINOR = 1
+VERSION_MINOR = 2
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ WINDOW_BASE = 0x9000_0000   # uncached with every CPU that has its I/O region at
 
 WINDOW_SIZE = 0x8000
 REGIONS = {
-    "EVENTS":  (0x0000, "event stream: 4 header words, then the oldest records, 4 words each (read only)"),
-    "RECEIVE": (0x2000, "receive stream: 4 header words, then the oldest records, 2 words each (read only)"),
+    "EVENTS":  (0x0000, "event stream: 4 header words, then the oldest records, 4 words each; the first header word takes acks"),
+    "RECEIVE": (0x2000, "receive stream: 4 header words, then the oldest records, 2 words each; the first header word takes acks"),
     "TX":      (0x4000, "bytes to send, best effort: a write in the n-th of four 1 KiB parts pushes n bytes, lowest first"),
     "LAUNCH":  (0x5000, "timed launches, 4 words each, the 4th commits; the 16 bytes repeat over 1 KiB"),
     "CONFIG":  (0x6000, "configuration words, below (reads give the last word written)"),
@@ -135,13 +135,21 @@ RECEIVE_RECORD = (
 )
 
 STREAM_HEADER = (
-    Register("level", 0, "reading it takes the snapshot the other header words show", (
+    Register("level", 0, "reading it takes the snapshot the other header words show; writing frees records (next table)", (
         Field("ready", 0, 16, "records that can be read"),
         Field("position", 16, 16, "records freed since reset, modulo 65536"),
     )),
     Register("lost", 1, "records lost that no OVERFLOW record tells of yet"),
     Register("tick_lo", 2, "current tick, low half"),
     Register("tick_hi", 3, "current tick, high half"),
+)
+
+STREAM_ACK = (
+    Register("ack", 0, "written to the first word of a stream's header: frees records that were read", (
+        Field("count", 0, 16, "records to free, the oldest first; nothing happens if there are not so many"),
+        Field("position", 16, 15, "with `guard`: the stream's position, low bits, as the header told it"),
+        Field("guard", 31, 1, "free only if `position` fits: a repeated ack is harmless"),
+    )),
 )
 
 LAUNCH_FIELDS = (

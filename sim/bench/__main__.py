@@ -89,7 +89,7 @@ class Running:
 
     def acknowledge(self, position, count):
         """Frees `count` records."""
-        self.device.write_csr("event_ack", count | (position & 0x7FFF) << 16 | 1 << 31)
+        self.device.write_window(self.regs.REGIONS["EVENTS"][0], [count | (position & 0x7FFF) << 16 | 1 << 31])
 
     def records(self, words, ready):
         """The records of a burst as lists of words."""
@@ -232,11 +232,10 @@ def drain_pipelined(soc):
     records = (BURST - regs.HEADER_WORDS) // regs.EVENT_WORDS
     position = soc.burst()[0].position
     read = bytes((2, BURST)) + (soc.events // 4).to_bytes(4, "big")
-    ack_address = regs.CSR_BASE + 4 * next(r.index for r in regs.CSRS if r.name == "event_ack")
     frames = b""
     for n in range(PIPELINED):
         word = records | ((position + n * records) & 0x7FFF) << 16 | 1 << 31
-        frames += read + bytes((1, 1)) + (ack_address // 4).to_bytes(4, "big") + word.to_bytes(4, "big")
+        frames += read + bytes((1, 1)) + (soc.events // 4).to_bytes(4, "big") + word.to_bytes(4, "big")
     stream.send(frames)
     size, data, end = 4 * BURST, b"", time.monotonic() + 30
     while len(data) < size * PIPELINED:
@@ -427,6 +426,8 @@ def size_lines(r):
     if core:
         verdict = "within the budget" if core["LC"] <= BUDGET else "**over the budget**"
         out.append(row("the core alone, packed", core, BUDGET, verdict))
+    if r.get("missed"):
+        out += ["", "**Missed:** " + "; ".join(r["missed"]) + "."]
     if not any(result["fmax"] for result in r["soc"]):
         out += ["", "What does not fit is not placed, so there is no clock frequency to report."]
     return out
@@ -498,10 +499,12 @@ def main(argv=None):
     print(text, end="")
     if not args.no_write:
         PAGE.write_text(text)
-    failed = [part for part in parts if "error" in results[part]]
-    for part in failed:
-        print(f"{part}: {results[part]['error']}", file=sys.stderr)
-    return 1 if failed else 0
+    trouble = {part: [results[part]["error"]] if "error" in results[part] else results[part]["figures"].get("missed", [])
+               for part in parts}
+    for part, lines in trouble.items():
+        for line in lines:
+            print(f"{part}: {line}", file=sys.stderr)
+    return 1 if any(trouble.values()) else 0
 
 
 if __name__ == "__main__":

@@ -2,14 +2,19 @@
 """What the crossing and its bus window must do, as plain Python: lists of what was put in, and what may come out when.
 
 The model knows nothing of pointers or exchanges. What one side has done becomes known to the other after some delay, at most
-`OWN_CYCLES` of the one that looks plus `OTHER_CYCLES` of the other; until then the model accepts both the old and the new state,
-afterwards only the new one.
+so many cycles of `pulse` and `sys`; until then the model accepts both the old and the new state, afterwards only the new one.
 """
 
-OWN_CYCLES, OTHER_CYCLES = 8, 4  # one more than litepulse_cdc.sv promises, for where in a cycle the test looks
+# (pulse, sys) cycles, one more than litepulse_cdc.sv promises, for where in a cycle the test looks
+PULSE_KNOWS = 5, 6          # what sys did
+SYS_KNOWS = 4, 17           # what pulse did
+ROUND = 5, 9                # from a byte that was popped to the next
+TURN = 4, 5                 # until the bus may act, and the cycle in which it does
+HEADER = 14, 13             # a header's round trip
 
 REGION = {"events": 0x0000, "receive": 0x2000, "tx": 0x4000, "launch": 0x5000, "config": 0x6000}
-COUNTER = 1 << 16
+COUNTER = {"tx_dropped": 1 << 16}     # the others wrap at 2^8
+POSITION = 1 << 16
 
 
 class Timeline:

@@ -16,6 +16,7 @@ module litepulse_crossing_tb #(
     input  logic [63:0]         rx_wdata,
     output logic [RX_AW:0]      rx_free,
     output logic                txb_valid,
+    output logic                txb_none,
     output logic [7:0]          txb_data,
     input  logic                txb_pop,
     output logic [LQ_AW:0]      lq_avail,
@@ -42,15 +43,11 @@ module litepulse_crossing_tb #(
     input  logic [31:0]         bus_dat_w,
     output logic [31:0]         bus_dat_r,
     output logic                bus_ack,
-    input  logic                ev_ack_stb,
-    input  logic [31:0]         ev_ack,
-    input  logic                rx_ack_stb,
-    input  logic [31:0]         rx_ack,
-    output logic [15:0]         launch_accepted,
-    output logic [15:0]         launch_refused,
+    output logic [7:0]          launch_accepted,
+    output logic [7:0]          launch_refused,
     output logic [15:0]         tx_dropped,
-    output logic [15:0]         config_applied,
-    output logic [15:0]         config_refused,
+    output logic [7:0]          config_applied,
+    output logic [7:0]          config_refused,
     output logic [EV_AW:0]      ev_ready,
     output logic [RX_AW:0]      rx_ready,
     output logic [TX_AW:0]      tx_free,
@@ -58,10 +55,12 @@ module litepulse_crossing_tb #(
     output logic [7:0]          status,
     input  logic [EV_AW:0]      irq_ev_level,
     input  logic [RX_AW:0]      irq_rx_level,
-    input  logic [15:0]         irq_ev_age,
-    input  logic [15:0]         irq_ev_idle,
-    input  logic [15:0]         irq_rx_age,
-    input  logic [15:0]         irq_rx_idle,
+    input  logic [7:0]          irq_ev_age,
+    input  logic [7:0]          irq_ev_idle,
+    input  logic [7:0]          irq_rx_age,
+    input  logic [7:0]          irq_rx_idle,
+    input  logic [1:0]          irq_unit,
+    input  logic                irq_timed,
     input  logic [TX_AW:0]      irq_tx_low,
     input  logic [LQ_AW:0]      irq_lq_space,
     output logic                irq_ev,
@@ -71,6 +70,14 @@ module litepulse_crossing_tb #(
     output logic                irq_drained,
     output logic                irq_fault
 );
+  logic turn;
+  logic [EV_AW:0] ev_nready;
+  logic [RX_AW:0] rx_nready;
+  logic [RX_AW:0] rx_nlimit;
+  assign ev_ready = ~ev_nready;
+  assign rx_ready = ~rx_nready;
+  logic [LQ_AW:0] lq_nfree;
+  assign lq_free = ~lq_nfree;
   logic [15:0] ev_position;
   logic ev_arrived;
   logic ev_free_stb;
@@ -79,7 +86,6 @@ module litepulse_crossing_tb #(
   logic [EV_AW-1:0] ev_index;
   logic [1:0] ev_word;
   logic [31:0] ev_rdata;
-  logic [RX_AW:0] rx_limit;
   logic [15:0] rx_position;
   logic rx_arrived;
   logic rx_free_stb;
@@ -104,7 +110,7 @@ module litepulse_crossing_tb #(
   logic snap_stream;
   logic snap_busy;
   logic snap_ren;
-  logic [2:0] snap_raddr;
+  logic [3:0] snap_raddr;
   logic [31:0] snap_rdata;
   logic fault;
 

@@ -13,14 +13,20 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
 from cocotb.utils import get_sim_time
 
-from crossing_model import COUNTER, OTHER_CYCLES, OWN_CYCLES, REGION, Ring, Timeline
+from crossing_model import COUNTER, HEADER, POSITION, PULSE_KNOWS, REGION, ROUND, SYS_KNOWS, TURN, Ring, Timeline
 
 PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))
 DEPTH = {name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default))
          for name, default in (("EV", 8), ("RX", 9), ("TX", 9), ("LQ", 6))}
 LEVELS = 0b11101110  # status bits that are plain levels; 0, 4 and 5 are made with what sys knows
-PULSE_DELAY = OWN_CYCLES * PULSE_PERIOD + OTHER_CYCLES * SYS_PERIOD  # until the pulse side knows what sys did
-SYS_DELAY = OWN_CYCLES * SYS_PERIOD + OTHER_CYCLES * PULSE_PERIOD
+
+
+def duration(cycles):
+    """ps of (pulse, sys) cycles."""
+    return cycles[0] * PULSE_PERIOD + cycles[1] * SYS_PERIOD
+
+
+PULSE_DELAY, SYS_DELAY = duration(PULSE_KNOWS), duration(SYS_KNOWS)
 
 
 def now():
@@ -54,6 +60,9 @@ class Crossing:
         self.slot, self.slot_spoilt = [None] * 4, False
         self.faults, self.told = [], []           # times
         self.launch_read = None
+        self.acted = False                        # the bus has just done something, sys knows in the next cycle
+        self.sending = 0                          # bytes of a write under way
+        self.popped = now()
         self.before = None                        # what the interrupt levels must follow, a cycle earlier
         self.status_since = now()
         self.status = 0
@@ -64,8 +73,8 @@ class Crossing:
         dut = self.dut
         for name in ("ev_wr", "ev_wdata", "rx_wr", "rx_wdata", "txb_pop", "lq_raddr", "lq_ren", "lq_free1", "cfg_done", "cfg_err",
                      "now_tick", "ev_lost", "rx_lost", "status_p", "fault_p", "bus_stb", "bus_we", "bus_adr", "bus_dat_w",
-                     "ev_ack_stb", "ev_ack", "rx_ack_stb", "rx_ack", "irq_ev_level", "irq_rx_level", "irq_ev_age", "irq_ev_idle",
-                     "irq_rx_age", "irq_rx_idle", "irq_tx_low", "irq_lq_space"):
+                     "irq_ev_level", "irq_rx_level", "irq_ev_age", "irq_ev_idle",
+                     "irq_rx_age", "irq_rx_idle", "irq_unit", "irq_timed", "irq_tx_low", "irq_lq_space"):
             getattr(dut, name).value = 0
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
@@ -84,8 +93,8 @@ class Crossing:
         await FallingEdge(dut.sys_clk)
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
-        for name in ("ev_wr", "rx_wr", "txb_pop", "lq_ren", "lq_free1", "cfg_done", "fault_p", "bus_stb", "ev_ack_stb",
-                     "rx_ack_stb", "status_p"):
+        for name in ("ev_wr", "rx_wr", "txb_pop", "lq_ren", "lq_free1", "cfg_done", "fault_p", "bus_stb",
+                     "status_p"):
             getattr(dut, name).value = 0
         await Timer(4 * max(PULSE_PERIOD, SYS_PERIOD), unit="ps")
         order = [(dut.pulse_rst, dut.pulse_clk), (dut.sys_rst, dut.sys_clk)]
@@ -143,14 +152,17 @@ class Crossing:
             waiting = self.tx.put.count - self.tx.taken.count
             assert valid <= (waiting > 0), "a byte nobody sent"
             if not valid:
-                # the newest bytes may be on their way; after a pop the next one needs one cycle only if it was not fetched
-                assert self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count, "a byte is overdue"
+                # the newest bytes may be on their way, and one is fetched in a round
+                assert self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count or time - self.popped <= duration(ROUND), \
+                    "a byte is overdue"
+                assert not int(dut.txb_none.value) or self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count, "a byte is forgotten"
             pop = bool(valid) and rng.random() < rate["pop"]
             if valid:
                 assert int(dut.txb_data.value) == self.tx.oldest(), "byte to send"
             dut.txb_pop.value = pop
             if pop:
                 self.tx.free(time)
+                self.popped = time
             # launches: any word of any entry in sight, held while not read again
             dut.lq_ren.value = 0
             dut.lq_free1.value = 0
@@ -194,14 +206,16 @@ class Crossing:
                 continue
             time = now()
             ev_ready, rx_ready, lq_free = int(dut.ev_ready.value), int(dut.rx_ready.value), int(dut.lq_free.value)
-            self.events.check_reader(ev_ready, time, SYS_DELAY)
-            self.receive.check_reader(rx_ready, time, SYS_DELAY)
-            self.launches.check_writer(lq_free, time, SYS_DELAY)
+            acted, self.acted = self.acted, False
+            if not acted:
+                self.events.check_reader(ev_ready, time, SYS_DELAY)
+                self.receive.check_reader(rx_ready, time, SYS_DELAY)
+                self.launches.check_writer(lq_free, time, SYS_DELAY)
             # the byte in front of the line has left the memory, so that one more may fit
             tx_free, put = int(dut.tx_free.value), self.tx.put.count
             least = DEPTH["TX"] - (put - self.tx.taken.at(time - SYS_DELAY))
             most = min(DEPTH["TX"], DEPTH["TX"] + 1 - (put - self.tx.taken.count))
-            assert least <= tx_free <= most, f"room for {tx_free} bytes, not {least}..{most}"
+            assert least - self.sending <= tx_free <= most, f"room for {tx_free} bytes, not {least}..{most}"
             status = int(dut.status.value)
             if status & 1:
                 assert put == self.tx.taken.count, "idle with bytes to send"
@@ -209,17 +223,20 @@ class Crossing:
             if self.status & 1 << 4:
                 self.kept = time
             left = self.launches.put.count - self.launches.taken.count
-            if status & 1 << 5:
+            if status & 1 << 5 and not acted:
                 assert left == 0 or (left == 1 and time - self.kept <= SYS_DELAY), "queue idle with launches in it"
             if time - self.status_since > SYS_DELAY:
                 assert status & LEVELS & ~(1 << 5) == self.status & LEVELS & ~(1 << 5), "levels"
                 assert bool(status & 1) == bool(self.status & 1 and put == self.tx.taken.at(time - SYS_DELAY)) or \
-                    put == self.tx.taken.count and put != self.tx.taken.at(time - SYS_DELAY), "tx_idle"
-                if left == (self.status >> 4 & 1) and self.launches.put.count - self.launches.taken.at(time - SYS_DELAY) == left:
+                    put == self.tx.taken.count and put != self.tx.taken.at(time - SYS_DELAY) or \
+                    self.sending and not status & 1, "tx_idle"
+                left_then = self.launches.put.count - self.launches.taken.at(time - SYS_DELAY)
+                if not acted and left == left_then == (self.status >> 4 & 1):
                     assert status & 1 << 5 == self.status & 1 << 5, "queue_idle"
             for name, timeline in self.answered.items():
-                seen = int(getattr(dut, name).value) - self.counters[name]
-                assert timeline.at(time - SYS_DELAY) <= seen <= timeline.count, name
+                least = timeline.at(time - SYS_DELAY)
+                newer = (int(getattr(dut, name).value) - self.counters[name] - least) % 256
+                assert newer <= timeline.count - least, name
             if int(dut.irq_fault.value):
                 self.told.append(time)
             if self.before is not None:
@@ -231,8 +248,8 @@ class Crossing:
                            int(0 < at_least["irq_lq_space"] <= lq_free), status & 1)
 
     # The bus ------------------------------------------------------------------------------------------------------------
-    async def access(self, address, data=None, done=lambda cycle: None):
-        """One access from falling edge to falling edge; returns what was read. `done` is called after each cycle."""
+    async def access(self, address, data=None, done=lambda: None):
+        """One access from falling edge to falling edge; returns what was read. `done` is called when it has been done."""
         dut = self.dut
         dut.bus_stb.value = 1
         dut.bus_we.value = data is not None
@@ -241,10 +258,11 @@ class Crossing:
         waits = 0
         while True:
             await FallingEdge(dut.sys_clk)
-            dut.ev_ack_stb.value = dut.rx_ack_stb.value = 0
             waits += 1
-            done(waits)
-            if int(dut.bus_ack.value):
+            ended = bool(int(dut.bus_ack.value))
+            self.acted = ended and data is not None
+            if ended:
+                done()
                 break
             assert waits <= 300, "the bus hangs"
         result = int(dut.bus_dat_r.value)
@@ -258,7 +276,6 @@ class Crossing:
     async def pause(self, cycles=1):
         for _ in range(cycles):
             await FallingEdge(self.dut.sys_clk)
-            self.dut.ev_ack_stb.value = self.dut.rx_ack_stb.value = 0
 
     def stream(self, name):
         ring, words, header = {"events": (self.events, 4, 1), "receive": (self.receive, 2, 2)}[name]
@@ -268,15 +285,14 @@ class Crossing:
         """Reads a header, its words 1 to 3 in any order and more than once; returns `ready`."""
         dut, rng = self.dut, self.rng
         ring, _, _, short = self.stream(name)
-        ready, position = int(getattr(dut, f"{short}_ready").value), ring.taken.count % COUNTER
+        ready, position = int(getattr(dut, f"{short}_ready").value), ring.taken.count % POSITION
         if rng.random() < 0.8:
             # the low half is to wrap about when the tick is sampled
             self.tick = (((self.tick >> 32) + 1) << 32) + (1 << 32) - 4 * rng.randrange(3, 8 + 4 * SYS_PERIOD // PULSE_PERIOD)
         first = self.cycle
         value = await self.access(REGION[name])
         last = self.cycle
-        limit = 11 * SYS_PERIOD + 15 * PULSE_PERIOD
-        assert self.waits * SYS_PERIOD <= limit, f"{self.waits} wait states for a header"
+        assert self.waits * SYS_PERIOD <= duration(HEADER), f"{self.waits} wait states for a header"
         assert value == position << 16 | ready, f"level {value:08x}, not {position:04x} {ready:04x}"
         words = {}
         for word in rng.sample([1, 2, 3] * 2, 6):
@@ -287,16 +303,16 @@ class Crossing:
         cycle = self.history[tick]
         assert first <= cycle <= last, "tick from another time"
         which = 0 if name == "events" else 1
-        # taken the cycle before the tick; if the low half wrapped just after the first try, that was two cycles earlier
-        tries = [cycle - 1] + ([cycle - 3] if words[2] < 8 else [])
+        # taken two cycles before the tick; if the low half wrapped just after the first try, that was two cycles earlier
+        tries = [cycle - 2] + ([cycle - 4] if words[2] < 8 else [])
         assert words[1] in [self.lost[c][which] for c in tries if c in self.lost], "lost count from another time"
         self.snapshots[name] = words
         ticks = self.event_ticks if name == "events" else self.receive_ticks
         assert all(t <= tick for t in ticks[ring.taken.count:ring.taken.count + ready]), "a ready record is younger than the header"
         return ready
 
-    async def record(self, name, ack=None):
-        """Reads one word of a record near the end of what is ready; `ack` is given at the same time."""
+    async def record(self, name):
+        """Reads one word of a record near the end of what is ready."""
         dut, rng = self.dut, self.rng
         ring, words, header, short = self.stream(name)
         ready = int(getattr(dut, f"{short}_ready").value)
@@ -304,49 +320,54 @@ class Crossing:
         index = min(max(index, 0), 0x2000 // 4 // words - header - 1)
         word = rng.randrange(words)
         expected = ring.oldest(index)[word] if index < ready else 0
-        after = self.give_ack(*ack) if ack else None
-        got = await self.access(REGION[name] + 16 + 4 * (words * index + word), done=lambda cycle: cycle == 1 and after and after())
+        got = await self.access(REGION[name] + 16 + 4 * (words * index + word))
         assert got == expected, f"{name} record {index} of {ready} word {word}: {got:08x}, not {expected:08x}"
         assert self.waits == 1
 
-    def give_ack(self, name, kind):
-        """Drives an acknowledge register for one cycle; returns what to do after the clock edge."""
+    async def free(self, name, count, word=0):
+        """Writes to a stream's first header word; `count` records are to go."""
+        await self.access(REGION[name], word or count, lambda: self.stream(name)[0].free(now(), count))
+        assert self.waits * SYS_PERIOD <= duration(TURN) + SYS_PERIOD
+
+    async def acknowledge(self, name, kind):
+        """Frees some records, with or without guard, or tries what must do nothing."""
         dut, rng = self.dut, self.rng
         ring, _, _, short = self.stream(name)
         ready = int(getattr(dut, f"{short}_ready").value)
-        position = ring.taken.count % COUNTER
+        position = ring.taken.count % POSITION
         count = rng.choice([0, min(1, ready), ready, rng.randrange(ready + 1)])
         guard, guess = 0, rng.getrandbits(15)
         if kind == "too many":
-            count = ready + rng.choice([1, 2, ring.depth, 2 * ring.depth, 0x8000])
+            # some may come in before it is looked at
+            count = rng.choice([ring.depth + 1, 2 * ring.depth, 0x8000, 0xffff])
         elif kind == "guarded":
             guard, guess = 1, position & 0x7fff
         elif kind == "late":  # the same again, or anything else that is not the position
             guard, guess = 1, rng.choice([position ^ 1 << rng.randrange(15), position - 1, position + 1]) & 0x7fff
-        getattr(dut, f"{short}_ack").value = guard << 31 | guess << 16 | count & 0xffff
-        getattr(dut, f"{short}_ack_stb").value = 1
-        return lambda: ring.free(now(), count) if kind in ("plain", "guarded") else None
-
-    async def acknowledge(self, name, kind):
-        after = self.give_ack(name, kind)
-        await self.pause()
-        after()
+        await self.free(name, count if kind in ("plain", "guarded") else 0, guard << 31 | guess << 16 | count & 0xffff)
 
     async def send(self, n):
         """Writes n bytes at once: all are queued or, when fewer than n fit, none."""
         dut, rng = self.dut, self.rng
         data = [rng.getrandbits(8) for _ in range(4)]
+        # more room may come until it is looked at
         fits = int(dut.tx_free.value) >= n
-        dropped = int(dut.tx_dropped.value)
+        may_fit = DEPTH["TX"] + 1 - (self.tx.put.count - self.tx.taken.count) >= n
+        before = int(dut.tx_dropped.value)
+        self.sending = n
 
-        def pushed(cycle):
-            if fits:
-                self.tx.write(now(), data[cycle - 1])
+        def sent():
+            nonlocal may_fit
+            may_fit = may_fit or DEPTH["TX"] + 1 - (self.tx.put.count - self.tx.taken.count) >= n
+            dropped = (int(dut.tx_dropped.value) - before) % 0x10000
+            assert dropped in ([0] if fits else [0, n] if may_fit else [n])
+            self.counters["tx_dropped"] += dropped
+            for byte in data[:n - dropped]:
+                self.tx.write(now(), byte)
+            self.sending = 0
 
-        await self.access(REGION["tx"] + 0x400 * (n - 1) + 4 * rng.randrange(256), int.from_bytes(bytes(data), "little"), pushed)
-        assert self.waits == n
-        self.counters["tx_dropped"] += 0 if fits else n
-        assert int(dut.tx_dropped.value) - dropped == (0 if fits else n)
+        await self.access(REGION["tx"] + 0x400 * (n - 1) + 4 * rng.randrange(256), int.from_bytes(bytes(data), "little"), sent)
+        assert n + 1 <= self.waits and self.waits * SYS_PERIOD <= duration(TURN) + n * SYS_PERIOD
 
     async def launch(self):
         """Writes an entry, words 1 and 2 in any order and perhaps twice; now and then gives up before the last word."""
@@ -361,7 +382,7 @@ class Crossing:
             self.slot_spoilt |= full
             self.slot[word] = data
 
-            def committed(_, word=word):
+            def committed(word=word):
                 if word == 3:
                     if self.slot_spoilt:
                         self.counters["launch_refused"] += 1
@@ -370,18 +391,20 @@ class Crossing:
                         self.launches.write(now(), list(self.slot))
 
             await self.access(REGION["launch"] + 16 * rng.randrange(64) + 4 * word, data, committed)
-            assert self.waits == 1
+            if word == 3 and not self.slot_spoilt:
+                assert self.waits * SYS_PERIOD <= duration(TURN)
+            else:
+                assert self.waits == 1
             if rng.random() < self.rate["idle"]:
                 await self.pause(rng.randrange(3))
 
     async def configure(self):
         index, data = self.rng.randrange(64), self.rng.getrandbits(32)
 
-        def handed_over(_):
-            if int(self.dut.bus_ack.value):
-                assert not self.config, "two words at once"
-                self.config.append((index, data))
-                self.shadow[index] = data
+        def handed_over():
+            assert not self.config, "two words at once"
+            self.config.append((index, data))
+            self.shadow[index] = data
 
         await self.access(REGION["config"] + 4 * index, data, handed_over)
 
@@ -397,7 +420,7 @@ class Crossing:
         where = rng.choice([(0x5400, 0x6000), (0x6100, 0x8000)])
         address = rng.randrange(*where) & ~3
         if rng.random() < 0.5:
-            await self.access(rng.choice([address, rng.randrange(0, 0x4000) & ~3]), rng.getrandbits(32))
+            await self.access(rng.choice([address, rng.randrange(0, 0x4000) & ~3 | rng.choice([4, 8])]), rng.getrandbits(32))
         else:
             assert await self.access(rng.choice([address, rng.randrange(0x4000, 0x5400) & ~3])) == 0
         assert self.waits == 1
@@ -414,7 +437,7 @@ class Crossing:
         kind = rng.choice(["plain", "guarded", "late", "too many"])
         action = rng.choice([
             lambda: self.header(name), lambda: self.record(name), lambda: self.record(name), lambda: self.acknowledge(name, kind),
-            lambda: self.record(name, (rng.choice(["events", "receive"]), kind)), lambda: self.send(rng.randrange(1, 5)),
+            lambda: self.acknowledge(name, kind), lambda: self.send(rng.randrange(1, 5)),
             lambda: self.send(4), self.launch, self.launch, self.configure, self.read_config, self.nobody, self.snapshot_again,
         ])
         await action()
@@ -432,16 +455,13 @@ class Crossing:
         await Timer(PULSE_DELAY + SYS_DELAY, unit="ps")
         await FallingEdge(self.dut.sys_clk)
         for name in ("events", "receive"):
-            ring, words, _, short = self.stream(name)
+            ring, words, _, _ = self.stream(name)
             while (ready := await self.header(name)) > 0:
                 some = min(ready, 40)
                 for index in range(some):
                     got = [await self.access(REGION[name] + 16 + 4 * (words * index + word)) for word in range(words)]
                     assert got == ring.oldest(index), f"{name} record {index}"
-                getattr(self.dut, f"{short}_ack").value = some
-                getattr(self.dut, f"{short}_ack_stb").value = 1
-                await self.pause()
-                ring.free(now(), some)
+                await self.free(name, some)
             assert ring.taken.count == ring.put.count == len(ring.items)
         await Timer(PULSE_DELAY + SYS_DELAY, unit="ps")
         await FallingEdge(self.dut.sys_clk)
@@ -450,7 +470,7 @@ class Crossing:
             self.counters[name] += timeline.count
             self.answered[name] = Timeline()
         for name, value in self.counters.items():
-            assert int(getattr(self.dut, name).value) == value % COUNTER, name
+            assert int(getattr(self.dut, name).value) == value % COUNTER.get(name, 1 << 8), name
         for ring, name in ((self.events, "ev_free"), (self.receive, "rx_free"), (self.launches, "lq_free"), (self.tx, "tx_free")):
             assert int(getattr(self.dut, name).value) == ring.depth, name
         assert int(self.dut.status.value) == 0xef
@@ -483,6 +503,13 @@ async def traffic(dut):
     """Everything at once, with changing rates so that every ring runs full and dry."""
     bench = await begin(dut)
     rng, corners = bench.rng, set()
+
+    def look():
+        for name, depth in (("ev_free", "EV"), ("rx_free", "RX"), ("tx_free", "TX"), ("lq_free", "LQ")):
+            value = int(getattr(dut, name).value)
+            if value in (0, DEPTH[depth]):
+                corners.add((name, value == 0))
+
     for _ in range(24):
         bench.rate.update(event=rng.choice([0, 0.05, 0.3, 1]), receive=rng.choice([0, 0.05, 0.3, 1]),
                           pop=rng.choice([0, 0.02, 0.3, 1]),
@@ -491,10 +518,12 @@ async def traffic(dut):
         settings(bench)
         for _ in range(40):
             await bench.anything()
-            for name, depth in (("ev_free", "EV"), ("rx_free", "RX"), ("tx_free", "TX"), ("lq_free", "LQ")):
-                value = int(getattr(dut, name).value)
-                if value in (0, DEPTH[depth]):
-                    corners.add((name, value == 0))
+            look()
+    if DEPTH["TX"] <= 32:       # a fast core takes bytes quicker than this bus brings them
+        bench.rate["pop"] = 0
+        while int(dut.tx_free.value):
+            await bench.send(1)
+        look()
     await bench.settle()
     if DEPTH["RX"] <= 32:
         assert len(corners) == 8, f"only {sorted(corners)} was reached"
@@ -533,11 +562,11 @@ async def pulse_side_silent(dut):
     bench = await begin(dut)
     bench.answers = False
     await bench.configure()
-    assert bench.waits == 1
+    assert bench.waits * SYS_PERIOD <= duration(TURN)
     held = list(bench.config)
 
-    def given_up(_):
-        bench.counters["config_refused"] += int(dut.bus_ack.value)
+    def given_up():
+        bench.counters["config_refused"] += 1
 
     for _ in range(2):
         refused = int(dut.config_refused.value)
@@ -563,7 +592,8 @@ async def first(signal, clock, limit):
 
 @cocotb.test()
 async def timers(dut):
-    """Age and idle end at most one unit early and never late; age also when records keep coming, idle only when they stop."""
+    """Age and idle end at most one unit early and never late; age also when records keep coming, idle only when they stop; new times
+    count from when they were written."""
     bench = await begin(dut)
     bench.timers = True
     rng = bench.rng
@@ -572,6 +602,13 @@ async def timers(dut):
     for short, name in (("ev", "event"), ("rx", "receive")):
         ring = bench.stream("events" if short == "ev" else "receive")[0]
         ready, irq = getattr(dut, f"{short}_ready"), getattr(dut, f"irq_{short}")
+
+        async def times(age, idle, unit=0, short=short):
+            """New settings, as registers would give them."""
+            getattr(dut, f"irq_{short}_age").value, getattr(dut, f"irq_{short}_idle").value = age, idle
+            dut.irq_unit.value, dut.irq_timed.value = unit, 1
+            await bench.pause()
+            dut.irq_timed.value = 0
 
         async def one(name=name, ring=ring):
             """Exactly one record."""
@@ -584,25 +621,22 @@ async def timers(dut):
         async def empty(short=short, ring=ring):
             await Timer(SYS_DELAY, unit="ps")
             await FallingEdge(dut.sys_clk)
-            getattr(dut, f"{short}_ack").value = waiting = ring.put.count - ring.taken.count
-            getattr(dut, f"{short}_ack_stb").value = 1
-            await bench.pause()
-            ring.free(now(), waiting)
+            await bench.free("events" if short == "ev" else "receive", ring.put.count - ring.taken.count)
             await bench.pause(3)
             assert not int(getattr(dut, f"irq_{short}").value), "interrupt without a record"
 
         for age, idle in ((1, 0), (3, 0), (0, 1), (0, 4), (7, 3), (3, 7), (9, 2)):
-            getattr(dut, f"irq_{short}_age").value, getattr(dut, f"irq_{short}_idle").value = age, idle
+            await times(age, idle)
             await empty()
             await bench.pause(rng.randrange(64))
             await one()
             assert await first(ready, dut.sys_clk, 100) is not None
             cycles = await first(irq, dut.sys_clk, 32 * 10)
             units = min(x for x in (age, idle) if x)
-            assert cycles is not None and 32 * (units - 1) < cycles <= 32 * units + 3, f"{cycles} cycles for {units} units"
+            assert cycles is not None and 32 * (units - 1) < cycles <= 32 * units + 4, f"{cycles} cycles for {units} units"
         # records every now and then, never idle for long enough: only the age counts, from the first
         for age in (6, 0):
-            getattr(dut, f"irq_{short}_age").value, getattr(dut, f"irq_{short}_idle").value = age, 4
+            await times(age, 4)
             await empty()
             await one()
             assert await first(ready, dut.sys_clk, 100) is not None
@@ -613,15 +647,26 @@ async def timers(dut):
                 await FallingEdge(dut.sys_clk)
                 cycles += 1
             if age:
-                assert 32 * (age - 1) < cycles <= 32 * age + 2, f"{cycles} cycles for age {age}"
+                assert 32 * (age - 1) < cycles <= 32 * age + 4, f"{cycles} cycles for age {age}"
             else:
                 assert cycles == 32 * 12, "interrupt though records kept coming and no age was set"
         # off is off
-        getattr(dut, f"irq_{short}_age").value = getattr(dut, f"irq_{short}_idle").value = 0
+        await times(0, 0)
         await empty()
         await one()
         assert await first(irq, dut.sys_clk, 300) is None
-        # switched on late: at once
-        getattr(dut, f"irq_{short}_age").value = 5
-        assert await first(irq, dut.sys_clk, 5) is not None
+        # switched on late, or changed while it runs: from then on, with other units, too
+        for age, idle, unit in ((5, 0, 0), (200, 0, 0), (3, 0, 1), (0, 2, 2), (1, 9, 1), (2, 0, 0), (0, 1, 3)):
+            length = 32 * 8 ** unit
+            await times(age, idle, unit)
+            await bench.pause(2)
+            assert not int(irq.value), "interrupt before the new time is over"
+            units = min(x for x in (age, idle) if x)
+            cycles = await first(irq, dut.sys_clk, 300 if age == 200 else length * units + 4)
+            if age == 200:
+                assert cycles is None
+            else:
+                assert cycles is not None and length * (units - 1) < cycles + 3, f"{cycles} cycles for {units} units"
+            await bench.pause(rng.randrange(40))
+        await times(0, 0)
         await empty()

@@ -200,7 +200,7 @@ class Bench:
         dut = self.dut
         dut.rx_drive.value, dut.rx_wire.value, dut.rx_noise.value = 1, 0, 0
         dut.aux_drive.value, dut.aux_wire.value = 0, 0
-        dut.bus_stb.value, dut.ev_ack_stb.value, dut.rx_ack_stb.value = 0, 0, 0
+        dut.bus_stb.value = 0
         self.aux_level = 0
 
     async def reset(self, cycles=12):
@@ -304,7 +304,7 @@ class Bench:
     # Configuration ----------------------------------------------------------------------------------------------
 
     def config_answers(self):
-        return int(self.dut.config_applied.value) + int(self.dut.config_refused.value) & 0xFFFF
+        return int(self.dut.config_applied.value) + int(self.dut.config_refused.value) & 0xFF
 
     async def config(self, name, word=None, /, wait=True, **fields):
         """Writes a configuration word; returns whether it was applied (None with wait=False)."""
@@ -312,7 +312,7 @@ class Bench:
         if word is None:
             word = encode(register, **fields)
         refused = int(self.dut.config_refused.value)
-        self.config_count = self.config_count + 1 & 0xFFFF
+        self.config_count = self.config_count + 1 & 0xFF
         await self.write(regmap.REGIONS["CONFIG"][0] + 4 * register.index, word)
         if not wait:
             return None
@@ -320,7 +320,7 @@ class Bench:
         return int(self.dut.config_refused.value) == refused
 
     async def config_wait(self):
-        for _ in range(2000):
+        for _ in range(8000):       # flushing takes a round of the crossing per byte
             if self.config_answers() == self.config_count:
                 return
             await FallingEdge(self.dut.sys_clk)
@@ -413,13 +413,8 @@ class Bench:
 
     async def ack(self, stream, count, position=None):
         """Frees records; with `position` guarded."""
-        prefix = {"EVENTS": "ev", "RECEIVE": "rx"}[stream]
         word = count if position is None else count | (position & 0x7FFF) << 16 | 1 << 31
-        await FallingEdge(self.dut.sys_clk)
-        getattr(self.dut, f"{prefix}_ack").value = word
-        getattr(self.dut, f"{prefix}_ack_stb").value = 1
-        await FallingEdge(self.dut.sys_clk)
-        getattr(self.dut, f"{prefix}_ack_stb").value = 0
+        await self.write(regmap.REGIONS[stream][0], word)
 
     async def drain_stream(self, stream, most):
         size = regmap.EVENT_WORDS if stream == "EVENTS" else regmap.RECEIVE_WORDS

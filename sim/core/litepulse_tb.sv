@@ -73,22 +73,21 @@ module litepulse_tb #(
   logic [31:0] bus_dat_w = '0;
   wire [31:0] bus_dat_r;
   wire bus_ack;
-  logic ev_ack_stb = 1'b0;
-  logic [31:0] ev_ack = '0;
-  logic rx_ack_stb = 1'b0;
-  logic [31:0] rx_ack = '0;
   wire [EV_AW:0] ev_ready;
   wire [RX_AW:0] rx_ready;
   wire [TX_AW:0] tx_free;
   wire [LQ_AW:0] lq_free;
-  wire [15:0] launch_accepted, launch_refused, tx_dropped, config_applied, config_refused;
+  wire [7:0] launch_accepted, launch_refused, config_applied, config_refused;
+  wire [15:0] tx_dropped;
   wire [7:0] status;
   logic [EV_AW:0] irq_ev_level = '0;
   logic [RX_AW:0] irq_rx_level = '0;
-  logic [15:0] irq_ev_age = '0;
-  logic [15:0] irq_ev_idle = '0;
-  logic [15:0] irq_rx_age = '0;
-  logic [15:0] irq_rx_idle = '0;
+  logic [7:0] irq_ev_age = '0;
+  logic [7:0] irq_ev_idle = '0;
+  logic [7:0] irq_rx_age = '0;
+  logic [7:0] irq_rx_idle = '0;
+  logic [1:0] irq_unit = '0;
+  logic irq_timed = 1'b0;
   logic [TX_AW:0] irq_tx_low = '0;
   logic [LQ_AW:0] irq_lq_space = '0;
   wire irq_ev, irq_rx, irq_tx, irq_lq, irq_drained, irq_fault;
@@ -99,9 +98,9 @@ module litepulse_tb #(
   ) core (
       .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
       .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
-      .ev_ack_stb, .ev_ack, .rx_ack_stb, .rx_ack, .ev_ready, .rx_ready, .tx_free, .lq_free,
+      .ev_ready, .rx_ready, .tx_free, .lq_free,
       .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
-      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_tx_low, .irq_lq_space,
+      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
       .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
   );
 

@@ -239,7 +239,7 @@ async def test_promise1_order_and_invalid(dut):
     flushed = [r for r in bench.select(5, 6) if r.data & 1]
     assert len(flushed) == 1 and flushed[0].data == 2 << 16 | 1, flushed
     bench.check_line(grants)
-    assert int(dut.launch_accepted.value) == len(entries) + 3 and int(dut.launch_refused.value) == 0
+    assert int(dut.launch_accepted.value) == (len(entries) + 3) % 256 and int(dut.launch_refused.value) == 0
 
 
 async def late_sweep(bench, lead, ticks):

@@ -1,48 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Properties of litepulse_cdc, included at its end: nothing is lost, doubled, mixed or overrun on its way between two free clocks.
-  // The words on their way, as they are held.
-  // sent, seen: the writer's pointer in its held word and at the reader; told, freed: the reader's in its held word, at the writer.
-  logic [EV_AW:0] f_ev_sent, f_ev_told, f_ev_seen, f_ev_freed;
-  logic [RX_AW:0] f_rx_sent, f_rx_told, f_rx_seen, f_rx_freed;
-  logic [TX_AW:0] f_tx_w, f_tx_r, f_tx_nsent, f_tx_sent, f_tx_told, f_tx_seen, f_tx_freed;
-  logic [LQ_AW:0] f_lq_nsent, f_lq_ntold, f_lq_sent, f_lq_told, f_lq_seen, f_lq_freed;
-  logic [EV_AW:0] f_ev_nsent, f_ev_ntold;
-  logic [RX_AW:0] f_rx_nsent, f_rx_ntold;
-  logic [7:0] f_levels;
-  logic f_ev_new, f_rx_new, f_fault, f_cfg_ack, f_cfg_bad, f_snap_ack, f_cfg_flag, f_snap_flag, f_snap_sel;
-  assign {f_ev_nsent, f_rx_nsent, f_tx_told, f_lq_ntold, f_levels, f_ev_new, f_rx_new, f_fault, f_cfg_ack, f_cfg_bad, f_snap_ack}
-      = f_p_hold;
-  assign {f_ev_ntold, f_rx_ntold, f_tx_nsent, f_lq_nsent, f_cfg_flag, f_snap_flag, f_snap_sel} = f_s_hold;
-  assign f_ev_sent = ~f_ev_nsent;
-  assign f_ev_seen = ~ev_nwptr_v;
-  assign f_ev_told = ~f_ev_ntold;
+  // sent: pulse's pointer as it was handed over; seen: as sys knew it when it last passed; freed: sys's as pulse has seen it.
+  logic [EV_AW:0] f_ev_sent, f_ev_seen, f_ev_freed, f_ev_ready;
+  logic [RX_AW:0] f_rx_sent, f_rx_seen, f_rx_freed, f_rx_ready;
+  logic [TX_AW:0] f_tx_w, f_tx_r;
+  logic [LQ_AW:0] f_lq_sent, f_lq_seen;
+  assign f_ev_sent = ~ev_nwptr_h;
   assign f_ev_freed = ~ev_noldest_v;
-  assign f_rx_sent = ~f_rx_nsent;
-  assign f_rx_seen = ~rx_nwptr_v;
-  assign f_rx_told = ~f_rx_ntold;
+  assign f_ev_ready = ~ev_nready;
+  assign f_rx_sent = ~rx_nwptr_h;
   assign f_rx_freed = ~rx_noldest_v;
-  assign f_tx_w = ~tx_nwptr;
-  assign f_tx_r = ~tx_nrptr;
-  assign f_tx_sent = ~f_tx_nsent;
-  assign f_tx_seen = ~tx_nwptr_v;
-  assign f_tx_freed = tx_rptr_v;
-  assign f_lq_sent = ~f_lq_nsent;
-  assign f_lq_seen = ~lq_nwptr_v;
-  assign f_lq_told = ~f_lq_ntold;
-  assign f_lq_freed = ~lq_nrptr_v;
+  assign f_rx_ready = ~rx_nready;
+  assign f_lq_sent = ~lq_nrptr_h;
+  // counts and flags of what happened: full pointers of the transmit ring, how often the launches' flag has turned
+  logic [LQ_AW:0] f_lq_told;  // launches pulse knows of, and so lq_wptr when it last looked
+  // sys has done something in this turn, and not passed it yet
+  logic f_deed;
 
   // What the users promise.
   (* anyseq *) logic [EV_AW:0] f_ev_index;  // which record is read; also one that is not ready
   (* anyseq *) logic [RX_AW:0] f_rx_index;
   (* anyseq *) logic [LQ_AW:0] f_lq_ahead;
   logic [63:0] f_tick_was;
+  logic f_pushing;  // what was done was a push
   always_comb begin
     if (ev_wr) assume (ev_free != '0);
     if (rx_wr) assume (rx_free != '0);
-    if (ev_free_stb) assume (ev_free_n <= ev_ready);
-    if (rx_free_stb) assume (rx_free_n <= rx_ready);
+    if (done) assume (turn);
+    assume (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(rx_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);
+    if (f_deed && done) assume (tx_push && f_pushing);
+    if (f_deed) assume (!lq_we);
+    if (ev_free_stb) assume (ev_free_n <= f_ev_ready);
+    if (rx_free_stb) assume (rx_free_n <= f_rx_ready);
     if (tx_push) assume (tx_free != '0);
-    if (lq_we || lq_commit) assume (lq_free != '0);
+    if (lq_we || lq_commit) assume (lq_nfree != '1);
     if (lq_free1) assume (lq_avail != '0);
     if (cfg_start) assume (!cfg_busy);
     if (snap_start) assume (!snap_busy);
@@ -59,7 +50,7 @@
   logic [TX_AW:0] f_tx_pops;
   logic f_cfg_starts, f_cfg_dones, f_cfg_answers, f_cfg_bad_given;
   logic [63:0] f_tick;
-  logic [31:0] f_lost, f_snap_data;
+  logic [31:0] f_lost, f_lost_was, f_snap_data;
   logic f_snap_known = 1'b0;
   wire f_snap_end = snap_word == SNAP_HI && !(snap_top && !now_tick[31]);
 
@@ -74,6 +65,7 @@
       f_rx_data  <= rx_wdata[32*f_rx_w+:32];
     end
     if (tx_fetch) begin
+      f_tx_r      <= f_tx_r + 1'b1;
       f_tx_read   <= f_tx_r == f_tx_n;
       f_tx_expect <= f_tx_data;
     end
@@ -86,9 +78,11 @@
       f_cfg_dones     <= !f_cfg_dones;
       f_cfg_bad_given <= cfg_err;
     end
-    if (snap_go && snap_word == SNAP_LOST) f_lost <= snap_sel_v ? rx_lost : ev_lost;
+    if (pulse_take) f_lq_told <= lq_wptr;
+    f_lost_was <= snap_sel ? rx_lost : ev_lost;
+    if (snap_go && snap_word == SNAP_LOST) f_lost <= f_lost_was;
     if (snap_word == SNAP_LO) f_tick <= now_tick;
-    if (f_snap_end && f_snap_n[2] == snap_sel_v) begin
+    if (f_snap_end && f_snap_n[2] == snap_sel) begin
       f_snap_known <= f_snap_n[1:0] != '0;
       f_snap_data  <= f_snap_n[1:0] == 2'd1 ? f_lost : f_snap_n[0] ? f_tick[63:32] : f_tick[31:0];
     end
@@ -98,6 +92,8 @@
       f_tx_read   <= 1'b0;
       f_lq_read   <= 1'b0;
       f_tx_pops   <= '0;
+      f_tx_r      <= '0;
+      f_lq_told   <= '0;
       f_cfg_dones <= 1'b0;
       f_cfg_bad_given <= 1'b0;
       f_snap_known <= 1'b0;
@@ -105,12 +101,21 @@
   end
 
   always_ff @(posedge sys_clk) begin
+    if (turn) f_deed <= done;
+    f_pushing <= tx_push;
+    if (pass) begin
+      f_ev_seen <= f_ev_sent;
+      f_rx_seen <= f_rx_sent;
+      f_lq_seen <= f_lq_sent;
+    end
+    if (tx_push) f_tx_w <= f_tx_w + 1'b1;
+    // records are read when nothing is under way
     if (ev_ren) begin
-      f_ev_read   <= f_ev_index != '0 && f_ev_index <= ev_ready && ev_position[EV_AW:0] + f_ev_index == f_ev_n && ev_word == f_ev_w;
+      f_ev_read   <= !f_deed && !done && f_ev_index != '0 && f_ev_index <= f_ev_ready && ev_position[EV_AW:0] + f_ev_index == f_ev_n && ev_word == f_ev_w;
       f_ev_expect <= f_ev_data;
     end
     if (rx_ren) begin
-      f_rx_read   <= f_rx_index > 1 && f_rx_index < rx_limit && rx_position[RX_AW:0] + f_rx_index == f_rx_n && rx_word == f_rx_w;
+      f_rx_read   <= !f_deed && !done && f_rx_index > 1 && f_rx_index < ~rx_nlimit && rx_position[RX_AW:0] + f_rx_index == f_rx_n && rx_word == f_rx_w;
       f_rx_expect <= f_rx_data;
     end
     if (tx_push && f_tx_w[TX_AW-1:0] == f_tx_n[TX_AW-1:0]) begin
@@ -125,6 +130,11 @@
     if (cfg_start) f_cfg_starts <= !f_cfg_starts;
     if (cfg_answered) f_cfg_answers <= !f_cfg_answers;
     if (sys_rst) begin
+      f_deed        <= 1'b0;
+      f_ev_seen     <= EV_FIRST_NUMBER;
+      f_rx_seen     <= RX_FIRST_NUMBER;
+      f_lq_seen     <= '0;
+      f_tx_w        <= '0;
       f_ev_read     <= 1'b0;
       f_rx_read     <= 1'b0;
       f_tx_known    <= 1'b0;
@@ -136,28 +146,31 @@
   end
 
   // Distances from the write pointer, modulo twice the depth.
-  wire [EV_AW:0] f_ev_0 = ev_wptr - f_ev_freed, f_ev_1 = ev_wptr - f_ev_told, f_ev_2 = ev_wptr - ev_oldest;
+  wire [EV_AW:0] f_ev_0 = ev_wptr - f_ev_freed, f_ev_2 = ev_wptr - ev_oldest;
   wire [EV_AW:0] f_ev_3 = ev_wptr - f_ev_seen, f_ev_4 = ev_wptr - f_ev_sent, f_ev_at = ev_wptr - 1'b1 - f_ev_n;
-  wire [RX_AW:0] f_rx_0 = rx_wptr - f_rx_freed, f_rx_1 = rx_wptr - f_rx_told, f_rx_2 = rx_wptr - rx_oldest;
+  wire [RX_AW:0] f_rx_0 = rx_wptr - f_rx_freed, f_rx_2 = rx_wptr - rx_oldest;
   wire [RX_AW:0] f_rx_3 = rx_wptr - f_rx_seen, f_rx_4 = rx_wptr - f_rx_sent, f_rx_at = rx_wptr - 1'b1 - f_rx_n;
-  wire [TX_AW:0] f_tx_0 = f_tx_w - f_tx_freed, f_tx_1 = f_tx_w - f_tx_told, f_tx_2 = f_tx_w - f_tx_r;
-  wire [TX_AW:0] f_tx_3 = f_tx_w - f_tx_seen, f_tx_4 = f_tx_w - f_tx_sent, f_tx_at = f_tx_w - 1'b1 - f_tx_n;
-  wire [LQ_AW:0] f_lq_0 = lq_wptr - f_lq_freed, f_lq_1 = lq_wptr - f_lq_told, f_lq_2 = lq_wptr - lq_rptr_full;
-  wire [LQ_AW:0] f_lq_3 = lq_wptr - f_lq_seen, f_lq_4 = lq_wptr - f_lq_sent, f_lq_at = lq_wptr - 1'b1 - f_lq_n;
+  wire [TX_AW:0] f_tx_2 = f_tx_w - f_tx_r, f_tx_at = f_tx_w - 1'b1 - f_tx_n;
+  wire [LQ_AW:0] f_lq_0 = lq_wptr - f_lq_seen, f_lq_1 = lq_wptr - f_lq_sent, f_lq_2 = lq_wptr - lq_rptr_full;
+  wire [LQ_AW:0] f_lq_3 = lq_wptr - f_lq_told, f_lq_at = lq_wptr - 1'b1 - f_lq_n;
+  // a byte was fetched and sys has not counted it yet
+  wire f_tx_owed = !f_turn && tx_taken_h;
   // Flags on their way round: at most one of two neighbours differs.
-  wire [5:0] f_cfg_round = {cfg_flag, f_cfg_flag, cfg_flag_v, cfg_ack, f_cfg_ack, cfg_ack_v};
-  wire [5:0] f_snap_round = {snap_flag, f_snap_flag, snap_flag_v, snap_ack, f_snap_ack, snap_ack_v};
-  wire [4:0] f_cfg_steps = f_cfg_round[5:1] ^ f_cfg_round[4:0];
-  wire [4:0] f_snap_steps = f_snap_round[5:1] ^ f_snap_round[4:0];
+  wire [3:0] f_cfg_round = {cfg_flag, cfg_flag_v, cfg_ack, cfg_ack_h};
+  wire [3:0] f_snap_round = {snap_flag, snap_flag_v, snap_ack, snap_ack_h};
+  wire [3:0] f_cfg_steps = f_cfg_round ^ {f_cfg_round[2:0], cfg_ack_v};
+  wire [3:0] f_snap_steps = f_snap_round ^ {f_snap_round[2:0], snap_ack_v};
 
   always_comb begin
     if (f_ok) begin
       // Promised: no overrun, no underrun, what each side knows is safe; every entry comes out as it went in.
-      assert (f_ev_0 <= EV_DEPTH && f_rx_0 <= RX_DEPTH && f_tx_0 <= TX_DEPTH && f_lq_0 <= LQ_DEPTH);
+      assert (f_ev_0 <= EV_DEPTH && f_rx_0 <= RX_DEPTH && f_tx_2 <= TX_DEPTH - (TX_AW + 1)'(f_tx_owed) && f_lq_0 <= LQ_DEPTH);
       assert (ev_free <= EV_DEPTH - f_ev_0 && rx_free <= RX_DEPTH - f_rx_0);
-      assert (tx_free == TX_DEPTH - f_tx_0 && lq_free == LQ_DEPTH - f_lq_0);
-      assert (ev_ready <= f_ev_2 && rx_ready <= f_rx_2 && lq_avail <= f_lq_2);
-      assert (rx_limit == rx_ready + RX_FIRST_NUMBER);
+      assert (tx_free == TX_DEPTH - f_tx_2 - (TX_AW + 1)'(f_tx_owed));
+      if (!f_deed) assert (lq_nfree == ~(LQ_DEPTH - f_lq_0));
+      if (!f_deed) assert (f_ev_ready <= f_ev_2 && f_rx_ready <= f_rx_2);
+      assert (lq_avail <= f_lq_2);
+      if (!f_deed) assert (f_rx_ready == ~rx_nlimit - RX_FIRST_NUMBER);
       if (f_ev_read) assert (ev_rdata == f_ev_expect);
       if (f_rx_read) assert (rx_rdata == f_rx_expect);
       if (f_lq_read) assert (lq_rdata == f_lq_expect);
@@ -165,58 +178,63 @@
       if (f_tx_read) assert (txb_data == f_tx_expect);
       if (txb_valid && f_tx_pops == f_tx_n) assert (f_tx_read);
       assert (f_tx_r == f_tx_pops + (TX_AW + 1)'(txb_valid));
+      if (pulse_take && !pulse_rst) assert (tx_some == (f_tx_2 != '0));
       // one request at the core for each start, one answer for each that was done, with the error given
       if (cfg_req) assert (f_cfg_starts != f_cfg_dones);
-      assert (cfg_busy == (f_cfg_starts != f_cfg_answers) || cfg_answered);
+      assert (cfg_busy == (f_cfg_starts != f_cfg_answers));
       if (cfg_answered) assert (cfg_refused == f_cfg_bad_given);
       // both halves of a snapshot are of one tick, and it stands still when sys may read it
       if (f_snap_end) assert (now_tick[63:32] == f_tick[63:32]);
       if (f_snap_known && !snap_busy) assert (f_snap_mem == f_snap_data);
       if (!snap_busy) assert (!snap_go);
-      if (snap_go) assert (snap_sel_v == snap_sel);
 
       // What makes it so in every state: the order of all copies of a pointer, older ones behind.
-      assert (f_ev_1 <= f_ev_0 && f_ev_2 <= f_ev_1 && f_ev_3 <= f_ev_2 && f_ev_4 <= f_ev_3);
-      assert (f_rx_1 <= f_rx_0 && f_rx_2 <= f_rx_1 && f_rx_3 <= f_rx_2 && f_rx_4 <= f_rx_3);
-      assert (f_tx_1 <= f_tx_0 && f_tx_2 <= f_tx_1 && f_tx_3 <= f_tx_2 && f_tx_4 <= f_tx_3);
-      assert (f_lq_1 <= f_lq_0 && f_lq_2 <= f_lq_1 && f_lq_3 <= f_lq_2 && f_lq_4 <= f_lq_3);
-      assert (ev_ready == f_ev_2 - f_ev_3 && rx_ready == f_rx_2 - f_rx_3 && lq_avail <= f_lq_2 - f_lq_3);
-      if (tx_some) assert (f_tx_seen != f_tx_r);
-      assert (tx_nrptr_next == tx_nrptr - 1'b1);
+      assert (f_ev_2 <= f_ev_0 && f_ev_3 <= f_ev_2 && f_ev_4 <= f_ev_3);
+      assert (f_rx_2 <= f_rx_0 && f_rx_3 <= f_rx_2 && f_rx_4 <= f_rx_3);
+      assert (f_lq_1 <= f_lq_0 && f_lq_2 <= f_lq_1 && f_lq_3 <= f_lq_2);
+      if (!f_deed) assert (f_ev_ready == f_ev_2 - f_ev_3 && f_rx_ready == f_rx_2 - f_rx_3);
+      if (f_deed) assert (turn);
+      if (f_turn) assert (f_ev_seen == f_ev_sent && f_rx_seen == f_rx_sent && f_lq_seen == f_lq_sent && !f_deed);
+      if (f_turn) assert (cfg_ack_h == cfg_ack_v && snap_ack_h == snap_ack_v && levels_h == levels_v);
+      // pulse knows all that sys did, but for the last turn
+      if (!f_turn && !f_deed) assert (f_lq_3 == '0);
+      assert (lq_avail == f_lq_2 - f_lq_3);
+      assert ((lq_flag == lq_flag_v) == (f_lq_3 == '0) && f_lq_3 <= 1);
+      assert (f_tx_w[TX_AW-1:0] == tx_wptr && f_tx_r[TX_AW-1:0] == tx_rptr);
       if (f_ev_at < f_ev_0) assert (f_ev_known);
       if (f_rx_at < f_rx_0) assert (f_rx_known);
-      if (f_tx_at < f_tx_0) assert (f_tx_known);
+      if (f_tx_at < f_tx_2 + (TX_AW + 1)'(f_tx_owed)) assert (f_tx_known);
       if (f_lq_at < f_lq_0 && f_lq_whole) assert (f_lq_known);
       assert (f_cfg_steps == (f_cfg_steps & -f_cfg_steps) && f_snap_steps == (f_snap_steps & -f_snap_steps));
-      assert (cfg_flag == f_cfg_starts && cfg_ack == f_cfg_dones && cfg_bad == f_cfg_bad_given);
-      if (f_cfg_ack == cfg_ack) assert (f_cfg_bad == cfg_bad);
-      if (cfg_ack_v == cfg_ack) assert (cfg_bad_v == cfg_bad);
-      assert ((f_cfg_answers == cfg_flag) == (!cfg_busy && !cfg_was_busy));
-      if (snap_word == SNAP_HI) assert (f_tick == f_tick_was && snap_top == f_tick_was[31]);
-      if (f_snap_known && !(snap_go && snap_sel_v == f_snap_n[2])) assert (f_snap_mem == f_snap_data);
-      if (snap_go && snap_sel_v == f_snap_n[2] && f_snap_n[1:0] == 2'd1 && snap_word != SNAP_LOST)
+      assert (cfg_flag == f_cfg_starts && cfg_ack == f_cfg_dones && cfg_bad == f_cfg_bad_given && cfg_ack_v == f_cfg_answers);
+      if (snap_word == SNAP_LO) assert (snap_first == '0);
+      if (snap_word == SNAP_HI) assert (snap_first == '1 && f_tick == f_tick_was && snap_top == f_tick_was[31]);
+      if (snap_word == SNAP_LOST && snap_go) assert (snap_first == f_lost_was);
+      if (f_snap_known && !(snap_go && snap_sel == f_snap_n[2])) assert (f_snap_mem == f_snap_data);
+      if (snap_go && snap_sel == f_snap_n[2] && f_snap_n[1:0] == 2'd1 && snap_word != SNAP_LOST)
         assert (f_snap_mem == f_lost);
-      if (snap_go && snap_sel_v == f_snap_n[2] && f_snap_n[1:0] == 2'd2 && snap_word == SNAP_HI)
+      if (snap_go && snap_sel == f_snap_n[2] && f_snap_n[1:0] == 2'd2 && snap_word == SNAP_HI)
         assert (f_snap_mem == f_tick[31:0]);
       assert (snap_word != 2'd0 && (snap_go || snap_word == SNAP_LOST));
-      if (f_snap_flag == snap_flag) assert (f_snap_sel == snap_sel);
-      if (snap_flag_v == snap_flag) assert (snap_sel_v == snap_sel);
     end
     if (f_ev_known) assert (f_ev_mem == f_ev_data);
     if (f_rx_known) assert (f_rx_mem == f_rx_data);
     if (f_tx_known) assert (f_tx_mem == f_tx_data);
     if (f_lq_known) assert (f_lq_mem == f_lq_data);
     if (f_pulse_zero) begin
-      assert (ev_wptr == EV_FIRST_NUMBER && rx_wptr == RX_FIRST_NUMBER && tx_nrptr == '1 && lq_rptr_full == '0);
-      assert (tx_nrptr_next == tx_nrptr - 1'b1);
-      assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && !tx_some && f_tx_pops == '0);
+      assert (ev_wptr == EV_FIRST_NUMBER && rx_wptr == RX_FIRST_NUMBER && f_tx_r == '0 && tx_rptr == '0 && lq_rptr_full == '0);
+      assert (ev_noldest_v == ~EV_FIRST_NUMBER && rx_noldest_v == ~RX_FIRST_NUMBER && f_lq_told == '0 && !lq_flag_v);
+      assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && f_tx_pops == '0);
       assert (!cfg_ack && !cfg_bad && !f_cfg_dones && !f_cfg_bad_given && snap_word == SNAP_LOST && !snap_ack);
+      assert (!cfg_flag_v && !snap_flag_v);
       assert (!f_ev_known && !f_rx_known && !f_tx_read && !f_lq_read && !f_snap_known);
     end
     if (f_sys_zero) begin
-      assert (ev_position == '0 && rx_position == '0 && tx_nwptr == '1 && lq_wptr == '0 && !cfg_flag && !snap_flag && !snap_sel);
+      assert (ev_position == '0 && rx_position == '0 && tx_wptr == '0 && f_tx_w == '0 && lq_wptr == '0 && !cfg_flag && !snap_flag);
+      assert (ev_nready == '1 && rx_nready == '1 && rx_nlimit == ~RX_FIRST_NUMBER && tx_free == TX_DEPTH && lq_nfree == ~LQ_DEPTH);
+      assert (f_ev_seen == EV_FIRST_NUMBER && f_rx_seen == RX_FIRST_NUMBER && f_lq_seen == '0 && !f_deed);
       assert (!f_ev_read && !f_rx_read && !f_tx_known && !f_lq_known && !f_lq_whole && !f_cfg_starts && !f_cfg_answers);
-      assert (!cfg_was_busy);
+      assert (!cfg_ack_v && !snap_ack_v && levels_v == '0 && !lq_flag && !snap_sel);
     end
   end
 
@@ -234,4 +252,5 @@
     cover (f_ok && cfg_answered && cfg_refused);
     cover (f_ok && f_wrapped && f_snap_known && !snap_busy);
     cover (f_ok && fault && ev_arrived && rx_arrived);
+    cover (f_ok && f_deed && f_pushing && tx_push && f_tx_owed);
   end

@@ -91,6 +91,17 @@ def test_a_design_that_does_not_fit_is_called_so():
     assert "both clocks met" in "\n".join(bench.size_lines({"soc": [small], "bridge": None, "blocks": {}}))
 
 
+def test_what_is_missed_is_told():
+    """One placement that meets both clocks is enough; everything else is named, in the page too."""
+    from litex_soc.size import shortcomings
+    good, slow = ({"LC": 5000, "RAM": 28, "fmax": {"pulse": mhz, "sys": 30.0}} for mhz in (48.5, 47.0))
+    assert not shortcomings([slow, good], {"litepulse": {"LC": 3000, "RAM": 28}})
+    assert shortcomings([slow, slow], {}) == ["pulse: 47.0 MHz, needed 48"]
+    missed = shortcomings([{"LC": 5281, "RAM": 28, "fmax": {}}], {"litepulse": {"LC": 3001, "RAM": 28}})
+    assert len(missed) == 2 and "does not fit" in missed[0] and "3001" in missed[1]
+    assert "**Missed:** " + "; ".join(missed) in "\n".join(bench.size_lines({"soc": [slow], "missed": missed}))
+
+
 def test_page_says_what_is_not_there():
     text = bench.page({"size": {**PLACE, "error": "no yosys"}})
     assert text.splitlines()[0].startswith("<!-- Written by `python -m sim.bench`") and "**Not measured:** no yosys" in text

@@ -71,7 +71,7 @@ class Simulated:
             self.bus.write(CONFIG[name], word)
         for _ in range(1000):
             after = self.csr("configs")
-            if (after["applied"] + after["refused"] - before["applied"] - before["refused"]) % 65536 == len(words) % 65536:
+            if (after["applied"] + after["refused"] - before["applied"] - before["refused"]) % 256 == len(words) % 256:
                 return after
         raise AssertionError(f"{words} not answered")
 
@@ -101,7 +101,7 @@ class Simulated:
         words = self.bus.read(WINDOW["EVENTS"], 4 + 4 * most)
         ready, position, _, _ = header(words)
         count = min(ready, most)
-        self.bus.write(CSR["event_ack"], count | (position & 0x7FFF) << 16 | 1 << 31)
+        self.bus.write(WINDOW["EVENTS"], count | (position & 0x7FFF) << 16 | 1 << 31)
         return [event(words[4 + 4 * i:8 + 4 * i]) for i in range(count)]
 
     def wait_events(self, done, limit=60):

@@ -47,8 +47,8 @@ def expected_macros():
         if re.match(r"profile[1-9]", r.name):
             continue
         fields(f"CFG_{r.name.upper().replace('PROFILE0', 'PROFILE')}", r.fields)
-    for prefix, words in (("HEADER", regmap.STREAM_HEADER), ("EVENT", regmap.EVENT_RECORD), ("RECEIVE", regmap.RECEIVE_RECORD),
-                          ("LAUNCH", regmap.LAUNCH_ENTRY)):
+    for prefix, words in (("HEADER", regmap.STREAM_HEADER), ("STREAM", regmap.STREAM_ACK), ("EVENT", regmap.EVENT_RECORD),
+                          ("RECEIVE", regmap.RECEIVE_RECORD), ("LAUNCH", regmap.LAUNCH_ENTRY)):
         for r in words:
             out[f"{prefix}_{r.name.upper()}"] = 4 * r.index
             fields(f"{prefix}_{r.name.upper()}", r.fields)
@@ -82,7 +82,7 @@ def test_python_module_agrees_with_the_map():
     for name in ("REGIONS", "EVENT_KINDS", "EVENT_SOURCES", "REASONS", "LAUNCH_KINDS", "PARITIES", "STOPS", "TRIGGERS",
                  "TRAIN_COMMANDS", "MAGIC", "CSR_BASE", "WINDOW_BASE"):
         assert getattr(regs, name) == getattr(regmap, name), name
-    for name in ("CONFIG", "STREAM_HEADER", "EVENT_RECORD", "RECEIVE_RECORD", "LAUNCH_ENTRY"):
+    for name in ("CONFIG", "STREAM_HEADER", "STREAM_ACK", "EVENT_RECORD", "RECEIVE_RECORD", "LAUNCH_ENTRY"):
         ours, theirs = getattr(regmap, name), getattr(regs, name)
         assert [(r.name, r.index, r.description) for r in ours] == [(r.name, r.index, r.description) for r in theirs]
         for a, b in zip(ours, theirs, strict=True):
@@ -104,7 +104,7 @@ def test_places_in_a_soc():
 
 def test_fields_do_not_overlap():
     for r in [*generate.csrs(), *regmap.CONFIG, *regmap.EVENT_RECORD, *regmap.RECEIVE_RECORD, *regmap.LAUNCH_ENTRY,
-              *regmap.STREAM_HEADER]:
+              *regmap.STREAM_HEADER, *regmap.STREAM_ACK]:
         seen = 0
         for f in r.fields:
             assert f.offset + f.size <= 32 and not seen & generate.mask(f), (r.name, f.name)

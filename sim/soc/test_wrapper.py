@@ -62,7 +62,7 @@ def test_registers_stay_where_they_are():
         assert offsets(LitePulse(Platform(), Pads(), 48_000_000, **options)) == places
     without = offsets(LitePulse(Platform(), Pads(), 48_000_000, interrupts=False))
     assert without == {name: at for name, at in places.items() if at < places["irq_level"]}
-    assert places["irq_level"] == 56
+    assert places["irq_level"] == 48
 
 
 def test_sources_come_with_packages_first():

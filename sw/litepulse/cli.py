@@ -330,7 +330,7 @@ def cmd_info(args):
             "receive_depth": device.receive_depth,
             "transmit_depth": device.transmit_depth,
             "launch_depth": device.launch_depth,
-            "session": f"0x{device.session:08x}",
+            "session": f"0x{device.session:04x}",
             "tick": device.events_now(),
             "train_running": bool(status.train_running),
             "responder_armed": bool(status.responder_armed),

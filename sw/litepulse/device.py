@@ -45,8 +45,8 @@ class Status:
 
     @property
     def configs_answered(self):
-        """Configuration words answered, modulo 65536."""
-        return (self.configs_applied + self.configs_refused) & 0xFFFF
+        """Configuration words answered, modulo 256."""
+        return (self.configs_applied + self.configs_refused) & 0xFF
 
 
 class Stream:
@@ -55,7 +55,6 @@ class Stream:
     def __init__(self, device, name, decoder, depth):
         self.device = device
         self.base = regs.REGIONS[name][0]
-        self.ack_csr = {"EVENTS": "event_ack", "RECEIVE": "receive_ack"}[name]
         self.decoder = decoder
         self.depth = depth
         self.tick = 0
@@ -125,7 +124,7 @@ class Stream:
         self.tick, self.expected = header.tick, header.position
 
     def _acknowledge(self, position, count):
-        self.device.write_csr(self.ack_csr, count | (position & 0x7FFF) << 16 | 1 << 31)
+        self.device.write_window(self.base, [count | (position & 0x7FFF) << 16 | 1 << 31])
 
 
 class Device:
@@ -224,7 +223,7 @@ class Device:
         self.session = status.session
         if status.session:
             return False
-        self.session = secrets.randbelow(MASK32) + 1
+        self.session = secrets.randbelow(0xFFFF) + 1
         self.write_csr("session", self.session)
         self.read_status()
         return True
@@ -250,7 +249,7 @@ class Device:
                 break
         else:
             raise TransportError(f"{self.name}: the core does not answer configuration writes")
-        refused = (status.configs_refused - before.configs_refused) & 0xFFFF
+        refused = (status.configs_refused - before.configs_refused) & 0xFF
         if refused:
             raise Refused(f"the core refused {refused} of these settings: {', '.join(name for name, _ in words)}")
         return status
@@ -260,7 +259,7 @@ class Device:
         end = time.monotonic() + ANSWER_TIMEOUT
         while True:
             status = self.read_status()
-            if (status.configs_answered - before.configs_answered) & 0xFFFF >= count and not status.config_busy:
+            if (status.configs_answered - before.configs_answered) & 0xFF >= count and not status.config_busy:
                 return status
             if time.monotonic() > end:
                 return None
@@ -336,8 +335,8 @@ class Device:
             end = time.monotonic() + ANSWER_TIMEOUT
             while True:
                 status = self.read_status()
-                accepted = (status.launches_accepted - before.launches_accepted) & 0xFFFF
-                refused = (status.launches_refused - before.launches_refused) & 0xFFFF
+                accepted = (status.launches_accepted - before.launches_accepted) & 0xFF
+                refused = (status.launches_refused - before.launches_refused) & 0xFF
                 if refused:
                     raise Refused(f"the launch queue was full: {refused} launches dropped")
                 if accepted == len(part):

@@ -28,7 +28,7 @@ class Register:
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 1  # version of this map
+VERSION_MINOR = 2  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -45,8 +45,8 @@ LOOPBACK_TICKS = 1  # received - launched over a wire
 
 # Byte offsets from the base of the window.
 REGIONS = {
-    "EVENTS": (0x0000, "event stream: 4 header words, then the oldest records, 4 words each (read only)"),
-    "RECEIVE": (0x2000, "receive stream: 4 header words, then the oldest records, 2 words each (read only)"),
+    "EVENTS": (0x0000, "event stream: 4 header words, then the oldest records, 4 words each; the first header word takes acks"),
+    "RECEIVE": (0x2000, "receive stream: 4 header words, then the oldest records, 2 words each; the first header word takes acks"),
     "TX": (0x4000, "bytes to send, best effort: a write in the n-th of four 1 KiB parts pushes n bytes, lowest first"),
     "LAUNCH": (0x5000, "timed launches, 4 words each, the 4th commits; the 16 bytes repeat over 1 KiB"),
     "CONFIG": (0x6000, "configuration words, below (reads give the last word written)"),
@@ -116,13 +116,22 @@ TRAIN_COMMANDS = {
 
 # Words of a header, a record, an entry.
 STREAM_HEADER = (
-    Register("level", 0, "reading it takes the snapshot the other header words show", (
+    Register("level", 0, "reading it takes the snapshot the other header words show; writing frees records (next table)", (
         Field("ready", 0, 16, "records that can be read"),
         Field("position", 16, 16, "records freed since reset, modulo 65536"),
     )),
     Register("lost", 1, "records lost that no OVERFLOW record tells of yet"),
     Register("tick_lo", 2, "current tick, low half"),
     Register("tick_hi", 3, "current tick, high half"),
+)
+
+# What is written to a header.
+STREAM_ACK = (
+    Register("ack", 0, "written to the first word of a stream's header: frees records that were read", (
+        Field("count", 0, 16, "records to free, the oldest first; nothing happens if there are not so many"),
+        Field("position", 16, 15, "with `guard`: the stream's position, low bits, as the header told it"),
+        Field("guard", 31, 1, "free only if `position` fits: a repeated ack is harmless"),
+    )),
 )
 
 # One event.
@@ -295,7 +304,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x00000001),
+    ), reset=0x00000002),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),
@@ -313,38 +322,28 @@ CSRS = (
         Field("den", 0, 32, "Never 0."),
     ), reset=0x00000001),
     Register("session", 5, "Written by the host, 0 after a reset: a core that restarted is recognised.", (
-        Field("session", 0, 32, "Any value; nothing in the core depends on it."),
+        Field("session", 0, 16, "Any value; nothing in the core depends on it."),
     )),
-    Register("event_ack", 6, "Frees events that were read. Write only.", (
-        Field("count", 0, 16, "Records to free, the oldest first; nothing happens if there are not so many."),
-        Field("position", 16, 15, "With `guard`: the stream's position, low bits, as the header told it."),
-        Field("guard", 31, 1, "Free only if `position` fits: a repeated ack is harmless."),
-    )),
-    Register("receive_ack", 7, "Frees received bytes that were read. Write only.", (
-        Field("count", 0, 16, "Records to free, the oldest first; nothing happens if there are not so many."),
-        Field("position", 16, 15, "With `guard`: the stream's position, low bits, as the header told it."),
-        Field("guard", 31, 1, "Free only if `position` fits: a repeated ack is harmless."),
-    )),
-    Register("ready", 8, "Records that can be read.", (
+    Register("ready", 6, "Records that can be read.", (
         Field("event", 0, 16, "Events."),
         Field("receive", 16, 16, "Received bytes."),
     )),
-    Register("free", 9, "Room for what is to be sent.", (
+    Register("free", 7, "Room for what is to be sent.", (
         Field("transmit", 0, 16, "Best-effort bytes that can be written."),
         Field("launch", 16, 16, "Timed launches; the last one stays until the next."),
     )),
-    Register("launches", 10, "Timed launches committed to the window, modulo 65536.", (
-        Field("accepted", 0, 16, "Taken into the queue."),
-        Field("refused", 16, 16, "Dropped, because the queue was full."),
+    Register("launches", 8, "Timed launches committed to the window, modulo 256.", (
+        Field("accepted", 0, 8, "Taken into the queue."),
+        Field("refused", 16, 8, "Dropped, because the queue was full."),
     )),
-    Register("configs", 11, "Configuration words answered by the core, modulo 65536.", (
-        Field("applied", 0, 16, "Took effect, or are held for the word that applies them."),
-        Field("refused", 16, 16, "Refused: not usable."),
+    Register("configs", 9, "Configuration words answered by the core, modulo 256.", (
+        Field("applied", 0, 8, "Took effect, or are held for the word that applies them."),
+        Field("refused", 16, 8, "Refused: not usable."),
     )),
-    Register("dropped", 12, "Best-effort bytes that were lost, modulo 65536.", (
+    Register("dropped", 10, "Best-effort bytes that were lost, modulo 65536.", (
         Field("transmit", 0, 16, "Written while the FIFO was full."),
     )),
-    Register("status", 13, "What the core is doing.", (
+    Register("status", 11, "What the core is doing.", (
         Field("tx_idle", 0, 1, "No best-effort byte waits or is on the line."),
         Field("train_running", 1, 1, "A train runs."),
         Field("train_change_pending", 2, 1, "A change of the train waits for its pulse."),
@@ -354,23 +353,26 @@ CSRS = (
         Field("line_busy", 6, 1, "Something is on the line."),
         Field("rx_busy", 7, 1, "A byte is being received."),
     )),
-    Register("irq_level", 14, "Interrupt as soon as so many records are ready.", (
+    Register("irq_level", 12, "Interrupt as soon as so many records are ready.", (
         Field("event", 0, 16, "Events; 0: not by level."),
         Field("receive", 16, 16, "Received bytes; 0: not by level."),
     ), reset=0x00010001),
-    Register("irq_event_time", 15, "Interrupt for fewer events, in units of 32 cycles of the bus clock.", (
-        Field("age", 0, 16, "Since so long there is one to read; 0: not by age."),
-        Field("idle", 16, 16, "None came for so long; 0: not by idleness."),
+    Register("irq_event_time", 13, "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.", (
+        Field("age", 0, 8, "Since so long there is one to read; 0: not by age."),
+        Field("idle", 16, 8, "None came for so long; 0: not by idleness."),
     )),
-    Register("irq_receive_time", 16, "The same for received bytes.", (
-        Field("age", 0, 16, "Since so long there is one to read; 0: not by age."),
-        Field("idle", 16, 16, "None came for so long; 0: not by idleness."),
+    Register("irq_receive_time", 14, "The same for received bytes.", (
+        Field("age", 0, 8, "Since so long there is one to read; 0: not by age."),
+        Field("idle", 16, 8, "None came for so long; 0: not by idleness."),
     )),
-    Register("irq_send", 17, "Interrupt when there is room for more.", (
+    Register("irq_send", 15, "Interrupt when there is room for more.", (
         Field("transmit_low", 0, 16, "At most so many best-effort bytes wait."),
         Field("launch_space", 16, 16, "At least so many timed launches fit."),
     ), reset=0x00010000),
-    Register("ev_status", 18, "Interrupt sources as they are now; `fault` reads 0.", (
+    Register("irq_unit", 16, "Unit of the times of both streams. A time may end up to one unit early, never late.", (
+        Field("unit", 0, 2, "32 x 8^unit cycles of the bus clock. Writing it starts all times anew."),
+    )),
+    Register("ev_status", 17, "Interrupt sources as they are now; `fault` reads 0.", (
         Field("event", 0, 1, "Level of the ``event`` event"),
         Field("receive", 1, 1, "Level of the ``receive`` event"),
         Field("transmit", 2, 1, "Level of the ``transmit`` event"),
@@ -378,7 +380,7 @@ CSRS = (
         Field("drained", 4, 1, "Level of the ``drained`` event"),
         Field("fault", 5, 1, "Level of the ``fault`` event"),
     )),
-    Register("ev_pending", 19, "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause.", (
+    Register("ev_pending", 18, "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause.", (
         Field("event", 0, 1, "Events wait, as `irq_level` and `irq_event_time` ask."),
         Field("receive", 1, 1, "Received bytes wait, by the settings for them."),
         Field("transmit", 2, 1, "Few best-effort bytes wait, by `irq_send`."),
@@ -386,7 +388,7 @@ CSRS = (
         Field("drained", 4, 1, "All best-effort bytes have left, their stop bits included."),
         Field("fault", 5, 1, "Something was refused, missed or lost since this was cleared."),
     )),
-    Register("ev_enable", 20, "Interrupt sources that raise the interrupt.", (
+    Register("ev_enable", 19, "Interrupt sources that raise the interrupt.", (
         Field("event", 0, 1, "`event` raises the interrupt."),
         Field("receive", 1, 1, "`receive` raises the interrupt."),
         Field("transmit", 2, 1, "`transmit` raises the interrupt."),

@@ -129,11 +129,11 @@ class FakeBoard:
             3: self.clock.numerator,
             4: self.clock.denominator,
             5: self.session,
-            8: len(self.events.records) | len(self.received.records) << 16,
-            9: 512 | (64 - len(self.queue)) << 16,
-            10: self.accepted & 0xFFFF,
-            11: self.applied & 0xFFFF | (self.refused & 0xFFFF) << 16,
-            13: status,
+            6: len(self.events.records) | len(self.received.records) << 16,
+            7: 512 | (64 - len(self.queue)) << 16,
+            8: self.accepted & 0xFF,
+            9: self.applied & 0xFF | (self.refused & 0xFF) << 16,
+            11: status,
         }.get(index, 0)
 
     def write_word(self, address, word):
@@ -141,13 +141,13 @@ class FakeBoard:
             index = (address - regmap.CSR_BASE) // 4
             if index == 5:
                 self.session = word
-            elif index == 6:
-                self.events.ack(word)
-                self.tell_loss()
-            elif index == 7:
-                self.received.ack(word)
             return
         offset = address - regmap.WINDOW_BASE
+        if offset == regmap.REGIONS["EVENTS"][0]:
+            self.events.ack(word)
+            self.tell_loss()
+        elif offset == regmap.REGIONS["RECEIVE"][0]:
+            self.received.ack(word)
         if 0x5000 <= offset < 0x5400:
             part = offset // 4 % 4
             if part < 3:

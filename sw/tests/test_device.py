@@ -10,12 +10,12 @@ from litepulse import device as device_module
 from litepulse.device import Device
 from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
 from litepulse.follow import Interrupt, SendRun, TrainPlan, TrainRun
-from litepulse.layout import CSRS, TRAIN_MIN_PERIOD, regs
+from litepulse.layout import TRAIN_MIN_PERIOD, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Timescale
 
-ACK = {name: regs.CSR_BASE + 4 * CSRS[name].index for name in ("event_ack", "receive_ack")}
+EVENT_ACK = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def test_identification():
         ({"magic": 0xDEADBEEF}, "not a LitePulse"),
         ({"magic": 0}, "not a LitePulse"),
         ({"version": 1 << 16}, "version 1.0"),
-        ({"version": 2}, "version 0.2"),
+        ({"version": 1}, "version 0.1"),
         ({"clock": Fraction(0)}, "clock"),
         ({"samples": 3}, "geometry"),
         ({"samples": 0}, "geometry"),
@@ -307,7 +307,7 @@ def test_an_acknowledgement_lost_on_the_cable_gives_no_duplicates():
     device.events.discard()
     fill(board, 30)
     lost = []
-    board.drop_write = lambda address, words: address == ACK["event_ack"] and len(lost) < 2 and not lost.append(words)
+    board.drop_write = lambda address, words: address == EVENT_ACK and len(lost) < 2 and not lost.append(words)
     first = device.events.drain()
     fill(board, 5)
     again = device.events.drain()
@@ -323,7 +323,7 @@ def test_a_late_acknowledgement_is_harmless():
     delayed = []
 
     def hold(address, words):
-        if address == ACK["event_ack"]:
+        if address == EVENT_ACK:
             delayed.append(words[0])
         return False
 
