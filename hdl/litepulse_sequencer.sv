@@ -16,7 +16,8 @@ module litepulse_sequencer #(
     input  logic                   clk,
     input  logic                   rst,
     input  logic [63-$clog2(S):0]  now,
-    input  logic                   near_wrap,     // the low half of the tick count wraps within 4 cycles
+    input  logic                   near_wrap,     // see litepulse_timebase
+    output logic                   near,          // the low half of the tick count wraps before an operation's successor takes the time
     input  logic [15:0]            nde_lead,      // complement of the de lead, ticks
     // a word the host writes into the train's memory: held until host_done
     input  logic                   host_we,
@@ -120,6 +121,7 @@ module litepulse_sequencer #(
   assign condition = cond[code[litepulse_program_pkg::F_COND +: 4]];
 
   always_ff @(posedge clk) begin
+    near  <= near_wrap && now[3:2] == 2'd3;
     phase <= phase + 2'd1;
     if (!odd) begin
       pc       <= code[7:0] | {7'd0, condition};

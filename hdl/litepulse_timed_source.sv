@@ -9,14 +9,16 @@ module litepulse_timed_source #(
     input  logic         clk,
     input  logic         rst,
     input  logic [7:0]   now,        // low byte
-    input  logic         near_wrap,
+    input  logic         near,       // see litepulse_sequencer
     input  logic [3:0]   prof_valid,
     input  logic [15:0]  de_lead,    // ticks
     input  logic [31:0]  nslack,     // complement of a best-effort frame's length, ticks
     // sequencer: action and argument while `act` is high
     input  logic         act,
     input  logic [2:0]   action,
+    // verilator lint_off UNUSEDSIGNAL
     input  logic [4:0]   argument,
+    // verilator lint_on UNUSEDSIGNAL
     input  logic         taken,
     input  logic [31:0]  sum,
     input  logic         zero,
@@ -38,7 +40,6 @@ module litepulse_timed_source #(
     output logic [1:0]   kind,
     output logic [1:0]   profile,
     output logic [7:0]   data,
-    output logic [31:0]  width,
     input  logic         grant,
     output logic [S-1:0] lead,
     // report
@@ -57,7 +58,7 @@ module litepulse_timed_source #(
   assign latch    = act && action == litepulse_program_pkg::ACT_LATCH;
   assign act_do   = act && action == litepulse_program_pkg::ACT_DO;
   assign width_we = act && action == litepulse_program_pkg::ACT_WIDTH;
-  assign cond     = {bad, near_wrap, fired || wrapped || eventful, fired, told};
+  assign cond     = {bad, near, fired || wrapped || eventful, fired, told};
   assign word_bad = sum[11:10] == 2'd3 || !prof_valid[sum[9:8]]
       || (sum[11:10] == litepulse_map_pkg::LAUNCH_BREAK && sum[7:0] == 8'd0);
 
@@ -68,7 +69,6 @@ module litepulse_timed_source #(
 
   always_ff @(posedge clk) begin
     if (latch) {kind, profile, data} <= sum[11:0];
-    if (width_we) width <= sum;
     if (latch) bad <= word_bad;
     else if (width_we && zero && kind == litepulse_map_pkg::LAUNCH_PULSE) bad <= 1'b1;
     if (act_do && argument[4]) outcome <= argument[2:0];
