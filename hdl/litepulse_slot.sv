@@ -85,7 +85,7 @@ module litepulse_slot #(
       armed <= 1'b0;
     end
     fired   <= (fired || due) && !load && !forget;
-    wrapped <= (wrapped || (armed && is_far && !some)) && !load && !forget;
+    wrapped <= (wrapped || (armed && is_far && !some && counting)) && !load && !forget;
     if (rst) begin
       counting   <= 1'b1;
       armed      <= 1'b0;
