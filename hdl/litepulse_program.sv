@@ -23,7 +23,7 @@ module litepulse_program (
     code[11] = 32'h1504780a;  // launch_queue place
     code[12] = 32'h0052730e;  // launch_queue compare
     code[13] = 32'he001101b;  // launch_queue late
-    code[14] = 32'h80427019;  // launch_queue far
+    code[14] = 32'h800e0019;  // launch_queue far
     code[15] = 32'h60427118;  // launch_queue soon
     code[16] = 32'h00000710;  // launch_queue wait
     code[17] = 32'h00000612;  // launch_queue what
@@ -77,7 +77,7 @@ module litepulse_program (
     code[65] = 32'h152da840;  // train start_place
     code[66] = 32'h0079a344;  // train start_compare
     code[67] = 32'he00110a6;  // train start_late
-    code[68] = 32'h804ba085;  // train start_far
+    code[68] = 32'h80340085;  // train start_far
     code[69] = 32'h604ba184;  // train start_soon
     code[70] = 32'hc03c0546;  // train tell_wait_last
     code[71] = 32'h00000748;  // train wait
@@ -133,7 +133,7 @@ module litepulse_program (
     code[121] = 32'h152da878;  // train change_place
     code[122] = 32'h0079a37c;  // train change_time
     code[123] = 32'h103160af;  // train change_late
-    code[124] = 32'h804ba07f;  // train change_far
+    code[124] = 32'h8034007f;  // train change_far
     code[125] = 32'h604ba17e;  // train change_soon
     code[126] = 32'h103160af;  // train change_late
     code[127] = 32'h101100b3;  // train changed

@@ -30,7 +30,8 @@ place_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
           0 + DISTANCE_HI               |               | borrow ? late : compare
 compare:  DISTANCE + LEAST              |               | zero ? soon : far
 soon:     DISTANCE + HEAD_START         | load          | carry ? wait : late
-far:      DISTANCE + HEAD_START         | load_far      | wait
+# need not be exact, only leave less than 2^32 when it has ended, and time enough
+far:      0 + DISTANCE                  | load_far      | wait
 
 wait:                                   |               | eventful ? what : wait
 what:                                   |               | fired ? over : not_fired

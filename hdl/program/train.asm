@@ -85,7 +85,7 @@ start_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
           0 + DISTANCE_HI               |               | borrow ? start_late : start_compare
 start_compare: DISTANCE + LEAST         |               | zero ? start_soon : start_far
 start_soon: DISTANCE + HEAD_START       | load          | carry ? started : start_late
-start_far: DISTANCE + HEAD_START        | load_far
+start_far: 0 + DISTANCE                 | load_far
 started:                                | do run
           NUMBER = 0 + ZERO
           FRACTION = 0 + ZERO
@@ -194,7 +194,7 @@ change_place_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
           0 + DISTANCE_HI               |               | borrow ? change_late : change_time
 change_time: DISTANCE + LEAST           |               | zero ? change_soon : change_far
 change_soon: DISTANCE + HEAD_START      | load          | carry ? changed : change_late
-change_far: DISTANCE + HEAD_START       | load_far
+change_far: 0 + DISTANCE                | load_far
 changed:  I = 0 + PERIOD
           N = 0 + NUM
           D = 0 + DEN
