@@ -4,12 +4,13 @@
 // all that arrives in one turn belongs together: e.g. `status` is never newer than the levels beside it.
 //
 // The bus acts on the crossing only while it is `sys`'s turn (`turn`): pushes, commits, frees, starts. Therefore what sys owns
-// stands still while pulse looks, and needs no second copy; and what sys sees is worked out when it passes its turn: with the first
-// cycle of a turn in which nothing is done. So there is one deed a turn; only bytes are pushed one after the other.
+// stands still while pulse looks, and needs no second copy; and what sys sees is worked out when it is done: with the first
+// cycle of a turn in which nothing is done. So there is one deed a turn; only bytes are pushed one after the other. The turn then runs
+// out: it always takes TURN cycles.
 //
 // Rings: events and received bytes pulse to sys (read by index from the oldest, freed n at a time), transmit bytes and launches sys
 // to pulse. Pulse may write and free every cycle, but a byte to send is fetched once a turn. The other side learns of it with the
-// next turn: a turn of sys lasts at most TURN = 5 cycles; what sys did is seen within TURN sys and 3 pulse cycles, what pulse did
+// next turn: a turn of sys lasts TURN = 6 cycles; what sys did is seen within TURN sys and 3 pulse cycles, what pulse did
 // within 2*(TURN + 3) sys and 3 pulse cycles. Until then each side knows of less room or fewer entries than there are, never of
 // more. A writer must not write when its free count is 0, nor a reader free more than it sees.
 //
@@ -113,6 +114,7 @@ module litepulse_cdc #(
     output logic [7:0]       status,
     output logic             fault
 );
+  localparam int TURN = 6;  // more than the cycles in which bytes may be pushed
   localparam int EV_FIRST = 1;
   localparam int RX_FIRST = 2;
   localparam logic [EV_AW:0] EV_FIRST_NUMBER = (EV_AW + 1)'(EV_FIRST);
@@ -157,6 +159,20 @@ module litepulse_cdc #(
   assign done = tx_push || lq_commit || ev_free_stb || rx_free_stb || cfg_start || snap_start;
   assign pass = turn && !done;
 
+  // a turn takes as long whatever is done in it, so that no bus traffic shifts what crosses later
+  logic       sys_turn, sys_pass, passed;
+  logic [2:0] cycle;
+  assign turn     = sys_turn && !passed;
+  assign sys_pass = sys_turn && cycle == 3'(TURN - 1);
+  always_ff @(posedge sys_clk) begin
+    cycle  <= (sys_turn && !sys_pass) ? cycle + 3'd1 : 3'd0;
+    passed <= (passed || pass) && !sys_pass;
+    if (sys_rst) begin
+      cycle  <= 3'd0;
+      passed <= 1'b0;
+    end
+  end
+
   litepulse_cdc_swap #(
       .P_BITS (P_BITS),
       .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(LQ_AW + 1) {1'b1}}, 14'd0})
@@ -168,8 +184,8 @@ module litepulse_cdc #(
       .sys_clk,
       .sys_rst,
       .sys_view({ev_nwptr_h, rx_nwptr_h, lq_nrptr_h, levels_h, tx_taken_h, ev_new_h, rx_new_h, fault_h, cfg_ack_h, snap_ack_h}),
-      .sys_turn(turn),
-      .sys_pass(pass)
+      .sys_turn,
+      .sys_pass
 `ifdef FORMAL
       ,
       .f_ok,

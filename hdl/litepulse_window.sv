@@ -3,10 +3,10 @@
 // address, direction and data until the one-cycle bus_ack; addresses nobody owns read 0, ignore writes and are answered, too.
 //
 // Wait states (cycles from stb to ack): 1 for every access but these, which wait for litepulse_cdc's turn, one round at most:
-//   n bytes to the TX region       up to 3 sys + 6 pulse cycles, and n
+//   n bytes to the TX region       up to 10 sys + 4 pulse cycles, and n
 //   last word of a launch          as one byte
 //   header word 0, written         as one byte, and 1
-//   header word 0, read            a snapshot's round trip, typically 13, at most 12 sys + 17 pulse cycles
+//   header word 0, read            a snapshot's round trip, at most 28 sys + 18 pulse cycles
 //   configuration                  until the word before has been answered (as above plus what the core takes), then as one byte
 //                                  (written) or 1 (read)
 // A pulse clock that stands still cannot hang the bus: after 2^TIMEOUT cycles a header reads 0, a configuration read gives 0, bytes

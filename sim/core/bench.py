@@ -32,7 +32,8 @@ MASK32 = 0xFFFFFFFF
 CONSTANTS = {name: int(value) for name, value in
              re.findall(r"`([A-Z][A-Z0-9_]+)`[^|]*\|\s*(\d+)\s*\|", (ROOT / "docs" / "core.md").read_text())}
 # The table is for LATENCY_IN + LATENCY_OUT = 2; the model of pins with more samples has one cycle more.
-for _name in ("LMIN_CYCLES", "TRAIN_LMIN_CYCLES", "CHANGE_LMIN", "CHANGE_REDO", "RESPONSE_MIN_CYCLES", "BEST_EFFORT_SLACK"):
+for _name in ("LMIN_CYCLES", "TRAIN_LMIN_CYCLES", "CHANGE_LMIN", "CHANGE_REDO", "RESPONSE_MIN_CYCLES", "RESPONSE_MIN_BYTE",
+              "RESPONSE_MIN_BREAK", "BEST_EFFORT_SLACK"):
     CONSTANTS[_name] += int(S > 1)
 LMIN = CONSTANTS["LMIN_CYCLES"]
 SPACE = 2 * LMIN * S    # ticks between two queue entries that are plenty in every respect

@@ -313,7 +313,9 @@ async def test_promise1_lmin_after_predecessor(dut):
         else:
             assert (new[1].kind, new[1].flags) == (REFUSED, LATE) and tick + distance < new[1].tick + LMIN
         fates.append(new[1].kind)
-    assert fates[0] == REFUSED and fates[-1] == 1 and len([1 for a, b in zip(fates, fates[1:]) if a != b]) == 1
+    # The sequencer looks every four cycles, so the phase of the first one moves the limit by up to three.
+    first, last = fates.index(1), max(n for n, fate in enumerate(fates) if fate == REFUSED)
+    assert fates[0] == REFUSED and fates[-1] == 1 and (last - first) * (1 if FAST else S + 1) < 4 * S, fates
     bench.check_line(grants)
     figure(1, "second of two launches", len(fates))
 

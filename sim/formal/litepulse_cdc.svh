@@ -27,6 +27,7 @@
     if (ev_wr) assume (ev_free != '0);
     if (rx_wr) assume (rx_free != '0);
     if (done) assume (turn);
+    if (cycle > 3'd3) assume (!done);  // four bytes at most, from the first cycle of a turn on
     assume (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(rx_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);
     if (f_deed && done) assume (tx_push && f_pushing);
     if (f_deed) assume (!lq_we);
@@ -154,7 +155,7 @@
   wire [LQ_AW:0] f_lq_0 = lq_wptr - f_lq_seen, f_lq_1 = lq_wptr - f_lq_sent, f_lq_2 = lq_wptr - lq_rptr_full;
   wire [LQ_AW:0] f_lq_3 = lq_wptr - f_lq_told, f_lq_at = lq_wptr - 1'b1 - f_lq_n;
   // a byte was fetched and sys has not counted it yet
-  wire f_tx_owed = !f_turn && tx_taken_h;
+  wire f_tx_owed = !f_turn && !passed && tx_taken_h;
   // Flags on their way round: at most one of two neighbours differs.
   wire [3:0] f_cfg_round = {cfg_flag, cfg_flag_v, cfg_ack, cfg_ack_h};
   wire [3:0] f_snap_round = {snap_flag, snap_flag_v, snap_ack, snap_ack_h};
@@ -194,10 +195,14 @@
       assert (f_lq_1 <= f_lq_0 && f_lq_2 <= f_lq_1 && f_lq_3 <= f_lq_2);
       if (!f_deed) assert (f_ev_ready == f_ev_2 - f_ev_3 && f_rx_ready == f_rx_2 - f_rx_3);
       if (f_deed) assert (turn);
+      // whoever passes has worked out what is seen
+      assert (cycle < 3'(TURN) && (sys_turn || (cycle == 3'd0 && !passed)) && (cycle < 3'd5 || passed) && (!f_turn || !sys_turn));
+      if (cycle == 3'd0) assert (!passed && !f_deed);
+      if (turn && cycle != 3'd0) assert (f_deed);
       if (f_turn) assert (f_ev_seen == f_ev_sent && f_rx_seen == f_rx_sent && f_lq_seen == f_lq_sent && !f_deed);
       if (f_turn) assert (cfg_ack_h == cfg_ack_v && snap_ack_h == snap_ack_v && levels_h == levels_v);
       // pulse knows all that sys did, but for the last turn
-      if (!f_turn && !f_deed) assert (f_lq_3 == '0);
+      if (!f_turn && !f_deed && !passed) assert (f_lq_3 == '0);
       assert (lq_avail == f_lq_2 - f_lq_3);
       assert ((lq_flag == lq_flag_v) == (f_lq_3 == '0) && f_lq_3 <= 1);
       assert (f_tx_w[TX_AW-1:0] == tx_wptr && f_tx_r[TX_AW-1:0] == tx_rptr);

@@ -21,6 +21,7 @@
   logic [1:0]           g_outcome;           // 0 none since arming, 1 launched, 2 busy, 3 late
   logic [4:0]           g_rep;               // cycles of the report
   logic [15:0]          g_number;
+  logic [5:0]           g_asks;              // cycles that a word has waited
 
   assign g_listens = aim || (ready && calm);
   assign g_loads   = load && !report;
@@ -80,6 +81,7 @@
     if (due) g_outcome <= grant ? 2'd1 : 2'd2;
     else if (late) g_outcome <= 2'd3;
     if (reported) g_number <= g_number + 16'd1;
+    g_asks <= (cfg_req && !cfg_done && !rst) ? g_asks + 6'd1 : 6'd0;
     if (arms) begin
       g_outcome <= 2'd0;
       g_number  <= 16'd0;
@@ -148,6 +150,8 @@
       // behind a launch it listens from the first cycle on that does not begin before the end of the holdoff, at the earliest 16
       // cycles behind that of the launch
       if (g_outcome == 2'd1 && armed && !count && !fly && calm) assert (g_listens == (g_end <= GW'(0) && g_tc <= GW'(-16)));
+      // a word is answered soon, whatever runs
+      assert (g_asks <= 6'(KE + 18));
       if (!armed) assert (!due && !late && !ev_req && !g_listens && calm);
       // de lead: exactly the samples of [T - lead, T), of an answer that is in time
       for (int s = 0; s < S; s++) begin
@@ -175,6 +179,13 @@
       if (report) assert (turned == (g_rep == 5'd1));
       if (cfg_done) assert (!wish);
       assert (load == (g_loads || (report && g_rep == 5'd1 && g_outcome == 2'd1)));
+      assert (g_asks == 6'd0 || wish || cfg_done);
+      if ((g_loads && !cfg_done) || aim || ready || count) assert (g_asks <= 6'd1);
+      if (fly) assert (g_asks <= 6'(KE + 2) - g_tc[5:0]);
+      if (report) assert (g_asks <= 6'(KE + 2) + 6'(g_rep));
+      if (hold) assert (g_asks <= 6'(KE + 16));
+      if (!armed && turned) assert (g_asks <= 6'd2);
+      if (!armed && !turned && !cfg_done) assert (g_asks <= 6'(KE + 17));
       if (armed) assert (number == g_number && g_trigger != litepulse_map_pkg::TRIGGER_OFF);
       // the counter, state by state
       if (g_loads) assert (left[SL+D-1:0] == '0 && step == g_delay[SL +: D]);
