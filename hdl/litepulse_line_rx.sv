@@ -137,7 +137,7 @@ module litepulse_line_rx #(
     if (!ready) tiny <= upper_zero;
     low    <= loads ? tiny : upper_zero;
     defer  <= point && frac_sum[FW];
-    step   <= found || (run && enable && !done && !defer && (!point || frac_sum[FW]));
+    step   <= enable && (found || (run && !done && !defer && (!point || frac_sum[FW])));
     cnt    <= loads ? half_cyc : cnt + {HW{!loads}};
     if (found) frac <= half_frac;
     else if (point || stored) frac <= frac_sum[FW-1:0];   // stored: for the end of the frame
@@ -284,4 +284,8 @@ module litepulse_line_rx #(
     break_own <= brk_own;
     if (rst) in_break <= 1'b0;
   end
+
+`ifdef FORMAL
+`include "litepulse_line_rx.svh"  // sim/formal
+`endif
 endmodule
