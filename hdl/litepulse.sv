@@ -102,13 +102,13 @@ module litepulse #(
 
   // settings
   logic             train_req, train_done, train_err, resp_req, resp_done, resp_err;
-  logic             prof_ren, prof_inv, prof0_changed;
-  logic [1:0]       prof_raddr, prof_data_bits, prof_stop, prof0_data_bits, prof0_stop;
-  logic [2:0]       prof_parity, prof0_parity;
-  logic [35:0]      prof_period, prof0_period;
+  logic             prof0_changed;
+  logic [1:0]       prof0_data_bits, prof0_stop;
+  logic [2:0]       prof0_parity;
+  logic [35:0]      prof0_period;
   logic [3:0]       prof_valid, prof_invert;
   logic             loopback, hold_tty, break_hold, rx_enable;
-  logic [15:0]      de_lead, de_lag, rise_en, fall_en, filt_en;
+  logic [15:0]      nde_lead, de_lag, rise_en, fall_en, filt_en;
   logic [5:0]       filt_len;
   logic [10:0]      event_mask;
   logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
@@ -119,20 +119,31 @@ module litepulse #(
   logic [8:0]       off;
   logic [5:0]       kind, profile;
   logic [23:0]      data;
-  logic [95:0]      width;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [2:0]       width_zero;
+  // verilator lint_on UNUSEDSIGNAL
+  logic [2:0]       width_short;
+  logic [8:0]       width_low;
+  logic             width_we;
+  logic [31:0]      width_data;
   logic [S-1:0]     resp_lead, queue_lead, train_lead, tty_lead;
   logic             tty_due, tty_grant, tty_drained;
-  logic [2:0]       tty_off;
   logic [7:0]       tty_data;
   logic [31:0]      nslack;
   logic             queue_idle, queue_keeps, train_running, train_pending, resp_armed;
 
   // line
-  logic             start, start_timed, hold_start, free_next, line_active;
+  logic             start, start_timed, hold_start, free_next, line_settled, line_active;
   logic [2:0]       start_off, free_off;
   logic [1:0]       start_kind;
   logic [7:0]       start_data;
-  logic [31:0]      start_width;
+  logic             start_invert;
+  // what it counts
+  logic             mem_ren, mem_ready, mem_we, mem_profile, mem_long, may_read, few;
+  logic [2:0]       mem_raddr, parity;
+  logic [1:0]       mem_entry, data_bits, stop;
+  logic [10:0]      mem_format;
+  logic [35:0]      interval;
   logic [S-1:0]     sub_mask, sub_level, line_busy, cond_line;
 
   // event requests: 0 responder, 1 queue, 2 train, 3 tty, 4 train_change, 5 control
@@ -201,12 +212,12 @@ module litepulse #(
 
   litepulse_timebase #(.S(S)) timebase (.clk(pulse_clk), .rst(pulse_rst), .now, .young, .near_wrap);
 
-  litepulse_config #(.S(S)) configuration (
+  litepulse_config #(.S(S), .INPUTS(INPUTS)) configuration (
       .clk(pulse_clk), .rst(pulse_rst), .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
       .train_req, .train_done, .train_err, .resp_req, .resp_done, .resp_err,
-      .prof_ren, .prof_raddr, .prof_period, .prof_data_bits, .prof_parity, .prof_stop, .prof_inv, .prof_valid, .prof_invert,
+      .mem_ready, .mem_we, .mem_profile, .mem_entry, .mem_format, .mem_long, .prof_valid, .prof_invert,
       .prof0_period, .prof0_data_bits, .prof0_parity, .prof0_stop, .prof0_changed,
-      .loopback, .hold_tty, .break_hold, .rx_enable, .de_lead, .de_lag,
+      .loopback, .hold_tty, .break_hold, .rx_enable, .nde_lead, .de_lag,
       .rise_en, .fall_en, .filt_en, .filt_len, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[5]), .ev_ack(ack[5]), .ev_kind(req_kind[23:20]), .ev_flags(req_flags[47:40]), .ev_lo(req_lo[47:40]),
@@ -217,22 +228,25 @@ module litepulse #(
   // What goes out --------------------------------------------------------------------------------------------------------
 
   litepulse_responder #(.S(S), .KE(KE)) responder (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .prof_valid, .nde_lead(~de_lead),
+      .clk(pulse_clk), .rst(pulse_rst), .now, .prof_valid, .nde_lead,
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
       .sel_channel, .sel_rise, .sel_fall, .sel_edge, .sel_off, .sel_is_line,
       .sel_filtered, .line_filtered(filt_en[INPUTS]), .filt_delay(edge_delay), .line_own,
       .byte_stb(rec_valid), .byte_data(rec_data[7:0]), .byte_ok, .byte_own,
       .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own,
-      .due(due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]), .width(width[31:0]),
+      .due(due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]),
+      // verilator lint_off PINCONNECTEMPTY
+      .width(),
+      // verilator lint_on PINCONNECTEMPTY
       .grant(grant[0]), .refuse(refuse[0]), .lead(resp_lead), .be_ok(be_ok[0]), .armed(resp_armed),
       .ev_req(req[0]), .ev_ack(ack[0]), .ev_kind(req_kind[3:0]), .ev_flags(req_flags[7:0]), .ev_lo(req_lo[7:0]),
       .ev_off(req_off[2:0]), .ev_data(req_data[31:0])
   );
 
   litepulse_launch_queue #(.S(S), .LQ_AW(LQ_AW), .KE(KE)) launch_queue (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap(near_wrap && (&now[3:2])), .prof_valid, .nde_lead(~de_lead), .nslack,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap(near_wrap && (&now[3:2])), .prof_valid, .nde_lead, .nslack,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
-      .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width(width[63:32]),
+      .due(due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]), .width_we, .width_data,
       .grant(grant[1]), .refuse(refuse[1]), .lead(queue_lead), .be_ok(be_ok[1]), .idle(queue_idle), .keeps(queue_keeps),
       .flush(flush_queue), .flushed(queue_flushed), .flush_count,
       .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_flags(req_flags[15:8]), .ev_lo(req_lo[15:8]),
@@ -240,9 +254,12 @@ module litepulse #(
   );
 
   litepulse_train #(.S(S), .KE(KE)) train (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap(near_wrap && (&now[3:2])), .prof_valid, .nde_lead(~de_lead), .nslack,
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap(near_wrap && (&now[3:2])), .prof_valid, .nde_lead, .nslack,
       .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done), .cfg_err(train_err),
-      .due(due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]), .width(width[95:64]),
+      .due(due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]),
+      // verilator lint_off PINCONNECTEMPTY
+      .width(),
+      // verilator lint_on PINCONNECTEMPTY
       .grant(grant[2]), .refuse(refuse[2]), .lead(train_lead), .be_ok(be_ok[2]), .running(train_running), .pending(train_pending),
       .ev_req(req[2]), .ev_ack(ack[2]), .ev_kind(req_kind[11:8]), .ev_flags(req_flags[23:16]), .ev_lo(req_lo[23:16]),
       .ev_off(req_off[8:6]), .ev_data(req_data[95:64]),
@@ -253,27 +270,34 @@ module litepulse #(
   litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
       .clk(pulse_clk), .rst(pulse_rst), .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity != litepulse_map_pkg::PARITY_NONE), .stop(prof0_stop),
-      .de_lead, .txb_valid, .txb_none, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
+      .nde_lead, .txb_valid, .txb_none, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
       .sources_ok(&be_ok), .nslack,
-      .due(tty_due), .off(tty_off), .data(tty_data), .grant(tty_grant), .line_active, .start_timed, .lead(tty_lead),
+      .due(tty_due), .data(tty_data), .grant(tty_grant), .line_active, .start_timed, .lead(tty_lead),
       .drained(tty_drained),
-      .ev_req(req[3]), .ev_ack(ack[3]), .ev_lo(req_lo[31:24]), .ev_off(req_off[11:9]), .ev_data(req_data[127:96])
+      .ev_req(req[3]), .ev_ack(ack[3]), .ev_lo(req_lo[31:24]), .ev_data(req_data[127:96])
   );
+  assign req_off[11:9]    = 3'd0;
   assign req_kind[15:12]  = litepulse_map_pkg::KIND_TX;
   assign req_flags[31:24] = 8'd0;
 
   litepulse_arbiter #(.S(S)) arbiter (
-      .clk(pulse_clk), .rst(pulse_rst), .due, .off, .kind, .profile, .data, .width, .grant, .refuse,
-      .be_due(tty_due), .be_off(tty_off), .be_data(tty_data), .be_grant(tty_grant), .break_hold, .prof_invert,
-      .prof_ren, .prof_raddr, .free_next, .free_off, .line_active,
-      .start, .start_off, .start_kind, .start_data, .start_width, .sub_mask, .sub_level, .start_timed, .hold_start
+      .clk(pulse_clk), .rst(pulse_rst), .due, .off, .kind, .profile, .data, .width_short, .width_low, .grant, .refuse,
+      .be_due(tty_due), .be_data(tty_data), .be_grant(tty_grant), .break_hold, .prof_invert,
+      .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .line_settled, .line_active,
+      .start, .start_off, .start_kind, .start_data, .start_invert, .sub_mask, .sub_level, .start_timed, .hold_start
+  );
+
+  litepulse_launch_memory #(.S(S)) launch_memory (
+      .clk(pulse_clk), .rst(pulse_rst), .ren(mem_ren), .raddr(mem_raddr), .may_read, .interval, .few, .data_bits, .parity, .stop,
+      .width_we, .width_data, .cfg_ready(mem_ready), .cfg_we(mem_we), .cfg_profile(mem_profile), .cfg_entry(mem_entry),
+      .cfg_data, .cfg_format(mem_format), .cfg_long(mem_long), .width_zero, .width_short, .width_low
   );
 
   litepulse_line_tx #(.S(S)) line_tx (
-      .clk(pulse_clk), .rst(pulse_rst), .prepare(prof_ren), .start, .start_off, .kind(start_kind), .data(start_data), .width(start_width),
-      .period(prof_period), .data_bits(prof_data_bits), .parity(prof_parity), .stop(prof_stop), .invert(prof_inv),
+      .clk(pulse_clk), .rst(pulse_rst), .prepare(mem_ren), .start, .start_off, .kind(start_kind), .data(start_data),
+      .interval, .few, .data_bits, .parity, .stop, .invert(start_invert),
       .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_hold),
-      .free_next, .free_off, .active(line_active), .busy(line_busy), .tx(tx_o)
+      .free_next, .free_off, .settled(line_settled), .active(line_active), .busy(line_busy), .tx(tx_o)
   );
 
   litepulse_driver_enable #(.S(S)) driver_enable (

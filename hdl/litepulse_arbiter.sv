@@ -16,28 +16,30 @@ module litepulse_arbiter #(
     input  logic [5:0]    kind,
     input  logic [5:0]    profile,
     input  logic [23:0]   data,
-    input  logic [95:0]   width,
+    input  logic [2:0]    width_short, // of a pulse: less than 8 ticks, ...
+    input  logic [8:0]    width_low,   // ... namely this many (both for S > 1 only)
     output logic [2:0]    grant,
     output logic [2:0]    refuse,
     // best effort
     input  logic          be_due,
-    input  logic [2:0]    be_off,
     input  logic [7:0]    be_data,
     output logic          be_grant,
     input  logic          break_hold,
     input  logic [3:0]    prof_invert,
-    // profile memory: read when something is granted
-    output logic          prof_ren,
-    output logic [1:0]    prof_raddr,
+    // launch memory: read when something is granted that goes beyond its cycle
+    output logic          ren,
+    output logic [2:0]    raddr,
+    output logic          may_read,    // known early: else nothing is read in this cycle
     // line
     input  logic          free_next,
     input  logic [2:0]    free_off,
+    input  logic          line_settled,
     input  logic          line_active,
     output logic          start,
     output logic [2:0]    start_off,
     output logic [1:0]    start_kind,
     output logic [7:0]    start_data,
-    output logic [31:0]   start_width,
+    output logic          start_invert,  // stays until the next start
     output logic [S-1:0]  sub_mask,
     output logic [S-1:0]  sub_level,
     output logic          start_timed,  // `start`, not by best effort
@@ -45,8 +47,8 @@ module litepulse_arbiter #(
 );
 
   logic [3:0]   from;       // the line is free from this sample of the next cycle on; S: not at all
-  logic         go;
-  logic [1:0]   who, who_next;
+  logic         go, chosen;
+  logic [1:0]   who, who_next, profile_next, kind_next;
   logic [2:0]   go_off;
   logic [S-1:0] mask_next, level_next;
   logic [2:0]   fits;       // a pulse that ends within its cycle
@@ -54,6 +56,7 @@ module litepulse_arbiter #(
   always_comb begin
     from = free_next ? {1'b0, free_off} : 4'(S);
     go = 1'b0;
+    chosen = 1'b0;
     who_next = 2'd3;
     go_off = 3'd0;
     grant = 3'b000;
@@ -61,27 +64,30 @@ module litepulse_arbiter #(
     mask_next = '0;
     level_next = '0;
     for (int i = 0; i < 3; i++) begin
-      fits[i] = S > 1 && kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE && width[32*i+3+:29] == 29'd0
-          && {1'b0, width[32*i+:3]} + {1'b0, off[3*i+:3]} < 4'(S);
+      fits[i] = S > 1 && kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE && width_short[i]
+          && {1'b0, width_low[3*i+:3]} + {1'b0, off[3*i+:3]} < 4'(S);
     end
     for (int s = 0; s < S; s++) begin
       for (int i = 0; i < 3; i++) begin
         if (due[i] && off[3*i+:3] == 3'(s)) begin
+          // refused or not, so that who it is does not depend on the line where S = 1
+          if (!chosen) who_next = 2'(i);
+          if (S == 1) chosen = 1'b1;
           if (from > 4'(s)) begin
             refuse[i] = 1'b1;
           end else begin
             grant[i] = 1'b1;
             if (fits[i]) begin
               for (int t = 0; t < S; t++) begin
-                if (t >= s && 4'(t) < 4'(s) + {1'b0, width[32*i+:3]}) begin
+                if (t >= s && 4'(t) < 4'(s) + {1'b0, width_low[3*i+:3]}) begin
                   mask_next[t]  = 1'b1;
                   level_next[t] = prof_invert[profile[2*i+:2]];
                 end
               end
-              from = 4'(s) + {1'b0, width[32*i+:3]};
+              from = 4'(s) + {1'b0, width_low[3*i+:3]};
             end else begin
               go = 1'b1;
-              who_next = 2'(i);
+              chosen = 1'b1;
               go_off = 3'(s);
               from = 4'(S);
             end
@@ -89,45 +95,33 @@ module litepulse_arbiter #(
         end
       end
     end
-    be_grant = be_due && due == 3'b000 && !break_hold && from <= {1'b0, be_off};
-    if (be_grant) begin
-      go = 1'b1;
-      who_next = 2'd3;
-      go_off = be_off;
-    end
+    be_grant = be_due && due == 3'b000 && !break_hold && from == 4'd0;
+    if (be_grant) go = 1'b1;
   end
 
   assign start_timed = start && who != 2'd3;
 
   always_comb begin
-    prof_ren = go;
     case (who_next)
-      2'd0:    prof_raddr = profile[1:0];
-      2'd1:    prof_raddr = profile[3:2];
-      2'd2:    prof_raddr = profile[5:4];
-      default: prof_raddr = 2'd0;
+      2'd0:    profile_next = profile[1:0];
+      2'd1:    profile_next = profile[3:2];
+      2'd2:    profile_next = profile[5:4];
+      default: profile_next = 2'd0;
     endcase
+    case (who_next)
+      2'd0:    kind_next = kind[1:0];
+      2'd1:    kind_next = kind[3:2];
+      2'd2:    kind_next = kind[5:4];
+      default: kind_next = litepulse_map_pkg::LAUNCH_FRAME;
+    endcase
+    ren   = go;
+    raddr = {kind_next[1], kind_next[1] ? who_next : profile_next};  // a pulse is kind 2
+    may_read = due != 3'd0 || (be_due && !break_hold && !line_settled);
     case (who)
-      2'd0: begin
-        start_kind = kind[1:0];
-        start_data = data[7:0];
-        start_width = width[31:0];
-      end
-      2'd1: begin
-        start_kind = kind[3:2];
-        start_data = data[15:8];
-        start_width = width[63:32];
-      end
-      2'd2: begin
-        start_kind = kind[5:4];
-        start_data = data[23:16];
-        start_width = width[95:64];
-      end
-      default: begin
-        start_kind = litepulse_map_pkg::LAUNCH_FRAME;
-        start_data = be_data;
-        start_width = 32'd1;
-      end
+      2'd0:    start_data = data[7:0];
+      2'd1:    start_data = data[15:8];
+      2'd2:    start_data = data[23:16];
+      default: start_data = be_data;
     endcase
   end
 
@@ -135,6 +129,8 @@ module litepulse_arbiter #(
     start <= go;
     start_off <= go_off;
     who <= who_next;
+    start_kind <= kind_next;
+    if (go) start_invert <= prof_invert[profile_next];
     sub_mask <= mask_next;
     sub_level <= level_next;
     // only on a line that is wholly free, and behind whatever is due

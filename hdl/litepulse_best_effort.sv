@@ -19,7 +19,7 @@ module litepulse_best_effort #(
     input  logic [1:0]   data_bits,
     input  logic         parity,
     input  logic [1:0]   stop,
-    input  logic [15:0]  de_lead,
+    input  logic [15:0]  nde_lead,       // complement of the de lead, ticks
     // transmit FIFO
     input  logic         txb_valid,
     input  logic         txb_none,       // and as far as known no other behind it
@@ -32,7 +32,6 @@ module litepulse_best_effort #(
     output logic [31:0]  nslack,         // complement of it, ticks
     // arbiter
     output logic         due,
-    output logic [2:0]   off,
     output logic [7:0]   data,
     input  logic         grant,
     input  logic         line_active,
@@ -43,38 +42,60 @@ module litepulse_best_effort #(
     output logic         ev_req,
     input  logic         ev_ack,
     output logic [7:0]   ev_lo,
-    output logic [2:0]   ev_off,
     output logic [31:0]  ev_data
 );
+  localparam int SL = $clog2(S);
+  localparam int P = (KE > 3) ? KE : 3;
   localparam int MARGIN = (KE + 3) * S;  // from the guard's comparison to the first edge
 
   typedef enum logic [2:0] {IDLE, LEAD, SEND, WAIT, FLUSH} state_t;
   state_t state;
 
-  logic [40:0]  sum;           // frame length so far, 1/512 tick
+  // margin and frame length so far, 1/512 tick; the upper half is a cycle behind
+  logic [40:0]  sum;
+  logic         carry, adding_was;
+  logic [15:0]  de_lead;
   logic [4:0]   halves;        // half bit periods still to add
-  logic         known, flushing, may, on_line;
-  logic [16:0]  lead_rest;     // ticks of the lead still to come
-  logic         lead_first;
-  logic [2:0]   wait_cnt;
+  logic         known, flushing, may, on_line, adding, down, ready;
+  logic [3:0]   bits;          // in a frame, of two half bit periods each
+  logic [15:0]  lead_rest;     // ticks of the lead from this cycle on; before it all of it
+  logic         lead_first, lead_short, lead_done, leading, has_lead, starts;
   logic [7:0]   ev_byte;
-  logic [1:0]   settle;        // cycles until the guard's comparison shows a new threshold
+  // a one that runs through: WAIT lasts until it has left the first KE bits, and after it the guard's comparison needs three
+  // cycles to show a new threshold
+  logic [P-1:0] pause;
+  logic         waited;
 
-  assign off      = 3'd0;
   assign data     = txb_data;
   assign due      = state == SEND && may;
-  assign ev_off   = 3'd0;
   assign ev_data  = {24'd0, ev_byte};
-  assign txb_pop  = (state == WAIT && wait_cnt == 3'(KE)) || (state == FLUSH && txb_valid);
+  assign ready    = pause[2:0] == 3'd0;
+  assign waited   = state == WAIT && pause[KE-1:0] == '0;
+  assign txb_pop  = waited || (state == FLUSH && txb_valid);
   assign drained  = state == IDLE && !txb_valid && !on_line;
   assign may      = !hold && !flushing && known && !prof0_changed && prof0_valid && sources_ok;
+  assign adding   = halves != 5'd0;
+  // at most one cycle of it, two cycles are left
+  assign lead_short = lead_rest[15:SL+1] == '0 && (!lead_rest[SL] || (lead_rest & 16'(S - 1)) == 16'd0);
+  assign lead_done  = lead_rest[15:SL+2] == '0 && (!lead_rest[SL+1] || (lead_rest & 16'(2 * S - 1)) == 16'd0);
+  assign leading  = state == LEAD;
+  assign starts   = state == IDLE && !flushing && txb_valid && may && ready;
+
+  assign de_lead  = ~nde_lead;
+  assign down     = adding && !prof0_changed;
+  always_comb begin
+    bits = 4'd0;
+    for (int i = 0; i < 16; i++) begin  // a table, smaller than adders
+      if ({stop[1], parity, data_bits} == 4'(i)) bits = 4'(7 + i / 8 + i / 4 % 2 + i % 4);
+    end
+  end
 
   // whole cycles of lead, but for the first of them; on through the wait for the line
   always_comb begin
     // verilator lint_off UNSIGNED
     for (int s = 0; s < S; s++) begin
-      lead[s] = (state == SEND || state == LEAD) && de_lead != 16'd0
-          && (!lead_first || 3'(s) >= ((3'd0 - de_lead[2:0]) & 3'(S - 1)));
+      lead[s] = (state == SEND || state == LEAD) && has_lead
+          && (!lead_first || 3'(s) >= ((nde_lead[2:0] + 3'd1) & 3'(S - 1)));
     end
     // verilator lint_on UNSIGNED
   end
@@ -83,54 +104,40 @@ module litepulse_best_effort #(
     flushed <= 1'b0;
     if (flush) flushing <= 1'b1;
     if (ev_ack) ev_req <= 1'b0;
-    if (settle != 2'd0) settle <= settle - 2'd1;
-    nslack <= ~(sum[40:9] + 32'(MARGIN) + ((state == IDLE) ? {16'd0, de_lead} : 32'd0));
+    pause <= {pause[P-2:0], state == LEAD || state == SEND || waited || (state != WAIT && !known)};
+    nslack <= ~((state == IDLE) ? sum[40:9] + {16'd0, de_lead} : sum[40:9]);
 
-    if (prof0_changed) begin
-      sum    <= '0;
-      halves <= {4'd7 + {3'd0, parity} + {2'd0, data_bits}, 1'b0} + {3'd0, stop};
-      known  <= 1'b0;
-    end else if (halves != 5'd0) begin
-      sum    <= sum + {5'd0, period};
-      halves <= halves - 5'd1;
-    end else if (!known) begin
-      known  <= 1'b1;
-      settle <= 2'd3;
-    end
+    adding_was <= adding && !prof0_changed;
+    known      <= !adding && !adding_was && !prof0_changed;
+    if (adding) {carry, sum[19:0]} <= {1'b0, sum[19:0]} + {1'b0, period[19:0]};
+    if (adding_was) sum[40:20] <= sum[40:20] + {5'd0, period[35:20]} + 21'(carry);
+    if (prof0_changed) sum <= {32'(MARGIN), 9'd0};
+    if (prof0_changed || adding) halves <= down ? halves + {5{down}} : {bits, stop[0]};
 
     if (grant) on_line <= 1'b1;
     else if (state != WAIT && (!line_active || start_timed)) on_line <= 1'b0;
 
     lead_first <= state == IDLE;
-    lead_rest  <= (state == IDLE) ? {1'b0, de_lead} : lead_rest - 17'(S);
-    wait_cnt   <= (state == WAIT) ? wait_cnt + 3'd1 : 3'd0;
+    lead_rest  <= leading ? lead_rest + ({16{leading}} << SL) : ~nde_lead;  // one cell a bit
+    if (state == IDLE) has_lead <= !lead_short || lead_rest[SL:0] != '0;
     case (state)
       IDLE: begin
         if (flushing) state <= FLUSH;
-        else if (txb_valid && may && settle == 2'd0) state <= (de_lead <= 16'(S)) ? SEND : LEAD;
+        else if (starts) state <= lead_short ? SEND : LEAD;
       end
       LEAD: begin
-        if (!may) begin
-          settle <= 2'd3;
-          state  <= IDLE;
-        end else if (lead_rest <= 17'(2 * S)) begin  // SEND is the last cycle of the lead
-          state <= SEND;
-        end
+        if (!may) state <= IDLE;
+        else if (lead_done) state <= SEND;  // the last cycle of the lead
       end
       SEND: begin
-        if (grant) begin
-          ev_lo <= now[7:0] + 8'(KE + 1);
-          state <= WAIT;
-        end else if (!may) begin
-          settle <= 2'd3;
-          state  <= IDLE;
-        end
+        if (grant) state <= WAIT;
+        else if (!may) state <= IDLE;
       end
       // a stamp may not lie ahead of `now`; the next byte does not wait for the record
-      WAIT: if (wait_cnt == 3'(KE)) begin
+      WAIT: if (waited) begin
         ev_req  <= 1'b1;
+        ev_lo   <= now[7:0];
         ev_byte <= txb_data;
-        settle  <= 2'd3;
         state   <= IDLE;
       end
       FLUSH: if (!txb_valid && txb_none) begin
@@ -149,8 +156,7 @@ module litepulse_best_effort #(
       ev_req <= 1'b0;
       known <= 1'b0;
       halves <= 5'd0;
-      settle <= 2'd0;
-      sum <= '0;
+      pause <= '0;
     end
   end
 

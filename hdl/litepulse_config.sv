@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Takes configuration words in the pulse domain: keeps the simple settings and the profiles, hands the words of train and responder on,
-// carries out commands. Every word is answered; one that is refused changes nothing and is told of by an event.
+// Takes configuration words in the pulse domain: keeps the simple settings and profile 0, has the profiles and the pulse widths
+// written to litepulse_launch_memory, hands the words of train and responder on, carries out commands. Every word is answered; one that is
+// refused changes nothing and is told of by an event.
 // Latency: a setting acts the cycle after its answer; commands and train words are answered when they are decided.
+//   INPUTS  aux inputs
 module litepulse_config #(
-    parameter int S = 1
+    parameter int S = 1,
+    parameter int INPUTS = 4
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -23,14 +26,14 @@ module litepulse_config #(
     output logic         resp_req,
     input  logic         resp_done,
     input  logic         resp_err,
-    // profiles: memory read by the arbiter, profile 0 also as wires
-    input  logic         prof_ren,
-    input  logic [1:0]   prof_raddr,
-    output logic [35:0]  prof_period,
-    output logic [1:0]   prof_data_bits,
-    output logic [2:0]   prof_parity,
-    output logic [1:0]   prof_stop,
-    output logic         prof_inv,
+    // launch memory: profiles, pulse widths of train and responder
+    input  logic         mem_ready,
+    output logic         mem_we,
+    output logic         mem_profile,
+    output logic [1:0]   mem_entry,
+    output logic [10:0]  mem_format,
+    input  logic         mem_long,       // the period to be written is at least 4 cycles
+    // profiles; profile 0 also as wires
     output logic [3:0]   prof_valid,
     output logic [3:0]   prof_invert,
     output logic [35:0]  prof0_period,
@@ -43,7 +46,7 @@ module litepulse_config #(
     output logic         hold_tty,
     output logic         break_hold,
     output logic         rx_enable,
-    output logic [15:0]  de_lead,
+    output logic [15:0]  nde_lead,       // its complement costs nothing in front of an adder
     output logic [15:0]  de_lag,
     output logic [15:0]  rise_en,
     output logic [15:0]  fall_en,
@@ -65,44 +68,52 @@ module litepulse_config #(
     output logic [31:0]  ev_data
 );
 
-  typedef enum logic [1:0] {IDLE, COMMAND, EVENT, LAST} state_t;
+  localparam int C = INPUTS + 1;
+
+  typedef enum logic [2:0] {IDLE, SET, WRITE, COMMAND, EVENT, LAST} state_t;
   state_t state;
 
-  (* ram_style = "block", no_rw_check *) logic [43:0] profiles[0:3];
-  logic [31:0] period_lo;
-  logic [35:0] period;
-  logic        is_profile, is_train, is_resp, format_ok;
+  logic [11:0] format;         // held until the period word applies both
+  logic [C-1:0] rise, fall, filt;
+  logic        is_profile, is_train, is_resp, is_width, is_command, fits, unknown, idle;
   logic        wait_queue, wait_tty, snapshot;
-  logic        write_profile, refused;
+  logic        writes;
+  logic [1:0]  waited;         // until litepulse_launch_memory has looked at the word
+  logic        set_profile;    // in this cycle the profile is written
 
+  assign idle       = cfg_req && !cfg_done && state == IDLE;
   assign is_profile = cfg_addr < litepulse_map_pkg::CFG_LINE;
   assign is_train   = cfg_addr[5:4] == 2'd1;
   assign is_resp    = cfg_addr[5:3] == 3'd4;
-  assign train_req  = cfg_req && !cfg_done && is_train && state == IDLE;
-  assign resp_req   = cfg_req && !cfg_done && is_resp && state == IDLE;
-  assign period     = {cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_LSB +: litepulse_map_pkg::PROFILE_FORMAT_PERIOD_HI_BITS],
-                       period_lo};
-  assign format_ok  = period[35:8] >= 28'(4 * S)
-      && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
-      && cfg_data[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
-  // not while the arbiter reads, so that what it reads is whole
-  assign write_profile = cfg_req && !cfg_done && state == IDLE && is_profile && cfg_addr[0] && format_ok && !prof_ren;
+  assign is_width   = cfg_addr[3:0] == (is_train ? litepulse_map_pkg::CFG_TRAIN_WIDTH[3:0]
+      : litepulse_map_pkg::CFG_RESP_WIDTH[3:0]);
+  assign is_command = cfg_addr == litepulse_map_pkg::CFG_COMMAND;
+  assign unknown    = !is_profile && !is_train && !is_resp && cfg_addr > litepulse_map_pkg::CFG_COMMAND;
+  assign train_req  = idle && is_train;
+  assign resp_req   = idle && is_resp;
 
-  always_ff @(posedge clk) begin
-    if (write_profile) profiles[cfg_addr[2:1]] <= {cfg_data[11:4], period};
-    if (prof_ren) {prof_inv, prof_stop, prof_parity, prof_data_bits, prof_period} <= profiles[prof_raddr];
-  end
+  assign mem_format = format[10:0];
+  assign writes      = waited[1] && mem_ready;
+  assign set_profile = writes && is_profile && fits;
+  assign mem_profile = is_profile;
+  assign mem_entry   = is_profile ? cfg_addr[2:1] : {is_train, 1'b0};
+  assign mem_we      = writes && (!is_profile || fits);
+
+  assign rise_en = 16'(rise);
+  assign fall_en = 16'(fall);
+  assign filt_en = 16'(filt);
 
   // the word is held still until it is answered, so the event can tell of it
-  always_comb begin
-    case (ev_kind)
-      litepulse_map_pkg::KIND_REFUSED:  ev_data = {26'd0, cfg_addr};
-      litepulse_map_pkg::KIND_SNAPSHOT: ev_data = 32'd0;
-      default: ev_data = {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, cfg_data[15:0]};
-    endcase
-  end
   assign ev_req   = state == EVENT || state == LAST;
-  assign refused  = (is_profile && cfg_addr[0] && !format_ok) || (!is_profile && !is_train && !is_resp && cfg_addr > litepulse_map_pkg::CFG_COMMAND);
+  assign ev_kind  = (state == EVENT) ? litepulse_map_pkg::KIND_SNAPSHOT
+      : is_command ? litepulse_map_pkg::KIND_APPLIED : litepulse_map_pkg::KIND_REFUSED;
+  assign ev_flags = is_command ? 8'd0 : litepulse_map_pkg::REASON_INVALID;
+  always_comb begin
+    ev_data = 32'd0;
+    if (!is_command) ev_data[5:0] = cfg_addr;
+    else if (state != EVENT) ev_data = {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, 13'd0,
+        cfg_data[2:0]};
+  end
 
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
@@ -110,36 +121,33 @@ module litepulse_config #(
     prof0_changed <= 1'b0;
     flush_queue <= 1'b0;
     flush_tty <= 1'b0;
+    waited <= {waited[0], 1'b1} & {2{state == WRITE && !writes && !rst}};
+    fits   <= mem_long && format[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
+        && format[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
+    if (state == IDLE || state == SET || state == COMMAND) ev_lo <= now[7:0];
     case (state)
-      IDLE: if (cfg_req && !cfg_done) begin
-        ev_lo    <= now[7:0];
-        ev_kind  <= litepulse_map_pkg::KIND_REFUSED;
-        ev_flags <= litepulse_map_pkg::REASON_INVALID;
-        if (is_train) begin
-          cfg_done <= train_done;
-          cfg_err  <= train_err;
-        end else if (is_resp) begin
-          cfg_err  <= resp_err;
-          if (resp_done && resp_err) state <= LAST;
-          else cfg_done <= resp_done;
-        end else if (refused) begin
-          state <= LAST;
-        end else if (is_profile) begin
-          if (!cfg_addr[0]) begin
-            cfg_done  <= 1'b1;
-            period_lo <= cfg_data;
-          end else if (write_profile) begin
-            cfg_done <= 1'b1;
-            prof_valid[cfg_addr[2:1]]  <= 1'b1;
-            prof_invert[cfg_addr[2:1]] <= cfg_data[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
-            if (cfg_addr[2:1] == 2'd0) begin
-              prof0_changed <= 1'b1;
-              {prof0_stop, prof0_parity, prof0_data_bits, prof0_period} <= {cfg_data[10:4], period};
-            end
+      IDLE: if (idle) begin
+        if (is_train || is_resp) begin
+          cfg_done <= is_train ? train_done : resp_done;
+          cfg_err  <= is_train ? train_err : resp_err;
+          if (is_train ? train_done && !train_err && is_width : resp_done && (resp_err || is_width)) begin
+            cfg_done <= 1'b0;
+            state    <= (is_resp && resp_err) ? LAST : WRITE;
           end
         end else begin
+          state <= SET;
+        end
+      end
+      SET: begin
+        state <= IDLE;
+        if (unknown) begin
+          state <= LAST;
+        end else if (is_profile && cfg_addr[0]) begin
+          state <= WRITE;
+        end else begin
           cfg_done <= 1'b1;
-          case (cfg_addr)
+          if (is_profile) format <= cfg_data[11:0];
+          else case (cfg_addr)
             litepulse_map_pkg::CFG_LINE: begin
               loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
               hold_tty   <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
@@ -147,15 +155,15 @@ module litepulse_config #(
               rx_enable  <= cfg_data[litepulse_map_pkg::LINE_RX_ENABLE_LSB];
             end
             litepulse_map_pkg::CFG_DRIVER_ENABLE: begin
-              de_lead <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16];
-              de_lag  <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16];
+              nde_lead <= ~cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16];
+              de_lag   <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16];
             end
             litepulse_map_pkg::CFG_CAPTURE_EDGES: begin
-              rise_en <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_RISE_LSB +: 16];
-              fall_en <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_FALL_LSB +: 16];
+              rise <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_RISE_LSB +: C];
+              fall <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_FALL_LSB +: C];
             end
             litepulse_map_pkg::CFG_FILTER: begin
-              filt_en  <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: 16];
+              filt     <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: C];
               filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
             end
             litepulse_map_pkg::CFG_EVENT_MASK: event_mask <= cfg_data[10:0];
@@ -171,26 +179,34 @@ module litepulse_config #(
           endcase
         end
       end
+      WRITE: if (writes) begin
+        cfg_done <= mem_we;
+        state    <= mem_we ? IDLE : LAST;
+      end
       COMMAND: begin
         if (queue_flushed) wait_queue <= 1'b0;
         if (tty_flushed) wait_tty <= 1'b0;
-        if (!wait_queue && !wait_tty) begin
-          ev_lo    <= now[7:0];
-          ev_kind  <= snapshot ? litepulse_map_pkg::KIND_SNAPSHOT : litepulse_map_pkg::KIND_APPLIED;
-          ev_flags <= 8'd0;
-          state    <= snapshot ? EVENT : LAST;
-        end
+        if (!wait_queue && !wait_tty) state <= snapshot ? EVENT : LAST;
       end
       EVENT: if (ev_ack) begin
         snapshot <= 1'b0;
         state <= COMMAND;
       end
-      LAST: if (ev_ack) begin
+      default: if (ev_ack) begin  // LAST
         cfg_done <= 1'b1;
-        cfg_err  <= ev_kind == litepulse_map_pkg::KIND_REFUSED;
+        cfg_err  <= !is_command;
         state    <= IDLE;
       end
     endcase
+
+    if (set_profile) begin
+      prof_valid[cfg_addr[2:1]]  <= 1'b1;
+      prof_invert[cfg_addr[2:1]] <= format[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
+      if (cfg_addr[2:1] == 2'd0) begin
+        prof0_changed <= 1'b1;
+        {prof0_stop, prof0_parity, prof0_data_bits, prof0_period} <= {format[10:0], cfg_data};
+      end
+    end
     if (rst) begin
       state <= IDLE;
       cfg_done <= 1'b0;
@@ -200,11 +216,11 @@ module litepulse_config #(
       hold_tty <= 1'b0;
       break_hold <= 1'b0;
       rx_enable <= 1'b0;
-      de_lead <= 16'd0;
+      nde_lead <= '1;
       de_lag <= 16'd0;
-      rise_en <= 16'd0;
-      fall_en <= 16'd0;
-      filt_en <= 16'd0;
+      rise <= '0;
+      fall <= '0;
+      filt <= '0;
       filt_len <= 6'd1;
       event_mask <= 11'd0;
     end

@@ -13,30 +13,37 @@ module litepulse_driver_enable #(
     output logic [S-1:0] de
 );
   logic [15:0]  rest;  // ticks of lag left at sample 0
-  logic [15:0]  rest_next;
   logic [S-1:0] tail;
 
-  always_comb begin
-    rest_next = (rest > 16'(S)) ? rest - 16'(S) : 16'd0;
-    for (int s = 0; s < S; s++) begin
-      tail[s] = rest > 16'(s);
-      for (int b = 0; b < S; b++) begin
-        if (b < s && busy[b]) tail[s] = lag >= 16'(s - b);
+  generate
+    if (S == 1) begin : gen_one  // one cell a bit
+      // loaded in every cycle in which it does not count, so from the second cycle behind a launch on it is one more than the rest
+      logic busy_was, count;
+      assign tail = busy_was ? lag != 16'd0 : count && rest[15:1] != 15'd0;
+      always_ff @(posedge clk) begin
+        rest     <= count ? rest + {16{count}} : lag;
+        count    <= tail && !busy && !rst;
+        busy_was <= busy && !rst;
       end
+    end else begin : gen_more
+      logic [15:0] rest_next;
+      always_comb begin
+        rest_next = (rest > 16'(S)) ? rest - 16'(S) : 16'd0;
+        for (int s = 0; s < S; s++) begin
+          tail[s] = rest > 16'(s);
+          for (int b = 0; b < S; b++) begin
+            if (b < s && busy[b]) tail[s] = lag >= 16'(s - b);
+          end
+        end
+        for (int b = 0; b < S; b++) begin
+          if (busy[b]) rest_next = (lag > 16'(S - 1 - b)) ? lag - 16'(S - 1 - b) : 16'd0;
+        end
+      end
+      always_ff @(posedge clk) rest <= rst ? 16'd0 : rest_next;
     end
-    for (int b = 0; b < S; b++) begin
-      if (busy[b]) rest_next = (lag > 16'(S - 1 - b)) ? lag - 16'(S - 1 - b) : 16'd0;
-    end
-  end
+  endgenerate
 
-  always_ff @(posedge clk) begin
-    rest <= rest_next;
-    de   <= lead | busy | tail;
-    if (rst) begin
-      rest <= 16'd0;
-      de   <= '0;
-    end
-  end
+  always_ff @(posedge clk) de <= rst ? '0 : lead | busy | tail;
 
 `ifdef FORMAL
 `include "litepulse_driver_enable.svh"  // sim/formal

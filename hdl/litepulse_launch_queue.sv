@@ -28,7 +28,8 @@ module litepulse_launch_queue #(
     output logic [1:0]            kind,
     output logic [1:0]            profile,
     output logic [7:0]            data,
-    output logic [31:0]           width,
+    output logic                  width_we,  // strobe, some cycles before the launch may be due
+    output logic [31:0]           width_data,
     input  logic                  grant,
     input  logic                  refuse,
     output logic [S-1:0]          lead,
@@ -83,7 +84,8 @@ module litepulse_launch_queue #(
   logic [63:0] now_tick;
 
   assign now_tick = 64'(now) << SL;
-  assign width  = lq_rdata;  // the memory's output rests on this word while the entry is armed
+  assign width_we = state == LOADED;
+  assign width_data = lq_rdata;
   assign armed  = state == ARMED;
   assign off    = cnt[2:0] & 3'(S - 1);
   assign keeps = have_prev;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Serialises one launch: frame, break or pulse. Edge k of a frame lies at start + floor(k * period); the fraction restarts
-// with every start bit, so equal bytes give equal waveforms.
+// with every start bit, so equal bytes give equal waveforms. A counter of whole cycles steps in half bits: the fractions of a cycle
+// are added up, and their carry makes an interval a cycle longer. A pulse is one interval of the same counter.
 // Latency: samples of the cycle in which `start` is high leave on `tx` one cycle later. Accepts a launch in every cycle in which the
 // line is free from start_off on (see free_next, free_off, which speak of the next cycle).
 //   S  samples per cycle, sample 0 first
@@ -10,13 +11,14 @@ module litepulse_line_tx #(
     input  logic         clk,
     input  logic         rst,
     input  logic         prepare,    // the cycle before a start
-    // the launch that begins in this cycle; the profile stays until the next start
+    // the launch that begins in this cycle; interval and format stay until the next start
     input  logic         start,
     input  logic [2:0]   start_off,
     input  logic [1:0]   kind,
     input  logic [7:0]   data,
-    input  logic [31:0]  width,      // ticks; start_off + width >= S
-    input  logic [35:0]  period,     // ticks, Q28.8, at least 4*S
+    // ticks, Q28.8, at least 4*S; of a pulse 4'd0 and the width, with start_off + width >= S
+    input  logic [35:0]  interval,
+    input  logic         few,        // less than 8 cycles; of a pulse: less than 4
     input  logic [1:0]   data_bits,  // less 5
     input  logic [2:0]   parity,
     input  logic [1:0]   stop,
@@ -29,79 +31,147 @@ module litepulse_line_tx #(
     input  logic         hold,        // ... for as long as this is set
     output logic         free_next,   // the line is free in the next cycle from sample free_off on
     output logic [2:0]   free_off,
+    output logic         settled,     // it certainly is not
     output logic         active,      // a launch or a hold is on the line in this cycle, from sample 0 on
     output logic [S-1:0] busy,        // samples of this cycle that belong to a launch
     output logic [S-1:0] tx           // one cycle later
 );
   localparam int SL = $clog2(S);
+  localparam int FW = 9 + SL;   // fraction of a cycle of half a bit
+  localparam int W  = 36 - SL;
 
-  // Where the next boundary lies, in ticks from sample 0 of the cycle in which the launch began, and which cycle comes next
-  logic [40:0]    target;     // Q33.8
-  logic [32-SL:0] cycle;
-  logic [2:0]     bnd_off;    // its sample, while bnd
-  logic           bnd;        // it lies in this cycle
-  logic           last;       // it ends the launch
-  logic           holding;
-  logic           level;      // at sample 0 of this cycle
-  logic [8:0]     shift;
-  logic [7:0]     left;       // bits before the first stop bit
-  logic           stops;      // a second stop interval is still to begin
-  logic           half;       // which is half a bit
-
-  logic           step;       // a boundary inside the launch
-  logic           pulse;
-  logic [40:0]    interval;
-  logic [2:0]     width_off;
-  logic           width_next; // the pulse that starts ends in the next cycle
-  logic           bnd_next, last_next, active_next;
-  logic [7:0]     bits;
-  logic           parity_bit;
-  logic [8:0]     frame_bits;
-  logic           next_level;
-  logic [S-1:0]   tx_next;
+  // intervals -------------------------------------------------------------------------------------------------------------
+  // Cycles to the boundary plus 1, less `stretch`: of a pulse from bit 0 on, of half a bit from bit 9 on. Counted down in two chains,
+  // the upper half a cycle behind. A bit is one cell, whose four inputs leave no room for an enable: what holds a chain is its carry.
+  logic [W-1:0]  cnt;
+  logic [18:0]   lower;       // with a carry that only a pulse lets through to bit 9
   // verilator lint_off UNUSEDSIGNAL
-  logic [3:0]     width_sum;
+  logic [19:0]   lower_next;
   // verilator lint_on UNUSEDSIGNAL
+  logic          counting;    // else the counter is loaded: start, boundary, stretch
+  logic          carry;       // the lower half does not borrow
+  logic          stretch;     // this interval is a cycle longer, and this is its first cycle
+  logic          near;        // the boundary lies in the next cycle
+  logic          bnd;         // it lies in this cycle ...
+  logic [2:0]    bnd_off;     // ... at this sample
+  logic [FW-1:0] frac, part;  // where the boundary lies in its cycle
+  logic [FW:0]   frac_sum;
+  logic [2:0]    frac_off;
+  logic          pulse;       // the launch on the line is one
+  logic          load, step;  // an interval begins; inside a launch
+  logic          is_pulse, is_break;
+  logic          holding;
+  logic          last;        // the interval that runs ends the launch
+  logic [SL+2:0] ends;        // a short pulse: from sample 0 of this cycle to its end
+  logic [2:0]    ends_off;
+  logic          ends1, ends2, zero_lower, zero_upper, near_now, bnd_next, stretch_next;
+  logic          active_next;
+  logic [S-1:0]  tx_next;
 
-  assign pulse = kind == litepulse_map_pkg::LAUNCH_PULSE;
-  assign step  = active && bnd && !last && !holding;
+  assign is_pulse = kind[1];  // 0 frame, 1 break, 2 pulse
+  assign is_break = kind[0];
+  assign step     = active && bnd && !last && !holding;
+  assign load     = start || step;
 
-  assign bits = data & (8'hff >> (2'd3 - data_bits));
-  always_comb begin
-    case (parity)
-      litepulse_map_pkg::PARITY_ODD:  parity_bit = ~^bits;
-      litepulse_map_pkg::PARITY_EVEN: parity_bit = ^bits;
-      litepulse_map_pkg::PARITY_MARK: parity_bit = 1'b1;
-      default: parity_bit = 1'b0;
-    endcase
-    case (data_bits)
-      2'd0:    frame_bits = {3'b000, parity_bit, bits[4:0]};
-      2'd1:    frame_bits = {2'b00, parity_bit, bits[5:0]};
-      2'd2:    frame_bits = {1'b0, parity_bit, bits[6:0]};
-      default: frame_bits = {parity_bit, bits};
-    endcase
-    if (start && pulse) interval = {1'b0, width, 8'd0};
-    else interval = {5'd0, (half && !start) ? {1'b0, period[35:1]} : period};
-    // start_off + width, as far as it ends in the next cycle
-    width_sum  = {1'b0, width[2:0]} + {1'b0, start_off & 3'(S - 1)};
-    width_next = width[31:3] == '0 && (4'(width_sum) >> SL) == 4'd1;
-    width_off  = width_sum[2:0] & 3'(S - 1);
+  generate
+    if (S == 1) begin : gen_one
+      assign part     = interval[8:0];
+      assign frac_sum = {1'b0, frac} + {1'b0, part};  // cleared by `prepare`
+      assign ends     = {1'b0, interval[1:0]};
+      assign ends_off = 3'd0;
+      assign frac_off = 3'd0;
+    end else begin : gen_more
+      assign part     = {(start && is_pulse) ? interval[SL-1:0] : interval[FW-1:9], interval[8:0]};
+      assign frac_sum = {1'b0, start ? start_off[SL-1:0] : frac[FW-1:9], frac[8:0]} + {1'b0, part};
+      assign ends     = {1'b0, interval[SL+1:0]} + {3'd0, start_off[SL-1:0]};
+      assign ends_off = 3'(ends[SL-1:0]);
+      assign frac_off = 3'(frac[FW-1:9]);
+    end
+  endgenerate
+  assign ends1 = is_pulse && few && ends[SL+2:SL] == 3'd1;
+  assign ends2 = is_pulse && few && ends[SL+2:SL] == 3'd2;
+  // two cycles to go
+  assign zero_upper = cnt[W-1:11] == '0;
+  assign zero_lower = cnt[8:2] == '0 && cnt[10:9] == 2'd0;
+  assign near_now   = zero_upper && (pulse ? zero_lower && cnt[1] && (cnt[0] ^ stretch) : cnt[10] && (cnt[9] ^ stretch));
+
+  assign lower      = {cnt[17:9], pulse, cnt[8:0]};
+  assign lower_next = {1'b0, lower} + {1'b0, {9{counting}}, 1'b0, {9{counting}}};
+  assign bnd_next     = start ? ends1 : near && !hold_start;
+  assign stretch_next = load && frac_sum[FW];
+
+  always_ff @(posedge clk) begin
+    cnt[17:0]   <= counting ? {lower_next[18:10], lower_next[8:0]} : interval[17+SL:SL];
+    cnt[W-1:18] <= counting ? cnt[W-1:18] + {(W - 18){counting}} + (W - 18)'(carry) : interval[35:18+SL];
+    carry   <= !counting || lower_next[19];
+    counting <= !(prepare || bnd_next || stretch_next);
+    stretch <= stretch_next;
+    if (load) near <= ends2 && start || (few && !(start && is_pulse) && !interval[FW] && !frac_sum[FW]);
+    else near <= near_now;
+    bnd     <= bnd_next;
+    bnd_off <= start ? ends_off : frac_off;
+    if (load) frac <= frac_sum[FW-1:0];
+    if (prepare) frac <= '0;
+    if (start) pulse <= is_pulse;
   end
 
-  assign active_next = start || hold_start || (active && !(bnd && last) && !(holding && !hold));
-  assign bnd_next    = start ? (pulse && width_next) : (!hold_start && target[40:8+SL] == cycle);
-  assign last_next   = start ? pulse : (step && left == 8'd0) ? !stops : last;
-  assign free_next   = !active_next || (bnd_next && last_next);
-  assign free_off    = !active_next ? 3'd0 : start ? width_off : target[10:8] & 3'(S - 1);
+  // bits ------------------------------------------------------------------------------------------------------------------
+  logic       mid;         // the second half of a bit
+  logic [7:0] shift;
+  logic [7:0] left;        // bits of a break with this one; data bits and 1 with the start bit
+  logic [7:0] first_left;
+  logic       run;
+  logic       drop, wide, none_left;  // all of them settle before the middle of the bit
+  logic       no_parity, acc, flips;
+  logic       ending;      // in the stop bits ...
+  logic [1:0] halves;      // ... of which this many halves follow
+  logic       bit_step, next_level;
 
-  assign next_level  = (left == 8'd0) ? !invert : shift[0] ^ invert;
+  assign bit_step   = step && mid;
+  assign flips      = parity[1] ^ parity[0];  // odd and even
+  assign next_level = invert ^ (none_left ? no_parity || acc : shift[0]);
+  assign first_left = {data[7:4], is_break ? data[3:0] : 4'd6 + {2'd0, data_bits}};
+
+  always_ff @(posedge clk) begin
+    run  <= !prepare;  // no start in this cycle; a flip-flop of its own, so that one cell is enough for a bit of `left`
+    left <= run ? left + {8{run}} + {7'd0, !drop} : first_left;
+    drop <= bit_step && !none_left;
+    none_left <= left[3:0] == 4'd1 && (left[7:4] == 4'd0 || !wide);  // only a break has more than 4 bits of it
+    if (start) wide <= is_break;
+    if (start) begin
+      last      <= is_pulse;
+      mid       <= 1'b0;
+      shift     <= is_break ? 8'd0 : data;
+      no_parity <= is_break || parity == litepulse_map_pkg::PARITY_NONE;
+      acc       <= parity[0];
+      ending    <= 1'b0;
+      halves    <= {stop != litepulse_map_pkg::STOP_1, stop != litepulse_map_pkg::STOP_1_5};
+    end else if (step) begin
+      mid <= !mid;
+      if (ending) halves <= halves - 2'd1;
+      last <= ending && halves == 2'd1;
+      if (mid) begin
+        shift <= {1'b0, shift[7:1]};
+        if (none_left) no_parity <= 1'b1;
+        if (flips) acc <= acc ^ shift[0];
+        ending <= none_left && no_parity;
+      end
+    end
+  end
+
+  // line ------------------------------------------------------------------------------------------------------------------
+  assign active_next = start || hold_start || (active && !(holding ? !hold : bnd && last));
+  assign free_next   = start ? ends1 : !hold_start && (!active || (holding ? !hold : (bnd || near) && last));
+  assign settled     = active && !near && !bnd && !start && !holding;
+  assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
 
   always_comb begin
     for (int s = 0; s < S; s++) begin
       tx_next[s] = rest_level;
       busy[s]    = 1'b0;
-      if (active && !(bnd && last && 3'(s) >= bnd_off) && !(holding && !hold)) begin
-        tx_next[s] = (step && 3'(s) >= bnd_off) ? next_level : level;
+      if (active && !(holding ? !hold : bnd && last && 3'(s) >= bnd_off)) begin
+        // what was sent last is the level on the line
+        tx_next[s] = (bit_step && 3'(s) >= bnd_off) ? next_level : tx[S-1];
         busy[s]    = 1'b1;
       end
       if (sub_mask[s]) begin
@@ -122,44 +192,10 @@ module litepulse_line_tx #(
   always_ff @(posedge clk) begin
     tx      <= tx_next;
     active  <= active_next;
-    bnd     <= bnd_next;
-    bnd_off <= start ? width_off : target[10:8] & 3'(S - 1);
-    last    <= last_next;
-    cycle   <= cycle + 1'b1;
-    if (start || step) target <= {target[40:11], start ? {start_off & 3'(S - 1), 8'd0} : target[10:0]} + interval;
-    if (prepare) begin
-      target <= '0;
-      cycle  <= (33 - SL)'(1);
-    end
-    if (start) begin
-      level <= invert;
-      half  <= 1'b0;
-      shift <= (kind == litepulse_map_pkg::LAUNCH_BREAK) ? 9'd0 : frame_bits;
-      left  <= (kind == litepulse_map_pkg::LAUNCH_BREAK) ? data - 8'd1
-          : 8'd5 + {6'd0, data_bits} + {7'd0, parity != litepulse_map_pkg::PARITY_NONE};
-      stops <= stop != litepulse_map_pkg::STOP_1;
-      holding <= 1'b0;
-    end else if (hold_start) begin
-      level   <= !rest_level;
-      last    <= 1'b0;
-      holding <= 1'b1;
-    end else if (step) begin
-      level <= next_level;
-      shift <= {1'b0, shift[8:1]};
-      if (left != 8'd0) begin
-        left <= left - 8'd1;
-      end else begin
-        stops <= 1'b0;
-        half  <= stop == litepulse_map_pkg::STOP_1_5;
-      end
-    end
-    if (holding && !hold) holding <= 1'b0;
+    holding <= !start && (hold_start || (holding && hold));
     if (rst) begin
       active  <= 1'b0;
-      bnd     <= 1'b0;
-      last    <= 1'b0;
       holding <= 1'b0;
-      half    <= 1'b0;
       tx      <= '1;
     end
   end

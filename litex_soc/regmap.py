@@ -171,15 +171,15 @@ PROFILES = 4
 
 def _profile(k):
     return (
-        Register(f"profile{k}_period", 2 * k,
-                 f"profile {k}: bit period, low 32 bits, in 1/256 tick; held until the format word is written"),
-        Register(f"profile{k}_format", 2 * k + 1, f"profile {k}: rest of it; this write applies both words", (
+        Register(f"profile{k}_format", 2 * k, f"profile {k}: format; held until the next period word is written", (
             Field("period_hi", 0, 4, "bit period, bits 35:32"),
             Field("data_bits", 4, 2, "data bits less 5"),
             Field("parity", 6, 3, "parity", values=PARITIES),
             Field("stop", 9, 2, "stop bits", values=STOPS),
             Field("invert", 11, 1, "idle level 0, start bit 1"),
         )),
+        Register(f"profile{k}_period", 2 * k + 1,
+                 f"profile {k}: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     )
 
 

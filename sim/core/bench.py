@@ -328,9 +328,9 @@ class Bench:
         raw = int(raw)
         stops = {Fraction(1): 0, Fraction(3, 2): 1, Fraction(2): 2}
         parities = {text[0].lower(): code for code, text in regmap.PARITIES.items()}
-        await self.config(f"profile{k}_period", raw & MASK32)
-        taken = await self.config(f"profile{k}_format", period_hi=raw >> 32, data_bits=profile.data_bits - 5,
-                                  parity=parities[profile.parity], stop=stops[Fraction(profile.stop)], invert=int(profile.invert))
+        await self.config(f"profile{k}_format", period_hi=raw >> 32, data_bits=profile.data_bits - 5,
+                          parity=parities[profile.parity], stop=stops[Fraction(profile.stop)], invert=int(profile.invert))
+        taken = await self.config(f"profile{k}_period", raw & MASK32)
         self.profiles[k] = profile if taken else None
         return taken
 

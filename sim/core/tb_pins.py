@@ -264,7 +264,7 @@ class Disturbance:
                 await bench.write(regmap.REGIONS["LAUNCH"][0] + 4 * rng.randrange(3), rng.getrandbits(32))
             elif shape == 5:
                 # Settings of records, and words that wait for a commit nobody gives. Not `filter`: triggers pass through it.
-                name = rng.choice(("train_start_lo", "train_count", "profile3_period", "capture_edges", "event_mask"))
+                name = rng.choice(("train_start_lo", "train_count", "profile3_format", "capture_edges", "event_mask"))
                 await bench.config(name, rng.getrandbits(30), wait=False)
             elif shape == 6:
                 await bench.ack("EVENTS", rng.randrange(300, 500))

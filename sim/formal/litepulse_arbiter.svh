@@ -7,6 +7,7 @@
   always_ff @(posedge clk) f_past <= 1'b1;
 
   // launch i, 3 being best effort (a frame, always longer than a cycle)
+  (* anyseq *) logic [95:0] g_width;  // pulse widths, of which the arbiter sees only what is short
   logic [3:0]  g_due, g_grant, g_inside;
   logic [2:0]  g_off [0:3];
   logic [32:0] g_len [0:3];    // ticks
@@ -16,20 +17,21 @@
     g_grant = {be_grant, grant};
     for (int i = 0; i < 3; i++) begin
       g_off[i] = off[3*i+:3];
-      g_len[i] = kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? {1'b0, width[32*i+:32]} : 33'(4 * S);
+      g_len[i] = kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? {1'b0, g_width[32*i+:32]} : 33'(4 * S);
       assume (g_off[i] <= 3'(S - 1));
+      assume (width_short[i] == (g_width[32*i+:32] < 32'd8) && width_low[3*i+:3] == g_width[32*i+:3]);
       if (due[i]) assume (kind[2*i+:2] != 2'd3 && g_len[i] != 33'd0);
     end
-    g_off[3] = be_off;
+    g_off[3] = 3'd0;
     g_len[3] = 33'(4 * S);
-    assume (be_off <= 3'(S - 1) && free_off <= 3'(S - 1));
+    assume (free_off <= 3'(S - 1));
     for (int s = 0; s < 8; s++) g_line[s] = !free_next || 3'(s) < free_off;
     for (int i = 0; i < 4; i++) g_inside[i] = g_grant[i] && 33'(g_off[i]) + g_len[i] < 33'(S);
   end
   always_ff @(posedge clk) begin
     // a source keeps what it asked for in the cycle after it asked
     for (int i = 0; i < 3; i++) if (f_past && $past(due[i]))
-      assume ({kind[2*i+:2], data[8*i+:8], width[32*i+:32]} == $past({kind[2*i+:2], data[8*i+:8], width[32*i+:32]}));
+      assume ({kind[2*i+:2], data[8*i+:8]} == $past({kind[2*i+:2], data[8*i+:8]}));
     if (f_past && $past(be_due)) assume (be_data == $past(be_data));
     // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active
     if (f_past && $past(hold_start)) assume (line_active || rst);
@@ -49,8 +51,10 @@
       end
       assert (grant[i] == (due[i] && !g_blocked));
     end
+    assume (!(line_settled && free_next));  // line_tx.sby
+    assert (may_read || !ren);
     // best effort: only when nothing timed is due, and then it must
-    assert (be_grant == (be_due && due == 3'd0 && !break_hold && !g_line[be_off]));
+    assert (be_grant == (be_due && due == 3'd0 && !break_hold && !g_line[0]));
     // never two in one tick
     for (int s = 0; s < S; s++) begin
       g_taken = 4'd0;
@@ -58,21 +62,28 @@
       assert ((g_taken & (g_taken - 4'd1)) == 4'd0);
       if (g_line[s]) assert (g_taken == 4'd0);
     end
-    // the profile is read for the one that goes on beyond the cycle
-    assert (prof_ren == ((g_grant & ~g_inside) != 4'd0));
-    for (int i = 0; i < 3; i++) if (grant[i] && !g_inside[i]) assert (prof_raddr == profile[2*i+:2]);
-    if (be_grant) assert (prof_raddr == 2'd0);
+    // the profile, or the width of a pulse, is read for the one that goes on beyond the cycle
+    assert (ren == ((g_grant & ~g_inside) != 4'd0));
+    for (int i = 0; i < 3; i++) if (grant[i] && !g_inside[i])
+      assert (raddr == (kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? 3'(4 + i) : {1'b0, profile[2*i+:2]}));
+    if (be_grant) assert (raddr == 3'd0);
   end
 
   // one cycle later, to litepulse_line_tx
   logic [3:0]   p_go;
   logic [2:0]   p_off [0:3];
   logic [S-1:0] p_mask, p_level, p_line;
-  logic         p_rst;
+  logic         p_rst, p_invert;
+  logic [32:0]  p_len;
   always_ff @(posedge clk) begin
     p_rst <= rst;
     p_go  <= g_grant & ~g_inside;
     for (int i = 0; i < 4; i++) p_off[i] <= g_off[i];
+    if (be_grant) p_invert <= prof_invert[0];
+    for (int i = 0; i < 3; i++) if (grant[i] && !g_inside[i]) begin
+      p_invert <= prof_invert[profile[2*i+:2]];
+      p_len    <= g_len[i];
+    end
     for (int s = 0; s < S; s++) begin
       p_line[s] <= g_line[s];
       p_mask[s] <= 1'b0;
@@ -90,7 +101,6 @@
       for (int i = 0; i < 3; i++) if (p_go[i]) begin
         assert (start_off == p_off[i] && start_kind == kind[2*i+:2]);
         if (start_kind != litepulse_map_pkg::LAUNCH_PULSE) assert (start_data == data[8*i+:8]);
-        else assert (start_width == width[32*i+:32]);
       end
       if (p_go[3]) assert (start_off == p_off[3] && start_kind == litepulse_map_pkg::LAUNCH_FRAME && start_data == be_data);
       // what line_tx.sby takes for granted
@@ -99,8 +109,8 @@
         if (sub_mask[s] && start) assert (3'(s) < start_off);
       end
       if (start) assert (start_off <= 3'(S - 1));
-      if (start && start_kind == litepulse_map_pkg::LAUNCH_PULSE) assert (start_width != 32'd0
-          && 33'(start_width) + 33'(start_off) >= 33'(S));
+      if (start) assert (start_invert == p_invert);
+      if (start && start_kind == litepulse_map_pkg::LAUNCH_PULSE) assert (p_len != 33'd0 && p_len + 33'(start_off) >= 33'(S));
       if (hold_start) assert (!start && sub_mask == '0);
     end
     if (f_past && p_rst) assert (!start && sub_mask == '0 && !hold_start);

@@ -10,10 +10,15 @@
   logic [31:0] g_asked;        // the slack that the sources compared with to say sources_ok
   logic        g_free;         // nothing keeps a byte from starting
   logic [3:0]  g_waited;
+  logic [41:0] g_sum;          // with the margin
+  logic [35:0] g_late;         // the period, of which the upper half is still to be added
+  always_ff @(posedge clk) g_late <= period;
   always_comb begin
+    g_sum    = g_frame + {32'((KE + 3) * S), 9'd0};
     g_halves = 6'd2 * (6'd6 + 6'(data_bits) + 6'(parity));   // start bit, data, parity
     g_halves = g_halves + (stop == litepulse_map_pkg::STOP_1 ? 6'd2 : stop == litepulse_map_pkg::STOP_1_5 ? 6'd3 : 6'd4);
-    g_free   = txb_valid && !hold && !flush && !flushing && known && prof0_valid && !prof0_changed && sources_ok && de_lead == 16'd0
+    g_free   = txb_valid && !hold && !flush && !flushing && known && prof0_valid && !prof0_changed && sources_ok
+        && lead_rest == 16'd0 && nde_lead == '1
         && state != WAIT && state != LEAD && !grant && !rst;
     assume (stop != 2'd3);
     if (!due) assume (!grant);
@@ -47,8 +52,10 @@
       if (state != IDLE && f_far && g_told) assert ({10'd0, ~nslack} == (g_frame >> 9) + 42'((KE + 3) * S));
 
       // invariants
-      if (g_told) assert (42'(sum) == g_frame && {1'b0, halves} == g_rest && {4'd0, g_frame[41:36]} + {4'd0, g_rest} <= 10'd24);
-      if (known) assert (halves == 5'd0);
+      // the margin is added up with the frame
+      if (g_told) assert (sum + (adding_was ? {g_late[35:20], 20'd0} + {20'd0, carry, 20'd0} : 41'd0) == g_sum[40:0]
+          && {1'b0, halves} == g_rest && {4'd0, g_frame[41:36]} + {4'd0, g_rest} <= 10'd24);
+      if (known) assert (halves == 5'd0 && !adding_was);
       assert (state <= FLUSH && (state != FLUSH || flushing));
       if (known && g_told && f_steady) assert ({10'd0, g_asked} >= (g_frame >> 9) + 42'((KE + 3) * S));
     end
@@ -61,7 +68,7 @@
     f_steady = f_since >= 2'd2 && !prof0_changed;
     f_far    = f_since >= 2'd2 && !prof0_changed && f_state1 != IDLE;
     if (f_past) begin
-      if (known && f_since == 2'd0) assert (settle == 2'd3 || state != IDLE);
+      if (known && f_since == 2'd0) assert (pause[0] || state != IDLE);
     end
   end
   state_t f_state1;
@@ -69,6 +76,6 @@
 
   always_ff @(posedge clk) begin
     cover (f_past && grant && stop == litepulse_map_pkg::STOP_1_5 && period[0]);
-    cover (f_past && grant && de_lead == 16'd4);
+    cover (f_past && grant && nde_lead == 16'hfffb);
     cover (f_past && $past(due) && !due && !hold);
   end

@@ -5,18 +5,34 @@
   logic f_past = 1'b0;
   initial assume (rst);
   logic [135:0] f_all;           // every simple setting
-  logic [43:0]  f_profile;       // profile g_which as it lies in the memory
+  logic         f_written;       // the launch memory was written in the last cycle ...
+  logic         f_write_profile; // ... a profile
+  logic         f_seen;          // train or responder accepted the word
   (* anyconst *) logic [1:0] g_which;
-  assign f_all = {prof_valid, prof_invert, loopback, hold_tty, break_hold, rx_enable, de_lead, de_lag, rise_en, fall_en,
+  assign f_all = {prof_valid, prof_invert, loopback, hold_tty, break_hold, rx_enable, nde_lead, de_lag, rise_en, fall_en,
       filt_en, filt_len,
       event_mask, prof0_stop, prof0_parity, prof0_data_bits, 32'd0};
-  assign f_profile = profiles[g_which];
+  // litepulse_launch_memory
+  logic f_long;
+  always_ff @(posedge clk) f_long <= mem_long;
+  always_comb if (mem_ready && waited[1]) assume (f_long == ({format[3:0], cfg_data} >= 36'(4 * S * 256)));
   // a word of a profile never gets as far as an event unless it is refused
-  always_comb if (f_past) assert (state == IDLE || cfg_req);
-  always_comb if (f_past && cfg_req && is_profile && state != IDLE) assert (state == LAST
+  always_comb if (f_past) assert (state == IDLE || (cfg_req && state <= LAST));
+  always_comb if (f_past && state == WRITE) assert (is_profile ? cfg_addr[0] : f_seen && is_width && (is_train || is_resp));
+  always_comb if (f_past && state == SET) assert (!is_train && !is_resp);
+  always_comb if (f_past && waited != 2'd0) assert (state == WRITE && (waited != 2'd2));
+  // waited long enough: what was decided is for this word and this format
+  always_comb if (f_past && waited[1]) assert (fits == (f_long && format[8:6] <= litepulse_map_pkg::PARITY_SPACE
+      && format[10:9] != 2'd3));
+  always_comb if (f_past && writes && is_profile) assert (fits == ({format[3:0], cfg_data} >= 36'(4 * S * 256)
+      && format[8:6] <= litepulse_map_pkg::PARITY_SPACE && format[10:9] != 2'd3));
+  always_comb if (f_past && is_profile && state > WRITE) assert (state == LAST
       && ev_kind == litepulse_map_pkg::KIND_REFUSED);
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
+    f_written <= mem_we && mem_ready && !rst;
+    f_write_profile <= mem_profile;
+    f_seen <= (is_train ? train_done && !train_err : resp_done && !resp_err) || (f_seen && state == WRITE);
     if (f_past) begin
       // the crossing holds a word still until it is answered, and rests a cycle between two
       if ($past(cfg_req) && !$past(cfg_done) && !$past(rst)) assume (cfg_req && cfg_addr == $past(cfg_addr)
@@ -24,25 +40,40 @@
       if ($past(cfg_done)) assume (!cfg_req);
       if (!$past(rst)) begin
         if (f_all != $past(f_all) || prof0_period != $past(prof0_period)) assert (cfg_done && !cfg_err && $past(cfg_req));
-        if (f_profile != $past(f_profile)) assert (cfg_done && !cfg_err && $past(cfg_addr) == {3'd0, g_which, 1'b1});
+        // the launch memory is written by an answered word only: a profile that may be sent, with the format written before
+        // its period, or the width that train or responder took
+        if (f_written) assert (cfg_done && !cfg_err);
+        if (f_written && f_write_profile) assert ($past(cfg_addr) == {3'd0, $past(mem_entry), 1'b1}
+            && {$past(format[3:0]), $past(cfg_data)} >= 36'(4 * S * 256) && $past(format[8:6]) <= litepulse_map_pkg::PARITY_SPACE
+            && $past(format[10:9]) != 2'd3
+            && prof_valid[$past(mem_entry)] && prof_invert[$past(mem_entry)] == $past(format[11]));
+        if (f_written && !f_write_profile) assert ($past(f_seen) && ($past(cfg_addr) == litepulse_map_pkg::CFG_TRAIN_WIDTH ?
+            $past(mem_entry) == 2'd2 : $past(cfg_addr) == litepulse_map_pkg::CFG_RESP_WIDTH && $past(mem_entry) == 2'd0));
+        // and every such word does so
+        if (cfg_done && !cfg_err && ($past(cfg_addr) == litepulse_map_pkg::CFG_TRAIN_WIDTH
+            || $past(cfg_addr) == litepulse_map_pkg::CFG_RESP_WIDTH || ($past(is_profile) && $past(cfg_addr[0]))))
+          assert (f_written);
+        if (format != $past(format)) assert (cfg_done && !cfg_err && $past(is_profile) && !$past(cfg_addr[0])
+            && format == $past(cfg_data[11:0]));
         if (prof_valid[g_which] != $past(prof_valid[g_which])) assert (prof_valid[g_which]
             && $past(cfg_addr) == {3'd0, g_which, 1'b1});
-        if ({de_lead, de_lag} != $past({de_lead, de_lag})) assert ($past(cfg_addr) == litepulse_map_pkg::CFG_DRIVER_ENABLE);
+        if ({nde_lead, de_lag} != $past({nde_lead, de_lag})) assert ($past(cfg_addr) == litepulse_map_pkg::CFG_DRIVER_ENABLE);
         if ({loopback, hold_tty, break_hold, rx_enable} != $past({loopback, hold_tty, break_hold, rx_enable}))
           assert ($past(cfg_addr) == litepulse_map_pkg::CFG_LINE);
         if (prof0_period != $past(prof0_period)) assert (prof0_changed
-            && $past(cfg_addr) == litepulse_map_pkg::CFG_PROFILE0_FORMAT);
+            && $past(cfg_addr) == litepulse_map_pkg::CFG_PROFILE0_PERIOD);
         // a profile whose bits would be too short is not valid
         if (cfg_done && $past(cfg_addr) < litepulse_map_pkg::CFG_LINE && $past(cfg_addr[0])
-            && $past(period) < 36'(4 * S * 256)) assert (cfg_err);
+            && {$past(format[3:0]), $past(cfg_data)} < 36'(4 * S * 256)) assert (cfg_err);
         // refused is told of
         if (cfg_done && cfg_err && !$past(is_train)) assert ($past(ev_req) && $past(ev_kind) == litepulse_map_pkg::KIND_REFUSED);
       end else begin
-        assert (prof_valid == 4'd0 && !break_hold && !loopback && !rx_enable && !cfg_done && !ev_req && de_lead == 16'd0
+        assert (prof_valid == 4'd0 && !break_hold && !loopback && !rx_enable && !cfg_done && !ev_req && nde_lead == '1
             && de_lag == 16'd0);
       end
       cover (cfg_done && cfg_err && prof_valid == 4'd2);
-      cover (cfg_done && !cfg_err && de_lead == 16'd5);
-      cover (f_profile != $past(f_profile) && prof_valid == 4'd3);
+      cover (cfg_done && !cfg_err && nde_lead == 16'hfffa);
+      cover (f_written && !f_write_profile && $past(is_train));
+      cover (f_written && f_write_profile && $past(prof_valid) == 4'd3 && $past(!mem_ready, 2));
     end
   end

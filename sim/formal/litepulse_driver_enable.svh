@@ -7,6 +7,16 @@
   logic [17:0] g_since;          // ticks from the last busy tick to sample 0 of this cycle; stays at the top
   logic [S-1:0] g_de, g_de_last;
   logic [17:0] g_now;
+  logic        f_rest;
+  generate
+    if (S == 1) begin : gen_f_one
+      assign f_rest = gen_one.busy_was == (g_since == 18'd1)
+          && gen_one.count == (g_since >= 18'd2 && g_since <= {2'd0, lag} + 18'd1)
+          && (!gen_one.count || {2'd0, rest} + g_since == {2'd0, lag} + 18'd2);
+    end else begin : gen_f_more
+      assign f_rest = rest == (g_since > {2'd0, lag} ? 16'd0 : 16'({2'd0, lag} - g_since + 18'd1));
+    end
+  endgenerate
   initial assume (rst);
   always_comb begin
     g_now = g_since;
@@ -26,7 +36,7 @@
     if (f_past) begin
       assert (de == g_de_last);
       assert (g_since != 18'd0);
-      assert (rest == (g_since > {2'd0, lag} ? 16'd0 : 16'({2'd0, lag} - g_since + 18'd1)));
+      assert (f_rest);
     end
   end
   always_ff @(posedge clk) begin

@@ -41,6 +41,8 @@
     end
   end
 
+  logic [31:0] g_width;                    // what the queue had written to the launch memory last
+  always_ff @(posedge clk) if (width_we) g_width <= width_data;
   logic [63:0] g_t;
   logic [66:0] g_left, g_ahead;            // T less the tick count: plus a cycle, as the countdown has it; when the entry was seen
   logic        g_invalid, g_order;
@@ -57,13 +59,14 @@
     if (f_cycle != 6'd0 && !f_over) begin
       if (f_cycle > 6'd14) assert (f_over);
       assert (!due && !(be_ok && !armed));
+      if (width_we) assert (state == LOADED && width_data == g_head[95:64]);
       if (state == ARMED) begin
         assert (!g_invalid && !g_order);
         // the countdown is loaded as its header says (countdown.sby goes on from here), with time enough for all that follows
         assert (32'(cnt) == 32'(g_left) && !g_left[66] && g_left >= 67'((KE + 3) * S) + {51'd0, g_lead});
         if (hi_zero) assert (g_left[66:32] == 35'd0 && cnt[32] == 1'b0);
         else assert (g_left[66:32] != 35'd0 || cnt[32]);    // else counted anew in this very cycle
-        assert ({kind, profile, data} == g_head[107:96] && tag == g_head[127:112] && width == g_head[95:64]);
+        assert ({kind, profile, data} == g_head[107:96] && tag == g_head[127:112] && g_width == g_head[95:64]);
       end
       if (state == REPORT) begin
         assert (ev_kind == litepulse_map_pkg::KIND_REFUSED && ev_data == {g_head[127:112], 4'd0, g_head[107:96]});

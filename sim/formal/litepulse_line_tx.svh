@@ -12,14 +12,17 @@
     f_free_off <= rst ? 3'd0 : free_off;
   end
 
-  // What the arbiter promises (proved in arbiter.sv) ---------------------------------------------------------------------
+  // What the arbiter promises (proved in arbiter.sby), and the launch memory ----------------------------------------------
+  logic [31:0] width;
+  assign width = interval[31:0];
   always_comb begin
     if (start) begin
       assume (f_free && f_free_off <= start_off && start_off < 3'(S - 1) + 4'd1);
-      assume (kind != 2'd3 && stop != 2'd3);
-      assume (period >= 36'(4 * S * 256));
+      assume (kind != 2'd3 && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
+      if (kind != litepulse_map_pkg::LAUNCH_PULSE) assume (interval >= 36'(4 * S * 256) && few == (interval < 36'(8 * S * 256)));
       if (kind == litepulse_map_pkg::LAUNCH_BREAK) assume (data != 8'd0);
-      if (kind == litepulse_map_pkg::LAUNCH_PULSE) assume (width != 32'd0 && 33'(width) + 33'(start_off) >= 33'(S));
+      if (kind == litepulse_map_pkg::LAUNCH_PULSE) assume (interval[35:32] == 4'd0 && few == (width < 32'(4 * S))
+          && width != 32'd0 && 33'(width) + 33'(start_off) >= 33'(S));
     end
     for (int s = 0; s < S; s++) if (sub_mask[s]) begin
       assume (f_free && f_free_off <= 3'(s));
@@ -28,8 +31,9 @@
     if (hold_start) assume (!start && sub_mask == '0 && f_free && f_free_off == 3'd0);
   end
   always_ff @(posedge clk) begin
-    // the profile memory is read for a start only
-    if (f_past && !start) assume ({period, data_bits, parity, stop, invert} == $past({period, data_bits, parity, stop, invert}));
+    // the launch memory is read for a start only
+    if (f_past && !start) assume ({interval, few, data_bits, parity, stop, invert}
+        == $past({interval, few, data_bits, parity, stop, invert}));
     if (f_past && !$past(rst)) assume (start == $past(prepare));
     if (f_past && $past(rst)) assume (!start && sub_mask == '0 && !hold_start);
   end
@@ -45,6 +49,10 @@
   logic [39:0] g_age;           // ticks from its start to sample 0 of this cycle
   logic [8:0]  g_k;             // interval at sample 0 (before a boundary that lies there)
   logic [47:0] g_end;           // end of that interval, 1/512 tick after the start
+  logic [47:0] g_half;          // end of the half bit that runs
+  logic        g_mid;           // its second half
+  logic        g_half_here;     // its end lies in this cycle
+  logic [39:0] g_half_bound;
   logic [2:0]  g_off;           // sample in which it began
   logic [3:0]  g_nd;            // data bits
   logic        g_np;            // parity bits
@@ -67,10 +75,9 @@
     g_final = g_pulse || g_k + 9'd1 == g_intervals;
     g_bound = (g_pulse ? 40'(g_width) : 40'(g_end >> 9)) - g_age;
     g_here  = g_bound < 40'(S);
+    g_half_bound = (g_pulse ? 40'(g_width) : 40'(g_half >> 9)) - g_age;
+    g_half_here  = g_half_bound < 40'(S);
   end
-
-  logic [40:0] g_target;        // the interval's end from sample 0 of the cycle in which the launch began
-  assign g_target = (g_pulse ? {1'b0, g_width, 8'd0} : g_end[41:1]) + {30'd0, g_off, 8'd0};
 
   // level of interval k: 1 is mark
   function automatic logic f_mark(input logic [8:0] k);
@@ -113,11 +120,17 @@
 
   always_ff @(posedge clk) begin
     g_age   <= g_age + 40'(S);
+    if (g_on && g_half_here && !g_here) begin
+      g_half <= g_half + 48'(g_period);
+      g_mid  <= 1'b1;
+    end
     if (g_on && g_here) begin
       if (g_final) begin
         g_on <= 1'b0;
       end else begin
         g_k     <= g_k + 9'd1;
+        g_half  <= g_half + 48'(g_period);
+        g_mid   <= 1'b0;
         g_end   <= g_end + ((g_stop == litepulse_map_pkg::STOP_1_5 && g_k + 9'd2 == g_intervals) ? 48'(g_period)
             : {11'd0, g_period, 1'b0});
       end
@@ -135,8 +148,10 @@
       g_width <= width;
       g_age   <= 40'(S) - 40'(start_off);
       g_k     <= 9'd0;
-      g_end   <= {11'd0, period, 1'b0};
-      {g_period, g_data_bits, g_par, g_stop, g_inv} <= {period, data_bits, parity, stop, invert};
+      g_end   <= {11'd0, interval, 1'b0};
+      g_half  <= {12'd0, interval};
+      g_mid   <= 1'b0;
+      {g_period, g_data_bits, g_par, g_stop, g_inv} <= {interval, data_bits, parity, stop, invert};
       g_off   <= start_off;
     end
     if (rst) begin
@@ -150,6 +165,8 @@
     if (f_past) begin
       assert (tx == g_tx_last);
       assert (busy == g_busy);
+      if (settled && !hold_start) assert (!free_next);
+      if (hold_start) assert (!settled);
       // free_next, free_off tell exactly what the launches of earlier cycles leave of this one
       for (int s = 0; s < S; s++) begin
         if (f_free) assert (g_old[s] == (3'(s) < f_free_off));
@@ -160,42 +177,84 @@
       assert (!(g_on && g_hold));
       assert (active == (g_on || g_hold));
       assert (holding == g_hold);
-      if (g_hold) assert (level == g_hold_level && !last);
+      if (g_hold) assert (tx[S-1] == g_hold_level);
       if (f_free) assert (f_free_off <= 3'(S - 1));
       if (g_on) begin
-        assert (bnd == g_here);
-        if (bnd) assert (40'(bnd_off) == g_bound);
-        assert (last == g_final && g_off <= 3'(S - 1));
-        assert (level == (f_mark(g_k) ^ g_inv));
-        if (!start) begin  // the place of the next launch is prepared in the cycle before it
+        assert (bnd == g_half_here);
+        if (bnd) assert (40'(bnd_off) == g_half_bound);
+        assert (pulse == g_pulse && g_off <= 3'(S - 1));
+        assert (tx[S-1] == (f_mark(g_k) ^ g_inv));
+        if (!start) begin  // the launch memory shows the next launch, and `frac` was cleared
+          assert (near == (g_half_bound >= 40'(S) && g_half_bound < 40'(2 * S)));
           assert ((g_age + 40'(g_off)) % 40'(S) == 40'd0);
-          assert (cycle == (33 - SL)'((g_age + 40'(g_off) + 40'(S)) >> SL));
-          assert (period >= 36'(4 * S * 256) && stop != 2'd3);
-          assert ({g_period, g_data_bits, g_par, g_stop, g_inv} == {period, data_bits, parity, stop, invert});
+          // counting two cycles ahead; the upper half borrows late
+          assert (40'(g_pulse ? g_cnt : g_cnt >> 9) + 40'(stretch) == (g_half_bound >> SL) + 40'd1 || (g_half_bound < 40'(S)));
+          assert (counting == !(bnd || stretch) && (carry || (cnt[17:9] == '1 && (!g_pulse || cnt[8:0] == '1))));
+          assert ({g_par, g_stop, g_inv} == {parity, stop, invert} && g_data_bits == data_bits && stop != 2'd3);
+          assert (parity <= litepulse_map_pkg::PARITY_SPACE);
           if (!g_pulse) begin
-            assert (g_end < ((48'(g_k) + 48'd1) << 37) && g_age <= 40'(g_end >> 9));
-            assert (g_k < g_intervals && g_bound <= 40'(g_period >> 8) + 40'd1);
-            assert (!g_end[0] || g_final);
-            assert (target == g_target);
-            assert (left == (g_k + 9'd1 >= g_mark ? 8'd0 : 8'(g_mark - 9'd1 - g_k)));
-            if (!g_final) assert (stops == (g_k < g_mark && g_stop != litepulse_map_pkg::STOP_1));
-            if (!g_final) assert (half == (g_stop == litepulse_map_pkg::STOP_1_5 && g_k >= g_mark));
-            if (g_break) assert (shift == 9'd0 && g_data != 8'd0);
-            else for (int i = 0; i < 9; i++) if (9'(i) + g_k + 9'd1 < g_mark) assert (shift[i] == f_mark(g_k + 9'(i) + 9'd1));
+            assert (g_period >= 36'(4 * S * 256) && interval == g_period && few == (g_period < 36'(8 * S * 256)));
+            assert (g_end < ((48'(g_k) + 48'd1) << 37) && g_age <= 40'(g_half >> 9));
+            assert (g_k < g_intervals && g_half_bound <= 40'(g_period >> 9) + 40'd1);
+            assert (last == (halves == 2'd0) && last == (g_final && g_half == g_end));
+            // a half bit is the first or the second of its bit; the last one may be all there is
+            if (g_final && g_stop == litepulse_map_pkg::STOP_1_5) assert (g_half == g_end && !g_mid);
+            else assert (g_half == (g_mid ? g_end : g_end - 48'(g_period)));
+            assert (mid == g_mid && g_half >= 48'(g_period) && g_half <= g_end);
+            // in 1/512 tick from sample 0 of the cycle in which the launch began
+            assert (FW'(g_half + 48'({g_off, 9'd0})) == frac);
+            assert (ending == (g_k >= g_mark));
+            assert (halves == (g_stop == litepulse_map_pkg::STOP_1 ? 2'd1 : g_stop == litepulse_map_pkg::STOP_1_5 ? 2'd2 : 2'd3)
+                - (ending ? {g_k != g_mark, g_mid} : 2'd0));
+            assert (no_parity == (g_break || !g_np || g_k >= g_mark - 9'd1));
+            // left, none_left follow a bit's beginning; half a bit is long enough
+            assert (g_bit != 2'd0 && (g_mid ? g_bit == 2'd3 : 40'(g_bit) + (g_half_bound >> SL) >= 40'd2));
+            assert (wide == g_break && run);
+            if (g_bit == 2'd1) assert ((left[3:0] - 4'(drop)) == g_left[3:0] && (!g_break || left - 8'(drop) == g_left));
+            else assert (!drop && left[3:0] == g_left[3:0] && (!g_break || left == g_left));
+            if (g_bit == 2'd3) assert (none_left == (g_left == 8'd1));
+            if (g_break) begin
+              assert (shift == 8'd0 && g_data != 8'd0);
+            end else begin
+              if (g_k <= 9'(g_nd)) begin
+                assert (acc == g_acc);
+                for (int i = 0; i < 8; i++) if (9'(i) + g_k < 9'(g_nd)) assert (shift[i] == g_data[3'(i + g_k)]);
+              end
+            end
           end else begin
-            assert (target == g_target);
-            assert (g_age <= 40'(g_width));
+            assert (g_age <= 40'(g_width) && width == g_width && last);
+            if (S > 1) assert (frac[FW-1:0] >> 9 == FW'(g_width + 32'(g_off)) % FW'(S));
           end
         end
       end
     end
   end
+  logic [W-1:0] g_cnt;          // the counter with its borrow
+  assign g_cnt = cnt - ((W)'(!carry) << 18);
+  logic [7:0] g_left;           // bits of a break with this one; data bits and 1 with the start bit
+  logic [1:0] g_bit;            // cycles since its first, up to 3
+  always_comb begin
+    if (g_break) g_left = g_k + 9'd1 >= g_mark ? 8'd1 : 8'(g_mark - g_k);
+    else g_left = g_k >= 9'(g_nd) ? 8'd1 : 8'(9'(g_nd) + 9'd1 - g_k);
+  end
+  always_ff @(posedge clk) begin
+    if (start || (g_on && g_here && !g_final)) g_bit <= 2'd1;
+    else if (g_bit != 2'd3) g_bit <= g_bit + 2'd1;
+  end
+  logic g_acc;                  // parity of the data bits before the one that follows
+  always_comb begin
+    g_acc = g_par[0];
+    if (g_par == litepulse_map_pkg::PARITY_ODD || g_par == litepulse_map_pkg::PARITY_EVEN)
+      for (int i = 0; i < 8; i++) if (9'(i) < g_k && 4'(i) < g_nd && g_data[i]) g_acc = !g_acc;
+  end
 
 `ifdef COVER
   // a launch of a given shape, else the search takes minutes
   always_comb begin
-    assume (period == 36'(4 * S * 256 + 128) && parity == litepulse_map_pkg::PARITY_ODD && data_bits == 2'd0);
-    assume (width == 32'(5 * S) && data == (kind == litepulse_map_pkg::LAUNCH_BREAK ? 8'd2 : 8'h15));
+    assume (kind == litepulse_map_pkg::LAUNCH_PULSE || interval == 36'(4 * S * 256 + 128));
+    assume (parity == litepulse_map_pkg::PARITY_ODD && data_bits == 2'd0);
+    if (start && kind == litepulse_map_pkg::LAUNCH_PULSE) assume (width == 32'(5 * S));
+    assume (data == (kind == litepulse_map_pkg::LAUNCH_BREAK ? 8'd2 : 8'h15));
   end
   always_ff @(posedge clk) begin
     cover (f_past && g_on && g_final && g_here && g_break && stop == litepulse_map_pkg::STOP_2);

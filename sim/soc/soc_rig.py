@@ -81,7 +81,7 @@ class Simulated:
         assert raw.denominator == 1
         raw = int(raw)
         word = pack(register(regs.CONFIG, f"profile{number}_format"), period_hi=raw >> 32, **{"data_bits": 3, **format_fields})
-        return self.configure(**{f"profile{number}_period": raw & 0xFFFFFFFF, f"profile{number}_format": word})
+        return self.configure(**{f"profile{number}_format": word, f"profile{number}_period": raw & 0xFFFFFFFF})
 
     def launch(self, tick, byte, tag=0, kind=0, profile=0, width=0):
         """Commits one timed launch."""

@@ -121,9 +121,9 @@ def test_configuration_words(soc):
     for name, word in words.items():
         assert soc.bus.read(CONFIG[name]) == word, name
     # 2 ticks per bit is less than the core can do.
-    after = soc.configure(profile1_period=2 * 256, profile1_format=pack(register(regs.CONFIG, "profile1_format"), data_bits=3))
+    after = soc.configure(profile1_format=pack(register(regs.CONFIG, "profile1_format"), data_bits=3), profile1_period=2 * 256)
     assert after == {"applied": len(words) + 1, "refused": 1}
-    after = soc.configure(profile1_period=4 * 256, profile1_format=pack(register(regs.CONFIG, "profile1_format"), data_bits=3))
+    after = soc.configure(profile1_format=pack(register(regs.CONFIG, "profile1_format"), data_bits=3), profile1_period=4 * 256)
     assert after == {"applied": len(words) + 3, "refused": 1}
 
 

@@ -272,12 +272,12 @@ class Device:
 
     def set_profile(self, number, profile):
         """Sets a line profile."""
-        period, fmt = profile.words()
-        self.configure((f"profile{number}_period", period), (f"profile{number}_format", fmt))
+        fmt, period = profile.words()
+        self.configure((f"profile{number}_format", fmt), (f"profile{number}_period", period))
 
     def profile(self, number):
         """The profile last written, or None."""
-        words = self.config_words(f"profile{number}_period", f"profile{number}_format")
+        words = self.config_words(f"profile{number}_format", f"profile{number}_period")
         return Profile.from_words(*words.values(), self.timescale.tick_hz)
 
     def set_line(self, loopback=False, receive=False):

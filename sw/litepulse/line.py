@@ -56,10 +56,9 @@ class Profile:
     format: Format = Format()
 
     def words(self):
-        """(period word, format word); writing the second applies both."""
+        """(format word, period word); writing the second applies both."""
         f = self.format
         return (
-            self.bit_period.raw & MASK32,
             pack(
                 CONFIG["profile0_format"],
                 period_hi=self.bit_period.raw >> 32,
@@ -68,10 +67,11 @@ class Profile:
                 stop=f.stop,
                 invert=int(f.invert),
             ),
+            self.bit_period.raw & MASK32,
         )
 
     @classmethod
-    def from_words(cls, period, fmt, tick_hz):
+    def from_words(cls, fmt, period, tick_hz):
         """What two words mean, or None if nothing was ever written."""
         v = unpack(CONFIG["profile0_format"], fmt)
         raw = period | v["period_hi"] << 32

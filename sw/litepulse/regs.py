@@ -178,38 +178,38 @@ LAUNCH_ENTRY = (
 
 # Configuration words: index within the CONFIG region.
 CONFIG = (
-    Register("profile0_period", 0, "profile 0: bit period, low 32 bits, in 1/256 tick; held until the format word is written"),
-    Register("profile0_format", 1, "profile 0: rest of it; this write applies both words", (
+    Register("profile0_format", 0, "profile 0: format; held until the next period word is written", (
         Field("period_hi", 0, 4, "bit period, bits 35:32"),
         Field("data_bits", 4, 2, "data bits less 5"),
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
     )),
-    Register("profile1_period", 2, "profile 1: bit period, low 32 bits, in 1/256 tick; held until the format word is written"),
-    Register("profile1_format", 3, "profile 1: rest of it; this write applies both words", (
+    Register("profile0_period", 1, "profile 0: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
+    Register("profile1_format", 2, "profile 1: format; held until the next period word is written", (
         Field("period_hi", 0, 4, "bit period, bits 35:32"),
         Field("data_bits", 4, 2, "data bits less 5"),
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
     )),
-    Register("profile2_period", 4, "profile 2: bit period, low 32 bits, in 1/256 tick; held until the format word is written"),
-    Register("profile2_format", 5, "profile 2: rest of it; this write applies both words", (
+    Register("profile1_period", 3, "profile 1: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
+    Register("profile2_format", 4, "profile 2: format; held until the next period word is written", (
         Field("period_hi", 0, 4, "bit period, bits 35:32"),
         Field("data_bits", 4, 2, "data bits less 5"),
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
     )),
-    Register("profile3_period", 6, "profile 3: bit period, low 32 bits, in 1/256 tick; held until the format word is written"),
-    Register("profile3_format", 7, "profile 3: rest of it; this write applies both words", (
+    Register("profile2_period", 5, "profile 2: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
+    Register("profile3_format", 6, "profile 3: format; held until the next period word is written", (
         Field("period_hi", 0, 4, "bit period, bits 35:32"),
         Field("data_bits", 4, 2, "data bits less 5"),
         Field("parity", 6, 3, "parity", values=PARITIES),
         Field("stop", 9, 2, "stop bits", values=STOPS),
         Field("invert", 11, 1, "idle level 0, start bit 1"),
     )),
+    Register("profile3_period", 7, "profile 3: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     Register("line", 8, "the line", (
         Field("loopback", 0, 1, "the receiver sees the transmitter instead of the pin"),
         Field("hold_tty", 1, 1, "best-effort bytes wait"),

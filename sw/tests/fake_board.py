@@ -181,8 +181,9 @@ class FakeBoard:
         else:
             self.refused += 1
 
-    def set_profile(self, number, word):
-        raw = self.config.get(2 * number, 0) | field(word, "profile0_format", "period_hi") << 32
+    def set_profile(self, number, period):
+        word = self.config.get(2 * number, 0)
+        raw = period | field(word, "profile0_format", "period_hi") << 32
         if raw < 4 * self.samples * 256:
             self.profiles.pop(number, None)
             return False

@@ -157,8 +157,8 @@ def test_a_core_that_does_not_answer_is_told(monkeypatch):
 
 def test_a_refused_setting_is_named():
     device = connect(FakeBoard())
-    with pytest.raises(Refused, match="profile1_format"):
-        device.configure(("profile1_period", 5), ("profile1_format", 0))
+    with pytest.raises(Refused, match="profile1_period"):
+        device.configure(("profile1_format", 0), ("profile1_period", 5))
 
 
 def test_counters_may_wrap():

@@ -26,23 +26,23 @@ def test_formats_that_are_none(text):
 
 def test_profile_words_bit_by_bit():
     profile = Profile(TS.bit_period(9600), Format.parse("7E1.5", invert=True))
-    period, fmt = profile.words()
+    fmt, period = profile.words()
     assert period == 5000 * 256
     # period_hi 0, data_bits 7-5 at 4, parity even = 2 at 6, stop 1.5 = 1 at 9, invert at 11
     assert fmt == 2 << 4 | 2 << 6 | 1 << 9 | 1 << 11
-    assert Profile.from_words(period, fmt, TS.tick_hz) == profile
+    assert Profile.from_words(fmt, period, TS.tick_hz) == profile
 
 
 def test_a_period_of_more_than_32_bits_is_split():
     fast = Timescale(800_000_000, 2)
     profile = Profile(fast.bit_period(50))
-    period, fmt = profile.words()
+    fmt, period = profile.words()
     assert (fmt & 15) << 32 | period == 32_000_000 * 256 and fmt & 15 == 1
 
 
 def test_words_never_written_are_no_profile():
     assert Profile.from_words(0, 0, TS.tick_hz) is None
-    assert Profile.from_words(1280000, 7 << 6, TS.tick_hz) is None
+    assert Profile.from_words(7 << 6, 1280000, TS.tick_hz) is None
 
 
 @pytest.mark.parametrize(

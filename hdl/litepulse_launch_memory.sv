@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What litepulse_line_tx counts: the bit period and format of each profile, and the pulse width of each timed source, in one memory,
+// so that whatever is granted comes over one bus. Entries 0 to 3 are the profiles, 4 the responder, 5 the queue, 6 the train.
+// Latency: what is read shows one cycle later and stays until the next read; a width of the queue can be read three cycles after
+// `width_we`.
+//   S  samples per cycle
+module litepulse_launch_memory #(
+    parameter int S = 1
+) (
+    input  logic        clk,
+    input  logic        rst,
+    // the launch that is granted
+    input  logic        ren,
+    input  logic [2:0]  raddr,
+    input  logic        may_read,     // set whenever `ren` is
+    output logic [35:0] interval,     // bit period, ticks, Q28.8; of a pulse 4'd0 and the width, ticks
+    output logic        few,          // less than 8 cycles; of a pulse: less than 4
+    output logic [1:0]  data_bits,    // less 5
+    output logic [2:0]  parity,
+    output logic [1:0]  stop,
+    // the queue's width: at most every third cycle, and not while its launch may be granted
+    input  logic        width_we,
+    input  logic [31:0] width_data,
+    // configuration, written while `cfg_ready`; asked for when it has been stable for two cycles
+    output logic        cfg_ready,
+    input  logic        cfg_we,
+    input  logic        cfg_profile,  // else a width
+    input  logic [1:0]  cfg_entry,    // profile; 0 responder, 2 train
+    input  logic [31:0] cfg_data,     // period, low word; width
+    input  logic [10:0] cfg_format,   // stop, parity, data bits, period's high bits
+    output logic        cfg_long,     // in the cycle before `cfg_ready`, and then: the period is at least 4 cycles
+    // widths as far as they matter before the grant: 0 responder, 1 queue, 2 train
+    output logic [2:0]  width_zero,
+    output logic [2:0]  width_short,  // less than 8 ticks: width_low (told for S > 1 only)
+    output logic [8:0]  width_low
+);
+  localparam int SL = $clog2(S);
+
+  (* ram_style = "block", no_rw_check *) logic [31:0] low[0:7];
+  (* ram_style = "block", no_rw_check *) logic [11:0] high[0:7];
+  logic        we, few_in, above, between;
+  logic [3:0]  queue;         // its width was taken over, is written now, may still be what `cfg_long` spoke of a cycle ago
+  logic [2:0]  waddr;
+  logic [31:0] wdata;
+
+  assign cfg_ready = !may_read && queue == 4'd0;
+  assign we        = queue[1] || (cfg_we && cfg_ready);
+  assign waddr     = queue[1] ? 3'd5 : {!cfg_profile, cfg_entry};
+  assign cfg_long  = above || cfg_format[3:0] != 4'd0 || wdata[10+SL];
+  assign few_in    = !above && ((!queue[1] && cfg_profile) ? cfg_format[3:0] == 4'd0 : !between);
+
+  // nothing but `few` is ever written to the upper half of a width, so its interval has no more than 32 bits
+  initial begin
+    for (int i = 0; i < 8; i++) begin
+      low[i]  = '0;
+      high[i] = '0;
+    end
+  end
+  always_ff @(posedge clk) begin
+    if (!queue[0]) wdata <= width_we ? width_data : cfg_data;
+    queue   <= {queue[2:0], width_we};
+    above   <= wdata[31:11+SL] != '0;
+    between <= wdata[10+SL:2+SL] != '0;
+  end
+  always_ff @(posedge clk) begin
+    if (we) low[waddr] <= wdata;
+    if (we) high[waddr][11] <= few_in;
+    if (cfg_we && cfg_ready && cfg_profile) high[waddr][10:0] <= cfg_format;
+    if (ren) {few, stop, parity, data_bits, interval} <= {high[raddr], low[raddr]};
+  end
+
+  always_ff @(posedge clk) begin
+    for (int i = 0; i < 3; i++) begin
+      if (we && waddr == 3'(4 + i)) begin
+        width_zero[i]       <= few_in && wdata[SL+1:0] == '0;
+        width_short[i]      <= S > 1 && wdata[31:3] == '0;
+        width_low[3*i+:3]   <= (S > 1) ? wdata[2:0] : 3'd0;
+      end
+    end
+    if (rst) width_zero <= 3'b111;
+  end
+
+`ifdef FORMAL
+`include "litepulse_launch_memory.svh"  // sim/formal
+`endif
+endmodule

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is read is what was written last, whole, and `few`, width_zero, width_short tell the truth of it. Included at the end of the
+// module.
+
+  logic f_past = 1'b0;
+  initial assume (rst);
+  (* anyconst *) logic [2:0] g_entry;       // of any entry
+  logic [31:0] g_low = 32'd0;               // what it should hold
+  logic [10:0] g_format = 11'd0;
+  logic        g_known = 1'b0;              // written
+  logic        g_few;
+  logic        g_queue, g_config;           // in this cycle it is written by ...
+  logic        g_shown = 1'b0;              // the output shows it, as it was then
+  logic [43:0] g_word;
+  logic [31:0] g_width, f_config;
+  logic [10:0] f_format;
+  logic [1:0]  f_stable = 2'd0;
+  logic        f_long;
+  logic        f_start = 1'b1;              // the first cycles, in which nobody writes
+  logic [1:0]  f_age = 2'd0;
+  initial assume (queue == 4'd0);
+  always_comb begin
+    assume (g_entry != 3'd7 && (may_read || !ren));
+    g_queue  = queue[1] && g_entry == 3'd5;
+    if (queue[1:0] != 2'd0) assume (!width_we);
+    g_config = cfg_we && cfg_ready && g_entry == {!cfg_profile, cfg_entry};
+    if (cfg_we && !cfg_profile) assume (!cfg_entry[0]);    // the queue's is not written by configuration
+    if (f_start) assume (!cfg_we && !width_we);
+    if (cfg_we) assume (f_stable == 2'd3 && cfg_data == f_config && cfg_format == f_format);
+    if (cfg_we && cfg_profile && cfg_ready) assume (cfg_long);
+    // the queue has its width written before its launch is armed
+    if (width_we || queue[1:0] != 2'd0) assume (!(ren && raddr == 3'd5));
+    g_few = g_entry[2] ? g_low < 32'(4 * S) : {g_format[3:0], g_low} < 36'(8 * S * 256);
+  end
+  always_ff @(posedge clk) begin
+    f_past <= 1'b1;
+    f_long <= cfg_long;
+    f_age <= (f_age == 2'd3) ? f_age : f_age + 2'd1;
+    f_start <= f_age < 2'd2;
+    if (width_we) g_width <= width_data;
+    // the word is held still
+    f_config <= cfg_data;
+    f_format <= cfg_format;
+    f_stable <= {f_stable[0], f_past && cfg_data == f_config && cfg_format == f_format};
+    if (g_queue || g_config) begin
+      g_low   <= g_queue ? g_width : cfg_data;
+      g_known <= 1'b1;
+      if (!g_entry[2]) g_format <= cfg_format;
+    end
+    if (ren) begin
+      g_shown <= raddr == g_entry && g_known;
+      g_word  <= {g_few, g_format[10:4], g_entry[2] ? 4'd0 : g_format[3:0], g_low};
+    end
+  end
+  always_comb begin
+    if (f_past && g_shown) assert ({few, stop, parity, data_bits, interval} == g_word);
+    // a write never meets a read of what is written
+    assert (!(we && ren && waddr == raddr));
+    assert (low[g_entry] == g_low && high[g_entry][10:0] == g_format);
+    if (g_entry[2]) assert (g_format == 11'd0);
+    if (g_known) assert (high[g_entry][11] == g_few);
+    if (g_known && !g_entry[2]) assert ({g_format[3:0], g_low} >= 36'(4 * S * 256));
+    // what is shown of a profile is never too short to send
+    if (f_past && g_shown && !g_entry[2]) assert (interval >= 36'(4 * S * 256));
+    // invariants: what was looked at
+    if (f_past && !f_start) assert (wdata == (queue[1:0] != 2'd0 ? g_width : f_config));
+    if (f_past && !f_start && (queue[1] || (f_stable[0] && queue[2:0] == 3'd0))) assert (above == (wdata[31:11+SL] != '0)
+        && between == (wdata[10+SL:2+SL] != '0));
+    assert (queue[1:0] != 2'd3);
+    if (cfg_ready && cfg_we && cfg_profile) assert (f_long == ({cfg_format[3:0], cfg_data} >= 36'(4 * S * 256))
+        && cfg_long == f_long);
+  end
+  logic g_since;                            // written since reset
+  always_ff @(posedge clk) g_since <= !rst && (g_since || g_queue || g_config);
+  always_comb begin
+    if (f_past) for (int i = 0; i < 3; i++) if (g_entry == 3'(4 + i)) begin
+      assert (width_zero[i] == (g_since ? g_low == 32'd0 : 1'b1));
+      if (S > 1 && g_known) assert (width_short[i] == (g_low < 32'd8) && width_low[3*i+:3] == g_low[2:0]);
+    end
+    if (f_past && g_since) assert (g_known);
+  end
+  always_ff @(posedge clk) begin
+    cover (f_past && g_shown && g_entry == 3'd5 && few && interval != 36'd0);
+    cover (f_past && g_shown && g_entry == 3'd2 && interval == 36'h912345678 && few == 1'b0);
+    cover (f_past && cfg_we && queue[1]);
+  end
