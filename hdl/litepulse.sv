@@ -246,10 +246,7 @@ module litepulse #(
       .sel_filtered, .line_filtered(filt_en[INPUTS]), .filt_delay(edge_delay), .line_own,
       .byte_stb(rec_valid), .byte_data(rec_data[7:0]), .byte_ok, .byte_own,
       .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own,
-      .due(due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]),
-      // verilator lint_off PINCONNECTEMPTY
-      .width(),
-      // verilator lint_on PINCONNECTEMPTY
+      .due(due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]), .width_zero(width_zero[0]),
       .grant(grant[0]), .refuse(refuse[0]), .lead(resp_lead), .be_ok(be_ok[0]), .armed(resp_armed),
       .ev_req(req[0]), .ev_ack(ack[0]), .ev_kind(req_kind[3:0]), .ev_flags(req_flags[7:0]), .ev_lo(req_lo[7:0]),
       .ev_off(req_off[2:0]), .ev_data(req_data[31:0])

@@ -95,7 +95,7 @@ module litepulse_arbiter #(
         end
       end
     end
-    be_grant = be_due && due == 3'b000 && !break_hold && from == 4'd0;
+    be_grant = be_due && !break_hold && from == 4'd0;  // so nothing timed is due
     if (be_grant) go = 1'b1;
   end
 

@@ -44,7 +44,7 @@ module litepulse_line_rx #(
   localparam int HW = 27 - SL;    // half a period: whole cycles ...
   localparam int FW = 9 + SL;     // ... and fraction
 
-  typedef enum logic [2:0] {SEARCH, START, DATA, PARITY, STOP} state_t;
+  typedef enum logic [2:0] {SEARCH = 3'd0, START = 3'd4, DATA = 3'd5, PARITY = 3'd6, STOP = 3'd7} state_t;   // bit 2: a frame
   state_t state;
 
   // line ------------------------------------------------------------------------------------------------------------
@@ -66,8 +66,8 @@ module litepulse_line_rx #(
     for (int s = S - 1; s >= 0; s--) begin
       falls[s] = !x1[s] && ((s == 0) ? x2[S-1] : x1[(s == 0) ? 0 : s - 1]);
       // in the cycle in which a frame ends, edges count behind the sample that ended it
-      if (falls[s] && (!run || (done && 3'(s) > off))) begin
-        found = enable;
+      if (falls[s] && (run ? S > 1 && done && 3'(s) > off : ready)) begin
+        found = 1'b1;
         found_off = 3'(s);
       end
     end
@@ -89,18 +89,19 @@ module litepulse_line_rx #(
   logic [HW-1:0] half_cyc, cnt;
   logic [FW-1:0] half_frac, frac;              // frac: of the next half-bit point
   logic [FW:0]   frac_sum;
-  logic          point, reached, hit, centre, centred, restart;
+  logic          point, step, loads, defer, upper_zero, low, tiny, ready, enable_was, centre, centred;
 
-  assign half_cyc  = period[35:9+SL];
-  assign half_frac = period[FW-1:0];
-  assign run       = state != SEARCH;
-  assign point     = run && reached;           // the next cycle is a half-bit point
-  assign frac_sum  = {1'b0, frac} + {1'b0, half_frac};
-  assign centre    = hit && !centred;
-  assign stored    = centre && state == STOP;
-  assign done      = stored || (centre && state == START && vote);
-  assign restart   = !run || done || !enable;
-  assign busy      = run;
+  // cnt goes down from half_cyc to 2, where a point is; in the next cycle, or if the fractions carry one later, it is loaded again, as it
+  // is at rest. `low` tells that its upper bits are 0, `tiny` that those of half_cyc are.
+  assign half_cyc   = period[35:9+SL];
+  assign half_frac  = period[FW-1:0];
+  assign run        = state[2];
+  assign point      = run && low && cnt[1:0] == 2'd2;   // the next cycle is a half-bit point
+  assign loads      = !step || (S > 1 && done);
+  assign upper_zero = cnt[HW-1:2] == '0;
+  assign frac_sum   = {1'b0, frac} + {1'b0, half_frac};
+  assign done       = stored || (centre && state == START && vote);
+  assign busy       = run;
 
   // frame -----------------------------------------------------------------------------------------------------------
   logic [2:0]  left;
@@ -122,24 +123,25 @@ module litepulse_line_rx #(
   assign rec_data  = {parity_bit, shift};
   assign byte_ok   = vote && !perr;
   assign byte_own  = own || tx_busy_in;
-  assign rec_flags = {1'b0, noise || !unanimous, own || tx_busy_in, 1'b0, is_break, !vote, perr};
+  assign rec_flags = {1'b0, noise || !unanimous, byte_own, 1'b0, is_break, !vote, perr};
 
   always_ff @(posedge clk) begin
     line1 <= cond_line;
     line2 <= line1;
     tx_busy_was <= tx_busy_in;
 
-    hit <= point && !restart;
-    // compared a cycle ahead
-    reached <= (S > 1 && found) ? half_cyc == HW'(2) : cnt == half_cyc;
-    if (found) cnt <= HW'(3);
-    else if (restart) cnt <= HW'(2);
-    else if (point) cnt <= frac_sum[FW] ? HW'(1) : HW'(2);
-    else cnt <= cnt + 1'b1;
+    centre <= point && enable && !centred;
+    stored <= tail_begin;
+    enable_was <= enable;
+    ready  <= enable && enable_was;   // not before half_cyc has been looked at
+    if (!ready) tiny <= upper_zero;
+    low    <= loads ? tiny : upper_zero;
+    defer  <= point && frac_sum[FW];
+    step   <= enable && (found || (run && !done && !defer && (!point || frac_sum[FW])));
+    cnt    <= loads ? half_cyc : cnt + {HW{!loads}};
     if (found) frac <= half_frac;
     else if (point || stored) frac <= frac_sum[FW-1:0];   // stored: for the end of the frame
-    if (restart) centred <= 1'b0;
-    else if (hit) centred <= !centred;
+    centred <= run && !(S > 1 && done) && centred != point;
 
     if (centre) begin
       case (state)
@@ -182,7 +184,8 @@ module litepulse_line_rx #(
     end
     if (rst || !enable) state <= SEARCH;
     if (rst) begin
-      hit <= 1'b0;
+      centre <= 1'b0;
+      stored <= 1'b0;
       line1 <= '1;
       line2 <= '1;
     end
@@ -207,25 +210,28 @@ module litepulse_line_rx #(
     end
   endgenerate
 
-  // end of the frame: `stop` + 1 half bits behind the centre of the first stop bit, maybe within the next frame. Counts the whole
-  // cycles of a half bit, each of them stop + 1 times, and waits a cycle more for each carry of the fractions.
-  logic        tail_begin, tail, held, carried, carry, late;
-  logic [HW:0] tail_left;    // with sign
-  logic [1:0]  again, adds;
-  assign tail_begin = point && state == STOP && !centred && !restart;   // the next cycle is that centre
-  assign held       = carried && (stored || adds != 2'd0);
-  assign byte_end   = tail && tail_left[HW] && !late;
+  // end of the frame: `stop` + 1 half bits behind the centre of the first stop bit, maybe within the next frame. Counts as many times
+  // from half_cyc to below 0. What loading takes is made up for by larger steps, unless the fractions carry.
+  logic        tail_begin, tail, tail_step, below, carried, carry, kept, fire;
+  logic        not_two, not_three;      // in steps of one
+  logic [HW:0] tail_left, tail_next;    // with sign
+  logic [1:0]  adds, carries, halves;
+  assign tail_begin = point && state == STOP && !centred && enable;   // the next cycle is that centre
+  assign below      = tail_left[HW];
+  assign tail_step  = tail && !below;
+  assign fire       = tail && below && halves == 2'd0;
+  assign kept       = halves[1] ? carries[1] : carries[0];
+  assign tail_next  = tail_left + {{(HW-1){tail_step}}, not_three, not_two};
   always_ff @(posedge clk) begin
     carried <= carry;
     adds <= stored ? stop : (adds != 2'd0) ? adds - 2'd1 : 2'd0;
-    if (!tail && !tail_begin) begin
-      tail_left <= {1'b0, half_cyc};
-      again <= 2'd0;
-    end else if (!held) begin
-      tail_left <= (again == 2'd0) ? tail_left - 1'b1 : tail_left;
-      again <= (again == 2'd0) ? stop : again - 2'd1;
-    end
-    tail <= (tail_begin || tail) && !byte_end && enable;
+    for (int i = 0; i < 2; i++) if (adds[i]) carries[i] <= carried;
+    if (stored) halves <= stop;
+    else if (below) halves <= halves - 2'd1;
+    not_two   <= !((tail_begin && !frac_sum[FW]) || (tail && below && kept));
+    not_three <= !(tail && below && !kept);
+    tail_left <= {tail_step && tail_next[HW], tail_step ? tail_next[HW-1:0] : half_cyc};
+    tail <= (tail_begin || tail) && !fire && enable;
     if (rst) begin
       tail <= 1'b0;
       adds <= 2'd0;
@@ -234,7 +240,7 @@ module litepulse_line_rx #(
   generate
     if (S == 1) begin : gen_end
       assign carry = frac_sum[FW];
-      assign late = 1'b0;
+      assign byte_end = fire;
       assign byte_end_off = 3'd0;
     end else begin : gen_end
       // the next frame may take `frac` and `off` over at once; the samples add up to a cycle more at most
@@ -243,17 +249,18 @@ module litepulse_line_rx #(
       logic [SL-1:0] from;
       logic [SL-1:0] where_end;
       logic [SL:0]   where;
-      logic          over;
+      logic          over, late;
       assign last_sum = {1'b0, last} + {1'b0, half_frac};
       assign carry = (adds != 2'd0) ? last_sum[FW] : frac_sum[FW];
       assign where = {1'b0, stored ? off[SL-1:0] : from} + {1'b0, stored ? frac[FW-1:9] : last[FW-1:9]};
-      assign late = over;
+      assign byte_end = late || (fire && !over);
       assign byte_end_off = 3'(where_end);
       always_ff @(posedge clk) begin
         if (stored) from <= off[SL-1:0];
         last <= stored ? frac_sum[FW-1:0] : last_sum[FW-1:0];
         if (stored || adds != 2'd0) {over, where_end} <= where;
-        else if (tail_left[HW]) over <= 1'b0;
+        late <= fire && over;
+        if (rst) late <= 1'b0;
       end
     end
   endgenerate
@@ -277,4 +284,8 @@ module litepulse_line_rx #(
     break_own <= brk_own;
     if (rst) in_break <= 1'b0;
   end
+
+`ifdef FORMAL
+`include "litepulse_line_rx.svh"  // sim/formal
+`endif
 endmodule

@@ -2,7 +2,7 @@
 // Writes the receive stream. A byte for which there is no room opens a gap; in place of the bytes of a gap two records are written
 // as soon as two slots are free: the tick of the first lost one, and how many were lost. A byte that comes before the first of them
 // is written belongs to the gap.
-// Latency: one cycle. Records come at least 4 cycles apart.
+// Latency: one cycle. Records come at least 4 cycles apart. What room there is is looked up in the cycle before, for speed.
 //   RX_AW  log2 of the FIFO's depth
 module litepulse_receive #(
     parameter int RX_AW = 9
@@ -29,8 +29,6 @@ module litepulse_receive #(
   logic [31:0] lost;
   logic        some, two, open, close;
 
-  assign some  = rx_free != '0;
-  assign two   = rx_free[RX_AW:1] != '0;
   assign open  = full && !some;
   assign close = gap && two && !rec_valid;
   assign rx_wr = (full && some) || close;
@@ -38,6 +36,8 @@ module litepulse_receive #(
   assign rx_lost = lost;
 
   always_ff @(posedge clk) begin
+    some  <= rx_free[RX_AW:1] != '0 || (rx_free[0] && !rx_wr);
+    two   <= rx_free[RX_AW:1] != '0;   // nothing is written in a gap
     full  <= (rec_valid && !gap) || close;
     fault <= open;
     if (open) gap <= 1'b1;
@@ -45,9 +45,8 @@ module litepulse_receive #(
     counts <= close;
     if (open || (gap && rec_valid)) lost <= lost + 32'd1;
     else if (counts) lost <= 32'd0;
-    if (!gap && !open) {tick, info} <= {rec_tick, rec_flags, rec_data};
-    if (open) info <= GAP_INFO;
-    if (close) {tick, info} <= {16'd0, lost, COUNT_INFO};
+    if (close || !(open || gap)) tick <= {rec_tick[47:32] & {16{!close}}, close ? lost : rec_tick[31:0]};
+    info <= close ? COUNT_INFO : (open || gap) ? GAP_INFO : {rec_flags, rec_data};
     if (rst) begin
       full <= 1'b0;
       gap <= 1'b0;
@@ -63,11 +62,13 @@ module litepulse_receive #(
   logic [31:0] f_came, f_told;       // bytes that came, bytes the stream tells of
   logic [1:0]  f_rest;
   logic        f_pair;               // the count must come next
+  logic [RX_AW:0] f_room;            // slots known to be free since the last cycle
   (* anyconst *) logic [31:0] f_which;
   logic [63:0] f_record;             // byte number f_which
   initial assume (rst);
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
+    f_room <= rst ? '0 : rx_free - (RX_AW + 1)'(rx_wr);
     f_rest <= rec_valid ? 2'd3 : (f_rest == 2'd0) ? 2'd0 : f_rest - 2'd1;
     f_came <= rst ? 32'd0 : f_came + {31'd0, rec_valid};
     f_pair <= !rst && rx_wr && info == GAP_INFO;
@@ -86,15 +87,17 @@ module litepulse_receive #(
       if (rx_wr) assert (rx_free != '0);
       // a byte is stored as it came, and only a byte that finds no room opens a gap
       if (rx_wr && !info[12] && f_told == f_which) assert (rx_wdata == f_record);
-      if (open) assert (rx_free == '0);
+      if (open) assert (f_room == '0);
       if (rx_wr && info == GAP_INFO && f_told == f_which) assert (rx_wdata == {f_record[63:48], GAP_INFO, f_record[31:0]});
       if (rx_wr && info == COUNT_INFO) assert (tick[31:0] == lost && lost != 32'd0);
       assert (rx_wr || !f_pair);
       if (f_pair) assert (info == COUNT_INFO);
       if (rx_wr && gap) assert (info == GAP_INFO && rx_free > 1);
       // at once when two slots are free
-      if (gap && rx_free > 1 && !rec_valid) assert (rx_wr);
+      if (gap && f_room > 1 && !rec_valid) assert (rx_wr);
       // inside
+      if (full || gap) assert (some == (f_room != '0) && (two == (f_room > 1) || !gap) && f_room <= rx_free);
+      if (counts) assert (some);
       assert (counts == f_pair);
       if (counts) assert (full && tick[31:0] == lost && lost != 32'd0);
       assert (!(full && gap));

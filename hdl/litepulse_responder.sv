@@ -52,7 +52,7 @@ module litepulse_responder #(
     output logic [1:0]   kind,
     output logic [1:0]   profile,
     output logic [7:0]   data,
-    output logic [31:0]  width,
+    input  logic         width_zero,   // of the pulse, which litepulse_launch_memory has
     input  logic         grant,
     input  logic         refuse,
     output logic [S-1:0] lead,
@@ -96,7 +96,7 @@ module litepulse_responder #(
     wish     <= cfg_req && !cfg_done && !take;
     fits     <= cfg_data[31:B] == '0;
     invalid  <= trigger == litepulse_map_pkg::TRIGGER_OFF || kind == 2'd3 || !prof_valid[profile]
-        || (kind == litepulse_map_pkg::LAUNCH_PULSE && width == 32'd0) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
+        || (kind == litepulse_map_pkg::LAUNCH_PULSE && width_zero) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
     cfg_err  <= take && (cfg_addr == 3'd7 || ((cfg_addr == 3'd2 || cfg_addr == 3'd5) && !fits)
         || (arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && invalid));
     if (take) begin
@@ -114,7 +114,6 @@ module litepulse_responder #(
           match_value <= cfg_data[litepulse_map_pkg::RESP_MATCH_VALUE_LSB +: 8];
           match_mask  <= cfg_data[litepulse_map_pkg::RESP_MATCH_MASK_LSB +: 8];
         end
-        3'd3: width   <= cfg_data;
         3'd4: {kind, profile, data} <= cfg_data[11:0];
         default: ;
       endcase

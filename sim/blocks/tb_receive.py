@@ -33,7 +33,7 @@ async def test_promise6_bytes(dut):
     free, due, patience, faults = DEPTH, 5, 0, 0
     sent, stored = [], []
     for n in range(60000):
-        # each byte with the room there is when it comes to be written, a cycle later
+        # each byte with the room there is when it comes, a cycle before it is written
         come = n >= due
         dut.rec_valid.value = int(come)
         if come:
@@ -51,8 +51,8 @@ async def test_promise6_bytes(dut):
             free += min(DEPTH - free, rng.choice([1, 1, 2, 5]))
         dut.rx_free.value = free
         await ReadOnly()
-        if sent and sent[-1][1] == n - 1:
-            sent[-1][2] = free
+        if come:
+            sent[-1][2] = free - int(dut.rx_wr.value)
         faults += int(dut.fault.value)
         if dut.rx_wr.value:
             assert free > 0

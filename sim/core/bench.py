@@ -491,7 +491,7 @@ class Bench:
             same_list(f"TX of source {source}", seen, expected)
             seen = [r.key for r in self.events if r.kind in (3, 7) and r.source == source and r.flags == 2]
             kind = 7 if source == 2 else 3
-            expected = [(g.tick, kind, source, 2, data(g)) for g in sorted(refused) if g.source == source]
+            expected = [(g.tick, kind, source, 2, data(g)) for g in sorted(refused, key=lambda g: g.tick) if g.source == source]
             same_list(f"busy of source {source}", seen, expected)
 
     def check_edges(self, expected):

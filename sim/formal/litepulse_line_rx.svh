@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Promises 3 and 5 as the receiver sees them, for one sample per cycle: bits are taken at the cycles floor((k + 1/2)*P) behind the
+// start edge, the frame's end is told at floor(N*P), for every period. Where the next half bit ends is kept as a number of cycles
+// and a fraction that is never rounded. Included at the end of litepulse_line_rx.
+
+  localparam int F_W = HW + 3;
+  logic          f_past = 1'b0;
+  logic [1:0]    f_fresh = 2'b11;       // cycles behind reset
+  logic [3:0]    f_bits;                // data bits
+  logic [39:0]   f_half;                // cycles and fraction
+  assign f_bits = 4'd5 + {2'd0, data_bits};
+  assign f_half = {{(40-HW-FW){1'b0}}, half_cyc, half_frac};
+  initial assume (rst);
+  always_ff @(posedge clk) begin
+    f_past <= 1'b1;
+    // the profile is still but where it is not enabled
+    if (f_past && (enable || $past(enable))) begin
+      if (enable) assume ($stable(period) && $stable(data_bits) && $stable(parity) && $stable(stop));
+    end
+    // litepulse_config: nothing is enabled after reset
+    f_fresh <= {f_fresh[0], rst};
+    if (rst || f_fresh != 2'b00) assume (!enable);
+  end
+  always_comb begin
+    assume (half_cyc >= HW'(2));
+    assume (stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
+    // arithmetic: a frame is longer than its stop bits
+    assume (!(tail_begin && tail));
+  end
+
+  // The grid of half bits behind the start edge
+  logic [F_W-1:0] f_left;               // cycles until the next one: 0 in the cycle it lies in
+  logic [FW-1:0]  f_frac;
+  logic [4:0]     f_k;                  // its number; even ones are centres
+  logic [3:0]     f_c;                  // centres before this cycle
+  logic [39:0]    f_next;
+  logic [8:0]     f_seen;               // bits taken as data and parity, the first one lowest
+  logic           f_marks, f_noise, f_vote;
+  assign f_next = {{(40-FW){1'b0}}, f_frac} + f_half;
+  assign f_c    = f_k[4:1] + {3'd0, f_k[0]};
+  always_ff @(posedge clk) begin
+    if (!run && found) begin
+      f_left <= F_W'(half_cyc) - 1'b1;
+      f_frac <= half_frac;
+      f_k    <= 5'd0;
+      f_seen <= 9'd0;
+      f_marks <= 1'b0;
+      f_noise <= 1'b0;
+    end else if (f_left == '0) begin
+      f_left <= F_W'(f_next[39:FW]) - 1'b1;
+      f_frac <= f_next[FW-1:0];
+      f_k    <= f_k + 5'd1;
+      if (!f_k[0]) begin
+        if (f_c != 4'd0 && f_c < 4'd10) f_seen[f_c - 4'd1] <= vote;
+        f_marks <= f_marks || vote;
+        f_noise <= f_noise || !unanimous;
+      end
+    end else begin
+      f_left <= f_left - 1'b1;
+    end
+  end
+
+  // The end of the frame
+  logic           f_tail;
+  logic [F_W-1:0] f_end;                // cycles until it
+  logic [1:0]     f_gone;               // cycles since the centre of the first stop bit, 3 or more
+  logic [39:0]    f_end_at, f_at2, f_at3;
+  logic           f_c2, f_c3;           // carries behind the first and the second half bit
+  assign f_at2    = {{(40-FW){1'b0}}, f_next[FW-1:0]} + f_half;
+  assign f_at3    = {{(40-FW){1'b0}}, f_at2[FW-1:0]} + f_half;
+  assign f_end_at = f_next + (stop == 2'd0 ? 40'd0 : f_half) + (stop == 2'd2 ? f_half : 40'd0);
+  always_ff @(posedge clk) begin
+    f_gone <= stored ? 2'd1 : (f_gone == 2'd3) ? 2'd3 : f_gone + 2'd1;
+    if (stored) begin
+      f_end <= F_W'(f_end_at[39:FW]) - 1'b1;
+      f_c2 <= f_at2[39:FW] != 31'(half_cyc);
+      f_c3 <= f_at3[39:FW] != 31'(half_cyc);
+    end else begin
+      f_end <= f_end - 1'b1;
+    end
+    f_tail <= (stored || (f_tail && f_end != '0)) && enable && !rst;
+  end
+
+  logic f_small, f_rested;              // the last cycle was without a frame, too
+  always_ff @(posedge clk) f_rested <= !run && !rst;
+  logic [F_W-1:0] f_rest;
+  logic [F_W-1:0] f_to_go;      // in the half bits still to be counted behind this one; in all
+  assign f_small = half_cyc < HW'(4);
+  always_comb begin
+    f_rest = '0;
+    if (halves == 2'd2) f_rest = F_W'(half_cyc) + F_W'(half_cyc) + F_W'(f_c2) + F_W'(f_c3);
+    if (halves == 2'd1) f_rest = F_W'(half_cyc) + F_W'(stop == 2'd1 ? f_c2 : f_c3);
+    f_to_go = below ? f_rest : F_W'(tail_left) + 1'b1 - F_W'(!not_two) - F_W'({!not_three, 1'b0}) + f_rest;
+  end
+  always_comb begin
+    if (f_past && !rst) begin
+      // what is promised
+      if (enable) begin
+        assert (point == (run && f_left == F_W'(1)));
+        assert (centre == (run && f_left == '0 && !f_k[0]));
+        assert (stored == (centre && f_c == f_bits + 4'd1 + 4'(parity != litepulse_map_pkg::PARITY_NONE)));
+        assert (byte_end == (f_tail && f_end == '0));
+      end
+      if (rec_valid && enable) begin
+        assert (rec_data[7:0] == (f_seen[7:0] & (8'hff >> (4'd8 - f_bits))));
+        assert (rec_data[8] == (parity != litepulse_map_pkg::PARITY_NONE && f_seen[f_bits]));
+        assert (rec_flags[2:1] == {!f_marks && !vote, !vote});
+        assert (rec_flags[5] == (f_noise || !unanimous) && !rec_flags[3] && !rec_flags[6]);
+        case (parity)
+          litepulse_map_pkg::PARITY_NONE: begin assert (!rec_flags[0]); end
+          litepulse_map_pkg::PARITY_ODD: begin assert (rec_flags[0] == ((^rec_data) != 1'b1)); end
+          litepulse_map_pkg::PARITY_EVEN: begin assert (rec_flags[0] == ((^rec_data) != 1'b0)); end
+          litepulse_map_pkg::PARITY_MARK: begin assert (rec_flags[0] == !rec_data[8]); end
+          default: begin assert (rec_flags[0] == rec_data[8]); end
+        endcase
+        assert (byte_ok == !(rec_flags[0] || rec_flags[1]));
+      end
+      // inside: the grid
+      assert (run || state == SEARCH);
+      if (ready && enable && !run) assert (!step && (cnt == half_cyc || !f_rested));
+      if (ready && enable) assert (tiny == f_small);
+      if (run && enable_was && enable) begin
+        assert (ready && centred == (f_k[0] != (f_left == '0)));
+        assert (f_left <= F_W'(half_cyc));
+        if (f_left == '0) begin
+            assert (defer == (f_next[39:FW] != 31'(half_cyc)) && step == defer && cnt == HW'(1));
+          assert (frac == f_next[FW-1:0]);
+        end else begin
+          assert (frac == f_frac && !defer);
+          if (!step) assert (f_left == F_W'(half_cyc) && cnt == '0);
+          else assert (F_W'(cnt) == f_left + 1'b1 && f_left < F_W'(half_cyc));
+          if (step) assert (low == ((cnt == half_cyc) ? f_small : cnt < HW'(3)));
+        end
+        // ... the frame
+        assert (f_c <= f_bits + 4'd2);
+        case (state)
+          START: begin assert (f_c == 4'd0); end
+          DATA: begin assert (f_c != 4'd0 && f_c <= f_bits && {1'b0, left} == f_bits - f_c); end
+          PARITY: begin assert (parity != litepulse_map_pkg::PARITY_NONE && f_c == f_bits + 4'd1); end
+          STOP: begin assert (f_c == f_bits + 4'd1 + 4'(parity != litepulse_map_pkg::PARITY_NONE)); end
+          default: ;
+        endcase
+        assert (f_k <= 5'd22);
+        assert (any_mark == f_marks && noise == f_noise);
+        if (f_c <= 4'd1) assert (shift == 8'd0 && f_seen == 9'd0 && !parity_acc);
+        if (state == DATA) assert (shift == 8'(f_seen[7:0] << (f_bits - (f_c - 4'd1))) && (f_seen >> (f_c - 4'd1)) == 9'd0);
+        if (state == PARITY || state == STOP) assert (shift == (f_seen[7:0] & (8'hff >> (4'd8 - f_bits))));
+        if (state == PARITY) assert ((f_seen >> f_bits) == 9'd0);
+        if (state == STOP && parity != litepulse_map_pkg::PARITY_NONE) assert (parity_bit == f_seen[f_bits]);
+        if (state == STOP) begin
+          assert ((f_seen >> (f_bits + 4'(parity != litepulse_map_pkg::PARITY_NONE))) == 9'd0);
+          case (parity)
+            litepulse_map_pkg::PARITY_NONE: begin assert (!perr && !parity_bit); end
+            litepulse_map_pkg::PARITY_ODD: begin assert (perr == !(^f_seen)); end
+            litepulse_map_pkg::PARITY_EVEN: begin assert (perr == (^f_seen)); end
+            litepulse_map_pkg::PARITY_MARK: begin assert (perr == !parity_bit); end
+            default: begin assert (perr == parity_bit); end
+          endcase
+        end else assert (!perr && !parity_bit);
+        if (state == DATA || state == PARITY) assert (parity_acc == (^f_seen));
+      end
+      if (centre || stored) assert (run);
+      if (run && enable_was && enable) assert (centre == (f_left == '0 && !f_k[0]));
+      if (stored && enable) assert (tail && enable_was && state == STOP);
+      if (run && enable_was && enable) assert (stored == (centre && state == STOP));
+      // ... the end
+      assert (tail == (f_tail || (stored && tail)));
+      if (f_tail && enable_was && enable) begin
+        assert (f_end == f_to_go);
+        assert (f_gone != 2'd0 && halves <= stop);
+        assert (below || tail_left <= {1'b0, half_cyc});
+        assert (!below || tail_left == '1);
+        assert (adds == (f_gone == 2'd1 ? stop : (f_gone == 2'd2 && stop == 2'd2) ? 2'd1 : 2'd0));
+        assert (not_two || not_three);
+        if (f_gone == 2'd1) begin
+          assert (halves == stop && !below && not_two && not_three && carried == f_c2);
+          assert (frac_sum[FW] == f_c3);
+        end
+        if (f_gone == 2'd2) assert (halves == stop && not_two && not_three);
+        if (f_gone == 2'd2 && stop == 2'd2) assert (carried == f_c3);
+        if (f_gone >= 2'd2 && stop == 2'd1) assert (carries[0] == f_c2);
+        if (f_gone >= 2'd2 && stop == 2'd2) assert (carries[1] == f_c2);
+        if (f_gone == 2'd3 && stop == 2'd2) assert (carries[0] == f_c3);
+        if (!not_two || !not_three) assert (f_gone == 2'd3 && !below && tail_left == {1'b0, half_cyc} && halves != stop);
+      end
+      if (stored && enable_was && enable) assert (tail_left == {1'b0, half_cyc} && not_three && not_two == (f_next[39:FW] != 31'(half_cyc)));
+    end
+  end
+  always_ff @(posedge clk) begin
+    if (f_past && !rst) begin
+      cover (rec_valid && rec_flags == 7'd0 && rec_data[7:0] == 8'h15);
+      cover (byte_end && stop == 2'd2 && run);
+      cover (rec_valid && rec_flags[2]);
+    end
+  end
