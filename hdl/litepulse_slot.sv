@@ -99,4 +99,8 @@ module litepulse_slot #(
       wrapped    <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+`include "litepulse_slot.svh"  // sim/formal
+`endif
 endmodule
