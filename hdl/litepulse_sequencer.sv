@@ -152,4 +152,8 @@ module litepulse_sequencer #(
   assign thread = of_train;
   assign act    = {phase == 2'd3, phase == 2'd1};
   assign emit   = action == litepulse_program_pkg::ACT_EMIT;
+
+`ifdef FORMAL
+`include "litepulse_sequencer.svh"  // sim/formal
+`endif
 endmodule

@@ -24,7 +24,7 @@
     assume (g_now[63:60] == 4'd0);
     if (f_past && !counting) begin
       assume (value == g_left_new[31:0]);
-      if (arm) assume (!g_left_new[67] && (g_left_new[66:32] != 35'd0) == far);
+      if (arm && !far) assume (!g_left_new[67] && g_left_new[66:32] == 35'd0);   // when far, g_new is just where its count ends
     end
   end
   always_ff @(posedge clk) begin

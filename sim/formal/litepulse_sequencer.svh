@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every instruction does what the header says, for either thread and any words in the program memory: one thread and any two of its words
+// are watched. Included at the end of the module.
+
+  logic        f_past = 1'b0;
+  (* anyconst *) logic       g_thread;
+  (* anyconst *) logic [4:0] g_x, g_y;       // the words watched
+  logic [31:0] g_xv, g_yv;                   // what they hold: the last sum or host word written there
+  logic [1:0]  g_cycle;                      // 1, 2, 3 of the thread's instruction, 0 is 4; then 1 and 2 are 5 and 6 of the one before
+  logic        g_valid = 1'b0;               // an instruction is under way in 2, 3, 4
+  logic        g_result_valid = 1'b0;        // and one has ended
+  logic [31:0] g_code, g_a, g_b;
+  logic        g_a_known, g_b_known, g_taken, g_done_taken;
+  logic [7:0]  g_next;
+  logic [32:0] g_result, g_spec;
+  logic        g_result_known = 1'b0;
+  logic [2:0]  g_action;
+  logic [4:0]  g_argument;
+  logic [15:0] g_cond;
+  logic        g_writes;
+  initial assume (rst);
+
+  assign g_cycle  = phase - {g_thread, 1'b0};
+  assign g_writes = g_cycle == 2'd0 && g_valid && g_code[litepulse_program_pkg::F_WE] && !rst;
+  assign g_cond   = {g_thread ? train_cond : queue_cond, g_result[31], g_result[31:0] == 32'd0, !g_result[32], g_result[32], 1'b0};
+  assign g_spec   = {1'b0, g_a} + {1'b0, g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}}
+      + {32'd0, g_code[litepulse_program_pkg::F_CIN +: 2] == 2'd1 || (g_code[litepulse_program_pkg::F_CIN +: 2] == 2'd2 && g_result[32])};
+
+  always_ff @(posedge clk) begin
+    f_past <= 1'b1;
+    // the words: written by the thread's own instructions, those below 16 of the train also by the host
+    if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_x) g_xv <= result[31:0];
+    if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_y) g_yv <= result[31:0];
+    if (host_we && host_done && g_thread && {1'b0, host_addr} == g_x) g_xv <= host_data;
+    if (host_we && host_done && g_thread && {1'b0, host_addr} == g_y) g_yv <= host_data;
+    case (g_cycle)
+      2'd1: begin
+        g_valid <= 1'b1;
+        g_code  <= code;
+        g_a_known <= 1'b1;
+        case (code[litepulse_program_pkg::F_ASEL +: 3])
+          3'd1: begin
+            g_a       <= g_xv;
+            g_a_known <= code[litepulse_program_pkg::F_A +: 5] == g_x;
+          end
+          3'd2: g_a <= {16'hffff, nde_lead};
+          3'd3: g_a <= {16'd0, ~nde_lead};
+          3'd4: g_a <= ~now_tick[31:0];
+          3'd5: g_a <= now_tick[31:0];
+          3'd6: g_a <= ~now_tick[63:32];
+          3'd7: g_a <= now_tick[63:32];
+          default: g_a <= 32'd0;
+        endcase
+      end
+      2'd2: begin
+        g_b       <= g_yv;
+        g_b_known <= g_code[litepulse_program_pkg::F_B +: 5] == g_y;
+        g_taken   <= g_cond[g_code[litepulse_program_pkg::F_COND +: 4]];
+        g_next    <= g_code[7:0] | {7'd0, g_cond[g_code[litepulse_program_pkg::F_COND +: 4]]};
+      end
+      2'd3: if (!g_thread && g_code[litepulse_program_pkg::F_B + 2 +: 3] == 3'd7) begin
+        g_b       <= lq_rdata;
+        g_b_known <= 1'b1;
+      end
+      default: begin
+        g_result       <= result;
+        g_result_known <= g_valid && g_a_known && g_b_known;
+        g_result_valid <= g_valid;
+        g_done_taken   <= g_taken;
+        g_action       <= g_code[litepulse_program_pkg::F_ACTION +: 3];
+        g_argument     <= g_code[litepulse_program_pkg::F_A +: 5];
+        // what it must be, of what is known
+        if (g_valid && g_a_known && g_b_known) assert (result == g_spec);
+      end
+    endcase
+    if (rst) begin
+      g_valid        <= 1'b0;
+      g_result_valid <= 1'b0;
+      g_result_known <= 1'b0;
+    end
+  end
+
+  // a reset lasts two cycles at least
+  logic f_rst1 = 1'b0, f_rst2 = 1'b0;
+  always_ff @(posedge clk) {f_rst2, f_rst1} <= {f_rst1, rst};
+  always_comb begin
+    if (f_rst1 && !f_rst2) assume (rst);
+    if (!f_past) assume (mem[{g_thread, g_x}] == g_xv && mem[{g_thread, g_y}] == g_yv);
+    assert (mem[{g_thread, g_x}] == g_xv && mem[{g_thread, g_y}] == g_yv);
+    if (f_past) begin
+      assert (act[g_thread] == (g_cycle == 2'd1));
+      assert (!host_done || host_we);
+      // the strobe in 5, its sum in 5 and 6
+      if (g_cycle == 2'd1 || g_cycle == 2'd2) begin
+        assert (thread == g_thread);
+        if (g_result_valid) begin
+          assert ({carry, sum} == g_result && zero == (g_result[31:0] == 32'd0));
+          assert (action == g_action && argument == g_argument && taken == g_done_taken);
+          assert (emit == (g_action == litepulse_program_pkg::ACT_EMIT));
+        end else assert (action == litepulse_program_pkg::ACT_NONE && !emit);
+      end
+      // where it goes on; the first ones are at 0 and 1
+      if (g_cycle == 2'd0 && !rst && g_valid) assert (pc == g_next);
+      if (g_cycle == 2'd0 && !rst && !g_valid && !g_thread) assert (pc == 8'd0);
+      if (g_cycle == 2'd2 && !g_thread) assert (lq_ren && lq_word == code[litepulse_program_pkg::F_B +: 2]);
+      // how it does so
+      if (g_valid && g_cycle == 2'd2) begin
+        assert (code == g_code);
+        if (g_a_known) assert ((((rdata & {32{asel == 3'd1}}) | time_word) ^ {32{asel[0] && asel[2:1] != 2'd0}}) == g_a);
+      end
+      if (g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) begin
+        if (g_a_known) assert (op_a == g_a);
+        assert (negate_b == g_code[litepulse_program_pkg::F_BNEG] && cin == g_code[litepulse_program_pkg::F_CIN +: 2]);
+        assert (write == g_code[litepulse_program_pkg::F_WE] && a_1 == g_code[litepulse_program_pkg::F_A +: 5]);
+        assert (action_1 == g_code[litepulse_program_pkg::F_ACTION +: 3] && taken_1 == g_taken && pc == g_next);
+        if (g_cycle == 2'd3) assert (is_lq == (!g_thread && g_code[litepulse_program_pkg::F_B + 2 +: 3] == 3'd7));
+        if (g_cycle == 2'd3 && g_b_known) assert (rdata == g_b);
+        if (g_cycle == 2'd0 && g_b_known) assert (op_b == (g_b ^ {32{negate_b}}));
+        if (g_result_valid && g_cycle == 2'd0) assert (carry_was == g_result[32]);
+      end
+      if (g_cycle == 2'd3 && g_result_valid) assert (carry_was == g_result[32]);
+      if (!g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) assert (!write);
+    end
+  end
+  always_ff @(posedge clk) begin
+    cover (f_past && g_cycle == 2'd1 && g_result_valid && g_result_known && g_action == litepulse_program_pkg::ACT_LOAD && taken && g_thread
+           && g_code[litepulse_program_pkg::F_CIN +: 2] == 2'd2 && g_argument == g_x && g_x == g_y && g_result == 33'h1_0000_0005);
+    cover (f_past && g_cycle == 2'd1 && g_result_valid && g_result_known && !g_thread && g_result[32] && g_action == 3'd1);
+  end
