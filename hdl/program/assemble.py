@@ -224,8 +224,8 @@ def package(programs):
         lines += [constant(f"{short}_DO_{name.upper()}", 5, code) for code, name in enumerate(DO[program.name])]
         lines += [constant(f"{short}_WORD_{name}", 5, address) for name, address in program.words.items()]
         for label, addresses in sorted(program.labels.items()):
-            lines.append(constant(f"{short}_AT_{label.upper()}", 8, addresses[0]) + (
-                f"  // and {', '.join(map(str, addresses[1:]))}" if addresses[1:] else ""))
+            lines += [constant(f"{short}_AT_{label.upper()}{f'_{copy}' if copy else ''}", 8, address)
+                      for copy, address in enumerate(addresses)]
     return "\n".join([*lines, "  // verilator lint_on UNUSEDPARAM", "endpackage", ""])
 
 

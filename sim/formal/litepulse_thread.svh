@@ -5,7 +5,7 @@
   localparam int SL = $clog2(S);
   (* anyconst *) logic [15:0] g_lead;
   logic         begins = 1'b1;            // the first instruction is fetched
-  logic         run;
+  logic         run, halt;                // the run is over
   logic [7:0]   pc, entry, next;
   logic [31:0]  code, a_word, b_word, op_a, op_b, sum_was, host_data, lq_data;
   logic [32:0]  result;
@@ -20,7 +20,7 @@
   logic [31:0]  mem[0:31];
 
   litepulse_program program_memory (.clk, .en(1'b1), .address(begins ? entry : next), .instruction(code));
-  assign run      = !begins;
+  assign run      = !begins && !halt;
   assign now_tick = now << SL;
   assign near     = &now[31-SL:2];
   assign a        = code[litepulse_program_pkg::F_A +: 5];
@@ -52,17 +52,10 @@
 
   always_ff @(posedge clk) begin
     begins <= 1'b0;
-    pc     <= begins ? entry : next;
+    if (!halt) pc <= begins ? entry : next;
     if (run) {carry_was, sum_was} <= result;
     if (run) now <= now + 64'd4;
     if (write) mem[a] <= result[31:0];
     if (host_we) mem[{1'b0, host_addr}] <= host_data;
   end
   always_comb assume (now[63:58] == 6'd0);
-
-  // strobes of the slot, and what has to be loaded for tick t
-  logic g_load, g_arm, g_far;
-  assign g_load = action == litepulse_program_pkg::ACT_LOAD || action == litepulse_program_pkg::ACT_LOAD_FAR
-      || action == litepulse_program_pkg::ACT_LOAD_ANY;
-  assign g_arm  = taken || action != litepulse_program_pkg::ACT_LOAD;
-  assign g_far  = action == litepulse_program_pkg::ACT_LOAD_FAR || (action == litepulse_program_pkg::ACT_LOAD_ANY && !taken);
