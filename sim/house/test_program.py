@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The programs of litepulse_sequencer: what is checked in is what the sources give, constants are constant, and the numbers that stand for the
+length of a path through a program (in memory words and in docs/core.md) are those of the longest one there is."""
+
+import importlib.util
+import re
+from functools import cache
+
+import pytest
+from rig import ROOT, hdl_dir
+
+spec = importlib.util.spec_from_file_location("assemble", hdl_dir() / "program" / "assemble.py")
+assemble = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(assemble)
+
+KE = 2              # cycles from `now` to the pin with the generic PHY
+INSTRUCTION = 4     # cycles
+SAMPLE = 2          # an event is seen by an instruction at most this many cycles before it begins to take the time, if none saw it before
+ANSWERS = 1         # times that the last instruction of a report is run: the three before it last as long as an answer takes
+NEAR = 1            # an instruction more when the tick count's low half wraps, which it does once on any way
+ASK = assemble.ACTIONS.index("emit")
+
+
+def programs():
+    used = set(range(len(assemble.PROGRAMS)))
+    return {name: assemble.Program(name, (assemble.HERE / f"{name}.asm").read_text(), entry, used)
+            for entry, name in enumerate(assemble.PROGRAMS)}
+
+
+PROGRAMS = programs()
+
+
+def field(word, name):
+    low, bits = assemble.FIELDS[name]
+    return word >> low & (1 << bits) - 1
+
+
+class Graph:
+    """What follows what in a program. Copies of an instruction are one: the first."""
+
+    def __init__(self, program):
+        self.program = program
+        first = {}
+        self.same = {address: first.setdefault(word, address) for address, word in sorted(program.code.items())}
+        self.next = {}
+        for address, word in program.code.items():
+            target = field(word, "next")
+            targets = {target, target | 1} if field(word, "cond") else {target}
+            self.next[self.same[address]] = {self.same[t] for t in targets}
+
+    def at(self, label):
+        return self.same[self.program.labels[label][0]]
+
+    def repeats(self, address):
+        """How often an instruction that may follow itself runs. Once, when it waits for the tick count's wrap: that is NEAR."""
+        return ANSWERS if address in self.next[address] and field(self.program.code[address], "action") == ASK else 1
+
+    def longest(self, start, goal, avoid=()):
+        """Instructions from a label (counted) to another (not counted) on the longest way that avoids others."""
+        begin, goal = self.at(start), self.at(goal)
+        # it is over where it waits
+        avoid = {self.at(label) for label in (*avoid, "idle", "wait")} - {goal}
+
+        @cache
+        def rest(address):
+            if address == goal:
+                return 0
+            on_way.add(address)
+            ways = []
+            for target in self.next[address] - {address, begin} - avoid:
+                assert target not in on_way or target == goal, f"{self.program.name}: a way comes back to {target}"
+                if (length := rest(target)) is not None:
+                    ways.append(length)
+            on_way.discard(address)
+            return self.repeats(address) + max(ways) if ways else None
+
+        on_way = set()
+        lengths = [rest(target) for target in self.next[begin] - {begin} - avoid]
+        return self.repeats(begin) + max(length for length in lengths if length is not None)
+
+
+QUEUE, TRAIN = (Graph(PROGRAMS[name]) for name in assemble.PROGRAMS)
+
+
+def initial_words():
+    """{word: value for S = 1, KE} of the sequencer's memory, as far as it is set; and TRAIN_MIN_PERIOD."""
+    text = (hdl_dir() / "litepulse_sequencer.sv").read_text()
+    period = int(re.search(r"TRAIN_MIN_PERIOD = (\d+);", text)[1])
+    words = {}
+    for thread, prefix, name, value in re.findall(r"mem\[\{1'b(\d), litepulse_program_pkg::([QT])_WORD_(\w+)\}\] = 32'\((.*)\);", text):
+        assert "QT"[int(thread)] == prefix
+        words[prefix, name] = eval(value, {"KE": KE, "S": 1, "TRAIN_MIN_PERIOD": period})  # noqa: S307
+    assert len(words) == len(re.findall(r"_WORD_\w+\}\] =", text))
+    return words, period
+
+
+WORDS, MIN_PERIOD = initial_words()
+
+
+def documented(name):
+    return int(re.search(rf"^\| `{name}` \| (\d+) \|", (ROOT / "docs" / "core.md").read_text(), re.M)[1])
+
+
+def test_generated_files_are_fresh():
+    for name, text in assemble.assemble().items():
+        assert (hdl_dir() / name).read_text() == text, f"{name}: run python hdl/program/assemble.py"
+
+
+@pytest.mark.parametrize("name", assemble.PROGRAMS)
+def test_constants_are_never_written(name):
+    program = PROGRAMS[name]
+    constant = {program.words[word] for prefix, word in WORDS if prefix == assemble.SHORT[name]} | {program.words["ZERO"]}
+    host = {word for word, address in program.words.items() if name == "train" and address < 16} - {
+        word for prefix, word in WORDS if prefix == "T"}
+    written = {field(word, "a") for word in program.code.values() if field(word, "we")}
+    assert not written & constant
+    assert not written & {program.words[word] for word in host}, "the host's words are the host's"
+    # nor by the host: words that it may write (litepulse_train: launch words and rate words)
+    assert not constant & {*range(5), *range(8, 13)} or name != "train"
+
+
+@pytest.mark.parametrize("graph, prefix", [(QUEUE, "Q"), (TRAIN, "T")], ids=assemble.PROGRAMS)
+def test_loads_come_as_long_after_the_time_as_the_constants_say(graph, prefix):
+    """A slot's count is right when the load comes a fixed number of instructions after the time was taken."""
+    names = {address: word for word, address in graph.program.words.items()}
+    takes = assemble.ASEL["~now_lo"]
+    found = 0
+    for start, word in graph.program.code.items():
+        if start != graph.same[start] or field(word, "asel") != takes:
+            continue
+        todo, seen = [(target, 1) for target in graph.next[start] - {start}], set()
+        while todo:
+            address, length = todo.pop()
+            code = graph.program.code[address]
+            action = assemble.ACTIONS[field(code, "action")]
+            if length > 6 or (address, length) in seen or field(code, "asel") == takes:
+                continue
+            seen.add((address, length))
+            if action in ("load", "load_any"):
+                head = WORDS[prefix, names[field(code, "b")]]
+                # the load is done in its instruction's cycle 5, counts from cycle 7; the time is of cycle 1
+                assert -head == KE + 2 + length * INSTRUCTION + 6, f"{names[field(code, 'b')]}, {length} instructions"
+                found += 1
+                continue
+            todo += [(target, length + 1) for target in graph.next[address]]
+    assert found == {"Q": 1, "T": 3}[prefix]
+
+
+def test_queue_lmin():
+    """The time is taken soon enough for an entry that is LMIN_CYCLES ahead when it is at the head of the idle queue."""
+    lmin = SAMPLE + (QUEUE.longest("idle", "place", ("disarm",)) + NEAR) * INSTRUCTION - WORDS["Q", "HEAD_START"]
+    print(f"LMIN_CYCLES {lmin}")
+    assert documented("LMIN_CYCLES") >= lmin
+    assert lmin == KE + 58, "as sim/formal/litepulse_thread_queue.sv has it"
+
+
+def test_train_lmin():
+    lmin = SAMPLE + (TRAIN.longest("idle", "start_place", ("asap_lo",)) + NEAR) * INSTRUCTION - WORDS["T", "START_LEAST"]
+    print(f"TRAIN_LMIN_CYCLES {lmin}")
+    assert documented("TRAIN_LMIN_CYCLES") >= lmin
+    # as soon as possible: never too late for itself
+    asap = TRAIN.longest("asap_lo", "start_place") + NEAR
+    assert WORDS["T", "SOON"] >= asap * INSTRUCTION - WORDS["T", "START_LEAST"]
+    # pulse 0 does not come before the start has been told
+    told = TRAIN.longest("start_place", "wait") * INSTRUCTION
+    print(f"a start is told {told} cycles after `start_place`, its pulse known after {-WORDS['T', 'START_LEAST'] - KE} at the earliest")
+    assert -WORDS["T", "START_LEAST"] - KE >= told
+
+
+def test_change_lmin():
+    """Counted from the moment in which the place is worked out."""
+    lmin = NEAR * INSTRUCTION - WORDS["T", "HEAD_START"]
+    print(f"CHANGE_LMIN {lmin}")
+    assert documented("CHANGE_LMIN") >= lmin
+
+
+def fired_to_place(*avoid):
+    """Instructions from `fired` to the last time that is taken."""
+    return TRAIN.longest("fired", "place", ("last", "changed", *avoid))
+
+
+def test_train_min_period():
+    """A command just begun when the pulse comes, its answer, the pulse's report, a change that is refused, its report: and the next pulse is
+    placed in time."""
+    not_here = ("place", "fired", "redo", "start_bad")
+    ways = {
+        "a change is taken, and refused when its pulse comes": TRAIN.longest("what", "pend", not_here) + TRAIN.longest("pend", "wait")
+        + TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place(),
+        "a second change is refused, and so is the first": TRAIN.longest("what", "wait", (*not_here, "rate", "stop"))
+        + TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place(),
+        "a change is refused": TRAIN.longest("what", "wait", (*not_here, "pend"))
+        + TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place("change"),
+        "a change is told as applied when its pulse comes": TRAIN.longest("changed", "wait")
+        + TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place("change"),
+    }
+    for way, n in ways.items():
+        print(f"{way}: {n} instructions")
+    # the pulse is known KE cycles before it comes, and seen by `what` in its second cycle
+    least = (max(ways.values()) + NEAR) * INSTRUCTION - SAMPLE - KE - WORDS["T", "HEAD_SHORT"]
+    print(f"TRAIN_MIN_PERIOD {least}")
+    assert WORDS["T", "MINIMUM"] == 1 - MIN_PERIOD
+    assert MIN_PERIOD == documented("TRAIN_MIN_PERIOD")
+    assert MIN_PERIOD >= least
+
+
+def test_change_redo():
+    """A pulse that is waited for and placed anew: its old place comes neither before all is done, nor, when the change is refused at last,
+    before it is loaded again."""
+    longest = 1 + max(TRAIN.longest(begin, "place", ("adjust_late", "pend", "changed")) for begin in ("this_near", "next_near"))
+    least = (longest + NEAR) * INSTRUCTION - WORDS["T", "HEAD_SHORT"]
+    # a command that comes while the pulse before is worked on waits for that
+    asked = max(TRAIN.longest("wait", "this_one", ("fired", "place", "start_bad", "stop")) + 1,
+                TRAIN.longest("wait", "next_one", ("fired", "place", "start_bad", "stop")))
+    redo = SAMPLE + asked * INSTRUCTION - WORDS["T", "REDO_LEAST"]
+    busy = TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place("change") + TRAIN.longest("place", "wait")
+    print(f"REDO_LEAST {least}: {longest} instructions")
+    print(f"CHANGE_REDO {redo} in `wait`, {redo + busy * INSTRUCTION} while a pulse is worked on")
+    assert -WORDS["T", "REDO_LEAST"] >= least
+    assert documented("CHANGE_REDO") >= redo + busy * INSTRUCTION
