@@ -44,7 +44,7 @@ module litepulse_sequencer #(
 );
   localparam int SL = $clog2(S);
   localparam int F_ASEL = litepulse_program_pkg::F_ASEL;
-  localparam int TRAIN_MIN_PERIOD = 288;  // a command, a pulse and a change that is refused, one after the other
+  localparam int TRAIN_MIN_PERIOD = 320;  // a command, a pulse and a change that is refused, one after the other
 
   logic [1:0]  phase;
   logic        odd, of_train;        // the instruction that is out belongs to the train
@@ -81,7 +81,7 @@ module litepulse_sequencer #(
     mem[{1'b1, litepulse_program_pkg::T_WORD_HEAD_START}] = 32'(-(KE + 24) * S);
     mem[{1'b1, litepulse_program_pkg::T_WORD_HEAD_SHORT}] = 32'(-(KE + 16) * S);
     mem[{1'b1, litepulse_program_pkg::T_WORD_START_LEAST}] = 32'(-(KE + 24 + 60) * S);
-    mem[{1'b1, litepulse_program_pkg::T_WORD_REDO_LEAST}] = 32'(-(KE + 170) * S);
+    mem[{1'b1, litepulse_program_pkg::T_WORD_REDO_LEAST}] = 32'(-(KE + 180) * S);
     mem[{1'b1, litepulse_program_pkg::T_WORD_SOON}] = 32'((KE + 24 + 60 + 24) * S);
     mem[{1'b1, litepulse_program_pkg::T_WORD_MINIMUM}] = 32'(1 - TRAIN_MIN_PERIOD * S);
   end

@@ -19,7 +19,7 @@ PARITY = {name.lower(): code for code, (name, _) in regs.PARITIES.items()}
 TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}
 TRAIN_COMMAND = {name.lower(): code for code, (name, _) in regs.TRAIN_COMMANDS.items()}
 MASK32 = 0xFFFFFFFF
-TRAIN_MIN_PERIOD = 288  # cycles, of the constants in docs/core.md
+TRAIN_MIN_PERIOD = 320  # cycles, of the constants in docs/core.md
 
 
 def pack(register, **values):
