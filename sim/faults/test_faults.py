@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Seeded faults: each mistake listed in the *.toml files here is made in a copy of hdl/, and what is named must catch it.
+"""Seeded faults: each mistake listed in the *.toml files here is made in a copy of hdl/, and what is named must catch it. (In a program,
+hdl/program/*.asm, it is assembled.)
 
     [[fault]]
     name = "train-drops-carry"                      # unique
@@ -73,6 +74,8 @@ def patched_copy(fault, catcher):
         if count != 1:
             raise NotCaught(f"{fault['listed_in']}: `old` of {fault['name']} occurs {count} times in {fault['file']}, not once")
         file.write_text(text.replace(fault["old"], fault["new"]))
+        if file.suffix == ".asm":
+            subprocess.run([sys.executable, str(target / "program" / "assemble.py")], check=True, stdin=subprocess.DEVNULL)
     return target
 
 

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The train's program with the modules beside it, an instruction in each step of the clock. See train.sby.
+module litepulse_thread_train #(
+    parameter int S = 1,
+    parameter int KE = 2,
+    parameter int START = 0     // where the run begins, 0: anywhere
+) (
+    input logic clk
+);
+  localparam int THREAD = 1;
+  localparam int TRAIN_LMIN_CYCLES = 154 + KE;    // docs/core.md, as sim/house/test_program.py has it
+  localparam int TRAIN_MIN_PERIOD = 320;
+`include "litepulse_thread.svh"
+
+  (* anyconst *) logic [3:0] g_prof_valid;
+  (* anyconst *) logic [4:0] g_start;         // next, change, add, idle with a start, wait with an adjust
+  (* anyseq *)   logic       g_ack, g_grant, cfg_req;
+  (* anyseq *)   logic [3:0] cfg_addr;
+  (* anyseq *)   logic [31:0] cfg_data;
+  logic         disarm, forget, act_do, width_we, armed, slack_ok, fired, is_far, wrapped, due, granted, told, eventful, be_ok;
+  logic         zero, emit, ev_req, ev_ack, cfg_done, cfg_err, running, pending;
+  logic [2:0]   off, outcome, ev_off, r_off;
+  logic [1:0]   kind, profile, r_ack;
+  logic [7:0]   data, ev_lo, r_lo, r_flags;
+  logic [31:0]  width, r_data;
+  logic [S-1:0] lead;
+  logic [3:0]   r_kind, r_source;
+  logic [4:0]   start;
+
+  assign lq_data   = 32'd0;
+  assign host_addr = cfg_addr;
+  assign host_data = cfg_data;
+  assign zero      = result[31:0] == 32'd0;
+  assign emit      = action == litepulse_program_pkg::ACT_EMIT;
+  assign ev_ack    = ev_req && g_ack;
+
+  litepulse_timed_source #(.S(S), .KE(KE)) source (
+      .clk, .rst(1'b0), .now(now[7:0]), .near_wrap(near), .prof_valid(g_prof_valid), .de_lead(g_lead), .nslack(32'd0),
+      .act(run), .action, .argument, .taken, .sum(result[31:0]), .zero, .eventful, .cond(cond[9:5]),
+      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .off, .kind, .profile, .data, .width,
+      .grant(g_grant), .lead, .ev_ack(r_ack[1]), .told, .outcome, .granted, .ev_lo, .ev_off
+  );
+  litepulse_train train (
+      .clk, .rst(1'b0), .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .host_we, .host_done(host_we), .argument, .cond(cond[15:10]),
+      .eventful, .act_do, .armed, .slack_ok, .is_far, .wrapped, .disarm, .forget, .be_ok, .running, .pending
+  );
+  litepulse_report report (
+      .emit, .thread(1'b1), .sum(result[31:0]), .now(now[7:0]), .told({told, 1'b0}), .outcome({outcome, 3'd0}), .granted({granted, 1'b0}),
+      .lo({ev_lo, 8'd0}), .off({ev_off, 3'd0}), .ack(r_ack), .ev_req, .ev_ack, .ev_kind(r_kind), .ev_source(r_source), .ev_flags(r_flags),
+      .ev_lo(r_lo), .ev_off(r_off), .ev_data(r_data)
+  );
+  (* hierconn *) wire               \source.slot.load , \source.slot.arm , \source.slot.far ;
+  (* hierconn *) wire        [31:0] \source.slot.value ;
+  (* hierconn *) wire signed [34:0] \source.slot.rest ;
+  logic         g_load, g_arm, g_far;
+  logic [31:0]  g_value;
+  assign g_load  = \source.slot.load ;
+  assign g_arm   = \source.slot.arm ;
+  assign g_far   = \source.slot.far ;
+  assign g_value = \source.slot.value ;
+
+  // A run begins at one of these labels, in any state and with any words, and ends at the next one that it comes to.
+  logic       first = 1'b0, ends, stopped = 1'b0;
+  logic       is_wait, is_idle, is_change, is_add, is_last, is_tell_wait, is_tell_idle, is_fired;
+  logic [6:0] f_step = 7'd0;
+  assign start = START == 0 ? g_start : 5'(START);
+  assign entry = start[0] ? litepulse_program_pkg::T_AT_NEXT : start[1] ? litepulse_program_pkg::T_AT_CHANGE
+      : start[2] ? litepulse_program_pkg::T_AT_ADD : start[3] ? litepulse_program_pkg::T_AT_IDLE : litepulse_program_pkg::T_AT_WAIT;
+  assign is_wait      = pc == litepulse_program_pkg::T_AT_WAIT || pc == litepulse_program_pkg::T_AT_WAIT_1
+      || pc == litepulse_program_pkg::T_AT_WAIT_2 || pc == litepulse_program_pkg::T_AT_WAIT_3;
+  assign is_idle      = pc == litepulse_program_pkg::T_AT_IDLE || pc == litepulse_program_pkg::T_AT_IDLE_1;
+  assign is_change    = pc == litepulse_program_pkg::T_AT_CHANGE || pc == litepulse_program_pkg::T_AT_CHANGE_1;
+  assign is_add       = pc == litepulse_program_pkg::T_AT_ADD || pc == litepulse_program_pkg::T_AT_ADD_1
+      || pc == litepulse_program_pkg::T_AT_ADD_2;
+  assign is_fired     = pc == litepulse_program_pkg::T_AT_FIRED || pc == litepulse_program_pkg::T_AT_FIRED_1;
+  assign is_last      = pc == litepulse_program_pkg::T_AT_LAST;
+  assign is_tell_wait = pc == litepulse_program_pkg::T_AT_TELL_WAIT;
+  assign is_tell_idle = pc == litepulse_program_pkg::T_AT_TELL_IDLE;
+  assign ends = !begins && !first && (is_wait || is_idle || is_change || is_add || is_last || is_fired || is_tell_wait || is_tell_idle);
+  assign halt = ends || stopped;
+
+  // the words as the run found them
+  logic [31:0] g_number, g_count, g_frac, g_i, g_n, g_d, g_at, g_period, g_num, g_den, g_step, g_base, g_from;
+  logic [63:0] g_tick, g_before, g_taken, g_begin, g_start_tick;
+  logic        g_pending, g_placed = 1'b0, g_told = 1'b0, g_answered = 1'b0, g_error, g_asap, g_word_bad, g_far_was, g_exact;
+  logic [11:0] g_launch;
+  logic [31:0] g_width;
+  // 0 stands for 2^32
+  logic [32:0] g_whole_d, g_whole_den, g_sum, g_d_now;
+  logic        g_carry;
+  logic [31:0] g_rest;
+  logic [63:0] g_next;                 // floor of the next A
+  logic signed [34:0] g_interval;
+  logic signed [67:0] g_left;
+  logic        g_valid_rate, g_valid_step, g_valid_start;
+  logic [31:0] w_number, w_frac, w_base, w_i, w_n, w_d, w_told, w_interval;
+  logic [63:0] w_tick, w_before;
+  assign w_number = mem[litepulse_program_pkg::T_WORD_NUMBER];
+  assign w_frac   = mem[litepulse_program_pkg::T_WORD_FRACTION];
+  assign w_base   = mem[litepulse_program_pkg::T_WORD_BASE];
+  assign w_i      = mem[litepulse_program_pkg::T_WORD_I];
+  assign w_n      = mem[litepulse_program_pkg::T_WORD_N];
+  assign w_d      = mem[litepulse_program_pkg::T_WORD_D];
+  assign w_told   = mem[litepulse_program_pkg::T_WORD_TOLD];
+  assign w_interval = mem[litepulse_program_pkg::T_WORD_INTERVAL];
+  assign w_tick   = {mem[litepulse_program_pkg::T_WORD_TICK_HI], mem[litepulse_program_pkg::T_WORD_TICK_LO]};
+  assign w_before = {mem[litepulse_program_pkg::T_WORD_BEFORE_HI], mem[litepulse_program_pkg::T_WORD_BEFORE_LO]};
+
+  assign g_whole_d   = {g_d == 32'd0, g_d};
+  assign g_whole_den = {g_den == 32'd0, g_den};
+  assign g_left      = $signed({4'd0, w_tick}) - $signed({4'd0, 64'(now + 64'(KE + 8))} << SL);
+  assign g_interval  = $signed({3'd0, g_period}) + $signed({{3{g_step[31]}}, g_step});
+  always_comb begin
+    // A = floor + fraction/D, then I + N/D more; a change has its own, keeps the fraction if D stays, and adds its step
+    g_d_now = start[1] ? g_whole_den : g_whole_d;
+    g_from  = start[1] && g_den != g_d ? 32'd0 : g_frac;
+    g_sum   = {1'b0, g_from} + {1'b0, start[1] ? g_num : g_n};
+    g_carry = g_sum >= g_d_now;
+    g_rest  = 32'(g_carry ? g_sum - g_d_now : g_sum);
+    g_next  = g_tick + {32'd0, start[1] ? w_interval : g_i} + {63'd0, g_carry};
+    g_valid_rate  = {1'b0, g_period} >= 33'(TRAIN_MIN_PERIOD * S) + {17'd0, g_lead} && g_period != 32'hffffffff && {1'b0, g_num} < g_whole_den;
+    g_valid_step  = g_interval >= 35'sd0 && g_interval < 35'sh0ffffffff;
+    g_valid_start = g_valid_rate && !g_word_bad;
+    g_word_bad    = g_launch[11:10] == 2'd3 || !g_prof_valid[g_launch[9:8]]
+        || (g_launch[11:10] == litepulse_map_pkg::LAUNCH_PULSE && g_width == 32'd0)
+        || (g_launch[11:10] == litepulse_map_pkg::LAUNCH_BREAK && g_launch[7:0] == 8'd0);
+  end
+
+  logic [2:0] f_emits = 3'd0;
+  logic       f_req = 1'b0;
+  logic [35:0] f_cfg;
+  always_comb begin
+    assume (start == 5'd1 || start == 5'd2 || start == 5'd4 || start == 5'd8 || start == 5'd16);
+    assume (w_tick[63:62] == 2'd0 && g_start_tick[63:62] == 2'd0);
+    if (f_req) assume (cfg_req && {cfg_addr, cfg_data} == f_cfg);          // held until it is answered
+    if (cfg_done) assume (f_req);
+    if (begins) begin
+      assume (mem[litepulse_program_pkg::T_WORD_ZERO] == 32'd0);
+      assume (mem[litepulse_program_pkg::T_WORD_HEAD_START] == 32'(-(KE + 24) * S));
+      assume (mem[litepulse_program_pkg::T_WORD_HEAD_SHORT] == 32'(-(KE + 16) * S));
+      assume (mem[litepulse_program_pkg::T_WORD_START_LEAST] == 32'(-(KE + 24 + 60) * S));
+      assume (mem[litepulse_program_pkg::T_WORD_REDO_LEAST] == 32'(-(KE + 180) * S));
+      assume (mem[litepulse_program_pkg::T_WORD_SOON] == 32'((KE + 24 + 60 + 24) * S));
+      assume (mem[litepulse_program_pkg::T_WORD_MINIMUM] == 32'(1 - TRAIN_MIN_PERIOD * S));
+      assume (!told && !cfg_done && running == !start[3] && !(start[3] && (pending || armed)) && !(armed && fired));
+      // A as it is kept: a fraction less than 1; the rate words of a change that waits were checked
+      assume ({1'b0, w_frac} < {w_d == 32'd0, w_d} && {1'b0, w_n} < {w_d == 32'd0, w_d});
+      if (start[1]) assume (pending && {1'b0, mem[litepulse_program_pkg::T_WORD_NUM]} < {mem[litepulse_program_pkg::T_WORD_DEN] == 32'd0,
+          mem[litepulse_program_pkg::T_WORD_DEN]});
+      if (start[0] || start[1]) assume (w_before == w_tick);
+      if (start[1]) assume (w_base == w_frac);
+      // a pulse that is placed anew does not come before that is done (sim/house/test_program.py, test_change_redo)
+      if (start[1] || start[2]) assume (!armed || \source.slot.rest > (start[1] ? 35'sd170 : 35'sd60));
+      if (start[3] || start[4]) begin
+        assume (cfg_req && cfg_addr == 4'(litepulse_map_pkg::CFG_TRAIN_COMMAND - 6'd16));
+        assume (cfg_data[litepulse_map_pkg::TRAIN_COMMAND_COMMAND_LSB +: 2] == (start[3] ? 2'd1 : 2'd3)); // start, adjust
+      end
+      if (start[4]) assume ((armed || fired) && !wrapped);
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    first <= begins;
+    f_req <= cfg_req && !cfg_done;
+    f_cfg <= {cfg_addr, cfg_data};
+    f_emits <= emit ? f_emits + 3'd1 : 3'd0;
+    if (f_emits >= 3'd3 && emit && !told) assume (g_ack);    // to wait longer changes nothing
+    if (ends) stopped <= 1'b1;
+    if (run) f_step <= f_step + 7'd1;
+    assert (f_step < 7'd38);
+    if (begins) begin
+      g_number  <= w_number;
+      g_count   <= mem[litepulse_program_pkg::T_WORD_COUNT];
+      g_frac    <= w_frac;
+      g_base    <= w_base;
+      g_tick    <= w_tick;
+      g_before  <= w_before;
+      {g_i, g_n, g_d} <= {w_i, w_n, w_d};
+      g_at      <= mem[litepulse_program_pkg::T_WORD_AT];
+      g_period  <= mem[litepulse_program_pkg::T_WORD_PERIOD];
+      g_num     <= mem[litepulse_program_pkg::T_WORD_NUM];
+      g_den     <= mem[litepulse_program_pkg::T_WORD_DEN];
+      g_step    <= mem[litepulse_program_pkg::T_WORD_STEP];
+      g_launch  <= mem[litepulse_program_pkg::T_WORD_LAUNCH][11:0];
+      g_width   <= mem[litepulse_program_pkg::T_WORD_WIDTH];
+      g_start_tick <= {mem[litepulse_program_pkg::T_WORD_START_HI], mem[litepulse_program_pkg::T_WORD_START_LO]};
+      g_pending <= pending;
+      g_begin   <= now;
+      g_asap    <= cfg_data[litepulse_map_pkg::TRAIN_COMMAND_ASAP_LSB];
+      g_far_was <= is_far;
+    end
+    if (run && asel == 3'd4) g_taken <= now;     // the time, when it was taken last
+    if (run && g_load) begin
+      g_placed <= g_arm;
+      // loaded for the pulse's own tick
+      if (g_arm && !g_far) assert (g_value == g_left[31:0]);
+      if (g_arm && !g_far && !start[2]) assert (!g_left[67] && g_left[66:32] == '0 && g_left >= $signed({52'd0, g_lead}));
+      if (g_far && !start[2]) assert (!g_left[67] && g_left - $signed({36'd0, g_value}) >= $signed(68'h80000000));
+    end
+    if (cfg_done) begin
+      g_answered <= 1'b1;
+      g_error    <= cfg_err;
+    end
+    if (ev_ack && run) begin
+      assert (!g_told && start[1] && r_source == litepulse_map_pkg::SRC_TRAIN_CHANGE && r_kind == litepulse_map_pkg::KIND_REFUSED);
+      assert (r_flags == litepulse_map_pkg::REASON_LATE && r_data == g_at);
+      g_told <= 1'b1;
+    end
+    if (ends && !stopped) begin
+      // number, end by count, the pulse that a change names
+      if (start[0]) begin
+        assert (is_last || is_change || is_add);
+        assert (w_number == g_number + 32'd1 && w_base == g_frac && w_frac == g_frac && w_tick == g_tick && w_before == g_tick);
+        assert (is_last == (g_count != 32'd0 && g_count == w_number));
+        if (!is_last) assert (is_change == (g_pending && (g_at == 32'd0 || g_at == w_number)));
+        assert (pending == g_pending && !g_placed);
+      end
+      // what is there after a pulse, or a change: exactly A + I + N/D
+      if (start[2]) begin
+        assert (is_wait && w_tick == g_next && w_frac == g_rest && {1'b0, w_frac} < g_whole_d && g_placed);
+        assert (w_number == g_number && w_before == g_before && w_base == g_base && pending == g_pending);
+      end
+      if (start[0] || start[2]) assert ({w_i, w_n, w_d} == {g_i, g_n, g_d});
+      if (start[1]) begin
+        assert ((is_tell_wait || is_add) && !pending && w_number == g_number && w_before == g_before && w_base == g_base);
+        if (is_tell_wait) begin
+          assert (g_placed && (armed || fired) && w_tick == g_next && w_frac == g_rest && {1'b0, w_frac} < g_whole_den);
+          assert ({w_i, w_n, w_d} == {g_period, g_num, g_den} && w_told == g_number && outcome == litepulse_program_pkg::OUT_APPLIED);
+        end else begin
+          // not at all
+          assert (!g_placed && g_told && w_tick == g_tick && w_frac == g_frac && {w_i, w_n, w_d} == {g_i, g_n, g_d});
+          assert ($signed({4'd0, g_next}) - $signed({4'd0, g_taken} << SL) < $signed({52'd0, g_lead} + 68'((KE + 24) * S)));
+        end
+      end
+      if (start[3]) begin
+        assert (is_tell_wait || is_tell_idle);
+        assert (running == is_tell_wait && !pending && w_told == 32'd0);
+        if (is_tell_wait) begin
+          assert (g_valid_start && g_placed && outcome == litepulse_program_pkg::OUT_APPLIED);
+          assert ({kind, profile, data} == g_launch && width == g_width);
+          if (!g_asap) assert (w_tick == g_start_tick);
+          else assert (w_tick - (g_begin << SL) <= 64'((TRAIN_LMIN_CYCLES + 24) * S) + {48'd0, g_lead});
+          assert (w_number == 32'd0 && w_frac == 32'd0 && {w_i, w_n, w_d} == {g_period, g_num, g_den});
+        end else begin
+          assert (!g_placed && !armed && (cfg_done ? cfg_err : g_answered && g_error));
+          assert (outcome == (g_valid_start ? litepulse_program_pkg::OUT_LATE : litepulse_program_pkg::OUT_INVALID));
+          if (g_valid_start) begin
+            // it was there two cycles before the first instruction at the latest
+            assert (!g_asap);
+            assert ($signed({4'd0, g_start_tick}) - $signed({4'd0, 64'(g_begin - 64'd2)} << SL)
+                < $signed({52'd0, g_lead} + 68'(TRAIN_LMIN_CYCLES * S)));
+          end
+        end
+      end
+      if (start[4]) begin
+        assert (is_wait || is_change || is_tell_wait || is_fired);
+        assert ({w_i, w_n, w_d} == {g_i, g_n, g_d} && w_number == g_number && w_before == g_before && w_base == g_base && !g_placed && running);
+        if (is_change) assert (w_tick == g_before && w_frac == g_base && armed);
+        else assert (w_tick == g_tick && w_frac == g_frac);
+        if (is_wait || is_change) begin
+          // taken: checked, for a pulse that is still to come
+          assert (!g_pending && pending && g_valid_rate && g_valid_step && w_interval == g_interval[31:0]);
+          assert (cfg_done ? !cfg_err : g_answered && !g_error);
+          if (is_change) assert (g_at == g_number || (g_at == 32'd0 && g_number != 32'd0));
+          else assert (g_at == 32'd0 || $signed(g_at - g_number) > 32'sd0);
+        end
+        if (is_tell_wait) begin
+          assert (pending == g_pending && w_told == g_at && (cfg_done ? cfg_err : 1'b1));
+          if (g_pending) assert (outcome == litepulse_program_pkg::OUT_BUSY);
+          else if (!g_valid_rate || !g_valid_step) assert (outcome == litepulse_program_pkg::OUT_INVALID);
+          else assert (outcome == litepulse_program_pkg::OUT_LATE && g_at != 32'd0 && $signed(g_at - g_number) <= 32'sd0);
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk) if (ends && !stopped) begin
+    cover (start[2] && g_carry && g_d == 32'd0 && g_frac != 32'd0);
+    cover (start[1] && is_tell_wait && g_step[31]);
+    cover (start[1] && is_add && g_den != g_d);
+    cover (start[0] && is_last);
+    cover (start[0] && is_change && g_at != 32'd0);
+    cover (start[3] && is_tell_wait && g_asap);
+    cover (start[3] && is_tell_idle && g_valid_start);
+    cover (start[4] && is_change && g_at == 32'd0);
+    cover (start[4] && is_wait && g_at != 32'd0);
+    cover (start[4] && is_tell_wait && outcome == litepulse_program_pkg::OUT_LATE);
+  end
+endmodule
