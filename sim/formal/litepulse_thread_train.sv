@@ -13,7 +13,7 @@ module litepulse_thread_train #(
 `include "litepulse_thread.svh"
 
   (* anyconst *) logic [3:0] g_prof_valid;
-  (* anyconst *) logic [4:0] g_start;         // next, change, add, idle with a start, wait with an adjust
+  (* anyconst *) logic [7:0] g_start;         // next, change, add, idle with a start, wait with an adjust, and the three placings
   (* anyseq *)   logic       g_ack, g_grant, cfg_req;
   (* anyseq *)   logic [3:0] cfg_addr;
   (* anyseq *)   logic [31:0] cfg_data;
@@ -25,7 +25,7 @@ module litepulse_thread_train #(
   logic [31:0]  width, r_data;
   logic [S-1:0] lead;
   logic [3:0]   r_kind, r_source;
-  logic [4:0]   start;
+  logic [7:0]   start;
 
   assign lq_data   = 32'd0;
   assign host_addr = cfg_addr;
@@ -61,11 +61,12 @@ module litepulse_thread_train #(
 
   // A run begins at one of these labels, in any state and with any words, and ends at the next one that it comes to.
   logic       first = 1'b0, ends, stopped = 1'b0;
-  logic       is_wait, is_idle, is_change, is_add, is_last, is_tell_wait, is_tell_idle, is_fired;
+  logic       is_wait, is_idle, is_change, is_add, is_last, is_tell_wait, is_tell_idle, is_fired, is_place, near_again = 1'b0;
   logic [6:0] f_step = 7'd0;
-  assign start = START == 0 ? g_start : 5'(START);
+  assign start = START == 0 ? g_start : 8'(START);
   assign entry = start[0] ? litepulse_program_pkg::T_AT_NEXT : start[1] ? litepulse_program_pkg::T_AT_CHANGE
-      : start[2] ? litepulse_program_pkg::T_AT_ADD : start[3] ? litepulse_program_pkg::T_AT_IDLE : litepulse_program_pkg::T_AT_WAIT;
+      : start[2] ? litepulse_program_pkg::T_AT_ADD : start[3] ? litepulse_program_pkg::T_AT_IDLE : start[4] ? litepulse_program_pkg::T_AT_WAIT
+      : start[5] ? litepulse_program_pkg::T_AT_PLACE : start[6] ? litepulse_program_pkg::T_AT_CHANGE_PLACE : litepulse_program_pkg::T_AT_START_PLACE;
   assign is_wait      = pc == litepulse_program_pkg::T_AT_WAIT || pc == litepulse_program_pkg::T_AT_WAIT_1
       || pc == litepulse_program_pkg::T_AT_WAIT_2 || pc == litepulse_program_pkg::T_AT_WAIT_3;
   assign is_idle      = pc == litepulse_program_pkg::T_AT_IDLE || pc == litepulse_program_pkg::T_AT_IDLE_1;
@@ -76,7 +77,9 @@ module litepulse_thread_train #(
   assign is_last      = pc == litepulse_program_pkg::T_AT_LAST;
   assign is_tell_wait = pc == litepulse_program_pkg::T_AT_TELL_WAIT;
   assign is_tell_idle = pc == litepulse_program_pkg::T_AT_TELL_IDLE;
-  assign ends = !begins && !first && (is_wait || is_idle || is_change || is_add || is_last || is_fired || is_tell_wait || is_tell_idle);
+  assign is_place     = pc == litepulse_program_pkg::T_AT_PLACE || pc == litepulse_program_pkg::T_AT_PLACE_1
+      || pc == litepulse_program_pkg::T_AT_CHANGE_PLACE || pc == litepulse_program_pkg::T_AT_START_PLACE;
+  assign ends = !begins && !first && ((is_place && !near_again) || is_wait || is_idle || is_change || is_add || is_last || is_fired || is_tell_wait || is_tell_idle);
   assign halt = ends || stopped;
 
   // the words as the run found them
@@ -92,7 +95,7 @@ module litepulse_thread_train #(
   logic [63:0] g_next;                 // floor of the next A
   logic signed [34:0] g_interval;
   logic signed [67:0] g_left;
-  logic        g_valid_rate, g_valid_step, g_valid_start;
+  logic        g_valid_rate, g_valid_step, g_valid_start, g_valid_start_begin;
   logic [31:0] w_number, w_frac, w_base, w_i, w_n, w_d, w_told, w_interval;
   logic [63:0] w_tick, w_before;
   assign w_number = mem[litepulse_program_pkg::T_WORD_NUMBER];
@@ -121,6 +124,8 @@ module litepulse_thread_train #(
     g_valid_rate  = {1'b0, g_period} >= 33'(TRAIN_MIN_PERIOD * S) + {17'd0, g_lead} && g_period != 32'hffffffff && {1'b0, g_num} < g_whole_den;
     g_valid_step  = g_interval >= 35'sd0 && g_interval < 35'sh0ffffffff;
     g_valid_start = g_valid_rate && !g_word_bad;
+    g_valid_start_begin = {1'b0, mem[litepulse_program_pkg::T_WORD_NUM]} < {mem[litepulse_program_pkg::T_WORD_DEN] == 32'd0,
+        mem[litepulse_program_pkg::T_WORD_DEN]};
     g_word_bad    = g_launch[11:10] == 2'd3 || !g_prof_valid[g_launch[9:8]]
         || (g_launch[11:10] == litepulse_map_pkg::LAUNCH_PULSE && g_width == 32'd0)
         || (g_launch[11:10] == litepulse_map_pkg::LAUNCH_BREAK && g_launch[7:0] == 8'd0);
@@ -130,7 +135,7 @@ module litepulse_thread_train #(
   logic       f_req = 1'b0;
   logic [35:0] f_cfg;
   always_comb begin
-    assume (start == 5'd1 || start == 5'd2 || start == 5'd4 || start == 5'd8 || start == 5'd16);
+    assume (start != 8'd0 && (start & (start - 8'd1)) == 8'd0);
     assume (w_tick[63:62] == 2'd0 && g_start_tick[63:62] == 2'd0);
     if (f_req) assume (cfg_req && {cfg_addr, cfg_data} == f_cfg);          // held until it is answered
     if (cfg_done) assume (f_req);
@@ -142,32 +147,35 @@ module litepulse_thread_train #(
       assume (mem[litepulse_program_pkg::T_WORD_REDO_LEAST] == 32'(-(KE + 180) * S));
       assume (mem[litepulse_program_pkg::T_WORD_SOON] == 32'((KE + 24 + 60 + 24) * S));
       assume (mem[litepulse_program_pkg::T_WORD_MINIMUM] == 32'(1 - TRAIN_MIN_PERIOD * S));
-      assume (!told && !cfg_done && running == !start[3] && !(start[3] && (pending || armed)) && !(armed && fired));
+      assume (!told && !cfg_done && running == !(start[3] || start[7]) && !((start[3] || start[7]) && (pending || armed)) && !(armed && fired));
       // A as it is kept: a fraction less than 1; the rate words of a change that waits were checked
-      assume ({1'b0, w_frac} < {w_d == 32'd0, w_d} && {1'b0, w_n} < {w_d == 32'd0, w_d});
-      if (start[1]) assume (pending && {1'b0, mem[litepulse_program_pkg::T_WORD_NUM]} < {mem[litepulse_program_pkg::T_WORD_DEN] == 32'd0,
+      if (!start[6]) assume ({1'b0, w_frac} < {w_d == 32'd0, w_d} && {1'b0, w_n} < {w_d == 32'd0, w_d});
+      if (start[1] || start[6]) assume (pending && {1'b0, mem[litepulse_program_pkg::T_WORD_NUM]} < {mem[litepulse_program_pkg::T_WORD_DEN] == 32'd0,
           mem[litepulse_program_pkg::T_WORD_DEN]});
       if (start[0] || start[1]) assume (w_before == w_tick);
+      if (start[6]) assume (mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24) * S) - {16'd0, g_lead});
       if (start[1]) assume (w_base == w_frac);
       // a pulse that is placed anew does not come before that is done (sim/house/test_program.py, test_change_redo)
-      if (start[1] || start[2]) assume (!armed || \source.slot.rest > (start[1] ? 35'sd170 : 35'sd60));
-      if (start[3] || start[4]) begin
+      if (start[1] || start[2] || start[5] || start[6]) assume (!armed || \source.slot.rest > 35'sd120);
+      if (start[3] || start[4] || start[7]) begin
         assume (cfg_req && cfg_addr == 4'(litepulse_map_pkg::CFG_TRAIN_COMMAND - 6'd16));
-        assume (cfg_data[litepulse_map_pkg::TRAIN_COMMAND_COMMAND_LSB +: 2] == (start[3] ? 2'd1 : 2'd3)); // start, adjust
+        assume (cfg_data[litepulse_map_pkg::TRAIN_COMMAND_COMMAND_LSB +: 2] == (start[4] ? 2'd3 : 2'd1)); // adjust, start
       end
       if (start[4]) assume ((armed || fired) && !wrapped);
+      if (start[7]) assume (g_valid_start_begin && mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
     end
   end
 
   always_ff @(posedge clk) begin
     first <= begins;
+    near_again <= (first || near_again) && is_place && near;
     f_req <= cfg_req && !cfg_done;
     f_cfg <= {cfg_addr, cfg_data};
     f_emits <= emit ? f_emits + 3'd1 : 3'd0;
     if (f_emits >= 3'd3 && emit && !told) assume (g_ack);    // to wait longer changes nothing
     if (ends) stopped <= 1'b1;
     if (run) f_step <= f_step + 7'd1;
-    assert (f_step < 7'd38);
+    assert (f_step < 7'd24);
     if (begins) begin
       g_number  <= w_number;
       g_count   <= mem[litepulse_program_pkg::T_WORD_COUNT];
@@ -194,15 +202,15 @@ module litepulse_thread_train #(
       g_placed <= g_arm;
       // loaded for the pulse's own tick
       if (g_arm && !g_far) assert (g_value == g_left[31:0]);
-      if (g_arm && !g_far && !start[2]) assert (!g_left[67] && g_left[66:32] == '0 && g_left >= $signed({52'd0, g_lead}));
-      if (g_far && !start[2]) assert (!g_left[67] && g_left - $signed({36'd0, g_value}) >= $signed(68'h80000000));
+      if (g_arm && !g_far && !start[5]) assert (!g_left[67] && g_left[66:32] == '0 && g_left >= $signed({52'd0, g_lead}));
+      if (g_far && !start[5]) assert (!g_left[67] && g_left - $signed({36'd0, g_value}) >= $signed(68'h80000000));
     end
     if (cfg_done) begin
       g_answered <= 1'b1;
       g_error    <= cfg_err;
     end
     if (ev_ack && run) begin
-      assert (!g_told && start[1] && r_source == litepulse_map_pkg::SRC_TRAIN_CHANGE && r_kind == litepulse_map_pkg::KIND_REFUSED);
+      assert (!g_told && start[6] && r_source == litepulse_map_pkg::SRC_TRAIN_CHANGE && r_kind == litepulse_map_pkg::KIND_REFUSED);
       assert (r_flags == litepulse_map_pkg::REASON_LATE && r_data == g_at);
       g_told <= 1'b1;
     end
@@ -217,43 +225,55 @@ module litepulse_thread_train #(
       end
       // what is there after a pulse, or a change: exactly A + I + N/D
       if (start[2]) begin
-        assert (is_wait && w_tick == g_next && w_frac == g_rest && {1'b0, w_frac} < g_whole_d && g_placed);
+        assert (is_place && w_tick == g_next && w_frac == g_rest && {1'b0, w_frac} < g_whole_d && !g_placed);
         assert (w_number == g_number && w_before == g_before && w_base == g_base && pending == g_pending);
       end
-      if (start[0] || start[2]) assert ({w_i, w_n, w_d} == {g_i, g_n, g_d});
+      if (start[5]) assert (is_wait && g_placed && w_tick == g_tick && w_frac == g_frac && w_number == g_number && pending == g_pending);
+      if (start[0] || start[2] || start[5]) assert ({w_i, w_n, w_d} == {g_i, g_n, g_d});
+      // a change: its own A
       if (start[1]) begin
+        assert (is_place && pending && w_number == g_number && w_before == g_before && w_base == g_base && !g_placed);
+        assert (w_tick == g_next && w_frac == g_rest && {1'b0, w_frac} < g_whole_den && {w_i, w_n, w_d} == {g_i, g_n, g_d});
+        assert (mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24) * S) - {16'd0, g_lead});
+      end
+      // whole, or not at all
+      if (start[6]) begin
         assert ((is_tell_wait || is_add) && !pending && w_number == g_number && w_before == g_before && w_base == g_base);
         if (is_tell_wait) begin
-          assert (g_placed && (armed || fired) && w_tick == g_next && w_frac == g_rest && {1'b0, w_frac} < g_whole_den);
+          assert (g_placed && (armed || fired) && w_tick == g_tick && w_frac == g_frac);
           assert ({w_i, w_n, w_d} == {g_period, g_num, g_den} && w_told == g_number && outcome == litepulse_program_pkg::OUT_APPLIED);
         end else begin
-          // not at all
-          assert (!g_placed && g_told && w_tick == g_tick && w_frac == g_frac && {w_i, w_n, w_d} == {g_i, g_n, g_d});
-          assert ($signed({4'd0, g_next}) - $signed({4'd0, g_taken} << SL) < $signed({52'd0, g_lead} + 68'((KE + 24) * S)));
+          assert (!g_placed && g_told && w_tick == g_before && w_frac == g_base && {w_i, w_n, w_d} == {g_i, g_n, g_d});
+          assert ($signed({4'd0, g_tick}) - $signed({4'd0, g_taken} << SL) < $signed({52'd0, g_lead} + 68'((KE + 24) * S)));
         end
       end
       if (start[3]) begin
-        assert (is_tell_wait || is_tell_idle);
-        assert (running == is_tell_wait && !pending && w_told == 32'd0);
-        if (is_tell_wait) begin
-          assert (g_valid_start && g_placed && outcome == litepulse_program_pkg::OUT_APPLIED);
-          assert ({kind, profile, data} == g_launch && width == g_width);
+        assert (is_place || is_tell_idle);
+        assert (!running && !pending && !g_placed && !armed);
+        if (is_place) begin
+          assert (g_valid_start && {kind, profile, data} == g_launch && width == g_width && !g_answered && !cfg_done);
+          assert (now <= g_begin + 64'd72 && mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
           if (!g_asap) assert (w_tick == g_start_tick);
-          else assert (w_tick - (g_begin << SL) <= 64'((TRAIN_LMIN_CYCLES + 24) * S) + {48'd0, g_lead});
+          // never too late for itself
+          else assert (w_tick - (now << SL) >= 64'((KE + 24 + 60 + 4) * S) + {48'd0, g_lead}
+              && w_tick - (g_begin << SL) <= 64'((TRAIN_LMIN_CYCLES + 24) * S) + {48'd0, g_lead});
+        end else assert (!g_valid_start && outcome == litepulse_program_pkg::OUT_INVALID);
+      end
+      if (start[7]) begin
+        assert (is_tell_wait || is_tell_idle);
+        assert (running == is_tell_wait && !pending);
+        if (is_tell_wait) begin
+          assert (g_placed && outcome == litepulse_program_pkg::OUT_APPLIED && w_tick == g_tick && (cfg_done ? !cfg_err : g_answered && !g_error));
           assert (w_number == 32'd0 && w_frac == 32'd0 && {w_i, w_n, w_d} == {g_period, g_num, g_den});
         end else begin
-          assert (!g_placed && !armed && (cfg_done ? cfg_err : g_answered && g_error));
-          assert (outcome == (g_valid_start ? litepulse_program_pkg::OUT_LATE : litepulse_program_pkg::OUT_INVALID));
-          if (g_valid_start) begin
-            // it was there two cycles before the first instruction at the latest
-            assert (!g_asap);
-            assert ($signed({4'd0, g_start_tick}) - $signed({4'd0, 64'(g_begin - 64'd2)} << SL)
-                < $signed({52'd0, g_lead} + 68'(TRAIN_LMIN_CYCLES * S)));
-          end
+          assert (!g_placed && outcome == litepulse_program_pkg::OUT_LATE);
+          assert ($signed({4'd0, g_tick}) - $signed({4'd0, g_begin} << SL) < $signed({52'd0, g_lead} + 68'((KE + 24 + 60 + 4) * S)));
         end
       end
+      if ((start[3] || start[7]) && is_tell_idle) assert (w_told == 32'd0 && (cfg_done ? cfg_err : g_answered && g_error));
+      if (start[7] && is_tell_wait) assert (w_told == 32'd0);
       if (start[4]) begin
-        assert (is_wait || is_change || is_tell_wait || is_fired);
+        assert (is_wait || is_change || is_tell_wait || is_fired || (is_place && wrapped));
         assert ({w_i, w_n, w_d} == {g_i, g_n, g_d} && w_number == g_number && w_before == g_before && w_base == g_base && !g_placed && running);
         if (is_change) assert (w_tick == g_before && w_frac == g_base && armed);
         else assert (w_tick == g_tick && w_frac == g_frac);
@@ -276,12 +296,15 @@ module litepulse_thread_train #(
 
   always_ff @(posedge clk) if (ends && !stopped) begin
     cover (start[2] && g_carry && g_d == 32'd0 && g_frac != 32'd0);
-    cover (start[1] && is_tell_wait && g_step[31]);
-    cover (start[1] && is_add && g_den != g_d);
+    cover (start[6] && is_tell_wait);
+    cover (start[6] && is_add);
+    cover (start[1] && g_den != g_d && g_carry);
     cover (start[0] && is_last);
     cover (start[0] && is_change && g_at != 32'd0);
-    cover (start[3] && is_tell_wait && g_asap);
-    cover (start[3] && is_tell_idle && g_valid_start);
+    cover (start[3] && is_place && g_asap);
+    cover (start[7] && is_tell_wait);
+    cover (start[5] && is_wait && near);
+    cover (start[7] && is_tell_idle);
     cover (start[4] && is_change && g_at == 32'd0);
     cover (start[4] && is_wait && g_at != 32'd0);
     cover (start[4] && is_tell_wait && outcome == litepulse_program_pkg::OUT_LATE);

@@ -89,7 +89,7 @@ def initial_words():
     words = {}
     for thread, prefix, name, value in re.findall(r"mem\[\{1'b(\d), litepulse_program_pkg::([QT])_WORD_(\w+)\}\] = 32'\((.*)\);", text):
         assert "QT"[int(thread)] == prefix
-        words[prefix, name] = eval(value, {"KE": KE, "S": 1, "TRAIN_MIN_PERIOD": period})  # noqa: S307
+        words[prefix, name] = eval(value, {"KE": KE, "S": 1, "TRAIN_MIN_PERIOD": period})
     assert len(words) == len(re.findall(r"_WORD_\w+\}\] =", text))
     return words, period
 
@@ -180,8 +180,8 @@ def fired_to_place(*avoid):
 
 
 def test_train_min_period():
-    """A command just begun when the pulse comes, its answer, the pulse's report, a change that is refused, its report: and the next pulse is
-    placed in time."""
+    """A command just begun when the pulse comes, its answer, the pulse's report, a change that is refused, its report: and the next
+    pulse is placed in time."""
     not_here = ("place", "fired", "redo", "start_bad")
     ways = {
         "a change is taken, and refused when its pulse comes": TRAIN.longest("what", "pend", not_here) + TRAIN.longest("pend", "wait")
