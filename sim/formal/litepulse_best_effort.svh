@@ -10,11 +10,9 @@
   logic [31:0] g_asked;        // the slack that the sources compared with to say sources_ok
   logic        g_free;         // nothing keeps a byte from starting
   logic [3:0]  g_waited;
-  logic [41:0] g_sum;          // with the margin
   logic [35:0] g_late;         // the period, of which the upper half is still to be added
   always_ff @(posedge clk) g_late <= period;
   always_comb begin
-    g_sum    = g_frame + {32'((KE + 3) * S), 9'd0};
     g_halves = 6'd2 * (6'd6 + 6'(data_bits) + 6'(parity));   // start bit, data, parity
     g_halves = g_halves + (stop == litepulse_map_pkg::STOP_1 ? 6'd2 : stop == litepulse_map_pkg::STOP_1_5 ? 6'd3 : 6'd4);
     g_free   = txb_valid && !hold && !flush && !flushing && known && prof0_valid && !prof0_changed && sources_ok
@@ -41,23 +39,21 @@
   end
   always_comb begin
     if (f_past) begin
-      // a granted byte starts KE + 1 cycles of the tick count on. The sources compared with a slack of a cycle ago what was left
-      // two cycles
-      // ago, so the frame ends in time if that slack was the frame and KE + 3 cycles
-      if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_asked} >= (g_frame >> 9) + 42'((KE + 3) * S));
+      // a granted byte starts KE + 1 cycles of the tick count on. The sources compared with a slack of a cycle ago what was left two
+      // cycles ago beyond KE + 3 cycles (slot.sby), so the frame ends in time if that slack was the frame
+      if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_asked} >= (g_frame >> 9));
       if (due) assert (sources_ok && !hold && prof0_valid);
       // it must start: 5 cycles after the last obstacle it asks for the line
       if (g_waited >= 4'd5 && g_free) assert (due);
       // and takes no more than that slack
-      if (state != IDLE && f_far && g_told) assert ({10'd0, ~nslack} == (g_frame >> 9) + 42'((KE + 3) * S));
+      if (state != IDLE && f_far && g_told) assert ({10'd0, ~nslack} == (g_frame >> 9));
 
       // invariants
-      // the margin is added up with the frame
-      if (g_told) assert (sum + (adding_was ? {g_late[35:20], 20'd0} + {20'd0, carry, 20'd0} : 41'd0) == g_sum[40:0]
+      if (g_told) assert (sum + (adding_was ? {g_late[35:20], 20'd0} + {20'd0, carry, 20'd0} : 41'd0) == g_frame[40:0]
           && {1'b0, halves} == g_rest && {4'd0, g_frame[41:36]} + {4'd0, g_rest} <= 10'd24);
       if (known) assert (halves == 5'd0 && !adding_was);
       assert (state <= FLUSH && (state != FLUSH || flushing));
-      if (known && g_told && f_steady) assert ({10'd0, g_asked} >= (g_frame >> 9) + 42'((KE + 3) * S));
+      if (known && g_told && f_steady) assert ({10'd0, g_asked} >= (g_frame >> 9));
     end
   end
   // the threshold that holds now was computed from this profile
