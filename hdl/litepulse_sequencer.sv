@@ -123,6 +123,7 @@ module litepulse_sequencer #(
   always_ff @(posedge clk) begin
     near  <= near_wrap && now[3:2] == 2'd3;
     phase <= phase + 2'd1;
+    act   <= {phase == 2'd2, phase == 2'd0};
     if (!odd) begin
       pc       <= code[7:0] | {7'd0, condition};
       // kept for the cycles in which the other thread's instruction is out
@@ -143,6 +144,7 @@ module litepulse_sequencer #(
     end
     if (rst) begin
       phase    <= 2'd0;
+      act      <= 2'b00;
       pc       <= 8'd0;
       write    <= 1'b0;
       action_1 <= litepulse_program_pkg::ACT_NONE;
@@ -150,7 +152,6 @@ module litepulse_sequencer #(
     end
   end
   assign thread = of_train;
-  assign act    = {phase == 2'd3, phase == 2'd1};
   assign emit   = action == litepulse_program_pkg::ACT_EMIT;
 
 `ifdef FORMAL

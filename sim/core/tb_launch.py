@@ -175,7 +175,7 @@ async def test_promise1_touching_within_one_cycle(dut):
     await bench.record("tx_queue", "refused_queue", "tx_train", "refused_train")
     assert await bench.profile(1, Profile(Fraction(5 * S)))
     profile = bench.profiles[1]
-    period, pulse = 300 * S + 1, Launch(PULSE, profile, width=3, index=1)
+    period, pulse = MINIMUM + 1, Launch(PULSE, profile, width=3, index=1)
     start = bench.ahead_train()
     count = 20 * S
     train = Train(start, period, count=count, launch=pulse)
