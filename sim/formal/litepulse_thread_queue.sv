@@ -60,11 +60,13 @@ module litepulse_thread_queue #(
   logic               g_load, g_arm, g_far;
   logic        [31:0] g_value;
   logic signed [34:0] g_rest;
+  logic signed [67:0] g_rest_ticks;
   assign g_load  = \source.slot.load ;
   assign g_arm   = \source.slot.arm ;
   assign g_far   = \source.slot.far ;
   assign g_value = \source.slot.value ;
   assign g_rest  = \source.slot.rest ;
+  assign g_rest_ticks = $signed({{33{g_rest[34]}}, g_rest}) <<< SL;
 
   // Said of the entry's own tick. A run begins at one of the labels below, in any state that `holds` there, and ends at the next one of them,
   // where it has to hold again.
@@ -130,7 +132,7 @@ module litepulse_thread_queue #(
     if (is_wait) begin
       g_holds = g_holds && (armed || fired) && !(armed && fired);
       // a far count ends with most of 2^32 left, or more
-      if (armed && is_far) g_holds = g_holds && $signed({4'd0, g_t}) - $signed({4'd0, now} << SL) - $signed(g_rest * S) >= $signed(68'h80001000)
+      if (armed && is_far) g_holds = g_holds && $signed({4'd0, g_t}) - $signed({4'd0, now} << SL) - g_rest_ticks >= $signed(68'h80001000)
           && (wrapped ? g_rest >= -35'sd4 : g_rest > 35'sd0);
       if (wrapped) g_holds = g_holds && is_far;
     end

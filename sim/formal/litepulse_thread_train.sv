@@ -13,7 +13,7 @@ module litepulse_thread_train #(
 `include "litepulse_thread.svh"
 
   (* anyconst *) logic [3:0] g_prof_valid;
-  (* anyconst *) logic [7:0] g_start;         // next, change, add, idle with a start, wait with an adjust, and the three placings
+  (* anyconst *) logic [9:0] g_start;  // next, change, add, idle with a start, wait with an adjust, three placings, changed, change_late
   (* anyseq *)   logic       g_ack, g_grant, cfg_req;
   (* anyseq *)   logic [3:0] cfg_addr;
   (* anyseq *)   logic [31:0] cfg_data;
@@ -25,7 +25,7 @@ module litepulse_thread_train #(
   logic [31:0]  width, r_data;
   logic [S-1:0] lead;
   logic [3:0]   r_kind, r_source;
-  logic [7:0]   start;
+  logic [9:0]   start;
 
   assign lq_data   = 32'd0;
   assign host_addr = cfg_addr;
@@ -61,12 +61,13 @@ module litepulse_thread_train #(
 
   // A run begins at one of these labels, in any state and with any words, and ends at the next one that it comes to.
   logic       first = 1'b0, ends, stopped = 1'b0;
-  logic       is_wait, is_idle, is_change, is_add, is_last, is_tell_wait, is_tell_idle, is_fired, is_place, near_again = 1'b0;
+  logic       is_wait, is_idle, is_change, is_add, is_last, is_tell_wait, is_tell_idle, is_fired, is_place, is_changed, is_late, near_again = 1'b0;
   logic [6:0] f_step = 7'd0;
-  assign start = START == 0 ? g_start : 8'(START);
+  assign start = START == 0 ? g_start : 10'(START);
   assign entry = start[0] ? litepulse_program_pkg::T_AT_NEXT : start[1] ? litepulse_program_pkg::T_AT_CHANGE
       : start[2] ? litepulse_program_pkg::T_AT_ADD : start[3] ? litepulse_program_pkg::T_AT_IDLE : start[4] ? litepulse_program_pkg::T_AT_WAIT
-      : start[5] ? litepulse_program_pkg::T_AT_PLACE : start[6] ? litepulse_program_pkg::T_AT_CHANGE_PLACE : litepulse_program_pkg::T_AT_START_PLACE;
+      : start[5] ? litepulse_program_pkg::T_AT_PLACE : start[6] ? litepulse_program_pkg::T_AT_CHANGE_PLACE : start[7] ? litepulse_program_pkg::T_AT_START_PLACE : start[8] ? litepulse_program_pkg::T_AT_CHANGED
+      : litepulse_program_pkg::T_AT_CHANGE_LATE;
   assign is_wait      = pc == litepulse_program_pkg::T_AT_WAIT || pc == litepulse_program_pkg::T_AT_WAIT_1
       || pc == litepulse_program_pkg::T_AT_WAIT_2 || pc == litepulse_program_pkg::T_AT_WAIT_3;
   assign is_idle      = pc == litepulse_program_pkg::T_AT_IDLE || pc == litepulse_program_pkg::T_AT_IDLE_1;
@@ -79,7 +80,9 @@ module litepulse_thread_train #(
   assign is_tell_idle = pc == litepulse_program_pkg::T_AT_TELL_IDLE;
   assign is_place     = pc == litepulse_program_pkg::T_AT_PLACE || pc == litepulse_program_pkg::T_AT_PLACE_1
       || pc == litepulse_program_pkg::T_AT_CHANGE_PLACE || pc == litepulse_program_pkg::T_AT_START_PLACE;
-  assign ends = !begins && !first && ((is_place && !near_again) || is_wait || is_idle || is_change || is_add || is_last || is_fired || is_tell_wait || is_tell_idle);
+  assign is_changed   = pc == litepulse_program_pkg::T_AT_CHANGED;
+  assign is_late      = pc == litepulse_program_pkg::T_AT_CHANGE_LATE || pc == litepulse_program_pkg::T_AT_CHANGE_LATE_1;
+  assign ends = !begins && !first && (is_changed || is_late || (is_place && !near_again) || is_wait || is_idle || is_change || is_add || is_last || is_fired || is_tell_wait || is_tell_idle);
   assign halt = ends || stopped;
 
   // the words as the run found them
@@ -135,7 +138,7 @@ module litepulse_thread_train #(
   logic       f_req = 1'b0;
   logic [35:0] f_cfg;
   always_comb begin
-    assume (start != 8'd0 && (start & (start - 8'd1)) == 8'd0);
+    assume (start != 10'd0 && (start & (start - 10'd1)) == 10'd0);
     assume (w_tick[63:62] == 2'd0 && g_start_tick[63:62] == 2'd0);
     if (f_req) assume (cfg_req && {cfg_addr, cfg_data} == f_cfg);          // held until it is answered
     if (cfg_done) assume (f_req);
@@ -149,8 +152,8 @@ module litepulse_thread_train #(
       assume (mem[litepulse_program_pkg::T_WORD_MINIMUM] == 32'(1 - TRAIN_MIN_PERIOD * S));
       assume (!told && !cfg_done && running == !(start[3] || start[7]) && !((start[3] || start[7]) && (pending || armed)) && !(armed && fired));
       // A as it is kept: a fraction less than 1; the rate words of a change that waits were checked
-      if (!start[6]) assume ({1'b0, w_frac} < {w_d == 32'd0, w_d} && {1'b0, w_n} < {w_d == 32'd0, w_d});
-      if (start[1] || start[6]) assume (pending && {1'b0, mem[litepulse_program_pkg::T_WORD_NUM]} < {mem[litepulse_program_pkg::T_WORD_DEN] == 32'd0,
+      if (!start[6] && !start[8]) assume ({1'b0, w_frac} < {w_d == 32'd0, w_d} && {1'b0, w_n} < {w_d == 32'd0, w_d});
+      if (start[1] || start[6] || start[8] || start[9]) assume (pending && {1'b0, mem[litepulse_program_pkg::T_WORD_NUM]} < {mem[litepulse_program_pkg::T_WORD_DEN] == 32'd0,
           mem[litepulse_program_pkg::T_WORD_DEN]});
       if (start[0] || start[1]) assume (w_before == w_tick);
       if (start[6]) assume (mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24) * S) - {16'd0, g_lead});
@@ -159,7 +162,7 @@ module litepulse_thread_train #(
       if (start[1] || start[2] || start[5] || start[6]) assume (!armed || \source.slot.rest > 35'sd120);
       if (start[3] || start[4] || start[7]) begin
         assume (cfg_req && cfg_addr == 4'(litepulse_map_pkg::CFG_TRAIN_COMMAND - 6'd16));
-        assume (cfg_data[litepulse_map_pkg::TRAIN_COMMAND_COMMAND_LSB +: 2] == (start[4] ? 2'd3 : 2'd1)); // adjust, start
+        assume (cfg_data[litepulse_map_pkg::TRAIN_COMMAND_COMMAND_LSB +: 2] == (start[4] ? 2'd2 : 2'd1)); // adjust, start
       end
       if (start[4]) assume ((armed || fired) && !wrapped);
       if (start[7]) assume (g_valid_start_begin && mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
@@ -210,7 +213,7 @@ module litepulse_thread_train #(
       g_error    <= cfg_err;
     end
     if (ev_ack && run) begin
-      assert (!g_told && start[6] && r_source == litepulse_map_pkg::SRC_TRAIN_CHANGE && r_kind == litepulse_map_pkg::KIND_REFUSED);
+      assert (!g_told && start[9] && r_source == litepulse_map_pkg::SRC_TRAIN_CHANGE && r_kind == litepulse_map_pkg::KIND_REFUSED);
       assert (r_flags == litepulse_map_pkg::REASON_LATE && r_data == g_at);
       g_told <= 1'b1;
     end
@@ -236,23 +239,26 @@ module litepulse_thread_train #(
         assert (w_tick == g_next && w_frac == g_rest && {1'b0, w_frac} < g_whole_den && {w_i, w_n, w_d} == {g_i, g_n, g_d});
         assert (mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24) * S) - {16'd0, g_lead});
       end
-      // whole, or not at all
+      // whole, or not at all: its place is near enough, and loaded
       if (start[6]) begin
-        assert ((is_tell_wait || is_add) && !pending && w_number == g_number && w_before == g_before && w_base == g_base);
-        if (is_tell_wait) begin
-          assert (g_placed && (armed || fired) && w_tick == g_tick && w_frac == g_frac);
-          assert ({w_i, w_n, w_d} == {g_period, g_num, g_den} && w_told == g_number && outcome == litepulse_program_pkg::OUT_APPLIED);
-        end else begin
-          assert (!g_placed && g_told && w_tick == g_before && w_frac == g_base && {w_i, w_n, w_d} == {g_i, g_n, g_d});
-          assert ($signed({4'd0, g_tick}) - $signed({4'd0, g_taken} << SL) < $signed({52'd0, g_lead} + 68'((KE + 24) * S)));
-        end
+        assert ((is_changed || is_late) && pending && w_number == g_number && w_before == g_before && w_base == g_base);
+        assert (w_tick == g_tick && w_frac == g_frac && {w_i, w_n, w_d} == {g_i, g_n, g_d} && g_placed == is_changed);
+        if (is_late) assert ($signed({4'd0, g_tick}) - $signed({4'd0, g_taken} << SL) < $signed({52'd0, g_lead} + 68'((KE + 24) * S)));
+      end
+      if (start[8]) begin
+        assert (is_tell_wait && !pending && w_number == g_number && w_tick == g_tick && w_frac == g_frac && !g_placed);
+        assert ({w_i, w_n, w_d} == {g_period, g_num, g_den} && w_told == g_number && outcome == litepulse_program_pkg::OUT_APPLIED);
+      end
+      if (start[9]) begin
+        assert (is_add && !pending && w_number == g_number && w_before == g_before && w_base == g_base && !g_placed);
+        assert (g_told && w_tick == g_before && w_frac == g_base && {w_i, w_n, w_d} == {g_i, g_n, g_d});
       end
       if (start[3]) begin
         assert (is_place || is_tell_idle);
         assert (!running && !pending && !g_placed && !armed);
         if (is_place) begin
           assert (g_valid_start && {kind, profile, data} == g_launch && width == g_width && !g_answered && !cfg_done);
-          assert (now <= g_begin + 64'd72 && mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
+          assert ((g_asap || now <= g_begin + 64'd64) && mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
           if (!g_asap) assert (w_tick == g_start_tick);
           // never too late for itself
           else assert (w_tick - (now << SL) >= 64'((KE + 24 + 60 + 4) * S) + {48'd0, g_lead}
@@ -287,8 +293,10 @@ module litepulse_thread_train #(
         if (is_tell_wait) begin
           assert (pending == g_pending && w_told == g_at && (cfg_done ? cfg_err : 1'b1));
           if (g_pending) assert (outcome == litepulse_program_pkg::OUT_BUSY);
-          else if (!g_valid_rate || !g_valid_step) assert (outcome == litepulse_program_pkg::OUT_INVALID);
-          else assert (outcome == litepulse_program_pkg::OUT_LATE && g_at != 32'd0 && $signed(g_at - g_number) <= 32'sd0);
+          else if (!g_valid_rate || g_interval >= 35'sh0ffffffff) assert (outcome == litepulse_program_pkg::OUT_INVALID);
+          // before the pulse before it, or that pulse has passed
+          else assert (outcome == litepulse_program_pkg::OUT_LATE);
+          if (g_valid_rate && g_valid_step && !g_pending) assert (g_at != 32'd0 && $signed(g_at - g_number) <= 32'sd0);
         end
       end
     end
@@ -296,9 +304,12 @@ module litepulse_thread_train #(
 
   always_ff @(posedge clk) if (ends && !stopped) begin
     cover (start[2] && g_carry && g_d == 32'd0 && g_frac != 32'd0);
-    cover (start[6] && is_tell_wait);
-    cover (start[6] && is_add);
-    cover (start[1] && g_den != g_d && g_carry);
+    cover (start[6] && is_changed);
+    cover (start[8]);
+    cover (start[6] && is_late);
+    cover (start[9] && is_add);
+    cover (start[1] && g_carry);
+    cover (start[1] && g_den != g_d);
     cover (start[0] && is_last);
     cover (start[0] && is_change && g_at != 32'd0);
     cover (start[3] && is_place && g_asap);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs of litepulse_sequencer: what is checked in is what the sources give, constants are constant, and the numbers that stand for the
-length of a path through a program (in memory words and in docs/core.md) are those of the longest one there is."""
+"""The programs of litepulse_sequencer: what is checked in is what the sources give, constants are constant, and the numbers that stand
+for the length of a path through a program (in memory words and in docs/core.md) cover the longest one there is."""
 
 import importlib.util
 import re
