@@ -128,7 +128,7 @@ module litepulse #(
   logic [2:0]       width_short;
   logic [8:0]       width_low;
   logic [S-1:0]     resp_lead, queue_lead, train_lead, tty_lead;
-  logic             tty_due, tty_grant, tty_drained;
+  logic             tty_asks, tty_due, tty_grant, tty_drained;
   logic [7:0]       tty_data;
   logic [31:0]      nslack;
   logic             queue_idle, train_running, train_pending, resp_armed;
@@ -307,7 +307,7 @@ module litepulse #(
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity != litepulse_map_pkg::PARITY_NONE), .stop(prof0_stop),
       .nde_lead, .txb_valid, .txb_none, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
       .sources_ok(&be_ok), .nslack,
-      .due(tty_due), .data(tty_data), .grant(tty_grant), .line_active, .start_timed, .lead(tty_lead),
+      .asks(tty_asks), .due(tty_due), .data(tty_data), .grant(tty_grant), .line_active, .start_timed, .lead(tty_lead),
       .drained(tty_drained),
       .ev_req(req[2]), .ev_ack(ack[2]), .ev_lo(req_lo[23:16]), .ev_data(req_data[95:64])
   );
@@ -318,7 +318,7 @@ module litepulse #(
 
   litepulse_arbiter #(.S(S)) arbiter (
       .clk(pulse_clk), .rst(pulse_rst), .due, .off, .kind, .profile, .data, .width_short, .width_low, .grant, .refuse,
-      .be_due(tty_due), .be_data(tty_data), .be_grant(tty_grant), .break_hold, .prof_invert,
+      .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_grant(tty_grant), .break_hold, .prof_invert,
       .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .line_settled, .line_active,
       .start, .start_off, .start_kind, .start_data, .start_invert, .sub_mask, .sub_level, .start_timed, .hold_start
   );

@@ -22,6 +22,7 @@ module litepulse_arbiter #(
     output logic [2:0]    refuse,
     // best effort
     input  logic          be_due,
+    input  logic          be_asks,     // set whenever be_due is, and known early
     input  logic [7:0]    be_data,
     output logic          be_grant,
     input  logic          break_hold,
@@ -116,7 +117,7 @@ module litepulse_arbiter #(
     endcase
     ren   = go;
     raddr = {kind_next[1], kind_next[1] ? who_next : profile_next};  // a pulse is kind 2
-    may_read = due != 3'd0 || (be_due && !break_hold && !line_settled);
+    may_read = due != 3'd0 || (be_asks && !line_settled);
     case (who)
       2'd0:    start_data = data[7:0];
       2'd1:    start_data = data[15:8];

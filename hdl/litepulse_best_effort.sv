@@ -31,6 +31,7 @@ module litepulse_best_effort #(
     input  logic         sources_ok,     // all timed sources leave room for a frame of this length
     output logic [31:0]  nslack,         // complement of it, ticks
     // arbiter
+    output logic         asks,           // may be due in this cycle: known early
     output logic         due,
     output logic [7:0]   data,
     input  logic         grant,
@@ -66,7 +67,8 @@ module litepulse_best_effort #(
   logic         waited;
 
   assign data     = txb_data;
-  assign due      = state == SEND && may;
+  assign asks     = state == SEND;
+  assign due      = asks && may;
   assign ev_data  = {24'd0, ev_byte};
   assign ready    = pause[2:0] == 3'd0;
   assign waited   = state == WAIT && pause[KE-1:0] == '0;

@@ -52,6 +52,7 @@
       assert (grant[i] == (due[i] && !g_blocked));
     end
     assume (!(line_settled && free_next));  // line_tx.sby
+    assume (be_asks || !be_due);
     assert (may_read || !ren);
     // best effort: only when nothing timed is due, and then it must
     assert (be_grant == (be_due && due == 3'd0 && !break_hold && !g_line[0]));

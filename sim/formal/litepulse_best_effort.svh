@@ -42,6 +42,7 @@
       // a granted byte starts KE + 1 cycles of the tick count on. The sources compared with a slack of a cycle ago what was left two
       // cycles ago beyond KE + 3 cycles (slot.sby), so the frame ends in time if that slack was the frame
       if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_asked} >= (g_frame >> 9));
+      assert (asks || !due);
       if (due) assert (sources_ok && !hold && prof0_valid);
       // it must start: 5 cycles after the last obstacle it asks for the line
       if (g_waited >= 4'd5 && g_free) assert (due);
