@@ -212,25 +212,25 @@ module litepulse_line_rx #(
 
   // end of the frame: `stop` + 1 half bits behind the centre of the first stop bit, maybe within the next frame. Counts as many times
   // from half_cyc to below 0. What loading takes is made up for by larger steps, unless the fractions carry.
-  logic        tail_begin, tail, tail_step, below, carried, carry, kept, fire;
-  logic        not_two, not_three;      // in steps of one
-  logic [HW:0] tail_left, tail_next;    // with sign
-  logic [1:0]  adds, carries, halves;
+  logic          tail_begin, tail, down, more, ended, carried, carry, kept, fire;
+  logic          not_two, not_three;      // in steps of one
+  logic [HW-1:0] tail_left, tail_next;
+  logic [1:0]    adds, carries, halves;
   assign tail_begin = point && state == STOP && !centred && enable;   // the next cycle is that centre
-  assign below      = tail_left[HW];
-  assign tail_step  = tail && !below;
-  assign fire       = tail && below && halves == 2'd0;
+  assign ended      = tail && !down;
+  assign fire       = ended && halves == 2'd0;
   assign kept       = halves[1] ? carries[1] : carries[0];
-  assign tail_next  = tail_left + {{(HW-1){tail_step}}, not_three, not_two};
+  assign {more, tail_next} = {1'b0, tail_left} + {1'b0, {(HW-2){down}}, not_three, not_two};
   always_ff @(posedge clk) begin
     carried <= carry;
     adds <= stored ? stop : (adds != 2'd0) ? adds - 2'd1 : 2'd0;
     for (int i = 0; i < 2; i++) if (adds[i]) carries[i] <= carried;
     if (stored) halves <= stop;
-    else if (below) halves <= halves - 2'd1;
-    not_two   <= !((tail_begin && !frac_sum[FW]) || (tail && below && kept));
-    not_three <= !(tail && below && !kept);
-    tail_left <= {tail_step && tail_next[HW], tail_step ? tail_next[HW-1:0] : half_cyc};
+    else if (ended) halves <= halves - 2'd1;
+    not_two   <= !((tail_begin && !frac_sum[FW]) || (ended && kept));
+    not_three <= !(ended && !kept);
+    down <= enable && (down ? more : tail_begin || (ended && halves != 2'd0));
+    tail_left <= down ? tail_next : half_cyc;
     tail <= (tail_begin || tail) && !fire && enable;
     if (rst) begin
       tail <= 1'b0;

@@ -90,7 +90,7 @@
     f_rest = '0;
     if (halves == 2'd2) f_rest = F_W'(half_cyc) + F_W'(half_cyc) + F_W'(f_c2) + F_W'(f_c3);
     if (halves == 2'd1) f_rest = F_W'(half_cyc) + F_W'(stop == 2'd1 ? f_c2 : f_c3);
-    f_to_go = below ? f_rest : F_W'(tail_left) + 1'b1 - F_W'(!not_two) - F_W'({!not_three, 1'b0}) + f_rest;
+    f_to_go = !down ? f_rest : F_W'(tail_left) + 1'b1 - F_W'(!not_two) - F_W'({!not_three, 1'b0}) + f_rest;
   end
   always_comb begin
     if (f_past && !rst) begin
@@ -165,15 +165,15 @@
       if (run && enable_was && enable) assert (stored == (centre && state == STOP));
       // ... the end
       assert (tail == (f_tail || (stored && tail)));
+      if (enable_was && enable) assert (tail || !down);
       if (f_tail && enable_was && enable) begin
         assert (f_end == f_to_go);
         assert (f_gone != 2'd0 && halves <= stop);
-        assert (below || tail_left <= {1'b0, half_cyc});
-        assert (!below || tail_left == '1);
+        assert (!down || tail_left <= half_cyc);
         assert (adds == (f_gone == 2'd1 ? stop : (f_gone == 2'd2 && stop == 2'd2) ? 2'd1 : 2'd0));
         assert (not_two || not_three);
         if (f_gone == 2'd1) begin
-          assert (halves == stop && !below && not_two && not_three && carried == f_c2);
+          assert (halves == stop && down && not_two && not_three && carried == f_c2);
           assert (frac_sum[FW] == f_c3);
         end
         if (f_gone == 2'd2) assert (halves == stop && not_two && not_three);
@@ -181,9 +181,9 @@
         if (f_gone >= 2'd2 && stop == 2'd1) assert (carries[0] == f_c2);
         if (f_gone >= 2'd2 && stop == 2'd2) assert (carries[1] == f_c2);
         if (f_gone == 2'd3 && stop == 2'd2) assert (carries[0] == f_c3);
-        if (!not_two || !not_three) assert (f_gone == 2'd3 && !below && tail_left == {1'b0, half_cyc} && halves != stop);
+        if (!not_two || !not_three) assert (f_gone == 2'd3 && down && tail_left == half_cyc && halves != stop);
       end
-      if (stored && enable_was && enable) assert (tail_left == {1'b0, half_cyc} && not_three && not_two == (f_next[39:FW] != 31'(half_cyc)));
+      if (stored && enable_was && enable) assert (down && tail_left == half_cyc && not_three && not_two == (f_next[39:FW] != 31'(half_cyc)));
     end
   end
   always_ff @(posedge clk) begin
