@@ -134,7 +134,7 @@ module litepulse #(
   logic             queue_idle, train_running, train_pending, resp_armed;
 
   // sequencer
-  logic             host_we, host_done, taken, zero, near, emit, thread, is_far, wrapped, width_we;
+  logic             host_we, host_done, taken, zero, wrap_near, emit, thread, is_far, wrapped, width_we;
   logic [1:0]       lq_rword, act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack, granted;
   logic [2:0]       action;
   logic [4:0]       argument;
@@ -255,14 +255,14 @@ module litepulse #(
 
   // prepares the launches of the queue (thread 0) and of the train (thread 1)
   litepulse_sequencer #(.S(S), .KE(KE)) sequencer (
-      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .near, .nde_lead, .host_we, .host_addr(cfg_addr[3:0]), .host_data(cfg_data),
+      .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .wrap_near, .nde_lead, .host_we, .host_addr(cfg_addr[3:0]), .host_data(cfg_data),
       .host_done, .lq_word(lq_rword), .lq_ren, .lq_rdata, .queue_cond(cond[10:0]), .train_cond(cond[21:11]),
       .act, .action, .argument, .taken, .sum, .zero, .emit, .thread
   );
   assign lq_raddr = {lq_rptr, lq_rword};
 
   litepulse_timed_source #(.S(S), .KE(KE)) queue_source (
-      .clk(pulse_clk), .rst(pulse_rst), .now(now[7:0]), .near, .prof_valid, .de_lead(~nde_lead), .nslack,
+      .clk(pulse_clk), .rst(pulse_rst), .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
       .act(act[0]), .action, .argument, .taken, .sum, .zero, .eventful(eventful[0]), .cond(cond[4:0]),
       .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we, .armed(armed[0]), .slack_ok(slack_ok[0]),
       // verilator lint_off PINCONNECTEMPTY
@@ -279,7 +279,7 @@ module litepulse #(
   );
 
   litepulse_timed_source #(.S(S), .KE(KE)) train_source (
-      .clk(pulse_clk), .rst(pulse_rst), .now(now[7:0]), .near, .prof_valid, .de_lead(~nde_lead), .nslack,
+      .clk(pulse_clk), .rst(pulse_rst), .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
       .act(act[1]), .action, .argument, .taken, .sum, .zero, .eventful(eventful[1]), .cond(cond[15:11]),
       .disarm(disarm[1]), .forget(forget[1]), .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]),
       // verilator lint_off PINCONNECTEMPTY

@@ -17,7 +17,7 @@ module litepulse_sequencer #(
     input  logic                   rst,
     input  logic [63-$clog2(S):0]  now,
     input  logic                   near_wrap,     // see litepulse_timebase
-    output logic                   near,          // the low half of the tick count wraps before an operation's successor takes the time
+    output logic                   wrap_near,     // the low half of the tick count wraps before the next operation takes the time
     input  logic [15:0]            nde_lead,      // complement of the de lead, ticks
     // a word the host writes into the train's memory: held until host_done
     input  logic                   host_we,
@@ -121,7 +121,7 @@ module litepulse_sequencer #(
   assign condition = cond[code[litepulse_program_pkg::F_COND +: 4]];
 
   always_ff @(posedge clk) begin
-    near  <= near_wrap && now[3:2] == 2'd3;
+    wrap_near <= near_wrap && now[3:2] == 2'd3;
     phase <= phase + 2'd1;
     act   <= {phase == 2'd2, phase == 2'd0};
     if (!odd) begin

@@ -11,7 +11,7 @@ module litepulse_slot #(
     input  logic         load,      // strobe; in the cycle after it:
     input  logic [31:0]  value,     // the count in the cycle after that, modulo 2^32
     input  logic         arm,       // loaded for use
-    input  logic         far,       // more than `value` is left, by a multiple of 2^32
+    input  logic         beyond,    // more than `value` is left, by a multiple of 2^32
     input  logic         disarm,    // obeyed at once
     input  logic         forget,    // fired and wrapped become low, as by a load
     input  logic [15:0]  de_lead,   // ticks
@@ -80,7 +80,7 @@ module litepulse_slot #(
     slack_ok   <= armed && (is_far || slack[32]);
     if (!counting) begin
       armed  <= arm;
-      is_far <= far;
+      is_far <= beyond;
     end else if (due || disarm) begin
       armed <= 1'b0;
     end

@@ -9,7 +9,7 @@ module litepulse_timed_source #(
     input  logic         clk,
     input  logic         rst,
     input  logic [7:0]   now,        // low byte
-    input  logic         near,       // see litepulse_sequencer
+    input  logic         near_wrap,  // see litepulse_sequencer
     input  logic [3:0]   prof_valid,
     input  logic [15:0]  de_lead,    // ticks
     input  logic [31:0]  nslack,     // complement of a best-effort frame's length, ticks
@@ -58,12 +58,12 @@ module litepulse_timed_source #(
   assign latch    = act && action == litepulse_program_pkg::ACT_LATCH;
   assign act_do   = act && action == litepulse_program_pkg::ACT_DO;
   assign width_we = act && action == litepulse_program_pkg::ACT_WIDTH;
-  assign cond     = {bad, near, fired || wrapped || eventful, fired, told};
+  assign cond     = {bad, near_wrap, fired || wrapped || eventful, fired, told};
   assign word_bad = sum[11:10] == 2'd3 || !prof_valid[sum[9:8]]
       || (sum[11:10] == litepulse_map_pkg::LAUNCH_BREAK && sum[7:0] == 8'd0);
 
   litepulse_slot #(.S(S)) slot (
-      .clk, .rst, .load, .value(sum), .arm(taken || load_far || load_any), .far(load_far || (load_any && !taken)), .disarm, .forget,
+      .clk, .rst, .load, .value(sum), .arm(taken || load_far || load_any), .beyond(load_far || (load_any && !taken)), .disarm, .forget,
       .de_lead, .nslack, .due, .off, .lead, .armed, .slack_ok, .fired, .is_far, .wrapped
   );
 

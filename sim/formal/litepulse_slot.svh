@@ -24,7 +24,7 @@
     assume (g_now[63:60] == 4'd0);
     if (f_past && !counting) begin
       assume (value == g_left_new[31:0]);
-      if (arm && !far) assume (!g_left_new[67] && g_left_new[66:32] == 35'd0);   // when far, g_new is just where its count ends
+      if (arm && !beyond) assume (!g_left_new[67] && g_left_new[66:32] == 35'd0);   // when far, g_new is just where its count ends
     end
   end
   always_ff @(posedge clk) begin
@@ -34,9 +34,9 @@
       g_t     <= g_new;
       g_has   <= 1'b1;
       g_armed <= arm;
-      g_far   <= far;
+      g_far   <= beyond;
       // the lead can be exact: loaded in time, and what was there before, if anything, had not opened its window
-      g_lead_ok <= arm && (far || g_left_new >= $signed({52'd0, de_lead}))
+      g_lead_ok <= arm && (beyond || g_left_new >= $signed({52'd0, de_lead}))
           && (!g_armed || (g_lead_ok && (g_far || (de_lead == g_lead1 && g_left > $signed({52'd0, de_lead} + 68'(4 * S))))));
     end else begin
       if (due || disarm) g_armed <= 1'b0;

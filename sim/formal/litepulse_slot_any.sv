@@ -8,7 +8,7 @@ module litepulse_slot #(
     input  logic         load,
     input  logic [31:0]  value,
     input  logic         arm,
-    input  logic         far,
+    input  logic         beyond,
     input  logic         disarm,
     input  logic         forget,
     input  logic [15:0]  de_lead,
@@ -42,7 +42,7 @@ module litepulse_slot #(
       rest   <= $signed({3'd0, value}) / S + 35'sd3;
       low    <= value[2:0] & 3'(S - 1);
       armed  <= arm;
-      is_far <= far;
+      is_far <= beyond;
       // nobody loads over what is about to be launched
       assert (!armed || is_far || rest > 35'sd5);
     end else if (due || disarm) armed <= 1'b0;
