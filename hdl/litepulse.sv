@@ -299,8 +299,8 @@ module litepulse #(
 
   litepulse_report report (
       .emit, .thread, .sum, .now(now[7:0]), .told, .outcome, .granted, .lo(tx_lo), .off(tx_off), .ack(told_ack),
-      .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_source(req_source[7:4]), .ev_flags(req_flags[15:8]), .ev_lo(req_lo[15:8]),
-      .ev_off(req_off[5:3]), .ev_data(req_data[63:32])
+      .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_source(req_source[7:4]), .ev_flags(req_flags[15:8]),
+      .ev_lo(req_lo[15:8]), .ev_off(req_off[5:3]), .ev_data(req_data[63:32])
   );
   litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
       .clk(pulse_clk), .rst(pulse_rst), .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,

@@ -54,7 +54,7 @@ module litepulse_sequencer #(
   logic [2:0]  asel;
   logic [31:0] rdata, time_word, op_a, op_b;
   logic [32:0] result;
-  logic        condition, carry, carry_was;
+  logic        condition, carry, carry_was, carry_in;
   logic        negate_b, is_lq, write, taken_1;
   logic [1:0]  cin;
   logic [4:0]  a_1;
@@ -112,8 +112,9 @@ module litepulse_sequencer #(
     end
     if (!odd) op_a <= ((rdata & {32{asel == 3'd1}}) | time_word) ^ {32{asel[0] && asel[2:1] != 2'd0}};
     op_b <= (is_lq ? lq_rdata : rdata) ^ {32{negate_b}};
+    carry_in <= cin == 2'd1 || (cin == 2'd2 && carry_was);
   end
-  assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, cin == 2'd1 || (cin == 2'd2 && carry_was)};
+  assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, carry_in};
 
   // conditions: of the thread's operation before
   assign zero = sum == 32'd0;

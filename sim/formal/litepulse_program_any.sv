@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Stands in for the programs: any word at any time. Only what a reset begins with does nothing but jump, as address 0 and 1 do.
+// verilog_lint: waive module-filename
 module litepulse_program (
     input  logic        clk,
     input  logic        en,

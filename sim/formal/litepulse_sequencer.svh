@@ -110,6 +110,7 @@
       end
       if (g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) begin
         if (g_a_known) assert (op_a == g_a);
+        if (!odd) assert (carry_in == (cin == 2'd1 || (cin == 2'd2 && carry_was)));
         assert (negate_b == g_code[litepulse_program_pkg::F_BNEG] && cin == g_code[litepulse_program_pkg::F_CIN +: 2]);
         assert (write == g_code[litepulse_program_pkg::F_WE] && a_1 == g_code[litepulse_program_pkg::F_A +: 5]);
         assert (action_1 == g_code[litepulse_program_pkg::F_ACTION +: 3] && taken_1 == g_taken && pc == g_next);

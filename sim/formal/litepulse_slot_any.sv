@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Stands in for a slot where one step of the clock is one instruction, 4 cycles: due as slot.sby proves of the slot, at the step's end.
+// verilog_lint: waive module-filename
 module litepulse_slot #(
     parameter int S = 1
 ) (

@@ -68,7 +68,7 @@ module litepulse_thread_queue #(
   assign g_rest  = \source.slot.rest ;
   assign g_rest_ticks = $signed({{33{g_rest[34]}}, g_rest}) <<< SL;
 
-  // Said of the entry's own tick. A run begins at one of the labels below, in any state that `holds` there, and ends at the next one of them,
+  // Said of the entry's own tick. A run begins at one of the labels below, in any state that `holds` there, and ends at the next of them,
   // where it has to hold again.
   logic [63:0] g_t;
   logic signed [67:0] g_left, g_ahead, g_soonest;

@@ -61,12 +61,15 @@ module litepulse_thread_train #(
 
   // A run begins at one of these labels, in any state and with any words, and ends at the next one that it comes to.
   logic       first = 1'b0, ends, stopped = 1'b0;
-  logic       is_wait, is_idle, is_change, is_add, is_last, is_tell_wait, is_tell_idle, is_fired, is_place, is_changed, is_late, near_again = 1'b0;
+  logic       is_wait, is_idle, is_change, is_add, is_last, is_tell_wait, is_tell_idle, is_fired, is_place, is_changed, is_late;
+  logic       near_again = 1'b0;
   logic [6:0] f_step = 7'd0;
   assign start = START == 0 ? g_start : 10'(START);
   assign entry = start[0] ? litepulse_program_pkg::T_AT_NEXT : start[1] ? litepulse_program_pkg::T_AT_CHANGE
-      : start[2] ? litepulse_program_pkg::T_AT_ADD : start[3] ? litepulse_program_pkg::T_AT_IDLE : start[4] ? litepulse_program_pkg::T_AT_WAIT
-      : start[5] ? litepulse_program_pkg::T_AT_PLACE : start[6] ? litepulse_program_pkg::T_AT_CHANGE_PLACE : start[7] ? litepulse_program_pkg::T_AT_START_PLACE : start[8] ? litepulse_program_pkg::T_AT_CHANGED
+      : start[2] ? litepulse_program_pkg::T_AT_ADD : start[3] ? litepulse_program_pkg::T_AT_IDLE
+      : start[4] ? litepulse_program_pkg::T_AT_WAIT
+      : start[5] ? litepulse_program_pkg::T_AT_PLACE : start[6] ? litepulse_program_pkg::T_AT_CHANGE_PLACE
+      : start[7] ? litepulse_program_pkg::T_AT_START_PLACE : start[8] ? litepulse_program_pkg::T_AT_CHANGED
       : litepulse_program_pkg::T_AT_CHANGE_LATE;
   assign is_wait      = pc == litepulse_program_pkg::T_AT_WAIT || pc == litepulse_program_pkg::T_AT_WAIT_1
       || pc == litepulse_program_pkg::T_AT_WAIT_2 || pc == litepulse_program_pkg::T_AT_WAIT_3;
@@ -124,7 +127,8 @@ module litepulse_thread_train #(
     g_carry = g_sum >= g_d_now;
     g_rest  = 32'(g_carry ? g_sum - g_d_now : g_sum);
     g_next  = g_tick + {32'd0, start[1] ? w_interval : g_i} + {63'd0, g_carry};
-    g_valid_rate  = {1'b0, g_period} >= 33'(TRAIN_MIN_PERIOD * S) + {17'd0, g_lead} && g_period != 32'hffffffff && {1'b0, g_num} < g_whole_den;
+    g_valid_rate  = {1'b0, g_period} >= 33'(TRAIN_MIN_PERIOD * S) + {17'd0, g_lead}
+        && g_period != 32'hffffffff && {1'b0, g_num} < g_whole_den;
     g_valid_step  = g_interval >= 35'sd0 && g_interval < 35'sh0ffffffff;
     g_valid_start = g_valid_rate && !g_word_bad;
     g_valid_start_begin = {1'b0, mem[litepulse_program_pkg::T_WORD_NUM]} < {mem[litepulse_program_pkg::T_WORD_DEN] == 32'd0,
@@ -269,7 +273,8 @@ module litepulse_thread_train #(
         assert (is_tell_wait || is_tell_idle);
         assert (running == is_tell_wait && !pending);
         if (is_tell_wait) begin
-          assert (g_placed && outcome == litepulse_program_pkg::OUT_APPLIED && w_tick == g_tick && (cfg_done ? !cfg_err : g_answered && !g_error));
+          assert (g_placed && outcome == litepulse_program_pkg::OUT_APPLIED && w_tick == g_tick
+              && (cfg_done ? !cfg_err : g_answered && !g_error));
           assert (w_number == 32'd0 && w_frac == 32'd0 && {w_i, w_n, w_d} == {g_period, g_num, g_den});
         end else begin
           assert (!g_placed && outcome == litepulse_program_pkg::OUT_LATE);
@@ -280,7 +285,8 @@ module litepulse_thread_train #(
       if (start[7] && is_tell_wait) assert (w_told == 32'd0);
       if (start[4]) begin
         assert (is_wait || is_change || is_tell_wait || is_fired || (is_place && wrapped));
-        assert ({w_i, w_n, w_d} == {g_i, g_n, g_d} && w_number == g_number && w_before == g_before && w_base == g_base && !g_placed && running);
+        assert ({w_i, w_n, w_d} == {g_i, g_n, g_d} && w_number == g_number && w_before == g_before && w_base == g_base
+            && !g_placed && running);
         if (is_change) assert (w_tick == g_before && w_frac == g_base && armed);
         else assert (w_tick == g_tick && w_frac == g_frac);
         if (is_wait || is_change) begin
