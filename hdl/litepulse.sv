@@ -134,9 +134,9 @@ module litepulse #(
   logic             queue_idle, train_running, train_pending, resp_armed;
 
   // sequencer
-  logic             host_we, host_done, taken, zero, wrap_near, emit, thread, is_far, wrapped, width_we;
+  logic             host_we, host_done, taken, zero, wrap_near, emit, thread, told_granted, is_far, wrapped, width_we;
   logic [1:0]       lq_rword, act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack, granted;
-  logic [2:0]       action;
+  logic [2:0]       action, told_outcome;
   logic [4:0]       argument;
   logic [5:0]       outcome, tx_off;
   logic [15:0]      tx_lo;
@@ -257,7 +257,7 @@ module litepulse #(
   litepulse_sequencer #(.S(S), .KE(KE)) sequencer (
       .clk(pulse_clk), .rst(pulse_rst), .now, .near_wrap, .wrap_near, .nde_lead, .host_we, .host_addr(cfg_addr[3:0]), .host_data(cfg_data),
       .host_done, .lq_word(lq_rword), .lq_ren, .lq_rdata, .queue_cond(cond[10:0]), .train_cond(cond[21:11]),
-      .act, .action, .argument, .taken, .sum, .zero, .emit, .thread
+      .act, .action, .argument, .taken, .sum, .zero, .emit, .thread, .outcome, .granted, .told_outcome, .told_granted
   );
   assign lq_raddr = {lq_rptr, lq_rword};
 
@@ -298,7 +298,8 @@ module litepulse #(
   );
 
   litepulse_report report (
-      .emit, .thread, .sum, .now(now[7:0]), .told, .outcome, .granted, .lo(tx_lo), .off(tx_off), .ack(told_ack),
+      .emit, .thread, .sum, .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted), .lo(tx_lo), .off(tx_off),
+      .ack(told_ack),
       .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_source(req_source[7:4]), .ev_flags(req_flags[15:8]),
       .ev_lo(req_lo[15:8]), .ev_off(req_off[5:3]), .ev_data(req_data[63:32])
   );

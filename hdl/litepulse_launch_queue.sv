@@ -31,10 +31,10 @@ module litepulse_launch_queue #(
     output logic           flushed,
     output logic [15:0]    flush_count
 );
-  logic           flushing, some, polling, drop, empties;
+  logic           flushing, some, polling, drop;
   logic [LQ_AW:0] dropped;
 
-  assign empties  = act_do && argument == litepulse_program_pkg::Q_DO_DISARM;
+  assign disarm   = act_do && argument == litepulse_program_pkg::Q_DO_DISARM;
   assign drop     = act_do && argument == litepulse_program_pkg::Q_DO_DROP;
   assign flushed  = act_do && argument == litepulse_program_pkg::Q_DO_FLUSHED;
   assign lq_free1 = drop || (act_do && argument == litepulse_program_pkg::Q_DO_POP);
@@ -56,11 +56,9 @@ module litepulse_launch_queue #(
     if (flush) flushing <= 1'b1;
     else if (flushed) flushing <= 1'b0;
     if (act) polling <= action == litepulse_program_pkg::ACT_LATCH && !taken;  // the program's idle loop
-    disarm <= empties;  // in time: whether it has fired is asked for in the cycle after
-    if (empties) dropped <= '0;
+    if (disarm) dropped <= '0;
     else if (drop) dropped <= dropped + 1'b1;
     if (rst) begin
-      disarm   <= 1'b0;
       flushing <= 1'b0;
       polling  <= 1'b1;
     end

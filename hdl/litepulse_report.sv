@@ -7,8 +7,8 @@ module litepulse_report (
     input  logic [7:0]  now,       // low byte
     // bit or part 0: queue, 1: train
     input  logic [1:0]  told,
-    input  logic [5:0]  outcome,
-    input  logic [1:0]  granted,
+    input  logic [2:0]  outcome,   // of `thread`, likewise granted
+    input  logic        granted,
     input  logic [15:0] lo,        // of the launch
     input  logic [5:0]  off,
     output logic [1:0]  ack,
@@ -22,11 +22,9 @@ module litepulse_report (
     output logic [2:0]  ev_off,
     output logic [31:0] ev_data
 );
-  logic [2:0] what;
   logic       pulse;
 
-  assign what   = thread ? outcome[5:3] : outcome[2:0];
-  assign pulse  = what == litepulse_program_pkg::OUT_PULSE;
+  assign pulse  = outcome == litepulse_program_pkg::OUT_PULSE;
   assign ev_req = emit && !told[thread];
   assign ack    = {ev_ack && thread, ev_ack && !thread};
   assign ev_lo  = !pulse ? now : thread ? lo[15:8] : lo[7:0];
@@ -37,12 +35,12 @@ module litepulse_report (
   always_comb begin
     ev_source = !thread ? litepulse_map_pkg::SRC_QUEUE : litepulse_map_pkg::SRC_TRAIN_CHANGE;
     ev_kind   = litepulse_map_pkg::KIND_REFUSED;
-    ev_flags  = {5'd0, what};  // OUT_LATE to OUT_INVALID are REASON_*
-    case (what)
+    ev_flags  = {5'd0, outcome};  // OUT_LATE to OUT_INVALID are REASON_*
+    case (outcome)
       litepulse_program_pkg::OUT_PULSE: begin
         if (thread) ev_source = litepulse_map_pkg::SRC_TRAIN;
-        ev_kind  = granted[thread] ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_REFUSED;
-        ev_flags = granted[thread] ? 8'd0 : litepulse_map_pkg::REASON_BUSY;
+        ev_kind  = granted ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_REFUSED;
+        ev_flags = granted ? 8'd0 : litepulse_map_pkg::REASON_BUSY;
       end
       litepulse_program_pkg::OUT_APPLIED: begin
         ev_kind  = litepulse_map_pkg::KIND_APPLIED;

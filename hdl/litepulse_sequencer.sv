@@ -40,7 +40,11 @@ module litepulse_sequencer #(
     output logic                   zero,          // it is 0
     // what is to be reported: in two cycles of four, of one thread at a time
     output logic                   emit,
-    output logic                   thread         // whose `emit`, `act` it is
+    output logic                   thread,        // whose `emit`, `act` it is
+    input  logic [5:0]             outcome,       // of both threads
+    input  logic [1:0]             granted,
+    output logic [2:0]             told_outcome,  // of `thread`: what it is to tell, decided long before
+    output logic                   told_granted
 );
   localparam int SL = $clog2(S);
   localparam int F_ASEL = litepulse_program_pkg::F_ASEL;
@@ -124,6 +128,9 @@ module litepulse_sequencer #(
   always_ff @(posedge clk) begin
     wrap_near <= near_wrap && now[3:2] == 2'd3;
     phase <= phase + 2'd1;
+    thread <= phase[1];
+    told_outcome <= phase[1] ? outcome[5:3] : outcome[2:0];
+    told_granted <= granted[phase[1]];
     act   <= {phase == 2'd2, phase == 2'd0};
     if (!odd) begin
       pc       <= code[7:0] | {7'd0, condition};
@@ -145,6 +152,7 @@ module litepulse_sequencer #(
     end
     if (rst) begin
       phase    <= 2'd0;
+      thread   <= 1'b1;
       act      <= 2'b00;
       pc       <= 8'd0;
       write    <= 1'b0;
@@ -152,7 +160,6 @@ module litepulse_sequencer #(
       action   <= litepulse_program_pkg::ACT_NONE;
     end
   end
-  assign thread = of_train;
   assign emit   = action == litepulse_program_pkg::ACT_EMIT;
 
 `ifdef FORMAL

@@ -12,7 +12,7 @@ module litepulse_slot #(
     input  logic [31:0]  value,     // the count in the cycle after that, modulo 2^32
     input  logic         arm,       // loaded for use
     input  logic         beyond,    // more than `value` is left, by a multiple of 2^32
-    input  logic         disarm,    // obeyed at once
+    input  logic         take_back, // strobe: not armed from the cycle after it on
     input  logic         forget,    // fired and wrapped become low, as by a load
     input  logic [15:0]  de_lead,   // ticks
     input  logic [31:0]  nslack,    // complement of a best-effort frame's length, ticks
@@ -40,6 +40,7 @@ module litepulse_slot #(
 
   // adding ones or nothing lets one cell per bit load and count, if that is a register's output
   logic          counting;
+  logic          disarm;
   assign {some, less} = {1'b0, cycles} + {1'b0, {CW{counting}}};
   assign due    = due_next && armed && !disarm;
   assign off    = low;
@@ -72,6 +73,7 @@ module litepulse_slot #(
 
   always_ff @(posedge clk) begin
     counting   <= !load;
+    disarm     <= take_back;
     cycles     <= counting ? less : value[31:SL];
     due_next   <= armed && !is_far && !some && counting;
     lead_opens <= armed && !is_far && opens_now && counting;
@@ -88,6 +90,7 @@ module litepulse_slot #(
     wrapped <= (wrapped || (armed && is_far && !some && counting)) && !load && !forget;
     if (rst) begin
       counting   <= 1'b1;
+      disarm     <= 1'b0;
       armed      <= 1'b0;
       due_next   <= 1'b0;
       lead_opens <= 1'b0;

@@ -63,7 +63,8 @@ module litepulse_timed_source #(
       || (sum[11:10] == litepulse_map_pkg::LAUNCH_BREAK && sum[7:0] == 8'd0);
 
   litepulse_slot #(.S(S)) slot (
-      .clk, .rst, .load, .value(sum), .arm(taken || load_far || load_any), .beyond(load_far || (load_any && !taken)), .disarm, .forget,
+      .clk, .rst, .load, .value(sum), .arm(taken || load_far || load_any), .beyond(load_far || (load_any && !taken)),
+      .take_back(disarm), .forget,
       .de_lead, .nslack, .due, .off, .lead, .armed, .slack_ok, .fired, .is_far, .wrapped
   );
 

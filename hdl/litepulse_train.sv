@@ -42,6 +42,7 @@ module litepulse_train (
   assign refuse     = act_do && argument == litepulse_program_pkg::T_DO_REFUSE;
   assign answer     = refuse || (act_do && argument == litepulse_program_pkg::T_DO_DONE);
   assign stopped    = act_do && argument == litepulse_program_pkg::T_DO_STOPPED;
+  assign disarm     = stopped || (act_do && argument == litepulse_program_pkg::T_DO_DISARM);
   assign forget     = stopped;
   assign be_ok      = armed ? slack_ok : !running;
   assign eventful   = command;
@@ -56,8 +57,6 @@ module litepulse_train (
   end
 
   always_ff @(posedge clk) begin
-    // in time: whether it has fired is asked for in the cycle after
-    disarm   <= stopped || (act_do && argument == litepulse_program_pkg::T_DO_DISARM);
     cfg_done <= answer || host_done || (cfg_req && !cfg_done && !is_command && !word_ok);
     cfg_err  <= refuse || (!is_command && !word_ok);
     if (act_do) begin
@@ -70,7 +69,6 @@ module litepulse_train (
       endcase
     end
     if (rst) begin
-      disarm   <= 1'b0;
       cfg_done <= 1'b0;
       running  <= 1'b0;
       pending  <= 1'b0;

@@ -10,7 +10,7 @@ module litepulse_slot #(
     input  logic [31:0]  value,
     input  logic         arm,
     input  logic         beyond,
-    input  logic         disarm,
+    input  logic         take_back,
     input  logic         forget,
     input  logic [15:0]  de_lead,
     input  logic [31:0]  nslack,
@@ -32,7 +32,7 @@ module litepulse_slot #(
 
   // a strobe of this step acts in the second cycle of the next
   assign ends     = armed && rest <= 35'sd4;
-  assign due      = ends && !is_far && !(disarm && rest == 35'sd4);
+  assign due      = ends && !is_far && !(take_back && rest == 35'sd4);
   assign off      = low;
   assign slack_ok = any_slack;
   assign lead     = any_lead;
@@ -46,7 +46,7 @@ module litepulse_slot #(
       is_far <= beyond;
       // nobody loads over what is about to be launched
       assert (!armed || is_far || rest > 35'sd5);
-    end else if (due || disarm) armed <= 1'b0;
+    end else if (due || take_back) armed <= 1'b0;
     fired   <= (fired || due) && !load && !forget;
     wrapped <= (wrapped || (ends && is_far)) && !load && !forget;
   end

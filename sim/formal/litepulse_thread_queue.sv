@@ -48,13 +48,13 @@ module litepulse_thread_queue #(
       .lq_avail, .lq_free1, .be_ok, .idle, .flush(g_flush), .flushed, .flush_count
   );
   litepulse_report report (
-      .emit, .thread(1'b0), .sum(result[31:0]), .now(now[7:0]), .told({1'b0, told}), .outcome({3'd0, outcome}), .granted({1'b0, granted}),
+      .emit, .thread(1'b0), .sum(result[31:0]), .now(now[7:0]), .told({1'b0, told}), .outcome, .granted,
       .lo({8'd0, ev_lo}), .off({3'd0, ev_off}), .ack(r_ack), .ev_req, .ev_ack, .ev_kind(r_kind), .ev_source(r_source), .ev_flags(r_flags),
       .ev_lo(r_lo), .ev_off(r_off), .ev_data(r_data)
   );
 
   // what the slot is given, and the cycles that it has left
-  (* hierconn *) wire               \source.slot.load , \source.slot.arm , \source.slot.far ;
+  (* hierconn *) wire               \source.slot.load , \source.slot.arm , \source.slot.beyond ;
   (* hierconn *) wire        [31:0] \source.slot.value ;
   (* hierconn *) wire signed [34:0] \source.slot.rest ;
   logic               g_load, g_arm, g_far;
@@ -63,7 +63,7 @@ module litepulse_thread_queue #(
   logic signed [67:0] g_rest_ticks;
   assign g_load  = \source.slot.load ;
   assign g_arm   = \source.slot.arm ;
-  assign g_far   = \source.slot.far ;
+  assign g_far   = \source.slot.beyond ;
   assign g_value = \source.slot.value ;
   assign g_rest  = \source.slot.rest ;
   assign g_rest_ticks = $signed({{33{g_rest[34]}}, g_rest}) <<< SL;

@@ -45,18 +45,18 @@ module litepulse_thread_train #(
       .eventful, .act_do, .armed, .slack_ok, .is_far, .wrapped, .disarm, .forget, .be_ok, .running, .pending
   );
   litepulse_report report (
-      .emit, .thread(1'b1), .sum(result[31:0]), .now(now[7:0]), .told({told, 1'b0}), .outcome({outcome, 3'd0}), .granted({granted, 1'b0}),
+      .emit, .thread(1'b1), .sum(result[31:0]), .now(now[7:0]), .told({told, 1'b0}), .outcome, .granted,
       .lo({ev_lo, 8'd0}), .off({ev_off, 3'd0}), .ack(r_ack), .ev_req, .ev_ack, .ev_kind(r_kind), .ev_source(r_source), .ev_flags(r_flags),
       .ev_lo(r_lo), .ev_off(r_off), .ev_data(r_data)
   );
-  (* hierconn *) wire               \source.slot.load , \source.slot.arm , \source.slot.far ;
+  (* hierconn *) wire               \source.slot.load , \source.slot.arm , \source.slot.beyond ;
   (* hierconn *) wire        [31:0] \source.slot.value ;
   (* hierconn *) wire signed [34:0] \source.slot.rest ;
   logic         g_load, g_arm, g_far;
   logic [31:0]  g_value;
   assign g_load  = \source.slot.load ;
   assign g_arm   = \source.slot.arm ;
-  assign g_far   = \source.slot.far ;
+  assign g_far   = \source.slot.beyond ;
   assign g_value = \source.slot.value ;
 
   // A run begins at one of these labels, in any state and with any words, and ends at the next one that it comes to.
