@@ -41,8 +41,9 @@ bench: need-test ## speed, size and exactness: the figures of docs/benchmarks.md
 	@$(BIN)/python -m sim.bench
 
 .PHONY: generate
-generate: need-demo ## write the files that are made from the register map
+generate: need-demo ## write the files that are made from the register map and the sequencer's programs
 	@$(BIN)/python -m litex_soc.generate
+	@$(BIN)/python hdl/program/assemble.py
 
 .PHONY: setup
 setup: need-boards ## everything, installed: the command is .venv/bin/litepulse

@@ -40,13 +40,16 @@ module litepulse_thread_queue #(
   litepulse_timed_source #(.S(S), .KE(KE)) source (
       .clk, .rst(1'b0), .now(now[7:0]), .near_wrap(near), .prof_valid(g_prof_valid), .de_lead(g_lead), .nslack(32'd0),
       .act(run), .action, .argument, .taken, .sum(result[31:0]), .zero, .eventful, .cond(cond[9:5]),
-      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .off, .kind, .profile, .data, .width,
+      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .off, .kind, .profile, .data,
       .grant(g_grant), .lead, .ev_ack(r_ack[0]), .told, .outcome, .granted, .ev_lo, .ev_off
   );
   litepulse_launch_queue #(.LQ_AW(LQ_AW)) queue (
       .clk, .rst(1'b0), .act(run), .action, .argument, .taken, .cond(cond[15:10]), .eventful, .act_do, .armed, .slack_ok, .disarm, .forget,
       .lq_avail, .lq_free1, .be_ok, .idle, .flush(g_flush), .flushed, .flush_count
   );
+  // as litepulse_launch_memory would have it
+  always_ff @(posedge clk) if (width_we) width <= result[31:0];
+
   litepulse_report report (
       .emit, .thread(1'b0), .sum(result[31:0]), .now(now[7:0]), .told({1'b0, told}), .outcome, .granted,
       .lo({8'd0, ev_lo}), .off({3'd0, ev_off}), .ack(r_ack), .ev_req, .ev_ack, .ev_kind(r_kind), .ev_source(r_source), .ev_flags(r_flags),

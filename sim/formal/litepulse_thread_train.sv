@@ -37,13 +37,16 @@ module litepulse_thread_train #(
   litepulse_timed_source #(.S(S), .KE(KE)) source (
       .clk, .rst(1'b0), .now(now[7:0]), .near_wrap(near), .prof_valid(g_prof_valid), .de_lead(g_lead), .nslack(32'd0),
       .act(run), .action, .argument, .taken, .sum(result[31:0]), .zero, .eventful, .cond(cond[9:5]),
-      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .off, .kind, .profile, .data, .width,
+      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .off, .kind, .profile, .data,
       .grant(g_grant), .lead, .ev_ack(r_ack[1]), .told, .outcome, .granted, .ev_lo, .ev_off
   );
   litepulse_train train (
       .clk, .rst(1'b0), .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .host_we, .host_done(host_we), .argument, .cond(cond[15:10]),
       .eventful, .act_do, .armed, .slack_ok, .is_far, .wrapped, .disarm, .forget, .be_ok, .running, .pending
   );
+  // as litepulse_launch_memory would have it
+  always_ff @(posedge clk) if (width_we) width <= result[31:0];
+
   litepulse_report report (
       .emit, .thread(1'b1), .sum(result[31:0]), .now(now[7:0]), .told({told, 1'b0}), .outcome, .granted,
       .lo({ev_lo, 8'd0}), .off({ev_off, 3'd0}), .ack(r_ack), .ev_req, .ev_ack, .ev_kind(r_kind), .ev_source(r_source), .ev_flags(r_flags),
