@@ -325,7 +325,6 @@ module litepulse_thread_train #(
     cover (start[7] && is_tell_wait);
     cover (start[5] && is_wait && near);
     cover (start[7] && is_tell_idle);
-    cover (start[4] && is_change && g_at == 32'd0);
     cover (start[4] && is_wait && g_at != 32'd0);
     cover (start[4] && is_tell_wait && outcome == litepulse_program_pkg::OUT_LATE);
   end
