@@ -75,7 +75,10 @@ def patched_copy(fault, catcher):
             raise NotCaught(f"{fault['listed_in']}: `old` of {fault['name']} occurs {count} times in {fault['file']}, not once")
         file.write_text(text.replace(fault["old"], fault["new"]))
         if file.suffix == ".asm":
-            subprocess.run([sys.executable, str(target / "program" / "assemble.py")], check=True, stdin=subprocess.DEVNULL)
+            made = subprocess.run([sys.executable, str(target / "program" / "assemble.py")], check=False, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True)
+            if made.returncode:
+                raise NotCaught(f"ERROR: {fault['name']} does not assemble: {made.stderr.strip()}")
     return target
 
 
