@@ -56,7 +56,7 @@ class Program:
     addresses in use, also those of the programs before this one."""
 
     def __init__(self, name, text, entry, used):
-        self.name, self.words, self.lines, first = name, {}, {}, None
+        self.name, self.words, self.lines, self.alias, first = name, {}, {}, {}, None
         pending, previous = [], None
         for number, line in enumerate(text.splitlines(), 1):
             self.where = f"{name}.asm:{number}"
@@ -74,12 +74,11 @@ class Program:
                 line = line[match.end():]
             if not line:
                 continue
-            label = f"{pending[0] if pending else f'line {number}'}"
+            label = pending[0] if pending else f"line {number}"
             for other in pending or [label]:
                 if other in self.lines:
                     self.fail(f"{other} is there twice")
                 self.lines[other] = None if other != label else (self.where, *self.parse(line))
-            self.alias = getattr(self, "alias", {})
             self.alias.update({other: label for other in pending})
             if previous is not None and self.lines[previous][2] is None:
                 self.lines[previous] = (*self.lines[previous][:2], (label,))
@@ -197,7 +196,6 @@ class Program:
             for name, real in self.alias.items():
                 if real == label:
                     self.labels.setdefault(name, []).append(address)
-        self.count = len(self.code)
 
 
 def encode(fields):
