@@ -188,7 +188,7 @@ module litepulse #(
   logic [4:0]    own_rest;
 
   assign tx_then = (KE > 1) ? tx_past[S-1:0] : tx_o;
-  always_comb begin
+  always @* begin
     rx_loop[0] = tx_then_last;
     for (int s = 1; s < S; s++) rx_loop[s] = tx_then[s-1];
     for (int i = 0; i < INPUTS * S; i++) samples[i] = aux_i[i];

@@ -53,8 +53,10 @@ module litepulse_arbiter #(
   logic [2:0]   go_off;
   logic [S-1:0] mask_next, level_next;
   logic [2:0]   fits;       // a pulse that ends within its cycle
+  logic         turn, brief;
+  logic [3:0]   after;
 
-  always_comb begin
+  always @* begin
     from = free_next ? {1'b0, free_off} : 4'(S);
     go = 1'b0;
     chosen = 1'b0;
@@ -70,28 +72,27 @@ module litepulse_arbiter #(
     end
     for (int s = 0; s < S; s++) begin
       for (int i = 0; i < 3; i++) begin
-        if (due[i] && off[3*i+:3] == 3'(s)) begin
-          // refused or not, so that who it is does not depend on the line where S = 1
-          if (!chosen) who_next = 2'(i);
-          if (S == 1) chosen = 1'b1;
-          if (from > 4'(s)) begin
-            refuse[i] = 1'b1;
-          end else begin
-            grant[i] = 1'b1;
-            if (fits[i]) begin
-              for (int t = 0; t < S; t++) begin
-                if (t >= s && 4'(t) < 4'(s) + {1'b0, width_low[3*i+:3]}) begin
-                  mask_next[t]  = 1'b1;
-                  level_next[t] = prof_invert[profile[2*i+:2]];
-                end
-              end
-              from = 4'(s) + {1'b0, width_low[3*i+:3]};
-            end else begin
-              go = 1'b1;
-              chosen = 1'b1;
-              go_off = 3'(s);
-              from = 4'(S);
-            end
+        turn  = due[i] && off[3*i+:3] == 3'(s);
+        brief = turn && fits[i] && from <= 4'(s);
+        after = 4'(s) + {1'b0, width_low[3*i+:3]};
+        for (int t = s; t < S; t++) begin
+          if (brief && 4'(t) < after) begin
+            mask_next[t]  = 1'b1;
+            level_next[t] = prof_invert[profile[2*i+:2]];
+          end
+        end
+        // refused or not, so that who it is does not depend on the line where S = 1
+        if (turn && !chosen) who_next = 2'(i);
+        if (turn && S == 1) chosen = 1'b1;
+        if (turn && from > 4'(s)) begin
+          refuse[i] = 1'b1;
+        end else if (turn) begin
+          grant[i] = 1'b1;
+          from     = brief ? after : 4'(S);
+          if (!brief) begin
+            go     = 1'b1;
+            chosen = 1'b1;
+            go_off = 3'(s);
           end
         end
       end
@@ -102,7 +103,7 @@ module litepulse_arbiter #(
 
   assign start_timed = start && who != 2'd3;
 
-  always_comb begin
+  always @* begin
     case (who_next)
       2'd0:    profile_next = profile[1:0];
       2'd1:    profile_next = profile[3:2];

@@ -84,7 +84,7 @@ module litepulse_best_effort #(
 
   assign de_lead  = ~nde_lead;
   assign down     = adding && !prof0_changed;
-  always_comb begin
+  always @* begin
     bits = 4'd0;
     for (int i = 0; i < 16; i++) begin  // a table, smaller than adders
       if ({stop[1], parity, data_bits} == 4'(i)) bits = 4'(7 + i / 8 + i / 4 % 2 + i % 4);
@@ -92,7 +92,7 @@ module litepulse_best_effort #(
   end
 
   // whole cycles of lead, but for the first of them; on through the wait for the line
-  always_comb begin
+  always @* begin
     // verilator lint_off UNSIGNED
     for (int s = 0; s < S; s++) begin
       lead[s] = (state == SEND || state == LEAD) && has_lead

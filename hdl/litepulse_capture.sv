@@ -83,7 +83,7 @@ module litepulse_capture #(
 `endif
       end else begin : gen_many
         logic [6*S-1:0] need;     // for each sample: that many equal ones up to sample 0 make F up to it
-        always_comb begin
+        always @* begin
           for (int s = 0; s < S; s++) need[6*s +: 6] = (filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0;
         end
         logic [S-1:0]  x, accepted;
@@ -97,7 +97,7 @@ module litepulse_capture #(
 
         assign x = samples[c*S +: S];
 
-        always_comb begin
+        always @* begin
           same = 1'b1;
           fresh = '0;
           was = x_last;
@@ -142,7 +142,7 @@ module litepulse_capture #(
         assign shift = (filt_en[c] && filt_len != 6'd0) ? SL'(1) - filt_len[SL-1:0] : '0;
         // while the alignment changes no sample may be seen twice
         assign hold = len_was != filt_len || en_was != filt_en[c];
-        always_comb begin
+        always @* begin
           for (int s = 0; s < S; s++) aligned[s] = both[(SL + 1)'(S + s) - (SL + 1)'(shift)];
         end
         assign level[c*S +: S] = hold ? {S{last}} : aligned;
@@ -170,7 +170,7 @@ module litepulse_capture #(
   // edges of this cycle; the first one of the selected channel
   logic [C*S-1:0] flips, enabled, changed, filtered;
   logic [S-1:0]   sel_flips, sel_level;
-  always_comb begin
+  always @* begin
     sel_flips = '0;
     sel_level = '0;
     sel_filtered = 1'b0;

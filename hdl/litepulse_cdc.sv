@@ -58,7 +58,9 @@ module litepulse_cdc #(
     input  logic [63:0]      now_tick,
     input  logic [31:0]      ev_lost,
     input  logic [31:0]      rx_lost,
-    input  logic [7:0]       status_p,
+    // verilator lint_off UNUSEDSIGNAL
+    input  logic [7:0]       status_p,      // as `status`; bit 4 is made in sys
+    // verilator lint_on UNUSEDSIGNAL
     input  logic             fault_p,
 
     input  logic             sys_clk,
@@ -125,7 +127,7 @@ module litepulse_cdc #(
   localparam logic [LQ_AW:0] LQ_DEPTH = {1'b1, {LQ_AW{1'b0}}};
 
   // Width of the word that pulse hands over
-  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (LQ_AW + 1) + 8 + 6;
+  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (LQ_AW + 1) + 7 + 6;
 
 `ifdef FORMAL
   // Ghosts (f_*): number *_n stands for any entry of a ring, word *_w for any of its words.
@@ -149,7 +151,7 @@ module litepulse_cdc #(
   logic [EV_AW:0] ev_wptr, ev_nwptr_h, ev_oldest, ev_noldest_v;
   logic [RX_AW:0] rx_wptr, rx_nwptr_h, rx_oldest, rx_noldest_v;
   logic [LQ_AW:0] lq_wptr, lq_rptr_full, lq_nrptr_h;
-  logic [7:0] levels, levels_h, levels_v;
+  logic [6:0] levels, levels_h, levels_v;
   logic ev_new, ev_new_h, rx_new, rx_new_h, fault_new, fault_h;
   logic cfg_flag, cfg_flag_v, cfg_ack, cfg_ack_h, cfg_ack_v, cfg_bad;
   logic snap_flag, snap_flag_v, snap_ack, snap_ack_h, snap_ack_v, snap_sel;
@@ -175,7 +177,7 @@ module litepulse_cdc #(
 
   litepulse_cdc_swap #(
       .P_BITS (P_BITS),
-      .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(LQ_AW + 1) {1'b1}}, 14'd0})
+      .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(LQ_AW + 1) {1'b1}}, 13'd0})
   ) swap (
       .pulse_clk,
       .pulse_rst,
@@ -485,14 +487,13 @@ module litepulse_cdc #(
 
   // Levels and strobes ----------------------------------------------------------------------------------------------------------
   // A byte waiting in front of the line is not idle, whatever the transmitter's registered status says yet.
-  // status_p[4]: the queue keeps the entry that had its turn last, to compare the next one with it
-  assign levels = {status_p[4], status_p[7:5], status_p[3:1], status_p[0] && !txb_valid && !tx_fetch};
+  assign levels = {status_p[7:5], status_p[3:1], status_p[0] && !txb_valid && !tx_fetch};
 
   logic unused;
   assign unused = &{1'b0, ev_carry, rx_carry};
 
   assign status = {
-    levels_v[6:5], levels_v[4] && (!lq_nfree[LQ_AW] || (levels_v[7] && lq_nfree[LQ_AW-1:0] == '0)), cfg_busy,
+    levels_v[6:5], levels_v[4] && !lq_nfree[LQ_AW], cfg_busy,
     levels_v[3:1], levels_v[0] && !tx_some
   };
   assign fault      = pass && fault_h;

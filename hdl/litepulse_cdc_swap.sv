@@ -91,7 +91,7 @@ module litepulse_cdc_swap #(
       if (!pulse_rst && !sys_rst) f_up <= 1'b1;
     end
   end
-  always_comb begin
+  always @* begin
     if (f_up) assume (pulse_rst == sys_rst);
     else if (!f_ok) assume (pulse_rst && sys_rst);
     else assume (pulse_rst <= f_pulse_rst_was && sys_rst <= f_sys_rst_was);
@@ -118,7 +118,7 @@ module litepulse_cdc_swap #(
     f_pulse_before <= f_pulse_settled;
     f_sys_before   <= f_sys_settled;
   end
-  always_comb begin
+  always @* begin
     f_pulse_settled = f_pulse_before;
     if (!f_ok) f_pulse_settled = 2'd2;
     else if (!f_turn) f_pulse_settled = 2'd0;
@@ -143,7 +143,7 @@ module litepulse_cdc_swap #(
     f_view_was        <= sys_view;
   end
 
-  always_comb begin
+  always @* begin
     if (f_ok) begin
       // what is promised: never both at once, and whoever has the turn finds all still since two of its edges at least
       if (pulse_take && !pulse_rst) assert (f_turn && f_pulse_settled == 2'd2);
@@ -175,7 +175,7 @@ module litepulse_cdc_swap #(
     if (f_up && f_pulse_edge && f_sys_edge) f_together <= 1'b1;
     if (f_up && f_sys_had && f_sys_edge && sys_turn && f_past) f_lasts <= 1'b1;
   end
-  always_comb begin
+  always @* begin
     cover (f_up && f_takes == 3 && f_passes == 3 && f_together && f_lasts && sys_view != P_RESET);
     cover (f_up && f_again && f_passes == 1);
   end

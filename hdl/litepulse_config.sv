@@ -108,12 +108,8 @@ module litepulse_config #(
   assign ev_kind  = (state == EVENT) ? litepulse_map_pkg::KIND_SNAPSHOT
       : is_command ? litepulse_map_pkg::KIND_APPLIED : litepulse_map_pkg::KIND_REFUSED;
   assign ev_flags = is_command ? 8'd0 : litepulse_map_pkg::REASON_INVALID;
-  always_comb begin
-    ev_data = 32'd0;
-    if (!is_command) ev_data[5:0] = cfg_addr;
-    else if (state != EVENT) ev_data = {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, 13'd0,
-        cfg_data[2:0]};
-  end
+  assign ev_data  = !is_command ? {26'd0, cfg_addr} : (state == EVENT) ? 32'd0
+      : {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, 13'd0, cfg_data[2:0]};
 
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;

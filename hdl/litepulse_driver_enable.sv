@@ -27,7 +27,7 @@ module litepulse_driver_enable #(
       end
     end else begin : gen_more
       logic [15:0] rest_next;
-      always_comb begin
+      always @* begin
         rest_next = (rest > 16'(S)) ? rest - 16'(S) : 16'd0;
         for (int s = 0; s < S; s++) begin
           tail[s] = rest > 16'(s);

@@ -76,7 +76,7 @@ module litepulse_events #(
         : k[2] ? (k[1] ? done : control) : (k[1] ? refused : tx);
   endfunction
 
-  always_comb begin
+  always @* begin
     // a brief request is chosen in the first of its two cycles, so that it is still there in the next
     fresh = req & ~((seen & BRIEF) | (sel & ~BRIEF));
     earlier = 1'b0;
@@ -166,7 +166,7 @@ module litepulse_events #(
   logic [7:0]    m_flags, m_lo;
   logic [3:0]    m_kind, m_source;
   logic [2:0]    m_off;
-  always_comb begin
+  always @* begin
     m_data   = {16'(head[EB +: EB] & edge_own), 16'(head[0 +: EB] & edge_own)} & {32{take_edge}};
     m_data[NW-1:0] = m_data[NW-1:0] | (waiting_next & {NW{take_all}});
     m_flags  = (take_edge && pick_f) ? litepulse_map_pkg::EVENT_FLAG_FILTERED : 8'd0;

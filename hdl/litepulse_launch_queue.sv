@@ -45,7 +45,7 @@ module litepulse_launch_queue #(
   assign eventful = flushing;
   assign flush_count = 16'(dropped);
 
-  always_comb begin
+  always @* begin
     cond = '0;
     cond[litepulse_program_pkg::Q_COND_FLUSH] = flushing;
     cond[litepulse_program_pkg::Q_COND_SOME]  = some || flushing;

@@ -60,7 +60,7 @@ module litepulse_line_rx #(
   assign x  = cond_line ^ {S{invert}};
   assign x1 = line1 ^ {S{invert}};
   assign x2 = line2 ^ {S{invert}};
-  always_comb begin
+  always @* begin
     found = 1'b0;
     found_off = 3'd0;
     for (int s = S - 1; s >= 0; s--) begin
@@ -109,7 +109,7 @@ module litepulse_line_rx #(
   logic        parity_acc, parity_bit, parity_bad, any_mark, noise, own, tx_busy_was;
   logic        perr, is_break;
 
-  always_comb begin
+  always @* begin
     case (parity)
       litepulse_map_pkg::PARITY_ODD:  parity_bad = vote != ~parity_acc;
       litepulse_map_pkg::PARITY_EVEN: parity_bad = vote != parity_acc;
@@ -269,7 +269,7 @@ module litepulse_line_rx #(
   logic in_break, break_own, begins;
   assign begins    = stored && is_break;
   assign brk_own   = (in_break ? break_own : own) || tx_busy_in;
-  always_comb begin
+  always @* begin
     brk_stb = 1'b0;
     brk_off = 3'd0;
     for (int s = S - 1; s >= 0; s--) begin

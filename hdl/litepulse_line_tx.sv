@@ -165,7 +165,7 @@ module litepulse_line_tx #(
   assign settled     = active && !near && !bnd && !start && !holding;
   assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
 
-  always_comb begin
+  always @* begin
     for (int s = 0; s < S; s++) begin
       tx_next[s] = rest_level;
       busy[s]    = 1'b0;

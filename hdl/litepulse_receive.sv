@@ -78,7 +78,7 @@ module litepulse_receive #(
     if (rec_valid && f_came == f_which) f_record <= {rec_tick[47:32], rec_flags, rec_data, rec_tick[31:0]};
     if (f_past && !$past(rst)) assume (rx_free >= $past(rx_free) - (RX_AW + 1)'($past(rx_wr)));
   end
-  always_comb begin
+  always @* begin
     assume (rx_free <= (RX_AW + 1)'(1 << RX_AW));
     if (rec_valid) assume (f_rest == 2'd0 && !rst && !rec_flags[3] && !rec_flags[6]);  // no OVERFLOW, no COUNT
     assume (!lost[31]);              // no gap of 2^31 bytes

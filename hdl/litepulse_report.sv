@@ -32,7 +32,7 @@ module litepulse_report (
   // of a launch word the unused bits are not told
   assign ev_data = {sum[31:16], sum[15:12] & {4{thread}}, sum[11:0]};
 
-  always_comb begin
+  always @* begin
     ev_source = !thread ? litepulse_map_pkg::SRC_QUEUE : litepulse_map_pkg::SRC_TRAIN_CHANGE;
     ev_kind   = litepulse_map_pkg::KIND_REFUSED;
     ev_flags  = {5'd0, outcome};  // OUT_LATE to OUT_INVALID are REASON_*

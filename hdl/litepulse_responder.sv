@@ -140,7 +140,7 @@ module litepulse_responder #(
     if (byte_stb) byte_hit <= byte_ok && !(byte_own && ignore_own) && ((byte_data ^ match_value) & match_mask) == 8'd0;
     calm <= !(comes && (aim || (ready && calm))) || rst || disarm;
   end
-  always_comb begin
+  always @* begin
     case (trigger)
       litepulse_map_pkg::TRIGGER_EDGE:  comes = sel_edge && !(sel_is_line && line_own && ignore_own);
       litepulse_map_pkg::TRIGGER_BYTE:  comes = byte_end && byte_hit;

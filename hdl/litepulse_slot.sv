@@ -62,7 +62,7 @@ module litepulse_slot #(
       assign earlier = de_lead[SL-1:0] > kept[SL-1:0];
       assign opens_now = (earlier ? less : cycles) == {{(CW - 16 + SL){1'b0}}, de_lead[15:SL]};
       always_ff @(posedge clk) if (!counting) kept <= value[2:0] & 3'(S - 1);
-      always_comb begin
+      always @* begin
         for (int s = 0; s < S; s++) begin
           from_open[s] = SL'(s) >= SL'(kept[SL-1:0] - de_lead[SL-1:0]);
           to_due[s]    = 3'(s) < kept;

@@ -76,7 +76,7 @@ module litepulse_timebase #(
     past <= 1'b1;
     ghost <= rst ? '0 : ghost + 1'b1;
   end
-  always_comb begin
+  always @* begin
     if (past) begin
       assert (now == ghost);
       assert (carry1 == (&ghost[15:0]));

@@ -47,7 +47,7 @@ module litepulse_train (
   assign be_ok      = armed ? slack_ok : !running;
   assign eventful   = command;
 
-  always_comb begin
+  always @* begin
     cond[litepulse_program_pkg::T_COND_CMD0]    = cfg_data[litepulse_map_pkg::TRAIN_COMMAND_COMMAND_LSB];
     cond[litepulse_program_pkg::T_COND_CMD1]    = cfg_data[litepulse_map_pkg::TRAIN_COMMAND_COMMAND_LSB + 1];
     cond[litepulse_program_pkg::T_COND_ASAP]    = cfg_data[litepulse_map_pkg::TRAIN_COMMAND_ASAP_LSB];

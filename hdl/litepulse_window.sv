@@ -271,7 +271,7 @@ module litepulse_window #(
       if (!$past(rx_free_stb)) assume (f_rx_ready >= $past(f_rx_ready) && $stable(rx_position));
     end else assume (!cfg_busy && !snap_busy);
   end
-  always_comb begin
+  always @* begin
     if (bus_ack) assume (bus_stb);
     assume (f_ev_ready[EV_AW] <= (f_ev_ready[EV_AW-1:0] == '0) && f_rx_ready[RX_AW] <= (f_rx_ready[RX_AW-1:0] == '0));
     assume (tx_free[TX_AW] <= (tx_free[TX_AW-1:0] == '0) && rx_nlimit == rx_nready - 2'd2);
@@ -288,7 +288,7 @@ module litepulse_window #(
     if (rst) f_dropped <= 1'b0;
     if (f_past && !$past(rst) && !rst && $past(f_deed)) assert (!lq_we && (!f_deed || ($past(tx_push) && tx_push)));
   end
-  always_comb begin
+  always @* begin
     if (f_past && !rst) begin
       if (f_deed) assert (turn);
       assert (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(rx_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);

@@ -219,12 +219,9 @@ class Crossing:
             status = int(dut.status.value)
             if status & 1:
                 assert put == self.tx.taken.count, "idle with bytes to send"
-            # the queue may say that it keeps an entry which has had its turn
-            if self.status & 1 << 4:
-                self.kept = time
             left = self.launches.put.count - self.launches.taken.count
             if status & 1 << 5 and not acted:
-                assert left == 0 or (left == 1 and time - self.kept <= SYS_DELAY), "queue idle with launches in it"
+                assert left == 0, "queue idle with launches in it"
             if time - self.status_since > SYS_DELAY:
                 assert status & LEVELS & ~(1 << 5) == self.status & LEVELS & ~(1 << 5), "levels"
                 assert bool(status & 1) == bool(self.status & 1 and put == self.tx.taken.at(time - SYS_DELAY)) or \

@@ -346,7 +346,7 @@ async def test_promise1_queue_against_train(dut):
     profiles = [Profile(Fraction(rng.randrange(4 * S * 256, 7 * S * 256), 256), invert=k == 2) for k in (1, 2)]
     assert await bench.profile(1, profiles[0]) and await bench.profile(2, profiles[1])
     frame = Launch(FRAME, profiles[0], 0xC5, index=1)
-    count = 120 if FULL else 50 if FAST else 30
+    count = 120 if FULL else 50
     whole, num, den = frame.length + MINIMUM, 3, 7
     start = bench.ahead_train()
     train = Train(start, whole, num, den, count, frame)
@@ -362,7 +362,7 @@ async def test_promise1_queue_against_train(dut):
             launch = Launch(BREAK, profiles[index - 1], rng.randrange(1, 5), index=index)
         else:
             launch = Launch(PULSE, profiles[index - 1], width=rng.choice((1, 2, S, rng.randrange(1, 60 * S))), index=index)
-        if rng.random() < 0.3:
+        if rng.random() < 0.6:
             # Aimed at a pulse of the train: its tick, its end, and one to either side.
             k = next((k for k in range(count) if train.tick(k) > tick), count - 1)
             aimed = train.tick(k) + rng.choice((0, -1, 1, frame.length, frame.length - 1, frame.length + 1))

@@ -5,7 +5,7 @@ import random
 from fractions import Fraction
 
 import cocotb
-from bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LONG, S, SEED, SPACE, Bench, figure, same_list
+from bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, LONG, S, SEED, SPACE, Bench, figure, same_list
 from model import (ALWAYS, APPLIED, BREAK, BUSY, FRAME, MISSED, OVERFLOW, PULSE, QUEUE, REFUSED, RESPONDER, Responder, TRAIN,
                    TRAIN_CHANGE, TTY, Adjust,
                    Grant, Launch, Profile, QueueEntry, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave,
@@ -15,6 +15,7 @@ from model import (ALWAYS, APPLIED, BREAK, BUSY, FRAME, MISSED, OVERFLOW, PULSE,
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 RESPONSE = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
+REPORT = 24                                    # cycles in which a launch is reported, whatever else is
 LENGTH = 20_000 if FAST else 5_000          # cycles of a scene
 
 
@@ -200,7 +201,7 @@ class Scene:
         for grant in refused:
             blocker = next(g for g in granted if g.tick <= grant.tick < g.end)
             assert blocker.source != TTY or grant.source == RESPONDER, f"{blocker} was in the way of {grant}"
-        prepared = [(r.tick, r.tick + (40 * S if r.source == QUEUE else MINIMUM))
+        prepared = [(r.tick, r.tick + ((REPORT + LMIN) * S if r.source == QUEUE else MINIMUM))
                     for r in bench.events if r.source in (QUEUE, TRAIN)]
         counting = [(t, t + self.delay) for t in self.triggers]
         free = min(g.tick for g in granted)

@@ -199,8 +199,8 @@
       assert (cycle < 3'(TURN) && (sys_turn || (cycle == 3'd0 && !passed)) && (cycle < 3'd5 || passed) && (!f_turn || !sys_turn));
       if (cycle == 3'd0) assert (!passed && !f_deed);
       if (turn && cycle != 3'd0) assert (f_deed);
-      if (f_turn) assert (f_ev_seen == f_ev_sent && f_rx_seen == f_rx_sent && f_lq_seen == f_lq_sent && !f_deed);
-      if (f_turn) assert (cfg_ack_h == cfg_ack_v && snap_ack_h == snap_ack_v && levels_h == levels_v);
+      if (f_turn || passed) assert (f_ev_seen == f_ev_sent && f_rx_seen == f_rx_sent && f_lq_seen == f_lq_sent && !f_deed);
+      if (f_turn || passed) assert (cfg_ack_h == cfg_ack_v && snap_ack_h == snap_ack_v && levels_h == levels_v);
       // pulse knows all that sys did, but for the last turn
       if (!f_turn && !f_deed && !passed) assert (f_lq_3 == '0);
       assert (lq_avail == f_lq_2 - f_lq_3);
@@ -239,7 +239,7 @@
       assert (ev_nready == '1 && rx_nready == '1 && rx_nlimit == ~RX_FIRST_NUMBER && tx_free == TX_DEPTH && lq_nfree == ~LQ_DEPTH);
       assert (f_ev_seen == EV_FIRST_NUMBER && f_rx_seen == RX_FIRST_NUMBER && f_lq_seen == '0 && !f_deed);
       assert (!f_ev_read && !f_rx_read && !f_tx_known && !f_lq_known && !f_lq_whole && !f_cfg_starts && !f_cfg_answers);
-      assert (!cfg_ack_v && !snap_ack_v && levels_v == '0 && !lq_flag && !snap_sel);
+      assert (!cfg_ack_v && !snap_ack_v && levels_v == '0 && !lq_flag && !snap_sel && cycle == 3'd0 && !passed);
     end
   end
 
