@@ -243,6 +243,17 @@
     end
   end
 
+`ifdef COVER_CLOCKS
+  // both clocks in step: any clocks would do, but these take the fewest steps
+  (* gclk *) logic f_gclk;
+  logic f_pulse_was = 1'b1, f_sys_was = 1'b1;
+  always @(posedge f_gclk) begin
+    f_pulse_was <= pulse_clk;
+    f_sys_was   <= sys_clk;
+  end
+  always @* assume (pulse_clk != f_pulse_was && sys_clk != f_sys_was);
+`endif
+
   // All of it happens: rings run full, what is read came across, snapshots over a wrap, refusals.
   logic f_was_full = 1'b0, f_wrapped = 1'b0;
   always_ff @(posedge pulse_clk) begin
