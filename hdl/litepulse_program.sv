@@ -49,7 +49,7 @@ module litepulse_program (
     code[37] = 32'hc00c0016;
     code[38] = 32'h0a4a3021;
     code[39] = 32'h10044022;
-    code[40] = 32'h0010020c;
+    code[40] = 32'h0040820c;
     code[41] = 32'h10005002;
     code[42] = 32'h103a3906;
     code[43] = 32'h06654168;
@@ -186,7 +186,7 @@ module litepulse_program (
     code[174] = 32'h06554174;
     code[175] = 32'h103370ca;
     code[176] = 32'h187f7079;  // train change_hi
-    code[177] = 32'h0036027a;
+    code[177] = 32'h007fb27a;
     code[178] = 32'h147b60b0;
     code[179] = 32'h101310c5;
     code[180] = 32'he00170b8;
@@ -242,7 +242,7 @@ module litepulse_program (
     code[230] = 32'he00010b8;
     code[231] = 32'he00160b8;
     code[232] = 32'h40060052;
-    code[233] = 32'h00360242;
+    code[233] = 32'h007fb242;
     code[234] = 32'h10037041;
     code[235] = 32'h103f30d8;
     code[236] = 32'h00000654;

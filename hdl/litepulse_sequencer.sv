@@ -3,10 +3,11 @@
 // of a common memory and an instruction every 4 cycles, 2 cycles apart, so neither ever waits for the other.
 // An instruction: read A and B, add, write back, do an action, go on as a condition of the operation before says.
 //
-//   cycle 0  instruction memory     2  A comes out and is kept, the condition decides     4  sum, written back
-//         1  A is looked up, or     3  B comes out and is kept                            5  the action is done: strobes,
-//            the time is taken         (looked up in 2)                                      with the sum on `sum` in 5 and 6
+//   cycle 0  instruction memory     2  B comes out and is kept, A is looked up,    4  sum
+//         1  B is looked up,           the condition decides                       5  it is written back, the action is done:
+//            the time is taken      3  A comes out and is kept                        strobes, with the sum on `sum` in 5 and 6
 //
+// B may not be the word that the instruction before wrote: it is looked up in that one's cycle 5.
 // The slots' constants follow from this: a load comes 4 instructions after the time was taken (2 in the train's `place`).
 //   KE  cycles from `now` to the pin
 module litepulse_sequencer #(
@@ -59,7 +60,7 @@ module litepulse_sequencer #(
   logic [31:0] rdata, time_word, op_a, op_b;
   logic [32:0] result;
   logic        condition, carry, carry_was, carry_in;
-  logic        negate_b, is_lq, write, taken_1;
+  logic        is_word, negate_a, negate_b, is_lq, write, write_1, taken_1;
   logic [1:0]  cin;
   logic [4:0]  a_1;
   logic [2:0]  action_1;
@@ -93,16 +94,18 @@ module litepulse_sequencer #(
   logic        we;
   logic [5:0]  waddr;
   logic [31:0] wdata;
-  assign host_done = host_we && odd;
-  assign we    = odd ? host_we : (write && !rst);
-  assign waddr = odd ? {2'b10, host_addr} : {phase[1], a_1};
-  assign wdata = odd ? host_data : result[31:0];
+  assign host_done = host_we && !odd;
+  assign we    = odd ? (write && !rst) : host_we;
+  assign waddr = odd ? {phase[1], argument} : {2'b10, host_addr};
+  assign wdata = odd ? sum : host_data;
   always_ff @(posedge clk) begin
     if (we) mem[waddr] <= wdata;
-    rdata <= mem[{of_train, odd ? a : b}];
+    rdata <= mem[{of_train, odd ? b : a}];
   end
-  assign lq_word = b[1:0];
-  assign lq_ren  = phase == 2'd2;
+  assign lq_word  = b[1:0];
+  assign lq_ren   = phase == 2'd1;
+  assign is_lq    = !of_train && b[4:2] == litepulse_program_pkg::LQ_WORD[4:2];
+  assign negate_b = code[litepulse_program_pkg::F_BNEG];
 
   // operands; the complement of the time is what litepulse_timebase holds
   always_ff @(posedge clk) begin
@@ -114,8 +117,8 @@ module litepulse_sequencer #(
         default: time_word <= 32'd0;
       endcase
     end
-    if (!odd) op_a <= ((rdata & {32{asel == 3'd1}}) | time_word) ^ {32{asel[0] && asel[2:1] != 2'd0}};
-    op_b <= (is_lq ? lq_rdata : rdata) ^ {32{negate_b}};
+    op_a <= ((rdata & {32{is_word}}) | time_word) ^ {32{negate_a}};
+    if (!odd) op_b <= (is_lq ? lq_rdata : rdata) ^ {32{negate_b}};
     carry_in <= cin == 2'd1 || (cin == 2'd2 && carry_was);
   end
   assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, carry_in};
@@ -136,10 +139,10 @@ module litepulse_sequencer #(
       pc       <= code[7:0] | {7'd0, condition};
       // kept for the cycles in which the other thread's instruction is out
       taken_1  <= condition;
-      negate_b <= code[litepulse_program_pkg::F_BNEG];
-      is_lq    <= !of_train && b[4:2] == litepulse_program_pkg::LQ_WORD[4:2];
+      is_word  <= asel == 3'd1;
+      negate_a <= asel[0] && asel[2:1] != 2'd0;
       cin      <= code[litepulse_program_pkg::F_CIN +: 2];
-      write    <= code[litepulse_program_pkg::F_WE];
+      write_1  <= code[litepulse_program_pkg::F_WE];
       a_1      <= a;
       action_1 <= code[litepulse_program_pkg::F_ACTION +: 3];
       // the result
@@ -149,12 +152,14 @@ module litepulse_sequencer #(
       taken     <= taken_1;
       argument  <= a_1;
       action    <= action_1;
+      write     <= write_1;
     end
     if (rst) begin
       phase    <= 2'd0;
       thread   <= 1'b1;
       act      <= 2'b00;
       pc       <= 8'd0;
+      write_1  <= 1'b0;
       write    <= 1'b0;
       action_1 <= litepulse_program_pkg::ACT_NONE;
       action   <= litepulse_program_pkg::ACT_NONE;

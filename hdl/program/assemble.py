@@ -7,6 +7,7 @@ A line is `[label:] operation | action | jump`, each part may be missing; `#` be
 operation   [WORD =] A + B [+ 1 | + c]      A: 0, WORD, lead, ~lead, now_lo, ~now_lo, now_hi, ~now_hi (~x is -x - 1)
                                              B: WORD, ~WORD, lq.0 to lq.3 (a word of the launch at the head of the queue)
             A word that is written is A's word, if A is one. `c` is the carry of the operation before.
+            B may not be the word that the instruction before wrote: it is looked up too early for that.
 action      one of ACTIONS, the last with what it does
 jump        LABEL, or CONDITION ? LABEL : LABEL; without one the next line follows
 
@@ -172,6 +173,10 @@ class Program:
                     pairs[key] = take(2)
                     code[pairs[key]], code[pairs[key] + 1] = key
             for target in targets:
+                fields, after = self.lines[label][1], self.lines[target][1]
+                if fields["we"] and fields["a"] == after["b"]:
+                    self.where = self.lines[target][0]
+                    self.fail(f"B was just written by {label}")
                 if target not in seen:
                     seen.add(target)
                     todo.append(target)

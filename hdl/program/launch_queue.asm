@@ -27,7 +27,7 @@ order_lo: TICK_LO + ~BEFORE_LO + 1
 
 place:    DISTANCE = ~now_lo + TICK_LO + 1 |            | near ? place : place_hi
 place_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
-          0 + DISTANCE_HI               |               | borrow ? late : compare
+          DISTANCE_HI + ZERO            |               | borrow ? late : compare
 compare:  DISTANCE + LEAST              |               | zero ? soon : far
 soon:     DISTANCE + HEAD_START         | load          | carry ? wait : late
 # need not be exact, only leave less than 2^32 when it has ended, and time enough

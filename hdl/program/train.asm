@@ -82,7 +82,7 @@ asap_hi:  TICK_HI = now_hi + ZERO + c
           TICK_HI = TICK_HI + ZERO + c
 start_place: DISTANCE = ~now_lo + TICK_LO + 1 |         | near ? start_place : start_hi
 start_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
-          0 + DISTANCE_HI               |               | borrow ? start_late : start_compare
+          DISTANCE_HI + ZERO            |               | borrow ? start_late : start_compare
 start_compare: DISTANCE + LEAST         |               | zero ? start_soon : start_far
 start_soon: DISTANCE + HEAD_START       | load          | carry ? started : start_late
 start_far: 0 + DISTANCE                 | load_far
@@ -191,7 +191,7 @@ change_no_whole: TICK_LO = TICK_LO + INTERVAL
 change_hi: TICK_HI = TICK_HI + ZERO + c
 change_place: DISTANCE = ~now_lo + TICK_LO + 1 |        | near ? change_place : change_place_hi
 change_place_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
-          0 + DISTANCE_HI               |               | borrow ? change_late : change_time
+          DISTANCE_HI + ZERO            |               | borrow ? change_late : change_time
 change_time: DISTANCE + LEAST           |               | zero ? change_soon : change_far
 change_soon: DISTANCE + HEAD_START      | load          | carry ? changed : change_late
 change_far: 0 + DISTANCE                | load_far

@@ -21,7 +21,7 @@
   initial assume (rst);
 
   assign g_cycle  = phase - {g_thread, 1'b0};
-  assign g_writes = g_cycle == 2'd0 && g_valid && g_code[litepulse_program_pkg::F_WE] && !rst;
+  assign g_writes = g_cycle == 2'd1 && g_result_valid && g_code[litepulse_program_pkg::F_WE] && !rst;  // of the one before
   assign g_cond   = {g_thread ? train_cond : queue_cond, g_result[31], g_result[31:0] == 32'd0, !g_result[32], g_result[32], 1'b0};
   assign g_spec   = {1'b0, g_a} + {1'b0, g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}}
       + {32'd0, g_code[litepulse_program_pkg::F_CIN +: 2] == 2'd1 || (g_code[litepulse_program_pkg::F_CIN +: 2] == 2'd2 && g_result[32])};
@@ -29,8 +29,8 @@
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
     // the words: written by the thread's own instructions, those below 16 of the train also by the host
-    if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_x) g_xv <= result[31:0];
-    if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_y) g_yv <= result[31:0];
+    if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_x) g_xv <= g_result[31:0];
+    if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_y) g_yv <= g_result[31:0];
     if (host_we && host_done && g_thread && {1'b0, host_addr} == g_x) g_xv <= host_data;
     if (host_we && host_done && g_thread && {1'b0, host_addr} == g_y) g_yv <= host_data;
     case (g_cycle)
@@ -38,11 +38,10 @@
         g_valid <= 1'b1;
         g_code  <= code;
         g_a_known <= 1'b1;
+        g_b       <= g_yv;
+        g_b_known <= code[litepulse_program_pkg::F_B +: 5] == g_y
+            && !(g_writes && code[litepulse_program_pkg::F_B +: 5] == g_code[litepulse_program_pkg::F_A +: 5]);
         case (code[litepulse_program_pkg::F_ASEL +: 3])
-          3'd1: begin
-            g_a       <= g_xv;
-            g_a_known <= code[litepulse_program_pkg::F_A +: 5] == g_x;
-          end
           3'd2: g_a <= {16'hffff, nde_lead};
           3'd3: g_a <= {16'd0, ~nde_lead};
           3'd4: g_a <= ~now_tick[31:0];
@@ -53,15 +52,18 @@
         endcase
       end
       2'd2: begin
-        g_b       <= g_yv;
-        g_b_known <= g_code[litepulse_program_pkg::F_B +: 5] == g_y;
+        if (g_code[litepulse_program_pkg::F_ASEL +: 3] == 3'd1) begin
+          g_a       <= g_xv;
+          g_a_known <= g_code[litepulse_program_pkg::F_A +: 5] == g_x;
+        end
+        if (!g_thread && g_code[litepulse_program_pkg::F_B + 2 +: 3] == 3'd7) begin
+          g_b       <= lq_rdata;
+          g_b_known <= 1'b1;
+        end
         g_taken   <= g_cond[g_code[litepulse_program_pkg::F_COND +: 4]];
         g_next    <= g_code[7:0] | {7'd0, g_cond[g_code[litepulse_program_pkg::F_COND +: 4]]};
       end
-      2'd3: if (!g_thread && g_code[litepulse_program_pkg::F_B + 2 +: 3] == 3'd7) begin
-        g_b       <= lq_rdata;
-        g_b_known <= 1'b1;
-      end
+      2'd3: ;
       default: begin
         g_result       <= result;
         g_result_known <= g_valid && g_a_known && g_b_known;
@@ -102,25 +104,27 @@
       // where it goes on; the first ones are at 0 and 1
       if (g_cycle == 2'd0 && !rst && g_valid) assert (pc == g_next);
       if (g_cycle == 2'd0 && !rst && !g_valid && !g_thread) assert (pc == 8'd0);
-      if (g_cycle == 2'd2 && !g_thread) assert (lq_ren && lq_word == code[litepulse_program_pkg::F_B +: 2]);
+      if (g_cycle == 2'd1 && !g_thread) assert (lq_ren && lq_word == code[litepulse_program_pkg::F_B +: 2]);
       // how it does so
       if (g_valid && g_cycle == 2'd2) begin
         assert (code == g_code);
-        if (g_a_known) assert ((((rdata & {32{asel == 3'd1}}) | time_word) ^ {32{asel[0] && asel[2:1] != 2'd0}}) == g_a);
+        if (asel != 3'd1) assert ((time_word ^ {32{asel[0] && asel[2:1] != 2'd0}}) == g_a);
+        else assert (time_word == 32'd0);
+        if (g_b_known) assert (rdata == g_b);
       end
       if (g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) begin
-        if (g_a_known) assert (op_a == g_a);
+        if (g_b_known) assert (op_b == (g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}));
+        if (g_cycle == 2'd3 && g_a_known) assert ((((rdata & {32{is_word}}) | time_word) ^ {32{negate_a}}) == g_a);
+        if (g_cycle == 2'd0 && g_a_known) assert (op_a == g_a);
         if (!odd) assert (carry_in == (cin == 2'd1 || (cin == 2'd2 && carry_was)));
-        assert (negate_b == g_code[litepulse_program_pkg::F_BNEG] && cin == g_code[litepulse_program_pkg::F_CIN +: 2]);
-        assert (write == g_code[litepulse_program_pkg::F_WE] && a_1 == g_code[litepulse_program_pkg::F_A +: 5]);
+        assert (cin == g_code[litepulse_program_pkg::F_CIN +: 2]);
+        assert (write_1 == g_code[litepulse_program_pkg::F_WE] && a_1 == g_code[litepulse_program_pkg::F_A +: 5]);
         assert (action_1 == g_code[litepulse_program_pkg::F_ACTION +: 3] && taken_1 == g_taken && pc == g_next);
-        if (g_cycle == 2'd3) assert (is_lq == (!g_thread && g_code[litepulse_program_pkg::F_B + 2 +: 3] == 3'd7));
-        if (g_cycle == 2'd3 && g_b_known) assert (rdata == g_b);
-        if (g_cycle == 2'd0 && g_b_known) assert (op_b == (g_b ^ {32{negate_b}}));
         if (g_result_valid && g_cycle == 2'd0) assert (carry_was == g_result[32]);
       end
       if (g_cycle == 2'd3 && g_result_valid) assert (carry_was == g_result[32]);
-      if (!g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) assert (!write);
+      if (!g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) assert (!write_1);
+      if (g_cycle == 2'd1) assert (write == (g_result_valid && g_code[litepulse_program_pkg::F_WE]));
     end
   end
   always_ff @(posedge clk) begin
