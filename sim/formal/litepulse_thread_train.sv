@@ -3,7 +3,8 @@
 module litepulse_thread_train #(
     parameter int S = 1,
     parameter int KE = 2,
-    parameter int START = 0     // where the run begins, 0: anywhere
+    parameter int START = 0,    // where the run begins, 0: anywhere
+    parameter int MOST = 24     // instructions of a run
 ) (
     input logic clk
 );
@@ -55,6 +56,7 @@ module litepulse_thread_train #(
   (* hierconn *) wire               \source.slot.load , \source.slot.arm , \source.slot.beyond ;
   (* hierconn *) wire        [31:0] \source.slot.value ;
   (* hierconn *) wire signed [34:0] \source.slot.rest ;
+  (* hierconn *) wire               \train.command ;
   logic         g_load, g_arm, g_far;
   logic [31:0]  g_value;
   assign g_load  = \source.slot.load ;
@@ -95,6 +97,10 @@ module litepulse_thread_train #(
   logic [31:0] g_number, g_count, g_frac, g_i, g_n, g_d, g_at, g_period, g_num, g_den, g_step, g_base, g_from;
   logic [63:0] g_tick, g_before, g_taken, g_begin, g_start_tick;
   logic        g_pending, g_placed = 1'b0, g_told = 1'b0, g_answered = 1'b0, g_error, g_asap, g_word_bad, g_far_was, g_exact;
+  // how the command was answered; other words may follow it
+  logic        g_ok, g_bad;
+  assign g_ok  = g_answered ? !g_error : cfg_done && !cfg_err;
+  assign g_bad = g_answered ? g_error : cfg_done && cfg_err;
   logic [11:0] g_launch;
   logic [31:0] g_width;
   // 0 stands for 2^32
@@ -171,7 +177,11 @@ module litepulse_thread_train #(
         assume (cfg_req && cfg_addr == 4'(litepulse_map_pkg::CFG_TRAIN_COMMAND - 6'd16));
         assume (cfg_data[litepulse_map_pkg::TRAIN_COMMAND_COMMAND_LSB +: 2] == (start[4] ? 2'd2 : 2'd1)); // adjust, start
       end
+      if (start[3] || start[4]) assume (\train.command );
       if (start[4]) assume ((armed || fired) && !wrapped);
+      // what is armed was loaded for the coming pulse's tick, as every load asserts
+      if (start[4] && armed && !is_far)
+        assume (68'($signed(\source.slot.rest )) == $signed({4'd0, w_tick >> SL}) - $signed({4'd0, now}) - 68'(KE + 1));
       if (start[7]) assume (g_valid_start_begin && mem[litepulse_program_pkg::T_WORD_LEAST] == 32'(-(KE + 24 + 60) * S) - {16'd0, g_lead});
     end
   end
@@ -185,7 +195,7 @@ module litepulse_thread_train #(
     if (f_emits >= 3'd3 && emit && !told) assume (g_ack);    // to wait longer changes nothing
     if (ends) stopped <= 1'b1;
     if (run) f_step <= f_step + 7'd1;
-    assert (f_step < 7'd24);
+    assert (f_step < 7'(MOST));
     if (begins) begin
       g_number  <= w_number;
       g_count   <= mem[litepulse_program_pkg::T_WORD_COUNT];
@@ -215,7 +225,7 @@ module litepulse_thread_train #(
       if (g_arm && !g_far && !start[5]) assert (!g_left[67] && g_left[66:32] == '0 && g_left >= $signed({52'd0, g_lead}));
       if (g_far && !start[5]) assert (!g_left[67] && g_left - $signed({36'd0, g_value}) >= $signed(68'h80000000));
     end
-    if (cfg_done) begin
+    if (cfg_done && !g_answered) begin
       g_answered <= 1'b1;
       g_error    <= cfg_err;
     end
@@ -277,14 +287,14 @@ module litepulse_thread_train #(
         assert (running == is_tell_wait && !pending);
         if (is_tell_wait) begin
           assert (g_placed && outcome == litepulse_program_pkg::OUT_APPLIED && w_tick == g_tick
-              && (cfg_done ? !cfg_err : g_answered && !g_error));
+              && g_ok);
           assert (w_number == 32'd0 && w_frac == 32'd0 && {w_i, w_n, w_d} == {g_period, g_num, g_den});
         end else begin
           assert (!g_placed && outcome == litepulse_program_pkg::OUT_LATE);
           assert ($signed({4'd0, g_tick}) - $signed({4'd0, g_begin} << SL) < $signed({52'd0, g_lead} + 68'((KE + 24 + 60 + 4) * S)));
         end
       end
-      if ((start[3] || start[7]) && is_tell_idle) assert (w_told == 32'd0 && (cfg_done ? cfg_err : g_answered && g_error));
+      if ((start[3] || start[7]) && is_tell_idle) assert (w_told == 32'd0 && g_bad);
       if (start[7] && is_tell_wait) assert (w_told == 32'd0);
       if (start[4]) begin
         assert (is_wait || is_change || is_tell_wait || is_fired || (is_place && wrapped));
@@ -295,12 +305,12 @@ module litepulse_thread_train #(
         if (is_wait || is_change) begin
           // taken: checked, for a pulse that is still to come
           assert (!g_pending && pending && g_valid_rate && g_valid_step && w_interval == g_interval[31:0]);
-          assert (cfg_done ? !cfg_err : g_answered && !g_error);
+          assert (g_ok);
           if (is_change) assert (g_at == g_number || (g_at == 32'd0 && g_number != 32'd0));
           else assert (g_at == 32'd0 || $signed(g_at - g_number) > 32'sd0);
         end
         if (is_tell_wait) begin
-          assert (pending == g_pending && w_told == g_at && (cfg_done ? cfg_err : 1'b1));
+          assert (pending == g_pending && w_told == g_at && !g_ok);
           if (g_pending) assert (outcome == litepulse_program_pkg::OUT_BUSY);
           else if (!g_valid_rate || g_interval >= 35'sh0ffffffff) assert (outcome == litepulse_program_pkg::OUT_INVALID);
           // before the pulse before it, or that pulse has passed
@@ -312,6 +322,11 @@ module litepulse_thread_train #(
   end
 
   always_ff @(posedge clk) if (ends && !stopped) begin
+`ifdef COVER_REDO
+    cover (start[4] && is_change && g_at == 32'd0);
+    cover (start[4] && is_change && g_at != 32'd0);
+    cover (start[4] && is_change && g_far_was);
+`else
     cover (start[2] && g_carry && g_d == 32'd0 && g_frac != 32'd0);
     cover (start[6] && is_changed);
     cover (start[8]);
@@ -327,5 +342,6 @@ module litepulse_thread_train #(
     cover (start[7] && is_tell_idle);
     cover (start[4] && is_wait && g_at != 32'd0);
     cover (start[4] && is_tell_wait && outcome == litepulse_program_pkg::OUT_LATE);
+`endif
   end
 endmodule
