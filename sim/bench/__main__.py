@@ -28,7 +28,7 @@ AIM = 5_000_000             # simulated cycles of the core per second
 ROUNDS, WINDOW = 5, 1.2     # of each kind of load in turn, seconds
 BURST = 255                 # words, the most UARTBone reads at once
 PIPELINED = 40              # bursts asked for in advance, to see what the bridge takes when it never waits for the host
-DENSE, WIDTH = 100, 20      # ticks: a train whose records come faster than the bridge drains them
+DENSE = 320                 # ticks: a train whose records, 11 per pulse, come faster than the bridge drains them
 SIZE_SECONDS = 1800         # after which synthesis has hung
 PROMISES = {1: "precise or not at all", 2: "timed beats best-effort", 3: "identical frames", 4: "no drift",
             5: "a timestamp means the pin", 6: "no silent loss", 7: "nothing else moves the edges", "all": "all at once"}
@@ -181,15 +181,15 @@ def measure_speed():
 
 
 def dense_train(soc):
-    """Starts a train with three records per pulse (its start and both edges of what comes back): more than the bridge can drain."""
+    """Starts a train with 11 records per pulse (its start and ten edges that come back): more than the bridge can drain."""
     from litepulse.line import Launch, Profile
     from litepulse.units import BitPeriod, Period
     device = soc.device
-    device.set_profile(1, Profile(BitPeriod(16 * 256, device.timescale.tick_hz)))       # a pulse needs a valid one, too
+    device.set_profile(1, Profile(BitPeriod(16 * 256, device.timescale.tick_hz)))
     channel = device.line_channel
     device.configure(("capture_edges", 1 << channel | 1 << 16 + channel))
     device.set_event_mask("tx_train", "edge")
-    device.start_train(Launch("pulse", profile=1, width=WIDTH), Period(DENSE, 0, 1))
+    device.start_train(Launch("frame", 0x55, profile=1), Period(DENSE, 0, 1))
     while soc.burst()[0].ready < 200:
         pass
 

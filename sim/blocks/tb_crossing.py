@@ -66,7 +66,6 @@ class Crossing:
         self.before = None                        # what the interrupt levels must follow, a cycle earlier
         self.status_since = now()
         self.status = 0
-        self.kept = now() - SYS_DELAY - 1  # when the queue last kept an entry
         self.snapshots = {}
 
     async def start(self):
@@ -228,7 +227,7 @@ class Crossing:
                     put == self.tx.taken.count and put != self.tx.taken.at(time - SYS_DELAY) or \
                     self.sending and not status & 1, "tx_idle"
                 left_then = self.launches.put.count - self.launches.taken.at(time - SYS_DELAY)
-                if not acted and left == left_then == (self.status >> 4 & 1):
+                if not acted and left == left_then == 0:
                     assert status & 1 << 5 == self.status & 1 << 5, "queue_idle"
             for name, timeline in self.answered.items():
                 least = timeline.at(time - SYS_DELAY)
