@@ -144,7 +144,7 @@ module litepulse #(
   logic [31:0]      sum;
 
   // line
-  logic             start, start_timed, hold_start, free_next, line_settled, line_active;
+  logic             start, start_timed, hold_start, free_next, free_rest, line_settled, line_active;
   logic [2:0]       start_off, free_off;
   logic [1:0]       start_kind;
   logic [7:0]       start_data;
@@ -320,7 +320,7 @@ module litepulse #(
   litepulse_arbiter #(.S(S)) arbiter (
       .clk(pulse_clk), .rst(pulse_rst), .due, .off, .kind, .profile, .data, .width_short, .width_low, .grant, .refuse,
       .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_grant(tty_grant), .break_hold, .prof_invert,
-      .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .line_settled, .line_active,
+      .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .free_rest, .line_settled, .line_active,
       .start, .start_off, .start_kind, .start_data, .start_invert, .sub_mask, .sub_level, .start_timed, .hold_start
   );
 
@@ -334,7 +334,7 @@ module litepulse #(
       .clk(pulse_clk), .rst(pulse_rst), .prepare(mem_ren), .start, .start_off, .kind(start_kind), .data(start_data),
       .interval, .few, .data_bits, .parity, .stop, .invert(start_invert),
       .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_hold),
-      .free_next, .free_off, .settled(line_settled), .active(line_active), .busy(line_busy), .tx(tx_o)
+      .free_next, .free_off, .free_rest, .settled(line_settled), .active(line_active), .busy(line_busy), .tx(tx_o)
   );
 
   litepulse_driver_enable #(.S(S)) driver_enable (

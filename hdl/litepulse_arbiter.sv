@@ -34,6 +34,7 @@ module litepulse_arbiter #(
     // line
     input  logic          free_next,
     input  logic [2:0]    free_off,
+    input  logic          free_rest,
     input  logic          line_settled,
     input  logic          line_active,
     output logic          start,
@@ -47,60 +48,84 @@ module litepulse_arbiter #(
     output logic          hold_start
 );
 
-  logic [3:0]   from;       // the line is free from this sample of the next cycle on; S: not at all
-  logic         go, chosen;
+  logic         go, go_timed, be_free;
   logic [1:0]   who, who_next, profile_next, kind_next;
   logic [2:0]   go_off;
   logic [S-1:0] mask_next, level_next;
-  logic [2:0]   fits;       // a pulse that ends within its cycle
-  logic         turn, brief;
-  logic [3:0]   after;
 
-  always @* begin
-    from = free_next ? {1'b0, free_off} : 4'(S);
-    go = 1'b0;
-    chosen = 1'b0;
-    who_next = 2'd3;
-    go_off = 3'd0;
-    grant = 3'b000;
-    refuse = 3'b000;
-    mask_next = '0;
-    level_next = '0;
-    for (int i = 0; i < 3; i++) begin
-      fits[i] = S > 1 && kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE && width_short[i]
-          && {1'b0, width_low[3*i+:3]} + {1'b0, off[3*i+:3]} < 4'(S);
-    end
-    for (int s = 0; s < S; s++) begin
-      for (int i = 0; i < 3; i++) begin
-        turn  = due[i] && off[3*i+:3] == 3'(s);
-        brief = turn && fits[i] && from <= 4'(s);
-        after = 4'(s) + {1'b0, width_low[3*i+:3]};
-        for (int t = s; t < S; t++) begin
-          if (brief && 4'(t) < after) begin
-            mask_next[t]  = 1'b1;
-            level_next[t] = prof_invert[profile[2*i+:2]];
+  generate
+    if (S == 1) begin : gen_one  // the same, where nothing ends within its cycle, with fewer levels of logic
+      logic unused;
+      assign unused = &{1'b0, off, free_off, width_short, width_low};
+      always @* begin
+        grant[0]   = due[0] && free_next;
+        grant[1]   = due[1] && !due[0] && free_next;
+        grant[2]   = due[2] && !due[1] && !due[0] && free_next;
+        refuse[0]  = due[0] && !free_next;
+        refuse[1]  = due[1] && (due[0] || !free_next);
+        refuse[2]  = due[2] && (due[1] || due[0] || !free_next);
+        go_timed   = due != 3'd0 && free_next;
+        be_free    = due == 3'd0 && free_rest && !start;  // a byte waits a cycle behind a pulse of one cycle
+        who_next   = due[0] ? 2'd0 : due[1] ? 2'd1 : due[2] ? 2'd2 : 2'd3;
+        go_off     = 3'd0;
+        mask_next  = '0;
+        level_next = '0;
+      end
+    end else begin : gen_more
+      logic unused;
+      assign unused = free_rest;
+      logic [3:0] from;   // the line is free from this sample of the next cycle on; S: not at all
+      logic [2:0] fits;   // a pulse that ends within its cycle
+      logic       chosen, turn, brief;
+      logic [3:0] after;
+      always @* begin
+        from = free_next ? {1'b0, free_off} : 4'(S);
+        go_timed = 1'b0;
+        chosen = 1'b0;
+        who_next = 2'd3;
+        go_off = 3'd0;
+        grant = 3'b000;
+        refuse = 3'b000;
+        mask_next = '0;
+        level_next = '0;
+        for (int i = 0; i < 3; i++) begin
+          fits[i] = kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE && width_short[i]
+              && {1'b0, width_low[3*i+:3]} + {1'b0, off[3*i+:3]} < 4'(S);
+        end
+        for (int s = 0; s < S; s++) begin
+          for (int i = 0; i < 3; i++) begin
+            turn  = due[i] && off[3*i+:3] == 3'(s);
+            brief = turn && fits[i] && from <= 4'(s);
+            after = 4'(s) + {1'b0, width_low[3*i+:3]};
+            for (int t = s; t < S; t++) begin
+              if (brief && 4'(t) < after) begin
+                mask_next[t]  = 1'b1;
+                level_next[t] = prof_invert[profile[2*i+:2]];
+              end
+            end
+            if (turn && !chosen) who_next = 2'(i);
+            if (turn && from > 4'(s)) begin
+              refuse[i] = 1'b1;
+            end else if (turn) begin
+              grant[i] = 1'b1;
+              from     = brief ? after : 4'(S);
+              if (!brief) begin
+                go_timed = 1'b1;
+                chosen   = 1'b1;
+                go_off   = 3'(s);
+              end
+            end
           end
         end
-        // refused or not, so that who it is does not depend on the line where S = 1
-        if (turn && !chosen) who_next = 2'(i);
-        if (turn && S == 1) chosen = 1'b1;
-        if (turn && from > 4'(s)) begin
-          refuse[i] = 1'b1;
-        end else if (turn) begin
-          grant[i] = 1'b1;
-          from     = brief ? after : 4'(S);
-          if (!brief) begin
-            go     = 1'b1;
-            chosen = 1'b1;
-            go_off = 3'(s);
-          end
-        end
+        be_free = from == 4'd0;  // so nothing timed is due
       end
     end
-    be_grant = be_due && !break_hold && from == 4'd0;  // so nothing timed is due
-    if (be_grant) go = 1'b1;
-  end
+  endgenerate
 
+  assign be_grant = be_due && !break_hold && be_free;
+  assign go       = go_timed || be_grant;
+  // what a byte needs is read in any case: whether it may go is known late
+  assign ren      = go_timed || (be_asks && !break_hold && be_free);
   assign start_timed = start && who != 2'd3;
 
   always @* begin
@@ -116,7 +141,6 @@ module litepulse_arbiter #(
       2'd2:    kind_next = kind[5:4];
       default: kind_next = litepulse_map_pkg::LAUNCH_FRAME;
     endcase
-    ren   = go;
     raddr = {kind_next[1], kind_next[1] ? who_next : profile_next};  // a pulse is kind 2
     may_read = due != 3'd0 || (be_asks && !line_settled);
     case (who)
@@ -132,7 +156,7 @@ module litepulse_arbiter #(
     start_off <= go_off;
     who <= who_next;
     start_kind <= kind_next;
-    if (go) start_invert <= prof_invert[profile_next];
+    if (ren) start_invert <= prof_invert[profile_next];
     sub_mask <= mask_next;
     sub_level <= level_next;
     // only on a line that is wholly free, and behind whatever is due

@@ -46,22 +46,22 @@ module litepulse_best_effort #(
     output logic [31:0]  ev_data
 );
   localparam int SL = $clog2(S);
-  localparam int P = (KE > 3) ? KE : 3;
+  localparam int P = (KE > 4) ? KE : 4;
 
   typedef enum logic [2:0] {IDLE, LEAD, SEND, WAIT, FLUSH} state_t;
   state_t state;
 
-  // frame length so far, 1/512 tick; the upper half is a cycle behind
+  // frame length so far and the cycle for `sources_were_ok`, 1/512 tick; the upper half is a cycle behind
   logic [40:0]  sum;
   logic         carry, adding_was;
   logic [15:0]  de_lead;
   logic [4:0]   halves;        // half bit periods still to add
-  logic         known, flushing, may, on_line, adding, down, ready;
+  logic         known, flushing, may, sources_were_ok, on_line, adding, down, ready;
   logic [3:0]   bits;          // in a frame, of two half bit periods each
   logic [15:0]  lead_rest;     // ticks of the lead from this cycle on; before it all of it
   logic         lead_first, lead_short, lead_done, leading, has_lead, starts;
   logic [7:0]   ev_byte;
-  // a one that runs through: WAIT lasts until it has left the first KE bits, and after it the guard's comparison needs three
+  // a one that runs through: WAIT lasts until it has left the first KE bits, and after it the guard's comparison needs four
   // cycles to show a new threshold
   logic [P-1:0] pause;
   logic         waited;
@@ -70,11 +70,11 @@ module litepulse_best_effort #(
   assign asks     = state == SEND;
   assign due      = asks && may;
   assign ev_data  = {24'd0, ev_byte};
-  assign ready    = pause[2:0] == 3'd0;
+  assign ready    = pause[3:0] == 4'd0;
   assign waited   = state == WAIT && pause[KE-1:0] == '0;
   assign txb_pop  = waited || (state == FLUSH && txb_valid);
   assign drained  = state == IDLE && !txb_valid && !on_line;
-  assign may      = !hold && !flushing && known && !prof0_changed && prof0_valid && sources_ok;
+  assign may      = !hold && !flushing && known && !prof0_changed && prof0_valid && sources_were_ok;
   assign adding   = halves != 5'd0;
   // at most one cycle of it, two cycles are left
   assign lead_short = lead_rest[15:SL+1] == '0 && (!lead_rest[SL] || (lead_rest & 16'(S - 1)) == 16'd0);
@@ -102,6 +102,7 @@ module litepulse_best_effort #(
   end
 
   always_ff @(posedge clk) begin
+    sources_were_ok <= sources_ok;  // they are deep in logic
     flushed <= 1'b0;
     if (flush) flushing <= 1'b1;
     if (ev_ack) ev_req <= 1'b0;
@@ -112,7 +113,7 @@ module litepulse_best_effort #(
     known      <= !adding && !adding_was && !prof0_changed;
     if (adding) {carry, sum[19:0]} <= {1'b0, sum[19:0]} + {1'b0, period[19:0]};
     if (adding_was) sum[40:20] <= sum[40:20] + {5'd0, period[35:20]} + 21'(carry);
-    if (prof0_changed) sum <= '0;
+    if (prof0_changed) sum <= 41'(S * 512);
     if (prof0_changed || adding) halves <= down ? halves + {5{down}} : {bits, stop[0]};
 
     if (grant) on_line <= 1'b1;

@@ -80,6 +80,7 @@ module litepulse_config #(
   logic        writes;
   logic [1:0]  waited;         // until litepulse_launch_memory has looked at the word
   logic        set_profile;    // in this cycle the profile is written
+  logic        load0;          // it was, and is profile 0: the copy follows
 
   assign idle       = cfg_req && !cfg_done && state == IDLE;
   assign is_profile = cfg_addr < litepulse_map_pkg::CFG_LINE;
@@ -114,7 +115,8 @@ module litepulse_config #(
   always_ff @(posedge clk) begin
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
-    prof0_changed <= 1'b0;
+    load0 <= 1'b0;
+    prof0_changed <= load0;
     flush_queue <= 1'b0;
     flush_tty <= 1'b0;
     waited <= {waited[0], 1'b1} & {2{state == WRITE && !writes && !rst}};
@@ -199,13 +201,16 @@ module litepulse_config #(
       prof_valid[cfg_addr[2:1]]  <= 1'b1;
       prof_invert[cfg_addr[2:1]] <= format[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
       if (cfg_addr[2:1] == 2'd0) begin
+        load0 <= 1'b1;
         prof0_changed <= 1'b1;
-        {prof0_stop, prof0_parity, prof0_data_bits, prof0_period} <= {format[10:0], cfg_data};
       end
     end
+    if (load0) {prof0_stop, prof0_parity, prof0_data_bits, prof0_period} <= {format[10:0], cfg_data};
     if (rst) begin
       state <= IDLE;
       cfg_done <= 1'b0;
+      load0 <= 1'b0;
+      prof0_changed <= 1'b0;
       prof_valid <= 4'd0;
       prof_invert <= 4'd0;
       loopback <= 1'b0;

@@ -10,7 +10,7 @@ module litepulse_line_tx #(
 ) (
     input  logic         clk,
     input  logic         rst,
-    input  logic         prepare,    // the cycle before a start
+    input  logic         prepare,    // a start may follow in the next cycle (on a free line it need not)
     // the launch that begins in this cycle; interval and format stay until the next start
     input  logic         start,
     input  logic [2:0]   start_off,
@@ -31,6 +31,7 @@ module litepulse_line_tx #(
     input  logic         hold,        // ... for as long as this is set
     output logic         free_next,   // the line is free in the next cycle from sample free_off on
     output logic [2:0]   free_off,
+    output logic         free_rest,   // the same, unless a launch begins in this cycle: known sooner
     output logic         settled,     // it certainly is not
     output logic         active,      // a launch or a hold is on the line in this cycle, from sample 0 on
     output logic [S-1:0] busy,        // samples of this cycle that belong to a launch
@@ -76,7 +77,7 @@ module litepulse_line_tx #(
   generate
     if (S == 1) begin : gen_one
       assign part     = interval[8:0];
-      assign frac_sum = {1'b0, frac} + {1'b0, part};  // cleared by `prepare`
+      assign frac_sum = {1'b0, frac} + {1'b0, part};
       assign ends     = {1'b0, interval[1:0]};
       assign ends_off = 3'd0;
       assign frac_off = 3'd0;
@@ -110,8 +111,9 @@ module litepulse_line_tx #(
     else near <= near_now;
     bnd     <= bnd_next;
     bnd_off <= start ? ends_off : frac_off;
+    // 0 at a start: it has none in a pulse, and no use in the last interval
     if (load) frac <= frac_sum[FW-1:0];
-    if (prepare) frac <= '0;
+    if ((start && is_pulse) || (last && !load) || rst) frac[8:0] <= 9'd0;
     if (start) pulse <= is_pulse;
   end
 
@@ -161,7 +163,8 @@ module litepulse_line_tx #(
 
   // line ------------------------------------------------------------------------------------------------------------------
   assign active_next = start || hold_start || (active && !(holding ? !hold : bnd && last));
-  assign free_next   = start ? ends1 : !hold_start && (!active || (holding ? !hold : (bnd || near) && last));
+  assign free_rest   = !hold_start && (!active || (holding ? !hold : (bnd || near) && last));
+  assign free_next   = start ? ends1 : free_rest;
   assign settled     = active && !near && !bnd && !start && !holding;
   assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
 

@@ -34,7 +34,6 @@ module litepulse_train (
   logic is_command, command, word_ok, answer, refuse, stopped;
 
   assign is_command = cfg_addr == 4'(litepulse_map_pkg::CFG_TRAIN_COMMAND - 6'd16);
-  assign command    = cfg_req && !cfg_done && is_command;
   // start words only while no train runs, rate words only while no change waits
   assign word_ok    = cfg_addr[3] ? (cfg_addr <= 4'(litepulse_map_pkg::CFG_TRAIN_STEP - 6'd16) && !pending)
       : (cfg_addr <= 4'(litepulse_map_pkg::CFG_TRAIN_LAUNCH - 6'd16) && !running);
@@ -57,6 +56,7 @@ module litepulse_train (
   end
 
   always_ff @(posedge clk) begin
+    command  <= cfg_req && !cfg_done && is_command && !answer;  // what the program asks for is deep in logic
     cfg_done <= answer || host_done || (cfg_req && !cfg_done && !is_command && !word_ok);
     cfg_err  <= refuse || (!is_command && !word_ok);
     if (act_do) begin
@@ -69,6 +69,7 @@ module litepulse_train (
       endcase
     end
     if (rst) begin
+      command  <= 1'b0;
       cfg_done <= 1'b0;
       running  <= 1'b0;
       pending  <= 1'b0;

@@ -5,9 +5,9 @@
   initial assume (rst);
 
   logic [5:0]  g_halves, g_rest; // half bit periods in a frame of profile 0; of those not in g_frame yet
-  logic [41:0] g_frame;        // 1/512 tick
+  logic [41:0] g_frame;        // 1/512 tick, with one cycle more
   logic        g_told;         // prof0_changed since reset
-  logic [31:0] g_asked;        // the slack that the sources compared with to say sources_ok
+  logic [31:0] g_asked, g_asked2;  // the slack that the sources compared with to say sources_ok, sources_were_ok
   logic        g_free;         // nothing keeps a byte from starting
   logic [3:0]  g_waited;
   logic [35:0] g_late;         // the period, of which the upper half is still to be added
@@ -25,7 +25,7 @@
   always_ff @(posedge clk) begin
     f_past   <= 1'b1;
     if (prof0_changed) begin
-      g_frame <= 42'd0;
+      g_frame <= 42'(S) << 9;
       g_rest  <= g_halves;
     end else if (g_rest != 6'd0) begin
       g_frame <= g_frame + 42'(period);
@@ -33,19 +33,20 @@
     end
     g_told   <= (g_told || prof0_changed) && !rst;
     g_asked  <= ~nslack;
+    g_asked2 <= g_asked;
     g_waited <= !g_free ? 4'd0 : g_waited == '1 ? g_waited : g_waited + 4'd1;
     if (f_past && !prof0_changed) assume ({period, data_bits, parity, stop} == $past({period, data_bits, parity, stop}));
     if (f_past && $past(rst)) assume (!prof0_changed && !prof0_valid);
   end
   always_comb begin
     if (f_past) begin
-      // a granted byte starts KE + 1 cycles of the tick count on. The sources compared with a slack of a cycle ago what was left two
-      // cycles ago beyond KE + 3 cycles (slot.sby), so the frame ends in time if that slack was the frame
-      if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_asked} >= (g_frame >> 9));
+      // a granted byte starts KE + 1 cycles of the tick count on. The sources compared with a slack of two cycles ago what was left
+      // three cycles ago beyond KE + 3 cycles (slot.sby), so the frame ends in time if that slack was the frame and a cycle
+      if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_asked2} >= (g_frame >> 9));
       assert (asks || !due);
-      if (due) assert (sources_ok && !hold && prof0_valid);
-      // it must start: 5 cycles after the last obstacle it asks for the line
-      if (g_waited >= 4'd5 && g_free) assert (due);
+      if (due) assert (sources_were_ok && !hold && prof0_valid);
+      // it must start: 6 cycles after the last obstacle it asks for the line
+      if (g_waited >= 4'd6 && g_free) assert (due);
       // and takes no more than that slack
       if (state != IDLE && f_far && g_told) assert ({10'd0, ~nslack} == (g_frame >> 9));
 
@@ -55,6 +56,7 @@
       if (known) assert (halves == 5'd0 && !adding_was);
       assert (state <= FLUSH && (state != FLUSH || flushing));
       if (known && g_told && f_steady) assert ({10'd0, g_asked} >= (g_frame >> 9));
+      if (known && g_told && f_since == 2'd3 && !prof0_changed) assert ({10'd0, g_asked2} >= (g_frame >> 9));
     end
   end
   // the threshold that holds now was computed from this profile

@@ -72,7 +72,8 @@
     end
     if (txb_valid && txb_pop) f_tx_pops <= f_tx_pops + 1'b1;
     if (lq_ren) begin
-      f_lq_read   <= f_lq_ahead < lq_avail && lq_rptr_full + f_lq_ahead == f_lq_n && lq_raddr[1:0] == f_lq_w && f_lq_whole;
+      // one that is just being counted may be read too
+      f_lq_read   <= (f_lq_ahead < lq_avail || (lq_came && f_lq_ahead == lq_avail)) && lq_rptr_full + f_lq_ahead == f_lq_n && lq_raddr[1:0] == f_lq_w && f_lq_whole;
       f_lq_expect <= f_lq_data;
     end
     if (cfg_req && cfg_done) begin

@@ -5,13 +5,14 @@
   logic f_past = 1'b0;
   initial assume (rst);
   logic [135:0] f_all;           // every simple setting
+  logic [42:0]  f_profile0;      // the copy of profile 0
   logic         f_written;       // the launch memory was written in the last cycle ...
   logic         f_write_profile; // ... a profile
   logic         f_seen;          // train or responder accepted the word
   (* anyconst *) logic [1:0] g_which;
   assign f_all = {prof_valid, prof_invert, loopback, hold_tty, break_hold, rx_enable, nde_lead, de_lag, rise_en, fall_en,
-      filt_en, filt_len,
-      event_mask, prof0_stop, prof0_parity, prof0_data_bits, 32'd0};
+      filt_en, filt_len, event_mask, 40'd0};
+  assign f_profile0 = {prof0_stop, prof0_parity, prof0_data_bits, prof0_period};
   // litepulse_launch_memory
   logic f_long;
   always_ff @(posedge clk) f_long <= mem_long;
@@ -39,7 +40,7 @@
           && cfg_data == $past(cfg_data));
       if ($past(cfg_done)) assume (!cfg_req);
       if (!$past(rst)) begin
-        if (f_all != $past(f_all) || prof0_period != $past(prof0_period)) assert (cfg_done && !cfg_err && $past(cfg_req));
+        if (f_all != $past(f_all)) assert (cfg_done && !cfg_err && $past(cfg_req));
         // the launch memory is written by an answered word only: a profile that may be sent, with the format written before
         // its period, or the width that train or responder took
         if (f_written) assert (cfg_done && !cfg_err);
@@ -60,8 +61,11 @@
         if ({nde_lead, de_lag} != $past({nde_lead, de_lag})) assert ($past(cfg_addr) == litepulse_map_pkg::CFG_DRIVER_ENABLE);
         if ({loopback, hold_tty, break_hold, rx_enable} != $past({loopback, hold_tty, break_hold, rx_enable}))
           assert ($past(cfg_addr) == litepulse_map_pkg::CFG_LINE);
-        if (prof0_period != $past(prof0_period)) assert (prof0_changed
-            && $past(cfg_addr) == litepulse_map_pkg::CFG_PROFILE0_PERIOD);
+        // the copy follows a cycle later, and is said to change in both
+        if (f_written && f_write_profile && $past(mem_entry) == 2'd0) assert (prof0_changed);
+        assert (load0 == (f_written && f_write_profile && $past(mem_entry) == 2'd0));
+        if ($past(load0)) assert (prof0_changed && f_profile0 == {$past(format[10:0]), $past(cfg_data)});
+        else assert (f_profile0 == $past(f_profile0) && prof0_changed == load0);
         // a profile whose bits would be too short is not valid
         if (cfg_done && $past(cfg_addr) < litepulse_map_pkg::CFG_LINE && $past(cfg_addr[0])
             && {$past(format[3:0]), $past(cfg_data)} < 36'(4 * S * 256)) assert (cfg_err);

@@ -30,11 +30,20 @@
     end
     if (hold_start) assume (!start && sub_mask == '0 && f_free && f_free_off == 3'd0);
   end
+  logic f_prepared = 1'b0, f_stepped = 1'b0;
   always_ff @(posedge clk) begin
-    // the launch memory is read for a start only
-    if (f_past && !start) assume ({interval, few, data_bits, parity, stop, invert}
+    f_prepared <= prepare;
+    f_stepped  <= step;
+  end
+  // cleared long before it is added to
+  always_comb if (f_past && (!active || holding || (last && !f_stepped))) assert (frac[8:0] == 9'd0);
+  always_ff @(posedge clk) begin
+    // the launch memory is read where a start may follow
+    if (f_past && !start && !$past(prepare)) assume ({interval, few, data_bits, parity, stop, invert}
         == $past({interval, few, data_bits, parity, stop, invert}));
-    if (f_past && !$past(rst)) assume (start == $past(prepare));
+    if (f_past && !$past(rst)) assume (!start || $past(prepare));
+    // a byte that does not go after all: the line is free then
+    if (f_past && !$past(rst)) assume (!$past(prepare) || start || $past(free_next && free_off == 3'd0));
     if (f_past && $past(rst)) assume (!start && sub_mask == '0 && !hold_start);
   end
 
@@ -184,7 +193,7 @@
         if (bnd) assert (40'(bnd_off) == g_half_bound);
         assert (pulse == g_pulse && g_off <= 3'(S - 1));
         assert (tx[S-1] == (f_mark(g_k) ^ g_inv));
-        if (!start) begin  // the launch memory shows the next launch, and `frac` was cleared
+        if (!start && !f_prepared) begin  // else the launch memory shows the next launch, and `frac` was cleared
           assert (near == (g_half_bound >= 40'(S) && g_half_bound < 40'(2 * S)));
           assert ((g_age + 40'(g_off)) % 40'(S) == 40'd0);
           // counting two cycles ahead; the upper half borrows late
@@ -202,7 +211,8 @@
             else assert (g_half == (g_mid ? g_end : g_end - 48'(g_period)));
             assert (mid == g_mid && g_half >= 48'(g_period) && g_half <= g_end);
             // in 1/512 tick from sample 0 of the cycle in which the launch began
-            assert (FW'(g_half + 48'({g_off, 9'd0})) == frac);
+            assert (FW'(g_half + 48'({g_off, 9'd0})) >> 9 == frac >> 9);
+            if (!last || f_stepped) assert (9'(g_half) == frac[8:0]);
             assert (ending == (g_k >= g_mark));
             assert (halves == (g_stop == litepulse_map_pkg::STOP_1 ? 2'd1 : g_stop == litepulse_map_pkg::STOP_1_5 ? 2'd2 : 2'd3)
                 - (ending ? {g_k != g_mark, g_mid} : 2'd0));
