@@ -78,6 +78,7 @@ module litepulse_config #(
   logic        is_profile, is_train, is_resp, is_width, is_command, fits, unknown, idle;
   logic        wait_queue, wait_tty, snapshot;
   logic        writes;
+  logic        wrote, good;    // it had its turn in the last cycle, and was written
   logic [1:0]  waited;         // until litepulse_launch_memory has looked at the word
   logic        set_profile;    // in this cycle the profile is written
   logic        load0;          // it was, and is profile 0: the copy follows
@@ -117,9 +118,11 @@ module litepulse_config #(
     cfg_err  <= 1'b0;
     load0 <= 1'b0;
     prof0_changed <= load0;
+    wrote <= writes && !rst;
+    good  <= !is_profile || fits;
     flush_queue <= 1'b0;
     flush_tty <= 1'b0;
-    waited <= {waited[0], 1'b1} & {2{state == WRITE && !writes && !rst}};
+    waited <= {waited[0], 1'b1} & {2{state == WRITE && !writes && !wrote && !rst}};
     fits   <= mem_long && format[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
         && format[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
     if (state == IDLE || state == SET || state == COMMAND) ev_lo <= now[7:0];
@@ -177,9 +180,10 @@ module litepulse_config #(
           endcase
         end
       end
-      WRITE: if (writes) begin
-        cfg_done <= mem_we;
-        state    <= mem_we ? IDLE : LAST;
+      WRITE: if (wrote) begin
+        cfg_done <= good;
+        if (good && is_profile) prof_valid[cfg_addr[2:1]] <= 1'b1;
+        state    <= good ? IDLE : LAST;
       end
       COMMAND: begin
         if (queue_flushed) wait_queue <= 1'b0;
@@ -198,7 +202,6 @@ module litepulse_config #(
     endcase
 
     if (set_profile) begin
-      prof_valid[cfg_addr[2:1]]  <= 1'b1;
       prof_invert[cfg_addr[2:1]] <= format[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
       if (cfg_addr[2:1] == 2'd0) begin
         load0 <= 1'b1;

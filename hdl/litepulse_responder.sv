@@ -135,8 +135,8 @@ module litepulse_responder #(
   logic byte_hit, filtered, comes;
   logic calm;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
 
-  assign filtered = (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? sel_filtered : line_filtered;
   always_ff @(posedge clk) begin
+    filtered <= (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? sel_filtered : line_filtered;
     if (byte_stb) byte_hit <= byte_ok && !(byte_own && ignore_own) && ((byte_data ^ match_value) & match_mask) == 8'd0;
     calm <= !(comes && (aim || (ready && calm))) || rst || disarm;
   end

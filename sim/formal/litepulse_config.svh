@@ -4,14 +4,14 @@
 
   logic f_past = 1'b0;
   initial assume (rst);
-  logic [135:0] f_all;           // every simple setting
+  logic [104:0] f_all;           // every simple setting
   logic [42:0]  f_profile0;      // the copy of profile 0
-  logic         f_written;       // the launch memory was written in the last cycle ...
+  logic         f_wrote, f_written;  // the launch memory was written in the last cycle, the one before that ...
   logic         f_write_profile; // ... a profile
   logic         f_seen;          // train or responder accepted the word
   (* anyconst *) logic [1:0] g_which;
-  assign f_all = {prof_valid, prof_invert, loopback, hold_tty, break_hold, rx_enable, nde_lead, de_lag, rise_en, fall_en,
-      filt_en, filt_len, event_mask, 40'd0};
+  assign f_all = {prof_valid, loopback, hold_tty, break_hold, rx_enable, nde_lead, de_lag, rise_en, fall_en,
+      filt_en, filt_len, event_mask};
   assign f_profile0 = {prof0_stop, prof0_parity, prof0_data_bits, prof0_period};
   // litepulse_launch_memory
   logic f_long;
@@ -21,7 +21,8 @@
   always_comb if (f_past) assert (state == IDLE || (cfg_req && state <= LAST));
   always_comb if (f_past && state == WRITE) assert (is_profile ? cfg_addr[0] : f_seen && is_width && (is_train || is_resp));
   always_comb if (f_past && state == SET) assert (!is_train && !is_resp);
-  always_comb if (f_past && waited != 2'd0) assert (state == WRITE && (waited != 2'd2));
+  always_comb if (f_past && waited != 2'd0) assert (state == WRITE && (waited != 2'd2) && !wrote);
+  always_comb if (f_past && wrote) assert (state == WRITE && good == f_wrote);
   // waited long enough: what was decided is for this word and this format
   always_comb if (f_past && waited[1]) assert (fits == (f_long && format[8:6] <= litepulse_map_pkg::PARITY_SPACE
       && format[10:9] != 2'd3));
@@ -31,7 +32,8 @@
       && ev_kind == litepulse_map_pkg::KIND_REFUSED);
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
-    f_written <= mem_we && mem_ready && !rst;
+    f_wrote <= mem_we && mem_ready && !rst;
+    f_written <= f_wrote && !rst;
     f_write_profile <= mem_profile;
     f_seen <= (is_train ? train_done && !train_err : resp_done && !resp_err) || (f_seen && state == WRITE);
     if (f_past) begin
@@ -40,6 +42,7 @@
           && cfg_data == $past(cfg_data));
       if ($past(cfg_done)) assume (!cfg_req);
       if (!$past(rst)) begin
+        if (prof_invert != $past(prof_invert)) assert (f_wrote && f_write_profile);
         if (f_all != $past(f_all)) assert (cfg_done && !cfg_err && $past(cfg_req));
         // the launch memory is written by an answered word only: a profile that may be sent, with the format written before
         // its period, or the width that train or responder took
@@ -62,8 +65,8 @@
         if ({loopback, hold_tty, break_hold, rx_enable} != $past({loopback, hold_tty, break_hold, rx_enable}))
           assert ($past(cfg_addr) == litepulse_map_pkg::CFG_LINE);
         // the copy follows a cycle later, and is said to change in both
-        if (f_written && f_write_profile && $past(mem_entry) == 2'd0) assert (prof0_changed);
-        assert (load0 == (f_written && f_write_profile && $past(mem_entry) == 2'd0));
+        if (f_wrote && f_write_profile && $past(mem_entry) == 2'd0) assert (prof0_changed);
+        assert (load0 == (f_wrote && f_write_profile && $past(mem_entry) == 2'd0));
         if ($past(load0)) assert (prof0_changed && f_profile0 == {$past(format[10:0]), $past(cfg_data)});
         else assert (f_profile0 == $past(f_profile0) && prof0_changed == load0);
         // a profile whose bits would be too short is not valid
@@ -78,6 +81,6 @@
       cover (cfg_done && cfg_err && prof_valid == 4'd2);
       cover (cfg_done && !cfg_err && nde_lead == 16'hfffa);
       cover (f_written && !f_write_profile && $past(is_train));
-      cover (f_written && f_write_profile && $past(prof_valid) == 4'd3 && $past(!mem_ready, 2));
+      cover (f_written && f_write_profile && $past(prof_valid) == 4'd3 && $past(!mem_ready, 3));
     end
   end
