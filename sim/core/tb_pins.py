@@ -210,7 +210,7 @@ async def scene(bench, disturb):
         await bench.launch(start + 350 * S + n * 173 * S, (frame, pulse)[n % 2], n)
     await bench.send([n * 37 & 0xFF for n in range(30)])
     assert bench.now < start - 400 * S
-    scale = max(CYCLE, bench.sys_period) // CYCLE
+    scale = -(-max(CYCLE, bench.sys_period) // CYCLE)
     script = [(start + 100 * S, "line", {"loopback": 1, "rx_enable": 1}),
               (start + 2300 * S, "train_at_pulse", 0), (start + 2350 * S, "train_step", {"step": -7}),
               (start + 2411 * S, "train_command", {"command": 2}),
@@ -218,13 +218,18 @@ async def scene(bench, disturb):
               (start + 5700 * S, "train_command", {"command": 3})]
     triggers = [(start + 190 * S + k * 611 * S + k, 0, k + 1 & 1) for k in range(9)]
     player = cocotb.start_soon(bench.play_aux(triggers))
-    for tick, name, fields in script:
+    if disturb:
+        disturbance.resume()
+    lead = 400 * S * scale      # in which whatever disturbs has surely come to an end
+    for (tick, name, fields), after in zip(script, [*(entry[0] for entry in script[1:]), start + 8000 * S]):
         if disturb:
-            await bench.until(tick - 160 * S * scale)
+            await bench.until(tick - lead)
+            begin = bench.now
             await disturbance.pause()
+            assert bench.now - begin < lead, "the disturbance did not end in time"
         await bench.until(tick)
         await (bench.config(name, fields) if isinstance(fields, int) else bench.config(name, **fields))
-        if disturb:
+        if disturb and after - bench.now > lead + 100 * S:
             disturbance.resume()
     await bench.until(start + 8000 * S)
     if disturb:
