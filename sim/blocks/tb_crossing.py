@@ -284,7 +284,7 @@ class Crossing:
         ready, position = int(getattr(dut, f"{short}_ready").value), ring.taken.count % POSITION
         if rng.random() < 0.8:
             # the low half is to wrap about when the tick is sampled
-            self.tick = (((self.tick >> 32) + 1) << 32) + (1 << 32) - 4 * rng.randrange(3, 8 + 4 * SYS_PERIOD // PULSE_PERIOD)
+            self.tick = (((self.tick >> 32) + 1) << 32) + (1 << 32) - 4 * rng.randrange(3, 8 + 20 * SYS_PERIOD // PULSE_PERIOD)
         first = self.cycle
         value = await self.access(REGION[name])
         last = self.cycle
