@@ -28,7 +28,6 @@ AIM = 5_000_000             # simulated cycles of the core per second
 ROUNDS, WINDOW = 5, 1.2     # of each kind of load in turn, seconds
 BURST = 255                 # words, the most UARTBone reads at once
 PIPELINED = 40              # bursts asked for in advance, to see what the bridge takes when it never waits for the host
-DENSE = 320                 # ticks: a train whose records, 11 per pulse, come faster than the bridge drains them
 SIZE_SECONDS = 1800         # after which synthesis has hung
 PROMISES = {1: "precise or not at all", 2: "timed beats best-effort", 3: "identical frames", 4: "no drift",
             5: "a timestamp means the pin", 6: "no silent loss", 7: "nothing else moves the edges", "all": "all at once"}
@@ -181,7 +180,11 @@ def measure_speed():
 
 
 def dense_train(soc):
-    """Starts a train with 11 records per pulse (its start and ten edges that come back): more than the bridge can drain."""
+    """Starts the densest train with 11 records per pulse (its start and ten edges that come back): more than the bridge can drain.
+
+    Returns its period, ticks.
+    """
+    from litepulse.layout import TRAIN_MIN_PERIOD
     from litepulse.line import Launch, Profile
     from litepulse.units import BitPeriod, Period
     device = soc.device
@@ -189,13 +192,17 @@ def dense_train(soc):
     channel = device.line_channel
     device.configure(("capture_edges", 1 << channel | 1 << 16 + channel))
     device.set_event_mask("tx_train", "edge")
-    device.start_train(Launch("frame", 0x55, profile=1), Period(DENSE, 0, 1))
+    period = TRAIN_MIN_PERIOD * device.samples_per_cycle
+    device.start_train(Launch("frame", 0x55, profile=1), Period(period, 0, 1))
     while soc.burst()[0].ready < 200:
         pass
+    return period
 
 
-def drain_alternately(soc):
+def drain_alternately(soc, period):
     """{"raw", "decoded"}: records per second, taken and acknowledged in full bursts; decoded by litepulse or not.
+
+    `period`: of the train, ticks.
 
     Each {"per_second": of wall-clock time, "per_cpu_second": of simulator and client together}.
     """
@@ -215,7 +222,7 @@ def drain_alternately(soc):
         cpu = soc.cpu_seconds() + time.process_time() - cpu
         rates[name].append((count / (time.monotonic() - begin), count / max(cpu, 0.01)))
     starts = [record.tick for record in found if isinstance(record, Event) and record.kind == "tx"]
-    if not starts or decoder.broken or any((tick - starts[0]) % DENSE for tick in starts):
+    if not starts or decoder.broken or any((tick - starts[0]) % period for tick in starts):
         raise BenchError(f"the records drained are wrong: {len(starts)} pulses, {decoder.broken} records missing untold")
     names = ("per_second", "per_cpu_second")
     medians = {name: dict(zip(names, map(statistics.median, zip(*rows)))) for name, rows in rates.items()}
@@ -258,8 +265,7 @@ def drain_pipelined(soc):
 def measure_drain():
     """Records drained through the bridge."""
     with simulated("--loop-tx-rx") as soc:
-        dense_train(soc)
-        out = drain_alternately(soc)
+        out = drain_alternately(soc, dense_train(soc))
         again = [drain_pipelined(soc) for _ in range(3)]
         soc.device.quiet()
     if len({run["mean"] for run in again}) > 1:
