@@ -272,7 +272,7 @@ def results(path):
 
 
 def simulate(test_module, toplevel, sources, parameters=None, simulator="verilator", plusargs=(), env=None, testcase=None, *,
-             build_args=(), defines=None, timeout=1800):
+             build_args=(), defines=None, timeout=600):
     """Builds what is needed, runs a cocotb module (or several) and returns the names of the cases that passed.
 
     `testcase` is the name of one case or a list of names. Raises AssertionError that names the failing cases, or when no case

@@ -219,14 +219,15 @@ class Device:
 
     def open_session(self):
         """First contact: names the session if the board has none. True if it had none, i.e. was just reset."""
-        status = self.read_status()
-        self.session = status.session
-        if status.session:
-            return False
-        self.session = secrets.randbelow(0xFFFF) + 1
-        self.write_csr("session", self.session)
-        self.read_status()
-        return True
+        with self.bus.hold():  # else two at once would each write a name
+            status = self.read_status()
+            self.session = status.session
+            if status.session:
+                return False
+            self.session = secrets.randbelow(0xFFFF) + 1
+            self.write_csr("session", self.session)
+            self.read_status()
+            return True
 
     # Configuration ------------------------------------------------------------------------------------------------
 
@@ -241,10 +242,11 @@ class Device:
             else:
                 bursts.append((index, [word & MASK32]))
         for attempt in range(3 if repeatable else 1):
-            before = self.read_status()
-            for index, values in bursts:
-                self.write_window(CONFIG_BASE + 4 * index, values)
-            status = self._await_answers(before, len(words))
+            with self.bus.hold():  # the answers are counted, so they must all be ours
+                before = self.read_status()
+                for index, values in bursts:
+                    self.write_window(CONFIG_BASE + 4 * index, values)
+                status = self._await_answers(before, len(words))
             if status is not None:
                 break
         else:

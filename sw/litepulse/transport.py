@@ -3,7 +3,8 @@
 
 Reads are answered and may be repeated; writes are not acknowledged by the bridge, so whoever needs certainty reads
 something back (device.py does). The bridge resets its parser after 100 ms of silence: that is how both ends find each
-other again after garbage. Two processes may share one board: each transaction is made under a lock.
+other again after garbage. Two processes may share one board: each transaction is made under a lock, and what takes several
+(name the session if there is none, write and see it answered) holds the lock from the first to the last.
 """
 
 import contextlib
@@ -34,7 +35,7 @@ class TcpStream:
 
     @contextlib.contextmanager
     def lock(self):
-        """Nothing to do: the server keeps the transactions of its connections apart."""
+        """Nothing to do: the server keeps its connections apart; the simulated SoC has one at a time."""
         yield
 
     def receive(self, timeout):
@@ -61,20 +62,25 @@ class SerialStream:
     def __init__(self, path, baud):
         import serial
 
+        self._lock = None
         try:
-            self.serial = serial.Serial(path, baud, timeout=0, write_timeout=5)
+            self._lock = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with self.lock():  # opening throws away what has come, and that may be another's answer
+                self.serial = serial.Serial(path, baud, timeout=0, write_timeout=5)
         except (OSError, ValueError) as error:
+            if self._lock is not None:
+                os.close(self._lock)
             number = getattr(error, "errno", None)
             raise TransportError(f"{path}: cannot open the port ({os.strerror(number) if number else error})") from None
 
     @contextlib.contextmanager
     def lock(self):
         """Keeps other processes of this package away from the port meanwhile."""
-        fcntl.flock(self.serial.fileno(), fcntl.LOCK_EX)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             yield
         finally:
-            fcntl.flock(self.serial.fileno(), fcntl.LOCK_UN)
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def receive(self, timeout):
         """Whatever has come, b'' after `timeout` seconds of nothing."""
@@ -93,6 +99,9 @@ class SerialStream:
         """Closes the port."""
         with contextlib.suppress(OSError):
             self.serial.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
 
 class UARTBone:
@@ -104,6 +113,25 @@ class UARTBone:
         self.baud = baud
         self.timeout = timeout
         self.words_read = self.words_written = self.transactions = self.repeated = 0
+        self._holding = False
+
+    @contextlib.contextmanager
+    def hold(self):
+        """Transactions that belong together: no other process's comes between them. A lost port becomes a TransportError."""
+        try:
+            if self._holding:
+                yield
+                return
+            with self.stream.lock():
+                self._holding = True
+                try:
+                    yield
+                finally:
+                    self._holding = False
+        except TransportError:
+            raise
+        except OSError as error:  # serial.SerialException is one
+            raise TransportError(f"{self.name}: the port is gone ({error.strerror or error})") from None
 
     def close(self):
         """Closes the stream below."""
@@ -123,7 +151,7 @@ class UARTBone:
         for start in range(0, len(words), MAX_BURST):
             part = words[start : start + MAX_BURST]
             frames.append(self._command(_WRITE, address + 4 * start, len(part)) + b"".join(w.to_bytes(4, "big") for w in part))
-        with self._transaction():
+        with self.hold():
             for frame in frames:
                 self.stream.send(frame)
         self.words_written += len(words)
@@ -133,24 +161,13 @@ class UARTBone:
     def _command(code, address, count):
         return bytes((code, count)) + (address // 4).to_bytes(4, "big")
 
-    @contextlib.contextmanager
-    def _transaction(self):
-        """Locks the port against other processes; a lost port becomes a TransportError."""
-        try:
-            with self.stream.lock():
-                yield
-        except TransportError:
-            raise
-        except OSError as error:  # serial.SerialException is one
-            raise TransportError(f"{self.name}: the port is gone ({error.strerror or error})") from None
-
     def _limit(self, size):
         """Seconds within which `size` bytes must have come."""
         return self.timeout + (size * 10 / self.baud if self.baud else 0)
 
     def _read_burst(self, address, count):
         size = 4 * count
-        with self._transaction():
+        with self.hold():
             for attempt in range(_ATTEMPTS):
                 self._discard()
                 self.stream.send(self._command(_READ, address, count))

@@ -5,6 +5,7 @@ Time passes by `step` ticks with every bus transaction, so tests are repeatable 
 map with the package under test, but no code of it. `Server` offers it as UARTBone on a pseudo-terminal or on TCP.
 """
 
+import contextlib
 import math
 import os
 import pty
@@ -54,6 +55,10 @@ class FakeBoard:
         self.frozen = False
         self.reads = self.writes = self.configs_written = 0
         self.reset()
+
+    def hold(self):
+        """As a bus of one user: nobody has to be kept away."""
+        return contextlib.nullcontext()
 
     def reset(self):
         """As after power-up."""

@@ -267,7 +267,7 @@ def test_stop_and_adjust_beside_a_follower(program, tmp_path):
             text=True,
         )
         while not result_of(*port, "info")["train_running"]:
-            assert process.poll() is None
+            assert process.poll() is None, process.communicate()
         assert result_of(*port, "adjust", "--rate", "1234.5")["period_ticks"] == "32000000/823"
         assert result_of(*port, "stop")["stopped"] == ["train"]
         out, errors = process.communicate(timeout=240)

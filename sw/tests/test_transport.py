@@ -12,9 +12,12 @@ from fake_board import FakeBoard, Server
 
 from litepulse.backends import Owner, connect
 from litepulse.device import Device
-from litepulse.errors import BadInput, LitePulseError, TransportError
+from litepulse.errors import BadInput, LitePulseError, Refused, TransportError
 from litepulse.layout import regs
 from litepulse.transport import MAX_BURST, open_port
+
+
+TOO_SHORT, GOOD = 5, 5000 << 8  # words of a bit period
 
 
 class Memory:
@@ -172,9 +175,55 @@ def test_two_processes_share_a_port_transaction_by_transaction():
         threads = [threading.Thread(target=work, args=(bus, 100 * i)) for i, bus in enumerate(buses)]
         for thread in threads:
             thread.start()
+        while any(thread.is_alive() for thread in threads):  # opening a port takes nothing from those who have it
+            open_port(server.spec).close()
+        assert not wrong and not any(bus.repeated for bus in buses)
+        for bus in buses:
+            bus.close()
+
+
+def test_first_contact_of_several_at_once_is_one_session():
+    for _ in range(10):
+        with Server(FakeBoard()) as server:
+            buses = [open_port(server.spec) for _ in range(4)]
+            ready, sessions = threading.Barrier(len(buses)), []
+
+            def contact(bus, ready=ready, sessions=sessions):
+                device = Device(bus, "uartbone", "board")
+                ready.wait()
+                device.open_session()
+                sessions.append(device.session)
+
+            threads = [threading.Thread(target=contact, args=(bus,)) for bus in buses]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            for bus in buses:
+                bus.close()
+        assert len(sessions) == len(buses) and len(set(sessions)) == 1
+
+
+def test_answers_to_settings_are_counted_for_who_wrote_them():
+    board = FakeBoard()
+    with Server(board) as server:
+        buses = [open_port(server.spec) for _ in range(2)]
+        devices = [Device(bus, "uartbone", "board") for bus in buses]
+        refused = []
+
+        def write(device, period):
+            for _ in range(50):
+                try:
+                    device.configure(("profile1_period", period))
+                except Refused:
+                    refused.append(period)
+
+        threads = [threading.Thread(target=write, args=pair) for pair in zip(devices, (TOO_SHORT, GOOD))]
+        for thread in threads:
+            thread.start()
         for thread in threads:
             thread.join()
-        assert not wrong and not any(bus.repeated for bus in buses)
+        assert refused == [TOO_SHORT] * 50
         for bus in buses:
             bus.close()
 
