@@ -12,6 +12,7 @@ module litepulse_arbiter #(
     input  logic          rst,
     // timed sources: 0 responder, 1 queue, 2 train
     input  logic [2:0]    due,
+    input  logic [2:0]    may_be_due,  // set whenever due is, and known early
     input  logic [8:0]    off,         // sample, 3 bits each
     input  logic [5:0]    kind,
     input  logic [5:0]    profile,
@@ -24,7 +25,7 @@ module litepulse_arbiter #(
     input  logic          be_due,
     input  logic          be_asks,     // set whenever be_due is, and known early
     input  logic [7:0]    be_data,
-    output logic          be_grant,
+    output logic          be_started,  // it was granted in the last cycle
     input  logic          break_hold,
     input  logic [3:0]    prof_invert,
     // launch memory: read when something is granted that goes beyond its cycle
@@ -41,17 +42,23 @@ module litepulse_arbiter #(
     output logic [2:0]    start_off,
     output logic [1:0]    start_kind,
     output logic [7:0]    start_data,
-    output logic          start_invert,  // stays until the next start
+    output logic          start_invert,
     output logic [S-1:0]  sub_mask,
     output logic [S-1:0]  sub_level,
     output logic          start_timed,  // `start`, not by best effort
     output logic          hold_start
 );
 
-  logic         go, go_timed, be_free;
-  logic [1:0]   who, who_next, profile_next, kind_next;
+  logic         go, go_timed, be_free, be_grant;
+  logic [1:0]   who, who_next, profile_next, start_profile, kind_next;
   logic [2:0]   go_off;
+  logic [8:0]   wanted;
   logic [S-1:0] mask_next, level_next;
+
+  // a pulse is kind 2; what each source would have read is known long before it is due
+  always @* begin
+    for (int i = 0; i < 3; i++) wanted[3*i+:3] = {kind[2*i+1], kind[2*i+1] ? 2'(i) : profile[2*i+:2]};
+  end
 
   generate
     if (S == 1) begin : gen_one  // the same, where nothing ends within its cycle, with fewer levels of logic
@@ -67,6 +74,7 @@ module litepulse_arbiter #(
         go_timed   = due != 3'd0 && free_next;
         be_free    = due == 3'd0 && free_rest && !start;  // a byte waits a cycle behind a pulse of one cycle
         who_next   = due[0] ? 2'd0 : due[1] ? 2'd1 : due[2] ? 2'd2 : 2'd3;
+        raddr      = due[0] ? wanted[2:0] : due[1] ? wanted[5:3] : due[2] ? wanted[8:6] : 3'd0;
         go_off     = 3'd0;
         mask_next  = '0;
         level_next = '0;
@@ -118,6 +126,7 @@ module litepulse_arbiter #(
           end
         end
         be_free = from == 4'd0;  // so nothing timed is due
+        raddr = (who_next == 2'd3) ? 3'd0 : wanted[3*who_next+:3];
       end
     end
   endgenerate
@@ -126,7 +135,9 @@ module litepulse_arbiter #(
   assign go       = go_timed || be_grant;
   // what a byte needs is read in any case: whether it may go is known late
   assign ren      = go_timed || (be_asks && !break_hold && be_free);
+  assign start_invert = prof_invert[start_profile];   // only now: the memory was read a cycle ago
   assign start_timed = start && who != 2'd3;
+  assign be_started  = start && who == 2'd3;
 
   always @* begin
     case (who_next)
@@ -141,8 +152,7 @@ module litepulse_arbiter #(
       2'd2:    kind_next = kind[5:4];
       default: kind_next = litepulse_map_pkg::LAUNCH_FRAME;
     endcase
-    raddr = {kind_next[1], kind_next[1] ? who_next : profile_next};  // a pulse is kind 2
-    may_read = due != 3'd0 || (be_asks && !line_settled);
+    may_read = may_be_due != 3'd0 || (be_asks && !break_hold && !line_settled);
     case (who)
       2'd0:    start_data = data[7:0];
       2'd1:    start_data = data[15:8];
@@ -156,7 +166,7 @@ module litepulse_arbiter #(
     start_off <= go_off;
     who <= who_next;
     start_kind <= kind_next;
-    if (ren) start_invert <= prof_invert[profile_next];
+    start_profile <= profile_next;
     sub_mask <= mask_next;
     sub_level <= level_next;
     // only on a line that is wholly free, and behind whatever is due

@@ -34,7 +34,7 @@ module litepulse_best_effort #(
     output logic         asks,           // may be due in this cycle: known early
     output logic         due,
     output logic [7:0]   data,
-    input  logic         grant,
+    input  logic         started,        // it begins: it was granted in the last cycle
     input  logic         line_active,
     input  logic         start_timed,    // somebody else's launch begins
     output logic [S-1:0] lead,
@@ -54,31 +54,31 @@ module litepulse_best_effort #(
   // frame length so far and the cycle for `sources_were_ok`, 1/512 tick; the upper half is a cycle behind
   logic [40:0]  sum;
   logic         carry, adding_was;
-  logic [15:0]  de_lead;
+  logic [15:0]  de_lead, lead_asked;
   logic [4:0]   halves;        // half bit periods still to add
-  logic         known, flushing, may, sources_were_ok, on_line, adding, down, ready;
+  logic         known, flushing, may, could, sources_were_ok, on_line, adding, down, ready;
   logic [3:0]   bits;          // in a frame, of two half bit periods each
   logic [15:0]  lead_rest;     // ticks of the lead from this cycle on; before it all of it
-  logic         lead_first, lead_short, lead_done, leading, has_lead, starts;
+  logic         lead_first, lead_short, was_short, lead_two, lead_three, lead_done, leading, has_lead, starts;
   logic [7:0]   ev_byte;
-  // a one that runs through: WAIT lasts until it has left the first KE bits, and after it the guard's comparison needs four
+  // a one that runs through: WAIT lasts until it has left the first KE bits, and after it the guard's comparison needs five
   // cycles to show a new threshold
   logic [P-1:0] pause;
-  logic         waited;
+  logic         waited, pauses;
 
   assign data     = txb_data;
   assign asks     = state == SEND;
   assign due      = asks && may;
   assign ev_data  = {24'd0, ev_byte};
-  assign ready    = pause[3:0] == 4'd0;
+  assign pauses   = state == LEAD || (state == SEND && !started) || waited || (state != WAIT && !known);
   assign waited   = state == WAIT && pause[KE-1:0] == '0;
   assign txb_pop  = waited || (state == FLUSH && txb_valid);
   assign drained  = state == IDLE && !txb_valid && !on_line;
-  assign may      = !hold && !flushing && known && !prof0_changed && prof0_valid && sources_were_ok;
-  assign adding   = halves != 5'd0;
-  // at most one cycle of it, two cycles are left
+  assign may      = could && !flushing && !prof0_changed && sources_were_ok;
+  // at most one cycle of it, two, three cycles are left
   assign lead_short = lead_rest[15:SL+1] == '0 && (!lead_rest[SL] || (lead_rest & 16'(S - 1)) == 16'd0);
-  assign lead_done  = lead_rest[15:SL+2] == '0 && (!lead_rest[SL+1] || (lead_rest & 16'(2 * S - 1)) == 16'd0);
+  assign lead_two   = lead_rest[15:SL+2] == '0 && (!lead_rest[SL+1] || (lead_rest & 16'(2 * S - 1)) == 16'd0);
+  assign lead_three = lead_rest[15:SL+2] == '0 && (lead_rest[SL+1:SL] != 2'd3 || (lead_rest & 16'(S - 1)) == 16'd0);
   assign leading  = state == LEAD;
   assign starts   = state == IDLE && !flushing && txb_valid && may && ready;
 
@@ -103,11 +103,14 @@ module litepulse_best_effort #(
 
   always_ff @(posedge clk) begin
     sources_were_ok <= sources_ok;  // they are deep in logic
+    could <= !hold && known && !prof0_changed && prof0_valid;
     flushed <= 1'b0;
     if (flush) flushing <= 1'b1;
     if (ev_ack) ev_req <= 1'b0;
-    pause <= {pause[P-2:0], state == LEAD || state == SEND || waited || (state != WAIT && !known)};
-    nslack <= ~((state == IDLE) ? sum[40:9] + {16'd0, de_lead} : sum[40:9]);
+    pause <= {pause[P-2:0], pauses};
+    ready <= pause[3:0] == 4'd0 && !pauses;
+    lead_asked <= de_lead & {16{state == IDLE}};
+    nslack <= ~(sum[40:9] + {16'd0, lead_asked});
 
     adding_was <= adding && !prof0_changed;
     known      <= !adding && !adding_was && !prof0_changed;
@@ -115,24 +118,27 @@ module litepulse_best_effort #(
     if (adding_was) sum[40:20] <= sum[40:20] + {5'd0, period[35:20]} + 21'(carry);
     if (prof0_changed) sum <= 41'(S * 512);
     if (prof0_changed || adding) halves <= down ? halves + {5{down}} : {bits, stop[0]};
+    adding <= prof0_changed || (adding && halves != 5'd1);
 
-    if (grant) on_line <= 1'b1;
+    if (started) on_line <= 1'b1;
     else if (state != WAIT && (!line_active || start_timed)) on_line <= 1'b0;
 
     lead_first <= state == IDLE;
     lead_rest  <= leading ? lead_rest + ({16{leading}} << SL) : ~nde_lead;  // one cell a bit
-    if (state == IDLE) has_lead <= !lead_short || lead_rest[SL:0] != '0;
+    was_short <= lead_short;
+    lead_done <= leading ? lead_three : lead_two;
+    if (state == IDLE) has_lead <= !was_short || lead_rest[SL:0] != '0;
     case (state)
       IDLE: begin
         if (flushing) state <= FLUSH;
-        else if (starts) state <= lead_short ? SEND : LEAD;
+        else if (starts) state <= was_short ? SEND : LEAD;
       end
       LEAD: begin
         if (!may) state <= IDLE;
         else if (lead_done) state <= SEND;  // the last cycle of the lead
       end
       SEND: begin
-        if (grant) state <= WAIT;
+        if (started) state <= WAIT;
         else if (!may) state <= IDLE;
       end
       // a stamp may not lie ahead of `now`; the next byte does not wait for the record
@@ -157,7 +163,9 @@ module litepulse_best_effort #(
       on_line <= 1'b0;
       ev_req <= 1'b0;
       known <= 1'b0;
+      could <= 1'b0;
       halves <= 5'd0;
+      adding <= 1'b0;
       pause <= '0;
     end
   end

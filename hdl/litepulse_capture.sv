@@ -3,7 +3,8 @@
 // channel so that the accepted level begins with the first of them, then on by the samples that make the delay whole cycles.
 // Latency: none for unfiltered channels (cond_line, sel_* are combinational), ceil((F - 1)/S) cycles for filtered ones. Edges for
 // the event stream come a cycle later.
-// A change of F or of an enable while running shows at most one edge per channel, to the level then valid.
+// A change of F or of an enable while running shows at most one edge per channel, to the level then valid; delays tell of it 3 cycles
+// later.
 //   S       samples per cycle
 //   INPUTS  aux inputs; channel INPUTS is the line. (INPUTS + 1)*S <= 16
 module litepulse_capture #(
@@ -32,7 +33,8 @@ module litepulse_capture #(
     output logic [15:0]             edge_group,   // bits of filtered channels
     output logic [6:0]              edge_delay,
     // the first edge of the selected channel and directions, whatever the enables say
-    input  logic [3:0]              sel_channel,
+    input  logic [3:0]              sel_channel,  // acts a cycle later
+    input  logic                    sel_enable,   // else sel_edge is low
     input  logic                    sel_rise,
     input  logic                    sel_fall,
     output logic                    sel_edge,
@@ -47,16 +49,21 @@ module litepulse_capture #(
   localparam logic [C-1:0] REST = {1'b1, {INPUTS{1'b0}}};
 
   logic [6:0]     delay;
+  logic           delays;     // filt_len was not 0
   logic [C*S-1:0] level;      // conditioned samples of this cycle
   logic [C-1:0]   prior;      // the conditioned sample before them
 
   generate
     if (S == 1) begin : gen_delay
-      assign delay = {1'b0, filt_len} - {6'd0, filt_len != 6'd0};
+      always_ff @(posedge clk) delay <= {1'b0, filt_len} + {7{delays}};
     end else begin : gen_delay
-      assign delay = ({1'b0, filt_len} - {6'd0, filt_len != 6'd0} + 7'(S - 1)) >> SL;
+      always_ff @(posedge clk) delay <= 7'(({1'b0, filt_len} + 7'(S - 1) + {7{delays}}) >> SL);
     end
   endgenerate
+  always_ff @(posedge clk) begin
+    delays <= filt_len != 6'd0;
+    line_delay <= delay & {7{filt_en[INPUTS]}};
+  end
 
   genvar c;
   generate
@@ -165,13 +172,14 @@ module litepulse_capture #(
   endgenerate
 
   assign cond_line  = level[INPUTS*S +: S];
-  assign line_delay = filt_en[INPUTS] ? delay : 7'd0;
 
   // edges of this cycle; the first one of the selected channel
   logic [C*S-1:0] flips, enabled, changed, filtered;
-  logic [S-1:0]   sel_flips, sel_level;
+  logic [S-1:0]   sel_level;
+  logic           sel_prior;
+  logic [C-1:0]   is_sel;
   always @* begin
-    sel_flips = '0;
+    sel_prior = 1'b0;
     sel_level = '0;
     sel_filtered = 1'b0;
     for (int i = 0; i < C; i++) begin
@@ -179,21 +187,25 @@ module litepulse_capture #(
         flips[i*S + s]   = level[i*S + s] != (s == 0 ? prior[i] : level[i*S + (s == 0 ? 0 : s - 1)]);
         enabled[i*S + s] = flips[i*S + s] && (level[i*S + s] ? rise_en[i] : fall_en[i]);
         filtered[i*S + s] = filt_en[i];
-        sel_flips[s] = sel_flips[s] || (sel_channel == 4'(i) && flips[i*S + s]);
-        sel_level[s] = sel_level[s] || (sel_channel == 4'(i) && level[i*S + s]);
+        sel_level[s] = sel_level[s] || (is_sel[i] && level[i*S + s]);
       end
-      sel_filtered = sel_filtered || (sel_channel == 4'(i) && filt_en[i]);
+      sel_prior = sel_prior || (is_sel[i] && prior[i]);
+      sel_filtered = sel_filtered || (is_sel[i] && filt_en[i]);
     end
     sel_edge = 1'b0;
     sel_off = 3'd0;
     for (int s = S - 1; s >= 0; s--) begin
-      if (sel_flips[s] && (sel_level[s] ? sel_rise : sel_fall)) begin
+      // what is known late is the level
+      if (sel_level[s] ? sel_enable && sel_rise && !(s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])
+          : sel_enable && sel_fall && (s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])) begin
         sel_edge = 1'b1;
         sel_off = 3'(s);
       end
     end
   end
   always_ff @(posedge clk) begin
+    for (int i = 0; i < C; i++) is_sel[i] <= sel_channel == 4'(i);
+    sel_is_line <= sel_channel == 4'(INPUTS);
     changed <= enabled;
     if (rst) changed <= '0;
   end
@@ -215,5 +227,4 @@ module litepulse_capture #(
   assign edge_a = |(changed & ~filtered);
   assign edge_f = |(changed & filtered);
   assign edge_delay = delay;
-  assign sel_is_line = sel_channel == 4'(INPUTS);
 endmodule

@@ -2,7 +2,8 @@
 // Takes configuration words in the pulse domain: keeps the simple settings and profile 0, has the profiles and the pulse widths
 // written to litepulse_launch_memory, hands the words of train and responder on, carries out commands. Every word is answered; one that is
 // refused changes nothing and is told of by an event.
-// Latency: a setting acts the cycle after its answer; commands and train words are answered when they are decided.
+// Latency: a setting is there the cycle after its answer (most act a cycle or two later); commands and train words are answered when
+// they are decided.
 //   INPUTS  aux inputs
 module litepulse_config #(
     parameter int S = 1,
@@ -76,30 +77,45 @@ module litepulse_config #(
   logic [11:0] format;         // held until the period word applies both
   logic [C-1:0] rise, fall, filt;
   logic        is_profile, is_train, is_resp, is_width, is_command, fits, unknown, idle;
+  logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask;
   logic        wait_queue, wait_tty, snapshot;
-  logic        writes;
+  logic        deciding, writes;
   logic        wrote, good;    // it had its turn in the last cycle, and was written
   logic [1:0]  waited;         // until litepulse_launch_memory has looked at the word
-  logic        set_profile;    // in this cycle the profile is written
+  logic        decided;        // so has this module: if the memory is ready the word is written or refused now, else tried again ...
+  logic        store;          // ... namely written
+  logic [3:0]  store_profile;  // ... this profile
+  logic        asked;          // cfg_req of the last cycle: since then what follows tells of the word
+  logic [3:0]  which;          // profile
+  logic [3:0]  set_profile;    // in this cycle it is written
   logic        load0;          // it was, and is profile 0: the copy follows
 
-  assign idle       = cfg_req && !cfg_done && state == IDLE;
-  assign is_profile = cfg_addr < litepulse_map_pkg::CFG_LINE;
-  assign is_train   = cfg_addr[5:4] == 2'd1;
-  assign is_resp    = cfg_addr[5:3] == 3'd4;
-  assign is_width   = cfg_addr[3:0] == (is_train ? litepulse_map_pkg::CFG_TRAIN_WIDTH[3:0]
-      : litepulse_map_pkg::CFG_RESP_WIDTH[3:0]);
-  assign is_command = cfg_addr == litepulse_map_pkg::CFG_COMMAND;
-  assign unknown    = !is_profile && !is_train && !is_resp && cfg_addr > litepulse_map_pkg::CFG_COMMAND;
+  assign idle       = asked && !cfg_done && state == IDLE;
+  always_ff @(posedge clk) begin
+    asked      <= cfg_req && !cfg_done && !rst;
+    is_profile <= cfg_addr < litepulse_map_pkg::CFG_LINE;
+    is_train   <= cfg_addr[5:4] == 2'd1;
+    is_resp    <= cfg_addr[5:3] == 3'd4;
+    is_width   <= cfg_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || cfg_addr == litepulse_map_pkg::CFG_RESP_WIDTH;
+    is_command <= cfg_addr == litepulse_map_pkg::CFG_COMMAND;
+    at_line    <= cfg_addr == litepulse_map_pkg::CFG_LINE;
+    at_driver_enable <= cfg_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE;
+    at_capture_edges <= cfg_addr == litepulse_map_pkg::CFG_CAPTURE_EDGES;
+    at_filter  <= cfg_addr == litepulse_map_pkg::CFG_FILTER;
+    at_event_mask <= cfg_addr == litepulse_map_pkg::CFG_EVENT_MASK;
+    unknown    <= cfg_addr > litepulse_map_pkg::CFG_COMMAND;   // of those that no other block takes
+    for (int i = 0; i < 4; i++) which[i] <= cfg_addr[5:1] == 5'(i);
+  end
   assign train_req  = idle && is_train;
   assign resp_req   = idle && is_resp;
 
   assign mem_format = format[10:0];
-  assign writes      = waited[1] && mem_ready;
-  assign set_profile = writes && is_profile && fits;
+  assign deciding    = state == WRITE && waited[1] && !wrote && !rst;
+  assign writes      = decided && mem_ready;
+  assign set_profile = store_profile & {4{mem_ready}};
   assign mem_profile = is_profile;
   assign mem_entry   = is_profile ? cfg_addr[2:1] : {is_train, 1'b0};
-  assign mem_we      = writes && (!is_profile || fits);
+  assign mem_we      = store;
 
   assign rise_en = 16'(rise);
   assign fall_en = 16'(fall);
@@ -119,10 +135,14 @@ module litepulse_config #(
     load0 <= 1'b0;
     prof0_changed <= load0;
     wrote <= writes && !rst;
-    good  <= !is_profile || fits;
+    good  <= store;
+    // every other cycle: whether it is ready is known too late to ask in each
+    decided <= deciding && !decided;
+    store   <= deciding && !decided && (!is_profile || fits);
+    store_profile <= which & {4{deciding && !decided && fits}};
     flush_queue <= 1'b0;
     flush_tty <= 1'b0;
-    waited <= {waited[0], 1'b1} & {2{state == WRITE && !writes && !wrote && !rst}};
+    waited <= {waited[0], 1'b1} & {2{state == WRITE && !wrote && !rst}};
     fits   <= mem_long && format[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
         && format[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
     if (state == IDLE || state == SET || state == COMMAND) ev_lo <= now[7:0];
@@ -148,41 +168,39 @@ module litepulse_config #(
         end else begin
           cfg_done <= 1'b1;
           if (is_profile) format <= cfg_data[11:0];
-          else case (cfg_addr)
-            litepulse_map_pkg::CFG_LINE: begin
-              loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
-              hold_tty   <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
-              break_hold <= cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB];
-              rx_enable  <= cfg_data[litepulse_map_pkg::LINE_RX_ENABLE_LSB];
-            end
-            litepulse_map_pkg::CFG_DRIVER_ENABLE: begin
-              nde_lead <= ~cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16];
-              de_lag   <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16];
-            end
-            litepulse_map_pkg::CFG_CAPTURE_EDGES: begin
-              rise <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_RISE_LSB +: C];
-              fall <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_FALL_LSB +: C];
-            end
-            litepulse_map_pkg::CFG_FILTER: begin
-              filt     <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: C];
-              filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
-            end
-            litepulse_map_pkg::CFG_EVENT_MASK: event_mask <= cfg_data[10:0];
-            default: begin  // CFG_COMMAND
-              cfg_done    <= 1'b0;
-              flush_queue <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
-              wait_queue  <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
-              flush_tty   <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
-              wait_tty    <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
-              snapshot    <= cfg_data[litepulse_map_pkg::COMMAND_SNAPSHOT_LSB];
-              state       <= COMMAND;
-            end
-          endcase
+          if (at_line) begin
+            loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
+            hold_tty   <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
+            break_hold <= cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB];
+            rx_enable  <= cfg_data[litepulse_map_pkg::LINE_RX_ENABLE_LSB];
+          end
+          if (at_driver_enable) begin
+            nde_lead <= ~cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16];
+            de_lag   <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16];
+          end
+          if (at_capture_edges) begin
+            rise <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_RISE_LSB +: C];
+            fall <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_FALL_LSB +: C];
+          end
+          if (at_filter) begin
+            filt     <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: C];
+            filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
+          end
+          if (at_event_mask) event_mask <= cfg_data[10:0];
+          if (is_command) begin
+            cfg_done    <= 1'b0;
+            flush_queue <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
+            wait_queue  <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
+            flush_tty   <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
+            wait_tty    <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
+            snapshot    <= cfg_data[litepulse_map_pkg::COMMAND_SNAPSHOT_LSB];
+            state       <= COMMAND;
+          end
         end
       end
       WRITE: if (wrote) begin
         cfg_done <= good;
-        if (good && is_profile) prof_valid[cfg_addr[2:1]] <= 1'b1;
+        if (good) prof_valid <= prof_valid | which;
         state    <= good ? IDLE : LAST;
       end
       COMMAND: begin
@@ -201,12 +219,10 @@ module litepulse_config #(
       end
     endcase
 
-    if (set_profile) begin
-      prof_invert[cfg_addr[2:1]] <= format[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
-      if (cfg_addr[2:1] == 2'd0) begin
-        load0 <= 1'b1;
-        prof0_changed <= 1'b1;
-      end
+    for (int i = 0; i < 4; i++) if (set_profile[i]) prof_invert[i] <= format[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
+    if (set_profile[0]) begin
+      load0 <= 1'b1;
+      prof0_changed <= 1'b1;
     end
     if (load0) {prof0_stop, prof0_parity, prof0_data_bits, prof0_period} <= {format[10:0], cfg_data};
     if (rst) begin

@@ -21,14 +21,14 @@ module litepulse_launch_memory #(
     // the queue's width: at most every third cycle, and not while its launch may be granted
     input  logic        width_we,
     input  logic [31:0] width_data,
-    // configuration, written while `cfg_ready`; asked for when it has been stable for two cycles
+    // configuration, written while `cfg_ready`; asked for when it has been stable for three cycles
     output logic        cfg_ready,
     input  logic        cfg_we,
     input  logic        cfg_profile,  // else a width
     input  logic [1:0]  cfg_entry,    // profile; 0 responder, 2 train
     input  logic [31:0] cfg_data,     // period, low word; width
     input  logic [10:0] cfg_format,   // stop, parity, data bits, period's high bits
-    output logic        cfg_long,     // in the cycle before `cfg_ready`, and then: the period is at least 4 cycles
+    output logic        cfg_long,     // one and two cycles before `cfg_ready`: the period is at least 4 cycles
     // widths as far as they matter before the grant: 0 responder, 1 queue, 2 train
     output logic [2:0]  width_zero,
     output logic [2:0]  width_short,  // less than 8 ticks: width_low (told for S > 1 only)
@@ -39,11 +39,14 @@ module litepulse_launch_memory #(
   (* ram_style = "block", no_rw_check *) logic [31:0] low[0:7];
   (* ram_style = "block", no_rw_check *) logic [11:0] high[0:7];
   logic        we, few_in, above, between;
-  logic [3:0]  queue;         // its width was taken over, is written now, may still be what `cfg_long` spoke of a cycle ago
+  logic        rests;         // no width of the queue is on its way
+  logic [2:0]  wrote, low_in; // of a width: the last cycle wrote it
+  logic        zero_in, short_in;
+  logic [3:0]  queue;         // its width was taken over, is written now, may still be what `cfg_long` spoke of two cycles ago
   logic [2:0]  waddr;
   logic [31:0] wdata;
 
-  assign cfg_ready = !may_read && queue == 4'd0;
+  assign cfg_ready = !may_read && rests;
   assign we        = queue[1] || (cfg_we && cfg_ready);
   assign waddr     = queue[1] ? 3'd5 : {!cfg_profile, cfg_entry};
   assign cfg_long  = above || cfg_format[3:0] != 4'd0 || wdata[10+SL];
@@ -59,6 +62,7 @@ module litepulse_launch_memory #(
   always_ff @(posedge clk) begin
     if (!queue[0]) wdata <= width_we ? width_data : cfg_data;
     queue   <= {queue[2:0], width_we};
+    rests   <= {queue, width_we} == 5'd0;
     above   <= wdata[31:11+SL] != '0;
     between <= wdata[10+SL:2+SL] != '0;
   end
@@ -71,13 +75,17 @@ module litepulse_launch_memory #(
 
   always_ff @(posedge clk) begin
     for (int i = 0; i < 3; i++) begin
-      if (we && waddr == 3'(4 + i)) begin
-        width_zero[i]       <= few_in && wdata[SL+1:0] == '0;
-        width_short[i]      <= S > 1 && wdata[31:3] == '0;
-        width_low[3*i+:3]   <= (S > 1) ? wdata[2:0] : 3'd0;
+      wrote[i] <= we && waddr == 3'(4 + i);
+      if (wrote[i]) begin
+        width_zero[i]       <= zero_in;
+        width_short[i]      <= S > 1 && short_in;
+        width_low[3*i+:3]   <= (S > 1) ? low_in : 3'd0;
       end
     end
-    if (rst) width_zero <= 3'b111;
+    zero_in  <= few_in && wdata[SL+1:0] == '0;
+    short_in <= wdata[31:3] == '0;
+    low_in   <= wdata[2:0];
+    if (rst) {width_zero, wrote} <= 6'b111000;
   end
 
 `ifdef FORMAL

@@ -48,7 +48,7 @@ module litepulse_line_rx #(
   state_t state;
 
   // line ------------------------------------------------------------------------------------------------------------
-  logic [S-1:0]  line1, line2;
+  logic [S-1:0]  line1, line2;    // of the cycles before, as x1 and x2, but as they are
   logic [S-1:0]  x, x1, x2;       // mark is 1; this cycle, the one before (the engine's), the one before that
   logic [S-1:0]  falls;
   logic          found;           // a start edge in the engine's cycle ...
@@ -58,8 +58,6 @@ module litepulse_line_rx #(
   logic          run, done, stored;
 
   assign x  = cond_line ^ {S{invert}};
-  assign x1 = line1 ^ {S{invert}};
-  assign x2 = line2 ^ {S{invert}};
   always @* begin
     found = 1'b0;
     found_off = 3'd0;
@@ -76,20 +74,20 @@ module litepulse_line_rx #(
     d = 1'b0;
     for (int s = 0; s < S; s++) begin
       if (off == 3'(s)) begin
-        a = x2[s];
-        b = x1[s];
-        d = x[s];
+        a = line2[s];
+        b = line1[s];
+        d = cond_line[s];
       end
     end
   end
-  assign vote = (a && b) || (b && d) || (a && d);
+  assign vote = invert ^ ((a && b) || (b && d) || (a && d));   // `d` comes late
   assign unanimous = (a == b) && (b == d);
 
   // half bits -------------------------------------------------------------------------------------------------------
   logic [HW-1:0] half_cyc, cnt;
   logic [FW-1:0] half_frac, frac;              // frac: of the next half-bit point
   logic [FW:0]   frac_sum;
-  logic          point, step, loads, defer, upper_zero, low, tiny, ready, enable_was, centre, centred;
+  logic          point, step, gone, loads, defer, upper_zero, low, tiny, ready, enable_was, centre, centred;
 
   // cnt goes down from half_cyc to 2, where a point is; in the next cycle, or if the fractions carry one later, it is loaded again, as it
   // is at rest. `low` tells that its upper bits are 0, `tiny` that those of half_cyc are.
@@ -97,7 +95,7 @@ module litepulse_line_rx #(
   assign half_frac  = period[FW-1:0];
   assign run        = state[2];
   assign point      = run && low && cnt[1:0] == 2'd2;   // the next cycle is a half-bit point
-  assign loads      = !step || (S > 1 && done);
+  assign loads      = !step || (S > 1 ? done : gone);
   assign upper_zero = cnt[HW-1:2] == '0;
   assign frac_sum   = {1'b0, frac} + {1'b0, half_frac};
   assign done       = stored || (centre && state == START && vote);
@@ -106,15 +104,15 @@ module litepulse_line_rx #(
   // frame -----------------------------------------------------------------------------------------------------------
   logic [2:0]  left;
   logic [7:0]  shift;
-  logic        parity_acc, parity_bit, parity_bad, any_mark, noise, own, tx_busy_was;
+  logic        parity_acc, parity_bit, parity_due, any_mark, noise, own, tx_busy_was;
   logic        perr, is_break;
 
   always @* begin
     case (parity)
-      litepulse_map_pkg::PARITY_ODD:  parity_bad = vote != ~parity_acc;
-      litepulse_map_pkg::PARITY_EVEN: parity_bad = vote != parity_acc;
-      litepulse_map_pkg::PARITY_MARK: parity_bad = !vote;
-      default:     parity_bad = vote;
+      litepulse_map_pkg::PARITY_ODD:  parity_due = !parity_acc;
+      litepulse_map_pkg::PARITY_EVEN: parity_due = parity_acc;
+      litepulse_map_pkg::PARITY_MARK: parity_due = 1'b1;
+      default:     parity_due = 1'b0;
     endcase
   end
 
@@ -128,6 +126,8 @@ module litepulse_line_rx #(
   always_ff @(posedge clk) begin
     line1 <= cond_line;
     line2 <= line1;
+    x1 <= x;
+    x2 <= x1;
     tx_busy_was <= tx_busy_in;
 
     centre <= point && enable && !centred;
@@ -137,7 +137,8 @@ module litepulse_line_rx #(
     if (!ready) tiny <= upper_zero;
     low    <= loads ? tiny : upper_zero;
     defer  <= point && frac_sum[FW];
-    step   <= enable && (found || (run && !done && !defer && (!point || frac_sum[FW])));
+    gone   <= done;
+    step   <= enable && (found || (run && !(S > 1 ? done : stored) && !defer && (!point || frac_sum[FW])));
     cnt    <= loads ? half_cyc : cnt + {HW{!loads}};
     if (found) frac <= half_frac;
     else if (point || stored) frac <= frac_sum[FW-1:0];   // stored: for the end of the frame
@@ -159,7 +160,7 @@ module litepulse_line_rx #(
         PARITY: begin
           state <= STOP;
           parity_bit <= vote;
-          perr <= parity_bad;
+          perr <= vote != parity_due;
         end
         STOP: begin
           state <= SEARCH;
@@ -188,6 +189,8 @@ module litepulse_line_rx #(
       stored <= 1'b0;
       line1 <= '1;
       line2 <= '1;
+      x1 <= '1;
+      x2 <= '1;
     end
   end
 
@@ -266,8 +269,9 @@ module litepulse_line_rx #(
   endgenerate
 
   // end of a break ----------------------------------------------------------------------------------------------------
-  logic in_break, break_own, begins;
+  logic in_break, begins, began, lasts, break_own;
   assign begins    = stored && is_break;
+  assign in_break  = lasts || began;
   assign brk_own   = (in_break ? break_own : own) || tx_busy_in;
   always @* begin
     brk_stb = 1'b0;
@@ -280,9 +284,10 @@ module litepulse_line_rx #(
     end
   end
   always_ff @(posedge clk) begin
-    in_break  <= (in_break || begins) && !brk_stb && enable;
+    lasts     <= in_break && !brk_stb && enable;
+    began     <= begins && !brk_stb && enable;
     break_own <= brk_own;
-    if (rst) in_break <= 1'b0;
+    if (rst) {lasts, began} <= 2'b00;
   end
 
 `ifdef FORMAL

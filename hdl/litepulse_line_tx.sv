@@ -11,7 +11,7 @@ module litepulse_line_tx #(
     input  logic         clk,
     input  logic         rst,
     input  logic         prepare,    // a start may follow in the next cycle (on a free line it need not)
-    // the launch that begins in this cycle; interval and format stay until the next start
+    // the launch that begins in this cycle; interval and format but `invert` stay until the next start
     input  logic         start,
     input  logic [2:0]   start_off,
     input  logic [1:0]   kind,
@@ -32,7 +32,7 @@ module litepulse_line_tx #(
     output logic         free_next,   // the line is free in the next cycle from sample free_off on
     output logic [2:0]   free_off,
     output logic         free_rest,   // the same, unless a launch begins in this cycle: known sooner
-    output logic         settled,     // it certainly is not
+    output logic         settled,     // it certainly is not: the boundary is far
     output logic         active,      // a launch or a hold is on the line in this cycle, from sample 0 on
     output logic [S-1:0] busy,        // samples of this cycle that belong to a launch
     output logic [S-1:0] tx           // one cycle later
@@ -65,8 +65,9 @@ module litepulse_line_tx #(
   logic          last;        // the interval that runs ends the launch
   logic [SL+2:0] ends;        // a short pulse: from sample 0 of this cycle to its end
   logic [2:0]    ends_off;
-  logic          ends1, ends2, zero_lower, zero_upper, near_now, bnd_next, stretch_next;
-  logic          active_next;
+  logic          ends1, ends2, zero_upper, near_now, near_next, near_load, open_load, bnd_next, stretch_next;
+  logic          active_next, holding_next, last_next;
+  logic          open;        // free in the next cycle as far as it is known in the last one
   logic [S-1:0]  tx_next;
 
   assign is_pulse = kind[1];  // 0 frame, 1 break, 2 pulse
@@ -91,14 +92,16 @@ module litepulse_line_tx #(
   endgenerate
   assign ends1 = is_pulse && few && ends[SL+2:SL] == 3'd1;
   assign ends2 = is_pulse && few && ends[SL+2:SL] == 3'd2;
-  // two cycles to go
-  assign zero_upper = cnt[W-1:11] == '0;
-  assign zero_lower = cnt[8:2] == '0 && cnt[10:9] == 2'd0;
-  assign near_now   = zero_upper && (pulse ? zero_lower && cnt[1] && (cnt[0] ^ stretch) : cnt[10] && (cnt[9] ^ stretch));
+  // two cycles to go; all but the lowest four bits are looked at a cycle before
+  assign near_now   = zero_upper && (pulse ? cnt[3:1] == 3'd1 && (cnt[0] ^ stretch) : cnt[12:10] == 3'd1 && (cnt[9] ^ stretch));
 
   assign lower      = {cnt[17:9], pulse, cnt[8:0]};
   assign lower_next = {1'b0, lower} + {1'b0, {9{counting}}, 1'b0, {9{counting}}};
   assign bnd_next     = start ? ends1 : near && !hold_start;
+  assign near_next    = !load ? near_now
+      : (start && ends2) || (near_load && !frac_sum[FW]);
+  assign near_load    = few && !(start && is_pulse) && !interval[FW];
+  assign open_load    = load && near_load && last_next && !holding_next;   // the carry comes late
   assign stretch_next = load && frac_sum[FW];
 
   always_ff @(posedge clk) begin
@@ -107,8 +110,8 @@ module litepulse_line_tx #(
     carry   <= !counting || lower_next[19];
     counting <= !(prepare || bnd_next || stretch_next);
     stretch <= stretch_next;
-    if (load) near <= ends2 && start || (few && !(start && is_pulse) && !interval[FW] && !frac_sum[FW]);
-    else near <= near_now;
+    zero_upper <= counting ? cnt[W-1:13] == '0 && (!pulse || (cnt[12:9] == 4'd0 && cnt[8:4] == 5'd0)) : few;
+    near    <= near_next;
     bnd     <= bnd_next;
     bnd_off <= start ? ends_off : frac_off;
     // 0 at a start: it has none in a pulse, and no use in the last interval
@@ -124,14 +127,14 @@ module litepulse_line_tx #(
   logic [7:0] first_left;
   logic       run;
   logic       drop, wide, none_left;  // all of them settle before the middle of the bit
-  logic       no_parity, acc, flips;
+  logic       no_parity, acc, flips, inverted;
   logic       ending;      // in the stop bits ...
   logic [1:0] halves;      // ... of which this many halves follow
   logic       bit_step, next_level;
 
   assign bit_step   = step && mid;
   assign flips      = parity[1] ^ parity[0];  // odd and even
-  assign next_level = invert ^ (none_left ? no_parity || acc : shift[0]);
+  assign next_level = inverted ^ (none_left ? no_parity || acc : shift[0]);
   assign first_left = {data[7:4], is_break ? data[3:0] : 4'd6 + {2'd0, data_bits}};
 
   always_ff @(posedge clk) begin
@@ -140,8 +143,8 @@ module litepulse_line_tx #(
     drop <= bit_step && !none_left;
     none_left <= left[3:0] == 4'd1 && (left[7:4] == 4'd0 || !wide);  // only a break has more than 4 bits of it
     if (start) wide <= is_break;
+    last <= last_next;
     if (start) begin
-      last      <= is_pulse;
       mid       <= 1'b0;
       shift     <= is_break ? 8'd0 : data;
       no_parity <= is_break || parity == litepulse_map_pkg::PARITY_NONE;
@@ -151,7 +154,6 @@ module litepulse_line_tx #(
     end else if (step) begin
       mid <= !mid;
       if (ending) halves <= halves - 2'd1;
-      last <= ending && halves == 2'd1;
       if (mid) begin
         shift <= {1'b0, shift[7:1]};
         if (none_left) no_parity <= 1'b1;
@@ -163,9 +165,10 @@ module litepulse_line_tx #(
 
   // line ------------------------------------------------------------------------------------------------------------------
   assign active_next = start || hold_start || (active && !(holding ? !hold : bnd && last));
-  assign free_rest   = !hold_start && (!active || (holding ? !hold : (bnd || near) && last));
+  assign holding_next = !start && (hold_start || (holding && hold));
+  assign last_next   = start ? is_pulse : step ? ending && halves == 2'd1 : last;
+  assign free_rest   = !hold_start && (open || (holding && !hold));
   assign free_next   = start ? ends1 : free_rest;
-  assign settled     = active && !near && !bnd && !start && !holding;
   assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
 
   always @* begin
@@ -193,10 +196,16 @@ module litepulse_line_tx #(
   end
 
   always_ff @(posedge clk) begin
+    settled <= active && !start && !holding && !zero_upper;
+    if (start) inverted <= invert;
     tx      <= tx_next;
     active  <= active_next;
-    holding <= !start && (hold_start || (holding && hold));
+    holding <= holding_next;
+    open    <= !active_next || (open_load && !frac_sum[FW])
+        || (!holding_next && last_next && (bnd_next || (load ? start && ends2 : near_now)));
     if (rst) begin
+      open    <= 1'b1;
+      settled <= 1'b0;
       active  <= 1'b0;
       holding <= 1'b0;
       tx      <= '1;

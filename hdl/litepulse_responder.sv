@@ -25,6 +25,7 @@ module litepulse_responder #(
     output logic [3:0]   sel_channel,
     output logic         sel_rise,
     output logic         sel_fall,
+    output logic         sel_enable,   // else sel_edge is low
     input  logic         sel_edge,
     // verilator lint_off UNUSEDSIGNAL
     input  logic [2:0]   sel_off,
@@ -48,6 +49,7 @@ module litepulse_responder #(
     // verilator lint_on UNUSEDSIGNAL
     // arbiter
     output logic         due,
+    output logic         may_be_due, // known early: else it is not
     output logic [2:0]   off,
     output logic [1:0]   kind,
     output logic [1:0]   profile,
@@ -77,7 +79,7 @@ module litepulse_responder #(
   logic         late, landed, reported, arm, arms, disarm;
 
   // configuration -------------------------------------------------------------------------------------------------------
-  logic [1:0]   trigger;
+  logic         by_edge, by_byte, by_break;   // triggers; none of them: off
   logic         rearm, exclusive, ignore_own;
   logic [7:0]   match_value, match_mask;
   logic [B-1:0] first, second;   // delay and holdoff, the other way round while turned: what is needed next is always the first
@@ -95,14 +97,16 @@ module litepulse_responder #(
     // what is looked at a cycle later, when the word is carried out
     wish     <= cfg_req && !cfg_done && !take;
     fits     <= cfg_data[31:B] == '0;
-    invalid  <= trigger == litepulse_map_pkg::TRIGGER_OFF || kind == 2'd3 || !prof_valid[profile]
+    invalid  <= !(by_edge || by_byte || by_break) || kind == 2'd3 || !prof_valid[profile]
         || (kind == litepulse_map_pkg::LAUNCH_PULSE && width_zero) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
     cfg_err  <= take && (cfg_addr == 3'd7 || ((cfg_addr == 3'd2 || cfg_addr == 3'd5) && !fits)
         || (arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && invalid));
     if (take) begin
       case (cfg_addr)
         3'd0: begin
-          trigger     <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2];
+          by_edge     <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2] == litepulse_map_pkg::TRIGGER_EDGE;
+          by_byte     <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2] == litepulse_map_pkg::TRIGGER_BYTE;
+          by_break    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2] == litepulse_map_pkg::TRIGGER_BREAK;
           sel_channel <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_CHANNEL_LSB +: 4];
           sel_rise    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_RISE_LSB];
           sel_fall    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_FALL_LSB];
@@ -122,7 +126,7 @@ module litepulse_responder #(
     if (swap || (take && fits && cfg_addr == 3'd5)) second <= swap ? first : cfg_data[B-1:0];
     turned <= (load && !report) || (turned && armed && !report);
     if (rst) begin
-      trigger  <= litepulse_map_pkg::TRIGGER_OFF;
+      {by_edge, by_byte, by_break} <= 3'b000;
       sel_rise <= 1'b0;
       sel_fall <= 1'b0;
       cfg_done <= 1'b0;
@@ -132,22 +136,19 @@ module litepulse_responder #(
   end
 
   // trigger -------------------------------------------------------------------------------------------------------------
-  logic byte_hit, filtered, comes;
+  logic byte_hit, filtered, waits;
+  logic comes;   // a trigger that is no edge
   logic calm;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
 
   always_ff @(posedge clk) begin
-    filtered <= (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? sel_filtered : line_filtered;
+    filtered <= by_edge ? sel_filtered : line_filtered;
     if (byte_stb) byte_hit <= byte_ok && !(byte_own && ignore_own) && ((byte_data ^ match_value) & match_mask) == 8'd0;
-    calm <= !(comes && (aim || (ready && calm))) || rst || disarm;
+    calm <= !(sel_edge || (waits && comes));
+    if (rst || disarm) calm <= 1'b1;
   end
-  always @* begin
-    case (trigger)
-      litepulse_map_pkg::TRIGGER_EDGE:  comes = sel_edge && !(sel_is_line && line_own && ignore_own);
-      litepulse_map_pkg::TRIGGER_BYTE:  comes = byte_end && byte_hit;
-      litepulse_map_pkg::TRIGGER_BREAK: comes = brk_stb && !(brk_own && ignore_own);
-      default: comes = 1'b0;
-    endcase
-  end
+  assign waits = aim || (ready && calm);
+  assign sel_enable = waits && by_edge && !(sel_is_line && line_own && ignore_own);
+  assign comes = (by_byte && byte_end && byte_hit) || (by_break && brk_stb && !(brk_own && ignore_own));
 
   // countdown -----------------------------------------------------------------------------------------------------------
   // left is, while it counts, T - (now + KE + 2)*S: -1 cycle when due. In a holdoff it is end - (now + 2)*S - 1: negative one cycle
@@ -160,15 +161,16 @@ module litepulse_responder #(
   (* keep *) logic [1:0] mode;  // keep: as written these make one cell per bit
   (* keep *) logic [7:0] same;
   logic [15:0]  lead_cycles;
-  logic         opens, open;    // the de lead window begins, has begun; without it the launch would be late
+  logic         opened, open;   // the de lead window has begun, and before this cycle; without it the launch would be late
 
   assign load   = !counts;
   assign clear  = !armed || landed || (hold && negative);   // the low part, in the cycle before a load, which adds to it
   assign stay   = ready && calm;
-  assign due    = count && negative && (opens || open);
-  assign late   = count && negative && !(opens || open);
+  assign may_be_due = opened;
+  assign due    = negative && opened;
+  assign late   = count && negative && !opened;
   assign landed = fly && left[SL +: 3] == 3'(-KE - 2);      // now is T
-  assign way    = report ? D'(-6) : (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? D'(-KE - 3) : D'(-KE - 4);
+  assign way    = report ? D'(-6) : by_edge ? D'(-KE - 3) : D'(-KE - 4);
   assign mode   = clear ? 2'd0 : load ? 2'd1 : (filtered && (aim || ready)) ? 2'd2 : 2'd3;
 
   // what is not reset: one unknown bit makes all of a sum unknown in a simulator, for ever
@@ -188,8 +190,8 @@ module litepulse_responder #(
     if (!stay) left[SL+D-1:0] <= clear ? '0 : sum[SL+D-1:0];
     left[B-1:SL+D] <= load ? first[B-1:SL+D] : sum[B:SL+D+1];
     negative <= counts && (negative || !sum[B+1]);
-    opens <= count && left[B-1:SL+16] == '0 && same == '1;
-    open  <= count && !negative && (opens || open);
+    opened <= count && !negative && !disarm && (opened || (left[B-1:SL+16] == '0 && same == '1));
+    open   <= count && !negative && !disarm && opened;
     if (rst) begin
       counts <= 1'b1;
       aim    <= 1'b0;
@@ -220,10 +222,10 @@ module litepulse_responder #(
         joins <= settle;
         if (rst) {settle, joins} <= 2'b00;
         if (landed || late) ev_off <= late ? 3'd0 : off;
-        hit_off <= (trigger == litepulse_map_pkg::TRIGGER_EDGE) ? sel_off[SL-1:0]
-            : (trigger == litepulse_map_pkg::TRIGGER_BYTE) ? byte_end_off[SL-1:0] : brk_off[SL-1:0];
+        hit_off <= by_edge ? sel_off[SL-1:0]
+            : by_byte ? byte_end_off[SL-1:0] : brk_off[SL-1:0];
         for (int s = 0; s < S; s++) begin
-          leads[s] <= count && (open || (opens && SL'(s) >= from)) && !(negative && SL'(s) >= left[SL-1:0]);
+          leads[s] <= count && (open || (opened && SL'(s) >= from)) && !(negative && SL'(s) >= left[SL-1:0]);
         end
       end
     end

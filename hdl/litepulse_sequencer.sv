@@ -38,7 +38,7 @@ module litepulse_sequencer #(
     output logic [4:0]             argument,
     output logic                   taken,         // the instruction's condition held
     output logic [31:0]            sum,
-    output logic                   zero,          // it is 0
+    output logic                   zero,          // it was 0 in the last cycle
     // what is to be reported: in two cycles of four, of one thread at a time
     output logic                   emit,
     output logic                   thread,        // whose `emit`, `act` it is
@@ -66,13 +66,14 @@ module litepulse_sequencer #(
   logic [2:0]  action_1;
   logic [63:0] now_tick;
   logic [15:0] cond;
+  logic [3:0]  which;
 
   assign odd      = phase[0];
-  assign of_train = !(phase[1] ^ phase[0]);
+  assign of_train = thread;     // of cycles 1 and 2 as of those of a strobe
   assign now_tick = 64'(now) << SL;
 
   // cycle 0: instruction; both threads' first ones lie at 0 and 1
-  litepulse_program program_memory (.clk, .en(!odd), .address({pc[7:1], pc[0] || rst}), .instruction(code));
+  litepulse_program program_memory (.clk, .en(!odd), .address({pc[7:1], pc[0] || taken_1 || rst}), .instruction(code));
   assign a    = code[litepulse_program_pkg::F_A +: 5];
   assign b    = code[litepulse_program_pkg::F_B +: 5];
   assign asel = code[F_ASEL +: 3];
@@ -124,11 +125,12 @@ module litepulse_sequencer #(
   assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, carry_in};
 
   // conditions: of the thread's operation before
-  assign zero = sum == 32'd0;
   assign cond = {of_train ? train_cond : queue_cond, sum[31], zero, !carry, carry, 1'b0};
-  assign condition = cond[code[litepulse_program_pkg::F_COND +: 4]];
+  assign condition = cond[which];
 
   always_ff @(posedge clk) begin
+    which <= code[litepulse_program_pkg::F_COND +: 4];   // out since a cycle: a memory's output is late
+    zero <= sum == 32'd0;
     wrap_near <= near_wrap && now[3:2] == 2'd3;
     phase <= phase + 2'd1;
     thread <= phase[1];
@@ -136,7 +138,7 @@ module litepulse_sequencer #(
     told_granted <= granted[phase[1]];
     act   <= {phase == 2'd2, phase == 2'd0};
     if (!odd) begin
-      pc       <= code[7:0] | {7'd0, condition};
+      pc       <= code[7:0];   // and as the condition says
       // kept for the cycles in which the other thread's instruction is out
       taken_1  <= condition;
       is_word  <= asel == 3'd1;
@@ -152,6 +154,7 @@ module litepulse_sequencer #(
       taken     <= taken_1;
       argument  <= a_1;
       action    <= action_1;
+      emit      <= action_1 == litepulse_program_pkg::ACT_EMIT;
       write     <= write_1;
     end
     if (rst) begin
@@ -159,13 +162,14 @@ module litepulse_sequencer #(
       thread   <= 1'b1;
       act      <= 2'b00;
       pc       <= 8'd0;
+      taken_1  <= 1'b0;
       write_1  <= 1'b0;
       write    <= 1'b0;
       action_1 <= litepulse_program_pkg::ACT_NONE;
       action   <= litepulse_program_pkg::ACT_NONE;
+      emit     <= 1'b0;
     end
   end
-  assign emit   = action == litepulse_program_pkg::ACT_EMIT;
 
 `ifdef FORMAL
 `include "litepulse_sequencer.svh"  // sim/formal

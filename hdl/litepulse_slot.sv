@@ -17,6 +17,7 @@ module litepulse_slot #(
     input  logic [15:0]  de_lead,   // ticks
     input  logic [31:0]  nslack,    // complement of a best-effort frame's length, ticks
     output logic         due,
+    output logic         may_be_due, // known early: else it is not
     output logic [2:0]   off,       // sample
     output logic [S-1:0] lead,      // samples that lie in the de lead window
     output logic         armed,
@@ -31,7 +32,8 @@ module litepulse_slot #(
   logic [CW-1:0] cycles, less;
   logic [2:0]    low;
   logic          some;              // not 0: the carry of the subtraction
-  logic          due_next, lead_opens, lead_on, opens_now;
+  logic          live;              // armed, not far, not to be disarmed
+  logic          ended, lead_opens, lead_on, opens_now;
   logic [31:0]   count;
   // verilator lint_off UNUSEDSIGNAL
   logic [32:0]   slack;
@@ -42,7 +44,8 @@ module litepulse_slot #(
   logic          counting;
   logic          disarm;
   assign {some, less} = {1'b0, cycles} + {1'b0, {CW{counting}}};
-  assign due    = due_next && armed && !disarm;
+  assign due    = ended && live;
+  assign may_be_due = ended;
   assign off    = low;
   assign slack  = {1'b0, count} + {1'b0, nslack} + 33'd1;
 
@@ -75,7 +78,7 @@ module litepulse_slot #(
     counting   <= !load;
     disarm     <= take_back;
     cycles     <= counting ? less : value[31:SL];
-    due_next   <= armed && !is_far && !some && counting;
+    ended      <= !some && counting;
     lead_opens <= armed && !is_far && opens_now && counting;
     lead_on    <= (lead_on || lead_opens) && armed && !disarm && !due;
     lead       <= {S{armed && !disarm}} & ({S{lead_on}} | (from_open & {S{lead_opens}})) & ({S{!due}} | to_due);
@@ -86,13 +89,15 @@ module litepulse_slot #(
     end else if (due || disarm) begin
       armed <= 1'b0;
     end
+    live    <= (counting ? live && !due : arm && !beyond) && !take_back;
     fired   <= (fired || due) && !load && !forget;
-    wrapped <= (wrapped || (armed && is_far && !some && counting)) && !load && !forget;
+    wrapped <= (wrapped || (ended && armed && is_far && counting)) && !load && !forget;
     if (rst) begin
       counting   <= 1'b1;
       disarm     <= 1'b0;
       armed      <= 1'b0;
-      due_next   <= 1'b0;
+      live       <= 1'b0;
+      ended      <= 1'b0;
       lead_opens <= 1'b0;
       lead_on    <= 1'b0;
       lead       <= '0;

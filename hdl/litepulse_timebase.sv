@@ -5,7 +5,8 @@
 //   now       cycle label of the input samples seen in this cycle
 //   young     now[15:7], now[31:7], now[47:7] are 0: a stamp less than 128 cycles old whose bit 7 is set lies before the carry
 //             into bit 16, 32, 48, so that part of the stamp is one less than that of `now`
-//   near_wrap high in the last 16 cycles before the low 32 bits of the tick count wrap, so that nobody reads the halves across it
+//   near_wrap high, a cycle late, in the last 16 cycles before the low 32 bits of the tick count wrap, so that nobody reads the halves
+//             across it
 module litepulse_timebase #(
     parameter int S = 1
 ) (
@@ -24,16 +25,16 @@ module litepulse_timebase #(
   logic full1, full2;
   logic ones1, ones2;            // that segment was all ones in the last cycle
   logic tick_ones;               // ... the part of segment 1 that belongs to the low half of the tick count
-  logic top_ones, last;          // segment 0 is nearly, is all ones in the next cycle
+  logic top_ones, last;          // segment 0 was nearly all ones in the last cycle, is so in the next one
 
   assign now       = {seg3, seg2, seg1, seg0};
-  assign top_ones  = &seg0[15:4];
   assign last      = top_ones && seg0[3:0] == 4'hE;
   assign near_wrap = top_ones && tick_ones;
   assign {full1, next1} = {1'b0, seg1} + 17'd1;
   assign {full2, next2} = {1'b0, seg2} + 17'd1;
 
   always_ff @(posedge clk) begin
+    top_ones <= &seg0[15:4];
     seg0 <= seg0 + 16'd1;
     if (carry1) seg1 <= next1;
     if (carry2) seg2 <= next2;
@@ -64,13 +65,14 @@ module litepulse_timebase #(
   endgenerate
 
 `ifdef FORMAL
-  logic [CW-1:0] ghost;
+  logic [CW-1:0] ghost, before;
   logic [6:0]    age;
   logic [CW-1:0] stamp;       // any, less than 128 cycles old
   (* anyseq *) logic [6:0] any_age;
   logic          past = 1'b0;
   initial assume (rst);
   assign age   = any_age;
+  assign before = ghost - 1'b1;
   assign stamp = ghost - CW'(age);
   always_ff @(posedge clk) begin
     past <= 1'b1;
@@ -88,7 +90,7 @@ module litepulse_timebase #(
         assert (ones2 == (&ghost[47:32]));
         assert (tick_ones == (&ghost[31-SL:16]));
       end
-      assert (near_wrap == (&ghost[31-SL:4]));
+      if (ghost != '0) assert (near_wrap == (&before[31-SL:4]));
       assert (young == {ghost[47:7] == '0, ghost[31:7] == '0, ghost[15:7] == '0});
       // what `young` is for
       if (ghost >= CW'(age)) begin

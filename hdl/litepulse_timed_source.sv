@@ -36,6 +36,7 @@ module litepulse_timed_source #(
     output logic         wrapped,
     // arbiter
     output logic         due,
+    output logic         may_be_due, // see litepulse_slot
     output logic [2:0]   off,
     output logic [1:0]   kind,
     output logic [1:0]   profile,
@@ -50,7 +51,7 @@ module litepulse_timed_source #(
     output logic [7:0]   ev_lo,      // of the launch
     output logic [2:0]   ev_off
 );
-  logic load, load_far, load_any, latch, bad, word_bad;
+  logic load, load_far, load_any, latch, width_was, bad, word_bad;
 
   assign load_far = action == litepulse_program_pkg::ACT_LOAD_FAR;
   assign load_any = action == litepulse_program_pkg::ACT_LOAD_ANY;
@@ -65,13 +66,14 @@ module litepulse_timed_source #(
   litepulse_slot #(.S(S)) slot (
       .clk, .rst, .load, .value(sum), .arm(taken || load_far || load_any), .beyond(load_far || (load_any && !taken)),
       .take_back(disarm), .forget,
-      .de_lead, .nslack, .due, .off, .lead, .armed, .slack_ok, .fired, .is_far, .wrapped
+      .de_lead, .nslack, .due, .may_be_due, .off, .lead, .armed, .slack_ok, .fired, .is_far, .wrapped
   );
 
   always_ff @(posedge clk) begin
     if (latch) {kind, profile, data} <= sum[11:0];
     if (latch) bad <= word_bad;
-    else if (width_we && zero && kind == litepulse_map_pkg::LAUNCH_PULSE) bad <= 1'b1;
+    else if (width_was && zero && kind == litepulse_map_pkg::LAUNCH_PULSE) bad <= 1'b1;
+    width_was <= width_we;
     if (act_do && argument[4]) outcome <= argument[2:0];
     if (ev_ack) told <= 1'b1;
     else if (act && action != litepulse_program_pkg::ACT_EMIT) told <= 1'b0;

@@ -164,12 +164,15 @@ class LitePulse(LiteXModule):
         counters = ("launch_accepted", "launch_refused", "tx_dropped", "config_applied", "config_refused")
         outcome = {name: Signal(16 if name == "tx_dropped" else 8) for name in counters}
         status_bits = Signal(8)
+        # The address is decoded in the first cycle of an access, so that this and what the core does with it need not fit into one.
+        bus_stb = Signal()
+        self.sync += bus_stb.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack)
         self.specials += Instance("litepulse",
             p_S=self.samples, p_INPUTS=inputs,
             p_EV_AW=event_depth, p_RX_AW=receive_depth, p_TX_AW=transmit_depth, p_LQ_AW=launch_depth,
             i_pulse_clk=pulse_clk, i_pulse_rst=pulse_rst, i_sys_clk=sys_clk, i_sys_rst=sys_rst,
             o_tx_o=tx, o_tx_oe=tx_oe, o_de_o=de, i_rx_i=rx, i_aux_i=inputs_seen,
-            i_bus_stb=self.bus.cyc & self.bus.stb, i_bus_we=self.bus.we, i_bus_adr=self.bus.adr[:log2_int(regmap.WINDOW_SIZE // 4)],
+            i_bus_stb=bus_stb, i_bus_we=self.bus.we, i_bus_adr=self.bus.adr[:log2_int(regmap.WINDOW_SIZE // 4)],
             i_bus_dat_w=self.bus.dat_w, o_bus_dat_r=self.bus.dat_r, o_bus_ack=self.bus.ack,
             o_ev_ready=ready.fields.event, o_rx_ready=ready.fields.receive,
             o_tx_free=free.fields.transmit, o_lq_free=free.fields.launch,

@@ -95,7 +95,7 @@ def place_and_route(folder, top, pcf, seed):
     if need["LC"] > CELLS or need["RAM"] > RAMS:
         return {**need, "fmax": {}}
     run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pcf", pcf, "--seed", str(seed),
-             "--report", "report.json", "--timing-allow-fail", "--asc", f"{top}.asc")
+             "--report", "report.json", "--timing-allow-fail", "--opt-timing", "--asc", f"{top}.asc")
     report = json.loads((folder / "report.json").read_text())
     fmax = {}
     for value in report["fmax"].values():       # by their constraint: a net has many names

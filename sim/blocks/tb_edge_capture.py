@@ -47,12 +47,15 @@ async def run(dut, rng, cycles, f, filt, rise, fall, sel, mood):
     dut.filt_len.value, dut.filt_en.value, dut.rise_en.value, dut.fall_en.value = f, filt, rise, fall
     channel, sel_rise, sel_fall = sel
     dut.sel_channel.value, dut.sel_rise.value, dut.sel_fall.value = channel, sel_rise, sel_fall
+    off = rng.random() < 0.2
     waves = [wave(rng, cycles * S, mood) for _ in range(C)]
     for _ in range(3):
         await RisingEdge(dut.clk)
     dut.rst.value = 0
-    seen = []
+    seen, enabled = [], []
     for n in range(cycles):
+        enabled.append(int(not off and rng.random() < 0.9))
+        dut.sel_enable.value = enabled[-1]
         dut.samples.value = sum(waves[c][n * S + s] << (c * S + s) for c in range(C) for s in range(S))
         await ReadOnly()
         seen.append({name: int(getattr(dut, name).value) for name in (
@@ -100,8 +103,8 @@ async def run(dut, rng, cycles, f, filt, rise, fall, sel, mood):
             assert now["cond_line"] == sum(level[INPUTS][(m - lag) * S + s] << s for s in range(S))
         lag = delay if filt >> channel & 1 else 0
         hits = [s for s, new in edges(channel, m - lag).items() if (sel_rise if new else sel_fall)] if m >= lag else []
-        assert now["sel_edge"] == bool(hits)
-        if hits:
+        assert now["sel_edge"] == bool(hits and enabled[m])
+        if now["sel_edge"]:
             assert (now["sel_off"], now["sel_filtered"]) == (hits[0], filt >> channel & 1)
         assert now["sel_is_line"] == (channel == INPUTS)
     return records

@@ -224,8 +224,15 @@ async def test_promise2_hold_and_break(dut):
     pulse = Launch(PULSE, bench.profiles[1], width=4, index=1)
     tick = bench.ahead(2)
     await bench.launch(tick, pulse, 9)
+    asked = bench.now
+    assert await bench.profile(3, bench.profiles[1])
+    alone = bench.now - asked
     await bench.send([0x64])
     await bench.until(tick + 400 * S)
+    # a byte that waits behind the break, maybe for ever, does not keep settings waiting
+    asked = bench.now
+    assert await bench.profile(3, bench.profiles[1])
+    assert bench.now - asked <= alone + 100 * S
     after = bench.now
     await bench.config("line")
     await bench.cycles(900)

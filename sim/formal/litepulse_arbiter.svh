@@ -32,6 +32,8 @@
     // a source keeps what it asked for in the cycle after it asked
     for (int i = 0; i < 3; i++) if (f_past && $past(due[i]))
       assume ({kind[2*i+:2], data[8*i+:8]} == $past({kind[2*i+:2], data[8*i+:8]}));
+    // litepulse_config: a profile is written only in a cycle in which the memory is not read
+    if (f_past && $past(may_read)) assume (prof_invert == $past(prof_invert));
     if (f_past && $past(be_due)) assume (be_data == $past(be_data));
     // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active
     if (f_past && $past(hold_start)) assume (line_active || rst);
@@ -53,6 +55,7 @@
     end
     assume (!(line_settled && free_next));  // line_tx.sby
     assume (be_asks || !be_due);
+    assume ((due & ~may_be_due) == 3'd0);
     if (!start) assume (free_rest == free_next);
     assert (may_read || !ren);
     // best effort: only when nothing timed is due, and then it must

@@ -17,9 +17,10 @@
     g_halves = g_halves + (stop == litepulse_map_pkg::STOP_1 ? 6'd2 : stop == litepulse_map_pkg::STOP_1_5 ? 6'd3 : 6'd4);
     g_free   = txb_valid && !hold && !flush && !flushing && known && prof0_valid && !prof0_changed && sources_ok
         && lead_rest == 16'd0 && nde_lead == '1
-        && state != WAIT && state != LEAD && !grant && !rst;
+        && state != WAIT && state != LEAD && !grant && !started && !rst;
     assume (stop != 2'd3);
-    if (!due) assume (!grant);
+    if (!due || started) assume (!grant);
+    assume (started == f_granted);
     if (prof0_valid) assume (g_told || prof0_changed);
   end
   always_ff @(posedge clk) begin
@@ -44,9 +45,9 @@
       // three cycles ago beyond KE + 3 cycles (slot.sby), so the frame ends in time if that slack was the frame and a cycle
       if (due && grant) assert (g_rest == 6'd0 && !prof0_changed && {10'd0, g_asked2} >= (g_frame >> 9));
       assert (asks || !due);
-      if (due) assert (sources_were_ok && !hold && prof0_valid);
-      // it must start: 6 cycles after the last obstacle it asks for the line
-      if (g_waited >= 4'd6 && g_free) assert (due);
+      if (due) assert (sources_were_ok && f_could);
+      // it must start: 7 cycles after the last obstacle it asks for the line
+      if (g_waited >= 4'd7 && g_free) assert (due);
       // and takes no more than that slack
       if (state != IDLE && f_far && g_told) assert ({10'd0, ~nslack} == (g_frame >> 9));
 
@@ -61,17 +62,21 @@
   end
   // the threshold that holds now was computed from this profile
   logic f_steady, f_far;
+  (* anyseq *) logic grant;  // the arbiter's; what it starts is told a cycle later
+  logic f_granted = 1'b0, f_could = 1'b0;   // a cycle ago nothing forbade a byte
+  always_ff @(posedge clk) f_could <= !hold && prof0_valid && known && !rst;
+  always_ff @(posedge clk) f_granted <= grant && !rst;
   logic [1:0] f_since;       // cycles with `known`
   always_ff @(posedge clk) f_since <= (!known || prof0_changed || rst) ? 2'd0 : f_since == 2'd3 ? 2'd3 : f_since + 2'd1;
   always_comb begin
     f_steady = f_since >= 2'd2 && !prof0_changed;
-    f_far    = f_since >= 2'd2 && !prof0_changed && f_state1 != IDLE;
+    f_far    = f_since >= 2'd2 && !prof0_changed && f_state1 != IDLE && f_state2 != IDLE;
     if (f_past) begin
       if (known && f_since == 2'd0) assert (pause[0] || state != IDLE);
     end
   end
-  state_t f_state1;
-  always_ff @(posedge clk) f_state1 <= state;
+  state_t f_state1, f_state2;
+  always_ff @(posedge clk) {f_state2, f_state1} <= {f_state1, state};
 
   always_ff @(posedge clk) begin
     cover (f_past && grant && stop == litepulse_map_pkg::STOP_1_5 && period[0]);

@@ -4,6 +4,9 @@
 
   localparam int F_N = 64 + 2*S;    // samples kept
   logic           f_past = 1'b0;
+  logic [1:0]     f_age3 = 2'd0;
+  logic [5:0]     f_F;              // of the last cycle
+  logic           f_En;
   logic           f_still;          // settings as in the last cycle
   logic [F_N-1:0] f_history;        // bit 0: the last sample of this cycle
   logic [F_N-1:0] f_shown;          // conditioned samples, likewise
@@ -17,6 +20,7 @@
   end
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
+    f_age3 <= (f_age3 == 2'd3) ? 2'd3 : f_age3 + 2'd1;
     f_old <= rst ? {F_N{REST[c]}} : f_history;
     if (f_past) assume (filt_len == $past(filt_len) && filt_en == $past(filt_en));
   end
@@ -29,7 +33,7 @@
     f_level = prior[c];
     f_want = '0;
     for (int s = 0; s < S; s++) begin
-      f_age = (filt_en[c] ? int'(delay) * S : 0) + S - 1 - s;
+      f_age = (filt_en[c] ? (int'(f_len) + S - 2) / S * S : 0) + S - 1 - s;
       f_all = 1'b1;
       for (int k = 0; k < F_N; k++) begin
         if (k <= f_age && k + int'(f_len) > f_age && f_history[k] != f_history[f_age]) f_all = 1'b0;
@@ -40,6 +44,14 @@
     if (f_past && !rst) assert (level[c*S +: S] == f_want);
   end
 
+  // of F - 1 samples the cycles, rounded up, when F has stood for a while
+  always_comb begin
+    if (f_age3 != 2'd0) assert (delays == (f_F != 6'd0));
+    if (f_age3 > 2'd1) assert (int'(edge_delay) == (int'(f_F) + (f_F == 6'd0 ? S - 1 : S - 2)) / S);
+    if (f_age3 == 2'd3) assert (line_delay == (f_En ? edge_delay : 7'd0));
+  end
+  always_ff @(posedge clk) {f_En, f_F} <= {filt_en[INPUTS], filt_len};
+
   // an edge is where the level changes, also from one cycle to the next
   always_ff @(posedge clk) begin
     if (f_past && !rst && !$past(rst)) assert (prior[c] == $past(level[c*S + S - 1]));
@@ -48,7 +60,6 @@
         assert (enabled[c*S + s] == ((s == 0 ? prior[c] : f_want[s == 0 ? 0 : s - 1]) != f_want[s]
             && (f_want[s] ? rise_en[c] : fall_en[c])));
       end
-      assert (edge_delay == delay);
       if (!$past(rst)) begin
         assert (edge_changed[c*S +: S] == $past(enabled[c*S +: S]));
         assert (edge_level[c*S +: S] == $past(level[c*S +: S]));

@@ -14,19 +14,38 @@
       filt_en, filt_len, event_mask};
   assign f_profile0 = {prof0_stop, prof0_parity, prof0_data_bits, prof0_period};
   // litepulse_launch_memory
-  logic f_long;
+  logic f_long, f_long2;
   always_ff @(posedge clk) f_long <= mem_long;
-  always_comb if (mem_ready && waited[1]) assume (f_long == ({format[3:0], cfg_data} >= 36'(4 * S * 256)));
+  always_ff @(posedge clk) f_long2 <= f_long;
+  always_comb if (mem_ready && decided) assume (f_long2 == ({format[3:0], cfg_data} >= 36'(4 * S * 256)));
+  // what is known of the address is that of the last cycle
+  logic [5:0] f_addr;
+  always_ff @(posedge clk) f_addr <= cfg_addr;
+  always_comb if (f_past) begin
+    assert (is_profile == (f_addr < litepulse_map_pkg::CFG_LINE) && is_train == (f_addr[5:4] == 2'd1) && is_resp == (f_addr[5:3] == 3'd4)
+        && is_width == (f_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || f_addr == litepulse_map_pkg::CFG_RESP_WIDTH)
+        && is_command == (f_addr == litepulse_map_pkg::CFG_COMMAND) && unknown == (f_addr > litepulse_map_pkg::CFG_COMMAND));
+    assert (at_line == (f_addr == litepulse_map_pkg::CFG_LINE) && at_driver_enable == (f_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE)
+        && at_capture_edges == (f_addr == litepulse_map_pkg::CFG_CAPTURE_EDGES) && at_filter == (f_addr == litepulse_map_pkg::CFG_FILTER)
+        && at_event_mask == (f_addr == litepulse_map_pkg::CFG_EVENT_MASK));
+    for (int i = 0; i < 4; i++) assert (which[i] == (f_addr[5:1] == 5'(i)));
+    if (asked || state != IDLE) assert (f_addr == cfg_addr);
+  end
   // a word of a profile never gets as far as an event unless it is refused
   always_comb if (f_past) assert (state == IDLE || (cfg_req && state <= LAST));
   always_comb if (f_past && state == WRITE) assert (is_profile ? cfg_addr[0] : f_seen && is_width && (is_train || is_resp));
   always_comb if (f_past && state == SET) assert (!is_train && !is_resp);
-  always_comb if (f_past && waited != 2'd0) assert (state == WRITE && (waited != 2'd2) && !wrote);
+  always_comb if (f_past && waited != 2'd0) assert (state == WRITE && (waited != 2'd2));
+  always_comb if (f_past && (decided || wrote)) assert (state == WRITE && waited == 2'd3);
+  always_comb if (f_past) assert (!(decided && wrote) && (!store || decided) && (store_profile == 4'd0 || store_profile == which)
+      && (store_profile != 4'd0) == (store && is_profile));
   always_comb if (f_past && wrote) assert (state == WRITE && good == f_wrote);
   // waited long enough: what was decided is for this word and this format
   always_comb if (f_past && waited[1]) assert (fits == (f_long && format[8:6] <= litepulse_map_pkg::PARITY_SPACE
       && format[10:9] != 2'd3));
-  always_comb if (f_past && writes && is_profile) assert (fits == ({format[3:0], cfg_data} >= 36'(4 * S * 256)
+  always_comb if (f_past && decided) assert (store == (!is_profile || (f_long2 && format[8:6] <= litepulse_map_pkg::PARITY_SPACE
+      && format[10:9] != 2'd3)));
+  always_comb if (f_past && writes && is_profile) assert (store == ({format[3:0], cfg_data} >= 36'(4 * S * 256)
       && format[8:6] <= litepulse_map_pkg::PARITY_SPACE && format[10:9] != 2'd3));
   always_comb if (f_past && is_profile && state > WRITE) assert (state == LAST
       && ev_kind == litepulse_map_pkg::KIND_REFUSED);

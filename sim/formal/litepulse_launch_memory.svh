@@ -14,11 +14,11 @@
   logic [43:0] g_word;
   logic [31:0] g_width, f_config;
   logic [10:0] f_format;
-  logic [1:0]  f_stable = 2'd0;
-  logic        f_long;
+  logic [2:0]  f_stable = 3'd0;
+  logic        f_long, f_long2;
   logic        f_start = 1'b1;              // the first cycles, in which nobody writes
   logic [1:0]  f_age = 2'd0;
-  initial assume (queue == 4'd0);
+  initial assume (queue == 4'd0 && rests && wrote == 3'd0);
   always_comb begin
     assume (g_entry != 3'd7 && (may_read || !ren));
     g_queue  = queue[1] && g_entry == 3'd5;
@@ -26,7 +26,7 @@
     g_config = cfg_we && cfg_ready && g_entry == {!cfg_profile, cfg_entry};
     if (cfg_we && !cfg_profile) assume (!cfg_entry[0]);    // the queue's is not written by configuration
     if (f_start) assume (!cfg_we && !width_we);
-    if (cfg_we) assume (f_stable == 2'd3 && cfg_data == f_config && cfg_format == f_format);
+    if (cfg_we) assume (f_stable == 3'd7 && cfg_data == f_config && cfg_format == f_format);
     if (cfg_we && cfg_profile && cfg_ready) assume (cfg_long);
     // the queue has its width written before its launch is armed
     if (width_we || queue[1:0] != 2'd0) assume (!(ren && raddr == 3'd5));
@@ -35,13 +35,14 @@
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
     f_long <= cfg_long;
+    f_long2 <= f_long;
     f_age <= (f_age == 2'd3) ? f_age : f_age + 2'd1;
     f_start <= f_age < 2'd2;
     if (width_we) g_width <= width_data;
     // the word is held still
     f_config <= cfg_data;
     f_format <= cfg_format;
-    f_stable <= {f_stable[0], f_past && cfg_data == f_config && cfg_format == f_format};
+    f_stable <= {f_stable[1:0], f_past && cfg_data == f_config && cfg_format == f_format};
     if (g_queue || g_config) begin
       g_low   <= g_queue ? g_width : cfg_data;
       g_known <= 1'b1;
@@ -66,18 +67,30 @@
     if (f_past && !f_start) assert (wdata == (queue[1:0] != 2'd0 ? g_width : f_config));
     if (f_past && !f_start && (queue[1] || (f_stable[0] && queue[2:0] == 3'd0))) assert (above == (wdata[31:11+SL] != '0)
         && between == (wdata[10+SL:2+SL] != '0));
-    assert (queue[1:0] != 2'd3);
-    if (cfg_ready && cfg_we && cfg_profile) assert (f_long == ({cfg_format[3:0], cfg_data} >= 36'(4 * S * 256))
-        && cfg_long == f_long);
+    assert (queue[1:0] != 2'd3 && (!rests || queue == 4'd0));
+    assert ($onehot0(wrote));
+    if (cfg_ready && cfg_we && cfg_profile) assert (f_long2 == ({cfg_format[3:0], cfg_data} >= 36'(4 * S * 256))
+        && f_long == f_long2);
   end
-  logic g_since;                            // written since reset
-  always_ff @(posedge clk) g_since <= !rst && (g_since || g_queue || g_config);
+  logic g_since;                            // written since reset, a cycle ago
+  logic g_wrote;
+  logic [31:0] g_low1;                      // what it held a cycle ago
+  logic g_known1 = 1'b0;
+  always_ff @(posedge clk) begin
+    g_low1 <= g_low;
+    g_known1 <= g_known;
+    g_wrote <= !rst && (g_queue || g_config);
+    g_since <= !rst && (g_since || g_wrote);
+  end
   always_comb begin
     if (f_past) for (int i = 0; i < 3; i++) if (g_entry == 3'(4 + i)) begin
-      assert (width_zero[i] == (g_since ? g_low == 32'd0 : 1'b1));
-      if (S > 1 && g_known) assert (width_short[i] == (g_low < 32'd8) && width_low[3*i+:3] == g_low[2:0]);
+      assert (width_zero[i] == (g_since ? g_low1 == 32'd0 : 1'b1));
+      if (S > 1 && g_since) assert (width_short[i] == (g_low1 < 32'd8) && width_low[3*i+:3] == g_low1[2:0]);
+      assert (wrote[i] == g_wrote);
+      if (g_wrote) assert (zero_in == (g_low == 32'd0) && short_in == (g_low < 32'd8) && low_in == g_low[2:0]);
     end
-    if (f_past && g_since) assert (g_known);
+    if (f_past && (g_since || g_wrote)) assert (g_known);
+    if (f_past && g_since) assert (g_known1);
   end
   always_ff @(posedge clk) begin
     cover (f_past && g_shown && g_entry == 3'd5 && few && interval != 36'd0);

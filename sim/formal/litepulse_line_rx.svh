@@ -11,11 +11,13 @@
   assign f_bits = 4'd5 + {2'd0, data_bits};
   assign f_half = {{(40-HW-FW){1'b0}}, half_cyc, half_frac};
   initial assume (rst);
+  logic [1:0] f_inverts;         // `invert` of the last two cycles
+  always_ff @(posedge clk) f_inverts <= rst ? 2'b00 : {f_inverts[0], invert};
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
     // the profile is still but where it is not enabled
     if (f_past && (enable || $past(enable))) begin
-      if (enable) assume ($stable(period) && $stable(data_bits) && $stable(parity) && $stable(stop));
+      if (enable) assume ($stable(invert) && $stable(period) && $stable(data_bits) && $stable(parity) && $stable(stop));
     end
     // litepulse_config: nothing is enabled after reset
     f_fresh <= {f_fresh[0], rst};
@@ -116,8 +118,12 @@
         assert (byte_ok == !(rec_flags[0] || rec_flags[1]));
       end
       // inside: the grid
+      assert (x1 == (line1 ^ {S{f_inverts[0]}}) && x2 == (line2 ^ {S{f_inverts[1]}}));
+      if (ready) assert (f_inverts[0] == f_inverts[1]);
+      if (ready && enable) assert (f_inverts[0] == invert);
+      if (f_inverts[0] != f_inverts[1]) assert (!enable_was);
       assert (run || state == SEARCH);
-      if (ready && enable && !run) assert (!step && (cnt == half_cyc || !f_rested));
+      if (ready && enable && !run) assert ((!step || gone) && (cnt == half_cyc || !f_rested));
       if (ready && enable) assert (tiny == f_small);
       if (run && enable_was && enable) begin
         assert (ready && centred == (f_k[0] != (f_left == '0)));

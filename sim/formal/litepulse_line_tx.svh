@@ -39,8 +39,8 @@
   always_comb if (f_past && (!active || holding || (last && !f_stepped))) assert (frac[8:0] == 9'd0);
   always_ff @(posedge clk) begin
     // the launch memory is read where a start may follow
-    if (f_past && !start && !$past(prepare)) assume ({interval, few, data_bits, parity, stop, invert}
-        == $past({interval, few, data_bits, parity, stop, invert}));
+    if (f_past && !start && !$past(prepare)) assume ({interval, few, data_bits, parity, stop}
+        == $past({interval, few, data_bits, parity, stop}));
     if (f_past && !$past(rst)) assume (!start || $past(prepare));
     // a byte that does not go after all: the line is free then
     if (f_past && !$past(rst)) assume (!$past(prepare) || start || $past(free_next && free_off == 3'd0));
@@ -183,6 +183,7 @@
       end
 
       // invariants
+      if (settled) assert (active && !holding && !near && !bnd);
       assert (!(g_on && g_hold));
       assert (active == (g_on || g_hold));
       assert (holding == g_hold);
@@ -196,10 +197,12 @@
         if (!start && !f_prepared) begin  // else the launch memory shows the next launch, and `frac` was cleared
           assert (near == (g_half_bound >= 40'(S) && g_half_bound < 40'(2 * S)));
           assert ((g_age + 40'(g_off)) % 40'(S) == 40'd0);
+          if (g_half_bound < 40'(3 * S)) assert (zero_upper);
+          if (zero_upper) assert (g_half_bound < 40'(16 * S));
           // counting two cycles ahead; the upper half borrows late
           assert (40'(g_pulse ? g_cnt : g_cnt >> 9) + 40'(stretch) == (g_half_bound >> SL) + 40'd1 || (g_half_bound < 40'(S)));
           assert (counting == !(bnd || stretch) && (carry || (cnt[17:9] == '1 && (!g_pulse || cnt[8:0] == '1))));
-          assert ({g_par, g_stop, g_inv} == {parity, stop, invert} && g_data_bits == data_bits && stop != 2'd3);
+          assert ({g_par, g_stop, g_inv} == {parity, stop, inverted} && g_data_bits == data_bits && stop != 2'd3);
           assert (parity <= litepulse_map_pkg::PARITY_SPACE);
           if (!g_pulse) begin
             assert (g_period >= 36'(4 * S * 256) && interval == g_period && few == (g_period < 36'(8 * S * 256)));

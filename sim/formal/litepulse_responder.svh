@@ -23,6 +23,8 @@
   logic [15:0]          g_number;
   logic [5:0]           g_asks;              // cycles that a word has waited
 
+  (* anyseq *) logic    f_edge;              // what litepulse_capture shows while it is enabled
+  always_comb assume (sel_edge == (f_edge && sel_enable));
   assign g_listens = aim || (ready && calm);
   assign g_loads   = load && !report;
   always_comb begin
@@ -30,7 +32,7 @@
     g_off  = sel_off;
     g_back = sel_filtered ? GW'(filt_delay) : GW'(0);
     case (g_trigger)
-      litepulse_map_pkg::TRIGGER_EDGE:  g_comes = sel_edge && !(sel_is_line && line_own && g_ignore_own);
+      litepulse_map_pkg::TRIGGER_EDGE:  g_comes = f_edge && !(sel_is_line && line_own && g_ignore_own);
       litepulse_map_pkg::TRIGGER_BYTE:  g_comes = byte_end && g_byte;
       litepulse_map_pkg::TRIGGER_BREAK: g_comes = brk_stb && !(brk_own && g_ignore_own);
       default: g_comes = 1'b0;
@@ -170,7 +172,8 @@
     if (f_past && !rst) begin
       assert (3'(g_loads) + 3'(aim) + 3'(ready) + 3'(count) + 3'(fly) + 3'(report) + 3'(hold) <= 3'd1);
       assert (armed == (g_loads || aim || ready || count || fly || report || hold));
-      assert (trigger == g_trigger && rearm == g_rearm && ignore_own == g_ignore_own);
+      assert ({by_edge, by_byte, by_break} == {g_trigger == litepulse_map_pkg::TRIGGER_EDGE, g_trigger == litepulse_map_pkg::TRIGGER_BYTE,
+          g_trigger == litepulse_map_pkg::TRIGGER_BREAK} && rearm == g_rearm && ignore_own == g_ignore_own);
       assert (match_value == g_value && match_mask == g_mask);
       assert (byte_hit == g_byte);
       assert ({first, second} == (turned ? {g_holdoff, g_delay} : {g_delay, g_holdoff}));
@@ -194,8 +197,8 @@
       if (!calm) assert (ready && g_t == g_hit_off - ((g_hit_back + GW'(1)) <<< SL) + GW'({6'd0, g_delay}));
       if (count || fly) assert (g_counter == g_t - GW'((KE + 2) * S) && step == '1);
       if (count) assert (g_in_time ? g_tc >= GW'(KE + 1) : g_opens < GW'(KE + 2));
-      if (count) assert ((open || opens) == (g_in_time && g_opens <= GW'(KE + 1)));
-      if (count) assert (opens == (!g_young && g_opens == GW'(KE + 1)));
+      if (count) assert (opened == (g_in_time && g_opens <= GW'(KE + 1)));
+      if (count) assert ((opened && !open) == (!g_young && g_opens == GW'(KE + 1)));
       if (count && g_young) assert (!open && g_in_time == (g_opens >= GW'(KE + 2)));
       if (!calm) assert (g_in_time == (g_opens >= GW'(KE + 3)));
       if (fly) assert (g_in_time && negative && g_tc >= GW'(0) && g_tc <= GW'(KE));

@@ -8,7 +8,7 @@
   logic [63:0]  g_now;                   // cycles
   logic [67:0]  g_tick;                  // ticks, of sample 0
   logic signed [67:0] g_left, g_left_new, g_left1, g_to_pin;
-  logic         g_has = 1'b0, g_armed = 1'b0, g_far = 1'b0, g_due, g_fired = 1'b0, g_ended = 1'b0;
+  logic         g_has = 1'b0, g_armed = 1'b0, g_far = 1'b0, g_due, g_fired = 1'b0, g_end = 1'b0, g_ended = 1'b0;
   logic         g_lead_ok = 1'b0, g_lead_ok1 = 1'b0, g_armed1 = 1'b0, g_far1 = 1'b0, g_was_armed = 1'b0;
   logic [15:0]  g_lead1;
   logic [31:0]  g_frame1;
@@ -43,7 +43,8 @@
       if (!g_far && f_past && de_lead != g_lead1) g_lead_ok <= 1'b0;
     end
     g_fired <= (g_fired || g_due) && !load && !forget;
-    g_ended <= (g_ended || (g_armed && g_far && counting && g_left[31:SL] == '0)) && !load && !forget;
+    g_end   <= g_armed && g_far && counting && g_left[31:SL] == '0;
+    g_ended <= (g_ended || (g_end && g_armed && counting)) && !load && !forget;
     g_lead_ok1 <= g_lead_ok && counting;
     g_lead1  <= de_lead;
     g_frame1 <= ~nslack;
@@ -57,6 +58,7 @@
       g_far   <= 1'b0;
       g_has   <= 1'b0;
       g_fired <= 1'b0;
+      g_end   <= 1'b0;
       g_ended <= 1'b0;
       g_lead_ok <= 1'b0;
       g_lead_ok1 <= 1'b0;
@@ -71,7 +73,7 @@
       assert (due == g_due);
       if (due) assert (off == 3'(g_t[2:0] & 3'(S - 1)));
       assert (fired == g_fired);
-      // told when and only when a far count has ended
+      // told when and only when a far count has ended, a cycle later
       assert (wrapped == g_ended);
       // one cycle later: armed then and still, and enough was left
       if (armed && g_armed1) assert (slack_ok == (g_far1 || (!g_left1[67] && g_left1 >= $signed({36'd0, g_frame1}))));
@@ -84,10 +86,12 @@
       end
       if (!g_was_armed || (g_lead_ok1 && g_far1)) assert (lead == '0);
       // how it does so
+      assert (live == (armed && !is_far && !disarm));
+      if (g_armed && g_far) assert (ended == g_end);
       if (g_armed) begin
         assert (g_has && is_far == g_far && count == g_left[31:0] && off < 3'(S));
         if (!g_far) assert (g_left >= $signed(68'(0)) ? (g_left[66:32] == 35'd0) : (g_left + $signed(68'(S)) >= $signed(68'd0)));
-        if (!g_far) assert (due_next == ((g_now + 64'(F_KE + 1)) == (g_t >> SL)));
+        if (!g_far) assert (ended == ((g_now + 64'(F_KE + 1)) == (g_t >> SL)));
       end
       if (g_lead_ok && g_armed) begin
         if (g_far) assert (!lead_on && !lead_opens);

@@ -33,7 +33,7 @@ module litepulse_thread_queue #(
   assign host_we = 1'b0;
   assign head    = g_popped ? g_other : g_head;
   assign lq_data = head[32 * b[1:0] +: 32];
-  assign zero    = result[31:0] == 32'd0;
+  always_ff @(posedge clk) zero <= result[31:0] == 32'd0;   // of the instruction before
   assign emit    = action == litepulse_program_pkg::ACT_EMIT;
   assign ev_ack  = ev_req && g_ack;
 

@@ -31,7 +31,7 @@ module litepulse_thread_train #(
   assign lq_data   = 32'd0;
   assign host_addr = cfg_addr;
   assign host_data = cfg_data;
-  assign zero      = result[31:0] == 32'd0;
+  always_ff @(posedge clk) zero <= result[31:0] == 32'd0;   // of the instruction before
   assign emit      = action == litepulse_program_pkg::ACT_EMIT;
   assign ev_ack    = ev_req && g_ack;
 
