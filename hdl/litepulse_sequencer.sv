@@ -149,7 +149,7 @@ module litepulse_sequencer #(
       action_1 <= code[litepulse_program_pkg::F_ACTION +: 3];
       // the result
       sum       <= result[31:0];
-      carry     <= result[32];
+      carry     <= result[32] && !rst;   // a gate, so that the flip-flop lies at the end of the chain and not a hop behind it
       carry_was <= carry;
       taken     <= taken_1;
       argument  <= a_1;
