@@ -78,7 +78,7 @@ module litepulse_slot #(
     counting   <= !load;
     disarm     <= take_back;
     cycles     <= counting ? less : value[31:SL];
-    ended      <= !some && counting;
+    ended      <= armed && !some && counting;
     lead_opens <= armed && !is_far && opens_now && counting;
     lead_on    <= (lead_on || lead_opens) && armed && !disarm && !due;
     lead       <= {S{armed && !disarm}} & ({S{lead_on}} | (from_open & {S{lead_opens}})) & ({S{!due}} | to_due);
