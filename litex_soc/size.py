@@ -89,20 +89,29 @@ def packed(folder, top, *more):
     return {name: int(re.search(rf"ICESTORM_{name}:\s+(\d+)/", log).group(1)) for name in ("LC", "RAM")}
 
 
+def longest_way(path):
+    """'from -> to, 20.4 ns, gates: 6' of a path of nextpnr's report."""
+    ends = [re.sub(r"_SB_.*|_LC$|\$.*", "", name) for name in (path[0]["from"]["cell"], path[-1]["to"]["cell"])]
+    gates = sum(step["type"] == "logic" and step["to"]["port"] != "COUT" for step in path)
+    return f"{ends[0]} -> {ends[1]}, {sum(step['delay'] for step in path):.1f} ns, gates: {gates}"
+
+
 def place_and_route(folder, top, pcf, seed):
-    """nextpnr: {"LC", "RAM", "fmax": {clock: MHz}}; without fmax if it does not fit."""
+    """nextpnr: {"LC", "RAM", "fmax": {clock: MHz}, "ways": {clock: its longest}}; the last two are empty if it does not fit."""
     need = packed(folder, top, "--pcf", pcf)
     if need["LC"] > CELLS or need["RAM"] > RAMS:
-        return {**need, "fmax": {}}
+        return {**need, "fmax": {}, "ways": {}}
     run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pcf", pcf, "--seed", str(seed),
              "--report", "report.json", "--timing-allow-fail", "--opt-timing", "--asc", f"{top}.asc")
     report = json.loads((folder / "report.json").read_text())
-    fmax = {}
-    for value in report["fmax"].values():       # by their constraint: a net has many names
+    fmax, ways = {}, {}
+    for net, value in report["fmax"].items():   # by their constraint: a net has many names
         name = next(clock for clock, mhz in CLOCKS.items() if abs(mhz - value["constraint"]) < 1)
         fmax[name] = round(value["achieved"], 1)
+        ways[name] = next(longest_way(p["path"]) for p in report["critical_paths"]
+                          if p["from"] == p["to"] and p["from"].split()[-1] == net)
     used = report["utilization"]
-    return {"LC": used["ICESTORM_LC"]["used"], "RAM": used["ICESTORM_RAM"]["used"], "fmax": fmax}
+    return {"LC": used["ICESTORM_LC"]["used"], "RAM": used["ICESTORM_RAM"]["used"], "fmax": fmax, "ways": ways}
 
 
 def measure_soc(folder, with_core=True, seeds=(1, 2, 3)):
@@ -177,7 +186,8 @@ def tables(soc, bridge, blocks):
     fmax = {clock: sorted(r["fmax"][clock] for r in soc if clock in r["fmax"]) for clock in CLOCKS}
     if all(fmax.values()):
         spans = [f"`{clock}` {low[0]} to {low[-1]} MHz" for clock, low in fmax.items()]
-        out += ["", f"Over {len(soc)} placement{'s' if len(soc) > 1 else ''}: {', '.join(spans)}."]
+        out += ["", f"Over {len(soc)} placement{'s' if len(soc) > 1 else ''}: {', '.join(spans)}. The longest way of each:", ""]
+        out += [f"- seed {number}, `{clock}`: {way}" for number, r in enumerate(soc, 1) for clock, way in r["ways"].items()]
     out += ["", "It fits, the best placement meets both clocks, and the core is within its budget." if not missed and blocks
             else "It fits, and the best placement meets both clocks." if not missed
             else "**Missed: " + "; ".join(missed) + ".**"]

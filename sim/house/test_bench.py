@@ -102,6 +102,18 @@ def test_what_is_missed_is_told():
     assert "**Missed:** " + "; ".join(missed) in "\n".join(bench.size_lines({"soc": [slow], "missed": missed}))
 
 
+def test_the_longest_way_is_told():
+    """Ends by the names in the source, the sum of all delays, gates without the carries between them."""
+    from litex_soc.size import longest_way
+    steps = [("clk-to-q", 1.4, "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O", "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O"),
+             ("routing", 2.5, "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O", "x", "I1"), ("logic", 0.7, "x", "I1", "x", "COUT"),
+             ("routing", 0.6, "x", "COUT", "y", "I3"), ("logic", 0.9, "y", "I3", "y", "O"),
+             ("routing", 1.8, "y", "O", "b.state_SB_DFF_Q_2_DFFLC", "I0"), ("setup", 1.2, *("b.state_SB_DFF_Q_2_DFFLC", "I0") * 2)]
+    path = [{"type": kind, "delay": delay, "from": {"cell": a, "port": p}, "to": {"cell": b, "port": q}}
+            for kind, delay, a, p, b, q in steps]
+    assert longest_way(path) == "a.count -> b.state, 9.1 ns, gates: 1"
+
+
 def test_page_says_what_is_not_there():
     text = bench.page({"size": {**PLACE, "error": "no yosys"}})
     assert text.splitlines()[0].startswith("<!-- Written by `python -m sim.bench`") and "**Not measured:** no yosys" in text
