@@ -67,7 +67,7 @@ module litepulse_line_tx #(
   logic [2:0]    ends_off;
   logic          ends1, ends2, zero_upper, near_now, near_next, near_load, open_load, bnd_next, stretch_next;
   logic          active_next, holding_next, last_next;
-  logic          open;        // free in the next cycle as far as it is known in the last one
+  logic          open, opens; // free in the next cycle as far as it is known in the last one; two, to be shallow
   logic [S-1:0]  tx_next;
 
   assign is_pulse = kind[1];  // 0 frame, 1 break, 2 pulse
@@ -167,7 +167,7 @@ module litepulse_line_tx #(
   assign active_next = start || hold_start || (active && !(holding ? !hold : bnd && last));
   assign holding_next = !start && (hold_start || (holding && hold));
   assign last_next   = start ? is_pulse : step ? ending && halves == 2'd1 : last;
-  assign free_rest   = !hold_start && (open || (holding && !hold));
+  assign free_rest   = !hold_start && (open || opens || (holding && !hold));
   assign free_next   = start ? ends1 : free_rest;
   assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
 
@@ -201,10 +201,11 @@ module litepulse_line_tx #(
     tx      <= tx_next;
     active  <= active_next;
     holding <= holding_next;
-    open    <= !active_next || (open_load && !frac_sum[FW])
-        || (!holding_next && last_next && (bnd_next || (load ? start && ends2 : near_now)));
+    open    <= !active_next || (open_load && !frac_sum[FW]) || (!holding_next && last_next && bnd_next);
+    opens   <= !holding_next && last_next && (load ? start && ends2 : near_now);
     if (rst) begin
       open    <= 1'b1;
+      opens   <= 1'b0;
       settled <= 1'b0;
       active  <= 1'b0;
       holding <= 1'b0;
