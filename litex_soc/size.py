@@ -175,7 +175,8 @@ def tables(soc, bridge, blocks):
     missed = shortcomings(soc, blocks)
     out = [f"<!-- Written by `{COMMAND}`. SPDX-License-Identifier: BSD-2-Clause -->", "", "# Size and speed on an iCE40 UP5K", "",
            "The default core (1 sample per cycle, 4 inputs, 256 events, 512 received bytes, 512 bytes to send, 64 launches) in a",
-           "SoC without CPU: UARTBone, CSRs, window. By Yosys and nextpnr; `pulse` must reach 48 MHz, `sys` 24 MHz.", "",
+           "SoC without CPU: UARTBone, CSRs, window. By Yosys, which maps `litepulse_pulse` by itself (beside the bus it would be",
+           "allowed the bus's depth), and nextpnr with `--opt-timing`; `pulse` must reach 48 MHz, `sys` 24 MHz.", "",
            "| what | logic cells | of 5280 | block RAMs of 30 | `pulse` MHz | `sys` MHz |", "|---|---|---|---|---|---|"]
     for number, r in enumerate(soc, 1):
         out.append(f"| SoC with LitePulse, seed {number} | {r['LC']} | {r['LC'] * 100 // CELLS} % | {r['RAM']} | "
