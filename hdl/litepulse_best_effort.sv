@@ -54,7 +54,7 @@ module litepulse_best_effort #(
   // frame length so far and the cycle for `sources_were_ok`, 1/512 tick; the upper half is a cycle behind
   logic [40:0]  sum;
   logic         carry, adding_was;
-  logic [15:0]  de_lead, lead_asked;
+  logic [15:0]  lead_asked;
   logic [4:0]   halves;        // half bit periods still to add
   logic         known, flushing, may, could, sources_were_ok, on_line, adding, down, ready;
   logic [3:0]   bits;          // in a frame, of two half bit periods each
@@ -82,7 +82,6 @@ module litepulse_best_effort #(
   assign leading  = state == LEAD;
   assign starts   = state == IDLE && !flushing && txb_valid && may && ready;
 
-  assign de_lead  = ~nde_lead;
   assign down     = adding && !prof0_changed;
   always @* begin
     bits = 4'd0;
@@ -109,7 +108,7 @@ module litepulse_best_effort #(
     if (ev_ack) ev_req <= 1'b0;
     pause <= {pause[P-2:0], pauses};
     ready <= pause[3:0] == 4'd0 && !pauses;
-    lead_asked <= de_lead & {16{state == IDLE}};
+    lead_asked <= ~nde_lead & {16{state == IDLE}};
     nslack <= ~(sum[40:9] + {16'd0, lead_asked});
 
     adding_was <= adding && !prof0_changed;
@@ -118,7 +117,7 @@ module litepulse_best_effort #(
     if (adding_was) sum[40:20] <= sum[40:20] + {5'd0, period[35:20]} + 21'(carry);
     if (prof0_changed) sum <= 41'(S * 512);
     if (prof0_changed || adding) halves <= down ? halves + {5{down}} : {bits, stop[0]};
-    adding <= prof0_changed || (adding && halves != 5'd1);
+    adding <= prof0_changed || (adding && halves != 5'd1);  // halves is not 0, known early
 
     if (started) on_line <= 1'b1;
     else if (state != WAIT && (!line_active || start_timed)) on_line <= 1'b0;

@@ -53,15 +53,9 @@ module litepulse_capture #(
   logic [C*S-1:0] level;      // conditioned samples of this cycle
   logic [C-1:0]   prior;      // the conditioned sample before them
 
-  generate
-    if (S == 1) begin : gen_delay
-      always_ff @(posedge clk) delay <= {1'b0, filt_len} + {7{delays}};
-    end else begin : gen_delay
-      always_ff @(posedge clk) delay <= 7'(({1'b0, filt_len} + 7'(S - 1) + {7{delays}}) >> SL);
-    end
-  endgenerate
   always_ff @(posedge clk) begin
     delays <= filt_len != 6'd0;
+    delay  <= ({1'b0, filt_len} + 7'(S - 1) + {7{delays}}) >> SL;
     line_delay <= delay & {7{filt_en[INPUTS]}};
   end
 

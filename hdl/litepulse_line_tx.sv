@@ -98,8 +98,7 @@ module litepulse_line_tx #(
   assign lower      = {cnt[17:9], pulse, cnt[8:0]};
   assign lower_next = {1'b0, lower} + {1'b0, {9{counting}}, 1'b0, {9{counting}}};
   assign bnd_next     = start ? ends1 : near && !hold_start;
-  assign near_next    = !load ? near_now
-      : (start && ends2) || (near_load && !frac_sum[FW]);
+  assign near_next    = !load ? near_now : (start && ends2) || (near_load && !frac_sum[FW]);
   assign near_load    = few && !(start && is_pulse) && !interval[FW];
   assign open_load    = load && near_load && last_next && !holding_next;   // the carry comes late
   assign stretch_next = load && frac_sum[FW];
@@ -110,7 +109,7 @@ module litepulse_line_tx #(
     carry   <= !counting || lower_next[19];
     counting <= !(prepare || bnd_next || stretch_next);
     stretch <= stretch_next;
-    zero_upper <= counting ? cnt[W-1:13] == '0 && (!pulse || (cnt[12:9] == 4'd0 && cnt[8:4] == 5'd0)) : few;
+    zero_upper <= counting ? cnt[W-1:13] == '0 && (!pulse || cnt[12:4] == '0) : few;
     near    <= near_next;
     bnd     <= bnd_next;
     bnd_off <= start ? ends_off : frac_off;

@@ -222,8 +222,7 @@ module litepulse_responder #(
         joins <= settle;
         if (rst) {settle, joins} <= 2'b00;
         if (landed || late) ev_off <= late ? 3'd0 : off;
-        hit_off <= by_edge ? sel_off[SL-1:0]
-            : by_byte ? byte_end_off[SL-1:0] : brk_off[SL-1:0];
+        hit_off <= by_edge ? sel_off[SL-1:0] : by_byte ? byte_end_off[SL-1:0] : brk_off[SL-1:0];
         for (int s = 0; s < S; s++) begin
           leads[s] <= count && (open || (opened && SL'(s) >= from)) && !(negative && SL'(s) >= left[SL-1:0]);
         end

@@ -41,7 +41,7 @@ module litepulse_sequencer #(
     output logic                   zero,          // it was 0 in the last cycle
     // what is to be reported: in two cycles of four, of one thread at a time
     output logic                   emit,
-    output logic                   thread,        // whose `emit`, `act` it is
+    output logic                   thread,        // whose `emit`, `act` it is, and whose instruction is out
     input  logic [5:0]             outcome,       // of both threads
     input  logic [1:0]             granted,
     output logic [2:0]             told_outcome,  // of `thread`: what it is to tell, decided long before
@@ -52,7 +52,7 @@ module litepulse_sequencer #(
   localparam int TRAIN_MIN_PERIOD = 320;  // a command, a pulse and a change that is refused, one after the other
 
   logic [1:0]  phase;
-  logic        odd, of_train;        // the instruction that is out belongs to the train
+  logic        odd;
   logic [7:0]  pc;
   logic [31:0] code;
   logic [4:0]  a, b;
@@ -69,7 +69,6 @@ module litepulse_sequencer #(
   logic [3:0]  which;
 
   assign odd      = phase[0];
-  assign of_train = thread;     // of cycles 1 and 2 as of those of a strobe
   assign now_tick = 64'(now) << SL;
 
   // cycle 0: instruction; both threads' first ones lie at 0 and 1
@@ -101,11 +100,11 @@ module litepulse_sequencer #(
   assign wdata = odd ? sum : host_data;
   always_ff @(posedge clk) begin
     if (we) mem[waddr] <= wdata;
-    rdata <= mem[{of_train, odd ? b : a}];
+    rdata <= mem[{thread, odd ? b : a}];
   end
   assign lq_word  = b[1:0];
   assign lq_ren   = phase == 2'd1;
-  assign is_lq    = !of_train && b[4:2] == litepulse_program_pkg::LQ_WORD[4:2];
+  assign is_lq    = !thread && b[4:2] == litepulse_program_pkg::LQ_WORD[4:2];
   assign negate_b = code[litepulse_program_pkg::F_BNEG];
 
   // operands; the complement of the time is what litepulse_timebase holds
@@ -125,7 +124,7 @@ module litepulse_sequencer #(
   assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, carry_in};
 
   // conditions: of the thread's operation before
-  assign cond = {of_train ? train_cond : queue_cond, sum[31], zero, !carry, carry, 1'b0};
+  assign cond = {thread ? train_cond : queue_cond, sum[31], zero, !carry, carry, 1'b0};
   assign condition = cond[which];
 
   always_ff @(posedge clk) begin

@@ -34,6 +34,11 @@ def tracked_files():
     return [path for path in ROOT.rglob("*") if path.is_file() and not skip & set(path.relative_to(ROOT).parts)]
 
 
+def text_of(module):
+    """The source of a module of hdl/."""
+    return next(hdl_dir().rglob(f"{module}.sv")).read_text()
+
+
 def parameter_sets(module):
     """Parameters to try: S = 1, 2 and 4 where S is one, from the default up (a PHY may need two samples or more)."""
     text = next(path for path in hdl_sources(module) if path.stem == module).read_text()
@@ -61,7 +66,7 @@ def test_signed_casts_are_recognised(code, wrong):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_no_operator_before_a_cast(module):
-    text = next(path for path in hdl_dir().rglob(f"{module}.sv")).read_text()
+    text = text_of(module)
     found = [line.strip() for line in text.splitlines() if SIGNED_CAST.search(line.split("//")[0])]
     assert not found, found
 
@@ -69,7 +74,7 @@ def test_no_operator_before_a_cast(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_no_always_comb(module):
     """Icarus 11, Debian 12's, fires every always_comb of the core whenever one of them is, for ever: `always @*` runs everywhere."""
-    text = next(path for path in hdl_dir().rglob(f"{module}.sv")).read_text()
+    text = text_of(module)
     assert not re.search(r"^\s*always_comb\b", text, re.MULTILINE)
 
 
@@ -79,7 +84,7 @@ def test_there_is_something_to_check():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_one_module_per_file(module):
-    text = next(path for path in hdl_dir().rglob(f"{module}.sv")).read_text()
+    text = text_of(module)
     assert re.findall(r"(?m)^\s*module\s+(\w+)", text) == [module]
 
 

@@ -20,6 +20,14 @@ from litepulse.transport import MAX_BURST, open_port
 TOO_SHORT, GOOD = 5, 5000 << 8  # words of a bit period
 
 
+def started(target, calls):
+    """A running thread for each tuple of arguments."""
+    threads = [threading.Thread(target=target, args=arguments) for arguments in calls]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
 class Memory:
     """A bus with plain words on it."""
 
@@ -172,9 +180,7 @@ def test_two_processes_share_a_port_transaction_by_transaction():
                 if bus.read(4 * (base + k), 50) != list(range(base + k, base + k + 50)):
                     wrong.append(k)
 
-        threads = [threading.Thread(target=work, args=(bus, 100 * i)) for i, bus in enumerate(buses)]
-        for thread in threads:
-            thread.start()
+        threads = started(work, [(bus, 100 * i) for i, bus in enumerate(buses)])
         while any(thread.is_alive() for thread in threads):  # opening a port takes nothing from those who have it
             open_port(server.spec).close()
         assert not wrong and not any(bus.repeated for bus in buses)
@@ -194,10 +200,7 @@ def test_first_contact_of_several_at_once_is_one_session():
                 device.open_session()
                 sessions.append(device.session)
 
-            threads = [threading.Thread(target=contact, args=(bus,)) for bus in buses]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
+            for thread in started(contact, [(bus,) for bus in buses]):
                 thread.join()
             for bus in buses:
                 bus.close()
@@ -218,10 +221,7 @@ def test_answers_to_settings_are_counted_for_who_wrote_them():
                 except Refused:
                     refused.append(period)
 
-        threads = [threading.Thread(target=write, args=pair) for pair in zip(devices, (TOO_SHORT, GOOD))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
+        for thread in started(write, zip(devices, (TOO_SHORT, GOOD))):
             thread.join()
         assert refused == [TOO_SHORT] * 50
         for bus in buses:
