@@ -66,7 +66,7 @@ module litepulse #(
   localparam int BUS_TIMEOUT = 17;  // log2 of sys cycles
 
   // crossing: streams, bytes, launches, configuration
-  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err, fault_p;
+  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err, fault_p, ev_gap;
   logic [127:0]     ev_wdata;
   logic [63:0]      rx_wdata, now_tick;
   logic [EV_AW:0]   ev_free, ev_nready;
@@ -96,7 +96,7 @@ module litepulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
-      .ev_wr, .ev_wdata, .ev_free, .ev_lost, .rx_wr, .rx_wdata, .rx_free, .rx_lost, .now_tick,
+      .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wdata, .rx_free, .rx_lost, .now_tick,
       .txb_valid, .txb_none, .txb_data, .txb_pop, .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
       .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .status_p, .fault_p
   );
@@ -104,7 +104,7 @@ module litepulse #(
   litepulse_cdc #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
       .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wdata, .rx_free, .txb_valid, .txb_none, .txb_data, .txb_pop,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
-      .now_tick, .ev_lost, .rx_lost, .status_p, .fault_p,
+      .now_tick, .ev_gap, .ev_lost, .rx_lost, .status_p, .fault_p,
       .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
       .rx_nready, .rx_nlimit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
       .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,

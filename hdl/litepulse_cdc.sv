@@ -56,6 +56,7 @@ module litepulse_cdc #(
     input  logic             cfg_err,
     // sampled for a snapshot
     input  logic [63:0]      now_tick,
+    input  logic             ev_gap,        // else ev_lost counts as 0
     input  logic [31:0]      ev_lost,
     input  logic [31:0]      rx_lost,
     // verilator lint_off UNUSEDSIGNAL
@@ -423,13 +424,15 @@ module litepulse_cdc #(
   // Header snapshot: lost count, then both halves of the tick, again if the low half wrapped between them ---------------------
   localparam logic [1:0] SNAP_LOST = 2'd1, SNAP_LO = 2'd2, SNAP_HI = 2'd3;
   logic [1:0] snap_word;
-  logic snap_go, snap_top, snap_wrapped;
+  logic snap_go, snap_top, snap_wrapped, snap_ev, snap_rx;
   logic [31:0] snap_first;
   assign snap_go   = snap_flag_v != snap_ack;
   assign snap_busy = snap_flag != snap_ack_v;
   // Four words in two cells per bit: a register picks one of the first two, or carries what picks one of the others. It takes
   // snap_sel in at any time, but what is used of it was picked when that had long stood still.
   assign snap_wrapped = snap_top && !now_tick[31];
+  assign snap_rx   = snap_sel && !snap_go;
+  assign snap_ev   = !snap_sel && !snap_go && ev_gap;
 
   litepulse_ram #(
       .AW(4),
@@ -452,8 +455,8 @@ module litepulse_cdc #(
 
   always_ff @(posedge pulse_clk) begin
     snap_top   <= now_tick[31];
-    snap_first <= {32{snap_word == SNAP_LO}} | (snap_sel ? rx_lost : ev_lost);
-    if (snap_word == SNAP_LOST ? snap_go : snap_word == SNAP_HI && snap_wrapped) snap_first <= '0;
+    snap_first <= ({32{snap_ev}} & ev_lost) | ({32{snap_rx}} & rx_lost);
+    if (snap_word == SNAP_LO) snap_first <= '1;
     if (pulse_take) snap_flag_v <= snap_flag;
     case (snap_word)
       SNAP_LOST: if (snap_go) snap_word <= SNAP_LO;

@@ -125,6 +125,7 @@ module litepulse_config #(
   assign ev_req   = state == EVENT || state == LAST;
   assign ev_kind  = (state == EVENT) ? litepulse_map_pkg::KIND_SNAPSHOT
       : is_command ? litepulse_map_pkg::KIND_APPLIED : litepulse_map_pkg::KIND_REFUSED;
+  assign ev_lo    = now[7:0];
   assign ev_flags = is_command ? 8'd0 : litepulse_map_pkg::REASON_INVALID;
   assign ev_data  = !is_command ? {26'd0, cfg_addr} : (state == EVENT) ? 32'd0
       : {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, 13'd0, cfg_data[2:0]};
@@ -145,7 +146,6 @@ module litepulse_config #(
     waited <= {waited[0], 1'b1} & {2{state == WRITE && !wrote && !rst}};
     fits   <= mem_long && format[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
         && format[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
-    if (state == IDLE || state == SET || state == COMMAND) ev_lo <= now[7:0];
     case (state)
       IDLE: if (idle) begin
         if (is_train || is_resp) begin

@@ -52,7 +52,8 @@ module litepulse_events #(
     output logic                   ev_wr,
     output logic [127:0]           ev_wdata,
     input  logic [EV_AW:0]         ev_free,
-    output logic [31:0]            ev_lost,      // records of the gap; 0 outside of one
+    output logic                   ev_gap,       // records are being lost
+    output logic [31:0]            ev_lost,      // as many of this gap; means nothing outside of one
     output logic                   fault         // something was refused or missed, or a gap begins
 );
   localparam int SL = $clog2(S);
@@ -236,7 +237,7 @@ module litepulse_events #(
     gap    <= lose || rec_all || !open;
     fault  <= lose || (rec_all && open)
         || (full && (st_kind == litepulse_map_pkg::KIND_REFUSED || st_kind == litepulse_map_pkg::KIND_RESPONDER_MISSED));
-    if (ev_wr) seq <= seq + ev_lost[15:0] + {15'd0, !gap};
+    if (ev_wr) seq <= seq + (st_data[15:0] & {16{gap}}) + {15'd0, !gap};
 
     was_top <= !open && st_data[15];
     st_data[15:0]  <= open ? p_data[15:0] : st_data[15:0] + {{(16-NW){open}}, number};
@@ -264,7 +265,8 @@ module litepulse_events #(
 
   assign ev_wr    = full || close;
   assign ev_wdata = {st_data, seq, st_kind, st_source, st_flags, tick};
-  assign ev_lost  = st_data & {32{gap}};
+  assign ev_gap   = gap;
+  assign ev_lost  = st_data;
 
 `ifdef FORMAL
 `include "litepulse_events.svh"  // sim/formal

@@ -24,6 +24,7 @@ module litepulse_pulse #(
     output logic                ev_wr,
     output logic [127:0]        ev_wdata,
     input  logic [EV_AW:0]      ev_free,
+    output logic                ev_gap,
     output logic [31:0]         ev_lost,
     output logic                rx_wr,
     output logic [63:0]         rx_wdata,
@@ -324,6 +325,6 @@ module litepulse_pulse #(
   litepulse_events #(.S(S), .EV_AW(EV_AW), .EB((INPUTS + 1) * S), .PORTS(4), .BRIEF(4'b0010)) events (
       .clk, .rst, .now, .young, .req, .ack, .kind(req_kind), .source(req_source), .flags(req_flags),
       .lo(req_lo), .off(req_off), .data(req_data), .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
-      .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_lost, .fault(ev_fault)
+      .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .fault(ev_fault)
   );
 endmodule

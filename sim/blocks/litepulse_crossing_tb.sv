@@ -31,6 +31,7 @@ module litepulse_crossing_tb #(
     input  logic                cfg_done,
     input  logic                cfg_err,
     input  logic [63:0]         now_tick,
+    input  logic                ev_gap,
     input  logic [31:0]         ev_lost,
     input  logic [31:0]         rx_lost,
     input  logic [7:0]          status_p,

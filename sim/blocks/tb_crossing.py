@@ -71,7 +71,7 @@ class Crossing:
     async def start(self):
         dut = self.dut
         for name in ("ev_wr", "ev_wdata", "rx_wr", "rx_wdata", "txb_pop", "lq_raddr", "lq_ren", "lq_free1", "cfg_done", "cfg_err",
-                     "now_tick", "ev_lost", "rx_lost", "status_p", "fault_p", "bus_stb", "bus_we", "bus_adr", "bus_dat_w",
+                     "now_tick", "ev_gap", "ev_lost", "rx_lost", "status_p", "fault_p", "bus_stb", "bus_we", "bus_adr", "bus_dat_w",
                      "irq_ev_level", "irq_rx_level", "irq_ev_age", "irq_ev_idle",
                      "irq_rx_age", "irq_rx_idle", "irq_unit", "irq_timed", "irq_tx_low", "irq_lq_space"):
             getattr(dut, name).value = 0
@@ -128,9 +128,10 @@ class Crossing:
             self.tick += 4
             self.tick &= (1 << 64) - 1
             self.history[self.tick] = self.cycle
-            self.lost[self.cycle] = (rng.getrandbits(32), rng.getrandbits(32))
+            gap, events, received = rng.getrandbits(1), rng.getrandbits(32), rng.getrandbits(32)
+            self.lost[self.cycle] = (events if gap else 0, received)
             dut.now_tick.value = self.tick
-            dut.ev_lost.value, dut.rx_lost.value = self.lost[self.cycle]
+            dut.ev_gap.value, dut.ev_lost.value, dut.rx_lost.value = gap, events, received
             # streams
             write = ev_free > 0 and rng.random() < rate["event"]
             dut.ev_wr.value = write

@@ -139,7 +139,7 @@ class Run:
                 self.stored.append((n, free, info >> 16 & 0xFFFF, record))
                 free -= 1
             self.faults += int(dut.fault.value)
-            self.lost = int(dut.ev_lost.value)
+            self.lost = int(dut.ev_lost.value) if dut.ev_gap.value else 0
             await RisingEdge(dut.clk)
         assert all(item is None for items in held for item in items) or not self.quiet
         return self

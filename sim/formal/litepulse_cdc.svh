@@ -81,7 +81,7 @@
       f_cfg_bad_given <= cfg_err;
     end
     if (pulse_take) f_lq_told <= lq_wptr;
-    f_lost_was <= snap_sel ? rx_lost : ev_lost;
+    f_lost_was <= snap_sel ? rx_lost : ev_gap ? ev_lost : 32'd0;
     if (snap_go && snap_word == SNAP_LOST) f_lost <= f_lost_was;
     if (snap_word == SNAP_LO) f_tick <= now_tick;
     if (f_snap_end && f_snap_n[2] == snap_sel) begin

@@ -146,7 +146,7 @@
       if (f_waits) assume (f_age <= 7'(F_AGE));
       assert (f_came == f_told + 32'(full) + 32'(one_p) + (rec_all ? p_data : 32'd0) + 32'(f_total) + (gap ? f_lost : 32'd0));
       assert (seq == f_told[15:0]);
-      assert (ev_lost == (gap ? st_data : 32'd0));
+      assert (ev_gap == gap && (!gap || ev_lost == st_data));
       // inside
       assert (!(full && gap) && !(wrapped && !gap && full && st_data == 32'd0));
       if (gap) assert ({st_kind, st_source, st_flags} == {litepulse_map_pkg::KIND_OVERFLOW, litepulse_map_pkg::SRC_CONTROL, 8'd0});
