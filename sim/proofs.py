@@ -10,7 +10,6 @@ versions) and is not proved again unless LITEPULSE_FRESH=1. The memory is never 
 
 import dataclasses
 import importlib.metadata
-import json
 import os
 import re
 import shutil
@@ -19,7 +18,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from rig import BUILD, CACHE, ROOT, BuildError, content_key, dies_with_us, hdl_dir, locked, tail, tool_environment
+from rig import BUILD, ROOT, BuildError, content_key, dies_with_us, hdl_dir, locked, recall, remember, tail, tool_environment
 
 FORMAL = ROOT / "sim" / "formal"
 FORMAT = 1  # of the remembered results
@@ -104,12 +103,8 @@ def prove(sby_file, task=None, timeout=1800):
     options = dict(line.split(None, 1) for line in parts.get("options", []))
     versions = {package: importlib.metadata.version(package) for package in PACKAGES}
     key = content_key(FORMAT, config, sorted(map(str, files)), [files[path] for path in sorted(files)], versions)
-    memory = CACHE / "formal" / f"{key}.json"
-    if os.environ.get("LITEPULSE_FRESH", "") in ("", "0"):
-        try:
-            return Proof(**{**json.loads(memory.read_text()), "name": name, "cached": True, "folder": ""})
-        except (OSError, ValueError, TypeError):
-            pass
+    if known := recall("formal", key):
+        return Proof(**{**known, "name": name, "cached": True, "folder": ""})
 
     tree = BUILD / "formal" / f"{name.replace(':', '-')}-{key[:12]}"
     with locked(tree.with_suffix(".lock")):
@@ -144,10 +139,7 @@ def prove(sby_file, task=None, timeout=1800):
         proof = Proof(name, status, mode, options.get("depth", "20"), ", ".join(parts.get("engines", [])), checks, seconds, False,
                       str(tree))
     if status == "PASS" and checks:
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        new = memory.with_suffix(f".{os.getpid()}")
-        new.write_text(json.dumps(dataclasses.asdict(proof)))
-        new.replace(memory)
+        remember("formal", key, dataclasses.asdict(proof))
     return proof
 
 

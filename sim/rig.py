@@ -16,6 +16,7 @@ import ctypes
 import fcntl
 import functools
 import hashlib
+import json
 import os
 import random
 import re
@@ -144,6 +145,25 @@ def content_key(*parts):
 
     add(parts)
     return digest.hexdigest()
+
+
+def recall(kind, key):
+    """What is remembered under `key` (see content_key), a dict; None if nothing is, or LITEPULSE_FRESH=1. May be deleted at any time."""
+    if os.environ.get("LITEPULSE_FRESH", "") not in ("", "0"):
+        return None
+    try:
+        return json.loads((CACHE / kind / f"{key}.json").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def remember(kind, key, value):
+    """Keeps a dict of plain values for recall(), below the cache folder."""
+    memory = CACHE / kind / f"{key}.json"
+    memory.parent.mkdir(parents=True, exist_ok=True)
+    new = memory.with_suffix(f".{os.getpid()}")
+    new.write_text(json.dumps(value))
+    new.replace(memory)
 
 
 def tail(path, lines=TAIL_LINES):

@@ -18,6 +18,9 @@ hdl/program/*.asm, it is assembled.)
 
 Each entry of caught_by must catch the fault by itself. Being caught means a property that is violated or a test case that fails by
 an assertion; sources that do not compile, a simulator that does not start or a bench that is missing do not count.
+
+That a fault was caught is remembered below the cache folder under all it depends on (the faulty hdl/, the benches, the tools'
+versions), and not tried again unless LITEPULSE_FRESH=1.
 """
 
 import os
@@ -27,11 +30,13 @@ import subprocess
 import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from proofs import FORMAL, explain, prove
-from rig import BUILD, ROOT, BuildError, hdl_sources, locked, simulate, tail
+from proofs import FORMAL, PACKAGES, explain, prove
+from rig import (BUILD, ROOT, BuildError, content_key, hdl_sources, locked, recall, remember, simulate, tail,
+                 tool_version)
 
 # As in sim/core/test_core.py: (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3}
@@ -183,9 +188,44 @@ def test_every_fault_can_be_made():
     assert not wrong, "faults whose `old` does not occur exactly once: the source changed, so must the fault"
 
 
+def inputs_of(fault, catcher):
+    """Key of all that decides whether it is caught."""
+    kind = catcher.partition(":")[0]
+    bench = {"core": "sim/core", "block": "sim/blocks", "formal": "sim/formal"}.get(kind) or str(Path(kind).parent)
+    files = [path for folder in ("hdl", bench) for path in sorted((ROOT / folder).rglob("*")) if path.is_file()
+             and path.suffix != ".pyc"]
+    files += sorted((ROOT / "sim").glob("*.py")) + [Path(__file__)]
+    names = [str(path.relative_to(ROOT)) for path in files]
+    versions = {package: version(package) for package in (*PACKAGES, "cocotb", "cocotbext-uart", "pytest")}
+    return content_key({**fault, "caught_by": catcher}, names, files, versions, sys.version, os.environ.get("LITEPULSE_SEED", ""),
+                       *map(tool_version, ("verilator", "icarus")))
+
+
 @pytest.mark.parametrize("fault,catcher", CASES, ids=[f"{fault['name']} by {catcher.split('/')[-1]}" for fault, catcher in CASES])
-def test_fault_is_caught(fault, catcher):
+def test_fault_is_caught(fault, catcher, record_property):
+    key = inputs_of(fault, catcher)
+    if os.environ.get("LITEPULSE_SEED") != "random" and recall("faults", key):
+        record_property("cached", True)
+        return
     expect_caught(fault, catcher)
+    remember("faults", key, {"fault": fault["name"], "caught_by": catcher})
+
+
+@pytest.mark.parametrize("file", ["hdl/litepulse_slot.sv", "hdl/program/train.asm", "sim/core/model.py", "sim/core/tb_launch.py",
+                                  "sim/core/litepulse_tb.sv", "sim/rig.py", "sim/faults/test_faults.py", "tools"])
+def test_memory_knows_the_inputs(file, tmp_path, monkeypatch):
+    """A fault that was caught must be caught again when anything that the verdict depends on has changed."""
+    fault, catcher = next(case for case in CASES if case[1].startswith("core:"))
+    before = inputs_of(fault, catcher)
+    assert inputs_of(fault, catcher) == before
+    assert inputs_of({**fault, "new": "1'b0"}, catcher) != before
+    read_bytes = Path.read_bytes
+    if file == "tools":
+        monkeypatch.setattr(sys.modules[__name__], "tool_version", lambda simulator: f"another {simulator}")
+    else:
+        assert (ROOT / file).is_file()
+        monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b" " * (path == ROOT / file))
+    assert inputs_of(fault, catcher) != before
 
 
 def first_case(kind):

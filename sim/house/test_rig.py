@@ -2,7 +2,8 @@
 """The rig must fail when it should: a test that fails, one that does not exist, sources that do not compile, a hang."""
 
 import pytest
-from rig import BuildError, simulate
+import rig
+from rig import BuildError, content_key, recall, remember, simulate
 
 COUNTER = """
 module counter #(parameter int STEP = 1) (input logic clk, output logic [7:0] count);
@@ -107,3 +108,23 @@ def test_changed_source_is_built_anew(counter):
     counter[0].write_text(COUNTER.replace("count + STEP", "count - STEP"))
     with pytest.raises(AssertionError, match=r"failed: tb_rig_counter\.counts"):
         simulate("tb_rig_counter", "counter", counter, {"STEP": 1}, "icarus", testcase="counts")
+
+
+def test_memory(tmp_path, monkeypatch):
+    """What is remembered is found by the same inputs only, and not at all when all is to be run again."""
+    monkeypatch.setattr(rig, "CACHE", tmp_path / "cache")
+    monkeypatch.delenv("LITEPULSE_FRESH", raising=False)
+    source = tmp_path / "source.sv"
+    source.write_text("one")
+    key = content_key("bench", [source])
+    assert recall("kind", key) is None
+    remember("kind", key, {"status": "PASS"})
+    assert recall("kind", key) == {"status": "PASS"}
+    assert recall("other", key) is None
+    monkeypatch.setenv("LITEPULSE_FRESH", "1")
+    assert recall("kind", key) is None
+    monkeypatch.setenv("LITEPULSE_FRESH", "0")
+    source.write_text("two")
+    assert recall("kind", content_key("bench", [source])) is None
+    (tmp_path / "cache" / "kind" / f"{key}.json").write_text("{half of a")
+    assert recall("kind", key) is None
