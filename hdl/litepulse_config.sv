@@ -95,7 +95,7 @@ module litepulse_config #(
     asked      <= cfg_req && !cfg_done && !rst;
     is_profile <= cfg_addr < litepulse_map_pkg::CFG_LINE;
     is_train   <= cfg_addr[5:4] == 2'd1;
-    is_resp    <= cfg_addr[5:3] == 3'd4;
+    is_resp    <= cfg_addr[5:3] == 3'd4 && cfg_addr[2:0] != 3'd7;   // a word that is not the responder's must not disarm it
     is_width   <= cfg_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || cfg_addr == litepulse_map_pkg::CFG_RESP_WIDTH;
     is_command <= cfg_addr == litepulse_map_pkg::CFG_COMMAND;
     at_line    <= cfg_addr == litepulse_map_pkg::CFG_LINE;

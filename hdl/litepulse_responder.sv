@@ -17,7 +17,7 @@ module litepulse_responder #(
     input  logic [15:0]  nde_lead,     // de lead, ticks, complement
     // configuration: request with stable address and data until done
     input  logic         cfg_req,
-    input  logic [2:0]   cfg_addr,     // index less 32
+    input  logic [2:0]   cfg_addr,     // index less 32, not 7
     input  logic [31:0]  cfg_data,
     output logic         cfg_done,
     output logic         cfg_err,
@@ -99,7 +99,7 @@ module litepulse_responder #(
     fits     <= cfg_data[31:B] == '0;
     invalid  <= !(by_edge || by_byte || by_break) || kind == 2'd3 || !prof_valid[profile]
         || (kind == litepulse_map_pkg::LAUNCH_PULSE && width_zero) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
-    cfg_err  <= take && (cfg_addr == 3'd7 || ((cfg_addr == 3'd2 || cfg_addr == 3'd5) && !fits)
+    cfg_err  <= take && (((cfg_addr == 3'd2 || cfg_addr == 3'd5) && !fits)
         || (arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && invalid));
     if (take) begin
       case (cfg_addr)

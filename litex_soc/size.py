@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.size"
 CELLS, RAMS = 5280, 30                  # of a UP5K
 BUDGET = 3000                           # logic cells, for the core
+TWO = "litepulse, S = 2"                # the core for pins with double data rate
 # 1/16 of the bus clock: LiteX's phase accumulators then shrink to 4 bits; every USB serial chip of the boards can do it
 BAUD = 1_500_000
 CLOCKS = {"pulse": 48.0, "sys": 24.0}   # MHz that must be met
@@ -72,15 +73,16 @@ def make_soc(with_core=True):
     return SizeSoC(), platform
 
 
-def synthesise(folder, files, top, options=""):
-    """Yosys for iCE40: `top`.json in `folder`; `files` are copied there."""
+def synthesise(folder, files, top, options="", samples=None):
+    """Yosys for iCE40: `top`.json in `folder`; `files` are copied there. `samples` per cycle if not the default."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         if file.parent != folder:
             shutil.copyfile(file, folder / file.name)
     names = " ".join(file.name for file in files)
     run_tool(folder, "yosys", "-q", "-l", f"{top}.log", "-p",
-             f"read_verilog -sv {names}; synth_ice40 {options} -top {top} -json {top}.json")
+             f"read_verilog -sv {names}; {f'chparam -set S {samples} {top}; ' if samples else ''}"
+             f"synth_ice40 {options} -top {top} -json {top}.json")
 
 
 def packed(folder, top, *more):
@@ -138,7 +140,7 @@ def measure_soc(folder, with_core=True, seeds=(1, 2, 3)):
 
 
 def measure_blocks(folder):
-    """{module: {"LC", "RAM"}} of the core and each of its blocks alone, with default parameters."""
+    """{module: {"LC", "RAM"}} of the core and each of its blocks alone, with default parameters, and of the core with 2 samples."""
     from litex_soc.litepulse import sources
     files = sources()
     out = {}
@@ -148,6 +150,9 @@ def measure_blocks(folder):
             continue
         synthesise(folder / top, files, top)
         out[top] = packed(folder / top, top)
+    double = folder / "litepulse_2"
+    synthesise(double, files, "litepulse", samples=2)
+    out[TWO] = packed(double, "litepulse")
     return out
 
 
@@ -197,9 +202,9 @@ def tables(soc, bridge, blocks):
                 f"Each synthesised alone, packed but not placed; the budget for the whole core is {BUDGET} logic cells. The blocks",
                 "alone are larger than within the core, where constants and unused outputs fall away.", "",
                 "| module | logic cells | block RAMs |", "|---|---|---|"]
-        rows = sorted(blocks.items(), key=lambda item: (item[0] != "litepulse", -item[1]["LC"]))
+        rows = sorted(blocks.items(), key=lambda item: (item[0] not in ("litepulse", TWO), -item[1]["LC"]))
         out += [f"| `{name}` | {r['LC']} | {r['RAM']} |" for name, r in rows]
-        out += ["", f"The core: {core.get('LC', '-')} logic cells."]
+        out += ["", f"The core: {core.get('LC', '-')} logic cells; with 2 samples per cycle {blocks[TWO]['LC']}."]
     return "\n".join(out) + "\n"
 
 

@@ -312,9 +312,13 @@ class Bench:
         register = regmap.config(name)
         if word is None:
             word = encode(register, **fields)
+        return await self.config_word(register.index, word, wait)
+
+    async def config_word(self, index, word, wait=True):
+        """The same for any index, also of no word."""
         refused = int(self.dut.config_refused.value)
         self.config_count = self.config_count + 1 & 0xFF
-        await self.write(regmap.REGIONS["CONFIG"][0] + 4 * register.index, word)
+        await self.write(regmap.REGIONS["CONFIG"][0] + 4 * index, word)
         if not wait:
             return None
         await self.config_wait()

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import cocotb
 from bench import CONSTANTS, FAST, LINE, S, Bench, figure
-from model import ALWAYS, BUSY, FRAME, LATE, MISSED, PULSE, Grant, Launch, Profile, Responder, Train, arbitrate, line_wave
+from litex_soc import regmap
+from model import ALWAYS, BUSY, FRAME, LATE, MISSED, PULSE, REFUSED, Grant, Launch, Profile, Responder, Train, arbitrate, line_wave
 
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 REST = CONSTANTS["RESPONSE_REST"]
@@ -287,6 +288,28 @@ async def test_promise1_responder_missed_busy(dut):
     assert [(r.tick, r.flags, r.source, r.data & 0xFFF) for r in missed] == [(edge + 100 * S, BUSY, 2, pulse.word())], missed
     assert not bench.status("responder_armed")
     bench.check_line([Grant(tick, block, 0, 5)])
+
+
+@cocotb.test()
+async def test_promise7_no_such_word(dut):
+    """A word that does not exist is refused and told of, and what is armed stays armed, whatever its index lies near to."""
+    bench, pulse = await start_bench(dut)
+    strange = sorted(set(range(64)) - {register.index for register in regmap.CONFIG})
+    await bench.responder(pulse, FASTEST, trigger=1, channel=0, rise=1, rearm=1)
+    grants = []
+    for index in strange:
+        assert not await bench.config_word(index, bench.random.getrandbits(32)), index
+        edge = bench.now + 10 * S
+        await bench.play_aux([(edge, 0, 1), (edge + 5 * S, 0, 0)])
+        await bench.until(edge + 40 * S)
+        grants.append(Grant(edge + FASTEST, pulse, 2, len(grants)))
+        await bench.drain()
+    assert len(strange) > 20 and [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants]
+    # words of the train are answered by the train, which tells of none
+    told = [index for index in strange if not 16 <= index < 32]
+    assert [(r.source, r.data) for r in bench.select(REFUSED)] == [(6, index) for index in told]
+    bench.check_line(grants)
+    figure(7, "words that do not exist", len(strange))
 
 
 @cocotb.test()

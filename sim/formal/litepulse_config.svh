@@ -22,7 +22,7 @@
   logic [5:0] f_addr;
   always_ff @(posedge clk) f_addr <= cfg_addr;
   always_comb if (f_past) begin
-    assert (is_profile == (f_addr < litepulse_map_pkg::CFG_LINE) && is_train == (f_addr[5:4] == 2'd1) && is_resp == (f_addr[5:3] == 3'd4)
+    assert (is_profile == (f_addr < litepulse_map_pkg::CFG_LINE) && is_train == (f_addr[5:4] == 2'd1) && is_resp == (f_addr[5:3] == 3'd4 && f_addr[2:0] != 3'd7)
         && is_width == (f_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || f_addr == litepulse_map_pkg::CFG_RESP_WIDTH)
         && is_command == (f_addr == litepulse_map_pkg::CFG_COMMAND) && unknown == (f_addr > litepulse_map_pkg::CFG_COMMAND));
     assert (at_line == (f_addr == litepulse_map_pkg::CFG_LINE) && at_driver_enable == (f_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE)
