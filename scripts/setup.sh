@@ -84,6 +84,7 @@ look() {
     if [ "$need" != demo ]; then
         program git git
         program iverilog iverilog
+        program berkeley-abc berkeley-abc
         program sigrok-cli sigrok-cli
         header lz4.h liblz4-dev
         header zlib.h zlib1g-dev

@@ -9,7 +9,9 @@ versions) and is not proved again unless LITEPULSE_FRESH=1. The memory is never 
 """
 
 import dataclasses
+import functools
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -19,6 +21,7 @@ import time
 from pathlib import Path
 
 from rig import BUILD, ROOT, BuildError, content_key, dies_with_us, hdl_dir, locked, recall, remember, tail, tool_environment
+from witness import Witness
 
 FORMAL = ROOT / "sim" / "formal"
 FORMAT = 1  # of the remembered results
@@ -67,6 +70,24 @@ def sby(*arguments, cwd):
     return result.stdout
 
 
+@functools.lru_cache(maxsize=None)
+def abc_version():
+    """What ABC, which is the system's, says of itself."""
+    result = subprocess.run(["yosys-abc", "-c", "version"], env=tool_environment(), capture_output=True, text=True,
+                            stdin=subprocess.DEVNULL, check=False)
+    if result.returncode or "ABC" not in result.stdout:
+        raise BuildError(f"yosys-abc does not run ({result.stderr.strip()}): `make setup` installs it")
+    return result.stdout
+
+
+def count_checks(model, kind):
+    """Assertions or cover points in sby's model, whichever form the engine read."""
+    smt2, aiger = model / "design_smt2.smt2", model / "design_aiger.ywa"
+    if smt2.exists():
+        return len(re.findall(rf"(?m)^; yosys-smt2-{kind} ", smt2.read_text()))
+    return len(json.loads(aiger.read_text()).get(f"{kind}s", [])) if aiger.exists() else 0
+
+
 def sections(config):
     """{section: lines} of a configuration without tags."""
     found, current = {}, []
@@ -101,7 +122,10 @@ def prove(sby_file, task=None, timeout=1800):
     parts = sections(config)
     files = input_files(parts.get("files", []))
     options = dict(line.split(None, 1) for line in parts.get("options", []))
+    engines = parts.get("engines", [])
     versions = {package: importlib.metadata.version(package) for package in PACKAGES}
+    if any(engine.startswith("abc") for engine in engines):
+        versions["abc"] = abc_version()
     key = content_key(FORMAT, config, sorted(map(str, files)), [files[path] for path in sorted(files)], versions)
     if known := recall("formal", key):
         return Proof(**{**known, "name": name, "cached": True, "folder": ""})
@@ -133,10 +157,8 @@ def prove(sby_file, task=None, timeout=1800):
         if status == "PASS" and (work / "status").read_text().split()[:1] != ["PASS"]:
             status = "ERROR"
         mode = options.get("mode", "?")
-        kind = "cover" if mode == "cover" else "assert"
-        model = work / "model" / "design_smt2.smt2"
-        checks = len(re.findall(rf"(?m)^; yosys-smt2-{kind} ", model.read_text())) if model.exists() else 0
-        proof = Proof(name, status, mode, options.get("depth", "20"), ", ".join(parts.get("engines", [])), checks, seconds, False,
+        checks = count_checks(work / "model", "cover" if mode == "cover" else "assert")
+        proof = Proof(name, status, mode, options.get("depth", "20"), ", ".join(engines), checks, seconds, False,
                       str(tree))
     if status == "PASS" and checks:
         remember("formal", key, dataclasses.asdict(proof))
@@ -148,4 +170,8 @@ def explain(proof):
     if proof.cached:
         return f"{proof} (LITEPULSE_FRESH=1 runs it again)"
     log = "\n".join(line for line in tail(Path(proof.folder) / "run.log", 400).splitlines() if not line.endswith(".."))
-    return f"{proof}\n{log}\ntraces and logs: {proof.folder}/sim/formal/work"
+    work = Path(proof.folder) / "sim" / "formal" / "work"
+    if proof.status == "FAIL" and proof.engine.startswith("abc"):
+        log += "\nwhere two copies differ first (cycle, register, a, b; python sim/witness.py FOLDER shows all):\n" + "\n".join(
+            f"{cycle:5} {signal:40} {one} {other}" for cycle, signal, one, other in Witness(work).differences()[-20:])
+    return f"{proof}\n{log}\ntraces and logs: {work}"

@@ -15,7 +15,8 @@ from cocotb.utils import get_sim_time
 
 from crossing_model import COUNTER, HEADER, POSITION, PULSE_KNOWS, REGION, ROUND, SYS_KNOWS, TURN, Ring, Timeline
 
-PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))
+PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))   # phase -1: drawn, for each test anew
+PHASES = random.Random(int(os.environ["LITEPULSE_RUN_SEED"]) + 1)
 DEPTH = {name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default))
          for name, default in (("EV", 8), ("RX", 9), ("TX", 9), ("LQ", 6))}
 LEVELS = 0b11101110  # status bits that are plain levels; 0, 4 and 5 are made with what sys knows
@@ -78,8 +79,8 @@ class Crossing:
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
         cocotb.start_soon(Clock(dut.pulse_clk, PULSE_PERIOD, unit="ps").start(start_high=False))
-        if PHASE:
-            await Timer(PHASE, unit="ps")
+        if phase := PHASES.randrange(SYS_PERIOD) if PHASE < 0 else PHASE:
+            await Timer(phase, unit="ps")
         cocotb.start_soon(Clock(dut.sys_clk, SYS_PERIOD, unit="ps").start(start_high=False))
         await self.reset()
         cocotb.start_soon(self.pulse_side())

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Promise 7 as two copies: the pulse domain twice, with the same inputs, the same settings of the line and the same things to send, under
+// different traffic. Both streams have room or not as they like; words that must not matter are written at any time in either, or not;
+// a timed launch comes earlier or later, in time in both. The pins must not tell the copies apart in any cycle. See twice.sby.
+module litepulse_pins_twice #(
+    parameter int S = 1,
+    parameter int WHAT = 0,     // 0: a launch of the queue; 1: the responder; 2: bytes
+    parameter int LMIN = 64,    // LMIN_CYCLES of docs/core.md
+    parameter bit SHOW = 1'b0   // for the covers: one scene of many
+) (
+    input logic clk
+);
+  localparam int SL = $clog2(S);
+  localparam int SETUP = (WHAT == 1) ? 7 : 3;   // words that both get first ...
+  localparam int READY = 9 * SETUP;                                // ... and the cycle in which they have them
+  localparam int LATER = 8;                                        // cycles by which the launch may come later
+
+  localparam logic [8:0] NEVER = 9'h1ff;
+
+  // what both see: a reset of two cycles, any inputs
+  logic [8:0] cycle = 9'd0;
+  logic       rst;
+  (* anyseq *) logic [S-1:0]  rx, aux;
+  (* anyconst *) logic [31:0] delay;
+  wire [31:0] format = 32'h30, line = 32'h8;           // 8 data bits, one stop bit; received, too
+  wire [31:0] period = 32'(4 * 256 * S + 96);          // short bits, so that much happens within the depth
+  (* anyconst *) logic [31:0] word, width;      // the launch
+  (* anyconst *) logic [31:0] tick;             // for the queue
+  (* anyconst *) logic [8:0]  come_a, come_b;   // cycles in which the queue has it
+  (* anyconst *) logic [8:0]  tty;              // cycle from which there are bytes to send
+  (* anyconst *) logic [7:0]  bytes;
+  assign rst = cycle < 9'd2;
+  always_ff @(posedge clk) cycle <= cycle + 9'd1;
+
+  always_comb begin
+    assume (word[11:10] != 2'd3 && word[9:8] == 2'd0);
+    assume (word[11:10] != litepulse_map_pkg::LAUNCH_BREAK || word[7:0] != 8'd0);
+    assume (width != 32'd0);
+    assume (delay[31:24] == 8'd0);
+    // in time in both
+    if (WHAT != 0) assume (come_a == NEVER && come_b == NEVER);
+    else assume (come_a >= 9'(READY) && come_b >= 9'(READY));
+    if (WHAT == 0) begin
+      assume (come_a < 9'(READY + LATER) && come_b < 9'(READY + LATER) && tick < 32'((READY + LATER + LMIN + 4) * S));
+      assume ({23'd0, come_a} + 32'(LMIN) <= (tick >> SL) && {23'd0, come_b} + 32'(LMIN) <= (tick >> SL));
+    end
+    assume (tty >= 9'(READY));
+    if (WHAT != 2) assume (tty == NEVER);
+    if (SHOW) begin
+      assume (width == 32'd3 && delay == 32'(9 * S) && word[9:0] == 10'h055 && word[31:12] == '0);
+      assume (come_a == (WHAT == 0 ? 9'(READY + 3) : NEVER) && come_b == (WHAT == 0 ? 9'(READY) : NEVER));
+      assume (tick == 32'((READY + 3 + LMIN) * S) && tty == (WHAT == 2 ? 9'(READY + 3) : NEVER) && bytes == 8'h55);
+      assume (rx == {S{1'b1}} && aux == {S{cycle > 9'(READY + 12)}});
+    end
+  end
+
+  logic [S-1:0] tx_a, tx_b, de_a, de_b;
+  logic         oe_a, oe_b;
+  logic [5:0]   words_a, words_b;
+  litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW), .TRAFFIC(1'b1)) a (
+      .clk, .rst, .cycle, .rx, .aux, .format, .period, .line, .delay, .word, .width, .tick, .come(come_a), .tty, .bytes,
+      .tx(tx_a), .oe(oe_a), .de(de_a), .words(words_a));
+  litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW)) b (
+      .clk, .rst, .cycle, .rx, .aux, .format, .period, .line, .delay, .word, .width, .tick, .come(come_b), .tty, .bytes,
+      .tx(tx_b), .oe(oe_b), .de(de_b), .words(words_b));
+
+  always_comb begin
+    if (cycle != 9'd0) assert (tx_a == tx_b && de_a == de_b && oe_a == oe_b);
+    // all that follows speaks of a core that is set up
+    if (cycle == 9'(READY)) assert (words_a == 6'(SETUP) && words_b == 6'(SETUP));
+  end
+
+  // it goes out in both, one of them under traffic
+  logic [S-1:0] tx_was;
+  always_ff @(posedge clk) begin
+    tx_was <= tx_a;
+    cover (cycle > 9'(READY) && tx_was == {S{1'b1}} && tx_a == {S{1'b0}} && words_a > 6'(SETUP + 1) && words_b == 6'(SETUP)
+           && word[11:10] == litepulse_map_pkg::LAUNCH_FRAME);
+    if (WHAT != 2) cover (cycle > 9'(READY) && tx_was == {S{1'b0}} && tx_a == {S{1'b1}} && words_a > words_b
+           && word[11:10] == litepulse_map_pkg::LAUNCH_PULSE);
+  end
+endmodule
+
+// One of the copies, with what the crossing offers it.
+module litepulse_pins_once #(
+    parameter int S = 1,
+    parameter int WHAT = 0,
+    parameter int SETUP = 3,
+    parameter bit SHOW = 1'b0,
+    parameter bit TRAFFIC = 1'b0
+) (
+    input  logic         clk,
+    input  logic         rst,
+    input  logic [8:0]   cycle,
+    input  logic [S-1:0] rx,
+    input  logic [S-1:0] aux,
+    input  logic [31:0]  format,
+    input  logic [31:0]  period,
+    input  logic [31:0]  line,
+    input  logic [31:0]  delay,
+    input  logic [31:0]  word,
+    input  logic [31:0]  width,
+    input  logic [31:0]  tick,
+    input  logic [8:0]   come,
+    input  logic [8:0]   tty,
+    input  logic [7:0]   bytes,
+    output logic [S-1:0] tx,
+    output logic         oe,
+    output logic [S-1:0] de,
+    output logic [5:0]   words     // answered
+);
+  localparam int INPUTS = 1, EV_AW = 8, RX_AW = 9, LQ_AW = 6;
+
+  // streams: any room at any time
+  (* anyseq *) logic [EV_AW:0] ev_free;
+  (* anyseq *) logic [RX_AW:0] rx_free;
+
+  // configuration: the set-up, then any word that must not matter, held until it is answered, a cycle of rest between two
+  (* anyseq *) logic        any_req;
+  (* anyseq *) logic [5:0]  any_addr;
+  (* anyseq *) logic [31:0] any_data;
+  logic        req, done;
+  logic [5:0]  addr, first_addr;
+  logic [31:0] data, first_data;
+  always_comb begin
+    case (words)
+      6'd0:    {first_addr, first_data} = {litepulse_map_pkg::CFG_PROFILE0_FORMAT, format};
+      6'd1:    {first_addr, first_data} = {litepulse_map_pkg::CFG_PROFILE0_PERIOD, period};
+      6'd2:    {first_addr, first_data} = {litepulse_map_pkg::CFG_LINE, line};
+      default: {first_addr, first_data} = {litepulse_map_pkg::CFG_EVENT_MASK, 32'd0};
+    endcase
+    if (WHAT == 1) begin
+      case (words)
+        6'd2:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_TRIGGER, 32'h301};   // edges of channel 0
+        6'd3:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_DELAY, delay};
+        6'd4:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_WIDTH, width};
+        6'd5:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_LAUNCH, word};
+        6'd6:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_ARM, 32'd1};
+        default: ;
+      endcase
+    end
+    assume (any_addr == litepulse_map_pkg::CFG_EVENT_MASK || any_addr == litepulse_map_pkg::CFG_CAPTURE_EDGES
+        || (any_addr[5:3] == 3'd0 && any_addr[2:1] != 2'd0)    // other profiles
+        || (any_addr == litepulse_map_pkg::CFG_COMMAND && any_data[1:0] == 2'd0)   // a snapshot
+        || (any_addr[5:4] == 2'd1 && any_addr != litepulse_map_pkg::CFG_TRAIN_COMMAND)
+        || (any_addr[5:3] == 3'd4 && any_addr != litepulse_map_pkg::CFG_RESP_ARM && WHAT != 1)
+        || any_addr > litepulse_map_pkg::CFG_RESP_ARM);
+    if (SHOW) begin
+      assume (any_req == TRAFFIC && any_addr == litepulse_map_pkg::CFG_EVENT_MASK && any_data == 32'd0);
+      assume (ev_free == 9'd99 && rx_free == 10'd99);
+    end
+  end
+  initial {req, words} = 7'd0;
+  always_ff @(posedge clk) begin
+    if (req && done) begin
+      req <= 1'b0;
+      if (words != '1) words <= words + 6'd1;
+    end else if (!req && (words < 6'(SETUP) || (any_req && cycle >= 9'(9 * SETUP)))) begin
+      req <= 1'b1;
+      {addr, data} <= (words < 6'(SETUP)) ? {first_addr, first_data} : {any_addr, any_data};
+    end
+    if (rst) {req, words} <= 7'd0;
+  end
+
+  // the launch: there from cycle `come` on until it is freed
+  logic             gone, ren, free1;
+  logic [LQ_AW+1:0] raddr;
+  logic [31:0]      rdata;
+  logic [LQ_AW:0]   avail;
+  always_ff @(posedge clk) begin
+    avail <= (LQ_AW + 1)'(cycle >= come && !gone && !free1);
+    gone  <= !rst && (gone || free1);
+    if (ren) begin
+      case (raddr[1:0])
+        2'd0: rdata <= tick;
+        2'd1: rdata <= 32'd0;
+        2'd2: rdata <= width;
+        default: rdata <= word;
+      endcase
+    end
+    if (rst) avail <= '0;
+  end
+
+  // bytes, one after the other
+  logic       valid, pop;
+  logic [7:0] next;
+  always_ff @(posedge clk) begin
+    valid <= cycle >= tty && !pop && !rst;
+    if (pop) next <= next + 8'd1;
+    if (rst) next <= bytes;
+  end
+
+  litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .LQ_AW(LQ_AW)) pulse (
+      .clk, .rst, .tx_o(tx), .tx_oe(oe), .de_o(de), .rx_i(rx), .aux_i(aux),
+      .ev_free, .rx_free, .txb_valid(valid), .txb_none(1'b0), .txb_data(next), .txb_pop(pop),
+      .lq_avail(avail), .lq_rptr('0), .lq_raddr(raddr), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),
+      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_done(done)
+  );
+endmodule
