@@ -9,6 +9,7 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -104,7 +105,10 @@ exec "{BIN}/python" "{wrapper}" {name} "$@"
 
 
 def install_abc():
-    """ABC of the system under the name by which sby calls it; the wheel of Yosys has it inside only."""
+    """ABC of the system under the name by which sby calls it, if the system does not; the wheel of Yosys has it inside only."""
+    if not shutil.which("berkeley-abc"):
+        (BIN / "yosys-abc").unlink(missing_ok=True)
+        return
     write_script("yosys-abc", """#!/bin/sh
 # Written by scripts/install_tools.py.
 exec berkeley-abc "$@"

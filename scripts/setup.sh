@@ -69,6 +69,18 @@ for path in (os.path.join(sysconfig.get_config_var("LIBDIR") or "", name), name)
 sys.exit(1)' >/dev/null 2>&1
 }
 
+# Debian 12 and Ubuntu 24.04 have one of these, Debian 13 the other.
+abc_package() {
+    for package in berkeley-abc yosys-abc; do
+        if apt-cache show "$package" >/dev/null 2>&1; then printf '%s' "$package"; return; fi
+    done
+    # there are no package lists yet
+    case $(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_CODENAME:-}") in
+        bookworm|jammy|noble) printf 'berkeley-abc';;
+        *) printf 'yosys-abc';;
+    esac
+}
+
 look() {
     missing='' missing_optional=''
     python=$(find_python) || python=''
@@ -84,7 +96,7 @@ look() {
     if [ "$need" != demo ]; then
         program git git
         program iverilog iverilog
-        program berkeley-abc berkeley-abc
+        command -v berkeley-abc >/dev/null 2>&1 || program yosys-abc "$(abc_package)"
         program sigrok-cli sigrok-cli
         header lz4.h liblz4-dev
         header zlib.h zlib1g-dev

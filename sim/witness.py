@@ -15,6 +15,8 @@ class Witness:
     def __init__(self, work):
         """`work`: sby's work folder, of one `abc` engine. OSError if it has no counterexample."""
         lines = (Path(work) / "engine_0" / "trace.aiw").read_text().split("\n")
+        if lines[1:] and lines[1].startswith("b"):       # what was violated; older ABC does not say so
+            lines = lines[2:]
         inputs = [line for line in lines if line and line[0] in "01x"][1:]   # the first are the flip-flops, all 0
         self.bits = defaultdict(dict)    # signal: {bit: (flip-flop, inverted)}
         for line in (Path(work) / "model" / "design_aiger.aim").read_text().splitlines():
