@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A counterexample of ABC is read as it is: which register of two copies parts first, when, and what it holds."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -44,10 +45,9 @@ twice.sv
 
 
 @pytest.fixture(name="failed", scope="module")
-def failed_proof(tmp_path_factory):
+def failed_proof():
     """The failed comparison of two counters of which one may miss a step in cycle 2."""
-    source = tmp_path_factory.mktemp("witness")
-    folder = BUILD / "formal" / source.name          # the tools see relative paths only
+    folder = BUILD / "formal" / f"witness-{os.getpid()}"     # each worker has its own; the tools see relative paths only
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "twice.sv").write_text(TWO_COUNTERS)
