@@ -131,7 +131,7 @@ def test_launches_commit(soc, tmp_path):
     """Five launches are counted, leave at their ticks, and come back as bytes; the queue takes 64 and refuses the 65th."""
     soc.profile(0, BIT)
     soc.configure(line=pack(register(regs.CONFIG, "line"), rx_enable=1), event_mask=ALL_EVENTS)
-    base = soc.now() + 10000
+    base = soc.now() + 200_000      # each command lets it run on for 20,000
     for n in range(5):
         soc.launch(base + 500 * n, 0x41 + n, tag=n)
     assert soc.csr("launches") == {"accepted": 5, "refused": 0}
@@ -167,7 +167,7 @@ def test_one_burst_has_header_and_records(soc):
     """62 events and their header are one burst of 252 words; beyond `ready` all is 0; the seam of two bursts loses nothing."""
     soc.profile(0, BIT)
     soc.configure(event_mask=pack(register(regs.CONFIG, "event_mask"), edge=1), capture_edges=1 << 4 | 1 << 20)
-    base = soc.now() + 10000
+    base = soc.now() + 300_000
     for n in range(10):
         soc.launch(base + 200 * n, 0x55)        # 10 edges each
     deadline = time.monotonic() + 30

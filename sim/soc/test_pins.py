@@ -21,7 +21,7 @@ def run_train(vcd, rate, bit, count, byte, *arguments, lockstep=400_000):
         soc.profile(0, bit)
         soc.configure(line=pack(register(regs.CONFIG, "line"), rx_enable=1), capture_edges=1 << 4 | 1 << 20,
                       event_mask=ALL_EVENTS)
-        start = soc.now() + 50_000
+        start = soc.now() + 4_000_000       # a second, should the host be held up
         soc.configure(train_start_lo=start & 0xFFFFFFFF, train_start_hi=start >> 32, train_count=count, train_width=0,
                       train_launch=pack(register(regs.CONFIG, "train_launch"), data=byte), train_period=floor(period),
                       train_num=num, train_den=den, train_command=pack(register(regs.CONFIG, "train_command"), command=1))
@@ -80,7 +80,7 @@ def test_declared_clock_scales_the_vcd_only(tmp_path):
         assert Fraction(soc.csr("id_clock_num")["num"], soc.csr("id_clock_den")["den"]) == hz
         soc.profile(0, 16)
         soc.configure(event_mask=ALL_EVENTS)
-        first = soc.now() + 20_000
+        first = soc.now() + 500_000         # each command lets it run on for 20,000
         ticks = [first + 1234 * n for n in range(20)]
         for tick in ticks:
             soc.launch(tick, 0xFF)
@@ -124,7 +124,7 @@ def test_loop_to_inputs_and_driver_enable(tmp_path):
         soc.profile(0, 16)
         soc.configure(event_mask=ALL_EVENTS, capture_edges=0x1F | 0x1F << 16, driver_enable=100 | 37 << 16)
         soc.events()
-        first = soc.now() + 20_000
+        first = soc.now() + 100_000
         soc.launch(first, 0x00)
         soc.launch(first + 1000, 0, kind=2, width=1)
         found = soc.wait_events(lambda seen: sum(e[2] == KIND["EDGE"] for e in seen) == 4)
