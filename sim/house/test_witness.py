@@ -6,9 +6,8 @@ import shutil
 import subprocess
 import sys
 
-import proofs
 import pytest
-from rig import BUILD, ROOT
+from rig import BUILD, ROOT, tool_environment
 from witness import Witness
 
 TWO_COUNTERS = """
@@ -52,7 +51,7 @@ def failed_proof():
     folder.mkdir(parents=True)
     (folder / "twice.sv").write_text(TWO_COUNTERS)
     (folder / "twice.sby").write_text(SBY)
-    result = subprocess.run(["sby", "-f", "-d", "work", "twice.sby"], cwd=folder, env=proofs.tool_environment(),
+    result = subprocess.run(["sby", "-f", "-d", "work", "twice.sby"], cwd=folder, env=tool_environment(),
                             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert result.returncode == 2, result.stdout
     yield folder / "work"
