@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 .PHONY: help
 help: ## this list
 	@echo "LitePulse. Two commands show and check everything; both set up what they need:"
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "Variables: ARGS=\"...\" more arguments for pytest (test); FRESH=1 proves and catches again;"
 	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms"
 
@@ -27,6 +27,26 @@ demo: need-demo ## the 58 Hz train on the simulated SoC, no board needed: report
 test: need-test ## all tests and proofs
 	@$(if $(FRESH),LITEPULSE_FRESH=1) $(if $(SEED),LITEPULSE_SEED=$(SEED)) $(if $(WAVES),WAVES=$(WAVES)) \
 		$(if $(ARGS),,LITEPULSE_WHOLE=1) $(PYTEST) $(ARGS)
+
+.PHONY: test-netlist
+test-netlist: need-test ## the core's tests on every netlist of it, all modules: hours
+	@$(if $(SEED),LITEPULSE_SEED=$(SEED)) LITEPULSE_NETLISTS=all $(PYTEST) sim/netlist $(ARGS)
+
+# What to build: $(call choice) gives the options of litex_soc.bitstream and litex_soc.flash.
+choice = $(BOARD) $(if $(FPGA),--fpga $(FPGA)) $(if $(VARIANT),--variant $(VARIANT)) $(if $(SAMPLES),--samples $(SAMPLES))
+
+.PHONY: bitstream
+bitstream: need-boards ## BOARD=name [FPGA=... VARIANT=... SAMPLES=...]: the bitstream of a board, in build/boards
+	@$(BIN)/python -m litex_soc.bitstream $(choice) $(if $(SEEDS),--seeds $(SEEDS))
+
+.PHONY: flash
+flash: need-boards ## the same, and writes it to the board; DRY_RUN=1 prints the command, RAM=1 until power-off, SERIAL=... of several
+	@$(if $(DRY_RUN),,$(BIN)/python -m litex_soc.bitstream $(choice) &&) \
+		$(BIN)/python -m litex_soc.flash $(choice) $(if $(RAM),--ram) $(if $(SERIAL),--serial $(SERIAL)) $(if $(DRY_RUN),--dry-run)
+
+.PHONY: boards
+boards: need-boards ## the bitstreams of all boards, and docs/boards.md
+	@$(BIN)/python -m litex_soc.boards_page
 
 .PHONY: lint
 lint: need-test ## style, licences, synthesis and simulator warnings only
@@ -41,9 +61,10 @@ bench: need-test ## speed, size and exactness: the figures of docs/benchmarks.md
 	@$(BIN)/python -m sim.bench
 
 .PHONY: generate
-generate: need-demo ## write the files that are made from the register map and the sequencer's programs
+generate: need-test ## write the files that are made from the register map and the sequencer's programs
 	@$(BIN)/python -m litex_soc.generate
 	@$(BIN)/python hdl/program/assemble.py
+	@$(BIN)/python -m litex_soc.flash --rules >scripts/60-litepulse-boards.rules
 
 .PHONY: setup
 setup: need-boards ## everything, installed: the command is .venv/bin/litepulse

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Edges on the inputs, with an optional glitch filter per channel. The filter accepts a level after F equal samples and delays its
 // channel so that the accepted level begins with the first of them, then on by the samples that make the delay whole cycles.
-// Latency: none for unfiltered channels (cond_line, sel_* are combinational), ceil((F - 1)/S) cycles for filtered ones. Edges for
-// the event stream come a cycle later.
+// Latency: none for unfiltered channels (cond_line, sel_* are combinational) with S = 1, 2 cycles with more; ceil((F - 1)/S) cycles more
+// for filtered ones. Edges for the event stream come a cycle later.
 // A change of F or of an enable while running shows at most one edge per channel, to the level then valid; delays tell of it 3 cycles
 // later.
 //   S       samples per cycle
@@ -21,8 +21,9 @@ module litepulse_capture #(
     input  logic [15:0]             filt_en,
     // verilator lint_on UNUSEDSIGNAL
     input  logic [5:0]              filt_len,     // F in samples; 0 counts as 1
-    // the line as the receiver sees it, so many cycles behind `samples`
+    // the line as the receiver sees it, by filtering so many cycles late; what it will be in the next cycle (S > 1 only)
     output logic [S-1:0]            cond_line,
+    output logic [S-1:0]            cond_next,
     output logic [6:0]              line_delay,
     // enabled edges of the last cycle, bit c*S + s: edge_a of unfiltered channels, edge_f of filtered ones, these edge_delay cycles
     // older
@@ -59,6 +60,15 @@ module litepulse_capture #(
     line_delay <= delay & {7{filt_en[INPUTS]}};
   end
 
+  // for each sample: that many equal ones up to sample 0 make F up to it
+  // verilator lint_off UNUSEDSIGNAL
+  logic [6*S-1:0] need;
+  logic [C*S-1:0] level_next;
+  // verilator lint_on UNUSEDSIGNAL
+  always_ff @(posedge clk) begin
+    for (int s = 0; s < S; s++) need[6*s +: 6] <= (filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0;
+  end
+
   genvar c;
   generate
     for (c = 0; c < C; c = c + 1) begin : gen_channel
@@ -70,6 +80,7 @@ module litepulse_capture #(
         assign x = samples[c +: 1];
         assign no_filter = !filt_en[c] || filt_len[5:1] == 5'd0;
         assign level[c] = ripe ? x[0] : level_was;
+        assign level_next[c] = 1'b0;
         assign prior[c] = level_was;
         assign differs  = x[0] != level_was && !ripe && !rst;
         assign {more, less} = {1'b0, left} + {1'b0, {6{differs}}};
@@ -83,15 +94,13 @@ module litepulse_capture #(
 `include "litepulse_capture.svh"  // sim/formal
 `endif
       end else begin : gen_many
-        logic [6*S-1:0] need;     // for each sample: that many equal ones up to sample 0 make F up to it
-        always @* begin
-          for (int s = 0; s < S; s++) need[6*s +: 6] = (filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0;
-        end
+        // first cycle: which samples end F equal ones
         logic [S-1:0]  x, accepted;
         logic          x_last, accepted_last;
         logic [RW-1:0] run;       // equal samples up to sample 0 of this cycle, if that is equal, too; counts to F only
         logic [RW-1:0] run_next;
         logic [S-1:0]  enough;    // ... ending at each sample
+        logic [S-1:0]  x_was, enough_was;
         logic [SL:0]   fresh;     // equal samples since the last change within this cycle
         logic          same;      // no change in this cycle yet
         logic          was, now_level;
@@ -102,7 +111,6 @@ module litepulse_capture #(
           same = 1'b1;
           fresh = '0;
           was = x_last;
-          now_level = accepted_last;
           for (int s = 0; s < S; s++) begin
             if (x[s] != was) begin
               same = 1'b0;
@@ -112,8 +120,6 @@ module litepulse_capture #(
             end
             enough[s] = !filt_en[c] || (same ? run >= RW'(need[6*s +: 6]) : 6'(fresh) >= filt_len);
             was = x[s];
-            if (enough[s]) now_level = x[s];
-            accepted[s] = now_level;
           end
           if (!same) run_next = RW'(fresh) + 1'b1;
           else if (run < RW'(filt_len)) run_next = run + RW'(S);
@@ -122,17 +128,32 @@ module litepulse_capture #(
 
         always_ff @(posedge clk) begin
           x_last <= x[S-1];
-          accepted_last <= accepted[S-1];
           run <= run_next;
+          x_was <= x;
+          enough_was <= enough;
           if (rst) begin
             x_last <= REST[c];
-            accepted_last <= REST[c];
             run <= RW'(2);
+            x_was <= {S{REST[c]}};
+            enough_was <= '1;
           end
         end
 
+        // second cycle: their levels count
+        always @* begin
+          now_level = accepted_last;
+          for (int s = 0; s < S; s++) begin
+            if (enough_was[s]) now_level = x_was[s];
+            accepted[s] = now_level;
+          end
+        end
+        always_ff @(posedge clk) begin
+          accepted_last <= accepted[S-1];
+          if (rst) accepted_last <= REST[c];
+        end
+
         // whole cycles: go back by (delay*S - (F - 1)) samples more
-        logic [S-1:0]   older, aligned;
+        logic [S-1:0]   older, aligned, conditioned;
         logic [2*S-1:0] both;
         logic [SL-1:0]  shift;
         logic           last;
@@ -146,15 +167,18 @@ module litepulse_capture #(
         always @* begin
           for (int s = 0; s < S; s++) aligned[s] = both[(SL + 1)'(S + s) - (SL + 1)'(shift)];
         end
-        assign level[c*S +: S] = hold ? {S{last}} : aligned;
+        assign level[c*S +: S] = conditioned;
+        assign level_next[c*S +: S] = hold ? {S{conditioned[S-1]}} : aligned;
         assign prior[c] = last;
         always_ff @(posedge clk) begin
           older <= hold ? {S{accepted[S-1]}} : accepted;
-          last <= level[c*S + S - 1];
+          conditioned <= level_next[c*S +: S];
+          last <= conditioned[S-1];
           len_was <= filt_len;
           en_was <= filt_en[c];
           if (rst) begin
             older <= {S{REST[c]}};
+            conditioned <= {S{REST[c]}};
             last <= REST[c];
           end
         end
@@ -166,6 +190,7 @@ module litepulse_capture #(
   endgenerate
 
   assign cond_line  = level[INPUTS*S +: S];
+  assign cond_next  = level_next[INPUTS*S +: S];
 
   // edges of this cycle; the first one of the selected channel
   logic [C*S-1:0] flips, enabled, changed, filtered;

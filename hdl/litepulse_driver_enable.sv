@@ -26,20 +26,29 @@ module litepulse_driver_enable #(
         busy_was <= busy && !rst;
       end
     end else begin : gen_more
-      logic [15:0] rest_next;
+      // what was busy counts from the next cycle on: it comes late
+      logic [S-1:0] busy_was;
+      logic [2:0]   behind;     // samples behind the last busy one of the last cycle
+      logic [15:0]  from;
+      // verilator lint_off UNUSEDSIGNAL
+      logic [16:0]  less;
+      // verilator lint_on UNUSEDSIGNAL
       always @* begin
-        rest_next = (rest > 16'(S)) ? rest - 16'(S) : 16'd0;
+        behind = 3'd0;
+        for (int b = 0; b < S; b++) if (busy_was[b]) behind = 3'(S - 1 - b);
+        from = (busy_was != '0) ? lag : rest;
+        less = {1'b0, from} - 17'(S) - 17'(behind);
         for (int s = 0; s < S; s++) begin
-          tail[s] = rest > 16'(s);
+          tail[s] = from[15:4] != 12'd0 || {1'b0, from[3:0]} > 5'(s) + 5'(behind);
           for (int b = 0; b < S; b++) begin
             if (b < s && busy[b]) tail[s] = lag >= 16'(s - b);
           end
         end
-        for (int b = 0; b < S; b++) begin
-          if (busy[b]) rest_next = (lag > 16'(S - 1 - b)) ? lag - 16'(S - 1 - b) : 16'd0;
-        end
       end
-      always_ff @(posedge clk) rest <= rst ? 16'd0 : rest_next;
+      always_ff @(posedge clk) begin
+        rest     <= (less[16] || rst) ? 16'd0 : less[15:0];
+        busy_was <= busy & {S{!rst}};
+      end
     end
   endgenerate
 

@@ -31,16 +31,17 @@ module litepulse_launch_memory #(
     output logic        cfg_long,     // one and two cycles before `cfg_ready`: the period is at least 4 cycles
     // widths as far as they matter before the grant: 0 responder, 1 queue, 2 train
     output logic [2:0]  width_zero,
-    output logic [2:0]  width_short,  // less than 8 ticks: width_low (told for S > 1 only)
-    output logic [8:0]  width_low
+    output logic [2:0]  width_short,  // less than 4 cycles: width_low (told for S > 1 only)
+    output logic [3*($clog2(S)+2)-1:0] width_low
 );
   localparam int SL = $clog2(S);
 
-  (* ram_style = "block", no_rw_check *) logic [31:0] low[0:7];
-  (* ram_style = "block", no_rw_check *) logic [11:0] high[0:7];
+  (* no_rw_check *) logic [31:0] low[0:7];
+  (* no_rw_check *) logic [11:0] high[0:7];
   logic        we, few_in, above, between;
   logic        rests;         // no width of the queue is on its way
-  logic [2:0]  wrote, low_in; // of a width: the last cycle wrote it
+  logic [2:0]  wrote;         // of a width: the last cycle wrote it
+  logic [SL+1:0] low_in;
   logic        zero_in, short_in;
   logic [3:0]  queue;         // its width was taken over, is written now, may still be what `cfg_long` spoke of two cycles ago
   logic [2:0]  waddr;
@@ -79,12 +80,12 @@ module litepulse_launch_memory #(
       if (wrote[i]) begin
         width_zero[i]       <= zero_in;
         width_short[i]      <= S > 1 && short_in;
-        width_low[3*i+:3]   <= (S > 1) ? low_in : 3'd0;
+        width_low[(SL+2)*i+:SL+2] <= (S > 1) ? low_in : '0;
       end
     end
     zero_in  <= few_in && wdata[SL+1:0] == '0;
-    short_in <= wdata[31:3] == '0;
-    low_in   <= wdata[2:0];
+    short_in <= wdata[31:SL+2] == '0;
+    low_in   <= wdata[SL+1:0];
     if (rst) {width_zero, wrote} <= 6'b111000;
   end
 

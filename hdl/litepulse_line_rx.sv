@@ -2,7 +2,8 @@
 // Receives frames by profile 0. Counts half bit periods, so that centre k lies at start + floor((k + 1/2)*P) and the frame ends
 // at start + floor(N*P) without an error that grows. A bit is the majority of three samples, one cycle apart, around its centre (a
 // whole number of cycles after the start edge). From the centre of the first stop bit on the next start edge is looked for.
-// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_end as many after the frame's end.
+// Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_end and brk_stb as many after the frame's
+// or break's end, with S > 1 one more (below: L = line_delay + 1, or + 2).
 //   S  samples per cycle
 module litepulse_line_rx #(
     parameter int S = 1
@@ -15,6 +16,7 @@ module litepulse_line_rx #(
     input  logic [35:0]            period,       // ticks, Q28.8, at least 4*S
     // verilator lint_on UNUSEDSIGNAL
     input  logic [S-1:0]           cond_line,
+    input  logic [S-1:0]           cond_next,    // what it will be in the next cycle (for S > 1 only)
     input  logic [6:0]             line_delay,
     // low: not receiving; a frame that has begun is dropped. Must be low for a cycle when the profile changes.
     input  logic                   enable,
@@ -32,10 +34,10 @@ module litepulse_line_rx #(
     // for the responder, too
     output logic                   byte_ok,      // no parity or framing error
     output logic                   byte_own,
-    // the frame of the last record ends at (now - line_delay - 1)*S + byte_end_off
+    // the frame of the last record ends at (now - L)*S + byte_end_off
     output logic                   byte_end,
     output logic [2:0]             byte_end_off,
-    // the edge that ended a break, at (now - line_delay - 1)*S + brk_off
+    // the edge that ended a break, at (now - L)*S + brk_off
     output logic                   brk_stb,
     output logic [2:0]             brk_off,
     output logic                   brk_own
@@ -48,9 +50,10 @@ module litepulse_line_rx #(
   state_t state;
 
   // line ------------------------------------------------------------------------------------------------------------
+  // verilator lint_off UNUSEDSIGNAL
   logic [S-1:0]  line1, line2;    // of the cycles before, as x1 and x2, but as they are
   logic [S-1:0]  x, x1, x2;       // mark is 1; this cycle, the one before (the engine's), the one before that
-  logic [S-1:0]  falls;
+  // verilator lint_on UNUSEDSIGNAL
   logic          found;           // a start edge in the engine's cycle ...
   logic [2:0]    found_off;       // ... at this sample
   logic [2:0]    off;             // of the frame
@@ -58,29 +61,49 @@ module litepulse_line_rx #(
   logic          run, done, stored;
 
   assign x  = cond_line ^ {S{invert}};
-  always @* begin
-    found = 1'b0;
-    found_off = 3'd0;
-    for (int s = S - 1; s >= 0; s--) begin
-      falls[s] = !x1[s] && ((s == 0) ? x2[S-1] : x1[(s == 0) ? 0 : s - 1]);
+  generate
+    if (S == 1) begin : gen_look
+      logic unused;
+      assign unused    = &{1'b0, cond_next, off};
+      assign found     = !x1[0] && x2[0] && !run && ready;
+      assign found_off = 3'd0;
+      assign {a, b, d} = {line2[0], line1[0], cond_line[0]};
+      assign vote = invert ^ ((a && b) || (b && d) || (a && d));   // `d` comes late
+    end else begin : gen_look
+      // all of it looked at a cycle before: the sample in which a frame begins stands by the cycle before its first centre
+      logic any, behind, any_next, behind_next;
+      logic [2:0] first, first_behind, first_next, first_behind_next;
+      always @* begin
+        any_next = 1'b0;
+        first_next = 3'd0;
+        behind_next = 1'b0;
+        first_behind_next = 3'd0;
+        for (int s = S - 1; s >= 0; s--) begin
+          if (!x[s] && ((s == 0) ? x1[S-1] : x[(s == 0) ? 0 : s - 1])) begin
+            any_next = 1'b1;
+            first_next = 3'(s);
+            if (3'(s) > off) begin
+              behind_next = 1'b1;
+              first_behind_next = 3'(s);
+            end
+          end
+        end
+      end
       // in the cycle in which a frame ends, edges count behind the sample that ended it
-      if (falls[s] && (run ? S > 1 && done && 3'(s) > off : ready)) begin
-        found = 1'b1;
-        found_off = 3'(s);
+      assign found     = run ? done && behind : ready && any;
+      assign found_off = run ? first_behind : first;
+      always_ff @(posedge clk) begin
+        any <= any_next && !rst;
+        first <= first_next;
+        behind <= behind_next;
+        first_behind <= first_behind_next;
+        a <= line1[off[SL-1:0]] ^ invert;
+        b <= cond_line[off[SL-1:0]] ^ invert;
+        d <= cond_next[off[SL-1:0]] ^ invert;
       end
+      assign vote = (a && b) || (b && d) || (a && d);
     end
-    a = 1'b0;
-    b = 1'b0;
-    d = 1'b0;
-    for (int s = 0; s < S; s++) begin
-      if (off == 3'(s)) begin
-        a = line2[s];
-        b = line1[s];
-        d = cond_line[s];
-      end
-    end
-  end
-  assign vote = invert ^ ((a && b) || (b && d) || (a && d));   // `d` comes late
+  endgenerate
   assign unanimous = (a == b) && (b == d);
 
   // half bits -------------------------------------------------------------------------------------------------------
@@ -256,9 +279,9 @@ module litepulse_line_rx #(
       assign last_sum = {1'b0, last} + {1'b0, half_frac};
       assign carry = (adds != 2'd0) ? last_sum[FW] : frac_sum[FW];
       assign where = {1'b0, stored ? off[SL-1:0] : from} + {1'b0, stored ? frac[FW-1:9] : last[FW-1:9]};
-      assign byte_end = late || (fire && !over);
-      assign byte_end_off = 3'(where_end);
       always_ff @(posedge clk) begin
+        byte_end <= (late || (fire && !over)) && !rst;
+        byte_end_off <= 3'(where_end);
         if (stored) from <= off[SL-1:0];
         last <= stored ? frac_sum[FW-1:0] : last_sum[FW-1:0];
         if (stored || adds != 2'd0) {over, where_end} <= where;
@@ -269,24 +292,42 @@ module litepulse_line_rx #(
   endgenerate
 
   // end of a break ----------------------------------------------------------------------------------------------------
-  logic in_break, begins, began, lasts, break_own;
+  logic in_break, begins, began, lasts, break_own, ends, ends_own;
+  logic [2:0] ends_off;
   assign begins    = stored && is_break;
   assign in_break  = lasts || began;
-  assign brk_own   = (in_break ? break_own : own) || tx_busy_in;
-  always @* begin
-    brk_stb = 1'b0;
-    brk_off = 3'd0;
-    for (int s = S - 1; s >= 0; s--) begin
-      if (x1[s] && (in_break || (begins && 3'(s) > off))) begin
-        brk_stb = 1'b1;
-        brk_off = 3'(s);
+  assign ends_own  = (in_break ? break_own : own) || tx_busy_in;
+  generate
+    if (S == 1) begin : gen_break
+      assign {ends, ends_off} = {x1[0] && in_break, 3'd0};
+      assign {brk_stb, brk_off, brk_own} = {ends, ends_off, ends_own};
+    end else begin : gen_break
+      // marks in the engine's cycle, and behind the sample in which the frame began
+      logic any, behind, any_next, behind_next;
+      logic [2:0] first, first_behind, first_next, first_behind_next;
+      always @* begin
+        {any_next, behind_next, first_next, first_behind_next} = '0;
+        for (int s = S - 1; s >= 0; s--) begin
+          if (x[s]) begin
+            any_next = 1'b1;
+            first_next = 3'(s);
+            if (3'(s) > off) begin
+              behind_next = 1'b1;
+              first_behind_next = 3'(s);
+            end
+          end
+        end
       end
+      always_ff @(posedge clk) {any, behind, first, first_behind} <= {any_next || rst, behind_next, first_next, first_behind_next};
+      assign ends     = in_break ? any : begins && behind;
+      assign ends_off = in_break ? first : first_behind;
+      always_ff @(posedge clk) {brk_stb, brk_off, brk_own} <= {ends && !rst, ends_off, ends_own};
     end
-  end
+  endgenerate
   always_ff @(posedge clk) begin
-    lasts     <= in_break && !brk_stb && enable;
-    began     <= begins && !brk_stb && enable;
-    break_own <= brk_own;
+    lasts     <= in_break && !ends && enable;
+    began     <= begins && !ends && enable;
+    break_own <= ends_own;
     if (rst) {lasts, began} <= 2'b00;
   end
 

@@ -14,6 +14,8 @@ module litepulse_line_tx #(
     // the launch that begins in this cycle; interval and format but `invert` stay until the next start
     input  logic         start,
     input  logic [2:0]   start_off,
+    input  logic         start_short,  // S > 1: a pulse of less than 4 cycles, ...
+    input  logic [$clog2(S)+2:0] start_ends,  // ... which ends so many ticks behind sample 0 of this cycle
     input  logic [1:0]   kind,
     input  logic [7:0]   data,
     // ticks, Q28.8, at least 4*S; of a pulse 4'd0 and the width, with start_off + width >= S
@@ -31,7 +33,10 @@ module litepulse_line_tx #(
     input  logic         hold,        // ... for as long as this is set
     output logic         free_next,   // the line is free in the next cycle from sample free_off on
     output logic [2:0]   free_off,
-    output logic         free_rest,   // the same, unless a launch begins in this cycle: known sooner
+    output logic         free_rest,   // the same, unless a launch begins in this cycle: known sooner; ...
+    output logic         free_whole,  // ... from sample 0 on; else, ...
+    output logic         free_part,   // ... from this sample on (both for S > 1 only)
+    output logic [2:0]   rest_off,
     output logic         settled,     // it certainly is not: the boundary is far
     output logic         active,      // a launch or a hold is on the line in this cycle, from sample 0 on
     output logic [S-1:0] busy,        // samples of this cycle that belong to a launch
@@ -67,7 +72,8 @@ module litepulse_line_tx #(
   logic [2:0]    ends_off;
   logic          ends1, ends2, zero_upper, near_now, near_next, near_load, open_load, bnd_next, stretch_next;
   logic          active_next, holding_next, last_next;
-  logic          open, opens; // free in the next cycle as far as it is known in the last one; two, to be shallow
+  // free in the next cycle as far as it is known in the last one, from sample 0 on and otherwise; three, to be shallow
+  logic          open, opens, open_late;
   logic [S-1:0]  tx_next;
 
   assign is_pulse = kind[1];  // 0 frame, 1 break, 2 pulse
@@ -79,19 +85,26 @@ module litepulse_line_tx #(
     if (S == 1) begin : gen_one
       assign part     = interval[8:0];
       assign frac_sum = {1'b0, frac} + {1'b0, part};
+      logic unused;
+      assign unused   = &{1'b0, start_short, start_ends};
       assign ends     = {1'b0, interval[1:0]};
       assign ends_off = 3'd0;
+      assign ends1    = is_pulse && few && ends == 3'd1;
+      assign ends2    = is_pulse && few && ends == 3'd2;
       assign frac_off = 3'd0;
     end else begin : gen_more
-      assign part     = {(start && is_pulse) ? interval[SL-1:0] : interval[FW-1:9], interval[8:0]};
+      // What comes out of the launch memory in the cycle of a start comes late; its lower part then has nothing to be added to.
+      logic [8:0] low_was;
+      always_ff @(posedge clk) low_was <= interval[8:0];
+      assign part     = {(start && is_pulse) ? interval[SL-1:0] : interval[FW-1:9], low_was};
       assign frac_sum = {1'b0, start ? start_off[SL-1:0] : frac[FW-1:9], frac[8:0]} + {1'b0, part};
-      assign ends     = {1'b0, interval[SL+1:0]} + {3'd0, start_off[SL-1:0]};
+      assign ends     = start_ends;   // sooner than out of the launch memory
       assign ends_off = 3'(ends[SL-1:0]);
+      assign ends1    = start_short && ends[SL+2:SL] == 3'd1;
+      assign ends2    = start_short && ends[SL+2:SL] == 3'd2;
       assign frac_off = 3'(frac[FW-1:9]);
     end
   endgenerate
-  assign ends1 = is_pulse && few && ends[SL+2:SL] == 3'd1;
-  assign ends2 = is_pulse && few && ends[SL+2:SL] == 3'd2;
   // two cycles to go; all but the lowest four bits are looked at a cycle before
   assign near_now   = zero_upper && (pulse ? cnt[3:1] == 3'd1 && (cnt[0] ^ stretch) : cnt[12:10] == 3'd1 && (cnt[9] ^ stretch));
 
@@ -115,6 +128,7 @@ module litepulse_line_tx #(
     bnd_off <= start ? ends_off : frac_off;
     // 0 at a start: it has none in a pulse, and no use in the last interval
     if (load) frac <= frac_sum[FW-1:0];
+    if (S > 1 && start) frac[8:0] <= interval[8:0];
     if ((start && is_pulse) || (last && !load) || rst) frac[8:0] <= 9'd0;
     if (start) pulse <= is_pulse;
   end
@@ -166,8 +180,11 @@ module litepulse_line_tx #(
   assign active_next = start || hold_start || (active && !(holding ? !hold : bnd && last));
   assign holding_next = !start && (hold_start || (holding && hold));
   assign last_next   = start ? is_pulse : step ? ending && halves == 2'd1 : last;
-  assign free_rest   = !hold_start && (open || opens || (holding && !hold));
+  assign free_whole  = !hold_start && (open || (holding && !hold));
+  assign free_part   = opens || open_late;
+  assign free_rest   = free_whole || (!hold_start && free_part);
   assign free_next   = start ? ends1 : free_rest;
+  assign rest_off    = frac_off;
   assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
 
   always @* begin
@@ -200,11 +217,13 @@ module litepulse_line_tx #(
     tx      <= tx_next;
     active  <= active_next;
     holding <= holding_next;
-    open    <= !active_next || (open_load && !frac_sum[FW]) || (!holding_next && last_next && bnd_next);
+    open    <= !active_next || (!holding_next && last_next && bnd_next);
+    open_late <= open_load && !frac_sum[FW];
     opens   <= !holding_next && last_next && (load ? start && ends2 : near_now);
     if (rst) begin
       open    <= 1'b1;
       opens   <= 1'b0;
+      open_late <= 1'b0;
       settled <= 1'b0;
       active  <= 1'b0;
       holding <= 1'b0;

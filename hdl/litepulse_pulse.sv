@@ -54,7 +54,9 @@ module litepulse_pulse #(
 );
   localparam int SL = $clog2(S);
   localparam int C = INPUTS + 1;
-  localparam int KE = LATENCY_IN + LATENCY_OUT;
+  localparam int LOOP = LATENCY_IN + LATENCY_OUT;     // cycles from tx_o to rx_i over a wire
+  localparam int KE = LOOP + ((S > 1) ? 2 : 0);       // cycles from `now`, the time of what litepulse_capture shows, to the pin
+  localparam int KT = KE + ((S > 1) ? 1 : 0);         // the same for what is timed, which waits a cycle for the arbiter
 
   // time
   logic [63-SL:0]   now;
@@ -68,7 +70,7 @@ module litepulse_pulse #(
   logic [2:0]       prof0_parity;
   logic [35:0]      prof0_period;
   logic [3:0]       prof_valid, prof_invert;
-  logic             loopback, hold_tty, break_hold, rx_enable;
+  logic             loopback, hold_tty, break_hold, break_holds, rx_enable;
   logic [15:0]      nde_lead, de_lag, rise_en, fall_en, filt_en;
   logic [5:0]       filt_len;
   logic [10:0]      event_mask;
@@ -87,8 +89,8 @@ module litepulse_pulse #(
   logic [2:0]       width_zero;
   // verilator lint_on UNUSEDSIGNAL
   logic [2:0]       width_short;
-  logic [8:0]       width_low;
-  logic [S-1:0]     resp_lead, queue_lead, train_lead, tty_lead;
+  logic [3*(SL+2)-1:0] width_low;
+  logic [S-1:0]     resp_lead, queue_lead, train_lead, tty_lead, timed_lead, timed_lead_was;
   logic             tty_asks, tty_due, tty_started, tty_drained;
   logic [7:0]       tty_data;
   logic [31:0]      nslack;
@@ -105,8 +107,9 @@ module litepulse_pulse #(
   logic [31:0]      sum;
 
   // line
-  logic             start, start_timed, hold_start, free_next, free_rest, line_settled, line_active;
-  logic [2:0]       start_off, free_off;
+  logic             start, start_timed, start_short, hold_start, free_next, free_rest, free_whole, free_part, line_settled, line_active;
+  logic [2:0]       start_off, free_off, rest_off;
+  logic [SL+2:0]    start_ends;
   logic [1:0]       start_kind;
   logic [7:0]       start_data;
   logic             start_invert;
@@ -116,7 +119,7 @@ module litepulse_pulse #(
   logic [1:0]       mem_entry, data_bits, stop;
   logic [10:0]      mem_format;
   logic [35:0]      interval;
-  logic [S-1:0]     sub_mask, sub_level, line_busy, cond_line;
+  logic [S-1:0]     sub_mask, sub_level, line_busy, cond_line, cond_next;
 
   // event requests: 0 responder, 1 sequencer, 2 tty, 3 control
   logic [3:0]       req, ack;
@@ -141,14 +144,19 @@ module litepulse_pulse #(
   logic [2:0]       byte_end_off, brk_off;
   logic             tx_busy_in, line_own;
 
+  // a cycle later with S > 1: more of what decides about the line is a register's output
+  logic break_held;
+  always_ff @(posedge clk) break_held <= break_hold;
+  assign break_holds = (S > 1) ? break_held : break_hold;
+
   // The line as the receiver sees it: a level that changes at T is first sampled at T + 1, on a wire as in the loopback. Busy likewise.
-  logic [S*(LATENCY_IN+LATENCY_OUT-1)-1:0] tx_past;   // samples before tx_o, latest on top
+  logic [S*(LOOP-1)-1:0] tx_past;   // samples before tx_o, latest on top
   logic [S-1:0]  tx_then, rx_loop;
   logic          tx_then_last;
   logic [KE:0]   busy_past;
   logic [4:0]    own_rest;
 
-  assign tx_then = (KE > 1) ? tx_past[S-1:0] : tx_o;
+  assign tx_then = (LOOP > 1) ? tx_past[S-1:0] : tx_o;
   always @* begin
     rx_loop[0] = tx_then_last;
     for (int s = 1; s < S; s++) rx_loop[s] = tx_then[s-1];
@@ -158,12 +166,13 @@ module litepulse_pulse #(
 
   assign tx_busy_in = busy_past[KE];
   // with several samples a cycle an edge may be seen in the very cycle in which our launch begins
-  assign line_own   = tx_busy_in || (S > 1 && busy_past[KE-1]) || own_rest != 5'd0;
 
   always_ff @(posedge clk) begin
-    tx_past      <= (S * (KE - 1))'({tx_o, tx_past} >> S);
+    tx_past      <= (S * (LOOP - 1))'({tx_o, tx_past} >> S);
     tx_then_last <= tx_then[S-1];
     busy_past    <= {busy_past[KE-1:0], line_busy != '0};
+    // busy, or within 16 cycles behind that
+    line_own     <= busy_past[KE-1] || (S > 1 && busy_past[KE-2]) || tx_busy_in || own_rest[4:1] != 4'd0;
     if (tx_busy_in) own_rest <= 5'd16;
     else if (own_rest != 5'd0) own_rest <= own_rest - 5'd1;
     tx_oe        <= 1'b1;
@@ -172,6 +181,7 @@ module litepulse_pulse #(
       tx_then_last <= 1'b1;
       busy_past    <= '0;
       own_rest     <= 5'd0;
+      line_own     <= 1'b0;
       tx_oe        <= 1'b0;
     end
   end
@@ -200,7 +210,7 @@ module litepulse_pulse #(
 
   // What goes out --------------------------------------------------------------------------------------------------------
 
-  litepulse_responder #(.S(S), .KE(KE)) responder (
+  litepulse_responder #(.S(S), .KE(KT)) responder (
       .clk, .rst, .now, .prof_valid, .nde_lead,
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
       .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_is_line,
@@ -215,14 +225,14 @@ module litepulse_pulse #(
   assign req_source[3:0] = litepulse_map_pkg::SRC_RESPONDER;
 
   // prepares the launches of the queue (thread 0) and of the train (thread 1)
-  litepulse_sequencer #(.S(S), .KE(KE)) sequencer (
+  litepulse_sequencer #(.S(S), .KE(KT)) sequencer (
       .clk, .rst, .now, .near_wrap, .wrap_near, .nde_lead, .host_we, .host_addr(cfg_addr[3:0]), .host_data(cfg_data),
       .host_done, .lq_word(lq_rword), .lq_ren, .lq_rdata, .queue_cond(cond[10:0]), .train_cond(cond[21:11]),
       .act, .action, .argument, .taken, .sum, .zero, .emit, .thread, .outcome, .granted, .told_outcome, .told_granted
   );
   assign lq_raddr = {lq_rptr, lq_rword};
 
-  litepulse_timed_source #(.S(S), .KE(KE)) queue_source (
+  litepulse_timed_source #(.S(S), .KE(KT)) queue_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
       .act(act[0]), .action, .argument, .taken, .sum, .zero, .eventful(eventful[0]), .cond(cond[4:0]),
       .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we, .armed(armed[0]), .slack_ok(slack_ok[0]),
@@ -239,7 +249,7 @@ module litepulse_pulse #(
       .lq_avail, .lq_free1, .be_ok(be_ok[1]), .idle(queue_idle), .flush(flush_queue), .flushed(queue_flushed), .flush_count
   );
 
-  litepulse_timed_source #(.S(S), .KE(KE)) train_source (
+  litepulse_timed_source #(.S(S), .KE(KT)) train_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
       .act(act[1]), .action, .argument, .taken, .sum, .zero, .eventful(eventful[1]), .cond(cond[15:11]),
       .disarm(disarm[1]), .forget(forget[1]), .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]),
@@ -281,8 +291,9 @@ module litepulse_pulse #(
   litepulse_arbiter #(.S(S)) arbiter (
       .clk, .rst, .due, .may_be_due, .off, .kind, .profile, .data, .width_short, .width_low, .grant, .refuse,
       .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_started(tty_started), .break_hold, .prof_invert,
-      .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .free_rest, .line_settled, .line_active,
-      .start, .start_off, .start_kind, .start_data, .start_invert, .sub_mask, .sub_level, .start_timed, .hold_start
+      .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .free_rest, .free_whole, .free_part, .rest_off,
+      .line_settled, .line_active, .start, .start_off, .start_short, .start_ends, .start_kind, .start_data, .start_invert,
+      .sub_mask, .sub_level, .start_timed, .hold_start
   );
 
   litepulse_launch_memory #(.S(S)) launch_memory (
@@ -292,26 +303,30 @@ module litepulse_pulse #(
   );
 
   litepulse_line_tx #(.S(S)) line_tx (
-      .clk, .rst, .prepare(mem_ren), .start, .start_off, .kind(start_kind), .data(start_data),
+      .clk, .rst, .prepare(mem_ren), .start, .start_off, .start_short, .start_ends, .kind(start_kind), .data(start_data),
       .interval, .few, .data_bits, .parity, .stop, .invert(start_invert),
-      .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_hold),
-      .free_next, .free_off, .free_rest, .settled(line_settled), .active(line_active), .busy(line_busy), .tx(tx_o)
+      .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_holds),
+      .free_next, .free_off, .free_rest, .free_whole, .free_part, .rest_off, .settled(line_settled), .active(line_active), .busy(line_busy),
+      .tx(tx_o)
   );
 
+  assign timed_lead = resp_lead | queue_lead | train_lead;
+  always_ff @(posedge clk) timed_lead_was <= timed_lead & {S{!rst}};
+
   litepulse_driver_enable #(.S(S)) driver_enable (
-      .clk, .rst, .lag(de_lag), .lead(resp_lead | queue_lead | train_lead | tty_lead), .busy(line_busy), .de(de_o)
+      .clk, .rst, .lag(de_lag), .lead(((S > 1) ? timed_lead_was : timed_lead) | tty_lead), .busy(line_busy), .de(de_o)
   );
 
   // What comes in --------------------------------------------------------------------------------------------------------
 
   litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
-      .clk, .rst, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .line_delay,
+      .clk, .rst, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .cond_next, .line_delay,
       .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
       .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line
   );
 
   litepulse_line_rx #(.S(S)) line_rx (
-      .clk, .rst, .now, .young, .enable(rx_enable && !prof0_changed), .cond_line, .line_delay,
+      .clk, .rst, .now, .young, .enable(rx_enable && !prof0_changed), .cond_line, .cond_next, .line_delay,
       .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity), .stop(prof0_stop), .invert(prof_invert[0]), .tx_busy_in,
       .rec_valid, .rec_tick, .rec_flags, .rec_data, .busy(rx_busy),
       .byte_ok, .byte_own, .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own

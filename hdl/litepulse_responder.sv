@@ -3,7 +3,7 @@
 // lies between trigger and launch: while it waits for a trigger it holds the delay already, less the constant parts of the way.
 // After the launch the same counter measures the holdoff.
 // Latency: the delay must be at least RESPONSE_MIN_CYCLES*S + de lead ticks (docs/core.md), more behind a filter.
-//   KE  cycles from `now` to the pin, 1 to 7
+//   KE  cycles from `now` to the pin, 1 to 14
 module litepulse_responder #(
     parameter int S = 1,
     parameter int KE = 2
@@ -35,7 +35,8 @@ module litepulse_responder #(
     input  logic         line_filtered,
     input  logic [6:0]   filt_delay,
     input  logic         line_own,     // our transmitter is busy, or was a moment ago, in terms of `now`
-    // a byte, and later the end of its frame; the edge that ended a break: both a cycle further back than an edge of the line
+    // a byte, and later the end of its frame; the edge that ended a break: both a cycle further back than an edge of the line, two with
+    // S > 1
     input  logic         byte_stb,
     input  logic [7:0]   byte_data,
     input  logic         byte_ok,
@@ -169,8 +170,8 @@ module litepulse_responder #(
   assign may_be_due = opened;
   assign due    = negative && opened;
   assign late   = count && negative && !opened;
-  assign landed = fly && left[SL +: 3] == 3'(-KE - 2);      // now is T
-  assign way    = report ? D'(-6) : by_edge ? D'(-KE - 3) : D'(-KE - 4);
+  assign landed = fly && left[SL +: 4] == 4'(-KE - 2);      // now is T
+  assign way    = report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
   assign mode   = clear ? 2'd0 : load ? 2'd1 : (filtered && (aim || ready)) ? 2'd2 : 2'd3;
 
   // what is not reset: one unknown bit makes all of a sum unknown in a simulator, for ever
@@ -207,17 +208,20 @@ module litepulse_responder #(
       assign lead_cycles = ~nde_lead;
     end else begin : gen_samples
       logic [SL-1:0]  low, hit_off, from;
-      logic [15:0]    de_lead;
+      logic [15:0]    de_lead, lead_up;  // in whole cycles, and 1
       logic [S-1:0]   leads;
+      logic [SL-1:0]  left_low;          // of `left` in the next cycle
       logic           settle, joins;     // a holdoff begins at the launch's sample
       assign low  = load ? first[SL-1:0] : ready ? hit_off : joins ? ev_off[SL-1:0] : settle ? SL'(S - 1) : '0;
       assign sum  = {1'b0, left[B-1:SL+D], ready, left[SL+D-1:0]} + {1'b0, {(C - D){counts}}, calm, step, low};
       assign off  = 3'(left[SL-1:0]);
       assign from = left[SL-1:0] + nde_lead[SL-1:0] + 1'b1;   // the sample at which the lead window begins
-      assign lead_cycles = 16'(de_lead[15:SL]) + 16'(left[SL-1:0] < de_lead[SL-1:0]);
+      assign left_low = stay ? left[SL-1:0] : clear ? '0 : left[SL-1:0] + low;
       assign lead = leads;
       assign de_lead = ~nde_lead;
       always_ff @(posedge clk) begin
+        lead_up <= 16'(de_lead[15:SL]) + 16'd1;
+        lead_cycles <= (left_low < de_lead[SL-1:0]) ? lead_up : 16'(de_lead[15:SL]);
         settle <= load && report;
         joins <= settle;
         if (rst) {settle, joins} <= 2'b00;
@@ -244,7 +248,7 @@ module litepulse_responder #(
     // 13 cycles always, more than litepulse_events may take: so no record of others moves what comes next
     reported <= acked && now[1:0] == ev_lo[1:0] && now[2] != ev_lo[2] && now[3] != (ev_lo[3] ^ ev_lo[2]);
     if (landed || late) ev_lo <= now[7:0];
-    if (count) {launched, busy} <= {grant, refuse};
+    if (count || (S > 1 && (grant || refuse))) {launched, busy} <= {grant, refuse};   // with S > 1 a cycle later
     if (reported) number <= number + 16'd1;
     if (!armed) number <= 16'd0;
 

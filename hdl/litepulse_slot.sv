@@ -57,14 +57,17 @@ module litepulse_slot #(
       assign from_open = 1'b1;
       assign to_due    = 1'b0;
     end else begin : gen_more
-      // T - lead: its cycle is one earlier when the lead's part of a cycle is more than T's
-      logic [2:0] kept;
-      logic       earlier;
+      // T - lead: its cycle is one earlier when the lead's part of a cycle is more than T's. Neither changes while that matters.
+      logic [2:0] kept, keeps;
+      logic [16-SL:0] lead_cycles;
       assign low     = kept;
       assign count   = {cycles, kept[SL-1:0]};
-      assign earlier = de_lead[SL-1:0] > kept[SL-1:0];
-      assign opens_now = (earlier ? less : cycles) == {{(CW - 16 + SL){1'b0}}, de_lead[15:SL]};
-      always_ff @(posedge clk) if (!counting) kept <= value[2:0] & 3'(S - 1);
+      assign opens_now = cycles == CW'(lead_cycles);
+      assign keeps   = counting ? kept : value[2:0] & 3'(S - 1);
+      always_ff @(posedge clk) begin
+        kept <= keeps;
+        lead_cycles <= (17 - SL)'(de_lead[15:SL]) + (17 - SL)'(de_lead[SL-1:0] > keeps[SL-1:0]);
+      end
       always @* begin
         for (int s = 0; s < S; s++) begin
           from_open[s] = SL'(s) >= SL'(kept[SL-1:0] - de_lead[SL-1:0]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the launch queue and the train have in common beside litepulse_sequencer, which prepares their launches: the slot that counts down,
 // what is to be launched, what became of it.
-//   KE  cycles from `now` to the pin
+//   KE  cycles from `now` to the pin, with S > 1 one more: the arbiter takes one
 module litepulse_timed_source #(
     parameter int S = 1,
     parameter int KE = 2
@@ -51,7 +51,7 @@ module litepulse_timed_source #(
     output logic [7:0]   ev_lo,      // of the launch
     output logic [2:0]   ev_off
 );
-  logic load, load_far, load_any, latch, width_was, bad, word_bad;
+  logic load, load_far, load_any, latch, width_was, bad, word_bad, answered;   // with S > 1 a cycle behind `due`
 
   assign load_far = action == litepulse_program_pkg::ACT_LOAD_FAR;
   assign load_any = action == litepulse_program_pkg::ACT_LOAD_ANY;
@@ -77,8 +77,9 @@ module litepulse_timed_source #(
     if (act_do && argument[4]) outcome <= argument[2:0];
     if (ev_ack) told <= 1'b1;
     else if (act && action != litepulse_program_pkg::ACT_EMIT) told <= 1'b0;
+    answered <= due;
+    if ((S == 1) ? due : answered) granted <= grant;
     if (due) begin
-      granted <= grant;
       ev_lo   <= now + 8'(KE + 1);
       ev_off  <= off;
     end

@@ -143,6 +143,12 @@ def scalars():
         ("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, "APPLIED by train_change: a stop"),
         ("EVENT_RESERVE", regmap.EVENT_RESERVE, "event slots kept for records that are not edges"),
         ("LOOPBACK_TICKS", regmap.LOOPBACK_TICKS, "received - launched over a wire"),
+        ("BRIDGE_BASE", regmap.BRIDGE_BASE, "default place of the serial bridge's CSR in a SoC without CPU"),
+        ("BRIDGE_BAUD", regmap.BRIDGE_BAUD, "bit rate of the serial bridge unless raised"),
+        ("BRIDGE_FALLBACK_SECONDS", regmap.BRIDGE_FALLBACK_SECONDS, "without a valid command: then it is that rate again"),
+        ("BRIDGE_WORD_ONE", regmap.BRIDGE_WORD_ONE, "rate word = this x baud / clock, rounded"),
+        ("BRIDGE_WORD_MAX", regmap.BRIDGE_WORD_MAX, "the largest, also for an eighth of the clock"),
+        ("BRIDGE_CLOCK_UNIT", regmap.BRIDGE_CLOCK_UNIT, "Hz, of the clock field"),
     ]
 
 
@@ -201,6 +207,10 @@ def c_header():
         for r in words:
             define(f"{prefix}_{r.name.upper()}", f"0x{4 * r.index:02x}")
             fields(f"{prefix}_{r.name.upper()}", r.fields)
+    section("Serial bridge: byte offsets from its base")
+    for r in regmap.BRIDGE:
+        define(f"BRIDGE_{r.name.upper()}", f"0x{4 * r.index:02x}")
+        fields(f"BRIDGE_{r.name.upper()}", r.fields)
     for prefix, title, table, _ in CODES:
         section(f"Codes: {title}")
         for name, value, _ in codes(prefix, table):
@@ -255,6 +265,7 @@ def python_module():
     words("CONFIG", "Configuration words: index within the CONFIG region.", regmap.CONFIG)
     words("CSRS", "CSRs: index from the base of the CSRs, 4 bytes each.",
           [regmap.Register(r.name, r.offset // 4, r.description, r.fields, r.reset) for r in csrs()])
+    words("BRIDGE", "The serial bridge: index from its base, 4 bytes each.", regmap.BRIDGE)
     return "\n".join(out) + "\n"
 
 
@@ -324,6 +335,15 @@ def registers_page():
             name = r.name.replace("profile0", "profile*k*") if r.name.startswith("profile") else r.name
             out += ["", f"`{name}`:"]
             fields(r.fields)
+    out += ["", "## Serial bridge", "",
+            f"On boards with `litex_soc/bridge.py` only: CSR location {regmap.BRIDGE_LOCATION}, which is 0x{regmap.BRIDGE_BASE:08x} in a",
+            "SoC without CPU. A SoC without that bridge reads 0 there. See `bridge.md`.", "",
+            "| offset | address | register | access | |", "|---|---|---|---|---|"]
+    out += [f"| 0x{4 * r.index:02x} | 0x{regmap.BRIDGE_BASE + 4 * r.index:08x} | `{r.name}` | read, write | {r.description} |"
+            for r in regmap.BRIDGE]
+    for r in regmap.BRIDGE:
+        out += ["", f"`{r.name}`:"]
+        fields(r.fields)
     out += ["", "## Codes"]
     for prefix, title, table, _ in CODES:
         out += ["", f"{title}:", "", "| code | name | |", "|---|---|---|"]

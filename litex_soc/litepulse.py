@@ -8,12 +8,9 @@ The first line makes the core, the second gives it its place: CSR location 16 an
 otherwise. A host behind UARTBone finds it there without any csr.csv.
 """
 
-import os
 from fractions import Fraction
-from pathlib import Path
 
 from migen import Cat, ClockDomain, ClockSignal, Instance, ResetSignal, Signal, log2_int
-from migen.fhdl.specials import Tristate
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from litex.gen import LiteXModule, Reduce
@@ -23,17 +20,12 @@ from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
 from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLevel, EventSourcePulse
 
 from litex_soc import regmap
-
-# The environment names another folder when a test puts a fault into a copy of the core.
-HDL = Path(os.environ.get("LITEPULSE_HDL") or Path(__file__).resolve().parent.parent / "hdl").resolve()
+from litex_soc.phys import HDL, PHYS, add_phy
 
 
-def sources(samples=1):
-    """The core's Verilog files for a PHY of `samples` samples per cycle, packages first."""
-    files = sorted(HDL.glob("*.sv"), key=lambda f: (not f.stem.endswith("_pkg"), f.name))
-    if samples == 1:
-        files.append(HDL / "phy" / "litepulse_phy_generic.sv")
-    return files
+def sources(phy="generic"):
+    """The Verilog files of the core and of a PHY (a name of phys.PHYS), packages first."""
+    return [*sorted(HDL.glob("*.sv"), key=lambda f: (not f.stem.endswith("_pkg"), f.name)), PHYS[phy].source]
 
 
 class LitePulse(LiteXModule):
@@ -51,13 +43,19 @@ class LitePulse(LiteXModule):
     inputs : capture inputs besides the line; default: as many as pads.aux has, but at least 1.
     event_depth, receive_depth, transmit_depth, launch_depth : log2 of the depths of the four FIFOs.
     interrupts : False leaves out everything for interrupts (registers from irq_level on read 0): for a SoC without a CPU.
+    phy : how the pins are made, a name of phys.PHYS: "generic" (1 sample per cycle, any FPGA), "ice40_ddr" (2), "ecp5_ddr" (2),
+        "ecp5_serdes" (4).
+    edge_clk, phy_rst : signals for the ECP5's PHYs: clock of the pads, and the start of their gearing (litex_soc/clocks.py has them).
     simulated : True if this runs in a simulator: whoever talks to it is told.
     """
 
-    samples = 1         # per cycle: what litepulse_phy_generic gives
-
     def __init__(self, platform, pads, pulse_clk_freq, clock_domain="sys", inputs=None,
-                 event_depth=8, receive_depth=9, transmit_depth=9, launch_depth=6, interrupts=True, simulated=False):
+                 event_depth=8, receive_depth=9, transmit_depth=9, launch_depth=6, interrupts=True,
+                 phy="generic", edge_clk=None, phy_rst=None, simulated=False):
+        if phy not in PHYS:
+            raise ValueError(f"no PHY {phy!r}; there are {', '.join(PHYS)}")
+        phy = PHYS[phy]
+        self.samples = phy.samples
         aux = getattr(pads, "aux", None)
         if inputs is None:
             inputs = max(1, len(aux)) if aux is not None else 1
@@ -168,7 +166,7 @@ class LitePulse(LiteXModule):
         bus_stb = Signal()
         self.sync += bus_stb.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack)
         self.specials += Instance("litepulse",
-            p_S=self.samples, p_INPUTS=inputs,
+            p_S=self.samples, p_INPUTS=inputs, p_LATENCY_IN=phy.latencies[0], p_LATENCY_OUT=phy.latencies[1],
             p_EV_AW=event_depth, p_RX_AW=receive_depth, p_TX_AW=transmit_depth, p_LQ_AW=launch_depth,
             i_pulse_clk=pulse_clk, i_pulse_rst=pulse_rst, i_sys_clk=sys_clk, i_sys_rst=sys_rst,
             o_tx_o=tx, o_tx_oe=tx_oe, o_de_o=de, i_rx_i=rx, i_aux_i=inputs_seen,
@@ -184,8 +182,8 @@ class LitePulse(LiteXModule):
             dropped.fields.transmit.eq(outcome["tx_dropped"]),
             Cat(*state.fields.fields).eq(status_bits),
         ]
-        self.add_phy(pads, pulse_clk, tx, tx_oe, de, rx, inputs_seen)
-        for file in sources(self.samples):
+        add_phy(self, phy, pads, pulse_clk, {"tx_o": tx, "tx_oe": tx_oe, "de_o": de, "rx_i": rx, "aux_i": inputs_seen}, edge_clk, phy_rst)
+        for file in sources(phy.name):
             platform.add_source(str(file), "systemverilog")
 
     def add_interrupts(self, storage, event_depth, receive_depth, transmit_depth, launch_depth):
@@ -228,23 +226,6 @@ class LitePulse(LiteXModule):
             "o_irq_ev": self.ev.event.trigger, "o_irq_rx": self.ev.receive.trigger, "o_irq_tx": self.ev.transmit.trigger,
             "o_irq_lq": self.ev.launch.trigger, "o_irq_drained": self.ev.drained.trigger, "o_irq_fault": self.ev.fault.trigger,
         }
-
-    def add_phy(self, pads, clk, tx, tx_oe, de, rx, aux):
-        """The pins through litepulse_phy_generic. A PHY for DDR pins overrides this."""
-        tx_pin, tx_oe_pin, de_pin = Signal(), Signal(), Signal()
-        rx_pin, aux_pins = Signal(), Signal(self.inputs)
-        self.specials += Instance("litepulse_phy_generic", p_INPUTS=self.inputs, i_clk=clk,
-            i_tx_i=tx, i_tx_oe_i=tx_oe, i_de_i=de, o_rx_o=rx, o_aux_o=aux,
-            o_tx_o=tx_pin, o_tx_oe_o=tx_oe_pin, o_de_o=de_pin, i_rx_pin=rx_pin, i_aux_pin=aux_pins)
-        if hasattr(pads, "tx_oe"):
-            self.comb += [pads.tx.eq(tx_pin), pads.tx_oe.eq(tx_oe_pin)]
-        else:
-            self.specials += Tristate(pads.tx, tx_pin, tx_oe_pin)
-        if hasattr(pads, "de"):
-            self.comb += pads.de.eq(de_pin)
-        self.comb += rx_pin.eq(pads.rx)
-        if hasattr(pads, "aux"):
-            self.comb += aux_pins.eq(pads.aux)
 
     def add_to_soc(self, soc, name="pulse", csr_location=regmap.CSR_LOCATION, window=regmap.WINDOW_BASE):
         """Gives the core its fixed place in `soc`: CSR location, bus window, and an interrupt if the SoC takes any.

@@ -41,6 +41,8 @@ class Register:
 CSR_LOCATION = 16           # LiteX CSR location (page of 0x800 bytes)
 CSR_BASE = 0x8000           # so the CSRs lie here in a SoC without CPU, whose CSR region is at 0
 WINDOW_BASE = 0x9000_0000   # uncached with every CPU that has its I/O region at 0x8000_0000
+BRIDGE_LOCATION = 17        # the serial bridge's CSR (litex_soc/bridge.py), if the SoC has that bridge
+BRIDGE_BASE = 0x8800
 
 # The window: byte offsets from its base. One slave of 32 KiB --------------------------------------------------
 
@@ -259,6 +261,20 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
 )
 EVENT_RESERVE = 16          # event slots kept for records that are not edges
 LOOPBACK_TICKS = 1          # received - launched over a wire
+
+# The serial bridge: one CSR, at its own base ------------------------------------------------------------------------
+
+BRIDGE_BAUD = 115200        # after a reset, and when no valid command came for so long:
+BRIDGE_FALLBACK_SECONDS = 2
+BRIDGE_WORD_ONE = 1 << 16   # the rate word that would mean one bit per cycle
+BRIDGE_WORD_MAX = 0x1fff    # an eighth of the clock
+BRIDGE_CLOCK_UNIT = 10_000  # Hz
+BRIDGE = (
+    Register("rate", 0, "bit rate of the serial bridge, and the clock it is made from", (
+        Field("word", 0, 16, "65536 x baud / clock, rounded, at most 8191. Takes effect as a command's last word, see `bridge.md`"),
+        Field("clock", 16, 16, "clock of the bus in units of 10 kHz; writes are ignored"),
+    )),
+)
 
 
 def config(name):

@@ -22,8 +22,6 @@ COMMAND = "python -m litex_soc.size"
 CELLS, RAMS = 5280, 30                  # of a UP5K
 BUDGET = 3000                           # logic cells, for the core
 TWO = "litepulse, S = 2"                # the core for pins with double data rate
-# 1/16 of the bus clock: LiteX's phase accumulators then shrink to 4 bits; every USB serial chip of the boards can do it
-BAUD = 1_500_000
 CLOCKS = {"pulse": 48.0, "sys": 24.0}   # MHz that must be met
 
 
@@ -49,7 +47,8 @@ def make_soc(with_core=True):
     from litex.build.generic_platform import IOStandard, Pins, Subsignal
     from litex.soc.integration.soc_core import SoCMini
     from litex_boards.platforms import icebreaker
-    from litex_soc.clocks import Up5kClocks
+    from litex_soc.bridge import SerialBridge
+    from litex_soc.clocks import Ice40Clocks
     from litex_soc.litepulse import LitePulse
 
     platform = icebreaker.Platform()
@@ -60,11 +59,11 @@ def make_soc(with_core=True):
     class SizeSoC(SoCMini):
         """No CPU: a bridge and the core."""
         def __init__(self):
-            self.crg = Up5kClocks(platform, platform.request("clk12"))
+            self.crg = Ice40Clocks(platform, platform.request("clk12"), 12_000_000, 48_000_000)
             # LiteX's controller (reset, scratch, error count) and bus timeout serve nobody here: window and CSRs always answer.
-            # Without the core there must be some other CSR.
-            SoCMini.__init__(self, platform, self.crg.sys_hz, with_ctrl=not with_core, bus_timeout=None)
-            self.add_uartbone(baudrate=BAUD)
+            SoCMini.__init__(self, platform, int(self.crg.sys_hz), with_ctrl=False, bus_timeout=None)
+            self.bridge = SerialBridge(platform.request("serial"), int(self.crg.sys_hz))
+            self.bridge.add_to_soc(self)
             if with_core:
                 self.pulse = LitePulse(platform, platform.request("pulse"), self.crg.pulse_hz, clock_domain="pulse",
                                        interrupts=False)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pytest, as this project uses it: helpers on the path, long tests first, a summary line per group.
 
-A test's group is the folder it lies in (house, blocks, core, formal, soc, faults; sw/tests is `tools`). When everything is run
-(`make test` without ARGS), a group in which no test passed fails the run: tests that vanished must not go unnoticed.
+A test's group is the folder it lies in (house, blocks, phy, core, netlist, formal, soc, boards, faults; sw/tests is `tools`). When
+all is run (`make test` without ARGS), a group in which no test passed fails the run: tests that vanished must not go unnoticed.
 """
 
 import json
@@ -18,18 +18,21 @@ for folder in (SIM.parent, SIM.parent / "sw", SIM, *sorted(p for p in SIM.iterdi
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
-GROUPS = ("house", "blocks", "core", "formal", "soc", "tools", "faults")
+GROUPS = ("house", "blocks", "phy", "core", "netlist", "formal", "soc", "boards", "tools", "faults")
 TITLES = {
     "house": "lint, licences, generated files, the rig itself",
     "blocks": "cocotb, block by block, Verilator and Icarus",
+    "phy": "pins: every PHY, models of pads, start of the gearing",
     "core": "cocotb, the whole core, against the model and a stranger's UART",
+    "netlist": "the same tests on what synthesis made of the core, pads included",
     "formal": "SymbiYosys",
     "soc": "the simulated SoC",
+    "boards": "constraints, bitstreams, flashing",
     "tools": "command and Python package",
     "faults": "seeded faults, each caught",
 }
 # Seconds of a test that never ran here: only their order matters.
-FIRST_GUESS = {"formal": 20, "soc": 20, "core": 15, "faults": 10, "blocks": 5}
+FIRST_GUESS = {"boards": 60, "netlist": 40, "formal": 20, "soc": 20, "core": 15, "faults": 10, "blocks": 5, "phy": 3}
 DURATIONS = SIM.parent / "build" / "durations.json"
 
 

@@ -16,6 +16,7 @@ SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
 BASES = (0, (1 << 16) - 300, (1 << 32) - 300, (1 << 47) + 77)  # where the tick count stands in cycle 0
 STOPS = (Fraction(1), Fraction(3, 2), Fraction(2))
 PARITY, FRAMING, BREAK, OWN, NOISE = 1, 2, 4, 16, 32
+BACK = 1 if S == 1 else 2        # cycles from the end of a frame or break to its strobe
 
 
 class Format:
@@ -117,14 +118,15 @@ async def play(dut, line, fmt, cycles, delay, busy=lambda tick: 0):
     for n in range(cycles):
         dut.now.value, dut.young.value = base + n, young(base + n)
         dut.cond_line.value = sum((line.at((n - delay) * S + s) ^ fmt.invert) << s for s in range(S))
+        dut.cond_next.value = sum((line.at((n + 1 - delay) * S + s) ^ fmt.invert) << s for s in range(S))
         dut.tx_busy_in.value = int(busy(n * S))
         await ReadOnly()
         if dut.rec_valid.value:
             records.append(((int(dut.rec_tick.value) - base * S) % 2**48, int(dut.rec_flags.value), int(dut.rec_data.value)))
         if dut.byte_end.value:
-            ends.append((n - delay - 1) * S + int(dut.byte_end_off.value))
+            ends.append((n - delay - BACK) * S + int(dut.byte_end_off.value))
         if dut.brk_stb.value:
-            breaks.append((n - delay - 1) * S + int(dut.brk_off.value))
+            breaks.append((n - delay - BACK) * S + int(dut.brk_off.value))
         await RisingEdge(dut.clk)
     return records, ends, breaks
 

@@ -23,18 +23,32 @@ ROOT = Path(__file__).resolve().parents[2]
 SIMULATOR = os.environ.get("LITEPULSE_SIMULATOR", "")
 S = int(os.environ.get("LITEPULSE_PARAM_S", 1))
 INPUTS = int(os.environ.get("LITEPULSE_PARAM_INPUTS", 4))
+PHY = os.environ.get("LITEPULSE_PARAM_PHY", "").strip('"') or ("generic" if S == 1 else "model")
+# The netlist that is run, "" for the core's sources.
+NETLIST = os.environ.get("LITEPULSE_NETLIST_NAME", "")
 SEED = int(os.environ.get("LITEPULSE_RUN_SEED", 1))
-FAST = SIMULATOR == "verilator"
+# LITEPULSE_SHORT=1: the smaller sizes on any simulator.
+FAST = SIMULATOR == "verilator" and os.environ.get("LITEPULSE_SHORT", "") in ("", "0")
 FULL = FAST and S == 1      # sub-cycle models and Icarus are slow: they get the same tests in smaller sizes
 LONG = os.environ.get("LITEPULSE_LONG", "") not in ("", "0")
 LINE = INPUTS               # capture channel of the line
 MASK32 = 0xFFFFFFFF
 CONSTANTS = {name: int(value) for name, value in
              re.findall(r"`([A-Z][A-Z0-9_]+)`[^|]*\|\s*(\d+)\s*\|", (ROOT / "docs" / "core.md").read_text())}
-# The table is for LATENCY_IN + LATENCY_OUT = 2; the model of pins with more samples has one cycle more.
+
+
+def latencies(phy):
+    """(LATENCY_IN, LATENCY_OUT) of a PHY in cycles, as its header states them."""
+    hdl = Path(os.environ.get("LITEPULSE_HDL") or ROOT / "hdl")
+    text = (hdl / "phy" / f"litepulse_phy_{phy}.sv").read_text()
+    return tuple(int(re.search(rf"^//.*\b{name} = (\d+)", text, re.MULTILINE)[1]) for name in ("LATENCY_IN", "LATENCY_OUT"))
+
+
+# The table is for LATENCY_IN + LATENCY_OUT = 2 and one sample per cycle.
 for _name in ("LMIN_CYCLES", "TRAIN_LMIN_CYCLES", "CHANGE_LMIN", "CHANGE_REDO", "RESPONSE_MIN_CYCLES", "RESPONSE_MIN_BYTE",
               "RESPONSE_MIN_BREAK", "BEST_EFFORT_SLACK"):
-    CONSTANTS[_name] += int(S > 1)
+    _more = "SAMPLES_LATENCY_BYTE" if _name in ("RESPONSE_MIN_BYTE", "RESPONSE_MIN_BREAK") else "SAMPLES_LATENCY"
+    CONSTANTS[_name] += sum(latencies(PHY)) - 2 + (CONSTANTS[_more] if S > 1 else 0)
 LMIN = CONSTANTS["LMIN_CYCLES"]
 SPACE = 2 * LMIN * S    # ticks between two queue entries that are plenty in every respect
 
@@ -45,6 +59,8 @@ CLOCKS = {
 }
 CYCLE = 8000                # ps
 TICK = CYCLE // S
+# From the rising edge of `pulse` to sampling instant 0 of the cycle.
+PHASE = CYCLE // 2 if PHY == "ecp5_serdes" else 0
 
 _measured = []              # largest distance in ticks between an edge and its place, per waveform compared
 _zero = {}                  # what the first calibration of a run found
@@ -186,6 +202,7 @@ class Bench:
         dut.sys_delay.value = delay
         self.idle_inputs()
         await Timer(1, "step")
+        await self.start_pads()
         dut.run.value = 1
         await Timer(1, "step")
         await self.reset()
@@ -196,6 +213,17 @@ class Bench:
         await Timer(1, "step")
         self.since = self.now
         return self
+
+    async def start_pads(self):
+        """What a board does once, while its clocks stand still: the pads' gearing leaves its reset and gets a first edge of its clock,
+        at which the divider that makes `pulse` does not rise yet."""
+        dut = self.dut
+        if int(dut.phy_rst.value):
+            dut.phy_rst.value = 0
+            for level in (1, 0):
+                await Timer(TICK, "step")
+                dut.edge_clk.value = level
+            await Timer(TICK, "step")
 
     def idle_inputs(self):
         dut = self.dut
@@ -223,8 +251,8 @@ class Bench:
     async def pulse_release(self):
         await FallingEdge(self.dut.pulse_clk)
         self.dut.pulse_rst.value = 0
-        # The rising edge that follows is the first one out of reset.
-        self.released = int(get_sim_time("step")) + CYCLE // 2
+        # Instant 0 of the cycle that begins with the rising edge that follows, the first one out of reset.
+        self.released = int(get_sim_time("step")) + CYCLE // 2 + PHASE
 
     async def calibrate(self):
         """Finds the instant of tick 0 from one pulse; the same in every run, which is what this asserts."""
@@ -243,7 +271,7 @@ class Bench:
 
     @staticmethod
     def zero_offset():
-        """From the first edge out of reset to tick 0, in ps."""
+        """From instant 0 of the first cycle out of reset to tick 0, in ps."""
         return _zero[S]
 
     @property
@@ -605,7 +633,9 @@ def figure(promise, what, stimuli):
     _measured.clear()
     if os.environ.get("LITEPULSE_HDL"):
         return                  # figures of a deliberately broken core are nobody's
-    path = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "exactness.json"
+    # Netlists and boards' pins have a file of their own.
+    kind = f"-{NETLIST or PHY}" if NETLIST or PHY not in ("generic", "model") else ""
+    path = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / f"exactness{kind}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "a+", encoding="utf-8") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)

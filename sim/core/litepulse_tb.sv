@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The core between two clocks and a PHY, with wires at its pins that a test can bend. Latency: none of its own.
-// Parameters: those of litepulse. The clocks are made here, not by the test, because a long quiet stretch then costs no call-back.
+// The clocks are made here, not by the test, because a long quiet stretch then costs no call-back.
+//   PHY  "": one without primitives (generic at S = 1, else model); else that of a board, within litepulse_pins
+// The other parameters are those of litepulse. With LITEPULSE_NETLIST defined litepulse_pins is a netlist: it has no parameters any more.
 
 `timescale 1ns / 1ps
 
 module litepulse_tb #(
+    parameter PHY = "",
     parameter int S = 1,
     parameter int INPUTS = 4,
     parameter int EV_AW = 8,
@@ -21,9 +24,11 @@ module litepulse_tb #(
 
   logic pulse_clk = 1'b0;
   logic sample_clk = 1'b0;
+  logic edge_clk = 1'b0;      // of pads that sample at both its edges
   logic sys_clk = 1'b0;
   logic pulse_rst = 1'b1;
   logic sys_rst = 1'b1;
+  logic phy_rst = 1'b1;       // as board clocks have it: released before the core's reset
 
   // Both edges of an aligned pair are made in one step, so that registers of either clock see what was before it.
   initial forever begin
@@ -31,6 +36,7 @@ module litepulse_tb #(
     while (run) begin
       for (int s = 0; s < S; s++) begin
         sample_clk = 1'b1;
+        edge_clk = s % 2 == 0;
         if (s == 0) pulse_clk = 1'b1;
         else if (s == S / 2) pulse_clk = 1'b0;
         #(tick_half * 1ps);
@@ -59,12 +65,9 @@ module litepulse_tb #(
   logic [INPUTS-1:0] aux_drive = '0;
   logic [INPUTS-1:0] aux_wire = '0;   // 1: a wire from tx to this input instead
   wire tx_pin, de_pin, oe_pin;
+  wire de_oe_pin;
   wire rx_pin = (rx_wire ? tx_pin : rx_drive) ^ rx_noise;
   wire [INPUTS-1:0] aux_pin = (aux_wire & {INPUTS{tx_pin}}) | (~aux_wire & aux_drive);
-
-  wire [S-1:0] tx_o, de_o, rx_i;
-  wire [INPUTS*S-1:0] aux_i;
-  wire tx_oe;
 
   // Bus and the rest, as the wrapper has them --------------------------------------------------------------------
   logic bus_stb = 1'b0;
@@ -92,28 +95,56 @@ module litepulse_tb #(
   logic [LQ_AW:0] irq_lq_space = '0;
   wire irq_ev, irq_rx, irq_tx, irq_lq, irq_drained, irq_fault;
 
-  litepulse #(
-      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-      .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2)
-  ) core (
-      .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
-      .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
-      .ev_ready, .rx_ready, .tx_free, .lq_free,
-      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
-      .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
-      .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
-  );
+  if (PHY == "") begin : gen_plain
+    wire [S-1:0] tx_o, de_o, rx_i;
+    wire [INPUTS*S-1:0] aux_i;
+    wire tx_oe;
 
-  if (S == 1) begin : gen_generic
-    litepulse_phy_generic #(.INPUTS(INPUTS)) phy (
-        .clk(pulse_clk), .tx_i(tx_o[0]), .tx_oe_i(tx_oe), .de_i(de_o[0]), .tx_o(tx_pin), .tx_oe_o(oe_pin), .de_o(de_pin),
-        .rx_pin, .aux_pin, .rx_o(rx_i[0]), .aux_o(aux_i)
+    litepulse #(
+        .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
+        .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2)
+    ) core (
+        .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
+        .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
+        .ev_ready, .rx_ready, .tx_free, .lq_free,
+        .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+        .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed,
+        .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
     );
-  end else begin : gen_model
-    litepulse_phy_model #(.S(S), .INPUTS(INPUTS)) phy (
-        .pulse_clk, .sample_clk, .tx_i(tx_o), .tx_oe_i(tx_oe), .de_i(de_o), .tx_pin, .tx_oe(oe_pin), .de_pin,
-        .rx_pin, .aux_pin, .rx_o(rx_i), .aux_o(aux_i)
+
+    assign de_oe_pin = oe_pin;
+    if (S == 1) begin : gen_generic
+      litepulse_phy_generic #(.INPUTS(INPUTS)) phy (
+          .clk(pulse_clk), .tx_i(tx_o[0]), .tx_oe_i(tx_oe), .de_i(de_o[0]), .tx_o(tx_pin), .tx_oe_o(oe_pin), .de_o(de_pin),
+          .rx_pin, .aux_pin, .rx_o(rx_i[0]), .aux_o(aux_i)
+      );
+    end else begin : gen_model
+      litepulse_phy_model #(.S(S), .INPUTS(INPUTS)) phy (
+          .pulse_clk, .sample_clk, .tx_i(tx_o), .tx_oe_i(tx_oe), .de_i(de_o), .tx_pin, .tx_oe(oe_pin), .de_pin,
+          .rx_pin, .aux_pin, .rx_o(rx_i), .aux_o(aux_i)
+      );
+    end
+  end else begin : gen_pads
+    wire tx_pad, de_pad;
+
+    litepulse_pins
+`ifndef LITEPULSE_NETLIST
+    #(.PHY(PHY), .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW))
+`endif
+    pins (
+        .pulse_clk, .pulse_rst, .edge_clk, .phy_rst, .tx_pad, .de_pad, .rx_pad(rx_pin), .aux_pad(aux_pin),
+        .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
+        .ev_ready, .rx_ready, .tx_free, .lq_free,
+        .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+        .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed,
+        .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
     );
+
+    // what a pull-up at tx and a pull-down at de make of a pad that is not driven
+    assign oe_pin = tx_pad !== 1'bz;
+    assign de_oe_pin = de_pad !== 1'bz;
+    assign tx_pin = tx_pad === 1'bz ? 1'b1 : tx_pad;
+    assign de_pin = de_pad === 1'bz ? 1'b0 : de_pad;
   end
 
 endmodule

@@ -184,7 +184,7 @@ async def test_reset_released_in_either_order(dut):
         pulse = Launch(PULSE, bench.profiles[1], width=3, index=1)
         since = bench.now
         await bench.launch(tick, pulse, 4)
-        await bench.until(tick + 40 * S)
+        await bench.until(tick + 80 * S)
         new = await bench.drain()
         assert [r.key for r in new] == [(tick, 1, 0, 0, 4 << 16 | pulse.word())], new
         bench.check_line([Grant(tick, pulse, 0, 4)], since=since)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the whole-core tests: every module on both simulators at S = 1, 2 and 4.
+"""Runs the whole-core tests: every module on both simulators at S = 1, 2 and 4, and some with the pins of real boards.
 
 LITEPULSE_LONG=1 runs what takes minutes: full scale at the lowest bauds, more seeds.
 """
@@ -8,6 +8,7 @@ import os
 
 import pytest
 from rig import hdl_sources, simulate
+from synthesis import NETLISTS
 
 MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger",
            "tb_random")
@@ -27,3 +28,14 @@ def test_core(module, samples, simulator):
     build_args = ["--timing"] if simulator == "verilator" else []
     simulate(module, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": samples, "INPUTS": INPUTS[samples]}, simulator,
              build_args=build_args, timeout=3600 if LONG else 600)
+
+
+# What depends on the pins; their primitives are modelled in sim/models.
+ON_PADS = ("tb_pins", "tb_capture", "tb_responder")
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if LONG and module != "tb_random" or module in ON_PADS])
+@pytest.mark.parametrize("pads", ("ice40_ddr", "ecp5_ddr", "ecp5_serdes"))
+def test_pads(pads, module):
+    """The core's sources with a board's PHY."""
+    NETLISTS[pads].simulate_rtl(module)

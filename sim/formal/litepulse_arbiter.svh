@@ -7,20 +7,37 @@
   always_ff @(posedge clk) f_past <= 1'b1;
 
   // launch i, 3 being best effort (a frame, always longer than a cycle)
+  localparam int G_WB = $clog2(S) + 2;
   (* anyseq *) logic [95:0] g_width;  // pulse widths, of which the arbiter sees only what is short
   logic [3:0]  g_due, g_grant, g_inside;
+  // the launches that are answered in this cycle: with S > 1 those of the cycle before
+  logic [2:0]  a_due;
+  logic [8:0]  a_off;
+  logic [5:0]  a_kind, a_profile;
+  logic [95:0] a_width;
+  generate
+    if (S == 1) begin : gen_asked
+      always_comb {a_due, a_off, a_kind, a_profile, a_width} = {due, off, kind, profile, g_width};
+    end else begin : gen_asked
+      always_ff @(posedge clk) {a_due, a_off, a_kind, a_profile, a_width} <= {due & {3{!rst}}, off, kind, profile, g_width};
+      initial a_due = 3'd0;
+      // of what begins in this cycle and ends in the next one: the samples that it leaves free
+      always_comb if (f_past) for (int v = 0; v < S; v++) assert (gen_more.free_soon[v]
+          == (start && start_short && start_ends[G_WB:G_WB-2] == 3'd1 && 3'(start_ends[G_WB-3:0]) <= 3'(v)));
+    end
+  endgenerate
   logic [2:0]  g_off [0:3];
   logic [32:0] g_len [0:3];    // ticks
   logic        g_line [0:7];   // the line is taken in this tick by what began earlier
   always_comb begin
-    g_due   = {be_due, due};
+    g_due   = {be_due, a_due};
     g_grant = {be_grant, grant};
     for (int i = 0; i < 3; i++) begin
-      g_off[i] = off[3*i+:3];
-      g_len[i] = kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? {1'b0, g_width[32*i+:32]} : 33'(4 * S);
-      assume (g_off[i] <= 3'(S - 1));
-      assume (width_short[i] == (g_width[32*i+:32] < 32'd8) && width_low[3*i+:3] == g_width[32*i+:3]);
-      if (due[i]) assume (kind[2*i+:2] != 2'd3 && g_len[i] != 33'd0);
+      g_off[i] = a_off[3*i+:3];
+      g_len[i] = a_kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? {1'b0, a_width[32*i+:32]} : 33'(4 * S);
+      assume (off[3*i+:3] <= 3'(S - 1));
+      assume (width_short[i] == (g_width[32*i+:32] < 32'(4 * S)) && width_low[G_WB*i+:G_WB] == g_width[32*i+:G_WB]);
+      if (due[i]) assume (kind[2*i+:2] != 2'd3 && (kind[2*i+:2] != litepulse_map_pkg::LAUNCH_PULSE || g_width[32*i+:32] != 32'd0));
     end
     g_off[3] = 3'd0;
     g_len[3] = 33'(4 * S);
@@ -29,12 +46,15 @@
     for (int i = 0; i < 4; i++) g_inside[i] = g_grant[i] && 33'(g_off[i]) + g_len[i] < 33'(S);
   end
   always_ff @(posedge clk) begin
-    // a source keeps what it asked for in the cycle after it asked
-    for (int i = 0; i < 3; i++) if (f_past && $past(due[i]))
+    // a source keeps what it asked for in the cycle after it asked, with S > 1 for two
+    for (int i = 0; i < 3; i++) if (f_past && ($past(due[i]) || (S > 1 && $past(a_due[i]))))
       assume ({kind[2*i+:2], data[8*i+:8]} == $past({kind[2*i+:2], data[8*i+:8]}));
     // litepulse_config: a profile is written only in a cycle in which the memory is not read
     if (f_past && $past(may_read)) assume (prof_invert == $past(prof_invert));
     if (f_past && $past(be_due)) assume (be_data == $past(be_data));
+    // litepulse_slot, litepulse_responder: a launch stands for longer than a cycle before it is due
+    for (int i = 0; i < 3; i++) if (S > 1 && due[i]) assume (f_past && {off[3*i+:3], kind[2*i+:2], g_width[32*i+:32]}
+        == $past({off[3*i+:3], kind[2*i+:2], g_width[32*i+:32]}));
     // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active
     if (f_past && $past(hold_start)) assume (line_active || rst);
   end
@@ -42,7 +62,7 @@
   logic g_first, g_blocked;
   logic [3:0] g_taken;
   always_comb begin
-    assert (grant == (due & ~refuse) && refuse == (due & ~grant));
+    assert (grant == (a_due & ~refuse) && refuse == (a_due & ~grant));
     for (int i = 0; i < 3; i++) begin
       // granted if and only if nothing has the line at T: what runs, what began earlier in this cycle, or another for the same tick
       // that comes first: responder, queue, train
@@ -51,15 +71,23 @@
         if (g_off[j] < g_off[i] && 33'(g_off[i]) < 33'(g_off[j]) + g_len[j]) g_blocked = 1'b1;
         if (g_off[j] == g_off[i] && j < i) g_blocked = 1'b1;
       end
-      assert (grant[i] == (due[i] && !g_blocked));
+      assert (grant[i] == (a_due[i] && !g_blocked));
     end
     assume (!(line_settled && free_next));  // line_tx.sby
     assume (be_asks || !be_due);
     assume ((due & ~may_be_due) == 3'd0);
-    if (!start) assume (free_rest == free_next);
+    // line_tx.sby
+    if (S == 1) begin
+      if (!start) assume (free_rest == free_next);
+    end else begin
+      assume (free_next == (start ? start_short && start_ends[G_WB:G_WB-2] == 3'd1 : free_rest));
+      if (free_next) assume (free_off == (start ? 3'(start_ends[G_WB-3:0]) : free_whole ? 3'd0 : rest_off));
+      if (free_rest) assume (rest_off <= 3'(S - 1));
+      assume (free_rest == (free_whole || (free_part && !hold_start)));
+    end
     assert (may_read || !ren);
     // best effort: only when nothing timed is due, and then it must
-    assert (be_grant == (be_due && due == 3'd0 && !break_hold && !g_line[0] && !(S == 1 && start)));
+    assert (be_grant == (be_due && a_due == 3'd0 && !break_hold && !g_line[0] && !start));
     // never two in one tick
     for (int s = 0; s < S; s++) begin
       g_taken = 4'd0;
@@ -70,9 +98,9 @@
     // the profile, or the width of a pulse, is read for the one that goes on beyond the cycle
     // read for each launch; for a byte that asks also in vain, but never while what was read last is still in use
     if ((g_grant & ~g_inside) != 4'd0) assert (ren);
-    if (ren && (g_grant & ~g_inside) == 4'd0) assert (be_asks && due == 3'd0 && !break_hold && !g_line[0]);
+    if (ren && (g_grant & ~g_inside) == 4'd0) assert (be_asks && a_due == 3'd0 && !break_hold && !g_line[0]);
     for (int i = 0; i < 3; i++) if (grant[i] && !g_inside[i])
-      assert (raddr == (kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? 3'(4 + i) : {1'b0, profile[2*i+:2]}));
+      assert (raddr == (a_kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? 3'(4 + i) : {1'b0, a_profile[2*i+:2]}));
     if (be_grant) assert (raddr == 3'd0);
   end
 
@@ -88,7 +116,7 @@
     for (int i = 0; i < 4; i++) p_off[i] <= g_off[i];
     if (be_grant) p_invert <= prof_invert[0];
     for (int i = 0; i < 3; i++) if (grant[i] && !g_inside[i]) begin
-      p_invert <= prof_invert[profile[2*i+:2]];
+      p_invert <= prof_invert[a_profile[2*i+:2]];
       p_len    <= g_len[i];
     end
     for (int s = 0; s < S; s++) begin
@@ -96,7 +124,7 @@
       p_mask[s] <= 1'b0;
       for (int i = 0; i < 3; i++) if (g_inside[i] && 3'(s) >= g_off[i] && 33'(s) < 33'(g_off[i]) + g_len[i]) begin
         p_mask[s]  <= 1'b1;
-        p_level[s] <= prof_invert[profile[2*i+:2]];
+        p_level[s] <= prof_invert[a_profile[2*i+:2]];
       end
     end
   end
@@ -117,6 +145,8 @@
       end
       if (start) assert (start_off <= 3'(S - 1));
       if (start) assert (start_invert == p_invert);
+      if (start && S > 1) assert (start_short == (start_kind == litepulse_map_pkg::LAUNCH_PULSE && p_len < 33'(4 * S)));
+      if (start && start_short) assert (33'(start_ends) == p_len + 33'(start_off));
       if (start && start_kind == litepulse_map_pkg::LAUNCH_PULSE) assert (p_len != 33'd0 && p_len + 33'(start_off) >= 33'(S));
       if (hold_start) assert (!start && sub_mask == '0);
     end
@@ -125,7 +155,7 @@
 
   always_ff @(posedge clk) begin
     // a break that is held begins as soon as nothing is on the line or about to be
-    if (f_past && !$past(rst) && $past(break_hold && free_next && free_off == 3'd0 && due == 3'd0 && !line_active
+    if (f_past && !$past(rst) && $past(break_hold && free_next && free_off == 3'd0 && a_due == 3'd0 && !line_active
         && !hold_start)) assert (hold_start);
     if (f_past && hold_start) assert ($past(break_hold));
     cover (f_past && grant == 3'b001 && refuse == 3'b110);

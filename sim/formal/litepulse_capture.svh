@@ -2,7 +2,8 @@
 // Promise 5: a level counts from the first of F equal samples, and an edge is where the level that counts changes. The last samples
 // are kept, so that the rule can be asked of them directly: what follows a sample decides about it. Included in each channel.
 
-  localparam int F_N = 64 + 2*S;    // samples kept
+  localparam int F_EX = (S > 1) ? 2 : 0;     // cycles that the filter takes in any case
+  localparam int F_N = 64 + 4*S;    // samples kept
   logic           f_past = 1'b0;
   logic [1:0]     f_age3 = 2'd0;
   logic [5:0]     f_F;              // of the last cycle
@@ -33,7 +34,7 @@
     f_level = prior[c];
     f_want = '0;
     for (int s = 0; s < S; s++) begin
-      f_age = (filt_en[c] ? (int'(f_len) + S - 2) / S * S : 0) + S - 1 - s;
+      f_age = (filt_en[c] ? (int'(f_len) + S - 2) / S * S : 0) + (F_EX + 1) * S - 1 - s;
       f_all = 1'b1;
       for (int k = 0; k < F_N; k++) begin
         if (k <= f_age && k + int'(f_len) > f_age && f_history[k] != f_history[f_age]) f_all = 1'b0;
@@ -88,7 +89,17 @@
   end
 `else
   // `run` is one more than the length of the run that ends before this cycle, as far as it matters
-  logic f_same, f_full;
+  logic f_same, f_full, need_known;
+  logic [RW-1:0] f_run;
+  logic [S-1:0]  f_newest;
+  always_ff @(posedge clk) f_run <= rst ? RW'(2) : run;
+  always_comb begin
+    need_known = 1'b1;
+    for (int s = 0; s < S; s++) begin
+      f_newest[s] = f_old[S-1-s];
+      if (need[6*s +: 6] != ((filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0)) need_known = 1'b0;
+    end
+  end
   always_comb begin
     f_same = 1'b1;
     f_full = 1'b1;
@@ -99,18 +110,30 @@
         if (k + 1 < int'(run) && f_old[k] != f_old[0]) f_same = 1'b0;
       end
       assert (f_same);
-      if (run <= RW'(filt_len)) assert (accepted_last == x_last || f_old[run - 1'b1] != f_old[0]);
-      if (run > RW'(filt_len)) assert (accepted_last == x_last);
-      if (!filt_en[c]) assert (accepted_last == x_last);
-      assert (!hold);
-      assert (older[S-1] == accepted_last);
-      assert (last == older[SL'(S - 1) - shift]);
-      for (int s = 1; s < S; s++) begin
+      // the second cycle is one behind
+      assert (x_was == f_newest && need_known);
+      for (int s = 0; s < S; s++) begin
         f_full = 1'b1;
         for (int k = 0; k < F_N; k++) begin
           if (k >= S - 1 - s && k < S - 1 - s + int'(f_len) && f_old[k] != f_old[S-1-s]) f_full = 1'b0;
         end
-        if (s > S - 1 - int'(shift)) assert (older[s] == (f_full ? f_old[S-1-s] : older[s-1]));
+        if (enough_was[s]) assert (f_full);
+        if (f_full) assert (accepted[s] == x_was[s]);
+      end
+      for (int k = 0; k < F_N - S; k++) if (k + 1 < int'(f_run) && f_old[k + S] != f_old[S]) f_same = 1'b0;
+      assert (f_same);
+      if (f_run <= RW'(filt_len)) assert (accepted_last == f_old[S] || f_old[(RW + 1)'(f_run) + (RW + 1)'(S - 1)] != f_old[S]);
+      if (f_run > RW'(filt_len)) assert (accepted_last == f_old[S]);
+      if (!filt_en[c]) assert (accepted_last == f_old[S]);
+      assert (!hold);
+      assert (older[S-1] == accepted_last);
+      assert (conditioned[S-1] == older[SL'(S - 1) - shift]);
+      for (int s = 1; s < S; s++) begin
+        f_full = 1'b1;
+        for (int k = 0; k < F_N; k++) begin
+          if (k >= 2*S - 1 - s && k < 2*S - 1 - s + int'(f_len) && f_old[k] != f_old[2*S-1-s]) f_full = 1'b0;
+        end
+        if (s > S - 1 - int'(shift)) assert (older[s] == (f_full ? f_old[2*S-1-s] : older[s-1]));
       end
     end
   end

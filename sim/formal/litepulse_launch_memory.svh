@@ -85,9 +85,9 @@
   always_comb begin
     if (f_past) for (int i = 0; i < 3; i++) if (g_entry == 3'(4 + i)) begin
       assert (width_zero[i] == (g_since ? g_low1 == 32'd0 : 1'b1));
-      if (S > 1 && g_since) assert (width_short[i] == (g_low1 < 32'd8) && width_low[3*i+:3] == g_low1[2:0]);
+      if (S > 1 && g_since) assert (width_short[i] == (g_low1 < 32'(4 * S)) && width_low[(SL+2)*i+:SL+2] == g_low1[SL+1:0]);
       assert (wrote[i] == g_wrote);
-      if (g_wrote) assert (zero_in == (g_low == 32'd0) && short_in == (g_low < 32'd8) && low_in == g_low[2:0]);
+      if (g_wrote) assert (zero_in == (g_low == 32'd0) && short_in == (g_low < 32'(4 * S)) && low_in == g_low[SL+1:0]);
     end
     if (f_past && (g_since || g_wrote)) assert (g_known);
     if (f_past && g_since) assert (g_known1);

@@ -21,6 +21,8 @@
       assume (kind != 2'd3 && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
       if (kind != litepulse_map_pkg::LAUNCH_PULSE) assume (interval >= 36'(4 * S * 256) && few == (interval < 36'(8 * S * 256)));
       if (kind == litepulse_map_pkg::LAUNCH_BREAK) assume (data != 8'd0);
+      if (S > 1) assume (start_short == (kind == litepulse_map_pkg::LAUNCH_PULSE && few));
+      if (S > 1 && start_short) assume (32'(start_ends) == width + 32'(start_off));
       if (kind == litepulse_map_pkg::LAUNCH_PULSE) assume (interval[35:32] == 4'd0 && few == (width < 32'(4 * S))
           && width != 32'd0 && 33'(width) + 33'(start_off) >= 33'(S));
     end
@@ -174,6 +176,10 @@
     if (f_past) begin
       assert (tx == g_tx_last);
       assert (busy == g_busy);
+      // what arbiter.sby takes for granted
+      if (S > 1) assert (free_next == (start ? start_short && start_ends[SL+2:SL] == 3'd1 : free_rest));
+      if (S > 1 && free_next) assert (free_off == (start ? 3'(start_ends[SL-1:0]) : free_whole ? 3'd0 : rest_off));
+      if (S > 1) assert (free_rest == (free_whole || (free_part && !hold_start)));
       if (settled && !hold_start) assert (!free_next);
       if (hold_start) assert (!settled);
       // free_next, free_off tell exactly what the launches of earlier cycles leave of this one

@@ -4,6 +4,7 @@
 
   localparam int GW = 30;
   logic                 f_past = 1'b0;
+  logic                 f_past1 = 1'b0, f_stood = 1'b0;
   logic                 g_rst = 1'b0;        // so was the cycle before
   logic [23:0]          g_delay, g_holdoff;
   logic [1:0]           g_trigger;
@@ -39,7 +40,7 @@
     endcase
     if (g_trigger != litepulse_map_pkg::TRIGGER_EDGE) begin
       g_off  = (g_trigger == litepulse_map_pkg::TRIGGER_BYTE) ? byte_end_off : brk_off;
-      g_back = (line_filtered ? GW'(filt_delay) : GW'(0)) + GW'(1);
+      g_back = (line_filtered ? GW'(filt_delay) : GW'(0)) + GW'((S > 1) ? 2 : 1);
     end
     if (S == 1) g_off = 3'd0;
     g_first = GW'(g_off) - (g_back <<< SL) + GW'(g_delay);
@@ -49,11 +50,13 @@
     g_opens = (g_t - g_lead) >>> SL;
     g_end   = g_t + GW'({6'd0, g_holdoff});
     g_counter = GW'({6'd0, left}) - (negative ? GW'(1 << 24) : GW'(0));
-    g_way   = GW'(KE + 3) + ((g_trigger != litepulse_map_pkg::TRIGGER_EDGE) ? GW'(1) : GW'(0));
+    g_way   = GW'(KE + 3) + ((g_trigger != litepulse_map_pkg::TRIGGER_EDGE) ? GW'((S > 1) ? 2 : 1) : GW'(0));
   end
 
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
+    f_past1 <= f_past;
+    f_stood <= f_past1;
     g_rst  <= f_past && rst;
     if (take) begin
       case (cfg_addr)
@@ -232,6 +235,10 @@
       always_comb begin
         if (f_past && !rst) begin
           if (!calm) assert (gen_samples.hit_off == g_hit_off[SL-1:0]);
+          // of settings that stand for longer than this
+          assert (f_stood || (!armed && !ready && !count && !fly && calm));
+          if (f_stood) assert (gen_samples.lead_up == 16'(16'(~nde_lead) >> SL) + 16'd1);
+          if (f_stood) assert (lead_cycles == 16'(16'(~nde_lead) >> SL) + 16'(left[SL-1:0] < SL'(~nde_lead)));
           assert (gen_samples.settle == (report && g_rep == 5'd2 && g_outcome == 2'd1));
           assert (gen_samples.joins == (report && g_rep == 5'd3 && g_outcome == 2'd1));
         end

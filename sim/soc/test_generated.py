@@ -48,7 +48,7 @@ def expected_macros():
             continue
         fields(f"CFG_{r.name.upper().replace('PROFILE0', 'PROFILE')}", r.fields)
     for prefix, words in (("HEADER", regmap.STREAM_HEADER), ("STREAM", regmap.STREAM_ACK), ("EVENT", regmap.EVENT_RECORD),
-                          ("RECEIVE", regmap.RECEIVE_RECORD), ("LAUNCH", regmap.LAUNCH_ENTRY)):
+                          ("RECEIVE", regmap.RECEIVE_RECORD), ("LAUNCH", regmap.LAUNCH_ENTRY), ("BRIDGE", regmap.BRIDGE)):
         for r in words:
             out[f"{prefix}_{r.name.upper()}"] = 4 * r.index
             fields(f"{prefix}_{r.name.upper()}", r.fields)
@@ -59,7 +59,8 @@ def expected_macros():
             out[f"{prefix}_{name}"] = code
     for name in ("MAGIC", "VERSION_MAJOR", "VERSION_MINOR", "CSR_BASE", "WINDOW_BASE", "WINDOW_SIZE", "TX_PART_SIZE",
                  "LAUNCH_REGION_SIZE", "HEADER_WORDS", "EVENT_WORDS", "RECEIVE_WORDS", "PROFILES", "EVENT_FLAG_FILTERED",
-                 "EVENT_FLAG_STOP", "EVENT_RESERVE", "LOOPBACK_TICKS"):
+                 "EVENT_FLAG_STOP", "EVENT_RESERVE", "LOOPBACK_TICKS",
+                 "BRIDGE_BASE", "BRIDGE_BAUD", "BRIDGE_FALLBACK_SECONDS", "BRIDGE_WORD_ONE", "BRIDGE_WORD_MAX", "BRIDGE_CLOCK_UNIT"):
         out[name] = getattr(regmap, name)
     return {f"LITEPULSE_{name}": value for name, value in out.items()}
 
@@ -82,7 +83,7 @@ def test_python_module_agrees_with_the_map():
     for name in ("REGIONS", "EVENT_KINDS", "EVENT_SOURCES", "REASONS", "LAUNCH_KINDS", "PARITIES", "STOPS", "TRIGGERS",
                  "TRAIN_COMMANDS", "MAGIC", "CSR_BASE", "WINDOW_BASE"):
         assert getattr(regs, name) == getattr(regmap, name), name
-    for name in ("CONFIG", "STREAM_HEADER", "STREAM_ACK", "EVENT_RECORD", "RECEIVE_RECORD", "LAUNCH_ENTRY"):
+    for name in ("CONFIG", "STREAM_HEADER", "STREAM_ACK", "EVENT_RECORD", "RECEIVE_RECORD", "LAUNCH_ENTRY", "BRIDGE"):
         ours, theirs = getattr(regmap, name), getattr(regs, name)
         assert [(r.name, r.index, r.description) for r in ours] == [(r.name, r.index, r.description) for r in theirs]
         for a, b in zip(ours, theirs, strict=True):
@@ -104,7 +105,7 @@ def test_places_in_a_soc():
 
 def test_fields_do_not_overlap():
     for r in [*generate.csrs(), *regmap.CONFIG, *regmap.EVENT_RECORD, *regmap.RECEIVE_RECORD, *regmap.LAUNCH_ENTRY,
-              *regmap.STREAM_HEADER, *regmap.STREAM_ACK]:
+              *regmap.STREAM_HEADER, *regmap.STREAM_ACK, *regmap.BRIDGE]:
         seen = 0
         for f in r.fields:
             assert f.offset + f.size <= 32 and not seen & generate.mask(f), (r.name, f.name)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from litepulse.device import Device
 from litepulse.errors import BadInput, LitePulseError
-from litepulse.transport import DEFAULT_BAUD, open_port
+from litepulse.transport import DEFAULT_BAUD, check_not_raised, open_port
 
 DRIVER_DEVICE = "/dev/litepulse0"
 SIM, UARTBONE = "sim", "uartbone"  # what `backend` says in JSON
@@ -74,10 +74,15 @@ class Connection:
             self.owner.release()
 
 
-def connect(sim=False, port=None, port_baud=DEFAULT_BAUD, own=True, sim_options=None):
-    """A Connection to the device that was asked for; the session is open. `own`: for whoever reads the streams."""
+def connect(sim=False, port=None, port_baud=DEFAULT_BAUD, own=True, sim_options=None, bridge_baud=None):
+    """A Connection to the device that was asked for; the session is open. `own`: for whoever reads the streams.
+
+    `port_baud` is the bridge's bit rate, `bridge_baud` the one it shall be raised to.
+    """
     if sim and port:
         raise BadInput("--sim and --port exclude each other")
+    if sim and bridge_baud is not None:
+        raise BadInput("--bridge-baud works with --port only")
     if sim:
         from litepulse.simulator import Simulator
 
@@ -88,9 +93,10 @@ def connect(sim=False, port=None, port_baud=DEFAULT_BAUD, own=True, sim_options=
         if not own:
             owner = None
         elif not owner.acquire():
+            check_not_raised(port)  # whoever has raised it has it alone: that is told instead
             raise LitePulseError(f"{port}: in use by another litepulse (process {owner.holder()}); 'stop' and 'adjust' work beside it")
         try:
-            bus = open_port(port, port_baud)
+            bus = open_port(port, port_baud, bridge_baud=bridge_baud)
             return _identified(bus, UARTBONE, port, False, [bus.close], owner)
         except BaseException:
             if owner:

@@ -59,6 +59,9 @@ def backend_options(parser, top):
     group.add_argument("--sim", action="store_true", help="use the simulated SoC (no board needed)", **default)
     group.add_argument("--port", metavar="PORT", help="a board behind LiteX's UARTBone: /dev/ttyUSB1 or tcp:host:port", **default)
     group.add_argument("--port-baud", metavar="N", help=f"speed of the bridge on a serial port (default {DEFAULT_BAUD})", **default)
+    group.add_argument(
+        "--bridge-baud", metavar="RATE", help="raise the bridge of a board on a serial port to this speed meanwhile, e.g. 1M", **default
+    )
     group.add_argument("--vcd", metavar="FILE", help="with --sim: record the pins", **default)
     group.add_argument("--stimulus", metavar="FILE", help="with --sim: lines 'tick channel level' that drive the inputs", **default)
     group.add_argument(
@@ -264,7 +267,11 @@ def connection(args, own=True, lockstep=SHORT_STEP):
             raise BadInput(f"wire: '{wire}' is not rx, 0, 1, 2, 3 or none")
     options = {"vcd": args.vcd, "stimulus": args.stimulus, "lockstep": lockstep, "wires": [w for w in wires if w != "none"]}
     baud = parse_count(args.port_baud, "port-baud", 50, 12_000_000) if args.port_baud else DEFAULT_BAUD
-    connected = connect(args.sim, args.port, baud, own, options)
+    raised = None
+    if args.bridge_baud is not None:
+        rate = parse_rate(args.bridge_baud, "bridge-baud")
+        raised = parse_count(str(rate), "bridge-baud", DEFAULT_BAUD, 12_000_000)
+    connected = connect(args.sim, args.port, baud, own, options, raised)
     # In short steps simulated time passes only while we poll, so a job that needs them must not sleep.
     connected.device.pause = not args.sim or lockstep > SHORT_STEP
     try:

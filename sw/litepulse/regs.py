@@ -42,6 +42,12 @@ EVENT_FLAG_FILTERED = 128  # EDGE: the channels behind the glitch filter
 EVENT_FLAG_STOP = 128  # APPLIED by train_change: a stop
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
 LOOPBACK_TICKS = 1  # received - launched over a wire
+BRIDGE_BASE = 0x8800  # default place of the serial bridge's CSR in a SoC without CPU
+BRIDGE_BAUD = 0x1c200  # bit rate of the serial bridge unless raised
+BRIDGE_FALLBACK_SECONDS = 2  # without a valid command: then it is that rate again
+BRIDGE_WORD_ONE = 0x10000  # rate word = this x baud / clock, rounded
+BRIDGE_WORD_MAX = 0x1fff  # the largest, also for an eighth of the clock
+BRIDGE_CLOCK_UNIT = 0x2710  # Hz, of the clock field
 
 # Byte offsets from the base of the window.
 REGIONS = {
@@ -395,5 +401,13 @@ CSRS = (
         Field("launch", 3, 1, "`launch` raises the interrupt."),
         Field("drained", 4, 1, "`drained` raises the interrupt."),
         Field("fault", 5, 1, "`fault` raises the interrupt."),
+    )),
+)
+
+# The serial bridge: index from its base, 4 bytes each.
+BRIDGE = (
+    Register("rate", 0, "bit rate of the serial bridge, and the clock it is made from", (
+        Field("word", 0, 16, "65536 x baud / clock, rounded, at most 8191. Takes effect as a command's last word, see `bridge.md`"),
+        Field("clock", 16, 16, "clock of the bus in units of 10 kHz; writes are ignored"),
     )),
 )

@@ -5,22 +5,37 @@ Reads are answered and may be repeated; writes are not acknowledged by the bridg
 something back (device.py does). The bridge resets its parser after 100 ms of silence: that is how both ends find each
 other again after garbage. Two processes may share one board: each transaction is made under a lock, and what takes several
 (name the session if there is none, write and see it answered) holds the lock from the first to the last.
+
+On boards with LitePulse's own serial bridge (docs/bridge.md) the bit rate can be raised. Whoever raises it has the port alone:
+the rate of bridge and port would be wrong for everybody else. The bridge falls back by itself when its host dies or pauses, so
+nothing but a read, which does no harm when it is not understood, goes out at a raised rate that is not known to be in force.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import select
 import socket
+import struct
+import termios
 import time
+from dataclasses import dataclass
 
-from litepulse.errors import BadInput, TransportError
+from litepulse import regs
+from litepulse.errors import BadInput, LitePulseError, TransportError
+from litepulse.layout import unpack
 
 MAX_BURST = 255  # words, the length is one byte
-DEFAULT_BAUD = 115200
+DEFAULT_BAUD = regs.BRIDGE_BAUD
+LOWEST_RAISED = 2 * DEFAULT_BAUD  # so that a command at 115200 is never one at the raised rate, nor the other way round
 _WRITE, _READ = 0x01, 0x02
 _RESYNC = 0.13  # seconds of silence after which the bridge listens for a command again
 _ATTEMPTS = 3
+_SETTLE = 0.03  # seconds in which a serial adapter has sent what it has taken
+_ANSWER = 0.15  # seconds within which a bridge whose rate is right answers
+_SURE = 1.5  # seconds after an answered command in which the bridge has not fallen back
+_FALLEN = regs.BRIDGE_FALLBACK_SECONDS + 0.3  # seconds of silence after which it has
 
 
 class TcpStream:
@@ -56,17 +71,60 @@ class TcpStream:
         self.socket.close()
 
 
+_FLOCK = "hhqqi4x"  # struct flock: kind, whence, start, length, process
+
+
+def _lock_byte(file, kind, byte):
+    """Locks one byte of an open file against other openings of it; False if one of them has it."""
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, kind, os.SEEK_SET, byte, 1, 0))
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _other_user(file):
+    """Number of another process that has the port open, or '?'."""
+    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 1, 1 << 31, 0)
+    kind, _, byte, _, _ = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))
+    return "?" if kind == fcntl.F_UNLCK else byte
+
+
+def check_not_raised(spec):
+    """TransportError if another process has raised the bit rate of the port; touches nothing."""
+    if spec.startswith("tcp:"):
+        return
+    with contextlib.suppress(OSError):
+        file = os.open(spec, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if not _lock_byte(file, fcntl.F_RDLCK, 0):
+                raise TransportError(f"{spec}: in use at a raised bit rate by process {_other_user(file)}")
+        finally:
+            os.close(file)
+
+
 class SerialStream:
-    """Bytes over a serial port or pseudo-terminal."""
+    """Bytes over a serial port or pseudo-terminal.
+
+    Besides the lock for transactions every user of the port holds two record locks on it: byte 0 says who needs the rate to stay
+    (shared) or has raised it (exclusive), the byte with the number of its process who it is. Both end with the process.
+    """
 
     def __init__(self, path, baud):
         import serial
 
         self._lock = None
+        self.path = path
         try:
             self._lock = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+            _lock_byte(self._lock, fcntl.F_RDLCK, os.getpid())
+            if not _lock_byte(self._lock, fcntl.F_RDLCK, 0):
+                raise TransportError(f"{path}: in use at a raised bit rate by process {_other_user(self._lock)}")
             with self.lock():  # opening throws away what has come, and that may be another's answer
                 self.serial = serial.Serial(path, baud, timeout=0, write_timeout=5)
+        except TransportError:
+            os.close(self._lock)
+            raise
         except (OSError, ValueError) as error:
             if self._lock is not None:
                 os.close(self._lock)
@@ -95,6 +153,38 @@ class SerialStream:
         """All of `data`."""
         self.serial.write(data)
 
+    def claim(self):
+        """Has the port alone from now on; TransportError if another process uses it."""
+        if not _lock_byte(self._lock, fcntl.F_WRLCK, 0):
+            raise TransportError(
+                f"{self.path}: process {_other_user(self._lock)} uses the port, too: its bit rate cannot be raised meanwhile"
+            )
+
+    def release(self):
+        """Lets others in again."""
+        _lock_byte(self._lock, fcntl.F_RDLCK, 0)
+
+    def set_baud(self, baud):
+        """Another bit rate, once everything written has left; throws away what has come. TransportError if the port cannot do it."""
+        try:
+            self._drain()
+            time.sleep(_SETTLE)
+            self.serial.baudrate = baud
+            self.serial.reset_input_buffer()
+        except ValueError:
+            raise TransportError(f"{self.path}: the port cannot do {baud} baud") from None
+        except termios.error as error:
+            raise OSError(*error.args) from None
+
+    def _drain(self):
+        while True:
+            try:
+                self.serial.flush()
+                return
+            except termios.error as error:
+                if error.args[0] != errno.EINTR:
+                    raise
+
     def close(self):
         """Closes the port."""
         with contextlib.suppress(OSError):
@@ -102,6 +192,15 @@ class SerialStream:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A raised bit rate: its baud, and what the bridge's register reads while it is in force."""
+
+    baud: int
+    told: int
+    base: int  # and at 115200
 
 
 class UARTBone:
@@ -114,6 +213,9 @@ class UARTBone:
         self.timeout = timeout
         self.words_read = self.words_written = self.transactions = self.repeated = 0
         self._holding = False
+        self._raised = None
+        self._proved = 0.0  # when the last command that was answered was sent
+        self._sent = 0.0  # when something was last sent
 
     @contextlib.contextmanager
     def hold(self):
@@ -134,8 +236,105 @@ class UARTBone:
             raise TransportError(f"{self.name}: the port is gone ({error.strerror or error})") from None
 
     def close(self):
-        """Closes the stream below."""
+        """Closes the stream below; a bridge whose rate was raised is back at 115200, or will be within 2 s."""
+        if self._raised:
+            with contextlib.suppress(LitePulseError):
+                self.lower_baud()
         self.stream.close()
+
+    # A raised bit rate ------------------------------------------------------------------------------------------
+
+    def raise_baud(self, baud):
+        """Raises the bit rate of bridge and port to `baud`; nobody else may use the port until it is lowered or closed.
+
+        LitePulseError, and all as before, if the bridge cannot do it, or the port, or what is between them.
+        """
+        with self.hold():
+            self.stream.claim()
+            try:
+                raised = self._rate_of(baud)
+                try:
+                    self.stream.set_baud(baud)  # or TransportError, while the bridge is still as it was
+                finally:
+                    self.stream.set_baud(DEFAULT_BAUD)
+                if not self._switch(raised):
+                    self._await_fallback()
+                    self._rate_of(baud)
+                    if not self._switch(raised):
+                        self._await_fallback()
+                        raise TransportError(
+                            f"{self.name}: the bridge does not answer at {baud} baud, only at {DEFAULT_BAUD}: the port cannot do it?"
+                        )
+            except BaseException:
+                if self._raised:
+                    self._base_rate()
+                self.stream.release()
+                raise
+
+    def lower_baud(self):
+        """Back to 115200; nothing if the rate is not raised."""
+        with self.hold():
+            if self._raised is None:
+                return
+            base = self._raised.base
+            if self._is_sure():
+                self._send(self._frame(regs.BRIDGE_BASE, [base]))
+            self._base_rate()
+            self.stream.release()
+
+    def _rate_of(self, baud):
+        """The Raised for `baud`, from the bridge's register; LitePulseError if there is none or it cannot do it."""
+        word = self._read_burst(regs.BRIDGE_BASE, 1)[0]
+        rate = unpack(regs.BRIDGE[0], word)
+        hertz, half = rate["clock"] * regs.BRIDGE_CLOCK_UNIT, regs.BRIDGE_CLOCK_UNIT // 2
+        # Where there is no such bridge something else may be read: only 115200 baud of the clock that is told can be meant.
+        if not hertz or abs(rate["word"] * hertz - DEFAULT_BAUD * regs.BRIDGE_WORD_ONE) > hertz // 2 + rate["word"] * half:
+            raise TransportError(f"{self.name}: this bitstream's bridge has a fixed bit rate (its rate register reads 0x{word:08x})")
+        if 8 * baud > hertz + half:
+            raise BadInput(f"bridge-baud: {baud} is too much for this board, at most {hertz // 8}")
+        fast = min((2 * baud * regs.BRIDGE_WORD_ONE + hertz) // (2 * hertz), regs.BRIDGE_WORD_MAX)
+        return Raised(baud, word - rate["word"] + fast, word)
+
+    def _switch(self, raised):
+        """Raises bridge and port, both at 115200; whether the bridge then answers."""
+        self._send(self._frame(regs.BRIDGE_BASE, [raised.told]))
+        self.stream.set_baud(raised.baud)
+        self._raised, self.baud = raised, raised.baud
+        return self._ping()
+
+    def _ping(self):
+        """Whether the bridge answers at the raised rate. It takes no harm if that is not its rate."""
+        for _ in range(2):
+            if self._ask(regs.BRIDGE_BASE, 1, _ANSWER) == [self._raised.told]:
+                return True
+            self._resync()
+        return False
+
+    def _is_sure(self):
+        """Whether the raised rate is certainly still in force."""
+        return time.monotonic() - self._proved <= _SURE
+
+    def _assure(self):
+        """Before a command: the raised rate is in force, raised again if the bridge has fallen back."""
+        if self._raised is None or self._is_sure() or self._ping():
+            return
+        raised = self._raised
+        self._await_fallback()
+        if self._rate_of(raised.baud) != raised or not self._switch(raised):
+            self._await_fallback()
+            raise TransportError(f"{self.name}: the bridge does not answer at {raised.baud} baud any more")
+
+    def _base_rate(self):
+        """The port is at 115200."""
+        self._raised, self.baud = None, DEFAULT_BAUD
+        self.stream.set_baud(DEFAULT_BAUD)
+
+    def _await_fallback(self):
+        """The port is at 115200, and so is the bridge if it has a clock."""
+        self._base_rate()
+        time.sleep(max(0.0, self._sent + _FALLEN - time.monotonic()))
+
+    # Words ------------------------------------------------------------------------------------------------------
 
     def read(self, address, count=1):
         """`count` words from byte address `address` in as few bursts as possible; repeated when the answer is incomplete."""
@@ -150,10 +349,11 @@ class UARTBone:
         frames = []
         for start in range(0, len(words), MAX_BURST):
             part = words[start : start + MAX_BURST]
-            frames.append(self._command(_WRITE, address + 4 * start, len(part)) + b"".join(w.to_bytes(4, "big") for w in part))
+            frames.append(self._frame(address + 4 * start, part))
         with self.hold():
             for frame in frames:
-                self.stream.send(frame)
+                self._assure()
+                self._send(frame)
         self.words_written += len(words)
         self.transactions += len(frames)
 
@@ -161,30 +361,46 @@ class UARTBone:
     def _command(code, address, count):
         return bytes((code, count)) + (address // 4).to_bytes(4, "big")
 
+    def _frame(self, address, words):
+        return self._command(_WRITE, address, len(words)) + b"".join(w.to_bytes(4, "big") for w in words)
+
+    def _send(self, data):
+        self.stream.send(data)
+        self._sent = time.monotonic()
+
     def _limit(self, size):
         """Seconds within which `size` bytes must have come."""
         return self.timeout + (size * 10 / self.baud if self.baud else 0)
 
     def _read_burst(self, address, count):
-        size = 4 * count
         with self.hold():
             for attempt in range(_ATTEMPTS):
-                self._discard()
-                self.stream.send(self._command(_READ, address, count))
-                data = self._collect(size)
-                if len(data) == size:
+                self._assure()
+                words = self._ask(address, count, self._limit(4 * count))
+                if len(words) == count:
                     self.words_read += count
                     self.transactions += 1
-                    return [int.from_bytes(data[i : i + 4], "big") for i in range(0, size, 4)]
+                    return words
                 if attempt < _ATTEMPTS - 1:
                     self.repeated += 1
+                    self._proved = 0.0
                     self._resync()
-        what = "does not answer" if not data else f"answered {len(data)} of {size} bytes"
+        what = f"answered {len(words)} of {count} words" if words else "does not answer"
         raise TransportError(f"{self.name}: {what}: no LiteX UARTBone there, or the board has no clock or another baud rate")
 
-    def _collect(self, size):
+    def _ask(self, address, count, seconds):
+        """The words of one read command, as many as came whole within `seconds`; none if more came than were asked for."""
+        self._discard()
+        begun = time.monotonic()
+        self._send(self._command(_READ, address, count))
+        data = self._collect(4 * count, seconds)
+        if len(data) == 4 * count:
+            self._proved = begun
+        return [int.from_bytes(data[i : i + 4], "big") for i in range(0, len(data) - 3, 4)]
+
+    def _collect(self, size, seconds):
         data = b""
-        end = time.monotonic() + self._limit(size)
+        end = time.monotonic() + seconds
         while len(data) < size:
             left = end - time.monotonic()
             if left <= 0:
@@ -207,11 +423,25 @@ class UARTBone:
                 return
 
 
-def open_port(spec, baud=DEFAULT_BAUD, timeout=1.0):
-    """A UARTBone from '/dev/ttyUSB1' or 'tcp:host:port'."""
+def open_port(spec, baud=DEFAULT_BAUD, timeout=1.0, bridge_baud=None):
+    """A UARTBone from '/dev/ttyUSB1' or 'tcp:host:port', its bit rate raised to `bridge_baud` (None or 115200: as it is)."""
+    if bridge_baud is not None:
+        if spec.startswith("tcp:"):
+            raise BadInput("bridge-baud: a TCP connection has no bit rate to raise, only a serial port has")
+        if baud != DEFAULT_BAUD:
+            raise BadInput(f"bridge-baud: only a bridge at {DEFAULT_BAUD} baud can be raised, not one at --port-baud {baud}")
+        if bridge_baud != DEFAULT_BAUD and bridge_baud < LOWEST_RAISED:
+            raise BadInput(f"bridge-baud: {bridge_baud} is neither {DEFAULT_BAUD} nor at least {LOWEST_RAISED}")
     if spec.startswith("tcp:"):
         host, _, port = spec[4:].rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 65536:
             raise BadInput(f"port: '{spec}' is not like tcp:localhost:1234")
         return UARTBone(TcpStream(host.strip("[]"), int(port), 5), spec, None, timeout)
-    return UARTBone(SerialStream(spec, baud), spec, baud, timeout)
+    bus = UARTBone(SerialStream(spec, baud), spec, baud, timeout)
+    if bridge_baud not in (None, DEFAULT_BAUD):
+        try:
+            bus.raise_baud(bridge_baud)
+        except BaseException:
+            bus.close()
+            raise
+    return bus

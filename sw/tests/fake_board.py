@@ -6,6 +6,7 @@ map with the package under test, but no code of it. `Server` offers it as UARTBo
 """
 
 import contextlib
+import fcntl
 import math
 import os
 import pty
@@ -13,6 +14,7 @@ import select
 import socket
 import struct
 import threading
+import time
 import tty
 from fractions import Fraction
 
@@ -408,11 +410,52 @@ class FakeBoard:
             t["a"] += t["period"]
 
 
-class Server:
-    """Speaks LiteX's UARTBone for a board, on a pseudo-terminal (path) or TCP (port), in a thread."""
+class Bridge:
+    """The serial bridge of docs/bridge.md, by the clock on the wall: the rate word in force, the fallback, the register.
 
-    def __init__(self, board, kind="pty", answer=None):
-        self.board, self.kind, self.answer = board, kind, answer
+    A pseudo-terminal has no bit rate; what its user has set it to is compared with the bridge's, and what was sent at another
+    rate is no command.
+    """
+
+    BASE, ADDRESS = 115200, 0x8800
+
+    def __init__(self, clock_hz=24_000_000, fallback=2.0):
+        self.clock, self.fallback = clock_hz, fallback
+        self.base = self.word = round(self.BASE * 65536 / clock_hz)
+        self.heard = time.monotonic()  # the last valid command
+        self.rates = []  # the words it has had since
+        self.deaf = False  # to raised rates, as with a bad cable
+        self.garbled = 0  # bytes that came at a wrong rate
+
+    def set(self, word):
+        if word != self.word:
+            self.word = word
+            self.rates.append(word)
+
+    def pass_time(self):
+        if time.monotonic() - self.heard > self.fallback:
+            self.set(self.base)
+
+    def understands(self, fd):
+        """Whether the user of the terminal has its rate."""
+        self.pass_time()
+        speed = struct.unpack("IIIIB19sII", fcntl.ioctl(fd, 0x802C542A, bytes(44)))[-1]  # TCGETS2
+        raised = self.word != self.base
+        return abs(speed * 65536 / self.clock / self.word - 1) < 0.03 and not (raised and self.deaf)
+
+    def read(self):
+        return self.word | self.clock // 10_000 << 16
+
+    def write(self, word):
+        if self.base <= word & 0xFFFF <= 8191:
+            self.set(word & 0xFFFF)
+
+
+class Server:
+    """Speaks LiteX's UARTBone for a board, on a pseudo-terminal (path) or TCP (port), in a thread; with a Bridge its rate counts."""
+
+    def __init__(self, board, kind="pty", answer=None, bridge=None):
+        self.board, self.kind, self.answer, self.bridge = board, kind, answer, bridge
         self._stop = threading.Event()
         self.received = b""
         self.lock = threading.Lock()
@@ -466,6 +509,10 @@ class Server:
             if not data:
                 return
             self.received += data
+            if self.bridge and not self.bridge.understands(self.slave):
+                self.bridge.garbled += len(data)
+                buffer = b""  # bytes of other bits, none of them a command
+                continue
             buffer += data
             while len(buffer) >= 6:
                 command, count, address = struct.unpack(">BBI", buffer[:6])
@@ -477,10 +524,17 @@ class Server:
                     break
                 body, buffer = buffer[6:size], buffer[size:]
                 with self.lock:
+                    if self.bridge:
+                        self.bridge.heard = time.monotonic()
+                    ours = self.bridge and 4 * address == self.bridge.ADDRESS and count == 1
                     if command == 1:
-                        self.board.write(4 * address, [w for (w,) in struct.iter_unpack(">I", body)])
+                        words = [w for (w,) in struct.iter_unpack(">I", body)]
+                        if ours:
+                            self.bridge.write(words[0])
+                        else:
+                            self.board.write(4 * address, words)
                         continue
-                    words = self.board.read(4 * address, count)
+                    words = [self.bridge.read()] if ours else self.board.read(4 * address, count)
                 reply = b"".join(w.to_bytes(4, "big") for w in words)
                 if self.answer:
                     reply = self.answer(reply)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from fake_board import FakeBoard, Server
+from fake_board import Bridge, FakeBoard, Server
 
 from litepulse import regs
 
@@ -101,6 +101,13 @@ BAD_OTHERS = {
     "respond to nonsense": (["--port", "/dev/null", "respond", "--on", "noise", "--delay", "1us"], "edge:0:rise"),
     "adjust nothing": (["--port", "/dev/null", "adjust"], "nothing to adjust"),
     "port baud": (["--port", "/dev/null", "--port-baud", "fast", "info"], "port-baud"),
+    "bridge baud": (["--port", "/dev/null", "--bridge-baud", "fast", "info"], "bridge-baud: 'fast'"),
+    "bridge baud too low": (["--port", "/dev/null", "--bridge-baud", "9600", "info"], "bridge-baud: 9600 is outside"),
+    "bridge baud nearly 115200": (["--port", "/dev/null", "--bridge-baud", "150k", "info"], "at least 230400"),
+    "bridge baud a fraction": (["--port", "/dev/null", "--bridge-baud", "1M/7", "info"], "not a whole number"),
+    "bridge baud over TCP": (["--port", "tcp:127.0.0.1:1", "--bridge-baud", "1M", "info"], "TCP connection has no bit rate"),
+    "bridge baud of a simulation": (["--sim", "--bridge-baud", "1M", "info"], "--bridge-baud works with --port only"),
+    "bridge baud of another rate": (["--port", "/dev/null", "--port-baud", "9600", "--bridge-baud", "1M", "info"], "--port-baud 9600"),
     "vcd not writable": (["--sim", "--vcd", "/nonexistent/x.vcd", "train", "--rate", "58"], "cannot write"),
     "sim rate 0": (["--sim", "train", "--rate", "0"], "rate"),
     "no such port": (["--port", "/dev/ttyNOTHERE", "info"], "No such file"),
@@ -367,6 +374,60 @@ def test_stop_and_adjust_beside_a_process_that_follows():
         assert process.returncode == 0 and errors == "" and result["ended"] == "stop"
         assert [c["period_ticks"] for c in result["changes"]] == ["480000/11"] and result["changes"][0]["step_ticks"] == -1
         assert result["max_error_ticks"] == 0 and result["launched"] == [t for t, *_ in server.board.line_log]
+
+
+# A raised bit rate ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_raised_bridge_is_at_115200_again_afterwards():
+    with Server(FakeBoard(step=100_000), bridge=Bridge()) as server:
+        for place in (lambda *verb: ("--bridge-baud", "1.5M", *verb), lambda *verb: (*verb, "--bridge-baud", "1500000")):
+            server.bridge.rates.clear()
+            done = run("--port", server.spec, *place("train", "--rate", "58", "--count", "20", "--json"))
+            assert done.returncode == 0 and done.stderr == "", done.stderr
+            assert json.loads(done.stdout)["max_error_ticks"] == 0 and len(server.board.line_log) == 20
+            assert server.bridge.rates == [4096, 315]
+            server.board.line_log.clear()
+        start_time = time.monotonic()
+        assert run("--port", server.spec, "info").returncode == 0
+        assert server.bridge.garbled == 0 and server.bridge.rates == [4096, 315] and time.monotonic() - start_time < 2
+
+
+def test_a_bridge_of_a_fixed_rate_is_left_alone():
+    with Server(FakeBoard()) as server:
+        done = run("--port", server.spec, "train", "--rate", "58", "--bridge-baud", "1M")
+        assert done.returncode == 2 and is_one_line(done.stderr) and "fixed bit rate" in done.stderr and done.stdout == ""
+        assert server.board.writes == 0 and server.board.session == 0
+
+
+def test_who_raises_the_rate_has_the_port_alone_until_it_dies():
+    with Server(FakeBoard(step=20_000), bridge=Bridge()) as server:
+        process = start("--port", server.spec, "--bridge-baud", "1M", "train", "--rate", "1k", "--baud", "115200")
+        while len(server.board.line_log) < 20:
+            time.sleep(0.01)
+        for verb in (["stop"], ["info", "--bridge-baud", "1M"], ["train", "--rate", "58"]):
+            done = run("--port", server.spec, *verb)
+            assert done.returncode == 2 and is_one_line(done.stderr), done.stderr
+            assert f"in use at a raised bit rate by process {process.pid}" in done.stderr
+        assert server.bridge.garbled == 0 and server.bridge.rates == [2731]
+        process.kill()
+        process.communicate()
+        done = run("--port", server.spec, "stop")
+        assert done.returncode == 0 and "stopped: train" in done.stdout
+        assert server.bridge.rates == [2731, 315]
+
+
+def test_a_port_that_another_process_uses_is_not_raised():
+    with Server(FakeBoard(step=20_000), bridge=Bridge()) as server:
+        process = start("--port", server.spec, "train", "--rate", "1k", "--baud", "115200", "--json")
+        while len(server.board.line_log) < 20:
+            time.sleep(0.01)
+        done = run("--port", server.spec, "--bridge-baud", "1M", "stop")
+        assert done.returncode == 2 and is_one_line(done.stderr) and f"process {process.pid} uses the port, too" in done.stderr
+        assert run("--port", server.spec, "stop").returncode == 0
+        out, errors = process.communicate(timeout=240)
+        assert process.returncode == 0 and errors == "" and json.loads(out)["ended"] == "stop"
+        assert server.bridge.rates == [] and server.bridge.garbled == 0
 
 
 # Other verbs ---------------------------------------------------------------------------------------------------------------

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """UARTBone over a pseudo-terminal and TCP: bursts, silence, garbage, unplugging, locks."""
 
+import contextlib
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from fake_board import FakeBoard, Server
+from fake_board import Bridge, FakeBoard, Server
 
+from litepulse import transport
 from litepulse.backends import Owner, connect
 from litepulse.device import Device
 from litepulse.errors import BadInput, LitePulseError, Refused, TransportError
@@ -32,7 +36,7 @@ class Memory:
     """A bus with plain words on it."""
 
     def __init__(self):
-        self.words, self.bursts = {}, []
+        self.words, self.bursts, self.written = {}, [], []
 
     def read(self, address, count):
         self.bursts.append(count)
@@ -42,6 +46,7 @@ class Memory:
         self.bursts.append(-len(words))
         for i, word in enumerate(words):
             self.words[address + 4 * i] = word
+            self.written.append((address + 4 * i, word))
 
 
 @pytest.mark.parametrize("kind", ["pty", "tcp"])
@@ -268,3 +273,194 @@ def test_registers_lie_where_the_map_says():
     device.read_status()
     device.events.drain()
     assert seen == [(regs.CSR_BASE, 5), (regs.CSR_BASE + 20, 7), (regs.WINDOW_BASE, 4 + 8 * 4)]
+
+
+# A raised bit rate ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def raisable():
+    """A Memory behind a bridge at 24 MHz whose rate can be raised."""
+    with Server(Memory(), bridge=Bridge()) as server:
+        yield server
+
+
+WORD_1M, WORD_1M5, WORD_BASE = 2731, 4096, 315
+
+
+def test_raised_and_lowered(raisable):
+    bus = open_port(raisable.spec, bridge_baud=1_500_000)
+    assert raisable.bridge.rates == [WORD_1M5] and bus.baud == 1_500_000
+    bus.write(0x40, [1, 2, 3])
+    assert bus.read(0x40, 3) == [1, 2, 3]
+    bus.lower_baud()
+    assert bus.read(0x44) == [2] and raisable.bridge.rates == [WORD_1M5, WORD_BASE] and bus.baud == 115200
+    bus.raise_baud(1_000_000)
+    assert bus.read(0x44) == [2]
+    bus.close()
+    with open_and_close(raisable.spec) as other:  # at once, at 115200
+        assert other.read(0x48) == [3] and other.repeated == 0
+    assert raisable.bridge.rates == [WORD_1M5, WORD_BASE, WORD_1M, WORD_BASE] and raisable.bridge.garbled == 0
+
+
+@contextlib.contextmanager
+def open_and_close(spec, **options):
+    bus = open_port(spec, **options)
+    try:
+        yield bus
+    finally:
+        bus.close()
+
+
+def test_115200_is_not_raised(raisable):
+    with open_and_close(raisable.spec, bridge_baud=115200) as bus:
+        assert bus.read(0x40) == [0] and raisable.received == bytes.fromhex("020100000010")
+
+
+@pytest.mark.parametrize("silence", [1.7, 2.6])
+def test_after_silence_nothing_but_a_read_goes_out_at_a_doubtful_rate(raisable, silence):
+    with open_and_close(raisable.spec, bridge_baud=1_000_000) as bus:
+        bus.write(0x40, [7])
+        assert bus.read(0x40) == [7]
+        time.sleep(silence)
+        before, raisable.received = raisable.received, b""
+        bus.write(0x40, [8])
+        assert bus.read(0x40) == [8] and raisable.board.written == [(0x40, 7), (0x40, 8)]
+        assert raisable.received.startswith(bytes.fromhex("020100002200")) and before
+        fell = silence > 2
+        assert raisable.bridge.rates == ([WORD_1M, WORD_BASE, WORD_1M] if fell else [WORD_1M])
+        # Garbled were reads of the register, and whole ones.
+        assert (raisable.bridge.garbled > 0) == fell and raisable.bridge.garbled % 6 == 0
+
+
+def test_a_host_that_stays_busy_keeps_the_rate(raisable):
+    with open_and_close(raisable.spec, bridge_baud=1_000_000) as bus:
+        for _ in range(5):
+            time.sleep(0.6)
+            bus.read(0x40)
+    assert raisable.bridge.rates == [WORD_1M, WORD_BASE] and raisable.bridge.garbled == 0
+
+
+def test_a_board_that_restarts_is_raised_again(raisable):
+    with open_and_close(raisable.spec, bridge_baud=1_000_000) as bus:
+        raisable.bridge.set(WORD_BASE)
+        assert bus.read(0x40) == [0] and bus.repeated == 1 and bus.baud == 1_000_000
+        bus.write(0x40, [5])
+        assert bus.read(0x40) == [5]
+    assert raisable.bridge.rates == [WORD_1M, WORD_BASE, WORD_1M, WORD_BASE]
+
+
+def test_the_next_process_finds_a_bridge_whose_host_died(raisable):
+    """It is raised when the successor opens the port; the successor's own patience covers the fallback."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", RAISE_AND_WAIT, raisable.spec], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": SW}
+    )
+    assert child.stdout.readline() == b"raised\n"
+    with pytest.raises(TransportError, match=f"in use at a raised bit rate by process {child.pid}$"):
+        open_port(raisable.spec)
+    assert raisable.bridge.word == WORD_1M and raisable.bridge.garbled == 0
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    died = time.monotonic()
+    with open_and_close(raisable.spec) as bus:
+        assert raisable.bridge.word == WORD_1M
+        assert bus.read(0x40) == [6] and time.monotonic() - died < 4
+    assert raisable.bridge.rates == [WORD_1M, WORD_BASE]
+    with open_and_close(raisable.spec, bridge_baud=1_500_000) as bus:
+        assert bus.read(0x40) == [6]
+
+
+SW = str(Path(transport.__file__).resolve().parents[1])
+RAISE_AND_WAIT = """
+import sys, time
+from litepulse.transport import open_port
+bus = open_port(sys.argv[1], bridge_baud=1_000_000)
+bus.write(0x40, [6])
+assert bus.read(0x40) == [6]
+print("raised", flush=True)
+while True:
+    time.sleep(0.5)
+    bus.read(0x40)
+"""
+
+
+def test_a_port_in_use_is_not_raised(raisable):
+    with open_and_close(raisable.spec) as first:
+        with pytest.raises(TransportError, match=f"process {os.getpid()} uses the port, too"):
+            open_port(raisable.spec, bridge_baud=1_000_000)
+        second = open_port(raisable.spec)
+        with pytest.raises(TransportError, match="uses the port, too"):
+            second.raise_baud(1_000_000)
+        assert first.read(0x40) == second.read(0x40) == [0]
+        second.close()
+        first.raise_baud(1_000_000)
+        with pytest.raises(TransportError, match="in use at a raised bit rate"):
+            open_port(raisable.spec)
+        first.lower_baud()
+        open_port(raisable.spec).close()
+    assert raisable.bridge.rates == [WORD_1M, WORD_BASE] and raisable.bridge.garbled == 0
+
+
+@pytest.mark.parametrize("register", [0, 0x0960013A, 0x0960013D, 0xFFFFFFFF, 0x12345678, 2400 << 16])
+def test_a_bridge_without_the_register_is_left_alone(register):
+    """What an older bitstream reads there, or another device."""
+    memory = Memory()
+    memory.words[0x8800] = register
+    with Server(memory) as server:
+        with pytest.raises(TransportError, match=f"has a fixed bit rate .*0x{register:08x}"):
+            open_port(server.spec, bridge_baud=1_000_000)
+        assert server.received == bytes.fromhex("020100002200")
+        open_port(server.spec).close()
+
+
+def test_a_cable_that_cannot_do_it(raisable):
+    raisable.bridge.deaf = True
+    start = time.monotonic()
+    with pytest.raises(TransportError, match="does not answer at 1000000 baud, only at 115200"):
+        open_port(raisable.spec, bridge_baud=1_000_000)
+    assert time.monotonic() - start < 8 and raisable.bridge.rates[::2] == [WORD_1M, WORD_1M]
+    with open_and_close(raisable.spec) as bus:
+        assert bus.read(0x40) == [0] and bus.repeated == 0
+    assert raisable.bridge.rates == [WORD_1M, WORD_BASE] * 2
+
+
+def test_rates_that_cannot_be_raised_to(raisable):
+    for spec, baud, options, why in (
+        (raisable.spec, 3_001_000, {}, "at most 3000000"),
+        (raisable.spec, 150_000, {}, "at least 230400"),
+        (raisable.spec, 1_000_000, {"baud": 9600}, "--port-baud 9600"),
+        ("tcp:127.0.0.1:1", 1_000_000, {}, "TCP"),
+        ("tcp:127.0.0.1:1", 115200, {}, "TCP"),
+    ):
+        with pytest.raises(BadInput, match=why):
+            open_port(spec, bridge_baud=baud, **options)
+    with pytest.raises(BadInput, match="--port only"):
+        connect(sim=True, bridge_baud=1_000_000)
+    assert raisable.bridge.rates == []
+
+
+def test_a_raised_port_that_is_unplugged():
+    server = Server(FakeBoard(), bridge=Bridge())
+    bus = open_port(server.spec, timeout=0.2, bridge_baud=1_000_000)
+    server.close()
+    with pytest.raises(TransportError, match="gone|does not answer"):
+        for _ in range(5):
+            bus.read(0x8000)
+    bus.close()
+
+
+def test_a_port_that_cannot_do_the_rate(raisable, monkeypatch):
+    with open_and_close(raisable.spec) as bus:
+        able = transport.SerialStream.set_baud
+
+        def set_baud(stream, baud):
+            if baud != 115200:
+                raise TransportError(f"the port cannot do {baud} baud")
+            able(stream, baud)
+
+        monkeypatch.setattr(transport.SerialStream, "set_baud", set_baud)
+        with pytest.raises(TransportError, match="cannot do 1000000"):
+            bus.raise_baud(1_000_000)
+        assert bus.read(0x40) == [0] and raisable.bridge.rates == []
+        open_port(raisable.spec).close()  # not claimed any more

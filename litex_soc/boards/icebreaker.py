@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""iCEBreaker: iCE40 UP5K, the reference cheap board."""
+
+from litex_boards.platforms import icebreaker
+
+from litex_soc.board import Board
+from litex_soc.clocks import Ice40Clocks
+
+BOARD = Board(
+    name="icebreaker", title="iCEBreaker", family="ice40",
+    fpgas={"up5k": icebreaker.Platform},
+    clocks=lambda platform, choice: Ice40Clocks(platform, platform.request("clk12"), 12_000_000, choice.pulse_hz),
+    phys=("ice40_ddr", "generic"),
+    serial_is="second port of the FTDI on the board (the first is the flash)",
+    programmers={"iceprog": {"flash": []}, "openFPGALoader": {"flash": ["-b", "ice40_generic", "-f"]}},
+    usb=("0403", "6010", "FT2232H"),
+)

