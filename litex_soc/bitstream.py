@@ -13,11 +13,13 @@ import hashlib
 import importlib.metadata
 import json
 import logging
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +30,8 @@ from litex_soc.constraints import ConstraintError
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "boards"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse" / "boards"
-SEEDS = 6
+SEEDS = 8
+LITEX = threading.Lock()        # LiteX changes the working directory
 CACHED = 40             # builds kept
 SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
 TOOLS = {"ice40": ("yosys", "nextpnr-ice40", "icepack"), "ecp5": ("yosys", "nextpnr-ecp5", "ecppack")}
@@ -96,6 +99,11 @@ def needed_mhz(choice, sys_hz):
 
 def write_sources(choice, folder):
     """LiteX writes `folder`: Verilog, memory contents, pins. (nextpnr's options for the part, {clock: MHz}, source files)."""
+    with LITEX:
+        return _write_sources(choice, folder)
+
+
+def _write_sources(choice, folder):
     logging.disable(logging.INFO)
     try:
         soc, platform = make_soc(choice)
@@ -158,7 +166,7 @@ def read_report(choice, report, clocks, nets, seed, seconds):
                      next((c for c, mhz in clocks.items() if abs(mhz - value["constraint"]) < 0.01 * mhz), None))
         if clock is None:
             continue
-        fmax[clock] = round(value["achieved"], 1)
+        fmax[clock] = math.floor(value["achieved"] * 10) / 10     # rounded, a clock might seem met
         found = [p for p in report["critical_paths"] if p["from"].split()[-1] == p["to"].split()[-1] == net]
         ways[clock] = longest_way(found[0]["path"]) if found else ""
     utilisation = report["utilization"]

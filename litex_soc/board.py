@@ -15,6 +15,7 @@ VARIANTS = {
     "uartbone": "no CPU: a UARTBone on a serial port of the board",
     "linux": "VexRiscv that can run Linux, SDRAM, a console on the serial port",
 }
+CORES = ("litepulse", "liteuart", "none")       # the others show what LitePulse costs
 EVENT_DEPTH, RECEIVE_DEPTH, TRANSMIT_DEPTH, LAUNCH_DEPTH = 8, 9, 9, 6       # log2: the core's defaults
 
 
@@ -22,7 +23,7 @@ class ChoiceError(ValueError):
     """Something was asked for that there is not; the message is one line and lists what there is."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Board:
     """A board. Where there is a choice the first is the default.
 
@@ -56,7 +57,12 @@ class Choice:
     fpga: str
     variant: str
     phy: str
-    with_core: bool = True
+    core: str = "litepulse"
+
+    @property
+    def with_core(self):
+        """LitePulse is in it: else it shows what LitePulse costs."""
+        return self.core == "litepulse"
 
     @property
     def samples(self):
@@ -84,8 +90,7 @@ class Choice:
         parts = [self.board.name]
         if len(self.board.fpgas) > 1:
             parts.append(self.fpga)
-        parts += [self.variant, f"s{self.samples}"]
-        return "-".join(parts if self.with_core else [*parts[:-1], "bare"])
+        return "-".join([*parts, self.variant, f"s{self.samples}" if self.with_core else self.core])
 
 
 def pick(what, asked, choices, where):
@@ -97,8 +102,8 @@ def pick(what, asked, choices, where):
     return asked
 
 
-def choose(board=None, fpga=None, variant=None, samples=None, with_core=True):
-    """A Choice; None or "" is the default of the board. `samples` : int or str. Raises ChoiceError."""
+def choose(board=None, fpga=None, variant=None, samples=None, core="litepulse"):
+    """A Choice; None or "" is the default of the board. `samples` : int or str. `core` : one of CORES. Raises ChoiceError."""
     every = boards.all_boards()
     if not board:
         raise ChoiceError(f"no board given (BOARD=...); there is {', '.join(every)}")
@@ -106,11 +111,12 @@ def choose(board=None, fpga=None, variant=None, samples=None, with_core=True):
     on = f" on {board.title}"
     of = {str(PHYS[name].samples): name for name in board.phys}
     return Choice(board, pick("FPGA", fpga and fpga.lower(), board.fpgas, on), pick("variant", variant, board.variants, on),
-                  of[pick("PHY with samples per cycle", samples and str(samples), of, on)], with_core)
+                  of[pick("PHY with samples per cycle", samples and str(samples), of, on)], pick("core", core, CORES, ""))
 
 
 def make_soc(choice):
     """(SoC, platform) of a Choice, ready for platform.build(). Raises constraints.ConstraintError if its pins cannot be."""
+    from litex.soc.cores.uart import UART, UARTPHY
     from litex.soc.integration.soc_core import SoCMini
     from litex_soc.bridge import SerialBridge
     from litex_soc.litepulse import LitePulse
@@ -138,7 +144,11 @@ def make_soc(choice):
             SoCMini.__init__(self, platform, int(crg.sys_hz), with_ctrl=False, bus_timeout=None)
             self.bridge = SerialBridge(platform.request(board.serial), int(crg.sys_hz))
             self.bridge.add_to_soc(self)
-            if choice.with_core:
+            if choice.core == "litepulse":
                 add_core(self, interrupts=False)
+            elif choice.core == "liteuart":
+                pads = platform.request("pulse")
+                self.uart_phy = UARTPHY(pads, int(crg.sys_hz), 115200)
+                self.uart = UART(self.uart_phy)
 
     return BoneSoC(), platform

@@ -13,12 +13,13 @@ from migen.genlib.resetsync import AsyncResetSynchronizer
 from litex.gen import LiteXModule
 from litex.soc.cores.clock import ECP5PLL
 
+from litex_soc.constraints import ConstraintError
 from litex_soc.phys import HDL
 
 START = HDL / "phy" / "litepulse_phy_ecp5_start.sv"
 # (PLLOUT / crystal) -> DIVR, DIVF, DIVQ, FILTER_RANGE of an iCE40's PLL, by crystal and output in MHz: feedback SIMPLE,
 # output = crystal (DIVF + 1) / (DIVR + 1) / 2^DIVQ, VCO within 533 to 1066 MHz. The filter goes by crystal / (DIVR + 1).
-ICE40_PLL = {(12, 48): (0, 63, 4, 1), (100, 100): (0, 7, 3, 5), (100, 90): (4, 35, 3, 2), (100, 80): (4, 31, 3, 2)}
+ICE40_PLL = {(12, 48): (0, 63, 4, 1), (100, 100): (0, 7, 3, 5)}
 
 
 class Ice40Clocks(LiteXModule):
@@ -34,6 +35,9 @@ class Ice40Clocks(LiteXModule):
         self.rst = Signal()
         self.cd_sys, self.cd_pulse, self.cd_por = ClockDomain("sys"), ClockDomain("pulse"), ClockDomain("por", reset_less=True)
 
+        if (crystal_hz // 10**6, pulse_hz // 10**6) not in ICE40_PLL:
+            there = ", ".join(str(out) for crystal_mhz, out in ICE40_PLL if crystal_mhz * 10**6 == crystal_hz)
+            raise ConstraintError(f"pulse = {float(pulse_hz) / 1e6:g} MHz: litex_soc/clocks.py has no PLL setting for it; there is {there}")
         divr, divf, divq, filter_range = ICE40_PLL[crystal_hz // 10**6, pulse_hz // 10**6]
         assert Fraction(crystal_hz, (divr + 1) * 2**divq) * (divf + 1) == pulse_hz
         locked = Signal()
@@ -55,8 +59,9 @@ class Ice40Clocks(LiteXModule):
 
 
 class Ecp5Clocks(LiteXModule):
-    """ECP5: `pulse` and `sys` from one PLL. With `gearing` > 1 the pads run on `edge_clk` = pulse x gearing / 2 (both its edges count).
+    """ECP5: `pulse` and `sys` from one PLL.
 
+    `gearing` : samples per cycle; with more than 2 the pads run on `edge_clk` = pulse x gearing / 2, both its edges count.
     `edge_clk` and `phy_rst` are what the PHYs of the ECP5 want. The gearing of all pads starts in step: litepulse_phy_ecp5_start.
     `more` : {ClockDomain: (Hz, phase in degrees)}, further outputs of the PLL (SDRAM).
     """
@@ -69,10 +74,14 @@ class Ecp5Clocks(LiteXModule):
         self.pll = pll = ECP5PLL()
         pll.register_clkin(crystal, crystal_hz)
         ready = Signal()
-        if gearing == 2:
+        if gearing <= 2:
             self.edge_clk = None
             pll.create_clkout(self.cd_pulse, pulse_hz, margin=0, with_reset=False)
             self.comb += ready.eq(pll.locked)
+            # the pads' registers start as soon as there is a clock
+            self.cd_gear = ClockDomain("gear")
+            self.comb += [self.cd_gear.clk.eq(self.cd_pulse.clk), self.phy_rst.eq(self.cd_gear.rst)]
+            self.specials += AsyncResetSynchronizer(self.cd_gear, ~ready)
         else:
             self.cd_fast = ClockDomain("fast", reset_less=True)
             pll.create_clkout(self.cd_fast, pulse_hz * gearing // 2, margin=0, with_reset=False)
@@ -89,15 +98,7 @@ class Ecp5Clocks(LiteXModule):
         pll.create_clkout(self.cd_sys, sys_hz, margin=0, with_reset=False)
         for domain, (hz, phase) in (more or {}).items():
             pll.create_clkout(domain, hz, phase=phase, margin=0, with_reset=False)
-        if gearing == 2:
-            # the pads' registers start as soon as there is a clock
-            self.specials += AsyncResetSynchronizer(self.cd_pulse, ~ready | self.rst | reset)
-            gear = ClockDomain("gear")
-            self.cd_gear = gear
-            self.comb += [gear.clk.eq(self.cd_pulse.clk), self.phy_rst.eq(gear.rst)]
-            self.specials += AsyncResetSynchronizer(gear, ~ready)
-        else:
-            self.specials += AsyncResetSynchronizer(self.cd_pulse, ~ready | self.rst | reset)
-        self.specials += AsyncResetSynchronizer(self.cd_sys, ~ready | self.rst | reset)
+        for domain in (self.cd_pulse, self.cd_sys):
+            self.specials += AsyncResetSynchronizer(domain, ~ready | self.rst | reset)
         platform.add_period_constraint(self.cd_pulse.clk, 1e9 / pulse_hz)
         platform.add_period_constraint(self.cd_sys.clk, 1e9 / sys_hz)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds every board and writes docs/boards.md: what each has, how full and how fast it is, and what LitePulse costs there.
+
+    python -m litex_soc.boards_page [--jobs N] [BOARD ...]      (`make boards`); with boards named: builds and prints these only
+
+Exit status 1 if a tool failed, 3 if a board does not fit or misses timing (the page then says so).
+"""
+
+import argparse
+import os
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from litex_soc import boards
+from litex_soc.bitstream import SEEDS, ToolError, build, shortcomings
+from litex_soc.board import VARIANTS, ChoiceError, choose
+from litex_soc.constraints import ConstraintError
+from litex_soc.phys import PHYS
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "boards.md"
+COMMAND = "python -m litex_soc.boards_page"
+
+
+def all_choices(names=None):
+    """What is built: each board with each FPGA and variant; then, by board, the same SoC with a LiteUART and with neither."""
+    every = boards.all_boards()
+    for name in names or ():
+        choose(name)
+    out = []
+    for name, board in every.items():
+        if names and name not in names:
+            continue
+        for fpga in board.fpgas:
+            out += [choose(name, fpga, variant) for variant in board.variants
+                    if variant == "uartbone" or fpga == next(iter(board.fpgas))]
+        out += [choose(name, core=core) for core in ("liteuart", "none")]
+    return out
+
+
+def constants():
+    """{name: cycles} of the table in docs/core.md."""
+    text = (ROOT / "docs" / "core.md").read_text()
+    return {name: int(value) for name, value in re.findall(r"`([A-Z][A-Z0-9_]+)`[^|]*\|\s*(\d+)\s*\|", text)}
+
+
+def response_ns(choice):
+    """From a pin to a pin: the smallest delay of the responder behind an edge, in ns."""
+    c = constants()
+    cycles = c["RESPONSE_MIN_CYCLES"] + sum(PHYS[choice.phy].latencies) - 2 + (c["SAMPLES_LATENCY"] if choice.samples > 1 else 0)
+    return float(cycles * 10**9 / choice.pulse_hz)
+
+
+def row(cells):
+    """A line of a table."""
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def used(best, what):
+    """'5824 of 83640 (7 %)', '-' where nothing of it is counted."""
+    if what not in best.used:
+        return "-"
+    return f"{best.used[what]} of {best.available[what]} ({best.used[what] * 100 // best.available[what]} %)"
+
+
+def page(results):
+    """docs/boards.md of {Choice: [Result, ...]}."""
+    full = {choice: found for choice, found in results.items() if choice.with_core}
+    out = [f"<!-- Written by `{COMMAND}`. SPDX-License-Identifier: BSD-2-Clause -->", "", "# Boards", "",
+           "    make BOARD=icebreaker bitstream        # Yosys, nextpnr; in build/boards",
+           "    make BOARD=icebreaker flash            # the same, and writes it to the board; DRY_RUN=1 prints the command only",
+           "    make boards                            # all of them, and this page", "",
+           "FPGA=, VARIANT= and SAMPLES= choose where there is a choice (below, the default first). None of these bitstreams has been",
+           "tried on a board yet: what is shown is that they build, fit and meet timing, and that the netlists pass the core's tests.", "",
+           "| board | FPGA= | VARIANT= | SAMPLES= (PHY, `pulse`) | line and inputs | serial port for bridge or console |",
+           "|---|---|---|---|---|---|"]
+    for name, board in boards.all_boards().items():
+        c = choose(name).constraints
+        phys = ", ".join(f"{PHYS[p].samples} (`{p}`, {float(c.pulse_hz(p)) / 1e6:g} MHz)" for p in board.phys)
+        pins = f"tx {c.pins['tx']}, rx {c.pins['rx']}, de {c.pins['de']}; inputs {', '.join(c.aux)}"
+        out.append(row([f"{board.title} (`{name}`)", ", ".join(board.fpgas), ", ".join(board.variants), phys, pins, board.serial_is]))
+    out += ["", *(f"- `{name}`: {what}" for name, what in VARIANTS.items()), "",
+            "With more samples per cycle fewer inputs have room: (inputs + 1) x samples is at most 16; some boards' pins allow less",
+            "([constraints/](../constraints/)). A pull-down belongs at `de`: until the core leaves reset nothing drives it.", "",
+            "## Size and speed", "",
+            f"By nextpnr, the best of the placements tried, which stop at the first that meets both clocks (there are at most {SEEDS}).",
+            "Margin: how much faster than needed the slower clock could be. Response: the responder's smallest delay from a pin to a pin",
+            "behind an edge, `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency. Cells: logic cells of an iCE40, LUTs of",
+            "an ECP5.", "",
+            "| build | `pulse` MHz needed / reached | `sys` MHz | margin | tick ns | response ns | cells | flip-flops | block RAMs | "
+            "placements | build s |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+    for choice, found in full.items():
+        best = found[0]
+        mhz = {c: f"{best.needed[c]:g} / {best.fmax.get(c, '-')}" for c in best.needed}
+        margin = f"{best.margin * 100:.1f} %" if best.fits else "does not fit"
+        out.append(row([f"`{choice.name}`", mhz["pulse"], mhz["sys"], margin,
+                        f"{float(choice.tick_ns):.3f}", f"{response_ns(choice):.0f}", used(best, "cells"), used(best, "flip_flops"),
+                        used(best, "rams"), len(found), f"{best.seconds:.0f}"]))
+    missed = [line for choice, found in full.items() for line in shortcomings(choice, found[0])]
+    out += ["", "All fit and meet their clocks." if not missed else "**Missed: " + "; ".join(missed) + ".**", "",
+            "The longest way of each clock:", ""]
+    out += [f"- `{choice.name}`, `{clock}`: {way}" for choice, found in full.items() for clock, way in found[0].ways.items()]
+    out += ["", "## What LitePulse costs", "",
+            "The same SoC, bridge included, with LitePulse, with a LiteUART (16 bytes of FIFO either way) in its place, and with",
+            "neither.", "",
+            "| board | | cells | flip-flops | block RAMs | `sys` MHz |", "|---|---|---|---|---|---|"]
+    for name, board in boards.all_boards().items():
+        for core, title in (("litepulse", "LitePulse"), ("liteuart", "LiteUART"), ("none", "neither")):
+            choice = choose(name, core=core)
+            if choice in results:
+                best = results[choice][0]
+                out.append(row([board.title, title, best.used["cells"], best.used.get("flip_flops", "-"), best.used["rams"],
+                                best.fmax.get("sys", "-")]))
+    return "\n".join(out) + "\n"
+
+
+def main(argv=None):
+    """Builds and writes."""
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.splitlines()[0])
+    parser.add_argument("boards", nargs="*", help="only these; prints the page instead of writing it")
+    parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1), metavar="N",
+                        help="builds at a time (default %(default)s)")
+    args = parser.parse_args(argv)
+    try:
+        choices = all_choices(args.boards)
+    except (ChoiceError, ConstraintError) as error:
+        print(error, file=sys.stderr)
+        return 2
+
+    def build_one(choice):
+        return build(choice, say=lambda text: print(text, flush=True))
+
+    results = {}
+    try:
+        with ThreadPoolExecutor(max(1, args.jobs)) as pool:
+            for choice, found in zip(choices, pool.map(build_one, choices)):
+                results[choice] = found
+    except (ToolError, ConstraintError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    text = page(results)
+    if args.boards:
+        print(text)
+    else:
+        PAGE.write_text(text)
+        print(f"written: {PAGE.relative_to(ROOT)}")
+    missed = [line for choice, found in results.items() for line in shortcomings(choice, found[0])]
+    for line in missed:
+        print(line, file=sys.stderr)
+    return 3 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bitstreams: the two boards that are built in every run, what a build refuses, and the page with the figures of all boards."""
+
+import json
+import re
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+from rig import ROOT
+
+from litex_soc import boards, boards_page
+from litex_soc.bitstream import (BUILD, Result, bitstream_path, build, longest_way, main, read_report, shortcomings)
+from litex_soc.board import ChoiceError, choose
+from litex_soc.phys import PHYS
+
+FIRST = {".bin": bytes.fromhex("ff0000ff7eaa997e"), ".bit": bytes.fromhex("ff00")}     # how a bitstream begins
+
+
+@pytest.mark.parametrize("name", ["icebreaker", "ulx3s"])
+@pytest.mark.seconds(120)
+def test_board(name, tmp_path):
+    """It fits, meets both clocks with the margin that is told, and there is a bitstream of the part."""
+    choice = choose(name)
+    results = build(choice)
+    best = results[0]
+    assert best.fits and shortcomings(choice, best) == []
+    assert best.margin >= 0 and set(best.fmax) == set(best.needed) == {"pulse", "sys"}
+    assert best.needed["pulse"] * 10**6 == choice.pulse_hz and all(best.fmax[c] >= mhz for c, mhz in best.needed.items())
+    path = bitstream_path(choice)
+    data = path.read_bytes()
+    assert data.startswith(FIRST[path.suffix]) and len(data) > 100_000
+    if path.suffix == ".bit":
+        assert b"LFE5U-85F" in data[:200]
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ([], "no board given (BOARD=...); there is icebreaker, alchitry_cu, ulx3s, colorlight_i5, orangecrab, ecpix5"),
+    (["icestick"], "no board icestick; there is icebreaker, alchitry_cu"),
+    (["alchitry_cu", "--samples", "4"], "no PHY with samples per cycle 4 on Alchitry Cu; there is 2, 1"),
+    (["ulx3s", "--fpga", "12f"], "no FPGA 12f on ULX3S; there is 85f, 45f"),
+    (["icebreaker", "--variant", "linux"], "no variant linux on iCEBreaker; there is uartbone"),
+    (["ulx3s", "--samples", "x"], "no PHY with samples per cycle x on ULX3S; there is 4, 2, 1"),
+])
+def test_refuses(arguments, said, capsys):
+    """One line that lists what there is, exit status 2, nothing built."""
+    before = set(BUILD.iterdir()) if BUILD.exists() else set()
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith(said) and err.count("\n") == 1
+    assert (set(BUILD.iterdir()) if BUILD.exists() else set()) == before
+
+
+def test_pins_that_clash(monkeypatch, tmp_path, capsys):
+    """The same for pins: before anything is synthesised."""
+    from litex_soc import constraints
+    text = (ROOT / "constraints" / "icebreaker.toml").read_text()
+    (tmp_path / "icebreaker.toml").write_text(text.replace('rx = "PMOD1A:1"', 'rx = "PMOD1A:0"'))
+    monkeypatch.setattr(constraints.load, "__defaults__", (tmp_path,))
+    assert main(["icebreaker"]) == 2
+    assert capsys.readouterr().err == "constraints/icebreaker.toml: rx and tx are both on pin 4\n"
+
+
+def test_make_passes_the_choice_on():
+    """make BOARD=... with a wrong option ends with that line and an error."""
+    result = subprocess.run(["make", "--no-print-directory", "BOARD=ulx3s", "SAMPLES=3", "flash", "DRY_RUN=1"], cwd=ROOT,
+                            capture_output=True, text=True, check=False)
+    assert result.returncode != 0 and "no PHY with samples per cycle 3 on ULX3S; there is 4, 2, 1\n" in result.stderr
+
+
+def report(net, achieved, constraint):
+    """A report.json of nextpnr with one clock."""
+    step = {"type": "clk-to-q", "delay": 1.0, "from": {"cell": "a_SB_DFF_Q", "port": "Q"}, "to": {"cell": "a_SB_DFF_Q", "port": "Q"}}
+    gate = {"type": "logic", "delay": 2.5, "from": {"cell": "l", "port": "I"}, "to": {"cell": "b_SB_LUT4_O", "port": "O"}}
+    return {"fmax": {net: {"achieved": achieved, "constraint": constraint}},
+            "critical_paths": [{"from": f"posedge {net}", "to": f"posedge {net}", "path": [step, gate]}],
+            "utilization": {"ICESTORM_LC": {"used": 10, "available": 5280}, "ICESTORM_RAM": {"used": 1, "available": 30}}}
+
+
+def test_a_missed_clock_is_a_shortcoming():
+    """By the clock's net, whatever it is called besides."""
+    choice = choose("icebreaker")
+    found = read_report(choice, report("pulse_clk_$glb_clk", 47.96, 48.0), {"pulse": 48.0}, {"pulse": "pulse_clk"}, 3, 1.0)
+    assert found.fmax == {"pulse": 47.9} and found.ways == {"pulse": "a -> b, 3.5 ns, gates: 1"}, "47.96 is not 48"
+    found = read_report(choice, report("x", 40.0, 48.0), {"pulse": 48.0}, {"pulse": "pulse_clk"}, 3, 1.0)
+    assert shortcomings(choice, found) == ["icebreaker-uartbone-s1 misses timing: pulse reaches 40.0 MHz, needed 48"]
+    assert Fraction(str(round(found.margin, 6))) == Fraction("-0.166667")
+    full = Result(1, {}, {"pulse": 48.0}, {"cells": 5300, "rams": 30}, {"cells": 5280, "rams": 30}, {}, 0.0)
+    assert full.margin == -1 and shortcomings(choice, full) == ["icebreaker-uartbone-s1 does not fit: 5300 of 5280 cells, 30 of 30 rams"]
+    assert longest_way([report("x", 1, 1)["critical_paths"][0]["path"][0]]) == "a -> a, 1.0 ns, gates: 0"
+
+
+def test_choices_are_the_boards_files():
+    """Every board has a default that is first in its list, and a tick that is exact."""
+    for name, board in boards.all_boards().items():
+        choice = choose(name)
+        assert (choice.fpga, choice.variant, choice.phy) == (next(iter(board.fpgas)), next(iter(board.variants)), board.phys[0])
+        assert choice.tick_ns * choice.pulse_hz * choice.samples == 10**9
+        assert all(PHYS[phy].family in ("", board.family) for phy in board.phys)
+    with pytest.raises(ChoiceError, match="no core uart; there is litepulse, liteuart, none"):
+        choose("ulx3s", core="uart")
+
+
+def test_page_tells_of_every_board():
+    """docs/boards.md is of these boards, pins, clocks and constants, and no board in it misses anything."""
+    text = boards_page.PAGE.read_text()
+    assert "**Missed" not in text and "All fit and meet their clocks." in text
+    for name, board in boards.all_boards().items():
+        choice = choose(name)
+        (line,) = [line for line in text.splitlines() if line.startswith(f"| {board.title} (`{name}`)")]
+        for phy in board.phys:
+            assert f"`{phy}`, {float(choice.constraints.pulse_hz(phy)) / 1e6:g} MHz" in line
+        assert all(pin in line for pin in (*choice.constraints.pins.values(), *choice.constraints.aux))
+        for fpga in board.fpgas:
+            built = choose(name, fpga)
+            (row,) = [line for line in text.splitlines() if line.startswith(f"| `{built.name}` ")]
+            cells = [cell.strip() for cell in row.split("|")]
+            needed, reached = map(float, cells[2].split(" / "))
+            assert needed * 10**6 == built.pulse_hz and reached >= needed
+            assert cells[5] == f"{float(built.tick_ns):.3f}" and cells[6] == f"{boards_page.response_ns(built):.0f}"
+
+
+def test_response_by_hand():
+    """6 cycles of 48 MHz; with the pads and samples of the ECP5's gearing 6 + (3 + 4 - 2) + 3 of 100 MHz."""
+    assert round(boards_page.response_ns(choose("icebreaker")), 3) == 125.0
+    assert boards_page.response_ns(choose("ulx3s")) == 140.0
+
+
+def test_unknown_board_of_the_page(capsys):
+    assert boards_page.main(["icestick"]) == 2
+    assert capsys.readouterr().err.startswith("no board icestick; there is icebreaker")
+
+
+def test_module_runs():
+    """`python -m litex_soc.bitstream` as the Makefile calls it."""
+    result = subprocess.run([sys.executable, "-m", "litex_soc.bitstream", "nothing"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 2 and re.fullmatch(r"no board nothing; there is .*\n", result.stderr)
+    assert json.dumps(sorted(boards.NAMES)) == json.dumps(sorted(f.stem for f in (ROOT / "constraints").glob("*.toml")))
