@@ -29,7 +29,7 @@ test: need-test ## all tests and proofs
 		$(if $(ARGS),,LITEPULSE_WHOLE=1) $(PYTEST) $(ARGS)
 
 .PHONY: test-netlist
-test-netlist: need-test ## the core's tests on every netlist of it, all modules: hours
+test-netlist: need-test ## the core's tests on every netlist of it, all modules: half an hour
 	@$(if $(SEED),LITEPULSE_SEED=$(SEED)) LITEPULSE_NETLISTS=all $(PYTEST) sim/netlist $(ARGS)
 
 # What to build: $(call choice) gives the options of litex_soc.bitstream and litex_soc.flash.

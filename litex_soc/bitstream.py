@@ -133,7 +133,9 @@ def _write_sources(choice, folder):
     nets = {clock: platform.toolchain._vns.get_name(names[clock].clk) for clock in clocks}
     if choice.board.family == "ice40":
         pcf = folder / f"{top}.pcf"
-        pcf.write_text(pcf.read_text().rstrip("\n") + "\n" + "".join(f"set_frequency {nets[c]} {clocks[c]}\n" for c in clocks))
+        text = pcf.read_text().rstrip("\n") + "\n" + "".join(f"set_frequency {nets[c]} {clocks[c]}\n" for c in clocks)
+        # LiteX has no word for it on these FPGAs; a PHY with pads of its own does it itself
+        pcf.write_text(text if choice.samples > 1 else text.replace("set_io pulse_rx ", "set_io -pullup yes pulse_rx "))
     return top, options, clocks, nets, files
 
 

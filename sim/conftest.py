@@ -32,7 +32,7 @@ TITLES = {
     "faults": "seeded faults, each caught",
 }
 # Seconds of a test that never ran here: only their order matters.
-FIRST_GUESS = {"boards": 60, "netlist": 40, "formal": 20, "soc": 20, "core": 15, "faults": 10, "blocks": 5, "phy": 3}
+FIRST_GUESS = {"boards": 1, "netlist": 20, "formal": 20, "soc": 20, "core": 15, "faults": 10, "blocks": 5, "phy": 3}
 DURATIONS = SIM.parent / "build" / "durations.json"
 
 

@@ -191,7 +191,7 @@ def test_dry_run_is_quoted(desk, capfd, monkeypatch):
     assert desk.run("icebreaker", "--dry-run", "--serial", "A B") == 0
     out = capfd.readouterr().out
     assert shlex.split(out) == ["iceprog", "-d", "s:0x0403:0x6010:A B",
-                                "/with space/it's/icebreaker-uartbone-s2/icebreaker-uartbone-s2.bin"]
+                                "/with space/it's/icebreaker-uartbone-s1/icebreaker-uartbone-s1.bin"]
     assert "'s:0x0403:0x6010:A B'" in out
 
 
@@ -221,7 +221,7 @@ def test_no_such_choice(desk, capfd, arguments, message, more):
 
 
 @pytest.mark.parametrize("asked, words", [
-    (("icebreaker",), "BOARD=icebreaker VARIANT=uartbone SAMPLES=2"),
+    (("icebreaker",), "BOARD=icebreaker VARIANT=uartbone SAMPLES=1"),
     (("ulx3s", "45f", "uartbone", 1), "BOARD=ulx3s FPGA=45f VARIANT=uartbone SAMPLES=1"),
 ])
 def test_no_bitstream_yet(desk, capfd, asked, words):
