@@ -6,13 +6,15 @@ import re
 import subprocess
 import sys
 from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from rig import ROOT
 
-from litex_soc import bitstream, boards, boards_page
+from litex_soc import bitstream, boards, boards_page, regmap
 from litex_soc.bitstream import Result, bitstream_path, build, longest_way, main, read_report, shortcomings
-from litex_soc.board import ChoiceError, choose
+from litex_soc.board import ChoiceError, choose, make_soc
 from litex_soc.phys import PHYS
 
 FIRST = {".bin": bytes.fromhex("ff0000ff7eaa997e"), ".bit": bytes.fromhex("ff00")}     # how a bitstream begins
@@ -137,3 +139,28 @@ def test_module_runs():
     result = subprocess.run([sys.executable, "-m", "litex_soc.bitstream", "nothing"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 2 and re.fullmatch(r"no board nothing; there is .*\n", result.stderr)
     assert json.dumps(sorted(boards.NAMES)) == json.dumps(sorted(f.stem for f in (ROOT / "constraints").glob("*.toml")))
+
+
+@pytest.mark.parametrize("arguments", [("icebreaker",), ("alchitry_cu",), ("ulx3s",), ("ulx3s", "45f", None, 2), ("orangecrab",),
+                                       pytest.param(("ulx3s", "85f", "linux"), marks=pytest.mark.skipif(
+                                           not find_spec("pythondata_cpu_vexriscv"), reason="the CPU comes with `make setup`"))])
+def test_a_host_finds_the_core(arguments):
+    """Registers and window of a board lie where a host behind its bridge looks, and tell clock, samples and inputs exactly."""
+    from litepulse import regs
+
+    choice = choose(*arguments)
+    soc, platform = make_soc(choice)
+    soc.finalize()
+    csr = soc.bus.regions["csr"].origin
+    if choice.variant == "uartbone":
+        assert csr + 0x800 * soc.csr.locs["pulse"] == regs.CSR_BASE
+        assert csr + 0x800 * soc.csr.locs["bridge"] == regmap.BRIDGE_BASE
+    assert soc.bus.regions["pulse_window"].origin == regs.WINDOW_BASE and soc.csr.locs["pulse"] == regmap.CSR_LOCATION
+    told = {csr.name: csr for csr in soc.pulse.get_csrs()}
+    values = {field.name: field.reset.value for name in ("id_geometry", "id_clock_num", "id_clock_den")
+              for field in told[name].fields.fields}
+    assert Fraction(values["num"], values["den"]) == choice.pulse_hz
+    assert (values["samples"], values["inputs"]) == (choice.samples, len(choice.constraints.inputs(choice.phy)))
+    assert values["interrupts"] == (choice.variant == "linux")
+    names = {Path(name).name for name, *_ in platform.sources}
+    assert f"litepulse_phy_{choice.phy}.sv" in names and ("litepulse_phy_ecp5_start.sv" in names) == (choice.samples == 4)
