@@ -145,7 +145,7 @@ def content(folder, *more):
     for file in sorted(folder.iterdir()):
         text = file.read_bytes()
         if file.suffix == ".v":
-            text = re.sub(rb"(?m)^//.*$", b"", text)        # LiteX writes the date there
+            text = re.sub(rb"(?ms)/\*.*?\*/|^//[^\n]*$", b"", text)     # LiteX writes the date there, and in any order what is within what
         if file.suffix in (".v", ".sv", ".pcf", ".lpf", ".init"):
             digest.update(file.name.encode() + b"\0" + hashlib.sha256(text).digest())
     return digest.hexdigest()

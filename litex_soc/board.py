@@ -138,6 +138,9 @@ def make_soc(choice):
 
     class BoneSoC(SoCMini):
         """No CPU: a bridge and the core."""
+        # LiteX changes its class's map for a CPU, for all SoCs that follow: each has its own
+        mem_map = {**SoCMini.mem_map, "csr": 0}
+
         def __init__(self):
             self.crg = crg
             # LiteX's controller (reset, scratch, error count) and bus timeout serve nobody here: window and CSRs always answer.

@@ -33,6 +33,8 @@ def linux_soc(platform, crg, choice, add_core):
 
     class LinuxSoC(SoCCore):
         """CPU, memory, console and the core."""
+        mem_map = dict(SoCCore.mem_map)
+
         def __init__(self):
             self.crg = crg
             SoCCore.__init__(self, platform, sys_hz, ident="LitePulse on ULX3S", cpu_type="vexriscv", cpu_variant="linux",

@@ -145,9 +145,12 @@ def test_module_runs():
                                        pytest.param(("ulx3s", "85f", "linux"), marks=pytest.mark.skipif(
                                            not find_spec("pythondata_cpu_vexriscv"), reason="the CPU comes with `make setup`"))])
 def test_a_host_finds_the_core(arguments):
-    """Registers and window of a board lie where a host behind its bridge looks, and tell clock, samples and inputs exactly."""
+    """Registers and window of a board lie where a host behind its bridge looks, and tell clock, samples and inputs exactly; also when
+    another SoC, with a CPU, was made before."""
     from litepulse import regs
 
+    if find_spec("pythondata_cpu_vexriscv"):
+        make_soc(choose("ulx3s", "85f", "linux"))[0].finalize()
     choice = choose(*arguments)
     soc, platform = make_soc(choice)
     soc.finalize()
