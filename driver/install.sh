@@ -1,0 +1,167 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Installs what the Makefile beside has built, and removes it; called by it, with its variables in the environment.
+#   install.sh check|install|uninstall|dkms|dkms-remove
+# Exit status 2 and one line when something is missing or not allowed.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd -P)
+kernel=${KERNEL:-$(uname -r)}
+kdir=${KDIR:-/lib/modules/$kernel/build}
+prefix=${DESTDIR:-}
+udev=$prefix${UDEVDIR:-/etc/udev/rules.d}
+modules=$prefix/lib/modules
+rules=70-litepulse.rules
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$here/dkms.conf")
+source=/usr/src/litepulse-$version
+PATH=$PATH:/usr/sbin:/sbin
+
+say() { printf 'litepulse: %s\n' "$*"; }
+die() { printf 'litepulse: %s\n' "$*" >&2; exit 2; }
+
+# Name of the package with the headers of the kernel.
+headers_package() {
+    ID='' ID_LIKE=''
+    [ ! -r /etc/os-release ] || . /etc/os-release
+    case " $ID $ID_LIKE " in
+        *' debian '*|*' ubuntu '*) printf 'the package linux-headers-%s' "$kernel";;
+        *' fedora '*|*' rhel '*) printf 'the package kernel-devel-%s' "$kernel";;
+        *' suse '*|*' opensuse '*) printf 'the package kernel-default-devel';;
+        *' arch '*) printf 'the package linux-headers';;
+        *) printf 'the headers of this kernel';;
+    esac
+}
+
+check() {
+    major=${kernel%%.*}
+    minor=${kernel#*.}
+    minor=${minor%%[!0-9]*}
+    case $major-$minor in *[!0-9-]*|-*|*-) die "$kernel is no release of a kernel";; esac
+    [ "$major" -gt 6 ] || { [ "$major" = 6 ] && [ "$minor" -ge 1 ]; } || die "kernel $kernel is too old: 6.1 is the oldest that will do"
+    [ -e "$kdir/Makefile" ] || die "no headers of kernel $kernel (there is no $kdir/Makefile): install $(headers_package)"
+}
+
+need_root() {
+    [ -n "$prefix" ] || [ "$(id -u)" = 0 ] || die "this changes the system: run it as root (sudo make -C $here $1)"
+}
+
+secure_boot() {
+    if command -v mokutil >/dev/null 2>&1; then
+        mokutil --sb-state 2>/dev/null | grep -q 'SecureBoot enabled'
+    else
+        # four bytes of attributes, then the value
+        value=$(od -An -t u1 -j 4 -N 1 /sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c 2>/dev/null) &&
+            [ "$value" -eq 1 ]
+    fi
+}
+
+reload() {
+    [ -z "$prefix" ] || return 0
+    for release in "$@"; do depmod "$release"; done
+    [ ! -e /run/udev/control ] || udevadm control --reload
+}
+
+install_rules() {
+    install -d "$udev"
+    install -m 644 "$here/$rules" "$udev/$rules"
+    say "installed $udev/$rules"
+}
+
+install_module() {
+    need_root install
+    built=$here/litepulse.ko
+    [ -e "$built" ] || die "litepulse.ko is not built: make -C $here"
+    magic=$(modinfo -F vermagic "$built")
+    [ "${magic%% *}" = "$kernel" ] || die "litepulse.ko is for kernel ${magic%% *}, not $kernel: make -C $here"
+    [ -n "${SIGN_KEY:-}" ] || [ -z "${SIGN_CERT:-}" ] || die 'SIGN_CERT without SIGN_KEY'
+    if [ -n "${SIGN_KEY:-}" ]; then
+        [ -n "${SIGN_CERT:-}" ] || die 'SIGN_KEY without SIGN_CERT'
+        [ -r "$SIGN_KEY" ] && [ -r "$SIGN_CERT" ] || die "cannot read $SIGN_KEY and $SIGN_CERT"
+        [ -x "$kdir/scripts/sign-file" ] || die "the headers of kernel $kernel have no scripts/sign-file to sign with"
+    fi
+    folder=$modules/$kernel/updates
+    install -d "$folder"
+    new=$folder/.litepulse.ko
+    trap 'rm -f "$new"' EXIT
+    install -m 644 "$built" "$new"
+    strip --strip-debug "$new"
+    [ -z "${SIGN_KEY:-}" ] || "$kdir/scripts/sign-file" sha256 "$SIGN_KEY" "$SIGN_CERT" "$new"
+    mv "$new" "$folder/litepulse.ko"
+    trap - EXIT
+    say "installed $folder/litepulse.ko"
+    install_rules
+    reload "$kernel"
+    if secure_boot && [ -z "${SIGN_KEY:-}" ]; then
+        say 'Secure Boot is on and the module is not signed: the kernel will refuse it. docs/driver-install.md says how to sign it'
+    fi
+    if [ -z "$prefix" ] && [ -d /var/lib/dkms/litepulse ]; then
+        say "DKMS has the driver, too: make -C $here dkms-remove, or uninstall, leaves only one"
+    fi
+}
+
+uninstall() {
+    need_root uninstall
+    changed=''
+    for found in "$modules"/*/updates/litepulse.ko*; do
+        [ -e "$found" ] || continue
+        rm "$found"
+        say "removed $found"
+        release=${found#"$modules"/}
+        changed="$changed ${release%%/*}"
+    done
+    [ -z "$changed" ] || reload $changed
+    remove_rules || [ -n "$changed" ] || say 'nothing of it is installed'
+    if [ -z "$prefix" ] && [ -d /sys/module/litepulse ]; then say 'it is still loaded: rmmod litepulse'; fi
+}
+
+remove_rules() {
+    [ -e "$udev/$rules" ] || return 1
+    rm "$udev/$rules"
+    say "removed $udev/$rules"
+    reload
+}
+
+dkms_add() {
+    need_root dkms
+    if [ -z "$prefix" ]; then
+        command -v dkms >/dev/null 2>&1 || die 'there is no dkms here: install the package dkms'
+        check
+        [ -z "$(dkms status litepulse)" ] || dkms_remove
+    fi
+    install -d "$prefix$source/uapi/linux"
+    for file in "$here"/*.c "$here"/*.h "$here/Kbuild" "$here/Makefile" "$here/dkms.conf" "$here/$rules"; do
+        case $file in *.mod.c) continue;; esac
+        install -m 644 "$file" "$prefix$source/"
+    done
+    install -m 644 "$here"/uapi/linux/*.h "$prefix$source/uapi/linux/"
+    install -m 755 "$here/install.sh" "$prefix$source/"
+    say "installed $prefix$source"
+    install_rules
+    [ -z "$prefix" ] || return 0
+    dkms install "litepulse/$version" -k "$kernel"
+    reload
+}
+
+dkms_remove() {
+    need_root dkms-remove
+    if [ -z "$prefix" ] && command -v dkms >/dev/null 2>&1; then
+        dkms status litepulse | sed -n 's|^litepulse[/, ]*\([^,: ]*\).*|\1|p' | sort -u | while read -r old; do
+            dkms remove "litepulse/$old" --all
+        done
+    fi
+    for found in "$prefix"/usr/src/litepulse-*; do
+        [ -e "$found/dkms.conf" ] || continue
+        rm -r "$found"
+        say "removed $found"
+    done
+    remove_rules || true
+}
+
+case ${1:-} in
+    check) check;;
+    install) install_module;;
+    uninstall) uninstall;;
+    dkms) dkms_add;;
+    dkms-remove) dkms_remove;;
+    *) die 'usage: install.sh check|install|uninstall|dkms|dkms-remove';;
+esac

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the kernels from 6.1 to 7.2 differ: nothing else of the driver asks for a version. */
+#ifndef LITEPULSE_COMPAT_H
+#define LITEPULSE_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/serial_core.h>
+#include <linux/timer.h>
+#include <linux/version.h>
+
+/* renamed in 6.16 */
+#ifndef timer_container_of
+#define timer_container_of from_timer
+#endif
+
+/* CLOCK_MONOTONIC_RAW and CLOCK_REALTIME at one moment, ns */
+static inline void litepulse_clocks(u64 *raw, u64 *real)
+{
+	struct system_time_snapshot snapshot;
+
+#ifdef LITEPULSE_HAS_SNAPSHOT_ID	/* by Kbuild */
+	ktime_get_snapshot_id(CLOCK_REALTIME, &snapshot);
+	*raw = ktime_to_ns(snapshot.monoraw);
+	*real = ktime_to_ns(snapshot.systime);
+#else
+	ktime_get_snapshot(&snapshot);
+	*raw = ktime_to_ns(snapshot.raw);
+	*real = ktime_to_ns(snapshot.real);
+#endif
+}
+
+/* hrtimer_init() and its function in one, since 6.13 */
+static inline void litepulse_hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *timer),
+					   clockid_t clock, enum hrtimer_mode mode)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(timer, function, clock, mode);
+#else
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+#endif
+}
+
+/* platform_driver: the remove function that returns nothing */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define litepulse_remove_op remove
+#else
+#define litepulse_remove_op remove_new
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#include <linux/circ_buf.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+#endif
+
+/**
+ * litepulse_xmit_pending - bytes that wait to be sent
+ * @port: its lock is held
+ */
+static inline unsigned int litepulse_xmit_pending(struct uart_port *port)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+	return kfifo_len(&port->state->port.xmit_fifo);
+#else
+	return uart_circ_chars_pending(&port->state->xmit);
+#endif
+}
+
+/**
+ * litepulse_xmit_peek - copies bytes that wait to be sent; uart_xmit_advance() takes them away
+ * @port: its lock is held
+ * @bytes: room for @count
+ * @count: at most so many
+ *
+ * Return: how many.
+ */
+static inline unsigned int litepulse_xmit_peek(struct uart_port *port, u8 *bytes, unsigned int count)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+	return kfifo_out_peek(&port->state->port.xmit_fifo, bytes, count);
+#else
+	const struct circ_buf *xmit = &port->state->xmit;
+	unsigned int first;
+
+	count = min_t(unsigned int, count, uart_circ_chars_pending(xmit));
+	first = CIRC_CNT_TO_END(xmit->head, xmit->tail, UART_XMIT_SIZE);
+	first = min(first, count);
+	memcpy(bytes, xmit->buf + xmit->tail, first);
+	memcpy(bytes + first, xmit->buf, count - first);
+	return count;
+#endif
+}
+
+#if IS_ENABLED(CONFIG_LITEPULSE_PTP)
+#include <linux/ptp_clock_kernel.h>
+
+/**
+ * litepulse_ptp_flags - what requests may ask for; older kernels leave it to the driver to look
+ * @info: the clock, not yet registered
+ * @extts: PTP_EXTTS_REQUEST flags
+ * @perout: PTP_PEROUT_REQUEST flags
+ */
+static inline void litepulse_ptp_flags(struct ptp_clock_info *info, unsigned int extts,
+				       unsigned int perout)
+{
+#ifdef LITEPULSE_PTP_HAS_FLAGS /* says Kbuild: it may come to older kernels, too */
+	info->supported_extts_flags = extts;
+	info->supported_perout_flags = perout;
+#endif
+}
+#endif
+
+#endif /* LITEPULSE_COMPAT_H */

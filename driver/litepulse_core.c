@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * LitePulse, a serial port whose every edge has a known time: the platform driver
+ *
+ * Finds out what core it is, ties transport, ingest, tty, chardev and PTP clock together, and
+ * undoes it.
+ */
+#include <linux/bitfield.h>
+#include <linux/idr.h>
+#include <linux/ktime.h>
+#include <linux/mod_devicetable.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/pm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "litepulse.h"
+#include "litepulse_compat.h"
+
+/* How often a board from which nothing comes is asked whether it is still the same. */
+#define WATCH_INTERVAL HZ
+
+static DEFINE_IDA(litepulse_ids);
+
+/* --- lifetime --- */
+
+static void litepulse_release(struct kref *ref)
+{
+	struct litepulse *lp = container_of(ref, struct litepulse, ref);
+
+	ida_free(&litepulse_ids, lp->id);
+	kfree(lp);
+}
+
+struct litepulse *litepulse_get(struct litepulse *lp)
+{
+	kref_get(&lp->ref);
+	return lp;
+}
+
+void litepulse_put(struct litepulse *lp)
+{
+	kref_put(&lp->ref, litepulse_release);
+}
+
+/* --- single accesses --- */
+
+/**
+ * litepulse_read_csr - one register
+ * @lp: device
+ * @offset: LITEPULSE_CSR_*
+ * @word: its value
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_read_csr(struct litepulse *lp, u32 offset, u32 *word)
+{
+	return lp->ops->read_csr(lp->context, offset, word, 1);
+}
+
+/**
+ * litepulse_configure - writes configuration words and waits for the core's answers
+ * @lp: device
+ * @words: in order
+ * @count: how many
+ *
+ * Return: 0, -EINVAL if the core refused any, or an error of the transport.
+ */
+int litepulse_configure(struct litepulse *lp, const struct litepulse_word *words,
+			unsigned int count)
+{
+	return lp->ops->configure(lp->context, words, count);
+}
+
+/**
+ * litepulse_now - the board's tick
+ * @lp: device
+ * @tick: answer
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_now(struct litepulse *lp, u64 *tick)
+{
+	return lp->ops->time(lp->context, tick, NULL);
+}
+
+/* The host's clocks before [0] and after [1] the tick was taken, ns. */
+struct clocks {
+	u64 raw[2];
+	u64 real[2];
+};
+
+static void clocks_before(void *data)
+{
+	struct clocks *clocks = data;
+
+	litepulse_clocks(&clocks->raw[0], &clocks->real[0]);
+}
+
+static void clocks_after(void *data)
+{
+	struct clocks *clocks = data;
+
+	litepulse_clocks(&clocks->raw[1], &clocks->real[1]);
+}
+
+/**
+ * litepulse_time - the board's tick beside the host's clocks
+ * @lp: device
+ * @time: answer
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_time(struct litepulse *lp, struct litepulse_time *time)
+{
+	struct clocks clocks;
+	struct litepulse_stamper stamper = { clocks_before, clocks_after, &clocks };
+	u64 tick, middle;
+	int error;
+
+	error = lp->ops->time(lp->context, &tick, &stamper);
+	if (error)
+		return error;
+	middle = clocks.real[0] + (clocks.real[1] - clocks.real[0]) / 2;
+	*time = (struct litepulse_time){
+		.tick = tick,
+		.raw_before = clocks.raw[0],
+		.raw_after = clocks.raw[1],
+		.realtime = middle,
+		.monotonic = middle - ktime_to_ns(ktime_mono_to_real(0)),
+		.uncertainty = min_t(u64, (clocks.raw[1] - clocks.raw[0] + 1) / 2, U32_MAX),
+	};
+	return 0;
+}
+
+static void write_line(struct litepulse *lp)
+{
+	struct litepulse_word word = { LITEPULSE_CFG_LINE, READ_ONCE(lp->line) };
+
+	litepulse_configure(lp, &word, 1);
+}
+
+static void line_work(struct work_struct *work)
+{
+	write_line(container_of(work, struct litepulse, line_work));
+}
+
+/**
+ * litepulse_set_line - changes bits of the line word, from any context
+ * @lp: device
+ * @mask: LITEPULSE_CFG_LINE_*_MASK
+ * @bits: their values
+ */
+void litepulse_set_line(struct litepulse *lp, u32 mask, u32 bits)
+{
+	unsigned long flags;
+	u32 line;
+
+	spin_lock_irqsave(&lp->line_lock, flags);
+	line = (lp->line & ~mask) | bits;
+	if (line != lp->line) {
+		WRITE_ONCE(lp->line, line);
+		if (lp->ops->sleeps)
+			schedule_work(&lp->line_work);
+		else
+			write_line(lp);
+	}
+	spin_unlock_irqrestore(&lp->line_lock, flags);
+}
+
+/**
+ * litepulse_set_profile - format and bit period of a line profile; they take effect together
+ * @lp: device
+ * @index: 0 to 3
+ * @format: LITEPULSE_CFG_PROFILE_FORMAT_*, without the period's upper bits
+ * @period: bit period in 2^-8 ticks
+ *
+ * Return: 0, -EINVAL if the core refuses it, or an error of the transport.
+ */
+int litepulse_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period)
+{
+	const u32 step = LITEPULSE_CFG_PROFILE1_FORMAT - LITEPULSE_CFG_PROFILE0_FORMAT;
+	struct litepulse_word words[] = {
+		{ LITEPULSE_CFG_PROFILE0_FORMAT + step * index, 0 },
+		{ LITEPULSE_CFG_PROFILE0_PERIOD + step * index, lower_32_bits(period) },
+	};
+
+	if (upper_32_bits(period) > FIELD_MAX(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK))
+		return -EINVAL;
+	words[0].value = format |
+		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK, upper_32_bits(period));
+	return litepulse_configure(lp, words, ARRAY_SIZE(words));
+}
+
+/**
+ * litepulse_stop_output - nothing timed starts any more: train, responder, queue
+ * @lp: device
+ *
+ * What is on the line is finished.
+ */
+void litepulse_stop_output(struct litepulse *lp)
+{
+	static const struct litepulse_word words[] = {
+		{ LITEPULSE_CFG_TRAIN_COMMAND, LITEPULSE_TRAIN_CMD_STOP },
+		{ LITEPULSE_CFG_RESP_ARM, 0 },
+		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK },
+	};
+
+	litepulse_configure(lp, words, ARRAY_SIZE(words));
+	lp->last_launch = 0;
+}
+
+/**
+ * litepulse_hurry - somebody waits for an answer: events are told at once, or again as moderately
+ * as wished
+ * @lp: device
+ * @hurry: once for each true a false
+ */
+void litepulse_hurry(struct litepulse *lp, bool hurry)
+{
+	mutex_lock(&lp->setup_mutex);
+	lp->hurry += hurry ? 1 : -1;
+	litepulse_moderate(lp);
+	mutex_unlock(&lp->setup_mutex);
+}
+
+/* --- session --- */
+
+/* Gives the board a name by which it is known until its next reset. */
+static int name_session(struct litepulse *lp)
+{
+	u32 session;
+
+	do {
+		session = get_random_u32() & LITEPULSE_CSR_SESSION_SESSION_MASK;
+	} while (!session);
+	lp->session = session;
+	return lp->ops->write_csr(lp->context, LITEPULSE_CSR_SESSION, session);
+}
+
+/**
+ * litepulse_check_session - is the board still the one it was?
+ * @lp: device
+ *
+ * Return: 0, -ESTALE if it was reset since (all will be told), or an error of the transport.
+ */
+int litepulse_check_session(struct litepulse *lp)
+{
+	u32 session;
+	int error = litepulse_read_csr(lp, LITEPULSE_CSR_SESSION, &session);
+
+	if (error)
+		return error;
+	if (session == READ_ONCE(lp->session))
+		return 0;
+	schedule_work(&lp->restart_work);
+	return -ESTALE;
+}
+
+/*
+ * Begins with the streams: a snapshot gives the number of the event before ours, so that a loss
+ * at the head shows, too. What is older is thrown away. That the snapshot arrives shows that
+ * interrupts do.
+ */
+static int start_streams(struct litepulse *lp)
+{
+	struct litepulse_word words[] = {
+		{ LITEPULSE_CFG_EVENT_MASK, LITEPULSE_CFG_EVENT_MASK_SNAPSHOT_MASK },
+		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_SNAPSHOT_MASK },
+	};
+	long left = 0;
+	int error;
+
+	error = litepulse_now(lp, &lp->bytes.since);
+	if (error)
+		return error;
+	mutex_lock(&lp->setup_mutex);
+	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS, LITEPULSE_WANT_EVENTS);
+	lp->hurry++;
+	litepulse_moderate(lp);
+	error = litepulse_configure(lp, words, ARRAY_SIZE(words));
+	if (!error)
+		left = wait_event_timeout(lp->answer_wait, READ_ONCE(lp->events.started), HZ);
+	lp->hurry--;
+	if (!error)
+		error = left ? litepulse_apply_sinks(lp) : -ETIMEDOUT;
+	mutex_unlock(&lp->setup_mutex);
+	if (error == -ETIMEDOUT)
+		dev_err(lp->dev, "its interrupt does not arrive\n");
+	return error;
+}
+
+/* The board was reset: its settings are gone, and so is what ran on it. */
+static void restart_work(struct work_struct *work)
+{
+	struct litepulse *lp = container_of(work, struct litepulse, restart_work);
+	u32 session;
+
+	down_read(&lp->gone_sem);
+	mutex_lock(&lp->claim_mutex);
+	if (lp->gone || litepulse_read_csr(lp, LITEPULSE_CSR_SESSION, &session) ||
+	    session == lp->session)
+		goto unlock;
+	dev_warn(lp->dev,
+		 "the board was reset: its ticks begin anew, what ran on it has stopped\n");
+	name_session(lp);
+	if (lp->claimant)
+		lp->claimant->stale = true;
+	litepulse_tell_restart(lp);
+	write_line(lp);
+	litepulse_tty_restarted(lp);
+	litepulse_ptp_restarted(lp);
+	start_streams(lp);
+	wake_up_interruptible_all(&lp->launch_wait);
+unlock:
+	mutex_unlock(&lp->claim_mutex);
+	up_read(&lp->gone_sem);
+}
+
+static void watch_work(struct work_struct *work)
+{
+	struct litepulse *lp = container_of(to_delayed_work(work), struct litepulse, watch_work);
+
+	litepulse_check_session(lp);
+	schedule_delayed_work(&lp->watch_work, round_jiffies_relative(WATCH_INTERVAL));
+}
+
+/* --- probe --- */
+
+static int identify(struct litepulse *lp)
+{
+	u32 words[(LITEPULSE_CSR_ID_CLOCK_DEN - LITEPULSE_CSR_ID_MAGIC) / 4 + 1], geometry;
+	unsigned int major, minor;
+	int error;
+
+	error = lp->ops->read_csr(lp->context, LITEPULSE_CSR_ID_MAGIC, words, ARRAY_SIZE(words));
+	if (error)
+		return dev_err_probe(lp->dev, error, "no answer\n");
+#define WORD(name) words[(LITEPULSE_CSR_##name - LITEPULSE_CSR_ID_MAGIC) / 4]
+	if (WORD(ID_MAGIC) != LITEPULSE_MAGIC)
+		return dev_err_probe(lp->dev, -ENODEV,
+				     "no LitePulse: it identifies itself as 0x%08x, not 0x%08x\n",
+				     WORD(ID_MAGIC), LITEPULSE_MAGIC);
+	lp->version = WORD(ID_VERSION);
+	major = FIELD_GET(LITEPULSE_CSR_ID_VERSION_MAJOR_MASK, lp->version);
+	minor = FIELD_GET(LITEPULSE_CSR_ID_VERSION_MINOR_MASK, lp->version);
+	/* While major is 0, any change counts as minor. */
+	if (major != LITEPULSE_VERSION_MAJOR || (!major && minor != LITEPULSE_VERSION_MINOR))
+		return dev_err_probe(lp->dev, -ENODEV,
+				     "the core is version %u.%u, this driver is for %u.%u\n", major,
+				     minor, LITEPULSE_VERSION_MAJOR, LITEPULSE_VERSION_MINOR);
+	geometry = WORD(ID_GEOMETRY);
+	lp->samples = FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_SAMPLES_MASK, geometry);
+	lp->inputs = FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_INPUTS_MASK, geometry);
+	lp->event_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_EVENT_DEPTH_MASK, geometry);
+	lp->receive_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_RECEIVE_DEPTH_MASK, geometry);
+	lp->transmit_depth = 1
+		<< FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_MASK, geometry);
+	lp->transmit_low = lp->transmit_depth / 16;
+	lp->launch_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_MASK, geometry);
+	lp->simulated = geometry & LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
+	if (!lp->samples || (lp->inputs + 1) * lp->samples > 16)
+		return dev_err_probe(lp->dev, -ENODEV, "impossible geometry 0x%08x\n", geometry);
+	lp->clock_num = WORD(ID_CLOCK_NUM);
+	lp->clock_den = WORD(ID_CLOCK_DEN);
+#undef WORD
+	error = litepulse_rate_init(&lp->rate, lp->clock_num, lp->clock_den, lp->samples);
+	if (error)
+		return dev_err_probe(lp->dev, error,
+				     "unusable clock of %u/%u Hz, %u ticks per cycle\n",
+				     lp->clock_num, lp->clock_den, lp->samples);
+	return 0;
+}
+
+/*
+ * Nothing runs, waits or is recorded: at the beginning, whatever a boot loader left, and at the
+ * end.
+ */
+static int settle(struct litepulse *lp)
+{
+	static const struct litepulse_word words[] = {
+		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_TTY_MASK },
+		{ LITEPULSE_CFG_EVENT_MASK, 0 },
+		{ LITEPULSE_CFG_CAPTURE_EDGES, 0 },
+		{ LITEPULSE_CFG_DRIVER_ENABLE, 0 },
+		{ LITEPULSE_CFG_LINE, 0 },
+	};
+
+	litepulse_stop_output(lp);
+	return litepulse_configure(lp, words, ARRAY_SIZE(words));
+}
+
+static int litepulse_probe(struct platform_device *pdev)
+{
+	struct litepulse_platform_data transport = {}, *given = dev_get_platdata(&pdev->dev);
+	struct litepulse *lp;
+	int error;
+
+	if (given) {
+		transport = *given;
+	} else {
+		error = litepulse_mmio_probe(pdev, &transport);
+		if (error)
+			return error;
+	}
+	lp = kzalloc(sizeof(*lp), GFP_KERNEL);
+	if (!lp)
+		return -ENOMEM;
+	lp->dev = &pdev->dev;
+	lp->ops = transport.ops;
+	lp->context = transport.context;
+	lp->attach = transport.attach;
+	kref_init(&lp->ref);
+	init_rwsem(&lp->gone_sem);
+	spin_lock_init(&lp->lock);
+	INIT_LIST_HEAD(&lp->sinks);
+	init_waitqueue_head(&lp->answer_wait);
+	init_waitqueue_head(&lp->launch_wait);
+	mutex_init(&lp->setup_mutex);
+	spin_lock_init(&lp->line_lock);
+	INIT_WORK(&lp->line_work, line_work);
+	mutex_init(&lp->claim_mutex);
+	INIT_DELAYED_WORK(&lp->watch_work, watch_work);
+	INIT_WORK(&lp->restart_work, restart_work);
+	lp->id = ida_alloc_max(&litepulse_ids, LITEPULSE_DEVICES - 1, GFP_KERNEL);
+	if (lp->id < 0) {
+		error = lp->id;
+		kfree(lp);
+		return error;
+	}
+
+	error = identify(lp);
+	if (error)
+		goto put;
+	error = settle(lp);
+	if (error) {
+		dev_err_probe(lp->dev, error, "the core does not take its settings\n");
+		goto put;
+	}
+	error = name_session(lp);
+	if (error)
+		goto put;
+	platform_set_drvdata(pdev, lp);
+	error = lp->attach(lp->context, lp);
+	if (error)
+		goto put;
+	error = start_streams(lp);
+	if (error)
+		goto detach;
+	error = litepulse_tty_add(lp);
+	if (error)
+		goto detach;
+	error = litepulse_ptp_add(lp);
+	if (error)
+		goto tty;
+	error = litepulse_chardev_add(lp);
+	if (error)
+		goto ptp;
+	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
+	dev_info(lp->dev, "litepulse%d: version %u.%u, %llu/%u ticks per second, %u inputs%s\n",
+		 lp->id, lp->version >> 16, lp->version & 0xffff, lp->rate.num, lp->rate.den,
+		 lp->inputs, lp->simulated ? ", simulated" : "");
+	return 0;
+
+ptp:
+	litepulse_ptp_remove(lp);
+tty:
+	litepulse_tty_remove(lp);
+detach:
+	lp->attach(lp->context, NULL);
+	cancel_work_sync(&lp->restart_work);
+	cancel_work_sync(&lp->line_work);
+put:
+	litepulse_put(lp);
+	return error;
+}
+
+static void litepulse_remove(struct platform_device *pdev)
+{
+	struct litepulse *lp = platform_get_drvdata(pdev);
+
+	/* Who is in a call finishes it; who waits is woken and comes no further. */
+	litepulse_chardev_remove(lp);
+	wake_up_all(&lp->launch_wait);
+	cancel_delayed_work_sync(&lp->watch_work);
+	litepulse_ptp_remove(lp);
+	litepulse_tty_remove(lp);
+	settle(lp);
+	lp->attach(lp->context, NULL);
+	cancel_work_sync(&lp->restart_work);
+	cancel_work_sync(&lp->line_work);
+	litepulse_put(lp);
+}
+
+static int litepulse_suspend(struct device *dev)
+{
+	struct litepulse *lp = dev_get_drvdata(dev);
+	int error = litepulse_tty_suspend(lp);
+
+	if (error)
+		return error;
+	cancel_delayed_work_sync(&lp->watch_work);
+	/* Whatever was kept, too: nobody is there to see what a train does meanwhile. */
+	litepulse_stop_output(lp);
+	return 0;
+}
+
+static int litepulse_resume(struct device *dev)
+{
+	struct litepulse *lp = dev_get_drvdata(dev);
+
+	litepulse_check_session(lp);
+	flush_work(&lp->restart_work);
+	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
+	return litepulse_tty_resume(lp);
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(litepulse_pm_ops, litepulse_suspend, litepulse_resume);
+
+static const struct of_device_id litepulse_of_match[] = { { .compatible = "litex,litepulse" }, {} };
+MODULE_DEVICE_TABLE(of, litepulse_of_match);
+
+static const struct platform_device_id litepulse_ids_match[] = { { .name = "litepulse" }, {} };
+MODULE_DEVICE_TABLE(platform, litepulse_ids_match);
+
+static struct platform_driver litepulse_driver = {
+	.probe = litepulse_probe,
+	.litepulse_remove_op = litepulse_remove,
+	.id_table = litepulse_ids_match,
+	.driver = {
+		.name = "litepulse",
+		.of_match_table = litepulse_of_match,
+		.pm = pm_sleep_ptr(&litepulse_pm_ops),
+	},
+};
+
+static int __init litepulse_init(void)
+{
+	int error = litepulse_tty_init();
+
+	if (error)
+		return error;
+	error = platform_driver_register(&litepulse_driver);
+	if (error)
+		litepulse_tty_exit();
+	return error;
+}
+module_init(litepulse_init);
+
+static void __exit litepulse_exit(void)
+{
+	platform_driver_unregister(&litepulse_driver);
+	litepulse_tty_exit();
+	ida_destroy(&litepulse_ids);
+}
+module_exit(litepulse_exit);
+
+MODULE_DESCRIPTION("LitePulse: a serial port whose every edge has a known time");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From a transport's records to everybody who wants them
+ *
+ * A transport hands over the records of one stream in order, one batch at a time; the two streams
+ * may come from two threads. What the hardware is told to record, and how soon it interrupts, is
+ * the union of all sinks' wishes.
+ */
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/poll.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include "litepulse.h"
+
+/*
+ * Without a wish the driver's own events (answers, what the claim's holder did not ask for) may
+ * wait so long.
+ */
+#define DEFAULT_AGE_US 10000
+/* Events decoded at a time for the tty; they lie on the interrupt's stack. */
+#define TTY_BATCH 8
+
+static u64 event_ns(struct litepulse *lp, u32 clock, const struct litepulse_header *header,
+		    u64 tick)
+{
+	u64 mono;
+
+	if (clock == LITEPULSE_CLOCK_PHC)
+		return litepulse_ptp_ns(lp, tick);
+	/*
+	 * A record is not younger than its header, but a launch is told at once, a few ticks
+	 * before its tick.
+	 */
+	if (tick <= header->tick)
+		mono = header->mono - litepulse_ticks_to_ns_fast(&lp->rate, header->tick - tick);
+	else
+		mono = header->mono + litepulse_ticks_to_ns_fast(&lp->rate, tick - header->tick);
+	switch (clock) {
+	case LITEPULSE_CLOCK_REALTIME:
+		return ktime_to_ns(ktime_mono_to_real(ns_to_ktime(mono)));
+	case LITEPULSE_CLOCK_TAI:
+		return ktime_to_ns(ktime_mono_to_any(ns_to_ktime(mono), TK_OFFS_TAI));
+	default:
+		return mono;
+	}
+}
+
+static void deliver(struct litepulse *lp, const struct litepulse_header *header,
+		    const struct litepulse_event *event)
+{
+	struct litepulse_sink *sink;
+
+	lockdep_assert_held(&lp->lock);
+	list_for_each_entry(sink, &lp->sinks, node) {
+		struct litepulse_event copy = *event;
+
+		if (!litepulse_select(&sink->want, lp->samples, &copy))
+			continue;
+		if (sink->want.clock != LITEPULSE_CLOCK_NONE) {
+			copy.ns = event_ns(lp, sink->want.clock, header, copy.tick);
+			copy.uncertainty = header->uncertainty;
+			copy.flags |= LITEPULSE_FLAG_NS;
+		}
+		sink->put(sink, &copy);
+	}
+}
+
+/*
+ * False if the board's ticks went back: it was reset, and what this batch says is told by nobody.
+ */
+static bool ticks_advance(struct litepulse *lp, struct litepulse_sequence *stream, u64 tick)
+{
+	if (tick < stream->tick) {
+		schedule_work(&lp->restart_work);
+		return false;
+	}
+	stream->tick = tick;
+	return true;
+}
+
+/*
+ * Is this what the train was asked last? An earlier change may have waited until now; its stamp
+ * gives it away.
+ */
+static void note_answer(struct litepulse *lp, const struct litepulse_event *event)
+{
+	if (event->source != LITEPULSE_SRC_TRAIN_CHANGE ||
+	    lp->answer_state != LITEPULSE_ANSWER_EXPECTED || event->tick < lp->answer_since)
+		return;
+	if (event->kind == LITEPULSE_KIND_APPLIED &&
+	    !(event->flags & LITEPULSE_EVENT_FLAG_STOP) == lp->answer_stop)
+		return;
+	lp->answer = *event;
+	WRITE_ONCE(lp->answer_state, LITEPULSE_ANSWER_COME);
+	wake_up(&lp->answer_wait);
+}
+
+/**
+ * litepulse_take_events - records of the event stream
+ * @lp: device
+ * @header: that was read before them
+ * @words: the records
+ * @count: how many
+ *
+ * Interrupts may be off. Who waits for something is woken once, after all of them.
+ */
+void litepulse_take_events(struct litepulse *lp, const struct litepulse_header *header,
+			   const u32 *words, unsigned int count)
+{
+	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	unsigned int made, i;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lp->lock, flags);
+	if (ticks_advance(lp, &lp->events, header->tick)) {
+		for (; count; count--, words += LITEPULSE_EVENT_WORDS) {
+			bool started = lp->events.started;
+
+			made = litepulse_decode_event(&lp->events, words, events);
+			if (started != lp->events.started)
+				wake_up(&lp->answer_wait);
+			for (i = 0; i < made; i++) {
+				note_answer(lp, &events[i]);
+				deliver(lp, header, &events[i]);
+			}
+		}
+	}
+	spin_unlock_irqrestore(&lp->lock, flags);
+}
+EXPORT_SYMBOL_GPL(litepulse_take_events);
+
+/**
+ * litepulse_take_bytes - records of the receive stream
+ * @lp: device
+ * @header: that was read before them
+ * @words: the records
+ * @count: how many
+ */
+void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *header,
+			  const u32 *words, unsigned int count)
+{
+	struct litepulse_event events[TTY_BATCH + LITEPULSE_EVENTS_PER_RECORD];
+	unsigned int made, i;
+	unsigned long flags;
+
+	while (count) {
+		made = 0;
+		spin_lock_irqsave(&lp->lock, flags);
+		if (!ticks_advance(lp, &lp->bytes, header->tick))
+			count = 0;
+		while (count && made < TTY_BATCH) {
+			made += litepulse_decode_byte(&lp->bytes, header->tick, words,
+						      events + made);
+			words += LITEPULSE_RECEIVE_WORDS;
+			count--;
+		}
+		for (i = 0; i < made; i++)
+			deliver(lp, header, &events[i]);
+		spin_unlock_irqrestore(&lp->lock, flags);
+		if (made)
+			litepulse_tty_receive(lp, events, made);
+	}
+}
+EXPORT_SYMBOL_GPL(litepulse_take_bytes);
+
+/**
+ * litepulse_take_room - what was waited for has come
+ * @lp: device
+ * @pending: LITEPULSE_WANT_TRANSMIT, _LAUNCH, _DRAINED; no longer asked for
+ */
+void litepulse_take_room(struct litepulse *lp, u32 pending)
+{
+	if (pending & LITEPULSE_WANT_LAUNCH)
+		wake_up_interruptible_poll(&lp->launch_wait, EPOLLOUT | EPOLLWRNORM);
+	if (pending & (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_DRAINED))
+		litepulse_tty_room(lp, pending);
+}
+EXPORT_SYMBOL_GPL(litepulse_take_room);
+
+/* Tells all sinks that the board was reset, and begins anew with its streams. */
+void litepulse_tell_restart(struct litepulse *lp)
+{
+	struct litepulse_event event = { .kind = LITEPULSE_KIND_RESTARTED,
+					 .source = LITEPULSE_SRC_CONTROL };
+	struct litepulse_header header = { .mono = ktime_get_ns() };
+	unsigned long flags;
+
+	spin_lock_irqsave(&lp->lock, flags);
+	lp->restarts++;
+	lp->events.tick = 0;
+	lp->bytes.tick = 0;
+	lp->events.started = false;
+	lp->bytes.gap_open = false;
+	event.seq = lp->events.next;
+	event.count = lp->restarts;
+	deliver(lp, &header, &event);
+	spin_unlock_irqrestore(&lp->lock, flags);
+}
+
+/* --- what the sinks want --- */
+
+/* Bits of the event mask for what is wanted. */
+static u32 event_mask(const struct litepulse_subscribe *want)
+{
+	static const struct {
+		u8 kind;
+		u8 source;
+		u32 mask;
+	} of[] = {
+		{ LITEPULSE_KIND_TX, LITEPULSE_SRC_QUEUE, LITEPULSE_CFG_EVENT_MASK_TX_QUEUE_MASK },
+		{ LITEPULSE_KIND_TX, LITEPULSE_SRC_TRAIN, LITEPULSE_CFG_EVENT_MASK_TX_TRAIN_MASK },
+		{ LITEPULSE_KIND_TX, LITEPULSE_SRC_RESPONDER,
+		  LITEPULSE_CFG_EVENT_MASK_TX_RESPONDER_MASK },
+		{ LITEPULSE_KIND_TX, LITEPULSE_SRC_TTY, LITEPULSE_CFG_EVENT_MASK_TX_TTY_MASK },
+		{ LITEPULSE_KIND_REFUSED, LITEPULSE_SRC_QUEUE,
+		  LITEPULSE_CFG_EVENT_MASK_REFUSED_QUEUE_MASK },
+		{ LITEPULSE_KIND_REFUSED, LITEPULSE_SRC_TRAIN,
+		  LITEPULSE_CFG_EVENT_MASK_REFUSED_TRAIN_MASK },
+		{ LITEPULSE_KIND_EDGE, LITEPULSE_SRC_CAPTURE, LITEPULSE_CFG_EVENT_MASK_EDGE_MASK },
+		{ LITEPULSE_KIND_TRAIN_DONE, LITEPULSE_SRC_TRAIN,
+		  LITEPULSE_CFG_EVENT_MASK_TRAIN_DONE_MASK },
+		{ LITEPULSE_KIND_RESPONDER_MISSED, LITEPULSE_SRC_RESPONDER,
+		  LITEPULSE_CFG_EVENT_MASK_MISSED_MASK },
+		{ LITEPULSE_KIND_SNAPSHOT, LITEPULSE_SRC_CONTROL,
+		  LITEPULSE_CFG_EVENT_MASK_SNAPSHOT_MASK },
+	};
+	u32 mask = LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		bool by_source = of[i].kind == LITEPULSE_KIND_TX ||
+			of[i].kind == LITEPULSE_KIND_REFUSED;
+
+		if (!(want->kinds & BIT(of[i].kind)))
+			continue;
+		if (by_source && want->sources && !(want->sources & BIT(of[i].source)))
+			continue;
+		mask |= of[i].mask;
+	}
+	return mask;
+}
+
+static bool wants_bytes(const struct litepulse_subscribe *want)
+{
+	return want->kinds & BIT(LITEPULSE_KIND_RX);
+}
+
+/* Does a sink's wish for the filter go together with all others'? */
+static bool filter_agrees(struct litepulse *lp, const struct litepulse_sink *self,
+			  const struct litepulse_subscribe *want)
+{
+	u16 mine = want->kinds & BIT(LITEPULSE_KIND_EDGE) ? want->rise | want->fall : 0, theirs;
+	const struct litepulse_sink *sink;
+
+	list_for_each_entry(sink, &lp->sinks, node) {
+		if (sink == self || !(sink->want.kinds & BIT(LITEPULSE_KIND_EDGE)))
+			continue;
+		theirs = sink->want.rise | sink->want.fall;
+		if (mine & theirs & (want->filtered ^ sink->want.filtered))
+			return false;
+		if (mine & want->filtered && theirs & sink->want.filtered &&
+		    want->filter != sink->want.filter)
+			return false;
+	}
+	return true;
+}
+
+static void milder(struct litepulse_moderation *all, const struct litepulse_moderation *one)
+{
+	all->level = min(all->level, one->level);
+	if (one->age_us)
+		all->age_us = all->age_us ? min(all->age_us, one->age_us) : one->age_us;
+	if (one->idle_us)
+		all->idle_us = all->idle_us ? min(all->idle_us, one->idle_us) : one->idle_us;
+}
+
+/**
+ * litepulse_moderate - tells the transport how soon it must come, by all sinks' and the tty's
+ * wishes
+ * @lp: device; setup_mutex held
+ */
+void litepulse_moderate(struct litepulse *lp)
+{
+	struct litepulse_moderation events = { .level = lp->event_depth / 2,
+					       .age_us = DEFAULT_AGE_US };
+	struct litepulse_moderation bytes = { .level = lp->receive_depth / 2 };
+	struct litepulse_sink *sink;
+	unsigned long flags;
+
+	lockdep_assert_held(&lp->setup_mutex);
+	if (lp->tty_moderation.level)
+		milder(&bytes, &lp->tty_moderation);
+	spin_lock_irqsave(&lp->lock, flags);
+	list_for_each_entry(sink, &lp->sinks, node) {
+		struct litepulse_moderation one = { .level = max(sink->want.watermark, 1u),
+						    .age_us = sink->want.timeout_us };
+
+		if (sink->want.kinds & ~BIT(LITEPULSE_KIND_RX))
+			milder(&events, &one);
+		if (wants_bytes(&sink->want))
+			milder(&bytes, &one);
+	}
+	if (lp->hurry)
+		events.level = 1;
+	spin_unlock_irqrestore(&lp->lock, flags);
+	lp->ops->moderate(lp->context, &events, &bytes);
+}
+
+/**
+ * litepulse_apply_sinks - makes the hardware record what the sinks and the tty want
+ * @lp: device; setup_mutex held
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_apply_sinks(struct litepulse *lp)
+{
+	u32 mask = LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK, rise = 0, fall = 0, filtered = 0,
+	    length = 0;
+	bool bytes = lp->tty_moderation.level, ns = false;
+	struct litepulse_word words[3];
+	struct litepulse_sink *sink;
+	unsigned long flags;
+
+	lockdep_assert_held(&lp->setup_mutex);
+	spin_lock_irqsave(&lp->lock, flags);
+	list_for_each_entry(sink, &lp->sinks, node) {
+		const struct litepulse_subscribe *want = &sink->want;
+
+		mask |= event_mask(want);
+		bytes |= wants_bytes(want);
+		ns |= want->kinds && want->clock != LITEPULSE_CLOCK_NONE;
+		if (want->kinds & BIT(LITEPULSE_KIND_EDGE)) {
+			rise |= want->rise;
+			fall |= want->fall;
+			filtered |= (want->rise | want->fall) & want->filtered;
+			if ((want->rise | want->fall) & want->filtered)
+				length = want->filter;
+		}
+	}
+	lp->want_ns = ns;
+	spin_unlock_irqrestore(&lp->lock, flags);
+	litepulse_moderate(lp);
+	words[0] = (struct litepulse_word){ LITEPULSE_CFG_FILTER,
+					    FIELD_PREP(LITEPULSE_CFG_FILTER_ENABLE_MASK, filtered) |
+						    FIELD_PREP(LITEPULSE_CFG_FILTER_LENGTH_MASK,
+							       length ?: 1) };
+	words[1] = (struct litepulse_word){
+		LITEPULSE_CFG_CAPTURE_EDGES,
+		FIELD_PREP(LITEPULSE_CFG_CAPTURE_EDGES_RISE_MASK, rise) |
+			FIELD_PREP(LITEPULSE_CFG_CAPTURE_EDGES_FALL_MASK, fall)
+	};
+	words[2] = (struct litepulse_word){ LITEPULSE_CFG_EVENT_MASK, mask };
+	litepulse_set_line(lp, LITEPULSE_CFG_LINE_RX_ENABLE_MASK,
+			   bytes ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0);
+	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES,
+		      LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES);
+	return litepulse_configure(lp, words, ARRAY_SIZE(words));
+}
+
+/**
+ * litepulse_sink_add - from now on the sink gets what it wants
+ * @lp: device
+ * @sink: @want may be empty
+ *
+ * Return: as litepulse_sink_change().
+ */
+int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink)
+{
+	struct litepulse_subscribe want = sink->want;
+	unsigned long flags;
+	int error;
+
+	sink->want = (struct litepulse_subscribe){};
+	spin_lock_irqsave(&lp->lock, flags);
+	list_add_tail(&sink->node, &lp->sinks);
+	spin_unlock_irqrestore(&lp->lock, flags);
+	if (!want.kinds)
+		return 0;
+	error = litepulse_sink_change(lp, sink, &want);
+	if (error)
+		litepulse_sink_remove(lp, sink);
+	return error;
+}
+
+/**
+ * litepulse_sink_change - the sink wants something else
+ * @lp: device
+ * @sink: one that was added
+ * @want: checked by the caller
+ *
+ * Return: 0, -EBUSY if others want another filter, or an error of the transport; nothing has
+ * changed then.
+ */
+int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
+			  const struct litepulse_subscribe *want)
+{
+	struct litepulse_subscribe before;
+	unsigned long flags;
+	int error = 0;
+
+	mutex_lock(&lp->setup_mutex);
+	spin_lock_irqsave(&lp->lock, flags);
+	before = sink->want;
+	if (!filter_agrees(lp, sink, want))
+		error = -EBUSY;
+	else
+		sink->want = *want;
+	spin_unlock_irqrestore(&lp->lock, flags);
+	if (!error) {
+		error = litepulse_apply_sinks(lp);
+		if (error) {
+			spin_lock_irqsave(&lp->lock, flags);
+			sink->want = before;
+			spin_unlock_irqrestore(&lp->lock, flags);
+			litepulse_apply_sinks(lp);
+		}
+	}
+	mutex_unlock(&lp->setup_mutex);
+	return error;
+}
+
+/**
+ * litepulse_sink_remove - the sink gets nothing more; it may be freed
+ * @lp: device, which may be gone
+ * @sink: one that was added
+ */
+void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink)
+{
+	unsigned long flags;
+
+	mutex_lock(&lp->setup_mutex);
+	spin_lock_irqsave(&lp->lock, flags);
+	list_del(&sink->node);
+	spin_unlock_irqrestore(&lp->lock, flags);
+	if (!lp->gone && sink->want.kinds)
+		litepulse_apply_sinks(lp);
+	mutex_unlock(&lp->setup_mutex);
+}

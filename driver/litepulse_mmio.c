@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Transport of a core whose registers and window are mapped: a LiteX SoC with a CPU
+ *
+ * Records are taken in the hard interrupt, so that who waits for one does not wait for a worker
+ * first. LiteX has its registers in the CPU's byte order, which is what litex_read32() and
+ * litex_write32() are for.
+ */
+#include <linux/bitfield.h>
+#include <linux/clk.h>
+#include <linux/interrupt.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/litex.h>
+#include <linux/math64.h>
+#include <linux/platform_device.h>
+#include <linux/slab.h>
+#include <linux/timer.h>
+
+#include "litepulse.h"
+#include "litepulse_compat.h"
+
+/* Records read at a time; they lie on the interrupt's stack. */
+#define BATCH 16
+/*
+ * Reads of the status register until the core must have answered; a flush of all bytes takes
+ * longest.
+ */
+#define ANSWER_READS 100000
+#define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
+/* These are asked for once, and told once. */
+#define ONCE (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_LAUNCH | LITEPULSE_WANT_DRAINED)
+
+struct litepulse_mmio {
+	struct device *dev;
+	void __iomem *csr;
+	void __iomem *window;
+	int irq;
+	unsigned long bus_hz;
+	struct litepulse *lp; /* while attached */
+
+	/*
+	 * One at a time: what reads a snapshot, and what counts the core's answers. Also @enabled.
+	 */
+	spinlock_t lock;
+	u32 enabled;
+	struct timer_list pause_timer; /* ends a pause of the events' interrupt */
+};
+
+static u32 get_csr(const struct litepulse_mmio *mmio, u32 offset)
+{
+	return litex_read32(mmio->csr + offset);
+}
+
+static void put_csr(const struct litepulse_mmio *mmio, u32 offset, u32 word)
+{
+	litex_write32(mmio->csr + offset, word);
+}
+
+static int mmio_read_csr(void *context, u32 offset, u32 *words, unsigned int count)
+{
+	while (count--) {
+		*words++ = get_csr(context, offset);
+		offset += 4;
+	}
+	return 0;
+}
+
+static int mmio_write_csr(void *context, u32 offset, u32 word)
+{
+	put_csr(context, offset, word);
+	return 0;
+}
+
+static u64 header_tick(const struct litepulse_mmio *mmio, u32 stream)
+{
+	u32 low = litex_read32(mmio->window + stream + LITEPULSE_HEADER_TICK_LO);
+
+	return (u64)litex_read32(mmio->window + stream + LITEPULSE_HEADER_TICK_HI) << 32 | low;
+}
+
+static int mmio_time(void *context, u64 *tick, const struct litepulse_stamper *stamper)
+{
+	struct litepulse_mmio *mmio = context;
+	unsigned long flags;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	if (stamper)
+		stamper->before(stamper->data);
+	litex_read32(mmio->window + LITEPULSE_WIN_EVENTS + LITEPULSE_HEADER_LEVEL);
+	if (stamper)
+		stamper->after(stamper->data);
+	*tick = header_tick(mmio, LITEPULSE_WIN_EVENTS);
+	spin_unlock_irqrestore(&mmio->lock, flags);
+	return 0;
+}
+
+static int mmio_configure(void *context, const struct litepulse_word *words, unsigned int count)
+{
+	struct litepulse_mmio *mmio = context;
+	unsigned int reads = 0;
+	unsigned long flags;
+	u32 before, after;
+	int error = 0;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	before = get_csr(mmio, LITEPULSE_CSR_CONFIGS);
+	/* The bus holds each word until the one before it is answered. */
+	while (count--) {
+		litex_write32(mmio->window + words->offset, words->value);
+		words++;
+	}
+	while (get_csr(mmio, LITEPULSE_CSR_STATUS) & LITEPULSE_CSR_STATUS_CONFIG_BUSY_MASK) {
+		if (++reads > ANSWER_READS) {
+			error = -EIO;
+			break;
+		}
+	}
+	after = get_csr(mmio, LITEPULSE_CSR_CONFIGS);
+	if ((before ^ after) & LITEPULSE_CSR_CONFIGS_REFUSED_MASK)
+		error = -EINVAL;
+	spin_unlock_irqrestore(&mmio->lock, flags);
+	return error;
+}
+
+static int mmio_launch(void *context, const u32 *words, unsigned int count)
+{
+	struct litepulse_mmio *mmio = context;
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	count = min(count,
+		    FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, get_csr(mmio, LITEPULSE_CSR_FREE)));
+	for (i = 0; i < 4 * count; i++)
+		litex_write32(mmio->window + LITEPULSE_WIN_LAUNCH + 4 * (i % 4), words[i]);
+	spin_unlock_irqrestore(&mmio->lock, flags);
+	return count;
+}
+
+static int mmio_transmit(void *context, const u8 *bytes, unsigned int count)
+{
+	struct litepulse_mmio *mmio = context;
+	unsigned int sent = 0, part, i;
+	unsigned long flags;
+	u32 word;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	count = min(count,
+		    FIELD_GET(LITEPULSE_CSR_FREE_TRANSMIT_MASK, get_csr(mmio, LITEPULSE_CSR_FREE)));
+	while (sent < count) {
+		part = min(count - sent, 4u);
+		for (i = 0, word = 0; i < part; i++)
+			word |= bytes[sent + i] << 8 * i;
+		litex_write32(mmio->window + LITEPULSE_WIN_TX + (part - 1) * LITEPULSE_TX_PART_SIZE,
+			      word);
+		sent += part;
+	}
+	spin_unlock_irqrestore(&mmio->lock, flags);
+	return count;
+}
+
+static void enable(struct litepulse_mmio *mmio, u32 mask, u32 wanted)
+{
+	unsigned long flags;
+	u32 enabled;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	/* Written even if it is the same: a reset may have cleared it. */
+	enabled = (mmio->enabled & ~mask) | (wanted & mask);
+	mmio->enabled = enabled;
+	put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, enabled);
+	spin_unlock_irqrestore(&mmio->lock, flags);
+}
+
+static void mmio_want(void *context, u32 mask, u32 wanted)
+{
+	/* A fault is told by an event that must not wait for others. */
+	if (mask & LITEPULSE_WANT_EVENTS) {
+		mask |= LITEPULSE_CSR_EV_ENABLE_FAULT_MASK;
+		if (wanted & LITEPULSE_WANT_EVENTS)
+			wanted |= LITEPULSE_CSR_EV_ENABLE_FAULT_MASK;
+	}
+	enable(context, mask, wanted);
+}
+
+/* In units that may end one early: one more, so that it is never less than asked for. */
+static u32 irq_units(const struct litepulse_mmio *mmio, unsigned int us, u32 unit)
+{
+	u64 cycles = div_u64((u64)us * mmio->bus_hz, USEC_PER_SEC);
+
+	return us ? min_t(u64, (cycles >> (5 + 3 * unit)) + 1, U32_MAX) : 0;
+}
+
+static void mmio_moderate(void *context, const struct litepulse_moderation *events,
+			  const struct litepulse_moderation *bytes)
+{
+	struct litepulse_mmio *mmio = context;
+	u32 longest = max3(events->age_us, events->idle_us, max(bytes->age_us, bytes->idle_us)),
+	    unit = 0;
+	unsigned long flags;
+
+	while (unit < LITEPULSE_CSR_IRQ_UNIT_UNIT_MASK &&
+	       irq_units(mmio, longest, unit) > IRQ_TIME_MAX)
+		unit++;
+#define TIME(us) min_t(u32, irq_units(mmio, us, unit), IRQ_TIME_MAX)
+	spin_lock_irqsave(&mmio->lock, flags);
+	put_csr(mmio, LITEPULSE_CSR_IRQ_LEVEL,
+		FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_EVENT_MASK, events->level) |
+			FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_RECEIVE_MASK, bytes->level));
+	put_csr(mmio, LITEPULSE_CSR_IRQ_EVENT_TIME,
+		FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK, TIME(events->age_us)) |
+			FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_IDLE_MASK, TIME(events->idle_us)));
+	put_csr(mmio, LITEPULSE_CSR_IRQ_RECEIVE_TIME,
+		FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_AGE_MASK, TIME(bytes->age_us)) |
+			FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_IDLE_MASK, TIME(bytes->idle_us)));
+	put_csr(mmio, LITEPULSE_CSR_IRQ_SEND,
+		FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_TRANSMIT_LOW_MASK, mmio->lp->transmit_low) |
+			FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_LAUNCH_SPACE_MASK,
+				   max(mmio->lp->launch_depth / 4, 1u)));
+	/* It starts all times anew. */
+	if (unit != get_csr(mmio, LITEPULSE_CSR_IRQ_UNIT))
+		put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, unit);
+	spin_unlock_irqrestore(&mmio->lock, flags);
+#undef TIME
+}
+
+static const struct litepulse_io_ops mmio_ops = {
+	.read_csr = mmio_read_csr,
+	.write_csr = mmio_write_csr,
+	.time = mmio_time,
+	.configure = mmio_configure,
+	.launch = mmio_launch,
+	.transmit = mmio_transmit,
+	.want = mmio_want,
+	.moderate = mmio_moderate,
+};
+
+/* Takes up to BATCH records of a stream out of the core; returns how many were ready. */
+static unsigned int take(struct litepulse_mmio *mmio, u32 stream, unsigned int width,
+			 void (*hand_over)(struct litepulse *lp,
+					   const struct litepulse_header *header, const u32 *words,
+					   unsigned int count))
+{
+	void __iomem *window = mmio->window + stream;
+	struct litepulse_header header = {};
+	u32 words[BATCH * LITEPULSE_EVENT_WORDS], level;
+	unsigned int count, i;
+	unsigned long flags;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	level = litex_read32(window + LITEPULSE_HEADER_LEVEL);
+	if (READ_ONCE(mmio->lp->want_ns))
+		header.mono = ktime_get_ns();
+	header.ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
+	header.tick = header_tick(mmio, stream);
+	spin_unlock_irqrestore(&mmio->lock, flags);
+	count = min_t(unsigned int, header.ready, BATCH);
+	for (i = 0; i < count * width; i++)
+		words[i] = litex_read32(window + 4 * (LITEPULSE_HEADER_WORDS + i));
+	if (count)
+		litex_write32(window + LITEPULSE_STREAM_ACK,
+			      FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, count));
+	hand_over(mmio->lp, &header, words, count);
+	return header.ready;
+}
+
+static void take_events(struct litepulse_mmio *mmio)
+{
+	unsigned int left = mmio->lp->event_depth;
+
+	while (take(mmio, LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, litepulse_take_events) >
+	       BATCH) {
+		left -= min(left, BATCH);
+		if (left)
+			continue;
+		/*
+		 * Edges come faster than we can take them: let the rest of the machine live. The
+		 * core counts what is lost.
+		 */
+		enable(mmio, LITEPULSE_WANT_EVENTS | LITEPULSE_CSR_EV_ENABLE_FAULT_MASK, 0);
+		mod_timer(&mmio->pause_timer, jiffies + 1);
+		return;
+	}
+}
+
+static void end_pause(struct timer_list *timer)
+{
+	struct litepulse_mmio *mmio = timer_container_of(mmio, timer, pause_timer);
+
+	mmio_want(mmio, LITEPULSE_WANT_EVENTS, LITEPULSE_WANT_EVENTS);
+}
+
+static irqreturn_t litepulse_mmio_irq(int irq, void *data)
+{
+	struct litepulse_mmio *mmio = data;
+	u32 pending = get_csr(mmio, LITEPULSE_CSR_EV_PENDING) & READ_ONCE(mmio->enabled);
+
+	if (!pending)
+		return IRQ_NONE;
+	if (pending & LITEPULSE_CSR_EV_PENDING_FAULT_MASK)
+		put_csr(mmio, LITEPULSE_CSR_EV_PENDING, LITEPULSE_CSR_EV_PENDING_FAULT_MASK);
+	if (pending & (LITEPULSE_WANT_EVENTS | LITEPULSE_CSR_EV_PENDING_FAULT_MASK))
+		take_events(mmio);
+	if (pending & LITEPULSE_WANT_BYTES) {
+		while (take(mmio, LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS,
+			    litepulse_take_bytes) > BATCH)
+			;
+	}
+	if (pending & ONCE) {
+		enable(mmio, pending & ONCE, 0);
+		litepulse_take_room(mmio->lp, pending & ONCE);
+	}
+	return IRQ_HANDLED;
+}
+
+static int mmio_attach(void *context, struct litepulse *lp)
+{
+	struct litepulse_mmio *mmio = context;
+	int error;
+
+	if (lp) {
+		mmio->lp = lp;
+		put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, 0);
+		put_csr(mmio, LITEPULSE_CSR_EV_PENDING, ~0);
+		timer_setup(&mmio->pause_timer, end_pause, 0);
+		error = request_irq(mmio->irq, litepulse_mmio_irq, 0, dev_name(mmio->dev), mmio);
+		if (error)
+			return dev_err_probe(mmio->dev, error, "interrupt %d\n", mmio->irq);
+		return 0;
+	}
+	enable(mmio, ~0, 0);
+	free_irq(mmio->irq, mmio);
+	timer_delete_sync(&mmio->pause_timer);
+	enable(mmio, ~0, 0);
+	return 0;
+}
+
+static int clock_rate(struct device *dev, const char *name, unsigned long *hz)
+{
+	struct clk *clk = devm_clk_get_enabled(dev, name);
+
+	if (IS_ERR(clk))
+		return dev_err_probe(dev, PTR_ERR(clk), "no clock \"%s\"\n", name);
+	*hz = clk_get_rate(clk);
+	if (!*hz)
+		return dev_err_probe(dev, -EINVAL, "clock \"%s\" has a rate of 0\n", name);
+	return 0;
+}
+
+/**
+ * litepulse_mmio_probe - the registers of a device on the bus
+ * @pdev: has memory regions "csr" and "window", an interrupt, clocks "pulse" and "sys"
+ * @transport: filled in
+ *
+ * Return: 0, -ENXIO or -EINVAL if something is missing or two descriptions of the clock differ;
+ * it has said so.
+ */
+int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform_data *transport)
+{
+	struct device *dev = &pdev->dev;
+	struct litepulse_mmio *mmio;
+	unsigned long pulse_hz;
+	u32 num, den, hz, rest;
+	int error;
+
+	mmio = devm_kzalloc(dev, sizeof(*mmio), GFP_KERNEL);
+	if (!mmio)
+		return -ENOMEM;
+	mmio->dev = dev;
+	spin_lock_init(&mmio->lock);
+	mmio->csr = devm_platform_ioremap_resource_byname(pdev, "csr");
+	if (IS_ERR(mmio->csr))
+		return dev_err_probe(dev, PTR_ERR(mmio->csr), "no memory region \"csr\"\n");
+	mmio->window = devm_platform_ioremap_resource_byname(pdev, "window");
+	if (IS_ERR(mmio->window))
+		return dev_err_probe(dev, PTR_ERR(mmio->window), "no memory region \"window\"\n");
+	mmio->irq = platform_get_irq(pdev, 0);
+	if (mmio->irq < 0)
+		return mmio->irq; /* it has said so */
+	error = clock_rate(dev, "pulse", &pulse_hz);
+	if (error)
+		return error;
+	error = clock_rate(dev, "sys", &mmio->bus_hz);
+	if (error)
+		return error;
+	/*
+	 * Else what follows would compare with a clock that nobody tells. The core's
+	 * identification is checked later.
+	 */
+	if (get_csr(mmio, LITEPULSE_CSR_ID_MAGIC) == LITEPULSE_MAGIC) {
+		num = get_csr(mmio, LITEPULSE_CSR_ID_CLOCK_NUM);
+		den = get_csr(mmio, LITEPULSE_CSR_ID_CLOCK_DEN);
+		hz = den ? num / den : 0;
+		rest = den ? num % den : 0;
+		if (pulse_hz != hz && !(rest && pulse_hz == hz + 1))
+			return dev_err_probe(dev, -EINVAL,
+					     "clock \"pulse\" has %lu Hz, the core says %u/%u Hz\n",
+					     pulse_hz, num, den);
+	}
+	*transport = (struct litepulse_platform_data){ .ops = &mmio_ops,
+						       .context = mmio,
+						       .attach = mmio_attach };
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The time of a PTP clock as a function of ticks, and a train that keeps to it. Pure: no hardware.
+ *
+ * Both are exact: no rounding adds up, however long nothing is adjusted, and nothing has to be
+ * refreshed in time (unlike timecounter, which is good for 2^32 ticks).
+ */
+#ifndef LITEPULSE_PHC_H
+#define LITEPULSE_PHC_H
+
+#include <linux/types.h>
+
+struct litepulse_rate;
+
+/* The clock can be made so much faster or slower, in 10^-9 of its rate. */
+#define LITEPULSE_PHC_MAX_ADJ	100000000
+
+/**
+ * struct litepulse_phc - what the clock shows, from one adjustment to the next
+ * @tick: then...
+ * @ns: ... it shows this many ns...
+ * @frac: ... and @frac / @div ns
+ * @mul: a tick takes @mul / @div ns
+ * @div: the same whatever the rate; not 0
+ * @nominal: @mul of the unadjusted clock
+ */
+struct litepulse_phc {
+	u64 tick;
+	u64 ns;
+	u32 frac;
+	u32 mul;
+	u32 div;
+	u32 nominal;
+};
+
+/**
+ * struct litepulse_phc_train - a train as the core runs it
+ * @first: what the clock shall show at pulse 0, ns
+ * @period_ns: and from each pulse to the next
+ * @start: tick of pulse 0
+ * @pulse: since this pulse its rate is the present one
+ * @tick: this pulse is at @tick + @num / @den
+ * @num: less than @den
+ * @period: whole ticks
+ * @period_num: and @period_num / @den of a tick
+ * @den: litepulse_phc.mul for which it was worked out
+ */
+struct litepulse_phc_train {
+	u64 first;
+	u64 period_ns;
+	u64 start;
+	u64 pulse;
+	u64 tick;
+	u32 num;
+	u32 period;
+	u32 period_num;
+	u32 den;
+};
+
+/**
+ * struct litepulse_phc_change - how a train gets a new rate
+ * @pulse: the first one at its new place
+ * @step: ticks by which it is moved beside
+ * @then: the train as it is from then on
+ */
+struct litepulse_phc_change {
+	u64 pulse;
+	s32 step;
+	struct litepulse_phc_train then;
+};
+
+int litepulse_phc_init(struct litepulse_phc *phc, const struct litepulse_rate *rate,
+		       u64 tick, u64 ns);
+u64 litepulse_phc_ns(const struct litepulse_phc *phc, u64 tick);
+u64 litepulse_phc_tick(const struct litepulse_phc *phc, u64 ns, u32 *num);
+void litepulse_phc_move(struct litepulse_phc *phc, u64 tick);
+void litepulse_phc_adjust(struct litepulse_phc *phc, s64 scaled_ppm);
+
+int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct litepulse_phc *phc,
+			     u64 origin, u64 period_ns, u64 from);
+u64 litepulse_phc_train_place(const struct litepulse_phc_train *train, u64 pulse, u32 *num);
+int litepulse_phc_train_change(const struct litepulse_phc_train *train,
+			       const struct litepulse_phc *phc, u64 from,
+			       struct litepulse_phc_change *change);
+
+#endif /* LITEPULSE_PHC_H */

@@ -1,0 +1,701 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The timebase as a PTP hardware clock
+ *
+ * Ticks are never adjusted: the clock is a linear function of them (litepulse_phc.h), and adjfine,
+ * adjtime and settime change the function. Time stamps of the inputs come from the tick exactly.
+ * Periodic output is a train that has the claim, as a program would: its period is the clock's, as
+ * a fraction, so that the two never drift apart.
+ *
+ * The PTP core hands out nanoseconds, and keeps at most 127 time stamps that nobody has read: it
+ * drops the oldest and tells nobody. /dev/litepulseN gives ticks and says what was lost.
+ */
+#include <linux/bits.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/ptp_clock_kernel.h>
+#include <linux/slab.h>
+#include <linux/time64.h>
+#include <linux/timekeeping.h>
+
+#include "litepulse.h"
+#include "litepulse_compat.h"
+#include "litepulse_phc.h"
+
+#define EXTTS_EDGES	(PTP_RISING_EDGE | PTP_FALLING_EDGE)
+#define EXTTS_FLAGS	(EXTTS_EDGES | PTP_STRICT_FLAGS)
+#define PEROUT_FLAGS	(PTP_PEROUT_DUTY_CYCLE | PTP_PEROUT_PHASE)
+
+/* Line profile of the pulses: active low, as a start bit is. */
+#define PROFILE		1
+/* How far ahead a train is started or changed at first; doubled when that was too late. */
+#define AHEAD_NS	(2 * NSEC_PER_MSEC)
+#define AHEAD_SLEEPS_NS	(50 * NSEC_PER_MSEC)
+#define ATTEMPTS	6
+/* The clock is read so often at least, to know what it showed when the board is reset. */
+#define READ_INTERVAL	(16 * HZ)
+/* When periodic output is tried again. */
+#define RETRY_INTERVAL	HZ
+
+struct litepulse_ptp {
+	struct litepulse *lp;
+	struct ptp_clock *clock;	/* NULL until it is registered */
+	struct ptp_clock_info info;
+	struct litepulse_sink sink;	/* edges to be stamped; want: claim_mutex */
+
+	/* For what follows; innermost, interrupts off. Who changes it has claim_mutex, too. */
+	spinlock_t lock;
+	struct litepulse_phc phc;
+	struct litepulse_phc before;	/* what held before phc.tick */
+	u64 seen_tick;			/* latest tick read... */
+	u64 seen_boot;			/* ... and CLOCK_BOOTTIME then, ns */
+
+	/* Periodic output: claim_mutex. */
+	struct litepulse_claimant claimant;
+	bool enabled;			/* has the claim */
+	bool running;			/* so does the train, as below */
+	bool failed;			/* to start again, which was told */
+	u64 origin;			/* an edge when the clock shows this, ns */
+	u64 period;			/* ns */
+	u32 width;			/* ticks */
+	u64 ahead;			/* ticks */
+	struct litepulse_phc_train train;
+};
+
+static struct litepulse_ptp *to_ptp(struct ptp_clock_info *info)
+{
+	return container_of(info, struct litepulse_ptp, info);
+}
+
+static int enter(struct litepulse *lp)
+{
+	down_read(&lp->gone_sem);
+	if (!lp->gone)
+		return 0;
+	up_read(&lp->gone_sem);
+	return -ENODEV;
+}
+
+static void leave(struct litepulse *lp)
+{
+	up_read(&lp->gone_sem);
+}
+
+/* As enter(), and nobody else changes clock or output. */
+static int enter_to_change(struct litepulse *lp)
+{
+	int error = enter(lp);
+
+	if (!error)
+		mutex_lock(&lp->claim_mutex);
+	return error;
+}
+
+static void leave_changed(struct litepulse *lp)
+{
+	mutex_unlock(&lp->claim_mutex);
+	leave(lp);
+}
+
+/* --- the clock -------------------------------------------------------------------------------- */
+
+/* Keeps in mind what was read. -ESTALE if the board was reset: the clock will be told. */
+static int note_tick(struct litepulse_ptp *ptp, u64 tick)
+{
+	unsigned long flags;
+	bool back;
+
+	spin_lock_irqsave(&ptp->lock, flags);
+	back = tick < ptp->seen_tick;
+	if (!back) {
+		ptp->seen_tick = tick;
+		ptp->seen_boot = ktime_get_boottime_ns();
+	}
+	spin_unlock_irqrestore(&ptp->lock, flags);
+	/* Or another reader has overtaken us. */
+	return back ? litepulse_check_session(ptp->lp) : 0;
+}
+
+static int read_tick(struct litepulse_ptp *ptp, u64 *tick)
+{
+	return litepulse_now(ptp->lp, tick) ?: note_tick(ptp, *tick);
+}
+
+static u64 tick_to_ns(struct litepulse_ptp *ptp, u64 tick)
+{
+	unsigned long flags;
+	u64 ns;
+
+	spin_lock_irqsave(&ptp->lock, flags);
+	/* What was before an adjustment keeps its time, even if it becomes known later. */
+	ns = litepulse_phc_ns(tick < ptp->phc.tick ? &ptp->before : &ptp->phc, tick);
+	spin_unlock_irqrestore(&ptp->lock, flags);
+	return ns;
+}
+
+static void set_clock(struct litepulse_ptp *ptp, const struct litepulse_phc *phc)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&ptp->lp->claim_mutex);
+	spin_lock_irqsave(&ptp->lock, flags);
+	ptp->before = ptp->phc;
+	ptp->phc = *phc;
+	spin_unlock_irqrestore(&ptp->lock, flags);
+}
+
+static int ptp_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
+			  struct ptp_system_timestamp *sts)
+{
+	struct litepulse_ptp *ptp = to_ptp(info);
+	u64 tick;
+	int error;
+
+	error = enter(ptp->lp);
+	if (error)
+		return error;
+	ptp_read_system_prets(sts);
+	error = litepulse_now(ptp->lp, &tick);
+	ptp_read_system_postts(sts);
+	if (!error)
+		error = note_tick(ptp, tick);
+	if (!error)
+		*ts = ns_to_timespec64(tick_to_ns(ptp, tick));
+	leave(ptp->lp);
+	return error;
+}
+
+/* --- periodic output: all with claim_mutex and gone_sem held ---------------------------------- */
+
+/* From the next edge on that can be reached; @after: and the pulse on the line is over. */
+static int start_train(struct litepulse_ptp *ptp, bool after)
+{
+	struct litepulse_profile profile = {
+		.index = PROFILE, .data_bits = 8, .period = (u64)ptp->lp->samples << 12,
+	};
+	struct litepulse_phc_train *train = &ptp->train;
+	unsigned int attempt;
+	u64 tick;
+	int error;
+
+	error = litepulse_profile_set(ptp->lp, &ptp->claimant, &profile);
+	for (attempt = 0; !error && attempt < ATTEMPTS; attempt++) {
+		struct litepulse_train request = {
+			.width = ptp->width, .kind = LITEPULSE_LAUNCH_PULSE, .profile = PROFILE,
+		};
+
+		error = read_tick(ptp, &tick);
+		if (error)
+			break;
+		tick += ptp->ahead + (after ? ptp->width : 0);
+		error = litepulse_phc_train_init(train, &ptp->phc, ptp->origin, ptp->period, tick);
+		if (error)
+			break;
+		request.start = train->start;
+		request.period = train->period;
+		request.num = train->period_num;
+		request.den = train->den;
+		error = litepulse_train_start(ptp->lp, &ptp->claimant, &request);
+		if (error != -ETIME) {
+			ptp->running = !error;
+			return error;
+		}
+		ptp->ahead *= 2;
+		error = 0;
+	}
+	return error ?: -ETIME;
+}
+
+static int restart_train(struct litepulse_ptp *ptp)
+{
+	u32 pulses;
+	int error;
+
+	error = litepulse_train_stop(ptp->lp, &ptp->claimant, &pulses);
+	if (error)
+		return error;
+	ptp->running = false;
+	return start_train(ptp, true);
+}
+
+/* The clock's rate has changed: the train's follows, its pulses come when the clock shows so. */
+static int retune_train(struct litepulse_ptp *ptp)
+{
+	struct litepulse_phc_change change;
+	unsigned int attempt;
+	u64 tick;
+	int error;
+
+	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
+		struct litepulse_train_adjust request = { };
+
+		error = read_tick(ptp, &tick);
+		if (error)
+			return error;
+		tick += ptp->ahead;
+		/* No pulse has come yet, so none is lost. */
+		if (tick < ptp->train.start)
+			return restart_train(ptp);
+		error = litepulse_phc_train_change(&ptp->train, &ptp->phc, tick, &change);
+		if (error)
+			break;
+		request.period = change.then.period;
+		request.num = change.then.period_num;
+		request.den = change.then.den;
+		request.at_pulse = change.pulse;
+		request.step = change.step;
+		error = litepulse_train_adjust(ptp->lp, &ptp->claimant, &request);
+		if (!error)
+			ptp->train = change.then;
+		if (error != -ETIME)
+			break;
+		ptp->ahead *= 2;
+	}
+	if (error != -ERANGE && error != -EINVAL)
+		return error;
+	dev_info(ptp->lp->dev, "the PTP clock's rate changed by too much: its output starts again\n");
+	return restart_train(ptp);
+}
+
+/* Makes the output agree with the clock. Return: 0, or in how many jiffies to try again. */
+static long follow_clock(struct litepulse_ptp *ptp)
+{
+	int error = 0;
+
+	if (!ptp->enabled)
+		return 0;
+	if (!ptp->running)
+		error = restart_train(ptp);
+	else if (ptp->train.den != ptp->phc.mul)
+		error = retune_train(ptp);
+	/* The change before waits for its pulse. */
+	if (error == -EBUSY && ptp->running)
+		return nsecs_to_jiffies(litepulse_ticks_to_ns(&ptp->lp->rate, ptp->ahead)) + 1;
+	if (error && !ptp->failed)
+		dev_warn(ptp->lp->dev, "periodic output of the PTP clock fails: %d\n", error);
+	ptp->failed = error;
+	return error ? RETRY_INTERVAL : 0;
+}
+
+static void follow_clock_soon(struct litepulse_ptp *ptp)
+{
+	long delay = follow_clock(ptp);
+
+	if (delay)
+		ptp_schedule_worker(ptp->clock, delay);
+}
+
+static void disable_perout(struct litepulse_ptp *ptp)
+{
+	if (ptp->enabled)
+		litepulse_unclaim(ptp->lp, &ptp->claimant);
+	ptp->enabled = false;
+	ptp->running = false;
+}
+
+static int to_ns(const struct ptp_clock_time *time, u64 *ns)
+{
+	if (time->sec < 0 || time->nsec >= NSEC_PER_SEC)
+		return -EINVAL;
+	if (time->sec >= KTIME_SEC_MAX)
+		return -ERANGE;
+	*ns = time->sec * NSEC_PER_SEC + time->nsec;
+	return 0;
+}
+
+/* The width is that of the unadjusted clock, to the nearest tick: a change of rate leaves it. */
+static int check_perout(struct litepulse_ptp *ptp, const struct ptp_perout_request *request,
+			u64 *origin, u64 *period, u32 *width)
+{
+	const struct ptp_clock_time *start;
+	struct litepulse_phc_train train;
+	u64 on, ticks;
+	int error;
+
+	if (request->index >= ptp->info.n_per_out)
+		return -EINVAL;
+	if (request->flags & ~PEROUT_FLAGS)
+		return -EOPNOTSUPP;
+	start = request->flags & PTP_PEROUT_PHASE ? &request->phase : &request->start;
+	error = to_ns(start, origin) ?: to_ns(&request->period, period) ?:
+		litepulse_phc_train_init(&train, &ptp->phc, *origin, *period, ptp->phc.tick);
+	if (error)
+		return error;
+	if (request->flags & PTP_PEROUT_DUTY_CYCLE) {
+		error = to_ns(&request->on, &on);
+		if (error)
+			return error;
+		if (on >= *period)
+			return -ERANGE;
+		ticks = (litepulse_ns_to_ticks(&ptp->lp->rate, 2 * on) + 1) / 2;
+	} else {
+		ticks = train.period / 2;
+	}
+	/* At least a tick off, too: whatever the rate, a pulse never reaches the next. */
+	if (!ticks || ticks >= train.period)
+		return -ERANGE;
+	*width = ticks;
+	return 0;
+}
+
+/* Something that an earlier claim kept goes on: it may use the profile that is ours. */
+static int check_idle(struct litepulse *lp)
+{
+	const u32 busy = LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK |
+			 LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
+	const u32 idle = LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK;
+	u32 status;
+	int error;
+
+	error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	if (error)
+		return error;
+	return (status & (busy | idle)) == idle ? 0 : -EBUSY;
+}
+
+static int enable_perout(struct litepulse_ptp *ptp, const struct ptp_perout_request *request)
+{
+	u64 origin, period;
+	u32 width;
+	int error;
+
+	error = check_perout(ptp, request, &origin, &period, &width);
+	if (error)
+		return error;
+	if (!ptp->enabled) {
+		ptp->claimant = (struct litepulse_claimant) { };
+		error = litepulse_claim(ptp->lp, &ptp->claimant);
+		if (error)
+			return error;
+		error = check_idle(ptp->lp);
+		if (error) {
+			ptp->claimant.keep = true;
+			litepulse_unclaim(ptp->lp, &ptp->claimant);
+			return error;
+		}
+		ptp->enabled = true;
+	}
+	ptp->origin = origin;
+	ptp->period = period;
+	ptp->failed = false;
+	swap(ptp->width, width);
+	if (ptp->running) {
+		/* The last pulse of the old train may be wider. */
+		ptp->width = max(ptp->width, width);
+		error = restart_train(ptp);
+	} else {
+		error = start_train(ptp, false);
+	}
+	if (error)
+		disable_perout(ptp);
+	return error;
+}
+
+/* --- steps and rates -------------------------------------------------------------------------- */
+
+/* From now on the clock shows something else. */
+static void step_clock(struct litepulse_ptp *ptp, u64 tick, u64 ns)
+{
+	struct litepulse_phc phc = ptp->phc;
+
+	phc.tick = tick;
+	phc.ns = ns;
+	phc.frac = 0;
+	set_clock(ptp, &phc);
+	if (!ptp->running)
+		return;
+	dev_info(ptp->lp->dev,
+		 "the PTP clock was stepped: its output stops until its next edge by the new time\n");
+	ptp->running = false;
+	follow_clock_soon(ptp);
+}
+
+static int ptp_settime64(struct ptp_clock_info *info, const struct timespec64 *ts)
+{
+	struct litepulse_ptp *ptp = to_ptp(info);
+	u64 tick;
+	int error;
+
+	error = enter_to_change(ptp->lp);
+	if (error)
+		return error;
+	error = read_tick(ptp, &tick);
+	if (!error)
+		step_clock(ptp, tick, timespec64_to_ns(ts));
+	leave_changed(ptp->lp);
+	return error;
+}
+
+static int ptp_adjtime(struct ptp_clock_info *info, s64 delta)
+{
+	struct litepulse_ptp *ptp = to_ptp(info);
+	u64 tick;
+	int error;
+
+	error = enter_to_change(ptp->lp);
+	if (error)
+		return error;
+	error = read_tick(ptp, &tick);
+	if (!error)
+		step_clock(ptp, tick, litepulse_phc_ns(&ptp->phc, tick) + delta);
+	leave_changed(ptp->lp);
+	return error;
+}
+
+static int ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
+{
+	struct litepulse_ptp *ptp = to_ptp(info);
+	struct litepulse_phc phc;
+	u64 tick;
+	int error;
+
+	error = enter_to_change(ptp->lp);
+	if (error)
+		return error;
+	error = read_tick(ptp, &tick);
+	if (!error) {
+		phc = ptp->phc;
+		litepulse_phc_move(&phc, tick);
+		litepulse_phc_adjust(&phc, scaled_ppm);
+		set_clock(ptp, &phc);
+		follow_clock_soon(ptp);
+	}
+	leave_changed(ptp->lp);
+	return error;
+}
+
+static long ptp_do_aux_work(struct ptp_clock_info *info)
+{
+	struct litepulse_ptp *ptp = to_ptp(info);
+	long delay = 0;
+	u64 tick;
+
+	if (enter_to_change(ptp->lp))
+		return -1;
+	if (!read_tick(ptp, &tick))
+		delay = follow_clock(ptp);
+	leave_changed(ptp->lp);
+	return delay ?: READ_INTERVAL;
+}
+
+/* --- time stamps of edges --------------------------------------------------------------------- */
+
+/* Edges in other directions than those asked for are no longer in the event. */
+static void put_event(struct litepulse_sink *sink, const struct litepulse_event *event)
+{
+	struct litepulse_ptp *ptp = container_of(sink, struct litepulse_ptp, sink);
+	unsigned int samples = ptp->lp->samples, sample, channel;
+	struct ptp_clock_event stamp = { .type = PTP_CLOCK_EXTTS };
+
+	if (event->kind != LITEPULSE_KIND_EDGE)
+		return;
+	for (sample = 0; sample < samples; sample++) {
+		for (channel = 0; channel <= ptp->lp->inputs; channel++) {
+			if (!(event->data & BIT(channel * samples + sample)))
+				continue;
+			stamp.index = channel;
+			stamp.timestamp = tick_to_ns(ptp, event->tick + sample);
+			ptp_clock_event(ptp->clock, &stamp);
+		}
+	}
+}
+
+static int enable_extts(struct litepulse_ptp *ptp, const struct ptp_extts_request *request, bool on)
+{
+	struct litepulse_subscribe want = ptp->sink.want;
+	unsigned int edges = request->flags & EXTTS_EDGES;
+	u16 channel = BIT(request->index);
+
+	if (request->index >= ptp->info.n_ext_ts)
+		return -EINVAL;
+	if (request->flags & ~(PTP_ENABLE_FEATURE | EXTTS_FLAGS))
+		return -EOPNOTSUPP;
+	want.rise &= ~channel;
+	want.fall &= ~channel;
+	if (on) {
+		/* The first version of the request need not say which. */
+		if (!edges)
+			edges = PTP_RISING_EDGE;
+		if (edges & PTP_RISING_EDGE)
+			want.rise |= channel;
+		if (edges & PTP_FALLING_EDGE)
+			want.fall |= channel;
+	}
+	want.kinds = want.rise | want.fall ? BIT(LITEPULSE_KIND_EDGE) : 0;
+	return litepulse_sink_change(ptp->lp, &ptp->sink, &want);
+}
+
+static int ptp_enable(struct ptp_clock_info *info, struct ptp_clock_request *request, int on)
+{
+	struct litepulse_ptp *ptp = to_ptp(info);
+	int error;
+
+	/* Pairs with litepulse_ptp_add(): the device is there a moment before it is known here. */
+	if (!smp_load_acquire(&ptp->clock))
+		return -EAGAIN;
+	error = enter_to_change(ptp->lp);
+	if (error)
+		return error;
+	switch (request->type) {
+	case PTP_CLK_REQ_EXTTS:
+		error = enable_extts(ptp, &request->extts, on);
+		break;
+	case PTP_CLK_REQ_PEROUT:
+		if (on)
+			error = enable_perout(ptp, &request->perout);
+		else
+			disable_perout(ptp);
+		break;
+	default:
+		error = -EOPNOTSUPP;
+	}
+	leave_changed(ptp->lp);
+	return error;
+}
+
+/* --- for the rest of the driver --------------------------------------------------------------- */
+
+static const struct ptp_clock_info litepulse_ptp_info = {
+	.owner = THIS_MODULE,
+	.max_adj = LITEPULSE_PHC_MAX_ADJ,
+	.n_per_out = 1,
+	.gettimex64 = ptp_gettimex64,
+	.settime64 = ptp_settime64,
+	.adjtime = ptp_adjtime,
+	.adjfine = ptp_adjfine,
+	.enable = ptp_enable,
+	.do_aux_work = ptp_do_aux_work,
+};
+
+/**
+ * litepulse_ptp_add - registers the clock, which shows the host's time at first
+ * @lp: device
+ *
+ * Return: 0, also if the kernel has no PTP clocks, or a negative errno.
+ */
+int litepulse_ptp_add(struct litepulse *lp)
+{
+	u64 ahead = lp->ops->sleeps ? AHEAD_SLEEPS_NS : AHEAD_NS;
+	struct litepulse_ptp *ptp;
+	struct ptp_clock *clock;
+	u64 tick;
+	int error;
+
+	error = litepulse_now(lp, &tick);
+	if (error)
+		return error;
+	ptp = kzalloc(sizeof(*ptp), GFP_KERNEL);
+	if (!ptp)
+		return -ENOMEM;
+	if (litepulse_phc_init(&ptp->phc, &lp->rate, tick, ktime_get_real_ns())) {
+		dev_warn(lp->dev, "no PTP clock: its rate could not be adjusted\n");
+		kfree(ptp);
+		return 0;
+	}
+	ptp->lp = lp;
+	ptp->before = ptp->phc;
+	ptp->seen_tick = tick;
+	ptp->seen_boot = ktime_get_boottime_ns();
+	ptp->ahead = litepulse_ns_to_ticks(&lp->rate, ahead);
+	spin_lock_init(&ptp->lock);
+	ptp->info = litepulse_ptp_info;
+	ptp->info.n_ext_ts = lp->inputs + 1;
+	snprintf(ptp->info.name, sizeof(ptp->info.name), "litepulse%d", lp->id);
+	litepulse_ptp_flags(&ptp->info, EXTTS_FLAGS, PEROUT_FLAGS);
+	ptp->sink.put = put_event;
+	ptp->sink.want.clock = LITEPULSE_CLOCK_NONE;
+	error = litepulse_sink_add(lp, &ptp->sink);
+	if (error)
+		goto free;
+	clock = ptp_clock_register(&ptp->info, lp->dev);
+	if (IS_ERR_OR_NULL(clock)) {
+		error = PTR_ERR_OR_ZERO(clock);
+		goto sink;
+	}
+	/* Pairs with ptp_enable(), which may be called already. */
+	smp_store_release(&ptp->clock, clock);
+	lp->ptp = ptp;
+	ptp_schedule_worker(clock, READ_INTERVAL);
+	return 0;
+
+sink:
+	litepulse_sink_remove(lp, &ptp->sink);
+free:
+	kfree(ptp);
+	return error;
+}
+
+/**
+ * litepulse_ptp_remove - no lock held; sleeps until nobody is in a call
+ * @lp: device, which may be gone
+ */
+void litepulse_ptp_remove(struct litepulse *lp)
+{
+	struct litepulse_ptp *ptp = lp->ptp;
+
+	if (!ptp)
+		return;
+	litepulse_sink_remove(lp, &ptp->sink);
+	ptp_clock_unregister(ptp->clock);
+	mutex_lock(&lp->claim_mutex);
+	disable_perout(ptp);
+	mutex_unlock(&lp->claim_mutex);
+	spin_lock_irq(&lp->lock);
+	lp->ptp = NULL;
+	spin_unlock_irq(&lp->lock);
+	kfree(ptp);
+}
+
+/**
+ * litepulse_ptp_index - number of the clock's /dev/ptp
+ * @lp: device
+ *
+ * Return: -1 if it has none.
+ */
+int litepulse_ptp_index(struct litepulse *lp)
+{
+	return lp->ptp ? ptp_clock_index(lp->ptp->clock) : -1;
+}
+
+/**
+ * litepulse_ptp_ns - what the clock showed at a tick, whatever adjustment came after it
+ * @lp: device; its lock may be held
+ * @tick: of an event that has just come
+ *
+ * Return: ns, rounded down; 0 if there is no clock.
+ */
+u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick)
+{
+	return lp->ptp ? tick_to_ns(lp->ptp, tick) : 0;
+}
+
+/**
+ * litepulse_ptp_restarted - the board was reset: the clock goes on as the host's did meanwhile
+ * @lp: device; claim_mutex and gone_sem held, and no sink gets anything yet
+ */
+void litepulse_ptp_restarted(struct litepulse *lp)
+{
+	struct litepulse_ptp *ptp = lp->ptp;
+	u64 tick, boot;
+
+	if (!ptp || litepulse_now(lp, &tick))
+		return;
+	spin_lock_irq(&ptp->lock);
+	boot = ktime_get_boottime_ns();
+	ptp->phc.ns = litepulse_phc_ns(&ptp->phc, ptp->seen_tick) + boot - ptp->seen_boot;
+	ptp->phc.tick = tick;
+	ptp->phc.frac = 0;
+	ptp->before = ptp->phc;
+	ptp->seen_tick = tick;
+	ptp->seen_boot = boot;
+	spin_unlock_irq(&ptp->lock);
+	if (!ptp->enabled)
+		return;
+	/* The claim has gone stale: take it anew. */
+	disable_perout(ptp);
+	ptp->claimant = (struct litepulse_claimant) { };
+	ptp->enabled = !litepulse_claim(lp, &ptp->claimant);
+	/* Not before the core's answers can be heard. */
+	ptp_schedule_worker(ptp->clock, 0);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Ticks and what they are in nanoseconds, bit periods, ticks known by their low bits. */
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+
+#include "litepulse_time.h"
+
+/**
+ * litepulse_rate_init - from the clock of the core
+ * @rate: what is filled in
+ * @clock_num: Hz, numerator
+ * @clock_den: Hz, denominator
+ * @samples: ticks per cycle
+ *
+ * Return: 0, or -EINVAL if there is no such clock or a tick in ns is no fraction of two 32-bit
+ * numbers.
+ */
+int litepulse_rate_init(struct litepulse_rate *rate, u32 clock_num, u32 clock_den,
+			unsigned int samples)
+{
+	u64 num = (u64)clock_num * samples, mul = (u64)NSEC_PER_SEC * clock_den;
+	u64 a = mul, b = num, rest, mult;
+
+	if (!clock_num || !clock_den || !samples)
+		return -EINVAL;
+	rate->num = num;
+	rate->den = clock_den;
+	/* gcd() has unsigned long, which is too short on 32 bit. */
+	while (b) {
+		div64_u64_rem(a, b, &rest);
+		a = b;
+		b = rest;
+	}
+	mul = div64_u64(mul, a);
+	num = div64_u64(num, a);
+	if (mul > U32_MAX || num > U32_MAX)
+		return -EINVAL;
+	rate->ns_mul = mul;
+	rate->ns_div = num;
+	for (rate->shift = 31;; rate->shift--) {
+		mult = mul_u64_u32_div(BIT_ULL(rate->shift), rate->ns_mul, rate->ns_div);
+		if (mult <= U32_MAX)
+			break;
+		if (!rate->shift)
+			return -EINVAL;
+	}
+	rate->mult = mult;
+	return 0;
+}
+
+/**
+ * litepulse_ticks_to_ns - exact, rounded down
+ * @rate: of the ticks
+ * @ticks: the result fits for 584 years
+ */
+u64 litepulse_ticks_to_ns(const struct litepulse_rate *rate, u64 ticks)
+{
+	return mul_u64_u32_div(ticks, rate->ns_mul, rate->ns_div);
+}
+
+/**
+ * litepulse_ticks_to_ns_fast - the same without a division while ticks are few, then up to 1 ns
+ * too small
+ * @rate: of the ticks
+ * @ticks: few are less than 2^@rate->shift: more than half a second, whatever the rate
+ */
+u64 litepulse_ticks_to_ns_fast(const struct litepulse_rate *rate, u64 ticks)
+{
+	if (ticks >> rate->shift)
+		return litepulse_ticks_to_ns(rate, ticks);
+	return ((u32)ticks * (u64)rate->mult) >> rate->shift;
+}
+
+/**
+ * litepulse_ns_to_ticks - exact, rounded down
+ * @rate: of the ticks
+ * @ns: the result must fit: at 1 GHz for 584 years
+ */
+u64 litepulse_ns_to_ticks(const struct litepulse_rate *rate, u64 ns)
+{
+	return mul_u64_u32_div(ns, rate->ns_div, rate->ns_mul);
+}
+
+/**
+ * litepulse_bit_period - of a baud rate
+ * @rate: of the ticks
+ * @baud: bits per second
+ *
+ * Return: 2^-8 ticks, to the nearest; 0 if @baud is 0.
+ */
+u64 litepulse_bit_period(const struct litepulse_rate *rate, u32 baud)
+{
+	u64 per_tick = (u64)rate->den * baud;
+
+	if (!baud)
+		return 0;
+	return div64_u64((rate->num << 8) + per_tick / 2, per_tick);
+}
+
+/**
+ * litepulse_baud - the inverse
+ * @rate: of the ticks
+ * @period: 2^-8 ticks
+ *
+ * Return: bits per second, to the nearest; 0 if @period is 0.
+ */
+u32 litepulse_baud(const struct litepulse_rate *rate, u64 period)
+{
+	u64 ticks = rate->den * period;
+
+	if (!period)
+		return 0;
+	return min_t(u64, div64_u64((rate->num << 8) + ticks / 2, ticks), U32_MAX);
+}
+
+/**
+ * litepulse_extend_tick - a tick of which the low 48 bits are known
+ * @now: a tick that is not earlier, by less than 2^48
+ * @low48: the bits
+ */
+u64 litepulse_extend_tick(u64 now, u64 low48)
+{
+	return now - ((now - low48) & GENMASK_ULL(47, 0));
+}

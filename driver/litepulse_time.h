@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Ticks and what they are in nanoseconds, bit periods, ticks known by their low bits. Pure: no
+ * state, no hardware.
+ */
+#ifndef LITEPULSE_TIME_H
+#define LITEPULSE_TIME_H
+
+#include <linux/types.h>
+
+/**
+ * struct litepulse_rate - how fast ticks go by
+ * @num: ticks per second are @num / @den
+ * @den: not 0
+ * @ns_mul: a tick is exactly @ns_mul / @ns_div ns, in lowest terms
+ * @ns_div: not 0
+ * @mult: a tick is @mult / 2^@shift ns, or up to 2^-@shift ns more
+ * @shift: at most 31
+ */
+struct litepulse_rate {
+	u64 num;
+	u32 den;
+	u32 ns_mul;
+	u32 ns_div;
+	u32 mult;
+	u32 shift;
+};
+
+int litepulse_rate_init(struct litepulse_rate *rate, u32 clock_num, u32 clock_den,
+			unsigned int samples);
+u64 litepulse_ticks_to_ns(const struct litepulse_rate *rate, u64 ticks);
+u64 litepulse_ticks_to_ns_fast(const struct litepulse_rate *rate, u64 ticks);
+u64 litepulse_ns_to_ticks(const struct litepulse_rate *rate, u64 ns);
+u64 litepulse_bit_period(const struct litepulse_rate *rate, u32 baud);
+u32 litepulse_baud(const struct litepulse_rate *rate, u64 period);
+u64 litepulse_extend_tick(u64 now, u64 low48);
+
+#endif /* LITEPULSE_TIME_H */

@@ -1,0 +1,897 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /dev/ttyPULSEn through serial core
+ *
+ * It owns line profile 0 and the best-effort bytes; launches, train and responder know nothing
+ * of it.
+ *
+ * Sending: bytes are copied from the port's buffer into the core's FIFO. The last one copied
+ * stays in the buffer, too, until the core says that all have left: so chars_in_buffer, on which
+ * tcdrain() waits without a limit, is not 0 before, however long a train leaves no room for
+ * them. Serial core's own wait for the transmitter would give up.
+ * At most BURST_NS worth of bytes, but BURST_BYTES at least, are in the core at once, so that an
+ * XON or XOFF character is not far behind. While output is stopped they wait in the core; such a
+ * character that is sent then takes them along.
+ *
+ * A transport that sleeps cannot be called under port.lock: then a worker does what else is done
+ * on the spot. Both do it in steps: plan() and done() under the lock, act() at the hardware.
+ *
+ * Receiving: records come from ingest, mostly in the hard interrupt. How many of them an
+ * interrupt brings is set in sysfs, beside the tty (/sys/class/tty/ttyPULSEn/):
+ *   rx_trig_bytes    so many bytes (64), or
+ *   rx_trig_age_us   the oldest has waited so long (10000); 0: for ever, or
+ *   rx_trig_idle_us  none came for so long; 0: for ever; "auto", as it is at first: four frames.
+ *                    Reads what it is now
+ * So a byte that no other follows is delivered after four frames, and at full rate 64 share an
+ * interrupt from 64 kbaud on; below, the age limits how many. A reader of the chardev can make
+ * it sooner, never later.
+ *
+ * A break of tcsendbreak() is timed by the tty layer, in milliseconds: the core has no
+ * best-effort launch of a break. One of an exact length is a timed launch.
+ * RTS, DTR and their inputs do not exist. `de` is always driven by the core; RS-485 sets its lead
+ * and lag, and without SER_RS485_RX_DURING_TX bytes that came while we sent are dropped here (the
+ * chardev has them). TIOCM_LOOP acts only while RS-485 is off: else serial core does not tell us.
+ */
+#include <linux/bitfield.h>
+#include <linux/device.h>
+#include <linux/kstrtox.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/serial.h>
+#include <linux/serial_core.h>
+#include <linux/sysfs.h>
+#include <linux/tty.h>
+#include <linux/tty_flip.h>
+
+#include "litepulse.h"
+#include "litepulse_compat.h"
+
+/* Ours alone; the numbers of <linux/serial_core.h> are for drivers in the kernel. */
+#define PORT_LITEPULSE		0x4c50
+
+#define DEFAULT_BAUD		9600
+/* In the core at once: so many ns worth of bytes, but at least so many. */
+#define BURST_NS		10000000u
+#define BURST_BYTES		64u
+/* Copied at a time; they lie on the stack. */
+#define CHUNK			64
+
+#define TRIGGER_BYTES		64u
+#define TRIGGER_AGE_US		10000
+#define TRIGGER_FRAMES		4
+#define TRIGGER_MAX_US		USEC_PER_SEC
+
+/* In read_status_mask and ignore_status_mask, beside LITEPULSE_RX_*. */
+#define RX_OVERRUN		BIT(8)
+#define RX_ANY			BIT(9)
+#define RX_ERRORS		(LITEPULSE_RX_PARITY | LITEPULSE_RX_FRAMING | LITEPULSE_RX_BREAK)
+
+/* The core's limits of a bit period, in 2^-8 ticks; the lower one for each sample per cycle. */
+#define PERIOD_MIN		(4 << 8)
+#define PERIOD_HI_MAX		FIELD_MAX(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK)
+#define PERIOD_MAX		(((PERIOD_HI_MAX + 1ULL) << 32) - 1)
+
+/* A port. Lives as long as the driver is bound: longer than the transport hands over anything. */
+struct litepulse_tty {
+	struct uart_port port;
+	struct litepulse *lp;
+	unsigned int low;		/* WANT_TRANSMIT: at most so many bytes wait in the core */
+	unsigned int baud_min;
+	unsigned int baud_max;
+	struct work_struct work;
+
+	/* port.lock protects what follows, up to the next comment. */
+	bool open;
+	bool receiving;
+	bool drop_own;			/* bytes that came while we sent */
+	bool stopped;			/* XOFF, tcflow(), suspend */
+	bool released;			/* ... but not for what the core has, until all has left */
+	bool held;			/* the buffer's first byte is in the core, or was */
+	bool busy;			/* something in the core may not have left yet */
+	bool full;			/* the core took less than it was given */
+	bool flush;			/* the core must forget what it has */
+	bool set_driver_enable;		/* ... and get this */
+	u32 driver_enable;
+	unsigned int flushes;
+	unsigned int ahead;		/* at most so many bytes are in the core */
+	unsigned int burst;		/* at most so many should be */
+	u32 wanted;			/* LITEPULSE_WANT_*: asked for */
+	u32 told;			/* ... and come since */
+
+	/* litepulse.setup_mutex protects what follows. */
+	u32 format;			/* of profile 0 */
+	u64 period;
+	struct litepulse_moderation trigger;
+	bool idle_auto;
+};
+
+/* What is done next; by act() without the lock if the transport sleeps. */
+struct step {
+	bool flush;
+	bool set_driver_enable;
+	bool look;			/* whether all has left */
+	bool idle;			/* answer: it has */
+	bool x_char;
+	u32 driver_enable;
+	u32 want;
+	unsigned int flushes;
+	unsigned int skip;		/* of bytes: those in the core already */
+	unsigned int count;
+	int sent;			/* answer, or an error */
+	u8 bytes[1 + CHUNK];
+};
+
+static struct litepulse_tty *to_litepulse_tty(struct uart_port *port)
+{
+	return container_of(port, struct litepulse_tty, port);
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+static void hold(struct litepulse_tty *t)
+{
+	litepulse_set_line(t->lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK,
+			   t->stopped && !t->released ? LITEPULSE_CFG_LINE_HOLD_TTY_MASK : 0);
+}
+
+/* Bytes of the port's buffer that are not in the core yet. */
+static unsigned int unsent(struct litepulse_tty *t)
+{
+	return litepulse_xmit_pending(&t->port) - t->held;
+}
+
+static bool plan(struct litepulse_tty *t, struct step *step)
+{
+	bool more = t->port.x_char || (!t->stopped && unsent(t));
+
+	memset(step, 0, offsetof(struct step, bytes));
+	if (!t->open)
+		return false;
+	if (t->told & LITEPULSE_WANT_TRANSMIT) {
+		t->ahead = min(t->ahead, t->low);
+		t->full = false;
+	}
+	step->look = t->busy && t->told & LITEPULSE_WANT_DRAINED;
+	t->told = 0;
+	step->flush = t->flush;
+	t->flush = false;
+	step->set_driver_enable = t->set_driver_enable;
+	step->driver_enable = t->driver_enable;
+	t->set_driver_enable = false;
+	step->flushes = t->flushes;
+	if (step->look || step->flush || step->set_driver_enable)
+		return true;
+
+	if (t->port.x_char && !t->full) {
+		step->x_char = true;
+		step->bytes[0] = t->port.x_char;
+		step->count = 1;
+		return true;
+	}
+	if (more && !t->full && !(t->wanted & LITEPULSE_WANT_TRANSMIT) && t->ahead < t->burst) {
+		step->skip = t->held;
+		step->count = min3(unsent(t), t->burst - t->ahead, (unsigned int)CHUNK);
+		litepulse_xmit_peek(&t->port, step->bytes, step->skip + step->count);
+		return true;
+	}
+	if (more)
+		step->want = LITEPULSE_WANT_TRANSMIT & ~t->wanted;
+	else if (t->busy)
+		step->want = LITEPULSE_WANT_DRAINED & ~t->wanted;
+	t->wanted |= step->want;
+	return step->want;
+}
+
+static const struct litepulse_word flush_tty = {
+	LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_TTY_MASK
+};
+
+static void act(struct litepulse_tty *t, struct step *step)
+{
+	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, step->driver_enable };
+	struct litepulse *lp = t->lp;
+	u32 status;
+
+	if (step->flush)
+		litepulse_configure(lp, &flush_tty, 1);
+	if (step->set_driver_enable)
+		litepulse_configure(lp, &enable, 1);
+	/* What was told may be old: bytes may have followed since. */
+	if (step->look && !litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status))
+		step->idle = status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
+	if (step->count)
+		step->sent = lp->ops->transmit(lp->context, step->bytes + step->skip, step->count);
+	if (step->want)
+		lp->ops->want(lp->context, step->want, step->want);
+}
+
+/* False if the core cannot be reached. */
+static bool done(struct litepulse_tty *t, const struct step *step)
+{
+	struct uart_port *port = &t->port;
+	bool moved = false;
+
+	if (step->flush) {
+		t->ahead = 0;
+		t->full = false;
+	}
+	if (step->idle) {
+		t->busy = false;
+		t->released = false;
+		t->full = false;
+		t->ahead = 0;
+		hold(t);
+		if (t->held) {
+			t->held = false;
+			uart_xmit_advance(port, 1);
+			moved = true;
+		}
+	}
+	if (step->sent > 0) {
+		t->busy = true;
+		t->ahead += step->sent;
+		if (step->x_char) {
+			port->x_char = 0;
+			port->icount.tx++;
+			t->released = t->stopped;
+			hold(t);
+		} else if (step->flushes == t->flushes) {
+			uart_xmit_advance(port, step->skip + step->sent - 1);
+			t->held = true;
+			moved = true;
+		}
+	}
+	if (step->sent < (int)step->count)
+		t->full = true;
+	if (moved && litepulse_xmit_pending(port) < WAKEUP_CHARS)
+		uart_write_wakeup(port);
+	return step->sent >= 0;
+}
+
+static void serve_work(struct work_struct *work)
+{
+	struct litepulse_tty *t = container_of(work, struct litepulse_tty, work);
+	unsigned long flags;
+	struct step step;
+
+	uart_port_lock_irqsave(&t->port, &flags);
+	while (plan(t, &step)) {
+		uart_port_unlock_irqrestore(&t->port, flags);
+		act(t, &step);
+		uart_port_lock_irqsave(&t->port, &flags);
+		if (!done(t, &step))
+			break;
+	}
+	uart_port_unlock_irqrestore(&t->port, flags);
+}
+
+static void serve(struct litepulse_tty *t)
+{
+	struct step step;
+
+	lockdep_assert_held(&t->port.lock);
+	if (t->lp->ops->sleeps) {
+		if (t->open)
+			schedule_work(&t->work);
+		return;
+	}
+	while (plan(t, &step)) {
+		act(t, &step);
+		if (!done(t, &step))
+			break;
+	}
+}
+
+void litepulse_tty_room(struct litepulse *lp, u32 pending)
+{
+	struct litepulse_tty *t = READ_ONCE(lp->tty);
+	unsigned long flags;
+
+	if (!t)
+		return;
+	uart_port_lock_irqsave(&t->port, &flags);
+	t->wanted &= ~pending;
+	t->told |= pending;
+	serve(t);
+	uart_port_unlock_irqrestore(&t->port, flags);
+}
+
+static unsigned int litepulse_tx_empty(struct uart_port *port)
+{
+	/* What the core holds back over a suspend is not waited for. */
+	return READ_ONCE(to_litepulse_tty(port)->busy) && !port->suspended ? 0 : TIOCSER_TEMT;
+}
+
+static void litepulse_stop_tx(struct uart_port *port)
+{
+	struct litepulse_tty *t = to_litepulse_tty(port);
+
+	t->stopped = true;
+	hold(t);
+}
+
+static void litepulse_start_tx(struct uart_port *port)
+{
+	struct litepulse_tty *t = to_litepulse_tty(port);
+
+	/* Also called for an XON or XOFF character while stopped. */
+	t->stopped = uart_tx_stopped(port);
+	hold(t);
+	serve(t);
+}
+
+static void litepulse_flush_buffer(struct uart_port *port)
+{
+	struct litepulse_tty *t = to_litepulse_tty(port);
+
+	t->flushes++;
+	t->held = false;
+	t->flush = t->busy;
+	serve(t);
+}
+
+static void litepulse_break_ctl(struct uart_port *port, int ctl)
+{
+	litepulse_set_line(to_litepulse_tty(port)->lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK,
+			   ctl ? LITEPULSE_CFG_LINE_BREAK_HOLD_MASK : 0);
+}
+
+/* --- receiving ------------------------------------------------------------------------------- */
+
+static void receive_one(struct litepulse_tty *t, const struct litepulse_event *event)
+{
+	struct uart_port *port = &t->port;
+	struct tty_port *buffer = &port->state->port;
+	u32 status = event->flags & RX_ERRORS;
+	u8 flag = TTY_NORMAL;
+
+	if (event->kind == LITEPULSE_KIND_LOST) {
+		port->icount.overrun += event->count;
+		if (!(port->ignore_status_mask & RX_OVERRUN) &&
+		    !tty_insert_flip_char(buffer, 0, TTY_OVERRUN))
+			port->icount.buf_overrun++;
+		return;
+	}
+	if (t->drop_own && event->flags & LITEPULSE_RX_OWN)
+		return;
+	port->icount.rx++;
+	if (status) {
+		if (status & LITEPULSE_RX_BREAK) {
+			status = LITEPULSE_RX_BREAK;
+			port->icount.brk++;
+		}
+		if (status & LITEPULSE_RX_PARITY)
+			port->icount.parity++;
+		if (status & LITEPULSE_RX_FRAMING)
+			port->icount.frame++;
+		if (status & port->read_status_mask & LITEPULSE_RX_BREAK)
+			flag = TTY_BREAK;
+		else if (status & port->read_status_mask & LITEPULSE_RX_PARITY)
+			flag = TTY_PARITY;
+		else if (status & port->read_status_mask & LITEPULSE_RX_FRAMING)
+			flag = TTY_FRAME;
+	}
+	if ((status | RX_ANY) & port->ignore_status_mask)
+		return;
+	if (!tty_insert_flip_char(buffer, event->data, flag))
+		port->icount.buf_overrun++;
+}
+
+void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_event *events,
+			   unsigned int count)
+{
+	struct litepulse_tty *t = READ_ONCE(lp->tty);
+	unsigned long flags;
+
+	if (!t || !READ_ONCE(t->receiving))
+		return;
+	uart_port_lock_irqsave(&t->port, &flags);
+	if (t->receiving) {
+		for (; count; count--)
+			receive_one(t, events++);
+		tty_flip_buffer_push(&t->port.state->port);
+	}
+	uart_port_unlock_irqrestore(&t->port, flags);
+}
+
+static void litepulse_stop_rx(struct uart_port *port)
+{
+	to_litepulse_tty(port)->receiving = false;
+}
+
+/* What the transport is told while the tty is open. */
+static struct litepulse_moderation moderation(struct litepulse_tty *t)
+{
+	struct litepulse_moderation wish = t->trigger;
+
+	if (t->idle_auto) {
+		wish.idle_us = DIV_ROUND_UP(t->port.frame_time, NSEC_PER_USEC) * TRIGGER_FRAMES;
+		if (wish.age_us)
+			wish.idle_us = min(wish.idle_us, wish.age_us);
+	}
+	return wish;
+}
+
+/* setup_mutex is held. */
+static void moderate(struct litepulse_tty *t)
+{
+	struct litepulse *lp = t->lp;
+
+	if (!lp->tty_moderation.level)
+		return;
+	lp->tty_moderation = moderation(t);
+	litepulse_moderate(lp);
+}
+
+static int set_trigger(struct litepulse_tty *t, const struct litepulse_moderation *trigger,
+		       bool idle_auto)
+{
+	struct litepulse *lp = t->lp;
+
+	if (!trigger->level || trigger->level > lp->receive_depth ||
+	    trigger->age_us > TRIGGER_MAX_US || trigger->idle_us > TRIGGER_MAX_US)
+		return -EINVAL;
+	/* A byte would wait for others that may never come. */
+	if (trigger->level > 1 && !trigger->age_us && !trigger->idle_us && !idle_auto)
+		return -EINVAL;
+	mutex_lock(&lp->setup_mutex);
+	t->trigger = *trigger;
+	t->idle_auto = idle_auto;
+	moderate(t);
+	mutex_unlock(&lp->setup_mutex);
+	return 0;
+}
+
+/* tty_port.mutex is held. */
+static struct litepulse_tty *port_of(struct tty_port *tty)
+{
+	struct uart_port *port = container_of(tty, struct uart_state, port)->uart_port;
+
+	return port ? to_litepulse_tty(port) : NULL;
+}
+
+/* The attributes, and what each sets. */
+enum { BYTES, AGE, IDLE };
+
+static unsigned int *member(struct litepulse_moderation *trigger,
+			    const struct device_attribute *attr)
+{
+	switch ((uintptr_t)container_of(attr, struct dev_ext_attribute, attr)->var) {
+	case BYTES:
+		return &trigger->level;
+	case AGE:
+		return &trigger->age_us;
+	default:
+		return &trigger->idle_us;
+	}
+}
+
+static ssize_t trigger_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct tty_port *tty = dev_get_drvdata(dev);
+	struct litepulse_moderation now;
+	struct litepulse_tty *t;
+	ssize_t length = -ENODEV;
+
+	mutex_lock(&tty->mutex);
+	t = port_of(tty);
+	if (t) {
+		now = moderation(t);
+		length = sysfs_emit(buf, "%u\n", *member(&now, attr));
+	}
+	mutex_unlock(&tty->mutex);
+	return length;
+}
+
+static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	struct tty_port *tty = dev_get_drvdata(dev);
+	struct litepulse_moderation trigger;
+	unsigned int value = 0, *place;
+	struct litepulse_tty *t;
+	bool idle_auto = false;
+	int error = -ENODEV;
+
+	mutex_lock(&tty->mutex);
+	t = port_of(tty);
+	if (!t)
+		goto unlock;
+	trigger = t->trigger;
+	place = member(&trigger, attr);
+	if (place == &trigger.idle_us)
+		idle_auto = sysfs_streq(buf, "auto");
+	else
+		idle_auto = t->idle_auto;
+	if (place != &trigger.idle_us || !idle_auto) {
+		error = kstrtouint(buf, 0, &value);
+		if (error)
+			goto unlock;
+	}
+	*place = value;
+	error = set_trigger(t, &trigger, idle_auto);
+unlock:
+	mutex_unlock(&tty->mutex);
+	return error ?: count;
+}
+
+static struct dev_ext_attribute rx_trig_bytes = {
+	__ATTR(rx_trig_bytes, 0644, trigger_show, trigger_store), (void *)BYTES
+};
+
+static struct dev_ext_attribute rx_trig_age_us = {
+	__ATTR(rx_trig_age_us, 0644, trigger_show, trigger_store), (void *)AGE
+};
+
+static struct dev_ext_attribute rx_trig_idle_us = {
+	__ATTR(rx_trig_idle_us, 0644, trigger_show, trigger_store), (void *)IDLE
+};
+
+static struct attribute *trigger_attrs[] = {
+	&rx_trig_bytes.attr.attr,
+	&rx_trig_age_us.attr.attr,
+	&rx_trig_idle_us.attr.attr,
+	NULL
+};
+
+static struct attribute_group trigger_group = { .attrs = trigger_attrs };
+
+/* --- settings -------------------------------------------------------------------------------- */
+
+static void litepulse_set_mctrl(struct uart_port *port, unsigned int mctrl)
+{
+	litepulse_set_line(to_litepulse_tty(port)->lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
+			   mctrl & TIOCM_LOOP ? LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0);
+}
+
+static unsigned int litepulse_get_mctrl(struct uart_port *port)
+{
+	return TIOCM_CAR | TIOCM_DSR | TIOCM_CTS;
+}
+
+static u32 profile_format(unsigned int cflag)
+{
+	unsigned int parity = LITEPULSE_PARITY_NONE, stop = LITEPULSE_STOP_1;
+	unsigned int bits = tty_get_char_size(cflag);
+
+	if (cflag & PARENB && cflag & CMSPAR)
+		parity = cflag & PARODD ? LITEPULSE_PARITY_MARK : LITEPULSE_PARITY_SPACE;
+	else if (cflag & PARENB)
+		parity = cflag & PARODD ? LITEPULSE_PARITY_ODD : LITEPULSE_PARITY_EVEN;
+	if (cflag & CSTOPB)
+		stop = bits == 5 ? LITEPULSE_STOP_1_5 : LITEPULSE_STOP_2;
+	return FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK, bits - 5) |
+	       FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_PARITY_MASK, parity) |
+	       FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, stop);
+}
+
+/* Writing it makes the receiver begin anew: only if it is another one. setup_mutex is held. */
+static int set_profile(struct litepulse_tty *t, u32 format, u64 period)
+{
+	int error;
+
+	if (format == t->format && period == t->period)
+		return 0;
+	error = litepulse_set_profile(t->lp, 0, format, period);
+	if (error)
+		return error;
+	t->format = format;
+	t->period = period;
+	return 0;
+}
+
+static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
+				  const struct ktermios *old)
+{
+	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse *lp = t->lp;
+	unsigned long flags;
+	unsigned int baud;
+	u64 period;
+
+	new->c_cflag &= ~CRTSCTS;
+	/* If it is impossible the old one, or a possible one. 0: none is. */
+	baud = uart_get_baud_rate(port, new, old, t->baud_min, t->baud_max);
+
+	mutex_lock(&lp->setup_mutex);
+	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
+	if (set_profile(t, profile_format(new->c_cflag), period) && old)
+		tty_termios_copy_hw(new, old);
+	baud = litepulse_baud(&lp->rate, t->period);
+	if (new->c_cflag & CBAUD)
+		tty_termios_encode_baud_rate(new, baud, baud);
+
+	uart_port_lock_irqsave(port, &flags);
+	uart_update_timeout(port, new->c_cflag, baud);
+	t->burst = min(max(BURST_NS / max(port->frame_time, 1u), BURST_BYTES), lp->transmit_depth);
+	port->read_status_mask = 0;
+	if (new->c_iflag & INPCK)
+		port->read_status_mask |= LITEPULSE_RX_PARITY | LITEPULSE_RX_FRAMING;
+	if (new->c_iflag & (IGNBRK | BRKINT | PARMRK))
+		port->read_status_mask |= LITEPULSE_RX_BREAK;
+	port->ignore_status_mask = 0;
+	if (new->c_iflag & IGNPAR)
+		port->ignore_status_mask |= LITEPULSE_RX_PARITY | LITEPULSE_RX_FRAMING;
+	if (new->c_iflag & IGNBRK) {
+		port->ignore_status_mask |= LITEPULSE_RX_BREAK;
+		if (new->c_iflag & IGNPAR)
+			port->ignore_status_mask |= RX_OVERRUN;
+	}
+	if (!(new->c_cflag & CREAD))
+		port->ignore_status_mask |= RX_ANY | RX_OVERRUN;
+	uart_port_unlock_irqrestore(port, flags);
+
+	moderate(t);
+	mutex_unlock(&lp->setup_mutex);
+}
+
+/* Under port.lock. Serial core has made of the request what rs485_supported allows. */
+static int litepulse_rs485_config(struct uart_port *port, struct ktermios *termios,
+				  struct serial_rs485 *rs485)
+{
+	struct litepulse_tty *t = to_litepulse_tty(port);
+	u64 lead_ns = (u64)rs485->delay_rts_before_send * NSEC_PER_MSEC;
+	u64 lag_ns = (u64)rs485->delay_rts_after_send * NSEC_PER_MSEC;
+	u64 lead = litepulse_ns_to_ticks(&t->lp->rate, lead_ns);
+	u64 lag = litepulse_ns_to_ticks(&t->lp->rate, lag_ns);
+
+	if (lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
+	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
+		return -EINVAL;
+	/* Without SER_RS485_ENABLED all else is 0. */
+	t->driver_enable = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
+			   FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
+	t->set_driver_enable = true;
+	t->drop_own = rs485->flags & SER_RS485_ENABLED && !(rs485->flags & SER_RS485_RX_DURING_TX);
+	serve(t);
+	return 0;
+}
+
+static int litepulse_startup(struct uart_port *port)
+{
+	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse *lp = t->lp;
+	unsigned long flags;
+	int error;
+
+	if (READ_ONCE(lp->gone))
+		return -ENODEV;
+	mutex_lock(&lp->setup_mutex);
+	lp->tty_moderation = moderation(t);
+	error = litepulse_apply_sinks(lp);
+	if (error)
+		lp->tty_moderation.level = 0;
+	mutex_unlock(&lp->setup_mutex);
+	if (error)
+		return error;
+
+	uart_port_lock_irqsave(port, &flags);
+	t->open = true;
+	t->receiving = true;
+	/* If something was left in the core: what has become of it? */
+	t->told |= LITEPULSE_WANT_DRAINED;
+	serve(t);
+	uart_port_unlock_irqrestore(port, flags);
+	return 0;
+}
+
+static void litepulse_shutdown(struct uart_port *port)
+{
+	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse *lp = t->lp;
+	bool keep = port->suspended;
+	unsigned long flags;
+
+	uart_port_lock_irqsave(port, &flags);
+	t->open = false;
+	t->receiving = false;
+	if (!keep) {
+		/* The port's buffer goes. */
+		t->held = false;
+		t->flush = false;
+		t->stopped = false;
+		t->released = false;
+	}
+	uart_port_unlock_irqrestore(port, flags);
+	cancel_work_sync(&t->work);
+	litepulse_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK, 0);
+	if (!keep) {
+		if (t->busy)
+			litepulse_configure(lp, &flush_tty, 1);
+		litepulse_set_line(lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK, 0);
+	}
+	mutex_lock(&lp->setup_mutex);
+	lp->tty_moderation.level = 0;
+	litepulse_apply_sinks(lp);
+	mutex_unlock(&lp->setup_mutex);
+}
+
+static const char *litepulse_type(struct uart_port *port)
+{
+	return port->type == PORT_LITEPULSE ? "LitePulse" : NULL;
+}
+
+static void litepulse_config_port(struct uart_port *port, int flags)
+{
+	if (flags & UART_CONFIG_TYPE)
+		port->type = PORT_LITEPULSE;
+}
+
+static int litepulse_verify_port(struct uart_port *port, struct serial_struct *ser)
+{
+	return ser->type == PORT_LITEPULSE && ser->baud_base == port->uartclk / 16 ? 0 : -EINVAL;
+}
+
+/* The registers belong to the transport. */
+static int litepulse_request_port(struct uart_port *port)
+{
+	return 0;
+}
+
+static void litepulse_release_port(struct uart_port *port)
+{
+}
+
+static const struct uart_ops litepulse_uart_ops = {
+	.tx_empty = litepulse_tx_empty,
+	.set_mctrl = litepulse_set_mctrl,
+	.get_mctrl = litepulse_get_mctrl,
+	.stop_tx = litepulse_stop_tx,
+	.start_tx = litepulse_start_tx,
+	.stop_rx = litepulse_stop_rx,
+	.break_ctl = litepulse_break_ctl,
+	.startup = litepulse_startup,
+	.shutdown = litepulse_shutdown,
+	.flush_buffer = litepulse_flush_buffer,
+	.set_termios = litepulse_set_termios,
+	.type = litepulse_type,
+	.request_port = litepulse_request_port,
+	.release_port = litepulse_release_port,
+	.config_port = litepulse_config_port,
+	.verify_port = litepulse_verify_port,
+};
+
+/* --- the device ------------------------------------------------------------------------------ */
+
+static struct uart_driver litepulse_uart_driver = {
+	.owner = THIS_MODULE,
+	.driver_name = "litepulse",
+	.dev_name = "ttyPULSE",
+	.nr = LITEPULSE_DEVICES,
+};
+
+int litepulse_tty_init(void)
+{
+	struct ktermios *termios;
+	int error = uart_register_driver(&litepulse_uart_driver);
+
+	if (error)
+		return error;
+	/* Raw: N_TTY's echo would answer what is looped back. No device is there yet. */
+	termios = &litepulse_uart_driver.tty_driver->init_termios;
+	termios->c_iflag = 0;
+	termios->c_oflag = 0;
+	termios->c_lflag = 0;
+	return 0;
+}
+
+void litepulse_tty_exit(void)
+{
+	uart_unregister_driver(&litepulse_uart_driver);
+}
+
+/* Until somebody says otherwise: 9600 baud 8N1, or the nearest that this clock can do. */
+static int init_profile(struct litepulse_tty *t)
+{
+	const struct litepulse_rate *rate = &t->lp->rate;
+	const u64 period_min = PERIOD_MIN * t->lp->samples;
+	unsigned int baud;
+
+	t->baud_max = litepulse_baud(rate, period_min);
+	while (t->baud_max && litepulse_bit_period(rate, t->baud_max) < period_min)
+		t->baud_max--;
+	t->baud_min = 1;
+	while (litepulse_bit_period(rate, t->baud_min) > PERIOD_MAX)
+		t->baud_min++;
+	if (t->baud_min > t->baud_max)
+		return -ERANGE;
+	baud = clamp_t(unsigned int, DEFAULT_BAUD, t->baud_min, t->baud_max);
+	uart_update_timeout(&t->port, CS8, baud);
+	return set_profile(t, profile_format(CS8), litepulse_bit_period(rate, baud));
+}
+
+/**
+ * litepulse_tty_add - makes /dev/ttyPULSEn
+ * @lp: device; its transport is attached
+ *
+ * Return: 0, -ERANGE if the clock is too slow for any baud rate, or an error of serial core or
+ * the transport.
+ */
+int litepulse_tty_add(struct litepulse *lp)
+{
+	struct platform_device *pdev = to_platform_device(lp->dev);
+	const struct resource *csr = platform_get_resource_byname(pdev, IORESOURCE_MEM, "csr");
+	struct litepulse_tty *t = devm_kzalloc(lp->dev, sizeof(*t), GFP_KERNEL);
+	struct uart_port *port;
+	int irq, error;
+
+	if (!t)
+		return -ENOMEM;
+	t->lp = lp;
+	t->low = lp->transmit_low;
+	t->burst = min(BURST_BYTES, lp->transmit_depth);
+	t->trigger.level = min(TRIGGER_BYTES, lp->receive_depth / 2);
+	t->trigger.age_us = TRIGGER_AGE_US;
+	t->idle_auto = true;
+	INIT_WORK(&t->work, serve_work);
+	mutex_lock(&lp->setup_mutex);
+	error = init_profile(t);
+	mutex_unlock(&lp->setup_mutex);
+	if (error)
+		return dev_err_probe(lp->dev, error, "line profile 0 cannot be set\n");
+
+	port = &t->port;
+	port->dev = lp->dev;
+	port->line = lp->id;
+	port->ops = &litepulse_uart_ops;
+	port->type = PORT_LITEPULSE;
+	port->flags = UPF_FIXED_TYPE | UPF_FIXED_PORT;
+	port->fifosize = lp->transmit_depth;
+	/* So that its baud_base is the highest rate. */
+	port->uartclk = min_t(u64, (u64)t->baud_max * 16, UINT_MAX);
+	/* For people only: nothing is mapped by way of these, and no interrupt is requested. */
+	port->iotype = csr ? UPIO_MEM : UPIO_UNKNOWN;
+	port->mapbase = csr ? csr->start : 1 + lp->id;
+	irq = platform_get_irq_optional(pdev, 0);
+	port->irq = irq > 0 ? irq : 0;
+	port->attr_group = &trigger_group;
+	port->rs485_config = litepulse_rs485_config;
+	port->rs485_supported = (struct serial_rs485) {
+		.flags = SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND | SER_RS485_RX_DURING_TX,
+		.delay_rts_before_send = 1,
+		.delay_rts_after_send = 1,
+	};
+	spin_lock_init(&port->lock);
+	WRITE_ONCE(lp->tty, t);
+	error = uart_add_one_port(&litepulse_uart_driver, port);
+	if (error)
+		WRITE_ONCE(lp->tty, NULL);
+	return error;
+}
+
+void litepulse_tty_remove(struct litepulse *lp)
+{
+	struct litepulse_tty *t = lp->tty;
+
+	/* Hangs up; who waits for something is woken. */
+	uart_remove_one_port(&litepulse_uart_driver, &t->port);
+	cancel_work_sync(&t->work);
+	WRITE_ONCE(lp->tty, NULL);
+}
+
+int litepulse_tty_suspend(struct litepulse *lp)
+{
+	return uart_suspend_port(&litepulse_uart_driver, &lp->tty->port);
+}
+
+int litepulse_tty_resume(struct litepulse *lp)
+{
+	return uart_resume_port(&litepulse_uart_driver, &lp->tty->port);
+}
+
+void litepulse_tty_restarted(struct litepulse *lp)
+{
+	struct litepulse_tty *t = lp->tty;
+	struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, READ_ONCE(t->driver_enable) };
+	unsigned long flags;
+
+	mutex_lock(&lp->setup_mutex);
+	litepulse_set_profile(lp, 0, t->format, t->period);
+	litepulse_configure(lp, &enable, 1);
+	mutex_unlock(&lp->setup_mutex);
+	uart_port_lock_irqsave(&t->port, &flags);
+	t->wanted = 0;
+	t->told |= LITEPULSE_WANT_DRAINED;
+	serve(t);
+	uart_port_unlock_irqrestore(&t->port, flags);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * LitePulse, a serial port whose every edge has a known time: interface of /dev/litepulseN
+ *
+ * A tick is the unit of all times here; struct litepulse_info tells how many there are in a
+ * second. Ticks count from the reset of the board and are never stepped or adjusted. Every
+ * structure has the same layout for 32-bit and 64-bit programs. Reserved fields and unknown flags
+ * must be 0, else -EINVAL; nothing is ever clamped. A later version may make the argument of an
+ * ioctl longer: the kernel takes its size from the ioctl number, reads a shorter one as if it
+ * were followed by zeros, and answers -E2BIG to a longer one whose unknown part is not 0.
+ *
+ * docs/driver.md has the semantics and examples. Codes that the hardware shares are named as in
+ * its register header.
+ */
+#ifndef _UAPI_LINUX_LITEPULSE_H
+#define _UAPI_LINUX_LITEPULSE_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Version of this interface; it only grows. */
+#define LITEPULSE_ABI 1
+
+/* litepulse_event.kind: what happened. Below 16: told by the hardware. */
+#define LITEPULSE_KIND_TX		1 /* a launch started at the tick */
+#define LITEPULSE_KIND_EDGE		2 /* inputs changed */
+#define LITEPULSE_KIND_REFUSED		3 /* a launch, pulse or command was refused; flags: why */
+#define LITEPULSE_KIND_APPLIED		5 /* a command took effect */
+#define LITEPULSE_KIND_TRAIN_DONE	6 /* the train had all its pulses; data: how many */
+#define LITEPULSE_KIND_RESPONDER_MISSED 7 /* the responder could not answer; flags: why */
+#define LITEPULSE_KIND_SNAPSHOT		8 /* somebody asked for this tick */
+#define LITEPULSE_KIND_RX		16 /* a byte was received; tick: its start edge */
+#define LITEPULSE_KIND_LOST		17 /* records are missing here; always delivered */
+#define LITEPULSE_KIND_RESTARTED	18 /* the board was reset; always delivered */
+
+/* litepulse_event.source, and what litepulse_event.data is for it */
+#define LITEPULSE_SRC_QUEUE	   0 /* tag << 16 | kind << 10 | profile << 8 | byte */
+#define LITEPULSE_SRC_TRAIN	   1 /* number of the pulse */
+#define LITEPULSE_SRC_RESPONDER	   2 /* number << 16 | kind << 10 | profile << 8 | byte */
+#define LITEPULSE_SRC_TTY	   3 /* the byte */
+#define LITEPULSE_SRC_CAPTURE	   4 /* levels << 16 | changes; bit: channel * samples + sample */
+#define LITEPULSE_SRC_TRAIN_CHANGE 5 /* number of the pulse from which it acts */
+#define LITEPULSE_SRC_CONTROL	   6 /* the command */
+#define LITEPULSE_SRC_RECEIVER	   7 /* RX: the byte, bit 8: its parity bit. LOST: of bytes */
+
+/* litepulse_event.flags of REFUSED and RESPONDER_MISSED, low byte: why */
+#define LITEPULSE_REASON_LATE	 1
+#define LITEPULSE_REASON_BUSY	 2
+#define LITEPULSE_REASON_ORDER	 3
+#define LITEPULSE_REASON_INVALID 4
+
+/* of EDGE: these inputs are behind the glitch filter; of APPLIED: this was a stop */
+#define LITEPULSE_EVENT_FLAG_FILTERED 128
+#define LITEPULSE_EVENT_FLAG_STOP     128
+
+/* of RX */
+#define LITEPULSE_RX_PARITY  0x01 /* parity error */
+#define LITEPULSE_RX_FRAMING 0x02 /* the stop bit was space */
+#define LITEPULSE_RX_BREAK   0x04 /* all bits were space */
+#define LITEPULSE_RX_OWN     0x10 /* our own transmitter was busy meanwhile */
+#define LITEPULSE_RX_NOISE   0x20 /* a bit's three samples differed */
+
+/* of all */
+#define LITEPULSE_FLAG_NS	0x0100 /* ns is valid */
+#define LITEPULSE_FLAG_HARDWARE 0x0200 /* LOST: by the board's FIFO, not by this file's */
+
+/**
+ * struct litepulse_event - something that happened; read() gives these
+ * @tick: when, in ticks. LOST: of the first record lost. EDGE: of the cycle's first sample
+ * @ns: the same in the clock of this file, in ns, worked out when the driver took the record from
+ *	the board
+ * @seq: number of the record in its stream (received bytes: since the driver came, all others:
+ *	 since the board's reset or the driver came), counting those that were lost and those this
+ * file did not ask for. LOST: of the first
+ * @count: LOST: how many. Else 0
+ * @data: depends on @source
+ * @uncertainty: of @ns, in ns; 0 if the bus is read directly
+ * @flags: LITEPULSE_FLAG_* and, in the low byte, what @kind says
+ * @kind: LITEPULSE_KIND_*
+ * @source: LITEPULSE_SRC_*
+ * @subtick: 0; fraction of a tick in 2^-32, for a board that can tell
+ */
+struct litepulse_event {
+	__aligned_u64 tick;
+	__aligned_u64 ns;
+	__aligned_u64 seq;
+	__aligned_u64 count;
+	__u32 data;
+	__u32 subtick;
+	__u32 uncertainty;
+	__u16 flags;
+	__u8 kind;
+	__u8 source;
+};
+
+/* litepulse_launch.kind and others */
+#define LITEPULSE_LAUNCH_FRAME 0 /* a UART frame of data */
+#define LITEPULSE_LAUNCH_BREAK 1 /* data bit times of space */
+#define LITEPULSE_LAUNCH_PULSE 2 /* width ticks of the active level */
+
+/**
+ * struct litepulse_launch - a timed launch: happens at its tick exactly or not at all; write()
+ * takes these
+ * @tick: when; must not decrease from one to the next, must not have passed
+ * @width: of a pulse, in ticks; else 0
+ * @tag: comes back in the event that tells the outcome
+ * @kind: LITEPULSE_LAUNCH_*
+ * @profile: line profile, 0 to 3
+ * @data: byte of a frame, bit times of a break (1 to 255); else 0
+ * @reserved: 0
+ */
+struct litepulse_launch {
+	__aligned_u64 tick;
+	__u32 width;
+	__u16 tag;
+	__u8 kind;
+	__u8 profile;
+	__u8 data;
+	__u8 reserved[15];
+};
+
+/* --- any file of the device --- */
+
+#define LITEPULSE_INFO_SIMULATED 0x1 /* a simulation, no board */
+
+/**
+ * struct litepulse_info - what this device is
+ * @abi: LITEPULSE_ABI of the driver
+ * @core: version of the core, major << 16 | minor
+ * @tick_num: ticks per second are @tick_num / @tick_den, exactly
+ * @tick_den: never 0
+ * @flags: LITEPULSE_INFO_*
+ * @samples: ticks per cycle of the core's clock
+ * @inputs: capture inputs; channel number @inputs is the line
+ * @event_depth: events the board holds
+ * @receive_depth: received bytes the board holds
+ * @transmit_depth: bytes of the tty the board holds
+ * @launch_depth: timed launches the board holds
+ * @session: named when the driver came; another one: the board was reset
+ * @phc: number of its /dev/ptp, or -1
+ * @tty: number of its /dev/ttyPULSE, or -1
+ */
+struct litepulse_info {
+	__u32 abi;
+	__u32 core;
+	__aligned_u64 tick_num;
+	__u32 tick_den;
+	__u32 flags;
+	__u16 samples;
+	__u16 inputs;
+	__u32 event_depth;
+	__u32 receive_depth;
+	__u32 transmit_depth;
+	__u32 launch_depth;
+	__u32 session;
+	__s32 phc;
+	__s32 tty;
+};
+
+/* litepulse_subscribe.clock: of litepulse_event.ns */
+#define LITEPULSE_CLOCK_MONOTONIC 0
+#define LITEPULSE_CLOCK_REALTIME  1
+#define LITEPULSE_CLOCK_TAI	  2
+#define LITEPULSE_CLOCK_PHC	  3 /* the device's own PTP clock */
+#define LITEPULSE_CLOCK_NONE	  4 /* ticks only; cheapest */
+
+/**
+ * struct litepulse_subscribe - what this file wants to read, from now on; replaces what it wanted
+ * before
+ * @kinds: a bit for each LITEPULSE_KIND_*; 0: nothing more
+ * @sources: a bit for each LITEPULSE_SRC_*, for TX, REFUSED and APPLIED; 0: all
+ * @rise: channels whose rising edges are wanted; bit 0: input 0, bit @inputs: the line
+ * @fall: channels whose falling edges are wanted
+ * @filtered: channels to have behind the glitch filter; all files must agree on each channel,
+ *	else -EBUSY
+ * @filter: length of the filter in samples, 1 to 63, if @filtered; one for the device, else -EBUSY
+ * @reserved: 0
+ * @clock: LITEPULSE_CLOCK_*; -EOPNOTSUPP if the device has none
+ * @fifo: records this file holds, a power of two from 16 to 65536; 0: as it is (1024 at first).
+ *	  Can be changed only while it is empty, else -EBUSY
+ * @watermark: poll() and a read() that blocks wait for so many records, at most @fifo; 0: for 1
+ * @timeout_us: ... or until the oldest has waited so long, up to 1 s; 0: only for @watermark. The
+ *		interrupt is held back likewise, as far as the hardware's FIFO allows
+ */
+struct litepulse_subscribe {
+	__u32 kinds;
+	__u32 sources;
+	__u16 rise;
+	__u16 fall;
+	__u16 filtered;
+	__u8 filter;
+	__u8 reserved;
+	__u32 clock;
+	__u32 fifo;
+	__u32 watermark;
+	__u32 timeout_us;
+};
+
+/**
+ * struct litepulse_stats - what this file got and lost, the tail included
+ * @offered: records it asked for that reached the driver
+ * @delivered: records read, those made by the driver not counted
+ * @queued: records that wait to be read
+ * @lost_host: records lost because this file was read too slowly
+ * @lost_events: events lost by the board's FIFO since the driver came, whoever wanted them
+ * @lost_bytes: received bytes lost by the board's FIFO since the driver came
+ * @restarts: times the board was reset since the driver came
+ */
+struct litepulse_stats {
+	__aligned_u64 offered;
+	__aligned_u64 delivered;
+	__aligned_u64 queued;
+	__aligned_u64 lost_host;
+	__aligned_u64 lost_events;
+	__aligned_u64 lost_bytes;
+	__aligned_u64 restarts;
+};
+
+/**
+ * struct litepulse_time - the board's and the host's clocks at one moment
+ * @tick: the board's tick
+ * @raw_before: CLOCK_MONOTONIC_RAW just before it was taken, ns
+ * @raw_after: CLOCK_MONOTONIC_RAW just after it was taken, ns
+ * @monotonic: CLOCK_MONOTONIC for the middle of the two, ns
+ * @realtime: CLOCK_REALTIME for the middle of the two, ns
+ * @uncertainty: half of what lies between the two, rounded up, ns: the tick was taken within it
+ *	of the middle
+ * @reserved: 0
+ */
+struct litepulse_time {
+	__aligned_u64 tick;
+	__aligned_u64 raw_before;
+	__aligned_u64 raw_after;
+	__aligned_u64 monotonic;
+	__aligned_u64 realtime;
+	__u32 uncertainty;
+	__u32 reserved;
+};
+
+#define LITEPULSE_CLAIM_KEEP 0x1 /* what runs goes on when the claim ends */
+
+/**
+ * struct litepulse_claim - the one file that may launch, run the train and program the responder
+ * @flags: LITEPULSE_CLAIM_*
+ * @fd_flags: O_CLOEXEC, O_NONBLOCK for the new file
+ * @fifo: as in struct litepulse_subscribe, for the outcomes it reads
+ * @fd: answer: the new file. -EBUSY if another one holds the claim
+ *
+ * Closing the file or the death of its holder flushes the queue, stops the train and disarms the
+ * responder, unless KEEP is set. What was kept can be claimed again, by any program that may open
+ * the device. read() on the claim gives the outcomes of the queue, the train and the responder.
+ */
+struct litepulse_claim {
+	__u32 flags;
+	__u32 fd_flags;
+	__u32 fifo;
+	__s32 fd;
+};
+
+/* --- the claim --- */
+
+#define LITEPULSE_PARITY_NONE	 0
+#define LITEPULSE_PARITY_ODD	 1
+#define LITEPULSE_PARITY_EVEN	 2
+#define LITEPULSE_PARITY_MARK	 3
+#define LITEPULSE_PARITY_SPACE	 4
+#define LITEPULSE_STOP_1	 0
+#define LITEPULSE_STOP_1_5	 1
+#define LITEPULSE_STOP_2	 2
+#define LITEPULSE_PROFILE_INVERT 0x1 /* idle level 0, active level 1 */
+
+/**
+ * struct litepulse_profile - baud, format and polarity that launches name by number
+ * @index: 1 to 3; 0 is the tty's
+ * @data_bits: 5 to 8
+ * @parity: LITEPULSE_PARITY_*
+ * @stop: LITEPULSE_STOP_*
+ * @flags: LITEPULSE_PROFILE_*
+ * @baud: bits per second, to the nearest bit period; answer: what it became, rounded. 0: by @period
+ * @reserved: 0
+ * @period: bit period in 2^-8 ticks, if @baud is 0, else 0; answer: what it became
+ */
+struct litepulse_profile {
+	__u8 index;
+	__u8 data_bits;
+	__u8 parity;
+	__u8 stop;
+	__u32 flags;
+	__u32 baud;
+	__u32 reserved;
+	__aligned_u64 period;
+};
+
+#define LITEPULSE_TRAIN_ASAP 0x1 /* as soon as possible, start is 0 */
+
+/**
+ * struct litepulse_train - pulse k starts at tick floor(start + k * period)
+ * @start: tick of pulse 0; too near (docs/core.md: TRAIN_LMIN_CYCLES) or past: -ETIME
+ * @period: whole ticks
+ * @num: and @num / @den of a tick
+ * @den: 0 means 2^32
+ * @count: pulses; 0: for ever
+ * @width: of a pulse, in ticks; else 0
+ * @kind: LITEPULSE_LAUNCH_*
+ * @profile: line profile, 0 to 3
+ * @data: byte of a frame, bit times of a break; else 0
+ * @reserved: 0
+ * @flags: LITEPULSE_TRAIN_*
+ *
+ * -EBUSY while a train runs. Returns when the core has taken it.
+ */
+struct litepulse_train {
+	__aligned_u64 start;
+	__u32 period;
+	__u32 num;
+	__u32 den;
+	__u32 count;
+	__u32 width;
+	__u8 kind;
+	__u8 profile;
+	__u8 data;
+	__u8 reserved;
+	__u32 flags;
+	__u32 reserved2;
+};
+
+/**
+ * struct litepulse_train_adjust - a new period, and a step, from one pulse on, without a glitch
+ * @period: whole ticks
+ * @num: and @num / @den of a tick
+ * @den: 0 means 2^32
+ * @at_pulse: first pulse at its new place, counted from 0; 0: as early as possible
+ * @step: ticks by which this and all later pulses are moved, once
+ * @flags: 0
+ *
+ * -ETIME if it is too late for that, -EBUSY while another change waits. Returns when the core has
+ * taken it; an event, APPLIED or REFUSED from TRAIN_CHANGE, tells the pulse from which it acted,
+ * or that the train ended before.
+ */
+struct litepulse_train_adjust {
+	__u32 period;
+	__u32 num;
+	__u32 den;
+	__u32 at_pulse;
+	__s32 step;
+	__u32 flags;
+};
+
+/**
+ * struct litepulse_train_stop - no further pulse starts
+ * @pulses: answer: number of the pulse that would have come next
+ * @flags: 0
+ */
+struct litepulse_train_stop {
+	__u32 pulses;
+	__u32 flags;
+};
+
+#define LITEPULSE_TRIGGER_OFF	0
+#define LITEPULSE_TRIGGER_EDGE	1
+#define LITEPULSE_TRIGGER_BYTE	2
+#define LITEPULSE_TRIGGER_BREAK 3
+
+#define LITEPULSE_RESPONDER_RISE       0x01 /* rising edges trigger */
+#define LITEPULSE_RESPONDER_FALL       0x02 /* falling edges trigger */
+#define LITEPULSE_RESPONDER_REARM      0x04 /* answer every trigger, not only the first */
+#define LITEPULSE_RESPONDER_EXCLUSIVE  0x08 /* while armed the tty's bytes wait */
+#define LITEPULSE_RESPONDER_IGNORE_OWN 0x10 /* our own transmission triggers nothing */
+
+/**
+ * struct litepulse_responder - a launch a fixed time after a trigger, whatever the CPU does
+ * @trigger: LITEPULSE_TRIGGER_*; OFF disarms, all else is 0 then
+ * @channel: input of an edge; number @inputs is the line
+ * @value: byte to look for...
+ * @mask: ... in these bits
+ * @flags: LITEPULSE_RESPONDER_*
+ * @delay: ticks from the edge, from the end of the byte's frame or of the break to the launch,
+ *	below 2^24
+ * @holdoff: ticks from the launch in which nothing triggers, below 2^24
+ * @width: of a pulse, in ticks; else 0
+ * @kind: LITEPULSE_LAUNCH_*
+ * @profile: line profile, 0 to 3
+ * @data: byte of a frame, bit times of a break; else 0
+ * @reserved: 0
+ */
+struct litepulse_responder {
+	__u8 trigger;
+	__u8 channel;
+	__u8 value;
+	__u8 mask;
+	__u32 flags;
+	__u32 delay;
+	__u32 holdoff;
+	__u32 width;
+	__u8 kind;
+	__u8 profile;
+	__u8 data;
+	__u8 reserved;
+};
+
+#define LITEPULSE_STATUS_TRAIN	   0x1 /* a train runs */
+#define LITEPULSE_STATUS_CHANGE	   0x2 /* a change of it waits for its pulse */
+#define LITEPULSE_STATUS_RESPONDER 0x4 /* the responder is armed */
+#define LITEPULSE_STATUS_QUEUE	   0x8 /* launches wait */
+
+/**
+ * struct litepulse_status - what is going on
+ * @flags: LITEPULSE_STATUS_*
+ * @launch_free: timed launches that can be written without waiting
+ */
+struct litepulse_status {
+	__u32 flags;
+	__u32 launch_free;
+};
+
+/**
+ * struct litepulse_keep - changes what the end of the claim does
+ * @flags: LITEPULSE_CLAIM_KEEP or 0
+ * @reserved: 0
+ */
+struct litepulse_keep {
+	__u32 flags;
+	__u32 reserved;
+};
+
+#define LITEPULSE_IOC_MAGIC 0xd1
+
+/* any file */
+#define LITEPULSE_IOC_INFO	_IOR(LITEPULSE_IOC_MAGIC, 0x00, struct litepulse_info)
+#define LITEPULSE_IOC_SUBSCRIBE _IOW(LITEPULSE_IOC_MAGIC, 0x01, struct litepulse_subscribe)
+#define LITEPULSE_IOC_STATS	_IOR(LITEPULSE_IOC_MAGIC, 0x02, struct litepulse_stats)
+#define LITEPULSE_IOC_TIME	_IOR(LITEPULSE_IOC_MAGIC, 0x03, struct litepulse_time)
+#define LITEPULSE_IOC_STATUS	_IOR(LITEPULSE_IOC_MAGIC, 0x04, struct litepulse_status)
+#define LITEPULSE_IOC_CLAIM	_IOWR(LITEPULSE_IOC_MAGIC, 0x05, struct litepulse_claim)
+/* the claim only */
+#define LITEPULSE_IOC_KEEP	   _IOW(LITEPULSE_IOC_MAGIC, 0x10, struct litepulse_keep)
+#define LITEPULSE_IOC_PROFILE	   _IOWR(LITEPULSE_IOC_MAGIC, 0x11, struct litepulse_profile)
+#define LITEPULSE_IOC_FLUSH	   _IO(LITEPULSE_IOC_MAGIC, 0x12)
+#define LITEPULSE_IOC_TRAIN_START  _IOW(LITEPULSE_IOC_MAGIC, 0x13, struct litepulse_train)
+#define LITEPULSE_IOC_TRAIN_ADJUST _IOW(LITEPULSE_IOC_MAGIC, 0x14, struct litepulse_train_adjust)
+#define LITEPULSE_IOC_TRAIN_STOP   _IOWR(LITEPULSE_IOC_MAGIC, 0x15, struct litepulse_train_stop)
+#define LITEPULSE_IOC_RESPONDER	   _IOW(LITEPULSE_IOC_MAGIC, 0x16, struct litepulse_responder)
+
+#endif /* _UAPI_LINUX_LITEPULSE_H */
