@@ -258,7 +258,7 @@ class Constraints:
         """The resource `pulse` for platform.add_extension(). Raises ConstraintError when a pin cannot be had."""
         from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
         self.check(phy, platform)
-        pull_up = [Misc("PULLMODE=UP")] if PHYS[phy].family == "ecp5" else []
+        pull_up = [Misc("PULLMODE=UP")] if Part.of(platform).family == "ecp5" else []
         inputs = self.inputs(phy)
         return [("pulse", 0, *(Subsignal(name, Pins(pin), *(pull_up if name == "rx" else [])) for name, pin in self.pins.items()),
                  *([Subsignal("aux", Pins(" ".join(inputs)))] if inputs else []), IOStandard(self.iostandard))]
