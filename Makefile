@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 .PHONY: help
 help: ## this list
 	@echo "LitePulse. Two commands show and check everything; both set up what they need:"
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 	@echo "Variables: ARGS=\"...\" more arguments for pytest (test); FRESH=1 proves and catches again;"
 	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms"
 
@@ -55,6 +55,30 @@ lint: need-test ## style, licences, synthesis and simulator warnings only
 .PHONY: formal
 formal: need-test ## the proofs only
 	@$(if $(FRESH),LITEPULSE_FRESH=1) $(PYTEST) sim/formal
+
+# The guest: $(call guest) gives the options of `python -m sim.linux` and `python -m sim.linux.demo`.
+guest = $(if $(CPU),--cpu $(CPU))
+
+.PHONY: linux
+linux: need-test ## Linux on the simulated SoC, the driver loaded, its console; CPU=mor1kx: big-endian; FILES=folder: in /tmp/files
+	@$(BIN)/python -m sim.linux $(guest) $(if $(FILES),--files $(FILES)) $(if $(FLAVOUR),--flavour $(FLAVOUR))
+
+.PHONY: linux-demo
+linux-demo: need-test ## 58 Hz from Linux on the simulated SoC, three ways: table and picture in build/linux-demo
+	@$(BIN)/python -m sim.linux.demo $(guest) $(if $(COUNT),--count $(COUNT))
+
+.PHONY: test-driver
+test-driver: need-test ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch, ABI, User-mode Linux
+	@$(PYTEST) sim/driver $(ARGS)
+
+.PHONY: driver-install
+driver-install: ## builds the driver for the running kernel and installs it, as root
+	@$(MAKE) --no-print-directory -C driver
+	@$(if $(filter 0,$(shell id -u)),,sudo) $(MAKE) --no-print-directory -C driver install
+
+.PHONY: driver-uninstall
+driver-uninstall: ## removes it
+	@$(if $(filter 0,$(shell id -u)),,sudo) $(MAKE) --no-print-directory -C driver uninstall
 
 .PHONY: bench
 bench: need-test ## speed, size and exactness: the figures of docs/benchmarks.md

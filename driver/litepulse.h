@@ -325,6 +325,8 @@ void litepulse_ptp_remove(struct litepulse *lp);
 int litepulse_ptp_index(struct litepulse *lp);
 u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick);
 void litepulse_ptp_restarted(struct litepulse *lp);
+void litepulse_ptp_suspend(struct litepulse *lp);
+void litepulse_ptp_resume(struct litepulse *lp);
 #else
 static inline int litepulse_ptp_add(struct litepulse *lp)
 {
@@ -346,6 +348,14 @@ static inline u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick)
 }
 
 static inline void litepulse_ptp_restarted(struct litepulse *lp)
+{
+}
+
+static inline void litepulse_ptp_suspend(struct litepulse *lp)
+{
+}
+
+static inline void litepulse_ptp_resume(struct litepulse *lp)
 {
 }
 #endif

@@ -138,10 +138,12 @@ static void reader_put(struct litepulse_sink *sink, const struct litepulse_event
 	if (kfifo_avail(&reader->fifo) < gaps_to_tell(reader) + 1) {
 		struct gap *gap = &reader->gaps[event->kind == LITEPULSE_KIND_RX];
 
-		if (!gap->count++)
-			gap->first = *event;
 		reader->stats.lost_host++;
-		wake_up_interruptible_poll(&reader->wait, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
+		if (!gap->count++) {
+			gap->first = *event;
+			wake_up_interruptible_poll(&reader->wait,
+						   EPOLLIN | EPOLLRDNORM | EPOLLPRI);
+		}
 		return;
 	}
 	for (i = 0; i < GAPS; i++) {
@@ -197,8 +199,10 @@ static bool reader_get(struct reader *reader, struct litepulse_event *event)
 		got = close_gap(&reader->gaps[i], event);
 	if (got && event->kind < LITEPULSE_KIND_LOST)
 		reader->stats.delivered++;
-	if (kfifo_is_empty(&reader->fifo))
+	if (kfifo_is_empty(&reader->fifo)) {
+		hrtimer_try_to_cancel(&reader->timer);
 		reader->due = false;
+	}
 	spin_unlock_irq(&reader->lp->lock);
 	return got;
 }

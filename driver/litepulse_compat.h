@@ -31,8 +31,9 @@ static inline void litepulse_clocks(u64 *raw, u64 *real)
 }
 
 /* hrtimer_init() and its function in one, since 6.13 */
-static inline void litepulse_hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *timer),
-					   clockid_t clock, enum hrtimer_mode mode)
+static inline void
+litepulse_hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
+			clockid_t clock, enum hrtimer_mode mode)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 	hrtimer_setup(timer, function, clock, mode);
@@ -76,7 +77,8 @@ static inline unsigned int litepulse_xmit_pending(struct uart_port *port)
  *
  * Return: how many.
  */
-static inline unsigned int litepulse_xmit_peek(struct uart_port *port, u8 *bytes, unsigned int count)
+static inline unsigned int litepulse_xmit_peek(struct uart_port *port, u8 *bytes,
+					       unsigned int count)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 	return kfifo_out_peek(&port->state->port.xmit_fifo, bytes, count);

@@ -501,6 +501,7 @@ static int litepulse_suspend(struct device *dev)
 	if (error)
 		return error;
 	cancel_delayed_work_sync(&lp->watch_work);
+	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too: nobody is there to see what a train does meanwhile. */
 	litepulse_stop_output(lp);
 	return 0;
@@ -512,6 +513,7 @@ static int litepulse_resume(struct device *dev)
 
 	litepulse_check_session(lp);
 	flush_work(&lp->restart_work);
+	litepulse_ptp_resume(lp);
 	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
 	return litepulse_tty_resume(lp);
 }

@@ -54,6 +54,7 @@ struct litepulse_ptp {
 	/* Periodic output: claim_mutex. */
 	struct litepulse_claimant claimant;
 	bool enabled;			/* has the claim */
+	bool suspended;			/* so nothing may run */
 	bool running;			/* so does the train, as below */
 	bool failed;			/* to start again, which was told */
 	u64 origin;			/* an edge when the clock shows this, ns */
@@ -145,9 +146,20 @@ static void set_clock(struct litepulse_ptp *ptp, const struct litepulse_phc *phc
 	spin_unlock_irqrestore(&ptp->lock, flags);
 }
 
+static void read_before(void *sts)
+{
+	ptp_read_system_prets(sts);
+}
+
+static void read_after(void *sts)
+{
+	ptp_read_system_postts(sts);
+}
+
 static int ptp_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
 			  struct ptp_system_timestamp *sts)
 {
+	const struct litepulse_stamper stamper = { read_before, read_after, sts };
 	struct litepulse_ptp *ptp = to_ptp(info);
 	u64 tick;
 	int error;
@@ -155,9 +167,7 @@ static int ptp_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
 	error = enter(ptp->lp);
 	if (error)
 		return error;
-	ptp_read_system_prets(sts);
-	error = litepulse_now(ptp->lp, &tick);
-	ptp_read_system_postts(sts);
+	error = ptp->lp->ops->time(ptp->lp->context, &tick, &stamper);
 	if (!error)
 		error = note_tick(ptp, tick);
 	if (!error)
@@ -263,7 +273,7 @@ static long follow_clock(struct litepulse_ptp *ptp)
 {
 	int error = 0;
 
-	if (!ptp->enabled)
+	if (!ptp->enabled || ptp->suspended)
 		return 0;
 	if (!ptp->running)
 		error = restart_train(ptp);
@@ -698,4 +708,30 @@ void litepulse_ptp_restarted(struct litepulse *lp)
 	ptp->enabled = !litepulse_claim(lp, &ptp->claimant);
 	/* Not before the core's answers can be heard. */
 	ptp_schedule_worker(ptp->clock, 0);
+}
+
+/**
+ * litepulse_ptp_suspend - output will be stopped; it stays so
+ * @lp: device; no lock held
+ */
+void litepulse_ptp_suspend(struct litepulse *lp)
+{
+	if (!lp->ptp || enter_to_change(lp))
+		return;
+	lp->ptp->suspended = true;
+	lp->ptp->running = false;
+	leave_changed(lp);
+}
+
+/**
+ * litepulse_ptp_resume - output starts again, at its next edge
+ * @lp: device; no lock held
+ */
+void litepulse_ptp_resume(struct litepulse *lp)
+{
+	if (!lp->ptp || enter_to_change(lp))
+		return;
+	lp->ptp->suspended = false;
+	ptp_schedule_worker(lp->ptp->clock, 0);
+	leave_changed(lp);
 }

@@ -54,7 +54,7 @@
 #define BURST_NS		10000000u
 #define BURST_BYTES		64u
 /* Copied at a time; they lie on the stack. */
-#define CHUNK			64
+#define CHUNK			64u
 
 #define TRIGGER_BYTES		64u
 #define TRIGGER_AGE_US		10000
@@ -142,7 +142,7 @@ static unsigned int unsent(struct litepulse_tty *t)
 
 static bool plan(struct litepulse_tty *t, struct step *step)
 {
-	bool more = t->port.x_char || (!t->stopped && unsent(t));
+	bool more, waits;
 
 	memset(step, 0, offsetof(struct step, bytes));
 	if (!t->open)
@@ -162,16 +162,23 @@ static bool plan(struct litepulse_tty *t, struct step *step)
 	if (step->look || step->flush || step->set_driver_enable)
 		return true;
 
+	waits = t->full || t->wanted & LITEPULSE_WANT_TRANSMIT;
+	more = t->port.x_char || (!t->stopped && unsent(t));
+	if (t->port.x_char) {
+		t->released = t->stopped;
+		hold(t);
+	}
 	if (t->port.x_char && !t->full) {
 		step->x_char = true;
 		step->bytes[0] = t->port.x_char;
 		step->count = 1;
-		return true;
-	}
-	if (more && !t->full && !(t->wanted & LITEPULSE_WANT_TRANSMIT) && t->ahead < t->burst) {
+	} else if (more && !waits && t->ahead < t->burst) {
 		step->skip = t->held;
-		step->count = min3(unsent(t), t->burst - t->ahead, (unsigned int)CHUNK);
+		step->count = min3(unsent(t), t->burst - t->ahead, CHUNK);
 		litepulse_xmit_peek(&t->port, step->bytes, step->skip + step->count);
+	}
+	if (step->count) {
+		t->busy = true;
 		return true;
 	}
 	if (more)
@@ -228,13 +235,10 @@ static bool done(struct litepulse_tty *t, const struct step *step)
 		}
 	}
 	if (step->sent > 0) {
-		t->busy = true;
 		t->ahead += step->sent;
 		if (step->x_char) {
 			port->x_char = 0;
 			port->icount.tx++;
-			t->released = t->stopped;
-			hold(t);
 		} else if (step->flushes == t->flushes) {
 			uart_xmit_advance(port, step->skip + step->sent - 1);
 			t->held = true;
@@ -316,6 +320,8 @@ static void litepulse_start_tx(struct uart_port *port)
 
 	/* Also called for an XON or XOFF character while stopped. */
 	t->stopped = uart_tx_stopped(port);
+	if (!t->stopped)
+		t->released = false;
 	hold(t);
 	serve(t);
 }
@@ -347,7 +353,7 @@ static void receive_one(struct litepulse_tty *t, const struct litepulse_event *e
 
 	if (event->kind == LITEPULSE_KIND_LOST) {
 		port->icount.overrun += event->count;
-		if (!(port->ignore_status_mask & RX_OVERRUN) &&
+		if (port->read_status_mask & ~port->ignore_status_mask & RX_OVERRUN &&
 		    !tty_insert_flip_char(buffer, 0, TTY_OVERRUN))
 			port->icount.buf_overrun++;
 		return;
@@ -580,6 +586,31 @@ static int set_profile(struct litepulse_tty *t, u32 format, u64 period)
 	return 0;
 }
 
+static void set_status_masks(struct uart_port *port, const struct ktermios *termios)
+{
+	unsigned int iflag = termios->c_iflag;
+
+	port->read_status_mask = 0;
+	if (iflag & INPCK)
+		port->read_status_mask |= LITEPULSE_RX_PARITY | LITEPULSE_RX_FRAMING;
+	if (iflag & (IGNBRK | BRKINT | PARMRK))
+		port->read_status_mask |= LITEPULSE_RX_BREAK;
+	/* TTY_DRIVER_REAL_RAW: else what tells of an overrun would be read as a byte. */
+	if ((iflag & (BRKINT | PARMRK) && !(iflag & IGNBRK)) ||
+	    (iflag & INPCK && !(iflag & IGNPAR)))
+		port->read_status_mask |= RX_OVERRUN;
+	port->ignore_status_mask = 0;
+	if (iflag & IGNPAR)
+		port->ignore_status_mask |= LITEPULSE_RX_PARITY | LITEPULSE_RX_FRAMING;
+	if (iflag & IGNBRK) {
+		port->ignore_status_mask |= LITEPULSE_RX_BREAK;
+		if (iflag & IGNPAR)
+			port->ignore_status_mask |= RX_OVERRUN;
+	}
+	if (!(termios->c_cflag & CREAD))
+		port->ignore_status_mask |= RX_ANY | RX_OVERRUN;
+}
+
 static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
 				  const struct ktermios *old)
 {
@@ -604,21 +635,7 @@ static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
 	uart_port_lock_irqsave(port, &flags);
 	uart_update_timeout(port, new->c_cflag, baud);
 	t->burst = min(max(BURST_NS / max(port->frame_time, 1u), BURST_BYTES), lp->transmit_depth);
-	port->read_status_mask = 0;
-	if (new->c_iflag & INPCK)
-		port->read_status_mask |= LITEPULSE_RX_PARITY | LITEPULSE_RX_FRAMING;
-	if (new->c_iflag & (IGNBRK | BRKINT | PARMRK))
-		port->read_status_mask |= LITEPULSE_RX_BREAK;
-	port->ignore_status_mask = 0;
-	if (new->c_iflag & IGNPAR)
-		port->ignore_status_mask |= LITEPULSE_RX_PARITY | LITEPULSE_RX_FRAMING;
-	if (new->c_iflag & IGNBRK) {
-		port->ignore_status_mask |= LITEPULSE_RX_BREAK;
-		if (new->c_iflag & IGNPAR)
-			port->ignore_status_mask |= RX_OVERRUN;
-	}
-	if (!(new->c_cflag & CREAD))
-		port->ignore_status_mask |= RX_ANY | RX_OVERRUN;
+	set_status_masks(port, new);
 	uart_port_unlock_irqrestore(port, flags);
 
 	moderate(t);

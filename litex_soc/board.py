@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from litex_soc import boards, constraints
+from litex_soc import boards, constraints, regmap
 from litex_soc.phys import PHYS
 
 VARIANTS = {
@@ -127,11 +127,11 @@ def make_soc(choice):
     platform.add_extension(choice.constraints.resources(choice.phy, platform))
     crg = board.clocks(platform, choice)
 
-    def add_core(soc, interrupts):
+    def add_core(soc, interrupts, window=regmap.WINDOW_BASE):
         soc.pulse = LitePulse(platform, platform.request("pulse"), crg.pulse_hz, clock_domain="pulse", interrupts=interrupts,
                               event_depth=EVENT_DEPTH, receive_depth=RECEIVE_DEPTH, transmit_depth=TRANSMIT_DEPTH,
                               launch_depth=LAUNCH_DEPTH, phy=choice.phy, edge_clk=crg.edge_clk, phy_rst=crg.phy_rst)
-        soc.pulse.add_to_soc(soc)
+        soc.pulse.add_to_soc(soc, window=window)
 
     if choice.variant == "linux":
         return board.variants["linux"](platform, crg, choice, add_core), platform

@@ -98,6 +98,23 @@ look() {
         program iverilog iverilog
         command -v berkeley-abc >/dev/null 2>&1 || program yosys-abc "$(abc_package)"
         program sigrok-cli sigrok-cli
+        # Linux: kernels, a C library and a shell for two CPUs, the driver's checks
+        program riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu
+        program or1k-elf-gcc gcc-or1k-elf
+        program dtc device-tree-compiler
+        program flex flex
+        program bison bison
+        program bc bc
+        program cpio cpio
+        program rsync rsync
+        program xz xz-utils
+        program openssl openssl
+        program sparse sparse
+        program kmod kmod
+        # packages of other suites of Debian: scripts/debian_package.py
+        program dpkg-source dpkg-dev
+        program gpgv gpgv
+        [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || want debian-archive-keyring
         header lz4.h liblz4-dev
         header zlib.h zlib1g-dev
         if [ -n "$python" ] && ! shared_python "$python"; then

@@ -24,27 +24,18 @@ def clocks(platform, choice):
 
 
 def linux_soc(platform, crg, choice, add_core):
-    """VexRiscv with an MMU, the board's SDRAM, a console. Its boot ROM is empty: what boots it is put there by who builds the software."""
+    """The Linux SoC with the board's SDRAM. Its boot ROM is empty: what boots it is put there by who builds the software."""
     from litedram.modules import MT48LC16M16
     from litedram.phy import GENSDRPHY
-    from litex.soc.integration.soc_core import SoCCore
+    from litex_soc.linux_soc import PULSE_WINDOW, LinuxSoC
 
     sys_hz = int(crg.sys_hz)
-
-    class LinuxSoC(SoCCore):
-        """CPU, memory, console and the core."""
-        mem_map = dict(SoCCore.mem_map)
-
-        def __init__(self):
-            self.crg = crg
-            SoCCore.__init__(self, platform, sys_hz, ident="LitePulse on ULX3S", cpu_type="vexriscv", cpu_variant="linux",
-                             integrated_rom_size=0x8000, integrated_sram_size=0x2000, uart_baudrate=115200)
-            self.sdrphy = GENSDRPHY(platform.request("sdram"), sys_hz)
-            self.add_sdram("sdram", phy=self.sdrphy, module=MT48LC16M16(sys_hz, "1:1"), size=0x4000_0000, l2_cache_size=8192)
-            if choice.with_core:
-                add_core(self, interrupts=True)
-
-    return LinuxSoC()
+    soc = LinuxSoC(platform, crg, sys_hz, rom_size=0x8000, ident="LitePulse on ULX3S")
+    soc.sdrphy = GENSDRPHY(platform.request("sdram"), sys_hz)
+    soc.add_sdram("sdram", phy=soc.sdrphy, module=MT48LC16M16(sys_hz, "1:1"), size=0x4000_0000, l2_cache_size=8192)
+    if choice.with_core:
+        add_core(soc, interrupts=True, window=PULSE_WINDOW)
+    return soc
 
 
 BOARD = Board(

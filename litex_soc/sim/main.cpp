@@ -14,13 +14,15 @@
 void Vsim___024root___eval(Vsim___024root *);
 #endif
 
+#define PROGRAM "litepulse-sim"
+#include "arguments.h"
+
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <chrono>
 #include <climits>
 #include <csignal>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -53,17 +55,6 @@ constexpr int CHUNK = 1024;             // cycles between looks at the sockets
 constexpr double PARTIAL_COMMAND = 0.5; // seconds after which an incomplete command is dropped, as the bridge does after 100 ms
 constexpr size_t OUTPUT_LIMIT = 1 << 16;
 constexpr int TAIL = 64;                // bus cycles that always follow a command, so that what was written reaches the core
-
-[[noreturn]] void fail(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fputs("litepulse-sim: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    exit(2);
-}
 
 // --- options ------------------------------------------------------------------------------------------------------------------
 
@@ -112,16 +103,6 @@ const char HELP[] =
     "  --trace FILE         every signal (needs the variant built with `python -m litex_soc.sim_soc --trace --build`)\n"
     "  --stats              at the end, cycles and cycles per second as a JSON object on standard error\n";
 
-uint64_t number(const std::string &text, const char *option, uint64_t low, uint64_t high)
-{
-    if (text.empty() || text.size() > 19 || text.find_first_not_of("0123456789") != std::string::npos)
-        fail("%s: '%s' is not a whole number", option, text.c_str());
-    const uint64_t value = strtoull(text.c_str(), nullptr, 10);
-    if (value < low || value > high)
-        fail("%s: %s is not within %llu to %llu", option, text.c_str(), (unsigned long long)low, (unsigned long long)high);
-    return value;
-}
-
 int channel_number(const std::string &text, const char *option)
 {
     if (text == "rx")
@@ -158,78 +139,55 @@ Options parse(int argc, char **argv)
     Options o;
     o.level[INPUTS] = true;
     std::string stimulus_file;
-    for (int i = 1; i < argc; ++i) {
-        std::string name = argv[i], value;
-        const size_t equals = name.find('=');
-        const bool joined = name.compare(0, 2, "--") == 0 && equals != std::string::npos;
-        if (joined) {
-            value = name.substr(equals + 1);
-            name.resize(equals);
-        }
-        const char *n = name.c_str();
-        auto argument = [&]() -> std::string {
-            if (joined)
-                return value;
-            if (i + 1 >= argc)
-                fail("%s needs an argument", n);
-            return argv[++i];
-        };
-        auto flag = [&](bool &target) {
-            if (joined)
-                fail("%s takes no argument", n);
-            target = true;
-        };
-        if (name == "--help" || name == "-h") {
+    Arguments a(argc, argv);
+    while (a.next()) {
+        const char *n = a.name.c_str();
+        if (a.is("--help") || a.is("-h")) {
             fputs(HELP, stdout);
             exit(0);
-        } else if (name == "--tcp") {
-            o.tcp = int(number(argument(), n, 0, 65535));
-        } else if (name == "--pty") {
+        } else if (a.is("--tcp")) {
+            o.tcp = int(number(a.value(), n, 0, 65535));
+        } else if (a.is("--pty")) {
             o.pty = true;
-            if (joined)
-                o.pty_link = value;
-            else if (i + 1 < argc && argv[i + 1][0] != '-')
-                o.pty_link = argv[++i];
-        } else if (name == "--once") {
-            flag(o.once);
-        } else if (name == "--exit-with-parent") {
-            flag(o.exit_with_parent);
-        } else if (name == "--always") {
-            flag(o.always);
-        } else if (name == "--pace") {
-            flag(o.pace);
-        } else if (name == "--stats") {
-            flag(o.stats);
-        } else if (name == "--lockstep") {
-            o.lockstep = number(argument(), n, 1, NEVER / 4);
-        } else if (name == "--stop-at-cycle") {
-            o.stop_at = number(argument(), n, 1, NEVER / 4);
-        } else if (name == "--pulse-hz") {
-            const std::string text = argument();
+            o.pty_link = a.optional();
+        } else if (a.is("--once")) {
+            o.once = a.flag();
+        } else if (a.is("--exit-with-parent")) {
+            o.exit_with_parent = a.flag();
+        } else if (a.is("--always")) {
+            o.always = a.flag();
+        } else if (a.is("--pace")) {
+            o.pace = a.flag();
+        } else if (a.is("--stats")) {
+            o.stats = a.flag();
+        } else if (a.is("--lockstep")) {
+            o.lockstep = number(a.value(), n, 1, NEVER / 4);
+        } else if (a.is("--stop-at-cycle")) {
+            o.stop_at = number(a.value(), n, 1, NEVER / 4);
+        } else if (a.is("--pulse-hz")) {
+            const std::string text = a.value();
             const size_t slash = text.find('/');
             o.clock_num = uint32_t(number(text.substr(0, slash), n, 1, UINT32_MAX));
             o.clock_den = slash == std::string::npos ? 1 : uint32_t(number(text.substr(slash + 1), n, 1, UINT32_MAX));
             o.clock_given = true;
-        } else if (name == "--loop-tx-rx") {
-            if (joined)
-                fail("%s takes no argument", n);
-            o.loop[INPUTS] = 1;
-        } else if (name == "--loop-tx-input") {
-            o.loop[number(argument(), n, 0, INPUTS - 1)] = 1;
-        } else if (name == "--level") {
-            const std::string text = argument();
+        } else if (a.is("--loop-tx-rx")) {
+            o.loop[INPUTS] = a.flag();
+        } else if (a.is("--loop-tx-input")) {
+            o.loop[number(a.value(), n, 0, INPUTS - 1)] = 1;
+        } else if (a.is("--level")) {
+            const std::string text = a.value();
             const size_t mark = text.find('=');
             if (mark == std::string::npos || (text.substr(mark + 1) != "0" && text.substr(mark + 1) != "1"))
                 fail("--level: '%s' is not CHANNEL=0 or CHANNEL=1", text.c_str());
             const int channel = channel_number(text.substr(0, mark), n);
             o.level[channel] = text.back() == '1';
             o.level_given[channel] = true;
-        } else if (name == "--stimulus") {
-            stimulus_file = argument();
-        } else if (name == "--vcd") {
-            o.vcd = argument();
-        } else if (name == "--trace") {
-            o.trace = argument();
+        } else if (a.is("--stimulus")) {
+            stimulus_file = a.value();
+        } else if (a.is("--vcd")) {
+            o.vcd = a.value();
+        } else if (a.is("--trace")) {
+            o.trace = a.value();
 #if !VM_TRACE
             fail("--trace: this program was built without it; `python -m litex_soc.sim_soc --trace --build` makes one that has it");
 #endif

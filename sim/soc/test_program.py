@@ -75,7 +75,7 @@ def test_help_names_every_option():
     result = run("--help")
     assert result.returncode == 0 and result.stderr == ""
     source = (sim_soc.HERE / "sim" / "main.cpp").read_text()
-    options = {line.split('"')[1] for line in source.splitlines() if 'name == "--' in line}
+    options = {line.split('"')[1] for line in source.splitlines() if 'a.is("--' in line}
     assert len(options) > 15 and all(f"  {option}" in result.stdout for option in options - {"--help"})
 
 

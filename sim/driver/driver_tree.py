@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Copies of driver/ to build in, so that the tree stays as it is."""
+
+import shutil
+
+from rig import ROOT, SIM, run_folder
+
+DRIVER = ROOT / "driver"
+
+
+def sources():
+    """Files of driver/ that a build of the modules needs."""
+    made = {".mod.c"}
+    found = [*DRIVER.glob("*.c"), *DRIVER.glob("*.h"), DRIVER / "Kbuild", DRIVER / "Makefile", *DRIVER.glob("uapi/linux/*.h")]
+    return sorted(path for path in found if "".join(path.suffixes) not in made)
+
+
+def driver_copy(*name, edit=None):
+    """A fresh folder with what a build needs. `edit`: {file: function from its text to another}."""
+    folder = run_folder("driver", *name)
+    for path in sources():
+        target = folder / path.relative_to(DRIVER)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    for file, change in (edit or {}).items():
+        text = (folder / file).read_text()
+        changed = change(text)
+        assert changed != text, f"the fault for {file} changes nothing"
+        (folder / file).write_text(changed)
+    return folder
+
+
+def control_module():
+    """Path of control.ko for User-mode Linux: mistakes on purpose, see control/control.c."""
+    from uml import build_module
+    folder = run_folder("control")
+    for path in (SIM / "driver" / "control").iterdir():
+        shutil.copy(path, folder)
+    return build_module(folder)

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A board without hardware, for the debug kernel: what is sent comes back, launches happen, ticks are nanoseconds.
+ *
+ * It does no more than the driver must have to work at all; how a board really behaves is the simulated SoC's to show. Records come from
+ * an hrtimer, which is an interrupt, or with sleeps=1 from a workqueue, and then every access sleeps: both kinds of transport.
+ */
+#include <linux/bits.h>
+#include <linux/delay.h>
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/workqueue.h>
+
+#include "litepulse.h"
+
+#define BYTE_NS		86805	/* 115200 baud */
+#define EVENTS		256
+#define BYTES		512
+#define LAUNCHES	64
+#define TRANSMIT_LOW	(BYTES / 16)
+
+static bool sleeps;
+module_param(sleeps, bool, 0444);
+MODULE_PARM_DESC(sleeps, "as behind a cable: accesses sleep");
+
+struct board {
+	struct platform_device *pdev;
+	struct hrtimer timer;
+	struct delayed_work work;
+	struct litepulse *lp;		/* who takes records; written while nothing runs */
+
+	spinlock_t lock;		/* protects what follows */
+	u64 reset;			/* time of the latest one, ns */
+	u32 session, event_mask, wanted;
+	u32 events[EVENTS][LITEPULSE_EVENT_WORDS], launches[LAUNCHES][4];
+	u32 bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
+	u8 waiting[BYTES];
+	unsigned int event_count, byte_count, launch_count, waiting_count;
+	u16 seq;
+};
+
+static struct board board;
+
+static u64 tick_of(struct board *b)
+{
+	return ktime_get_ns() - b->reset;
+}
+
+static void nap(void)
+{
+	if (sleeps)
+		usleep_range(200, 300);
+}
+
+static void event(struct board *b, u64 tick, u32 kind, u32 source, u32 flags, u32 data)
+{
+	u32 *words = b->events[b->event_count];
+
+	if (b->event_count == EVENTS)
+		return;
+	b->event_count++;
+	words[0] = lower_32_bits(tick);
+	words[1] = upper_32_bits(tick);
+	words[2] = b->seq++ << LITEPULSE_EVENT_INFO_SEQ_SHIFT | kind << LITEPULSE_EVENT_INFO_KIND_SHIFT |
+		source << LITEPULSE_EVENT_INFO_SOURCE_SHIFT | flags << LITEPULSE_EVENT_INFO_FLAGS_SHIFT;
+	words[3] = data;
+}
+
+/* What happened until now. */
+static void advance(struct board *b, u64 now)
+{
+	unsigned int done = 0;
+
+	for (; done < b->launch_count; done++) {
+		u32 *words = b->launches[done];
+		u64 tick = (u64)words[1] << 32 | words[0];
+
+		if (tick > now)
+			break;
+		if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_TX_QUEUE_MASK)
+			event(b, tick, LITEPULSE_KIND_TX, LITEPULSE_SRC_QUEUE, 0, words[3]);
+	}
+	b->launch_count -= done;
+	memmove(b->launches, b->launches + done, b->launch_count * sizeof(b->launches[0]));
+	if (b->waiting_count && b->byte_count < BYTES) {
+		u32 *words = b->bytes[b->byte_count++];
+
+		words[0] = lower_32_bits(now);
+		words[1] = (u32)(upper_32_bits(now) & 0xffff) << 16 | b->waiting[0];
+		memmove(b->waiting, b->waiting + 1, --b->waiting_count);
+	}
+}
+
+/* Hands over what there is; nobody else does at the same time. */
+static void serve(struct board *b)
+{
+	static u32 events[EVENTS][LITEPULSE_EVENT_WORDS], bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
+	struct litepulse_header header = {};
+	unsigned int event_count, byte_count;
+	unsigned long flags;
+	u32 pending = 0;
+
+	spin_lock_irqsave(&b->lock, flags);
+	header.tick = tick_of(b);
+	header.mono = ktime_get_ns();
+	advance(b, header.tick);
+	event_count = b->wanted & LITEPULSE_WANT_EVENTS ? b->event_count : 0;
+	memcpy(events, b->events, event_count * sizeof(events[0]));
+	b->event_count -= event_count;
+	byte_count = b->wanted & LITEPULSE_WANT_BYTES ? b->byte_count : 0;
+	memcpy(bytes, b->bytes, byte_count * sizeof(bytes[0]));
+	b->byte_count -= byte_count;
+	if (b->waiting_count <= TRANSMIT_LOW)
+		pending |= LITEPULSE_WANT_TRANSMIT;
+	if (!b->waiting_count)
+		pending |= LITEPULSE_WANT_DRAINED;
+	if (b->launch_count < LAUNCHES)
+		pending |= LITEPULSE_WANT_LAUNCH;
+	pending &= b->wanted;
+	b->wanted &= ~pending;
+	spin_unlock_irqrestore(&b->lock, flags);
+	header.ready = event_count;
+	if (event_count)
+		litepulse_take_events(b->lp, &header, events[0], event_count);
+	header.ready = byte_count;
+	if (byte_count)
+		litepulse_take_bytes(b->lp, &header, bytes[0], byte_count);
+	if (pending)
+		litepulse_take_room(b->lp, pending);
+}
+
+static enum hrtimer_restart interrupt(struct hrtimer *timer)
+{
+	serve(container_of(timer, struct board, timer));
+	hrtimer_forward_now(timer, ns_to_ktime(BYTE_NS));
+	return HRTIMER_RESTART;
+}
+
+static void poll_work(struct work_struct *work)
+{
+	struct board *b = container_of(to_delayed_work(work), struct board, work);
+
+	serve(b);
+	schedule_delayed_work(&b->work, 1);
+}
+
+static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int count)
+{
+	struct board *b = context;
+	unsigned long flags;
+
+	nap();
+	spin_lock_irqsave(&b->lock, flags);
+	for (; count; count--, offset += 4, words++) {
+		switch (offset) {
+		case LITEPULSE_CSR_ID_MAGIC:
+			*words = LITEPULSE_MAGIC;
+			break;
+		case LITEPULSE_CSR_ID_VERSION:
+			*words = LITEPULSE_VERSION_MAJOR << 16 | LITEPULSE_VERSION_MINOR;
+			break;
+		case LITEPULSE_CSR_ID_GEOMETRY:
+			*words = 1 << LITEPULSE_CSR_ID_GEOMETRY_SAMPLES_SHIFT | 4 << LITEPULSE_CSR_ID_GEOMETRY_INPUTS_SHIFT |
+				ilog2(EVENTS) << LITEPULSE_CSR_ID_GEOMETRY_EVENT_DEPTH_SHIFT |
+				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_RECEIVE_DEPTH_SHIFT |
+				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_SHIFT |
+				ilog2(LAUNCHES) << LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_SHIFT |
+				LITEPULSE_CSR_ID_GEOMETRY_INTERRUPTS_MASK | LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
+			break;
+		case LITEPULSE_CSR_ID_CLOCK_NUM:
+			*words = 1000000000;
+			break;
+		case LITEPULSE_CSR_ID_CLOCK_DEN:
+			*words = 1;
+			break;
+		case LITEPULSE_CSR_SESSION:
+			*words = b->session;
+			break;
+		case LITEPULSE_CSR_FREE:
+			*words = (BYTES - b->waiting_count) << LITEPULSE_CSR_FREE_TRANSMIT_SHIFT |
+				(LAUNCHES - b->launch_count) << LITEPULSE_CSR_FREE_LAUNCH_SHIFT;
+			break;
+		case LITEPULSE_CSR_STATUS:
+			*words = (b->waiting_count ? 0 : LITEPULSE_CSR_STATUS_TX_IDLE_MASK) |
+				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK);
+			break;
+		default:
+			*words = 0;
+		}
+	}
+	spin_unlock_irqrestore(&b->lock, flags);
+	return 0;
+}
+
+static int board_write_csr(void *context, u32 offset, u32 word)
+{
+	struct board *b = context;
+
+	nap();
+	if (offset == LITEPULSE_CSR_SESSION)
+		WRITE_ONCE(b->session, word);
+	return 0;
+}
+
+static int board_time(void *context, u64 *tick, const struct litepulse_stamper *stamper)
+{
+	struct board *b = context;
+
+	nap();
+	if (stamper)
+		stamper->before(stamper->data);
+	*tick = tick_of(b);
+	if (stamper)
+		stamper->after(stamper->data);
+	return 0;
+}
+
+static int board_configure(void *context, const struct litepulse_word *words, unsigned int count)
+{
+	struct board *b = context;
+	unsigned long flags;
+
+	nap();
+	spin_lock_irqsave(&b->lock, flags);
+	for (; count; count--, words++) {
+		u64 now = tick_of(b);
+
+		switch (words->offset) {
+		case LITEPULSE_CFG_EVENT_MASK:
+			b->event_mask = words->value;
+			break;
+		case LITEPULSE_CFG_COMMAND:
+			if (words->value & LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK)
+				b->launch_count = 0;
+			if (words->value & LITEPULSE_CFG_COMMAND_FLUSH_TTY_MASK)
+				b->waiting_count = 0;
+			if (words->value & b->event_mask >> LITEPULSE_CFG_EVENT_MASK_SNAPSHOT_SHIFT
+			    << LITEPULSE_CFG_COMMAND_SNAPSHOT_SHIFT & LITEPULSE_CFG_COMMAND_SNAPSHOT_MASK)
+				event(b, now, LITEPULSE_KIND_SNAPSHOT, LITEPULSE_SRC_CONTROL, 0, 0);
+			break;
+		case LITEPULSE_CFG_TRAIN_COMMAND:
+			if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK)
+				event(b, now, LITEPULSE_KIND_APPLIED, LITEPULSE_SRC_TRAIN_CHANGE,
+				      (words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) == LITEPULSE_TRAIN_CMD_STOP ?
+				      LITEPULSE_EVENT_FLAG_STOP : 0, 0);
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&b->lock, flags);
+	return 0;
+}
+
+static int board_launch(void *context, const u32 *words, unsigned int count)
+{
+	struct board *b = context;
+	unsigned long flags;
+
+	nap();
+	spin_lock_irqsave(&b->lock, flags);
+	count = min(count, LAUNCHES - b->launch_count);
+	memcpy(b->launches[b->launch_count], words, count * sizeof(b->launches[0]));
+	b->launch_count += count;
+	spin_unlock_irqrestore(&b->lock, flags);
+	return count;
+}
+
+static int board_transmit(void *context, const u8 *bytes, unsigned int count)
+{
+	struct board *b = context;
+	unsigned long flags;
+
+	nap();
+	spin_lock_irqsave(&b->lock, flags);
+	count = min(count, BYTES - b->waiting_count);
+	memcpy(b->waiting + b->waiting_count, bytes, count);
+	b->waiting_count += count;
+	spin_unlock_irqrestore(&b->lock, flags);
+	return count;
+}
+
+static void board_want(void *context, u32 mask, u32 wanted)
+{
+	struct board *b = context;
+	unsigned long flags;
+
+	spin_lock_irqsave(&b->lock, flags);
+	b->wanted = (b->wanted & ~mask) | (wanted & mask);
+	spin_unlock_irqrestore(&b->lock, flags);
+}
+
+static void board_moderate(void *context, const struct litepulse_moderation *events, const struct litepulse_moderation *bytes)
+{
+}
+
+static int board_attach(void *context, struct litepulse *lp)
+{
+	struct board *b = context;
+
+	if (lp) {
+		b->lp = lp;
+		if (sleeps)
+			schedule_delayed_work(&b->work, 0);
+		else
+			hrtimer_start(&b->timer, ns_to_ktime(BYTE_NS), HRTIMER_MODE_REL);
+	} else {
+		hrtimer_cancel(&b->timer);
+		cancel_delayed_work_sync(&b->work);
+		b->lp = NULL;
+	}
+	return 0;
+}
+
+static struct litepulse_io_ops ops = {
+	.read_csr = board_read_csr, .write_csr = board_write_csr, .time = board_time, .configure = board_configure, .launch = board_launch,
+	.transmit = board_transmit, .want = board_want, .moderate = board_moderate,
+};
+
+/* Writing this parameter resets the board, as its button does. */
+static int reset_set(const char *value, const struct kernel_param *parameter)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&board.lock, flags);
+	board.reset = ktime_get_ns();
+	board.session = 0;
+	board.event_mask = 0;
+	board.event_count = 0;
+	board.byte_count = 0;
+	board.launch_count = 0;
+	board.waiting_count = 0;
+	board.seq = 0;
+	spin_unlock_irqrestore(&board.lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops reset_ops = { .set = reset_set };
+module_param_cb(reset, &reset_ops, NULL, 0200);
+MODULE_PARM_DESC(reset, "writing anything resets the board");
+
+static int __init echo_board_init(void)
+{
+	struct litepulse_platform_data data = { .ops = &ops, .context = &board, .attach = board_attach };
+
+	ops.sleeps = sleeps;
+	spin_lock_init(&board.lock);
+	board.reset = ktime_get_ns();
+	hrtimer_init(&board.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	board.timer.function = interrupt;
+	INIT_DELAYED_WORK(&board.work, poll_work);
+	board.pdev = platform_device_register_data(NULL, "litepulse", PLATFORM_DEVID_NONE, &data, sizeof(data));
+	return PTR_ERR_OR_ZERO(board.pdev);
+}
+module_init(echo_board_init);
+
+static void __exit echo_board_exit(void)
+{
+	platform_device_unregister(board.pdev);
+}
+module_exit(echo_board_exit);
+
+MODULE_DESCRIPTION("a board without hardware");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Uses all devices of the echo board, as programs do, and takes the board away meanwhile: what the debug kernel is to watch.
+ *
+ *   use all      tty, events, launches, train, PTP clock
+ *   use unbind   the board goes while files are open, reads wait and a train runs; then comes back
+ *   use reset    the board is reset under open files
+ *
+ * Exit status 0, or 1 and a line that says what was not as it should be.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/litepulse.h>
+
+#define BYTES 1500
+#define CHECK(condition) \
+	do { \
+		if (!(condition)) { \
+			printf("use.c:%d: not so: %s (errno %d)\n", __LINE__, #condition, errno); \
+			exit(1); \
+		} \
+	} while (0)
+
+static const char driver[] = "/sys/bus/platform/drivers/litepulse/";
+
+/* The number of the board's devices now: while an old file is open its number is not given again. */
+static int number(void)
+{
+	DIR *folder = opendir("/sys/devices/platform/litepulse/misc");
+	struct dirent *entry;
+	int found = -1;
+
+	CHECK(folder);
+	while ((entry = readdir(folder)))
+		sscanf(entry->d_name, "litepulse%d", &found);
+	closedir(folder);
+	CHECK(found >= 0);
+	return found;
+}
+
+static int open_device(const char *base, int at)
+{
+	char name[40];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s%d", base, at);
+	fd = open(name, O_RDWR | O_CLOEXEC | O_NOCTTY);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static int open_pulse(void)
+{
+	return open_device("/dev/litepulse", number());
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[200];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", folder, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void subscribe(int fd, unsigned int kinds)
+{
+	struct litepulse_subscribe want = { .kinds = kinds, .fifo = 4096, .clock = LITEPULSE_CLOCK_REALTIME };
+
+	CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+}
+
+static int claim(int fd)
+{
+	struct litepulse_claim wanted = { .fd_flags = O_CLOEXEC };
+
+	return ioctl(fd, LITEPULSE_IOC_CLAIM, &wanted) ? -1 : wanted.fd;
+}
+
+static int open_tty(void)
+{
+	int fd = open_device("/dev/ttyPULSE", number());
+	struct termios settings;
+
+	CHECK(!tcgetattr(fd, &settings));
+	CHECK(!(settings.c_lflag & (ICANON | ECHO)));	/* so from the start */
+	cfsetspeed(&settings, B115200);
+	settings.c_cc[VMIN] = 1;
+	settings.c_cc[VTIME] = 0;
+	CHECK(!tcsetattr(fd, TCSANOW, &settings));
+	return fd;
+}
+
+/* What is sent comes back, and each byte as an event, too. */
+static void bytes(int pulse)
+{
+	unsigned char out[BYTES], in[BYTES];
+	struct litepulse_event event, before = { 0 };
+	int tty = open_tty(), got = 0;
+
+	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	for (int i = 0; i < BYTES; i++)
+		out[i] = i * 7;
+	CHECK(write(tty, out, BYTES) == BYTES);
+	CHECK(!tcdrain(tty));
+	while (got < BYTES) {
+		ssize_t count = read(tty, in + got, BYTES - got);
+
+		CHECK(count > 0);
+		got += count;
+	}
+	CHECK(!memcmp(in, out, BYTES));
+	for (int i = 0; i < BYTES; i++) {
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+		CHECK(event.kind == LITEPULSE_KIND_RX && event.data == out[i]);
+		CHECK(event.flags & LITEPULSE_FLAG_NS);
+		CHECK(!i || (event.seq == before.seq + 1 && event.tick > before.tick && event.ns > before.ns));
+		before = event;
+	}
+	close(tty);
+}
+
+static void launches(int pulse)
+{
+	struct litepulse_launch list[100] = { 0 };
+	struct litepulse_event event;
+	struct litepulse_time now;
+	int fd = claim(pulse);
+
+	CHECK(fd >= 0);
+	CHECK(claim(pulse) == -1 && errno == EBUSY);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	for (int i = 0; i < 100; i++) {
+		list[i].tick = now.tick + 50000000 + i * 1000000ull;
+		list[i].tag = i;
+		list[i].data = 0x55;
+	}
+	for (size_t done = 0; done < sizeof(list);) {
+		ssize_t count = write(fd, (char *)list + done, sizeof(list) - done);
+
+		CHECK(count > 0 && count % sizeof(list[0]) == 0);
+		done += count;
+	}
+	for (int i = 0; i < 100; i++) {
+		CHECK(read(fd, &event, sizeof(event)) == sizeof(event));
+		CHECK(event.kind == LITEPULSE_KIND_TX && event.tick == list[i].tick && event.data >> 16 == list[i].tag);
+	}
+	list[0].tick = 1;
+	CHECK(write(fd, list, sizeof(list[0])) == -1);
+	CHECK(write(fd, list, 5) == -1 && errno == EINVAL);
+	close(fd);
+	fd = claim(pulse);
+	CHECK(fd >= 0);
+	close(fd);
+}
+
+static void train(int pulse)
+{
+	struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
+					 .flags = LITEPULSE_TRAIN_ASAP };
+	struct litepulse_train_stop stop = { 0 };
+	int fd = claim(pulse);
+
+	CHECK(fd >= 0);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop));
+	close(fd);
+}
+
+static void phc(int pulse)
+{
+	struct litepulse_info info;
+	struct timespec before, after;
+	int fd;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	CHECK(info.abi == LITEPULSE_ABI && info.tick_num == 1000000000 && info.tick_den == 1 && info.phc >= 0);
+	fd = open_device("/dev/ptp", info.phc);
+	/* the clock of a file: see clock_getcpuclockid(3) */
+	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &before));
+	usleep(20000);
+	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &after));
+	CHECK((after.tv_sec - before.tv_sec) * 1000000000ll + after.tv_nsec - before.tv_nsec >= 20000000);
+	close(fd);
+}
+
+/* A child that waits for good in read() of a device; it ends with 0 when the device goes as it should. */
+static pid_t waiting_reader(int of_tty)
+{
+	pid_t child = fork();
+	struct litepulse_event event;
+
+	if (child)
+		return child;
+	if (of_tty) {
+		int fd = open_tty();
+
+		_exit(read(fd, &event, 1) <= 0 ? 0 : 1);
+	} else {
+		int fd = open_pulse();
+		struct pollfd wait = { .fd = fd, .events = POLLIN };
+		ssize_t count;
+
+		subscribe(fd, 1 << LITEPULSE_KIND_EDGE);
+		do {
+			count = read(fd, &event, sizeof(event));
+		} while (count == sizeof(event));
+		if (count != -1 || errno != ENODEV)
+			_exit(1);
+		CHECK(poll(&wait, 1, 0) == 1 && wait.revents & POLLHUP && wait.revents & POLLERR);
+		_exit(0);
+	}
+}
+
+static void unbind(void)
+{
+	struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
+					 .flags = LITEPULSE_TRAIN_ASAP };
+	struct litepulse_time now;
+
+	for (int round = 0; round < 5; round++) {
+		int pulse = open_pulse(), fd = claim(pulse), tty, status;
+		unsigned char filler[BYTES] = { 0 };
+		pid_t children[3];
+
+		CHECK(fd >= 0);
+		CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+		for (int i = 0; i < 3; i++)
+			children[i] = waiting_reader(i == 2);
+		tty = open_tty();
+		usleep(300000);
+		/* some of it is still on its way then */
+		CHECK(write(tty, filler, sizeof(filler)) > 0);
+		write_file(driver, "unbind", "litepulse");
+		for (int i = 0; i < 3; i++) {
+			CHECK(waitpid(children[i], &status, 0) == children[i]);
+			CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+		}
+		CHECK(ioctl(pulse, LITEPULSE_IOC_TIME, &now) == -1 && errno == ENODEV);
+		CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == ENODEV);
+		/* files outlive the device, in every order */
+		if (round & 1)
+			write_file(driver, "bind", "litepulse");
+		close(pulse);
+		close(tty);
+		close(fd);
+		if (!(round & 1))
+			write_file(driver, "bind", "litepulse");
+	}
+}
+
+static void reset(int pulse)
+{
+	struct litepulse_event event;
+	struct litepulse_time now;
+	int fd = claim(pulse);
+
+	CHECK(fd >= 0);
+	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	write_file("/sys/module/echo_board/parameters/", "reset", "1");
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+	CHECK(event.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(write(fd, &(struct litepulse_launch){ .tick = ~0ull >> 1 }, sizeof(struct litepulse_launch)) == -1 && errno == ESTALE);
+	close(fd);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	bytes(pulse);
+}
+
+int main(int count, char **words)
+{
+	int pulse = open_pulse();
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	CHECK(count == 2);
+	alarm(300);
+	if (!strcmp(words[1], "all")) {
+		bytes(pulse);
+		launches(pulse);
+		train(pulse);
+		phc(pulse);
+	} else if (!strcmp(words[1], "unbind")) {
+		close(pulse);
+		unbind();
+	} else if (!strcmp(words[1], "reset")) {
+		reset(pulse);
+	} else {
+		CHECK(!"a known word");
+	}
+	return 0;
+}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The KUnit tests of the driver's pure parts (driver/litepulse_test.c), in the debug kernel; and that they notice mistakes."""
+
+import pytest
+from driver_tree import control_module, driver_copy
+from uml import boot, build_module, kunit_results
+
+# (file, what is there, the mistake instead, case that must fail)
+MISTAKES = [
+    ("litepulse_time.c", "+ per_tick / 2", "", "bauds_are_nearest"),
+    ("litepulse_time.c", "rate->shift = 31", "rate->shift = 32", "rate_is_exact"),
+    ("litepulse_time.c", "GENMASK_ULL(47, 0)", "GENMASK_ULL(46, 0)", "ticks_are_extended"),
+    ("litepulse_record.c", "sequence->next += missing;", "sequence->next = seq;", "lost_events_are_told"),
+    ("litepulse_record.c", "sequence->gap_tick = tick;", "", "bytes_are_decoded"),
+    ("litepulse_phc.c", "(u64)rest + phc->frac >= phc->div", "(u64)rest + phc->frac > phc->div", "clock_is_exact"),
+    ("litepulse_phc.c", "then->num = then->period_num;", "then->num = 0;", "trains_follow_the_clock"),
+]
+
+
+def run(folder):
+    """(results, Boot) of the KUnit tests of a copy of the driver."""
+    module = build_module(folder, "LITEPULSE_KUNIT=y")
+    booted = boot(["insmod litepulse_kunit.ko", "rmmod litepulse_kunit", "leaks"], {"litepulse_kunit.ko": module})
+    return kunit_results(booted.lines(0)), booted
+
+
+@pytest.mark.seconds(600)
+def test_kunit():
+    results, booted = run(driver_copy())
+    print("\n".join(f"{status} {name}" for name, status in results.items()))
+    # a case that is skipped does not count as passed
+    assert len(results) > 10 and set(results.values()) == {"PASS"}, booted.log
+    assert booted.status == [0, 0, 0] and not booted.complaints, booted.log
+
+
+@pytest.mark.seconds(600)
+@pytest.mark.parametrize("file, right, wrong, case", MISTAKES, ids=[f"{mistake[3]}-{number}" for number, mistake in enumerate(MISTAKES)])
+def test_mistakes_are_noticed(file, right, wrong, case):
+    results, _ = run(driver_copy(edit={file: lambda text: text.replace(right, wrong)}))
+    assert results[f"litepulse.{case}"] == "FAIL"
+
+
+@pytest.mark.seconds(600)
+def test_control():
+    """A failed and a skipped case are seen, though insmod succeeds; and that there is no KTAP."""
+    booted = boot(["insmod control.ko", "run /nothing"], {"control.ko": control_module()})
+    assert booted.status == [0, 127]
+    assert kunit_results(booted.lines(0)) == {"control.passes": "PASS", "control.fails": "FAIL", "control.is_skipped": "SKIP"}
+    with pytest.raises(ValueError, match="no results"):
+        kunit_results(booted.lines(1))

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver in the debug kernel, with a board that is none: no complaint, no leak, names by udev; and that the kernel sees mistakes."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from driver_tree import DRIVER, control_module, driver_copy
+from rig import SIM, run_folder
+from uml import boot, build_module, configuration_faults, read_log
+
+from scripts.debian_package import LINUX_SUITE, fetch
+
+
+@pytest.fixture(scope="module")
+def control():
+    """control.ko, see control/control.c."""
+    return control_module()
+
+
+@pytest.mark.seconds(600)
+def test_load_and_unload():
+    module = build_module(driver_copy())
+    run = boot(["insmod litepulse.ko", "rmmod litepulse"] * 5 + ["leaks"], {"litepulse.ko": module})
+    assert run.status == [0] * 11 and not run.complaints, run.log
+
+
+@pytest.fixture(scope="module")
+def echo_board():
+    """{name in the guest: path}: the driver, the board without hardware, and the program that uses it."""
+    driver, board = driver_copy(), run_folder("echo_board")
+    for path in (SIM / "driver" / "echo_board").iterdir():
+        shutil.copy(path, board)
+    module = build_module(driver)
+    for program in ("use", "names"):
+        subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", program, f"{program}.c"],
+                       cwd=board, check=True)
+    made = build_module(board, f"LITEPULSE_DRIVER={driver}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers")
+    return {"litepulse.ko": module, "echo_board.ko": made, "use": board / "use", "names": board / "names"}
+
+
+@pytest.mark.seconds(600)
+@pytest.mark.parametrize("sleeps", [0, 1])
+@pytest.mark.parametrize("what", ["all", "unbind", "reset"])
+def test_echo_board(echo_board, what, sleeps):
+    """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
+    jobs = ["insmod litepulse.ko", f"insmod echo_board.ko sleeps={sleeps}", f"run /use {what}", "rmmod echo_board", "rmmod litepulse",
+            "leaks"]
+    run = boot(jobs, echo_board)
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+
+
+@pytest.mark.seconds(600)
+def test_udev(echo_board):
+    """Debian's udev gives the devices names, group and mode by our rule, leaves others alone, and takes the names back."""
+    tree = fetch("udev", LINUX_SUITE, dependencies=True).path
+    groups = run_folder("etc") / "group"
+    groups.write_text("root:x:0:\ntty:x:5:\ndialout:x:20:\n")
+    files = {**echo_board, "etc/group": groups, "etc/udev/rules.d/70-litepulse.rules": DRIVER / "70-litepulse.rules"}
+    settle, show = "run /usr/bin/udevadm settle", "run /names /dev/litepulse0 /dev/ttyPULSE0 /dev/ptp0 /dev/null"
+    run = boot(["run /usr/bin/udevadm verify --no-summary --resolve-names=never /etc/udev/rules.d/70-litepulse.rules",
+                "run /usr/lib/systemd/systemd-udevd --daemon", "insmod litepulse.ko", "insmod echo_board.ko", settle, show,
+                "rmmod echo_board", settle, "run /names"], files, tree=tree)
+    assert run.status == [0] * 9 and not run.complaints, run.log
+    place = "/dev/litepulse/by-path/platform-litepulse"
+    assert re.findall(r"(?m)^/dev/\S+ .*", run.lines(5)) == [
+        f"{place} = /dev/litepulse0 660 20", f"{place}-ptp = /dev/ptp0 660 20", f"{place}-tty = /dev/ttyPULSE0 660 20",
+        "/dev/litepulse0 = /dev/litepulse0 660 20", "/dev/ttyPULSE0 = /dev/ttyPULSE0 660 20", "/dev/ptp0 = /dev/ptp0 660 20",
+        "/dev/null = /dev/null 666 0"]
+    assert not re.findall(r"(?m)^/dev/", run.lines(8))
+
+
+@pytest.mark.seconds(600)
+def test_control_clean(control):
+    """Without a mistake there is no complaint: what the tests below find is the mistake."""
+    run = boot(["insmod control.ko", "rmmod control", "leaks"], {"control.ko": control})
+    assert run.status == [0, 0, 0] and not run.complaints, run.log
+
+
+@pytest.mark.seconds(600)
+@pytest.mark.parametrize("fault, told", [
+    ("overrun", "KASAN: slab-out-of-bounds"), ("use_after_free", "KASAN: slab-use-after-free"),
+    ("sleep_in_atomic", "BUG: scheduling while atomic"), ("lock_inversion", "possible circular locking dependency"),
+    ("still_locked", "still has locks held"), ("shift", "UBSAN: shift-out-of-bounds"), ("free_armed_timer", "ODEBUG: free active"),
+    ("leak", "unreferenced object"), ("list_corruption", "list_del corruption"), ("warn", "WARNING: "),
+])
+def test_control(control, fault, told):
+    run = boot([f"insmod control.ko fault={fault}", "rmmod control", "leaks"], {"control.ko": control})
+    assert any(told in line for line in run.complaints), run.log
+
+
+@pytest.mark.seconds(600)
+def test_no_module():
+    """What a job that cannot be done gives."""
+    run = boot(["insmod none.ko", "rmmod none", "nonsense"], {})
+    assert run.status == [2, 2, 254] and not run.complaints
+
+
+@pytest.mark.parametrize("console, complaint", [
+    ("[    0.000000] Linux version 6\n[    0.1] Kernel panic - not syncing: VFS\n", "did not start"),
+    ("[    0.1] rig: started\n[    0.2] rig: status 0 of insmod x.ko\n", "ended before"),
+    ("[    0.1] rig: started\n[    0.2] BUG: KASAN: wild\n[    0.3] rig: status 0 of x\n[    0.4] rig: done\n", "BUG: KASAN"),
+    ("[    0.1] INFO: lockdep is turned off.\n[    0.2] rig: started\n[    0.3] rig: done\n", "INFO: lockdep"),
+])
+def test_a_broken_run_is_a_complaint(console, complaint):
+    assert any(complaint in line for line in read_log(console)[2])
+
+
+def test_a_config_that_was_not_followed():
+    wanted = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=5\n# CONFIG_D is not set\n# a comment\n"
+    assert configuration_faults(wanted, "CONFIG_A=y\nCONFIG_C=5\n# CONFIG_D is not set\n") == []
+    assert configuration_faults(wanted, "CONFIG_A=m\nCONFIG_B=y\nCONFIG_C=50\n") == ["CONFIG_A=y", "# CONFIG_B is not set", "CONFIG_C=5"]

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""User-mode Linux as debug kernel: KASAN, lockdep, kmemleak and their like over the driver's code, in a second or two.
+
+    from uml import build_module, boot
+    module = build_module(folder, "LITEPULSE_KUNIT=y")          # folder: a copy of driver/, say
+    run = boot(["insmod litepulse_kunit.ko", "rmmod litepulse_kunit", "leaks"], {"litepulse_kunit.ko": module})
+    assert run.status == [0, 0, 0] and not run.complaints, run.log
+    python sim/driver/uml.py                                    # builds the kernel and prints its folder
+
+The kernel is Debian's source with sim/driver/uml.config, built once (5 to 10 minutes on two cores) and kept below the cache folder.
+A guest's clock is simulated: it jumps over every wait, so a minute's sleep costs nothing and each run goes the same way.
+"""
+
+import contextlib
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rig import CACHE, BuildError, content_key, dies_with_us, locked, run_folder, tail
+
+from scripts.debian_package import linux_source
+
+HERE = Path(__file__).resolve().parent
+CONFIG = HERE / "uml.config"
+INIT = HERE / "uml_init.c"
+FORMAT = 1          # of what is built
+MEMORY_MB = 256
+
+# (file, what is there, what must be). The host's processor state with AMX is 11 KB; the kernel would run no program on such a host.
+PATCHES = [("arch/x86/um/user-offsets.c", "DEFINE_LONGS(HOST_FP_SIZE, 2696)", "DEFINE_LONGS(HOST_FP_SIZE, 12288)")]
+
+# A line of the kernel's log that tells of a fault. A KUnit case passes whatever KASAN says meanwhile: the log has to be read.
+COMPLAINT = re.compile(
+    r"BUG:|WARNING:|INFO:|UBSAN:|ODEBUG:|DEBUG_LOCKS_WARN|possible .*lock|possible .*deadlock|suspicious RCU|bad unlock|held lock freed"
+    r"|unreferenced object|refcount_t:|list_(add|del) corruption|scheduling while atomic|sleeping function called|Oops|Kernel panic"
+    r"|general protection|Call Trace:|stack-protector|kernel NULL pointer|Unknown symbol|disagrees about version")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built User-mode Linux."""
+    path: Path
+
+    @property
+    def program(self):
+        """The kernel itself, an ordinary program."""
+        return self.path / "build" / "linux"
+
+
+@dataclass
+class Boot:
+    """What came of one boot."""
+    log: str            # the kernel's log, from the first line of the jobs on
+    status: list        # of each job: 0 or errno of insmod and rmmod, exit status of a program
+    complaints: list    # lines of the log that tell of a fault, of the kernel's start, too
+    seconds: float      # of the host
+
+    def lines(self, job):
+        """The log while job number `job` ran."""
+        parts = re.split(r"(?m)^rig: status -?\d+ of .*\n", self.log)
+        return parts[job]
+
+
+@functools.lru_cache(maxsize=None)
+def compiler_version():
+    """What the compiler says of itself."""
+    return subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def environment():
+    """Environment in which a kernel is built."""
+    unwanted = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "ARCH", "CROSS_COMPILE", "KBUILD_OUTPUT", "LDFLAGS", "CFLAGS")
+    env = {name: value for name, value in os.environ.items() if name not in unwanted}
+    return {**env, "ARCH": "um", "LC_ALL": "C"}
+
+
+def make(log, *arguments):
+    """Runs make, its output to the end of `log`. Raises BuildError."""
+    with open(log, "ab") as out:
+        result = subprocess.run(["nice", "make", *map(str, arguments)], env=environment(), stdin=subprocess.DEVNULL, stdout=out,
+                                stderr=subprocess.STDOUT, check=False, preexec_fn=dies_with_us(signal.SIGTERM))
+    if result.returncode:
+        raise BuildError(f"make {' '.join(map(str, arguments[-2:]))} failed\n{tail(log, 25)}\nlog: {log}")
+
+
+def configuration_faults(wanted, config):
+    """Lines of `wanted` that Kconfig did not follow."""
+    have = set(config.splitlines())
+    faults = []
+    for line in wanted.splitlines():
+        if re.match(r"CONFIG_\w+=", line) and line not in have:
+            faults.append(line)
+        elif (off := re.match(r"# (CONFIG_\w+) is not set", line)) and any(other.startswith(f"{off[1]}=") for other in have):
+            faults.append(line)
+    return faults
+
+
+def build_kernel(folder, source, config):
+    """Builds in the empty `folder` from `source`: source/ is a patched copy made of links, build/ what make leaves that modules need."""
+    tree, build, log = folder / "source", folder / "build", folder / "build.log"
+    subprocess.run(["cp", "--archive", "--link", source, tree], check=True)
+    for name, old, new in PATCHES:
+        text = (tree / name).read_text()
+        if text.count(old) != 1:
+            raise BuildError(f"{name} is not as expected: {old} is not there once")
+        (tree / name).unlink()      # a link to what others use, too
+        (tree / name).write_text(text.replace(old, new))
+    build.mkdir()
+    make(log, "-C", tree, f"O={build}", "tinyconfig")
+    subprocess.run([tree / "scripts/kconfig/merge_config.sh", "-m", "-O", build, build / ".config", config], cwd=tree, check=True,
+                   env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    make(log, "-C", tree, f"O={build}", "olddefconfig")
+    faults = configuration_faults(Path(config).read_text(), (build / ".config").read_text())
+    if faults:
+        raise BuildError(f"Kconfig does not follow {Path(config).name}: {', '.join(faults)}")
+    make(log, "-C", tree, f"O={build}", f"-j{os.cpu_count()}", "linux", "modules")
+    for path in list(build.rglob("*")):
+        keep = path.relative_to(build).parts[0] in ("scripts", "include") or path.suffix == ".lds"
+        if path.is_file() and not keep and (path.suffix in (".o", ".a", ".cmd") or path.name.startswith("vmlinux")):
+            path.unlink()
+
+
+@functools.lru_cache(maxsize=None)
+def kernel():
+    """The `Kernel`, built the first time. Raises BuildError or PackageError."""
+    source, version = linux_source()
+    key = content_key(FORMAT, version, CONFIG, PATCHES, compiler_version(), str(CACHE))
+    folder = CACHE / "uml" / f"linux-{key[:16]}"
+    with locked(folder.with_suffix(".lock")):
+        if not (folder / "built").exists():
+            print(f"uml: building User-mode Linux {version}: 5 to 10 minutes, once ...", file=sys.stderr, flush=True)
+            start = time.monotonic()
+            # Not beside and renamed: the build folder knows its own name.
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            build_kernel(folder, source, CONFIG)
+            (folder / "built").touch()
+            print(f"uml: built in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        os.utime(folder / "built")
+        for old in sorted((CACHE / "uml").glob("linux-*/built"), key=lambda path: path.stat().st_mtime)[:-2]:
+            shutil.rmtree(old.parent)
+    return Kernel(folder)
+
+
+def build_module(folder, *arguments):
+    """Builds the module in `folder`, which has a Kbuild, and returns the path of the one .ko. Raises BuildError, also on a warning."""
+    built, folder = kernel(), Path(folder).resolve()
+    log = folder / "build.log"
+    log.unlink(missing_ok=True)
+    make(log, "-C", built.path / "build", f"M={folder}", "W=1", *arguments, "modules")
+    if warnings := [line for line in log.read_text().splitlines() if re.search(r"warning", line, re.IGNORECASE)]:
+        raise BuildError("\n".join(warnings))
+    module, = folder.glob("*.ko")
+    return module
+
+
+@functools.lru_cache(maxsize=None)
+def init():
+    """Path of the guest's first program."""
+    path = CACHE / "uml" / f"init-{content_key(FORMAT, INIT, compiler_version())[:16]}"
+    with locked(path.with_suffix(".lock")):
+        if not path.exists():
+            new = path.with_suffix(".new")
+            result = subprocess.run(["gcc", "-static", "-O2", "-o", new, INIT], capture_output=True, text=True, check=False)
+            if result.returncode:
+                raise BuildError(f"{INIT.name} does not compile: {result.stderr}")
+            new.replace(path)
+    return path
+
+
+def read_log(console):
+    """(log from the first job on, statuses, complaints) of what the kernel wrote on its console."""
+    # Times are of no use here, and KTAP is to start its lines.
+    text = re.sub(r"(?m)^\[ *\d+\.\d+\] ", "", console.replace("\r", ""))
+    complaints = [line for line in text.splitlines() if COMPLAINT.search(line)]
+    _, started, log = text.partition("rig: started\n")
+    status = [int(number) for number in re.findall(r"(?m)^rig: status (-?\d+) of ", log)]
+    if not started:
+        complaints.append("the kernel did not start its first program")
+    elif not re.search(r"(?m)^rig: done$", log):
+        complaints.append("the kernel ended before its jobs did")
+    return log if started else text, status, complaints
+
+
+def boot(jobs, files, *, tree=None, arguments=(), timeout=300):
+    """Boots, does `jobs` (see uml_init.c) with `files` ({name in the guest's /: path here}), and powers off: a `Boot`.
+
+    `tree`: folder with a system, which becomes the guest's / beneath `files`; it is not written to. `arguments` go to the kernel;
+    `timeout` is in seconds of the host. Whether jobs succeeded and the log has complaints is for the caller
+    to look at.
+    """
+    built, folder = kernel(), run_folder("uml")
+    root = folder / "root"
+    if tree:
+        # not links, which the guest could write through
+        subprocess.run(["cp", "--archive", "--no-preserve=ownership", "--reflink=auto", tree, root], check=True)
+    for name in ("dev", "proc", "sys", "tmp"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+    shutil.copy(init(), root / "init")
+    for name, path in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).unlink(missing_ok=True)
+        shutil.copy(path, root / name)
+    (root / "job").write_text("".join(f"{line}\n" for line in jobs))
+    log = folder / "console.log"
+    start = time.monotonic()
+    # The names of its sockets must be short.
+    with tempfile.TemporaryDirectory(prefix="uml-") as state, open(log, "wb") as out:
+        command = [built.program, f"mem={MEMORY_MB}M", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw", "init=/init",
+                   "con=null", "con0=null,fd:1", "console=tty0", "ignore_loglevel", "printk.devkmsg=on", f"uml_dir={state}/",
+                   "time-travel=inf-cpu", "panic=-1", *arguments]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+                                   preexec_fn=dies_with_us(signal.SIGKILL))
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    text, status, complaints = read_log(log.read_text(errors="replace"))
+    shutil.rmtree(root)
+    print(f"uml: {time.monotonic() - start:.1f} s, log {log}")
+    return Boot(text, status, complaints, time.monotonic() - start)
+
+
+def kunit_results(log):
+    """{"suite.case": PASS, FAIL, SKIP or ERROR} of the KTAP in a log, read by the kernel's own tool. Raises ValueError if there is none."""
+    tool = kernel().path / "source" / "tools" / "testing" / "kunit" / "kunit.py"
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "log").write_text(log)
+        out = Path(folder) / "json"
+        subprocess.run([sys.executable, tool, "parse", f"--json={out}", Path(folder) / "log"], capture_output=True, text=True, check=False)
+        try:
+            report = json.loads(out.read_text())
+        except (OSError, ValueError):
+            raise ValueError("no results of KUnit in the log") from None
+    found = {}
+
+    def walk(group, names):
+        for case in group.get("test_cases", []):
+            found[".".join([*names, case["name"]])] = case["status"]
+        for inner in group.get("sub_groups", []):
+            walk(inner, [*names, inner["name"]])
+
+    walk(report, [])
+    if not found:
+        raise ValueError("no results of KUnit in the log")
+    return found
+
+
+if __name__ == "__main__":
+    print(kernel().path)

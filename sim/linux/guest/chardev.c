@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* /dev/litepulse0 as a program sees it: `chardev CASE`, one case for each test of test_chardev.py. */
+#include "guest.h"
+
+#define EDGES	(1u << LITEPULSE_KIND_EDGE)
+#define BYTES	(1u << LITEPULSE_KIND_RX)
+
+static void case_info(void)
+{
+	struct litepulse_info i;
+	struct litepulse_time t;
+	struct timespec raw[2], real, mono;
+	int fd = open_device(0);
+
+	if (ioctl(fd, LITEPULSE_IOC_INFO, &i))
+		die("info");
+	printf("info %u %u %llu %u %u %u %u %u %u %u %u %d %d\n", i.abi, i.core, (unsigned long long)i.tick_num, i.tick_den, i.flags,
+	       i.samples, i.inputs, i.event_depth, i.receive_depth, i.transmit_depth, i.launch_depth, i.session != 0, i.tty);
+	for (int k = 0; k < 5; k++) {
+		clock_gettime(CLOCK_MONOTONIC_RAW, &raw[0]);
+		clock_gettime(CLOCK_MONOTONIC, &mono);
+		clock_gettime(CLOCK_REALTIME, &real);
+		if (ioctl(fd, LITEPULSE_IOC_TIME, &t))
+			die("time");
+		clock_gettime(CLOCK_MONOTONIC_RAW, &raw[1]);
+#define NS(t) ((t).tv_sec * 1000000000LL + (t).tv_nsec)
+		printf("time %llu %llu %llu %llu %llu %u %lld %lld %lld %lld\n", (unsigned long long)t.tick,
+		       (unsigned long long)t.raw_before, (unsigned long long)t.raw_after, (unsigned long long)t.monotonic,
+		       (unsigned long long)t.realtime, t.uncertainty, NS(raw[0]), NS(raw[1]), NS(mono), NS(real));
+	}
+}
+
+/* Edges in several clocks; a second file that asked for nothing gets nothing. */
+static void case_edges(void)
+{
+	int fd = open_device(0), other = open_device(O_NONBLOCK);
+	struct litepulse_event event;
+	struct timespec mono, real;
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 0x3, .fall = 0x1 });
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	printf("before %lld\n", NS(mono));
+	ready("edges");
+	read_all(fd, 30);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	printf("after %lld\n", NS(mono));
+	tell("other", read(other, &event, sizeof(event)));
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 0x1, .clock = LITEPULSE_CLOCK_REALTIME });
+	clock_gettime(CLOCK_REALTIME, &real);
+	printf("before %lld\n", NS(real));
+	ready("again");
+	read_all(fd, 30);
+	clock_gettime(CLOCK_REALTIME, &real);
+	printf("after %lld\n", NS(real));
+	tell_stats(fd);
+}
+
+/* A frame's edges and its byte, in the same file. */
+static void case_bytes(void)
+{
+	int fd = open_device(0);
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = BYTES | EDGES, .rise = 0x10, .fall = 0x10 });
+	ready("bytes");
+	read_all(fd, 60);
+}
+
+static void case_bad_input(void)
+{
+	static const struct litepulse_subscribe bad[] = {
+		{ .kinds = 1u << 31 }, { .kinds = EDGES, .sources = 1u << 20 }, { .kinds = EDGES, .rise = 0x20 }, { .kinds = EDGES, .reserved = 1 },
+		{ .kinds = EDGES, .clock = 9 }, { .kinds = EDGES, .fifo = 100 }, { .kinds = EDGES, .fifo = 8 }, { .kinds = EDGES, .fifo = 1u << 30 },
+		{ .kinds = EDGES, .watermark = 4096 }, { .kinds = EDGES, .timeout_us = 2000000 }, { .kinds = EDGES, .rise = 1, .filtered = 1 },
+		{ .kinds = EDGES, .rise = 1, .filtered = 1, .filter = 64 }, { .kinds = EDGES, .filter = 3 },
+	};
+	int fd = open_device(O_NONBLOCK);
+	union {
+		struct litepulse_subscribe want;
+		unsigned char bytes[64];
+	} longer = { .want = { .kinds = EDGES } };
+	struct litepulse_claim claim = { .flags = 2 };
+	struct litepulse_info info;
+	char byte[64];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(byte, sizeof(byte), "subscribe%zu", i);
+		tell(byte, ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &bad[i]));
+	}
+	tell("short-read", read(fd, byte, 47));
+	tell("empty", read(fd, byte, 48));
+	tell("fault", ioctl(fd, LITEPULSE_IOC_INFO, (void *)8));
+	tell("fault-in", ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, (void *)8));
+	tell("unknown", ioctl(fd, _IO(LITEPULSE_IOC_MAGIC, 0x7f)));
+	tell("magic", ioctl(fd, _IOR('x', 0, struct litepulse_info), &info));
+	tell("direction", ioctl(fd, _IOW(LITEPULSE_IOC_MAGIC, 0, struct litepulse_info), &info));
+	tell("write", write(fd, byte, 32));
+	tell("train-unclaimed", ioctl(fd, LITEPULSE_IOC_FLUSH));
+	/* Of other lengths: a program of another time. */
+	tell("longer-zero", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 64), &longer));
+	longer.bytes[63] = 1;
+	tell("longer-set", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 64), &longer));
+	tell("shorter", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 4), &longer));
+	memset(longer.bytes, 0xff, sizeof(longer.bytes));
+	tell("longer-info", ioctl(fd, _IOC(_IOC_READ, LITEPULSE_IOC_MAGIC, 0, 64), &longer));
+	printf("tail %u %u\n", longer.bytes[sizeof(info)], longer.bytes[63]);
+	tell("claim-flags", ioctl(fd, LITEPULSE_IOC_CLAIM, &claim));
+	claim = (struct litepulse_claim) { .fd_flags = O_APPEND };
+	tell("claim-fd-flags", ioctl(fd, LITEPULSE_IOC_CLAIM, &claim));
+}
+
+static void case_filter(void)
+{
+	int one = open_device(0), two = open_device(0);
+	struct litepulse_subscribe want = { .kinds = EDGES, .rise = 1, .fall = 1, .filtered = 1, .filter = 5 };
+
+	subscribe(one, want);
+	want.filter = 6;
+	tell("other-length", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
+	want.filtered = want.filter = 0;
+	tell("unfiltered", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
+	want.rise = want.fall = 2;
+	tell("other-input", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
+	ready("filter");
+	read_all(one, 30);
+	printf("two\n");
+	read_all(two, 1);
+}
+
+/* The file holds 16 records; what comes while nobody reads is counted, in the middle and at the tail. */
+static void case_slow(void)
+{
+	int fd = open_device(0), fast = open_device(0);
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .fifo = 16 });
+	subscribe(fast, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .fifo = 256 });
+	ready("flood");
+	sleep_ms(20);
+	tell_stats(fd);
+	read_all(fd, 1);
+	tell_stats(fd);
+	ready("more");
+	sleep_ms(20);
+	read_all(fd, 1);
+	printf("fast\n");
+	read_all(fast, 1);
+	tell_stats(fast);
+}
+
+/* More than the board holds, faster than anybody can take it. */
+static void case_flood(void)
+{
+	int fd = open_device(0);
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .fifo = 4096 });
+	ready("flood");
+	sleep_ms(60);
+	read_all(fd, 20);
+	tell_stats(fd);
+}
+
+/* Eight edges wake once; then fewer, by time. */
+static void case_watermark(void)
+{
+	int fd = open_device(0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .watermark = 8, .timeout_us = 5000 });
+	ready("eight");
+	printf("polled %d\n", poll(&p, 1, 1000));
+	printf("records %d\n", read_events(fd));
+	ready("three");
+	printf("polled %d\n", poll(&p, 1, 1000));
+	printf("records %d\n", read_events(fd));
+}
+
+/* --- the claim --- */
+
+static struct litepulse_launch frame(uint64_t tick, int tag, int byte)
+{
+	return (struct litepulse_launch) { .tick = tick, .tag = tag, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = byte };
+}
+
+static void case_launch(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, O_NONBLOCK), other = open_device(0);
+	struct litepulse_claim second = { 0 };
+	struct litepulse_launch launches[3];
+	uint64_t start;
+
+	tell("second", ioctl(other, LITEPULSE_IOC_CLAIM, &second));
+	set_profile(claim, 1, 115200);
+	start = now(fd) + 500000;
+	launches[0] = frame(start, 1, 0x55);
+	launches[1] = (struct litepulse_launch) { .tick = start + 100000, .tag = 2, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1, .width = 1234 };
+	launches[2] = (struct litepulse_launch) { .tick = start + 200000, .tag = 3, .kind = LITEPULSE_LAUNCH_BREAK, .profile = 1, .data = 12 };
+	printf("start %llu\n", (unsigned long long)start);
+	tell("write", write(claim, launches, sizeof(launches)));
+	read_all(claim, 30);
+	/* What goes wrong, one by one. */
+	launches[0] = frame(now(fd) + 1000000, 4, 1);
+	launches[1] = frame(launches[0].tick - 1, 5, 1);
+	tell("short", write(claim, launches, 2 * sizeof(launches[0])));
+	tell("decreasing", write(claim, &launches[1], sizeof(launches[0])));
+	tell("flush", ioctl(claim, LITEPULSE_IOC_FLUSH));
+	launches[0] = frame(now(fd) - 1, 6, 1);
+	tell("past", write(claim, launches, sizeof(launches[0])));
+	launches[0] = frame(now(fd) + 10, 7, 1);
+	tell("late", write(claim, launches, sizeof(launches[0])));
+	launches[0] = frame(now(fd) + 100000, 8, 1);
+	launches[0].reserved[3] = 1;
+	tell("reserved", write(claim, launches, sizeof(launches[0])));
+	launches[0] = frame(now(fd) + 100000, 8, 1);
+	launches[0].kind = 3;
+	tell("kind", write(claim, launches, sizeof(launches[0])));
+	launches[0] = frame(now(fd) + 100000, 8, 1);
+	launches[0].width = 1;
+	tell("width", write(claim, launches, sizeof(launches[0])));
+	launches[0] = frame(now(fd) + 100000, 8, 1);
+	launches[0].profile = 4;
+	tell("profile", write(claim, launches, sizeof(launches[0])));
+	tell("size", write(claim, launches, 31));
+	launches[0] = frame(now(fd) + 100000, 9, 1);
+	launches[0].profile = 3;	/* was never set */
+	tell("unset", write(claim, launches, sizeof(launches[0])));
+	read_all(claim, 30);
+	tell("close", close(claim));
+	tell("third", ioctl(other, LITEPULSE_IOC_CLAIM, &second));
+}
+
+/* The queue holds 64: O_NONBLOCK says so, else write() waits until the first ones have gone. */
+static void case_full(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, O_NONBLOCK);
+	static struct litepulse_launch launches[100];
+	struct pollfd p = { .fd = claim, .events = POLLOUT };
+	uint64_t start;
+	ssize_t size;
+	int i;
+
+	subscribe(claim, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_TX | 1u << LITEPULSE_KIND_REFUSED });
+	set_profile(claim, 1, 1000000);
+	start = now(fd) + 3000000;
+	printf("start %llu\n", (unsigned long long)start);
+	for (i = 0; i < 100; i++)
+		launches[i] = (struct litepulse_launch) { .tick = start + i * 20000, .tag = i, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1,
+							  .width = 100 + i };
+	size = tell("write", write(claim, launches, sizeof(launches)));
+	tell("again", write(claim, (char *)launches + size, sizeof(launches) - size));
+	printf("polled %d\n", poll(&p, 1, 0));
+	fcntl(claim, F_SETFL, fcntl(claim, F_GETFL) & ~O_NONBLOCK);
+	tell("blocking", write(claim, (char *)launches + size, sizeof(launches) - size));
+	printf("waited-until %llu\n", (unsigned long long)now(fd));
+	read_all(claim, 30);
+}
+
+static struct litepulse_train train_58(unsigned int count)
+{
+	/* 58 Hz of a 50 MHz clock, a thousand times as fast: 25000/29 ticks. */
+	return (struct litepulse_train) { .period = 862, .num = 2, .den = 29, .count = count, .width = 100, .kind = LITEPULSE_LAUNCH_PULSE,
+					  .profile = 1, .flags = LITEPULSE_TRAIN_ASAP };
+}
+
+static void case_train(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_train train = train_58(40);
+	struct litepulse_train_adjust adjust = { .period = 1000, .den = 1, .at_pulse = 20, .step = 77 };
+	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_status status;
+
+	set_profile(claim, 1, 9600);
+	train.flags = 0;
+	train.start = now(fd) + 200000;
+	printf("start %llu\n", (unsigned long long)train.start);
+	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	tell("twice", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	tell("adjust", ioctl(claim, LITEPULSE_IOC_TRAIN_ADJUST, &adjust));
+	tell("adjust-twice", ioctl(claim, LITEPULSE_IOC_TRAIN_ADJUST, &adjust));
+	read_all(claim, 30);
+	tell("adjust-stopped", ioctl(claim, LITEPULSE_IOC_TRAIN_ADJUST, &adjust));
+	train.start = now(fd) - 1;
+	tell("past", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	train.flags = LITEPULSE_TRAIN_ASAP;
+	tell("both", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	train.start = 0;
+	train.num = train.den = 5;
+	tell("fraction", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	train.num = 0;
+	train.period = 10;
+	tell("short", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	train.period = 5000;
+	train.count = 0;
+	train.reserved2 = 1;
+	tell("reserved", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	train.reserved2 = 0;
+	tell("forever", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	sleep_ms(10);
+	if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
+		die("status");
+	printf("running %u\n", status.flags & LITEPULSE_STATUS_TRAIN);
+	tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
+	printf("pulses %u\n", stop.pulses);
+	read_all(claim, 30);
+}
+
+static void tell_running(int fd, const char *when)
+{
+	struct litepulse_status status;
+
+	if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
+		die("status");
+	printf("running %s %u %llu\n", when, status.flags & LITEPULSE_STATUS_TRAIN, (unsigned long long)now(fd));
+}
+
+/* A child holds the claim and runs a train; SIGKILL ends both, unless KEEP was set. */
+static void case_kill(void)
+{
+	int fd = open_device(0);
+
+	for (int keep = 0; keep < 2; keep++) {
+		struct litepulse_train train = train_58(0);
+		struct litepulse_train_stop stop = { 0 };
+		pid_t child = fork();
+		int claim;
+
+		train.period = 50000;
+		if (!child) {
+			claim = claim_device(open_device(0), keep ? LITEPULSE_CLAIM_KEEP : 0, 0);
+			set_profile(claim, 1, 9600);
+			fflush(stdout);
+			if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
+				die("train");
+			for (;;)
+				pause();
+		}
+		sleep_ms(30);
+		tell_running(fd, "before");
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		tell_running(fd, "after");
+		sleep_ms(10);
+		claim = claim_device(fd, 0, 0);		/* somebody else may have it now */
+		tell_running(fd, "claimed");
+		tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
+		tell_running(fd, "stopped");
+		close(claim);
+	}
+}
+
+static void case_responder(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
+		LITEPULSE_RESPONDER_REARM, .delay = 300, .width = 50, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+
+	set_profile(claim, 1, 9600);
+	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	ready("edges");
+	read_all(claim, 30);
+	responder.delay = 1;
+	tell("too-short", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	responder.delay = 1u << 24;
+	tell("too-long", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	responder.delay = 300;
+	responder.channel = 9;
+	tell("channel", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	responder = (struct litepulse_responder) { .delay = 1 };
+	tell("off-with", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	responder.delay = 0;
+	tell("off", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	ready("silent");
+	read_all(claim, 30);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0)
+		die(path);
+	tell(path, write(fd, text, strlen(text)));
+	close(fd);
+}
+
+/* Unbound while a reader sleeps and a train runs; then bound again. */
+static void case_unbind(const char *name)
+{
+	int fd = open_device(0), queued = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
+	struct litepulse_train train = train_58(0);
+	struct pollfd p = { .fd = queued, .events = POLLIN };
+	pid_t child;
+
+	subscribe(queued, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1 });
+	set_profile(claim, 1, 9600);
+	train.period = 50000;
+	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
+		die("train");
+	ready("edge");
+	sleep_ms(10);
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		struct litepulse_event event;
+		int mine = open_device(0);
+
+		subscribe(mine, (struct litepulse_subscribe) { .kinds = BYTES });
+		tell("sleeper", read(mine, &event, sizeof(event)));
+		exit(0);
+	}
+	sleep_ms(20);
+	printf("unbinding %llu\n", (unsigned long long)now(fd));
+	write_file("/sys/bus/platform/drivers/litepulse/unbind", name);
+	waitpid(child, NULL, 0);
+	printf("queued %d %d\n", poll(&p, 1, 0), p.revents & (POLLHUP | POLLERR));
+	read_events(queued);
+	read_events(queued);
+	tell("info", ioctl(fd, LITEPULSE_IOC_INFO, &train));
+	tell("launch", write(claim, &train, 32));
+	tell("close", close(claim));
+	tell("reopen", open(DEVICE, O_RDWR));
+	write_file("/sys/bus/platform/drivers/litepulse/bind", name);
+	/* The name goes on with the files that are still open. */
+	close(queued);
+	close(fd);
+}
+
+/* The board is reset under a reader and a claim. */
+static void case_restart(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_train train = train_58(0);
+	struct litepulse_train_stop stop = { 0 };
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1 });
+	set_profile(claim, 1, 9600);
+	train.period = 50000;
+	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
+		die("train");
+	ready("reset");
+	sleep_ms(20);
+	tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
+	sleep_ms(20);
+	read_all(fd, 1);
+	tell("stale", ioctl(claim, LITEPULSE_IOC_FLUSH));
+	close(claim);
+	claim = claim_device(fd, 0, 0);
+	set_profile(claim, 1, 9600);
+	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	ready("edge");
+	read_all(fd, 30);
+	tell_stats(fd);
+}
+
+/* Asleep, nothing is sent, whatever was kept. */
+static void case_suspend(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
+	struct litepulse_train train = train_58(0);
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1 });
+	set_profile(claim, 1, 9600);
+	train.period = 50000;
+	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
+		die("train");
+	sleep_ms(5);
+	write_file("/sys/power/pm_test", "devices");
+	printf("suspending %llu\n", (unsigned long long)now(fd));
+	write_file("/sys/power/state", "freeze");
+	printf("resumed %llu\n", (unsigned long long)now(fd));
+	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	ready("edge");
+	read_all(fd, 30);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
+		{ "info", case_info }, { "edges", case_edges }, { "bytes", case_bytes }, { "bad-input", case_bad_input },
+		{ "filter", case_filter }, { "slow", case_slow }, { "flood", case_flood }, { "watermark", case_watermark },
+		{ "launch", case_launch }, { "full", case_full }, { "train", case_train }, { "kill", case_kill },
+		{ "responder", case_responder }, { "restart", case_restart }, { "suspend", case_suspend },
+	};
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 3 && !strcmp(argv[1], "unbind")) {
+		case_unbind(argv[2]);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (argc == 2 && !strcmp(argv[1], cases[i].name)) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	fprintf(stderr, "usage: chardev CASE\n");
+	return 2;
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The guest's first file system: /init (init.c) and a busybox from Debian's source, as an uncompressed archive.
+
+    python -m sim.linux.initramfs vexriscv          builds if need be, prints its path
+    build("vexriscv")                               the same: (path, key)
+"""
+
+import argparse
+import inspect
+import re
+import shlex
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+from scripts.debian_package import PackageError, fetch
+from sim.linux import libc
+from sim.linux.targets import HERE, TARGETS, BuildError, built, jobs, key_of, run, target
+
+SUITE = "trixie"
+BUSYBOX = "busybox=1:1.37.0-6"
+CONFIG = HERE / "config" / "busybox.config"
+INIT = HERE / "init.c"
+PROFILE = """# Written by sim/linux/initramfs.py.
+PS1='\\w # '
+cd /tmp
+"""
+LEAKS = """#!/bin/sh
+# Written by sim/linux/initramfs.py. What kmemleak finds (boot with kmemleak=on); the second scan is the one that counts.
+for i in 1 2; do echo scan >/sys/kernel/debug/kmemleak || exit; done
+cat /sys/kernel/debug/kmemleak
+"""
+
+
+def member(name, mode, data=b"", device=(0, 0), number=0):
+    """One file of a "newc" archive."""
+    def padded(text):
+        return text + bytes(-len(text) % 4)
+    path = name.encode() + b"\0"
+    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)
+    return padded(b"070701" + b"".join(b"%08X" % field for field in fields) + path) + padded(data)
+
+
+def archive(files):
+    """A "newc" archive of (name, mode, data, device), the same bytes whenever and wherever it is made."""
+    members = [member(*file, number=number) for number, file in enumerate(files, 1)]
+    return b"".join(members) + member("TRAILER!!!", 0)
+
+
+def build_busybox(cpu, cc, source, folder):
+    """Builds busybox in `folder`; returns (program, names of its commands)."""
+    log = folder / "build.log"
+    work = folder / "work"
+    shutil.copytree(source, work)
+    of = target(cpu)
+    wanted = CONFIG.read_text()
+    make = ["make", "-s", "-C", work, "ARCH=" + of.arch, f"CROSS_COMPILE={of.prefix}", f"CC={cc}", "SKIP_STRIP=y", "SOURCE_DATE_EPOCH=0"]
+    # Its allnoconfig takes no wishes: so all that it could ask for is answered beforehand.
+    run([*make, "allnoconfig"], log)
+    options = {name for path in work.rglob("Config.in") for name in re.findall(r"(?m)^\s*config\s+(\w+)", path.read_text())}
+    (work / ".config").write_text(wanted + "".join(f"# CONFIG_{name} is not set\n" for name in sorted(options)
+                                                   if f"CONFIG_{name}=" not in wanted))
+    run(["sh", "-c", f"yes '' | {shlex.join(map(str, make))} oldconfig"], log)
+    have = (work / ".config").read_text()
+    missing = [line for line in wanted.splitlines() if line.startswith("CONFIG_") and line not in have.splitlines()]
+    if missing:
+        raise BuildError(f"busybox cannot be configured so: {', '.join(missing)}")
+    run([*make, f"-j{jobs()}", "busybox", "busybox.links"], log)
+    program = folder / "busybox"
+    run([f"{of.prefix}strip", "-o", program, work / "busybox"], log)
+    names = re.findall(r"(?m)^(/\S+)$", (work / "busybox.links").read_text())
+    shutil.rmtree(work)
+    return program, names
+
+
+def build(cpu):
+    """(path of the archive, key), built unless the cache has it."""
+    library = libc.build(cpu)
+    try:
+        source = fetch(BUSYBOX, SUITE, source=True)
+    except PackageError as error:
+        raise BuildError(str(error)) from error
+    busybox_key = key_of(library.key, source.versions, CONFIG, inspect.getsource(build_busybox))
+
+    def make_busybox(folder):
+        _, names = build_busybox(cpu, library.cc, source.path, folder)
+        (folder / "names").write_text("\n".join(names))
+
+    folder = built(f"busybox-{cpu}-{busybox_key}", f"busybox for {cpu} (once, half a minute)", make_busybox)
+    key = key_of(busybox_key, INIT, Path(__file__))
+
+    def make(place):
+        init = library.compile([INIT], place / "init", "-Wextra")
+        names = [Path(name).name for name in (folder / "names").read_text().split()]
+        folders = ("bin", "dev", "proc", "sys", "tmp", "etc")
+        (place / "initramfs.cpio").write_bytes(archive([
+            *((name, stat.S_IFDIR | 0o755) for name in folders),
+            ("dev/console", stat.S_IFCHR | 0o600, b"", (5, 1)),
+            ("init", stat.S_IFREG | 0o755, init.read_bytes()),
+            ("bin/busybox", stat.S_IFREG | 0o755, (folder / "busybox").read_bytes()),
+            *((f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox") for name in sorted(set(names))),
+            ("bin/leaks", stat.S_IFREG | 0o755, LEAKS.encode()),
+            ("etc/profile", stat.S_IFREG | 0o644, PROFILE.encode()),
+        ]))
+
+    return built(f"initramfs-{cpu}-{key}", f"the initramfs for {cpu}", make) / "initramfs.cpio", key
+
+
+def main(argv=None):
+    """`python -m sim.linux.initramfs`."""
+    parser = argparse.ArgumentParser(prog="python -m sim.linux.initramfs", description="Builds the guest's first file system.")
+    parser.add_argument("cpu", choices=TARGETS)
+    args = parser.parse_args(argv)
+    try:
+        print(build(args.cpu)[0])
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Boots Linux on the simulated SoC once, and runs what a test wants from there, again and again.
+
+    guest = boot("vexriscv")                            a Guest: booted now, or long ago by the same sources
+    result = guest.run("insmod litepulse.ko && ./program 3", {"litepulse.ko": path, "program": path},
+                       stimulus=[(1000, "rx", 0), (2000, "rx", 1)])
+    result.lines, result.pins, result.status            what was printed, what the pins did, how it ended
+
+A run starts from the state of the whole machine right after the boot, so runs neither see each other nor cost a boot. It fails when
+the kernel complains (lockdep, BUG, WARNING, ...) or when the status is another than was expected. How to write a test: docs/linux.md.
+"""
+
+import contextlib
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from litex_soc import linux_sim
+from litex_soc.device_tree import blob
+from sim.linux import initramfs, kernel, libc
+from sim.linux.targets import HERE, ROOT, TARGETS, BuildError, built, key_of
+
+CPUS = tuple(TARGETS)
+DRIVER = ROOT / "driver"
+UAPI = DRIVER / "uapi"
+GUEST = HERE / "guest"              # C programs of the tests
+# blake2s tests itself at boot, which takes longer than all else together; tracing, which lockdep brings along, is not used.
+BOOTARGS = "console=liteuart ignore_loglevel initcall_blacklist=blake2s_mod_init,trace_eval_init,trace_eval_sync,tracer_init_tracefs"
+READY, EXIT = "litepulse: ready", "litepulse: exit "
+BOOT_CYCLES = 1_500_000_000         # more than any boot takes
+RUN_CYCLES = 200_000_000            # more than any test takes: four seconds of the guest
+COMPLAINT = re.compile(
+    r"BUG:|WARNING:|INFO:|[Pp]ossible .*\b(lock|deadlock|recursive)|Oops|Unable to handle|Kernel panic|refcount_t:|UBSAN|ODEBUG|kmemleak: "
+    r"\d+ new|inconsistent lock state|suspicious RCU|scheduling while atomic|sleeping function|bad unlock|held lock freed|"
+    r"list_(add|del) corruption|unexpected IRQ trap|nobody cared|Call Trace")
+LEAK = re.compile(r"unreferenced object 0x")
+KERNEL_LINE = re.compile(r"\[ *\d+\.\d{6}\] ")
+
+
+class GuestError(AssertionError):
+    """A run did not end as it should; the message says how, and what was printed."""
+
+
+class Line(NamedTuple):
+    """A line of the console and the cycle at which it began."""
+    cycle: int
+    text: str
+
+    @property
+    def of_kernel(self):
+        """Printed by the kernel."""
+        return bool(KERNEL_LINE.search(self.text))
+
+
+class Change(NamedTuple):
+    """At `tick` a pin took a level. A level of the start of the run is one, too."""
+    tick: int
+    pin: str
+    level: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run did. Ticks and cycles count from the reset of the SoC."""
+    console: list               # Line, all
+    status: int                 # as of a shell: 128 + n when killed by signal n
+    pins: list = field(repr=False)      # Change
+    stats: dict                 # of the simulator: start_tick, end_tick, start_cycle, end_cycle, seconds, ...
+
+    @property
+    def text(self):
+        """All that was printed, with cycles."""
+        return "\n".join(f"{line.cycle:12} {line.text}" for line in self.console)
+
+    @property
+    def lines(self):
+        """What programs printed: texts without what the kernel said."""
+        return [line.text for line in self.console if not line.of_kernel and not line.text.startswith("litepulse: ")]
+
+    @property
+    def kernel(self):
+        """What the kernel said, without its time stamps."""
+        return [KERNEL_LINE.split(line.text)[-1] for line in self.console if line.of_kernel]
+
+    @property
+    def complaints(self):
+        """What of it tells a mistake."""
+        return [line.text for line in self.console if (line.of_kernel and COMPLAINT.search(line.text)) or LEAK.search(line.text)]
+
+    def pin(self, name):
+        """[(tick, level)] of one pin, the level of the start first."""
+        return [(change.tick, change.level) for change in self.pins if change.pin == name]
+
+
+def read_console(text):
+    """The `Line`s of what the simulator printed with --mark."""
+    found = []
+    for line in text.splitlines():
+        mark = re.match(r"\[ *(\d+)\] ?(.*)", line)
+        if mark and mark[2]:
+            found.append(Line(int(mark[1]), mark[2].rstrip("\r")))
+    return found
+
+
+def read_pins(path):
+    """The `Change`s of a file of --pins."""
+    with contextlib.suppress(FileNotFoundError):
+        words = (line.split() for line in Path(path).read_text().splitlines() if line and not line.startswith("#"))
+        return [Change(int(tick), pin, int(level)) for tick, pin, level in words]
+    return []
+
+
+def stimulus_text(stimulus):
+    """Lines for --stimulus: a text or texts as they are, (tick, pin, level) with `tick` as a number of ticks from the start of the run."""
+    if isinstance(stimulus, str):
+        stimulus = [line.strip() for line in stimulus.splitlines() if line.strip()]
+    return "".join(f"{entry if isinstance(entry, str) else '+{} {} {}'.format(*entry)}\n" for entry in stimulus)
+
+
+class Guest:
+    """A machine in a state from which runs start."""
+
+    def __init__(self, cpu, flavour, folder, key):
+        self.cpu, self.flavour, self.folder, self.key = cpu, flavour, folder, key
+        self.machine = linux_sim.machine(cpu, quiet=True)
+        self.kernel = kernel.build(cpu, flavour)
+        self.libc = libc.build(cpu)
+
+    @property
+    def device_name(self):
+        """What the kernel calls the core's platform device."""
+        return f"{self.machine.description['csr_bases']['pulse']:x}.litepulse"
+
+    @property
+    def snapshot(self):
+        """The state."""
+        return self.folder / "state"
+
+    @property
+    def console(self):
+        """Lines of the boot, or of what was run before."""
+        return read_console((self.folder / "console").read_text())
+
+    def module(self, source, *, variables=(), names=None):
+        """{name: path} of the .ko files of the module source in a folder, built unless the same was built before."""
+        files = [path for path in kernel.module_files(source) if names is None or path.name in names]
+        key = key_of(self.kernel.key, [str(path.relative_to(source)) for path in files], files, variables)
+
+        def make(folder):
+            kernel.build_module(self.kernel, source, folder / "work", variables=variables, names=names)
+
+        name = f"module-{self.cpu}-{self.flavour}-{Path(source).resolve().name}-{key}"
+        folder = built(name, f"the module {Path(source).name} for {self.cpu}", make, keep=4)
+        return {path.stem: path for path in sorted((folder / "work" / "stripped").glob("*.ko"))}
+
+    def program(self, *sources, flags=(), includes=()):
+        """Path of a static program of C sources, compiled unless the same was compiled before.
+
+        includes: folders with headers, all of which count for "the same".
+        """
+        sources = [Path(source) for source in sources]
+        headers = [path for folder in includes for path in sorted(Path(folder).rglob("*.h"))]
+        key = key_of(self.libc.key, [path.name for path in sources], sources, headers, flags)
+        name = sources[0].stem
+
+        def make(folder):
+            self.libc.compile(sources, folder / name, *flags, *(f"-I{folder}" for folder in includes))
+
+        return built(f"program-{self.cpu}-{name}-{key}", f"the program {name} for {self.cpu}", make, keep=4) / name
+
+    def run_program(self, name, arguments=(), *, before="", files=None, **options):
+        """Runs the test program guest/NAME.c; otherwise as run(). `before`: shell commands that come first."""
+        program = self.program(GUEST / f"{name}.c", includes=(GUEST, UAPI))
+        words = shlex.join([f"./{name}", *map(str, arguments)])
+        return self.run(f"{before}\n{words}" if before else f"exec {words}", {**(files or {}), name: program}, **options)
+
+    def arguments(self):
+        """Of the simulator: go on from this state."""
+        return [self.machine.program, "--restore", self.snapshot]
+
+    def run(self, command, files=None, *, stimulus=(), wires=(), status=0, complaints=False, max_cycles=RUN_CYCLES, save=None):
+        """Runs a shell command in the guest; returns a `Result`, or raises GuestError.
+
+        files: {name in the guest: path here, or bytes}; the command runs in the folder that has them
+        stimulus: (tick from now, pin, level), or lines as the simulator knows them, see docs/linux.md
+        wires: "tx:rx" and so on
+        status: the exit status that is expected, None for any
+        complaints: True to return what the kernel complains about instead of failing; or texts that the kernel must say, whose lines
+            then are no complaints
+        save: where to keep the state at the end
+        """
+        with tempfile.TemporaryDirectory(prefix="litepulse-run-") as name:
+            work = Path(name)
+            put(work / "files", {**(files or {}), "run": f"#!/bin/sh\n{command}\n".encode()})
+            moves = stimulus_text(stimulus)
+            (work / "stimulus").write_text(moves)
+            arguments = [*self.arguments(), "--files", work / "files", "--send", "run\n", "--until", READY, "--mark",
+                         "--pins", work / "pins", "--stats", work / "stats", "--max-cycles", max_cycles,
+                         *(["--stimulus", work / "stimulus"] if moves else []),
+                         *(word for wire in wires for word in ("--wire", wire)), *(["--save", save] if save else [])]
+            return finish(arguments, work, f"{self.cpu}: {command}", status, complaints)
+
+    def after(self, command, files=None, *, stimulus=(), wires=()):
+        """The Guest in the state that the command leaves: say, with the driver loaded. Kept like a boot.
+
+        Processes do not survive the command; modules, settings and the files in /tmp do.
+        """
+        def content(value):
+            return value if isinstance(value, bytes) else Path(value)
+
+        named = sorted((files or {}).items())
+        key = key_of(self.key, command, [name for name, _ in named], [content(value) for _, value in named], stimulus_text(stimulus), wires)
+
+        def make(folder):
+            result = self.run(command, files, stimulus=stimulus, wires=wires, save=folder / "state", max_cycles=BOOT_CYCLES)
+            (folder / "console").write_text("".join(f"[{line.cycle}] {line.text}\n" for line in result.console))
+
+        folder = built(f"derived-{self.cpu}-{self.flavour}-{key}", f"the state after `{command}` on {self.cpu}", make, keep=6)
+        return Guest(self.cpu, self.flavour, folder, key)
+
+
+def put(folder, files):
+    """Writes files, by path or by content, into a new folder; all executable."""
+    folder.mkdir()
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            shutil.copyfile(content, path)
+        path.chmod(0o755)
+
+
+def finish(arguments, work, what, status, complaints):
+    """Runs the simulator and judges what it did."""
+    command = [str(word) for word in arguments]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode == 2 or not (work / "stats").exists():
+        raise GuestError(f"{what}\nthe simulator refuses: {done.stderr.strip()}\n{shlex.join(command)}")
+    console = read_console(done.stdout)
+    ended = [int(line.text.removeprefix(EXIT)) for line in console if re.fullmatch(rf"{EXIT}\d+", line.text)]
+    result = Result(console, ended[-1] if ended else -1, read_pins(work / "pins"), json.loads((work / "stats").read_text()))
+
+    def fail(why):
+        raise GuestError(f"{what}\n{why}\n{result.text}")
+
+    expected = () if isinstance(complaints, bool) else tuple(complaints)
+    for text in expected:
+        if not any(text in line for line in result.kernel):
+            fail(f"the kernel did not say {text!r}")
+    found = [line for line in result.complaints if not any(text in line for text in expected)]
+    if found and complaints is not True:
+        fail(f"the kernel complains: {found[0]}")
+    if done.returncode:
+        cycles = result.stats["end_cycle"] - result.stats["start_cycle"]
+        fail(f"not done after {cycles} cycles: {done.stderr.strip()}")
+    if status is not None and result.status != status:
+        fail(f"exit status {result.status}, not {status}")
+    return result
+
+
+def boot(cpu, flavour="bench", bootargs=""):
+    """The `Guest` right after the boot: /init waits for its first command. `bootargs`: further words for the kernel."""
+    machine = linux_sim.machine(cpu)
+    system = kernel.build(cpu, flavour)
+    archive, archive_key = initramfs.build(cpu)
+    words = f"{BOOTARGS} {bootargs}".strip()
+    start = (machine.layout.device_tree - archive.stat().st_size) & ~0xFFFF
+    chosen = f"linux,initrd-start = <{start:#x}>; linux,initrd-end = <{start + archive.stat().st_size:#x}>;"
+    tree = f"{machine.device_tree(words)}\n/ {{ chosen {{ {chosen} }}; }};\n"
+    key = key_of(machine.key, system.key, archive_key, tree)
+
+    def make(folder):
+        (folder / "device_tree.dtb").write_bytes(blob(tree))
+        arguments = [machine.program, *machine.boot_arguments(system.image, folder / "device_tree.dtb"), "--ram", f"{archive}@{start:#x}",
+                     "--until", READY, "--mark", "--stats", folder / "stats", "--max-cycles", BOOT_CYCLES, "--save", folder / "state"]
+        result = finish(arguments, folder, f"{cpu}: the boot, flavour {flavour}", None, False)
+        (folder / "console").write_text("".join(f"[{line.cycle}] {line.text}\n" for line in result.console))
+
+    folder = built(f"booted-{cpu}-{flavour}-{key}", f"the state after the boot of Linux on {cpu}, flavour {flavour}", make, keep=3)
+    return Guest(cpu, flavour, folder, key)
+
+
+def boot_with_driver(cpu, flavour="bench", bootargs="", parameters=""):
+    """The `Guest` with the driver of this tree loaded."""
+    guest = boot(cpu, flavour, bootargs)
+    return guest.after(f"insmod litepulse.ko {parameters}".strip(), {"litepulse.ko": guest.module(DRIVER)["litepulse"]})
+
+
+__all__ = ["CPUS", "BuildError", "Change", "Guest", "GuestError", "Line", "Result", "boot", "boot_with_driver"]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rig itself: both CPUs boot, files get in, statuses and pins come out, and mistakes in a kernel module do not go unnoticed."""
+
+import re
+
+import pytest
+
+from sim.linux import rig
+from sim.linux.initramfs import archive, member
+from sim.linux.kernel import shortcomings
+from sim.linux.targets import HERE
+
+CONTROL = HERE / "control"
+both = pytest.mark.parametrize("cpu", rig.CPUS)
+
+
+@both
+@pytest.mark.parametrize("flavour", ["test", "bench"])
+@pytest.mark.seconds(60)
+def test_boots(booted, cpu, flavour):
+    guest = booted(cpu, flavour)
+    text = "\n".join(line.text for line in guest.console)
+    assert re.search(r"Linux version 6\.12\.", text) and guest.console[-1].text == rig.READY
+    result = guest.run("uname -m; cat /proc/cmdline; mount; hexdump -C /proc/device-tree/model | head -n 1; free")
+    assert result.lines[0] == {"vexriscv": "riscv32", "mor1kx": "openrisc"}[cpu]
+    assert "tmpfs on /tmp" in result.text and "debugfs on /sys/kernel/debug" in result.text
+
+
+@both
+def test_files_and_statuses(booted, cpu):
+    """What goes in comes out, byte by byte; each way to end is told."""
+    guest = booted(cpu)
+    data = bytes(range(256)) * 41 + b"odd"
+    result = guest.run("ls -l; od -An -v -tx1 folder/data; ln -s folder/data link; wc -c <link", {"folder/data": data})
+    found = [line for line in result.lines if re.fullmatch(r"( [0-9a-f]{2})+", line)]
+    assert bytes.fromhex("".join(found)) == data and str(len(data)) in result.lines
+    assert guest.run("exit 7", status=7).status == 7
+    assert guest.run("kill -9 $$", status=None).status == 128 + 9
+    assert guest.run("sleep 1000 & exit 0").status == 0            # what is left behind is killed
+    with pytest.raises(rig.GuestError, match="exit status 3, not 0"):
+        guest.run("exit 3")
+    with pytest.raises(rig.GuestError, match="not done after"):
+        guest.run("sleep 100", max_cycles=3_000_000)
+
+
+@both
+def test_runs_do_not_see_each_other(booted, cpu):
+    guest = booted(cpu)
+    first = guest.run("touch /tmp/mine; cat /proc/uptime")
+    second = guest.run("touch /tmp/mine; cat /proc/uptime")
+    assert [(line.cycle, line.text) for line in first.console] == [(line.cycle, line.text) for line in second.console]
+    assert guest.run("test ! -e /tmp/mine").status == 0
+    later = guest.after("touch /tmp/mine; echo kept", {"some": b"thing"})
+    assert later.run("test -e /tmp/mine && cat some").lines == ["thing"]
+
+
+@both
+def test_pins_and_stimulus(booted, cpu):
+    """Pins follow the stimulus at the given ticks; `after` waits for the console."""
+    guest = booted(cpu)
+    result = guest.run("echo now; sleep 0.1", stimulus=[(500, "aux1", 1), (777, "aux1", 0), "after now", "+100 aux2 1", "+130 aux2 0"])
+    start = result.stats["start_tick"]
+    assert result.pin("aux1") == [(start, 0), (start + 500, 1), (start + 777, 0)]
+    (_, low), (rise, high), (fall, _) = result.pin("aux2")
+    said = next(line.cycle for line in result.console if line.text == "now")
+    assert (low, high, fall - rise) == (0, 1, 30) and 0 < rise - said < 10_000
+    assert result.pin("tx") == [(start, 1)]
+
+
+FAULTS = {
+    "sleep": "BUG: (scheduling while atomic|sleeping function called from invalid context)",
+    "order": "possible circular locking dependency",
+    "irq": "inconsistent lock state",
+    "warn": "WARNING: .*litepulse_control",
+    "oops": "Unable to handle|Oops",
+}
+
+
+@both
+@pytest.mark.parametrize("fault", FAULTS)
+def test_mistakes_are_reported(booted, cpu, fault):
+    guest = booted(cpu)
+    files = {"control.ko": guest.module(CONTROL)["litepulse_control"]}
+    with pytest.raises(rig.GuestError, match=FAULTS[fault]):
+        guest.run(f"insmod control.ko fault={fault}", files, status=None)
+
+
+@both
+def test_a_module_without_mistake_passes(booted, cpu):
+    guest = booted(cpu)
+    result = guest.run("insmod control.ko && lsmod && rmmod litepulse_control", {"control.ko": guest.module(CONTROL)["litepulse_control"]})
+    assert "litepulse_control: fault none" in result.kernel and any(line.startswith("litepulse_control") for line in result.lines)
+
+
+@pytest.mark.seconds(120)
+def test_a_leak_is_reported(booted):
+    """Only riscv has kmemleak; scanning takes long, so it is on in guests that are booted so."""
+    guest = booted("vexriscv", bootargs="kmemleak=on")
+    files = {"control.ko": guest.module(CONTROL)["litepulse_control"]}
+    guest.run("insmod control.ko && leaks", files, max_cycles=1_000_000_000)
+    with pytest.raises(rig.GuestError, match="unreferenced object 0x"):
+        guest.run("insmod control.ko fault=leak && leaks", files, max_cycles=1_000_000_000)
+
+
+def test_a_wish_that_does_not_come_true_is_named():
+    """Else a checker that depends on something else would be silently off."""
+    have = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=17\n"
+    assert shortcomings("CONFIG_A=y\n# CONFIG_B is not set\n# CONFIG_D is not set\nCONFIG_C=17\n", have) == []
+    assert shortcomings("# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_C=18\nCONFIG_D=y\n", have) == \
+        ["# CONFIG_A is not set", "CONFIG_B=y", "CONFIG_C=18", "CONFIG_D=y"]
+
+
+def test_archive_is_what_cpio_makes_of_it(tmp_path):
+    """A stranger reads it."""
+    import subprocess
+    data = archive([("folder", 0o40755), ("folder/file", 0o100644, b"content"), ("link", 0o120777, b"folder/file")])
+    listed = subprocess.run(["cpio", "-itv", "--quiet"], input=data, capture_output=True, check=True).stdout.decode()
+    assert re.search(r"drwxr-xr-x .* folder\n-rw-r--r-- .* 7 .* folder/file\nlrwxrwxrwx .* link -> folder/file\n", listed)
+    assert len(member("x", 0)) % 4 == 0

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""/dev/litepulse0 on a real kernel: what guest/chardev.c tells, beside what the pins did. Every tick must be equal."""
+
+from fractions import Fraction
+
+import pytest
+from pins import changes, pulses, sampled_edges
+
+TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5, 6, 7, 16, 17, 18
+QUEUE, TRAIN, RESPONDER, CAPTURE, TRAIN_CHANGE, CONTROL, RECEIVER = 0, 1, 2, 4, 5, 6, 7
+LATE, INVALID = 1, 4
+NS, HARDWARE = 0x100, 0x200
+NS_PER_TICK = 20            # 50 MHz, one sample per cycle
+CPUS = ("vexriscv", "mor1kx")
+
+
+class Told:
+    """What a guest program said: a list of words for each line, found by the first."""
+
+    def __init__(self, lines):
+        self.lines = [line.split() for line in lines if line.strip()]
+
+    def all(self, name):
+        """[[word, ...], ...] of the lines that begin with `name`."""
+        return [[int(word) if word.lstrip("-").isdigit() else word for word in line[1:]] for line in self.lines if line[0] == name]
+
+    def one(self, name):
+        """Words of the one line that begins with `name`."""
+        found = self.all(name)
+        assert len(found) == 1, (name, found)
+        return found[0]
+
+    def result(self, label):
+        """(value, errno's name) of a call."""
+        found = [line[1:] for line in self.all("result") if line[0] == label]
+        assert len(found) == 1, (label, found)
+        return tuple(found[0])
+
+    def results(self, label):
+        """The same for a label that comes several times."""
+        return [tuple(line[1:]) for line in self.all("result") if line[0] == label]
+
+    def events(self, since=None, until=None):
+        """Event tuples (kind, source, tick, seq, data, flags, count, ns), between two other lines if named by their first word."""
+        lines = self.lines
+        if since:
+            lines = lines[next(i for i, line in enumerate(lines) if line[:len(since)] == since) + 1:]
+        if until:
+            lines = lines[:next(i for i, line in enumerate(lines) if line[:len(until)] == until)]
+        return [tuple(map(int, line[1:])) for line in lines if line[0] == "event"]
+
+
+@pytest.fixture(params=CPUS)
+def chardev(request, linux):
+    """Runs one case of guest/chardev.c: (Told, pins)."""
+    def run(case, stimulus="", **options):
+        result = linux(request.param).run_program("chardev", [case], stimulus=stimulus, **options)
+        assert result.status == 0, result.text
+        return Told(result.lines), result.pins
+    return run
+
+
+def test_info(chardev):
+    told, _ = chardev("info")
+    abi, core, num, den, flags, samples, inputs, *depths, session, tty = told.one("info")
+    assert (abi, num, den, flags, samples, inputs, session, tty) == (1, 50_000_000, 1, 1, 1, 4, 1, 0)
+    assert core > 0 and depths == [256, 512, 512, 64]
+    times = told.all("time")
+    assert len(times) == 5
+    offsets = []
+    for tick, before, after, mono, real, uncertainty, raw0, raw1, mono0, real0 in times:
+        assert raw0 <= before <= after <= raw1
+        assert uncertainty == (after - before + 1) // 2
+        # The two clocks of the host at the middle of the bracket: between their own readings before the call and after it.
+        assert 0 <= mono - mono0 <= raw1 - raw0 and 0 <= real - real0 <= raw1 - raw0 + 1_000_000
+        offsets.append((before - tick * NS_PER_TICK, after - tick * NS_PER_TICK))
+    # One offset between raw clock and ticks explains all readings (the simulated machine has one crystal).
+    assert max(low for low, _ in offsets) <= min(high for _, high in offsets)
+
+
+def test_edges_have_the_ticks_of_the_pins(chardev):
+    told, pins = chardev("edges", """
+        after ready edges
+        +1000 aux0 1
+        +1001 aux0 0
+        +1500 aux1 1
+        +1700 aux1 0
+        +3000 aux0 1
+        +3000 aux1 1
+        +9000 aux0 0
+        after ready again
+        +1000 aux0 1
+        +2000 aux0 0
+    """)
+    start = changes(pins, "aux0")[0][0]
+    first = told.events(["ready", "edges"], ["ready", "again"])
+    wanted = [(tick, channel) for tick, channel, level in sampled_edges(pins, ["aux0", "aux1"]) if level or channel == 0]
+    by_tick = {}
+    for tick, channel in wanted:
+        by_tick[tick] = by_tick.get(tick, 0) | 1 << channel
+    again = told.events(["ready", "again"])
+    assert [(e[2], e[4] & 0xFFFF) for e in first] == list(by_tick.items())[:len(first)] and len(first) == 5
+    assert [(e[2], e[4] & 0xFFFF) for e in again] == [(tick, mask) for tick, mask in by_tick.items() if tick > first[-1][2]][:1]
+    assert start + 1 == first[0][2]
+    for events, (low, high) in ((first, 0), (again, 1)) and [(first, (0, 0)), (again, (1, 1))]:
+        before, after = told.all("before")[low][0], told.all("after")[high][0]
+        for kind, source, _, _, _, flags, count, ns in events:
+            assert (kind, source, flags, count) == (EDGE, CAPTURE, NS, 0)
+            assert before < ns < after
+        # Differences of two stamps are exact but for the rounding and what the reading of the header adds.
+        for one, two in zip(events, events[1:]):
+            assert abs((two[7] - one[7]) - (two[2] - one[2]) * NS_PER_TICK) < 20_000
+    assert told.result("other") == (-1, "EAGAIN")
+    seqs = [e[3] for e in first + again]
+    assert seqs == sorted(set(seqs))
+
+
+def test_bytes_and_their_edges(chardev):
+    bit = 434
+    frame = [0, 1, 0, 1, 0, 0, 1, 0, 1, 1]        # 0xa5 / 2: start, eight bits, stop
+    byte = sum(level << i for i, level in enumerate(frame[1:9]))
+    steps = "".join(f"+{1000 + k * 5208} rx {level}\n" for k, level in enumerate(frame))       # 9600 baud
+    told, pins = chardev("bytes", "after ready bytes\n" + steps)
+    assert bit
+    edges = [e for e in told.events() if e[0] == EDGE]
+    received = [e for e in told.events() if e[0] == RX]
+    assert [e[2] for e in edges] == [tick for tick, _, _ in sampled_edges(pins, ["rx"])]
+    assert [(e[1], e[2], e[4], e[5] & 0xFF) for e in received] == [(RECEIVER, edges[0][2], byte, 0)]
+
+
+def test_bad_input(chardev):
+    told, _ = chardev("bad-input")
+    for i in range(13):
+        assert told.result(f"subscribe{i}") == (-1, "EINVAL"), i
+    assert told.result("short-read") == (-1, "EINVAL")
+    assert told.result("empty") == (-1, "EAGAIN")
+    assert told.result("fault") == told.result("fault-in") == (-1, "EFAULT")
+    for label in ("unknown", "magic", "direction", "train-unclaimed"):
+        assert told.result(label) == (-1, "ENOTTY"), label
+    assert told.result("write") == (-1, "EINVAL")
+    assert told.result("longer-zero") == (0, 0) and told.result("longer-set") == (-1, "E2BIG") and told.result("shorter") == (0, 0)
+    assert told.result("longer-info") == (0, 0) and told.one("tail") == [0, 0]
+    assert told.result("claim-flags") == told.result("claim-fd-flags") == (-1, "EINVAL")
+
+
+def test_filter_is_one_for_all(chardev):
+    told, pins = chardev("filter", """
+        after ready filter
+        +1000 aux0 1
+        +1004 aux0 0
+        +2000 aux0 1
+        +2005 aux0 0
+        +4000 aux1 1
+        +4001 aux1 0
+    """)
+    assert told.result("other-length") == told.result("unfiltered") == (-1, "EBUSY")
+    assert told.result("other-input") == (0, 0)
+    start = changes(pins, "aux0")[0][0] - 1000
+    filtered = told.events(until=["two"])
+    assert [(e[2], e[4] & 0xFFFF, e[5] & 0xFF) for e in filtered] == [(start + 2001, 1, 0x80), (start + 2006, 1, 0x80)]
+    assert [(e[2], e[4] & 0xFFFF, e[5] & 0xFF) for e in told.events(["two"])] == [(start + 4001, 2, 0), (start + 4002, 2, 0)]
+
+
+def toggles(count, step, first=1000, pin="aux0"):
+    """Stimulus: so many edges."""
+    return "".join(f"+{first + k * step} {pin} {1 - k % 2}\n" for k in range(count))
+
+
+def test_a_slow_reader_is_told_what_it_lost(chardev):
+    told, pins = chardev("slow", "after ready flood\n" + toggles(41, 20_000) + "after ready more\n" + toggles(1, 1, pin="aux1") + "+9000 aux0 0\n")
+    edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+    assert len(edges) == 42
+    events = told.events(["ready", "flood"], ["ready", "more"])
+    kept, lost = events[:-1], events[-1]
+    assert len(kept) == 16 and [e[2] for e in kept] == edges[:16]
+    assert (lost[0], lost[1], lost[2], lost[3], lost[6], lost[5] & HARDWARE) == (LOST, CONTROL, edges[16], kept[-1][3] + 1, 25, 0)
+    stats = told.all("stats")
+    assert stats[0] == [41, 0, 16, 25, 0, 0, 0] and stats[1] == [41, 16, 0, 25, 0, 0, 0]
+    assert [(e[0], e[2]) for e in told.events(["ready", "more"], ["fast"])] == [(EDGE, edges[41])]
+    fast = told.events(["fast"])
+    assert [(e[0], e[2]) for e in fast] == [(EDGE, tick) for tick in edges]
+    assert stats[2] == [42, 42, 0, 0, 0, 0, 0]
+
+
+def test_what_the_board_lost_is_told(chardev):
+    count = 3000
+    told, pins = chardev("flood", "after ready flood\n" + toggles(count, 3) + f"+{count * 3 + 1_000_000} aux0 {1 - count % 2}\n")
+    edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+    assert len(edges) == count + 1
+    events = told.events(["ready", "flood"])
+    at, seq = 0, events[0][3]
+    for kind, source, tick, number, _, flags, lost, _ in events:
+        assert (tick, number) == (edges[at], seq)
+        if kind == LOST:
+            assert source == CONTROL and flags & HARDWARE and lost > 0
+        step = lost if kind == LOST else 1
+        at, seq = at + step, seq + step
+    assert at == len(edges)
+    total = sum(e[6] for e in events if e[0] == LOST)
+    assert total > 0 and told.one("stats")[3:6] == [0, total, 0]
+
+
+def test_watermark_and_timeout(chardev):
+    told, pins = chardev("watermark", "after ready eight\n" + toggles(8, 10_000) + "after ready three\n" + toggles(3, 10_000))
+    assert told.all("polled") == [[1], [1]] and told.all("records") == [[8], [3]]
+    assert [e[2] for e in told.events()] == [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+
+
+# --- the claim ------------------------------------------------------------------------------------------------------------
+
+
+def test_launches_happen_at_their_ticks_or_not_at_all(chardev):
+    told, pins = chardev("launch")
+    assert told.result("second") == (-1, "EBUSY") and told.result("third")[1] == 0
+    start = told.one("start")[0]
+    _, baud, period = told.one("profile")
+    assert baud == 115_207 and period == round(Fraction(50_000_000 * 256, 115_200))
+    line = changes(pins, "tx")
+
+    def at(bits):
+        return bits * period // 256
+    frame = [start + at(k) for k in range(10)]                                              # 0x55 changes at every bit
+    assert [tick for tick, _ in line][:13] == [*frame[:10], start + 100_000, start + 101_234, start + 200_000][:13]
+    assert line[13] == (start + 200_000 + at(12), 1)
+    assert told.result("write")[0] == 96
+    outcome = [(e[0], e[1], e[2], e[4] >> 16) for e in told.events(until=["result", "short"])]
+    assert outcome == [(TX, QUEUE, start + k * 100_000, k + 1) for k in range(3)]
+    assert told.result("short")[0] == 32
+    assert told.result("past") == (-1, "ETIME")
+    for label in ("decreasing", "reserved", "kind", "width", "profile", "size"):
+        assert told.result(label) == (-1, "EINVAL"), label
+    assert told.result("flush")[0] == 0
+    rest = [(e[0], e[4] >> 16, e[5] & 0xFF) for e in told.events(["result", "short"]) if e[1] == QUEUE]
+    assert rest == [(REFUSED, 7, LATE), (REFUSED, 9, INVALID)]
+    assert len(line) == 14
+
+
+def test_a_full_queue_blocks_or_says_so(chardev):
+    told, pins = chardev("full")
+    start = told.one("start")[0]
+    first = told.result("write")[0]
+    assert first == 64 * 32 and told.result("again") == (-1, "EAGAIN") and told.one("polled") == [0]
+    assert told.result("blocking")[0] == 36 * 32
+    assert pulses(pins, "tx", active=0) == [(start + k * 20_000, 100 + k) for k in range(100)]
+    assert [(e[0], e[2], e[4] >> 16) for e in told.events()] == [(TX, start + k * 20_000, k) for k in range(100)]
+    # The last ones could not be written before the first ones had gone.
+    assert told.one("waited-until")[0] > start
+
+
+def test_trains_are_exact_and_adjusted_without_a_glitch(chardev):
+    told, pins = chardev("train")
+    assert told.result("start")[0] == 0 and told.result("twice") == (-1, "EBUSY")
+    assert told.result("adjust")[0] == 0 and told.result("adjust-twice") == (-1, "EBUSY")
+    start, period = told.one("start")[0], Fraction(25_000, 29)
+    places = [start + k * period for k in range(20)]
+    # The fraction of the accumulator is dropped where the denominator changes.
+    places += [int(places[19]) + 1077 + k * 1000 for k in range(20)]
+    expected = [(int(place), 100) for place in places]
+    seen = pulses(pins, "tx", active=0)
+    assert seen[:40] == expected
+    events = told.events(until=["result", "adjust-stopped"])
+    assert [(e[2], e[4]) for e in events if e[0] == TX] == [(tick, k) for k, (tick, _) in enumerate(expected)]
+    assert [(e[0], e[4]) for e in events if e[1] == TRAIN_CHANGE] == [(APPLIED, 0), (APPLIED, 20)]
+    assert [e[4] for e in events if e[0] == TRAIN_DONE] == [40]
+    assert told.result("past") == (-1, "ETIME")
+    for label in ("adjust-stopped", "both", "fraction", "short", "reserved"):
+        assert told.result(label) == (-1, "EINVAL"), label
+    assert told.result("forever")[0] == 0 and told.one("running")[0] == 1 and told.result("stop")[0] == 0
+    assert told.one("pulses")[0] == len(seen) - 40 > 50
+    assert all(b[0] - a[0] == 5000 for a, b in zip(seen[40:], seen[41:]))
+
+
+def test_a_killed_holder_stops_its_train_unless_kept(chardev):
+    told, pins = chardev("kill")
+    running = told.all("running")
+    assert [(when, state) for when, state, _ in running] == [
+        ("before", 1), ("after", 0), ("claimed", 0), ("stopped", 0), ("before", 1), ("after", 1), ("claimed", 1), ("stopped", 0)]
+    seen = [tick for tick, _ in pulses(pins, "tx", active=0)]
+    when = [tick for _, _, tick in running]
+    assert not [tick for tick in seen if when[1] < tick < when[3]]
+    kept = [tick for tick in seen if when[4] < tick < when[7]]
+    assert len(kept) > 10 and all(b - a == 50_000 + (0, 1)[(b - a) % 50_000] for a, b in zip(kept, kept[1:]))
+    assert not [tick for tick in seen if tick > when[7]]
+
+
+def test_the_responder_answers_by_itself(chardev):
+    told, pins = chardev("responder", "after ready edges\n" + toggles(6, 7777, pin="aux1") + "after ready silent\n" + toggles(2, 5000, pin="aux1"))
+    rises = [tick for tick, _, level in sampled_edges(pins, ["aux1"]) if level]
+    assert len(rises) == 4
+    assert pulses(pins, "tx", active=0) == [(tick + 300, 50) for tick in rises[:3]]
+    assert [(e[0], e[1], e[2]) for e in told.events()] == [(TX, RESPONDER, tick + 300) for tick in rises[:3]]
+    assert told.result("arm")[0] == told.result("off")[0] == 0
+    for label in ("too-short", "too-long", "channel", "off-with"):
+        assert told.result(label) == (-1, "EINVAL"), label
+
+
+# --- coming and going --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_unbind_with_files_open(linux, cpu):
+    machine = linux(cpu)
+    result = machine.run_program("chardev", ["unbind", machine.device_name], stimulus="after ready edge\n+1000 aux0 1\n")
+    assert result.status == 0, result.text
+    told = Told(result.lines)
+    assert told.result("sleeper") == (-1, "ENODEV")
+    assert told.one("queued") == [1, 0x18]
+    assert [e[0] for e in told.events()] == [EDGE]
+    assert told.result("read") == (-1, "ENODEV") and told.result("info") == told.result("launch") == (-1, "ENODEV")
+    assert told.result("close")[0] == 0 and told.result("reopen")[0] == -1
+    unbound = told.one("unbinding")[0]
+    assert pulses(result.pins, "tx", active=0)
+    assert all(tick < unbound + 100_000 for tick, _ in pulses(result.pins, "tx", active=0))
+
+
+def test_a_board_that_was_reset(chardev):
+    told, pins = chardev("restart", "after ready reset\n+1000 core_rst 1\n+1100 core_rst 0\nafter ready edge\n+1000 aux0 1\n",
+                         complaints=["the board was reset"])
+    assert told.result("stop") == told.result("stale") == (-1, "ESTALE")
+    assert told.result("start")[0] == 0
+    events = told.events()
+    assert [e[0] for e in events] == [RESTARTED, EDGE]
+    # Ticks count from the reset.
+    reset = next(tick for tick, level in changes(pins, "core_rst") if not level)
+    edge = next(tick for tick, _, level in sampled_edges(pins, ["aux0"]) if level)
+    assert 0 <= (edge - reset) - events[1][2] <= 16
+    assert told.one("stats")[6] == 1
+
+
+def test_suspended_nothing_is_sent(chardev):
+    told, pins = chardev("suspend", "after ready edge\n+1000 aux0 1\n")
+    asleep, awake = told.one("suspending")[0], told.one("resumed")[0]
+    seen = [tick for tick, _ in pulses(pins, "tx", active=0)]
+    quiet = [b - a for a, b in zip(seen, seen[1:]) if asleep < b]
+    assert max(quiet) > 1_000_000 and seen[-1] > awake
+    assert told.result("start")[0] == 0
+    edge = next(tick for tick, _, level in sampled_edges(pins, ["aux0"]) if level)
+    assert [e[2] for e in told.events()] == [edge]

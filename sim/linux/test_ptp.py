@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""/dev/ptp0 on a real kernel: what guest/ptp.c and the kernel's own testptp tell, beside what the pins did.
+
+A tick is 20 ns. The clock at its nominal rate shows 20 * tick + c, with one integer c from each step to the next: stamps are compared
+with that to the nanosecond, and edges of the output with the ticks at which it shows their times.
+"""
+
+import re
+from fractions import Fraction
+from math import ceil, floor
+
+import pytest
+from pins import changes, pulses, sampled_edges
+
+TX, EDGE, APPLIED, RESTARTED, LOST = 1, 2, 5, 18, 17
+TRAIN, TRAIN_CHANGE, STOP = 1, 5, 128
+NS_PER_TICK = 20
+MS = 50_000             # ticks
+CPUS = ("vexriscv", "mor1kx")
+INPUTS = ("aux0", "aux1", "aux2", "aux3", "rx")
+
+
+class Told:
+    """What guest/ptp.c said."""
+
+    def __init__(self, lines):
+        self.lines = [line.split() for line in lines if line.strip()]
+        self.events = [tuple(map(int, line[1:])) for line in self.lines if line[0] == "event"]
+        self.marks = {line[1]: int(line[2]) for line in self.lines if line[0] == "mark"}
+        self.calls = {line[1]: (int(line[2]), line[3]) for line in self.lines if line[0] == "result"}
+
+    def numbers(self, name):
+        """[[number, ...], ...] of the lines that begin with `name`."""
+        return [[int(word) for word in line[1:]] for line in self.lines if line[0] == name]
+
+    def clock(self, label):
+        """What the clock was when it was read."""
+        return next(int(line[2]) for line in self.lines if line[:2] == ["clock", label])
+
+    def fine(self, *labels):
+        """All these calls succeeded."""
+        assert {label: self.calls[label] for label in labels} == dict.fromkeys(labels, (0, "0"))
+
+    def samples(self, low, high):
+        """[(tick, ns), ...] of what happened between two ticks."""
+        return [(event[2], event[7]) for event in self.events if low < event[2] < high]
+
+    def offset(self, low, high):
+        """The clock less the ticks' time between two ticks: constant, else it was not at its nominal rate."""
+        offsets = {ns - tick * NS_PER_TICK for tick, ns in self.samples(low, high)}
+        assert len(offsets) == 1, offsets
+        return offsets.pop()
+
+    def trains(self):
+        """[(tick, ns, pulse), ...] of each train, from its pulse 0 on."""
+        found = []
+        for kind, source, tick, _, data, _, _, ns in self.events:
+            if (kind, source) == (TX, TRAIN):
+                if data == 0:
+                    found.append([])
+                found[-1].append((tick, ns, data))
+        return found
+
+
+@pytest.fixture(params=CPUS)
+def ptp(request, linux):
+    """Runs one case of guest/ptp.c: (Told, pins, kernel's log)."""
+    def run(case, stimulus="", **options):
+        result = linux(request.param).run_program("ptp", [case], stimulus=stimulus, **options)
+        return Told(result.lines), result.pins, "\n".join(result.kernel)
+    return run
+
+
+def beat(count, step=MS // 2, pin="aux3"):
+    """Stimulus after `ready go`: an edge every half a millisecond, by which the clock's time is known all along."""
+    return "after ready go\n" + "".join(f"+{1000 + k * step} {pin} {1 - k % 2}\n" for k in range(count))
+
+
+def check_beat(told, pins):
+    """Edges were stamped with the ticks of the pin."""
+    assert [event[2] for event in told.events if event[0] == EDGE] == [tick for tick, _, _ in sampled_edges(pins, ["aux3"])]
+
+
+def rate_between(samples, ppm):
+    """The clock ran that much fast: each pair of readings, each rounded down, says so."""
+    exact = NS_PER_TICK * (1 + Fraction(ppm, 10**6))
+    (tick, ns), spread = samples[0], [ns - tick * exact for tick, ns in samples]
+    assert len(samples) > 4 and max(spread) - min(spread) < 1 + Fraction(1, 1000), [(t - tick, n - ns) for t, n in samples]
+
+
+def on_lattice(ticks, period):
+    """Is there a start for which the ticks are floor(start + k * period)?"""
+    low = max(tick - k * period for k, tick in enumerate(ticks))
+    high = min(tick + 1 - k * period for k, tick in enumerate(ticks))
+    return low < high
+
+
+def test_clock(ptp):
+    """Set, shifted, faster; read beside the host's clocks."""
+    told, pins, _ = ptp("clock", beat(60))
+    told.fine("set", "faster", "nominal", "back", "offsets")
+    check_beat(told, pins)
+    # It starts with the host's time.
+    assert abs(told.clock("first") - told.numbers("real")[0][0]) < 50_000_000
+    marks = told.marks
+    first = told.offset(0, marks["set"])
+    second = told.offset(marks["is_set"], marks["to_faster"])
+    assert first != second
+    # What was set was the time at some tick of the call.
+    at_set = Fraction(1_700_000_000_999_999_999 - second, NS_PER_TICK)
+    assert at_set.denominator == 1 and marks["set"] < at_set < marks["is_set"]
+    assert at_set * NS_PER_TICK + second < told.clock("set") < marks["is_set"] * NS_PER_TICK + second
+    fast = told.samples(marks["faster"], marks["to_nominal"])
+    rate_between(fast, 30_000)
+    # It changes its rate at one tick of each call, and shows the same before and after.
+    third = told.offset(marks["nominal"], marks["back"])
+    (tick, ns) = fast[0]
+    gain = Fraction(NS_PER_TICK * 30_000, 10**6)
+    begin = tick - (ns - tick * NS_PER_TICK - second) / gain
+    assert marks["to_faster"] - 2 < begin < marks["faster"] + 2
+    end = begin + (third - second) / gain
+    assert marks["to_nominal"] - 2 < end < marks["nominal"] + 2
+    assert told.offset(marks["is_back"], 1 << 62) == third - 600_000_000
+    before, after, passed = told.clock("before"), told.clock("after"), told.numbers("mono")[0][0]
+    assert 0 < after - before < passed
+    for low, ns, high in told.numbers("offset"):
+        assert low < high and high - low < 10_000_000 and ns > 0
+
+
+def check_train(train, offset, period_ns, origin=0):
+    """Pulses at nominal rate: the first tick at which the clock shows a multiple of the period, then by the exact period."""
+    times = [origin + floor(Fraction(train[0][0] * NS_PER_TICK + offset - origin, period_ns)) * period_ns + k * period_ns
+             for k in range(len(train))]
+    start = ceil(Fraction(times[0] - offset, NS_PER_TICK))
+    period = Fraction(period_ns, NS_PER_TICK)
+    assert [tick for tick, _, _ in train] == [start + floor(k * period) for k in range(len(train))]
+    assert [pulse for _, _, pulse in train] == list(range(len(train)))
+    for (_, ns, _), time in zip(train, times):
+        assert abs(ns - time) < NS_PER_TICK
+    return times[0]
+
+
+def test_output_follows_the_clock(ptp):
+    """Its edges are the clock's, at any rate; a step stops it, and it goes on by the new time."""
+    period = 200_007
+    told, pins, text = ptp("output", beat(150))
+    told.fine("perout", "faster", "slower", "slower_still", "nominal", "step", "set", "off")
+    check_beat(told, pins)
+    assert not [event for event in told.events if event[0] in (LOST, RESTARTED)]
+    trains, marks = told.trains(), told.marks
+    recorded = pulses(pins, "tx", active=0)
+    assert [tick for train in trains for tick, _, _ in train] == [tick for tick, _ in recorded]
+    assert {width for _, width in recorded} == {20_000 // NS_PER_TICK}
+    tuned, stepped, was_set = trains
+
+    # At first: exact ticks. Then each pulse less than a tick from its time, but for those that the change came too late for.
+    offset = told.offset(0, marks["to_faster"])
+    first = check_train([pulse for pulse in tuned if pulse[0] < marks["to_faster"]], offset, period)
+    assert [pulse for _, _, pulse in tuned] == list(range(len(tuned)))
+    applied = [(event[2], event[4]) for event in told.events if event[:2] == (APPLIED, TRAIN_CHANGE) and event[4] and not event[5] & STOP]
+    stages = [("faster", 50), ("slower_still", -200), ("nominal", 0)]
+    ends = [marks["to_slower"], marks["to_nominal"], marks["step"]]
+    for (label, ppm), end in zip(stages, ends):
+        rate_between(told.samples(marks[label], end), ppm)
+        here = [number for _, number in applied if marks[f"to_{label}"] < tuned[number][0] < end]
+        assert here, (label, applied)
+        exact = [pulse for pulse in tuned if pulse[2] >= max(here) and pulse[0] < end]
+        assert len(exact) > 15
+        assert all(abs(ns - first - number * period) <= NS_PER_TICK for _, ns, number in exact), label
+        assert on_lattice([tick for tick, _, _ in exact], Fraction(period, NS_PER_TICK) / (1 + Fraction(ppm, 10**6))), label
+    # A change takes some milliseconds at most; meanwhile the clock runs away by so many ppm of it.
+    assert all(abs(ns - first - number * period) < 1000 + NS_PER_TICK for _, ns, number in tuned)
+
+    # Steps: nothing between the step and the next edge by the new time; exact ticks again.
+    shift = told.offset(marks["stepped"], marks["set"]) - told.offset(marks["nominal"], marks["step"])
+    assert shift == 12_345_678
+    check_train(stepped, told.offset(marks["stepped"], marks["set"]), period)
+    check_train(was_set, told.offset(marks["is_set"], 1 << 62), period)
+    assert tuned[-1][0] < marks["stepped"] < stepped[0][0] and stepped[-1][0] < marks["is_set"] < was_set[0][0]
+    assert len(stepped) > 15 and len(was_set) > 15 and was_set[-1][0] < marks["is_off"]
+    assert text.count("the PTP clock was stepped: its output stops") == 2
+
+
+def test_phase_start_and_half_on(ptp):
+    """Phase: as soon as possible, at that offset from the clock's multiples. Start: not before; retuned before it begins."""
+    told, pins, _ = ptp("phase", beat(80))
+    told.fine("phase", "start", "faster", "off")
+    by_phase, by_start = told.trains()
+    recorded = pulses(pins, "tx", active=0)
+    assert [tick for train in told.trains() for tick, _, _ in train] == [tick for tick, _ in recorded]
+    assert [width for _, width in recorded] == [100_000 // 40] * len(by_phase) + [80_000 // 40] * len(by_start)
+    check_train(by_phase, told.offset(0, told.marks["phase"]), 100_000, origin=2500)
+    assert len(by_phase) > 10
+    start = told.numbers("start")[0][0]
+    assert by_start[0][0] > told.marks["faster"]
+    assert all(abs(ns - start - number * 80_000) <= NS_PER_TICK for _, ns, number in by_start)
+    assert len(by_start) > 50 and on_lattice([tick for tick, _, _ in by_start], Fraction(80_000, NS_PER_TICK) / (1 + Fraction(100, 10**6)))
+
+
+def test_stamps_are_the_pins(ptp):
+    """Each edge that was asked for, in its direction, at its tick; nothing else."""
+    steps = "".join(f"+{1000 + 700 * k + 61 * channel} {pin} {(k + (pin != 'rx')) % 2}\n" for k in range(6)
+                    for channel, pin in enumerate(INPUTS) if pin != "aux3")
+    told, pins, _ = ptp("stamps", f"after ready edges\n{steps}after ready again\n{steps}")
+    told.fine("rise", "fall", "both", "line", "off", "turn")
+    assert told.calls["no_input"] == told.calls["no_edge"] == (-1, "EINVAL")
+    assert told.calls["offset"] == (-1, "EOPNOTSUPP") and told.calls["unknown"][0] == -1
+    offset = told.offset(0, 1 << 62)
+    edges = sampled_edges(pins, INPUTS)
+    by_tick = {}
+    for tick, channel, _ in edges:
+        by_tick[tick] = by_tick.get(tick, 0) | 1 << channel
+    assert [(event[2], event[4] & 0xFFFF) for event in told.events] == list(by_tick.items())
+    half = len(edges) // 2
+    wanted = [{0: (1,), 1: (0,), 2: (0, 1), 4: (1,)}, {1: (1,), 2: (0, 1), 4: (1,)}]
+    expected = [[(channel, tick * NS_PER_TICK + offset) for tick, channel, level in part if level in levels.get(channel, ())]
+                for part, levels in zip((edges[:half], edges[half:]), wanted)]
+    stamps, parts = [[]], 0
+    for line in told.lines:
+        if line[0] == "stamp":
+            stamps[-1].append((int(line[1]), int(line[2])))
+        elif line[0] == "stamps_end":
+            parts += 1
+            stamps.append([])
+    assert parts == 2 and [sorted(part) for part in stamps[:2]] == [sorted(part) for part in expected]
+    assert len(expected[0]) > 10 and len(expected[1]) > 8
+
+
+def test_ptp_keeps_only_127_stamps_but_the_device_loses_none(ptp):
+    """What the documentation warns of."""
+    told, pins, _ = ptp("flood", "after ready edges\n" + "".join(f"+{1000 + k * 2000} aux0 {1 - k % 2}\n" for k in range(200)))
+    told.fine("both")
+    edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+    offset = told.offset(0, 1 << 62)
+    assert len(edges) == 200 and [event[2] for event in told.events] == edges
+    assert [ns for _, ns in told.numbers("stamp")] == [tick * NS_PER_TICK + offset for tick in edges[-127:]]
+    assert told.numbers("stats")[0][3:6] == [0, 0, 0]
+
+
+def test_what_does_not_fit_is_refused(ptp):
+    """By PTP's errors; and one at a time has the claim."""
+    told, pins, _ = ptp("refused")
+    for label in ("no_channel", "nsec", "negative"):
+        assert told.calls[label] == (-1, "EINVAL"), label
+    for label in ("one_shot", "unknown"):
+        assert told.calls[label] == (-1, "EOPNOTSUPP"), label
+    for label in ("long", "phase", "no_width", "always_on", "wide"):
+        assert told.calls[label][0] == -1 and told.calls[label][1] in ("ERANGE", "Result not representable"), (label, told.calls[label])
+    assert told.calls["short"] == (-1, "EINVAL") and told.calls["too_short"][0] == -1
+    told.fine("claim_free", "train", "keep", "claim_kept", "stop", "now", "off", "off_again", "claim_after")
+    for label in ("claimed", "kept", "claim_perout"):
+        assert told.calls[label] == (-1, "EBUSY"), label
+    # The kept train did not notice.
+    kept = pulses(pins, "tx", active=0)[:told.numbers("kept_pulses")[0][0]]
+    assert len(kept) > 1 and {later - tick for (tick, _), (later, _) in zip(kept, kept[1:])} == {25_000}
+    assert {width for _, width in kept} == {500}
+
+
+def test_output_outlives_its_program(ptp):
+    """As PTP has it: it goes on until somebody ends it."""
+    told, pins, _ = ptp("close", beat(40))
+    told.fine("perout", "off")
+    (train,) = told.trains()
+    assert [tick for tick, _, _ in train] == [tick for tick, _ in pulses(pins, "tx", active=0)]
+    check_train(train, told.offset(0, 1 << 62), 500_000)
+    assert sum(tick > told.marks["closed"] for tick, _, _ in train) > 5 and train[-1][0] < told.marks["is_off"]
+
+
+def test_clock_and_output_go_on_after_a_reset(ptp):
+    """Ticks begin anew, the clock does not."""
+    told, _, text = ptp("restart", beat(4) + "+100000 core_rst 1\n+100100 core_rst 0\n"
+                        + "".join(f"+{150_000 + k * MS // 2} aux3 {1 - k % 2}\n" for k in range(60)))
+    told.fine("set", "perout")
+    reset = [n for n, event in enumerate(told.events) if event[0] == RESTARTED]
+    assert len(reset) == 1
+    later = [event for event in told.events[reset[0] + 1:] if event[0] in (EDGE, TX)]
+    offsets = {ns - tick * NS_PER_TICK for _, _, tick, _, _, _, _, ns in later}
+    assert len(offsets) == 1
+    train = [(event[2], event[7], event[4]) for event in later if event[0] == TX]
+    assert len(train) > 3
+    check_train(train, offsets.pop(), 1_000_000)
+    # By the host's clock meanwhile, which is read twice: some microseconds.
+    (before,), (after,) = told.numbers("mono")
+    passed = told.clock("after") - told.clock("before")
+    assert abs(passed - (after - before)) < 2_000_000
+    assert "the board was reset" in text
+
+
+def testptp(guest, script, **options):
+    """Runs a shell script that uses the kernel's own testptp, unmodified; only glibc's way to ask for its version is given to it."""
+    source = guest.kernel.source / "tools" / "testing" / "selftests" / "ptp" / "testptp.c"
+    return guest.run(script, {"testptp": guest.program(source, flags=("-D__GLIBC_PREREQ(a,b)=1",))}, **options)
+
+
+def test_testptp(linux):
+    """Capabilities, rate, shift, offsets, output and its stamps over a wire."""
+    result = testptp(linux("vexriscv"), """
+        ./testptp -c
+        ./testptp -f 1000
+        ./testptp -f 0
+        ./testptp -n 1000000
+        ./testptp -T 1000
+        ./testptp -x 2
+        ./testptp -k 2
+        ./testptp -p 1000000 -H 0 -w 300000
+        ./testptp -i 4 -e 5
+        ./testptp -p 0
+    """, wires=["tx:rx"])
+    text = "\n".join(result.lines)
+    caps = [int(number) for number in re.findall(r"(?m)^ +(\d+) [a-z]", text)[:9]]
+    assert caps == [100_000_000, 0, 5, 1, 0, 0, 0, 0, 0]
+    assert text.count("frequency adjustment okay") == 2 and "time shift okay" in text and "set time okay" in text
+    assert "extended timestamp request returned 2 samples" in text and "system and phc clock time offset request okay" in text
+    assert text.count("periodic output request okay") == 2
+    stamps = [int(seconds) * 10**9 + int(ns) for seconds, ns in re.findall(r"event index 4 at (\d+)\.(\d+)", text)]
+    # Without flags it asks for rising edges: here the end of a pulse, seen one tick later over the wire.
+    low = pulses(result.pins, "tx", active=0)
+    rising = [tick + width for tick, width in low]
+    assert len(stamps) == 5 and {width for _, width in low} == {300_000 // NS_PER_TICK}
+    assert all(later - stamp == 1_000_000 for stamp, later in zip(stamps, stamps[1:]))
+    assert {stamp % 1_000_000 for stamp in stamps} <= {300_020 + rest for rest in range(NS_PER_TICK)}
+    offsets = {stamp - (tick + 1) * NS_PER_TICK for stamp in stamps for tick in rising}
+    assert any(all(stamp - offset in {(tick + 1) * NS_PER_TICK for tick in rising} for stamp in stamps) for offset in offsets)
+    assert {later - tick for (tick, _), (later, _) in zip(low, low[1:])} == {50_000}
+
+
+def test_suspend_leaves_the_line_idle(linux):
+    """Output stops for a suspend and goes on by the clock afterwards."""
+    result = testptp(linux("vexriscv"), """
+        ./testptp -p 1000000 -H 0
+        usleep 5000
+        echo devices >/sys/power/pm_test
+        echo freeze >/sys/power/state
+        usleep 10000
+        ./testptp -p 0
+    """)
+    ticks = [tick for tick, _ in pulses(result.pins, "tx", active=0)]
+    gaps = [later - tick for tick, later in zip(ticks, ticks[1:])]
+    # pm_test waits 5 s of simulated time unless told otherwise.
+    assert len([gap for gap in gaps if gap != 50_000]) == 1 and all(gap % 50_000 == 0 for gap in gaps)
+    assert changes(result.pins, "tx")

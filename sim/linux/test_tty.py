@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""/dev/ttyPULSE0 on the simulated SoC: what its programs were told, against what the pins did, to the tick."""
+
+import errno
+from math import floor
+
+import pytest
+
+from frames import HZ, data_of, edges, frame, got_baud, level_at, normal, profile, read_frames, row, wave
+from model import driver_wave
+from sim.linux import rig
+
+LOOP = 0x8000                   # TIOCM_LOOP
+ENABLED, ON_SEND, DURING_TX = 0x1, 0x2, 0x10     # SER_RS485_*
+MS = HZ // 1000
+CPUS = ("vexriscv", "mor1kx")
+both = pytest.mark.parametrize("cpu", CPUS)
+one = pytest.mark.parametrize("cpu", CPUS[:1])
+
+
+class Run:
+    """What guest/tty_steps.c said, and the pins."""
+
+    def __init__(self, result):
+        self.console, self.result = result.lines, result
+
+    def lines(self, step):
+        """The words behind the name of each line of a step."""
+        return [line.split()[1:] for line in self.console if line.split()[0] == step]
+
+    def line(self, step):
+        """... of the only one."""
+        found, = self.lines(step)
+        return found
+
+    def read(self):
+        """The bytes of the only step that read any."""
+        return bytes.fromhex("".join(self.line("read")))
+
+    def wave(self, pin):
+        """What a pin did."""
+        return self.result.pin(pin)
+
+
+@pytest.fixture
+def tty(linux):
+    """tty(cpu, *steps): a Run. shell: lines of a script that is run instead; the program is ./tty_steps there."""
+    def run(cpu, *steps, shell=(), **options):
+        if not shell:
+            return Run(linux(cpu).run_program("tty_steps", ["/dev/ttyPULSE0", *steps], **options))
+        guest = linux(cpu)
+        program = guest.program(rig.GUEST / "tty_steps.c", includes=(rig.GUEST, rig.UAPI))
+        return Run(guest.run("\n".join(shell), {"tty_steps": program}, **options))
+    return run
+
+
+def hexadecimal(data):
+    return bytes(data).hex()
+
+
+# Settings ---------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_first_open_is_raw_and_without_echo(tty, cpu):
+    # 9600 8N1 (B9600 CS8 CREAD HUPCL CLOCAL), nothing in the other words: what comes is read as it is, and not answered.
+    data = b"A\r\n\x03\x04\x11\x13\x7f\xff"
+    run = tty(cpu, "show", "say=go", f"read={len(data)},500", stimulus=after("go", row(2000, data, profile(9600))))
+    assert run.line("show") == ["0x0", "0x0", "0xcbd", "0x0", "9600", "9600"]
+    assert run.read() == data
+    assert not edges(run.wave("tx"))
+
+
+SETTINGS = [
+    (9600, "8N1"), (115200, "7E1"), (1000000, "8O2"), (3000000, "5N2"), (250000, "6M1"), (57600, "7S2"), (31250, "5E1"), (12500000, "8N1"),
+]
+
+
+@both
+def test_bauds_and_formats(tty, cpu):
+    data = bytes(range(0x10, 0x100, 0x17))
+    words = []
+    for baud, form in SETTINGS:
+        words += [f"set={baud},{form},drain", f"write={hexadecimal(data)}"]
+    run = tty(cpu, *words, "drain")
+    assert [int(line[0]) for line in run.lines("set")] == [got_baud(baud) for baud, _ in SETTINGS]
+    forms = [profile(*setting) for setting in SETTINGS for _ in data]
+    frames = read_frames(run.wave("tx"), forms)
+    assert data_of(frames) == bytes(byte % (1 << form.data_bits) for byte, form in zip(data * len(SETTINGS), forms))
+
+
+@one
+def test_impossible_baud_keeps_the_old(tty, cpu):
+    run = tty(cpu, "set=19200,8N1", "set=12600000,8N1", "write=55", "drain", "set=4000000000,7E1", "write=2a", "drain")
+    assert [int(line[0]) for line in run.lines("set")] == [19200, 19200, 19200]
+    old = profile(19200)
+    assert data_of(read_frames(run.wave("tx"), [old, profile(19200, "7E1")])) == b"\x55\x2a"
+
+
+@one
+def test_no_hardware_flow_control_is_said(tty, cpu):
+    assert not int(tty(cpu, "set=9600,8N1,crtscts").line("set")[1], 0) & 0x80000000
+
+
+@one
+def test_same_settings_do_not_disturb_the_receiver(tty, cpu):
+    # Settings are written again in the middle of each byte.
+    data = bytes(range(24))
+    words = [f"set=9600,8N1,{'inpck' if n % 2 else 'ignpar'}" for n in range(12)]
+    run = tty(cpu, "set=9600,8N1", "say=go", *words, f"read={len(data)},500", stimulus=after("go", row(2000, data, profile(9600))))
+    assert run.read() == data
+
+
+@one
+def test_serial_info_and_no_console(tty, cpu):
+    run = tty(cpu, shell=(
+        "./tty_steps /dev/ttyPULSE0 serial getmodem",
+        "cat /proc/tty/driver/litepulse",
+        "echo consoles $(cat /proc/consoles | cut -d' ' -f1)",
+        "cat /sys/class/tty/ttyPULSE0/console",
+        "echo Y >/sys/class/tty/ttyPULSE0/console || echo no console",
+    ))
+    assert run.line("serial")[1:] == [str(HZ // 4), "512"]
+    assert any(line.startswith("0: uart:LitePulse") for line in run.console)
+    assert not any("ttyPULSE" in line for line in run.console if line.startswith("consoles "))
+    assert "N" in run.console and "no console" in run.console
+
+
+# Sending ------------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_long_row_of_bytes(tty, cpu):
+    # More than the core holds: without a gap, nothing lost or doubled.
+    data = bytes(n * 7 % 251 for n in range(1500))
+    run = tty(cpu, "set=1000000,8N1", f"write={hexadecimal(data)}", "drain", "outq", "icount")
+    frames = read_frames(run.wave("tx"), [profile(1000000)])
+    assert data_of(frames) == data
+    assert run.line("outq") == ["0"]
+    assert run.line("icount")[1] == str(len(data))
+
+
+@both
+def test_drain_is_exact_beside_a_train(tty, cpu):
+    # The train leaves no room for a byte, and lasts longer than serial core would wait: twice 512 frames and 20 ms.
+    slow, fast = profile(115200), profile(2000000, "8N1")
+    period = floor(10 * slow.period) - 300
+    count = (2 * (512 * floor(10 * slow.period) + 20 * MS) + 10 * MS) // period
+    run = tty(cpu, "set=115200,8N1", "claim", "profile=1,2000000,8N1", f"train={period},{count},1,0x55", "write=414243",
+              "outq", "drain", "tick", "outq", "lsr")
+    forms = [fast] * count + [slow]
+    frames = read_frames(run.wave("tx"), forms)
+    assert data_of(frames) == b"\x55" * count + b"ABC"
+    assert [one.tick for one in frames[:count]] == [frames[0].tick + n * period for n in range(count)]
+    returned = int(run.line("tick")[0])
+    assert frames[-1].end <= returned < frames[-1].end + 10 * MS
+    assert run.lines("outq") == [["3"], ["0"]]
+    assert run.line("lsr") == ["1"]         # TIOCSER_TEMT
+
+
+@one
+def test_drain_waits_for_the_last_stop_bit(tty, cpu):
+    run = tty(cpu, "set=1200,8N2", "write=5a", "drain", "tick")
+    frames = read_frames(run.wave("tx"), [profile(1200, "8N2")])
+    returned = int(run.line("tick")[0])
+    assert frames[0].end <= returned < frames[0].end + 10 * MS
+
+
+@one
+def test_settings_do_not_change_a_train(tty, cpu):
+    data = b"\x0c\xa7"
+    words = [word for baud, form in SETTINGS[1:] for word in (f"set={baud},{form},drain", f"write={hexadecimal(data)}")]
+    period, count = 20000, 150
+    run = tty(cpu, "claim", "profile=1,115200,7E2", f"train={period},{count},1,0x2d", *words, "drain", "trainstop")
+    assert run.line("trainstop") == [str(count)]
+    recorded = run.wave("tx")
+    start = edges(recorded)[0][0]
+    pulses = [frame(start + n * period, 0x2d, profile(115200, "7E2")) for n in range(count)]
+    # Edges outside the train's frames are the tty's.
+    taken = normal([(start - 1, 0), *((tick, level) for one in pulses for tick, level in ((one.tick, 1), (one.end, 0)))])
+    forms = [profile(*setting) for setting in SETTINGS[1:] for _ in data]
+    frames = read_frames([(start - 1, 1), *(edge for edge in edges(recorded) if not level_at(taken, edge[0]))], forms)
+    assert data_of(frames) == bytes(byte % (1 << form.data_bits) for byte, form in zip(data * len(SETTINGS), forms))
+    assert edges(wave(sorted(pulses + frames))) == edges(recorded)
+    assert frames[0].tick < pulses[-1].tick
+
+
+@both
+def test_loop(tty, cpu):
+    run = tty(cpu, "set=460800,8N1", f"modem=set,{LOOP:#x}", "write=48656c6c6f", "read=5,500", f"modem=clear,{LOOP:#x}", "write=21",
+              "read=1,100")
+    assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [b"Hello", b""]
+    assert data_of(read_frames(run.wave("tx"), [profile(460800)])) == b"Hello!"
+
+
+@one
+def test_stopped_output(tty, cpu):
+    # tcflow() holds back what is in the core, too; what follows is whole.
+    data = bytes(range(100))
+    run = tty(cpu, "set=115200,8N1", f"write={hexadecimal(data)}", "stop", "tick", "sleep=20000", "outq", "tick", "start", "drain")
+    frames = read_frames(run.wave("tx"), [profile(115200)])
+    stopped, started = (int(line[0]) for line in run.lines("tick"))
+    assert data_of(frames) == data
+    assert 0 < len([one for one in frames if one.tick <= stopped]) < len(data)
+    assert not [one for one in frames if stopped < one.tick < started]
+    assert int(run.line("outq")[0]) > 0
+
+
+@one
+def test_xoff_and_xon_from_the_line(tty, cpu):
+    data, form = bytes(range(0x20, 0x100)) * 3, profile(115200)
+    stimulus = after("go", [frame(5 * MS, 0x13, form), frame(25 * MS, 0x11, form)])
+    run = tty(cpu, "set=115200,8N1,ixon", f"write={hexadecimal(data)}", "say=go", "drain", stimulus=stimulus)
+    frames = read_frames(run.wave("tx"), [form])
+    assert data_of(frames) == data
+    xoff, xon = (one.end for one in read_frames(run.wave("rx"), [form]))
+    gaps = [(a.end, b.tick) for a, b in zip(frames, frames[1:]) if b.tick - a.end > MS]
+    assert len(gaps) == 1
+    assert xoff - 20 * 4340 < gaps[0][0] < xoff + 5 * MS and xon < gaps[0][1] < xon + 5 * MS
+
+
+@one
+def test_xoff_is_sent_while_stopped(tty, cpu):
+    # Nothing is in the core: the character leaves alone. Something is: that goes with it, and no more.
+    run = tty(cpu, "set=115200,8N1", "stop", "write=4142", "sendstop", "sleep=5000", "tick", "start", "drain", "tick",
+              f"write={'43' * 300}", "stop", "sendstart", "sleep=20000", "tick", "start", "drain")
+    frames = read_frames(run.wave("tx"), [profile(115200)])
+    first, second, third = (int(line[0]) for line in run.lines("tick"))
+    assert data_of(one for one in frames if one.tick < first) == b"\x13"
+    assert data_of(one for one in frames if first < one.tick < second) == b"AB"
+    alone = data_of(one for one in frames if second < one.tick < third)
+    assert alone[-1:] == b"\x11" and alone[:-1] == b"C" * (len(alone) - 1) and len(alone) < 200
+    assert data_of(frames).count(b"C") == 300
+
+
+@one
+def test_flush(tty, cpu):
+    run = tty(cpu, "set=9600,8N1", f"write={'55' * 60}", "flush=o", "outq", "drain", "tick", "write=aa", "drain")
+    frames = read_frames(run.wave("tx"), [profile(9600)])
+    assert data_of(frames) in (b"\x55\xaa", b"\x55\x55\xaa")
+    assert run.line("outq") == ["0"]
+    assert int(run.line("tick")[0]) < frames[-1].tick
+
+
+@one
+def test_close_sends_what_was_written(tty, cpu):
+    data = bytes(range(200))
+    run = tty(cpu, "set=115200,8N1", f"write={hexadecimal(data)}", "close", "open", "show")
+    assert data_of(read_frames(run.wave("tx"), [profile(115200)])) == data
+    assert run.line("show")[4:] == ["115200", "115200"]
+
+
+# Break --------------------------------------------------------------------------------------------------------------
+
+
+@one
+def test_break_makes_launches_busy(tty, cpu):
+    run = tty(cpu, "set=115200,8N1", "claim", "profile=1,1000000,8N1", "on", "launch=20000,1,0x55", "event", "write=41", "tick", "off",
+              "launch=50000,1,0x66", "event", "drain")
+    refused, launched = ([int(word, 0) for word in line] for line in run.lines("event"))
+    ticks = [int(line[0]) for line in run.lines("launch")]
+    assert refused[:4] == [3, 0, ticks[0], 2]          # REFUSED, queue, its tick, busy
+    assert launched[:3] == [1, 0, ticks[1]]            # TX
+    recorded = edges(run.wave("tx"))
+    (fell, low), (rose, high) = recorded[:2]
+    assert (low, high) == (0, 1) and fell < ticks[0] < int(run.line("tick")[0]) < rose
+    assert data_of(read_frames([(rose, 1), *recorded[2:]], [profile(115200), profile(1000000)])) == b"\x41\x66"
+
+
+@one
+def test_sendbreak_is_bounded(tty, cpu):
+    # TCSBRKP 1: a tenth of a second, by the kernel's clock; bytes written after it follow it.
+    run = tty(cpu, "set=115200,8N1", "write=41", "break=1", "write=42", "drain")
+    recorded = edges(run.wave("tx"))
+    form = profile(115200)
+    first = frame(recorded[0][0], 0x41, form)
+    (fell, _), (rose, _) = [edge for edge in recorded if edge[0] >= first.end][:2]
+    assert 100 * MS <= rose - fell < 130 * MS
+    assert data_of(read_frames([(rose, 1), *[edge for edge in recorded if edge[0] > rose]], [form])) == b"\x42"
+
+
+# RS-485 -------------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_rs485_lead_and_lag(tty, cpu):
+    run = tty(cpu, "set=115200,8N1", "write=41", "drain", f"rs485={ENABLED | ON_SEND},1,1", "write=4243", "drain", "sleep=3000",
+              f"rs485={ENABLED | ON_SEND},2,0", f"rs485={ENABLED | ON_SEND},0,2", "getrs485", f"rs485={ENABLED | ON_SEND},0,1",
+              "write=44", "drain", "sleep=3000", "rs485=0,1,1", "getrs485", "write=45", "drain")
+    frames = read_frames(run.wave("tx"), [profile(115200)])
+    assert data_of(frames) == b"ABCDE"
+    expected = [(frames[:1], 0, 0), (frames[1:3], MS, MS), (frames[3:4], 0, MS), (frames[4:], 0, 0)]
+    assert edges(run.wave("de")) == [edge for part in expected for edge in edges(driver_wave(*part))]
+    assert run.lines("rs485") == [[], [f"-{errno.EINVAL}"], [f"-{errno.EINVAL}"], [], []]
+    assert run.lines("getrs485") == [[f"{ENABLED | ON_SEND:#x}", "1", "1"], ["0x0", "0", "0"]]
+
+
+@one
+def test_rs485_own_bytes(tty, cpu):
+    # On one pair of wires all that is sent is heard, too: it is dropped unless asked for. The answer of another is not.
+    stimulus = after("answer", row(1000, b"z", profile(115200)))
+    run = tty(cpu, "set=115200,8N1", "write=41", "read=1,100", f"rs485={ENABLED | ON_SEND},0,0", "write=42", "read=1,100",
+              f"rs485={ENABLED | ON_SEND | DURING_TX},0,0", "write=43", "read=1,100", wires=("tx:rx",))
+    assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [b"A", b"", b"C"]
+    run = tty(cpu, "set=115200,8N1", f"rs485={ENABLED | ON_SEND},0,0", "write=42", "drain", "say=answer", "read=1,500", stimulus=stimulus)
+    assert run.read() == b"z"
+
+
+# Receiving ----------------------------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize("baud, form, count", [(115200, "8N1", 600), (230400, "7E2", 300), (9600, "5O1", 20)])
+def test_receive(tty, cpu, baud, form, count):
+    data = bytes(n * 5 % (1 << int(form[0])) for n in range(count))
+    stimulus = after("go", row(2000, data, profile(baud, form)))
+    run = tty(cpu, f"set={baud},{form},inpck", "say=go", f"read={count},500", "icount", stimulus=stimulus)
+    assert run.read() == data
+    assert run.line("icount") == [str(count), "0", "0", "0", "0", "0", "0"]
+
+
+def broken_line():
+    """A good byte, a wrong parity bit, a stop bit that is space, a break of 25 bits, a good byte; 9600 7E1."""
+    form, odd = profile(9600, "7E1"), profile(9600, "7O1")
+    frames = [frame(2000, 0x61, form), frame(80000, 0x62, odd), frame(160000, 0x63, form)]
+    line = wave(frames)
+    stop, low = frames[2].tick + floor(9 * form.period), frames[2].end
+    line = [edge for edge in line if edge[0] < stop] + [(stop, 0), (low, 1)]
+    low += 40000
+    line += [(low, 0), (low + floor(25 * form.period), 1)]
+    return normal(line + edges(wave([frame(low + 400000, 0x64, form)])))
+
+
+@both
+@pytest.mark.parametrize("flags, expected", [
+    ("", b"abc\0d"),
+    ("inpck,parmrk", b"a\xff\0b\xff\0c\xff\0\0d"),
+    ("inpck,ignpar", b"a\0d"),
+    ("inpck,ignpar,ignbrk", b"ad"),
+    ("inpck", b"a\0\0\0d"),
+    ("nocread", b""),
+])
+def test_errors_on_the_line(tty, cpu, flags, expected):
+    stimulus = ["after go", *lines(broken_line())]
+    run = tty(cpu, f"set=9600,7E1,{flags}", "say=go", f"read={len(expected) + 1},80", "icount", stimulus=stimulus)
+    assert run.read() == expected
+    rx, tx, framing, overrun, parity, breaks, lost = map(int, run.line("icount"))
+    assert (rx, framing, parity, breaks, overrun, lost) == (5, 1, 1, 1, 0, 0)
+
+
+@both
+def test_what_is_lost_is_counted(tty, cpu):
+    # 1.25 Mbytes/s is more than this CPU can take: what was read and what is counted are all that came.
+    data = bytes(n % 256 for n in range(6000))
+    stimulus = after("go", row(2000, data, profile(12500000)))
+    run = tty(cpu, "set=12500000,8N1", "say=go", f"count={len(data)},500", "icount", stimulus=stimulus)
+    received, jumps = map(int, run.line("count"))
+    rx, tx, framing, overrun, parity, breaks, lost = map(int, run.line("icount"))
+    assert (framing, parity, breaks, lost) == (0, 0, 0, 0)
+    assert received == rx and rx + overrun == len(data)
+    assert overrun and 0 < jumps <= 40
+
+
+# How often it interrupts ----------------------------------------------------------------------------------------------
+
+
+def interrupts(run):
+    """Differences of what /proc/interrupts says."""
+    counts = [int(line.split()[1]) for line in run.console if "litepulse" in line and line.split()[0].rstrip(":").isdigit()]
+    return [b - a for a, b in zip(counts, counts[1:])]
+
+
+COUNT = "grep litepulse /proc/interrupts"
+TRIGGERS = "/sys/class/tty/ttyPULSE0/rx_trig_"
+
+
+@one
+def test_trigger_counts_interrupts(tty, cpu):
+    data = bytes(range(128))
+    slow = profile(19200)
+    run = tty(cpu, shell=(
+        f"echo 1 >{TRIGGERS}bytes", COUNT, "./tty_steps /dev/ttyPULSE0 set=19200,8N1 say=go read=128,500", COUNT,
+        f"echo 32 >{TRIGGERS}bytes; echo 0 >{TRIGGERS}age_us", COUNT,
+        "./tty_steps /dev/ttyPULSE0 set=19200,8N1 say=again read=128,500", COUNT,
+    ), stimulus=[*after("go", row(2000, data, slow)), *after("again", row(2000, data, slow))])
+    assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [data, data]
+    each, _, shared = interrupts(run)
+    assert each == 128 and shared == 4
+
+
+@one
+def test_triggers_are_checked(tty, cpu):
+    run = tty(cpu, shell=(
+        f"cat {TRIGGERS}bytes {TRIGGERS}age_us {TRIGGERS}idle_us",
+        f"for v in 0 513 -1 x ''; do echo $v >{TRIGGERS}bytes && echo taken $v; done",
+        f"for v in 1000001 -1 auto; do echo $v >{TRIGGERS}age_us && echo taken $v; done",
+        f"echo 1000001 >{TRIGGERS}idle_us && echo taken idle",
+        f"echo 300 >{TRIGGERS}idle_us; echo 0 >{TRIGGERS}age_us; echo 0 >{TRIGGERS}idle_us && echo taken never",
+        f"echo 512 >{TRIGGERS}bytes; echo auto >{TRIGGERS}idle_us; cat {TRIGGERS}bytes {TRIGGERS}age_us {TRIGGERS}idle_us",
+    ))
+    numbers = [line for line in run.console if line.isdigit()]
+    assert numbers == ["64", "10000", "4168", "512", "0", "4168"]
+    assert not any(line.startswith("taken") for line in run.console)
+
+
+@one
+def test_lone_byte_is_told_after_four_frames(tty, cpu):
+    form = profile(9600)
+    run = tty(cpu, "set=9600,8N1", "say=go", "read=1,500", stimulus=after("go", row(2000, b"k", form)))
+    assert run.read() == b"k"
+    came = read_frames(run.wave("rx"), [form])[0].end
+    rises = [tick for tick, level in edges(run.wave("irq")) if level and tick > came - floor(form.period)]
+    assert 4 * floor(10 * form.period) - 4096 <= rises[0] - came < 4 * floor(10 * form.period) + 4096
+
+
+# Coming and going ---------------------------------------------------------------------------------------------------
+
+
+@both
+def test_driver_goes_while_in_use(tty, cpu):
+    # A reader, a blocked tcdrain() and one who comes back: all are told, and the next driver works.
+    driver = "/sys/bus/platform/drivers/litepulse"
+    run = tty(cpu, shell=(
+        f"name=$(basename {driver}/*.*)",
+        "./tty_steps /dev/ttyPULSE0 set=9600,8N1 stop write=41424344 say=waiting drain read=1,1000 write=45 outq &",
+        "./tty_steps /dev/ttyPULSE0 read=1,5000 &",
+        "sleep 0.1",
+        f"echo $name >{driver}/unbind; wait; ls /dev/ttyPULSE0",
+        f"echo $name >{driver}/bind",
+        "./tty_steps /dev/ttyPULSE0 set=115200,8N1 write=4f4b drain",
+    ))
+    assert run.lines("outq") == [[f"-{errno.EIO}"]]
+    assert data_of(read_frames(run.wave("tx"), [profile(115200)]))[-2:] == b"OK"
+
+
+@one
+def test_suspend_loses_nothing(tty, cpu):
+    data = bytes(range(100))
+    run = tty(cpu, shell=(
+        "echo 0 >/sys/module/suspend/parameters/pm_test_delay; echo devices >/sys/power/pm_test",
+        f"./tty_steps /dev/ttyPULSE0 set=19200,8N1 write={hexadecimal(data)} drain say=sent &",
+        "sleep 0.02; echo freeze >/sys/power/state; wait",
+    ))
+    assert "sent" in run.console
+    assert data_of(read_frames(run.wave("tx"), [profile(19200)])) == data
+
+
+@one
+def test_board_that_restarted_has_its_settings_again(tty, cpu):
+    # The core alone is reset while three bytes are held back. They are gone; what follows has baud, format, lead and lag.
+    form = profile(57600, "7E1")
+    run = tty(cpu, "set=57600,7E1", f"rs485={ENABLED | ON_SEND},1,1", "stop", "write=414243", "say=reset", "sleep=2000", "claim",
+              "sleep=20000", "start", "drain", "write=44", "drain", "sleep=2000",
+              stimulus=["after reset", "+5000 core_rst 1", "+5100 core_rst 0"])
+    frames = read_frames(run.wave("tx"), [form])
+    assert data_of(frames) == b"D"
+    assert edges(run.wave("de"))[-2:] == edges(driver_wave(frames, MS, MS))
+
+
+def lines(line):
+    """A waveform as lines of a stimulus, relative."""
+    return [f"+{tick} rx {level}" for tick, level in edges(line)]
+
+
+def after(text, frames):
+    """Lines of a stimulus: frames on rx, their ticks counted from when the console said `text`."""
+    return [f"after {text}", *lines(wave(frames))]
