@@ -483,6 +483,7 @@ static void litepulse_remove(struct platform_device *pdev)
 	/* Who is in a call finishes it; who waits is woken and comes no further. */
 	litepulse_chardev_remove(lp);
 	wake_up_all(&lp->launch_wait);
+	litepulse_stop_output(lp);
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);

@@ -83,15 +83,17 @@ static bool ticks_advance(struct litepulse *lp, struct litepulse_sequence *strea
 
 /*
  * Is this what the train was asked last? An earlier change may have waited until now; its stamp
- * gives it away.
+ * gives it away. What is refused before the sequencer sees it is told by the configuration.
  */
 static void note_answer(struct litepulse *lp, const struct litepulse_event *event)
 {
-	if (event->source != LITEPULSE_SRC_TRAIN_CHANGE ||
-	    lp->answer_state != LITEPULSE_ANSWER_EXPECTED || event->tick < lp->answer_since)
+	bool stop = event->flags & LITEPULSE_EVENT_FLAG_STOP;
+
+	if (lp->answer_state != LITEPULSE_ANSWER_EXPECTED || event->tick < lp->answer_since)
 		return;
-	if (event->kind == LITEPULSE_KIND_APPLIED &&
-	    !(event->flags & LITEPULSE_EVENT_FLAG_STOP) == lp->answer_stop)
+	if (event->source == LITEPULSE_SRC_CONTROL && event->kind != LITEPULSE_KIND_REFUSED)
+		return;
+	if (event->kind == LITEPULSE_KIND_APPLIED && stop != lp->answer_stop)
 		return;
 	lp->answer = *event;
 	WRITE_ONCE(lp->answer_state, LITEPULSE_ANSWER_COME);
@@ -123,7 +125,9 @@ void litepulse_take_events(struct litepulse *lp, const struct litepulse_header *
 			if (started != lp->events.started)
 				wake_up(&lp->answer_wait);
 			for (i = 0; i < made; i++) {
-				note_answer(lp, &events[i]);
+				if (events[i].source == LITEPULSE_SRC_TRAIN_CHANGE ||
+				    events[i].source == LITEPULSE_SRC_CONTROL)
+					note_answer(lp, &events[i]);
 				deliver(lp, header, &events[i]);
 			}
 		}

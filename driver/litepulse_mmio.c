@@ -28,6 +28,12 @@
  */
 #define ANSWER_READS 100000
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
+/*
+ * More interrupts than so many a second are not for the sake of anybody's latency. Then records
+ * come a quarter of a FIFO at a time, or when they have waited so long.
+ */
+#define CALLS_PER_JIFFY max(1000 / HZ, 4)
+#define STRAINED_AGE_US 1000u
 /* These are asked for once, and told once. */
 #define ONCE (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_LAUNCH | LITEPULSE_WANT_DRAINED)
 
@@ -44,7 +50,12 @@ struct litepulse_mmio {
 	 */
 	spinlock_t lock;
 	u32 enabled;
-	struct timer_list pause_timer; /* ends a pause of the events' interrupt */
+	struct litepulse_moderation events; /* as asked for */
+	struct litepulse_moderation bytes;
+	bool strained; /* ... but not now */
+	struct timer_list pause_timer; /* ends what a flood of interrupts began */
+	unsigned long jiffy; /* by the interrupt only: in it... */
+	unsigned int calls; /* ... it was called so often */
 };
 
 static u32 get_csr(const struct litepulse_mmio *mmio, u32 offset)
@@ -192,28 +203,37 @@ static u32 irq_units(const struct litepulse_mmio *mmio, unsigned int us, u32 uni
 	return us ? min_t(u64, (cycles >> (5 + 3 * unit)) + 1, U32_MAX) : 0;
 }
 
-static void mmio_moderate(void *context, const struct litepulse_moderation *events,
-			  const struct litepulse_moderation *bytes)
+/* What a stream is moderated by when interrupts have become too many. */
+static void relax(struct litepulse_moderation *stream, unsigned int depth)
 {
-	struct litepulse_mmio *mmio = context;
-	u32 longest = max3(events->age_us, events->idle_us, max(bytes->age_us, bytes->idle_us)),
-	    unit = 0;
-	unsigned long flags;
+	stream->level = max(stream->level, depth / 4);
+	stream->age_us = max(stream->age_us, STRAINED_AGE_US);
+}
 
+/* Writes how soon the streams interrupt; the lock is held. */
+static void write_moderation(struct litepulse_mmio *mmio)
+{
+	struct litepulse_moderation events = mmio->events, bytes = mmio->bytes;
+	u32 unit = 0, longest;
+
+	if (mmio->strained) {
+		relax(&events, mmio->lp->event_depth);
+		relax(&bytes, mmio->lp->receive_depth);
+	}
+	longest = max(max(events.age_us, events.idle_us), max(bytes.age_us, bytes.idle_us));
 	while (unit < LITEPULSE_CSR_IRQ_UNIT_UNIT_MASK &&
 	       irq_units(mmio, longest, unit) > IRQ_TIME_MAX)
 		unit++;
 #define TIME(us) min_t(u32, irq_units(mmio, us, unit), IRQ_TIME_MAX)
-	spin_lock_irqsave(&mmio->lock, flags);
 	put_csr(mmio, LITEPULSE_CSR_IRQ_LEVEL,
-		FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_EVENT_MASK, events->level) |
-			FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_RECEIVE_MASK, bytes->level));
+		FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_EVENT_MASK, events.level) |
+			FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_RECEIVE_MASK, bytes.level));
 	put_csr(mmio, LITEPULSE_CSR_IRQ_EVENT_TIME,
-		FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK, TIME(events->age_us)) |
-			FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_IDLE_MASK, TIME(events->idle_us)));
+		FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK, TIME(events.age_us)) |
+			FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_IDLE_MASK, TIME(events.idle_us)));
 	put_csr(mmio, LITEPULSE_CSR_IRQ_RECEIVE_TIME,
-		FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_AGE_MASK, TIME(bytes->age_us)) |
-			FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_IDLE_MASK, TIME(bytes->idle_us)));
+		FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_AGE_MASK, TIME(bytes.age_us)) |
+			FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_IDLE_MASK, TIME(bytes.idle_us)));
 	put_csr(mmio, LITEPULSE_CSR_IRQ_SEND,
 		FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_TRANSMIT_LOW_MASK, mmio->lp->transmit_low) |
 			FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_LAUNCH_SPACE_MASK,
@@ -221,8 +241,20 @@ static void mmio_moderate(void *context, const struct litepulse_moderation *even
 	/* It starts all times anew. */
 	if (unit != get_csr(mmio, LITEPULSE_CSR_IRQ_UNIT))
 		put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, unit);
-	spin_unlock_irqrestore(&mmio->lock, flags);
 #undef TIME
+}
+
+static void mmio_moderate(void *context, const struct litepulse_moderation *events,
+			  const struct litepulse_moderation *bytes)
+{
+	struct litepulse_mmio *mmio = context;
+	unsigned long flags;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	mmio->events = *events;
+	mmio->bytes = *bytes;
+	write_moderation(mmio);
+	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
 static const struct litepulse_io_ops mmio_ops = {
@@ -287,8 +319,31 @@ static void take_events(struct litepulse_mmio *mmio)
 static void end_pause(struct timer_list *timer)
 {
 	struct litepulse_mmio *mmio = timer_container_of(mmio, timer, pause_timer);
+	unsigned long flags;
 
+	spin_lock_irqsave(&mmio->lock, flags);
+	mmio->strained = false;
+	write_moderation(mmio);
+	spin_unlock_irqrestore(&mmio->lock, flags);
 	mmio_want(mmio, LITEPULSE_WANT_EVENTS, LITEPULSE_WANT_EVENTS);
+}
+
+/* Somebody wants each event at once, but there are too many: in batches, until the next jiffy. */
+static void count_call(struct litepulse_mmio *mmio)
+{
+	unsigned long flags;
+
+	if (time_after(jiffies, mmio->jiffy)) {
+		mmio->jiffy = jiffies;
+		mmio->calls = 0;
+	}
+	if (++mmio->calls != CALLS_PER_JIFFY)
+		return;
+	spin_lock_irqsave(&mmio->lock, flags);
+	mmio->strained = true;
+	write_moderation(mmio);
+	spin_unlock_irqrestore(&mmio->lock, flags);
+	mod_timer(&mmio->pause_timer, jiffies + 1);
 }
 
 static irqreturn_t litepulse_mmio_irq(int irq, void *data)
@@ -307,6 +362,8 @@ static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 			    litepulse_take_bytes) > BATCH)
 			;
 	}
+	if (pending & ~ONCE)
+		count_call(mmio);
 	if (pending & ONCE) {
 		enable(mmio, pending & ONCE, 0);
 		litepulse_take_room(mmio->lp, pending & ONCE);

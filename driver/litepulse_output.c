@@ -117,7 +117,7 @@ int litepulse_profile_set(struct litepulse *lp, struct litepulse_claimant *claim
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_PARITY_MASK, profile->parity) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, profile->stop) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK,
-			   !!(profile->flags & LITEPULSE_PROFILE_INVERT));
+			   profile->flags & LITEPULSE_PROFILE_INVERT ? 1 : 0);
 	error = litepulse_set_profile(lp, profile->index, format, period);
 	if (error)
 		return error;
@@ -249,6 +249,9 @@ static int train_command(struct litepulse *lp, const struct litepulse_word *word
 	litepulse_hurry(lp, true);
 	expect_answer(lp, now, stop);
 	error = litepulse_configure(lp, words, count);
+	/* An event tells why it was refused. */
+	if (error == -EINVAL)
+		error = 0;
 	while (!error && !answered(lp)) {
 		if (change) {
 			error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
@@ -396,15 +399,15 @@ int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *cla
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_CHANNEL_MASK,
 				     responder->channel & 15) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_RISE_MASK,
-				     !!(responder->flags & LITEPULSE_RESPONDER_RISE)) |
+				     responder->flags & LITEPULSE_RESPONDER_RISE ? 1 : 0) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_FALL_MASK,
-				     !!(responder->flags & LITEPULSE_RESPONDER_FALL)) |
+				     responder->flags & LITEPULSE_RESPONDER_FALL ? 1 : 0) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_REARM_MASK,
-				     !!(responder->flags & LITEPULSE_RESPONDER_REARM)) |
+				     responder->flags & LITEPULSE_RESPONDER_REARM ? 1 : 0) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_EXCLUSIVE_MASK,
-				     !!(responder->flags & LITEPULSE_RESPONDER_EXCLUSIVE)) |
+				     responder->flags & LITEPULSE_RESPONDER_EXCLUSIVE ? 1 : 0) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_IGNORE_OWN_MASK,
-				     !!(responder->flags & LITEPULSE_RESPONDER_IGNORE_OWN)) },
+				     responder->flags & LITEPULSE_RESPONDER_IGNORE_OWN ? 1 : 0) },
 		{ LITEPULSE_CFG_RESP_MATCH,
 		  FIELD_PREP(LITEPULSE_CFG_RESP_MATCH_VALUE_MASK, responder->value) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_MATCH_MASK_MASK, responder->mask) },

@@ -24,11 +24,12 @@ SUITE = "trixie"
 MUSL = "musl=1.2.5-3.1~deb13u1"                 # the versions that were tested
 BARE_GCC = "gcc-riscv64-unknown-elf=14.2.0+19"
 BARE_LIBGCC = "usr/lib/gcc/*/*/rv32im/ilp32/libgcc.a"
-# or1k-elf-gcc is meant for bare metal: it must be told what it compiles for, and where a page of the process may begin.
+# or1k-elf-gcc is meant for bare metal: it must be told what it compiles for, where a program begins, and to leave room for the
+# headers before that: musl reads them in memory.
 EXTRA = {"vexriscv": (), "mor1kx": ("-D__linux__", "-D__unix__", "-Dlinux")}
 LINK = {
     "vexriscv": ("-Wl,--build-id=none",),
-    "mor1kx": ("-Wl,-e,_start", "-Wl,-Ttext-segment=0x10000", "-Wl,-z,max-page-size=8192", "-Wl,-z,noexecstack"),
+    "mor1kx": ("-Wl,-e,_start", "-Wl,--section-start=.init=0x10200", "-Wl,-z,max-page-size=8192", "-Wl,-z,noexecstack"),
 }
 
 
@@ -76,7 +77,7 @@ def build(cpu):
         support = libgcc(of)
     except PackageError as error:
         raise BuildError(str(error)) from error
-    key = key_of(musl.versions, linux, version, support, EXTRA, LINK, inspect.getsource(build), inspect.getsource(wrapper))
+    key = key_of(musl.versions, linux, version, support, EXTRA[cpu], LINK[cpu], inspect.getsource(build), inspect.getsource(wrapper))
 
     def make(folder):
         log = folder / "build.log"

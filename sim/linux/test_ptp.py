@@ -8,16 +8,27 @@ with that to the nanosecond, and edges of the output with the ticks at which it 
 import re
 from fractions import Fraction
 from math import ceil, floor
+from typing import NamedTuple
 
 import pytest
 from pins import changes, pulses, sampled_edges
 
-TX, EDGE, APPLIED, RESTARTED, LOST = 1, 2, 5, 18, 17
-TRAIN, TRAIN_CHANGE, STOP = 1, 5, 128
+TX, EDGE, APPLIED, LOST, RESTARTED = 1, 2, 5, 17, 18     # kinds of events
+STOP = 128
 NS_PER_TICK = 20
 MS = 50_000             # ticks
 CPUS = ("vexriscv", "mor1kx")
 INPUTS = ("aux0", "aux1", "aux2", "aux3", "rx")
+
+
+class Event(NamedTuple):
+    """A record of the device."""
+    kind: int
+    source: int
+    tick: int
+    data: int
+    flags: int
+    ns: int
 
 
 class Told:
@@ -25,9 +36,9 @@ class Told:
 
     def __init__(self, lines):
         self.lines = [line.split() for line in lines if line.strip()]
-        self.events = [tuple(map(int, line[1:])) for line in self.lines if line[0] == "event"]
+        self.events = [Event(*map(int, line[1:])) for line in self.lines if line[0] == "e"]
         self.marks = {line[1]: int(line[2]) for line in self.lines if line[0] == "mark"}
-        self.calls = {line[1]: (int(line[2]), line[3]) for line in self.lines if line[0] == "result"}
+        self.calls = {line[1]: (int(line[2]), " ".join(line[3:])) for line in self.lines if line[0] == "result"}
 
     def numbers(self, name):
         """[[number, ...], ...] of the lines that begin with `name`."""
@@ -43,7 +54,7 @@ class Told:
 
     def samples(self, low, high):
         """[(tick, ns), ...] of what happened between two ticks."""
-        return [(event[2], event[7]) for event in self.events if low < event[2] < high]
+        return [(event.tick, event.ns) for event in self.events if low < event.tick < high]
 
     def offset(self, low, high):
         """The clock less the ticks' time between two ticks: constant, else it was not at its nominal rate."""
@@ -54,11 +65,11 @@ class Told:
     def trains(self):
         """[(tick, ns, pulse), ...] of each train, from its pulse 0 on."""
         found = []
-        for kind, source, tick, _, data, _, _, ns in self.events:
-            if (kind, source) == (TX, TRAIN):
-                if data == 0:
+        for event in self.events:
+            if event.kind == TX:
+                if event.data == 0:
                     found.append([])
-                found[-1].append((tick, ns, data))
+                found[-1].append((event.tick, event.ns, event.data))
         return found
 
 
@@ -71,14 +82,14 @@ def ptp(request, linux):
     return run
 
 
-def beat(count, step=MS // 2, pin="aux3"):
-    """Stimulus after `ready go`: an edge every half a millisecond, by which the clock's time is known all along."""
-    return "after ready go\n" + "".join(f"+{1000 + k * step} {pin} {1 - k % 2}\n" for k in range(count))
+def beat(count, first=1000):
+    """Stimulus: an edge each millisecond, by which the clock's time is known all along."""
+    return "".join(f"+{first + k * MS} aux3 {1 - k % 2}\n" for k in range(count))
 
 
 def check_beat(told, pins):
     """Edges were stamped with the ticks of the pin."""
-    assert [event[2] for event in told.events if event[0] == EDGE] == [tick for tick, _, _ in sampled_edges(pins, ["aux3"])]
+    assert [event.tick for event in told.events if event.kind == EDGE] == [tick for tick, _, _ in sampled_edges(pins, ["aux3"])]
 
 
 def rate_between(samples, ppm):
@@ -97,7 +108,7 @@ def on_lattice(ticks, period):
 
 def test_clock(ptp):
     """Set, shifted, faster; read beside the host's clocks."""
-    told, pins, _ = ptp("clock", beat(60))
+    told, pins, _ = ptp("clock", "after ready go\n" + beat(45))
     told.fine("set", "faster", "nominal", "back", "offsets")
     check_beat(told, pins)
     # It starts with the host's time.
@@ -142,11 +153,11 @@ def check_train(train, offset, period_ns, origin=0):
 
 def test_output_follows_the_clock(ptp):
     """Its edges are the clock's, at any rate; a step stops it, and it goes on by the new time."""
-    period = 200_007
-    told, pins, text = ptp("output", beat(150))
+    period = 400_007
+    told, pins, text = ptp("output", "after ready go\n" + beat(80))
     told.fine("perout", "faster", "slower", "slower_still", "nominal", "step", "set", "off")
     check_beat(told, pins)
-    assert not [event for event in told.events if event[0] in (LOST, RESTARTED)]
+    assert not [event for event in told.events if event.kind in (LOST, RESTARTED)]
     trains, marks = told.trains(), told.marks
     recorded = pulses(pins, "tx", active=0)
     assert [tick for train in trains for tick, _, _ in train] == [tick for tick, _ in recorded]
@@ -157,44 +168,45 @@ def test_output_follows_the_clock(ptp):
     offset = told.offset(0, marks["to_faster"])
     first = check_train([pulse for pulse in tuned if pulse[0] < marks["to_faster"]], offset, period)
     assert [pulse for _, _, pulse in tuned] == list(range(len(tuned)))
-    applied = [(event[2], event[4]) for event in told.events if event[:2] == (APPLIED, TRAIN_CHANGE) and event[4] and not event[5] & STOP]
+    applied = [event.data for event in told.events if event.kind == APPLIED and event.data and not event.flags & STOP]
     stages = [("faster", 50), ("slower_still", -200), ("nominal", 0)]
     ends = [marks["to_slower"], marks["to_nominal"], marks["step"]]
     for (label, ppm), end in zip(stages, ends):
         rate_between(told.samples(marks[label], end), ppm)
-        here = [number for _, number in applied if marks[f"to_{label}"] < tuned[number][0] < end]
+        here = [number for number in applied if marks[f"to_{label}"] < tuned[number][0] < end]
         assert here, (label, applied)
         exact = [pulse for pulse in tuned if pulse[2] >= max(here) and pulse[0] < end]
-        assert len(exact) > 15
+        assert len(exact) > 5
         assert all(abs(ns - first - number * period) <= NS_PER_TICK for _, ns, number in exact), label
         assert on_lattice([tick for tick, _, _ in exact], Fraction(period, NS_PER_TICK) / (1 + Fraction(ppm, 10**6))), label
-    # A change takes some milliseconds at most; meanwhile the clock runs away by so many ppm of it.
-    assert all(abs(ns - first - number * period) < 1000 + NS_PER_TICK for _, ns, number in tuned)
+    # A change takes 20 ms at most, also one that has to wait for another; meanwhile the clock runs away by up to 250 ppm.
+    assert all(abs(ns - first - number * period) < 5000 + NS_PER_TICK for tick, ns, number in tuned if tick < marks["step"])
 
     # Steps: nothing between the step and the next edge by the new time; exact ticks again.
     shift = told.offset(marks["stepped"], marks["set"]) - told.offset(marks["nominal"], marks["step"])
     assert shift == 12_345_678
-    check_train(stepped, told.offset(marks["stepped"], marks["set"]), period)
+    # What leaves between a step and the stop that it causes already has the new time.
+    check_train([pulse for pulse in stepped if pulse[0] < marks["set"]], told.offset(marks["stepped"], marks["set"]), period)
     check_train(was_set, told.offset(marks["is_set"], 1 << 62), period)
     assert tuned[-1][0] < marks["stepped"] < stepped[0][0] and stepped[-1][0] < marks["is_set"] < was_set[0][0]
-    assert len(stepped) > 15 and len(was_set) > 15 and was_set[-1][0] < marks["is_off"]
+    assert len(stepped) > 5 and len(was_set) > 5 and was_set[-1][0] < marks["is_off"]
     assert text.count("the PTP clock was stepped: its output stops") == 2
 
 
 def test_phase_start_and_half_on(ptp):
     """Phase: as soon as possible, at that offset from the clock's multiples. Start: not before; retuned before it begins."""
-    told, pins, _ = ptp("phase", beat(80))
+    told, pins, _ = ptp("phase", "after ready go\n" + beat(50))
     told.fine("phase", "start", "faster", "off")
     by_phase, by_start = told.trains()
     recorded = pulses(pins, "tx", active=0)
     assert [tick for train in told.trains() for tick, _, _ in train] == [tick for tick, _ in recorded]
-    assert [width for _, width in recorded] == [100_000 // 40] * len(by_phase) + [80_000 // 40] * len(by_start)
-    check_train(by_phase, told.offset(0, told.marks["phase"]), 100_000, origin=2500)
-    assert len(by_phase) > 10
+    assert [width for _, width in recorded] == [400_000 // 40] * len(by_phase) + [500_000 // 40] * len(by_start)
+    check_train(by_phase, told.offset(0, told.marks["phase"]), 400_000, origin=2500)
+    assert len(by_phase) > 8
     start = told.numbers("start")[0][0]
     assert by_start[0][0] > told.marks["faster"]
-    assert all(abs(ns - start - number * 80_000) <= NS_PER_TICK for _, ns, number in by_start)
-    assert len(by_start) > 50 and on_lattice([tick for tick, _, _ in by_start], Fraction(80_000, NS_PER_TICK) / (1 + Fraction(100, 10**6)))
+    assert all(abs(ns - start - number * 500_000) <= NS_PER_TICK for _, ns, number in by_start)
+    assert len(by_start) > 8 and on_lattice([tick for tick, _, _ in by_start], Fraction(500_000, NS_PER_TICK) / (1 + Fraction(100, 10**6)))
 
 
 def test_stamps_are_the_pins(ptp):
@@ -210,7 +222,7 @@ def test_stamps_are_the_pins(ptp):
     by_tick = {}
     for tick, channel, _ in edges:
         by_tick[tick] = by_tick.get(tick, 0) | 1 << channel
-    assert [(event[2], event[4] & 0xFFFF) for event in told.events] == list(by_tick.items())
+    assert [(event.tick, event.data & 0xFFFF) for event in told.events] == list(by_tick.items())
     half = len(edges) // 2
     wanted = [{0: (1,), 1: (0,), 2: (0, 1), 4: (1,)}, {1: (1,), 2: (0, 1), 4: (1,)}]
     expected = [[(channel, tick * NS_PER_TICK + offset) for tick, channel, level in part if level in levels.get(channel, ())]
@@ -232,7 +244,7 @@ def test_ptp_keeps_only_127_stamps_but_the_device_loses_none(ptp):
     told.fine("both")
     edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
     offset = told.offset(0, 1 << 62)
-    assert len(edges) == 200 and [event[2] for event in told.events] == edges
+    assert len(edges) == 200 and [event.tick for event in told.events] == edges
     assert [ns for _, ns in told.numbers("stamp")] == [tick * NS_PER_TICK + offset for tick in edges[-127:]]
     assert told.numbers("stats")[0][3:6] == [0, 0, 0]
 
@@ -240,12 +252,11 @@ def test_ptp_keeps_only_127_stamps_but_the_device_loses_none(ptp):
 def test_what_does_not_fit_is_refused(ptp):
     """By PTP's errors; and one at a time has the claim."""
     told, pins, _ = ptp("refused")
-    for label in ("no_channel", "nsec", "negative"):
+    for label in ("no_channel", "unknown", "nsec", "negative"):
         assert told.calls[label] == (-1, "EINVAL"), label
-    for label in ("one_shot", "unknown"):
-        assert told.calls[label] == (-1, "EOPNOTSUPP"), label
+    assert told.calls["one_shot"] == (-1, "EOPNOTSUPP")
     for label in ("long", "phase", "no_width", "always_on", "wide"):
-        assert told.calls[label][0] == -1 and told.calls[label][1] in ("ERANGE", "Result not representable"), (label, told.calls[label])
+        assert told.calls[label] in ((-1, "ERANGE"), (-1, "Result not representable")), label     # musl's words for it
     assert told.calls["short"] == (-1, "EINVAL") and told.calls["too_short"][0] == -1
     told.fine("claim_free", "train", "keep", "claim_kept", "stop", "now", "off", "off_again", "claim_after")
     for label in ("claimed", "kept", "claim_perout"):
@@ -258,7 +269,7 @@ def test_what_does_not_fit_is_refused(ptp):
 
 def test_output_outlives_its_program(ptp):
     """As PTP has it: it goes on until somebody ends it."""
-    told, pins, _ = ptp("close", beat(40))
+    told, pins, _ = ptp("close", "after ready go\n" + beat(30))
     told.fine("perout", "off")
     (train,) = told.trains()
     assert [tick for tick, _, _ in train] == [tick for tick, _ in pulses(pins, "tx", active=0)]
@@ -268,15 +279,14 @@ def test_output_outlives_its_program(ptp):
 
 def test_clock_and_output_go_on_after_a_reset(ptp):
     """Ticks begin anew, the clock does not."""
-    told, _, text = ptp("restart", beat(4) + "+100000 core_rst 1\n+100100 core_rst 0\n"
-                        + "".join(f"+{150_000 + k * MS // 2} aux3 {1 - k % 2}\n" for k in range(60)))
-    told.fine("set", "perout")
-    reset = [n for n, event in enumerate(told.events) if event[0] == RESTARTED]
+    told, _, text = ptp("restart", "after ready go\n" + beat(3) + "+200000 core_rst 1\n+200100 core_rst 0\n" + beat(30, 250_000))
+    told.fine("set", "perout", "off")
+    reset = [n for n, event in enumerate(told.events) if event.kind == RESTARTED]
     assert len(reset) == 1
-    later = [event for event in told.events[reset[0] + 1:] if event[0] in (EDGE, TX)]
-    offsets = {ns - tick * NS_PER_TICK for _, _, tick, _, _, _, _, ns in later}
+    later = [event for event in told.events[reset[0] + 1:] if event.kind in (EDGE, TX)]
+    offsets = {event.ns - event.tick * NS_PER_TICK for event in later}
     assert len(offsets) == 1
-    train = [(event[2], event[7], event[4]) for event in later if event[0] == TX]
+    train = [(event.tick, event.ns, event.data) for event in later if event.kind == TX]
     assert len(train) > 3
     check_train(train, offsets.pop(), 1_000_000)
     # By the host's clock meanwhile, which is read twice: some microseconds.
@@ -286,7 +296,7 @@ def test_clock_and_output_go_on_after_a_reset(ptp):
     assert "the board was reset" in text
 
 
-def testptp(guest, script, **options):
+def run_testptp(guest, script, **options):
     """Runs a shell script that uses the kernel's own testptp, unmodified; only glibc's way to ask for its version is given to it."""
     source = guest.kernel.source / "tools" / "testing" / "selftests" / "ptp" / "testptp.c"
     return guest.run(script, {"testptp": guest.program(source, flags=("-D__GLIBC_PREREQ(a,b)=1",))}, **options)
@@ -294,7 +304,7 @@ def testptp(guest, script, **options):
 
 def test_testptp(linux):
     """Capabilities, rate, shift, offsets, output and its stamps over a wire."""
-    result = testptp(linux("vexriscv"), """
+    result = run_testptp(linux("vexriscv"), """
         ./testptp -c
         ./testptp -f 1000
         ./testptp -f 0
@@ -326,9 +336,10 @@ def test_testptp(linux):
 
 def test_suspend_leaves_the_line_idle(linux):
     """Output stops for a suspend and goes on by the clock afterwards."""
-    result = testptp(linux("vexriscv"), """
+    result = run_testptp(linux("vexriscv"), """
         ./testptp -p 1000000 -H 0
         usleep 5000
+        echo 0 >/sys/module/suspend/parameters/pm_test_delay
         echo devices >/sys/power/pm_test
         echo freeze >/sys/power/state
         usleep 10000
@@ -336,6 +347,5 @@ def test_suspend_leaves_the_line_idle(linux):
     """)
     ticks = [tick for tick, _ in pulses(result.pins, "tx", active=0)]
     gaps = [later - tick for tick, later in zip(ticks, ticks[1:])]
-    # pm_test waits 5 s of simulated time unless told otherwise.
     assert len([gap for gap in gaps if gap != 50_000]) == 1 and all(gap % 50_000 == 0 for gap in gaps)
     assert changes(result.pins, "tx")

@@ -270,7 +270,7 @@ static void case_train(void)
 
 	set_profile(claim, 1, 9600);
 	train.flags = 0;
-	train.start = now(fd) + 200000;
+	train.start = now(fd) + 1500000;
 	printf("start %llu\n", (unsigned long long)train.start);
 	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
 	tell("twice", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
@@ -463,6 +463,7 @@ static void case_suspend(void)
 	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
 		die("train");
 	sleep_ms(5);
+	write_file("/sys/module/suspend/parameters/pm_test_delay", "0");
 	write_file("/sys/power/pm_test", "devices");
 	printf("suspending %llu\n", (unsigned long long)now(fd));
 	write_file("/sys/power/state", "freeze");

@@ -19,9 +19,9 @@
  *	sleep=US  say=TEXT  tick
  *	later=US:STEP		in a child process
  *	wait			for the children
- *	claim  unclaim  profile=INDEX,BAUD,FORMAT  train=PERIOD,COUNT,PROFILE,BYTE  trainstop
+ *	claim  listen  unclaim  profile=INDEX,BAUD,FORMAT  train=PERIOD,COUNT,PROFILE,BYTE  trainstop
  *	launch=IN,PROFILE,BYTE	so many ticks from now; answers the tick
- *	event			next one on the claim: kind source tick flags data
+ *	event			next one of a launch, after `listen`: kind source tick flags data
  */
 #include <asm/termbits.h>
 #include <errno.h>
@@ -295,19 +295,29 @@ static void do_tick(void)
 		printf("%s %llu\n", name, (unsigned long long)tick);
 }
 
-static void do_claim(void)
+static void listen_to(unsigned int kinds)
 {
 	struct litepulse_subscribe want = {
-		.kinds = 1 << LITEPULSE_KIND_TX | 1 << LITEPULSE_KIND_REFUSED | 1 << LITEPULSE_KIND_TRAIN_DONE,
-		.sources = 1 << LITEPULSE_SRC_QUEUE | 1 << LITEPULSE_SRC_TRAIN,
-		.clock = LITEPULSE_CLOCK_NONE,
+		.kinds = kinds, .sources = 1 << LITEPULSE_SRC_QUEUE, .clock = LITEPULSE_CLOCK_NONE,
 	};
+
+	done(ioctl(claim, LITEPULSE_IOC_SUBSCRIBE, &want));
+}
+
+static void do_claim(void)
+{
 	struct litepulse_claim wish = { 0 };
 
 	if (failed(ioctl(device, LITEPULSE_IOC_CLAIM, &wish)))
 		return;
 	claim = wish.fd;
-	done(ioctl(claim, LITEPULSE_IOC_SUBSCRIBE, &want));
+	/* Else it would be told of each pulse of a train. */
+	listen_to(0);
+}
+
+static void do_listen(void)
+{
+	listen_to(1 << LITEPULSE_KIND_TX | 1 << LITEPULSE_KIND_REFUSED);
 }
 
 static void do_profile(void)
@@ -418,7 +428,7 @@ static const struct {
 } steps[] = {
 	{ "show", do_show }, { "set", do_set }, { "rs485", do_rs485 }, { "getrs485", do_getrs485 }, { "serial", do_serial },
 	{ "modem", do_modem }, { "break", do_break }, { "write", do_write }, { "flush", do_flush }, { "icount", do_icount }, { "read", do_read },
-	{ "count", do_count }, { "tick", do_tick }, { "claim", do_claim }, { "unclaim", do_unclaim }, { "profile", do_profile },
+	{ "count", do_count }, { "tick", do_tick }, { "claim", do_claim }, { "listen", do_listen }, { "unclaim", do_unclaim }, { "profile", do_profile },
 	{ "train", do_train }, { "trainstop", do_trainstop }, { "launch", do_launch }, { "event", do_event }, { "later", do_later },
 	{ "wait", do_wait }, { "sleep", do_sleep }, { "say", do_say }, { "open", do_open }, { "close", do_close },
 };
