@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """pytest, as this project uses it: helpers on the path, long tests first, a summary line per group.
 
-A test's group is the folder it lies in (house, blocks, phy, core, netlist, formal, soc, boards, faults; sw/tests is `tools`). When
+A test's group is the folder it lies in (house, blocks, phy, core, netlist, formal, soc, boards, driver, linux_soc, linux,
+faults; sw/tests is `tools`). When
 all is run (`make test` without ARGS), a group in which no test passed fails the run: tests that vanished must not go unnoticed.
 """
 
@@ -18,7 +19,7 @@ for folder in (SIM.parent, SIM.parent / "sw", SIM, *sorted(p for p in SIM.iterdi
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
-GROUPS = ("house", "blocks", "phy", "core", "netlist", "formal", "soc", "boards", "tools", "faults")
+GROUPS = ("house", "blocks", "phy", "core", "netlist", "formal", "soc", "boards", "driver", "linux_soc", "linux", "tools", "faults")
 TITLES = {
     "house": "lint, licences, generated files, the rig itself",
     "blocks": "cocotb, block by block, Verilator and Icarus",
@@ -28,11 +29,15 @@ TITLES = {
     "formal": "SymbiYosys",
     "soc": "the simulated SoC",
     "boards": "constraints, bitstreams, flashing",
+    "driver": "the Linux driver: kernels 6.1 to 7.2, static checks, ABI, unit tests, User-mode Linux",
+    "linux_soc": "the Linux SoC: interrupt controller, device tree, firmware, its simulator",
+    "linux": "Linux on the simulated SoC, the driver loaded",
     "tools": "command and Python package",
     "faults": "seeded faults, each caught",
 }
 # Seconds of a test that never ran here: only their order matters.
-FIRST_GUESS = {"boards": 1, "netlist": 20, "formal": 20, "soc": 20, "core": 15, "faults": 10, "blocks": 5, "phy": 3}
+FIRST_GUESS = {"boards": 1, "netlist": 20, "formal": 20, "soc": 20, "core": 15, "faults": 10, "blocks": 5, "phy": 3, "driver": 10,
+               "linux_soc": 5, "linux": 30}
 DURATIONS = SIM.parent / "build" / "durations.json"
 
 

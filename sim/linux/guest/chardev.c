@@ -134,12 +134,12 @@ static void case_slow(void)
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .fifo = 16 });
 	subscribe(fast, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .fifo = 256 });
 	ready("flood");
-	sleep_ms(20);
+	sleep_ms(40);
 	tell_stats(fd);
 	read_all(fd, 1);
 	tell_stats(fd);
 	ready("more");
-	sleep_ms(20);
+	sleep_ms(40);
 	read_all(fd, 1);
 	printf("fast\n");
 	read_all(fast, 1);
