@@ -121,6 +121,8 @@ static int mmio_configure(void *context, const struct litepulse_word *words, uns
 		litex_write32(mmio->window + words->offset, words->value);
 		words++;
 	}
+	/* So does it with this read, which no CPU takes before the writes: both are the window. */
+	litex_read32(mmio->window + LITEPULSE_CFG_LINE);
 	while (get_csr(mmio, LITEPULSE_CSR_STATUS) & LITEPULSE_CSR_STATUS_CONFIG_BUSY_MASK) {
 		if (++reads > ANSWER_READS) {
 			error = -EIO;

@@ -383,7 +383,9 @@ int litepulse_train_stop(struct litepulse *lp, struct litepulse_claimant *claima
  * @claimant: holder of the claim
  * @responder: how
  *
- * Return: 0, -EINVAL (also: what does not fit, or a delay shorter than the core can do), -ESTALE,
+ * A delay shorter than the core can do is told by RESPONDER_MISSED, when it is triggered.
+ *
+ * Return: 0, -EINVAL (also: what does not fit), -ESTALE,
  * or an error of the transport.
  */
 int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *claimant,

@@ -35,6 +35,8 @@
 #define ATTEMPTS	6
 /* The clock is read so often at least, to know what it showed when the board is reset. */
 #define READ_INTERVAL	(16 * HZ)
+/* Adjustments within the second that an event may wait in the board: servos make 16 at most. */
+#define PAST		16
 /* When periodic output is tried again. */
 #define RETRY_INTERVAL	HZ
 
@@ -47,7 +49,8 @@ struct litepulse_ptp {
 	/* For what follows; innermost, interrupts off. Who changes it has claim_mutex, too. */
 	spinlock_t lock;
 	struct litepulse_phc phc;
-	struct litepulse_phc before;	/* what held before phc.tick */
+	struct litepulse_phc past[PAST];	/* what held before phc.tick, and so on... */
+	unsigned int newest;		/* ... from this one back, modulo PAST */
 	u64 seen_tick;			/* latest tick read... */
 	u64 seen_boot;			/* ... and CLOCK_BOOTTIME then, ns */
 
@@ -125,14 +128,27 @@ static int read_tick(struct litepulse_ptp *ptp, u64 *tick)
 
 static u64 tick_to_ns(struct litepulse_ptp *ptp, u64 tick)
 {
+	const struct litepulse_phc *phc = &ptp->phc;
 	unsigned long flags;
+	unsigned int back;
 	u64 ns;
 
 	spin_lock_irqsave(&ptp->lock, flags);
 	/* What was before an adjustment keeps its time, even if it becomes known later. */
-	ns = litepulse_phc_ns(tick < ptp->phc.tick ? &ptp->before : &ptp->phc, tick);
+	for (back = 0; back < PAST && tick < phc->tick; back++)
+		phc = &ptp->past[(ptp->newest - back) % PAST];
+	ns = litepulse_phc_ns(phc, tick);
 	spin_unlock_irqrestore(&ptp->lock, flags);
 	return ns;
+}
+
+/* As if the clock had always been as it is. */
+static void forget_past(struct litepulse_ptp *ptp)
+{
+	unsigned int i;
+
+	for (i = 0; i < PAST; i++)
+		ptp->past[i] = ptp->phc;
 }
 
 static void set_clock(struct litepulse_ptp *ptp, const struct litepulse_phc *phc)
@@ -141,7 +157,7 @@ static void set_clock(struct litepulse_ptp *ptp, const struct litepulse_phc *phc
 
 	lockdep_assert_held(&ptp->lp->claim_mutex);
 	spin_lock_irqsave(&ptp->lock, flags);
-	ptp->before = ptp->phc;
+	ptp->past[++ptp->newest % PAST] = ptp->phc;
 	ptp->phc = *phc;
 	spin_unlock_irqrestore(&ptp->lock, flags);
 }
@@ -604,7 +620,7 @@ int litepulse_ptp_add(struct litepulse *lp)
 		return 0;
 	}
 	ptp->lp = lp;
-	ptp->before = ptp->phc;
+	forget_past(ptp);
 	ptp->seen_tick = tick;
 	ptp->seen_boot = ktime_get_boottime_ns();
 	ptp->ahead = litepulse_ns_to_ticks(&lp->rate, ahead);
@@ -669,7 +685,7 @@ int litepulse_ptp_index(struct litepulse *lp)
 }
 
 /**
- * litepulse_ptp_ns - what the clock showed at a tick, whatever adjustment came after it
+ * litepulse_ptp_ns - what the clock showed at a tick, whatever adjustments came after it
  * @lp: device; its lock may be held
  * @tick: of an event that has just come
  *
@@ -696,7 +712,7 @@ void litepulse_ptp_restarted(struct litepulse *lp)
 	ptp->phc.ns = litepulse_phc_ns(&ptp->phc, ptp->seen_tick) + boot - ptp->seen_boot;
 	ptp->phc.tick = tick;
 	ptp->phc.frac = 0;
-	ptp->before = ptp->phc;
+	forget_past(ptp);
 	ptp->seen_tick = tick;
 	ptp->seen_boot = boot;
 	spin_unlock_irq(&ptp->lock);

@@ -89,7 +89,7 @@ def table(measured):
     for one in measured:
         rate = HZ / Fraction(one.ticks[-1] - one.ticks[0], len(one.ticks) - 1)
         worst = max(one.errors_us, key=abs)
-        lines.append(f"{one.name:<10}{one.title:<20}{float(rate):>12.6f}{worst:>+13.3f}{pstdev(one.errors_us):>13.3f}"
+        lines.append(f"{one.name:<10}{one.title:<20}{float(rate):>12.4f}{worst:>+13.3f}{pstdev(one.errors_us):>13.3f}"
                      f"{one.misplaced:>9} of {len(one.ticks)}")
     return lines
 

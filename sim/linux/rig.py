@@ -30,8 +30,9 @@ CPUS = tuple(TARGETS)
 DRIVER = ROOT / "driver"
 UAPI = DRIVER / "uapi"
 GUEST = HERE / "guest"              # C programs of the tests
-# What takes long at boot and is not used: a self-test, files about slabs, tracing (which lockdep brings along).
-SKIPPED = ("blake2s_mod_init", "slab_sysfs_init", "trace_eval_init", "trace_eval_sync", "tracer_init_tracefs")
+# What takes long at boot and is not used: a self-test, files in /sys, tracing (which lockdep brings along).
+SKIPPED = ("blake2s_mod_init", "clockevents_init_sysfs", "init_clocksource_sysfs", "param_sysfs_builtin_init", "slab_sysfs_init",
+           "trace_eval_init", "trace_eval_sync", "tracer_init_tracefs")
 BOOTARGS = f"console=liteuart ignore_loglevel panic=-1 initcall_blacklist={','.join(SKIPPED)}"
 READY, EXIT = "litepulse: ready", "litepulse: exit "
 BOOT_CYCLES = 1_500_000_000         # more than any boot takes
@@ -41,6 +42,7 @@ COMPLAINT = re.compile(
     r"\d+ new|inconsistent lock state|suspicious RCU|scheduling while atomic|sleeping function|bad unlock|held lock freed|"
     r"list_(add|del) corruption|unexpected IRQ trap|nobody cared|Call Trace")
 LEAK = re.compile(r"unreferenced object 0x")
+PARTS = re.compile(rf"(?=\[ *\d+\.\d{{6}}\] )|(?={EXIT}\d+$)|(?={READY}$)")
 KERNEL_LINE = re.compile(r"\[ *\d+\.\d{6}\] ")
 
 
@@ -100,12 +102,13 @@ class Result:
 
 
 def read_console(text):
-    """The `Line`s of what the simulator printed with --mark."""
+    """The `Line`s of what the simulator printed with --mark; what comes after a program's last words is a line of its own."""
     found = []
     for line in text.splitlines():
         mark = re.match(r"\[ *(\d+)\] ?(.*)", line)
-        if mark and mark[2]:
-            found.append(Line(int(mark[1]), mark[2].rstrip("\r")))
+        for part in PARTS.split(mark[2].rstrip("\r")) if mark else ():
+            if part:
+                found.append(Line(int(mark[1]), part))
     return found
 
 

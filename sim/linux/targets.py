@@ -156,5 +156,8 @@ def forget(name, keep):
     stem = name.rsplit("-", 1)[0]
     others = [folder for folder in LINUX.glob(f"{stem}-*") if folder.is_dir() and folder.name.rsplit("-", 1)[0] == stem]
     for folder in sorted(others, key=used, reverse=True)[keep:]:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.with_name(f"{folder.name}.lock").unlink(missing_ok=True)
+        lock = folder.with_name(f"{folder.name}.lock")
+        with contextlib.suppress(OSError), open(lock, "w", encoding="utf-8") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)      # else somebody is making it
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from pins import changes, pulses, sampled_edges
 
 TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5, 6, 7, 16, 17, 18
 QUEUE, TRAIN, RESPONDER, CAPTURE, TRAIN_CHANGE, CONTROL, RECEIVER = 0, 1, 2, 4, 5, 6, 7
-LATE, INVALID = 1, 4
+INVALID = 4
 NS, HARDWARE = 0x100, 0x200
 NS_PER_TICK = 20            # 50 MHz, one sample per cycle
 CPUS = ("vexriscv", "mor1kx")
@@ -212,7 +212,7 @@ def test_launches_happen_at_their_ticks_or_not_at_all(chardev):
     assert told.result("second") == (-1, "EBUSY") and told.result("third")[1] == 0
     start = told.one("start")[0]
     _, baud, period = told.one("profile")
-    assert baud == 115_207 and period == round(Fraction(50_000_000 * 256, 115_200))
+    assert baud == 115_200 and period == round(Fraction(50_000_000 * 256, 115_200))
     line = changes(pins, "tx")
 
     def at(bits):
@@ -224,12 +224,13 @@ def test_launches_happen_at_their_ticks_or_not_at_all(chardev):
     outcome = [(e[0], e[1], e[2], e[4] >> 16) for e in told.events(until=["result", "short"])]
     assert outcome == [(TX, QUEUE, start + k * 100_000, k + 1) for k in range(3)]
     assert told.result("short")[0] == 32
-    assert told.result("past") == (-1, "ETIME")
+    # Ten ticks ahead is past, too, by the time the driver sees it.
+    assert told.result("past") == told.result("late") == (-1, "ETIME")
     for label in ("decreasing", "reserved", "kind", "width", "profile", "size"):
         assert told.result(label) == (-1, "EINVAL"), label
     assert told.result("flush")[0] == 0
     rest = [(e[0], e[4] >> 16, e[5] & 0xFF) for e in told.events(["result", "short"]) if e[1] == QUEUE]
-    assert rest == [(REFUSED, 7, LATE), (REFUSED, 9, INVALID)]
+    assert rest == [(REFUSED, 9, INVALID)]
     assert len(line) == 14
 
 
@@ -265,7 +266,7 @@ def test_trains_are_exact_and_adjusted_without_a_glitch(chardev):
         assert told.result(label) == (-1, "EINVAL"), label
     assert told.result("forever")[0] == 0 and told.one("running")[0] == 1 and told.result("stop")[0] == 0
     assert told.one("pulses")[0] == len(seen) - 40 > 50
-    assert all(b[0] - a[0] == 5000 for a, b in zip(seen[40:], seen[41:]))
+    assert all(b[0] - a[0] == 50_000 for a, b in zip(seen[40:], seen[41:]))
 
 
 def test_a_killed_holder_stops_its_train_unless_kept(chardev):
@@ -289,7 +290,9 @@ def test_the_responder_answers_by_itself(chardev):
     assert pulses(pins, "tx", active=0) == [(tick + 300, 50) for tick in rises[:3]]
     assert [(e[0], e[1], e[2]) for e in told.events()] == [(TX, RESPONDER, tick + 300) for tick in rises[:3]]
     assert told.result("arm")[0] == told.result("off")[0] == 0
-    for label in ("too-short", "too-long", "channel", "off-with"):
+    # A delay that is too short is not known before the trigger comes: it is missed then.
+    assert told.result("too-short")[0] == 0
+    for label in ("too-long", "channel", "off-with"):
         assert told.result(label) == (-1, "EINVAL"), label
 
 
@@ -328,8 +331,10 @@ def test_a_board_that_was_reset(chardev):
     assert told.one("stats")[6] == 1
 
 
-def test_suspended_nothing_is_sent(chardev):
-    told, pins = chardev("suspend", "after ready edge\n+1000 aux0 1\n")
+def test_suspended_nothing_is_sent(linux):
+    # mor1kx' kernel cannot suspend.
+    result = linux("vexriscv").run_program("chardev", ["suspend"], stimulus="after ready edge\n+1000 aux0 1\n", max_cycles=50_000_000)
+    told, pins = Told(result.lines), result.pins
     asleep, awake = told.one("suspending")[0], told.one("resumed")[0]
     seen = [tick for tick, _ in pulses(pins, "tx", active=0)]
     silences = [(a, b) for a, b in zip(seen, seen[1:]) if b - a > 50_001]

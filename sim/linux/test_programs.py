@@ -68,8 +68,9 @@ def test_train(shell):
 def test_train_ends_with_a_signal_and_starts_when_told(shell):
     """Ctrl-C stops it, and it says what it had; --start names the tick."""
     result = shell("""
-        litepulse-train --period 400us --width 30us --start +4ms >rows 2>told & pid=$!
-        usleep 20000
+        litepulse-train --period 1ms --width 30us --start +4ms >rows 2>told & pid=$!
+        until [ -s rows ]; do usleep 5000; done
+        usleep 15000
         kill -INT $pid
         wait $pid; echo status $?
         cat rows told
@@ -77,7 +78,7 @@ def test_train_ends_with_a_signal_and_starts_when_told(shell):
     assert "status 0" in result.lines
     recorded = pulses(result.pins, "tx", active=0)
     printed = rows(result.lines, "# pulse tick dt_ticks error_ticks")
-    assert [tick for tick, _ in recorded] == [row[1] for row in printed] == [recorded[0][0] + 20_000 * k for k in range(len(recorded))]
+    assert [tick for tick, _ in recorded] == [row[1] for row in printed] == [recorded[0][0] + 50_000 * k for k in range(len(recorded))]
     assert len(recorded) > 5 and {width for _, width in recorded} == {1500} and {row[3] for row in printed} == {0}
     assert f"{len(recorded)} launched, 0 refused, 0 records lost, 0 not at start + floor(k * period)" in result.lines
     assert f"stopped before pulse {len(recorded)}" in result.lines

@@ -72,9 +72,10 @@ static void note_signal(int signal)
 	signalled = signal;
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
 void catch_signals(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_handler = note_signal };
 	sigset_t ours;
 
@@ -89,6 +90,15 @@ void catch_signals(void)
 
 bool interrupted(void)
 {
+	sigset_t pending;
+
+	/* A file that is always readable lets none of them in. */
+	if (!signalled && !sigpending(&pending)) {
+		for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+			if (sigismember(&pending, signals[i]))
+				signalled = signals[i];
+		}
+	}
 	return signalled;
 }
 
@@ -125,9 +135,11 @@ struct device open_device(const char *path)
 	return device;
 }
 
-void claim_device(struct device *device, bool keep)
+uint32_t claim_device(struct device *device, bool keep)
 {
-	struct litepulse_claim claim = { .flags = keep ? LITEPULSE_CLAIM_KEEP : 0, .fd_flags = O_CLOEXEC | O_NONBLOCK };
+	struct litepulse_claim claim = { .flags = LITEPULSE_CLAIM_KEEP, .fd_flags = O_CLOEXEC | O_NONBLOCK };
+	struct litepulse_keep change = { };
+	struct litepulse_status status;
 
 	if (ioctl(device->fd, LITEPULSE_IOC_CLAIM, &claim)) {
 		if (errno == EBUSY)
@@ -135,6 +147,11 @@ void claim_device(struct device *device, bool keep)
 		fail_errno("claim");
 	}
 	device->claim = claim.fd;
+	if (ioctl(device->claim, LITEPULSE_IOC_STATUS, &status))
+		fail_errno("status");
+	if (!status.flags && !keep && ioctl(device->claim, LITEPULSE_IOC_KEEP, &change))
+		fail_errno("claim");
+	return status.flags;
 }
 
 unsigned int read_events(int fd, struct litepulse_event *events, unsigned int count)

@@ -170,6 +170,9 @@ int main(int argc, char **argv)
 		if (wait_readable(device.claim, -1))
 			take_all(&device, &record);
 	}
+	/* Something that was kept before keeps the queue, too. */
+	if (interrupted() && ioctl(device.claim, LITEPULSE_IOC_FLUSH))
+		fail_errno("flush");
 	finish_output();
 	fprintf(stderr, "%u launched, %u refused, %llu records lost\n", record.launched, record.refused,
 		(unsigned long long)record.lost);

@@ -76,7 +76,6 @@ static void take(struct record *record, const struct litepulse_event *event, str
 			printf("%u %llu %llu %lld\n", event->data, (unsigned long long)event->tick,
 			       (unsigned long long)(event->tick - record->last),
 			       (long long)(event->tick - record->start - period_times(period, event->data)));
-			finish_output();
 		}
 		record->last = event->tick;
 		return;
@@ -107,6 +106,7 @@ static void take_all(const struct device *device, struct record *record, struct 
 		for (unsigned int i = 0; i < count; i++)
 			take(record, &events[i], period, quiet);
 	}
+	finish_output();
 }
 
 static void stop(const struct device *device)
@@ -245,7 +245,8 @@ int main(int argc, char **argv)
 	train.num = exact.num;
 	train.den = exact.den;
 	catch_signals();
-	claim_device(&device, keep);
+	if (claim_device(&device, keep) & LITEPULSE_STATUS_TRAIN)
+		fail("a train runs already, which was kept; --stop ends it");
 	set_profile(&device, &profile, baud);
 	if (start)
 		train.start = moment_option(&device, "start", start);
@@ -254,8 +255,6 @@ int main(int argc, char **argv)
 	if (ioctl(device.claim, LITEPULSE_IOC_TRAIN_START, &train)) {
 		if (errno == EINVAL)
 			fail("the core has no such train: its period is too short");
-		if (errno == EBUSY)
-			fail("a train runs already, which was kept; --stop ends it");
 		fail_errno("start");
 	}
 	return keep ? 0 : follow(&device, exact, train.start, quiet);

@@ -288,13 +288,13 @@ static void case_train(void)
 	train.num = 0;
 	train.period = 10;
 	tell("short", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
-	train.period = 5000;
+	train.period = 50000;
 	train.count = 0;
 	train.reserved2 = 1;
 	tell("reserved", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
 	train.reserved2 = 0;
 	tell("forever", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
-	sleep_ms(10);
+	sleep_ms(60);
 	if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
 		die("status");
 	printf("running %u\n", status.flags & LITEPULSE_STATUS_TRAIN);
@@ -359,6 +359,7 @@ static void case_responder(void)
 	read_all(claim, 30);
 	responder.delay = 1;
 	tell("too-short", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	tell("disarm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &(struct litepulse_responder) { 0 }));
 	responder.delay = 1u << 24;
 	tell("too-long", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
 	responder.delay = 300;
