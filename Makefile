@@ -63,6 +63,10 @@ guest = $(if $(CPU),--cpu $(CPU))
 linux: need-test ## Linux on the simulated SoC, the driver loaded, its console; CPU=mor1kx: big-endian; FILES=folder: in /tmp/files
 	@$(BIN)/python -m sim.linux $(guest) $(if $(FILES),--files $(FILES)) $(if $(FLAVOUR),--flavour $(FLAVOUR))
 
+.PHONY: test-linux-debug
+test-linux-debug: need-test ## the tests of sim/linux on the kernel with lockdep, whose boot alone takes minutes
+	@LITEPULSE_DEBUG_KERNEL=1 $(PYTEST) sim/linux $(ARGS)
+
 .PHONY: linux-demo
 linux-demo: need-test ## 58 Hz from Linux on the simulated SoC, three ways: table and picture in build/linux-demo
 	@$(BIN)/python -m sim.linux.demo $(guest) $(if $(COUNT),--count $(COUNT))

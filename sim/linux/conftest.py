@@ -10,11 +10,11 @@ from sim.linux import rig
 
 @pytest.fixture(scope="session")
 def booted():
-    """booted(cpu, flavour="bench", bootargs=""): the Guest right after the boot, without the driver."""
+    """booted(cpu, flavour=rig.FLAVOUR, bootargs=""): the Guest right after the boot, without the driver."""
     return functools.cache(rig.boot)
 
 
 @pytest.fixture(scope="session")
 def linux():
-    """linux(cpu, flavour="bench", bootargs="", parameters=""): the Guest with the driver loaded."""
+    """linux(cpu, flavour=rig.FLAVOUR, bootargs="", parameters=""): the Guest with the driver loaded."""
     return functools.cache(rig.boot_with_driver)

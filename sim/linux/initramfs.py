@@ -51,7 +51,7 @@ def archive(files):
 
 
 def build_busybox(cpu, cc, source, folder):
-    """Builds busybox in `folder`; returns (program, names of its commands)."""
+    """Builds the program busybox in `folder`."""
     log = folder / "build.log"
     work = folder / "work"
     shutil.copytree(source, work)
@@ -68,12 +68,9 @@ def build_busybox(cpu, cc, source, folder):
     missing = [line for line in wanted.splitlines() if line.startswith("CONFIG_") and line not in have.splitlines()]
     if missing:
         raise BuildError(f"busybox cannot be configured so: {', '.join(missing)}")
-    run([*make, f"-j{jobs()}", "busybox", "busybox.links"], log)
-    program = folder / "busybox"
-    run([f"{of.prefix}strip", "-o", program, work / "busybox"], log)
-    names = re.findall(r"(?m)^(/\S+)$", (work / "busybox.links").read_text())
+    run([*make, f"-j{jobs()}", "busybox"], log)
+    run([f"{of.prefix}strip", "-o", folder / "busybox", work / "busybox"], log)
     shutil.rmtree(work)
-    return program, names
 
 
 def build(cpu):

@@ -12,6 +12,7 @@ the kernel complains (lockdep, BUG, WARNING, ...) or when the status is another 
 
 import contextlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -37,6 +38,9 @@ BOOTARGS = f"console=liteuart ignore_loglevel panic=-1 initcall_blacklist={','.j
 READY, EXIT = "litepulse: ready", "litepulse: exit "
 BOOT_CYCLES = 1_500_000_000         # more than any boot takes
 RUN_CYCLES = 200_000_000            # more than any test takes: four seconds of the guest
+# The kernel with lockdep takes 500 million cycles to boot, ten times what the lean one does: only when asked for.
+DEBUG = bool(os.environ.get("LITEPULSE_DEBUG_KERNEL"))
+FLAVOUR = "test" if DEBUG else "bench"
 COMPLAINT = re.compile(
     r"BUG:|WARNING:|INFO:|[Pp]ossible .*\b(lock|deadlock|recursive)|Oops|Unable to handle|Kernel panic|refcount_t:|UBSAN|ODEBUG|kmemleak: "
     r"\d+ new|inconsistent lock state|suspicious RCU|scheduling while atomic|sleeping function|bad unlock|held lock freed|"
@@ -270,7 +274,7 @@ def finish(arguments, work, what, status, complaints):
     return result
 
 
-def boot(cpu, flavour="bench", bootargs=""):
+def boot(cpu, flavour=FLAVOUR, bootargs=""):
     """The `Guest` right after the boot: /init waits for its first command. `bootargs`: further words for the kernel."""
     machine = linux_sim.machine(cpu)
     system = kernel.build(cpu, flavour)
@@ -292,7 +296,7 @@ def boot(cpu, flavour="bench", bootargs=""):
     return Guest(cpu, flavour, folder, key)
 
 
-def boot_with_driver(cpu, flavour="bench", bootargs="", parameters=""):
+def boot_with_driver(cpu, flavour=FLAVOUR, bootargs="", parameters=""):
     """The `Guest` with the driver of this tree loaded."""
     guest = boot(cpu, flavour, bootargs)
     return guest.after(f"insmod litepulse.ko {parameters}".strip(), {"litepulse.ko": guest.module(DRIVER)["litepulse"]})

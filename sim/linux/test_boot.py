@@ -13,10 +13,11 @@ from sim.linux.targets import HERE
 
 CONTROL = HERE / "control"
 both = pytest.mark.parametrize("cpu", rig.CPUS)
+lockdep = pytest.mark.skipif(not rig.DEBUG, reason="boots the kernel with lockdep, minutes: make test-linux-debug")
 
 
 @both
-@pytest.mark.parametrize("flavour", ["test", "bench"])
+@pytest.mark.parametrize("flavour", [pytest.param("test", marks=lockdep), "bench"])
 @pytest.mark.seconds(60)
 def test_boots(booted, cpu, flavour):
     guest = booted(cpu, flavour)
@@ -77,6 +78,7 @@ FAULTS = {
 }
 
 
+@lockdep
 @both
 @pytest.mark.parametrize("fault", FAULTS)
 def test_mistakes_are_reported(booted, cpu, fault):
@@ -86,6 +88,7 @@ def test_mistakes_are_reported(booted, cpu, fault):
         guest.run(f"insmod control.ko fault={fault}", files, status=None)
 
 
+@lockdep
 @both
 def test_a_module_without_mistake_passes(booted, cpu):
     guest = booted(cpu, "test")
@@ -93,6 +96,7 @@ def test_a_module_without_mistake_passes(booted, cpu):
     assert "litepulse_control: fault none" in result.kernel and any(line.startswith("litepulse_control") for line in result.lines)
 
 
+@lockdep
 @pytest.mark.seconds(120)
 def test_a_leak_is_reported(booted):
     """Only riscv has kmemleak; scanning takes long, so it is on in guests that are booted so."""
