@@ -157,7 +157,7 @@ def build_module(folder, *arguments):
     log = folder / "build.log"
     log.unlink(missing_ok=True)
     make(log, "-C", built.path / "build", f"M={folder}", "W=1", *arguments, "modules")
-    if warnings := [line for line in log.read_text().splitlines() if re.search(r"warning", line, re.IGNORECASE)]:
+    if warnings := [line for line in log.read_text().splitlines() if re.search(r"\bwarning: ", line, re.IGNORECASE)]:
         raise BuildError("\n".join(warnings))
     module, = folder.glob("*.ko")
     return module
