@@ -156,11 +156,11 @@ class Apt:
         """Puts archives into `folder`; `packages` are named as package=version."""
         if self.source:
             run(["apt-get", "source", "--download-only", "--only-source", *packages], self.env, folder)
-        elif dependencies:
-            (folder / "partial").mkdir()
-            run(["apt-get", "--yes", "--download-only", "-o", f"Dir::Cache::archives={folder}", "install", *packages], self.env)
-        else:
-            run(["apt-get", "download", *packages], self.env, folder)
+            return
+        if dependencies:
+            plan = run(["apt-get", "--simulate", "install", *packages], self.env)
+            packages = [f"{name}={version}" for name, version in re.findall(r"(?m)^Inst (\S+) \((\S+)", plan)]
+        run(["apt-get", "download", *packages], self.env, folder)
 
 
 def unpack_binaries(archives, folder):

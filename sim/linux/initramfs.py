@@ -25,7 +25,7 @@ INIT = HERE / "init.c"
 # The shell knows its commands without a file for each: these are for programs that execute them. Each costs cycles at boot.
 LINKS = ("cat", "insmod", "rmmod", "sh", "stty")
 PROFILE = """# Written by sim/linux/initramfs.py.
-PS1='\\w # '
+PS1='# '
 cd /tmp
 """
 LEAKS = """#!/bin/sh

@@ -34,7 +34,7 @@ GUEST = HERE / "guest"              # C programs of the tests
 # What takes long at boot and is not used: a self-test, files in /sys, tracing (which lockdep brings along).
 SKIPPED = ("blake2s_mod_init", "clockevents_init_sysfs", "init_clocksource_sysfs", "param_sysfs_builtin_init", "slab_sysfs_init",
            "trace_eval_init", "trace_eval_sync", "tracer_init_tracefs")
-BOOTARGS = f"console=liteuart ignore_loglevel panic=-1 initcall_blacklist={','.join(SKIPPED)}"
+BOOTARGS = f"console=liteuart ignore_loglevel panic=-1 suspend.pm_test_delay=0 initcall_blacklist={','.join(SKIPPED)}"
 READY, EXIT = "litepulse: ready", "litepulse: exit "
 BOOT_CYCLES = 1_500_000_000         # more than any boot takes
 RUN_CYCLES = 200_000_000            # more than any test takes: four seconds of the guest

@@ -339,7 +339,6 @@ def test_suspend_leaves_the_line_idle(linux):
     result = run_testptp(linux("vexriscv"), """
         ./testptp -p 1000000 -H 0
         usleep 5000
-        echo 0 >/sys/module/suspend/parameters/pm_test_delay
         echo devices >/sys/power/pm_test
         echo freeze >/sys/power/state
         usleep 10000

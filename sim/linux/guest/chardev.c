@@ -464,7 +464,6 @@ static void case_suspend(void)
 	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
 		die("train");
 	sleep_ms(5);
-	write_file("/sys/module/suspend/parameters/pm_test_delay", "0");
 	write_file("/sys/power/pm_test", "devices");
 	printf("suspending %llu\n", (unsigned long long)now(fd));
 	write_file("/sys/power/state", "freeze");

@@ -428,7 +428,8 @@ static const struct {
 } steps[] = {
 	{ "show", do_show }, { "set", do_set }, { "rs485", do_rs485 }, { "getrs485", do_getrs485 }, { "serial", do_serial },
 	{ "modem", do_modem }, { "break", do_break }, { "write", do_write }, { "flush", do_flush }, { "icount", do_icount }, { "read", do_read },
-	{ "count", do_count }, { "tick", do_tick }, { "claim", do_claim }, { "listen", do_listen }, { "unclaim", do_unclaim }, { "profile", do_profile },
+	{ "count", do_count }, { "tick", do_tick }, { "claim", do_claim }, { "listen", do_listen }, { "unclaim", do_unclaim },
+	{ "profile", do_profile },
 	{ "train", do_train }, { "trainstop", do_trainstop }, { "launch", do_launch }, { "event", do_event }, { "later", do_later },
 	{ "wait", do_wait }, { "sleep", do_sleep }, { "say", do_say }, { "open", do_open }, { "close", do_close },
 };
