@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -142,15 +141,13 @@ def test_module_runs():
 
 
 @pytest.mark.parametrize("arguments", [("icebreaker",), ("alchitry_cu",), ("ulx3s",), ("ulx3s", "45f", None, 2), ("orangecrab",),
-                                       pytest.param(("ulx3s", "85f", "linux"), marks=pytest.mark.skipif(
-                                           not find_spec("pythondata_cpu_vexriscv"), reason="the CPU comes with `make setup`"))])
+                                       ("ulx3s", "85f", "linux")])
 def test_a_host_finds_the_core(arguments):
     """Registers and window of a board lie where a host behind its bridge looks, and tell clock, samples and inputs exactly; also when
     another SoC, with a CPU, was made before."""
     from litepulse import regs
 
-    if find_spec("pythondata_cpu_vexriscv"):
-        make_soc(choose("ulx3s", "85f", "linux"))[0].finalize()
+    make_soc(choose("ulx3s", "85f", "linux"))[0].finalize()
     choice = choose(*arguments)
     soc, platform = make_soc(choice)
     soc.finalize()

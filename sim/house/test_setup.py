@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What `make setup` promises: it says what is missing, is quick when nothing is, and the tools work where the tree may lie."""
 
+import ast
 import importlib.metadata
 import importlib.util
 import os
@@ -115,6 +116,24 @@ def test_dependencies_are_pinned():
             if "extra ==" not in requirement and ";" not in requirement:
                 needed = re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-").replace(".", "-")
                 assert needed in every, f"{package} needs {requirement}, which is not pinned"
+
+
+def test_imports_are_pinned():
+    """A .venv that was kept may hold packages which a fresh one would lack."""
+    tracked = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    ours = {part.removesuffix(".py") for path in tracked for part in Path(path).parts}
+    imported = {}
+    for path in tracked:
+        for node in ast.walk(ast.parse((ROOT / path).read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
+                [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            imported |= {name.partition(".")[0]: path for name in names}
+    distributions, every = importlib.metadata.packages_distributions(), pins("demo.txt") | pins("test.txt")
+    foreign = set(imported) - ours - set(sys.stdlib_module_names)
+    assert {"litex", "litedram", "cocotb", "serial"} <= foreign
+    loose = {name: imported[name] for name in foreign
+             if not any(package.lower().replace("_", "-") in every for package in distributions.get(name, []))}
+    assert not loose
 
 
 def wrapper():
