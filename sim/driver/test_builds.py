@@ -84,10 +84,10 @@ def checkpatch(*paths, ignore=()):
     options = [f"--max-line-length={MAX_COLUMNS}", *([f"--ignore={','.join(ignore)}"] if ignore else [])]
     result = subprocess.run(["perl", tool, "--no-tree", "--strict", "--terse", "--show-types", "--file", *options, *paths],
                             capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    lines = (result.stdout + result.stderr).splitlines()
-    summaries = [line for line in lines if re.fullmatch(r"total: \d+ errors, \d+ warnings(, \d+ checks)?, \d+ lines checked", line)]
-    assert len(summaries) == len(paths), result.stdout + result.stderr
-    return [line for line in lines if line not in summaries]
+    summary = r"total: \d+ errors, \d+ warnings(, \d+ checks)?, \d+ lines checked"
+    lines = [line for line in (result.stdout + result.stderr).splitlines() if not re.fullmatch(summary, line)]
+    assert bool(result.returncode) == bool(lines), result.stdout + result.stderr
+    return lines
 
 
 @pytest.mark.seconds(6)

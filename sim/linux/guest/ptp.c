@@ -141,14 +141,15 @@ static void case_phase(void)
 	sleep_ms(6);
 	mark(fd, "phase");
 	clock_gettime(CLOCK_OF(clock), &t);
-	t.tv_nsec += 20 * 1000000;
+	/* Far enough that the clock's change, up to 20 ms later in the hardware, comes before. */
+	t.tv_nsec += 60 * 1000000;
 	printf("start %lld\n", (long long)t.tv_sec * NS + t.tv_nsec);
 	set_perout(clock, "start", perout(500000, 0, (long long)t.tv_sec * NS + t.tv_nsec, 0));
 	mark(fd, "start");
 	sleep_ms(5);
 	/* Before its first pulse: it starts by the new time. */
 	adjfine(clock, fd, "faster", 100);
-	sleep_ms(20);
+	sleep_ms(65);
 	set_perout(clock, "off", (struct ptp_perout_request) { });
 	tell_events(fd);
 }
