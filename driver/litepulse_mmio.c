@@ -335,7 +335,7 @@ static void count_call(struct litepulse_mmio *mmio)
 {
 	unsigned long flags;
 
-	if (time_after(jiffies, mmio->jiffy)) {
+	if (mmio->jiffy != jiffies) {
 		mmio->jiffy = jiffies;
 		mmio->calls = 0;
 	}
