@@ -35,6 +35,8 @@ test-netlist: need-test ## the core's tests on every netlist of it, all modules:
 # What to build: $(call choice) gives the options of litex_soc.bitstream and litex_soc.flash.
 choice = $(BOARD) $(if $(FPGA),--fpga $(FPGA)) $(if $(VARIANT),--variant $(VARIANT)) $(if $(SAMPLES),--samples $(SAMPLES))
 
+image = $(if $(IMAGE),$(IMAGE),build/boot.img)
+
 .PHONY: bitstream
 bitstream: need-boards ## BOARD=name [FPGA=... VARIANT=... SAMPLES=...]: the bitstream of a board, in build/boards
 	@$(BIN)/python -m litex_soc.bitstream $(choice) $(if $(SEEDS),--seeds $(SEEDS))
@@ -43,6 +45,15 @@ bitstream: need-boards ## BOARD=name [FPGA=... VARIANT=... SAMPLES=...]: the bit
 flash: need-boards ## the same, and writes it to the board; DRY_RUN=1 prints the command, RAM=1 until power-off, SERIAL=... of several
 	@$(if $(DRY_RUN),,$(BIN)/python -m litex_soc.bitstream $(choice) &&) \
 		$(BIN)/python -m litex_soc.flash $(choice) $(if $(RAM),--ram) $(if $(SERIAL),--serial $(SERIAL)) $(if $(DRY_RUN),--dry-run)
+
+.PHONY: boot-image
+boot-image: need-boards ## BOARD=ulx3s KERNEL=Image [INITRD=...]: what the board boots Linux from, IMAGE=boot.img [BOOTARGS="..."]
+	@$(BIN)/python -m litex_soc.boot_image --board "$(BOARD)" $(if $(FPGA),--fpga $(FPGA)) $(if $(SAMPLES),--samples $(SAMPLES)) \
+		--kernel "$(KERNEL)" $(if $(INITRD),--initrd "$(INITRD)") $(if $(BOOTARGS),--bootargs "$(BOOTARGS)") -o "$(image)"
+
+.PHONY: flash-image
+flash-image: need-boards ## BOARD=ulx3s VARIANT=linux IMAGE=boot.img: writes it behind the bitstream; DRY_RUN=1, SERIAL=... as above
+	@$(BIN)/python -m litex_soc.flash $(choice) --image "$(image)" $(if $(SERIAL),--serial $(SERIAL)) $(if $(DRY_RUN),--dry-run)
 
 .PHONY: boards
 boards: need-boards ## the bitstreams of all boards, and docs/boards.md

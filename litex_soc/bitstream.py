@@ -26,6 +26,7 @@ from pathlib import Path
 
 from litex_soc.board import VARIANTS, Choice, ChoiceError, choose, make_soc
 from litex_soc.constraints import ConstraintError
+from litex_soc.firmware import FirmwareError
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "boards"
@@ -289,7 +290,7 @@ def main(argv=None):
     except (ChoiceError, ConstraintError) as error:
         print(error, file=sys.stderr)
         return 2
-    except ToolError as error:
+    except (ToolError, FirmwareError) as error:
         print(error, file=sys.stderr)
         return 1
     best = results[0]

@@ -2,6 +2,7 @@
 """Writes a bitstream to a board's flash, so that it stays, or with --ram into the FPGA until power-off.
 
     python -m litex_soc.flash BOARD [--fpga F] [--variant V] [--samples S] [--ram] [--serial N] [--dry-run]
+    python -m litex_soc.flash BOARD --variant linux --image boot.img [...]      the boot image, behind the bitstream in the same flash
     python -m litex_soc.flash --rules > scripts/60-litepulse-boards.rules
 
 `make BOARD=... flash` builds the bitstream first. Exit status: the programmer's, or 2 with the reason if it was not run.
@@ -16,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from litex_soc import boards
+from litex_soc import boards, boot
 from litex_soc.bitstream import add_choice, bitstream_path, choice_of
 from litex_soc.board import ChoiceError
 
@@ -89,10 +90,33 @@ def choose_program(board, mode, dry_run):
                      f"sudo apt-get install {PACKAGES[able[0]]}")
 
 
-def command_of(choice, mode, program, serial):
-    """The command, a list."""
+def command_of(choice, mode, program, serial, image=None):
+    """The command, a list; for a boot image, a path, instead of the bitstream if there is one."""
     chosen = selection(choice.board, program, serial) if serial else None
-    return [program, *(chosen or []), *choice.board.programmers[program][mode], str(bitstream_path(choice))]
+    what = [str(bitstream_path(choice))] if image is None else ["-o", str(boot.FLASHES[choice.board.name].image), image]
+    return [program, *(chosen or []), *choice.board.programmers[program][mode], *what]
+
+
+def check_image(choice, image):
+    """Raises FlashError unless `image` can be a boot image's path for this Choice."""
+    if choice.variant != "linux":
+        raise FlashError(f"a boot image is for a variant that runs Linux (VARIANT=linux), {choice.variant} does not")
+    if not image.endswith(".img"):
+        raise FlashError(f"{image}: call it .img, from which the programmer knows that it is to be written as it is")
+
+
+def check_image_file(choice, image):
+    """Raises FlashError unless there is a whole boot image that fits into the flash."""
+    try:
+        data = Path(image).read_bytes()
+        boot.check(data)
+    except OSError as error:
+        raise FlashError(f"{image}: {error.strerror}; to make it: python -m litex_soc.boot_image") from error
+    except boot.ImageError as error:
+        raise FlashError(f"{image}: {error}") from error
+    room = boot.FLASHES[choice.board.name].room
+    if len(data) > room:
+        raise FlashError(f"{image} has {len(data)} bytes, too many for the flash of {choice.board.title}: {room} behind the bitstream")
 
 
 def check_built(choice):
@@ -183,6 +207,7 @@ def main(argv=None, sysfs=Path("/sys"), dev=Path("/dev")):
     where.add_argument("--flash", dest="mode", action="store_const", const="flash", default="flash", help="write the flash (default)")
     where.add_argument("--ram", dest="mode", action="store_const", const="ram", help="load the FPGA only, until power-off")
     parser.add_argument("--serial", metavar="N", help="serial number of the board, where there are several")
+    parser.add_argument("--image", metavar="FILE", help="write this boot image (litex_soc.boot_image) instead of the bitstream")
     parser.add_argument("--dry-run", action="store_true", help="print the command; needs no board, no programmer and no bitstream")
     parser.add_argument("--rules", action="store_true", help="print the udev rules of all boards")
     args = parser.parse_args(argv)
@@ -192,16 +217,23 @@ def main(argv=None, sysfs=Path("/sys"), dev=Path("/dev")):
     try:
         choice = choice_of(args)
         program = None
+        if args.image is not None:
+            if args.mode == "ram":
+                raise FlashError("a boot image can only be in the flash: without --ram (RAM=1)")
+            check_image(choice, args.image)
         if args.dry_run:
             program = choose_program(choice.board, args.mode, True)
         else:
-            check_built(choice)
+            if args.image is None:
+                check_built(choice)
+            else:
+                check_image_file(choice, args.image)
             program = choose_program(choice.board, args.mode, False)
             check_access(choice.board, choose_device(choice.board, program, args.serial, sysfs, dev))
     except (ChoiceError, FlashError) as error:
         print(error, file=sys.stderr)
         return 2
-    command = command_of(choice, args.mode, program, args.serial)
+    command = command_of(choice, args.mode, program, args.serial, args.image)
     print(shlex.join(command), flush=True)
     if args.dry_run:
         return 0

@@ -24,15 +24,17 @@ def clocks(platform, choice):
 
 
 def linux_soc(platform, crg, choice, add_core):
-    """The Linux SoC with the board's SDRAM. Its boot ROM is empty: what boots it is put there by who builds the software."""
+    """The Linux SoC with the board's SDRAM. It boots from its configuration flash."""
     from litedram.modules import MT48LC16M16
     from litedram.phy import GENSDRPHY
-    from litex_soc.linux_soc import PULSE_WINDOW, LinuxSoC
+    from litex_soc.boot import BootingSoC, FlashPort
+    from litex_soc.linux_soc import PULSE_WINDOW
 
     sys_hz = int(crg.sys_hz)
-    soc = LinuxSoC(platform, crg, sys_hz, rom_size=0x8000, ident="LitePulse on ULX3S")
+    soc = BootingSoC(platform, crg, sys_hz, "ulx3s", ident="LitePulse on ULX3S")
     soc.sdrphy = GENSDRPHY(platform.request("sdram"), sys_hz)
     soc.add_sdram("sdram", phy=soc.sdrphy, module=MT48LC16M16(sys_hz, "1:1"), size=0x4000_0000, l2_cache_size=8192)
+    soc.spiflash = FlashPort(platform.request("spiflash"), sys_hz)
     if choice.with_core:
         add_core(soc, interrupts=True, window=PULSE_WINDOW)
     return soc
