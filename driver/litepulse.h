@@ -140,12 +140,18 @@ struct litepulse_platform_data {
  * @node: in litepulse.sinks; litepulse.lock
  * @want: what it gets; litepulse.lock
  * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
+ * @selector: made of @want; litepulse.lock
+ * @got: something was put since the last @done; litepulse.lock
  * @put: takes one event, ns filled in. Called under litepulse.lock
+ * @done: no more for now: wakes whoever waits; may be NULL. Called under litepulse.lock
  */
 struct litepulse_sink {
 	struct list_head node;
 	struct litepulse_subscribe want;
+	struct litepulse_selector selector;
+	bool got;
 	void (*put)(struct litepulse_sink *sink, const struct litepulse_event *event);
+	void (*done)(struct litepulse_sink *sink);
 };
 
 /**
@@ -307,12 +313,28 @@ int litepulse_tty_add(struct litepulse *lp);
 void litepulse_tty_remove(struct litepulse *lp);
 int litepulse_tty_suspend(struct litepulse *lp);
 int litepulse_tty_resume(struct litepulse *lp);
+/* Bytes handed over at a time; they lie on the interrupt's stack. */
+#define LITEPULSE_TTY_BATCH 32
+
+/**
+ * struct litepulse_tty_bytes - what was received
+ * @count: bytes
+ * @data: they
+ * @flags: LITEPULSE_RX_* of each
+ * @lost: bytes that the board lost after them
+ */
+struct litepulse_tty_bytes {
+	unsigned int count;
+	u8 data[LITEPULSE_TTY_BATCH];
+	u8 flags[LITEPULSE_TTY_BATCH];
+	u64 lost;
+};
+
 /*
  * Bytes as they came: RX, and LOST with what is missing. Any context but with uart_port.lock or
  * litepulse.lock held.
  */
-void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_event *events,
-			   unsigned int count);
+void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_tty_bytes *bytes);
 /* There is room for more, or all has left: LITEPULSE_WANT_TRANSMIT, _DRAINED. As above. */
 void litepulse_tty_room(struct litepulse *lp, u32 pending);
 /* The board was reset: write profile 0 and the driver enable again. Sleeps. */

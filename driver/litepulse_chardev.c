@@ -14,7 +14,6 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
-#include <linux/kfifo.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/poll.h>
@@ -60,12 +59,16 @@ enum { GAP_EVENTS, GAP_BYTES, GAPS };
  * struct reader - a file that gets events
  * @sink: where they come from
  * @lp: device; the file holds a reference
- * @mutex: the reading side of @fifo, and changes of it
- * @fifo: written under litepulse.lock
- * @held: an event that could not be copied to the program; it gets it next time
+ * @mutex: the reading side of the FIFO, and changes of it
+ * @room: of the FIFO
+ * @size: of it in events, a power of two
+ * @in: events ever put into it; written under litepulse.lock
+ * @out: ... and taken out; written under @mutex
+ * @held: the loss after the last event of the FIFO, on its way to the program; @mutex
  * @holding: there is one
  * @gaps: not yet told; litepulse.lock
- * @stats: litepulse.lock
+ * @stats: litepulse.lock; what was delivered is worked out when asked for
+ * @notes: losses and restarts among what was put into the FIFO; litepulse.lock
  * @due: the oldest record has waited its time; litepulse.lock
  * @timer: makes it due
  * @wait: for records
@@ -74,11 +77,15 @@ struct reader {
 	struct litepulse_sink sink;
 	struct litepulse *lp;
 	struct mutex mutex; /* above */
-	DECLARE_KFIFO_PTR(fifo, struct litepulse_event);
+	struct litepulse_event *room;
+	unsigned int size;
+	unsigned int in;
+	unsigned int out;
 	struct litepulse_event held;
 	bool holding;
 	struct gap gaps[GAPS];
 	struct litepulse_stats stats;
+	u64 notes;
 	bool due;
 	struct hrtimer timer;
 	wait_queue_head_t wait;
@@ -96,6 +103,11 @@ struct litepulse_chardev {
 };
 
 /* --- the FIFO --- */
+
+/*
+ * A FIFO of our own: the kernel's copies an event twice, and most of what an event costs is copying
+ * and fetching code.
+ */
 
 static bool gaps_open(const struct reader *reader)
 {
@@ -126,16 +138,34 @@ static bool close_gap(struct gap *gap, struct litepulse_event *lost)
 	return true;
 }
 
-/* Takes one event, under litepulse.lock. */
-static void reader_put(struct litepulse_sink *sink, const struct litepulse_event *event)
+static unsigned int queued(struct reader *reader)
 {
-	struct reader *reader = container_of(sink, struct reader, sink);
-	const struct litepulse_subscribe *want = &sink->want;
-	struct litepulse_event lost;
-	unsigned int len, i;
+	/* Each side sees what the other did to @room before it moved its index. */
+	return smp_load_acquire(&reader->in) - smp_load_acquire(&reader->out);
+}
 
-	reader->stats.offered++;
-	if (kfifo_avail(&reader->fifo) < gaps_to_tell(reader) + 1) {
+static struct litepulse_event *at(struct reader *reader, unsigned int index)
+{
+	return &reader->room[index & (reader->size - 1)];
+}
+
+static void append(struct reader *reader, const struct litepulse_event *event)
+{
+	*at(reader, reader->in) = *event;
+	/* queued() */
+	smp_store_release(&reader->in, reader->in + 1);
+}
+
+/*
+ * There is no room, or there was none, or it is no ordinary event. Apart from reader_put(), which
+ * must stay short for the sake of small instruction caches.
+ */
+static noinline void put_specially(struct reader *reader, const struct litepulse_event *event)
+{
+	struct litepulse_event lost;
+	unsigned int i;
+
+	if (reader->size - queued(reader) < gaps_to_tell(reader) + 1) {
 		struct gap *gap = &reader->gaps[event->kind == LITEPULSE_KIND_RX];
 
 		reader->stats.lost_host++;
@@ -148,13 +178,37 @@ static void reader_put(struct litepulse_sink *sink, const struct litepulse_event
 	}
 	for (i = 0; i < GAPS; i++) {
 		if (close_gap(&reader->gaps[i], &lost))
-			kfifo_put(&reader->fifo, lost);
+			append(reader, &lost);
 	}
-	kfifo_put(&reader->fifo, *event);
-	len = kfifo_len(&reader->fifo);
-	if (len >= max(want->watermark, 1u) || event->kind >= LITEPULSE_KIND_LOST)
+	append(reader, event);
+	if (event->kind >= LITEPULSE_KIND_LOST) {
+		reader->notes++;
+		reader->due = true;
+	}
+}
+
+/* Takes one event, under litepulse.lock. */
+static void reader_put(struct litepulse_sink *sink, const struct litepulse_event *event)
+{
+	struct reader *reader = container_of(sink, struct reader, sink);
+
+	reader->stats.offered++;
+	if (likely(event->kind < LITEPULSE_KIND_LOST && !gaps_open(reader) &&
+		   queued(reader) < reader->size))
+		append(reader, event);
+	else
+		put_specially(reader, event);
+}
+
+/* Nothing more for now, under litepulse.lock. */
+static void reader_done(struct litepulse_sink *sink)
+{
+	struct reader *reader = container_of(sink, struct reader, sink);
+	const struct litepulse_subscribe *want = &sink->want;
+
+	if (reader->due || queued(reader) >= max(want->watermark, 1u))
 		wake_up_interruptible_poll(&reader->wait, EPOLLIN | EPOLLRDNORM);
-	else if (want->timeout_us && !reader->due && !hrtimer_active(&reader->timer))
+	else if (want->timeout_us && !hrtimer_active(&reader->timer))
 		hrtimer_start(&reader->timer, ns_to_ktime((u64)want->timeout_us * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL);
 }
@@ -173,48 +227,68 @@ static enum hrtimer_restart reader_due(struct hrtimer *timer)
  */
 static bool reader_ready(struct reader *reader)
 {
-	unsigned int len = kfifo_len(&reader->fifo);
+	unsigned int len = queued(reader);
 
 	return len >= max(READ_ONCE(reader->sink.want.watermark), 1u) ||
 		(len && READ_ONCE(reader->due)) || gaps_open(reader) ||
 	       READ_ONCE(reader->holding) || READ_ONCE(reader->lp->gone);
 }
 
-/* The next event to read; the gap behind the last one, too. */
-static bool reader_get(struct reader *reader, struct litepulse_event *event)
+/* The gap behind the last event, if there is one: into @held. */
+static void hold_gap(struct reader *reader)
 {
-	bool got;
 	unsigned int i;
 
-	if (reader->holding) {
-		*event = reader->held;
-		reader->holding = false;
-		return true;
-	}
-	got = kfifo_get(&reader->fifo, event);
 	spin_lock_irq(&reader->lp->lock);
-	if (!got)
-		got = kfifo_get(&reader->fifo, event); /* came meanwhile */
-	for (i = 0; !got && i < GAPS; i++)
-		got = close_gap(&reader->gaps[i], event);
-	if (got && event->kind < LITEPULSE_KIND_LOST)
-		reader->stats.delivered++;
-	if (kfifo_is_empty(&reader->fifo)) {
+	for (i = 0; !reader->holding && i < GAPS && !queued(reader); i++)
+		reader->holding = close_gap(&reader->gaps[i], &reader->held);
+	if (!queued(reader)) {
 		hrtimer_try_to_cancel(&reader->timer);
 		reader->due = false;
 	}
 	spin_unlock_irq(&reader->lp->lock);
-	return got;
+}
+
+/* What there is, @mutex held; @size is a multiple of an event's. Return: bytes, or -EFAULT. */
+static ssize_t reader_take(struct reader *reader, char __user *buffer, size_t size)
+{
+	const size_t one = sizeof(reader->held);
+	unsigned int out, count;
+	size_t done = 0;
+
+	do {
+		if (reader->holding) {
+			if (copy_to_user(buffer + done, &reader->held, one))
+				return done ?: -EFAULT;
+			reader->holding = false;
+			done += one;
+		}
+		/* As many as lie one behind the other. */
+		out = reader->out & (reader->size - 1);
+		count = min3(queued(reader), reader->size - out,
+			     (unsigned int)((size - done) / one));
+		if (count) {
+			count -= DIV_ROUND_UP(copy_to_user(buffer + done, &reader->room[out],
+							   count * one), one);
+			if (!count)
+				return done ?: -EFAULT;
+			/* queued() */
+			smp_store_release(&reader->out, reader->out + count);
+			done += count * one;
+		}
+		hold_gap(reader);
+	} while (done < size && (reader->holding || queued(reader)));
+	return done;
 }
 
 static ssize_t reader_read(struct reader *reader, struct file *file, char __user *buffer,
 			   size_t size)
 {
-	struct litepulse_event event;
 	ssize_t done = 0;
 	int error;
 
-	if (size < sizeof(event))
+	size -= size % sizeof(struct litepulse_event);
+	if (!size)
 		return -EINVAL;
 	if (mutex_lock_interruptible(&reader->mutex))
 		return -ERESTARTSYS;
@@ -227,15 +301,7 @@ static ssize_t reader_read(struct reader *reader, struct file *file, char __user
 			if (mutex_lock_interruptible(&reader->mutex))
 				return -ERESTARTSYS;
 		}
-		while (size - done >= sizeof(event) && reader_get(reader, &event)) {
-			if (copy_to_user(buffer + done, &event, sizeof(event))) {
-				reader->held = event;
-				reader->holding = true;
-				done = done ?: -EFAULT;
-				break;
-			}
-			done += sizeof(event);
-		}
+		done = reader_take(reader, buffer, size);
 		if (done)
 			break;
 		if (READ_ONCE(reader->lp->gone))
@@ -272,8 +338,10 @@ static int reader_init(struct reader *reader, struct litepulse *lp, unsigned int
 	room = kvmalloc_array(fifo, sizeof(*room), GFP_KERNEL_ACCOUNT);
 	if (!room)
 		return -ENOMEM;
-	kfifo_init(&reader->fifo, room, fifo * sizeof(*room));
+	reader->room = room;
+	reader->size = fifo;
 	reader->sink.put = reader_put;
+	reader->sink.done = reader_done;
 	mutex_init(&reader->mutex);
 	init_waitqueue_head(&reader->wait);
 	litepulse_hrtimer_setup(&reader->timer, reader_due, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
@@ -284,7 +352,7 @@ static int reader_init(struct reader *reader, struct litepulse *lp, unsigned int
 static void reader_exit(struct reader *reader)
 {
 	hrtimer_cancel(&reader->timer);
-	kvfree(reader->fifo.kfifo.data);
+	kvfree(reader->room);
 	litepulse_put(reader->lp);
 }
 
@@ -311,7 +379,7 @@ static int change_fifo(struct reader *reader, unsigned int records)
 {
 	struct litepulse_event *room, *old;
 
-	if (!records || records == kfifo_size(&reader->fifo))
+	if (!records || records == reader->size)
 		return 0;
 	if (records < FIFO_MIN || records > FIFO_MAX || !is_power_of_2(records))
 		return -EINVAL;
@@ -319,13 +387,14 @@ static int change_fifo(struct reader *reader, unsigned int records)
 	if (!room)
 		return -ENOMEM;
 	spin_lock_irq(&reader->lp->lock);
-	if (!kfifo_is_empty(&reader->fifo)) {
+	if (queued(reader)) {
 		spin_unlock_irq(&reader->lp->lock);
 		kvfree(room);
 		return -EBUSY;
 	}
-	old = (struct litepulse_event *)reader->fifo.kfifo.data;
-	kfifo_init(&reader->fifo, room, records * sizeof(*room));
+	old = reader->room;
+	reader->room = room;
+	reader->size = records;
 	spin_unlock_irq(&reader->lp->lock);
 	kvfree(old);
 	return 0;
@@ -352,7 +421,7 @@ static int ioctl_subscribe(struct reader *reader, unsigned int cmd, void __user 
 	if (want.clock == LITEPULSE_CLOCK_PHC && litepulse_ptp_index(lp) < 0)
 		return -EOPNOTSUPP;
 	mutex_lock(&reader->mutex);
-	if (want.watermark > (want.fifo ?: kfifo_size(&reader->fifo)))
+	if (want.watermark > (want.fifo ?: reader->size))
 		error = -EINVAL;
 	if (!error)
 		error = change_fifo(reader, want.fifo);
@@ -388,14 +457,24 @@ static int ioctl_stats(struct reader *reader, unsigned int cmd, void __user *arg
 {
 	struct litepulse *lp = reader->lp;
 	struct litepulse_stats stats;
+	unsigned int i;
 
+	/* Nobody reads meanwhile. */
+	if (mutex_lock_interruptible(&reader->mutex))
+		return -ERESTARTSYS;
 	spin_lock_irq(&lp->lock);
 	stats = reader->stats;
-	stats.queued = kfifo_len(&reader->fifo);
+	stats.queued = queued(reader);
+	stats.delivered = stats.offered - stats.lost_host - reader->notes;
 	stats.lost_events = lp->events.lost;
 	stats.lost_bytes = lp->bytes.lost;
 	stats.restarts = lp->restarts;
 	spin_unlock_irq(&lp->lock);
+	for (i = 0; i < stats.queued; i++) {
+		if (at(reader, reader->out + i)->kind < LITEPULSE_KIND_LOST)
+			stats.delivered--;
+	}
+	mutex_unlock(&reader->mutex);
 	return put_argument(argument, cmd, &stats, sizeof(stats));
 }
 

@@ -20,8 +20,9 @@
  * wait so long.
  */
 #define DEFAULT_AGE_US 10000
-/* Events decoded at a time for the tty; they lie on the interrupt's stack. */
-#define TTY_BATCH 8
+
+/* Events decoded before they are delivered; they lie on the interrupt's stack. */
+#define AT_ONCE 8u
 
 static u64 event_ns(struct litepulse *lp, u32 clock, const struct litepulse_header *header,
 		    u64 tick)
@@ -48,23 +49,57 @@ static u64 event_ns(struct litepulse *lp, u32 clock, const struct litepulse_head
 	}
 }
 
+static void put_with_ns(struct litepulse *lp, struct litepulse_sink *sink,
+			const struct litepulse_header *header, struct litepulse_event *event)
+{
+	event->ns = event_ns(lp, sink->want.clock, header, event->tick);
+	event->uncertainty = header->uncertainty;
+	event->flags |= LITEPULSE_FLAG_NS;
+	sink->put(sink, event);
+	event->ns = 0;
+	event->uncertainty = 0;
+	event->flags &= ~LITEPULSE_FLAG_NS;
+}
+
+/*
+ * To all who want them, in order. One sink after the other, because its code then stays in a small
+ * cache. The events are as before afterwards: 48 bytes are long to copy.
+ */
 static void deliver(struct litepulse *lp, const struct litepulse_header *header,
-		    const struct litepulse_event *event)
+		    struct litepulse_event *events, unsigned int count)
+{
+	struct litepulse_event *event;
+	struct litepulse_sink *sink;
+
+	lockdep_assert_held(&lp->lock);
+	list_for_each_entry(sink, &lp->sinks, node) {
+		if (!sink->selector.kinds)
+			continue;
+		for (event = events; event < events + count; event++) {
+			const u32 data = event->data;
+
+			if (litepulse_select(&sink->selector, event, &event->data)) {
+				sink->got = true;
+				if (sink->want.clock == LITEPULSE_CLOCK_NONE)
+					sink->put(sink, event);
+				else
+					put_with_ns(lp, sink, header, event);
+			}
+			event->data = data;
+		}
+	}
+}
+
+/* After the last of some events. */
+static void wake_sinks(struct litepulse *lp)
 {
 	struct litepulse_sink *sink;
 
 	lockdep_assert_held(&lp->lock);
 	list_for_each_entry(sink, &lp->sinks, node) {
-		struct litepulse_event copy = *event;
-
-		if (!litepulse_select(&sink->want, lp->samples, &copy))
-			continue;
-		if (sink->want.clock != LITEPULSE_CLOCK_NONE) {
-			copy.ns = event_ns(lp, sink->want.clock, header, copy.tick);
-			copy.uncertainty = header->uncertainty;
-			copy.flags |= LITEPULSE_FLAG_NS;
-		}
-		sink->put(sink, &copy);
+		if (sink->got && sink->done)
+			sink->done(sink);
+		sink->got = false;
 	}
 }
 
@@ -89,6 +124,8 @@ static void note_answer(struct litepulse *lp, const struct litepulse_event *even
 {
 	bool stop = event->flags & LITEPULSE_EVENT_FLAG_STOP;
 
+	if (event->source != LITEPULSE_SRC_TRAIN_CHANGE && event->source != LITEPULSE_SRC_CONTROL)
+		return;
 	if (lp->answer_state != LITEPULSE_ANSWER_EXPECTED || event->tick < lp->answer_since)
 		return;
 	if (event->source == LITEPULSE_SRC_CONTROL && event->kind != LITEPULSE_KIND_REFUSED)
@@ -112,29 +149,50 @@ static void note_answer(struct litepulse *lp, const struct litepulse_event *even
 void litepulse_take_events(struct litepulse *lp, const struct litepulse_header *header,
 			   const u32 *words, unsigned int count)
 {
-	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
-	unsigned int made, i;
+	struct litepulse_event events[AT_ONCE * LITEPULSE_EVENTS_PER_RECORD];
+	unsigned int batch, made, i;
 	unsigned long flags;
+	bool started;
 
 	spin_lock_irqsave(&lp->lock, flags);
-	if (ticks_advance(lp, &lp->events, header->tick)) {
-		for (; count; count--, words += LITEPULSE_EVENT_WORDS) {
-			bool started = lp->events.started;
-
-			made = litepulse_decode_event(&lp->events, words, events);
-			if (started != lp->events.started)
-				wake_up(&lp->answer_wait);
-			for (i = 0; i < made; i++) {
-				if (events[i].source == LITEPULSE_SRC_TRAIN_CHANGE ||
-				    events[i].source == LITEPULSE_SRC_CONTROL)
-					note_answer(lp, &events[i]);
-				deliver(lp, header, &events[i]);
-			}
-		}
+	if (!ticks_advance(lp, &lp->events, header->tick))
+		count = 0;
+	while (count) {
+		started = lp->events.started;
+		batch = min(count, AT_ONCE);
+		made = litepulse_decode_events(&lp->events, words, batch, events);
+		words += batch * LITEPULSE_EVENT_WORDS;
+		count -= batch;
+		if (started != lp->events.started)
+			wake_up(&lp->answer_wait);
+		for (i = 0; i < made && lp->answer_state == LITEPULSE_ANSWER_EXPECTED; i++)
+			note_answer(lp, &events[i]);
+		deliver(lp, header, events, made);
 	}
+	wake_sinks(lp);
 	spin_unlock_irqrestore(&lp->lock, flags);
 }
 EXPORT_SYMBOL_GPL(litepulse_take_events);
+
+/* Collects what the tty gets; hands it over when it is much, or something was lost. */
+static void for_the_tty(struct litepulse *lp, const struct litepulse_event *events,
+			unsigned int count, struct litepulse_tty_bytes *bytes)
+{
+	const struct litepulse_event *event;
+
+	for (event = events; event < events + count; event++) {
+		bytes->lost = event->kind == LITEPULSE_KIND_LOST ? event->count : 0;
+		if (!bytes->lost) {
+			bytes->data[bytes->count] = event->data;
+			bytes->flags[bytes->count++] = event->flags;
+		}
+		if (!bytes->lost && bytes->count < LITEPULSE_TTY_BATCH)
+			continue;
+		litepulse_tty_receive(lp, bytes);
+		bytes->count = 0;
+		bytes->lost = 0;
+	}
+}
 
 /**
  * litepulse_take_bytes - records of the receive stream
@@ -146,27 +204,29 @@ EXPORT_SYMBOL_GPL(litepulse_take_events);
 void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *header,
 			  const u32 *words, unsigned int count)
 {
-	struct litepulse_event events[TTY_BATCH + LITEPULSE_EVENTS_PER_RECORD];
-	unsigned int made, i;
+	struct litepulse_event events[AT_ONCE];
+	struct litepulse_tty_bytes bytes;
+	unsigned int batch, made;
 	unsigned long flags;
 
+	bytes.count = 0;
+	bytes.lost = 0;
 	while (count) {
-		made = 0;
 		spin_lock_irqsave(&lp->lock, flags);
 		if (!ticks_advance(lp, &lp->bytes, header->tick))
 			count = 0;
-		while (count && made < TTY_BATCH) {
-			made += litepulse_decode_byte(&lp->bytes, header->tick, words,
-						      events + made);
-			words += LITEPULSE_RECEIVE_WORDS;
-			count--;
-		}
-		for (i = 0; i < made; i++)
-			deliver(lp, header, &events[i]);
+		batch = min(count, AT_ONCE);
+		made = litepulse_decode_bytes(&lp->bytes, header->tick, words, batch, events);
+		words += batch * LITEPULSE_RECEIVE_WORDS;
+		count -= batch;
+		deliver(lp, header, events, made);
+		if (!count)
+			wake_sinks(lp);
 		spin_unlock_irqrestore(&lp->lock, flags);
-		if (made)
-			litepulse_tty_receive(lp, events, made);
+		for_the_tty(lp, events, made, &bytes);
 	}
+	if (bytes.count)
+		litepulse_tty_receive(lp, &bytes);
 }
 EXPORT_SYMBOL_GPL(litepulse_take_bytes);
 
@@ -200,7 +260,8 @@ void litepulse_tell_restart(struct litepulse *lp)
 	lp->bytes.gap_open = false;
 	event.seq = lp->events.next;
 	event.count = lp->restarts;
-	deliver(lp, &header, &event);
+	deliver(lp, &header, &event, 1);
+	wake_sinks(lp);
 	spin_unlock_irqrestore(&lp->lock, flags);
 }
 
@@ -378,6 +439,7 @@ int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink)
 	int error;
 
 	sink->want = (struct litepulse_subscribe){};
+	sink->selector = (struct litepulse_selector){};
 	spin_lock_irqsave(&lp->lock, flags);
 	list_add_tail(&sink->node, &lp->sinks);
 	spin_unlock_irqrestore(&lp->lock, flags);
@@ -387,6 +449,13 @@ int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink)
 	if (error)
 		litepulse_sink_remove(lp, sink);
 	return error;
+}
+
+static void set_want(struct litepulse *lp, struct litepulse_sink *sink,
+		     const struct litepulse_subscribe *want)
+{
+	sink->want = *want;
+	sink->selector = litepulse_selector(want, lp->samples);
 }
 
 /**
@@ -411,13 +480,13 @@ int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 	if (!filter_agrees(lp, sink, want))
 		error = -EBUSY;
 	else
-		sink->want = *want;
+		set_want(lp, sink, want);
 	spin_unlock_irqrestore(&lp->lock, flags);
 	if (!error) {
 		error = litepulse_apply_sinks(lp);
 		if (error) {
 			spin_lock_irqsave(&lp->lock, flags);
-			sink->want = before;
+			set_want(lp, sink, &before);
 			spin_unlock_irqrestore(&lp->lock, flags);
 			litepulse_apply_sinks(lp);
 		}

@@ -16,17 +16,20 @@
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 
 #include "litepulse.h"
 #include "litepulse_compat.h"
 
-/* Records read at a time; they lie on the interrupt's stack. */
-#define BATCH 16
+/* Records read at a time. */
+#define BATCH 32
 /*
  * Reads of the status register until the core must have answered; a flush of all bytes takes
  * longest.
  */
 #define ANSWER_READS 100000
+/* Records of a stream taken in one interrupt. */
+#define BUDGET 512
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
 /*
  * More interrupts than so many a second are not for the sake of anybody's latency. Then records
@@ -36,6 +39,11 @@
 #define STRAINED_AGE_US 1000u
 /* These are asked for once, and told once. */
 #define ONCE (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_LAUNCH | LITEPULSE_WANT_DRAINED)
+
+/* A fault is told by an event that must not wait for others. */
+#define EVENT_INTERRUPTS (LITEPULSE_WANT_EVENTS | LITEPULSE_CSR_EV_ENABLE_FAULT_MASK)
+
+enum { EVENTS, BYTES, STREAMS };
 
 struct litepulse_mmio {
 	struct device *dev;
@@ -53,9 +61,28 @@ struct litepulse_mmio {
 	struct litepulse_moderation events; /* as asked for */
 	struct litepulse_moderation bytes;
 	bool strained; /* ... but not now */
-	struct timer_list pause_timer; /* ends what a flood of interrupts began */
+	struct timer_list relaxed_timer; /* ends it */
 	unsigned long jiffy; /* by the interrupt only: in it... */
 	unsigned int calls; /* ... it was called so often */
+	struct stream {
+		struct work_struct work; /* takes what is too much for an interrupt */
+		struct litepulse_mmio *mmio;
+		bool busy; /* it does: @lock */
+		u32 records[BATCH * LITEPULSE_EVENT_WORDS]; /* of the interrupt, or the worker */
+	} stream[STREAMS];
+};
+
+static const struct {
+	u32 window;
+	unsigned int words; /* of a record */
+	u32 enable; /* the interrupts that call for it */
+	void (*hand_over)(struct litepulse *lp, const struct litepulse_header *header,
+			  const u32 *words, unsigned int count);
+} streams[STREAMS] = {
+	[EVENTS] = { LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, EVENT_INTERRUPTS,
+		     litepulse_take_events },
+	[BYTES] = { LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, LITEPULSE_WANT_BYTES,
+		    litepulse_take_bytes },
 };
 
 static u32 get_csr(const struct litepulse_mmio *mmio, u32 offset)
@@ -173,28 +200,49 @@ static int mmio_transmit(void *context, const u8 *bytes, unsigned int count)
 	return count;
 }
 
+/* What is wanted, but for the interrupts of a stream that is being emptied; @lock is held. */
+static void write_enable(struct litepulse_mmio *mmio)
+{
+	u32 enabled = mmio->enabled;
+	unsigned int which;
+
+	for (which = 0; which < STREAMS; which++) {
+		if (mmio->stream[which].busy)
+			enabled &= ~streams[which].enable;
+	}
+	put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, enabled);
+}
+
 static void enable(struct litepulse_mmio *mmio, u32 mask, u32 wanted)
 {
 	unsigned long flags;
-	u32 enabled;
 
 	spin_lock_irqsave(&mmio->lock, flags);
+	mmio->enabled = (mmio->enabled & ~mask) | (wanted & mask);
 	/* Written even if it is the same: a reset may have cleared it. */
-	enabled = (mmio->enabled & ~mask) | (wanted & mask);
-	mmio->enabled = enabled;
-	put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, enabled);
+	write_enable(mmio);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
 static void mmio_want(void *context, u32 mask, u32 wanted)
 {
-	/* A fault is told by an event that must not wait for others. */
 	if (mask & LITEPULSE_WANT_EVENTS) {
-		mask |= LITEPULSE_CSR_EV_ENABLE_FAULT_MASK;
+		mask |= EVENT_INTERRUPTS;
 		if (wanted & LITEPULSE_WANT_EVENTS)
-			wanted |= LITEPULSE_CSR_EV_ENABLE_FAULT_MASK;
+			wanted |= EVENT_INTERRUPTS;
 	}
 	enable(context, mask, wanted);
+}
+
+static void set_busy(struct stream *stream, bool busy)
+{
+	struct litepulse_mmio *mmio = stream->mmio;
+	unsigned long flags;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	stream->busy = busy;
+	write_enable(mmio);
+	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
 /* In units that may end one early: one more, so that it is never less than asked for. */
@@ -270,16 +318,14 @@ static const struct litepulse_io_ops mmio_ops = {
 	.moderate = mmio_moderate,
 };
 
-/* Takes up to BATCH records of a stream out of the core; returns how many were ready. */
-static unsigned int take(struct litepulse_mmio *mmio, u32 stream, unsigned int width,
-			 void (*hand_over)(struct litepulse *lp,
-					   const struct litepulse_header *header, const u32 *words,
-					   unsigned int count))
+/* Takes up to BATCH records of a stream out of the core; returns how many are left. */
+static unsigned int take(struct stream *stream)
 {
-	void __iomem *window = mmio->window + stream;
+	struct litepulse_mmio *mmio = stream->mmio;
+	unsigned int which = stream - mmio->stream, words = streams[which].words, count, i;
+	void __iomem *window = mmio->window + streams[which].window;
+	u32 *records = stream->records, level;
 	struct litepulse_header header = {};
-	u32 words[BATCH * LITEPULSE_EVENT_WORDS], level;
-	unsigned int count, i;
 	unsigned long flags;
 
 	spin_lock_irqsave(&mmio->lock, flags);
@@ -287,47 +333,53 @@ static unsigned int take(struct litepulse_mmio *mmio, u32 stream, unsigned int w
 	if (READ_ONCE(mmio->lp->want_ns))
 		header.mono = ktime_get_ns();
 	header.ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
-	header.tick = header_tick(mmio, stream);
+	header.tick = header_tick(mmio, streams[which].window);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 	count = min_t(unsigned int, header.ready, BATCH);
-	for (i = 0; i < count * width; i++)
-		words[i] = litex_read32(window + 4 * (LITEPULSE_HEADER_WORDS + i));
+	for (i = 0; i < count * words; i++)
+		records[i] = litex_read32(window + 4 * (LITEPULSE_HEADER_WORDS + i));
 	if (count)
 		litex_write32(window + LITEPULSE_STREAM_ACK,
 			      FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, count));
-	hand_over(mmio->lp, &header, words, count);
-	return header.ready;
+	streams[which].hand_over(mmio->lp, &header, records, count);
+	return header.ready - count;
 }
 
-static void take_events(struct litepulse_mmio *mmio)
+/* Up to BUDGET of them; returns whether none is left. */
+static bool take_some(struct stream *stream)
 {
-	unsigned int left = mmio->lp->event_depth;
+	unsigned int budget = BUDGET / BATCH;
 
-	while (take(mmio, LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, litepulse_take_events) >
-	       BATCH) {
-		left -= min(left, BATCH);
-		if (left)
-			continue;
-		/*
-		 * Edges come faster than we can take them: let the rest of the machine live. The
-		 * core counts what is lost.
-		 */
-		enable(mmio, LITEPULSE_WANT_EVENTS | LITEPULSE_CSR_EV_ENABLE_FAULT_MASK, 0);
-		mod_timer(&mmio->pause_timer, jiffies + 1);
-		return;
+	while (budget--) {
+		if (!take(stream))
+			return true;
 	}
+	return false;
 }
 
-static void end_pause(struct timer_list *timer)
+/*
+ * What comes faster than an interrupt may take it is left to this worker, which lets the rest of
+ * the machine live; the core counts what is lost.
+ */
+static void take_rest(struct work_struct *work)
 {
-	struct litepulse_mmio *mmio = timer_container_of(mmio, timer, pause_timer);
+	struct stream *stream = container_of(work, struct stream, work);
+
+	if (take_some(stream))
+		set_busy(stream, false);
+	else
+		schedule_work(work);
+}
+
+static void end_strain(struct timer_list *timer)
+{
+	struct litepulse_mmio *mmio = timer_container_of(mmio, timer, relaxed_timer);
 	unsigned long flags;
 
 	spin_lock_irqsave(&mmio->lock, flags);
 	mmio->strained = false;
 	write_moderation(mmio);
 	spin_unlock_irqrestore(&mmio->lock, flags);
-	mmio_want(mmio, LITEPULSE_WANT_EVENTS, LITEPULSE_WANT_EVENTS);
 }
 
 /* Somebody wants each event at once, but there are too many: in batches, until the next jiffy. */
@@ -335,7 +387,7 @@ static void count_call(struct litepulse_mmio *mmio)
 {
 	unsigned long flags;
 
-	if (mmio->jiffy != jiffies) {
+	if (time_after(jiffies, mmio->jiffy)) {
 		mmio->jiffy = jiffies;
 		mmio->calls = 0;
 	}
@@ -345,24 +397,27 @@ static void count_call(struct litepulse_mmio *mmio)
 	mmio->strained = true;
 	write_moderation(mmio);
 	spin_unlock_irqrestore(&mmio->lock, flags);
-	mod_timer(&mmio->pause_timer, jiffies + 1);
+	mod_timer(&mmio->relaxed_timer, jiffies + 1);
 }
 
 static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 {
 	struct litepulse_mmio *mmio = data;
 	u32 pending = get_csr(mmio, LITEPULSE_CSR_EV_PENDING) & READ_ONCE(mmio->enabled);
+	unsigned int which;
 
 	if (!pending)
 		return IRQ_NONE;
 	if (pending & LITEPULSE_CSR_EV_PENDING_FAULT_MASK)
 		put_csr(mmio, LITEPULSE_CSR_EV_PENDING, LITEPULSE_CSR_EV_PENDING_FAULT_MASK);
-	if (pending & (LITEPULSE_WANT_EVENTS | LITEPULSE_CSR_EV_PENDING_FAULT_MASK))
-		take_events(mmio);
-	if (pending & LITEPULSE_WANT_BYTES) {
-		while (take(mmio, LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS,
-			    litepulse_take_bytes) > BATCH)
-			;
+	for (which = 0; which < STREAMS; which++) {
+		struct stream *stream = &mmio->stream[which];
+
+		if (!(pending & streams[which].enable) || READ_ONCE(stream->busy) ||
+		    take_some(stream))
+			continue;
+		set_busy(stream, true);
+		schedule_work(&stream->work);
 	}
 	if (pending & ~ONCE)
 		count_call(mmio);
@@ -376,13 +431,15 @@ static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 static int mmio_attach(void *context, struct litepulse *lp)
 {
 	struct litepulse_mmio *mmio = context;
+	unsigned int which;
 	int error;
 
 	if (lp) {
 		mmio->lp = lp;
+		mmio->jiffy = jiffies;
 		put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, 0);
 		put_csr(mmio, LITEPULSE_CSR_EV_PENDING, ~0);
-		timer_setup(&mmio->pause_timer, end_pause, 0);
+		timer_setup(&mmio->relaxed_timer, end_strain, 0);
 		error = request_irq(mmio->irq, litepulse_mmio_irq, 0, dev_name(mmio->dev), mmio);
 		if (error)
 			return dev_err_probe(mmio->dev, error, "interrupt %d\n", mmio->irq);
@@ -390,7 +447,11 @@ static int mmio_attach(void *context, struct litepulse *lp)
 	}
 	enable(mmio, ~0, 0);
 	free_irq(mmio->irq, mmio);
-	timer_delete_sync(&mmio->pause_timer);
+	timer_delete_sync(&mmio->relaxed_timer);
+	for (which = 0; which < STREAMS; which++) {
+		cancel_work_sync(&mmio->stream[which].work);
+		mmio->stream[which].busy = false;
+	}
 	enable(mmio, ~0, 0);
 	return 0;
 }
@@ -421,6 +482,7 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 	struct litepulse_mmio *mmio;
 	unsigned long pulse_hz;
 	u32 num, den, hz, rest;
+	unsigned int which;
 	int error;
 
 	mmio = devm_kzalloc(dev, sizeof(*mmio), GFP_KERNEL);
@@ -428,6 +490,10 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 		return -ENOMEM;
 	mmio->dev = dev;
 	spin_lock_init(&mmio->lock);
+	for (which = 0; which < STREAMS; which++) {
+		mmio->stream[which].mmio = mmio;
+		INIT_WORK(&mmio->stream[which].work, take_rest);
+	}
 	mmio->csr = devm_platform_ioremap_resource_byname(pdev, "csr");
 	if (IS_ERR(mmio->csr))
 		return dev_err_probe(dev, PTR_ERR(mmio->csr), "no memory region \"csr\"\n");

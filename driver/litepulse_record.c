@@ -19,6 +19,22 @@ static_assert(LITEPULSE_RX_BREAK << FLAGS_SHIFT == LITEPULSE_RECEIVE_INFO_BREAK_
 static_assert(LITEPULSE_RX_OWN << FLAGS_SHIFT == LITEPULSE_RECEIVE_INFO_OWN_MASK);
 static_assert(LITEPULSE_RX_NOISE << FLAGS_SHIFT == LITEPULSE_RECEIVE_INFO_NOISE_MASK);
 
+/* Field by field: compilers clear all 48 bytes first when given an initializer. */
+static inline void set(struct litepulse_event *event, u64 tick, u64 seq, u32 data, u16 flags,
+		       u8 kind, u8 source)
+{
+	event->tick = tick;
+	event->ns = 0;
+	event->seq = seq;
+	event->count = 0;
+	event->data = data;
+	event->subtick = 0;
+	event->uncertainty = 0;
+	event->flags = flags;
+	event->kind = kind;
+	event->source = source;
+}
+
 static void lost(struct litepulse_event *event, u8 source, u64 tick, u64 seq, u64 count)
 {
 	*event = (struct litepulse_event){
@@ -31,17 +47,9 @@ static void lost(struct litepulse_event *event, u8 source, u64 tick, u64 seq, u6
 	};
 }
 
-/**
- * litepulse_decode_event - an event record
- * @sequence: of the event stream
- * @words: the record, LITEPULSE_EVENT_WORDS words
- * @events: room for LITEPULSE_EVENTS_PER_RECORD; ns is left 0
- *
- * Until the first SNAPSHOT, which starts @sequence, nothing is made. Return: events made. Numbers
- * that are missing without an OVERFLOW record become a LOST, too.
- */
-unsigned int litepulse_decode_event(struct litepulse_sequence *sequence, const u32 *words,
-				    struct litepulse_event *events)
+/* Returns how many events an event record makes. */
+static unsigned int decode_event(struct litepulse_sequence *sequence, const u32 *words,
+				 struct litepulse_event *events)
 {
 	u32 info = words[LITEPULSE_EVENT_INFO / 4], data = words[LITEPULSE_EVENT_DATA / 4];
 	u64 tick = (u64)words[LITEPULSE_EVENT_TICK_HI / 4] << 32 |
@@ -68,28 +76,36 @@ unsigned int litepulse_decode_event(struct litepulse_sequence *sequence, const u
 		sequence->lost += data;
 		return made;
 	}
-	events[made++] = (struct litepulse_event){
-		.tick = tick,
-		.seq = sequence->next++,
-		.data = data,
-		.flags = FIELD_GET(LITEPULSE_EVENT_INFO_FLAGS_MASK, info),
-		.kind = FIELD_GET(LITEPULSE_EVENT_INFO_KIND_MASK, info),
-		.source = FIELD_GET(LITEPULSE_EVENT_INFO_SOURCE_MASK, info),
-	};
+	set(&events[made++], tick, sequence->next++, data,
+	    FIELD_GET(LITEPULSE_EVENT_INFO_FLAGS_MASK, info),
+	    FIELD_GET(LITEPULSE_EVENT_INFO_KIND_MASK, info),
+	    FIELD_GET(LITEPULSE_EVENT_INFO_SOURCE_MASK, info));
 	return made;
 }
 
 /**
- * litepulse_decode_byte - a receive record
- * @sequence: of the receive stream
- * @now: tick of a header read after the record was stored
- * @words: the record, LITEPULSE_RECEIVE_WORDS words
- * @events: room for LITEPULSE_EVENTS_PER_RECORD; ns is left 0
+ * litepulse_decode_events - event records
+ * @sequence: of the event stream
+ * @words: the records, LITEPULSE_EVENT_WORDS words each
+ * @count: how many
+ * @events: room for LITEPULSE_EVENTS_PER_RECORD for each; ns is left 0
  *
- * Return: events made: a byte, or what the second of the two records of an overflow tells.
+ * Until the first SNAPSHOT, which starts @sequence, nothing is made. Return: events made. Numbers
+ * that are missing without an OVERFLOW record become a LOST, too.
  */
-unsigned int litepulse_decode_byte(struct litepulse_sequence *sequence, u64 now, const u32 *words,
-				   struct litepulse_event *events)
+unsigned int litepulse_decode_events(struct litepulse_sequence *sequence, const u32 *words,
+				     unsigned int count, struct litepulse_event *events)
+{
+	unsigned int made = 0;
+
+	for (; count; count--, words += LITEPULSE_EVENT_WORDS)
+		made += decode_event(sequence, words, events + made);
+	return made;
+}
+
+/* Returns how many events a receive record makes. */
+static unsigned int decode_byte(struct litepulse_sequence *sequence, u64 now, const u32 *words,
+				struct litepulse_event *events)
 {
 	u32 low = words[LITEPULSE_RECEIVE_TICK_LO / 4], info = words[LITEPULSE_RECEIVE_INFO / 4];
 	u64 high = FIELD_GET(LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK, info);
@@ -110,15 +126,30 @@ unsigned int litepulse_decode_byte(struct litepulse_sequence *sequence, u64 now,
 	}
 	if (tick < sequence->since)
 		return 0;
-	*events = (struct litepulse_event){
-		.tick = tick,
-		.seq = sequence->next++,
-		.data = FIELD_GET(LITEPULSE_RECEIVE_INFO_DATA_MASK, info),
-		.flags = FIELD_GET(GENMASK(LITEPULSE_RECEIVE_INFO_COUNT_SHIFT, FLAGS_SHIFT), info),
-		.kind = LITEPULSE_KIND_RX,
-		.source = LITEPULSE_SRC_RECEIVER,
-	};
+	set(events, tick, sequence->next++, FIELD_GET(LITEPULSE_RECEIVE_INFO_DATA_MASK, info),
+	    FIELD_GET(GENMASK(LITEPULSE_RECEIVE_INFO_COUNT_SHIFT, FLAGS_SHIFT), info),
+	    LITEPULSE_KIND_RX, LITEPULSE_SRC_RECEIVER);
 	return 1;
+}
+
+/**
+ * litepulse_decode_bytes - receive records
+ * @sequence: of the receive stream
+ * @now: tick of a header read after the records were stored
+ * @words: the records, LITEPULSE_RECEIVE_WORDS words each
+ * @count: how many
+ * @events: room for one for each; ns is left 0
+ *
+ * Return: events made: a byte each, or what the second of the two records of an overflow tells.
+ */
+unsigned int litepulse_decode_bytes(struct litepulse_sequence *sequence, u64 now, const u32 *words,
+				    unsigned int count, struct litepulse_event *events)
+{
+	unsigned int made = 0;
+
+	for (; count; count--, words += LITEPULSE_RECEIVE_WORDS)
+		made += decode_byte(sequence, now, words, events + made);
+	return made;
 }
 
 /**
@@ -136,38 +167,19 @@ u32 litepulse_channel_samples(u32 channels, unsigned int samples)
 }
 
 /**
- * litepulse_select - what a subscriber gets of an event
- * @want: what it asked for
+ * litepulse_selector - prepares litepulse_select()
+ * @want: what a subscriber asked for
  * @samples: per cycle
- * @event: edges it did not ask for are taken out of it
  *
- * Return: whether anything is left.
+ * Return: the same, worked out.
  */
-bool litepulse_select(const struct litepulse_subscribe *want, unsigned int samples,
-		      struct litepulse_event *event)
+struct litepulse_selector litepulse_selector(const struct litepulse_subscribe *want,
+					     unsigned int samples)
 {
-	const u32 bytes = BIT(LITEPULSE_KIND_RX);
-	u32 levels, changes;
-
-	if (event->kind == LITEPULSE_KIND_RESTARTED)
-		return want->kinds;
-	if (event->kind == LITEPULSE_KIND_LOST)
-		return want->kinds & (event->source == LITEPULSE_SRC_RECEIVER ? bytes : ~bytes);
-	if (!(want->kinds & BIT(event->kind)))
-		return false;
-	switch (event->kind) {
-	case LITEPULSE_KIND_TX:
-	case LITEPULSE_KIND_REFUSED:
-	case LITEPULSE_KIND_APPLIED:
-		return !want->sources || want->sources & BIT(event->source);
-	case LITEPULSE_KIND_EDGE:
-		levels = event->data >> 16;
-		changes = event->data &
-			((levels & litepulse_channel_samples(want->rise, samples)) |
-			 (~levels & litepulse_channel_samples(want->fall, samples)));
-		event->data = levels << 16 | changes;
-		return changes;
-	default:
-		return true;
-	}
+	return (struct litepulse_selector){
+		.kinds = want->kinds,
+		.sources = want->sources ?: ~0u,
+		.rise = litepulse_channel_samples(want->rise, samples),
+		.fall = litepulse_channel_samples(want->fall, samples),
+	};
 }

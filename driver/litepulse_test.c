@@ -214,7 +214,7 @@ static unsigned int event_record(struct litepulse_sequence *sequence, u64 tick, 
 			(seq & 0xffff) << 16 | kind << 12 | source << 8 | flags, data };
 
 	memset(events, 0xee, LITEPULSE_EVENTS_PER_RECORD * sizeof(*events));
-	return litepulse_decode_event(sequence, words, events);
+	return litepulse_decode_events(sequence, words, 1, events);
 }
 
 static void events_are_counted(struct kunit *test)
@@ -280,7 +280,7 @@ static unsigned int byte_record(struct litepulse_sequence *sequence, u64 now, u6
 	u32 words[] = { tick & 0xffffffff, (tick >> 32 & 0xffff) << 16 | flags << 9 | data };
 
 	memset(events, 0xee, LITEPULSE_EVENTS_PER_RECORD * sizeof(*events));
-	return litepulse_decode_byte(sequence, now, words, events);
+	return litepulse_decode_bytes(sequence, now, words, 1, events);
 }
 
 static void bytes_are_decoded(struct kunit *test)
@@ -315,33 +315,42 @@ static void bytes_are_decoded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 70000ull + ARRAY_SIZE(flags), events[0].seq);
 }
 
+static bool selects(const struct litepulse_subscribe *want, unsigned int samples,
+		    const struct litepulse_event *event, u32 *data)
+{
+	struct litepulse_selector selector = litepulse_selector(want, samples);
+
+	return litepulse_select(&selector, event, data);
+}
+
 static void who_gets_what(struct kunit *test)
 {
 	struct litepulse_subscribe want = {};
+	u32 data;
 	struct litepulse_event event = { .kind = LITEPULSE_KIND_TX, .source = LITEPULSE_SRC_TTY };
 
-	KUNIT_EXPECT_FALSE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_FALSE(test, selects(&want, 1, &event, &data));
 	want.kinds = 1 << LITEPULSE_KIND_TX;
-	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_TRUE(test, selects(&want, 1, &event, &data));
 	want.sources = 1 << LITEPULSE_SRC_QUEUE;
-	KUNIT_EXPECT_FALSE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_FALSE(test, selects(&want, 1, &event, &data));
 	event.source = LITEPULSE_SRC_QUEUE;
-	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_TRUE(test, selects(&want, 1, &event, &data));
 	/* sources are for launches only */
 	event.kind = LITEPULSE_KIND_RX;
 	event.source = LITEPULSE_SRC_RECEIVER;
-	KUNIT_EXPECT_FALSE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_FALSE(test, selects(&want, 1, &event, &data));
 	want.kinds |= 1 << LITEPULSE_KIND_RX;
-	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_TRUE(test, selects(&want, 1, &event, &data));
 	/* what is lost is told to whom it concerns */
 	event.kind = LITEPULSE_KIND_LOST;
-	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_TRUE(test, selects(&want, 1, &event, &data));
 	want.kinds = 1 << LITEPULSE_KIND_EDGE;
-	KUNIT_EXPECT_FALSE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_FALSE(test, selects(&want, 1, &event, &data));
 	event.source = LITEPULSE_SRC_CONTROL;
-	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_TRUE(test, selects(&want, 1, &event, &data));
 	event.kind = LITEPULSE_KIND_RESTARTED;
-	KUNIT_EXPECT_TRUE(test, litepulse_select(&want, 1, &event));
+	KUNIT_EXPECT_TRUE(test, selects(&want, 1, &event, &data));
 }
 
 /* All edge records of 16 bits' worth of random levels, for every wish: bit by bit. */
@@ -351,7 +360,7 @@ static void edges_are_chosen(struct kunit *test)
 	struct litepulse_event event = {};
 	struct rnd_state random;
 	unsigned int samples, i, bit, channel;
-	u32 data, expected;
+	u32 data, expected, left;
 
 	prandom_seed_state(&random, 2);
 	for (samples = 1; samples <= 8; samples *= 2) {
@@ -368,8 +377,8 @@ static void edges_are_chosen(struct kunit *test)
 			}
 			event.kind = LITEPULSE_KIND_EDGE;
 			event.data = data;
-			KUNIT_ASSERT_EQ(test, litepulse_select(&want, samples, &event), !!expected);
-			KUNIT_ASSERT_EQ(test, event.data, (data & 0xffff0000) | expected);
+			KUNIT_ASSERT_EQ(test, selects(&want, samples, &event, &left), !!expected);
+			KUNIT_ASSERT_EQ(test, left, (data & 0xffff0000) | expected);
 		}
 	}
 }

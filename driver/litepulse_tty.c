@@ -344,21 +344,13 @@ static void litepulse_break_ctl(struct uart_port *port, int ctl)
 
 /* --- receiving ------------------------------------------------------------------------------- */
 
-static void receive_one(struct litepulse_tty *t, const struct litepulse_event *event)
+static void receive_one(struct litepulse_tty *t, u8 data, u8 flags)
 {
 	struct uart_port *port = &t->port;
-	struct tty_port *buffer = &port->state->port;
-	u32 status = event->flags & RX_ERRORS;
+	u32 status = flags & RX_ERRORS;
 	u8 flag = TTY_NORMAL;
 
-	if (event->kind == LITEPULSE_KIND_LOST) {
-		port->icount.overrun += event->count;
-		if (port->read_status_mask & ~port->ignore_status_mask & RX_OVERRUN &&
-		    !tty_insert_flip_char(buffer, 0, TTY_OVERRUN))
-			port->icount.buf_overrun++;
-		return;
-	}
-	if (t->drop_own && event->flags & LITEPULSE_RX_OWN)
+	if (t->drop_own && flags & LITEPULSE_RX_OWN)
 		return;
 	port->icount.rx++;
 	if (status) {
@@ -379,12 +371,36 @@ static void receive_one(struct litepulse_tty *t, const struct litepulse_event *e
 	}
 	if ((status | RX_ANY) & port->ignore_status_mask)
 		return;
-	if (!tty_insert_flip_char(buffer, event->data, flag))
+	if (!tty_insert_flip_char(&port->state->port, data, flag))
 		port->icount.buf_overrun++;
 }
 
-void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_event *events,
-			   unsigned int count)
+static void receive(struct litepulse_tty *t, const struct litepulse_tty_bytes *bytes)
+{
+	struct uart_port *port = &t->port;
+	struct tty_port *buffer = &port->state->port;
+	u8 special = t->drop_own ? RX_ERRORS | LITEPULSE_RX_OWN : RX_ERRORS, all = 0;
+	unsigned int i;
+
+	for (i = 0; i < bytes->count; i++)
+		all |= bytes->flags[i];
+	if (all & special || port->ignore_status_mask & RX_ANY) {
+		for (i = 0; i < bytes->count; i++)
+			receive_one(t, bytes->data[i], bytes->flags[i]);
+	} else {
+		port->icount.rx += bytes->count;
+		port->icount.buf_overrun += bytes->count -
+			tty_insert_flip_string(buffer, bytes->data, bytes->count);
+	}
+	if (!bytes->lost)
+		return;
+	port->icount.overrun += bytes->lost;
+	if (port->read_status_mask & ~port->ignore_status_mask & RX_OVERRUN &&
+	    !tty_insert_flip_char(buffer, 0, TTY_OVERRUN))
+		port->icount.buf_overrun++;
+}
+
+void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_tty_bytes *bytes)
 {
 	struct litepulse_tty *t = READ_ONCE(lp->tty);
 	unsigned long flags;
@@ -393,8 +409,7 @@ void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_event *e
 		return;
 	uart_port_lock_irqsave(&t->port, &flags);
 	if (t->receiving) {
-		for (; count; count--)
-			receive_one(t, events++);
+		receive(t, bytes);
 		tty_flip_buffer_push(&t->port.state->port);
 	}
 	uart_port_unlock_irqrestore(&t->port, flags);
