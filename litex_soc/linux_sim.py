@@ -30,8 +30,9 @@ PULSE_HZ = 50_000_000
 INPUTS = 4
 RAM_SIZE, ROM_SIZE = 32 << 20, 0x2000
 FILES_SIZE, DEVICE_TREE_SIZE = 4 << 20, 0x1_0000    # at the end of main memory, and just below
-# Levels that the program looks at after each edge, in one port.
-WATCH = ("tx", "tx_oe", "de", "irq", "peer_tx", "peer_irq", "printed", "reset")
+# Levels that the program looks at after each edge, in one port. `asked`: the CPU reads which interrupts are pending, as a handler
+# does first.
+WATCH = ("tx", "tx_oe", "de", "irq", "asked", "peer_tx", "peer_irq", "peer_asked", "printed", "reset")
 
 
 def make_soc(cpu):
@@ -61,7 +62,8 @@ def make_soc(cpu):
         memory.mem.init = None                  # else they would be read from files at run time
     soc.pulse = LitePulse(platform, pins, PULSE_HZ, clock_domain="pulse", simulated=True)
     soc.pulse.add_to_soc(soc, window=PULSE_WINDOW)
-    levels = {"tx": pins.tx, "tx_oe": pins.tx_oe, "de": pins.de, "irq": soc.pulse.ev.irq, "peer_tx": peer.tx, "peer_irq": soc.peer.ev.irq,
+    levels = {"tx": pins.tx, "tx_oe": pins.tx_oe, "de": pins.de, "irq": soc.pulse.ev.irq, "asked": soc.pulse.ev.pending.we,
+              "peer_tx": peer.tx, "peer_irq": soc.peer.ev.irq, "peer_asked": soc.peer.ev.pending.we,
               "printed": console.tx_valid, "reset": crg.rst}
     soc.comb += platform.request("watch").eq(Cat(*(levels[name] for name in WATCH)))
     return soc, platform

@@ -23,7 +23,6 @@
  *	launch=IN,PROFILE,BYTE	so many ticks from now; answers the tick
  *	event			next one of a launch, after `listen`: kind source tick flags data
  */
-#include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/serial.h>
@@ -38,14 +37,7 @@
 #include <unistd.h>
 
 #include "linux/litepulse.h"
-
-/* musl does not name them; its header and the kernel's with all requests do not go together. */
-#ifndef TCGETS2
-#define TCGETS2 _IOR('T', 0x2a, struct termios2)
-#define TCSETS2 _IOW('T', 0x2b, struct termios2)
-#define TCSETSW2 _IOW('T', 0x2c, struct termios2)
-#define TCSETSF2 _IOW('T', 0x2d, struct termios2)
-#endif
+#include "termios2.h"
 
 #define ARGUMENTS 8
 #define BYTES 8192
