@@ -328,10 +328,17 @@ def measure_size():
         raise BenchError(f"python -m litex_soc.size said: {said[-1]}") from None
 
 
+def measure_linux():
+    """What the driver costs on the simulated Linux SoC, beside liteuart."""
+    from sim.linux import driver_bench
+    return driver_bench.measure()
+
+
 # The page ---------------------------------------------------------------------------------------------------------------------
 
 PARTS = {"speed": ("The simulated SoC", measure_speed), "drain": ("Events through the bridge", measure_drain),
-         "exactness": ("Exactness", measure_exactness), "size": ("Size and clock on an iCE40 UP5K", measure_size)}
+         "exactness": ("Exactness", measure_exactness), "size": ("Size and clock on an iCE40 UP5K", measure_size),
+         "linux": ("The driver beside liteuart", measure_linux)}
 
 
 def mega(value):
@@ -439,7 +446,13 @@ def size_lines(r):
     return out
 
 
-LINES = {"speed": speed_lines, "drain": drain_lines, "exactness": exactness_lines, "size": size_lines}
+def linux_lines(r):
+    """The tables of measure_linux()."""
+    from sim.linux import driver_bench
+    return driver_bench.lines(r)
+
+
+LINES = {"speed": speed_lines, "drain": drain_lines, "exactness": exactness_lines, "size": size_lines, "linux": linux_lines}
 
 
 def page(results):

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the driver costs and how soon it answers, beside liteuart: measured on one booted Linux, in cycles of the simulated SoC.
+
+The guest's program is guest/bench.c. What the CPU has left is what another process gets done meanwhile, so a cost is all of it:
+interrupts, workers, wake-ups, system calls and the reading program itself, caches they spoil included. Every run is checked: no byte
+wrong, none missing unless it is counted. The same run gives the same figures, cycle by cycle.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import median
+
+from sim.linux import rig
+from sim.linux.pins import changes
+
+CPU = "vexriscv"
+HZ = 50_000_000                 # of bus and core: a tick is a cycle
+NS_PER_CYCLE = 10**9 // HZ
+LOADS = ("idle", "loaded")
+BAUDS = (9600, 115200, 1_000_000)
+SECONDS = Fraction(1, 10)       # of bytes in a row for a cost
+LATENCIES = 24                  # for a distribution
+LATENCY_BAUD = 115200
+SPACING, SHIFT = 620_000, 23_431    # cycles between stimuli, so that each meets the scheduler's tick elsewhere
+LEAD = 400_000                  # cycles from the program's word to the first stimulus
+EVENT_PERIODS = (400, 450, 500, 550, 600, 650, 700, 800, 900, 1000, 1250, 1500, 2000, 3000, 5000)     # cycles
+EVENTS = 20_000                 # in a row, ten times what driver and board can hold
+RX_BAUDS = (57600, 115200, 230400, 460800, 921600, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 6_250_000, 12_500_000)
+RX_BYTES = 16_384
+BEHIND = 1_000_000              # cycles a reader may be behind at the end, 20 ms: what may be left in buffers is not sustained
+
+
+# Settings of /sys/class/tty/ttyPULSE0/: interrupt for each byte; for half a FIFO, or when the line falls silent.
+TRIGGERS = "/sys/class/tty/ttyPULSE0/rx_trig_"
+EACH = f"echo 1 >{TRIGGERS}bytes"
+SHARED = f"echo 256 >{TRIGGERS}bytes; echo 200000 >{TRIGGERS}age_us"
+
+
+class BenchError(RuntimeError):
+    """What was measured is wrong; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A serial port of the guest, and its pins."""
+    title: str
+    path: str
+    interrupt: str          # what /proc/interrupts calls it
+    rx: str
+    tx: str
+    irq: str
+    asked: str
+
+
+PULSE = Port("litepulse", "/dev/ttyPULSE0", ".litepulse", "rx", "tx", "irq", "asked")
+PEER = Port("liteuart", "/dev/ttyLXU1", "liteuart", "peer_rx", "peer_tx", "peer_irq", "peer_asked")
+PORTS = (PULSE, PEER)
+
+
+def check(right, what):
+    """BenchError unless it is right."""
+    if not right:
+        raise BenchError(what)
+
+
+def frames(tick, data, baud, spacing=0):
+    """([(tick, level)], [tick of each start edge], tick of the last one's end): 8N1; `spacing` ticks from start to start, 0: at once."""
+    wave, starts = [], []
+    for number, byte in enumerate(data):
+        start = tick + (Fraction(10 * HZ, baud) * number if not spacing else spacing[number])
+        starts.append(int(start))
+        levels = [0, *(byte >> bit & 1 for bit in range(8)), 1]
+        wave += [(int(start + Fraction(k * HZ, baud)), level) for k, level in enumerate(levels)]
+    kept = [entry for before, entry in zip([(0, 1), *wave], wave) if entry[1] != before[1]]
+    return kept, starts, int(start + Fraction(10 * HZ, baud))
+
+
+class Answers:
+    """What guest/bench.c said."""
+
+    def __init__(self, result):
+        self.pins = result.pins
+        self.lines = [line.split() for line in result.lines]
+
+    def all(self, word):
+        """Rows that begin with it."""
+        return [row[1:] for row in self.lines if row[:1] == [word]]
+
+    def numbers(self, word):
+        """... of the last one."""
+        return [int(number) for number in self.all(word)[-1]]
+
+    def interrupts(self, port):
+        """Of a port, while it was measured; the console is a liteuart, too, but writes nothing then."""
+        half = len(self.all("interrupts")) // 2
+        def count(rows):
+            mine = [int(number) for number, name in rows if name.endswith(port.interrupt)]
+            return mine[0] if mine else 0
+        rows = self.all("interrupts")
+        return count(rows[half:]) - count(rows[:half])
+
+    def cycles(self):
+        """(cycles that passed, cycles the CPU was busy with it)."""
+        (free_ns, free_rounds), (ns, rounds) = self.numbers("free"), self.numbers("took")
+        cycles = Fraction(ns, NS_PER_CYCLE)
+        return cycles, cycles - rounds * Fraction(free_ns, NS_PER_CYCLE) / free_rounds
+
+    def rises(self, pin, since=0):
+        """Ticks at which a pin went up."""
+        return [tick for tick, level in changes(self.pins, pin) if level and tick >= since]
+
+
+class Bench:
+    """Runs guest/bench.c on a booted guest with the driver."""
+
+    def __init__(self, cpu=CPU):
+        self.guest = rig.boot_with_driver(cpu)
+        registers = self.guest.machine.description["csr_registers"]
+        self.environment = (f"export CONSOLE={registers['uart_rxtx']['addr']:#x} "
+                            f"PEER_TUNING={registers['peer_phy_tuning_word']['addr']:#x}")
+        self.program = self.guest.program(rig.GUEST / "bench.c", includes=(rig.GUEST, rig.UAPI))
+
+    def run(self, words, stimulus=(), before="", max_cycles=200_000_000):
+        """Answers to `bench WORDS`; stimulus: (ticks from the program's word, pin, level)."""
+        lines = ["after ready go", *(f"+{tick} {pin} {level}" for tick, pin, level in stimulus)] if stimulus else ()
+        script = f"{self.environment}\n{before}\nexec ./bench {words}"
+        return Answers(self.guest.run(script, {"bench": self.program}, stimulus=lines, max_cycles=max_cycles))
+
+    def receive(self, port, baud, count, load, before=""):
+        """(Answers, bytes got, cycles from the last byte's end to the last read)."""
+        wave, _, end = frames(LEAD, [k * 7 & 255 for k in range(count)], baud)
+        said = self.run(f"rx {port.path} {baud} {count} {load}", [(tick, port.rx, level) for tick, level in wave], before)
+        got, wrong, _ = said.numbers("got")
+        check(got == count and not wrong or got < count, f"{port.title}, {baud} baud: {wrong} bytes are wrong though none is missing")
+        # from the program's word to the window's begin it sleeps 4 ms, to within a few 0.1 ms
+        return said, got, int(said.cycles()[0]) + 4 * HZ // 1000 - end
+
+    def cost(self, port, direction, baud, load, title=None, before=""):
+        """{interrupts, cycles: per byte, busy: share of the CPU} of bytes in a row; title: of the settings that `before` makes."""
+        count = int(SECONDS * baud / 10)
+        if direction == "rx":
+            said, got, _ = self.receive(port, baud, count, load, before)
+        else:
+            said, got = self.run(f"tx {port.path} {baud} {count} {load}"), count
+            check(sent(said, port, baud) == [k * 7 & 255 for k in range(count)], f"{port.title}, {baud} baud: the pin has other bytes")
+        passed, busy = said.cycles()
+        return {"port": title or port.title, "direction": direction, "baud": baud, "load": load, "bytes": count, "lost": count - got,
+                "interrupts": said.interrupts(port) / count, "cycles": float(busy / count), "busy": float(busy / passed)}
+
+    def to_read(self, load):
+        """Distances from an edge of an input to interrupt, handler and the program that waits for it."""
+        ticks = [LEAD + k * SPACING + k * k * SHIFT % SPACING // 2 for k in range(LATENCIES)]
+        said = self.run(f"edge {LATENCIES} {load}", [(tick, "aux0", 1 - k % 2) for k, tick in enumerate(ticks)])
+        return steps(said, PULSE, [tick for tick, _ in changes(said.pins, "aux0")])
+
+    def byte_to_read(self, port, load, before=""):
+        """The same from the begin of a received byte's stop bit."""
+        spacing = [k * SPACING + k * k * SHIFT % SPACING // 2 for k in range(LATENCIES)]
+        wave, starts, _ = frames(LEAD, [0x55] * LATENCIES, LATENCY_BAUD, spacing)
+        said = self.run(f"byte {port.path} {LATENCY_BAUD} {LATENCIES} {load}", [(tick, port.rx, level) for tick, level in wave], before)
+        # to recorded ticks: all are as far behind as the first one is
+        late = changes(said.pins, port.rx)[0][0] - starts[0]
+        return steps(said, port, [start + late + int(Fraction(9 * HZ, LATENCY_BAUD)) for start in starts])
+
+    def to_start_bit(self, port, load):
+        """From before write() to the start bit."""
+        said = self.run(f"write {port.path} {LATENCY_BAUD} {LATENCIES} {load}")
+        falls = [tick for tick, level in changes(said.pins, port.tx) if not level]
+        starts = [tick for before, tick in zip([0, *falls], falls) if tick - before > 10 * HZ // LATENCY_BAUD]
+        marks = said.rises("printed")
+        # the newest mark before each
+        return {"pin": [tick - max(mark for mark in marks if mark < tick) for tick in starts[-LATENCIES:]]}
+
+    def keeps_up(self, load):
+        """The shortest of EVENT_PERIODS at which no event is lost and the reader is not behind; None if none."""
+        def lossless(period):
+            edges = [(LEAD + k * period, "aux0", 1 - k % 2) for k in range(EVENTS)]
+            said = self.run(f"events {EVENTS} {load} {EVENTS * period * 1000 // HZ + 500}", edges)
+            got, gaps, _ = said.numbers("got")
+            lost = sum(said.numbers("stats")[3:5])
+            check((got == EVENTS and not gaps) == (not lost), f"{EVENTS - got} of {EVENTS} events are missing, {lost} are told")
+            return not lost and said.cycles()[0] + 4 * HZ // 1000 - edges[-1][0] < BEHIND
+        return first_true(lossless, EVENT_PERIODS)
+
+    def fastest(self, port, load):
+        """The highest of RX_BAUDS at which no byte is lost and the reader is not behind; None if none."""
+        def lossless(baud):
+            _, got, behind = self.receive(port, baud, RX_BYTES, load)
+            return got == RX_BYTES and behind < BEHIND
+        return first_true(lossless, RX_BAUDS[::-1])
+
+
+def sent(said, port, baud):
+    """The bytes on a pin."""
+    wave, found, until = changes(said.pins, port.tx), [], 0
+    bit = Fraction(HZ, baud)
+    level, edges = 1, iter([*wave, (1 << 62, 1)])
+    entry = next(edges)
+    def level_at(tick):
+        nonlocal level, entry
+        while entry[0] <= tick:
+            level, entry = entry[1], next(edges)
+        return level
+    for tick, value in wave:
+        if tick < until or value:
+            continue
+        found.append(sum(level_at(tick + int((k + Fraction(3, 2)) * bit)) << k for k in range(8)))
+        until = tick + int(Fraction(19, 2) * bit)
+    return found
+
+
+def steps(said, port, begins):
+    """{step: cycles from each begin}: `irq` the line, `handler` its first access, `read` the program's mark behind read()."""
+    marks = said.rises("printed", begins[0])[:len(begins)]
+    check(len(marks) == len(begins) and all(mark > tick for mark, tick in zip(marks, begins)), f"{port.title}: marks and stimuli differ")
+    irqs, asked = said.rises(port.irq), said.rises(port.asked)
+    found = {"irq": [], "handler": [], "read": [mark - tick for mark, tick in zip(marks, begins)]}
+    for tick in begins:
+        irq = min(rise for rise in irqs if rise >= tick)
+        found["irq"].append(irq - tick)
+        found["handler"].append(min(rise for rise in asked if rise >= irq) - tick)
+    return found
+
+
+def first_true(holds, candidates):
+    """The first of the candidates for which it holds, None if for none; all after it are taken to hold, too."""
+    low, high = 0, len(candidates)
+    while low < high:
+        middle = (low + high) // 2
+        if holds(candidates[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return candidates[low] if low < len(candidates) else None
+
+
+def spread(cycles):
+    """Median and extremes."""
+    return {"median": median(cycles), "least": min(cycles), "most": max(cycles)}
+
+
+def measure(workers=2):
+    """All figures, of JSON's types: `costs`, `latencies`, `events`, `bauds`; `missed`: what falls short of an aim, a line each."""
+    bench = Bench()
+    with ThreadPoolExecutor(workers) as pool:
+        costs = [pool.submit(bench.cost, port, direction, baud, load)
+                 for direction in ("rx", "tx") for baud in BAUDS for load in LOADS for port in PORTS]
+        costs += [pool.submit(bench.cost, PULSE, "rx", baud, load, "shared", SHARED) for baud in BAUDS for load in LOADS]
+        latencies = {}
+        for load, word in zip(LOADS, ("alone", "loaded")):
+            latencies |= {
+                ("edge", "chardev", load): pool.submit(bench.to_read, word),
+                ("byte", "litepulse", load): pool.submit(bench.byte_to_read, PULSE, word),
+                ("byte", "each", load): pool.submit(bench.byte_to_read, PULSE, word, EACH),
+                ("byte", "liteuart", load): pool.submit(bench.byte_to_read, PEER, word),
+                ("write", "litepulse", load): pool.submit(bench.to_start_bit, PULSE, word),
+                ("write", "liteuart", load): pool.submit(bench.to_start_bit, PEER, word),
+            }
+        events = {load: pool.submit(bench.keeps_up, load) for load in LOADS}
+        bauds = {port.title: {load: pool.submit(bench.fastest, port, load) for load in LOADS} for port in PORTS}
+        figures = {
+            "costs": [cost.result() for cost in costs],
+            "latencies": [{"from": what, "port": port, "load": load, "step": step, **spread(cycles)}
+                          for (what, port, load), found in latencies.items() for step, cycles in found.result().items()],
+            "events": {load: period.result() for load, period in events.items()},
+            "bauds": {port: {load: baud.result() for load, baud in found.items()} for port, found in bauds.items()},
+        }
+    figures["missed"] = shortcomings(figures)
+    return figures
+
+
+def cost_of(figures, port, direction, baud, load):
+    """The one of `costs`, None if there is none."""
+    keys = ("port", "direction", "baud", "load")
+    found = [cost for cost in figures["costs"] if tuple(cost[key] for key in keys) == (port, direction, baud, load)]
+    return found[0] if found else None
+
+
+def ratio(figures, direction, baud, load):
+    """liteuart's cycles per byte to LitePulse's with coalescing on."""
+    mine = cost_of(figures, "shared", direction, baud, load) or cost_of(figures, "litepulse", direction, baud, load)
+    return cost_of(figures, "liteuart", direction, baud, load)["cycles"] / mine["cycles"]
+
+
+def shortcomings(figures):
+    """What falls short of the aims: a tenth of liteuart's cycles per byte, 100,000 events a second."""
+    found = [f"{direction} at {baud} baud, {load}: {times:.1f} times cheaper per byte than liteuart, not 10"
+             for direction in ("rx", "tx") for baud in BAUDS for load in LOADS
+             if (times := ratio(figures, direction, baud, load)) < 10]
+    for load, period in figures["events"].items():
+        rate = HZ // period if period else 0
+        if rate < 100_000:
+            found.append(f"{rate:,} events/s to a program, {load}, not 100,000")
+    return found
+
+
+def told(cost):
+    """Interrupts and cycles per byte of a cost, for a table."""
+    if cost is None:
+        return "- | -"
+    full = ", CPU full" if cost["busy"] > 0.97 else ""
+    lost = f", **{cost['lost']} of {cost['bytes']:,} bytes lost**" if cost["lost"] else ""
+    return f"{cost['interrupts']:.3f} | {cost['cycles']:,.0f}{full}{lost}"
+
+
+INTRODUCTION = f"""VexRiscv at {HZ // 10**6} MHz, 4 KB caches, lean kernel; figures are cycles of the bus, and exact: the same sources give
+the same. The cost of a byte is all that the CPU no longer has for others: interrupts, workers, wake-ups, the program that
+reads or writes, and the caches they spoil. `idle`: all else is a process of the idle class; `loaded`: one of the same
+priority that wants the whole CPU.
+
+Bytes in a row for {float(SECONDS):g} s. `shared`: `rx_trig_bytes` 256, `rx_trig_age_us` 200000. Where it says `CPU full`, nothing is left
+to anybody; liteuart's program then gets to read seldom and much at a time, so a byte would cost more on a faster CPU."""
+
+
+def lines(figures):
+    """The tables of measure()."""
+    out = [INTRODUCTION, "",
+           " | ".join(["| | baud | load", *(f"{port}: interrupts per byte | cycles" for port in ("litepulse", "shared", "liteuart")),
+                       "times cheaper |"]),
+           "|---|" + "---|" * 9]
+    for direction, name in (("rx", "received"), ("tx", "sent")):
+        for baud in BAUDS:
+            for load in LOADS:
+                cells = [told(cost_of(figures, port, direction, baud, load)) for port in ("litepulse", "shared", "liteuart")]
+                out.append(f"| {name} | {baud:,} | {load} | {' | '.join(cells)} | {ratio(figures, direction, baud, load):.1f} |")
+    names = {"edge": "edge of an input", "byte": f"begin of a byte's stop bit, {LATENCY_BAUD} baud", "write": "before write()"}
+    ports = {"chardev": "chardev", "litepulse": "tty", "each": "tty, `rx_trig_bytes` 1", "liteuart": "liteuart's tty"}
+    to = {"irq": "interrupt line", "handler": "handler's first access", "read": "behind read()", "pin": "start bit"}
+    out += ["", f"Delays in cycles, {LATENCIES} each. A lone byte is told after four frames of silence ({40 * HZ // LATENCY_BAUD:,} cycles)"
+            " unless `rx_trig_bytes` is 1.", "", "| from | to | by | load | median | least | most |", "|---|---|---|---|---|---|---|"]
+    for row in figures["latencies"]:
+        cells = (names[row["from"]], to[row["step"]], ports[row["port"]], row["load"], f"{row['median']:,.0f}", f"{row['least']:,}",
+                 f"{row['most']:,}")
+        out.append(f"| {' | '.join(cells)} |")
+    out += ["", f"Without loss, and the program at most {BEHIND * 1000 // HZ} ms behind at the end:", "", "| what | idle | loaded |",
+            "|---|---|---|"]
+    periods = [figures["events"][load] for load in LOADS]
+    rates = [f"{HZ // period:,} a second, {period:,} cycles each" if period else "none of those tried" for period in periods]
+    out.append(f"| edges read from the chardev, {EVENTS:,} in a row | {' | '.join(rates)} |")
+    for port, found in figures["bauds"].items():
+        cells = [f"{found[load]:,} baud" if found[load] else f"less than {RX_BAUDS[0]:,} baud" for load in LOADS]
+        out.append(f"| bytes read from {port}'s tty, {RX_BYTES:,} in a row | {' | '.join(cells)} |")
+    if figures["missed"]:
+        out += ["", "**Missed:** " + "; ".join(figures["missed"]) + "."]
+    return out

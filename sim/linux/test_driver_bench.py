@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The benchmark of the driver: that it measures, and notices what is wrong. Its figures are in docs/benchmarks.md."""
+
+import pytest
+from model import edges
+from frames import data_of, profile, read_frames, row, wave
+
+from sim.linux import driver_bench
+from sim.linux.driver_bench import PEER, PULSE, Answers, Bench, BenchError
+
+
+class Said:
+    """A result of the rig."""
+
+    def __init__(self, *lines, pins=()):
+        self.lines, self.pins = lines, list(pins)
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return Bench()
+
+
+@pytest.mark.parametrize("port", [PULSE, PEER])
+def test_cost(bench, port):
+    """A byte costs something and less than the whole CPU; only liteuart interrupts for each, and again at its end."""
+    cost = bench.cost(port, "rx", 19200, "idle")
+    assert cost["lost"] == 0 and cost["bytes"] == 192 and 0 < cost["busy"] < 1
+    assert cost["cycles"] == pytest.approx(cost["busy"] * 192 * 26041 / 192, rel=0.2)
+    assert (cost["interrupts"] < 0.1) == (port is PULSE)
+
+
+def test_a_missing_byte_is_counted(bench):
+    """More than driver and board can hold, while nobody reads."""
+    said, got, _ = bench.receive(PEER, 4_000_000, 2000, "loaded")
+    assert got < 2000 and said.numbers("got")[0] == got
+
+
+def test_frames_are_the_models():
+    data = bytes(range(0, 250, 7))
+    # 200 ticks a bit: no fraction to be rounded
+    made, starts, end = driver_bench.frames(5000, data, 250_000)
+    ours = row(5000, data, profile(250_000))
+    assert made == edges(wave(ours)) and starts == [one.tick for one in ours] and end == ours[-1].end
+    assert data_of(read_frames([(0, 1), *made], [profile(250_000)])) == data
+
+
+def test_bytes_of_a_pin():
+    data = bytes(range(0, 250, 7))
+    made, _, _ = driver_bench.frames(5000, data, 115200)
+    said = Answers(Said(pins=[(0, "tx", 1), *((tick, "tx", level) for tick, level in made)]))
+    assert bytes(driver_bench.sent(said, PULSE, 115200)) == data
+
+
+def test_busy_is_what_the_other_process_missed():
+    said = Answers(Said("free 1000000 1000", "took 500000 200"))
+    assert said.cycles() == (25_000, 15_000)
+
+
+def test_interrupts_of_one_port():
+    said = Answers(Said("interrupts 5 liteuart", "interrupts 30 liteuart", "interrupts 2 f0008000.litepulse",
+                        "interrupts 7 liteuart", "interrupts 31 liteuart", "interrupts 9 f0008000.litepulse"))
+    assert (said.interrupts(PULSE), said.interrupts(PEER)) == (7, 2)
+
+
+def test_marks_must_follow_their_stimuli():
+    pins = [(0, "printed", 0), (0, "irq", 0), (0, "asked", 0), (100, "irq", 1), (120, "asked", 1), (500, "printed", 1)]
+    said = Answers(Said(pins=pins))
+    assert driver_bench.steps(said, PULSE, [90]) == {"irq": [10], "handler": [30], "read": [410]}
+    with pytest.raises(BenchError, match="marks and stimuli differ"):
+        driver_bench.steps(said, PULSE, [90, 95])
+
+
+@pytest.mark.parametrize("border", range(6))
+def test_search(border):
+    tried = []
+    found = driver_bench.first_true(lambda value: tried.append(value) or value >= border, range(5))
+    assert found == (border if border < 5 else None) and len(tried) <= 3
+
+
+def figures(mine, peer, period):
+    return {"costs": [{"port": port, "direction": direction, "baud": baud, "load": load, "bytes": 10, "lost": 0, "interrupts": 1,
+                       "cycles": cycles, "busy": 0.5}
+                      for port, cycles in (("litepulse", mine), ("liteuart", peer)) for direction in ("rx", "tx")
+                      for baud in driver_bench.BAUDS for load in driver_bench.LOADS],
+            "latencies": [], "events": dict.fromkeys(driver_bench.LOADS, period), "bauds": {}, "missed": []}
+
+
+def test_what_is_missed_is_said():
+    assert driver_bench.shortcomings(figures(10, 100, 500)) == []
+    missed = driver_bench.shortcomings(figures(10, 99, 501))
+    assert len(missed) == 14 and "9.9 times cheaper" in missed[0] and "99,800 events/s" in missed[-1]
+    assert "**Missed:** x." in driver_bench.lines({**figures(10, 99, None), "missed": ["x"]})
