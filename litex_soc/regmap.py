@@ -40,7 +40,7 @@ class Register:
 
 CSR_LOCATION = 16           # LiteX CSR location (page of 0x800 bytes)
 CSR_BASE = 0x8000           # so the CSRs lie here in a SoC without CPU, whose CSR region is at 0
-WINDOW_BASE = 0x9000_0000   # uncached with every CPU that has its I/O region at 0x8000_0000
+WINDOW_BASE = 0x9000_0000   # uncached with every CPU whose I/O region is at 0x8000_0000; not with VexRiscv `linux` (linux_soc.py)
 BRIDGE_LOCATION = 17        # the serial bridge's CSR (litex_soc/bridge.py), if the SoC has that bridge
 BRIDGE_BASE = 0x8800
 
