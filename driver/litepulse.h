@@ -225,6 +225,7 @@ struct litepulse {
 	u64 restarts;
 	u16 session;
 	bool want_ns; /* a sink wants another clock than none */
+	bool bytes_wanted; /* a sink wants received bytes, not only the tty */
 	struct litepulse_event answer; /* of the train to its latest command... */
 	enum litepulse_answer answer_state;
 	u64 answer_since; /* ... which was given after this tick... */

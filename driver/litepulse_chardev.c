@@ -5,7 +5,8 @@
  * Every open file, and every claim, is a reader: it has its own subscription, its own FIFO and
  * its own account of what it lost. The newest record is dropped when the FIFO is full, so what
  * was read is always without a gap up to a LOST record, which comes as soon as there is room
- * again, or as the last one when all before it was read.
+ * again, or as the last one when all before it was read. What the driver tells of itself (LOST,
+ * RESTARTED) is a note: it takes no part in the numbers of LITEPULSE_IOC_STATS, and none is lost.
  */
 #include <linux/anon_inodes.h>
 #include <linux/bitfield.h>
@@ -46,14 +47,11 @@
 	(BIT(LITEPULSE_SRC_QUEUE) | BIT(LITEPULSE_SRC_TRAIN) | BIT(LITEPULSE_SRC_RESPONDER) | \
 	 BIT(LITEPULSE_SRC_TRAIN_CHANGE))
 
-/* A gap in what a reader gets of one stream. */
-struct gap {
-	struct litepulse_event first; /* the first record lost */
-	u64 count;
-};
-
-/* The two streams are numbered apart, so are their gaps. */
-enum { GAP_EVENTS, GAP_BYTES, GAPS };
+/*
+ * Notes that can wait for room, at most one of each: LOST by us or by the board, of events or of
+ * bytes, and RESTARTED.
+ */
+#define NOTES 5
 
 /**
  * struct reader - a file that gets events
@@ -64,12 +62,12 @@ enum { GAP_EVENTS, GAP_BYTES, GAPS };
  * @size: of it in events, a power of two
  * @in: events ever put into it; written under litepulse.lock
  * @out: ... and taken out; written under @mutex
- * @held: the loss after the last event of the FIFO, on its way to the program; @mutex
+ * @held: the note after the last event of the FIFO, on its way to the program; @mutex
  * @holding: there is one
- * @gaps: not yet told; litepulse.lock
+ * @notes: found no room, as they will be told and in the order they began; litepulse.lock
+ * @waiting: so many of them; litepulse.lock
  * @stats: litepulse.lock; what was delivered is worked out when asked for
- * @notes: losses and restarts among what was put into the FIFO; litepulse.lock
- * @due: the oldest record has waited its time; litepulse.lock
+ * @due: the oldest record has waited its time, or a note came; litepulse.lock
  * @timer: makes it due
  * @wait: for records
  */
@@ -83,9 +81,9 @@ struct reader {
 	unsigned int out;
 	struct litepulse_event held;
 	bool holding;
-	struct gap gaps[GAPS];
+	struct litepulse_event notes[NOTES];
+	unsigned int waiting;
 	struct litepulse_stats stats;
-	u64 notes;
 	bool due;
 	struct hrtimer timer;
 	wait_queue_head_t wait;
@@ -109,33 +107,9 @@ struct litepulse_chardev {
  * and fetching code.
  */
 
-static bool gaps_open(const struct reader *reader)
+static bool is_note(const struct litepulse_event *event)
 {
-	return reader->gaps[GAP_EVENTS].count || reader->gaps[GAP_BYTES].count;
-}
-
-static unsigned int gaps_to_tell(const struct reader *reader)
-{
-	return !!reader->gaps[GAP_EVENTS].count + !!reader->gaps[GAP_BYTES].count;
-}
-
-static bool close_gap(struct gap *gap, struct litepulse_event *lost)
-{
-	if (!gap->count)
-		return false;
-	*lost = (struct litepulse_event){
-		.tick = gap->first.tick,
-		.ns = gap->first.ns,
-		.seq = gap->first.seq,
-		.count = gap->count,
-		.uncertainty = gap->first.uncertainty,
-		.flags = gap->first.flags & LITEPULSE_FLAG_NS,
-		.kind = LITEPULSE_KIND_LOST,
-		.source = gap->first.kind == LITEPULSE_KIND_RX ? LITEPULSE_SRC_RECEIVER :
-								 LITEPULSE_SRC_CONTROL,
-	};
-	gap->count = 0;
-	return true;
+	return event->kind >= LITEPULSE_KIND_LOST;
 }
 
 static unsigned int queued(struct reader *reader)
@@ -156,35 +130,71 @@ static void append(struct reader *reader, const struct litepulse_event *event)
 	smp_store_release(&reader->in, reader->in + 1);
 }
 
+/* The loss of a record by us. */
+static struct litepulse_event loss_of(const struct litepulse_event *event)
+{
+	return (struct litepulse_event){
+		.tick = event->tick,
+		.ns = event->ns,
+		.seq = event->seq,
+		.count = 1,
+		.uncertainty = event->uncertainty,
+		.flags = event->flags & LITEPULSE_FLAG_NS,
+		.kind = LITEPULSE_KIND_LOST,
+		.source = event->kind == LITEPULSE_KIND_RX ? LITEPULSE_SRC_RECEIVER :
+							     LITEPULSE_SRC_CONTROL,
+	};
+}
+
+/* A note for which there is no room: added to the one of its sort, if there is one. */
+static void add_note(struct reader *reader, const struct litepulse_event *note)
+{
+	struct litepulse_event *other;
+
+	for (other = reader->notes; other < reader->notes + reader->waiting; other++) {
+		if (other->kind != note->kind || other->source != note->source ||
+		    (other->flags ^ note->flags) & LITEPULSE_FLAG_HARDWARE)
+			continue;
+		if (note->kind == LITEPULSE_KIND_LOST)
+			other->count += note->count;
+		else
+			other->count = note->count;
+		return;
+	}
+	if (WARN_ON_ONCE(reader->waiting == NOTES))
+		return;
+	*other = *note;
+	WRITE_ONCE(reader->waiting, reader->waiting + 1);
+	wake_up_interruptible_poll(&reader->wait, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
+}
+
 /*
- * There is no room, or there was none, or it is no ordinary event. Apart from reader_put(), which
- * must stay short for the sake of small instruction caches.
+ * There is no room, or there was none, or it is a note. Apart from reader_put(), which must stay
+ * short for the sake of small instruction caches.
  */
 static noinline void put_specially(struct reader *reader, const struct litepulse_event *event)
 {
 	struct litepulse_event lost;
 	unsigned int i;
 
-	if (reader->size - queued(reader) < gaps_to_tell(reader) + 1) {
-		struct gap *gap = &reader->gaps[event->kind == LITEPULSE_KIND_RX];
-
-		reader->stats.lost_host++;
-		if (!gap->count++) {
-			gap->first = *event;
-			wake_up_interruptible_poll(&reader->wait,
-						   EPOLLIN | EPOLLRDNORM | EPOLLPRI);
+	if (reader->size - queued(reader) < reader->waiting + 1) {
+		if (!is_note(event)) {
+			reader->stats.offered++;
+			reader->stats.lost_host++;
+			lost = loss_of(event);
+			event = &lost;
 		}
+		add_note(reader, event);
 		return;
 	}
-	for (i = 0; i < GAPS; i++) {
-		if (close_gap(&reader->gaps[i], &lost))
-			append(reader, &lost);
-	}
+	for (i = 0; i < reader->waiting; i++)
+		append(reader, &reader->notes[i]);
+	WRITE_ONCE(reader->waiting, 0);
 	append(reader, event);
-	if (event->kind >= LITEPULSE_KIND_LOST) {
-		reader->notes++;
-		reader->due = true;
-	}
+	if (!is_note(event))
+		reader->stats.offered++;
+	if (i || is_note(event))
+		WRITE_ONCE(reader->due, true);
 }
 
 /* Takes one event, under litepulse.lock. */
@@ -192,32 +202,46 @@ static void reader_put(struct litepulse_sink *sink, const struct litepulse_event
 {
 	struct reader *reader = container_of(sink, struct reader, sink);
 
-	reader->stats.offered++;
-	if (likely(event->kind < LITEPULSE_KIND_LOST && !gaps_open(reader) &&
-		   queued(reader) < reader->size))
+	if (likely(!is_note(event) && !reader->waiting && queued(reader) < reader->size)) {
 		append(reader, event);
-	else
+		reader->stats.offered++;
+	} else {
 		put_specially(reader, event);
+	}
+}
+
+/* The oldest record waits for others, but not for ever. Under litepulse.lock. */
+static void start_waiting(struct reader *reader)
+{
+	u64 timeout_us = reader->sink.want.timeout_us;
+
+	/* Not hrtimer_active(): while it tells of an older record, a newer one needs its own. */
+	if (timeout_us && !hrtimer_is_queued(&reader->timer))
+		hrtimer_start(&reader->timer, ns_to_ktime(timeout_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL);
 }
 
 /* Nothing more for now, under litepulse.lock. */
 static void reader_done(struct litepulse_sink *sink)
 {
 	struct reader *reader = container_of(sink, struct reader, sink);
-	const struct litepulse_subscribe *want = &sink->want;
 
-	if (reader->due || queued(reader) >= max(want->watermark, 1u))
+	if (reader->due || queued(reader) >= max(sink->want.watermark, 1u))
 		wake_up_interruptible_poll(&reader->wait, EPOLLIN | EPOLLRDNORM);
-	else if (want->timeout_us && !hrtimer_active(&reader->timer))
-		hrtimer_start(&reader->timer, ns_to_ktime((u64)want->timeout_us * NSEC_PER_USEC),
-			      HRTIMER_MODE_REL);
+	else
+		start_waiting(reader);
 }
 
 static enum hrtimer_restart reader_due(struct hrtimer *timer)
 {
 	struct reader *reader = container_of(timer, struct reader, timer);
+	unsigned long flags;
 
-	WRITE_ONCE(reader->due, true);
+	spin_lock_irqsave(&reader->lp->lock, flags);
+	/* All may have been read meanwhile: then the next record begins to wait anew. */
+	if (queued(reader))
+		WRITE_ONCE(reader->due, true);
+	spin_unlock_irqrestore(&reader->lp->lock, flags);
 	wake_up_interruptible_poll(&reader->wait, EPOLLIN | EPOLLRDNORM);
 	return HRTIMER_NORESTART;
 }
@@ -230,21 +254,30 @@ static bool reader_ready(struct reader *reader)
 	unsigned int len = queued(reader);
 
 	return len >= max(READ_ONCE(reader->sink.want.watermark), 1u) ||
-		(len && READ_ONCE(reader->due)) || gaps_open(reader) ||
+		(len && READ_ONCE(reader->due)) || READ_ONCE(reader->waiting) ||
 	       READ_ONCE(reader->holding) || READ_ONCE(reader->lp->gone);
 }
 
-/* The gap behind the last event, if there is one: into @held. */
-static void hold_gap(struct reader *reader)
+/*
+ * After some records were taken: the first note behind the last event, if there is one, into
+ * @held; and what is left waits.
+ */
+static void settle(struct reader *reader)
 {
-	unsigned int i;
-
 	spin_lock_irq(&reader->lp->lock);
-	for (i = 0; !reader->holding && i < GAPS && !queued(reader); i++)
-		reader->holding = close_gap(&reader->gaps[i], &reader->held);
-	if (!queued(reader)) {
+	if (queued(reader)) {
+		if (!reader->due && queued(reader) < reader->sink.want.watermark)
+			start_waiting(reader);
+	} else {
+		if (!reader->holding && reader->waiting) {
+			reader->held = reader->notes[0];
+			WRITE_ONCE(reader->waiting, reader->waiting - 1);
+			memmove(reader->notes, reader->notes + 1,
+				reader->waiting * sizeof(reader->notes[0]));
+			WRITE_ONCE(reader->holding, true);
+		}
 		hrtimer_try_to_cancel(&reader->timer);
-		reader->due = false;
+		WRITE_ONCE(reader->due, false);
 	}
 	spin_unlock_irq(&reader->lp->lock);
 }
@@ -260,7 +293,7 @@ static ssize_t reader_take(struct reader *reader, char __user *buffer, size_t si
 		if (reader->holding) {
 			if (copy_to_user(buffer + done, &reader->held, one))
 				return done ?: -EFAULT;
-			reader->holding = false;
+			WRITE_ONCE(reader->holding, false);
 			done += one;
 		}
 		/* As many as lie one behind the other. */
@@ -276,7 +309,7 @@ static ssize_t reader_take(struct reader *reader, char __user *buffer, size_t si
 			smp_store_release(&reader->out, reader->out + count);
 			done += count * one;
 		}
-		hold_gap(reader);
+		settle(reader);
 	} while (done < size && (reader->holding || queued(reader)));
 	return done;
 }
@@ -320,7 +353,7 @@ static __poll_t reader_poll(struct reader *reader, struct file *file, poll_table
 	poll_wait(file, &reader->wait, wait);
 	if (reader_ready(reader))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (gaps_open(reader))
+	if (READ_ONCE(reader->waiting) || READ_ONCE(reader->holding))
 		mask |= EPOLLPRI;
 	if (READ_ONCE(reader->lp->gone))
 		mask |= EPOLLHUP | EPOLLERR;
@@ -375,29 +408,52 @@ static int put_argument(void __user *to, unsigned int cmd, const void *from, siz
 	return 0;
 }
 
-static int change_fifo(struct reader *reader, unsigned int records)
+/*
+ * Another FIFO instead of this one, which it becomes: @room of @size records. At most @most may
+ * wait in this one. @mutex is held.
+ */
+static int exchange_fifo(struct reader *reader, struct litepulse_event **room, unsigned int *size,
+			 unsigned int most)
 {
-	struct litepulse_event *room, *old;
+	unsigned int i;
+	int error = 0;
 
-	if (!records || records == reader->size)
-		return 0;
-	if (records < FIFO_MIN || records > FIFO_MAX || !is_power_of_2(records))
+	spin_lock_irq(&reader->lp->lock);
+	if (queued(reader) > most) {
+		error = -EBUSY;
+	} else {
+		for (i = reader->out; i != reader->in; i++)
+			(*room)[i & (*size - 1)] = *at(reader, i);
+		swap(reader->room, *room);
+		swap(reader->size, *size);
+	}
+	spin_unlock_irq(&reader->lp->lock);
+	return error;
+}
+
+/* Both or neither; @mutex is held. */
+static int change_want_and_fifo(struct reader *reader, const struct litepulse_subscribe *want)
+{
+	struct litepulse_event *room;
+	unsigned int size = want->fifo;
+	int error;
+
+	if (!size || size == reader->size)
+		return litepulse_sink_change(reader->lp, &reader->sink, want);
+	if (size < FIFO_MIN || size > FIFO_MAX || !is_power_of_2(size))
 		return -EINVAL;
-	room = kvmalloc_array(records, sizeof(*room), GFP_KERNEL_ACCOUNT);
+	room = kvmalloc_array(size, sizeof(*room), GFP_KERNEL_ACCOUNT);
 	if (!room)
 		return -ENOMEM;
-	spin_lock_irq(&reader->lp->lock);
-	if (queued(reader)) {
-		spin_unlock_irq(&reader->lp->lock);
-		kvfree(room);
-		return -EBUSY;
+	error = exchange_fifo(reader, &room, &size, 0);
+	if (!error) {
+		error = litepulse_sink_change(reader->lp, &reader->sink, want);
+		/* Nothing is lost by that: should too much wait by now, the new one stays. */
+		if (error)
+			exchange_fifo(reader, &room, &size, size);
 	}
-	old = reader->room;
-	reader->room = room;
-	reader->size = records;
-	spin_unlock_irq(&reader->lp->lock);
-	kvfree(old);
-	return 0;
+	kvfree(room);
+	return error;
 }
 
 static int ioctl_subscribe(struct reader *reader, unsigned int cmd, void __user *argument)
@@ -424,9 +480,15 @@ static int ioctl_subscribe(struct reader *reader, unsigned int cmd, void __user 
 	if (want.watermark > (want.fifo ?: reader->size))
 		error = -EINVAL;
 	if (!error)
-		error = change_fifo(reader, want.fifo);
-	if (!error)
-		error = litepulse_sink_change(lp, &reader->sink, &want);
+		error = change_want_and_fifo(reader, &want);
+	if (!error) {
+		/* What waits already, and who waits for it: by the new watermark and timeout. */
+		spin_lock_irq(&lp->lock);
+		hrtimer_try_to_cancel(&reader->timer);
+		if (queued(reader))
+			reader_done(&reader->sink);
+		spin_unlock_irq(&lp->lock);
+	}
 	mutex_unlock(&reader->mutex);
 	return error;
 }
@@ -457,23 +519,21 @@ static int ioctl_stats(struct reader *reader, unsigned int cmd, void __user *arg
 {
 	struct litepulse *lp = reader->lp;
 	struct litepulse_stats stats;
-	unsigned int i;
+	unsigned int count, i;
 
 	/* Nobody reads meanwhile. */
 	if (mutex_lock_interruptible(&reader->mutex))
 		return -ERESTARTSYS;
 	spin_lock_irq(&lp->lock);
 	stats = reader->stats;
-	stats.queued = queued(reader);
-	stats.delivered = stats.offered - stats.lost_host - reader->notes;
+	count = queued(reader);
 	stats.lost_events = lp->events.lost;
 	stats.lost_bytes = lp->bytes.lost;
 	stats.restarts = lp->restarts;
 	spin_unlock_irq(&lp->lock);
-	for (i = 0; i < stats.queued; i++) {
-		if (at(reader, reader->out + i)->kind < LITEPULSE_KIND_LOST)
-			stats.delivered--;
-	}
+	for (i = 0; i < count; i++)
+		stats.queued += !is_note(at(reader, reader->out + i));
+	stats.delivered = stats.offered - stats.lost_host - stats.queued;
 	mutex_unlock(&reader->mutex);
 	return put_argument(argument, cmd, &stats, sizeof(stats));
 }
@@ -873,7 +933,8 @@ static int ioctl_claim(struct litepulse *lp, unsigned int cmd, void __user *argu
 		kfree(claim);
 		return error;
 	}
-	claim->claimant.keep = request.flags & LITEPULSE_CLAIM_KEEP;
+	/* Should it come to nothing, its end must not stop what an earlier claim kept. */
+	claim->claimant.keep = true;
 	claim->reader.sink.want =
 		(struct litepulse_subscribe){ .kinds = OUTCOME_KINDS, .sources = OUTCOME_SOURCES };
 	mutex_lock(&lp->claim_mutex);
@@ -909,6 +970,7 @@ static int ioctl_claim(struct litepulse *lp, unsigned int cmd, void __user *argu
 		fput(file);
 		return error;
 	}
+	claim->claimant.keep = request.flags & LITEPULSE_CLAIM_KEEP;
 	fd_install(fd, file);
 	return 0;
 

@@ -174,6 +174,14 @@ void litepulse_take_events(struct litepulse *lp, const struct litepulse_header *
 }
 EXPORT_SYMBOL_GPL(litepulse_take_events);
 
+static void flush_to_tty(struct litepulse *lp, struct litepulse_tty_bytes *bytes)
+{
+	if (bytes->count || bytes->lost)
+		litepulse_tty_receive(lp, bytes);
+	bytes->count = 0;
+	bytes->lost = 0;
+}
+
 /* Collects what the tty gets; hands it over when it is much, or something was lost. */
 static void for_the_tty(struct litepulse *lp, const struct litepulse_event *events,
 			unsigned int count, struct litepulse_tty_bytes *bytes)
@@ -181,16 +189,14 @@ static void for_the_tty(struct litepulse *lp, const struct litepulse_event *even
 	const struct litepulse_event *event;
 
 	for (event = events; event < events + count; event++) {
-		bytes->lost = event->kind == LITEPULSE_KIND_LOST ? event->count : 0;
-		if (!bytes->lost) {
+		if (event->kind == LITEPULSE_KIND_LOST) {
+			bytes->lost = event->count;
+		} else {
 			bytes->data[bytes->count] = event->data;
 			bytes->flags[bytes->count++] = event->flags;
 		}
-		if (!bytes->lost && bytes->count < LITEPULSE_TTY_BATCH)
-			continue;
-		litepulse_tty_receive(lp, bytes);
-		bytes->count = 0;
-		bytes->lost = 0;
+		if (bytes->lost || bytes->count == LITEPULSE_TTY_BATCH)
+			flush_to_tty(lp, bytes);
 	}
 }
 
@@ -215,8 +221,18 @@ void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *h
 		spin_lock_irqsave(&lp->lock, flags);
 		if (!ticks_advance(lp, &lp->bytes, header->tick))
 			count = 0;
-		batch = min(count, AT_ONCE);
-		made = litepulse_decode_bytes(&lp->bytes, header->tick, words, batch, events);
+		batch = lp->bytes_wanted ? 0 :
+			litepulse_decode_plain(&lp->bytes, words,
+					       min(count, LITEPULSE_TTY_BATCH - bytes.count),
+					       bytes.data + bytes.count,
+					       bytes.flags + bytes.count);
+		bytes.count += batch;
+		made = 0;
+		if (!batch) {
+			batch = min(count, AT_ONCE);
+			made = litepulse_decode_bytes(&lp->bytes, header->tick, words, batch,
+						      events);
+		}
 		words += batch * LITEPULSE_RECEIVE_WORDS;
 		count -= batch;
 		deliver(lp, header, events, made);
@@ -224,9 +240,10 @@ void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *h
 			wake_sinks(lp);
 		spin_unlock_irqrestore(&lp->lock, flags);
 		for_the_tty(lp, events, made, &bytes);
+		if (bytes.count == LITEPULSE_TTY_BATCH)
+			flush_to_tty(lp, &bytes);
 	}
-	if (bytes.count)
-		litepulse_tty_receive(lp, &bytes);
+	flush_to_tty(lp, &bytes);
 }
 EXPORT_SYMBOL_GPL(litepulse_take_bytes);
 
@@ -384,7 +401,7 @@ int litepulse_apply_sinks(struct litepulse *lp)
 {
 	u32 mask = LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK, rise = 0, fall = 0, filtered = 0,
 	    length = 0;
-	bool bytes = lp->tty_moderation.level, ns = false;
+	bool bytes = false, ns = false;
 	struct litepulse_word words[3];
 	struct litepulse_sink *sink;
 	unsigned long flags;
@@ -406,6 +423,7 @@ int litepulse_apply_sinks(struct litepulse *lp)
 		}
 	}
 	lp->want_ns = ns;
+	lp->bytes_wanted = bytes;
 	spin_unlock_irqrestore(&lp->lock, flags);
 	litepulse_moderate(lp);
 	words[0] = (struct litepulse_word){ LITEPULSE_CFG_FILTER,
@@ -419,7 +437,8 @@ int litepulse_apply_sinks(struct litepulse *lp)
 	};
 	words[2] = (struct litepulse_word){ LITEPULSE_CFG_EVENT_MASK, mask };
 	litepulse_set_line(lp, LITEPULSE_CFG_LINE_RX_ENABLE_MASK,
-			   bytes ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0);
+			   bytes || lp->tty_moderation.level ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK :
+							       0);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES,
 		      LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES);
 	return litepulse_configure(lp, words, ARRAY_SIZE(words));

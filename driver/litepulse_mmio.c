@@ -61,6 +61,7 @@ struct litepulse_mmio {
 	struct litepulse_moderation events; /* as asked for */
 	struct litepulse_moderation bytes;
 	bool strained; /* ... but not now */
+	u32 unit; /* of their times */
 	struct timer_list relaxed_timer; /* ends it */
 	unsigned long jiffy; /* by the interrupt only: in it... */
 	unsigned int calls; /* ... it was called so often */
@@ -68,6 +69,7 @@ struct litepulse_mmio {
 		struct work_struct work; /* takes what is too much for an interrupt */
 		struct litepulse_mmio *mmio;
 		bool busy; /* it does: @lock */
+		bool fresh; /* what is left came while others were taken */
 		u32 records[BATCH * LITEPULSE_EVENT_WORDS]; /* of the interrupt, or the worker */
 	} stream[STREAMS];
 };
@@ -245,12 +247,12 @@ static void set_busy(struct stream *stream, bool busy)
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
-/* In units that may end one early: one more, so that it is never less than asked for. */
+/* Rounded up, and one more, as the first unit may end at once: never less than asked for. */
 static u32 irq_units(const struct litepulse_mmio *mmio, unsigned int us, u32 unit)
 {
 	u64 cycles = div_u64((u64)us * mmio->bus_hz, USEC_PER_SEC);
 
-	return us ? min_t(u64, (cycles >> (5 + 3 * unit)) + 1, U32_MAX) : 0;
+	return us ? min_t(u64, (cycles >> (5 + 3 * unit)) + 2, U32_MAX) : 0;
 }
 
 /* What a stream is moderated by when interrupts have become too many. */
@@ -291,6 +293,7 @@ static void write_moderation(struct litepulse_mmio *mmio)
 	/* It starts all times anew. */
 	if (unit != get_csr(mmio, LITEPULSE_CSR_IRQ_UNIT))
 		put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, unit);
+	mmio->unit = unit;
 #undef TIME
 }
 
@@ -345,14 +348,39 @@ static unsigned int take(struct stream *stream)
 	return header.ready - count;
 }
 
+/*
+ * The core counts an age from when a FIFO was empty last. Records that arrive while others are
+ * taken keep it from ever being so, and would soon interrupt one by one. So ages begin anew when
+ * all that is left has just come.
+ */
+static void restart_ages(struct litepulse_mmio *mmio)
+{
+	unsigned long flags;
+	unsigned int which;
+	u32 level = 0;
+
+	spin_lock_irqsave(&mmio->lock, flags);
+	for (which = 0; which < STREAMS; which++) {
+		if (!mmio->stream[which].fresh)
+			level |= litex_read32(mmio->window + streams[which].window +
+					      LITEPULSE_HEADER_LEVEL);
+		mmio->stream[which].fresh = false;
+	}
+	if (!FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level))
+		put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, mmio->unit);
+	spin_unlock_irqrestore(&mmio->lock, flags);
+}
+
 /* Up to BUDGET of them; returns whether none is left. */
 static bool take_some(struct stream *stream)
 {
 	unsigned int budget = BUDGET / BATCH;
 
 	while (budget--) {
-		if (!take(stream))
+		if (!take(stream)) {
+			stream->fresh = true;
 			return true;
+		}
 	}
 	return false;
 }
@@ -365,10 +393,12 @@ static void take_rest(struct work_struct *work)
 {
 	struct stream *stream = container_of(work, struct stream, work);
 
-	if (take_some(stream))
-		set_busy(stream, false);
-	else
+	if (!take_some(stream)) {
 		schedule_work(work);
+		return;
+	}
+	restart_ages(stream->mmio);
+	set_busy(stream, false);
 }
 
 static void end_strain(struct timer_list *timer)
@@ -419,8 +449,10 @@ static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 		set_busy(stream, true);
 		schedule_work(&stream->work);
 	}
-	if (pending & ~ONCE)
+	if (pending & ~ONCE) {
+		restart_ages(mmio);
 		count_call(mmio);
+	}
 	if (pending & ONCE) {
 		enable(mmio, pending & ONCE, 0);
 		litepulse_take_room(mmio->lp, pending & ONCE);

@@ -12,6 +12,7 @@
 static_assert(sizeof(struct litepulse_event) == 48);
 /* The flags of a receive record lie together, as in the interface. */
 #define FLAGS_SHIFT LITEPULSE_RECEIVE_INFO_PARITY_ERROR_SHIFT
+#define FLAGS_MASK GENMASK(LITEPULSE_RECEIVE_INFO_COUNT_SHIFT, FLAGS_SHIFT)
 
 static_assert(LITEPULSE_RX_PARITY << FLAGS_SHIFT == LITEPULSE_RECEIVE_INFO_PARITY_ERROR_MASK);
 static_assert(LITEPULSE_RX_FRAMING << FLAGS_SHIFT == LITEPULSE_RECEIVE_INFO_FRAMING_ERROR_MASK);
@@ -126,9 +127,9 @@ static unsigned int decode_byte(struct litepulse_sequence *sequence, u64 now, co
 	}
 	if (tick < sequence->since)
 		return 0;
+	sequence->since = 0;
 	set(events, tick, sequence->next++, FIELD_GET(LITEPULSE_RECEIVE_INFO_DATA_MASK, info),
-	    FIELD_GET(GENMASK(LITEPULSE_RECEIVE_INFO_COUNT_SHIFT, FLAGS_SHIFT), info),
-	    LITEPULSE_KIND_RX, LITEPULSE_SRC_RECEIVER);
+	    FIELD_GET(FLAGS_MASK, info), LITEPULSE_KIND_RX, LITEPULSE_SRC_RECEIVER);
 	return 1;
 }
 
@@ -150,6 +151,33 @@ unsigned int litepulse_decode_bytes(struct litepulse_sequence *sequence, u64 now
 	for (; count; count--, words += LITEPULSE_RECEIVE_WORDS)
 		made += decode_byte(sequence, now, words, events + made);
 	return made;
+}
+
+/**
+ * litepulse_decode_plain - receive records that nobody wants as events
+ * @sequence: of the receive stream
+ * @words: the records
+ * @count: how many
+ * @data: set to the data of each
+ * @flags: set to the LITEPULSE_RX_* of each
+ *
+ * Return: records decoded; the next one, if there is one, is for litepulse_decode_bytes().
+ */
+unsigned int litepulse_decode_plain(struct litepulse_sequence *sequence, const u32 *words,
+				    unsigned int count, u8 *data, u8 *flags)
+{
+	unsigned int i;
+
+	for (i = 0; i < count && !sequence->since; i++, words += LITEPULSE_RECEIVE_WORDS) {
+		u32 info = words[LITEPULSE_RECEIVE_INFO / 4];
+
+		if (info & LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK)
+			break;
+		data[i] = FIELD_GET(LITEPULSE_RECEIVE_INFO_DATA_MASK, info);
+		flags[i] = FIELD_GET(FLAGS_MASK, info);
+	}
+	sequence->next += i;
+	return i;
 }
 
 /**

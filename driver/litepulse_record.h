@@ -17,7 +17,7 @@
  * @lost: records lost by the board, told or missing
  * @started: event stream: the snapshot was seen that gives the low 16 bits of @next; what came
  *	before it is not ours
- * @since: receive stream: bytes from before this tick are not ours
+ * @since: receive stream: bytes from before this tick are not ours; 0 once one of ours has come
  * @tick: of the latest header
  * @gap_tick: receive stream: tick of the first byte lost
  * @gap_open: ... and the record with the count comes next
@@ -53,6 +53,8 @@ unsigned int litepulse_decode_events(struct litepulse_sequence *sequence, const 
 				     unsigned int count, struct litepulse_event *events);
 unsigned int litepulse_decode_bytes(struct litepulse_sequence *sequence, u64 now, const u32 *words,
 				    unsigned int count, struct litepulse_event *events);
+unsigned int litepulse_decode_plain(struct litepulse_sequence *sequence, const u32 *words,
+				    unsigned int count, u8 *data, u8 *flags);
 struct litepulse_selector litepulse_selector(const struct litepulse_subscribe *want,
 					     unsigned int samples);
 u32 litepulse_channel_samples(u32 channels, unsigned int samples);

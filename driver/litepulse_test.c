@@ -315,6 +315,41 @@ static void bytes_are_decoded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 70000ull + ARRAY_SIZE(flags), events[0].seq);
 }
 
+/* What the tty alone gets is what the events say, up to a record that is no byte of ours. */
+static void plain_bytes(struct kunit *test)
+{
+	const u64 now = 0x123456789ab;
+	struct litepulse_sequence sequence = {}, plain = {};
+	struct litepulse_event event;
+	struct rnd_state random;
+	unsigned int i, round, overflow, decoded;
+	u8 data[8], flags[8];
+	u32 words[16];
+
+	prandom_seed_state(&random, 5);
+	for (round = 0; round < 1000; round++) {
+		overflow = prandom_u32_state(&random) % 12;
+		for (i = 0; i < 8; i++) {
+			words[2 * i] = now & 0xffffffff;
+			words[2 * i + 1] = (now >> 32) << 16 |
+				(prandom_u32_state(&random) & 0x6fff) | (i == overflow) << 12;
+		}
+		plain.next = sequence.next;
+		decoded = litepulse_decode_plain(&plain, words, 8, data, flags);
+		KUNIT_ASSERT_EQ(test, min(overflow, 8u), decoded);
+		for (i = 0; i < decoded; i++) {
+			KUNIT_ASSERT_EQ(test, 1u,
+					litepulse_decode_bytes(&sequence, now, words + 2 * i, 1,
+							       &event));
+			KUNIT_ASSERT_EQ(test, (int)(u8)event.data, (int)data[i]);
+			KUNIT_ASSERT_EQ(test, (int)event.flags, (int)flags[i]);
+		}
+		KUNIT_ASSERT_EQ(test, sequence.next, plain.next);
+	}
+	plain.since = now;
+	KUNIT_EXPECT_EQ(test, 0u, litepulse_decode_plain(&plain, words, 8, data, flags));
+}
+
 static bool selects(const struct litepulse_subscribe *want, unsigned int samples,
 		    const struct litepulse_event *event, u32 *data)
 {
@@ -527,6 +562,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(events_are_counted),
 	KUNIT_CASE(lost_events_are_told),
 	KUNIT_CASE(bytes_are_decoded),
+	KUNIT_CASE(plain_bytes),
 	KUNIT_CASE(who_gets_what),
 	KUNIT_CASE(edges_are_chosen),
 	KUNIT_CASE(clock_is_exact),
