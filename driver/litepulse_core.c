@@ -260,7 +260,7 @@ int litepulse_check_session(struct litepulse *lp)
 
 /*
  * Begins with the streams: a snapshot gives the number of the event before ours, so that a loss
- * at the head shows, too. What is older is thrown away. That the snapshot arrives shows that
+ * at the head shows, too; older ones are thrown away. That the snapshot arrives shows that
  * interrupts do.
  */
 static int start_streams(struct litepulse *lp)
@@ -272,9 +272,6 @@ static int start_streams(struct litepulse *lp)
 	long left = 0;
 	int error;
 
-	error = litepulse_now(lp, &lp->bytes.since);
-	if (error)
-		return error;
 	mutex_lock(&lp->setup_mutex);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS, LITEPULSE_WANT_EVENTS);
 	lp->hurry++;
@@ -442,6 +439,10 @@ static int litepulse_probe(struct platform_device *pdev)
 	if (error)
 		goto put;
 	platform_set_drvdata(pdev, lp);
+	/* What was received before is nobody's. */
+	error = litepulse_now(lp, &lp->bytes.since);
+	if (error)
+		goto put;
 	error = lp->attach(lp->context, lp);
 	if (error)
 		goto put;

@@ -52,6 +52,11 @@ static u64 event_ns(struct litepulse *lp, u32 clock, const struct litepulse_head
 static void put_with_ns(struct litepulse *lp, struct litepulse_sink *sink,
 			const struct litepulse_header *header, struct litepulse_event *event)
 {
+	/* The first to want them came after the header was read. */
+	if (!header->mono && sink->want.clock != LITEPULSE_CLOCK_PHC) {
+		sink->put(sink, event);
+		return;
+	}
 	event->ns = event_ns(lp, sink->want.clock, header, event->tick);
 	event->uncertainty = header->uncertainty;
 	event->flags |= LITEPULSE_FLAG_NS;
@@ -275,6 +280,8 @@ void litepulse_tell_restart(struct litepulse *lp)
 	lp->bytes.tick = 0;
 	lp->events.started = false;
 	lp->bytes.gap_open = false;
+	/* All that a board has received since its reset is ours. */
+	lp->bytes.since = 0;
 	event.seq = lp->events.next;
 	event.count = lp->restarts;
 	deliver(lp, &header, &event, 1);
@@ -474,6 +481,9 @@ static void set_want(struct litepulse *lp, struct litepulse_sink *sink,
 		     const struct litepulse_subscribe *want)
 {
 	sink->want = *want;
+	/* Before the next header is read. */
+	if (want->kinds && want->clock != LITEPULSE_CLOCK_NONE)
+		WRITE_ONCE(lp->want_ns, true);
 	sink->selector = litepulse_selector(want, lp->samples);
 }
 

@@ -69,7 +69,6 @@ struct litepulse_mmio {
 		struct work_struct work; /* takes what is too much for an interrupt */
 		struct litepulse_mmio *mmio;
 		bool busy; /* it does: @lock */
-		bool fresh; /* what is left came while others were taken */
 		u32 records[BATCH * LITEPULSE_EVENT_WORDS]; /* of the interrupt, or the worker */
 	} stream[STREAMS];
 };
@@ -258,8 +257,13 @@ static u32 irq_units(const struct litepulse_mmio *mmio, unsigned int us, u32 uni
 /* What a stream is moderated by when interrupts have become too many. */
 static void relax(struct litepulse_moderation *stream, unsigned int depth)
 {
-	stream->level = max(stream->level, depth / 4);
-	stream->age_us = max(stream->age_us, STRAINED_AGE_US);
+	/* What would have come at once must not wait for the age that was to matter to nobody. */
+	if (stream->level < depth / 4) {
+		stream->level = depth / 4;
+		stream->age_us = STRAINED_AGE_US;
+	} else if (stream->age_us) {
+		stream->age_us = max(stream->age_us, STRAINED_AGE_US);
+	}
 }
 
 /* Writes how soon the streams interrupt; the lock is held. */
@@ -350,10 +354,10 @@ static unsigned int take(struct stream *stream)
 
 /*
  * The core counts an age from when a FIFO was empty last. Records that arrive while others are
- * taken keep it from ever being so, and would soon interrupt one by one. So ages begin anew when
- * all that is left has just come.
+ * taken keep it from ever being so, and would soon interrupt one by one. So ages begin anew before
+ * everything is taken: of the streams in @taken, and there is nothing in the others.
  */
-static void restart_ages(struct litepulse_mmio *mmio)
+static void restart_ages(struct litepulse_mmio *mmio, unsigned long taken)
 {
 	unsigned long flags;
 	unsigned int which;
@@ -361,10 +365,9 @@ static void restart_ages(struct litepulse_mmio *mmio)
 
 	spin_lock_irqsave(&mmio->lock, flags);
 	for (which = 0; which < STREAMS; which++) {
-		if (!mmio->stream[which].fresh)
+		if (!(taken & BIT(which)))
 			level |= litex_read32(mmio->window + streams[which].window +
 					      LITEPULSE_HEADER_LEVEL);
-		mmio->stream[which].fresh = false;
 	}
 	if (!FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level))
 		put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, mmio->unit);
@@ -377,10 +380,8 @@ static bool take_some(struct stream *stream)
 	unsigned int budget = BUDGET / BATCH;
 
 	while (budget--) {
-		if (!take(stream)) {
-			stream->fresh = true;
+		if (!take(stream))
 			return true;
-		}
 	}
 	return false;
 }
@@ -393,12 +394,11 @@ static void take_rest(struct work_struct *work)
 {
 	struct stream *stream = container_of(work, struct stream, work);
 
-	if (!take_some(stream)) {
+	restart_ages(stream->mmio, BIT(stream - stream->mmio->stream));
+	if (take_some(stream))
+		set_busy(stream, false);
+	else
 		schedule_work(work);
-		return;
-	}
-	restart_ages(stream->mmio);
-	set_busy(stream, false);
 }
 
 static void end_strain(struct timer_list *timer)
@@ -434,6 +434,7 @@ static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 {
 	struct litepulse_mmio *mmio = data;
 	u32 pending = get_csr(mmio, LITEPULSE_CSR_EV_PENDING) & READ_ONCE(mmio->enabled);
+	unsigned long taken = 0;
 	unsigned int which;
 
 	if (!pending)
@@ -441,18 +442,21 @@ static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 	if (pending & LITEPULSE_CSR_EV_PENDING_FAULT_MASK)
 		put_csr(mmio, LITEPULSE_CSR_EV_PENDING, LITEPULSE_CSR_EV_PENDING_FAULT_MASK);
 	for (which = 0; which < STREAMS; which++) {
+		if (pending & streams[which].enable && !READ_ONCE(mmio->stream[which].busy))
+			taken |= BIT(which);
+	}
+	if (taken)
+		restart_ages(mmio, taken);
+	for (which = 0; which < STREAMS; which++) {
 		struct stream *stream = &mmio->stream[which];
 
-		if (!(pending & streams[which].enable) || READ_ONCE(stream->busy) ||
-		    take_some(stream))
+		if (!(taken & BIT(which)) || take_some(stream))
 			continue;
 		set_busy(stream, true);
 		schedule_work(&stream->work);
 	}
-	if (pending & ~ONCE) {
-		restart_ages(mmio);
+	if (taken)
 		count_call(mmio);
-	}
 	if (pending & ONCE) {
 		enable(mmio, pending & ONCE, 0);
 		litepulse_take_room(mmio->lp, pending & ONCE);

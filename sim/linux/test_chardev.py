@@ -10,6 +10,7 @@ TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5
 QUEUE, TRAIN, RESPONDER, CAPTURE, TRAIN_CHANGE, CONTROL, RECEIVER = 0, 1, 2, 4, 5, 6, 7
 INVALID = 4
 NS, HARDWARE = 0x100, 0x200
+SIZE = 48                   # of a record
 NS_PER_TICK = 20            # 50 MHz, one sample per cycle
 CPUS = ("vexriscv", "mor1kx")
 
@@ -156,6 +157,7 @@ def test_filter_is_one_for_all(chardev):
     filtered = told.events(until=["two"])
     assert [(e[2], e[4] & 0xFFFF, e[5] & 0xFF) for e in filtered] == [(start + 2001, 1, 0x80), (start + 2006, 1, 0x80)]
     assert [(e[2], e[4] & 0xFFFF, e[5] & 0xFF) for e in told.events(["two"])] == [(start + 4001, 2, 0), (start + 4002, 2, 0)]
+    assert told.result("half") == (-1, "EBUSY") and told.result("as-before") == (0, 0)
 
 
 def toggles(count, step, first=1000, pin="aux0"):
@@ -201,7 +203,118 @@ def test_what_the_board_lost_is_told(chardev):
 def test_watermark_and_timeout(chardev):
     told, pins = chardev("watermark", "after ready eight\n" + toggles(8, 10_000) + "after ready three\n" + toggles(3, 10_000))
     assert told.all("polled") == [[1], [1]] and told.all("records") == [[8], [3]]
+    # The board interrupted once for the eight and once for the three.
+    first = sampled_edges(pins, ["aux0"])[0][0]
+    assert len([tick for tick, level in changes(pins, "irq") if level and tick > first]) == 2
     assert [e[2] for e in told.events()] == [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+
+
+def test_what_is_left_behind_is_told_in_time(chardev):
+    """A read that leaves some: they wait for the timeout, not for ever. Who waits already does so by what is wished since."""
+    told, pins = chardev("left-behind", "after ready twelve\n" + toggles(12, 30) + "after ready three\n" + toggles(3, 10_000))
+    assert told.all("polled") == [[1], [1], [0]]
+    assert told.result("eight")[0] == 8 * SIZE and told.result("four")[0] == 4 * SIZE and told.result("three")[0] == 3 * SIZE
+    assert [e[2] for e in told.events()] == [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+    waited = told.one("after")[0] - told.one("before")[0]
+    assert waited < 10_000_000 // NS_PER_TICK       # the timeout is half of that
+
+
+def test_under_strain_an_event_waits_a_millisecond(chardev):
+    """Interrupts that are too many are made fewer, but no reader that wants each event at once waits much longer for that."""
+    told, pins = chardev("strain", "after ready edges\n" + toggles(30, 20_000))
+    edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+    rises = [tick for tick, level in changes(pins, "irq") if level]
+    waited = [min(rise for rise in rises if rise >= tick - 1) - tick for tick in edges]
+    assert [e[2] for e in told.events()] == edges
+    # Some did wait; the rest is units of the hardware's times and a handler that was still busy with those before.
+    assert 20_000 < max(waited) < 60_000
+
+
+def test_ns_are_right_from_the_first_on(chardev):
+    told, pins = chardev("clock-changes", "after ready edges\n" + toggles(200, 53_777))
+    (before,), (after,) = told.all("before")[0], told.all("after")[0]
+    events = told.events()
+    ticks = {tick for tick, _, _ in sampled_edges(pins, ["aux0"])}
+    assert len(events) > 10 and all(e[2] in ticks for e in events)
+    assert any(e[5] & NS for e in events) and all(before < e[7] < after for e in events if e[5] & NS)
+    assert not any(e[7] for e in events if not e[5] & NS)
+
+
+# Steps of guest/chardev.c's case "pieces" that read: records they ask for, as bytes, and what they get; `queued` before the first.
+PIECES = [
+    ("not-whole", 2), ("nowhere", "EFAULT"), ("first-cut", "EFAULT"), ("third-cut", 2), ("to-the-loss", 12), ("loss-nowhere", "EFAULT"),
+    ("loss", 1), ("to-the-tail", 3), ("tail-nowhere", "EFAULT"), ("tail", 1), ("end", "EAGAIN"), ("after", 1),
+]
+
+
+def test_every_piece_of_a_read(chardev):
+    """Only whole records, each once, whatever failed before; a loss is told in the middle and at the tail; the numbers add up all along."""
+    told, pins = chardev("pieces", "after ready flood\n" + toggles(41, 20_000) + "after ready more\n" + "".join(
+        f"+{1000 + k * 20_000} aux0 {k % 2}\n" for k in range(5)) + "after ready last\n+1000 aux0 1\n")
+    edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+    assert len(edges) == 47
+    for label, got in PIECES:
+        assert told.result(label) == ((got * SIZE, 0) if isinstance(got, int) else (-1, got)), label
+    events = told.events()
+    first = events[0][3]
+    wanted = [*((EDGE, k, 0) for k in range(16)), (LOST, 16, 25), *((EDGE, k, 0) for k in range(41, 44)), (LOST, 44, 2), (EDGE, 46, 0)]
+    assert [(e[0], e[2], e[3] - first, e[6]) for e in events] == [(kind, edges[at], at, count) for kind, at, count in wanted]
+    stats = told.all("stats")
+    assert [s[:4] for s in stats] == [
+        [41, 0, 16, 25], [41, 2, 14, 25], [41, 2, 14, 25], [41, 2, 14, 25], [41, 4, 12, 25], [46, 4, 15, 27], [46, 16, 3, 27],
+        [46, 16, 3, 27], [46, 16, 3, 27], [46, 19, 0, 27], [46, 19, 0, 27], [46, 19, 0, 27], [47, 20, 0, 27]]
+    assert all(offered == delivered + queued + lost for offered, delivered, queued, lost, *_ in stats)
+
+
+def test_losses_of_board_and_reader_are_told_apart(chardev):
+    """Both at once, in a FIFO that is full when the board's loss is told: each edge was read or is in one of the two counts."""
+    count = 3000
+    told, pins = chardev("both-lose", "after ready flood\n" + toggles(count, 3) + f"+{count * 3 + 1_000_000} aux0 {1 - count % 2}\n")
+    edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+    events = told.events()
+    by = {hardware: [e for e in events if e[0] == LOST and bool(e[5] & HARDWARE) == hardware] for hardware in (False, True)}
+    by_host, by_board = (sum(e[6] for e in by[hardware]) for hardware in (False, True))
+    assert by_host > 0 and by_board > 0
+    read = [e for e in events if e[0] == EDGE]
+    assert len(read) + by_host + by_board == len(edges) == count + 1
+    assert all(e[2] == edges[e[3] - events[0][3]] and e[1] == CONTROL for e in events if e[0] == LOST)
+    assert all(e[2] == edges[e[3] - events[0][3]] for e in read)
+    for stats in told.all("stats"):
+        offered, delivered, queued, lost, board, *_ = stats
+        assert offered == delivered + queued + lost == len(edges) - by_board and (lost, board) == (by_host, by_board)
+    assert told.all("stats")[1][1:3] == [len(read), 0]
+
+
+def test_a_reset_is_told_to_a_reader_that_is_full(chardev):
+    told, pins = chardev("full-restart", "after ready flood\n" + toggles(20, 20_000) + "+3000000 core_rst 1\n+3000100 core_rst 0\n",
+                         complaints=["the board was reset"])
+    assert told.result("stop") == (-1, "ESTALE")
+    events, edges = told.events(), [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
+    assert [(e[0], e[2], e[6]) for e in events] == [*((EDGE, tick, 0) for tick in edges[:16]), (LOST, edges[16], 4), (RESTARTED, 0, 1)]
+    assert [s[:4] + s[6:] for s in told.all("stats")] == [[20, 0, 16, 4, 0], [20, 0, 16, 4, 1], [20, 16, 0, 4, 1]]
+
+
+def test_unaligned_buffers(chardev):
+    """All calls with buffers at odd addresses: the same records, the same answers, and what is asked for is done."""
+    told, pins = chardev("unaligned", "after ready edges\n" + toggles(16, 5000))
+    for label in ("info", "subscribe", "stats", "time", "claim", "profile", "start", "adjust", "status", "stop", "responder", "keep"):
+        assert told.result(f"odd-{label}") == (0, 0), label
+    assert told.one("same-info") == told.one("same-stats") == told.one("running") == [1]
+    assert told.one("before")[0] < told.one("between")[0] < told.one("after")[0]
+    assert told.results("odd-read") == [(2 * SIZE, 0)] * 8
+    even, odd = told.events(until=["result", "odd-read"]), told.events(["result", "odd-read"], ["result", "odd-stats"])
+    assert [e[2] for e in even] == [tick for tick, _, _ in sampled_edges(pins, ["aux0"])] and odd == even and len(even) == 16
+    _, baud, period = told.one("profile")
+    assert baud == 115_200 and period == round(Fraction(50_000_000 * 256, 115_200))
+    launches = [tuple(launch) for launch in told.all("launch")]
+    seen = pulses(pins, "tx", active=0)
+    assert told.result("odd-write") == (3 * 32, 0) and seen[:3] == launches
+    assert [(e[0], e[1], e[2], e[4] >> 16) for e in told.events(["result", "odd-outcomes"])] == [
+        (TX, QUEUE, tick, tag) for tag, (tick, _) in enumerate(launches)]
+    train = seen[3:]
+    assert told.one("pulses")[0] == len(train) and {width for _, width in train} == {300}
+    steps = [b[0] - a[0] for a, b in zip(train, train[1:])]
+    assert set(steps) == {50_000, 60_000} and steps == sorted(steps)
 
 
 # --- the claim ------------------------------------------------------------------------------------------------------------
@@ -280,6 +393,24 @@ def test_a_killed_holder_stops_its_train_unless_kept(chardev):
     kept = [tick for tick in seen if when[4] < tick < when[7]]
     assert len(kept) > 10 and all(b - a == 50_000 + (0, 1)[(b - a) % 50_000] for a, b in zip(kept, kept[1:]))
     assert not [tick for tick in seen if tick > when[7]]
+
+
+def test_closing_a_claim_ends_what_it_left_unless_kept(chardev):
+    """Queue and responder: after the close, nothing is sent; with KEEP, all of it."""
+    told, pins = chardev("close", "".join(f"after ready {what}\n+1000 aux1 1\n+2000 aux1 0\n" for what in ("ended", "kept")))
+    assert told.results("arm") == told.results("close") == [(0, 0)] * 2 and told.results("write") == [(2 * 32, 0)] * 2
+    assert told.all("left") == [[0], [0x4 | 0x8]]           # LITEPULSE_STATUS_RESPONDER, _QUEUE
+    rises = [tick for tick, _, level in sampled_edges(pins, ["aux1"]) if level]
+    assert len(rises) == 2 and rises[1] < told.all("launches")[1][0]
+    assert pulses(pins, "tx", active=0) == [(rises[1] + 300, 50), *((tick, 101) for tick in told.all("launches")[1])]
+
+
+def test_a_claim_that_fails_leaves_a_kept_train(chardev):
+    told, pins = chardev("failed-claim")
+    assert told.result("read-only") == (-1, "EFAULT") and told.result("stop") == (0, 0)
+    assert [(when, state) for when, state, _ in told.all("running")] == [("kept", 1), ("after", 1)]
+    seen = [tick for tick, _ in pulses(pins, "tx", active=0)]
+    assert len(seen) == told.one("pulses")[0] > 5 and {b - a for a, b in zip(seen, seen[1:])} <= {50_000, 50_001}
 
 
 def test_the_responder_answers_by_itself(chardev):

@@ -202,6 +202,18 @@ def test_stopped_output(tty, cpu):
 
 
 @one
+def test_stopped_output_does_not_stop_launches(tty, cpu):
+    # What is timed goes on; the byte waits.
+    run = tty(cpu, "set=115200,8N1", "claim", "listen", "profile=1,1000000,8N1", "stop", "write=41", "launch=50000,1,0x66", "event", "outq",
+              "start", "drain")
+    frames = read_frames(run.wave("tx"), [profile(1000000), profile(115200)])
+    tick = int(run.line("launch")[0])
+    assert data_of(frames) == b"\x66A" and frames[0].tick == tick
+    assert [int(word, 0) for word in run.line("event")][:3] == [1, 0, tick]          # TX
+    assert run.line("outq") == ["1"]
+
+
+@one
 def test_xoff_and_xon_from_the_line(tty, cpu):
     data, form = bytes(range(0x20, 0x100)) * 3, profile(115200)
     stimulus = after("go", [frame(5 * MS, 0x13, form), frame(25 * MS, 0x11, form)])

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* /dev/litepulse0 as a program sees it: `chardev CASE`, one case for each test of test_chardev.py. */
+#include <sys/mman.h>
+
 #include "guest.h"
 
 #define EDGES	(1u << LITEPULSE_KIND_EDGE)
@@ -124,6 +126,11 @@ static void case_filter(void)
 	read_all(one, 30);
 	printf("two\n");
 	read_all(two, 1);
+	/* What is refused changes nothing, not the FIFO either, and so not what a watermark may be. */
+	want = (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .filtered = 1, .filter = 6, .fifo = 16 };
+	tell("half", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
+	want = (struct litepulse_subscribe) { .kinds = EDGES, .rise = 2, .watermark = 1024 };
+	tell("as-before", ioctl(two, LITEPULSE_IOC_SUBSCRIBE, &want));
 }
 
 /* The file holds 16 records; what comes while nobody reads is counted, in the middle and at the tail. */
@@ -171,6 +178,249 @@ static void case_watermark(void)
 	ready("three");
 	printf("polled %d\n", poll(&p, 1, 1000));
 	printf("records %d\n", read_events(fd));
+}
+
+/* Reads once, up to `size` bytes to `where`: `result LABEL ...`, then the whole records that are there. */
+static void tell_read(const char *label, int fd, void *where, size_t size)
+{
+	ssize_t got = tell(label, read(fd, where, size));
+	struct litepulse_event event;
+
+	for (ssize_t at = 0; at + (ssize_t)sizeof(event) <= got; at += sizeof(event)) {
+		memcpy(&event, (char *)where + at, sizeof(event));
+		tell_event(&event);
+	}
+}
+
+/* Memory that ends where the page does; behind it there is none. */
+static char *end_of_memory(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (two == MAP_FAILED || munmap(two + page, page))
+		die("mmap");
+	return two + page;
+}
+
+/* All there is of one file is taken in pieces of all sorts, some of them where there is no memory, and counted between any two. */
+static void case_pieces(void)
+{
+	static char room[64 * sizeof(struct litepulse_event)];
+	const size_t one = sizeof(struct litepulse_event);
+	int fd = open_device(O_NONBLOCK);
+	char *end = end_of_memory();
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .fifo = 16 });
+	ready("flood");
+	sleep_ms(40);
+	tell_stats(fd);
+	tell_read("not-whole", fd, room, 3 * one - 1);
+	tell_stats(fd);
+	tell_read("nowhere", fd, (void *)8, one);
+	tell_stats(fd);
+	tell_read("first-cut", fd, end - 20, 5 * one);
+	tell_stats(fd);
+	tell_read("third-cut", fd, end - (2 * one + 20), 5 * one);
+	tell_stats(fd);
+	/* Four are read: the loss and three edges fit, two more do not. */
+	ready("more");
+	sleep_ms(10);
+	tell_stats(fd);
+	tell_read("to-the-loss", fd, room, 12 * one);
+	tell_stats(fd);
+	tell_read("loss-nowhere", fd, (void *)8, one);
+	tell_stats(fd);
+	tell_read("loss", fd, room, one);
+	tell_stats(fd);
+	tell_read("to-the-tail", fd, room, 3 * one);
+	tell_stats(fd);
+	tell_read("tail-nowhere", fd, end - 20, 2 * one);
+	tell_stats(fd);
+	tell_read("tail", fd, room, sizeof(room));
+	tell_stats(fd);
+	tell_read("end", fd, room, sizeof(room));
+	ready("last");
+	sleep_ms(10);
+	tell_read("after", fd, room, sizeof(room));
+	tell_stats(fd);
+}
+
+/* The board and this file lose, both: each loss is told for itself. */
+static void case_both_lose(void)
+{
+	int fd = open_device(0);
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .fifo = 16 });
+	ready("flood");
+	sleep_ms(60);
+	tell_stats(fd);
+	read_all(fd, 20);
+	tell_stats(fd);
+}
+
+/* The file is full, and has lost something, when the board is reset. */
+static void case_full_restart(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_train_stop stop = { 0 };
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .fifo = 16 });
+	ready("flood");
+	sleep_ms(30);
+	tell_stats(fd);
+	sleep_ms(50);
+	tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));	/* it is noticed */
+	sleep_ms(20);
+	tell_stats(fd);
+	read_all(fd, 1);
+	tell_stats(fd);
+}
+
+/* More come at once than are read: what is left waits no longer than it may. Who waits already does so by the newest wishes. */
+static void case_left_behind(void)
+{
+	struct litepulse_subscribe want = { .kinds = EDGES, .rise = 1, .fall = 1, .watermark = 8, .timeout_us = 5000 };
+	static char room[64 * sizeof(struct litepulse_event)];
+	int fd = open_device(0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	subscribe(fd, want);
+	ready("twelve");
+	printf("polled %d\n", poll(&p, 1, 1000));
+	tell_read("eight", fd, room, 8 * sizeof(struct litepulse_event));
+	printf("before %llu\n", (unsigned long long)now(fd));
+	printf("polled %d\n", poll(&p, 1, 100));
+	printf("after %llu\n", (unsigned long long)now(fd));
+	tell_read("four", fd, room, sizeof(room));
+	want.timeout_us = 0;
+	subscribe(fd, want);
+	ready("three");
+	sleep_ms(5);
+	printf("polled %d\n", poll(&p, 1, 0));
+	if (!fork()) {
+		tell_read("three", fd, room, sizeof(room));
+		exit(0);
+	}
+	sleep_ms(10);
+	want.watermark = 2;
+	subscribe(fd, want);
+	wait(NULL);
+}
+
+/* More interrupts than the driver takes each for itself. */
+static void case_strain(void)
+{
+	int fd = open_device(0);
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1 });
+	ready("edges");
+	sleep_ms(30);
+	read_all(fd, 1);
+}
+
+/* Edges come for a file that wants no ns; another one wants them now and then, and has them of each event, or none. */
+static void case_clock_changes(void)
+{
+	const struct litepulse_subscribe none = { .kinds = EDGES, .rise = 1, .fall = 1, .clock = LITEPULSE_CLOCK_NONE, .fifo = 4096 };
+	struct litepulse_subscribe mono = none, other = none;
+	int one = open_device(O_NONBLOCK), two = open_device(O_NONBLOCK);
+	struct timespec time;
+
+	/* Who wants other edges only makes a change of what is wanted take longer. */
+	other.rise = other.fall = 2;
+	other.fifo = 16;
+	for (int i = 0; i < 60; i++)
+		subscribe(open_device(0), other);
+	mono.clock = LITEPULSE_CLOCK_MONOTONIC;
+	subscribe(one, none);
+	ready("edges");
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	printf("before %lld\n", NS(time));
+	for (int i = 0; i < 150; i++) {
+		subscribe(two, mono);
+		subscribe(two, (struct litepulse_subscribe) { 0 });
+	}
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	printf("after %lld\n", NS(time));
+	while (read_events(two) > 0)
+		;
+}
+
+/* --- buffers at odd addresses --- */
+
+static char odd_room[4096] __attribute__((aligned(16)));
+
+/* The argument of an ioctl at an odd address, there and back. */
+static long odd_ioctl(int fd, unsigned long request, void *argument)
+{
+	size_t size = _IOC_SIZE(request);
+	long result;
+
+	memcpy(odd_room + 1, argument, size);
+	result = ioctl(fd, request, odd_room + 1);
+	memcpy(argument, odd_room + 1, size);
+	return result;
+}
+
+/* The same of two files, one of which has all its buffers at odd addresses; then a claim that has. */
+static void case_unaligned(void)
+{
+	struct litepulse_subscribe want = { .kinds = EDGES, .rise = 1, .fall = 1 };
+	struct litepulse_info infos[2];
+	struct litepulse_stats stats[2];
+	struct litepulse_time time;
+	struct litepulse_status status;
+	struct litepulse_claim claim = { .fd = 0 };
+	struct litepulse_keep keep = { .flags = LITEPULSE_CLAIM_KEEP };
+	struct litepulse_profile profile = { .index = 1, .data_bits = 8, .baud = 115200 };
+	struct litepulse_train train = { .period = 50000, .den = 1, .width = 300, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1,
+					 .flags = LITEPULSE_TRAIN_ASAP };
+	struct litepulse_train_adjust adjust = { .period = 60000, .den = 1 };
+	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_responder off = { 0 };
+	struct litepulse_launch launches[3];
+	int even = open_device(0), odd = open_device(0);
+
+	tell("info", ioctl(even, LITEPULSE_IOC_INFO, &infos[0]));
+	tell("odd-info", odd_ioctl(odd, LITEPULSE_IOC_INFO, &infos[1]));
+	printf("same-info %d\n", !memcmp(&infos[0], &infos[1], sizeof(infos[0])));
+	subscribe(even, want);
+	tell("odd-subscribe", odd_ioctl(odd, LITEPULSE_IOC_SUBSCRIBE, &want));
+	ready("edges");
+	sleep_ms(10);
+	read_all(even, 1);
+	for (int at = 1; at < 16; at += 2)
+		tell_read("odd-read", odd, odd_room + at, 2 * sizeof(struct litepulse_event));
+	tell("stats", ioctl(even, LITEPULSE_IOC_STATS, &stats[0]));
+	tell("odd-stats", odd_ioctl(odd, LITEPULSE_IOC_STATS, &stats[1]));
+	printf("same-stats %d\n", !memcmp(&stats[0], &stats[1], sizeof(stats[0])));
+	printf("before %llu\n", (unsigned long long)now(even));
+	tell("odd-time", odd_ioctl(odd, LITEPULSE_IOC_TIME, &time));
+	printf("between %llu\n", (unsigned long long)time.tick);
+	printf("after %llu\n", (unsigned long long)now(even));
+	tell("odd-claim", odd_ioctl(odd, LITEPULSE_IOC_CLAIM, &claim));
+	tell("odd-profile", odd_ioctl(claim.fd, LITEPULSE_IOC_PROFILE, &profile));
+	printf("profile 1 %u %llu\n", profile.baud, (unsigned long long)profile.period);
+	for (int i = 0; i < 3; i++)
+		launches[i] = (struct litepulse_launch) { .tick = now(odd) + 500000 + i * 10000, .tag = i, .kind = LITEPULSE_LAUNCH_PULSE,
+							  .profile = 1, .width = 100 + i };
+	memcpy(odd_room + 1, launches, sizeof(launches));
+	tell("odd-write", write(claim.fd, odd_room + 1, sizeof(launches)));
+	for (int i = 0; i < 3; i++)
+		printf("launch %llu %u\n", (unsigned long long)launches[i].tick, launches[i].width);
+	sleep_ms(20);
+	tell_read("odd-outcomes", claim.fd, odd_room + 3, sizeof(odd_room) - 3);
+	tell("odd-start", odd_ioctl(claim.fd, LITEPULSE_IOC_TRAIN_START, &train));
+	sleep_ms(5);
+	tell("odd-adjust", odd_ioctl(claim.fd, LITEPULSE_IOC_TRAIN_ADJUST, &adjust));
+	tell("odd-status", odd_ioctl(odd, LITEPULSE_IOC_STATUS, &status));
+	printf("running %u\n", status.flags & LITEPULSE_STATUS_TRAIN);
+	sleep_ms(5);
+	tell("odd-stop", odd_ioctl(claim.fd, LITEPULSE_IOC_TRAIN_STOP, &stop));
+	printf("pulses %u\n", stop.pulses);
+	tell("odd-responder", odd_ioctl(claim.fd, LITEPULSE_IOC_RESPONDER, &off));
+	tell("odd-keep", odd_ioctl(claim.fd, LITEPULSE_IOC_KEEP, &keep));
 }
 
 /* --- the claim --- */
@@ -347,6 +597,56 @@ static void case_kill(void)
 	}
 }
 
+/* A claim that comes to nothing does not end what an earlier one left. */
+static void case_failed_claim(void)
+{
+	struct litepulse_claim *wish = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
+	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_train train = train_58(0);
+
+	set_profile(claim, 1, 9600);
+	train.period = 50000;
+	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
+		die("train");
+	close(claim);
+	tell_running(fd, "kept");
+	tell("read-only", ioctl(fd, LITEPULSE_IOC_CLAIM, wish));
+	tell_running(fd, "after");
+	claim = claim_device(fd, 0, 0);
+	sleep_ms(5);
+	tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
+	printf("pulses %u\n", stop.pulses);
+}
+
+/* A claim is closed with launches in the queue and the responder armed; then another one, which is to keep them. */
+static void case_close(void)
+{
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE,
+		.delay = 300, .width = 50, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	int fd = open_device(0);
+
+	for (int keep = 0; keep < 2; keep++) {
+		int claim = claim_device(fd, keep ? LITEPULSE_CLAIM_KEEP : 0, 0);
+		struct litepulse_launch launches[2];
+		struct litepulse_status status;
+
+		set_profile(claim, 1, 9600);
+		tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+		for (int i = 0; i < 2; i++)
+			launches[i] = (struct litepulse_launch) { .tick = now(fd) + 1000000 + i * 10000, .kind = LITEPULSE_LAUNCH_PULSE,
+								  .profile = 1, .width = 100 + keep };
+		printf("launches %llu %llu\n", (unsigned long long)launches[0].tick, (unsigned long long)launches[1].tick);
+		tell("write", write(claim, launches, sizeof(launches)));
+		tell("close", close(claim));
+		if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
+			die("status");
+		printf("left %u\n", status.flags);
+		ready(keep ? "kept" : "ended");
+		sleep_ms(30);
+	}
+}
+
 static void case_responder(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
@@ -481,6 +781,9 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "info", case_info }, { "edges", case_edges }, { "bytes", case_bytes }, { "bad-input", case_bad_input },
 		{ "filter", case_filter }, { "slow", case_slow }, { "flood", case_flood }, { "watermark", case_watermark },
+		{ "pieces", case_pieces }, { "both-lose", case_both_lose }, { "full-restart", case_full_restart },
+		{ "left-behind", case_left_behind }, { "unaligned", case_unaligned }, { "failed-claim", case_failed_claim },
+		{ "close", case_close }, { "strain", case_strain }, { "clock-changes", case_clock_changes },
 		{ "launch", case_launch }, { "full", case_full }, { "train", case_train }, { "kill", case_kill },
 		{ "responder", case_responder }, { "restart", case_restart }, { "suspend", case_suspend },
 	};

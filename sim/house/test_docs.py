@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs/test-map.md names tests and proofs that exist: who renames one finds out here. docs/testing.md lists every group."""
+
+import ast
+import re
+from fnmatch import fnmatchcase
+
+import pytest
+from rig import ROOT
+
+TEXT = (ROOT / "docs" / "test-map.md").read_text()
+KUNIT = ROOT / "driver" / "litepulse_test.c"
+# `test_x` is a case of sim/core; `file::name` a test of a file or, with `kunit`, a KUnit case. `*` stands for any rest.
+NAME = re.compile(r"`(?:(\w+)::)?([\w*]+)`")
+
+
+def functions(path):
+    """Names of the functions of a Python file that pytest or cocotb runs."""
+    return {node.name for node in ast.parse(path.read_text()).body
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (node.name.startswith("test_") or node.decorator_list)}
+
+
+def driver_files():
+    """{name: path} of the files with tests of the driver."""
+    paths = [path for group in ("driver", "linux_soc", "linux") for path in (ROOT / "sim" / group).glob("test_*.py")]
+    assert len({path.stem for path in paths}) == len(paths), "two files of one name: a reference to one would be a reference to both"
+    return {path.stem: path for path in paths}
+
+
+def rows(section):
+    """[[cell, ...], ...] of the table below a heading; without header and rule."""
+    text = TEXT.split(f"\n{section}\n", 1)[1].split("\n#", 1)[0]
+    found = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    assert len(found) > 2 and set("".join(found[1])) <= set("-")
+    return found[2:]
+
+
+def missing(cell, tests):
+    """Names in a cell that are those of no test. `tests`: {file: {name, ...}}, "" for the file of names without any."""
+    return [f"{file}::{name}" if file else name for file, name in NAME.findall(cell)
+            if not any(fnmatchcase(test, name) for test in tests.get(file, ()))]
+
+
+@pytest.fixture(scope="module")
+def tests():
+    found = {name: functions(path) for name, path in driver_files().items()}
+    found["kunit"] = set(re.findall(r"KUNIT_CASE\((\w+)\)", KUNIT.read_text()))
+    found[""] = {name for path in (ROOT / "sim" / "core").glob("tb_*.py") for name in functions(path)}
+    return found
+
+
+def test_the_core(tests):
+    proofs = {path.stem for path in (ROOT / "sim" / "formal").glob("*.sby")}
+    table = rows("# What is promised, and where it is shown")
+    assert len(table) >= 30
+    for _, sentence, cases, formal in table:
+        assert NAME.search(cases) and not missing(cases, tests), (sentence, missing(cases, tests))
+        assert not missing(formal, {"": proofs}), sentence
+        assert all((ROOT / path).is_file() for path in re.findall(r"`(sim/[\w/]+\.py)`", cases + formal)), sentence
+
+
+def test_the_driver(tests):
+    table = rows("## The driver")
+    assert len(table) > 50
+    for _, sentence, cases in table:
+        found = NAME.findall(cases)
+        assert found and all(file for file, _ in found), sentence
+        assert not missing(cases, tests), (sentence, missing(cases, tests))
+
+
+@pytest.mark.parametrize("cell, wrong", [
+    ("`test_a::test_x`, `kunit::good`", []), ("`test_a::test_y`", ["test_a::test_y"]), ("`test_b::test_x`", ["test_b::test_x"]),
+    ("`kunit::goo`", ["kunit::goo"]), ("`test_a::test_*`", []), ("`test_a::test_z*`", ["test_a::test_z*"]), ("`test_core`", []),
+    ("`test_x`", ["test_x"]),
+])
+def test_a_wrong_name_is_noticed(cell, wrong):
+    assert missing(cell, {"": {"test_core"}, "test_a": {"test_x"}, "kunit": {"good"}}) == wrong
+
+
+def test_groups_are_listed():
+    text = (ROOT / "docs" / "testing.md").read_text()
+    (groups,) = (ast.literal_eval(node.value) for node in ast.parse((ROOT / "sim" / "conftest.py").read_text()).body
+                 if isinstance(node, ast.Assign) and node.targets[0].id == "GROUPS")
+    assert sorted(re.findall(r"(?m)^\| (\w+) \| `s[iw]\w*/", text)) == sorted(groups)
