@@ -18,12 +18,12 @@
  *
  * Receiving: records come from ingest, mostly in the hard interrupt. How many of them an
  * interrupt brings is set in sysfs, beside the tty (/sys/class/tty/ttyPULSEn/):
- *   rx_trig_bytes    so many bytes (64), or
+ *   rx_trig_bytes    so many bytes (128), or
  *   rx_trig_age_us   the oldest has waited so long (10000); 0: for ever, or
  *   rx_trig_idle_us  none came for so long; 0: for ever; "auto", as it is at first: four frames.
  *                    Reads what it is now
- * So a byte that no other follows is delivered after four frames, and at full rate 64 share an
- * interrupt from 64 kbaud on; below, the age limits how many. A reader of the chardev can make
+ * So a byte that no other follows is delivered after four frames, and at full rate 128 share an
+ * interrupt from 128 kbaud on; below, the age limits how many. A reader of the chardev can make
  * it sooner, never later.
  *
  * A break of tcsendbreak() is timed by the tty layer, in milliseconds: the core has no
@@ -56,7 +56,7 @@
 /* Copied at a time; they lie on the stack. */
 #define CHUNK			64u
 
-#define TRIGGER_BYTES		64u
+#define TRIGGER_BYTES		128u
 #define TRIGGER_AGE_US		10000
 #define TRIGGER_FRAMES		4
 #define TRIGGER_MAX_US		USEC_PER_SEC

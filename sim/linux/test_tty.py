@@ -413,7 +413,7 @@ def test_triggers_are_checked(tty, cpu):
         f"echo 512 >{TRIGGERS}bytes; echo auto >{TRIGGERS}idle_us; cat {TRIGGERS}bytes {TRIGGERS}age_us {TRIGGERS}idle_us",
     ))
     numbers = [line for line in run.console if line.isdigit()]
-    assert numbers == ["64", "10000", "4168", "512", "0", "4168"]
+    assert numbers == ["128", "10000", "4168", "512", "0", "4168"]
     assert not any(line.startswith("taken") for line in run.console)
 
 
