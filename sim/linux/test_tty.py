@@ -92,9 +92,9 @@ def test_bauds_and_formats(tty, cpu):
     forms = [profile(*setting) for setting in SETTINGS for _ in data]
     frames = read_frames(run.wave("tx"), forms)
     assert data_of(frames) == bytes(byte % (1 << form.data_bits) for byte, form in zip(data * len(SETTINGS), forms))
-    # What was written at once leaves without a gap, so the stop bits are as long as they should be.
-    for start in range(0, len(frames), len(data)):
-        assert not any(gaps(frames[start:start + len(data)]))
+    # What was written at once leaves without a gap, so the stop bits are as long as they should be; unless the line is faster than the CPU.
+    slow = [start for start in range(0, len(frames), len(data)) if forms[start].period > 40]
+    assert len(slow) > len(SETTINGS) // 2 and not any(any(gaps(frames[start:start + len(data)])) for start in slow)
 
 
 @one

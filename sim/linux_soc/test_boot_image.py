@@ -167,7 +167,8 @@ def make(*words):
 def test_commands():
     """The bitstream at the flash's start, the image behind where it ends: 85F, not compressed, less than 2 MB."""
     result = make("flash", "BOARD=ulx3s", "VARIANT=linux", "DRY_RUN=1")
-    assert result.returncode == 0 and re.fullmatch(r"openFPGALoader -b ulx3s -f \S+/ulx3s-85f-linux-s4.bit\n", result.stdout)
+    # in a new tree make says before that it sets it up
+    assert result.returncode == 0 and re.search(r"(?m)^openFPGALoader -b ulx3s -f \S+/ulx3s-85f-linux-s4.bit\n\Z", result.stdout)
     result = make("flash-image", "BOARD=ulx3s", "VARIANT=linux", "IMAGE=some/boot.img", "SERIAL=D1", "DRY_RUN=1")
     assert (result.returncode, result.stdout) == (0, f"openFPGALoader --ftdi-serial D1 -b ulx3s -f -o {OFFSET} some/boot.img\n")
     assert OFFSET >= 2 << 20 and OFFSET % 0x1_0000 == 0 and OFFSET + ROOM == 16 << 20
