@@ -141,6 +141,7 @@ struct litepulse_platform_data {
  * @want: what it gets; litepulse.lock
  * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
  * @selector: made of @want; litepulse.lock
+ * @since: tick from which on it wants events, and bytes; litepulse.lock
  * @got: something was put since the last @done; litepulse.lock
  * @put: takes one event, ns filled in. Called under litepulse.lock
  * @done: no more for now: wakes whoever waits; may be NULL. Called under litepulse.lock
@@ -149,6 +150,7 @@ struct litepulse_sink {
 	struct list_head node;
 	struct litepulse_subscribe want;
 	struct litepulse_selector selector;
+	u64 since[2];
 	bool got;
 	void (*put)(struct litepulse_sink *sink, const struct litepulse_event *event);
 	void (*done)(struct litepulse_sink *sink);
@@ -226,6 +228,8 @@ struct litepulse {
 	u16 session;
 	bool want_ns; /* a sink wants another clock than none */
 	bool bytes_wanted; /* a sink wants received bytes, not only the tty */
+	/* The tty gets no older bytes; 0 once one has come. Its opener writes it, then ingest. */
+	u64 tty_since;
 	struct litepulse_event answer; /* of the train to its latest command... */
 	enum litepulse_answer answer_state;
 	u64 answer_since; /* ... which was given after this tick... */
@@ -236,6 +240,7 @@ struct litepulse {
 	/* For the settings that are made of all sinks' and the tty's wishes. */
 	struct mutex setup_mutex;
 	struct litepulse_moderation tty_moderation; /* level 0: the tty is closed */
+	bool responder_listens; /* to bytes or breaks: the receiver is on for it; setup_mutex */
 	unsigned int hurry; /* somebody waits for an answer: no moderation; setup_mutex */
 
 	/* The line word. Its own lock, as the tty changes it under uart_port.lock. */

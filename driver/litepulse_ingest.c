@@ -83,6 +83,10 @@ static void deliver(struct litepulse *lp, const struct litepulse_header *header,
 		for (event = events; event < events + count; event++) {
 			const u32 data = event->data;
 
+			/* A loss may have begun before. */
+			if (event->tick < sink->since[event->kind == LITEPULSE_KIND_RX] &&
+			    event->kind < LITEPULSE_KIND_LOST)
+				continue;
 			if (litepulse_select(&sink->selector, event, &event->data)) {
 				sink->got = true;
 				if (sink->want.clock == LITEPULSE_CLOCK_NONE)
@@ -196,7 +200,10 @@ static void for_the_tty(struct litepulse *lp, const struct litepulse_event *even
 	for (event = events; event < events + count; event++) {
 		if (event->kind == LITEPULSE_KIND_LOST) {
 			bytes->lost = event->count;
+		} else if (event->tick < lp->tty_since) {
+			continue;
 		} else {
+			lp->tty_since = 0;
 			bytes->data[bytes->count] = event->data;
 			bytes->flags[bytes->count++] = event->flags;
 		}
@@ -226,7 +233,7 @@ void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *h
 		spin_lock_irqsave(&lp->lock, flags);
 		if (!ticks_advance(lp, &lp->bytes, header->tick))
 			count = 0;
-		batch = lp->bytes_wanted ? 0 :
+		batch = lp->bytes_wanted || lp->tty_since ? 0 :
 			litepulse_decode_plain(&lp->bytes, words,
 					       min(count, LITEPULSE_TTY_BATCH - bytes.count),
 					       bytes.data + bytes.count,
@@ -272,16 +279,23 @@ void litepulse_tell_restart(struct litepulse *lp)
 	struct litepulse_event event = { .kind = LITEPULSE_KIND_RESTARTED,
 					 .source = LITEPULSE_SRC_CONTROL };
 	struct litepulse_header header = { .mono = ktime_get_ns() };
+	struct litepulse_sink *sink;
 	unsigned long flags;
 
+	mutex_lock(&lp->setup_mutex);
+	lp->responder_listens = false;
+	mutex_unlock(&lp->setup_mutex);
 	spin_lock_irqsave(&lp->lock, flags);
 	lp->restarts++;
 	lp->events.tick = 0;
 	lp->bytes.tick = 0;
 	lp->events.started = false;
 	lp->bytes.gap_open = false;
-	/* All that a board has received since its reset is ours. */
+	/* All that a board has received since its reset is ours, and news to everybody. */
 	lp->bytes.since = 0;
+	lp->tty_since = 0;
+	list_for_each_entry(sink, &lp->sinks, node)
+		memset(sink->since, 0, sizeof(sink->since));
 	event.seq = lp->events.next;
 	event.count = lp->restarts;
 	deliver(lp, &header, &event, 1);
@@ -337,6 +351,11 @@ static bool wants_bytes(const struct litepulse_subscribe *want)
 	return want->kinds & BIT(LITEPULSE_KIND_RX);
 }
 
+static bool wants_events(const struct litepulse_subscribe *want)
+{
+	return want->kinds & ~BIT(LITEPULSE_KIND_RX);
+}
+
 /* Does a sink's wish for the filter go together with all others'? */
 static bool filter_agrees(struct litepulse *lp, const struct litepulse_sink *self,
 			  const struct litepulse_subscribe *want)
@@ -387,7 +406,7 @@ void litepulse_moderate(struct litepulse *lp)
 		struct litepulse_moderation one = { .level = max(sink->want.watermark, 1u),
 						    .age_us = sink->want.timeout_us };
 
-		if (sink->want.kinds & ~BIT(LITEPULSE_KIND_RX))
+		if (wants_events(&sink->want))
 			milder(&events, &one);
 		if (wants_bytes(&sink->want))
 			milder(&bytes, &one);
@@ -444,8 +463,9 @@ int litepulse_apply_sinks(struct litepulse *lp)
 	};
 	words[2] = (struct litepulse_word){ LITEPULSE_CFG_EVENT_MASK, mask };
 	litepulse_set_line(lp, LITEPULSE_CFG_LINE_RX_ENABLE_MASK,
-			   bytes || lp->tty_moderation.level ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK :
-							       0);
+			   bytes || lp->tty_moderation.level || lp->responder_listens ?
+				   LITEPULSE_CFG_LINE_RX_ENABLE_MASK :
+				   0);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES,
 		      LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES);
 	return litepulse_configure(lp, words, ARRAY_SIZE(words));
@@ -501,15 +521,23 @@ int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 {
 	struct litepulse_subscribe before;
 	unsigned long flags;
-	int error = 0;
+	u64 now = 0;
+	int error;
 
 	mutex_lock(&lp->setup_mutex);
-	spin_lock_irqsave(&lp->lock, flags);
 	before = sink->want;
-	if (!filter_agrees(lp, sink, want))
+	/* The FIFOs may hold older records, of which others do not mind that they wait. */
+	error = want->kinds & ~before.kinds ? litepulse_now(lp, &now) : 0;
+	spin_lock_irqsave(&lp->lock, flags);
+	if (!error && !filter_agrees(lp, sink, want))
 		error = -EBUSY;
-	else
+	if (!error) {
+		if (wants_bytes(want) && !wants_bytes(&before))
+			sink->since[1] = now;
+		if (wants_events(want) && !wants_events(&before))
+			sink->since[0] = now;
 		set_want(lp, sink, want);
+	}
 	spin_unlock_irqrestore(&lp->lock, flags);
 	if (!error) {
 		error = litepulse_apply_sinks(lp);

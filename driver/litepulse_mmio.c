@@ -492,12 +492,27 @@ static int mmio_attach(void *context, struct litepulse *lp)
 	return 0;
 }
 
+static void __iomem *map_region(struct platform_device *pdev, const char *name,
+				resource_size_t needed)
+{
+	struct resource *region = platform_get_resource_byname(pdev, IORESOURCE_MEM, name);
+
+	if (!region)
+		return IOMEM_ERR_PTR(dev_err_probe(&pdev->dev, -EINVAL,
+						   "no memory region \"%s\"\n", name));
+	if (resource_size(region) < needed)
+		return IOMEM_ERR_PTR(dev_err_probe(&pdev->dev, -EINVAL,
+						   "memory region \"%s\" is too short\n", name));
+	return devm_ioremap_resource(&pdev->dev, region); /* says what is wrong */
+}
+
 static int clock_rate(struct device *dev, const char *name, unsigned long *hz)
 {
 	struct clk *clk = devm_clk_get_enabled(dev, name);
 
 	if (IS_ERR(clk))
-		return dev_err_probe(dev, PTR_ERR(clk), "no clock \"%s\"\n", name);
+		return dev_err_probe(dev, PTR_ERR(clk) == -ENOENT ? -EINVAL : PTR_ERR(clk),
+				     "no clock \"%s\"\n", name);
 	*hz = clk_get_rate(clk);
 	if (!*hz)
 		return dev_err_probe(dev, -EINVAL, "clock \"%s\" has a rate of 0\n", name);
@@ -530,12 +545,12 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 		mmio->stream[which].mmio = mmio;
 		INIT_WORK(&mmio->stream[which].work, take_rest);
 	}
-	mmio->csr = devm_platform_ioremap_resource_byname(pdev, "csr");
+	mmio->csr = map_region(pdev, "csr", LITEPULSE_CSR_EV_ENABLE + 4);
 	if (IS_ERR(mmio->csr))
-		return dev_err_probe(dev, PTR_ERR(mmio->csr), "no memory region \"csr\"\n");
-	mmio->window = devm_platform_ioremap_resource_byname(pdev, "window");
+		return PTR_ERR(mmio->csr);
+	mmio->window = map_region(pdev, "window", LITEPULSE_WINDOW_SIZE);
 	if (IS_ERR(mmio->window))
-		return dev_err_probe(dev, PTR_ERR(mmio->window), "no memory region \"window\"\n");
+		return PTR_ERR(mmio->window);
 	mmio->irq = platform_get_irq(pdev, 0);
 	if (mmio->irq < 0)
 		return mmio->irq; /* it has said so */

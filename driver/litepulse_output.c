@@ -21,6 +21,20 @@
 
 static_assert(sizeof(struct litepulse_launch) == 32);
 
+/* The receiver must be on for the responder to hear bytes and breaks, whoever else reads. */
+static int listen(struct litepulse *lp, bool on)
+{
+	int error = 0;
+
+	mutex_lock(&lp->setup_mutex);
+	if (lp->responder_listens != on) {
+		lp->responder_listens = on;
+		error = litepulse_apply_sinks(lp);
+	}
+	mutex_unlock(&lp->setup_mutex);
+	return error;
+}
+
 /* What can be put on the line: the same rules for launches, trains and the responder. */
 static int check_launch(u8 kind, u8 profile, u8 data, u32 width)
 {
@@ -85,6 +99,7 @@ void litepulse_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant
 	if (lp->gone || claimant->keep || claimant->stale)
 		return;
 	litepulse_configure(lp, words, ARRAY_SIZE(words));
+	listen(lp, false);
 	lp->last_launch = 0;
 }
 
@@ -426,7 +441,8 @@ int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *cla
 	if (responder->trigger == LITEPULSE_TRIGGER_OFF) {
 		if (memcmp(responder, &off, sizeof(off)))
 			return -EINVAL;
-		return usable(lp, claimant) ?: litepulse_configure(lp, &disarm, 1);
+		return usable(lp, claimant) ?: litepulse_configure(lp, &disarm, 1) ?:
+			listen(lp, false);
 	}
 	if (responder->trigger > LITEPULSE_TRIGGER_BREAK || responder->channel > lp->inputs ||
 	    responder->flags & ~known ||
@@ -443,8 +459,11 @@ int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *cla
 		usable(lp, claimant);
 	if (error)
 		return error;
-	error = litepulse_configure(lp, words, ARRAY_SIZE(words));
-	if (error)
+	error = listen(lp, responder->trigger != LITEPULSE_TRIGGER_EDGE) ?:
+		litepulse_configure(lp, words, ARRAY_SIZE(words));
+	if (error) {
 		litepulse_configure(lp, &disarm, 1); /* nothing half done */
+		listen(lp, false);
+	}
 	return error;
 }

@@ -84,6 +84,7 @@ struct litepulse_tty {
 	bool open;
 	bool receiving;
 	bool drop_own;			/* bytes that came while we sent */
+	bool suspended;			/* shut down, to be opened again with all it had */
 	bool stopped;			/* XOFF, tcflow(), suspend */
 	bool released;			/* ... but not for what the core has, until all has left */
 	bool held;			/* the buffer's first byte is in the core, or was */
@@ -690,7 +691,9 @@ static int litepulse_startup(struct uart_port *port)
 		return -ENODEV;
 	mutex_lock(&lp->setup_mutex);
 	lp->tty_moderation = moderation(t);
-	error = litepulse_apply_sinks(lp);
+	/* Bytes that came while nobody had it open are not for us. */
+	error = t->suspended ? 0 : litepulse_now(lp, &lp->tty_since);
+	error = error ?: litepulse_apply_sinks(lp);
 	if (error)
 		lp->tty_moderation.level = 0;
 	mutex_unlock(&lp->setup_mutex);
@@ -699,6 +702,7 @@ static int litepulse_startup(struct uart_port *port)
 
 	uart_port_lock_irqsave(port, &flags);
 	t->open = true;
+	t->suspended = false;
 	t->receiving = true;
 	/* If something was left in the core: what has become of it? */
 	t->told |= LITEPULSE_WANT_DRAINED;
@@ -717,6 +721,7 @@ static void litepulse_shutdown(struct uart_port *port)
 	uart_port_lock_irqsave(port, &flags);
 	t->open = false;
 	t->receiving = false;
+	t->suspended = keep;
 	if (!keep) {
 		/* The port's buffer goes. */
 		t->held = false;
@@ -799,6 +804,11 @@ int litepulse_tty_init(void)
 
 	if (error)
 		return error;
+	/*
+	 * The serial core does not: without, closing a tty after the module had gone would write to
+	 * what it has freed.
+	 */
+	litepulse_uart_driver.tty_driver->owner = THIS_MODULE;
 	/* Raw: N_TTY's echo would answer what is looped back. No device is there yet. */
 	termios = &litepulse_uart_driver.tty_driver->init_termios;
 	termios->c_iflag = 0;

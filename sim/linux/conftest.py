@@ -10,7 +10,7 @@ from sim.linux import rig
 
 @pytest.fixture(scope="session")
 def booted():
-    """booted(cpu, flavour=rig.FLAVOUR, bootargs=""): the Guest right after the boot, without the driver."""
+    """booted(cpu, flavour=rig.FLAVOUR, bootargs="", nodes=""): the Guest right after the boot, without the driver."""
     return functools.cache(rig.boot)
 
 

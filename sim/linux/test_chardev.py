@@ -4,11 +4,14 @@
 from fractions import Fraction
 
 import pytest
+from frames import edges as levels
+from frames import frame, profile, row, wave
 from pins import changes, pulses, sampled_edges
+from sim.linux.rig import DRIVER
 
 TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5, 6, 7, 16, 17, 18
 QUEUE, TRAIN, RESPONDER, CAPTURE, TRAIN_CHANGE, CONTROL, RECEIVER = 0, 1, 2, 4, 5, 6, 7
-INVALID = 4
+LATE, BUSY, INVALID = 1, 2, 4
 NS, HARDWARE = 0x100, 0x200
 SIZE = 48                   # of a record
 NS_PER_TICK = 20            # 50 MHz, one sample per cycle
@@ -240,6 +243,14 @@ def test_ns_are_right_from_the_first_on(chardev):
     assert not any(e[7] for e in events if not e[5] & NS)
 
 
+def test_ns_of_tai(chardev):
+    told, pins = chardev("tai", "after ready edges\n" + toggles(2, 5000))
+    ticks, events = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])], told.events()
+    assert told.result("offset")[0] >= 0 and [e[2] for e in events] == ticks * 2 and all(e[5] & NS for e in events)
+    assert [tai[7] - real[7] for tai, real in zip(events, events[2:])] == [37_000_000_000] * 2
+    assert all(told.one("before")[0] < e[7] < told.one("after")[0] for e in events[:2])
+
+
 # Steps of guest/chardev.c's case "pieces" that read: records they ask for, as bytes, and what they get; `queued` before the first.
 PIECES = [
     ("not-whole", 2), ("nowhere", "EFAULT"), ("first-cut", "EFAULT"), ("third-cut", 2), ("to-the-loss", 12), ("loss-nowhere", "EFAULT"),
@@ -283,6 +294,31 @@ def test_losses_of_board_and_reader_are_told_apart(chardev):
         offered, delivered, queued, lost, board, *_ = stats
         assert offered == delivered + queued + lost == len(edges) - by_board and (lost, board) == (by_host, by_board)
     assert told.all("stats")[1][1:3] == [len(read), 0]
+
+
+def steps(frames):
+    """Stimulus: frames on the line."""
+    return "".join(f"+{tick} rx {level}\n" for tick, level in levels(wave(frames)))
+
+
+def test_bytes_that_the_board_lost_are_told_to_all(chardev):
+    """/dev/litepulse0 tells each loss at its place among the bytes, the tty counts the same; each byte is one that came, or is counted."""
+    count, width = 3000, 40         # 12.5 Mbaud
+    told, pins = chardev("lost-bytes", "after ready flood\n" + steps(row(2000, bytes(k % 256 for k in range(count)), profile(12_500_000))))
+    first = changes(pins, "rx")[0][0] + 1
+    runs, read, lost, at = told.all("run"), [], 0, 0
+    for kind, source, tick, seq, data, flags, missing, events, step in runs:
+        assert (source, tick, seq) == (RECEIVER, first + at * width, at)
+        if kind == LOST:
+            assert (events, data, flags) == (1, 0, HARDWARE) and missing > 0
+            at, lost = at + missing, lost + missing
+        else:
+            assert (kind, flags, missing, data) == (RX, 0, 0, at % 256) and (step == width or events == 1)
+            read += [(at + k) % 256 for k in range(events)]
+            at += events
+    assert at == count == len(read) + lost and lost > 0 and {run[0] for run in runs} == {RX, LOST}
+    assert [(byte + k) % 256 for byte, several in told.all("bytes") for k in range(several)] == read
+    assert told.one("icount") == [len(read), lost, 0] and told.one("stats") == [len(read), len(read), 0, 0, 0, lost, 0]
 
 
 def test_a_reset_is_told_to_a_reader_that_is_full(chardev):
@@ -347,6 +383,34 @@ def test_launches_happen_at_their_ticks_or_not_at_all(chardev):
     assert len(line) == 14
 
 
+def test_what_the_board_refuses_is_told(chardev):
+    """A launch less than Lmin behind the one before, and one at a tick at which that is on the line; the next is at that one's end."""
+    told, pins = chardev("refused")
+    start = told.one("start")[0]
+    assert pulses(pins, "tx", active=0) == [(start, 1020)] and told.result("write") == (4 * 32, 0)
+    (_, _, when, *_), *_ = late = [e for e in told.events() if e[5] & 0xFF == LATE]
+    assert [(e[0], e[1], e[2], e[4] >> 16, e[5] & 0xFF) for e in told.events()] == [
+        (TX, QUEUE, start, 1, 0), (REFUSED, QUEUE, when, 2, LATE), (REFUSED, QUEUE, start + 500, 3, BUSY), (TX, QUEUE, start + 1000, 4, 0)]
+    assert len(late) == 1 and start < when < start + 500
+
+
+def test_poll_tells_that_there_is_room(chardev):
+    told, _ = chardev("pollout")
+    start, (when, ready, events) = told.one("start")[0], told.one("woken")
+    assert told.result("write") == (64 * 32, 0) and told.one("empty") == [1] and told.one("full") == [0]
+    # It is told when a quarter of the queue is free: when the sixteenth launch has gone, and the next is far.
+    assert (ready, events) == (1, 0x4) and start + 15 * 50_000 < when < start + 16 * 50_000
+    assert told.result("more") == (32, 0)
+
+
+def test_a_signal_interrupts_a_write_that_waits(chardev):
+    """It returns what was taken, EINTR if nothing was; nothing is queued twice."""
+    told, pins = chardev("interrupted")
+    assert told.result("some") == (64 * 32, 0) and told.result("none") == (-1, "EINTR")
+    assert told.result("flush") == (0, 0) and told.result("all") == (64 * 32, 0)
+    assert not changes(pins, "tx")
+
+
 def test_a_full_queue_blocks_or_says_so(chardev):
     told, pins = chardev("full")
     start = told.one("start")[0]
@@ -380,6 +444,19 @@ def test_trains_are_exact_and_adjusted_without_a_glitch(chardev):
     assert told.result("forever")[0] == 0 and told.one("running")[0] == 1 and told.result("stop")[0] == 0
     assert told.one("pulses")[0] == len(seen) - 40 > 50
     assert all(b[0] - a[0] == 50_000 for a, b in zip(seen[40:], seen[41:]))
+
+
+def test_a_denominator_of_0_and_inverted_frames(chardev):
+    told, pins = chardev("den-and-invert")
+    train, frames = told.one("train")[0], told.one("frames")[0]
+    assert told.result("start") == told.result("inverted") == (0, 0)
+    places = [int(train + k * (1000 + Fraction(0xC000_0001, 1 << 32))) for k in range(9)]
+    plain = profile(115_200)
+    inverted = profile(115_200, "7E2")._replace(invert=True)
+    expected = levels(wave([frame(frames, 0x53, plain), frame(frames + 10_000, 0x53, inverted)]))
+    assert pulses([change for change in pins if change[0] < frames], "tx", active=0) == [(tick, 100) for tick in places]
+    assert [change for change in changes(pins, "tx") if change[0] >= frames] == expected
+    assert [e[2] for e in told.events() if e[0] == TX] == [*places, frames, frames + 10_000]
 
 
 def test_a_killed_holder_stops_its_train_unless_kept(chardev):
@@ -427,6 +504,65 @@ def test_the_responder_answers_by_itself(chardev):
         assert told.result(label) == (-1, "EINVAL"), label
 
 
+def test_the_responder_answers_bytes_and_breaks(chardev):
+    slow, delay = profile(9600), 700
+    sent = row(2000, b"aBA", slow, gap=20_000)
+    ended, last = 71_000, row(200_000, b"A", slow)
+    told, pins = chardev("answer-bytes", f"after ready bytes\n{steps(sent)}after ready breaks\n+1000 rx 0\n+{ended} rx 1\n{steps(last)}")
+    line = changes(pins, "rx")
+    # Where the first frame, and the break, began: all else lies as far from there as in the stimulus. One tick later it is sampled.
+    first = line[0][0] - 2000 + 1
+    broken = next(a for (a, low), (b, _) in zip(line, line[1:]) if not low and b - a == ended - 1000) - 1000 + 1
+    one, two = (first + asked.end + delay for asked in sent if asked.launch.data in b"aA")
+    pulse = broken + ended + 900
+    assert told.results("arm") == [(0, 0)] * 2
+    assert changes(pins, "tx") == [*levels(wave([frame(tick, 0x99, profile(115_200)) for tick in (one, two)])), (pulse, 0), (pulse + 60, 1)]
+    assert [(e[0], e[1], e[2], e[4]) for e in told.events()] == [
+        (TX, RESPONDER, one, 0x199), (TX, RESPONDER, two, 0x10199), (TX, RESPONDER, pulse, 0x900)]
+
+
+def test_who_comes_later_gets_nothing_older(chardev):
+    old, new, form = b"abc", b"de", profile(9600)
+    told, _ = chardev("from-now-on", f"after ready old\n{steps(row(2000, old, form))}after ready new\n{steps(row(2000, new, form))}")
+    fresh, slow = told.events(["ready", "new"], ["tty"]), told.events(["ready", "slow"])
+    assert bytes(e[4] for e in fresh) == new and bytes(told.one("tty")) == new
+    assert bytes(e[4] for e in slow) == old + new and slow[-2:] == fresh and all(e[0] == RX for e in slow)
+
+
+def test_what_the_responder_misses_is_told(chardev):
+    """Too late, line busy; what comes in the holdoff is no trigger; without REARM it answers once."""
+    # Levels of 1 from ... to; the holdoff ends 20,000 ticks behind the launch, which is 300 behind the edge.
+    highs = {"late": [1000], "busy": [1000, 11_000, 31_000], "holdoff": [1000, 21_270, 21_320], "once": [1000, 3000]}
+    told, pins = chardev("missed", "".join(f"after ready {name}\n" + "".join(f"+{tick} aux1 1\n+{tick + 10} aux1 0\n" for tick in ticks)
+                                           for name, ticks in highs.items()))
+    late, *busy, held, _, free, once, _ = [tick for tick, _, level in sampled_edges(pins, ["aux1"]) if level]
+    (first, *rest) = told.events()
+    assert first[:2] == (MISSED, RESPONDER) and first[5] & 0xFF == LATE and late <= first[2] < late + 20
+    assert [(e[0], e[2], e[5] & 0xFF, e[4] >> 16) for e in rest] == [
+        (TX, busy[0] + 300, 0, 0), (MISSED, busy[1] + 300, BUSY, 1), (TX, busy[2] + 300, 0, 2),
+        (TX, held + 300, 0, 0), (TX, free + 300, 0, 1), (TX, once + 300, 0, 0)]
+    assert pulses(pins, "tx", active=0) == [
+        (busy[0] + 300, 20_000), (busy[2] + 300, 20_000), (held + 300, 50), (free + 300, 50), (once + 300, 50)]
+    assert told.all("armed") == [[1], [1], [1], [0]]
+
+
+def test_an_exclusive_responder_keeps_the_tty_waiting(chardev):
+    told, pins = chardev("exclusive", "after ready edge\n+1000 aux1 1\n")
+    (rise, _, _), = sampled_edges(pins, ["aux1"])
+    answer, *byte = changes(pins, "tx")[::2]
+    assert answer == (rise + 300, 0) and changes(pins, "tx")[1] == (rise + 350, 1) and told.result("byte") == (1, 0)
+    start = byte[0][0]
+    assert start > told.one("disarming")[0] and changes(pins, "tx")[2:] == levels(wave([frame(start, 0x55, profile(115_200))]))
+
+
+def test_the_responder_ignores_its_own_line(chardev):
+    told, pins = chardev("own", wires=["tx:rx"])
+    (ignored,), (answered,) = told.all("launch")
+    assert told.results("arm") == [(0, 0)] * 2
+    assert pulses(pins, "tx", active=0) == [(ignored, 50), (answered, 50), (answered + 1 + 5000, 40)]
+    assert [(e[1], e[2]) for e in told.events()] == [(QUEUE, ignored), (QUEUE, answered), (RESPONDER, answered + 1 + 5000)]
+
+
 # --- coming and going --------------------------------------------------------------------------------------------------------
 
 
@@ -460,6 +596,29 @@ def test_a_board_that_was_reset(chardev):
     edge = next(tick for tick, _, level in sampled_edges(pins, ["aux0"]) if level)
     assert 0 <= (edge - reset) - events[1][2] <= 16
     assert told.one("stats")[6] == 1
+
+
+def test_a_reset_ends_a_write_that_waits(chardev):
+    told, _ = chardev("stale-write", "after ready reset\n+100000 core_rst 1\n+100100 core_rst 0\n", complaints=["the board was reset"])
+    assert told.result("fill") == (64 * 32, 0) and told.result("write") == (-1, "ESTALE")
+    # Ticks count from the reset: it was not the watch, which looks once a second, that told it.
+    assert told.one("woken")[0] < 1_000_000
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_the_module_stays_while_a_file_is_open(linux, cpu):
+    guest = linux(cpu)
+    result = guest.run_program("chardev", ["module"], files={"litepulse.ko": guest.module(DRIVER)["litepulse"]},
+                               stimulus="after ready edge\n+1000 aux0 1\n", max_cycles=50_000_000)
+    told = Told(result.lines)
+    assert [told.result(label) for label in ("both", "claim", "tty")] == [(-1, "EAGAIN")] * 3
+    assert told.result("none") == (0, 0) and told.one("there") == [0, 0] and told.result("insert") == (0, 0)
+    assert [e[2] for e in told.events()] == [tick for tick, _, _ in sampled_edges(result.pins, ["aux0"])] and len(told.events()) == 1
+    # The train that was kept ended with the driver, not before.
+    calls = [next(line.cycle for line in result.console if line.text.startswith(f"result {label} ")) for label in ("claim", "none")]
+    kept, removed = (cycle + result.stats["start_tick"] - result.stats["start_cycle"] for cycle in calls)
+    seen = [tick for tick, _ in pulses(result.pins, "tx", active=0)]
+    assert kept + 200_000 < seen[-1] < removed and len(seen) > 5 and {b - a for a, b in zip(seen, seen[1:])} <= {50_000, 50_001}
 
 
 def test_suspended_nothing_is_sent(linux):

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* /dev/litepulse0 as a program sees it: `chardev CASE`, one case for each test of test_chardev.py. */
+#include <linux/serial.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timex.h>
 
 #include "guest.h"
+#include "termios2.h"
 
 #define EDGES	(1u << LITEPULSE_KIND_EDGE)
 #define BYTES	(1u << LITEPULSE_KIND_RX)
@@ -347,6 +352,112 @@ static void case_clock_changes(void)
 		;
 }
 
+/* --- losses of the board, for both who read bytes --- */
+
+static int open_tty(unsigned int baud)
+{
+	int fd = open("/dev/ttyPULSE0", O_RDWR | O_NOCTTY | O_NONBLOCK);
+	struct termios2 settings;
+
+	if (fd < 0 || ioctl(fd, TCGETS2, &settings))
+		die("tty");
+	settings.c_cflag = (settings.c_cflag & ~CBAUD) | BOTHER;
+	settings.c_ospeed = settings.c_ispeed = baud;
+	if (ioctl(fd, TCSETS2, &settings))
+		die("settings");
+	return fd;
+}
+
+/*
+ * All that can be read, in few lines: events of which each comes STEP ticks and one number after the one before and has the next byte.
+ * `run KIND SOURCE TICK SEQ DATA FLAGS COUNT EVENTS STEP`
+ */
+static void tell_runs(int fd)
+{
+	static struct litepulse_event events[256];
+	struct litepulse_event first, last;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	unsigned long long run = 0, step = 0;
+
+#define TELL_RUN() printf("run %u %u %llu %llu %u %u %llu %llu %llu\n", first.kind, first.source, (unsigned long long)first.tick, \
+			  (unsigned long long)first.seq, first.data, first.flags, (unsigned long long)first.count, run, step)
+	while (poll(&p, 1, 0) > 0) {
+		ssize_t size = read(fd, events, sizeof(events));
+
+		if (size < 0)
+			die("read");
+		for (size_t i = 0; i < size / sizeof(events[0]); i++) {
+			const struct litepulse_event *e = &events[i];
+
+			if (run && e->kind == last.kind && e->source == last.source && e->flags == last.flags && !e->count && !last.count &&
+			    e->seq == last.seq + 1 && e->data == ((last.data + 1) & 0xff) && (run == 1 || e->tick - last.tick == step)) {
+				step = e->tick - last.tick;
+				run++;
+			} else {
+				if (run)
+					TELL_RUN();
+				first = *e;
+				run = 1;
+				step = 0;
+			}
+			last = *e;
+		}
+	}
+	if (run)
+		TELL_RUN();
+}
+
+/* The same of a tty's bytes: `bytes FIRST COUNT`. */
+static void tell_bytes(int fd)
+{
+	static unsigned char room[8192];
+	ssize_t size, first = 0;
+
+	sleep_ms(5);	/* its worker */
+	size = read(fd, room, sizeof(room));
+	for (ssize_t i = 1; i <= size; i++) {
+		if (i < size && room[i] == ((room[i - 1] + 1) & 0xff))
+			continue;
+		printf("bytes %u %zd\n", room[first], i - first);
+		first = i;
+	}
+}
+
+static void case_lost_bytes(void)
+{
+	struct serial_icounter_struct count;
+	int fd = open_device(0), tty = open_tty(12500000);
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = BYTES, .clock = LITEPULSE_CLOCK_NONE, .fifo = 8192 });
+	ready("flood");
+	sleep_ms(20);
+	tell_runs(fd);
+	tell_bytes(tty);
+	if (ioctl(tty, TIOCGICOUNT, &count))
+		die("icount");
+	printf("icount %d %d %d\n", count.rx, count.overrun, count.buf_overrun);
+	tell_stats(fd);
+}
+
+/* ns of two clocks that are 37 s apart, for the same edges. */
+static void case_tai(void)
+{
+	struct timex change = { .modes = ADJ_TAI, .constant = 37 };
+	int real = open_device(0), tai = open_device(0);
+	struct timespec time;
+
+	tell("offset", adjtimex(&change));
+	subscribe(real, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .clock = LITEPULSE_CLOCK_REALTIME });
+	subscribe(tai, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1, .fall = 1, .clock = LITEPULSE_CLOCK_TAI });
+	clock_gettime(CLOCK_TAI, &time);
+	printf("before %lld\n", NS(time));
+	ready("edges");
+	read_all(tai, 10);
+	clock_gettime(CLOCK_TAI, &time);
+	printf("after %lld\n", NS(time));
+	read_all(real, 0);
+}
+
 /* --- buffers at odd addresses --- */
 
 static char odd_room[4096] __attribute__((aligned(16)));
@@ -500,6 +611,115 @@ static void case_full(void)
 	fcntl(claim, F_SETFL, fcntl(claim, F_GETFL) & ~O_NONBLOCK);
 	tell("blocking", write(claim, (char *)launches + size, sizeof(launches) - size));
 	printf("waited-until %llu\n", (unsigned long long)now(fd));
+	read_all(claim, 30);
+}
+
+static struct litepulse_launch pulse(uint64_t tick, int tag, unsigned int width)
+{
+	return (struct litepulse_launch) { .tick = tick, .tag = tag, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1, .width = width };
+}
+
+/* What the core refuses when its turn comes: too near the one before, and while that one is on the line. */
+static void case_refused(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	uint64_t start;
+
+	set_profile(claim, 1, 115200);
+	start = now(fd) + 500000;
+	printf("start %llu\n", (unsigned long long)start);
+	struct litepulse_launch launches[] = {
+		pulse(start, 1, 1000), pulse(start + 20, 2, 10), pulse(start + 500, 3, 10), pulse(start + 1000, 4, 20),
+	};
+	tell("write", write(claim, launches, sizeof(launches)));
+	read_all(claim, 30);
+}
+
+/* poll() waits for room in the queue. */
+static void case_pollout(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, O_NONBLOCK);
+	static struct litepulse_launch launches[65];
+	struct pollfd p = { .fd = claim, .events = POLLOUT };
+	uint64_t start;
+	int i;
+
+	set_profile(claim, 1, 1000000);
+	printf("empty %d\n", poll(&p, 1, 0));
+	start = now(fd) + 1500000;
+	for (i = 0; i < 65; i++)
+		launches[i] = pulse(start + i * 50000, i, 100);
+	printf("start %llu\n", (unsigned long long)start);
+	tell("write", write(claim, launches, sizeof(launches)));
+	printf("full %d\n", poll(&p, 1, 0));
+	i = poll(&p, 1, 1000);
+	printf("woken %llu %d %d\n", (unsigned long long)now(fd), i, p.revents);
+	tell("more", write(claim, &launches[64], sizeof(launches[64])));
+}
+
+static void on_alarm(int number)
+{
+	(void)number;
+}
+
+/* A signal comes while write() waits for room: nothing was taken, or something. */
+static void case_interrupted(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	struct itimerval soon = { .it_value.tv_usec = 5000 };
+	static struct litepulse_launch launches[100];
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+
+	sigaction(SIGALRM, &action, NULL);
+	set_profile(claim, 1, 1000000);
+	for (int i = 0; i < 100; i++)
+		launches[i] = pulse(now(fd) + 500000000, i, 100);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	tell("some", write(claim, launches, sizeof(launches)));
+	setitimer(ITIMER_REAL, &soon, NULL);
+	tell("none", write(claim, &launches[64], 36 * sizeof(launches[0])));
+	tell("flush", ioctl(claim, LITEPULSE_IOC_FLUSH));
+	tell("all", write(claim, launches, 64 * sizeof(launches[0])));
+}
+
+/* The board is reset while write() waits for room. */
+static void case_stale_write(void)
+{
+	static struct litepulse_launch launches[65];
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+
+	set_profile(claim, 1, 1000000);
+	for (int i = 0; i < 65; i++)
+		launches[i] = pulse(now(fd) + 500000000, i, 100);
+	tell("fill", write(claim, launches, 64 * sizeof(launches[0])));
+	ready("reset");
+	tell("write", write(claim, &launches[64], sizeof(launches[0])));
+	printf("woken %llu\n", (unsigned long long)now(fd));
+}
+
+/* A denominator of 2^32; then the same frame the right way round and inverted. */
+static void case_den_and_invert(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_profile inverted = { .index = 2, .data_bits = 7, .parity = LITEPULSE_PARITY_EVEN, .stop = LITEPULSE_STOP_2,
+					      .flags = LITEPULSE_PROFILE_INVERT, .baud = 115200 };
+	struct litepulse_train train = { .period = 1000, .num = 0xc0000001, .den = 0, .count = 9, .width = 100,
+					 .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	struct litepulse_launch launches[2];
+	uint64_t start;
+
+	set_profile(claim, 1, 115200);
+	tell("inverted", ioctl(claim, LITEPULSE_IOC_PROFILE, &inverted));
+	train.start = now(fd) + 500000;
+	printf("train %llu\n", (unsigned long long)train.start);
+	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	read_all(claim, 30);
+	start = now(fd) + 500000;
+	launches[0] = frame(start, 1, 0x53);
+	launches[1] = frame(start + 10000, 2, 0x53);
+	launches[1].profile = 2;
+	printf("frames %llu\n", (unsigned long long)start);
+	tell("write", write(claim, launches, sizeof(launches)));
 	read_all(claim, 30);
 }
 
@@ -673,6 +893,92 @@ static void case_responder(void)
 	read_all(claim, 30);
 }
 
+/* By bytes and breaks; the receiver is on as long as somebody wants bytes. */
+static void case_answer_bytes(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_responder to_byte = { .trigger = LITEPULSE_TRIGGER_BYTE, .value = 'A', .mask = 0xdf, .flags = LITEPULSE_RESPONDER_REARM,
+		.delay = 700, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = 0x99 };
+	struct litepulse_responder to_break = { .trigger = LITEPULSE_TRIGGER_BREAK, .flags = LITEPULSE_RESPONDER_REARM, .delay = 900,
+		.width = 60, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+
+	/* Nobody reads bytes. */
+	set_profile(claim, 1, 115200);
+	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &to_byte));
+	ready("bytes");
+	read_all(claim, 30);
+	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &to_break));
+	ready("breaks");
+	read_all(claim, 30);
+}
+
+/* What it cannot answer, and what it is told not to. */
+static void case_missed(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
+		LITEPULSE_RESPONDER_REARM, .delay = 1, .width = 50, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	static const char *const steps[] = { "late", "busy", "holdoff", "once" };
+	struct litepulse_status status;
+
+	set_profile(claim, 1, 115200);
+	for (int i = 0; i < 4; i++) {
+		if (i == 1) {
+			responder.delay = 300;
+			responder.width = 20000;
+		} else if (i == 2) {
+			responder.width = 50;
+			responder.holdoff = 20000;
+		} else if (i == 3) {
+			responder.holdoff = 0;
+			responder.flags &= ~LITEPULSE_RESPONDER_REARM;
+		}
+		tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+		ready(steps[i]);
+		read_all(claim, 10);
+		if (ioctl(fd, LITEPULSE_IOC_STATUS, &status))
+			die("status");
+		printf("armed %d\n", !!(status.flags & LITEPULSE_STATUS_RESPONDER));
+	}
+}
+
+/* While it is armed, the tty's byte waits. */
+static void case_exclusive(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0), tty = open_tty(115200);
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
+		LITEPULSE_RESPONDER_REARM | LITEPULSE_RESPONDER_EXCLUSIVE, .delay = 300, .width = 50, .kind = LITEPULSE_LAUNCH_PULSE,
+		.profile = 1 };
+
+	set_profile(claim, 1, 115200);
+	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	tell("byte", write(tty, "U", 1));
+	ready("edge");
+	read_all(claim, 10);
+	printf("disarming %llu\n", (unsigned long long)now(fd));
+	tell("disarm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &(struct litepulse_responder) { 0 }));
+	sleep_ms(5);
+}
+
+/* TX is wired to RX: its own pulse triggers it, unless that is to be ignored. */
+static void case_own(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 4, .flags = LITEPULSE_RESPONDER_FALL |
+		LITEPULSE_RESPONDER_IGNORE_OWN, .delay = 5000, .width = 40, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	struct litepulse_launch launch;
+
+	set_profile(claim, 1, 115200);
+	for (int i = 0; i < 2; i++) {
+		tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+		launch = pulse(now(fd) + 200000, i, 50);
+		printf("launch %llu\n", (unsigned long long)launch.tick);
+		tell("write", write(claim, &launch, sizeof(launch)));
+		read_all(claim, 10);
+		responder.flags &= ~LITEPULSE_RESPONDER_IGNORE_OWN;
+	}
+}
+
 static void write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
@@ -773,6 +1079,64 @@ static void case_suspend(void)
 	read_all(fd, 30);
 }
 
+static long remove_module(const char *label)
+{
+	return tell(label, syscall(SYS_delete_module, "litepulse", O_NONBLOCK));
+}
+
+/* The module stays as long as a file of the device is open; then it can go, with a train that was kept, and come back. */
+static void case_module(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0), tty, module;
+	struct litepulse_train train = train_58(0);
+
+	set_profile(claim, 1, 9600);
+	train.period = 50000;
+	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
+		die("train");
+	remove_module("both");
+	close(fd);
+	remove_module("claim");
+	close(claim);
+	tty = open_tty(9600);
+	remove_module("tty");
+	close(tty);
+	sleep_ms(5);
+	remove_module("none");
+	printf("there %d %d\n", !access(DEVICE, F_OK), !access("/dev/ttyPULSE0", F_OK));
+	module = open("litepulse.ko", O_RDONLY | O_CLOEXEC);
+	tell("insert", syscall(SYS_finit_module, module, "", 0));
+	close(module);
+	fd = open_device(0);
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = EDGES, .rise = 1 });
+	ready("edge");
+	read_all(fd, 30);
+}
+
+/* Who comes later gets nothing older, though it still waits in the board for one who is in no hurry. */
+static void case_from_now_on(void)
+{
+	int slow = open_device(0), fresh, tty;
+	unsigned char data[16];
+	ssize_t size;
+
+	subscribe(slow, (struct litepulse_subscribe) { .kinds = BYTES, .watermark = 100 });
+	ready("old");
+	sleep_ms(8);
+	fresh = open_device(0);
+	subscribe(fresh, (struct litepulse_subscribe) { .kinds = BYTES });
+	tty = open_tty(9600);
+	ready("new");
+	read_all(fresh, 30);
+	size = read(tty, data, sizeof(data));
+	printf("tty");
+	for (ssize_t i = 0; i < size; i++)
+		printf(" %u", data[i]);
+	printf("\nready slow\n");
+	subscribe(slow, (struct litepulse_subscribe) { .kinds = BYTES });
+	read_all(slow, 10);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -785,6 +1149,10 @@ int main(int argc, char **argv)
 		{ "left-behind", case_left_behind }, { "unaligned", case_unaligned }, { "failed-claim", case_failed_claim },
 		{ "close", case_close }, { "strain", case_strain }, { "clock-changes", case_clock_changes },
 		{ "launch", case_launch }, { "full", case_full }, { "train", case_train }, { "kill", case_kill },
+		{ "lost-bytes", case_lost_bytes }, { "tai", case_tai }, { "refused", case_refused }, { "pollout", case_pollout },
+		{ "interrupted", case_interrupted }, { "stale-write", case_stale_write }, { "den-and-invert", case_den_and_invert },
+		{ "answer-bytes", case_answer_bytes }, { "missed", case_missed }, { "exclusive", case_exclusive }, { "own", case_own },
+		{ "module", case_module }, { "from-now-on", case_from_now_on },
 		{ "responder", case_responder }, { "restart", case_restart }, { "suspend", case_suspend },
 	};
 
