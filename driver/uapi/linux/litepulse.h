@@ -200,7 +200,7 @@ struct litepulse_subscribe {
  * struct litepulse_stats - what this file got and lost, the tail included
  * @offered: records it asked for that reached the driver
  * @delivered: records read, those made by the driver not counted
- * @queued: records that wait to be read
+ * @queued: records that wait to be read, those made by the driver not counted
  * @lost_host: records lost because this file was read too slowly
  * @lost_events: events lost by the board's FIFO since the driver came, whoever wanted them
  * @lost_bytes: received bytes lost by the board's FIFO since the driver came
