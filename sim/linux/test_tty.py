@@ -403,6 +403,15 @@ def test_trigger_counts_interrupts(tty, cpu):
 
 
 @one
+def test_no_silence_while_bytes_come(tty, cpu):
+    """Four frames at 1 Mbaud are less than a unit of the core's timer: still, bytes in a row are one interrupt, after the last."""
+    data = bytes(range(100))
+    run = tty(cpu, shell=("./tty_steps /dev/ttyPULSE0 set=1000000,8N1", COUNT, "./tty_steps /dev/ttyPULSE0 say=go read=100,500", COUNT),
+              stimulus=after("go", row(20_000, data, profile(1_000_000))))
+    assert run.read() == data and interrupts(run) == [1]
+
+
+@one
 def test_triggers_are_checked(tty, cpu):
     run = tty(cpu, shell=(
         f"cat {TRIGGERS}bytes {TRIGGERS}age_us {TRIGGERS}idle_us",
