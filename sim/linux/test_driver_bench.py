@@ -30,6 +30,18 @@ def test_cost(bench, port):
     assert (cost["interrupts"] < 0.1) == (port is PULSE)
 
 
+@pytest.mark.parametrize("cpu", ["vexriscv", "mor1kx"])
+def test_a_flood_wanted_one_by_one(cpu):
+    """10,000 edges a second and a program that wants each at once, and another that wants the CPU: nobody starves, none is lost."""
+    count = 800
+    said = Bench(cpu).run(f"edge {count} loaded", [(driver_bench.LEAD + 5000 * k, "aux0", 1 - k % 2) for k in range(count)],
+                          max_cycles=50_000_000)
+    first, *_, last = [tick for tick, _ in driver_bench.changes(said.pins, "aux0")]
+    marks = said.rises("printed", first)[:count]
+    assert len(marks) == count and marks[-1] - last < 2 * 500_000         # two ticks of the scheduler
+    assert len(said.rises("asked", first)) < count // 2
+
+
 def test_a_missing_byte_is_counted(bench):
     """More than driver and board can hold, while nobody reads."""
     said, got, _ = bench.receive(PEER, 4_000_000, 2000, "loaded")
