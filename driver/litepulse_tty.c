@@ -885,7 +885,7 @@ int litepulse_tty_add(struct litepulse *lp)
 	port->iotype = csr ? UPIO_MEM : UPIO_UNKNOWN;
 	port->mapbase = csr ? csr->start : 1 + lp->id;
 	irq = platform_get_irq_optional(pdev, 0);
-	port->irq = irq > 0 ? irq : 0;
+	port->irq = max(irq, 0);
 	port->attr_group = &trigger_group;
 	port->rs485_config = litepulse_rs485_config;
 	port->rs485_supported = (struct serial_rs485) {
