@@ -23,6 +23,7 @@ SECONDS = Fraction(1, 10)       # of bytes in a row for a cost
 LATENCIES = 24                  # for a distribution
 LATENCY_BAUD = 115200
 SPACING, SHIFT = 620_000, 23_431    # cycles between stimuli, so that each meets the scheduler's tick elsewhere
+PLACES = [k * SPACING + k * k * SHIFT % SPACING // 2 for k in range(LATENCIES)]
 LEAD = 1_000_000                # cycles from the program's word to the first stimulus, more than it sleeps, loaded or not
 EVENT_PERIODS = (500, 550, 600, 650, 700, 750, 800, 900, 1000, 1250, 1500, 2000, 3000, 5000)     # cycles
 EVENTS = 20_000                 # in a row, ten times what driver and board can hold
@@ -64,11 +65,11 @@ def check(right, what):
         raise BenchError(what)
 
 
-def frames(tick, data, baud, spacing=0):
-    """([(tick, level)], [tick of each start edge], tick of the last one's end): 8N1; `spacing` ticks from start to start, 0: at once."""
+def frames(tick, data, baud, places=()):
+    """([(tick, level)], [tick of each start edge], tick of the last one's end): 8N1, at these `places` from `tick` on, or in a row."""
     wave, starts = [], []
     for number, byte in enumerate(data):
-        start = tick + (Fraction(10 * HZ, baud) * number if not spacing else spacing[number])
+        start = tick + (places[number] if places else Fraction(10 * HZ, baud) * number)
         starts.append(int(start))
         levels = [0, *(byte >> bit & 1 for bit in range(8)), 1]
         wave += [(int(start + Fraction(k * HZ, baud)), level) for k, level in enumerate(levels)]
@@ -119,13 +120,12 @@ class Bench:
         registers = self.guest.machine.description["csr_registers"]
         self.environment = (f"export CONSOLE={registers['uart_rxtx']['addr']:#x} "
                             f"PEER_TUNING={registers['peer_phy_tuning_word']['addr']:#x}")
-        self.program = self.guest.program(rig.GUEST / "bench.c", includes=(rig.GUEST, rig.UAPI))
 
     def run(self, words, stimulus=(), before="", max_cycles=200_000_000):
         """Answers to `bench WORDS`; stimulus: (ticks from the program's word, pin, level)."""
         lines = ["after ready go", *(f"+{tick} {pin} {level}" for tick, pin, level in stimulus)] if stimulus else ()
-        script = f"{self.environment}\n{before}\nexec ./bench {words}"
-        return Answers(self.guest.run(script, {"bench": self.program}, stimulus=lines, max_cycles=max_cycles))
+        return Answers(self.guest.run_program("bench", words.split(), before=f"{self.environment}\n{before}", stimulus=lines,
+                                              max_cycles=max_cycles))
 
     def receive(self, port, baud, count, load, before=""):
         """(Answers, bytes got, cycles from the last byte's end to the last read)."""
@@ -150,14 +150,12 @@ class Bench:
 
     def to_read(self, load):
         """Distances from an edge of an input to interrupt, handler and the program that waits for it."""
-        ticks = [LEAD + k * SPACING + k * k * SHIFT % SPACING // 2 for k in range(LATENCIES)]
-        said = self.run(f"edge {LATENCIES} {load}", [(tick, "aux0", 1 - k % 2) for k, tick in enumerate(ticks)])
+        said = self.run(f"edge {LATENCIES} {load}", [(LEAD + tick, "aux0", 1 - k % 2) for k, tick in enumerate(PLACES)])
         return steps(said, PULSE, [tick for tick, _ in changes(said.pins, "aux0")])
 
     def byte_to_read(self, port, load, before=""):
         """The same from the begin of a received byte's stop bit."""
-        spacing = [k * SPACING + k * k * SHIFT % SPACING // 2 for k in range(LATENCIES)]
-        wave, starts, _ = frames(LEAD, [0x55] * LATENCIES, LATENCY_BAUD, spacing)
+        wave, starts, _ = frames(LEAD, [0x55] * LATENCIES, LATENCY_BAUD, PLACES)
         said = self.run(f"byte {port.path} {LATENCY_BAUD} {LATENCIES} {load}", [(tick, port.rx, level) for tick, level in wave], before)
         # to recorded ticks: all are as far behind as the first one is
         late = changes(said.pins, port.rx)[0][0] - starts[0]

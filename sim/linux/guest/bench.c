@@ -119,7 +119,7 @@ static void calibrate(void)
 	tell_passed("free", since, moment());
 }
 
-/* `interrupts NAME COUNT` of each device that has some. */
+/* `interrupts COUNT NAME` of each port. */
 static void tell_interrupts(void)
 {
 	char line[160];

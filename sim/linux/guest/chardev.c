@@ -460,6 +460,11 @@ static void case_tai(void)
 
 /* --- buffers at odd addresses --- */
 
+static struct litepulse_launch pulse(uint64_t tick, int tag, unsigned int width)
+{
+	return (struct litepulse_launch) { .tick = tick, .tag = tag, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1, .width = width };
+}
+
 static char odd_room[4096] __attribute__((aligned(16)));
 
 /* The argument of an ioctl at an odd address, there and back. */
@@ -514,8 +519,7 @@ static void case_unaligned(void)
 	tell("odd-profile", odd_ioctl(claim.fd, LITEPULSE_IOC_PROFILE, &profile));
 	printf("profile 1 %u %llu\n", profile.baud, (unsigned long long)profile.period);
 	for (int i = 0; i < 3; i++)
-		launches[i] = (struct litepulse_launch) { .tick = now(odd) + 500000 + i * 10000, .tag = i, .kind = LITEPULSE_LAUNCH_PULSE,
-							  .profile = 1, .width = 100 + i };
+		launches[i] = pulse(now(odd) + 500000 + i * 10000, i, 100 + i);
 	memcpy(odd_room + 1, launches, sizeof(launches));
 	tell("odd-write", write(claim.fd, odd_room + 1, sizeof(launches)));
 	for (int i = 0; i < 3; i++)
@@ -612,11 +616,6 @@ static void case_full(void)
 	tell("blocking", write(claim, (char *)launches + size, sizeof(launches) - size));
 	printf("waited-until %llu\n", (unsigned long long)now(fd));
 	read_all(claim, 30);
-}
-
-static struct litepulse_launch pulse(uint64_t tick, int tag, unsigned int width)
-{
-	return (struct litepulse_launch) { .tick = tick, .tag = tag, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1, .width = width };
 }
 
 /* What the core refuses when its turn comes: too near the one before, and while that one is on the line. */
@@ -854,8 +853,7 @@ static void case_close(void)
 		set_profile(claim, 1, 9600);
 		tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
 		for (int i = 0; i < 2; i++)
-			launches[i] = (struct litepulse_launch) { .tick = now(fd) + 1000000 + i * 10000, .kind = LITEPULSE_LAUNCH_PULSE,
-								  .profile = 1, .width = 100 + keep };
+			launches[i] = pulse(now(fd) + 1000000 + i * 10000, 0, 100 + keep);
 		printf("launches %llu %llu\n", (unsigned long long)launches[0].tick, (unsigned long long)launches[1].tick);
 		tell("write", write(claim, launches, sizeof(launches)));
 		tell("close", close(claim));
@@ -893,7 +891,7 @@ static void case_responder(void)
 	read_all(claim, 30);
 }
 
-/* By bytes and breaks; the receiver is on as long as somebody wants bytes. */
+/* By bytes and breaks; the receiver is on for that, though nobody reads bytes. */
 static void case_answer_bytes(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
@@ -902,7 +900,6 @@ static void case_answer_bytes(void)
 	struct litepulse_responder to_break = { .trigger = LITEPULSE_TRIGGER_BREAK, .flags = LITEPULSE_RESPONDER_REARM, .delay = 900,
 		.width = 60, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
 
-	/* Nobody reads bytes. */
 	set_profile(claim, 1, 115200);
 	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &to_byte));
 	ready("bytes");
