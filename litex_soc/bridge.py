@@ -18,10 +18,11 @@ from fractions import Fraction
 from migen import Cat, CEInserter, Constant, If, Mux, Signal
 
 from litex.gen import LiteXModule
-from litex.soc.cores.uart import RS232PHYRX, RS232PHYTX, Stream2Wishbone
+from litex.soc.cores.uart import RS232PHYRX, RS232PHYTX
 from litex.soc.interconnect.csr import CSR
 
 from litex_soc import regmap
+from litex_soc.frames import Frames, frames_csr
 
 WORD_BITS = regmap.BRIDGE_WORD_MAX.bit_length()
 
@@ -74,42 +75,12 @@ class SerialBridge(LiteXModule):
         self.sync += If(sample, running_before.eq(running))
         self.comb += [self.tx.ce.eq(sample), self.rx.ce.eq(sample), skip.eq(running & ~running_before)]
 
-        # Time is counted in units of a power of two cycles that begin anew with each valid command: one counter serves the
-        # fallback and the parser's timeout, which LiteX would count in cycles.
-
-        cycles = Fraction(fallback_seconds) * clock
-        unit_log2 = int(cycles / 160).bit_length() - 1     # 2 s: units of 6 to 12.5 ms
-        if unit_log2 < 1:
-            raise ValueError(f"a fallback after {fallback_seconds} s is too short")
-        self.unit_cycles = unit = 1 << unit_log2
-        units = round(cycles / unit)
-        self.fallback_cycles = units * unit
-        timeout = -(-Fraction(timeout_seconds) * clock // unit) + 1     # the first unit may be cut short
-        self.timeout_cycles = timeout * unit    # at most; at least one unit less
-        self.parser = parser = Stream2Wishbone(clk_freq=10 * timeout + 1)    # its timer counts to a tenth of this
-        self.wishbone = parser.wishbone
+        self.frames = frames = Frames(clock, fallback_seconds, timeout_seconds)
+        self.wishbone = frames.wishbone
         self.comb += [      # a byte is handed over in one cycle, not for the length of a step
-            parser.sink.valid.eq(self.rx.source.valid & sample), parser.sink.data.eq(self.rx.source.data),
-            self.tx.sink.valid.eq(parser.source.valid), self.tx.sink.data.eq(parser.source.data),
-            parser.source.ready.eq(self.tx.sink.ready & sample),
-        ]
-
-        self.begun = begun = Signal(unit_log2)
-        unit_over = Signal()
-        self.sync += Cat(begun, unit_over).eq(begun + 1)
-        CEInserter()(parser.timer)
-        self.comb += parser.timer.ce.eq(unit_over | ~parser.timer.wait)
-
-        waiting, writing, sending = (parser.fsm.ongoing(state) for state in ("RECEIVE-CMD", "WRITE-DATA", "SEND-DATA"))
-        obeyed, complete = Signal(), Signal()   # complete: the first cycle after a valid command; all of the answer has been sent
-        self.sync += obeyed.eq(writing | sending)
-        self.comb += complete.eq(waiting & obeyed & ~parser.timer.done)
-        # Its top bit falls after `units` units without a valid command.
-        self.left = left = Signal(units.bit_length() + 1)
-        alive = left[-1]
-        self.sync += [
-            If(unit_over & alive, left.eq(left - 1)),
-            If(complete, Cat(begun, unit_over).eq(0), left.eq((1 << len(left) - 1) + units - 1)),
+            frames.sink.valid.eq(self.rx.source.valid & sample), frames.sink.data.eq(self.rx.source.data),
+            self.tx.sink.valid.eq(frames.source.valid), self.tx.sink.data.eq(frames.source.data),
+            frames.source.ready.eq(self.tx.sink.ready & sample),
         ]
 
         # The register. Only the bridge's own write counts, and only as the last word of its command: nothing more of the command
@@ -122,10 +93,11 @@ class SerialBridge(LiteXModule):
         usable = at_least(word, base, WORD_BITS) & (word[WORD_BITS:] == 0)
         self.comb += word.eq(self.wishbone.dat_w)
         self.sync += [
-            asked.eq(writing & (asked | csr.re)),
-            If(complete & asked & usable, rate.eq(word)),
-            If(waiting & ~obeyed & ~alive, rate.eq(base)),
+            asked.eq(frames.writing & (asked | csr.re)),
+            If(frames.complete & asked & usable, rate.eq(word)),
+            If(frames.resting & ~frames.alive, rate.eq(base)),
         ]
+        self._frames = frames_csr()
 
     def add_to_soc(self, soc, name="bridge", csr_location=regmap.BRIDGE_LOCATION):
         """Makes the bridge a master of `soc`'s bus and gives its CSR its fixed place. `name`: the attribute that holds this module."""

@@ -143,12 +143,15 @@ def scalars():
         ("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, "APPLIED by train_change: a stop"),
         ("EVENT_RESERVE", regmap.EVENT_RESERVE, "event slots kept for records that are not edges"),
         ("LOOPBACK_TICKS", regmap.LOOPBACK_TICKS, "received - launched over a wire"),
-        ("BRIDGE_BASE", regmap.BRIDGE_BASE, "default place of the serial bridge's CSR in a SoC without CPU"),
+        ("BRIDGE_BASE", regmap.BRIDGE_BASE, "default place of the serial bridge's CSRs in a SoC without CPU"),
         ("BRIDGE_BAUD", regmap.BRIDGE_BAUD, "bit rate of the serial bridge unless raised"),
         ("BRIDGE_FALLBACK_SECONDS", regmap.BRIDGE_FALLBACK_SECONDS, "without a valid command: then it is that rate again"),
         ("BRIDGE_WORD_ONE", regmap.BRIDGE_WORD_ONE, "rate word = this x baud / clock, rounded"),
         ("BRIDGE_WORD_MAX", regmap.BRIDGE_WORD_MAX, "the largest, also for an eighth of the clock"),
         ("BRIDGE_CLOCK_UNIT", regmap.BRIDGE_CLOCK_UNIT, "Hz, of the clock field"),
+        ("BRIDGE_FRAME_MARKER", regmap.BRIDGE_FRAME_MARKER, "first byte of a frame"),
+        ("BRIDGE_FRAME_MAX", regmap.BRIDGE_FRAME_MAX, "bytes, the longest payload of a frame"),
+        ("BRIDGE_FRAME_SILENCE_MS", regmap.BRIDGE_FRAME_SILENCE_MS, "ms without a byte, after which the bridge hears frames again"),
     ]
 
 
@@ -339,11 +342,12 @@ def registers_page():
             f"On boards with `litex_soc/bridge.py` only: CSR location {regmap.BRIDGE_LOCATION}, which is 0x{regmap.BRIDGE_BASE:08x} in a",
             "SoC without CPU. A SoC without that bridge reads 0 there. See `bridge.md`.", "",
             "| offset | address | register | access | |", "|---|---|---|---|---|"]
-    out += [f"| 0x{4 * r.index:02x} | 0x{regmap.BRIDGE_BASE + 4 * r.index:08x} | `{r.name}` | read, write | {r.description} |"
-            for r in regmap.BRIDGE]
+    out += [f"| 0x{4 * r.index:02x} | 0x{regmap.BRIDGE_BASE + 4 * r.index:08x} | `{r.name}` | {'read' if r.read_only else 'read, write'} |"
+            f" {r.description} |" for r in regmap.BRIDGE]
     for r in regmap.BRIDGE:
-        out += ["", f"`{r.name}`:"]
-        fields(r.fields)
+        if r.fields:
+            out += ["", f"`{r.name}`:"]
+            fields(r.fields)
     out += ["", "## Codes"]
     for prefix, title, table, _ in CODES:
         out += ["", f"{title}:", "", "| code | name | |", "|---|---|---|"]

@@ -34,6 +34,7 @@ class Register:
     description: str
     fields: tuple = ()
     reset: int = 0
+    read_only: bool = False
 
 
 # Default places, also what a host behind UARTBone expects -----------------------------------------------------
@@ -41,7 +42,7 @@ class Register:
 CSR_LOCATION = 16           # LiteX CSR location (page of 0x800 bytes)
 CSR_BASE = 0x8000           # so the CSRs lie here in a SoC without CPU, whose CSR region is at 0
 WINDOW_BASE = 0x9000_0000   # uncached with every CPU whose I/O region is at 0x8000_0000; not with VexRiscv `linux` (linux_soc.py)
-BRIDGE_LOCATION = 17        # the serial bridge's CSR (litex_soc/bridge.py), if the SoC has that bridge
+BRIDGE_LOCATION = 17        # the serial bridge's CSRs (litex_soc/bridge.py), if the SoC has that bridge
 BRIDGE_BASE = 0x8800
 
 # The window: byte offsets from its base. One slave of 32 KiB --------------------------------------------------
@@ -262,7 +263,7 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
 EVENT_RESERVE = 16          # event slots kept for records that are not edges
 LOOPBACK_TICKS = 1          # received - launched over a wire
 
-# The serial bridge: one CSR, at its own base ------------------------------------------------------------------------
+# The serial bridge: its CSRs, at their own base ----------------------------------------------------------------------
 
 BRIDGE_BAUD = 115200        # after a reset, and when no valid command came for so long:
 BRIDGE_FALLBACK_SECONDS = 2
@@ -274,7 +275,11 @@ BRIDGE = (
         Field("word", 0, 16, "65536 x baud / clock, rounded, at most 8191. Takes effect as a command's last word, see `bridge.md`"),
         Field("clock", 16, 16, "clock of the bus in units of 10 kHz; writes are ignored"),
     )),
+    Register("frames", 1, "version of the checked frames it understands, 1; 0: none", reset=1, read_only=True),
 )
+BRIDGE_FRAME_MARKER = 0xF5  # begins a frame
+BRIDGE_FRAME_MAX = 256      # bytes of payload
+BRIDGE_FRAME_SILENCE_MS = 25    # after so long without a byte to it the bridge takes the next one as the beginning of something
 
 
 def config(name):

@@ -4,7 +4,7 @@
     python -m litex_soc.sim_soc --build         builds it if need be and prints its path
     from litex_soc.sim_soc import build         the same from Python
 
-It is the SoC of an iCEBreaker (core at 48 MHz, bus at 24 MHz), with the bridge's serial PHY replaced by a byte stream. What the
+It is the SoC of an iCEBreaker (core at 48 MHz, bus at 24 MHz), with the bridge's serial line replaced by a byte stream. What the
 program can do is in docs/simulator.md.
 """
 
@@ -14,7 +14,7 @@ import os
 import sys
 from fractions import Fraction
 
-from litex_soc import verilated
+from litex_soc import regmap, verilated
 from litex_soc.verilated import HERE, RESET_SOURCE, BuildError, reset_synchronizer
 
 __all__ = ["HERE", "INPUTS", "PULSE_HZ", "RESET_SOURCE", "SYS_HZ", "BuildError", "build", "make_soc", "reset_synchronizer"]
@@ -28,27 +28,40 @@ LEARN_RUN = ("--always", "--tcp", "0", "--loop-tx-rx", "--stop-at-cycle", "30000
 def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
     """(SoC, platform): the LiteX side, with clocks, reset, byte stream and pins as ports of the top module."""
     from litex.build.generic_platform import GenericPlatform, Pins
-    from litex.soc.cores.uart import UARTBone
+    from litex.gen import LiteXModule
     from litex.soc.integration.soc_core import SoCMini
+    from litex.soc.interconnect.csr import CSRStatus
+    from litex_soc.frames import Frames, frames_csr
     from litex_soc.litepulse import LitePulse
     from litex_soc.verilated import group
 
     platform = GenericPlatform("simulation", [
         group("clocks", ("pulse", 1), ("sys", 1), ("rst", 1)),
         group("declared", ("num", 32), ("den", 32)),
-        group("bridge", *verilated.STREAM_PINS),
+        group("bridge", *verilated.STREAM_PINS, ("resting", 1), ("carrying", 1), ("deaf", 1), ("locked", 1), ("hush", 1), ("unlock", 1)),
         group("pins", ("tx", 1), ("tx_oe", 1), ("de", 1), ("rx", 1), ("aux", INPUTS)),
         ("irq", 0, Pins(1)),
     ], name="litepulse_sim")
+
+    class Bridge(LiteXModule):
+        """The boards' serial bridge without the line, whose rate reads 0: it cannot be set."""
+        def __init__(self, pins):
+            self.stream, self.frames = stream, frames = verilated.byte_stream(pins), Frames(sys_hz)
+            self.comb += [
+                stream.source.connect(frames.sink), frames.source.connect(stream.sink),
+                frames.hush.eq(pins.hush), frames.unlock.eq(pins.unlock),
+                pins.resting.eq(frames.resting), pins.carrying.eq(frames.carrying),
+                pins.deaf.eq(frames.deaf), pins.locked.eq(frames.locked)]
+            self._rate, self._frames = CSRStatus(32, name="rate"), frames_csr()
 
     class SimSoC(SoCMini):
         """No CPU, no memory: a bridge and the core."""
         def __init__(self):
             self.crg = verilated.outside_clocks(platform.request("clocks"))
             SoCMini.__init__(self, platform, sys_hz)      # no ident: its memory would be read from a file at run time
-            self.phy = verilated.byte_stream(platform.request("bridge"))
-            self.bridge = UARTBone(self.phy, clk_freq=sys_hz)
-            self.bus.add_master(name="bridge", master=self.bridge.wishbone)
+            self.bridge = Bridge(platform.request("bridge"))
+            self.csr.add("bridge", regmap.BRIDGE_LOCATION, use_loc_if_exists=True)
+            self.bus.add_master(name="bridge", master=self.bridge.frames.wishbone)
             self.pulse = LitePulse(platform, platform.request("pins"), pulse_hz, clock_domain="pulse", simulated=True)
             self.pulse.add_to_soc(self)
             # The program may declare a slower clock, so that it can keep up with the wall clock.
@@ -69,8 +82,9 @@ def program(pulse_hz, sys_hz, trace):
 
     return verilated.Program(
         name=PROGRAM, title="the simulated SoC", top="litepulse_sim", sources=sources, main=HERE / "sim" / "main.cpp",
-        files=(HERE / "sim_soc.py", HERE / "sim" / "arguments.h"), options=("--trace",) if trace else (),
-        defines={"CYCLES_PER_SYS": pulse_hz // sys_hz, "PULSE_HZ": pulse_hz, "INPUTS": INPUTS}, learn=None if trace else LEARN_RUN)
+        files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "sim" / "arguments.h"), options=("--trace",) if trace else (),
+        defines={"CYCLES_PER_SYS": pulse_hz // sys_hz, "PULSE_HZ": pulse_hz, "INPUTS": INPUTS, "FRAME_MARKER": regmap.BRIDGE_FRAME_MARKER},
+        learn=None if trace else LEARN_RUN)
 
 
 def build(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ, trace=False, jobs=None, quiet=False):

@@ -53,8 +53,13 @@ constexpr int TICK_ZERO = 11;
 constexpr int CHANNELS = INPUTS + 1;    // inputs, then the line
 constexpr int CHUNK = 1024;             // cycles between looks at the sockets
 constexpr double PARTIAL_COMMAND = 0.5; // seconds after which an incomplete command is dropped, as the bridge does after 100 ms
+// Seconds of the wall clock without a byte that stand for the silence after which the bridge drops half a frame, or hears again. A board
+// takes 11 to 22 ms, and its host waits FRAME_SILENCE_MS.
+constexpr double LINE_SILENCE = 0.015;
+constexpr double LOCK = 2;              // seconds without a frame after which the bridge obeys plain commands again
 constexpr size_t OUTPUT_LIMIT = 1 << 16;
 constexpr int TAIL = 64;                // bus cycles that always follow a command, so that what was written reaches the core
+constexpr int SETTLE = 8;               // bus cycles in which the bridge shows what it makes of a byte, and has sent what it is sending
 
 // --- options ------------------------------------------------------------------------------------------------------------------
 
@@ -316,41 +321,80 @@ private:
 
 // --- the bridge's byte stream -------------------------------------------------------------------------------------------------
 
-// Commands are handed over whole, so that a client that is interrupted in the middle of one does not run into the bridge's
-// timeout of 100 ms, which is a matter of simulated time.
+// Commands and frames are handed over whole, so that a client that is interrupted in the middle of one does not run into the bridge's
+// timeouts, which are a matter of simulated time.
 struct Bridge {
     std::string received;       // from the client, not yet handed over
-    std::string feeding;        // of the command being handed over
+    std::string feeding;        // what is being handed over
     size_t fed = 0;
-    uint64_t answer_left = 0;   // bytes of its answer that have not come yet
     std::string output;         // to the client
+    int settle = 0;             // bus cycles until all of the answer must have come
     int tail = 0;               // bus cycles in which a write that was handed over is still being carried out
-    Clock::time_point last_received;
+    bool deaf = false;          // it takes nothing until the line was silent
+    bool locked = false;        // it takes only frames
+    bool hush = false, unlock = false;      // to be told: the line was silent; so long that plain commands are obeyed
+    Clock::time_point last_received, last_frame;
 
-    bool active() const { return fed < feeding.size() || answer_left; }
+    bool active() const { return fed < feeding.size() || settle; }
     bool busy() const { return active() || tail; }
 
-    // Length of the first command, 0 if it is not complete.
+    // Length of the first command or frame, 0 if it is not complete.
     size_t complete() const
     {
-        if (received.size() < 6)
+        if (received.empty())
             return 0;
-        const unsigned command = uint8_t(received[0]), words = uint8_t(received[1]);
-        const size_t size = 6 + (command == 1 || command == 3 ? 4 * words : 0);
+        size_t size = 6;
+        if (framed())
+            size = received.size() < 3 ? SIZE_MAX : 3 + uint8_t(received[2]) + 1 + 2;
+        else if (locked)
+            size = 1;           // whatever it is: it makes the bridge deaf
+        else if (received.size() >= 2 && (received[0] == 1 || received[0] == 3))
+            size += 4 * uint8_t(received[1]);
         return received.size() >= size ? size : 0;
     }
 
+    bool framed() const { return !received.empty() && uint8_t(received[0]) == FRAME_MARKER; }
+
     bool next()
     {
-        const size_t size = active() || output.size() > OUTPUT_LIMIT ? 0 : complete();
+        const size_t size = active() || deaf || output.size() > OUTPUT_LIMIT ? 0 : complete();
         if (!size)
             return false;
+        if (framed())
+            last_frame = Clock::now();
         feeding = received.substr(0, size);
         received.erase(0, size);
         fed = 0;
         tail = TAIL;
-        answer_left = feeding[0] == 2 || feeding[0] == 4 ? 4 * uint8_t(feeding[1]) : 0;
         return true;
+    }
+
+    // Bytes from the client.
+    void take(const char *data, size_t size)
+    {
+        look_at_time();
+        if (!deaf)
+            received.append(data, size);
+        last_received = Clock::now();
+    }
+
+    // The bridge counts simulated cycles; what its client does is a matter of the wall clock.
+    void look_at_time()
+    {
+        if (busy())
+            return;
+        const auto now = Clock::now();
+        const double silence = Seconds(now - last_received).count();
+        if (!received.empty() && !complete() && silence > (framed() ? LINE_SILENCE : PARTIAL_COMMAND))
+            received.clear();
+        if (deaf && silence > LINE_SILENCE) {
+            deaf = false;
+            hush = true;
+        }
+        if (locked && Seconds(now - last_frame).count() > LOCK) {
+            locked = false;
+            unlock = true;
+        }
     }
 };
 
@@ -382,6 +426,8 @@ public:
         model.declared_num = o.clock_num;
         model.declared_den = o.clock_den;
         model.bridge_rx_valid = 0;
+        model.bridge_hush = 0;
+        model.bridge_unlock = 0;
         model.clocks_rst = 1;
         drive();
         while (edges < RESET_CYCLES)
@@ -436,6 +482,8 @@ private:
     unsigned levels = 0;                // of the channels
     unsigned looped = 0;
     bool reset_done = false;
+    bool carrying = false, deaf = false;    // the bridge, as it was last seen
+    bool told = false;                  // that of the wall clock
     size_t change = 0;
     uint64_t next_change = NEVER;
 
@@ -495,11 +543,20 @@ private:
     void period()
     {
         // What the bridge does at the coming edge shows before it.
-        if (model.bridge_tx_valid && bridge.answer_left) {
-            bridge.output += char(model.bridge_tx_data);
-            --bridge.answer_left;
-        }
         const bool accepted = model.bridge_rx_valid && model.bridge_rx_ready;
+        if (model.bridge_tx_valid)
+            bridge.output += char(model.bridge_tx_data);
+        if (accepted || model.bridge_tx_valid || !model.bridge_resting)
+            bridge.settle = SETTLE;
+        else if (bridge.settle)
+            --bridge.settle;
+        // What came while a frame was carried out, or behind what made the bridge deaf, is lost as it is on a line.
+        if (carrying > model.bridge_carrying || (model.bridge_deaf && !deaf))
+            bridge.received.clear();
+        carrying = model.bridge_carrying;
+        deaf = model.bridge_deaf;
+        bridge.deaf = model.bridge_deaf && !bridge.hush && !model.bridge_hush;
+        bridge.locked = model.bridge_locked && !bridge.unlock && !model.bridge_unlock;
         if (bridge.tail && !bridge.active())
             --bridge.tail;
         for (int k = 0; k < CYCLES_PER_SYS && edges < o.stop_at; ++k) {
@@ -512,7 +569,11 @@ private:
             const unsigned now = outputs();
             if (__builtin_expect(now != pins || edges >= next_change, 0))
                 update(edges, now);
-            if (k == 0 && __builtin_expect(accepted || bridge.fed < bridge.feeding.size(), 0)) {
+            if (k == 0 && __builtin_expect(accepted || bridge.fed < bridge.feeding.size() || told || bridge.hush || bridge.unlock, 0)) {
+                told = bridge.hush || bridge.unlock;
+                model.bridge_hush = bridge.hush;
+                model.bridge_unlock = bridge.unlock;
+                bridge.hush = bridge.unlock = false;
                 bridge.fed += accepted;
                 model.bridge_rx_valid = bridge.fed < bridge.feeding.size();
                 if (model.bridge_rx_valid)
@@ -619,9 +680,7 @@ public:
         if (client >= 0)
             transfer(client, bridge);
         accept_one(bridge);
-        if (!bridge.received.empty() && !bridge.busy() && !bridge.complete()
-            && Seconds(Clock::now() - bridge.last_received).count() > PARTIAL_COMMAND)
-            bridge.received.clear();
+        bridge.look_at_time();
     }
 
     bool parent_gone = false;
@@ -666,8 +725,7 @@ private:
         for (;;) {
             const ssize_t size = ::read(fd, data, sizeof data);
             if (size > 0) {
-                bridge.received.append(data, size_t(size));
-                bridge.last_received = Clock::now();
+                bridge.take(data, size_t(size));
                 // Clients that send a command in two writes would wait for this acknowledgement.
                 int one = 1;
                 if (fd == client)

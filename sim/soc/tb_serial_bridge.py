@@ -197,7 +197,7 @@ async def words(dut):
     await host.check_words()
     await host.write(RAM + 0x80, 1, 2, 3, command=WRITE_FIXED)
     assert await host.read(RAM + 0x80, 2, command=READ_FIXED) == [3, 3]
-    assert await host.read(RATE + 4) == [0]
+    assert await host.read(RATE + 4) == [1]
     assert not host.rates
 
 
@@ -249,7 +249,7 @@ async def unusable(dut):
         await host.write(RATE, word_of(RATES[0]), 0)
         await host.write(RATE, word_of(RATES[0]), word_of(RATES[0]))
         await host.write(RATE, word_of(RATES[0]), word_of(RATES[2]), 0, command=WRITE_FIXED)
-        assert await host.read(RATE, 2) == [host.told(word_of(baud)), 0]
+        assert await host.read(RATE, 2) == [host.told(word_of(baud)), 1]
         dut.other_adr.value, dut.other_dat_w.value, dut.other_stb.value = RATE // 4, word_of(RATES[0]), 1
         await RisingEdge(dut.other_ack)
         await FallingEdge(dut.other_ack)

@@ -60,7 +60,8 @@ def expected_macros():
     for name in ("MAGIC", "VERSION_MAJOR", "VERSION_MINOR", "CSR_BASE", "WINDOW_BASE", "WINDOW_SIZE", "TX_PART_SIZE",
                  "LAUNCH_REGION_SIZE", "HEADER_WORDS", "EVENT_WORDS", "RECEIVE_WORDS", "PROFILES", "EVENT_FLAG_FILTERED",
                  "EVENT_FLAG_STOP", "EVENT_RESERVE", "LOOPBACK_TICKS",
-                 "BRIDGE_BASE", "BRIDGE_BAUD", "BRIDGE_FALLBACK_SECONDS", "BRIDGE_WORD_ONE", "BRIDGE_WORD_MAX", "BRIDGE_CLOCK_UNIT"):
+                 "BRIDGE_BASE", "BRIDGE_BAUD", "BRIDGE_FALLBACK_SECONDS", "BRIDGE_WORD_ONE", "BRIDGE_WORD_MAX", "BRIDGE_CLOCK_UNIT",
+                 "BRIDGE_FRAME_MARKER", "BRIDGE_FRAME_MAX", "BRIDGE_FRAME_SILENCE_MS"):
         out[name] = getattr(regmap, name)
     return {f"LITEPULSE_{name}": value for name, value in out.items()}
 

@@ -58,7 +58,7 @@ def make_soc(sys_hz, **options):
                           bus.dat_w.eq(pins.dat_w), pins.ack.eq(bus.ack)]
             watch = platform.request("watch")
             self.comb += [watch.rate.eq(self.bridge.rate), watch.ack.eq(self.bridge.wishbone.ack)]
-            self.bridge.left.name_override, self.bridge.begun.name_override = "units_left", "unit_begun"
+            self.bridge.frames.left.name_override, self.bridge.frames.begun.name_override = "units_left", "unit_begun"
 
     return BridgeSoC(), platform
 
@@ -81,8 +81,8 @@ def run(sys_hz, case, simulator="verilator", options=None):
         if not file.exists() or file.read_text() != text:
             file.write_text(text)
     rig.simulate("tb_serial_bridge", "bridge_top", [file], simulator=simulator, testcase=case, env={
-        "BRIDGE_SYS_HZ": sys_hz, "BRIDGE_PERIOD": PERIODS[sys_hz], "BRIDGE_FALLBACK": soc.bridge.fallback_cycles,
-        "BRIDGE_UNIT": soc.bridge.unit_cycles, "BRIDGE_TIMEOUT": soc.bridge.timeout_cycles})
+        "BRIDGE_SYS_HZ": sys_hz, "BRIDGE_PERIOD": PERIODS[sys_hz], "BRIDGE_FALLBACK": soc.bridge.frames.fallback_cycles,
+        "BRIDGE_UNIT": soc.bridge.frames.unit_cycles, "BRIDGE_TIMEOUT": soc.bridge.frames.timeout_cycles})
 
 
 @pytest.mark.parametrize("sys_hz", PERIODS)
@@ -105,11 +105,11 @@ def test_two_seconds(sys_hz):
 def test_constants(sys_hz):
     """Within 1/320 of 2 s; the rate word within its rounding; the timeout less than the 130 ms that hosts wait."""
     made = bridge.SerialBridge(pads(), sys_hz)
-    assert made.fallback_cycles % made.unit_cycles == 0 and made.unit_cycles & (made.unit_cycles - 1) == 0
-    assert abs(Fraction(made.fallback_cycles) / Fraction(sys_hz) - regs.BRIDGE_FALLBACK_SECONDS) <= Fraction(2, 320)
-    assert 2**len(made.begun) == made.unit_cycles
-    assert Fraction(1, 10) <= (made.timeout_cycles - made.unit_cycles) / Fraction(sys_hz)
-    assert made.timeout_cycles / Fraction(sys_hz) < Fraction(13, 100)
+    assert made.frames.fallback_cycles % made.frames.unit_cycles == 0 and made.frames.unit_cycles & (made.frames.unit_cycles - 1) == 0
+    assert abs(Fraction(made.frames.fallback_cycles) / Fraction(sys_hz) - regs.BRIDGE_FALLBACK_SECONDS) <= Fraction(2, 320)
+    assert 2**len(made.frames.begun) == made.frames.unit_cycles
+    assert Fraction(1, 10) <= (made.frames.timeout_cycles - made.frames.unit_cycles) / Fraction(sys_hz)
+    assert made.frames.timeout_cycles / Fraction(sys_hz) < Fraction(13, 100)
     assert abs(made.base_word - Fraction(115200 * 65536) / Fraction(sys_hz)) <= Fraction(1, 2)
 
 

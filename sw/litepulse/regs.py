@@ -42,12 +42,15 @@ EVENT_FLAG_FILTERED = 128  # EDGE: the channels behind the glitch filter
 EVENT_FLAG_STOP = 128  # APPLIED by train_change: a stop
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
 LOOPBACK_TICKS = 1  # received - launched over a wire
-BRIDGE_BASE = 0x8800  # default place of the serial bridge's CSR in a SoC without CPU
+BRIDGE_BASE = 0x8800  # default place of the serial bridge's CSRs in a SoC without CPU
 BRIDGE_BAUD = 0x1c200  # bit rate of the serial bridge unless raised
 BRIDGE_FALLBACK_SECONDS = 2  # without a valid command: then it is that rate again
 BRIDGE_WORD_ONE = 0x10000  # rate word = this x baud / clock, rounded
 BRIDGE_WORD_MAX = 0x1fff  # the largest, also for an eighth of the clock
 BRIDGE_CLOCK_UNIT = 0x2710  # Hz, of the clock field
+BRIDGE_FRAME_MARKER = 245  # first byte of a frame
+BRIDGE_FRAME_MAX = 0x100  # bytes, the longest payload of a frame
+BRIDGE_FRAME_SILENCE_MS = 25  # ms without a byte, after which the bridge hears frames again
 
 # Byte offsets from the base of the window.
 REGIONS = {
@@ -410,4 +413,5 @@ BRIDGE = (
         Field("word", 0, 16, "65536 x baud / clock, rounded, at most 8191. Takes effect as a command's last word, see `bridge.md`"),
         Field("clock", 16, 16, "clock of the bus in units of 10 kHz; writes are ignored"),
     )),
+    Register("frames", 1, "version of the checked frames it understands, 1; 0: none", reset=0x00000001),
 )

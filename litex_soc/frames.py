@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""UARTBone over a line that loses, doubles or damages bytes: its commands, plain or in checked frames, from a byte stream to a bus.
+
+    self.frames = Frames(sys_clk_freq)      # sink, source: bytes from and to the line; wishbone: a master of the bus
+    self._frames = frames_csr()
+
+Plain commands pass through to LiteX's parser. A frame is kept in a block RAM; when its CRC turns out right the parser gets what is in
+it, and behind the answer go the frame's number and a CRC. The same number again: writes are acknowledged to the parser but do not
+reach the bus. See docs/bridge.md.
+
+Latency: the parser gets a frame's first byte 2 cycles after the frame's last one came, then one every second cycle.
+"""
+
+from fractions import Fraction
+
+from migen import READ_FIRST, Cat, CEInserter, Constant, If, Memory, Mux, Signal
+from migen.genlib.fsm import FSM, NextState, NextValue
+
+from litex.gen import LiteXModule
+from litex.soc.cores.uart import Stream2Wishbone
+from litex.soc.interconnect import stream, wishbone
+from litex.soc.interconnect.csr import CSRStatus
+
+from litex_soc import regmap
+
+CRC_INIT = 0xFFFF       # CRC-16/CCITT-FALSE: polynomial 0x1021, most significant bit first, nothing inverted
+
+
+def frames_csr():
+    """The register by which a host finds out that a bridge understands frames."""
+    register = regmap.BRIDGE[1]
+    return CSRStatus(32, reset=register.reset, name=register.name, description=register.description)
+
+
+class Frames(LiteXModule):
+    """UARTBone's commands from a byte stream, plain or in frames.
+
+    `sink`, `source` : the line. One without flow control may ignore `sink.ready`: bytes that come while an answer goes out are lost.
+    `wishbone` : the master of the bus.
+    `complete` : the first cycle after a valid command, of whose answer all has been sent. `writing` : a word is being written.
+    `resting` : nothing is being carried out or answered. `alive` : something valid ended less than 2 s ago.
+    `carrying` : a frame is being carried out or answered. `deaf`, `locked` : see docs/bridge.md.
+    `hush`, `unlock` : inputs for simulations, end silence and `locked` at once.
+
+    Parameters
+    ----------
+    sys_clk_freq : Hz of the clock of the bus.
+    fallback_seconds : how long `alive` lasts, rounded to units of 1/320 to 1/160 of it.
+    timeout_seconds : a command that takes longer is forgotten, up to two such units later.
+    """
+
+    def __init__(self, sys_clk_freq, fallback_seconds=regmap.BRIDGE_FALLBACK_SECONDS, timeout_seconds=Fraction(1, 10)):
+        clock = Fraction(sys_clk_freq)
+        self.sink, self.source = sink, source = stream.Endpoint([("data", 8)]), stream.Endpoint([("data", 8)])
+        self.wishbone = bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+
+        # Time is counted in units of a power of two cycles that begin anew with each valid command: one counter serves the
+        # fallback, silence on the line, and the parser's timeout, which LiteX would count in cycles.
+
+        cycles = Fraction(fallback_seconds) * clock
+        unit_log2 = int(cycles / 160).bit_length() - 1     # 2 s: units of 6 to 12.5 ms
+        if unit_log2 < 1:
+            raise ValueError(f"a fallback after {fallback_seconds} s is too short")
+        self.unit_cycles = unit = 1 << unit_log2
+        units = round(cycles / unit)
+        self.fallback_cycles = units * unit
+        timeout = -(-Fraction(timeout_seconds) * clock // unit) + 1     # the first unit may be cut short
+        self.timeout_cycles = timeout * unit    # at most; at least one unit less
+        self.silence_cycles = 2 * unit          # at most; more than one unit
+        self.parser = parser = Stream2Wishbone(clk_freq=10 * timeout + 1)    # its timer counts to a tenth of this
+
+        self.begun = begun = Signal(unit_log2)
+        unit_over = Signal()
+        self.sync += Cat(begun, unit_over).eq(begun + 1)
+        CEInserter()(parser.timer)
+        self.comb += parser.timer.ce.eq(unit_over | ~parser.timer.wait)
+
+        waiting, sending = parser.fsm.ongoing("RECEIVE-CMD"), parser.fsm.ongoing("SEND-DATA")
+        self.writing = writing = parser.fsm.ongoing("WRITE-DATA")
+        obeyed, ended = Signal(), Signal()      # ended: the last cycle of a frame's answer
+        self.complete = complete = Signal()
+        self.sync += obeyed.eq(writing | sending)
+        self.comb += complete.eq(waiting & obeyed & ~parser.timer.done)
+        # Its top bit falls after `units` units without a valid command.
+        self.left = left = Signal(units.bit_length() + 1)
+        self.alive = alive = left[-1]
+        self.sync += [
+            If(unit_over & alive, left.eq(left - 1)),
+            If(complete | ended, Cat(begun, unit_over).eq(0), left.eq((1 << len(left) - 1) + units - 1)),
+        ]
+
+        # A frame's number and length, its payload in a memory that it fills to the end, and the CRC of all that comes and goes.
+
+        number, last, length = Signal(8, reset_less=True), Signal(9), Signal(8, reset_less=True)
+        again, whole = Signal(), Signal()       # the number is that of the last frame; that one was carried out to its end
+        place, filled = Signal(8, reset_less=True), Signal()
+        memory = Memory(8, 256)
+        port = memory.get_port(write_capable=True, mode=READ_FIRST)
+        self.specials += memory, port
+        self.comb += [port.adr.eq(place), port.dat_w.eq(sink.data), filled.eq(place == 255)]
+
+        crc, top = Signal(16, reset_less=True), Signal(8)
+        receiving, fresh, next_crc = Signal(), Signal(), Signal(16)
+        self.comb += [
+            top.eq(crc[8:] ^ Mux(receiving, sink.data, source.data)),
+            next_crc.eq(crc_shifted(crc, top)),
+        ]
+        self.sync += If(fresh, crc.eq(CRC_INIT)).Elif(Mux(receiving, sink.valid, source.valid & source.ready), crc.eq(next_crc))
+
+        quiet, silent = Signal(), Signal()      # a unit ended since the last byte; the second one does
+        self.sync += If(sink.valid, quiet.eq(0)).Elif(unit_over, quiet.eq(1))
+        self.hush = Signal()
+        self.comb += silent.eq((unit_over & quiet & ~sink.valid) | self.hush)
+
+        self.locked, self.unlock = locked, unlock = Signal(), Signal()
+        self.sync += If(ended, locked.eq(1)).Elif(~alive | unlock, locked.eq(0))
+
+        self.fsm = fsm = FSM(reset_state="IDLE")
+        taken, stale, feeding, through = Signal(), Signal(), Signal(), Signal()
+        trailer = Signal()
+
+        def receive(state, following, *actions):
+            fsm.act(state, receiving.eq(1), If(sink.valid, *actions, NextState(following)).Elif(silent, NextState("IDLE")))
+
+        fsm.act("IDLE",
+            fresh.eq(1),
+            If(sink.valid & waiting,
+                If(sink.data == regmap.BRIDGE_FRAME_MARKER, NextState("NUMBER")).Elif(locked, NextState("DEAF")).Else(through.eq(1))
+            ).Else(through.eq(1)))
+        receive("NUMBER", "LENGTH", NextValue(number, sink.data))
+        receive("LENGTH", "PLACE", NextValue(length, sink.data))
+        fsm.act("PLACE", NextState("PAYLOAD"))      # the line is slower than that, or waits
+        fsm.act("PAYLOAD", receiving.eq(1), port.we.eq(sink.valid),
+            If(sink.valid & filled, NextState("HIGH")).Elif(silent, NextState("IDLE")))
+        receive("HIGH", "LOW")
+        receive("LOW", "JUDGE")
+        fsm.act("JUDGE",
+            fresh.eq(1),
+            NextValue(again, last == Cat(number, 1)),
+            # A frame that was broken off is never acknowledged: nobody knows how much of it was done.
+            If((crc == 0) & (whole | (last != Cat(number, 1))),
+                NextValue(last, Cat(number, 1)),
+                NextValue(whole, 0),
+                NextState("FEED")
+            ).Else(NextState("DEAF")))
+        fsm.act("FEED",
+            feeding.eq(~stale),
+            If(parser.timer.done, NextState("DEAF")).Elif(taken & filled, NextState("FINISH")))
+        fsm.act("FINISH",
+            If(parser.timer.done, NextState("DEAF")).Elif(waiting, NextValue(whole, 1), NextState("ANSWER")))
+        for state, following in (("ANSWER", "ANSWER-HIGH"), ("ANSWER-HIGH", "ANSWER-LOW"), ("ANSWER-LOW", "IDLE")):
+            fsm.act(state, trailer.eq(1), If(source.ready, NextState(following)))
+        fsm.act("DEAF", If(silent, NextState("IDLE")))
+        idle = fsm.ongoing("IDLE")
+        self.deaf = fsm.ongoing("DEAF")
+        self.carrying, self.resting = carrying, resting = Signal(), Signal()
+        self.comb += [
+            carrying.eq(fsm.ongoing("FEED") | fsm.ongoing("FINISH") | trailer),
+            resting.eq(waiting & ~obeyed & ~carrying),
+            ended.eq(fsm.ongoing("ANSWER-LOW") & source.ready),
+            taken.eq(feeding & parser.sink.ready),
+        ]
+        self.sync += [
+            stale.eq(taken),        # the memory takes a cycle
+            If(taken | port.we, place.eq(place + 1)).Elif(~fsm.ongoing("PAYLOAD") & ~fsm.ongoing("FEED"), place.eq(~length)),
+        ]
+
+        # Between the line and the parser, and between the parser and the bus.
+
+        answer = Signal(8)
+        masked = Signal()
+        self.comb += [
+            parser.sink.valid.eq(Mux(idle, sink.valid & through, feeding)),
+            parser.sink.data.eq(Mux(idle, sink.data, port.dat_r)),
+            sink.ready.eq(Mux(idle, parser.sink.ready, ~fsm.ongoing("PLACE"))),
+            # The CRC's own upper byte moves the lower one up: 0 is what the gates make of it.
+            answer.eq(Mux(fsm.ongoing("ANSWER"), number, crc[8:])),
+            source.valid.eq(parser.source.valid | trailer),
+            source.data.eq(Mux(trailer, answer, parser.source.data)),
+            parser.source.ready.eq(source.ready),
+            masked.eq(again & ~idle & parser.wishbone.we),
+            parser.wishbone.connect(bus, omit={"cyc", "stb", "ack"}),
+            bus.cyc.eq(parser.wishbone.cyc & ~masked),
+            bus.stb.eq(parser.wishbone.stb & ~masked),
+            parser.wishbone.ack.eq(bus.ack | (parser.wishbone.stb & masked)),
+        ]
+
+
+def crc_shifted(crc, top):
+    """The CRC after a byte more: `crc` before it, `top` its upper byte with the new one added."""
+    x = top ^ Cat(top[4:], Constant(0, 4))
+    return Cat(Constant(0, 8), crc[:8]) ^ Cat(Constant(0, 12), x[:4]) ^ Cat(Constant(0, 5), x) ^ x
