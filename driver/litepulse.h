@@ -126,11 +126,14 @@ struct litepulse_io_ops {
  * @ops: of its transport
  * @context: for them
  * @attach: may hand over records from now on; NULL: no longer, and none is under way on return
+ * @keeps: the board has power of its own: it may have been ours before, and what was kept then
+ *	still runs
  */
 struct litepulse_platform_data {
 	const struct litepulse_io_ops *ops;
 	void *context;
 	int (*attach)(void *context, struct litepulse *lp);
+	bool keeps;
 };
 
 /* --- the device --- */
@@ -185,6 +188,7 @@ struct litepulse_chardev;
  * @ops: transport
  * @context: of the transport
  * @attach: of the transport
+ * @keeps: the board has power of its own
  * @rate: of the ticks
  * @clock_num: of the core's clock, Hz
  * @clock_den: of the core's clock
@@ -201,6 +205,7 @@ struct litepulse {
 	const struct litepulse_io_ops *ops;
 	void *context;
 	int (*attach)(void *context, struct litepulse *lp);
+	bool keeps;
 	struct litepulse_rate rate;
 	u32 clock_num;
 	u32 clock_den;
@@ -248,9 +253,10 @@ struct litepulse {
 	u32 line;
 	struct work_struct line_work; /* writes it, if the transport sleeps */
 
-	/* Protects @claimant and @last_launch, and lets the claim's commands in one at a time. */
+	/* Protects what follows, up to @last_launch; lets the claim's commands in one at a time. */
 	struct mutex claim_mutex;
 	struct litepulse_claimant *claimant;
+	bool unstopped; /* what the last one left could not be stopped: a cable that failed */
 	u64 last_launch; /* tick of the latest one queued: the next must not be earlier */
 
 	struct delayed_work watch_work; /* notices a reset while nothing comes */
@@ -273,7 +279,7 @@ int litepulse_check_session(struct litepulse *lp);
 void litepulse_set_line(struct litepulse *lp, u32 mask, u32 bits);
 int litepulse_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period);
 void litepulse_moderate(struct litepulse *lp);
-void litepulse_stop_output(struct litepulse *lp);
+int litepulse_stop_output(struct litepulse *lp);
 void litepulse_hurry(struct litepulse *lp, bool hurry);
 
 /* litepulse_ingest.c */

@@ -9,6 +9,13 @@
 #include <linux/timer.h>
 #include <linux/version.h>
 
+/* moved in 6.12 */
+#ifdef LITEPULSE_HAS_LINUX_UNALIGNED	/* by Kbuild */
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
 /* renamed in 6.16 */
 #ifndef timer_container_of
 #define timer_container_of from_timer

@@ -198,8 +198,10 @@ int litepulse_set_profile(struct litepulse *lp, unsigned int index, u32 format, 
  * @lp: device
  *
  * What is on the line is finished.
+ *
+ * Return: 0 or an error of the transport.
  */
-void litepulse_stop_output(struct litepulse *lp)
+int litepulse_stop_output(struct litepulse *lp)
 {
 	static const struct litepulse_word words[] = {
 		{ LITEPULSE_CFG_TRAIN_COMMAND, LITEPULSE_TRAIN_CMD_STOP },
@@ -207,8 +209,8 @@ void litepulse_stop_output(struct litepulse *lp)
 		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK },
 	};
 
-	litepulse_configure(lp, words, ARRAY_SIZE(words));
 	lp->last_launch = 0;
+	return litepulse_configure(lp, words, ARRAY_SIZE(words));
 }
 
 /**
@@ -320,6 +322,10 @@ static void watch_work(struct work_struct *work)
 	struct litepulse *lp = container_of(to_delayed_work(work), struct litepulse, watch_work);
 
 	litepulse_check_session(lp);
+	mutex_lock(&lp->claim_mutex);
+	if (lp->unstopped && !lp->claimant)
+		lp->unstopped = litepulse_stop_output(lp);
+	mutex_unlock(&lp->claim_mutex);
 	schedule_delayed_work(&lp->watch_work, round_jiffies_relative(WATCH_INTERVAL));
 }
 
@@ -371,27 +377,85 @@ static int identify(struct litepulse *lp)
 }
 
 /*
- * Nothing runs, waits or is recorded: at the beginning, whatever a boot loader left, and at the
- * end.
+ * Nothing waits or is recorded, and, unless it is @kept, nothing runs: at the beginning, whatever
+ * a boot loader left, and at the end.
  */
-static int settle(struct litepulse *lp)
+static int settle(struct litepulse *lp, bool kept)
 {
-	static const struct litepulse_word words[] = {
+	const struct litepulse_word words[] = {
 		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_TTY_MASK },
 		{ LITEPULSE_CFG_EVENT_MASK, 0 },
 		{ LITEPULSE_CFG_CAPTURE_EDGES, 0 },
+		{ LITEPULSE_CFG_LINE, lp->line },
 		{ LITEPULSE_CFG_DRIVER_ENABLE, 0 },
-		{ LITEPULSE_CFG_LINE, 0 },
 	};
 
-	litepulse_stop_output(lp);
-	return litepulse_configure(lp, words, ARRAY_SIZE(words));
+	if (!kept)
+		litepulse_stop_output(lp);
+	return litepulse_configure(lp, words, ARRAY_SIZE(words) - kept);
+}
+
+/*
+ * Boards that were taken away while something ran that nobody had wanted kept, by their sessions:
+ * it is stopped when they are found again.
+ */
+static DEFINE_MUTEX(owed_mutex);
+static u16 owed[LITEPULSE_DEVICES];
+
+static void owe_stop(u16 session)
+{
+	static unsigned int next;
+
+	mutex_lock(&owed_mutex);
+	owed[next++ % ARRAY_SIZE(owed)] = session;
+	mutex_unlock(&owed_mutex);
+}
+
+static bool pay_stop(u16 session)
+{
+	bool found = false;
+	unsigned int i;
+
+	mutex_lock(&owed_mutex);
+	for (i = 0; i < ARRAY_SIZE(owed); i++) {
+		if (owed[i] != session)
+			continue;
+		owed[i] = 0;
+		found = true;
+	}
+	mutex_unlock(&owed_mutex);
+	return found;
+}
+
+/* Is this a board that goes on with what it was told to keep? Else it gets a new name. */
+static int find_kept(struct litepulse *lp, bool *kept)
+{
+	u32 words[(LITEPULSE_CSR_STATUS - LITEPULSE_CSR_SESSION) / 4 + 1];
+	int error = 0;
+
+	if (lp->keeps) {
+		error = lp->ops->read_csr(lp->context, LITEPULSE_CSR_SESSION, words,
+					  ARRAY_SIZE(words));
+		if (error)
+			return error;
+		lp->session = words[0];
+		*kept = lp->session && !pay_stop(lp->session);
+	}
+	if (!*kept)
+		return 0;
+	/* It may listen; what for cannot be read. */
+	lp->responder_listens = words[ARRAY_SIZE(words) - 1] &
+		LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
+	if (lp->responder_listens)
+		lp->line = LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
+	return 0;
 }
 
 static int litepulse_probe(struct platform_device *pdev)
 {
 	struct litepulse_platform_data transport = {}, *given = dev_get_platdata(&pdev->dev);
 	struct litepulse *lp;
+	bool kept = false;
 	int error;
 
 	if (given) {
@@ -408,6 +472,7 @@ static int litepulse_probe(struct platform_device *pdev)
 	lp->ops = transport.ops;
 	lp->context = transport.context;
 	lp->attach = transport.attach;
+	lp->keeps = transport.keeps;
 	kref_init(&lp->ref);
 	init_rwsem(&lp->gone_sem);
 	spin_lock_init(&lp->lock);
@@ -430,12 +495,12 @@ static int litepulse_probe(struct platform_device *pdev)
 	error = identify(lp);
 	if (error)
 		goto put;
-	error = settle(lp);
+	error = find_kept(lp, &kept) ?: settle(lp, kept);
 	if (error) {
 		dev_err_probe(lp->dev, error, "the core does not take its settings\n");
 		goto put;
 	}
-	error = name_session(lp);
+	error = kept ? 0 : name_session(lp);
 	if (error)
 		goto put;
 	platform_set_drvdata(pdev, lp);
@@ -480,15 +545,21 @@ put:
 static void litepulse_remove(struct platform_device *pdev)
 {
 	struct litepulse *lp = platform_get_drvdata(pdev);
+	bool kept;
 
 	/* Who is in a call finishes it; who waits is woken and comes no further. */
 	litepulse_chardev_remove(lp);
 	wake_up_all(&lp->launch_wait);
-	litepulse_stop_output(lp);
+	mutex_lock(&lp->claim_mutex);
+	kept = lp->keeps && (lp->claimant ? lp->claimant->keep : !lp->unstopped);
+	mutex_unlock(&lp->claim_mutex);
+	if (!kept && litepulse_stop_output(lp) && lp->keeps)
+		owe_stop(lp->session);
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);
-	settle(lp);
+	lp->line = kept ? lp->line & LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0;
+	settle(lp, kept);
 	lp->attach(lp->context, NULL);
 	cancel_work_sync(&lp->restart_work);
 	cancel_work_sync(&lp->line_work);

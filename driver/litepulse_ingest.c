@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 
 #include "litepulse.h"
+#include "litepulse_clock_map.h"
 
 /*
  * Without a wish the driver's own events (answers, what the claim's holder did not ask for) may
@@ -59,6 +60,11 @@ static void put_with_ns(struct litepulse *lp, struct litepulse_sink *sink,
 	}
 	event->ns = event_ns(lp, sink->want.clock, header, event->tick);
 	event->uncertainty = header->uncertainty;
+	/* If the header's moment is not exact, the clocks may have parted since the event, too. */
+	if (header->uncertainty && event->tick < header->tick)
+		event->uncertainty +=
+			litepulse_ticks_to_ns_fast(&lp->rate, header->tick - event->tick) >>
+			LITEPULSE_CLOCK_DRIFT_SHIFT;
 	event->flags |= LITEPULSE_FLAG_NS;
 	sink->put(sink, event);
 	event->ns = 0;

@@ -98,7 +98,7 @@ void litepulse_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant
 	lp->claimant = NULL;
 	if (lp->gone || claimant->keep || claimant->stale)
 		return;
-	litepulse_configure(lp, words, ARRAY_SIZE(words));
+	lp->unstopped = litepulse_configure(lp, words, ARRAY_SIZE(words));
 	listen(lp, false);
 	lp->last_launch = 0;
 }

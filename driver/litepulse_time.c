@@ -2,6 +2,7 @@
 /* Ticks and what they are in nanoseconds, bit periods, ticks known by their low bits. */
 #include <linux/bits.h>
 #include <linux/errno.h>
+#include <linux/export.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -61,6 +62,7 @@ u64 litepulse_ticks_to_ns(const struct litepulse_rate *rate, u64 ticks)
 {
 	return mul_u64_u32_div(ticks, rate->ns_mul, rate->ns_div);
 }
+EXPORT_SYMBOL_GPL(litepulse_ticks_to_ns);
 
 /**
  * litepulse_ticks_to_ns_fast - the same without a division while ticks are few, then up to 1 ns

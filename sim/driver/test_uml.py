@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from driver_tree import DRIVER, control_module, driver_copy
 from rig import SIM, run_folder
-from uml import boot, build_module, configuration_faults, read_log
+from uml import boot, build_module, build_modules, configuration_faults, read_log
 
 from scripts.debian_package import LINUX_SUITE, fetch
 
@@ -21,7 +21,7 @@ def control():
 
 @pytest.mark.seconds(600)
 def test_load_and_unload():
-    module = build_module(driver_copy())
+    module = build_modules(driver_copy())["litepulse"]
     run = boot(["insmod litepulse.ko", "rmmod litepulse"] * 5 + ["leaks"], {"litepulse.ko": module})
     assert run.status == [0] * 11 and not run.complaints, run.log
 
@@ -32,7 +32,7 @@ def echo_board():
     driver, board = driver_copy(), run_folder("echo_board")
     for path in (SIM / "driver" / "echo_board").iterdir():
         shutil.copy(path, board)
-    module = build_module(driver)
+    module = build_modules(driver)["litepulse"]
     for program in ("use", "names"):
         subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", program, f"{program}.c"],
                        cwd=board, check=True)

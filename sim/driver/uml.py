@@ -151,15 +151,20 @@ def kernel():
     return Kernel(folder)
 
 
-def build_module(folder, *arguments):
-    """Builds the module in `folder`, which has a Kbuild, and returns the path of the one .ko. Raises BuildError, also on a warning."""
+def build_modules(folder, *arguments):
+    """Builds the modules in `folder`, which has a Kbuild: {name: path of the .ko}. Raises BuildError, also on a warning."""
     built, folder = kernel(), Path(folder).resolve()
     log = folder / "build.log"
     log.unlink(missing_ok=True)
     make(log, "-C", built.path / "build", f"M={folder}", "W=1", *arguments, "modules")
     if warnings := [line for line in log.read_text().splitlines() if re.search(r"\bwarning: ", line, re.IGNORECASE)]:
         raise BuildError("\n".join(warnings))
-    module, = folder.glob("*.ko")
+    return {path.stem: path for path in folder.glob("*.ko")}
+
+
+def build_module(folder, *arguments):
+    """The same for a folder with one module: its path."""
+    module, = build_modules(folder, *arguments).values()
     return module
 
 
@@ -191,11 +196,12 @@ def read_log(console):
     return log if started else text, status, complaints
 
 
-def boot(jobs, files, *, tree=None, arguments=(), timeout=300):
+def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300):
     """Boots, does `jobs` (see uml_init.c) with `files` ({name in the guest's /: path here}), and powers off: a `Boot`.
 
     `tree`: folder with a system, which becomes the guest's / beneath `files`; it is not written to. `arguments` go to the kernel;
-    `timeout` is in seconds of the host. Whether jobs succeeded and the log has complaints is for the caller
+    `lines` : sockets at which the guest's /dev/ttyS0 and so on end; who is at their other ends lives by the host's clock, so the guest
+    does, too, then. `timeout` is in seconds of the host. Whether jobs succeeded and the log has complaints is for the caller
     to look at.
     """
     built, folder = kernel(), run_folder("uml")
@@ -217,8 +223,9 @@ def boot(jobs, files, *, tree=None, arguments=(), timeout=300):
     with tempfile.TemporaryDirectory(prefix="uml-") as state, open(log, "wb") as out:
         command = [built.program, f"mem={MEMORY_MB}M", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw", "init=/init",
                    "con=null", "con0=null,fd:1", "console=tty0", "ignore_loglevel", "printk.devkmsg=on", f"uml_dir={state}/",
-                   "time-travel=inf-cpu", "panic=-1", *arguments]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+                   *(f"ssl{i}=fd:{line.fileno()},fd:{line.fileno()}" for i, line in enumerate(lines)),
+                   *([] if lines else ["time-travel=inf-cpu"]), "panic=-1", *arguments]
+        process = subprocess.Popen(command, pass_fds=[line.fileno() for line in lines], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
                                    preexec_fn=dies_with_us(signal.SIGKILL))
         try:
             process.wait(timeout)

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * When a tick was by the host's clock, known from readings that take their time
+ *
+ * Each reading says: this tick was between these two moments. What earlier readings said is still
+ * true of a later tick if as much is added as the clocks may have parted since. What both say is
+ * kept, so the tightest of the latest readings counts, and the bounds are never a guess.
+ */
+#include <linux/limits.h>
+#include <linux/minmax.h>
+
+#include "litepulse_clock_map.h"
+
+/**
+ * litepulse_clock_map_add - one more reading
+ * @map: changed
+ * @rate: of the ticks
+ * @tick: read
+ * @before: CLOCK_MONOTONIC, ns, not after the tick
+ * @after: CLOCK_MONOTONIC, ns, not before the tick
+ */
+void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litepulse_rate *rate,
+			     u64 tick, u64 before, u64 after)
+{
+	u64 passed, parted, earliest, latest;
+
+	if (map->valid && tick >= map->tick) {
+		passed = litepulse_ticks_to_ns(rate, tick - map->tick);
+		/* Rounded up, as the nanoseconds were rounded down. */
+		parted = (passed >> LITEPULSE_CLOCK_DRIFT_SHIFT) + 2;
+		earliest = max(before, map->earliest + passed - min(parted, passed));
+		latest = min(after, map->latest + passed + parted);
+		if (earliest <= latest) {
+			before = earliest;
+			after = latest;
+		} else {
+			map->breaks++;
+		}
+	}
+	map->valid = true;
+	map->tick = tick;
+	map->earliest = before;
+	map->latest = after;
+}
+
+/**
+ * litepulse_clock_map_ns - the likeliest moment of the tick read last, CLOCK_MONOTONIC in ns
+ * @map: with a reading
+ */
+u64 litepulse_clock_map_ns(const struct litepulse_clock_map *map)
+{
+	return map->earliest + (map->latest - map->earliest) / 2;
+}
+
+/**
+ * litepulse_clock_map_uncertainty - how much earlier or later it may have been, ns
+ * @map: with a reading
+ */
+u32 litepulse_clock_map_uncertainty(const struct litepulse_clock_map *map)
+{
+	return min_t(u64, (map->latest - map->earliest + 1) / 2, U32_MAX);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A board behind a serial port: what the parts of litepulse_uartbone.ko have in common
+ *
+ *   litepulse_uartbone_io.c     transport: polls the streams, does what the driver asks for
+ *     --reads, writes-->
+ *   litepulse_uartbone_bus.c    requests: each carried out once and answered, or an error
+ *     --bytes-->
+ *   litepulse_uartbone_ldisc.c  line discipline: the port, and the life of the platform device
+ *
+ * Locks, outermost first: bus, line, lock. None is held while records are handed to the driver.
+ */
+#ifndef LITEPULSE_UARTBONE_H
+#define LITEPULSE_UARTBONE_H
+
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "litepulse.h"
+#include "litepulse_clock_map.h"
+
+struct platform_device;
+struct task_struct;
+struct tty_struct;
+
+/* A read command has at most so many words: its length is one byte. */
+#define LITEPULSE_BURST_WORDS 255
+/* Words that a request may ask for: 256 records of each stream, and the board's state. */
+#define LITEPULSE_ANSWER_WORDS \
+	(2 * LITEPULSE_HEADER_WORDS + 256 * (LITEPULSE_EVENT_WORDS + LITEPULSE_RECEIVE_WORDS) + 16)
+
+/**
+ * struct litepulse_request - commands that are sent together
+ * @length: bytes of @payload in use
+ * @words: of the answers to all reads
+ * @once: it writes what must not be written twice
+ * @full: a command did not fit, and is missing
+ */
+struct litepulse_request {
+	unsigned int length;
+	unsigned int words;
+	bool once;
+	bool full;
+	u8 payload[LITEPULSE_BRIDGE_FRAME_MAX];
+};
+
+/**
+ * struct litepulse_times - CLOCK_MONOTONIC, ns
+ * @before: nothing of the request had been sent
+ * @after: the first byte of the answer had come
+ */
+struct litepulse_times {
+	u64 before;
+	u64 after;
+};
+
+/**
+ * struct litepulse_link_stream - where we are in a stream of records
+ * @known: @position is
+ * @position: of the oldest record that we have not handed over
+ * @unacked: of those before it the board still has so many, as far as we know
+ * @hint: records to ask for next
+ */
+struct litepulse_link_stream {
+	bool known;
+	u16 position;
+	unsigned int unacked;
+	unsigned int hint;
+};
+
+/**
+ * struct litepulse_link - one board behind one port
+ * @tty: the port; NULL when it is gone; @line
+ * @name: of the port
+ * @line: somebody is in a function of the port's driver
+ * @lock: protects what is received, up to @stamper
+ * @gone: the port is; nothing will come any more
+ * @buffer: bytes of an answer
+ * @wanted: bytes of it; 0: nobody waits for one
+ * @got: bytes that have come
+ * @stray: bytes that came unasked, or damaged, since the last silence
+ * @last_byte: jiffies
+ * @times: of the request under way
+ * @stamper: of it; may be NULL
+ * @wait: something came, there is room to send, or the port is gone
+ * @work: registers or unregisters the platform device
+ * @pdev: the device
+ *
+ * @bus: one request at a time; protects what follows, up to @io_lock
+ * @framed: the bridge carries out checked frames
+ * @sequence: of the latest frame
+ * @baud: of the port
+ * @base_baud: of the bridge when nobody has raised it, and of the port at first
+ * @target_baud: wanted; not @base_baud: raised again when the bridge has fallen back
+ * @answered: jiffies of the latest answer
+ * @lost: it does not answer any more; only the poller looks whether it does again
+ * @round_trip_ns: of the latest request
+ * @transactions: requests answered
+ * @repeats: sent again
+ * @failures: given up
+ * @refused: configuration words refused, as the board counts
+ * @refused_known: @refused is
+ * @free_transmit: bytes for which there certainly is room
+ * @free_launch: launches
+ * @out: frame to send
+ * @words: answers to the poller, and its own
+ *
+ * @io_lock: protects what follows, up to @poller
+ * @wants: LITEPULSE_WANT_*
+ * @kicked: poll at once
+ *
+ * @poller: the thread, its own: what follows
+ * @lp: who gets records
+ * @poll_us: interval while something happens
+ * @idle_us: interval at most
+ */
+struct litepulse_link {
+	struct tty_struct *tty;
+	char name[64];
+	struct mutex line; /* around functions of the port's driver */
+	spinlock_t lock; /* what is received */
+	bool gone;
+	u8 *buffer;
+	unsigned int wanted;
+	unsigned int got;
+	unsigned int stray;
+	unsigned long last_byte;
+	struct litepulse_times times;
+	const struct litepulse_stamper *stamper;
+	wait_queue_head_t wait;
+	struct work_struct work;
+	struct platform_device *pdev;
+
+	struct mutex bus; /* one request at a time */
+	bool framed;
+	u8 sequence;
+	unsigned int baud;
+	unsigned int base_baud;
+	unsigned int target_baud;
+	unsigned long answered;
+	bool lost;
+	u64 round_trip_ns;
+	u64 transactions;
+	u64 repeats;
+	u64 failures;
+	u8 refused;
+	bool refused_known;
+	unsigned int free_transmit;
+	unsigned int free_launch;
+	struct litepulse_request request;
+	u8 out[LITEPULSE_BRIDGE_FRAME_MAX + 8];
+	u32 *words;
+
+	spinlock_t io_lock; /* what is waited for */
+	u32 wants;
+	bool kicked;
+	wait_queue_head_t kick;
+
+	struct task_struct *poller;
+	struct litepulse *lp;
+	struct litepulse_link_stream events;
+	struct litepulse_link_stream bytes;
+	struct litepulse_clock_map map;
+	unsigned int poll_us;
+	unsigned int idle_us;
+};
+
+/* litepulse_uartbone_ldisc.c: under bus */
+int litepulse_line_send(struct litepulse_link *link, const u8 *bytes, unsigned int count,
+			unsigned int wanted, const struct litepulse_stamper *stamper);
+int litepulse_line_await(struct litepulse_link *link, unsigned int ms);
+int litepulse_line_silence(struct litepulse_link *link, unsigned int ms);
+int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud);
+
+/* litepulse_uartbone_bus.c: under bus */
+extern unsigned int litepulse_csr_base, litepulse_window_base;
+
+struct litepulse_request *litepulse_request(struct litepulse_link *link);
+void litepulse_request_read(struct litepulse_request *request, u32 address, unsigned int count);
+void litepulse_request_write(struct litepulse_request *request, u32 address, const u32 *words,
+			     unsigned int count);
+int litepulse_transact(struct litepulse_link *link, u32 *words,
+		       const struct litepulse_stamper *stamper);
+int litepulse_link_connect(struct litepulse_link *link);
+int litepulse_link_recover(struct litepulse_link *link);
+int litepulse_link_set_baud(struct litepulse_link *link, unsigned int baud);
+
+/* litepulse_uartbone_io.c */
+extern const struct litepulse_io_ops litepulse_link_ops;
+int litepulse_link_attach(void *context, struct litepulse *lp);
+
+#endif /* LITEPULSE_UARTBONE_H */

@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A board behind a serial port: the line discipline
+ *
+ * A program opens the port, sets its speed and raw mode, and this line discipline: `litepulse
+ * attach`, or ldattach(8). While it keeps the port open there is a platform device "litepulse",
+ * for which litepulse.ko has the driver.
+ *
+ * The tty layer calls open() and close() under locks that the device's own tty needs, and lets
+ * nothing be received meanwhile: so a worker registers and unregisters the device, a little later.
+ */
+#include <linux/capability.h>
+#include <linux/delay.h>
+#include <linux/device.h>
+#include <linux/jiffies.h>
+#include <linux/kstrtox.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <linux/tty.h>
+#include <linux/tty_ldisc.h>
+
+#include "litepulse_compat.h"
+#include "litepulse_uartbone.h"
+
+/* The answer's words and what follows them. */
+#define BUFFER_BYTES (4 * LITEPULSE_ANSWER_WORDS + 8)
+/* Of noise, which never ends, this much is listened to. */
+#define NOISE_MS 1000
+/* A port that takes nothing for so long is stuck. */
+#define SEND_MS 1000
+#define POLL_US 1000
+#define IDLE_US 10000
+#define MAX_US 1000000
+
+static int number = N_DEVELOPMENT;
+module_param_named(ldisc, number, int, 0444);
+MODULE_PARM_DESC(ldisc, "number of the line discipline");
+
+static struct workqueue_struct *workers;
+
+/* --- sending and receiving ------------------------------------------------------------------- */
+
+static bool is_over(struct litepulse_link *link)
+{
+	return READ_ONCE(link->gone) || READ_ONCE(link->got) >= READ_ONCE(link->wanted);
+}
+
+/* From now on @wanted bytes are an answer. */
+static void expect(struct litepulse_link *link, unsigned int wanted,
+		   const struct litepulse_stamper *stamper)
+{
+	spin_lock_irq(&link->lock);
+	link->wanted = wanted;
+	link->got = 0;
+	link->stamper = stamper;
+	spin_unlock_irq(&link->lock);
+}
+
+/* Up to @count bytes, as many as the port takes now; the port may be closed at any other time. */
+static int send_some(struct litepulse_link *link, const u8 *bytes, unsigned int count)
+{
+	int sent = -ENODEV;
+
+	mutex_lock(&link->line);
+	if (link->tty) {
+		set_bit(TTY_DO_WRITE_WAKEUP, &link->tty->flags);
+		sent = link->tty->ops->write(link->tty, bytes, count);
+	}
+	mutex_unlock(&link->line);
+	return sent;
+}
+
+static bool has_room(struct litepulse_link *link)
+{
+	bool room = true;
+
+	mutex_lock(&link->line);
+	if (link->tty)
+		room = tty_write_room(link->tty);
+	mutex_unlock(&link->line);
+	return room;
+}
+
+/**
+ * litepulse_line_send - sends, and prepares for an answer
+ * @link: the bus is held
+ * @bytes: to send
+ * @count: how many
+ * @wanted: bytes of the answer; 0: none
+ * @stamper: its @after is called when the answer begins; may be NULL
+ *
+ * Return: 0, -EIO if the port does not take them, -ENODEV if it is gone.
+ */
+int litepulse_line_send(struct litepulse_link *link, const u8 *bytes, unsigned int count,
+			unsigned int wanted, const struct litepulse_stamper *stamper)
+{
+	int sent;
+
+	expect(link, wanted, stamper);
+	while (count) {
+		sent = send_some(link, bytes, count);
+		if (sent < 0)
+			return sent == -ENODEV ? sent : -EIO;
+		bytes += sent;
+		count -= sent;
+		if (!sent && !wait_event_timeout(link->wait, has_room(link),
+						 msecs_to_jiffies(SEND_MS)))
+			return -EIO;
+	}
+	return 0;
+}
+
+/**
+ * litepulse_line_await - waits for the answer to come whole
+ * @link: the bus is held
+ * @ms: so long
+ *
+ * Return: 0, -EIO if it has not, -ENODEV.
+ */
+int litepulse_line_await(struct litepulse_link *link, unsigned int ms)
+{
+	long left = wait_event_idle_timeout(link->wait, is_over(link), msecs_to_jiffies(ms) + 1);
+
+	spin_lock_irq(&link->lock);
+	link->wanted = 0;
+	link->stamper = NULL;
+	if (!left)
+		link->stray += link->got;
+	spin_unlock_irq(&link->lock);
+	if (READ_ONCE(link->gone))
+		return -ENODEV;
+	return left ? 0 : -EIO;
+}
+
+/**
+ * litepulse_line_silence - waits until nothing came for a while
+ * @link: the bus is held; nothing is sent meanwhile
+ * @ms: so long
+ *
+ * Return: 0, -EIO if there is no silence, -ENODEV.
+ */
+int litepulse_line_silence(struct litepulse_link *link, unsigned int ms)
+{
+	unsigned long begun = jiffies, end = begun + msecs_to_jiffies(ms + NOISE_MS), since;
+	long left = 0;
+
+	while (!READ_ONCE(link->gone)) {
+		since = READ_ONCE(link->last_byte);
+		if (time_before(since, begun))
+			since = begun;
+		left = since + msecs_to_jiffies(ms) + 1 - jiffies;
+		if (left <= 0 || time_after(jiffies, end))
+			break;
+		wait_event_idle_timeout(link->wait, READ_ONCE(link->gone), left);
+	}
+	if (READ_ONCE(link->gone))
+		return -ENODEV;
+	WRITE_ONCE(link->stray, 0);
+	return left <= 0 ? 0 : -EIO;
+}
+
+/**
+ * litepulse_line_set_baud - another bit rate, when all that was written has left
+ * @link: the bus is held
+ * @baud: bits per second
+ *
+ * Return: 0; -EINVAL if the port cannot do it, which then is as it was; -ENODEV.
+ */
+int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud)
+{
+	struct ktermios settings;
+	int error = -ENODEV;
+
+	mutex_lock(&link->line);
+	if (link->tty) {
+		tty_wait_until_sent(link->tty, msecs_to_jiffies(100));
+		/* What adapters say has left may still be in their own FIFO. */
+		msleep(20);
+		settings = link->tty->termios;
+		tty_termios_encode_baud_rate(&settings, baud, baud);
+		tty_set_termios(link->tty, &settings);
+		/* Within 2 %: bridge and host may differ by 3. */
+		error = abs((int)tty_get_baud_rate(link->tty) - (int)baud) <= baud / 50 ? 0 :
+											  -EINVAL;
+		if (error) {
+			tty_termios_encode_baud_rate(&settings, link->baud, link->baud);
+			tty_set_termios(link->tty, &settings);
+		} else {
+			link->baud = baud;
+		}
+	}
+	mutex_unlock(&link->line);
+	return error;
+}
+
+static void receive(struct litepulse_link *link, const u8 *bytes, const u8 *faults,
+		    unsigned int count)
+{
+	unsigned int part, i;
+	bool damaged = false;
+	unsigned long flags;
+
+	for (i = 0; faults && i < count; i++)
+		damaged |= faults[i] != TTY_NORMAL;
+	spin_lock_irqsave(&link->lock, flags);
+	part = min(count, link->wanted - min(link->got, link->wanted));
+	if (part && !link->got) {
+		link->times.after = ktime_get_ns();
+		if (link->stamper)
+			link->stamper->after(link->stamper->data);
+	}
+	memcpy(link->buffer + link->got, bytes, part);
+	WRITE_ONCE(link->got, link->got + part);
+	WRITE_ONCE(link->stray, link->stray + (damaged ? count : count - part));
+	WRITE_ONCE(link->last_byte, jiffies);
+	spin_unlock_irqrestore(&link->lock, flags);
+	wake_up(&link->wait);
+}
+
+#ifdef LITEPULSE_LDISC_HAS_U8 /* says Kbuild */
+static void bone_receive(struct tty_struct *tty, const u8 *bytes, const u8 *faults, size_t count)
+{
+	receive(tty->disc_data, bytes, faults, count);
+}
+#else
+static void bone_receive(struct tty_struct *tty, const unsigned char *bytes, const char *faults,
+			 int count)
+{
+	receive(tty->disc_data, bytes, (const u8 *)faults, count);
+}
+#endif
+
+static void bone_write_wakeup(struct tty_struct *tty)
+{
+	struct litepulse_link *link = tty->disc_data;
+
+	clear_bit(TTY_DO_WRITE_WAKEUP, &tty->flags);
+	wake_up(&link->wait);
+}
+
+/* --- what a person sees of the link ---------------------------------------------------------- */
+
+static struct litepulse_link *to_link(struct device *dev)
+{
+	const struct litepulse_platform_data *data = dev_get_platdata(dev);
+
+	return data->context;
+}
+
+static ssize_t port_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%s\n", to_link(dev)->name);
+}
+static DEVICE_ATTR_RO(port);
+
+static ssize_t baud_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%u\n", READ_ONCE(to_link(dev)->baud));
+}
+
+static ssize_t baud_store(struct device *dev, struct device_attribute *attribute, const char *text,
+			  size_t count)
+{
+	struct litepulse_link *link = to_link(dev);
+	unsigned int baud;
+	int error = kstrtouint(text, 0, &baud);
+
+	if (error)
+		return error;
+	mutex_lock(&link->bus);
+	error = litepulse_link_set_baud(link, baud);
+	mutex_unlock(&link->bus);
+	return error ?: count;
+}
+static DEVICE_ATTR_RW(baud);
+
+static ssize_t checked_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%d\n", READ_ONCE(to_link(dev)->framed));
+}
+static DEVICE_ATTR_RO(checked);
+
+static ssize_t store_us(const char *text, size_t count, unsigned int *us)
+{
+	unsigned int value;
+	int error = kstrtouint(text, 0, &value);
+
+	if (error)
+		return error;
+	if (value > MAX_US)
+		return -EINVAL;
+	WRITE_ONCE(*us, value);
+	return count;
+}
+
+static ssize_t poll_us_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%u\n", READ_ONCE(to_link(dev)->poll_us));
+}
+
+static ssize_t poll_us_store(struct device *dev, struct device_attribute *attribute,
+			     const char *text, size_t count)
+{
+	return store_us(text, count, &to_link(dev)->poll_us);
+}
+static DEVICE_ATTR_RW(poll_us);
+
+static ssize_t idle_us_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	return sysfs_emit(text, "%u\n", READ_ONCE(to_link(dev)->idle_us));
+}
+
+static ssize_t idle_us_store(struct device *dev, struct device_attribute *attribute,
+			     const char *text, size_t count)
+{
+	return store_us(text, count, &to_link(dev)->idle_us);
+}
+static DEVICE_ATTR_RW(idle_us);
+
+static ssize_t counter_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	struct litepulse_link *link = to_link(dev);
+	struct dev_ext_attribute *counter = container_of(attribute, struct dev_ext_attribute, attr);
+	u64 value;
+
+	mutex_lock(&link->bus);
+	value = *(u64 *)((char *)link + (unsigned long)counter->var);
+	mutex_unlock(&link->bus);
+	return sysfs_emit(text, "%llu\n", value);
+}
+
+static struct dev_ext_attribute counters[] = {
+	{ __ATTR(transactions, 0444, counter_show, NULL),
+	  (void *)offsetof(struct litepulse_link, transactions) },
+	{ __ATTR(repeats, 0444, counter_show, NULL),
+	  (void *)offsetof(struct litepulse_link, repeats) },
+	{ __ATTR(failures, 0444, counter_show, NULL),
+	  (void *)offsetof(struct litepulse_link, failures) },
+	{ __ATTR(round_trip_ns, 0444, counter_show, NULL),
+	  (void *)offsetof(struct litepulse_link, round_trip_ns) },
+};
+
+static struct attribute *link_attributes[] = {
+	&dev_attr_port.attr,	   &dev_attr_baud.attr,	      &dev_attr_checked.attr,
+	&dev_attr_poll_us.attr,	   &dev_attr_idle_us.attr,    &counters[0].attr.attr,
+	&counters[1].attr.attr,	   &counters[2].attr.attr,    &counters[3].attr.attr,
+	NULL,
+};
+
+static const struct attribute_group link_group = {
+	.name = "uartbone",
+	.attrs = link_attributes,
+};
+
+static const struct attribute_group *link_groups[] = { &link_group, NULL };
+
+/* --- life of the platform device ------------------------------------------------------------- */
+
+static void free_link(struct litepulse_link *link)
+{
+	kvfree(link->words);
+	kvfree(link->buffer);
+	kfree(link);
+}
+
+static void add_device(struct litepulse_link *link)
+{
+	struct litepulse_platform_data data = { .ops = &litepulse_link_ops,
+						.context = link,
+						.attach = litepulse_link_attach,
+						.keeps = true };
+	struct platform_device *pdev;
+	int error;
+
+	mutex_lock(&link->bus);
+	error = litepulse_link_connect(link);
+	mutex_unlock(&link->bus);
+	if (error) {
+		if (error != -ENODEV)
+			pr_err("%s: no LiteX UARTBone answers\n", link->name);
+		return;
+	}
+	pdev = platform_device_alloc("litepulse", PLATFORM_DEVID_AUTO);
+	if (!pdev)
+		return;
+	pdev->dev.groups = link_groups;
+	error = platform_device_add_data(pdev, &data, sizeof(data)) ?: platform_device_add(pdev);
+	if (error) {
+		pr_err("%s: no platform device: error %d\n", link->name, error);
+		platform_device_put(pdev);
+		return;
+	}
+	link->pdev = pdev;
+}
+
+static void link_work(struct work_struct *work)
+{
+	struct litepulse_link *link = container_of(work, struct litepulse_link, work);
+
+	if (!READ_ONCE(link->gone)) {
+		add_device(link);
+		return;
+	}
+	if (link->pdev)
+		platform_device_unregister(link->pdev);
+	free_link(link);
+}
+
+static int bone_open(struct tty_struct *tty)
+{
+	struct litepulse_link *link;
+
+	/* It makes devices. */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (!tty->ops->write)
+		return -EOPNOTSUPP;
+	link = kzalloc(sizeof(*link), GFP_KERNEL);
+	if (!link)
+		return -ENOMEM;
+	link->buffer = kvmalloc(BUFFER_BYTES, GFP_KERNEL);
+	link->words = kvmalloc_array(LITEPULSE_ANSWER_WORDS, sizeof(u32), GFP_KERNEL);
+	if (!link->buffer || !link->words) {
+		free_link(link);
+		return -ENOMEM;
+	}
+	link->tty = tty;
+	strscpy(link->name, tty_name(tty), sizeof(link->name));
+	mutex_init(&link->line);
+	mutex_init(&link->bus);
+	spin_lock_init(&link->lock);
+	spin_lock_init(&link->io_lock);
+	init_waitqueue_head(&link->wait);
+	init_waitqueue_head(&link->kick);
+	INIT_WORK(&link->work, link_work);
+	link->last_byte = jiffies;
+	link->base_baud = tty_get_baud_rate(tty) ?: LITEPULSE_BRIDGE_BAUD;
+	link->baud = link->base_baud;
+	link->target_baud = link->base_baud;
+	link->poll_us = POLL_US;
+	link->idle_us = IDLE_US;
+	tty->disc_data = link;
+	tty->receive_room = BUFFER_BYTES;
+	queue_work(workers, &link->work);
+	return 0;
+}
+
+static void bone_close(struct tty_struct *tty)
+{
+	struct litepulse_link *link = tty->disc_data;
+
+	WRITE_ONCE(link->gone, true);
+	wake_up_all(&link->wait);
+	/* Whoever is in a function of the port's driver leaves it, and nobody comes any more. */
+	mutex_lock(&link->line);
+	link->tty = NULL;
+	mutex_unlock(&link->line);
+	clear_bit(TTY_DO_WRITE_WAKEUP, &tty->flags);
+	tty->disc_data = NULL;
+	queue_work(workers, &link->work);
+}
+
+/* Reading and writing are ours; what poll() is for here is to learn that the port is gone. */
+static __poll_t bone_poll(struct tty_struct *tty, struct file *file, struct poll_table_struct *wait)
+{
+	poll_wait(file, &tty->read_wait, wait);
+	return tty_hung_up_p(file) || test_bit(TTY_OTHER_CLOSED, &tty->flags) ? EPOLLHUP : 0;
+}
+
+/* Settings can be looked at, but a change would cut the link. */
+static int bone_ioctl(struct tty_struct *tty, unsigned int command, unsigned long argument)
+{
+	switch (command) {
+	case TCGETS:
+	case TCGETA:
+#ifdef TCGETS2
+	case TCGETS2:
+#endif
+	case TIOCGSOFTCAR:
+	case TIOCOUTQ:
+		return n_tty_ioctl_helper(tty, command, argument);
+	case TCSETS:
+	case TCSETSW:
+	case TCSETSF:
+#ifdef TCSETS2
+	case TCSETS2:
+	case TCSETSW2:
+	case TCSETSF2:
+#endif
+	case TCFLSH:
+		return -EBUSY;
+	default:
+		return -ENOIOCTLCMD;
+	}
+}
+
+static struct tty_ldisc_ops bone_ops = {
+	.owner = THIS_MODULE,
+	.name = "litepulse",
+	.open = bone_open,
+	.close = bone_close,
+	.ioctl = bone_ioctl,
+	.poll = bone_poll,
+	.receive_buf = bone_receive,
+	.write_wakeup = bone_write_wakeup,
+};
+
+static int __init bone_init(void)
+{
+	int error;
+
+	workers = alloc_workqueue("litepulse_uartbone", WQ_UNBOUND, 0);
+	if (!workers)
+		return -ENOMEM;
+	bone_ops.num = number;
+	error = tty_register_ldisc(&bone_ops);
+	if (error) {
+		pr_err("line discipline %d: error %d\n", number, error);
+		destroy_workqueue(workers);
+	}
+	return error;
+}
+module_init(bone_init);
+
+static void __exit bone_exit(void)
+{
+	tty_unregister_ldisc(&bone_ops);
+	destroy_workqueue(workers);
+}
+module_exit(bone_exit);
+
+MODULE_DESCRIPTION("LitePulse behind a serial port: line discipline for LiteX UARTBone");
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_LDISC(N_DEVELOPMENT);

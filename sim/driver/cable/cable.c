@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A board on a cable, used and taken away: what the debug kernel is to watch. TX is wired to RX.
+ *
+ *   cable use PORT         attach; tty, events, launches, train, clock; detach
+ *   cable keep PORT        a kept train goes on while nothing is attached, and is found again; one that was not kept is stopped
+ *   cable storm PORT N     attached and detached N times, under readers, writers and a train
+ *   cable nobody PORT      what is there is no UARTBone: no device comes
+ *   cable counters PORT    attach, use, and print what the link counted
+ *
+ * Exit status 0, or 1 and a line that says what was not as it should be.
+ */
+#include "cable.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define BYTES 3000
+#define LAUNCHES 150
+
+static const char *port;	/* /dev/ttyS0 */
+
+static const char *base(void)
+{
+	return strrchr(port, '/') + 1;
+}
+
+static int attach(struct board *board)
+{
+	int fd = attach_port(port);
+
+	CHECK(fd >= 0);
+	CHECK(!find_board(base(), 20, board));
+	return fd;
+}
+
+static void detach(int fd)
+{
+	CHECK(!close(fd));	/* the last to hold it: whoever is forked meanwhile closes it */
+	CHECK(!wait_gone(base(), 20));
+}
+
+static void subscribe(int fd, unsigned int kinds)
+{
+	struct litepulse_subscribe want = { .kinds = kinds, .fifo = 8192, .clock = LITEPULSE_CLOCK_MONOTONIC };
+
+	CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+}
+
+static int claim(int fd, unsigned int flags)
+{
+	struct litepulse_claim wanted = { .flags = flags, .fd_flags = O_CLOEXEC, .fifo = 8192 };
+
+	return ioctl(fd, LITEPULSE_IOC_CLAIM, &wanted) ? -1 : wanted.fd;
+}
+
+/* What is sent comes back, each byte once and in order, on the tty and as an event. */
+static void bytes(const struct board *board)
+{
+	unsigned char out[BYTES], in[BYTES];
+	struct litepulse_event event, before = { 0 };
+	int pulse = open_pulse(board), tty = open_tty(board), got = 0, sent = 0;
+
+	CHECK(pulse >= 0 && tty >= 0);
+	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	for (int i = 0; i < BYTES; i++)
+		out[i] = i * 7 + i / 256;
+	CHECK(!fcntl(tty, F_SETFL, O_NONBLOCK));
+	for (double end = now() + 60; got < BYTES;) {
+		struct pollfd wait = { .fd = tty, .events = POLLIN | (sent < BYTES ? POLLOUT : 0) };
+		ssize_t count;
+
+		CHECK(now() < end);
+		CHECK(poll(&wait, 1, 20000) == 1);
+		if (wait.revents & POLLOUT && sent < BYTES) {
+			count = write(tty, out + sent, BYTES - sent);
+			CHECK(count > 0);
+			sent += count;
+		}
+		if (wait.revents & POLLIN) {
+			count = read(tty, in + got, BYTES - got);
+			CHECK(count > 0);
+			got += count;
+		}
+	}
+	CHECK(!memcmp(in, out, BYTES));
+	CHECK(!tcdrain(tty));
+	for (int i = 0; i < BYTES; i++) {
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+		CHECK(event.kind == LITEPULSE_KIND_RX && event.data == out[i]);
+		CHECK(event.flags & LITEPULSE_FLAG_NS && event.uncertainty);
+		CHECK(!i || (event.seq == before.seq + 1 && event.tick > before.tick));
+		before = event;
+	}
+	CHECK(!close(tty) && !close(pulse));
+}
+
+/* Each launch happens once, at its tick, and is told once. */
+static void launches(const struct board *board)
+{
+	static struct litepulse_launch list[LAUNCHES];
+	int pulse = open_pulse(board), fd = claim(pulse, 0);
+	struct litepulse_event event;
+	struct litepulse_time time;
+	struct litepulse_info info;
+
+	CHECK(fd >= 0);
+	CHECK(claim(pulse, 0) == -1 && errno == EBUSY);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info) && !ioctl(pulse, LITEPULSE_IOC_TIME, &time));
+	memset(list, 0, sizeof(list));
+	for (int i = 0; i < LAUNCHES; i++) {
+		/* a quarter of a second of its time ahead, then one every 10000 ticks */
+		list[i].tick = time.tick + info.tick_num / info.tick_den / 4 + i * 10000ull;
+		list[i].kind = LITEPULSE_LAUNCH_PULSE;
+		list[i].width = 100 + i;
+		list[i].tag = i;
+	}
+	for (size_t done = 0; done < sizeof(list);) {
+		ssize_t count = write(fd, (char *)list + done, sizeof(list) - done);
+
+		CHECK(count > 0 && count % sizeof(list[0]) == 0);
+		done += count;
+	}
+	for (int i = 0; i < LAUNCHES; i++) {
+		CHECK(read(fd, &event, sizeof(event)) == sizeof(event));
+		CHECK(event.kind == LITEPULSE_KIND_TX && event.source == LITEPULSE_SRC_QUEUE);
+		CHECK(event.tick == list[i].tick && event.data >> 16 == (unsigned int)i);
+	}
+	list[0].tick = 1;
+	CHECK(write(fd, list, sizeof(list[0])) == -1 && (errno == ETIME || errno == EINVAL));
+	CHECK(!close(fd) && !close(pulse));
+}
+
+static const struct litepulse_train pulses = { .period = 100000, .num = 1, .den = 3, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
+					       .flags = LITEPULSE_TRAIN_ASAP };
+
+/* Pulses of a running train come without a gap, each once, period by period. */
+static void follow(int pulse, int count)
+{
+	struct litepulse_event event, before = { 0 };
+
+	subscribe(pulse, 1 << LITEPULSE_KIND_TX);
+	for (int i = 0; i < count; i++) {
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+		CHECK(event.kind == LITEPULSE_KIND_TX && event.source == LITEPULSE_SRC_TRAIN);
+		CHECK(!i || (event.data == before.data + 1 && event.seq == before.seq + 1));
+		CHECK(!i || event.tick - before.tick - pulses.period <= 1);
+		before = event;
+	}
+	subscribe(pulse, 0);
+}
+
+static void train(const struct board *board)
+{
+	struct litepulse_train_adjust adjust = { .period = 100000, .num = 1, .den = 3 };
+	struct litepulse_train_stop stop = { 0 };
+	int pulse = open_pulse(board), fd = claim(pulse, 0);
+
+	CHECK(fd >= 0);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &pulses));
+	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &pulses) == -1 && errno == EBUSY);
+	follow(pulse, 50);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_ADJUST, &adjust));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) && stop.pulses >= 50);
+	CHECK(!close(fd) && !close(pulse));
+}
+
+/* The board's clock goes forward, beside ours. */
+static void clocks(const struct board *board)
+{
+	struct litepulse_time first, second;
+	int pulse = open_pulse(board);
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &first));
+	usleep(20000);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &second));
+	CHECK(second.tick > first.tick && second.raw_before > first.raw_after);
+	CHECK(second.raw_after > second.raw_before);
+	CHECK(second.uncertainty == (second.raw_after - second.raw_before + 1) / 2);
+	CHECK(!close(pulse));
+}
+
+static void use_all(const struct board *board)
+{
+	bytes(board);
+	launches(board);
+	train(board);
+	clocks(board);
+}
+
+static void use(void)
+{
+	struct board board;
+	int fd = attach(&board);
+
+	use_all(&board);
+	detach(fd);
+	/* The port is as any port again: the board is found there once more. */
+	fd = attach(&board);
+	bytes(&board);
+	detach(fd);
+}
+
+static void counters(void)
+{
+	static const char *const names[] = { "port", "baud", "checked", "poll_us", "idle_us", "transactions", "repeats", "failures",
+					     "round_trip_ns" };
+	struct board board;
+	char text[64];
+	int fd = attach(&board);
+
+	use_all(&board);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		CHECK(!read_attribute(&board, names[i], text, sizeof(text)));
+		printf("%s %s\n", names[i], text);
+	}
+	CHECK(write_attribute(&board, "poll_us", "nonsense") == -1 && errno == EINVAL);
+	CHECK(write_attribute(&board, "poll_us", "1000001") == -1 && errno == EINVAL);
+	CHECK(!write_attribute(&board, "poll_us", "500") && !read_attribute(&board, "poll_us", text, sizeof(text)));
+	CHECK(!strcmp(text, "500"));
+	detach(fd);
+}
+
+static int train_runs(const struct board *board)
+{
+	struct litepulse_train_stop stop = { 0 };
+	int pulse = open_pulse(board), fd = claim(pulse, LITEPULSE_CLAIM_KEEP), runs;
+
+	CHECK(fd >= 0);
+	runs = ioctl(fd, LITEPULSE_IOC_TRAIN_START, &pulses) == -1;
+	CHECK(!runs || errno == EBUSY);
+	if (!runs)
+		CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop));
+	CHECK(!close(fd) && !close(pulse));
+	return runs;
+}
+
+static void keep(void)
+{
+	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_info before, after;
+	int fd, pulse, claimed;
+	struct board board;
+
+	for (int kept = 0; kept < 2; kept++) {
+		fd = attach(&board);
+		pulse = open_pulse(&board);
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &before));
+		claimed = claim(pulse, kept ? LITEPULSE_CLAIM_KEEP : 0);
+		CHECK(claimed >= 0 && !ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses));
+		/* Taken away under its holder, or after it has gone: a kept one goes on. */
+		if (kept)
+			CHECK(!close(claimed));
+		detach(fd);
+		if (!kept)
+			CHECK(!close(claimed));
+		CHECK(!close(pulse));
+		fd = attach(&board);
+		CHECK(train_runs(&board) == kept);
+		pulse = open_pulse(&board);
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &after));
+		CHECK((before.session == after.session) == kept);
+		if (kept) {
+			follow(pulse, 20);
+			claimed = claim(pulse, 0);
+			CHECK(claimed >= 0 && !ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop) && stop.pulses);
+			CHECK(!close(claimed));
+		}
+		CHECK(!close(pulse));
+		detach(fd);
+	}
+}
+
+/* A child that uses the board until it goes; it ends with 0 if it goes as it should. */
+static pid_t user(const struct board *board, int port_fd, int what)
+{
+	pid_t child = fork();
+	struct litepulse_event event;
+	unsigned char filler[500] = { 0 };
+	ssize_t count;
+	int fd, claimed;
+
+	CHECK(child >= 0);
+	if (child)
+		return child;
+	close(port_fd);
+	fd = what < 2 ? open_tty(board) : open_pulse(board);
+	if (fd < 0)
+		_exit(0);	/* it has gone already */
+	switch (what) {
+	case 0:
+		while (write(fd, filler, sizeof(filler)) > 0)
+			;
+		break;
+	case 1:
+		while (read(fd, filler, sizeof(filler)) > 0)
+			;
+		break;
+	case 2:
+		claimed = claim(fd, 0);
+		if (claimed >= 0)
+			ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses);
+		/* fall through */
+	default:
+		if (ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_TX | 1 << LITEPULSE_KIND_RX }))
+			_exit(errno == ENODEV || errno == EIO ? 0 : 1);
+		do {
+			count = read(fd, &event, sizeof(event));
+		} while (count == sizeof(event));
+		_exit(count == -1 && errno == ENODEV ? 0 : 1);
+	}
+	_exit(0);
+}
+
+static void storm(int rounds)
+{
+	struct board board;
+
+	for (int round = 0; round < rounds; round++) {
+		int fd = attach_port(port), status;
+		pid_t users[4];
+
+		CHECK(fd >= 0);
+		/* Sometimes it is gone again before anything could come of it, or just as it does. */
+		if (round % 4 == 0) {
+			usleep(round * 1000 % 40000);
+			detach(fd);
+			continue;
+		}
+		CHECK(!find_board(base(), 20, &board));
+		for (int i = 0; i < 4; i++)
+			users[i] = user(&board, fd, i);
+		usleep(round * 7000 % 100000);
+		detach(fd);
+		for (int i = 0; i < 4; i++) {
+			CHECK(waitpid(users[i], &status, 0) == users[i]);
+			CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+		}
+	}
+}
+
+static void nobody(void)
+{
+	struct board board;
+	int fd = attach_port(port);
+
+	CHECK(fd >= 0);
+	CHECK(find_board(base(), 6, &board));
+	CHECK(!close(fd));
+}
+
+int main(int count, char **words)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	CHECK(count >= 3);
+	port = words[2];
+	alarm(200);
+	if (!strcmp(words[1], "use"))
+		use();
+	else if (!strcmp(words[1], "keep"))
+		keep();
+	else if (!strcmp(words[1], "storm"))
+		storm(count > 3 ? atoi(words[3]) : 10);
+	else if (!strcmp(words[1], "nobody"))
+		nobody();
+	else if (!strcmp(words[1], "counters"))
+		counters();
+	else
+		CHECK(!"a known word");
+	return 0;
+}

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The debug kernel with simulated boards at its serial lines: driver, line discipline, and programs that use them.
+
+    with Board() as board:                          a simulated SoC, TX wired to RX
+        run = cable_boot(["use"], [board])          guest: attaches /dev/ttyS0 and uses it, see cable/cable.c
+    with Board(damage=Damage(lose=0.01)) ...        on the way bytes are lost, doubled, damaged, as often as that
+"""
+
+import functools
+import json
+import random
+import selectors
+import shutil
+import socket
+import subprocess
+import threading
+from dataclasses import dataclass
+
+from driver_tree import DRIVER, driver_copy
+from rig import SIM, dies_with_us, run_folder
+from uml import boot, build_modules
+
+from litex_soc import sim_soc
+
+# Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
+LOCKSTEP = 200_000
+
+
+@functools.lru_cache(maxsize=None)
+def modules():
+    """{name: path} of the driver's modules for the debug kernel."""
+    return build_modules(driver_copy("cable"))
+
+
+@functools.lru_cache(maxsize=None)
+def program(name, *more):
+    """Path of a static program of cable/."""
+    folder = run_folder("cable", name)
+    for path in (SIM / "driver" / "cable").iterdir():
+        shutil.copy(path, folder)
+    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", name, f"{name}.c", "board.c",
+                    *more], cwd=folder, check=True)
+    return folder / name
+
+
+@dataclass(frozen=True)
+class Damage:
+    """How often a byte suffers on its way, in both directions; drawn from `seed`."""
+    lose: float = 0
+    double: float = 0
+    flip: float = 0
+    seed: int = 1
+
+
+class Damager:
+    """Passes bytes on between two sockets, damaged."""
+
+    def __init__(self, damage, near, far):
+        self.damage, self.ends, self.random = damage, (near, far), random.Random(damage.seed)
+        self.lost = self.doubled = self.flipped = 0
+        self.stopped = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def suffer(self, data):
+        """What arrives of `data`."""
+        out = bytearray()
+        for byte in data:
+            draw = self.random.random()
+            if draw < self.damage.lose:
+                self.lost += 1
+                continue
+            draw -= self.damage.lose
+            if draw < self.damage.double:
+                self.doubled += 1
+                out += bytes((byte, byte))
+                continue
+            draw -= self.damage.double
+            if draw < self.damage.flip:
+                self.flipped += 1
+                byte ^= 1 << self.random.randrange(8)
+            out.append(byte)
+        return bytes(out)
+
+    def run(self):
+        """Until one end is closed."""
+        with selectors.DefaultSelector() as waiting:
+            for end, other in (self.ends, self.ends[::-1]):
+                waiting.register(end, selectors.EVENT_READ, other)
+            while not self.stopped:
+                for key, _ in waiting.select(0.2):
+                    try:
+                        data = key.fileobj.recv(4096)
+                        if not data:
+                            return
+                        key.data.sendall(self.suffer(data))
+                    except OSError:
+                        return
+
+
+class Board:
+    """A simulated SoC; `line` is the socket for the guest's serial line."""
+
+    def __init__(self, *options, damage=None, lockstep=LOCKSTEP):
+        words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--loop-tx-rx", *options]
+        if lockstep:
+            words += ["--lockstep", lockstep]
+        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=dies_with_us(15))
+        self.line = socket.create_connection(("127.0.0.1", json.loads(self.process.stdout.readline())["tcp"]))
+        self.line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.damager = None
+        if damage:
+            near, far = socket.socketpair()
+            self.damager = Damager(damage, far, self.line)
+            self.far, self.line = self.line, near
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.damager:
+            self.damager.stopped = True
+            self.damager.thread.join()
+            self.far.close()
+        self.line.close()
+        self.process.stdin.close()
+        self.process.wait(timeout=20)
+
+
+def cable_boot(uses, boards, *, name="cable", parameters="", **options):
+    """Loads both modules, runs `cable/NAME USE PORT ...` for each of `uses`, unloads them and looks for leaks: a uml.Boot.
+
+    A use is words; the port is the first line, unless the words have one.
+    """
+    def words(use):
+        verb, *more = use.split()
+        return " ".join([verb, *(more if "/dev/" in use else ["/dev/ttyS0", *more])])
+
+    jobs = ["insmod litepulse.ko", f"insmod litepulse_uartbone.ko {parameters}".strip(), *(f"run /{name} {words(use)}" for use in uses),
+            "rmmod litepulse_uartbone", "rmmod litepulse", "leaks"]
+    made = modules()
+    files = {"litepulse.ko": made["litepulse"], "litepulse_uartbone.ko": made["litepulse_uartbone"], name: program(name)}
+    return boot(jobs, files, lines=[board.line if isinstance(board, Board) else board for board in boards], **options)

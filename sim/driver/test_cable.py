@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board behind a serial line of the debug kernel: used, taken away, found again, over a good cable and a bad one; no complaint, no leak."""
+
+import re
+import socket
+
+import pytest
+from cable_rig import Board, Damage, cable_boot
+
+pytestmark = pytest.mark.seconds(120)
+
+
+def check(run, uses):
+    """All jobs did as they should, and the kernel has nothing to say against it."""
+    assert run.status == [0] * (uses + 5) and not run.complaints, run.log
+
+
+def counted(run, job=2):
+    """{name: value} of what `cable counters` printed."""
+    return {name: value for name, value in re.findall(r"(?m)^(\w+) (\S+)$", run.lines(job))}
+
+
+def test_a_good_cable():
+    """Everything works, nothing has to be sent twice, and a kept train is found again, one that was not kept is not."""
+    uses = ["use", "keep", "counters", "storm 12"]
+    with Board() as board:
+        run = cable_boot(uses, [board])
+    check(run, len(uses))
+    told = counted(run, 4)
+    # A serial line of this kernel has no bit rate, and always says 38400.
+    assert {name: told[name] for name in ("port", "baud", "checked", "poll_us", "idle_us", "repeats", "failures")} == {
+        "port": "ttyS0", "baud": "38400", "checked": "1", "poll_us": "1000", "idle_us": "10000", "repeats": "0", "failures": "0"}
+    assert int(told["transactions"]) > 100 and int(told["round_trip_ns"]) > 0
+
+
+@pytest.mark.parametrize("damage", [Damage(lose=3e-4), Damage(double=3e-4), Damage(flip=3e-4)], ids=["lost", "doubled", "flipped"])
+def test_a_bad_cable(damage):
+    """Nothing is lost, done twice or done wrong: `counters` checks each byte, launch and pulse of the train."""
+    with Board(damage=damage) as board:
+        run = cable_boot(["counters"], [board])
+        suffered = board.damager.lost + board.damager.doubled + board.damager.flipped
+    check(run, 1)
+    told = counted(run)
+    assert suffered > 10 and int(told["repeats"]) > 5 and told["failures"] == "0", (suffered, told)
+
+
+def test_nobody_answers():
+    """No board at the other end, or one that only makes noise: no device, and the port is free again."""
+    silent, guest_silent = socket.socketpair()
+    with silent, guest_silent:
+        run = cable_boot(["nobody"], [guest_silent])
+    check(run, 1)
+    assert "ttyS0: no LiteX UARTBone answers" in run.log
