@@ -267,6 +267,12 @@ struct litepulse {
 	struct litepulse_ptp *ptp;
 };
 
+/* The core answers within microseconds; a cable takes its time to tell. In jiffies. */
+static inline unsigned long litepulse_patience(const struct litepulse *lp)
+{
+	return lp->ops->sleeps ? 5 * HZ : HZ;
+}
+
 /* litepulse_core.c */
 struct litepulse *litepulse_get(struct litepulse *lp);
 void litepulse_put(struct litepulse *lp);

@@ -280,13 +280,15 @@ static int start_streams(struct litepulse *lp)
 	litepulse_moderate(lp);
 	error = litepulse_configure(lp, words, ARRAY_SIZE(words));
 	if (!error)
-		left = wait_event_timeout(lp->answer_wait, READ_ONCE(lp->events.started), HZ);
+		left = wait_event_timeout(lp->answer_wait, READ_ONCE(lp->events.started),
+					  litepulse_patience(lp));
 	lp->hurry--;
 	if (!error)
 		error = left ? litepulse_apply_sinks(lp) : -ETIMEDOUT;
 	mutex_unlock(&lp->setup_mutex);
 	if (error == -ETIMEDOUT)
-		dev_err(lp->dev, "its interrupt does not arrive\n");
+		dev_err(lp->dev, "its %s\n",
+			lp->ops->sleeps ? "events do not arrive" : "interrupt does not arrive");
 	return error;
 }
 

@@ -16,9 +16,6 @@
 
 /* Launches handed to the transport at a time. */
 #define BATCH 16
-/* The core answers the train's commands within microseconds; a bridge may take its time to tell. */
-#define ANSWER_TIMEOUT HZ
-
 static_assert(sizeof(struct litepulse_launch) == 32);
 
 /* The receiver must be on for the responder to hear bytes and breaks, whoever else reads. */
@@ -253,7 +250,7 @@ static void expect_answer(struct litepulse *lp, u64 since, bool stop)
 static int train_command(struct litepulse *lp, const struct litepulse_word *words,
 			 unsigned int count, bool stop, bool change)
 {
-	unsigned long end = jiffies + ANSWER_TIMEOUT;
+	unsigned long end = jiffies + litepulse_patience(lp);
 	u32 status;
 	u64 now;
 	int error;
@@ -274,7 +271,7 @@ static int train_command(struct litepulse *lp, const struct litepulse_word *word
 				break;
 			usleep_range(50, 200);
 		} else {
-			wait_event_timeout(lp->answer_wait, answered(lp), ANSWER_TIMEOUT);
+			wait_event_timeout(lp->answer_wait, answered(lp), litepulse_patience(lp));
 		}
 		if (!answered(lp) && time_after(jiffies, end))
 			error = -EIO;

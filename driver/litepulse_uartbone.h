@@ -59,13 +59,11 @@ struct litepulse_times {
 
 /**
  * struct litepulse_link_stream - where we are in a stream of records
- * @known: @position is
  * @position: of the oldest record that we have not handed over
  * @unacked: of those before it the board still has so many, as far as we know
  * @hint: records to ask for next
  */
 struct litepulse_link_stream {
-	bool known;
 	u16 position;
 	unsigned int unacked;
 	unsigned int hint;

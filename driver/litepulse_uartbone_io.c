@@ -401,14 +401,13 @@ static void take_stream(struct litepulse_link *link, const struct kind *kind,
 	};
 
 	/* Other than that it is not ours: the board was reset, or somebody else has read. */
-	if (!stream->known || had > stream->unacked)
+	if (had > stream->unacked)
 		had = 0;
 	/* Somewhat more than last time; what is asked for in vain costs time, too. */
 	stream->hint = min(ready + ready / 8 + GUESS, kind->most);
 	*more |= ready > max(count, had);
 	if (had && had >= count)
 		return;
-	stream->known = true;
 	stream->position = position + count;
 	stream->unacked = count;
 	/* The clock was read with the tick of the request's first stream. */
@@ -540,17 +539,50 @@ static int poller(void *context)
 	return 0;
 }
 
+/* What lies there from before we came is nobody's, and freed unread. */
+static void begin_stream(struct litepulse_link_stream *stream, const u32 *header)
+{
+	u32 level = header[LITEPULSE_HEADER_LEVEL / 4];
+	unsigned int ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
+
+	*stream = (struct litepulse_link_stream){
+		.position = FIELD_GET(LITEPULSE_HEADER_LEVEL_POSITION_MASK, level) + ready,
+		.unacked = ready,
+		.hint = GUESS,
+	};
+}
+
+static int begin(struct litepulse_link *link)
+{
+	u32 headers[2 * LITEPULSE_HEADER_WORDS];
+	struct litepulse_request *request;
+	int error;
+
+	mutex_lock(&link->bus);
+	request = litepulse_request(link);
+	add_stream(request, &event_kind, 0);
+	add_stream(request, &byte_kind, 0);
+	error = litepulse_transact(link, headers, NULL);
+	mutex_unlock(&link->bus);
+	if (error)
+		return error;
+	begin_stream(&link->events, headers);
+	begin_stream(&link->bytes, headers + LITEPULSE_HEADER_WORDS);
+	return 0;
+}
+
 /**
  * litepulse_link_attach - begins or ends handing over records
  * @context: the link
  * @lp: who gets them; NULL: nobody any more
  *
- * Return: 0, or no thread could be made.
+ * Return: 0, or an error: the board does not answer, or no thread could be made.
  */
 int litepulse_link_attach(void *context, struct litepulse *lp)
 {
 	struct litepulse_link *link = context;
 	struct task_struct *task;
+	int error;
 
 	if (!lp) {
 		kthread_stop(link->poller);
@@ -558,10 +590,11 @@ int litepulse_link_attach(void *context, struct litepulse *lp)
 		return 0;
 	}
 	link->lp = lp;
-	link->events = (struct litepulse_link_stream){ .hint = GUESS };
-	link->bytes = (struct litepulse_link_stream){ .hint = GUESS };
 	link->map = (struct litepulse_clock_map){};
 	link->wants = 0;
+	error = begin(link);
+	if (error)
+		return error;
 	task = kthread_run(poller, link, "litepulse%d", lp->id);
 	if (IS_ERR(task))
 		return PTR_ERR(task);

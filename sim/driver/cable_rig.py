@@ -23,7 +23,7 @@ from uml import boot, build_modules
 from litex_soc import sim_soc
 
 # Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
-LOCKSTEP = 200_000
+LOCKSTEP = 20_000
 
 
 @functools.lru_cache(maxsize=None)

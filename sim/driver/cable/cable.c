@@ -115,8 +115,8 @@ static void launches(const struct board *board)
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info) && !ioctl(pulse, LITEPULSE_IOC_TIME, &time));
 	memset(list, 0, sizeof(list));
 	for (int i = 0; i < LAUNCHES; i++) {
-		/* a quarter of a second of its time ahead, then one every 10000 ticks */
-		list[i].tick = time.tick + info.tick_num / info.tick_den / 4 + i * 10000ull;
+		/* a twentieth of a second of its time ahead, then one every 10000 ticks */
+		list[i].tick = time.tick + info.tick_num / info.tick_den / 20 + i * 10000ull;
 		list[i].kind = LITEPULSE_LAUNCH_PULSE;
 		list[i].width = 100 + i;
 		list[i].tag = i;
