@@ -47,6 +47,13 @@ struct litepulse_word {
 	u32 value;
 };
 
+/* The two streams of records: of received bytes, and of all else. */
+enum litepulse_stream {
+	LITEPULSE_EVENTS,
+	LITEPULSE_BYTES,
+	LITEPULSE_STREAMS
+};
+
 /**
  * struct litepulse_header - header of a stream, and when it was read
  * @ready: records that can be read
@@ -144,7 +151,7 @@ struct litepulse_platform_data {
  * @want: what it gets; litepulse.lock
  * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
  * @selector: made of @want; litepulse.lock
- * @since: tick from which on it wants events, and bytes; litepulse.lock
+ * @since: tick from which on it wants each stream; litepulse.lock
  * @got: something was put since the last @done; litepulse.lock
  * @put: takes one event, ns filled in. Called under litepulse.lock
  * @done: no more for now: wakes whoever waits; may be NULL. Called under litepulse.lock
@@ -153,7 +160,7 @@ struct litepulse_sink {
 	struct list_head node;
 	struct litepulse_subscribe want;
 	struct litepulse_selector selector;
-	u64 since[2];
+	u64 since[LITEPULSE_STREAMS];
 	bool got;
 	void (*put)(struct litepulse_sink *sink, const struct litepulse_event *event);
 	void (*done)(struct litepulse_sink *sink);

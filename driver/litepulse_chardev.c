@@ -36,8 +36,7 @@
 #define KINDS                                                                              \
 	(BIT(LITEPULSE_KIND_TX) | BIT(LITEPULSE_KIND_EDGE) | BIT(LITEPULSE_KIND_REFUSED) | \
 	 BIT(LITEPULSE_KIND_APPLIED) | BIT(LITEPULSE_KIND_TRAIN_DONE) |                    \
-	 BIT(LITEPULSE_KIND_RESPONDER_MISSED) | BIT(LITEPULSE_KIND_SNAPSHOT) |             \
-	 BIT(LITEPULSE_KIND_RX))
+	 BIT(LITEPULSE_KIND_RESPONDER_MISSED) | BIT(LITEPULSE_KIND_RX))
 #define SOURCES GENMASK(LITEPULSE_SRC_RECEIVER, LITEPULSE_SRC_QUEUE)
 /* What becomes of what the holder of a claim asks for. */
 #define OUTCOME_KINDS                                                                         \

@@ -87,11 +87,12 @@ static void deliver(struct litepulse *lp, const struct litepulse_header *header,
 		if (!sink->selector.kinds)
 			continue;
 		for (event = events; event < events + count; event++) {
+			const u64 since = sink->since[event->kind == LITEPULSE_KIND_RX ?
+						      LITEPULSE_BYTES : LITEPULSE_EVENTS];
 			const u32 data = event->data;
 
 			/* A loss may have begun before. */
-			if (event->tick < sink->since[event->kind == LITEPULSE_KIND_RX] &&
-			    event->kind < LITEPULSE_KIND_LOST)
+			if (event->tick < since && event->kind < LITEPULSE_KIND_LOST)
 				continue;
 			if (litepulse_select(&sink->selector, event, &event->data)) {
 				sink->got = true;
@@ -333,8 +334,6 @@ static u32 event_mask(const struct litepulse_subscribe *want)
 		  LITEPULSE_CFG_EVENT_MASK_TRAIN_DONE_MASK },
 		{ LITEPULSE_KIND_RESPONDER_MISSED, LITEPULSE_SRC_RESPONDER,
 		  LITEPULSE_CFG_EVENT_MASK_MISSED_MASK },
-		{ LITEPULSE_KIND_SNAPSHOT, LITEPULSE_SRC_CONTROL,
-		  LITEPULSE_CFG_EVENT_MASK_SNAPSHOT_MASK },
 	};
 	u32 mask = LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK;
 	unsigned int i;
@@ -539,9 +538,9 @@ int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 		error = -EBUSY;
 	if (!error) {
 		if (wants_bytes(want) && !wants_bytes(&before))
-			sink->since[1] = now;
+			sink->since[LITEPULSE_BYTES] = now;
 		if (wants_events(want) && !wants_events(&before))
-			sink->since[0] = now;
+			sink->since[LITEPULSE_EVENTS] = now;
 		set_want(lp, sink, want);
 	}
 	spin_unlock_irqrestore(&lp->lock, flags);

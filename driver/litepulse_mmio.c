@@ -43,7 +43,21 @@
 /* A fault is told by an event that must not wait for others. */
 #define EVENT_INTERRUPTS (LITEPULSE_WANT_EVENTS | LITEPULSE_CSR_EV_ENABLE_FAULT_MASK)
 
-enum { EVENTS, BYTES, STREAMS };
+/* What a stream is made of. */
+struct stream_kind {
+	u32 window;
+	unsigned int words; /* of a record */
+	u32 enable; /* the interrupts that call for it */
+	void (*hand_over)(struct litepulse *lp, const struct litepulse_header *header,
+			  const u32 *words, unsigned int count);
+};
+
+static const struct stream_kind kinds[LITEPULSE_STREAMS] = {
+	[LITEPULSE_EVENTS] = { LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, EVENT_INTERRUPTS,
+			       litepulse_take_events },
+	[LITEPULSE_BYTES] = { LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, LITEPULSE_WANT_BYTES,
+			      litepulse_take_bytes },
+};
 
 struct litepulse_mmio {
 	struct device *dev;
@@ -66,24 +80,12 @@ struct litepulse_mmio {
 	unsigned long jiffy; /* by the interrupt only: in it... */
 	unsigned int calls; /* ... it was called so often */
 	struct stream {
-		struct work_struct work; /* takes what is too much for an interrupt */
+		const struct stream_kind *kind;
 		struct litepulse_mmio *mmio;
+		struct work_struct work; /* takes what is too much for an interrupt */
 		bool busy; /* it does: @lock */
 		u32 records[BATCH * LITEPULSE_EVENT_WORDS]; /* of the interrupt, or the worker */
-	} stream[STREAMS];
-};
-
-static const struct {
-	u32 window;
-	unsigned int words; /* of a record */
-	u32 enable; /* the interrupts that call for it */
-	void (*hand_over)(struct litepulse *lp, const struct litepulse_header *header,
-			  const u32 *words, unsigned int count);
-} streams[STREAMS] = {
-	[EVENTS] = { LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, EVENT_INTERRUPTS,
-		     litepulse_take_events },
-	[BYTES] = { LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, LITEPULSE_WANT_BYTES,
-		    litepulse_take_bytes },
+	} streams[LITEPULSE_STREAMS];
 };
 
 static u32 get_csr(const struct litepulse_mmio *mmio, u32 offset)
@@ -207,9 +209,9 @@ static void write_enable(struct litepulse_mmio *mmio)
 	u32 enabled = mmio->enabled;
 	unsigned int which;
 
-	for (which = 0; which < STREAMS; which++) {
-		if (mmio->stream[which].busy)
-			enabled &= ~streams[which].enable;
+	for (which = 0; which < LITEPULSE_STREAMS; which++) {
+		if (mmio->streams[which].busy)
+			enabled &= ~mmio->streams[which].kind->enable;
 	}
 	put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, enabled);
 }
@@ -329,9 +331,10 @@ static const struct litepulse_io_ops mmio_ops = {
 static unsigned int take(struct stream *stream)
 {
 	struct litepulse_mmio *mmio = stream->mmio;
-	unsigned int which = stream - mmio->stream, words = streams[which].words, count, i;
-	void __iomem *window = mmio->window + streams[which].window;
+	const struct stream_kind *kind = stream->kind;
+	void __iomem *window = mmio->window + kind->window;
 	u32 *records = stream->records, level;
+	unsigned int count, i;
 	struct litepulse_header header = {};
 	unsigned long flags;
 
@@ -340,33 +343,34 @@ static unsigned int take(struct stream *stream)
 	if (READ_ONCE(mmio->lp->want_ns))
 		header.mono = ktime_get_ns();
 	header.ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
-	header.tick = header_tick(mmio, streams[which].window);
+	header.tick = header_tick(mmio, kind->window);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 	count = min_t(unsigned int, header.ready, BATCH);
-	for (i = 0; i < count * words; i++)
+	for (i = 0; i < count * kind->words; i++)
 		records[i] = litex_read32(window + 4 * (LITEPULSE_HEADER_WORDS + i));
 	if (count)
 		litex_write32(window + LITEPULSE_STREAM_ACK,
 			      FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, count));
-	streams[which].hand_over(mmio->lp, &header, records, count);
+	kind->hand_over(mmio->lp, &header, records, count);
 	return header.ready - count;
 }
 
 /*
  * The core counts an age from when a FIFO was empty last. Records that arrive while others are
  * taken keep it from ever being so, and would soon interrupt one by one. So ages begin anew before
- * everything is taken: of the streams in @taken, and there is nothing in the others.
+ * everything is taken: of the streams whose interrupts are in @taken, and there is nothing in the
+ * others.
  */
-static void restart_ages(struct litepulse_mmio *mmio, unsigned long taken)
+static void restart_ages(struct litepulse_mmio *mmio, u32 taken)
 {
 	unsigned long flags;
 	unsigned int which;
 	u32 level = 0;
 
 	spin_lock_irqsave(&mmio->lock, flags);
-	for (which = 0; which < STREAMS; which++) {
-		if (!(taken & BIT(which)))
-			level |= litex_read32(mmio->window + streams[which].window +
+	for (which = 0; which < LITEPULSE_STREAMS; which++) {
+		if (!(taken & kinds[which].enable))
+			level |= litex_read32(mmio->window + kinds[which].window +
 					      LITEPULSE_HEADER_LEVEL);
 	}
 	if (!FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level))
@@ -394,7 +398,7 @@ static void take_rest(struct work_struct *work)
 {
 	struct stream *stream = container_of(work, struct stream, work);
 
-	restart_ages(stream->mmio, BIT(stream - stream->mmio->stream));
+	restart_ages(stream->mmio, stream->kind->enable);
 	if (take_some(stream))
 		set_busy(stream, false);
 	else
@@ -434,23 +438,23 @@ static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 {
 	struct litepulse_mmio *mmio = data;
 	u32 pending = get_csr(mmio, LITEPULSE_CSR_EV_PENDING) & READ_ONCE(mmio->enabled);
-	unsigned long taken = 0;
 	unsigned int which;
+	u32 taken = 0;
 
 	if (!pending)
 		return IRQ_NONE;
 	if (pending & LITEPULSE_CSR_EV_PENDING_FAULT_MASK)
 		put_csr(mmio, LITEPULSE_CSR_EV_PENDING, LITEPULSE_CSR_EV_PENDING_FAULT_MASK);
-	for (which = 0; which < STREAMS; which++) {
-		if (pending & streams[which].enable && !READ_ONCE(mmio->stream[which].busy))
-			taken |= BIT(which);
+	for (which = 0; which < LITEPULSE_STREAMS; which++) {
+		if (pending & kinds[which].enable && !READ_ONCE(mmio->streams[which].busy))
+			taken |= kinds[which].enable;
 	}
 	if (taken)
 		restart_ages(mmio, taken);
-	for (which = 0; which < STREAMS; which++) {
-		struct stream *stream = &mmio->stream[which];
+	for (which = 0; which < LITEPULSE_STREAMS; which++) {
+		struct stream *stream = &mmio->streams[which];
 
-		if (!(taken & BIT(which)) || take_some(stream))
+		if (!(taken & stream->kind->enable) || take_some(stream))
 			continue;
 		set_busy(stream, true);
 		schedule_work(&stream->work);
@@ -484,9 +488,9 @@ static int mmio_attach(void *context, struct litepulse *lp)
 	enable(mmio, ~0, 0);
 	free_irq(mmio->irq, mmio);
 	timer_delete_sync(&mmio->relaxed_timer);
-	for (which = 0; which < STREAMS; which++) {
-		cancel_work_sync(&mmio->stream[which].work);
-		mmio->stream[which].busy = false;
+	for (which = 0; which < LITEPULSE_STREAMS; which++) {
+		cancel_work_sync(&mmio->streams[which].work);
+		mmio->streams[which].busy = false;
 	}
 	enable(mmio, ~0, 0);
 	return 0;
@@ -541,9 +545,10 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 		return -ENOMEM;
 	mmio->dev = dev;
 	spin_lock_init(&mmio->lock);
-	for (which = 0; which < STREAMS; which++) {
-		mmio->stream[which].mmio = mmio;
-		INIT_WORK(&mmio->stream[which].work, take_rest);
+	for (which = 0; which < LITEPULSE_STREAMS; which++) {
+		mmio->streams[which].kind = &kinds[which];
+		mmio->streams[which].mmio = mmio;
+		INIT_WORK(&mmio->streams[which].work, take_rest);
 	}
 	mmio->csr = map_region(pdev, "csr", LITEPULSE_CSR_EV_ENABLE + 4);
 	if (IS_ERR(mmio->csr))

@@ -21,14 +21,16 @@
 /* Version of this interface; it only grows. */
 #define LITEPULSE_ABI 1
 
-/* litepulse_event.kind: what happened. Below 16: told by the hardware. */
+/*
+ * litepulse_event.kind: what happened. Below 16: told by the hardware; 4 and 8 are between it and
+ * the driver, so nobody gets them, nor can subscribe to them.
+ */
 #define LITEPULSE_KIND_TX		1 /* a launch started at the tick */
 #define LITEPULSE_KIND_EDGE		2 /* inputs changed */
 #define LITEPULSE_KIND_REFUSED		3 /* a launch, pulse or command was refused; flags: why */
 #define LITEPULSE_KIND_APPLIED		5 /* a command took effect */
 #define LITEPULSE_KIND_TRAIN_DONE	6 /* the train had all its pulses; data: how many */
 #define LITEPULSE_KIND_RESPONDER_MISSED 7 /* the responder could not answer; flags: why */
-#define LITEPULSE_KIND_SNAPSHOT		8 /* somebody asked for this tick */
 #define LITEPULSE_KIND_RX		16 /* a byte was received; tick: its start edge */
 #define LITEPULSE_KIND_LOST		17 /* records are missing here; always delivered */
 #define LITEPULSE_KIND_RESTARTED	18 /* the board was reset; always delivered */

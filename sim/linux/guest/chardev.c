@@ -79,6 +79,9 @@ static void case_bad_input(void)
 		{ .kinds = EDGES, .clock = 9 }, { .kinds = EDGES, .fifo = 100 }, { .kinds = EDGES, .fifo = 8 }, { .kinds = EDGES, .fifo = 1u << 30 },
 		{ .kinds = EDGES, .watermark = 4096 }, { .kinds = EDGES, .timeout_us = 2000000 }, { .kinds = EDGES, .rise = 1, .filtered = 1 },
 		{ .kinds = EDGES, .rise = 1, .filtered = 1, .filter = 64 }, { .kinds = EDGES, .filter = 3 },
+		/* Between hardware and driver: OVERFLOW, SNAPSHOT. Come unasked for: LOST, RESTARTED. And none at all. */
+		{ .kinds = EDGES | 1u << 4 }, { .kinds = EDGES | 1u << 8 }, { .kinds = EDGES | 1u << LITEPULSE_KIND_LOST },
+		{ .kinds = EDGES | 1u << LITEPULSE_KIND_RESTARTED }, { .kinds = EDGES | 1 },
 	};
 	int fd = open_device(O_NONBLOCK);
 	union {
