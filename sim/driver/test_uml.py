@@ -52,23 +52,39 @@ def test_echo_board(echo_board, what, sleeps):
 
 
 @pytest.mark.seconds(600)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_two_boards(echo_board, sleeps):
+    """Numbers of their own, used at the same time; claim, events, bytes, clock, reset and removal of one are nothing to the other."""
+    jobs = ["insmod litepulse.ko", f"insmod echo_board.ko boards=2 sleeps={sleeps}", "run /use both", "rmmod echo_board", "rmmod litepulse",
+            "leaks"]
+    run = boot(jobs, echo_board)
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+
+
+@pytest.mark.seconds(600)
 def test_udev(echo_board):
     """Debian's udev gives the devices names, group and mode by our rule, leaves others alone, and takes the names back."""
     tree = fetch("udev", LINUX_SUITE, dependencies=True).path
     groups = run_folder("etc") / "group"
     groups.write_text("root:x:0:\ntty:x:5:\ndialout:x:20:\n")
     files = {**echo_board, "etc/group": groups, "etc/udev/rules.d/70-litepulse.rules": DRIVER / "70-litepulse.rules"}
-    settle, show = "run /usr/bin/udevadm settle", "run /names /dev/litepulse0 /dev/ttyPULSE0 /dev/ptp0 /dev/null"
+    names = [f"/dev/{name}{n}" for n in (0, 1) for name in ("litepulse", "ttyPULSE", "ptp")]
+    settle, others = "run /usr/bin/udevadm settle", ["/dev/null"]
+    ignored = "run /usr/bin/udevadm info --query=property --property=ID_MM_PORT_IGNORE"
     run = boot(["run /usr/bin/udevadm verify --no-summary --resolve-names=never /etc/udev/rules.d/70-litepulse.rules",
-                "run /usr/lib/systemd/systemd-udevd --daemon", "insmod litepulse.ko", "insmod echo_board.ko", settle, show,
+                "run /usr/lib/systemd/systemd-udevd --daemon", "insmod litepulse.ko", "insmod echo_board.ko boards=2", settle,
+                f"run /names {' '.join([*names, *others])}", *(f"{ignored} {name}" for name in [*names, *others]),
                 "rmmod echo_board", settle, "run /names"], files, tree=tree)
-    assert run.status == [0] * 9 and not run.complaints, run.log
+    assert run.status == [0] * (9 + len(names) + len(others)) and not run.complaints, run.log
     place = "/dev/litepulse/by-path/platform-litepulse"
     assert re.findall(r"(?m)^/dev/\S+ .*", run.lines(5)) == [
-        f"{place} = /dev/litepulse0 660 20", f"{place}-ptp = /dev/ptp0 660 20", f"{place}-tty = /dev/ttyPULSE0 660 20",
-        "/dev/litepulse0 = /dev/litepulse0 660 20", "/dev/ttyPULSE0 = /dev/ttyPULSE0 660 20", "/dev/ptp0 = /dev/ptp0 660 20",
-        "/dev/null = /dev/null 666 0"]
-    assert not re.findall(r"(?m)^/dev/", run.lines(8))
+        *(f"{place}{board}{what} = /dev/{name}{n} 660 20" for n, board in enumerate(("", ".1"))
+          for what, name in (("", "litepulse"), ("-ptp", "ptp"), ("-tty", "ttyPULSE"))),
+        *(f"{name} = {name} 660 20" for name in names), "/dev/null = /dev/null 666 0"]
+    # ModemManager leaves a port alone that has this property.
+    told = [re.findall(r"(?m)^ID_MM_PORT_IGNORE=.*", run.lines(6 + n)) for n in range(len(names) + len(others))]
+    assert told == [["ID_MM_PORT_IGNORE=1"] if name.startswith("/dev/ttyPULSE") else [] for name in [*names, *others]]
+    assert not re.findall(r"(?m)^/dev/", run.lines(8 + len(names) + len(others)))
 
 
 @pytest.mark.seconds(600)

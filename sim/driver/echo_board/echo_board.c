@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A board without hardware, for the debug kernel: what is sent comes back, launches happen, ticks are nanoseconds.
+ * Boards without hardware, for the debug kernel: what is sent comes back, launches happen, ticks are nanoseconds.
  *
  * It does no more than the driver must have to work at all; how a board really behaves is the simulated SoC's to show. Records come from
  * an hrtimer, which is an interrupt, or with sleeps=1 from a workqueue, and then every access sleeps: both kinds of transport.
@@ -20,6 +20,12 @@
 #define LAUNCHES	64
 #define TRANSMIT_LOW	(BYTES / 16)
 
+#define BOARDS		2
+
+static unsigned int boards = 1;
+module_param(boards, uint, 0444);
+MODULE_PARM_DESC(boards, "how many there are, 1 or 2: platform devices litepulse and litepulse.1");
+
 static bool sleeps;
 module_param(sleeps, bool, 0444);
 MODULE_PARM_DESC(sleeps, "as behind a cable: accesses sleep");
@@ -38,9 +44,13 @@ struct board {
 	u8 waiting[BYTES];
 	unsigned int event_count, byte_count, launch_count, waiting_count;
 	u16 seq;
+
+	/* What is being handed over, by serve() only. */
+	u32 told_events[EVENTS][LITEPULSE_EVENT_WORDS];
+	u32 told_bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
 };
 
-static struct board board;
+static struct board all[BOARDS];
 
 static u64 tick_of(struct board *b)
 {
@@ -95,7 +105,6 @@ static void advance(struct board *b, u64 now)
 /* Hands over what there is; nobody else does at the same time. */
 static void serve(struct board *b)
 {
-	static u32 events[EVENTS][LITEPULSE_EVENT_WORDS], bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
 	struct litepulse_header header = {};
 	unsigned int event_count, byte_count;
 	unsigned long flags;
@@ -106,10 +115,10 @@ static void serve(struct board *b)
 	header.mono = ktime_get_ns();
 	advance(b, header.tick);
 	event_count = b->wanted & LITEPULSE_WANT_EVENTS ? b->event_count : 0;
-	memcpy(events, b->events, event_count * sizeof(events[0]));
+	memcpy(b->told_events, b->events, event_count * sizeof(b->events[0]));
 	b->event_count -= event_count;
 	byte_count = b->wanted & LITEPULSE_WANT_BYTES ? b->byte_count : 0;
-	memcpy(bytes, b->bytes, byte_count * sizeof(bytes[0]));
+	memcpy(b->told_bytes, b->bytes, byte_count * sizeof(b->bytes[0]));
 	b->byte_count -= byte_count;
 	if (b->waiting_count <= TRANSMIT_LOW)
 		pending |= LITEPULSE_WANT_TRANSMIT;
@@ -122,10 +131,10 @@ static void serve(struct board *b)
 	spin_unlock_irqrestore(&b->lock, flags);
 	header.ready = event_count;
 	if (event_count)
-		litepulse_take_events(b->lp, &header, events[0], event_count);
+		litepulse_take_events(b->lp, &header, b->told_events[0], event_count);
 	header.ready = byte_count;
 	if (byte_count)
-		litepulse_take_bytes(b->lp, &header, bytes[0], byte_count);
+		litepulse_take_bytes(b->lp, &header, b->told_bytes[0], byte_count);
 	if (pending)
 		litepulse_take_room(b->lp, pending);
 }
@@ -316,48 +325,69 @@ static struct litepulse_io_ops ops = {
 	.transmit = board_transmit, .want = board_want, .moderate = board_moderate,
 };
 
-/* Writing this parameter resets the board, as its button does. */
+/* Writing a board's number to this parameter resets it, as its button does. */
 static int reset_set(const char *value, const struct kernel_param *parameter)
 {
 	unsigned long flags;
+	unsigned int number;
+	struct board *b;
 
-	spin_lock_irqsave(&board.lock, flags);
-	board.reset = ktime_get_ns();
-	board.session = 0;
-	board.event_mask = 0;
-	board.event_count = 0;
-	board.byte_count = 0;
-	board.launch_count = 0;
-	board.waiting_count = 0;
-	board.seq = 0;
-	spin_unlock_irqrestore(&board.lock, flags);
+	if (kstrtouint(value, 10, &number) || number >= boards)
+		return -EINVAL;
+	b = &all[number];
+	spin_lock_irqsave(&b->lock, flags);
+	b->reset = ktime_get_ns();
+	b->session = 0;
+	b->event_mask = 0;
+	b->event_count = 0;
+	b->byte_count = 0;
+	b->launch_count = 0;
+	b->waiting_count = 0;
+	b->seq = 0;
+	spin_unlock_irqrestore(&b->lock, flags);
 	return 0;
 }
 
 static const struct kernel_param_ops reset_ops = { .set = reset_set };
 module_param_cb(reset, &reset_ops, NULL, 0200);
-MODULE_PARM_DESC(reset, "writing anything resets the board");
+MODULE_PARM_DESC(reset, "writing a board's number, 0 or 1, resets it");
 
-static int __init echo_board_init(void)
+static int add(struct board *b, int id)
 {
-	struct litepulse_platform_data data = { .ops = &ops, .context = &board, .attach = board_attach };
+	struct litepulse_platform_data data = { .ops = &ops, .context = b, .attach = board_attach };
 
-	ops.sleeps = sleeps;
-	spin_lock_init(&board.lock);
-	board.reset = ktime_get_ns();
-	hrtimer_init(&board.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	board.timer.function = interrupt;
-	INIT_DELAYED_WORK(&board.work, poll_work);
-	board.pdev = platform_device_register_data(NULL, "litepulse", PLATFORM_DEVID_NONE, &data, sizeof(data));
-	return PTR_ERR_OR_ZERO(board.pdev);
+	spin_lock_init(&b->lock);
+	b->reset = ktime_get_ns();
+	hrtimer_init(&b->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	b->timer.function = interrupt;
+	INIT_DELAYED_WORK(&b->work, poll_work);
+	b->pdev = platform_device_register_data(NULL, "litepulse", id, &data, sizeof(data));
+	return PTR_ERR_OR_ZERO(b->pdev);
 }
-module_init(echo_board_init);
 
 static void __exit echo_board_exit(void)
 {
-	platform_device_unregister(board.pdev);
+	while (boards--)
+		platform_device_unregister(all[boards].pdev);
 }
 module_exit(echo_board_exit);
 
-MODULE_DESCRIPTION("a board without hardware");
+static int __init echo_board_init(void)
+{
+	int error;
+
+	if (!boards || boards > BOARDS)
+		return -EINVAL;
+	ops.sleeps = sleeps;
+	error = add(&all[0], PLATFORM_DEVID_NONE);
+	if (error || boards == 1)
+		return error;
+	error = add(&all[1], 1);
+	if (error)
+		platform_device_unregister(all[0].pdev);
+	return error;
+}
+module_init(echo_board_init);
+
+MODULE_DESCRIPTION("boards without hardware");
 MODULE_LICENSE("Dual BSD/GPL");

@@ -5,6 +5,7 @@
  *   use all      tty, events, launches, train, PTP clock
  *   use unbind   the board goes while files are open, reads wait and a train runs; then comes back
  *   use reset    the board is reset under open files
+ *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
  */
@@ -34,14 +35,19 @@
 	} while (0)
 
 static const char driver[] = "/sys/bus/platform/drivers/litepulse/";
+static const char *const boards[] = { "litepulse", "litepulse.1" };
+static const char *board = "litepulse";		/* which of them is used */
 
 /* The number of the board's devices now: while an old file is open its number is not given again. */
 static int number(void)
 {
-	DIR *folder = opendir("/sys/devices/platform/litepulse/misc");
 	struct dirent *entry;
 	int found = -1;
+	char path[80];
+	DIR *folder;
 
+	snprintf(path, sizeof(path), "/sys/devices/platform/%s/misc", board);
+	folder = opendir(path);
 	CHECK(folder);
 	while ((entry = readdir(folder)))
 		sscanf(entry->d_name, "litepulse%d", &found);
@@ -246,7 +252,7 @@ static void unbind(void)
 		usleep(300000);
 		/* some of it is still on its way then */
 		CHECK(write(tty, filler, sizeof(filler)) > 0);
-		write_file(driver, "unbind", "litepulse");
+		write_file(driver, "unbind", board);
 		for (int i = 0; i < 3; i++) {
 			CHECK(waitpid(children[i], &status, 0) == children[i]);
 			CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
@@ -255,12 +261,12 @@ static void unbind(void)
 		CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == ENODEV);
 		/* files outlive the device, in every order */
 		if (round & 1)
-			write_file(driver, "bind", "litepulse");
+			write_file(driver, "bind", board);
 		close(pulse);
 		close(tty);
 		close(fd);
 		if (!(round & 1))
-			write_file(driver, "bind", "litepulse");
+			write_file(driver, "bind", board);
 	}
 }
 
@@ -272,13 +278,121 @@ static void reset(int pulse)
 
 	CHECK(fd >= 0);
 	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
-	write_file("/sys/module/echo_board/parameters/", "reset", "1");
+	write_file("/sys/module/echo_board/parameters/", "reset", board == boards[1] ? "1" : "0");
 	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
 	CHECK(event.kind == LITEPULSE_KIND_RESTARTED);
 	CHECK(write(fd, &(struct litepulse_launch){ .tick = ~0ull >> 1 }, sizeof(struct litepulse_launch)) == -1 && errno == ESTALE);
 	close(fd);
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
 	bytes(pulse);
+}
+
+static void all(int pulse)
+{
+	bytes(pulse);
+	launches(pulse);
+	train(pulse);
+	phc(pulse);
+}
+
+static int open_clock(int pulse)
+{
+	struct litepulse_info info;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	return open_device("/dev/ptp", info.phc);
+}
+
+static long long clock_ns(int fd)
+{
+	struct timespec t;
+
+	CHECK(!clock_gettime((~(clockid_t)fd << 3) | 3, &t));
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* Nothing comes for two seconds: longer than a reset takes to be noticed. */
+static int silent(int fd)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+	return !poll(&wait, 1, 2000);
+}
+
+static void both(void)
+{
+	struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
+					 .flags = LITEPULSE_TRAIN_ASAP };
+	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_launch launch = { .tag = 7, .data = 0x55 };
+	struct litepulse_event event;
+	struct litepulse_time now;
+	int pulse[2], claimed[2], clocks[2], tty, status;
+	long long before, was;
+	char byte;
+	pid_t child;
+
+	for (int i = 0; i < 2; i++) {
+		board = boards[i];
+		CHECK(number() == i);
+		pulse[i] = open_pulse();
+	}
+	/* At once. */
+	child = fork();
+	board = boards[!child];
+	all(pulse[!child]);
+	if (!child)
+		exit(0);
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+
+	/* Each has its claim, its events, its bytes, its clock. */
+	for (int i = 0; i < 2; i++) {
+		claimed[i] = claim(pulse[i]);
+		CHECK(claimed[i] >= 0);
+		CHECK(claim(pulse[i]) == -1 && errno == EBUSY);
+		subscribe(pulse[i], 1 << LITEPULSE_KIND_RX);
+		clocks[i] = open_clock(pulse[i]);
+	}
+	CHECK(!ioctl(pulse[1], LITEPULSE_IOC_TIME, &now));
+	launch.tick = now.tick + 50000000;
+	CHECK(write(claimed[1], &launch, sizeof(launch)) == sizeof(launch));
+	CHECK(read(claimed[1], &event, sizeof(event)) == sizeof(event));
+	CHECK(event.tick == launch.tick && event.data >> 16 == launch.tag);
+	board = boards[1];
+	tty = open_tty();
+	CHECK(write(tty, "x", 1) == 1 && read(tty, &byte, 1) == 1 && byte == 'x');
+	close(tty);
+	CHECK(read(pulse[1], &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RX && event.data == 'x');
+	before = clock_ns(clocks[0]);
+	CHECK(!clock_settime((~(clockid_t)clocks[1] << 3) | 3, &(struct timespec){ .tv_sec = 5 }));
+	was = clock_ns(clocks[1]);
+	CHECK(was >= 5000000000ll && was < 6000000000ll);
+	CHECK(clock_ns(clocks[0]) - before >= 0 && clock_ns(clocks[0]) - before < 1000000000ll);
+	CHECK(silent(claimed[0]) && silent(pulse[0]));
+
+	/* One is reset, goes and comes back; the other's train runs all the while. */
+	CHECK(!ioctl(claimed[0], LITEPULSE_IOC_TRAIN_START, &start));
+	close(claimed[1]);
+	reset(pulse[1]);
+	claimed[1] = claim(pulse[1]);
+	write_file(driver, "unbind", boards[1]);
+	CHECK(ioctl(pulse[1], LITEPULSE_IOC_TIME, &now) == -1 && errno == ENODEV);
+	CHECK(ioctl(claimed[1], LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == ENODEV);
+	write_file(driver, "bind", boards[1]);
+	CHECK(number() == 2);		/* as long as a file of the old one is open */
+	write_file(driver, "unbind", boards[1]);
+	close(pulse[1]);
+	close(claimed[1]);
+	close(clocks[1]);
+	write_file(driver, "bind", boards[1]);
+	CHECK(number() == 1);
+	pulse[1] = open_pulse();
+	all(pulse[1]);
+	CHECK(silent(pulse[0]));
+	CHECK(!ioctl(claimed[0], LITEPULSE_IOC_TRAIN_STOP, &stop));
+	close(claimed[0]);
+	board = boards[0];
+	all(pulse[0]);
 }
 
 int main(int count, char **words)
@@ -289,10 +403,10 @@ int main(int count, char **words)
 	CHECK(count == 2);
 	alarm(300);
 	if (!strcmp(words[1], "all")) {
-		bytes(pulse);
-		launches(pulse);
-		train(pulse);
-		phc(pulse);
+		all(pulse);
+	} else if (!strcmp(words[1], "both")) {
+		close(pulse);
+		both();
 	} else if (!strcmp(words[1], "unbind")) {
 		close(pulse);
 		unbind();
