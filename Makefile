@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 help: ## this list
 	@echo "LitePulse. Two commands show and check everything; both set up what they need:"
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
-	@echo "Variables: ARGS=\"...\" more arguments for pytest (test); FRESH=1 proves and catches again;"
+	@echo "Variables: ARGS=\"...\" more arguments for pytest (test); FRESH=1 proves, catches, simulates again;"
 	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms"
 
 .PHONY: demo

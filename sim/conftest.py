@@ -145,7 +145,8 @@ def pytest_terminal_summary(terminalreporter, config):
             if counts[what]:
                 line += f", {counts[what]} {what}"
         if counts["cached"]:
-            line += f" ({counts['cached']} known from an earlier run, same inputs; FRESH=1 runs them again)"
+            what = "judged what was simulated earlier" if group == "linux" else "known from an earlier run"
+            line += f" ({counts['cached']} {what}, same inputs; FRESH=1 runs them again)"
         terminalreporter.line(f"{line:30} {counts['seconds']:7.1f} s  {TITLES.get(group, '')}", red=bool(counts["failed"]))
     for group in missing_groups():
         terminalreporter.line(f"{group:8}    0 passed: a group without a passed test fails the whole run", red=True)

@@ -2,7 +2,7 @@
 // litepulse-linux-sim: runs the verilated Linux SoC: loads memory, stands for the console and for what is wired to its pins, saves and
 // restores the whole machine. What it can do is in HELP and in docs/linux-soc.md.
 //
-// A tick is a rising edge of the core's clock, counted as the core counts it: at tick t outputs change and inputs are sampled, so a
+// A tick is a rising edge of the port clocks_pulse, counted as the core counts it: at tick t outputs change and inputs are sampled, so a
 // level that changes at t is first seen at t + 1. A cycle is one of `sys`.
 //
 // machine.h is made from the SoC (litex_soc/linux_sim.py): sizes, places, clocks, and WATCH_x, the bit of x in the port `watch`.
@@ -43,9 +43,7 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr uint64_t NEVER = UINT64_MAX;
 constexpr uint64_t LATEST = NEVER / 4;          // of what can be asked for
-constexpr int RESET_CYCLES = 16;                // of the core's clock with reset asserted
-// Rising edges from the release of reset to tick 0: the reset synchroniser and the core's own offset.
-constexpr int TICK_ZERO = 7;
+constexpr int RESET_TICKS = 16;                 // with reset asserted
 constexpr int CHUNK = 1 << 15;                  // cycles between looks at signals and the terminal
 constexpr int TYPING = 4000;                    // cycles between characters of --send: what a kernel takes at leisure
 
@@ -342,7 +340,7 @@ public:
             record = fopen(o.pins.c_str(), "w");
             if (!record)
                 fail("--pins: cannot write %s: %s", o.pins.c_str(), strerror(errno));
-            text = "# litepulse-linux-sim: a tick is 1/" + std::to_string(PULSE_HZ) + " s\n";
+            text = "# litepulse-linux-sim: a tick is 1/" + std::to_string(TICK_HZ) + " s\n";
             put(tick, levels, (1u << PINS) - 1);
         }
         advance_stimulus();
@@ -431,11 +429,11 @@ private:
         store(memory.m_storage, rom);
         int edges = 0;
         do {
-            model.clocks_rst = edges < RESET_CYCLES;
-            edge(edges % CYCLES_PER_SYS);
+            model.clocks_rst = edges < RESET_TICKS;
+            edge(edges % TICKS_PER_SYS);
             fall();
-        } while (++edges < RESET_CYCLES + TICK_ZERO || edges % CYCLES_PER_SYS);
-        tick = uint64_t(edges - RESET_CYCLES - TICK_ZERO);
+        } while (++edges < RESET_TICKS + TICK_ZERO || edges % TICKS_PER_SYS);
+        tick = uint64_t(edges - RESET_TICKS - TICK_ZERO);
     }
 
     void restore()
@@ -597,20 +595,20 @@ private:
             keep(heard, c);
             if (ends_with(heard, o.stimulus[step].text)) {
                 heard.clear();
-                anchor = tick + CYCLES_PER_SYS; // where a run would start that was saved here
+                anchor = tick + TICKS_PER_SYS;  // where a run would start that was saved here
                 ++step;
                 advance_stimulus();
             }
         }
     }
 
-    // One rising edge of the core's clock, the k-th in a cycle, and the falling one.
+    // One rising edge of clocks_pulse, the k-th in a cycle, and the falling one.
     void edge(int k)
     {
         model.clocks_pulse = 1;
         if (k == 0)
             model.clocks_sys = 1;
-        else if (k == CYCLES_PER_SYS / 2)
+        else if (k == TICKS_PER_SYS / 2)
             model.clocks_sys = 0;
         Vsim___024root___eval(model.rootp);
     }
@@ -618,7 +616,7 @@ private:
     void fall()
     {
         model.clocks_pulse = 0;
-        if (CYCLES_PER_SYS == 1)
+        if (TICKS_PER_SYS == 1)
             model.clocks_sys = 0;
         Vsim___024root___eval(model.rootp);
     }
@@ -626,7 +624,7 @@ private:
     void one_cycle()
     {
         const bool accepted = model.console_rx_valid && model.console_rx_ready;
-        for (int k = 0; k < CYCLES_PER_SYS; ++k) {
+        for (int k = 0; k < TICKS_PER_SYS; ++k) {
             edge(k);
             const unsigned now = watch();
             if (__builtin_expect((now ^ seen) | (now & (1u << WATCH_PRINTED)) || tick >= next_change, 0)) {

@@ -6,6 +6,7 @@ import functools
 import pytest
 
 from sim.linux import rig
+from sim.linux.runs import Count
 
 
 @pytest.fixture(scope="session")
@@ -16,5 +17,14 @@ def booted():
 
 @pytest.fixture(scope="session")
 def linux():
-    """linux(cpu, flavour=rig.FLAVOUR, bootargs="", parameters=""): the Guest with the driver loaded."""
+    """linux(cpu, flavour=rig.FLAVOUR, bootargs="", parameters="", samples=1): the Guest with the driver loaded."""
     return functools.cache(rig.boot_with_driver)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """The summary counts tests of which no run was simulated: what they judged was kept."""
+    kept, simulated = Count.kept, Count.simulated
+    result = yield
+    item.user_properties.append(("cached", Count.kept > kept and Count.simulated == simulated))
+    return result

@@ -2,12 +2,14 @@
 /*
  * /init of the guest. It mounts what programs expect and obeys lines from the console; before each it says "litepulse: ready":
  *
- *	run	unpack the archive that the simulator put into the files window, execute its program `run`, kill whatever that left
- *		behind, say "litepulse: exit STATUS" (128 + signal when killed by one; 127 when there is nothing to run)
+ *	run	unpack the archive that the simulator put into the files window, execute the words of its file `words` (each ended by
+ *		a zero), or if it has none its program `run`, kill whatever that left behind, say "litepulse: exit STATUS" (128 +
+ *		signal when killed by one; 127 when there is nothing to run)
  *	shell	an interactive shell
  *	off	power off
  *
- * Until the first `run` nothing reads the window: the CPU's caches do not see what the simulator writes.
+ * Until the first `run` nothing reads the window: the CPU's caches do not see what the simulator writes. What can be done before, is:
+ * a test pays for what a `run` does.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -125,16 +127,14 @@ static int write_all(int file, const char *data, size_t size)
 }
 
 /* The archive, in memory to be freed, or NULL with a line said. */
-static char *read_window(size_t *length)
+static char *read_window(uint32_t address, uint32_t size, size_t *length)
 {
 	static volatile char evict[CACHES];
-	uint32_t address, size, head[2];
 	char *archive = NULL;
+	uint32_t head[2];
 	size_t i;
 	int file;
 
-	if (find_window(&address, &size))
-		return NULL;
 	for (i = 0; i < sizeof(evict); i += 4)
 		(void)evict[i];
 	file = open("/dev/mem", O_RDONLY);
@@ -209,10 +209,38 @@ static int unpack(const char *archive, size_t length)
 	return -1;
 }
 
+/* What is to be executed: the words of the file `words`, which is gone then, or the program `run`. */
+static char *const *find_words(void)
+{
+	static char *const script[] = { "./run", NULL };
+	static char text[4096], *words[64];
+	ssize_t size, at, count = 0;
+	int file = open("words", O_RDONLY | O_CLOEXEC);
+
+	if (file < 0)
+		return script;
+	size = read(file, text, sizeof(text));
+	close(file);
+	unlink("words");
+	if (size <= 0 || size == sizeof(text) || text[size - 1]) {
+		say("`words` is empty, too long, or has no end");
+		return NULL;
+	}
+	for (at = 0; at < size; at += strlen(text + at) + 1) {
+		if (count == sizeof(words) / sizeof(words[0]) - 1) {
+			say("too many words");
+			return NULL;
+		}
+		words[count++] = text + at;
+	}
+	words[count] = NULL;
+	return words;
+}
+
 /* Executes a program with the console as its terminal; its status as a shell would say it. */
 static int execute(char *const arguments[])
 {
-	pid_t child = fork(), dead;
+	pid_t child = vfork(), dead;	/* without a copy of our memory */
 	int status = 0;
 
 	if (!child) {
@@ -240,11 +268,11 @@ static void interactive(int on)
 	tcsetattr(STDIN_FILENO, TCSANOW, &settings);
 }
 
-static int run(void)
+static int run(uint32_t address, uint32_t size)
 {
-	char *const arguments[] = { "./run", NULL };
+	char *const *arguments;
 	size_t length;
-	char *archive = read_window(&length);
+	char *archive = size ? read_window(address, size, &length) : NULL;
 	int status = 127;
 
 	if (!archive)
@@ -252,7 +280,7 @@ static int run(void)
 	mkdir(FOLDER, 0755);
 	if (chdir(FOLDER))
 		failed("enter", FOLDER);
-	else if (!unpack(archive, length))
+	else if (!unpack(archive, length) && (arguments = find_words()))
 		status = execute(arguments);
 	free(archive);
 	if (chdir("/"))
@@ -267,6 +295,7 @@ static int run(void)
 int main(void)
 {
 	char *const shell[] = { "/bin/sh", "-l", NULL };
+	uint32_t address, size = 0;
 	char line[64];
 	size_t i;
 
@@ -282,6 +311,7 @@ int main(void)
 	setenv("HOME", "/tmp", 1);
 	setenv("TERM", "vt100", 1);
 	interactive(0);
+	find_window(&address, &size);
 	for (;;) {
 		say("ready");
 		if (!fgets(line, sizeof(line), stdin)) {
@@ -291,7 +321,7 @@ int main(void)
 		}
 		line[strcspn(line, "\r\n")] = 0;
 		if (!strcmp(line, "run")) {
-			say("exit %d", run());
+			say("exit %d", run(address, size));
 		} else if (!strcmp(line, "shell")) {
 			interactive(1);
 			execute(shell);

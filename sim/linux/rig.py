@@ -7,16 +7,14 @@
     result.lines, result.pins, result.status            what was printed, what the pins did, how it ended
 
 A run starts from the state of the whole machine right after the boot, so runs neither see each other nor cost a boot. It fails when
-the kernel complains (lockdep, BUG, WARNING, ...) or when the status is another than was expected. How to write a test: docs/linux.md.
+the kernel complains (lockdep, BUG, WARNING, ...) or when the status is another than was expected. What the simulator made of a run is kept
+(runs.py), and judged each time. How to write a test: docs/linux.md.
 """
 
-import contextlib
-import json
 import os
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +23,7 @@ from typing import NamedTuple
 from litex_soc import linux_sim
 from litex_soc.device_tree import blob
 from sim.linux import initramfs, kernel, libc
+from sim.linux.runs import simulate
 from sim.linux.targets import HERE, ROOT, TARGETS, BuildError, built, key_of
 
 CPUS = tuple(TARGETS)
@@ -116,12 +115,10 @@ def read_console(text):
     return found
 
 
-def read_pins(path):
-    """The `Change`s of a file of --pins."""
-    with contextlib.suppress(FileNotFoundError):
-        words = (line.split() for line in Path(path).read_text().splitlines() if line and not line.startswith("#"))
-        return [Change(int(tick), pin, int(level)) for tick, pin, level in words]
-    return []
+def read_pins(text):
+    """The `Change`s of a record of --pins."""
+    words = (line.split() for line in text.splitlines() if line and not line.startswith("#"))
+    return [Change(int(tick), pin, int(level)) for tick, pin, level in words]
 
 
 def stimulus_text(stimulus):
@@ -134,9 +131,9 @@ def stimulus_text(stimulus):
 class Guest:
     """A machine in a state from which runs start."""
 
-    def __init__(self, cpu, flavour, folder, key):
-        self.cpu, self.flavour, self.folder, self.key = cpu, flavour, folder, key
-        self.machine = linux_sim.machine(cpu, quiet=True)
+    def __init__(self, machine, flavour, folder, key):
+        self.machine, self.flavour, self.folder, self.key = machine, flavour, folder, key
+        self.cpu = cpu = machine.cpu
         self.kernel = kernel.build(cpu, flavour)
         self.libc = libc.build(cpu)
 
@@ -187,15 +184,15 @@ class Guest:
         program = self.program(GUEST / f"{name}.c", includes=(GUEST, UAPI))
         # Kept, as copying it into the guest takes longer than most tests: 3 to 7 million cycles.
         holder = self.after(f"cp {name} /tmp", {name: program})
-        words = shlex.join([f"/tmp/{name}", *map(str, arguments)])
-        return holder.run(f"{before}\n{words}" if before else f"exec {words}", files, **options)
+        words = [f"/tmp/{name}", *map(str, arguments)]
+        return holder.run(f"{before}\n{shlex.join(words)}" if before else words, files, **options)
 
     def arguments(self):
         """Of the simulator: go on from this state."""
         return [self.machine.program, "--restore", self.snapshot]
 
     def run(self, command, files=None, *, stimulus=(), wires=(), status=0, complaints=False, max_cycles=RUN_CYCLES, save=None):
-        """Runs a shell command in the guest; returns a `Result`, or raises GuestError.
+        """Runs a shell command in the guest, or a program, [path, argument, ...]; returns a `Result`, or raises GuestError.
 
         files: {name in the guest: path here, or bytes}; the command runs in the folder that has them
         stimulus: (tick from now, pin, level), or lines as the simulator knows them, see docs/linux.md
@@ -207,14 +204,18 @@ class Guest:
         """
         with tempfile.TemporaryDirectory(prefix="litepulse-run-") as name:
             work = Path(name)
-            put(work / "files", {**(files or {}), "run": f"#!/bin/sh\n{command}\n".encode()})
+            # A shell costs more than most programs: 1.4 million cycles.
+            what = {"run": f"#!/bin/sh\n{command}\n"} if isinstance(command, str) else {"words": "".join(f"{word}\0" for word in command)}
+            put(work / "files", {**(files or {}), **{name: text.encode() for name, text in what.items()}})
             moves = stimulus_text(stimulus)
             (work / "stimulus").write_text(moves)
-            arguments = [*self.arguments(), "--files", work / "files", "--send", "run\n", "--until", READY, "--mark",
-                         "--pins", work / "pins", "--stats", work / "stats", "--max-cycles", max_cycles,
-                         *(["--stimulus", work / "stimulus"] if moves else []),
-                         *(word for wire in wires for word in ("--wire", wire)), *(["--save", save] if save else [])]
-            return finish(arguments, work, f"{self.cpu}: {command}", status, complaints)
+            options = ["--send", "run\n", "--until", READY, "--max-cycles", max_cycles,
+                       *(word for wire in wires for word in ("--wire", wire))]
+            given = [(str(path.relative_to(work)), path) for path in sorted(work.rglob("*")) if path.is_file()]
+            arguments = [*self.arguments(), "--files", work / "files", *options, *(["--stimulus", work / "stimulus"] if moves else []),
+                         *(["--save", save] if save else [])]
+            made = simulate(arguments, work, None if save else [self.key, options, given])
+            return judge(made, f"{self.cpu}: {command if isinstance(command, str) else shlex.join(command)}", status, complaints)
 
     def after(self, command, files=None, *, stimulus=(), wires=()):
         """The Guest in the state that the command leaves: say, with the driver loaded. Kept like a boot.
@@ -231,8 +232,8 @@ class Guest:
             result = self.run(command, files, stimulus=stimulus, wires=wires, save=folder / "state", max_cycles=BOOT_CYCLES)
             (folder / "console").write_text("".join(f"[{line.cycle}] {line.text}\n" for line in result.console))
 
-        folder = built(f"derived-{self.cpu}-{self.flavour}-{key}", f"the state after `{command}` on {self.cpu}", make, keep=12)
-        return Guest(self.cpu, self.flavour, folder, key)
+        folder = built(f"derived-{self.cpu}-{self.flavour}-{key}", f"the state after `{command}` on {self.cpu}", make, keep=16)
+        return Guest(self.machine, self.flavour, folder, key)
 
 
 def put(folder, files):
@@ -248,15 +249,13 @@ def put(folder, files):
         path.chmod(0o755)
 
 
-def finish(arguments, work, what, status, complaints):
-    """Runs the simulator and judges what it did."""
-    command = [str(word) for word in arguments]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode == 2 or not (work / "stats").exists():
-        raise GuestError(f"{what}\nthe simulator refuses: {done.stderr.strip()}\n{shlex.join(command)}")
-    console = read_console(done.stdout)
+def judge(made, what, status, complaints):
+    """The `Result` of what the simulator made; GuestError if it is not as expected."""
+    if made.refused:
+        raise GuestError(f"{what}\nthe simulator refuses: {made.refused}")
+    console = read_console(made.console)
     ended = [int(line.text.removeprefix(EXIT)) for line in console if re.fullmatch(rf"{EXIT}\d+", line.text)]
-    result = Result(console, ended[-1] if ended else -1, read_pins(work / "pins"), json.loads((work / "stats").read_text()))
+    result = Result(console, ended[-1] if ended else -1, read_pins(made.pins), made.stats)
 
     def fail(why):
         raise GuestError(f"{what}\n{why}\n{result.text}")
@@ -268,21 +267,22 @@ def finish(arguments, work, what, status, complaints):
     found = [line for line in result.complaints if not any(text in line for text in expected)]
     if found and complaints is not True:
         fail(f"the kernel complains: {found[0]}")
-    if done.returncode:
+    if made.unfinished:
         cycles = result.stats["end_cycle"] - result.stats["start_cycle"]
-        fail(f"not done after {cycles} cycles: {done.stderr.strip()}")
+        fail(f"not done after {cycles} cycles: {made.unfinished}")
     if status is not None and result.status != status:
         fail(f"exit status {result.status}, not {status}")
     return result
 
 
-def boot(cpu, flavour=FLAVOUR, bootargs="", nodes=""):
+def boot(cpu, flavour=FLAVOUR, bootargs="", nodes="", samples=1):
     """The `Guest` right after the boot: /init waits for its first command.
 
     bootargs: further words for the kernel
     nodes: further nodes of the device tree's root, as dts text; their devices come before all others, so drivers meet them first
+    samples: ticks in a cycle of the core's clock
     """
-    machine = linux_sim.machine(cpu)
+    machine = linux_sim.machine(cpu, samples=samples)
     system = kernel.build(cpu, flavour)
     archive, _ = initramfs.build(cpu)
     words = f"{BOOTARGS} {bootargs}".strip()
@@ -297,17 +297,17 @@ def boot(cpu, flavour=FLAVOUR, bootargs="", nodes=""):
     def make(folder):
         (folder / "device_tree.dtb").write_bytes(blob(tree))
         arguments = [machine.program, *machine.boot_arguments(system.image, folder / "device_tree.dtb"), "--ram", f"{archive}@{start:#x}",
-                     "--until", READY, "--mark", "--stats", folder / "stats", "--max-cycles", BOOT_CYCLES, "--save", folder / "state"]
-        result = finish(arguments, folder, f"{cpu}: the boot, flavour {flavour}", None, False)
+                     "--until", READY, "--max-cycles", BOOT_CYCLES, "--save", folder / "state"]
+        result = judge(simulate(arguments, folder), f"{cpu}: the boot, flavour {flavour}", None, False)
         (folder / "console").write_text("".join(f"[{line.cycle}] {line.text}\n" for line in result.console))
 
     folder = built(f"booted-{cpu}-{flavour}-{key}", f"the state after the boot of Linux on {cpu}, flavour {flavour}", make, keep=4)
-    return Guest(cpu, flavour, folder, key)
+    return Guest(machine, flavour, folder, key)
 
 
-def boot_with_driver(cpu, flavour=FLAVOUR, bootargs="", parameters=""):
+def boot_with_driver(cpu, flavour=FLAVOUR, bootargs="", parameters="", samples=1):
     """The `Guest` with the driver of this tree loaded."""
-    guest = boot(cpu, flavour, bootargs)
+    guest = boot(cpu, flavour, bootargs, samples=samples)
     return guest.after(f"insmod litepulse.ko {parameters}".strip(), {"litepulse.ko": guest.module(DRIVER)["litepulse"]})
 
 

@@ -193,6 +193,34 @@ def test_output_follows_the_clock(ptp):
     assert text.count("the PTP clock was stepped: its output stops") == 2
 
 
+def test_a_change_of_rate_that_moves_a_pulse_far_starts_the_output_again(ptp):
+    """A pulse that is to move by less than an eighth of the period is moved; by more, and the train starts again, by the clock."""
+    period, eighth = 200_000, 200_000 // NS_PER_TICK // 8
+    told, pins, text = ptp("eighth", "after ready go\n" + beat(32))
+    told.fine("perout", "less", "more", "off")
+    check_beat(told, pins)
+    moved, again = told.trains()
+    recorded, marks = pulses(pins, "tx", active=0), told.marks
+    assert [tick for train in (moved, again) for tick, _, _ in train] == [tick for tick, _ in recorded]
+    assert {width for _, width in recorded} == {20_000 // NS_PER_TICK}
+    exact = Fraction(period, NS_PER_TICK)
+    before = [pulse for pulse in moved if pulse[0] < marks["to_less"]]
+    check_train(before, told.offset(0, marks["to_less"]), period)
+    # How far the clock runs away from the train until a pulse can be reached: two milliseconds or a little more.
+    (number,) = [event.data for event in told.events if event.kind == APPLIED and event.data and not event.flags & STOP]
+    assert [pulse for _, _, pulse in moved] == list(range(len(moved))) and moved[number][0] < marks["to_more"]
+    distance = before[0][0] + number * exact - moved[number][0]
+    assert eighth * Fraction(3, 4) < distance < eighth
+    assert text.count("changed by too much: its output starts again") == 1
+    assert marks["to_more"] < again[0][0] < marks["off"] and moved[-1][0] < again[0][0]
+    # The next one would have moved half as far again; both go by the clock's new time.
+    for train, ppm in (([pulse for pulse in moved if pulse[2] >= number and pulse[0] < marks["to_more"]], 10_000), (again, 25_000)):
+        first = round(Fraction(train[0][1], period)) * period
+        assert len(train) > 15 and all(abs(ns - first - k * period) <= NS_PER_TICK for k, (_, ns, _) in enumerate(train))
+        assert on_lattice([tick for tick, _, _ in train], exact / (1 + Fraction(ppm, 10**6)))
+    assert [pulse for _, _, pulse in again] == list(range(len(again)))
+
+
 def test_phase_start_and_half_on(ptp):
     """Phase: as soon as possible, at that offset from the clock's multiples. Start: not before; retuned before it begins."""
     told, pins, _ = ptp("phase", "after ready go\n" + beat(50))

@@ -130,6 +130,23 @@ static void case_output(void)
 	tell_stats(fd);
 }
 
+/* The same change of rate moves pulses by less than an eighth of the period, then, half as large again, by more. */
+static void case_eighth(void)
+{
+	int clock = open_clock(), fd = open_events();
+
+	ready("go");
+	set_perout(clock, "perout", perout(200000, 20000, 0, PTP_PEROUT_DUTY_CYCLE));
+	sleep_ms(8);
+	adjfine(clock, fd, "less", 10000);
+	sleep_ms(8);
+	adjfine(clock, fd, "more", 25000);
+	sleep_ms(8);
+	mark(fd, "off");
+	set_perout(clock, "off", (struct ptp_perout_request) { });
+	tell_events(fd);
+}
+
 /* A phase and a period of whole ticks, then the same with a start to come; half on. */
 static void case_phase(void)
 {
@@ -355,7 +372,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-		{ "clock", case_clock }, { "output", case_output }, { "phase", case_phase }, { "stamps", case_stamps },
+		{ "clock", case_clock }, { "output", case_output }, { "eighth", case_eighth }, { "phase", case_phase }, { "stamps", case_stamps },
 		{ "flood", case_flood }, { "refused", case_refused }, { "close", case_close }, { "restart", case_restart },
 	};
 

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is kept of runs: a run goes the same way each time, any other input makes it another one, and it is judged anew."""
+
+import os
+
+import pytest
+
+from sim.linux import rig, runs
+from sim.linux.rig import DRIVER
+from sim.linux.runs import Count, Made, recall, remember, simulate
+
+both = pytest.mark.parametrize("cpu", rig.CPUS)
+CONSOLE = f"[         100] mine\n[         200] {rig.EXIT}0\n[         300] {rig.READY}\n"
+STATS = {"start_tick": 0, "end_tick": 300, "start_cycle": 0, "end_cycle": 300, "seconds": 1.5}
+
+
+@pytest.fixture
+def memory(tmp_path, monkeypatch):
+    """An empty memory of our own, in use."""
+    monkeypatch.setattr(runs, "FOLDER", tmp_path / "runs")
+    monkeypatch.delenv("LITEPULSE_FRESH", raising=False)
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def simulator(tmp_path, memory):
+    """A program in the simulator's place that writes what a test puts into its fields; `calls`: how often it ran."""
+    class Simulator:
+        """Its program, and what it is to do."""
+        program, log = tmp_path / "simulator", tmp_path / "calls"
+
+        def does(self, console=CONSOLE, status=0, error=""):
+            """From now on."""
+            self.program.write_text(f"""#!/bin/sh
+echo >>{self.log}
+while [ $# -gt 0 ]; do
+    case $1 in --pins) echo "0 tx 1" >$2;; --stats) echo '{str(STATS).replace("'", '"')}' >$2;; esac
+    shift
+done
+printf '%s' '{console}'
+printf '%s' '{error}' >&2
+exit {status}
+""")
+            self.program.chmod(0o755)
+
+        @property
+        def calls(self):
+            """So often it ran."""
+            return self.log.read_text().count("\n") if self.log.exists() else 0
+
+    made = Simulator()
+    made.does()
+    return made
+
+
+@pytest.fixture
+def machine(booted, simulator, monkeypatch):
+    """A Guest whose simulator is that program."""
+    guest = booted("vexriscv")
+    monkeypatch.setattr(rig.Guest, "arguments", lambda self: [simulator.program])
+    return guest
+
+
+def what_happened(result):
+    """All of a result but how long it took here."""
+    return result.console, result.pins, {name: value for name, value in result.stats.items() if name != "seconds"}
+
+
+@both
+@pytest.mark.seconds(60)
+def test_a_run_goes_the_same_way_each_time(booted, cpu, monkeypatch):
+    """Simulated twice: every character, pin and cycle is the same, as it is of a program and of a state that was kept, too."""
+    monkeypatch.setenv("LITEPULSE_FRESH", "1")
+    guest, simulated = booted(cpu), Count.simulated
+    files = {"litepulse.ko": guest.module(DRIVER)["litepulse"]}
+    stimulus = "".join(f"+{k * 70_001} aux0 {1 - k % 2}\n+{k * 70_001 + 500} rx {k % 2}\n" for k in range(1, 60))
+    command = "insmod litepulse.ko; echo here >/dev/ttyPULSE0; cat /proc/uptime /proc/interrupts"
+    first, second = (guest.run(command, files, stimulus=stimulus, wires=["tx:aux1"]) for _ in range(2))
+    assert what_happened(first) == what_happened(second) and Count.simulated == simulated + 2
+    assert len(first.pin("aux0")) > 40 and len(first.pin("aux1")) > 10 and len(first.lines) > 5
+
+
+def test_states_are_the_same_each_time(booted, tmp_path):
+    """What is kept stays true when a state was forgotten and is made again."""
+    guest = booted("vexriscv")
+    for name in ("one", "two"):
+        guest.run("touch /tmp/mine; sleep 0", save=tmp_path / name)
+    one, two = ((tmp_path / name).read_bytes() for name in ("one", "two"))
+    assert len(one) > 30_000_000 and one == two
+
+
+def test_the_same_run_is_not_simulated_again(machine, simulator, monkeypatch):
+    first, second = (machine.run("true") for _ in range(2))
+    assert simulator.calls == 1 and what_happened(first) == what_happened(second) and second.lines == ["mine"]
+    monkeypatch.setenv("LITEPULSE_FRESH", "1")
+    machine.run("true")
+    assert simulator.calls == 2
+    monkeypatch.setenv("LITEPULSE_FRESH", "0")
+    machine.run("true")
+    assert simulator.calls == 2
+
+
+def test_it_is_judged_anew(machine, simulator):
+    """What is kept is what happened, not that it was good."""
+    simulator.does(CONSOLE.replace(f"{rig.EXIT}0", f"{rig.EXIT}3").replace("mine", "[    1.000000] BUG: of a driver"))
+    machine.run("false", status=3, complaints=True)
+    with pytest.raises(rig.GuestError, match="exit status 3, not 0"):
+        machine.run("false", complaints=True)
+    with pytest.raises(rig.GuestError, match="the kernel complains"):
+        machine.run("false", status=3)
+    with pytest.raises(rig.GuestError, match="the kernel did not say 'other'"):
+        machine.run("false", status=3, complaints=["other"])
+    assert machine.run("false", status=None, complaints=["BUG: of"]).status == 3 and simulator.calls == 1
+
+
+def test_any_other_input_is_another_run(machine, simulator, tmp_path, monkeypatch):
+    """Program, module, stimulus, wires, command, limit, state."""
+    program, module = tmp_path / "program", tmp_path / "module.ko"
+    program.write_bytes(b"one")
+    module.write_bytes(b"two")
+    base = {"command": "true", "files": {"program": program, "module.ko": module}, "stimulus": [(1, "rx", 0)], "wires": ["tx:aux0"],
+            "max_cycles": 1000}
+
+    def simulated(**other):
+        """Does this run differ from all before?"""
+        before = simulator.calls
+        machine.run(**{**base, **other})
+        return simulator.calls > before
+
+    assert simulated() and not simulated()
+    others = [{"command": "true "}, {"files": {"program": program}}, {"files": {"program": module, "module.ko": program}},
+              {"files": {"programs": program, "module.ko": module}}, {"files": {**base["files"], "more": b""}},
+              {"stimulus": [(2, "rx", 0)]}, {"stimulus": [(1, "rx", 1)]}, {"stimulus": ()}, {"stimulus": "after go\n+1 rx 0"},
+              {"wires": ["tx:aux1"]}, {"wires": []}, {"wires": ["tx:aux0", "tx:aux1"]}, {"max_cycles": 1001}]
+    for other in others:
+        assert simulated(**other) and not simulated(**other), other
+    for path in (program, module):
+        path.write_bytes(path.read_bytes() + b" changed")
+        assert simulated() and not simulated(), path
+    # The state it starts from has its key of all that led to it.
+    with monkeypatch.context() as patch:
+        patch.setattr(machine, "key", "another")
+        assert simulated() and not simulated()
+    assert not simulated()
+
+
+@both
+def test_a_state_is_known_by_what_led_to_it(booted, cpu):
+    """Machine, kernel, device tree; driver; program: each gives the states that follow another key."""
+    guest = booted(cpu)
+    others = [guest, booted({"vexriscv": "mor1kx", "mor1kx": "vexriscv"}[cpu]), rig.boot_with_driver(cpu)]
+    others += [guest.after("cat some >/tmp/some", {"some": content}) for content in (b"one", b"two")]
+    assert len({other.key for other in others}) == len(others)
+
+
+def test_what_did_not_end_is_not_kept(machine, simulator):
+    simulator.does(CONSOLE.splitlines()[0] + "\n", status=1, error="ended (max-cycles)")
+    for _ in range(2):
+        with pytest.raises(rig.GuestError, match="not done after 300 cycles: ended"):
+            machine.run("sleep 100")
+    simulator.does("", status=2, error="no such pin")
+    for _ in range(2):
+        with pytest.raises(rig.GuestError, match="the simulator refuses: no such pin"):
+            machine.run("sleep 100")
+    assert simulator.calls == 4
+
+
+def test_a_run_that_leaves_a_state_is_not_kept(machine, simulator, tmp_path):
+    for _ in range(2):
+        machine.run("true", save=tmp_path / "state")
+    assert simulator.calls == 2
+
+
+def test_a_damaged_memory_is_none(memory):
+    remember("key", Made(CONSOLE, "0 tx 1\n", STATS))
+    found = recall("key")
+    assert (found.console, found.pins, found.stats, found.kept) == (CONSOLE, "0 tx 1\n", STATS, True)
+    whole = (memory / "key").read_bytes()
+    for damaged in (b"", whole[:-1], whole[:10] + b"?" + whole[11:]):
+        (memory / "key").write_bytes(damaged)
+        assert recall("key") is None
+    assert recall("other") is None
+
+
+def test_what_was_used_last_is_kept(memory, monkeypatch):
+    made = Made("x" * 100, "", STATS)
+    for number, name in enumerate("abcd"):
+        remember(name, made)
+        os.utime(memory / name, (number, number))
+    size = (memory / "a").stat().st_size
+    assert recall("a") and all((memory / name).exists() for name in "abcd")      # "a" is the youngest now
+    monkeypatch.setattr(runs, "BYTES", 3 * size)
+    remember("e", made)
+    assert sorted(path.name for path in memory.iterdir()) == ["a", "d", "e"]
+
+
+def test_the_simulator_is_told_to_mark_and_record(simulator, tmp_path):
+    made = simulate([simulator.program], tmp_path, ["some"])
+    assert (made.pins, made.stats, made.console, made.refused, made.unfinished, made.kept) == ("0 tx 1\n", STATS, CONSOLE, "", "", False)
