@@ -8,12 +8,13 @@ Plain commands pass through to LiteX's parser. A frame is kept in a block RAM; w
 it, and behind the answer go the frame's number and a CRC. The same number again: writes are acknowledged to the parser but do not
 reach the bus. See docs/bridge.md.
 
-Latency: the parser gets a frame's first byte 2 cycles after the frame's last one came, then one every second cycle.
+Latency: the parser gets a frame's first byte 3 cycles after the frame's last one came, then one every second cycle. The answer begins
+2 cycles after the last command has ended.
 """
 
 from fractions import Fraction
 
-from migen import READ_FIRST, Cat, CEInserter, Constant, If, Memory, Mux, Signal
+from migen import NO_CHANGE, Cat, CEInserter, Constant, If, Memory, Mux, Signal
 from migen.genlib.fsm import FSM, NextState, NextValue
 
 from litex.gen import LiteXModule
@@ -89,15 +90,15 @@ class Frames(LiteXModule):
             If(complete | ended, Cat(begun, unit_over).eq(0), left.eq((1 << len(left) - 1) + units - 1)),
         ]
 
-        # A frame's number and length, its payload in a memory that it fills to the end, and the CRC of all that comes and goes.
+        # A frame's number lies at the end of the memory, its payload at the beginning; `place` goes from the one to the other. The CRC is
+        # that of a frame that comes, or of an answer.
 
-        number, last, length = Signal(8, reset_less=True), Signal(9), Signal(8, reset_less=True)
-        again, whole = Signal(), Signal()       # the number is that of the last frame; that one was carried out to its end
-        place, filled = Signal(8, reset_less=True), Signal()
-        memory = Memory(8, 256)
-        port = memory.get_port(write_capable=True, mode=READ_FIRST)
+        memory = Memory(8, 512)
+        port = memory.get_port(write_capable=True, mode=NO_CHANGE)
         self.specials += memory, port
-        self.comb += [port.adr.eq(place), port.dat_w.eq(sink.data), filled.eq(place == 255)]
+        place, length, last, filled = Signal(9), Signal(8, reset_less=True), Signal(9), Signal()
+        again, whole = Signal(), Signal()       # the number is that of the last frame; that one was carried out to its end
+        self.comb += [port.adr.eq(place), port.dat_w.eq(sink.data), filled.eq(place[:8] == length)]
 
         crc, top = Signal(16, reset_less=True), Signal(8)
         receiving, fresh, next_crc = Signal(), Signal(), Signal(16)
@@ -116,41 +117,38 @@ class Frames(LiteXModule):
         self.sync += If(ended, locked.eq(1)).Elif(~alive | unlock, locked.eq(0))
 
         self.fsm = fsm = FSM(reset_state="IDLE")
-        taken, stale, feeding, through = Signal(), Signal(), Signal(), Signal()
-        trailer = Signal()
+        step, taken, fetched, through, trailer = (Signal() for _ in range(5))
 
         def receive(state, following, *actions):
-            fsm.act(state, receiving.eq(1), If(sink.valid, *actions, NextState(following)).Elif(silent, NextState("IDLE")))
+            fsm.act(state, receiving.eq(1), If(sink.valid, NextState(following), *actions).Elif(silent, NextState("IDLE")))
 
         fsm.act("IDLE",
             fresh.eq(1),
             If(sink.valid & waiting,
                 If(sink.data == regmap.BRIDGE_FRAME_MARKER, NextState("NUMBER")).Elif(locked, NextState("DEAF")).Else(through.eq(1))
             ).Else(through.eq(1)))
-        receive("NUMBER", "LENGTH", NextValue(number, sink.data))
-        receive("LENGTH", "PLACE", NextValue(length, sink.data))
-        fsm.act("PLACE", NextState("PAYLOAD"))      # the line is slower than that, or waits
-        fsm.act("PAYLOAD", receiving.eq(1), port.we.eq(sink.valid),
-            If(sink.valid & filled, NextState("HIGH")).Elif(silent, NextState("IDLE")))
+        receive("NUMBER", "LENGTH", port.we.eq(1), step.eq(1))
+        receive("LENGTH", "PAYLOAD", NextValue(length, sink.data))
+        receive("PAYLOAD", "PAYLOAD", port.we.eq(1), step.eq(1), If(filled, NextState("HIGH")))
         receive("HIGH", "LOW")
         receive("LOW", "JUDGE")
+        same = last == Cat(port.dat_r, 1)
         fsm.act("JUDGE",
             fresh.eq(1),
-            NextValue(again, last == Cat(number, 1)),
+            step.eq(1),
+            NextValue(again, same),
             # A frame that was broken off is never acknowledged: nobody knows how much of it was done.
-            If((crc == 0) & (whole | (last != Cat(number, 1))),
-                NextValue(last, Cat(number, 1)),
+            If((crc == 0) & (whole | ~same),
+                NextValue(last, Cat(port.dat_r, 1)),
                 NextValue(whole, 0),
                 NextState("FEED")
             ).Else(NextState("DEAF")))
-        fsm.act("FEED",
-            feeding.eq(~stale),
-            If(parser.timer.done, NextState("DEAF")).Elif(taken & filled, NextState("FINISH")))
+        fsm.act("DEAF", If(silent, NextState("IDLE")))
+        fsm.act("FEED", step.eq(taken), If(parser.timer.done, NextState("DEAF")).Elif(taken & filled, NextState("FINISH")))
         fsm.act("FINISH",
             If(parser.timer.done, NextState("DEAF")).Elif(waiting, NextValue(whole, 1), NextState("ANSWER")))
         for state, following in (("ANSWER", "ANSWER-HIGH"), ("ANSWER-HIGH", "ANSWER-LOW"), ("ANSWER-LOW", "IDLE")):
             fsm.act(state, trailer.eq(1), If(source.ready, NextState(following)))
-        fsm.act("DEAF", If(silent, NextState("IDLE")))
         idle = fsm.ongoing("IDLE")
         self.deaf = fsm.ongoing("DEAF")
         self.carrying, self.resting = carrying, resting = Signal(), Signal()
@@ -158,11 +156,11 @@ class Frames(LiteXModule):
             carrying.eq(fsm.ongoing("FEED") | fsm.ongoing("FINISH") | trailer),
             resting.eq(waiting & ~obeyed & ~carrying),
             ended.eq(fsm.ongoing("ANSWER-LOW") & source.ready),
-            taken.eq(feeding & parser.sink.ready),
+            taken.eq(fetched & parser.sink.ready),
         ]
         self.sync += [
-            stale.eq(taken),        # the memory takes a cycle
-            If(taken | port.we, place.eq(place + 1)).Elif(~fsm.ongoing("PAYLOAD") & ~fsm.ongoing("FEED"), place.eq(~length)),
+            fetched.eq(fsm.ongoing("FEED") & ~taken & ~parser.timer.done),      # the memory takes a cycle
+            If(step, place.eq(place + 1)).Elif(fsm.ongoing("HIGH") | fsm.ongoing("IDLE"), place.eq(511)),
         ]
 
         # Between the line and the parser, and between the parser and the bus.
@@ -170,11 +168,11 @@ class Frames(LiteXModule):
         answer = Signal(8)
         masked = Signal()
         self.comb += [
-            parser.sink.valid.eq(Mux(idle, sink.valid & through, feeding)),
+            parser.sink.valid.eq(Mux(idle, sink.valid & through, fetched)),
             parser.sink.data.eq(Mux(idle, sink.data, port.dat_r)),
-            sink.ready.eq(Mux(idle, parser.sink.ready, ~fsm.ongoing("PLACE"))),
+            sink.ready.eq(~idle | parser.sink.ready),
             # The CRC's own upper byte moves the lower one up: 0 is what the gates make of it.
-            answer.eq(Mux(fsm.ongoing("ANSWER"), number, crc[8:])),
+            answer.eq(Mux(fsm.ongoing("ANSWER"), last[:8], crc[8:])),
             source.valid.eq(parser.source.valid | trailer),
             source.data.eq(Mux(trailer, answer, parser.source.data)),
             parser.source.ready.eq(source.ready),

@@ -15,6 +15,7 @@ RAM = 0x1000_0000
 BAUDS = (115200, 230400, 1_000_000, 1_500_000, 3_000_000)
 # The declared times are a hundredth (and less) of the real ones; a command at 115200 baud must still fit into the timeout.
 SCALED = {"fallback_seconds": Fraction(2, 100), "timeout_seconds": Fraction(1, 400)}
+SCALED_FRAMES = {**SCALED, "fallback_seconds": Fraction(4, 100)}    # a byte at 115200 must be shorter than a unit
 PERIODS = {24_000_000: 41_666, 50_000_000: 20_000}    # ps
 
 
@@ -63,8 +64,8 @@ def make_soc(sys_hz, **options):
     return BridgeSoC(), platform
 
 
-def run(sys_hz, case, simulator="verilator", options=None):
-    """Simulates one case of tb_serial_bridge."""
+def run(sys_hz, case, simulator="verilator", options=None, bench="tb_serial_bridge"):
+    """Simulates one case of a bench."""
     import logging
     logging.disable(logging.INFO)
     options = SCALED if options is None else options
@@ -80,7 +81,7 @@ def run(sys_hz, case, simulator="verilator", options=None):
         file = folder / "bridge_top.v"
         if not file.exists() or file.read_text() != text:
             file.write_text(text)
-    rig.simulate("tb_serial_bridge", "bridge_top", [file], simulator=simulator, testcase=case, env={
+    rig.simulate(bench, "bridge_top", [file], simulator=simulator, testcase=case, env={
         "BRIDGE_SYS_HZ": sys_hz, "BRIDGE_PERIOD": PERIODS[sys_hz], "BRIDGE_FALLBACK": soc.bridge.frames.fallback_cycles,
         "BRIDGE_UNIT": soc.bridge.frames.unit_cycles, "BRIDGE_TIMEOUT": soc.bridge.frames.timeout_cycles})
 
@@ -89,6 +90,28 @@ def run(sys_hz, case, simulator="verilator", options=None):
 @pytest.mark.parametrize("case", ["words", "raised", "tolerance", "unusable", "falls_back", "garbage", "under_way", "reset"])
 def test_bridge(case, sys_hz):
     run(sys_hz, case)
+
+
+def run_frames(sys_hz, case, simulator="verilator"):
+    """Simulates one case of tb_frames."""
+    run(sys_hz, case, simulator, SCALED_FRAMES, "tb_frames")
+
+
+@pytest.mark.seconds(40)
+@pytest.mark.parametrize("case", ["answered_after_all", "repeated", "damaged", "first_frame_damaged", "locked", "paused", "noise",
+                                  "while_answering", "broken_frames_do_not_count", "broken_off", "reset"])
+def test_frames(case):
+    run_frames(24_000_000, case)
+
+
+@pytest.mark.parametrize("sys_hz", PERIODS)
+@pytest.mark.parametrize("case", ["carried_out", "deaf", "raised"])
+def test_frames_with_both_clocks(case, sys_hz):
+    run_frames(sys_hz, case)
+
+
+def test_frames_on_the_other_simulator():
+    run_frames(24_000_000, "repeated", "icarus")
 
 
 def test_on_the_other_simulator():
@@ -103,13 +126,16 @@ def test_two_seconds(sys_hz):
 
 @pytest.mark.parametrize("sys_hz", [12e6, 24e6, Fraction(100_000_000, 3), 45e6, 50e6, 60e6, 75e6, 100e6])
 def test_constants(sys_hz):
-    """Within 1/320 of 2 s; the rate word within its rounding; the timeout less than the 130 ms that hosts wait."""
+    """Within 1/320 of 2 s; the rate word within its rounding; the timeout less than the 130 ms that hosts wait; the silence, too."""
     made = bridge.SerialBridge(pads(), sys_hz)
     assert made.frames.fallback_cycles % made.frames.unit_cycles == 0 and made.frames.unit_cycles & (made.frames.unit_cycles - 1) == 0
     assert abs(Fraction(made.frames.fallback_cycles) / Fraction(sys_hz) - regs.BRIDGE_FALLBACK_SECONDS) <= Fraction(2, 320)
     assert 2**len(made.frames.begun) == made.frames.unit_cycles
     assert Fraction(1, 10) <= (made.frames.timeout_cycles - made.frames.unit_cycles) / Fraction(sys_hz)
     assert made.frames.timeout_cycles / Fraction(sys_hz) < Fraction(13, 100)
+    assert made.frames.silence_cycles == 2 * made.frames.unit_cycles
+    assert Fraction(6, 1000) < made.frames.unit_cycles / Fraction(sys_hz)
+    assert made.frames.silence_cycles / Fraction(sys_hz) <= Fraction(regs.BRIDGE_FRAME_SILENCE_MS, 1000)
     assert abs(made.base_word - Fraction(115200 * 65536) / Fraction(sys_hz)) <= Fraction(1, 2)
 
 
