@@ -33,6 +33,8 @@ class Board:
     `serial` : name of the platform's resource for the bridge or console; `add_serial` : resources to add for it.
     `programmers` : {program: {"flash" or "ram": its arguments before the file}}, in order of preference; litex_soc/flash.py runs them.
     `usb` : (vendor, product) in hexadecimal of what has to be there to flash it, and what that is called; `attach` : how it gets there.
+    `bridge` : (what the plug says its product is, with * and ?; interface, two digits) of the USB port that is the bridge, if the board's
+    own plug has one and can be told from other makers' by what it says.
     """
     name: str
     title: str
@@ -47,6 +49,7 @@ class Board:
     add_serial: list = field(default_factory=list)
     variants: dict = field(default_factory=lambda: {"uartbone": None})
     note: str = ""
+    bridge: tuple[str, str] | None = None
     attach: str = "plug in its USB cable, one that carries data"
 
 

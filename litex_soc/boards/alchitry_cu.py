@@ -14,4 +14,5 @@ BOARD = Board(
     serial_is="second port of the FTDI on the board (the first is the flash)",
     programmers={"iceprog": {"flash": []}, "openFPGALoader": {"flash": ["-b", "ice40_generic", "-f"]}},
     usb=("0403", "6010", "FT2232H"),
+    bridge=("Alchitry Cu*", "01"),
 )

@@ -15,4 +15,5 @@ BOARD = Board(
     serial_is="second port of the FTDI on the board",
     programmers={"openFPGALoader": {"flash": ["-b", "ecpix5", "-f"], "ram": ["-b", "ecpix5", "-m"]}},
     usb=("0403", "6010", "FT2232H"),
+    bridge=("ECPIX-5*", "01"),
 )

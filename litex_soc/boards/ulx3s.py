@@ -49,4 +49,5 @@ BOARD = Board(
     variants={"uartbone": None, "linux": linux_soc},
     programmers={"openFPGALoader": {"flash": ["-b", "ulx3s", "-f"], "ram": ["-b", "ulx3s", "-m"]}},
     usb=("0403", "6015", "FT231X"),
+    bridge=("ULX3S*", "00"),
 )

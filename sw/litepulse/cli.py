@@ -12,7 +12,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-from litepulse import __version__, output
+from litepulse import __version__, cable, output
 from litepulse.backends import SIM, connect
 from litepulse.errors import BadInput, LitePulseError, OutputClosed, Refused
 from litepulse.follow import (
@@ -169,6 +169,8 @@ def make_parser():
     sub.add_argument("--keep", action="store_true", help="leave it armed and return")
     frame_options(sub, "0xff")
     line_options(sub)
+
+    cable.add_verbs(verbs)
 
     sub = verbs.add_parser("plot", help="plot a recorded result", description="Plot a file written by --json, --csv or --vnl.")
     sub.set_defaults(function=cmd_plot)

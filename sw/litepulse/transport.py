@@ -22,7 +22,7 @@ import termios
 import time
 from dataclasses import dataclass
 
-from litepulse import regs
+from litepulse import attached, regs
 from litepulse.errors import BadInput, LitePulseError, TransportError
 from litepulse.layout import unpack
 
@@ -90,12 +90,40 @@ def _other_user(file):
     return "?" if kind == fcntl.F_UNLCK else byte
 
 
+def open_for_locks(path):
+    """A file of the port to hold locks on, or to ask who does; nothing of the port changes. OSError if it cannot be opened."""
+    return os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def holder(file):
+    """Number of the process that has the port of an open file alone, or '?'; None if nobody has."""
+    asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 1, 0)
+    kind = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))[0]
+    return None if kind == fcntl.F_UNLCK else _other_user(file)
+
+
+def rename_user(file, old, new):
+    """The locks of an open file belong to process `new` instead of `old`."""
+    _lock_byte(file, fcntl.F_RDLCK, new)
+    _lock_byte(file, fcntl.F_UNLCK, old)
+
+
+def _check_not_attached(path):
+    """TransportError if the kernel drives a board over the port; opens nothing."""
+    board = attached.at_path(path)
+    if board:
+        raise TransportError(
+            f"{path}: attached to the kernel as /dev/{board.name}: use that, or 'litepulse detach {path}' gives the port back"
+        )
+
+
 def check_not_raised(spec):
-    """TransportError if another process has raised the bit rate of the port; touches nothing."""
+    """TransportError if the port is another process's or the kernel's alone; touches nothing."""
     if spec.startswith("tcp:"):
         return
+    _check_not_attached(spec)
     with contextlib.suppress(OSError):
-        file = os.open(spec, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = open_for_locks(spec)
         try:
             if not _lock_byte(file, fcntl.F_RDLCK, 0):
                 raise TransportError(f"{spec}: in use at a raised bit rate by process {_other_user(file)}")
@@ -115,8 +143,9 @@ class SerialStream:
 
         self._lock = None
         self.path = path
+        _check_not_attached(path)
         try:
-            self._lock = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._lock = open_for_locks(path)
             _lock_byte(self._lock, fcntl.F_RDLCK, os.getpid())
             if not _lock_byte(self._lock, fcntl.F_RDLCK, 0):
                 raise TransportError(f"{path}: in use at a raised bit rate by process {_other_user(self._lock)}")
@@ -153,12 +182,10 @@ class SerialStream:
         """All of `data`."""
         self.serial.write(data)
 
-    def claim(self):
+    def claim(self, else_not="its bit rate cannot be raised"):
         """Has the port alone from now on; TransportError if another process uses it."""
         if not _lock_byte(self._lock, fcntl.F_WRLCK, 0):
-            raise TransportError(
-                f"{self.path}: process {_other_user(self._lock)} uses the port, too: its bit rate cannot be raised meanwhile"
-            )
+            raise TransportError(f"{self.path}: process {_other_user(self._lock)} uses the port, too: {else_not} meanwhile")
 
     def release(self):
         """Lets others in again."""
@@ -187,11 +214,16 @@ class SerialStream:
 
     def close(self):
         """Closes the port."""
+        file = self.keep()
+        if file is not None:
+            os.close(file)
+
+    def keep(self):
+        """The file that has the locks, still open, for whoever goes on with the port; nothing is sent or received here any more."""
         with contextlib.suppress(OSError):
             self.serial.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        file, self._lock = self._lock, None
+        return file
 
 
 @dataclass(frozen=True)
@@ -201,6 +233,16 @@ class Raised:
     baud: int
     told: int
     base: int  # and at 115200
+
+
+def bridge_clock(word):
+    """Hz of the clock that a word read from the rate register at 115200 baud tells, to 10 kHz; 0 if the bridge has a fixed bit rate."""
+    rate = unpack(regs.BRIDGE[0], word)
+    hertz, half = rate["clock"] * regs.BRIDGE_CLOCK_UNIT, regs.BRIDGE_CLOCK_UNIT // 2
+    # Where there is no such bridge something else may be read: only 115200 baud of the clock that is told can be meant.
+    if abs(rate["word"] * hertz - DEFAULT_BAUD * regs.BRIDGE_WORD_ONE) > hertz // 2 + rate["word"] * half:
+        return 0
+    return hertz
 
 
 class UARTBone:
@@ -286,9 +328,8 @@ class UARTBone:
         """The Raised for `baud`, from the bridge's register; LitePulseError if there is none or it cannot do it."""
         word = self._read_burst(regs.BRIDGE_BASE, 1)[0]
         rate = unpack(regs.BRIDGE[0], word)
-        hertz, half = rate["clock"] * regs.BRIDGE_CLOCK_UNIT, regs.BRIDGE_CLOCK_UNIT // 2
-        # Where there is no such bridge something else may be read: only 115200 baud of the clock that is told can be meant.
-        if not hertz or abs(rate["word"] * hertz - DEFAULT_BAUD * regs.BRIDGE_WORD_ONE) > hertz // 2 + rate["word"] * half:
+        hertz, half = bridge_clock(word), regs.BRIDGE_CLOCK_UNIT // 2
+        if not hertz:
             raise TransportError(f"{self.name}: this bitstream's bridge has a fixed bit rate (its rate register reads 0x{word:08x})")
         if 8 * baud > hertz + half:
             raise BadInput(f"bridge-baud: {baud} is too much for this board, at most {hertz // 8}")

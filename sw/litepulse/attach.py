@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Makes a board behind a serial port a device of the kernel, and keeps it so: whoever has the port open holds the board.
+
+The port is looked at first, by ordinary reads; only a LitePulse of a version that is known is given to the kernel, whose line discipline
+then speaks to it (driver/litepulse_uartbone.c). What is not given to it is left as it was.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import select
+import signal
+import socket
+import termios
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+
+from litepulse import attached, regs
+from litepulse.device import Device
+from litepulse.errors import BadInput, LitePulseError, TransportError
+from litepulse.ports import Host, SerialFlags, check_interface, describe, text
+from litepulse.transport import DEFAULT_BAUD, SerialStream, UARTBone, bridge_clock, holder, open_for_locks, rename_user
+
+MODULE = "litepulse_uartbone"
+N_TTY, N_DEVELOPMENT = 0, 29  # line disciplines
+BAUDS = (3_000_000, 2_000_000, 1_500_000, 1_000_000, 500_000, 230_400)
+LATENCY_MS = 1
+_CHECKED = regs.BRIDGE_BASE + 4  # reads 1 where the bridge can check what goes over the cable
+_PATIENCE = 0.25  # seconds for an answer while the port is looked at: three times that, and some silence, are well below 2 s
+_APPEAR = 8.0  # seconds in which the kernel has made the devices
+_VANISH = 8.0  # and removed them
+_RIGHTS = 1.5  # seconds in which udev has given rights to files
+_LEFT = 3.0  # seconds in which a service that ends leaves the port
+_QUIET = regs.BRIDGE_FALLBACK_SECONDS + 0.3  # seconds after which a bridge answers plain commands at 115200 baud again
+_STEP = 0.02  # seconds between two looks
+
+_REFUSALS = {errno.EIO: "no answer", errno.EINVAL: "not by this bridge or this port"}
+
+# struct termios2, which also holds rates that have no name; not every processor has it.
+_TCGETS2, _TCSETS2, _TERMIOS2 = 0x802C542A, 0x402C542B, 44
+
+
+@dataclass(frozen=True)
+class Found:
+    """What answers behind a port."""
+
+    version: tuple
+    clock_hz: Fraction
+    simulated: bool
+    bridge_hz: int  # clock of a bridge whose bit rate can be raised, else 0
+    checked: bool  # whether the bridge can check what goes over the cable
+
+    def bauds(self, wanted):
+        """Rates to try, the highest first, from `wanted` (None: as high as it can) down."""
+        most = self.bridge_hz // 8 if self.bridge_hz else 0
+        rates = [baud for baud in BAUDS if wanted is None or baud < wanted]
+        if wanted is not None and wanted > DEFAULT_BAUD:
+            rates.insert(0, wanted)
+        return [baud for baud in rates if baud <= most + regs.BRIDGE_CLOCK_UNIT // 16]
+
+
+def look(stream, name, baud):
+    """What answers behind an open SerialStream, by reads only: Found. LitePulseError, within 2 s, if it is no LitePulse of ours."""
+    bus = UARTBone(stream, name, baud, _PATIENCE)
+    device = Device(bus, "uartbone", name)
+    rate, checked = bus.read(regs.BRIDGE_BASE, 2)
+    return Found(device.version, device.clock_hz, device.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, checked == 1)
+
+
+class Settings:
+    """A port's own settings, to give them back: line settings, and how long the adapter waits for more bytes."""
+
+    def __init__(self, file, port):
+        self._latency, self._latency_file = port.latency, port.latency_file
+        self._flags = SerialFlags.read(file)
+        try:
+            self._line = fcntl.ioctl(file, _TCGETS2, bytes(_TERMIOS2))
+        except OSError:
+            self._line = termios.tcgetattr(file)
+
+    def quicken(self, file):
+        """The adapter passes bytes on after 1 ms instead of 16. Either way does it; the first needs no rights of root."""
+        if self._flags and not self._flags.low_latency:
+            self._flags.with_low_latency().write(file)
+        self._set_latency(LATENCY_MS)
+
+    def _set_latency(self, value):
+        if self._latency_file and value is not None and text(self._latency_file) != str(value):
+            with contextlib.suppress(OSError):
+                self._latency_file.write_text(f"{value}\n", encoding="ascii")
+
+    def restore(self, file):
+        """Everything as it was, as far as the port is still there."""
+        if self._flags:
+            self._flags.write(file)
+        self._set_latency(self._latency)
+        with contextlib.suppress(OSError, termios.error):
+            if isinstance(self._line, bytes):
+                fcntl.ioctl(file, _TCSETS2, self._line)
+            else:
+                termios.tcsetattr(file, termios.TCSANOW, self._line)
+
+
+def open_port(port, baud, wait=_LEFT):
+    """(SerialStream, Settings it had before) of a Port that nobody else uses. LitePulseError if it cannot be had."""
+    try:
+        file = open_for_locks(port.path)
+    except OSError as error:
+        raise TransportError(f"{port.path}: cannot open the port ({error.strerror})") from None
+    try:
+        end = time.monotonic() + wait
+        while holder(file) and time.monotonic() < end:  # a service that ends leaves the bridge at rest
+            time.sleep(_STEP)
+        settings = Settings(file, port)
+    except (OSError, termios.error) as error:
+        raise TransportError(f"{port.path}: this is not a serial port ({error.args[-1]})") from None
+    finally:
+        os.close(file)
+    stream = SerialStream(port.path, baud)
+    try:
+        stream.claim("it cannot be attached")
+    except BaseException:
+        close(stream, settings)
+        raise
+    return stream, settings
+
+
+def close(stream, settings):
+    """Closes a SerialStream, its port as it was before."""
+    file = stream.keep()
+    settings.restore(file)
+    os.close(file)
+
+
+def inspect(port, baud=DEFAULT_BAUD):
+    """What answers behind a Port, which is then as it was: Found, or LitePulseError."""
+    stream, settings = open_port(port, baud, 0)
+    try:
+        return look(stream, port.path, baud)
+    finally:
+        close(stream, settings)
+
+
+class Link:
+    """A board that this process holds in the kernel."""
+
+    def __init__(self, host, port, baud=DEFAULT_BAUD):
+        """Attaches it. LitePulseError if that cannot be; the port is then as it was."""
+        self.host, self.port = host, port
+        self.board, self._ours = None, None
+        stream, self._settings = open_port(port, baud)
+        try:
+            self.found = look(stream, port.path, baud)
+            self._settings.quicken(stream.serial.fileno())
+        except BaseException:
+            close(stream, self._settings)
+            raise
+        self.file = stream.keep()
+        try:
+            self._engage()
+            self.board = self._await_board()
+        except BaseException:
+            self.release()
+            raise
+
+    # Into the kernel ------------------------------------------------------------------------------------------------
+
+    def _number(self):
+        said = text(self.host.sysfs / "module" / MODULE / "parameters" / "ldisc")
+        return int(said) if said.isdigit() else N_DEVELOPMENT
+
+    def _engage(self):
+        """Gives the port to the line discipline."""
+        problem = ""
+        for again in (False, True):
+            try:
+                self.host.set_discipline(self.file, self._number())
+                self._ours = self.host.discipline(self.file)
+                return
+            except OSError as error:
+                said = error
+            # The kernel loads it by itself where it may; there are systems where only root may have a line discipline loaded.
+            if again or (self.host.sysfs / "module" / MODULE).exists():
+                break
+            problem = self.host.run("modprobe", MODULE)[1]
+        if (self.host.sysfs / "module" / MODULE).exists():
+            raise LitePulseError(f"{self.port.path}: the kernel does not take the port ({said.strerror}); its log may say more (dmesg)")
+        if any(word in problem for word in ("Key was rejected", "Required key", "Operation not permitted")) and is_installed(self.host):
+            raise LitePulseError(
+                f"the kernel's module {MODULE} is installed but not loaded ({problem.rsplit(': ', 1)[-1]}): "
+                f"'sudo modprobe {MODULE}', and 'litepulse doctor' if that fails"
+            )
+        raise LitePulseError(f"the kernel has no module {MODULE}: 'make driver-install' installs it ('litepulse doctor' checks the rest)")
+
+    def _await_board(self):
+        """The board with its devices. LitePulseError if the kernel does not make them."""
+        end = time.monotonic() + _APPEAR
+        board = last = None
+        while True:
+            last, board = board, attached.on_port(self.host, self.port.name)
+            if board and board.whole and board == last and all(os.path.exists(node) for node in board.nodes(self.host).values()):
+                return board
+            if time.monotonic() > end:
+                break
+            if self._is_gone():
+                raise TransportError(f"{self.port.path}: the port is gone")
+            time.sleep(_STEP)
+        log = "its log may say why (dmesg)"
+        if board is None:
+            raise LitePulseError(f"{self.port.path}: the kernel found no board there within {_APPEAR:.0f} s; {log}")
+        if not (self.host.sysfs / "module" / "litepulse").exists():
+            raise LitePulseError(f"{self.port.path}: the kernel has no driver litepulse for the board: 'sudo modprobe litepulse'")
+        if not board.bound:
+            raise LitePulseError(f"{self.port.path}: the kernel's driver refuses the board; {log}")
+        raise LitePulseError(f"{self.port.path}: the board's devices did not appear within {_APPEAR:.0f} s; {log}")
+
+    def raise_baud(self, wanted=None):
+        """Raises the bridge's bit rate to the highest that it and the port carry, or from `wanted` down. A remark, or None."""
+        refused = None
+        for baud in self.found.bauds(wanted):
+            if baud == self.board.value("baud"):
+                break
+            try:
+                self._set_baud(baud)
+                break
+            except PermissionError:
+                return "the bit rate is as it was: this user may not change it (the udev rule of 'make driver-install' allows it)"
+            except OSError as error:
+                refused = refused or f"{baud} cannot be had ({_REFUSALS.get(error.errno, error.strerror)})"
+        now = self.board.value("baud")
+        if wanted and now != wanted:
+            most = self.found.bridge_hz // 8
+            too_much = f"the bridge can do {most} at most" if most else "this bitstream's bridge has a fixed one"
+            return f"the bit rate is {now}, not {wanted}: {refused or too_much}"
+        return None
+
+    def _set_baud(self, baud):
+        end = time.monotonic() + _RIGHTS
+        while True:
+            try:
+                self.board.set("baud", baud)
+                return
+            except PermissionError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_STEP)
+
+    # As long as it lasts ------------------------------------------------------------------------------------------------
+
+    def _is_gone(self):
+        """Whether the port is unplugged, or somebody has taken it from us."""
+        poll = select.poll()
+        poll.register(self.file, 0)
+        if any(events & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, events in poll.poll(0)):
+            return True
+        try:
+            return self.host.discipline(self.file) != self._ours
+        except OSError:
+            return True
+
+    def hold(self, woken):
+        """Waits until the port is gone (True) or until `woken`, a file, can be read (False)."""
+        poll = select.poll()
+        poll.register(self.file, 0)
+        poll.register(woken, select.POLLIN)
+        while not self._is_gone():
+            # A hangup need not wake us, so we look by ourselves, too.
+            if any(file == woken for file, _ in poll.poll(1000)):
+                return False
+        return True
+
+    def release(self):
+        """Gives the port back: the devices go, the settings are as before, the bridge is at rest."""
+        if self.file is None:
+            return
+        spoken = self._ours is not None and (self.found.checked or self.board is None or self.board.value("baud") != DEFAULT_BAUD)
+        with contextlib.suppress(OSError):
+            self.host.set_discipline(self.file, N_TTY)
+        quiet = time.monotonic() + (_QUIET if spoken else 0)
+        await_gone(self.host, self.port.name)
+        self._settings.restore(self.file)
+        # Who comes next finds a bridge that answers: the port is ours until then.
+        time.sleep(max(0.0, quiet - time.monotonic()))
+        os.close(self.file)
+        self.file = None
+
+    def drop(self):
+        """Forgets a port that is gone."""
+        os.close(self.file)
+        self.file = None
+
+    def belongs_to(self, process, before):
+        """The locks on the port name another process as its user."""
+        rename_user(self.file, before, process)
+
+
+def is_installed(host):
+    """Whether the module lies where modprobe finds it, for the kernel that runs."""
+    return f"{MODULE}.ko" in text(host.modules / host.release() / "modules.dep")
+
+
+def await_gone(host, name):
+    """Waits until the kernel has no board on the port it calls `name`; False if that does not come true."""
+    end = time.monotonic() + _VANISH
+    while attached.on_port(host, name):
+        if time.monotonic() > end:
+            return False
+        time.sleep(_STEP)
+    return True
+
+
+# The service ----------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def wakened():
+    """A file that can be read once SIGTERM, SIGINT or SIGHUP came."""
+    reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    old = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield reader
+    finally:
+        signal.set_wakeup_fd(old)
+        for number, action in before.items():
+            signal.signal(number, action)
+        os.close(reader)
+        os.close(writer)
+
+
+def serve(link):
+    """Holds the board until a signal comes or the port is gone; True if it is gone."""
+    with wakened() as woken:
+        notify("READY=1", f"STATUS=/dev/{link.board.name} on {link.port.path}")
+        gone = link.hold(woken)
+        notify("STOPPING=1")
+        if gone:
+            link.drop()
+        else:
+            link.release()
+    return gone
+
+
+def notify(*lines):
+    """Tells systemd, if it started us."""
+    address = os.environ.get("NOTIFY_SOCKET")
+    if address:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
+            to.connect("\0" + address[1:] if address.startswith("@") else address)
+            to.send("\n".join(lines).encode())
+
+
+def start_service(link):
+    """Leaves the board to a process in the background; its number."""
+    us = os.getpid()
+    reader, writer = os.pipe2(os.O_CLOEXEC)
+    child = os.fork()
+    if not child:
+        _become_service(link, us, writer)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as lines:
+        said = lines.readline().strip()
+    if not said.isdigit():
+        raise LitePulseError(f"{link.port.path}: the service that holds the port did not start")
+    os.close(link.file)
+    return int(said)
+
+
+def _become_service(link, parent, writer):
+    """In the child: a grandchild of no terminal, which ends with the board. Never returns."""
+    status = 1
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        with contextlib.suppress(KeyError):
+            del os.environ["NOTIFY_SOCKET"]
+        os.chdir("/")
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(null, number)
+        link.belongs_to(os.getpid(), parent)
+        os.write(writer, f"{os.getpid()}\n".encode())
+        os.close(writer)
+        serve(link)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+# Detaching ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds an attached board: number of the process, or None if it is none of ours."""
+
+    host: Host
+    board: attached.Attached
+    path: str
+    process: int | None
+
+
+def find(host, path=None):
+    """The Holder of the board on a port, of the device named, or of the only board that is attached. BadInput if there is none."""
+    boards = attached.boards(host)
+    if path is None:
+        if len(boards) != 1:
+            listing = ", ".join(f"{host.dev / board.port} ({board.name})" for board in boards)
+            raise BadInput(f"{len(boards)} boards are attached, name the port of one: {listing}" if boards else "no board is attached")
+        board = boards[0]
+        path = str(host.dev / board.port)
+    else:
+        real = os.path.realpath(path)
+        board = next((b for b in boards if real in map(os.path.realpath, b.nodes(host).values())), None)
+        if board:
+            path = str(host.dev / board.port)
+        else:
+            port = describe(host, path)
+            board = attached.on_port(host, port.name)
+        if board is None:
+            check_interface(host, port)
+            raise BadInput(f"{path}: no board is attached there")
+    return Holder(host, board, path, holding_process(path))
+
+
+def holding_process(path):
+    """Number of the process of ours that has a port alone, or None. TransportError if the port cannot be opened."""
+    try:
+        file = open_for_locks(path)
+    except OSError as error:
+        raise TransportError(f"{path}: cannot open the port ({error.strerror})") from None
+    try:
+        process = holder(file)
+    finally:
+        os.close(file)
+    return process if isinstance(process, int) else None
+
+
+def detach(held):
+    """Ends the process that holds a board; returns when the port is free. LitePulseError if it is not to be ended."""
+    if held.process is None:
+        raise LitePulseError(f"{held.path}: attached by another program (ldattach?): end that one")
+    try:
+        process = os.pidfd_open(held.process)
+        try:
+            signal.pidfd_send_signal(process, signal.SIGTERM)
+            ended = select.select([process], [], [], _VANISH + _QUIET)[0]
+        finally:
+            os.close(process)
+    except ProcessLookupError:
+        ended = True
+    except PermissionError:
+        raise LitePulseError(f"{held.path}: process {held.process}, which holds it, is another user's: try it with sudo") from None
+    if not ended or not await_gone(held.host, held.board.port):
+        raise LitePulseError(f"{held.path}: process {held.process} was told to end, but /dev/{held.board.name} is still there")

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Serial ports as the kernel shows them: which USB plug, which of its ports, which stable name; and where boards are plugged in."""
+
+import fcntl
+import os
+import re
+import shutil
+import stat
+import struct
+import subprocess
+import termios
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from litepulse.errors import BadInput
+from litepulse.usb_boards import BOARDS as TABLE
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board whose bridge is a port of its own USB plug."""
+
+    title: str
+    vendor: str
+    chip: str
+    product: str  # a pattern
+    interface: str
+
+    def matches(self, port):
+        """Whether a Port belongs to the plug of such a board, compared as udev does."""
+        return (port.vendor, port.chip) == (self.vendor, self.chip) and fnmatchcase(port.product, self.product)
+
+
+BOARDS = tuple(Board(*row) for row in TABLE)
+
+
+@dataclass(frozen=True)
+class Host:
+    """Where the kernel shows its devices, and what is asked of it; tests make up another."""
+
+    sysfs: Path = Path("/sys")
+    dev: Path = Path("/dev")
+    proc: Path = Path("/proc")
+    modules: Path = Path("/lib/modules")
+    udev: Path = Path("/run/udev/data")
+
+    def set_discipline(self, file, number):
+        """Puts a line discipline on an open port. OSError if the kernel refuses."""
+        fcntl.ioctl(file, termios.TIOCSETD, struct.pack("i", number))
+
+    def discipline(self, file):
+        """Number of the line discipline of an open port. OSError if it is gone."""
+        return struct.unpack("i", fcntl.ioctl(file, termios.TIOCGETD, bytes(4)))[0]
+
+    def run(self, program, *arguments):
+        """(exit status, what it says on either output) of a system's program; 127 if there is none."""
+        path = shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
+        if path is None:
+            return 127, ""
+        try:
+            done = subprocess.run([path, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return 126, str(error)
+        return done.returncode, (done.stdout + done.stderr).strip()
+
+    @staticmethod
+    def release():
+        """Of the kernel that runs."""
+        return os.uname().release
+
+
+def text(path):
+    """What is in a small file, '' if it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A serial port; what is not known of it, because it is no USB port, is ''."""
+
+    path: str  # as it was asked for
+    name: str  # the kernel's: ttyUSB1
+    vendor: str = ""
+    chip: str = ""  # USB product id
+    product: str = ""  # what the plug says that it is
+    maker: str = ""
+    serial: str = ""
+    interface: str = ""  # two digits, "01" is the second port of an FTDI
+    usb: Path | None = None  # folder of the USB device
+    latency_file: Path | None = None  # of the adapter's latency timer
+
+    @property
+    def board(self):
+        """The row of the table of boards for this plug, whichever of its ports this is; or None."""
+        return next((board for board in BOARDS if board.matches(self)), None)
+
+    @property
+    def latency(self):
+        """The latency timer in milliseconds, or None."""
+        said = text(self.latency_file) if self.latency_file else ""
+        return int(said) if said.isdigit() else None
+
+    def title(self):
+        """What is plugged in, for people."""
+        said = f"{self.maker} {self.product}".strip()
+        return said + (f", serial number {self.serial}" if self.serial else "")
+
+
+def is_port(path):
+    """Whether a path names a character device."""
+    try:
+        return stat.S_ISCHR(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def describe(host, path):
+    """The Port at a path of /dev. BadInput if there is none."""
+    path = str(path)
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise BadInput(f"{path}: there is no such port ({error.strerror})") from None
+    if not stat.S_ISCHR(status.st_mode):
+        raise BadInput(f"{path}: this is not a serial port")
+    number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+    link = host.sysfs / "dev" / "char" / number
+    if not link.exists():  # a pseudo-terminal
+        return Port(path, os.path.relpath(os.path.realpath(path), "/dev").replace("/", ""))
+    return _of_node(path, link.resolve())
+
+
+def _of_node(path, node):
+    values = {}
+    for folder in (node, *node.parents):
+        if (folder / "latency_timer").is_file():
+            values.setdefault("latency_file", folder / "latency_timer")
+        if "interface" not in values and (folder / "bInterfaceNumber").is_file():
+            values["interface"] = text(folder / "bInterfaceNumber")
+        if (folder / "idVendor").is_file():
+            names = {"vendor": "idVendor", "chip": "idProduct", "product": "product", "maker": "manufacturer", "serial": "serial"}
+            values |= {name: text(folder / file) for name, file in names.items()} | {"usb": folder}
+            break
+    return Port(path, node.name, **values)
+
+
+def find_bridges(host):
+    """The ports that are a known board's bridge, as [Port], by name; found by product string and interface."""
+    found = []
+    for link in sorted((host.sysfs / "class" / "tty").glob("*"), key=lambda path: _natural(path.name)):
+        port = _of_node(str(host.dev / link.name), link.resolve())
+        if port.usb and port.board and port.board.interface == port.interface:
+            found.append(port)
+    return found
+
+
+def _natural(name):
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def preferred(host, path):
+    """The name of a port that stays the same wherever else is plugged in: below /dev/serial/by-id, or the path itself."""
+    real = os.path.realpath(path)
+    for link in sorted((host.dev / "serial" / "by-id").glob("*")):
+        if os.path.realpath(link) == real:
+            return str(link)
+    return str(path)
+
+
+def sibling(host, port, interface):
+    """Path of the port that is another interface of the same plug, or None."""
+    for folder in sorted(port.usb.iterdir()) if port.usb else ():
+        if text(folder / "bInterfaceNumber") == interface:
+            names = [path.name for pattern in ("ttyUSB*", "tty/*") for path in folder.glob(pattern)]
+            if names:
+                return str(host.dev / names[0])
+    return None
+
+
+def check_interface(host, port):
+    """BadInput, which names the right one, if this is a known board's plug but not the port that is its bridge."""
+    board = port.board
+    if board is None or port.interface in ("", board.interface):
+        return
+    other = sibling(host, port, board.interface)
+    where = f": that is {preferred(host, other)}" if other else ", which is not there"
+    raise BadInput(
+        f"{port.path}: interface {port.interface} of the {board.title} is not its bridge; "
+        f"interface {board.interface} of the same plug is{where}"
+    )
+
+
+def choose(host, path):
+    """The Port to use: the given one, or the one board that is plugged in. BadInput if there is none, or more than one to choose from."""
+    if path is not None:
+        if path.startswith("tcp:"):
+            raise BadInput(f"{path}: only a serial port of this computer can become a device")
+        port = describe(host, path)
+        check_interface(host, port)
+        return port
+    found = find_bridges(host)
+    if not found:
+        raise BadInput(
+            f"no board found by what its USB plug says ({', '.join(board.title for board in BOARDS)}): plug it in, or name the port, "
+            "such as /dev/serial/by-id/..."
+        )
+    if len(found) > 1:
+        listing = ", ".join(f"{preferred(host, port.path)} ({port.product})" for port in found)
+        raise BadInput(f"{len(found)} boards are there, name the port of one: {listing}")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class SerialFlags:
+    """The kernel's struct serial_struct of a port: only its flags are looked at."""
+
+    raw: bytes
+
+    _FLAGS = 16  # offset
+    LOW_LATENCY = 1 << 13
+    _TIOCGSERIAL, _TIOCSSERIAL = 0x541E, 0x541F
+
+    @classmethod
+    def read(cls, file):
+        """Those of an open port; None if it has none."""
+        try:
+            return cls(fcntl.ioctl(file, cls._TIOCGSERIAL, bytes(128)))
+        except OSError:
+            return None
+
+    @property
+    def low_latency(self):
+        """Whether the adapter is told not to wait for more bytes."""
+        return bool(struct.unpack_from("i", self.raw, self._FLAGS)[0] & self.LOW_LATENCY)
+
+    def with_low_latency(self):
+        """The same with it."""
+        raw = bytearray(self.raw)
+        struct.pack_into("i", raw, self._FLAGS, struct.unpack_from("i", raw, self._FLAGS)[0] | self.LOW_LATENCY)
+        return SerialFlags(bytes(raw))
+
+    def write(self, file):
+        """True if the port took them."""
+        try:
+            fcntl.ioctl(file, self._TIOCSSERIAL, self.raw)
+        except OSError:
+            return False
+        return True
+
