@@ -28,7 +28,7 @@ N_TTY, N_DEVELOPMENT = 0, 29  # line disciplines
 BAUDS = (3_000_000, 2_000_000, 1_500_000, 1_000_000, 500_000, 230_400)
 LATENCY_MS = 1
 _CHECKED = regs.BRIDGE_BASE + 4  # reads 1 where the bridge can check what goes over the cable
-_PATIENCE = 0.25  # seconds for an answer while the port is looked at: three times that, and some silence, are well below 2 s
+_PATIENCE = 0.2  # seconds for an answer while the port is looked at: three times that, and some silence, are well below 2 s
 _APPEAR = 8.0  # seconds in which the kernel has made the devices
 _VANISH = 8.0  # and removed them
 _RIGHTS = 1.5  # seconds in which udev has given rights to files
@@ -65,7 +65,7 @@ def look(stream, name, baud):
     """What answers behind an open SerialStream, by reads only: Found. LitePulseError, within 2 s, if it is no LitePulse of ours."""
     bus = UARTBone(stream, name, baud, _PATIENCE)
     device = Device(bus, "uartbone", name)
-    rate, checked = bus.read(regs.BRIDGE_BASE, 2)
+    rate, checked = bus.read(regs.BRIDGE_BASE)[0], bus.read(_CHECKED)[0]
     return Found(device.version, device.clock_hz, device.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, checked == 1)
 
 
@@ -118,18 +118,16 @@ def open_port(port, baud, wait=_LEFT):
         raise TransportError(f"{port.path}: this is not a serial port ({error.args[-1]})") from None
     finally:
         os.close(file)
-    stream = SerialStream(port.path, baud)
-    try:
-        stream.claim("it cannot be attached")
-    except BaseException:
-        close(stream, settings)
-        raise
+    stream = SerialStream(port.path, baud, alone="it cannot be attached")
+    stream.serial.write_timeout = _PATIENCE
     return stream, settings
 
 
 def close(stream, settings):
     """Closes a SerialStream, its port as it was before."""
     file = stream.keep()
+    with contextlib.suppress(OSError, termios.error):
+        termios.tcflush(file, termios.TCIOFLUSH)  # else closing would wait for what a port that is stuck does not take
     settings.restore(file)
     os.close(file)
 
@@ -173,11 +171,11 @@ class Link:
 
     def _engage(self):
         """Gives the port to the line discipline."""
-        problem = ""
+        problem = said = ""
         for again in (False, True):
             try:
-                self.host.set_discipline(self.file, self._number())
-                self._ours = self.host.discipline(self.file)
+                self._ours = self._number()
+                self.host.set_discipline(self.file, self._ours)
                 return
             except OSError as error:
                 said = error
@@ -185,13 +183,16 @@ class Link:
             if again or (self.host.sysfs / "module" / MODULE).exists():
                 break
             problem = self.host.run("modprobe", MODULE)[1]
+        self._ours = None
         if (self.host.sysfs / "module" / MODULE).exists():
             raise LitePulseError(f"{self.port.path}: the kernel does not take the port ({said.strerror}); its log may say more (dmesg)")
-        if any(word in problem for word in ("Key was rejected", "Required key", "Operation not permitted")) and is_installed(self.host):
+        if "Key was rejected" in problem or "Required key" in problem:
             raise LitePulseError(
-                f"the kernel's module {MODULE} is installed but not loaded ({problem.rsplit(': ', 1)[-1]}): "
-                f"'sudo modprobe {MODULE}', and 'litepulse doctor' if that fails"
+                f"the kernel refuses its module {MODULE}, which no key that it knows has signed: docs/driver-install.md, Secure Boot"
             )
+        if is_installed(self.host):
+            why = problem.splitlines()[-1].rsplit(": ", 1)[-1] if problem else said.strerror
+            raise LitePulseError(f"the kernel's module {MODULE} is installed but not loaded ({why}): 'sudo modprobe {MODULE}'")
         raise LitePulseError(f"the kernel has no module {MODULE}: 'make driver-install' installs it ('litepulse doctor' checks the rest)")
 
     def _await_board(self):

@@ -87,7 +87,8 @@ def show(args, result, remark=None):
         rows.append(("name", f"{result['stable_name']} is this port wherever else is plugged in: better use that"))
     held = f"process {result['process']} holds it; " if result["process"] else ""
     rows.append(("end", f"{held}'litepulse detach {result['stable_name']}', or unplug it"))
-    output.write("\n".join([f"{'attached already' if result['already'] else 'attached'}: {what}", *output.aligned(rows)]))
+    # Not wrapped: names are to be copied.
+    output.write("\n".join([f"{'attached already' if result['already'] else 'attached'}: {what}", *(f"  {n:<6} {t}" for n, t in rows)]))
 
 
 def cmd_attach(args, host=None):

@@ -138,7 +138,8 @@ class SerialStream:
     (shared) or has raised it (exclusive), the byte with the number of its process who it is. Both end with the process.
     """
 
-    def __init__(self, path, baud):
+    def __init__(self, path, baud, alone=None):
+        """`alone`: what cannot be done, in words, unless this is the only user of the port; the port is touched only if it is."""
         import serial
 
         self._lock = None
@@ -149,6 +150,8 @@ class SerialStream:
             _lock_byte(self._lock, fcntl.F_RDLCK, os.getpid())
             if not _lock_byte(self._lock, fcntl.F_RDLCK, 0):
                 raise TransportError(f"{path}: in use at a raised bit rate by process {_other_user(self._lock)}")
+            if alone:
+                self.claim(alone)
             with self.lock():  # opening throws away what has come, and that may be another's answer
                 self.serial = serial.Serial(path, baud, timeout=0, write_timeout=5)
         except TransportError:
@@ -180,12 +183,17 @@ class SerialStream:
 
     def send(self, data):
         """All of `data`."""
-        self.serial.write(data)
+        from serial import SerialTimeoutException
 
-    def claim(self, else_not="its bit rate cannot be raised"):
+        try:
+            self.serial.write(data)
+        except SerialTimeoutException:
+            raise TransportError(f"{self.path}: the port takes no bytes: this is not a LiteX UARTBone") from None
+
+    def claim(self, otherwise="its bit rate cannot be raised"):
         """Has the port alone from now on; TransportError if another process uses it."""
         if not _lock_byte(self._lock, fcntl.F_WRLCK, 0):
-            raise TransportError(f"{self.path}: process {_other_user(self._lock)} uses the port, too: {else_not} meanwhile")
+            raise TransportError(f"{self.path}: process {_other_user(self._lock)} uses the port, too: {otherwise} meanwhile")
 
     def release(self):
         """Lets others in again."""

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A made-up PC: USB plugs, serial ports that are pseudo-terminals, and a kernel that makes devices of an attached port.
+
+All of it lies in a folder, so that several processes see the same: `python fake_machine.py FOLDER VERB ...` is the command on it.
+"""
+
+import errno
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from litepulse import attached, cable, cli
+from litepulse.ports import Host
+
+ICEBREAKER = {"idVendor": "0403", "idProduct": "6010", "manufacturer": "1BitSquared", "product": "iCEBreaker V1.0e", "serial": "ib7A"}
+DISCIPLINE = 29
+
+
+@dataclass(frozen=True)
+class FakeHost(Host):
+    """A Host whose kernel is Machine's."""
+
+    machine: "Machine" = None
+
+    def set_discipline(self, file, number):
+        self.machine.set_discipline(os.ttyname(file), number)
+
+    def discipline(self, file):
+        os.ttyname(file)
+        return int((self.machine.folder / "discipline").read_text() or 0)
+
+    def run(self, program, *arguments):
+        answers = self.machine.folder / "programs" / program
+        return (0, answers.read_text().strip()) if answers.exists() else (127, "")
+
+    @staticmethod
+    def release():
+        return "6.12.9"
+
+
+class Machine:
+    """The folder. `kernel`: what its line discipline does: "good", "none" (no module), "no board", "refuses" (the board)."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        names = ("sysfs", "dev", "proc", "modules", "udev")
+        self.sysfs, self.dev, self.proc, self.modules, self.udev = (self.folder / name for name in names)
+        self.host = FakeHost(*(self.folder / name for name in names), machine=self)
+
+    def make(self, kernel="good"):
+        """An empty one."""
+        for name in ("sysfs/class/tty", "sysfs/dev/char", "sysfs/devices/platform", "dev/serial/by-id", "proc", "modules/6.12.9", "udev",
+                     "programs"):
+            (self.folder / name).mkdir(parents=True)
+        self.write("discipline", "0")
+        self.write("kernel", kernel)
+        if kernel != "none":
+            for module in ("litepulse", "litepulse_uartbone"):
+                (self.sysfs / "module" / module).mkdir(parents=True)
+        return self
+
+    def write(self, name, text):
+        """A file, as sysfs has them."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+
+    def plug(self, terminal, name="ttyUSB1", interface="01", place="1-2", latency="16", **said):
+        """A USB serial port whose other end is a pseudo-terminal's; its path in /dev."""
+        said = ICEBREAKER | said
+        usb = f"sysfs/devices/pci0/usb1/{place}"
+        for file, text in said.items():
+            self.write(f"{usb}/{file}", text)
+        function = f"{usb}/{place}:1.{int(interface)}"
+        self.write(f"{function}/bInterfaceNumber", interface)
+        if latency:
+            self.write(f"{function}/{name}/latency_timer", latency)
+        node = self.folder / function / name / "tty" / name
+        node.mkdir(parents=True)
+        number = os.stat(terminal).st_rdev
+        (self.sysfs / "class" / "tty" / name).symlink_to(node)
+        (self.sysfs / "dev" / "char" / f"{os.major(number)}:{os.minor(number)}").symlink_to(node)
+        path = self.dev / name
+        path.symlink_to(terminal)
+        ident = f"usb-{said['manufacturer']}_{said['product'].replace(' ', '_')}_{said['serial']}-if{interface}-port0"
+        (self.dev / "serial" / "by-id" / ident).symlink_to(f"../../{name}")
+        return str(path)
+
+    def latency_file(self, name="ttyUSB1"):
+        """Of a port's adapter."""
+        (path,) = self.sysfs.glob(f"devices/pci0/usb1/*/*/{name}/latency_timer")
+        return path
+
+    @property
+    def kernel(self):
+        return (self.folder / "kernel").read_text().strip()
+
+    def set_discipline(self, terminal, number):
+        """What TIOCSETD does."""
+        if number == DISCIPLINE and self.kernel == "none":
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        self.write("discipline", number)
+        (name,) = [path.name for path in self.dev.glob("tty*") if os.path.realpath(path) == terminal]
+        if number == DISCIPLINE and self.kernel != "no board":
+            self.appear(name, driven=self.kernel != "refuses")
+        if number != DISCIPLINE:
+            self.vanish(name)
+
+    def appear(self, port, number=0, driven=True, **values):
+        """The kernel has made the devices of a board on a port; its uartbone/ reads `values`."""
+        board = f"sysfs/devices/platform/litepulse.{number}"
+        values = {"baud": 115200, "checked": 1, "transactions": 5000, "repeats": 0, "failures": 0, "round_trip_ns": 250000} | values
+        for file, value in ({"port": port} | values).items():
+            self.write(f"{board}/uartbone/{file}", value)
+        if not driven:
+            return
+        (self.folder / board / "driver").symlink_to(self.folder)
+        for kind, name in (("misc", f"litepulse{number}"), ("litepulse.0:0/litepulse.0:0.0/tty", f"ttyPULSE{number}"), ("ptp", "ptp3")):
+            (self.folder / board / kind / name).mkdir(parents=True)
+            (self.dev / name).symlink_to("/dev/null")
+
+    def vanish(self, port):
+        """It has removed them."""
+        for board in self.sysfs.glob("devices/platform/litepulse.*"):
+            if (board / "uartbone" / "port").read_text().strip() == port:
+                for name in (*board.glob("misc/*"), *board.glob("**/tty/*"), *board.glob("ptp/*")):
+                    (self.dev / name.name).unlink()
+                board.rename(board.with_name("gone"))
+                shutil.rmtree(board.with_name("gone"))
+
+    def rates(self):
+        """What was written to uartbone/baud, in order."""
+        path = self.folder / "rates"
+        return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+
+def pretend(machine):
+    """The package takes the machine for the one it runs on; a rate above that in the file `carries` is not understood by the board."""
+    write = attached.Attached.set
+
+    def set_value(board, name, value):
+        with open(machine.folder / "rates", "a", encoding="ascii") as file:
+            file.write(f"{value}\n")
+        limit = machine.folder / "carries"
+        if limit.exists() and value > int(limit.read_text()):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        write(board, name, value)
+
+    attached.Attached.set = set_value
+    attached.Host = cable.Host = lambda: machine.host
+
+
+if __name__ == "__main__":
+    pretend(Machine(sys.argv[1]))
+    sys.exit(cli.main(sys.argv[2:]))
