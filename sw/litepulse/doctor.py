@@ -118,7 +118,8 @@ class Doctor:
         unsigned = [module for module in MODULES if self._signed(module) is False]
         how = f"{' and '.join(enforced)}{boot}"
         if unsigned:
-            return Check("signing", FAULT, f"this kernel takes signed modules only ({how}), {' and '.join(unsigned)} is not signed",
+            which = f"{' and '.join(unsigned)} {'is' if len(unsigned) == 1 else 'are'} not signed"
+            return Check("signing", FAULT, f"this kernel takes signed modules only ({how}), {which}",
                          "sign it: docs/driver-install.md, Secure Boot")
         return Check("signing", NOTE, f"this kernel takes signed modules only ({how}); whether it knows the key shows when they are loaded")
 

@@ -187,11 +187,8 @@ def check_interface(host, port):
     if board is None or port.interface in ("", board.interface):
         return
     other = sibling(host, port, board.interface)
-    where = f": that is {preferred(host, other)}" if other else ", which is not there"
-    raise BadInput(
-        f"{port.path}: interface {port.interface} of the {board.title} is not its bridge; "
-        f"interface {board.interface} of the same plug is{where}"
-    )
+    where = f": {preferred(host, other)}" if other else ", which is not there"
+    raise BadInput(f"{port.path}: this is interface {port.interface} of the {board.title}, its bridge is interface {board.interface}{where}")
 
 
 def choose(host, path):

@@ -199,8 +199,9 @@ def test_on_this_kernel_without_the_module(board):
     """TIOCSETD itself, with no module that has the line discipline."""
     if Path("/sys/module/litepulse_uartbone").exists():
         pytest.skip("the module is loaded here")
+    command = [sys.executable, "-m", "litepulse", "attach", board.spec]
     with unchanged(board.spec):
-        done = subprocess.run([sys.executable, "-m", "litepulse", "attach", board.spec], env=ENV, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=ENV, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and is_one_line(done.stderr) and "module litepulse_uartbone" in done.stderr
 
 
@@ -262,10 +263,15 @@ def test_what_is_no_port(machine, path, said):
 def test_arguments_that_make_no_sense(machine, board):
     port = machine.plug(board.spec)
     for arguments, said in (
-        (["attach", port, "--baud", "150000"], "neither 115200 nor at least 230400"), (["attach", port, "--baud", "x"], "baud"),
-        (["attach", port, "--baud", "1M", "--port-baud", "9600"], "only a bridge at 115200"), (["attach", port, "--port-baud", "1"], "port-baud"),
-        (["--sim", "attach"], "not for --sim"), (["--port", "/dev/null", "attach", port], "two ports"), (["attach", port, port], "unrecognized"),
-        (["detach", "--sim"], "unrecognized"), (["--sim", "doctor"], "not for --sim"),
+        (["attach", port, "--baud", "150000"], "neither 115200 nor at least 230400"),
+        (["attach", port, "--baud", "x"], "baud"),
+        (["attach", port, "--baud", "1M", "--port-baud", "9600"], "only a bridge at 115200"),
+        (["attach", port, "--port-baud", "1"], "port-baud"),
+        (["--sim", "attach"], "not for --sim"),
+        (["--port", "/dev/null", "attach", port], "two ports"),
+        (["attach", port, port], "unrecognized"),
+        (["detach", "--sim"], "unrecognized"),
+        (["--sim", "doctor"], "not for --sim"),
     ):
         done = run(machine, *arguments)
         assert done.returncode == 2 and is_one_line(done.stderr) and said in done.stderr, (arguments, done.stderr)
@@ -289,14 +295,14 @@ def test_the_first_port_of_an_icebreaker_is_its_flash(machine, terminals):
     flash, bridge = machine.plug(terminals[0], "ttyUSB0", "00"), machine.plug(terminals[1], "ttyUSB1", "01")
     done = run(machine, "attach", flash)
     assert done.returncode == 2 and is_one_line(done.stderr)
-    assert done.stderr == (f"litepulse: {flash}: interface 00 of the iCEBreaker is not its bridge; interface 01 of the same plug is: that is "
+    assert done.stderr == (f"litepulse: {flash}: this is interface 00 of the iCEBreaker, its bridge is interface 01: "
                            f"{machine.dev}/serial/by-id/usb-1BitSquared_iCEBreaker_V1.0e_ib7A-if01-port0\n")
     assert choose(machine.host, bridge).name == "ttyUSB1" and choose(machine.host, None).name == "ttyUSB1"
 
 
 def test_a_lone_wrong_port(machine, terminals):
     flash = machine.plug(terminals[0], "ttyUSB0", "00")
-    with pytest.raises(BadInput, match="interface 01 of the same plug is, which is not there"):
+    with pytest.raises(BadInput, match="its bridge is interface 01, which is not there"):
         choose(machine.host, flash)
     with pytest.raises(BadInput, match="no board found by what its USB plug says .iCEBreaker, .*plug it in, or name the port"):
         choose(machine.host, None)
@@ -393,7 +399,7 @@ def test_other_commands_are_sent_to_the_device(machine, board, ended):
     for verb in (["info"], ["stop"], ["train", "--rate", "58"], ["--bridge-baud", "1M", "info"]):
         done = run(machine, "--port", port, *verb)
         assert done.returncode == 2 and is_one_line(done.stderr), done.stderr
-        assert f"{port}: attached to the kernel as /dev/litepulse0: use that, or 'litepulse detach {port}' gives the port back" in done.stderr
+        assert f"{port}: attached to the kernel as /dev/litepulse0: use that, or 'litepulse detach {port}' gives" in done.stderr
     assert board.received == asked and is_running(result["process"])
 
 

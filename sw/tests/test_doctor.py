@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""doctor: each fault it knows of, made in turn on a machine that is all right, is told with its fix; and nothing else is."""
+
+import json
+import os
+import time
+
+import pytest
+from fake_board import Bridge, FakeBoard, Server
+from fake_machine import Machine
+from test_attach import is_one_line, run, unchanged
+
+from litepulse import regs
+from litepulse.doctor import FAULT, NOTE, OK, SIGNATURE, SKIPPED, Doctor
+from litepulse.errors import BadInput
+from litepulse.ports import Host
+from litepulse.transport import open_port
+
+NAMES = ["modules", "signing", "port", "interface", "permissions", "free", "latency timer", "bridge", "rate", "core", "cable", "devices"]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path / "machine").make()
+
+
+@pytest.fixture
+def board():
+    with Server(FakeBoard(), bridge=Bridge()) as server:
+        yield server
+
+
+def examine(machine, path=None):
+    """{name: Check}"""
+    checks = Doctor(machine.host, path).run()
+    assert [check.name for check in checks] == NAMES and all(check.said for check in checks)
+    assert all(bool(check.fix) == (check.state == FAULT) for check in checks)
+    return {check.name: check for check in checks}
+
+
+def states(checks):
+    return {name: check.state for name, check in checks.items() if check.state != OK}
+
+
+def test_all_right_before_attaching(machine, board):
+    path = machine.plug(board.spec)
+    with unchanged(board.spec):
+        checks = examine(machine)
+    # The cable has not been used, the bridge of the board that is made up checks nothing.
+    assert states(checks) == {"rate": NOTE, "cable": SKIPPED, "devices": NOTE}
+    assert checks["rate"].said == "up to 3000000 baud, does not check frames" and "litepulse attach" in checks["devices"].said
+    assert checks["latency timer"].said == "16 ms now; 'litepulse attach' sets 1 ms" and machine.latency_file().read_text() == "16\n"
+    assert f"{path} is" not in checks["port"].said and "serial number ib7A" in checks["port"].said and board.board.writes == 0
+
+
+def test_all_right_when_attached(machine, board):
+    path = machine.plug(board.spec, latency="1")
+    machine.appear("ttyUSB1", baud=3_000_000)
+    machine.write("proc/4242/comm", "ldattach")
+    asked = board.received
+    checks = examine(machine)
+    assert states(checks) == {} and board.received == asked
+    assert checks["rate"].said == "3000000 baud, frames checked"
+    assert checks["cable"].said == "5000 transactions, 0 repeated, 0 failed, round trip 0.250 ms"
+    assert checks["devices"].said == ", ".join(f"{machine.dev}/{name}" for name in ("litepulse0", "ttyPULSE0", "ptp3"))
+    assert examine(machine, path)["port"].said.startswith(path)
+
+
+def no_module(machine):
+    for name in ("litepulse", "litepulse_uartbone"):
+        (machine.sysfs / "module" / name).rmdir()
+
+
+def install(machine, *modules, release="6.12.9", signed=False):
+    """Modules as files, for modprobe."""
+    machine.write(f"modules/{release}/modules.dep", "\n".join(f"updates/{name}.ko: kernel/ptp.ko" for name in modules))
+    for name in modules:
+        path = machine.modules / release / "updates" / f"{name}.ko"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"\x7fELF" + bytes(100) + (SIGNATURE if signed else b""))
+
+
+def test_modules(machine, board):
+    machine.plug(board.spec)
+    no_module(machine)
+    check = examine(machine)["modules"]
+    assert check.state == FAULT and check.said == "kernel 6.12.9 has no litepulse_uartbone and no litepulse"
+    assert check.fix == "make driver-install"
+    install(machine, "litepulse_uartbone", "litepulse", release="6.1.0-50-amd64")
+    assert examine(machine)["modules"].said.endswith("and no litepulse, only 6.1.0-50-amd64 has")
+    install(machine, "litepulse")
+    assert examine(machine)["modules"].said == "kernel 6.12.9 has no litepulse_uartbone, only 6.1.0-50-amd64 has"
+    install(machine, "litepulse_uartbone", "litepulse")
+    assert examine(machine)["modules"].said == "litepulse_uartbone and litepulse are installed for kernel 6.12.9"
+
+
+def enforce(machine):
+    machine.write("sysfs/module/module/parameters/sig_enforce", "Y")
+
+
+def lock_down(machine):
+    machine.write("sysfs/kernel/security/lockdown", "none [integrity] confidentiality")
+
+
+@pytest.mark.parametrize("how, told", [(enforce, "module.sig_enforce"), (lock_down, "lockdown: integrity")])
+def test_signing(machine, board, how, told):
+    machine.plug(board.spec)
+    how(machine)
+    machine.write("programs/mokutil", "SecureBoot enabled")
+    assert examine(machine)["signing"].said == "the kernel has taken the modules, Secure Boot is on"
+    no_module(machine)
+    install(machine, "litepulse_uartbone", "litepulse")
+    check = examine(machine)["signing"]
+    assert check.state == FAULT and "docs/driver-install.md" in check.fix
+    assert check.said == (f"this kernel takes signed modules only ({told}, Secure Boot is on), "
+                          "litepulse_uartbone and litepulse are not signed")
+    install(machine, "litepulse_uartbone", "litepulse", signed=True)
+    check = examine(machine)["signing"]
+    assert check.state == NOTE and "whether it knows the key" in check.said
+
+
+def test_no_enforcement(machine, board):
+    machine.plug(board.spec)
+    no_module(machine)
+    install(machine, "litepulse_uartbone", "litepulse")
+    machine.write("sysfs/module/module/parameters/sig_enforce", "N")
+    machine.write("sysfs/kernel/security/lockdown", "[none] integrity confidentiality")
+    assert examine(machine)["signing"].said == "this kernel takes modules without a signature"
+
+
+def test_no_port(machine):
+    checks = examine(machine)
+    assert checks["port"].state == FAULT and "no board found" in checks["port"].said and checks["bridge"].state == SKIPPED
+    for path, why in (("/dev/ttyNOTHERE", "is not there"), ("/etc/hostname", "is no serial port")):
+        checks = examine(machine, path)
+        assert checks["port"].said == f"{path} {why}" and {checks[name].state for name in NAMES[3:]} == {SKIPPED}
+
+
+def test_wrong_interface(machine, board):
+    flash, spare = os.openpty()
+    path = machine.plug(os.ttyname(spare), "ttyUSB0", "00")
+    machine.plug(board.spec)
+    check = examine(machine, path)["interface"]
+    assert check.state == FAULT and check.said == "interface 00 of the iCEBreaker is not its bridge"
+    assert check.fix.startswith("use ") and check.fix.endswith("-if01-port0")
+    assert examine(machine)["interface"].said == "01, the bridge of the iCEBreaker"
+    os.close(flash)
+    os.close(spare)
+
+
+def test_permissions(machine, board, monkeypatch):
+    path = machine.plug(board.spec)
+    monkeypatch.setattr(os, "access", lambda file, mode: os.path.realpath(file) != os.path.realpath(path))
+    monkeypatch.setenv("USER", "somebody")
+    checks = examine(machine)
+    assert checks["permissions"].state == FAULT and checks["permissions"].fix.startswith("sudo adduser somebody ")
+    assert checks["bridge"].state == checks["core"].state == SKIPPED and board.received == b""
+
+
+def test_in_use(machine, board):
+    path = machine.plug(board.spec)
+    machine.write("proc/77/comm", "ModemManager")
+    (machine.proc / "77" / "fd").mkdir()
+    (machine.proc / "77" / "fd" / "9").symlink_to(board.spec)
+    check = examine(machine)["free"]
+    assert check.state == FAULT and check.said == "in use by ModemManager (process 77)" and "ATTACH=1" in check.fix
+    (machine.proc / "77" / "fd" / "9").unlink()
+    check = examine(machine)["free"]
+    assert check.state == NOTE and "ModemManager may try it out" in check.said
+    number = os.stat(path).st_rdev
+    machine.write(f"udev/c{os.major(number)}:{os.minor(number)}", "S:serial/by-id/x\nE:ID_MM_PORT_IGNORE=1\nG:systemd")
+    assert examine(machine)["free"].said == "nobody has it"
+    machine.write("proc/78/comm", "minicom")
+    (machine.proc / "78" / "fd").mkdir()
+    (machine.proc / "78" / "fd" / "3").symlink_to(board.spec)
+    board.received = b""
+    check = examine(machine)["free"]
+    assert check.state == FAULT and check.said == "in use by minicom (process 78)" and check.fix == "end it" and board.received == b""
+
+
+def test_in_use_at_a_raised_rate(machine, board):
+    machine.plug(board.spec)
+    bus = open_port(board.spec, bridge_baud=1_000_000)
+    check = examine(machine)["free"]
+    assert check.state == FAULT and check.said == f"in use by ? (process {os.getpid()})"
+    bus.close()
+
+
+def test_latency_timer_of_an_attached_board(machine, board):
+    machine.plug(board.spec)
+    machine.appear("ttyUSB1")
+    check = examine(machine)["latency timer"]
+    assert check.state == FAULT and check.said.startswith("16 ms") and check.fix == f"echo 1 | sudo tee {machine.latency_file()}"
+    machine.latency_file().write_text("1\n")
+    assert examine(machine)["latency timer"].state == OK
+    machine.latency_file().unlink()
+    assert examine(machine)["latency timer"].said == "this adapter has none that can be set"
+
+
+def test_nothing_answers(machine):
+    far, near = os.openpty()
+    machine.plug(os.ttyname(near))
+    start = time.monotonic()
+    checks = examine(machine)
+    assert time.monotonic() - start < 2
+    assert checks["bridge"].state == FAULT and checks["bridge"].said.startswith("does not answer: no LiteX UARTBone there")
+    assert checks["rate"].state == checks["core"].state == SKIPPED
+    os.close(far)
+    os.close(near)
+
+
+def test_another_core(machine):
+    board = FakeBoard()
+    board.version = 9 << 16
+    with Server(board, bridge=Bridge()) as server:
+        machine.plug(server.spec)
+        checks = examine(machine)
+        assert checks["bridge"].state == OK and checks["core"].state == FAULT and checks["core"].said.startswith("the core is version 9.0")
+        assert f"version {regs.VERSION_MAJOR}.{regs.VERSION_MINOR}" in checks["core"].fix
+        board.magic = 5
+        assert "not a LitePulse" in examine(machine)["core"].said
+
+
+def test_a_fixed_rate(machine):
+    with Server(FakeBoard()) as server:
+        machine.plug(server.spec)
+        check = examine(machine)["rate"]
+        assert check.state == NOTE and "fixed rate" in check.said
+
+
+@pytest.mark.parametrize("values, state", [
+    ({}, OK), ({"transactions": 1000, "repeats": 1}, OK), ({"transactions": 999, "repeats": 1}, FAULT), ({"failures": 1}, FAULT),
+    ({"transactions": 0}, OK),
+])
+def test_a_bad_cable(machine, board, values, state):
+    machine.plug(board.spec, latency="1")
+    machine.appear("ttyUSB1", **values)
+    check = examine(machine)["cable"]
+    assert check.state == state and f"{values.get('repeats', 0)} repeated, {values.get('failures', 0)} failed" in check.said
+
+
+@pytest.mark.parametrize("values, said", [
+    ({"baud": 1_000_000}, None), ({"baud": 1_000_000, "checked": 0}, "1000000 baud, frames not checked"),
+    ({}, "115200 baud, frames checked: the lowest; detach and attach again tries higher ones"),
+])
+def test_the_rate_of_an_attached_board(machine, board, values, said):
+    machine.plug(board.spec, latency="1")
+    machine.appear("ttyUSB1", **values)
+    check = examine(machine)["rate"]
+    assert (check.state, check.said) == ((NOTE, said) if said else (OK, "1000000 baud, frames checked"))
+
+
+def test_devices_of_an_attached_board(machine, board, monkeypatch):
+    machine.plug(board.spec, latency="1")
+    machine.appear("ttyUSB1", driven=False)
+    check = examine(machine)["devices"]
+    assert check.state == FAULT and check.said == "the kernel's driver refuses the board"
+    machine.vanish("ttyUSB1")
+    machine.appear("ttyUSB1")
+    (machine.dev / "ttyPULSE0").unlink()
+    check = examine(machine)["devices"]
+    assert check.state == FAULT and check.said == f"missing: {machine.dev}/ttyPULSE0"
+    (machine.dev / "ttyPULSE0").symlink_to("/dev/null")
+    monkeypatch.setattr(os, "access", lambda file, mode: "litepulse0" not in str(file))
+    check = examine(machine)["devices"]
+    assert check.state == FAULT and check.said == f"this user may not open {machine.dev}/litepulse0" and "dialout" in check.fix
+
+
+def test_which_port_is_meant(machine, board):
+    first = machine.plug(board.spec)
+    far, near = os.openpty()
+    machine.plug(os.ttyname(near), "ttyUSB5", place="1-3", serial="ib9B")
+    with pytest.raises(BadInput, match="2 boards are there, name the port of one"):
+        examine(machine)
+    assert states(examine(machine, first)) == {"rate": NOTE, "cable": SKIPPED, "devices": NOTE}
+    done = run(machine, "doctor")
+    assert done.returncode == 2 and is_one_line(done.stderr)
+    os.close(far)
+    os.close(near)
+
+
+def test_the_command(machine, board):
+    path = machine.plug(board.spec)
+    done = run(machine, "doctor", path)
+    assert done.returncode == 0 and done.stderr == ""
+    assert [line[6:21].strip() for line in done.stdout.splitlines()] == NAMES
+    assert {line.split()[0] for line in done.stdout.splitlines()} == {"OK", "note", "-"}
+    machine.latency_file().write_text("16\n")
+    machine.appear("ttyUSB1")
+    done = run(machine, "doctor", path)
+    assert done.returncode == 1 and [line for line in done.stdout.splitlines() if line.startswith("FAULT")] == [
+        f"FAULT latency timer  16 ms: every answer comes so much later; echo 1 | sudo tee {machine.latency_file()}"]
+    done = run(machine, "doctor", path, "--json")
+    result = json.loads(done.stdout)
+    assert done.returncode == 1 and result["wrong"] is True and [check["check"] for check in result["checks"]] == NAMES
+    assert done.stderr == "" and result["port"] == path
+
+
+def test_on_this_machine():
+    """Whatever is here: it ends by itself, with a line for each check."""
+    checks = {check.name: check for check in Doctor(Host(), "/dev/null").run()}
+    assert list(checks) == NAMES and checks["port"].state == OK and checks["bridge"].state != OK
