@@ -188,7 +188,8 @@ def check_interface(host, port):
         return
     other = sibling(host, port, board.interface)
     where = f": {preferred(host, other)}" if other else ", which is not there"
-    raise BadInput(f"{port.path}: this is interface {port.interface} of the {board.title}, its bridge is interface {board.interface}{where}")
+    this = f"this is interface {port.interface} of the {board.title}"
+    raise BadInput(f"{port.path}: {this}, its bridge is interface {board.interface}{where}")
 
 
 def choose(host, path):
