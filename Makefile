@@ -87,9 +87,9 @@ test-driver: need-test ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch
 	@$(PYTEST) sim/driver $(ARGS)
 
 .PHONY: driver-install
-driver-install: ## builds the driver for the running kernel and installs it, as root
+driver-install: ## builds the driver for the running kernel and installs it, as root; ATTACH=1: boards on a cable by themselves, too
 	@$(MAKE) --no-print-directory -C driver
-	@$(if $(filter 0,$(shell id -u)),,sudo) $(MAKE) --no-print-directory -C driver install
+	@$(if $(filter 0,$(shell id -u)),,sudo) $(MAKE) --no-print-directory -C driver install $(if $(ATTACH),ATTACH="$(ATTACH)")
 
 .PHONY: driver-uninstall
 driver-uninstall: ## removes it
@@ -104,6 +104,7 @@ generate: need-test ## write the files that are made from the register map and t
 	@$(BIN)/python -m litex_soc.generate
 	@$(BIN)/python hdl/program/assemble.py
 	@$(BIN)/python -m litex_soc.flash --rules >scripts/60-litepulse-boards.rules
+	@$(BIN)/python -m litex_soc.cable
 
 .PHONY: setup
 setup: need-boards ## everything, installed: the command is .venv/bin/litepulse

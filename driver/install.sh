@@ -11,7 +11,10 @@ kdir=${KDIR:-/lib/modules/$kernel/build}
 prefix=${DESTDIR:-}
 udev=$prefix${UDEVDIR:-/etc/udev/rules.d}
 modules=$prefix/lib/modules
+units=$prefix${UNITDIR:-/etc/systemd/system}
 rules=70-litepulse.rules
+attach_rules=71-litepulse-attach.rules
+unit=litepulse-attach@.service
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$here/dkms.conf")
 source=/usr/src/litepulse-$version
 PATH=$PATH:/usr/sbin:/sbin
@@ -59,16 +62,45 @@ reload() {
     [ -z "$prefix" ] || return 0
     for release in "$@"; do depmod "$release"; done
     [ ! -e /run/udev/control ] || udevadm control --reload
+    [ ! -d /run/systemd/system ] || systemctl daemon-reload
+}
+
+# The command that the service runs: LITEPULSE, or that of this source tree, or the one on PATH.
+find_command() {
+    command=${LITEPULSE:-$here/../.venv/bin/litepulse}
+    [ -n "${LITEPULSE:-}" ] || [ -x "$command" ] || command=$(command -v litepulse) || command=''
+    [ -n "$command" ] || die 'ATTACH=1: there is no command litepulse to attach boards with: make setup, or LITEPULSE=/path/of/litepulse'
+    folder=$(cd "$(dirname "$command")" 2>/dev/null && pwd -P) || folder=$(dirname "$command")
+    command=$folder/$(basename "$command")
+    [ -x "$command" ] && [ -f "$command" ] || die "ATTACH=1: $command is no program"
+    case $command in /*[!A-Za-z0-9/._+@-]*|[!/]*) die "ATTACH=1: systemd cannot run '$command': install the command elsewhere";; esac
+    owner=$(stat -L -c %U "$command")
+    [ "$owner" != UNKNOWN ] || owner=$(stat -L -c %u "$command")
+}
+
+check_attach() {
+    [ "${ATTACH:-0}" != 0 ] || return 0
+    [ "$ATTACH" = 1 ] || die "ATTACH=$ATTACH: 1 attaches boards as they are plugged in, nothing else has a meaning"
+    find_command
 }
 
 install_rules() {
     install -d "$udev"
     install -m 644 "$here/$rules" "$udev/$rules"
     say "installed $udev/$rules"
+    [ "${ATTACH:-0}" = 1 ] || return 0
+    install -m 644 "$here/$attach_rules" "$udev/$attach_rules"
+    say "installed $udev/$attach_rules"
+    install -d "$units"
+    sed "s|@PROGRAM@|$command|; s|@USER@|$owner|" "$here/$unit" >"$units/.$unit"
+    chmod 644 "$units/.$unit"
+    mv "$units/.$unit" "$units/$unit"
+    say "installed $units/$unit, which runs $command as $owner"
 }
 
 install_module() {
     need_root install
+    check_attach
     built=$here/litepulse.ko
     [ -e "$built" ] || die "litepulse.ko is not built: make -C $here"
     magic=$(modinfo -F vermagic "$built")
@@ -115,21 +147,28 @@ uninstall() {
 }
 
 remove_rules() {
-    [ -e "$udev/$rules" ] || return 1
-    rm "$udev/$rules"
-    say "removed $udev/$rules"
+    removed=''
+    for found in "$udev/$rules" "$udev/$attach_rules" "$units/$unit"; do
+        [ -e "$found" ] || continue
+        rm "$found"
+        say "removed $found"
+        removed=1
+    done
+    [ -n "$removed" ] || return 1
     reload
 }
 
 dkms_add() {
     need_root dkms
+    check_attach
     if [ -z "$prefix" ]; then
         command -v dkms >/dev/null 2>&1 || die 'there is no dkms here: install the package dkms'
         check
         [ -z "$(dkms status litepulse)" ] || dkms_remove
     fi
     install -d "$prefix$source/uapi/linux"
-    for file in "$here"/*.c "$here"/*.h "$here/Kbuild" "$here/Makefile" "$here/dkms.conf" "$here/$rules"; do
+    for file in "$here"/*.c "$here"/*.h "$here/Kbuild" "$here/Makefile" "$here/dkms.conf" "$here/$rules" "$here/$attach_rules" \
+            "$here/$unit"; do
         case $file in *.mod.c) continue;; esac
         install -m 644 "$file" "$prefix$source/"
     done

@@ -12,8 +12,9 @@ from kernel_kits import kernel_kit
 from rig import ROOT, run_folder
 
 LINE = "6.12"
-EXTRA = ("install.sh", "dkms.conf", "70-litepulse.rules")
 RULES = "etc/udev/rules.d/70-litepulse.rules"
+ATTACH = ["etc/systemd/system/litepulse-attach@.service", "etc/udev/rules.d/71-litepulse-attach.rules"]
+EXTRA = ("install.sh", "dkms.conf", *(os.path.basename(name) for name in (RULES, *ATTACH)))
 
 
 def tree(*name):
@@ -85,6 +86,48 @@ def test_install_and_uninstall(built):
     assert files(root) == ["lib/modules/1.2.3/updates/other.ko"]
     status, lines = make(built, "uninstall", DESTDIR=root)
     assert status == 0 and ours(lines) == ["nothing of it is installed"]
+
+
+@pytest.mark.seconds(8)
+def test_attach_by_itself(built):
+    """Only where it is asked for: rule and unit, with the command and whose it is; all of it goes again."""
+    root, programs = run_folder("root"), program(run_folder("bin"), "litepulse", "true")
+    command = programs / "litepulse"
+    owner = command.owner()
+    for variables in ({"LITEPULSE": command}, {"programs": programs}):
+        status, lines = make(built, "install", DESTDIR=root, ATTACH=1, **variables)
+        assert status == 0, lines
+        assert ours(lines)[2:4] == [f"installed {root}/{ATTACH[1]}", f"installed {root}/{ATTACH[0]}, which runs {command} as {owner}"]
+        unit = (root / ATTACH[0]).read_text()
+        assert f"\nExecStart={command} attach --foreground %f\nUser={owner}\n" in unit and "@PROGRAM@" not in unit and "@USER@" not in unit
+        assert (root / ATTACH[1]).read_bytes() == (DRIVER / "71-litepulse-attach.rules").read_bytes()
+        assert all((root / name).stat().st_mode & 0o777 == 0o644 for name in ATTACH)
+        assert set(ATTACH) < set(files(root)) and not [name for name in files(root) if "/." in name]
+        status, lines = make(built, "uninstall", DESTDIR=root)
+        assert status == 0 and not files(root) and f"removed {root}/{ATTACH[0]}" in ours(lines)
+
+
+@pytest.mark.seconds(8)
+@pytest.mark.parametrize("variables, said", [
+    ({"ATTACH": "yes"}, "ATTACH=yes: 1 attaches boards as they are plugged in, nothing else has a meaning"),
+    ({"ATTACH": 1}, "ATTACH=1: there is no command litepulse to attach boards with: make setup, or LITEPULSE=/path/of/litepulse"),
+    ({"ATTACH": 1, "LITEPULSE": "/etc/passwd"}, "ATTACH=1: /etc/passwd is no program"),
+    ({"ATTACH": 1, "LITEPULSE": "/nowhere/litepulse"}, "ATTACH=1: /nowhere/litepulse is no program"),
+    ({"ATTACH": 1, "LITEPULSE": "a%sh"}, "ATTACH=1: systemd cannot run '{folder}/a%sh': install the command elsewhere"),
+])
+def test_attach_without_a_command(built, variables, said):
+    root = run_folder("root")
+    script, folder = run_folder("tree"), run_folder("bin")
+    for name in (*EXTRA, "litepulse.ko"):
+        shutil.copy(built / name, script)
+    shutil.copy("/bin/true", folder / "a%sh")
+    if variables.get("LITEPULSE") == "a%sh":
+        variables = {**variables, "LITEPULSE": str(folder / "a%sh")}
+    env = {**kernel_kit(LINE).environment, "KERNEL": kernel_kit(LINE).release, "DESTDIR": str(root), "PATH": "/usr/bin:/bin:/usr/sbin",
+           **{name: str(value) for name, value in variables.items()}}
+    result = subprocess.run(["sh", script / "install.sh", "install"], env=env, capture_output=True, text=True, check=False)
+    assert result.returncode == 2 and not files(root)
+    assert result.stderr == f"litepulse: {said.format(folder=folder)}\n"
 
 
 @pytest.mark.seconds(8)

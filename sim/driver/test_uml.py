@@ -87,6 +87,91 @@ def test_udev(echo_board):
     assert not re.findall(r"(?m)^/dev/", run.lines(8 + len(names) + len(others)))
 
 
+@pytest.fixture(scope="module")
+def usb_plug():
+    """usb_plug.ko, see usb_plug/usb_plug.c."""
+    folder = run_folder("usb_plug")
+    for path in (SIM / "driver" / "usb_plug").iterdir():
+        shutil.copy(path, folder)
+    return build_module(folder)
+
+
+@pytest.fixture(scope="module")
+def system():
+    """Folder with Debian's udev and systemd, and {name in the guest: path} of what the driver's installation puts there."""
+    tree = fetch(["udev", "systemd", "coreutils"], LINUX_SUITE, dependencies=True).path
+    etc = run_folder("etc")
+    (etc / "group").write_text("root:x:0:\ntty:x:5:\ndialout:x:20:\n")
+    (etc / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n")
+    unit = (DRIVER / "litepulse-attach@.service").read_text().replace("@PROGRAM@", "/usr/bin/true").replace("@USER@", "ann")
+    (etc / "unit").write_text(unit)
+    files = {"etc/group": etc / "group", "etc/passwd": etc / "passwd", "etc/systemd/system/litepulse-attach@.service": etc / "unit"}
+    return tree, files | {f"etc/udev/rules.d/{path.name}": path for path in DRIVER.glob("*.rules")}
+
+
+UDEVD = "run /usr/lib/systemd/systemd-udevd --daemon"
+SETTLE = "run /usr/bin/udevadm settle"
+
+
+@pytest.mark.seconds(600)
+def test_rules_and_unit_are_valid(system):
+    """For udev and systemd themselves, without a word; and they would say one."""
+    tree, files = system
+    wrong = run_folder("wrong")
+    (wrong / "rules").write_text('SUBSYSTEM=="tty", ENV{LITEPULSE_BRIDGE}=="1", GOTO="nowhere"\n')
+    (wrong / "unit").write_text("[Service]\nType=noify\n")
+    verify = "run /usr/bin/systemd-analyze verify --man=no --generators=no /etc/systemd/system/"
+    check = "run /usr/bin/udevadm verify --no-summary --resolve-names=never /etc/udev/rules.d/"
+    jobs = [check + "70-litepulse.rules", check + "71-litepulse-attach.rules", verify + "litepulse-attach@dev-ttyUSB1.service",
+            check + "99-wrong.rules", verify + "wrong.service"]
+    files = files | {"etc/udev/rules.d/99-wrong.rules": wrong / "rules", "etc/systemd/system/wrong.service": wrong / "unit"}
+    run = boot(jobs, files, tree=tree)
+    assert run.status[:3] == [0] * 3 and all(run.status[3:]) and not run.complaints, run.log
+    assert not any(run.lines(job).strip() for job in range(3)) and "noify" in run.lines(4), run.log
+
+
+def properties(text):
+    """{name: value} of what udevadm info printed."""
+    return dict(re.findall(r"(?m)^(\w+)=(.*)$", text))
+
+
+@pytest.mark.seconds(600)
+@pytest.mark.parametrize("product, ours", [("iCEBreaker_V1.0e", True), ("Dual_RS232-HS", False)])
+def test_udev_of_a_plug(system, usb_plug, product, ours):
+    """The second port of an iCEBreaker is attached and no modem; of another plug with the same chip nothing is."""
+    tree, files = system
+    show = "run /usr/bin/udevadm info --query=property "
+    jobs = [UDEVD, f"insmod usb_plug.ko product={product}", SETTLE, show + "/sys/bus/usb/devices/1-2", show + "--name=ttyUSB0",
+            show + "--name=ttyUSB1", "rmmod usb_plug"]
+    run = boot(jobs, files | {"usb_plug.ko": usb_plug}, tree=tree)
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+    plug, flash, bridge = (properties(run.lines(job)) for job in (3, 4, 5))
+    assert plug["DEVTYPE"] == "usb_device" and (plug.get("ID_MM_DEVICE_IGNORE") == "1") == ours
+    for port, interface in ((flash, "00"), (bridge, "01")):
+        assert port["ID_USB_INTERFACE_NUM"] == interface and port["ID_SERIAL"] == f"1BitSquared_{product}_ib7A", run.log
+        wanted = ours and interface == "01"
+        assert port.get("SYSTEMD_WANTS") == ("litepulse-attach@dev-ttyUSB1.service" if wanted else None)
+        assert port.get("ID_MM_PORT_IGNORE") == ("1" if wanted else None)
+
+
+@pytest.mark.seconds(600)
+def test_udev_of_a_board_on_a_cable(system, usb_plug, echo_board):
+    """Its names say where its port is and which adapter that is; who may use it may set the rate of the cable."""
+    tree, files = system
+    cable = "/sys/devices/platform/litepulse.0/uartbone/"
+    show = f"run /names {cable}port {cable}baud {cable}poll_us {cable}idle_us /dev/ttyPULSE0"
+    jobs = [UDEVD, "insmod usb_plug.ko", "insmod litepulse.ko", SETTLE, "insmod echo_board.ko port=ttyUSB1", SETTLE, show,
+            "rmmod echo_board", SETTLE, "run /names"]
+    run = boot(jobs, files | echo_board | {"usb_plug.ko": usb_plug}, tree=tree)
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+    place, adapter = "platform-host-usb-0:2:1.1", "usb-1BitSquared_iCEBreaker_V1.0e_ib7A-if01"
+    names = [f"/dev/litepulse/{kind} = /dev/{node} 660 20" for name in (f"by-path/{place}", f"by-id/{adapter}")
+             for kind, node in ((name, "litepulse0"), (f"{name}-ptp", "ptp0"), (f"{name}-tty", "ttyPULSE0"))]
+    files = [f"{cable}port = {cable}port 444 0", *(f"{cable}{name} = {cable}{name} 664 20" for name in ("baud", "poll_us", "idle_us"))]
+    assert re.findall(r"(?m)^/\S+ = .*", run.lines(6)) == [*names, *files, "/dev/ttyPULSE0 = /dev/ttyPULSE0 660 20"], run.log
+    assert not re.findall(r"(?m)^/dev/", run.lines(9))
+
+
 @pytest.mark.seconds(600)
 def test_control_clean(control):
     """Without a mistake there is no complaint: what the tests below find is the mistake."""

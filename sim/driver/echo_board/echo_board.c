@@ -30,6 +30,10 @@ static bool sleeps;
 module_param(sleeps, bool, 0444);
 MODULE_PARM_DESC(sleeps, "as behind a cable: accesses sleep");
 
+static char *port = "";
+module_param(port, charp, 0444);
+MODULE_PARM_DESC(port, "as behind this serial port: its platform device has the files of one, for udev");
+
 struct board {
 	struct platform_device *pdev;
 	struct hrtimer timer;
@@ -352,6 +356,40 @@ static const struct kernel_param_ops reset_ops = { .set = reset_set };
 module_param_cb(reset, &reset_ops, NULL, 0200);
 MODULE_PARM_DESC(reset, "writing a board's number, 0 or 1, resets it");
 
+static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", port);
+}
+static DEVICE_ATTR_RO(port);
+
+static ssize_t number_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "115200\n");
+}
+static struct device_attribute baud = __ATTR(baud, 0644, number_show, NULL);
+static struct device_attribute poll_us = __ATTR(poll_us, 0644, number_show, NULL);
+static struct device_attribute idle_us = __ATTR(idle_us, 0644, number_show, NULL);
+
+static struct attribute *port_attrs[] = { &dev_attr_port.attr, &baud.attr, &poll_us.attr, &idle_us.attr, NULL };
+static const struct attribute_group port_group = { .name = "uartbone", .attrs = port_attrs };
+static const struct attribute_group *port_groups[] = { &port_group, NULL };
+
+static int register_on_port(struct board *b, const struct litepulse_platform_data *data)
+{
+	int err;
+
+	b->pdev = platform_device_alloc("litepulse", 0);
+	if (!b->pdev)
+		return -ENOMEM;
+	b->pdev->dev.groups = port_groups;
+	err = platform_device_add_data(b->pdev, data, sizeof(*data));
+	if (!err)
+		err = platform_device_add(b->pdev);
+	if (err)
+		platform_device_put(b->pdev);
+	return err;
+}
+
 static int add(struct board *b, int id)
 {
 	struct litepulse_platform_data data = { .ops = &ops, .context = b, .attach = board_attach };
@@ -361,6 +399,8 @@ static int add(struct board *b, int id)
 	hrtimer_init(&b->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	b->timer.function = interrupt;
 	INIT_DELAYED_WORK(&b->work, poll_work);
+	if (*port)
+		return register_on_port(b, &data);
 	b->pdev = platform_device_register_data(NULL, "litepulse", id, &data, sizeof(data));
 	return PTR_ERR_OR_ZERO(b->pdev);
 }
