@@ -75,7 +75,6 @@ find_command() {
     [ -x "$command" ] && [ -f "$command" ] || die "ATTACH=1: $command is no program"
     case $command in /*[!A-Za-z0-9/._+@-]*|[!/]*) die "ATTACH=1: systemd cannot run '$command': install the command elsewhere";; esac
     owner=$(stat -L -c %U "$command")
-    [ "$owner" != UNKNOWN ] || owner=$(stat -L -c %u "$command")
 }
 
 check_attach() {
@@ -92,10 +91,11 @@ install_rules() {
     install -m 644 "$here/$attach_rules" "$udev/$attach_rules"
     say "installed $udev/$attach_rules"
     install -d "$units"
-    sed "s|@PROGRAM@|$command|; s|@USER@|$owner|" "$here/$unit" >"$units/.$unit"
+    sed "s|@PROGRAM@|$command|" "$here/$unit" >"$units/.$unit"
     chmod 644 "$units/.$unit"
     mv "$units/.$unit" "$units/$unit"
-    say "installed $units/$unit, which runs $command as $owner"
+    say "installed $units/$unit, which runs $command as root"
+    [ "$owner" = root ] || say "so $owner, who can change that program, can do what root can: LITEPULSE= names another"
 }
 
 install_module() {

@@ -52,7 +52,7 @@ def rules():
                   f'ENV{{ID_USB_INTERFACE_NUM}}=="{interface}", ENV{{LITEPULSE_BRIDGE}}="1"', ""]
     lines += [
         'ENV{LITEPULSE_BRIDGE}!="1", GOTO="litepulse_attach_end"',
-        "# The service may load no modules.",
+        "# Before the service needs it, which itself may load no modules.",
         'ENV{ID_MM_PORT_IGNORE}="1", RUN{builtin}+="kmod load litepulse_uartbone"',
         'TAG+="systemd", ENV{SYSTEMD_WANTS}+="litepulse-attach@dev-%k.service"', "",
         'LABEL="litepulse_attach_end"', "",

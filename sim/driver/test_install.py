@@ -90,21 +90,24 @@ def test_install_and_uninstall(built):
 
 @pytest.mark.seconds(8)
 def test_attach_by_itself(built):
-    """Only where it is asked for: rule and unit, with the command and whose it is; all of it goes again."""
+    """Only where it is asked for: rule and unit, with the command; all of it goes again."""
     root, programs = run_folder("root"), program(run_folder("bin"), "litepulse", "true")
     command = programs / "litepulse"
-    owner = command.owner()
     for variables in ({"LITEPULSE": command}, {"programs": programs}):
         status, lines = make(built, "install", DESTDIR=root, ATTACH=1, **variables)
         assert status == 0, lines
-        assert ours(lines)[2:4] == [f"installed {root}/{ATTACH[1]}", f"installed {root}/{ATTACH[0]}, which runs {command} as {owner}"]
+        assert ours(lines)[2:4] == [f"installed {root}/{ATTACH[1]}", f"installed {root}/{ATTACH[0]}, which runs {command} as root"]
         unit = (root / ATTACH[0]).read_text()
-        assert f"\nExecStart={command} attach --foreground %f\nUser={owner}\n" in unit and "@PROGRAM@" not in unit and "@USER@" not in unit
+        assert f"\nExecStart={command} attach --foreground %f\n" in unit and "@PROGRAM@" not in unit
         assert (root / ATTACH[1]).read_bytes() == (DRIVER / "71-litepulse-attach.rules").read_bytes()
         assert all((root / name).stat().st_mode & 0o777 == 0o644 for name in ATTACH)
         assert set(ATTACH) < set(files(root)) and not [name for name in files(root) if "/." in name]
         status, lines = make(built, "uninstall", DESTDIR=root)
         assert status == 0 and not files(root) and f"removed {root}/{ATTACH[0]}" in ours(lines)
+    if os.geteuid() == 0:
+        os.chown(command, 65534, 65534)
+        status, lines = make(built, "install", DESTDIR=root, ATTACH=1, LITEPULSE=command)
+        assert status == 0 and "so nobody, who can change that program, can do what root can: LITEPULSE= names another" in ours(lines)
 
 
 @pytest.mark.seconds(8)

@@ -102,8 +102,8 @@ def system():
     tree = fetch(["udev", "systemd", "coreutils"], LINUX_SUITE, dependencies=True).path
     etc = run_folder("etc")
     (etc / "group").write_text("root:x:0:\ntty:x:5:\ndialout:x:20:\n")
-    (etc / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n")
-    unit = (DRIVER / "litepulse-attach@.service").read_text().replace("@PROGRAM@", "/usr/bin/true").replace("@USER@", "ann")
+    (etc / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    unit = (DRIVER / "litepulse-attach@.service").read_text().replace("@PROGRAM@", "/usr/bin/true")
     (etc / "unit").write_text(unit)
     files = {"etc/group": etc / "group", "etc/passwd": etc / "passwd", "etc/systemd/system/litepulse-attach@.service": etc / "unit"}
     return tree, files | {f"etc/udev/rules.d/{path.name}": path for path in DRIVER.glob("*.rules")}

@@ -27,7 +27,6 @@ MODULE = "litepulse_uartbone"
 N_TTY, N_DEVELOPMENT = 0, 29  # line disciplines
 BAUDS = (3_000_000, 2_000_000, 1_500_000, 1_000_000, 500_000, 230_400)
 LATENCY_MS = 1
-_CHECKED = regs.BRIDGE_BASE + 4  # reads 1 where the bridge can check what goes over the cable
 _PATIENCE = 0.2  # seconds for an answer while the port is looked at: three times that, and some silence, are well below 2 s
 _APPEAR = 8.0  # seconds in which the kernel has made the devices
 _VANISH = 8.0  # and removed them
@@ -65,8 +64,8 @@ def look(stream, name, baud):
     """What answers behind an open SerialStream, by reads only: Found. LitePulseError, within 2 s, if it is no LitePulse of ours."""
     bus = UARTBone(stream, name, baud, _PATIENCE)
     device = Device(bus, "uartbone", name)
-    rate, checked = bus.read(regs.BRIDGE_BASE)[0], bus.read(_CHECKED)[0]
-    return Found(device.version, device.clock_hz, device.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, checked == 1)
+    rate, frames = (bus.read(regs.BRIDGE_BASE + 4 * register.index)[0] for register in regs.BRIDGE)
+    return Found(device.version, device.clock_hz, device.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, bool(frames))
 
 
 class Settings:
@@ -171,7 +170,7 @@ class Link:
 
     def _engage(self):
         """Gives the port to the line discipline."""
-        problem = said = ""
+        problem, said = "", None
         for again in (False, True):
             try:
                 self._ours = self._number()
@@ -180,10 +179,12 @@ class Link:
             except OSError as error:
                 said = error
             # The kernel loads it by itself where it may; there are systems where only root may have a line discipline loaded.
-            if again or (self.host.sysfs / "module" / MODULE).exists():
+            if again or said.errno == errno.EPERM or (self.host.sysfs / "module" / MODULE).exists():
                 break
             problem = self.host.run("modprobe", MODULE)[1]
         self._ours = None
+        if said.errno == errno.EPERM:
+            raise LitePulseError(f"{self.port.path}: only root may give a port to the kernel: try it with sudo")
         if (self.host.sysfs / "module" / MODULE).exists():
             raise LitePulseError(f"{self.port.path}: the kernel does not take the port ({said.strerror}); its log may say more (dmesg)")
         if "Key was rejected" in problem or "Required key" in problem:

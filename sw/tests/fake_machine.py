@@ -41,7 +41,7 @@ class FakeHost(Host):
 
 
 class Machine:
-    """The folder. `kernel`: what its line discipline does: "good", "none" (no module), "no board", "refuses" (the board)."""
+    """The folder. `kernel`: what its line discipline does: "good", "none" (no module), "not root", "no board", "refuses" (the board)."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -99,8 +99,9 @@ class Machine:
 
     def set_discipline(self, terminal, number):
         """What TIOCSETD does."""
-        if number == DISCIPLINE and self.kernel == "none":
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        if number == DISCIPLINE and self.kernel in ("none", "not root"):
+            number = errno.EINVAL if self.kernel == "none" else errno.EPERM
+            raise OSError(number, os.strerror(number))
         self.write("discipline", number)
         (name,) = [path.name for path in self.dev.glob("tty*") if os.path.realpath(path) == terminal]
         if number == DISCIPLINE and self.kernel != "no board":

@@ -195,6 +195,13 @@ def test_a_module_that_is_not_loaded(machine, board, problem, said):
     assert said in done.stderr
 
 
+def test_not_root(machine, board):
+    machine.write("kernel", "not root")
+    with unchanged(board.spec):
+        done = run(machine, "attach", machine.plug(board.spec))
+    assert done.returncode == 2 and is_one_line(done.stderr) and "only root may give a port to the kernel: try it with sudo" in done.stderr
+
+
 def test_on_this_kernel_without_the_module(board):
     """TIOCSETD itself, with no module that has the line discipline."""
     if Path("/sys/module/litepulse_uartbone").exists():
