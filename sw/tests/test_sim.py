@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from litepulse import regs, witness
+from litepulse.attach import Found, inspect
+from litepulse.doctor import Doctor
+from litepulse.ports import Host, describe
 from litepulse.vcd import Vcd
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -281,6 +284,16 @@ def test_the_simulator_is_recognised_behind_a_port(program):
     with Program(program, "--tcp", "0") as soc:
         result = result_of("--port", f"tcp:127.0.0.1:{soc.where['tcp']}", "info")
         assert result["simulated"] is True and result["backend"] == "uartbone"
+
+
+def test_attach_and_doctor_look_at_it(program):
+    """What they read before they give a port to the kernel, from the real thing."""
+    with Program(program, "--pty") as soc:
+        port = describe(Host(), soc.where["pty"])
+        found = inspect(port)
+        assert found == Found((regs.VERSION_MAJOR, regs.VERSION_MINOR), HZ, True, found.bridge_hz, True)
+        checks = {check.name: check.state for check in Doctor(Host(), soc.where["pty"]).run()}
+        assert checks["bridge"] == checks["core"] == checks["permissions"] == "ok" and checks["cable"] == "skipped"
 
 
 def test_a_board_that_restarts_is_a_new_session(program):

@@ -371,6 +371,15 @@ def test_the_next_process_finds_a_bridge_whose_host_died(raisable):
         assert bus.read(0x40) == [6]
 
 
+def test_a_bridge_that_checks_frames_until_it_has_been_silent_for_2_s(raisable):
+    """The kernel had it a moment ago: plain commands are not answered until then, and the first contact has the patience."""
+    raisable.board.write(0x40, [6])
+    heard_again = time.monotonic() + regs.BRIDGE_FALLBACK_SECONDS + 0.01
+    raisable.answer = lambda reply: reply if time.monotonic() > heard_again else b""
+    with open_and_close(raisable.spec) as bus:
+        assert bus.read(0x40) == [6] and heard_again < time.monotonic() < heard_again + 2
+
+
 SW = str(Path(transport.__file__).resolve().parents[1])
 RAISE_AND_WAIT = """
 import sys, time
