@@ -10,6 +10,7 @@
 #include <linux/prandom.h>
 #include <linux/string.h>
 
+#include "litepulse_clock_map.h"
 #include "litepulse_phc.h"
 #include "litepulse_record.h"
 #include "litepulse_time.h"
@@ -553,6 +554,76 @@ static void trains_follow_the_clock(struct kunit *test)
 	}
 }
 
+/* --- when a tick was, from readings that take their time --- */
+
+/* Of a tick of a 48 MHz clock that is off by @ppm and was 0 at @start, by the host's clock. */
+static u64 moment(u64 start, u64 tick, int ppm)
+{
+	u64 ns = tick * 125 / 6;
+
+	return start + ns - (u64)((s64)ns / 1000000 * ppm);
+}
+
+static void readings_bound_the_moment(struct kunit *test)
+{
+	static const int drifts[] = { -900, -50, 0, 3, 900 };
+	struct litepulse_rate rate;
+	struct rnd_state random;
+	unsigned int i, j;
+
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 48000000, 1, 1), 0);
+	prandom_seed_state(&random, 5);
+	for (i = 0; i < ARRAY_SIZE(drifts); i++) {
+		struct litepulse_clock_map map = {};
+		u64 start = 1ULL << 40, tick = 0, tightest = U64_MAX;
+
+		for (j = 0; j < 2000; j++) {
+			u32 before = prandom_u32_state(&random) % 300000;
+			u32 after = prandom_u32_state(&random) % 300000;
+			u64 true_ns, ns;
+
+			tick += prandom_u32_state(&random) % 480000;
+			true_ns = moment(start, tick, drifts[i]);
+			litepulse_clock_map_add(&map, &rate, tick, true_ns - before,
+						true_ns + after);
+			ns = litepulse_clock_map_ns(&map);
+			KUNIT_ASSERT_LE(test, abs((s64)(true_ns - ns)),
+					(s64)litepulse_clock_map_uncertainty(&map) + 1);
+			/* Never worse than the latest reading alone. */
+			KUNIT_ASSERT_LE(test, map.latest - map.earliest, (u64)before + after);
+			tightest = min(tightest, map.latest - map.earliest);
+		}
+		KUNIT_EXPECT_EQ(test, map.breaks, 0ULL);
+		/* Readings of 0.3 ms, each up to 10 ms after the other, give much less. */
+		KUNIT_EXPECT_LT(test, tightest, 20000ULL);
+	}
+}
+
+static void contradicting_readings_begin_anew(struct kunit *test)
+{
+	struct litepulse_clock_map map = {};
+	struct litepulse_rate rate;
+
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 1000000000, 1, 1), 0);
+	litepulse_clock_map_add(&map, &rate, 1000, 5000, 5100);
+	KUNIT_EXPECT_EQ(test, litepulse_clock_map_ns(&map), 5050ULL);
+	KUNIT_EXPECT_EQ(test, litepulse_clock_map_uncertainty(&map), 50U);
+	/* Both bounds of it are wider than what is known, but for 2 ns and 1 in 1024. */
+	litepulse_clock_map_add(&map, &rate, 2024, 0, 50000);
+	KUNIT_EXPECT_EQ(test, map.earliest, 6024ULL - 3);
+	KUNIT_EXPECT_EQ(test, map.latest, 6124ULL + 3);
+	/* The host's clock jumped. */
+	litepulse_clock_map_add(&map, &rate, 3000, 9000, 9100);
+	KUNIT_EXPECT_EQ(test, map.breaks, 1ULL);
+	KUNIT_EXPECT_EQ(test, map.earliest, 9000ULL);
+	KUNIT_EXPECT_EQ(test, map.latest, 9100ULL);
+	/* The board was reset. */
+	litepulse_clock_map_add(&map, &rate, 10, 9500, 9600);
+	KUNIT_EXPECT_EQ(test, map.breaks, 1ULL);
+	KUNIT_EXPECT_EQ(test, map.tick, 10ULL);
+	KUNIT_EXPECT_EQ(test, map.earliest, 9500ULL);
+}
+
 static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(rate_is_exact),
 	KUNIT_CASE(rate_is_refused),
@@ -568,6 +639,8 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(clock_is_exact),
 	KUNIT_CASE(clock_is_adjusted),
 	KUNIT_CASE(trains_follow_the_clock),
+	KUNIT_CASE(readings_bound_the_moment),
+	KUNIT_CASE(contradicting_readings_begin_anew),
 	{}
 };
 

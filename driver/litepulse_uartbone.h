@@ -76,6 +76,7 @@ struct litepulse_link_stream {
  * @line: somebody is in a function of the port's driver
  * @lock: protects what is received, up to @stamper
  * @gone: the port is; nothing will come any more
+ * @room: the port has told that it takes more; cleared by who sends
  * @buffer: bytes of an answer
  * @wanted: bytes of it; 0: nobody waits for one
  * @got: bytes that have come
@@ -121,6 +122,7 @@ struct litepulse_link {
 	struct mutex line; /* around functions of the port's driver */
 	spinlock_t lock; /* what is received */
 	bool gone;
+	bool room;
 	u8 *buffer;
 	unsigned int wanted;
 	unsigned int got;

@@ -261,6 +261,10 @@ static int link_launch(void *context, const u32 *words, unsigned int count)
 /* Bytes that fit one request, in words of four and one of what is left. */
 #define BYTES_AT_ONCE 220
 
+/*
+ * A tty cannot tell its writers that bytes may be lost. Those that were sent when the link failed
+ * count as sent: some may be lost then, but none is sent twice.
+ */
 static int transmit_some(struct litepulse_link *link, const u8 *bytes, unsigned int count)
 {
 	u32 words[BYTES_AT_ONCE / 4], rest = 0, state[STATE_WORDS];
@@ -289,9 +293,12 @@ static int transmit_some(struct litepulse_link *link, const u8 *bytes, unsigned 
 					&rest, 1);
 	read_state(request);
 	error = litepulse_transact(link, state, NULL);
-	if (error)
+	if (error == -EIO)
+		pr_warn_ratelimited("%s: up to %u bytes were lost\n", link->name, count);
+	else if (error)
 		return error;
-	take_state(link, state);
+	else
+		take_state(link, state);
 	return count;
 }
 
@@ -302,7 +309,7 @@ static int link_transmit(void *context, const u8 *bytes, unsigned int count)
 	int taken = 0;
 
 	mutex_lock(&link->bus);
-	while (done < count) {
+	while (done < count && !link->lost) {
 		taken = transmit_some(link, bytes + done, count - done);
 		if (taken <= 0)
 			break;
@@ -310,7 +317,8 @@ static int link_transmit(void *context, const u8 *bytes, unsigned int count)
 	}
 	mutex_unlock(&link->bus);
 	kick(link);
-	return done ?: taken;
+	/* While the board does not answer there is no room. */
+	return done ?: taken == -EIO ? 0 : taken;
 }
 
 static void link_want(void *context, u32 mask, u32 wanted)

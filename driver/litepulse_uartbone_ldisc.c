@@ -33,6 +33,8 @@
 #define NOISE_MS 1000
 /* A port that takes nothing for so long is stuck. */
 #define SEND_MS 1000
+/* After which a port that said nothing is asked whether it has room. */
+#define ROOM_MS 10
 #define POLL_US 1000
 #define IDLE_US 10000
 #define MAX_US 1000000
@@ -75,17 +77,6 @@ static int send_some(struct litepulse_link *link, const u8 *bytes, unsigned int 
 	return sent;
 }
 
-static bool has_room(struct litepulse_link *link)
-{
-	bool room = true;
-
-	mutex_lock(&link->line);
-	if (link->tty)
-		room = tty_write_room(link->tty);
-	mutex_unlock(&link->line);
-	return room;
-}
-
 /**
  * litepulse_line_send - sends, and prepares for an answer
  * @link: the bus is held
@@ -99,20 +90,25 @@ static bool has_room(struct litepulse_link *link)
 int litepulse_line_send(struct litepulse_link *link, const u8 *bytes, unsigned int count,
 			unsigned int wanted, const struct litepulse_stamper *stamper)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(SEND_MS);
 	int sent;
 
 	expect(link, wanted, stamper);
-	while (count) {
+	for (;;) {
+		WRITE_ONCE(link->room, false);
 		sent = send_some(link, bytes, count);
 		if (sent < 0)
 			return sent == -ENODEV ? sent : -EIO;
 		bytes += sent;
 		count -= sent;
-		if (!sent && !wait_event_timeout(link->wait, has_room(link),
-						 msecs_to_jiffies(SEND_MS)))
+		if (!count)
+			return 0;
+		if (time_after(jiffies, end))
 			return -EIO;
+		/* Not every port tells. */
+		wait_event_idle_timeout(link->wait, READ_ONCE(link->room) || READ_ONCE(link->gone),
+					msecs_to_jiffies(ROOM_MS));
 	}
-	return 0;
 }
 
 /**
@@ -240,6 +236,7 @@ static void bone_write_wakeup(struct tty_struct *tty)
 	struct litepulse_link *link = tty->disc_data;
 
 	clear_bit(TTY_DO_WRITE_WAKEUP, &tty->flags);
+	WRITE_ONCE(link->room, true);
 	wake_up(&link->wait);
 }
 

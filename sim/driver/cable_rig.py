@@ -27,9 +27,12 @@ LOCKSTEP = 20_000
 
 
 @functools.lru_cache(maxsize=None)
-def modules():
-    """{name: path} of the driver's modules for the debug kernel."""
-    return build_modules(driver_copy("cable"))
+def modules(mistake=None):
+    """{name: path} of the driver's modules for the debug kernel. `mistake`: (file, what is there, what is to be there instead)."""
+    if mistake is None:
+        return build_modules(driver_copy("cable"))
+    file, right, wrong = mistake
+    return build_modules(driver_copy("cable-mistake", edit={file: lambda text: text.replace(right, wrong)}))
 
 
 @functools.lru_cache(maxsize=None)
@@ -128,10 +131,10 @@ class Board:
         self.process.wait(timeout=20)
 
 
-def cable_boot(uses, boards, *, name="cable", parameters="", **options):
+def cable_boot(uses, boards, *, name="cable", parameters="", made=None, **options):
     """Loads both modules, runs `cable/NAME USE PORT ...` for each of `uses`, unloads them and looks for leaks: a uml.Boot.
 
-    A use is words; the port is the first line, unless the words have one.
+    `made` : other modules than those of this tree. A use is words; the port is the first line, unless the words have one.
     """
     def words(use):
         verb, *more = use.split()
@@ -139,6 +142,6 @@ def cable_boot(uses, boards, *, name="cable", parameters="", **options):
 
     jobs = ["insmod litepulse.ko", f"insmod litepulse_uartbone.ko {parameters}".strip(), *(f"run /{name} {words(use)}" for use in uses),
             "rmmod litepulse_uartbone", "rmmod litepulse", "leaks"]
-    made = modules()
+    made = made or modules()
     files = {"litepulse.ko": made["litepulse"], "litepulse_uartbone.ko": made["litepulse_uartbone"], name: program(name)}
     return boot(jobs, files, lines=[board.line if isinstance(board, Board) else board for board in boards], **options)

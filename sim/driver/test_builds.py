@@ -55,16 +55,18 @@ def build(line, folder, *arguments):
 
 
 @pytest.mark.seconds(8)
-@pytest.mark.parametrize("ptp", ["y", "n"])
+@pytest.mark.parametrize("parts", ["y", "n"])
 @pytest.mark.parametrize("line", PINS)
-def test_no_warning(line, ptp):
-    folder = driver_copy(line, ptp)
-    faults, output = build(line, folder, f"LITEPULSE_PTP={ptp}")
+def test_no_warning(line, parts):
+    """With and without what can be left out: the PTP clock, boards on a cable."""
+    folder = driver_copy(line, parts)
+    faults, output = build(line, folder, f"LITEPULSE_PTP={parts}", f"LITEPULSE_UARTBONE={parts}")
     assert not faults, output
-    assert [path.name for path in folder.glob("*.ko")] == ["litepulse.ko"]
-    assert f"vermagic={kernel_kit(line).release} ".encode() in (folder / "litepulse.ko").read_bytes()
+    modules = sorted(folder.glob("*.ko"))
+    assert [path.stem for path in modules] == ["litepulse", "litepulse_uartbone"][:1 + (parts == "y")]
+    assert all(f"vermagic={kernel_kit(line).release} ".encode() in path.read_bytes() for path in modules)
     built = {path.name for path in folder.glob("*.c") if path.with_suffix(".o").exists() and not path.name.endswith(".mod.c")}
-    assert ("litepulse_ptp.c" in built) == (ptp == "y")
+    assert ("litepulse_ptp.c" in built) == ("litepulse_uartbone_io.c" in built) == (parts == "y")
     if line in SPARSE_LINES:
         assert set(re.findall(r"(?m)^\s+CHECK\s+\S*?([^/\s]+\.c)$", output)) == built
 
@@ -119,5 +121,5 @@ def test_versions_are_asked_for_in_one_place():
 
 def test_kbuild_names_every_source():
     text = (DRIVER / "Kbuild").read_text()
-    named = set(re.findall(r"\b(litepulse_\w+)\.o\b", text)) - {"litepulse_kunit"}
+    named = set(re.findall(r"\b(litepulse_\w+)\.o\b", text)) - {"litepulse_kunit", "litepulse_uartbone"}
     assert named == {path.stem for path in sources() if path.suffix == ".c"}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board behind a serial line of the debug kernel: used, taken away, found again, over a good cable and a bad one; no complaint, no leak."""
+"""A board behind a serial line of the debug kernel: used, taken away, found again, on a good cable and a bad one; no complaint, no leak."""
 
 import re
 import socket
 
 import pytest
-from cable_rig import Board, Damage, cable_boot
+from cable_rig import Board, Damage, cable_boot, modules
 
 pytestmark = pytest.mark.seconds(120)
 
@@ -51,3 +51,21 @@ def test_nobody_answers():
         run = cable_boot(["nobody"], [guest_silent])
     check(run, 1)
     assert "ttyS0: no LiteX UARTBone answers" in run.log
+
+
+FUZZ_ROUNDS = 6
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_fuzz(number):
+    """Random calls of several processes, signals, and the board goes meanwhile: no complaint, and it works afterwards."""
+    with Board() as board:
+        check(cable_boot([f"run {number} {FUZZ_ROUNDS}"], [board], name="fuzz"), 1)
+
+
+def test_control():
+    """What the tests above watch for is seen: a link used after it was freed."""
+    with Board() as board:
+        run = cable_boot(["run 1 1"], [board], name="fuzz", made=modules(("litepulse_uartbone_ldisc.c", "\tfree_link(link);\n}",
+                                                                         "\tfree_link(link);\n\tWRITE_ONCE(link->pdev, NULL);\n}")))
+    assert any("KASAN: slab-use-after-free" in line for line in run.complaints), run.log

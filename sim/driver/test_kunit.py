@@ -14,6 +14,9 @@ MISTAKES = [
     ("litepulse_record.c", "sequence->gap_tick = tick;", "", "bytes_are_decoded"),
     ("litepulse_phc.c", "(u64)rest + phc->frac >= phc->div", "(u64)rest + phc->frac > phc->div", "clock_is_exact"),
     ("litepulse_phc.c", "then->num = then->period_num;", "then->num = 0;", "trains_follow_the_clock"),
+    ("litepulse_clock_map.c", ">> LITEPULSE_CLOCK_DRIFT_SHIFT) + 2", ">> 12) + 2", "readings_bound_the_moment"),
+    ("litepulse_clock_map.c", "max(before, map->earliest", "min(before, map->earliest", "readings_bound_the_moment"),
+    ("litepulse_clock_map.c", "map->breaks++;", "", "contradicting_readings_begin_anew"),
 ]
 
 

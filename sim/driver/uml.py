@@ -225,8 +225,8 @@ def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300):
                    "con=null", "con0=null,fd:1", "console=tty0", "ignore_loglevel", "printk.devkmsg=on", f"uml_dir={state}/",
                    *(f"ssl{i}=fd:{line.fileno()},fd:{line.fileno()}" for i, line in enumerate(lines)),
                    *([] if lines else ["time-travel=inf-cpu"]), "panic=-1", *arguments]
-        process = subprocess.Popen(command, pass_fds=[line.fileno() for line in lines], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-                                   preexec_fn=dies_with_us(signal.SIGKILL))
+        process = subprocess.Popen(command, pass_fds=[line.fileno() for line in lines], stdin=subprocess.DEVNULL, stdout=out,
+                                   stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=dies_with_us(signal.SIGKILL))
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:
