@@ -384,6 +384,10 @@ def _become_service(link, parent, writer):
         null = os.open(os.devnull, os.O_RDWR)
         for number in range(3):
             os.dup2(null, number)
+        for number in map(int, os.listdir("/proc/self/fd")):  # what we inherited, others may wait for the end of
+            if number > 2 and number not in (link.file, writer):
+                with contextlib.suppress(OSError):
+                    os.close(number)
         link.belongs_to(os.getpid(), parent)
         os.write(writer, f"{os.getpid()}\n".encode())
         os.close(writer)

@@ -102,9 +102,14 @@ def cmd_attach(args, host=None):
     if board:
         show(args, result_of(host, board, port, attach.holding_process(port.path)) | {"already": True})
         return 0
-    link = attach.Link(host, port, baud)
+    with output.Live("attaching", None, args.style):  # rates that do not work take a while
+        link = attach.Link(host, port, baud)
+        try:
+            remark = link.raise_baud(wanted)
+        except BaseException:
+            link.release()
+            raise
     try:
-        remark = link.raise_baud(wanted)
         result = result_of(host, link.board, port, os.getpid()) | {"already": False}
         if args.foreground:
             show(args, result, remark)
@@ -126,7 +131,8 @@ def cmd_detach(args, host=None):
     """litepulse detach"""
     host = host or Host()
     held = attach.find(host, asked_port(args))
-    attach.detach(held)
+    with output.Live("detaching", None, args.style):
+        attach.detach(held)
     if args.style == "json":
         output.write_json({"command": "detach", "port": held.path, "pulse": str(host.dev / held.board.name), "process": held.process})
     else:

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -397,6 +398,22 @@ def test_what_people_see(machine, board, ended):
         f"  name   {stable} is this port wherever else is plugged in: better use that",
         f"  end    process {number} holds it; 'litepulse detach {stable}', or unplug it",
     ]
+
+
+def test_the_service_keeps_nothing_open(machine, board, ended):
+    """Who waits for the end of a pipe that the command inherited does not wait for the board to be unplugged."""
+    port = machine.plug(board.spec)
+    reader, writer = os.pipe()
+    command = [sys.executable, TESTS / "fake_machine.py", machine.folder, "attach", port, "--json"]
+    done = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=60, check=True, pass_fds=[writer])
+    number = json.loads(done.stdout)["process"]
+    ended.append(number)
+    os.close(writer)
+    assert select.select([reader], [], [], 10)[0] and os.read(reader, 1) == b"" and is_running(number)
+    os.close(reader)
+    files = [os.readlink(f"/proc/{number}/fd/{name}") for name in os.listdir(f"/proc/{number}/fd")]
+    assert files.count(board.spec) == 1 and set(files) - {board.spec, os.devnull} == {f for f in files if f.startswith("pipe:")}
+    assert os.stat(f"/proc/{number}").st_uid == os.getuid() and os.readlink(f"/proc/{number}/cwd") == "/"
 
 
 def test_other_commands_are_sent_to_the_device(machine, board, ended):
