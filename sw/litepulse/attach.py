@@ -63,7 +63,13 @@ class Found:
 def look(stream, name, baud):
     """What answers behind an open SerialStream, by reads only: Found. LitePulseError, within 2 s, if it is no LitePulse of ours."""
     bus = UARTBone(stream, name, baud, _PATIENCE)
-    device = Device(bus, "uartbone", name)
+    try:
+        device = Device(bus, "uartbone", name)
+    except TransportError as error:
+        if "does not answer" not in str(error):
+            raise
+        # Nothing tells a bridge that was left at a raised rate from an empty port, and we do not wait for its fallback.
+        raise TransportError(f"{error}; if it was in use a moment ago, try again in 3 s") from None
     rate, frames = (bus.read(regs.BRIDGE_BASE + 4 * register.index)[0] for register in regs.BRIDGE)
     return Found(device.version, device.clock_hz, device.simulated, bridge_clock(rate) if baud == DEFAULT_BAUD else 0, bool(frames))
 

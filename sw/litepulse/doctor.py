@@ -249,7 +249,7 @@ class Doctor:
             self.problem = error
         except LitePulseError as error:
             return Check("bridge", FAULT, str(error).removeprefix(f"{self.port.path}: "),
-                         "power, bitstream (make BOARD=... flash), port and rate; if it was in use just now, try again in 3 s")
+                         "power, bitstream (make BOARD=... flash), port and rate")
         return Check("bridge", OK, f"answers at {self.baud} baud")
 
     def rate(self):
