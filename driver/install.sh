@@ -101,10 +101,14 @@ install_rules() {
 install_module() {
     need_root install
     check_attach
-    built=$here/litepulse.ko
-    [ -e "$built" ] || die "litepulse.ko is not built: make -C $here"
-    magic=$(modinfo -F vermagic "$built")
-    [ "${magic%% *}" = "$kernel" ] || die "litepulse.ko is for kernel ${magic%% *}, not $kernel: make -C $here"
+    [ -e "$here/litepulse.ko" ] || die "litepulse.ko is not built: make -C $here"
+    built=''
+    for name in litepulse.ko litepulse_uartbone.ko; do      # the second can be left out
+        [ -e "$here/$name" ] || continue
+        magic=$(modinfo -F vermagic "$here/$name")
+        [ "${magic%% *}" = "$kernel" ] || die "$name is for kernel ${magic%% *}, not $kernel: make -C $here"
+        built="$built $name"
+    done
     [ -n "${SIGN_KEY:-}" ] || [ -z "${SIGN_CERT:-}" ] || die 'SIGN_CERT without SIGN_KEY'
     if [ -n "${SIGN_KEY:-}" ]; then
         [ -n "${SIGN_CERT:-}" ] || die 'SIGN_KEY without SIGN_CERT'
@@ -113,18 +117,22 @@ install_module() {
     fi
     folder=$modules/$kernel/updates
     install -d "$folder"
-    new=$folder/.litepulse.ko
-    trap 'rm -f "$new"' EXIT
-    install -m 644 "$built" "$new"
-    strip --strip-debug "$new"
-    [ -z "${SIGN_KEY:-}" ] || "$kdir/scripts/sign-file" sha256 "$SIGN_KEY" "$SIGN_CERT" "$new"
-    mv "$new" "$folder/litepulse.ko"
+    trap 'rm -f "$folder"/.litepulse*.ko' EXIT
+    for name in $built; do
+        install -m 644 "$here/$name" "$folder/.$name"
+        strip --strip-debug "$folder/.$name"
+        [ -z "${SIGN_KEY:-}" ] || "$kdir/scripts/sign-file" sha256 "$SIGN_KEY" "$SIGN_CERT" "$folder/.$name"
+    done
+    for name in $built; do
+        mv "$folder/.$name" "$folder/$name"
+        say "installed $folder/$name"
+    done
     trap - EXIT
-    say "installed $folder/litepulse.ko"
+    [ -e "$here/litepulse_uartbone.ko" ] || rm -f "$folder/litepulse_uartbone.ko"   # of an earlier build
     install_rules
     reload "$kernel"
     if secure_boot && [ -z "${SIGN_KEY:-}" ]; then
-        say 'Secure Boot is on and the module is not signed: the kernel will refuse it. docs/driver-install.md says how to sign it'
+        say 'Secure Boot is on and the modules are not signed: the kernel will refuse them. docs/driver-install.md says how to sign them'
     fi
     if [ -z "$prefix" ] && [ -d /var/lib/dkms/litepulse ]; then
         say "DKMS has the driver, too: make -C $here dkms-remove, or uninstall, leaves only one"
@@ -134,16 +142,21 @@ install_module() {
 uninstall() {
     need_root uninstall
     changed=''
-    for found in "$modules"/*/updates/litepulse.ko*; do
+    for found in "$modules"/*/updates/litepulse.ko* "$modules"/*/updates/litepulse_uartbone.ko*; do
         [ -e "$found" ] || continue
         rm "$found"
         say "removed $found"
         release=${found#"$modules"/}
-        changed="$changed ${release%%/*}"
+        release=${release%%/*}
+        case " $changed " in *" $release "*) ;; *) changed="$changed $release";; esac
     done
     [ -z "$changed" ] || reload $changed
     remove_rules || [ -n "$changed" ] || say 'nothing of it is installed'
-    if [ -z "$prefix" ] && [ -d /sys/module/litepulse ]; then say 'it is still loaded: rmmod litepulse'; fi
+    if [ -z "$prefix" ]; then
+        loaded=''
+        for name in litepulse_uartbone litepulse; do [ ! -d "/sys/module/$name" ] || loaded="$loaded $name"; done
+        [ -z "$loaded" ] || say "still loaded: rmmod$loaded"
+    fi
 }
 
 remove_rules() {

@@ -14,6 +14,7 @@ from rig import ROOT, run_folder
 LINE = "6.12"
 RULES = "etc/udev/rules.d/70-litepulse.rules"
 ATTACH = ["etc/systemd/system/litepulse-attach@.service", "etc/udev/rules.d/71-litepulse-attach.rules"]
+MODULES = ("litepulse.ko", "litepulse_uartbone.ko")
 EXTRA = ("install.sh", "dkms.conf", *(os.path.basename(name) for name in (RULES, *ATTACH)))
 
 
@@ -60,7 +61,7 @@ def built(request):
     """driver/ with litepulse.ko, built by the driver's own Makefile. Tests that change it take a copy."""
     folder = tree("installed")
     status, lines = make(folder)
-    assert status == 0 and (folder / "litepulse.ko").exists(), "\n".join(lines)
+    assert status == 0 and all((folder / name).exists() for name in MODULES), "\n".join(lines)
     return folder
 
 
@@ -68,21 +69,22 @@ def built(request):
 def test_install_and_uninstall(built):
     root = run_folder("root")
     release = kernel_kit(LINE).release
-    module = f"lib/modules/{release}/updates/litepulse.ko"
+    modules = [f"lib/modules/{release}/updates/{name}" for name in MODULES]
     for _ in range(2):          # again over itself
         status, lines = make(built, "install", DESTDIR=root)
         assert status == 0, lines
-        assert files(root) == sorted([RULES, module])
-    assert ours(lines)[:2] == [f"installed {root}/{module}", f"installed {root}/{RULES}"]
+        assert files(root) == sorted([RULES, *modules])
+    assert ours(lines)[:3] == [*(f"installed {root}/{module}" for module in modules), f"installed {root}/{RULES}"]
     assert (root / RULES).read_bytes() == (DRIVER / "70-litepulse.rules").read_bytes()
-    assert (root / module).stat().st_mode & 0o777 == 0o644
-    sections = subprocess.run(["readelf", "-SW", root / module], capture_output=True, text=True, check=True).stdout
-    assert ".modinfo" in sections and ".debug_info" not in sections
+    for module in modules:
+        assert (root / module).stat().st_mode & 0o777 == 0o644
+        sections = subprocess.run(["readelf", "-SW", root / module], capture_output=True, text=True, check=True).stdout
+        assert ".modinfo" in sections and ".debug_info" not in sections
     other = root / "lib/modules/1.2.3/updates/other.ko"
     other.parent.mkdir(parents=True)
     other.touch()
     status, lines = make(built, "uninstall", DESTDIR=root)
-    assert status == 0 and ours(lines) == [f"removed {root}/{module}", f"removed {root}/{RULES}"]
+    assert status == 0 and ours(lines) == [*(f"removed {root}/{module}" for module in modules), f"removed {root}/{RULES}"]
     assert files(root) == ["lib/modules/1.2.3/updates/other.ko"]
     status, lines = make(built, "uninstall", DESTDIR=root)
     assert status == 0 and ours(lines) == ["nothing of it is installed"]
@@ -96,7 +98,7 @@ def test_attach_by_itself(built):
     for variables in ({"LITEPULSE": command}, {"programs": programs}):
         status, lines = make(built, "install", DESTDIR=root, ATTACH=1, **variables)
         assert status == 0, lines
-        assert ours(lines)[2:4] == [f"installed {root}/{ATTACH[1]}", f"installed {root}/{ATTACH[0]}, which runs {command} as root"]
+        assert ours(lines)[3:5] == [f"installed {root}/{ATTACH[1]}", f"installed {root}/{ATTACH[0]}, which runs {command} as root"]
         unit = (root / ATTACH[0]).read_text()
         assert f"\nExecStart={command} attach --foreground %f\n" in unit and "@PROGRAM@" not in unit
         assert (root / ATTACH[1]).read_bytes() == (DRIVER / "71-litepulse-attach.rules").read_bytes()
@@ -121,7 +123,7 @@ def test_attach_by_itself(built):
 def test_attach_without_a_command(built, variables, said):
     root = run_folder("root")
     script, folder = run_folder("tree"), run_folder("bin")
-    for name in (*EXTRA, "litepulse.ko"):
+    for name in (*EXTRA, *MODULES):
         shutil.copy(built / name, script)
     shutil.copy("/bin/true", folder / "a%sh")
     if variables.get("LITEPULSE") == "a%sh":
@@ -134,11 +136,26 @@ def test_attach_without_a_command(built, variables, said):
 
 
 @pytest.mark.seconds(8)
+def test_without_the_line_discipline(built):
+    """What was not built is not installed, and does not stay from before."""
+    root, copy = run_folder("root"), run_folder("copy")
+    folder = f"lib/modules/{kernel_kit(LINE).release}/updates"
+    for name in (*EXTRA, *MODULES):
+        shutil.copy(built / name, copy)
+    env = {**kernel_kit(LINE).environment, "KERNEL": kernel_kit(LINE).release, "DESTDIR": str(root)}
+    for left in (MODULES, MODULES[:1]):
+        for name in set(MODULES) - set(left):
+            (copy / name).unlink()
+        subprocess.run(["sh", copy / "install.sh", "install"], env=env, check=True, capture_output=True)
+        assert files(root) == sorted([RULES, *(f"{folder}/{name}" for name in left)])
+
+
+@pytest.mark.seconds(8)
 def test_uninstall_for_all_kernels_and_packings(built):
     root = run_folder("root")
-    for release, name in (("6.1.0-50-amd64", "litepulse.ko.xz"), ("6.12.9", "litepulse.ko")):
+    for release, name in (("6.1.0-50-amd64", "litepulse.ko.xz"), ("6.12.9", "litepulse.ko"), ("6.12.9", "litepulse_uartbone.ko.zst")):
         path = root / "lib/modules" / release / "updates" / name
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     status, _ = make(built, "uninstall", DESTDIR=root)
     assert status == 0 and not files(root)
@@ -152,8 +169,9 @@ def test_signing(built):
     status, lines = make(built, "install", DESTDIR=root, SIGN_KEY=keys / "key", SIGN_CERT=keys / "cert",
                          programs=program(keys / "bin", "mokutil", "echo SecureBoot enabled"))
     assert status == 0, lines
-    module = root / f"lib/modules/{kernel_kit(LINE).release}/updates/litepulse.ko"
-    assert module.read_bytes().endswith(b"~Module signature appended~\n")
+    for name in MODULES:
+        module = root / f"lib/modules/{kernel_kit(LINE).release}/updates/{name}"
+        assert module.read_bytes().endswith(b"~Module signature appended~\n")
     assert not any("Secure Boot" in line for line in lines)
     for wrong, said in (({"SIGN_KEY": keys / "key"}, "SIGN_KEY without SIGN_CERT"),
                         ({"SIGN_CERT": keys / "cert"}, "SIGN_CERT without SIGN_KEY"),
@@ -169,7 +187,7 @@ def test_secure_boot(built, state, told):
     root = run_folder("root")
     status, lines = make(built, "install", DESTDIR=root, programs=program(run_folder("bin"), "mokutil", f"echo {state}"))
     assert status == 0
-    assert any(line.startswith("Secure Boot is on and the module is not signed") for line in ours(lines)) == told
+    assert any(line.startswith("Secure Boot is on and the modules are not signed") for line in ours(lines)) == told
 
 
 @pytest.mark.parametrize("variables, said", [
@@ -251,8 +269,8 @@ def test_dkms_source_builds(built):
     assert not list(source.rglob("*.ko")) and not list(source.rglob("*.mod.c"))
     kit = kernel_kit(LINE)
     # dkms.conf is a shell script; dkms puts KERNELRELEASE= of its own after the first word of MAKE.
-    script = ('. ./dkms.conf; [ "${#BUILT_MODULE_NAME[@]}" = 1 ]; ${MAKE[0]/make/make KERNELRELEASE=$kernelver}; '
-              '[ -e "$BUILT_MODULE_NAME.ko" ]')
+    script = ('. ./dkms.conf; [ "${#BUILT_MODULE_NAME[@]}" = 2 ]; ${MAKE[0]/make/make KERNELRELEASE=$kernelver}; '
+              'for name in "${BUILT_MODULE_NAME[@]}"; do [ -e "$name.ko" ]; done; [ "${#DEST_MODULE_LOCATION[@]}" = 2 ]')
     result = subprocess.run(["bash", "-euc", script], cwd=source, capture_output=True, text=True, check=False,
                             env={**kit.environment, "kernelver": kit.release, "kernel_source_dir": str(kit.headers)})
     assert result.returncode == 0, result.stdout + result.stderr
