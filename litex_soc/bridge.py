@@ -4,13 +4,13 @@
     self.bridge = SerialBridge(platform.request("serial"), sys_clk_freq)
     self.bridge.add_to_soc(self)
 
-It speaks UARTBone's commands at 115200 baud until the host writes another rate into its one CSR (regmap.BRIDGE, at CSR
-location 17, where a host finds it without any csr.csv). It is back at 115200 when no valid command, a complete read or
-write, came for 2 seconds. See docs/bridge.md.
+It speaks UARTBone's commands, plain or in checked frames (frames.py), at 115200 baud until the host writes another rate into a CSR
+(regmap.BRIDGE, at CSR location 17, where a host finds it without any csr.csv). It is back at 115200 when no valid command, a
+complete read or write, came for 2 seconds. See docs/bridge.md.
 
 Latency: a rate that was written acts 2 cycles after the last word of the command was acknowledged on the bus, for both directions at
 once. The fallback acts `fallback_cycles` + 4 cycles after that of the last write, + 3 after the last stop bit of the last answer, or
-when the command that is under way then has ended or timed out.
+when the command that is under way then has ended or timed out; + 2 after that of a frame's answer.
 """
 
 from fractions import Fraction

@@ -93,7 +93,7 @@ class Frames(LiteXModule):
         # A frame's number lies at the end of the memory, its payload at the beginning; `place` goes from the one to the other. The CRC is
         # that of a frame that comes, or of an answer.
 
-        memory = Memory(8, 512)
+        memory = Memory(8, 512, name="frames_memory")
         port = memory.get_port(write_capable=True, mode=NO_CHANGE)
         self.specials += memory, port
         place, length, last, filled = Signal(9), Signal(8, reset_less=True), Signal(9), Signal()

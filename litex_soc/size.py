@@ -16,7 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from litex_soc.bitstream import ToolError, longest_way, run_tool
+from litex_soc.bitstream import SPRAM, ToolError, longest_way, run_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.size"
@@ -65,7 +65,7 @@ def synthesise(folder, files, top, options="", samples=None):
     names = " ".join(file.name for file in files)
     run_tool(folder, "yosys", "-q", "-l", f"{top}.log", "-p",
              f"read_verilog -sv {names}; {f'chparam -set S {samples} {top}; ' if samples else ''}"
-             f"synth_ice40 {options} -top {top} -json {top}.json")
+             f"{SPRAM}; synth_ice40 {options} -top {top} -json {top}.json")
 
 
 def packed(folder, top, *more):

@@ -760,8 +760,11 @@ private:
 
     void accept_one(Bridge &bridge)
     {
-        if (listener < 0)
+        pollfd p{listener, POLLIN, 0};
+        if (listener < 0 || ::poll(&p, 1, 0) <= 0)
             return;
+        if (client >= 0)            // it may have gone just before the next one came
+            transfer(client, bridge);
         // The next client waits until all of the last one is done, so that no answer reaches the wrong one.
         if (client < 0 && !pty_open && (bridge.busy() || bridge.complete()))
             return;
