@@ -145,7 +145,11 @@ static void call_termios(int fd)
 	cfsetspeed(&settings, draw(2) ? B1000000 : B9600);
 	settings.c_cflag ^= draw(2) ? CSTOPB : PARENB;
 	settings.c_iflag ^= draw(2) ? IXON : 0;
-	tcsetattr(fd, draw(2) ? TCSANOW : TCSAFLUSH, &settings);
+	/*
+	 * Not TCSADRAIN or TCSAFLUSH: with a signal pending the kernel's own set_termios() tries again and again for the lock of a
+	 * writer, and never lets it run where there is one processor.
+	 */
+	tcsetattr(fd, TCSANOW, &settings);
 }
 
 static int open_any(const struct board *board)
@@ -229,8 +233,17 @@ static void round_of(const char *port, uint32_t seed)
 		CHECK(!close(fd));
 		fd = -1;
 	}
+	/* Some wait for what cannot come, say, for bytes to leave that a responder holds back. Nothing may keep them from being killed. */
 	for (int i = 0; i < PROCESSES; i++) {
-		CHECK(waitpid(players[i], &status, 0) == players[i]);
+		double kill_at = now() + 1, end = now() + 20;
+		pid_t ended;
+
+		while (!(ended = waitpid(players[i], &status, WNOHANG))) {
+			CHECK(now() < end);
+			kill(players[i], now() < kill_at ? SIGALRM : SIGKILL);
+			usleep(10000);
+		}
+		CHECK(ended == players[i]);
 		CHECK(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : !WEXITSTATUS(status));
 	}
 	if (fd >= 0)
