@@ -74,6 +74,10 @@ guest = $(if $(CPU),--cpu $(CPU))
 linux: need-test ## Linux on the simulated SoC, the driver loaded, its console; CPU=mor1kx: big-endian; FILES=folder: in /tmp/files
 	@$(BIN)/python -m sim.linux $(guest) $(if $(FILES),--files $(FILES)) $(if $(FLAVOUR),--flavour $(FLAVOUR))
 
+.PHONY: pc
+pc: need-test ## a PC with a simulated board on its USB port, the driver attached, its console; KERNEL=6.1|6.12|7.2, FILES=folder: in /tmp/files
+	@$(BIN)/python -m sim.pc $(if $(KERNEL),--kernel $(KERNEL)) $(if $(FILES),--files $(FILES)) $(if $(HZ),--hz $(HZ))
+
 .PHONY: test-linux-debug
 test-linux-debug: need-test ## the tests of sim/linux on the kernel with lockdep, whose boot alone takes minutes
 	@LITEPULSE_DEBUG_KERNEL=1 $(PYTEST) sim/linux $(ARGS)

@@ -111,6 +111,7 @@ look() {
         program openssl openssl
         program sparse sparse
         program kmod kmod
+        program qemu-system-x86_64 qemu-system-x86
         # packages of other suites of Debian: scripts/debian_package.py
         program dpkg-source dpkg-dev
         program gpgv gpgv

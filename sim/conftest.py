@@ -2,7 +2,7 @@
 """pytest, as this project uses it: helpers on the path, long tests first, a summary line per group.
 
 A test's group is the folder it lies in (house, blocks, phy, core, netlist, formal, soc, boards, driver, linux_soc, linux,
-faults; sw/tests is `tools`). When
+pc, faults; sw/tests is `tools`). When
 all is run (`make test` without ARGS), a group in which no test passed fails the run: tests that vanished must not go unnoticed.
 """
 
@@ -19,7 +19,7 @@ for folder in (SIM.parent, SIM.parent / "sw", SIM, *sorted(p for p in SIM.iterdi
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
-GROUPS = ("house", "blocks", "phy", "core", "netlist", "formal", "soc", "boards", "driver", "linux_soc", "linux", "tools", "faults")
+GROUPS = ("house", "blocks", "phy", "core", "netlist", "formal", "soc", "boards", "driver", "linux_soc", "linux", "pc", "tools", "faults")
 TITLES = {
     "house": "lint, licences, generated files, the rig itself",
     "blocks": "cocotb, block by block, Verilator and Icarus",
@@ -32,12 +32,13 @@ TITLES = {
     "driver": "the Linux driver: kernels 6.1 to 7.2, static checks, ABI, unit tests, User-mode Linux",
     "linux_soc": "the Linux SoC: interrupt controller, device tree, firmware, its simulator",
     "linux": "Linux on the simulated SoC, the driver loaded",
+    "pc": "the driver on a PC: Debian's kernels 6.1 to 7.2, a board on a USB cable",
     "tools": "command and Python package",
     "faults": "seeded faults, each caught",
 }
 # Seconds of a test that never ran here: only their order matters.
 FIRST_GUESS = {"boards": 1, "netlist": 20, "formal": 20, "soc": 20, "core": 15, "faults": 10, "blocks": 5, "phy": 3, "driver": 10,
-               "linux_soc": 5, "linux": 30}
+               "linux_soc": 5, "linux": 30, "pc": 5}
 DURATIONS = SIM.parent / "build" / "durations.json"
 
 

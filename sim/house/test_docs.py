@@ -22,7 +22,7 @@ def functions(path):
 
 def driver_files():
     """{name: path} of the files with tests of the driver."""
-    paths = [path for group in ("driver", "linux_soc", "linux") for path in (ROOT / "sim" / group).glob("test_*.py")]
+    paths = [path for group in ("driver", "linux_soc", "linux", "pc") for path in (ROOT / "sim" / group).glob("test_*.py")]
     assert len({path.stem for path in paths}) == len(paths), "two files of one name: a reference to one would be a reference to both"
     return {path.stem: path for path in paths}
 

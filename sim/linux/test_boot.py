@@ -50,7 +50,7 @@ def test_runs_do_not_see_each_other(booted, cpu):
     guest = booted(cpu)
     first = guest.run("touch /tmp/mine; cat /proc/uptime")
     second = guest.run("touch /tmp/mine; cat /proc/uptime")
-    assert [(line.cycle, line.text) for line in first.console] == [(line.cycle, line.text) for line in second.console]
+    assert [(line.at, line.text) for line in first.console] == [(line.at, line.text) for line in second.console]
     assert guest.run("test ! -e /tmp/mine").status == 0
     later = guest.after("touch /tmp/mine; echo kept", {"some": b"thing"})
     assert later.run("test -e /tmp/mine && cat some").lines == ["thing"]
@@ -64,7 +64,7 @@ def test_pins_and_stimulus(booted, cpu):
     start = result.stats["start_tick"]
     assert result.pin("aux1") == [(start, 0), (start + 500, 1), (start + 777, 0)]
     (_, low), (rise, high), (fall, _) = result.pin("aux2")
-    said = next(line.cycle for line in result.console if line.text == "now")
+    said = next(line.at for line in result.console if line.text == "now")
     assert (low, high, fall - rise) == (0, 1, 30) and 0 < rise - said < 10_000
     assert result.pin("tx") == [(start, 1)]
 

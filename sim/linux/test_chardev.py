@@ -578,7 +578,7 @@ def test_unbind_with_files_open(linux, cpu):
     assert told.result("read") == (-1, "ENODEV") and told.result("info") == told.result("launch") == (-1, "ENODEV")
     assert told.result("close")[0] == 0 and told.result("reopen")[0] == -1
     # It went on until the driver was unbound, KEEP or not, and no longer.
-    cycle = next(line.cycle for line in result.console if "/unbind" in line.text)
+    cycle = next(line.at for line in result.console if "/unbind" in line.text)
     unbound = cycle + result.stats["start_tick"] - result.stats["start_cycle"]
     seen = [tick for tick, _ in pulses(result.pins, "tx", active=0)]
     assert seen[-1] > told.one("unbinding")[0] and seen[-1] < unbound < result.stats["end_tick"] - 500_000
@@ -615,7 +615,7 @@ def test_the_module_stays_while_a_file_is_open(linux, cpu):
     assert told.result("none") == (0, 0) and told.one("there") == [0, 0] and told.result("insert") == (0, 0)
     assert [e[2] for e in told.events()] == [tick for tick, _, _ in sampled_edges(result.pins, ["aux0"])] and len(told.events()) == 1
     # The train that was kept ended with the driver, not before.
-    calls = [next(line.cycle for line in result.console if line.text.startswith(f"result {label} ")) for label in ("claim", "none")]
+    calls = [next(line.at for line in result.console if line.text.startswith(f"result {label} ")) for label in ("claim", "none")]
     kept, removed = (cycle + result.stats["start_tick"] - result.stats["start_cycle"] for cycle in calls)
     seen = [tick for tick, _ in pulses(result.pins, "tx", active=0)]
     assert kept + 200_000 < seen[-1] < removed and len(seen) > 5 and {b - a for a, b in zip(seen, seen[1:])} <= {50_000, 50_001}

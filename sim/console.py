@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What came of a run in a guest, whatever machine that is: its console, its pins; and which words of a kernel tell a mistake."""
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+COMPLAINT = re.compile(
+    r"BUG:|WARNING:|INFO:|[Pp]ossible .*\b(lock|deadlock|recursive)|Oops|Unable to handle|Kernel panic|refcount_t:|UBSAN|ODEBUG|kmemleak: "
+    r"\d+ new|inconsistent lock state|suspicious RCU|scheduling while atomic|sleeping function|bad unlock|held lock freed|"
+    r"list_(add|del) corruption|unexpected IRQ trap|nobody cared|Call Trace")
+LEAK = re.compile(r"unreferenced object 0x")
+KERNEL_LINE = re.compile(r"\[ *\d+\.\d{6}\] ")
+
+
+class GuestError(AssertionError):
+    """A run did not end as it should; the message says how, and what was printed."""
+
+
+class Line(NamedTuple):
+    """A line of the console and when it began: the cycle on a simulated SoC, the millisecond of the run elsewhere."""
+    at: int
+    text: str
+
+    @property
+    def of_kernel(self):
+        """Printed by the kernel."""
+        return bool(KERNEL_LINE.search(self.text))
+
+
+class Change(NamedTuple):
+    """At `tick` a pin took a level. A level of the start of the run is one, too."""
+    tick: int
+    pin: str
+    level: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run did. Ticks and cycles count from the reset of the SoC."""
+    console: list               # Line, all
+    status: int                 # as of a shell: 128 + n when killed by signal n
+    pins: list = field(repr=False)      # Change
+    stats: dict                 # of the simulator
+
+    @property
+    def text(self):
+        """All that was printed, with times."""
+        return "\n".join(f"{line.at:12} {line.text}" for line in self.console)
+
+    @property
+    def lines(self):
+        """What programs printed: texts without what the kernel said."""
+        return [line.text for line in self.console if not line.of_kernel and not line.text.startswith("litepulse: ")]
+
+    @property
+    def kernel(self):
+        """What the kernel said, without its time stamps."""
+        return [KERNEL_LINE.split(line.text)[-1] for line in self.console if line.of_kernel]
+
+    @property
+    def complaints(self):
+        """What of it tells a mistake."""
+        return [line.text for line in self.console if (line.of_kernel and COMPLAINT.search(line.text)) or LEAK.search(line.text)]
+
+    def pin(self, name):
+        """[(tick, level)] of one pin, the level of the start first."""
+        return [(change.tick, change.level) for change in self.pins if change.pin == name]
+
+    def judge(self, what, status, complaints, trouble=""):
+        """Returns itself, or raises GuestError: for `trouble`, another status than expected (None: any), complaints of the kernel.
+
+        complaints: True to let them be; or texts that the kernel must say, whose lines then are no complaints
+        """
+        def fail(why):
+            raise GuestError(f"{what}\n{why}\n{self.text}")
+
+        expected = () if isinstance(complaints, bool) else tuple(complaints)
+        for text in expected:
+            if not any(text in line for line in self.kernel):
+                fail(f"the kernel did not say {text!r}")
+        found = [line for line in self.complaints if not any(text in line for text in expected)]
+        if found and complaints is not True:
+            fail(f"the kernel complains: {found[0]}")
+        if trouble:
+            fail(trouble)
+        if status is not None and self.status != status:
+            fail(f"exit status {self.status}, not {status}")
+        return self
+

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`make pc`: a person at the console of a PC with a simulated board on its USB port, the driver attached."""
+
+import argparse
+import os
+import selectors
+import sys
+import termios
+import tty
+from pathlib import Path
+
+from litex_soc.verilated import BuildError as ModelError
+from sim.linux.targets import say
+from sim.pc import rig
+from sim.pc.board import HZ, Board
+from sim.pc.kernels import BuildError, PackageError
+from sim.pc.machine import Machine
+
+ESCAPE, END = b"\x01", b"x"         # Ctrl-A x
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAMS = ROOT / "sw" / "target"
+SHELL = """
+exec 0<>/dev/ttyS0 1>&0 2>&0
+stty sane
+echo
+echo "/dev/litepulse0, /dev/ttyPULSE0, /dev/ptp0 of the board on /dev/ttyUSB0; litepulse-info, -train, -capture, -send."
+echo "The board is simulated, its clock slow: see litepulse-info. Ctrl-A x ends."
+export PATH=/tmp/files:$PATH PS1='# '
+setsid -c sh -i
+poweroff -f
+"""
+
+
+class Terminal:
+    """This terminal in the machine's loop: what is typed goes to the guest's console, byte by byte."""
+
+    def __init__(self, machine):
+        self.machine, self.escaped, self.ended = machine, False, False
+        machine.loop.register(sys.stdin, selectors.EVENT_READ, self)
+
+    def serve(self, _):
+        """Called by the loop."""
+        data = os.read(sys.stdin.fileno(), 1024)
+        self.ended |= not data
+        for byte in (data[n:n + 1] for n in range(len(data))):
+            if self.escaped:
+                self.escaped = False
+                self.ended |= byte == END
+                if byte == ESCAPE:
+                    self.machine.kernel.send(byte)
+            elif byte == ESCAPE:
+                self.escaped = True
+            else:
+                self.machine.kernel.send(byte)
+
+    def close(self):
+        """Leaves the loop."""
+        self.machine.loop.unregister(sys.stdin)
+
+
+def show(data):
+    """To this terminal."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def programs(guest):
+    """{name in the guest: path} of sw/target."""
+    shared = [PROGRAMS / name for name in ("device.c", "quantity.c")]
+    return {f"litepulse-{name}": guest.program(PROGRAMS / f"{name}.c", *shared, includes=(rig.UAPI, PROGRAMS))
+            for name in ("info", "train", "capture", "send")}
+
+
+def interact(guest, files, hz):
+    """Carries the guest's console to this terminal until one of both ends."""
+    with Board(hz) as board, Machine(guest.kernel, guest.archive, guest.folder / "state") as machine:
+        machine.plug(0, board)
+        machine.kernel.received = show
+        machine.channel.received = show
+        command, more = guest.attaching()
+        machine.channel.send(rig.package(f"{rig.PRELUDE}await /dev/ttyUSB0\n{command}\n{SHELL}", {**programs(guest), **more, **files}))
+        terminal = Terminal(machine)
+        machine.pump(lambda: terminal.ended or machine.process.poll() is not None, float("inf"), "")
+
+
+def main(argv=None):
+    """The command; exit status 2 when something that was asked for is not there."""
+    parser = argparse.ArgumentParser(prog="make pc", description="The console of a PC with a simulated board on its USB port.")
+    parser.add_argument("--kernel", choices=rig.LINES, default="6.12", help="default %(default)s")
+    parser.add_argument("--files", type=Path, help="folder whose files lie in the guest's /tmp/files")
+    parser.add_argument("--hz", type=int, default=HZ, help="clock of the board; default %(default)s")
+    args = parser.parse_args(argv)
+    if args.files and not args.files.is_dir():
+        parser.error(f"{args.files} is no folder")
+    if args.hz <= 0:
+        parser.error("the board's clock must be above 0 Hz")
+    try:
+        guest = rig.boot(args.kernel)
+        files = {str(path.relative_to(args.files)): path for path in args.files.rglob("*") if path.is_file()} if args.files else {}
+        say(f"Linux {guest.kernel.release}, the board at {args.hz} Hz")
+        before = termios.tcgetattr(sys.stdin) if sys.stdin.isatty() else None
+        try:
+            if before:
+                tty.setraw(sys.stdin)
+            interact(guest, files, args.hz)
+        finally:
+            if before:
+                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        print()
+        return 0
+    except (BuildError, PackageError, ModelError, rig.GuestError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board for the PC's USB port: the simulated SoC, its pins recorded. Its time goes by the wall clock, at a clock it can keep up with."""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+
+from litepulse.vcd import Vcd
+from rig import dies_with_us
+
+from litex_soc import sim_soc
+from sim.console import Change, GuestError
+
+HZ = 2_000_000          # a clock that one core does with ease
+START_SECONDS = 20
+# What a signal of the VCD is called in the other rigs.
+PINS = {"tx": "tx", "rx": "rx", "de": "de", "tx_oe": "tx_oe", "irq": "irq", **{f"in{n}": f"aux{n}" for n in range(4)}}
+
+
+class Board:
+    """A simulated SoC that runs. Use it as a context: then it ends."""
+
+    def __init__(self, hz=HZ, wires=(), options=()):
+        """hz: its clock; wires: "tx:rx", "tx:aux0" and so on; options: of litepulse-sim, further ones."""
+        self.hz = hz
+        self.folder = tempfile.TemporaryDirectory(prefix="litepulse-board-")
+        self.vcd = Path(self.folder.name) / "pins.vcd"
+        wired = [word for wire in wires for word in
+                 (("--loop-tx-rx",) if wire == "tx:rx" else ("--loop-tx-input", wire.removeprefix("tx:aux")))]
+        command = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--pace", "--pulse-hz", hz, "--vcd", self.vcd, "--stats",
+                   *wired, *options]
+        self.errors = open(Path(self.folder.name) / "errors", "w+b")
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors, start_new_session=True, preexec_fn=dies_with_us(signal.SIGKILL))
+        ready = select.select([self.process.stdout], [], [], START_SECONDS)[0]
+        line = self.process.stdout.readline() if ready else b""
+        if not line:
+            self.end()
+            raise GuestError(f"the simulated SoC does not start: {self.said}")
+        self.port = json.loads(line)["tcp"]
+        self.pins, self.stats, self.said = [], {}, ""
+
+    def connect(self):
+        """A socket to its bridge."""
+        end = socket.create_connection(("127.0.0.1", self.port), timeout=START_SECONDS)
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return end
+
+    def end(self):
+        """Ends it; then `pins` and `stats` are there. May be called again."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+            try:
+                self.process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.process.wait()
+        if self.errors.closed:
+            return
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.errors.seek(0)
+        self.said = self.errors.read().decode(errors="replace").strip()
+        self.errors.close()
+        if self.process.returncode == 0:
+            self.stats = json.loads(self.said.splitlines()[-1])
+            recorded = Vcd(self.vcd, self.hz)
+            self.pins = sorted((Change(tick, PINS[name], level) for name, changes in recorded.signals.items() if name in PINS
+                                for tick, level in changes), key=lambda change: change.tick)
+        self.folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()

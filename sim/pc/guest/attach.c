@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * attach TTY [NUMBER]: gives a serial port to a line discipline (N_DEVELOPMENT) and holds it until it is told to end.
+ * Says `attached TTY` or `attach TTY ERRNO`.
+ */
+#include <asm/termbits.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define N_DEVELOPMENT 29
+
+int main(int count, char *words[])
+{
+	int number = count > 2 ? atoi(words[2]) : N_DEVELOPMENT, tty;
+	struct termios2 raw;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (count < 2) {
+		fprintf(stderr, "usage: attach TTY [NUMBER]\n");
+		return 2;
+	}
+	tty = open(words[1], O_RDWR | O_NOCTTY);
+	if (tty < 0 || ioctl(tty, TCGETS2, &raw)) {
+		printf("attach %s %d\n", words[1], errno);
+		return 1;
+	}
+	raw.c_iflag = raw.c_oflag = raw.c_lflag = 0;
+	raw.c_cflag = B115200 | CS8 | CREAD | CLOCAL;
+	if (ioctl(tty, TCSETS2, &raw) || ioctl(tty, TIOCSETD, &number)) {
+		printf("attach %s %d\n", words[1], errno);
+		return 1;
+	}
+	printf("attached %s\n", words[1]);
+	for (;;)
+		pause();
+}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's own kernels, unmodified, with the few of their modules that a board on a USB cable needs; and this driver, built for each.
+
+    system = kernel("6.12")             # .image, .modules in the order in which they go in, .release
+    modules = driver("6.12")            # {"litepulse": path of the .ko, ...}
+
+Image and headers are of one release, the one that sim/driver builds for. All is kept below the cache folder.
+"""
+
+import lzma
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from driver_tree import DRIVER, sources
+from kernel_kits import ARCHITECTURE, PINS, kernel_kit
+
+from scripts.debian_package import PackageError, fetch
+from sim.linux.targets import BuildError, built, key_of
+
+LINES = tuple(PINS)
+# What the guest needs: USB and the adapter; and the channel to the rig, which some kernels have built in.
+WANTED = ("xhci-pci", "ftdi_sio")
+CHANNEL = ("virtio_pci", "virtio_console")
+# All that these depend on, in any of the kernels: the rest of a package is not kept.
+KEPT = (*CHANNEL, *WANTED, "virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "xhci-hcd", "xhci-pci-renesas",
+        "usbcore", "usb-common", "usbserial")
+SUFFIX = re.compile(r"\.ko(\.xz)?$")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that can be booted."""
+    line: str
+    release: str        # what `uname -r` says on it
+    image: Path
+    modules: tuple      # paths of .ko files, each after those it depends on
+    key: str
+
+
+def packages_of(release):
+    """The packages that have the image and its modules; release is without the architecture."""
+    if int(release.split(".")[0]) >= 7:
+        return [f"linux-binary-{release}-{ARCHITECTURE}", f"linux-modules-{release}-{ARCHITECTURE}"]
+    return [f"linux-image-{release}-{ARCHITECTURE}"]
+
+
+def fetch_image(line, release):
+    """The `Fetched` packages of the release that the headers are of."""
+    pin = PINS[line]
+    version = f"={pin.version}" if release == pin.release else ""
+    return fetch([f"{name}{version}" for name in packages_of(release)], pin.suite, architecture=ARCHITECTURE,
+                 only=["vmlinuz*", *(f"{name}.ko*" for name in KEPT)])
+
+
+def module_name(path):
+    """usb-common.ko.xz -> usb_common: what the kernel calls it."""
+    return SUFFIX.sub("", Path(path).name).replace("-", "_")
+
+
+def unpacked(source, folder):
+    """The .ko of a file that may be compressed."""
+    target = folder / SUFFIX.sub(".ko", source.name)
+    target.write_bytes(lzma.decompress(source.read_bytes()) if source.suffix == ".xz" else source.read_bytes())
+    return target
+
+
+def in_order(files, wanted):
+    """The wanted modules and what they depend on, each after its own; `files` {name: path}. Raises BuildError."""
+    order = []
+
+    def add(name, asker):
+        if name not in files:
+            raise BuildError(f"{asker} needs the module {name}, which is not kept: add it to KEPT of {Path(__file__).name}")
+        for other in depends(files[name]):
+            add(other, name)
+        if files[name] not in order:
+            order.append(files[name])
+
+    for name in wanted:
+        add(name, "the guest")
+    return order
+
+
+def depends(path):
+    """Names of the modules that a .ko needs."""
+    said = subprocess.run(["modinfo", "-F", "depends", path], capture_output=True, text=True, check=True).stdout.strip()
+    return [name.replace("-", "_") for name in said.split(",") if name]
+
+
+def kernel(line):
+    """The `Kernel` of a line of LINES, fetched the first time. Raises PackageError or BuildError."""
+    kit = kernel_kit(line)
+    release = kit.release.removesuffix(f"-{ARCHITECTURE}")
+    fetched = fetch_image(line, release)
+    key = key_of(kit.release, str(fetched.versions), KEPT, CHANNEL, WANTED)
+
+    def make(folder):
+        image, = fetched.path.rglob("vmlinuz*")
+        shutil.copy(image, folder / "vmlinuz")
+        files = {module_name(path): unpacked(path, folder) for path in fetched.path.rglob("*.ko*")}
+        wanted = [*(name for name in CHANNEL if name in files), *map(module_name, WANTED)]
+        (folder / "order").write_text("".join(f"{path.name}\n" for path in in_order(files, wanted)))
+
+    folder = built(f"pc-kernel-{line}-{key}", f"Linux {kit.release} for the guest", make)
+    return Kernel(line, kit.release, folder / "vmlinuz", tuple(folder / name for name in (folder / "order").read_text().split()), key)
+
+
+def driver(line):
+    """{name: path} of the modules of driver/ for a kernel, stripped; built unless the same were."""
+    kit = kernel_kit(line)
+    files = sources()
+    key = key_of(kit.path.name, [str(path.relative_to(DRIVER)) for path in files], files)
+
+    def make(folder):
+        work = folder / "work"
+        for path in files:
+            target = work / path.relative_to(DRIVER)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
+        status, said = kit.make(work, "modules")
+        if status:
+            raise BuildError(f"the driver does not build for Linux {kit.release}:\n{said[-3000:]}")
+        for module in work.glob("*.ko"):
+            subprocess.run(["strip", "-g", "-o", folder / module.name, module], check=True)
+        shutil.rmtree(work)
+
+    folder = built(f"pc-driver-{line}-{key}", f"the driver for Linux {kit.release}", make, keep=4)
+    return {path.stem: path for path in sorted(folder.glob("*.ko"))}
+
+
+__all__ = ["LINES", "BuildError", "Kernel", "PackageError", "driver", "kernel"]

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A PC in QEMU: starts it or goes on from a kept state, plugs and unplugs USB adapters, carries bytes between them and the boards.
+
+QEMU is told to compute every instruction (TCG): a KVM that is there may still not work. It ends with this process.
+
+QEMU writes to an adapter's socket from its main loop and waits until all is written. So whoever is at the other end must read always,
+or all stands still, its monitor too: everything here happens in one loop, `pump`, which waits for nobody.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from rig import dies_with_us
+
+from sim.console import KERNEL_LINE, GuestError, Line
+
+QEMU = "qemu-system-x86_64"
+MEMORY_MB = 256
+# Of the machine: nothing but what the tests use. TCG simulates a processor that has more than most, and is slower for that: not `max`.
+HARDWARE = ("-machine", "q35,accel=tcg,usb=off,vmport=off", "-cpu", "qemu64", "-m", str(MEMORY_MB), "-display", "none", "-nodefaults",
+            "-no-user-config", "-no-reboot", "-rtc", "clock=host",
+            "-device", "qemu-xhci,id=usb", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=channel,name=litepulse",
+            "-serial", "chardev:kernel", "-qmp", "chardev:monitor")
+BOOTARGS = "console=ttyS0 ignore_loglevel panic=-1 tsc=unstable nokaslr"
+START_SECONDS = 30
+
+
+class Stream:
+    """One end of a socket; what is to be sent waits here until it can be."""
+
+    def __init__(self, loop, end, received):
+        end.setblocking(False)
+        self.loop, self.end, self.received, self.waiting, self.open = loop, end, received, bytearray(), True
+        loop.register(end, selectors.EVENT_READ, self)
+
+    def send(self, data):
+        """Sends, now or when the other side takes it."""
+        if self.open:
+            self.waiting += data
+            self.flush()
+
+    def flush(self):
+        """Sends what can be sent at once."""
+        with contextlib.suppress(BlockingIOError):
+            while self.waiting:
+                try:
+                    del self.waiting[:self.end.send(self.waiting)]
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close()
+                    return
+        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.waiting else 0)
+        if self.loop.get_key(self.end).events != wanted:
+            self.loop.modify(self.end, wanted, self)
+
+    def serve(self, events):
+        """Called by the loop."""
+        if events & selectors.EVENT_WRITE:
+            self.flush()
+        if self.open and events & selectors.EVENT_READ:
+            try:
+                data = self.end.recv(1 << 16)
+            except BlockingIOError:
+                return
+            except ConnectionResetError:
+                data = b""
+            if data:
+                self.received(data)
+            else:
+                self.close()
+
+    def close(self):
+        """Both directions."""
+        if self.open:
+            self.open = False
+            self.loop.unregister(self.end)
+            self.end.close()
+
+
+class Adapter:
+    """A USB adapter with a board on it, or with none (`board` None)."""
+
+    def __init__(self, machine, number):
+        self.machine, self.number = machine, number
+        self.board = self.to_pc = self.to_board = None
+        # What passes: mangle(to_the_pc, data) -> data. A test damages the line with it.
+        self.mangle = None
+        self.bytes = {True: 0, False: 0}
+
+    def carry(self, to_the_pc, data):
+        """Bytes came from one side; the other one gets them if it is there."""
+        if self.mangle:
+            data = self.mangle(to_the_pc, data)
+        self.bytes[to_the_pc] += len(data)
+        to = self.to_pc if to_the_pc else self.to_board
+        if to and data:
+            to.send(data)
+
+    def connect(self, board):
+        """The board on the line: None takes it off."""
+        if self.to_board:
+            self.to_board.close()
+        self.board = board
+        self.to_board = board and Stream(self.machine.loop, board.connect(), lambda data: self.carry(True, data))
+
+
+class Machine:
+    """A PC that runs. Use it as a context: then it ends."""
+
+    def __init__(self, kernel=None, archive=None, state=None, bootargs=""):
+        """From `state`, a file that save() wrote; else from the beginning. Kernel and archive must be those of the state."""
+        self.start = time.monotonic()
+        self.loop = selectors.DefaultSelector()
+        self.lines, self.partial, self.replies, self.adapters = [], {"kernel": b"", "channel": b""}, [], {}
+        self.listeners = []             # functions that get each line
+        self.folder = tempfile.TemporaryDirectory(prefix="litepulse-pc-")
+        self.errors = open(Path(self.folder.name) / "errors", "w+b")
+        names = ("kernel", "channel", "monitor")
+        doors = {name: self.door(name) for name in names}
+        command = [QEMU, *(word for name in names for word in ("-chardev", f"socket,id={name},path={self.path(name)}")), *HARDWARE,
+                   "-kernel", kernel.image, "-initrd", archive, "-append", f"{BOOTARGS} {bootargs}".strip()]
+        if state:
+            command += ["-incoming", f"exec:exec cat {state}"]
+        try:
+            self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.errors,
+                                            stderr=self.errors, start_new_session=True, preexec_fn=dies_with_us(signal.SIGKILL))
+        except FileNotFoundError as error:
+            raise GuestError(f"there is no {QEMU} (package qemu-system-x86): `make setup` installs it") from error
+        try:
+            ends = {name: self.accept(doors[name]) for name in names}
+            self.kernel = Stream(self.loop, ends["kernel"], lambda data: self.printed("kernel", data))
+            self.channel = Stream(self.loop, ends["channel"], lambda data: self.printed("channel", data))
+            self.monitor = Stream(self.loop, ends["monitor"], self.answered)
+            self.heard = b""
+            self.ask("qmp_capabilities")
+            if state:
+                self.pump(lambda: self.ask("query-status")["status"] == "paused", START_SECONDS, "the state is not taken up", pause=0.02)
+                self.ask("cont")
+        except BaseException:
+            self.close()
+            raise
+
+    # --- sockets ---
+
+    def path(self, name):
+        """Of a socket."""
+        return Path(self.folder.name) / name
+
+    def door(self, name):
+        """A socket to which QEMU connects."""
+        door = socket.socket(socket.AF_UNIX)
+        door.bind(str(self.path(name)))
+        door.listen(1)
+        door.settimeout(0.1)
+        return door
+
+    def accept(self, door):
+        """The end that QEMU connected to."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            with contextlib.suppress(TimeoutError):
+                end, _ = door.accept()
+                door.close()
+                return end
+        raise GuestError(f"{QEMU} does not start: {self.said()}")
+
+    def said(self):
+        """What QEMU itself said."""
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace").strip() or "it says nothing"
+
+    # --- the loop ---
+
+    def pump(self, until, seconds, what, pause=None):
+        """Keeps all going until `until()`; GuestError `what` after so many seconds, or when QEMU has gone. `pause`: between two looks."""
+        deadline = time.monotonic() + seconds
+        while not until():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise GuestError(f"{what} within {seconds:g} s")
+            if self.process.poll() is not None:
+                raise GuestError(f"{what}: {QEMU} has ended: {self.said()}")
+            for key, events in self.loop.select(min(left, pause or 0.5)):
+                key.data.serve(events)
+
+    def rest(self, seconds):
+        """Keeps all going for so long."""
+        end = time.monotonic() + seconds
+        self.pump(lambda: time.monotonic() >= end, seconds + 1, "rest", pause=0.05)
+
+    def now(self):
+        """Milliseconds since the start."""
+        return int((time.monotonic() - self.start) * 1000)
+
+    def printed(self, source, data):
+        """Takes what came from the serial console or the channel, line by line."""
+        *whole, self.partial[source] = (self.partial[source] + data).split(b"\n")
+        for line in whole:
+            text = line.decode(errors="replace").rstrip("\r")
+            if source == "kernel" and not KERNEL_LINE.match(text):
+                if not text.strip():
+                    continue
+                text = f"[    0.000000] {text}"     # the firmware's, a panic's
+            self.lines.append(Line(self.now(), text))
+            for listener in list(self.listeners):
+                listener(text)
+
+    # --- the monitor ---
+
+    def answered(self, data):
+        """Takes what the monitor says."""
+        *whole, self.heard = (self.heard + data).split(b"\n")
+        for line in whole:
+            said = json.loads(line)
+            if "return" in said or "error" in said:
+                self.replies.append(said)
+
+    def ask(self, command, **arguments):
+        """Does a command of QEMU's monitor (QMP); what it returns."""
+        self.replies.clear()
+        words = {"execute": command, **({"arguments": arguments} if arguments else {})}
+        self.monitor.send(json.dumps(words).encode() + b"\n")
+        self.pump(lambda: self.replies, START_SECONDS, f"the monitor does not answer {command}")
+        reply = self.replies.pop()
+        if "error" in reply:
+            raise GuestError(f"{command}: {reply['error']['desc']}")
+        return reply["return"]
+
+    def save(self, state):
+        """Stops the machine and writes its whole state to a file. No adapter may be plugged in: QEMU cannot save them."""
+        self.ask("stop")
+        self.ask("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
+        self.ask("migrate", uri=f"exec:exec cat >{state}")
+
+        def done():
+            status = self.ask("query-migrate")["status"]
+            if status == "failed":
+                raise GuestError("QEMU could not save its state")
+            return status == "completed"
+
+        self.pump(done, START_SECONDS, "the state is not saved", pause=0.02)
+
+    def plug(self, number=0, board=None):
+        """Plugs in an adapter, with a Board on it; returns the Adapter."""
+        if number not in self.adapters:
+            self.adapters[number] = Adapter(self, number)
+        adapter = self.adapters[number]
+        name, turn = f"cable{number}", next(TURNS)
+        path = self.path(f"{name}.{turn}")
+        door = self.door(path.name)
+        self.ask("chardev-add", id=f"{name}.{turn}", backend={"type": "socket", "data": {
+            "addr": {"type": "unix", "data": {"path": str(path)}}, "server": False}})
+        adapter.to_pc = Stream(self.loop, self.accept(door), lambda data: adapter.carry(False, data))
+        adapter.connect(board)
+        self.ask("device_add", driver="usb-serial", id=f"adapter{number}", chardev=f"{name}.{turn}", bus="usb.0", port=str(number + 1),
+                 **{"always-plugged": True})
+        return adapter
+
+    def unplug(self, number=0):
+        """Pulls the adapter out. The board goes on without."""
+        self.ask("device_del", id=f"adapter{number}")
+        self.adapters[number].to_pc.close()
+        self.adapters[number].to_pc = None
+        self.adapters[number].connect(None)
+
+    # --- the end ---
+
+    def close(self):
+        """Ends it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for key in list(self.loop.get_map().values()):
+            key.data.close()
+        self.loop.close()
+        self.errors.close()
+        self.folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+TURNS = itertools.count()

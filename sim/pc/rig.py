@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A PC with a board on a USB cable: boots one of Debian's kernels once, and runs what a test wants from there, again and again.
+
+    guest = boot("6.12")                                        a Guest: booted now, or long ago from the same files
+    result = guest.run("ls /dev/ttyUSB0")                       one simulated board is plugged in, and its tty waited for
+    result = guest.attached("./program 3", {"program": path})   the driver is loaded and attached to it
+    result.lines, result.pins, result.status, result.kernel     as of sim/linux/rig.py
+
+A run goes on from the state of the whole machine after the boot, with a fresh board: runs neither see each other nor cost a boot. It
+fails when the kernel complains, when the status is another than was expected, or at its deadline, with the console.
+"""
+
+import contextlib
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.console import GuestError, Line, Result
+from sim.linux.initramfs import archive as newc
+from sim.linux.targets import ROOT, built, key_of
+from sim.pc import initramfs, kernels
+from sim.pc.board import Board
+from sim.pc.machine import BOOTARGS, HARDWARE, MEMORY_MB, QEMU, Machine
+
+HERE = Path(__file__).resolve().parent
+GUEST = HERE / "guest"                          # C programs of these tests
+SHARED = HERE.parent / "linux" / "guest"        # those of the tests on the SoC
+UAPI = ROOT / "driver" / "uapi"
+LINES = kernels.LINES
+READY, EXIT, SILENT = "litepulse: ready", "litepulse: exit ", "litepulse: the kernel has nothing more to say"
+BOOT_SECONDS, RUN_SECONDS = 120, 60
+FORMAT = 1                                      # of a kept state
+LDISC = 29                                      # N_DEVELOPMENT
+# Before each command. `await FILE` waits until a file, a device say, is there, `gone FILE` until it is not: for `patience` times 10 ms.
+PRELUDE = """#!/bin/sh
+patience=1000
+await() {
+    tries=0
+    until [ -e "$1" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt $patience ] || { echo "$1 does not come"; exit 99; }
+        usleep 10000
+    done
+}
+gone() {
+    tries=0
+    while [ -e "$1" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt $patience ] || { echo "$1 does not go"; exit 98; }
+        usleep 10000
+    done
+}
+"""
+
+
+@dataclass(frozen=True)
+class Run(Result):
+    """What a run did; pins and stats are those of the first board."""
+    boards: tuple = ()          # all, ended
+
+    @property
+    def hz(self):
+        """Clock of the first board."""
+        return self.boards[0].hz
+
+
+class Guest:
+    """A PC in a state from which runs start."""
+
+    def __init__(self, kernel, archive, folder):
+        self.kernel, self.archive, self.folder = kernel, archive, folder
+
+    @property
+    def console(self):
+        """Lines of the boot."""
+        return [Line(int(at), text) for at, _, text in (line.partition(" ") for line in (self.folder / "console").read_text().splitlines())]
+
+    def driver(self):
+        """{file name: path} of the driver's modules for this kernel."""
+        return {f"{name}.ko": path for name, path in kernels.driver(self.kernel.line).items()}
+
+    def program(self, *sources, flags=(), includes=()):
+        """Path of a static program of C sources, compiled unless the same was; `includes`: folders of headers."""
+        sources = [Path(source) for source in sources]
+        headers = [path for folder in includes for path in sorted(Path(folder).rglob("*.h"))]
+        key = key_of(compiler(), [path.name for path in sources], sources, headers, flags)
+        name = sources[0].stem
+
+        def make(folder):
+            command = ["gcc", "-static", "-O2", "-Wall", *flags, *(f"-I{path}" for path in includes), "-o", folder / name, *sources, "-lrt"]
+            done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise kernels.BuildError(f"{name} does not compile:\n{done.stderr}")
+
+        return built(f"pc-program-{name}-{key}", f"the program {name} for the PC", make, keep=4) / name
+
+    def guest_program(self, name):
+        """The path of the test program guest/NAME.c, here or in sim/linux."""
+        folder = GUEST if (GUEST / f"{name}.c").exists() else SHARED
+        return self.program(folder / f"{name}.c", includes=(SHARED, UAPI))
+
+    @contextlib.contextmanager
+    def machine(self):
+        """The PC itself, running, nothing plugged in: a Machine."""
+        with Machine(self.kernel, self.archive, self.folder / "state") as machine:
+            yield machine
+
+    def run(self, command, files=None, *, boards=None, wires=(), when=None, status=0, complaints=False, seconds=RUN_SECONDS):
+        """Runs a shell command in the guest; returns a `Run`, or raises GuestError.
+
+        files: {name in the guest: path here, or bytes}; the command runs in the folder that has them
+        boards: [{arguments of Board}, ...], all of them plugged in from the start; one by default, with `wires`
+        when: {text: function}: called with the Machine when a program or the kernel has printed a line with the text, once
+        status, complaints: see Result.judge
+        seconds: after which it is stopped and fails
+        """
+        options = [{"wires": wires}] if boards is None else boards
+        with contextlib.ExitStack() as stack:
+            simulated = tuple(stack.enter_context(Board(**each)) for each in options)
+            machine = stack.enter_context(self.machine())
+            trouble = ""
+            try:
+                run_in(machine, command, files or {}, simulated, dict(when or {}), seconds)
+            except GuestError as error:
+                trouble = str(error)
+            for board in simulated:
+                board.end()
+            ended = [int(line.text.removeprefix(EXIT)) for line in machine.lines if line.text.startswith(EXIT)]
+            console = [line for line in machine.lines if SILENT not in line.text]
+            first = simulated[0] if simulated else None
+            result = Run(console, ended[-1] if ended else -1, first.pins if first else [], first.stats if first else {}, simulated)
+        return result.judge(f"Linux {self.kernel.release}: {command}", status, complaints, trouble)
+
+    def attaching(self, ports=1):
+        """(command, files): loads the driver and attaches it to the first so many ports."""
+        lines = ["insmod litepulse.ko && insmod litepulse_uartbone.ko || exit 97"]
+        for number in range(ports):
+            lines += [f"./attach /dev/ttyUSB{number} >attach{number}.log &",
+                      *(f"await /dev/{name}{number}" for name in ("litepulse", "ttyPULSE", "ptp"))]
+        return "\n".join(lines), {**self.driver(), "attach": self.guest_program("attach")}
+
+    def attached(self, command, files=None, **options):
+        """As run(), with the driver loaded and attached to all boards; /dev/litepulse0 and its like are there."""
+        before, more = self.attaching(len(options.get("boards") or [None]))
+        return self.run(f"{before}\n{command}", {**more, **(files or {})}, **options)
+
+    def run_program(self, name, arguments=(), **options):
+        """Runs the test program guest/NAME.c, the driver attached."""
+        words = shlex.join([f"./{name}", *map(str, arguments)])
+        return self.attached(words, {name: self.guest_program(name), **options.pop("files", {})}, **options)
+
+
+def compiler():
+    """What the compiler says of itself."""
+    return subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def package(command, files):
+    """What the guest's /init takes: size and archive of files, of which it executes `run`."""
+    contents = {name: data if isinstance(data, bytes) else Path(data).read_bytes() for name, data in files.items()}
+    folders = sorted({str(parent) for name in contents for parent in Path(name).parents if str(parent) != "."})
+    body = newc([*((folder, 0o040755) for folder in folders), *((name, 0o100755, data) for name, data in contents.items()),
+                 ("run", 0o100755, command.encode())])
+    return f"{len(body)}\n".encode() + body
+
+
+def run_in(machine, command, files, boards, when, seconds):
+    """Plugs in the boards, runs a command, waits for its end. Raises GuestError."""
+    pending = []
+
+    def look(text):
+        for wanted in [wanted for wanted in when if wanted in text]:
+            pending.append(when.pop(wanted))
+
+    machine.listeners.append(look)
+    for number, board in enumerate(boards):
+        machine.plug(number, board)
+    ttys = "".join(f"await /dev/ttyUSB{number}\n" for number in range(len(boards)))
+    machine.channel.send(package(f"{PRELUDE}{ttys}{command}\n", files))
+    deadline = machine.now() + seconds * 1000
+
+    def ended():
+        return any(line.text.startswith(EXIT) for line in machine.lines) and any(SILENT in line.text for line in machine.lines)
+
+    while not ended():
+        machine.pump(lambda: pending or ended(), max(0, deadline - machine.now()) / 1000, "not done")
+        while pending:
+            pending.pop(0)(machine)
+    if when:
+        raise GuestError(f"never printed: {', '.join(when)}")
+
+
+def boot(line):
+    """The `Guest` with a kernel of LINES right after its boot."""
+    system = kernels.kernel(line)
+    archive, key = initramfs.build(system)
+    version = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    key = key_of(FORMAT, key, version, HARDWARE, BOOTARGS, MEMORY_MB)
+
+    def make(folder):
+        with Machine(system, archive) as machine:
+            try:
+                machine.pump(lambda: any(line.text == READY for line in machine.lines), BOOT_SECONDS, "does not boot")
+                machine.rest(0.2)
+                machine.save(folder / "state")
+            except GuestError as error:
+                raise GuestError(f"Linux {system.release}: {error}\n" + "\n".join(line.text for line in machine.lines)) from None
+            Result(machine.lines, 0, [], {}).judge(f"Linux {system.release}: the boot", 0, False)
+            (folder / "console").write_text("".join(f"{line.at} {line.text}\n" for line in machine.lines))
+
+    folder = built(f"pc-booted-{line}-{key}", f"the state of the PC after the boot of Linux {system.release}", make)
+    return Guest(system, archive, folder)
+
+
+__all__ = ["LINES", "Board", "Guest", "GuestError", "Run", "boot"]

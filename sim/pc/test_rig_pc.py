@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rig itself: Debian's kernels boot, a board on the cable answers, boards come and go, and mistakes do not go unnoticed."""
+
+import re
+
+import pytest
+from litex_soc import regmap
+
+from sim.pc import rig
+
+each = pytest.mark.parametrize("line", rig.LINES)
+ONE = "6.12"
+
+
+@each
+@pytest.mark.seconds(20)
+def test_the_board_answers(pc, line):
+    """By plain UARTBone through Debian's ftdi_sio: magic, version, geometry, clock."""
+    guest = pc(line)
+    result = guest.run(f"uname -r; ./uartbone /dev/ttyUSB0 {regmap.CSR_BASE:#x} 5", {"uartbone": guest.guest_program("uartbone")})
+    release, magic, version, _, num, den = result.lines
+    assert release.startswith(f"{line}.") and release == guest.kernel.release
+    assert int(magic, 16) == regmap.MAGIC and int(version, 16) == regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
+    assert int(num, 16) == result.hz and int(den, 16) == 1
+    assert any("FTDI USB Serial Device converter now attached to ttyUSB0" in text for text in result.kernel)
+
+
+@each
+def test_the_driver_fits_the_kernel(pc, line):
+    guest = pc(line)
+    result = guest.run("insmod litepulse.ko && grep -q '^litepulse ' /proc/modules && rmmod litepulse", guest.driver(), boards=[])
+    assert not any("litepulse" in text and re.search("unknown symbol|disagrees|magic", text) for text in result.kernel)
+
+
+def test_files_and_statuses(pc):
+    """What goes in comes out, byte by byte; each way to end is told; what is left behind does not last."""
+    guest = pc(ONE)
+    data = bytes(range(256)) * 41 + b"odd"
+    result = guest.run("od -An -v -tx1 folder/data; echo last", {"folder/data": data}, boards=[])
+    found = [line for line in result.lines if re.fullmatch(r"( [0-9a-f]{2})+", line)]
+    assert bytes.fromhex("".join(found)) == data and result.lines[-1] == "last"
+    assert guest.run("exit 7", boards=[], status=7).status == 7
+    assert guest.run("kill -9 $$", boards=[], status=None).status == 128 + 9
+    assert guest.run("sleep 1000 & exit 0", boards=[]).status == 0
+    assert guest.run("test ! -e folder", boards=[]).lines == []
+
+
+@pytest.mark.parametrize("command, options, told", [
+    ("exit 3", {}, "exit status 3, not 0"),
+    ("echo begun; sleep 100", {"seconds": 1}, r"not done within(.|\n)*begun"),
+    ("echo 'WARNING: a mistake' >/dev/kmsg", {}, "the kernel complains: .*a mistake"),
+    ("echo c >/proc/sysrq-trigger; sleep 100", {}, "the kernel complains: .*Kernel panic"),
+    ("true", {"complaints": ["as expected"]}, "the kernel did not say 'as expected'"),
+    ("true", {"when": {"a word": lambda machine: None}}, "never printed: a word"),
+    ("patience=5; await /dev/ttyUSB0", {}, "exit status 99, not 0"),
+    ("insmod none.ko || exit 5", {"boards": [{}], "status": 4}, "exit status 5, not 4"),
+])
+def test_what_goes_wrong_is_told(pc, command, options, told):
+    with pytest.raises(rig.GuestError, match=told):
+        pc(ONE).run(command, **{"boards": [], **options})
+
+
+def test_a_wrong_option_of_the_board(pc):
+    with pytest.raises(rig.GuestError, match="the simulated SoC does not start: .*--nonsense"):
+        pc(ONE).run("true", boards=[{"options": ["--nonsense"]}])
+
+
+def test_boards_come_and_go(pc):
+    """Two at once, each its own; one is pulled out while it is open, and plugged in again with the other's board on it."""
+    guest = pc(ONE)
+
+    def swap(machine):
+        board = machine.adapters[1].board
+        machine.unplug(0)
+        machine.unplug(1)
+        machine.plug(0, board)
+
+    clock = f"clock() {{ ./uartbone /dev/$1 {regmap.CSR_BASE + 12:#x} 1; }}"
+    result = guest.run(
+        f"{clock}; clock ttyUSB0; clock ttyUSB1; exec 5<>/dev/ttyUSB0; echo swap; gone /dev/ttyUSB0; exec 5<&-; await /dev/ttyUSB0; "
+        "clock ttyUSB0", {"uartbone": guest.guest_program("uartbone")}, boards=[{"hz": 1_000_000}, {"hz": 1_500_000}], when={"swap": swap})
+    assert [int(word, 16) for word in result.lines if word != "swap"] == [1_000_000, 1_500_000, 1_500_000]
+    assert any("USB disconnect" in line for line in result.kernel)
+
+
+def test_the_line_can_be_damaged(pc):
+    """What passes an adapter is the test's to change."""
+    guest = pc(ONE)
+
+    def damage(machine):
+        machine.adapters[0].mangle = lambda to_the_pc, data: bytes(byte ^ 0xFF for byte in data) if to_the_pc else data
+
+    magic = f"./uartbone /dev/ttyUSB0 {regmap.CSR_BASE:#x} 1"
+    result = guest.run(f"{magic}; echo damage; usleep 300000; {magic}", {"uartbone": guest.guest_program("uartbone")},
+                       when={"damage": damage})
+    sound, _, damaged = result.lines
+    assert int(sound, 16) == regmap.MAGIC == int(damaged, 16) ^ 0xFFFF_FFFF
+
+
+def test_pins_are_recorded(pc):
+    """From tick 0 on, beside what the board's clock says."""
+    result = pc(ONE).run("usleep 200000", boards=[{"hz": 1_000_000, "options": ["--level", "2=1"]}])
+    assert result.pin("tx") == [(0, 1)] and result.pin("aux2") == [(0, 1)] and result.pin("aux0") == [(0, 0)]
+    assert result.stats["cycles"] > 200_000
