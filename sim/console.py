@@ -42,6 +42,7 @@ class Result:
     status: int                 # as of a shell: 128 + n when killed by signal n
     pins: list = field(repr=False)      # Change
     stats: dict                 # of the simulator
+    hz: int = 50_000_000        # ticks a second: of the simulated Linux SoC
 
     @property
     def text(self):

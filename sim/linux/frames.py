@@ -20,9 +20,9 @@ def profile(baud, form="8N1"):
     return Profile(period, bits, parity, Fraction(3, 2) if (bits, stop) == (5, 2) else stop)
 
 
-def got_baud(baud):
-    """What a program is told that it got."""
-    return floor(HZ / profile(baud).period + Fraction(1, 2))
+def got_baud(baud, hz=HZ):
+    """What a program is told that it got; on a board at `hz` that of a rate as much lower as its clock is."""
+    return floor(hz / profile(baud).period + Fraction(1, 2))
 
 
 def frame(tick, byte, form):

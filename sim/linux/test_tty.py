@@ -42,16 +42,28 @@ class Run:
         return self.result.pin(pin)
 
 
+class Tty:
+    """What runs guest/tty_steps.c on a machine, and the clock of its board; bauds and waits are given as for 50 MHz."""
+
+    def __init__(self, run, hz=HZ, late=10):
+        # late: ticks after which a program surely knows what happened
+        self.run, self.hz, self.ms, self.late = run, hz, hz // 1000, late * hz // 1000
+
+    def __call__(self, machine, *steps, shell=(), **options):
+        """A Run. shell: lines of a script that is run instead; the program is ./tty_steps there."""
+        return Run(self.run(machine, steps, "\n".join(shell), **options))
+
+
 @pytest.fixture
 def tty(linux):
-    """tty(cpu, *steps): a Run. shell: lines of a script that is run instead; the program is ./tty_steps there."""
-    def run(cpu, *steps, shell=(), **options):
-        if not shell:
-            return Run(linux(cpu).run_program("tty_steps", ["/dev/ttyPULSE0", *steps], **options))
+    """A Tty, its machines the two CPUs."""
+    def run(cpu, steps, shell, **options):
         guest = linux(cpu)
+        if not shell:
+            return guest.run_program("tty_steps", ["/dev/ttyPULSE0", *steps], **options)
         program = guest.program(rig.GUEST / "tty_steps.c", includes=(rig.GUEST, rig.UAPI))
-        return Run(guest.run("\n".join(shell), {"tty_steps": program}, **options))
-    return run
+        return guest.run(shell, {"tty_steps": program}, **options)
+    return Tty(run)
 
 
 def hexadecimal(data):
@@ -88,7 +100,7 @@ def test_bauds_and_formats(tty, cpu):
     for baud, form in SETTINGS:
         words += [f"set={baud},{form},drain", f"write={hexadecimal(data)}"]
     run = tty(cpu, *words, "drain")
-    assert [int(line[0]) for line in run.lines("set")] == [got_baud(baud) for baud, _ in SETTINGS]
+    assert [int(line[0]) for line in run.lines("set")] == [got_baud(baud, tty.hz) for baud, _ in SETTINGS]
     forms = [profile(*setting) for setting in SETTINGS for _ in data]
     frames = read_frames(run.wave("tx"), forms)
     assert data_of(frames) == bytes(byte % (1 << form.data_bits) for byte, form in zip(data * len(SETTINGS), forms))
@@ -101,7 +113,7 @@ def test_bauds_and_formats(tty, cpu):
 def test_impossible_settings(tty, cpu):
     # The old baud is kept; that there is no flow control by wires is said.
     run = tty(cpu, "set=19200,8N1", "set=12600000,8N1", "write=55", "drain", "set=4000000000,7E1,crtscts", "write=2a", "drain")
-    assert [int(line[0]) for line in run.lines("set")] == [19200, 19200, 19200]
+    assert [int(line[0]) for line in run.lines("set")] == [got_baud(19200, tty.hz)] * 3
     assert not int(run.lines("set")[-1][1], 0) & 0x80000000         # CRTSCTS
     assert data_of(read_frames(run.wave("tx"), [profile(19200), profile(19200, "7E1")])) == b"\x55\x2a"
 
@@ -124,7 +136,7 @@ def test_serial_info_and_no_console(tty, cpu):
         "cat /sys/class/tty/ttyPULSE0/console",
         "echo Y >/sys/class/tty/ttyPULSE0/console || echo no console",
     ))
-    assert run.line("serial")[1:] == [str(HZ // 4), "512"]
+    assert run.line("serial")[1:] == [str(tty.hz // 4), "512"]
     assert any(line.startswith("0: uart:LitePulse") for line in run.console)
     assert not any("ttyPULSE" in line for line in run.console if line.startswith("consoles "))
     assert "N" in run.console and "no console" in run.console
@@ -149,14 +161,14 @@ def test_drain_is_exact(tty, cpu):
     # Alone; and beside a train that leaves no room for a byte and lasts longer than serial core would wait: twice 512 frames and 20 ms.
     alone, slow, fast = profile(1200, "8N2"), profile(115200), profile(2000000)
     period = floor(10 * slow.period) - 300
-    count = (2 * (512 * floor(10 * slow.period) + 20 * MS) + 10 * MS) // period
+    count = (2 * (512 * floor(10 * slow.period) + 20 * tty.ms) + 10 * tty.ms) // period
     run = tty(cpu, "set=1200,8N2", "write=5a", "drain", "tick", "set=115200,8N1", "claim", "profile=1,2000000,8N1",
               f"train={period},{count},1,0x55", "write=414243", "outq", "lsr", "drain", "tick", "outq", "lsr")
     frames = read_frames(run.wave("tx"), [alone] + [fast] * count + [slow])
     assert data_of(frames) == b"\x5a" + b"\x55" * count + b"ABC"
     assert [one.tick for one in frames[1:count + 1]] == [frames[1].tick + n * period for n in range(count)]
     for returned, last in zip(run.lines("tick"), (frames[0], frames[-1])):
-        assert last.end <= int(*returned) < last.end + 10 * MS
+        assert last.end <= int(*returned) < last.end + tty.late
     assert run.lines("outq") == [["1"], ["0"]]      # the last one stays until all have left
     assert run.lines("lsr") == [["0"], ["1"]]       # TIOCSER_TEMT
 
@@ -204,8 +216,8 @@ def test_stopped_output(tty, cpu):
 @one
 def test_stopped_output_does_not_stop_launches(tty, cpu):
     # What is timed goes on; the byte waits.
-    run = tty(cpu, "set=115200,8N1", "claim", "listen", "profile=1,1000000,8N1", "stop", "write=41", "launch=50000,1,0x66", "event", "outq",
-              "start", "drain")
+    run = tty(cpu, "set=115200,8N1", "claim", "listen", "profile=1,1000000,8N1", "stop", "write=41", "launch=500000,1,0x66", "event",
+              "outq", "start", "drain")
     frames = read_frames(run.wave("tx"), [profile(1000000), profile(115200)])
     tick = int(run.line("launch")[0])
     assert data_of(frames) == b"\x66A" and frames[0].tick == tick
@@ -253,7 +265,7 @@ def test_close_sends_what_was_written(tty, cpu):
     data = bytes(range(200))
     run = tty(cpu, "set=115200,8N1", f"write={hexadecimal(data)}", "close", "open", "show")
     assert data_of(read_frames(run.wave("tx"), [profile(115200)])) == data
-    assert run.line("show")[4:] == ["115200", "115200"]
+    assert run.line("show")[4:] == [str(got_baud(115200, tty.hz))] * 2
 
 
 # Break --------------------------------------------------------------------------------------------------------------
@@ -261,8 +273,8 @@ def test_close_sends_what_was_written(tty, cpu):
 
 @one
 def test_break_makes_launches_busy(tty, cpu):
-    run = tty(cpu, "set=115200,8N1", "claim", "listen", "profile=1,1000000,8N1", "on", "launch=20000,1,0x55", "event", "write=41", "tick",
-              "off", "launch=50000,1,0x66", "event", "drain")
+    run = tty(cpu, "set=115200,8N1", "claim", "listen", "profile=1,1000000,8N1", "on", "launch=500000,1,0x55", "event", "write=41", "tick",
+              "off", "launch=500000,1,0x66", "event", "drain")
     refused, launched = ([int(word, 0) for word in line] for line in run.lines("event"))
     ticks = [int(line[0]) for line in run.lines("launch")]
     assert refused[:4] == [3, 0, ticks[0], 2]          # REFUSED, queue, its tick, busy
@@ -281,7 +293,7 @@ def test_sendbreak_is_bounded(tty, cpu):
     form = profile(115200)
     first = frame(recorded[0][0], 0x41, form)
     (fell, _), (rose, _) = [edge for edge in recorded if edge[0] >= first.end][:2]
-    assert 100 * MS <= rose - fell < 130 * MS
+    assert 100 * tty.ms <= rose - fell < 130 * tty.ms
     assert data_of(read_frames([(rose, 1), *[edge for edge in recorded if edge[0] > rose]], [form])) == b"\x42"
 
 
@@ -290,15 +302,18 @@ def test_sendbreak_is_bounded(tty, cpu):
 
 @both
 def test_rs485_lead_and_lag(tty, cpu):
-    run = tty(cpu, "set=115200,8N1", "write=41", "drain", f"rs485={ENABLED | ON_SEND},1,1", "write=4243", "drain", "sleep=3000",
-              f"rs485={ENABLED | ON_SEND},2,0", f"rs485={ENABLED | ON_SEND},0,2", "getrs485", f"rs485={ENABLED | ON_SEND},0,1",
-              "write=44", "drain", "sleep=3000", "rs485=0,1,1", "getrs485", "write=45", "drain")
+    # The most ms that the core can do, and one more.
+    most = 65535 // tty.ms
+    on, ticks = f"rs485={ENABLED | ON_SEND}", most * tty.ms
+    run = tty(cpu, "set=115200,8N1", "write=41", "drain", f"{on},{most},{most}", "write=4243", "drain", "sleep=3000",
+              f"{on},{most + 1},0", f"{on},0,{most + 1}", "getrs485", f"{on},0,{most}",
+              "write=44", "drain", "sleep=3000", f"rs485=0,{most},{most}", "getrs485", "write=45", "drain")
     frames = read_frames(run.wave("tx"), [profile(115200)])
     assert data_of(frames) == b"ABCDE"
-    expected = [(frames[:1], 0, 0), (frames[1:3], MS, MS), (frames[3:4], 0, MS), (frames[4:], 0, 0)]
+    expected = [(frames[:1], 0, 0), (frames[1:3], ticks, ticks), (frames[3:4], 0, ticks), (frames[4:], 0, 0)]
     assert edges(run.wave("de")) == [edge for part in expected for edge in edges(driver_wave(*part))]
     assert run.lines("rs485") == [[], [f"-{errno.EINVAL}"], [f"-{errno.EINVAL}"], [], []]
-    assert run.lines("getrs485") == [[f"{ENABLED | ON_SEND:#x}", "1", "1"], ["0x0", "0", "0"]]
+    assert run.lines("getrs485") == [[f"{ENABLED | ON_SEND:#x}", str(most), str(most)], ["0x0", "0", "0"]]
 
 
 @one

@@ -56,13 +56,8 @@ gone() {
 
 @dataclass(frozen=True)
 class Run(Result):
-    """What a run did; pins and stats are those of the first board."""
+    """What a run did; pins, stats and hz are those of the first board."""
     boards: tuple = ()          # all, ended
-
-    @property
-    def hz(self):
-        """Clock of the first board."""
-        return self.boards[0].hz
 
 
 class Guest:
@@ -128,8 +123,8 @@ class Guest:
                 board.end()
             ended = [int(line.text.removeprefix(EXIT)) for line in machine.lines if line.text.startswith(EXIT)]
             console = [line for line in machine.lines if SILENT not in line.text]
-            first = simulated[0] if simulated else None
-            result = Run(console, ended[-1] if ended else -1, first.pins if first else [], first.stats if first else {}, simulated)
+            first = (simulated[0].pins, simulated[0].stats, simulated[0].hz) if simulated else ([], {}, 0)
+            result = Run(console, ended[-1] if ended else -1, *first, simulated)
         return result.judge(f"Linux {self.kernel.release}: {command}", status, complaints, trouble)
 
     def attaching(self, ports=1):

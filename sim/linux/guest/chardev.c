@@ -654,7 +654,7 @@ static void case_pollout(void)
 	printf("start %llu\n", (unsigned long long)start);
 	tell("write", write(claim, launches, sizeof(launches)));
 	printf("full %d\n", poll(&p, 1, 0));
-	i = poll(&p, 1, 1000);
+	i = poll(&p, 1, 1000 * slowness);
 	printf("woken %llu %d %d\n", (unsigned long long)now(fd), i, p.revents);
 	tell("more", write(claim, &launches[64], sizeof(launches[64])));
 }
@@ -668,9 +668,9 @@ static void on_alarm(int number)
 static void case_interrupted(void)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
-	struct itimerval soon = { .it_value.tv_usec = 5000 };
 	static struct litepulse_launch launches[100];
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct itimerval soon = { .it_value.tv_usec = 5000 * slowness };
 
 	sigaction(SIGALRM, &action, NULL);
 	set_profile(claim, 1, 1000000);
@@ -704,13 +704,14 @@ static void case_den_and_invert(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
 	struct litepulse_profile inverted = { .index = 2, .data_bits = 7, .parity = LITEPULSE_PARITY_EVEN, .stop = LITEPULSE_STOP_2,
-					      .flags = LITEPULSE_PROFILE_INVERT, .baud = 115200 };
+					      .flags = LITEPULSE_PROFILE_INVERT };
 	struct litepulse_train train = { .period = 1000, .num = 0xc0000001, .den = 0, .count = 9, .width = 100,
 					 .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
 	struct litepulse_launch launches[2];
 	uint64_t start;
 
 	set_profile(claim, 1, 115200);
+	inverted.baud = 115200 / slowness;
 	tell("inverted", ioctl(claim, LITEPULSE_IOC_PROFILE, &inverted));
 	train.start = now(fd) + 500000;
 	printf("train %llu\n", (unsigned long long)train.start);

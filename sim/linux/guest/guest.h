@@ -59,12 +59,22 @@ static inline long tell(const char *label, long value)
 	return value;
 }
 
+/*
+ * How many times as slow as 50 MHz the board's clock is. Waits are longer by that and bauds lower, so that all that is asked for is as
+ * many ticks as there, and the same judgement holds.
+ */
+static int slowness = 1;
+
 static inline int open_device(int flags)
 {
 	int fd = open(DEVICE, O_RDWR | flags);
+	struct litepulse_info info;
 
 	if (fd < 0)
 		die(DEVICE);
+	if (ioctl(fd, LITEPULSE_IOC_INFO, &info))
+		die("info");
+	slowness = 50000000ull * info.tick_den / info.tick_num;
 	return fd;
 }
 
@@ -94,11 +104,11 @@ static inline uint64_t now(int fd)
 
 static inline void set_profile(int claim, int index, unsigned int baud)
 {
-	struct litepulse_profile profile = { .index = index, .data_bits = 8, .baud = baud };
+	struct litepulse_profile profile = { .index = index, .data_bits = 8, .baud = baud / slowness };
 
 	if (ioctl(claim, LITEPULSE_IOC_PROFILE, &profile))
 		die("profile");
-	printf("profile %d %u %llu\n", index, profile.baud, (unsigned long long)profile.period);
+	printf("profile %d %u %llu\n", index, profile.baud * slowness, (unsigned long long)profile.period);
 }
 
 /* `event KIND SOURCE TICK SEQ DATA FLAGS COUNT NS` */
@@ -126,7 +136,7 @@ static inline void read_all(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	while (poll(&p, 1, ms) > 0 && read_events(fd) > 0)
+	while (poll(&p, 1, ms * slowness) > 0 && read_events(fd) > 0)
 		;
 }
 
@@ -139,7 +149,7 @@ static inline void ready(const char *what)
 
 static inline void sleep_ms(int ms)
 {
-	struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+	struct timespec t = { ms * slowness / 1000, ms * slowness % 1000 * 1000000L };
 
 	nanosleep(&t, NULL);
 }

@@ -3,6 +3,7 @@
  * tty_steps DEVICE STEP...: opens a tty and does what it is told, in order, one line of output per step
  *
  * A line is the step's name and its numbers, or `-ERRNO` of the call that failed. Then the next step is done all the same.
+ * Bauds and waits are given as for a board at 50 MHz: on a slower one they are as many ticks. Bauds are told as they are.
  *
  *	show			the settings as they are: iflag oflag cflag lflag ispeed ospeed
  *	set=BAUD,FORMAT[,FLAG]	raw settings; FORMAT as 8N1, 7E2, 5M1, 8S1; flags: inpck ignpar parmrk brkint ignbrk ixon ixoff
@@ -44,6 +45,7 @@
 
 static const char *path;
 static int tty = -1, device = -1, claim = -1;
+static int slowness = 1;		/* of the board's clock */
 static const char *name;		/* of the step */
 static long long argument[ARGUMENTS];	/* numbers after the `=` */
 static const char *text;		/* what is after the `=` */
@@ -66,7 +68,7 @@ static void done(int result)
 
 static void wait_us(long long us)
 {
-	struct timespec time = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+	struct timespec time = { .tv_sec = us * slowness / 1000000, .tv_nsec = us * slowness % 1000000 * 1000 };
 
 	while (nanosleep(&time, &time) && errno == EINTR)
 		;
@@ -124,7 +126,7 @@ static void do_set(void)
 	snprintf(words, sizeof(words), "%s", text);
 	word = strtok(words, ",");
 	now.c_iflag = now.c_oflag = now.c_lflag = 0;
-	now.c_ispeed = now.c_ospeed = strtoul(word, NULL, 0);
+	now.c_ispeed = now.c_ospeed = strtoul(word, NULL, 0) / slowness;
 	word = strtok(NULL, ",");
 	now.c_cflag = BOTHER | CREAD | CLOCAL | HUPCL | format_flags(word);
 	while ((word = strtok(NULL, ","))) {
@@ -226,7 +228,7 @@ static ssize_t take(unsigned char *bytes, size_t wanted, int ms)
 	struct pollfd ready = { .fd = tty, .events = POLLIN };
 	size_t count = 0;
 
-	while (count < wanted && poll(&ready, 1, ms) > 0) {
+	while (count < wanted && poll(&ready, 1, ms * slowness) > 0) {
 		ssize_t part = read(tty, bytes + count, wanted - count);
 
 		if (failed(part))
@@ -317,7 +319,7 @@ static void do_profile(void)
 	const char *format = strrchr(text, ',') + 1;
 	struct litepulse_profile profile = {
 		.index = argument[0],
-		.baud = argument[1],
+		.baud = argument[1] / slowness,
 		.data_bits = format[0] - '0',
 		.parity = strchr("NOEMS", format[1]) - "NOEMS",
 		.stop = format[2] == '2' ? LITEPULSE_STOP_2 : LITEPULSE_STOP_1,
@@ -499,6 +501,7 @@ static void step(const char *what)
 
 int main(int count, char *words[])
 {
+	struct litepulse_info info;
 	int i;
 
 	if (count < 2) {
@@ -511,6 +514,11 @@ int main(int count, char *words[])
 		perror("tty_steps: /dev/litepulse0");
 		return 1;
 	}
+	if (ioctl(device, LITEPULSE_IOC_INFO, &info)) {
+		perror("tty_steps: LITEPULSE_IOC_INFO");
+		return 1;
+	}
+	slowness = 50000000ull * info.tick_den / info.tick_num;
 	step("open");
 	for (i = 2; i < count; i++)
 		step(words[i]);
