@@ -3,7 +3,7 @@
 
 import shutil
 
-from rig import ROOT, SIM, run_folder
+from sim.rig import ROOT, SIM, run_folder
 
 DRIVER = ROOT / "driver"
 

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import CACHE, content_key, locked
+from sim.rig import CACHE, content_key, locked
 
 from scripts.debian_package import Apt, PackageError, fetch, run, say
 

@@ -73,12 +73,13 @@ def programs(guest):
 
 def interact(guest, files, hz):
     """Carries the guest's console to this terminal until one of both ends."""
+    command, more = guest.attaching()
+    package = rig.package(f"{rig.PRELUDE}await /dev/ttyUSB0\n{command}\n{SHELL}", {**programs(guest), **more, **files})
     with Board(hz) as board, Machine(guest.kernel, guest.archive, guest.folder / "state") as machine:
         machine.plug(0, board)
         machine.kernel.received = show
         machine.channel.received = show
-        command, more = guest.attaching()
-        machine.channel.send(rig.package(f"{rig.PRELUDE}await /dev/ttyUSB0\n{command}\n{SHELL}", {**programs(guest), **more, **files}))
+        machine.channel.send(package)
         terminal = Terminal(machine)
         machine.pump(lambda: terminal.ended or machine.process.poll() is not None, float("inf"), "")
 
@@ -94,18 +95,18 @@ def main(argv=None):
         parser.error(f"{args.files} is no folder")
     if args.hz <= 0:
         parser.error("the board's clock must be above 0 Hz")
+    if not sys.stdin.isatty():
+        parser.error("this wants a terminal")
     try:
         guest = rig.boot(args.kernel)
         files = {str(path.relative_to(args.files)): path for path in args.files.rglob("*") if path.is_file()} if args.files else {}
         say(f"Linux {guest.kernel.release}, the board at {args.hz} Hz")
-        before = termios.tcgetattr(sys.stdin) if sys.stdin.isatty() else None
+        before = termios.tcgetattr(sys.stdin)
         try:
-            if before:
-                tty.setraw(sys.stdin)
+            tty.setraw(sys.stdin)
             interact(guest, files, args.hz)
         finally:
-            if before:
-                termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
         print()
         return 0
     except (BuildError, PackageError, ModelError, rig.GuestError) as error:

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from litepulse.vcd import Vcd
-from rig import dies_with_us
+from sim.rig import dies_with_us
 
 from litex_soc import sim_soc
 from sim.console import Change, GuestError

@@ -14,18 +14,18 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver_tree import DRIVER, sources
-from kernel_kits import ARCHITECTURE, PINS, kernel_kit
+from sim.driver.driver_tree import DRIVER, sources
+from sim.driver.kernel_kits import ARCHITECTURE, PINS, kernel_kit
 
 from scripts.debian_package import PackageError, fetch
 from sim.linux.targets import BuildError, built, key_of
 
 LINES = tuple(PINS)
-# What the guest needs: USB and the adapter; and the channel to the rig, which some kernels have built in.
+# What the guest needs: USB and the adapter; and, built in in some kernels, the channel to the rig and what the driver asks for.
 WANTED = ("xhci-pci", "ftdi_sio")
-CHANNEL = ("virtio_pci", "virtio_console")
+PERHAPS = ("virtio_pci", "virtio_console", "crc-itu-t")
 # All that these depend on, in any of the kernels: the rest of a package is not kept.
-KEPT = (*CHANNEL, *WANTED, "virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "xhci-hcd", "xhci-pci-renesas",
+KEPT = (*PERHAPS, *WANTED, "virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "xhci-hcd", "xhci-pci-renesas",
         "usbcore", "usb-common", "usbserial")
 SUFFIX = re.compile(r"\.ko(\.xz)?$")
 
@@ -95,13 +95,13 @@ def kernel(line):
     kit = kernel_kit(line)
     release = kit.release.removesuffix(f"-{ARCHITECTURE}")
     fetched = fetch_image(line, release)
-    key = key_of(kit.release, str(fetched.versions), KEPT, CHANNEL, WANTED)
+    key = key_of(kit.release, str(fetched.versions), KEPT, PERHAPS, WANTED)
 
     def make(folder):
         image, = fetched.path.rglob("vmlinuz*")
         shutil.copy(image, folder / "vmlinuz")
         files = {module_name(path): unpacked(path, folder) for path in fetched.path.rglob("*.ko*")}
-        wanted = [*(name for name in CHANNEL if name in files), *map(module_name, WANTED)]
+        wanted = [*(name for name in map(module_name, PERHAPS) if name in files), *map(module_name, WANTED)]
         (folder / "order").write_text("".join(f"{path.name}\n" for path in in_order(files, wanted)))
 
     folder = built(f"pc-kernel-{line}-{key}", f"Linux {kit.release} for the guest", make)

@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from rig import dies_with_us
+from sim.rig import dies_with_us
 
 from sim.console import KERNEL_LINE, GuestError, Line
 
