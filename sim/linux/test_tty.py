@@ -163,7 +163,7 @@ def test_drain_is_exact(tty, cpu):
     period = floor(10 * slow.period) - 300
     count = (2 * (512 * floor(10 * slow.period) + 20 * tty.ms) + 10 * tty.ms) // period
     run = tty(cpu, "set=1200,8N2", "write=5a", "drain", "tick", "set=115200,8N1", "claim", "profile=1,2000000,8N1",
-              f"train={period},{count},1,0x55", "write=414243", "outq", "lsr", "drain", "tick", "outq", "lsr")
+              f"train={period},{count},1,0x55", "write=414243", "sleep=2000", "outq", "lsr", "drain", "tick", "outq", "lsr")
     frames = read_frames(run.wave("tx"), [alone] + [fast] * count + [slow])
     assert data_of(frames) == b"\x5a" + b"\x55" * count + b"ABC"
     assert [one.tick for one in frames[1:count + 1]] == [frames[1].tick + n * period for n in range(count)]

@@ -131,7 +131,7 @@ class Guest:
         """(command, files): loads the driver and attaches it to the first so many ports."""
         lines = ["insmod litepulse.ko && insmod litepulse_uartbone.ko || exit 97"]
         for number in range(ports):
-            lines += [f"./attach /dev/ttyUSB{number} >attach{number}.log &",
+            lines += [f"(./attach /dev/ttyUSB{number} >attach{number}.log &)",
                       *(f"await /dev/{name}{number}" for name in ("litepulse", "ttyPULSE", "ptp"))]
         return "\n".join(lines), {**self.driver(), "attach": self.guest_program("attach")}
 

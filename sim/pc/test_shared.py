@@ -15,8 +15,7 @@ LINE = "6.12"
 TTY = (
     "bauds_and_formats", "impossible_settings", "serial_info_and_no_console", "long_row_of_bytes", "drain_is_exact",
     "settings_do_not_change_a_train", "loop", "stopped_output", "stopped_output_does_not_stop_launches", "xoff_is_sent_while_stopped",
-    "flush", "close_sends_what_was_written", "break_makes_launches_busy", "sendbreak_is_bounded", "rs485_lead_and_lag",
-    "driver_goes_while_in_use",
+    "flush", "close_sends_what_was_written", "break_makes_launches_busy", "rs485_lead_and_lag", "driver_goes_while_in_use",
 )
 CHARDEV = (
     "bad_input", "launches_happen_at_their_ticks_or_not_at_all", "what_the_board_refuses_is_told", "poll_tells_that_there_is_room",

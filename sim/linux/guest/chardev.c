@@ -654,7 +654,7 @@ static void case_pollout(void)
 	printf("start %llu\n", (unsigned long long)start);
 	tell("write", write(claim, launches, sizeof(launches)));
 	printf("full %d\n", poll(&p, 1, 0));
-	i = poll(&p, 1, 1000 * slowness);
+	i = await(&p, 1000000);
 	printf("woken %llu %d %d\n", (unsigned long long)now(fd), i, p.revents);
 	tell("more", write(claim, &launches[64], sizeof(launches[64])));
 }
@@ -670,7 +670,7 @@ static void case_interrupted(void)
 	struct sigaction action = { .sa_handler = on_alarm };
 	static struct litepulse_launch launches[100];
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
-	struct itimerval soon = { .it_value.tv_usec = 5000 * slowness };
+	struct itimerval soon = { .it_value.tv_usec = 20000 * slowness };
 
 	sigaction(SIGALRM, &action, NULL);
 	set_profile(claim, 1, 1000000);
@@ -1019,7 +1019,8 @@ static void case_unbind(const char *name)
 	printf("unbinding %llu\n", (unsigned long long)now(fd));
 	write_file("/sys/bus/platform/drivers/litepulse/unbind", name);
 	waitpid(child, NULL, 0);
-	printf("queued %d %d\n", poll(&p, 1, 0), p.revents & (POLLHUP | POLLERR));
+	printf("queued %d ", poll(&p, 1, 0));
+	printf("%d\n", p.revents & (POLLHUP | POLLERR));
 	read_events(queued);
 	read_events(queued);
 	tell("info", ioctl(fd, LITEPULSE_IOC_INFO, &train));

@@ -24,20 +24,9 @@
  *	launch=IN,PROFILE,BYTE	so many ticks from now; answers the tick
  *	event			next one of a launch, after `listen`: kind source tick flags data
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/serial.h>
-#include <poll.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "linux/litepulse.h"
+#include "guest.h"
 #include "termios2.h"
 
 #define ARGUMENTS 8
@@ -45,7 +34,6 @@
 
 static const char *path;
 static int tty = -1, device = -1, claim = -1;
-static int slowness = 1;		/* of the board's clock */
 static const char *name;		/* of the step */
 static long long argument[ARGUMENTS];	/* numbers after the `=` */
 static const char *text;		/* what is after the `=` */
@@ -64,14 +52,6 @@ static void done(int result)
 {
 	if (!failed(result))
 		printf("%s\n", name);
-}
-
-static void wait_us(long long us)
-{
-	struct timespec time = { .tv_sec = us * slowness / 1000000, .tv_nsec = us * slowness % 1000000 * 1000 };
-
-	while (nanosleep(&time, &time) && errno == EINTR)
-		;
 }
 
 /* --- settings ------------------------------------------------------------------------------------------------------------ */
@@ -228,7 +208,7 @@ static ssize_t take(unsigned char *bytes, size_t wanted, int ms)
 	struct pollfd ready = { .fd = tty, .events = POLLIN };
 	size_t count = 0;
 
-	while (count < wanted && poll(&ready, 1, ms * slowness) > 0) {
+	while (count < wanted && await(&ready, ms * 1000LL) > 0) {
 		ssize_t part = read(tty, bytes + count, wanted - count);
 
 		if (failed(part))
@@ -272,7 +252,7 @@ static void do_count(void)
 
 /* --- the chardev ------------------------------------------------------------------------------------------------------- */
 
-static int now(uint64_t *tick)
+static int read_tick(uint64_t *tick)
 {
 	struct litepulse_time time;
 	int error = ioctl(device, LITEPULSE_IOC_TIME, &time);
@@ -285,7 +265,7 @@ static void do_tick(void)
 {
 	uint64_t tick;
 
-	if (!failed(now(&tick)))
+	if (!failed(read_tick(&tick)))
 		printf("%s %llu\n", name, (unsigned long long)tick);
 }
 
@@ -352,7 +332,7 @@ static void do_launch(void)
 	struct litepulse_launch launch = { .profile = argument[1], .data = argument[2] };
 	uint64_t tick;
 
-	if (failed(now(&tick)))
+	if (failed(read_tick(&tick)))
 		return;
 	launch.tick = tick + argument[0];
 	if (!failed(write(claim, &launch, sizeof(launch))))
@@ -377,7 +357,7 @@ static void do_later(void)
 	char *what = strdup(strchr(text, ':') + 1);
 
 	if (!fork()) {
-		wait_us(argument[0]);
+		sleep_us(argument[0]);
 		step(what);
 		_exit(0);
 	}
@@ -392,7 +372,7 @@ static void do_wait(void)
 
 static void do_sleep(void)
 {
-	wait_us(argument[0]);
+	sleep_us(argument[0]);
 }
 
 static void do_say(void)
@@ -501,7 +481,6 @@ static void step(const char *what)
 
 int main(int count, char *words[])
 {
-	struct litepulse_info info;
 	int i;
 
 	if (count < 2) {
@@ -514,11 +493,7 @@ int main(int count, char *words[])
 		perror("tty_steps: /dev/litepulse0");
 		return 1;
 	}
-	if (ioctl(device, LITEPULSE_IOC_INFO, &info)) {
-		perror("tty_steps: LITEPULSE_IOC_INFO");
-		return 1;
-	}
-	slowness = 50000000ull * info.tick_den / info.tick_num;
+	know_clock(device);
 	step("open");
 	for (i = 2; i < count; i++)
 		step(words[i]);

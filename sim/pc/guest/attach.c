@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * attach TTY [NUMBER]: gives a serial port to a line discipline (N_DEVELOPMENT) and holds it until it is told to end.
- * Says `attached TTY` or `attach TTY ERRNO`.
+ * attach TTY [NUMBER]: gives a serial port to a line discipline (N_DEVELOPMENT) and holds it until it is told to end or the port is gone.
+ * Says `attached TTY`, `gone TTY`; or `attach TTY ERRNO`.
  */
 #include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -16,6 +17,7 @@
 int main(int count, char *words[])
 {
 	int number = count > 2 ? atoi(words[2]) : N_DEVELOPMENT, tty;
+	struct pollfd port = { .events = 0 };
 	struct termios2 raw;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -35,6 +37,9 @@ int main(int count, char *words[])
 		return 1;
 	}
 	printf("attached %s\n", words[1]);
-	for (;;)
-		pause();
+	port.fd = tty;
+	while (poll(&port, 1, -1) < 0 || !(port.revents & POLLHUP))
+		;
+	printf("gone %s\n", words[1]);
+	return 0;
 }

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board on the cable: the line discipline finds it, makes its devices, and takes them away again, whatever happens meanwhile."""
+
+import re
+
+import pytest
+
+from sim.linux.frames import HZ as SOC_HZ
+from sim.linux.frames import data_of, profile, read_frames
+from sim.pc import rig
+from sim.linux.pins import pulses
+from sim.linux.test_chardev import Told
+from sim.pc.debian import programs
+
+each = pytest.mark.parametrize("line", rig.LINES)
+ONE = "6.12"
+SYSFS = "/sys/bus/platform/drivers/litepulse/litepulse.*"
+DEVICES = ("/dev/litepulse0", "/dev/ttyPULSE0", "/dev/ptp0")
+LOADED = "insmod litepulse.ko && insmod litepulse_uartbone.ko || exit 97"
+
+
+def everything(guest):
+    """Files of a run that attaches by itself."""
+    return {**guest.driver(), "attach": guest.guest_program("attach"), "tty_steps": guest.guest_program("tty_steps")}
+
+
+def numbers(result, name):
+    """[[word, ...], ...] behind the lines that begin with `name`."""
+    return [line.split()[1:] for line in result.lines if line.split()[:1] == [name]]
+
+
+@each
+@pytest.mark.seconds(20)
+def test_attach_and_loopback(pc, line):
+    """A byte goes out of the tty, over TX to RX, and comes back; the pin shows it; the link tells of itself."""
+    data = bytes(range(0, 250, 7))
+    result = pc(line).attached(
+        f"grep -H . {SYSFS}/uartbone/*; ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write={data.hex()} read={len(data)},500 drain icount",
+        {"tty_steps": pc(line).guest_program("tty_steps")}, wires=["tx:rx"])
+    link = dict(re.findall(r"uartbone/(\w+):(.+)", "\n".join(result.lines)))
+    assert link["port"] == "ttyUSB0" and link["checked"] == "1" and int(link["baud"]) == 115200 and link["failures"] == "0"
+    assert 0 < int(link["poll_us"]) <= int(link["idle_us"])
+    (read,), (counted,) = numbers(result, "read"), numbers(result, "icount")
+    assert bytes.fromhex(*read) == data and counted[:3] == [str(len(data))] * 2 + ["0"]
+    assert SOC_HZ % result.hz == 0 and data_of(read_frames(result.pin("tx"), [profile(460800)])) == data
+
+
+@each
+def test_detach(pc, line):
+    """When its holder goes, the devices go, and both modules can."""
+    guest = pc(line)
+    gone = "; ".join(f"gone {name}" for name in DEVICES)
+    result = guest.run(f"{LOADED}\n./attach /dev/ttyUSB0 & await /dev/ptp0\nkill $!; {gone}\nrmmod litepulse_uartbone && rmmod litepulse && "
+                       "! grep litepulse /proc/modules", everything(guest))
+    assert result.lines == ["attached /dev/ttyUSB0"]
+
+
+def test_ldattach(pc):
+    """util-linux' own program does it, too, by number; it stays as a daemon that can be killed."""
+    guest = pc(ONE)
+    awaited, gone = ("\n".join(f"{word} {name}" for name in DEVICES) for word in ("await", "gone"))
+    result = guest.run(f"""{LOADED}
+        ./ldattach -8 -n -1 -s 115200 {rig.LDISC} /dev/ttyUSB0 || exit 96
+        {awaited}
+        ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write=4c50 read=2,500
+        kill $(pidof loader)
+        {gone}""", {**everything(guest), **programs("util-linux=2.41.5-0+deb13u1", "ldattach")}, wires=["tx:rx"])
+    assert numbers(result, "read") == [["4c50"]]
+
+
+def test_attach_and_detach_many_times(pc):
+    """A hundred times: names come back, nothing is left behind, and the last one works."""
+    guest = pc(ONE)
+    result = guest.run(f"""{LOADED}
+        for turn in $(seq 100); do
+            ./attach /dev/ttyUSB0 >attach.log &
+            await /dev/ptp0
+            kill $!
+            gone /dev/litepulse0; gone /dev/ttyPULSE0; gone /dev/ptp0
+        done
+        ls {SYSFS} 2>/dev/null && exit 95
+        ./attach /dev/ttyUSB0 & await /dev/ptp0
+        ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write=4c50 read=2,500
+        """, everything(guest), wires=["tx:rx"], seconds=120)
+    assert numbers(result, "read") == [["4c50"]]
+
+
+def test_attach_and_detach_at_once(pc):
+    """Nobody waits for anything: attached and given up again at every moment of it."""
+    guest = pc(ONE)
+    result = guest.run(f"""{LOADED}
+        for turn in $(seq 60); do
+            ./attach /dev/ttyUSB0 >attach.log &
+            usleep $((turn % 12 * 5000))
+            kill $!
+            wait $! 2>/dev/null
+        done
+        for device in /sys/bus/platform/devices/litepulse.*; do gone $device; done
+        ./attach /dev/ttyUSB0 >attach.log & await /dev/litepulse0; await /dev/ptp0
+        ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write=4c50 read=2,500
+        """, everything(guest), wires=["tx:rx"], seconds=120)
+    assert numbers(result, "read") == [["4c50"]]
+
+
+
+
+@pytest.mark.parametrize("keep", ["end", "keep"])
+def test_unplug(pc, keep):
+    """Pulled out under a reader, a writer and a train: all are told. The board goes on; found again, it is stopped unless that was kept."""
+    guest, boards = pc(ONE), []
+
+    def pull(machine):
+        boards.append(machine.adapters[0].board)
+        machine.unplug(0)
+
+    result = guest.attached(f"""./unplug {keep}
+        gone /dev/litepulse0; gone /dev/ttyPULSE0; gone /dev/ptp0
+        usleep 300000
+        echo again; await /dev/ttyUSB0
+        ./attach /dev/ttyUSB0 & await /dev/litepulse0
+        ./unplug found""", {"unplug": guest.guest_program("unplug")},
+        when={"ready pull": pull, "again": lambda machine: machine.plug(0, boards[0])})
+    told = Told(result.lines)
+    for label in ("read", "claim", "status", "launch"):
+        assert told.result(label) == (-1, "ENODEV"), label
+    assert told.result("write")[0] == -1 and told.result("close") == (0, 0) and told.one("polled") == [1, 0x18]
+    running, when = told.one("running")
+    assert told.one("stopped")[0] == 0 and running == (keep == "keep")
+    # Bytes are between the pulses, and may begin where one ends.
+    first = next(tick for tick, width in pulses(result.pins, "tx", active=0) if width == 100)
+    falls = [tick for tick, level in result.pin("tx")[1:] if not level]
+    train = [tick for tick in falls if (tick - first) % 50_000 == 0]
+    assert train == [first + 50_000 * n for n in range(len(train))] and len(train) > 20
+    assert train[-1] > when - 50_000 if running else train[-1] < when
+    assert train[-1] == max(falls)
