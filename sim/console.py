@@ -11,6 +11,7 @@ COMPLAINT = re.compile(
     r"list_(add|del) corruption|unexpected IRQ trap|nobody cared|Call Trace")
 LEAK = re.compile(r"unreferenced object 0x")
 KERNEL_LINE = re.compile(r"\[ *\d+\.\d{6}\] ")
+TOLD_LINES = 300        # of a console, when a run has failed: a guest may have talked without an end
 
 
 class GuestError(AssertionError):
@@ -74,7 +75,9 @@ class Result:
         complaints: True to let them be; or texts that the kernel must say, whose lines then are no complaints
         """
         def fail(why):
-            raise GuestError(f"{what}\n{why}\n{self.text}")
+            said = self.text.splitlines()
+            more = [f"... {len(said) - TOLD_LINES} lines more before"] if len(said) > TOLD_LINES else []
+            raise GuestError("\n".join([what, why, *more, *said[-TOLD_LINES:]]))
 
         expected = () if isinstance(complaints, bool) else tuple(complaints)
         for text in expected:

@@ -13,9 +13,9 @@ HZ = 50_000_000         # ticks a second of the simulated SoC
 PARITIES = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
 
 
-def profile(baud, form="8N1"):
+def profile(baud, form="8N1", hz=HZ):
     """The model's profile of a baud rate, to the nearest 1/256 tick, and a format such as 7E2; 5 bits have 1.5 for 2 stop bits."""
-    period = Fraction(floor(Fraction(256 * HZ, baud) + Fraction(1, 2)), 256)
+    period = Fraction(floor(Fraction(256 * hz, baud) + Fraction(1, 2)), 256)
     bits, parity, stop = int(form[0]), PARITIES[form[1]], Fraction(int(form[2]))
     return Profile(period, bits, parity, Fraction(3, 2) if (bits, stop) == (5, 2) else stop)
 

@@ -51,6 +51,10 @@ class Board:
         end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return end
 
+    def pins_of(self, name):
+        """[(tick, level)] of one pin, the level of the start first."""
+        return [(change.tick, change.level) for change in self.pins if change.pin == name]
+
     def end(self):
         """Ends it; then `pins` and `stats` are there. May be called again."""
         if self.process.poll() is None:

@@ -18,7 +18,10 @@ def needed(path):
 
 
 def programs(package, *names):
-    """{name in the guest: path or bytes}: the programs of a package (name, or name=version), to be called as ./NAME. Raises PackageError."""
+    """{name in the guest: path or bytes}: programs of a package (name, or name=version), to be called as ./NAME.
+
+    Raises PackageError, or BuildError when the package has no such program.
+    """
     tree = fetch(package, SUITE, architecture="amd64", dependencies=True, only=["sbin/*", "bin/*", "*.so", "*.so.*"]).path
 
     def find(name):

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* tai SECONDS: tells the kernel by how many seconds TAI is ahead of UTC, as an NTP or PTP daemon does. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/timex.h>
+
+int main(int count, char **words)
+{
+	struct timex change = { .modes = ADJ_TAI, .constant = count > 1 ? atoi(words[1]) : 0 };
+
+	if (adjtimex(&change) < 0) {
+		perror("adjtimex");
+		return 1;
+	}
+	return 0;
+}

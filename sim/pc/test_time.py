@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""/dev/ptp0 of a board on the cable, as programs use it that know nothing of it: the kernel's testptp, phc2sys and ts2phc of linuxptp."""
+
+import re
+import shutil
+import statistics
+
+from scripts.debian_package import linux_source
+from sim.linux.pins import pulses
+from sim.linux.targets import built, key_of
+from sim.pc.debian import programs
+
+ONE = "6.12"
+LINUXPTP = "linuxptp=4.2-1"
+
+
+def testptp(guest):
+    """The kernel's own program, with the header of its kernel."""
+    source, _ = linux_source()
+    header = source / "include/uapi/linux/ptp_clock.h"
+
+    def make(folder):
+        (folder / "linux").mkdir()
+        shutil.copy(header, folder / "linux")
+
+    return guest.program(source / "tools/testing/selftests/ptp/testptp.c", includes=(built(f"pc-ptp-{key_of(header)}", "a header", make),))
+
+
+testptp.__test__ = False
+
+
+def test_testptp(pc):
+    """Capabilities, rate, shift, offsets; output, and its stamps over a wire, to the ns of the pins."""
+    guest, period, width = pc(ONE), 50_000_000, 10_000_000
+    result = guest.attached(f"""
+        ./testptp -c
+        ./testptp -f 1000
+        ./testptp -f 0
+        ./testptp -n 1000000
+        ./testptp -T 1000
+        ./testptp -x 2
+        ./testptp -k 2
+        ./testptp -p {period} -H 0 -w {width}
+        ./testptp -i 4 -e 5
+        ./testptp -p 0
+    """, {"testptp": testptp(guest)}, wires=["tx:rx"])
+    text, tick_ns = "\n".join(result.lines), 10**9 // result.hz
+    assert [int(number) for number in re.findall(r"(?m)^ +(\d+) [a-z]", text)[:9]] == [100_000_000, 0, 5, 1, 0, 0, 0, 0, 0]
+    assert text.count("frequency adjustment okay") == 2 and "time shift okay" in text and "set time okay" in text
+    assert "extended timestamp request returned 2 samples" in text and "system and phc clock time offset request okay" in text
+    assert text.count("periodic output request okay") == 2
+    stamps = [int(seconds) * 10**9 + int(ns) for seconds, ns in re.findall(r"event index 4 at (\d+)\.(\d+)", text)]
+    # Without flags it asks for rising edges: here the end of a pulse, seen one tick later over the wire.
+    low = pulses(result.pins, "tx", active=0)
+    assert len(stamps) == 5 and {wide for _, wide in low} == {width // tick_ns}
+    assert {later - tick for (tick, _), (later, _) in zip(low, low[1:])} == {period // tick_ns}
+    assert {later - stamp for stamp, later in zip(stamps, stamps[1:])} == {period}
+    assert {stamp % period for stamp in stamps} <= {width + tick_ns + rest for rest in range(tick_ns)}
+
+
+def servo(result, program):
+    """[(offset in ns, state of the servo), ...] of what phc2sys or ts2phc said."""
+    return [(int(offset), state) for offset, state in re.findall(rf"{program}\[.*? offset +(-?\d+) (s\d)", "\n".join(result.lines))]
+
+
+def test_phc2sys(pc):
+    """Makes the board's clock, which is half a century off, follow the PC's: steps once, locks, and stays locked."""
+    guest = pc(ONE)
+    result = guest.attached("./testptp -T 1000; timeout 12 ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -q",
+                            {**programs(LINUXPTP, "phc2sys"), "testptp": testptp(guest)}, boards=[{"hz": 1_000_000}])
+    said = servo(result, "phc2sys")
+    states = [state for _, state in said]
+    locked = [abs(offset) for offset, state in said if state == "s2"]
+    assert states[:2] == ["s0", "s1"] and set(states[2:]) == {"s2"} and len(locked) > 20
+    # How well depends on how busy the machine is that simulates both.
+    assert abs(said[0][0]) > 10**18 and statistics.median(locked) < 50_000_000
+
+
+def test_ts2phc(pc):
+    """Disciplines the clock by an edge each second on an input, here its own, over a wire: locks to it."""
+    guest = pc(ONE)
+    result = guest.attached("""
+        ./tai 37
+        ./testptp -p 1000000000 -H 0 -w 1000
+        timeout 10 ./ts2phc -s generic -c /dev/ptp0 --ts2phc.pin_index=0 --ts2phc.channel=0 -m -q -l 6""",
+        {**programs(LINUXPTP, "ts2phc"), "testptp": testptp(guest), "tai": guest.guest_program("tai")},
+        boards=[{"hz": 1_000_000, "wires": ["tx:aux0"]}])
+    said = servo(result, "ts2phc")
+    assert len(said) > 5 and [state for _, state in said[:2]] == ["s0", "s1"] and {state for _, state in said[2:]} == {"s2"}
+    # Which second it is ts2phc takes from when it reads the stamp; the wire is one tick, and the output follows the clock some ms later.
+    assert 0 < statistics.median((offset + 500_000_000) % 10**9 - 500_000_000 for offset, _ in said[2:]) < 10_000
