@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The rig itself: Debian's kernels boot, a board on the cable answers, boards come and go, and mistakes do not go unnoticed."""
 
+import os
+import pty
 import re
+import select
+import sys
+import time
 
 import pytest
+from sim.rig import ROOT
 from litex_soc import regmap
 
 from sim.pc import rig
@@ -47,7 +53,7 @@ def test_files_and_statuses(pc):
 
 @pytest.mark.parametrize("command, options, told", [
     ("exit 3", {}, "exit status 3, not 0"),
-    ("echo begun; sleep 100", {"seconds": 1}, r"not done within(.|\n)*begun"),
+    ("echo begun; sleep 100", {"seconds": 5}, r"not done within(.|\n)*begun"),
     ("echo 'WARNING: a mistake' >/dev/kmsg", {}, "the kernel complains: .*a mistake"),
     ("echo c >/proc/sysrq-trigger; sleep 100", {}, "the kernel complains: .*Kernel panic"),
     ("true", {"complaints": ["as expected"]}, "the kernel did not say 'as expected'"),
@@ -102,3 +108,57 @@ def test_pins_are_recorded(pc):
     result = pc(ONE).run("usleep 200000", boards=[{"hz": 1_000_000, "options": ["--level", "2=1"]}])
     assert result.pin("tx") == [(0, 1)] and result.pin("aux2") == [(0, 1)] and result.pin("aux0") == [(0, 0)]
     assert result.stats["cycles"] > 200_000
+
+
+class Person:
+    """Somebody at a terminal."""
+
+    def __init__(self, *words):
+        self.process, self.terminal = pty.fork()
+        if not self.process:
+            os.chdir(ROOT)
+            os.execv(sys.executable, [sys.executable, *words])
+        self.seen = ""
+
+    def sees(self, text, seconds=60):
+        """Until the screen has a text, or the program has ended: False."""
+        deadline = time.monotonic() + seconds
+        while text not in self.seen:
+            assert time.monotonic() < deadline, self.seen
+            if select.select([self.terminal], [], [], 0.1)[0]:
+                try:
+                    self.seen += os.read(self.terminal, 4096).decode(errors="replace")
+                except OSError:
+                    return False
+        return True
+
+    def types(self, text):
+        """Characters."""
+        os.write(self.terminal, text.encode())
+
+    def status(self):
+        """After the program's end."""
+        self.sees("\0")
+        _, status = os.waitpid(self.process, 0)
+        os.close(self.terminal)
+        return os.waitstatus_to_exitcode(status)
+
+
+def test_make_pc(pc, tmp_path):
+    """A person at the console: the board is there, files of his, Ctrl-C is the guest's, Ctrl-A x ends."""
+    (tmp_path / "mine").write_text("a file of mine\n")
+    person = Person("-m", "sim.pc", "--files", tmp_path, "--hz", "1000000")
+    assert person.sees("# ", 300)       # the first time it builds the programs
+    person.types("litepulse-info; cat mine; sleep 1000\r")
+    assert person.sees("a file of mine") and person.sees("1000000")
+    person.types("\x03echo 4$((1 + 1))\r")
+    assert person.sees("\r\n42\r\n")
+    person.types("\x01x")
+    assert person.status() == 0 and "/dev/ttyUSB0" in person.seen
+
+
+@pytest.mark.parametrize("words, told", [
+    (["--kernel", "5.10"], "invalid choice"), (["--hz", "0"], "above 0 Hz"), (["--files", "/nowhere"], "no folder")])
+def test_make_pc_refuses(words, told):
+    person = Person("-m", "sim.pc", *words)
+    assert person.status() == 2 and told in person.seen

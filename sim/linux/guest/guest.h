@@ -72,7 +72,8 @@ static inline void know_clock(int fd)
 
 	if (ioctl(fd, LITEPULSE_IOC_INFO, &info))
 		die("info");
-	slowness = 50000000ull * info.tick_den / info.tick_num;
+	if (info.tick_num / info.tick_den < 50000000)
+		slowness = 50000000ull * info.tick_den / info.tick_num;
 	if (slowness > 1 && the_board < 0)
 		the_board = open(DEVICE, O_RDWR | O_CLOEXEC);
 }
