@@ -45,9 +45,9 @@ class Run:
 class Tty:
     """What runs guest/tty_steps.c on a machine, and the clock of its board; bauds and waits are given as for 50 MHz."""
 
-    def __init__(self, run, hz=HZ, late=10):
-        # late: ticks after which a program surely knows what happened
-        self.run, self.hz, self.ms, self.late = run, hz, hz // 1000, late * hz // 1000
+    def __init__(self, run, hz=HZ, late=10, steady=True):
+        # late: ticks after which a program surely knows what happened; steady: the machine is never too busy to send on in time
+        self.run, self.hz, self.ms, self.late, self.steady = run, hz, hz // 1000, late * hz // 1000, steady
 
     def __call__(self, machine, *steps, shell=(), **options):
         """A Run. shell: lines of a script that is run instead; the program is ./tty_steps there."""
@@ -106,7 +106,7 @@ def test_bauds_and_formats(tty, cpu):
     assert data_of(frames) == bytes(byte % (1 << form.data_bits) for byte, form in zip(data * len(SETTINGS), forms))
     # What was written at once leaves without a gap, so the stop bits are as long as they should be; unless the line is faster than the CPU.
     slow = [start for start in range(0, len(frames), len(data)) if forms[start].period > 40]
-    assert len(slow) > len(SETTINGS) // 2 and not any(any(gaps(frames[start:start + len(data)])) for start in slow)
+    assert len(slow) > len(SETTINGS) // 2 and not (tty.steady and any(any(gaps(frames[start:start + len(data)])) for start in slow))
 
 
 @one
@@ -151,7 +151,7 @@ def test_long_row_of_bytes(tty, cpu):
     data = bytes(n * 7 % 251 for n in range(1500))
     run = tty(cpu, "set=1000000,8N1", f"write={hexadecimal(data)}", "drain", "outq", "icount")
     frames = read_frames(run.wave("tx"), [profile(1000000)])
-    assert data_of(frames) == data and not any(gaps(frames))
+    assert data_of(frames) == data and not (tty.steady and any(gaps(frames)))
     assert run.line("outq") == ["0"]
     assert run.line("icount")[1] == str(len(data))
 

@@ -30,7 +30,7 @@ def chardev(pc):
     """As that of test_chardev, on the PC."""
     def run(case, **options):
         result = pc(LINE).run_program("chardev", [case], **options)
-        return test_chardev.Told(result.lines), result.pins
+        return test_chardev.Told(result.lines, late=HZ), result.pins
     return run
 
 
@@ -42,7 +42,7 @@ def tty(pc):
         if not shell:
             return guest.run_program("tty_steps", ["/dev/ttyPULSE0", *steps], **options)
         return guest.attached(shell, {"tty_steps": guest.guest_program("tty_steps")}, **options)
-    return test_tty.Tty(run, HZ, late=100)
+    return test_tty.Tty(run, HZ, late=1000, steady=False)
 
 
 def on_the_pc(test):

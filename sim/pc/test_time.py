@@ -12,6 +12,7 @@ from sim.pc.debian import programs
 
 ONE = "6.12"
 LINUXPTP = "linuxptp=4.2-1"
+HZ = 250_000            # so slow a board keeps its time, also on a busy machine
 
 
 def testptp(guest):
@@ -67,25 +68,27 @@ def test_phc2sys(pc):
     """Makes the board's clock, which is half a century off, follow the PC's: steps once, locks, and stays locked."""
     guest = pc(ONE)
     result = guest.attached("./testptp -T 1000; timeout 12 ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -q",
-                            {**programs(LINUXPTP, "phc2sys"), "testptp": testptp(guest)}, boards=[{"hz": 1_000_000}])
+                            {**programs(LINUXPTP, "phc2sys"), "testptp": testptp(guest)}, boards=[{"hz": HZ}])
     said = servo(result, "phc2sys")
     states = [state for _, state in said]
     locked = [abs(offset) for offset, state in said if state == "s2"]
     assert states[:2] == ["s0", "s1"] and set(states[2:]) == {"s2"} and len(locked) > 20
     # How well depends on how busy the machine is that simulates both.
-    assert abs(said[0][0]) > 10**18 and statistics.median(locked) < 50_000_000
+    assert abs(said[0][0]) > 10**18 and statistics.median(locked) < 50_000_000 and result.stats["slips"] == 0
 
 
 def test_ts2phc(pc):
     """Disciplines the clock by an edge each second on an input, here its own, over a wire: locks to it."""
-    guest = pc(ONE)
-    result = guest.attached("""
+    guest, width = pc(ONE), 100_000
+    result = guest.attached(f"""
         ./tai 37
-        ./testptp -p 1000000000 -H 0 -w 1000
-        timeout 10 ./ts2phc -s generic -c /dev/ptp0 --ts2phc.pin_index=0 --ts2phc.channel=0 -m -q -l 6""",
+        ./testptp -p 1000000000 -H 0 -w {width}
+        timeout 12 ./ts2phc -s generic -c /dev/ptp0 --ts2phc.pin_index=0 --ts2phc.channel=0 -m -q -l 6""",
         {**programs(LINUXPTP, "ts2phc"), "testptp": testptp(guest), "tai": guest.guest_program("tai")},
-        boards=[{"hz": 1_000_000, "wires": ["tx:aux0"]}])
+        boards=[{"hz": HZ, "wires": ["tx:aux0"]}])
     said = servo(result, "ts2phc")
-    assert len(said) > 5 and [state for _, state in said[:2]] == ["s0", "s1"] and {state for _, state in said[2:]} == {"s2"}
-    # Which second it is ts2phc takes from when it reads the stamp; the wire is one tick, and the output follows the clock some ms later.
-    assert 0 < statistics.median((offset + 500_000_000) % 10**9 - 500_000_000 for offset, _ in said[2:]) < 10_000
+    assert len(said) > 4 and [state for _, state in said[:2]] == ["s0", "s1"] and {state for _, state in said[2:]} == {"s2"}
+    # Rising is the end of the pulse. Which second it is ts2phc takes from when it reads the stamp; the wire is one tick, and the output
+    # follows the clock some ms later.
+    late = statistics.median((offset - width + 500_000_000) % 10**9 - 500_000_000 for offset, _ in said[2:])
+    assert 0 < late < 3 * 10**9 // HZ
