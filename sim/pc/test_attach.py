@@ -107,10 +107,10 @@ def test_attach_and_detach_at_once(pc):
 
 
 
-@pytest.mark.parametrize("keep", ["end", "keep"])
-def test_unplug(pc, keep):
+@pytest.mark.parametrize("line, keep", [(ONE, "end"), *((line, "keep") for line in rig.LINES)])
+def test_unplug(pc, line, keep):
     """Pulled out under a reader, a writer and a train: all are told. The board goes on; found again, it is stopped unless that was kept."""
-    guest, boards = pc(ONE), []
+    guest, boards = pc(line), []
 
     def pull(machine):
         boards.append(machine.adapters[0].board)
@@ -214,3 +214,17 @@ def test_a_board_that_falls_silent(pc):
     begun, ended = (int(line) for line in result.lines if line.isdigit())
     assert numbers(result, "tick")[:2] == [[f"-{errno.EIO}"]] * 2 and ended - begun < 5
     assert numbers(result, "read") == [["4c50"]]
+
+
+def test_a_board_that_restarted(pc):
+    """Its power failed, that of the adapter did not: it is noticed, and gets its settings again."""
+    guest = pc(ONE)
+    with rig.Board(wires=["tx:rx"]) as fresh:
+        guest.attached("""
+            ./tty_steps /dev/ttyPULSE0 set=460800,7E2 write=4c read=1,500
+            echo restart
+            for turn in $(seq 500); do dmesg | grep -q 'the board was reset' && break; usleep 10000; done
+            ./tty_steps /dev/ttyPULSE0 write=50 read=1,500 drain""", {"tty_steps": guest.guest_program("tty_steps")},
+            wires=["tx:rx"], when={"restart": lambda machine: machine.adapters[0].connect(fresh)}, complaints=["the board was reset"])
+        fresh.end()
+    assert data_of(read_frames(fresh.pins_of("tx"), [profile(460800, "7E2")])) == b"P"
