@@ -12,10 +12,12 @@ fails when the kernel complains, when the status is another than was expected, o
 
 import contextlib
 import shlex
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.debian_package import linux_source
 from sim.console import GuestError, Line, Result
 from sim.linux.initramfs import archive as newc
 from sim.linux.targets import ROOT, built, key_of
@@ -93,7 +95,7 @@ class Guest:
     def guest_program(self, name):
         """The path of the test program guest/NAME.c, here or in sim/linux."""
         folder = GUEST if (GUEST / f"{name}.c").exists() else SHARED
-        return self.program(folder / f"{name}.c", includes=(SHARED, UAPI))
+        return self.program(folder / f"{name}.c", flags=("-D_GNU_SOURCE",), includes=(SHARED, UAPI, ptp_header()))
 
     @contextlib.contextmanager
     def machine(self):
@@ -149,6 +151,17 @@ class Guest:
 def compiler():
     """What the compiler says of itself."""
     return subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+
+
+def ptp_header():
+    """Folder with the newest kernel's linux/ptp_clock.h: this machine's may be older."""
+    header = linux_source()[0] / "include/uapi/linux/ptp_clock.h"
+
+    def make(folder):
+        (folder / "linux").mkdir()
+        shutil.copy(header, folder / "linux")
+
+    return built(f"pc-ptp-{key_of(header)}", "a header", make)
 
 
 def package(command, files):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tests of tty and device that need no moves of the inputs, as they are on the simulated Linux SoC: same programs, same judgement.
+"""The tests of tty, device and clock that need no moves of the inputs, as on the simulated Linux SoC: same programs, same judgement.
 
 The board's clock is slower; the programs ask for bauds and waits that are as many ticks as on the SoC, so what the pins do is the same.
 """
@@ -8,7 +8,7 @@ from types import FunctionType
 
 import pytest
 
-from sim.linux import test_chardev, test_tty
+from sim.linux import test_chardev, test_ptp, test_tty
 from sim.pc.board import HZ
 
 LINE = "6.12"
@@ -23,6 +23,7 @@ CHARDEV = (
     "a_denominator_of_0_and_inverted_frames", "a_killed_holder_stops_its_train_unless_kept", "a_claim_that_fails_leaves_a_kept_train",
     "the_responder_ignores_its_own_line",
 )
+PTP = ("what_does_not_fit_is_refused",)
 
 
 @pytest.fixture
@@ -31,6 +32,15 @@ def chardev(pc):
     def run(case, **options):
         result = pc(LINE).run_program("chardev", [case], **options)
         return test_chardev.Told(result.lines, late=HZ), result.pins
+    return run
+
+
+@pytest.fixture
+def ptp(pc):
+    """As that of test_ptp, on the PC."""
+    def run(case, **options):
+        result = pc(LINE).run_program("ptp", [case], **options)
+        return test_ptp.Told(result.lines), result.pins, "\n".join(result.kernel)
     return run
 
 
@@ -52,5 +62,5 @@ def on_the_pc(test):
     return pytest.mark.parametrize("cpu", [LINE])(copy) if "cpu" in test.__code__.co_varnames else copy
 
 
-for module, names in ((test_tty, TTY), (test_chardev, CHARDEV)):
+for module, names in ((test_tty, TTY), (test_chardev, CHARDEV), (test_ptp, PTP)):
     globals().update({f"test_{name}": on_the_pc(getattr(module, f"test_{name}")) for name in names})

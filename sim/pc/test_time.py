@@ -2,12 +2,11 @@
 """/dev/ptp0 of a board on the cable, as programs use it that know nothing of it: the kernel's testptp, phc2sys and ts2phc of linuxptp."""
 
 import re
-import shutil
 import statistics
 
 from scripts.debian_package import linux_source
 from sim.linux.pins import pulses
-from sim.linux.targets import built, key_of
+from sim.pc import rig
 from sim.pc.debian import programs
 
 ONE = "6.12"
@@ -18,13 +17,7 @@ HZ = 250_000            # so slow a board keeps its time, also on a busy machine
 def testptp(guest):
     """The kernel's own program, with the header of its kernel."""
     source, _ = linux_source()
-    header = source / "include/uapi/linux/ptp_clock.h"
-
-    def make(folder):
-        (folder / "linux").mkdir()
-        shutil.copy(header, folder / "linux")
-
-    return guest.program(source / "tools/testing/selftests/ptp/testptp.c", includes=(built(f"pc-ptp-{key_of(header)}", "a header", make),))
+    return guest.program(source / "tools/testing/selftests/ptp/testptp.c", includes=(rig.ptp_header(),))
 
 
 testptp.__test__ = False

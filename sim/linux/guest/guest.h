@@ -48,6 +48,7 @@ static inline const char *name_of(int error)
 	case ETIME: return "ETIME";
 	case E2BIG: return "E2BIG";
 	case EPERM: return "EPERM";
+	case ERANGE: return "ERANGE";
 	default: return strerror(error);
 	}
 }

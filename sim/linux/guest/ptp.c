@@ -287,7 +287,7 @@ static void case_refused(void)
 	set_perout(clock, "no_channel", other);
 	set_perout(clock, "one_shot", perout(1000000, 0, 0, PTP_PEROUT_ONE_SHOT));
 	set_perout(clock, "unknown", perout(1000000, 0, 0, 1u << 20));
-	set_perout(clock, "long", perout(100 * NS, 0, 0, 0));
+	set_perout(clock, "long", perout(100 * NS * slowness, 0, 0, 0));
 	set_perout(clock, "short", perout(6000, 0, 0, 0));
 	set_perout(clock, "too_short", perout(40, 0, 0, 0));
 	set_perout(clock, "phase", perout(1000000, 0, 1000000, PTP_PEROUT_PHASE));
