@@ -103,6 +103,11 @@ def test_the_line_can_be_damaged(pc):
     assert int(sound, 16) == regmap.MAGIC == int(damaged, 16) ^ 0xFFFF_FFFF
 
 
+def test_a_board_that_dies_is_told(pc):
+    with pytest.raises(rig.GuestError, match="a board's simulator ended with status -9"):
+        pc(ONE).run("echo now; sleep 1", when={"now": lambda machine: machine.adapters[0].board.process.kill()})
+
+
 def test_pins_are_recorded(pc):
     """From tick 0 on, beside what the board's clock says."""
     result = pc(ONE).run("usleep 200000", boards=[{"hz": 1_000_000, "options": ["--level", "2=1"]}])
