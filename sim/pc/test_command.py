@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`litepulse attach`, `detach` and `doctor` over a real USB serial driver: Debian's Python on Debian's kernel."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scripts.debian_package import fetch
+from sim.linux.targets import ROOT, built, key_of
+from sim.pc.debian import SUITE, needed
+
+SW = ROOT / "sw"
+FORMAT = 3          # of what is made of Python
+# What the verbs import is all that the guest gets.
+IMPORTED = """
+import sys
+import litepulse.cli, litepulse.simulator, serial, subprocess, textwrap
+import encodings.ascii, encodings.utf_8
+print("\\n".join(module.__file__ for module in list(sys.modules.values()) if getattr(module, "__file__", None)))
+"""
+# One process, as starting Python takes seconds there. The service of attach is another one.
+STEPS = """
+import contextlib, glob, io, json, os, sys, time
+from litepulse import attach, cli
+from litepulse.ports import Host
+timer, = glob.glob("/sys/bus/usb-serial/devices/ttyUSB0/latency_timer")
+def step(*words):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        status = cli.main(list(words))
+    print("step", json.dumps([words[0], status, open(timer).read().strip(), out.getvalue()]), flush=True)
+open(timer, "w").write("16")
+step("doctor", "/dev/ttyUSB0", "--json")
+step("attach", "/dev/ttyUSB0", "--json")
+step("attach", "/dev/ttyUSB0", "--json")
+step("--port=/dev/ttyUSB0", "info")
+step("doctor", "/dev/ttyUSB0", "--json")
+step("detach")
+step("attach", "--json", "/dev/ttyUSB0")
+process = attach.find(Host()).process
+print("pull", flush=True)
+while os.path.exists(f"/proc/{process}") and open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+    time.sleep(0.1)
+print("ended", os.path.exists("/dev/litepulse0"), flush=True)
+"""
+
+
+def python():
+    """{name in the guest: path or bytes} of ./python: Debian's, with as much of its library as the command imports, compiled."""
+    tree = fetch(["python3", "python3-serial"], SUITE, architecture="amd64", dependencies=True).path
+    program, = (path for path in (tree / "usr/bin").glob("python3.*") if not path.is_symlink())
+    home, = (tree / "usr/lib").glob("python3.*")
+    packages = tree / "usr/lib/python3/dist-packages"
+    libraries, wanted = {}, [program, *home.glob("lib-dynload/_decimal.*")]
+    while wanted:
+        for name in needed(wanted.pop()):
+            if name not in libraries:
+                libraries[name] = next(path for path in sorted(tree.rglob(name)) if path.is_file())
+                wanted.append(libraries[name])
+
+    def make(folder):
+        links = folder / "links"
+        links.mkdir()
+        for name, path in libraries.items():
+            (links / name).symlink_to(path)
+        command = [libraries["ld-linux-x86-64.so.2"], "--library-path", links, program, "-B", "-c"]
+        env = {"PATH": os.defpath, "PYTHONHOME": str(tree / "usr"), "PYTHONPATH": f"{SW}:{packages}"}
+
+        def run(code, *words):
+            return subprocess.run([*command, code, *words], env=env, check=True, capture_output=True, text=True).stdout
+
+        pairs = []
+        for path in map(Path, sorted(set(run(IMPORTED).split()))):
+            target = folder / path.relative_to(next(top for top in (SW, packages, home) if path.is_relative_to(top)))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if path.suffix == ".py":
+                pairs += [path, target.with_suffix(".pyc")]
+            else:
+                target.write_bytes(path.read_bytes())
+        run("import py_compile, sys\nfor a, b in zip(sys.argv[1::2], sys.argv[2::2]): py_compile.compile(a, b, doraise=True)", *pairs)
+        subprocess.run(["rm", "-r", links], check=True)
+
+    folder = built(f"pc-python-{key_of(FORMAT, str(tree), sorted((SW / 'litepulse').glob('*.py')))}", "Python for the PC", make)
+    files = {f"python/{path.relative_to(folder)}": path for path in folder.rglob("*") if path.is_file()}
+    start = ('#!/bin/sh\nhere=$PWD\nexport PYTHONHOME=$here PYTHONPATH=$here/python:$here/python/lib-dynload PYTHONDONTWRITEBYTECODE=1\n'
+             'exec libraries/ld-linux-x86-64.so.2 --library-path libraries ./program -S "$@"\n')
+    return files | {f"libraries/{name}": path for name, path in libraries.items()} | {"program": program, "start": start.encode()}
+
+
+@pytest.mark.seconds(60)
+def test_the_command(pc):
+    """Looked at, attached, looked at again, detached, attached and pulled out; the latency timer is 1 ms meanwhile, else what it was."""
+    guest = pc("6.12")
+    result = guest.run("insmod litepulse.ko && insmod litepulse_uartbone.ko && ./start steps.py",
+                       {**guest.driver(), **python(), "steps.py": STEPS.encode()}, seconds=150,
+                       when={"pull": lambda machine: machine.unplug(0)})
+    steps = [json.loads(line.removeprefix("step ")) for line in result.lines if line.startswith("step ")]
+    assert [(verb, status, timer) for verb, status, timer, _ in steps] == [
+        ("doctor", 0, "16"), ("attach", 0, "1"), ("attach", 0, "1"), ("--port=/dev/ttyUSB0", 2, "1"), ("doctor", 0, "1"),
+        ("detach", 0, "16"), ("attach", 0, "1")], steps
+    said = [text for *_, text in steps]
+    told, again = json.loads(said[1]), json.loads(said[2])
+    names = {"pulse": "/dev/litepulse0", "tty": "/dev/ttyPULSE0", "clock": "/dev/ptp0", "frames_checked": True, "latency_timer_ms": 1}
+    assert {name: told[name] for name in names} == names and told["board"].startswith("QEMU QEMU USB SERIAL, serial number ")
+    assert again == {**told, "already": True} and not told["already"]
+    assert "attached to the kernel as /dev/litepulse0: use that" in said[3]
+    for text, attached in ((said[0], False), (said[4], True)):
+        checks = {check["check"]: (check["state"], check["said"]) for check in json.loads(text)["checks"]}
+        assert checks["latency timer"] == ("ok", "1 ms" if attached else "16 ms now; 'litepulse attach' sets 1 ms")
+        assert checks["core"][0] == checks["bridge"][0] == checks["signing"][0] == "ok"
+        assert bool(re.match(r"[1-9]\d* transactions, 0 repeated, 0 failed", checks["cable"][1])) == attached
+    assert said[5] == "detached: /dev/ttyUSB0 is free, /dev/litepulse0 is gone\n" and result.lines[-1] == "ended False"
