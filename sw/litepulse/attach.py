@@ -284,6 +284,10 @@ class Link:
         if self.file is None:
             return
         spoken = self._ours is not None and (self.found.checked or self.board is None or self.board.value("baud") != DEFAULT_BAUD)
+        # While it still reaches the board, the driver stops what nobody wanted kept; without the port it could not.
+        if self.board:
+            with contextlib.suppress(OSError):
+                self.board.unbind(self.host)
         with contextlib.suppress(OSError):
             self.host.set_discipline(self.file, N_TTY)
         quiet = time.monotonic() + (_QUIET if spoken else 0)

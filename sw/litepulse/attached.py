@@ -59,6 +59,14 @@ class Attached:
         finally:
             os.close(file)
 
+    def unbind(self, host):
+        """Takes the board from the driver; OSError."""
+        file = os.open(host.sysfs / "bus" / "platform" / "drivers" / "litepulse" / "unbind", os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(file, self.folder.name.encode())
+        finally:
+            os.close(file)
+
     def nodes(self, host):
         """{what: path below /dev} of its devices."""
         names = {"pulse": self.pulse, "tty": self.tty, "clock": self.clock}

@@ -146,6 +146,18 @@ int find_board(const char *port, double seconds, struct board *board)
 	return -1;
 }
 
+int unbind_board(const struct board *board)
+{
+	int fd = open("/sys/bus/platform/drivers/litepulse/unbind", O_WRONLY | O_CLOEXEC);
+	int length = strlen(board->name), error;
+
+	if (fd < 0)
+		return -1;
+	error = write(fd, board->name, length) == length ? 0 : -1;
+	close(fd);
+	return error;
+}
+
 int wait_gone(const char *port, double seconds)
 {
 	struct board board;

@@ -216,7 +216,6 @@ static void round_of(const char *port, uint32_t seed)
 		if (!players[i]) {
 			close(fd);
 			state = (uint64_t)seed << 20 | (i + 1) << 8 | 1;
-			signal(SIGALRM, quiet);
 			play(&board);
 			_exit(0);
 		}
@@ -277,6 +276,7 @@ int main(int count, char **words)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	CHECK(count == 5 && !strcmp(words[1], "run"));
+	signal(SIGALRM, quiet);
 	for (int round = 0; round < atoi(words[4]); round++) {
 		state = (uint64_t)atoi(words[3]) << 32 | (round + 1);
 		round_of(words[2], atoi(words[3]) * 1000 + round);
