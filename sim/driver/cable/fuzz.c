@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/serial.h>
+
 #define PROCESSES 4
 #define CALLS 120
 #define FILES 6
@@ -158,8 +160,17 @@ static int open_any(const struct board *board)
 	unsigned int which = draw(6);
 	char name[40];
 
+	struct serial_struct serial;
+	int fd;
+
 	snprintf(name, sizeof(name), "/dev/%s%d", names[which], which < 3 ? board->pulse : which < 5 ? board->tty : board->ptp);
-	return open(name, (draw(4) ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = open(name, (draw(4) ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	/* Any serial port, closed, waits half a minute for bytes that cannot leave, also when its process was killed. */
+	if (which >= 3 && which < 5 && !ioctl(fd, TIOCGSERIAL, &serial)) {
+		serial.closing_wait = 30;
+		ioctl(fd, TIOCSSERIAL, &serial);
+	}
+	return fd;
 }
 
 /* A process with some files, which may at any time be those of a board that has gone. */
@@ -234,7 +245,7 @@ static void round_of(const char *port, uint32_t seed)
 	}
 	/* Some wait for what cannot come, say, for bytes to leave that a responder holds back. Nothing may keep them from being killed. */
 	for (int i = 0; i < PROCESSES; i++) {
-		double kill_at = now() + 1, end = now() + 20;
+		double kill_at = now() + 1, end = now() + 30;
 		pid_t ended;
 
 		while (!(ended = waitpid(players[i], &status, WNOHANG))) {
