@@ -723,7 +723,8 @@ static void litepulse_shutdown(struct uart_port *port)
 	t->receiving = false;
 	t->suspended = keep;
 	if (!keep) {
-		/* The port's buffer goes. */
+		/* The port's buffer goes; what is on its way to the core was of that. */
+		t->flushes++;
 		t->held = false;
 		t->flush = false;
 		t->stopped = false;

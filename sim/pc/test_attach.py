@@ -228,3 +228,11 @@ def test_a_board_that_restarted(pc):
             wires=["tx:rx"], when={"restart": lambda machine: machine.adapters[0].connect(fresh)}, complaints=["the board was reset"])
         fresh.end()
     assert data_of(read_frames(fresh.pins_of("tx"), [profile(460800, "7E2")])) == b"P"
+
+
+def test_a_close_that_does_not_wait(pc):
+    """A signal interrupts the wait of close(): what was under way may be lost, but nothing of what is written after the next open."""
+    guest = pc(ONE)
+    result = guest.run_program("hurry", [60])
+    sent = data_of(read_frames(result.pin("tx"), [profile(9600, hz=result.hz)]))
+    assert re.fullmatch(rb"(x?last){60}", sent), sent
