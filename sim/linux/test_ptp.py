@@ -206,15 +206,15 @@ def test_a_change_of_rate_that_moves_a_pulse_far_starts_the_output_again(ptp):
     exact = Fraction(period, NS_PER_TICK)
     before = [pulse for pulse in moved if pulse[0] < marks["to_less"]]
     check_train(before, told.offset(0, marks["to_less"]), period)
-    # How far the clock runs away from the train until a pulse can be reached: two milliseconds or a little more.
+    # So far the clock has run away from the train when the first pulse is reached, some milliseconds later.
     (number,) = [event.data for event in told.events if event.kind == APPLIED and event.data and not event.flags & STOP]
     assert [pulse for _, _, pulse in moved] == list(range(len(moved))) and moved[number][0] < marks["to_more"]
     distance = before[0][0] + number * exact - moved[number][0]
-    assert eighth * Fraction(3, 4) < distance < eighth
+    assert eighth / 8 < distance < eighth
     assert text.count("changed by too much: its output starts again") == 1
     assert marks["to_more"] < again[0][0] < marks["off"] and moved[-1][0] < again[0][0]
-    # The next one would have moved half as far again; both go by the clock's new time.
-    for train, ppm in (([pulse for pulse in moved if pulse[2] >= number and pulse[0] < marks["to_more"]], 10_000), (again, 25_000)):
+    # The next would have been moved much farther. Before and after, they go by the clock's new time.
+    for train, ppm in (([pulse for pulse in moved if pulse[2] >= number and pulse[0] < marks["to_more"]], 2_000), (again, 20_000)):
         first = round(Fraction(train[0][1], period)) * period
         assert len(train) > 15 and all(abs(ns - first - k * period) <= NS_PER_TICK for k, (_, ns, _) in enumerate(train))
         assert on_lattice([tick for tick, _, _ in train], exact / (1 + Fraction(ppm, 10**6)))

@@ -130,7 +130,7 @@ static void case_output(void)
 	tell_stats(fd);
 }
 
-/* The same change of rate moves pulses by less than an eighth of the period, then, half as large again, by more. */
+/* A change of rate that moves pulses by less than an eighth of the period, and one that moves them by more. */
 static void case_eighth(void)
 {
 	int clock = open_clock(), fd = open_events();
@@ -138,9 +138,9 @@ static void case_eighth(void)
 	ready("go");
 	set_perout(clock, "perout", perout(200000, 20000, 0, PTP_PEROUT_DUTY_CYCLE));
 	sleep_ms(8);
-	adjfine(clock, fd, "less", 10000);
+	adjfine(clock, fd, "less", 2000);
 	sleep_ms(8);
-	adjfine(clock, fd, "more", 25000);
+	adjfine(clock, fd, "more", 20000);
 	sleep_ms(8);
 	mark(fd, "off");
 	set_perout(clock, "off", (struct ptp_perout_request) { });
