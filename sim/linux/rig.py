@@ -142,7 +142,7 @@ class Guest:
         """
         with tempfile.TemporaryDirectory(prefix="litepulse-run-") as name:
             work = Path(name)
-            # A shell costs more than most programs: 1.4 million cycles.
+            # A shell costs more than most programs: 1.2 million cycles.
             what = {"run": f"#!/bin/sh\n{command}\n"} if isinstance(command, str) else {"words": "".join(f"{word}\0" for word in command)}
             put(work / "files", {**(files or {}), **{name: text.encode() for name, text in what.items()}})
             moves = stimulus_text(stimulus)

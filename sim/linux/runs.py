@@ -13,6 +13,7 @@ import json
 import os
 import shlex
 import subprocess
+import threading
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,7 +81,7 @@ def recall(key):
 def remember(key, made):
     """Keeps it, and forgets what was not used for longest."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    new = FOLDER / f"{key}.{os.getpid()}.new"
+    new = FOLDER / f"{key}.{os.getpid()}.{threading.get_ident()}"
     new.write_bytes(zlib.compress(json.dumps(asdict(made)).encode()))
     new.replace(FOLDER / key)
     forget()

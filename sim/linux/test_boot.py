@@ -46,6 +46,17 @@ def test_files_and_statuses(booted, cpu):
 
 
 @both
+def test_a_program_without_a_shell(booted, cpu):
+    """Its words are its words, whatever is in them; what cannot be executed is said."""
+    guest = booted(cpu)
+    result = guest.run(["/bin/busybox", "printf", "<%s>", "a b", "", "$HOME;`", "'\""])
+    assert result.lines == ["<a b><><$HOME;`><'\">"]
+    assert guest.run(["./none"], status=127).text.count("cannot execute ./none: No such file or directory") == 1
+    for words, said in ((["/bin/busybox", "x" * 4096], "too long"), (["/bin/busybox", *"x" * 80], "too many words")):
+        assert said in guest.run(words, status=127).text
+
+
+@both
 def test_runs_do_not_see_each_other(booted, cpu):
     guest = booted(cpu)
     first = guest.run("touch /tmp/mine; cat /proc/uptime")
