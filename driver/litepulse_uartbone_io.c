@@ -293,10 +293,10 @@ static int transmit_some(struct litepulse_link *link, const u8 *bytes, unsigned 
 					&rest, 1);
 	read_state(request);
 	error = litepulse_transact(link, state, NULL);
-	if (error == -EIO)
-		pr_warn_ratelimited("%s: up to %u bytes were lost\n", link->name, count);
-	else if (error)
+	if (error && error != -EIO)
 		return error;
+	if (error)
+		pr_warn_ratelimited("%s: up to %u bytes were lost\n", link->name, count);
 	else
 		take_state(link, state);
 	return count;

@@ -308,6 +308,7 @@ static void case_refused(void)
 	tell("keep", ioctl(mine, LITEPULSE_IOC_KEEP, &(struct litepulse_keep) { .flags = LITEPULSE_CLAIM_KEEP }));
 	close(mine);
 	set_perout(clock, "kept", perout(1000000, 0, 0, 0));
+	sleep_ms(2);		/* some pulses */
 	claim.fd = 0;
 	tell("claim_kept", ioctl(fd, LITEPULSE_IOC_CLAIM, &claim));
 	tell("stop", ioctl(claim.fd, LITEPULSE_IOC_TRAIN_STOP, &stop));
