@@ -14,12 +14,14 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
 from dataclasses import dataclass
 
 from driver_tree import DRIVER, driver_copy
 from rig import SIM, dies_with_us, run_folder
 from uml import boot, build_modules
 
+from litepulse import regs
 from litex_soc import sim_soc
 
 # Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
@@ -101,10 +103,59 @@ class Damager:
                         return
 
 
+class Witness:
+    """Passes bytes on between two sockets, and knows by the host's clock when the board told its tick.
+
+    `told` : {tick: (ns, ns)} of CLOCK_MONOTONIC, for each frame that first reads the header of the event stream: the board had not been
+    asked before the first, and had begun to answer by the second.
+    """
+    HEADER = ((regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]) // 4).to_bytes(4, "big")
+
+    def __init__(self, near, far):
+        self.told = {}
+        self.stopped = False
+        self.ends = (near, far)
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def asks(self, frame):
+        """Whether the first thing that a frame reads is the header."""
+        payload = frame[3:-2]
+        while payload[:1] == b"\x01":
+            payload = payload[6 + 4 * payload[1]:]
+        return payload[:1] == b"\x02" and payload[2:6] == self.HEADER
+
+    def run(self):
+        """Until one end is closed. A host asks when its last question was answered: what comes in between is one frame, or its answer."""
+        near, far = self.ends
+        asked, question, answer = 0, b"", b""
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(near, selectors.EVENT_READ)
+            waiting.register(far, selectors.EVENT_READ)
+            while not self.stopped:
+                for key, _ in waiting.select(0.2):
+                    try:
+                        data = key.fileobj.recv(4096)
+                        if not data:
+                            return
+                        if key.fileobj is near:
+                            question, answer = (question if not answer else b"") + data, b""
+                            asked = time.monotonic_ns()
+                            far.sendall(data)
+                            continue
+                        answered = time.monotonic_ns() if not answer else answered
+                        answer += data
+                        if len(answer) >= 16 > len(answer) - len(data) and self.asks(question):
+                            self.told[int.from_bytes(answer[12:16], "big") << 32 | int.from_bytes(answer[8:12], "big")] = (asked, answered)
+                        near.sendall(data)
+                    except OSError:
+                        return
+
+
 class Board:
     """A simulated SoC; `line` is the socket for the guest's serial line."""
 
-    def __init__(self, *options, damage=None, lockstep=LOCKSTEP):
+    def __init__(self, *options, damage=None, witness=False, lockstep=LOCKSTEP):
         words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--loop-tx-rx", *options]
         if lockstep:
             words += ["--lockstep", lockstep]
@@ -112,19 +163,19 @@ class Board:
                                         preexec_fn=dies_with_us(15))
         self.line = socket.create_connection(("127.0.0.1", json.loads(self.process.stdout.readline())["tcp"]))
         self.line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.damager = None
-        if damage:
+        self.between = None
+        if damage or witness:
             near, far = socket.socketpair()
-            self.damager = Damager(damage, far, self.line)
+            self.between = Damager(damage, far, self.line) if damage else Witness(far, self.line)
             self.far, self.line = self.line, near
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        if self.damager:
-            self.damager.stopped = True
-            self.damager.thread.join()
+        if self.between:
+            self.between.stopped = True
+            self.between.thread.join()
             self.far.close()
         self.line.close()
         self.process.stdin.close()

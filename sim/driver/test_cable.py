@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board behind a serial line of the debug kernel: used, taken away, found again, on a good cable and a bad one; no complaint, no leak."""
 
+import bisect
 import re
 import socket
 
@@ -38,7 +39,7 @@ def test_a_bad_cable(damage):
     """Nothing is lost, done twice or done wrong: `counters` checks each byte, launch and pulse of the train."""
     with Board(damage=damage) as board:
         run = cable_boot(["counters"], [board])
-        suffered = board.damager.lost + board.damager.doubled + board.damager.flipped
+        suffered = board.between.lost + board.between.doubled + board.between.flipped
     check(run, 1)
     told = counted(run)
     assert suffered > 10 and int(told["repeats"]) > 5 and told["failures"] == "0", (suffered, told)
@@ -69,3 +70,34 @@ def test_control():
         run = cable_boot(["run 1 1"], [board], name="fuzz", made=modules(("litepulse_uartbone_ldisc.c", "\tfree_link(link);\n}",
                                                                          "\tfree_link(link);\n\tWRITE_ONCE(link->pdev, NULL);\n}")))
     assert any("KASAN: slab-use-after-free" in line for line in run.complaints), run.log
+
+
+HZ, SECONDS = 250_000, 120      # so slow a board keeps its time, also on a busy machine
+
+
+@pytest.mark.seconds(150)
+def test_clocks_are_as_told():
+    """Two minutes: each reading of the two clocks, and each event's time, lies as close to the truth as the driver says that it does."""
+    with Board("--pace", "--pulse-hz", HZ, witness=True, lockstep=None) as board:
+        run = cable_boot([f"run {SECONDS}"], [board], name="clock")
+        told = board.between.told
+    check(run, 1)
+    readings = [tuple(map(int, words)) for words in re.findall(r"(?m)^time (\d+) (\d+) (\d+) (\d+)$", run.lines(2))]
+    events = [tuple(map(int, words)) for words in re.findall(r"(?m)^event (\d+) (\d+) (\d+)$", run.lines(2))]
+    assert len(readings) > 5 * SECONDS and len(events) > 15 * SECONDS
+    assert all(tick in told for tick, *_ in readings)
+    # The guest's raw clock is the host's but for a constant. There is one with which all readings are true.
+    least = max(told[tick][1] - after for tick, _, after, _ in readings)
+    most = min(told[tick][0] - before for tick, before, _, _ in readings)
+    assert least <= most, (least, most)
+    assert all(uncertainty == (after - before + 1) // 2 for _, before, after, uncertainty in readings)
+    # An event was after the latest look at the board that did not know of it yet, and before the next one was over. The simulated board
+    # stands still now and then and catches up, which no crystal does: by so much as its looks of the last second show.
+    ticks = sorted(told)
+    for tick, ns, uncertainty in events:
+        at, since = bisect.bisect_left(ticks, tick), bisect.bisect_left(ticks, tick - HZ)
+        earliest, latest = told[ticks[at - 1]][0] - most, told[ticks[at]][1] - least
+        late = [[moment - look * 10**9 // HZ for moment in told[look]] for look in ticks[since:at + 1]]
+        bound = uncertainty + max(answered for _, answered in late) - min(asked for asked, _ in late)
+        assert ns + bound >= earliest and ns - bound <= latest, (tick, ns, uncertainty, bound, earliest, latest)
+    print(f"readings +-{max(r[3] for r in readings)} ns at most, events +-{max(e[2] for e in events)} ns, of {len(ticks)} looks")
