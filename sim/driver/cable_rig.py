@@ -128,7 +128,7 @@ class Witness:
     def run(self):
         """Until one end is closed. A host asks when its last question was answered: what comes in between is one frame, or its answer."""
         near, far = self.ends
-        asked, question, answer = 0, b"", b""
+        asked, answered, question, answer = 0, 0, b"", b""
         with selectors.DefaultSelector() as waiting:
             waiting.register(near, selectors.EVENT_READ)
             waiting.register(far, selectors.EVENT_READ)
