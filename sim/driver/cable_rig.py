@@ -67,7 +67,7 @@ class Damager:
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
-    def suffer(self, data):
+    def suffer(self, data, _to_board):
         """What arrives of `data`."""
         out = bytearray()
         for byte in data:
@@ -98,9 +98,20 @@ class Damager:
                         data = key.fileobj.recv(4096)
                         if not data:
                             return
-                        key.data.sendall(self.suffer(data))
+                        key.data.sendall(self.suffer(data, key.fileobj is self.ends[0]))
                     except OSError:
                         return
+
+
+class Plain(Damager):
+    """Makes of the board's bridge one that knows no frames: of them it gets what is in them, and nothing tells it that there was more."""
+
+    def __init__(self, near, far):
+        super().__init__(Damage(), near, far)
+
+    def suffer(self, data, to_board):
+        """What arrives of `data`: the head and checksum of a frame are no commands, and so ignored."""
+        return data[3:-2] if to_board and data[:1] == bytes((regs.BRIDGE_FRAME_MARKER,)) else data
 
 
 class Witness:
@@ -155,7 +166,7 @@ class Witness:
 class Board:
     """A simulated SoC; `line` is the socket for the guest's serial line."""
 
-    def __init__(self, *options, damage=None, witness=False, lockstep=LOCKSTEP):
+    def __init__(self, *options, damage=None, between=None, lockstep=LOCKSTEP):
         words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--loop-tx-rx", *options]
         if lockstep:
             words += ["--lockstep", lockstep]
@@ -164,9 +175,9 @@ class Board:
         self.line = socket.create_connection(("127.0.0.1", json.loads(self.process.stdout.readline())["tcp"]))
         self.line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.between = None
-        if damage or witness:
+        if damage or between:
             near, far = socket.socketpair()
-            self.between = Damager(damage, far, self.line) if damage else Witness(far, self.line)
+            self.between = Damager(damage, far, self.line) if damage else between(far, self.line)
             self.far, self.line = self.line, near
 
     def __enter__(self):

@@ -6,7 +6,7 @@ import re
 import socket
 
 import pytest
-from cable_rig import Board, Damage, cable_boot, modules
+from cable_rig import Board, Damage, Plain, Witness, cable_boot, modules
 
 pytestmark = pytest.mark.seconds(120)
 
@@ -45,6 +45,15 @@ def test_a_bad_cable(damage):
     assert suffered > 10 and int(told["repeats"]) > 5 and told["failures"] == "0", (suffered, told)
 
 
+def test_any_uartbone():
+    """A bridge that knows no frames, as LiteX's own: all works, unchecked."""
+    with Board(between=Plain) as board:
+        run = cable_boot(["counters"], [board])
+    check(run, 1)
+    told = counted(run)
+    assert (told["checked"], told["repeats"], told["failures"]) == ("0", "0", "0")
+
+
 def test_nobody_answers():
     """No board at the other end, or one that only makes noise: no device, and the port is free again."""
     silent, guest_silent = socket.socketpair()
@@ -78,7 +87,7 @@ HZ, SECONDS = 250_000, 120      # so slow a board keeps its time, also on a busy
 @pytest.mark.seconds(150)
 def test_clocks_are_as_told():
     """Two minutes: each reading of the two clocks, and each event's time, lies as close to the truth as the driver says that it does."""
-    with Board("--pace", "--pulse-hz", HZ, witness=True, lockstep=None) as board:
+    with Board("--pace", "--pulse-hz", HZ, between=Witness, lockstep=None) as board:
         run = cable_boot([f"run {SECONDS}"], [board], name="clock")
         told = board.between.told
     check(run, 1)
