@@ -93,6 +93,7 @@ struct litepulse_link_stream {
  * @sequence: of the latest frame
  * @baud: of the port
  * @base_baud: of the bridge when nobody has raised it, and of the port at first
+ * @base_rate: what the bridge's rate register read at that
  * @target_baud: wanted; not @base_baud: raised again when the bridge has fallen back
  * @answered: jiffies of the latest answer
  * @lost: it does not answer any more; only the poller looks whether it does again
@@ -139,6 +140,7 @@ struct litepulse_link {
 	u8 sequence;
 	unsigned int baud;
 	unsigned int base_baud;
+	u32 base_rate;
 	unsigned int target_baud;
 	unsigned long answered;
 	bool lost;

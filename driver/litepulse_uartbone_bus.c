@@ -338,20 +338,24 @@ static int change_rate(struct litepulse_link *link, u32 rate, unsigned int baud)
 	return litepulse_line_silence(link, max_t(unsigned int, SETTLE_MS, silence_ms(link)));
 }
 
-/* The word for @baud in the rate register, or 0 if the bridge cannot do it. */
-static u32 rate_for(u32 rate, unsigned int base_baud, unsigned int baud)
+/* Can the bridge whose rate register reads @rate do so many bits per second? */
+static bool can_do(u32 rate, unsigned int baud)
+{
+	u64 hz = (u64)FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) *
+		LITEPULSE_BRIDGE_CLOCK_UNIT;
+
+	return hz && 8ULL * baud <= hz + LITEPULSE_BRIDGE_CLOCK_UNIT / 2;
+}
+
+/* What the register has to read at @baud. */
+static u32 rate_for(u32 rate, unsigned int baud)
 {
 	u32 word = FIELD_GET(LITEPULSE_BRIDGE_RATE_WORD_MASK, rate), wanted;
 	u64 hz = (u64)FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) *
 		LITEPULSE_BRIDGE_CLOCK_UNIT;
 
-	if (!hz)
-		return 0;
 	wanted = div64_u64(2ULL * baud * LITEPULSE_BRIDGE_WORD_ONE + hz, 2 * hz);
-	if (8ULL * baud > hz + LITEPULSE_BRIDGE_CLOCK_UNIT / 2)
-		return 0;
-	wanted = min_t(u32, wanted, LITEPULSE_BRIDGE_WORD_MAX);
-	return rate - word + wanted;
+	return rate - word + min_t(u32, wanted, LITEPULSE_BRIDGE_WORD_MAX);
 }
 
 /* Raises the rate of a bridge that answers at the base rate. */
@@ -363,9 +367,10 @@ static int raise(struct litepulse_link *link, unsigned int baud)
 	error = read_rate(link, &rate);
 	if (error)
 		return error;
-	told = rate_for(rate, link->base_baud, baud);
-	if (!told)
+	if (!can_do(rate, baud))
 		return -EINVAL;
+	told = rate_for(rate, baud);
+	link->base_rate = rate;
 	error = change_rate(link, told, baud);
 	if (error)
 		return error;
@@ -379,6 +384,16 @@ static int fall_back(struct litepulse_link *link)
 	int error = litepulse_line_set_baud(link, link->base_baud);
 
 	return error ?: litepulse_line_silence(link, FALLBACK_MS);
+}
+
+/* Back to the base rate from one that works. */
+static int lower(struct litepulse_link *link)
+{
+	int error = change_rate(link, link->base_rate, link->base_baud) ?: find(link);
+
+	if (error && error != -ENODEV)
+		error = fall_back(link) ?: find(link);
+	return error;
 }
 
 /**
@@ -407,13 +422,12 @@ int litepulse_link_connect(struct litepulse_link *link)
  * @link: the bus is held
  * @baud: bits per second
  *
- * Return: 0; -EINVAL if bridge or port cannot do it, -EIO if the bridge does not answer at it:
- * both are at the base rate then; -ENODEV.
+ * Return: 0; -EINVAL if the bridge cannot do it, both are as before then; -EINVAL also if the port
+ * cannot, or -EIO if they do not understand each other: both are at the base rate then; -ENODEV.
  */
 int litepulse_link_set_baud(struct litepulse_link *link, unsigned int baud)
 {
-	unsigned int before = link->baud;
-	int error = 0, back;
+	int error, back;
 	u32 rate;
 
 	lockdep_assert_held(&link->bus);
@@ -424,22 +438,27 @@ int litepulse_link_set_baud(struct litepulse_link *link, unsigned int baud)
 	/* Between these a command at the one rate could be one at the other. */
 	if (baud < 2 * link->base_baud && baud != link->base_baud)
 		return -EINVAL;
-	/* Only from the base rate on is known what the register has to read. */
+	if (baud != link->base_baud) {
+		error = read_rate(link, &rate);
+		if (error)
+			return error;
+		if (!can_do(rate, baud))
+			return -EINVAL;
+	}
+	error = 0;
 	if (link->baud != link->base_baud) {
-		error = fall_back(link) ?: find(link);
 		link->target_baud = link->base_baud;
+		error = lower(link);
 	}
 	if (!error && baud != link->base_baud) {
 		error = raise(link, baud);
-		if (!error) {
+		back = error && error != -ENODEV ? fall_back(link) ?: find(link) : error;
+		if (!error)
 			link->target_baud = baud;
-			return 0;
-		}
-		if (error == -EINVAL && link->baud == before)
-			return error;
-		back = fall_back(link) ?: find(link) ?: read_rate(link, &rate);
-		if (back)
+		else if (back)
 			link->lost = true;
+	} else if (error) {
+		link->lost = true;
 	}
 	return error;
 }

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board on the cable: the line discipline finds it, makes its devices, and takes them away again, whatever happens meanwhile."""
 
+import binascii
 import errno
 import random
 import re
+import time
 
 import pytest
 
+from litepulse import regs
 from sim.linux.frames import data_of, profile, read_frames
 from sim.pc import rig
 from sim.linux.pins import pulses
@@ -236,3 +239,71 @@ def test_a_close_that_does_not_wait(pc):
     result = guest.run_program("hurry", [60])
     sent = data_of(read_frames(result.pin("tx"), [profile(9600, hz=result.hz)]))
     assert re.fullmatch(rb"(x?last){60}", sent), sent
+
+
+class RateRegister:
+    """Gives the board's bridge its register of the bit rate, which the simulated SoC's, without a line, has not: in the frames that pass.
+
+    `carries`: bauds at which the line works. At others nothing arrives, until the bridge has fallen back.
+    """
+    CLOCK, BASE = 24_000_000, 115_200
+
+    def __init__(self, carries):
+        self.carries, self.asked, self.question, self.answer = carries, [], b"", b""
+        self.word, self.heard = self.word_of(self.BASE), time.monotonic()
+
+    def word_of(self, baud):
+        """What the register has at a rate."""
+        return min(round(baud * regs.BRIDGE_WORD_ONE / self.CLOCK), regs.BRIDGE_WORD_MAX)
+
+    def __call__(self, to_the_pc, data):
+        if time.monotonic() - self.heard > 2:
+            self.word = self.word_of(self.BASE)
+        if self.word not in {self.word_of(baud) for baud in (self.BASE, *self.carries)}:
+            return b""
+        self.heard = time.monotonic()
+        address = (regs.BRIDGE_BASE // 4).to_bytes(4, "big")
+        if not to_the_pc:
+            self.question, self.answer = (self.question if not self.answer else b"") + data, b""
+            if self.question[3:4] == b"\x01" and self.question[5:9] == address and len(self.question) == 15:
+                self.word = int.from_bytes(self.question[9:13], "big") & 0xFFFF
+                self.asked.append(self.word)
+            return data
+        self.answer += data
+        if self.question[3:9] != b"\x02\x01" + address:
+            return data
+        if len(self.answer) < 7:
+            return b""
+        told = (self.CLOCK // regs.BRIDGE_CLOCK_UNIT << 16 | self.word).to_bytes(4, "big") + self.answer[4:5]
+        return told + binascii.crc_hqx(told, 0xFFFF).to_bytes(2, "big")
+
+
+@pytest.mark.seconds(20)
+def test_bit_rate(pc):
+    """Raised for bridge and port together, lowered, refused; at a rate that the line does not carry nobody stays."""
+    guest, line = pc(ONE), RateRegister(carries=[500_000, 1_000_000])
+
+    def begin(machine):
+        machine.adapters[0].mangle = line
+
+    tries = (1_000_000, 115_200, 500_000, 1_000_000, 3_000_000, 500_000, 4_000_000, 150_000, 0)
+    result = guest.attached(f"""
+        echo begin; usleep 100000
+        cd {SYSFS}/uartbone
+        for baud in {" ".join(map(str, tries))}; do
+            echo $baud 2>/dev/null >baud; echo try $baud $? $(cat baud) $(stty -F /dev/ttyUSB0 | grep -o 'speed [0-9]*')
+        done
+        cd - >/dev/null
+        ./tty_steps /dev/ttyPULSE0 set=1000000,8N1 write=4c50 read=2,500""", {"tty_steps": guest.guest_program("tty_steps")}, wires=["tx:rx"],
+        when={"begin": begin})
+    print(result.text)
+    now, wanted = 115_200, []
+    for baud in tries:
+        works = baud in (115_200, 500_000, 1_000_000)
+        now = baud if works else 115_200 if baud == 3_000_000 else now
+        wanted.append([str(baud), "0" if works else "1", str(now), "speed", str(now)])
+    assert numbers(result, "try") == wanted
+    assert numbers(result, "read") == [["4c50"]]
+    # Lowered by asking for it, but where nobody could ask any more.
+    words = [line.word_of(baud) for baud in (1_000_000, 115_200, 500_000, 115_200, 1_000_000, 115_200, 3_000_000, 500_000)]
+    assert line.asked == words

@@ -4,6 +4,8 @@
 import re
 import statistics
 
+import pytest
+
 from scripts.debian_package import linux_source
 from sim.linux.pins import pulses
 from sim.pc import rig
@@ -57,15 +59,16 @@ def servo(result, program):
     return [(int(offset), state) for offset, state in re.findall(rf"{program}\[.*? offset +(-?\d+) (s\d)", "\n".join(result.lines))]
 
 
+@pytest.mark.seconds(130)
 def test_phc2sys(pc):
-    """Makes the board's clock, which is half a century off, follow the PC's: steps once, locks, and stays locked."""
+    """Makes the board's clock, which is half a century off, follow the PC's: steps once, locks, and stays locked for two minutes."""
     guest = pc(ONE)
-    result = guest.attached("./testptp -T 1000; timeout 12 ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -q",
-                            {**programs(LINUXPTP, "phc2sys"), "testptp": testptp(guest)}, boards=[{"hz": HZ}])
+    result = guest.attached("./testptp -T 1000; timeout 120 ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -q",
+                            {**programs(LINUXPTP, "phc2sys"), "testptp": testptp(guest)}, boards=[{"hz": HZ}], seconds=200)
     said = servo(result, "phc2sys")
     states = [state for _, state in said]
     locked = [abs(offset) for offset, state in said if state == "s2"]
-    assert states[:2] == ["s0", "s1"] and set(states[2:]) == {"s2"} and len(locked) > 20
+    assert states[:2] == ["s0", "s1"] and set(states[2:]) == {"s2"} and len(locked) > 500
     # How well depends on how busy the machine is that simulates both.
     assert abs(said[0][0]) > 10**18 and statistics.median(locked) < 50_000_000 and result.stats["slips"] == 0
 
