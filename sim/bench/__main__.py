@@ -334,11 +334,17 @@ def measure_linux():
     return driver_bench.measure()
 
 
+def measure_cable():
+    """What a board on a cable carries, and what it costs the PC."""
+    from sim.pc import cable_bench
+    return cable_bench.measure()
+
+
 # The page ---------------------------------------------------------------------------------------------------------------------
 
 PARTS = {"speed": ("The simulated SoC", measure_speed), "drain": ("Events through the bridge", measure_drain),
          "exactness": ("Exactness", measure_exactness), "size": ("Size and clock on an iCE40 UP5K", measure_size),
-         "linux": ("The driver beside liteuart", measure_linux)}
+         "linux": ("The driver beside liteuart", measure_linux), "cable": ("A board on a cable", measure_cable)}
 
 
 def mega(value):
@@ -452,7 +458,14 @@ def linux_lines(r):
     return driver_bench.lines(r)
 
 
-LINES = {"speed": speed_lines, "drain": drain_lines, "exactness": exactness_lines, "size": size_lines, "linux": linux_lines}
+def cable_lines(r):
+    """The tables of measure_cable()."""
+    from sim.pc import cable_bench
+    return cable_bench.lines(r)
+
+
+LINES = {"speed": speed_lines, "drain": drain_lines, "exactness": exactness_lines, "size": size_lines, "linux": linux_lines,
+         "cable": cable_lines}
 
 
 def page(results):

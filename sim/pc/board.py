@@ -25,15 +25,18 @@ PINS = {"tx": "tx", "rx": "rx", "de": "de", "tx_oe": "tx_oe", "irq": "irq", **{f
 class Board:
     """A simulated SoC that runs. Use it as a context: then it ends."""
 
-    def __init__(self, hz=HZ, wires=(), options=()):
-        """hz: its clock; wires: "tx:rx", "tx:aux0" and so on; options: of litepulse-sim, further ones."""
-        self.hz = hz
+    def __init__(self, hz=HZ, wires=(), options=(), baud=None, record=True):
+        """hz: its clock; wires: "tx:rx", "tx:aux0" and so on; options: of litepulse-sim, further ones.
+
+        baud: of the line to the adapter, which otherwise carries all at once; record: its pins.
+        """
+        self.hz, self.baud = hz, baud
         self.folder = tempfile.TemporaryDirectory(prefix="litepulse-board-")
-        self.vcd = Path(self.folder.name) / "pins.vcd"
+        self.vcd = Path(self.folder.name) / "pins.vcd" if record else None
         wired = [word for wire in wires for word in
                  (("--loop-tx-rx",) if wire == "tx:rx" else ("--loop-tx-input", wire.removeprefix("tx:aux")))]
-        command = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--pace", "--pulse-hz", hz, "--vcd", self.vcd, "--stats",
-                   *wired, *options]
+        command = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--pace", "--pulse-hz", hz, "--stats",
+                   *(("--vcd", self.vcd) if record else ()), *wired, *options]
         self.errors = open(Path(self.folder.name) / "errors", "w+b")
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.errors, start_new_session=True, preexec_fn=dies_with_us(signal.SIGKILL))
@@ -55,6 +58,12 @@ class Board:
         """[(tick, level)] of one pin, the level of the start first."""
         return [(change.tick, change.level) for change in self.pins if change.pin == name]
 
+    def recorded(self):
+        """All changes of the pins."""
+        signals = Vcd(self.vcd, self.hz).signals
+        return sorted((Change(tick, PINS[name], level) for name, changes in signals.items() if name in PINS for tick, level in changes),
+                      key=lambda change: change.tick)
+
     def end(self):
         """Ends it; then `pins` and `stats` are there. May be called again."""
         if self.process.poll() is None:
@@ -73,9 +82,7 @@ class Board:
         self.errors.close()
         if self.process.returncode == 0:
             self.stats = json.loads(self.said.splitlines()[-1])
-            recorded = Vcd(self.vcd, self.hz)
-            self.pins = sorted((Change(tick, PINS[name], level) for name, changes in recorded.signals.items() if name in PINS
-                                for tick, level in changes), key=lambda change: change.tick)
+            self.pins = self.recorded() if self.vcd else []
         self.folder.cleanup()
 
     def __enter__(self):

@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import os
+import select
 import selectors
 import signal
 import socket
@@ -22,6 +23,7 @@ from pathlib import Path
 from sim.rig import dies_with_us
 
 from sim.console import KERNEL_LINE, GuestError, Line
+from sim.pc.wire import Wire
 
 QEMU = "qemu-system-x86_64"
 MEMORY_MB = 256
@@ -94,11 +96,19 @@ class Adapter:
         self.board = self.to_pc = self.to_board = None
         # What passes: mangle(to_the_pc, data) -> data. A test damages the line with it.
         self.mangle = None
+        self.wires = {}         # {to_the_pc: Wire}, where the line has a bit rate
 
     def carry(self, to_the_pc, data):
         """Bytes came from one side; the other one gets them if it is there."""
         if self.mangle:
             data = self.mangle(to_the_pc, data)
+        if self.wires:
+            self.wires[to_the_pc].send(data)
+        else:
+            self.deliver(to_the_pc, data)
+
+    def deliver(self, to_the_pc, data):
+        """Bytes arrive at a side."""
         to = self.to_pc if to_the_pc else self.to_board
         if to and data:
             to.send(data)
@@ -108,6 +118,9 @@ class Adapter:
         if self.to_board:
             self.to_board.close()
         self.board = board
+        self.wires = {}
+        if board and board.baud:
+            self.wires = {way: Wire(board.baud, lambda data, way=way: self.deliver(way, data)) for way in (True, False)}
         self.to_board = board and Stream(self.machine.loop, board.connect(), lambda data: self.carry(True, data))
 
 
@@ -187,8 +200,23 @@ class Machine:
                 raise GuestError(f"{what} within {seconds:g} s")
             if self.process.poll() is not None:
                 raise GuestError(f"{what}: {QEMU} has ended: {self.said()}")
-            for key, events in self.loop.select(min(left, pause or 0.5)):
+            for key, events in self.events(min(left, pause or 0.5)):
                 key.data.serve(events)
+            for wire in self.wires():
+                wire.pass_on()
+
+    def wires(self):
+        """Of all adapters whose lines have a bit rate."""
+        return [wire for adapter in self.adapters.values() for wire in adapter.wires.values()]
+
+    def events(self, seconds):
+        """What happened at the sockets, after so long at most, or when something is to arrive."""
+        arrivals = [at for wire in self.wires() if (at := wire.next_at()) is not None]
+        if not arrivals:
+            return self.loop.select(seconds)
+        # The loop's own select() waits whole milliseconds.
+        select.select([self.loop.fileno()], [], [], max(0, min(seconds, min(arrivals) - time.monotonic())))
+        return self.loop.select(0)
 
     def rest(self, seconds):
         """Keeps all going for so long."""

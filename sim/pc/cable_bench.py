@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a board on a cable carries and what it costs the PC: measured on Debian's kernel in QEMU, with the simulated board on its USB port.
+
+The guest's program is guest/cable_bench.c. The board's time goes by the wall clock of this machine, and so does the guest's: rates and
+delays are in its seconds. Every run is checked: no event at another tick than its own, no byte wrong, none missing unless it is counted,
+and the board has kept its time.
+"""
+
+import subprocess
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from sim.linux.driver_bench import check, first_true
+from sim.pc import rig
+from sim.pc.board import HZ
+
+KERNEL = "6.12"
+LINE_BAUD = 3_000_000           # what a USB serial adapter does at most
+LINES = {"unlimited": None, "3 Mbaud": LINE_BAUD}
+AIM_EVENTS, AIM_IDLE = 18_000, 0.01
+GAPS = (40, 44, 48, 52, 56, 60, 64, 70, 76, 82, 88, 94, 100, 105, 111, 118, 125, 133, 143, 154, 167, 182, 200, 222, 250, 286, 333, 400)
+FLOOD_GAP = 32                  # ticks: more events than any line carries; a train cannot make more
+EVENT_SECONDS, EVENT_TURNS = 2, 3
+BEHIND_NS = 50_000_000          # a reader may be behind so much at the end: what may be left in buffers is not sustained
+IDLE_MS = 10_000
+WAKES, TRAFFIC = 300, 1000      # of each kind; ticks between events of others
+BAUDS = tuple(HZ // n for n in (4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64))
+BYTES = 40_000
+STIMULUS_SECONDS = 6            # from the board's start to the first byte that others send
+TTY = "/dev/ttyPULSE0"
+PROGRAM = "cable_bench"
+
+
+class Bench:
+    """Runs guest/cable_bench.c on a PC."""
+
+    def __init__(self, steady=True):
+        """steady: the board must keep its time, else BenchError."""
+        self.steady, self.guest = steady, rig.boot(KERNEL)
+        self.program = self.guest.guest_program(PROGRAM)
+
+    def run(self, *cases, before=(), **board):
+        """[{word: [[number, ...], ...]}, ...] of what each of these cases said; the first one of it is that of `before`, cases that run
+        without the driver, if there are any."""
+        attach, files = self.guest.attaching()
+        script = "\n".join([*(f"./{PROGRAM} {case} || exit 1" for case in before), attach,
+                            *(f"echo case; ./{PROGRAM} {case} || exit 1" for case in cases)])
+        result = self.guest.run(script, {**files, PROGRAM: self.program}, boards=[{"record": False, **board}], seconds=300)
+        check(not result.stats["slips"] or not self.steady,
+              f"this machine was too busy: the board's time stood still {result.stats['slips']} times")
+        said = [{}]
+        for word, *numbers in (line.split() for line in result.lines):
+            if word == "case":
+                said.append({})
+            elif all(number.lstrip("-").isdigit() for number in numbers):
+                said[-1].setdefault(word, []).append([int(number) for number in numbers])
+        return said if before else said[1:]
+
+    def events(self, gap, baud=None, seconds=EVENT_SECONDS, turns=EVENT_TURNS):
+        """[{"made", "got", "lost", "seconds", "behind" (ns), and as cost()}, ...] of edges every `gap` ticks, one for each turn."""
+        count = int(seconds * HZ / gap) // 10 * 10
+        out = []
+        for said in self.run(*[f"events {gap} {count}"] * turns, wires=["tx:aux0"], baud=baud):
+            got, ns, wrong, lost_board, lost_host = said["got"][0]
+            lost = lost_board + lost_host
+            check(not wrong, f"{wrong} events were at wrong ticks, one every {gap} ticks")
+            check((got == count) == (not lost), f"{count - got} of {count} events are missing, {lost} are told")
+            out.append({"made": count, "got": got, "lost": lost, "seconds": ns / 1e9, "behind": said["last"][0][0], **cost(said)})
+        return out
+
+    def fastest(self, baud):
+        """The turns with the shortest of GAPS at which none loses an event or is behind at its end, with `gap`; None if there is none."""
+        kept = {}
+
+        def lossless(gap):
+            kept[gap] = self.events(gap, baud)
+            return all(not turn["lost"] and turn["behind"] < BEHIND_NS for turn in kept[gap])
+        gap = first_true(lossless, GAPS)
+        return gap and {"gap": gap, "turns": kept[gap]}
+
+    def idle(self, ms=IDLE_MS):
+        """{"without": cost, "attached": cost} while nobody wants anything."""
+        without, attached = self.run(f"idle {ms}", before=[f"idle {ms}"])
+        return {"without": cost(without), "attached": cost(attached)}
+
+    def wakes(self, traffic, count=WAKES, baud=None):
+        """{"delays": [ns, ...], "uncertainty": median of theirs, ns} from a launch to the program that waits for its event."""
+        said, = self.run(f"wake {count} {traffic}", baud=baud)
+        delays, uncertainties = zip(*said["wake"])
+        check(len(delays) == count, f"{count - len(delays)} of {count} launches were not told")
+        return {"delays": list(delays), "uncertainty": median(uncertainties), **cost(said)}
+
+    def tty(self, case, tty_baud, baud, count=BYTES):
+        """{"baud", "bytes", "got", "seconds", and as cost()} of bytes in a row."""
+        with tempfile.TemporaryDirectory() as folder:
+            options = ()
+            if case == "receive":
+                stimulus = Path(folder) / "bytes"
+                stimulus.write_text(frames(STIMULUS_SECONDS * HZ, count, HZ // tty_baud))
+                options = ("--stimulus", stimulus)
+            said, = self.run(f"{case} {TTY} {tty_baud} {count}", baud=baud, wires=["tx:rx"] if case == "loop" else (), options=options)
+        (got, ns, wrong), (received, sent, framing, overruns, full) = said["got"][0], said["counts"][0]
+        sound = (received if case != "send" else count) == (sent if case != "receive" else count) == count
+        if case != "send":
+            check(got < count or not wrong, f"{case}, {tty_baud} baud: {wrong} bytes are wrong though none is missing")
+        return {"baud": tty_baud, "bytes": count, "sound": bool(sound and not framing + overruns + full + wrong), "seconds": ns / 1e9,
+                **cost(said)}
+
+    def best_tty(self, case, baud):
+        """That of the highest of BAUDS at which nothing is lost, with `rate`, bytes per second."""
+        kept = {}
+
+        def lossless(tty_baud):
+            kept[tty_baud] = self.tty(case, tty_baud, baud)
+            return kept[tty_baud]["sound"]
+        found = first_true(lossless, BAUDS)
+        return found and {**kept[found], "rate": BYTES / kept[found]["seconds"]}
+
+
+def cost(said):
+    """{"busy": share of the CPU that was not idle, "thread": share of the driver's thread, "requests": a second, "repeats"}."""
+    (passed, busy, thread, requests, repeats), = said["took"]
+    return {"busy": busy / passed, "thread": thread / passed, "requests": requests * 1e9 / passed, "repeats": repeats}
+
+
+def frames(tick, count, bit):
+    """A stimulus: bytes that the guest's program expects, in a row on RX from `tick` on, `bit` ticks for each bit."""
+    out, level = [], 1
+    for number in range(count):
+        byte = number * 7 & 255
+        for place, new in enumerate((0, *(byte >> k & 1 for k in range(8)), 1)):
+            if new != level:
+                out.append(f"{tick + (10 * number + place) * bit} rx {new}\n")
+                level = new
+    return "".join(out)
+
+
+def spin(program):
+    """(ns of a million rounds of a loop, ns of ten thousand system calls) on this machine itself."""
+    said = subprocess.run([program, "spin"], capture_output=True, text=True, check=True).stdout.split()
+    return [int(number) for number in said[1:]]
+
+
+def summary(turns):
+    """Of the turns at one rate: {"events" made, "lost", "carried": per second, "busy", "thread", "requests", "repeats"}."""
+    each = [{**turn, "carried": turn["got"] / turn["seconds"]} for turn in turns]
+    return {"events": sum(turn["made"] for turn in each), "lost": sum(turn["lost"] for turn in each),
+            **{key: median(turn[key] for turn in each) for key in ("carried", "busy", "thread", "requests")},
+            "repeats": sum(turn["repeats"] for turn in each)}
+
+
+def spread(delays):
+    """Median and extremes."""
+    return {"count": len(delays), "median": median(delays), "least": min(delays), "most": max(delays)}
+
+
+def measure():
+    """All figures, of JSON's types; `missed`: what falls short of an aim, a line each."""
+    bench = Bench()
+    here, there = spin(bench.program), bench.run("idle 1", before=["spin"])[0]["spin"][0]
+    figures = {"slower": [guest / host for guest, host in zip(there, here)], "idle": bench.idle(), "events": {}, "wakes": {}, "ttys": {}}
+    for line, baud in LINES.items():
+        best = bench.fastest(baud)
+        figures["events"][line] = {
+            "best": best and {"gap": best["gap"], **summary(best["turns"])},
+            "flood": summary(bench.events(FLOOD_GAP, baud)),
+        }
+        for name, traffic in (("nothing else happens", 0), ("events come", TRAFFIC)):
+            found = bench.wakes(traffic, baud=baud)
+            figures["wakes"].setdefault(line, {})[name] = {**spread(found["delays"]), "uncertainty": found["uncertainty"]}
+        figures["ttys"][line] = {case: bench.best_tty(case, baud) for case in ("send", "receive", "loop")}
+    figures["missed"] = shortcomings(figures)
+    return figures
+
+
+def shortcomings(figures):
+    """What falls short of the aims."""
+    best, idle = figures["events"]["3 Mbaud"]["best"], figures["idle"]["attached"]["busy"]
+    rate = HZ / best["gap"] if best else 0
+    found = [f"{rate:,.0f} events/s without loss at 3 Mbaud, not {AIM_EVENTS:,}"] if rate < AIM_EVENTS else []
+    if idle >= AIM_IDLE:
+        found.append(f"{idle:.1%} of the emulated CPU while idle, not under {AIM_IDLE:.0%}")
+    return found
+
+
+INTRODUCTION = f"""Debian's Linux {KERNEL} in QEMU, its `ftdi_sio`, the driver, and the simulated board at {HZ // 10**6} MHz
+([cable-rig.md](cable-rig.md)): board, guest and this machine have the same seconds. `3 Mbaud`: bytes pass each way no faster
+than 300,000 a second; `unlimited`: at once. What USB itself and an adapter's latency timer (1 ms at least) add is not
+simulated. The board's bus is slow, too: {HZ // 2 / 10**6:g} MHz, 24 on an iCEBreaker."""
+
+LIMITS = {
+    "events": """What limits: there is one request at a time, and what an answer brought is freed by the next one, so while an answer is
+on the line the board's FIFO (256 events, 16 of them not for edges) holds the events of that answer and those that happen
+meanwhile. Without a line's limit it is the round trip, and the board's slow bus, that the FIFO has to last for.""",
+    "wakes": """What limits: a board on a cable cannot interrupt, it is asked `poll_us` (1000) after an answer that brought something,
+and less and less often, down to every `idle_us` (10000), while none does. A delay is a round trip and what is left of that
+interval.""",
+    "ttys": """What limits: a received byte is a record of 8 bytes on the cable; of bytes to be sent at most 220 are in a request, and
+the board holds 512, whose room is looked at with each answer. Both directions share the one request at a time.""",
+    "cpu": """What limits: each poll is a transfer each way on USB, an interrupt for each, a work queue that hands over what came, and two
+switches to the driver's thread. While idle there is one every `idle_us`, whether anybody reads or not.""",
+}
+
+
+def lines(figures):
+    """The tables of measure()."""
+    rounds, calls = figures["slower"]
+    out = [INTRODUCTION, "",
+           f"QEMU computes the guest's CPU: it takes {rounds:.1f} times as long as this machine for a loop, {calls:.1f} times for",
+           "system calls.",
+           "So its shares of the CPU are upper bounds. `CPU` is all that was not idle, `thread` the driver's thread, a part of it.",
+           "", "### Events", "", f"Edges, evenly spaced, {EVENT_SECONDS} s in a row, read by a program; {EVENT_TURNS} times.", "",
+           "| line | events per second | events made | lost | requests per second | CPU | thread |", "|---|---|---|---|---|---|---|"]
+
+    def row(line, rate, each):
+        return (f"| {line} | {rate} | {each['events']:,} | {each['lost']:,} | {each['requests']:,.0f} | {each['busy']:.0%} | "
+                f"{each['thread']:.0%} |")
+    for line, found in figures["events"].items():
+        best, flood = found["best"], found["flood"]
+        if best:
+            out.append(row(f"{line}, none lost", f"**{HZ / best['gap']:,.0f}**", best))
+        else:
+            out.append(f"| {line}, none lost | less than {HZ / GAPS[-1]:,.0f} | - | - | - | - | - |")
+        out.append(row(f"{line}, {HZ // FLOOD_GAP:,} a second happen", f"{flood['carried']:,.0f} carried", flood))
+    out += ["", LIMITS["events"], "", "### Delay", "",
+            f"From a launch to the return of `poll()` in a program that waits for its event, {WAKES} each, anywhere between two polls.", "",
+            "| line | while | median, ms | least | most | uncertainty of each, median |", "|---|---|---|---|---|---|"]
+    out += [f"| {line} | {name} | {each['median'] / 1e6:.2f} | {each['least'] / 1e6:.2f} | {each['most'] / 1e6:.2f} | "
+            f"±{each['uncertainty'] / 1e6:.2f} |" for line, found in figures["wakes"].items() for name, each in found.items()]
+    out += ["", LIMITS["wakes"], "", "### Bytes of the tty", "",
+            f"{BYTES:,} in a row, the highest of the bauds tried at which none is lost; the board's clock allows {BAUDS[0]:,}.", "",
+            "| line | | baud | bytes per second | CPU | thread |", "|---|---|---|---|---|---|"]
+    names = {"send": "sent", "receive": "received", "loop": "sent and received, each"}
+    for line, found in figures["ttys"].items():
+        for case, each in found.items():
+            if each:
+                rate = each["baud"] / 10 if case == "receive" else each["rate"]
+                out.append(f"| {line} | {names[case]} | {each['baud']:,} | {rate:,.0f} | {each['busy']:.0%} | {each['thread']:.0%} |")
+            else:
+                out.append(f"| {line} | {names[case]} | less than {BAUDS[-1]:,} | - | - | - |")
+    out += ["", LIMITS["ttys"], "", "### While idle", "", f"{IDLE_MS // 1000} s, nobody reads, nothing happens.", "",
+            "| | CPU | thread | requests per second |", "|---|---|---|---|"]
+    out += [f"| {name} | {each['busy']:.2%} | {each['thread']:.2%} | {each['requests']:,.0f} |"
+            for name, each in (("without the driver", figures["idle"]["without"]), ("attached", figures["idle"]["attached"]))]
+    out += ["", LIMITS["cpu"]]
+    if figures["missed"]:
+        out += ["", "**Missed:** " + "; ".join(figures["missed"]) + "."]
+    return out

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What a board on a cable carries, and what it costs the PC: `cable_bench CASE ...`, one case for each kind of figure of
+ * sim/pc/cable_bench.py.
+ *
+ *	spin				a loop, and system calls: how fast this CPU is
+ *	idle MS				lets so much time pass
+ *	events GAP COUNT		so many edges on aux0, one every so many ticks, by a train of frames
+ *	wake COUNT TRAIN		so many launches, each waited for with poll(); TRAIN: ticks between events of others, 0: none
+ *	send TTY BAUD BYTES		writes so many, until the last has left
+ *	receive TTY BAUD BYTES		reads so many; `go` before
+ *	loop TTY BAUD BYTES		both at once, over a wire
+ *
+ * Each but the first tells `took`: ns that passed, ns of these the CPU was not idle, ns that the driver's thread ran,
+ * requests of the driver that were answered, and those that had to be repeated.
+ */
+#include <dirent.h>
+#include <glob.h>
+
+#include "guest.h"
+#include "termios2.h"
+
+#define NS	1000000000LL
+#define SILENCE_MS	1000	/* after which no more events come */
+#define TTY_SILENCE_MS	3000	/* after which no more bytes do; the first ones may come late */
+#define FIRST_MS	60000
+#define START_S		0.3	/* from its setting to a train's begin */
+
+static long long ns_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS + t.tv_nsec;
+}
+
+static void sleep_until(long long ns)
+{
+	struct timespec until = { ns / NS, ns % NS };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
+		;
+}
+
+/* Ticks per second. */
+static double clock_hz(int fd)
+{
+	struct litepulse_info info;
+
+	if (ioctl(fd, LITEPULSE_IOC_INFO, &info))
+		die("info");
+	return (double)info.tick_num / info.tick_den;
+}
+
+/* First number of a file, behind a word; -1: there is none. */
+static long long number_in(const char *path, const char *format)
+{
+	long long value = -1;
+	FILE *file = fopen(path, "r");
+
+	if (!file)
+		return -1;
+	if (fscanf(file, format, &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+/* ns that the driver's thread has run; 0: there is none. */
+static long long thread_ns(void)
+{
+	static int thread;
+	char path[64], name[32] = "";
+	struct dirent *entry;
+	DIR *folder = thread ? NULL : opendir("/proc");
+
+	while (folder && !thread && (entry = readdir(folder))) {
+		int number = atoi(entry->d_name);
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/comm", number);
+		file = number ? fopen(path, "r") : NULL;
+		if (!file)
+			continue;
+		if (fscanf(file, "%31s", name) == 1 && !strcmp(name, "litepulse0"))
+			thread = number;
+		fclose(file);
+	}
+	if (folder)
+		closedir(folder);
+	if (!thread)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", thread);
+	return number_in(path, "%lld");
+}
+
+/* A counter of the link; 0 while there is none. */
+static long long link_count(const char *name)
+{
+	char pattern[128];
+	long long value = 0;
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/sys/bus/platform/drivers/litepulse/litepulse.*/uartbone/%s", name);
+	if (!glob(pattern, 0, NULL, &found) && found.gl_pathc)
+		value = number_in(found.gl_pathv[0], "%lld");
+	globfree(&found);
+	return value;
+}
+
+struct moment {
+	long long ns, idle, thread, requests, repeats;
+};
+
+static struct moment moment(void)
+{
+	struct moment m = { .thread = thread_ns(), .requests = link_count("transactions"), .repeats = link_count("repeats") };
+	long long hundredths = number_in("/proc/stat", "cpu %*d %*d %*d %lld");
+
+	if (hundredths < 0)
+		die("/proc/stat");
+	m.idle = hundredths * (NS / sysconf(_SC_CLK_TCK));
+	m.ns = ns_now();
+	return m;
+}
+
+static void tell_took(struct moment since, struct moment until)
+{
+	long long passed = until.ns - since.ns;
+
+	printf("took %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
+	       until.requests - since.requests, until.repeats - since.repeats);
+}
+
+/* `spin NS NS`: of a million rounds, of ten thousand system calls; the best of several. */
+static void case_spin(char **words)
+{
+	long long rounds = NS, calls = NS;
+
+	for (int turn = 0; turn < 10; turn++) {
+		long long begin = ns_now();
+
+		for (int i = 0; i < 1000000; i++)
+			__asm__ volatile("");
+		if (ns_now() - begin < rounds)
+			rounds = ns_now() - begin;
+		begin = ns_now();
+		for (int i = 0; i < 10000; i++)
+			if (lseek(0, 0, -1) == 0)
+				die("lseek");
+		if (ns_now() - begin < calls)
+			calls = ns_now() - begin;
+	}
+	printf("spin %lld %lld\n", rounds, calls);
+}
+
+static void case_idle(char **words)
+{
+	struct moment since = moment();
+
+	sleep_until(since.ns + atoll(words[0]) * 1000000);
+	tell_took(since, moment());
+}
+
+static void start_train(int claim, struct litepulse_train train)
+{
+	if (ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train))
+		die("train");
+}
+
+/*
+ * `got COUNT NS WRONG LOST_BOARD LOST_HOST`, NS from the first edge's tick to when the last was read; `last NS`: from the last edge's tick
+ * to that. A frame of 0x55 has an edge at each of its bits, and each frame follows the last one at once, so edges are evenly spaced.
+ */
+static void case_events(char **words)
+{
+	static struct litepulse_event events[2048];
+	struct litepulse_profile profile = { .index = 1, .data_bits = 8, .period = 256 * atoll(words[0]) };
+	long long gap = atoll(words[0]), wanted = atoll(words[1]) / 10 * 10, got = 0, wrong = 0, begin, latest;
+	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
+	struct litepulse_train train = { .period = 10 * gap, .count = wanted / 10, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = 0x55 };
+	struct pollfd readable = { .fd = fd, .events = POLLIN };
+	uint64_t tick = 0, seq = 0;
+	struct moment since, until;
+	struct litepulse_stats before, s;
+	struct litepulse_time t;
+
+	/* What the board lost is counted since the driver came. */
+	if (ioctl(fd, LITEPULSE_IOC_STATS, &before))
+		die("stats");
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_EDGE, .rise = 1, .fall = 1, .fifo = 65536,
+		  .clock = LITEPULSE_CLOCK_NONE, .watermark = 256, .timeout_us = 10000 });
+	if (ioctl(claim, LITEPULSE_IOC_PROFILE, &profile) || ioctl(fd, LITEPULSE_IOC_TIME, &t))
+		die("profile");
+	train.start = t.tick + (uint64_t)(START_S * clock_hz(fd));
+	begin = t.monotonic + (long long)(START_S * NS);
+	start_train(claim, train);
+	/* Who has the claim gets the outcome of each frame, too: that would be more events. */
+	close(claim);
+	sleep_until(begin);
+	since = moment();
+	latest = since.ns;
+	while (got < wanted && poll(&readable, 1, SILENCE_MS) > 0) {
+		ssize_t size = read(fd, events, sizeof(events));
+
+		if (size <= 0)
+			die("read");
+		for (size_t i = 0; i < size / sizeof(events[0]); i++) {
+			if (events[i].kind != LITEPULSE_KIND_EDGE)
+				continue;
+			/* From one to the next, also over those that were lost. */
+			wrong += got && events[i].tick - tick != gap * (events[i].seq - seq);
+			tick = events[i].tick;
+			seq = events[i].seq;
+			got++;
+		}
+		latest = ns_now();
+	}
+	until = moment();
+	if (ioctl(fd, LITEPULSE_IOC_TIME, &t) || ioctl(fd, LITEPULSE_IOC_STATS, &s))
+		die("time");
+	printf("got %lld %lld %lld %llu %llu\n", got, latest - begin, wrong,
+	       (unsigned long long)(s.lost_events - before.lost_events), (unsigned long long)s.lost_host);
+	printf("last %lld\n", (long long)((t.tick - tick) * 1e9 / clock_hz(fd)) - ((long long)t.monotonic - latest));
+	tell_took(since, until);
+	close(fd);
+}
+
+/* `wake NS UNCERTAINTY` of each: from the launch's tick to the return of poll(). */
+static void case_wake(char **words)
+{
+	long long wanted = atoll(words[0]), train = atoll(words[1]), got = 0;
+	int fd = open_device(0), others = open_device(0), claim = claim_device(fd, 0, 0);
+	struct pollfd readable = { .fd = fd, .events = POLLIN };
+	double hz = clock_hz(fd);
+	struct litepulse_event event;
+	struct litepulse_time t;
+	struct moment since;
+
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_TX | 1u << LITEPULSE_KIND_REFUSED,
+		  .sources = 1u << LITEPULSE_SRC_QUEUE, .clock = LITEPULSE_CLOCK_NONE });
+	if (train) {
+		subscribe(others, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_TX,
+			  .sources = 1u << LITEPULSE_SRC_TRAIN, .clock = LITEPULSE_CLOCK_NONE });
+		start_train(claim, (struct litepulse_train) { .period = train, .width = 1, .kind = LITEPULSE_LAUNCH_PULSE, .flags = LITEPULSE_TRAIN_ASAP });
+	}
+	srand(1);
+	since = moment();
+	while (got < wanted) {
+		struct litepulse_launch launch = { .kind = LITEPULSE_LAUNCH_PULSE, .width = 1, .tag = got };
+		long long woken, at;
+
+		/* So far ahead that the driver asks as seldom as it ever does by then, and anywhere between two of its polls. */
+		launch.tick = now(fd) + (uint64_t)(hz * (0.060 + 0.020 * rand() / RAND_MAX));
+		if (write(claim, &launch, sizeof(launch)) != sizeof(launch))
+			die("launch");
+		if (poll(&readable, 1, 2000) != 1)
+			die("poll");
+		woken = ns_now();
+		if (ioctl(fd, LITEPULSE_IOC_TIME, &t))
+			die("time");
+		if (read(fd, &event, sizeof(event)) != sizeof(event))
+			die("read");
+		/* One that met the train at its tick did not happen. */
+		if (event.kind != LITEPULSE_KIND_TX)
+			continue;
+		if (event.tick != launch.tick)
+			die("tick");
+		at = t.monotonic - (long long)((t.tick - event.tick) * 1e9 / hz);
+		printf("wake %lld %u\n", woken - at, t.uncertainty);
+		got++;
+	}
+	tell_took(since, moment());
+}
+
+static int open_tty(const char *path, const char *baud, int flags)
+{
+	int fd = open(path, O_RDWR | O_NOCTTY | flags);
+	struct termios2 t;
+
+	if (fd < 0)
+		die(path);
+	if (ioctl(fd, TCGETS2, &t))
+		die("TCGETS2");
+	t.c_iflag = t.c_oflag = t.c_lflag = 0;
+	t.c_cflag = CS8 | CREAD | CLOCAL | BOTHER;
+	t.c_ispeed = t.c_ospeed = strtoul(baud, NULL, 10);
+	t.c_cc[VMIN] = 1;
+	t.c_cc[VTIME] = 0;
+	if (ioctl(fd, TCSETS2, &t))
+		die("TCSETS2");
+	return fd;
+}
+
+static unsigned char byte_at(long long n)
+{
+	return n * 7;
+}
+
+/* Writes and reads until both are done or nothing comes any more. `got BYTES NS WRONG`, `counts` of the tty. */
+static void carry(int fd, long long to_write, long long to_read)
+{
+	static unsigned char data[4096];
+	long long written = 0, got = 0, wrong = 0;
+	struct moment since = moment(), until;
+	long long latest = since.ns;
+	struct {
+		int cts, dsr, rng, dcd, rx, tx, frame, overrun, parity, brk, buf_overrun, reserved[9];
+	} count = { };
+
+	while (written < to_write || got < to_read) {
+		struct pollfd p = { .fd = fd, .events = (written < to_write ? POLLOUT : 0) | (got < to_read ? POLLIN : 0) };
+		ssize_t size;
+
+		if (poll(&p, 1, got || to_write ? TTY_SILENCE_MS : FIRST_MS) <= 0)
+			break;
+		if (p.revents & POLLIN) {
+			size = read(fd, data, sizeof(data));
+			for (ssize_t i = 0; i < size; i++)
+				wrong += data[i] != byte_at(got + i);
+			/* The first byte begins the time of what others send. */
+			if (!got && !to_write)
+				since = moment();
+			got += size > 0 ? size : 0;
+		}
+		if (p.revents & POLLOUT) {
+			long long part = to_write - written < (long long)sizeof(data) ? to_write - written : (long long)sizeof(data);
+
+			for (long long i = 0; i < part; i++)
+				data[i] = byte_at(written + i);
+			size = write(fd, data, part);
+			written += size > 0 ? size : 0;
+		}
+		latest = ns_now();
+	}
+	/* tcdrain() */
+	if (to_write && !to_read) {
+		if (ioctl(fd, TCSBRK, 1))
+			die("drain");
+		latest = ns_now();
+	}
+	until = moment();
+	if (ioctl(fd, TIOCGICOUNT, &count))
+		die("counts");
+	printf("got %lld %lld %lld\n", got, latest - since.ns, wrong);
+	printf("counts %d %d %d %d %d\n", count.rx, count.tx, count.frame, count.overrun, count.buf_overrun);
+	tell_took(since, until);
+}
+
+static void case_send(char **words)
+{
+	carry(open_tty(words[0], words[1], O_NONBLOCK), atoll(words[2]), 0);
+}
+
+static void case_receive(char **words)
+{
+	int fd = open_tty(words[0], words[1], O_NONBLOCK);
+
+	ready("go");
+	carry(fd, 0, atoll(words[2]));
+}
+
+static void case_loop(char **words)
+{
+	carry(open_tty(words[0], words[1], O_NONBLOCK), atoll(words[2]), atoll(words[2]));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(char **words);
+		int words;
+	} cases[] = {
+		{ "spin", case_spin, 0 }, { "idle", case_idle, 1 }, { "events", case_events, 2 }, { "wake", case_wake, 2 },
+		{ "send", case_send, 3 }, { "receive", case_receive, 3 }, { "loop", case_loop, 3 },
+	};
+
+	for (unsigned int i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (!strcmp(argv[1], cases[i].name) && argc == 2 + cases[i].words) {
+			cases[i].run(argv + 2);
+			return 0;
+		}
+	}
+	return 2;
+}

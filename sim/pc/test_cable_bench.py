@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The benchmark of a board on a cable: that it measures, and notices what is wrong. Its figures are in docs/benchmarks.md."""
+
+import pytest
+
+from sim.linux.driver_bench import BenchError
+from sim.linux.frames import data_of, profile, read_frames
+from sim.pc import cable_bench
+from sim.pc.board import HZ
+from sim.pc.cable_bench import Bench
+from sim.pc.wire import PACKET, Wire
+
+
+@pytest.fixture(scope="module")
+def bench():
+    """How busy the machine is changes figures, and is not judged."""
+    return Bench(steady=False)
+
+
+def test_events_through_a_slow_line(bench):
+    """Each is read or counted as lost, at its tick; and the line lets no more bytes pass than its rate allows."""
+    baud = 100_000
+    first, second = bench.events(2000, baud, seconds=0.4, turns=2)
+    for turn in (first, second):
+        assert turn["made"] == 400 and turn["got"] + turn["lost"] == 400 and turn["requests"] > 1 and turn["repeats"] == 0
+        assert turn["got"] * 16 * 10 / baud < turn["seconds"] < 20 and 0 < turn["thread"] < turn["busy"] < 1
+
+
+def test_wakes(bench):
+    for traffic in (0, 1000):
+        found = bench.wakes(traffic, count=5)
+        assert len(found["delays"]) == 5 and 0 < found["uncertainty"] and 0 < found["busy"] < 1
+
+
+@pytest.mark.parametrize("case", ["send", "receive", "loop"])
+def test_bytes(bench, case):
+    """All come, in order; no faster than the baud."""
+    found = bench.tty(case, 20_000, None, 500)
+    assert found["sound"] and found["seconds"] < 20 and found["seconds"] > (500 - 30) / 2000 * (0.5 if case == "receive" else 1)
+
+
+def test_idle(bench):
+    without, attached = bench.idle(500).values()
+    assert without["requests"] == without["thread"] == 0 < attached["requests"] and 0 < attached["thread"] < attached["busy"] < 1
+    assert min(cable_bench.spin(bench.program)) > 0
+
+
+def test_a_busy_machine_is_told(bench):
+    """The board's time stood still: no figure."""
+    strict = Bench()
+    with pytest.raises(BenchError, match="this machine was too busy: the board's time stood still"):
+        strict.run("idle 1", hz=100_000_000)
+
+
+def test_a_wire():
+    """Bytes arrive in order, each packet when its last bit has passed, and those that follow behind it."""
+    now, came = [10.0], []
+    wire = Wire(100, came.append, lambda: now[0])
+    assert wire.next_at() is None
+    wire.send(b"abc")
+    wire.send(bytes(PACKET + 1))
+    assert wire.next_at() == pytest.approx(10.3)
+    now[0] = 10.29
+    wire.pass_on()
+    assert came == []
+    now[0] = 10.31
+    wire.pass_on()
+    assert came == [b"abc"] and wire.next_at() == pytest.approx(10.3 + PACKET / 10)
+    now[0] = 10.31 + PACKET / 10
+    wire.pass_on()
+    assert came == [b"abc", bytes(PACKET)] and wire.next_at() == pytest.approx(10.4 + PACKET / 10)
+    now[0] = 1000.0
+    wire.pass_on()
+    wire.send(b"d")
+    assert b"".join(came) == b"abc" + bytes(PACKET + 1) and wire.next_at() == pytest.approx(1000.1)
+
+
+def test_the_stimulus_is_bytes():
+    rows = [line.split() for line in cable_bench.frames(5000, 40, 20).splitlines()]
+    assert {channel for _, channel, _ in rows} == {"rx"}
+    pin = [(0, 1), *((int(tick), int(level)) for tick, _, level in rows)]
+    assert data_of(read_frames(pin, [profile(50_000_000 // 20)])) == bytes(k * 7 & 255 for k in range(40))
+
+
+def figures(gap, idle):
+    each = {"events": 100, "lost": 0, "carried": 5000.0, "busy": 0.5, "thread": 0.1, "requests": 100.0, "repeats": 0}
+    wake = {"count": 3, "median": 2e6, "least": 1e6, "most": 9e6, "uncertainty": 1e5}
+    tty = {"baud": 1000, "sound": True, "seconds": 1.0, "busy": 0.5, "thread": 0.1, "requests": 5.0, "repeats": 0, "rate": 77.0}
+    return {"slower": [5.0, 9.0], "idle": dict.fromkeys(("without", "attached"), {**each, "busy": idle}), "missed": [],
+            "events": {line: {"best": gap and {"gap": gap, **each}, "flood": each} for line in cable_bench.LINES},
+            "wakes": {line: {"nothing": wake} for line in cable_bench.LINES},
+            "ttys": {line: {"send": tty, "receive": tty, "loop": None} for line in cable_bench.LINES}}
+
+
+def test_what_is_missed_is_said():
+    assert cable_bench.shortcomings(figures(HZ // 18_000, 0.0099)) == []
+    assert cable_bench.shortcomings(figures(HZ // 18_000 + 1, 0.01)) == [
+        "17,857 events/s without loss at 3 Mbaud, not 18,000", "1.0% of the emulated CPU while idle, not under 1%"]
+    assert cable_bench.shortcomings(figures(None, 0))[0].startswith("0 events/s")
+    text = "\n".join(cable_bench.lines({**figures(None, 0), "missed": ["x"]}))
+    assert "**Missed:** x." in text and f"less than {HZ / cable_bench.GAPS[-1]:,.0f}" in text and "| 77 |" in text and "| 100 |" in text

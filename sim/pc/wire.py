@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A serial line's bit rate: bytes pass one way no faster than that, and arrive when their last bit would have."""
+
+import time
+from collections import deque
+
+BITS = 10               # of a byte: 8N1
+PACKET = 512            # bytes that an adapter hands on at once at most, as a high-speed USB one does
+
+
+class Wire:
+    """One way of a line."""
+
+    def __init__(self, baud, deliver, clock=time.monotonic):
+        """baud: bits per second; deliver(bytes): called by pass_on(); clock: seconds."""
+        self.seconds_per_byte, self.deliver, self.clock = BITS / baud, deliver, clock
+        self.free, self.under_way = 0.0, deque()
+
+    def send(self, data):
+        """Bytes that are to pass, behind those under way."""
+        self.free = max(self.free, self.clock())
+        for first in range(0, len(data), PACKET):
+            packet = data[first:first + PACKET]
+            self.free += len(packet) * self.seconds_per_byte
+            self.under_way.append((self.free, packet))
+
+    def next_at(self):
+        """When something arrives, None if nothing is under way."""
+        return self.under_way[0][0] if self.under_way else None
+
+    def pass_on(self):
+        """Delivers what has arrived by now."""
+        while self.under_way and self.under_way[0][0] <= self.clock():
+            self.deliver(self.under_way.popleft()[1])
