@@ -25,17 +25,18 @@ PINS = {"tx": "tx", "rx": "rx", "de": "de", "tx_oe": "tx_oe", "irq": "irq", **{f
 class Board:
     """A simulated SoC that runs. Use it as a context: then it ends."""
 
-    def __init__(self, hz=HZ, wires=(), options=(), baud=None, record=True):
+    def __init__(self, hz=HZ, wires=(), options=(), baud=None, record=True, bus_divider=2):
         """hz: its clock; wires: "tx:rx", "tx:aux0" and so on; options: of litepulse-sim, further ones.
 
-        baud: of the line to the adapter, which otherwise carries all at once; record: its pins.
+        baud: of the line to the adapter, which otherwise carries all at once; record: its pins; bus_divider: its clock to that of its bus.
         """
         self.hz, self.baud = hz, baud
         self.folder = tempfile.TemporaryDirectory(prefix="litepulse-board-")
         self.vcd = Path(self.folder.name) / "pins.vcd" if record else None
         wired = [word for wire in wires for word in
                  (("--loop-tx-rx",) if wire == "tx:rx" else ("--loop-tx-input", wire.removeprefix("tx:aux")))]
-        command = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--pace", "--pulse-hz", hz, "--stats",
+        program = sim_soc.build(sys_hz=sim_soc.PULSE_HZ // bus_divider)
+        command = [program, "--tcp", "0", "--exit-with-parent", "--pace", "--pulse-hz", hz, "--stats",
                    *(("--vcd", self.vcd) if record else ()), *wired, *options]
         self.errors = open(Path(self.folder.name) / "errors", "w+b")
         self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

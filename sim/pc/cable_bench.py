@@ -30,6 +30,7 @@ BYTES = 40_000
 STIMULUS_SECONDS = 6            # from the board's start to the first byte that others send
 TTY = "/dev/ttyPULSE0"
 PROGRAM = "cable_bench"
+RUN_SECONDS, ATTEMPTS = 300, 4  # a run in which the board's time stood still gives no figures
 
 
 class Bench:
@@ -46,9 +47,13 @@ class Bench:
         attach, files = self.guest.attaching()
         script = "\n".join([*(f"./{PROGRAM} {case} || exit 1" for case in before), attach,
                             *(f"echo case; ./{PROGRAM} {case} || exit 1" for case in cases)])
-        result = self.guest.run(script, {**files, PROGRAM: self.program}, boards=[{"record": False, **board}], seconds=300)
-        check(not result.stats["slips"] or not self.steady,
-              f"this machine was too busy: the board's time stood still {result.stats['slips']} times")
+        files, boards = {**files, PROGRAM: self.program}, [{"record": False, "bus_divider": 1, **board}]
+        for _ in range(ATTEMPTS):
+            result = self.guest.run(script, files, boards=boards, seconds=RUN_SECONDS)
+            slips = result.stats["slips"]
+            if not slips or not self.steady:
+                break
+        check(not slips or not self.steady, f"this machine is too busy: the board's time stood still {slips} times")
         said = [{}]
         for word, *numbers in (line.split() for line in result.lines):
             if word == "case":
@@ -187,7 +192,7 @@ def shortcomings(figures):
 INTRODUCTION = f"""Debian's Linux {KERNEL} in QEMU, its `ftdi_sio`, the driver, and the simulated board at {HZ // 10**6} MHz
 ([cable-rig.md](cable-rig.md)): board, guest and this machine have the same seconds. `3 Mbaud`: bytes pass each way no faster
 than 300,000 a second; `unlimited`: at once. What USB itself and an adapter's latency timer (1 ms at least) add is not
-simulated. The board's bus is slow, too: {HZ // 2 / 10**6:g} MHz, 24 on an iCEBreaker."""
+simulated. The board's bus is slow, too: {HZ / 10**6:g} MHz, 24 on an iCEBreaker."""
 
 LIMITS = {
     "events": """What limits: there is one request at a time, and what an answer brought is freed by the next one, so while an answer is

@@ -5,7 +5,7 @@ import time
 from collections import deque
 
 BITS = 10               # of a byte: 8N1
-PACKET = 512            # bytes that an adapter hands on at once at most, as a high-speed USB one does
+PACKET = 62             # bytes that a full-speed USB adapter hands on at once, at most
 
 
 class Wire:
@@ -18,11 +18,22 @@ class Wire:
 
     def send(self, data):
         """Bytes that are to pass, behind those under way."""
-        self.free = max(self.free, self.clock())
-        for first in range(0, len(data), PACKET):
-            packet = data[first:first + PACKET]
-            self.free += len(packet) * self.seconds_per_byte
-            self.under_way.append((self.free, packet))
+        now = self.clock()
+        self.free = max(self.free, now)
+        for byte in range(0, len(data), PACKET):
+            self.append(data[byte:byte + PACKET], now)
+
+    def append(self, data, now):
+        """Puts them into packets: the last one takes more until it has arrived."""
+        if self.under_way and self.under_way[-1][0] > now:
+            last = self.under_way[-1][1]
+            part, data = data[:PACKET - len(last)], data[PACKET - len(last):]
+            last += part
+            self.free += len(part) * self.seconds_per_byte
+            self.under_way[-1] = (self.free, last)
+        if data:
+            self.free += len(data) * self.seconds_per_byte
+            self.under_way.append((self.free, bytearray(data)))
 
     def next_at(self):
         """When something arrives, None if nothing is under way."""
