@@ -12,7 +12,8 @@
  *	loop TTY BAUD BYTES		both at once, over a wire
  *
  * Each but the first tells `took`: ns that passed, ns of these the CPU was not idle, ns that the driver's thread ran,
- * requests of the driver that were answered, and those that had to be repeated.
+ * requests of the driver that were answered, and those that had to be repeated, ns that the board
+ * got ahead of the clock here.
  */
 #include <dirent.h>
 #include <glob.h>
@@ -109,12 +110,28 @@ static long long link_count(const char *name)
 }
 
 struct moment {
-	long long ns, idle, thread, requests, repeats;
+	long long ns, idle, thread, requests, repeats, ahead;
 };
+
+/* By how many ns the board's time is ahead of ours, save for a constant; 0 while there is none. */
+static long long board_ahead(void)
+{
+	static int fd = -1;
+	struct litepulse_time t;
+
+	if (fd < 0)
+		fd = open(DEVICE, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (ioctl(fd, LITEPULSE_IOC_TIME, &t))
+		die("time");
+	return (long long)(t.tick * 1e9 / clock_hz(fd)) - (long long)t.monotonic;
+}
 
 static struct moment moment(void)
 {
-	struct moment m = { .thread = thread_ns(), .requests = link_count("transactions"), .repeats = link_count("repeats") };
+	struct moment m = { .thread = thread_ns(), .requests = link_count("transactions"), .repeats = link_count("repeats"),
+		.ahead = board_ahead() };
 	long long hundredths = number_in("/proc/stat", "cpu %*d %*d %*d %lld");
 
 	if (hundredths < 0)
@@ -128,8 +145,8 @@ static void tell_took(struct moment since, struct moment until)
 {
 	long long passed = until.ns - since.ns;
 
-	printf("took %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
-	       until.requests - since.requests, until.repeats - since.repeats);
+	printf("took %lld %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
+	       until.requests - since.requests, until.repeats - since.repeats, until.ahead - since.ahead);
 }
 
 /* `spin NS NS`: of a million rounds, of ten thousand system calls; the best of several. */
