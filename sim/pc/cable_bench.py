@@ -219,8 +219,8 @@ def lines(figures):
     rounds, calls = figures["slower"]
     out = [INTRODUCTION, "",
            f"QEMU computes the guest's CPU: it takes {rounds:.1f} times as long as this machine for a loop, {calls:.1f} times for",
-           "system calls.",
-           "So its shares of the CPU are upper bounds. `CPU` is all that was not idle, `thread` the driver's thread, a part of it.",
+           "system calls. So its shares of the CPU are upper bounds. `CPU` is all that was not idle, `thread` the driver's thread,",
+           "a part of it.",
            "", "### Events", "", f"Edges, evenly spaced, {EVENT_SECONDS} s in a row, read by a program; {EVENT_TURNS} times.", "",
            "| line | events per second | events made | lost | requests per second | CPU | thread |", "|---|---|---|---|---|---|---|"]
 
