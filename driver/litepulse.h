@@ -240,6 +240,7 @@ struct litepulse {
 	u16 session;
 	bool want_ns; /* a sink wants another clock than none */
 	bool bytes_wanted; /* a sink wants received bytes, not only the tty */
+	bool listened_to; /* a sink wants anything, or the tty is open */
 	/* The tty gets no older bytes; 0 once one has come. Its opener writes it, then ingest. */
 	u64 tty_since;
 	struct litepulse_event answer; /* of the train to its latest command... */

@@ -400,6 +400,7 @@ void litepulse_moderate(struct litepulse *lp)
 	struct litepulse_moderation events = { .level = lp->event_depth / 2,
 					       .age_us = DEFAULT_AGE_US };
 	struct litepulse_moderation bytes = { .level = lp->receive_depth / 2 };
+	bool listened_to = lp->tty_moderation.level || lp->hurry;
 	struct litepulse_sink *sink;
 	unsigned long flags;
 
@@ -415,9 +416,11 @@ void litepulse_moderate(struct litepulse *lp)
 			milder(&events, &one);
 		if (wants_bytes(&sink->want))
 			milder(&bytes, &one);
+		listened_to |= sink->want.kinds;
 	}
 	if (lp->hurry)
 		events.level = 1;
+	lp->listened_to = listened_to;
 	spin_unlock_irqrestore(&lp->lock, flags);
 	lp->ops->moderate(lp->context, &events, &bytes);
 }

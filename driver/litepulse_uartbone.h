@@ -26,6 +26,8 @@ struct platform_device;
 struct task_struct;
 struct tty_struct;
 
+/* A bridge that hears nothing for two seconds takes its host for dead. */
+#define LITEPULSE_POLL_MAX_US 1000000
 /* A read command has at most so many words: its length is one byte. */
 #define LITEPULSE_BURST_WORDS 255
 /* Words that a request may ask for: 256 records of each stream, and the board's state. */

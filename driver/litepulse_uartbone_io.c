@@ -21,6 +21,8 @@
 
 /* Records asked for when nobody knows how many there are. */
 #define GUESS 4
+/* The longest interval is so much longer while nobody wants to know anything. */
+#define NOBODY_LISTENS 10
 /* Between attempts to find a board that does not answer. */
 #define RETRY_US 500000
 /* How long the core may take for a configuration word: a flush of all bytes takes longest. */
@@ -362,9 +364,13 @@ struct kind {
 			  const u32 *words, unsigned int count);
 };
 
-static const struct kind event_kind = { LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, 256,
+/*
+ * At most half of what a board holds at a time: while that is on its way, and is not yet freed, the
+ * other half takes what comes.
+ */
+static const struct kind event_kind = { LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, 128,
 					litepulse_take_events };
-static const struct kind byte_kind = { LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, 252,
+static const struct kind byte_kind = { LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, 256,
 				       litepulse_take_bytes };
 
 /* Frees what we have had, if the board still holds it and nobody else freed any. */
@@ -500,6 +506,8 @@ static u64 next_interval(struct litepulse_link *link, u64 interval, bool busy)
 
 	if (busy)
 		return shortest;
+	if (!READ_ONCE(link->lp->listened_to))
+		longest = min_t(u64, longest * NOBODY_LISTENS, LITEPULSE_POLL_MAX_US);
 	return clamp(2 * interval, shortest, max(shortest, longest));
 }
 

@@ -37,7 +37,6 @@
 #define ROOM_MS 10
 #define POLL_US 1000
 #define IDLE_US 10000
-#define MAX_US 1000000
 
 static int number = N_DEVELOPMENT;
 module_param_named(ldisc, number, int, 0444);
@@ -289,7 +288,7 @@ static ssize_t store_us(const char *text, size_t count, unsigned int *us)
 
 	if (error)
 		return error;
-	if (value > MAX_US)
+	if (value > LITEPULSE_POLL_MAX_US)
 		return -EINVAL;
 	WRITE_ONCE(*us, value);
 	return count;

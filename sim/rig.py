@@ -266,8 +266,7 @@ def tidy(days=3, keep=5):
 def run_folder(*parts):
     """A fresh folder for one run, named after the running pytest case."""
     case = os.environ.get("PYTEST_CURRENT_TEST", "").rsplit(" ", 1)[0].split("/")[-1]
-    # make takes a name with = in it for a variable
-    name = re.sub(r"[^\w.-]+", "-", "-".join([case, *map(str, parts)])).strip("-")
+    name = re.sub(r"[^\w.=-]+", "-", "-".join([case, *map(str, parts)])).strip("-")
     if len(name) > 150:
         name = name[:140] + "-" + hashlib.sha256(name.encode()).hexdigest()[:8]
     base = BUILD / "runs" / os.environ.get("PYTEST_XDIST_TESTRUNUID", f"pid{os.getpid()}")[:8]

@@ -18,6 +18,8 @@ def sources():
 def driver_copy(*name, edit=None):
     """A fresh folder with what a build needs. `edit`: {file: function from its text to another}."""
     folder = run_folder("driver", *name)
+    if "=" in folder.name:      # which make would take for a variable
+        folder = folder.rename(folder.with_name(folder.name.replace("=", "-")))
     for path in sources():
         target = folder / path.relative_to(DRIVER)
         target.parent.mkdir(parents=True, exist_ok=True)
