@@ -195,7 +195,8 @@ static void case_events(char **words)
 	struct litepulse_profile profile = { .index = 1, .data_bits = 8, .period = 256 * atoll(words[0]) };
 	long long gap = atoll(words[0]), wanted = atoll(words[1]) / 10 * 10, got = 0, wrong = 0, begin, latest;
 	int fd = open_device(0), claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
-	struct litepulse_train train = { .period = 10 * gap, .count = wanted / 10, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = 0x55 };
+	struct litepulse_train train = { .period = 10 * gap, .count = wanted / 10, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1,
+					 .data = 0x55 };
 	struct pollfd readable = { .fd = fd, .events = POLLIN };
 	uint64_t tick = 0, seq = 0;
 	struct moment since, until;
@@ -259,7 +260,8 @@ static void case_wake(char **words)
 	if (train) {
 		subscribe(others, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_TX,
 			  .sources = 1u << LITEPULSE_SRC_TRAIN, .clock = LITEPULSE_CLOCK_NONE });
-		start_train(claim, (struct litepulse_train) { .period = train, .width = 1, .kind = LITEPULSE_LAUNCH_PULSE, .flags = LITEPULSE_TRAIN_ASAP });
+		start_train(claim, (struct litepulse_train) { .period = train, .width = 1, .kind = LITEPULSE_LAUNCH_PULSE,
+			    .flags = LITEPULSE_TRAIN_ASAP });
 	}
 	srand(1);
 	since = moment();
