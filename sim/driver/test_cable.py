@@ -93,7 +93,7 @@ def test_clocks_are_as_told():
     check(run, 1)
     readings = [tuple(map(int, words)) for words in re.findall(r"(?m)^time (\d+) (\d+) (\d+) (\d+)$", run.lines(2))]
     events = [tuple(map(int, words)) for words in re.findall(r"(?m)^event (\d+) (\d+) (\d+)$", run.lines(2))]
-    assert len(readings) > 5 * SECONDS and len(events) > 15 * SECONDS
+    assert len(readings) > 2 * SECONDS and len(events) > 5 * SECONDS
     assert all(tick in told for tick, *_ in readings)
     # The guest's raw clock is the host's but for a constant. There is one with which all readings are true.
     least = max(told[tick][1] - after for tick, _, after, _ in readings)
