@@ -57,18 +57,44 @@ class Damage:
     seed: int = 1
 
 
-class Damager:
-    """Passes bytes on between two sockets, damaged."""
+class Between:
+    """Passes bytes on between two sockets: `near` is the guest's, `far` the board's."""
 
-    def __init__(self, damage, near, far):
-        self.damage, self.ends, self.random = damage, (near, far), random.Random(damage.seed)
-        self.lost = self.doubled = self.flipped = 0
+    def __init__(self, near, far):
+        self.ends = (near, far)
         self.stopped = False
         self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
-    def suffer(self, data, _to_board):
+    def carry(self, data, to_board):
         """What arrives of `data`."""
+        raise NotImplementedError
+
+    def run(self):
+        """Until one end is closed."""
+        with selectors.DefaultSelector() as waiting:
+            for end, other in (self.ends, self.ends[::-1]):
+                waiting.register(end, selectors.EVENT_READ, other)
+            while not self.stopped:
+                for key, _ in waiting.select(0.2):
+                    try:
+                        data = key.fileobj.recv(4096)
+                        if not data:
+                            return
+                        key.data.sendall(self.carry(data, key.fileobj is self.ends[0]))
+                    except OSError:
+                        return
+
+
+class Damager(Between):
+    """Damages what passes."""
+
+    def __init__(self, damage, near, far):
+        self.damage, self.random = damage, random.Random(damage.seed)
+        self.lost = self.doubled = self.flipped = 0
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
         out = bytearray()
         for byte in data:
             draw = self.random.random()
@@ -87,35 +113,17 @@ class Damager:
             out.append(byte)
         return bytes(out)
 
-    def run(self):
-        """Until one end is closed."""
-        with selectors.DefaultSelector() as waiting:
-            for end, other in (self.ends, self.ends[::-1]):
-                waiting.register(end, selectors.EVENT_READ, other)
-            while not self.stopped:
-                for key, _ in waiting.select(0.2):
-                    try:
-                        data = key.fileobj.recv(4096)
-                        if not data:
-                            return
-                        key.data.sendall(self.suffer(data, key.fileobj is self.ends[0]))
-                    except OSError:
-                        return
 
-
-class Plain(Damager):
+class Plain(Between):
     """Makes of the board's bridge one that knows no frames: of them it gets what is in them, and nothing tells it that there was more."""
 
-    def __init__(self, near, far):
-        super().__init__(Damage(), near, far)
-
-    def suffer(self, data, to_board):
-        """What arrives of `data`: the head and checksum of a frame are no commands, and so ignored."""
+    def carry(self, data, to_board):
+        # The head and checksum of a frame are no commands, and so ignored.
         return data[3:-2] if to_board and data[:1] == bytes((regs.BRIDGE_FRAME_MARKER,)) else data
 
 
-class Witness:
-    """Passes bytes on between two sockets, and knows by the host's clock when the board told its tick.
+class Witness(Between):
+    """Knows by the host's clock when the board told its tick.
 
     `told` : {tick: (ns, ns)} of CLOCK_MONOTONIC, for each frame that first reads the header of the event stream: the board had not been
     asked before the first, and had begun to answer by the second.
@@ -124,10 +132,8 @@ class Witness:
 
     def __init__(self, near, far):
         self.told = {}
-        self.stopped = False
-        self.ends = (near, far)
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
+        self.asked, self.answered, self.question, self.answer = 0, 0, b"", b""
+        super().__init__(near, far)
 
     def asks(self, frame):
         """Whether the first thing that a frame reads is the header."""
@@ -136,31 +142,18 @@ class Witness:
             payload = payload[6 + 4 * payload[1]:]
         return payload[:1] == b"\x02" and payload[2:6] == self.HEADER
 
-    def run(self):
-        """Until one end is closed. A host asks when its last question was answered: what comes in between is one frame, or its answer."""
-        near, far = self.ends
-        asked, answered, question, answer = 0, 0, b"", b""
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(near, selectors.EVENT_READ)
-            waiting.register(far, selectors.EVENT_READ)
-            while not self.stopped:
-                for key, _ in waiting.select(0.2):
-                    try:
-                        data = key.fileobj.recv(4096)
-                        if not data:
-                            return
-                        if key.fileobj is near:
-                            question, answer = (question if not answer else b"") + data, b""
-                            asked = time.monotonic_ns()
-                            far.sendall(data)
-                            continue
-                        answered = time.monotonic_ns() if not answer else answered
-                        answer += data
-                        if len(answer) >= 16 > len(answer) - len(data) and self.asks(question):
-                            self.told[int.from_bytes(answer[12:16], "big") << 32 | int.from_bytes(answer[8:12], "big")] = (asked, answered)
-                        near.sendall(data)
-                    except OSError:
-                        return
+    def carry(self, data, to_board):
+        # A host asks when its last question was answered: what comes in between is one frame, or its answer.
+        if to_board:
+            self.question, self.answer = (self.question if not self.answer else b"") + data, b""
+            self.asked = time.monotonic_ns()
+            return data
+        self.answered = time.monotonic_ns() if not self.answer else self.answered
+        self.answer += data
+        if len(self.answer) >= 16 > len(self.answer) - len(data) and self.asks(self.question):
+            tick = int.from_bytes(self.answer[12:16], "big") << 32 | int.from_bytes(self.answer[8:12], "big")
+            self.told[tick] = (self.asked, self.answered)
+        return data
 
 
 class Board:
