@@ -130,9 +130,11 @@ class Bench:
 
 
 def cost(said):
-    """{"busy": share of the CPU that was not idle, "thread": share of the driver's thread, "requests": a second, "repeats"}."""
-    (passed, busy, thread, requests, repeats, _), = said["took"]
-    return {"busy": busy / passed, "thread": thread / passed, "requests": requests * 1e9 / passed, "repeats": repeats}
+    """Of what was done: {"busy": share of the CPU that was not idle, "thread": share of the driver's thread, "requests": a second,
+    "repeats", "board_seconds": of the board, which may have been behind before and catch up}."""
+    (passed, busy, thread, requests, repeats, _, board), = said["took"]
+    return {"busy": busy / passed, "thread": thread / passed, "requests": requests * 1e9 / passed, "repeats": repeats,
+            "board_seconds": board / 1e9}
 
 
 def frames(tick, count, bit):

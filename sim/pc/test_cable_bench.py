@@ -34,9 +34,10 @@ def test_wakes(bench):
 
 @pytest.mark.parametrize("case", ["send", "receive", "loop"])
 def test_bytes(bench, case):
-    """All come, in order; no faster than the baud."""
+    """All come, in order; no faster than the baud in the board's own time: one that was behind catches up."""
     found = bench.tty(case, 20_000, None, 500)
-    assert found["sound"] and found["seconds"] < 20 and found["seconds"] > (500 - 30) / 2000 * (0.5 if case == "receive" else 1)
+    assert found["sound"] and found["seconds"] < 20
+    assert found["board_seconds"] > (500 - 1) / 2000 * (0.5 if case == "receive" else 1)
 
 
 def test_idle(bench):

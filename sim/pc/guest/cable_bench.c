@@ -13,7 +13,7 @@
  *
  * Each but the first tells `took`: ns that passed, ns of these the CPU was not idle, ns that the driver's thread ran,
  * requests of the driver that were answered, and those that had to be repeated, ns that the board
- * got ahead of the clock here.
+ * got ahead of the clock here, its own ns.
  */
 #include <dirent.h>
 #include <glob.h>
@@ -110,11 +110,11 @@ static long long link_count(const char *name)
 }
 
 struct moment {
-	long long ns, idle, thread, requests, repeats, ahead;
+	long long ns, idle, thread, requests, repeats, ahead, board;
 };
 
-/* By how many ns the board's time is ahead of ours, save for a constant; 0 while there is none. */
-static long long board_ahead(void)
+/* The board's time in ns, and by how many it is ahead of ours, save for a constant; 0 while there is none. */
+static void read_board(struct moment *m)
 {
 	static int fd = -1;
 	struct litepulse_time t;
@@ -122,18 +122,23 @@ static long long board_ahead(void)
 	if (fd < 0)
 		fd = open(DEVICE, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return 0;
+		return;
 	if (ioctl(fd, LITEPULSE_IOC_TIME, &t))
 		die("time");
-	return (long long)(t.tick * 1e9 / clock_hz(fd)) - (long long)t.monotonic;
+	m->board = t.tick * 1e9 / clock_hz(fd);
+	m->ahead = m->board - (long long)t.monotonic;
 }
 
 static struct moment moment(void)
 {
-	struct moment m = { .thread = thread_ns(), .requests = link_count("transactions"), .repeats = link_count("repeats"),
-		.ahead = board_ahead() };
-	long long hundredths = number_in("/proc/stat", "cpu %*d %*d %*d %lld");
+	struct moment m = { };
+	long long hundredths;
 
+	read_board(&m);
+	m.thread = thread_ns();
+	m.requests = link_count("transactions");
+	m.repeats = link_count("repeats");
+	hundredths = number_in("/proc/stat", "cpu %*d %*d %*d %lld");
 	if (hundredths < 0)
 		die("/proc/stat");
 	m.idle = hundredths * (NS / sysconf(_SC_CLK_TCK));
@@ -145,8 +150,8 @@ static void tell_took(struct moment since, struct moment until)
 {
 	long long passed = until.ns - since.ns;
 
-	printf("took %lld %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
-	       until.requests - since.requests, until.repeats - since.repeats, until.ahead - since.ahead);
+	printf("took %lld %lld %lld %lld %lld %lld %lld\n", passed, passed - (until.idle - since.idle), until.thread - since.thread,
+	       until.requests - since.requests, until.repeats - since.repeats, until.ahead - since.ahead, until.board - since.board);
 }
 
 /* `spin NS NS`: of a million rounds, of ten thousand system calls; the best of several. */
