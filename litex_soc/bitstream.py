@@ -31,7 +31,7 @@ from litex_soc.firmware import FirmwareError
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "boards"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse" / "boards"
-SEEDS = 8
+SEEDS = 16
 LITEX = threading.Lock()        # LiteX changes the working directory
 CACHED = 40             # builds kept
 SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
@@ -51,7 +51,10 @@ class ToolError(RuntimeError):
 
 @dataclass(frozen=True)
 class Result:
-    """One placement, or the best of several. MHz by clock; `used` and `available` by RESOURCES; `ways`: the longest of each clock."""
+    """One placement, or the best of several. MHz by clock; `used` and `available` by RESOURCES; `ways`: the longest of each clock.
+
+    `settle`: ns that the worst input's synchroniser has to decide, see settling_ns(); None without the core or a placement.
+    """
     seed: int
     fmax: dict
     needed: dict
@@ -59,6 +62,7 @@ class Result:
     available: dict
     ways: dict
     seconds: float
+    settle: float | None = None
 
     @property
     def margin(self):
@@ -160,6 +164,23 @@ def longest_way(path):
     return f"{ends[0]} -> {ends[1]}, {sum(step['delay'] for step in path):.1f} ns, gates: {gates}"
 
 
+def settling_ns(report, mhz):
+    """How long a register that an input has caught between the levels may take to decide, for the worst sample of the worst input.
+
+    That is what clock-to-output, wire and set-up leave of the time between the registers of the PHY's synchroniser, summed over them,
+    by nextpnr's detailed report at a `pulse` of so many `mhz`. Registers within a pad of an ECP5 come on top. None: there is no PHY.
+    """
+    left = {}
+    for net in report["detailed_net_timings"]:
+        if not re.fullmatch(r"litepulse_phy_\w+\.(rx_|aux_)?(meta|seen)(\[\d+\])?", net["net"]):
+            continue
+        sample = re.sub(r"\.(meta|seen)", "", net["net"])
+        edge = net["event"].split()[0]
+        left[sample] = left.get(sample, 0) + min(1000 / mhz / (1 if end["event"].split()[0] == edge else 2) - end["delay"][1]
+                                                 for end in net["endpoints"])
+    return round(min(left.values()), 1) if left else None
+
+
 def read_report(choice, report, clocks, nets, seed, seconds):
     """Result of nextpnr's report.json."""
     fmax, ways = {}, {}
@@ -175,7 +196,8 @@ def read_report(choice, report, clocks, nets, seed, seconds):
     utilisation = report["utilization"]
     names = RESOURCES[choice.board.family]
     return Result(seed, fmax, clocks, {what: utilisation[name]["used"] for what, name in names.items()},
-                  {what: utilisation[name]["available"] for what, name in names.items()}, ways, round(seconds, 1))
+                  {what: utilisation[name]["available"] for what, name in names.items()}, ways, round(seconds, 1),
+                  settling_ns(report, clocks["pulse"]) if choice.with_core else None)
 
 
 def place(choice, folder, top, options, clocks, nets, seed):
@@ -185,7 +207,8 @@ def place(choice, folder, top, options, clocks, nets, seed):
     form = {"ice40": ("pcf", "asc", f"{top}-{seed}.asc"), "ecp5": ("lpf", "textcfg", f"{top}-{seed}.config")}[family]
     extra = ["--opt-timing"] if family == "ice40" else []
     said = run_tool(folder, f"nextpnr-{family}", "--json", f"{top}.json", f"--{form[0]}", f"{top}.{form[0]}", f"--{form[1]}", form[2],
-                    *options, *extra, "--seed", str(seed), "--report", "report.json", "--timing-allow-fail", allow=(1, 255))
+                    *options, *extra, "--seed", str(seed), "--report", "report.json", "--detailed-timing-report",
+                    "--timing-allow-fail", allow=(1, 255))
     (folder / "nextpnr.log").write_text(said)
     if not (folder / form[2]).exists():
         # too large a design ends with an error, but is counted first
@@ -218,7 +241,7 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
     folder = folder or BUILD / choice.name
     top, options, clocks, nets, files = write_sources(choice, folder)
     command = SYNTHESIS.get(choice.fpga, SYNTHESIS["ecp5"])
-    key = content(folder, command, options, clocks, seeds, every)
+    key = content(folder, command, options, clocks, seeds, every, "settle")
     cached = CACHE / key
     if not os.environ.get("LITEPULSE_FRESH", "").strip("0") and (cached / "results.json").exists():
         results = [Result(**r) for r in json.loads((cached / "results.json").read_text())]

@@ -35,6 +35,7 @@ class Board:
     `usb` : (vendor, product) in hexadecimal of what has to be there to flash it, and what that is called; `attach` : how it gets there.
     `bridge` : (what the plug says its product is, with * and ?; interface, two digits) of the USB port that is the bridge, if the board's
     own plug has one and can be told from other makers' by what it says.
+    `note` : what docs/boards.md says besides.
     """
     name: str
     title: str

@@ -25,7 +25,8 @@ COMMAND = "python -m litex_soc.boards_page"
 
 
 def all_choices(names=None):
-    """What is built: each board with each FPGA and variant; then, by board, the same SoC with a LiteUART and with neither."""
+    """What is built: each board with each FPGA and variant; then, by board, with its other PHYs, and the same SoC with a LiteUART and with
+    neither."""
     every = boards.all_boards()
     for name in names or ():
         choose(name)
@@ -36,6 +37,7 @@ def all_choices(names=None):
         for fpga in board.fpgas:
             out += [choose(name, fpga, variant) for variant in board.variants
                     if variant == "uartbone" or fpga == next(iter(board.fpgas))]
+        out += [choose(name, samples=PHYS[phy].samples) for phy in board.phys[1:]]
         out += [choose(name, core=core) for core in ("liteuart", "none")]
     return out
 
@@ -84,20 +86,27 @@ def page(results):
     out += ["", *(f"- `{name}`: {what}" for name, what in VARIANTS.items()), "",
             "With more samples per cycle fewer inputs have room: (inputs + 1) x samples is at most 16; some boards' pins allow less",
             "([constraints/](../constraints/)). A pull-down belongs at `de`: until the core leaves reset nothing drives it.", "",
+            *(f"{board.title}: {board.note}." for board in boards.all_boards().values() if board.note), "",
             "## Size and speed", "",
             f"By nextpnr, the best of the placements tried, which stop at the first that meets both clocks (there are at most {SEEDS}).",
             "Margin: how much faster than needed the slower clock could be. Response: the responder's smallest delay from a pin to a pin",
-            "behind an edge, `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency. Cells: logic cells of an iCE40, LUTs of",
-            "an ECP5.", "",
-            "| build | `pulse` MHz needed / reached | `sys` MHz | margin | tick ns | response ns | cells | flip-flops | block RAMs | "
-            "placements | build s |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+            "behind an edge, `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency. Settle: what an input's synchroniser",
+            "has to decide ([pins.md](pins.md#synchronisers-and-how-often-they-fail)). Cells: logic cells of an iCE40, LUTs of an",
+            "ECP5.", "",
+            "| build | `pulse` MHz needed / reached | `sys` MHz | margin | tick ns | response ns | settle ns | cells | flip-flops | "
+            "block RAMs | placements | build s |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
     for choice, found in full.items():
         best = found[0]
         mhz = {c: f"{best.needed[c]:g} / {best.fmax.get(c, '-')}" for c in best.needed}
         margin = f"{best.margin * 100:.1f} %" if best.fits else "does not fit"
         out.append(row([f"`{choice.name}`", mhz["pulse"], mhz["sys"], margin,
-                        f"{float(choice.tick_ns):.3f}", f"{response_ns(choice):.0f}", used(best, "cells"), used(best, "flip_flops"),
-                        used(best, "rams"), len(found), f"{best.seconds:.0f}"]))
+                        f"{float(choice.tick_ns):.3f}", f"{response_ns(choice):.0f}", best.settle or "-", used(best, "cells"),
+                        used(best, "flip_flops"), used(best, "rams"), len(found), f"{best.seconds:.0f}"]))
+    met = [choice for choice, found in full.items() if not shortcomings(choice, found[0])]
+    if met:
+        finest, soonest = min(met, key=lambda c: c.tick_ns), min(met, key=response_ns)
+        out += ["", f"The finest tick has `{finest.name}`; the soonest answer, {response_ns(soonest):.0f} ns, is `{soonest.name}`'s.",
+                "With more samples per cycle a tick is shorter, but an answer takes longer: pads and decision need more cycles."]
     missed = [line for choice, found in full.items() for line in shortcomings(choice, found[0])]
     out += ["", "All fit and meet their clocks." if not missed else "**Missed: " + "; ".join(missed) + ".**", "",
             "The longest way of each clock:", ""]

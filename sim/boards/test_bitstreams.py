@@ -2,6 +2,7 @@
 """Bitstreams: the two boards that are built in every run, what a build refuses, and the page with the figures of all boards."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -12,10 +13,11 @@ import pytest
 from rig import ROOT
 
 from litex_soc import bitstream, boards, boards_page, regmap
-from litex_soc.bitstream import Result, bitstream_path, build, longest_way, main, read_report, shortcomings
+from litex_soc.bitstream import Result, bitstream_path, build, longest_way, main, read_report, settling_ns, shortcomings
 from litex_soc.board import ChoiceError, choose, make_soc
 from litex_soc.phys import PHYS
 
+SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 FIRST = {".bin": bytes.fromhex("ff0000ff7eaa997e"), ".bit": bytes.fromhex("ff00")}     # how a bitstream begins
 
 
@@ -76,6 +78,7 @@ def report(net, achieved, constraint):
     gate = {"type": "logic", "delay": 2.5, "from": {"cell": "l", "port": "I"}, "to": {"cell": "b_SB_LUT4_O", "port": "O"}}
     return {"fmax": {net: {"achieved": achieved, "constraint": constraint}},
             "critical_paths": [{"from": f"posedge {net}", "to": f"posedge {net}", "path": [step, gate]}],
+            "detailed_net_timings": [],
             "utilization": {"ICESTORM_LC": {"used": 10, "available": 5280}, "ICESTORM_RAM": {"used": 1, "available": 30}}}
 
 
@@ -90,6 +93,24 @@ def test_a_missed_clock_is_a_shortcoming():
     full = Result(1, {}, {"pulse": 48.0}, {"cells": 5300, "rams": 30}, {"cells": 5280, "rams": 30}, {}, 0.0)
     assert full.margin == -1 and shortcomings(choice, full) == ["icebreaker-uartbone-s1 does not fit: 5300 of 5280 cells, 30 of 30 rams"]
     assert longest_way([report("x", 1, 1)["critical_paths"][0]["path"][0]]) == "a -> a, 1.0 ns, gates: 0"
+
+
+def net(name, edge, *ends):
+    """One of nextpnr's detailed timings: (edge, ns of its arrival) of each end."""
+    return {"net": name, "event": f"{edge} clk", "endpoints": [{"event": f"{end} clk", "delay": [ns - 1, ns]} for end, ns in ends]}
+
+
+def test_settling_by_hand():
+    """Two registers leave a cycle; three with the first in the pad half a cycle more, or a whole one for samples of the rising edge."""
+    one = [net("litepulse_phy_generic.rx_meta", "posedge", ("posedge", 1.5)),
+           net("litepulse_phy_generic.aux_meta[0]", "posedge", ("posedge", 1.0), ("posedge", 2.0)),
+           net("litepulse_phy_generic.rx_o", "posedge", ("posedge", 9.0)), net("litepulse.rx_meta", "posedge", ("posedge", 9.0))]
+    assert settling_ns({"detailed_net_timings": one}, 200) == 3.0
+    phy = "litepulse_phy_ice40_ddr"
+    two = [net(f"{phy}.seen[0]", "posedge", ("posedge", 3.0)), net(f"{phy}.meta[0]", "posedge", ("posedge", 4.0)),
+           net(f"{phy}.seen[1]", "negedge", ("posedge", 1.0)), net(f"{phy}.meta[1]", "posedge", ("posedge", 2.0))]
+    assert settling_ns({"detailed_net_timings": two[:2]}, 100) == 13.0 and settling_ns({"detailed_net_timings": two}, 100) == 12.0
+    assert settling_ns({"detailed_net_timings": one[2:]}, 200) is None
 
 
 def test_choices_are_the_boards_files():
@@ -113,8 +134,7 @@ def test_page_tells_of_every_board():
         for phy in board.phys:
             assert f"`{phy}`, {float(choice.constraints.pulse_hz(phy)) / 1e6:g} MHz" in line
         assert all(pin in line for pin in (*choice.constraints.pins.values(), *choice.constraints.aux))
-        for fpga in board.fpgas:
-            built = choose(name, fpga)
+        for built in (*(choose(name, fpga) for fpga in board.fpgas), *(choose(name, samples=PHYS[phy].samples) for phy in board.phys)):
             (row,) = [line for line in text.splitlines() if line.startswith(f"| `{built.name}` ")]
             cells = [cell.strip() for cell in row.split("|")]
             needed, reached = map(float, cells[2].split(" / "))
@@ -122,9 +142,40 @@ def test_page_tells_of_every_board():
             assert cells[5] == f"{float(built.tick_ns):.3f}" and cells[6] == f"{boards_page.response_ns(built):.0f}"
 
 
+def rows_of(text, columns):
+    """The cells of all rows of so many columns."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+    return [row for row in rows if len(row) == columns]
+
+
+def test_pins_page_by_the_formula():
+    """docs/pins.md: how long each PHY takes to answer; settling times as placed, and what follows from them."""
+    text, placed = (ROOT / "docs" / "pins.md").read_text(), rows_of(boards_page.PAGE.read_text(), 12)
+    told = {row[0].strip("`"): row[7] for row in rows_of(text, 8)[2:]}
+    for board in boards.all_boards().values():
+        for choice in (choose(board.name, samples=PHYS[phy].samples) for phy in board.phys):
+            assert told[choice.phy] == f"{round(boards_page.response_ns(choice) * choice.pulse_hz / 10**9, 6):g} cycles"
+    table = rows_of(text, 7)
+    table = table[[row[0] for row in table].index("bitstream") + 2:]
+    assert len(table) == 7
+    for name, clock, settle, pad, *times in table:
+        (row,) = [row for row in placed if row[0] == name]
+        mhz, left = float(row[1].split(" / ")[0]), float(row[6])
+        assert clock == f"{mhz:g} MHz" and settle == f"{left} ns"
+        # three quarters or half of a cycle to the last register in the pad of an ECP5, less 0.5 ns for each on the way
+        in_pad = round(750 / mhz - 1, 1) if "-s4" in name else round(500 / mhz - 0.5, 1) if "ecpix5" in name and "-s2" in name else 0
+        assert pad == (f"{in_pad} ns" if in_pad else "-")
+        for shown, tau, window in zip(times, (0.1093, 0.2186, 0.0538), (15.6, 15.6, 0.33)):
+            seconds = math.exp((left + in_pad) / tau) / (window * 1e-12 * mhz * 1e6 * 10e6)
+            value, unit = shown.split()
+            whole = seconds / {"years": 31557600, "days": 86400, "minutes": 60}[unit]
+            assert value == (f"10{str(int(math.log10(whole))).translate(SUPERSCRIPT)}" if value.startswith("10") else str(int(whole)))
+
+
 def test_response_by_hand():
-    """6 cycles of 48 MHz; with the pads and samples of the ECP5's gearing 6 + (3 + 4 - 2) + 3 of 100 MHz."""
+    """6 cycles of 48 or 200 MHz; with the pads and samples of the ECP5's gearing 6 + (3 + 4 - 2) + 3 of 100 MHz."""
     assert round(boards_page.response_ns(choose("icebreaker")), 3) == 125.0
+    assert boards_page.response_ns(choose("ecpix5", samples=1)) == 30.0
     assert boards_page.response_ns(choose("ulx3s")) == 140.0
 
 

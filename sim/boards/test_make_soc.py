@@ -31,8 +31,8 @@ MHZ = {
     "alchitry_cu": ({1: 100, 2: 100}, None),
     "ulx3s": ({1: 100, 2: 100, 4: 100}, 50),
     "colorlight_i5": ({1: 100, 2: 100, 4: 100}, 50),
-    "orangecrab": ({1: 96, 2: 96, 4: 120}, 48),
-    "ecpix5": ({1: 100, 2: 100, 4: 150}, 50),
+    "orangecrab": ({1: 144, 2: 120, 4: 120}, 48),
+    "ecpix5": ({1: 200, 2: 150, 4: 150}, 50),
 }
 # Not every input of a board is a pad that the gearing can read.
 GEARED_INPUTS = {"ulx3s": 3, "colorlight_i5": 2, "orangecrab": 2, "ecpix5": 3}
