@@ -22,7 +22,7 @@
 /* Records asked for when nobody knows how many there are. */
 #define GUESS 4
 /* The longest interval is so much longer while nobody wants to know anything. */
-#define NOBODY_LISTENS 20
+#define NOBODY_LISTENS 30
 /* Between attempts to find a board that does not answer. */
 #define RETRY_US 500000
 /* How long the core may take for a configuration word: a flush of all bytes takes longest. */

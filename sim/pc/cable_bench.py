@@ -212,7 +212,7 @@ interval.""",
     "ttys": """What limits: a received byte is a record of 8 bytes on the cable; of bytes to be sent at most 220 are in a request, and
 the board holds 512, whose room is looked at with each answer. Both directions share the one request at a time.""",
     "cpu": """What limits: each poll is a transfer each way on USB, an interrupt for each, a work queue that hands over what came, and two
-switches to the driver's thread. While idle there is one every `idle_us`, a twentieth as many if no program wants to know
+switches to the driver's thread. While idle there is one every `idle_us`, a thirtieth as many if no program wants to know
 anything, as here.""",
 }
 
