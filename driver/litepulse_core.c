@@ -20,6 +20,8 @@
 
 /* How often a board from which nothing comes is asked whether it is still the same. */
 #define WATCH_INTERVAL HZ
+/* How often it is asked for the event that everything begins with. */
+#define SNAPSHOTS 10
 
 static DEFINE_IDA(litepulse_ids);
 
@@ -263,7 +265,7 @@ int litepulse_check_session(struct litepulse *lp)
 /*
  * Begins with the streams: a snapshot gives the number of the event before ours, so that a loss
  * at the head shows, too; older ones are thrown away. That the snapshot arrives shows that
- * interrupts do.
+ * interrupts do. A board that is full of older ones loses it, and is asked again when they went.
  */
 static int start_streams(struct litepulse *lp)
 {
@@ -271,17 +273,20 @@ static int start_streams(struct litepulse *lp)
 		{ LITEPULSE_CFG_EVENT_MASK, LITEPULSE_CFG_EVENT_MASK_SNAPSHOT_MASK },
 		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_SNAPSHOT_MASK },
 	};
+	unsigned int i;
 	long left = 0;
-	int error;
+	int error = 0;
 
 	mutex_lock(&lp->setup_mutex);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS, LITEPULSE_WANT_EVENTS);
 	lp->hurry++;
 	litepulse_moderate(lp);
-	error = litepulse_configure(lp, words, ARRAY_SIZE(words));
-	if (!error)
-		left = wait_event_timeout(lp->answer_wait, READ_ONCE(lp->events.started),
-					  litepulse_patience(lp));
+	for (i = 0; !error && !left && i < SNAPSHOTS; i++) {
+		error = litepulse_configure(lp, words + !!i, ARRAY_SIZE(words) - !!i);
+		if (!error)
+			left = wait_event_timeout(lp->answer_wait, READ_ONCE(lp->events.started),
+						  litepulse_patience(lp) / SNAPSHOTS);
+	}
 	lp->hurry--;
 	if (!error)
 		error = left ? litepulse_apply_sinks(lp) : -ETIMEDOUT;
