@@ -39,12 +39,14 @@ struct tty_struct;
  * @length: bytes of @payload in use
  * @words: of the answers to all reads
  * @once: it writes what must not be written twice
+ * @shorter: if no good answer comes the caller asks for less, in another request
  * @full: a command did not fit, and is missing
  */
 struct litepulse_request {
 	unsigned int length;
 	unsigned int words;
 	bool once;
+	bool shorter;
 	bool full;
 	u8 payload[LITEPULSE_BRIDGE_FRAME_MAX];
 };
@@ -64,11 +66,13 @@ struct litepulse_times {
  * @position: of the oldest record that we have not handed over
  * @unacked: of those before it the board still has so many, as far as we know
  * @hint: records to ask for next
+ * @most: at most; fewer than could be while long answers do not come whole
  */
 struct litepulse_link_stream {
 	u16 position;
 	unsigned int unacked;
 	unsigned int hint;
+	unsigned int most;
 };
 
 /**
@@ -98,6 +102,7 @@ struct litepulse_link_stream {
  * @base_rate: what the bridge's rate register read at that
  * @target_baud: wanted; not @base_baud: raised again when the bridge has fallen back
  * @answered: jiffies of the latest answer
+ * @unsettled: the latest attempt failed: nothing is sent before silence
  * @lost: it does not answer any more; only the poller looks whether it does again
  * @round_trip_ns: of the latest request
  * @transactions: requests answered
@@ -145,6 +150,7 @@ struct litepulse_link {
 	u32 base_rate;
 	unsigned int target_baud;
 	unsigned long answered;
+	bool unsettled;
 	bool lost;
 	u64 round_trip_ns;
 	u64 transactions;

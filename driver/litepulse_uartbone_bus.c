@@ -65,6 +65,7 @@ struct litepulse_request *litepulse_request(struct litepulse_link *link)
 	request->length = 0;
 	request->words = 0;
 	request->once = false;
+	request->shorter = false;
 	request->full = false;
 	return request;
 }
@@ -216,7 +217,8 @@ static int attempt(struct litepulse_link *link, u32 *words, const struct litepul
 	link->sequence++;
 	while (attempts--) {
 		/* What came unasked may go on coming; what was sent last may be half a command. */
-		if (error || READ_ONCE(link->stray))
+		error = 0;
+		if (link->unsettled || READ_ONCE(link->stray))
 			error = litepulse_line_silence(link, silence_ms(link));
 		/* A late answer may be to what was sent first. */
 		if (first) {
@@ -227,6 +229,7 @@ static int attempt(struct litepulse_link *link, u32 *words, const struct litepul
 		}
 		if (!error)
 			error = link->framed ? try_frame(link, stamper) : try_plain(link, stamper);
+		link->unsettled = error;
 		if (!error)
 			take_words(link, words, link->request.words);
 		if (!error || error == -ENODEV)
@@ -245,7 +248,7 @@ static int attempt(struct litepulse_link *link, u32 *words, const struct litepul
  * @stamper: called before anything is sent, and when the answer begins; may be NULL
  *
  * Return: 0; -ENODEV if the port is gone, -EIO if there was no good answer: what it wrote may have
- * been written, but at most once.
+ * been written, but at most once; -EAGAIN if there was none and the request is to be made shorter.
  */
 int litepulse_transact(struct litepulse_link *link, u32 *words,
 		       const struct litepulse_stamper *stamper)
@@ -259,9 +262,11 @@ int litepulse_transact(struct litepulse_link *link, u32 *words,
 		return -ENODEV;
 	if (link->lost)
 		return -EIO;
-	error = attempt(link, words, stamper, ATTEMPTS);
+	error = attempt(link, words, stamper, link->request.shorter ? 1 : ATTEMPTS);
 	if (!error) {
 		link->transactions++;
+	} else if (error != -ENODEV && link->request.shorter) {
+		error = -EAGAIN;
 	} else if (error != -ENODEV) {
 		link->failures++;
 		link->lost = true;

@@ -21,6 +21,8 @@
 
 /* Records asked for when nobody knows how many there are. */
 #define GUESS 4
+/* An answer of so many of each stream is not made shorter. */
+#define SHORT 16
 /* The longest interval is so much longer while nobody wants to know anything. */
 #define NOBODY_LISTENS 30
 /* Between attempts to find a board that does not answer. */
@@ -418,7 +420,7 @@ static void take_stream(struct litepulse_link *link, const struct kind *kind,
 	if (had > stream->unacked)
 		had = 0;
 	/* Somewhat more than last time; what is asked for in vain costs time, too. */
-	stream->hint = min(ready + ready / 8 + GUESS, kind->most);
+	stream->hint = min(ready + ready / 8 + GUESS, stream->most);
 	*more |= ready > max(count, had);
 	if (had && had >= count)
 		return;
@@ -460,26 +462,42 @@ static bool take_room(struct litepulse_link *link, const u32 *state)
 	return waiting;
 }
 
+/* After an answer that has come whole the next may be longer, else it must be shorter. */
+static void adapt_length(const struct kind *kind, struct litepulse_link_stream *stream, bool whole)
+{
+	if (whole)
+		stream->most = min(stream->most + stream->most / 8 + 1, kind->most);
+	else
+		stream->most = max(stream->hint / 2, SHORT);
+	stream->hint = min(stream->hint, stream->most);
+}
+
 /* Asks once. @more: there was more than fitted; @busy: something came, or is waited for. */
 static int poll(struct litepulse_link *link, bool *more, bool *busy)
 {
 	u32 wants = READ_ONCE(link->wants), *words = link->words;
-	unsigned int asked_events = wants & LITEPULSE_WANT_EVENTS ? link->events.hint : 0;
-	unsigned int asked_bytes = link->bytes.hint;
 	struct litepulse_request *request;
+	unsigned int asked_events, asked_bytes;
 	struct litepulse_times times;
 	int error;
 
 	mutex_lock(&link->bus);
-	request = litepulse_request(link);
-	add_ack(request, &event_kind, &link->events);
-	add_ack(request, &byte_kind, &link->bytes);
-	/* Its tick is taken just before the answer's first byte is sent. */
-	add_stream(request, &event_kind, asked_events);
-	if (wants & LITEPULSE_WANT_BYTES)
-		add_stream(request, &byte_kind, asked_bytes);
-	read_state(request);
-	error = litepulse_transact(link, words, NULL);
+	do {
+		asked_events = wants & LITEPULSE_WANT_EVENTS ? link->events.hint : 0;
+		asked_bytes = wants & LITEPULSE_WANT_BYTES ? link->bytes.hint : 0;
+		request = litepulse_request(link);
+		request->shorter = max(asked_events, asked_bytes) > SHORT;
+		add_ack(request, &event_kind, &link->events);
+		add_ack(request, &byte_kind, &link->bytes);
+		/* Its tick is taken just before the answer's first byte is sent. */
+		add_stream(request, &event_kind, asked_events);
+		if (wants & LITEPULSE_WANT_BYTES)
+			add_stream(request, &byte_kind, asked_bytes);
+		read_state(request);
+		error = litepulse_transact(link, words, NULL);
+		adapt_length(&event_kind, &link->events, !error);
+		adapt_length(&byte_kind, &link->bytes, !error);
+	} while (error == -EAGAIN);
 	times = link->times;
 	if (!error)
 		take_state(link, words + request->words - STATE_WORDS);
@@ -556,7 +574,8 @@ static int poller(void *context)
 }
 
 /* What lies there from before we came is nobody's, and freed unread. */
-static void begin_stream(struct litepulse_link_stream *stream, const u32 *header)
+static void begin_stream(const struct kind *kind, struct litepulse_link_stream *stream,
+			 const u32 *header)
 {
 	u32 level = header[LITEPULSE_HEADER_LEVEL / 4];
 	unsigned int ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
@@ -565,6 +584,7 @@ static void begin_stream(struct litepulse_link_stream *stream, const u32 *header
 		.position = FIELD_GET(LITEPULSE_HEADER_LEVEL_POSITION_MASK, level) + ready,
 		.unacked = ready,
 		.hint = GUESS,
+		.most = kind->most,
 	};
 }
 
@@ -582,8 +602,8 @@ static int begin(struct litepulse_link *link)
 	mutex_unlock(&link->bus);
 	if (error)
 		return error;
-	begin_stream(&link->events, headers);
-	begin_stream(&link->bytes, headers + LITEPULSE_HEADER_WORDS);
+	begin_stream(&event_kind, &link->events, headers);
+	begin_stream(&byte_kind, &link->bytes, headers + LITEPULSE_HEADER_WORDS);
 	return 0;
 }
 

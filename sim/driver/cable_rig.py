@@ -122,6 +122,25 @@ class Plain(Between):
         return data[3:-2] if to_board and data[:1] == bytes((regs.BRIDGE_FRAME_MARKER,)) else data
 
 
+class ShortOfBreath(Between):
+    """Damages each answer that is longer than LIMIT bytes; `damaged` were so many."""
+    LIMIT = 1000
+
+    def __init__(self, near, far):
+        self.damaged, self.passed = 0, 0
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
+        if to_board:
+            self.passed = 0
+            return data
+        before, self.passed = self.passed, self.passed + len(data)
+        if before <= self.LIMIT < self.passed:
+            self.damaged += 1
+            return data[:-1] + bytes((data[-1] ^ 1,))
+        return data
+
+
 class Witness(Between):
     """Knows by the host's clock when the board told its tick.
 

@@ -6,7 +6,7 @@ import re
 import socket
 
 import pytest
-from cable_rig import Board, Damage, Plain, Witness, cable_boot, modules
+from cable_rig import Board, Damage, Plain, ShortOfBreath, Witness, cable_boot, modules
 
 pytestmark = pytest.mark.seconds(120)
 
@@ -45,6 +45,16 @@ def test_a_bad_cable(damage):
     check(run, 1)
     told = counted(run)
     assert suffered > 10 and int(told["repeats"]) > 5 and told["failures"] == "0", (suffered, told)
+
+
+def test_long_answers_never_come():
+    """What cannot be had at once is asked for in parts, before the board counts as lost and its FIFOs overflow."""
+    with Board(between=ShortOfBreath) as board:
+        run = cable_boot(["counters"], [board])
+        damaged = board.between.damaged
+    check(run, 1)
+    told = counted(run)
+    assert damaged > 2 and int(told["repeats"]) == damaged and told["failures"] == "0", (damaged, told)
 
 
 def test_any_uartbone():

@@ -154,8 +154,9 @@ def test_make_pc(pc, tmp_path):
     (tmp_path / "mine").write_text("a file of mine\n")
     person = Person("-m", "sim.pc", "--files", tmp_path, "--hz", "1000000")
     assert person.sees("# ", 300)       # the first time it builds the programs
-    person.types("litepulse-info; cat mine; sleep 1000\r")
-    assert person.sees("a file of mine") and person.sees("1000000")
+    # A signal would be lost on a program that has just ended: what is to be interrupted says first that it runs.
+    person.types("litepulse-info; cat mine; sh -c 'echo 1$((1 + 1))3; exec sleep 1000'\r")
+    assert person.sees("\r\n123\r\n") and "a file of mine" in person.seen and "1000000" in person.seen
     person.types("\x03echo 4$((1 + 1))\r")
     assert person.sees("\r\n42\r\n")
     person.types("\x01x")
