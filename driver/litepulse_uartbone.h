@@ -66,13 +66,11 @@ struct litepulse_times {
  * @position: of the oldest record that we have not handed over
  * @unacked: of those before it the board still has so many, as far as we know
  * @hint: records to ask for next
- * @most: at most; fewer than could be while long answers do not come whole
  */
 struct litepulse_link_stream {
 	u16 position;
 	unsigned int unacked;
 	unsigned int hint;
-	unsigned int most;
 };
 
 /**

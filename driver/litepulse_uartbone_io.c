@@ -420,7 +420,7 @@ static void take_stream(struct litepulse_link *link, const struct kind *kind,
 	if (had > stream->unacked)
 		had = 0;
 	/* Somewhat more than last time; what is asked for in vain costs time, too. */
-	stream->hint = min(ready + ready / 8 + GUESS, stream->most);
+	stream->hint = min(ready + ready / 8 + GUESS, kind->most);
 	*more |= ready > max(count, had);
 	if (had && had >= count)
 		return;
@@ -462,16 +462,6 @@ static bool take_room(struct litepulse_link *link, const u32 *state)
 	return waiting;
 }
 
-/* After an answer that has come whole the next may be longer, else it must be shorter. */
-static void adapt_length(const struct kind *kind, struct litepulse_link_stream *stream, bool whole)
-{
-	if (whole)
-		stream->most = min(stream->most + stream->most / 8 + 1, kind->most);
-	else
-		stream->most = max(stream->hint / 2, SHORT);
-	stream->hint = min(stream->hint, stream->most);
-}
-
 /* Asks once. @more: there was more than fitted; @busy: something came, or is waited for. */
 static int poll(struct litepulse_link *link, bool *more, bool *busy)
 {
@@ -495,8 +485,10 @@ static int poll(struct litepulse_link *link, bool *more, bool *busy)
 			add_stream(request, &byte_kind, asked_bytes);
 		read_state(request);
 		error = litepulse_transact(link, words, NULL);
-		adapt_length(&event_kind, &link->events, !error);
-		adapt_length(&byte_kind, &link->bytes, !error);
+		if (error) {
+			link->events.hint = min(link->events.hint, max(asked_events / 2, SHORT));
+			link->bytes.hint = min(link->bytes.hint, max(asked_bytes / 2, SHORT));
+		}
 	} while (error == -EAGAIN);
 	times = link->times;
 	if (!error)
@@ -547,9 +539,6 @@ static int poller(void *context)
 		busy = false;
 		error = poll(link, &more, &busy);
 		if (error && error != -ENODEV) {
-			/* Short answers come through where long ones do not. */
-			link->events.hint = GUESS;
-			link->bytes.hint = GUESS;
 			mutex_lock(&link->bus);
 			error = litepulse_link_recover(link);
 			mutex_unlock(&link->bus);
@@ -574,8 +563,7 @@ static int poller(void *context)
 }
 
 /* What lies there from before we came is nobody's, and freed unread. */
-static void begin_stream(const struct kind *kind, struct litepulse_link_stream *stream,
-			 const u32 *header)
+static void begin_stream(struct litepulse_link_stream *stream, const u32 *header)
 {
 	u32 level = header[LITEPULSE_HEADER_LEVEL / 4];
 	unsigned int ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
@@ -584,7 +572,6 @@ static void begin_stream(const struct kind *kind, struct litepulse_link_stream *
 		.position = FIELD_GET(LITEPULSE_HEADER_LEVEL_POSITION_MASK, level) + ready,
 		.unacked = ready,
 		.hint = GUESS,
-		.most = kind->most,
 	};
 }
 
@@ -602,8 +589,8 @@ static int begin(struct litepulse_link *link)
 	mutex_unlock(&link->bus);
 	if (error)
 		return error;
-	begin_stream(&event_kind, &link->events, headers);
-	begin_stream(&byte_kind, &link->bytes, headers + LITEPULSE_HEADER_WORDS);
+	begin_stream(&link->events, headers);
+	begin_stream(&link->bytes, headers + LITEPULSE_HEADER_WORDS);
 	return 0;
 }
 

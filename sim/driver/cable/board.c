@@ -188,7 +188,7 @@ int open_tty(const struct board *board)
 	if (fd < 0)
 		return -1;
 	if (!tcgetattr(fd, &settings)) {
-		cfsetspeed(&settings, B1000000);
+		cfsetspeed(&settings, BAUD);
 		settings.c_cc[VMIN] = 1;
 		settings.c_cc[VTIME] = 0;
 		if (!tcsetattr(fd, TCSANOW, &settings))

@@ -7,6 +7,7 @@
  *   cable storm PORT N     attached and detached N times, under readers, writers and a train
  *   cable nobody PORT      what is there is no UARTBone: no device comes
  *   cable counters PORT    attach, use, and print what the link counted
+ *   cable bursts PORT      attach, have many edges come at once, again and again, and print what the link counted
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
  */
@@ -23,6 +24,7 @@
 
 #define BYTES 3000
 #define LAUNCHES 150
+#define EDGES 240	/* ten a byte */
 
 static const char *port;	/* /dev/ttyS0 */
 
@@ -207,23 +209,58 @@ static void use(void)
 	detach(fd);
 }
 
-static void counters(void)
+static void print_counters(const struct board *board)
 {
 	static const char *const names[] = { "port", "baud", "checked", "poll_us", "idle_us", "transactions", "repeats", "failures",
 					     "round_trip_ns" };
+	char text[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		CHECK(!read_attribute(board, names[i], text, sizeof(text)));
+		printf("%s %s\n", names[i], text);
+	}
+}
+
+static void counters(void)
+{
 	struct board board;
 	char text[64];
 	int fd = attach(&board);
 
 	use_all(&board);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		CHECK(!read_attribute(&board, names[i], text, sizeof(text)));
-		printf("%s %s\n", names[i], text);
-	}
+	print_counters(&board);
 	CHECK(write_attribute(&board, "poll_us", "nonsense") == -1 && errno == EINVAL);
 	CHECK(write_attribute(&board, "poll_us", "1000001") == -1 && errno == EINVAL);
 	CHECK(!write_attribute(&board, "poll_us", "500") && !read_attribute(&board, "poll_us", text, sizeof(text)));
 	CHECK(!strcmp(text, "500"));
+	detach(fd);
+}
+
+/* Each edge of what is sent, once and in order; as many as fit the board's FIFO come between two looks at it. */
+static void bursts(void)
+{
+	struct litepulse_event event, before = { 0 };
+	unsigned char alternating[EDGES / 10];
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE, .fifo = 8192 };
+	struct litepulse_info info;
+	struct board board;
+	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board);
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info) && info.event_depth > EDGES);
+	want.rise = want.fall = 1 << info.inputs;	/* the line */
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	memset(alternating, 'U', sizeof(alternating));
+	for (int round = 0; round < 10; round++) {
+		CHECK(write(tty, alternating, sizeof(alternating)) == sizeof(alternating));
+		for (int i = 0; i < EDGES; i++) {
+			CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+			CHECK(event.kind == LITEPULSE_KIND_EDGE && (!before.tick || event.seq == before.seq + 1));
+			CHECK(!i || event.tick - before.tick - info.tick_num / BAUD <= 1);
+			before = event;
+		}
+	}
+	CHECK(!close(tty) && !close(pulse));
+	print_counters(&board);
 	detach(fd);
 }
 
@@ -379,6 +416,8 @@ int main(int count, char **words)
 		nobody();
 	else if (!strcmp(words[1], "counters"))
 		counters();
+	else if (!strcmp(words[1], "bursts"))
+		bursts();
 	else
 		CHECK(!"a known word");
 	return 0;

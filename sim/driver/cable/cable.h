@@ -43,7 +43,8 @@ int read_attribute(const struct board *board, const char *name, char *text, size
 int write_attribute(const struct board *board, const char *name, const char *text);
 
 int open_pulse(const struct board *board);
-int open_tty(const struct board *board);	/* 1 Mbaud, 8N1, raw */
+#define BAUD 230400
+int open_tty(const struct board *board);	/* BAUD, 8N1, raw */
 
 double now(void);	/* seconds, CLOCK_MONOTONIC */
 
