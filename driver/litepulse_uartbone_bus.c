@@ -212,14 +212,13 @@ static int attempt(struct litepulse_link *link, u32 *words, const struct litepul
 		   unsigned int attempts)
 {
 	bool first = true;
-	int error = 0;
+	int error = -EIO;
 
 	link->sequence++;
 	while (attempts--) {
 		/* What came unasked may go on coming; what was sent last may be half a command. */
-		error = 0;
-		if (link->unsettled || READ_ONCE(link->stray))
-			error = litepulse_line_silence(link, silence_ms(link));
+		error = link->unsettled || READ_ONCE(link->stray) ?
+			litepulse_line_silence(link, silence_ms(link)) : 0;
 		/* A late answer may be to what was sent first. */
 		if (first) {
 			first = false;

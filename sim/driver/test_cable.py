@@ -36,7 +36,7 @@ def test_a_good_cable():
     assert int(told["transactions"]) > 100 and int(told["round_trip_ns"]) > 0
 
 
-@pytest.mark.parametrize("damage", [Damage(lose=3e-4), Damage(double=3e-4), Damage(flip=3e-4)], ids=["lost", "doubled", "flipped"])
+@pytest.mark.parametrize("damage", [Damage(lose=2e-4), Damage(double=2e-4), Damage(flip=2e-4)], ids=["lost", "doubled", "flipped"])
 def test_a_bad_cable(damage):
     """Nothing is lost, done twice or done wrong: `counters` checks each byte, launch and pulse of the train."""
     with Board(damage=damage) as board:
