@@ -207,8 +207,12 @@ static void act(struct litepulse_tty *t, struct step *step)
 	/* What was told may be old: bytes may have followed since. */
 	if (step->look && !litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status))
 		step->idle = status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
-	if (step->count)
+	if (step->count) {
+		/* What was changed before they were written is in force before they are sent. */
+		if (lp->ops->sleeps)
+			flush_work(&lp->line_work);
 		step->sent = lp->ops->transmit(lp->context, step->bytes + step->skip, step->count);
+	}
 	if (step->want)
 		lp->ops->want(lp->context, step->want, step->want);
 }

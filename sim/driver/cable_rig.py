@@ -176,10 +176,10 @@ class Witness(Between):
 
 
 class Board:
-    """A simulated SoC; `line` is the socket for the guest's serial line."""
+    """A simulated SoC; `line` is the socket for the guest's serial line. `wired` : TX to RX."""
 
-    def __init__(self, *options, damage=None, between=None, lockstep=LOCKSTEP):
-        words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--loop-tx-rx", *options]
+    def __init__(self, *options, damage=None, between=None, lockstep=LOCKSTEP, wired=True):
+        words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", *(["--loop-tx-rx"] if wired else []), *options]
         if lockstep:
             words += ["--lockstep", lockstep]
         self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

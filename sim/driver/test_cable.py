@@ -57,6 +57,14 @@ def test_long_answers_never_come():
     assert damaged > 10 and int(told["repeats"]) == damaged and told["failures"] == "0", (damaged, told)
 
 
+def test_order_of_bytes_and_settings():
+    """A byte is sent with the settings of the time when it was written, also when whoever tells the board of these comes late."""
+    late = modules(("litepulse_core.c", "write_line(container_of(", "schedule_timeout_uninterruptible(HZ / 20);\n\twrite_line(container_of("))
+    with Board(wired=False) as board:
+        run = cable_boot(["loop"], [board], made=late)
+    check(run, 1)
+
+
 def test_any_uartbone():
     """A bridge that knows no frames, as LiteX's own: all works, unchecked."""
     with Board(between=Plain) as board:

@@ -8,6 +8,7 @@
  *   cable nobody PORT      what is there is no UARTBone: no device comes
  *   cable counters PORT    attach, use, and print what the link counted
  *   cable bursts PORT      attach, have many edges come at once, again and again, and print what the link counted
+ *   cable loop PORT        attach; what is sent comes back while TIOCM_LOOP is set, and only then (TX is not wired)
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
  */
@@ -22,6 +23,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+#ifndef TIOCM_LOOP
+#define TIOCM_LOOP 0x8000	/* not in the C library's headers, and the kernel's do not go together with these */
+#endif
 #define BYTES 3000
 #define LAUNCHES 150
 #define EDGES 240	/* ten a byte */
@@ -264,6 +268,25 @@ static void bursts(void)
 	detach(fd);
 }
 
+static void loop(void)
+{
+	const int bit = TIOCM_LOOP;
+	struct board board;
+	int fd = attach(&board), tty = open_tty(&board);
+	struct pollfd wait = { .fd = tty, .events = POLLIN };
+	char in;
+
+	CHECK(tty >= 0);
+	for (int round = 0; round < 10; round++) {
+		CHECK(!ioctl(tty, TIOCMBIS, &bit) && write(tty, "a", 1) == 1);
+		CHECK(poll(&wait, 1, 5000) == 1 && read(tty, &in, 1) == 1 && in == 'a');
+		CHECK(!ioctl(tty, TIOCMBIC, &bit) && write(tty, "b", 1) == 1 && !tcdrain(tty));
+		CHECK(!poll(&wait, 1, 100));
+	}
+	CHECK(!close(tty));
+	detach(fd);
+}
+
 static int train_runs(const struct board *board)
 {
 	struct litepulse_train_stop stop = { 0 };
@@ -418,6 +441,8 @@ int main(int count, char **words)
 		counters();
 	else if (!strcmp(words[1], "bursts"))
 		bursts();
+	else if (!strcmp(words[1], "loop"))
+		loop();
 	else
 		CHECK(!"a known word");
 	return 0;
