@@ -59,7 +59,8 @@ def test_long_answers_never_come():
 
 def test_order_of_bytes_and_settings():
     """A byte is sent with the settings of the time when it was written, also when whoever tells the board of these comes late."""
-    late = modules(("litepulse_core.c", "write_line(container_of(", "schedule_timeout_uninterruptible(HZ / 20);\n\twrite_line(container_of("))
+    worker = "write_line(container_of("
+    late = modules(("litepulse_core.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
     with Board(wired=False) as board:
         run = cable_boot(["loop"], [board], made=late)
     check(run, 1)
