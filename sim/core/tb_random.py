@@ -102,8 +102,9 @@ class Scene:
             self.entries.append(entry)
             await bench.launch(entry.tick, entry.launch, entry.tag)
             if len(self.entries) > 1:
-                # After one out of order the next goes on from where the row was.
-                tick = max(entry.tick, self.entries[-2].tick)
+                # After one out of order the next goes on from where the row was, later by the time that its refusal takes.
+                late = entry.tick < self.entries[-2].tick
+                tick = max(entry.tick, self.entries[-2].tick) + late * SPACE
             while int(bench.dut.lq_free.value) < 50:
                 await bench.sys_cycles(50)
 
