@@ -31,10 +31,10 @@ module litepulse_arbiter #(
     output logic          be_started,  // it was granted in the last cycle
     input  logic          break_hold,
     input  logic [3:0]    prof_invert,
-    // launch memory: read when something is granted that goes beyond its cycle
+    // launch memory: read when something is granted that goes beyond its cycle, with S > 1 in vain, too, while the line is free
     output logic          ren,
     output logic [2:0]    raddr,
-    output logic          may_read,    // known early: else nothing is read in this cycle
+    output logic          may_read,    // known early: else nothing that matters is read in this cycle
     // line
     input  logic          free_next,
     input  logic [2:0]    free_off,
@@ -46,8 +46,10 @@ module litepulse_arbiter #(
     input  logic          line_active,
     output logic          start,
     output logic [2:0]    start_off,
-    output logic          start_short, // a pulse of less than 4 cycles, ...
-    output logic [$clog2(S)+2:0] start_ends,  // ... and how many ticks behind sample 0 of this cycle it ends (both for S > 1 only)
+    // a pulse that ends in the next cycle; in the one after that; and at which sample then (for S > 1 only)
+    output logic          start_ends1,
+    output logic          start_ends2,
+    output logic [2:0]    start_ends_off,
     output logic [1:0]    start_kind,
     output logic [7:0]    start_data,
     output logic          start_invert,
@@ -57,14 +59,15 @@ module litepulse_arbiter #(
     output logic          hold_start
 );
 
-  logic         go, go_timed, be_free, be_grant;
-  logic [1:0]   who, who_next, profile_next, start_profile, kind_next;
+  logic         go;
+  logic [1:0]   who, who_next, kind_next;
   logic [2:0]   go_off;
   logic [8:0]   wanted;
   logic [S-1:0] mask_next, level_next;
-  logic         short_next, hold_free;
-  logic [2:0]   may_be_asked;
-  logic [$clog2(S)+2:0] ends_next;
+  logic         ends1_next, ends2_next, hold_free, may_go;
+  logic [2:0]   ends_off_next;
+  logic [2:0]   inverts;        // of each source's profile, as of the last cycle
+  logic         inverts_be;
 
   // a pulse is kind 2; what each source would have read is known long before it is due
   always @* begin
@@ -73,6 +76,7 @@ module litepulse_arbiter #(
 
   generate
     if (S == 1) begin : gen_one  // the same, where nothing ends within its cycle, with fewer levels of logic
+      logic go_timed, be_free;
       logic unused;
       assign unused = &{1'b0, off, free_off, free_whole, free_part, rest_off, width_short, width_low};
       always @* begin
@@ -85,15 +89,9 @@ module litepulse_arbiter #(
         go_timed   = due != 3'd0 && free_next;
         be_free    = due == 3'd0 && free_rest && !start;  // a byte waits a cycle behind a pulse of one cycle
         hold_free  = due == 3'd0 && free_next;
-        may_be_asked = may_be_due;
+        may_go     = may_be_due != 3'd0;
         who_next   = due[0] ? 2'd0 : due[1] ? 2'd1 : due[2] ? 2'd2 : 2'd3;
         raddr      = due[0] ? wanted[2:0] : due[1] ? wanted[5:3] : due[2] ? wanted[8:6] : 3'd0;
-        case (who_next)
-          2'd0:    profile_next = profile[1:0];
-          2'd1:    profile_next = profile[3:2];
-          2'd2:    profile_next = profile[5:4];
-          default: profile_next = 2'd0;
-        endcase
         case (who_next)
           2'd0:    kind_next = kind[1:0];
           2'd1:    kind_next = kind[3:2];
@@ -103,141 +101,172 @@ module litepulse_arbiter #(
         go_off     = 3'd0;
         mask_next  = '0;
         level_next = '0;
-        short_next = 1'b0;
-        ends_next  = '0;
+        ends1_next = 1'b0;
+        ends2_next = 1'b0;
+        ends_off_next = 3'd0;
+        go         = go_timed || (be_due && !break_hold && be_free);
+        // what a byte needs is read in any case: whether it may go is known late
+        ren        = go_timed || (be_asks && !break_hold && be_free);
       end
     end else begin : gen_more
-      localparam int WB = $clog2(S) + 2;
+      localparam int SL = $clog2(S);
+      localparam int WB = SL + 2;
       logic unused;
-      assign unused = &{1'b0, free_rest, free_next, free_off};
+      assign unused = &{1'b0, free_rest, free_next, free_off, wanted[8], wanted[5], wanted[2]};   // those are `kind`
 
       // Between any two sources, whatever the line does and whoever is due: known a cycle before they are.
-      logic [3*WB+2:0] ends, ends_in;   // of a short pulse, ticks behind sample 0
-      logic [2:0]      brief, brief_in; // it ends within its cycle
-      logic [3*S-1:0]  soon, soon_in;   // it ends in the next one, and leaves this sample of it free
-      logic [3*S-1:0]  mask, mask_in;   // its samples in this cycle
-      logic [8:0]      hinders;         // bit 3*i + j: i, granted, leaves no room for j
-      // for a line that is free from sample v on, bit 3*v + i: it can be granted; the next one (after 2 comes 0), the one after that,
-      // asking too, or both, leave no room for it
-      logic [3*S-1:0]  can, can_in, next, next_in, other, other_in, both, both_in;
+      logic [3*SL-1:0]  ends_off, ends_off_in;  // sample at which a short pulse ends
+      logic [9*S-1:0]   over;           // bit 3*S*i + s: it has ended by sample s of this cycle and the next two
+      logic [2:0]       brief, brief_in, later, later_in;   // it ends within its cycle, in the one after the next
+      logic [3*S-1:0]   soon, soon_in;  // it ends in the next one, and leaves this sample of it free
+      logic [3*S-1:0]   mask, mask_in;  // the samples of one that ends within its cycle
+      logic [5:0]       place;          // low bits of `wanted`
+      logic [8:0]       hinders;        // bit 3*i + j: i, granted, leaves no room for j
+      // for a line that is free from sample v on, bit 3*v + i: it can be granted if it asks alone; if the next one (after 2 comes 0)
+      // does, too; if the one after that does; if both do
+      logic [3*S-1:0]   alone, alone_in, next, next_in, other, other_in, both, both_in;
+      logic [2:0]       under;          // which others leave no room for it: the next, the one after that, both
       always @* begin
         for (int i = 0; i < 3; i++) begin
-          ends_in[(WB+1)*i+:WB+1] = {1'b0, width_low[WB*i+:WB]} + (WB + 1)'(off[3*i+:3]);
-          brief_in[i] = kind[2*i+1] && width_short[i] && ends_in[(WB+1)*i+:WB+1] < (WB + 1)'(S);
+          ends_off_in[SL*i+:SL] = width_low[WB*i+:SL] + off[3*i+:SL];
+          for (int s = 0; s < 3 * S; s++) begin   // not by the sum, which is deep
+            over[3*S*i+s] = 1'b0;
+            for (int o = 0; o < S && o <= s; o++) begin
+              over[3*S*i+s] = over[3*S*i+s] || (off[3*i+:SL] == SL'(o) && width_low[WB*i+:WB] <= WB'(s - o));
+            end
+            over[3*S*i+s] = over[3*S*i+s] && kind[2*i+1] && width_short[i];
+          end
+          brief_in[i] = over[3*S*i+S-1];
+          later_in[i] = over[3*S*i+3*S-1] && !over[3*S*i+2*S-1];
           for (int s = 0; s < S; s++) begin
-            mask_in[S*i+s] = 3'(s) >= off[3*i+:3] && (WB + 1)'(s) < ends_in[(WB+1)*i+:WB+1];
-            soon_in[S*i+s] = kind[2*i+1] && width_short[i] && ends_in[(WB+1)*i+:WB+1] >= (WB + 1)'(S)
-                && ends_in[(WB+1)*i+:WB+1] <= (WB + 1)'(S + s);
+            mask_in[S*i+s] = SL'(s) >= off[3*i+:SL] && !over[3*S*i+s] && over[3*S*i+S-1];
+            soon_in[S*i+s] = over[3*S*i+S+s] && !over[3*S*i+S-1];
           end
         end
         for (int i = 0; i < 3; i++) begin
           for (int j = 0; j < 3; j++) begin
-            hinders[3*i+j] = i != j && (off[3*i+:3] < off[3*j+:3] || (off[3*i+:3] == off[3*j+:3] && i < j))
-                && !(brief_in[i] && ends_in[(WB+1)*i+:WB+1] <= (WB + 1)'(off[3*j+:3]));
+            hinders[3*i+j] = i != j && (i < j ? off[3*i+:SL] <= off[3*j+:SL] : off[3*i+:SL] < off[3*j+:SL])
+                && !over[3*S*i+32'(off[3*j+:SL])];
           end
         end
         for (int v = 0; v < S; v++) begin
-          for (int i = 0; i < 3; i++) can_in[3*v+i] = off[3*i+:3] >= 3'(v);
+          for (int i = 0; i < 3; i++) alone_in[3*v+i] = off[3*i+:SL] >= SL'(v);
           for (int j = 0; j < 3; j++) begin
-            next_in[3*v+j]  = can_in[3*v+(j+1)%3] && hinders[3*((j+1)%3)+j];
-            other_in[3*v+j] = can_in[3*v+(j+2)%3] && hinders[3*((j+2)%3)+j];
-            both_in[3*v+j]  = (next_in[3*v+j] && !(can_in[3*v+(j+2)%3] && hinders[3*((j+2)%3)+(j+1)%3]))
-                || (other_in[3*v+j] && !(can_in[3*v+(j+1)%3] && hinders[3*((j+1)%3)+(j+2)%3]));
+            under[0] = alone_in[3*v+(j+1)%3] && hinders[3*((j+1)%3)+j];
+            under[1] = alone_in[3*v+(j+2)%3] && hinders[3*((j+2)%3)+j];
+            under[2] = (under[0] && !(alone_in[3*v+(j+2)%3] && hinders[3*((j+2)%3)+(j+1)%3]))
+                || (under[1] && !(alone_in[3*v+(j+1)%3] && hinders[3*((j+1)%3)+(j+2)%3]));
+            {both_in[3*v+j], other_in[3*v+j], next_in[3*v+j]} = ~under & {3{alone_in[3*v+j]}};
           end
         end
       end
       always_ff @(posedge clk) begin
-        {brief, ends, soon, mask} <= {brief_in, ends_in, soon_in, mask_in};
-        {can, next, other, both} <= {can_in, next_in, other_in, both_in};
+        {brief, later, ends_off, soon, mask} <= {brief_in, later_in, ends_off_in, soon_in, mask_in};
+        {alone, next, other, both} <= {alone_in, next_in, other_in, both_in};
+        place <= {wanted[7:6], wanted[4:3], wanted[1:0]};
       end
 
-      // What is to be done if the line is free from sample v on, for each v: a cycle before it is known which. All zero: nothing.
+      // Who is granted if the line is free from sample v on, bit 3*v + i; and goes on beyond its cycle: a cycle before it is known which v.
+      logic [3*S-1:0] grants, grants_next, goes, goes_next;
+      logic           room, nobody;     // nobody asked in the last cycle
+      logic           was_due;          // more often than not `nobody`, and sooner
+      logic [2:0]     asked;
+      always @* begin
+        for (int v = 0; v < S; v++) begin
+          for (int j = 0; j < 3; j++) begin
+            room = due[(j+1)%3] ? (due[(j+2)%3] ? both[3*v+j] : next[3*v+j]) : (due[(j+2)%3] ? other[3*v+j] : alone[3*v+j]);
+            grants_next[3*v+j] = room && due[j];
+            goes_next[3*v+j]   = room && (due[j] && !brief[j]);
+          end
+        end
+      end
+
+      // What is to be done then, for each v; all zero: nothing.
       typedef struct packed {
-        logic [2:0]   grant;
-        logic         go;               // one of them goes on beyond its cycle: ...
-        logic [1:0]   nwho, profile, kind;  // (nwho: 3 less the source)
-        logic [2:0]   off, raddr;
-        logic         brief;            // ... a pulse of less than 4 cycles, ...
-        logic [WB:0]  ends;             // ... so many ticks behind sample 0; ...
-        logic [S-1:0] soon;             // ... it leaves this sample of the next cycle free
-        logic [S-1:0] mask, level;
+        logic [2:0]    grant;
+        logic [1:0]    nwho, kind;      // of what goes on beyond its cycle (nwho: 3 less the source)
+        logic [2:0]    off, raddr;
+        logic          later;
+        logic [SL-1:0] ends_off;
+        logic [S-1:0]  soon;
+        logic [S-1:0]  mask, level;
       } plan_t;
-      localparam int PW = 3 + 1 + 2 + 2 + 2 + 3 + 3 + 1 + WB + 1 + 3 * S;
+      localparam int PW = 14 + SL + 3 * S;
       plan_t           plan_v, chosen;
-      logic [PW*S-1:0] plan, plan_next;
-      logic [2:0]      grants, goes, shows, asked;
+      logic [PW*S-1:0] plan;
+      logic [S-1:0]    plan_go;
+      logic [S-1:0]    free_soon;        // what begins in this cycle leaves this sample of the next one free
+      logic [S-1:0]    free_at;          // the line is free from this sample on, or from an earlier one
       always @* begin
-        plan_next = '0;
         for (int v = 0; v < S; v++) begin
-          for (int j = 0; j < 3; j++) begin
-            grants[j] = due[j] && can[3*v+j] && !(due[(j+1)%3] && due[(j+2)%3] ? both[3*v+j]
-                : (due[(j+1)%3] && next[3*v+j]) || (due[(j+2)%3] && other[3*v+j]));
-          end
-          goes = grants & ~brief;
-          shows = grants & brief;
           plan_v = '0;
-          plan_v.grant = grants;
-          plan_v.go = goes != 3'd0;
-          plan_v.nwho = {goes[0] || goes[1], goes[0] || goes[2]};
-          plan_v.brief = (goes & width_short & {kind[5], kind[3], kind[1]}) != 3'd0;
+          plan_v.grant = grants[3*v+:3];
+          plan_v.nwho = {goes[3*v] || goes[3*v+1], goes[3*v] || goes[3*v+2]};
           for (int i = 0; i < 3; i++) begin
-            plan_v.profile = plan_v.profile | (profile[2*i+:2] & {2{goes[i]}});
-            plan_v.kind    = plan_v.kind | (kind[2*i+:2] & {2{goes[i]}});
-            plan_v.off     = plan_v.off | (off[3*i+:3] & {3{goes[i]}});
-            plan_v.raddr   = plan_v.raddr | (wanted[3*i+:3] & {3{goes[i]}});
-            plan_v.ends    = plan_v.ends | (ends[(WB+1)*i+:WB+1] & {(WB + 1){goes[i]}});
-            plan_v.soon    = plan_v.soon | (soon[S*i+:S] & {S{goes[i]}});
-            plan_v.mask    = plan_v.mask | (mask[S*i+:S] & {S{shows[i]}});
-            plan_v.level   = plan_v.level | (mask[S*i+:S] & {S{shows[i] && prof_invert[profile[2*i+:2]]}});
+            plan_v.kind     = plan_v.kind | (kind[2*i+:2] & {2{goes[3*v+i]}});
+            plan_v.off      = plan_v.off | (off[3*i+:3] & {3{goes[3*v+i]}});
+            plan_v.raddr    = plan_v.raddr | ({kind[2*i+1], place[2*i+:2]} & {3{goes[3*v+i]}});
+            plan_v.later    = plan_v.later | (later[i] && goes[3*v+i]);
+            plan_v.ends_off = plan_v.ends_off | (ends_off[SL*i+:SL] & {SL{goes[3*v+i]}});
+            plan_v.soon     = plan_v.soon | (soon[S*i+:S] & {S{goes[3*v+i]}});
+            plan_v.mask     = plan_v.mask | (mask[S*i+:S] & {S{grants[3*v+i]}});
+            plan_v.level    = plan_v.level | (mask[S*i+:S] & {S{grants[3*v+i] && inverts[i]}});
           end
-          plan_next[PW*v+:PW] = plan_v;
+          // nothing that begins before v is granted
+          {plan_v.mask, plan_v.level} = {plan_v.mask, plan_v.level} & {2{{S{1'b1}} << v}};
+          if (v == S - 1) plan_v.off = 3'(S - 1);
+          plan[PW*v+:PW] = plan_v;
+          plan_go[v] = goes[3*v+:3] != 3'd0;
         end
       end
 
-      logic [S-1:0] free_soon;          // what begins in this cycle leaves this sample of the next one free
-      logic [S-1:0] free_at;            // the line is free from this sample on, or from an earlier one
-      initial {plan, asked, free_soon} = '0;
+      initial {grants, goes, asked, free_soon} = '0;
+      initial nobody = 1'b1;
       always_ff @(posedge clk) begin
-        plan <= plan_next;
+        {grants, goes} <= {grants_next, goes_next};
         asked <= due;
+        nobody <= due == 3'd0;
+        was_due <= may_be_due != 3'd0;
         free_soon <= chosen.soon;
-        if (rst) {asked, free_soon} <= '0;
-        if (rst) plan <= '0;
+        if (rst) {grants, goes, asked, free_soon} <= '0;
+        if (rst) nobody <= 1'b1;
       end
       always @* begin
-        chosen = '0;
+        // what only says how something begins may be anything where nothing does
+        chosen = plan[PW*(S-1)+:PW];
         for (int v = S - 1; v >= 0; v--) begin
-          free_at[v] = free_soon[v] || (!start && (free_whole || (free_part && !hold_start && rest_off <= 3'(v))));
-          if (free_at[v]) chosen = plan[PW*v+:PW];
+          free_at[v] = free_soon[v] || (!(start || hold_start) && (free_whole || (free_part && rest_off <= 3'(v))));
+          if (v == S - 1 && !free_at[v]) {chosen.grant, chosen.soon, chosen.mask} = '0;
+          if (v < S - 1 && free_at[v]) chosen = plan[PW*v+:PW];
         end
         grant = chosen.grant;
         refuse = asked & ~grant;
-        go_timed = chosen.go;
-        {who_next, profile_next, kind_next} = {~chosen.nwho, chosen.profile, chosen.kind};
-        {go_off, raddr, short_next, ends_next} = {chosen.off, chosen.raddr, chosen.brief, chosen.ends};
+        {who_next, kind_next, go_off, raddr} = {~chosen.nwho, chosen.kind, chosen.off, chosen.raddr};
+        {ends1_next, ends2_next, ends_off_next} = {chosen.soon[S-1], chosen.later, 3'(chosen.ends_off)};
         {mask_next, level_next} = {chosen.mask, chosen.level};
-        be_free = asked == 3'd0 && free_at[0] && !start;
-        hold_free = asked == 3'd0 && free_at[0];
-        may_be_asked = may_be_due | asked;
+        // for every sample, too: which it is comes late
+        go  = 1'b0;
+        for (int v = S - 1; v >= 0; v--) begin
+          if (free_at[v]) go = plan_go[v] || (v == 0 && nobody && !start && !break_hold && be_due);
+        end
+        ren = free_at[S-1];
+        hold_free = nobody && free_at[0];
+        may_go = was_due;
       end
     end
   endgenerate
 
-  assign be_grant = be_due && !break_hold && be_free;
-  assign go       = go_timed || be_grant;
-  // what a byte needs is read in any case: whether it may go is known late
-  assign ren      = go_timed || (be_asks && !break_hold && be_free);
-  assign start_invert = prof_invert[start_profile];   // only now: the memory was read a cycle ago
   assign start_timed = start && who != 2'd3;
   assign be_started  = start && who == 2'd3;
 
   always @* begin
-    may_read = may_be_asked != 3'd0 || (be_asks && !break_hold && !line_settled);
+    may_read = may_go || (be_asks && !break_hold && !line_settled);
+    // only now; a profile's polarity as it was when the memory was read
     case (who)
-      2'd0:    start_data = data[7:0];
-      2'd1:    start_data = data[15:8];
-      2'd2:    start_data = data[23:16];
-      default: start_data = be_data;
+      2'd0:    {start_invert, start_data} = {inverts[0], data[7:0]};
+      2'd1:    {start_invert, start_data} = {inverts[1], data[15:8]};
+      2'd2:    {start_invert, start_data} = {inverts[2], data[23:16]};
+      default: {start_invert, start_data} = {inverts_be, be_data};
     endcase
   end
 
@@ -246,11 +275,13 @@ module litepulse_arbiter #(
     start_off <= go_off;
     who <= who_next;
     start_kind <= kind_next;
-    start_profile <= profile_next;
+    for (int i = 0; i < 3; i++) inverts[i] <= prof_invert[profile[2*i+:2]];
+    inverts_be <= prof_invert[0];
     sub_mask <= mask_next;
     sub_level <= level_next;
-    start_short <= short_next;
-    start_ends <= ends_next;
+    start_ends1 <= ends1_next;
+    start_ends2 <= ends2_next;
+    start_ends_off <= ends_off_next;
     // only on a line that is wholly free, and behind whatever is due
     hold_start <= break_hold && !hold_start && !line_active && hold_free;
     if (rst) begin

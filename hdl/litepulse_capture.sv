@@ -63,9 +63,11 @@ module litepulse_capture #(
   // for each sample: that many equal ones up to sample 0 make F up to it
   // verilator lint_off UNUSEDSIGNAL
   logic [6*S-1:0] need;
+  logic [S:0]     few;        // so many equal ones are F
   logic [C*S-1:0] level_next;
   // verilator lint_on UNUSEDSIGNAL
   always_ff @(posedge clk) begin
+    for (int s = 0; s <= S; s++) few[s] <= filt_len[5:SL+1] == '0 && filt_len[SL:0] <= (SL + 1)'(s);
     for (int s = 0; s < S; s++) need[6*s +: 6] <= (filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0;
   end
 
@@ -97,33 +99,32 @@ module litepulse_capture #(
         // first cycle: which samples end F equal ones
         logic [S-1:0]  x, accepted;
         logic          x_last, accepted_last;
-        logic [RW-1:0] run;       // equal samples up to sample 0 of this cycle, if that is equal, too; counts to F only
+        logic [RW-1:0] run;       // equal samples up to sample 0 of this cycle, if that is equal, too; 64 or more: no more are counted
         logic [RW-1:0] run_next;
         logic [S-1:0]  enough;    // ... ending at each sample
         logic [S-1:0]  x_was, enough_was;
-        logic [SL:0]   fresh;     // equal samples since the last change within this cycle
-        logic          same;      // no change in this cycle yet
-        logic          was, now_level;
+        logic [S-1:0]  change;    // from the sample before
+        logic          same;      // none behind this sample
+        logic          none;
 
         assign x = samples[c*S +: S];
 
         always @* begin
+          // the last change before each sample, if there is one in this cycle, looked for in all places at once
+          change = x ^ S'({x, x_last});
+          run_next = '0;
           same = 1'b1;
-          fresh = '0;
-          was = x_last;
           for (int s = 0; s < S; s++) begin
-            if (x[s] != was) begin
-              same = 1'b0;
-              fresh = (SL + 1)'(1);
-            end else if (!same) begin
-              fresh = fresh + 1'b1;
+            enough[s] = !filt_en[c];
+            same = 1'b1;
+            for (int p = s; p >= 0; p--) begin
+              enough[s] = enough[s] || (same && change[p] && few[s-p+1]);
+              if (s == S - 1 && same && change[p]) run_next = run_next | RW'(S - p + 1);
+              same = same && !change[p];
             end
-            enough[s] = !filt_en[c] || (same ? run >= RW'(need[6*s +: 6]) : 6'(fresh) >= filt_len);
-            was = x[s];
+            enough[s] = enough[s] || (same && run >= RW'(need[6*s +: 6]));
           end
-          if (!same) run_next = RW'(fresh) + 1'b1;
-          else if (run < RW'(filt_len)) run_next = run + RW'(S);
-          else run_next = run;
+          if (same) run_next = run_next | (run + (run[RW-1] ? '0 : RW'(S)));   // not held: its enable would come late
         end
 
         always_ff @(posedge clk) begin
@@ -141,10 +142,14 @@ module litepulse_capture #(
 
         // second cycle: their levels count
         always @* begin
-          now_level = accepted_last;
           for (int s = 0; s < S; s++) begin
-            if (enough_was[s]) now_level = x_was[s];
-            accepted[s] = now_level;
+            accepted[s] = 1'b0;
+            none = 1'b1;
+            for (int p = s; p >= 0; p--) begin   // the last one that counts
+              accepted[s] = accepted[s] || (none && enough_was[p] && x_was[p]);
+              none = none && !enough_was[p];
+            end
+            accepted[s] = accepted[s] || (none && accepted_last);
           end
         end
         always_ff @(posedge clk) begin
@@ -161,9 +166,6 @@ module litepulse_capture #(
         logic           en_was, hold;
 
         assign both = {accepted, older};
-        assign shift = (filt_en[c] && filt_len != 6'd0) ? SL'(1) - filt_len[SL-1:0] : '0;
-        // while the alignment changes no sample may be seen twice
-        assign hold = len_was != filt_len || en_was != filt_en[c];
         always @* begin
           for (int s = 0; s < S; s++) aligned[s] = both[(SL + 1)'(S + s) - (SL + 1)'(shift)];
         end
@@ -174,9 +176,13 @@ module litepulse_capture #(
           older <= hold ? {S{accepted[S-1]}} : accepted;
           conditioned <= level_next[c*S +: S];
           last <= conditioned[S-1];
+          shift <= (filt_en[c] && filt_len != 6'd0) ? SL'(1) - filt_len[SL-1:0] : '0;
+          // while the alignment changes no edge may be seen twice; one sample twice has none
+          hold <= S > 2 && (len_was != filt_len || en_was != filt_en[c]);
           len_was <= filt_len;
           en_was <= filt_en[c];
           if (rst) begin
+            hold <= 1'b0;
             older <= {S{REST[c]}};
             conditioned <= {S{REST[c]}};
             last <= REST[c];
@@ -195,7 +201,7 @@ module litepulse_capture #(
   // edges of this cycle; the first one of the selected channel
   logic [C*S-1:0] flips, enabled, changed, filtered;
   logic [S-1:0]   sel_level;
-  logic           sel_prior;
+  logic           sel_prior, flip;
   logic [C-1:0]   is_sel;
   always @* begin
     sel_prior = 1'b0;
@@ -211,16 +217,17 @@ module litepulse_capture #(
       sel_prior = sel_prior || (is_sel[i] && prior[i]);
       sel_filtered = sel_filtered || (is_sel[i] && filt_en[i]);
     end
-    sel_edge = 1'b0;
+    flip = 1'b0;
     sel_off = 3'd0;
     for (int s = S - 1; s >= 0; s--) begin
       // what is known late is the level
-      if (sel_level[s] ? sel_enable && sel_rise && !(s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])
-          : sel_enable && sel_fall && (s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])) begin
-        sel_edge = 1'b1;
+      if (sel_level[s] ? sel_rise && !(s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])
+          : sel_fall && (s == 0 ? sel_prior : sel_level[s == 0 ? 0 : s - 1])) begin
+        flip = 1'b1;
         sel_off = 3'(s);
       end
     end
+    sel_edge = flip && sel_enable;
   end
   always_ff @(posedge clk) begin
     for (int i = 0; i < C; i++) is_sel[i] <= sel_channel == 4'(i);

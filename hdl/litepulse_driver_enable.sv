@@ -12,6 +12,7 @@ module litepulse_driver_enable #(
     input  logic [S-1:0] busy,   // samples of this cycle in a launch
     output logic [S-1:0] de
 );
+  localparam int SL = $clog2(S);
   logic [15:0]  rest;  // ticks of lag left at sample 0
   logic [S-1:0] tail;
 
@@ -29,24 +30,32 @@ module litepulse_driver_enable #(
       // what was busy counts from the next cycle on: it comes late
       logic [S-1:0] busy_was;
       logic [2:0]   behind;     // samples behind the last busy one of the last cycle
-      logic [15:0]  from;
       // verilator lint_off UNUSEDSIGNAL
-      logic [16:0]  less;
+      logic [2:0]   below;
       // verilator lint_on UNUSEDSIGNAL
+      logic         over;       // the lag has ended, whatever `rest` says
+      logic         ends, runs;
+      logic [15:0]  from;
+      logic [16:0]  less;
       always @* begin
         behind = 3'd0;
         for (int b = 0; b < S; b++) if (busy_was[b]) behind = 3'(S - 1 - b);
         from = (busy_was != '0) ? lag : rest;
-        less = {1'b0, from} - 17'(S) - 17'(behind);
+        ends = over && busy_was == '0;
+        runs = !ends;
+        below = 3'd0 - behind;
+        // less S + behind; its sign is a bit of the sum, a reset by the carry would come late
+        less = {ends, from} + {{(16-SL){runs}}, runs && behind == 3'd0, below[SL-1:0] & {SL{runs}}};
         for (int s = 0; s < S; s++) begin
-          tail[s] = from[15:4] != 12'd0 || {1'b0, from[3:0]} > 5'(s) + 5'(behind);
+          tail[s] = runs && (from[15:4] != 12'd0 || {1'b0, from[3:0]} > 5'(s) + 5'(behind));
           for (int b = 0; b < S; b++) begin
             if (b < s && busy[b]) tail[s] = lag >= 16'(s - b);
           end
         end
       end
       always_ff @(posedge clk) begin
-        rest     <= (less[16] || rst) ? 16'd0 : less[15:0];
+        {over, rest} <= less;
+        if (rst) over <= 1'b1;
         busy_was <= busy & {S{!rst}};
       end
     end

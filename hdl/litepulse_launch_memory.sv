@@ -12,7 +12,7 @@ module litepulse_launch_memory #(
     // the launch that is granted
     input  logic        ren,
     input  logic [2:0]  raddr,
-    input  logic        may_read,     // set whenever `ren` is
+    input  logic        may_read,     // set whenever what is read matters
     output logic [35:0] interval,     // bit period, ticks, Q28.8; of a pulse 4'd0 and the width, ticks
     output logic        few,          // less than 8 cycles; of a pulse: less than 4
     output logic [1:0]  data_bits,    // less 5

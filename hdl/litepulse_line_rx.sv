@@ -46,7 +46,8 @@ module litepulse_line_rx #(
   localparam int HW = 27 - SL;    // half a period: whole cycles ...
   localparam int FW = 9 + SL;     // ... and fraction
 
-  typedef enum logic [2:0] {SEARCH = 3'd0, START = 3'd4, DATA = 3'd5, PARITY = 3'd6, STOP = 3'd7} state_t;   // bit 2: a frame
+  // bit 2: a frame; the others are 0 in START only
+  typedef enum logic [2:0] {SEARCH = 3'd1, START = 3'd4, DATA = 3'd5, PARITY = 3'd6, STOP = 3'd7} state_t;
   state_t state;
 
   // line ------------------------------------------------------------------------------------------------------------
@@ -57,7 +58,7 @@ module litepulse_line_rx #(
   logic          found;           // a start edge in the engine's cycle ...
   logic [2:0]    found_off;       // ... at this sample
   logic [2:0]    off;             // of the frame
-  logic          a, b, d, vote, unanimous;
+  logic          a, b, d, majority, vote, unanimous;
   logic          run, done, stored;
 
   assign x  = cond_line ^ {S{invert}};
@@ -68,7 +69,8 @@ module litepulse_line_rx #(
       assign found     = !x1[0] && x2[0] && !run && ready;
       assign found_off = 3'd0;
       assign {a, b, d} = {line2[0], line1[0], cond_line[0]};
-      assign vote = invert ^ ((a && b) || (b && d) || (a && d));   // `d` comes late
+      assign vote = invert ^ majority;
+      assign unanimous = (a == b) && (b == d);
     end else begin : gen_look
       // all of it looked at a cycle before: the sample in which a frame begins stands by the cycle before its first centre
       logic any, behind, any_next, behind_next;
@@ -90,38 +92,40 @@ module litepulse_line_rx #(
         end
       end
       // in the cycle in which a frame ends, edges count behind the sample that ended it
-      assign found     = run ? done && behind : ready && any;
+      assign found     = (!run && ready && any) || (done && behind);   // `done` is only said of a frame
       assign found_off = run ? first_behind : first;
       always_ff @(posedge clk) begin
         any <= any_next && !rst;
         first <= first_next;
         behind <= behind_next;
         first_behind <= first_behind_next;
-        a <= line1[off[SL-1:0]] ^ invert;
-        b <= cond_line[off[SL-1:0]] ^ invert;
-        d <= cond_next[off[SL-1:0]] ^ invert;
+        vote <= majority ^ invert;
+        unanimous <= (a == b) && (b == d);
       end
-      assign vote = (a && b) || (b && d) || (a && d);
+      assign {a, b, d} = {line1[off[SL-1:0]], cond_line[off[SL-1:0]], cond_next[off[SL-1:0]]};
     end
   endgenerate
-  assign unanimous = (a == b) && (b == d);
+  assign majority = (a && b) || (b && d) || (a && d);   // `d` comes late
 
   // half bits -------------------------------------------------------------------------------------------------------
   logic [HW-1:0] half_cyc, cnt;
   logic [FW-1:0] half_frac, frac;              // frac: of the next half-bit point
   logic [FW:0]   frac_sum;
-  logic          point, step, gone, loads, defer, upper_zero, low, tiny, ready, enable_was, centre, centred;
+  logic          point, step, gone, no_start, first_centre, defer, upper_zero, low, tiny, ready, enable_was, centre, centred;
 
+  logic counts, goes_on;   // else `cnt` is loaded; goes_on (S > 1): stepping, and not in the cycle behind a point
   // cnt goes down from half_cyc to 2, where a point is; in the next cycle, or if the fractions carry one later, it is loaded again, as it
   // is at rest. `low` tells that its upper bits are 0, `tiny` that those of half_cyc are.
   assign half_cyc   = period[35:9+SL];
   assign half_frac  = period[FW-1:0];
   assign run        = state[2];
-  assign point      = run && low && cnt[1:0] == 2'd2;   // the next cycle is a half-bit point
-  assign loads      = !step || (S > 1 ? done : gone);
+  // the next cycle is a half-bit point
+  assign point      = (S > 1 ? step : run) && low && cnt[1:0] == 2'd2;
+  assign counts     = (S > 1) ? goes_on : step && !gone;
   assign upper_zero = cnt[HW-1:2] == '0;
   assign frac_sum   = {1'b0, frac} + {1'b0, half_frac};
-  assign done       = stored || (centre && state == START && vote);
+  assign no_start   = (S > 1 ? first_centre : centre && state == START) && vote;
+  assign done       = stored || no_start;
   assign busy       = run;
 
   // frame -----------------------------------------------------------------------------------------------------------
@@ -158,11 +162,13 @@ module litepulse_line_rx #(
     enable_was <= enable;
     ready  <= enable && enable_was;   // not before half_cyc has been looked at
     if (!ready) tiny <= upper_zero;
-    low    <= loads ? tiny : upper_zero;
+    low    <= counts ? upper_zero : tiny;
     defer  <= point && frac_sum[FW];
     gone   <= done;
+    goes_on <= enable && !point && (found || (run && !done && !defer));   // a register: one cell is then enough for a bit of `cnt`
+    first_centre <= point && enable && !centred && state[1:0] == 2'd0;   // `centre` and in START, which is known early
     step   <= enable && (found || (run && !(S > 1 ? done : stored) && !defer && (!point || frac_sum[FW])));
-    cnt    <= loads ? half_cyc : cnt + {HW{!loads}};
+    cnt    <= counts ? cnt + {HW{counts}} : half_cyc;
     if (found) frac <= half_frac;
     else if (point || stored) frac <= frac_sum[FW-1:0];   // stored: for the end of the frame
     centred <= run && !(S > 1 && done) && centred != point;
@@ -238,7 +244,7 @@ module litepulse_line_rx #(
 
   // end of the frame: `stop` + 1 half bits behind the centre of the first stop bit, maybe within the next frame. Counts as many times
   // from half_cyc to below 0. What loading takes is made up for by larger steps, unless the fractions carry.
-  logic          tail_begin, tail, down, more, ended, carried, carry, kept, fire;
+  logic          tail_begin, tail, down, less, ended, carried, carry, kept, fire;
   logic          not_two, not_three;      // in steps of one
   logic [HW-1:0] tail_left, tail_next;
   logic [1:0]    adds, carries, halves;
@@ -246,7 +252,8 @@ module litepulse_line_rx #(
   assign ended      = tail && !down;
   assign fire       = ended && halves == 2'd0;
   assign kept       = halves[1] ? carries[1] : carries[0];
-  assign {more, tail_next} = {1'b0, tail_left} + {1'b0, {(HW-2){down}}, not_three, not_two};
+  // `down` on top keeps the last carry, which comes late, in the chain: while it counts `less` tells of one below 0
+  assign {less, tail_next} = {down, tail_left} + {1'b0, {(HW-2){down}}, not_three, not_two};
   always_ff @(posedge clk) begin
     carried <= carry;
     adds <= stored ? stop : (adds != 2'd0) ? adds - 2'd1 : 2'd0;
@@ -255,7 +262,7 @@ module litepulse_line_rx #(
     else if (ended) halves <= halves - 2'd1;
     not_two   <= !((tail_begin && !frac_sum[FW]) || (ended && kept));
     not_three <= !(ended && !kept);
-    down <= enable && (down ? more : tail_begin || (ended && halves != 2'd0));
+    down <= enable && (down ? !less : tail_begin || (ended && halves != 2'd0));
     tail_left <= down ? tail_next : half_cyc;
     tail <= (tail_begin || tail) && !fire && enable;
     if (rst) begin

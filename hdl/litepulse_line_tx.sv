@@ -14,8 +14,10 @@ module litepulse_line_tx #(
     // the launch that begins in this cycle; interval and format but `invert` stay until the next start
     input  logic         start,
     input  logic [2:0]   start_off,
-    input  logic         start_short,  // S > 1: a pulse of less than 4 cycles, ...
-    input  logic [$clog2(S)+2:0] start_ends,  // ... which ends so many ticks behind sample 0 of this cycle
+    // S > 1: a pulse that ends in the next cycle; in the one after that; and at which sample then
+    input  logic         start_ends1,
+    input  logic         start_ends2,
+    input  logic [2:0]   start_ends_off,
     input  logic [1:0]   kind,
     input  logic [7:0]   data,
     // ticks, Q28.8, at least 4*S; of a pulse 4'd0 and the width, with start_off + width >= S
@@ -31,11 +33,12 @@ module litepulse_line_tx #(
     input  logic         rest_level,
     input  logic         hold_start,  // space level from this cycle on ...
     input  logic         hold,        // ... for as long as this is set
+    input  logic         hold_next,   // what it will be in the next cycle (for S > 1 only)
     output logic         free_next,   // the line is free in the next cycle from sample free_off on
     output logic [2:0]   free_off,
     output logic         free_rest,   // the same, unless a launch begins in this cycle: known sooner; ...
     output logic         free_whole,  // ... from sample 0 on; else, ...
-    output logic         free_part,   // ... from this sample on (both for S > 1 only)
+    output logic         free_part,   // ... from this sample on (both for S > 1 only, and a hold may begin in this cycle)
     output logic [2:0]   rest_off,
     output logic         settled,     // it certainly is not: the boundary is far
     output logic         active,      // a launch or a hold is on the line in this cycle, from sample 0 on
@@ -68,12 +71,13 @@ module litepulse_line_tx #(
   logic          is_pulse, is_break;
   logic          holding;
   logic          last;        // the interval that runs ends the launch
-  logic [SL+2:0] ends;        // a short pulse: from sample 0 of this cycle to its end
   logic [2:0]    ends_off;
-  logic          ends1, ends2, zero_upper, near_now, near_next, near_load, open_load, bnd_next, stretch_next;
+  logic          ends1, ends2, zero_upper, near_now, near_next, bnd_next, stretch_next;
+  logic          few_halves;  // half a bit is less than 3 cycles
   logic          active_next, holding_next, last_next;
   // free in the next cycle as far as it is known in the last one, from sample 0 on and otherwise; three, to be shallow
   logic          open, opens, open_late;
+  logic          flows, rests;  // level at a sample of what goes on, else
   logic [S-1:0]  tx_next;
 
   assign is_pulse = kind[1];  // 0 frame, 1 break, 2 pulse
@@ -86,11 +90,10 @@ module litepulse_line_tx #(
       assign part     = interval[8:0];
       assign frac_sum = {1'b0, frac} + {1'b0, part};
       logic unused;
-      assign unused   = &{1'b0, start_short, start_ends};
-      assign ends     = {1'b0, interval[1:0]};
+      assign unused   = &{1'b0, start_ends1, start_ends2, start_ends_off, hold_next};
       assign ends_off = 3'd0;
-      assign ends1    = is_pulse && few && ends == 3'd1;
-      assign ends2    = is_pulse && few && ends == 3'd2;
+      assign ends1    = is_pulse && few && interval[1:0] == 2'd1;
+      assign ends2    = is_pulse && few && interval[1:0] == 2'd2;
       assign frac_off = 3'd0;
     end else begin : gen_more
       // What comes out of the launch memory in the cycle of a start comes late; its lower part then has nothing to be added to.
@@ -98,22 +101,23 @@ module litepulse_line_tx #(
       always_ff @(posedge clk) low_was <= interval[8:0];
       assign part     = {(start && is_pulse) ? interval[SL-1:0] : interval[FW-1:9], low_was};
       assign frac_sum = {1'b0, start ? start_off[SL-1:0] : frac[FW-1:9], frac[8:0]} + {1'b0, part};
-      assign ends     = start_ends;   // sooner than out of the launch memory
-      assign ends_off = 3'(ends[SL-1:0]);
-      assign ends1    = start_short && ends[SL+2:SL] == 3'd1;
-      assign ends2    = start_short && ends[SL+2:SL] == 3'd2;
+      // sooner than out of the launch memory
+      assign ends_off = start_ends_off;
+      assign ends1    = start_ends1;
+      assign ends2    = start_ends2;
       assign frac_off = 3'(frac[FW-1:9]);
     end
   endgenerate
   // two cycles to go; all but the lowest four bits are looked at a cycle before
-  assign near_now   = zero_upper && (pulse ? cnt[3:1] == 3'd1 && (cnt[0] ^ stretch) : cnt[12:10] == 3'd1 && (cnt[9] ^ stretch));
+  assign near_now   = zero_upper && ((pulse && cnt[3:1] == 3'd1) || (!pulse && cnt[12:10] == 3'd1))
+      && ((pulse ? cnt[0] : cnt[9]) ^ stretch);
 
   assign lower      = {cnt[17:9], pulse, cnt[8:0]};
   assign lower_next = {1'b0, lower} + {1'b0, {9{counting}}, 1'b0, {9{counting}}};
   assign bnd_next     = start ? ends1 : near && !hold_start;
-  assign near_next    = !load ? near_now : (start && ends2) || (near_load && !frac_sum[FW]);
-  assign near_load    = few && !(start && is_pulse) && !interval[FW];
-  assign open_load    = load && near_load && last_next && !holding_next;   // the carry comes late
+  // the carry comes late
+  assign near_next    = (start && ends2) || (!start && !step && near_now)
+      || (((start && !is_pulse && few && !interval[FW]) || (step && few_halves)) && !frac_sum[FW]);
   assign stretch_next = load && frac_sum[FW];
 
   always_ff @(posedge clk) begin
@@ -123,6 +127,7 @@ module litepulse_line_tx #(
     counting <= !(prepare || bnd_next || stretch_next);
     stretch <= stretch_next;
     zero_upper <= counting ? cnt[W-1:13] == '0 && (!pulse || cnt[12:4] == '0) : few;
+    few_halves <= few && !interval[FW];   // of the memory, which is late; there is no step in the cycle behind a start
     near    <= near_next;
     bnd     <= bnd_next;
     bnd_off <= start ? ends_off : frac_off;
@@ -143,17 +148,17 @@ module litepulse_line_tx #(
   logic       no_parity, acc, flips, inverted;
   logic       ending;      // in the stop bits ...
   logic [1:0] halves;      // ... of which this many halves follow
-  logic       bit_step, next_level;
+  logic       bit_step, next_level, begins, goes_on;
 
   assign bit_step   = step && mid;
   assign flips      = parity[1] ^ parity[0];  // odd and even
-  assign next_level = inverted ^ (none_left ? no_parity || acc : shift[0]);
   assign first_left = {data[7:4], is_break ? data[3:0] : 4'd6 + {2'd0, data_bits}};
 
   always_ff @(posedge clk) begin
     run  <= !prepare;  // no start in this cycle; a flip-flop of its own, so that one cell is enough for a bit of `left`
     left <= run ? left + {8{run}} + {7'd0, !drop} : first_left;
     drop <= bit_step && !none_left;
+    next_level <= inverted ^ (none_left ? no_parity || acc : shift[0]);   // a bit has at least 4 cycles
     none_left <= left[3:0] == 4'd1 && (left[7:4] == 4'd0 || !wide);  // only a break has more than 4 bits of it
     if (start) wide <= is_break;
     last <= last_next;
@@ -180,34 +185,22 @@ module litepulse_line_tx #(
   assign active_next = start || hold_start || (active && !(holding ? !hold : bnd && last));
   assign holding_next = !start && (hold_start || (holding && hold));
   assign last_next   = start ? is_pulse : step ? ending && halves == 2'd1 : last;
-  assign free_whole  = !hold_start && (open || (holding && !hold));
+  assign free_whole  = open || (S == 1 && holding && !hold);
   assign free_part   = opens || open_late;
-  assign free_rest   = free_whole || (!hold_start && free_part);
+  assign free_rest   = !hold_start && (free_whole || free_part);
   assign free_next   = start ? ends1 : free_rest;
   assign rest_off    = frac_off;
   assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
 
   always @* begin
     for (int s = 0; s < S; s++) begin
-      tx_next[s] = rest_level;
-      busy[s]    = 1'b0;
-      if (active && !(holding ? !hold : bnd && last && 3'(s) >= bnd_off)) begin
-        // what was sent last is the level on the line
-        tx_next[s] = (bit_step && 3'(s) >= bnd_off) ? next_level : tx[S-1];
-        busy[s]    = 1'b1;
-      end
-      if (sub_mask[s]) begin
-        tx_next[s] = sub_level[s];
-        busy[s]    = 1'b1;
-      end
-      if (start && 3'(s) >= start_off) begin
-        tx_next[s] = invert;
-        busy[s]    = 1'b1;
-      end
-      if (hold_start) begin
-        tx_next[s] = !rest_level;
-        busy[s]    = 1'b1;
-      end
+      // what begins here, and what goes on: side by side, not one behind the other
+      begins = hold_start || sub_mask[s] || (start && 3'(s) >= start_off);
+      goes_on = active && (holding ? hold : !(bnd && last && 3'(s) >= bnd_off));
+      busy[s] = begins || goes_on;
+      flows  = (bit_step && 3'(s) >= bnd_off) ? next_level : tx[S-1];  // that is the level on the line
+      rests  = hold_start ? !rest_level : sub_mask[s] ? sub_level[s] : rest_level;
+      tx_next[s] = (goes_on && !begins) ? flows : (start && 3'(s) >= start_off) ? invert : rests;
     end
   end
 
@@ -217,9 +210,14 @@ module litepulse_line_tx #(
     tx      <= tx_next;
     active  <= active_next;
     holding <= holding_next;
-    open    <= !active_next || (!holding_next && last_next && bnd_next);
-    open_late <= open_load && !frac_sum[FW];
-    opens   <= !holding_next && last_next && (load ? start && ends2 : near_now);
+    // not active in the next cycle, or at the boundary of its last interval (one in this cycle is followed by none in the next); with
+    // S > 1 also at the end of a hold
+    if (start) open <= ends1;
+    else if (hold_start) open <= S > 1 && !hold_next;
+    else if (holding) open <= !hold || (S > 1 && !hold_next);
+    else open <= !active || (last && (bnd || near));
+    open_late <= step && few_halves && ending && halves == 2'd1 && !frac_sum[FW];
+    opens   <= start ? ends2 : last && near_now && !hold_start && !(holding && hold);
     if (rst) begin
       open    <= 1'b1;
       opens   <= 1'b0;

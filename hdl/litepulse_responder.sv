@@ -76,8 +76,9 @@ module litepulse_responder #(
   localparam int D = 7;      // bits of filt_delay
 
   // one bit per state, `armed` beside them; none: off, or before `ready`
-  logic         ready, count, fly, report, hold;
-  logic         late, landed, reported, arm, arms, disarm;
+  logic         ready, ready_next, count, fly, report, hold;
+  logic         late, reported, arm, arms, disarm;
+  logic         landed;        // now is T
 
   // configuration -------------------------------------------------------------------------------------------------------
   logic         by_edge, by_byte, by_break;   // triggers; none of them: off
@@ -154,35 +155,36 @@ module litepulse_responder #(
   // countdown -----------------------------------------------------------------------------------------------------------
   // left is, while it counts, T - (now + KE + 2)*S: -1 cycle when due. In a holdoff it is end - (now + 2)*S - 1: negative one cycle
   // before a load, so that the first cycle whose triggers count again is the first one not before the end.
+  // `negative` on top keeps the last carry, which comes late, in the chain.
   logic [B-1:0] left;           // ticks
   logic         negative;       // it has passed 0
   logic [B+1:0] sum;            // with its carry, and a bit between the low part and the cycles above, which `stay`
   logic         counts, load, aim, clear, stay;
   logic [D-1:0] step, way;      // of the low part; above it -1. Behind a load the constant parts of the way, then the filter's
   (* keep *) logic [1:0] mode;  // keep: as written these make one cell per bit
-  (* keep *) logic [7:0] same;
-  logic [15:0]  lead_cycles;
+  logic         top_zero;       // of `left`, of a cycle ago: while it counts the lower ones borrow long before they matter
+  logic         meets, top;     // it begins, if these bits are 0, too
+  logic         down, goes_on;  // it counts down; within the window
+  logic         none;           // of whole cycles: negative in the next one
+  logic         no_lead, more;  // the lead has no whole cycle; its cycle is one earlier when its part of a cycle is more than T's
+  logic         opens;          // where there are none: the window has begun or does so with the launch
   logic         opened, open;   // the de lead window has begun, and before this cycle; without it the launch would be late
 
   assign load   = !counts;
   assign clear  = !armed || landed || (hold && negative);   // the low part, in the cycle before a load, which adds to it
   assign stay   = ready && calm;
+  assign ready_next = (aim || stay) && !disarm && !rst;
   assign may_be_due = opened;
-  assign due    = negative && opened;
+  assign down   = count && !negative && !wish;
+  assign goes_on = down && opened;
+  assign none   = top_zero && left[SL+15:SL] == '0;
+  assign opens  = opened || (no_lead && !more);
   assign late   = count && negative && !opened;
-  assign landed = fly && left[SL +: 4] == 4'(-KE - 2);      // now is T
   assign way    = report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
   assign mode   = clear ? 2'd0 : load ? 2'd1 : (filtered && (aim || ready)) ? 2'd2 : 2'd3;
 
   // what is not reset: one unknown bit makes all of a sum unknown in a simulator, for ever
-  initial {first, second, step, negative, left, ready, calm, counts} = '0;
-  genvar i;
-  generate
-    for (i = 0; i < 8; i = i + 1) begin : gen_same
-      assign same[i] = left[SL+2*i +: 2] == lead_cycles[2*i +: 2];
-    end
-  endgenerate
-
+  initial {first, second, step, negative, due, left, ready, calm, counts} = '0;
   always_ff @(posedge clk) begin
     counts <= !(arms || (hold && negative && !wish) || (landed && launched));
     aim    <= load && !report && !wish;
@@ -191,8 +193,13 @@ module litepulse_responder #(
     if (!stay) left[SL+D-1:0] <= clear ? '0 : sum[SL+D-1:0];
     left[B-1:SL+D] <= load ? first[B-1:SL+D] : sum[B:SL+D+1];
     negative <= counts && (negative || !sum[B+1]);
-    opened <= count && !negative && !disarm && (opened || (left[B-1:SL+16] == '0 && same == '1));
-    open   <= count && !negative && !disarm && opened;
+    top_zero <= left[B-1:SL+16] == '0;
+    // while it counts down a wish disarms
+    opened <= goes_on || (meets && top && down);
+    due    <= none && down && opens;    // `negative` and `opened`
+    landed <= fly && left[SL +: 4] == 4'(-KE - 1) && !rst;
+    no_lead <= nde_lead[15:SL] == '1;
+    open   <= goes_on;
     if (rst) begin
       counts <= 1'b1;
       aim    <= 1'b0;
@@ -201,32 +208,42 @@ module litepulse_responder #(
 
   generate
     if (S == 1) begin : gen_samples
-      assign sum  = {1'b0, left[B-1:D], ready, left[D-1:0]} + {1'b0, {(C - D){counts}}, calm, step};
+      assign sum  = {negative, left[B-1:D], ready, left[D-1:0]} + {1'b0, {(C - D){counts}}, calm, step};
       assign off  = 3'd0;
+      assign more = 1'b0;
       assign lead = open;
       assign ev_off = 3'd0;
-      assign lead_cycles = ~nde_lead;
+      (* keep *) logic [7:0] same;
+      genvar i;
+      for (i = 0; i < 8; i = i + 1) begin : gen_same
+        assign same[i] = left[2*i +: 2] == ~nde_lead[2*i +: 2];
+      end
+      assign top   = left[B-1:16] == '0;
+      assign meets = same == '1;
     end else begin : gen_samples
-      logic [SL-1:0]  low, hit_off, from;
-      logic [15:0]    de_lead, lead_up;  // in whole cycles, and 1
+      logic [SL-1:0]  low, from;
+      logic [SL-1:0]  adds;              // what a trigger, or the end of a launch, adds to them
+      logic [15:0]    nlead;
+      (* keep *) logic [15:0] equal;
       logic [S-1:0]   leads;
-      logic [SL-1:0]  left_low;          // of `left` in the next cycle
-      logic           settle, joins;     // a holdoff begins at the launch's sample
-      assign low  = load ? first[SL-1:0] : ready ? hit_off : joins ? ev_off[SL-1:0] : settle ? SL'(S - 1) : '0;
-      assign sum  = {1'b0, left[B-1:SL+D], ready, left[SL+D-1:0]} + {1'b0, {(C - D){counts}}, calm, step, low};
+      logic           settle;            // a holdoff begins at the launch's sample
+      assign low  = load ? first[SL-1:0] : adds;   // the carry chain begins behind it
+      assign sum  = {negative, left[B-1:SL+D], ready, left[SL+D-1:0]} + {1'b0, {(C - D){counts}}, calm, step, low};
       assign off  = 3'(left[SL-1:0]);
       assign from = left[SL-1:0] + nde_lead[SL-1:0] + 1'b1;   // the sample at which the lead window begins
-      assign left_low = stay ? left[SL-1:0] : clear ? '0 : left[SL-1:0] + low;
       assign lead = leads;
-      assign de_lead = ~nde_lead;
+      assign more = ~nde_lead[SL-1:0] > left[SL-1:0];
+      assign nlead = {{SL{1'b1}}, nde_lead[15:SL]};
+      // the cycles left == lead + more, as in litepulse_slot
+      assign top   = top_zero;
+      assign equal = (left[SL +: 16] ^ nlead) ~^ {left[SL +: 15] | nlead[14:0], !more};
+      assign meets = equal == '1;
       always_ff @(posedge clk) begin
-        lead_up <= 16'(de_lead[15:SL]) + 16'd1;
-        lead_cycles <= (left_low < de_lead[SL-1:0]) ? lead_up : 16'(de_lead[15:SL]);
         settle <= load && report;
-        joins <= settle;
-        if (rst) {settle, joins} <= 2'b00;
         if (landed || late) ev_off <= late ? 3'd0 : off;
-        hit_off <= by_edge ? sel_off[SL-1:0] : by_byte ? byte_end_off[SL-1:0] : brk_off[SL-1:0];
+        adds <= ready_next ? (by_edge ? sel_off[SL-1:0] : by_byte ? byte_end_off[SL-1:0] : brk_off[SL-1:0])
+            : settle ? ev_off[SL-1:0] : (load && report) ? SL'(S - 1) : '0;
+        if (rst) {settle, adds} <= '0;
         for (int s = 0; s < S; s++) begin
           leads[s] <= count && (open || (opened && SL'(s) >= from)) && !(negative && SL'(s) >= left[SL-1:0]);
         end
@@ -248,18 +265,18 @@ module litepulse_responder #(
     // 13 cycles always, more than litepulse_events may take: so no record of others moves what comes next
     reported <= acked && now[1:0] == ev_lo[1:0] && now[2] != ev_lo[2] && now[3] != (ev_lo[3] ^ ev_lo[2]);
     if (landed || late) ev_lo <= now[7:0];
-    if (count || (S > 1 && (grant || refuse))) {launched, busy} <= {grant, refuse};   // with S > 1 a cycle later
+    if (count || (S > 1 && fly)) {launched, busy} <= {grant, refuse} | ({launched, busy} & {2{!count}});   // with S > 1 a cycle later
     if (reported) number <= number + 16'd1;
     if (!armed) number <= 16'd0;
 
     armed  <= arms || (armed && !(reported && !rearm));
-    ready  <= aim || stay;
+    ready  <= ready_next;
     count  <= !calm || (count && !negative);
     fly    <= due || (fly && !landed);
     report <= landed || late || (report && !reported);
     hold   <= (reported && rearm) || (hold && !negative);
-    if (disarm) {armed, ready, count, hold} <= 4'd0;
-    if (rst) {armed, ready, count, fly, report, reported, hold} <= 7'd0;
+    if (disarm) {armed, count, hold} <= 3'd0;
+    if (rst) {armed, count, fly, report, reported, hold} <= 6'd0;
   end
 
 `ifdef FORMAL

@@ -20,7 +20,7 @@ module litepulse_sequencer #(
     input  logic                   near_wrap,     // see litepulse_timebase
     output logic                   wrap_near,     // the low half of the tick count wraps before the next operation takes the time
     input  logic [15:0]            nde_lead,      // complement of the de lead, ticks
-    // a word the host writes into the train's memory: held until host_done
+    // a word the host writes into the train's memory: held until host_done, low in the cycle behind it
     input  logic                   host_we,
     input  logic [3:0]             host_addr,
     input  logic [31:0]            host_data,
@@ -94,8 +94,9 @@ module litepulse_sequencer #(
   logic        we;
   logic [5:0]  waddr;
   logic [31:0] wdata;
-  assign host_done = host_we && !odd;
-  assign we    = odd ? (write && !rst) : host_we;
+  logic        host_asks;   // host_we is deep in logic
+  assign host_done = host_asks && !odd;
+  assign we    = odd ? (write && !rst) : host_asks;
   assign waddr = odd ? {phase[1], argument} : {2'b10, host_addr};
   assign wdata = odd ? sum : host_data;
   always_ff @(posedge clk) begin
@@ -130,6 +131,7 @@ module litepulse_sequencer #(
   always_ff @(posedge clk) begin
     which <= code[litepulse_program_pkg::F_COND +: 4];   // out since a cycle: a memory's output is late
     zero <= sum == 32'd0;
+    host_asks <= host_we && !host_done && !rst;
     wrap_near <= near_wrap && now[3:2] == 2'd3;
     phase <= phase + 2'd1;
     thread <= phase[1];

@@ -28,10 +28,12 @@ module litepulse_slot #(
 );
   localparam int SL = $clog2(S);
   localparam int CW = 32 - SL;
+  localparam int LOW = 4;
 
   logic [CW-1:0] cycles, less;
   logic [2:0]    low;
-  logic          some;              // not 0: the carry of the subtraction
+  logic          upper_zero;        // of `cycles`, of a cycle ago: it has not borrowed since when the lower ones are 0
+  logic          none;              // they and the upper ones are
   logic          live;              // armed, not far, not to be disarmed
   logic          ended, lead_opens, lead_on, opens_now;
   logic [31:0]   count;
@@ -43,11 +45,12 @@ module litepulse_slot #(
   // adding ones or nothing lets one cell per bit load and count, if that is a register's output
   logic          counting;
   logic          disarm;
-  assign {some, less} = {1'b0, cycles} + {1'b0, {CW{counting}}};
-  assign due    = ended && live;
+  assign less   = cycles + {CW{counting}};
+  assign none   = upper_zero && cycles[LOW-1:0] == '0;
   assign may_be_due = ended;
   assign off    = low;
-  assign slack  = {1'b0, count} + {1'b0, nslack} + 33'd1;
+  // `is_far` on top makes the last carry a bit of the sum, which needs no cell to leave the chain
+  assign slack  = {is_far, count} + {1'b0, nslack} + 33'd1;
 
   generate
     if (S == 1) begin : gen_one
@@ -58,15 +61,21 @@ module litepulse_slot #(
       assign to_due    = 1'b0;
     end else begin : gen_more
       // T - lead: its cycle is one earlier when the lead's part of a cycle is more than T's. Neither changes while that matters.
-      logic [2:0] kept, keeps;
-      logic [16-SL:0] lead_cycles;
+      logic [2:0]    kept;
+      logic          more;
+      logic          top_zero;   // of `cycles`, as upper_zero
+      logic [15:0]   nlead;
+      (* keep *) logic [15:0] equal;   // keep: a cell each, so that those behind them stay shallow
       assign low     = kept;
       assign count   = {cycles, kept[SL-1:0]};
-      assign opens_now = cycles == CW'(lead_cycles);
-      assign keeps   = counting ? kept : value[2:0] & 3'(S - 1);
+      assign more    = de_lead[SL-1:0] > kept[SL-1:0];
+      assign nlead   = {{SL{1'b1}}, ~de_lead[15:SL]};
+      // cycles == lead + more: added to the lead's complement and !more they give 0, and that shows without a chain of carries
+      assign equal   = (cycles[15:0] ^ nlead) ~^ {cycles[14:0] | nlead[14:0], !more};
+      assign opens_now = top_zero && equal == '1;
       always_ff @(posedge clk) begin
-        kept <= keeps;
-        lead_cycles <= (17 - SL)'(de_lead[15:SL]) + (17 - SL)'(de_lead[SL-1:0] > keeps[SL-1:0]);
+        top_zero <= counting ? cycles[CW-1:16] == '0 : value[31:SL+16] == '0;
+        if (!counting) kept <= value[2:0] & 3'(S - 1);
       end
       always @* begin
         for (int s = 0; s < S; s++) begin
@@ -81,7 +90,9 @@ module litepulse_slot #(
     counting   <= !load;
     disarm     <= take_back;
     cycles     <= counting ? less : value[31:SL];
-    ended      <= armed && !some && counting;
+    upper_zero <= counting ? cycles[CW-1:LOW] == '0 : value[31:SL+LOW] == '0;
+    ended      <= armed && none && counting;
+    due        <= armed && none && counting && live && !due && !take_back;   // `ended` and `live`
     lead_opens <= armed && !is_far && opens_now && counting;
     lead_on    <= (lead_on || lead_opens) && armed && !disarm && !due;
     lead       <= {S{armed && !disarm}} & ({S{lead_on}} | (from_open & {S{lead_opens}})) & ({S{!due}} | to_due);
@@ -101,6 +112,7 @@ module litepulse_slot #(
       armed      <= 1'b0;
       live       <= 1'b0;
       ended      <= 1'b0;
+      due        <= 1'b0;
       lead_opens <= 1'b0;
       lead_on    <= 1'b0;
       lead       <= '0;

@@ -10,6 +10,8 @@
   localparam int G_WB = $clog2(S) + 2;
   (* anyseq *) logic [95:0] g_width;  // pulse widths, of which the arbiter sees only what is short
   logic [3:0]  g_due, g_grant, g_inside;
+  logic        be_grant;
+  assign be_grant = go && who_next == 2'd3;
   // the launches that are answered in this cycle: with S > 1 those of the cycle before
   logic [2:0]  a_due;
   logic [8:0]  a_off;
@@ -23,7 +25,7 @@
       initial a_due = 3'd0;
       // of what begins in this cycle and ends in the next one: the samples that it leaves free
       always_comb if (f_past) for (int v = 0; v < S; v++) assert (gen_more.free_soon[v]
-          == (start && start_short && start_ends[G_WB:G_WB-2] == 3'd1 && 3'(start_ends[G_WB-3:0]) <= 3'(v)));
+          == (start && start_ends1 && start_ends_off <= 3'(v)));
     end
   endgenerate
   logic [2:0]  g_off [0:3];
@@ -49,12 +51,15 @@
     // a source keeps what it asked for in the cycle after it asked, with S > 1 for two
     for (int i = 0; i < 3; i++) if (f_past && ($past(due[i]) || (S > 1 && $past(a_due[i]))))
       assume ({kind[2*i+:2], data[8*i+:8]} == $past({kind[2*i+:2], data[8*i+:8]}));
+    // and its profile and tick in the first of them
+    for (int i = 0; i < 3; i++) if (S > 1 && f_past && $past(due[i]))
+      assume ({profile[2*i+:2], off[3*i+:3]} == $past({profile[2*i+:2], off[3*i+:3]}));
     // litepulse_config: a profile is written only in a cycle in which the memory is not read
     if (f_past && $past(may_read)) assume (prof_invert == $past(prof_invert));
     if (f_past && $past(be_due)) assume (be_data == $past(be_data));
     // litepulse_slot, litepulse_responder: a launch stands for longer than a cycle before it is due
-    for (int i = 0; i < 3; i++) if (S > 1 && due[i]) assume (f_past && {off[3*i+:3], kind[2*i+:2], g_width[32*i+:32]}
-        == $past({off[3*i+:3], kind[2*i+:2], g_width[32*i+:32]}));
+    for (int i = 0; i < 3; i++) if (S > 1 && due[i]) assume (f_past && {off[3*i+:3], kind[2*i+:2], profile[2*i+:2], g_width[32*i+:32]}
+        == $past({off[3*i+:3], kind[2*i+:2], profile[2*i+:2], g_width[32*i+:32]}));
     // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active
     if (f_past && $past(hold_start)) assume (line_active || rst);
   end
@@ -80,12 +85,12 @@
     if (S == 1) begin
       if (!start) assume (free_rest == free_next);
     end else begin
-      assume (free_next == (start ? start_short && start_ends[G_WB:G_WB-2] == 3'd1 : free_rest));
-      if (free_next) assume (free_off == (start ? 3'(start_ends[G_WB-3:0]) : free_whole ? 3'd0 : rest_off));
+      assume (free_next == (start ? start_ends1 : free_rest));
+      if (free_next) assume (free_off == (start ? start_ends_off : free_whole ? 3'd0 : rest_off));
       if (free_rest) assume (rest_off <= 3'(S - 1));
-      assume (free_rest == (free_whole || (free_part && !hold_start)));
+      assume (free_rest == (!hold_start && (free_whole || free_part)));
     end
-    assert (may_read || !ren);
+    assert (may_read || (g_grant & ~g_inside) == 4'd0);
     // best effort: only when nothing timed is due, and then it must
     assert (be_grant == (be_due && a_due == 3'd0 && !break_hold && !g_line[0] && !start));
     // never two in one tick
@@ -96,9 +101,10 @@
       if (g_line[s]) assert (g_taken == 4'd0);
     end
     // the profile, or the width of a pulse, is read for the one that goes on beyond the cycle
-    // read for each launch; for a byte that asks also in vain, but never while what was read last is still in use
+    // read for each launch; for a byte that asks also in vain, with S > 1 at any time, but never while what was read last is still in use
     if ((g_grant & ~g_inside) != 4'd0) assert (ren);
-    if (ren && (g_grant & ~g_inside) == 4'd0) assert (be_asks && a_due == 3'd0 && !break_hold && !g_line[0]);
+    if (S == 1 && ren && g_grant == 4'd0) assert (be_asks && a_due == 3'd0 && !break_hold && !g_line[0]);
+    if (S > 1 && ren) assert (!g_line[S-1]);
     for (int i = 0; i < 3; i++) if (grant[i] && !g_inside[i])
       assert (raddr == (a_kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? 3'(4 + i) : {1'b0, a_profile[2*i+:2]}));
     if (be_grant) assert (raddr == 3'd0);
@@ -109,9 +115,12 @@
   logic [2:0]   p_off [0:3];
   logic [S-1:0] p_mask, p_level, p_line;
   logic         p_rst, p_invert;
-  logic [32:0]  p_len;
+  logic [32:0]  p_len, p_end;       // of a pulse: ticks from sample 0 to its end
+  logic [3:0]   p_inverts;          // polarities as of the last cycle: a pulse's need not be what goes with the memory
+  assign p_end = p_len + 33'(start_off);
   always_ff @(posedge clk) begin
     p_rst <= rst;
+    p_inverts <= prof_invert;
     p_go  <= g_grant & ~g_inside;
     for (int i = 0; i < 4; i++) p_off[i] <= g_off[i];
     if (be_grant) p_invert <= prof_invert[0];
@@ -124,7 +133,7 @@
       p_mask[s] <= 1'b0;
       for (int i = 0; i < 3; i++) if (g_inside[i] && 3'(s) >= g_off[i] && 33'(s) < 33'(g_off[i]) + g_len[i]) begin
         p_mask[s]  <= 1'b1;
-        p_level[s] <= prof_invert[a_profile[2*i+:2]];
+        p_level[s] <= p_inverts[a_profile[2*i+:2]];
       end
     end
   end
@@ -145,8 +154,9 @@
       end
       if (start) assert (start_off <= 3'(S - 1));
       if (start) assert (start_invert == p_invert);
-      if (start && S > 1) assert (start_short == (start_kind == litepulse_map_pkg::LAUNCH_PULSE && p_len < 33'(4 * S)));
-      if (start && start_short) assert (33'(start_ends) == p_len + 33'(start_off));
+      if (start && S > 1) assert (start_ends1 == (start_kind == litepulse_map_pkg::LAUNCH_PULSE && p_end / 33'(S) == 33'd1));
+      if (start && S > 1) assert (start_ends2 == (start_kind == litepulse_map_pkg::LAUNCH_PULSE && p_end / 33'(S) == 33'd2));
+      if (start && S > 1 && (start_ends1 || start_ends2)) assert (33'(start_ends_off) == p_end % 33'(S));
       if (start && start_kind == litepulse_map_pkg::LAUNCH_PULSE) assert (p_len != 33'd0 && p_len + 33'(start_off) >= 33'(S));
       if (hold_start) assert (!start && sub_mask == '0);
     end

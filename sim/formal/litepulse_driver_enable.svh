@@ -18,7 +18,7 @@
       logic [S-1:0] g_busy;
       always_ff @(posedge clk) g_busy <= rst ? '0 : busy;
       assign f_rest = gen_more.busy_was == g_busy && (g_busy != '0 ? 18'(gen_more.behind) + 18'd1 == g_since
-          : rest == (g_since > {2'd0, lag} ? 16'd0 : 16'({2'd0, lag} - g_since + 18'd1)));
+          : gen_more.over ? g_since > {2'd0, lag} + 18'd1 : g_since <= {2'd0, lag} + 18'd1 && {2'd0, rest} + g_since == {2'd0, lag} + 18'd1);
     end
   endgenerate
   initial assume (rst);

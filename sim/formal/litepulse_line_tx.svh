@@ -21,8 +21,9 @@
       assume (kind != 2'd3 && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
       if (kind != litepulse_map_pkg::LAUNCH_PULSE) assume (interval >= 36'(4 * S * 256) && few == (interval < 36'(8 * S * 256)));
       if (kind == litepulse_map_pkg::LAUNCH_BREAK) assume (data != 8'd0);
-      if (S > 1) assume (start_short == (kind == litepulse_map_pkg::LAUNCH_PULSE && few));
-      if (S > 1 && start_short) assume (32'(start_ends) == width + 32'(start_off));
+      if (S > 1) assume (start_ends1 == (kind == litepulse_map_pkg::LAUNCH_PULSE && (33'(width) + 33'(start_off)) >> SL == 33'd1));
+      if (S > 1) assume (start_ends2 == (kind == litepulse_map_pkg::LAUNCH_PULSE && (33'(width) + 33'(start_off)) >> SL == 33'd2));
+      if (S > 1 && (start_ends1 || start_ends2)) assume (33'(start_ends_off) == (33'(width) + 33'(start_off)) % 33'(S));
       if (kind == litepulse_map_pkg::LAUNCH_PULSE) assume (interval[35:32] == 4'd0 && few == (width < 32'(4 * S))
           && width != 32'd0 && 33'(width) + 33'(start_off) >= 33'(S));
     end
@@ -44,8 +45,9 @@
     if (f_past && !start && !$past(prepare)) assume ({interval, few, data_bits, parity, stop}
         == $past({interval, few, data_bits, parity, stop}));
     if (f_past && !$past(rst)) assume (!start || $past(prepare));
-    // a byte that does not go after all: the line is free then
-    if (f_past && !$past(rst)) assume (!$past(prepare) || start || $past(free_next && free_off == 3'd0));
+    if (f_past && S > 1) assume (hold == $past(hold_next));   // litepulse_pulse
+    // a byte that does not go after all; with S > 1 whenever the line is free from one of its samples on
+    if (f_past && !$past(rst)) assume (!$past(prepare) || start || $past(free_next && (S > 1 || free_off == 3'd0)));
     if (f_past && $past(rst)) assume (!start && sub_mask == '0 && !hold_start);
   end
 
@@ -177,9 +179,9 @@
       assert (tx == g_tx_last);
       assert (busy == g_busy);
       // what arbiter.sby takes for granted
-      if (S > 1) assert (free_next == (start ? start_short && start_ends[SL+2:SL] == 3'd1 : free_rest));
-      if (S > 1 && free_next) assert (free_off == (start ? 3'(start_ends[SL-1:0]) : free_whole ? 3'd0 : rest_off));
-      if (S > 1) assert (free_rest == (free_whole || (free_part && !hold_start)));
+      if (S > 1) assert (free_next == (start ? start_ends1 : free_rest));
+      if (S > 1 && free_next) assert (free_off == (start ? start_ends_off : free_whole ? 3'd0 : rest_off));
+      if (S > 1) assert (free_rest == (!hold_start && (free_whole || free_part)));
       if (settled && !hold_start) assert (!free_next);
       if (hold_start) assert (!settled);
       // free_next, free_off tell exactly what the launches of earlier cycles leave of this one
@@ -197,6 +199,8 @@
       if (f_free) assert (f_free_off <= 3'(S - 1));
       if (g_on) begin
         assert (bnd == g_half_here);
+        if (f_free) assert (last);
+        if (open_late) assert (last && near);
         if (bnd) assert (40'(bnd_off) == g_half_bound);
         assert (pulse == g_pulse && g_off <= 3'(S - 1));
         assert (tx[S-1] == (f_mark(g_k) ^ g_inv));
@@ -212,6 +216,7 @@
           assert (parity <= litepulse_map_pkg::PARITY_SPACE);
           if (!g_pulse) begin
             assert (g_period >= 36'(4 * S * 256) && interval == g_period && few == (g_period < 36'(8 * S * 256)));
+            assert (few_halves == (g_period >> FW < 36'd3));
             assert (g_end < ((48'(g_k) + 48'd1) << 37) && g_age <= 40'(g_half >> 9));
             assert (g_k < g_intervals && g_half_bound <= 40'(g_period >> 9) + 40'd1);
             assert (last == (halves == 2'd0) && last == (g_final && g_half == g_end));

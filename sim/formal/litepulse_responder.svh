@@ -234,13 +234,12 @@
     if (S > 1) begin : gen_proof
       always_comb begin
         if (f_past && !rst) begin
-          if (!calm) assert (gen_samples.hit_off == g_hit_off[SL-1:0]);
+          if (!calm) assert (gen_samples.adds == g_hit_off[SL-1:0]);
+          if (!ready) assert (gen_samples.adds == (!report || g_outcome != 2'd1 ? SL'(0) : g_rep == 5'd2 ? SL'(S - 1)
+              : g_rep == 5'd3 ? ev_off[SL-1:0] : SL'(0)));
           // of settings that stand for longer than this
           assert (f_stood || (!armed && !ready && !count && !fly && calm));
-          if (f_stood) assert (gen_samples.lead_up == 16'(16'(~nde_lead) >> SL) + 16'd1);
-          if (f_stood) assert (lead_cycles == 16'(16'(~nde_lead) >> SL) + 16'(left[SL-1:0] < SL'(~nde_lead)));
           assert (gen_samples.settle == (report && g_rep == 5'd2 && g_outcome == 2'd1));
-          assert (gen_samples.joins == (report && g_rep == 5'd3 && g_outcome == 2'd1));
         end
       end
     end

@@ -18,7 +18,7 @@
   logic [4:0]  g_argument;
   logic [15:0] g_cond;
   logic        g_writes;
-  initial assume (rst);
+  initial assume (rst && !host_asks);
 
   assign g_cycle  = phase - {g_thread, 1'b0};
   assign g_writes = g_cycle == 2'd1 && g_result_valid && g_code[litepulse_program_pkg::F_WE] && !rst;  // of the one before
@@ -28,6 +28,11 @@
 
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
+    // litepulse_train: a word is held until it is done, and then not asked for in the next cycle
+    if (f_past && !$past(rst)) begin
+      if ($past(host_we && !host_done)) assume (host_we && {host_addr, host_data} == $past({host_addr, host_data}));
+      if ($past(host_done)) assume (!host_we);
+    end
     // the words: written by the thread's own instructions, those below 16 of the train also by the host
     if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_x) g_xv <= g_result[31:0];
     if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_y) g_yv <= g_result[31:0];

@@ -87,6 +87,8 @@
       if (!g_was_armed || (g_lead_ok1 && g_far1)) assert (lead == '0);
       // how it does so
       assert (live == (armed && !is_far && !disarm));
+      assert (due == (ended && live));
+      if (cycles[LOW-1:0] == '0 && g_has) assert (upper_zero == (cycles[CW-1:LOW] == '0));
       if (g_armed && g_far) assert (ended == g_end);
       if (g_armed) begin
         assert (g_has && is_far == g_far && count == g_left[31:0] && off < 3'(S));
