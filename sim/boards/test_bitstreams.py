@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bitstreams: the two boards that are built in every run, what a build refuses, and the page with the figures of all boards."""
+"""Bitstreams: those that are built in every run, what a build refuses, and the page with the figures of all boards."""
 
 import json
 import math
@@ -21,11 +21,11 @@ SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 FIRST = {".bin": bytes.fromhex("ff0000ff7eaa997e"), ".bit": bytes.fromhex("ff00")}     # how a bitstream begins
 
 
-@pytest.mark.parametrize("name", ["icebreaker", "ulx3s"])
+@pytest.mark.parametrize("name, samples", [("icebreaker", None), ("icebreaker", 2), ("ulx3s", None)])
 @pytest.mark.seconds(120)
-def test_board(name, tmp_path):
+def test_board(name, samples, tmp_path):
     """It fits, meets both clocks with the margin that is told, and there is a bitstream of the part."""
-    choice = choose(name)
+    choice = choose(name, samples=samples)
     results = build(choice)
     best = results[0]
     assert best.fits and shortcomings(choice, best) == []
@@ -93,6 +93,16 @@ def test_a_missed_clock_is_a_shortcoming():
     full = Result(1, {}, {"pulse": 48.0}, {"cells": 5300, "rams": 30}, {"cells": 5280, "rams": 30}, {}, 0.0)
     assert full.margin == -1 and shortcomings(choice, full) == ["icebreaker-uartbone-s1 does not fit: 5300 of 5280 cells, 30 of 30 rams"]
     assert longest_way([report("x", 1, 1)["critical_paths"][0]["path"][0]]) == "a -> a, 1.0 ns, gates: 0"
+
+
+@pytest.mark.parametrize("margins, ends", [
+    ([-1], False), ([-0.2, -0.001], False), ([0.01], True), ([-0.1, 0.0], False), ([0.009, -0.1, 0.001], False),
+    ([0.0, -0.1, -0.1, 0.005], True), ([-0.1, 0.004, 0.002, 0.003], False), ([-0.1, 0.004, 0.002, 0.003, -0.3], True),
+    ([0.002, 0.02], True),
+])
+def test_when_the_search_ends(margins, ends):
+    """A hundredth to spare, or three more placements behind the first that meets all clocks."""
+    assert bitstream.enough(margins) is ends
 
 
 def net(name, edge, *ends):

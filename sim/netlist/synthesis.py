@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from litex_soc.bitstream import ToolError, run_tool
+from litex_soc.bitstream import SYNTHESIS, ToolError, run_tool
 from rig import BUILD, SIM, BuildError, content_key, hdl_sources, locked, simulate
 
 HERE = Path(__file__).resolve().parent
@@ -22,7 +22,7 @@ PINS = HERE / "litepulse_pins.sv"
 TB = SIM / "core" / "litepulse_tb.sv"
 TOP = "litepulse_pins"
 # As the boards' builds do it.
-COMMANDS = {"ice40": "synth_ice40 -dsp", "ecp5": "synth_ecp5"}
+COMMANDS = {"ice40": SYNTHESIS["up5k"], "ecp5": SYNTHESIS["ecp5"]}
 # SB_IO has inputs that are inout ports of the pad; smaller functions compile three times as fast, and run no slower.
 VERILATOR = ("--timing", "--x-initial", "0", "-Wno-ASSIGNIN", "--output-split", "10000", "--output-split-cfuncs", "1000")
 KEEP_DAYS = 3
@@ -119,7 +119,7 @@ class Netlist:
         sources = self.rtl
         values = " ".join(f"-set {name} {value}" for name, value in self.parameters.items())
         files = " ".join(path.name for path in sources)
-        script = (f"read_verilog -sv {files}\nchparam {values} {TOP}\n{COMMANDS[self.family]} -top {TOP}\n"
+        script = (f"read_verilog -sv {files}\nchparam {values} {TOP}\n{COMMANDS[self.family].format(TOP)}\n"
                   f"tee -o cells.json stat -json\nclean -purge\nwrite_verilog -noattr netlist.v\n")
         folder = BUILD / "netlist" / f"{self.name}-{content_key(sources, script, yosys_version())[:16]}"
         with locked(folder.with_suffix(".lock")):
