@@ -10,11 +10,10 @@ BOARD = Board(
     name="icebreaker", title="iCEBreaker", family="ice40",
     fpgas={"up5k": icebreaker.Platform},
     clocks=lambda platform, choice: Ice40Clocks(platform, platform.request("clk12"), 12_000_000, choice.pulse_hz),
-    phys=("generic",),
+    phys=("generic", "ice40_ddr"),
     serial_is="second port of the FTDI on the board (the first is the flash)",
     programmers={"iceprog": {"flash": []}, "openFPGALoader": {"flash": ["-b", "ice40_generic", "-f"]}},
     usb=("0403", "6010", "FT2232H"),
     bridge=("iCEBreaker*", "01"),
-    note="two samples per cycle (`ice40_ddr`, a tick of 10.4 ns) are too much for a UP5K: with one input instead of four 4653 of its 5280 "
-         "cells are in use, and `pulse` reaches 34.7 of 48 MHz (first placement)",
+    note="with two samples per cycle there is room for one input instead of four",
 )
