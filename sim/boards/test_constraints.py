@@ -70,7 +70,8 @@ def test_shipped_pins_are_right(name, fpga):
         (pulse,) = shipped.resources(phy, platform)
         count = {part.name: len(part.constraints[0].identifiers) for part in pulse[2:] if hasattr(part, "constraints")}
         assert count == {"tx": 1, "rx": 1, "de": 1, "aux": min(len(shipped.aux), 16 // PHYS[phy].samples - 1, shipped.limits.get(phy, 16))}
-        assert shipped.limits.get(phy, 2) >= 2, "a board is worth the work with two inputs at least"
+        least = 2 if phy == board.phys[0] else 1    # another one may have a finer tick instead
+        assert shipped.limits.get(phy, least) >= least, "a board is worth the work with two inputs at least"
 
 
 @pytest.mark.parametrize("name, fpga", FPGAS)

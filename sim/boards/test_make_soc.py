@@ -27,15 +27,15 @@ PINS = {
 }
 # MHz of pulse with 1, 2 and 4 samples per cycle, and of sys; on iCE40 that is half of pulse
 MHZ = {
-    "icebreaker": ({1: 48}, None),
+    "icebreaker": ({1: 48, 2: 48}, None),
     "alchitry_cu": ({1: 100, 2: 100}, None),
     "ulx3s": ({1: 100, 2: 100, 4: 100}, 50),
     "colorlight_i5": ({1: 100, 2: 100, 4: 100}, 50),
     "orangecrab": ({1: 144, 2: 120, 4: 120}, 48),
     "ecpix5": ({1: 200, 2: 150, 4: 150}, 50),
 }
-# Not every input of a board is a pad that the gearing can read.
-GEARED_INPUTS = {"ulx3s": 3, "colorlight_i5": 2, "orangecrab": 2, "ecpix5": 3}
+# Inputs where there are not four: not each is a pad that the gearing can read, and a UP5K has room for one.
+FEWER_INPUTS = {("ulx3s", 4): 3, ("colorlight_i5", 4): 2, ("orangecrab", 4): 2, ("ecpix5", 4): 3, ("icebreaker", 2): 1}
 # A board's other chips: kept from resetting the FPGA.
 NEEDED_BY = {"ulx3s": ("wifi_gpio0",)}
 LATENCIES = {"generic": (1, 1), "ice40_ddr": (2, 2), "ecp5_ddr": (2, 4), "ecp5_serdes": (3, 4)}
@@ -135,8 +135,9 @@ def test_pins(written, name, fpga, samples, core):
     found, up = places(text)
     expected = {clock: crystal, "serial_rx": rx, "serial_tx": tx}
     if core == "litepulse":
-        inputs = aux[:GEARED_INPUTS[name]] if samples == 4 else aux
-        expected |= {**dict(zip(("pulse_tx", "pulse_rx", "pulse_de"), line)), **{f"pulse_aux[{n}]": pin for n, pin in enumerate(inputs)}}
+        inputs = aux[:FEWER_INPUTS.get((name, choice.samples), 4)]
+        ports = [f"pulse_aux[{n}]" for n in range(len(inputs))] if len(inputs) > 1 else ["pulse_aux"]
+        expected |= {**dict(zip(("pulse_tx", "pulse_rx", "pulse_de"), line)), **dict(zip(ports, inputs))}
         if choice.phy == "ice40_ddr":   # the pad is the PHY's own
             assert re.search(r"SB_IO #\(.*\.PULLUP\(1'b1\)\) rx_io \(", PHYS[choice.phy].source.read_text()) and not up
         else:
@@ -173,7 +174,7 @@ def test_clocks(written, name, fpga, samples, core):
 def test_wiring(written, name, fpga, samples, core):
     """Core and PHY have parameters that fit each other, no port that there is not and none left open; their sources are there, once."""
     choice, verilog, _, files = written(name, fpga, samples, core)
-    inputs = GEARED_INPUTS[name] if samples == 4 else 4
+    inputs = FEWER_INPUTS.get((name, samples), 4)
     ((core_of, core_ports),) = instances(verilog, "litepulse")
     ((phy_of, phy_ports),) = instances(verilog, f"litepulse_phy_{choice.phy}")
     assert {key: number(value) for key, value in core_of.items()} == {
