@@ -321,7 +321,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m litex_soc.bitstream", description=__doc__.splitlines()[0])
     add_choice(parser)
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N",
-                        help="placements tried at most until one meets all clocks (default %(default)s)")
+                        help="placements tried at most (default %(default)s)")
     parser.add_argument("--all", action="store_true", help="try them all and take the best")
     args = parser.parse_args(argv)
     try:
