@@ -53,15 +53,15 @@ class Bench:
         self.steady, self.guest = steady, rig.boot(KERNEL)
         self.program = self.guest.guest_program(PROGRAM)
 
-    def run(self, *cases, before=(), **board):
+    def run(self, *cases, before=(), when=None, **board):
         """[{word: [[number, ...], ...]}, ...] of what each of these cases said; the first one of it is that of `before`, cases that run
-        without the driver, if there are any."""
+        without the driver, if there are any. when: of sim.pc.rig."""
         attach, files = self.guest.attaching()
         script = "\n".join([*(f"./{PROGRAM} {case} || exit 1" for case in before), attach,
                             *(f"echo case; ./{PROGRAM} {case} || exit 1" for case in cases)])
         files, boards = {**files, PROGRAM: self.program}, [{"record": False, "bus_divider": 1, **board}]
         for _ in range(ATTEMPTS if self.steady else 1):
-            said = spoken(self.guest.run(script, files, boards=boards, seconds=RUN_SECONDS).lines)
+            said = spoken(self.guest.run(script, files, boards=boards, when=when, seconds=RUN_SECONDS).lines)
             off = max(abs(case["took"][0][5]) for case in said if "took" in case)
             if off <= STEADY_NS:
                 break
@@ -95,12 +95,13 @@ class Bench:
         without, attached = self.run(f"idle {ms}", before=[f"idle {ms}"])
         return {"without": cost(without), "attached": cost(attached)}
 
-    def wakes(self, traffic, count=WAKES, baud=None):
-        """{"delays": [ns, ...], "uncertainty": median of theirs, ns} from a launch to the program that waits for its event."""
-        said, = self.run(f"wake {count} {traffic}", baud=baud)
+    def wakes(self, traffic, count=WAKES, baud=None, when=None):
+        """{"delays": [ns, ...], "uncertainty": median of theirs, ns, "losses": how often events were lost, and as cost()} from a launch
+        to the program that waits for its event."""
+        said, = self.run(f"wake {count} {traffic}", baud=baud, when=when)
         delays, uncertainties = zip(*said["wake"])
         check(len(delays) == count, f"{count - len(delays)} of {count} launches were not told")
-        return {"delays": list(delays), "uncertainty": median(uncertainties), **cost(said)}
+        return {"delays": list(delays), "uncertainty": median(uncertainties), "losses": said["losses"][0][0], **cost(said)}
 
     def tty(self, case, tty_baud, baud, count=BYTES):
         """{"baud", "bytes", "got", "seconds", and as cost()} of bytes in a row."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The benchmark of a board on a cable: that it measures, and notices what is wrong. Its figures are in docs/benchmarks.md."""
 
+import time
+
 import pytest
 
 from sim.linux.driver_bench import BenchError
@@ -9,6 +11,8 @@ from sim.pc import cable_bench
 from sim.pc.board import HZ
 from sim.pc.cable_bench import Bench
 from sim.pc.wire import PACKET, Wire
+
+STILL_SECONDS = 0.3             # 600 events of others: more than twice what the board holds
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +36,12 @@ def test_wakes(bench):
     for traffic in (0, 1000):
         found = bench.wakes(traffic, count=5)
         assert len(found["delays"]) == 5 and 0 < found["uncertainty"] and 0 < found["busy"] < 1
+
+
+def test_wakes_while_all_stands_still(bench):
+    """For so long that the board's FIFO runs over: each launch is measured by its own event, whatever is missing around it."""
+    found = bench.wakes(1000, count=10, when={"wake": lambda _: time.sleep(STILL_SECONDS)})
+    assert found["losses"] > 0 and len(found["delays"]) == 10
 
 
 @pytest.mark.parametrize("case", ["send", "receive", "loop"])
