@@ -252,7 +252,7 @@ static void case_events(char **words)
 }
 
 /*
- * What came of a launch, and when poll() told. Return: false if nobody tells: it was among records that were lost, `losses` more than before.
+ * What came of a launch, and when poll() told. Return: false if nobody tells, as records were lost: `losses` counts how often.
  */
 static bool outcome(int fd, uint16_t tag, struct litepulse_event *event, long long *woken, long long *losses)
 {
