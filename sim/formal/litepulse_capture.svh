@@ -65,6 +65,7 @@
         assert (edge_changed[c*S +: S] == $past(enabled[c*S +: S]));
         assert (edge_level[c*S +: S] == $past(level[c*S +: S]));
         assert (edge_group[c*S +: S] == {S{filt_en[c]}});
+        if (S > 1) assert (level[c*S +: S] == $past(level_next[c*S +: S]));   // cond_next
       end
       cover (filt_en[c] && filt_len == 6'd5 && enabled[c*S] && f_old[4] != f_old[0]);
       cover (filt_en[c] && filt_len == 6'd3 && f_old[0] != x[0] && f_old[1] == x[0] && f_old[2] == x[0] && level[c*S] != x[0]);

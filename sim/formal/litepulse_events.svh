@@ -49,7 +49,7 @@
   typedef enum logic [3:0] {F_NONE, F_TAIL, F_HEAD, F_SPOILT, F_ALL, F_MERGED, F_STAGE, F_GAP, F_STORED} f_place_t;
   f_place_t      f_place;
   logic          f_f, f_waits, f_any;
-  logic [63:0]   f_tick;
+  logic [63:0]   f_cycle;
   logic [EB-1:0] f_changed, f_level, f_own, f_members;
   logic [6:0]    f_age;         // cycles since the one in which it came
   assign f_own = f_pick_f ? edge_group[EB-1:0] : ~edge_group[EB-1:0];
@@ -62,7 +62,7 @@
       F_NONE: if (f_pick && (f_pick_f ? come_f : come_a)) begin
         f_age <= 7'd0;
         f_f <= f_pick_f;
-        f_tick <= now - 64'd1 - (f_pick_f ? {57'd0, edge_delay} : 64'd0);
+        f_cycle <= 64'(now) - 64'd1 - (f_pick_f ? {57'd0, edge_delay} : 64'd0);
         f_changed <= edge_changed[EB-1:0] & f_own;
         f_level <= edge_level[EB-1:0] & f_own;
         f_place <= (shift && !from_tail) ? F_HEAD : (shift || !tail_any) ? F_TAIL : F_SPOILT;
@@ -195,14 +195,14 @@
   end
 
   // What is written is what came ---------------------------------------------------------------------------------------------
-  logic [63:0] f_stamp, f_stamp_p;         // of the request that is merged
+  logic [63:0] f_stamp, f_stamp_p;         // of the request that is merged, in ticks
   logic [47:0] f_word, f_word_p;
   always_comb begin
     f_stamp = '0;
     f_word = '0;
     for (int i = 0; i < PORTS; i++) begin
       if (sel[i]) begin
-        f_stamp = now - {56'd0, now[7:0] - lo[8*i+:8]};
+        f_stamp = ((64'(now) - {56'd0, now[7:0] - lo[8*i+:8]}) << SL) + 64'(off[3*i+:3] & 3'(S - 1));
         f_word = {kind[4*i+:4], source[4*i+:4], flags[8*i+:8], data[32*i+:32]};
       end
     end
@@ -218,7 +218,7 @@
       // the oldest of what is lost at once gives the stamp
       if ($past(f_place) == F_ALL && $past(open)) assert (gap && st_data == $past(p_data));
       if ($past(f_place) == F_MERGED && $past(open)) begin
-        assert (tick == f_tick);
+        assert (tick == f_cycle << SL);
         if (f_place == F_GAP) assert (gap && st_data == 32'd1);
       end
     end
@@ -226,24 +226,24 @@
   always_comb begin
     if (f_past && !rst) begin
       if (f_mine) begin
-        assert ({p_kind, p_source, p_flags, p_data} == f_word_p && lo_req == f_stamp_p[7:0]);
-        assert (now - f_stamp_p <= 64'd100);
+        assert ({p_kind, p_source, p_flags, p_data} == f_word_p && lo_req == f_stamp_p[SL+:8] && 64'(p_off) == (f_stamp_p & 64'(S - 1)));
+        assert ((64'(now) << SL) - f_stamp_p <= 64'(100 * S));
       end
       case (f_place)
         F_TAIL: begin
           assert ((tail[EB-1:0] & f_members) == f_changed && (tail[2*EB-1:EB] & f_members) == f_level);
-          assert (tail[2*EB+:8] == f_tick[7:0] + 8'd1 + (f_f ? {1'b0, edge_delay} : 8'd0));
+          assert (tail[2*EB+:8] == f_cycle[7:0] + 8'd1 + (f_f ? {1'b0, edge_delay} : 8'd0));
         end
         F_HEAD: begin
           assert ((head[EB-1:0] & f_members) == f_changed && (head[2*EB-1:EB] & f_members) == f_level);
-          assert (head[2*EB+:8] == f_tick[7:0] + 8'd1 + (f_f ? {1'b0, edge_delay} : 8'd0));
+          assert (head[2*EB+:8] == f_cycle[7:0] + 8'd1 + (f_f ? {1'b0, edge_delay} : 8'd0));
         end
         F_MERGED: begin
-          assert (one_p && !f_any && p_data == {16'(f_level), 16'(f_changed)} && lo_edge == f_tick[7:0]);
+          assert (one_p && !f_any && p_data == {16'(f_level), 16'(f_changed)} && p_off == 3'd0 && lo_edge == f_cycle[7:0]);
           assert ({p_kind, p_source, p_flags} == {litepulse_map_pkg::KIND_EDGE, litepulse_map_pkg::SRC_CAPTURE, f_f, 7'd0});
         end
         F_STAGE: begin
-          assert (full && tick == f_tick && st_data == {16'(f_level), 16'(f_changed)});
+          assert (full && tick == f_cycle << SL && st_data == {16'(f_level), 16'(f_changed)});
           assert ({st_kind, st_source, st_flags} == {litepulse_map_pkg::KIND_EDGE, litepulse_map_pkg::SRC_CAPTURE, f_f, 7'd0});
         end
         F_ALL: assert (rec_all);
@@ -251,7 +251,7 @@
         default: assert (1'b0);
       endcase
       if (f_waits || f_place == F_MERGED) begin
-        assert (now == f_tick + (f_f ? {57'd0, edge_delay} : 64'd0) + 64'd2 + {57'd0, f_age});
+        assert (64'(now) << SL == (f_cycle + (f_f ? {57'd0, edge_delay} : 64'd0) + 64'd2 + {57'd0, f_age}) << SL);
         assert (f_age <= 7'(F_AGE + 1));
       end
     end

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promises 3 and 5 as the receiver sees them, for one sample per cycle: bits are taken at the cycles floor((k + 1/2)*P) behind the
-// start edge, the frame's end is told at floor(N*P), for every period. Where the next half bit ends is kept as a number of cycles
-// and a fraction that is never rounded. Included at the end of litepulse_line_rx.
+// Promises 3 and 5 as the receiver sees them: a frame begins at the first fall of the line that is looked for and has that sample's
+// tick; bits are taken at the cycles floor((k + 1/2)*P) behind it, at its place in the cycle; the frame's end is told at floor(N*P) ticks,
+// and a break's at its first mark, for every period. Where the next half bit ends is kept as a number of cycles and a fraction that is
+// never rounded. Included at the end of litepulse_line_rx.
 
   localparam int F_W = HW + 3;
+  localparam int SL1 = (S == 1) ? 1 : SL;
   logic          f_past = 1'b0;
   logic [1:0]    f_fresh = 2'b11;       // cycles behind reset
   logic [3:0]    f_bits;                // data bits
@@ -22,12 +24,62 @@
     // litepulse_config: nothing is enabled after reset
     f_fresh <= {f_fresh[0], rst};
     if (rst || f_fresh != 2'b00) assume (!enable);
+    // litepulse_timebase, litepulse_capture
+    if (f_past) assume (now == $past(now) + 1'b1);
+    if (f_past && S > 1 && !$past(rst)) assume (cond_line == $past(cond_next));
   end
   always_comb begin
     assume (half_cyc >= HW'(2));
     assume (stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
     // arithmetic: a frame is longer than its stop bits
     assume (!(tail_begin && tail));
+    assume (young == {now[47:7] == '0, now[31:7] == '0, now[15:7] == '0} && line_delay < 7'd64);
+  end
+
+  // Where frames begin: x1 is the line in the engine's cycle, mark is 1
+  logic [S-1:0] f_falls, f_seek, f_behind;
+  logic [2:0]   f_off, f_first;         // sample in which the frame began; of the first fall
+  logic         f_found;
+  logic [63:0]  f_start;                // its tick
+  logic [6:0]   f_delay;                // line_delay of the cycle before
+  always_comb begin
+    f_first = 3'd0;
+    for (int n = S - 1; n >= 0; n--) begin
+      f_falls[n]  = !x1[n] && (n == 0 ? x2[S-1] : x1[n == 0 ? 0 : n - 1]);
+      f_behind[n] = 3'(n) > f_off;
+    end
+    f_seek = run ? f_behind & {S{done}} : {S{ready}};
+    for (int n = S - 1; n >= 0; n--) if (f_falls[n] && f_seek[n]) f_first = 3'(n);
+    f_found = (f_falls & f_seek) != '0;
+  end
+  always_ff @(posedge clk) begin
+    f_delay <= line_delay;
+    if (f_found) begin
+      f_off <= f_first;
+      f_start <= ({now, {SL{1'b0}}} - ((64'(line_delay) + 64'd1) << SL)) + 64'(f_first);
+    end
+  end
+
+  // A bit is what two of three samples are
+  logic [2:0] f_three;
+  assign f_three = {x2[f_off[SL1-1:0]], x1[f_off[SL1-1:0]], x[f_off[SL1-1:0]]};
+
+  // Where breaks end
+  logic         f_break, f_break_ends;  // waiting for it; it is in the engine's cycle ...
+  logic [2:0]   f_mark;                 // ... at this sample
+  logic [S-1:0] f_marks_now;
+  logic         f_busy, f_own, f_break_own;     // our transmitter, in the cycle before; since the frame, or the break, began
+  always_comb begin
+    f_marks_now = f_break ? x1 : (stored && rec_flags[2]) ? x1 & f_behind : '0;
+    f_mark = 3'd0;
+    for (int n = S - 1; n >= 0; n--) if (f_marks_now[n]) f_mark = 3'(n);
+    f_break_ends = f_marks_now != '0;
+  end
+  always_ff @(posedge clk) begin
+    f_busy <= tx_busy_in;
+    f_own <= tx_busy_in || (f_found ? f_busy : f_own);
+    f_break_own <= tx_busy_in || (f_break ? f_break_own : f_own);
+    f_break <= (f_break || (stored && rec_flags[2])) && !f_break_ends && enable && !rst;
   end
 
   // The grid of half bits behind the start edge
@@ -41,7 +93,7 @@
   assign f_next = {{(40-FW){1'b0}}, f_frac} + f_half;
   assign f_c    = f_k[4:1] + {3'd0, f_k[0]};
   always_ff @(posedge clk) begin
-    if (!run && found) begin
+    if (found) begin
       f_left <= F_W'(half_cyc) - 1'b1;
       f_frac <= half_frac;
       f_k    <= 5'd0;
@@ -83,6 +135,65 @@
     f_tail <= (stored || (f_tail && f_end != '0)) && enable && !rst;
   end
 
+  // How it is told, and the end of a break: with more samples per cycle a cycle later
+  logic [2:0] f_enabled;                // in the last cycles, the latest first
+  logic       f_told;                   // byte_end, brk_stb and what belongs to them are right
+  logic       f_inside;                 // so is what byte_end is made of
+  logic       f_shifted;                // the sample in which the frame began makes its end a cycle later
+  always_ff @(posedge clk) f_enabled <= {f_enabled[1:0], enable && !rst};
+  generate
+    if (S == 1) begin : gen_f_end
+      assign f_inside = 1'b1;
+      assign f_shifted = 1'b0;
+      assign f_told = byte_end == (f_tail && f_end == '0) && byte_end_off == 3'd0
+          && brk_stb == f_break_ends && (!brk_stb || (brk_off == f_mark && brk_own == (f_break_own || tx_busy_in)));
+    end else begin : gen_f_end
+      logic [39:0]    f_ticks;          // from the first sample of the cycle, whole cycles and fraction
+      logic           f_until_on, f_over, f_brk_stb, f_brk_own;
+      logic [F_W-1:0] f_until;          // cycles until it is told
+      logic [2:0]     f_where, f_brk_off;
+      logic [FW-1:0]  f_frac1, f_frac2, f_frac3;    // of the ends of the half bits behind the centre
+      logic [FW-1:0]  f_last;           // of the frame's end
+      logic [SL:0]    f_sample;         // where it is, from the cycle's first sample
+      assign f_ticks = f_end_at + (40'(f_off) << 9);
+      always_ff @(posedge clk) begin
+        if (stored) begin
+          f_until <= F_W'(f_ticks[39:FW]);
+          f_where <= 3'(f_ticks[FW-1:9]);
+          f_over  <= f_ticks[39:FW] != f_end_at[39:FW];
+          f_frac1 <= f_next[FW-1:0];
+          f_frac2 <= f_at2[FW-1:0];
+          f_frac3 <= f_at3[FW-1:0];
+        end else begin
+          f_until <= f_until - 1'b1;
+        end
+        f_until_on <= (stored || (f_until_on && f_until != '0)) && enable && !rst;
+        {f_brk_stb, f_brk_off, f_brk_own} <= {f_break_ends && !rst, f_mark, tx_busy_in || (f_break ? f_break_own : f_own)};
+      end
+      assign f_last    = (stop == 2'd0) ? f_frac1 : (stop == 2'd1) ? f_frac2 : f_frac3;
+      assign f_sample  = {1'b0, f_last[FW-1:9]} + {1'b0, gen_end.from};
+      assign f_shifted = f_over;
+      always_comb begin
+        f_told = 1'b1;
+        if (f_enabled == 3'b111) f_told = byte_end == (f_until_on && f_until == '0) && (!byte_end || byte_end_off == f_where);
+        if (f_enabled[1:0] == 2'b11 && brk_stb != f_brk_stb) f_told = 1'b0;
+        if (f_enabled[1:0] == 2'b11 && brk_stb && {brk_off, brk_own} != {f_brk_off, f_brk_own}) f_told = 1'b0;
+        f_inside = 1'b1;
+        if (f_tail && enable) begin
+          f_inside = f_until_on && f_until == f_end + F_W'(1) + F_W'(f_over)
+              && f_sample == {f_over, f_where[SL-1:0]} && 32'(f_where) < S
+              && (f_gone != 2'd1 || gen_end.last == f_frac2)
+              && (f_gone != 2'd2 || stop == 2'd0 || gen_end.last == f_frac3)
+              && (f_gone <= stop || {gen_end.over, gen_end.where_end} == f_sample);
+        end
+        if (!f_tail && f_enabled == 3'b111) begin
+          f_inside = gen_end.late == (f_until_on && f_until == F_W'(1))
+              && (!f_until_on || (f_until <= F_W'(1) && gen_end.where_end == f_where[SL-1:0]));
+        end
+      end
+    end
+  endgenerate
+
   logic f_small, f_rested;              // the last cycle was without a frame, too
   always_ff @(posedge clk) f_rested <= !run && !rst;
   logic [F_W-1:0] f_rest;
@@ -101,11 +212,29 @@
         assert (point == (run && f_left == F_W'(1)));
         assert (centre == (run && f_left == '0 && !f_k[0]));
         assert (stored == (centre && f_c == f_bits + 4'd1 + 4'(parity != litepulse_map_pkg::PARITY_NONE)));
-        assert (byte_end == (f_tail && f_end == '0));
+        assert (f_told);
+        assert (done == (stored || (centre && f_c == 4'd0 && vote)));
+      end
+      assert (found == f_found);
+      if (found) assert (found_off == f_first);
+      assert (f_break == in_break && (!f_break || break_own == f_break_own) && tx_busy_was == f_busy);
+      assert (f_inside);
+      // inside: where the frame began
+      if (run) begin
+        assert (own == f_own && off == f_off && (f_start & 64'(S - 1)) == 64'(off));
+        assert (start_cyc[15:0] == f_start[SL +: 16]);
+        if (!found_was) assert (start_cyc[47-SL:16] == f_start[47:16+SL]);
+      end
+      if (found_was && run) assert (f_start == ({now, {SL{1'b0}}} - ((64'(f_delay) + 64'd2) << SL)) + 64'(f_off) && f_delay < 7'd64);
+      if (run && f_enabled[0] && enable && f_left == '0 && !f_k[0]) begin
+        assert (vote == (f_three == 3'b011 || f_three == 3'b101 || f_three == 3'b110 || f_three == 3'b111));
+        assert (unanimous == (f_three == 3'b000 || f_three == 3'b111));
       end
       if (rec_valid && enable) begin
+        assert (rec_tick == f_start[47:0]);
         assert (rec_data[7:0] == (f_seen[7:0] & (8'hff >> (4'd8 - f_bits))));
         assert (rec_data[8] == (parity != litepulse_map_pkg::PARITY_NONE && f_seen[f_bits]));
+        assert (rec_flags[4] == (f_own || tx_busy_in) && byte_own == rec_flags[4]);
         assert (rec_flags[2:1] == {!f_marks && !vote, !vote});
         assert (rec_flags[5] == (f_noise || !unanimous) && !rec_flags[3] && !rec_flags[6]);
         case (parity)
@@ -128,12 +257,13 @@
       if (run && enable_was && enable) begin
         assert (ready && centred == (f_k[0] != (f_left == '0)));
         assert (f_left <= F_W'(half_cyc));
+        if (S > 1) assert (goes_on == (step && f_left != '0) && first_centre == (centre && state == START));
         if (f_left == '0) begin
-            assert (defer == (f_next[39:FW] != 31'(half_cyc)) && step == defer && cnt == HW'(1));
+          assert (defer == (f_next[39:FW] != 31'(half_cyc)) && step == defer && cnt == HW'(1));
           assert (frac == f_next[FW-1:0]);
         end else begin
           assert (frac == f_frac && !defer);
-          if (!step) assert (f_left == F_W'(half_cyc) && cnt == '0);
+          if (!step) assert (f_left == F_W'(half_cyc) && cnt == (S > 1 ? half_cyc : HW'(0)));
           else assert (F_W'(cnt) == f_left + 1'b1 && f_left < F_W'(half_cyc));
           if (step) assert (low == ((cnt == half_cyc) ? f_small : cnt < HW'(3)));
         end
@@ -180,7 +310,7 @@
         assert (not_two || not_three);
         if (f_gone == 2'd1) begin
           assert (halves == stop && down && not_two && not_three && carried == f_c2);
-          assert (frac_sum[FW] == f_c3);
+          assert (carry == f_c3 || stop != 2'd2);
         end
         if (f_gone == 2'd2) assert (halves == stop && not_two && not_three);
         if (f_gone == 2'd2 && stop == 2'd2) assert (carried == f_c3);
@@ -197,5 +327,10 @@
       cover (rec_valid && rec_flags == 7'd0 && rec_data[7:0] == 8'h15);
       cover (byte_end && stop == 2'd2 && run);
       cover (rec_valid && rec_flags[2]);
+      cover (brk_stb);
+      // with more samples per cycle: the next frame begins, the break ends in the same cycle; the frame's end is told a cycle later
+      if (S > 1) cover (stored && found && enable);
+      if (S > 1) cover (stored && rec_flags[2] && f_break_ends);
+      if (S > 1) cover (byte_end && f_shifted);
     end
   end
