@@ -45,9 +45,10 @@ class Run:
 class Tty:
     """What runs guest/tty_steps.c on a machine, and the clock of its board; bauds and waits are given as for 50 MHz."""
 
-    def __init__(self, run, hz=HZ, late=10, steady=True):
+    def __init__(self, run, hz=HZ, late=10, steady=True, settle=()):
         # late: ticks after which a program surely knows what happened; steady: the machine is never too busy to send on in time
-        self.run, self.hz, self.ms, self.late, self.steady = run, hz, hz // 1000, late * hz // 1000, steady
+        # settle: steps after which the board knows what the tty was told
+        self.run, self.hz, self.ms, self.late, self.steady, self.settle = run, hz, hz // 1000, late * hz // 1000, steady, settle
 
     def __call__(self, machine, *steps, shell=(), **options):
         """A Run. shell: lines of a script that is run instead; the program is ./tty_steps there."""
@@ -204,7 +205,8 @@ def test_loop(tty, cpu):
 def test_stopped_output(tty, cpu):
     # tcflow() holds back what is in the core, too; what follows is whole.
     data = bytes(range(100))
-    run = tty(cpu, "set=115200,8N1", f"write={hexadecimal(data)}", "stop", "tick", "sleep=20000", "outq", "tick", "start", "drain")
+    run = tty(cpu, "set=115200,8N1", f"write={hexadecimal(data)}", "stop", *tty.settle, "tick", "sleep=20000", "outq", "tick", "start",
+              "drain")
     frames = read_frames(run.wave("tx"), [profile(115200)])
     stopped, started = (int(line[0]) for line in run.lines("tick"))
     assert data_of(frames) == data

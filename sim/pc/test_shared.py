@@ -52,7 +52,8 @@ def tty(pc):
         if not shell:
             return guest.run_program("tty_steps", ["/dev/ttyPULSE0", *steps], **options)
         return guest.attached(shell, {"tty_steps": guest.guest_program("tty_steps")}, **options)
-    return test_tty.Tty(run, HZ, late=1000, steady=False)
+    # tcflow() does not wait for the board; less than half of what is written is sent meanwhile.
+    return test_tty.Tty(run, HZ, late=1000, steady=False, settle=["sleep=2000"])
 
 
 def on_the_pc(test):

@@ -27,7 +27,7 @@
 #define OUTCOME_MS	2000	/* after which none of a launch does */
 #define TTY_SILENCE_MS	3000	/* after which no more bytes do; the first ones may come late */
 #define FIRST_MS	60000
-#define START_S		0.3	/* from its setting to a train's begin */
+#define START_S		1.0	/* from its setting to a train's begin: a machine may stand still meanwhile */
 
 static long long ns_now(void)
 {
@@ -222,6 +222,8 @@ static void case_events(char **words)
 	start_train(claim, train);
 	/* Who has the claim gets the outcome of each frame, too: that would be more events. */
 	close(claim);
+	if (now(fd) >= train.start)
+		die("claim given up too late");
 	sleep_until(begin);
 	since = moment();
 	latest = since.ns;
