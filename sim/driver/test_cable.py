@@ -9,6 +9,7 @@ import pytest
 from cable_rig import Board, Damage, Plain, ShortOfBreath, Witness, cable_boot, modules
 
 pytestmark = pytest.mark.seconds(120)
+FEW = 3         # repeats of this and more have another reason than a machine that stood still and was late with an answer
 
 
 def check(run, uses):
@@ -22,7 +23,7 @@ def counted(run, job=2):
 
 
 def test_a_good_cable():
-    """Everything works, nothing has to be sent twice, and a kept train is found again, one that was not kept is not."""
+    """Everything works, next to nothing has to be sent twice, and a kept train is found again, one that was not kept is not."""
     uses = ["use", "keep", "counters", "bursts", "storm 40"]
     with Board() as board:
         run = cable_boot(uses, [board])
@@ -31,9 +32,9 @@ def test_a_good_cable():
     assert run.log.count(" is a LitePulse") > 35 and "do not arrive" not in run.log
     told = counted(run, 4)
     # A serial line of this kernel has no bit rate, and always says 38400.
-    assert {name: told[name] for name in ("port", "baud", "checked", "poll_us", "idle_us", "repeats", "failures")} == {
-        "port": "ttyS0", "baud": "38400", "checked": "1", "poll_us": "1000", "idle_us": "10000", "repeats": "0", "failures": "0"}
-    assert int(told["transactions"]) > 100 and int(told["round_trip_ns"]) > 0
+    assert {name: told[name] for name in ("port", "baud", "checked", "poll_us", "idle_us", "failures")} == {
+        "port": "ttyS0", "baud": "38400", "checked": "1", "poll_us": "1000", "idle_us": "10000", "failures": "0"}
+    assert int(told["transactions"]) > 100 and int(told["round_trip_ns"]) > 0 and int(told["repeats"]) < FEW, told
 
 
 @pytest.mark.parametrize("damage", [Damage(lose=2e-4), Damage(double=2e-4), Damage(flip=2e-4)], ids=["lost", "doubled", "flipped"])
@@ -54,7 +55,7 @@ def test_long_answers_never_come():
         damaged = board.between.damaged
     check(run, 1)
     told = counted(run)
-    assert damaged > 10 and int(told["repeats"]) == damaged and told["failures"] == "0", (damaged, told)
+    assert damaged > 10 and damaged <= int(told["repeats"]) < damaged + FEW and told["failures"] == "0", (damaged, told)
 
 
 def test_order_of_bytes_and_settings():
@@ -72,7 +73,7 @@ def test_any_uartbone():
         run = cable_boot(["counters"], [board])
     check(run, 1)
     told = counted(run)
-    assert (told["checked"], told["repeats"], told["failures"]) == ("0", "0", "0")
+    assert (told["checked"], told["failures"]) == ("0", "0") and int(told["repeats"]) < FEW, told
 
 
 def test_nobody_answers():
