@@ -74,7 +74,26 @@ find_command() {
     command=$folder/$(basename "$command")
     [ -x "$command" ] && [ -f "$command" ] || die "ATTACH=1: $command is no program"
     case $command in /*[!A-Za-z0-9/._+@-]*|[!/]*) die "ATTACH=1: systemd cannot run '$command': install the command elsewhere";; esac
-    owner=$(stat -L -c %U "$command")
+    interpreter=$(sed -n '1s/^#! *\([^ ]*\).*/\1/p' "$command" | tr -d '\0')
+    weak=$(writable_by_others "$command")
+    [ -n "$weak" ] || [ -z "$interpreter" ] || weak=$(writable_by_others "$interpreter")
+}
+
+# "OWNER, who can change PATH", if somebody else than root can change a file, what it links to, or a folder above them.
+writable_by_others() {
+    for path in "$1" "$(readlink -f "$1")"; do
+        while :; do
+            described=$(stat -L -c '%U %a' "$path")
+            mode=${described#* }
+            [ "${described% *}" = root ] || { printf '%s, who can change %s' "${described% *}" "$path"; return; }
+            case $mode in
+                1777) ;;
+                *[2367]?|*[2367]) printf 'others than root, who can change %s (mode %s)' "$path" "$mode"; return;;
+            esac
+            [ "$path" != / ] || break
+            path=$(dirname "$path")
+        done
+    done
 }
 
 check_attach() {
@@ -95,7 +114,7 @@ install_rules() {
     chmod 644 "$units/.$unit"
     mv "$units/.$unit" "$units/$unit"
     say "installed $units/$unit, which runs $command as root"
-    [ "$owner" = root ] || say "so $owner, who can change that program, can do what root can: LITEPULSE= names another"
+    [ -z "$weak" ] || say "so $weak, can do what root can: LITEPULSE= names another program"
 }
 
 install_module() {
@@ -150,6 +169,7 @@ uninstall() {
         release=${release%%/*}
         case " $changed " in *" $release "*) ;; *) changed="$changed $release";; esac
     done
+    # shellcheck disable=SC2086 # one word per kernel
     [ -z "$changed" ] || reload $changed
     remove_rules || [ -n "$changed" ] || say 'nothing of it is installed'
     if [ -z "$prefix" ]; then

@@ -59,7 +59,7 @@ enum litepulse_stream {
  * @ready: records that can be read
  * @tick: of the snapshot; no ready record is younger
  * @mono: CLOCK_MONOTONIC of it, ns, if asked for
- * @uncertainty: of @mono, ns; 0 if the bus is read directly
+ * @uncertainty: of @mono, ns: the tick was taken within it
  */
 struct litepulse_header {
 	u32 ready;
@@ -147,7 +147,8 @@ struct litepulse_platform_data {
 
 /**
  * struct litepulse_sink - somebody who gets events
- * @node: in litepulse.sinks; litepulse.lock
+ * @node: in litepulse.sinks while it wants anything; litepulse.lock
+ * @limited: only so many of this sort may want anything at a time
  * @want: what it gets; litepulse.lock
  * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
  * @selector: made of @want; litepulse.lock
@@ -161,6 +162,7 @@ struct litepulse_sink {
 	struct litepulse_subscribe want;
 	struct litepulse_selector selector;
 	u64 since[LITEPULSE_STREAMS];
+	bool limited;
 	bool got;
 	void (*put)(struct litepulse_sink *sink, const struct litepulse_event *event);
 	void (*done)(struct litepulse_sink *sink);
@@ -204,7 +206,8 @@ struct litepulse_chardev;
  * @samples: ticks per cycle
  * @inputs: capture inputs
  * @event_depth: events the board holds; @receive_depth, @transmit_depth, @launch_depth likewise
- * @transmit_low: LITEPULSE_WANT_TRANSMIT comes when at most so many bytes wait
+ * @transmit_low: LITEPULSE_WANT_TRANSMIT comes when at most so many bytes wait; of a transport that
+ *	sleeps the tty changes it with its bit rate
  */
 struct litepulse {
 	struct device *dev;
@@ -234,6 +237,8 @@ struct litepulse {
 	/* Protects what follows, up to the next comment. */
 	spinlock_t lock;
 	struct list_head sinks;
+	unsigned int limited_sinks; /* so many of them are limited */
+	struct list_head readers; /* all files of litepulse_chardev.c */
 	struct litepulse_sequence events;
 	struct litepulse_sequence bytes;
 	u64 restarts;
@@ -241,7 +246,7 @@ struct litepulse {
 	bool want_ns; /* a sink wants another clock than none */
 	bool bytes_wanted; /* a sink wants received bytes, not only the tty */
 	bool listened_to; /* a sink wants anything, or the tty is open */
-	/* The tty gets no older bytes; 0 once one has come. Its opener writes it, then ingest. */
+	/* The tty gets no older bytes; 0 once one has come. */
 	u64 tty_since;
 	struct litepulse_event answer; /* of the train to its latest command... */
 	enum litepulse_answer answer_state;
@@ -249,6 +254,7 @@ struct litepulse {
 	bool answer_stop; /* ... and was a stop */
 	wait_queue_head_t answer_wait;
 	wait_queue_head_t launch_wait; /* there is room in the queue of launches */
+	bool launch_full; /* there was none, and none was reported since; no lock */
 
 	/* For the settings that are made of all sinks' and the tty's wishes. */
 	struct mutex setup_mutex;
@@ -284,13 +290,16 @@ static inline unsigned long litepulse_patience(const struct litepulse *lp)
 /* litepulse_core.c */
 struct litepulse *litepulse_get(struct litepulse *lp);
 void litepulse_put(struct litepulse *lp);
+void litepulse_set_gone(struct litepulse *lp);
 int litepulse_read_csr(struct litepulse *lp, u32 offset, u32 *word);
 int litepulse_configure(struct litepulse *lp, const struct litepulse_word *words,
 			unsigned int count);
 int litepulse_now(struct litepulse *lp, u64 *tick);
 int litepulse_time(struct litepulse *lp, struct litepulse_time *time);
 int litepulse_check_session(struct litepulse *lp);
+void litepulse_schedule_restart(struct litepulse *lp);
 void litepulse_set_line(struct litepulse *lp, u32 mask, u32 bits);
+void litepulse_flush_line(struct litepulse *lp);
 int litepulse_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period);
 void litepulse_moderate(struct litepulse *lp);
 int litepulse_stop_output(struct litepulse *lp);
@@ -308,6 +317,7 @@ void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *h
 			  const u32 *words, unsigned int count);
 void litepulse_take_room(struct litepulse *lp, u32 pending);
 void litepulse_tell_restart(struct litepulse *lp);
+void litepulse_resume_streams(struct litepulse *lp);
 
 /* litepulse_mmio.c */
 int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform_data *transport);
@@ -327,6 +337,8 @@ int litepulse_train_adjust(struct litepulse *lp, struct litepulse_claimant *clai
 int litepulse_train_stop(struct litepulse *lp, struct litepulse_claimant *claimant, u32 *pulses);
 int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *claimant,
 			    const struct litepulse_responder *responder);
+int litepulse_driver_enable_set(struct litepulse *lp, struct litepulse_claimant *claimant,
+				const struct litepulse_driver_enable *driver_enable);
 
 /* litepulse_chardev.c */
 int litepulse_chardev_add(struct litepulse *lp);
@@ -363,6 +375,8 @@ struct litepulse_tty_bytes {
 void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_tty_bytes *bytes);
 /* There is room for more, or all has left: LITEPULSE_WANT_TRANSMIT, _DRAINED. As above. */
 void litepulse_tty_room(struct litepulse *lp, u32 pending);
+/* Lead and lag of the de pin, LITEPULSE_CFG_DRIVER_ENABLE. 0 or an error of the transport. */
+int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word);
 /* The board was reset: write profile 0 and the driver enable again. Sleeps. */
 void litepulse_tty_restarted(struct litepulse *lp);
 

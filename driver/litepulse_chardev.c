@@ -56,8 +56,10 @@
  * struct reader - a file that gets events
  * @sink: where they come from
  * @lp: device; the file holds a reference
+ * @node: in litepulse.readers; litepulse.lock
+ * @writable: the file is open for writing
  * @mutex: the reading side of the FIFO, and changes of it
- * @room: of the FIFO
+ * @room: of the FIFO; NULL until it subscribes to something
  * @size: of it in events, a power of two
  * @in: events ever put into it; written under litepulse.lock
  * @out: ... and taken out; written under @mutex
@@ -73,6 +75,8 @@
 struct reader {
 	struct litepulse_sink sink;
 	struct litepulse *lp;
+	struct list_head node;
+	bool writable;
 	struct mutex mutex; /* above */
 	struct litepulse_event *room;
 	unsigned int size;
@@ -113,8 +117,14 @@ static bool is_note(const struct litepulse_event *event)
 
 static unsigned int queued(struct reader *reader)
 {
-	/* Each side sees what the other did to @room before it moved its index. */
-	return smp_load_acquire(&reader->in) - smp_load_acquire(&reader->out);
+	/*
+	 * Each side sees what the other did to @room before it moved its index. @out first: it
+	 * never passes @in, so the difference is not negative without a lock either.
+	 */
+	unsigned int out = smp_load_acquire(&reader->out);
+
+	/* append() */
+	return smp_load_acquire(&reader->in) - out;
 }
 
 static struct litepulse_event *at(struct reader *reader, unsigned int index)
@@ -322,8 +332,13 @@ static ssize_t reader_read(struct reader *reader, struct file *file, char __user
 	size -= size % sizeof(struct litepulse_event);
 	if (!size)
 		return -EINVAL;
-	if (mutex_lock_interruptible(&reader->mutex))
+	/* An ioctl on this file holds it while it waits for a board on a cable. */
+	if (file->f_flags & O_NONBLOCK) {
+		if (!mutex_trylock(&reader->mutex))
+			return -EAGAIN;
+	} else if (mutex_lock_interruptible(&reader->mutex)) {
 		return -ERESTARTSYS;
+	}
 	while (!done) {
 		if (!(file->f_flags & O_NONBLOCK) && !reader_ready(reader)) {
 			mutex_unlock(&reader->mutex);
@@ -359,26 +374,51 @@ static __poll_t reader_poll(struct reader *reader, struct file *file, poll_table
 	return mask;
 }
 
-static int reader_init(struct reader *reader, struct litepulse *lp, unsigned int fifo)
+/* Memory for a FIFO of @size records, or an error. */
+static struct litepulse_event *make_room(unsigned int size)
 {
 	struct litepulse_event *room;
 
-	if (!fifo)
-		fifo = FIFO_DEFAULT;
-	if (fifo < FIFO_MIN || fifo > FIFO_MAX || !is_power_of_2(fifo))
-		return -EINVAL;
-	room = kvmalloc_array(fifo, sizeof(*room), GFP_KERNEL_ACCOUNT);
-	if (!room)
-		return -ENOMEM;
-	reader->room = room;
-	reader->size = fifo;
+	if (size < FIFO_MIN || size > FIFO_MAX || !is_power_of_2(size))
+		return ERR_PTR(-EINVAL);
+	room = kvmalloc_array(size, sizeof(*room), GFP_KERNEL_ACCOUNT);
+	return room ?: ERR_PTR(-ENOMEM);
+}
+
+static void reader_init(struct reader *reader, struct litepulse *lp)
+{
+	reader->size = FIFO_DEFAULT;
 	reader->sink.put = reader_put;
 	reader->sink.done = reader_done;
+	reader->sink.limited = true;
 	mutex_init(&reader->mutex);
 	init_waitqueue_head(&reader->wait);
 	litepulse_hrtimer_setup(&reader->timer, reader_due, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	reader->lp = litepulse_get(lp);
+}
+
+/* Puts the reader among those of the device, and subscribes it to what its sink wants. */
+static int reader_add(struct reader *reader)
+{
+	struct litepulse *lp = reader->lp;
+	int error = litepulse_sink_add(lp, &reader->sink);
+
+	if (error)
+		return error;
+	spin_lock_irq(&lp->lock);
+	list_add_tail(&reader->node, &lp->readers);
+	spin_unlock_irq(&lp->lock);
 	return 0;
+}
+
+static void reader_remove(struct reader *reader)
+{
+	struct litepulse *lp = reader->lp;
+
+	litepulse_sink_remove(lp, &reader->sink);
+	spin_lock_irq(&lp->lock);
+	list_del(&reader->node);
+	spin_unlock_irq(&lp->lock);
 }
 
 static void reader_exit(struct reader *reader)
@@ -389,23 +429,6 @@ static void reader_exit(struct reader *reader)
 }
 
 /* --- ioctls --- */
-
-/* An argument of a program that may know a shorter or a longer one; the size is in the number. */
-static int get_argument(void *to, size_t size, unsigned int cmd, const void __user *from)
-{
-	return copy_struct_from_user(to, size, from, _IOC_SIZE(cmd));
-}
-
-static int put_argument(void __user *to, unsigned int cmd, const void *from, size_t size)
-{
-	size_t room = _IOC_SIZE(cmd);
-
-	if (copy_to_user(to, from, min(room, size)))
-		return -EFAULT;
-	if (room > size && clear_user(to + size, room - size))
-		return -EFAULT;
-	return 0;
-}
 
 /*
  * Another FIFO instead of this one, which it becomes: @room of @size records. At most @most may
@@ -433,53 +456,67 @@ static int exchange_fifo(struct reader *reader, struct litepulse_event **room, u
 /* Both or neither; @mutex is held. */
 static int change_want_and_fifo(struct reader *reader, const struct litepulse_subscribe *want)
 {
+	unsigned int size = want->fifo ?: reader->size;
 	struct litepulse_event *room;
-	unsigned int size = want->fifo;
 	int error;
 
-	if (!size || size == reader->size)
+	if (reader->room && size == reader->size)
 		return litepulse_sink_change(reader->lp, &reader->sink, want);
-	if (size < FIFO_MIN || size > FIFO_MAX || !is_power_of_2(size))
-		return -EINVAL;
-	room = kvmalloc_array(size, sizeof(*room), GFP_KERNEL_ACCOUNT);
-	if (!room)
-		return -ENOMEM;
+	room = make_room(size);
+	if (IS_ERR(room))
+		return PTR_ERR(room);
 	error = exchange_fifo(reader, &room, &size, 0);
 	if (!error) {
 		error = litepulse_sink_change(reader->lp, &reader->sink, want);
 		/* Nothing is lost by that: should too much wait by now, the new one stays. */
-		if (error)
+		if (error && room)
 			exchange_fifo(reader, &room, &size, size);
 	}
 	kvfree(room);
 	return error;
 }
 
-static int ioctl_subscribe(struct reader *reader, unsigned int cmd, void __user *argument)
+/* The argument of any ioctl. It is copied from and to the program while no lock is held. */
+union litepulse_argument {
+	struct litepulse_info info;
+	struct litepulse_subscribe subscribe;
+	struct litepulse_stats stats;
+	struct litepulse_time time;
+	struct litepulse_status status;
+	struct litepulse_claim claim;
+	struct litepulse_keep keep;
+	struct litepulse_profile profile;
+	struct litepulse_train train;
+	struct litepulse_train_adjust adjust;
+	struct litepulse_train_stop stop;
+	struct litepulse_responder responder;
+	struct litepulse_driver_enable driver_enable;
+};
+
+static int ioctl_subscribe(struct reader *reader, union litepulse_argument *argument)
 {
+	const struct litepulse_subscribe *want = &argument->subscribe;
 	struct litepulse *lp = reader->lp;
 	const u32 channels = GENMASK(lp->inputs, 0);
-	struct litepulse_subscribe want;
 	int error;
 
-	error = get_argument(&want, sizeof(want), cmd, argument);
-	if (error)
-		return error;
-	if (want.kinds & ~KINDS || want.sources & ~SOURCES ||
-	    (want.rise | want.fall | want.filtered) & ~channels || want.reserved ||
-	    want.clock > LITEPULSE_CLOCK_NONE || want.timeout_us > TIMEOUT_MAX_US)
+	if (want->kinds & ~KINDS || want->sources & ~SOURCES ||
+	    (want->rise | want->fall | want->filtered) & ~channels || want->reserved ||
+	    want->clock > LITEPULSE_CLOCK_NONE || want->timeout_us > TIMEOUT_MAX_US)
 		return -EINVAL;
-	if (want.filtered ?
-		    !want.filter || want.filter > FIELD_MAX(LITEPULSE_CFG_FILTER_LENGTH_MASK) :
-		    want.filter)
+	if (want->filtered ?
+		    !want->filter || want->filter > FIELD_MAX(LITEPULSE_CFG_FILTER_LENGTH_MASK) :
+		    want->filter)
 		return -EINVAL;
-	if (want.clock == LITEPULSE_CLOCK_PHC && litepulse_ptp_index(lp) < 0)
+	if (want->clock == LITEPULSE_CLOCK_PHC && litepulse_ptp_index(lp) < 0)
 		return -EOPNOTSUPP;
-	mutex_lock(&reader->mutex);
-	if (want.watermark > (want.fifo ?: reader->size))
-		error = -EINVAL;
-	if (!error)
-		error = change_want_and_fifo(reader, &want);
+	/* The filter is one for all files. */
+	if (want->filtered && !reader->writable)
+		return -EACCES;
+	if (mutex_lock_interruptible(&reader->mutex))
+		return -ERESTARTSYS;
+	error = want->watermark > (want->fifo ?: reader->size) ? -EINVAL :
+								 change_want_and_fifo(reader, want);
 	if (!error) {
 		/* What waits already, and who waits for it: by the new watermark and timeout. */
 		spin_lock_irq(&lp->lock);
@@ -492,9 +529,11 @@ static int ioctl_subscribe(struct reader *reader, unsigned int cmd, void __user 
 	return error;
 }
 
-static int ioctl_info(struct litepulse *lp, unsigned int cmd, void __user *argument)
+static int ioctl_info(struct reader *reader, union litepulse_argument *argument)
 {
-	struct litepulse_info info = {
+	struct litepulse *lp = reader->lp;
+
+	argument->info = (struct litepulse_info){
 		.abi = LITEPULSE_ABI,
 		.core = lp->version,
 		.tick_num = lp->rate.num,
@@ -510,43 +549,41 @@ static int ioctl_info(struct litepulse *lp, unsigned int cmd, void __user *argum
 		.phc = litepulse_ptp_index(lp),
 		.tty = lp->id,
 	};
-
-	return put_argument(argument, cmd, &info, sizeof(info));
+	return 0;
 }
 
-static int ioctl_stats(struct reader *reader, unsigned int cmd, void __user *argument)
+static int ioctl_stats(struct reader *reader, union litepulse_argument *argument)
 {
+	struct litepulse_stats *stats = &argument->stats;
 	struct litepulse *lp = reader->lp;
-	struct litepulse_stats stats;
 	unsigned int count, i;
 
 	/* Nobody reads meanwhile. */
 	if (mutex_lock_interruptible(&reader->mutex))
 		return -ERESTARTSYS;
 	spin_lock_irq(&lp->lock);
-	stats = reader->stats;
+	*stats = reader->stats;
 	count = queued(reader);
-	stats.lost_events = lp->events.lost;
-	stats.lost_bytes = lp->bytes.lost;
-	stats.restarts = lp->restarts;
+	stats->lost_events = lp->events.lost;
+	stats->lost_bytes = lp->bytes.lost;
+	stats->restarts = lp->restarts;
 	spin_unlock_irq(&lp->lock);
 	for (i = 0; i < count; i++)
-		stats.queued += !is_note(at(reader, reader->out + i));
-	stats.delivered = stats.offered - stats.lost_host - stats.queued;
+		stats->queued += !is_note(at(reader, reader->out + i));
+	stats->delivered = stats->offered - stats->lost_host - stats->queued;
 	mutex_unlock(&reader->mutex);
-	return put_argument(argument, cmd, &stats, sizeof(stats));
+	return 0;
 }
 
-static int ioctl_time(struct litepulse *lp, unsigned int cmd, void __user *argument)
+static int ioctl_time(struct reader *reader, union litepulse_argument *argument)
 {
-	struct litepulse_time time;
-
-	return litepulse_time(lp, &time) ?: put_argument(argument, cmd, &time, sizeof(time));
+	return litepulse_time(reader->lp, &argument->time);
 }
 
-static int ioctl_status(struct litepulse *lp, unsigned int cmd, void __user *argument)
+static int ioctl_status(struct reader *reader, union litepulse_argument *argument)
 {
-	struct litepulse_status status = {};
+	struct litepulse_status *status = &argument->status;
+	struct litepulse *lp = reader->lp;
 	u32 word, free;
 	int error;
 
@@ -555,80 +592,190 @@ static int ioctl_status(struct litepulse *lp, unsigned int cmd, void __user *arg
 	if (error)
 		return error;
 	if (word & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
-		status.flags |= LITEPULSE_STATUS_TRAIN;
+		status->flags |= LITEPULSE_STATUS_TRAIN;
 	if (word & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK)
-		status.flags |= LITEPULSE_STATUS_CHANGE;
+		status->flags |= LITEPULSE_STATUS_CHANGE;
 	if (word & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK)
-		status.flags |= LITEPULSE_STATUS_RESPONDER;
+		status->flags |= LITEPULSE_STATUS_RESPONDER;
 	if (!(word & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
-		status.flags |= LITEPULSE_STATUS_QUEUE;
-	status.launch_free = FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, free);
-	return put_argument(argument, cmd, &status, sizeof(status));
+		status->flags |= LITEPULSE_STATUS_QUEUE;
+	status->launch_free = FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, free);
+	return 0;
 }
 
-static int ioctl_claim(struct litepulse *lp, unsigned int cmd, void __user *argument);
+/* --- ioctls of a claim: claim_mutex is held --- */
 
-/* What any file may ask; -ENOTTY if that is none of it. */
-static int reader_ioctl(struct reader *reader, unsigned int cmd, void __user *argument)
+static struct litepulse_claimant *claimant_of(struct reader *reader)
 {
-	struct litepulse *lp = reader->lp;
+	return &container_of(reader, struct claim_file, reader)->claimant;
+}
 
-	switch (_IOC_NR(cmd)) {
-	case _IOC_NR(LITEPULSE_IOC_INFO):
-		return ioctl_info(lp, cmd, argument);
-	case _IOC_NR(LITEPULSE_IOC_SUBSCRIBE):
-		return ioctl_subscribe(reader, cmd, argument);
-	case _IOC_NR(LITEPULSE_IOC_STATS):
-		return ioctl_stats(reader, cmd, argument);
-	case _IOC_NR(LITEPULSE_IOC_TIME):
-		return ioctl_time(lp, cmd, argument);
-	case _IOC_NR(LITEPULSE_IOC_STATUS):
-		return ioctl_status(lp, cmd, argument);
-	default:
-		return -ENOTTY;
+static int ioctl_keep(struct reader *reader, union litepulse_argument *argument)
+{
+	if (argument->keep.flags & ~LITEPULSE_CLAIM_KEEP || argument->keep.reserved)
+		return -EINVAL;
+	claimant_of(reader)->keep = argument->keep.flags & LITEPULSE_CLAIM_KEEP;
+	return 0;
+}
+
+static int ioctl_profile(struct reader *reader, union litepulse_argument *argument)
+{
+	return litepulse_profile_set(reader->lp, claimant_of(reader), &argument->profile);
+}
+
+static int ioctl_flush(struct reader *reader, union litepulse_argument *argument)
+{
+	return litepulse_flush(reader->lp, claimant_of(reader));
+}
+
+static int ioctl_train_start(struct reader *reader, union litepulse_argument *argument)
+{
+	return litepulse_train_start(reader->lp, claimant_of(reader), &argument->train);
+}
+
+static int ioctl_train_adjust(struct reader *reader, union litepulse_argument *argument)
+{
+	return litepulse_train_adjust(reader->lp, claimant_of(reader), &argument->adjust);
+}
+
+static int ioctl_train_stop(struct reader *reader, union litepulse_argument *argument)
+{
+	if (argument->stop.flags || argument->stop.pulses)
+		return -EINVAL;
+	return litepulse_train_stop(reader->lp, claimant_of(reader), &argument->stop.pulses);
+}
+
+static int ioctl_responder(struct reader *reader, union litepulse_argument *argument)
+{
+	return litepulse_responder_set(reader->lp, claimant_of(reader), &argument->responder);
+}
+
+static int ioctl_driver_enable(struct reader *reader, union litepulse_argument *argument)
+{
+	return litepulse_driver_enable_set(reader->lp, claimant_of(reader),
+					   &argument->driver_enable);
+}
+
+/* --- all ioctls --- */
+
+/**
+ * struct litepulse_ioctl - one of them
+ * @cmd: its number; the size in it is that of version 1, which no program may fall short of
+ * @claim: of the file of a claim only
+ * @run: carries it out, with gone_sem held
+ */
+struct litepulse_ioctl {
+	unsigned int cmd;
+	bool claim;
+	int (*run)(struct reader *reader, union litepulse_argument *argument);
+};
+
+static const struct litepulse_ioctl litepulse_ioctls[] = {
+	{ LITEPULSE_IOC_INFO, false, ioctl_info },
+	{ LITEPULSE_IOC_SUBSCRIBE, false, ioctl_subscribe },
+	{ LITEPULSE_IOC_STATS, false, ioctl_stats },
+	{ LITEPULSE_IOC_TIME, false, ioctl_time },
+	{ LITEPULSE_IOC_STATUS, false, ioctl_status },
+	{ LITEPULSE_IOC_KEEP, true, ioctl_keep },
+	{ LITEPULSE_IOC_PROFILE, true, ioctl_profile },
+	{ LITEPULSE_IOC_FLUSH, true, ioctl_flush },
+	{ LITEPULSE_IOC_TRAIN_START, true, ioctl_train_start },
+	{ LITEPULSE_IOC_TRAIN_ADJUST, true, ioctl_train_adjust },
+	{ LITEPULSE_IOC_TRAIN_STOP, true, ioctl_train_stop },
+	{ LITEPULSE_IOC_RESPONDER, true, ioctl_responder },
+	{ LITEPULSE_IOC_DRIVER_ENABLE, true, ioctl_driver_enable },
+};
+
+/* Is @cmd the ioctl @known, perhaps of a program that knows a longer argument? */
+static bool is_ioctl(unsigned int cmd, unsigned int known)
+{
+	const unsigned int size = _IOC_SIZEMASK << _IOC_SIZESHIFT;
+
+	return (cmd & ~size) == (known & ~size) && _IOC_SIZE(cmd) >= _IOC_SIZE(known);
+}
+
+static const struct litepulse_ioctl *find_ioctl(unsigned int cmd)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(litepulse_ioctls); i++) {
+		if (is_ioctl(cmd, litepulse_ioctls[i].cmd))
+			return &litepulse_ioctls[i];
 	}
+	return NULL;
 }
 
-/* Direction and magic of a number must be as defined; the size may differ. */
-static bool known_number(unsigned int cmd)
+/* What a program knows beyond our version of an argument must be 0. Nothing is locked. */
+static int get_argument(union litepulse_argument *argument, unsigned int cmd, size_t size,
+			const void __user *from)
 {
-	static const u8 directions[] = {
-		[_IOC_NR(LITEPULSE_IOC_INFO)] = _IOC_DIR(LITEPULSE_IOC_INFO),
-		[_IOC_NR(LITEPULSE_IOC_SUBSCRIBE)] = _IOC_DIR(LITEPULSE_IOC_SUBSCRIBE),
-		[_IOC_NR(LITEPULSE_IOC_STATS)] = _IOC_DIR(LITEPULSE_IOC_STATS),
-		[_IOC_NR(LITEPULSE_IOC_TIME)] = _IOC_DIR(LITEPULSE_IOC_TIME),
-		[_IOC_NR(LITEPULSE_IOC_STATUS)] = _IOC_DIR(LITEPULSE_IOC_STATUS),
-		[_IOC_NR(LITEPULSE_IOC_CLAIM)] = _IOC_DIR(LITEPULSE_IOC_CLAIM),
-		[_IOC_NR(LITEPULSE_IOC_KEEP)] = _IOC_DIR(LITEPULSE_IOC_KEEP),
-		[_IOC_NR(LITEPULSE_IOC_PROFILE)] = _IOC_DIR(LITEPULSE_IOC_PROFILE),
-		[_IOC_NR(LITEPULSE_IOC_FLUSH)] = _IOC_DIR(LITEPULSE_IOC_FLUSH),
-		[_IOC_NR(LITEPULSE_IOC_TRAIN_START)] = _IOC_DIR(LITEPULSE_IOC_TRAIN_START),
-		[_IOC_NR(LITEPULSE_IOC_TRAIN_ADJUST)] = _IOC_DIR(LITEPULSE_IOC_TRAIN_ADJUST),
-		[_IOC_NR(LITEPULSE_IOC_TRAIN_STOP)] = _IOC_DIR(LITEPULSE_IOC_TRAIN_STOP),
-		[_IOC_NR(LITEPULSE_IOC_RESPONDER)] = _IOC_DIR(LITEPULSE_IOC_RESPONDER),
-	};
-
-	return _IOC_TYPE(cmd) == LITEPULSE_IOC_MAGIC && _IOC_NR(cmd) < ARRAY_SIZE(directions) &&
-		_IOC_DIR(cmd) == directions[_IOC_NR(cmd)] && (!_IOC_DIR(cmd) || _IOC_SIZE(cmd));
+	memset(argument, 0, sizeof(*argument));
+	if (!(_IOC_DIR(cmd) & _IOC_WRITE))
+		return 0;
+	return copy_struct_from_user(argument, size, from, _IOC_SIZE(cmd));
 }
+
+static int put_argument(void __user *to, unsigned int cmd, const union litepulse_argument *argument,
+			size_t size)
+{
+	if (!(_IOC_DIR(cmd) & _IOC_READ))
+		return 0;
+	if (copy_to_user(to, argument, size) || clear_user(to + size, _IOC_SIZE(cmd) - size))
+		return -EFAULT;
+	return 0;
+}
+
+/* Until leave_device() the device stays. */
+static int enter_device(struct litepulse *lp)
+{
+	if (down_read_killable(&lp->gone_sem))
+		return -EINTR;
+	if (!lp->gone)
+		return 0;
+	up_read(&lp->gone_sem);
+	return -ENODEV;
+}
+
+static void leave_device(struct litepulse *lp)
+{
+	up_read(&lp->gone_sem);
+}
+
+static long run_ioctl(struct reader *reader, const struct litepulse_ioctl *known, unsigned int cmd,
+		      void __user *user)
+{
+	const size_t size = _IOC_SIZE(known->cmd);
+	struct litepulse *lp = reader->lp;
+	union litepulse_argument argument;
+	int error;
+
+	error = get_argument(&argument, cmd, size, user) ?: enter_device(lp);
+	if (error)
+		return error;
+	if (known->claim)
+		error = mutex_lock_killable(&lp->claim_mutex);
+	if (!error) {
+		error = known->run(reader, &argument);
+		if (known->claim)
+			mutex_unlock(&lp->claim_mutex);
+	}
+	leave_device(lp);
+	return error ?: put_argument(user, cmd, &argument, size);
+}
+
+static long ioctl_claim(struct reader *reader, unsigned int cmd, void __user *user);
 
 static long device_ioctl(struct file *file, unsigned int cmd, unsigned long argument)
 {
+	const struct litepulse_ioctl *known = find_ioctl(cmd);
+	void __user *user = (void __user *)argument;
 	struct reader *reader = file->private_data;
-	struct litepulse *lp = reader->lp;
-	long result = -ENODEV;
 
-	if (!known_number(cmd))
+	if (is_ioctl(cmd, LITEPULSE_IOC_CLAIM))
+		return ioctl_claim(reader, cmd, user);
+	if (!known || known->claim)
 		return -ENOTTY;
-	down_read(&lp->gone_sem);
-	if (!lp->gone) {
-		if (_IOC_NR(cmd) == _IOC_NR(LITEPULSE_IOC_CLAIM))
-			result = ioctl_claim(lp, cmd, (void __user *)argument);
-		else
-			result = reader_ioctl(reader, cmd, (void __user *)argument);
-	}
-	up_read(&lp->gone_sem);
-	return result;
+	return run_ioctl(reader, known, cmd, user);
 }
 
 /* --- the device's files --- */
@@ -638,18 +785,14 @@ static int device_open(struct inode *inode, struct file *file)
 	struct litepulse_chardev *chardev =
 		container_of(file->private_data, struct litepulse_chardev, misc);
 	struct reader *reader;
-	int error;
 
 	/* misc_open() holds the lock that misc_deregister() takes, so the device is there. */
 	reader = kzalloc(sizeof(*reader), GFP_KERNEL_ACCOUNT);
 	if (!reader)
 		return -ENOMEM;
-	error = reader_init(reader, chardev->lp, 0);
-	if (error) {
-		kfree(reader);
-		return error;
-	}
-	litepulse_sink_add(chardev->lp, &reader->sink);
+	reader_init(reader, chardev->lp);
+	reader->writable = file->f_mode & FMODE_WRITE;
+	reader_add(reader);
 	file->private_data = reader;
 	return stream_open(inode, file);
 }
@@ -660,7 +803,7 @@ static int device_release(struct inode *inode, struct file *file)
 	struct litepulse *lp = reader->lp;
 
 	down_read(&lp->gone_sem);
-	litepulse_sink_remove(lp, &reader->sink);
+	reader_remove(reader);
 	up_read(&lp->gone_sem);
 	reader_exit(reader);
 	kfree(reader);
@@ -689,134 +832,62 @@ static const struct file_operations device_fops = {
 
 /* --- the claim's file --- */
 
-/* Returns with the device there and the claim's commands ours, or -ENODEV. */
+/* Until claim_leave() the device stays, and the claim's commands come one at a time. */
 static int claim_enter(struct claim_file *claim)
 {
 	struct litepulse *lp = claim->reader.lp;
+	int error = enter_device(lp);
 
-	down_read(&lp->gone_sem);
-	if (lp->gone) {
-		up_read(&lp->gone_sem);
-		return -ENODEV;
-	}
-	mutex_lock(&lp->claim_mutex);
-	return 0;
+	if (error)
+		return error;
+	error = mutex_lock_killable(&lp->claim_mutex);
+	if (error)
+		leave_device(lp);
+	return error;
 }
 
 static void claim_leave(struct claim_file *claim)
 {
-	struct litepulse *lp = claim->reader.lp;
-
-	mutex_unlock(&lp->claim_mutex);
-	up_read(&lp->gone_sem);
-}
-
-static int claim_command(struct claim_file *claim, unsigned int cmd, void __user *argument)
-{
-	struct litepulse_claimant *claimant = &claim->claimant;
-	struct litepulse *lp = claim->reader.lp;
-	union {
-		struct litepulse_keep keep;
-		struct litepulse_profile profile;
-		struct litepulse_train train;
-		struct litepulse_train_adjust adjust;
-		struct litepulse_train_stop stop;
-		struct litepulse_responder responder;
-	} u;
-	int error;
-
-	switch (_IOC_NR(cmd)) {
-	case _IOC_NR(LITEPULSE_IOC_KEEP):
-		error = get_argument(&u.keep, sizeof(u.keep), cmd, argument);
-		if (!error && (u.keep.flags & ~LITEPULSE_CLAIM_KEEP || u.keep.reserved))
-			error = -EINVAL;
-		if (!error)
-			claimant->keep = u.keep.flags & LITEPULSE_CLAIM_KEEP;
-		return error;
-	case _IOC_NR(LITEPULSE_IOC_PROFILE):
-		return get_argument(&u.profile, sizeof(u.profile), cmd, argument) ?:
-			litepulse_profile_set(lp, claimant, &u.profile)		  ?:
-			put_argument(argument, cmd, &u.profile, sizeof(u.profile));
-	case _IOC_NR(LITEPULSE_IOC_FLUSH):
-		return litepulse_flush(lp, claimant);
-	case _IOC_NR(LITEPULSE_IOC_TRAIN_START):
-		return get_argument(&u.train, sizeof(u.train), cmd, argument) ?:
-			litepulse_train_start(lp, claimant, &u.train);
-	case _IOC_NR(LITEPULSE_IOC_TRAIN_ADJUST):
-		return get_argument(&u.adjust, sizeof(u.adjust), cmd, argument) ?:
-			litepulse_train_adjust(lp, claimant, &u.adjust);
-	case _IOC_NR(LITEPULSE_IOC_TRAIN_STOP):
-		error = get_argument(&u.stop, sizeof(u.stop), cmd, argument);
-		if (!error && (u.stop.flags || u.stop.pulses))
-			error = -EINVAL;
-		return error						   ?:
-			litepulse_train_stop(lp, claimant, &u.stop.pulses) ?:
-			put_argument(argument, cmd, &u.stop, sizeof(u.stop));
-	case _IOC_NR(LITEPULSE_IOC_RESPONDER):
-		return get_argument(&u.responder, sizeof(u.responder), cmd, argument) ?:
-			litepulse_responder_set(lp, claimant, &u.responder);
-	default:
-		return -ENOTTY;
-	}
+	mutex_unlock(&claim->reader.lp->claim_mutex);
+	leave_device(claim->reader.lp);
 }
 
 static long claim_ioctl(struct file *file, unsigned int cmd, unsigned long argument)
 {
+	const struct litepulse_ioctl *known = find_ioctl(cmd);
 	struct claim_file *claim = file->private_data;
-	long result;
 
-	if (!known_number(cmd))
-		return -ENOTTY;
-	result = claim_enter(claim);
-	if (result)
-		return result;
-	result = claim_command(claim, cmd, (void __user *)argument);
-	claim_leave(claim);
-	if (result != -ENOTTY)
-		return result;
-	down_read(&claim->reader.lp->gone_sem);
-	result = claim->reader.lp->gone ?
-		-ENODEV :
-		reader_ioctl(&claim->reader, cmd, (void __user *)argument);
-	up_read(&claim->reader.lp->gone_sem);
-	return result;
+	return known ? run_ioctl(&claim->reader, known, cmd, (void __user *)argument) : -ENOTTY;
 }
 
-static bool launch_space(struct litepulse *lp)
+/*
+ * May a launch be written? If the queue was full: not before the board says that it has room,
+ * which it is asked to.
+ */
+static bool has_launch_room(struct litepulse *lp)
 {
-	u32 free = 0;
-
-	/* An error is for the next call to tell. */
-	return READ_ONCE(lp->gone) || litepulse_read_csr(lp, LITEPULSE_CSR_FREE, &free) ||
-		free & LITEPULSE_CSR_FREE_LAUNCH_MASK;
+	if (READ_ONCE(lp->launch_full) && !enter_device(lp)) {
+		lp->ops->want(lp->context, LITEPULSE_WANT_LAUNCH, LITEPULSE_WANT_LAUNCH);
+		leave_device(lp);
+	}
+	return !READ_ONCE(lp->launch_full) || READ_ONCE(lp->gone);
 }
 
-/* Waits until the queue has room. */
-static int wait_for_space(struct claim_file *claim)
+/* Waits until the queue may have room, or a second: the board may not answer any more. */
+static int wait_for_launch_room(struct claim_file *claim)
 {
 	struct litepulse *lp = claim->reader.lp;
-	DEFINE_WAIT_FUNC(wait, woken_wake_function);
-	int error = 0;
+	long left;
 
-	add_wait_queue(&lp->launch_wait, &wait);
-	for (;;) {
-		bool room;
-
-		down_read(&lp->gone_sem);
-		if (!lp->gone)
-			lp->ops->want(lp->context, LITEPULSE_WANT_LAUNCH, LITEPULSE_WANT_LAUNCH);
-		room = launch_space(lp) || claim->claimant.stale;
-		up_read(&lp->gone_sem);
-		if (room)
-			break;
-		if (signal_pending(current)) {
-			error = -ERESTARTSYS;
-			break;
-		}
-		wait_woken(&wait, TASK_INTERRUPTIBLE, HZ);
-	}
-	remove_wait_queue(&lp->launch_wait, &wait);
-	return error;
+	if (has_launch_room(lp) || READ_ONCE(claim->claimant.stale))
+		return 0;
+	left = wait_event_interruptible_timeout(lp->launch_wait,
+						!READ_ONCE(lp->launch_full) ||
+						READ_ONCE(lp->gone) ||
+						READ_ONCE(claim->claimant.stale), HZ);
+	if (!left)
+		WRITE_ONCE(lp->launch_full, false);
+	return min(left, 0L);
 }
 
 static ssize_t claim_write(struct file *file, const char __user *buffer, size_t size,
@@ -844,17 +915,17 @@ static ssize_t claim_write(struct file *file, const char __user *buffer, size_t 
 			return done ?: result;
 		done += result * width;
 		left -= result;
+		/* A long list takes its time on a cable. */
+		if (result && signal_pending(current))
+			return done;
 		if (result == batch)
 			continue;
-		/*
-		 * Full, or the next one is at fault: the latter is told when nothing went before
-		 * it.
-		 */
+		/* Full, or the next one is at fault, which is reported when none went before it. */
 		if (result)
 			continue;
 		if (file->f_flags & O_NONBLOCK)
 			return done ?: -EAGAIN;
-		result = wait_for_space(claim);
+		result = wait_for_launch_room(claim);
 		if (result)
 			return done ?: result;
 	}
@@ -875,13 +946,8 @@ static __poll_t claim_poll(struct file *file, poll_table *wait)
 	__poll_t mask = reader_poll(&claim->reader, file, wait);
 
 	poll_wait(file, &lp->launch_wait, wait);
-	down_read(&lp->gone_sem);
-	if (!lp->gone && poll_requested_events(wait) & EPOLLOUT) {
-		lp->ops->want(lp->context, LITEPULSE_WANT_LAUNCH, LITEPULSE_WANT_LAUNCH);
-		if (launch_space(lp))
-			mask |= EPOLLOUT | EPOLLWRNORM;
-	}
-	up_read(&lp->gone_sem);
+	if (poll_requested_events(wait) & EPOLLOUT && has_launch_room(lp))
+		mask |= EPOLLOUT | EPOLLWRNORM;
 	return mask;
 }
 
@@ -894,7 +960,7 @@ static int claim_release(struct inode *inode, struct file *file)
 	mutex_lock(&lp->claim_mutex);
 	litepulse_unclaim(lp, &claim->claimant);
 	mutex_unlock(&lp->claim_mutex);
-	litepulse_sink_remove(lp, &claim->reader.sink);
+	reader_remove(&claim->reader);
 	up_read(&lp->gone_sem);
 	reader_exit(&claim->reader);
 	kfree(claim);
@@ -911,78 +977,96 @@ static const struct file_operations claim_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 };
 
-static int ioctl_claim(struct litepulse *lp, unsigned int cmd, void __user *argument)
+/* The file of a new claim; its release ends the claim. */
+static struct file *make_claim(struct litepulse *lp, const struct litepulse_claim *request)
 {
-	struct litepulse_claim request;
 	struct claim_file *claim;
 	struct file *file;
-	int error, fd;
+	int error;
 
-	error = get_argument(&request, sizeof(request), cmd, argument);
-	if (error)
-		return error;
-	if (request.flags & ~LITEPULSE_CLAIM_KEEP || request.fd_flags & ~(O_CLOEXEC | O_NONBLOCK) ||
-	    request.fd)
-		return -EINVAL;
 	claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
 	if (!claim)
-		return -ENOMEM;
-	error = reader_init(&claim->reader, lp, request.fifo);
-	if (error) {
-		kfree(claim);
-		return error;
+		return ERR_PTR(-ENOMEM);
+	reader_init(&claim->reader, lp);
+	claim->reader.size = request->fifo ?: FIFO_DEFAULT;
+	claim->reader.room = make_room(claim->reader.size);
+	if (IS_ERR(claim->reader.room)) {
+		error = PTR_ERR(claim->reader.room);
+		claim->reader.room = NULL;
+		goto reader;
 	}
+	claim->reader.writable = true;
+	/* There is one at most, and readers must not keep it out. */
+	claim->reader.sink.limited = false;
 	/* Should it come to nothing, its end must not stop what an earlier claim kept. */
 	claim->claimant.keep = true;
 	claim->reader.sink.want =
 		(struct litepulse_subscribe){ .kinds = OUTCOME_KINDS, .sources = OUTCOME_SOURCES };
-	mutex_lock(&lp->claim_mutex);
+	error = mutex_lock_killable(&lp->claim_mutex);
+	if (error)
+		goto reader;
 	error = litepulse_claim(lp, &claim->claimant);
 	mutex_unlock(&lp->claim_mutex);
 	if (error)
-		goto free;
-	error = litepulse_sink_add(lp, &claim->reader.sink);
+		goto reader;
+	error = reader_add(&claim->reader);
 	if (error)
 		goto unclaim;
-	fd = get_unused_fd_flags(request.fd_flags & O_CLOEXEC);
-	if (fd < 0) {
-		error = fd;
-		goto sink;
-	}
 	file = anon_inode_getfile("litepulse-claim", &claim_fops, claim,
-				  O_RDWR | (request.fd_flags & O_NONBLOCK));
-	if (IS_ERR(file)) {
-		error = PTR_ERR(file);
-		put_unused_fd(fd);
-		goto sink;
+				  O_RDWR | (request->fd_flags & O_NONBLOCK));
+	if (!IS_ERR(file)) {
+		stream_open(file_inode(file), file);
+		return file;
 	}
-	stream_open(file_inode(file), file);
-	request.fd = fd;
-	error = put_argument(argument, cmd, &request, sizeof(request));
-	if (error) {
-		put_unused_fd(fd);
-		/*
-		 * Its release gives up the claim, and must not wait for the reader-writer
-		 * semaphore its caller holds: it does not, as closing is put off until the return
-		 * to user space.
-		 */
-		fput(file);
-		return error;
-	}
-	claim->claimant.keep = request.flags & LITEPULSE_CLAIM_KEEP;
-	fd_install(fd, file);
-	return 0;
-
-sink:
-	litepulse_sink_remove(lp, &claim->reader.sink);
+	error = PTR_ERR(file);
+	reader_remove(&claim->reader);
 unclaim:
 	mutex_lock(&lp->claim_mutex);
 	litepulse_unclaim(lp, &claim->claimant);
 	mutex_unlock(&lp->claim_mutex);
-free:
+reader:
 	reader_exit(&claim->reader);
 	kfree(claim);
-	return error;
+	return ERR_PTR(error);
+}
+
+static long ioctl_claim(struct reader *reader, unsigned int cmd, void __user *user)
+{
+	const size_t size = sizeof(struct litepulse_claim);
+	struct litepulse *lp = reader->lp;
+	union litepulse_argument argument;
+	struct claim_file *claim;
+	struct file *file;
+	int error;
+
+	error = get_argument(&argument, cmd, size, user);
+	if (error)
+		return error;
+	if (argument.claim.flags & ~LITEPULSE_CLAIM_KEEP || argument.claim.fd ||
+	    argument.claim.fd_flags & ~(O_CLOEXEC | O_NONBLOCK))
+		return -EINVAL;
+	if (!reader->writable)
+		return -EACCES;
+	error = enter_device(lp);
+	if (error)
+		return error;
+	file = make_claim(lp, &argument.claim);
+	leave_device(lp);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	argument.claim.fd = get_unused_fd_flags(O_CLOEXEC);
+	error = argument.claim.fd < 0 ? argument.claim.fd :
+					put_argument(user, cmd, &argument, size);
+	if (error) {
+		if (argument.claim.fd >= 0)
+			put_unused_fd(argument.claim.fd);
+		fput(file);
+		return error;
+	}
+	claim = file->private_data;
+	claim->claimant.keep = argument.claim.flags & LITEPULSE_CLAIM_KEEP;
+	fd_install(argument.claim.fd, file);
+	return 0;
 }
 
 /* --- the device --- */
@@ -990,15 +1074,12 @@ free:
 /* Wakes all who read: they find what is queued, then that the device is gone. */
 static void wake_readers(struct litepulse *lp)
 {
-	struct litepulse_sink *sink;
+	struct reader *reader;
 	unsigned long flags;
 
 	spin_lock_irqsave(&lp->lock, flags);
-	list_for_each_entry(sink, &lp->sinks, node) {
-		if (sink->put == reader_put)
-			wake_up_interruptible_poll(&container_of(sink, struct reader, sink)->wait,
-						   EPOLLIN | EPOLLHUP | EPOLLERR);
-	}
+	list_for_each_entry(reader, &lp->readers, node)
+		wake_up_interruptible_poll(&reader->wait, EPOLLIN | EPOLLHUP | EPOLLERR);
 	spin_unlock_irqrestore(&lp->lock, flags);
 }
 
@@ -1041,8 +1122,6 @@ void litepulse_chardev_remove(struct litepulse *lp)
 	misc_deregister(&lp->chardev->misc);
 	kfree(lp->chardev);
 	lp->chardev = NULL;
-	down_write(&lp->gone_sem);
-	WRITE_ONCE(lp->gone, true);
-	up_write(&lp->gone_sem);
+	litepulse_set_gone(lp);
 	wake_readers(lp);
 }

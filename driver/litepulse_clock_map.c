@@ -8,6 +8,7 @@
  */
 #include <linux/limits.h>
 #include <linux/minmax.h>
+#include <linux/time64.h>
 
 #include "litepulse_clock_map.h"
 
@@ -41,6 +42,27 @@ void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litep
 	map->tick = tick;
 	map->earliest = before;
 	map->latest = after;
+}
+
+/**
+ * litepulse_clock_map_reachable - can a board's clock have gone on by so many ticks?
+ * @rate: of the ticks
+ * @ticks: since the reading before
+ * @passed: ns of the host's CLOCK_BOOTTIME since the reading before
+ * @simulated: a simulated board may run up to 1024 times faster than its clock says
+ *
+ * A second of tolerance covers whatever the readings themselves took.
+ *
+ * Return: false if a bit of the tick was wrong, or the board lies.
+ */
+bool litepulse_clock_map_reachable(const struct litepulse_rate *rate, u64 ticks, u64 passed,
+				   bool simulated)
+{
+	u64 ns = litepulse_ticks_to_ns(rate, ticks);
+
+	if (simulated)
+		ns >>= 10;
+	return ns <= passed + (passed >> LITEPULSE_CLOCK_DRIFT_SHIFT) + NSEC_PER_SEC;
 }
 
 /**

@@ -28,6 +28,8 @@ struct litepulse_clock_map {
 
 void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litepulse_rate *rate,
 			     u64 tick, u64 before, u64 after);
+bool litepulse_clock_map_reachable(const struct litepulse_rate *rate, u64 ticks, u64 passed,
+				   bool simulated);
 u64 litepulse_clock_map_ns(const struct litepulse_clock_map *map);
 u32 litepulse_clock_map_uncertainty(const struct litepulse_clock_map *map);
 

@@ -21,20 +21,32 @@
 #define timer_container_of from_timer
 #endif
 
-/* CLOCK_MONOTONIC_RAW and CLOCK_REALTIME at one moment, ns */
-static inline void litepulse_clocks(u64 *raw, u64 *real)
+/**
+ * struct litepulse_clocks - the host's clocks at one moment
+ * @raw: CLOCK_MONOTONIC_RAW, ns
+ * @real: CLOCK_REALTIME, ns
+ * @set_count: changes whenever CLOCK_REALTIME is set
+ */
+struct litepulse_clocks {
+	u64 raw;
+	u64 real;
+	unsigned int set_count;
+};
+
+static inline void litepulse_read_clocks(struct litepulse_clocks *clocks)
 {
 	struct system_time_snapshot snapshot;
 
 #ifdef LITEPULSE_HAS_SNAPSHOT_ID	/* by Kbuild */
 	ktime_get_snapshot_id(CLOCK_REALTIME, &snapshot);
-	*raw = ktime_to_ns(snapshot.monoraw);
-	*real = ktime_to_ns(snapshot.systime);
+	clocks->raw = ktime_to_ns(snapshot.monoraw);
+	clocks->real = ktime_to_ns(snapshot.systime);
 #else
 	ktime_get_snapshot(&snapshot);
-	*raw = ktime_to_ns(snapshot.raw);
-	*real = ktime_to_ns(snapshot.real);
+	clocks->raw = ktime_to_ns(snapshot.raw);
+	clocks->real = ktime_to_ns(snapshot.real);
 #endif
+	clocks->set_count = snapshot.clock_was_set_seq;
 }
 
 /* hrtimer_init() and its function in one, since 6.13 */

@@ -22,6 +22,8 @@
 #define WATCH_INTERVAL HZ
 /* How often it is asked for the event that everything begins with. */
 #define SNAPSHOTS 10
+/* Readings of the clocks until one is not disturbed by somebody who sets them. */
+#define TIME_ATTEMPTS 10
 
 static DEFINE_IDA(litepulse_ids);
 
@@ -44,6 +46,17 @@ struct litepulse *litepulse_get(struct litepulse *lp)
 void litepulse_put(struct litepulse *lp)
 {
 	kref_put(&lp->ref, litepulse_release);
+}
+
+/**
+ * litepulse_set_gone - waits until nobody is in a call; whoever comes finds the device gone
+ * @lp: device
+ */
+void litepulse_set_gone(struct litepulse *lp)
+{
+	down_write(&lp->gone_sem);
+	WRITE_ONCE(lp->gone, true);
+	up_write(&lp->gone_sem);
 }
 
 /* --- single accesses --- */
@@ -87,24 +100,23 @@ int litepulse_now(struct litepulse *lp, u64 *tick)
 	return lp->ops->time(lp->context, tick, NULL);
 }
 
-/* The host's clocks before [0] and after [1] the tick was taken, ns. */
-struct clocks {
-	u64 raw[2];
-	u64 real[2];
+/* The host's clocks before [0] and after [1] the tick was taken. */
+struct litepulse_clock_pair {
+	struct litepulse_clocks at[2];
 };
 
-static void clocks_before(void *data)
+static void litepulse_clocks_before(void *data)
 {
-	struct clocks *clocks = data;
+	struct litepulse_clock_pair *pair = data;
 
-	litepulse_clocks(&clocks->raw[0], &clocks->real[0]);
+	litepulse_read_clocks(&pair->at[0]);
 }
 
-static void clocks_after(void *data)
+static void litepulse_clocks_after(void *data)
 {
-	struct clocks *clocks = data;
+	struct litepulse_clock_pair *pair = data;
 
-	litepulse_clocks(&clocks->raw[1], &clocks->real[1]);
+	litepulse_read_clocks(&pair->at[1]);
 }
 
 /**
@@ -112,26 +124,38 @@ static void clocks_after(void *data)
  * @lp: device
  * @time: answer
  *
- * Return: 0 or an error of the transport.
+ * Return: 0, -EAGAIN if CLOCK_REALTIME was set again and again meanwhile, or an error of the
+ * transport.
  */
 int litepulse_time(struct litepulse *lp, struct litepulse_time *time)
 {
-	struct clocks clocks;
-	struct litepulse_stamper stamper = { clocks_before, clocks_after, &clocks };
-	u64 tick, middle;
+	struct litepulse_clock_pair pair;
+	const struct litepulse_clocks *before = &pair.at[0], *after = &pair.at[1];
+	const struct litepulse_stamper stamper = { litepulse_clocks_before, litepulse_clocks_after,
+						   &pair };
+	unsigned int attempts = TIME_ATTEMPTS;
+	struct litepulse_clocks end;
+	u64 tick, middle, offset;
 	int error;
 
-	error = lp->ops->time(lp->context, &tick, &stamper);
-	if (error)
-		return error;
-	middle = clocks.real[0] + (clocks.real[1] - clocks.real[0]) / 2;
+	/* The readings can be compared only if nobody set the clock between them. */
+	do {
+		if (!attempts--)
+			return -EAGAIN;
+		error = lp->ops->time(lp->context, &tick, &stamper);
+		if (error)
+			return error;
+		offset = ktime_to_ns(ktime_mono_to_real(0));
+		litepulse_read_clocks(&end);
+	} while (before->set_count != end.set_count);
+	middle = before->real + (after->real - before->real) / 2;
 	*time = (struct litepulse_time){
 		.tick = tick,
-		.raw_before = clocks.raw[0],
-		.raw_after = clocks.raw[1],
+		.raw_before = before->raw,
+		.raw_after = after->raw,
 		.realtime = middle,
-		.monotonic = middle - ktime_to_ns(ktime_mono_to_real(0)),
-		.uncertainty = min_t(u64, (clocks.raw[1] - clocks.raw[0] + 1) / 2, U32_MAX),
+		.monotonic = middle - offset,
+		.uncertainty = min_t(u64, (after->raw - before->raw + 1) / 2, U32_MAX),
 	};
 	return 0;
 }
@@ -169,6 +193,16 @@ void litepulse_set_line(struct litepulse *lp, u32 mask, u32 bits)
 			write_line(lp);
 	}
 	spin_unlock_irqrestore(&lp->line_lock, flags);
+}
+
+/**
+ * litepulse_flush_line - waits until the line word is as it was set last
+ * @lp: device; called from a process, without a lock that a transport's call may not be under
+ */
+void litepulse_flush_line(struct litepulse *lp)
+{
+	if (lp->ops->sleeps)
+		flush_work(&lp->line_work);
 }
 
 /**
@@ -212,6 +246,7 @@ int litepulse_stop_output(struct litepulse *lp)
 	};
 
 	lp->last_launch = 0;
+	WRITE_ONCE(lp->launch_full, false);
 	return litepulse_configure(lp, words, ARRAY_SIZE(words));
 }
 
@@ -244,6 +279,16 @@ static int name_session(struct litepulse *lp)
 }
 
 /**
+ * litepulse_schedule_restart - finds out, soon, whether the board was reset, and acts accordingly
+ * @lp: device; any context
+ */
+void litepulse_schedule_restart(struct litepulse *lp)
+{
+	/* What it waits for comes from a thread that sleeps while the machine is suspended. */
+	queue_work(lp->ops->sleeps ? system_freezable_wq : system_wq, &lp->restart_work);
+}
+
+/**
  * litepulse_check_session - is the board still the one it was?
  * @lp: device
  *
@@ -258,7 +303,7 @@ int litepulse_check_session(struct litepulse *lp)
 		return error;
 	if (session == READ_ONCE(lp->session))
 		return 0;
-	schedule_work(&lp->restart_work);
+	litepulse_schedule_restart(lp);
 	return -ESTALE;
 }
 
@@ -269,7 +314,8 @@ int litepulse_check_session(struct litepulse *lp)
  */
 static int start_streams(struct litepulse *lp)
 {
-	struct litepulse_word words[] = {
+	/* Both each time: the board may be reset meanwhile. */
+	static const struct litepulse_word words[] = {
 		{ LITEPULSE_CFG_EVENT_MASK, LITEPULSE_CFG_EVENT_MASK_SNAPSHOT_MASK },
 		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_SNAPSHOT_MASK },
 	};
@@ -282,7 +328,7 @@ static int start_streams(struct litepulse *lp)
 	lp->hurry++;
 	litepulse_moderate(lp);
 	for (i = 0; !error && !left && i < SNAPSHOTS; i++) {
-		error = litepulse_configure(lp, words + !!i, ARRAY_SIZE(words) - !!i);
+		error = litepulse_configure(lp, words, ARRAY_SIZE(words));
 		if (!error)
 			left = wait_event_timeout(lp->answer_wait, READ_ONCE(lp->events.started),
 						  litepulse_patience(lp) / SNAPSHOTS);
@@ -305,14 +351,19 @@ static void restart_work(struct work_struct *work)
 
 	down_read(&lp->gone_sem);
 	mutex_lock(&lp->claim_mutex);
-	if (lp->gone || litepulse_read_csr(lp, LITEPULSE_CSR_SESSION, &session) ||
-	    session == lp->session)
+	if (lp->gone || litepulse_read_csr(lp, LITEPULSE_CSR_SESSION, &session))
 		goto unlock;
+	if (session == lp->session) {
+		litepulse_resume_streams(lp);
+		goto unlock;
+	}
 	dev_warn(lp->dev,
 		 "the board was reset: its ticks begin anew, what ran on it has stopped\n");
 	name_session(lp);
 	if (lp->claimant)
 		lp->claimant->stale = true;
+	/* A launch of the old claim may have come just after the reset: it must not start. */
+	litepulse_stop_output(lp);
 	litepulse_tell_restart(lp);
 	write_line(lp);
 	litepulse_tty_restarted(lp);
@@ -370,7 +421,8 @@ static int identify(struct litepulse *lp)
 	lp->transmit_low = lp->transmit_depth / 16;
 	lp->launch_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_MASK, geometry);
 	lp->simulated = geometry & LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
-	if (!lp->samples || (lp->inputs + 1) * lp->samples > 16)
+	if (!lp->samples || (lp->inputs + 1) * lp->samples > 16 || lp->event_depth < 2 ||
+	    lp->receive_depth < 2 || lp->transmit_depth < 2)
 		return dev_err_probe(lp->dev, -ENODEV, "impossible geometry 0x%08x\n", geometry);
 	lp->clock_num = WORD(ID_CLOCK_NUM);
 	lp->clock_den = WORD(ID_CLOCK_DEN);
@@ -484,6 +536,7 @@ static int litepulse_probe(struct platform_device *pdev)
 	init_rwsem(&lp->gone_sem);
 	spin_lock_init(&lp->lock);
 	INIT_LIST_HEAD(&lp->sinks);
+	INIT_LIST_HEAD(&lp->readers);
 	init_waitqueue_head(&lp->answer_wait);
 	init_waitqueue_head(&lp->launch_wait);
 	mutex_init(&lp->setup_mutex);
@@ -537,10 +590,13 @@ static int litepulse_probe(struct platform_device *pdev)
 	return 0;
 
 ptp:
+	litepulse_set_gone(lp);
 	litepulse_ptp_remove(lp);
 tty:
+	litepulse_set_gone(lp);
 	litepulse_tty_remove(lp);
 detach:
+	litepulse_set_gone(lp);
 	lp->attach(lp->context, NULL);
 	cancel_work_sync(&lp->restart_work);
 	cancel_work_sync(&lp->line_work);
@@ -573,6 +629,18 @@ static void litepulse_remove(struct platform_device *pdev)
 	litepulse_put(lp);
 }
 
+static int litepulse_resume(struct device *dev)
+{
+	struct litepulse *lp = dev_get_drvdata(dev);
+
+	litepulse_check_session(lp);
+	if (!lp->ops->sleeps)
+		flush_work(&lp->restart_work);
+	litepulse_ptp_resume(lp);
+	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
+	return litepulse_tty_resume(lp);
+}
+
 static int litepulse_suspend(struct device *dev)
 {
 	struct litepulse *lp = dev_get_drvdata(dev);
@@ -583,19 +651,12 @@ static int litepulse_suspend(struct device *dev)
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too: nobody is there to see what a train does meanwhile. */
-	litepulse_stop_output(lp);
-	return 0;
-}
-
-static int litepulse_resume(struct device *dev)
-{
-	struct litepulse *lp = dev_get_drvdata(dev);
-
-	litepulse_check_session(lp);
-	flush_work(&lp->restart_work);
-	litepulse_ptp_resume(lp);
-	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
-	return litepulse_tty_resume(lp);
+	error = litepulse_stop_output(lp);
+	if (error) {
+		dev_err(dev, "what runs on the board could not be stopped: no suspend\n");
+		litepulse_resume(dev);
+	}
+	return error;
 }
 
 static DEFINE_SIMPLE_DEV_PM_OPS(litepulse_pm_ops, litepulse_suspend, litepulse_resume);

@@ -50,6 +50,17 @@ static u64 event_ns(struct litepulse *lp, u32 clock, const struct litepulse_head
 	}
 }
 
+/* That of the header, and as much as the two clocks may have parted since the event. */
+static u32 event_uncertainty(struct litepulse *lp, const struct litepulse_header *header, u64 tick)
+{
+	u64 ns = header->uncertainty;
+
+	if (tick < header->tick)
+		ns += litepulse_ticks_to_ns_fast(&lp->rate, header->tick - tick) >>
+			LITEPULSE_CLOCK_DRIFT_SHIFT;
+	return min_t(u64, ns, U32_MAX);
+}
+
 static void put_with_ns(struct litepulse *lp, struct litepulse_sink *sink,
 			const struct litepulse_header *header, struct litepulse_event *event)
 {
@@ -59,12 +70,9 @@ static void put_with_ns(struct litepulse *lp, struct litepulse_sink *sink,
 		return;
 	}
 	event->ns = event_ns(lp, sink->want.clock, header, event->tick);
-	event->uncertainty = header->uncertainty;
-	/* If the header's moment is not exact, the clocks may have parted since the event, too. */
-	if (header->uncertainty && event->tick < header->tick)
-		event->uncertainty +=
-			litepulse_ticks_to_ns_fast(&lp->rate, header->tick - event->tick) >>
-			LITEPULSE_CLOCK_DRIFT_SHIFT;
+	/* The PTP clock is a function of the tick, rounded down. */
+	event->uncertainty = sink->want.clock == LITEPULSE_CLOCK_PHC ?
+		1 : event_uncertainty(lp, header, event->tick);
 	event->flags |= LITEPULSE_FLAG_NS;
 	sink->put(sink, event);
 	event->ns = 0;
@@ -84,8 +92,6 @@ static void deliver(struct litepulse *lp, const struct litepulse_header *header,
 
 	lockdep_assert_held(&lp->lock);
 	list_for_each_entry(sink, &lp->sinks, node) {
-		if (!sink->selector.kinds)
-			continue;
 		for (event = events; event < events + count; event++) {
 			const u64 since = sink->since[event->kind == LITEPULSE_KIND_RX ?
 						      LITEPULSE_BYTES : LITEPULSE_EVENTS];
@@ -120,12 +126,17 @@ static void wake_sinks(struct litepulse *lp)
 }
 
 /*
- * False if the board's ticks went back: it was reset, and what this batch says is told by nobody.
+ * Returns false if the board's ticks went back, and counts the batch as dropped: the board was
+ * reset, or a tick was wrong. restart_work() of litepulse_core.c finds out which, and reports it.
  */
-static bool ticks_advance(struct litepulse *lp, struct litepulse_sequence *stream, u64 tick)
+static bool ticks_advance(struct litepulse *lp, struct litepulse_sequence *stream, u64 tick,
+			  unsigned int count)
 {
 	if (tick < stream->tick) {
-		schedule_work(&lp->restart_work);
+		if (!stream->dropped)
+			stream->dropped_tick = tick;
+		stream->dropped += count;
+		litepulse_schedule_restart(lp);
 		return false;
 	}
 	stream->tick = tick;
@@ -171,7 +182,7 @@ void litepulse_take_events(struct litepulse *lp, const struct litepulse_header *
 	bool started;
 
 	spin_lock_irqsave(&lp->lock, flags);
-	if (!ticks_advance(lp, &lp->events, header->tick))
+	if (!ticks_advance(lp, &lp->events, header->tick, count))
 		count = 0;
 	while (count) {
 		started = lp->events.started;
@@ -198,19 +209,21 @@ static void flush_to_tty(struct litepulse *lp, struct litepulse_tty_bytes *bytes
 	bytes->lost = 0;
 }
 
-/* Collects what the tty gets; hands it over when it is much, or something was lost. */
+/*
+ * Collects what the tty gets, which are bytes from tick @since on; hands it over when it is much,
+ * or something was lost.
+ */
 static void for_the_tty(struct litepulse *lp, const struct litepulse_event *events,
-			unsigned int count, struct litepulse_tty_bytes *bytes)
+			unsigned int count, u64 since, struct litepulse_tty_bytes *bytes)
 {
 	const struct litepulse_event *event;
 
 	for (event = events; event < events + count; event++) {
 		if (event->kind == LITEPULSE_KIND_LOST) {
 			bytes->lost = event->count;
-		} else if (event->tick < lp->tty_since) {
+		} else if (event->tick < since) {
 			continue;
 		} else {
-			lp->tty_since = 0;
 			bytes->data[bytes->count] = event->data;
 			bytes->flags[bytes->count++] = event->flags;
 		}
@@ -233,12 +246,13 @@ void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *h
 	struct litepulse_tty_bytes bytes;
 	unsigned int batch, made;
 	unsigned long flags;
+	u64 since;
 
 	bytes.count = 0;
 	bytes.lost = 0;
 	while (count) {
 		spin_lock_irqsave(&lp->lock, flags);
-		if (!ticks_advance(lp, &lp->bytes, header->tick))
+		if (!ticks_advance(lp, &lp->bytes, header->tick, count))
 			count = 0;
 		batch = lp->bytes_wanted || lp->tty_since ? 0 :
 			litepulse_decode_plain(&lp->bytes, words,
@@ -252,13 +266,17 @@ void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *h
 			made = litepulse_decode_bytes(&lp->bytes, header->tick, words, batch,
 						      events);
 		}
+		since = lp->tty_since;
+		/* Once one was late enough, so are all that follow. */
+		if (made && events[made - 1].tick >= since)
+			lp->tty_since = 0;
 		words += batch * LITEPULSE_RECEIVE_WORDS;
 		count -= batch;
 		deliver(lp, header, events, made);
 		if (!count)
 			wake_sinks(lp);
 		spin_unlock_irqrestore(&lp->lock, flags);
-		for_the_tty(lp, events, made, &bytes);
+		for_the_tty(lp, events, made, since, &bytes);
 		if (bytes.count == LITEPULSE_TTY_BATCH)
 			flush_to_tty(lp, &bytes);
 	}
@@ -273,12 +291,58 @@ EXPORT_SYMBOL_GPL(litepulse_take_bytes);
  */
 void litepulse_take_room(struct litepulse *lp, u32 pending)
 {
-	if (pending & LITEPULSE_WANT_LAUNCH)
+	if (pending & LITEPULSE_WANT_LAUNCH) {
+		WRITE_ONCE(lp->launch_full, false);
 		wake_up_interruptible_poll(&lp->launch_wait, EPOLLOUT | EPOLLWRNORM);
+	}
 	if (pending & (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_DRAINED))
 		litepulse_tty_room(lp, pending);
 }
 EXPORT_SYMBOL_GPL(litepulse_take_room);
+
+/* Delivers a LOST event for what ticks_advance() dropped of a stream, and takes its tick anew. */
+static u64 report_dropped(struct litepulse *lp, struct litepulse_sequence *stream, u8 source,
+			  const struct litepulse_header *header)
+{
+	u64 count = stream->dropped;
+	struct litepulse_event event = {
+		.tick = stream->dropped_tick,
+		.seq = stream->next,
+		.count = count,
+		.flags = LITEPULSE_FLAG_HARDWARE,
+		.kind = LITEPULSE_KIND_LOST,
+		.source = source,
+	};
+
+	lockdep_assert_held(&lp->lock);
+	stream->tick = 0;
+	stream->dropped = 0;
+	if (!count)
+		return 0;
+	stream->next += count;
+	stream->lost += count;
+	deliver(lp, header, &event, 1);
+	return count;
+}
+
+/**
+ * litepulse_resume_streams - the board is still the same, so the tick of an earlier header was
+ * wrong: what was dropped since is reported as lost, and ticks are believed again
+ * @lp: device; called from a process, no lock of the tty held
+ */
+void litepulse_resume_streams(struct litepulse *lp)
+{
+	struct litepulse_header header = { .mono = ktime_get_ns() };
+	struct litepulse_tty_bytes bytes = {};
+	unsigned long flags;
+
+	spin_lock_irqsave(&lp->lock, flags);
+	report_dropped(lp, &lp->events, LITEPULSE_SRC_CONTROL, &header);
+	bytes.lost = report_dropped(lp, &lp->bytes, LITEPULSE_SRC_RECEIVER, &header);
+	wake_sinks(lp);
+	spin_unlock_irqrestore(&lp->lock, flags);
+	flush_to_tty(lp, &bytes);
+}
 
 /* Tells all sinks that the board was reset, and begins anew with its streams. */
 void litepulse_tell_restart(struct litepulse *lp)
@@ -294,9 +358,12 @@ void litepulse_tell_restart(struct litepulse *lp)
 	mutex_unlock(&lp->setup_mutex);
 	spin_lock_irqsave(&lp->lock, flags);
 	lp->restarts++;
+	/* What a board that was reset has recorded before it gets our settings is not ours. */
 	lp->events.tick = 0;
-	lp->bytes.tick = 0;
+	lp->events.dropped = 0;
 	lp->events.started = false;
+	lp->bytes.tick = 0;
+	lp->bytes.dropped = 0;
 	lp->bytes.gap_open = false;
 	/* All that a board has received since its reset is ours, and news to everybody. */
 	lp->bytes.since = 0;
@@ -474,6 +541,8 @@ int litepulse_apply_sinks(struct litepulse *lp)
 			   bytes || lp->tty_moderation.level || lp->responder_listens ?
 				   LITEPULSE_CFG_LINE_RX_ENABLE_MASK :
 				   0);
+	/* Else the receiver would be switched on some time after the tty was opened. */
+	litepulse_flush_line(lp);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES,
 		      LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES);
 	return litepulse_configure(lp, words, ARRAY_SIZE(words));
@@ -489,25 +558,31 @@ int litepulse_apply_sinks(struct litepulse *lp)
 int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink)
 {
 	struct litepulse_subscribe want = sink->want;
-	unsigned long flags;
-	int error;
 
+	INIT_LIST_HEAD(&sink->node);
 	sink->want = (struct litepulse_subscribe){};
 	sink->selector = (struct litepulse_selector){};
-	spin_lock_irqsave(&lp->lock, flags);
-	list_add_tail(&sink->node, &lp->sinks);
-	spin_unlock_irqrestore(&lp->lock, flags);
-	if (!want.kinds)
-		return 0;
-	error = litepulse_sink_change(lp, sink, &want);
-	if (error)
-		litepulse_sink_remove(lp, sink);
-	return error;
+	return want.kinds ? litepulse_sink_change(lp, sink, &want) : 0;
+}
+
+/* Only sinks that want something are in the list: each event costs time for each of them. */
+static void list_sink(struct litepulse *lp, struct litepulse_sink *sink, bool wanted)
+{
+	lockdep_assert_held(&lp->lock);
+	if (wanted == !list_empty(&sink->node))
+		return;
+	if (wanted)
+		list_add_tail(&sink->node, &lp->sinks);
+	else
+		list_del_init(&sink->node);
+	if (sink->limited)
+		lp->limited_sinks += wanted ? 1 : -1;
 }
 
 static void set_want(struct litepulse *lp, struct litepulse_sink *sink,
 		     const struct litepulse_subscribe *want)
 {
+	list_sink(lp, sink, want->kinds);
 	sink->want = *want;
 	/* Before the next header is read. */
 	if (want->kinds && want->clock != LITEPULSE_CLOCK_NONE)
@@ -521,8 +596,8 @@ static void set_want(struct litepulse *lp, struct litepulse_sink *sink,
  * @sink: one that was added
  * @want: checked by the caller
  *
- * Return: 0, -EBUSY if others want another filter, or an error of the transport; nothing has
- * changed then.
+ * Return: 0, -EBUSY if others want another filter, -EUSERS if there are too many sinks of its
+ * sort, or an error of the transport; nothing has changed then.
  */
 int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 			  const struct litepulse_subscribe *want)
@@ -539,6 +614,9 @@ int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 	spin_lock_irqsave(&lp->lock, flags);
 	if (!error && !filter_agrees(lp, sink, want))
 		error = -EBUSY;
+	if (!error && want->kinds && list_empty(&sink->node) && sink->limited &&
+	    lp->limited_sinks >= LITEPULSE_SUBSCRIBERS_MAX)
+		error = -EUSERS;
 	if (!error) {
 		if (wants_bytes(want) && !wants_bytes(&before))
 			sink->since[LITEPULSE_BYTES] = now;
@@ -571,7 +649,7 @@ void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink)
 
 	mutex_lock(&lp->setup_mutex);
 	spin_lock_irqsave(&lp->lock, flags);
-	list_del(&sink->node);
+	list_sink(lp, sink, false);
 	spin_unlock_irqrestore(&lp->lock, flags);
 	if (!lp->gone && sink->want.kinds)
 		litepulse_apply_sinks(lp);

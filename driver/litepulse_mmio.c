@@ -12,7 +12,6 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/litex.h>
-#include <linux/math64.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
@@ -68,8 +67,12 @@ struct litepulse_mmio {
 	struct litepulse *lp; /* while attached */
 
 	/*
-	 * One at a time: what reads a snapshot, and what counts the core's answers. Also @enabled.
+	 * Around a snapshot: reading a header's level latches its tick. Raw, so that nobody is
+	 * preempted between the snapshot and the host's clock, PREEMPT_RT or not. Innermost.
 	 */
+	raw_spinlock_t snapshot_lock;
+
+	/* What counts the core's answers, one at a time. Protects what follows, up to @unit. */
 	spinlock_t lock;
 	u32 enabled;
 	struct litepulse_moderation events; /* as asked for */
@@ -125,14 +128,14 @@ static int mmio_time(void *context, u64 *tick, const struct litepulse_stamper *s
 	struct litepulse_mmio *mmio = context;
 	unsigned long flags;
 
-	spin_lock_irqsave(&mmio->lock, flags);
+	raw_spin_lock_irqsave(&mmio->snapshot_lock, flags);
 	if (stamper)
 		stamper->before(stamper->data);
 	litex_read32(mmio->window + LITEPULSE_WIN_EVENTS + LITEPULSE_HEADER_LEVEL);
 	if (stamper)
 		stamper->after(stamper->data);
 	*tick = header_tick(mmio, LITEPULSE_WIN_EVENTS);
-	spin_unlock_irqrestore(&mmio->lock, flags);
+	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
 	return 0;
 }
 
@@ -251,7 +254,7 @@ static void set_busy(struct stream *stream, bool busy)
 /* Rounded up, and one more, as the first unit may end at once: never less than asked for. */
 static u32 irq_units(const struct litepulse_mmio *mmio, unsigned int us, u32 unit)
 {
-	u64 cycles = div_u64((u64)us * mmio->bus_hz, USEC_PER_SEC);
+	u64 cycles = litepulse_mul_div(mmio->bus_hz, us, USEC_PER_SEC, NULL);
 
 	return us ? min_t(u64, (cycles >> (5 + 3 * unit)) + 2, U32_MAX) : 0;
 }
@@ -335,16 +338,23 @@ static unsigned int take(struct stream *stream)
 	void __iomem *window = mmio->window + kind->window;
 	u32 *records = stream->records, level;
 	unsigned int count, i;
+	const bool want_ns = READ_ONCE(mmio->lp->want_ns);
 	struct litepulse_header header = {};
 	unsigned long flags;
+	u64 before = 0;
 
-	spin_lock_irqsave(&mmio->lock, flags);
+	raw_spin_lock_irqsave(&mmio->snapshot_lock, flags);
+	if (want_ns)
+		before = ktime_get_ns();
 	level = litex_read32(window + LITEPULSE_HEADER_LEVEL);
-	if (READ_ONCE(mmio->lp->want_ns))
-		header.mono = ktime_get_ns();
+	if (want_ns) {
+		/* Rounded up, so never 0: the tick was taken somewhere between the two. */
+		header.uncertainty = (ktime_get_ns() - before) / 2 + 1;
+		header.mono = before + header.uncertainty;
+	}
 	header.ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
 	header.tick = header_tick(mmio, kind->window);
-	spin_unlock_irqrestore(&mmio->lock, flags);
+	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
 	count = min_t(unsigned int, header.ready, BATCH);
 	for (i = 0; i < count * kind->words; i++)
 		records[i] = litex_read32(window + 4 * (LITEPULSE_HEADER_WORDS + i));
@@ -369,9 +379,11 @@ static void restart_ages(struct litepulse_mmio *mmio, u32 taken)
 
 	spin_lock_irqsave(&mmio->lock, flags);
 	for (which = 0; which < LITEPULSE_STREAMS; which++) {
-		if (!(taken & kinds[which].enable))
-			level |= litex_read32(mmio->window + kinds[which].window +
-					      LITEPULSE_HEADER_LEVEL);
+		if (taken & kinds[which].enable)
+			continue;
+		raw_spin_lock(&mmio->snapshot_lock);
+		level |= litex_read32(mmio->window + kinds[which].window + LITEPULSE_HEADER_LEVEL);
+		raw_spin_unlock(&mmio->snapshot_lock);
 	}
 	if (!FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level))
 		put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, mmio->unit);
@@ -544,6 +556,7 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 	if (!mmio)
 		return -ENOMEM;
 	mmio->dev = dev;
+	raw_spin_lock_init(&mmio->snapshot_lock);
 	spin_lock_init(&mmio->lock);
 	for (which = 0; which < LITEPULSE_STREAMS; which++) {
 		mmio->streams[which].kind = &kinds[which];

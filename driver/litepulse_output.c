@@ -9,7 +9,7 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 
 #include "litepulse.h"
@@ -85,19 +85,12 @@ int litepulse_claim(struct litepulse *lp, struct litepulse_claimant *claimant)
  */
 void litepulse_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
-	static const struct litepulse_word words[] = {
-		{ LITEPULSE_CFG_TRAIN_COMMAND, LITEPULSE_TRAIN_CMD_STOP },
-		{ LITEPULSE_CFG_RESP_ARM, 0 },
-		{ LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK },
-	};
-
 	lockdep_assert_held(&lp->claim_mutex);
 	lp->claimant = NULL;
 	if (lp->gone || claimant->keep || claimant->stale)
 		return;
-	lp->unstopped = litepulse_configure(lp, words, ARRAY_SIZE(words));
+	lp->unstopped = litepulse_stop_output(lp);
 	listen(lp, false);
-	lp->last_launch = 0;
 }
 
 /**
@@ -189,8 +182,10 @@ int litepulse_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
 		done += taken;
 		if (done)
 			lp->last_launch = launches[done - 1].tick;
-		if (taken < batch)
+		if (taken < batch) {
+			WRITE_ONCE(lp->launch_full, true);
 			break;
+		}
 	}
 	return done ?: error;
 }
@@ -208,9 +203,45 @@ int litepulse_flush(struct litepulse *lp, struct litepulse_claimant *claimant)
 						    LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK };
 	int error = usable(lp, claimant) ?: litepulse_configure(lp, &word, 1);
 
-	if (!error)
+	if (!error) {
 		lp->last_launch = 0;
+		WRITE_ONCE(lp->launch_full, false);
+	}
 	return error;
+}
+
+/* Whole ticks, at least as long as @ns; @ns has 32 bits, so nothing saturates. */
+static u64 ticks_at_least(struct litepulse *lp, u32 ns)
+{
+	u32 rest;
+	u64 ticks = litepulse_mul_div(ns, lp->rate.ns_div, lp->rate.ns_mul, &rest);
+
+	return ticks + !!rest;
+}
+
+/**
+ * litepulse_driver_enable_set - lead and lag of the de pin
+ * @lp: device
+ * @claimant: holder of the claim
+ * @driver_enable: how long
+ *
+ * Return: 0, -EINVAL (also: more ticks than the core can count), -ESTALE, or an error of the
+ * transport.
+ */
+int litepulse_driver_enable_set(struct litepulse *lp, struct litepulse_claimant *claimant,
+				const struct litepulse_driver_enable *driver_enable)
+{
+	u64 lead = ticks_at_least(lp, driver_enable->lead_ns);
+	u64 lag = ticks_at_least(lp, driver_enable->lag_ns);
+	u32 word;
+
+	if (driver_enable->flags || driver_enable->reserved ||
+	    lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
+	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
+		return -EINVAL;
+	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
+	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
+	return usable(lp, claimant) ?: litepulse_tty_set_driver_enable(lp, word);
 }
 
 /* --- train --- */
@@ -271,9 +302,12 @@ static int train_command(struct litepulse *lp, const struct litepulse_word *word
 				break;
 			usleep_range(50, 200);
 		} else {
-			wait_event_timeout(lp->answer_wait, answered(lp), litepulse_patience(lp));
+			wait_event_killable_timeout(lp->answer_wait, answered(lp),
+						    litepulse_patience(lp));
 		}
-		if (!answered(lp) && time_after(jiffies, end))
+		if (!answered(lp) && fatal_signal_pending(current))
+			error = -EINTR;
+		else if (!answered(lp) && time_after(jiffies, end))
 			error = -EIO;
 	}
 	spin_lock_irq(&lp->lock);

@@ -17,16 +17,6 @@
 /* The same for its number: so many pulses later than the clock's new time asks for. */
 #define LATER_MAX	16
 
-/* value * mul / div: rounded down, and what is left, in 1 / div */
-static u64 scale(u64 value, u32 mul, u32 div, u32 *rest)
-{
-	u64 whole = mul_u64_u32_div(value, mul, div);
-
-	/* Modulo 2^64, which is enough: the rest is less than 2^32. */
-	*rest = value * mul - whole * div;
-	return whole;
-}
-
 /**
  * litepulse_phc_init - a clock at its nominal rate
  * @phc: what is filled in
@@ -64,10 +54,10 @@ u64 litepulse_phc_ns(const struct litepulse_phc *phc, u64 tick)
 	u32 rest;
 
 	if (since < 0) {
-		whole = scale(-(u64)since, phc->mul, phc->div, &rest);
+		whole = litepulse_mul_div(-(u64)since, phc->mul, phc->div, &rest);
 		return phc->ns - whole - (rest > phc->frac);
 	}
-	whole = scale(since, phc->mul, phc->div, &rest);
+	whole = litepulse_mul_div(since, phc->mul, phc->div, &rest);
 	return phc->ns + whole + ((u64)rest + phc->frac >= phc->div);
 }
 
@@ -79,7 +69,7 @@ u64 litepulse_phc_ns(const struct litepulse_phc *phc, u64 tick)
  */
 u64 litepulse_phc_tick(const struct litepulse_phc *phc, u64 ns, u32 *num)
 {
-	u64 whole = scale(ns - phc->ns, phc->div, phc->mul, num), rest = *num;
+	u64 whole = litepulse_mul_div(ns - phc->ns, phc->div, phc->mul, num), rest = *num;
 
 	for (; rest < phc->frac; whole--)
 		rest += phc->mul;
@@ -97,7 +87,7 @@ void litepulse_phc_move(struct litepulse_phc *phc, u64 tick)
 	u64 whole, frac;
 	u32 rest;
 
-	whole = scale(tick - phc->tick, phc->mul, phc->div, &rest);
+	whole = litepulse_mul_div(tick - phc->tick, phc->mul, phc->div, &rest);
 	frac = (u64)rest + phc->frac;
 	if (frac >= phc->div) {
 		frac -= phc->div;
@@ -116,7 +106,7 @@ void litepulse_phc_move(struct litepulse_phc *phc, u64 tick)
 void litepulse_phc_adjust(struct litepulse_phc *phc, s64 scaled_ppm)
 {
 	/* 10^6 * 2^16 = 15625 * 2^22 */
-	u64 off = mul_u64_u32_div(scaled_ppm < 0 ? -scaled_ppm : scaled_ppm, phc->nominal, 15625);
+	u64 off = litepulse_mul_div(abs(scaled_ppm), phc->nominal, 15625, NULL);
 
 	off = (off + BIT_ULL(21)) >> 22;
 	phc->mul = scaled_ppm < 0 ? phc->nominal - off : phc->nominal + off;
@@ -127,9 +117,7 @@ static int period_of(const struct litepulse_phc *phc, u64 period_ns, u32 *period
 {
 	u64 whole;
 
-	if (period_ns > (u64)U32_MAX * (phc->mul / phc->div + 1))
-		return -ERANGE;
-	whole = scale(period_ns, phc->div, phc->mul, num);
+	whole = litepulse_mul_div(period_ns, phc->div, phc->mul, num);
 	if (whole > PERIOD_MAX)
 		return -ERANGE;
 	*period = whole;
@@ -180,7 +168,7 @@ u64 litepulse_phc_train_place(const struct litepulse_phc_train *train, u64 pulse
 {
 	u64 count = pulse - train->pulse, tick, rest;
 
-	tick = scale(count, train->period_num, train->den, num);
+	tick = litepulse_mul_div(count, train->period_num, train->den, num);
 	tick += train->tick + count * train->period;
 	rest = (u64)*num + train->num;
 	if (rest >= train->den) {

@@ -29,9 +29,10 @@
 
 /* Line profile of the pulses: active low, as a start bit is. */
 #define PROFILE		1
-/* How far ahead a train is started or changed at first; doubled when that was too late. */
+/* How far ahead a train is started or changed: at least, and at most, if that was too late. */
 #define AHEAD_NS	(2 * NSEC_PER_MSEC)
 #define AHEAD_SLEEPS_NS	(50 * NSEC_PER_MSEC)
+#define AHEAD_MAX_NS	NSEC_PER_SEC
 #define ATTEMPTS	6
 /* The clock is read so often at least, to know what it showed when the board is reset. */
 #define READ_INTERVAL	(16 * HZ)
@@ -63,7 +64,9 @@ struct litepulse_ptp {
 	u64 origin;			/* an edge when the clock shows this, ns */
 	u64 period;			/* ns */
 	u32 width;			/* ticks */
-	u64 ahead;			/* ticks */
+	u64 ahead;			/* ticks: at least @ahead_min, at most @ahead_max */
+	u64 ahead_min;
+	u64 ahead_max;
 	struct litepulse_phc_train train;
 };
 
@@ -109,6 +112,7 @@ static int note_tick(struct litepulse_ptp *ptp, u64 tick)
 {
 	unsigned long flags;
 	bool back;
+	int error;
 
 	spin_lock_irqsave(&ptp->lock, flags);
 	back = tick < ptp->seen_tick;
@@ -117,8 +121,19 @@ static int note_tick(struct litepulse_ptp *ptp, u64 tick)
 		ptp->seen_boot = ktime_get_boottime_ns();
 	}
 	spin_unlock_irqrestore(&ptp->lock, flags);
-	/* Or another reader has overtaken us. */
-	return back ? litepulse_check_session(ptp->lp) : 0;
+	if (!back)
+		return 0;
+	error = litepulse_check_session(ptp->lp);
+	if (error)
+		return error;
+	/* Another reader has overtaken us; if it is by more than a second, its tick was wrong. */
+	spin_lock_irqsave(&ptp->lock, flags);
+	if (ptp->seen_tick > tick + litepulse_ns_to_ticks(&ptp->lp->rate, NSEC_PER_SEC)) {
+		ptp->seen_tick = tick;
+		ptp->seen_boot = ktime_get_boottime_ns();
+	}
+	spin_unlock_irqrestore(&ptp->lock, flags);
+	return 0;
 }
 
 static int read_tick(struct litepulse_ptp *ptp, u64 *tick)
@@ -194,6 +209,15 @@ static int ptp_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
 
 /* --- periodic output: all with claim_mutex and gone_sem held ---------------------------------- */
 
+/* Twice as far ahead after what came too late, an eighth less after what came in time. */
+static void adapt_ahead(struct litepulse_ptp *ptp, int error)
+{
+	if (error == -ETIME)
+		ptp->ahead = min(2 * ptp->ahead, ptp->ahead_max);
+	else if (!error)
+		ptp->ahead = max(ptp->ahead - ptp->ahead / 8, ptp->ahead_min);
+}
+
 /* From the next edge on that can be reached; @after: and the pulse on the line is over. */
 static int start_train(struct litepulse_ptp *ptp, bool after)
 {
@@ -223,11 +247,11 @@ static int start_train(struct litepulse_ptp *ptp, bool after)
 		request.num = train->period_num;
 		request.den = train->den;
 		error = litepulse_train_start(ptp->lp, &ptp->claimant, &request);
+		adapt_ahead(ptp, error);
 		if (error != -ETIME) {
 			ptp->running = !error;
 			return error;
 		}
-		ptp->ahead *= 2;
 		error = 0;
 	}
 	return error ?: -ETIME;
@@ -272,11 +296,11 @@ static int retune_train(struct litepulse_ptp *ptp)
 		request.at_pulse = change.pulse;
 		request.step = change.step;
 		error = litepulse_train_adjust(ptp->lp, &ptp->claimant, &request);
+		adapt_ahead(ptp, error);
 		if (!error)
 			ptp->train = change.then;
 		if (error != -ETIME)
 			break;
-		ptp->ahead *= 2;
 	}
 	if (error != -ERANGE && error != -EINVAL)
 		return error;
@@ -603,6 +627,7 @@ static const struct ptp_clock_info litepulse_ptp_info = {
 int litepulse_ptp_add(struct litepulse *lp)
 {
 	u64 ahead = lp->ops->sleeps ? AHEAD_SLEEPS_NS : AHEAD_NS;
+	u64 restarts = READ_ONCE(lp->restarts);
 	struct litepulse_ptp *ptp;
 	struct ptp_clock *clock;
 	u64 tick;
@@ -623,7 +648,9 @@ int litepulse_ptp_add(struct litepulse *lp)
 	forget_past(ptp);
 	ptp->seen_tick = tick;
 	ptp->seen_boot = ktime_get_boottime_ns();
-	ptp->ahead = litepulse_ns_to_ticks(&lp->rate, ahead);
+	ptp->ahead_min = litepulse_ns_to_ticks(&lp->rate, ahead);
+	ptp->ahead_max = litepulse_ns_to_ticks(&lp->rate, AHEAD_MAX_NS);
+	ptp->ahead = ptp->ahead_min;
 	spin_lock_init(&ptp->lock);
 	ptp->info = litepulse_ptp_info;
 	ptp->info.n_ext_ts = lp->inputs + 1;
@@ -641,7 +668,12 @@ int litepulse_ptp_add(struct litepulse *lp)
 	}
 	/* Pairs with ptp_enable(), which may be called already. */
 	smp_store_release(&ptp->clock, clock);
+	mutex_lock(&lp->claim_mutex);
 	lp->ptp = ptp;
+	/* The tick that the clock began with may be from before a reset. */
+	if (restarts != lp->restarts)
+		litepulse_ptp_restarted(lp);
+	mutex_unlock(&lp->claim_mutex);
 	ptp_schedule_worker(clock, READ_INTERVAL);
 	return 0;
 

@@ -19,6 +19,8 @@
  *	before it is not ours
  * @since: receive stream: bytes from before this tick are not ours; 0 once one of ours has come
  * @tick: of the latest header
+ * @dropped: records thrown away since a header's tick went back
+ * @dropped_tick: tick of the first such header
  * @gap_tick: receive stream: tick of the first byte lost
  * @gap_open: ... and the record with the count comes next
  */
@@ -28,6 +30,8 @@ struct litepulse_sequence {
 	bool started;
 	u64 since;
 	u64 tick;
+	u64 dropped;
+	u64 dropped_tick;
 	u64 gap_tick;
 	bool gap_open;
 };

@@ -160,6 +160,86 @@ static void ticks_and_ns_are_exact(struct kunit *test)
 	}
 }
 
+/*
+ * Exact where the quotient fits 64 bits, saturated where it does not: on x86-64 a quotient that
+ * does not fit raises a divide error in mul_u64_u32_div().
+ */
+static void quotients_saturate(struct kunit *test)
+{
+	static const u32 factors[] = { 1, 2, 3, 125, 65535, 1000000000, 0x7fffffff, 0xffffffff };
+	struct rnd_state random;
+	unsigned int i, j, k, saturated = 0;
+	u64 value, whole;
+	u32 mul, div, rest;
+
+	prandom_seed_state(&random, 2);
+	for (i = 0; i < ARRAY_SIZE(factors); i++) {
+		for (j = 0; j < ARRAY_SIZE(factors); j++) {
+			mul = factors[i];
+			div = factors[j];
+			for (k = 0; k < 300; k++) {
+				value = (u64)prandom_u32_state(&random) << 32 |
+					prandom_u32_state(&random);
+				value = k < 64 ? ~0ull >> k : k < 128 ? 1ull << (k - 64) : value;
+				whole = litepulse_mul_div(value, mul, div, &rest);
+				KUNIT_ASSERT_EQ(test, whole,
+						litepulse_mul_div(value, mul, div, NULL));
+				if (product(value, mul).high >= div) {
+					saturated++;
+					KUNIT_ASSERT_EQ(test, whole, ~0ull);
+					KUNIT_ASSERT_EQ(test, rest, 0u);
+					continue;
+				}
+				KUNIT_ASSERT_LT(test, rest, div);
+				KUNIT_ASSERT_TRUE(test, equal(product(value, mul),
+							      plus(product(whole, div), rest)));
+			}
+		}
+	}
+	KUNIT_EXPECT_GT(test, saturated, 1000u);
+}
+
+/* Whatever a board says its tick is, each function returns. */
+static void wild_ticks_are_survived(struct kunit *test)
+{
+	struct litepulse_clock_map map = {};
+	struct litepulse_phc_change change;
+	struct litepulse_phc_train train;
+	struct litepulse_rate rate;
+	struct litepulse_phc phc;
+	struct rnd_state random;
+	unsigned int i, j;
+	u64 tick;
+	u32 num;
+
+	prandom_seed_state(&random, 3);
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		rate_of(test, i, &rate);
+		KUNIT_EXPECT_EQ(test, litepulse_ticks_to_ns(&rate, ~0ull) == ~0ull,
+				rate.ns_mul >= rate.ns_div);
+		KUNIT_EXPECT_EQ(test, 0u, litepulse_baud(&rate, ~0ull));
+		if (litepulse_phc_init(&phc, &rate, 1000, 1000000000ull))
+			continue;
+		for (j = 0; j < 500; j++) {
+			tick = (u64)prandom_u32_state(&random) << 32 | prandom_u32_state(&random);
+			tick = j < 64 ? ~0ull >> j : j < 128 ? 1ull << (j - 64) : tick;
+			litepulse_ticks_to_ns_fast(&rate, tick);
+			litepulse_ns_to_ticks(&rate, tick);
+			litepulse_clock_map_add(&map, &rate, tick, 1000 * j, 1000 * j + 500);
+			litepulse_clock_map_reachable(&rate, tick, 1000, j & 1);
+			litepulse_phc_ns(&phc, tick);
+			litepulse_phc_tick(&phc, tick, &num);
+			if (!litepulse_phc_train_init(&train, &phc, tick, tick | 1, tick))
+				litepulse_phc_train_change(&train, &phc, ~tick, &change);
+			litepulse_phc_move(&phc, tick);
+			litepulse_phc_adjust(&phc, (s64)(tick % 6553600) - 3276800);
+		}
+	}
+	/* A period of 35 bits, and the largest denominator: the product would wrap to 0. */
+	rate = (struct litepulse_rate){ .num = 48000000, .den = 1u << 29 };
+	KUNIT_EXPECT_EQ(test, 0u, litepulse_baud(&rate, 1ull << 35));
+}
+
 static void bauds_are_nearest(struct kunit *test)
 {
 	static const u32 bauds[] = { 1,	     50,     110,    300,     9600,    19200,   57600,
@@ -624,10 +704,31 @@ static void contradicting_readings_begin_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, map.earliest, 9500ULL);
 }
 
+static void ticks_are_reachable(struct kunit *test)
+{
+	const u64 second = 48000000;
+	struct litepulse_rate rate;
+
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 48000000, 1, 1), 0);
+	/* A second of tolerance; beyond it 1 in 1024. */
+	KUNIT_EXPECT_TRUE(test, litepulse_clock_map_reachable(&rate, second, 0, false));
+	KUNIT_EXPECT_FALSE(test, litepulse_clock_map_reachable(&rate, second + 1, 0, false));
+	KUNIT_EXPECT_TRUE(test, litepulse_clock_map_reachable(&rate, 1026 * second,
+							      1024000000000ull, false));
+	KUNIT_EXPECT_FALSE(test, litepulse_clock_map_reachable(&rate, 1026 * second + 1,
+							       1024000000000ull, false));
+	/* A simulation runs as fast as it can. */
+	KUNIT_EXPECT_TRUE(test, litepulse_clock_map_reachable(&rate, 1024 * second, 0, true));
+	KUNIT_EXPECT_FALSE(test, litepulse_clock_map_reachable(&rate, 1025 * second, 0, true));
+	KUNIT_EXPECT_FALSE(test, litepulse_clock_map_reachable(&rate, ~0ull, 1ull << 50, false));
+}
+
 static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(rate_is_exact),
 	KUNIT_CASE(rate_is_refused),
 	KUNIT_CASE(ticks_and_ns_are_exact),
+	KUNIT_CASE(quotients_saturate),
+	KUNIT_CASE(wild_ticks_are_survived),
 	KUNIT_CASE(bauds_are_nearest),
 	KUNIT_CASE(ticks_are_extended),
 	KUNIT_CASE(events_are_counted),
@@ -641,6 +742,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(trains_follow_the_clock),
 	KUNIT_CASE(readings_bound_the_moment),
 	KUNIT_CASE(contradicting_readings_begin_anew),
+	KUNIT_CASE(ticks_are_reachable),
 	{}
 };
 

@@ -3,12 +3,45 @@
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/export.h>
+#include <linux/kernel.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
 #include "litepulse_time.h"
+
+/**
+ * litepulse_mul_div - @value * @mul / @div, rounded down, saturating
+ * @value: any
+ * @mul: any
+ * @div: not 0
+ * @rest: answer: the remainder of the division; 0 if the result saturates. May be NULL
+ *
+ * A board chooses @value. mul_u64_u32_div() raises a divide error on x86-64 if the quotient has
+ * more than 64 bits, so no other function of this driver divides a product of 64 bits.
+ *
+ * Return: the quotient, or U64_MAX if it has more than 64 bits.
+ */
+u64 litepulse_mul_div(u64 value, u32 mul, u32 div, u32 *rest)
+{
+	u64 whole, high, low;
+	u32 left;
+
+	/* value = whole * div + left, and left * mul / div < mul has 32 bits. */
+	whole = div_u64_rem(value, div, &left);
+	low = div_u64_rem((u64)left * mul, div, &left) + (u64)lower_32_bits(whole) * mul;
+	high = (u64)upper_32_bits(whole) * mul + upper_32_bits(low);
+	if (upper_32_bits(high)) {
+		high = U32_MAX;
+		low = U32_MAX;
+		left = 0;
+	}
+	if (rest)
+		*rest = left;
+	return high << 32 | lower_32_bits(low);
+}
+EXPORT_SYMBOL_GPL(litepulse_mul_div);
 
 /**
  * litepulse_rate_init - from the clock of the core
@@ -43,7 +76,7 @@ int litepulse_rate_init(struct litepulse_rate *rate, u32 clock_num, u32 clock_de
 	rate->ns_mul = mul;
 	rate->ns_div = num;
 	for (rate->shift = 31;; rate->shift--) {
-		mult = mul_u64_u32_div(BIT_ULL(rate->shift), rate->ns_mul, rate->ns_div);
+		mult = litepulse_mul_div(BIT_ULL(rate->shift), rate->ns_mul, rate->ns_div, NULL);
 		if (mult <= U32_MAX)
 			break;
 		if (!rate->shift)
@@ -56,11 +89,11 @@ int litepulse_rate_init(struct litepulse_rate *rate, u32 clock_num, u32 clock_de
 /**
  * litepulse_ticks_to_ns - exact, rounded down
  * @rate: of the ticks
- * @ticks: the result fits for 584 years
+ * @ticks: any; the result saturates after 584 years
  */
 u64 litepulse_ticks_to_ns(const struct litepulse_rate *rate, u64 ticks)
 {
-	return mul_u64_u32_div(ticks, rate->ns_mul, rate->ns_div);
+	return litepulse_mul_div(ticks, rate->ns_mul, rate->ns_div, NULL);
 }
 EXPORT_SYMBOL_GPL(litepulse_ticks_to_ns);
 
@@ -80,11 +113,11 @@ u64 litepulse_ticks_to_ns_fast(const struct litepulse_rate *rate, u64 ticks)
 /**
  * litepulse_ns_to_ticks - exact, rounded down
  * @rate: of the ticks
- * @ns: the result must fit: at 1 GHz for 584 years
+ * @ns: any; the result saturates
  */
 u64 litepulse_ns_to_ticks(const struct litepulse_rate *rate, u64 ns)
 {
-	return mul_u64_u32_div(ns, rate->ns_div, rate->ns_mul);
+	return litepulse_mul_div(ns, rate->ns_div, rate->ns_mul, NULL);
 }
 
 /**
@@ -108,13 +141,14 @@ u64 litepulse_bit_period(const struct litepulse_rate *rate, u32 baud)
  * @rate: of the ticks
  * @period: 2^-8 ticks
  *
- * Return: bits per second, to the nearest; 0 if @period is 0.
+ * Return: bits per second, to the nearest; 0 if @period is 0 or so long that it is nearest.
  */
 u32 litepulse_baud(const struct litepulse_rate *rate, u64 period)
 {
 	u64 ticks = rate->den * period;
 
-	if (!period)
+	/* The core's periods have 35 bits; longer ones could make the product wrap to 0. */
+	if (!period || upper_32_bits(period) >= U32_MAX / rate->den)
 		return 0;
 	return min_t(u64, div64_u64((rate->num << 8) + ticks / 2, ticks), U32_MAX);
 }

@@ -26,6 +26,7 @@ struct litepulse_rate {
 	u32 shift;
 };
 
+u64 litepulse_mul_div(u64 value, u32 mul, u32 div, u32 *rest);
 int litepulse_rate_init(struct litepulse_rate *rate, u32 clock_num, u32 clock_den,
 			unsigned int samples);
 u64 litepulse_ticks_to_ns(const struct litepulse_rate *rate, u64 ticks);

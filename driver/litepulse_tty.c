@@ -104,6 +104,7 @@ struct litepulse_tty {
 	u64 period;
 	struct litepulse_moderation trigger;
 	bool idle_auto;
+	bool low_latency;		/* each byte at once, as setserial(8) can ask for */
 };
 
 /* What is done next; by act() without the lock if the transport sleeps. */
@@ -209,8 +210,7 @@ static void act(struct litepulse_tty *t, struct step *step)
 		step->idle = status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
 	if (step->count) {
 		/* What was changed before they were written is in force before they are sent. */
-		if (lp->ops->sleeps)
-			flush_work(&lp->line_work);
+		litepulse_flush_line(lp);
 		step->sent = lp->ops->transmit(lp->context, step->bytes + step->skip, step->count);
 	}
 	if (step->want)
@@ -341,10 +341,14 @@ static void litepulse_flush_buffer(struct uart_port *port)
 	serve(t);
 }
 
+/* On return the break has begun or ended: the next call may come at once. */
 static void litepulse_break_ctl(struct uart_port *port, int ctl)
 {
-	litepulse_set_line(to_litepulse_tty(port)->lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK,
+	struct litepulse *lp = to_litepulse_tty(port)->lp;
+
+	litepulse_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK,
 			   ctl ? LITEPULSE_CFG_LINE_BREAK_HOLD_MASK : 0);
+	litepulse_flush_line(lp);
 }
 
 /* --- receiving ------------------------------------------------------------------------------- */
@@ -430,6 +434,8 @@ static struct litepulse_moderation moderation(struct litepulse_tty *t)
 {
 	struct litepulse_moderation wish = t->trigger;
 
+	if (t->low_latency)
+		return (struct litepulse_moderation){ .level = 1 };
 	if (t->idle_auto) {
 		wish.idle_us = DIV_ROUND_UP(t->port.frame_time, NSEC_PER_USEC) * TRIGGER_FRAMES;
 		if (wish.age_us)
@@ -631,6 +637,21 @@ static void set_status_masks(struct uart_port *port, const struct ktermios *term
 		port->ignore_status_mask |= RX_ANY | RX_OVERRUN;
 }
 
+/*
+ * At most so many bytes, a number that the core can hold, are in the core at once. A board on a
+ * cable is asked once in a while only: more is written when half of them have left, so that the
+ * other half lasts until the next look. port.lock is held, or nobody else knows the port yet.
+ */
+static void set_burst(struct litepulse_tty *t, unsigned int bytes)
+{
+	struct litepulse *lp = t->lp;
+
+	t->burst = min(max(bytes, BURST_BYTES), lp->transmit_depth);
+	if (lp->ops->sleeps)
+		WRITE_ONCE(lp->transmit_low, t->burst / 2);
+	t->low = lp->transmit_low;
+}
+
 static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
 				  const struct ktermios *old)
 {
@@ -645,6 +666,7 @@ static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
 	baud = uart_get_baud_rate(port, new, old, t->baud_min, t->baud_max);
 
 	mutex_lock(&lp->setup_mutex);
+	t->low_latency = port->flags & UPF_LOW_LATENCY;
 	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
 	if (set_profile(t, profile_format(new->c_cflag), period) && old)
 		tty_termios_copy_hw(new, old);
@@ -654,7 +676,7 @@ static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
 
 	uart_port_lock_irqsave(port, &flags);
 	uart_update_timeout(port, new->c_cflag, baud);
-	t->burst = min(max(BURST_NS / max(port->frame_time, 1u), BURST_BYTES), lp->transmit_depth);
+	set_burst(t, BURST_NS / max(port->frame_time, 1u));
 	set_status_masks(port, new);
 	uart_port_unlock_irqrestore(port, flags);
 
@@ -684,19 +706,48 @@ static int litepulse_rs485_config(struct uart_port *port, struct ktermios *termi
 	return 0;
 }
 
+int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
+{
+	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, word };
+	struct litepulse_tty *t = lp->tty;
+	unsigned long flags;
+
+	uart_port_lock_irqsave(&t->port, &flags);
+	/* What a closed tty has not written yet is overruled. */
+	t->driver_enable = word;
+	t->set_driver_enable = false;
+	uart_port_unlock_irqrestore(&t->port, flags);
+	return litepulse_configure(lp, &enable, 1);
+}
+
+/*
+ * Over a cable there are two ttys, and calls to ours take locks of the port's: they are classes of
+ * their own for lockdep, as the order is always ours, then the port's.
+ */
+static struct lock_class_key litepulse_port_mutex_key, litepulse_termios_key;
+
 static int litepulse_startup(struct uart_port *port)
 {
 	struct litepulse_tty *t = to_litepulse_tty(port);
 	struct litepulse *lp = t->lp;
 	unsigned long flags;
-	int error;
+	u64 since = 0;
+	int error = 0;
 
 	if (READ_ONCE(lp->gone))
 		return -ENODEV;
+	if (port->state->port.tty)
+		lockdep_set_class(&port->state->port.tty->termios_rwsem, &litepulse_termios_key);
 	mutex_lock(&lp->setup_mutex);
+	t->low_latency = port->flags & UPF_LOW_LATENCY;
 	lp->tty_moderation = moderation(t);
 	/* Bytes that came while nobody had it open are not for us. */
-	error = t->suspended ? 0 : litepulse_now(lp, &lp->tty_since);
+	if (!t->suspended) {
+		error = litepulse_now(lp, &since);
+		spin_lock_irqsave(&lp->lock, flags);
+		lp->tty_since = since;
+		spin_unlock_irqrestore(&lp->lock, flags);
+	}
 	error = error ?: litepulse_apply_sinks(lp);
 	if (error)
 		lp->tty_moderation.level = 0;
@@ -759,9 +810,21 @@ static void litepulse_config_port(struct uart_port *port, int flags)
 		port->type = PORT_LITEPULSE;
 }
 
+/*
+ * Also where TIOCSSERIAL of root is heard of: ASYNC_LOW_LATENCY acts at once. Of other users it
+ * acts from the next open() or change of the settings on.
+ */
 static int litepulse_verify_port(struct uart_port *port, struct serial_struct *ser)
 {
-	return ser->type == PORT_LITEPULSE && ser->baud_base == port->uartclk / 16 ? 0 : -EINVAL;
+	struct litepulse_tty *t = to_litepulse_tty(port);
+
+	if (ser->type != PORT_LITEPULSE || ser->baud_base != port->uartclk / 16)
+		return -EINVAL;
+	mutex_lock(&t->lp->setup_mutex);
+	t->low_latency = ser->flags & ASYNC_LOW_LATENCY;
+	moderate(t);
+	mutex_unlock(&t->lp->setup_mutex);
+	return 0;
 }
 
 /* The registers belong to the transport. */
@@ -805,10 +868,13 @@ static struct uart_driver litepulse_uart_driver = {
 int litepulse_tty_init(void)
 {
 	struct ktermios *termios;
-	int error = uart_register_driver(&litepulse_uart_driver);
+	int error = uart_register_driver(&litepulse_uart_driver), i;
 
 	if (error)
 		return error;
+	for (i = 0; i < LITEPULSE_DEVICES; i++)
+		lockdep_set_class(&litepulse_uart_driver.state[i].port.mutex,
+				  &litepulse_port_mutex_key);
 	/*
 	 * The serial core does not: without, closing a tty after the module had gone would write to
 	 * what it has freed.
@@ -865,19 +931,22 @@ int litepulse_tty_add(struct litepulse *lp)
 	if (!t)
 		return -ENOMEM;
 	t->lp = lp;
-	t->low = lp->transmit_low;
-	t->burst = min(BURST_BYTES, lp->transmit_depth);
+	set_burst(t, BURST_BYTES);
 	t->trigger.level = min(TRIGGER_BYTES, lp->receive_depth / 2);
 	t->trigger.age_us = TRIGGER_AGE_US;
 	t->idle_auto = true;
 	INIT_WORK(&t->work, serve_work);
+	port = &t->port;
+	spin_lock_init(&port->lock);
+	/* From now on a board that is reset gets the profile again. */
+	WRITE_ONCE(lp->tty, t);
 	mutex_lock(&lp->setup_mutex);
 	error = init_profile(t);
 	mutex_unlock(&lp->setup_mutex);
-	if (error)
-		return dev_err_probe(lp->dev, error, "line profile 0 cannot be set\n");
-
-	port = &t->port;
+	if (error) {
+		dev_err_probe(lp->dev, error, "line profile 0 cannot be set\n");
+		goto error;
+	}
 	port->dev = lp->dev;
 	port->line = lp->id;
 	port->ops = &litepulse_uart_ops;
@@ -898,11 +967,11 @@ int litepulse_tty_add(struct litepulse *lp)
 		.delay_rts_before_send = 1,
 		.delay_rts_after_send = 1,
 	};
-	spin_lock_init(&port->lock);
-	WRITE_ONCE(lp->tty, t);
 	error = uart_add_one_port(&litepulse_uart_driver, port);
-	if (error)
-		WRITE_ONCE(lp->tty, NULL);
+	if (!error)
+		return 0;
+error:
+	WRITE_ONCE(lp->tty, NULL);
 	return error;
 }
 
@@ -928,10 +997,14 @@ int litepulse_tty_resume(struct litepulse *lp)
 
 void litepulse_tty_restarted(struct litepulse *lp)
 {
-	struct litepulse_tty *t = lp->tty;
-	struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, READ_ONCE(t->driver_enable) };
+	struct litepulse_tty *t = READ_ONCE(lp->tty);
+	struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, 0 };
 	unsigned long flags;
 
+	/* The board may be reset while the driver is still being bound. */
+	if (!t)
+		return;
+	enable.value = READ_ONCE(t->driver_enable);
 	mutex_lock(&lp->setup_mutex);
 	litepulse_set_profile(lp, 0, t->format, t->period);
 	litepulse_configure(lp, &enable, 1);

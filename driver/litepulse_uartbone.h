@@ -76,6 +76,7 @@ struct litepulse_link_stream {
 /**
  * struct litepulse_link - one board behind one port
  * @tty: the port; NULL when it is gone; @line
+ * @made_exclusive: TTY_EXCLUSIVE was not set before
  * @name: of the port
  * @line: somebody is in a function of the port's driver
  * @lock: protects what is received, up to @stamper
@@ -91,6 +92,7 @@ struct litepulse_link_stream {
  * @wait: something came, there is room to send, or the port is gone
  * @work: registers or unregisters the platform device
  * @pdev: the device
+ * @port_dev: the port's device in the machine; NULL if it has none
  *
  * @bus: one request at a time; protects what follows, up to @io_lock
  * @framed: the bridge carries out checked frames
@@ -99,6 +101,7 @@ struct litepulse_link_stream {
  * @base_baud: of the bridge when nobody has raised it, and of the port at first
  * @base_rate: what the bridge's rate register read at that
  * @target_baud: wanted; not @base_baud: raised again when the bridge has fallen back
+ * @next_try: jiffies from which on users may change the rate again
  * @answered: jiffies of the latest answer
  * @unsettled: the latest attempt failed: nothing is sent before silence
  * @lost: it does not answer any more; only the poller looks whether it does again
@@ -110,6 +113,11 @@ struct litepulse_link_stream {
  * @refused_known: @refused is
  * @free_transmit: bytes for which there certainly is room
  * @free_launch: launches
+ * @rate: of the board's ticks
+ * @simulated: no board
+ * @tick: of the latest answer that was believed
+ * @tick_boot: CLOCK_BOOTTIME then, ns; 0: there was none since the attach
+ * @doubts: answers since then whose tick was not believed
  * @out: frame to send
  * @words: answers to the poller, and its own
  *
@@ -124,6 +132,7 @@ struct litepulse_link_stream {
  */
 struct litepulse_link {
 	struct tty_struct *tty;
+	bool made_exclusive;
 	char name[64];
 	struct mutex line; /* around functions of the port's driver */
 	spinlock_t lock; /* what is received */
@@ -139,6 +148,7 @@ struct litepulse_link {
 	wait_queue_head_t wait;
 	struct work_struct work;
 	struct platform_device *pdev;
+	struct device *port_dev;
 
 	struct mutex bus; /* one request at a time */
 	bool framed;
@@ -147,6 +157,7 @@ struct litepulse_link {
 	unsigned int base_baud;
 	u32 base_rate;
 	unsigned int target_baud;
+	unsigned long next_try;
 	unsigned long answered;
 	bool unsettled;
 	bool lost;
@@ -158,6 +169,11 @@ struct litepulse_link {
 	bool refused_known;
 	unsigned int free_transmit;
 	unsigned int free_launch;
+	struct litepulse_rate rate;
+	bool simulated;
+	u64 tick;
+	u64 tick_boot;
+	unsigned int doubts;
 	struct litepulse_request request;
 	u8 out[LITEPULSE_BRIDGE_FRAME_MAX + 8];
 	u32 *words;

@@ -15,7 +15,6 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/random.h>
 
@@ -354,12 +353,12 @@ static bool can_do(u32 rate, unsigned int baud)
 /* What the register has to read at @baud. */
 static u32 rate_for(u32 rate, unsigned int baud)
 {
-	u32 word = FIELD_GET(LITEPULSE_BRIDGE_RATE_WORD_MASK, rate), wanted;
-	u64 hz = (u64)FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) *
-		LITEPULSE_BRIDGE_CLOCK_UNIT;
+	u32 word = FIELD_GET(LITEPULSE_BRIDGE_RATE_WORD_MASK, rate);
+	u32 hz = FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) * LITEPULSE_BRIDGE_CLOCK_UNIT;
+	u64 wanted = litepulse_mul_div(2ULL * baud, LITEPULSE_BRIDGE_WORD_ONE, hz, NULL);
 
-	wanted = div64_u64(2ULL * baud * LITEPULSE_BRIDGE_WORD_ONE + hz, 2 * hz);
-	return rate - word + min_t(u32, wanted, LITEPULSE_BRIDGE_WORD_MAX);
+	/* To the nearest. */
+	return rate - word + min_t(u64, (wanted + 1) / 2, LITEPULSE_BRIDGE_WORD_MAX);
 }
 
 /* Raises the rate of a bridge that answers at the base rate. */

@@ -10,6 +10,7 @@
  * still the oldest: so none is taken twice or thrown away, whatever becomes of either request.
  */
 #include <linux/bitfield.h>
+#include <linux/freezer.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -27,6 +28,8 @@
 #define NOBODY_LISTENS 30
 /* Between attempts to find a board that does not answer. */
 #define RETRY_US 500000
+/* So many answers in a row with an unbelievable tick are believed after all. */
+#define DOUBTS 4
 /* How long the core may take for a configuration word: a flush of all bytes takes longest. */
 #define CONFIGURE_MS 1000
 
@@ -94,6 +97,45 @@ static u64 header_tick(const u32 *header)
 		header[LITEPULSE_HEADER_TICK_LO / 4];
 }
 
+/* Is @tick at most as far ahead of @from as the board's clock can have gone in @ns? */
+static bool is_reachable(const struct litepulse_link *link, u64 from, u64 tick, u64 ns)
+{
+	return tick >= from &&
+		litepulse_clock_map_reachable(&link->rate, tick - from, ns, link->simulated);
+}
+
+/*
+ * The answer is wrong, unless the board was reset or it was the earlier answer that was wrong:
+ * then the next answers say the same. Return: whether it is to be asked for again.
+ */
+static bool doubt(struct litepulse_link *link)
+{
+	if (++link->doubts < DOUBTS) {
+		link->repeats++;
+		return true;
+	}
+	link->doubts = 0;
+	return false;
+}
+
+static void believe(struct litepulse_link *link, u64 tick)
+{
+	link->doubts = 0;
+	link->tick = tick;
+	link->tick_boot = ktime_get_boottime_ns();
+}
+
+/* Return: whether the tick of an answer is wrong, and it has to be asked for again. */
+static bool doubt_tick(struct litepulse_link *link, u64 tick)
+{
+	if (link->tick_boot &&
+	    !is_reachable(link, link->tick, tick, ktime_get_boottime_ns() - link->tick_boot) &&
+	    doubt(link))
+		return true;
+	believe(link, tick);
+	return false;
+}
+
 static int link_time(void *context, u64 *tick, const struct litepulse_stamper *stamper)
 {
 	struct litepulse_link *link = context;
@@ -101,9 +143,11 @@ static int link_time(void *context, u64 *tick, const struct litepulse_stamper *s
 	int error;
 
 	mutex_lock(&link->bus);
-	litepulse_request_read(litepulse_request(link), window(LITEPULSE_WIN_EVENTS),
-			       LITEPULSE_HEADER_WORDS);
-	error = litepulse_transact(link, header, stamper);
+	do {
+		litepulse_request_read(litepulse_request(link), window(LITEPULSE_WIN_EVENTS),
+				       LITEPULSE_HEADER_WORDS);
+		error = litepulse_transact(link, header, stamper);
+	} while (!error && doubt_tick(link, header_tick(header)));
 	mutex_unlock(&link->bus);
 	if (!error)
 		*tick = header_tick(header);
@@ -435,6 +479,30 @@ static void take_stream(struct litepulse_link *link, const struct kind *kind,
 			count - had);
 }
 
+/*
+ * Are the ticks of an answer those of one moment and of what was before it? A launch is reported
+ * a few ticks before its tick. Received bytes have no more of their ticks than must fit.
+ */
+static bool ticks_agree(const struct litepulse_link *link, const u32 *events,
+			unsigned int count, const u32 *bytes)
+{
+	u64 tick = header_tick(events);
+
+	if (bytes && !is_reachable(link, tick, header_tick(bytes), 0))
+		return false;
+	count = min(count, FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK,
+				     events[LITEPULSE_HEADER_LEVEL / 4]));
+	events += LITEPULSE_HEADER_WORDS;
+	for (; count; count--, events += LITEPULSE_EVENT_WORDS) {
+		u64 event = (u64)events[LITEPULSE_EVENT_TICK_HI / 4] << 32 |
+			events[LITEPULSE_EVENT_TICK_LO / 4];
+
+		if (event > tick && !is_reachable(link, tick, event, 0))
+			return false;
+	}
+	return true;
+}
+
 /* What was asked for and has come is asked for no longer; returns whether anything still is. */
 static bool take_room(struct litepulse_link *link, const u32 *state)
 {
@@ -445,7 +513,7 @@ static bool take_room(struct litepulse_link *link, const u32 *state)
 	bool waiting;
 
 	if (FIELD_GET(LITEPULSE_CSR_FREE_TRANSMIT_MASK, STATE(state, FREE)) >=
-	    lp->transmit_depth / 2)
+	    lp->transmit_depth - READ_ONCE(lp->transmit_low))
 		pending |= LITEPULSE_WANT_TRANSMIT;
 	if (FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, STATE(state, FREE)) >=
 	    max(lp->launch_depth / 4, 1u))
@@ -465,12 +533,14 @@ static bool take_room(struct litepulse_link *link, const u32 *state)
 /* Asks once. @more: there was more than fitted; @busy: something came, or is waited for. */
 static int poll(struct litepulse_link *link, bool *more, bool *busy)
 {
-	u32 wants = READ_ONCE(link->wants), *words = link->words;
+	u32 wants = READ_ONCE(link->wants), *words = link->words, *byte_words = NULL;
 	struct litepulse_request *request;
 	unsigned int asked_events, asked_bytes;
 	struct litepulse_times times;
+	bool again = false;
 	int error;
 
+	/* Waiters get the mutex in turn: others delay this by one request each, however many. */
 	mutex_lock(&link->bus);
 	do {
 		asked_events = wants & LITEPULSE_WANT_EVENTS ? link->events.hint : 0;
@@ -488,8 +558,15 @@ static int poll(struct litepulse_link *link, bool *more, bool *busy)
 		if (error) {
 			link->events.hint = min(link->events.hint, max(asked_events / 2, SHORT));
 			link->bytes.hint = min(link->bytes.hint, max(asked_bytes / 2, SHORT));
+			continue;
 		}
-	} while (error == -EAGAIN);
+		if (wants & LITEPULSE_WANT_BYTES)
+			byte_words = words + LITEPULSE_HEADER_WORDS +
+				asked_events * LITEPULSE_EVENT_WORDS;
+		/* Nothing was taken of it yet, so all of it is there once more. */
+		again = ticks_agree(link, words, asked_events, byte_words) ?
+			doubt_tick(link, header_tick(words)) : doubt(link);
+	} while (error == -EAGAIN || (!error && again));
 	times = link->times;
 	if (!error)
 		take_state(link, words + request->words - STATE_WORDS);
@@ -501,7 +578,7 @@ static int poll(struct litepulse_link *link, bool *more, bool *busy)
 	if (wants & LITEPULSE_WANT_EVENTS)
 		take_stream(link, &event_kind, &link->events, words, asked_events, more, busy);
 	words += LITEPULSE_HEADER_WORDS + asked_events * LITEPULSE_EVENT_WORDS;
-	if (wants & LITEPULSE_WANT_BYTES) {
+	if (byte_words) {
 		take_stream(link, &byte_kind, &link->bytes, words, asked_bytes, more, busy);
 		words += LITEPULSE_HEADER_WORDS + asked_bytes * LITEPULSE_RECEIVE_WORDS;
 	}
@@ -533,7 +610,10 @@ static int poller(void *context)
 	bool more, busy;
 	int error;
 
+	/* The port may be suspended before the board's device is resumed. */
+	set_freezable();
 	while (!kthread_should_stop()) {
+		try_to_freeze();
 		WRITE_ONCE(link->kicked, false);
 		more = false;
 		busy = false;
@@ -615,6 +695,11 @@ int litepulse_link_attach(void *context, struct litepulse *lp)
 	link->lp = lp;
 	link->map = (struct litepulse_clock_map){};
 	link->wants = 0;
+	mutex_lock(&link->bus);
+	link->rate = lp->rate;
+	link->simulated = lp->simulated;
+	link->tick_boot = 0;
+	mutex_unlock(&link->bus);
 	error = begin(link);
 	if (error)
 		return error;

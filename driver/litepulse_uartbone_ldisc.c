@@ -37,8 +37,9 @@
 #define ROOM_MS 10
 #define POLL_US 1000
 #define IDLE_US 10000
+#define BAUD_RETRY_SECONDS 10
 
-static int number = N_DEVELOPMENT;
+static int number = LITEPULSE_LDISC;
 module_param_named(ldisc, number, int, 0444);
 MODULE_PARM_DESC(ldisc, "number of the line discipline");
 
@@ -96,18 +97,23 @@ int litepulse_line_send(struct litepulse_link *link, const u8 *bytes, unsigned i
 	for (;;) {
 		WRITE_ONCE(link->room, false);
 		sent = send_some(link, bytes, count);
-		if (sent < 0)
-			return sent == -ENODEV ? sent : -EIO;
+		if (sent < 0 || (unsigned int)sent == count)
+			break;
 		bytes += sent;
 		count -= sent;
-		if (!count)
-			return 0;
-		if (time_after(jiffies, end))
-			return -EIO;
-		/* Not every port tells. */
+		if (time_after(jiffies, end)) {
+			sent = -EIO;
+			break;
+		}
+		/* Not every port reports that it has room. */
 		wait_event_idle_timeout(link->wait, READ_ONCE(link->room) || READ_ONCE(link->gone),
 					msecs_to_jiffies(ROOM_MS));
 	}
+	if (sent >= 0)
+		return 0;
+	/* Nobody waits for an answer any more: @stamper lives on the caller's stack. */
+	expect(link, 0, NULL);
+	return sent == -ENODEV ? sent : -EIO;
 }
 
 /**
@@ -193,8 +199,12 @@ int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud)
 	return error;
 }
 
-static void receive(struct litepulse_link *link, const u8 *bytes, const u8 *faults,
-		    unsigned int count)
+/*
+ * Bytes come by receive_buf2 only. TIOCSTI would feed receive_buf: a process whose controlling tty
+ * the port is could forge the board's answers.
+ */
+static void litepulse_bone_receive(struct litepulse_link *link, const u8 *bytes, const u8 *faults,
+				   unsigned int count)
 {
 	unsigned int part, i;
 	bool damaged = false;
@@ -218,15 +228,17 @@ static void receive(struct litepulse_link *link, const u8 *bytes, const u8 *faul
 }
 
 #ifdef LITEPULSE_LDISC_HAS_U8 /* says Kbuild */
-static void bone_receive(struct tty_struct *tty, const u8 *bytes, const u8 *faults, size_t count)
+static size_t bone_receive(struct tty_struct *tty, const u8 *bytes, const u8 *faults, size_t count)
 {
-	receive(tty->disc_data, bytes, faults, count);
+	litepulse_bone_receive(tty->disc_data, bytes, faults, count);
+	return count;
 }
 #else
-static void bone_receive(struct tty_struct *tty, const unsigned char *bytes, const char *faults,
-			 int count)
+static int bone_receive(struct tty_struct *tty, const unsigned char *bytes, const char *faults,
+			int count)
 {
-	receive(tty->disc_data, bytes, (const u8 *)faults, count);
+	litepulse_bone_receive(tty->disc_data, bytes, (const u8 *)faults, count);
+	return count;
 }
 #endif
 
@@ -269,7 +281,13 @@ static ssize_t baud_store(struct device *dev, struct device_attribute *attribute
 	if (error)
 		return error;
 	mutex_lock(&link->bus);
-	error = litepulse_link_set_baud(link, baud);
+	/* A rate that does not work costs everybody two seconds: users may try one now and then. */
+	if (!capable(CAP_SYS_ADMIN) && time_before(jiffies, link->next_try))
+		error = -EAGAIN;
+	else
+		error = litepulse_link_set_baud(link, baud);
+	if (error && error != -EAGAIN)
+		link->next_try = jiffies + BAUD_RETRY_SECONDS * HZ;
 	mutex_unlock(&link->bus);
 	return error ?: count;
 }
@@ -359,6 +377,7 @@ static const struct attribute_group *link_groups[] = { &link_group, NULL };
 
 static void free_link(struct litepulse_link *link)
 {
+	put_device(link->port_dev);
 	kvfree(link->words);
 	kvfree(link->buffer);
 	kfree(link);
@@ -392,6 +411,12 @@ static void add_device(struct litepulse_link *link)
 		return;
 	}
 	link->pdev = pdev;
+	/*
+	 * The board is suspended before the port, and resumed after it. Not before the device has
+	 * its name: Linux 6.1 makes a symbolic link of it.
+	 */
+	if (link->port_dev)
+		device_link_add(&pdev->dev, link->port_dev, DL_FLAG_STATELESS);
 }
 
 static void link_work(struct work_struct *work)
@@ -402,6 +427,8 @@ static void link_work(struct work_struct *work)
 		add_device(link);
 		return;
 	}
+	if (link->pdev && link->port_dev)
+		device_link_remove(&link->pdev->dev, link->port_dev);
 	if (link->pdev)
 		platform_device_unregister(link->pdev);
 	free_link(link);
@@ -416,6 +443,9 @@ static int bone_open(struct tty_struct *tty)
 		return -EPERM;
 	if (!tty->ops->write)
 		return -EOPNOTSUPP;
+	/* Another process with the port open could take the line discipline off again. */
+	if (tty->count > 1)
+		return -EBUSY;
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return -ENOMEM;
@@ -426,6 +456,8 @@ static int bone_open(struct tty_struct *tty)
 		return -ENOMEM;
 	}
 	link->tty = tty;
+	/* The device that is suspended: that of the adapter, or of the UART. */
+	link->port_dev = get_device(tty->dev ? tty->dev->parent : NULL);
 	strscpy(link->name, tty_name(tty), sizeof(link->name));
 	mutex_init(&link->line);
 	mutex_init(&link->bus);
@@ -435,6 +467,7 @@ static int bone_open(struct tty_struct *tty)
 	init_waitqueue_head(&link->kick);
 	INIT_WORK(&link->work, link_work);
 	link->last_byte = jiffies;
+	link->next_try = jiffies;
 	link->base_baud = tty_get_baud_rate(tty) ?: LITEPULSE_BRIDGE_BAUD;
 	link->baud = link->base_baud;
 	link->target_baud = link->base_baud;
@@ -442,6 +475,8 @@ static int bone_open(struct tty_struct *tty)
 	link->idle_us = IDLE_US;
 	tty->disc_data = link;
 	tty->receive_room = BUFFER_BYTES;
+	/* Nor may one open it from now on. */
+	link->made_exclusive = !test_and_set_bit(TTY_EXCLUSIVE, &tty->flags);
 	queue_work(workers, &link->work);
 	return 0;
 }
@@ -457,6 +492,8 @@ static void bone_close(struct tty_struct *tty)
 	link->tty = NULL;
 	mutex_unlock(&link->line);
 	clear_bit(TTY_DO_WRITE_WAKEUP, &tty->flags);
+	if (link->made_exclusive)
+		clear_bit(TTY_EXCLUSIVE, &tty->flags);
 	tty->disc_data = NULL;
 	queue_work(workers, &link->work);
 }
@@ -502,7 +539,7 @@ static struct tty_ldisc_ops bone_ops = {
 	.close = bone_close,
 	.ioctl = bone_ioctl,
 	.poll = bone_poll,
-	.receive_buf = bone_receive,
+	.receive_buf2 = bone_receive,
 	.write_wakeup = bone_write_wakeup,
 };
 
@@ -532,4 +569,4 @@ module_exit(bone_exit);
 
 MODULE_DESCRIPTION("LitePulse behind a serial port: line discipline for LiteX UARTBone");
 MODULE_LICENSE("GPL");
-MODULE_ALIAS_LDISC(N_DEVELOPMENT);
+MODULE_ALIAS_LDISC(LITEPULSE_LDISC);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The debug kernel with simulated boards at its serial lines: driver, line discipline, and programs that use them.
 
-    with Board() as board:                          a simulated SoC, TX wired to RX
-        run = cable_boot(["use"], [board])          guest: attaches /dev/ttyS0 and uses it, see cable/cable.c
-    with Board(damage=Damage(lose=0.01)) ...        on the way bytes are lost, doubled, damaged, as often as that
+with Board() as board:                          a simulated SoC, TX wired to RX
+    run = cable_boot(["use"], [board])          guest: attaches /dev/ttyS0 and uses it, see cable/cable.c
+with Board(damage=Damage(lose=0.01)) ...        on the way bytes are lost, doubled, damaged, as often as that
 """
 
 import functools
@@ -16,13 +16,13 @@ import subprocess
 import threading
 import time
 from dataclasses import dataclass
-
-from driver_tree import DRIVER, driver_copy
-from rig import SIM, dies_with_us, run_folder
-from uml import boot, build_modules
+from typing import cast
 
 from litepulse import regs
 from litex_soc import sim_soc
+from sim.cocotb_rig import SIM, dies_with_us, run_folder
+from sim.driver.driver_tree import DRIVER, driver_copy
+from sim.driver.uml import boot, build_modules
 
 # Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
 LOCKSTEP = 20_000
@@ -43,14 +43,18 @@ def program(name, *more):
     folder = run_folder("cable", name)
     for path in (SIM / "driver" / "cable").iterdir():
         shutil.copy(path, folder)
-    subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", name, f"{name}.c", "board.c",
-                    *more], cwd=folder, check=True)
+    subprocess.run(
+        ["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", name, f"{name}.c", "board.c", *more],
+        cwd=folder,
+        check=True,
+    )
     return folder / name
 
 
 @dataclass(frozen=True)
 class Damage:
     """How often a byte suffers on its way, in both directions; drawn from `seed`."""
+
     lose: float = 0
     double: float = 0
     flip: float = 0
@@ -78,7 +82,7 @@ class Between:
             while not self.stopped:
                 for key, _ in waiting.select(0.2):
                     try:
-                        data = key.fileobj.recv(4096)
+                        data = cast(socket.socket, key.fileobj).recv(4096)
                         if not data:
                             return
                         key.data.sendall(self.carry(data, key.fileobj is self.ends[0]))
@@ -124,6 +128,7 @@ class Plain(Between):
 
 class ShortOfBreath(Between):
     """Damages each answer that is longer than LIMIT bytes; `damaged` were so many."""
+
     LIMIT = 1000
 
     def __init__(self, near, far):
@@ -141,25 +146,33 @@ class ShortOfBreath(Between):
         return data
 
 
+EVENTS = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]  # where the header of the event stream lies
+
+
+def addresses_read(frame):
+    """Addresses of the words that a frame to the bridge reads, in order; None if it is no whole frame."""
+    if frame[:1] != bytes((regs.BRIDGE_FRAME_MARKER,)) or len(frame) < 3 or len(frame) < frame[2] + 6:
+        return None
+    payload, addresses = frame[3 : frame[2] + 4], []
+    while payload:
+        code, count, address = payload[0], payload[1], 4 * int.from_bytes(payload[2:6], "big")
+        if code == 2:
+            addresses += [address + 4 * n for n in range(count)]
+        payload = payload[6 + (4 * count if code == 1 else 0) :]
+    return addresses
+
+
 class Witness(Between):
     """Knows by the host's clock when the board told its tick.
 
     `told` : {tick: (ns, ns)} of CLOCK_MONOTONIC, for each frame that first reads the header of the event stream: the board had not been
     asked before the first, and had begun to answer by the second.
     """
-    HEADER = ((regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]) // 4).to_bytes(4, "big")
 
     def __init__(self, near, far):
         self.told = {}
         self.asked, self.answered, self.question, self.answer = 0, 0, b"", b""
         super().__init__(near, far)
-
-    def asks(self, frame):
-        """Whether the first thing that a frame reads is the header."""
-        payload = frame[3:-2]
-        while payload[:1] == b"\x01":
-            payload = payload[6 + 4 * payload[1]:]
-        return payload[:1] == b"\x02" and payload[2:6] == self.HEADER
 
     def carry(self, data, to_board):
         # A host asks when its last question was answered: what comes in between is one frame, or its answer.
@@ -169,7 +182,7 @@ class Witness(Between):
             return data
         self.answered = time.monotonic_ns() if not self.answer else self.answered
         self.answer += data
-        if len(self.answer) >= 16 > len(self.answer) - len(data) and self.asks(self.question):
+        if len(self.answer) >= 16 > len(self.answer) - len(data) and (addresses_read(self.question) or [])[:1] == [EVENTS]:
             tick = int.from_bytes(self.answer[12:16], "big") << 32 | int.from_bytes(self.answer[8:12], "big")
             self.told[tick] = (self.asked, self.answered)
         return data
@@ -182,14 +195,17 @@ class Board:
         words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", *(["--loop-tx-rx"] if wired else []), *options]
         if lockstep:
             words += ["--lockstep", lockstep]
-        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        preexec_fn=dies_with_us(15))
+        self.process = subprocess.Popen(
+            [str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=dies_with_us(15)
+        )
         self.line = socket.create_connection(("127.0.0.1", json.loads(self.process.stdout.readline())["tcp"]))
         self.line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.between = None
-        if damage or between:
+        if damage:
+            between = functools.partial(Damager, damage)
+        if between:
             near, far = socket.socketpair()
-            self.between = Damager(damage, far, self.line) if damage else between(far, self.line)
+            self.between = between(far, self.line)
             self.far, self.line = self.line, near
 
     def __enter__(self):
@@ -210,12 +226,19 @@ def cable_boot(uses, boards, *, name="cable", parameters="", made=None, **option
 
     `made` : other modules than those of this tree. A use is words; the port is the first line, unless the words have one.
     """
+
     def words(use):
         verb, *more = use.split()
         return " ".join([verb, *(more if "/dev/" in use else ["/dev/ttyS0", *more])])
 
-    jobs = ["insmod litepulse.ko", f"insmod litepulse_uartbone.ko {parameters}".strip(), *(f"run /{name} {words(use)}" for use in uses),
-            "rmmod litepulse_uartbone", "rmmod litepulse", "leaks"]
+    jobs = [
+        "insmod litepulse.ko",
+        f"insmod litepulse_uartbone.ko {parameters}".strip(),
+        *(f"run /{name} {words(use)}" for use in uses),
+        "rmmod litepulse_uartbone",
+        "rmmod litepulse",
+        "leaks",
+    ]
     made = made or modules()
     files = {"litepulse.ko": made["litepulse"], "litepulse_uartbone.ko": made["litepulse_uartbone"], name: program(name)}
     return boot(jobs, files, lines=[board.line if isinstance(board, Board) else board for board in boards], **options)

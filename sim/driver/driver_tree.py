@@ -3,7 +3,7 @@
 
 import shutil
 
-from sim.rig import ROOT, SIM, run_folder
+from sim.cocotb_rig import ROOT, SIM, run_folder
 
 DRIVER = ROOT / "driver"
 
@@ -18,7 +18,7 @@ def sources():
 def driver_copy(*name, edit=None):
     """A fresh folder with what a build needs. `edit`: {file: function from its text to another}."""
     folder = run_folder("driver", *name)
-    if "=" in folder.name:      # which make would take for a variable
+    if "=" in folder.name:  # which make would take for a variable
         folder = folder.rename(folder.with_name(folder.name.replace("=", "-")))
     for path in sources():
         target = folder / path.relative_to(DRIVER)
@@ -34,7 +34,8 @@ def driver_copy(*name, edit=None):
 
 def control_module():
     """Path of control.ko for User-mode Linux: mistakes on purpose, see control/control.c."""
-    from uml import build_module
+    from sim.driver.uml import build_module
+
     folder = run_folder("control")
     for path in (SIM / "driver" / "control").iterdir():
         shutil.copy(path, folder)

@@ -6,10 +6,11 @@ import re
 import socket
 
 import pytest
-from cable_rig import Board, Damage, Plain, ShortOfBreath, Witness, cable_boot, modules
+
+from sim.driver.cable_rig import Board, Damage, Plain, ShortOfBreath, Witness, cable_boot, modules
 
 pytestmark = pytest.mark.seconds(120)
-FEW = 3         # repeats of this and more have another reason than a machine that stood still and was late with an answer
+FEW = 3  # repeats of this and more have another reason than a machine that stood still and was late with an answer
 
 
 def check(run, uses):
@@ -33,7 +34,13 @@ def test_a_good_cable():
     told = counted(run, 4)
     # A serial line of this kernel has no bit rate, and always says 38400.
     assert {name: told[name] for name in ("port", "baud", "checked", "poll_us", "idle_us", "failures")} == {
-        "port": "ttyS0", "baud": "38400", "checked": "1", "poll_us": "1000", "idle_us": "10000", "failures": "0"}
+        "port": "ttyS0",
+        "baud": "38400",
+        "checked": "1",
+        "poll_us": "1000",
+        "idle_us": "10000",
+        "failures": "0",
+    }
     assert int(told["transactions"]) > 100 and int(told["round_trip_ns"]) > 0 and int(told["repeats"]) < FEW, told
 
 
@@ -67,6 +74,35 @@ def test_order_of_bytes_and_settings():
     check(run, 1)
 
 
+def test_baud_of_the_port():
+    """Calls to the board's tty take the locks of the port's tty, which are of the same sort: lockdep has nothing against it."""
+    with Board() as board:
+        check(cable_boot(["baud"], [board]), 1)
+
+
+def test_suspend():
+    """The board is suspended before its port: what runs is stopped, kept or not, and all works when the machine is back."""
+    with Board() as board:
+        check(cable_boot(["suspend"], [board]), 1)
+
+
+def test_breaks():
+    """TIOCSBRK and TIOCCBRK return when the break has begun and ended: none is shortened or lost, however late the worker is."""
+    worker = "write_line(container_of("
+    late = modules(("litepulse_core.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
+    with Board() as board:
+        run = cable_boot(["breaks"], [board], made=late)
+    check(run, 1)
+
+
+def test_xoff():
+    """At most what the driver lets the board have at once, 64 bytes, and two that the board has begun with, leave before XOFF does."""
+    with Board() as board:
+        run = cable_boot(["xoff"], [board])
+    check(run, 1)
+    assert int(re.search(r"(?m)^after (\d+)$", run.lines(2))[1]) <= 66, run.log
+
+
 def test_any_uartbone():
     """A bridge that knows no frames, as LiteX's own: all works, unchecked."""
     with Board(between=Plain) as board:
@@ -98,12 +134,17 @@ def test_fuzz(number):
 def test_control():
     """What the tests above watch for is seen: a link used after it was freed."""
     with Board() as board:
-        run = cable_boot(["run 1 1"], [board], name="fuzz", made=modules(("litepulse_uartbone_ldisc.c", "\tfree_link(link);\n}",
-                                                                         "\tfree_link(link);\n\tWRITE_ONCE(link->pdev, NULL);\n}")))
+        run = cable_boot(
+            ["run 1 1"],
+            [board],
+            name="fuzz",
+            made=modules(("litepulse_uartbone_ldisc.c", "\tfree_link(link);\n}", "\tfree_link(link);\n\tWRITE_ONCE(link->pdev, NULL);\n}")),
+        )
     assert any("KASAN: slab-use-after-free" in line for line in run.complaints), run.log
 
 
-HZ, SECONDS = 250_000, 120      # so slow a board keeps its time, also on a busy machine
+HZ, SECONDS = 250_000, 120  # so slow a board keeps its time, also on a busy machine
+REMEMBERED = 20  # seconds: a stall of 20 ms
 
 
 @pytest.mark.seconds(150)
@@ -123,12 +164,13 @@ def test_clocks_are_as_told():
     assert least <= most, (least, most)
     assert all(uncertainty == (after - before + 1) // 2 for _, before, after, uncertainty in readings)
     # An event was after the latest look at the board that did not know of it yet, and before the next one was over. The simulated board
-    # stands still now and then and catches up, which no crystal does: by so much as its looks of the last second show.
+    # stands still now and then and catches up, which no crystal does: by so much as its latest looks show. The driver remembers a look
+    # for as long as two crystals would need to part by that much, 1 in 1024.
     ticks = sorted(told)
     for tick, ns, uncertainty in events:
-        at, since = bisect.bisect_left(ticks, tick), bisect.bisect_left(ticks, tick - HZ)
+        at, since = bisect.bisect_left(ticks, tick), bisect.bisect_left(ticks, tick - REMEMBERED * HZ)
         earliest, latest = told[ticks[at - 1]][0] - most, told[ticks[at]][1] - least
-        late = [[moment - look * 10**9 // HZ for moment in told[look]] for look in ticks[since:at + 1]]
+        late = [[moment - look * 10**9 // HZ for moment in told[look]] for look in ticks[since : at + 1]]
         bound = uncertainty + max(answered for _, answered in late) - min(asked for asked, _ in late)
         assert ns + bound >= earliest and ns - bound <= latest, (tick, ns, uncertainty, bound, earliest, latest)
     print(f"readings +-{max(r[3] for r in readings)} ns at most, events +-{max(e[2] for e in events)} ns, of {len(ticks)} looks")

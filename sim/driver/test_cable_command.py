@@ -6,15 +6,19 @@ import re
 import socket
 
 import pytest
-from cable_rig import Board, modules
-from rig import ROOT, run_folder
-from uml import boot
 
-from scripts.debian_package import LINUX_SUITE, fetch
+from scripts.debian_package import obtain
+from sim.cocotb_rig import ROOT, run_folder
+from sim.driver.cable_rig import Board, modules
+from sim.driver.uml import boot
 
 pytestmark = pytest.mark.seconds(200)
-LOAD = ["insmod litepulse.ko", "insmod litepulse_uartbone.ko", "run /usr/lib/systemd/systemd-udevd --daemon",
-        "run /usr/bin/udevadm trigger --action=add --settle /sys/class/tty/ttyS0"]
+LOAD = [
+    "insmod litepulse.ko",
+    "insmod litepulse_uartbone.ko",
+    "run /usr/lib/systemd/systemd-udevd --daemon",
+    "run /usr/bin/udevadm trigger --action=add --settle /sys/class/tty/ttyS0",
+]
 UNLOAD = ["rmmod litepulse_uartbone", "rmmod litepulse"]
 SETTLE = "run /usr/bin/udevadm settle"
 PYTHON = "/usr/bin/env PYTHONPATH=/sw COLUMNS=200 /usr/bin/python3"
@@ -38,7 +42,7 @@ def command(words, who=""):
 @pytest.fixture(scope="module")
 def guest():
     """(folder with Debian's Python and udev, {name in the guest: path} of driver and command)."""
-    tree = fetch(["python3", "python3-serial", "udev", "coreutils"], LINUX_SUITE, dependencies=True).path
+    tree = obtain("python-uml").path
     folder = run_folder("guest")
     (folder / "group").write_text("root:x:0:\ntty:x:5:\ndialout:x:20:\n")
     (folder / "kill.py").write_text(KILL)
@@ -57,35 +61,59 @@ def test_there_and_back(guest):
     """Attached, looked at, attached again, detached, found by plain commands at once, and gone without a word of the kernel."""
     tree, files = guest
     jobs = [
-        *LOAD, command("attach /dev/ttyS0 --json"), SETTLE, command("attach /dev/ttyS0"), command("doctor /dev/ttyS0"),
-        command("--port /dev/ttyS0 info"), command("detach /dev/ttyS0", SOMEBODY),
+        *LOAD,
+        command("attach /dev/ttyS0 --json"),
+        SETTLE,
+        command("attach /dev/ttyS0"),
+        command("doctor /dev/ttyS0"),
+        command("--port /dev/ttyS0 info"),
+        command("detach /dev/ttyS0", SOMEBODY),
         "run /usr/bin/stat -c %a:%g:%n /sys/devices/platform/litepulse.0.auto/uartbone/baud /dev/litepulse0",
-        command("detach"), command("detach /dev/ttyS0"), command("--port /dev/ttyS0 info"), command("doctor /dev/ttyS0"), *UNLOAD,
+        command("detach"),
+        command("detach /dev/ttyS0"),
+        command("--port /dev/ttyS0 info"),
+        command("doctor /dev/ttyS0"),
+        *UNLOAD,
     ]
     with Board() as board:
         run = boot(jobs, files, tree=tree, lines=[board.line])
     assert not run.complaints, run.log
-    assert run.status == [0] * 8 + [2, 2, 0, 0, 2, 0, 0, 0, 0], run.log
+    # A machine that stands still for 0.1 s makes a transaction be repeated, which the doctor rightly calls a fault.
+    repeated = int(re.search(r"(?m)^\w+ +cable +\d+ transactions, (\d+) repeated", run.lines(7))[1])
+    assert repeated < 3, run.lines(7)
+    assert run.status == [0] * 7 + [int(repeated > 0)] + [2, 2, 0, 0, 2, 0, 0, 0, 0], run.log
     told = result(run, 4)
     process = told["process"]
     # A serial line of this kernel has no bit rate, and always says 38400.
     assert told == {
-        "command": "attach", "port": "/dev/ttyS0", "stable_name": "/dev/ttyS0", "board": "", "pulse": "/dev/litepulse0",
-        "tty": "/dev/ttyPULSE0", "clock": "/dev/ptp0", "baud": 38400, "frames_checked": True, "latency_timer_ms": None,
-        "process": process, "already": False, "remark": None,
+        "command": "attach",
+        "port": "/dev/ttyS0",
+        "stable_name": "/dev/ttyS0",
+        "board": "",
+        "pulse": "/dev/litepulse0",
+        "tty": "/dev/ttyPULSE0",
+        "clock": "/dev/ptp0",
+        "baud": 38400,
+        "frames_checked": True,
+        "latency_timer_ms": None,
+        "process": process,
+        "already": False,
+        "remark": None,
     }
     again = run.lines(6)
     assert "attached already: /dev/ttyS0\n" in again and f"process {process} holds it; 'litepulse detach /dev/ttyS0'" in again
     checks = dict(re.findall(r"(?m)^\w+ +(modules|free|bridge|cable|devices) +(.*)$", run.lines(7)))
     assert checks["modules"] == "litepulse_uartbone and litepulse are loaded" and checks["bridge"] == "the kernel speaks to it"
     assert checks["free"] == f"attached as litepulse0, held by process {process}"
-    assert re.fullmatch(r"[1-9]\d* transactions, 0 repeated, 0 failed, round trip \d+\.\d+ ms", checks["cable"])
+    assert re.match(rf"[1-9]\d* transactions, {repeated} repeated, 0 failed, round trip \d+\.\d+ ms", checks["cable"])
     assert checks["devices"] == "/dev/litepulse0, /dev/ttyPULSE0, /dev/ptp0"
-    assert "FAULT" not in run.lines(7) + run.lines(14)
+    assert (run.lines(7) + run.lines(14)).count("FAULT") == int(repeated > 0)
     assert "litepulse: /dev/ttyS0: attached to the kernel as /dev/litepulse0: use that" in run.lines(8)
-    assert f"process {process}, which holds it, is another user's: try it with sudo" in run.lines(9)
-    assert re.findall(r"(?m)^\d+:\d+:/\S+", run.lines(10)) == ["664:20:/sys/devices/platform/litepulse.0.auto/uartbone/baud",
-                                                              "660:20:/dev/litepulse0"]
+    assert "/dev/ttyS0: only root can detach it: try it with sudo" in run.lines(9)
+    assert re.findall(r"(?m)^\d+:\d+:/\S+", run.lines(10)) == [
+        "664:20:/sys/devices/platform/litepulse.0.auto/uartbone/baud",
+        "660:20:/dev/litepulse0",
+    ]
     assert "detached: /dev/ttyS0 is free, /dev/litepulse0 is gone" in run.lines(11)
     assert "litepulse: /dev/ttyS0: no board is attached there" in run.lines(12) and "SIMULATED SoC at 48 MHz" in run.lines(13)
     assert re.search(r"(?m)^OK +core +LitePulse", run.lines(14)) and re.search(r"(?m)^note +devices +not attached", run.lines(14))
@@ -96,8 +124,16 @@ def test_what_is_refused(guest):
     tree, files = guest
     silent, line = socket.socketpair()
     jobs = [
-        command("attach /dev/ttyS0"), *LOAD, command("attach /dev/ttyS1"), command("attach /dev/ttyS0", SOMEBODY),
-        command("attach /dev/ttyS0"), f"run {PYTHON} /kill.py", "sleep 3", command("attach /dev/ttyS0"), command("detach"), *UNLOAD,
+        command("attach /dev/ttyS0"),
+        *LOAD,
+        command("attach /dev/ttyS1"),
+        command("attach /dev/ttyS0", SOMEBODY),
+        command("attach /dev/ttyS0"),
+        f"run {PYTHON} /kill.py",
+        "sleep 3",
+        command("attach /dev/ttyS0"),
+        command("detach"),
+        *UNLOAD,
     ]
     with silent, line, Board() as board:
         run = boot(jobs, files, tree=tree, lines=[board.line, line])

@@ -4,12 +4,13 @@
 import os
 import shutil
 import subprocess
-import tomllib
 
 import pytest
-from driver_tree import DRIVER, driver_copy
-from kernel_kits import kernel_kit
-from rig import ROOT, run_folder
+
+from litepulse import __version__
+from sim.cocotb_rig import run_folder
+from sim.driver.driver_tree import DRIVER, driver_copy
+from sim.driver.kernel_kits import kernel_kit
 
 LINE = "6.12"
 RULES = "etc/udev/rules.d/70-litepulse.rules"
@@ -33,8 +34,15 @@ def make(folder, *arguments, programs=None, **variables):
     if programs:
         env["PATH"] = f"{programs}{os.pathsep}{env['PATH']}"
     settings = {"KERNEL": kit.release, "KDIR": kit.headers, **variables}
-    result = subprocess.run(["make", "--no-print-directory", "-s", "-C", folder, *(f"{k}={v}" for k, v in settings.items()), *arguments],
-                            env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    result = subprocess.run(
+        ["make", "--no-print-directory", "-s", "-C", folder, *(f"{k}={v}" for k, v in settings.items()), *arguments],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     return result.returncode, result.stdout.splitlines()
 
 
@@ -70,7 +78,7 @@ def test_install_and_uninstall(built):
     root = run_folder("root")
     release = kernel_kit(LINE).release
     modules = [f"lib/modules/{release}/updates/{name}" for name in MODULES]
-    for _ in range(2):          # again over itself
+    for _ in range(2):  # again over itself
         status, lines = make(built, "install", DESTDIR=root)
         assert status == 0, lines
         assert files(root) == sorted([RULES, *modules])
@@ -109,17 +117,26 @@ def test_attach_by_itself(built):
     if os.geteuid() == 0:
         os.chown(command, 65534, 65534)
         status, lines = make(built, "install", DESTDIR=root, ATTACH=1, LITEPULSE=command)
-        assert status == 0 and "so nobody, who can change that program, can do what root can: LITEPULSE= names another" in ours(lines)
+        said = "can do what root can: LITEPULSE= names another program"
+        assert status == 0 and f"so nobody, who can change {command}, {said}" in ours(lines)
+        # A user who can write to a folder above the program can replace the program.
+        os.chown(command, 0, 0)
+        os.chmod(command.parent, 0o777)
+        status, lines = make(built, "install", DESTDIR=root, ATTACH=1, LITEPULSE=command)
+        assert status == 0 and f"so others than root, who can change {command.parent} (mode 777), {said}" in ours(lines)
 
 
 @pytest.mark.seconds(8)
-@pytest.mark.parametrize("variables, said", [
-    ({"ATTACH": "yes"}, "ATTACH=yes: 1 attaches boards as they are plugged in, nothing else has a meaning"),
-    ({"ATTACH": 1}, "ATTACH=1: there is no command litepulse to attach boards with: make setup, or LITEPULSE=/path/of/litepulse"),
-    ({"ATTACH": 1, "LITEPULSE": "/etc/passwd"}, "ATTACH=1: /etc/passwd is no program"),
-    ({"ATTACH": 1, "LITEPULSE": "/nowhere/litepulse"}, "ATTACH=1: /nowhere/litepulse is no program"),
-    ({"ATTACH": 1, "LITEPULSE": "a%sh"}, "ATTACH=1: systemd cannot run '{folder}/a%sh': install the command elsewhere"),
-])
+@pytest.mark.parametrize(
+    "variables, said",
+    [
+        ({"ATTACH": "yes"}, "ATTACH=yes: 1 attaches boards as they are plugged in, nothing else has a meaning"),
+        ({"ATTACH": 1}, "ATTACH=1: there is no command litepulse to attach boards with: make setup, or LITEPULSE=/path/of/litepulse"),
+        ({"ATTACH": 1, "LITEPULSE": "/etc/passwd"}, "ATTACH=1: /etc/passwd is no program"),
+        ({"ATTACH": 1, "LITEPULSE": "/nowhere/litepulse"}, "ATTACH=1: /nowhere/litepulse is no program"),
+        ({"ATTACH": 1, "LITEPULSE": "a%sh"}, "ATTACH=1: systemd cannot run '{folder}/a%sh': install the command elsewhere"),
+    ],
+)
 def test_attach_without_a_command(built, variables, said):
     root = run_folder("root")
     script, folder = run_folder("tree"), run_folder("bin")
@@ -128,8 +145,13 @@ def test_attach_without_a_command(built, variables, said):
     shutil.copy("/bin/true", folder / "a%sh")
     if variables.get("LITEPULSE") == "a%sh":
         variables = {**variables, "LITEPULSE": str(folder / "a%sh")}
-    env = {**kernel_kit(LINE).environment, "KERNEL": kernel_kit(LINE).release, "DESTDIR": str(root), "PATH": "/usr/bin:/bin:/usr/sbin",
-           **{name: str(value) for name, value in variables.items()}}
+    env = {
+        **kernel_kit(LINE).environment,
+        "KERNEL": kernel_kit(LINE).release,
+        "DESTDIR": str(root),
+        "PATH": "/usr/bin:/bin:/usr/sbin",
+        **{name: str(value) for name, value in variables.items()},
+    }
     result = subprocess.run(["sh", script / "install.sh", "install"], env=env, capture_output=True, text=True, check=False)
     assert result.returncode == 2 and not files(root)
     assert result.stderr == f"litepulse: {said.format(folder=folder)}\n"
@@ -164,18 +186,47 @@ def test_uninstall_for_all_kernels_and_packings(built):
 @pytest.mark.seconds(8)
 def test_signing(built):
     root, keys = run_folder("root"), run_folder("keys")
-    subprocess.run(["openssl", "req", "-new", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test/", "-days", "2",
-                    "-outform", "DER", "-keyout", keys / "key", "-out", keys / "cert"], check=True, capture_output=True)
-    status, lines = make(built, "install", DESTDIR=root, SIGN_KEY=keys / "key", SIGN_CERT=keys / "cert",
-                         programs=program(keys / "bin", "mokutil", "echo SecureBoot enabled"))
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-new",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=test/",
+            "-days",
+            "2",
+            "-outform",
+            "DER",
+            "-keyout",
+            keys / "key",
+            "-out",
+            keys / "cert",
+        ],
+        check=True,
+        capture_output=True,
+    )
+    status, lines = make(
+        built,
+        "install",
+        DESTDIR=root,
+        SIGN_KEY=keys / "key",
+        SIGN_CERT=keys / "cert",
+        programs=program(keys / "bin", "mokutil", "echo SecureBoot enabled"),
+    )
     assert status == 0, lines
     for name in MODULES:
         module = root / f"lib/modules/{kernel_kit(LINE).release}/updates/{name}"
         assert module.read_bytes().endswith(b"~Module signature appended~\n")
     assert not any("Secure Boot" in line for line in lines)
-    for wrong, said in (({"SIGN_KEY": keys / "key"}, "SIGN_KEY without SIGN_CERT"),
-                        ({"SIGN_CERT": keys / "cert"}, "SIGN_CERT without SIGN_KEY"),
-                        ({"SIGN_KEY": keys / "none", "SIGN_CERT": keys / "cert"}, f"cannot read {keys}/none and {keys}/cert")):
+    for wrong, said in (
+        ({"SIGN_KEY": keys / "key"}, "SIGN_KEY without SIGN_CERT"),
+        ({"SIGN_CERT": keys / "cert"}, "SIGN_CERT without SIGN_KEY"),
+        ({"SIGN_KEY": keys / "none", "SIGN_CERT": keys / "cert"}, f"cannot read {keys}/none and {keys}/cert"),
+    ):
         before = files(root)
         status, lines = make(built, "install", DESTDIR=root, **wrong)
         assert status == 2 and ours(lines) == [said] and files(root) == before
@@ -190,13 +241,19 @@ def test_secure_boot(built, state, told):
     assert any(line.startswith("Secure Boot is on and the modules are not signed") for line in ours(lines)) == told
 
 
-@pytest.mark.parametrize("variables, said", [
-    ({"KERNEL": "6.12.9-unknown", "KDIR": "/nonexistent/build"},
-     "no headers of kernel 6.12.9-unknown (there is no /nonexistent/build/Makefile): install the package linux-headers-6.12.9-unknown"),
-    ({"KERNEL": "5.10.0-9-amd64"}, "kernel 5.10.0-9-amd64 is too old: 6.1 is the oldest that will do"),
-    ({"KERNEL": "6.0.1"}, "kernel 6.0.1 is too old: 6.1 is the oldest that will do"),
-    ({"KERNEL": "next"}, "next is no release of a kernel"),
-])
+@pytest.mark.parametrize(
+    "variables, said",
+    [
+        (
+            {"KERNEL": "6.12.9-unknown", "KDIR": "/nonexistent/build"},
+            "no headers of kernel 6.12.9-unknown (there is no /nonexistent/build/Makefile): "
+            "install the package linux-headers-6.12.9-unknown",
+        ),
+        ({"KERNEL": "5.10.0-9-amd64"}, "kernel 5.10.0-9-amd64 is too old: 6.1 is the oldest that will do"),
+        ({"KERNEL": "6.0.1"}, "kernel 6.0.1 is too old: 6.1 is the oldest that will do"),
+        ({"KERNEL": "next"}, "next is no release of a kernel"),
+    ],
+)
 @pytest.mark.parametrize("target", ["modules", "install"])
 def test_no_headers(variables, said, target):
     folder = tree()
@@ -208,8 +265,12 @@ def test_no_headers(variables, said, target):
 def test_package_by_distribution(built):
     """The name of the package is the distribution's."""
     text = (DRIVER / "install.sh").read_text()
-    for system, package in (("ID=ubuntu\nID_LIKE=debian", "linux-headers-6.12.9"), ("ID=fedora", "kernel-devel-6.12.9"),
-                            ("ID=arch", "linux-headers"), ('ID="opensuse-leap"\nID_LIKE="suse opensuse"', "kernel-default-devel")):
+    for system, package in (
+        ("ID=ubuntu\nID_LIKE=debian", "linux-headers-6.12.9"),
+        ("ID=fedora", "kernel-devel-6.12.9"),
+        ("ID=arch", "linux-headers"),
+        ('ID="opensuse-leap"\nID_LIKE="suse opensuse"', "kernel-default-devel"),
+    ):
         folder = run_folder("release")
         (folder / "os-release").write_text(system)
         script = folder / "install.sh"
@@ -228,8 +289,13 @@ def test_module_of_another_kernel(built):
         shutil.copy(built / file, copy)
     shutil.copy(script, copy)
     root = run_folder("root")
-    result = subprocess.run(["sh", copy / "install.sh", "install"], env={**os.environ, "KERNEL": "6.12.9", "DESTDIR": str(root)},
-                            capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ["sh", copy / "install.sh", "install"],
+        env={**os.environ, "KERNEL": "6.12.9", "DESTDIR": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     release = kernel_kit(LINE).release
     assert result.returncode == 2 and not files(root)
     assert result.stderr == f"litepulse: litepulse.ko is for kernel {release}, not 6.12.9: make -C {copy}\n"
@@ -254,29 +320,28 @@ def test_clean():
     assert status == 0 and files(folder) == before, lines
 
 
-def version():
-    """The project's."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-
-
 @pytest.mark.seconds(12)
 def test_dkms_source_builds(built):
     """What DKMS gets is whole: it builds there, by the command of dkms.conf."""
     root = run_folder("root")
     status, lines = make(built, "dkms", DESTDIR=root)
-    source = root / "usr/src" / f"litepulse-{version()}"
+    source = root / "usr/src" / f"litepulse-{__version__}"
     assert status == 0 and ours(lines) == [f"installed {source}", f"installed {root}/{RULES}"]
     assert not list(source.rglob("*.ko")) and not list(source.rglob("*.mod.c"))
     kit = kernel_kit(LINE)
     # dkms.conf is a shell script; dkms puts KERNELRELEASE= of its own after the first word of MAKE.
-    script = ('. ./dkms.conf; [ "${#BUILT_MODULE_NAME[@]}" = 2 ]; ${MAKE[0]/make/make KERNELRELEASE=$kernelver}; '
-              'for name in "${BUILT_MODULE_NAME[@]}"; do [ -e "$name.ko" ]; done; [ "${#DEST_MODULE_LOCATION[@]}" = 2 ]')
-    result = subprocess.run(["bash", "-euc", script], cwd=source, capture_output=True, text=True, check=False,
-                            env={**kit.environment, "kernelver": kit.release, "kernel_source_dir": str(kit.headers)})
+    script = (
+        '. ./dkms.conf; [ "${#BUILT_MODULE_NAME[@]}" = 2 ]; ${MAKE[0]/make/make KERNELRELEASE=$kernelver}; '
+        'for name in "${BUILT_MODULE_NAME[@]}"; do [ -e "$name.ko" ]; done; [ "${#DEST_MODULE_LOCATION[@]}" = 2 ]'
+    )
+    result = subprocess.run(
+        ["bash", "-euc", script],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**kit.environment, "kernelver": kit.release, "kernel_source_dir": str(kit.headers)},
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     status, lines = make(built, "dkms-remove", DESTDIR=root)
     assert status == 0 and not files(root)
-
-
-def test_dkms_version():
-    assert f'PACKAGE_VERSION="{version()}"' in (DRIVER / "dkms.conf").read_text().splitlines()

@@ -2,8 +2,9 @@
 """The KUnit tests of the driver's pure parts (driver/litepulse_test.c), in the debug kernel; and that they notice mistakes."""
 
 import pytest
-from driver_tree import control_module, driver_copy
-from uml import boot, build_module, kunit_results
+
+from sim.driver.driver_tree import control_module, driver_copy
+from sim.driver.uml import boot, build_module, kunit_results
 
 # (file, what is there, the mistake instead, case that must fail)
 MISTAKES = [

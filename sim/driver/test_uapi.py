@@ -5,11 +5,12 @@ import re
 import subprocess
 
 import pytest
-from driver_tree import DRIVER
-from kernel_kits import kernel_kit
-from rig import run_folder
 
-from scripts.debian_package import LINUX_SUITE, LINUX_VERSION, fetch
+from litepulse import attach
+from scripts.debian_package import obtain
+from sim.cocotb_rig import run_folder
+from sim.driver.driver_tree import DRIVER
+from sim.driver.kernel_kits import kernel_kit
 
 HEADER = DRIVER / "uapi" / "linux" / "litepulse.h"
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wpadded")
@@ -30,7 +31,7 @@ def structures(text):
 
 def headers(multiarch):
     """Options by which a compiler without a C library finds <linux/types.h> and <linux/ioctl.h>."""
-    include = fetch(f"linux-libc-dev={LINUX_VERSION}", LINUX_SUITE, architecture="all").path / "usr" / "include"
+    include = obtain("linux-libc-dev").path / "usr" / "include"
     return ["-nostdinc", f"-I{include / multiarch}", f"-I{include}"]
 
 
@@ -73,11 +74,21 @@ def test_compiles_by_itself(language, standard):
     values = re.findall(r"(?m)^#define (LITEPULSE_\w+)[ \t]+\S", HEADER.read_text())
     assert len(values) > 20
     # each constant is a complete expression, too
-    source.write_text(f'#include "{HEADER}"\n' + "".join(f"unsigned int value_{name}(void);\nunsigned int value_{name}(void)\n"
-                                                          f"{{\n\treturn (unsigned int)({name});\n}}\n" for name in values))
+    source.write_text(
+        f'#include "{HEADER}"\n'
+        + "".join(
+            f"unsigned int value_{name}(void);\nunsigned int value_{name}(void)\n{{\n\treturn (unsigned int)({name});\n}}\n"
+            for name in values
+        )
+    )
     command = ["gcc" if language == "c" else "g++", "-x", language, f"-std={standard}", *STRICT, "-c", "-o", folder / "only.o", source]
     result = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert result.returncode == 0, result.stderr
+
+
+def test_number_of_the_line_discipline():
+    """The command has a copy of it."""
+    assert re.findall(r"(?m)^#define LITEPULSE_LDISC (\d+)$", HEADER.read_text()) == [str(attach.N_LITEPULSE)]
 
 
 def test_ioctl_numbers_differ():

@@ -6,11 +6,11 @@ import shutil
 import subprocess
 
 import pytest
-from driver_tree import DRIVER, control_module, driver_copy
-from rig import SIM, run_folder
-from uml import boot, build_module, build_modules, configuration_faults, read_log
 
-from scripts.debian_package import LINUX_SUITE, fetch
+from scripts.debian_package import obtain
+from sim.cocotb_rig import SIM, run_folder
+from sim.driver.driver_tree import DRIVER, control_module, driver_copy
+from sim.driver.uml import boot, build_module, build_modules, configuration_faults, read_log
 
 
 @pytest.fixture(scope="module")
@@ -35,19 +35,45 @@ def echo_board():
         shutil.copy(path, board)
     module = build_modules(driver)["litepulse"]
     for program in ("use", "names"):
-        subprocess.run(["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", program, f"{program}.c"],
-                       cwd=board, check=True)
+        subprocess.run(
+            ["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", program, f"{program}.c"],
+            cwd=board,
+            check=True,
+        )
     made = build_module(board, f"LITEPULSE_DRIVER={driver}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers")
     return {"litepulse.ko": module, "echo_board.ko": made, "use": board / "use", "names": board / "names"}
 
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-@pytest.mark.parametrize("what", ["all", "unbind", "reset"])
+@pytest.mark.parametrize("what", ["all", "unbind", "reset", "abi", "clock", "wild"])
 def test_echo_board(echo_board, what, sleeps):
     """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
-    jobs = ["insmod litepulse.ko", f"insmod echo_board.ko sleeps={sleeps}", f"run /use {what}", "rmmod echo_board", "rmmod litepulse",
-            "leaks"]
+    jobs = [
+        "insmod litepulse.ko",
+        f"insmod echo_board.ko sleeps={sleeps}",
+        f"run /use {what}",
+        "rmmod echo_board",
+        "rmmod litepulse",
+        "leaks",
+    ]
+    run = boot(jobs, echo_board)
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+
+
+RESETS = 45  # so many accesses to the board, and some more, are what probing takes
+
+
+@pytest.mark.seconds(600)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_reset_during_probe(echo_board, sleeps):
+    """The board is reset at each of the accesses to it that probing makes: bound or not, no complaint, and it can be used afterwards."""
+    tries = [
+        job
+        for at in range(1, RESETS)
+        for job in (f"insmod echo_board.ko sleeps={sleeps} reset_at={at}", *(["sleep 2"] if at % 4 == 0 else []), "rmmod echo_board")
+    ]
+    jobs = ["insmod litepulse.ko", *tries, f"insmod echo_board.ko sleeps={sleeps}", "run /use all", "rmmod echo_board", "rmmod litepulse"]
     run = boot(jobs, echo_board)
     assert run.status == [0] * len(jobs) and not run.complaints, run.log
 
@@ -56,32 +82,58 @@ def test_echo_board(echo_board, what, sleeps):
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_two_boards(echo_board, sleeps):
     """Numbers of their own, used at the same time; claim, events, bytes, clock, reset and removal of one are nothing to the other."""
-    jobs = ["insmod litepulse.ko", f"insmod echo_board.ko boards=2 sleeps={sleeps}", "run /use both", "rmmod echo_board", "rmmod litepulse",
-            "leaks"]
+    jobs = [
+        "insmod litepulse.ko",
+        f"insmod echo_board.ko boards=2 sleeps={sleeps}",
+        "run /use both",
+        "rmmod echo_board",
+        "rmmod litepulse",
+        "leaks",
+    ]
     run = boot(jobs, echo_board)
     assert run.status == [0] * len(jobs) and not run.complaints, run.log
+
+
+MODES = {"ptp": 640}  # others: 660
 
 
 @pytest.mark.seconds(600)
 def test_udev(echo_board):
     """Debian's udev gives the devices names, group and mode by our rule, leaves others alone, and takes the names back."""
-    tree = fetch("udev", LINUX_SUITE, dependencies=True).path
+    tree = obtain("udev").path
     groups = run_folder("etc") / "group"
     groups.write_text("root:x:0:\ntty:x:5:\ndialout:x:20:\n")
     files = {**echo_board, "etc/group": groups, "etc/udev/rules.d/70-litepulse.rules": DRIVER / "70-litepulse.rules"}
     names = [f"/dev/{name}{n}" for n in (0, 1) for name in ("litepulse", "ttyPULSE", "ptp")]
     settle, others = "run /usr/bin/udevadm settle", ["/dev/null"]
     ignored = "run /usr/bin/udevadm info --query=property --property=ID_MM_PORT_IGNORE"
-    run = boot(["run /usr/bin/udevadm verify --no-summary --resolve-names=never /etc/udev/rules.d/70-litepulse.rules",
-                "run /usr/lib/systemd/systemd-udevd --daemon", "insmod litepulse.ko", "insmod echo_board.ko boards=2", settle,
-                f"run /names {' '.join([*names, *others])}", *(f"{ignored} {name}" for name in [*names, *others]),
-                "rmmod echo_board", settle, "run /names"], files, tree=tree)
+    run = boot(
+        [
+            "run /usr/bin/udevadm verify --no-summary --resolve-names=never /etc/udev/rules.d/70-litepulse.rules",
+            "run /usr/lib/systemd/systemd-udevd --daemon",
+            "insmod litepulse.ko",
+            "insmod echo_board.ko boards=2",
+            settle,
+            f"run /names {' '.join([*names, *others])}",
+            *(f"{ignored} {name}" for name in [*names, *others]),
+            "rmmod echo_board",
+            settle,
+            "run /names",
+        ],
+        files,
+        tree=tree,
+    )
     assert run.status == [0] * (9 + len(names) + len(others)) and not run.complaints, run.log
     place = "/dev/litepulse/by-path/platform-litepulse"
     assert re.findall(r"(?m)^/dev/\S+ .*", run.lines(5)) == [
-        *(f"{place}{board}{what} = /dev/{name}{n} 660 20" for n, board in enumerate(("", ".1"))
-          for what, name in (("", "litepulse"), ("-ptp", "ptp"), ("-tty", "ttyPULSE"))),
-        *(f"{name} = {name} 660 20" for name in names), "/dev/null = /dev/null 666 0"]
+        *(
+            f"{place}{board}{what} = /dev/{name}{n} {MODES.get(name, 660)} 20"
+            for n, board in enumerate(("", ".1"))
+            for what, name in (("", "litepulse"), ("-ptp", "ptp"), ("-tty", "ttyPULSE"))
+        ),
+        *(f"{name} = {name} {MODES.get(name[5:-1], 660)} 20" for name in names),
+        "/dev/null = /dev/null 666 0",
+    ]
     # ModemManager leaves a port alone that has this property.
     told = [re.findall(r"(?m)^ID_MM_PORT_IGNORE=.*", run.lines(6 + n)) for n in range(len(names) + len(others))]
     assert told == [["ID_MM_PORT_IGNORE=1"] if name.startswith("/dev/ttyPULSE") else [] for name in [*names, *others]]
@@ -100,7 +152,7 @@ def usb_plug():
 @pytest.fixture(scope="module")
 def system():
     """Folder with Debian's udev and systemd, and {name in the guest: path} of what the driver's installation puts there."""
-    tree = fetch(["udev", "systemd", "coreutils"], LINUX_SUITE, dependencies=True).path
+    tree = obtain("systemd").path
     etc = run_folder("etc")
     (etc / "group").write_text("root:x:0:\ntty:x:5:\ndialout:x:20:\n")
     (etc / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
@@ -120,15 +172,20 @@ def test_rules_and_unit_are_valid(system):
     tree, files = system
     wrong = run_folder("wrong")
     (wrong / "rules").write_text('SUBSYSTEM=="tty", ENV{LITEPULSE_BRIDGE}=="1", GOTO="nowhere"\n')
-    (wrong / "unit").write_text("[Service]\nType=noify\n")
+    (wrong / "unit").write_text("[Service]\nType=unheard-of\n")
     verify = "run /usr/bin/systemd-analyze verify --man=no --generators=no /etc/systemd/system/"
     check = "run /usr/bin/udevadm verify --no-summary --resolve-names=never /etc/udev/rules.d/"
-    jobs = [check + "70-litepulse.rules", check + "71-litepulse-attach.rules", verify + "litepulse-attach@dev-ttyUSB1.service",
-            check + "99-wrong.rules", verify + "wrong.service"]
+    jobs = [
+        check + "70-litepulse.rules",
+        check + "71-litepulse-attach.rules",
+        verify + "litepulse-attach@dev-ttyUSB1.service",
+        check + "99-wrong.rules",
+        verify + "wrong.service",
+    ]
     files = files | {"etc/udev/rules.d/99-wrong.rules": wrong / "rules", "etc/systemd/system/wrong.service": wrong / "unit"}
     run = boot(jobs, files, tree=tree)
     assert run.status[:3] == [0] * 3 and all(run.status[3:]) and not run.complaints, run.log
-    assert not any(run.lines(job).strip() for job in range(3)) and "noify" in run.lines(4), run.log
+    assert not any(run.lines(job).strip() for job in range(3)) and "unheard-of" in run.lines(4), run.log
 
 
 def properties(text):
@@ -142,8 +199,15 @@ def test_udev_of_a_plug(system, usb_plug, product, ours):
     """The second port of an iCEBreaker is attached and no modem; of another plug with the same chip nothing is."""
     tree, files = system
     show = "run /usr/bin/udevadm info --query=property "
-    jobs = [UDEVD, f"insmod usb_plug.ko product={product}", SETTLE, show + "/sys/bus/usb/devices/1-2", show + "--name=ttyUSB0",
-            show + "--name=ttyUSB1", "rmmod usb_plug"]
+    jobs = [
+        UDEVD,
+        f"insmod usb_plug.ko product={product}",
+        SETTLE,
+        show + "/sys/bus/usb/devices/1-2",
+        show + "--name=ttyUSB0",
+        show + "--name=ttyUSB1",
+        "rmmod usb_plug",
+    ]
     run = boot(jobs, files | {"usb_plug.ko": usb_plug}, tree=tree)
     assert run.status == [0] * len(jobs) and not run.complaints, run.log
     plug, flash, bridge = (properties(run.lines(job)) for job in (3, 4, 5))
@@ -161,13 +225,26 @@ def test_udev_of_a_board_on_a_cable(system, usb_plug, echo_board):
     tree, files = system
     cable = "/sys/devices/platform/litepulse.0/uartbone/"
     show = f"run /names {cable}port {cable}baud {cable}poll_us {cable}idle_us /dev/ttyPULSE0"
-    jobs = [UDEVD, "insmod usb_plug.ko", "insmod litepulse.ko", SETTLE, "insmod echo_board.ko port=ttyUSB1", SETTLE, show,
-            "rmmod echo_board", SETTLE, "run /names"]
+    jobs = [
+        UDEVD,
+        "insmod usb_plug.ko",
+        "insmod litepulse.ko",
+        SETTLE,
+        "insmod echo_board.ko port=ttyUSB1",
+        SETTLE,
+        show,
+        "rmmod echo_board",
+        SETTLE,
+        "run /names",
+    ]
     run = boot(jobs, files | echo_board | {"usb_plug.ko": usb_plug}, tree=tree)
     assert run.status == [0] * len(jobs) and not run.complaints, run.log
     place, adapter = "platform-host-usb-0:2:1.1", "usb-1BitSquared_iCEBreaker_V1.0e_ib7A-if01"
-    names = [f"/dev/litepulse/{kind} = /dev/{node} 660 20" for name in (f"by-path/{place}", f"by-id/{adapter}")
-             for kind, node in ((name, "litepulse0"), (f"{name}-ptp", "ptp0"), (f"{name}-tty", "ttyPULSE0"))]
+    names = [
+        f"/dev/litepulse/{kind} = /dev/{node} {MODES.get(node[:-1], 660)} 20"
+        for name in (f"by-path/{place}", f"by-id/{adapter}")
+        for kind, node in ((name, "litepulse0"), (f"{name}-ptp", "ptp0"), (f"{name}-tty", "ttyPULSE0"))
+    ]
     files = [f"{cable}port = {cable}port 444 0", *(f"{cable}{name} = {cable}{name} 664 20" for name in ("baud", "poll_us", "idle_us"))]
     assert re.findall(r"(?m)^/\S+ = .*", run.lines(6)) == [*names, *files, "/dev/ttyPULSE0 = /dev/ttyPULSE0 660 20"], run.log
     assert not re.findall(r"(?m)^/dev/", run.lines(9))
@@ -181,12 +258,21 @@ def test_control_clean(control):
 
 
 @pytest.mark.seconds(600)
-@pytest.mark.parametrize("fault, told", [
-    ("overrun", "KASAN: slab-out-of-bounds"), ("use_after_free", "KASAN: slab-use-after-free"),
-    ("sleep_in_atomic", "BUG: scheduling while atomic"), ("lock_inversion", "possible circular locking dependency"),
-    ("still_locked", "still has locks held"), ("shift", "UBSAN: shift-out-of-bounds"), ("free_armed_timer", "ODEBUG: free active"),
-    ("leak", "unreferenced object"), ("list_corruption", "list_del corruption"), ("warn", "WARNING: "),
-])
+@pytest.mark.parametrize(
+    "fault, told",
+    [
+        ("overrun", "KASAN: slab-out-of-bounds"),
+        ("use_after_free", "KASAN: slab-use-after-free"),
+        ("sleep_in_atomic", "BUG: scheduling while atomic"),
+        ("lock_inversion", "possible circular locking dependency"),
+        ("still_locked", "still has locks held"),
+        ("shift", "UBSAN: shift-out-of-bounds"),
+        ("free_armed_timer", "ODEBUG: free active"),
+        ("leak", "unreferenced object"),
+        ("list_corruption", "list_del corruption"),
+        ("warn", "WARNING: "),
+    ],
+)
 def test_control(control, fault, told):
     run = boot([f"insmod control.ko fault={fault}", "rmmod control", "leaks"], {"control.ko": control})
     assert any(told in line for line in run.complaints), run.log
@@ -199,12 +285,15 @@ def test_no_module():
     assert run.status == [2, 2, 254] and not run.complaints
 
 
-@pytest.mark.parametrize("console, complaint", [
-    ("[    0.000000] Linux version 6\n[    0.1] Kernel panic - not syncing: VFS\n", "did not start"),
-    ("[    0.1] rig: started\n[    0.2] rig: status 0 of insmod x.ko\n", "ended before"),
-    ("[    0.1] rig: started\n[    0.2] BUG: KASAN: wild\n[    0.3] rig: status 0 of x\n[    0.4] rig: done\n", "BUG: KASAN"),
-    ("[    0.1] INFO: lockdep is turned off.\n[    0.2] rig: started\n[    0.3] rig: done\n", "INFO: lockdep"),
-])
+@pytest.mark.parametrize(
+    "console, complaint",
+    [
+        ("[    0.000000] Linux version 6\n[    0.1] Kernel panic - not syncing: VFS\n", "did not start"),
+        ("[    0.1] rig: started\n[    0.2] rig: status 0 of insmod x.ko\n", "ended before"),
+        ("[    0.1] rig: started\n[    0.2] BUG: KASAN: wild\n[    0.3] rig: status 0 of x\n[    0.4] rig: done\n", "BUG: KASAN"),
+        ("[    0.1] INFO: lockdep is turned off.\n[    0.2] rig: started\n[    0.3] rig: done\n", "INFO: lockdep"),
+    ],
+)
 def test_a_broken_run_is_a_complaint(console, complaint):
     assert any(complaint in line for line in read_log(console)[2])
 

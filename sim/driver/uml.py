@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """User-mode Linux as debug kernel: KASAN, lockdep, kmemleak and their like over the driver's code, in a second or two.
 
-    from uml import build_module, boot
+    from sim.driver.uml import build_module, boot
     module = build_module(folder, "LITEPULSE_KUNIT=y")          # folder: a copy of driver/, say
     run = boot(["insmod litepulse_kunit.ko", "rmmod litepulse_kunit", "leaks"], {"litepulse_kunit.ko": module})
     assert run.status == [0, 0, 0] and not run.complaints, run.log
-    python sim/driver/uml.py                                    # builds the kernel and prints its folder
+    python -m sim.driver.uml                                 # builds the kernel and prints its folder
 
 The kernel is Debian's source with sim/driver/uml.config, built once (5 to 10 minutes on two cores) and kept below the cache folder.
 A guest's clock is simulated: it jumps over every wait, so a minute's sleep costs nothing and each run goes the same way.
@@ -25,14 +25,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from rig import CACHE, BuildError, content_key, dies_with_us, locked, run_folder, tail
-
+from litex_soc.build_cache import Store, content_key
 from scripts.debian_package import linux_source
+from sim.cocotb_rig import BuildError, dies_with_us, run_folder, tail
 
 HERE = Path(__file__).resolve().parent
 CONFIG = HERE / "uml.config"
 INIT = HERE / "uml_init.c"
-FORMAT = 1          # of what is built
+FORMAT = 1  # of what is built
+UML = Store("uml")
 MEMORY_MB = 256
 
 # (file, what is there, what must be). The host's processor state with AMX is 11 KB; the kernel would run no program on such a host.
@@ -42,12 +43,14 @@ PATCHES = [("arch/x86/um/user-offsets.c", "DEFINE_LONGS(HOST_FP_SIZE, 2696)", "D
 COMPLAINT = re.compile(
     r"BUG:|WARNING:|INFO:|UBSAN:|ODEBUG:|DEBUG_LOCKS_WARN|possible .*lock|possible .*deadlock|suspicious RCU|bad unlock|held lock freed"
     r"|unreferenced object|refcount_t:|list_(add|del) corruption|scheduling while atomic|sleeping function called|Oops|Kernel panic"
-    r"|general protection|Call Trace:|stack-protector|kernel NULL pointer|Unknown symbol|disagrees about version")
+    r"|general protection|Call Trace:|stack-protector|kernel NULL pointer|Unknown symbol|disagrees about version"
+)
 
 
 @dataclass(frozen=True)
 class Kernel:
     """A built User-mode Linux."""
+
     path: Path
 
     @property
@@ -59,10 +62,11 @@ class Kernel:
 @dataclass
 class Boot:
     """What came of one boot."""
-    log: str            # the kernel's log, from the first line of the jobs on
-    status: list        # of each job: 0 or errno of insmod and rmmod, exit status of a program
-    complaints: list    # lines of the log that tell of a fault, of the kernel's start, too
-    seconds: float      # of the host
+
+    log: str  # the kernel's log, from the first line of the jobs on
+    status: list  # of each job: 0 or errno of insmod and rmmod, exit status of a program
+    complaints: list  # lines of the log that tell of a fault, of the kernel's start, too
+    seconds: float  # of the host
 
     def lines(self, job):
         """The log while job number `job` ran."""
@@ -86,8 +90,15 @@ def environment():
 def make(log, *arguments):
     """Runs make, its output to the end of `log`. Raises BuildError."""
     with open(log, "ab") as out:
-        result = subprocess.run(["nice", "make", *map(str, arguments)], env=environment(), stdin=subprocess.DEVNULL, stdout=out,
-                                stderr=subprocess.STDOUT, check=False, preexec_fn=dies_with_us(signal.SIGTERM))
+        result = subprocess.run(
+            ["make", *map(str, arguments)],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            check=False,
+            preexec_fn=dies_with_us(signal.SIGTERM),
+        )
     if result.returncode:
         raise BuildError(f"make {' '.join(map(str, arguments[-2:]))} failed\n{tail(log, 25)}\nlog: {log}")
 
@@ -112,12 +123,18 @@ def build_kernel(folder, source, config):
         text = (tree / name).read_text()
         if text.count(old) != 1:
             raise BuildError(f"{name} is not as expected: {old} is not there once")
-        (tree / name).unlink()      # a link to what others use, too
+        (tree / name).unlink()  # a link to what others use, too
         (tree / name).write_text(text.replace(old, new))
     build.mkdir()
     make(log, "-C", tree, f"O={build}", "tinyconfig")
-    subprocess.run([tree / "scripts/kconfig/merge_config.sh", "-m", "-O", build, build / ".config", config], cwd=tree, check=True,
-                   env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [tree / "scripts/kconfig/merge_config.sh", "-m", "-O", build, build / ".config", config],
+        cwd=tree,
+        check=True,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
     make(log, "-C", tree, f"O={build}", "olddefconfig")
     faults = configuration_faults(Path(config).read_text(), (build / ".config").read_text())
     if faults:
@@ -133,22 +150,9 @@ def build_kernel(folder, source, config):
 def kernel():
     """The `Kernel`, built the first time. Raises BuildError or PackageError."""
     source, version = linux_source()
-    key = content_key(FORMAT, version, CONFIG, PATCHES, compiler_version(), str(CACHE))
-    folder = CACHE / "uml" / f"linux-{key[:16]}"
-    with locked(folder.with_suffix(".lock")):
-        if not (folder / "built").exists():
-            print(f"uml: building User-mode Linux {version}: 5 to 10 minutes, once ...", file=sys.stderr, flush=True)
-            start = time.monotonic()
-            # Not beside and renamed: the build folder knows its own name.
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            build_kernel(folder, source, CONFIG)
-            (folder / "built").touch()
-            print(f"uml: built in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
-        os.utime(folder / "built")
-        for old in sorted((CACHE / "uml").glob("linux-*/built"), key=lambda path: path.stat().st_mtime)[:-2]:
-            shutil.rmtree(old.parent)
-    return Kernel(folder)
+    key = content_key(FORMAT, version, CONFIG, PATCHES, compiler_version(), str(UML.path))  # the build folder knows its own name
+    what = f"User-mode Linux {version} (once, 5 to 10 minutes)"
+    return Kernel(UML.folder("linux", key, lambda folder: build_kernel(folder, source, CONFIG), what))
 
 
 def build_modules(folder, *arguments):
@@ -164,22 +168,20 @@ def build_modules(folder, *arguments):
 
 def build_module(folder, *arguments):
     """The same for a folder with one module: its path."""
-    module, = build_modules(folder, *arguments).values()
+    (module,) = build_modules(folder, *arguments).values()
     return module
 
 
 @functools.lru_cache(maxsize=None)
 def init():
     """Path of the guest's first program."""
-    path = CACHE / "uml" / f"init-{content_key(FORMAT, INIT, compiler_version())[:16]}"
-    with locked(path.with_suffix(".lock")):
-        if not path.exists():
-            new = path.with_suffix(".new")
-            result = subprocess.run(["gcc", "-static", "-O2", "-o", new, INIT], capture_output=True, text=True, check=False)
-            if result.returncode:
-                raise BuildError(f"{INIT.name} does not compile: {result.stderr}")
-            new.replace(path)
-    return path
+
+    def make(folder):
+        result = subprocess.run(["gcc", "-static", "-O2", "-o", folder / "init", INIT], capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise BuildError(f"{INIT.name} does not compile: {result.stderr}")
+
+    return UML.folder("init", content_key(FORMAT, INIT, compiler_version()), make) / "init"
 
 
 def read_log(console):
@@ -221,12 +223,34 @@ def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300):
     start = time.monotonic()
     # The names of its sockets must be short.
     with tempfile.TemporaryDirectory(prefix="uml-") as state, open(log, "wb") as out:
-        command = [built.program, f"mem={MEMORY_MB}M", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw", "init=/init",
-                   "con=null", "con0=null,fd:1", "console=tty0", "ignore_loglevel", "printk.devkmsg=on", f"uml_dir={state}/",
-                   *(f"ssl{i}=fd:{line.fileno()},fd:{line.fileno()}" for i, line in enumerate(lines)),
-                   *([] if lines else ["time-travel=inf-cpu"]), "panic=-1", *arguments]
-        process = subprocess.Popen(command, pass_fds=[line.fileno() for line in lines], stdin=subprocess.DEVNULL, stdout=out,
-                                   stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=dies_with_us(signal.SIGKILL))
+        command = [
+            built.program,
+            f"mem={MEMORY_MB}M",
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            f"rootflags={root}",
+            "rw",
+            "init=/init",
+            "con=null",
+            "con0=null,fd:1",
+            "console=tty0",
+            "ignore_loglevel",
+            "printk.devkmsg=on",
+            f"uml_dir={state}/",
+            *(f"ssl{i}=fd:{line.fileno()},fd:{line.fileno()}" for i, line in enumerate(lines)),
+            *([] if lines else ["time-travel=inf-cpu"]),
+            "panic=-1",
+            *arguments,
+        ]
+        process = subprocess.Popen(
+            command,
+            pass_fds=[line.fileno() for line in lines],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=dies_with_us(signal.SIGKILL),
+        )
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:

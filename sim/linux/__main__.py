@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from litex_soc.verilated import BuildError as ModelError
-from sim.linux import rig
+from sim.linux import linux_rig
 from sim.linux.targets import FLAVOURS, ROOT, BuildError, say
 
 PROGRAMS = ROOT / "sw" / "target"
@@ -24,15 +24,17 @@ exec sh -l
 def programs(guest):
     """{name in the guest: path} of sw/target."""
     shared = [PROGRAMS / name for name in ("device.c", "quantity.c")]
-    return {f"litepulse-{name}": guest.program(PROGRAMS / f"{name}.c", *shared, includes=(rig.UAPI, PROGRAMS))
-            for name in ("info", "train", "capture", "send")}
+    return {
+        f"litepulse-{name}": guest.program(PROGRAMS / f"{name}.c", *shared, includes=(linux_rig.UAPI, PROGRAMS))
+        for name in ("info", "train", "capture", "send")
+    }
 
 
 def interact(guest, files, extra):
     """Becomes the simulator, its console on this terminal."""
     with tempfile.TemporaryDirectory(prefix="litepulse-linux-") as name:
         folder = Path(name) / "files"
-        rig.put(folder, {**files, "run": SHELL.encode()})
+        linux_rig.put(folder, {**files, "run": SHELL.encode()})
         arguments = [*guest.arguments(), "--files", folder, "--send", "run\n", "--console", *extra]
         return os.spawnv(os.P_WAIT, arguments[0], [str(word) for word in arguments])
 
@@ -40,7 +42,7 @@ def interact(guest, files, extra):
 def main(argv=None):
     """The command; exit status 2 when something that was asked for is not there."""
     parser = argparse.ArgumentParser(prog="make linux", description="The console of Linux on the simulated SoC.")
-    parser.add_argument("--cpu", choices=rig.CPUS, default=rig.CPUS[0], help="default %(default)s")
+    parser.add_argument("--cpu", choices=linux_rig.CPUS, default=linux_rig.CPUS[0], help="default %(default)s")
     parser.add_argument("--flavour", choices=FLAVOURS, default="bench", help="of the kernel: test has lockdep; default %(default)s")
     parser.add_argument("--files", type=Path, help="folder whose files lie in the guest's /tmp/files")
     parser.add_argument("arguments", nargs="*", help="of the simulator, after --: --pins FILE, --wire tx:rx, ...")
@@ -48,11 +50,11 @@ def main(argv=None):
     if args.files and not args.files.is_dir():
         parser.error(f"{args.files} is no folder")
     try:
-        guest = rig.boot_with_driver(args.cpu, args.flavour)
+        guest = linux_rig.boot_with_driver(args.cpu, args.flavour)
         files = {str(path.relative_to(args.files)): path for path in args.files.rglob("*") if path.is_file()} if args.files else {}
         say(f"{args.cpu} at the state of {guest.folder.name}")
         return interact(guest, {**programs(guest), **files}, args.arguments)
-    except (BuildError, ModelError, rig.GuestError) as error:
+    except (BuildError, ModelError, linux_rig.GuestError) as error:
         print(error, file=sys.stderr)
         return 1
 

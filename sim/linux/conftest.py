@@ -5,20 +5,20 @@ import functools
 
 import pytest
 
-from sim.linux import rig
+from sim.linux import linux_rig
 from sim.linux.runs import Count
 
 
 @pytest.fixture(scope="session")
 def booted():
-    """booted(cpu, flavour=rig.FLAVOUR, bootargs="", nodes=""): the Guest right after the boot, without the driver."""
-    return functools.cache(rig.boot)
+    """booted(cpu, flavour=linux_rig.FLAVOUR, bootargs="", nodes=""): the Guest right after the boot, without the driver."""
+    return functools.cache(linux_rig.boot)
 
 
 @pytest.fixture(scope="session")
 def linux():
-    """linux(cpu, flavour=rig.FLAVOUR, bootargs="", parameters="", samples=1): the Guest with the driver loaded."""
-    return functools.cache(rig.boot_with_driver)
+    """linux(cpu, flavour=linux_rig.FLAVOUR, bootargs="", parameters="", samples=1): the Guest with the driver loaded."""
+    return functools.cache(linux_rig.boot_with_driver)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
-from sim.linux import rig
+from sim.linux import linux_rig
 from sim.linux.pins import changes
 
 CPU = "vexriscv"
-HZ = 50_000_000                 # of bus and core: a tick is a cycle
+HZ = 50_000_000  # of bus and core: a tick is a cycle
 NS_PER_CYCLE = 10**9 // HZ
 LOADS = ("idle", "loaded")
 BAUDS = (9600, 115200, 1_000_000)
-SECONDS = Fraction(1, 10)       # of bytes in a row for a cost
-LATENCIES = 24                  # for a distribution
+SECONDS = Fraction(1, 10)  # of bytes in a row for a cost
+LATENCIES = 24  # for a distribution
 LATENCY_BAUD = 115200
-SPACING, SHIFT = 620_000, 23_431    # cycles between stimuli, so that each meets the scheduler's tick elsewhere
+SPACING, SHIFT = 620_000, 23_431  # cycles between stimuli, so that each meets the scheduler's tick elsewhere
 PLACES = [k * SPACING + k * k * SHIFT % SPACING // 2 for k in range(LATENCIES)]
-LEAD = 1_000_000                # cycles from the program's word to the first stimulus, more than it sleeps, loaded or not
-EVENT_PERIODS = (500, 550, 600, 650, 700, 750, 800, 900, 1000, 1250, 1500, 2000, 3000, 5000)     # cycles
-EVENTS = 20_000                 # in a row, ten times what driver and board can hold
+LEAD = 1_000_000  # cycles from the program's word to the first stimulus, more than it sleeps, loaded or not
+EVENT_PERIODS = (500, 550, 600, 650, 700, 750, 800, 900, 1000, 1250, 1500, 2000, 3000, 5000)  # cycles
+EVENTS = 20_000  # in a row, ten times what driver and board can hold
 RX_BAUDS = (57600, 115200, 230400, 460800, 921600, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 4_000_000, 6_250_000, 12_500_000)
-RX_BYTES, RX_SECONDS = 16_384, Fraction(3, 10)      # in a row, whichever is less
-BEHIND = 1_000_000              # cycles a reader may be behind at the end, 20 ms: what may be left in buffers is not sustained
+RX_BYTES, RX_SECONDS = 16_384, Fraction(3, 10)  # in a row, whichever is less
+BEHIND = 1_000_000  # cycles a reader may be behind at the end, 20 ms: what may be left in buffers is not sustained
 
 
 # Settings of /sys/class/tty/ttyPULSE0/: interrupt for each byte; for half a FIFO, or when the line falls silent.
@@ -45,9 +45,10 @@ class BenchError(RuntimeError):
 @dataclass(frozen=True)
 class Port:
     """A serial port of the guest, and its pins."""
+
     title: str
     path: str
-    interrupt: str          # what /proc/interrupts calls it
+    interrupt: str  # what /proc/interrupts calls it
     rx: str
     tx: str
     irq: str
@@ -67,7 +68,7 @@ def check(right, what):
 
 def frames(tick, data, baud, places=()):
     """([(tick, level)], [tick of each start edge], tick of the last one's end): 8N1, at these `places` from `tick` on, or in a row."""
-    wave, starts = [], []
+    wave, starts, start = [], [], tick
     for number, byte in enumerate(data):
         start = tick + (places[number] if places else Fraction(10 * HZ, baud) * number)
         starts.append(int(start))
@@ -95,9 +96,11 @@ class Answers:
     def interrupts(self, port):
         """Of a port, while it was measured; the console is a liteuart, too, but writes nothing then."""
         half = len(self.all("interrupts")) // 2
+
         def count(rows):
             mine = [int(number) for number, name in rows if name.endswith(port.interrupt)]
             return mine[0] if mine else 0
+
         rows = self.all("interrupts")
         return count(rows[half:]) - count(rows[:half])
 
@@ -116,16 +119,16 @@ class Bench:
     """Runs guest/bench.c on a booted guest with the driver."""
 
     def __init__(self, cpu=CPU):
-        self.guest = rig.boot_with_driver(cpu)
+        self.guest = linux_rig.boot_with_driver(cpu)
         registers = self.guest.machine.description["csr_registers"]
-        self.environment = (f"export CONSOLE={registers['uart_rxtx']['addr']:#x} "
-                            f"PEER_TUNING={registers['peer_phy_tuning_word']['addr']:#x}")
+        self.environment = f"export CONSOLE={registers['uart_rxtx']['addr']:#x} PEER_TUNING={registers['peer_phy_tuning_word']['addr']:#x}"
 
     def run(self, words, stimulus=(), before="", max_cycles=200_000_000):
         """Answers to `bench WORDS`; stimulus: (ticks from the program's word, pin, level)."""
         lines = ["after ready go", *(f"+{tick} {pin} {level}" for tick, pin, level in stimulus)] if stimulus else ()
-        return Answers(self.guest.run_program("bench", words.split(), before=f"{self.environment}\n{before}", stimulus=lines,
-                                              max_cycles=max_cycles))
+        return Answers(
+            self.guest.run_program("bench", words.split(), before=f"{self.environment}\n{before}", stimulus=lines, max_cycles=max_cycles)
+        )
 
     def receive(self, port, baud, count, load, before=""):
         """(Answers, bytes got, cycles from the last byte's end to the last read)."""
@@ -145,8 +148,17 @@ class Bench:
             said, got = self.run(f"tx {port.path} {baud} {count} {load}"), count
             check(sent(said, port, baud) == [k * 7 & 255 for k in range(count)], f"{port.title}, {baud} baud: the pin has other bytes")
         passed, busy = said.cycles()
-        return {"port": title or port.title, "direction": direction, "baud": baud, "load": load, "bytes": count, "lost": count - got,
-                "interrupts": said.interrupts(port) / count, "cycles": float(busy / count), "busy": float(busy / passed)}
+        return {
+            "port": title or port.title,
+            "direction": direction,
+            "baud": baud,
+            "load": load,
+            "bytes": count,
+            "lost": count - got,
+            "interrupts": said.interrupts(port) / count,
+            "cycles": float(busy / count),
+            "busy": float(busy / passed),
+        }
 
     def to_read(self, load):
         """Distances from an edge of an input to interrupt, handler and the program that waits for it."""
@@ -172,6 +184,7 @@ class Bench:
 
     def keeps_up(self, load):
         """The shortest of EVENT_PERIODS at which no event is lost and the reader is not behind; None if none."""
+
         def lossless(period):
             edges = [(LEAD + k * period, "aux0", 1 - k % 2) for k in range(EVENTS)]
             said = self.run(f"events {EVENTS} {load} {EVENTS * period * 1000 // HZ + 500}", edges)
@@ -179,14 +192,17 @@ class Bench:
             lost = sum(said.numbers("stats")[3:5])
             check((got == EVENTS and not gaps) == (not lost), f"{EVENTS - got} of {EVENTS} events are missing, {lost} are told")
             return not lost and said.cycles()[0] + 4 * HZ // 1000 - edges[-1][0] < BEHIND
+
         return first_true(lossless, EVENT_PERIODS)
 
     def fastest(self, port, load):
         """The highest of RX_BAUDS at which no byte is lost and the reader is not behind; None if none."""
+
         def lossless(baud):
             count = min(RX_BYTES, int(RX_SECONDS * baud / 10))
             _, got, behind = self.receive(port, baud, count, load)
             return got == count and behind < BEHIND
+
         return first_true(lossless, RX_BAUDS[::-1])
 
 
@@ -196,11 +212,13 @@ def sent(said, port, baud):
     bit = Fraction(HZ, baud)
     level, edges = 1, iter([*wave, (1 << 62, 1)])
     entry = next(edges)
+
     def level_at(tick):
         nonlocal level, entry
         while entry[0] <= tick:
             level, entry = entry[1], next(edges)
         return level
+
     for tick, value in wave:
         if tick < until or value:
             continue
@@ -211,7 +229,7 @@ def sent(said, port, baud):
 
 def steps(said, port, begins):
     """{step: cycles from each begin}: `irq` the line, `handler` its first access, `read` the program's mark behind read()."""
-    marks = said.rises("printed", begins[0])[:len(begins)]
+    marks = said.rises("printed", begins[0])[: len(begins)]
     check(len(marks) == len(begins) and all(mark > tick for mark, tick in zip(marks, begins)), f"{port.title}: marks and stimuli differ")
     irqs, asked = said.rises(port.irq), said.rises(port.asked)
     found = {"irq": [], "handler": [], "read": [mark - tick for mark, tick in zip(marks, begins)]}
@@ -243,8 +261,13 @@ def measure(workers=2):
     """All figures, of JSON's types: `costs`, `latencies`, `events`, `bauds`; `missed`: what falls short of an aim, a line each."""
     bench = Bench()
     with ThreadPoolExecutor(workers) as pool:
-        costs = [pool.submit(bench.cost, port, direction, baud, load)
-                 for direction in ("rx", "tx") for baud in BAUDS for load in LOADS for port in PORTS]
+        costs = [
+            pool.submit(bench.cost, port, direction, baud, load)
+            for direction in ("rx", "tx")
+            for baud in BAUDS
+            for load in LOADS
+            for port in PORTS
+        ]
         costs += [pool.submit(bench.cost, PULSE, "rx", baud, load, "shared", SHARED) for baud in BAUDS for load in LOADS]
         latencies = {}
         for load, word in zip(LOADS, ("alone", "loaded")):
@@ -260,8 +283,11 @@ def measure(workers=2):
         bauds = {port.title: {load: pool.submit(bench.fastest, port, load) for load in LOADS} for port in PORTS}
         figures = {
             "costs": [cost.result() for cost in costs],
-            "latencies": [{"from": what, "port": port, "load": load, "step": step, **spread(cycles)}
-                          for (what, port, load), found in latencies.items() for step, cycles in found.result().items()],
+            "latencies": [
+                {"from": what, "port": port, "load": load, "step": step, **spread(cycles)}
+                for (what, port, load), found in latencies.items()
+                for step, cycles in found.result().items()
+            ],
             "events": {load: period.result() for load, period in events.items()},
             "bauds": {port: {load: baud.result() for load, baud in found.items()} for port, found in bauds.items()},
         }
@@ -284,9 +310,13 @@ def ratio(figures, direction, baud, load):
 
 def shortcomings(figures):
     """What falls short of the aims: a tenth of liteuart's cycles per byte where it has a CPU left to need more, 100,000 events a second."""
-    found = [f"{direction} at {baud} baud, {load}: {times:.1f} times cheaper per byte than liteuart, not 10"
-             for direction in ("rx", "tx") for baud in BAUDS for load in LOADS
-             if (times := ratio(figures, direction, baud, load)) < 10 and not is_full(cost_of(figures, "liteuart", direction, baud, load))]
+    found = [
+        f"{direction} at {baud} baud, {load}: {times:.1f} times cheaper per byte than liteuart, not 10"
+        for direction in ("rx", "tx")
+        for baud in BAUDS
+        for load in LOADS
+        if (times := ratio(figures, direction, baud, load)) < 10 and not is_full(cost_of(figures, "liteuart", direction, baud, load))
+    ]
     for load, period in figures["events"].items():
         rate = HZ // period if period else 0
         if rate < 100_000:
@@ -319,10 +349,18 @@ to anybody while bytes came; liteuart's program then gets to read seldom and muc
 
 def lines(figures):
     """The tables of measure()."""
-    out = [INTRODUCTION, "",
-           " | ".join(["| | baud | load", *(f"{port}: interrupts per byte | cycles" for port in ("litepulse", "shared", "liteuart")),
-                       "times cheaper |"]),
-           "|---|" + "---|" * 9]
+    out = [
+        INTRODUCTION,
+        "",
+        " | ".join(
+            [
+                "| | baud | load",
+                *(f"{port}: interrupts per byte | cycles" for port in ("litepulse", "shared", "liteuart")),
+                "times cheaper |",
+            ]
+        ),
+        "|---|" + "---|" * 9,
+    ]
     for direction, name in (("rx", "received"), ("tx", "sent")):
         for baud in BAUDS:
             for load in LOADS:
@@ -332,14 +370,32 @@ def lines(figures):
     names = {"edge": "edge of an input", "byte": f"begin of a byte's stop bit, {LATENCY_BAUD} baud", "write": "before write()"}
     ports = {"chardev": "chardev", "litepulse": "tty", "each": "tty, `rx_trig_bytes` 1", "liteuart": "liteuart's tty"}
     to = {"irq": "interrupt line", "handler": "handler's first access", "read": "behind read()", "pin": "start bit"}
-    out += ["", f"Delays in cycles, {LATENCIES} each. A lone byte is told after four frames of silence ({40 * HZ // LATENCY_BAUD:,} cycles)"
-            " unless `rx_trig_bytes` is 1.", "", "| from | to | by | load | median | least | most |", "|---|---|---|---|---|---|---|"]
+    out += [
+        "",
+        f"Delays in cycles, {LATENCIES} each. A lone byte is told after four frames of silence ({40 * HZ // LATENCY_BAUD:,} cycles)"
+        " unless `rx_trig_bytes` is 1.",
+        "",
+        "| from | to | by | load | median | least | most |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for row in figures["latencies"]:
-        cells = (names[row["from"]], to[row["step"]], ports[row["port"]], row["load"], f"{row['median']:,.0f}", f"{row['least']:,}",
-                 f"{row['most']:,}")
+        cells = (
+            names[row["from"]],
+            to[row["step"]],
+            ports[row["port"]],
+            row["load"],
+            f"{row['median']:,.0f}",
+            f"{row['least']:,}",
+            f"{row['most']:,}",
+        )
         out.append(f"| {' | '.join(cells)} |")
-    out += ["", f"Without loss, and the program at most {BEHIND * 1000 // HZ} ms behind at the end:", "", "| what | idle | loaded |",
-            "|---|---|---|"]
+    out += [
+        "",
+        f"Without loss, and the program at most {BEHIND * 1000 // HZ} ms behind at the end:",
+        "",
+        "| what | idle | loaded |",
+        "|---|---|---|",
+    ]
     periods = [figures["events"][load] for load in LOADS]
     rates = [f"{HZ // period:,} a second, {period:,} cycles each" if period else "none of those tried" for period in periods]
     out.append(f"| edges read from the chardev, {EVENTS:,} in a row | {' | '.join(rates)} |")

@@ -7,9 +7,9 @@ A waveform is [(tick, level)], the first entry being the level before anything h
 from fractions import Fraction
 from math import floor
 
-from model import ALWAYS, FRAME, TTY, Grant, Launch, Profile, edges, level_at, line_wave, normal
+from sim.core.model import ALWAYS, FRAME, TTY, Grant, Launch, Profile, edges, level_at, line_wave, normal
 
-HZ = 50_000_000         # ticks a second of the simulated SoC
+HZ = 50_000_000  # ticks a second of the simulated SoC
 PARITIES = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest's first file system: /init (init.c) and a busybox from Debian's source, as an uncompressed archive.
 
-    python -m sim.linux.initramfs vexriscv          builds if need be, prints its path
-    build("vexriscv")                               the same: (path, key)
+python -m sim.linux.initramfs vexriscv          builds if need be, prints its path
+build("vexriscv")                               the same: (path, key)
 """
 
 import argparse
@@ -14,12 +14,11 @@ import stat
 import sys
 from pathlib import Path
 
-from scripts.debian_package import PackageError, fetch
+from litex_soc.build_cache import content_key
+from scripts.debian_package import PackageError, obtain
 from sim.linux import libc
-from sim.linux.targets import HERE, TARGETS, BuildError, built, jobs, key_of, run, target
+from sim.linux.targets import HERE, LINUX, TARGETS, BuildError, jobs, run, target
 
-SUITE = "trixie"
-BUSYBOX = "busybox=1:1.37.0-6"
 CONFIG = HERE / "config" / "busybox.config"
 INIT = HERE / "init.c"
 # The shell knows its commands without a file for each: these are for programs that execute them. Each costs cycles at boot.
@@ -37,8 +36,10 @@ cat /sys/kernel/debug/kmemleak
 
 def member(name, mode, data=b"", device=(0, 0), number=0):
     """One file of a "newc" archive."""
+
     def padded(text):
         return text + bytes(-len(text) % 4)
+
     path = name.encode() + b"\0"
     fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)
     return padded(b"070701" + b"".join(b"%08X" % field for field in fields) + path) + padded(data)
@@ -61,8 +62,9 @@ def build_busybox(cpu, cc, source, folder):
     # Its allnoconfig takes no wishes: so all that it could ask for is answered beforehand.
     run([*make, "allnoconfig"], log)
     options = {name for path in work.rglob("Config.in") for name in re.findall(r"(?m)^\s*config\s+(\w+)", path.read_text())}
-    (work / ".config").write_text(wanted + "".join(f"# CONFIG_{name} is not set\n" for name in sorted(options)
-                                                   if f"CONFIG_{name}=" not in wanted))
+    (work / ".config").write_text(
+        wanted + "".join(f"# CONFIG_{name} is not set\n" for name in sorted(options) if f"CONFIG_{name}=" not in wanted)
+    )
     run(["sh", "-c", f"yes '' | {shlex.join(map(str, make))} oldconfig"], log)
     have = (work / ".config").read_text()
     missing = [line for line in wanted.splitlines() if line.startswith("CONFIG_") and line not in have.splitlines()]
@@ -77,31 +79,35 @@ def build(cpu):
     """(path of the archive, key), built unless the cache has it."""
     library = libc.build(cpu)
     try:
-        source = fetch(BUSYBOX, SUITE, source=True)
+        source = obtain("busybox")
     except PackageError as error:
         raise BuildError(str(error)) from error
-    busybox_key = key_of(library.key, source.versions, CONFIG, inspect.getsource(build_busybox))
+    busybox_key = content_key(library.key, source.versions, CONFIG, inspect.getsource(build_busybox))
 
     def make_busybox(folder):
         build_busybox(cpu, library.cc, source.path, folder)
 
-    folder = built(f"busybox-{cpu}-{busybox_key}", f"busybox for {cpu} (once, half a minute)", make_busybox)
-    key = key_of(busybox_key, INIT, Path(__file__))
+    folder = LINUX.folder(f"busybox-{cpu}", busybox_key, make_busybox, f"busybox for {cpu} (once, half a minute)")
+    key = content_key(busybox_key, INIT, Path(__file__))
 
     def make(place):
         init = library.compile([INIT], place / "init", "-Wextra")
         folders = ("bin", "dev", "proc", "sys", "tmp", "etc")
-        (place / "initramfs.cpio").write_bytes(archive([
-            *((name, stat.S_IFDIR | 0o755) for name in folders),
-            ("dev/console", stat.S_IFCHR | 0o600, b"", (5, 1)),
-            ("init", stat.S_IFREG | 0o755, init.read_bytes()),
-            ("bin/busybox", stat.S_IFREG | 0o755, (folder / "busybox").read_bytes()),
-            *((f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox") for name in LINKS),
-            ("bin/leaks", stat.S_IFREG | 0o755, LEAKS.encode()),
-            ("etc/profile", stat.S_IFREG | 0o644, PROFILE.encode()),
-        ]))
+        (place / "initramfs.cpio").write_bytes(
+            archive(
+                [
+                    *((name, stat.S_IFDIR | 0o755) for name in folders),
+                    ("dev/console", stat.S_IFCHR | 0o600, b"", (5, 1)),
+                    ("init", stat.S_IFREG | 0o755, init.read_bytes()),
+                    ("bin/busybox", stat.S_IFREG | 0o755, (folder / "busybox").read_bytes()),
+                    *((f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox") for name in LINKS),
+                    ("bin/leaks", stat.S_IFREG | 0o755, LEAKS.encode()),
+                    ("etc/profile", stat.S_IFREG | 0o644, PROFILE.encode()),
+                ]
+            )
+        )
 
-    return built(f"initramfs-{cpu}-{key}", f"the initramfs for {cpu}", make) / "initramfs.cpio", key
+    return LINUX.folder(f"initramfs-{cpu}", key, make, f"the initramfs for {cpu}") / "initramfs.cpio", key
 
 
 def main(argv=None):

@@ -18,21 +18,27 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from litex_soc.build_cache import content_key
 from scripts.debian_package import PackageError, linux_source
-from sim.linux.targets import FLAVOURS, HERE, TARGETS, BuildError, built, ccached, compiler_version, jobs, key_of, run, target
+from sim.linux.targets import FLAVOURS, HERE, LINUX, TARGETS, BuildError, ccached, compiler_version, jobs, run, target
 
 CONFIG = HERE / "config"
 # Nothing of the machine or the moment goes into an image: the same sources boot the same way, cycle by cycle.
-REPRODUCIBLE = ("KBUILD_BUILD_TIMESTAMP=Thu Jan 1 00:00:00 UTC 1970", "KBUILD_BUILD_USER=litepulse", "KBUILD_BUILD_HOST=litepulse",
-                "KBUILD_BUILD_VERSION=1")
+REPRODUCIBLE = (
+    "KBUILD_BUILD_TIMESTAMP=Thu Jan 1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER=litepulse",
+    "KBUILD_BUILD_HOST=litepulse",
+    "KBUILD_BUILD_VERSION=1",
+)
 
 
 @dataclass(frozen=True)
 class Kernel:
     """A kernel that was built."""
+
     cpu: str
     flavour: str
-    folder: Path        # its build tree, enough of it for modules
+    folder: Path  # its build tree, enough of it for modules
     source: Path
     key: str
 
@@ -44,8 +50,17 @@ class Kernel:
     def make(self):
         """The command that runs make on the build tree."""
         of = target(self.cpu)
-        return ["make", "-s", "-C", self.source, f"O={self.folder}", f"ARCH={of.arch}", f"CROSS_COMPILE={of.prefix}",
-                f"CC={ccached(of.prefix + 'gcc')}", *REPRODUCIBLE]
+        return [
+            "make",
+            "-s",
+            "-C",
+            self.source,
+            f"O={self.folder}",
+            f"ARCH={of.arch}",
+            f"CROSS_COMPILE={of.prefix}",
+            f"CC={ccached(of.prefix + 'gcc')}",
+            *REPRODUCIBLE,
+        ]
 
 
 def fragments(cpu, flavour):
@@ -56,8 +71,10 @@ def fragments(cpu, flavour):
 
 def shortcomings(wanted, config):
     """Lines of the configuration `wanted` that are not so in the finished one."""
+
     def lines(text):
         return dict(re.findall(r"(?m)^(CONFIG_\w+)=(.*)$", text)) | dict.fromkeys(re.findall(r"(?m)^# (CONFIG_\w+) is not set$", text))
+
     have = lines(config)
     return [f"{name}={value}" if value else f"# {name} is not set" for name, value in lines(wanted).items() if have.get(name) != value]
 
@@ -72,8 +89,7 @@ def build(cpu, flavour):
     except PackageError as error:
         raise BuildError(str(error)) from error
     wanted = "".join(path.read_text() for path in fragments(cpu, flavour))
-    key = key_of(version, wanted, compiler_version(of), REPRODUCIBLE, inspect.getsource(build), inspect.getsource(tidy))
-    name = f"kernel-{cpu}-{flavour}-{key}"
+    key = content_key(version, wanted, compiler_version(of), REPRODUCIBLE, inspect.getsource(build), inspect.getsource(tidy))
 
     def make(folder):
         log = folder / "build.log"
@@ -90,7 +106,7 @@ def build(cpu, flavour):
             run([f"{of.prefix}objcopy", "-O", "binary", "-R", ".note", "-R", ".comment", "-S", folder / "vmlinux", kernel.image], log)
         tidy(folder)
 
-    folder = built(name, f"Linux {version} for {cpu}, flavour {flavour} (once, some minutes)", make)
+    folder = LINUX.folder(f"kernel-{cpu}-{flavour}", key, make, f"Linux {version} for {cpu}, flavour {flavour} (once, some minutes)")
     return Kernel(cpu, flavour, folder, source, key)
 
 

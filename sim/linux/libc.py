@@ -17,13 +17,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.debian_package import PackageError, fetch, linux_source
-from sim.linux.targets import TARGETS, BuildError, built, ccached, compiler_version, jobs, key_of, run, target
+from litex_soc.build_cache import content_key
+from scripts.debian_package import PackageError, linux_source, obtain
+from sim.linux.targets import LINUX, TARGETS, BuildError, ccached, compiler_version, jobs, run, target
 
-SUITE = "trixie"
-MUSL = "musl=1.2.5-3.1~deb13u1"                 # the versions that were tested
-BARE_GCC = "gcc-riscv64-unknown-elf=14.2.0+19"
-BARE_LIBGCC = "usr/lib/gcc/*/*/rv32im/ilp32/libgcc.a"
 # or1k-elf-gcc is meant for bare metal: it must be told what it compiles for, where a program begins, and to leave room for the
 # headers before that: musl reads them in memory.
 EXTRA = {"vexriscv": (), "mor1kx": ("-D__linux__", "-D__unix__", "-Dlinux")}
@@ -36,6 +33,7 @@ LINK = {
 @dataclass(frozen=True)
 class Libc:
     """A C library and the compiler that uses it."""
+
     cpu: str
     folder: Path
     key: str
@@ -61,9 +59,10 @@ def libgcc(of):
     if of.cpu == "mor1kx":
         path = subprocess.run([f"{of.prefix}gcc", "-print-libgcc-file-name"], capture_output=True, text=True, check=True).stdout.strip()
         return Path(path)
-    found = list(fetch(BARE_GCC, SUITE, only=[BARE_LIBGCC]).path.glob(BARE_LIBGCC))
+    fetched = obtain("riscv-gcc")
+    found = list(fetched.path.rglob("libgcc.a"))
     if len(found) != 1:
-        raise BuildError(f"the package {BARE_GCC} has no libgcc.a for rv32im, or several: {found}")
+        raise BuildError(f"{fetched.path} has no libgcc.a for rv32im, or several: {found}")
     return found[0]
 
 
@@ -72,12 +71,12 @@ def build(cpu):
     of = target(cpu)
     version = compiler_version(of)
     try:
-        musl = fetch(MUSL, SUITE, source=True)
+        musl = obtain("musl")
         source, linux = linux_source()
         support = libgcc(of)
     except PackageError as error:
         raise BuildError(str(error)) from error
-    key = key_of(musl.versions, linux, version, support, EXTRA[cpu], LINK[cpu], inspect.getsource(build), inspect.getsource(wrapper))
+    key = content_key(musl.versions, linux, version, support, EXTRA[cpu], LINK[cpu], inspect.getsource(build), inspect.getsource(wrapper))
 
     def make(folder):
         log = folder / "build.log"
@@ -87,17 +86,41 @@ def build(cpu):
         # Its debugging information may be newer than the linker, and crash it.
         run([f"{of.prefix}strip", "-g", "-o", folder / "lib" / "libgcc.a", support], log)
         flags = " ".join([*of.flags, *EXTRA[cpu]])
-        run(["env", f"CC={ccached(of.prefix + 'gcc')}", f"CROSS_COMPILE={of.prefix}", f"CFLAGS={flags}",
-             f"LIBCC={folder / 'lib' / 'libgcc.a'}", musl.path / "configure", f"--target={of.musl}", f"--prefix={folder}",
-             "--disable-shared", "--enable-optimize=2"], log, cwd=work)
+        run(
+            [
+                "env",
+                f"CC={ccached(of.prefix + 'gcc')}",
+                f"CROSS_COMPILE={of.prefix}",
+                f"CFLAGS={flags}",
+                f"LIBCC={folder / 'lib' / 'libgcc.a'}",
+                musl.path / "configure",
+                f"--target={of.musl}",
+                f"--prefix={folder}",
+                "--disable-shared",
+                "--enable-optimize=2",
+            ],
+            log,
+            cwd=work,
+        )
         run(["make", "-s", f"-j{jobs()}", "install-libs", "install-headers"], log, cwd=work)
-        run(["make", "-s", "-C", source, f"O={work / 'headers'}", f"ARCH={of.arch}", f"INSTALL_HDR_PATH={folder / 'linux'}",
-             "headers_install"], log)
+        run(
+            [
+                "make",
+                "-s",
+                "-C",
+                source,
+                f"O={work / 'headers'}",
+                f"ARCH={of.arch}",
+                f"INSTALL_HDR_PATH={folder / 'linux'}",
+                "headers_install",
+            ],
+            log,
+        )
         shutil.rmtree(work)
         (folder / "target-cc").write_text(wrapper(of, folder))
         (folder / "target-cc").chmod(0o755)
 
-    folder = built(f"libc-{cpu}-{key}", f"musl {next(iter(musl.versions.values()))} for {cpu} (once, half a minute)", make)
+    folder = LINUX.folder(f"libc-{cpu}", key, make, f"musl {next(iter(musl.versions.values()))} for {cpu} (once, half a minute)")
     return Libc(cpu, folder, key)
 
 
@@ -111,7 +134,7 @@ for word in "$@"; do
     case $word in {no_program}) exec {of.prefix}gcc {flags} "$@";; esac
 done
 lib={folder}/lib
-exec {of.prefix}gcc {flags} -static -no-pie -nostdlib {' '.join(LINK[of.cpu])} \\
+exec {of.prefix}gcc {flags} -static -no-pie -nostdlib {" ".join(LINK[of.cpu])} \\
     $lib/crt1.o $lib/crti.o "$@" -L$lib -Wl,--start-group -lc $lib/libgcc.a -Wl,--end-group $lib/crtn.o
 """
 

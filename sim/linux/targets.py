@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The two CPUs of the simulated Linux SoC: what their compilers are called, and where what is built for them is kept."""
 
-import contextlib
-import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from litex_soc.build_cache import Store, ccache_environment
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse"
-LINUX = CACHE / "linux"             # kernels, libc, initramfs, snapshots
+LINUX = Store("linux")  # kernels, C libraries, guests and their states after the boot
 FLAVOURS = ("test", "bench")
 
 
@@ -26,19 +23,28 @@ class BuildError(RuntimeError):
 @dataclass(frozen=True)
 class Target:
     """One CPU."""
-    cpu: str            # as LiteX and litex_soc.linux_sim call it
-    arch: str           # as the kernel calls it
-    musl: str           # as musl calls it
-    prefix: str         # of the compiler and its tools
-    flags: tuple        # for programs
-    package: str        # Debian's name of the compiler
-    image: str          # the kernel as it is loaded, below the build folder
+
+    cpu: str  # as LiteX and litex_soc.linux_sim call it
+    arch: str  # as the kernel calls it
+    musl: str  # as musl calls it
+    prefix: str  # of the compiler and its tools
+    flags: tuple  # for programs
+    package: str  # Debian's name of the compiler
+    image: str  # the kernel as it is loaded, below the build folder
     byteorder: str
 
 
 TARGETS = {
-    "vexriscv": Target("vexriscv", "riscv", "riscv32", "riscv64-linux-gnu-", ("-march=rv32ima_zicsr_zifencei", "-mabi=ilp32"),
-                       "gcc-riscv64-linux-gnu", "arch/riscv/boot/Image", "little"),
+    "vexriscv": Target(
+        "vexriscv",
+        "riscv",
+        "riscv32",
+        "riscv64-linux-gnu-",
+        ("-march=rv32ima_zicsr_zifencei", "-mabi=ilp32"),
+        "gcc-riscv64-linux-gnu",
+        "arch/riscv/boot/Image",
+        "little",
+    ),
     "mor1kx": Target("mor1kx", "openrisc", "or1k", "or1k-elf-", ("-mhard-mul", "-mhard-div"), "gcc-or1k-elf", "vmlinux.bin", "big"),
 }
 
@@ -70,41 +76,18 @@ def say(text):
 
 def environment():
     """For compilers and make: no settings of a `make` around us, messages in English, ccache where the project keeps it."""
-    env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "ARCH", "CROSS_COMPILE",
-                                                                             "KBUILD_OUTPUT", "CFLAGS", "LDFLAGS", "W", "V", "C", "M", "O")}
-    env.setdefault("CCACHE_DIR", str(CACHE / "ccache"))
-    return {**env, "LC_ALL": "C"}
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name
+        not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "ARCH", "CROSS_COMPILE", "KBUILD_OUTPUT", "CFLAGS", "LDFLAGS", "W", "V", "C", "M", "O")
+    }
+    return {**env, **ccache_environment(), "LC_ALL": "C"}
 
 
 def ccached(compiler):
     """The compiler's command, through ccache if that is there."""
     return f"ccache {compiler}" if shutil.which("ccache") else compiler
-
-
-def key_of(*parts):
-    """Short hash of texts, paths (their content), and lists of these."""
-    digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, Path):
-            data = part.read_bytes()
-        elif isinstance(part, bytes):
-            data = part
-        elif isinstance(part, (list, tuple)):
-            data = key_of(*part).encode()
-        else:
-            data = str(part).encode()
-        digest.update(f"{type(part).__name__} {len(data)}\n".encode())
-        digest.update(data)
-    return digest.hexdigest()[:16]
-
-
-@contextlib.contextmanager
-def locked(path):
-    """Holds an exclusive lock, also against other processes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 def run(command, log, **options):
@@ -113,51 +96,17 @@ def run(command, log, **options):
         handle.write(f"$ {' '.join(map(str, command))}\n")
         handle.flush()
         try:
-            result = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=handle, stderr=subprocess.STDOUT,
-                                    env=environment(), check=False, **options)
+            result = subprocess.run(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=handle,
+                stderr=subprocess.STDOUT,
+                env=environment(),
+                check=False,
+                **options,
+            )
         except FileNotFoundError as error:
             raise BuildError(f"there is no {command[0]}: `make setup` installs it") from error
     if result.returncode:
         tail = "\n".join(Path(log).read_text(errors="replace").splitlines()[-25:])
         raise BuildError(f"{command[0]} failed:\n{tail}\nlog: {log}")
-
-
-def built(name, what, make, keep=2):
-    """Folder LINUX/name, made by `make(folder)` unless it is there complete. `name` ends with "-" and a key.
-
-    Paths in it stay valid, since it is made where it stays; a file says when it is complete. Of those that differ by the key only,
-    the `keep` used last remain.
-    """
-    folder = LINUX / name
-    complete = folder / ".complete"
-    if not complete.exists():
-        with locked(LINUX / f"{name}.lock"):
-            if not complete.exists():
-                shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir(parents=True)
-                say(f"building {what} ...")
-                start = time.monotonic()
-                make(folder)
-                complete.touch()
-                say(f"{what}: {time.monotonic() - start:.0f} s")
-                forget(name, keep)
-    with contextlib.suppress(OSError):
-        os.utime(complete)
-    return folder
-
-
-def forget(name, keep):
-    """Removes what was made under other keys and not used for long."""
-    def used(folder):
-        try:
-            return (folder / ".complete").stat().st_mtime
-        except OSError:
-            return 0
-    stem = name.rsplit("-", 1)[0]
-    others = [folder for folder in LINUX.glob(f"{stem}-*") if folder.is_dir() and folder.name.rsplit("-", 1)[0] == stem]
-    for folder in sorted(others, key=used, reverse=True)[keep:]:
-        lock = folder.with_name(f"{folder.name}.lock")
-        with contextlib.suppress(OSError), open(lock, "w", encoding="utf-8") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)      # else somebody is making it
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.unlink(missing_ok=True)

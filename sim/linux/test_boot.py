@@ -6,14 +6,14 @@ import subprocess
 
 import pytest
 
-from sim.linux import rig
+from sim.linux import linux_rig
 from sim.linux.initramfs import archive, member
 from sim.linux.kernel import shortcomings
 from sim.linux.targets import HERE
 
 CONTROL = HERE / "control"
-both = pytest.mark.parametrize("cpu", rig.CPUS)
-lockdep = pytest.mark.skipif(not rig.DEBUG, reason="boots the kernel with lockdep, minutes: make test-linux-debug")
+both = pytest.mark.parametrize("cpu", linux_rig.CPUS)
+lockdep = pytest.mark.skipif(not linux_rig.DEBUG, reason="boots the kernel with lockdep, minutes: make test-linux-debug")
 
 
 @both
@@ -22,7 +22,7 @@ lockdep = pytest.mark.skipif(not rig.DEBUG, reason="boots the kernel with lockde
 def test_boots(booted, cpu, flavour):
     guest = booted(cpu, flavour)
     text = "\n".join(line.text for line in guest.console)
-    assert re.search(r"Linux version 6\.12\.", text) and guest.console[-1].text == rig.READY
+    assert re.search(r"Linux version 6\.12\.", text) and guest.console[-1].text == linux_rig.READY
     result = guest.run("uname -m; cat /proc/cmdline; mount; hexdump -C /proc/device-tree/model | head -n 1; free")
     assert result.lines[0] == {"vexriscv": "riscv32", "mor1kx": "openrisc"}[cpu]
     assert "tmpfs on /tmp" in result.text and "debugfs on /sys/kernel/debug" in result.text
@@ -38,10 +38,10 @@ def test_files_and_statuses(booted, cpu):
     assert bytes.fromhex("".join(found)) == data and str(len(data)) in result.lines
     assert guest.run("exit 7", status=7).status == 7
     assert guest.run("kill -9 $$", status=None).status == 128 + 9
-    assert guest.run("sleep 1000 & exit 0").status == 0            # what is left behind is killed
-    with pytest.raises(rig.GuestError, match="exit status 3, not 0"):
+    assert guest.run("sleep 1000 & exit 0").status == 0  # what is left behind is killed
+    with pytest.raises(linux_rig.GuestError, match="exit status 3, not 0"):
         guest.run("exit 3")
-    with pytest.raises(rig.GuestError, match="not done after"):
+    with pytest.raises(linux_rig.GuestError, match="not done after"):
         guest.run("sleep 100", max_cycles=3_000_000)
 
 
@@ -95,8 +95,17 @@ FAULTS = {
 def test_mistakes_are_reported(booted, cpu, fault):
     guest = booted(cpu, "test")
     files = {"control.ko": guest.module(CONTROL)["litepulse_control"]}
-    with pytest.raises(rig.GuestError, match=FAULTS[fault]):
+    with pytest.raises(linux_rig.GuestError, match=FAULTS[fault]):
         guest.run(f"insmod control.ko fault={fault}", files, status=None)
+
+
+@both
+def test_parameters_of_a_module(booted, cpu):
+    """insmod passes them on: without that the mistakes above would not be made, and nothing be reported."""
+    guest = booted(cpu, "test")
+    files = {"control.ko": guest.module(CONTROL)["litepulse_control"]}
+    with pytest.raises(linux_rig.GuestError, match=FAULTS["warn"]):
+        guest.run("insmod control.ko fault=warn", files, status=None)
 
 
 @lockdep
@@ -114,7 +123,7 @@ def test_a_leak_is_reported(booted):
     guest = booted("vexriscv", "test", "kmemleak=on")
     files = {"control.ko": guest.module(CONTROL)["litepulse_control"]}
     guest.run("insmod control.ko && leaks", files, max_cycles=1_000_000_000)
-    with pytest.raises(rig.GuestError, match="unreferenced object 0x"):
+    with pytest.raises(linux_rig.GuestError, match="unreferenced object 0x"):
         guest.run("insmod control.ko fault=leak && leaks", files, max_cycles=1_000_000_000)
 
 

@@ -4,17 +4,18 @@
 from fractions import Fraction
 
 import pytest
-from frames import edges as levels
-from frames import frame, profile, row, wave
-from pins import changes, pulses, sampled_edges
-from sim.linux.rig import DRIVER
+
+from sim.linux.frames import edges as levels
+from sim.linux.frames import frame, profile, row, wave
+from sim.linux.linux_rig import DRIVER
+from sim.linux.pins import changes, pulses, sampled_edges
 
 TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5, 6, 7, 16, 17, 18
 QUEUE, TRAIN, RESPONDER, CAPTURE, TRAIN_CHANGE, CONTROL, RECEIVER = 0, 1, 2, 4, 5, 6, 7
 LATE, BUSY, INVALID = 1, 2, 4
 NS, HARDWARE = 0x100, 0x200
-SIZE = 48                   # of a record
-NS_PER_TICK = 20            # 50 MHz, one sample per cycle
+SIZE = 48  # of a record
+NS_PER_TICK = 20  # 50 MHz, one sample per cycle
 CPUS = ("vexriscv", "mor1kx")
 
 
@@ -22,7 +23,7 @@ class Told:
     """What a guest program said: a list of words for each line, found by the first."""
 
     def __init__(self, lines, late=0):
-        self.late = late        # ticks by which a program may be told later, when the machine is busy
+        self.late = late  # ticks by which a program may be told later, when the machine is busy
         self.lines = [line.split() for line in lines if line.strip()]
 
     def all(self, name):
@@ -49,18 +50,20 @@ class Told:
         """Event tuples (kind, source, tick, seq, data, flags, count, ns), between two other lines if named by their first word."""
         lines = self.lines
         if since:
-            lines = lines[next(i for i, line in enumerate(lines) if line[:len(since)] == since) + 1:]
+            lines = lines[next(i for i, line in enumerate(lines) if line[: len(since)] == since) + 1 :]
         if until:
-            lines = lines[:next(i for i, line in enumerate(lines) if line[:len(until)] == until)]
+            lines = lines[: next(i for i, line in enumerate(lines) if line[: len(until)] == until)]
         return [tuple(map(int, line[1:])) for line in lines if line[0] == "event"]
 
 
 @pytest.fixture(params=CPUS)
 def chardev(request, linux):
     """Runs one case of guest/chardev.c: (Told, pins)."""
+
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000, **options)
         return Told(result.lines), result.pins
+
     return run
 
 
@@ -83,7 +86,9 @@ def test_info(chardev):
 
 
 def test_edges_have_the_ticks_of_the_pins(chardev):
-    told, pins = chardev("edges", """
+    told, pins = chardev(
+        "edges",
+        """
         after ready edges
         +1000 aux0 1
         +1001 aux0 0
@@ -95,7 +100,8 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
         after ready again
         +1000 aux0 1
         +2000 aux0 0
-    """)
+    """,
+    )
     start = changes(pins, "aux0")[0][0]
     first = told.events(["ready", "edges"], ["ready", "again"])
     wanted = [(tick, channel) for tick, channel, level in sampled_edges(pins, ["aux0", "aux1"]) if level or channel == 0]
@@ -103,7 +109,7 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
     for tick, channel in wanted:
         by_tick[tick] = by_tick.get(tick, 0) | 1 << channel
     again = told.events(["ready", "again"])
-    assert [(e[2], e[4] & 0xFFFF) for e in first] == list(by_tick.items())[:len(first)] and len(first) == 5
+    assert [(e[2], e[4] & 0xFFFF) for e in first] == list(by_tick.items())[: len(first)] and len(first) == 5
     assert [(e[2], e[4] & 0xFFFF) for e in again] == [(tick, mask) for tick, mask in by_tick.items() if tick > first[-1][2]][:1]
     assert start + 1 == first[0][2]
     for part, events in enumerate((first, again)):
@@ -120,9 +126,9 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
 
 
 def test_bytes_and_their_edges(chardev):
-    frame = [0, 1, 0, 1, 0, 0, 1, 0, 1, 1]        # start, eight bits, stop
+    frame = [0, 1, 0, 1, 0, 0, 1, 0, 1, 1]  # start, eight bits, stop
     byte = sum(level << i for i, level in enumerate(frame[1:9]))
-    steps = "".join(f"+{1000 + k * 5208} rx {level}\n" for k, level in enumerate(frame))       # 9600 baud
+    steps = "".join(f"+{1000 + k * 5208} rx {level}\n" for k, level in enumerate(frame))  # 9600 baud
     told, pins = chardev("bytes", "after ready bytes\n" + steps)
     edges = [e for e in told.events() if e[0] == EDGE]
     received = [e for e in told.events() if e[0] == RX]
@@ -140,13 +146,15 @@ def test_bad_input(chardev):
     for label in ("unknown", "magic", "direction", "train-unclaimed"):
         assert told.result(label) == (-1, "ENOTTY"), label
     assert told.result("write") == (-1, "EINVAL")
-    assert told.result("longer-zero") == (0, 0) and told.result("longer-set") == (-1, "E2BIG") and told.result("shorter") == (0, 0)
+    assert told.result("longer-zero") == (0, 0) and told.result("longer-set") == (-1, "E2BIG") and told.result("shorter") == (-1, "ENOTTY")
     assert told.result("longer-info") == (0, 0) and told.one("tail") == [0, 0]
     assert told.result("claim-flags") == told.result("claim-fd-flags") == (-1, "EINVAL")
 
 
 def test_filter_is_one_for_all(chardev):
-    told, pins = chardev("filter", """
+    told, pins = chardev(
+        "filter",
+        """
         after ready filter
         +1000 aux0 1
         +1004 aux0 0
@@ -154,7 +162,8 @@ def test_filter_is_one_for_all(chardev):
         +2005 aux0 0
         +4000 aux1 1
         +4001 aux1 0
-    """)
+    """,
+    )
     assert told.result("other-length") == told.result("unfiltered") == (-1, "EBUSY")
     assert told.result("other-input") == (0, 0)
     start = changes(pins, "aux0")[0][0] - 1000
@@ -220,7 +229,7 @@ def test_what_is_left_behind_is_told_in_time(chardev):
     assert told.result("eight")[0] == 8 * SIZE and told.result("four")[0] == 4 * SIZE and told.result("three")[0] == 3 * SIZE
     assert [e[2] for e in told.events()] == [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
     waited = told.one("after")[0] - told.one("before")[0]
-    assert waited < 10_000_000 // NS_PER_TICK       # the timeout is half of that
+    assert waited < 10_000_000 // NS_PER_TICK  # the timeout is half of that
 
 
 def test_under_strain_an_event_waits_a_millisecond(chardev):
@@ -256,15 +265,31 @@ def test_ns_of_tai(chardev):
 
 # Steps of guest/chardev.c's case "pieces" that read: records they ask for, as bytes, and what they get; `queued` before the first.
 PIECES = [
-    ("not-whole", 2), ("nowhere", "EFAULT"), ("first-cut", "EFAULT"), ("third-cut", 2), ("to-the-loss", 12), ("loss-nowhere", "EFAULT"),
-    ("loss", 1), ("to-the-tail", 3), ("tail-nowhere", "EFAULT"), ("tail", 1), ("end", "EAGAIN"), ("after", 1),
+    ("not-whole", 2),
+    ("nowhere", "EFAULT"),
+    ("first-cut", "EFAULT"),
+    ("third-cut", 2),
+    ("to-the-loss", 12),
+    ("loss-nowhere", "EFAULT"),
+    ("loss", 1),
+    ("to-the-tail", 3),
+    ("tail-nowhere", "EFAULT"),
+    ("tail", 1),
+    ("end", "EAGAIN"),
+    ("after", 1),
 ]
 
 
 def test_every_piece_of_a_read(chardev):
     """Only whole records, each once, whatever failed before; a loss is told in the middle and at the tail; the numbers add up all along."""
-    told, pins = chardev("pieces", "after ready flood\n" + toggles(41, 20_000) + "after ready more\n" + "".join(
-        f"+{1000 + k * 20_000} aux0 {k % 2}\n" for k in range(5)) + "after ready last\n+1000 aux0 1\n")
+    told, pins = chardev(
+        "pieces",
+        "after ready flood\n"
+        + toggles(41, 20_000)
+        + "after ready more\n"
+        + "".join(f"+{1000 + k * 20_000} aux0 {k % 2}\n" for k in range(5))
+        + "after ready last\n+1000 aux0 1\n",
+    )
     edges = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
     assert len(edges) == 47
     for label, got in PIECES:
@@ -275,8 +300,20 @@ def test_every_piece_of_a_read(chardev):
     assert [(e[0], e[2], e[3] - first, e[6]) for e in events] == [(kind, edges[at], at, count) for kind, at, count in wanted]
     stats = told.all("stats")
     assert [s[:4] for s in stats] == [
-        [41, 0, 16, 25], [41, 2, 14, 25], [41, 2, 14, 25], [41, 2, 14, 25], [41, 4, 12, 25], [46, 4, 15, 27], [46, 16, 3, 27],
-        [46, 16, 3, 27], [46, 16, 3, 27], [46, 19, 0, 27], [46, 19, 0, 27], [46, 19, 0, 27], [47, 20, 0, 27]]
+        [41, 0, 16, 25],
+        [41, 2, 14, 25],
+        [41, 2, 14, 25],
+        [41, 2, 14, 25],
+        [41, 4, 12, 25],
+        [46, 4, 15, 27],
+        [46, 16, 3, 27],
+        [46, 16, 3, 27],
+        [46, 16, 3, 27],
+        [46, 19, 0, 27],
+        [46, 19, 0, 27],
+        [46, 19, 0, 27],
+        [47, 20, 0, 27],
+    ]
     assert all(offered == delivered + queued + lost for offered, delivered, queued, lost, *_ in stats)
 
 
@@ -306,7 +343,7 @@ def steps(frames):
 
 def test_bytes_that_the_board_lost_are_told_to_all(chardev):
     """/dev/litepulse0 tells each loss at its place among the bytes, the tty counts the same; each byte is one that came, or is counted."""
-    count, width = 3000, 40         # 12.5 Mbaud
+    count, width = 3000, 40  # 12.5 Mbaud
     told, pins = chardev("lost-bytes", "after ready flood\n" + steps(row(2000, bytes(k % 256 for k in range(count)), profile(12_500_000))))
     first = changes(pins, "rx")[0][0] + 1
     runs, read, lost, at = told.all("run"), [], 0, 0
@@ -325,8 +362,11 @@ def test_bytes_that_the_board_lost_are_told_to_all(chardev):
 
 
 def test_a_reset_is_told_to_a_reader_that_is_full(chardev):
-    told, pins = chardev("full-restart", "after ready flood\n" + toggles(20, 20_000) + "+3000000 core_rst 1\n+3000100 core_rst 0\n",
-                         complaints=["the board was reset"])
+    told, pins = chardev(
+        "full-restart",
+        "after ready flood\n" + toggles(20, 20_000) + "+3000000 core_rst 1\n+3000100 core_rst 0\n",
+        complaints=["the board was reset"],
+    )
     assert told.result("stop") == (-1, "ESTALE")
     events, edges = told.events(), [tick for tick, _, _ in sampled_edges(pins, ["aux0"])]
     assert [(e[0], e[2], e[6]) for e in events] == [*((EDGE, tick, 0) for tick in edges[:16]), (LOST, edges[16], 4), (RESTARTED, 0, 1)]
@@ -349,7 +389,8 @@ def test_unaligned_buffers(chardev):
     seen = pulses(pins, "tx", active=0)
     assert told.result("odd-write") == (3 * 32, 0) and seen[:3] == launches
     assert [(e[0], e[1], e[2], e[4] >> 16) for e in told.events(["result", "odd-outcomes"])] == [
-        (TX, QUEUE, tick, tag) for tag, (tick, _) in enumerate(launches)]
+        (TX, QUEUE, tick, tag) for tag, (tick, _) in enumerate(launches)
+    ]
     train = seen[3:]
     assert told.one("pulses")[0] == len(train) and {width for _, width in train} == {300}
     steps = [b[0] - a[0] for a, b in zip(train, train[1:])]
@@ -369,7 +410,8 @@ def test_launches_happen_at_their_ticks_or_not_at_all(chardev):
 
     def at(bits):
         return bits * period // 256
-    frame = [start + at(k) for k in range(10)]                                              # 0x55 changes at every bit
+
+    frame = [start + at(k) for k in range(10)]  # 0x55 changes at every bit
     assert [tick for tick, _ in line][:13] == [*frame[:10], start + 100_000, start + 101_234, start + 200_000][:13]
     assert line[13] == (start + 200_000 + at(12), 1)
     assert told.result("write")[0] == 96
@@ -393,7 +435,11 @@ def test_what_the_board_refuses_is_told(chardev):
     assert pulses(pins, "tx", active=0) == [(start, 1020)] and told.result("write") == (4 * 32, 0)
     (_, _, when, *_), *_ = late = [e for e in told.events() if e[5] & 0xFF == LATE]
     assert [(e[0], e[1], e[2], e[4] >> 16, e[5] & 0xFF) for e in told.events()] == [
-        (TX, QUEUE, start, 1, 0), (REFUSED, QUEUE, when, 2, LATE), (REFUSED, QUEUE, start + 500, 3, BUSY), (TX, QUEUE, start + 1000, 4, 0)]
+        (TX, QUEUE, start, 1, 0),
+        (REFUSED, QUEUE, when, 2, LATE),
+        (REFUSED, QUEUE, start + 500, 3, BUSY),
+        (TX, QUEUE, start + 1000, 4, 0),
+    ]
     assert len(late) == 1 and start < when < start + 500
 
 
@@ -466,7 +512,15 @@ def test_a_killed_holder_stops_its_train_unless_kept(chardev):
     told, pins = chardev("kill")
     running = told.all("running")
     assert [(when, state) for when, state, _ in running] == [
-        ("before", 1), ("after", 0), ("claimed", 0), ("stopped", 0), ("before", 1), ("after", 1), ("claimed", 1), ("stopped", 0)]
+        ("before", 1),
+        ("after", 0),
+        ("claimed", 0),
+        ("stopped", 0),
+        ("before", 1),
+        ("after", 1),
+        ("claimed", 1),
+        ("stopped", 0),
+    ]
     seen = [tick for tick, _ in pulses(pins, "tx", active=0)]
     when = [tick for _, _, tick in running]
     assert not [tick for tick in seen if when[1] < tick < when[3]]
@@ -479,7 +533,7 @@ def test_closing_a_claim_ends_what_it_left_unless_kept(chardev):
     """Queue and responder: after the close, nothing is sent; with KEEP, all of it."""
     told, pins = chardev("close", "".join(f"after ready {what}\n+1000 aux1 1\n+2000 aux1 0\n" for what in ("ended", "kept")))
     assert told.results("arm") == told.results("close") == [(0, 0)] * 2 and told.results("write") == [(2 * 32, 0)] * 2
-    assert told.all("left") == [[0], [0x4 | 0x8]]           # LITEPULSE_STATUS_RESPONDER, _QUEUE
+    assert told.all("left") == [[0], [0x4 | 0x8]]  # LITEPULSE_STATUS_RESPONDER, _QUEUE
     rises = [tick for tick, _, level in sampled_edges(pins, ["aux1"]) if level]
     assert len(rises) == 2 and rises[1] < told.all("launches")[1][0]
     assert pulses(pins, "tx", active=0) == [(rises[1] + 300, 50), *((tick, 101) for tick in told.all("launches")[1])]
@@ -494,8 +548,9 @@ def test_a_claim_that_fails_leaves_a_kept_train(chardev):
 
 
 def test_the_responder_answers_by_itself(chardev):
-    told, pins = chardev("responder", "after ready edges\n" + toggles(6, 7777, pin="aux1") + "after ready silent\n"
-                         + toggles(2, 5000, pin="aux1"))
+    told, pins = chardev(
+        "responder", "after ready edges\n" + toggles(6, 7777, pin="aux1") + "after ready silent\n" + toggles(2, 5000, pin="aux1")
+    )
     rises = [tick for tick, _, level in sampled_edges(pins, ["aux1"]) if level]
     assert len(rises) == 4
     assert pulses(pins, "tx", active=0) == [(tick + 300, 50) for tick in rises[:3]]
@@ -521,7 +576,10 @@ def test_the_responder_answers_bytes_and_breaks(chardev):
     assert told.results("arm") == [(0, 0)] * 2
     assert changes(pins, "tx") == [*levels(wave([frame(tick, 0x99, profile(115_200)) for tick in (one, two)])), (pulse, 0), (pulse + 60, 1)]
     assert [(e[0], e[1], e[2], e[4]) for e in told.events()] == [
-        (TX, RESPONDER, one, 0x199), (TX, RESPONDER, two, 0x10199), (TX, RESPONDER, pulse, 0x900)]
+        (TX, RESPONDER, one, 0x199),
+        (TX, RESPONDER, two, 0x10199),
+        (TX, RESPONDER, pulse, 0x900),
+    ]
 
 
 def test_who_comes_later_gets_nothing_older(chardev):
@@ -536,22 +594,36 @@ def test_what_the_responder_misses_is_told(chardev):
     """Too late, line busy; what comes in the holdoff is no trigger; without REARM it answers once."""
     # Levels of 1 from ... to; the holdoff ends 20,000 ticks behind the launch, which is 300 behind the edge.
     highs = {"late": [1000], "busy": [1000, 11_000, 31_000], "holdoff": [1000, 21_270, 21_320], "once": [1000, 3000]}
-    told, pins = chardev("missed", "".join(f"after ready {name}\n" + "".join(f"+{tick} aux1 1\n+{tick + 10} aux1 0\n" for tick in ticks)
-                                           for name, ticks in highs.items()))
+    told, pins = chardev(
+        "missed",
+        "".join(
+            f"after ready {name}\n" + "".join(f"+{tick} aux1 1\n+{tick + 10} aux1 0\n" for tick in ticks) for name, ticks in highs.items()
+        ),
+    )
     late, *busy, held, _, free, once, _ = [tick for tick, _, level in sampled_edges(pins, ["aux1"]) if level]
     (first, *rest) = told.events()
     assert first[:2] == (MISSED, RESPONDER) and first[5] & 0xFF == LATE and late <= first[2] < late + 20
     assert [(e[0], e[2], e[5] & 0xFF, e[4] >> 16) for e in rest] == [
-        (TX, busy[0] + 300, 0, 0), (MISSED, busy[1] + 300, BUSY, 1), (TX, busy[2] + 300, 0, 2),
-        (TX, held + 300, 0, 0), (TX, free + 300, 0, 1), (TX, once + 300, 0, 0)]
+        (TX, busy[0] + 300, 0, 0),
+        (MISSED, busy[1] + 300, BUSY, 1),
+        (TX, busy[2] + 300, 0, 2),
+        (TX, held + 300, 0, 0),
+        (TX, free + 300, 0, 1),
+        (TX, once + 300, 0, 0),
+    ]
     assert pulses(pins, "tx", active=0) == [
-        (busy[0] + 300, 20_000), (busy[2] + 300, 20_000), (held + 300, 50), (free + 300, 50), (once + 300, 50)]
+        (busy[0] + 300, 20_000),
+        (busy[2] + 300, 20_000),
+        (held + 300, 50),
+        (free + 300, 50),
+        (once + 300, 50),
+    ]
     assert told.all("armed") == [[1], [1], [1], [0]]
 
 
 def test_an_exclusive_responder_keeps_the_tty_waiting(chardev):
     told, pins = chardev("exclusive", "after ready edge\n+1000 aux1 1\n")
-    (rise, _, _), = sampled_edges(pins, ["aux1"])
+    ((rise, _, _),) = sampled_edges(pins, ["aux1"])
     answer, *byte = changes(pins, "tx")[::2]
     assert answer == (rise + 300, 0) and changes(pins, "tx")[1] == (rise + 350, 1) and told.result("byte") == (1, 0)
     start = byte[0][0]
@@ -572,8 +644,9 @@ def test_the_responder_ignores_its_own_line(chardev):
 @pytest.mark.parametrize("cpu", CPUS)
 def test_unbind_with_files_open(linux, cpu):
     machine = linux(cpu)
-    result = machine.run_program("chardev", ["unbind", machine.device_name], stimulus="after ready edge\n+1000 aux0 1\n",
-                                 max_cycles=50_000_000)
+    result = machine.run_program(
+        "chardev", ["unbind", machine.device_name], stimulus="after ready edge\n+1000 aux0 1\n", max_cycles=50_000_000
+    )
     told = Told(result.lines)
     assert told.result("sleeper") == (-1, "ENODEV")
     assert told.one("queued") == [1, 0x18]
@@ -588,8 +661,11 @@ def test_unbind_with_files_open(linux, cpu):
 
 
 def test_a_board_that_was_reset(chardev):
-    told, pins = chardev("restart", "after ready reset\n+1000 core_rst 1\n+1100 core_rst 0\nafter ready edge\n+1000 aux0 1\n",
-                         complaints=["the board was reset"])
+    told, pins = chardev(
+        "restart",
+        "after ready reset\n+1000 core_rst 1\n+1100 core_rst 0\nafter ready edge\n+1000 aux0 1\n",
+        complaints=["the board was reset"],
+    )
     assert told.result("stop") == told.result("stale") == (-1, "ESTALE")
     assert told.result("start")[0] == 0
     events = told.events()
@@ -611,8 +687,13 @@ def test_a_reset_ends_a_write_that_waits(chardev):
 @pytest.mark.parametrize("cpu", CPUS)
 def test_the_module_stays_while_a_file_is_open(linux, cpu):
     guest = linux(cpu)
-    result = guest.run_program("chardev", ["module"], files={"litepulse.ko": guest.module(DRIVER)["litepulse"]},
-                               stimulus="after ready edge\n+1000 aux0 1\n", max_cycles=50_000_000)
+    result = guest.run_program(
+        "chardev",
+        ["module"],
+        files={"litepulse.ko": guest.module(DRIVER)["litepulse"]},
+        stimulus="after ready edge\n+1000 aux0 1\n",
+        max_cycles=50_000_000,
+    )
     told = Told(result.lines)
     assert [told.result(label) for label in ("both", "claim", "tty")] == [(-1, "EAGAIN")] * 3
     assert told.result("none") == (0, 0) and told.one("there") == [0, 0] and told.result("insert") == (0, 0)

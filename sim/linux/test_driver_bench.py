@@ -2,11 +2,11 @@
 """The benchmark of the driver: that it measures, and notices what is wrong. Its figures are in docs/benchmarks.md."""
 
 import pytest
-from model import edges
-from frames import data_of, profile, read_frames, row, wave
 
+from sim.core.model import edges
 from sim.linux import driver_bench
 from sim.linux.driver_bench import PEER, PULSE, Answers, Bench, BenchError
+from sim.linux.frames import data_of, profile, read_frames, row, wave
 
 
 class Said:
@@ -34,11 +34,12 @@ def test_cost(bench, port):
 def test_a_flood_wanted_one_by_one(cpu):
     """10,000 edges a second and a program that wants each at once, and another that wants the CPU: nobody starves, none is lost."""
     count = 800
-    said = Bench(cpu).run(f"edge {count} loaded", [(driver_bench.LEAD + 5000 * k, "aux0", 1 - k % 2) for k in range(count)],
-                          max_cycles=50_000_000)
+    said = Bench(cpu).run(
+        f"edge {count} loaded", [(driver_bench.LEAD + 5000 * k, "aux0", 1 - k % 2) for k in range(count)], max_cycles=50_000_000
+    )
     first, *_, last = [tick for tick, _ in driver_bench.changes(said.pins, "aux0")]
     marks = said.rises("printed", first)[:count]
-    assert len(marks) == count and marks[-1] - last < 2 * 500_000         # two ticks of the scheduler
+    assert len(marks) == count and marks[-1] - last < 2 * 500_000  # two ticks of the scheduler
     assert len(said.rises("asked", first)) < count // 2
 
 
@@ -70,8 +71,16 @@ def test_busy_is_what_the_other_process_missed():
 
 
 def test_interrupts_of_one_port():
-    said = Answers(Said("interrupts 5 liteuart", "interrupts 30 liteuart", "interrupts 2 f0008000.litepulse",
-                        "interrupts 7 liteuart", "interrupts 31 liteuart", "interrupts 9 f0008000.litepulse"))
+    said = Answers(
+        Said(
+            "interrupts 5 liteuart",
+            "interrupts 30 liteuart",
+            "interrupts 2 f0008000.litepulse",
+            "interrupts 7 liteuart",
+            "interrupts 31 liteuart",
+            "interrupts 9 f0008000.litepulse",
+        )
+    )
     assert (said.interrupts(PULSE), said.interrupts(PEER)) == (7, 2)
 
 
@@ -91,16 +100,34 @@ def test_search(border):
 
 
 def figures(mine, peer, period):
-    return {"costs": [{"port": port, "direction": direction, "baud": baud, "load": load, "bytes": 10, "lost": 0, "interrupts": 1,
-                       "cycles": cycles, "busy": 0.5}
-                      for port, cycles in (("litepulse", mine), ("liteuart", peer)) for direction in ("rx", "tx")
-                      for baud in driver_bench.BAUDS for load in driver_bench.LOADS],
-            "latencies": [], "events": dict.fromkeys(driver_bench.LOADS, period), "bauds": {}, "missed": []}
+    return {
+        "costs": [
+            {
+                "port": port,
+                "direction": direction,
+                "baud": baud,
+                "load": load,
+                "bytes": 10,
+                "lost": 0,
+                "interrupts": 1,
+                "cycles": cycles,
+                "busy": 0.5,
+            }
+            for port, cycles in (("litepulse", mine), ("liteuart", peer))
+            for direction in ("rx", "tx")
+            for baud in driver_bench.BAUDS
+            for load in driver_bench.LOADS
+        ],
+        "latencies": [],
+        "events": dict.fromkeys(driver_bench.LOADS, period),
+        "bauds": {},
+        "missed": [],
+    }
 
 
 def test_what_is_missed_is_said():
     assert driver_bench.shortcomings(figures(10, 100, 500)) == []
-    assert len(driver_bench.shortcomings(figures(100, 990, 500))) == 8        # at 1 Mbaud all of the CPU is not enough to tell
+    assert len(driver_bench.shortcomings(figures(100, 990, 500))) == 8  # at 1 Mbaud all of the CPU is not enough to tell
     missed = driver_bench.shortcomings(figures(10, 99, 501))
     assert len(missed) == 14 and "9.9 times cheaper" in missed[0] and "99,800 events/s" in missed[-1]
     assert "**Missed:** x." in driver_bench.lines({**figures(10, 99, None), "missed": ["x"]})

@@ -5,25 +5,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from pins import sampled_edges
-from test_chardev import CPUS, EDGE, Told, toggles
 
 from litex_soc import linux_sim
-from sim.linux.rig import DRIVER
+from sim.linux.linux_rig import DRIVER
+from sim.linux.pins import sampled_edges
+from sim.linux.test_chardev import CPUS, EDGE, Told, toggles
 
 PULSE_HZ = 50_000_000
-MAGIC = 0x4C504C53          # "LPLS"
+MAGIC = 0x4C504C53  # "LPLS"
 NUMBERS = {"EBUSY": 16, "EINVAL": 22, "ENODEV": 19, "ENXIO": 6}
-SILENT = {"ENODEV", "ENXIO"}            # of these the kernel itself says nothing
+SILENT = {"ENODEV", "ENXIO"}  # of these the kernel itself says nothing
 
-LISTS = "; ".join(f"for f in {files}; do echo {what} $f; done" for what, files in (
-    ("device", "/sys/bus/platform/devices/*"), ("bound", "/sys/bus/platform/drivers/litepulse/*.*"),
-    ("node", "/dev/litepulse* /dev/ttyPULSE*")))
+LISTS = "; ".join(
+    f"for f in {files}; do echo {what} $f; done"
+    for what, files in (
+        ("device", "/sys/bus/platform/devices/*"),
+        ("bound", "/sys/bus/platform/drivers/litepulse/*.*"),
+        ("node", "/dev/litepulse* /dev/ttyPULSE*"),
+    )
+)
 
 
 @dataclass(frozen=True)
 class Fault:
     """A faulty node: the properties in which it differs from the good one, None for one that is missing; and how its probe ends."""
+
     name: str
     properties: dict
     error: str
@@ -38,9 +44,14 @@ def region(base, size):
 def good(description):
     """Properties of the node without fault."""
     csr, window = description["csr_bases"]["pulse"], description["memories"]["pulse_window"]
-    return {"compatible": '"litex,litepulse"', "interrupts": f"<{description['interrupts']['pulse']}>",
-            "reg": f"{region(csr, 0x50)}, {region(window['base'], window['size'])}", "reg-names": '"csr", "window"',
-            "clocks": "<&pulse_clk>, <&sys_clk>", "clock-names": '"pulse", "sys"'}
+    return {
+        "compatible": '"litex,litepulse"',
+        "interrupts": f"<{description['interrupts']['pulse']}>",
+        "reg": f"{region(csr, 0x50)}, {region(window['base'], window['size'])}",
+        "reg-names": '"csr", "window"',
+        "clocks": "<&pulse_clk>, <&sys_clk>",
+        "clock-names": '"pulse", "sys"',
+    }
 
 
 def faults(description):
@@ -49,10 +60,18 @@ def faults(description):
     csr, window, peer = region(bases["pulse"], 0x50), region(base, 0x8000), bases["peer"]
     return [
         # The first register of the timer is 0.
-        Fault("foreign", {"reg": f"{region(bases['timer0'], 0x50)}, {window}"}, "ENODEV",
-              f"no LitePulse: it identifies itself as 0x00000000, not {MAGIC:#010x}"),
-        Fault("taken", {"reg": f"{region(peer, 0x50)}, {window}"}, "EBUSY",
-              f"can't request region for resource [mem {peer:#010x}-{peer + 0x4F:#010x}]"),
+        Fault(
+            "foreign",
+            {"reg": f"{region(bases['timer0'], 0x50)}, {window}"},
+            "ENODEV",
+            f"no LitePulse: it identifies itself as 0x00000000, not {MAGIC:#010x}",
+        ),
+        Fault(
+            "taken",
+            {"reg": f"{region(peer, 0x50)}, {window}"},
+            "EBUSY",
+            f"can't request region for resource [mem {peer:#010x}-{peer + 0x4F:#010x}]",
+        ),
         Fault("no-csr", {"reg": window, "reg-names": '"window"'}, "EINVAL", 'no memory region "csr"'),
         Fault("no-window", {"reg": csr, "reg-names": '"csr"'}, "EINVAL", 'no memory region "window"'),
         Fault("short-csr", {"reg": f"{region(bases['pulse'], 0x4C)}, {window}"}, "EINVAL", 'memory region "csr" is too short'),
@@ -61,8 +80,12 @@ def faults(description):
         Fault("no-clocks", {"clocks": None, "clock-names": None}, "EINVAL", 'no clock "pulse"'),
         Fault("no-bus-clock", {"clocks": "<&pulse_clk>", "clock-names": '"pulse"'}, "EINVAL", 'no clock "sys"'),
         Fault("stopped-clock", {"clocks": "<&stopped_clk>, <&sys_clk>"}, "EINVAL", 'clock "pulse" has a rate of 0'),
-        Fault("wrong-clock", {"clocks": "<&wrong_clk>, <&sys_clk>"}, "EINVAL",
-              f'clock "pulse" has {PULSE_HZ - 1} Hz, the core says {PULSE_HZ}/1 Hz'),
+        Fault(
+            "wrong-clock",
+            {"clocks": "<&wrong_clk>, <&sys_clk>"},
+            "EINVAL",
+            f'clock "pulse" has {PULSE_HZ - 1} Hz, the core says {PULSE_HZ}/1 Hz',
+        ),
     ]
 
 
@@ -74,14 +97,18 @@ def name_of(fault, description):
 
 def nodes(description):
     """The faulty nodes as dts text; each on a bus of its own, since on one bus no two may have the same address."""
-    text = [f'{name}_clk: clock-{name} {{ compatible = "fixed-clock"; #clock-cells = <0>; clock-frequency = <{hz}>; }};'
-            for name, hz in (("stopped", 0), ("wrong", PULSE_HZ - 1))]
+    text = [
+        f'{name}_clk: clock-{name} {{ compatible = "fixed-clock"; #clock-cells = <0>; clock-frequency = <{hz}>; }};'
+        for name, hz in (("stopped", 0), ("wrong", PULSE_HZ - 1))
+    ]
     for fault in faults(description):
         address, _, name = name_of(fault, description).partition(".")
         properties = {**good(description), **fault.properties}
         lines = " ".join(f"{key} = {value};" for key, value in properties.items() if value)
-        text.append(f'bus-{name} {{ compatible = "simple-bus"; #address-cells = <1>; #size-cells = <1>; interrupt-parent = <&intc>; '
-                    f"ranges; {name}@{address} {{ {lines} }}; }};")
+        text.append(
+            f'bus-{name} {{ compatible = "simple-bus"; #address-cells = <1>; #size-cells = <1>; interrupt-parent = <&intc>; '
+            f"ranges; {name}@{address} {{ {lines} }}; }};"
+        )
     return "\n".join(text)
 
 
@@ -91,13 +118,19 @@ def test_faulty_nodes_are_refused(booted, cpu):
     description = linux_sim.machine(cpu).description
     guest = booted(cpu, nodes=nodes(description))
     files = {"litepulse.ko": guest.module(DRIVER)["litepulse"]}
-    result = guest.run_program("chardev", ["edges"], before=f"insmod litepulse.ko; {LISTS}", files=files, max_cycles=50_000_000,
-                               stimulus="after ready edges\n" + toggles(4, 5000) + "after ready again\n+1000 aux0 1\n")
+    result = guest.run_program(
+        "chardev",
+        ["edges"],
+        before=f"insmod litepulse.ko; {LISTS}",
+        files=files,
+        max_cycles=50_000_000,
+        stimulus="after ready edges\n" + toggles(4, 5000) + "after ready again\n+1000 aux0 1\n",
+    )
     told = Told(result.lines)
     device, bound, node = ([Path(path).name for (path,) in told.all(what)] for what in ("device", "bound", "node"))
     for fault in faults(description):
         name, number = name_of(fault, description), NUMBERS[fault.error]
-        assert name in device                               # else the driver never saw it
+        assert name in device  # else the driver never saw it
         said = [line.partition(f"{name}: ")[2] for line in result.kernel if fault.name in line.replace(":", ".").split(".")]
         verdict = [] if fault.error in SILENT else [f"probe with driver litepulse failed with error -{number}"]
         assert said == [f"error -{number}: {fault.says}", *verdict]

@@ -6,10 +6,10 @@ from fractions import Fraction
 from math import floor
 
 import pytest
-from frames import data_of, profile, read_frames
-from pins import pulses, sampled_edges
 
-from sim.linux import demo, rig
+from sim.linux import demo, linux_rig
+from sim.linux.frames import data_of, profile, read_frames
+from sim.linux.pins import pulses, sampled_edges
 from sim.linux.targets import ROOT
 
 TARGET = ROOT / "sw" / "target"
@@ -22,11 +22,14 @@ def shell(request, linux):
     """Runs a shell script that may use the programs."""
     guest = linux(request.param)
     parts = [TARGET / "device.c", TARGET / "quantity.c"]
-    programs = {f"litepulse-{name}": guest.program(TARGET / f"{name}.c", *parts, includes=(TARGET, rig.UAPI))
-                for name in ("info", "train", "capture", "send")}
+    programs = {
+        f"litepulse-{name}": guest.program(TARGET / f"{name}.c", *parts, includes=(TARGET, linux_rig.UAPI))
+        for name in ("info", "train", "capture", "send")
+    }
 
     def run(script, **options):
         return guest.run(f"PATH=.:$PATH\n{script}", {**programs, **options.pop("files", {})}, **options)
+
     return run
 
 
@@ -108,19 +111,27 @@ def test_keep_adjust_and_stop(shell):
 
 def test_capture(shell):
     """Edges of inputs and the line, in both directions, filtered; the clock's time grows with the ticks."""
-    steps = "".join(f"+{2000 + 900 * k} {pin} {level}\n" for k, (pin, level) in enumerate(
-        [("aux0", 1), ("aux1", 1), ("rx", 0), ("aux0", 0), ("rx", 1), ("aux2", 1), ("aux0", 1), ("aux0", 0)]))
-    result = shell("""
+    steps = "".join(
+        f"+{2000 + 900 * k} {pin} {level}\n"
+        for k, (pin, level) in enumerate(
+            [("aux0", 1), ("aux1", 1), ("rx", 0), ("aux0", 0), ("rx", 1), ("aux2", 1), ("aux0", 1), ("aux0", 0)]
+        )
+    )
+    result = shell(
+        """
         litepulse-capture -i 0,line -c 6
         litepulse-capture -i 1 -e fall -F 8 -c 1 -t none
-    """, stimulus=f"after # tick ns what value flags\n{steps}after # tick ns what value flags\n+2000 aux1 0\n+2007 aux1 1\n+4000 aux1 0\n")
+    """,
+        stimulus=f"after # tick ns what value flags\n{steps}after # tick ns what value flags\n+2000 aux1 0\n+2007 aux1 1\n+4000 aux1 0\n",
+    )
     edges = sampled_edges(result.pins, ["aux0", "aux1", "aux2", "aux3", "rx"])
     first = rows(result.lines, "# tick ns what value flags")
     names = {0: 0, 4: "line"}
     assert [(tick, what, level, flags) for tick, _, what, level, flags in first] == [
-        (tick, names[channel], level, "-") for tick, channel, level in edges if channel in names]
+        (tick, names[channel], level, "-") for tick, channel, level in edges if channel in names
+    ]
     assert all(abs((later[1] - row[1]) - (later[0] - row[0]) * 20) < 20_000 for row, later in zip(first, first[1:]))
-    last = rows(result.lines[result.lines.index("# tick ns what value flags") + 1:], "# tick ns what value flags")
+    last = rows(result.lines[result.lines.index("# tick ns what value flags") + 1 :], "# tick ns what value flags")
     assert last == [[[tick for tick, channel, _ in edges if channel == 1][-1], "-", 1, 0, "filtered"]]
     assert "6 edges and bytes, 0 records lost" in result.lines and "1 edges and bytes, 0 records lost" in result.lines
 
@@ -141,7 +152,7 @@ def test_send(shell):
     printed = rows(result.lines, "# byte tick outcome")
     assert printed == [[k, tick, "launched"] for k, tick in enumerate(ticks[:9])]
     assert [line for line in result.lines if line.startswith("status")] == ["status 0", "status 1"]
-    late = rows(result.lines[result.lines.index("status 0"):], "# byte tick outcome")
+    late = rows(result.lines[result.lines.index("status 0") :], "# byte tick outcome")
     assert [row[2] for row in late] == [("launched" if row[1] in ticks else "busy") for row in late] and len(late) == 4
 
 
@@ -159,10 +170,18 @@ def test_one_at_a_time(shell):
     """)
     busy = "another program (or the PTP clock's periodic output) has the device"
     said = [line for line in result.lines if re.match("litepulse-|status", line)]
-    assert said == [f"litepulse-send: {busy}", "status 2", f"litepulse-train: {busy}", "status 2",
-                    "litepulse-train: the core has no such train: its period is too short", "status 2",
-                    "litepulse-train: baud: the core cannot do 100M", "status 2",
-                    "litepulse-send: byte 0: its tick 5 has passed; a later --at or a longer --every is needed", "status 2"]
+    assert said == [
+        f"litepulse-send: {busy}",
+        "status 2",
+        f"litepulse-train: {busy}",
+        "status 2",
+        "litepulse-train: the core has no such train: its period is too short",
+        "status 2",
+        "litepulse-train: baud: the core cannot do 100M",
+        "status 2",
+        "litepulse-send: byte 0: its tick 5 has passed; a later --at or a longer --every is needed",
+        "status 2",
+    ]
 
 
 @pytest.mark.parametrize("cpu", CPUS)

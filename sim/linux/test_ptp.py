@@ -11,18 +11,20 @@ from math import ceil, floor
 from typing import NamedTuple
 
 import pytest
-from pins import changes, pulses, sampled_edges
 
-TX, EDGE, APPLIED, LOST, RESTARTED = 1, 2, 5, 17, 18     # kinds of events
+from sim.linux.pins import changes, pulses, sampled_edges
+
+TX, EDGE, APPLIED, LOST, RESTARTED = 1, 2, 5, 17, 18  # kinds of events
 STOP = 128
 NS_PER_TICK = 20
-MS = 50_000             # ticks
+MS = 50_000  # ticks
 CPUS = ("vexriscv", "mor1kx")
 INPUTS = ("aux0", "aux1", "aux2", "aux3", "rx")
 
 
 class Event(NamedTuple):
     """A record of the device."""
+
     kind: int
     source: int
     tick: int
@@ -76,9 +78,11 @@ class Told:
 @pytest.fixture(params=CPUS)
 def ptp(request, linux):
     """Runs one case of guest/ptp.c: (Told, pins, kernel's log)."""
+
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("ptp", [case], stimulus=stimulus, **options)
         return Told(result.lines), result.pins, "\n".join(result.kernel)
+
     return run
 
 
@@ -140,8 +144,10 @@ def test_clock(ptp):
 
 def check_train(train, offset, period_ns, origin=0):
     """Pulses at nominal rate: the first tick at which the clock shows a multiple of the period, then by the exact period."""
-    times = [origin + floor(Fraction(train[0][0] * NS_PER_TICK + offset - origin, period_ns)) * period_ns + k * period_ns
-             for k in range(len(train))]
+    times = [
+        origin + floor(Fraction(train[0][0] * NS_PER_TICK + offset - origin, period_ns)) * period_ns + k * period_ns
+        for k in range(len(train))
+    ]
     start = ceil(Fraction(times[0] - offset, NS_PER_TICK))
     period = Fraction(period_ns, NS_PER_TICK)
     assert [tick for tick, _, _ in train] == [start + floor(k * period) for k in range(len(train))]
@@ -222,7 +228,7 @@ def test_a_change_of_rate_that_moves_a_pulse_far_starts_the_output_again(ptp):
 
 
 def test_phase_start_and_half_on(ptp):
-    """Phase: as soon as possible, at that offset from the clock's multiples. Start: not before; retuned before it begins."""
+    """Phase: as soon as possible, at that offset from the clock's multiples. Start: not before; adjusted before it begins."""
     told, pins, _ = ptp("phase", "after ready go\n" + beat(50))
     told.fine("phase", "start", "faster", "off")
     by_phase, by_start = told.trains()
@@ -239,8 +245,12 @@ def test_phase_start_and_half_on(ptp):
 
 def test_stamps_are_the_pins(ptp):
     """Each edge that was asked for, in its direction, at its tick; nothing else."""
-    steps = "".join(f"+{1000 + 700 * k + 61 * channel} {pin} {(k + (pin != 'rx')) % 2}\n" for k in range(6)
-                    for channel, pin in enumerate(INPUTS) if pin != "aux3")
+    steps = "".join(
+        f"+{1000 + 700 * k + 61 * channel} {pin} {(k + (pin != 'rx')) % 2}\n"
+        for k in range(6)
+        for channel, pin in enumerate(INPUTS)
+        if pin != "aux3"
+    )
     told, pins, _ = ptp("stamps", f"after ready edges\n{steps}after ready again\n{steps}")
     told.fine("rise", "fall", "both", "line", "off", "turn")
     assert told.calls["no_input"] == told.calls["no_edge"] == (-1, "EINVAL")
@@ -253,8 +263,10 @@ def test_stamps_are_the_pins(ptp):
     assert [(event.tick, event.data & 0xFFFF) for event in told.events] == list(by_tick.items())
     half = len(edges) // 2
     wanted = [{0: (1,), 1: (0,), 2: (0, 1), 4: (1,)}, {1: (1,), 2: (0, 1), 4: (1,)}]
-    expected = [[(channel, tick * NS_PER_TICK + offset) for tick, channel, level in part if level in levels.get(channel, ())]
-                for part, levels in zip((edges[:half], edges[half:]), wanted)]
+    expected = [
+        [(channel, tick * NS_PER_TICK + offset) for tick, channel, level in part if level in levels.get(channel, ())]
+        for part, levels in zip((edges[:half], edges[half:]), wanted)
+    ]
     stamps, parts = [[]], 0
     for line in told.lines:
         if line[0] == "stamp":
@@ -290,7 +302,7 @@ def test_what_does_not_fit_is_refused(ptp):
     for label in ("claimed", "kept", "claim_perout"):
         assert told.calls[label] == (-1, "EBUSY"), label
     # The kept train did not notice.
-    kept = pulses(pins, "tx", active=0)[:told.numbers("kept_pulses")[0][0]]
+    kept = pulses(pins, "tx", active=0)[: told.numbers("kept_pulses")[0][0]]
     assert len(kept) > 1 and {later - tick for (tick, _), (later, _) in zip(kept, kept[1:])} == {25_000}
     assert {width for _, width in kept} == {500}
 
@@ -311,7 +323,7 @@ def test_clock_and_output_go_on_after_a_reset(ptp):
     told.fine("set", "perout", "off")
     reset = [n for n, event in enumerate(told.events) if event.kind == RESTARTED]
     assert len(reset) == 1
-    later = [event for event in told.events[reset[0] + 1:] if event.kind in (EDGE, TX)]
+    later = [event for event in told.events[reset[0] + 1 :] if event.kind in (EDGE, TX)]
     offsets = {event.ns - event.tick * NS_PER_TICK for event in later}
     assert len(offsets) == 1
     train = [(event.tick, event.ns, event.data) for event in later if event.kind == TX]
@@ -332,7 +344,9 @@ def run_testptp(guest, script, **options):
 
 def test_testptp(linux):
     """Capabilities, rate, shift, offsets, output and its stamps over a wire."""
-    result = run_testptp(linux("vexriscv"), """
+    result = run_testptp(
+        linux("vexriscv"),
+        """
         ./testptp -c
         ./testptp -f 1000
         ./testptp -f 0
@@ -343,7 +357,9 @@ def test_testptp(linux):
         ./testptp -p 1000000 -H 0 -w 300000
         ./testptp -i 4 -e 5
         ./testptp -p 0
-    """, wires=["tx:rx"])
+    """,
+        wires=["tx:rx"],
+    )
     text = "\n".join(result.lines)
     caps = [int(number) for number in re.findall(r"(?m)^ +(\d+) [a-z]", text)[:9]]
     assert caps == [100_000_000, 0, 5, 1, 0, 0, 0, 0, 0]
@@ -364,14 +380,17 @@ def test_testptp(linux):
 
 def test_suspend_leaves_the_line_idle(linux):
     """Output stops for a suspend and goes on by the clock afterwards."""
-    result = run_testptp(linux("vexriscv"), """
+    result = run_testptp(
+        linux("vexriscv"),
+        """
         ./testptp -p 1000000 -H 0
         usleep 5000
         echo devices >/sys/power/pm_test
         echo freeze >/sys/power/state
         usleep 10000
         ./testptp -p 0
-    """)
+    """,
+    )
     ticks = [tick for tick, _ in pulses(result.pins, "tx", active=0)]
     gaps = [later - tick for tick, later in zip(ticks, ticks[1:])]
     assert len([gap for gap in gaps if gap != 50_000]) == 1 and all(gap % 50_000 == 0 for gap in gaps)

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is kept of runs: a run goes the same way each time, any other input makes it another one, and it is judged anew."""
 
-import os
-
 import pytest
 
-from sim.linux import rig, runs
-from sim.linux.runs import Count, Made, recall, remember, simulate
+from litex_soc import build_cache
+from sim.linux import linux_rig
+from sim.linux.runs import Count, simulate
 
-both = pytest.mark.parametrize("cpu", rig.CPUS)
-CONSOLE = f"[         100] mine\n[         200] {rig.EXIT}0\n[         300] {rig.READY}\n"
+both = pytest.mark.parametrize("cpu", linux_rig.CPUS)
+CONSOLE = f"[         100] mine\n[         200] {linux_rig.EXIT}0\n[         300] {linux_rig.READY}\n"
 STATS = {"start_tick": 0, "end_tick": 300, "start_cycle": 0, "end_cycle": 300, "seconds": 1.5}
 
 
 @pytest.fixture
 def memory(tmp_path, monkeypatch):
     """An empty memory of our own, in use."""
-    monkeypatch.setattr(runs, "FOLDER", tmp_path / "runs")
+    monkeypatch.setattr(build_cache, "CACHE", tmp_path)
     monkeypatch.delenv("LITEPULSE_FRESH", raising=False)
     return tmp_path / "runs"
 
@@ -24,8 +23,10 @@ def memory(tmp_path, monkeypatch):
 @pytest.fixture
 def simulator(tmp_path, memory):
     """A program in the simulator's place that writes what a test puts into its fields; `calls`: how often it ran."""
+
     class Simulator:
         """Its program, and what it is to do."""
+
         program, log = tmp_path / "simulator", tmp_path / "calls"
 
         def does(self, console=CONSOLE, status=0, error=""):
@@ -56,7 +57,7 @@ exit {status}
 def machine(booted, simulator, monkeypatch):
     """A Guest whose simulator is that program."""
     guest = booted("vexriscv")
-    monkeypatch.setattr(rig.Guest, "arguments", lambda self: [simulator.program])
+    monkeypatch.setattr(linux_rig.Guest, "arguments", lambda self: [simulator.program])
     return guest
 
 
@@ -72,8 +73,9 @@ def test_a_run_goes_the_same_way_each_time(linux, cpu, monkeypatch):
     monkeypatch.setenv("LITEPULSE_FRESH", "1")
     guest, simulated = linux(cpu), Count.simulated
     stimulus = "".join(f"+{k * 50_001} aux0 {1 - k % 2}\n+{k * 50_001 + 500} rx {k % 2}\n" for k in range(1, 41))
-    first, second = (guest.run("echo here >/dev/ttyPULSE0; cat /proc/uptime /proc/interrupts", stimulus=stimulus, wires=["tx:aux1"])
-                     for _ in range(2))
+    first, second = (
+        guest.run("echo here >/dev/ttyPULSE0; cat /proc/uptime /proc/interrupts", stimulus=stimulus, wires=["tx:aux1"]) for _ in range(2)
+    )
     assert what_happened(first) == what_happened(second) and Count.simulated == simulated + 2
     assert len(first.pin("aux0")) == 40 and len(first.pin("aux1")) > 10 and len(first.lines) >= 4
 
@@ -100,13 +102,13 @@ def test_the_same_run_is_not_simulated_again(machine, simulator, monkeypatch):
 
 def test_it_is_judged_anew(machine, simulator):
     """What is kept is what happened, not that it was good."""
-    simulator.does(CONSOLE.replace(f"{rig.EXIT}0", f"{rig.EXIT}3").replace("mine", "[    1.000000] BUG: of a driver"))
+    simulator.does(CONSOLE.replace(f"{linux_rig.EXIT}0", f"{linux_rig.EXIT}3").replace("mine", "[    1.000000] BUG: of a driver"))
     machine.run("false", status=3, complaints=True)
-    with pytest.raises(rig.GuestError, match="exit status 3, not 0"):
+    with pytest.raises(linux_rig.GuestError, match="exit status 3, not 0"):
         machine.run("false", complaints=True)
-    with pytest.raises(rig.GuestError, match="the kernel complains"):
+    with pytest.raises(linux_rig.GuestError, match="the kernel complains"):
         machine.run("false", status=3)
-    with pytest.raises(rig.GuestError, match="the kernel did not say 'other'"):
+    with pytest.raises(linux_rig.GuestError, match="the kernel did not say 'other'"):
         machine.run("false", status=3, complaints=["other"])
     assert machine.run("false", status=None, complaints=["BUG: of"]).status == 3 and simulator.calls == 1
 
@@ -116,8 +118,13 @@ def test_any_other_input_is_another_run(machine, simulator, tmp_path, monkeypatc
     program, module = tmp_path / "program", tmp_path / "module.ko"
     program.write_bytes(b"one")
     module.write_bytes(b"two")
-    base = {"command": "true", "files": {"program": program, "module.ko": module}, "stimulus": [(1, "rx", 0)], "wires": ["tx:aux0"],
-            "max_cycles": 1000}
+    base = {
+        "command": "true",
+        "files": {"program": program, "module.ko": module},
+        "stimulus": [(1, "rx", 0)],
+        "wires": ["tx:aux0"],
+        "max_cycles": 1000,
+    }
 
     def simulated(**other):
         """Does this run differ from all before?"""
@@ -126,10 +133,21 @@ def test_any_other_input_is_another_run(machine, simulator, tmp_path, monkeypatc
         return simulator.calls > before
 
     assert simulated() and not simulated()
-    others = [{"command": "true "}, {"files": {"program": program}}, {"files": {"program": module, "module.ko": program}},
-              {"files": {"programs": program, "module.ko": module}}, {"files": {**base["files"], "more": b""}},
-              {"stimulus": [(2, "rx", 0)]}, {"stimulus": [(1, "rx", 1)]}, {"stimulus": ()}, {"stimulus": "after go\n+1 rx 0"},
-              {"wires": ["tx:aux1"]}, {"wires": []}, {"wires": ["tx:aux0", "tx:aux1"]}, {"max_cycles": 1001}]
+    others = [
+        {"command": "true "},
+        {"files": {"program": program}},
+        {"files": {"program": module, "module.ko": program}},
+        {"files": {"programs": program, "module.ko": module}},
+        {"files": {**base["files"], "more": b""}},
+        {"stimulus": [(2, "rx", 0)]},
+        {"stimulus": [(1, "rx", 1)]},
+        {"stimulus": ()},
+        {"stimulus": "after go\n+1 rx 0"},
+        {"wires": ["tx:aux1"]},
+        {"wires": []},
+        {"wires": ["tx:aux0", "tx:aux1"]},
+        {"max_cycles": 1001},
+    ]
     for other in others:
         assert simulated(**other) and not simulated(**other), other
     for path in (program, module):
@@ -146,7 +164,7 @@ def test_any_other_input_is_another_run(machine, simulator, tmp_path, monkeypatc
 def test_a_state_is_known_by_what_led_to_it(booted, cpu):
     """Machine, kernel, device tree; driver; program: each gives the states that follow another key."""
     guest = booted(cpu)
-    others = [guest, booted({"vexriscv": "mor1kx", "mor1kx": "vexriscv"}[cpu]), rig.boot_with_driver(cpu)]
+    others = [guest, booted({"vexriscv": "mor1kx", "mor1kx": "vexriscv"}[cpu]), linux_rig.boot_with_driver(cpu)]
     others += [guest.after("cat some >/tmp/some", {"some": content}) for content in (b"one", b"two")]
     assert len({other.key for other in others}) == len(others)
 
@@ -154,11 +172,11 @@ def test_a_state_is_known_by_what_led_to_it(booted, cpu):
 def test_what_did_not_end_is_not_kept(machine, simulator):
     simulator.does(CONSOLE.splitlines()[0] + "\n", status=1, error="ended (max-cycles)")
     for _ in range(2):
-        with pytest.raises(rig.GuestError, match="not done after 300 cycles: ended"):
+        with pytest.raises(linux_rig.GuestError, match="not done after 300 cycles: ended"):
             machine.run("sleep 100")
     simulator.does("", status=2, error="no such pin")
     for _ in range(2):
-        with pytest.raises(rig.GuestError, match="the simulator refuses: no such pin"):
+        with pytest.raises(linux_rig.GuestError, match="the simulator refuses: no such pin"):
             machine.run("sleep 100")
     assert simulator.calls == 4
 
@@ -167,29 +185,6 @@ def test_a_run_that_leaves_a_state_is_not_kept(machine, simulator, tmp_path):
     for _ in range(2):
         machine.run("true", save=tmp_path / "state")
     assert simulator.calls == 2
-
-
-def test_a_damaged_memory_is_none(memory):
-    remember("key", Made(CONSOLE, "0 tx 1\n", STATS))
-    found = recall("key")
-    assert (found.console, found.pins, found.stats, found.kept) == (CONSOLE, "0 tx 1\n", STATS, True)
-    whole = (memory / "key").read_bytes()
-    for damaged in (b"", whole[:-1], whole[:10] + b"?" + whole[11:]):
-        (memory / "key").write_bytes(damaged)
-        assert recall("key") is None
-    assert recall("other") is None
-
-
-def test_what_was_used_last_is_kept(memory, monkeypatch):
-    made = Made("x" * 100, "", STATS)
-    for number, name in enumerate("abcd"):
-        remember(name, made)
-        os.utime(memory / name, (number, number))
-    size = (memory / "a").stat().st_size
-    assert recall("a") and all((memory / name).exists() for name in "abcd")      # "a" is the youngest now
-    monkeypatch.setattr(runs, "BYTES", 3 * size)
-    remember("e", made)
-    assert sorted(path.name for path in memory.iterdir()) == ["a", "d", "e"]
 
 
 def test_the_simulator_is_told_to_mark_and_record(simulator, tmp_path):

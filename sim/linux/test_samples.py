@@ -4,9 +4,10 @@
 from fractions import Fraction
 
 import pytest
-import test_ptp
-from pins import changes, pulses, sampled_edges
-from test_chardev import EDGE, RECEIVER, RX, TRAIN_DONE, TX, Told
+
+from sim.linux import test_ptp
+from sim.linux.pins import changes, pulses, sampled_edges
+from sim.linux.test_chardev import EDGE, RECEIVER, RX, TRAIN_DONE, TX, Told
 
 SAMPLES, NS_PER_TICK, HZ = 2, 10, 100_000_000
 INPUTS = ("aux0", "aux1", "aux2", "aux3", "rx")
@@ -21,18 +22,22 @@ def guest(linux):
 @pytest.fixture
 def chardev(guest):
     """Runs one case of guest/chardev.c: (Told, pins)."""
+
     def run(case, stimulus=""):
         result = guest.run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000)
         return Told(result.lines), result.pins
+
     return run
 
 
 @pytest.fixture
 def ptp(guest):
     """Runs one case of guest/ptp.c: (Told, pins)."""
+
     def run(case, stimulus=""):
         result = guest.run_program("ptp", [case], stimulus=stimulus)
         return test_ptp.Told(result.lines), result.pins
+
     return run
 
 
@@ -51,7 +56,9 @@ def test_what_there_is(chardev):
 
 def test_edges_have_the_ticks_of_the_pins(chardev):
     """In either half of a cycle, both in one, and of two inputs in one cycle."""
-    told, pins = chardev("edges", """
+    told, pins = chardev(
+        "edges",
+        """
         after ready edges
         +1000 aux0 1
         +1001 aux0 0
@@ -64,7 +71,8 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
         after ready again
         +1001 aux0 1
         +2000 aux0 0
-    """)
+    """,
+    )
     events = told.events()
     # Asked for are both edges of input 0, rises of input 1; the second time rises of input 0.
     wanted = [edge for edge in sampled_edges(pins, INPUTS) if edge[2] or edge[1] == 0][:-1]
@@ -77,8 +85,8 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
 
 @pytest.mark.parametrize("first", [1000, 1001])
 def test_bytes_have_the_tick_of_their_start_edge(chardev, first):
-    frame = [0, 1, 0, 1, 0, 0, 1, 0, 1, 1]        # start, eight bits, stop
-    steps = "".join(f"+{first + k * 10417} rx {level}\n" for k, level in enumerate(frame))         # 9600 baud
+    frame = [0, 1, 0, 1, 0, 0, 1, 0, 1, 1]  # start, eight bits, stop
+    steps = "".join(f"+{first + k * 10417} rx {level}\n" for k, level in enumerate(frame))  # 9600 baud
     told, pins = chardev("bytes", "after ready bytes\n" + steps)
     edges = [edge for event in told.events() if event[0] == EDGE for edge in edges_of(event[2], event[4])]
     assert edges == [(tick, INPUTS.index("rx"), level) for tick, _, level in sampled_edges(pins, ["rx"])] and len(edges) == 8
@@ -90,7 +98,7 @@ def test_launches_happen_at_their_ticks(chardev):
     told, pins = chardev("launch")
     start, (_, baud, period) = told.one("start")[0], told.one("profile")
     assert baud == 115_200 and period == round(Fraction(HZ * 256, baud))
-    frame = [start + k * period // 256 for k in range(10)]                                  # 0x55 changes at every bit
+    frame = [start + k * period // 256 for k in range(10)]  # 0x55 changes at every bit
     ends = [*frame, start + 100_000, start + 101_234, start + 200_000, start + 200_000 + 12 * period // 256]
     assert changes(pins, "tx") == [(tick, k % 2) for k, tick in enumerate(ends)]
     assert [event[2] for event in told.events() if event[0] == TX] == [start, start + 100_000, start + 200_000]
@@ -110,8 +118,12 @@ def test_a_train_is_exact(chardev):
 
 def test_stamps_of_the_ptp_clock_are_the_pins(ptp):
     """EXTTS: each edge that was asked for, at its own tick, also of two in one cycle."""
-    steps = "".join(f"+{1000 + 700 * k + 61 * channel + k % 2} {pin} {(k + (pin != 'rx')) % 2}\n" for k in range(6)
-                    for channel, pin in enumerate(INPUTS) if pin != "aux3")
+    steps = "".join(
+        f"+{1000 + 700 * k + 61 * channel + k % 2} {pin} {(k + (pin != 'rx')) % 2}\n"
+        for k in range(6)
+        for channel, pin in enumerate(INPUTS)
+        if pin != "aux3"
+    )
     steps += "+8001 aux2 1\n+8002 aux2 0\n"
     told, pins = ptp("stamps", f"after ready edges\n{steps}after ready again\n{steps}")
     edges = sampled_edges(pins, INPUTS)
@@ -121,8 +133,10 @@ def test_stamps_of_the_ptp_clock_are_the_pins(ptp):
     assert len(offsets) == 1
     offset, half = offsets.pop(), len(edges) // 2
     wanted = [{0: (1,), 1: (0,), 2: (0, 1), 4: (1,)}, {1: (1,), 2: (0, 1), 4: (1,)}]
-    expected = [sorted((channel, tick * NS_PER_TICK + offset) for tick, channel, level in part if level in levels.get(channel, ()))
-                for part, levels in zip((edges[:half], edges[half:]), wanted)]
+    expected = [
+        sorted((channel, tick * NS_PER_TICK + offset) for tick, channel, level in part if level in levels.get(channel, ()))
+        for part, levels in zip((edges[:half], edges[half:]), wanted)
+    ]
     stamps = [[]]
     for line in told.lines:
         if line[0] == "stamp":

@@ -6,12 +6,12 @@ from math import floor
 
 import pytest
 
-from frames import HZ, data_of, edges, frame, got_baud, level_at, normal, profile, read_frames, row, wave
-from model import driver_wave
-from sim.linux import rig
+from sim.core.model import driver_wave
+from sim.linux import linux_rig
+from sim.linux.frames import HZ, data_of, edges, frame, got_baud, level_at, normal, profile, read_frames, row, wave
 
-LOOP = 0x8000                   # TIOCM_LOOP
-ENABLED, ON_SEND, DURING_TX = 0x1, 0x2, 0x10     # SER_RS485_*
+LOOP = 0x8000  # TIOCM_LOOP
+ENABLED, ON_SEND, DURING_TX = 0x1, 0x2, 0x10  # SER_RS485_*
 MS = HZ // 1000
 CPUS = ("vexriscv", "mor1kx")
 both = pytest.mark.parametrize("cpu", CPUS)
@@ -30,7 +30,7 @@ class Run:
 
     def line(self, step):
         """... of the only one."""
-        found, = self.lines(step)
+        (found,) = self.lines(step)
         return found
 
     def read(self):
@@ -58,12 +58,14 @@ class Tty:
 @pytest.fixture
 def tty(linux):
     """A Tty, its machines the two CPUs."""
+
     def run(cpu, steps, shell, **options):
         guest = linux(cpu)
         if not shell:
             return guest.run_program("tty_steps", ["/dev/ttyPULSE0", *steps], **options)
-        program = guest.program(rig.GUEST / "tty_steps.c", includes=(rig.GUEST, rig.UAPI))
+        program = guest.program(linux_rig.GUEST / "tty_steps.c", includes=(linux_rig.GUEST, linux_rig.UAPI))
         return guest.run(shell, {"tty_steps": program}, **options)
+
     return Tty(run)
 
 
@@ -90,7 +92,14 @@ def test_first_open_is_raw_and_without_echo(tty, cpu):
 
 
 SETTINGS = [
-    (9600, "8N1"), (115200, "7E1"), (1000000, "8O2"), (3000000, "5N2"), (250000, "6M1"), (57600, "7S2"), (31250, "5E1"), (12500000, "8N1"),
+    (9600, "8N1"),
+    (115200, "7E1"),
+    (1000000, "8O2"),
+    (3000000, "5N2"),
+    (250000, "6M1"),
+    (57600, "7S2"),
+    (31250, "5E1"),
+    (12500000, "8N1"),
 ]
 
 
@@ -107,7 +116,7 @@ def test_bauds_and_formats(tty, cpu):
     assert data_of(frames) == bytes(byte % (1 << form.data_bits) for byte, form in zip(data * len(SETTINGS), forms))
     # What was written at once leaves without a gap, so the stop bits are as long as they should be; unless the line is faster than the CPU.
     slow = [start for start in range(0, len(frames), len(data)) if forms[start].period > 40]
-    assert len(slow) > len(SETTINGS) // 2 and not (tty.steady and any(any(gaps(frames[start:start + len(data)])) for start in slow))
+    assert len(slow) > len(SETTINGS) // 2 and not (tty.steady and any(any(gaps(frames[start : start + len(data)])) for start in slow))
 
 
 @one
@@ -115,7 +124,7 @@ def test_impossible_settings(tty, cpu):
     # The old baud is kept; that there is no flow control by wires is said.
     run = tty(cpu, "set=19200,8N1", "set=12600000,8N1", "write=55", "drain", "set=4000000000,7E1,crtscts", "write=2a", "drain")
     assert [int(line[0]) for line in run.lines("set")] == [got_baud(19200, tty.hz)] * 3
-    assert not int(run.lines("set")[-1][1], 0) & 0x80000000         # CRTSCTS
+    assert not int(run.lines("set")[-1][1], 0) & 0x80000000  # CRTSCTS
     assert data_of(read_frames(run.wave("tx"), [profile(19200), profile(19200, "7E1")])) == b"\x55\x2a"
 
 
@@ -130,13 +139,16 @@ def test_same_settings_do_not_disturb_the_receiver(tty, cpu):
 
 @one
 def test_serial_info_and_no_console(tty, cpu):
-    run = tty(cpu, shell=(
-        "./tty_steps /dev/ttyPULSE0 serial getmodem",
-        "cat /proc/tty/driver/litepulse",
-        "echo consoles $(cat /proc/consoles | cut -d' ' -f1)",
-        "cat /sys/class/tty/ttyPULSE0/console",
-        "echo Y >/sys/class/tty/ttyPULSE0/console || echo no console",
-    ))
+    run = tty(
+        cpu,
+        shell=(
+            "./tty_steps /dev/ttyPULSE0 serial getmodem",
+            "cat /proc/tty/driver/litepulse",
+            "echo consoles $(cat /proc/consoles | cut -d' ' -f1)",
+            "cat /sys/class/tty/ttyPULSE0/console",
+            "echo Y >/sys/class/tty/ttyPULSE0/console || echo no console",
+        ),
+    )
     assert run.line("serial")[1:] == [str(tty.hz // 4), "512"]
     assert any(line.startswith("0: uart:LitePulse") for line in run.console)
     assert not any("ttyPULSE" in line for line in run.console if line.startswith("consoles "))
@@ -163,15 +175,32 @@ def test_drain_is_exact(tty, cpu):
     alone, slow, fast = profile(1200, "8N2"), profile(115200), profile(2000000)
     period = floor(10 * slow.period) - 300
     count = (2 * (512 * floor(10 * slow.period) + 20 * tty.ms) + 10 * tty.ms) // period
-    run = tty(cpu, "set=1200,8N2", "write=5a", "drain", "tick", "set=115200,8N1", "claim", "profile=1,2000000,8N1",
-              f"train={period},{count},1,0x55", "write=414243", "sleep=2000", "outq", "lsr", "drain", "tick", "outq", "lsr")
+    run = tty(
+        cpu,
+        "set=1200,8N2",
+        "write=5a",
+        "drain",
+        "tick",
+        "set=115200,8N1",
+        "claim",
+        "profile=1,2000000,8N1",
+        f"train={period},{count},1,0x55",
+        "write=414243",
+        "sleep=2000",
+        "outq",
+        "lsr",
+        "drain",
+        "tick",
+        "outq",
+        "lsr",
+    )
     frames = read_frames(run.wave("tx"), [alone] + [fast] * count + [slow])
     assert data_of(frames) == b"\x5a" + b"\x55" * count + b"ABC"
-    assert [one.tick for one in frames[1:count + 1]] == [frames[1].tick + n * period for n in range(count)]
+    assert [one.tick for one in frames[1 : count + 1]] == [frames[1].tick + n * period for n in range(count)]
     for returned, last in zip(run.lines("tick"), (frames[0], frames[-1])):
         assert last.end <= int(*returned) < last.end + tty.late
-    assert run.lines("outq") == [["1"], ["0"]]      # the last one stays until all have left
-    assert run.lines("lsr") == [["0"], ["1"]]       # TIOCSER_TEMT
+    assert run.lines("outq") == [["1"], ["0"]]  # the last one stays until all have left
+    assert run.lines("lsr") == [["0"], ["1"]]  # TIOCSER_TEMT
 
 
 @one
@@ -180,10 +209,10 @@ def test_settings_do_not_change_a_train(tty, cpu):
     words = [word for baud, form in SETTINGS[1:] for word in (f"set={baud},{form},drain", f"write={hexadecimal(data)}")]
     period = 20000
     run = tty(cpu, "claim", "profile=1,115200,7E2", f"train={period},0,1,0x2d", *words, "drain", "trainstop")
-    count, = map(int, run.line("trainstop"))
+    (count,) = map(int, run.line("trainstop"))
     recorded = run.wave("tx")
     start = edges(recorded)[0][0]
-    pulses = [frame(start + n * period, 0x2d, profile(115200, "7E2")) for n in range(count)]
+    pulses = [frame(start + n * period, 0x2D, profile(115200, "7E2")) for n in range(count)]
     # Edges outside the train's frames are the tty's.
     taken = normal([(start - 1, 0), *((tick, level) for one in pulses for tick, level in ((one.tick, 1), (one.end, 0)))])
     forms = [profile(*setting) for setting in SETTINGS[1:] for _ in data]
@@ -195,8 +224,9 @@ def test_settings_do_not_change_a_train(tty, cpu):
 
 @both
 def test_loop(tty, cpu):
-    run = tty(cpu, "set=460800,8N1", f"modem=set,{LOOP:#x}", "write=48656c6c6f", "read=5,500", f"modem=clear,{LOOP:#x}", "write=21",
-              "read=1,100")
+    run = tty(
+        cpu, "set=460800,8N1", f"modem=set,{LOOP:#x}", "write=48656c6c6f", "read=5,500", f"modem=clear,{LOOP:#x}", "write=21", "read=1,100"
+    )
     assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [b"Hello", b""]
     assert data_of(read_frames(run.wave("tx"), [profile(460800)])) == b"Hello!"
 
@@ -205,8 +235,9 @@ def test_loop(tty, cpu):
 def test_stopped_output(tty, cpu):
     # tcflow() holds back what is in the core, too; what follows is whole.
     data = bytes(range(100))
-    run = tty(cpu, "set=115200,8N1", f"write={hexadecimal(data)}", "stop", *tty.settle, "tick", "sleep=20000", "outq", "tick", "start",
-              "drain")
+    run = tty(
+        cpu, "set=115200,8N1", f"write={hexadecimal(data)}", "stop", *tty.settle, "tick", "sleep=20000", "outq", "tick", "start", "drain"
+    )
     frames = read_frames(run.wave("tx"), [profile(115200)])
     stopped, started = (int(line[0]) for line in run.lines("tick"))
     assert data_of(frames) == data
@@ -218,12 +249,24 @@ def test_stopped_output(tty, cpu):
 @one
 def test_stopped_output_does_not_stop_launches(tty, cpu):
     # What is timed goes on; the byte waits.
-    run = tty(cpu, "set=115200,8N1", "claim", "listen", "profile=1,1000000,8N1", "stop", "write=41", "launch=500000,1,0x66", "event",
-              "outq", "start", "drain")
+    run = tty(
+        cpu,
+        "set=115200,8N1",
+        "claim",
+        "listen",
+        "profile=1,1000000,8N1",
+        "stop",
+        "write=41",
+        "launch=500000,1,0x66",
+        "event",
+        "outq",
+        "start",
+        "drain",
+    )
     frames = read_frames(run.wave("tx"), [profile(1000000), profile(115200)])
     tick = int(run.line("launch")[0])
     assert data_of(frames) == b"\x66A" and frames[0].tick == tick
-    assert [int(word, 0) for word in run.line("event")][:3] == [1, 0, tick]          # TX
+    assert [int(word, 0) for word in run.line("event")][:3] == [1, 0, tick]  # TX
     assert run.line("outq") == ["1"]
 
 
@@ -235,15 +278,32 @@ def test_xoff_and_xon_from_the_line(tty, cpu):
     frames = read_frames(run.wave("tx"), [form])
     assert data_of(frames) == data
     xoff, xon = (one.end for one in read_frames(run.wave("rx"), [form]))
-    pause, = [(before.end, after.tick) for before, after in zip(frames, frames[1:]) if before.end != after.tick]
+    (pause,) = [(before.end, after.tick) for before, after in zip(frames, frames[1:]) if before.end != after.tick]
     assert xoff < pause[0] < xoff + 5 * MS and xon < pause[1] < xon + 5 * MS
 
 
 @one
 def test_xoff_is_sent_while_stopped(tty, cpu):
     # Nothing is in the core: the character leaves alone. Something is: that goes with it, and no more.
-    run = tty(cpu, "set=115200,8N1", "stop", "write=4142", "sendstop", "sleep=5000", "tick", "start", "drain", "tick",
-              f"write={'43' * 300}", "stop", "sendstart", "sleep=20000", "tick", "start", "drain")
+    run = tty(
+        cpu,
+        "set=115200,8N1",
+        "stop",
+        "write=4142",
+        "sendstop",
+        "sleep=5000",
+        "tick",
+        "start",
+        "drain",
+        "tick",
+        f"write={'43' * 300}",
+        "stop",
+        "sendstart",
+        "sleep=20000",
+        "tick",
+        "start",
+        "drain",
+    )
     frames = read_frames(run.wave("tx"), [profile(115200)])
     first, second, third = (int(line[0]) for line in run.lines("tick"))
     assert data_of(one for one in frames if one.tick < first) == b"\x13"
@@ -275,12 +335,26 @@ def test_close_sends_what_was_written(tty, cpu):
 
 @one
 def test_break_makes_launches_busy(tty, cpu):
-    run = tty(cpu, "set=115200,8N1", "claim", "listen", "profile=1,1000000,8N1", "on", "launch=500000,1,0x55", "event", "write=41", "tick",
-              "off", "launch=500000,1,0x66", "event", "drain")
+    run = tty(
+        cpu,
+        "set=115200,8N1",
+        "claim",
+        "listen",
+        "profile=1,1000000,8N1",
+        "on",
+        "launch=500000,1,0x55",
+        "event",
+        "write=41",
+        "tick",
+        "off",
+        "launch=500000,1,0x66",
+        "event",
+        "drain",
+    )
     refused, launched = ([int(word, 0) for word in line] for line in run.lines("event"))
     ticks = [int(line[0]) for line in run.lines("launch")]
-    assert refused[:4] == [3, 0, ticks[0], 2]          # REFUSED, queue, its tick, busy
-    assert launched[:3] == [1, 0, ticks[1]]            # TX
+    assert refused[:4] == [3, 0, ticks[0], 2]  # REFUSED, queue, its tick, busy
+    assert launched[:3] == [1, 0, ticks[1]]  # TX
     recorded = edges(run.wave("tx"))
     (fell, low), (rose, high) = recorded[:2]
     assert (low, high) == (0, 1) and fell < ticks[0] < int(run.line("tick")[0]) < rose
@@ -307,9 +381,27 @@ def test_rs485_lead_and_lag(tty, cpu):
     # The most ms that the core can do, and one more.
     most = 65535 // tty.ms
     on, ticks = f"rs485={ENABLED | ON_SEND}", most * tty.ms
-    run = tty(cpu, "set=115200,8N1", "write=41", "drain", f"{on},{most},{most}", "write=4243", "drain", "sleep=3000",
-              f"{on},{most + 1},0", f"{on},0,{most + 1}", "getrs485", f"{on},0,{most}",
-              "write=44", "drain", "sleep=3000", f"rs485=0,{most},{most}", "getrs485", "write=45", "drain")
+    run = tty(
+        cpu,
+        "set=115200,8N1",
+        "write=41",
+        "drain",
+        f"{on},{most},{most}",
+        "write=4243",
+        "drain",
+        "sleep=3000",
+        f"{on},{most + 1},0",
+        f"{on},0,{most + 1}",
+        "getrs485",
+        f"{on},0,{most}",
+        "write=44",
+        "drain",
+        "sleep=3000",
+        f"rs485=0,{most},{most}",
+        "getrs485",
+        "write=45",
+        "drain",
+    )
     frames = read_frames(run.wave("tx"), [profile(115200)])
     assert data_of(frames) == b"ABCDE"
     expected = [(frames[:1], 0, 0), (frames[1:3], ticks, ticks), (frames[3:4], 0, ticks), (frames[4:], 0, 0)]
@@ -322,8 +414,19 @@ def test_rs485_lead_and_lag(tty, cpu):
 def test_rs485_own_bytes(tty, cpu):
     # On one pair of wires all that is sent is heard, too: it is dropped unless asked for. The answer of another is not.
     stimulus = after("answer", row(1000, b"z", profile(115200)))
-    run = tty(cpu, "set=115200,8N1", "write=41", "read=1,100", f"rs485={ENABLED | ON_SEND},0,0", "write=42", "read=1,100",
-              f"rs485={ENABLED | ON_SEND | DURING_TX},0,0", "write=43", "read=1,100", wires=("tx:rx",))
+    run = tty(
+        cpu,
+        "set=115200,8N1",
+        "write=41",
+        "read=1,100",
+        f"rs485={ENABLED | ON_SEND},0,0",
+        "write=42",
+        "read=1,100",
+        f"rs485={ENABLED | ON_SEND | DURING_TX},0,0",
+        "write=43",
+        "read=1,100",
+        wires=("tx:rx",),
+    )
     assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [b"A", b"", b"C"]
     run = tty(cpu, "set=115200,8N1", f"rs485={ENABLED | ON_SEND},0,0", "write=42", "drain", "say=answer", "read=1,500", stimulus=stimulus)
     assert run.read() == b"z"
@@ -408,12 +511,21 @@ TRIGGERS = "/sys/class/tty/ttyPULSE0/rx_trig_"
 @one
 def test_trigger_counts_interrupts(tty, cpu):
     data = bytes(range(64))
-    slow = profile(4800)     # below the rate from which interrupts are made to wait for each other
-    run = tty(cpu, shell=(
-        f"echo 1 >{TRIGGERS}bytes", COUNT, "./tty_steps /dev/ttyPULSE0 set=4800,8N1 say=go read=64,500", COUNT,
-        f"echo 32 >{TRIGGERS}bytes; echo 0 >{TRIGGERS}age_us", COUNT,
-        "./tty_steps /dev/ttyPULSE0 set=4800,8N1 say=again read=64,500", COUNT,
-    ), stimulus=[*after("go", row(2000, data, slow)), *after("again", row(2000, data, slow))])
+    slow = profile(4800)  # below the rate from which interrupts are made to wait for each other
+    run = tty(
+        cpu,
+        shell=(
+            f"echo 1 >{TRIGGERS}bytes",
+            COUNT,
+            "./tty_steps /dev/ttyPULSE0 set=4800,8N1 say=go read=64,500",
+            COUNT,
+            f"echo 32 >{TRIGGERS}bytes; echo 0 >{TRIGGERS}age_us",
+            COUNT,
+            "./tty_steps /dev/ttyPULSE0 set=4800,8N1 say=again read=64,500",
+            COUNT,
+        ),
+        stimulus=[*after("go", row(2000, data, slow)), *after("again", row(2000, data, slow))],
+    )
     assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [data, data]
     each, _, shared = interrupts(run)
     assert each == 64 and shared == 2
@@ -423,21 +535,27 @@ def test_trigger_counts_interrupts(tty, cpu):
 def test_no_silence_while_bytes_come(tty, cpu):
     """Four frames at 1 Mbaud are less than a unit of the core's timer: still, bytes in a row are one interrupt, after the last."""
     data = bytes(range(100))
-    run = tty(cpu, shell=("./tty_steps /dev/ttyPULSE0 set=1000000,8N1", COUNT, "./tty_steps /dev/ttyPULSE0 say=go read=100,500", COUNT),
-              stimulus=after("go", row(20_000, data, profile(1_000_000))))
+    run = tty(
+        cpu,
+        shell=("./tty_steps /dev/ttyPULSE0 set=1000000,8N1", COUNT, "./tty_steps /dev/ttyPULSE0 say=go read=100,500", COUNT),
+        stimulus=after("go", row(20_000, data, profile(1_000_000))),
+    )
     assert run.read() == data and interrupts(run) == [1]
 
 
 @one
 def test_triggers_are_checked(tty, cpu):
-    run = tty(cpu, shell=(
-        f"cat {TRIGGERS}bytes {TRIGGERS}age_us {TRIGGERS}idle_us",
-        f"for v in 0 513 -1 x ''; do echo $v >{TRIGGERS}bytes && echo taken $v; done",
-        f"for v in 1000001 -1 auto; do echo $v >{TRIGGERS}age_us && echo taken $v; done",
-        f"echo 1000001 >{TRIGGERS}idle_us && echo taken idle",
-        f"echo 300 >{TRIGGERS}idle_us; echo 0 >{TRIGGERS}age_us; echo 0 >{TRIGGERS}idle_us && echo taken never",
-        f"echo 512 >{TRIGGERS}bytes; echo auto >{TRIGGERS}idle_us; cat {TRIGGERS}bytes {TRIGGERS}age_us {TRIGGERS}idle_us",
-    ))
+    run = tty(
+        cpu,
+        shell=(
+            f"cat {TRIGGERS}bytes {TRIGGERS}age_us {TRIGGERS}idle_us",
+            f"for v in 0 513 -1 x ''; do echo $v >{TRIGGERS}bytes && echo taken $v; done",
+            f"for v in 1000001 -1 auto; do echo $v >{TRIGGERS}age_us && echo taken $v; done",
+            f"echo 1000001 >{TRIGGERS}idle_us && echo taken idle",
+            f"echo 300 >{TRIGGERS}idle_us; echo 0 >{TRIGGERS}age_us; echo 0 >{TRIGGERS}idle_us && echo taken never",
+            f"echo 512 >{TRIGGERS}bytes; echo auto >{TRIGGERS}idle_us; cat {TRIGGERS}bytes {TRIGGERS}age_us {TRIGGERS}idle_us",
+        ),
+    )
     numbers = [line for line in run.console if line.isdigit()]
     assert numbers == ["128", "10000", "4168", "512", "0", "4168"]
     assert not any(line.startswith("taken") for line in run.console)
@@ -460,15 +578,18 @@ def test_lone_byte_is_told_after_four_frames(tty, cpu):
 def test_driver_goes_while_in_use(tty, cpu):
     # A reader, a blocked tcdrain() and one who comes back: all are told, and the next driver works.
     driver = "/sys/bus/platform/drivers/litepulse"
-    run = tty(cpu, shell=(
-        f"name=$(basename {driver}/*.*)",
-        "./tty_steps /dev/ttyPULSE0 set=9600,8N1 stop write=41424344 say=waiting drain read=1,1000 write=45 outq &",
-        "./tty_steps /dev/ttyPULSE0 read=1,5000 &",
-        "sleep 0.1",
-        f"echo $name >{driver}/unbind; wait; ls /dev/ttyPULSE0",
-        f"echo $name >{driver}/bind",
-        "./tty_steps /dev/ttyPULSE0 set=115200,8N1 write=4f4b drain",
-    ))
+    run = tty(
+        cpu,
+        shell=(
+            f"name=$(basename {driver}/*.*)",
+            "./tty_steps /dev/ttyPULSE0 set=9600,8N1 stop write=41424344 say=waiting drain read=1,1000 write=45 outq &",
+            "./tty_steps /dev/ttyPULSE0 read=1,5000 &",
+            "sleep 0.1",
+            f"echo $name >{driver}/unbind; wait; ls /dev/ttyPULSE0",
+            f"echo $name >{driver}/bind",
+            "./tty_steps /dev/ttyPULSE0 set=115200,8N1 write=4f4b drain",
+        ),
+    )
     assert run.lines("outq") == [[f"-{errno.EIO}"]]
     assert data_of(read_frames(run.wave("tx"), [profile(115200)]))[-2:] == b"OK"
 
@@ -476,11 +597,14 @@ def test_driver_goes_while_in_use(tty, cpu):
 @one
 def test_suspend_loses_nothing(tty, cpu):
     data = bytes(range(100))
-    run = tty(cpu, shell=(
-        "echo devices >/sys/power/pm_test",
-        f"./tty_steps /dev/ttyPULSE0 set=19200,8N1 write={hexadecimal(data)} drain say=sent &",
-        "sleep 0.02; echo freeze >/sys/power/state; wait",
-    ))
+    run = tty(
+        cpu,
+        shell=(
+            "echo devices >/sys/power/pm_test",
+            f"./tty_steps /dev/ttyPULSE0 set=19200,8N1 write={hexadecimal(data)} drain say=sent &",
+            "sleep 0.02; echo freeze >/sys/power/state; wait",
+        ),
+    )
     assert "sent" in run.console
     assert data_of(read_frames(run.wave("tx"), [profile(19200)])) == data
 
@@ -489,10 +613,27 @@ def test_suspend_loses_nothing(tty, cpu):
 def test_board_that_restarted_has_its_settings_again(tty, cpu):
     # The core alone is reset while it holds bytes back: they are gone. What follows has baud, format, lead and lag.
     form, data = profile(57600, "7E1"), bytes(range(0x30, 0x50))
-    run = tty(cpu, "set=57600,7E1", f"rs485={ENABLED | ON_SEND},1,1", "claim", f"write={hexadecimal(data)}", "stop", "outq", "say=reset",
-              "sleep=2000", "trainstop", "sleep=20000", "outq", "start", "drain", "write=5a", "drain", "sleep=2000",
-              stimulus=["after reset", "+1000 core_rst 1", "+1100 core_rst 0"])
-    assert run.line("trainstop") == [f"-{errno.ESTALE}"]        # somebody noticed
+    run = tty(
+        cpu,
+        "set=57600,7E1",
+        f"rs485={ENABLED | ON_SEND},1,1",
+        "claim",
+        f"write={hexadecimal(data)}",
+        "stop",
+        "outq",
+        "say=reset",
+        "sleep=2000",
+        "trainstop",
+        "sleep=20000",
+        "outq",
+        "start",
+        "drain",
+        "write=5a",
+        "drain",
+        "sleep=2000",
+        stimulus=["after reset", "+1000 core_rst 1", "+1100 core_rst 0"],
+    )
+    assert run.line("trainstop") == [f"-{errno.ESTALE}"]  # somebody noticed
     frames = read_frames(run.wave("tx"), [form])
     before, after_it = data_of(frames[:-1]), data_of(frames[-1:])
     assert data.startswith(before) and before != data and after_it == b"Z"

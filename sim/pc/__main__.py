@@ -11,12 +11,12 @@ from pathlib import Path
 
 from litex_soc.verilated import BuildError as ModelError
 from sim.linux.targets import say
-from sim.pc import rig
+from sim.pc import pc_rig
 from sim.pc.board import HZ, Board
 from sim.pc.kernels import BuildError, PackageError
 from sim.pc.machine import Machine
 
-ESCAPE, END = b"\x01", b"x"         # Ctrl-A x
+ESCAPE, END = b"\x01", b"x"  # Ctrl-A x
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ROOT / "sw" / "target"
 SHELL = """
@@ -42,7 +42,7 @@ class Terminal:
         """Called by the loop."""
         data = os.read(sys.stdin.fileno(), 1024)
         self.ended |= not data
-        for byte in (data[n:n + 1] for n in range(len(data))):
+        for byte in (data[n : n + 1] for n in range(len(data))):
             if self.escaped:
                 self.escaped = False
                 self.ended |= byte == END
@@ -67,14 +67,16 @@ def show(data):
 def programs(guest):
     """{name in the guest: path} of sw/target."""
     shared = [PROGRAMS / name for name in ("device.c", "quantity.c")]
-    return {f"litepulse-{name}": guest.program(PROGRAMS / f"{name}.c", *shared, includes=(rig.UAPI, PROGRAMS))
-            for name in ("info", "train", "capture", "send")}
+    return {
+        f"litepulse-{name}": guest.program(PROGRAMS / f"{name}.c", *shared, includes=(pc_rig.UAPI, PROGRAMS))
+        for name in ("info", "train", "capture", "send")
+    }
 
 
 def interact(guest, files, hz):
     """Carries the guest's console to this terminal until one of both ends."""
     command, more = guest.attaching()
-    package = rig.package(f"{rig.PRELUDE}await /dev/ttyUSB0\n{command}\n{SHELL}", {**programs(guest), **more, **files})
+    package = pc_rig.package(f"{pc_rig.PRELUDE}await /dev/ttyUSB0\n{command}\n{SHELL}", {**programs(guest), **more, **files})
     with Board(hz) as board, Machine(guest.kernel, guest.archive, guest.folder / "state") as machine:
         machine.plug(0, board)
         machine.kernel.received = show
@@ -87,7 +89,7 @@ def interact(guest, files, hz):
 def main(argv=None):
     """The command; exit status 2 when something that was asked for is not there."""
     parser = argparse.ArgumentParser(prog="make pc", description="The console of a PC with a simulated board on its USB port.")
-    parser.add_argument("--kernel", choices=rig.LINES, default="6.12", help="default %(default)s")
+    parser.add_argument("--kernel", choices=pc_rig.LINES, default="6.12", help="default %(default)s")
     parser.add_argument("--files", type=Path, help="folder whose files lie in the guest's /tmp/files")
     parser.add_argument("--hz", type=int, default=HZ, help="clock of the board; default %(default)s")
     args = parser.parse_args(argv)
@@ -98,7 +100,7 @@ def main(argv=None):
     if not sys.stdin.isatty():
         parser.error("this wants a terminal")
     try:
-        guest = rig.boot(args.kernel)
+        guest = pc_rig.boot(args.kernel)
         files = {str(path.relative_to(args.files)): path for path in args.files.rglob("*") if path.is_file()} if args.files else {}
         say(f"Linux {guest.kernel.release}, the board at {args.hz} Hz")
         before = termios.tcgetattr(sys.stdin)
@@ -109,7 +111,7 @@ def main(argv=None):
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
         print()
         return 0
-    except (BuildError, PackageError, ModelError, rig.GuestError) as error:
+    except (BuildError, PackageError, ModelError, pc_rig.GuestError) as error:
         print(error, file=sys.stderr)
         return 1
 

@@ -11,12 +11,11 @@ import tempfile
 from pathlib import Path
 
 from litepulse.vcd import Vcd
-from sim.rig import dies_with_us
-
 from litex_soc import sim_soc
+from sim.cocotb_rig import dies_with_us
 from sim.console import Change, GuestError
 
-HZ = 2_000_000          # a clock that one core does with ease
+HZ = 2_000_000  # a clock that one core does with ease
 START_SECONDS = 20
 # What a signal of the VCD is called in the other rigs.
 PINS = {"tx": "tx", "rx": "rx", "de": "de", "tx_oe": "tx_oe", "irq": "irq", **{f"in{n}": f"aux{n}" for n in range(4)}}
@@ -33,14 +32,33 @@ class Board:
         self.hz, self.baud = hz, baud
         self.folder = tempfile.TemporaryDirectory(prefix="litepulse-board-")
         self.vcd = Path(self.folder.name) / "pins.vcd" if record else None
-        wired = [word for wire in wires for word in
-                 (("--loop-tx-rx",) if wire == "tx:rx" else ("--loop-tx-input", wire.removeprefix("tx:aux")))]
+        wired = [
+            word for wire in wires for word in (("--loop-tx-rx",) if wire == "tx:rx" else ("--loop-tx-input", wire.removeprefix("tx:aux")))
+        ]
         program = sim_soc.build(sys_hz=sim_soc.PULSE_HZ // bus_divider)
-        command = [program, "--tcp", "0", "--exit-with-parent", "--pace", "--pulse-hz", hz, "--stats",
-                   *(("--vcd", self.vcd) if record else ()), *wired, *options]
+        command = [
+            program,
+            "--tcp",
+            "0",
+            "--exit-with-parent",
+            "--pace",
+            "--pulse-hz",
+            hz,
+            "--stats",
+            *(("--vcd", self.vcd) if record else ()),
+            *wired,
+            *options,
+        ]
         self.errors = open(Path(self.folder.name) / "errors", "w+b")
-        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=self.errors, start_new_session=True, preexec_fn=dies_with_us(signal.SIGKILL))
+        self.process = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            start_new_session=True,
+            preexec_fn=dies_with_us(signal.SIGKILL),
+        )
+        assert self.process.stdout
         ready = select.select([self.process.stdout], [], [], START_SECONDS)[0]
         line = self.process.stdout.readline() if ready else b""
         if not line:
@@ -62,8 +80,10 @@ class Board:
     def recorded(self):
         """All changes of the pins."""
         signals = Vcd(self.vcd, self.hz).signals
-        return sorted((Change(tick, PINS[name], level) for name, changes in signals.items() if name in PINS for tick, level in changes),
-                      key=lambda change: change.tick)
+        return sorted(
+            (Change(tick, PINS[name], level) for name, changes in signals.items() if name in PINS for tick, level in changes),
+            key=lambda change: change.tick,
+        )
 
     def end(self):
         """Ends it; then `pins` and `stats` are there. May be called again."""

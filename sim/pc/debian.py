@@ -3,11 +3,11 @@
 
 import re
 import subprocess
+from pathlib import Path
 
-from scripts.debian_package import fetch
+from scripts.debian_package import obtain
 from sim.linux.targets import BuildError
 
-SUITE = "trixie"
 LOADER = "ld-linux-x86-64.so.2"
 
 
@@ -17,25 +17,26 @@ def needed(path):
     return re.findall(r"\(NEEDED\)\s+Shared library: \[(.+?)\]", said)
 
 
-def programs(package, *names):
-    """{name in the guest: path or bytes}: programs of a package (name, or name=version), to be called as ./NAME.
+def programs(entry, *names):
+    """{name in the guest: path or bytes}: programs of an entry of scripts/debian_packages.toml, to be called as ./NAME.
 
-    Raises PackageError, or BuildError when the package has no such program.
+    Raises PackageError, or BuildError when its packages have no such program.
     """
-    tree = fetch(package, SUITE, architecture="amd64", dependencies=True, only=["sbin/*", "bin/*", "*.so", "*.so.*"]).path
+    tree = obtain(entry).path
 
     def find(name):
         found = [path for path in sorted(tree.rglob(name)) if path.is_file()]
         if not found:
-            raise BuildError(f"there is no {name} in {package} of {SUITE}")
+            raise BuildError(f"there is no {name} in {tree.name}")
         return found[0]
 
-    files, wanted = {"debian/loader": find(LOADER)}, list(names)
+    files: dict[str, Path | bytes] = {"debian/loader": find(LOADER)}
+    wanted = list(names)
     while wanted:
         name = wanted.pop()
         if name != LOADER and f"debian/{name}" not in files:
-            files[f"debian/{name}"] = find(name)
-            wanted += needed(files[f"debian/{name}"])
+            files[f"debian/{name}"] = library = find(name)
+            wanted += needed(library)
     for name in names:
         files[name] = f'#!/bin/sh\nexec debian/loader --library-path debian debian/{name} "$@"\n'.encode()
     return files

@@ -4,31 +4,34 @@
 import stat
 from pathlib import Path
 
-from scripts.debian_package import fetch
+from litex_soc.build_cache import content_key
+from scripts.debian_package import obtain
 from sim.linux.initramfs import archive
-from sim.linux.targets import built, key_of
+from sim.linux.targets import LINUX
 
-SUITE = "trixie"
-BUSYBOX = "busybox-static=1:1.37.0-6+b9"
 INIT = Path(__file__).with_name("init.sh")
 
 
 def build(kernel):
     """(path of the archive, key) for a Kernel, made unless the cache has it. Raises PackageError."""
-    fetched = fetch(BUSYBOX, SUITE, architecture="amd64")
+    fetched = obtain("busybox-static")
     busybox = next(path for path in (fetched.path / "usr/bin/busybox", fetched.path / "bin/busybox") if path.exists())
-    key = key_of(kernel.key, fetched.versions, INIT, Path(__file__))
+    key = content_key(kernel.key, fetched.versions, INIT, Path(__file__))
 
     def make(folder):
         names = "".join(f"{path.name}\n" for path in kernel.modules)
-        (folder / "initramfs.cpio").write_bytes(archive([
-            *((name, stat.S_IFDIR | 0o755) for name in ("bin", "dev", "modules")),
-            ("dev/console", stat.S_IFCHR | 0o600, b"", (5, 1)),
-            ("init", stat.S_IFREG | 0o755, INIT.read_bytes()),
-            ("bin/busybox", stat.S_IFREG | 0o755, busybox.read_bytes()),
-            ("modules/order", stat.S_IFREG | 0o644, names.encode()),
-            *((f"modules/{path.name}", stat.S_IFREG | 0o644, path.read_bytes()) for path in kernel.modules),
-        ]))
+        (folder / "initramfs.cpio").write_bytes(
+            archive(
+                [
+                    *((name, stat.S_IFDIR | 0o755) for name in ("bin", "dev", "modules")),
+                    ("dev/console", stat.S_IFCHR | 0o600, b"", (5, 1)),
+                    ("init", stat.S_IFREG | 0o755, INIT.read_bytes()),
+                    ("bin/busybox", stat.S_IFREG | 0o755, busybox.read_bytes()),
+                    ("modules/order", stat.S_IFREG | 0o644, names.encode()),
+                    *((f"modules/{path.name}", stat.S_IFREG | 0o644, path.read_bytes()) for path in kernel.modules),
+                ]
+            )
+        )
 
-    folder = built(f"pc-initramfs-{kernel.line}-{key}", f"the file system of the PC with Linux {kernel.release}", make)
+    folder = LINUX.folder(f"pc-initramfs-{kernel.line}", key, make)
     return folder / "initramfs.cpio", key

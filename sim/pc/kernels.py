@@ -4,7 +4,7 @@
     system = kernel("6.12")             # .image, .modules in the order in which they go in, .release
     modules = driver("6.12")            # {"litepulse": path of the .ko, ...}
 
-Image and headers are of one release, the one that sim/driver builds for. All is kept below the cache folder.
+Image and headers are of one release, the one that sim/driver builds for (scripts/debian_packages.toml). All is kept below the cache folder.
 """
 
 import lzma
@@ -14,45 +14,61 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from litex_soc.build_cache import content_key
+from scripts.debian_package import PackageError, by_routes, fetch
+from scripts.debian_table import KERNELS
 from sim.driver.driver_tree import DRIVER, sources
-from sim.driver.kernel_kits import ARCHITECTURE, PINS, kernel_kit
+from sim.driver.kernel_kits import ARCHITECTURE, LINES, kernel_kit, named
+from sim.linux.targets import LINUX, BuildError
 
-from scripts.debian_package import PackageError, fetch
-from sim.linux.targets import BuildError, built, key_of
-
-LINES = tuple(PINS)
 # What the guest needs: USB and the adapter; and, built in in some kernels, the channel to the rig and what the driver asks for.
 WANTED = ("xhci-pci", "ftdi_sio")
 PERHAPS = ("virtio_pci", "virtio_console", "crc-itu-t")
 # All that these depend on, in any of the kernels: the rest of a package is not kept.
-KEPT = (*PERHAPS, *WANTED, "virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "xhci-hcd", "xhci-pci-renesas",
-        "usbcore", "usb-common", "usbserial")
+KEPT = (
+    *PERHAPS,
+    *WANTED,
+    "virtio",
+    "virtio_ring",
+    "virtio_pci_modern_dev",
+    "virtio_pci_legacy_dev",
+    "xhci-hcd",
+    "xhci-pci-renesas",
+    "usbcore",
+    "usb-common",
+    "usbserial",
+)
 SUFFIX = re.compile(r"\.ko(\.xz)?$")
 
 
 @dataclass(frozen=True)
 class Kernel:
     """A kernel that can be booted."""
+
     line: str
-    release: str        # what `uname -r` says on it
+    release: str  # what `uname -r` says on it
     image: Path
-    modules: tuple      # paths of .ko files, each after those it depends on
+    modules: tuple  # paths of .ko files, each after those it depends on
     key: str
 
 
-def packages_of(release):
-    """The packages that have the image and its modules; release is without the architecture."""
-    if int(release.split(".")[0]) >= 7:
-        return [f"linux-binary-{release}-{ARCHITECTURE}", f"linux-modules-{release}-{ARCHITECTURE}"]
-    return [f"linux-image-{release}-{ARCHITECTURE}"]
+def fetch_image(line, kit):
+    """The `Fetched` packages with image and modules of the release that the headers are of."""
+    series = KERNELS[line]
+    names = named(series.image, kit.release.removesuffix(f"-{ARCHITECTURE}"))
+    # The suite of the headers first; archives of one Debian release have the same packages.
+    routes = sorted(series.routes, key=lambda route: route.suite != kit.suite)
 
+    def get(route, patience):
+        return fetch(
+            [f"{name}={kit.version}" for name in names],
+            route.suite,
+            patience=patience,
+            architecture=ARCHITECTURE,
+            only=["vmlinuz*", *(f"{name}.ko*" for name in KEPT)],
+        )
 
-def fetch_image(line, release):
-    """The `Fetched` packages of the release that the headers are of."""
-    pin = PINS[line]
-    version = f"={pin.version}" if release == pin.release else ""
-    return fetch([f"{name}{version}" for name in packages_of(release)], pin.suite, architecture=ARCHITECTURE,
-                 only=["vmlinuz*", *(f"{name}.ko*" for name in KEPT)])
+    return by_routes(f"the image of Linux {kit.release}", routes, get)
 
 
 def module_name(path):
@@ -93,18 +109,24 @@ def depends(path):
 def kernel(line):
     """The `Kernel` of a line of LINES, fetched the first time. Raises PackageError or BuildError."""
     kit = kernel_kit(line)
-    release = kit.release.removesuffix(f"-{ARCHITECTURE}")
-    fetched = fetch_image(line, release)
-    key = key_of(kit.release, str(fetched.versions), KEPT, PERHAPS, WANTED)
+    try:
+        fetched = fetch_image(line, kit)
+    except PackageError:
+        # Debian has dropped this release since its headers were fetched: it has another one.
+        newer = kernel_kit(line, refresh=True)
+        if newer.release == kit.release:
+            raise
+        kit, fetched = newer, fetch_image(line, newer)
+    key = content_key(kit.release, str(fetched.versions), KEPT, PERHAPS, WANTED)
 
     def make(folder):
-        image, = fetched.path.rglob("vmlinuz*")
+        (image,) = fetched.path.rglob("vmlinuz*")
         shutil.copy(image, folder / "vmlinuz")
         files = {module_name(path): unpacked(path, folder) for path in fetched.path.rglob("*.ko*")}
         wanted = [*(name for name in map(module_name, PERHAPS) if name in files), *map(module_name, WANTED)]
         (folder / "order").write_text("".join(f"{path.name}\n" for path in in_order(files, wanted)))
 
-    folder = built(f"pc-kernel-{line}-{key}", f"Linux {kit.release} for the guest", make)
+    folder = LINUX.folder(f"pc-kernel-{line}", key, make)
     return Kernel(line, kit.release, folder / "vmlinuz", tuple(folder / name for name in (folder / "order").read_text().split()), key)
 
 
@@ -112,7 +134,7 @@ def driver(line):
     """{name: path} of the modules of driver/ for a kernel, stripped; built unless the same were."""
     kit = kernel_kit(line)
     files = sources()
-    key = key_of(kit.path.name, [str(path.relative_to(DRIVER)) for path in files], files)
+    key = content_key(kit.path.name, [str(path.relative_to(DRIVER)) for path in files], files)
 
     def make(folder):
         work = folder / "work"
@@ -127,7 +149,7 @@ def driver(line):
             subprocess.run(["strip", "-g", "-o", folder / module.name, module], check=True)
         shutil.rmtree(work)
 
-    folder = built(f"pc-driver-{line}-{key}", f"the driver for Linux {kit.release}", make, keep=4)
+    folder = LINUX.folder(f"pc-driver-{line}", key, make, f"the driver for Linux {kit.release}")
     return {path.stem: path for path in sorted(folder.glob("*.ko"))}
 
 

@@ -20,18 +20,38 @@ import tempfile
 import time
 from pathlib import Path
 
-from sim.rig import dies_with_us
-
+from sim.cocotb_rig import dies_with_us
 from sim.console import KERNEL_LINE, GuestError, Line
 from sim.pc.wire import Wire
 
 QEMU = "qemu-system-x86_64"
 MEMORY_MB = 256
 # Of the machine: nothing but what the tests use. TCG simulates a processor that has more than most, and is slower for that: not `max`.
-HARDWARE = ("-machine", "q35,accel=tcg,usb=off,vmport=off", "-cpu", "qemu64", "-m", str(MEMORY_MB), "-display", "none", "-nodefaults",
-            "-no-user-config", "-no-reboot", "-rtc", "clock=host",
-            "-device", "qemu-xhci,id=usb", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=channel,name=litepulse",
-            "-serial", "chardev:kernel", "-qmp", "chardev:monitor")
+HARDWARE = (
+    "-machine",
+    "q35,accel=tcg,usb=off,vmport=off",
+    "-cpu",
+    "qemu64",
+    "-m",
+    str(MEMORY_MB),
+    "-display",
+    "none",
+    "-nodefaults",
+    "-no-user-config",
+    "-no-reboot",
+    "-rtc",
+    "clock=host",
+    "-device",
+    "qemu-xhci,id=usb",
+    "-device",
+    "virtio-serial-pci",
+    "-device",
+    "virtserialport,chardev=channel,name=litepulse",
+    "-serial",
+    "chardev:kernel",
+    "-qmp",
+    "chardev:monitor",
+)
 # Clocks are not compared: on a busy machine that ends in complaints. Addresses in a trace are the same each time.
 BOOTARGS = "console=ttyS0 ignore_loglevel panic=-1 tsc=unstable nokaslr"
 START_SECONDS = 30
@@ -56,7 +76,7 @@ class Stream:
         with contextlib.suppress(BlockingIOError):
             while self.waiting:
                 try:
-                    del self.waiting[:self.end.send(self.waiting)]
+                    del self.waiting[: self.end.send(self.waiting)]
                 except (BrokenPipeError, ConnectionResetError):
                     self.close()
                     return
@@ -96,7 +116,7 @@ class Adapter:
         self.board = self.to_pc = self.to_board = None
         # What passes: mangle(to_the_pc, data) -> data. A test damages the line with it.
         self.mangle = None
-        self.wires = {}         # {to_the_pc: Wire}, where the line has a bit rate
+        self.wires = {}  # {to_the_pc: Wire}, where the line has a bit rate
 
     def carry(self, to_the_pc, data):
         """Bytes came from one side; the other one gets them if it is there."""
@@ -132,18 +152,33 @@ class Machine:
         self.start = time.monotonic()
         self.loop = selectors.DefaultSelector()
         self.lines, self.partial, self.replies, self.adapters = [], {"kernel": b"", "channel": b""}, [], {}
-        self.listeners = []             # functions that get each line
+        self.listeners = []  # functions that get each line
         self.folder = tempfile.TemporaryDirectory(prefix="litepulse-pc-")
         self.errors = open(Path(self.folder.name) / "errors", "w+b")
         names = ("kernel", "channel", "monitor")
         doors = {name: self.door(name) for name in names}
-        command = [QEMU, *(word for name in names for word in ("-chardev", f"socket,id={name},path={self.path(name)}")), *HARDWARE,
-                   "-kernel", kernel.image, "-initrd", archive, "-append", f"{BOOTARGS} {bootargs}".strip()]
+        command = [
+            QEMU,
+            *(word for name in names for word in ("-chardev", f"socket,id={name},path={self.path(name)}")),
+            *HARDWARE,
+            "-kernel",
+            kernel.image,
+            "-initrd",
+            archive,
+            "-append",
+            f"{BOOTARGS} {bootargs}".strip(),
+        ]
         if state:
             command += ["-incoming", f"exec:exec cat {state}"]
         try:
-            self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=self.errors,
-                                            stderr=self.errors, start_new_session=True, preexec_fn=dies_with_us(signal.SIGKILL))
+            self.process = subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=self.errors,
+                stderr=self.errors,
+                start_new_session=True,
+                preexec_fn=dies_with_us(signal.SIGKILL),
+            )
         except FileNotFoundError as error:
             raise GuestError(f"there is no {QEMU} (package qemu-system-x86): `make setup` installs it") from error
         try:
@@ -235,7 +270,7 @@ class Machine:
             if source == "kernel" and not KERNEL_LINE.match(text):
                 if not text.strip():
                     continue
-                text = f"[    0.000000] {text}"     # the firmware's, a panic's
+                text = f"[    0.000000] {text}"  # the firmware's, a panic's
             self.lines.append(Line(self.now(), text))
             for listener in list(self.listeners):
                 listener(text)
@@ -283,12 +318,22 @@ class Machine:
         name, turn = f"cable{number}", next(TURNS)
         path = self.path(f"{name}.{turn}")
         door = self.door(path.name)
-        self.ask("chardev-add", id=f"{name}.{turn}", backend={"type": "socket", "data": {
-            "addr": {"type": "unix", "data": {"path": str(path)}}, "server": False}})
+        self.ask(
+            "chardev-add",
+            id=f"{name}.{turn}",
+            backend={"type": "socket", "data": {"addr": {"type": "unix", "data": {"path": str(path)}}, "server": False}},
+        )
         adapter.to_pc = Stream(self.loop, self.accept(door), lambda data: adapter.carry(False, data))
         adapter.connect(board)
-        self.ask("device_add", driver="usb-serial", id=f"adapter{number}", chardev=f"{name}.{turn}", bus="usb.0", port=str(number + 1),
-                 **{"always-plugged": True})
+        self.ask(
+            "device_add",
+            driver="usb-serial",
+            id=f"adapter{number}",
+            chardev=f"{name}.{turn}",
+            bus="usb.0",
+            port=str(number + 1),
+            **{"always-plugged": True},
+        )
         return adapter
 
     def unplug(self, number=0):

@@ -9,14 +9,15 @@ import time
 
 import pytest
 
-from litepulse import regs
+from litepulse import attach, regs
+from sim import series
 from sim.linux.frames import data_of, profile, read_frames
-from sim.pc import rig
 from sim.linux.pins import pulses
 from sim.linux.test_chardev import Told
+from sim.pc import pc_rig
 from sim.pc.debian import programs
 
-each = pytest.mark.parametrize("line", rig.LINES)
+every = pytest.mark.parametrize("line", series.each(pc_rig.LINES))
 ONE = "6.12"
 SYSFS = "/sys/bus/platform/drivers/litepulse/litepulse.*"
 DEVICES = ("/dev/litepulse0", "/dev/ttyPULSE0", "/dev/ptp0")
@@ -33,14 +34,16 @@ def numbers(result, name):
     return [line.split()[1:] for line in result.lines if line.split()[:1] == [name]]
 
 
-@each
+@every
 @pytest.mark.seconds(20)
 def test_attach_and_loopback(pc, line):
     """A byte goes out of the tty, over TX to RX, and comes back; the pin shows it; the link tells of itself."""
     data = bytes(range(0, 250, 7))
     result = pc(line).attached(
         f"grep -H . {SYSFS}/uartbone/*; ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write={data.hex()} read={len(data)},500 drain icount",
-        {"tty_steps": pc(line).guest_program("tty_steps")}, wires=["tx:rx"])
+        {"tty_steps": pc(line).guest_program("tty_steps")},
+        wires=["tx:rx"],
+    )
     link = dict(re.findall(r"uartbone/(\w+):(.+)", "\n".join(result.lines)))
     assert link["port"] == "ttyUSB0" and link["checked"] == "1" and int(link["baud"]) == 115200 and link["failures"] == "0"
     assert 0 < int(link["poll_us"]) <= int(link["idle_us"])
@@ -49,35 +52,59 @@ def test_attach_and_loopback(pc, line):
     assert data_of(read_frames(result.pin("tx"), [profile(460800)])) == data
 
 
-@each
+@every
 def test_detach(pc, line):
     """When its holder goes, the devices go, and both modules can."""
     guest = pc(line)
     gone = "; ".join(f"gone {name}" for name in DEVICES)
-    result = guest.run(f"""{LOADED}
+    result = guest.run(
+        f"""{LOADED}
         ./attach /dev/ttyUSB0 & await /dev/ptp0
         kill $!; {gone}
-        rmmod litepulse_uartbone && rmmod litepulse && ! grep litepulse /proc/modules""", everything(guest))
+        rmmod litepulse_uartbone && rmmod litepulse && ! grep litepulse /proc/modules""",
+        everything(guest),
+    )
     assert result.lines == ["attached /dev/ttyUSB0"]
+
+
+@every
+def test_attach_to_a_port_that_is_not_ready(pc, line):
+    """The node of a port is there before the port can be opened: attach waits for it, but not for ever."""
+    guest = pc(line)
+    result = guest.run(
+        f"""{LOADED}
+        mv /dev/ttyUSB0 /dev/ready; mknod /dev/ttyUSB0 c 188 9
+        (usleep 300000; mv /dev/ready /dev/ttyUSB0) &
+        ./attach /dev/ttyUSB0 & await /dev/litepulse0
+        mknod /dev/ttyUSB9 c 188 9; ./attach /dev/ttyUSB9
+        ./attach /dev/ttyUSB8; true""",
+        everything(guest),
+    )
+    assert result.lines == ["attached /dev/ttyUSB0", f"attach /dev/ttyUSB9 {errno.ENXIO}", f"attach /dev/ttyUSB8 {errno.ENOENT}"]
 
 
 def test_ldattach(pc):
     """util-linux' own program does it, too, by number; it stays as a daemon that can be killed."""
     guest = pc(ONE)
     awaited, gone = ("\n".join(f"{word} {name}" for name in DEVICES) for word in ("await", "gone"))
-    result = guest.run(f"""{LOADED}
-        ./ldattach -8 -n -1 -s 115200 {rig.LDISC} /dev/ttyUSB0 || exit 96
+    result = guest.run(
+        f"""{LOADED}
+        ./ldattach -8 -n -1 -s 115200 {attach.N_LITEPULSE} /dev/ttyUSB0 || exit 96
         {awaited}
         ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write=4c50 read=2,500
         kill $(pidof loader)
-        {gone}""", {**everything(guest), **programs("util-linux=2.41.5-0+deb13u1", "ldattach")}, wires=["tx:rx"])
+        {gone}""",
+        {**everything(guest), **programs("util-linux", "ldattach")},
+        wires=["tx:rx"],
+    )
     assert numbers(result, "read") == [["4c50"]]
 
 
 def test_attach_and_detach_many_times(pc):
     """A hundred times: names come back, nothing is left behind, and the last one works."""
     guest = pc(ONE)
-    result = guest.run(f"""{LOADED}
+    result = guest.run(
+        f"""{LOADED}
         for turn in $(seq 100); do
             ./attach /dev/ttyUSB0 >attach.log &
             await /dev/ptp0
@@ -87,14 +114,19 @@ def test_attach_and_detach_many_times(pc):
         ls {SYSFS} 2>/dev/null && exit 95
         ./attach /dev/ttyUSB0 & await /dev/ptp0
         ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write=4c50 read=2,500
-        """, everything(guest), wires=["tx:rx"], seconds=120)
+        """,
+        everything(guest),
+        wires=["tx:rx"],
+        seconds=120,
+    )
     assert numbers(result, "read") == [["4c50"]]
 
 
 def test_attach_and_detach_at_once(pc):
     """Nobody waits for anything: attached and given up again at every moment of it."""
     guest = pc(ONE)
-    result = guest.run(f"""{LOADED}
+    result = guest.run(
+        f"""{LOADED}
         for turn in $(seq 60); do
             ./attach /dev/ttyUSB0 >attach.log &
             usleep $((turn % 12 * 5000))
@@ -104,13 +136,15 @@ def test_attach_and_detach_at_once(pc):
         for device in /sys/bus/platform/devices/litepulse.*; do gone $device; done
         ./attach /dev/ttyUSB0 >attach.log & await /dev/litepulse0; await /dev/ptp0
         ./tty_steps /dev/ttyPULSE0 set=460800,8N1 write=4c50 read=2,500
-        """, everything(guest), wires=["tx:rx"], seconds=120)
+        """,
+        everything(guest),
+        wires=["tx:rx"],
+        seconds=120,
+    )
     assert numbers(result, "read") == [["4c50"]]
 
 
-
-
-@pytest.mark.parametrize("line, keep", [(ONE, "end"), *((line, "keep") for line in rig.LINES)])
+@pytest.mark.parametrize("line, keep", [(ONE, "end"), *((line, "keep") for line in pc_rig.LINES)])
 def test_unplug(pc, line, keep):
     """Pulled out under a reader, a writer and a train: all are told. The board goes on; found again, it is stopped unless that was kept."""
     guest, boards = pc(line), []
@@ -119,13 +153,16 @@ def test_unplug(pc, line, keep):
         boards.append(machine.adapters[0].board)
         machine.unplug(0)
 
-    result = guest.attached(f"""./unplug {keep}
+    result = guest.attached(
+        f"""./unplug {keep}
         gone /dev/litepulse0; gone /dev/ttyPULSE0; gone /dev/ptp0
         usleep 300000
         echo again; await /dev/ttyUSB0
         ./attach /dev/ttyUSB0 & await /dev/litepulse0
-        ./unplug found""", {"unplug": guest.guest_program("unplug")},
-        when={"ready pull": pull, "again": lambda machine: machine.plug(0, boards[0])})
+        ./unplug found""",
+        {"unplug": guest.guest_program("unplug")},
+        when={"ready pull": pull, "again": lambda machine: machine.plug(0, boards[0])},
+    )
     told = Told(result.lines)
     for label in ("read", "claim", "status", "launch"):
         assert told.result(label) == (-1, "ENODEV"), label
@@ -144,7 +181,8 @@ def test_unplug(pc, line, keep):
 def test_two_boards(pc):
     """Each device is its own board's, to be told by its port; one is pulled out, and the other does not notice."""
     guest = pc(ONE)
-    result = guest.attached("""
+    result = guest.attached(
+        """
         for device in /sys/bus/platform/devices/litepulse.*; do
             port=$(cat $device/uartbone/port)
             tty=$(basename $(find $device/ -path '*/tty/ttyPULSE?'))
@@ -154,11 +192,14 @@ def test_two_boards(pc):
         done
         ( sleep 0.5; echo pull ) &
         while [ -e /dev/$pulled ]; do printf . >/dev/$left; done
-        printf last >/dev/$left""", boards=[{}, {}], when={"pull": lambda machine: machine.unplug(0)})
+        printf last >/dev/$left""",
+        boards=[{}, {}],
+        when={"pull": lambda machine: machine.unplug(0)},
+    )
     first, second = (data_of(read_frames(board.pins_of("tx"), [profile(9600, hz=board.hz)])) for board in result.boards)
     assert sorted(port for _, port in numbers(result, "port")) == ["ttyUSB0", "ttyUSB1"]
     assert first == b"ttyUSB0" and second.startswith(b"ttyUSB1..") and second.endswith(b"..last")
-    assert set(second[len("ttyUSB1"):-len("last")]) == set(b".")
+    assert set(second[len("ttyUSB1") : -len("last")]) == set(b".")
 
 
 class BadCable:
@@ -183,10 +224,15 @@ def test_a_bad_cable(pc):
     def damage(machine):
         machine.adapters[0].mangle = cable
 
-    result = guest.attached(f"""
+    result = guest.attached(
+        f"""
         echo damage; usleep 200000
         ./tty_steps /dev/ttyPULSE0 set=1000000,8N1 write={data.hex()} read={len(data)},500 drain icount
-        grep -H . {SYSFS}/uartbone/*""", {"tty_steps": guest.guest_program("tty_steps")}, wires=["tx:rx"], when={"damage": damage})
+        grep -H . {SYSFS}/uartbone/*""",
+        {"tty_steps": guest.guest_program("tty_steps")},
+        wires=["tx:rx"],
+        when={"damage": damage},
+    )
     link = dict(re.findall(r"uartbone/(\w+):(.+)", "\n".join(result.lines)))
     assert cable.faults > 10 and int(link["repeats"]) > 5 and link["failures"] == "0"
     assert data_of(read_frames(result.pin("tx"), [profile(1_000_000)])) == data
@@ -203,7 +249,8 @@ def test_a_board_that_falls_silent(pc):
     def mend(machine):
         machine.adapters[0].mangle = None
 
-    result = guest.attached("""
+    result = guest.attached(
+        """
         echo cut
         usleep 100000
         date +%s
@@ -211,8 +258,11 @@ def test_a_board_that_falls_silent(pc):
         date +%s
         echo mend
         for turn in $(seq 50); do usleep 100000; ./tty_steps /dev/ttyPULSE0 tick | grep 'tick [1-9]' && break; done
-        ./tty_steps /dev/ttyPULSE0 set=1000000,8N1 write=4c50 read=2,500""", {"tty_steps": guest.guest_program("tty_steps")},
-        wires=["tx:rx"], when={"cut": cut, "mend": mend})
+        ./tty_steps /dev/ttyPULSE0 set=1000000,8N1 write=4c50 read=2,500""",
+        {"tty_steps": guest.guest_program("tty_steps")},
+        wires=["tx:rx"],
+        when={"cut": cut, "mend": mend},
+    )
     print(result.text)
     begun, ended = (int(line) for line in result.lines if line.isdigit())
     assert numbers(result, "tick")[:2] == [[f"-{errno.EIO}"]] * 2 and ended - begun < 5
@@ -222,13 +272,18 @@ def test_a_board_that_falls_silent(pc):
 def test_a_board_that_restarted(pc):
     """Its power failed, that of the adapter did not: it is noticed, and gets its settings again."""
     guest = pc(ONE)
-    with rig.Board(wires=["tx:rx"]) as fresh:
-        guest.attached("""
+    with pc_rig.Board(wires=["tx:rx"]) as fresh:
+        guest.attached(
+            """
             ./tty_steps /dev/ttyPULSE0 set=460800,7E2 write=4c read=1,500
             echo restart
             for turn in $(seq 500); do dmesg | grep -q 'the board was reset' && break; usleep 10000; done
-            ./tty_steps /dev/ttyPULSE0 write=50 read=1,500 drain""", {"tty_steps": guest.guest_program("tty_steps")},
-            wires=["tx:rx"], when={"restart": lambda machine: machine.adapters[0].connect(fresh)}, complaints=["the board was reset"])
+            ./tty_steps /dev/ttyPULSE0 write=50 read=1,500 drain""",
+            {"tty_steps": guest.guest_program("tty_steps")},
+            wires=["tx:rx"],
+            when={"restart": lambda machine: machine.adapters[0].connect(fresh)},
+            complaints=["the board was reset"],
+        )
         fresh.end()
     assert data_of(read_frames(fresh.pins_of("tx"), [profile(460800, "7E2")])) == b"P"
 
@@ -246,6 +301,7 @@ class RateRegister:
 
     `carries`: bauds at which the line works. At others nothing arrives, until the bridge has fallen back.
     """
+
     CLOCK, BASE = 24_000_000, 115_200
 
     def __init__(self, carries):
@@ -287,7 +343,8 @@ def test_bit_rate(pc):
         machine.adapters[0].mangle = line
 
     tries = (1_000_000, 115_200, 500_000, 1_000_000, 3_000_000, 500_000, 4_000_000, 150_000, 0)
-    result = guest.attached(f"""
+    result = guest.attached(
+        f"""
         echo begin; usleep 100000
         cd {SYSFS}/uartbone
         for baud in {" ".join(map(str, tries))}; do
@@ -295,7 +352,10 @@ def test_bit_rate(pc):
         done
         cd - >/dev/null
         ./tty_steps /dev/ttyPULSE0 set=1000000,8N1 write=4c50 read=2,500""",
-        {"tty_steps": guest.guest_program("tty_steps")}, wires=["tx:rx"], when={"begin": begin})
+        {"tty_steps": guest.guest_program("tty_steps")},
+        wires=["tx:rx"],
+        when={"begin": begin},
+    )
     now, wanted = 115_200, []
     for baud in tries:
         works = baud in (115_200, 500_000, 1_000_000)

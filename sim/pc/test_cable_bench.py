@@ -12,7 +12,7 @@ from sim.pc.board import HZ
 from sim.pc.cable_bench import Bench
 from sim.pc.wire import PACKET, Wire
 
-STILL_SECONDS = 0.3             # 600 events of others: more than twice what the board holds
+STILL_SECONDS = 0.3  # 600 events of others: more than twice what the board holds
 
 
 @pytest.fixture(scope="module")
@@ -105,16 +105,22 @@ def figures(gap, idle):
     each = {"events": 100, "lost": 0, "carried": 5000.0, "busy": 0.5, "thread": 0.1, "requests": 100.0, "repeats": 0}
     wake = {"count": 3, "median": 2e6, "least": 1e6, "most": 9e6, "uncertainty": 1e5}
     tty = {"baud": 1000, "sound": True, "seconds": 1.0, "busy": 0.5, "thread": 0.1, "requests": 5.0, "repeats": 0, "rate": 77.0}
-    return {"slower": [5.0, 9.0], "idle": dict.fromkeys(("without", "attached"), {**each, "busy": idle}), "missed": [],
-            "events": {line: {"best": gap and {"gap": gap, **each}, "flood": each} for line in cable_bench.LINES},
-            "wakes": {line: {"nothing": wake} for line in cable_bench.LINES},
-            "ttys": {line: {"send": tty, "receive": tty, "loop": None} for line in cable_bench.LINES}}
+    return {
+        "slower": [5.0, 9.0],
+        "idle": dict.fromkeys(("without", "attached"), {**each, "busy": idle}),
+        "missed": [],
+        "events": {line: {"best": gap and {"gap": gap, **each}, "flood": each} for line in cable_bench.LINES},
+        "wakes": {line: {"nothing": wake} for line in cable_bench.LINES},
+        "ttys": {line: {"send": tty, "receive": tty, "loop": None} for line in cable_bench.LINES},
+    }
 
 
 def test_what_is_missed_is_said():
     assert cable_bench.shortcomings(figures(HZ // 18_000, 0.0099)) == []
     assert cable_bench.shortcomings(figures(HZ // 18_000 + 1, 0.01)) == [
-        "17,857 events/s without loss at 3 Mbaud, not 18,000", "1.0% of the emulated CPU while idle, not under 1%"]
+        "17,857 events/s without loss at 3 Mbaud, not 18,000",
+        "1.0% of the emulated CPU while idle, not under 1%",
+    ]
     assert cable_bench.shortcomings(figures(None, 0))[0].startswith("0 events/s")
     text = "\n".join(cable_bench.lines({**figures(None, 0), "missed": ["x"]}))
     assert "**Missed:** x." in text and f"less than {HZ / cable_bench.GAPS[-1]:,.0f}" in text and "| 77 |" in text and "| 100 |" in text

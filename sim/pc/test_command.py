@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from scripts.debian_package import fetch
-from sim.linux.targets import ROOT, built, key_of
-from sim.pc.debian import SUITE, needed
+from litex_soc.build_cache import content_key
+from scripts.debian_package import obtain
+from sim.linux.targets import LINUX, ROOT
+from sim.pc.debian import needed
 
 SW = ROOT / "sw"
-FORMAT = 3          # of what is made of Python
+FORMAT = 3  # of what is made of Python
 # What the verbs import is all that the guest gets.
 IMPORTED = """
 import sys
@@ -54,9 +55,9 @@ print("ended", os.path.exists("/dev/litepulse0"), flush=True)
 
 def python():
     """{name in the guest: path or bytes} of ./python: Debian's, with as much of its library as the command imports, compiled."""
-    tree = fetch(["python3", "python3-serial"], SUITE, architecture="amd64", dependencies=True).path
-    program, = (path for path in (tree / "usr/bin").glob("python3.*") if not path.is_symlink())
-    home, = (tree / "usr/lib").glob("python3.*")
+    tree = obtain("python-pc").path
+    (program,) = (path for path in (tree / "usr/bin").glob("python3.*") if not path.is_symlink())
+    (home,) = (tree / "usr/lib").glob("python3.*")
     packages = tree / "usr/lib/python3/dist-packages"
     libraries, wanted = {}, [program, *home.glob("lib-dynload/_decimal.*")]
     while wanted:
@@ -87,10 +88,12 @@ def python():
         run("import py_compile, sys\nfor a, b in zip(sys.argv[1::2], sys.argv[2::2]): py_compile.compile(a, b, doraise=True)", *pairs)
         subprocess.run(["rm", "-r", links], check=True)
 
-    folder = built(f"pc-python-{key_of(FORMAT, str(tree), sorted((SW / 'litepulse').glob('*.py')))}", "Python for the PC", make)
+    folder = LINUX.folder("pc-python", content_key(FORMAT, str(tree), sorted((SW / "litepulse").glob("*.py"))), make, "Python for the PC")
     files = {f"python/{path.relative_to(folder)}": path for path in folder.rglob("*") if path.is_file()}
-    start = ('#!/bin/sh\nhere=$PWD\nexport PYTHONHOME=$here PYTHONPATH=$here/python:$here/python/lib-dynload PYTHONDONTWRITEBYTECODE=1\n'
-             'exec libraries/ld-linux-x86-64.so.2 --library-path libraries ./program -S "$@"\n')
+    start = (
+        "#!/bin/sh\nhere=$PWD\nexport PYTHONHOME=$here PYTHONPATH=$here/python:$here/python/lib-dynload PYTHONDONTWRITEBYTECODE=1\n"
+        'exec libraries/ld-linux-x86-64.so.2 --library-path libraries ./program -S "$@"\n'
+    )
     return files | {f"libraries/{name}": path for name, path in libraries.items()} | {"program": program, "start": start.encode()}
 
 
@@ -98,13 +101,22 @@ def python():
 def test_the_command(pc):
     """Looked at, attached, looked at again, detached, attached and pulled out; the latency timer is 1 ms meanwhile, else what it was."""
     guest = pc("6.12")
-    result = guest.run("insmod litepulse.ko && insmod litepulse_uartbone.ko && ./start steps.py",
-                       {**guest.driver(), **python(), "steps.py": STEPS.encode()}, seconds=150,
-                       when={"pull": lambda machine: machine.unplug(0)})
+    result = guest.run(
+        "insmod litepulse.ko && insmod litepulse_uartbone.ko && ./start steps.py",
+        {**guest.driver(), **python(), "steps.py": STEPS.encode()},
+        seconds=150,
+        when={"pull": lambda machine: machine.unplug(0)},
+    )
     steps = [json.loads(line.removeprefix("step ")) for line in result.lines if line.startswith("step ")]
     assert [(verb, status, timer) for verb, status, timer, _ in steps] == [
-        ("doctor", 0, "16"), ("attach", 0, "1"), ("attach", 0, "1"), ("--port=/dev/ttyUSB0", 2, "1"), ("doctor", 0, "1"),
-        ("detach", 0, "16"), ("attach", 0, "1")], steps
+        ("doctor", 0, "16"),
+        ("attach", 0, "1"),
+        ("attach", 0, "1"),
+        ("--port=/dev/ttyUSB0", 2, "1"),
+        ("doctor", 0, "1"),
+        ("detach", 0, "16"),
+        ("attach", 0, "1"),
+    ], steps
     said = [text for *_, text in steps]
     told, again = json.loads(said[1]), json.loads(said[2])
     names = {"pulse": "/dev/litepulse0", "tty": "/dev/ttyPULSE0", "clock": "/dev/ptp0", "frames_checked": True, "latency_timer_ms": 1}

@@ -9,16 +9,17 @@ import sys
 import time
 
 import pytest
-from sim.rig import ROOT
+
 from litex_soc import regmap
+from sim import series
+from sim.cocotb_rig import ROOT
+from sim.pc import pc_rig
 
-from sim.pc import rig
-
-each = pytest.mark.parametrize("line", rig.LINES)
+every = pytest.mark.parametrize("line", series.each(pc_rig.LINES))
 ONE = "6.12"
 
 
-@each
+@every
 @pytest.mark.seconds(20)
 def test_the_board_answers(pc, line):
     """By plain UARTBone through Debian's ftdi_sio: magic, version, geometry, clock."""
@@ -31,7 +32,7 @@ def test_the_board_answers(pc, line):
     assert any("FTDI USB Serial Device converter now attached to ttyUSB0" in text for text in result.kernel)
 
 
-@each
+@every
 def test_the_driver_fits_the_kernel(pc, line):
     guest = pc(line)
     result = guest.run("insmod litepulse.ko && grep -q '^litepulse ' /proc/modules && rmmod litepulse", guest.driver(), boards=[])
@@ -51,23 +52,26 @@ def test_files_and_statuses(pc):
     assert guest.run("test ! -e folder", boards=[]).lines == []
 
 
-@pytest.mark.parametrize("command, options, told", [
-    ("exit 3", {}, "exit status 3, not 0"),
-    ("echo begun; sleep 100", {"seconds": 5}, r"not done within(.|\n)*begun"),
-    ("echo 'WARNING: a mistake' >/dev/kmsg", {}, "the kernel complains: .*a mistake"),
-    ("echo c >/proc/sysrq-trigger; sleep 100", {}, "the kernel complains: .*Kernel panic"),
-    ("true", {"complaints": ["as expected"]}, "the kernel did not say 'as expected'"),
-    ("true", {"when": {"a word": lambda machine: None}}, "never printed: a word"),
-    ("patience=5; await /dev/ttyUSB0", {}, "exit status 99, not 0"),
-    ("insmod none.ko || exit 5", {"boards": [{}], "status": 4}, "exit status 5, not 4"),
-])
+@pytest.mark.parametrize(
+    "command, options, told",
+    [
+        ("exit 3", {}, "exit status 3, not 0"),
+        ("echo begun; sleep 100", {"seconds": 5}, r"not done within(.|\n)*begun"),
+        ("echo 'WARNING: a mistake' >/dev/kmsg", {}, "the kernel complains: .*a mistake"),
+        ("echo c >/proc/sysrq-trigger; sleep 100", {}, "the kernel complains: .*Kernel panic"),
+        ("true", {"complaints": ["as expected"]}, "the kernel did not say 'as expected'"),
+        ("true", {"when": {"a word": lambda machine: None}}, "never printed: a word"),
+        ("patience=5; await /dev/ttyUSB0", {}, "exit status 99, not 0"),
+        ("insmod none.ko || exit 5", {"boards": [{}], "status": 4}, "exit status 5, not 4"),
+    ],
+)
 def test_what_goes_wrong_is_told(pc, command, options, told):
-    with pytest.raises(rig.GuestError, match=told):
+    with pytest.raises(pc_rig.GuestError, match=told):
         pc(ONE).run(command, **{"boards": [], **options})
 
 
 def test_a_wrong_option_of_the_board(pc):
-    with pytest.raises(rig.GuestError, match="the simulated SoC does not start: .*--nonsense"):
+    with pytest.raises(pc_rig.GuestError, match="the simulated SoC does not start: .*--nonsense"):
         pc(ONE).run("true", boards=[{"options": ["--nonsense"]}])
 
 
@@ -84,7 +88,11 @@ def test_boards_come_and_go(pc):
     clock = f"clock() {{ ./uartbone /dev/$1 {regmap.CSR_BASE + 12:#x} 1; }}"
     result = guest.run(
         f"{clock}; clock ttyUSB0; clock ttyUSB1; exec 5<>/dev/ttyUSB0; echo swap; gone /dev/ttyUSB0; exec 5<&-; await /dev/ttyUSB0; "
-        "clock ttyUSB0", {"uartbone": guest.guest_program("uartbone")}, boards=[{"hz": 1_000_000}, {"hz": 1_500_000}], when={"swap": swap})
+        "clock ttyUSB0",
+        {"uartbone": guest.guest_program("uartbone")},
+        boards=[{"hz": 1_000_000}, {"hz": 1_500_000}],
+        when={"swap": swap},
+    )
     assert [int(word, 16) for word in result.lines if word != "swap"] == [1_000_000, 1_500_000, 1_500_000]
     assert any("USB disconnect" in line for line in result.kernel)
 
@@ -97,14 +105,15 @@ def test_the_line_can_be_damaged(pc):
         machine.adapters[0].mangle = lambda to_the_pc, data: bytes(byte ^ 0xFF for byte in data) if to_the_pc else data
 
     magic = f"./uartbone /dev/ttyUSB0 {regmap.CSR_BASE:#x} 1"
-    result = guest.run(f"{magic}; echo damage; usleep 300000; {magic}", {"uartbone": guest.guest_program("uartbone")},
-                       when={"damage": damage})
+    result = guest.run(
+        f"{magic}; echo damage; usleep 300000; {magic}", {"uartbone": guest.guest_program("uartbone")}, when={"damage": damage}
+    )
     sound, _, damaged = result.lines
     assert int(sound, 16) == regmap.MAGIC == int(damaged, 16) ^ 0xFFFF_FFFF
 
 
 def test_a_board_that_dies_is_told(pc):
-    with pytest.raises(rig.GuestError, match="a board's simulator ended with status -9"):
+    with pytest.raises(pc_rig.GuestError, match="a board's simulator ended with status -9"):
         pc(ONE).run("echo now; sleep 1", when={"now": lambda machine: machine.adapters[0].board.process.kill()})
 
 
@@ -153,7 +162,7 @@ def test_make_pc(pc, tmp_path):
     """A person at the console: the board is there, files of his, Ctrl-C is the guest's, Ctrl-A x ends."""
     (tmp_path / "mine").write_text("a file of mine\n")
     person = Person("-m", "sim.pc", "--files", tmp_path, "--hz", "1000000")
-    assert person.sees("# ", 300)       # the first time it builds the programs
+    assert person.sees("# ", 300)  # the first time it builds the programs
     # A signal would be lost on a program that has just ended: what is to be interrupted says first that it runs.
     person.types("litepulse-info; cat mine; sh -c 'echo 1$((1 + 1))3; exec sleep 1000'\r")
     assert person.sees("\r\n123\r\n") and "a file of mine" in person.seen and "1000000" in person.seen
@@ -163,8 +172,9 @@ def test_make_pc(pc, tmp_path):
     assert person.status() == 0 and "/dev/ttyUSB0" in person.seen
 
 
-@pytest.mark.parametrize("words, told", [
-    (["--kernel", "5.10"], "invalid choice"), (["--hz", "0"], "above 0 Hz"), (["--files", "/nowhere"], "no folder")])
+@pytest.mark.parametrize(
+    "words, told", [(["--kernel", "5.10"], "invalid choice"), (["--hz", "0"], "above 0 Hz"), (["--files", "/nowhere"], "no folder")]
+)
 def test_make_pc_refuses(words, told):
     person = Person("-m", "sim.pc", *words)
     assert person.status() == 2 and told in person.seen

@@ -13,14 +13,33 @@ from sim.pc.board import HZ
 
 LINE = "6.12"
 TTY = (
-    "bauds_and_formats", "impossible_settings", "serial_info_and_no_console", "long_row_of_bytes", "drain_is_exact",
-    "settings_do_not_change_a_train", "loop", "stopped_output", "stopped_output_does_not_stop_launches", "xoff_is_sent_while_stopped",
-    "flush", "close_sends_what_was_written", "break_makes_launches_busy", "rs485_lead_and_lag", "driver_goes_while_in_use",
+    "bauds_and_formats",
+    "impossible_settings",
+    "serial_info_and_no_console",
+    "long_row_of_bytes",
+    "drain_is_exact",
+    "settings_do_not_change_a_train",
+    "loop",
+    "stopped_output",
+    "stopped_output_does_not_stop_launches",
+    "xoff_is_sent_while_stopped",
+    "flush",
+    "close_sends_what_was_written",
+    "break_makes_launches_busy",
+    "rs485_lead_and_lag",
+    "driver_goes_while_in_use",
 )
 CHARDEV = (
-    "bad_input", "launches_happen_at_their_ticks_or_not_at_all", "what_the_board_refuses_is_told", "poll_tells_that_there_is_room",
-    "a_signal_interrupts_a_write_that_waits", "a_full_queue_blocks_or_says_so", "trains_are_exact_and_adjusted_without_a_glitch",
-    "a_denominator_of_0_and_inverted_frames", "a_killed_holder_stops_its_train_unless_kept", "a_claim_that_fails_leaves_a_kept_train",
+    "bad_input",
+    "launches_happen_at_their_ticks_or_not_at_all",
+    "what_the_board_refuses_is_told",
+    "poll_tells_that_there_is_room",
+    "a_signal_interrupts_a_write_that_waits",
+    "a_full_queue_blocks_or_says_so",
+    "trains_are_exact_and_adjusted_without_a_glitch",
+    "a_denominator_of_0_and_inverted_frames",
+    "a_killed_holder_stops_its_train_unless_kept",
+    "a_claim_that_fails_leaves_a_kept_train",
     "the_responder_ignores_its_own_line",
 )
 PTP = ("what_does_not_fit_is_refused",)
@@ -29,29 +48,35 @@ PTP = ("what_does_not_fit_is_refused",)
 @pytest.fixture
 def chardev(pc):
     """As that of test_chardev, on the PC."""
+
     def run(case, **options):
         result = pc(LINE).run_program("chardev", [case], **options)
         return test_chardev.Told(result.lines, late=HZ), result.pins
+
     return run
 
 
 @pytest.fixture
 def ptp(pc):
     """As that of test_ptp, on the PC."""
+
     def run(case, **options):
         result = pc(LINE).run_program("ptp", [case], **options)
         return test_ptp.Told(result.lines), result.pins, "\n".join(result.kernel)
+
     return run
 
 
 @pytest.fixture
 def tty(pc):
     """As that of test_tty, the PC's kernels in place of CPUs."""
+
     def run(line, steps, shell, **options):
         guest = pc(line)
         if not shell:
             return guest.run_program("tty_steps", ["/dev/ttyPULSE0", *steps], **options)
         return guest.attached(shell, {"tty_steps": guest.guest_program("tty_steps")}, **options)
+
     # tcflow() does not wait for the board; less than half of what is written is sent meanwhile.
     return test_tty.Tty(run, HZ, late=1000, steady=False, settle=["sleep=2000"])
 

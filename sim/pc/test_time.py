@@ -8,18 +8,17 @@ import pytest
 
 from scripts.debian_package import linux_source
 from sim.linux.pins import pulses
-from sim.pc import rig
+from sim.pc import pc_rig
 from sim.pc.debian import programs
 
 ONE = "6.12"
-LINUXPTP = "linuxptp=4.2-1"
-HZ = 250_000            # so slow a board keeps its time, also on a busy machine
+HZ = 250_000  # so slow a board keeps its time, also on a busy machine
 
 
 def testptp(guest):
     """The kernel's own program, with the header of its kernel."""
     source, _ = linux_source()
-    return guest.program(source / "tools/testing/selftests/ptp/testptp.c", includes=(rig.ptp_header(),))
+    return guest.program(source / "tools/testing/selftests/ptp/testptp.c", includes=(pc_rig.ptp_header(),))
 
 
 testptp.__test__ = False
@@ -28,7 +27,8 @@ testptp.__test__ = False
 def test_testptp(pc):
     """Capabilities, rate, shift, offsets; output, and its stamps over a wire, to the ns of the pins."""
     guest, period, width = pc(ONE), 50_000_000, 10_000_000
-    result = guest.attached(f"""
+    result = guest.attached(
+        f"""
         ./testptp -c
         ./testptp -f 1000
         ./testptp -f 0
@@ -39,7 +39,10 @@ def test_testptp(pc):
         ./testptp -p {period} -H 0 -w {width}
         ./testptp -i 4 -e 5
         ./testptp -p 0
-    """, {"testptp": testptp(guest)}, wires=["tx:rx"])
+    """,
+        {"testptp": testptp(guest)},
+        wires=["tx:rx"],
+    )
     text, tick_ns = "\n".join(result.lines), 10**9 // result.hz
     assert [int(number) for number in re.findall(r"(?m)^ +(\d+) [a-z]", text)[:9]] == [100_000_000, 0, 5, 1, 0, 0, 0, 0, 0]
     assert text.count("frequency adjustment okay") == 2 and "time shift okay" in text and "set time okay" in text
@@ -64,8 +67,12 @@ def test_phc2sys(pc):
     """Makes the board's clock, which is half a century off, follow the PC's: steps once, locks, and stays locked for two minutes."""
     guest = pc(ONE)
     # Without -L 0 it takes a stall of this machine for a jump of the clock, and begins anew.
-    result = guest.attached("./testptp -T 1000; timeout 120 ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -L 0 -q",
-                            {**programs(LINUXPTP, "phc2sys"), "testptp": testptp(guest)}, boards=[{"hz": HZ}], seconds=200)
+    result = guest.attached(
+        "./testptp -T 1000; timeout 120 ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -L 0 -q",
+        {**programs("linuxptp", "phc2sys"), "testptp": testptp(guest)},
+        boards=[{"hz": HZ}],
+        seconds=200,
+    )
     said = servo(result, "phc2sys")
     states = [state for _, state in said]
     locked = [abs(offset) for offset, state in said if state == "s2"]
@@ -77,12 +84,14 @@ def test_phc2sys(pc):
 def test_ts2phc(pc):
     """Disciplines the clock by an edge each second on an input, here its own, over a wire: locks to it."""
     guest, width = pc(ONE), 100_000
-    result = guest.attached(f"""
+    result = guest.attached(
+        f"""
         ./tai 37
         ./testptp -p 1000000000 -H 0 -w {width}
         timeout 12 ./ts2phc -s generic -c /dev/ptp0 --ts2phc.pin_index=0 --ts2phc.channel=0 -m -q -l 6""",
-        {**programs(LINUXPTP, "ts2phc"), "testptp": testptp(guest), "tai": guest.guest_program("tai")},
-        boards=[{"hz": HZ, "wires": ["tx:aux0"]}])
+        {**programs("linuxptp", "ts2phc"), "testptp": testptp(guest), "tai": guest.guest_program("tai")},
+        boards=[{"hz": HZ, "wires": ["tx:aux0"]}],
+    )
     said = servo(result, "ts2phc")
     assert len(said) > 4 and [state for _, state in said[:2]] == ["s0", "s1"] and {state for _, state in said[2:]} == {"s2"}
     # Rising is the end of the pulse. Which second it is ts2phc takes from when it reads the stamp; the wire is one tick, and the output

@@ -4,8 +4,8 @@
 import time
 from collections import deque
 
-BITS = 10               # of a byte: 8N1
-PACKET = 62             # bytes that a full-speed USB adapter hands on at once, at most
+BITS = 10  # of a byte: 8N1
+PACKET = 62  # bytes that a full-speed USB adapter hands on at once, at most
 
 
 class Wire:
@@ -21,13 +21,13 @@ class Wire:
         now = self.clock()
         self.free = max(self.free, now)
         for byte in range(0, len(data), PACKET):
-            self.append(data[byte:byte + PACKET], now)
+            self.append(data[byte : byte + PACKET], now)
 
     def append(self, data, now):
         """Puts them into packets: the last one takes more until it has arrived."""
         if self.under_way and self.under_way[-1][0] > now:
             last = self.under_way[-1][1]
-            part, data = data[:PACKET - len(last)], data[PACKET - len(last):]
+            part, data = data[: PACKET - len(last)], data[PACKET - len(last) :]
             last += part
             self.free += len(part) * self.seconds_per_byte
             self.under_way[-1] = (self.free, last)

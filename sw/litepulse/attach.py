@@ -24,7 +24,8 @@ from litepulse.ports import Host, SerialFlags, check_interface, describe, text
 from litepulse.transport import DEFAULT_BAUD, SerialStream, UARTBone, bridge_clock, holder, open_for_locks, rename_user
 
 MODULE = "litepulse_uartbone"
-N_TTY, N_DEVELOPMENT = 0, 29  # line disciplines
+LDISC = "litepulse"  # the line discipline's name in /proc/tty/ldiscs
+N_TTY, N_LITEPULSE = 0, 8  # line disciplines; LITEPULSE_LDISC of the driver's header
 BAUDS = (3_000_000, 2_000_000, 1_500_000, 1_000_000, 500_000, 230_400)
 LATENCY_MS = 1
 _PATIENCE = 0.2  # seconds for an answer while the port is looked at: three times that, and some silence, are well below 2 s
@@ -171,8 +172,17 @@ class Link:
     # Into the kernel ------------------------------------------------------------------------------------------------
 
     def _number(self):
+        """Of the line discipline. LitePulseError if another module has registered the same, which the kernel allows."""
         said = text(self.host.sysfs / "module" / MODULE / "parameters" / "ldisc")
-        return int(said) if said.isdigit() else N_DEVELOPMENT
+        number = int(said) if said.isdigit() else N_LITEPULSE
+        for line in text(self.host.proc / "tty" / "ldiscs").splitlines():
+            name, _, its_number = line.rpartition(" ")
+            if its_number == str(number) and name.strip() != LDISC:
+                raise LitePulseError(
+                    f"line discipline {number} belongs to '{name.strip()}', another module of the kernel: "
+                    f"unload that, or load {MODULE} with another number (ldisc=N)"
+                )
+        return number
 
     def _engage(self):
         """Gives the port to the line discipline."""
@@ -444,10 +454,15 @@ def find(host, path=None):
 
 
 def holding_process(path):
-    """Number of the process of ours that has a port alone, or None. TransportError if the port cannot be opened."""
+    """Number of the process of ours that has a port alone; None if there is none, or only root may know.
+
+    TransportError if the port cannot be opened.
+    """
     try:
         file = open_for_locks(path)
     except OSError as error:
+        if error.errno == errno.EBUSY:  # attached: the kernel lets nobody but root open it
+            return None
         raise TransportError(f"{path}: cannot open the port ({error.strerror})") from None
     try:
         process = holder(file)
@@ -456,18 +471,36 @@ def holding_process(path):
     return process if isinstance(process, int) else None
 
 
+def has_port(process, path):
+    """Whether a process of root or of this user has a port open. PermissionError if this user may not know."""
+    port = os.stat(path).st_rdev
+    if os.stat(f"/proc/{process}").st_uid not in (0, os.geteuid()):
+        return False
+    folder = f"/proc/{process}/fd"
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(f"{folder}/{name}").st_rdev == port:
+                return True
+    return False
+
+
 def detach(held):
     """Ends the process that holds a board; returns when the port is free. LitePulseError if it is not to be ended."""
+    if held.process is None and os.geteuid():
+        raise LitePulseError(f"{held.path}: only root can detach it: try it with sudo")
     if held.process is None:
         raise LitePulseError(f"{held.path}: attached by another program (ldattach?): end that one")
     try:
         process = os.pidfd_open(held.process)
         try:
+            # Anybody who may open the port can place the lock that names a process.
+            if not has_port(held.process, held.path):
+                raise LitePulseError(f"{held.path}: process {held.process} is named as its holder but does not have it open: left alone")
             signal.pidfd_send_signal(process, signal.SIGTERM)
             ended = select.select([process], [], [], _VANISH + _QUIET)[0]
         finally:
             os.close(process)
-    except ProcessLookupError:
+    except (ProcessLookupError, FileNotFoundError):
         ended = True
     except PermissionError:
         raise LitePulseError(f"{held.path}: process {held.process}, which holds it, is another user's: try it with sudo") from None

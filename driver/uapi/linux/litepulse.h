@@ -7,7 +7,8 @@
  * structure has the same layout for 32-bit and 64-bit programs. Reserved fields and unknown flags
  * must be 0, else -EINVAL; nothing is ever clamped. A later version may make the argument of an
  * ioctl longer: the kernel takes its size from the ioctl number, reads a shorter one as if it
- * were followed by zeros, and answers -E2BIG to a longer one whose unknown part is not 0.
+ * were followed by zeros, and answers -E2BIG to a longer one whose unknown part is not 0. An
+ * argument shorter than in version 1 is -ENOTTY.
  *
  * docs/driver.md has the semantics and examples. Codes that the hardware shares are named as in
  * its register header.
@@ -20,6 +21,14 @@
 
 /* Version of this interface; it only grows. */
 #define LITEPULSE_ABI 1
+
+/*
+ * Number of the line discipline for a board behind a serial port, unless the module's parameter
+ * `ldisc` says otherwise. The kernel assigns no numbers, and the module that registers one last
+ * owns it: 29, N_DEVELOPMENT, belongs to whatever else is under development (sllin); 8 is N_MASC,
+ * which never had a driver in the kernel. /proc/tty/ldiscs says who owns it.
+ */
+#define LITEPULSE_LDISC 8
 
 /*
  * litepulse_event.kind: what happened. Below 16: told by the hardware; 4 and 8 are between it and
@@ -76,7 +85,7 @@
  * file did not ask for. LOST: of the first
  * @count: LOST: how many. Else 0
  * @data: depends on @source
- * @uncertainty: of @ns, in ns; 0 if the bus is read directly
+ * @uncertainty: the event was within so many ns of @ns; at least 1. 0 if there is no @ns
  * @flags: LITEPULSE_FLAG_* and, in the low byte, what @kind says
  * @kind: LITEPULSE_KIND_*
  * @source: LITEPULSE_SRC_*
@@ -166,15 +175,18 @@ struct litepulse_info {
 #define LITEPULSE_CLOCK_PHC	  3 /* the device's own PTP clock */
 #define LITEPULSE_CLOCK_NONE	  4 /* ticks only; cheapest */
 
+#define LITEPULSE_SUBSCRIBERS_MAX 64
+
 /**
  * struct litepulse_subscribe - what this file wants to read, from now on; replaces what it wanted
- * before
+ * before. At most LITEPULSE_SUBSCRIBERS_MAX files of a device may want anything, else -EUSERS
  * @kinds: a bit for each LITEPULSE_KIND_*; 0: nothing more
  * @sources: a bit for each LITEPULSE_SRC_*, for TX, REFUSED and APPLIED; 0: all
  * @rise: channels whose rising edges are wanted; bit 0: input 0, bit @inputs: the line
  * @fall: channels whose falling edges are wanted
  * @filtered: channels to have behind the glitch filter; all files must agree on each channel,
- *	else -EBUSY
+ *	else -EBUSY. It changes what others get, so the file must be open for writing, else
+ *	-EACCES
  * @filter: length of the filter in samples, 1 to 63, if @filtered; one for the device, else -EBUSY
  * @reserved: 0
  * @clock: LITEPULSE_CLOCK_*; -EOPNOTSUPP if the device has none
@@ -244,9 +256,12 @@ struct litepulse_time {
 /**
  * struct litepulse_claim - the one file that may launch, run the train and program the responder
  * @flags: LITEPULSE_CLAIM_*
- * @fd_flags: O_CLOEXEC, O_NONBLOCK for the new file
+ * @fd_flags: O_NONBLOCK for the new file; O_CLOEXEC, which it always has
  * @fifo: as in struct litepulse_subscribe, for the outcomes it reads
  * @fd: answer: the new file. -EBUSY if another one holds the claim
+ *
+ * The device must be open for writing, else -EACCES. The new file is closed on exec, so that only
+ * fork() and SCM_RIGHTS pass a claim on: it ends when its last file is closed.
  *
  * Closing the file or the death of its holder flushes the queue, stops the train and disarms the
  * responder, unless KEEP is set. What was kept can be claimed again, by any program that may open
@@ -425,6 +440,23 @@ struct litepulse_keep {
 	__u32 reserved;
 };
 
+/**
+ * struct litepulse_driver_enable - how long the de pin is active around what is sent, by whomever
+ * @lead_ns: before the first bit, rounded up to whole ticks
+ * @lag_ns: after the last bit, rounded up to whole ticks
+ * @flags: 0
+ * @reserved: 0
+ *
+ * For times that TIOCSRS485 cannot say, which has milliseconds; whichever was set last acts, also
+ * when the claim has ended. -EINVAL beyond 65535 ticks.
+ */
+struct litepulse_driver_enable {
+	__u32 lead_ns;
+	__u32 lag_ns;
+	__u32 flags;
+	__u32 reserved;
+};
+
 #define LITEPULSE_IOC_MAGIC 0xd1
 
 /* any file */
@@ -442,5 +474,7 @@ struct litepulse_keep {
 #define LITEPULSE_IOC_TRAIN_ADJUST _IOW(LITEPULSE_IOC_MAGIC, 0x14, struct litepulse_train_adjust)
 #define LITEPULSE_IOC_TRAIN_STOP   _IOWR(LITEPULSE_IOC_MAGIC, 0x15, struct litepulse_train_stop)
 #define LITEPULSE_IOC_RESPONDER	   _IOW(LITEPULSE_IOC_MAGIC, 0x16, struct litepulse_responder)
+#define LITEPULSE_IOC_DRIVER_ENABLE \
+	_IOW(LITEPULSE_IOC_MAGIC, 0x17, struct litepulse_driver_enable)
 
 #endif /* _UAPI_LINUX_LITEPULSE_H */

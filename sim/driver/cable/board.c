@@ -10,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_DISCIPLINE 29
-
 double now(void)
 {
 	struct timespec time;
@@ -22,7 +20,7 @@ double now(void)
 
 int attach_port(const char *port)
 {
-	int fd = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), number = LINE_DISCIPLINE, error;
+	int fd = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), number = LITEPULSE_LDISC, error;
 	struct termios settings;
 
 	if (fd < 0)

@@ -8,6 +8,12 @@
  *   cable nobody PORT      what is there is no UARTBone: no device comes
  *   cable counters PORT    attach, use, and print what the link counted
  *   cable bursts PORT      attach, have many edges come at once, again and again, and print what the link counted
+ *   cable forge PORT       attach; others cannot open the port, nor is what root pushes into it taken for an answer
+ *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
+ *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
+ *   cable breaks PORT      attach; each break begins and ends on the line, however short it is
+ *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
+ *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
  *   cable loop PORT        attach; what is sent comes back while TIOCM_LOOP is set, and only then (TX is not wired)
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
@@ -19,6 +25,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -29,6 +37,8 @@
 #define BYTES 3000
 #define LAUNCHES 150
 #define EDGES 240	/* ten a byte */
+#define BREAKS 40
+#define POISONED 300
 
 static const char *port;	/* /dev/ttyS0 */
 
@@ -270,6 +280,111 @@ static void bursts(void)
 	detach(fd);
 }
 
+static void baud(void)
+{
+	struct termios settings;
+	struct board board;
+	int fd = attach(&board), tty = open_tty(&board);
+
+	CHECK(tty >= 0);
+	for (int i = 0; i < 3; i++) {
+		CHECK(!tcgetattr(tty, &settings) && !cfsetspeed(&settings, i % 2 ? B9600 : B19200) && !tcsetattr(tty, TCSANOW, &settings));
+		/* This kernel's serial lines cannot do it: what counts is which locks are taken. */
+		write_attribute(&board, "baud", "1000000");
+	}
+	CHECK(!close(tty));
+	bytes(&board);
+	detach(fd);
+}
+
+/* The calls come one right after the other: the end of a break must not overtake its begin. */
+static void breaks(void)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE, .fifo = 1024 };
+	struct litepulse_event event;
+	struct litepulse_info info;
+	struct board board;
+	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board);
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	want.rise = want.fall = 1 << info.inputs;
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	for (int i = 0; i < BREAKS; i++)
+		CHECK(!ioctl(tty, TIOCSBRK) && !ioctl(tty, TIOCCBRK));
+	for (int i = 0; i < 2 * BREAKS; i++) {
+		struct pollfd wait = { .fd = pulse, .events = POLLIN };
+
+		CHECK(poll(&wait, 1, 5000) == 1 && read(pulse, &event, sizeof(event)) == sizeof(event));
+		CHECK(event.kind == LITEPULSE_KIND_EDGE);
+		/* A break falls, then rises. */
+		CHECK((event.data >> 16 & event.data) == (i % 2 ? event.data & 0xffff : 0));
+	}
+	CHECK(!poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 300));
+	CHECK(!close(tty) && !close(pulse));
+	detach(fd);
+}
+
+static void xoff(void)
+{
+	unsigned char filler[BYTES];
+	struct litepulse_event event;
+	struct termios settings;
+	struct board board;
+	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board), before = 0, after = 0;
+
+	CHECK(!tcgetattr(tty, &settings) && !cfsetspeed(&settings, B9600) && !tcsetattr(tty, TCSANOW, &settings));
+	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	memset(filler, 'x', sizeof(filler));
+	CHECK(!fcntl(tty, F_SETFL, O_NONBLOCK) && write(tty, filler, sizeof(filler)) > 600);
+	/* Well under way. */
+	for (; before < 300; before++)
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.data == 'x');
+	CHECK(!fcntl(pulse, F_SETFL, O_NONBLOCK));
+	while (read(pulse, &event, sizeof(event)) == sizeof(event))
+		before++;
+	CHECK(!tcflow(tty, TCIOFF) && !fcntl(pulse, F_SETFL, 0));
+	for (;; after++) {
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RX);
+		if (event.data == settings.c_cc[VSTOP])
+			break;
+		CHECK(event.data == 'x');
+	}
+	printf("after %d\n", after);
+	CHECK(!tcflush(tty, TCOFLUSH) && !close(tty) && !close(pulse));
+	detach(fd);
+}
+
+static void poison(void)
+{
+	struct litepulse_stats stats;
+	struct litepulse_event event;
+	struct board board;
+	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board), got = 0, lost = 0;
+
+	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	for (int i = 0; i < POISONED; i++) {
+		CHECK(write(tty, "x", 1) == 1 && !tcdrain(tty));
+		usleep(5000);
+	}
+	for (double end = now() + 20; got + lost < POISONED;) {
+		struct pollfd wait = { .fd = pulse, .events = POLLIN };
+
+		CHECK(now() < end);
+		if (poll(&wait, 1, 1000) != 1)
+			continue;
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+		if (event.kind == LITEPULSE_KIND_RX)
+			got++;
+		else if (event.kind == LITEPULSE_KIND_LOST && event.source == LITEPULSE_SRC_RECEIVER)
+			lost += event.count;
+	}
+	CHECK(got + lost == POISONED && !ioctl(pulse, LITEPULSE_IOC_STATS, &stats));
+	CHECK(stats.lost_bytes == (unsigned int)lost && !stats.restarts);
+	printf("got %d lost %d\n", got, lost);
+	CHECK(!close(tty) && !close(pulse));
+	detach(fd);
+}
+
 static void loop(void)
 {
 	const int bit = TIOCM_LOOP;
@@ -286,6 +401,91 @@ static void loop(void)
 		CHECK(!poll(&wait, 1, 100));
 	}
 	CHECK(!close(tty));
+	detach(fd);
+}
+
+/* Exit status of a child: 0 if a user of no rights cannot open the port because it is taken. */
+static void refuse_others(void)
+{
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (!child) {
+		CHECK(!chmod(port, 0666) && !setuid(65534));
+		CHECK(open(port, O_RDWR | O_NOCTTY | O_NONBLOCK) == -1 && errno == EBUSY);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+/* A child whose controlling terminal the port is pushes bytes into it until it is killed. */
+static pid_t push_bytes(int *count)
+{
+	pid_t child = fork();
+	int fd;
+
+	CHECK(child >= 0);
+	if (child)
+		return child;
+	CHECK(setsid() > 0);
+	fd = open(port, O_RDWR | O_NONBLOCK);
+	CHECK(fd >= 0);
+	for (char byte = 0;; byte++) {
+		CHECK(!ioctl(fd, TIOCSTI, &byte));
+		++*count;
+		/* Each keeps what the port has received back for a moment. */
+		usleep(2000);
+	}
+}
+
+static void forge(void)
+{
+	int *count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int early = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), fd, status;
+	struct board board;
+	pid_t child;
+
+	/* Who had the port open before could take it away afterwards. */
+	CHECK(count != MAP_FAILED && early >= 0);
+	CHECK(attach_port(port) == -1 && errno == EBUSY);
+	CHECK(!close(early));
+	fd = attach(&board);
+	refuse_others();
+	child = push_bytes(count);
+	use_all(&board);
+	printf("forged %d\n", *count);
+	print_counters(&board);
+	/* The end of a session hangs its terminal up: the devices go. */
+	CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+	detach(fd);
+	/* The port is as any other again. */
+	early = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	fd = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	CHECK(early >= 0 && fd >= 0 && !close(early) && !close(fd));
+}
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !close(fd));
+}
+
+static void suspend(void)
+{
+	struct litepulse_status status;
+	struct board board;
+	int fd = attach(&board), pulse = open_pulse(&board), claimed = claim(pulse, LITEPULSE_CLAIM_KEEP), tty = open_tty(&board);
+
+	CHECK(claimed >= 0 && tty >= 0 && !ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses));
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && status.flags & LITEPULSE_STATUS_TRAIN);
+	/* All devices are suspended, and resumed five seconds later. */
+	write_text("/sys/power/pm_test", "devices");
+	write_text("/sys/power/state", "freeze");
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !(status.flags & LITEPULSE_STATUS_TRAIN));
+	CHECK(!close(tty) && !close(claimed) && !close(pulse));
+	use_all(&board);
 	detach(fd);
 }
 
@@ -443,8 +643,20 @@ int main(int count, char **words)
 		counters();
 	else if (!strcmp(words[1], "bursts"))
 		bursts();
+	else if (!strcmp(words[1], "baud"))
+		baud();
+	else if (!strcmp(words[1], "suspend"))
+		suspend();
+	else if (!strcmp(words[1], "breaks"))
+		breaks();
+	else if (!strcmp(words[1], "xoff"))
+		xoff();
+	else if (!strcmp(words[1], "poison"))
+		poison();
 	else if (!strcmp(words[1], "loop"))
 		loop();
+	else if (!strcmp(words[1], "forge"))
+		forge();
 	else
 		CHECK(!"a known word");
 	return 0;

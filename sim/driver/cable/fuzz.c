@@ -2,7 +2,8 @@
 /*
  * Random use of a board's devices by several processes at once, for a kernel that watches memory and locks.
  *
- *   fuzz run PORT SEED ROUNDS    attached and detached ROUNDS times, under everything the interface knows and much it does not
+ *   fuzz run PORT SEED ROUNDS        attached and detached ROUNDS times, under everything the interface knows and much it does not
+ *   fuzz hostile PORT SEED ROUNDS    the same with a board that lies: it may be refused, and nobody asks whether it works afterwards
  *
  * The same seed makes the same calls, though not in the same order of time. Nothing a call answers is a fault; that the board works
  * afterwards is what counts, and what the kernel says meanwhile. Exit status 0, or 1 and a line.
@@ -39,7 +40,7 @@ static uint32_t draw(uint32_t below)
 static const unsigned long commands[] = {
 	LITEPULSE_IOC_INFO, LITEPULSE_IOC_SUBSCRIBE, LITEPULSE_IOC_STATS, LITEPULSE_IOC_TIME, LITEPULSE_IOC_STATUS, LITEPULSE_IOC_CLAIM,
 	LITEPULSE_IOC_KEEP, LITEPULSE_IOC_PROFILE, LITEPULSE_IOC_FLUSH, LITEPULSE_IOC_TRAIN_START, LITEPULSE_IOC_TRAIN_ADJUST,
-	LITEPULSE_IOC_TRAIN_STOP, LITEPULSE_IOC_RESPONDER,
+	LITEPULSE_IOC_TRAIN_STOP, LITEPULSE_IOC_RESPONDER, LITEPULSE_IOC_DRIVER_ENABLE,
 	TCGETS, TCFLSH, TCSBRK, TIOCMGET, TIOCMBIS, TIOCMBIC, TIOCSBRK, TIOCCBRK, TIOCINQ, TIOCOUTQ, TCXONC, TIOCGICOUNT, TIOCGSERIAL,
 };
 
@@ -212,7 +213,7 @@ static void quiet(int number)
 	(void)number;
 }
 
-static void round_of(const char *port, uint32_t seed)
+static void round_of(const char *port, uint32_t seed, int hostile)
 {
 	const char *base = strrchr(port, '/') + 1;
 	int fd = attach_port(port), status;
@@ -220,7 +221,12 @@ static void round_of(const char *port, uint32_t seed)
 	struct board board;
 
 	CHECK(fd >= 0);
-	CHECK(!find_board(base, 20, &board));
+	if (find_board(base, hostile ? 3 : 20, &board)) {
+		CHECK(hostile);
+		CHECK(!close(fd));
+		CHECK(!wait_gone(base, 40));
+		return;
+	}
 	for (int i = 0; i < PROCESSES; i++) {
 		players[i] = fork();
 		CHECK(players[i] >= 0);
@@ -258,7 +264,7 @@ static void round_of(const char *port, uint32_t seed)
 	}
 	if (fd >= 0)
 		CHECK(!close(fd));
-	CHECK(!wait_gone(base, 20));
+	CHECK(!wait_gone(base, hostile ? 40 : 20));
 }
 
 /* The board does what it should. */
@@ -285,13 +291,18 @@ static void still_works(const char *port)
 
 int main(int count, char **words)
 {
+	int hostile;
+
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	CHECK(count == 5 && !strcmp(words[1], "run"));
+	CHECK(count == 5);
+	hostile = !strcmp(words[1], "hostile");
+	CHECK(hostile || !strcmp(words[1], "run"));
 	signal(SIGALRM, quiet);
 	for (int round = 0; round < atoi(words[4]); round++) {
 		state = (uint64_t)atoi(words[3]) << 32 | (round + 1);
-		round_of(words[2], atoi(words[3]) * 1000 + round);
+		round_of(words[2], atoi(words[3]) * 1000 + round, hostile);
 	}
-	still_works(words[2]);
+	if (!hostile)
+		still_works(words[2]);
 	return 0;
 }

@@ -5,11 +5,13 @@
  * It does no more than the driver must have to work at all; how a board really behaves is the simulated SoC's to show. Records come from
  * an hrtimer, which is an interrupt, or with sleeps=1 from a workqueue, and then every access sleeps: both kinds of transport.
  */
+#include <linux/bitfield.h>
 #include <linux/bits.h>
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
+#include <linux/random.h>
 #include <linux/workqueue.h>
 
 #include "litepulse.h"
@@ -34,6 +36,14 @@ static char *port = "";
 module_param(port, charp, 0444);
 MODULE_PARM_DESC(port, "as behind this serial port: its platform device has the files of one, for udev");
 
+static unsigned int reset_at;
+module_param(reset_at, uint, 0444);
+MODULE_PARM_DESC(reset_at, "board 0 is reset by itself at this access to it, counted from 1; 0: never");
+
+static bool wild;
+module_param(wild, bool, 0644);
+MODULE_PARM_DESC(wild, "ticks of headers and events are wrong now and then: any bit of them");
+
 struct board {
 	struct platform_device *pdev;
 	struct hrtimer timer;
@@ -42,12 +52,13 @@ struct board {
 
 	spinlock_t lock;		/* protects what follows */
 	u64 reset;			/* time of the latest one, ns */
-	u32 session, event_mask, wanted;
+	u32 session, event_mask, wanted, driver_enable;
 	u32 events[EVENTS][LITEPULSE_EVENT_WORDS], launches[LAUNCHES][4];
 	u32 bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
 	u8 waiting[BYTES];
 	unsigned int event_count, byte_count, launch_count, waiting_count;
 	u16 seq;
+	unsigned int accesses, wants;
 
 	/* What is being handed over, by serve() only. */
 	u32 told_events[EVENTS][LITEPULSE_EVENT_WORDS];
@@ -61,10 +72,38 @@ static u64 tick_of(struct board *b)
 	return ktime_get_ns() - b->reset;
 }
 
-static void nap(void)
+/* As its button does. What was on its way to it then arrives afterwards: a launch for a tick that was. */
+static void reset_board(struct board *b)
+{
+	static const u32 stale[] = { U32_MAX, 1, 0, 0 };
+	unsigned long flags;
+
+	spin_lock_irqsave(&b->lock, flags);
+	b->reset = ktime_get_ns();
+	b->session = 0;
+	b->event_mask = 0;
+	b->event_count = 0;
+	b->byte_count = 0;
+	memcpy(b->launches[0], stale, sizeof(stale));
+	b->launch_count = 1;
+	b->waiting_count = 0;
+	b->seq = 0;
+	spin_unlock_irqrestore(&b->lock, flags);
+}
+
+/* Each access begins with it. */
+static void access(struct board *b)
 {
 	if (sleeps)
 		usleep_range(200, 300);
+	if (b == &all[0] && ++b->accesses == reset_at)
+		reset_board(b);
+}
+
+/* A tick as it is told. */
+static u64 told(u64 tick)
+{
+	return wild && !get_random_u32_below(20) ? tick ^ BIT_ULL(get_random_u32_below(64)) : tick;
 }
 
 static void event(struct board *b, u64 tick, u32 kind, u32 source, u32 flags, u32 data)
@@ -74,6 +113,7 @@ static void event(struct board *b, u64 tick, u32 kind, u32 source, u32 flags, u3
 	if (b->event_count == EVENTS)
 		return;
 	b->event_count++;
+	tick = told(tick);
 	words[0] = lower_32_bits(tick);
 	words[1] = upper_32_bits(tick);
 	words[2] = b->seq++ << LITEPULSE_EVENT_INFO_SEQ_SHIFT | kind << LITEPULSE_EVENT_INFO_KIND_SHIFT |
@@ -118,6 +158,7 @@ static void serve(struct board *b)
 	header.tick = tick_of(b);
 	header.mono = ktime_get_ns();
 	advance(b, header.tick);
+	header.tick = told(header.tick);
 	event_count = b->wanted & LITEPULSE_WANT_EVENTS ? b->event_count : 0;
 	memcpy(b->told_events, b->events, event_count * sizeof(b->events[0]));
 	b->event_count -= event_count;
@@ -163,7 +204,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 	struct board *b = context;
 	unsigned long flags;
 
-	nap();
+	access(b);
 	spin_lock_irqsave(&b->lock, flags);
 	for (; count; count--, offset += 4, words++) {
 		switch (offset) {
@@ -210,7 +251,7 @@ static int board_write_csr(void *context, u32 offset, u32 word)
 {
 	struct board *b = context;
 
-	nap();
+	access(b);
 	if (offset == LITEPULSE_CSR_SESSION)
 		WRITE_ONCE(b->session, word);
 	return 0;
@@ -220,9 +261,9 @@ static int board_time(void *context, u64 *tick, const struct litepulse_stamper *
 {
 	struct board *b = context;
 
-	nap();
 	if (stamper)
 		stamper->before(stamper->data);
+	access(b);
 	*tick = tick_of(b);
 	if (stamper)
 		stamper->after(stamper->data);
@@ -234,7 +275,7 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	struct board *b = context;
 	unsigned long flags;
 
-	nap();
+	access(b);
 	spin_lock_irqsave(&b->lock, flags);
 	for (; count; count--, words++) {
 		u64 now = tick_of(b);
@@ -251,6 +292,9 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 			if (words->value & b->event_mask >> LITEPULSE_CFG_EVENT_MASK_SNAPSHOT_SHIFT
 			    << LITEPULSE_CFG_COMMAND_SNAPSHOT_SHIFT & LITEPULSE_CFG_COMMAND_SNAPSHOT_MASK)
 				event(b, now, LITEPULSE_KIND_SNAPSHOT, LITEPULSE_SRC_CONTROL, 0, 0);
+			break;
+		case LITEPULSE_CFG_DRIVER_ENABLE:
+			b->driver_enable = words->value;
 			break;
 		case LITEPULSE_CFG_TRAIN_COMMAND:
 			if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK)
@@ -269,7 +313,7 @@ static int board_launch(void *context, const u32 *words, unsigned int count)
 	struct board *b = context;
 	unsigned long flags;
 
-	nap();
+	access(b);
 	spin_lock_irqsave(&b->lock, flags);
 	count = min(count, LAUNCHES - b->launch_count);
 	memcpy(b->launches[b->launch_count], words, count * sizeof(b->launches[0]));
@@ -283,7 +327,7 @@ static int board_transmit(void *context, const u8 *bytes, unsigned int count)
 	struct board *b = context;
 	unsigned long flags;
 
-	nap();
+	access(b);
 	spin_lock_irqsave(&b->lock, flags);
 	count = min(count, BYTES - b->waiting_count);
 	memcpy(b->waiting + b->waiting_count, bytes, count);
@@ -298,6 +342,7 @@ static void board_want(void *context, u32 mask, u32 wanted)
 	unsigned long flags;
 
 	spin_lock_irqsave(&b->lock, flags);
+	b->wants++;
 	b->wanted = (b->wanted & ~mask) | (wanted & mask);
 	spin_unlock_irqrestore(&b->lock, flags);
 }
@@ -332,29 +377,28 @@ static struct litepulse_io_ops ops = {
 /* Writing a board's number to this parameter resets it, as its button does. */
 static int reset_set(const char *value, const struct kernel_param *parameter)
 {
-	unsigned long flags;
 	unsigned int number;
-	struct board *b;
 
 	if (kstrtouint(value, 10, &number) || number >= boards)
 		return -EINVAL;
-	b = &all[number];
-	spin_lock_irqsave(&b->lock, flags);
-	b->reset = ktime_get_ns();
-	b->session = 0;
-	b->event_mask = 0;
-	b->event_count = 0;
-	b->byte_count = 0;
-	b->launch_count = 0;
-	b->waiting_count = 0;
-	b->seq = 0;
-	spin_unlock_irqrestore(&b->lock, flags);
+	reset_board(&all[number]);
 	return 0;
 }
 
 static const struct kernel_param_ops reset_ops = { .set = reset_set };
 module_param_cb(reset, &reset_ops, NULL, 0200);
-MODULE_PARM_DESC(reset, "writing a board's number, 0 or 1, resets it");
+
+/* What the boards know, for programs to look at. */
+static int known_get(char *text, const struct kernel_param *parameter)
+{
+	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u\n", all[0].launch_count + all[1].launch_count, all[0].wants,
+			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
+			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable));
+}
+
+static const struct kernel_param_ops known_ops = { .get = known_get };
+module_param_cb(known, &known_ops, NULL, 0444);
+MODULE_PARM_DESC(known, "launches that wait in all boards; of board 0: how often it was asked for service, lead and lag of de, ticks");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -5,6 +5,9 @@
  *   use all      tty, events, launches, train, PTP clock
  *   use unbind   the board goes while files are open, reads wait and a train runs; then comes back
  *   use reset    the board is reset under open files
+ *   use abi      who may do what, sizes of arguments, many files
+ *   use clock    the host's clock is set again and again while it is read beside the board's
+ *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
@@ -17,7 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -82,6 +87,19 @@ static void write_file(const char *folder, const char *name, const char *text)
 	CHECK(fd >= 0);
 	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	close(fd);
+}
+
+/* A number that the boards know: see echo_board.c. */
+static int known(const char *name)
+{
+	int fd = open("/sys/module/echo_board/parameters/known", O_RDONLY | O_CLOEXEC);
+	char text[200] = "", *place;
+
+	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	place = strstr(text, name);
+	CHECK(place);
+	return atoi(place + strlen(name));
 }
 
 static void subscribe(int fd, unsigned int kinds)
@@ -281,9 +299,219 @@ static void reset(int pulse)
 	write_file("/sys/module/echo_board/parameters/", "reset", board == boards[1] ? "1" : "0");
 	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
 	CHECK(event.kind == LITEPULSE_KIND_RESTARTED);
+	/* What the board got just after the reset, before anybody knew of it, does not start. */
+	CHECK(known("launches") == 0);
 	CHECK(write(fd, &(struct litepulse_launch){ .tick = ~0ull >> 1 }, sizeof(struct litepulse_launch)) == -1 && errno == ESTALE);
 	close(fd);
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	bytes(pulse);
+}
+
+/* The same ioctl with an argument of another size. */
+static unsigned long resized(unsigned long command, unsigned int size)
+{
+	return _IOC(_IOC_DIR(command), _IOC_TYPE(command), _IOC_NR(command), size);
+}
+
+static void rights(int pulse)
+{
+	struct litepulse_subscribe filtered = { .kinds = 1 << LITEPULSE_KIND_EDGE, .rise = 1, .filtered = 1, .filter = 3 };
+	struct litepulse_claim wanted = { 0 };
+	struct litepulse_info info;
+	char name[40];
+	int reader;
+
+	snprintf(name, sizeof(name), "/dev/litepulse%d", number());
+	reader = open(name, O_RDONLY | O_CLOEXEC);
+	CHECK(reader >= 0 && !ioctl(reader, LITEPULSE_IOC_INFO, &info));
+	CHECK(ioctl(reader, LITEPULSE_IOC_CLAIM, &wanted) == -1 && errno == EACCES);
+	CHECK(ioctl(reader, LITEPULSE_IOC_SUBSCRIBE, &filtered) == -1 && errno == EACCES);
+	filtered.filtered = filtered.filter = 0;
+	CHECK(!ioctl(reader, LITEPULSE_IOC_SUBSCRIBE, &filtered));
+	close(reader);
+	/* Closed on exec, whether asked for or not. */
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted));
+	CHECK(fcntl(wanted.fd, F_GETFD) == FD_CLOEXEC);
+	/* A tick is a nanosecond here. */
+	CHECK(!ioctl(wanted.fd, LITEPULSE_IOC_DRIVER_ENABLE, &(struct litepulse_driver_enable){ .lead_ns = 1000, .lag_ns = 65535 }));
+	CHECK(known("lead") == 1000 && known("lag") == 65535);
+	CHECK(ioctl(wanted.fd, LITEPULSE_IOC_DRIVER_ENABLE, &(struct litepulse_driver_enable){ .lag_ns = 65536 }) == -1 && errno == EINVAL);
+	CHECK(ioctl(pulse, LITEPULSE_IOC_DRIVER_ENABLE, &(struct litepulse_driver_enable){ .lag_ns = 1 }) == -1 && errno == ENOTTY);
+	CHECK(known("lead") == 1000 && known("lag") == 65535);
+	close(wanted.fd);
+}
+
+static void sizes(int pulse)
+{
+	static const unsigned long commands[] = { LITEPULSE_IOC_INFO, LITEPULSE_IOC_SUBSCRIBE, LITEPULSE_IOC_STATS, LITEPULSE_IOC_TIME,
+						  LITEPULSE_IOC_STATUS, LITEPULSE_IOC_CLAIM };
+	unsigned char argument[400];
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		memset(argument, 0, sizeof(argument));
+		CHECK(ioctl(pulse, resized(commands[i], _IOC_SIZE(commands[i]) - 4), argument) == -1 && errno == ENOTTY);
+		/* A short CLAIM answered without the number of the file, which stayed open. */
+		for (int fd = pulse + 1; fd < pulse + 4; fd++)
+			CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
+	}
+	/* A later version's longer argument, of which it uses nothing that we do not know; and one of which it does. */
+	memset(argument, 0xee, sizeof(argument));
+	CHECK(!ioctl(pulse, resized(LITEPULSE_IOC_INFO, 300), argument));
+	for (size_t i = sizeof(struct litepulse_info); i < 300; i++)
+		CHECK(!argument[i]);
+	CHECK(argument[300] == 0xee);
+	memset(argument, 0, sizeof(argument));
+	CHECK(!ioctl(pulse, resized(LITEPULSE_IOC_SUBSCRIBE, 300), argument));
+	argument[299] = 1;
+	CHECK(ioctl(pulse, resized(LITEPULSE_IOC_SUBSCRIBE, 300), argument) == -1 && errno == E2BIG);
+}
+
+/* Idle files cost nothing, and only so many may want events. */
+static void many_files(void)
+{
+	struct rlimit limit = { 4096, 4096 };
+	int files[3000], fd;
+
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	for (int i = 0; i < 3000; i++)
+		files[i] = open_pulse();
+	for (int i = 0; i < LITEPULSE_SUBSCRIBERS_MAX; i++)
+		subscribe(files[i], 1 << LITEPULSE_KIND_RX);
+	CHECK(ioctl(files[2999], LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_RX }) == -1);
+	CHECK(errno == EUSERS);
+	fd = claim(files[2999]);
+	CHECK(fd >= 0 && !close(fd));
+	subscribe(files[0], 0);
+	subscribe(files[2999], 1 << LITEPULSE_KIND_RX);
+	close(files[1]);
+	subscribe(files[2998], 1 << LITEPULSE_KIND_RX);
+	for (int i = 0; i < 3000; i++)
+		close(files[i]);
+}
+
+/* A queue with room wakes an edge-triggered epoll once, and asking costs the board nothing. */
+static void wait_for_room(int pulse)
+{
+	int fd = claim(pulse), set = epoll_create1(EPOLL_CLOEXEC), before;
+	struct epoll_event event = { .events = EPOLLOUT | EPOLLET };
+	struct litepulse_launch launch = { .data = 0x55 };
+	struct litepulse_time now;
+
+	CHECK(fd >= 0 && set >= 0 && !fcntl(fd, F_SETFL, O_NONBLOCK));
+	CHECK(!epoll_ctl(set, EPOLL_CTL_ADD, fd, &event));
+	CHECK(epoll_wait(set, &event, 1, 1000) == 1 && event.events == EPOLLOUT);
+	before = known("wanted");
+	CHECK(!epoll_wait(set, &event, 1, 300));
+	CHECK(known("wanted") == before);
+	/* Full: woken when there is room again. */
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	launch.tick = now.tick + 200000000;
+	while (write(fd, &launch, sizeof(launch)) == sizeof(launch))
+		launch.tick += 1000;
+	CHECK(errno == EAGAIN);
+	CHECK(!poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, 0));
+	CHECK(epoll_wait(set, &event, 1, 5000) == 1 && event.events == EPOLLOUT);
+	launch.tick += 2000000000;
+	CHECK(write(fd, &launch, sizeof(launch)) == sizeof(launch));
+	close(set);
+	close(fd);
+}
+
+static void abi(int pulse)
+{
+	rights(pulse);
+	sizes(pulse);
+	wait_for_room(pulse);
+	many_files();
+}
+
+static long long host_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	CHECK(!clock_gettime(clock, &t));
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
+/* While somebody sets the clock back and forth by years, MONOTONIC is between two readings of it, and REALTIME is one of the two times. */
+static void clock_is_set(int pulse)
+{
+	struct litepulse_time reading;
+	int status, good = 0;
+	pid_t child;
+
+	CHECK(!clock_settime(CLOCK_REALTIME, &(struct timespec){ .tv_sec = 1700000000 }));
+	child = fork();
+
+	if (!child) {
+		for (int i = 0;; i++, usleep(2000))
+			clock_settime(CLOCK_REALTIME, &(struct timespec){ .tv_sec = i % 2 ? 1800000000 : 1700000000 });
+	}
+	for (int i = 0; i < 3000; i++) {
+		long long before = host_ns(CLOCK_MONOTONIC), real;
+
+		if (ioctl(pulse, LITEPULSE_IOC_TIME, &reading)) {
+			CHECK(errno == EAGAIN);
+			continue;
+		}
+		good++;
+		CHECK((long long)reading.monotonic >= before && (long long)reading.monotonic <= host_ns(CLOCK_MONOTONIC));
+		real = reading.realtime / 1000000000;
+		CHECK((real >= 1700000000 && real < 1700001000) || (real >= 1800000000 && real < 1800001000));
+	}
+	CHECK(good > 100);
+	CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child);
+}
+
+/* Nothing hangs, and what is dropped because of a wrong tick is reported; afterwards all is as it was. */
+static void wild(int pulse)
+{
+	static const unsigned int clocks[] = { LITEPULSE_CLOCK_MONOTONIC, LITEPULSE_CLOCK_REALTIME, LITEPULSE_CLOCK_TAI, LITEPULSE_CLOCK_PHC };
+	struct litepulse_stats stats;
+	struct litepulse_event event;
+	int files[4], tty = open_tty(), got = 0, lost = 0, sent = 0, claimed = claim(pulse);
+	char byte;
+
+	CHECK(claimed >= 0 && !fcntl(tty, F_SETFL, O_NONBLOCK));
+	for (int i = 0; i < 4; i++) {
+		struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_RX | 1 << LITEPULSE_KIND_TX, .fifo = 8192,
+						    .clock = clocks[i] };
+
+		files[i] = open_pulse();
+		CHECK(!ioctl(files[i], LITEPULSE_IOC_SUBSCRIBE, &want) && !fcntl(files[i], F_SETFL, O_NONBLOCK));
+	}
+	write_file("/sys/module/echo_board/parameters/", "wild", "1");
+	for (int i = 0; i < 1000; i++) {
+		struct litepulse_time now;
+
+		CHECK(write(tty, "x", 1) == 1);
+		sent++;
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+		write(claimed, &(struct litepulse_launch){ .tick = now.tick + 1000000, .data = 1 }, sizeof(struct litepulse_launch));
+		usleep(2000);
+	}
+	CHECK(!tcdrain(tty));
+	write_file("/sys/module/echo_board/parameters/", "wild", "0");
+	usleep(500000);
+	/* What comes now has a good tick: it shows that the last one was wrong. */
+	CHECK(write(tty, "y", 1) == 1);
+	sent++;
+	usleep(500000);
+	while (read(files[0], &event, sizeof(event)) == sizeof(event)) {
+		if (event.kind == LITEPULSE_KIND_RX)
+			got++;
+		else if (event.kind == LITEPULSE_KIND_LOST && event.source == LITEPULSE_SRC_RECEIVER)
+			lost += event.count;
+	}
+	CHECK(!ioctl(files[0], LITEPULSE_IOC_STATS, &stats));
+	printf("%d bytes: %d came, %d were reported as lost\n", sent, got, lost);
+	CHECK(got > sent / 10 && lost > 0 && got + lost == sent && stats.lost_bytes == (unsigned int)lost && !stats.restarts);
+	while (read(tty, &byte, 1) == 1)
+		;
+	close(tty);
+	close(claimed);
+	for (int i = 0; i < 4; i++)
+		close(files[i]);
 	bytes(pulse);
 }
 
@@ -410,6 +638,12 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "unbind")) {
 		close(pulse);
 		unbind();
+	} else if (!strcmp(words[1], "abi")) {
+		abi(pulse);
+	} else if (!strcmp(words[1], "clock")) {
+		clock_is_set(pulse);
+	} else if (!strcmp(words[1], "wild")) {
+		wild(pulse);
 	} else if (!strcmp(words[1], "reset")) {
 		reset(pulse);
 	} else {

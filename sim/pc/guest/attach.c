@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * attach TTY [NUMBER]: gives a serial port to a line discipline (N_DEVELOPMENT) and holds it until it is told to end or the port is gone.
- * Says `attached TTY`, `gone TTY`; or `attach TTY ERRNO`.
+ * attach TTY [NUMBER]: gives a serial port to a line discipline (the driver's) and holds it until it is told to end or the port is gone.
+ * It waits for a port that was just plugged in (open_port.h). Says `attached TTY`, `gone TTY`; or `attach TTY ERRNO`.
  */
 #include <asm/termbits.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define N_DEVELOPMENT 29
+#include <linux/litepulse.h>
+
+#include "open_port.h"
 
 int main(int count, char *words[])
 {
-	int number = count > 2 ? atoi(words[2]) : N_DEVELOPMENT, tty;
+	int number = count > 2 ? atoi(words[2]) : LITEPULSE_LDISC, tty;
 	struct pollfd port = { .events = 0 };
 	struct termios2 raw;
 
@@ -25,7 +26,7 @@ int main(int count, char *words[])
 		fprintf(stderr, "usage: attach TTY [NUMBER]\n");
 		return 2;
 	}
-	tty = open(words[1], O_RDWR | O_NOCTTY);
+	tty = open_port(words[1]);
 	if (tty < 0 || ioctl(tty, TCGETS2, &raw)) {
 		printf("attach %s %d\n", words[1], errno);
 		return 1;

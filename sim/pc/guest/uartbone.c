@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* uartbone TTY ADDRESS COUNT: reads words from a board by plain UARTBone, without any driver of ours; one a line, in hexadecimal. */
 #include <asm/termbits.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "open_port.h"
+
 int main(int count, char *words[])
 {
 	unsigned long address = count > 2 ? strtoul(words[2], NULL, 0) / 4 : 0;
 	int wanted = count > 3 ? atoi(words[3]) : 1, got = 0;
 	unsigned char ask[] = { 0x02, wanted, address >> 24, address >> 16, address >> 8, address }, answer[1024];
-	int tty = count > 1 ? open(words[1], O_RDWR | O_NOCTTY) : -1;
+	int tty = count > 1 ? open_port(words[1]) : -1;
 	struct pollfd ready = { .fd = tty, .events = POLLIN };
 	struct termios2 raw;
 

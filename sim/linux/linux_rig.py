@@ -19,23 +19,32 @@ import tempfile
 from pathlib import Path
 
 from litex_soc import linux_sim
+from litex_soc.build_cache import content_key
 from litex_soc.device_tree import blob
 from sim.console import Change, GuestError, Line, Result
 from sim.linux import initramfs, kernel, libc
 from sim.linux.runs import simulate
-from sim.linux.targets import HERE, ROOT, TARGETS, BuildError, built, key_of
+from sim.linux.targets import HERE, LINUX, ROOT, TARGETS, BuildError
 
 CPUS = tuple(TARGETS)
 DRIVER = ROOT / "driver"
 UAPI = DRIVER / "uapi"
-GUEST = HERE / "guest"              # C programs of the tests
+GUEST = HERE / "guest"  # C programs of the tests
 # What takes long at boot and is not used: a self-test, files in /sys, tracing (which lockdep brings along).
-SKIPPED = ("blake2s_mod_init", "clockevents_init_sysfs", "init_clocksource_sysfs", "param_sysfs_builtin_init", "slab_sysfs_init",
-           "trace_eval_init", "trace_eval_sync", "tracer_init_tracefs")
+SKIPPED = (
+    "blake2s_mod_init",
+    "clockevents_init_sysfs",
+    "init_clocksource_sysfs",
+    "param_sysfs_builtin_init",
+    "slab_sysfs_init",
+    "trace_eval_init",
+    "trace_eval_sync",
+    "tracer_init_tracefs",
+)
 BOOTARGS = f"console=liteuart ignore_loglevel panic=-1 suspend.pm_test_delay=0 initcall_blacklist={','.join(SKIPPED)}"
 READY, EXIT = "litepulse: ready", "litepulse: exit "
-BOOT_CYCLES = 1_500_000_000         # more than any boot takes
-RUN_CYCLES = 200_000_000            # more than any test takes: four seconds of the guest
+BOOT_CYCLES = 1_500_000_000  # more than any boot takes
+RUN_CYCLES = 200_000_000  # more than any test takes: four seconds of the guest
 # The kernel with lockdep takes 500 million cycles to boot, ten times what the lean one does: only when asked for.
 DEBUG = bool(os.environ.get("LITEPULSE_DEBUG_KERNEL"))
 FLAVOUR = "test" if DEBUG else "bench"
@@ -93,13 +102,13 @@ class Guest:
     def module(self, source, *, variables=(), names=None):
         """{name: path} of the .ko files of the module source in a folder, built unless the same was built before."""
         files = [path for path in kernel.module_files(source) if names is None or path.name in names]
-        key = key_of(self.kernel.key, [str(path.relative_to(source)) for path in files], files, variables)
+        key = content_key(self.kernel.key, [str(path.relative_to(source)) for path in files], files, variables)
 
         def make(folder):
             kernel.build_module(self.kernel, source, folder / "work", variables=variables, names=names)
 
-        name = f"module-{self.cpu}-{self.flavour}-{Path(source).resolve().name}-{key}"
-        folder = built(name, f"the module {Path(source).name} for {self.cpu}", make, keep=4)
+        name = Path(source).resolve().name
+        folder = LINUX.folder(f"module-{self.cpu}-{self.flavour}-{name}", key, make, f"the module {name} for {self.cpu}")
         return {path.stem: path for path in sorted((folder / "work" / "stripped").glob("*.ko"))}
 
     def program(self, *sources, flags=(), includes=()):
@@ -109,13 +118,13 @@ class Guest:
         """
         sources = [Path(source) for source in sources]
         headers = [path for folder in includes for path in sorted(Path(folder).rglob("*.h"))]
-        key = key_of(self.libc.key, [path.name for path in sources], sources, headers, flags)
+        key = content_key(self.libc.key, [path.name for path in sources], sources, headers, flags)
         name = sources[0].stem
 
         def make(folder):
             self.libc.compile(sources, folder / name, *flags, *(f"-I{folder}" for folder in includes))
 
-        return built(f"program-{self.cpu}-{name}-{key}", f"the program {name} for {self.cpu}", make, keep=4) / name
+        return LINUX.folder(f"program-{self.cpu}-{name}", key, make) / name
 
     def run_program(self, name, arguments=(), *, before="", files=None, **options):
         """Runs the test program guest/NAME.c; otherwise as run(). `before`: shell commands that come first."""
@@ -147,12 +156,26 @@ class Guest:
             put(work / "files", {**(files or {}), **{name: text.encode() for name, text in what.items()}})
             moves = stimulus_text(stimulus)
             (work / "stimulus").write_text(moves)
-            options = ["--send", "run\n", "--until", READY, "--max-cycles", max_cycles,
-                       *(word for wire in wires for word in ("--wire", wire))]
+            options = [
+                "--send",
+                "run\n",
+                "--until",
+                READY,
+                "--max-cycles",
+                max_cycles,
+                *(word for wire in wires for word in ("--wire", wire)),
+            ]
             given = [(str(path.relative_to(work)), path) for path in sorted(work.rglob("*")) if path.is_file()]
-            arguments = [*self.arguments(), "--files", work / "files", *options, *(["--stimulus", work / "stimulus"] if moves else []),
-                         *(["--save", save] if save else [])]
-            made = simulate(arguments, work, None if save else [self.key, options, given])
+            arguments = [
+                *self.arguments(),
+                "--files",
+                work / "files",
+                *options,
+                *(["--stimulus", work / "stimulus"] if moves else []),
+                *(["--save", save] if save else []),
+            ]
+            label = f"{self.cpu}-{self.flavour}-{content_key(command, [name for name, _ in given], moves)[:8]}"
+            made = simulate(arguments, work, None if save else [self.key, options, given], label)
             return judge(made, f"{self.cpu}: {command if isinstance(command, str) else shlex.join(command)}", status, complaints)
 
     def after(self, command, files=None, *, stimulus=(), wires=()):
@@ -160,17 +183,20 @@ class Guest:
 
         Processes do not survive the command; modules, settings and the files in /tmp do.
         """
+
         def content(value):
             return value if isinstance(value, bytes) else Path(value)
 
         named = sorted((files or {}).items())
-        key = key_of(self.key, command, [name for name, _ in named], [content(value) for _, value in named], stimulus_text(stimulus), wires)
+        names, contents = [name for name, _ in named], [content(value) for _, value in named]
+        key = content_key(self.key, command, names, contents, stimulus_text(stimulus), wires)
 
         def make(folder):
             result = self.run(command, files, stimulus=stimulus, wires=wires, save=folder / "state", max_cycles=BOOT_CYCLES)
             (folder / "console").write_text("".join(f"[{line.at}] {line.text}\n" for line in result.console))
 
-        folder = built(f"derived-{self.cpu}-{self.flavour}-{key}", f"the state after `{command}` on {self.cpu}", make, keep=16)
+        label = f"state-{self.cpu}-{self.flavour}-{content_key(command, names)[:8]}"
+        folder = LINUX.folder(label, key, make, f"the state after `{command}` on {self.cpu}")
         return Guest(self.machine, self.flavour, folder, key)
 
 
@@ -218,16 +244,26 @@ def boot(cpu, flavour=FLAVOUR, bootargs="", nodes="", samples=1):
     if nodes:
         version = "/dts-v1/;\n"
         tree = tree.replace(version, f"{version}/ {{ {nodes} }};\n", 1)
-    key = key_of(machine.key, system.key, archive, tree)
+    key = content_key(machine.key, system.key, archive, tree)
 
     def make(folder):
         (folder / "device_tree.dtb").write_bytes(blob(tree))
-        arguments = [machine.program, *machine.boot_arguments(system.image, folder / "device_tree.dtb"), "--ram", f"{archive}@{start:#x}",
-                     "--until", READY, "--max-cycles", BOOT_CYCLES, "--save", folder / "state"]
+        arguments = [
+            machine.program,
+            *machine.boot_arguments(system.image, folder / "device_tree.dtb"),
+            "--ram",
+            f"{archive}@{start:#x}",
+            "--until",
+            READY,
+            "--max-cycles",
+            BOOT_CYCLES,
+            "--save",
+            folder / "state",
+        ]
         result = judge(simulate(arguments, folder), f"{cpu}: the boot, flavour {flavour}", None, False)
         (folder / "console").write_text("".join(f"[{line.at}] {line.text}\n" for line in result.console))
 
-    folder = built(f"booted-{cpu}-{flavour}-{key}", f"the state after the boot of Linux on {cpu}, flavour {flavour}", make, keep=4)
+    folder = LINUX.folder(f"booted-{cpu}-{flavour}", key, make, f"the state after the boot of Linux on {cpu}, flavour {flavour}")
     return Guest(machine, flavour, folder, key)
 
 

@@ -17,23 +17,23 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from litex_soc.build_cache import content_key
 from scripts.debian_package import linux_source
 from sim.console import GuestError, Line, Result
 from sim.linux.initramfs import archive as newc
-from sim.linux.targets import ROOT, built, key_of
+from sim.linux.targets import LINUX, ROOT
 from sim.pc import initramfs, kernels
 from sim.pc.board import Board
 from sim.pc.machine import BOOTARGS, HARDWARE, MEMORY_MB, QEMU, Machine
 
 HERE = Path(__file__).resolve().parent
-GUEST = HERE / "guest"                          # C programs of these tests
-SHARED = HERE.parent / "linux" / "guest"        # those of the tests on the SoC
+GUEST = HERE / "guest"  # C programs of these tests
+SHARED = HERE.parent / "linux" / "guest"  # those of the tests on the SoC
 UAPI = ROOT / "driver" / "uapi"
 LINES = kernels.LINES
 READY, EXIT, SILENT = "litepulse: ready", "litepulse: exit ", "litepulse: the kernel has nothing more to say"
 BOOT_SECONDS, RUN_SECONDS = 120, 60
-FORMAT = 1                                      # of a kept state
-LDISC = 29                                      # N_DEVELOPMENT
+FORMAT = 1  # of a kept state
 # Before each command. `await FILE` waits until a file, a device say, is there, `gone FILE` until it is not: for `patience` times 10 ms.
 PRELUDE = """#!/bin/sh
 patience=1000
@@ -59,7 +59,8 @@ gone() {
 @dataclass(frozen=True)
 class Run(Result):
     """What a run did; pins, stats and hz are those of the first board."""
-    boards: tuple = ()          # all, ended
+
+    boards: tuple = ()  # all, ended
 
 
 class Guest:
@@ -81,7 +82,7 @@ class Guest:
         """Path of a static program of C sources, compiled unless the same was; `includes`: folders of headers."""
         sources = [Path(source) for source in sources]
         headers = [path for folder in includes for path in sorted(Path(folder).rglob("*.h"))]
-        key = key_of(compiler(), [path.name for path in sources], sources, headers, flags)
+        key = content_key(compiler(), [path.name for path in sources], sources, headers, flags)
         name = sources[0].stem
 
         def make(folder):
@@ -90,12 +91,14 @@ class Guest:
             if done.returncode:
                 raise kernels.BuildError(f"{name} does not compile:\n{done.stderr}")
 
-        return built(f"pc-program-{name}-{key}", f"the program {name} for the PC", make, keep=4) / name
+        return LINUX.folder(f"pc-program-{name}", key, make) / name
 
     def guest_program(self, name):
         """The path of the test program guest/NAME.c, here or in sim/linux."""
         folder = GUEST if (GUEST / f"{name}.c").exists() else SHARED
-        return self.program(folder / f"{name}.c", flags=("-D_GNU_SOURCE",), includes=(SHARED, UAPI, ptp_header()))
+        source = folder / f"{name}.c"
+        newest = [ptp_header()] if "ptp_clock" in source.read_text() else []
+        return self.program(source, flags=("-D_GNU_SOURCE",), includes=(GUEST, SHARED, UAPI, *newest))
 
     @contextlib.contextmanager
     def machine(self):
@@ -135,8 +138,10 @@ class Guest:
         """(command, files): loads the driver and attaches it to the first so many ports."""
         lines = ["insmod litepulse.ko && insmod litepulse_uartbone.ko || exit 97"]
         for number in range(ports):
-            lines += [f"(./attach /dev/ttyUSB{number} >attach{number}.log &)",
-                      *(f"await /dev/{name}{number}" for name in ("litepulse", "ttyPULSE", "ptp"))]
+            lines += [
+                f"(./attach /dev/ttyUSB{number} >attach{number}.log &)",
+                *(f"await /dev/{name}{number}" for name in ("litepulse", "ttyPULSE", "ptp")),
+            ]
         return "\n".join(lines), {**self.driver(), "attach": self.guest_program("attach")}
 
     def attached(self, command, files=None, **options):
@@ -163,15 +168,20 @@ def ptp_header():
         (folder / "linux").mkdir()
         shutil.copy(header, folder / "linux")
 
-    return built(f"pc-ptp-{key_of(header)}", "a header", make)
+    return LINUX.folder("pc-ptp-header", content_key(header), make)
 
 
 def package(command, files):
     """What the guest's /init takes: size and archive of files, of which it executes `run`."""
     contents = {name: data if isinstance(data, bytes) else Path(data).read_bytes() for name, data in files.items()}
     folders = sorted({str(parent) for name in contents for parent in Path(name).parents if str(parent) != "."})
-    body = newc([*((folder, 0o040755) for folder in folders), *((name, 0o100755, data) for name, data in contents.items()),
-                 ("run", 0o100755, command.encode())])
+    body = newc(
+        [
+            *((folder, 0o040755) for folder in folders),
+            *((name, 0o100755, data) for name, data in contents.items()),
+            ("run", 0o100755, command.encode()),
+        ]
+    )
     return f"{len(body)}\n".encode() + body
 
 
@@ -206,7 +216,7 @@ def boot(line):
     system = kernels.kernel(line)
     archive, key = initramfs.build(system)
     version = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    key = key_of(FORMAT, key, version, HARDWARE, BOOTARGS, MEMORY_MB)
+    key = content_key(FORMAT, key, version, HARDWARE, BOOTARGS, MEMORY_MB)
 
     def make(folder):
         with Machine(system, archive) as machine:
@@ -219,7 +229,7 @@ def boot(line):
             Result(machine.lines, 0, [], {}).judge(f"Linux {system.release}: the boot", 0, False)
             (folder / "console").write_text("".join(f"{line.at} {line.text}\n" for line in machine.lines))
 
-    folder = built(f"pc-booted-{line}-{key}", f"the state of the PC after the boot of Linux {system.release}", make)
+    folder = LINUX.folder(f"pc-booted-{line}", key, make, f"the state of the PC after the boot of Linux {system.release}")
     return Guest(system, archive, folder)
 
 
