@@ -6,6 +6,8 @@ SHELL := /bin/sh
 .NOTPARALLEL:
 
 BIN := .venv/bin
+# Needs no package, so it works without .venv, too.
+PYTHON = $(if $(wildcard $(BIN)/python),$(BIN)/python,python3)
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 8 ] && n=8; echo $$n)
 # Longest tests first (sim/conftest.py), one at a time to whoever is free.
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist load --maxschedchunk 1
@@ -14,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 .PHONY: help
 help: ## this list
-	@echo "LitePulse. Two commands show and check everything; both set up what they need:"
+	@echo "LitePulse. make demo shows it, make test checks it. Each command sets up what it needs:"
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 	@echo "Variables: ARGS=\"...\" more arguments for pytest (test); FRESH=1 proves, catches, simulates again;"
 	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms"
@@ -23,10 +25,23 @@ help: ## this list
 demo: need-demo ## the 58 Hz train on the simulated SoC, no board needed: report, PNG and VCD in build/demo
 	@$(BIN)/python -m litepulse.demo
 
+pytest = $(if $(FRESH),LITEPULSE_FRESH=1) $(if $(SEED),LITEPULSE_SEED=$(SEED)) $(if $(WAVES),WAVES=$(WAVES)) $(1) $(PYTEST)
+
 .PHONY: test
-test: need-test ## all tests and proofs
-	@$(if $(FRESH),LITEPULSE_FRESH=1) $(if $(SEED),LITEPULSE_SEED=$(SEED)) $(if $(WAVES),WAVES=$(WAVES)) \
-		$(if $(ARGS),,LITEPULSE_WHOLE=1) $(PYTEST) $(ARGS)
+test: need-$(if $(ARGS),all,test) ## the quick tier: some of everything, in minutes; with ARGS: what these name
+	@$(if $(ARGS),$(call pytest) $(ARGS),$(call pytest,LITEPULSE_TIER=test) -m "not full")
+
+.PHONY: test-all
+test-all: need-all ## all tests and proofs
+	@$(call pytest,LITEPULSE_TIER=all)
+
+.PHONY: cache
+cache: ## how large the cache is
+	@$(PYTHON) -m litex_soc.build_cache
+
+.PHONY: cache-clean
+cache-clean: ## removes from the cache what no current input needs
+	@$(PYTHON) -m litex_soc.build_cache clean
 
 .PHONY: test-netlist
 test-netlist: need-test ## the core's tests on every netlist of it, all modules: half an hour
@@ -71,7 +86,7 @@ formal: need-test ## the proofs only
 guest = $(if $(CPU),--cpu $(CPU))
 
 .PHONY: linux
-linux: need-test ## Linux on the simulated SoC, the driver loaded, its console; CPU=mor1kx: big-endian; FILES=folder: in /tmp/files
+linux: need-all ## Linux on the simulated SoC, the driver loaded, its console; CPU=mor1kx: big-endian; FILES=folder: in /tmp/files
 	@$(BIN)/python -m sim.linux $(guest) $(if $(FILES),--files $(FILES)) $(if $(FLAVOUR),--flavour $(FLAVOUR))
 
 .PHONY: pc
@@ -79,15 +94,15 @@ pc: need-test ## a PC with a simulated board on its USB port, the driver attache
 	@$(BIN)/python -m sim.pc $(if $(KERNEL),--kernel $(KERNEL)) $(if $(FILES),--files $(FILES)) $(if $(HZ),--hz $(HZ))
 
 .PHONY: test-linux-debug
-test-linux-debug: need-test ## the tests of sim/linux on the kernel with lockdep, whose boot alone takes minutes
+test-linux-debug: need-all ## the tests of sim/linux on the kernel with lockdep, whose boot alone takes minutes
 	@LITEPULSE_DEBUG_KERNEL=1 $(PYTEST) sim/linux $(ARGS)
 
 .PHONY: linux-demo
-linux-demo: need-test ## 58 Hz from Linux on the simulated SoC, three ways: table and picture in build/linux-demo
+linux-demo: need-all ## 58 Hz from Linux on the simulated SoC, three ways: table and picture in build/linux-demo
 	@$(BIN)/python -m sim.linux.demo $(guest) $(if $(COUNT),--count $(COUNT))
 
 .PHONY: test-driver
-test-driver: need-test ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch, ABI, User-mode Linux
+test-driver: need-all ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch, ABI, User-mode Linux
 	@$(PYTEST) sim/driver $(ARGS)
 
 .PHONY: driver-install
@@ -100,8 +115,12 @@ driver-uninstall: ## removes it
 	@$(if $(filter 0,$(shell id -u)),,sudo) $(MAKE) --no-print-directory -C driver uninstall
 
 .PHONY: bench
-bench: need-test ## speed, size and exactness: the figures of docs/benchmarks.md
+bench: need-all ## speed, size and exactness: the figures of docs/benchmarks.md
 	@$(BIN)/python -m sim.bench
+
+.PHONY: fresh-machine
+fresh-machine: ## as root: a minimal Debian, RELEASE=bookworm|trixie, and the time of COMMANDS="demo test" there; OPTIONS="--once --keep"
+	@$(PYTHON) -m sim.fresh_machine $(if $(RELEASE),--release $(RELEASE)) $(if $(COMMANDS),--commands '$(subst ','\'',$(COMMANDS))') $(OPTIONS)
 
 .PHONY: generate
 generate: need-test ## write the files that are made from the register map and the sequencer's programs
@@ -109,9 +128,16 @@ generate: need-test ## write the files that are made from the register map and t
 	@$(BIN)/python hdl/program/assemble.py
 	@$(BIN)/python -m litex_soc.flash --rules >scripts/60-litepulse-boards.rules
 	@$(BIN)/python -m litex_soc.cable
+	@$(BIN)/python scripts/downloads.py
+
+.PHONY: lock
+lock: need-demo ## requirements/*.txt from the .in files: all dependencies, with hashes
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/uv.txt
+	@$(BIN)/python scripts/lock.py
+	@$(BIN)/python scripts/downloads.py
 
 .PHONY: setup
-setup: need-boards ## everything, installed: the command is .venv/bin/litepulse
+setup: need-all ## everything, installed: the command is .venv/bin/litepulse
 
 .PHONY: clean
 clean: ## remove what was built (not .venv)

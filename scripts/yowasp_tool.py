@@ -36,6 +36,7 @@ def folders_of_tmp():
 def offer_tmp():
     """Makes the WASM runtime also offer the folders of the real /tmp."""
     import wasmtime
+
     preopen = wasmtime.WasiConfig.preopen_dir
 
     def preopen_dir(self, host, guest, *args, **kwargs):
@@ -47,7 +48,7 @@ def offer_tmp():
                 except wasmtime.WasmtimeError:
                     continue  # gone, or not ours
 
-    wasmtime.WasiConfig.preopen_dir = preopen_dir
+    wasmtime.WasiConfig.preopen_dir = preopen_dir  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def option(arguments, name):
@@ -56,7 +57,7 @@ def option(arguments, name):
         if argument == name and index + 1 < len(arguments):
             return index + 1
         if argument.startswith(name + "="):
-            arguments[index:index + 1] = [name, argument[len(name) + 1:]]
+            arguments[index : index + 1] = [name, argument[len(name) + 1 :]]
             return index + 1
     return None
 
@@ -73,7 +74,7 @@ def clocks_to_pcf(arguments):
             clocks.append(f"set_frequency {match[1]} {match[2]}")
         elif line.strip() and not line.lstrip().startswith("#"):
             sys.exit(f"nextpnr-ice40: {arguments[script]}: only ctx.addClock(name, MHz) is understood here, not: {line.strip()}")
-    del arguments[script - 1:script + 1]
+    del arguments[script - 1 : script + 1]
     pcf = option(arguments, "--pcf")
     if pcf is None:
         arguments += ["--pcf", "clocks.pcf", "--pcf-allow-unconstrained"]

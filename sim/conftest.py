@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pytest, as this project uses it: helpers on the path, long tests first, a summary line per group.
+"""pytest, as this project uses it: tiers, long tests first, lines while it runs, a summary line per group.
 
-A test's group is the folder it lies in (house, blocks, phy, core, netlist, formal, soc, boards, driver, linux_soc, linux,
-pc, faults; sw/tests is `tools`). When
-all is run (`make test` without ARGS), a group in which no test passed fails the run: tests that vanished must not go unnoticed.
+A test's group is the folder it lies in (house, blocks, ...; sw/tests is `tools`).
+
+A test's tier: `make test` runs all but those marked `full`, `make test-all` runs everything. In the folders of FULL_GROUPS all tests are
+`full` that are not marked `quick`. When a tier is run whole, a group in which no test passed fails the run: tests that vanished must not
+go unnoticed.
+
+A test that cannot run because something from outside is missing skips with a reason that begins with NOT_TESTED. The run ends with a
+list of these reasons.
 """
 
 import json
 import os
-import sys
+import shutil
+import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
+from sim.cocotb_rig import Count
+from sim.progress import Plugin, Progress
+
 SIM = Path(__file__).resolve().parent
-for folder in (SIM.parent, SIM.parent / "sw", SIM, *sorted(p for p in SIM.iterdir() if p.is_dir())):
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
 
 GROUPS = ("house", "blocks", "phy", "core", "netlist", "formal", "soc", "boards", "driver", "linux_soc", "linux", "pc", "tools", "faults")
 TITLES = {
@@ -36,10 +42,27 @@ TITLES = {
     "tools": "command and Python package",
     "faults": "seeded faults, each caught",
 }
-# Seconds of a test that never ran here: only their order matters.
-FIRST_GUESS = {"boards": 1, "netlist": 20, "formal": 20, "soc": 20, "core": 15, "faults": 10, "blocks": 5, "phy": 3, "driver": 10,
-               "linux_soc": 5, "linux": 30, "pc": 5}
-DURATIONS = SIM.parent / "build" / "durations.json"
+# Seconds of a test that never ran here: the mean of its group in a first run on two cores.
+FIRST_GUESS = {
+    "house": 0.7,
+    "blocks": 12,
+    "phy": 2,
+    "core": 20,
+    "netlist": 100,
+    "formal": 21,
+    "soc": 5,
+    "boards": 5,
+    "driver": 8,
+    "linux_soc": 1,
+    "linux": 10,
+    "pc": 4,
+    "tools": 0.5,
+    "faults": 2.4,
+}
+FULL_GROUPS = ("netlist", "formal", "driver", "linux_soc", "linux", "pc", "faults")
+WITHOUT_QUICK = ("linux_soc", "linux")  # groups that need what only the full tier builds
+NOT_TESTED = "NOT TESTED: "
+DURATIONS = Path(os.environ.get("LITEPULSE_BUILD", SIM.parent / "build")) / "durations.json"
 
 
 def group_of(nodeid):
@@ -59,14 +82,53 @@ def expected_seconds(item, known):
     return mark.args[0] if mark else FIRST_GUESS.get(group_of(item.nodeid), 0)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
-    # The workers of one run must agree on the order, so the file is written only after a run.
+def known_durations():
+    """{nodeid: seconds} of the last runs here."""
     try:
-        known = json.loads(DURATIONS.read_text())
+        return json.loads(DURATIONS.read_text())
     except (OSError, ValueError):
-        known = {}
+        return {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if group_of(item.nodeid) in FULL_GROUPS and not item.get_closest_marker("quick"):
+            item.add_marker(pytest.mark.full)
+    yield
+    # The workers of one run must agree on the order, so the file is written only after a run.
+    known = known_durations()
     items.sort(key=lambda item: (-expected_seconds(item, known), item.nodeid))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """The summary counts tests all of whose simulations were known to pass."""
+    asked, known = Count.asked, Count.known
+    result = yield
+    if Count.asked > asked:
+        item.user_properties.append(("cached", Count.known - known == Count.asked - asked))
+    return result
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    if is_worker(config) or os.environ.get("LITEPULSE_NESTED") or config.option.verbose or config.option.collectonly:
+        return
+    folder = tempfile.mkdtemp(prefix="litepulse-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ["LITEPULSE_MESSAGES"] = f"{folder}/messages"  # workers inherit it
+    known = known_durations()
+    # A worker's capture has not begun yet, and a run without workers captures what tests print, not this.
+    out = config.get_terminal_writer()
+    progress = Progress(
+        lambda text, **markup: (out.line(text, **markup), out.flush()),
+        group_of,
+        lambda nodeid: known.get(nodeid, FIRST_GUESS.get(group_of(nodeid), 1)),
+        f"{folder}/messages",
+        int(getattr(config.option, "numprocesses", None) or 1),
+    )
+    config.pluginmanager.register(Plugin(progress))
 
 
 def is_worker(config):
@@ -79,9 +141,11 @@ def pytest_runtest_logreport(report):
 
 class Recorder:
     """Counts outcomes by group as they come in."""
+
     groups = defaultdict(Counter)
     durations = Counter()
     notes = []
+    not_tested = defaultdict(list)
 
     @classmethod
     def report(cls, report):
@@ -98,18 +162,21 @@ class Recorder:
             counts["failed"] += 1
         elif report.outcome == "skipped":
             counts["skipped"] += 1
+        if report.skipped and (reason := report.longrepr[2].removeprefix("Skipped: ")).startswith(NOT_TESTED):
+            cls.not_tested[reason.removeprefix(NOT_TESTED)].append(report.nodeid)
 
 
 def missing_groups():
-    """Groups without a passed test, when all of them were meant to run."""
-    if os.environ.get("LITEPULSE_WHOLE") != "1":
-        return []
-    return [group for group in GROUPS if not Recorder.groups[group]["passed"]]
+    """Groups without a passed test, when all of a tier was meant to run (LITEPULSE_TIER)."""
+    tier = os.environ.get("LITEPULSE_TIER")
+    expected = {"test": [group for group in GROUPS if group not in WITHOUT_QUICK], "all": GROUPS}.get(tier, [])
+    return [group for group in expected if not Recorder.groups[group]["passed"]]
 
 
 def pytest_sessionstart(session):
     if not is_worker(session.config) and not os.environ.get("LITEPULSE_NESTED"):
-        from rig import tidy
+        from sim.cocotb_rig import tidy
+
         tidy()
 
 
@@ -120,10 +187,7 @@ def pytest_sessionfinish(session, exitstatus):
     if exitstatus == 0 and not session.config.option.collectonly and missing_groups():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if Recorder.durations and not os.environ.get("LITEPULSE_NESTED"):
-        try:
-            known = json.loads(DURATIONS.read_text())
-        except (OSError, ValueError):
-            known = {}
+        known = known_durations()
         known.update({name: round(seconds, 2) for name, seconds in Recorder.durations.items()})
         DURATIONS.parent.mkdir(parents=True, exist_ok=True)
         DURATIONS.write_text(json.dumps(known, indent=0, sort_keys=True))
@@ -149,5 +213,9 @@ def pytest_terminal_summary(terminalreporter, config):
             what = "judged what was simulated earlier" if group == "linux" else "known from an earlier run"
             line += f" ({counts['cached']} {what}, same inputs; FRESH=1 runs them again)"
         terminalreporter.line(f"{line:30} {counts['seconds']:7.1f} s  {TITLES.get(group, '')}", red=bool(counts["failed"]))
+    if Recorder.not_tested:
+        terminalreporter.section("NOT TESTED")
+        for reason, nodeids in sorted(Recorder.not_tested.items()):
+            terminalreporter.line(f"{reason} ({len(nodeids)} tests)", yellow=True)
     for group in missing_groups():
         terminalreporter.line(f"{group:8}    0 passed: a group without a passed test fails the whole run", red=True)

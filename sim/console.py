@@ -8,10 +8,11 @@ from typing import NamedTuple
 COMPLAINT = re.compile(
     r"BUG:|WARNING:|INFO:|[Pp]ossible .*\b(lock|deadlock|recursive)|Oops|Unable to handle|Kernel panic|refcount_t:|UBSAN|ODEBUG|kmemleak: "
     r"\d+ new|inconsistent lock state|suspicious RCU|scheduling while atomic|sleeping function|bad unlock|held lock freed|"
-    r"list_(add|del) corruption|unexpected IRQ trap|nobody cared|Call Trace")
+    r"list_(add|del) corruption|unexpected IRQ trap|nobody cared|Call Trace"
+)
 LEAK = re.compile(r"unreferenced object 0x")
 KERNEL_LINE = re.compile(r"\[ *\d+\.\d{6}\] ")
-TOLD_LINES = 300        # of a console, when a run has failed: a guest may have talked without an end
+TOLD_LINES = 300  # of a console, when a run has failed: a guest may have talked without an end
 
 
 class GuestError(AssertionError):
@@ -20,6 +21,7 @@ class GuestError(AssertionError):
 
 class Line(NamedTuple):
     """A line of the console and when it began: the cycle on a simulated SoC, the millisecond of the run elsewhere."""
+
     at: int
     text: str
 
@@ -31,6 +33,7 @@ class Line(NamedTuple):
 
 class Change(NamedTuple):
     """At `tick` a pin took a level. A level of the start of the run is one, too."""
+
     tick: int
     pin: str
     level: int
@@ -39,11 +42,12 @@ class Change(NamedTuple):
 @dataclass(frozen=True)
 class Result:
     """What a run did. Ticks and cycles count from the reset of the SoC."""
-    console: list               # Line, all
-    status: int                 # as of a shell: 128 + n when killed by signal n
-    pins: list = field(repr=False)      # Change
-    stats: dict                 # of the simulator
-    hz: int = 50_000_000        # ticks a second: of the simulated Linux SoC
+
+    console: list  # Line, all
+    status: int  # as of a shell: 128 + n when killed by signal n
+    pins: list = field(repr=False)  # Change
+    stats: dict  # of the simulator
+    hz: int = 50_000_000  # ticks a second: of the simulated Linux SoC
 
     @property
     def text(self):
@@ -74,6 +78,7 @@ class Result:
 
         complaints: True to let them be; or texts that the kernel must say, whose lines then are no complaints
         """
+
         def fail(why):
             said = self.text.splitlines()
             more = [f"... {len(said) - TOLD_LINES} lines more before"] if len(said) > TOLD_LINES else []
@@ -91,4 +96,3 @@ class Result:
         if status is not None and self.status != status:
             fail(f"exit status {self.status}, not {status}")
         return self
-

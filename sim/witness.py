@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads a counterexample of ABC, which sby does not convert: in which cycle two copies `a` and `b` of a design part, register by register.
 
-    python sim/witness.py FOLDER [SIGNAL ...]   sby's work folder; of a signal: its value whenever it changes
+python -m sim.witness FOLDER [SIGNAL ...]   sby's work folder; of a signal: its value whenever it changes
 """
 
 import sys
@@ -15,10 +15,10 @@ class Witness:
     def __init__(self, work):
         """`work`: sby's work folder, of one `abc` engine. OSError if it has no counterexample."""
         lines = (Path(work) / "engine_0" / "trace.aiw").read_text().split("\n")
-        if lines[1:] and lines[1].startswith("b"):       # what was violated; older ABC does not say so
+        if lines[1:] and lines[1].startswith("b"):  # what was violated; older ABC does not say so
             lines = lines[2:]
-        inputs = [line for line in lines if line and line[0] in "01x"][1:]   # the first are the flip-flops, all 0
-        self.bits = defaultdict(dict)    # signal: {bit: (flip-flop, inverted)}
+        inputs = [line for line in lines if line and line[0] in "01x"][1:]  # the first are the flip-flops, all 0
+        self.bits = defaultdict(dict)  # signal: {bit: (flip-flop, inverted)}
         for line in (Path(work) / "model" / "design_aiger.aim").read_text().splitlines():
             kind, *words = line.split(" ", 3)
             if kind in ("latch", "invlatch"):
@@ -87,7 +87,7 @@ class Witness:
 def main():
     """Prints what is asked for."""
     if len(sys.argv) < 2:
-        sys.exit(__doc__.split("\n\n", 1)[1].strip())
+        sys.exit((__doc__ or "").partition("\n\n")[2].strip())
     try:
         witness = Witness(sys.argv[1])
     except OSError as error:

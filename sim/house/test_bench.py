@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make bench`: what it prints when there is nothing to print, what its tables say, and that it hides nobody's `bench`."""
+"""`make bench`: what it prints when there is nothing to print, what its tables say."""
 
 import importlib
 import importlib.machinery
@@ -7,21 +7,34 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-from rig import ROOT
+
+from sim.cocotb_rig import ROOT
 
 bench = importlib.import_module("sim.bench.__main__")
-PLACE = {"machine": {"processor": "P", "mhz": 1, "cores": 2, "load": 0.1}, "date": "2026-01-02 03:04 UTC", "sources": "abc",
-         "seconds": 5, "cpu_seconds": 4}
+PLACE = {
+    "machine": {"processor": "P", "mhz": 1, "cores": 2, "load": 0.1},
+    "date": "2026-01-02 03:04 UTC",
+    "sources": "abc",
+    "seconds": 5,
+    "cpu_seconds": 4,
+}
 
 
 def run(*arguments, build):
     """`python -m sim.bench ...` to its end, results kept in `build`."""
     env = {**os.environ, "LITEPULSE_BUILD": str(build)}
-    return subprocess.run([sys.executable, "-m", "sim.bench", *arguments], cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "sim.bench", *arguments],
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def note(path, **rows):
@@ -57,13 +70,25 @@ def test_damaged_exactness(tmp_path):
 
 def test_exactness_adds_up(tmp_path):
     path = tmp_path / "exactness.json"
-    note(path, a=(3, "formats", "verilator", 1, 1000, 0), b=(3, "formats", "icarus", 2, 234, "1/256"),
-         c=(4, "skipped pulses", "icarus", 1, 7, 0), d=("all", "random scene 1", "icarus", 1, 5, 0),
-         e=("all", "random scene 2", "icarus", 1, 6, 0), f=(6, "bytes lost and told", "icarus", 1, 9, None))
+    note(
+        path,
+        a=(3, "formats", "verilator", 1, 1000, 0),
+        b=(3, "formats", "icarus", 2, 234, "1/256"),
+        c=(4, "skipped pulses", "icarus", 1, 7, 0),
+        d=("all", "random scene 1", "icarus", 1, 5, 0),
+        e=("all", "random scene 2", "icarus", 1, 6, 0),
+        f=(6, "bytes lost and told", "icarus", 1, 9, None),
+    )
     found = bench.measure_exactness(path)
     rows = {(row["promise"], row["what"]): row for row in found["rows"]}
-    assert rows[3, "formats"] == {"promise": 3, "what": "formats", "stimuli": 1234, "error": "1/256", "samples": [1, 2],
-                                  "simulators": ["icarus", "verilator"]}
+    assert rows[3, "formats"] == {
+        "promise": 3,
+        "what": "formats",
+        "stimuli": 1234,
+        "error": "1/256",
+        "samples": [1, 2],
+        "simulators": ["icarus", "verilator"],
+    }
     assert rows["all", "random scenes"]["stimuli"] == 11 and len(rows) == 4
     assert {"1", "2", "5", "6", "7"} <= set(found["missing"]) and "all" not in found["missing"] and not found["older"]
     text = "\n".join(bench.exactness_lines(found))
@@ -94,6 +119,7 @@ def test_a_design_that_does_not_fit_is_called_so():
 def test_what_is_missed_is_told():
     """One placement that meets both clocks is enough; everything else is named, in the page too."""
     from litex_soc.size import shortcomings
+
     good, slow = ({"LC": 5000, "RAM": 28, "fmax": {"pulse": mhz, "sys": 30.0}} for mhz in (48.5, 47.0))
     assert not shortcomings([slow, good], {"litepulse": {"LC": 3000, "RAM": 28}})
     assert shortcomings([slow, slow], {}) == ["pulse: 47.0 MHz, needed 48"]
@@ -105,12 +131,19 @@ def test_what_is_missed_is_told():
 def test_the_longest_way_is_told():
     """Ends by the names in the source, the sum of all delays, gates without the carries between them."""
     from litex_soc.size import longest_way
-    steps = [("clk-to-q", 1.4, "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O", "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O"),
-             ("routing", 2.5, "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O", "x", "I1"), ("logic", 0.7, "x", "I1", "x", "COUT"),
-             ("routing", 0.6, "x", "COUT", "y", "I3"), ("logic", 0.9, "y", "I3", "y", "O"),
-             ("routing", 1.8, "y", "O", "b.state_SB_DFF_Q_2_DFFLC", "I0"), ("setup", 1.2, *("b.state_SB_DFF_Q_2_DFFLC", "I0") * 2)]
-    path = [{"type": kind, "delay": delay, "from": {"cell": a, "port": p}, "to": {"cell": b, "port": q}}
-            for kind, delay, a, p, b, q in steps]
+
+    steps = [
+        ("clk-to-q", 1.4, "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O", "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O"),
+        ("routing", 2.5, "a.count_SB_DFF_Q_D_SB_LUT4_O_LC", "O", "x", "I1"),
+        ("logic", 0.7, "x", "I1", "x", "COUT"),
+        ("routing", 0.6, "x", "COUT", "y", "I3"),
+        ("logic", 0.9, "y", "I3", "y", "O"),
+        ("routing", 1.8, "y", "O", "b.state_SB_DFF_Q_2_DFFLC", "I0"),
+        ("setup", 1.2, *("b.state_SB_DFF_Q_2_DFFLC", "I0") * 2),
+    ]
+    path = [
+        {"type": kind, "delay": delay, "from": {"cell": a, "port": p}, "to": {"cell": b, "port": q}} for kind, delay, a, p, b, q in steps
+    ]
     assert longest_way(path) == "a.count -> b.state, 9.1 ns, gates: 1"
 
 
@@ -126,10 +159,3 @@ def test_results_of_another_program_are_not_shown(tmp_path, monkeypatch):
     for text in ('{"drain": {"figures": {"raw": 1.0}}, "size": {"format": %d, "error": "x"}}' % bench.FORMAT, "{", "[]"):
         (tmp_path / "bench.json").write_text(text)
         assert set(bench.load()) == ({"size"} if "size" in text else set())
-
-
-def test_tests_of_the_core_find_their_own_bench():
-    """They import sim/core/bench.py as `bench`, with sim/ before it on the path: an __init__.py in sim/bench would hide it."""
-    path = [str(ROOT / "sim"), str(ROOT / "sim" / "bench"), str(ROOT / "sim" / "core")]
-    spec = importlib.machinery.PathFinder.find_spec("bench", path)
-    assert Path(spec.origin) == ROOT / "sim" / "core" / "bench.py"

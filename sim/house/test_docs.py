@@ -6,7 +6,8 @@ import re
 from fnmatch import fnmatchcase
 
 import pytest
-from rig import ROOT
+
+from sim.cocotb_rig import ROOT
 
 TEXT = (ROOT / "docs" / "test-map.md").read_text()
 KUNIT = ROOT / "driver" / "litepulse_test.c"
@@ -16,8 +17,11 @@ NAME = re.compile(r"`(?:(\w+)::)?([\w*]+)`")
 
 def functions(path):
     """Names of the functions of a Python file that pytest or cocotb runs."""
-    return {node.name for node in ast.parse(path.read_text()).body
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (node.name.startswith("test_") or node.decorator_list)}
+    return {
+        node.name
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (node.name.startswith("test_") or node.decorator_list)
+    }
 
 
 def driver_files():
@@ -37,8 +41,11 @@ def rows(section):
 
 def missing(cell, tests):
     """Names in a cell that are those of no test. `tests`: {file: {name, ...}}, "" for the file of names without any."""
-    return [f"{file}::{name}" if file else name for file, name in NAME.findall(cell)
-            if not any(fnmatchcase(test, name) for test in tests.get(file, ()))]
+    return [
+        f"{file}::{name}" if file else name
+        for file, name in NAME.findall(cell)
+        if not any(fnmatchcase(test, name) for test in tests.get(file, ()))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -68,17 +75,28 @@ def test_the_driver(tests):
         assert not missing(cases, tests), (sentence, missing(cases, tests))
 
 
-@pytest.mark.parametrize("cell, wrong", [
-    ("`test_a::test_x`, `kunit::good`", []), ("`test_a::test_y`", ["test_a::test_y"]), ("`test_b::test_x`", ["test_b::test_x"]),
-    ("`kunit::goo`", ["kunit::goo"]), ("`test_a::test_*`", []), ("`test_a::test_z*`", ["test_a::test_z*"]), ("`test_core`", []),
-    ("`test_x`", ["test_x"]),
-])
+@pytest.mark.parametrize(
+    "cell, wrong",
+    [
+        ("`test_a::test_x`, `kunit::good`", []),
+        ("`test_a::test_y`", ["test_a::test_y"]),
+        ("`test_b::test_x`", ["test_b::test_x"]),
+        ("`kunit::goo`", ["kunit::goo"]),
+        ("`test_a::test_*`", []),
+        ("`test_a::test_z*`", ["test_a::test_z*"]),
+        ("`test_core`", []),
+        ("`test_x`", ["test_x"]),
+    ],
+)
 def test_a_wrong_name_is_noticed(cell, wrong):
     assert missing(cell, {"": {"test_core"}, "test_a": {"test_x"}, "kunit": {"good"}}) == wrong
 
 
 def test_groups_are_listed():
     text = (ROOT / "docs" / "testing.md").read_text()
-    (groups,) = (ast.literal_eval(node.value) for node in ast.parse((ROOT / "sim" / "conftest.py").read_text()).body
-                 if isinstance(node, ast.Assign) and node.targets[0].id == "GROUPS")
+    (groups,) = (
+        ast.literal_eval(node.value)
+        for node in ast.parse((ROOT / "sim" / "conftest.py").read_text()).body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "GROUPS"
+    )
     assert sorted(re.findall(r"(?m)^\| (\w+) \| `s[iw]\w*/", text)) == sorted(groups)

@@ -7,24 +7,27 @@ import re
 from functools import cache
 
 import pytest
-from rig import ROOT, hdl_dir
+
+from sim.cocotb_rig import ROOT, hdl_dir
 
 spec = importlib.util.spec_from_file_location("assemble", hdl_dir() / "program" / "assemble.py")
 assemble = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(assemble)
 
-KE = 2              # cycles from `now` to the pin with the generic PHY
-INSTRUCTION = 4     # cycles
-SAMPLE = 2          # an event is seen by an instruction at most this many cycles before it begins to take the time, if none saw it before
-ANSWERS = 1         # times that the last instruction of a report is run: the three before it last as long as an answer takes
-NEAR = 1            # an instruction more when the tick count's low half wraps, which it does once on any way
+KE = 2  # cycles from `now` to the pin with the generic PHY
+INSTRUCTION = 4  # cycles
+SAMPLE = 2  # an event is seen by an instruction at most this many cycles before it begins to take the time, if none saw it before
+ANSWERS = 1  # times that the last instruction of a report is run: the three before it last as long as an answer takes
+NEAR = 1  # an instruction more when the tick count's low half wraps, which it does once on any way
 ASK = assemble.ACTIONS.index("emit")
 
 
 def programs():
     used = set(range(len(assemble.PROGRAMS)))
-    return {name: assemble.Program(name, (assemble.HERE / f"{name}.asm").read_text(), entry, used)
-            for entry, name in enumerate(assemble.PROGRAMS)}
+    return {
+        name: assemble.Program(name, (assemble.HERE / f"{name}.asm").read_text(), entry, used)
+        for entry, name in enumerate(assemble.PROGRAMS)
+    }
 
 
 PROGRAMS = programs()
@@ -111,7 +114,8 @@ def test_constants_are_never_written(name):
     program = PROGRAMS[name]
     constant = {program.words[word] for prefix, word in WORDS if prefix == assemble.SHORT[name]} | {program.words["ZERO"]}
     host = {word for word, address in program.words.items() if name == "train" and address < 16} - {
-        word for prefix, word in WORDS if prefix == "T"}
+        word for prefix, word in WORDS if prefix == "T"
+    }
     written = {field(word, "a") for word in program.code.values() if field(word, "we")}
     assert not written & constant
     assert not written & {program.words[word] for word in host}, "the host's words are the host's"
@@ -184,14 +188,19 @@ def test_train_min_period():
     pulse is placed in time."""
     not_here = ("place", "fired", "redo", "start_bad")
     ways = {
-        "a change is taken, and refused when its pulse comes": TRAIN.longest("what", "pend", not_here) + TRAIN.longest("pend", "wait")
-        + TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place(),
+        "a change is taken, and refused when its pulse comes": TRAIN.longest("what", "pend", not_here)
+        + TRAIN.longest("pend", "wait")
+        + TRAIN.longest("wait", "fired", ("not_fired",))
+        + fired_to_place(),
         "a second change is refused, and so is the first": TRAIN.longest("what", "wait", (*not_here, "rate", "stop"))
-        + TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place(),
+        + TRAIN.longest("wait", "fired", ("not_fired",))
+        + fired_to_place(),
         "a change is refused": TRAIN.longest("what", "wait", (*not_here, "pend"))
-        + TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place("change"),
+        + TRAIN.longest("wait", "fired", ("not_fired",))
+        + fired_to_place("change"),
         "a change is told as applied when its pulse comes": TRAIN.longest("changed", "wait")
-        + TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place("change"),
+        + TRAIN.longest("wait", "fired", ("not_fired",))
+        + fired_to_place("change"),
     }
     for way, n in ways.items():
         print(f"{way}: {n} instructions")
@@ -209,8 +218,10 @@ def test_change_redo():
     longest = 1 + max(TRAIN.longest(begin, "place", ("adjust_late", "pend", "changed")) for begin in ("this_near", "next_near"))
     least = (longest + NEAR) * INSTRUCTION - WORDS["T", "HEAD_SHORT"]
     # a command that comes while the pulse before is worked on waits for that
-    asked = max(TRAIN.longest("wait", "this_one", ("fired", "place", "start_bad", "stop")) + 1,
-                TRAIN.longest("wait", "next_one", ("fired", "place", "start_bad", "stop")))
+    asked = max(
+        TRAIN.longest("wait", "this_one", ("fired", "place", "start_bad", "stop")) + 1,
+        TRAIN.longest("wait", "next_one", ("fired", "place", "start_bad", "stop")),
+    )
     redo = SAMPLE + asked * INSTRUCTION - WORDS["T", "REDO_LEAST"]
     busy = TRAIN.longest("wait", "fired", ("not_fired",)) + fired_to_place("change") + TRAIN.longest("place", "wait")
     print(f"REDO_LEAST {least}: {longest} instructions")

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The rig must fail when it should: a test that fails, one that does not exist, sources that do not compile, a hang."""
 
+from pathlib import Path
+
 import pytest
-import rig
-from rig import BuildError, content_key, recall, remember, simulate
+
+from litex_soc import build_cache
+from sim.bench_files import bench_files
+from sim.cocotb_rig import ROOT, BuildError, Count, hdl_sources, simulate
 
 COUNTER = """
 module counter #(parameter int STEP = 1) (input logic clk, output logic [7:0] count);
@@ -98,6 +102,7 @@ def test_seed_is_repeatable_and_can_be_set(counter, tmp_path, monkeypatch):
         file.unlink(missing_ok=True)
         simulate("tb_rig_counter", "counter", counter, {"STEP": 3}, "icarus", env={"DRAWN": file}, testcase="draws")
         return file.read_text()
+
     assert drawn() == drawn()
     assert drawn("7") == drawn("7") != drawn("8")
     assert drawn("random") != drawn("random")
@@ -110,21 +115,64 @@ def test_changed_source_is_built_anew(counter):
         simulate("tb_rig_counter", "counter", counter, {"STEP": 1}, "icarus", testcase="counts")
 
 
-def test_memory(tmp_path, monkeypatch):
-    """What is remembered is found by the same inputs only, and not at all when all is to be run again."""
-    monkeypatch.setattr(rig, "CACHE", tmp_path / "cache")
-    monkeypatch.delenv("LITEPULSE_FRESH", raising=False)
-    source = tmp_path / "source.sv"
-    source.write_text("one")
-    key = content_key("bench", [source])
-    assert recall("kind", key) is None
-    remember("kind", key, {"status": "PASS"})
-    assert recall("kind", key) == {"status": "PASS"}
-    assert recall("other", key) is None
+@pytest.fixture
+def receive(tmp_path, monkeypatch):
+    """receive(): simulates a small bench of the project, nothing known at first; returns whether it was really run."""
+    monkeypatch.setattr(build_cache, "CACHE", tmp_path / "cache")
+    for name in ("LITEPULSE_SEED", "LITEPULSE_FRESH", "WAVES"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(testcase=None, **options):
+        known = Count.known
+        top, parameters = "litepulse_receive", {"RX_AW": 4}
+        passed = simulate("tb_receive", top, hdl_sources(top), parameters, "icarus", testcase=testcase, **options)
+        assert passed and all(name.startswith("tb_receive.") for name in passed)
+        return Count.known == known
+
+    return run
+
+
+@pytest.mark.full
+def test_a_pass_is_remembered(receive, monkeypatch):
+    """With the same model, bench and seed a simulation ends the same way, so it is not run again."""
+    assert receive() and not receive()
+    assert receive(env={"OTHER": "1"})
+    monkeypatch.setenv("LITEPULSE_SEED", "7")
+    assert receive() and not receive()
+    monkeypatch.setenv("LITEPULSE_SEED", "random")
+    assert receive() and receive()
+    monkeypatch.delenv("LITEPULSE_SEED")
+    assert not receive()
     monkeypatch.setenv("LITEPULSE_FRESH", "1")
-    assert recall("kind", key) is None
-    monkeypatch.setenv("LITEPULSE_FRESH", "0")
-    source.write_text("two")
-    assert recall("kind", content_key("bench", [source])) is None
-    (tmp_path / "cache" / "kind" / f"{key}.json").write_text("{half of a")
-    assert recall("kind", key) is None
+    assert receive()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("file", ["sim/blocks/tb_receive.py", "docs/core.md", "hdl/phy/litepulse_phy_generic.sv"])
+def test_a_changed_bench_is_run_again(receive, file, monkeypatch):
+    assert receive() and not receive()
+    read_bytes = Path.read_bytes
+    assert (ROOT / file).is_file()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b" " * (path == ROOT / file))
+    assert receive()
+
+
+def test_a_failure_is_not_remembered(counter):
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="breaks"):
+            simulate("tb_rig_counter", "counter", counter, {"STEP": 3}, "icarus", testcase="breaks")
+
+
+def test_a_bench_from_elsewhere_is_not_remembered(counter):
+    known = Count.known
+    for _ in range(2):
+        simulate("tb_rig_counter", "counter", counter, {"STEP": 3}, "icarus", testcase="counts")
+    assert Count.known == known
+
+
+def test_bench_files_are_followed():
+    """Helpers of a bench and what these import, the generated register map among it; no test, and nothing of the design's own."""
+    names = {str(path.relative_to(ROOT)) for path in bench_files(["sim.core.tb_launch"], ROOT / "hdl")}
+    assert {"sim/core/tb_launch.py", "sim/core/bench.py", "sim/core/model.py", "litex_soc/regmap.py", "docs/core.md"} <= names
+    assert not any(name.startswith("sim/core/test_") or name.startswith("hdl/litepulse") for name in names)
+    assert "sim/core/model.py" not in {str(path.relative_to(ROOT)) for path in bench_files(["sim.blocks.tb_receive"], ROOT / "hdl")}

@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -14,12 +15,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from rig import ROOT, tool_environment
 
-REQUIREMENTS = ROOT / "requirements"
+from scripts import downloads, lock
+from sim.cocotb_rig import ROOT, tool_environment
+
 # What a minimal Debian has; no compiler, no Python but the one given.
-BASICS = ("sh dirname cat cksum printf tr grep sed uname id mkdir rm cp ls getent cut tail head test env make perl git sudo "
-          "apt-get sleep").split()
+BASICS = (
+    "sh dirname cat cksum printf tr grep sed uname id mkdir rm cp ls getent cut tail head test env make perl git sudo apt-get sleep awk"
+).split()
 
 
 def copy_of_tree(place):
@@ -48,8 +51,14 @@ def fake_system(folder, without=(), **scripts):
 
 
 def set_up(tree, need, env):
-    return subprocess.run(["/bin/sh", str(tree / "scripts" / "setup.sh"), need], env=env, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False)
+    return subprocess.run(
+        ["/bin/sh", str(tree / "scripts" / "setup.sh"), need],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_user_without_packages_is_told(tmp_path):
@@ -58,17 +67,69 @@ def test_user_without_packages_is_told(tmp_path):
     result = set_up(tree, "demo", env)
     assert result.returncode == 1 and not (tree / ".venv").exists()
     assert "missing: g++" in result.stderr and "apt-get install" in result.stderr and len(result.stderr.splitlines()) == 1
+    # The perl of a minimal Debian lacks modules.
+    env = fake_system(tmp_path / "perl-base", id="echo 1000", perl='case "$*" in *FindBin*) exit 2;; esac')
+    assert " perl" in set_up(tree, "demo", env).stderr and " perl" not in result.stderr
+    env = fake_system(tmp_path / "again", id="echo 1000")
     # The demo needs no simulator for tests, the tests do.
     assert "iverilog" not in result.stderr and "iverilog" in set_up(tree, "test", env).stderr
+
+
+# An apt that logs its calls, offers two archives of 1.5 MB together, and installs nothing.
+APT = """echo "$@" >>"{log}"
+case "$*" in *--print-uris*) {offer};; esac"""
+OFFER = "printf \"'%s' name.deb %s SHA256:0\\n\" a 500000 b 1000000"
 
 
 def test_root_installs_what_is_missing(tmp_path):
     tree = copy_of_tree(tmp_path / "tree")
     log = tmp_path / "apt.log"
-    env = fake_system(tmp_path / "bin", id="echo 0", apt_get=f'echo "$@" >>"{log}"')
+    env = fake_system(tmp_path / "bin", id="echo 0", apt_get=APT.format(log=log, offer=OFFER))
     result = set_up(tree, "demo", env)
-    assert result.returncode == 1 and "still missing" in result.stderr     # the fake installed nothing
-    assert re.fullmatch(r"install -y --no-install-recommends .*g\+\+.*\n", log.read_text())
+    assert result.returncode == 1 and re.fullmatch(r"setup: still missing after the installation: g\+\+.*\n", result.stderr)
+    assert "installing system packages (to download: 2 packages, 1.5 MB): g++" in result.stdout
+    calls = log.read_text().splitlines()
+    assert len(calls) == 2 and re.fullmatch(r"install -y --no-install-recommends .*g\+\+.*", calls[1])
+
+
+def test_root_without_package_lists(tmp_path):
+    tree = copy_of_tree(tmp_path / "tree")
+    log = tmp_path / "apt.log"
+    offer = f'grep -q update "{log}" && {OFFER}'
+    result = set_up(tree, "demo", fake_system(tmp_path / "bin", id="echo 0", apt_get=APT.format(log=log, offer=offer)))
+    assert "fetching apt's package lists" in result.stdout and "(to download: 2 packages, 1.5 MB)" in result.stdout
+    assert [re.search(r"print-uris|update|install -y", call)[0] for call in log.read_text().splitlines()] == [
+        "print-uris",
+        "update",
+        "print-uris",
+        "install -y",
+    ]
+
+
+def test_stale_package_lists_are_renewed_once(tmp_path):
+    tree = copy_of_tree(tmp_path / "tree")
+    log = tmp_path / "apt.log"
+    apt = APT.format(log=log, offer=OFFER) + '\ncase "$1" in install) echo "E: 404  Not Found" >&2; exit 100;; esac'
+    result = set_up(tree, "demo", fake_system(tmp_path / "bin", id="echo 0", apt_get=apt))
+    assert result.returncode == 1 and "404" in result.stderr and "apt-get failed" in result.stderr.splitlines()[-1]
+    assert [re.search(r"print-uris|update|install -y", call)[0] for call in log.read_text().splitlines()] == [
+        "print-uris",
+        "install -y",
+        "update",
+        "install -y",
+    ]
+
+
+def test_steps_ask_for_what_they_need(tmp_path):
+    tree = copy_of_tree(tmp_path / "tree")
+    env = fake_system(tmp_path / "bin", id="echo 1000", without=["git"])
+    lacks = {step: set_up(tree, step, env).stderr.split("are missing:")[1].split(". As root")[0].split() for step in downloads.STEPS}
+    assert "git" in lacks["test"] and "git" not in lacks["boards"]
+    assert "gcc-riscv64-linux-gnu" in lacks["boards"] and "gcc-riscv64-linux-gnu" not in lacks["test"]
+    assert set(lacks["demo"]) < set(lacks["test"]) < set(lacks["all"]) and set(lacks["demo"]) < set(lacks["boards"]) < set(lacks["all"])
+    # A list that no step reads, or a check that does not exist, would go unnoticed.
+    assert {step for steps, *_ in downloads.system_packages() for step in steps} == {*downloads.STEPS, "extra"}
+    assert all(name in "".join(lacks["all"]) or name in ("make", "perl", "python3") for name in ("g++", "cpio", "or1k", "iverilog"))
 
 
 def test_without_apt(tmp_path):
@@ -83,8 +144,10 @@ def test_path_with_a_space(tmp_path):
     assert result.returncode == 1 and "holds a space" in result.stderr
 
 
-@pytest.mark.skipif(os.environ.get("LITEPULSE_WHOLE") != "1" or Path(sys.prefix) != ROOT / ".venv",
-                    reason="only `make test` is sure to run in a .venv that is up to date")
+@pytest.mark.skipif(
+    "LITEPULSE_TIER" not in os.environ or Path(sys.prefix) != ROOT / ".venv",
+    reason="only `make test` is sure to run in a .venv that is up to date",
+)
 def test_second_run_is_quick_and_silent():
     start = time.monotonic()
     result = set_up(ROOT, "test", tool_environment())
@@ -92,30 +155,99 @@ def test_second_run_is_quick_and_silent():
     assert time.monotonic() - start < 5
 
 
-def pins(name):
-    """{package: version} of a requirements file, without what it includes."""
-    lines = [line for line in (REQUIREMENTS / name).read_text().splitlines() if line and not line.startswith(("#", "-r"))]
-    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines), "every line pins one version"
-    return {package.lower().replace("_", "-"): version for package, version in (line.split("==") for line in lines)}
+def pins(*names):
+    """{package: version} of locks."""
+    return {entry["name"]: entry["version"] for name in names for entry in lock.entries(name)}
+
+
+@pytest.mark.parametrize("name", lock.NAMES)
+def test_locks_are_fresh_and_have_hashes(name):
+    text = (lock.REQUIREMENTS / f"{name}.txt").read_text()
+    assert f"Inputs: {lock.digest(name)}\n" in text, f"{name}.in was changed since: run `make lock`"
+    # Nothing but comments and entries with hashes.
+    rest = lock.ENTRY.sub("", text)
+    assert all(line.startswith("#") for line in rest.splitlines()), rest
+    locked = pins(name)
+    for requirement in lock.inputs(name):
+        package, version = requirement.split("==")
+        assert locked[package] == version
+    assert len(locked) == len(lock.entries(name))
+
+
+def test_locks_agree():
+    """Steps include others, so that one .venv serves several: the same version in each, and nothing less."""
+    for step, (_, included) in downloads.STEPS.items():
+        for name in (*included, *(["lint"] if step == "test" else ["build"] if step == "all" else [])):
+            of = pins(name)
+            assert all(pins(step).get(package, version) == version for package, version in of.items())
+            assert name == "build" or of.items() <= pins(step).items()
+
+
+def test_changed_requirement_is_noticed(tmp_path, monkeypatch):
+    shutil.copytree(lock.REQUIREMENTS, tmp_path / "requirements")
+    monkeypatch.setattr(lock, "REQUIREMENTS", tmp_path / "requirements")
+    before = {name: lock.digest(name) for name in lock.NAMES}
+    lint = tmp_path / "requirements" / "lint.in"
+    lint.write_text(lint.read_text() + "# a comment\n")
+    assert {name: lock.digest(name) for name in lock.NAMES} == before
+    lint.write_text(lint.read_text() + "tool==1.0  # with a comment\n")
+    assert {name for name in lock.NAMES if lock.digest(name) != before[name]} == {"lint", "test", "all"}
+
+
+def installed(*names):
+    """{package: version} of those in the locks that are in this .venv."""
+    known = {dist.metadata["Name"].lower().replace("_", "-").replace(".", "-"): dist.version for dist in importlib.metadata.distributions()}
+    return {name: known[name] for name in pins(*names) if name in known}
 
 
 def test_pins_are_what_is_installed():
-    wrong = {package: importlib.metadata.version(package) for name in ("demo.txt", "test.txt")
-             for package, version in pins(name).items() if importlib.metadata.version(package) != version}
-    assert not wrong
+    assert {name: version for name, version in installed("all").items() if version != pins("all")[name]} == {}
+    needed = {entry["name"] for entry in lock.entries("test") if lock.applies(entry)}
+    assert needed <= set(installed("test"))
 
 
-def test_dependencies_are_pinned():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    names = {re.match(r"[\w-]+", dependency)[0] for dependency in project["dependencies"]}
-    assert names <= set(pins("demo.txt"))
-    # What an installed package needs is pinned as well.
-    every = pins("demo.txt") | pins("test.txt")
-    for package in every:
+@pytest.mark.parametrize("step", downloads.STEPS)
+def test_locks_are_whole(step):
+    """What an installed package needs is locked as well: pip does not look (--no-deps)."""
+    every = pins(step)
+    for package in installed(step):
         for requirement in importlib.metadata.requires(package) or []:
             if "extra ==" not in requirement and ";" not in requirement:
                 needed = re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-").replace(".", "-")
-                assert needed in every, f"{package} needs {requirement}, which is not pinned"
+                assert needed in every, f"{package} needs {requirement}, which is not locked"
+
+
+def test_dependencies_and_extras_are_locked():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for step, wanted in {"demo": [*project["dependencies"], *extras["plot"], *extras["sim"]], "boards": extras["gateware"]}.items():
+        assert {re.match(r"[\w-]+", requirement)[0] for requirement in wanted} <= set(pins(step))
+
+
+def test_version_is_in_one_place():
+    """pyproject.toml reads it from the package; DKMS wants it literally."""
+    version = runpy.run_path(str(ROOT / "sw" / "litepulse" / "__init__.py"))["__version__"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"] and project["tool"]["setuptools"]["dynamic"]["version"]["attr"] == "litepulse.__version__"
+    assert f'PACKAGE_VERSION="{version}"\n' in (ROOT / "driver" / "dkms.conf").read_text()
+    assert importlib.metadata.version("litepulse") == version
+
+
+def test_page_of_downloads_is_fresh():
+    assert downloads.PAGE.read_text() == downloads.page(), "run `make generate`"
+    rows = [line for line in downloads.PAGE.read_text().splitlines() if line.startswith("|")]
+    for name, version in pins(*lock.NAMES).items():
+        assert any(row.startswith(f"| {name} | {version} | ") for row in rows), name
+    for _, _, package, sizes in downloads.system_packages():
+        assert any(f"`{package.split('|')[0].replace('@', '3.N')}`" in row for row in rows), package
+        assert all(0 <= size < 200 for size in sizes.values())
+
+
+def test_size_of_what_is_missing():
+    (name, entry), *_ = ((entry["name"], entry) for entry in lock.entries("uv"))
+    if not downloads.is_installed(name, entry["version"]):
+        assert downloads.missing(["uv"]) == f"1 package, {int(entry['bytes']) / 1e6:.1f} MB"
+    assert downloads.missing(["demo"]) == "nothing"
 
 
 def test_imports_are_pinned():
@@ -125,14 +257,23 @@ def test_imports_are_pinned():
     imported = {}
     for path in tracked:
         for node in ast.walk(ast.parse((ROOT / path).read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
-                [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module]
+                if isinstance(node, ast.ImportFrom) and not node.level
+                else []
+            )
             imported |= {name.partition(".")[0]: path for name in names}
-    distributions, every = importlib.metadata.packages_distributions(), pins("demo.txt") | pins("test.txt")
+    distributions, every = importlib.metadata.packages_distributions(), pins("all")
+    distributions["libfdt"] = ["pylibfdt"]  # which only the step `all` installs
     foreign = set(imported) - ours - set(sys.stdlib_module_names)
     assert {"litex", "litedram", "cocotb", "serial"} <= foreign
-    loose = {name: imported[name] for name in foreign
-             if not any(package.lower().replace("_", "-") in every for package in distributions.get(name, []))}
+    loose = {
+        name: imported[name]
+        for name in foreign
+        if not any(package.lower().replace("_", "-") in every for package in distributions.get(name, []))
+    }
     assert not loose
 
 
@@ -145,7 +286,7 @@ def wrapper():
 
 
 def test_pre_pack_becomes_pcf(tmp_path):
-    (tmp_path / "clocks.py").write_text('# made by LiteX\nctx.addClock("sys_clk", 24.0)\nctx.addClock(\'pulse_clk\', 48.0)\n')
+    (tmp_path / "clocks.py").write_text("# made by LiteX\nctx.addClock(\"sys_clk\", 24.0)\nctx.addClock('pulse_clk', 48.0)\n")
     (tmp_path / "pins.pcf").write_text("set_io tx 9")
     for form in (["--pcf", f"{tmp_path}/pins.pcf"], [f"--pcf={tmp_path}/pins.pcf"]):
         arguments = ["--up5k", "--pre-pack", f"{tmp_path}/clocks.py", *form, "--seed", "1"]
@@ -166,19 +307,39 @@ def test_yosys_sees_folders_of_tmp(tmp_path, absolute):
     (tmp_path / "inverter.sv").write_text("module inverter (input logic a, output logic y); assign y = !a; endmodule\n")
     path = tmp_path / "inverter.sv" if absolute else "inverter.sv"
     out = tmp_path / "out.v" if absolute else "out.v"
-    subprocess.run(["yosys", "-q", "-p", f"read_verilog -sv {path}; synth; write_verilog -noattr {out}"], cwd=tmp_path,
-                   env=tool_environment(), stdin=subprocess.DEVNULL, check=True)
+    subprocess.run(
+        ["yosys", "-q", "-p", f"read_verilog -sv {path}; synth; write_verilog -noattr {out}"],
+        cwd=tmp_path,
+        env=tool_environment(),
+        stdin=subprocess.DEVNULL,
+        check=True,
+    )
     assert "module inverter" in (tmp_path / "out.v").read_text()
 
 
 def test_place_and_route_with_litex_clocks(tmp_path):
-    (tmp_path / "toggle.sv").write_text("module toggle (input logic clk, output logic q);\n"
-                                        "  always_ff @(posedge clk) q <= !q;\nendmodule\n")
+    (tmp_path / "toggle.sv").write_text(
+        "module toggle (input logic clk, output logic q);\n  always_ff @(posedge clk) q <= !q;\nendmodule\n"
+    )
     (tmp_path / "clocks.py").write_text('ctx.addClock("clk", 48.0)\n')
-    for command in (["yosys", "-q", "-p", "read_verilog -sv toggle.sv; synth_ice40 -top toggle -json toggle.json"],
-                    ["nextpnr-ice40", "--up5k", "--package", "sg48", "--json", "toggle.json", "--pre-pack", "clocks.py",
-                     "--asc", "toggle.asc", "--report", "report.json"],
-                    ["icepack", "toggle.asc", "toggle.bin"]):
+    for command in (
+        ["yosys", "-q", "-p", "read_verilog -sv toggle.sv; synth_ice40 -top toggle -json toggle.json"],
+        [
+            "nextpnr-ice40",
+            "--up5k",
+            "--package",
+            "sg48",
+            "--json",
+            "toggle.json",
+            "--pre-pack",
+            "clocks.py",
+            "--asc",
+            "toggle.asc",
+            "--report",
+            "report.json",
+        ],
+        ["icepack", "toggle.asc", "toggle.bin"],
+    ):
         subprocess.run(command, cwd=tmp_path, env=tool_environment(), stdin=subprocess.DEVNULL, check=True, capture_output=True)
     assert (tmp_path / "toggle.bin").stat().st_size > 10_000
     constraint = re.search(r'"constraint":\s*([\d.]+)', (tmp_path / "report.json").read_text())

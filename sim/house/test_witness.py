@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from rig import BUILD, ROOT, tool_environment
-from witness import Witness
+
+from sim.cocotb_rig import BUILD, ROOT, tool_environment
+from sim.witness import Witness
 
 TWO_COUNTERS = """
 module once (input logic clk, input logic up, output logic [3:0] count, output logic seen);
@@ -46,13 +47,20 @@ twice.sv
 @pytest.fixture(name="failed", scope="module")
 def failed_proof():
     """The failed comparison of two counters of which one may miss a step in cycle 2."""
-    folder = BUILD / "formal" / f"witness-{os.getpid()}"     # each worker has its own; the tools see relative paths only
+    folder = BUILD / "formal" / f"witness-{os.getpid()}"  # each worker has its own; the tools see relative paths only
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "twice.sv").write_text(TWO_COUNTERS)
     (folder / "twice.sby").write_text(SBY)
-    result = subprocess.run(["sby", "-f", "-d", "work", "twice.sby"], cwd=folder, env=tool_environment(),
-                            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ["sby", "-f", "-d", "work", "twice.sby"],
+        cwd=folder,
+        env=tool_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 2, result.stdout
     yield folder / "work"
     shutil.rmtree(folder)
@@ -65,8 +73,14 @@ def test_differences(failed):
 
 def test_command(failed):
     def run(*arguments):
-        return subprocess.run([sys.executable, str(ROOT / "sim" / "witness.py"), *map(str, arguments)], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [sys.executable, str(ROOT / "sim" / "witness.py"), *map(str, arguments)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
     assert run(failed, "b.count").stdout == "b.count 0:1010 1:1011 2:1100 4:1101\n"
     assert run(failed).stdout.split() == ["3", "count", "1101", "1100", "4", "seen", "1", "0"]
     for arguments in ((), (failed.parent,), (failed, "b.nothing")):

@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""scripts/debian_package.py with an archive of our own: mirrors that are stale, half synchronised, slow or gone; no other network."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from litex_soc import build_cache
+from litex_soc.build_cache import content_key
+from scripts import debian_apt, debian_package, debian_table
+from scripts.debian_package import PackageError, Patience, fetch, obtain
+from scripts.debian_table import Entry, Route, Series
+from sim import series
+from sim.cocotb_rig import ROOT
+from sim.driver import kernel_kits
+from sim.house.debian_archive import DRIP, STALL, Archive, Key, Mirror
+
+SUITE = "trixie"
+INDEX = "binary-amd64/Packages"
+AMD64 = {"architecture": "amd64"}
+
+
+@pytest.fixture(scope="session")
+def key(tmp_path_factory):
+    """The key that signs the archive."""
+    return Key(tmp_path_factory.mktemp("key"))
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch, key):
+    """A mirror that apt asks, with an empty cache. Pauses take no time but count; they are in `pauses`."""
+    mirror = Mirror(tmp_path / "served")
+    mirror.pauses = []
+    monkeypatch.setenv("LITEPULSE_DEBIAN_MIRROR", mirror.address)
+    monkeypatch.setattr(build_cache, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(debian_package, "failures", {})
+    monkeypatch.setattr(debian_apt, "KEYRING", key.keyring)
+    monkeypatch.setattr(debian_apt, "sleep", mirror.pauses.append)
+    monkeypatch.setattr(debian_apt, "clock", lambda: time.monotonic() + sum(mirror.pauses))
+    yield mirror
+    mirror.close()
+
+
+@pytest.fixture(scope="session")
+def first_archive(tmp_path_factory, key):
+    """An archive with one package in two versions; and in bookworm-backports with the first of them rebuilt, and a newer one."""
+    archive = Archive(tmp_path_factory.mktemp("archive") / "debian", key)
+    for suite, version in ((SUITE, "1.0-1"), (SUITE, "2.0-1"), ("bookworm-backports", "1.0-1~bpo12+1"), ("bookworm-backports", "1.5-1")):
+        archive.make(suite, "thing", version)
+    archive.publish()
+    return archive
+
+
+@pytest.fixture
+def archive(mirror, first_archive):
+    """A copy of that archive, on the mirror."""
+    return first_archive.copy(mirror.folder / "debian")
+
+
+@pytest.fixture
+def entry(archive, monkeypatch):
+    """An entry of the table: the package `thing`, whose tested version is in trixie."""
+    routes = (Route(SUITE), Route("trixie-security"), Route("bookworm-backports"))
+    entry = Entry("thing", "a test", ("thing=1.0-1",), routes, 1, AMD64)
+    monkeypatch.setitem(debian_package.ENTRIES, "thing", entry)
+    return entry
+
+
+def get(package="thing", **options):
+    """The packages as fetched from trixie."""
+    return fetch(package, SUITE, **AMD64, **options)
+
+
+def version_in(fetched):
+    """The version that the package itself says it has."""
+    return (fetched.path / "usr/share/thing/version").read_text()
+
+
+# What apt and the cache do when the mirror is good.
+
+
+def test_newest_and_wanted_version(archive, capsys):
+    newest = get()
+    assert newest.versions == {"thing": "2.0-1"} and version_in(newest) == "2.0-1"
+    wanted = get("thing=1.0-1")
+    assert wanted.versions == {"thing": "1.0-1"} and wanted.path != newest.path
+    assert "tested" not in capsys.readouterr().err
+    gone = get("thing=0.9-1")
+    assert gone.path == newest.path and "thing 0.9-1, which was tested, is not in trixie: taking 2.0-1" in capsys.readouterr().err
+
+
+def test_it_says_what_it_downloads(archive, capsys):
+    """Before it does: what, how much, and where it is kept."""
+    data = b"x" * 2_345_678
+    archive.make(SUITE, "big", "1", {"usr/big": data})
+    archive.publish()
+    fetched = get("big")
+    lists, download = capsys.readouterr().err.splitlines()[:2]
+    assert re.fullmatch(rf"debian: asking {debian_apt.mirror(SUITE)} what trixie has \(10 MB\), kept in \S+ \.\.\.", lists)
+    assert download == f"debian: downloading big=1 of trixie: 2.4 MB, kept in {fetched.path.parent} ..."
+
+
+def test_what_the_cache_has_needs_no_mirror(archive, mirror, monkeypatch):
+    first = get()
+    archive.make(SUITE, "thing", "3.0-1")
+    archive.publish()
+    mirror.asked.clear()
+    assert get() == first and not mirror.asked
+    assert get(refresh=True).versions == {"thing": "3.0-1"} and first.path.is_dir()
+    mirror.asked.clear()
+    mirror.close()
+    for name in ("mirror", "Apt"):
+        monkeypatch.setattr(debian_package, name, lambda *_: pytest.fail("apt or the mirror was asked"))
+    assert get().versions == {"thing": "3.0-1"} and not mirror.asked
+
+
+def test_lists_with_the_wanted_version_are_not_refreshed(archive, mirror, monkeypatch):
+    get("thing=1.0-1")
+    monkeypatch.setattr(debian_apt, "LISTS_FRESH", -1)
+    mirror.asked.clear()
+    assert get("thing=2.0-1").versions == {"thing": "2.0-1"}
+    assert [path.rsplit("/")[-1] for path in mirror.asked] == ["thing_2.0-1_amd64.deb"]
+
+
+def test_dependencies_patterns_and_archives_inside(archive, tmp_path, capsys):
+    with tarfile.open(tmp_path / "inner.tar", "w") as tar:
+        tar.add(__file__, "inner/file")
+    archive.make(SUITE, "base-files", "1", {"etc/base": b""})
+    archive.make("bookworm", "needed", "1", {"usr/lib/needed": b"here"})
+    archive.make(SUITE, "user", "1", {"usr/bin/user": b"", "usr/share/user.tar": (tmp_path / "inner.tar").read_bytes()}, "needed (>= 1)")
+    archive.publish()
+    alone = get("user", unpack=["usr/share/user.tar"])
+    assert list(alone.versions) == ["user"] and not (alone.path / "usr/share/user.tar").exists()
+    assert (alone.path / "usr/share/inner/file").read_bytes() == open(__file__, "rb").read()
+    whole = get("user", dependencies=True, base="bookworm")
+    assert set(whole.versions) == {"base-files", "needed", "user"} and (whole.path / "usr/lib/needed").read_bytes() == b"here"
+    assert "downloading user=1 base-files=1 and 1 packages they depend on of trixie" in capsys.readouterr().err
+    some = get(["user", "thing"], only=["usr/bin/*"])
+    assert [path.name for path in some.path.rglob("*") if path.is_file()] == ["user"]
+
+
+def test_several_at_once(archive):
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(lambda _: get(), range(4)))
+    assert len({one.path for one in done}) == 1 and version_in(done[0]) == "2.0-1"
+
+
+def test_nothing_half_done_is_left(archive, monkeypatch):
+    """An unpacking that fails leaves no folder, and the next one does all of it."""
+    whole = debian_package.unpack_binaries
+
+    def fails(archives, folder):
+        whole(archives, folder)
+        raise PackageError("the disk is full")
+
+    monkeypatch.setattr(debian_package, "unpack_binaries", fails)
+    with pytest.raises(PackageError, match="disk is full"):
+        get()
+    monkeypatch.setattr(debian_package, "unpack_binaries", whole)
+    assert not debian_package.DEBIAN.entries() and not list(debian_package.DEBIAN.path.glob("thing-*"))
+    assert version_in(get()) == "2.0-1"
+
+
+# What they do when it is not.
+
+
+def test_a_stale_list_is_read_again_until_it_is_good(archive, mirror, monkeypatch, capsys):
+    """Its size is not what InRelease says; after some pauses it is."""
+    mirror.odd[INDEX] = b"the list of yesterday"
+
+    def pause(seconds):
+        mirror.pauses.append(seconds)
+        if len(mirror.pauses) == 3:
+            mirror.odd.clear()
+
+    monkeypatch.setattr(debian_apt, "sleep", pause)
+    assert get().versions == {"thing": "2.0-1"} and mirror.pauses == [2, 4, 8]
+    said = capsys.readouterr().err
+    assert said.count("unexpected size") == 3 and "trying again in 8 s" in said
+
+
+def test_another_route_after_two_minutes(entry, mirror, capsys):
+    """Half synchronised: InRelease is new, the list is not. The second route does not exist at all, the third has a rebuild."""
+    mirror.odd[f"trixie/main/{INDEX}"] = b"the list of yesterday"
+    fetched = obtain("thing")
+    assert fetched.versions == {"thing": "1.0-1~bpo12+1"}
+    assert 60 < sum(mirror.pauses) <= 120 and mirror.pauses == sorted(mirror.pauses)
+    said = capsys.readouterr().err
+    assert re.search(r"thing 1\.0-1 cannot be had from trixie \(.*unexpected size.*\): trying trixie-security\n", said)
+    assert re.search(r"thing 1\.0-1 cannot be had from trixie-security \(it does not have this suite\): trying bookworm-backports\n", said)
+    assert "thing 1.0-1, which was tested, is not in bookworm-backports: taking 1.0-1~bpo12+1" in said
+    asked = [path for path in mirror.asked if "trixie-security/InRelease" in path]
+    assert len(asked) == 1 and asked[0].startswith("/debian-security/")  # an archive of its own; a definite answer is not asked for again
+    mirror.asked.clear()
+    assert obtain("thing") == fetched and not mirror.asked
+
+
+def test_a_package_that_is_not_there_yet(entry, mirror, capsys):
+    """The list is new, the package has not arrived: first with the list read again, then by another route."""
+    mirror.odd["pool/thing_1.0-1_amd64.deb"] = 404
+    assert obtain("thing").versions == {"thing": "1.0-1~bpo12+1"}
+    assert "does not deliver thing of trixie: pool/thing_1.0-1_amd64.deb 404" in capsys.readouterr().err
+    assert len([path for path in mirror.asked if path.endswith("dists/trixie/InRelease")]) == len(mirror.pauses) + 1
+
+
+def test_a_package_that_the_archive_has_replaced(archive, mirror, capsys):
+    """The lists of this morning name a version that is gone: they are read again."""
+    get("thing=1.0-1")
+    for path in archive.suites[SUITE][:]:
+        path.unlink()
+    archive.suites[SUITE].clear()
+    archive.make(SUITE, "thing", "2.0-2")
+    archive.publish()
+    assert get("thing=2.0-1").versions == {"thing": "2.0-2"} and mirror.pauses == [2]
+    assert "thing 2.0-1, which was tested, is not in trixie: taking 2.0-2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("how", [STALL, DRIP])
+@pytest.mark.parametrize("what", ["InRelease", INDEX, "pool/"])
+def test_a_slow_mirror_cannot_block(archive, mirror, monkeypatch, what, how):
+    """A connection without data, or with next to none, ends after a time."""
+    monkeypatch.setattr(debian_apt, "TIMEOUT", 1)
+    monkeypatch.setattr(debian_apt, "STALLED", 1)
+    monkeypatch.setattr(debian_apt, "PAUSES", ())
+    mirror.odd[what] = how
+    start = time.monotonic()
+    with pytest.raises(PackageError, match="stalled|timed out") as told:
+        get()
+    assert told.value.passing and time.monotonic() - start < 10
+
+
+def test_a_mirror_that_is_gone(entry, mirror, capsys):
+    """Each route is named with its reason, and what to do; asked again, by this process or another, it waits no more."""
+    mirror.close()
+    with pytest.raises(PackageError) as told:
+        obtain("thing")
+    text = str(told.value)
+    assert re.match(
+        r"thing 1\.0-1 cannot be had: trixie, trixie-security, bookworm-backports: InRelease Could not connect to 127.*\)$", text
+    )
+    assert text.endswith("(try again later, or set LITEPULSE_DEBIAN_MIRROR to the address of another mirror)")
+    assert 60 < sum(mirror.pauses) <= 120
+    mirror.pauses.clear()
+    with pytest.raises(PackageError, match="Could not connect"):
+        obtain("thing")
+    debian_package.failures.clear()  # as another process has none
+    with pytest.raises(PackageError, match="Could not connect"):
+        obtain("thing")
+    assert not mirror.pauses
+    assert debian_package.main(["--entry", "thing"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"debian: {text}"
+
+
+def test_another_version_of_the_cache_when_the_mirror_is_gone(entry, mirror, monkeypatch, capsys):
+    old = obtain("thing")
+    mirror.close()
+    monkeypatch.setitem(debian_package.ENTRIES, "thing", Entry("thing", "a test", ("thing=2.0-1",), entry.routes, 1, AMD64))
+    assert obtain("thing") == old
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f"taking what the cache has, {old.path.name}")
+
+
+def test_lists_that_cannot_be_refreshed(archive, mirror, monkeypatch, capsys):
+    """Those of before serve, without a pause."""
+    get("thing=1.0-1")
+    monkeypatch.setattr(debian_apt, "LISTS_FRESH", -1)
+    mirror.odd["dists/"] = 503
+    assert get("thing").versions == {"thing": "2.0-1"} and not mirror.pauses
+    assert re.search(r"what trixie has: InRelease 503 .*: taking the list of \d{4}-", capsys.readouterr().err)
+
+
+# Signatures.
+
+
+@pytest.mark.parametrize("how", ["unsigned", "another key", "changed"])
+def test_an_archive_that_is_not_signed_is_refused(archive, mirror, tmp_path, capsys, how):
+    release = mirror.folder / "debian/dists" / SUITE / "InRelease"
+    if how == "changed":
+        release.write_text(release.read_text().replace("Components: main", "Components: mail"))
+    else:
+        archive.key = archive.key if how == "unsigned" else Key(tmp_path)
+        archive.publish(signed=how != "unsigned")
+    assert debian_package.main(["--architecture", "amd64", SUITE, "thing"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith("not signed with a key of the package debian-archive-keyring")
+    assert not [path for path in mirror.asked if "Packages" in path or "pool" in path] and not mirror.pauses
+
+
+def test_without_the_keys_nothing_is_downloaded(entry, mirror, monkeypatch, capsys):
+    monkeypatch.setattr(debian_apt, "KEYRING", mirror.folder / "none")
+    assert debian_package.main(["--architecture", "amd64", SUITE, "thing"]) == 2
+    assert capsys.readouterr().err == "debian: signatures of Debian cannot be checked: install the package debian-archive-keyring\n"
+    with pytest.raises(PackageError, match="^thing 1.0-1 cannot be had: trixie, trixie-security, bookworm-backports: signatures"):
+        obtain("thing")
+    assert not mirror.asked
+
+
+# Definite answers, in one line.
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([SUITE, "no-such-thing"], "trixie at http.* has no package no-such-thing"),
+        (["sid", "thing"], "gives no list of what sid has: it does not have this suite"),
+        (["noble", "thing"], "noble is no suite of Debian that is known here"),
+        (["--source", SUITE, "one", "two"], "one source package at a time"),
+    ],
+)
+def test_one_clear_line(archive, mirror, capsys, arguments, said):
+    assert debian_package.main(["--architecture", "amd64", *arguments]) == 2
+    lines = [line for line in capsys.readouterr().err.splitlines() if "asking" not in line]
+    assert len(lines) == 1 and re.search(said, lines[0]) and not mirror.pauses
+
+
+def test_no_debian_mirror_known(mirror, monkeypatch, tmp_path, capsys):
+    """On Ubuntu, say."""
+    (tmp_path / "apt-get").write_text("#!/bin/sh\necho \"'http://archive.example.org/ubuntu/dists/noble/InRelease' x 0\"\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.delenv("LITEPULSE_DEBIAN_MIRROR")
+    debian_apt.configured_mirrors.cache_clear()
+    try:
+        assert debian_package.main(["--architecture", "amd64", SUITE, "thing"]) == 2
+    finally:
+        debian_apt.configured_mirrors.cache_clear()
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1 and "set LITEPULSE_DEBIAN_MIRROR" in said
+
+
+def test_the_script_runs():
+    result = subprocess.run(
+        [sys.executable, "-m", "scripts.debian_package", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "linux-source" in result.stdout
+
+
+# Kernel series.
+
+LINE = "7.2"
+
+
+@pytest.fixture
+def kernels(archive, monkeypatch, tmp_path):
+    """forky has a newer series and, of 7.2, no image; trixie-backports has two releases of it, one for cloud, too."""
+    routes = (Route("forky"), Route("trixie-backports", "trixie"))
+    headers = ("linux-headers-{release}-amd64", "linux-headers-{release}-common", "linux-kbuild-{release}")
+    names = headers, ("linux-modules-{release}-amd64",)
+    monkeypatch.setitem(kernel_kits.KERNELS, LINE, Series(LINE, "7.2.12-1", *names, routes, {}))
+    for suite, release, version, packages in (
+        ("forky", "7.3.4+deb14", "7.3.4-1", (*headers, *names[1])),
+        ("forky", "7.2.12+deb14", "7.2.12-1", headers),
+        ("trixie-backports", "7.2.9+deb13", "7.2.9-1~bpo13+1", (*headers, *names[1])),
+        ("trixie-backports", "7.2.13+deb13", "7.2.13-1~bpo13+1", (*headers, *names[1])),
+        ("trixie-backports", "7.2.13+deb13-cloud", "7.2.13-1~bpo13+1", headers),
+    ):
+        for name in packages:
+            archive.make(suite, name.format(release=release), version)
+    archive.publish()
+    return kernel_kits.KERNELS[LINE]
+
+
+def test_a_release_of_the_same_series(kernels, archive, capsys):
+    """The tested version, or its rebuild, or the newest of the series: whole, and never of another series."""
+    with pytest.raises(PackageError, match="forky has no Linux 7.2"):
+        kernel_kits.choose_release(kernels, kernels.routes[0], Patience())
+    assert kernel_kits.choose_release(kernels, kernels.routes[1], Patience()) == ("7.2.13+deb13", "7.2.13-1~bpo13+1")
+    assert "instead of 7.2.12-1, which was tested" in capsys.readouterr().err
+    for name in (*kernels.headers, *kernels.image):
+        archive.make("trixie-backports", name.format(release="7.2.12+deb13"), "7.2.12-1~bpo13+1")
+    archive.publish()
+    shutil.rmtree(build_cache.CACHE)
+    assert kernel_kits.choose_release(kernels, kernels.routes[1], Patience()) == ("7.2.12+deb13", "7.2.12-1~bpo13+1")
+
+
+def put_kit(release):
+    """A kit in the cache."""
+    about = json.dumps({"release": release, "version": "1", "suite": "forky"})
+    return kernel_kits.KITS.folder(f"headers-{LINE}", content_key(release), lambda folder: (folder / "kit.json").write_text(about))
+
+
+def test_kits_of_the_cache(kernels, mirror, monkeypatch, capsys):
+    """A kit that is there is used without asking; one of another version when no mirror has any."""
+    mirror.close()
+    old = put_kit("7.2.9+deb13-amd64")
+    assert kernel_kits.kernel_kit(LINE).path == old
+    assert capsys.readouterr().err.splitlines()[-1].endswith("taking Linux 7.2.9+deb13-amd64, which the cache has")
+    monkeypatch.setattr(kernel_kits, "by_routes", lambda what, routes, get: put_kit("7.2.12+deb14-amd64"))
+    new = kernel_kits.kernel_kit(LINE)
+    monkeypatch.setattr(kernel_kits, "by_routes", lambda *_: pytest.fail("a mirror was asked"))
+    assert kernel_kits.kernel_kit(LINE) == new and new.release == "7.2.12+deb14-amd64"
+
+
+def test_a_series_that_cannot_be_had(kernels, mirror):
+    """Is not tested, and the reason is reported; the one that must be there fails."""
+    mirror.close()
+    get_kit = series.or_not_tested(kernel_kits.kernel_kit)
+    reason = r"^NOT TESTED: Linux 7\.2 cannot be had: forky, trixie-backports: InRelease Could not connect .*mirror\)$"
+    with pytest.raises(pytest.skip.Exception, match=reason):
+        get_kit(LINE)
+
+    def fails(line):
+        raise PackageError("cannot be had")
+
+    with pytest.raises(pytest.fail.Exception, match="^Linux 6.12: cannot be had. Without it the tests say too little$"):
+        series.or_not_tested(fails)("6.12")
+    assert series.or_not_tested(str.upper)("a") == "A"
+
+
+# The table.
+
+
+def test_the_table_is_whole():
+    assert list(debian_table.KERNELS) == ["6.1", "6.12", "7.2"] and series.REQUIRED == ("6.12",)
+    for entry in debian_table.ENTRIES.values():
+        assert all(re.fullmatch(r"[a-z0-9+.-]+=\S+", package) for package in entry.packages), entry.name
+        assert entry.what and entry.routes and entry.download_mb > 0
+        assert all(not route.versions or len(route.versions) == len(entry.packages) for route in entry.routes)
+    for kernel in debian_table.KERNELS.values():
+        assert kernel.version.startswith(f"{kernel.name}.") and len(kernel.routes) > 1
+        assert set(kernel.download_mb) == {"headers", "compiler", "image"} and all(size > 0 for size in kernel.download_mb.values())
+    assert debian_table.ENTRIES["linux-source"].packages[0].split("=")[1] == debian_table.KERNELS["6.12"].version
+    routes = [route for one in (*debian_table.ENTRIES.values(), *debian_table.KERNELS.values()) for route in one.routes]
+    assert all(debian_apt.SUITES.fullmatch(suite) for route in routes for suite in (route.suite, route.base) if suite)
+
+
+def test_every_entry_is_used_and_no_other_file_names_a_version():
+    files = [path for folder in ("sim", "scripts") for path in (ROOT / folder).rglob("*.py") if path.parent.name != "house"]
+    text = {path: path.read_text() for path in files if path.name != "debian_package.py"}
+    used = {name for code in text.values() for name in re.findall(r'(?:obtain|programs)\("([\w-]+)"', code)}
+    assert used | {"linux-source"} == set(debian_table.ENTRIES)
+    version, suite = r'["\'][a-z][a-z0-9.+-]+=(\d+:)?\d[\w.+~]*-\d', r'fetch\([^)]*["\'](bookworm|trixie|forky|sid)\b'
+    assert not [path for path, code in text.items() if re.search(f"{version}|{suite}", code)]
+
+
+def test_the_own_release_is_preferred_where_it_may_be(monkeypatch):
+    """For what the quick tier needs: this release's packages."""
+    routes = tuple(map(Route, ("trixie", "bookworm", "forky")))
+    for own, order in (("bookworm", ["bookworm", "trixie", "forky"]), ("noble", ["trixie", "bookworm", "forky"])):
+        monkeypatch.setattr(debian_table, "own_release", lambda own=own: own)
+        assert [route.suite for route in debian_table.nearest_first(routes)] == order
+    assert {"bookworm", "trixie"} <= {route.suite for route in debian_table.ENTRIES["busybox-static"].routes}
