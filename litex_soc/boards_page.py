@@ -13,8 +13,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from litex_soc import boards
-from litex_soc.bitstream import GOOD, MORE, SEEDS, ToolError, build, shortcomings
+from litex_soc import SPDX, boards
+from litex_soc.bitstream import GOOD, MORE, SEEDS, ToolError, build, shortcomings, write_good_seeds
 from litex_soc.board import VARIANTS, ChoiceError, choose
 from litex_soc.constraints import ConstraintError
 from litex_soc.phys import PHYS
@@ -35,8 +35,7 @@ def all_choices(names=None):
         if names and name not in names:
             continue
         for fpga in board.fpgas:
-            out += [choose(name, fpga, variant) for variant in board.variants
-                    if variant == "uartbone" or fpga == next(iter(board.fpgas))]
+            out += [choose(name, fpga, variant) for variant in board.variants if variant == "uartbone" or fpga == next(iter(board.fpgas))]
         out += [choose(name, samples=PHYS[phy].samples) for phy in board.phys[1:]]
         out += [choose(name, core=core) for core in ("liteuart", "none")]
     return out
@@ -70,68 +69,122 @@ def used(best, what):
 def page(results):
     """docs/boards.md of {Choice: [Result, ...]}."""
     full = {choice: found for choice, found in results.items() if choice.with_core}
-    out = [f"<!-- Written by `{COMMAND}`. SPDX-License-Identifier: BSD-2-Clause -->", "", "# Boards", "",
-           "    make BOARD=icebreaker bitstream        # Yosys, nextpnr; in build/boards",
-           "    make BOARD=icebreaker flash            # the same, and writes it to the board; DRY_RUN=1 prints the command only",
-           "    make boards                            # all of them, and this page", "",
-           "FPGA=, VARIANT= and SAMPLES= choose where there is a choice (below, the default first). None of these bitstreams has been",
-           "tried on a board yet: what is shown is that they build, fit and meet timing, and that the netlists pass the core's tests.", "",
-           "| board | FPGA= | VARIANT= | SAMPLES= (PHY, `pulse`) | line and inputs | serial port for bridge or console |",
-           "|---|---|---|---|---|---|"]
+    out = [
+        f"<!-- Written by `{COMMAND}`. {SPDX} BSD-2-Clause -->",
+        "",
+        "# Boards",
+        "",
+        "    make BOARD=icebreaker bitstream        # Yosys, nextpnr; in build/boards",
+        "    make BOARD=icebreaker flash            # the same, and writes it to the board; DRY_RUN=1 prints the command only",
+        "    make boards                            # all of them, and this page",
+        "",
+        "FPGA=, VARIANT= and SAMPLES= choose where there is a choice (below, the default first). None of these bitstreams has been",
+        "tried on a board yet: what is shown is that they build, fit and meet timing, and that the netlists pass the core's tests.",
+        "",
+        "| board | FPGA= | VARIANT= | SAMPLES= (PHY, `pulse`) | line and inputs | serial port for bridge or console |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, board in boards.all_boards().items():
         c = choose(name).constraints
         phys = ", ".join(f"{PHYS[p].samples} (`{p}`, {float(c.pulse_hz(p)) / 1e6:g} MHz)" for p in board.phys)
         pins = f"tx {c.pins['tx']}, rx {c.pins['rx']}, de {c.pins['de']}; inputs {', '.join(c.aux)}"
         out.append(row([f"{board.title} (`{name}`)", ", ".join(board.fpgas), ", ".join(board.variants), phys, pins, board.serial_is]))
-    out += ["", *(f"- `{name}`: {what}" for name, what in VARIANTS.items()), "",
-            "With more samples per cycle fewer inputs have room: (inputs + 1) x samples is at most 16; some boards' pins allow less",
-            "([constraints/](../constraints/)). A pull-down belongs at `de`: until the core leaves reset nothing drives it.", "",
-            *(f"{board.title}: {board.note}." for board in boards.all_boards().values() if board.note), "",
-            "## Size and speed", "",
-            f"By nextpnr, the best of the placements tried: until one meets both clocks with {GOOD:.0%} to spare, but not more than",
-            f"{MORE} behind the first that meets them, and {SEEDS} in all.",
-            "Margin: how much faster than needed the slower clock could be. Response: the responder's smallest delay from a pin to a pin",
-            "behind an edge, `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency. Settle: what an input's synchroniser",
-            "has to decide ([pins.md](pins.md#synchronisers-and-how-often-they-fail)). Cells: logic cells of an iCE40, LUTs of an",
-            "ECP5.", "",
-            "| build | `pulse` MHz needed / reached | `sys` MHz | margin | tick ns | response ns | settle ns | cells | flip-flops | "
-            "block RAMs | placements | build s |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+    out += [
+        "",
+        *(f"- `{name}`: {what}" for name, what in VARIANTS.items()),
+        "",
+        "With more samples per cycle fewer inputs have room: (inputs + 1) x samples is at most 16; some boards' pins allow less",
+        "([constraints/](../constraints/)). A pull-down belongs at `de`: until the core leaves reset nothing drives it.",
+        "",
+        *(f"{board.title}: {board.note}." for board in boards.all_boards().values() if board.note),
+        "",
+        "## Size and speed",
+        "",
+        f"By nextpnr, the best of the placements tried: until one meets both clocks with {GOOD:.0%} to spare, but not more than",
+        f"{MORE} behind the first that meets them, and {SEEDS} in all.",
+        "Margin: how much faster than needed the slower clock could be. Response: the responder's smallest delay from a pin to a pin",
+        "behind an edge, `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency. Settle: what an input's synchroniser",
+        "has to decide ([pins.md](pins.md#synchronisers-and-how-often-they-fail)). Cells: logic cells of an iCE40, LUTs of an",
+        "ECP5.",
+        "",
+        "| build | `pulse` MHz needed / reached | `sys` MHz | margin | tick ns | response ns | settle ns | cells | flip-flops | "
+        "block RAMs | placements | build s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
     for choice, found in full.items():
         best = found[0]
         mhz = {c: f"{best.needed[c]:g} / {best.fmax.get(c, '-')}" for c in best.needed}
         margin = f"{best.margin * 100:.1f} %" if best.fits else "does not fit"
-        out.append(row([f"`{choice.name}`", mhz["pulse"], mhz["sys"], margin,
-                        f"{float(choice.tick_ns):.3f}", f"{response_ns(choice):.0f}", best.settle or "-", used(best, "cells"),
-                        used(best, "flip_flops"), used(best, "rams"), len(found), f"{best.seconds:.0f}"]))
+        out.append(
+            row(
+                [
+                    f"`{choice.name}`",
+                    mhz["pulse"],
+                    mhz["sys"],
+                    margin,
+                    f"{float(choice.tick_ns):.3f}",
+                    f"{response_ns(choice):.0f}",
+                    best.settle or "-",
+                    used(best, "cells"),
+                    used(best, "flip_flops"),
+                    used(best, "rams"),
+                    len(found),
+                    f"{best.seconds:.0f}",
+                ]
+            )
+        )
     met = [choice for choice, found in full.items() if not shortcomings(choice, found[0])]
     if met:
         finest, soonest = min(met, key=lambda c: c.tick_ns), min(met, key=response_ns)
-        out += ["", f"The finest tick has `{finest.name}`; the soonest answer, {response_ns(soonest):.0f} ns, is `{soonest.name}`'s.",
-                "With more samples per cycle a tick is shorter, but an answer takes longer: pads and decision need more cycles."]
+        out += [
+            "",
+            f"The finest tick has `{finest.name}`; the soonest answer, {response_ns(soonest):.0f} ns, is `{soonest.name}`'s.",
+            "With more samples per cycle a tick is shorter, but an answer takes longer: pads and decision need more cycles.",
+        ]
     missed = [line for choice, found in full.items() for line in shortcomings(choice, found[0])]
-    out += ["", "All fit and meet their clocks." if not missed else "**Missed: " + "; ".join(missed) + ".**", "",
-            "The longest way of each clock:", ""]
+    out += [
+        "",
+        "All fit and meet their clocks." if not missed else "**Missed: " + "; ".join(missed) + ".**",
+        "",
+        "Critical path of each clock:",
+        "",
+    ]
     out += [f"- `{choice.name}`, `{clock}`: {way}" for choice, found in full.items() for clock, way in found[0].ways.items()]
-    out += ["", "## What LitePulse costs", "",
-            "The same SoC, bridge included, with LitePulse, with a LiteUART (16 bytes of FIFO either way) in its place, and with",
-            "neither.", "",
-            "| board | | cells | flip-flops | block RAMs | `sys` MHz |", "|---|---|---|---|---|---|"]
+    out += [
+        "",
+        "## What LitePulse costs",
+        "",
+        "The same SoC, bridge included, with LitePulse, with a LiteUART (16 bytes of FIFO either way) in its place, and with",
+        "neither.",
+        "",
+        "| board | | cells | flip-flops | block RAMs | `sys` MHz |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, board in boards.all_boards().items():
         for core, title in (("litepulse", "LitePulse"), ("liteuart", "LiteUART"), ("none", "neither")):
             choice = choose(name, core=core)
             if choice in results:
                 best = results[choice][0]
-                out.append(row([board.title, title, best.used["cells"], best.used.get("flip_flops", "-"), best.used["rams"],
-                                best.fmax.get("sys", "-")]))
+                out.append(
+                    row(
+                        [
+                            board.title,
+                            title,
+                            best.used["cells"],
+                            best.used.get("flip_flops", "-"),
+                            best.used["rams"],
+                            best.fmax.get("sys", "-"),
+                        ]
+                    )
+                )
     return "\n".join(out) + "\n"
 
 
 def main(argv=None):
     """Builds and writes."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("boards", nargs="*", help="only these; prints the page instead of writing it")
-    parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1), metavar="N",
-                        help="builds at a time (default %(default)s)")
+    parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1), metavar="N", help="builds at a time (default %(default)s)")
     args = parser.parse_args(argv)
     try:
         choices = all_choices(args.boards)
@@ -140,7 +193,7 @@ def main(argv=None):
         return 2
 
     def build_one(choice):
-        return build(choice, say=lambda text: print(text, flush=True))
+        return build(choice, say=lambda text: print(text, flush=True), search=True)
 
     results = {}
     try:
@@ -155,6 +208,7 @@ def main(argv=None):
         print(text)
     else:
         PAGE.write_text(text)
+        write_good_seeds(results)
         print(f"written: {PAGE.relative_to(ROOT)}")
     missed = [line for choice, found in results.items() for line in shortcomings(choice, found[0])]
     for line in missed:

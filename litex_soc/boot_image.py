@@ -61,16 +61,22 @@ def make(description, kernel, memory, initrd=b"", bootargs=BOOTARGS):
     text = device_tree.device_tree(description, bootargs, firmware=layout.firmware)
     start = layout.device_tree - len(initrd) & -PAGE
     if layout.kernel + memory > start:
-        raise ImageError(f"kernel ({memory} bytes of memory) and initrd ({len(initrd)}) do not fit into the SDRAM: there are "
-                         f"{layout.device_tree - layout.kernel} bytes for both")
+        raise ImageError(
+            f"kernel ({memory} bytes of memory) and initrd ({len(initrd)}) do not fit into the SDRAM: there are "
+            f"{layout.device_tree - layout.kernel} bytes for both"
+        )
     if initrd:
         text += f"/ {{ chosen {{ linux,initrd-start = <{start:#x}>; linux,initrd-end = <{start + len(initrd):#x}>; }}; }};\n"
     tree = device_tree.blob(text)
     room = layout.firmware[0] - layout.device_tree
     if len(tree) > room:
         raise ImageError(f"the device tree has {len(tree)} bytes, there is room for {room}: fewer bootargs")
-    return [(layout.kernel, kernel), (start, initrd), (layout.device_tree, tree),
-            (layout.firmware[0], firmware.build_for_board(description))]
+    return [
+        (layout.kernel, kernel),
+        (start, initrd),
+        (layout.device_tree, tree),
+        (layout.firmware[0], firmware.build_for_board(description)),
+    ]
 
 
 def image_of(choice, kernel, initrd=None, bootargs=BOOTARGS):
@@ -104,7 +110,7 @@ def write(path, data):
 
 def main(argv=None):
     """`python -m litex_soc.boot_image`."""
-    parser = argparse.ArgumentParser(prog="python -m litex_soc.boot_image", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m litex_soc.boot_image", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--board", required=True, help="a board that has a variant `linux`")
     parser.add_argument("--fpga", help="of the board")
     parser.add_argument("--samples", help="of the board: samples per cycle, as its bitstream has them")

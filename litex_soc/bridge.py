@@ -15,11 +15,10 @@ when the command that is under way then has ended or timed out; + 2 after that o
 
 from fractions import Fraction
 
-from migen import Cat, CEInserter, Constant, If, Mux, Signal
-
 from litex.gen import LiteXModule
 from litex.soc.cores.uart import RS232PHYRX, RS232PHYTX
 from litex.soc.interconnect.csr import CSR
+from migen import Cat, CEInserter, Constant, If, Mux, Signal
 
 from litex_soc import regmap
 from litex_soc.frames import Frames, frames_csr
@@ -77,9 +76,11 @@ class SerialBridge(LiteXModule):
 
         self.frames = frames = Frames(clock, fallback_seconds, timeout_seconds)
         self.wishbone = frames.wishbone
-        self.comb += [      # a byte is handed over in one cycle, not for the length of a step
-            frames.sink.valid.eq(self.rx.source.valid & sample), frames.sink.data.eq(self.rx.source.data),
-            self.tx.sink.valid.eq(frames.source.valid), self.tx.sink.data.eq(frames.source.data),
+        self.comb += [  # a byte is handed over in one cycle, not for the length of a step
+            frames.sink.valid.eq(self.rx.source.valid & sample),
+            frames.sink.data.eq(self.rx.source.data),
+            self.tx.sink.valid.eq(frames.source.valid),
+            self.tx.sink.data.eq(frames.source.data),
             frames.source.ready.eq(self.tx.sink.ready & sample),
         ]
 

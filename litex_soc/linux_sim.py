@@ -11,9 +11,7 @@ With two samples per cycle the pins are those of an iCE40, PHY and pads (sim/mod
 """
 
 import argparse
-import fcntl
 import functools
-import hashlib
 import json
 import os
 import subprocess
@@ -22,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litex_soc import device_tree, verilated
+from litex_soc.build_cache import content_key
 from litex_soc.device_tree import BOOTARGS
-from litex_soc.verilated import HERE, ROOT, BuildError
+from litex_soc.verilated import HERE, ROOT, SIMULATORS, BuildError
 
 CPUS = ("vexriscv", "mor1kx")
-PHYS = {1: "generic", 2: "ice40_ddr"}               # by samples per cycle
+PHYS = {1: "generic", 2: "ice40_ddr"}  # by samples per cycle
 # Cycles of the core's clock from the release of reset to tick 0: the reset synchroniser, and how far core and PHY look ahead.
 CYCLE_ZERO = {1: 7, 2: 4}
 PADS = {1: (), 2: (ROOT / "sim" / "models" / "SB_IO.sv",)}
@@ -35,7 +34,7 @@ SYS_HZ = 50_000_000
 PULSE_HZ = 50_000_000
 INPUTS = 4
 RAM_SIZE, ROM_SIZE = 32 << 20, 0x2000
-FILES_SIZE, DEVICE_TREE_SIZE = 4 << 20, 0x1_0000    # at the end of main memory, and just below
+FILES_SIZE, DEVICE_TREE_SIZE = 4 << 20, 0x1_0000  # at the end of main memory, and just below
 # Levels that the program looks at after each edge, in one port. `asked`: the CPU reads which interrupts are pending, as a handler
 # does first.
 WATCH = ("tx", "tx_oe", "de", "irq", "asked", "peer_tx", "peer_irq", "peer_asked", "printed", "reset")
@@ -47,40 +46,55 @@ def make_soc(cpu, samples=1):
 
     from litex.build.generic_platform import GenericPlatform, Pins
     from migen import Cat, Constant
+
     from litex_soc.linux_soc import PULSE_WINDOW, LinuxSoC
     from litex_soc.litepulse import LitePulse
     from litex_soc.verilated import group
 
-    platform = GenericPlatform("simulation", [
-        group("clocks", ("pulse", 1), ("sys", 1), ("rst", 1)),
-        group("console", *verilated.STREAM_PINS),
-        group("pins", ("rx", 1), ("aux", INPUTS)),
-        group("peer", ("rx", 1)),
-        ("core_rst", 0, Pins(1)),
-        ("watch", 0, Pins(len(WATCH))),
-    ], name=TOP)
+    platform = GenericPlatform(
+        "simulation",
+        [
+            group("clocks", ("pulse", 1), ("sys", 1), ("rst", 1)),
+            group("console", *verilated.STREAM_PINS),
+            group("pins", ("rx", 1), ("aux", INPUTS)),
+            group("peer", ("rx", 1)),
+            ("core_rst", 0, Pins(1)),
+            ("watch", 0, Pins(len(WATCH))),
+        ],
+        name=TOP,
+    )
     clocks = platform.request("clocks")
     if samples > 1:
         # An edge of the port `pulse` is a tick, of which the core's clock has several. At 1 it is that clock.
         clocks = SimpleNamespace(pulse=clocks.sys, sys=clocks.sys, rst=clocks.rst)
     crg = verilated.outside_clocks(clocks, platform.request("core_rst"), registered=True)
     pins, peer = Pads(platform.request("pins"), tx=1, tx_oe=1, de=1), Pads(platform.request("peer"), tx=1)
-    soc = LinuxSoC(platform, crg, SYS_HZ, cpu, rom_size=ROM_SIZE, ram_size=RAM_SIZE, console="stream", peer=peer, uptime=True,
-                   bursting=True)
+    soc = LinuxSoC(
+        platform, crg, SYS_HZ, cpu, rom_size=ROM_SIZE, ram_size=RAM_SIZE, console="stream", peer=peer, uptime=True, bursting=True
+    )
     console = platform.request("console")
     soc.console = verilated.byte_stream(console)
     soc.comb += [soc.console.source.connect(soc.uart.sink), soc.uart.source.connect(soc.console.sink)]
     for memory in (soc.rom, soc.sram, soc.main_ram):
-        memory.mem.init = None                  # else they would be read from files at run time
+        memory.mem.init = None  # else they would be read from files at run time
     soc.pulse = LitePulse(platform, pins, PULSE_HZ, clock_domain="pulse", phy=PHYS[samples], simulated=True)
     soc.pulse.add_to_soc(soc, window=PULSE_WINDOW)
     for file in PADS[samples]:
         platform.add_source(str(file), "systemverilog")
     # Pads do not tell whether they are driven: from reset on they are.
     driven = Constant(1) if PADS[samples] else pins.tx_oe
-    levels = {"tx": pins.tx, "tx_oe": driven, "de": pins.de, "irq": soc.pulse.ev.irq, "asked": soc.pulse.ev.pending.we,
-              "peer_tx": peer.tx, "peer_irq": soc.peer.ev.irq, "peer_asked": soc.peer.ev.pending.we,
-              "printed": console.tx_valid, "reset": crg.rst}
+    levels = {
+        "tx": pins.tx,
+        "tx_oe": driven,
+        "de": pins.de,
+        "irq": soc.pulse.ev.irq,
+        "asked": soc.pulse.ev.pending.we,
+        "peer_tx": peer.tx,
+        "peer_irq": soc.peer.ev.irq,
+        "peer_asked": soc.peer.ev.pending.we,
+        "printed": console.tx_valid,
+        "reset": crg.rst,
+    }
     soc.comb += platform.request("watch").eq(Cat(*(levels[name] for name in WATCH)))
     return soc, platform
 
@@ -90,6 +104,7 @@ class Pads:
 
     def __init__(self, ports, **signals):
         from migen import Signal
+
         self.__dict__.update({name: getattr(ports, name) for name, *_ in ports.layout})
         self.__dict__.update({name: Signal(width, name=name) for name, width in signals.items()})
 
@@ -97,6 +112,7 @@ class Pads:
 @dataclass(frozen=True)
 class Layout:
     """Where things are in main memory: physical addresses and bytes. The kernel may have all up to the device tree."""
+
     ram: int
     ram_size: int
     kernel: int
@@ -116,14 +132,29 @@ class Layout:
 def header(description, key, samples):
     """machine.h: what the program has to know of the SoC."""
     layout, tick_hz = Layout.of(description), PULSE_HZ * samples
-    numbers = {"SYS_HZ": SYS_HZ, "PULSE_HZ": PULSE_HZ, "TICK_HZ": tick_hz, "TICKS_PER_SYS": tick_hz // SYS_HZ,
-               "TICK_ZERO": CYCLE_ZERO[samples] * samples, "INPUTS": INPUTS,
-               "RAM_BASE": layout.ram, "RAM_SIZE": layout.ram_size, "FILES_BASE": layout.files, "FILES_SIZE": layout.files_size,
-               "BIG_ENDIAN_CPU": int(description["big_endian"])}
-    return "\n".join([
-        "// Generated by litex_soc/linux_sim.py", *(f"#define {name} {value}" for name, value in numbers.items()),
-        *(f"#define WATCH_{name.upper()} {n}" for n, name in enumerate(WATCH)),
-        f'#define KEY "{key}"', f'#define DESCRIPTION R"json({json.dumps(description)})json"', ""])
+    numbers = {
+        "SYS_HZ": SYS_HZ,
+        "PULSE_HZ": PULSE_HZ,
+        "TICK_HZ": tick_hz,
+        "TICKS_PER_SYS": tick_hz // SYS_HZ,
+        "TICK_ZERO": CYCLE_ZERO[samples] * samples,
+        "INPUTS": INPUTS,
+        "RAM_BASE": layout.ram,
+        "RAM_SIZE": layout.ram_size,
+        "FILES_BASE": layout.files,
+        "FILES_SIZE": layout.files_size,
+        "BIG_ENDIAN_CPU": int(description["big_endian"]),
+    }
+    return "\n".join(
+        [
+            "// Generated by litex_soc/linux_sim.py",
+            *(f"#define {name} {value}" for name, value in numbers.items()),
+            *(f"#define WATCH_{name.upper()} {n}" for n, name in enumerate(WATCH)),
+            f'#define KEY "{key}"',
+            f'#define DESCRIPTION R"json({json.dumps(description)})json"',
+            "",
+        ]
+    )
 
 
 LEARN = HERE / "sim" / "linux_learn.c"
@@ -135,16 +166,23 @@ VLT = "`verilator_config\n" + "".join(f'public_flat_rd -module "{TOP}" -var "{na
 def learning_run(cpu, folder):
     """Arguments of the run from which the compiler learns."""
     from litex_soc import firmware, regmap
+
     description = json.loads((folder / "description.json").read_text())
     layout, csr = Layout.of(description), description["csr_registers"]
     profile = {register.name: register for register in regmap.CONFIG if register.name.startswith("profile0_")}
     window = description["memories"]["pulse_window"]["base"]
     config = window + regmap.REGIONS["CONFIG"][0]
     (data_bits,) = [field for field in profile["profile0_format"].fields if field.name == "data_bits"]
-    defines = {"UART_RXTX": csr["uart_rxtx"]["addr"], "UART_TXFULL": csr["uart_txfull"]["addr"], "TABLE": layout.ram + (1 << 20),
-               "PROFILE_FORMAT": config + 4 * profile["profile0_format"].index, "FORMAT_8N1": 3 << data_bits.offset,
-               "PROFILE_PERIOD": config + 4 * profile["profile0_period"].index,
-               "SEND": window + regmap.REGIONS["TX"][0], "EVENTS": window + regmap.REGIONS["EVENTS"][0]}
+    defines = {
+        "UART_RXTX": csr["uart_rxtx"]["addr"],
+        "UART_TXFULL": csr["uart_txfull"]["addr"],
+        "TABLE": layout.ram + (1 << 20),
+        "PROFILE_FORMAT": config + 4 * profile["profile0_format"].index,
+        "FORMAT_8N1": 3 << data_bits.offset,
+        "PROFILE_PERIOD": config + 4 * profile["profile0_period"].index,
+        "SEND": window + regmap.REGIONS["TX"][0],
+        "EVENTS": window + regmap.REGIONS["EVENTS"][0],
+    }
     try:
         (folder / "rom.bin").write_bytes(firmware.build(description, layout.kernel, layout.device_tree))
         (folder / "learn.bin").write_bytes(firmware.link(cpu, [LEARN], defines, layout.ram, layout.ram + (1 << 20)))
@@ -161,6 +199,7 @@ def program(cpu, samples=1):
 
     def sources(folder):
         import logging
+
         logging.disable(logging.INFO)
         soc, platform = make_soc(cpu, samples)
         files = verilated.verilog(soc, platform, TOP, folder)
@@ -170,18 +209,25 @@ def program(cpu, samples=1):
         return [folder / "memories.vlt", *files]
 
     title = f"the simulated Linux SoC ({cpu}{f', {samples} samples per cycle' if samples > 1 else ''})"
-    pads = ("-Wno-ASSIGNIN",) if PADS[samples] else ()          # a pad is an inout that is only read
+    pads = ("-Wno-ASSIGNIN",) if PADS[samples] else ()  # a pad is an inout that is only read
     made = verilated.Program(
-        name=PROGRAM, title=title, top=TOP, sources=sources, main=HERE / "sim" / "linux_main.cpp",
+        name=PROGRAM,
+        title=title,
+        top=TOP,
+        sources=sources,
+        main=HERE / "sim" / "linux_main.cpp",
         files=(*(HERE / name for name in ("linux_sim.py", "linux_soc.py", "plic.py", "sim/arguments.h")), LEARN, *PADS[samples]),
-        inputs=(cpu, samples), learn=functools.partial(learning_run, cpu),
-        packages=("litex", "migen", "verilator", f"pythondata-cpu-{cpu}"), options=("--savable", *pads, "-CFLAGS", "-I.. -DVL_USER_FATAL"))
+        inputs=(cpu, samples),
+        learn=functools.partial(learning_run, cpu),
+        packages=("litex", "migen", "verilator", f"pythondata-cpu-{cpu}"),
+        options=("--savable", *pads, "-CFLAGS", "-I.. -DVL_USER_FATAL"),
+    )
     return made
 
 
 def build(cpu, jobs=None, quiet=False, samples=1):
     """Path of the program of a CPU, built if there is none. Safe to call from several processes at once. BuildError if it cannot be."""
-    return program(cpu, samples).build("linux_sim", jobs, quiet)
+    return program(cpu, samples).build(jobs, quiet)
 
 
 class Machine:
@@ -193,22 +239,21 @@ class Machine:
 
     def __init__(self, cpu, quiet=False, samples=1):
         from litex_soc import firmware
+
         self.cpu, self.program = cpu, build(cpu, quiet=quiet, samples=samples)
         self.description = json.loads(subprocess.run([self.program, "--describe"], capture_output=True, check=True).stdout)
         self.layout = Layout.of(self.description)
-        self.rom = self.program.with_name("rom.bin")
-        with open(self.program.with_name("rom.lock"), "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            digest = hashlib.sha256(b"".join(path.read_bytes() for path in firmware.SOURCES)).hexdigest()
-            made_of = self.program.with_name("rom.of")
-            if not (made_of.exists() and self.rom.exists() and made_of.read_text() == digest):
-                try:
-                    data = firmware.build(self.description, self.layout.kernel, self.layout.device_tree, shutdown_resets=True)
-                except firmware.FirmwareError as error:
-                    raise BuildError(str(error)) from error
-                self.rom.write_bytes(data)
-                made_of.write_text(digest)
-            self.key = hashlib.sha256(program(cpu, samples).key.encode() + self.rom.read_bytes()).hexdigest()[:20]
+        simulator = program(cpu, samples).key
+
+        def make(folder):
+            try:
+                data = firmware.build(self.description, self.layout.kernel, self.layout.device_tree, shutdown_resets=True)
+            except firmware.FirmwareError as error:
+                raise BuildError(str(error)) from error
+            (folder / "rom.bin").write_bytes(data)
+
+        self.rom = SIMULATORS.folder(f"rom-{cpu}-{samples}", content_key(simulator, *firmware.SOURCES), make) / "rom.bin"
+        self.key = content_key(simulator, self.rom)
 
     def device_tree(self, bootargs=BOOTARGS):
         """The text of its device tree (.dts)."""
@@ -236,8 +281,9 @@ def machine(cpu, quiet=False, samples=1):
 
 def main(argv=None):
     """`python -m litex_soc.linux_sim`: builds, or builds and runs."""
-    parser = argparse.ArgumentParser(prog="python -m litex_soc.linux_sim",
-                                     description="Builds the simulated Linux SoC; arguments after -- run it.")
+    parser = argparse.ArgumentParser(
+        prog="python -m litex_soc.linux_sim", description="Builds the simulated Linux SoC; arguments after -- run it."
+    )
     parser.add_argument("--samples", type=int, choices=PHYS, default=1, help="per cycle of the core's clock, default %(default)s")
     parser.add_argument("--cpu", choices=CPUS, default=CPUS[0], help="default %(default)s")
     parser.add_argument("--build", action="store_true", help="build and print the path of the program (default: build and run it)")

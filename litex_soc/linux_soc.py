@@ -39,16 +39,42 @@ class LinuxSoC(SoCCore):
     bursting : the bus takes a cycle less for each word of a cache line.
     """
 
-    def __init__(self, platform, crg, sys_hz, cpu="vexriscv", rom_size=0x2000, ram_size=0, sram_size=0x2000, console="serial", baud=115200,
-                 peer=None, uptime=False, bursting=False, ident=""):
+    def __init__(
+        self,
+        platform,
+        crg,
+        sys_hz,
+        cpu="vexriscv",
+        rom_size=0x2000,
+        ram_size=0,
+        sram_size=0x2000,
+        console="serial",
+        baud=115200,
+        peer=None,
+        uptime=False,
+        bursting=False,
+        ident="",
+    ):
         if cpu not in CPUS:
             raise ValueError(f"no CPU {cpu!r} for Linux; there is {', '.join(CPUS)}")
         self.crg = crg
         # LiteX changes these for a CPU, in the class if they are not of the object.
         self.mem_map, self.csr_map, self.interrupt_map = dict(SoCCore.mem_map), {}, dict(INTERRUPTS)
-        SoCCore.__init__(self, platform, int(sys_hz), cpu_type=cpu, cpu_variant="linux", bus_bursting=bursting, ident=ident,
-                         integrated_rom_size=rom_size, integrated_sram_size=sram_size, integrated_main_ram_size=ram_size,
-                         uart_name=console, uart_baudrate=baud, timer_uptime=uptime)
+        SoCCore.__init__(
+            self,
+            platform,
+            int(sys_hz),
+            cpu_type=cpu,
+            cpu_variant="linux",
+            bus_bursting=bursting,
+            ident=ident,
+            integrated_rom_size=rom_size,
+            integrated_sram_size=sram_size,
+            integrated_main_ram_size=ram_size,
+            uart_name=console,
+            uart_baudrate=baud,
+            timer_uptime=uptime,
+        )
         if cpu == "vexriscv":
             self.cpu.add_timer()
             self.plic = plic.PLIC(self.cpu.interrupt)
@@ -56,6 +82,7 @@ class LinuxSoC(SoCCore):
             self.cpu.cpu_params.update(i_externalInterruptArray=self.plic.irq)
         if peer is not None:
             from litex.soc.cores.uart import UART, UARTPHY
+
             self.peer_phy = UARTPHY(peer, int(sys_hz), baud, with_dynamic_baudrate=True)
             self.peer = UART(self.peer_phy, tx_fifo_depth=16, rx_fifo_depth=16)
             self.irq.add("peer", use_loc_if_exists=True)
@@ -69,7 +96,9 @@ class LinuxSoC(SoCCore):
         found = json.loads(get_csr_json(self.csr_regions, self.constants, self.mem_regions))
         pulse = getattr(self, "pulse", None)
         return {
-            "cpu": self.cpu_type, "big_endian": self.cpu.endianness == "big", "sys_hz": int(self.sys_clk_freq),
+            "cpu": self.cpu_type,
+            "big_endian": self.cpu.endianness == "big",
+            "sys_hz": int(self.sys_clk_freq),
             "pulse_hz": [pulse.clock_hz.numerator, pulse.clock_hz.denominator] if pulse else None,
             "interrupts": {name: number for name, number in self.irq.locs.items() if hasattr(self, name)},
             **found,

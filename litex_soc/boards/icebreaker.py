@@ -7,7 +7,9 @@ from litex_soc.board import Board
 from litex_soc.clocks import Ice40Clocks
 
 BOARD = Board(
-    name="icebreaker", title="iCEBreaker", family="ice40",
+    name="icebreaker",
+    title="iCEBreaker",
+    family="ice40",
     fpgas={"up5k": icebreaker.Platform},
     clocks=lambda platform, choice: Ice40Clocks(platform, platform.request("clk12"), 12_000_000, choice.pulse_hz),
     phys=("generic", "ice40_ddr"),

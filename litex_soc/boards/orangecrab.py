@@ -7,10 +7,13 @@ from litex_soc.board import Board
 from litex_soc.clocks import Ecp5Clocks
 
 BOARD = Board(
-    name="orangecrab", title="OrangeCrab r0.2", family="ecp5",
+    name="orangecrab",
+    title="OrangeCrab r0.2",
+    family="ecp5",
     fpgas={size: lambda size=size: gsd_orangecrab.Platform(revision="0.2", device=size.upper()) for size in ("25f", "85f")},
-    clocks=lambda platform, choice: Ecp5Clocks(platform, platform.request("clk48"), 48_000_000, choice.pulse_hz,
-                                               choice.constraints.sys_hz, choice.samples),
+    clocks=lambda platform, choice: Ecp5Clocks(
+        platform, platform.request("clk48"), 48_000_000, choice.pulse_hz, choice.constraints.sys_hz, choice.samples
+    ),
     phys=("ecp5_serdes", "ecp5_ddr", "generic"),
     serial_is="a USB serial adapter at header pins 0 (FPGA's RX) and 1 (TX), 3.3 V",
     add_serial=gsd_orangecrab.feather_serial,

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """ULX3S: ECP5 with SDRAM; UARTBone, or a CPU that can run Linux."""
 
+from litex.build.io import DDROutput
 from litex_boards.platforms import radiona_ulx3s
 from migen import ClockDomain, ClockSignal
-
-from litex.build.io import DDROutput
 
 from litex_soc.board import Board
 from litex_soc.clocks import Ecp5Clocks
@@ -14,8 +13,15 @@ def clocks(platform, choice):
     """The board's other chip, an ESP32, must not reset the FPGA. SDRAM gets `sys` a quarter of a period late."""
     sdram = ClockDomain("sys_ps", reset_less=True)
     linux = choice.variant == "linux"
-    crg = Ecp5Clocks(platform, platform.request("clk25"), 25_000_000, choice.pulse_hz, choice.constraints.sys_hz, choice.samples,
-                     more={sdram: (choice.constraints.sys_hz, 90)} if linux else None)
+    crg = Ecp5Clocks(
+        platform,
+        platform.request("clk25"),
+        25_000_000,
+        choice.pulse_hz,
+        choice.constraints.sys_hz,
+        choice.samples,
+        more={sdram: (choice.constraints.sys_hz, 90)} if linux else None,
+    )
     crg.comb += platform.request("wifi_gpio0").eq(1)
     if linux:
         crg.cd_sys_ps = sdram
@@ -27,6 +33,7 @@ def linux_soc(platform, crg, choice, add_core):
     """The Linux SoC with the board's SDRAM. It boots from its configuration flash."""
     from litedram.modules import MT48LC16M16
     from litedram.phy import GENSDRPHY
+
     from litex_soc.boot import BootingSoC, FlashPort
     from litex_soc.linux_soc import PULSE_WINDOW
 
@@ -41,7 +48,9 @@ def linux_soc(platform, crg, choice, add_core):
 
 
 BOARD = Board(
-    name="ulx3s", title="ULX3S", family="ecp5",
+    name="ulx3s",
+    title="ULX3S",
+    family="ecp5",
     fpgas={size: lambda size=size: radiona_ulx3s.Platform(device=f"LFE5U-{size.upper()}") for size in ("85f", "45f")},
     clocks=clocks,
     phys=("ecp5_serdes", "ecp5_ddr", "generic"),

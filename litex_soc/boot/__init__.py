@@ -13,9 +13,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from migen import Instance, Record, ResetSignal
-
 from litex.soc.cores.spi import SPIMaster
+from migen import Instance, Record, ResetSignal
 
 from litex_soc import firmware
 from litex_soc.linux_soc import LinuxSoC
@@ -28,6 +27,7 @@ ROM_SIZE = 0x2000
 @dataclass(frozen=True)
 class Flash:
     """A board's configuration flash, in bytes: its size, and where in it the boot image begins."""
+
     size: int
     image: int
 
@@ -41,7 +41,7 @@ class Flash:
 FLASHES = {"ulx3s": Flash(size=16 << 20, image=4 << 20)}
 
 MAGIC = int.from_bytes(b"LPBI", "little")
-PARTS = 4                       # kernel, device tree, firmware, initrd: each with address and bytes, 0 bytes if there is none
+PARTS = 4  # kernel, device tree, firmware, initrd: each with address and bytes, 0 bytes if there is none
 # magic, machine_id(), entry, CRC-32 of all data; address and bytes of each part; CRC-32 of all that precedes
 HEADER = struct.Struct(f"<4I{2 * PARTS}I")
 HEADER_SIZE = HEADER.size + 4
@@ -75,8 +75,11 @@ def check(image):
         raise ImageError("it is no boot image; python -m litex_soc.boot_image makes one")
     (header_crc,) = struct.unpack_from("<I", image, HEADER.size)
     _, _, _, crc, *places = HEADER.unpack_from(image)
-    if header_crc != zlib.crc32(image[:HEADER.size]) or sum(places[1::2]) != len(image) - HEADER_SIZE or \
-            crc != zlib.crc32(image[HEADER_SIZE:]):
+    if (
+        header_crc != zlib.crc32(image[: HEADER.size])
+        or sum(places[1::2]) != len(image) - HEADER_SIZE
+        or crc != zlib.crc32(image[HEADER_SIZE:])
+    ):
         raise ImageError("it is damaged: make it anew by python -m litex_soc.boot_image")
 
 
@@ -114,22 +117,31 @@ class BootingSoC(LinuxSoC):
 def sdram_source(soc, description):
     """C: sdram_init(), the sequence LiteDRAM has for this chip and PHY."""
     from litedram.init import get_sdram_phy_c_header
+
     settings = soc.sdram.controller.settings
     header = get_sdram_phy_c_header(settings.phy, settings.timing, settings.geom)
-    registers = {name: csr["addr"] for name, csr in description["csr_registers"].items()
-                 if name.startswith("sdram_dfii_") and csr["size"] == 1}
-    return "\n".join([
-        *(f"#define {name}_write(value) (*(volatile unsigned int *){address:#x} = (value))\n#define CSR_{name.upper()}_ADDR {address:#x}"
-          for name, address in registers.items()),
-        # its includes would tell the same
-        *(line for line in header.splitlines() if not line.startswith("#include")),
-        "void sdram_init(void);",
-        "void sdram_init(void)",
-        "{",
-        "\tsdram_dfii_control_write(DFII_CONTROL_CKE | DFII_CONTROL_ODT | DFII_CONTROL_RESET_N);\t/* ours, not the controller's */",
-        "\tinit_sequence();",
-        "\tsdram_dfii_control_write(DFII_CONTROL_SEL);",
-        "}", ""])
+    registers = {
+        name: csr["addr"] for name, csr in description["csr_registers"].items() if name.startswith("sdram_dfii_") and csr["size"] == 1
+    }
+    return "\n".join(
+        [
+            *(
+                f"#define {name}_write(value) (*(volatile unsigned int *){address:#x} = (value))\n"
+                f"#define CSR_{name.upper()}_ADDR {address:#x}"
+                for name, address in registers.items()
+            ),
+            # its includes would tell the same
+            *(line for line in header.splitlines() if not line.startswith("#include")),
+            "void sdram_init(void);",
+            "void sdram_init(void)",
+            "{",
+            "\tsdram_dfii_control_write(DFII_CONTROL_CKE | DFII_CONTROL_ODT | DFII_CONTROL_RESET_N);\t/* ours, not the controller's */",
+            "\tinit_sequence();",
+            "\tsdram_dfii_control_write(DFII_CONTROL_SEL);",
+            "}",
+            "",
+        ]
+    )
 
 
 def rom(soc):
@@ -138,11 +150,30 @@ def rom(soc):
     memories, registers, flash = description["memories"], description["csr_registers"], FLASHES[soc.board]
     ram, sram = memories["main_ram"], memories["sram"]
     defines = {
-        "RAM": ram["base"], "RAM_SIZE": ram["size"], "L2_SIZE": description["constants"]["config_l2_size"], "SYS_HZ": description["sys_hz"],
-        "FLASH_IMAGE": flash.image, "FLASH_ROOM": flash.room, "MAGIC": MAGIC, "MACHINE": machine_id(description), "PARTS": PARTS,
-        **{name.upper(): registers[name]["addr"] for name in ("uart_rxtx", "uart_txfull", "uart_rxempty", "spiflash_control",
-                                                             "spiflash_status", "spiflash_mosi", "spiflash_miso", "spiflash_cs")},
-        "CONTROLLER_RESET": registers["ctrl_reset"]["addr"]}
+        "RAM": ram["base"],
+        "RAM_SIZE": ram["size"],
+        "L2_SIZE": description["constants"]["config_l2_size"],
+        "SYS_HZ": description["sys_hz"],
+        "FLASH_IMAGE": flash.image,
+        "FLASH_ROOM": flash.room,
+        "MAGIC": MAGIC,
+        "MACHINE": machine_id(description),
+        "PARTS": PARTS,
+        **{
+            name.upper(): registers[name]["addr"]
+            for name in (
+                "uart_rxtx",
+                "uart_txfull",
+                "uart_rxempty",
+                "spiflash_control",
+                "spiflash_status",
+                "spiflash_mosi",
+                "spiflash_miso",
+                "spiflash_cs",
+            )
+        },
+        "CONTROLLER_RESET": registers["ctrl_reset"]["addr"],
+    }
     with tempfile.TemporaryDirectory(prefix="litepulse-boot-") as folder:
         generated = Path(folder) / "sdram.c"
         generated.write_text(sdram_source(soc, description))

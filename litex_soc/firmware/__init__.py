@@ -16,11 +16,31 @@ HERE = Path(__file__).resolve().parent
 FLAGS = ["-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,-z,noexecstack"]
 TOOLS = {
     # CPU: (prefix, Debian's package, sources, flags)
-    "vexriscv": ("riscv64-linux-gnu-", "gcc-riscv64-linux-gnu", ["shim.S", "sbi.c"],
-                 ["-march=rv32ima_zicsr_zifencei", "-mabi=ilp32", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-pic",
-                  "-no-pie", "-mcmodel=medany", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"]),
-    "mor1kx": ("or1k-elf-", "gcc-or1k-elf", ["start_mor1kx.S"],
-               ["-mhard-mul", "-mhard-div", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-asynchronous-unwind-tables"]),
+    "vexriscv": (
+        "riscv64-linux-gnu-",
+        "gcc-riscv64-linux-gnu",
+        ["shim.S", "sbi.c"],
+        [
+            "-march=rv32ima_zicsr_zifencei",
+            "-mabi=ilp32",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-ffreestanding",
+            "-fno-pic",
+            "-no-pie",
+            "-mcmodel=medany",
+            "-fno-stack-protector",
+            "-fno-asynchronous-unwind-tables",
+        ],
+    ),
+    "mor1kx": (
+        "or1k-elf-",
+        "gcc-or1k-elf",
+        ["start_mor1kx.S"],
+        ["-mhard-mul", "-mhard-div", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-asynchronous-unwind-tables"],
+    ),
 }
 SOURCES = sorted(path for path in HERE.iterdir() if path.suffix in (".S", ".c", ".ld", ".py"))
 
@@ -28,6 +48,7 @@ SOURCES = sorted(path for path in HERE.iterdir() if path.suffix in (".S", ".c", 
 @dataclass(frozen=True)
 class BoardLayout:
     """Where things are in the main memory of a board: physical addresses; `firmware`: (address, bytes), the end of the memory."""
+
     kernel: int
     device_tree: int
     firmware: tuple

@@ -58,6 +58,7 @@ constexpr double PARTIAL_COMMAND = 0.5; // seconds after which an incomplete com
 constexpr double LINE_SILENCE = 0.015;
 constexpr double LOCK = 2;              // seconds without a frame after which the bridge obeys plain commands again
 constexpr size_t OUTPUT_LIMIT = 1 << 16;
+constexpr size_t INPUT_LIMIT = 1 << 16;
 constexpr int TAIL = 64;                // bus cycles that always follow a command, so that what was written reaches the core
 constexpr int SETTLE = 8;               // bus cycles in which the bridge shows what it makes of a byte, and has sent what it is sending
 
@@ -722,7 +723,8 @@ private:
     void transfer(int &fd, Bridge &bridge)
     {
         char data[65536];
-        for (;;) {
+        // A client that sends faster than the bridge works waits: what it sent is not kept here without end.
+        while (bridge.received.size() < INPUT_LIMIT) {
             const ssize_t size = ::read(fd, data, sizeof data);
             if (size > 0) {
                 bridge.take(data, size_t(size));
@@ -730,25 +732,32 @@ private:
                 int one = 1;
                 if (fd == client)
                     setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof one);
-                if (bridge.received.size() > 1 << 20)
-                    break;
                 continue;
             }
             if (size < 0 && (errno == EAGAIN || errno == EINTR))
                 break;
-            if (fd == client) {
-                ::close(client);
-                client = -1;
-                disconnect(bridge);
-            }
+            drop(fd, bridge);
             return;
         }
         while (!bridge.output.empty()) {
             const ssize_t size = ::write(fd, bridge.output.data(), bridge.output.size());
-            if (size <= 0)
+            if (size <= 0) {
+                // A client that left unread answers behind is noticed only here while its input is not read.
+                if (errno == EPIPE || errno == ECONNRESET)
+                    drop(fd, bridge);
                 break;
+            }
             bridge.output.erase(0, size_t(size));
         }
+    }
+
+    void drop(int &fd, Bridge &bridge)
+    {
+        if (fd != client)
+            return;
+        ::close(client);
+        client = -1;
+        disconnect(bridge);
     }
 
     // What the client wrote is still carried out; what it asked for interests nobody any more.

@@ -19,18 +19,28 @@ from fractions import Fraction
 from math import floor
 from pathlib import Path
 
+from litex_soc import SPDX
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 COMMAND = "python -m sim.bench"
-FORMAT = 2                  # of the results that are kept; those of another one are measured again
+FORMAT = 2  # of the results that are kept; those of another one are measured again
 CORE_TESTS = 'make test ARGS="sim/core"'
-AIM = 5_000_000             # simulated cycles of the core per second
-ROUNDS, WINDOW = 5, 1.2     # of each kind of load in turn, seconds
-BURST = 255                 # words, the most UARTBone reads at once
-PIPELINED = 40              # bursts asked for in advance, to see what the bridge takes when it never waits for the host
-SIZE_SECONDS = 1800         # after which synthesis has hung
-PROMISES = {1: "precise or not at all", 2: "timed beats best-effort", 3: "identical frames", 4: "no drift",
-            5: "a timestamp means the pin", 6: "no silent loss", 7: "nothing else moves the edges", "all": "all at once"}
+AIM = 5_000_000  # simulated cycles of the core per second
+ROUNDS, WINDOW = 5, 1.2  # of each kind of load in turn, seconds
+BURST = 255  # words, the most UARTBone reads at once
+PIPELINED = 40  # bursts asked for in advance, to see what the bridge takes when it never waits for the host
+SIZE_SECONDS = 1800  # after which synthesis has hung
+PROMISES = {
+    1: "precise or not at all",
+    2: "timed beats best-effort",
+    3: "identical frames",
+    4: "no drift",
+    5: "a timestamp means the pin",
+    6: "no silent loss",
+    7: "nothing else moves the edges",
+    "all": "all at once",
+}
 
 
 class BenchError(RuntimeError):
@@ -44,19 +54,26 @@ def build_folder():
 
 # What a figure was measured on ------------------------------------------------------------------------------------------------
 
+
 def machine():
     """Processor, cores and what else kept them busy."""
     text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     model = re.search(r"(?m)^model name\s*:\s*(.+)$", text)
     mhz = re.search(r"(?m)^cpu MHz\s*:\s*([\d.]+)$", text)
-    return {"processor": model[1].strip() if model else "unknown processor", "mhz": round(float(mhz[1])) if mhz else None,
-            "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+    return {
+        "processor": model[1].strip() if model else "unknown processor",
+        "mhz": round(float(mhz[1])) if mhz else None,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+    }
 
 
 def sources_state():
     """The commit, and whether what is measured differs from it."""
+
     def git(*arguments):
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
         commit = git("rev-parse", "--short", "HEAD")
         return commit + (" with uncommitted changes" if git("status", "--porcelain", "--", "hdl", "litex_soc", "sw") else "")
@@ -66,12 +83,14 @@ def sources_state():
 
 # The simulated SoC ------------------------------------------------------------------------------------------------------------
 
+
 class Running:
     """The simulated SoC, its client and the processor time it has used."""
 
     def __init__(self, process, connection):
         self.process, self.connection, self.device = process, connection, connection.device
         from litepulse.layout import regs
+
         self.regs = regs
         self.events = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]
 
@@ -83,6 +102,7 @@ class Running:
     def burst(self):
         """(header, words) of the event window, as much as one command reads."""
         from litepulse.streams import Header
+
         words = self.device.bus.read(self.events, BURST)
         return Header.decode(words), words
 
@@ -93,18 +113,19 @@ class Running:
     def records(self, words, ready):
         """The records of a burst as lists of words."""
         first, width = self.regs.HEADER_WORDS, self.regs.EVENT_WORDS
-        return [words[i:i + width] for i in range(first, first + width * min(ready, (BURST - first) // width), width)]
+        return [words[i : i + width] for i in range(first, first + width * min(ready, (BURST - first) // width), width)]
 
 
 @contextmanager
 def simulated(*options):
     """A Running one: as fast as it can while its client is connected, nothing recorded."""
     from litepulse.backends import connect
-
     from litex_soc import sim_soc
+
     program = sim_soc.build()
-    process = subprocess.Popen([str(program), "--tcp", "0", "--exit-with-parent", *options], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [str(program), "--tcp", "0", "--exit-with-parent", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     connection = None
     try:
         connection = connect(port=f"tcp:127.0.0.1:{json.loads(process.stdout.readline())['tcp']}")
@@ -129,6 +150,7 @@ def measure_speed():
     from litepulse.line import Launch, Profile
     from litepulse.streams import Event
     from litepulse.units import BitPeriod, Period
+
     windows = {"nothing": [], "train": [], "traffic": []}
     with simulated("--loop-tx-rx") as soc:
         device, bursts = soc.device, 0
@@ -148,7 +170,7 @@ def measure_speed():
             soc.burst()
             return 1
 
-        device.set_profile(1, Profile(BitPeriod(5000 * 256, device.timescale.tick_hz)))     # 9600 baud at 48 MHz
+        device.set_profile(1, Profile(BitPeriod(5000 * 256, device.timescale.tick_hz)))  # 9600 baud at 48 MHz
         device.set_event_mask("tx_train")
         exact, seen, start = device.timescale.tick_hz / 58, [], None
         for _ in range(ROUNDS):
@@ -169,12 +191,15 @@ def measure_speed():
             raise BenchError(f"{sum(seen)} pulses of the 58 Hz train are too few: this machine is too busy to measure anything")
         if device.events.lost:
             raise BenchError(f"{device.events.lost} records of the 58 Hz train were lost")
-    out = {"pulses": sum(seen)}
+    out: dict[str, object] = {"pulses": sum(seen)}
     for name, rows in windows.items():
         rates = [cycles / wall for cycles, wall, _, _ in rows]
-        out[name] = {"per_second": statistics.median(rates), "best": max(rates),
-                     "per_cpu_second": statistics.median(c / max(cpu, 0.01) for c, _, cpu, _ in rows),
-                     "cpu_share": sum(r[2] for r in rows) / sum(r[1] for r in rows)}
+        out[name] = {
+            "per_second": statistics.median(rates),
+            "best": max(rates),
+            "per_cpu_second": statistics.median(c / max(cpu, 0.01) for c, _, cpu, _ in rows),
+            "cpu_share": sum(r[2] for r in rows) / sum(r[1] for r in rows),
+        }
     out["bursts_per_second"] = bursts / sum(wall for _, wall, _, _ in windows["traffic"])
     return out
 
@@ -187,6 +212,7 @@ def dense_train(soc):
     from litepulse.layout import TRAIN_MIN_PERIOD
     from litepulse.line import Launch, Profile
     from litepulse.units import BitPeriod, Period
+
     device = soc.device
     device.set_profile(1, Profile(BitPeriod(16 * 256, device.timescale.tick_hz)))
     channel = device.line_channel
@@ -207,6 +233,7 @@ def drain_alternately(soc, period):
     Each {"per_second": of wall-clock time, "per_cpu_second": of simulator and client together}.
     """
     from litepulse.streams import Event, EventStream
+
     most = (BURST - soc.regs.HEADER_WORDS) // soc.regs.EVENT_WORDS
     decoder, found, short, rates = EventStream(), [], 0, {"raw": [], "decoded": []}
     for name in ("raw", "decoded") * ROUNDS:
@@ -235,6 +262,7 @@ def drain_pipelined(soc):
     {"cycles": of `sys` from one burst of full records to the next, least and most, "mean": exact, "records": per burst}
     """
     from litepulse.streams import Header
+
     regs, stream = soc.regs, soc.device.bus.stream
     records = (BURST - regs.HEADER_WORDS) // regs.EVENT_WORDS
     position = soc.burst()[0].position
@@ -251,15 +279,22 @@ def drain_pipelined(soc):
         data += stream.receive(1)
     headers = []
     for n in range(PIPELINED):
-        burst = data[n * size:(n + 1) * size]
-        headers.append(Header.decode([int.from_bytes(burst[i:i + 4], "big") for i in range(0, 4 * regs.HEADER_WORDS, 4)]))
+        burst = data[n * size : (n + 1) * size]
+        headers.append(Header.decode([int.from_bytes(burst[i : i + 4], "big") for i in range(0, 4 * regs.HEADER_WORDS, 4)]))
     if any(h.ready < records or h.position != (position + n * records) & 0xFFFF for n, h in enumerate(headers)):
         raise BenchError("not every burst was full, or an acknowledgement got lost")
     from litex_soc import sim_soc
-    ratio = Fraction(sim_soc.PULSE_HZ * soc.device.samples_per_cycle, sim_soc.SYS_HZ)   # ticks of a sys cycle
+
+    ratio = Fraction(sim_soc.PULSE_HZ * soc.device.samples_per_cycle, sim_soc.SYS_HZ)  # ticks of a sys cycle
     steps = [Fraction(b.tick - a.tick) / ratio for a, b in zip(headers, headers[1:])]
-    return {"least": str(min(steps)), "most": str(max(steps)), "mean": str(sum(steps) / len(steps)), "records": records,
-            "bytes": size, "sys_hz": sim_soc.SYS_HZ}
+    return {
+        "least": str(min(steps)),
+        "most": str(max(steps)),
+        "mean": str(sum(steps) / len(steps)),
+        "records": records,
+        "bytes": size,
+        "sys_hz": sim_soc.SYS_HZ,
+    }
 
 
 def measure_drain():
@@ -274,6 +309,7 @@ def measure_drain():
 
 
 # Exactness --------------------------------------------------------------------------------------------------------------------
+
 
 def expected_rows():
     """[(promise, pattern)] of every figure that the tests of the whole core note."""
@@ -300,29 +336,52 @@ def measure_exactness(path=None):
         what = re.sub(r"^random scene \d+$", "random scenes", row["what"])
         sums = rows.setdefault((row["promise"], what), {"stimuli": 0, "error": None, "simulators": set(), "samples": set()})
         sums["stimuli"] += row["stimuli"]
-        if row["largest_error_ticks"] is not None:      # else records were compared, no waveform
+        if row["largest_error_ticks"] is not None:  # else records were compared, no waveform
             sums["error"] = max(sums["error"] or Fraction(0), abs(Fraction(row["largest_error_ticks"])))
         sums["simulators"].add(row["simulator"])
         sums["samples"].add(row["samples_per_cycle"])
-    missing = sorted({str(promise) for promise, pattern in expected_rows()
-                      if not any(row["promise"] == promise and re.fullmatch(pattern, row["what"]) for row in noted)})
+    missing = sorted(
+        {
+            str(promise)
+            for promise, pattern in expected_rows()
+            if not any(row["promise"] == promise and re.fullmatch(pattern, row["what"]) for row in noted)
+        }
+    )
     hdl = max(file.stat().st_mtime for file in (ROOT / "hdl").rglob("*.sv"))
-    return {"missing": missing, "older": hdl > written,
-            "noted": datetime.fromtimestamp(written, timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-            "rows": [{"promise": promise, "what": what, "stimuli": sums["stimuli"],
-                      "error": None if sums["error"] is None else str(sums["error"]),
-                      "simulators": sorted(sums["simulators"]), "samples": sorted(sums["samples"])}
-                     for (promise, what), sums in sorted(rows.items(), key=str)]}
+    return {
+        "missing": missing,
+        "older": hdl > written,
+        "noted": datetime.fromtimestamp(written, timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "rows": [
+            {
+                "promise": promise,
+                "what": what,
+                "stimuli": sums["stimuli"],
+                "error": None if sums["error"] is None else str(sums["error"]),
+                "simulators": sorted(sums["simulators"]),
+                "samples": sorted(sums["samples"]),
+            }
+            for (promise, what), sums in sorted(rows.items(), key=str)
+        ],
+    }
 
 
 # Size -------------------------------------------------------------------------------------------------------------------------
 
+
 def measure_size():
     """What litex_soc.size says; it writes docs/size.md, too."""
-    result = subprocess.run([sys.executable, "-m", "litex_soc.size", "--json"], cwd=ROOT, stdin=subprocess.DEVNULL,
-                            capture_output=True, text=True, check=False, timeout=SIZE_SECONDS)
+    result = subprocess.run(
+        [sys.executable, "-m", "litex_soc.size", "--json"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SIZE_SECONDS,
+    )
     try:
-        return json.loads(result.stdout[result.stdout.index("{"):])
+        return json.loads(result.stdout[result.stdout.index("{") :])
     except ValueError:
         said = (result.stderr or result.stdout).strip().splitlines() or ["nothing"]
         raise BenchError(f"python -m litex_soc.size said: {said[-1]}") from None
@@ -331,20 +390,27 @@ def measure_size():
 def measure_linux():
     """What the driver costs on the simulated Linux SoC, beside liteuart."""
     from sim.linux import driver_bench
+
     return driver_bench.measure()
 
 
 def measure_cable():
     """What a board on a cable carries, and what it costs the PC."""
     from sim.pc import cable_bench
+
     return cable_bench.measure()
 
 
 # The page ---------------------------------------------------------------------------------------------------------------------
 
-PARTS = {"speed": ("The simulated SoC", measure_speed), "drain": ("Events through the bridge", measure_drain),
-         "exactness": ("Exactness", measure_exactness), "size": ("Size and clock on an iCE40 UP5K", measure_size),
-         "linux": ("The driver beside liteuart", measure_linux), "cable": ("A board on a cable", measure_cable)}
+PARTS = {
+    "speed": ("The simulated SoC", measure_speed),
+    "drain": ("Events through the bridge", measure_drain),
+    "exactness": ("Exactness", measure_exactness),
+    "size": ("Size and clock on an iCE40 UP5K", measure_size),
+    "linux": ("The driver beside liteuart", measure_linux),
+    "cable": ("A board on a cable", measure_cable),
+}
 
 
 def mega(value):
@@ -354,21 +420,33 @@ def mega(value):
 
 def speed_lines(r):
     """The table of measure_speed()."""
-    names = {"nothing": "nothing going on (the peer)", "train": "58 Hz train of 0xFF at 9600 baud, host silent",
-             "traffic": "the same train, host reading 255-word bursts without a pause"}
+    names = {
+        "nothing": "nothing going on (the peer)",
+        "train": "58 Hz train of 0xFF at 9600 baud, host silent",
+        "traffic": "the same train, host reading 255-word bursts without a pause",
+    }
     base = r["nothing"]["per_cpu_second"]
-    out = ["Cycles of the core (48 MHz simulated; the bus has half as many) per second. The loads take turns in one program.", "",
-           f"| load | per wall-clock second, median of {ROUNDS} | best | per second of its CPU time | to the peer, by CPU time |",
-           "|---|---|---|---|---|"]
-    out += [f"| {text} | {mega(r[key]['per_second'])} | {mega(r[key]['best'])} | {mega(r[key]['per_cpu_second'])} | "
-            f"{r[key]['per_cpu_second'] / base:.2f} |" for key, text in names.items()]
+    out = [
+        "Cycles of the core (48 MHz simulated; the bus has half as many) per second. The loads take turns in one program.",
+        "",
+        f"| load | per wall-clock second, median of {ROUNDS} | best | per second of its CPU time | to the peer, by CPU time |",
+        "|---|---|---|---|---|",
+    ]
+    out += [
+        f"| {text} | {mega(r[key]['per_second'])} | {mega(r[key]['best'])} | {mega(r[key]['per_cpu_second'])} | "
+        f"{r[key]['per_cpu_second'] / base:.2f} |"
+        for key, text in names.items()
+    ]
     share = min(r[key]["cpu_share"] for key in ("nothing", "train"))
     worst = r["train"]["per_second"]
-    out += ["", f"The aim is {AIM / 1e6:.0f} M/s with the train running: {'reached' if worst >= AIM else '**not reached**'}"
-            f" ({worst / AIM:.2f} of it by wall clock, {r['train']['per_cpu_second'] / AIM:.2f} by CPU time). "
-            f"The simulator, which can use one core, had {share:.0%} of it.",
-            f"With traffic: {r['bursts_per_second']:,.0f} bursts ({r['bursts_per_second'] * BURST:,.0f} words) per second. "
-            f"All {r['pulses']:,} train pulses were at their exact ticks, none lost."]
+    out += [
+        "",
+        f"The aim is {AIM / 1e6:.0f} M/s with the train running: {'reached' if worst >= AIM else '**not reached**'}"
+        f" ({worst / AIM:.2f} of it by wall clock, {r['train']['per_cpu_second'] / AIM:.2f} by CPU time). "
+        f"The simulator, which can use one core, had {share:.0%} of it.",
+        f"With traffic: {r['bursts_per_second']:,.0f} bursts ({r['bursts_per_second'] * BURST:,.0f} words) per second. "
+        f"All {r['pulses']:,} train pulses were at their exact ticks, none lost.",
+    ]
     return out
 
 
@@ -381,29 +459,37 @@ def drain_lines(r):
         span = f"{bridge['mean']}, each time"
 
     def rate(name):
-        return (f"{r[name]['per_second']:,.0f} per wall-clock second, {r[name]['per_cpu_second']:,.0f} per second of CPU time "
-                "(both programs)")
-    return ["Full bursts: 255 words hold the header and 62 records of 4 words; each burst is acknowledged by one write. A train",
-            "makes records faster than they can be taken, so the FIFO is never short of them; what it loses is counted "
-            f"({r['lost']:,} here).", "",
-            "| what | figure |", "|---|---|",
-            f"| records taken and acknowledged, host only copies them (the peer) | {rate('raw')} |",
-            f"| the same, decoded by the `litepulse` package | {rate('decoded')}, "
-            f"{r['decoded']['per_cpu_second'] / r['raw']['per_cpu_second']:.2f} of the peer by CPU time |",
-            f"| `sys` cycles per burst and its acknowledgement, bridge never waiting | {span}, exact |",
-            f"| `sys` cycles per record | {float(per_record):.4f} ({per_record}), exact |",
-            f"| so at most, at {bridge['sys_hz'] / 1e6:.0f} MHz `sys` | {float(bridge['sys_hz'] / per_record):,.0f} records/s |",
-            f"| bytes from the bridge per record | {bridge['bytes'] / bridge['records']:.2f} |", "",
-            "The exact figures are of the simulated bridge, whose byte stream is no serial line: on one the bytes are the limit. "
-            f"{r['records']:,} records were decoded: no gap untold, every pulse at its tick; {r['short']} bursts were not full."]
+        return (
+            f"{r[name]['per_second']:,.0f} per wall-clock second, {r[name]['per_cpu_second']:,.0f} per second of CPU time (both programs)"
+        )
+
+    return [
+        "Full bursts: 255 words hold the header and 62 records of 4 words; each burst is acknowledged by one write. A train",
+        f"makes records faster than they can be taken, so the FIFO is never short of them; what it loses is counted ({r['lost']:,} here).",
+        "",
+        "| what | figure |",
+        "|---|---|",
+        f"| records taken and acknowledged, host only copies them (the peer) | {rate('raw')} |",
+        f"| the same, decoded by the `litepulse` package | {rate('decoded')}, "
+        f"{r['decoded']['per_cpu_second'] / r['raw']['per_cpu_second']:.2f} of the peer by CPU time |",
+        f"| `sys` cycles per burst and its acknowledgement, bridge never waiting | {span}, exact |",
+        f"| `sys` cycles per record | {float(per_record):.4f} ({per_record}), exact |",
+        f"| so at most, at {bridge['sys_hz'] / 1e6:.0f} MHz `sys` | {float(bridge['sys_hz'] / per_record):,.0f} records/s |",
+        f"| bytes from the bridge per record | {bridge['bytes'] / bridge['records']:.2f} |",
+        "",
+        "The exact figures are of the simulated bridge, whose byte stream is no serial line: on one the bytes are the limit. "
+        f"{r['records']:,} records were decoded: no gap untold, every pulse at its tick; {r['short']} bursts were not full.",
+    ]
 
 
 def exactness_lines(r):
     """The two tables of measure_exactness()."""
-    out = [f"Noted by the tests of the whole core (`{CORE_TESTS}`), last at {r['noted']}. The error is the largest distance of an",
-           "edge of a pin from its place. Where a test compares records instead of waveforms there is none: what differs at all",
-           "has failed. No comparison has a tolerance, so a test notes its row only after it held; a row stays until",
-           "its test runs again, and whether all pass is for `make test` to say. Stimuli are summed over simulators and S."]
+    out = [
+        f"Noted by the tests of the whole core (`{CORE_TESTS}`), last at {r['noted']}. The error is the largest distance of an",
+        "edge of a pin from its place. Where a test compares records instead of waveforms there is none: what differs at all",
+        "has failed. No comparison has a tolerance, so a test notes its row only after it held; a row stays until",
+        "its test runs again, and whether all pass is for `make test` to say. Stimuli are summed over simulators and S.",
+    ]
     if r["older"]:
         out.append("**Sources in hdl/ are newer than these figures.**")
     if r["missing"]:
@@ -415,30 +501,49 @@ def exactness_lines(r):
         seen = max(errors) if errors else "records only, all equal" if rows else "not noted"
         out.append(f"| {promise} {name} | {sum(row['stimuli'] for row in rows):,} | {seen} |")
     out += ["", "| promise | what | stimuli | largest error, ticks | simulators | S |", "|---|---|---|---|---|---|"]
-    return out + [f"| {row['promise']} | {row['what']} | {row['stimuli']:,} | "
-                  f"{'records' if row['error'] is None else row['error']} | {', '.join(row['simulators'])} | "
-                  f"{', '.join(map(str, row['samples']))} |" for row in r["rows"]]
+    return out + [
+        f"| {row['promise']} | {row['what']} | {row['stimuli']:,} | "
+        f"{'records' if row['error'] is None else row['error']} | {', '.join(row['simulators'])} | "
+        f"{', '.join(map(str, row['samples']))} |"
+        for row in r["rows"]
+    ]
 
 
 def size_lines(r):
     """The SoC's figures; those of the blocks are in docs/size.md."""
     from litex_soc.size import BUDGET, CELLS, CLOCKS, RAMS
-    out = ["Yosys and nextpnr; every block alone: [size.md](size.md), written by the same run.", "",
-           " | ".join([f"| what | logic cells | of | block RAMs of {RAMS}",
-                       *(f"`{clock}` MHz, {mhz:.0f} needed" for clock, mhz in CLOCKS.items()), "verdict |"]),
-           "|---|---|---|---|" + "---|" * len(CLOCKS) + "---|"]
+
+    out = [
+        "Yosys and nextpnr; every block alone: [size.md](size.md), written by the same run.",
+        "",
+        " | ".join(
+            [
+                f"| what | logic cells | of | block RAMs of {RAMS}",
+                *(f"`{clock}` MHz, {mhz:.0f} needed" for clock, mhz in CLOCKS.items()),
+                "verdict |",
+            ]
+        ),
+        "|---|---|---|---|" + "---|" * len(CLOCKS) + "---|",
+    ]
 
     def row(name, result, of, verdict):
         fmax = result.get("fmax")
         clocks = " | ".join(str(fmax.get(clock, "-")) if fmax else "not placed" for clock in CLOCKS)
         return f"| {name} | {result['LC']:,} | {of:,} | {result['RAM']} | {clocks} | {verdict} |"
+
     for number, result in enumerate(r["soc"], 1):
         fits = result["LC"] <= CELLS and result["RAM"] <= RAMS
         met = all(result["fmax"].get(clock, 0) >= mhz for clock, mhz in CLOCKS.items())
-        out.append(row(f"SoC with LitePulse, seed {number}" if fits else "SoC with LitePulse", result, CELLS,
-                       "**does not fit**" if not fits else "fits, both clocks met" if met else "fits, **clocks not met**"))
+        out.append(
+            row(
+                f"SoC with LitePulse, seed {number}" if fits else "SoC with LitePulse",
+                result,
+                CELLS,
+                "**does not fit**" if not fits else "fits, both clocks met" if met else "fits, **clocks not met**",
+            )
+        )
         if not fits:
-            break           # other seeds have nothing to place either
+            break  # other seeds have nothing to place either
     if r.get("bridge"):
         out.append(row("the same SoC without it", r["bridge"], CELLS, "fits"))
     core = r.get("blocks", {}).get("litepulse")
@@ -455,24 +560,37 @@ def size_lines(r):
 def linux_lines(r):
     """The tables of measure_linux()."""
     from sim.linux import driver_bench
+
     return driver_bench.lines(r)
 
 
 def cable_lines(r):
     """The tables of measure_cable()."""
     from sim.pc import cable_bench
+
     return cable_bench.lines(r)
 
 
-LINES = {"speed": speed_lines, "drain": drain_lines, "exactness": exactness_lines, "size": size_lines, "linux": linux_lines,
-         "cable": cable_lines}
+LINES = {
+    "speed": speed_lines,
+    "drain": drain_lines,
+    "exactness": exactness_lines,
+    "size": size_lines,
+    "linux": linux_lines,
+    "cable": cable_lines,
+}
 
 
 def page(results):
     """docs/benchmarks.md from {part: {"figures" or "error", "machine", "date", "sources"}}."""
-    out = [f"<!-- Written by `{COMMAND}` (`make bench`). SPDX-License-Identifier: BSD-2-Clause -->", "", "# Benchmarks", "",
-           "Wall-clock figures are of one machine and vary with its load; the ratio to a peer in the same run varies less, exact",
-           f"figures not at all. `make bench` measures everything, `{COMMAND} PART` one part."]
+    out = [
+        f"<!-- Written by `{COMMAND}` (`make bench`). {SPDX} BSD-2-Clause -->",
+        "",
+        "# Benchmarks",
+        "",
+        "Wall-clock figures are of one machine and vary with its load; the ratio to a peer in the same run varies less, exact",
+        f"figures not at all. `make bench` measures everything, `{COMMAND} PART` one part.",
+    ]
     for part, (title, _) in PARTS.items():
         out += ["", f"## {title}", ""]
         result = results.get(part)
@@ -480,8 +598,11 @@ def page(results):
             out.append(f"Not measured yet: `{COMMAND} {part}`.")
             continue
         at = result["machine"]
-        out += [f"`{COMMAND} {part}`, {result['date']}, sources {result['sources']}; {at['processor']}, {at['cores']} cores, load "
-                f"{at['load']} at the start; took {result['seconds']} s, {result['cpu_seconds']} s of CPU time.", ""]
+        out += [
+            f"`{COMMAND} {part}`, {result['date']}, sources {result['sources']}; {at['processor']}, {at['cores']} cores, load "
+            f"{at['load']} at the start; took {result['seconds']} s, {result['cpu_seconds']} s of CPU time.",
+            "",
+        ]
         out += [f"**Not measured:** {result['error']}"] if "error" in result else LINES[part](result["figures"])
     return "\n".join(out) + "\n"
 
@@ -497,14 +618,18 @@ def load():
 
 def measure(part):
     """One part's result; a BenchError becomes part of it."""
-    result = {"format": FORMAT, "machine": machine(), "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-              "sources": sources_state()}
+    result = {
+        "format": FORMAT,
+        "machine": machine(),
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "sources": sources_state(),
+    }
     begin, used = time.monotonic(), sum(os.times()[:4])
     try:
         result["figures"] = PARTS[part][1]()
     except BenchError as error:
         result["error"] = str(error)
-    except Exception as error:      # whatever one part dies of, the others still report
+    except Exception as error:  # whatever one part dies of, the others still report
         result["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
     result["seconds"], result["cpu_seconds"] = round(time.monotonic() - begin), round(sum(os.times()[:4]) - used)
     return result
@@ -512,7 +637,7 @@ def measure(part):
 
 def main(argv=None):
     """Measures, prints, writes."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (default: all)")
     parser.add_argument("--page", action="store_true", help="measure nothing, write the page from what was measured before")
     parser.add_argument("--no-write", action="store_true", help="print only; docs/benchmarks.md stays as it is")
@@ -531,8 +656,7 @@ def main(argv=None):
     print(text, end="")
     if not args.no_write:
         PAGE.write_text(text)
-    trouble = {part: [results[part]["error"]] if "error" in results[part] else results[part]["figures"].get("missed", [])
-               for part in parts}
+    trouble = {part: [results[part]["error"]] if "error" in results[part] else results[part]["figures"].get("missed", []) for part in parts}
     for part, lines in trouble.items():
         for line in lines:
             print(f"{part}: {line}", file=sys.stderr)

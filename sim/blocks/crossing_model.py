@@ -6,14 +6,14 @@ so many cycles of `pulse` and `sys`; until then the model accepts both the old a
 """
 
 # (pulse, sys) cycles, one more than litepulse_cdc.sv promises, for where in a cycle the test looks
-PULSE_KNOWS = 5, 7          # what sys did
-SYS_KNOWS = 4, 19           # what pulse did
-ROUND = 5, 12               # from a byte that was popped to the next
-TURN = 4, 10                # until the bus may act, and the cycle in which it does
-HEADER = 18, 28             # a header's round trip
+PULSE_KNOWS = 5, 7  # what sys did
+SYS_KNOWS = 4, 19  # what pulse did
+ROUND = 5, 12  # from a byte that was popped to the next
+TURN = 4, 10  # until the bus may act, and the cycle in which it does
+HEADER = 18, 28  # a header's round trip
 
 REGION = {"events": 0x0000, "receive": 0x2000, "tx": 0x4000, "launch": 0x5000, "config": 0x6000}
-COUNTER = {"tx_dropped": 1 << 16}     # the others wrap at 2^8
+COUNTER = {"tx_dropped": 1 << 16}  # the others wrap at 2^8
 POSITION = 1 << 16
 
 

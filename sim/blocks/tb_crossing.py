@@ -13,12 +13,13 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
 from cocotb.utils import get_sim_time
 
-from crossing_model import COUNTER, HEADER, POSITION, PULSE_KNOWS, REGION, ROUND, SYS_KNOWS, TURN, Ring, Timeline
+from sim.blocks.crossing_model import COUNTER, HEADER, POSITION, PULSE_KNOWS, REGION, ROUND, SYS_KNOWS, TURN, Ring, Timeline
 
-PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))   # phase -1: drawn, for each test anew
+PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))  # phase -1: drawn, for each test anew
 PHASES = random.Random(int(os.environ["LITEPULSE_RUN_SEED"]) + 1)
-DEPTH = {name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default))
-         for name, default in (("EV", 8), ("RX", 9), ("TX", 9), ("LQ", 6))}
+DEPTH = {
+    name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default)) for name, default in (("EV", 8), ("RX", 9), ("TX", 9), ("LQ", 6))
+}
 LEVELS = 0b11101110  # status bits that are plain levels; 0, 4 and 5 are made with what sys knows
 
 
@@ -39,8 +40,7 @@ class Crossing:
         self.dut = dut
         self.rng = random.Random(int(os.environ["LITEPULSE_RUN_SEED"]))
         # what each side does in a cycle, as probabilities; a test turns the knobs
-        self.rate = {"event": 0.2, "receive": 0.2, "pop": 0.3, "launch": 0.3, "answer": 0.3, "fault": 0.01, "levels": 0.01,
-                     "idle": 0.3}
+        self.rate = {"event": 0.2, "receive": 0.2, "pop": 0.3, "launch": 0.3, "answer": 0.3, "fault": 0.01, "levels": 0.01, "idle": 0.3}
         self.tick = self.rng.getrandbits(63)
         self.answers = True
         self.running = self.timers = False
@@ -51,30 +51,58 @@ class Crossing:
         self.events, self.receive = Ring(DEPTH["EV"]), Ring(DEPTH["RX"])
         self.tx, self.launches = Ring(DEPTH["TX"]), Ring(DEPTH["LQ"])
         self.event_ticks, self.receive_ticks = [], []
-        self.config = deque()                     # words written and not yet answered
-        self.shadow = {}                          # configuration words written since
+        self.config = deque()  # words written and not yet answered
+        self.shadow = {}  # configuration words written since
         self.counters = dict.fromkeys(("launch_accepted", "launch_refused", "tx_dropped", "config_applied", "config_refused"), 0)
         self.answered = {"config_applied": Timeline(), "config_refused": Timeline()}
-        self.history = {}                         # tick: cycle
-        self.lost = {}                            # cycle: (events, receive)
+        self.history = {}  # tick: cycle
+        self.lost = {}  # cycle: (events, receive)
         self.cycle = 0
         self.slot, self.slot_spoilt = [None] * 4, False
-        self.faults, self.told = [], []           # times
+        self.faults, self.told = [], []  # times
         self.launch_read = None
-        self.acted = False                        # the bus has just done something, sys knows in the next cycle
-        self.sending = 0                          # bytes of a write under way
+        self.acted = False  # the bus has just done something, sys knows in the next cycle
+        self.sending = 0  # bytes of a write under way
         self.popped = now()
-        self.before = None                        # what the interrupt levels must follow, a cycle earlier
+        self.before = None  # what the interrupt levels must follow, a cycle earlier
         self.status_since = now()
         self.status = 0
         self.snapshots = {}
 
     async def start(self):
         dut = self.dut
-        for name in ("ev_wr", "ev_wdata", "rx_wr", "rx_wdata", "txb_pop", "lq_raddr", "lq_ren", "lq_free1", "cfg_done", "cfg_err",
-                     "now_tick", "ev_gap", "ev_lost", "rx_lost", "status_p", "fault_p", "bus_stb", "bus_we", "bus_adr", "bus_dat_w",
-                     "irq_ev_level", "irq_rx_level", "irq_ev_age", "irq_ev_idle",
-                     "irq_rx_age", "irq_rx_idle", "irq_unit", "irq_timed", "irq_tx_low", "irq_lq_space"):
+        for name in (
+            "ev_wr",
+            "ev_wdata",
+            "rx_wr",
+            "rx_wdata",
+            "txb_pop",
+            "lq_raddr",
+            "lq_ren",
+            "lq_free1",
+            "cfg_done",
+            "cfg_err",
+            "now_tick",
+            "ev_gap",
+            "ev_lost",
+            "rx_lost",
+            "status_p",
+            "fault_p",
+            "bus_stb",
+            "bus_we",
+            "bus_adr",
+            "bus_dat_w",
+            "irq_ev_level",
+            "irq_rx_level",
+            "irq_ev_age",
+            "irq_ev_idle",
+            "irq_rx_age",
+            "irq_rx_idle",
+            "irq_unit",
+            "irq_timed",
+            "irq_tx_low",
+            "irq_lq_space",
+        ):
             getattr(dut, name).value = 0
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
@@ -93,8 +121,7 @@ class Crossing:
         await FallingEdge(dut.sys_clk)
         dut.pulse_rst.value = 1
         dut.sys_rst.value = 1
-        for name in ("ev_wr", "rx_wr", "txb_pop", "lq_ren", "lq_free1", "cfg_done", "fault_p", "bus_stb",
-                     "status_p"):
+        for name in ("ev_wr", "rx_wr", "txb_pop", "lq_ren", "lq_free1", "cfg_done", "fault_p", "bus_stb", "status_p"):
             getattr(dut, name).value = 0
         await Timer(4 * max(PULSE_PERIOD, SYS_PERIOD), unit="ps")
         order = [(dut.pulse_rst, dut.pulse_clk), (dut.sys_rst, dut.sys_clk)]
@@ -154,8 +181,9 @@ class Crossing:
             assert valid <= (waiting > 0), "a byte nobody sent"
             if not valid:
                 # the newest bytes may be on their way, and one is fetched in a round
-                assert self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count or time - self.popped <= duration(ROUND), \
+                assert self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count or time - self.popped <= duration(ROUND), (
                     "a byte is overdue"
+                )
                 assert not int(dut.txb_none.value) or self.tx.put.at(time - PULSE_DELAY) <= self.tx.taken.count, "a byte is forgotten"
             pop = bool(valid) and rng.random() < rate["pop"]
             if valid:
@@ -225,9 +253,13 @@ class Crossing:
                 assert left == 0, "queue idle with launches in it"
             if time - self.status_since > SYS_DELAY:
                 assert status & LEVELS & ~(1 << 5) == self.status & LEVELS & ~(1 << 5), "levels"
-                assert bool(status & 1) == bool(self.status & 1 and put == self.tx.taken.at(time - SYS_DELAY)) or \
-                    put == self.tx.taken.count and put != self.tx.taken.at(time - SYS_DELAY) or \
-                    self.sending and not status & 1, "tx_idle"
+                assert (
+                    bool(status & 1) == bool(self.status & 1 and put == self.tx.taken.at(time - SYS_DELAY))
+                    or put == self.tx.taken.count
+                    and put != self.tx.taken.at(time - SYS_DELAY)
+                    or self.sending
+                    and not status & 1
+                ), "tx_idle"
                 left_then = self.launches.put.count - self.launches.taken.at(time - SYS_DELAY)
                 if not acted and left == left_then == 0:
                     assert status & 1 << 5 == self.status & 1 << 5, "queue_idle"
@@ -241,9 +273,13 @@ class Crossing:
                 levels = tuple(int(getattr(dut, name).value) for name in ("irq_ev", "irq_rx", "irq_tx", "irq_lq", "irq_drained"))
                 assert levels == self.before or self.timers, f"interrupt levels {levels}, not {self.before}"
             at_least = {name: int(getattr(dut, name).value) for name in ("irq_ev_level", "irq_rx_level", "irq_lq_space")}
-            self.before = (int(0 < at_least["irq_ev_level"] <= ev_ready), int(0 < at_least["irq_rx_level"] <= rx_ready),
-                           int(DEPTH["TX"] - tx_free <= int(dut.irq_tx_low.value)),
-                           int(0 < at_least["irq_lq_space"] <= lq_free), status & 1)
+            self.before = (
+                int(0 < at_least["irq_ev_level"] <= ev_ready),
+                int(0 < at_least["irq_rx_level"] <= rx_ready),
+                int(DEPTH["TX"] - tx_free <= int(dut.irq_tx_low.value)),
+                int(0 < at_least["irq_lq_space"] <= lq_free),
+                status & 1,
+            )
 
     # The bus ------------------------------------------------------------------------------------------------------------
     async def access(self, address, data=None, done=lambda: None):
@@ -306,7 +342,7 @@ class Crossing:
         assert words[1] in [self.lost[c][which] for c in tries if c in self.lost], "lost count from another time"
         self.snapshots[name] = words
         ticks = self.event_ticks if name == "events" else self.receive_ticks
-        assert all(t <= tick for t in ticks[ring.taken.count:ring.taken.count + ready]), "a ready record is younger than the header"
+        assert all(t <= tick for t in ticks[ring.taken.count : ring.taken.count + ready]), "a ready record is younger than the header"
         return ready
 
     async def record(self, name):
@@ -337,12 +373,12 @@ class Crossing:
         guard, guess = 0, rng.getrandbits(15)
         if kind == "too many":
             # some may come in before it is looked at
-            count = rng.choice([ring.depth + 1, 2 * ring.depth, 0x8000, 0xffff])
+            count = rng.choice([ring.depth + 1, 2 * ring.depth, 0x8000, 0xFFFF])
         elif kind == "guarded":
-            guard, guess = 1, position & 0x7fff
+            guard, guess = 1, position & 0x7FFF
         elif kind == "late":  # the same again, or anything else that is not the position
-            guard, guess = 1, rng.choice([position ^ 1 << rng.randrange(15), position - 1, position + 1]) & 0x7fff
-        await self.free(name, count if kind in ("plain", "guarded") else 0, guard << 31 | guess << 16 | count & 0xffff)
+            guard, guess = 1, rng.choice([position ^ 1 << rng.randrange(15), position - 1, position + 1]) & 0x7FFF
+        await self.free(name, count if kind in ("plain", "guarded") else 0, guard << 31 | guess << 16 | count & 0xFFFF)
 
     async def send(self, n):
         """Writes n bytes at once: all are queued or, when fewer than n fit, none."""
@@ -360,7 +396,7 @@ class Crossing:
             dropped = (int(dut.tx_dropped.value) - before) % 0x10000
             assert dropped in ([0] if fits else [0, n] if may_fit else [n])
             self.counters["tx_dropped"] += dropped
-            for byte in data[:n - dropped]:
+            for byte in data[: n - dropped]:
                 self.tx.write(now(), byte)
             self.sending = 0
 
@@ -370,7 +406,7 @@ class Crossing:
     async def launch(self):
         """Writes an entry, words 1 and 2 in any order and perhaps twice; now and then gives up before the last word."""
         rng = self.rng
-        for word in [0, *rng.sample([1, 2, 1, 2], 4)[:rng.choice([4, 4, 4, 2])], *([1, 2] if rng.random() < 0.5 else [])] + [3]:
+        for word in [0, *rng.sample([1, 2, 1, 2], 4)[: rng.choice([4, 4, 4, 2])], *([1, 2] if rng.random() < 0.5 else [])] + [3]:
             if word == 3 and (rng.random() < 0.1 or None in self.slot[1:3]):
                 return
             data = rng.getrandbits(32)
@@ -433,11 +469,23 @@ class Crossing:
     async def anything(self):
         rng, name = self.rng, self.rng.choice(["events", "receive"])
         kind = rng.choice(["plain", "guarded", "late", "too many"])
-        action = rng.choice([
-            lambda: self.header(name), lambda: self.record(name), lambda: self.record(name), lambda: self.acknowledge(name, kind),
-            lambda: self.acknowledge(name, kind), lambda: self.send(rng.randrange(1, 5)),
-            lambda: self.send(4), self.launch, self.launch, self.configure, self.read_config, self.nobody, self.snapshot_again,
-        ])
+        action = rng.choice(
+            [
+                lambda: self.header(name),
+                lambda: self.record(name),
+                lambda: self.record(name),
+                lambda: self.acknowledge(name, kind),
+                lambda: self.acknowledge(name, kind),
+                lambda: self.send(rng.randrange(1, 5)),
+                lambda: self.send(4),
+                self.launch,
+                self.launch,
+                self.configure,
+                self.read_config,
+                self.nobody,
+                self.snapshot_again,
+            ]
+        )
         await action()
         if rng.random() < self.rate["idle"]:
             await self.pause(rng.randrange(5))
@@ -445,7 +493,7 @@ class Crossing:
     async def settle(self):
         """Ends the traffic, takes everything out and checks that nothing is missing or left."""
         self.rate.update(event=0, receive=0, fault=0, levels=0, pop=1, launch=1, answer=1)
-        self.status, self.status_since = 0xef, now()
+        self.status, self.status_since = 0xEF, now()
         for _ in range(1000):
             await Timer(PULSE_DELAY + SYS_DELAY, unit="ps")
             if self.tx.taken.count == self.tx.put.count and self.launches.taken.count == self.launches.put.count:
@@ -471,7 +519,7 @@ class Crossing:
             assert int(getattr(self.dut, name).value) == value % COUNTER.get(name, 1 << 8), name
         for ring, name in ((self.events, "ev_free"), (self.receive, "rx_free"), (self.launches, "lq_free"), (self.tx, "tx_free")):
             assert int(getattr(self.dut, name).value) == ring.depth, name
-        assert int(self.dut.status.value) == 0xef
+        assert int(self.dut.status.value) == 0xEF
         # every fault was told in time, and nothing else was
         for time in self.faults:
             assert any(time < told <= time + SYS_DELAY for told in self.told), "a fault was not told"
@@ -509,15 +557,20 @@ async def traffic(dut):
                 corners.add((name, value == 0))
 
     for _ in range(24):
-        bench.rate.update(event=rng.choice([0, 0.05, 0.3, 1]), receive=rng.choice([0, 0.05, 0.3, 1]),
-                          pop=rng.choice([0, 0.02, 0.3, 1]),
-                          launch=rng.choice([0, 0.02, 0.3, 1]), answer=rng.choice([0.1, 1]), fault=rng.choice([0, 0.01, 0.5]),
-                          idle=rng.choice([0, 0.5]))
+        bench.rate.update(
+            event=rng.choice([0, 0.05, 0.3, 1]),
+            receive=rng.choice([0, 0.05, 0.3, 1]),
+            pop=rng.choice([0, 0.02, 0.3, 1]),
+            launch=rng.choice([0, 0.02, 0.3, 1]),
+            answer=rng.choice([0.1, 1]),
+            fault=rng.choice([0, 0.01, 0.5]),
+            idle=rng.choice([0, 0.5]),
+        )
         settings(bench)
         for _ in range(40):
             await bench.anything()
             look()
-    if DEPTH["TX"] <= 32:       # a fast core takes bytes quicker than this bus brings them
+    if DEPTH["TX"] <= 32:  # a fast core takes bytes quicker than this bus brings them
         bench.rate["pop"] = 0
         while int(dut.tx_free.value):
             await bench.send(1)
@@ -655,7 +708,7 @@ async def timers(dut):
         assert await first(irq, dut.sys_clk, 300) is None
         # switched on late, or changed while it runs: from then on, with other units, too
         for age, idle, unit in ((5, 0, 0), (200, 0, 0), (3, 0, 1), (0, 2, 2), (1, 9, 1), (2, 0, 0), (0, 1, 3)):
-            length = 32 * 8 ** unit
+            length = 32 * 8**unit
             await times(age, idle, unit)
             await bench.pause(2)
             assert not int(irq.value), "interrupt before the new time is over"

@@ -15,7 +15,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 S = int(os.environ.get("LITEPULSE_PARAM_S", "1"))
 INPUTS = int(os.environ.get("LITEPULSE_PARAM_INPUTS", "4"))
 C = INPUTS + 1
-EX = 2 if S > 1 else 0      # cycles that conditioning takes in any case
+EX = 2 if S > 1 else 0  # cycles that conditioning takes in any case
 SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
 
 
@@ -59,9 +59,25 @@ async def run(dut, rng, cycles, f, filt, rise, fall, sel, mood):
         dut.sel_enable.value = enabled[-1]
         dut.samples.value = sum(waves[c][n * S + s] << (c * S + s) for c in range(C) for s in range(S))
         await ReadOnly()
-        seen.append({name: int(getattr(dut, name).value) for name in (
-            "edge_a", "edge_f", "edge_changed", "edge_level", "edge_group", "edge_delay", "cond_line", "line_delay",
-            "sel_edge", "sel_off", "sel_filtered", "sel_is_line")})
+        seen.append(
+            {
+                name: int(getattr(dut, name).value)
+                for name in (
+                    "edge_a",
+                    "edge_f",
+                    "edge_changed",
+                    "edge_level",
+                    "edge_group",
+                    "edge_delay",
+                    "cond_line",
+                    "line_delay",
+                    "sel_edge",
+                    "sel_off",
+                    "sel_filtered",
+                    "sel_is_line",
+                )
+            }
+        )
         await RisingEdge(dut.clk)
 
     rests = [0] * INPUTS + [1]
@@ -84,7 +100,7 @@ async def run(dut, rng, cycles, f, filt, rise, fall, sel, mood):
     for m, now in enumerate(seen):
         assert now["edge_group"] == sum(((1 << S) - 1) << (c * S) for c in range(C) if filt >> c & 1)
         for group, strobe in ((0, "edge_a"), (1, "edge_f")):
-            n = m - EX - 1 - (delay if group else 0)    # the edges are told a cycle later
+            n = m - EX - 1 - (delay if group else 0)  # the edges are told a cycle later
             members = [c for c in range(C) if (filt >> c & 1) == group]
             bits = sum(((1 << S) - 1) << (c * S) for c in members)
             changed = levels = 0
@@ -146,8 +162,7 @@ async def test_change_of_settings(dut):
         for n in range(260):
             if n == change:
                 dut.filt_len.value, dut.filt_en.value = new_f, new_filt
-            dut.samples.value = sum(((after if n * S + s >= edge else before) >> c & 1) << (c * S + s)
-                                    for c in range(C) for s in range(S))
+            dut.samples.value = sum(((after if n * S + s >= edge else before) >> c & 1) << (c * S + s) for c in range(C) for s in range(S))
             await ReadOnly()
             changed, level = int(dut.edge_changed.value), int(dut.edge_level.value)
             if n >= 66:

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
+
 from litex_soc.regmap import EVENT_KINDS, EVENT_RESERVE, EVENT_SOURCES
 
 S = int(os.environ.get("LITEPULSE_PARAM_S", "1"))
@@ -29,8 +30,11 @@ SAYS = {
     "CONTROL": [(KIND["APPLIED"], 7), (KIND["REFUSED"], 7), (KIND["SNAPSHOT"], 10)],
 }
 # the sources of each port: of a brief one, those of the first two cycles of four and those of the last two
-PORTS = ([["RESPONDER"]], [["QUEUE"], ["TRAIN", "TRAIN_CHANGE"]], [["TTY"]], [["CONTROL"]]) if BRIEF else (
-    [["RESPONDER"]], [["QUEUE"]], [["TRAIN"]], [["TTY"]], [["TRAIN_CHANGE"]], [["CONTROL"]])
+PORTS = (
+    ([["RESPONDER"]], [["QUEUE"], ["TRAIN", "TRAIN_CHANGE"]], [["TTY"]], [["CONTROL"]])
+    if BRIEF
+    else ([["RESPONDER"]], [["QUEUE"]], [["TRAIN"]], [["TTY"]], [["TRAIN_CHANGE"]], [["CONTROL"]])
+)
 FIELDS = {"kind": 4, "source": 4, "flags": 8, "lo": 8, "off": 3, "data": 32}
 
 
@@ -45,8 +49,8 @@ class Run:
     def __init__(self, dut, rng, cycles, request=0.05, edges=0.1, read=0.3, stuck=0.0, mask=0x7FF, both=True, quiet=40):
         self.dut, self.rng, self.cycles = dut, rng, cycles
         self.request, self.edges, self.read, self.stuck, self.mask, self.both = request, edges, read, stuck, mask, both
-        self.quiet = quiet     # cycles at the end in which nothing new comes
-        self.happened = {name: [] for name in [*SOURCE.values(), "a", "f"]}    # (cycle it arose, tick, kind, source, flags, data)
+        self.quiet = quiet  # cycles at the end in which nothing new comes
+        self.happened = {name: [] for name in [*SOURCE.values(), "a", "f"]}  # (cycle it arose, tick, kind, source, flags, data)
         self.stored, self.faults, self.longest, self.lost = [], 0, 0, 0
 
     def new_request(self, sources, n):
@@ -90,7 +94,7 @@ class Run:
                     req |= 1 << port
                     shown = offered[port][1]
                     if brief and n % 2 == 0:
-                        offered[port][0] = (n, *offered[port][0][1:])   # it arises anew with each offer
+                        offered[port][0] = (n, *offered[port][0][1:])  # it arises anew with each offer
                 for (name, size), value in zip(FIELDS.items(), shown):
                     values[name] |= value << (size * port)
             for name, value in values.items():
@@ -104,8 +108,16 @@ class Run:
             for name, bits in both.items():
                 if bits and self.mask >> 4 & 1:
                     own = level & (group if name == "f" else ~group)
-                    self.happened[name].append((n, (now - 1 - (delay if name == "f" else 0)) * S, KIND["EDGE"], SOURCE["CAPTURE"],
-                                                0x80 if name == "f" else 0, own << 16 | bits))
+                    self.happened[name].append(
+                        (
+                            n,
+                            (now - 1 - (delay if name == "f" else 0)) * S,
+                            KIND["EDGE"],
+                            SOURCE["CAPTURE"],
+                            0x80 if name == "f" else 0,
+                            own << 16 | bits,
+                        )
+                    )
             if burst:
                 burst -= 1
             elif rng.random() < self.edges / 20:
@@ -172,11 +184,11 @@ class Run:
             missing += [(item, last.get(stream, -1), place) for item in left[stream][:skipped]]
             arose = left[stream][skipped][0]
             assert n > arose
-            left[stream] = left[stream][skipped + 1:]
+            left[stream] = left[stream][skipped + 1 :]
             matched.append((place, arose, stream))
             last[stream] = place
         if self.stored and self.stored[-1][0] == self.cycles - 1 and self.stored[-1][3][1] == KIND["OVERFLOW"]:
-            self.lost = 0       # told in this very cycle
+            self.lost = 0  # told in this very cycle
         # all that is not in the stream was told, or is in the count, or on its way
         lost = len(missing)
         rest = sum(len(items) for items in left.values())
@@ -212,9 +224,16 @@ async def test_promise6_random(dut):
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     rng, gaps, lost, stored, longest = random.Random(SEED), 0, 0, 0, 0
     for number in range(40):
-        run = await Run(dut, rng, 1500, request=rng.choice([0.01, 0.05, 1.0]), edges=rng.choice([0.0, 0.02, 0.3, 1.0]),
-                        read=rng.choice([0.02, 0.2, 0.9]), stuck=rng.choice([0.0, 0.003, 0.02]),
-                        mask=0x7FF if number % 3 else rng.getrandbits(11)).go()
+        run = await Run(
+            dut,
+            rng,
+            1500,
+            request=rng.choice([0.01, 0.05, 1.0]),
+            edges=rng.choice([0.0, 0.02, 0.3, 1.0]),
+            read=rng.choice([0.02, 0.2, 0.9]),
+            stuck=rng.choice([0.0, 0.003, 0.02]),
+            mask=0x7FF if number % 3 else rng.getrandbits(11),
+        ).go()
         g, x = run.check()
         gaps, lost, stored, longest = gaps + g, lost + x, stored + len(run.stored), max(longest, run.longest)
         assert run.faults >= g
@@ -247,5 +266,5 @@ async def test_burst_until_full(dut):
     await run.go()
     assert len(run.stored) == DEPTH - EVENT_RESERVE
     total = len(run.happened["a"])
-    assert [r[3][0] for r in run.stored] == [item[1] for item in run.happened["a"][:len(run.stored)]]
+    assert [r[3][0] for r in run.stored] == [item[1] for item in run.happened["a"][: len(run.stored)]]
     assert len(run.stored) + run.lost == total

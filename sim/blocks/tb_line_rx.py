@@ -16,7 +16,7 @@ SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
 BASES = (0, (1 << 16) - 300, (1 << 32) - 300, (1 << 47) + 77)  # where the tick count stands in cycle 0
 STOPS = (Fraction(1), Fraction(3, 2), Fraction(2))
 PARITY, FRAMING, BREAK, OWN, NOISE = 1, 2, 4, 16, 32
-BACK = 1 if S == 1 else 2        # cycles from the end of a frame or break to its strobe
+BACK = 1 if S == 1 else 2  # cycles from the end of a frame or break to its strobe
 
 
 class Format:
@@ -45,7 +45,7 @@ class Line:
     """A waveform: list of (tick, level), mark = 1."""
 
     def __init__(self):
-        self.edges = [(-10**9, 1)]
+        self.edges = [(-(10**9), 1)]
 
     def set(self, tick, level):
         assert tick > self.edges[-1][0]
@@ -80,7 +80,7 @@ def read(line, fmt, until):
             bits = [vote(k) for k in range(1, fmt.bits + (fmt.parity > 0) + 2)]
             after = bits[-1][2]
             values = [b[0] for b in bits]
-            byte = sum(v << i for i, v in enumerate(values[:fmt.bits]))
+            byte = sum(v << i for i, v in enumerate(values[: fmt.bits]))
             flags = NOISE if noise or any(b[1] for b in bits) else 0
             data = byte
             if fmt.parity:
@@ -219,15 +219,15 @@ async def test_noise_and_breaks(dut):
         line, at, cycles = Line(), 20 * S, 0
         while at < 2500 * S:
             what = rng.randrange(5)
-            if what == 0:       # a spike or a false start
+            if what == 0:  # a spike or a false start
                 line.set(at, 0)
                 at += rng.randrange(1, max(2, floor(fmt.period)))
                 line.set(at, 1)
-            elif what == 1:     # a break
+            elif what == 1:  # a break
                 line.set(at, 0)
                 at += floor(fmt.period * rng.randrange(6, 30)) + rng.randrange(S)
                 line.set(at, 1)
-            else:               # a frame, perhaps with a wrong parity or stop bit, perhaps with spikes
+            else:  # a frame, perhaps with a wrong parity or stop bit, perhaps with spikes
                 levels = fmt.levels(rng.getrandbits(fmt.bits), stop=rng.choice([1, 1, 1, 0]))
                 if rng.random() < 0.3:
                     levels[-2] ^= 1
@@ -288,12 +288,14 @@ async def test_disable(dut):
     line.send(400 * S, fmt.levels(0x15), fmt.period)
     stored = 51 + floor((len(fmt.levels(0)) - Fraction(1, 2)) * 8)
     for off in (*range(51, 90, 7), stored + 2):
+
         async def switch(off=off):
             for _ in range(off):
                 await RisingEdge(dut.clk)
             dut.enable.value = 0
             await RisingEdge(dut.clk)
             dut.enable.value = 1
+
         task = None
 
         def busy(tick, off=off):
@@ -301,6 +303,7 @@ async def test_disable(dut):
             if tick == 0 and task is None:
                 task = cocotb.start_soon(switch(off))
             return 0
+
         seen = await play(dut, line, fmt, 600, 0, busy)
         assert seen[0][-1][0] == 400 * S
         assert (50 * S in [r[0] for r in seen[0]]) == (off > stored)

@@ -2,7 +2,8 @@
 """The crossing, the window and the interrupts together, at several clock ratios and phases."""
 
 import pytest
-from rig import hdl_sources, simulate
+
+from sim.cocotb_rig import hdl_sources, simulate
 
 # periods in ps of pulse and sys, phase of sys; -1: a random one for each case, by the seed of the run
 CLOCKS = {
@@ -16,16 +17,35 @@ CLOCKS = {
     "almost_same": (20832, 20870, 1000),
 }
 SLOW = ("same", "sys_half_random", "sys_quadruple_random", "unrelated")  # enough for the slower simulator
+QUICK = ("same", "unrelated")  # for the quick tier
 SMALL = {"EV_AW": 4, "RX_AW": 5, "TX_AW": 4, "LQ_AW": 2}
 
 
-@pytest.mark.parametrize("clocks,simulator", [(clocks, "verilator") for clocks in CLOCKS] + [(clocks, "icarus") for clocks in SLOW])
+@pytest.mark.parametrize(
+    "clocks,simulator",
+    [pytest.param(clocks, "verilator", marks=() if clocks in QUICK else pytest.mark.full) for clocks in CLOCKS]
+    + [pytest.param(clocks, "icarus", marks=pytest.mark.full) for clocks in SLOW],
+)
 def test_crossing(clocks, simulator):
-    simulate("tb_crossing", "litepulse_crossing_tb", hdl_sources("sim/blocks/litepulse_crossing_tb.sv"), SMALL, simulator,
-             env={"CLOCKS": ",".join(map(str, CLOCKS[clocks]))})
+    simulate(
+        "tb_crossing",
+        "litepulse_crossing_tb",
+        hdl_sources("sim/blocks/litepulse_crossing_tb.sv"),
+        SMALL,
+        simulator,
+        env={"CLOCKS": ",".join(map(str, CLOCKS[clocks]))},
+    )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_crossing_at_full_depth(simulator):
-    simulate("tb_crossing", "litepulse_crossing_tb", hdl_sources("sim/blocks/litepulse_crossing_tb.sv"), {}, simulator,
-             env={"CLOCKS": "20832,41664,9000"}, testcase=["traffic", "reset_in_the_middle"])
+    simulate(
+        "tb_crossing",
+        "litepulse_crossing_tb",
+        hdl_sources("sim/blocks/litepulse_crossing_tb.sv"),
+        {},
+        simulator,
+        env={"CLOCKS": "20832,41664,9000"},
+        testcase=["traffic", "reset_in_the_middle"],
+    )

@@ -2,11 +2,19 @@
 """litepulse_events alone."""
 
 import pytest
-from rig import hdl_sources, simulate
+
+from sim.cocotb_rig import hdl_sources, on_both_simulators, simulate
+
+CASES = ((1, 5, 6, 0), (1, 5, 4, 2), (2, 16, 4, 2), (4, 16, 6, 0))
+SLOW = tuple((*case, simulator) for case in CASES[:2] for simulator in ("verilator", "icarus"))
 
 
-@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
-@pytest.mark.parametrize("samples,bits,ports,brief", [(1, 5, 6, 0), (1, 5, 4, 2), (2, 16, 4, 2), (4, 16, 6, 0)])
+@pytest.mark.parametrize("samples,bits,ports,brief,simulator", on_both_simulators(*CASES, slow=SLOW))
 def test_events(samples, bits, ports, brief, simulator):
-    simulate("tb_events", "litepulse_events", hdl_sources("litepulse_events"),
-             {"S": samples, "EB": bits, "EV_AW": 6, "PORTS": ports, "BRIEF": brief}, simulator)
+    simulate(
+        "tb_events",
+        "litepulse_events",
+        hdl_sources("litepulse_events"),
+        {"S": samples, "EB": bits, "EV_AW": 6, "PORTS": ports, "BRIEF": brief},
+        simulator,
+    )

@@ -2,10 +2,12 @@
 """litepulse_line_rx alone."""
 
 import pytest
-from rig import hdl_sources, simulate
+
+from sim.cocotb_rig import hdl_sources, on_both_simulators, simulate
 
 
-@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
-@pytest.mark.parametrize("samples", [1, 2, 4])
+@pytest.mark.parametrize(
+    "samples,simulator", on_both_simulators((1,), (2,), (4,), slow=((1, "verilator"), (4, "verilator"), (1, "icarus")))
+)
 def test_line_rx(samples, simulator):
     simulate("tb_line_rx", "litepulse_line_rx", hdl_sources("litepulse_line_rx"), {"S": samples}, simulator)

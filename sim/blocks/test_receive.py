@@ -2,7 +2,8 @@
 """litepulse_receive alone."""
 
 import pytest
-from rig import hdl_sources, simulate
+
+from sim.cocotb_rig import hdl_sources, simulate
 
 
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])

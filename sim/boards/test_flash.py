@@ -86,17 +86,21 @@ def said(capfd):
 
 # ---- it runs the programmer
 
-@pytest.mark.parametrize("name, program, arguments", [
-    ("icebreaker", "iceprog", ""),
-    ("icebreaker", "openFPGALoader", "-b ice40_generic -f "),
-    ("alchitry_cu", "iceprog", ""),
-    ("alchitry_cu", "openFPGALoader", "-b ice40_generic -f "),
-    ("ulx3s", "openFPGALoader", "-b ulx3s -f "),
-    ("colorlight_i5", "openFPGALoader", "-b colorlight-i5 -f --unprotect-flash "),
-    ("orangecrab", "dfu-util", "-d 1209:5af0 -a 0 -R -D "),
-    ("orangecrab", "openFPGALoader", "-b orangeCrab "),
-    ("ecpix5", "openFPGALoader", "-b ecpix5 -f "),
-])
+
+@pytest.mark.parametrize(
+    "name, program, arguments",
+    [
+        ("icebreaker", "iceprog", ""),
+        ("icebreaker", "openFPGALoader", "-b ice40_generic -f "),
+        ("alchitry_cu", "iceprog", ""),
+        ("alchitry_cu", "openFPGALoader", "-b ice40_generic -f "),
+        ("ulx3s", "openFPGALoader", "-b ulx3s -f "),
+        ("colorlight_i5", "openFPGALoader", "-b colorlight-i5 -f --unprotect-flash "),
+        ("orangecrab", "dfu-util", "-d 1209:5af0 -a 0 -R -D "),
+        ("orangecrab", "openFPGALoader", "-b orangeCrab "),
+        ("ecpix5", "openFPGALoader", "-b ecpix5 -f "),
+    ],
+)
 def test_flash_is_written(desk, capfd, name, program, arguments):
     desk.install(program)
     desk.plug(ids_of(name))
@@ -161,6 +165,7 @@ def test_every_choice_has_its_own_bitstream(desk, capfd):
 
 # ---- dry run
 
+
 @pytest.mark.parametrize("name", BOARDS)
 def test_dry_run_needs_nothing(desk, capfd, monkeypatch, name):
     """One line, the same that a real run prints first."""
@@ -190,15 +195,25 @@ def test_dry_run_is_quoted(desk, capfd, monkeypatch):
     monkeypatch.setattr(bitstream, "BUILD", Path("/with space/it's"))
     assert desk.run("icebreaker", "--dry-run", "--serial", "A B") == 0
     out = capfd.readouterr().out
-    assert shlex.split(out) == ["iceprog", "-d", "s:0x0403:0x6010:A B",
-                                "/with space/it's/icebreaker-uartbone-s1/icebreaker-uartbone-s1.bin"]
+    assert shlex.split(out) == [
+        "iceprog",
+        "-d",
+        "s:0x0403:0x6010:A B",
+        "/with space/it's/icebreaker-uartbone-s1/icebreaker-uartbone-s1.bin",
+    ]
     assert "'s:0x0403:0x6010:A B'" in out
 
 
 def test_command_line():
     command = [sys.executable, "-m", "litex_soc.flash"]
-    result = subprocess.run([*command, "ulx3s", "--ram", "--dry-run"], cwd=ROOT, env={**os.environ, "PATH": "/nowhere"},
-                            capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [*command, "ulx3s", "--ram", "--dry-run"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": "/nowhere"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (result.returncode, result.stderr) == (0, "")
     assert shlex.split(result.stdout)[:4] == ["openFPGALoader", "-b", "ulx3s", "-m"]
     result = subprocess.run([*command, "ulx3", "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -207,12 +222,17 @@ def test_command_line():
 
 # ---- what it says when it cannot
 
-@pytest.mark.parametrize("arguments, message", [
-    ((), "no board given"), (("nosuch",), "no board nosuch; there is icebreaker, "),
-    (("ulx3s", "--fpga", "12f"), "no FPGA 12f on ULX3S; there is 85f, 45f"),
-    (("icebreaker", "--variant", "linux"), "no variant linux on iCEBreaker; there is uartbone"),
-    (("icebreaker", "--samples", "4"), "no PHY with samples per cycle 4 on iCEBreaker; there is 1, 2"),
-])
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((), "no board given"),
+        (("nosuch",), "no board nosuch; there is icebreaker, "),
+        (("ulx3s", "--fpga", "12f"), "no FPGA 12f on ULX3S; there is 85f, 45f"),
+        (("icebreaker", "--variant", "linux"), "no variant linux on iCEBreaker; there is uartbone"),
+        (("icebreaker", "--samples", "4"), "no PHY with samples per cycle 4 on iCEBreaker; there is 1, 2"),
+    ],
+)
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 def test_no_such_choice(desk, capfd, arguments, message, more):
     assert desk.run(*arguments, *more) == 2
@@ -220,10 +240,13 @@ def test_no_such_choice(desk, capfd, arguments, message, more):
     assert error.startswith(message) and "\n" not in error
 
 
-@pytest.mark.parametrize("asked, words", [
-    (("icebreaker",), "BOARD=icebreaker VARIANT=uartbone SAMPLES=1"),
-    (("ulx3s", "45f", "uartbone", 1), "BOARD=ulx3s FPGA=45f VARIANT=uartbone SAMPLES=1"),
-])
+@pytest.mark.parametrize(
+    "asked, words",
+    [
+        (("icebreaker",), "BOARD=icebreaker VARIANT=uartbone SAMPLES=1"),
+        (("ulx3s", "45f", "uartbone", 1), "BOARD=ulx3s FPGA=45f VARIANT=uartbone SAMPLES=1"),
+    ],
+)
 def test_no_bitstream_yet(desk, capfd, asked, words):
     desk.install("iceprog", "openFPGALoader")
     desk.plug(ids_of(asked[0]))
@@ -233,28 +256,39 @@ def test_no_bitstream_yet(desk, capfd, asked, words):
     assert said(capfd) == f"there is no {path} yet; to build it: make {words} bitstream"
 
 
-@pytest.mark.parametrize("name, programs, package", [
-    ("icebreaker", "iceprog or openFPGALoader", "fpga-icestorm"), ("alchitry_cu", "iceprog or openFPGALoader", "fpga-icestorm"),
-    ("ulx3s", "openFPGALoader", "openfpgaloader"), ("colorlight_i5", "openFPGALoader", "openfpgaloader"),
-    ("orangecrab", "dfu-util or openFPGALoader", "dfu-util"), ("ecpix5", "openFPGALoader", "openfpgaloader"),
-])
+@pytest.mark.parametrize(
+    "name, programs, package",
+    [
+        ("icebreaker", "iceprog or openFPGALoader", "fpga-icestorm"),
+        ("alchitry_cu", "iceprog or openFPGALoader", "fpga-icestorm"),
+        ("ulx3s", "openFPGALoader", "openfpgaloader"),
+        ("colorlight_i5", "openFPGALoader", "openfpgaloader"),
+        ("orangecrab", "dfu-util or openFPGALoader", "dfu-util"),
+        ("ecpix5", "openFPGALoader", "openfpgaloader"),
+    ],
+)
 def test_no_programmer(desk, capfd, name, programs, package):
     desk.plug(ids_of(name))
     desk.built(name)
     assert desk.run(name) == 2
     first = programs.split()[0]
-    assert said(capfd) == (f"{BOARDS[name].title}: no programmer is installed: {programs}; to install {first} on Debian or Ubuntu: "
-                           f"sudo apt-get install {package}")
+    assert said(capfd) == (
+        f"{BOARDS[name].title}: no programmer is installed: {programs}; to install {first} on Debian or Ubuntu: "
+        f"sudo apt-get install {package}"
+    )
 
 
-@pytest.mark.parametrize("name, looked_for, todo", [
-    ("icebreaker", "FT2232H (USB 0403:6010)", "plug in its USB cable, one that carries data"),
-    ("alchitry_cu", "FT2232H (USB 0403:6010)", "plug in its USB cable, one that carries data"),
-    ("ulx3s", "FT231X (USB 0403:6015)", "plug in its USB cable, one that carries data"),
-    ("colorlight_i5", "DAPLink (USB 0d28:0204)", "plug in its USB cable, one that carries data"),
-    ("orangecrab", "DFU boot loader (USB 1209:5af0)", "hold its button while plugging in the USB cable"),
-    ("ecpix5", "FT2232H (USB 0403:6010)", "plug in its USB cable, one that carries data"),
-])
+@pytest.mark.parametrize(
+    "name, looked_for, todo",
+    [
+        ("icebreaker", "FT2232H (USB 0403:6010)", "plug in its USB cable, one that carries data"),
+        ("alchitry_cu", "FT2232H (USB 0403:6010)", "plug in its USB cable, one that carries data"),
+        ("ulx3s", "FT231X (USB 0403:6015)", "plug in its USB cable, one that carries data"),
+        ("colorlight_i5", "DAPLink (USB 0d28:0204)", "plug in its USB cable, one that carries data"),
+        ("orangecrab", "DFU boot loader (USB 1209:5af0)", "hold its button while plugging in the USB cable"),
+        ("ecpix5", "FT2232H (USB 0403:6010)", "plug in its USB cable, one that carries data"),
+    ],
+)
 def test_board_is_not_there(desk, capfd, name, looked_for, todo):
     """Other devices are: a hub, and one with only the vendor or only the product right."""
     desk.install("iceprog", "openFPGALoader", "dfu-util")
@@ -296,6 +330,7 @@ def test_a_chip_that_says_nothing(desk):
 
 # ---- several boards
 
+
 def test_several_boards_are_listed(desk, capfd):
     desk.install("iceprog")
     desk.built("icebreaker")
@@ -306,14 +341,20 @@ def test_several_boards_are_listed(desk, capfd):
     assert said(capfd).splitlines() == [
         "iCEBreaker: 2 of FT2232H (USB 0403:6010) are there; choose one with --serial N (SERIAL=N):",
         "    USB port 1-2: serial number ib1, 1BitSquared iCEBreaker V1.0e",
-        "    USB port 1-4.1: no serial number, Dual RS232-HS"]
+        "    USB port 1-4.1: no serial number, Dual RS232-HS",
+    ]
 
 
-@pytest.mark.parametrize("name, program, arguments", [
-    ("icebreaker", "iceprog", ["-d", "s:0x0403:0x6010:two"]), ("alchitry_cu", "iceprog", ["-d", "s:0x0403:0x6010:two"]),
-    ("ulx3s", "openFPGALoader", ["--ftdi-serial", "two"]), ("ecpix5", "openFPGALoader", ["--ftdi-serial", "two"]),
-    ("orangecrab", "dfu-util", ["-S", "two"]),
-])
+@pytest.mark.parametrize(
+    "name, program, arguments",
+    [
+        ("icebreaker", "iceprog", ["-d", "s:0x0403:0x6010:two"]),
+        ("alchitry_cu", "iceprog", ["-d", "s:0x0403:0x6010:two"]),
+        ("ulx3s", "openFPGALoader", ["--ftdi-serial", "two"]),
+        ("ecpix5", "openFPGALoader", ["--ftdi-serial", "two"]),
+        ("orangecrab", "dfu-util", ["-S", "two"]),
+    ],
+)
 def test_one_of_several_boards(desk, capfd, name, program, arguments):
     desk.install(program)
     path = desk.built(name)
@@ -338,12 +379,15 @@ def test_no_board_with_this_number(desk, capfd):
     desk.built("icebreaker")
     desk.plug(ids_of("icebreaker"), serial="ib1")
     assert desk.run("icebreaker", "--serial", "ib2") == 2
-    assert said(capfd).splitlines() == ["iCEBreaker: no FT2232H (USB 0403:6010) has the serial number ib2; there is:",
-                                        "    USB port 1-2: serial number ib1"]
+    assert said(capfd).splitlines() == [
+        "iCEBreaker: no FT2232H (USB 0403:6010) has the serial number ib2; there is:",
+        "    USB port 1-2: serial number ib1",
+    ]
 
 
-@pytest.mark.parametrize("name, program", [("icebreaker", "openFPGALoader"), ("colorlight_i5", "openFPGALoader"),
-                                           ("orangecrab", "openFPGALoader")])
+@pytest.mark.parametrize(
+    "name, program", [("icebreaker", "openFPGALoader"), ("colorlight_i5", "openFPGALoader"), ("orangecrab", "openFPGALoader")]
+)
 @pytest.mark.parametrize("more", [(), ("--serial", "one")])
 def test_a_programmer_that_takes_the_first(desk, capfd, name, program, more):
     """With a serial number too it would take any of them: it is not run."""
@@ -378,6 +422,7 @@ def test_boards_without_a_number_of_their_own(desk, capfd, serials):
 
 
 # ---- permissions
+
 
 @pytest.mark.parametrize("name, hidraw", [("icebreaker", None), ("ulx3s", None), ("orangecrab", None), ("colorlight_i5", "hidraw4")])
 def test_a_device_this_user_may_not_open(desk, capfd, monkeypatch, name, hidraw):
@@ -416,7 +461,7 @@ def test_who_may_open(mode, allowed):
         node.write_text("")
         node.chmod(mode)
         assert flash.may_open(node)
-        if os.geteuid():        # only root can become another user
+        if os.geteuid():  # only root can become another user
             for own in (0o466, 0o266, 0o066):
                 node.chmod(own)
                 assert not flash.may_open(node)
@@ -434,6 +479,7 @@ def test_who_may_open(mode, allowed):
 
 
 # ---- the table and the rules
+
 
 def test_rules_are_fresh():
     assert flash.RULES.read_text() == flash.rules(), "run: python -m litex_soc.flash --rules > scripts/60-litepulse-boards.rules"

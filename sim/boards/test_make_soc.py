@@ -16,6 +16,8 @@ from litex_soc.bitstream import write_sources
 from litex_soc.board import CORES, choose
 from litex_soc.phys import HDL, PHYS
 
+pytestmark = pytest.mark.full  # nextpnr says where a board's pins lie, and the step `test` has none
+
 # tx, rx, de; capture inputs; the FPGA's own RX and TX of the bridge; crystal
 PINS = {
     "icebreaker": ("4 2 47", "43 38 34 31", "6 9", "35 12"),
@@ -39,20 +41,23 @@ FEWER_INPUTS = {("ulx3s", 4): 3, ("colorlight_i5", 4): 2, ("orangecrab", 4): 2, 
 # A board's other chips: kept from resetting the FPGA.
 NEEDED_BY = {"ulx3s": ("wifi_gpio0",)}
 LATENCIES = {"generic": (1, 1), "ice40_ddr": (2, 2), "ecp5_ddr": (2, 4), "ecp5_serdes": (3, 4)}
-WITH_CORE = [(name, fpga, samples, "litepulse") for name, (mhz, _) in MHZ.items() for fpga in boards.all_boards()[name].fpgas
-             for samples in mhz]
+WITH_CORE = [
+    (name, fpga, samples, "litepulse") for name, (mhz, _) in MHZ.items() for fpga in boards.all_boards()[name].fpgas for samples in mhz
+]
 CHOICES = [*WITH_CORE, *((name, None, None, core) for name in MHZ for core in CORES if core != "litepulse")]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Function: (Choice, LiteX's Verilog, the file with pins and clocks, names of the sources) of what was chosen, each made once."""
+
     @functools.lru_cache(maxsize=None)
     def write(name, fpga, samples, core):
         choice, folder = choose(name, fpga, "uartbone", samples, core), tmp_path_factory.mktemp("made") / "sources"
         top, _, _, _, files = write_sources(choice, folder)
         (pins,) = [*folder.glob(f"{top}.pcf"), *folder.glob(f"{top}.lpf")]
         return choice, (folder / f"{top}.v").read_text(), pins.read_text(), files
+
     return write
 
 
@@ -76,6 +81,7 @@ def limits(text):
 
 def instances(verilog, module):
     """[({parameter: value}, {port: expression}), ...] of `module`."""
+
     def pairs(text):
         found = {}
         for line in text.splitlines():
@@ -84,6 +90,7 @@ def instances(verilog, module):
                 assert match[1] not in found
                 found[match[1]] = match[2]
         return found
+
     found = re.findall(rf"^{module}(?: #\((.*?)^\))? ?\w+ ?\((.*?)^\);", verilog, re.MULTILINE | re.DOTALL)
     return [(pairs(parameters), pairs(ports)) for parameters, ports in found]
 
@@ -115,15 +122,18 @@ def clocks_of_the_pll(choice, verilog, crystal_mhz):
         compared = Fraction(crystal_mhz, number(of["DIVR"]) + 1)
         vco = compared * (number(of["DIVF"]) + 1)
         assert 10 <= compared <= 133 and 533 <= vco <= 1066
-        out = vco / 2**number(of["DIVQ"])
+        out = vco / 2 ** number(of["DIVQ"])
         return {ports["PLLOUTGLOBALA"]: out, ports["PLLOUTGLOBALB"]: out / 2}
     ((of, ports),) = instances(verilog, "EHXPLLL")
     fed_back = re.fullmatch(r'"INT_(O\w+)"', of["FEEDBK_PATH"])[1]
     compared = Fraction(crystal_mhz, number(of["CLKI_DIV"]))
     vco = compared * number(of["CLKFB_DIV"]) * number(of[f"CLK{fed_back}_DIV"])
     assert compared >= 3 and 400 <= vco <= 800
-    return {net_of(verilog, net): vco / number(of[f"{port}_DIV"]) for port, net in ports.items()
-            if port in ("CLKOP", "CLKOS", "CLKOS2", "CLKOS3") and port != f"CLK{fed_back}"}
+    return {
+        net_of(verilog, net): vco / number(of[f"{port}_DIV"])
+        for port, net in ports.items()
+        if port in ("CLKOP", "CLKOS", "CLKOS2", "CLKOS3") and port != f"CLK{fed_back}"
+    }
 
 
 @pytest.mark.parametrize("name, fpga, samples, core", CHOICES)
@@ -135,14 +145,14 @@ def test_pins(written, name, fpga, samples, core):
     found, up = places(text)
     expected = {clock: crystal, "serial_rx": rx, "serial_tx": tx}
     if core == "litepulse":
-        inputs = aux[:FEWER_INPUTS.get((name, choice.samples), 4)]
+        inputs = aux[: FEWER_INPUTS.get((name, choice.samples), 4)]
         ports = [f"pulse_aux[{n}]" for n in range(len(inputs))] if len(inputs) > 1 else ["pulse_aux"]
         expected |= {**dict(zip(("pulse_tx", "pulse_rx", "pulse_de"), line)), **dict(zip(ports, inputs))}
-        if choice.phy == "ice40_ddr":   # the pad is the PHY's own
+        if choice.phy == "ice40_ddr":  # the pad is the PHY's own
             assert re.search(r"SB_IO #\(.*\.PULLUP\(1'b1\)\) rx_io \(", PHYS[choice.phy].source.read_text()) and not up
         else:
             assert up & set(expected) == {"pulse_rx"}
-    elif core == "liteuart":    # what it has no use for may keep its pin
+    elif core == "liteuart":  # what it has no use for may keep its pin
         expected |= dict(zip(("pulse_tx", "pulse_rx"), line))
         found = {port: pin for port, pin in found.items() if not port.startswith(("pulse_de", "pulse_aux"))}
     # what the board itself wants driven, whatever is on it
@@ -178,25 +188,35 @@ def test_wiring(written, name, fpga, samples, core):
     ((core_of, core_ports),) = instances(verilog, "litepulse")
     ((phy_of, phy_ports),) = instances(verilog, f"litepulse_phy_{choice.phy}")
     assert {key: number(value) for key, value in core_of.items()} == {
-        "S": samples, "INPUTS": inputs, **dict(zip(("LATENCY_IN", "LATENCY_OUT"), LATENCIES[choice.phy])),
-        "EV_AW": 8, "RX_AW": 9, "TX_AW": 9, "LQ_AW": 6}
+        "S": samples,
+        "INPUTS": inputs,
+        **dict(zip(("LATENCY_IN", "LATENCY_OUT"), LATENCIES[choice.phy])),
+        "EV_AW": 8,
+        "RX_AW": 9,
+        "TX_AW": 9,
+        "LQ_AW": 6,
+    }
     pads = {} if choice.phy == "generic" else {"PADS": inputs, "DE": 1}
     assert {key: number(value) for key, value in phy_of.items()} == {"INPUTS": inputs, **pads}
     for source, ports in ((HDL / "litepulse.sv", core_ports), (PHYS[choice.phy].source, phy_ports)):
         declared = declared_ports(source.read_text())
         assert set(ports) <= set(declared)
-        assert {port for port in declared if port not in ports} <= {port for port, way in declared.items() if way == "output"
-                                                                    and port.startswith("irq_")}
+        assert {port for port in declared if port not in ports} <= {
+            port for port, way in declared.items() if way == "output" and port.startswith("irq_")
+        }
     for here, there in (("tx_o", "tx_i"), ("tx_oe", "tx_oe_i"), ("de_o", "de_i"), ("rx_i", "rx_o"), ("aux_i", "aux_o")):
         assert core_ports[here] == phy_ports[there]
     assert core_ports["pulse_clk"] == phy_ports["clk"] == "pulse_clk" and core_ports["sys_clk"] == "sys_clk"
     assert len(set(files)) == len(files) and {path.name for path in HDL.glob("*.sv")} < set(files)
-    assert {file for file in files if "_phy_" in file} == {f"litepulse_phy_{choice.phy}.sv",
-                                                             *(["litepulse_phy_ecp5_start.sv"] if samples == 4 else [])}
+    assert {file for file in files if "_phy_" in file} == {
+        f"litepulse_phy_{choice.phy}.sv",
+        *(["litepulse_phy_ecp5_start.sv"] if samples == 4 else []),
+    }
 
 
-@pytest.mark.parametrize("core, parts", [("liteuart", {"SerialBridge", "UART"}), ("none", {"SerialBridge"}),
-                                         ("litepulse", {"SerialBridge", "LitePulse"})])
+@pytest.mark.parametrize(
+    "core, parts", [("liteuart", {"SerialBridge", "UART"}), ("none", {"SerialBridge"}), ("litepulse", {"SerialBridge", "LitePulse"})]
+)
 @pytest.mark.parametrize("name", MHZ)
 def test_what_is_compared(written, name, core, parts):
     """docs/boards.md: the same SoC with LitePulse, with a LiteUART in its place, and with neither."""

@@ -5,7 +5,6 @@ Signals are driven and read between clock edges, so that both simulators agree a
 are ps; everything a test sees is ticks.
 """
 
-import fcntl
 import json
 import os
 import random
@@ -16,8 +15,9 @@ from pathlib import Path
 import cocotb
 from cocotb.triggers import FallingEdge, Lock, Timer, ValueChange
 from cocotb.utils import get_sim_time
+
 from litex_soc import regmap
-from model import ALWAYS, PULSE, Grant, Launch, Profile, line_wave, normal
+from sim.core.model import ALWAYS, PULSE, Grant, Launch, Profile, line_wave, normal
 
 ROOT = Path(__file__).resolve().parents[2]
 SIMULATOR = os.environ.get("LITEPULSE_SIMULATOR", "")
@@ -29,12 +29,13 @@ NETLIST = os.environ.get("LITEPULSE_NETLIST_NAME", "")
 SEED = int(os.environ.get("LITEPULSE_RUN_SEED", 1))
 # LITEPULSE_SHORT=1: the smaller sizes on any simulator.
 FAST = SIMULATOR == "verilator" and os.environ.get("LITEPULSE_SHORT", "") in ("", "0")
-FULL = FAST and S == 1      # sub-cycle models and Icarus are slow: they get the same tests in smaller sizes
+FULL = FAST and S == 1  # sub-cycle models and Icarus are slow: they get the same tests in smaller sizes
 LONG = os.environ.get("LITEPULSE_LONG", "") not in ("", "0")
-LINE = INPUTS               # capture channel of the line
+LINE = INPUTS  # capture channel of the line
 MASK32 = 0xFFFFFFFF
-CONSTANTS = {name: int(value) for name, value in
-             re.findall(r"`([A-Z][A-Z0-9_]+)`[^|]*\|\s*(\d+)\s*\|", (ROOT / "docs" / "core.md").read_text())}
+CONSTANTS = {
+    name: int(value) for name, value in re.findall(r"`([A-Z][A-Z0-9_]+)`[^|]*\|\s*(\d+)\s*\|", (ROOT / "docs" / "core.md").read_text())
+}
 
 
 def latencies(phy):
@@ -45,25 +46,41 @@ def latencies(phy):
 
 
 # The table is for LATENCY_IN + LATENCY_OUT = 2 and one sample per cycle.
-for _name in ("LMIN_CYCLES", "TRAIN_LMIN_CYCLES", "CHANGE_LMIN", "CHANGE_REDO", "RESPONSE_MIN_CYCLES", "RESPONSE_MIN_BYTE",
-              "RESPONSE_MIN_BREAK", "BEST_EFFORT_SLACK"):
+for _name in (
+    "LMIN_CYCLES",
+    "TRAIN_LMIN_CYCLES",
+    "CHANGE_LMIN",
+    "CHANGE_REDO",
+    "RESPONSE_MIN_CYCLES",
+    "RESPONSE_MIN_BYTE",
+    "RESPONSE_MIN_BREAK",
+    "BEST_EFFORT_SLACK",
+):
     _more = "SAMPLES_LATENCY_BYTE" if _name in ("RESPONSE_MIN_BYTE", "RESPONSE_MIN_BREAK") else "SAMPLES_LATENCY"
     CONSTANTS[_name] += sum(latencies(PHY)) - 2 + (CONSTANTS[_more] if S > 1 else 0)
 LMIN = CONSTANTS["LMIN_CYCLES"]
-SPACE = 2 * LMIN * S    # ticks between two queue entries that are plenty in every respect
+SPACE = 2 * LMIN * S  # ticks between two queue entries that are plenty in every respect
 
 # (half period of sys in ps, delay of its first edge) for a pulse cycle of 8000 ps.
 CLOCKS = {
-    "1:1": (4000, 0), "1:1 shifted": (4000, 1700), "2:1": (8000, 0), "2:1 shifted": (8000, 5300), "1:2": (2000, 300),
-    "1:4": (1000, 0), "1:4 shifted": (1000, 900), "4:1": (16000, 2500), "unrelated": (6317, 1234), "unrelated fast": (2903, 77),
+    "1:1": (4000, 0),
+    "1:1 shifted": (4000, 1700),
+    "2:1": (8000, 0),
+    "2:1 shifted": (8000, 5300),
+    "1:2": (2000, 300),
+    "1:4": (1000, 0),
+    "1:4 shifted": (1000, 900),
+    "4:1": (16000, 2500),
+    "unrelated": (6317, 1234),
+    "unrelated fast": (2903, 77),
 }
-CYCLE = 8000                # ps
+CYCLE = 8000  # ps
 TICK = CYCLE // S
 # From the rising edge of `pulse` to sampling instant 0 of the cycle.
 PHASE = CYCLE // 2 if PHY == "ecp5_serdes" else 0
 
-_measured = []              # largest distance in ticks between an edge and its place, per waveform compared
-_zero = {}                  # what the first calibration of a run found
+_measured = []  # largest distance in ticks between an edge and its place, per waveform compared
+_zero = {}  # what the first calibration of a run found
 
 
 def field(word, record, name):
@@ -88,6 +105,7 @@ def encode(register, **values):
 
 class Record:
     """An event as read."""
+
     __slots__ = ("tick", "seq", "kind", "source", "flags", "data")
 
     def __init__(self, words):
@@ -111,11 +129,13 @@ class Record:
 
 class Byte:
     """A received record as read."""
+
     __slots__ = ("tick", "data", "parity_error", "framing_error", "is_break", "overflow", "own", "noise", "count", "word0")
 
     def __init__(self, words):
         def get(name):
             return field(words[1], regmap.RECEIVE_RECORD, name)
+
         self.word0 = words[0]
         self.tick = words[0] | get("tick_47_32") << 32
         self.data = get("data")
@@ -127,8 +147,10 @@ class Byte:
         return (self.tick, self.data, self.parity_error, self.framing_error, self.is_break, self.noise, self.own)
 
     def __repr__(self):
-        return f"<byte {self.data:#x} at {self.tick} pe {self.parity_error} fe {self.framing_error} brk {self.is_break} " \
-               f"noise {self.noise} own {self.own} ovf {self.overflow} count {self.count}>"
+        return (
+            f"<byte {self.data:#x} at {self.tick} pe {self.parity_error} fe {self.framing_error} brk {self.is_break} "
+            f"noise {self.noise} own {self.own} ovf {self.overflow} count {self.count}>"
+        )
 
 
 class Pin:
@@ -174,8 +196,9 @@ class Bench:
     def __init__(self, dut, clocks="unrelated"):
         self.dut = dut
         self.clocks = clocks
+        self.sys_period = 2 * CLOCKS[clocks][0]
         self.bus_lock = Lock()
-        self.zero = None                # simulator time of tick 0
+        self.zero = None  # simulator time of tick 0
         self.pins = {}
         self.profiles = [None] * 4
         self.events, self.bytes = [], []
@@ -192,7 +215,6 @@ class Bench:
         """A bench with running clocks, a core out of reset, known tick 0."""
         self = cls(dut, clocks)
         half, delay = CLOCKS[clocks]
-        self.sys_period = 2 * half
         # The clocks of an earlier test come to rest, so that the phase is the one asked for.
         dut.run.value = 0
         await Timer(100_000, "step")
@@ -277,6 +299,7 @@ class Bench:
     @property
     def now(self):
         """The tick at or before this moment."""
+        assert self.zero is not None, "not calibrated"
         return (int(get_sim_time("step")) - self.zero) // TICK
 
     def ahead(self, launches=1):
@@ -353,7 +376,7 @@ class Bench:
         return int(self.dut.config_refused.value) == refused
 
     async def config_wait(self):
-        for _ in range(8000):       # flushing takes a round of the crossing per byte
+        for _ in range(8000):  # flushing takes a round of the crossing per byte
             if self.config_answers() == self.config_count:
                 return
             await FallingEdge(self.dut.sys_clk)
@@ -366,8 +389,14 @@ class Bench:
         raw = int(raw)
         stops = {Fraction(1): 0, Fraction(3, 2): 1, Fraction(2): 2}
         parities = {text[0].lower(): code for code, text in regmap.PARITIES.items()}
-        await self.config(f"profile{k}_format", period_hi=raw >> 32, data_bits=profile.data_bits - 5,
-                          parity=parities[profile.parity], stop=stops[Fraction(profile.stop)], invert=int(profile.invert))
+        await self.config(
+            f"profile{k}_format",
+            period_hi=raw >> 32,
+            data_bits=profile.data_bits - 5,
+            parity=parities[profile.parity],
+            stop=stops[Fraction(profile.stop)],
+            invert=int(profile.invert),
+        )
         taken = await self.config(f"profile{k}_period", raw & MASK32)
         self.profiles[k] = profile if taken else None
         return taken
@@ -378,7 +407,7 @@ class Bench:
     async def record(self, *names):
         """Which events are recorded."""
         names = names or tuple(f.name for f in regmap.config("event_mask").fields)
-        await self.config("event_mask", **{name: 1 for name in names})
+        await self.config("event_mask", wait=True, **{name: 1 for name in names})
 
     # Launches, train, responder, bytes --------------------------------------------------------------------------
 
@@ -428,14 +457,12 @@ class Bench:
         """Pushes bytes into the best-effort FIFO, as many per write as fit."""
         data = list(data)
         for k in range(0, len(data), 4):
-            part = data[k:k + 4]
-            await self.write(regmap.REGIONS["TX"][0] + (len(part) - 1) * regmap.TX_PART_SIZE,
-                             sum(b << 8 * i for i, b in enumerate(part)))
+            part = data[k : k + 4]
+            await self.write(regmap.REGIONS["TX"][0] + (len(part) - 1) * regmap.TX_PART_SIZE, sum(b << 8 * i for i, b in enumerate(part)))
 
     def status(self, bit):
         """A status bit, as the sys side sees it."""
-        names = ("tx_idle", "train_running", "train_change_pending", "responder_armed", "config_busy", "queue_idle", "line_busy",
-                 "rx_busy")
+        names = ("tx_idle", "train_running", "train_change_pending", "responder_armed", "config_busy", "queue_idle", "line_busy", "rx_busy")
         return int(self.dut.status.value) >> names.index(bit) & 1
 
     # Streams ----------------------------------------------------------------------------------------------------
@@ -456,13 +483,13 @@ class Bench:
         while most is None or len(out) < most:
             head = await self.header(stream)
             if head["position"] != self.positions[stream]:
-                continue        # the ack before has not arrived yet
+                continue  # the ack before has not arrived yet
             count = head["ready"] if most is None else min(head["ready"], most - len(out))
             if not count:
                 break
             base = regmap.REGIONS[stream][0] + 4 * regmap.HEADER_WORDS
             words = await self.read_block(base, size * count)
-            out += [kind(words[size * k:size * (k + 1)]) for k in range(count)]
+            out += [kind(words[size * k : size * (k + 1)]) for k in range(count)]
             await self.ack(stream, count, head["position"])
             self.positions[stream] = head["position"] + count & 0xFFFF
         return out
@@ -480,6 +507,7 @@ class Bench:
 
     def drain_start(self, pause=20):
         """Keeps both streams empty in the background."""
+
         async def loop():
             while self.draining:
                 if int(self.dut.ev_ready.value):
@@ -487,6 +515,7 @@ class Bench:
                 if int(self.dut.rx_ready.value):
                     await self.drain_bytes()
                 await self.sys_cycles(pause)
+
         self.draining = True
         self.drainer = cocotb.start_soon(loop())
 
@@ -512,6 +541,7 @@ class Bench:
 
     def check_launches(self, granted, refused, sources=(0, 1, 2, 3)):
         """TX records of these sources are exactly `granted`, REFUSED and RESPONDER_MISSED `busy` exactly `refused`."""
+
         def data(grant):
             if grant.source in (0, 2):
                 return grant.name << 16 | grant.launch.word()
@@ -568,8 +598,10 @@ class Bench:
             _measured.append(max((abs(a[0] - b[0]) for a, b in zip(seen[1:], expected[1:])), default=0))
         if seen != expected:
             at = next((i for i, (a, b) in enumerate(zip(seen, expected)) if a != b), min(len(seen), len(expected)))
-            raise AssertionError(f"{name}: change {at}: seen {seen[at:at + 4]} (of {len(seen)}), "
-                                 f"expected {expected[at:at + 4]} (of {len(expected)}), before {expected[max(0, at - 2):at]}")
+            raise AssertionError(
+                f"{name}: change {at}: seen {seen[at : at + 4]} (of {len(seen)}), "
+                f"expected {expected[at : at + 4]} (of {len(expected)}), before {expected[max(0, at - 2) : at]}"
+            )
         return len(seen) - 1
 
     def check_line(self, grants, rest=1, since=None):
@@ -622,8 +654,9 @@ def same_list(what, seen, expected):
     """Two lists are equal; says where they are not."""
     if list(seen) != list(expected):
         at = next((i for i, (a, b) in enumerate(zip(seen, expected)) if a != b), min(len(seen), len(expected)))
-        raise AssertionError(f"{what}: entry {at}: seen {seen[at:at + 3]} (of {len(seen)}), expected {expected[at:at + 3]} "
-                             f"(of {len(expected)})")
+        raise AssertionError(
+            f"{what}: entry {at}: seen {seen[at : at + 3]} (of {len(seen)}), expected {expected[at : at + 3]} (of {len(expected)})"
+        )
 
 
 def figure(promise, what, stimuli):
@@ -632,19 +665,18 @@ def figure(promise, what, stimuli):
     error = max(_measured, default=None)
     _measured.clear()
     if os.environ.get("LITEPULSE_HDL"):
-        return                  # figures of a deliberately broken core are nobody's
+        return  # figures of a deliberately broken core are nobody's
     # Netlists and boards' pins have a file of their own.
     kind = f"-{NETLIST or PHY}" if NETLIST or PHY not in ("generic", "model") else ""
-    path = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / f"exactness{kind}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a+", encoding="utf-8") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        handle.seek(0)
-        text = handle.read()
-        table = json.loads(text) if text.strip() else {}
-        table[f"{promise}/{what}/{SIMULATOR}/S={S}"] = {
-            "promise": promise, "what": what, "simulator": SIMULATOR, "samples_per_cycle": S, "stimuli": stimuli,
-            "largest_error_ticks": error, "seed": SEED}
-        handle.seek(0)
-        handle.truncate()
-        json.dump(table, handle, indent=1, sort_keys=True)
+    path = Path(os.environ["LITEPULSE_FIGURES"])
+    table = json.loads(path.read_text()) if path.exists() else {}
+    table.setdefault(f"exactness{kind}.json", {})[f"{promise}/{what}/{SIMULATOR}/S={S}"] = {
+        "promise": promise,
+        "what": what,
+        "simulator": SIMULATOR,
+        "samples_per_cycle": S,
+        "stimuli": stimuli,
+        "largest_error_ticks": error,
+        "seed": SEED,
+    }
+    path.write_text(json.dumps(table))

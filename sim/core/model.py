@@ -10,19 +10,20 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FRAME, BREAK, PULSE = 0, 1, 2
 QUEUE, TRAIN, RESPONDER, TTY, CAPTURE, TRAIN_CHANGE, CONTROL = range(7)
 TX, EDGE, REFUSED, OVERFLOW, APPLIED, TRAIN_DONE, MISSED, SNAPSHOT = range(1, 9)
 LATE, BUSY, ORDER, INVALID = range(1, 5)
-ALWAYS = -(1 << 70)         # before every tick
+ALWAYS = -(1 << 70)  # before every tick
 
 # For one tick: responder, then queue, then train; a best-effort frame never competes, it has to stay away.
 RANK = {RESPONDER: 0, QUEUE: 1, TRAIN: 2, TTY: 3}
 
 
 # Waveforms -----------------------------------------------------------------------------------------------------
+
 
 def normal(wave):
     """The same waveform without entries that change nothing."""
@@ -70,8 +71,10 @@ def union(spans):
 
 # Launches ------------------------------------------------------------------------------------------------------
 
+
 class Profile(NamedTuple):
     """A line profile. `period` is the bit period in ticks, a multiple of 1/256."""
+
     period: Fraction
     data_bits: int = 8
     parity: str = "none"
@@ -96,16 +99,21 @@ class Profile(NamedTuple):
 @dataclass(frozen=True)
 class Launch:
     """One thing to put on the line. `profile` is None when the profile named is not valid."""
+
     kind: int
     profile: Profile | None
     data: int = 0
     width: int = 0
-    index: int = 0          # which of the four profiles, as it comes back in the records
+    index: int = 0  # which of the four profiles, as it comes back in the records
 
     @property
     def valid(self):
-        return (self.profile is not None and self.kind in (FRAME, BREAK, PULSE)
-                and not (self.kind == BREAK and self.data == 0) and not (self.kind == PULSE and self.width == 0))
+        return (
+            self.profile is not None
+            and self.kind in (FRAME, BREAK, PULSE)
+            and not (self.kind == BREAK and self.data == 0)
+            and not (self.kind == PULSE and self.width == 0)
+        )
 
     @property
     def length(self):
@@ -135,10 +143,11 @@ class Launch:
 
 class Grant(NamedTuple):
     """A launch that has, or had, the line."""
+
     tick: int
     launch: Launch
     source: int
-    name: int               # tag, pulse number, response number or place in the row of bytes
+    name: int  # tag, pulse number, response number or place in the row of bytes
 
     @property
     def end(self):
@@ -194,14 +203,16 @@ def arbitrate(candidates, facts=()):
 
 # Queue ---------------------------------------------------------------------------------------------------------
 
+
 @dataclass
 class QueueEntry:
     """A launch as committed. `at`: the tick by which its commit had been made at the earliest."""
+
     tick: int
     launch: Launch
     tag: int
     at: int = ALWAYS
-    late: bool = False      # decided by the test: it follows from when the entry reached the head
+    late: bool = False  # decided by the test: it follows from when the entry reached the head
     fate: int | None = None
 
 
@@ -217,19 +228,21 @@ def queue_fates(entries):
             entry.fate = LATE
         else:
             entry.fate = None
-        before = entry.tick     # whatever became of it
+        before = entry.tick  # whatever became of it
     return [Grant(e.tick, e.launch, QUEUE, e.tag) for e in entries if e.fate is None]
 
 
 # Train ---------------------------------------------------------------------------------------------------------
 
+
 @dataclass
 class Adjust:
     """A change that took effect: pulse `n` is the first at its new place."""
+
     n: int
     whole: int
     num: int
-    den: int                # the true denominator, 1 to 2^32
+    den: int  # the true denominator, 1 to 2^32
     step: int = 0
 
     @property
@@ -245,12 +258,12 @@ class Train:
         self.first = Adjust(0, whole, num, den)
         self.changes = [self.first]
         self.count = count
-        self.launch = launch
+        self.launch: Any = launch
 
     def adjust(self, change):
         """A change takes effect. Changes come in the order of their n."""
         assert change.n >= max(1, self.changes[-1].n)
-        del self.places[change.n:]
+        del self.places[change.n :]
         while len(self.places) < change.n:
             self.place(len(self.places))
         self.changes.append(change)
@@ -287,6 +300,7 @@ class Train:
 
 # Capture -------------------------------------------------------------------------------------------------------
 
+
 def filtered(wave, length):
     """The waveform behind the glitch filter: a level counts from its first sample if `length` samples show it."""
     length = max(1, length)
@@ -303,8 +317,7 @@ def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=No
     """EDGE records [(tick, flags, data)] from each channel's sampled waveform (tick: first sample with the level)."""
     records = []
     for group in (0, 1):
-        members = {c: (filtered(w, filter_length) if group else normal(w))
-                   for c, w in enumerate(waves) if (filter_mask >> c & 1) == group}
+        members = {c: (filtered(w, filter_length) if group else normal(w)) for c, w in enumerate(waves) if (filter_mask >> c & 1) == group}
         changed = {}
         for channel, wave in members.items():
             for tick, level in wave[1:]:
@@ -323,8 +336,10 @@ def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=No
 
 # Receiver ------------------------------------------------------------------------------------------------------
 
+
 class Received(NamedTuple):
     """A received byte; None where the rounding of a sampling point decides and the documents leave it open."""
+
     tick: int
     data: int | None
     parity_error: int | None
@@ -332,7 +347,7 @@ class Received(NamedTuple):
     is_break: int | None
     noise: int | None
     own: int | None = 0
-    stored: int = 0         # tick of the centre of the stop bit
+    stored: int = 0  # tick of the centre of the stop bit
 
     def matches(self, other):
         return all(a is None or b is None or a == b for a, b in zip(self[:7], other[:7]))
@@ -372,7 +387,7 @@ def receive(wave, profile, samples, grants=(), until=None):
         if None in bits:
             data = parity_error = is_break = None
         else:
-            data = sum(b << i for i, b in enumerate(bits[:profile.data_bits]))
+            data = sum(1 << i for i, b in enumerate(bits[: profile.data_bits]) if b)
             parity_error = 0
             if profile.parity != "none":
                 parity_error = int(bits[profile.data_bits] != profile.parity_bit(data))
@@ -383,8 +398,18 @@ def receive(wave, profile, samples, grants=(), until=None):
         margin = 8 * samples
         surely = any(a + 1 < stored - margin and b + 1 > start + margin for a, b in busy)
         perhaps = any(a + 1 < stored + margin and b + 1 > start - margin for a, b in busy)
-        out.append(Received(start, data, parity_error, None if stop is None else 1 - stop, is_break, noise,
-                            1 if surely else None if perhaps else 0, stored))
+        out.append(
+            Received(
+                start,
+                data,
+                parity_error,
+                None if stop is None else 1 - stop,
+                is_break,
+                noise,
+                1 if surely else None if perhaps else 0,
+                stored,
+            )
+        )
         after = stored
         if stop == 0 and level_at(wave, stored) == 0:
             # Wait for mark.
@@ -397,9 +422,11 @@ def receive(wave, profile, samples, grants=(), until=None):
 
 # Streams -------------------------------------------------------------------------------------------------------
 
+
 @dataclass
 class EventFifo:
     """What the event stream holds when records (tick, is_edge, payload) happen and slots are freed, in a known order."""
+
     depth: int
     reserve: int
     stored: list = field(default_factory=list)
@@ -413,6 +440,7 @@ class EventFifo:
         self.used += 1
 
     def _tell(self):
+        assert self.first_lost is not None
         tick, seq = self.first_lost
         self._store(("overflow", tick, seq, self.lost))
         self.lost, self.first_lost = 0, None
@@ -444,6 +472,7 @@ class EventFifo:
 
 # Best effort ---------------------------------------------------------------------------------------------------
 
+
 def gaps(grants, until):
     """Free intervals [a, b) of the line before `until`."""
     out, at = [], None
@@ -458,9 +487,11 @@ def gaps(grants, until):
 
 # Responder -----------------------------------------------------------------------------------------------------
 
+
 @dataclass
 class Responder:
     """One entry. `answers` turns trigger references into candidate launches."""
+
     launch: Launch
     delay: int
     rearm: bool = True

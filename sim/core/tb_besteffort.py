@@ -4,11 +4,12 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CONSTANTS, FAST, FULL, S, Bench, figure
-from model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, gaps
+
+from sim.core.bench import CONSTANTS, FAST, FULL, Bench, S, figure
+from sim.core.model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, gaps
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
-PLACING = CONSTANTS["TRAIN_MIN_PERIOD"] * S   # longer than the train takes to place its next pulse
+PLACING = CONSTANTS["TRAIN_MIN_PERIOD"] * S  # longer than the train takes to place its next pulse
 TTY = Profile(Fraction(1100 * S, 256))
 
 
@@ -259,7 +260,7 @@ async def test_promise2_flush_and_drops(dut):
     # The head may have moved on to where it waits.
     more = int(dut.tx_free.value)
     assert int(dut.tx_dropped.value) == 0 and more <= 2
-    await bench.send(data[room:room + more])
+    await bench.send(data[room : room + more])
     await bench.sys_cycles(20)
     assert int(dut.tx_dropped.value) == 0 and int(dut.tx_free.value) == 0
     await bench.send([1, 2, 3, 4, 5])

@@ -4,11 +4,12 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CYCLE, FAST, FULL, INPUTS, LINE, S, SPACE, TICK, Bench, figure, same_list, _zero
 from cocotb.triggers import Timer
 from cocotb.utils import get_sim_time
+
 from litex_soc import regmap
-from model import ALWAYS, BREAK, EDGE, FRAME, PULSE, Grant, Launch, Profile, capture, filtered, line_wave, normal, receive
+from sim.core.bench import CYCLE, FAST, FULL, INPUTS, LINE, SPACE, TICK, Bench, S, _zero, figure, same_list
+from sim.core.model import ALWAYS, BREAK, EDGE, FRAME, PULSE, Grant, Launch, Profile, capture, filtered, line_wave, normal, receive
 
 ALL = (1 << INPUTS + 1) - 1
 
@@ -143,8 +144,9 @@ async def test_promise5_received_less_launched(dut):
         bench.check_line(grants)
         line = [(t + regmap.LOOPBACK_TICKS if t != ALWAYS else t, v) for t, v in line_wave(grants)]
         idle = [[(ALWAYS, 0)]] * INPUTS
-        same_list("edges of the loop", [(r.tick, r.flags, r.data) for r in bench.select(EDGE)],
-                  capture([*idle, line], S, 1 << LINE, 1 << LINE))
+        same_list(
+            "edges of the loop", [(r.tick, r.flags, r.data) for r in bench.select(EDGE)], capture([*idle, line], S, 1 << LINE, 1 << LINE)
+        )
         assert [b.tick - g.tick for b, g in zip(bench.bytes, grants)] == [regmap.LOOPBACK_TICKS] * len(grants)
         expected = receive(line, profile, S, grants)
         assert len(bench.bytes) == len(expected)
@@ -206,9 +208,9 @@ async def test_promise5_receive_odd_things(dut):
     unit, start = 20 * S, bench.now + 300 * S
     wave, tick = [(ALWAYS, 1)], start
     for low in (1, 2 * S, 9 * S):
-        wave += [(tick, 0), (tick + low, 1)]            # false starts
+        wave += [(tick, 0), (tick + low, 1)]  # false starts
         tick += 40 * S
-    wave += [(tick, 0), (tick + 3 * unit, 1), (tick + 5 * unit, 0), (tick + 14 * unit, 1)]      # stop bit low, then low for long
+    wave += [(tick, 0), (tick + 3 * unit, 1), (tick + 5 * unit, 0), (tick + 14 * unit, 1)]  # stop bit low, then low for long
     tick += 20 * unit
     for bits in (10, 11, 40):
         wave += [(tick, 0), (tick + bits * unit, 1)]
@@ -224,8 +226,7 @@ async def test_promise5_receive_odd_things(dut):
     await bench.until(tick)
     await bench.drain_bytes()
     expected = receive(wave, profile, S)
-    assert [e[:5] for e in expected[-4:]] == [(t, 0, 0, 1, 1) for t in [e.tick for e in expected[-4:-1]]] + [
-        (frame[0][0], 0xA6, 0, 0, 0)]
+    assert [e[:5] for e in expected[-4:]] == [(t, 0, 0, 1, 1) for t in [e.tick for e in expected[-4:-1]]] + [(frame[0][0], 0xA6, 0, 0, 0)]
     assert len(bench.bytes) == len(expected), (bench.bytes, expected)
     for seen, want in zip(bench.bytes, expected):
         assert want.matches(seen.key), (seen, want)
@@ -276,8 +277,11 @@ async def test_promise5_receive_through_filter(dut):
     await bench.until(tick + 100 * S)
     await bench.drain_stop()
     same_list("bytes", [b.key for b in bench.bytes], [(g.tick, g.launch.data, 0, 0, 0, 0, 0) for g in grants])
-    same_list("edges", [(r.tick, r.flags, r.data) for r in bench.select(EDGE)],
-              capture([[(ALWAYS, 0)]] * INPUTS + [wave], S, 1 << LINE, 1 << LINE, 1 << LINE, length))
+    same_list(
+        "edges",
+        [(r.tick, r.flags, r.data) for r in bench.select(EDGE)],
+        capture([[(ALWAYS, 0)]] * INPUTS + [wave], S, 1 << LINE, 1 << LINE, 1 << LINE, length),
+    )
     figure(5, "bytes under spikes", len(grants))
 
 
@@ -344,7 +348,7 @@ async def test_promise5_event_mask(dut):
         bench.events.clear()
         tick = bench.ahead(2)
         await bench.launch(tick, pulse, 1)
-        await bench.launch(3, pulse, 2)                 # refused: order
+        await bench.launch(3, pulse, 2)  # refused: order
         await bench.until(tick + 40 * S)
         bench.set_aux(0, 1)
         await bench.cycles(10)

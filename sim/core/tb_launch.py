@@ -4,10 +4,27 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CONSTANTS, FAST, FULL, LONG, S, SPACE, Bench, figure, same_list
 from cocotb.triggers import FallingEdge
-from model import (BREAK, BUSY, FRAME, INVALID, LATE, ORDER, PULSE, QUEUE, REFUSED, Grant, Launch, Profile, QueueEntry, Train,
-                   arbitrate, queue_fates)
+
+from sim.core.bench import CONSTANTS, FAST, FULL, LONG, SPACE, Bench, S, figure, same_list
+from sim.core.model import (
+    BREAK,
+    BUSY,
+    FRAME,
+    INVALID,
+    LATE,
+    ORDER,
+    PULSE,
+    QUEUE,
+    REFUSED,
+    Grant,
+    Launch,
+    Profile,
+    QueueEntry,
+    Train,
+    arbitrate,
+    queue_fates,
+)
 
 LMIN = CONSTANTS["LMIN_CYCLES"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
@@ -48,8 +65,12 @@ async def test_promise3_every_format(dut):
     bench = await Bench.start(dut, "unrelated")
     await bench.record("tx_queue", "refused_queue")
     rng, entries, tag = bench.random, [], 0
-    formats = [(d, p, s) for d in (5, 6, 7, 8) for p in ("none", "odd", "even", "mark", "space")
-               for s in (Fraction(1), Fraction(3, 2), Fraction(2))]
+    formats = [
+        (d, p, s)
+        for d in (5, 6, 7, 8)
+        for p in ("none", "odd", "even", "mark", "space")
+        for s in (Fraction(1), Fraction(3, 2), Fraction(2))
+    ]
     rng.shuffle(formats)
     for number, (data_bits, parity, stop) in enumerate(formats):
         period = Fraction(rng.randrange(4 * S * 256, 9 * S * 256), 256)
@@ -89,8 +110,7 @@ async def test_promise3_profile_is_latched_at_the_start(dut):
     assert await bench.profile(1, fast), "a profile may change at any time"
     assert await bench.profile(0, Profile(Fraction(5 * S)))
     await finish(bench, second + 600 * S)
-    grants = [Grant(tick, Launch(FRAME, slow, 0x4D, index=1), QUEUE, 1),
-              Grant(second, Launch(FRAME, fast, 0x4D, index=1), QUEUE, 2)]
+    grants = [Grant(tick, Launch(FRAME, slow, 0x4D, index=1), QUEUE, 1), Grant(second, Launch(FRAME, fast, 0x4D, index=1), QUEUE, 2)]
     bench.check_line(grants)
     bench.check_launches(grants, [], sources=(QUEUE,))
 
@@ -108,7 +128,7 @@ async def test_promise3_awkward_bauds(dut):
     for baud in BAUDS:
         clock = Fraction(48_000_000 * S)
         while clock / baud > limit:
-            clock /= 7          # keeps the fraction awkward
+            clock /= 7  # keeps the fraction awkward
         period = Fraction(round(clock / baud * 256), 256)
         profile = Profile(period)
         if entries:
@@ -210,19 +230,24 @@ async def test_promise1_order_and_invalid(dut):
         return QueueEntry(at, Launch(PULSE, profile, width=width, index=1), tag, **more)
 
     entries = [
-        pulse(tick, 1), pulse(tick - 1, 2), pulse(tick + 1000 * S, 3), pulse(tick + 999 * S, 4),
-        QueueEntry(tick + 2000 * S, Launch(PULSE, None, width=2, index=3), 5),      # a profile that was never set
-        pulse(tick + 1999 * S, 6),                                                  # still after an entry of 2000 S
+        pulse(tick, 1),
+        pulse(tick - 1, 2),
+        pulse(tick + 1000 * S, 3),
+        pulse(tick + 999 * S, 4),
+        QueueEntry(tick + 2000 * S, Launch(PULSE, None, width=2, index=3), 5),  # a profile that was never set
+        pulse(tick + 1999 * S, 6),  # still after an entry of 2000 S
         QueueEntry(tick + 2100 * S, Launch(3, profile, width=2, index=1), 7),
         pulse(tick + 2200 * S, 8, width=0),
         QueueEntry(tick + 2300 * S, Launch(BREAK, profile, 0, index=1), 9),
-        pulse(0, 10), pulse(1, 11, late=True), pulse(0, 12), pulse(tick + 2000 * S, 13),
+        pulse(0, 10),
+        pulse(1, 11, late=True),
+        pulse(0, 12),
+        pulse(tick + 2000 * S, 13),
     ]
     await commit(bench, entries)
     await finish(bench, tick + 2400 * S)
     grants = check_queue(bench, entries)
-    assert [e.fate for e in entries] == [
-        None, ORDER, None, ORDER, INVALID, ORDER, INVALID, INVALID, INVALID, ORDER, LATE, ORDER, None]
+    assert [e.fate for e in entries] == [None, ORDER, None, ORDER, INVALID, ORDER, INVALID, INVALID, INVALID, ORDER, LATE, ORDER, None]
     bench.check_line(grants)
     # 13 was waiting behind refused ones only. Now a flush with two pending launches, then one at an earlier tick.
     bench.events.clear()
@@ -259,7 +284,7 @@ async def late_sweep(bench, lead, ticks):
         await bench.until(max(bench.now, tick) + lead + 200 * S)
         mine = await bench.drain()
         assert len(mine) == 1, f"one outcome each: {mine}"
-        record, = mine
+        (record,) = mine
         assert record.data == distance << 16 | launch.word()
         if record.kind == 1:
             assert record.tick == tick
@@ -328,8 +353,12 @@ async def test_promise1_late_one_does_not_hold_up_the_next(dut):
     assert await bench.profile(1, Profile(Fraction(8 * S)))
     tick = bench.ahead(5)
     pulse = Launch(PULSE, bench.profiles[1], width=5, index=1)
-    entries = [QueueEntry(0, pulse, 1, late=True), QueueEntry(2, pulse, 2, late=True), QueueEntry(2, pulse, 3, late=True),
-               QueueEntry(tick, pulse, 4)]
+    entries = [
+        QueueEntry(0, pulse, 1, late=True),
+        QueueEntry(2, pulse, 2, late=True),
+        QueueEntry(2, pulse, 3, late=True),
+        QueueEntry(tick, pulse, 4),
+    ]
     await commit(bench, entries)
     await finish(bench, tick)
     bench.check_line(check_queue(bench, entries))

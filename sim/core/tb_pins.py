@@ -4,10 +4,11 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CONSTANTS, CYCLE, FAST, LINE, S, SPACE, TICK, Bench, figure, same_list
 from cocotb.triggers import FallingEdge
+
 from litex_soc import regmap
-from model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, driver_wave
+from sim.core.bench import CONSTANTS, CYCLE, FAST, LINE, SPACE, TICK, Bench, S, figure, same_list
+from sim.core.model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, driver_wave
 
 TTY = Profile(Fraction(1201 * S, 256))
 MASK = (1 << LINE + 1) - 1
@@ -18,7 +19,7 @@ async def test_promise1_driver_enable(dut):
     """de rises `lead` before every launch and falls `lag` after its end, joined where they overlap, for every source."""
     edges = 0
     pairs = ((0, 0), (1, 0), (0, 1), (3 * S + 1, 2 * S + 1), (150 * S, 90 * S + 1), (700 * S, 300 * S))
-    for lead, lag in pairs[::1 if FAST else 3]:
+    for lead, lag in pairs[:: 1 if FAST else 3]:
         bench = await Bench.start(dut, "unrelated")
         await bench.record("tx_queue", "tx_train", "tx_tty", "refused_queue", "refused_train", "tx_responder", "missed")
         assert await bench.profile(0, TTY) and await bench.profile(1, Profile(Fraction(6 * S)))
@@ -74,8 +75,8 @@ async def test_promise1_driver_enable_refused_and_flushed(dut):
     start = bench.ahead_train() + lead
     await bench.train_words(900 * S, 0, 1, block, start, 1)
     await bench.train_start()
-    await bench.launch(start + 599 * S, pulse, 1)       # busy
-    await bench.launch(start + 1600 * S, pulse, 2)      # flushed while de is up for it
+    await bench.launch(start + 599 * S, pulse, 1)  # busy
+    await bench.launch(start + 1600 * S, pulse, 2)  # flushed while de is up for it
     await bench.until(start + 1400 * S)
     assert int(dut.de_pin.value) == 1
     await bench.command(flush_queue=1)
@@ -192,6 +193,7 @@ async def test_reset_released_in_either_order(dut):
 
 # Promise 7 -------------------------------------------------------------------------------------------------------
 
+
 async def scene(bench, disturb):
     """A scene with all sources, its writes at fixed ticks; `disturb` says what else happens. Returns the pins."""
     disturbance = Disturbance(bench) if disturb else None
@@ -211,16 +213,20 @@ async def scene(bench, disturb):
     await bench.send([n * 37 & 0xFF for n in range(30)])
     assert bench.now < start - 400 * S
     scale = -(-max(CYCLE, bench.sys_period) // CYCLE)
-    script = [(start + 100 * S, "line", {"loopback": 1, "rx_enable": 1}),
-              (start + 2300 * S, "train_at_pulse", 0), (start + 2350 * S, "train_step", {"step": -7}),
-              (start + 2411 * S, "train_command", {"command": 2}),
-              (start + 3600 * S, "line", {"hold_tty": 1}), (start + 4300 * S, "line", {}),
-              (start + 5700 * S, "train_command", {"command": 3})]
+    script = [
+        (start + 100 * S, "line", {"loopback": 1, "rx_enable": 1}),
+        (start + 2300 * S, "train_at_pulse", 0),
+        (start + 2350 * S, "train_step", {"step": -7}),
+        (start + 2411 * S, "train_command", {"command": 2}),
+        (start + 3600 * S, "line", {"hold_tty": 1}),
+        (start + 4300 * S, "line", {}),
+        (start + 5700 * S, "train_command", {"command": 3}),
+    ]
     triggers = [(start + 190 * S + k * 611 * S + k, 0, k + 1 & 1) for k in range(9)]
     player = cocotb.start_soon(bench.play_aux(triggers))
     if disturb:
         disturbance.resume()
-    lead = 400 * S * scale      # in which whatever disturbs has surely come to an end
+    lead = 400 * S * scale  # in which whatever disturbs has surely come to an end
     for (tick, name, fields), after in zip(script, [*(entry[0] for entry in script[1:]), start + 8000 * S]):
         if disturb:
             await bench.until(tick - lead)

@@ -5,18 +5,47 @@ import random
 from fractions import Fraction
 
 import cocotb
-from bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, LONG, S, SEED, SPACE, Bench, figure, same_list
-from model import (ALWAYS, APPLIED, BREAK, BUSY, FRAME, MISSED, OVERFLOW, PULSE, QUEUE, REFUSED, RESPONDER, Responder, TRAIN,
-                   TRAIN_CHANGE, TTY, Adjust,
-                   Grant, Launch, Profile, QueueEntry, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave,
-                   normal, queue_fates,
-                   receive, union)
+
+from sim.core.bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, LONG, SEED, SPACE, Bench, S, figure, same_list
+from sim.core.model import (
+    ALWAYS,
+    APPLIED,
+    BREAK,
+    BUSY,
+    FRAME,
+    MISSED,
+    OVERFLOW,
+    PULSE,
+    QUEUE,
+    REFUSED,
+    RESPONDER,
+    TRAIN,
+    TRAIN_CHANGE,
+    TTY,
+    Adjust,
+    Grant,
+    Launch,
+    Profile,
+    QueueEntry,
+    Responder,
+    Train,
+    arbitrate,
+    capture,
+    driver_wave,
+    filtered,
+    gaps,
+    line_wave,
+    normal,
+    queue_fates,
+    receive,
+    union,
+)
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 RESPONSE = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
-REPORT = 24                                    # cycles in which a launch is reported, whatever else is
-LENGTH = 20_000 if FAST else 5_000          # cycles of a scene
+REPORT = 24  # cycles in which a launch is reported, whatever else is
+LENGTH = 20_000 if FAST else 5_000  # cycles of a scene
 
 
 def spans(wave):
@@ -31,13 +60,19 @@ class Scene:
     def __init__(self, seed):
         self.rng = rng = random.Random(seed)
         self.clocks = rng.choice(sorted(CLOCKS))
-        self.profiles = [Profile(Fraction(rng.randrange(4 * S * 256, 12 * S * 256), 256), rng.choice((5, 6, 7, 8)),
-                                 rng.choice(("none", "odd", "even", "mark", "space")),
-                                 rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))), k > 0 and rng.random() < 0.3)
-                         for k in range(4)]
+        self.profiles = [
+            Profile(
+                Fraction(rng.randrange(4 * S * 256, 12 * S * 256), 256),
+                rng.choice((5, 6, 7, 8)),
+                rng.choice(("none", "odd", "even", "mark", "space")),
+                rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))),
+                k > 0 and rng.random() < 0.3,
+            )
+            for k in range(4)
+        ]
         self.lead, self.lag = rng.choice(((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S))))
         self.filter_mask = rng.getrandbits(INPUTS + 1) if rng.random() < 0.7 else 0
-        self.filter_mask &= ~1          # channel 0 triggers: its delay is part of the test
+        self.filter_mask &= ~1  # channel 0 triggers: its delay is part of the test
         self.filter_length = rng.randrange(1, 6 * S)
         self.rise, self.fall = rng.getrandbits(INPUTS + 1) | 1, rng.getrandbits(INPUTS + 1) | 1
         if CLOCKS[self.clocks][0] > 4000:
@@ -49,8 +84,13 @@ class Scene:
         rng = self.rng
         index = rng.randrange(4)
         kind = rng.choice((FRAME, FRAME, BREAK, PULSE, PULSE))
-        return Launch(kind, self.profiles[index], rng.randrange(1, 6) if kind == BREAK else rng.getrandbits(8),
-                      rng.choice((1, 2, S, S + 1, rng.randrange(1, 150 * S))) if kind == PULSE else rng.randrange(1000), index)
+        return Launch(
+            kind,
+            self.profiles[index],
+            rng.randrange(1, 6) if kind == BREAK else rng.getrandbits(8),
+            rng.choice((1, 2, S, S + 1, rng.randrange(1, 150 * S))) if kind == PULSE else rng.randrange(1000),
+            index,
+        )
 
     async def run(self, dut):
         rng = self.rng
@@ -194,16 +234,20 @@ class Scene:
         granted, refused = arbitrate([*queue, *train, *answers], tty)
         # Records.
         bench.check_launches(granted, refused)
-        same_list("refused by the queue", [(r.flags, r.data) for r in bench.select(REFUSED, QUEUE) if r.flags != BUSY],
-                  [(e.fate, e.tag << 16 | e.launch.word()) for e in self.entries if e.fate is not None])
+        same_list(
+            "refused by the queue",
+            [(r.flags, r.data) for r in bench.select(REFUSED, QUEUE) if r.flags != BUSY],
+            [(e.fate, e.tag << 16 | e.launch.word()) for e in self.entries if e.fate is not None],
+        )
         assert not [r for r in bench.select(MISSED) if r.flags != BUSY]
         same_list("bytes sent", [g.launch.data for g in tty], [b for _, b in self.data])
         # Timed beats best-effort: only a launch that could not be known when the byte started may find it in its way.
         for grant in refused:
             blocker = next(g for g in granted if g.tick <= grant.tick < g.end)
             assert blocker.source != TTY or grant.source == RESPONDER, f"{blocker} was in the way of {grant}"
-        prepared = [(r.tick, r.tick + ((REPORT + LMIN) * S if r.source == QUEUE else MINIMUM))
-                    for r in bench.events if r.source in (QUEUE, TRAIN)]
+        prepared = [
+            (r.tick, r.tick + ((REPORT + LMIN) * S if r.source == QUEUE else MINIMUM)) for r in bench.events if r.source in (QUEUE, TRAIN)
+        ]
         counting = [(t, t + self.delay) for t in self.triggers]
         free = min(g.tick for g in granted)
         sent = iter(tty)

@@ -4,9 +4,10 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CONSTANTS, FAST, LINE, S, Bench, figure
+
 from litex_soc import regmap
-from model import ALWAYS, BUSY, FRAME, LATE, MISSED, PULSE, REFUSED, Grant, Launch, Profile, Responder, Train, arbitrate, line_wave
+from sim.core.bench import CONSTANTS, FAST, LINE, Bench, S, figure
+from sim.core.model import ALWAYS, BUSY, FRAME, LATE, MISSED, PULSE, REFUSED, Grant, Launch, Profile, Responder, Train, arbitrate, line_wave
 
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 REST = CONSTANTS["RESPONSE_REST"]
@@ -147,7 +148,7 @@ async def test_promise1_responder_rearm_holdoff(dut):
     while len(triggers) < (120 if FAST else 40):
         tick += rng.choice((rng.randrange(12 * S, 60 * S), rng.randrange(200 * S, 600 * S)))
         if abs(tick - deaf) < 12 * S:
-            tick += 24 * S          # not where pipeline lengths decide
+            tick += 24 * S  # not where pipeline lengths decide
         level ^= 1
         triggers.append((tick, 2 % LINE, level))
         if tick >= deaf:

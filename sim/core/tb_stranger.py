@@ -5,10 +5,11 @@ import logging
 from fractions import Fraction
 
 import cocotb
-from bench import CYCLE, FAST, LINE, S, SPACE, TICK, Bench, figure
 from cocotb.triggers import Timer
 from cocotbext.uart import UartSink, UartSource
-from model import FRAME, Grant, Launch, Profile
+
+from sim.core.bench import CYCLE, FAST, LINE, SPACE, TICK, Bench, S, figure
+from sim.core.model import FRAME, Grant, Launch, Profile
 
 NS = 1000
 
@@ -74,14 +75,14 @@ async def test_promise3_stranger_receives(dut):
         data = [bench.random.getrandbits(8) for _ in range(count)]
         pause = int(period) + 1
         tick, grants = bench.ahead(1), []
-        for n, value in enumerate(data[:count // 2]):
+        for n, value in enumerate(data[: count // 2]):
             frame = Launch(FRAME, profile, value, index=1)
             tick = max(tick, bench.ahead(1))
             grants.append(Grant(tick, frame, 0, n))
             await bench.launch(tick, frame, n)
             tick += max(frame.length + pause, SPACE)
         await bench.until(tick + 100 * S)
-        for value in data[count // 2:]:
+        for value in data[count // 2 :]:
             await bench.send([value])
             await bench.cycles(int(12 * period) // S + 80)
         await bench.drain()

@@ -4,9 +4,10 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CONSTANTS, FAST, LINE, S, Bench, figure
+
 from litex_soc import regmap
-from model import FRAME, OVERFLOW, PULSE, EventFifo, Grant, Launch, Profile
+from sim.core.bench import CONSTANTS, FAST, LINE, Bench, S, figure
+from sim.core.model import FRAME, OVERFLOW, PULSE, EventFifo, Grant, Launch, Profile
 
 DEPTH = 256
 RX_DEPTH = 512
@@ -64,9 +65,9 @@ async def test_promise6_overflow_exact(dut):
     assert fifo.lost == 53
     head = await bench.header("EVENTS")
     assert head["ready"] == DEPTH - regmap.EVENT_RESERVE and head["lost"] == 53, head
-    await launches(bench, pulse, 3, fifo, 100)              # the first of them tells the gap
-    await toggle(bench, 11, fifo)                           # a second gap
-    await launches(bench, pulse, 15, fifo, 200)             # until nothing fits, and one that is lost
+    await launches(bench, pulse, 3, fifo, 100)  # the first of them tells the gap
+    await toggle(bench, 11, fifo)  # a second gap
+    await launches(bench, pulse, 15, fifo, 200)  # until nothing fits, and one that is lost
     head = await bench.header("EVENTS")
     assert head["ready"] == DEPTH and head["lost"] == fifo.lost > 0, (head, fifo.lost)
     # Slots come back one by one: the last gap is told by itself as soon as more than the reserve is free.
@@ -193,7 +194,7 @@ async def test_promise6_peek_and_acknowledge(dut):
     first = await bench.read_block(0, 4 + 4 * 12)
     again = await bench.read_block(0, 4 + 4 * 12)
     assert first[0] == again[0] == 10 and first[4:] == again[4:], "peek"
-    assert first[4 + 40:] == [0] * 8 and all(first[4 + 4 * n + 2] for n in range(10))
+    assert first[4 + 40 :] == [0] * 8 and all(first[4 + 4 * n + 2] for n in range(10))
 
     async def level(expected, what):
         await bench.sys_cycles(40)
@@ -211,7 +212,7 @@ async def test_promise6_peek_and_acknowledge(dut):
     await level((7, 3), "guarded")
     await bench.ack("EVENTS", 3, 0)
     await level((7, 3), "the same once more")
-    assert (await bench.read_block(16, 4)) == first[4 + 12:4 + 16], "the oldest is the fourth now"
+    assert (await bench.read_block(16, 4)) == first[4 + 12 : 4 + 16], "the oldest is the fourth now"
     await bench.ack("EVENTS", 2)
     await level((5, 5), "unguarded")
     for offset in (0, 16, 0x1FFC, 0x2000, 0x2010, 0x5000):

@@ -4,9 +4,25 @@
 from fractions import Fraction
 
 import cocotb
-from bench import CONSTANTS, FAST, FULL, LONG, S, Bench, figure
-from model import (APPLIED, BUSY, FRAME, INVALID, LATE, PULSE, REFUSED, TRAIN_CHANGE, TRAIN_DONE, Adjust, Grant, Launch, Profile,
-                   Train, arbitrate)
+
+from sim.core.bench import CONSTANTS, FAST, FULL, LONG, Bench, S, figure
+from sim.core.model import (
+    APPLIED,
+    BUSY,
+    FRAME,
+    INVALID,
+    LATE,
+    PULSE,
+    REFUSED,
+    TRAIN_CHANGE,
+    TRAIN_DONE,
+    Adjust,
+    Grant,
+    Launch,
+    Profile,
+    Train,
+    arbitrate,
+)
 
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 START = CONSTANTS["TRAIN_LMIN_CYCLES"] * S
@@ -20,9 +36,13 @@ def scaled(exact, target):
     return int(target), exact.numerator % exact.denominator, exact.denominator
 
 
-RATES = {"58 Hz": Fraction(48_000_000, 58), "44.1 kHz": Fraction(48_000_000, 44_100),
-         "12345.678 Hz": Fraction(48_000_000_000, 12_345_678), "1 MHz / 7": Fraction(48_000_000 * 7, 1_000_000),
-         "2^32 denominators": Fraction(0x9E3779B9, 1 << 32)}
+RATES = {
+    "58 Hz": Fraction(48_000_000, 58),
+    "44.1 kHz": Fraction(48_000_000, 44_100),
+    "12345.678 Hz": Fraction(48_000_000_000, 12_345_678),
+    "1 MHz / 7": Fraction(48_000_000 * 7, 1_000_000),
+    "2^32 denominators": Fraction(0x9E3779B9, 1 << 32),
+}
 
 
 async def start_bench(dut, clocks="unrelated", events=True, watch=("tx",), width=2):
@@ -128,7 +148,7 @@ async def test_promise4_shortest_period_and_limits(dut):
     await bench.train_start()
     await bench.train_words(MINIMUM, 0, 1)
     await bench.config("train_start_lo", max(0, bench.now - 5))
-    await bench.train_start()                       # in the past
+    await bench.train_start()  # in the past
     await bench.cycles(60)
     await bench.sys_cycles(60)
     await bench.drain()
@@ -147,7 +167,7 @@ async def test_promise4_asap_stop_restart(dut):
         answered = bench.now
         await bench.cycles(5 * period // S + 13 * run)
         assert bench.status("train_running")
-        await bench.train_start(asap=True)          # refused busy
+        await bench.train_start(asap=True)  # refused busy
         await bench.train_stop()
         await bench.cycles(400)
         await bench.sys_cycles(20)
@@ -156,15 +176,18 @@ async def test_promise4_asap_stop_restart(dut):
         first = next(r.tick for r in new if r.kind == 1)
         assert first <= answered + START + 8 * S, f"asap was {first - answered} ticks after the answer"
         train = Train(first, period, 1, 4, 0, launch)
-        stop, = [r for r in new if r.kind == APPLIED and r.flags == 0x80]
+        (stop,) = [r for r in new if r.kind == APPLIED and r.flags == 0x80]
         assert [(r.kind, r.flags, r.source) for r in new if r.source == TRAIN_CHANGE] == [
-            (APPLIED, 0, 5), (REFUSED, BUSY, 5), (APPLIED, 0x80, 5)]
+            (APPLIED, 0, 5),
+            (REFUSED, BUSY, 5),
+            (APPLIED, 0x80, 5),
+        ]
         sent = [r.data for r in new if r.kind == 1]
         assert sent == list(range(stop.data)), f"pulses {sent}, next would have been {stop.data}"
         assert train.tick(stop.data) >= stop.tick, "no pulse is missing before the stop"
         assert train.tick(stop.data - 1) <= stop.tick + 8 * S, "none starts after it"
         grants += train.pulses(stop=stop.data)
-        await bench.train_stop()                    # of a stopped train: the same again
+        await bench.train_stop()  # of a stopped train: the same again
         await bench.cycles(30)
         await bench.sys_cycles(30)
         again = await bench.drain()
@@ -221,7 +244,7 @@ async def test_promise4_adjust_at_every_phase(dut):
     changes = 0
     for step in (1, -1):
         for phase in range(0, period // S + 1, 1 if FULL else 3 if FAST else 7):
-            await bench.train_words(period, 1, 3)       # a change writes all five rate words
+            await bench.train_words(period, 1, 3)  # a change writes all five rate words
             await bench.config("train_at_pulse", 0)
             await bench.config("train_step", step=step)
             # The next whole period boundary plus the phase.
@@ -300,11 +323,11 @@ async def test_promise4_adjust_refused(dut):
     bench, launch = await start_bench(dut, "1:1")
     await bench.train_words(PERIOD, 0, 1, launch)
     await bench.train_adjust(3, 1)
-    answers = [await outcome(bench)]                # no train runs
+    answers = [await outcome(bench)]  # no train runs
     train = await begin(bench, launch, PERIOD, 0, 1, 60)
     bench.events.clear()
     for whole, num, den, step in ((MINIMUM - 1, 1, 2, 0), (PERIOD, 5, 5, 0), (PERIOD, 6, 5, 0), (0xFFFFFFFE, 0, 1, 2)):
-        await bench.train_words(whole, num, den)    # too short; not a fraction; does not fit
+        await bench.train_words(whole, num, den)  # too short; not a fraction; does not fit
         n = len(train.pulses(until=bench.now)) + 4
         await bench.train_adjust(n, step)
         answers.append(await outcome(bench))
@@ -312,16 +335,16 @@ async def test_promise4_adjust_refused(dut):
     await bench.train_words(PERIOD, 0, 1)
     await bench.train_adjust(40, 2)
     await bench.train_words(PERIOD + 133 * S, 1, 3)
-    await bench.train_adjust(50, 77)                # while the first is pending
+    await bench.train_adjust(50, 77)  # while the first is pending
     answers.append(await outcome(bench))
     assert bench.status("train_change_pending")
-    assert [(r.kind, r.flags, r.data) for r in answers] == [
-        (REFUSED, INVALID, 3)] + [(REFUSED, INVALID, r.data) for r in answers[1:-1]] + [
-        (REFUSED, BUSY, 40)], answers                               # the one that waits
+    assert [(r.kind, r.flags, r.data) for r in answers] == [(REFUSED, INVALID, 3)] + [(REFUSED, INVALID, r.data) for r in answers[1:-1]] + [
+        (REFUSED, BUSY, 40)
+    ], answers  # the one that waits
     train.adjust(Adjust(40, PERIOD, 0, 1, 2))
     await bench.until(train.tick(40) + 60 * S)
     await bench.train_words(PERIOD, 0, 1)
-    await bench.train_adjust(60, 1)                 # a pulse that never comes: told when the train ends
+    await bench.train_adjust(60, 1)  # a pulse that never comes: told when the train ends
     bench.drain_start()
     await bench.until(train.tick(60) + 100 * S)
     await bench.drain_stop()
@@ -341,7 +364,7 @@ async def test_promise4_step_inside_lmin(dut):
     for distance in distances:
         n = len(train.pulses(until=bench.now)) + 4
         await bench.train_words(period, 0, 1)
-        await bench.train_adjust(n, distance - period)      # pulse n `distance` after pulse n-1
+        await bench.train_adjust(n, distance - period)  # pulse n `distance` after pulse n-1
         await bench.until(train.tick(n) + 20 * S)
         answer = await outcome(bench)
         if answer.kind == APPLIED:
@@ -366,11 +389,17 @@ async def test_promise4_step_inside_lmin(dut):
 async def test_promise4_ethercat_cycle(dut):
     """1000 us at 48 MHz, nudged by up to +-5 us (240 ticks) while it runs."""
     bench, launch = await start_bench(dut, "2:1")
-    unit = 48 * S                                   # ticks of a microsecond
+    unit = 48 * S  # ticks of a microsecond
     train = await begin(bench, launch, 1000 * unit)
     n = 2
-    for step, period in ((5 * unit, 1000 * unit), (-5 * unit, 1000 * unit), (1, 1000 * unit), (-1, 1000 * unit), (0, 1005 * unit),
-                         (-240 * S, 995 * unit)):
+    for step, period in (
+        (5 * unit, 1000 * unit),
+        (-5 * unit, 1000 * unit),
+        (1, 1000 * unit),
+        (-1, 1000 * unit),
+        (0, 1005 * unit),
+        (-240 * S, 995 * unit),
+    ):
         await bench.train_words(period)
         assert await bench.train_adjust(n, step)
         train.adjust(Adjust(n, period, 0, 1, step))

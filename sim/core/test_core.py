@@ -7,11 +7,11 @@ LITEPULSE_LONG=1 runs what takes minutes: full scale at the lowest bauds, more s
 import os
 
 import pytest
-from rig import hdl_sources, simulate
-from synthesis import NETLISTS
 
-MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger",
-           "tb_random")
+from sim.cocotb_rig import hdl_sources, simulate
+from sim.netlist.synthesis import NETLISTS
+
+MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger", "tb_random")
 # (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3}
 # Icarus is a second opinion and slow: all modules at S = 1, those that lean most on samples within a cycle at the others.
@@ -19,21 +19,41 @@ ON_ICARUS = {1: MODULES, 2: ("tb_random",), 4: ("tb_random",)}
 LONG = os.environ.get("LITEPULSE_LONG", "") not in ("", "0")
 
 
-CASES = [(module, samples, simulator) for simulator in ("verilator", "icarus") for samples in (1, 2, 4) for module in MODULES
-         if simulator == "verilator" or LONG or module in ON_ICARUS[samples]]
+# The quick tier: what is shortest for what it shows (tb_train takes minutes with one sample).
+QUICK = {
+    ("verilator", 1): tuple(module for module in MODULES if module != "tb_train"),
+    ("verilator", 2): ("tb_train", "tb_capture", "tb_responder", "tb_pins"),
+    ("verilator", 4): ("tb_capture", "tb_responder", "tb_launch", "tb_streams"),
+    ("icarus", 1): ("tb_capture", "tb_responder"),
+}
+CASES = [
+    pytest.param(module, samples, simulator, marks=() if module in QUICK.get((simulator, samples), ()) else pytest.mark.full)
+    for simulator in ("verilator", "icarus")
+    for samples in (1, 2, 4)
+    for module in MODULES
+    if simulator == "verilator" or LONG or module in ON_ICARUS[samples]
+]
 
 
 @pytest.mark.parametrize("module, samples, simulator", CASES)
 def test_core(module, samples, simulator):
     build_args = ["--timing"] if simulator == "verilator" else []
-    simulate(module, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": samples, "INPUTS": INPUTS[samples]}, simulator,
-             build_args=build_args, timeout=3600 if LONG else 600)
+    simulate(
+        module,
+        "litepulse_tb",
+        hdl_sources("sim/core/litepulse_tb.sv"),
+        {"S": samples, "INPUTS": INPUTS[samples]},
+        simulator,
+        build_args=build_args,
+        timeout=3600 if LONG else 600,
+    )
 
 
 # What depends on the pins; their primitives are modelled in sim/models.
 ON_PADS = ("tb_pins", "tb_capture", "tb_responder")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("module", [module for module in MODULES if LONG and module != "tb_random" or module in ON_PADS])
 @pytest.mark.parametrize("pads", ("ice40_ddr", "ecp5_ddr", "ecp5_serdes"))
 def test_pads(pads, module):

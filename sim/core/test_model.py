@@ -4,9 +4,37 @@
 from fractions import Fraction
 
 import pytest
-from model import (ALWAYS, BREAK, BUSY, FRAME, INVALID, LATE, ORDER, PULSE, QUEUE, RESPONDER, TRAIN, TTY, Adjust, EventFifo, Grant,
-                   Launch, Profile, QueueEntry, Responder, Train, arbitrate, capture, driver_wave, filtered, gaps, line_wave,
-                   queue_fates, receive)
+
+from sim.core.model import (
+    ALWAYS,
+    BREAK,
+    BUSY,
+    FRAME,
+    INVALID,
+    LATE,
+    ORDER,
+    PULSE,
+    QUEUE,
+    RESPONDER,
+    TRAIN,
+    TTY,
+    Adjust,
+    EventFifo,
+    Grant,
+    Launch,
+    Profile,
+    QueueEntry,
+    Responder,
+    Train,
+    arbitrate,
+    capture,
+    driver_wave,
+    filtered,
+    gaps,
+    line_wave,
+    queue_fates,
+    receive,
+)
 
 P10 = Profile(Fraction(10))
 
@@ -25,28 +53,30 @@ def test_frame_edges_are_floors():
     # 5.5 ticks a bit: 0, 5.5, 11, 16.5, 22 ... start bit 0, then 1 0 0 0 0 of 0x01 with 5 bits, then stop.
     frame = Launch(FRAME, Profile(Fraction(11, 2), 5), 0x01)
     assert frame.levels() == [(0, 0), (5, 1), (11, 0), (33, 1)]
-    assert frame.length == 38       # 7 * 5.5 = 38.5
+    assert frame.length == 38  # 7 * 5.5 = 38.5
 
 
 def test_frame_with_stop_1_5_and_parity():
     frame = Launch(FRAME, Profile(Fraction(9), 7, "even", Fraction(3, 2)), 0x03)
-    assert frame.levels() == [(0, 0), (9, 1), (27, 0), (81, 1)]      # even parity of two ones is 0, bit 8
-    assert frame.length == 94       # 10.5 * 9 = 94.5
+    assert frame.levels() == [(0, 0), (9, 1), (27, 0), (81, 1)]  # even parity of two ones is 0, bit 8
+    assert frame.length == 94  # 10.5 * 9 = 94.5
     odd = Launch(FRAME, Profile(Fraction(9), 7, "odd", Fraction(2)), 0x03)
     assert odd.levels() == [(0, 0), (9, 1), (27, 0), (72, 1)] and odd.length == 99
 
 
-@pytest.mark.parametrize("parity, data, bit", [("odd", 0x00, 1), ("odd", 0x01, 0), ("even", 0x00, 0), ("even", 0x07, 1),
-                                               ("mark", 0, 1), ("space", 1, 0), ("odd", 0x20, 1)])
+@pytest.mark.parametrize(
+    "parity, data, bit",
+    [("odd", 0x00, 1), ("odd", 0x01, 0), ("even", 0x00, 0), ("even", 0x07, 1), ("mark", 0, 1), ("space", 1, 0), ("odd", 0x20, 1)],
+)
 def test_parity_bits(parity, data, bit):
-    assert Profile(Fraction(8), 5, parity).parity_bit(data) == bit      # 0x20 lies outside five bits
+    assert Profile(Fraction(8), 5, parity).parity_bit(data) == bit  # 0x20 lies outside five bits
 
 
 def test_inverted_frame_and_break():
     inverted = Launch(FRAME, Profile(Fraction(4), 8, invert=True), 0x0F)
     assert inverted.levels() == [(0, 1), (4, 0), (20, 1), (36, 0)]
     brk = Launch(BREAK, Profile(Fraction(13, 3), stop=Fraction(2)), 13)
-    assert brk.levels() == [(0, 0), (56, 1)] and brk.length == 65       # 13 * 13/3 = 56.33, 15 * 13/3 = 65
+    assert brk.levels() == [(0, 0), (56, 1)] and brk.length == 65  # 13 * 13/3 = 56.33, 15 * 13/3 = 65
 
 
 def test_validity():
@@ -67,8 +97,7 @@ def test_line_polarity_of_its_own():
 
 
 def test_driver_enable_overlaps():
-    assert driver_wave([pulse(100, 10), pulse(125, 5), pulse(200, 1)], 10, 5) == [
-        (ALWAYS, 0), (90, 1), (135, 0), (190, 1), (206, 0)]
+    assert driver_wave([pulse(100, 10), pulse(125, 5), pulse(200, 1)], 10, 5) == [(ALWAYS, 0), (90, 1), (135, 0), (190, 1), (206, 0)]
     assert driver_wave([pulse(100, 10), pulse(126, 5)], 10, 5)[2:4] == [(115, 0), (116, 1)]
     assert driver_wave([pulse(100, 10), pulse(110, 5)], 0, 0) == [(ALWAYS, 0), (100, 1), (115, 0)]
 
@@ -87,8 +116,14 @@ def test_arbitration():
 
 def test_queue_order_of_checks():
     good, bad = Launch(PULSE, P10, width=1), Launch(PULSE, P10, width=0)
-    entries = [QueueEntry(100, good, 0), QueueEntry(90, bad, 1), QueueEntry(80, good, 2), QueueEntry(80, good, 3),
-               QueueEntry(95, good, 4, late=True), QueueEntry(94, good, 5)]
+    entries = [
+        QueueEntry(100, good, 0),
+        QueueEntry(90, bad, 1),
+        QueueEntry(80, good, 2),
+        QueueEntry(80, good, 3),
+        QueueEntry(95, good, 4, late=True),
+        QueueEntry(94, good, 5),
+    ]
     candidates = queue_fates(entries)
     assert [e.fate for e in entries] == [None, INVALID, ORDER, None, LATE, ORDER]
     assert [c.name for c in candidates] == [0, 3] and BUSY not in [e.fate for e in entries]
@@ -101,12 +136,12 @@ def test_train_of_58_hz():
 
 
 def test_train_adjust_keeps_or_drops_the_fraction():
-    train = Train(0, 10, 1, 2)                     # 0, 10.5, 21, 31.5
-    train.adjust(Adjust(4, 10, 1, 2, 3))           # 31.5 + 10.5 + 3 = 45, then 55.5
+    train = Train(0, 10, 1, 2)  # 0, 10.5, 21, 31.5
+    train.adjust(Adjust(4, 10, 1, 2, 3))  # 31.5 + 10.5 + 3 = 45, then 55.5
     assert [train.tick(k) for k in range(7)] == [0, 10, 21, 31, 45, 55, 66]
-    train.adjust(Adjust(6, 20, 1, 3))              # D changes at 55.5: 55 + 20 1/3 = 75 1/3, 95 2/3, 116
+    train.adjust(Adjust(6, 20, 1, 3))  # D changes at 55.5: 55 + 20 1/3 = 75 1/3, 95 2/3, 116
     assert [train.tick(k) for k in range(4, 9)] == [45, 55, 75, 95, 116] and train.place(8) == 116
-    train.adjust(Adjust(8, 20, 1, 3, -7))          # 95 2/3 + 20 1/3 - 7 = 109, once
+    train.adjust(Adjust(8, 20, 1, 3, -7))  # 95 2/3 + 20 1/3 - 7 = 109, once
     assert [train.tick(k) for k in range(7, 10)] == [95, 109, 129]
 
 
@@ -128,12 +163,10 @@ def test_capture_masks():
     # S = 4: channel 0 rises at 9 and falls at 11, channel 1 rises at 10, the line falls at 12.
     waves = [low + [(9, 1), (11, 0)], low + [(10, 1)], line + [(12, 0)]]
     both = capture(waves, 4, 0b111, 0b111)
-    assert both == [(8, 0, 0b1111_1100_0110 << 16 | 0b0000_0100_1010),
-                    (12, 0, 0b0000_1111_0000 << 16 | 0b0001_0000_0000)]
+    assert both == [(8, 0, 0b1111_1100_0110 << 16 | 0b0000_0100_1010), (12, 0, 0b0000_1111_0000 << 16 | 0b0001_0000_0000)]
     assert capture(waves, 4, 0b001, 0) == [(8, 0, 0b1111_1100_0110 << 16 | 0b0010)]
     split = capture(waves, 4, 7, 7, filter_mask=0b010, filter_length=2)
-    assert split == [(8, 0, 0b1111_0000_0110 << 16 | 0b1010), (8, 0x80, 0b1100_0000 << 16 | 0b0100_0000),
-                     (12, 0, 0x0000 << 16 | 0x100)]
+    assert split == [(8, 0, 0b1111_0000_0110 << 16 | 0b1010), (8, 0x80, 0b1100_0000 << 16 | 0b0100_0000), (12, 0, 0x0000 << 16 | 0x100)]
 
 
 def test_receive_plain_parity_framing_break():
@@ -143,29 +176,29 @@ def test_receive_plain_parity_framing_break():
     assert receive(wave, P10, 1, [grants[0]])[0].own == 1
     even = Profile(Fraction(10), 8, "even")
     wrong = line_wave([Grant(50, Launch(FRAME, Profile(Fraction(10), 8, "odd"), 0x01), QUEUE, 0)])
-    assert receive(wrong, even, 1)[0][:6] == (50, 0x001, 1, 0, 0, 0)        # odd: parity bit 0, even wants 1
+    assert receive(wrong, even, 1)[0][:6] == (50, 0x001, 1, 0, 0, 0)  # odd: parity bit 0, even wants 1
     brk = line_wave([Grant(50, Launch(BREAK, P10, 12), QUEUE, 0), Grant(300, Launch(FRAME, P10, 0x42), QUEUE, 0)])
     assert [r[:6] for r in receive(brk, P10, 1)] == [(50, 0, 0, 1, 1, 0), (300, 0x42, 0, 0, 0, 0)]
     short = [(ALWAYS, 1), (10, 0), (13, 1), (40, 0), (50, 1)]
-    assert [r[:2] for r in receive(short, P10, 1)] == [(40, 0xFF)]          # a false start leaves no record
+    assert [r[:2] for r in receive(short, P10, 1)] == [(40, 0xFF)]  # a false start leaves no record
     spike = line_wave(grants)
-    spike = sorted([*spike, (114, 0), (115, 1)])                            # one of the samples 114, 115, 116
+    spike = sorted([*spike, (114, 0), (115, 1)])  # one of the samples 114, 115, 116
     assert receive(spike, P10, 1)[0][:6] == (100, 0xA5, 0, 0, 0, 1)
 
 
 def test_event_fifo():
     fifo = EventFifo(depth=20, reserve=16)
     for tick in range(6):
-        fifo.happen(tick, True, "edge")             # 20, 19, 18, 17 slots free: four fit, two do not
+        fifo.happen(tick, True, "edge")  # 20, 19, 18, 17 slots free: four fit, two do not
     assert len(fifo.stored) == 4 and fifo.lost == 2
-    fifo.happen(6, False, "tx")                     # tells the gap first
+    fifo.happen(6, False, "tx")  # tells the gap first
     assert fifo.stored[4:] == [("overflow", 4, 4, 2), ("event", 6, 6, "tx")]
     for tick in range(7, 22):
         fifo.happen(tick, False, "tx")
     assert fifo.used == 20 and fifo.lost == 1 and fifo.first_lost == (21, 21)
     fifo.happen(22, True, "edge")
     fifo.free(1)
-    fifo.happen(23, False, "tx")                    # one slot, two needed
+    fifo.happen(23, False, "tx")  # one slot, two needed
     assert fifo.lost == 3
     fifo.free(16)
     assert fifo.stored[-1] == ("overflow", 21, 21, 3) and fifo.lost == 0

@@ -34,9 +34,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from proofs import FORMAL, PACKAGES, explain, prove
-from rig import (BUILD, ROOT, BuildError, content_key, hdl_sources, locked, recall, remember, simulate, tail,
-                 tool_version)
+
+from litex_soc.build_cache import Store, content_key, locked
+from sim.cocotb_rig import BUILD, ROOT, BuildError, hdl_sources, simulate, tail, tool_version
+from sim.proofs import FORMAL, PACKAGES, explain, prove
 
 # As in sim/core/test_core.py: (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3}
@@ -48,6 +49,7 @@ BLOCKS = {
     "tb_receive": ("litepulse_receive", {"RX_AW": 4}),
 }
 HERE = Path(__file__).resolve().parent
+FAULTS_CAUGHT = Store("faults")
 
 
 class NotCaught(AssertionError):
@@ -80,8 +82,13 @@ def patched_copy(fault, catcher):
             raise NotCaught(f"{fault['listed_in']}: `old` of {fault['name']} occurs {count} times in {fault['file']}, not once")
         file.write_text(text.replace(fault["old"], fault["new"]))
         if file.suffix == ".asm":
-            made = subprocess.run([sys.executable, str(target / "program" / "assemble.py")], check=False, stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True)
+            made = subprocess.run(
+                [sys.executable, str(target / "program" / "assemble.py")],
+                check=False,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+            )
             if made.returncode:
                 raise NotCaught(f"ERROR: {fault['name']} does not assemble: {made.stderr.strip()}")
     return target
@@ -98,13 +105,19 @@ def proof_catches(task):
 def case_catches(node, hdl, folder):
     """Expects a pytest case to fail by an assertion."""
     xml, log = folder / "results.xml", folder / "pytest.log"
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "LITEPULSE_WHOLE"))}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "LITEPULSE_TIER"))}
     env.update(LITEPULSE_HDL=str(hdl), LITEPULSE_NESTED="1")
     xml.unlink(missing_ok=True)
     with open(log, "w", encoding="utf-8") as out:
-        code = subprocess.run([sys.executable, "-m", "pytest", "-x", "-p", "no:xdist", "-p", "no:cacheprovider",
-                               f"--junitxml={xml}", node], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                              check=False).returncode
+        code = subprocess.run(
+            [sys.executable, "-m", "pytest", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", f"--junitxml={xml}", node],
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            check=False,
+        ).returncode
     judge(node, code, xml, log)
 
 
@@ -114,8 +127,9 @@ def core_catches(case):
     simulator, _, samples = (how or "icarus,1").partition(",")
     samples = int(samples or 1)
     build_args = ["--timing"] if simulator == "verilator" else []
-    run_catches(name, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": samples, "INPUTS": INPUTS[samples]}, simulator,
-                build_args)
+    run_catches(
+        name, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": samples, "INPUTS": INPUTS[samples]}, simulator, build_args
+    )
 
 
 def block_catches(name):
@@ -192,27 +206,56 @@ def inputs_of(fault, catcher):
     """Key of all that decides whether it is caught."""
     kind = catcher.partition(":")[0]
     bench = {"core": "sim/core", "block": "sim/blocks", "formal": "sim/formal"}.get(kind) or str(Path(kind).parent)
-    files = [path for folder in ("hdl", bench) for path in sorted((ROOT / folder).rglob("*")) if path.is_file()
-             and path.suffix != ".pyc"]
-    files += sorted((ROOT / "sim").glob("*.py")) + [Path(__file__)]
+    files = [path for folder in ("hdl", bench) for path in sorted((ROOT / folder).rglob("*")) if path.is_file() and path.suffix != ".pyc"]
+    files += [ROOT / "sim" / f"{name}.py" for name in ("cocotb_rig", "proofs", "witness")] + [Path(__file__)]
     names = [str(path.relative_to(ROOT)) for path in files]
     versions = {package: version(package) for package in (*PACKAGES, "cocotb", "cocotbext-uart", "pytest")}
-    return content_key({**fault, "caught_by": catcher}, names, files, versions, sys.version, os.environ.get("LITEPULSE_SEED", ""),
-                       *map(tool_version, ("verilator", "icarus")))
+    return content_key(
+        {**fault, "caught_by": catcher},
+        names,
+        files,
+        versions,
+        sys.version,
+        os.environ.get("LITEPULSE_SEED", ""),
+        *map(tool_version, ("verilator", "icarus")),
+    )
 
 
-@pytest.mark.parametrize("fault,catcher", CASES, ids=[f"{fault['name']} by {catcher.split('/')[-1]}" for fault, catcher in CASES])
+# The quick tier has those that a block's bench catches.
+@pytest.mark.parametrize(
+    "fault,catcher",
+    [
+        pytest.param(
+            fault,
+            catcher,
+            id=f"{fault['name']} by {catcher.split('/')[-1]}",
+            marks=pytest.mark.quick if catcher.startswith("block:") else (),
+        )
+        for fault, catcher in CASES
+    ],
+)
 def test_fault_is_caught(fault, catcher, record_property):
-    key = inputs_of(fault, catcher)
-    if os.environ.get("LITEPULSE_SEED") != "random" and recall("faults", key):
+    key, label = inputs_of(fault, catcher), f"{fault['name']}-{catcher}"
+    if os.environ.get("LITEPULSE_SEED") != "random" and FAULTS_CAUGHT.recall(label, key):
         record_property("cached", True)
         return
     expect_caught(fault, catcher)
-    remember("faults", key, {"fault": fault["name"], "caught_by": catcher})
+    FAULTS_CAUGHT.remember(label, key, {"fault": fault["name"], "caught_by": catcher})
 
 
-@pytest.mark.parametrize("file", ["hdl/litepulse_slot.sv", "hdl/program/train.asm", "sim/core/model.py", "sim/core/tb_launch.py",
-                                  "sim/core/litepulse_tb.sv", "sim/rig.py", "sim/faults/test_faults.py", "tools"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "hdl/litepulse_slot.sv",
+        "hdl/program/train.asm",
+        "sim/core/model.py",
+        "sim/core/tb_launch.py",
+        "sim/core/litepulse_tb.sv",
+        "sim/cocotb_rig.py",
+        "sim/faults/test_faults.py",
+        "tools",
+    ],
+)
 def test_memory_knows_the_inputs(file, tmp_path, monkeypatch):
     """A fault that was caught must be caught again when anything that the verdict depends on has changed."""
     fault, catcher = next(case for case in CASES if case[1].startswith("core:"))

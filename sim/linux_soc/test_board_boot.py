@@ -10,15 +10,14 @@ import subprocess
 import zlib
 from pathlib import Path
 
-import bare_rig
-import board_rig
 import pytest
 
 from litex_soc import boot, boot_image
+from sim.linux_soc import bare_rig, board_rig
 
 HERE = Path(__file__).resolve().parent
-INITRD = bytes((n * n + n // 256) % 251 for n in range(3001))        # no whole words
-OFFSET, SIZE = 0x40_0000, 0x100_0000                # of the image in the flash, of the flash
+INITRD = bytes((n * n + n // 256) % 251 for n in range(3001))  # no whole words
+OFFSET, SIZE = 0x40_0000, 0x100_0000  # of the image in the flash, of the flash
 RAM, RAM_SIZE = 0x4000_0000, 32 << 20
 DEVICE_TREE, FIRMWARE = 0x41FE_0000, 0x41FF_0000
 HEADER = struct.Struct("<13I")
@@ -38,8 +37,21 @@ def payload(description, tmp_path_factory):
     folder = tmp_path_factory.mktemp("payload")
     csr = description["csr_registers"]
     defines = [f"-D{name.upper()}={csr[name]['addr']:#x}" for name in ("uart_rxtx", "uart_txfull")]
-    subprocess.run([*bare_rig.COMPILERS["vexriscv"], *bare_rig.FLAGS, *defines, f"-Wl,--defsym=RAM={RAM:#x}", "-T", HERE / "bare.ld",
-                    "-o", folder / "payload.elf", HERE / "board_payload.S", HERE / "board_payload.c"], check=True)
+    subprocess.run(
+        [
+            *bare_rig.COMPILERS["vexriscv"],
+            *bare_rig.FLAGS,
+            *defines,
+            f"-Wl,--defsym=RAM={RAM:#x}",
+            "-T",
+            HERE / "bare.ld",
+            "-o",
+            folder / "payload.elf",
+            HERE / "board_payload.S",
+            HERE / "board_payload.c",
+        ],
+        check=True,
+    )
     subprocess.run(["riscv64-linux-gnu-objcopy", "-O", "binary", folder / "payload.elf", folder / "payload.bin"], check=True)
     return (folder / "payload.bin").read_bytes()
 
@@ -57,14 +69,21 @@ def test_boots(tmp_path, image):
     size = len(image) - HEADER.size
     started = run.said.index("boot: starting")
     assert (run.status, run.errors) == (0, "")
-    assert run.said[:started + 1] == ["boot: SDRAM 32 MB", f"boot: copying {size} bytes", "boot: starting"]
-    found = dict(line.split() for line in run.said[started + 1:-1])
+    assert run.said[: started + 1] == ["boot: SDRAM 32 MB", f"boot: copying {size} bytes", "boot: starting"]
+    found = dict(line.split() for line in run.said[started + 1 : -1])
     sum_of = 0
     for byte in INITRD:
         sum_of = (sum_of * 31 + byte) % 2**32
     start = DEVICE_TREE - len(INITRD) & -4096
     assert {name: int(value, 16) for name, value in found.items()} == {
-        "hart": 0, "tree": 0xD00DFEED, "sbi": 0x100_0000, "initrd": start, "bytes": len(INITRD), "sum": sum_of, "later": 1}
+        "hart": 0,
+        "tree": 0xD00DFEED,
+        "sbi": 0x100_0000,
+        "initrd": start,
+        "bytes": len(INITRD),
+        "sum": sum_of,
+        "later": 1,
+    }
     assert run.said[-1] == "stops here"
 
 
@@ -88,7 +107,7 @@ def test_speed(tmp_path, description):
 
 def damage(image, at, mask=0x10):
     """With bits of one byte turned."""
-    return image[:at] + bytes([image[at] ^ mask]) + image[at + 1:]
+    return image[:at] + bytes([image[at] ^ mask]) + image[at + 1 :]
 
 
 def forged(image, **fields):
@@ -96,7 +115,7 @@ def forged(image, **fields):
     names = ("magic", "machine", "entry", "crc", "address0", "bytes0", "address1", "bytes1", "address2", "bytes2", "address3", "bytes3")
     found = dict(zip(names, struct.unpack_from("<12I", image))) | fields
     header = struct.pack("<12I", *(found[name] for name in names))
-    return header + struct.pack("<I", zlib.crc32(header)) + image[HEADER.size:]
+    return header + struct.pack("<I", zlib.crc32(header)) + image[HEADER.size :]
 
 
 def refused(folder, contents, after=(), **more):
@@ -127,21 +146,34 @@ def test_damaged(tmp_path, image):
     expected = struct.unpack_from("<I", image, 48)[0]
     assert refused(tmp_path, board_rig.in_flash(bad)) == (
         f"boot: the boot image in the flash is damaged: CRC-32 {zlib.crc32(bad[:48]):#010x} instead of {expected:#010x}; "
-        "write it again by make flash-image")
+        "write it again by make flash-image"
+    )
     bad = damage(image, len(image) - 1)
     size = len(image) - HEADER.size
     assert refused(tmp_path, board_rig.in_flash(bad), [f"boot: copying {size} bytes"]) == (
         f"boot: the boot image in the flash is damaged: CRC-32 {zlib.crc32(bad[52:]):#010x} instead of {zlib.crc32(image[52:]):#010x}; "
-        "write it again by make flash-image")
+        "write it again by make flash-image"
+    )
 
 
-@pytest.mark.parametrize("fields", [
-    {"bytes0": RAM_SIZE + 4}, {"address1": RAM + RAM_SIZE - 16}, {"address0": 0}, {"bytes2": 0xFFFF_FFFC}, {"bytes3": 6},
-    {"bytes0": 8 << 20, "bytes1": 8 << 20, "address1": RAM}], ids=str)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"bytes0": RAM_SIZE + 4},
+        {"address1": RAM + RAM_SIZE - 16},
+        {"address0": 0},
+        {"bytes2": 0xFFFF_FFFC},
+        {"bytes3": 6},
+        {"bytes0": 8 << 20, "bytes1": 8 << 20, "address1": RAM},
+    ],
+    ids=str,
+)
 def test_impossible_length(tmp_path, image, fields):
     """More than the memory, behind its end, before it, around it, no whole words, more than the flash."""
-    assert refused(tmp_path, board_rig.in_flash(forged(image, **fields))) == \
-        "boot: the length of the boot image in the flash cannot be" + MAKE_ONE
+    assert (
+        refused(tmp_path, board_rig.in_flash(forged(image, **fields)))
+        == "boot: the length of the boot image in the flash cannot be" + MAKE_ONE
+    )
 
 
 def test_other_bitstream(tmp_path, image):
@@ -149,12 +181,24 @@ def test_other_bitstream(tmp_path, image):
     assert refused(tmp_path, board_rig.in_flash(other)) == "boot: the boot image in the flash is for another bitstream than this" + MAKE_ONE
 
 
-BROKEN = re.compile(r"boot: SDRAM at (0x[0-9a-f]{8}) is (0x[0-9a-f]{8}) instead of (0x[0-9a-f]{8}): the chip is broken, or not the one "
-                    "this bitstream is made for")
+BROKEN = re.compile(
+    r"boot: SDRAM at (0x[0-9a-f]{8}) is (0x[0-9a-f]{8}) instead of (0x[0-9a-f]{8}): the chip is broken, or not the one "
+    "this bitstream is made for"
+)
 
 
-@pytest.mark.parametrize("cut", [{"dead_data": 1 << 0}, {"dead_data": 1 << 15}, {"dead_address": 1 << 0}, {"dead_address": 1 << 8},
-                                 {"dead_address": 1 << 12}, {"dead_address": 1 << 14}], ids=str)
+@pytest.mark.parametrize(
+    "cut",
+    [
+        {"dead_data": 1 << 0},
+        {"dead_data": 1 << 15},
+        {"dead_address": 1 << 0},
+        {"dead_address": 1 << 8},
+        {"dead_address": 1 << 12},
+        {"dead_address": 1 << 14},
+    ],
+    ids=str,
+)
 def test_broken_memory(tmp_path, image, cut):
     """A line of data, column, row or bank that is cut. A cut data line makes ones to zeros, in each half of a word."""
     match = BROKEN.fullmatch(refused(tmp_path, board_rig.in_flash(image), **cut))

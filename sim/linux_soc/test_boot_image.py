@@ -14,7 +14,7 @@ import pytest
 from litex_soc import board, boot, boot_image, firmware, flash
 
 ROOT = Path(boot_image.__file__).resolve().parent.parent
-OFFSET, ROOM = 0x40_0000, 0xC0_0000                 # of the image in the flash, and behind that
+OFFSET, ROOM = 0x40_0000, 0xC0_0000  # of the image in the flash, and behind that
 RAM, DEVICE_TREE, FIRMWARE = 0x4000_0000, 0x41FE_0000, 0x41FF_0000
 
 
@@ -27,12 +27,14 @@ def kernel(size=1 << 20, length=5000, place=0x40_0000):
 @pytest.fixture
 def run(tmp_path, capfd):
     """Function: (status, standard output, standard error) of the command; the image is to be boot.img."""
+
     def call(*arguments, name="ulx3s", output=tmp_path / "boot.img"):
         try:
             status = boot_image.main(["--board", name, *map(str, arguments), "-o", str(output)])
         except SystemExit as end:
             status = end.code
         return status, *capfd.readouterr()
+
     return call
 
 
@@ -55,7 +57,7 @@ def parts_of(image):
     assert header_crc == zlib.crc32(image[:48]) and crc == zlib.crc32(image[52:])
     at, parts = 52, []
     for address, size in zip(places[::2], places[1::2]):
-        parts.append((address, image[at:at + size]))
+        parts.append((address, image[at : at + size]))
         at += size
     assert at == len(image)
     return machine, entry, parts
@@ -94,29 +96,39 @@ def test_without_initrd(run, tmp_path):
 def test_image_is_for_one_bitstream(description):
     """The ROM of a bitstream knows its own images, made by whomever, and takes those of no other SoC; how often the core samples its
     pins is nothing to software."""
+
     def rom(*choice):
         soc, _ = board.make_soc(board.choose(*choice))
         soc.finalize()
         return struct.pack(f"<{len(soc.rom.mem.init)}I", *soc.rom.mem.init), boot.machine_id(soc.description())
-    program = "import logging; logging.disable(50); from litex_soc import board, boot; " \
-              "soc = board.make_soc(board.choose('ulx3s', variant='linux'))[0]; soc.finalize(); print(boot.machine_id(soc.description()))"
+
+    program = (
+        "import logging; logging.disable(50); from litex_soc import board, boot; "
+        "soc = board.make_soc(board.choose('ulx3s', variant='linux'))[0]; soc.finalize(); print(boot.machine_id(soc.description()))"
+    )
     told = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     own, other = rom("ulx3s", None, "linux"), rom("ulx3s", None, "linux", None, "none")
     assert own == rom("ulx3s", "45f", "linux", 2) and len(own[0]) <= boot.ROM_SIZE
     assert own[1] == boot.machine_id(description) == int(told) != other[1] and own[0] != other[0]
 
 
-@pytest.mark.parametrize("contents, complaint", [
-    (None, "No such file or directory"),
-    (b"", "is empty"),
-    (gzip.compress(kernel()), "is compressed by gzip: give arch/riscv/boot/Image as it is"),
-    (b"\x7fELF" + bytes(100), "is no RISC-V kernel: give arch/riscv/boot/Image"),
-    (kernel()[:40], "is no RISC-V kernel: give arch/riscv/boot/Image"),
-    (kernel(place=0x20_0000), r"is not for a 32-bit RISC-V with supervisor mode \(ARCH_RV32I, RISCV_SBI\)"),
-    (kernel(length=ROOM), r"the image has \d+ bytes, too many for the flash of ULX3S: 12582912 behind the bitstream"),
-    (kernel(size=0x1FE_0001), r"kernel \(33423361 bytes of memory\) and initrd \(0\) do not fit into the SDRAM: there are 33423360 bytes "
-                              "for both"),
-])
+@pytest.mark.parametrize(
+    "contents, complaint",
+    [
+        (None, "No such file or directory"),
+        (b"", "is empty"),
+        (gzip.compress(kernel()), "is compressed by gzip: give arch/riscv/boot/Image as it is"),
+        (b"\x7fELF" + bytes(100), "is no RISC-V kernel: give arch/riscv/boot/Image"),
+        (kernel()[:40], "is no RISC-V kernel: give arch/riscv/boot/Image"),
+        (kernel(place=0x20_0000), r"is not for a 32-bit RISC-V with supervisor mode \(ARCH_RV32I, RISCV_SBI\)"),
+        (kernel(length=ROOM), r"the image has \d+ bytes, too many for the flash of ULX3S: 12582912 behind the bitstream"),
+        (
+            kernel(size=0x1FE_0001),
+            r"kernel \(33423361 bytes of memory\) and initrd \(0\) do not fit into the SDRAM: there are 33423360 bytes "
+            "for both",
+        ),
+    ],
+)
 def test_bad_kernel(run, tmp_path, contents, complaint):
     """One line, status 2, nothing written."""
     path = tmp_path / "Image"
@@ -130,14 +142,15 @@ def test_bad_kernel(run, tmp_path, contents, complaint):
 def test_bad_input(run, tmp_path):
     image = put(tmp_path / "Image", kernel())
     for arguments, more, complaint in (
-            (["--initrd", tmp_path / "none"], {}, f"initrd {tmp_path / 'none'}: No such file or directory"),
-            (["--initrd", tmp_path], {}, f"initrd {tmp_path}: Is a directory"),
-            ([], {"name": "icebreaker"}, "no variant linux on iCEBreaker; there is uartbone"),
-            ([], {"name": "nothing"}, "no board nothing; there is .*"),
-            (["--fpga", "12f"], {}, "no FPGA 12f on ULX3S; there is 85f, 45f"),
-            ([], {"output": tmp_path / "none" / "boot.img"}, ".* cannot be written: No such file or directory"),
-            ([], {"output": tmp_path}, f"{tmp_path} is a folder"),
-            (["--bootargs", "x" * 70_000], {}, r"the device tree has \d+ bytes, there is room for 65536: fewer bootargs")):
+        (["--initrd", tmp_path / "none"], {}, f"initrd {tmp_path / 'none'}: No such file or directory"),
+        (["--initrd", tmp_path], {}, f"initrd {tmp_path}: Is a directory"),
+        ([], {"name": "icebreaker"}, "no variant linux on iCEBreaker; there is uartbone"),
+        ([], {"name": "nothing"}, "no board nothing; there is .*"),
+        (["--fpga", "12f"], {}, "no FPGA 12f on ULX3S; there is 85f, 45f"),
+        ([], {"output": tmp_path / "none" / "boot.img"}, ".* cannot be written: No such file or directory"),
+        ([], {"output": tmp_path}, f"{tmp_path} is a folder"),
+        (["--bootargs", "x" * 70_000], {}, r"the device tree has \d+ bytes, there is room for 65536: fewer bootargs"),
+    ):
         status, out, err = run("--kernel", image, *arguments, **more)
         assert status == 2 and out == "" and re.fullmatch(f"{complaint}\n", err), err
     archive = put(tmp_path / "archive", bytes(8 << 20))
@@ -159,6 +172,7 @@ def test_no_compiler(run, tmp_path, monkeypatch):
 
 
 # ---- onto the board
+
 
 def make(*words):
     return subprocess.run(["make", "-s", *words], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -192,16 +206,23 @@ def test_image_is_written(description, tmp_path, monkeypatch, capfd):
     assert write(good) == (0, f"openFPGALoader -b ulx3s -f -o {OFFSET} {path}\nran: -b ulx3s -f -o {OFFSET} {path}\n", "")
     large = boot.pack(description, FIRMWARE, [(RAM, bytes(ROOM))])
     for data, more, complaint in (
-            (b"", {}, f"{path}: it is no boot image; python -m litex_soc.boot_image makes one"),
-            (b"#!/bin/sh" * 50, {}, f"{path}: it is no boot image; python -m litex_soc.boot_image makes one"),
-            (good[:-1], {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
-            (good[:-1] + b"!", {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
-            (good[:20] + b"!" + good[21:], {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
-            (large, {}, f"{path} has {len(large)} bytes, too many for the flash of ULX3S: {ROOM} behind the bitstream"),
-            (None, {"name": tmp_path / "none.img"}, f"{tmp_path / 'none.img'}: No such file or directory; to make it: python -m "
-                                                    "litex_soc.boot_image"),
-            (good, {"name": tmp_path / "boot.bit"}, f"{tmp_path / 'boot.bit'}: call it .img, from which the programmer knows that it is "
-                                                    "to be written as it is"),
-            (good, {"board_is": ("ulx3s",)}, "a boot image is for a variant that runs Linux (VARIANT=linux), uartbone does not")):
+        (b"", {}, f"{path}: it is no boot image; python -m litex_soc.boot_image makes one"),
+        (b"#!/bin/sh" * 50, {}, f"{path}: it is no boot image; python -m litex_soc.boot_image makes one"),
+        (good[:-1], {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
+        (good[:-1] + b"!", {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
+        (good[:20] + b"!" + good[21:], {}, f"{path}: it is damaged: make it anew by python -m litex_soc.boot_image"),
+        (large, {}, f"{path} has {len(large)} bytes, too many for the flash of ULX3S: {ROOM} behind the bitstream"),
+        (
+            None,
+            {"name": tmp_path / "none.img"},
+            f"{tmp_path / 'none.img'}: No such file or directory; to make it: python -m litex_soc.boot_image",
+        ),
+        (
+            good,
+            {"name": tmp_path / "boot.bit"},
+            f"{tmp_path / 'boot.bit'}: call it .img, from which the programmer knows that it is to be written as it is",
+        ),
+        (good, {"board_is": ("ulx3s",)}, "a boot image is for a variant that runs Linux (VARIANT=linux), uartbone does not"),
+    ):
         assert write(data, **more) == (2, "", f"{complaint}\n")
     assert write(good, "--ram") == (2, "", "a boot image can only be in the flash: without --ram (RAM=1)\n")

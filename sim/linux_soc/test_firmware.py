@@ -28,6 +28,7 @@ def ulx3s():
 def c_addresses(soc):
     """{register: address} as LiteX tells C programs."""
     from litex.soc.integration.export import get_csr_header
+
     text = get_csr_header(soc.csr_regions, soc.constants, with_csr_base_define=False, with_access_functions=False)
     return {name: int(value, 16) for name, value in re.findall(r"#define CSR_(\w+)_ADDR (0x\w+)L", text)}
 
@@ -38,9 +39,16 @@ def test_addresses(soc, ulx3s):
         told = c_addresses(made)
         found = firmware.addresses(made.description(), 0x4000_0000, 0x41BF_0000, shutdown_resets=True)
         assert found == {
-            "KERNEL": 0x4000_0000, "DEVICE_TREE": 0x41BF_0000, "SHUTDOWN_RESETS": 1, "CONTROLLER_RESET": told["CTRL_RESET"],
-            "TIMER_LATCH": told["CPU_TIMER_LATCH"], "TIMER_TIME_HIGH": told["CPU_TIMER_TIME"], "TIMER_TIME_LOW": told["CPU_TIMER_TIME"] + 4,
-            "TIMER_COMPARE_HIGH": told["CPU_TIMER_TIME_CMP"], "TIMER_COMPARE_LOW": told["CPU_TIMER_TIME_CMP"] + 4}
+            "KERNEL": 0x4000_0000,
+            "DEVICE_TREE": 0x41BF_0000,
+            "SHUTDOWN_RESETS": 1,
+            "CONTROLLER_RESET": told["CTRL_RESET"],
+            "TIMER_LATCH": told["CPU_TIMER_LATCH"],
+            "TIMER_TIME_HIGH": told["CPU_TIMER_TIME"],
+            "TIMER_TIME_LOW": told["CPU_TIMER_TIME"] + 4,
+            "TIMER_COMPARE_HIGH": told["CPU_TIMER_TIME_CMP"],
+            "TIMER_COMPARE_LOW": told["CPU_TIMER_TIME_CMP"] + 4,
+        }
 
 
 def test_follows_the_soc(soc, tmp_path):

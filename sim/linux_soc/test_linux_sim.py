@@ -10,13 +10,13 @@ import subprocess
 import termios
 import time
 
-import bare_rig
 import pytest
-from rig import ROOT
 
 from litex_soc import linux_sim
+from sim.cocotb_rig import ROOT
+from sim.linux_soc import bare_rig
 
-BIT = 100               # ticks, of bare_check.c
+BIT = 100  # ticks, of bare_check.c
 STIMULUS = """
 # the console's text is the start
 after GO
@@ -70,8 +70,23 @@ def test_the_machine(machine, started, tmp_path):
     (tmp_path / "a").write_text("hello\n")
     (tmp_path / "a").chmod(0o755)
     (folder / "stimulus").write_text(STIMULUS)
-    run = bare_rig.simulate(machine, folder, *boot, "--stimulus", "stimulus", "--send", "Hello\n", "--send", "q", "--max-cycles", 1_000_000,
-                            "--files", tmp_path / "a", "--files", tmp_path / "b")
+    run = bare_rig.simulate(
+        machine,
+        folder,
+        *boot,
+        "--stimulus",
+        "stimulus",
+        "--send",
+        "Hello\n",
+        "--send",
+        "q",
+        "--max-cycles",
+        1_000_000,
+        "--files",
+        tmp_path / "a",
+        "--files",
+        tmp_path / "b",
+    )
     assert (run.status, run.errors, run.stats["reason"], run.stats["stimulus_left"]) == (0, "", "reset", 0), run
     assert run.console.replace("\r", "").endswith("type> Ifmmp\nbye\n")
     numbers, events = said(run)
@@ -96,7 +111,10 @@ def test_the_machine(machine, started, tmp_path):
     assert numbers["files"] == [len(archive), sum((n + 1) * byte for n, byte in enumerate(archive)) % 2**32]
     listed = subprocess.run(["cpio", "-tv", "--quiet"], input=archive, capture_output=True, check=True).stdout.decode()
     assert [line.split()[0][:10] + " " + " ".join(line.split()[8:]) for line in listed.splitlines()] == [
-        "-rwxr-xr-x a", "lrwxrwxrwx link -> one", f"{stat.filemode(mode)} one"]
+        "-rwxr-xr-x a",
+        "lrwxrwxrwx link -> one",
+        f"{stat.filemode(mode)} one",
+    ]
 
     # the line: both launches, edge by edge, and what the core says of them
     tx = [(tick, level) for tick, pin, level in run.pins if pin == "tx"][1:]
@@ -161,8 +179,9 @@ def test_wires_and_marks(vexriscv, tmp_path):
     """Each UART hears the other over two wires; lines are marked with their cycle; the core can be reset alone."""
     program = bare_rig.build(vexriscv, bare_rig.HERE / "bare_check.c", tmp_path)
     boot = bare_rig.boot_arguments(vexriscv, program, tmp_path)
-    run = bare_rig.simulate(vexriscv, tmp_path, *boot, "--wire", "tx:aux3", "--wire", "peer_tx:peer_rx", "--loop", "--mark",
-                            "--until", "type> ")
+    run = bare_rig.simulate(
+        vexriscv, tmp_path, *boot, "--wire", "tx:aux3", "--wire", "peer_tx:peer_rx", "--loop", "--mark", "--until", "type> "
+    )
     assert run.status == 0
     marks = [int(mark) for mark in re.findall(r"(?m)^\[ *(\d+)\] ", run.console)]
     assert marks == sorted(marks) and len(marks) == len(run.console.splitlines()) and marks[-1] < run.stats["end_cycle"]
@@ -176,57 +195,73 @@ def test_wires_and_marks(vexriscv, tmp_path):
     assert tx and max(tx) < reset + 8, "the second launch is gone with the core"
 
 
-@pytest.mark.parametrize("arguments, said", [
-    ([], "give either --rom or --restore (--help lists the options)"),
-    (["--rom", "x", "--restore", "y"], "give either --rom or --restore (--help lists the options)"),
-    (["--rom", "nothing"], "--rom: cannot read nothing: No such file or directory"),
-    (["--rom", "."], "--rom: cannot read .: is a folder"),
-    (["--rom", "big"], "--rom: big has 10000 bytes, the ROM 8192"),
-    (["--rom", "rom", "--ram", "rom"], "--ram: 'rom' is not FILE@ADDRESS"),
-    (["--rom", "rom", "--ram", "rom@x"], "--ram: 'rom@x' is not FILE@ADDRESS"),
-    (["--rom", "rom", "--ram", "rom@0x41fffffe"],
-     "--ram: rom, 4 bytes at 0x41fffffe, is not within 0x40000000 to 0x42000000"),
-    (["--restore", "rom"], "--restore: rom is no snapshot"),
-    (["--restore", "nothing"], "--restore: cannot read nothing: No such file or directory"),
-    (["--rom", "rom", "--files", "nothing"], "--files: cannot read nothing: No such file or directory"),
-    (["--rom", "rom", "--files", "/dev/null"], "--files: /dev/null is no file, folder or link"),
-    (["--rom", "rom", "--files", "huge"], "--files: the archive, 5000248 bytes at 0x41c00000, is not within 0x41c00000 to 0x42000000"),
-    (["--rom", "rom", "--max-cycles", "0"], "--max-cycles: 0 is not within 1 to 4611686018427387903"),
-    (["--rom", "rom", "--max-cycles"], "--max-cycles needs an argument"),
-    (["--rom", "rom", "--mark=1"], "--mark takes no argument"),
-    (["--rom", "rom", "--until", ""], "--until: nothing to wait for"),
-    (["--rom", "rom", "--wire", "rx:tx"], "--wire: 'rx:tx' is not OUT:IN with OUT tx, de or peer_tx and IN rx, peer_rx or aux0 to aux3"),
-    (["--rom", "rom", "--loop", "--wire", "de:rx"], "--wire: rx is wired already"),
-    (["--rom", "rom", "--pins", "/nothing/x"], "--pins: cannot write /nothing/x: No such file or directory"),
-    (["--rom", "rom", "--stats", "/nothing/x", "--max-cycles", "1"], "--stats: cannot write /nothing/x: No such file or directory"),
-    (["--rom", "rom", "--save", "/nothing/x", "--max-cycles", "1"], "--save: cannot write /nothing/x.part: No such file or directory"),
-    (["--rom", "rom", "--stimulus", "nothing"], "--stimulus: cannot read nothing: No such file or directory"),
-    (["--rom", "rom", "--frequency", "1"], "--frequency: no such option (--help lists them)"),
-])
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "give either --rom or --restore (--help lists the options)"),
+        (["--rom", "x", "--restore", "y"], "give either --rom or --restore (--help lists the options)"),
+        (["--rom", "nothing"], "--rom: cannot read nothing: No such file or directory"),
+        (["--rom", "."], "--rom: cannot read .: is a folder"),
+        (["--rom", "big"], "--rom: big has 10000 bytes, the ROM 8192"),
+        (["--rom", "rom", "--ram", "rom"], "--ram: 'rom' is not FILE@ADDRESS"),
+        (["--rom", "rom", "--ram", "rom@x"], "--ram: 'rom@x' is not FILE@ADDRESS"),
+        (["--rom", "rom", "--ram", "rom@0x41fffffe"], "--ram: rom, 4 bytes at 0x41fffffe, is not within 0x40000000 to 0x42000000"),
+        (["--restore", "rom"], "--restore: rom is no snapshot"),
+        (["--restore", "nothing"], "--restore: cannot read nothing: No such file or directory"),
+        (["--rom", "rom", "--files", "nothing"], "--files: cannot read nothing: No such file or directory"),
+        (["--rom", "rom", "--files", "/dev/null"], "--files: /dev/null is no file, folder or link"),
+        (["--rom", "rom", "--files", "huge"], "--files: the archive, 5000248 bytes at 0x41c00000, is not within 0x41c00000 to 0x42000000"),
+        (["--rom", "rom", "--max-cycles", "0"], "--max-cycles: 0 is not within 1 to 4611686018427387903"),
+        (["--rom", "rom", "--max-cycles"], "--max-cycles needs an argument"),
+        (["--rom", "rom", "--mark=1"], "--mark takes no argument"),
+        (["--rom", "rom", "--until", ""], "--until: nothing to wait for"),
+        (
+            ["--rom", "rom", "--wire", "rx:tx"],
+            "--wire: 'rx:tx' is not OUT:IN with OUT tx, de or peer_tx and IN rx, peer_rx or aux0 to aux3",
+        ),
+        (["--rom", "rom", "--loop", "--wire", "de:rx"], "--wire: rx is wired already"),
+        (["--rom", "rom", "--pins", "/nothing/x"], "--pins: cannot write /nothing/x: No such file or directory"),
+        (["--rom", "rom", "--stats", "/nothing/x", "--max-cycles", "1"], "--stats: cannot write /nothing/x: No such file or directory"),
+        (["--rom", "rom", "--save", "/nothing/x", "--max-cycles", "1"], "--save: cannot write /nothing/x.part: No such file or directory"),
+        (["--rom", "rom", "--stimulus", "nothing"], "--stimulus: cannot read nothing: No such file or directory"),
+        (["--rom", "rom", "--frequency", "1"], "--frequency: no such option (--help lists them)"),
+    ],
+)
 def test_refuses(vexriscv, arguments, said, tmp_path):
     """One line, status 2."""
     for name, size in (("rom", 4), ("big", 10_000), ("huge", 5_000_000)):
         (tmp_path / name).write_bytes(bytes(size))
-    result = subprocess.run([vexriscv.program, *arguments], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                            check=False, timeout=60)
+    result = subprocess.run(
+        [vexriscv.program, *arguments], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=60
+    )
     assert (result.returncode, result.stderr) == (2, f"litepulse-linux-sim: {said}\n") and not list(tmp_path.glob("*.part"))
 
 
-@pytest.mark.parametrize("text, said", [
-    ("5 rx 2\n", "1: expected `tick pin level`, level 0 or 1, or `after TEXT`"),
-    ("5 rx\n", "1: expected `tick pin level`, level 0 or 1, or `after TEXT`"),
-    ("\n# x\n5 tx 1\n", "3: 'tx' is not rx, peer_rx, core_rst or aux0 to aux3"),
-    ("5 aux4 1\n", "1: 'aux4' is not rx, peer_rx, core_rst or aux0 to aux3"),
-    ("-5 rx 1\n", "1: '-5' is not a whole number"),
-    ("after \n", "1: nothing to wait for"),
-    ("+7 rx 1\n+6 rx 0\n", "2: tick +6 is less than the one before it"),
-    ("5 rx 0\n", "1: rx is wired to tx"),
-])
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("5 rx 2\n", "1: expected `tick pin level`, level 0 or 1, or `after TEXT`"),
+        ("5 rx\n", "1: expected `tick pin level`, level 0 or 1, or `after TEXT`"),
+        ("\n# x\n5 tx 1\n", "3: 'tx' is not rx, peer_rx, core_rst or aux0 to aux3"),
+        ("5 aux4 1\n", "1: 'aux4' is not rx, peer_rx, core_rst or aux0 to aux3"),
+        ("-5 rx 1\n", "1: '-5' is not a whole number"),
+        ("after \n", "1: nothing to wait for"),
+        ("+7 rx 1\n+6 rx 0\n", "2: tick +6 is less than the one before it"),
+        ("5 rx 0\n", "1: rx is wired to tx"),
+    ],
+)
 def test_refuses_a_stimulus(vexriscv, text, said, tmp_path):
     (tmp_path / "rom").write_bytes(bytes(4))
     (tmp_path / "s").write_text(text)
-    result = subprocess.run([vexriscv.program, "--rom", "rom", "--loop", "--stimulus", "s"], cwd=tmp_path, capture_output=True, text=True,
-                            stdin=subprocess.DEVNULL, check=False, timeout=60)
+    result = subprocess.run(
+        [vexriscv.program, "--rom", "rom", "--loop", "--stimulus", "s"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        timeout=60,
+    )
     assert (result.returncode, result.stderr) == (2, f"litepulse-linux-sim: s:{said}\n")
 
 
@@ -235,22 +270,25 @@ def test_snapshots_it_refuses(vexriscv, tmp_path):
     (tmp_path / "rom").write_bytes(bytes(4))
 
     def run(*arguments):
-        result = subprocess.run([vexriscv.program, *arguments], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                                check=False, timeout=60)
+        result = subprocess.run(
+            [vexriscv.program, *arguments], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=60
+        )
         return result.returncode, result.stderr.removeprefix("litepulse-linux-sim: ")
 
     assert run("--rom", "rom", "--max-cycles", "100", "--save", "s") == (0, "")
     data = (tmp_path / "s").read_bytes()
-    (tmp_path / "half").write_bytes(data[:len(data) // 2])
+    (tmp_path / "half").write_bytes(data[: len(data) // 2])
     key = data.index(b"litepulse-linux-sim") + 24
-    (tmp_path / "other").write_bytes(data[:key] + b"x" + data[key + 1:])
+    (tmp_path / "other").write_bytes(data[:key] + b"x" + data[key + 1 :])
     assert run("--restore", "half") == (2, "--restore: half is not whole\n")
     assert run("--restore", "other") == (2, "--restore: other is a snapshot of another build of this program\n")
     (tmp_path / "past").write_text("99 rx 0\n")
     assert run("--restore", "s", "--stimulus", "past") == (2, "past:1: tick 99 is over, it is 100\n")
     # not what was asked for: no snapshot, status 1
     assert run("--restore", "s", "--until", "never", "--max-cycles", "100", "--save", "t") == (
-        1, "ended (max-cycles) before the console printed 'never'\n")
+        1,
+        "ended (max-cycles) before the console printed 'never'\n",
+    )
     assert not (tmp_path / "t").exists()
 
 

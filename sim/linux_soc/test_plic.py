@@ -145,6 +145,7 @@ def test_random(seed):
 
 def test_one_request_at_a_time():
     """A level that stays gives one interrupt per completion, and a claim that comes with a new level loses none."""
+
     def process(bench):
         yield from access(bench, 4 * 7, 1)
         yield from access(bench, ENABLE, 1 << 7)
@@ -172,6 +173,7 @@ def test_one_request_at_a_time():
 
 def test_a_short_pulse_waits():
     """A level of one cycle is kept until it is claimed; source 0 does not exist."""
+
     def process(bench):
         yield from access(bench, 4 * 31, 1)
         yield from access(bench, 0, 1)

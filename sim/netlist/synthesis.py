@@ -9,13 +9,13 @@ simulator takes them and they are more than an outline; the others are in sim/mo
 
 import importlib.util
 import shutil
-import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from litex_soc.bitstream import SYNTHESIS, ToolError, run_tool
-from rig import BUILD, SIM, BuildError, content_key, hdl_sources, locked, simulate
+from litex_soc.build_cache import Store, content_key
+from sim.cocotb_rig import SIM, BuildError, hdl_sources, simulate
 
 HERE = Path(__file__).resolve().parent
 PINS = HERE / "litepulse_pins.sv"
@@ -25,7 +25,7 @@ TOP = "litepulse_pins"
 COMMANDS = {"ice40": SYNTHESIS["up5k"], "ecp5": SYNTHESIS["ecp5"]}
 # SB_IO has inputs that are inout ports of the pad; smaller functions compile three times as fast, and run no slower.
 VERILATOR = ("--timing", "--x-initial", "0", "-Wno-ASSIGNIN", "--output-split", "10000", "--output-split-cfuncs", "1000")
-KEEP_DAYS = 3
+NETLISTS_MADE = Store("netlists")
 
 
 @lru_cache(maxsize=None)
@@ -55,16 +55,9 @@ def replaced(text, changes):
     return text
 
 
-def write_once(folder, name, text):
-    """A file with this text in build/netlist/`folder`, which is named after its content."""
-    path = BUILD / "netlist" / f"{folder}-{content_key(text)[:16]}" / name
-    with locked(path.parent.with_suffix(".lock")):
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new = path.with_suffix(".new")
-            new.write_text(text)
-            new.replace(path)
-    return path
+def write_once(label, name, text):
+    """A file with this text, kept as long as others with the same label."""
+    return NETLISTS_MADE.folder(label, content_key(text), lambda folder: (folder / name).write_text(text)) / name
 
 
 def cells(family):
@@ -72,15 +65,22 @@ def cells(family):
     share = yosys_share()
     if family == "ice40":
         # sim/models/SB_IO.sv says what is wrong with this one in Verilator, which does not take its floating input either.
-        text = replaced((share / "ice40" / "cells_sim.v").read_text(),
-                        [("module SB_IO (", "module SB_IO_YOSYS ("), ("|| CLOCK_ENABLE === 1'bz", "")])
+        text = replaced(
+            (share / "ice40" / "cells_sim.v").read_text(), [("module SB_IO (", "module SB_IO_YOSYS ("), ("|| CLOCK_ENABLE === 1'bz", "")]
+        )
         return [write_once("cells-ice40", "ice40_cells.v", text), share / "simcells.v", *models("SB_IO")]
     # The file for simulators has DP16KD as an outline only, and includes two files of macros for synthesis twice.
     # sim/models/TRELLIS_IO.sv says what is wrong with the one here.
-    text = replaced((share / "ecp5" / "common_sim.vh").read_text(),
-                    [('`include "cells_ff.vh"\n', ""), ('`include "cells_io.vh"\n', ""), ("module TRELLIS_IO(", "module TRELLIS_IO_YOSYS("),
-                     ("if (T === 1'bz) T_pd = 1'b0; else T_pd = T;", "T_pd = T;"),
-                     ('$error("unsupported COMB mode', 'initial $error("unsupported COMB mode')])   # Icarus 11 elaborates none
+    text = replaced(
+        (share / "ecp5" / "common_sim.vh").read_text(),
+        [
+            ('`include "cells_ff.vh"\n', ""),
+            ('`include "cells_io.vh"\n', ""),
+            ("module TRELLIS_IO(", "module TRELLIS_IO_YOSYS("),
+            ("if (T === 1'bz) T_pd = 1'b0; else T_pd = T;", "T_pd = T;"),
+            ('$error("unsupported COMB mode', 'initial $error("unsupported COMB mode'),
+        ],
+    )  # Icarus 11 elaborates none
     text += (share / "ecp5" / "ccu2c_sim.vh").read_text()
     return [write_once("cells-ecp5", "ecp5_cells.v", text), share / "simcells.v", *models("TRELLIS_IO", "DP16KD")]
 
@@ -93,6 +93,7 @@ def models(*names):
 @dataclass(frozen=True)
 class Netlist:
     """The core with `samples` per cycle and `inputs`, and a PHY, for a family of FPGAs."""
+
     name: str
     family: str
     phy: str
@@ -119,54 +120,61 @@ class Netlist:
         sources = self.rtl
         values = " ".join(f"-set {name} {value}" for name, value in self.parameters.items())
         files = " ".join(path.name for path in sources)
-        script = (f"read_verilog -sv {files}\nchparam {values} {TOP}\n{COMMANDS[self.family].format(TOP)}\n"
-                  f"tee -o cells.json stat -json\nclean -purge\nwrite_verilog -noattr netlist.v\n")
-        folder = BUILD / "netlist" / f"{self.name}-{content_key(sources, script, yosys_version())[:16]}"
-        with locked(folder.with_suffix(".lock")):
-            if (folder / "built").exists():
-                (folder / "built").touch()
-                return folder / "netlist.v"
-            self.tidy()
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
+        script = (
+            f"read_verilog -sv {files}\nchparam {values} {TOP}\n{COMMANDS[self.family].format(TOP)}\n"
+            f"tee -o cells.json stat -json\nclean -purge\nwrite_verilog -noattr netlist.v\n"
+        )
+
+        def make(folder):
             for path in sources:
                 shutil.copyfile(path, folder / path.name)
             (folder / "synth.ys").write_text(script)
-            start = time.monotonic()
             try:
                 run_tool(folder, "yosys", "-q", "-l", "yosys.log", "synth.ys")
             except ToolError as error:
                 raise BuildError(f"{self.name} does not synthesise: {error}") from None
-            (folder / "built").touch()
-            print(f"synthesised {folder.name} in {time.monotonic() - start:.1f} s")
-        return folder / "netlist.v"
 
-    def tidy(self):
-        """Removes netlists of this name that nobody used for days."""
-        for stamp in (BUILD / "netlist").glob(f"{self.name}-*/built"):
-            if stamp.stat().st_mtime < time.time() - KEEP_DAYS * 86400:
-                shutil.rmtree(stamp.parent, ignore_errors=True)
+        return NETLISTS_MADE.folder(self.name, content_key(sources, script, yosys_version()), make) / "netlist.v"
 
     def simulate(self, module, testcase=None, *, netlist=None, simulator="verilator", env=None, timeout=3600):
-        """rig.simulate() of the netlist, or of the file `netlist` in its place."""
+        """cocotb_rig.simulate() of the netlist, or of the file `netlist` in its place."""
         sources = [*cells(self.family), *self.primitives, netlist or self.synthesise(), TB]
-        return simulate(module, TB.stem, sources, self.parameters, simulator, testcase=testcase, timeout=timeout,
-                        env={"LITEPULSE_NETLIST_NAME": self.name, **(env or {})},
-                        build_args=VERILATOR if simulator == "verilator" else (),
-                        defines={"LITEPULSE_NETLIST": 1, "NO_ICE40_DEFAULT_ASSIGNMENTS": 1})
+        return simulate(
+            module,
+            TB.stem,
+            sources,
+            self.parameters,
+            simulator,
+            testcase=testcase,
+            timeout=timeout,
+            env={"LITEPULSE_NETLIST_NAME": self.name, **(env or {})},
+            build_args=VERILATOR if simulator == "verilator" else (),
+            defines={"LITEPULSE_NETLIST": 1, "NO_ICE40_DEFAULT_ASSIGNMENTS": 1},
+        )
 
     def simulate_rtl(self, module, testcase=None, *, timeout=3600):
-        """rig.simulate() of the core's sources with this PHY."""
+        """cocotb_rig.simulate() of the core's sources with this PHY."""
         pads = {"ice40_ddr": ["SB_IO"], "generic": []}.get(self.phy, ["IB", "IBPU", "OBZ", "OFS1P3BX"])
-        return simulate(module, TB.stem, [*models(*pads), *self.primitives, *self.rtl, TB], self.parameters, "verilator",
-                        testcase=testcase, timeout=timeout, build_args=("--timing", "--x-initial", "0", "-Wno-ASSIGNIN"))
+        return simulate(
+            module,
+            TB.stem,
+            [*models(*pads), *self.primitives, *self.rtl, TB],
+            self.parameters,
+            "verilator",
+            testcase=testcase,
+            timeout=timeout,
+            build_args=("--timing", "--x-initial", "0", "-Wno-ASSIGNIN"),
+        )
 
 
 # (INPUTS + 1) * S must not exceed 16.
-NETLISTS = {netlist.name: netlist for netlist in (
-    Netlist("ice40_generic", "ice40", "generic"),
-    Netlist("ice40_ddr", "ice40", "ice40_ddr", 2),
-    Netlist("ecp5_generic", "ecp5", "generic"),
-    Netlist("ecp5_ddr", "ecp5", "ecp5_ddr", 2),
-    Netlist("ecp5_serdes", "ecp5", "ecp5_serdes", 4, 3),
-)}
+NETLISTS = {
+    netlist.name: netlist
+    for netlist in (
+        Netlist("ice40_generic", "ice40", "generic"),
+        Netlist("ice40_ddr", "ice40", "ice40_ddr", 2),
+        Netlist("ecp5_generic", "ecp5", "generic"),
+        Netlist("ecp5_ddr", "ecp5", "ecp5_ddr", 2),
+        Netlist("ecp5_serdes", "ecp5", "ecp5_serdes", 4, 3),
+    )
+}

@@ -64,10 +64,15 @@ def choose(rng, port, last):
     """Random signals of a port."""
     address = last if rng.random() < 0.3 else rng.getrandbits(14)
     if rng.random() < 0.5:
-        address &= 0xFF             # so that accesses meet
-    return {"ce": int(rng.random() < 0.85), "oce": int(rng.random() < 0.8), "rst": int(rng.random() < 0.05),
-            "cs": SELECT if rng.random() < 0.85 else rng.getrandbits(3), "ad": address,
-            "we": int((port == "a" or WIDTHS["b"] != 36 and WIDTHS["a"] != 36) and rng.random() < 0.5)}
+        address &= 0xFF  # so that accesses meet
+    return {
+        "ce": int(rng.random() < 0.85),
+        "oce": int(rng.random() < 0.8),
+        "rst": int(rng.random() < 0.05),
+        "cs": SELECT if rng.random() < 0.85 else rng.getrandbits(3),
+        "ad": address,
+        "we": int((port == "a" or WIDTHS["b"] != 36 and WIDTHS["a"] != 36) and rng.random() < 0.5),
+    }
 
 
 @cocotb.test()
@@ -88,10 +93,11 @@ async def test_random_accesses(dut):
             signals[name] = s = choose(rng, name, signals["a"]["ad"])
             s["data"] = pins["a"] | pins["b"] << 18 if name == "a" and WIDTHS["a"] == 36 else pins[name]
         wa, wb = (signals[n]["we"] and n in clocked for n in "ab")
-        together = {cell // 18 for cell in places(WIDTHS["a"], signals["a"]["ad"])} & \
-            {cell // 18 for cell in places(WIDTHS["b"], signals["b"]["ad"])}
+        together = {cell // 18 for cell in places(WIDTHS["a"], signals["a"]["ad"])} & {
+            cell // 18 for cell in places(WIDTHS["b"], signals["b"]["ad"])
+        }
         if together and wa and wb:
-            signals["b"]["we"] = 0      # two writes of one word at once: undefined
+            signals["b"]["we"] = 0  # two writes of one word at once: undefined
         met += bool(together and wa and "b" in clocked)
         for name in "ab":
             for signal in ("ce", "oce", "rst", "cs", "ad", "we"):

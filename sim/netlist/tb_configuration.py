@@ -4,9 +4,10 @@
 import os
 
 import cocotb
-from bench import CYCLE, TICK, CLOCKS, Bench
 from cocotb.triggers import FallingEdge, First, Timer, ValueChange
 from cocotb.utils import get_sim_time
+
+from sim.core.bench import CLOCKS, CYCLE, TICK, Bench
 
 
 class Pads:

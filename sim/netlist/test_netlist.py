@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The netlists that Yosys makes of the core and its PHYs, under the tests of the seven promises and at their start.
 
-`make test` runs the cases of SHORT, in their smaller sizes, on two netlists; LITEPULSE_NETLISTS=all (`make test-netlist`) runs all
-modules of sim/core on all.
+`make test-all` runs the cases of SHORT, in their smaller sizes, on two netlists, `make test` some of them on one;
+LITEPULSE_NETLISTS=all (`make test-netlist`) runs all modules of sim/core on all.
 """
 
 import os
 import re
 
 import pytest
-from synthesis import NETLISTS, write_once
+
+from sim.netlist.synthesis import NETLISTS, write_once
 
 ALL = os.environ.get("LITEPULSE_NETLISTS", "") == "all"
 MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger")
@@ -24,6 +25,14 @@ SHORT = {
     "tb_pins": ("test_promise1_driver_enable", "test_promise7_bus_traffic_moves_nothing"),
     "tb_responder": ("test_promise1_responder_edges_at_every_sample",),
 }
+
+
+@pytest.mark.quick
+@pytest.mark.seconds(60)
+def test_some_promises():
+    """For the quick tier: two modules of the short form, on one netlist."""
+    cases = [*SHORT["tb_capture"], *SHORT["tb_pins"]]
+    assert len(NETLISTS[QUICK[0]].simulate(["tb_capture", "tb_pins"], cases, env={"LITEPULSE_SHORT": 1})) == len(cases)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -44,6 +53,7 @@ def test_configuration(name, clocks):
 
 
 if ALL:
+
     @pytest.mark.parametrize("module", MODULES)
     @pytest.mark.parametrize("name", NETLISTS)
     def test_module(name, module):
@@ -59,10 +69,10 @@ if ALL:
 
 # The control: what these runs are for must make them fail ----------------------------------------------------------------------
 
+
 def pad_cell(text, pad):
     """(start, end) of the instance of the cell that has this pad of ice40_ddr."""
-    cells = [m.span() for m in re.finditer(r"^  SB_IO #\(.*?^  \);", text, re.MULTILINE | re.DOTALL)
-             if f".PACKAGE_PIN({pad})" in m[0]]
+    cells = [m.span() for m in re.finditer(r"^  SB_IO #\(.*?^  \);", text, re.MULTILINE | re.DOTALL) if f".PACKAGE_PIN({pad})" in m[0]]
     assert len(cells) == 1, f"{len(cells)} cells have {pad}"
     return cells[0]
 
@@ -90,7 +100,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", list(WRONG)[:None if ALL else 1])
+@pytest.mark.parametrize("wrong", list(WRONG)[: None if ALL else 1])
 def test_a_wrong_netlist_fails(wrong):
     """The case that passes on the netlist as it is fails on one that is wrong at a pad."""
     change, arguments, named = WRONG[wrong]

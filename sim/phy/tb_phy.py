@@ -13,7 +13,8 @@ from bisect import bisect_left
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotb.utils import get_sim_time
-from rig import hdl_dir
+
+from sim.cocotb_rig import hdl_dir
 
 KIND = int(os.environ["LITEPULSE_PARAM_KIND"])
 S = int(os.environ["LITEPULSE_PARAM_S"])
@@ -188,7 +189,7 @@ async def any_edges(dut):
     assert len(rows) >= cycles
     for row, channels in rows.items():
         assert channels == expected(bench, waves, row), f"cycle {row}: {channels}"
-    assert all(len({tuple(channels[channel]) for channels in rows.values()}) == 2 ** S for channel in range(PADS + 1)), "patterns missing"
+    assert all(len({tuple(channels[channel]) for channels in rows.values()}) == 2**S for channel in range(PADS + 1)), "patterns missing"
 
 
 @cocotb.test()
@@ -205,7 +206,7 @@ async def each_tick(dut):
     await bench.cycles(1)
     dut.tx_i.value, dut.de_i.value = ALL - 1, 0
     await bench.cycles(LATENCY_OUT + 3)
-    for index, name in enumerate(("tx", "de")[:1 + DE]):
+    for index, name in enumerate(("tx", "de")[: 1 + DE]):
         level, changes = 1 - index, []
         for number, words in enumerate([*sent, (ALL - 1, 0)]):
             for sample in range(S):
@@ -266,7 +267,7 @@ async def undriven(dut):
     await bench.cycles(100)
     on = bench.zero + (begin + ENABLE) * PERIOD
     assert bench.levels["tx"] == [(0, UNDRIVEN), (on, 1)], bench.levels
-    assert bench.levels["de"] == [(0, UNDRIVEN), (on, 0)][:1 + DE], bench.levels
+    assert bench.levels["de"] == [(0, UNDRIVEN), (on, 0)][: 1 + DE], bench.levels
     # the first level is the core's own: its samples of the cycle of tx_oe_i reach the pad no later
     assert bench.instant(begin + LATENCY_OUT - 1) <= on + (PERIOD // 2 if KIND == ECP5_SERDES else 0)
 
@@ -278,7 +279,7 @@ async def clock_lost(dut):
     await bench.start()
     await bench.enable()
     await bench.cycles(1)
-    dut.tx_i.value, dut.de_i.value = 0, ALL - 1   # a break, say
+    dut.tx_i.value, dut.de_i.value = 0, ALL - 1  # a break, say
     await bench.cycles(20)
     assert (bench.levels["tx"][-1][1], bench.levels["de"][-1][1]) == (0, DE or UNDRIVEN)
     await Timer(321, "ps")
@@ -303,7 +304,7 @@ async def clock_lost(dut):
         await Timer(50 * TICK, "ps")
         dut.run.value = 1
     for _ in range(2):
-        await RisingEdge(dut.clk)   # the core's reset comes only now
+        await RisingEdge(dut.clk)  # the core's reset comes only now
     dut.tx_oe_i.value, dut.tx_i.value, dut.de_i.value = 0, ALL - 1, 0
     for _ in range(50):
         await RisingEdge(dut.clk)
@@ -311,5 +312,5 @@ async def clock_lost(dut):
     dut.tx_oe_i.value = 1
     for _ in range(20):
         await RisingEdge(dut.clk)
-    assert [level for _, level in bench.levels["tx"][count["tx"]:]] == [1]
-    assert [level for _, level in bench.levels["de"][count["de"]:]] == [0] * DE
+    assert [level for _, level in bench.levels["tx"][count["tx"] :]] == [1]
+    assert [level for _, level in bench.levels["de"][count["de"] :]] == [0] * DE

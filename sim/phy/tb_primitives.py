@@ -137,7 +137,7 @@ async def iddrx2f(dut):
             rises = gear.sclk()[1]
             if rises:
                 even = (gear.number - 3) // 2 * 2
-                shown = taken[2 * even:2 * even + 4] if even >= 0 else [0] * 4
+                shown = taken[2 * even : 2 * even + 4] if even >= 0 else [0] * 4
             taken.append(random.randrange(2))
             await at_rest(dut, D=taken[-1])
             await gear.rise()

@@ -68,16 +68,16 @@ async def lost(dut):
             seen += after
             # two edges carry the loss in; the third shows it
             stop = [outputs[0] for outputs in seen]
-            if 0 in stop[:length + 2]:
+            if 0 in stop[: length + 2]:
                 assert STARTED[length + 1] == seen[length + 1] and seen[length + 2] == (1, 0, 0), seen
-                assert seen[length + 2:length + 2 + WAIT] == [(1, 0, 0)] * WAIT
+                assert seen[length + 2 : length + 2 + WAIT] == [(1, 0, 0)] * WAIT
                 assert seen[length + 2 + WAIT] == CONFIGURED
             # the clock doesn't run again before a whole reset
             reset = seen.index(CONFIGURED, length + 2)
-            assert all(outputs == (1, 0, 0) for outputs in seen[length + 2:reset]), seen
+            assert all(outputs == (1, 0, 0) for outputs in seen[length + 2 : reset]), seen
             restart = next(i for i in range(reset, len(seen)) if seen[i][0] == 0)
-            assert seen[restart - WAIT:restart] == [(1, 0, 0)] * WAIT
-            assert seen[restart - 2 * WAIT:restart - WAIT] == [CONFIGURED] * WAIT
+            assert seen[restart - WAIT : restart] == [(1, 0, 0)] * WAIT
+            assert seen[restart - 2 * WAIT : restart - WAIT] == [CONFIGURED] * WAIT
             assert seen[-1] == (0, 0, 1)
 
 
@@ -102,9 +102,11 @@ async def any_lock(dut):
 
 async def carry(dut, late):
     """Brings gear_rst to each reset, `late[i]` after it."""
+
     async def one(index, level):
         await Timer(late[index], "ps")
         dut.rst[index].value = level
+
     while True:
         await dut.gear_rst.value_change
         level = int(dut.gear_rst.value)

@@ -5,16 +5,33 @@ SB_IO is not here: test_phy runs the same cases with it and with Yosys' own mode
 """
 
 import pytest
-from rig import ROOT, simulate
+
+from sim.cocotb_rig import ROOT, simulate
 
 MODELS = ROOT / "sim" / "models"
-CASES = {"IDDRX1F": "iddrx1f", "ODDRX1F": "oddrx1f", "IDDRX2F": "iddrx2f", "ODDRX2F": "oddrx2f", "CLKDIVF": "clkdivf",
-         "ECLKSYNCB": "eclksyncb", "OFS1P3BX": "ofs1p3bx", "OBZ": "obz", "IB": "ib", "IBPU": "ib"}
+CASES = {
+    "IDDRX1F": "iddrx1f",
+    "ODDRX1F": "oddrx1f",
+    "IDDRX2F": "iddrx2f",
+    "ODDRX2F": "oddrx2f",
+    "CLKDIVF": "clkdivf",
+    "ECLKSYNCB": "eclksyncb",
+    "OFS1P3BX": "ofs1p3bx",
+    "OBZ": "obz",
+    "IB": "ib",
+    "IBPU": "ib",
+}
 
 
-@pytest.mark.parametrize("simulator, primitive", [
-    (simulator, primitive) for simulator in ("verilator", "icarus") for primitive in CASES if (simulator, primitive) != ("verilator", "OBZ")
-])
+@pytest.mark.parametrize(
+    "simulator, primitive",
+    [
+        (simulator, primitive)
+        for simulator in ("verilator", "icarus")
+        for primitive in CASES
+        if (simulator, primitive) != ("verilator", "OBZ")
+    ],
+)
 def test_primitive(simulator, primitive):
     case = CASES[primitive]
     assert simulate("tb_primitives", primitive, [MODELS / f"{primitive}.sv"], {}, simulator, testcase=case) == [f"tb_primitives.{case}"]

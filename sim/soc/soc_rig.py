@@ -6,10 +6,11 @@ import re
 import subprocess
 import time
 from fractions import Fraction
+from typing import cast
 
-from litepulse import regs
 from litex.tools.remote.comm_uart import CommUART
 
+from litepulse import regs
 from litex_soc import sim_soc
 
 PICOSECONDS = 10**12
@@ -26,8 +27,7 @@ class Simulated:
     """A running simulator and a connection to its bridge."""
 
     def __init__(self, *arguments, tcp=True, connect=True, program=None):
-        command = [str(program or sim_soc.build(quiet=True)), *(["--tcp", "0"] if tcp else []), "--exit-with-parent",
-                   *map(str, arguments)]
+        command = [str(program or sim_soc.build(quiet=True)), *(["--tcp", "0"] if tcp else []), "--exit-with-parent", *map(str, arguments)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.info = json.loads(self.process.stdout.readline())
         self.bus = self.connect() if connect else None
@@ -98,11 +98,11 @@ class Simulated:
 
     def events(self, most=62):
         """Reads and frees the events that are ready, header and records in one burst: [(tick, seq, kind, source, flags, data)]."""
-        words = self.bus.read(WINDOW["EVENTS"], 4 + 4 * most)
+        words = cast(list[int], self.bus.read(WINDOW["EVENTS"], 4 + 4 * most))
         ready, position, _, _ = header(words)
         count = min(ready, most)
         self.bus.write(WINDOW["EVENTS"], count | (position & 0x7FFF) << 16 | 1 << 31)
-        return [event(words[4 + 4 * i:8 + 4 * i]) for i in range(count)]
+        return [event(words[4 + 4 * i : 8 + 4 * i]) for i in range(count)]
 
     def wait_events(self, done, limit=60):
         """Collects events until done(list) is true."""
@@ -151,7 +151,7 @@ def read_vcd(path):
     names = dict(re.findall(r"\$var wire 1 (\S) (\w+) \$end", text))
     out = {name: [] for name in names.values()}
     time_now = None
-    for line in text[text.index("$enddefinitions"):].splitlines()[1:]:
+    for line in text[text.index("$enddefinitions") :].splitlines()[1:]:
         if line.startswith("#"):
             assert time_now is None or int(line[1:]) > time_now, "time goes back"
             time_now = int(line[1:])

@@ -3,16 +3,18 @@
 
 import cocotb
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
-from framing import LONGEST, MARKER, READ_FIXED, WRITE_FIXED, frame, heard, read, spoilt, words_of, write
-from tb_serial_bridge import BASE, RAM, RATE, RATES, SYS_HZ, TIMEOUT, UNIT, Host, cycle, word_of
+
+from sim.soc.framing import LONGEST, MARKER, READ_FIXED, WRITE_FIXED, frame, heard, read, spoilt, words_of, write
+from sim.soc.tb_serial_bridge import BASE, RAM, RATE, RATES, SYS_HZ, TIMEOUT, UNIT, Host, cycle, word_of
 
 SILENCE = 2 * UNIT
 FAST = SYS_HZ // 8
-NOWHERE = 0x2000_0000       # nothing on the bus answers there
+NOWHERE = 0x2000_0000  # nothing on the bus answers there
 
 
 class Framed(Host):
     """A host that speaks in frames."""
+
     number = 0x80
 
     def next(self):
@@ -126,8 +128,11 @@ async def repeated(dut):
             assert await host.ask(first, 2) == [word, b]
             assert len(host.acks) == 2, "reads only"
         # The number counts, not what is in the frame.
-        assert await host.ask(frame(number, write(RAM, 1, 2, 3), write(RATE, word_of(BASE)), read(RAM, 2), read(RATE)), 3) == \
-            [d, b, host.told(word_of(FAST))]
+        assert await host.ask(frame(number, write(RAM, 1, 2, 3), write(RATE, word_of(BASE)), read(RAM, 2), read(RATE)), 3) == [
+            d,
+            b,
+            host.told(word_of(FAST)),
+        ]
         assert await host.ask(frame(number, write(RAM, 5)), 0) == [] and not host.acks
     assert await host.ask(frame(8, read(RAM, 2)), 2) == [d, b]
     # That was the last one now, also if it wrote nothing.
@@ -160,7 +165,7 @@ async def damaged(dut):
                 assert heard(bad) == good
                 assert await host.ask(bytes(bad), 2) == words and len(host.acks) == 4
                 continue_with = 2
-            elif heard(bad):        # one in 65536, if bytes moved; or the marker is what was there
+            elif heard(bad):  # one in 65536, if bytes moved; or the marker is what was there
                 assert how == "marker" or how in ("lost", "doubled") or place == 2
                 continue_with = 4
             else:
@@ -183,8 +188,11 @@ async def first_frame_damaged(dut):
     await host.write(RAM, *words)
     good = frame(0x80, read(RATE, 2))
     for place in range(len(good)):
-        for bad in (good[:place] + good[place + 1 :], good[:place] + good[place : place + 1] + good[place:],
-                    *(good[:place] + bytes([good[place] ^ 1 << bit]) + good[place + 1 :] for bit in range(8))):
+        for bad in (
+            good[:place] + good[place + 1 :],
+            good[:place] + good[place : place + 1] + good[place:],
+            *(good[:place] + bytes([good[place] ^ 1 << bit]) + good[place + 1 :] for bit in range(8)),
+        ):
             if heard(bad):
                 continue
             await host.ignored(bad)
@@ -202,7 +210,7 @@ async def locked(dut):
     byte = 10 * SYS_HZ // BASE
     for _ in range(2):
         await host.ignored(read(RAM))
-        await host.ignored(frame(host.next(), read(RAM)))       # deaf
+        await host.ignored(frame(host.next(), read(RAM)))  # deaf
         await host.silence()
         await host.frame(write(RAM, 3))
         end = host.after_read()[-1] - 1
@@ -225,8 +233,13 @@ async def deaf(dut):
     """After a wrong CRC or a byte that begins no frame: nothing is heard within a unit of time, everything after two."""
     host = await started(dut)
     byte = 10 * SYS_HZ // FAST
-    for make in (lambda: spoilt(frame(host.number, read(RAM))), lambda: bytes([host.random.randrange(MARKER)]),
-                 lambda: bytes([MARKER + 1]), lambda: read(RAM), lambda: bytes(300)):
+    for make in (
+        lambda: spoilt(frame(host.number, read(RAM))),
+        lambda: bytes([host.random.randrange(MARKER)]),
+        lambda: bytes([MARKER + 1]),
+        lambda: read(RAM),
+        lambda: bytes(300),
+    ):
         for _ in range(4):
             await ClockCycles(dut.sys_clk, host.random.randrange(2 * UNIT))
             await host.ignored(make())
@@ -249,7 +262,7 @@ async def paused(dut):
         await ClockCycles(dut.sys_clk, host.random.randrange(UNIT))
         await host.ignored(data[:place])
         await host.silence()
-        if data[place] == MARKER:       # the number may be: then that begins a frame, and the silence after it ends it
+        if data[place] == MARKER:  # the number may be: then that begins a frame, and the silence after it ends it
             assert heard(data[place:]) is None
         await host.ignored(data[place:])
         await host.silence()
@@ -306,7 +319,7 @@ async def raised(dut):
     host = await started(dut, BASE)
     for baud in (*RATES, RATES[0], FAST):
         data = await host.raise_to(baud)
-        await host.ask(data, 0)             # whoever did not hear it at that rate asks again
+        await host.ask(data, 0)  # whoever did not hear it at that rate asks again
         assert not host.acks and len(host.rates) == 1
         assert await host.frame(read(RATE), words=1) == [host.told(word_of(baud))]
     host.rates.clear()
@@ -354,9 +367,14 @@ async def broken_off(dut):
     """A frame whose commands do not end ends by the timeout: no answer, then or for its number. What follows in it is not done."""
     host = await started(dut)
     await host.frame(write(RAM, 0, 0, 0))
-    for payload, done in ((write(RAM, 1, 2)[:-4], 1), (write(RAM, 1) + write(RAM + 4, 2, 3)[:-1], 2), (write(RAM, 1) + read(RAM)[:3], 1),
-                          (write(RAM, 1) + b"\1", 1), (write(RAM, 1) + read(NOWHERE) + write(RAM + 8, 4), 1),
-                          (write(NOWHERE, 1) + write(RAM + 8, 4) + read(RAM), 0)):
+    for payload, done in (
+        (write(RAM, 1, 2)[:-4], 1),
+        (write(RAM, 1) + write(RAM + 4, 2, 3)[:-1], 2),
+        (write(RAM, 1) + read(RAM)[:3], 1),
+        (write(RAM, 1) + b"\1", 1),
+        (write(RAM, 1) + read(NOWHERE) + write(RAM + 8, 4), 1),
+        (write(NOWHERE, 1) + write(RAM + 8, 4) + read(RAM), 0),
+    ):
         for _ in range(2):
             data = frame(host.next(), payload)
             host.forget()

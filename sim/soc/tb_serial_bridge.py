@@ -13,8 +13,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, Timer, ValueChange
 from cocotb.utils import get_sim_time
 
-SYS_HZ, PERIOD = int(os.environ["BRIDGE_SYS_HZ"]), int(os.environ["BRIDGE_PERIOD"])     # Hz, ps
-FALLBACK, UNIT, TIMEOUT = (int(os.environ[f"BRIDGE_{name}"]) for name in ("FALLBACK", "UNIT", "TIMEOUT"))   # cycles
+SYS_HZ, PERIOD = int(os.environ["BRIDGE_SYS_HZ"]), int(os.environ["BRIDGE_PERIOD"])  # Hz, ps
+FALLBACK, UNIT, TIMEOUT = (int(os.environ[f"BRIDGE_{name}"]) for name in ("FALLBACK", "UNIT", "TIMEOUT"))  # cycles
 RAM, RATE = 0x1000_0000, 0x8800
 BASE = 115200
 FULL = 8192
@@ -37,10 +37,10 @@ class Host:
 
     def __init__(self, dut):
         self.dut, self.baud, self.skew = dut, BASE, 1.0
-        self.before = 0         # the rate word of the step before the byte, if that was another one
-        self.edges = []         # [(cycle, level)] of tx
-        self.rates = []         # [(cycle, word)]
-        self.acks = []          # cycles of the bridge's bus acknowledges
+        self.before = 0  # the rate word of the step before the byte, if that was another one
+        self.edges = []  # [(cycle, level)] of tx
+        self.rates = []  # [(cycle, word)]
+        self.acks = []  # cycles of the bridge's bus acknowledges
         self.random = random.Random(int(os.environ["LITEPULSE_RUN_SEED"]))
 
     async def start(self):
@@ -56,7 +56,7 @@ class Host:
         for coroutine in (self.watch(dut.serial_tx, self.edges), self.watch(dut.watch_rate, self.rates), self.watch_acks()):
             cocotb.start_soon(coroutine)
         assert self.rate() == word_of(BASE)
-        await self.idle_bits()      # it must have seen the idle line once
+        await self.idle_bits()  # it must have seen the idle line once
 
     def rate(self):
         return int(self.dut.watch_rate.value)
@@ -120,7 +120,7 @@ class Host:
         seen = [c for c, _ in self.edges if start < c <= start + 9.5 * self.bit() / PERIOD]
         assert len(seen) == len(expected), f"edges {seen} of {levels}"
         for i, c in zip(expected, seen):
-            d = c - start       # the step in which the sum passes 8 i x 8192: held + d w >= 65536 i > held + (d - 1) w
+            d = c - start  # the step in which the sum passes 8 i x 8192: held + d w >= 65536 i > held + (d - 1) w
             low, high = max(low, FULL * 8 * i - d * w), min(high, FULL * 8 * i - (d - 1) * w - 1)
         assert low <= high, f"no accumulator makes these edges: {[c - start for c in seen]} with word {w}"
         return low, high
@@ -136,7 +136,7 @@ class Host:
     async def write(self, address, *words, command=WRITE):
         self.forget()
         await self.send(bytes([command, len(words)]) + (address // 4).to_bytes(4, "big") + b"".join(w.to_bytes(4, "big") for w in words))
-        await ClockCycles(self.dut.sys_clk, 16)     # the receiver is two cycles and some steps behind
+        await ClockCycles(self.dut.sys_clk, 16)  # the receiver is two cycles and some steps behind
         assert len(self.acks) == len(words), f"{len(self.acks)} of {len(words)} words written"
 
     async def read(self, address, count=1, command=READ):
@@ -173,8 +173,9 @@ class Host:
         await ClockCycles(self.dut.sys_clk, max(1, min(expected) - cycle() - 2))
         assert not self.rates, f"too early: {self.rates}, expected {expected}"
         await ClockCycles(self.dut.sys_clk, max(expected) - min(expected) + 6)
-        assert len(self.rates) == 1 and self.rates[0][0] in expected and self.rates[0][1] == word_of(BASE), \
+        assert len(self.rates) == 1 and self.rates[0][0] in expected and self.rates[0][1] == word_of(BASE), (
             f"{self.rates}, expected {expected}"
+        )
         self.baud = BASE
 
     def after_write(self):
@@ -270,17 +271,17 @@ async def falls_back(dut):
     host = Host(dut)
     await host.start()
     host.rates.clear()
-    await host.write(RATE, word_of(RATES[1]))       # the write that raised it, and then nothing
+    await host.write(RATE, word_of(RATES[1]))  # the write that raised it, and then nothing
     await host.fallback_at(host.after_write())
     await host.check_words()
-    await host.set_rate(RATES[2])                   # ends with a read
+    await host.set_rate(RATES[2])  # ends with a read
     await host.fallback_at(host.after_read())
     await host.check_words()
     await host.set_rate(RATES[0])
     await host.write(RAM, 1)
     host.rates.clear()
     await ClockCycles(dut.sys_clk, host.after_write()[0] - cycle() - 20_000)
-    await host.write(RAM, 2)                        # in time
+    await host.write(RAM, 2)  # in time
     await host.fallback_at(host.after_write())
     assert await host.read(RATE) == [host.told(word_of(BASE))]
     await ClockCycles(dut.sys_clk, FALLBACK + 1000)
@@ -298,16 +299,16 @@ async def garbage(dut):
         expected = host.after_write()
         host.forget()
         host.rates.clear()
-        if make == "unknown":       # whole commands with codes that do not exist
+        if make == "unknown":  # whole commands with codes that do not exist
             while cycle() < expected[0] - 40_000:
                 await host.send([host.random.choice([0, *range(5, 256)]), *(host.random.getrandbits(8) for _ in range(5))])
-        elif make == "slow":        # a host that knows nothing of the raised rate
+        elif make == "slow":  # a host that knows nothing of the raised rate
             raised_to, host.baud = host.baud, BASE
             while cycle() < expected[0] - 120 * SYS_HZ // BASE:
                 await host.send(bytes([READ, 1]) + (RATE // 4).to_bytes(4, "big"))
                 await host.send(host.random.randbytes(4))
             host.baud = raised_to
-        else:                       # pulses much shorter than a bit; LiteX takes any for a start bit, so they become bytes 0xff
+        else:  # pulses much shorter than a bit; LiteX takes any for a start bit, so they become bytes 0xff
             while cycle() < expected[0] - 40_000:
                 dut.serial_rx.value = 0
                 await ClockCycles(dut.sys_clk, 6)
@@ -337,7 +338,7 @@ async def under_way(dut):
     expected = host.after_write()[0]
     host.rates.clear()
     byte = 10 * SYS_HZ // RATES[0]
-    await ClockCycles(dut.sys_clk, expected - cycle() - 100 * byte)       # 6 bytes there, 240 back
+    await ClockCycles(dut.sys_clk, expected - cycle() - 100 * byte)  # 6 bytes there, 240 back
     assert await host.read(RAM, 60) == words
     assert cycle() > expected + 100 * byte and not host.rates
     await host.fallback_at(host.after_read())
@@ -350,7 +351,7 @@ async def under_way(dut):
     started = cycle()
     await host.send([WRITE, 1, 4, 0])
     await ClockCycles(dut.sys_clk, started + TIMEOUT + 20 * SYS_HZ // RATES[1] - cycle())
-    (at, word), = host.rates
+    ((at, word),) = host.rates
     # The timeout is counted in the same units as the fallback; the parser takes a cycle more, and the rate one.
     assert word == word_of(BASE) and (at - expected) % UNIT == 1 and TIMEOUT - UNIT <= at - started, (at - expected, at - started)
     host.baud = BASE
@@ -398,7 +399,7 @@ async def true_scale(dut):
     await FallingEdge(dut.sys_clk)
     begun = int(dut.unit_begun.value)
     assert begun == cycle() - ack - 2, "counted since the end of the command"
-    dut.units_left.value = top                  # the last unit
+    dut.units_left.value = top  # the last unit
     dut.unit_begun.value = UNIT - 3000
     skipped = FALLBACK - UNIT + (UNIT - 3000 - begun)
     await host.fallback_at([ack + FALLBACK + 4 - skipped])

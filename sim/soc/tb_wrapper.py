@@ -6,6 +6,7 @@ import os
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, Timer
+
 from litepulse import regs
 
 EVENTS = regs.REGIONS["EVENTS"][0] // 4

@@ -9,13 +9,13 @@ import time
 from fractions import Fraction
 
 import pytest
-from litepulse import regs
 from litex.tools.litex_client import RemoteClient
-from soc_rig import ALL_EVENTS, CONFIG, CSR, KIND, SOURCE, WINDOW, Simulated, edges, fields, header, pack, read_vcd, register
 
+from litepulse import regs
 from litex_soc import sim_soc
+from sim.soc.soc_rig import ALL_EVENTS, CONFIG, CSR, KIND, SOURCE, WINDOW, Simulated, edges, fields, header, pack, read_vcd, register
 
-BIT = 16            # ticks: fast, so that frames take no time
+BIT = 16  # ticks: fast, so that frames take no time
 
 
 @pytest.fixture
@@ -29,8 +29,16 @@ def identify(bus):
     words = bus.read(regs.CSR_BASE, 6)
     assert words[0] == regs.MAGIC
     assert fields(regs.CSRS[1], words[1]) == {"major": regs.VERSION_MAJOR, "minor": regs.VERSION_MINOR}
-    assert fields(regs.CSRS[2], words[2]) == {"samples": 1, "inputs": 4, "event_depth": 8, "receive_depth": 9, "transmit_depth": 9,
-                                               "launch_depth": 6, "interrupts": 1, "simulated": 1}
+    assert fields(regs.CSRS[2], words[2]) == {
+        "samples": 1,
+        "inputs": 4,
+        "event_depth": 8,
+        "receive_depth": 9,
+        "transmit_depth": 9,
+        "launch_depth": 6,
+        "interrupts": 1,
+        "simulated": 1,
+    }
     assert Fraction(words[3], words[4]) == sim_soc.PULSE_HZ
     return words[5]
 
@@ -72,8 +80,19 @@ def test_remote_client(soc):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = subprocess.Popen([sys.executable, "-m", "litex.tools.litex_server", "--uart", "--bind-port", str(port),
-                               "--uart-port", f"socket://127.0.0.1:{soc.info['tcp']}"], stdout=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "litex.tools.litex_server",
+            "--uart",
+            "--bind-port",
+            str(port),
+            "--uart-port",
+            f"socket://127.0.0.1:{soc.info['tcp']}",
+        ],
+        stdout=subprocess.DEVNULL,
+    )
     client = RemoteClient(host="127.0.0.1", port=port)
     deadline = time.monotonic() + 60
     try:
@@ -98,14 +117,14 @@ def test_pseudo_terminal(tmp_path):
     link = tmp_path / "lp"
     with Simulated("--lockstep", 20000, "--pty", link, tcp=False, connect=False) as soc:
         assert os.readlink(link) == soc.info["pty"]
-        for session in (0, 5, 6):           # three clients, one after the other
+        for session in (0, 5, 6):  # three clients, one after the other
             soc.bus = soc.connect(str(link))
             assert identify(soc.bus) == session
             soc.bus.write(CSR["session"], max(5, session + 1))
             assert soc.bus.read(WINDOW["EVENTS"], 255)[0] & 0xFFFF == 0
             soc.bus.close()
             soc.bus = None
-            time.sleep(0.05)                # the simulator looks every 20 ms
+            time.sleep(0.05)  # the simulator looks every 20 ms
         status, said = soc.close()
         assert (status, said) == (0, "") and not link.is_symlink()
 
@@ -131,7 +150,7 @@ def test_launches_commit(soc, tmp_path):
     """Five launches are counted, leave at their ticks, and come back as bytes; the queue takes 64 and refuses the 65th."""
     soc.profile(0, BIT)
     soc.configure(line=pack(register(regs.CONFIG, "line"), rx_enable=1), event_mask=ALL_EVENTS)
-    base = soc.now() + 200_000      # each command lets it run on for 20,000
+    base = soc.now() + 200_000  # each command lets it run on for 20,000
     for n in range(5):
         soc.launch(base + 500 * n, 0x41 + n, tag=n)
     assert soc.csr("launches") == {"accepted": 5, "refused": 0}
@@ -146,7 +165,7 @@ def test_launches_commit(soc, tmp_path):
     _, position, lost, _ = header(words)
     assert (position, lost) == (0, 0)
     for n in range(5):
-        low, info = words[4 + 2 * n:6 + 2 * n]
+        low, info = words[4 + 2 * n : 6 + 2 * n]
         byte = fields(regs.RECEIVE_RECORD[1], info)
         assert low | byte["tick_47_32"] << 32 == base + 500 * n + regs.LOOPBACK_TICKS
         assert byte == {**dict.fromkeys(byte, 0), "data": 0x41 + n, "own": 1, "tick_47_32": byte["tick_47_32"]}
@@ -169,7 +188,7 @@ def test_one_burst_has_header_and_records(soc):
     soc.configure(event_mask=pack(register(regs.CONFIG, "event_mask"), edge=1), capture_edges=1 << 4 | 1 << 20)
     base = soc.now() + 300_000
     for n in range(10):
-        soc.launch(base + 200 * n, 0x55)        # 10 edges each
+        soc.launch(base + 200 * n, 0x55)  # 10 edges each
     deadline = time.monotonic() + 30
     while soc.header("EVENTS")[0] < 100:
         assert time.monotonic() < deadline
@@ -194,14 +213,14 @@ def test_acknowledgement_guard(soc):
     assert soc.header("EVENTS")[:2] == (6, 0)
     guarded = 2 | 1 << 31
     for expected in (4, 4, 4):
-        soc.bus.write(WINDOW["EVENTS"], guarded)            # position 0: right once
+        soc.bus.write(WINDOW["EVENTS"], guarded)  # position 0: right once
         assert soc.header("EVENTS")[0] == expected
     assert soc.header("EVENTS")[1] == 2
     soc.bus.write(WINDOW["EVENTS"], 1 | 3 << 16 | 1 << 31)  # a position of the future
     assert soc.header("EVENTS")[:2] == (4, 2)
-    soc.bus.write(WINDOW["EVENTS"], 5)                      # more than there are
+    soc.bus.write(WINDOW["EVENTS"], 5)  # more than there are
     assert soc.header("EVENTS")[:2] == (4, 2)
-    soc.bus.write(WINDOW["EVENTS"], 1)                      # without guard
+    soc.bus.write(WINDOW["EVENTS"], 1)  # without guard
     assert soc.header("EVENTS")[:2] == (3, 3)
     words = soc.bus.read(WINDOW["EVENTS"], 4 + 4 * 3)
     assert [fields(regs.EVENT_RECORD[2], words[4 + 4 * i + 2])["seq"] for i in range(3)] == [3, 4, 5]
@@ -226,7 +245,7 @@ def test_best_effort_bytes(soc):
     soc.bus.write(WINDOW["TX"] + 2 * part, 0xAA060504)
     soc.bus.write(WINDOW["TX"] + 3 * part + 8, 0x0A090807)
     taken = 512 - soc.csr("free")["transmit"]
-    assert taken in range(8, 11)                # some may wait beyond the FIFO
+    assert taken in range(8, 11)  # some may wait beyond the FIFO
     soc.configure(line=pack(register(regs.CONFIG, "line"), rx_enable=1))
     deadline = time.monotonic() + 30
     while soc.header("RECEIVE")[0] < 10:
@@ -275,6 +294,7 @@ def test_interrupts(tmp_path):
     vcd = tmp_path / "pins.vcd"
     source = {f.name: 1 << f.offset for f in register(regs.CSRS, "ev_enable").fields}
     with Simulated("--lockstep", 20000, "--loop-tx-rx", "--vcd", vcd) as soc:
+
         def pending():
             return soc.bus.read(CSR["ev_pending"])
 
@@ -287,7 +307,7 @@ def test_interrupts(tmp_path):
         soc.bus.write(CSR["ev_enable"], source["event"])
         soc.configure(command=pack(register(regs.CONFIG, "command"), snapshot=1))
         found = soc.header("EVENTS")[0]
-        assert found == 2 and pending() & source["event"]       # APPLIED and SNAPSHOT
+        assert found == 2 and pending() & source["event"]  # APPLIED and SNAPSHOT
         soc.events()
         assert not pending() & source["event"]
 
@@ -300,7 +320,7 @@ def test_interrupts(tmp_path):
         assert not pending() & source["receive"]
 
         soc.bus.write(CSR["ev_enable"], source["fault"])
-        soc.launch(1, 0x55)                                     # long past
+        soc.launch(1, 0x55)  # long past
         deadline = time.monotonic() + 30
         while not pending() & source["fault"]:
             assert time.monotonic() < deadline

@@ -10,13 +10,14 @@ import time
 import tty
 
 import pytest
-from framing import READ, frame, heard, read, spoilt, words_of, write
-from litepulse import regs
-from soc_rig import CONFIG, CSR, Simulated, fields, register
 
-PATIENCE = 0.06         # seconds without an answer after which a host asks again
+from litepulse import regs
+from sim.soc.framing import READ, frame, heard, read, spoilt, words_of, write
+from sim.soc.soc_rig import CONFIG, CSR, Simulated, fields, register
+
+PATIENCE = 0.06  # seconds without an answer after which a host asks again
 SILENCE = regs.BRIDGE_FRAME_SILENCE_MS / 1000
-PLAIN = 2.2             # seconds without a frame after which plain commands are obeyed for certain
+PLAIN = 2.2  # seconds without a frame after which plain commands are obeyed for certain
 
 
 class Line:
@@ -67,7 +68,7 @@ class Line:
             with contextlib.suppress(AssertionError):
                 assert len(got) == 4 * words + 3
                 return words_of(got, data[1])
-            while self.receive(1000, 1.2 * SILENCE):     # what may still come of the answer
+            while self.receive(1000, 1.2 * SILENCE):  # what may still come of the answer
                 pass
         raise AssertionError(f"never answered: {data.hex()}")
 
@@ -92,7 +93,7 @@ def test_frames(mode):
             pass
         assert line.applied() == before + 1
         assert line.frame(word, write(CSR["session"], 5), read(CSR["session"]), words=1) == [5]
-        for _ in range(3):      # the same again
+        for _ in range(3):  # the same again
             assert line.frame(word, write(CSR["session"], 6), read(CSR["session"]), words=1, number=line.number) == [5]
         assert line.applied() == before + 2
         data = frame(line.number + 1 & 0xFF | 0x80, word, read(CSR["session"]))
@@ -102,7 +103,7 @@ def test_frames(mode):
             assert line.receive(1, PATIENCE) == b""
             assert line.frame(word, read(CSR["session"]), words=1) == [5]
         assert line.applied() == before + 9
-        line.send(data[:2] + data[2:] + data[-1:])      # the last byte twice: that comes while the frame is carried out
+        line.send(data[:2] + data[2:] + data[-1:])  # the last byte twice: that comes while the frame is carried out
         assert len(line.receive(8, PATIENCE)) == 7
         assert line.frame(read(CSR["session"]), words=1) == [5] and line.repeated == 0
 
@@ -115,7 +116,7 @@ def test_plain_commands_wait_for_two_seconds_without_a_frame():
                 assert line.plain(read(CSR["session"]), 1, PATIENCE) == b""
                 assert line.plain(write(CSR["session"], 8) + read(CSR["session"]), 1, PATIENCE) == b""
                 assert line.frame(read(CSR["session"]), words=1) == [7]
-        with Line(soc) as line:         # another client, but the same line
+        with Line(soc) as line:  # another client, but the same line
             assert line.plain(read(CSR["session"]), 1, PATIENCE) == b""
             time.sleep(PLAIN)
             assert line.plain(read(CSR["session"]), 1) == bytes([0, 0, 0, 7])
@@ -125,7 +126,7 @@ def test_plain_commands_wait_for_two_seconds_without_a_frame():
 
 def test_terminal(tmp_path):
     with Simulated("--pty", tmp_path / "board", tcp=False, connect=False) as soc:
-        for session in (1, 2):          # clients come and go within the two seconds
+        for session in (1, 2):  # clients come and go within the two seconds
             with Line(soc) as line:
                 line.number += session
                 assert line.frame(write(CSR["session"], session), read(CSR["session"], 1, READ), words=1) == [session]
@@ -141,19 +142,28 @@ def test_exactly_once_over_a_bad_cable(seed):
         if not data or chance.random() < 0.6:
             return data
         place = chance.randrange(len(data))
-        return chance.choice((
-            lambda: data[:place] + data[place + 1:], lambda: data[:place] + data[place:place + 1] + data[place:],
-            lambda: data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1:], lambda: data[:place],
-            lambda: data[place:], lambda: data + data, lambda: data[:place] + chance.randbytes(3) + data[place:],
-            lambda: chance.randbytes(len(data)), lambda: b""))()
+        return chance.choice(
+            (
+                lambda: data[:place] + data[place + 1 :],
+                lambda: data[:place] + data[place : place + 1] + data[place:],
+                lambda: data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :],
+                lambda: data[:place],
+                lambda: data[place:],
+                lambda: data + data,
+                lambda: data[:place] + chance.randbytes(3) + data[place:],
+                lambda: chance.randbytes(len(data)),
+                lambda: b"",
+            )
+        )()
 
     with Simulated("--lockstep", 20000, connect=False) as soc, Line(soc) as line:
         before = line.applied()
         line.damage = damage
         repeated = 0
         for n in range(25):
-            assert line.frame(write(CONFIG["train_num"], n), write(CSR["session"], n), read(CSR["session"]),
-                              read(CONFIG["train_num"]), words=2) == [n, n]
+            assert line.frame(
+                write(CONFIG["train_num"], n), write(CSR["session"], n), read(CSR["session"]), read(CONFIG["train_num"]), words=2
+            ) == [n, n]
             repeated += line.repeated
         line.damage = lambda data, _: data
         time.sleep(SILENCE)

@@ -47,21 +47,56 @@ def expected_macros():
         if re.match(r"profile[1-9]", r.name):
             continue
         fields(f"CFG_{r.name.upper().replace('PROFILE0', 'PROFILE')}", r.fields)
-    for prefix, words in (("HEADER", regmap.STREAM_HEADER), ("STREAM", regmap.STREAM_ACK), ("EVENT", regmap.EVENT_RECORD),
-                          ("RECEIVE", regmap.RECEIVE_RECORD), ("LAUNCH", regmap.LAUNCH_ENTRY), ("BRIDGE", regmap.BRIDGE)):
+    for prefix, words in (
+        ("HEADER", regmap.STREAM_HEADER),
+        ("STREAM", regmap.STREAM_ACK),
+        ("EVENT", regmap.EVENT_RECORD),
+        ("RECEIVE", regmap.RECEIVE_RECORD),
+        ("LAUNCH", regmap.LAUNCH_ENTRY),
+        ("BRIDGE", regmap.BRIDGE),
+    ):
         for r in words:
             out[f"{prefix}_{r.name.upper()}"] = 4 * r.index
             fields(f"{prefix}_{r.name.upper()}", r.fields)
-    for prefix, table in (("KIND", regmap.EVENT_KINDS), ("SRC", regmap.EVENT_SOURCES), ("REASON", regmap.REASONS),
-                          ("LAUNCH", regmap.LAUNCH_KINDS), ("PARITY", regmap.PARITIES), ("STOP", regmap.STOPS),
-                          ("TRIGGER", regmap.TRIGGERS), ("TRAIN_CMD", regmap.TRAIN_COMMANDS)):
+    for prefix, table in (
+        ("KIND", regmap.EVENT_KINDS),
+        ("SRC", regmap.EVENT_SOURCES),
+        ("REASON", regmap.REASONS),
+        ("LAUNCH", regmap.LAUNCH_KINDS),
+        ("PARITY", regmap.PARITIES),
+        ("STOP", regmap.STOPS),
+        ("TRIGGER", regmap.TRIGGERS),
+        ("TRAIN_CMD", regmap.TRAIN_COMMANDS),
+    ):
         for code, (name, _) in table.items():
             out[f"{prefix}_{name}"] = code
-    for name in ("MAGIC", "VERSION_MAJOR", "VERSION_MINOR", "CSR_BASE", "WINDOW_BASE", "WINDOW_SIZE", "TX_PART_SIZE",
-                 "LAUNCH_REGION_SIZE", "HEADER_WORDS", "EVENT_WORDS", "RECEIVE_WORDS", "PROFILES", "EVENT_FLAG_FILTERED",
-                 "EVENT_FLAG_STOP", "EVENT_RESERVE", "LOOPBACK_TICKS",
-                 "BRIDGE_BASE", "BRIDGE_BAUD", "BRIDGE_FALLBACK_SECONDS", "BRIDGE_WORD_ONE", "BRIDGE_WORD_MAX", "BRIDGE_CLOCK_UNIT",
-                 "BRIDGE_FRAME_MARKER", "BRIDGE_FRAME_MAX", "BRIDGE_FRAME_SILENCE_MS"):
+    for name in (
+        "MAGIC",
+        "VERSION_MAJOR",
+        "VERSION_MINOR",
+        "CSR_BASE",
+        "WINDOW_BASE",
+        "WINDOW_SIZE",
+        "TX_PART_SIZE",
+        "LAUNCH_REGION_SIZE",
+        "HEADER_WORDS",
+        "EVENT_WORDS",
+        "RECEIVE_WORDS",
+        "PROFILES",
+        "EVENT_FLAG_FILTERED",
+        "EVENT_FLAG_STOP",
+        "EVENT_RESERVE",
+        "LOOPBACK_TICKS",
+        "BRIDGE_BASE",
+        "BRIDGE_BAUD",
+        "BRIDGE_FALLBACK_SECONDS",
+        "BRIDGE_WORD_ONE",
+        "BRIDGE_WORD_MAX",
+        "BRIDGE_CLOCK_UNIT",
+        "BRIDGE_FRAME_MARKER",
+        "BRIDGE_FRAME_MAX",
+        "BRIDGE_FRAME_SILENCE_MS",
+    ):
         out[name] = getattr(regmap, name)
     return {f"LITEPULSE_{name}": value for name, value in out.items()}
 
@@ -73,16 +108,33 @@ def test_header_compiles_and_has_the_values(compiler, language, standard, tmp_pa
     program = tmp_path / "macros"
     source = f'#include "{HEADER}"\n#include "{HEADER}"\n#include <stdio.h>\nint main(void)\n{{\n'
     source += "".join(f'\tprintf("{name} %lu\\n", (unsigned long){name});\n' for name in names) + "\treturn 0;\n}\n"
-    subprocess.run([compiler, "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-o", program, "-"],
-                   input=source, text=True, check=True)
+    subprocess.run(
+        [compiler, "-x", language, f"-std={standard}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-o", program, "-"],
+        input=source,
+        text=True,
+        check=True,
+    )
     lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     assert {line.split()[0]: int(line.split()[1]) for line in lines} == expected_macros()
 
 
 def test_python_module_agrees_with_the_map():
     from litepulse import regs
-    for name in ("REGIONS", "EVENT_KINDS", "EVENT_SOURCES", "REASONS", "LAUNCH_KINDS", "PARITIES", "STOPS", "TRIGGERS",
-                 "TRAIN_COMMANDS", "MAGIC", "CSR_BASE", "WINDOW_BASE"):
+
+    for name in (
+        "REGIONS",
+        "EVENT_KINDS",
+        "EVENT_SOURCES",
+        "REASONS",
+        "LAUNCH_KINDS",
+        "PARITIES",
+        "STOPS",
+        "TRIGGERS",
+        "TRAIN_COMMANDS",
+        "MAGIC",
+        "CSR_BASE",
+        "WINDOW_BASE",
+    ):
         assert getattr(regs, name) == getattr(regmap, name), name
     for name in ("CONFIG", "STREAM_HEADER", "STREAM_ACK", "EVENT_RECORD", "RECEIVE_RECORD", "LAUNCH_ENTRY", "BRIDGE"):
         ours, theirs = getattr(regmap, name), getattr(regs, name)
@@ -101,12 +153,20 @@ def test_places_in_a_soc():
     assert [csr.name for csr in region.obj] == [r.name for r in generate.csrs()]
     window = soc.bus.regions["pulse_window"]
     assert (window.origin, window.size, window.cached) == (regmap.WINDOW_BASE, regmap.WINDOW_SIZE, False)
-    assert "pulse" not in soc.irq.locs                  # no CPU, no interrupt line
+    assert "pulse" not in soc.irq.locs  # no CPU, no interrupt line
 
 
 def test_fields_do_not_overlap():
-    for r in [*generate.csrs(), *regmap.CONFIG, *regmap.EVENT_RECORD, *regmap.RECEIVE_RECORD, *regmap.LAUNCH_ENTRY,
-              *regmap.STREAM_HEADER, *regmap.STREAM_ACK, *regmap.BRIDGE]:
+    for r in [
+        *generate.csrs(),
+        *regmap.CONFIG,
+        *regmap.EVENT_RECORD,
+        *regmap.RECEIVE_RECORD,
+        *regmap.LAUNCH_ENTRY,
+        *regmap.STREAM_HEADER,
+        *regmap.STREAM_ACK,
+        *regmap.BRIDGE,
+    ]:
         seen = 0
         for f in r.fields:
             assert f.offset + f.size <= 32 and not seen & generate.mask(f), (r.name, f.name)

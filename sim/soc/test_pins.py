@@ -5,10 +5,10 @@ from fractions import Fraction
 from math import floor
 
 import pytest
-from litepulse import regs
-from soc_rig import ALL_EVENTS, KIND, SOURCE, Simulated, edges, pack, read_vcd, register
 
+from litepulse import regs
 from litex_soc import sim_soc
+from sim.soc.soc_rig import ALL_EVENTS, KIND, SOURCE, Simulated, edges, pack, read_vcd, register
 
 HZ = sim_soc.PULSE_HZ
 
@@ -19,15 +19,22 @@ def run_train(vcd, rate, bit, count, byte, *arguments, lockstep=400_000):
     num, den = (period - floor(period)).as_integer_ratio()
     with Simulated("--lockstep", lockstep, "--loop-tx-rx", "--vcd", vcd, *arguments) as soc:
         soc.profile(0, bit)
-        soc.configure(line=pack(register(regs.CONFIG, "line"), rx_enable=1), capture_edges=1 << 4 | 1 << 20,
-                      event_mask=ALL_EVENTS)
-        start = soc.now() + 4_000_000       # a second, should the host be held up
-        soc.configure(train_start_lo=start & 0xFFFFFFFF, train_start_hi=start >> 32, train_count=count, train_width=0,
-                      train_launch=pack(register(regs.CONFIG, "train_launch"), data=byte), train_period=floor(period),
-                      train_num=num, train_den=den, train_command=pack(register(regs.CONFIG, "train_command"), command=1))
+        soc.configure(line=pack(register(regs.CONFIG, "line"), rx_enable=1), capture_edges=1 << 4 | 1 << 20, event_mask=ALL_EVENTS)
+        start = soc.now() + 4_000_000  # a second, should the host be held up
+        soc.configure(
+            train_start_lo=start & 0xFFFFFFFF,
+            train_start_hi=start >> 32,
+            train_count=count,
+            train_width=0,
+            train_launch=pack(register(regs.CONFIG, "train_launch"), data=byte),
+            train_period=floor(period),
+            train_num=num,
+            train_den=den,
+            train_command=pack(register(regs.CONFIG, "train_command"), command=1),
+        )
         found = soc.wait_events(lambda seen: any(e[2] == KIND["TRAIN_DONE"] for e in seen))
         received = []
-        while (ready := soc.header("RECEIVE")[0]) < count:      # the last byte ends after the train
+        while (ready := soc.header("RECEIVE")[0]) < count:  # the last byte ends after the train
             assert soc.now() < found[-1][0] + 20 * bit + 2 * lockstep
         found += soc.events()
         for offset in range(0, 2 * ready, 200):
@@ -37,7 +44,7 @@ def run_train(vcd, rate, bit, count, byte, *arguments, lockstep=400_000):
         lost = soc.header("EVENTS")[2] + soc.header("RECEIVE")[2]
         status, said = soc.close()
     assert (status, said, lost) == (0, "", 0)
-    assert [e[1] for e in found] == list(range(found[0][1], found[0][1] + len(found)))      # no number missing
+    assert [e[1] for e in found] == list(range(found[0][1], found[0][1] + len(found)))  # no number missing
     launched = [e[0] for e in found if e[2:4] == (KIND["TX"], SOURCE["TRAIN"])]
     assert [e[5] for e in found if e[2:4] == (KIND["TX"], SOURCE["TRAIN"])] == list(range(count))
     seen = [(e[0], e[5]) for e in found if e[2] == KIND["EDGE"]]
@@ -51,11 +58,14 @@ def frame(byte, bit):
     return [(floor(k * Fraction(bit)), levels[k + 1]) for k in range(10) if levels[k] != levels[k + 1]]
 
 
-@pytest.mark.parametrize("rate, bit, count, byte", [
-    (58, Fraction(5000), 6, 0xFF),                      # the main job: 9600 baud at 48 MHz, full scale
-    (Fraction(11025), Fraction(45), 300, 0x35),         # 640000/147 ticks apart
-    (Fraction("12345.678"), Fraction(48_000_000 * 256 // 250_000, 256), 300, 0xA7),
-])
+@pytest.mark.parametrize(
+    "rate, bit, count, byte",
+    [
+        (58, Fraction(5000), 6, 0xFF),  # the main job: 9600 baud at 48 MHz, full scale
+        (Fraction(11025), Fraction(45), 300, 0x35),  # 640000/147 ticks apart
+        (Fraction("12345.678"), Fraction(48_000_000 * 256 // 250_000, 256), 300, 0xA7),
+    ],
+)
 def test_train_on_the_pins(rate, bit, count, byte, tmp_path):
     vcd = tmp_path / "pins.vcd"
     # So few cycles a poll that 62 events each time are enough.
@@ -80,7 +90,7 @@ def test_declared_clock_scales_the_vcd_only(tmp_path):
         assert Fraction(soc.csr("id_clock_num")["num"], soc.csr("id_clock_den")["den"]) == hz
         soc.profile(0, 16)
         soc.configure(event_mask=ALL_EVENTS)
-        first = soc.now() + 500_000         # each command lets it run on for 20,000
+        first = soc.now() + 500_000  # each command lets it run on for 20,000
         ticks = [first + 1234 * n for n in range(20)]
         for tick in ticks:
             soc.launch(tick, 0xFF)
@@ -92,8 +102,15 @@ def test_declared_clock_scales_the_vcd_only(tmp_path):
 def test_stimulus_is_stamped_like_a_wire(tmp_path):
     """A level that changes at tick t is first sampled at t + 1, on every input and on the line; levels at the start are kept."""
     begin = 300_000
-    changes = [(begin, 0, 1), (begin + 1, 0, 0), (begin + 1, 2, 0), (begin + 500, "rx", 0), (begin + 500, 3, 1),
-               (begin + 1000, "rx", 1), (begin + 1007, 3, 0)]
+    changes = [
+        (begin, 0, 1),
+        (begin + 1, 0, 0),
+        (begin + 1, 2, 0),
+        (begin + 500, "rx", 0),
+        (begin + 500, 3, 1),
+        (begin + 1000, "rx", 1),
+        (begin + 1007, 3, 0),
+    ]
     stimulus, vcd = tmp_path / "stimulus", tmp_path / "pins.vcd"
     stimulus.write_text("# tick channel level\n\n" + "".join(f"{t} {c} {level}   # change\n" for t, c, level in changes))
     with Simulated("--lockstep", 20000, "--stimulus", stimulus, "--level", "2=1", "--vcd", vcd) as soc:
@@ -128,12 +145,13 @@ def test_loop_to_inputs_and_driver_enable(tmp_path):
         soc.launch(first, 0x00)
         soc.launch(first + 1000, 0, kind=2, width=1)
         found = soc.wait_events(lambda seen: sum(e[2] == KIND["EDGE"] for e in seen) == 4)
-        soc.bus.read(regs.CSR_BASE)             # time for `de` to fall
+        soc.bus.read(regs.CSR_BASE)  # time for `de` to fall
         soc.close()
     expected = [(first, 0), (first + 9 * 16, 1), (first + 1000, 0), (first + 1001, 1)]
     pins, _ = read_vcd(vcd)
     assert edges(pins["tx"]) == edges(pins["in1"]) == edges(pins["in3"]) == expected
     assert edges(pins["de"]) == [(first - 100, 1), (first + 160 + 37, 0), (first + 900, 1), (first + 1001 + 37, 0)]
     wired = 1 << 1 | 1 << 3
-    assert [(e[0], e[5]) for e in found if e[2] == KIND["EDGE"]] == \
-        [(t + regs.LOOPBACK_TICKS, (1 << 4 | wired * level) << 16 | wired) for t, level in expected]
+    assert [(e[0], e[5]) for e in found if e[2] == KIND["EDGE"]] == [
+        (t + regs.LOOPBACK_TICKS, (1 << 4 | wired * level) << 16 | wired) for t, level in expected
+    ]

@@ -5,18 +5,19 @@ import re
 from fractions import Fraction
 
 import pytest
-import rig
-from litepulse import regs
 from migen import ClockDomain, Record
 
+from litepulse import regs
 from litex_soc import bridge, regmap
+from litex_soc.build_cache import content_key, locked
+from sim import cocotb_rig
 
 RAM = 0x1000_0000
 BAUDS = (115200, 230400, 1_000_000, 1_500_000, 3_000_000)
 # The declared times are a hundredth (and less) of the real ones; a command at 115200 baud must still fit into the timeout.
 SCALED = {"fallback_seconds": Fraction(2, 100), "timeout_seconds": Fraction(1, 400)}
-SCALED_FRAMES = {**SCALED, "fallback_seconds": Fraction(4, 100)}    # a byte at 115200 must be shorter than a unit
-PERIODS = {24_000_000: 41_666, 50_000_000: 20_000}    # ps
+SCALED_FRAMES = {**SCALED, "fallback_seconds": Fraction(4, 100)}  # a byte at 115200 must be shorter than a unit
+PERIODS = {24_000_000: 41_666, 50_000_000: 20_000}  # ps
 
 
 def pads():
@@ -34,19 +35,27 @@ def make_soc(sys_hz, **options):
     def group(name, *signals):
         return (name, 0, *(Subsignal(s, Pins(width)) for s, width in signals))
 
-    platform = GenericPlatform("simulation", [
-        group("sys", ("clk", 1), ("rst", 1)), group("serial", ("tx", 1), ("rx", 1)),
-        group("other", ("stb", 1), ("adr", 30), ("dat_w", 32), ("ack", 1)),
-        group("watch", ("rate", 16), ("ack", 1))], name="bridge_top")
+    platform = GenericPlatform(
+        "simulation",
+        [
+            group("sys", ("clk", 1), ("rst", 1)),
+            group("serial", ("tx", 1), ("rx", 1)),
+            group("other", ("stb", 1), ("adr", 30), ("dat_w", 32), ("ack", 1)),
+            group("watch", ("rate", 16), ("ack", 1)),
+        ],
+        name="bridge_top",
+    )
 
     class Clock(LiteXModule):
         """From outside."""
+
         def __init__(self, pins):
             self.cd_sys = ClockDomain("sys")
             self.comb += [self.cd_sys.clk.eq(pins.clk), self.cd_sys.rst.eq(pins.rst)]
 
     class BridgeSoC(SoCMini):
         """No CPU."""
+
         def __init__(self):
             self.crg = Clock(platform.request("sys"))
             SoCMini.__init__(self, platform, sys_hz, with_ctrl=False, bus_timeout=None)
@@ -55,8 +64,15 @@ def make_soc(sys_hz, **options):
             self.add_ram("ram", RAM, 0x400)
             pins, bus = platform.request("other"), wishbone.Interface(data_width=32, address_width=32, addressing="word")
             self.bus.add_master("other", master=bus)
-            self.comb += [bus.cyc.eq(pins.stb), bus.stb.eq(pins.stb), bus.we.eq(1), bus.sel.eq(15), bus.adr.eq(pins.adr),
-                          bus.dat_w.eq(pins.dat_w), pins.ack.eq(bus.ack)]
+            self.comb += [
+                bus.cyc.eq(pins.stb),
+                bus.stb.eq(pins.stb),
+                bus.we.eq(1),
+                bus.sel.eq(15),
+                bus.adr.eq(pins.adr),
+                bus.dat_w.eq(pins.dat_w),
+                pins.ack.eq(bus.ack),
+            ]
             watch = platform.request("watch")
             self.comb += [watch.rate.eq(self.bridge.rate), watch.ack.eq(self.bridge.wishbone.ack)]
             self.bridge.frames.left.name_override, self.bridge.frames.begun.name_override = "units_left", "unit_begun"
@@ -67,27 +83,44 @@ def make_soc(sys_hz, **options):
 def run(sys_hz, case, simulator="verilator", options=None, bench="tb_serial_bridge"):
     """Simulates one case of a bench."""
     import logging
+
     logging.disable(logging.INFO)
     options = SCALED if options is None else options
-    folder = rig.BUILD / "bridge" / f"{sys_hz}-{rig.content_key(repr(options))[:8]}"
+    folder = cocotb_rig.BUILD / "bridge" / f"{sys_hz}-{content_key(repr(options))[:8]}"
     soc, platform = make_soc(sys_hz, **options)
     soc.finalize()
     assert (soc.csr.regions["bridge"].origin, soc.csr.regions["bridge"].busword) == (regmap.BRIDGE_BASE, 32)
     output = platform.get_verilog(soc, name="bridge_top")
-    text = "\n".join(line for line in output.main_source.splitlines() if not line.startswith("//"))    # no dates: same text, same build
-    text = re.sub(r"\$readmemh\(.*\);", "", text)        # the memory needs no contents
-    with rig.locked(folder.with_suffix(".lock")):
+    text = "\n".join(line for line in output.main_source.splitlines() if not line.startswith("//"))  # no dates: same text, same build
+    text = re.sub(r"\$readmemh\(.*\);", "", text)  # the memory needs no contents
+    with locked(folder.with_suffix(".lock")):
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "bridge_top.v"
         if not file.exists() or file.read_text() != text:
             file.write_text(text)
-    rig.simulate(bench, "bridge_top", [file], simulator=simulator, testcase=case, env={
-        "BRIDGE_SYS_HZ": sys_hz, "BRIDGE_PERIOD": PERIODS[sys_hz], "BRIDGE_FALLBACK": soc.bridge.frames.fallback_cycles,
-        "BRIDGE_UNIT": soc.bridge.frames.unit_cycles, "BRIDGE_TIMEOUT": soc.bridge.frames.timeout_cycles})
+    cocotb_rig.simulate(
+        bench,
+        "bridge_top",
+        [file],
+        simulator=simulator,
+        testcase=case,
+        env={
+            "BRIDGE_SYS_HZ": sys_hz,
+            "BRIDGE_PERIOD": PERIODS[sys_hz],
+            "BRIDGE_FALLBACK": soc.bridge.frames.fallback_cycles,
+            "BRIDGE_UNIT": soc.bridge.frames.unit_cycles,
+            "BRIDGE_TIMEOUT": soc.bridge.frames.timeout_cycles,
+        },
+    )
 
 
-@pytest.mark.parametrize("sys_hz", PERIODS)
-@pytest.mark.parametrize("case", ["words", "raised", "tolerance", "unusable", "falls_back", "garbage", "under_way", "reset"])
+def full(*cases):
+    """Cases that take long: the quick tier does without."""
+    return [pytest.param(case, marks=pytest.mark.full) for case in cases]
+
+
+@pytest.mark.parametrize("sys_hz", [50_000_000, *full(24_000_000)])
+@pytest.mark.parametrize("case", ["words", "raised", "tolerance", "unusable", "reset", *full("falls_back", "garbage", "under_way")])
 def test_bridge(case, sys_hz):
     run(sys_hz, case)
 
@@ -98,12 +131,23 @@ def run_frames(sys_hz, case, simulator="verilator"):
 
 
 @pytest.mark.seconds(40)
-@pytest.mark.parametrize("case", ["answered_after_all", "repeated", "damaged", "first_frame_damaged", "locked", "paused", "noise",
-                                  "while_answering", "broken_frames_do_not_count", "broken_off", "reset"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "repeated",
+        "first_frame_damaged",
+        "paused",
+        "while_answering",
+        "broken_frames_do_not_count",
+        "reset",
+        *full("answered_after_all", "damaged", "locked", "noise", "broken_off"),
+    ],
+)
 def test_frames(case):
     run_frames(24_000_000, case)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sys_hz", PERIODS)
 @pytest.mark.parametrize("case", ["carried_out", "deaf", "raised"])
 def test_frames_with_both_clocks(case, sys_hz):
@@ -130,7 +174,7 @@ def test_constants(sys_hz):
     made = bridge.SerialBridge(pads(), sys_hz)
     assert made.frames.fallback_cycles % made.frames.unit_cycles == 0 and made.frames.unit_cycles & (made.frames.unit_cycles - 1) == 0
     assert abs(Fraction(made.frames.fallback_cycles) / Fraction(sys_hz) - regs.BRIDGE_FALLBACK_SECONDS) <= Fraction(2, 320)
-    assert 2**len(made.frames.begun) == made.frames.unit_cycles
+    assert 2 ** len(made.frames.begun) == made.frames.unit_cycles
     assert Fraction(1, 10) <= (made.frames.timeout_cycles - made.frames.unit_cycles) / Fraction(sys_hz)
     assert made.frames.timeout_cycles / Fraction(sys_hz) < Fraction(13, 100)
     assert made.frames.silence_cycles == 2 * made.frames.unit_cycles

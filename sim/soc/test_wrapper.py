@@ -4,16 +4,17 @@
 from fractions import Fraction
 
 import pytest
-import rig
-from litepulse import regs
 from migen import ClockDomain, Signal
 
+from litepulse import regs
 from litex_soc import litepulse, regmap, sim_soc
 from litex_soc.litepulse import LitePulse, exact_frequency
+from sim import cocotb_rig
 
 
 class Pads:
     """Pins as a platform would hand them out."""
+
     def __init__(self, inputs=4, de=True):
         self.tx, self.tx_oe, self.rx = (Signal(name_override=name) for name in ("tx", "tx_oe", "rx"))
         if de:
@@ -24,6 +25,7 @@ class Pads:
 
 class Platform:
     """Takes the sources."""
+
     def __init__(self):
         self.files = []
 
@@ -45,11 +47,14 @@ def test_frequencies():
             exact_frequency(bad)
 
 
-@pytest.mark.parametrize("pads, options, said", [
-    (Pads(4), {"inputs": 3}, "4 aux pins, but only 3 inputs"),
-    (Pads(0), {"inputs": 16}, "must be 2 to 16"),
-    (Pads(0), {"inputs": 0}, "must be 2 to 16"),
-])
+@pytest.mark.parametrize(
+    "pads, options, said",
+    [
+        (Pads(4), {"inputs": 3}, "4 aux pins, but only 3 inputs"),
+        (Pads(0), {"inputs": 16}, "must be 2 to 16"),
+        (Pads(0), {"inputs": 0}, "must be 2 to 16"),
+    ],
+)
 def test_refuses(pads, options, said):
     with pytest.raises(ValueError, match=said):
         LitePulse(Platform(), pads, 48_000_000, **options)
@@ -81,10 +86,11 @@ def make_top(folder, clock_domain, pads, **options):
 
     class Top(LiteXModule):
         """Nothing but the wrapper."""
+
         def __init__(self):
             self.cd_sys, self.cd_pulse = ClockDomain("sys"), ClockDomain("pulse")
             self.pulse = LitePulse(platform, pads, 48_000_000, clock_domain=clock_domain, **options)
-            for n, csr in enumerate(self.pulse.get_csrs()):     # as a CSR bank would
+            for n, csr in enumerate(self.pulse.get_csrs()):  # as a CSR bank would
                 if hasattr(csr, "get_simple_csrs"):
                     csr.finalize(32, "big")
                     self.submodules += csr
@@ -92,14 +98,33 @@ def make_top(folder, clock_domain, pads, **options):
     top = Top()
     bus = top.pulse.bus
     pins = [p for name in ("tx", "tx_oe", "rx", "de", "aux") if (p := getattr(pads, name, None)) is not None]
-    ios = {top.cd_sys.clk, top.cd_sys.rst, top.cd_pulse.clk, top.cd_pulse.rst, bus.adr, bus.dat_w, bus.dat_r, bus.cyc, bus.stb,
-           bus.we, bus.ack, *pins}
-    for signal, name in ((bus.adr, "bus_adr"), (bus.dat_w, "bus_dat_w"), (bus.dat_r, "bus_dat_r"), (bus.cyc, "bus_cyc"),
-                         (bus.stb, "bus_stb"), (bus.we, "bus_we"), (bus.ack, "bus_ack")):
+    ios = {
+        top.cd_sys.clk,
+        top.cd_sys.rst,
+        top.cd_pulse.clk,
+        top.cd_pulse.rst,
+        bus.adr,
+        bus.dat_w,
+        bus.dat_r,
+        bus.cyc,
+        bus.stb,
+        bus.we,
+        bus.ack,
+        *pins,
+    }
+    for signal, name in (
+        (bus.adr, "bus_adr"),
+        (bus.dat_w, "bus_dat_w"),
+        (bus.dat_r, "bus_dat_r"),
+        (bus.cyc, "bus_cyc"),
+        (bus.stb, "bus_stb"),
+        (bus.we, "bus_we"),
+        (bus.ack, "bus_ack"),
+    ):
         signal.name_override = name
     output = verilog.convert(top, ios, name="wrapper_top", special_overrides=sim_soc.reset_synchronizer(True))
     file = folder / "wrapper_top.v"
-    text = "\n".join(line for line in str(output).splitlines() if not line.startswith("//"))     # no dates: same text, same build
+    text = "\n".join(line for line in str(output).splitlines() if not line.startswith("//"))  # no dates: same text, same build
     if not file.exists() or file.read_text() != text:
         folder.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -109,14 +134,14 @@ def make_top(folder, clock_domain, pads, **options):
 @pytest.mark.parametrize("clock_domain", ["pulse", "sys"])
 def test_resets(clock_domain):
     """One cycle of reset in either domain makes both sides begin anew, harmlessly."""
-    sources, top = make_top(rig.BUILD / "wrapper" / clock_domain, clock_domain, Pads())
-    rig.simulate("tb_wrapper", top, sources, simulator="icarus", env={"WRAPPER_DOMAIN": clock_domain})
+    sources, top = make_top(cocotb_rig.BUILD / "wrapper" / clock_domain, clock_domain, Pads())
+    cocotb_rig.simulate("tb_wrapper", top, sources, simulator="icarus", env={"WRAPPER_DOMAIN": clock_domain})
 
 
 def test_smallest_variant_elaborates():
     """No de, no inputs, no interrupts."""
-    sources, top = make_top(rig.BUILD / "wrapper" / "small", "pulse", Pads(inputs=0, de=False), interrupts=False, event_depth=5)
-    rig.simulate("tb_wrapper", top, sources, simulator="icarus", env={"WRAPPER_DOMAIN": "pulse"})
+    sources, top = make_top(cocotb_rig.BUILD / "wrapper" / "small", "pulse", Pads(inputs=0, de=False), interrupts=False, event_depth=5)
+    cocotb_rig.simulate("tb_wrapper", top, sources, simulator="icarus", env={"WRAPPER_DOMAIN": "pulse"})
 
 
 def test_map_version_is_what_the_wrapper_tells():

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	struct litepulse_info info;
 	struct litepulse_time now;
 	uint64_t written = 0, told = 0;
-	int device = open(path, O_RDONLY | O_CLOEXEC);
+	int device = open(path, O_RDWR | O_CLOEXEC);
 
 	/* How long is a tick? The claim makes us the one who may launch; it has a file of its own. */
 	if (device < 0 || ioctl(device, LITEPULSE_IOC_INFO, &info) || ioctl(device, LITEPULSE_IOC_CLAIM, &claim) ||

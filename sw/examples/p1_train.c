@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	};
 	struct litepulse_event event;
 	struct litepulse_info info;
-	int device = open(path, O_RDONLY | O_CLOEXEC);
+	int device = open(path, O_RDWR | O_CLOEXEC);
 
 	if (device < 0 || ioctl(device, LITEPULSE_IOC_INFO, &info) || ioctl(device, LITEPULSE_IOC_CLAIM, &claim) ||
 	    ioctl(claim.fd, LITEPULSE_IOC_PROFILE, &profile))

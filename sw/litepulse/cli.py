@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import io
 import itertools
 import math
 import re
@@ -15,18 +16,7 @@ from pathlib import Path
 from litepulse import __version__, cable, output
 from litepulse.backends import SIM, connect
 from litepulse.errors import BadInput, LitePulseError, OutputClosed, Refused
-from litepulse.follow import (
-    LAUNCH_PROFILE,
-    CaptureRun,
-    Interrupt,
-    RespondRun,
-    SendRun,
-    TrainPlan,
-    TrainRun,
-    Trigger,
-    check_overlap,
-    tidy,
-)
+from litepulse.follow import LAUNCH_PROFILE, CaptureRun, Interrupt, RespondRun, SendRun, TrainPlan, TrainRun, Trigger, check_overlap, tidy
 from litepulse.layout import CONFIG, TRAIN_MIN_PERIOD, pack, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.measurement import histogram, period_from_words
@@ -182,8 +172,9 @@ def make_parser():
 def main(argv=None):
     """The command; returns the exit status."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):
-            stream.reconfigure(errors="replace")
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(ValueError):
+                stream.reconfigure(errors="replace")
     try:
         args = make_parser().parse_args(join_negatives(sys.argv[1:] if argv is None else argv))
         return args.function(args) or 0
@@ -297,11 +288,7 @@ def shared(device, command):
 
 def shared_line(profile):
     """What results say about the line."""
-    return {
-        "baud": exact(profile.bit_period.baud),
-        "bit_period_ticks": exact(profile.bit_period.ticks),
-        "format": str(profile.format),
-    }
+    return {"baud": exact(profile.bit_period.baud), "bit_period_ticks": exact(profile.bit_period.ticks), "format": str(profile.format)}
 
 
 def headline(device):
@@ -352,10 +339,7 @@ def cmd_info(args):
         ts = device.timescale
         inputs = ", ".join(str(i) for i in range(device.inputs))
         rows = [
-            (
-                "core",
-                f"version {result['version']}, {device.samples_per_cycle} sample{'s'[: device.samples_per_cycle > 1]} per cycle",
-            ),
+            ("core", f"version {result['version']}, {device.samples_per_cycle} sample{'s'[: device.samples_per_cycle > 1]} per cycle"),
             ("clock", f"{si(device.clock_hz, 'Hz', 6)} ({exact(device.clock_hz)} Hz)"),
             ("tick", f"{si(1 / ts.tick_hz, 's')} ({exact(ts.tick_hz)} Hz)"),
             ("channels", f"{inputs} and rx"),
@@ -552,11 +536,13 @@ def follow_train(args, device, run, interrupt):
         output.write(f"{headline(device)}\n{title}")
 
     def show(rows):
+        if rows_out is None:
+            return
         for row in rows:
             dt = ms(ts, row.interval) if row.interval is not None else None
             if args.style == "vnl":
                 rows_out.row(ns(ts, row.tick), dt)
-            elif args.style == "csv":
+            else:
                 rows_out.row(row.n, row.tick, ns(ts, row.tick), dt, row.error)
 
     started = False
@@ -610,10 +596,7 @@ def live_rows(ts, run, rows):
         return [("pulses", "waiting for the first")]
     n = max(record.launched) if record.launched else 0
     table = [
-        (
-            "pulses",
-            f"{len(record.launched)} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} lost",
-        ),
+        ("pulses", f"{len(record.launched)} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} lost"),
         ("last", f"pulse {n} at tick {record.launched.get(n)}"),
     ]
     if record.min_interval is not None:
@@ -665,11 +648,7 @@ def cmd_stop(args):
         event = last_change(device, position)
         stopped = [
             name
-            for name, was in (
-                ("train", before.train_running),
-                ("responder", before.responder_armed),
-                ("launches", not before.queue_idle),
-            )
+            for name, was in (("train", before.train_running), ("responder", before.responder_armed), ("launches", not before.queue_idle))
             if was
         ]
         pulses = event.data if event is not None and event.stop and before.train_running else None
@@ -782,7 +761,7 @@ def cmd_adjust(args):
                 "invalid": "period, pulse number or step are not usable, or the train ends before",
                 UNKNOWN: "the reason went to whoever follows the train",
             }
-            raise Refused(f"the core refused the change: {why.get(event.reason, event.reason)}")
+            raise Refused(f"the core refused the change: {why.get(event.reason or UNKNOWN, event.reason)}")
         if pending:
             output.note("litepulse: accepted; the pulse it waits for has not come yet")
         applied = event.data if event is not None else None

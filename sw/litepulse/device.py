@@ -101,12 +101,14 @@ class Stream:
 
     def peek(self):
         """What is ready, decoded apart, without taking it: for whoever is not the reader of this stream."""
-        for _ in range(10):
+        attempts = 10
+        while True:
             header, _ = self._fetch(0)
             words = []
             if header.ready:
                 words = self.device.read_window(self.base + 4 * regs.HEADER_WORDS, header.ready * self.decoder.words)
-            if self._fetch(0)[0].position == header.position:
+            attempts -= 1
+            if not attempts or self._fetch(0)[0].position == header.position:
                 break  # nobody took records meanwhile, so they all lay still
         decoder, found = type(self.decoder)(), []
         for i in range(0, len(words), decoder.words):
@@ -279,8 +281,8 @@ class Device:
 
     def profile(self, number):
         """The profile last written, or None."""
-        words = self.config_words(f"profile{number}_format", f"profile{number}_period")
-        return Profile.from_words(*words.values(), self.timescale.tick_hz)
+        fmt, period = self.config_words(f"profile{number}_format", f"profile{number}_period").values()
+        return Profile.from_words(fmt, period, self.timescale.tick_hz)
 
     def set_line(self, loopback=False, receive=False):
         """Line settings; holds nothing back."""

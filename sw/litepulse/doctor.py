@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from litepulse import attach, attached, regs
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse
-from litepulse.ports import choose, describe, find_bridges, preferred, sibling, text
+from litepulse.ports import choose, describe, find_bridges, may_open, preferred, sibling, text
 
 OK, FAULT, NOTE, SKIPPED = "ok", "fault", "note", "skipped"  # a note is nothing wrong, but good to know
 GROUP = "dialout"
@@ -32,16 +32,30 @@ class Doctor:
 
     def __init__(self, host, path=None, baud=attach.DEFAULT_BAUD):
         self.host, self.path, self.baud = host, path, baud
-        self.port = self.board = self.found = self.problem = None
+        self.port = self.board = self.found = None
+        self.problem = ""  # why the core is not LitePulse's, without the port
         self.usable = True  # whether the port may be spoken to
 
     def run(self):
         """The Checks, in order; later ones know what earlier ones found. BadInput if it is not clear which port is meant."""
         self._choose()
-        return [check() for check in (
-            self.modules, self.signing, self.exists, self.interface, self.permissions, self.free, self.latency, self.bridge, self.rate,
-            self.core, self.cable, self.devices,
-        )]
+        return [
+            check()
+            for check in (
+                self.modules,
+                self.signing,
+                self.exists,
+                self.interface,
+                self.permissions,
+                self.free,
+                self.latency,
+                self.bridge,
+                self.rate,
+                self.core,
+                self.cable,
+                self.devices,
+            )
+        ]
 
     def _choose(self):
         if self.path is None:
@@ -119,8 +133,9 @@ class Doctor:
         how = f"{' and '.join(enforced)}{boot}"
         if unsigned:
             which = f"{' and '.join(unsigned)} {'is' if len(unsigned) == 1 else 'are'} not signed"
-            return Check("signing", FAULT, f"this kernel takes signed modules only ({how}), {which}",
-                         "sign it: docs/driver-install.md, Secure Boot")
+            return Check(
+                "signing", FAULT, f"this kernel takes signed modules only ({how}), {which}", "sign it: docs/driver-install.md, Secure Boot"
+            )
         return Check("signing", NOTE, f"this kernel takes signed modules only ({how}); whether it knows the key shows when they are loaded")
 
     # The port ---------------------------------------------------------------------------------------------------------
@@ -148,14 +163,18 @@ class Doctor:
             return Check("interface", OK, f"{board.interface}, the bridge of the {board.title}")
         self.usable = False
         other = sibling(self.host, self.port, board.interface)
-        return Check("interface", FAULT, f"interface {self.port.interface} of the {board.title} is not its bridge",
-                     f"use {preferred(self.host, other) if other else f'interface {board.interface}'}")
+        return Check(
+            "interface",
+            FAULT,
+            f"interface {self.port.interface} of the {board.title} is not its bridge",
+            f"use {preferred(self.host, other) if other else f'interface {board.interface}'}",
+        )
 
     def permissions(self):
         """This user may open it."""
         if self.port is None:
             return Check("permissions", SKIPPED, "no port")
-        if os.access(self.port.path, os.R_OK | os.W_OK):
+        if may_open(self.port.path):
             return Check("permissions", OK, "this user may open it")
         self.usable = False
         try:
@@ -170,9 +189,9 @@ class Doctor:
         fix = f"you are in {group}, but not since this login: log in again" if member else f"sudo adduser {user} {group}, log in again"
         return Check("permissions", FAULT, f"this user may not open it (group {group})", fix)
 
-    def _openers(self):
+    def _openers(self, path):
         """{number: name} of other processes that have the port open, as far as this user may see."""
-        real, found = os.path.realpath(self.port.path), {}
+        real, found = os.path.realpath(path), {}
         for process in self.host.proc.glob("[0-9]*"):
             if process.name == str(os.getpid()):
                 continue
@@ -184,8 +203,8 @@ class Doctor:
                 found[int(process.name)] = text(process / "comm") or "?"
         return found
 
-    def _ignored_by_modem_manager(self):
-        status = os.stat(self.port.path)
+    def _ignored_by_modem_manager(self, path):
+        status = os.stat(path)
         said = text(self.host.udev / f"c{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}")
         return re.search(r"(?m)^E:ID_MM_(PORT|DEVICE)_IGNORE=1$", said) is not None
 
@@ -200,7 +219,7 @@ class Doctor:
             except LitePulseError as error:
                 self.usable = False
                 return Check("free", FAULT, str(error).split(": ", 1)[-1], "end whoever has the port")
-        openers = self._openers()
+        openers = self._openers(self.port.path)
         if self.board:
             if holding or not openers:
                 return Check("free", OK, f"attached as {self.board.name}, held by process {holding or '?'}")
@@ -214,7 +233,7 @@ class Doctor:
             manager = "ModemManager" in openers.values()
             fix = "sudo make driver-install ATTACH=1 tells it to leave the board alone" if manager else "end it"
             return Check("free", FAULT, f"in use by {others}", fix)
-        if self._modem_manager() and not self._ignored_by_modem_manager():
+        if self._modem_manager() and not self._ignored_by_modem_manager(self.port.path):
             return Check("free", NOTE, "nobody has it, but ModemManager may try it out: make driver-install ATTACH=1 tells it not to")
         return Check("free", OK, "nobody has it")
 
@@ -232,8 +251,12 @@ class Doctor:
             return Check("latency timer", OK, f"{now} ms")
         if not self.board:
             return Check("latency timer", OK, f"{now} ms now; 'litepulse attach' sets {attach.LATENCY_MS} ms")
-        return Check("latency timer", FAULT, f"{now} ms: every answer comes so much later",
-                     f"echo {attach.LATENCY_MS} | sudo tee {self.port.latency_file}")
+        return Check(
+            "latency timer",
+            FAULT,
+            f"{now} ms: every answer comes so much later",
+            f"echo {attach.LATENCY_MS} | sudo tee {self.port.latency_file}",
+        )
 
     # The board --------------------------------------------------------------------------------------------------------
 
@@ -246,10 +269,11 @@ class Doctor:
         try:
             self.found = attach.inspect(self.port, self.baud)
         except NotLitePulse as error:
-            self.problem = error
+            self.problem = str(error).removeprefix(f"{self.port.path}: ")
         except LitePulseError as error:
-            return Check("bridge", FAULT, str(error).removeprefix(f"{self.port.path}: "),
-                         "power, bitstream (make BOARD=... flash), port and rate")
+            return Check(
+                "bridge", FAULT, str(error).removeprefix(f"{self.port.path}: "), "power, bitstream (make BOARD=... flash), port and rate"
+            )
         return Check("bridge", OK, f"answers at {self.baud} baud")
 
     def rate(self):
@@ -275,19 +299,22 @@ class Doctor:
         if self.board:
             return Check("core", OK, "the kernel has found it")
         if self.problem:
-            return Check("core", FAULT, str(self.problem).removeprefix(f"{self.port.path}: "),
-                         f"a bitstream with version {mine} (make BOARD=... flash), or the program of that version")
+            return Check(
+                "core", FAULT, self.problem, f"a bitstream with version {mine} (make BOARD=... flash), or the program of that version"
+            )
         return Check("core", SKIPPED, "no bridge that answers")
 
     def cable(self):
         """What the driver counted."""
         if not self.board:
             return Check("cable", SKIPPED, "not attached")
-        counts = {name: self.board.value(name) for name in attached.COUNTERS}
-        if None in counts.values():
+        counts = {name: value for name in attached.COUNTERS if (value := self.board.value(name)) is not None}
+        if len(counts) < len(attached.COUNTERS):
             return Check("cable", FAULT, f"the driver does not tell its counters in {self.board.folder}/uartbone", "make driver-install")
-        said = (f"{counts['transactions']} transactions, {counts['repeats']} repeated, {counts['failures']} failed, "
-                f"round trip {counts['round_trip_ns'] / 1e6:.3f} ms")
+        said = (
+            f"{counts['transactions']} transactions, {counts['repeats']} repeated, {counts['failures']} failed, "
+            f"round trip {counts['round_trip_ns'] / 1e6:.3f} ms"
+        )
         if counts["failures"] or counts["repeats"] * _FEW > counts["transactions"]:
             return Check("cable", FAULT, said, "another cable, no hub, or a lower rate: litepulse attach --baud 1M")
         return Check("cable", OK, said)
@@ -304,8 +331,12 @@ class Doctor:
         missing = [what for what in ("pulse", "tty") if what not in nodes] + [path for path in nodes.values() if not os.path.exists(path)]
         if missing:
             return Check("devices", FAULT, f"missing: {', '.join(missing)}", "dmesg; detach and attach again")
-        closed = [path for path in nodes.values() if not os.access(path, os.R_OK | os.W_OK)]
+        closed = [path for path in nodes.values() if not may_open(path)]
         if closed:
-            return Check("devices", FAULT, f"this user may not open {', '.join(closed)}",
-                         f"make driver-install brings the udev rule; sudo adduser $USER {GROUP}, log in again")
+            return Check(
+                "devices",
+                FAULT,
+                f"this user may not open {', '.join(closed)}",
+                f"make driver-install brings the udev rule; sudo adduser $USER {GROUP}, log in again",
+            )
         return Check("devices", OK, ", ".join(nodes.values()))

@@ -151,7 +151,6 @@ class TrainRun:
         self.plan = plan
         self.record = TrainRecord(IdealTrain(plan.period, plan.start))
         self.poller = Poller(device)
-        self.status = None
         self.started = self.ended = self.stopped = False
         self.changes = []
 

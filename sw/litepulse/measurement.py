@@ -29,7 +29,10 @@ class IdealTrain:
 
     def _segment(self, n):
         index = bisect_right([c[0] for c in self.changes], n) - 1
-        return self.changes[index] if index >= 0 else (0, Fraction(self.start), self.period)
+        if index >= 0:
+            return self.changes[index]
+        assert self.start is not None, "anchor() comes first"
+        return 0, Fraction(self.start), self.period
 
     def exact(self, n):
         """A_n, unrounded."""

@@ -79,7 +79,7 @@ class Live:
         rows_there = style in ("csv", "vnl") and sys.stdout.isatty()  # a bar between them would only disturb
         self.visible = self.table or (sys.stderr.isatty() and not rows_there)
         self.title, self.total = title, total
-        self._live = self._bar = self._task = None
+        self._live = self._bar = None
 
     def __enter__(self):
         if self.visible:
@@ -92,7 +92,7 @@ class Live:
             if self.total:
                 parts += [BarColumn(bar_width=None), TextColumn("{task.completed}/{task.total}"), TimeRemainingColumn()]
             self._bar = Progress(*parts, TimeElapsedColumn(), console=console, expand=bool(self.total))
-            self._task = self._bar.add_task(self.title, total=self.total)
+            self._bar.add_task(self.title, total=self.total)
             self._live = RichLive(
                 self._bar, console=console, refresh_per_second=8, transient=True, redirect_stdout=False, redirect_stderr=False
             )
@@ -105,9 +105,9 @@ class Live:
 
     def update(self, done, rows=()):
         """`done` of the total; rows are (name, value) of the table."""
-        if not self.visible:
+        if self._bar is None or self._live is None:
             return
-        self._bar.update(self._task, completed=done)
+        self._bar.update(self._bar.task_ids[0], completed=done)
         if self.table and rows:
             from rich.console import Group
             from rich.table import Table

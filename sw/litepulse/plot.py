@@ -60,14 +60,7 @@ def from_result(result):
         delays = [a["delay_ticks"] for a in result["answers"] if a["delay_ticks"] is not None]
         rows = histogram(delays)
         return Series(
-            f"{len(delays)} answers to {result['trigger']}",
-            note,
-            [],
-            [],
-            "delay [ticks]",
-            "answers",
-            bars=rows,
-            tick_ns=float(tick_ns),
+            f"{len(delays)} answers to {result['trigger']}", note, [], [], "delay [ticks]", "answers", bars=rows, tick_ns=float(tick_ns)
         )
     if command == "capture":
         ticks = [e["tick"] for e in result["edges"]]
@@ -76,12 +69,7 @@ def from_result(result):
     if command == "send":
         errors = [item["tick"] - item["wanted"] for item in result["launched"]]
         return Series(
-            f"{len(errors)} timed launches",
-            note,
-            [item["n"] for item in result["launched"]],
-            errors,
-            "launch",
-            "launched − wanted [ticks]",
+            f"{len(errors)} timed launches", note, [item["n"] for item in result["launched"]], errors, "launch", "launched − wanted [ticks]"
         )
     raise ValueError(f"unknown command '{command}'")
 
@@ -158,13 +146,16 @@ def save(series, path):
     suffix = Path(path).suffix.lower()
     if suffix not in (".png", ".svg", ".pdf"):
         raise BadInput(f"{path}: write to .png, .svg or .pdf")
-    import matplotlib
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise BadInput(f"{path}: drawing needs matplotlib: pip install 'litepulse[plot]'") from None
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     train = series.intervals_ns is not None
-    figure, axes = pyplot.subplots(2 if train else 1, 1, figsize=(9, 7 if train else 4.5), layout="constrained", squeeze=False)
+    figure, axes = pyplot.subplots(2 if train else 1, 1, figsize=(9, 7 if train else 4.5), squeeze=False)
     if train:
         _train_axes(axes[0][0], axes[1][0], series)
     elif series.bars is not None:
@@ -187,7 +178,7 @@ def save(series, path):
         color="#b00020" if series.note.startswith(SIMULATED) else "#555555",
         weight="bold",
     )
-    figure.get_layout_engine().set(rect=(0, 0.03, 1, 0.97))
+    figure.set_layout_engine("constrained", rect=(0, 0.03, 1, 0.97))
     try:
         figure.savefig(path, dpi=130)
     except OSError as error:

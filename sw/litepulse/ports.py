@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Serial ports as the kernel shows them: which USB plug, which of its ports, which stable name; and where boards are plugged in."""
 
+import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -9,12 +11,16 @@ import stat
 import struct
 import subprocess
 import termios
+import time
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from litepulse.errors import BadInput
 from litepulse.usb_boards import BOARDS as TABLE
+
+OPEN_SECONDS = 2.0  # how long a port that was just plugged in may take until it can be opened
+_STEP = 0.02  # seconds between two tries
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,42 @@ def is_port(path):
         return False
 
 
+# A port that was just plugged in: its node is in /dev a moment before it can be opened.
+
+
+def is_settling(path, number):
+    """Whether the errno with which opening a port failed may be over in a moment, because the port was just plugged in."""
+    if number in (errno.ENXIO, errno.ENODEV):
+        # The kernel makes a tty's node before its character device; usb-serial opens no port before all of the adapter's are there.
+        return True
+    if number == errno.EACCES:
+        # Only root may open a new node until udev has set its rights, which changes its ctime, too.
+        with contextlib.suppress(OSError):
+            return abs(time.time() - os.stat(path).st_ctime) < OPEN_SECONDS
+    return False
+
+
+def open_settled(path, flags):
+    """os.open() of a port, tried again for OPEN_SECONDS while it may be settling. OSError; at once if the path does not exist."""
+    end = time.monotonic() + OPEN_SECONDS
+    while True:
+        try:
+            return os.open(path, flags)
+        except OSError as error:
+            if time.monotonic() >= end or not is_settling(path, error.errno):
+                raise
+        time.sleep(_STEP)
+
+
+def may_open(path):
+    """Whether this user may open a port, once udev has set its rights."""
+    while not os.access(path, os.R_OK | os.W_OK):
+        if not is_settling(path, errno.EACCES):
+            return False
+        time.sleep(_STEP)
+    return True
+
+
 def describe(host, path):
     """The Port at a path of /dev. BadInput if there is none."""
     path = str(path)
@@ -209,6 +251,10 @@ def choose(host, path):
     if len(found) > 1:
         listing = ", ".join(f"{preferred(host, port.path)} ({port.product})" for port in found)
         raise BadInput(f"{len(found)} boards are there, name the port of one: {listing}")
+    # Of a plug that just came, the kernel lists the port before it makes the node. Without one, opening says so.
+    end = time.monotonic() + OPEN_SECONDS
+    while not os.path.exists(found[0].path) and time.monotonic() < end:
+        time.sleep(_STEP)
     return found[0]
 
 
@@ -248,4 +294,3 @@ class SerialFlags:
         except OSError:
             return False
         return True
-

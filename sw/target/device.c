@@ -122,7 +122,10 @@ struct device open_device(const char *path)
 {
 	struct device device = { .claim = -1 };
 
-	device.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	/* A claim and a filter need a file that can be written; to look needs none. */
+	device.fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (device.fd < 0 && errno == EACCES)
+		device.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (device.fd < 0)
 		fail_errno("%s", path);
 	if (ioctl(device.fd, LITEPULSE_IOC_INFO, &device.info)) {

@@ -15,7 +15,7 @@ from litepulse import attached, cable, cli
 from litepulse.ports import Host
 
 ICEBREAKER = {"idVendor": "0403", "idProduct": "6010", "manufacturer": "1BitSquared", "product": "iCEBreaker V1.0e", "serial": "ib7A"}
-DISCIPLINE = 29
+DISCIPLINE = 8
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,16 @@ class Machine:
 
     def make(self, kernel="good"):
         """An empty one."""
-        for name in ("sysfs/class/tty", "sysfs/dev/char", "sysfs/devices/platform", "dev/serial/by-id", "proc", "modules/6.12.9", "udev",
-                     "programs"):
+        for name in (
+            "sysfs/class/tty",
+            "sysfs/dev/char",
+            "sysfs/devices/platform",
+            "dev/serial/by-id",
+            "proc",
+            "modules/6.12.9",
+            "udev",
+            "programs",
+        ):
             (self.folder / name).mkdir(parents=True)
         self.write("discipline", "0")
         self.write("kernel", kernel)
@@ -131,6 +139,22 @@ class Machine:
                 board.rename(board.with_name("gone"))
                 shutil.rmtree(board.with_name("gone"))
 
+    def refuse_to_open(self, error, times):
+        """The next so many times a port is opened, that fails with an error: "ENXIO", as a port that was just plugged in."""
+        self.write("refusals", f"{error} {times}")
+
+    def refusal(self, path):
+        """Counts down; the OSError with which opening a path fails, or None."""
+        file = self.folder / "refusals"
+        if not file.exists() or Path(path).parent != self.dev:
+            return None
+        error, times = file.read_text().split()
+        if times == "0":
+            return None
+        self.refuse_to_open(error, int(times) - 1)
+        number = getattr(errno, error)
+        return OSError(number, os.strerror(number), path)
+
     def rates(self):
         """What was written to uartbone/baud, in order."""
         path = self.folder / "rates"
@@ -149,6 +173,15 @@ def pretend(machine):
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         write(board, name, value)
 
+    open_file = os.open
+
+    def open_port(path, *arguments, **options):
+        problem = isinstance(path, str) and machine.refusal(path)
+        if problem:
+            raise problem
+        return open_file(path, *arguments, **options)
+
+    os.open = open_port
     attached.Attached.set = set_value
     attached.Host = cable.Host = lambda: machine.host
 

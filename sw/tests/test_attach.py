@@ -2,6 +2,8 @@
 """attach and detach: what is refused and how, the service that holds the port, the way back; the kernel and the plugs are made up."""
 
 import contextlib
+import errno
+import fcntl
 import json
 import os
 import re
@@ -16,13 +18,14 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_board import Bridge, FakeBoard, Server
-from fake_machine import ICEBREAKER, Machine
 
-from litepulse import attach, regs
+from litepulse import attach, ports, regs, transport
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.ports import SerialFlags, choose, describe, find_bridges, preferred
 from litepulse.transport import open_port
+
+from .fake_board import Bridge, FakeBoard, Server
+from .fake_machine import ICEBREAKER, Machine
 
 TESTS = Path(__file__).resolve().parent
 ENV = {**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS.parents[1]}{os.pathsep}{TESTS}", "COLUMNS": "200"}
@@ -53,8 +56,14 @@ def ended():
 
 def run(machine, *arguments, **options):
     """The command on the machine."""
-    return subprocess.run([sys.executable, TESTS / "fake_machine.py", machine.folder, *arguments], env=ENV | options, capture_output=True,
-                          text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, TESTS / "fake_machine.py", machine.folder, *arguments],
+        env=ENV | options,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def is_one_line(text):
@@ -115,11 +124,14 @@ def of_version(major, minor):
     return board
 
 
-@pytest.mark.parametrize("what, said", [
-    (Words(), "not a LitePulse .identification 0x600df00d instead of 0x4c504c53"),
-    (of_version(7, 1), f"the core is version 7.1, this program drives version {regs.VERSION_MAJOR}.{regs.VERSION_MINOR}"),
-    (of_version(regs.VERSION_MAJOR, regs.VERSION_MINOR + 1), f"the core is version {regs.VERSION_MAJOR}.{regs.VERSION_MINOR + 1}"),
-])
+@pytest.mark.parametrize(
+    "what, said",
+    [
+        (Words(), "not a LitePulse .identification 0x600df00d instead of 0x4c504c53"),
+        (of_version(7, 1), f"the core is version 7.1, this program drives version {regs.VERSION_MAJOR}.{regs.VERSION_MINOR}"),
+        (of_version(regs.VERSION_MAJOR, regs.VERSION_MINOR + 1), f"the core is version {regs.VERSION_MAJOR}.{regs.VERSION_MINOR + 1}"),
+    ],
+)
 def test_what_is_no_litepulse_of_ours(machine, what, said):
     with Server(what) as server:
         port = machine.plug(server.spec)
@@ -181,10 +193,13 @@ def test_without_the_module(machine, board):
     assert machine.latency_file().read_text() == "16\n" and open_port(board.spec).read(regs.CSR_BASE) == [regs.MAGIC]
 
 
-@pytest.mark.parametrize("problem, said", [
-    ("Key was rejected by service", "which no key that it knows has signed: docs/driver-install.md"),
-    ("Operation not permitted", "installed but not loaded (Operation not permitted): 'sudo modprobe litepulse_uartbone'"),
-])
+@pytest.mark.parametrize(
+    "problem, said",
+    [
+        ("Key was rejected by service", "which no key that it knows has signed: docs/driver-install.md"),
+        ("Operation not permitted", "installed but not loaded (Operation not permitted): 'sudo modprobe litepulse_uartbone'"),
+    ],
+)
 def test_a_module_that_is_not_loaded(machine, board, problem, said):
     machine.write("kernel", "none")
     for module in (machine.sysfs / "module").iterdir():
@@ -213,9 +228,10 @@ def test_on_this_kernel_without_the_module(board):
     assert done.returncode == 2 and is_one_line(done.stderr) and "module litepulse_uartbone" in done.stderr
 
 
-@pytest.mark.parametrize("kernel, said", [
-    ("no board", "the kernel found no board there within"), ("refuses", "the kernel's driver refuses the board; its log may say why"),
-])
+@pytest.mark.parametrize(
+    "kernel, said",
+    [("no board", "the kernel found no board there within"), ("refuses", "the kernel's driver refuses the board; its log may say why")],
+)
 def test_what_the_kernel_refuses(machine, board, kernel, said, monkeypatch):
     monkeypatch.setattr(attach, "_APPEAR", 0.3)
     machine.write("kernel", kernel)
@@ -255,10 +271,15 @@ def test_a_port_that_another_process_uses(machine, board):
     other.close()
 
 
-@pytest.mark.parametrize("path, said", [
-    ("/dev/ttyNOTHERE", "there is no such port"), ("/etc/hostname", "not a serial port"), ("/dev/null", "not a serial port"),
-    ("tcp:localhost:1234", "only a serial port of this computer"),
-])
+@pytest.mark.parametrize(
+    "path, said",
+    [
+        ("/dev/ttyNOTHERE", "there is no such port"),
+        ("/etc/hostname", "not a serial port"),
+        ("/dev/null", "not a serial port"),
+        ("tcp:localhost:1234", "only a serial port of this computer"),
+    ],
+)
 def test_what_is_no_port(machine, path, said):
     for verb in ("attach", "detach"):
         if (verb, path) == ("detach", "tcp:localhost:1234"):
@@ -286,6 +307,100 @@ def test_arguments_that_make_no_sense(machine, board):
     assert board.received == b""
 
 
+# Just plugged in ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.full
+def test_attach_waits_for_a_port_that_is_not_ready(machine, board, ended):
+    """The kernel makes the node of a port a moment before the port can be opened, udev sets its rights a moment later."""
+    port = machine.plug(board.spec)
+    for error in ("ENXIO", "ENODEV"):
+        machine.refuse_to_open(error, 5)
+        process = attached(machine, ended, port)["process"]
+        machine.refuse_to_open(error, 5)
+        done = run(machine, "detach", port)
+        assert done.returncode == 0 and done.stderr == "" and not is_running(process)
+        assert (machine.folder / "refusals").read_text() == f"{error} 0\n"
+
+
+def test_the_service_waits_for_a_port_that_is_not_ready(machine, board, tmp_path):
+    port = machine.plug(board.spec)
+    machine.refuse_to_open("ENXIO", 20)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(tmp_path / "notify"))
+        listener.settimeout(20)
+        with subprocess.Popen(
+            [sys.executable, TESTS / "fake_machine.py", machine.folder, "attach", "--foreground", port],
+            env=ENV | {"NOTIFY_SOCKET": str(tmp_path / "notify")},
+            stdout=subprocess.DEVNULL,
+        ) as process:
+            try:
+                assert listener.recv(200).startswith(b"READY=1\n")
+            finally:
+                process.terminate()
+    assert process.returncode == 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("verb", [["attach"], ["detach"], ["--port"]])
+def test_a_port_that_never_gets_ready(machine, board, verb):
+    """It is waited for only so long, and one line says what is wrong."""
+    port = machine.plug(board.spec)
+    if verb == ["detach"]:
+        machine.appear("ttyUSB1")
+    machine.refuse_to_open("ENXIO", 10_000)
+    start = time.monotonic()
+    done = run(machine, *verb, port, *(["info"] if verb == ["--port"] else []))
+    assert ports.OPEN_SECONDS <= time.monotonic() - start < ports.OPEN_SECONDS + 20
+    assert done.returncode == 2 and done.stderr == f"litepulse: {port}: cannot open the port (No such device or address)\n"
+    assert board.received == b""
+
+
+def test_a_port_that_is_not_there_is_not_waited_for(machine, monkeypatch):
+    path = str(machine.dev / "ttyUSB9")
+    for verb in ("attach", "detach"):
+        done = run(machine, verb, path)
+        assert done.returncode == 2 and is_one_line(done.stderr) and "there is no such port" in done.stderr
+    monkeypatch.setattr(ports.time, "sleep", lambda seconds: pytest.fail("waits"))
+    with pytest.raises(LitePulseError, match="cannot open the port .No such file"):
+        open_port(path)
+
+
+def test_the_rights_of_a_new_port(machine, board, monkeypatch):
+    """Until udev has set them nobody but root may open it; of an older port they are what they are."""
+    port = machine.plug(board.spec)
+    real, asked = os.access, []
+
+    def access(path, mode):
+        asked.append(path)
+        return len(asked) > 5 and real(path, mode)
+
+    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr(ports.time, "time", lambda: os.stat(port).st_ctime + 0.1)
+    assert ports.may_open(port) and len(asked) == 6
+    asked.clear()
+    monkeypatch.setattr(ports.time, "time", lambda: os.stat(port).st_ctime + ports.OPEN_SECONDS)
+    assert not ports.may_open(port) and len(asked) == 1
+    for error, young, old in ((errno.EACCES, 1, 0), (errno.ENXIO, 1, 1), (errno.ENODEV, 1, 1), (errno.ENOENT, 0, 0), (errno.EBUSY, 0, 0)):
+        for age, settles in ((0.1, young), (ports.OPEN_SECONDS, old), (-3600, old)):
+            monkeypatch.setattr(ports.time, "time", lambda age=age: os.stat(port).st_ctime + age)
+            assert ports.is_settling(port, error) == settles, (error, age)
+
+
+def test_the_node_comes_after_the_plug(machine, board):
+    """The kernel lists a port before it makes the node."""
+    port = Path(machine.plug(board.spec))
+    port.unlink()
+    threading.Timer(0.3, port.symlink_to, [board.spec]).start()
+    found = choose(machine.host, None)
+    assert found.path == str(port) and port.exists()
+    port.unlink()
+    start = time.monotonic()
+    with pytest.raises(LitePulseError, match="cannot open the port .No such file"):
+        attach.inspect(choose(machine.host, None))
+    assert time.monotonic() - start < ports.OPEN_SECONDS + 5
+
+
 # Which port -----------------------------------------------------------------------------------------------------------
 
 
@@ -303,8 +418,10 @@ def test_the_first_port_of_an_icebreaker_is_its_flash(machine, terminals):
     flash, bridge = machine.plug(terminals[0], "ttyUSB0", "00"), machine.plug(terminals[1], "ttyUSB1", "01")
     done = run(machine, "attach", flash)
     assert done.returncode == 2 and is_one_line(done.stderr)
-    assert done.stderr == (f"litepulse: {flash}: this is interface 00 of the iCEBreaker, its bridge is interface 01: "
-                           f"{machine.dev}/serial/by-id/usb-1BitSquared_iCEBreaker_V1.0e_ib7A-if01-port0\n")
+    assert done.stderr == (
+        f"litepulse: {flash}: this is interface 00 of the iCEBreaker, its bridge is interface 01: "
+        f"{machine.dev}/serial/by-id/usb-1BitSquared_iCEBreaker_V1.0e_ib7A-if01-port0\n"
+    )
     assert choose(machine.host, bridge).name == "ttyUSB1" and choose(machine.host, None).name == "ttyUSB1"
 
 
@@ -361,12 +478,22 @@ def test_attach_and_detach(machine, board, ended):
     with unchanged(board.spec):
         result = attached(machine, ended)
         assert result == {
-            "command": "attach", "port": port, "stable_name": stable, "board": "1BitSquared iCEBreaker V1.0e, serial number ib7A",
-            "pulse": f"{machine.dev}/litepulse0", "tty": f"{machine.dev}/ttyPULSE0", "clock": f"{machine.dev}/ptp3", "baud": 3_000_000,
-            "frames_checked": True, "latency_timer_ms": 1, "process": result["process"], "already": False, "remark": None,
+            "command": "attach",
+            "port": port,
+            "stable_name": stable,
+            "board": "1BitSquared iCEBreaker V1.0e, serial number ib7A",
+            "pulse": f"{machine.dev}/litepulse0",
+            "tty": f"{machine.dev}/ttyPULSE0",
+            "clock": f"{machine.dev}/ptp3",
+            "baud": 3_000_000,
+            "frames_checked": True,
+            "latency_timer_ms": 1,
+            "process": result["process"],
+            "already": False,
+            "remark": None,
         }
         assert machine.rates() == [3_000_000] and is_running(result["process"]) and machine.latency_file().read_text() == "1\n"
-        assert (machine.folder / "discipline").read_text() == "29\n" and board.board.writes == 0
+        assert (machine.folder / "discipline").read_text() == "8\n" and board.board.writes == 0
 
         again = run(machine, "attach", stable)
         assert again.returncode == 0 and again.stdout.startswith("attached already: ") and "/dev/litepulse0" in again.stdout
@@ -393,7 +520,9 @@ def test_what_people_see(machine, board, ended):
     stable = preferred(machine.host, port)
     assert done.returncode == 0 and done.stdout.splitlines() == [
         f"attached: 1BitSquared iCEBreaker V1.0e, serial number ib7A on {port}",
-        f"  pulse  {machine.dev}/litepulse0", f"  tty    {machine.dev}/ttyPULSE0", f"  clock  {machine.dev}/ptp3",
+        f"  pulse  {machine.dev}/litepulse0",
+        f"  tty    {machine.dev}/ttyPULSE0",
+        f"  clock  {machine.dev}/ptp3",
         "  cable  3000000 baud, frames checked, latency timer 1 ms",
         f"  name   {stable} is this port wherever else is plugged in: better use that",
         f"  end    process {number} holds it; 'litepulse detach {stable}', or unplug it",
@@ -438,8 +567,12 @@ def test_detach_by_device_and_alone(machine, board, ended):
             (machine.dev / node).symlink_to(f"/dev/{ {'litepulse0': 'null', 'ttyPULSE0': 'zero', 'ptp3': 'full'}[node] }")
         done = run(machine, "detach", *arguments, "--json")
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout) == {"command": "detach", "port": port, "pulse": f"{machine.dev}/litepulse0",
-                                           "process": result["process"]}
+        assert json.loads(done.stdout) == {
+            "command": "detach",
+            "port": port,
+            "pulse": f"{machine.dev}/litepulse0",
+            "process": result["process"],
+        }
 
 
 def test_attach_waits_for_who_is_leaving(machine, board, ended):
@@ -454,10 +587,38 @@ def test_attach_waits_for_who_is_leaving(machine, board, ended):
     assert second != first and not is_running(first) and is_running(second)
 
 
+def test_a_lock_that_names_another_process(machine, board):
+    """Any user who can open a port can place the lock that names its holder; detach ends only a process that has the port open."""
+    port = machine.plug(board.spec)
+    machine.set_discipline(board.spec, attach.N_LITEPULSE)
+    victim = subprocess.Popen(["sleep", "60"])
+    file = transport.open_for_locks(board.spec)
+    try:
+        for byte in (0, victim.pid):
+            assert transport._lock_byte(file, fcntl.F_RDLCK if byte else fcntl.F_WRLCK, byte)
+        done = run(machine, "detach", port)
+        assert done.returncode == 2 and is_one_line(done.stderr)
+        assert f"process {victim.pid} is named as its holder but does not have it open: left alone" in done.stderr
+        assert victim.poll() is None
+    finally:
+        os.close(file)
+        victim.kill()
+        victim.wait()
+
+
+def test_another_owner_of_the_line_discipline(machine, board):
+    """The kernel lets two modules register one number; the last one has it."""
+    machine.write("proc/tty/ldiscs", "n_tty       0\nsllin       8")
+    done = run(machine, "attach", machine.plug(board.spec))
+    assert done.returncode == 2 and is_one_line(done.stderr)
+    assert "line discipline 8 belongs to 'sllin', another module of the kernel: unload that, or load litepulse_uartbone" in done.stderr
+    assert (machine.folder / "discipline").read_text() == "0\n"
+
+
 def test_a_port_attached_by_others(machine, board):
     """By ldattach, say: there is a board, and no lock."""
     port = machine.plug(board.spec)
-    machine.set_discipline(board.spec, 29)
+    machine.set_discipline(board.spec, attach.N_LITEPULSE)
     done = run(machine, "attach", port)
     assert done.returncode == 0 and "attached already" in done.stdout and "holds it" not in done.stdout
     done = run(machine, "detach", port)
@@ -484,12 +645,16 @@ def test_foreground_for_systemd(machine, board, tmp_path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(tmp_path / "notify"))
         listener.settimeout(20)
-        process = subprocess.Popen([sys.executable, TESTS / "fake_machine.py", machine.folder, "attach", "--foreground", port],
-                                   env=ENV | {"NOTIFY_SOCKET": str(tmp_path / "notify")}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True)
+        process = subprocess.Popen(
+            [sys.executable, TESTS / "fake_machine.py", machine.folder, "attach", "--foreground", port],
+            env=ENV | {"NOTIFY_SOCKET": str(tmp_path / "notify")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         try:
             assert listener.recv(200).decode() == f"READY=1\nSTATUS=/dev/litepulse0 on {port}"
-            assert (machine.folder / "discipline").read_text() == "29\n" and process.poll() is None
+            assert (machine.folder / "discipline").read_text() == "8\n" and process.poll() is None
             assert attach.holding_process(board.spec) == process.pid
             process.send_signal(signal.SIGTERM)
             assert listener.recv(200) == b"STOPPING=1"
@@ -503,17 +668,20 @@ def test_foreground_for_systemd(machine, board, tmp_path):
 # The bit rate ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("carries, arguments, tried, remark", [
-    (12_000_000, [], [3_000_000], None),
-    (1_700_000, [], [3_000_000, 2_000_000, 1_500_000], None),
-    (230_400, [], list(attach.BAUDS), None),
-    (115_200, [], list(attach.BAUDS), None),
-    (12_000_000, ["--baud", "1M"], [1_000_000], None),
-    (12_000_000, ["--baud", "750k"], [750_000], None),
-    (600_000, ["--baud", "1M"], [1_000_000, 500_000], "the bit rate is 500000, not 1000000: 1000000 cannot be had (no answer)"),
-    (12_000_000, ["--baud", "6M"], [3_000_000], "the bit rate is 3000000, not 6000000: the bridge can do 3000000 at most"),
-    (12_000_000, ["--baud", "115200"], [], None),
-])
+@pytest.mark.parametrize(
+    "carries, arguments, tried, remark",
+    [
+        (12_000_000, [], [3_000_000], None),
+        (1_700_000, [], [3_000_000, 2_000_000, 1_500_000], None),
+        (230_400, [], list(attach.BAUDS), None),
+        (115_200, [], list(attach.BAUDS), None),
+        (12_000_000, ["--baud", "1M"], [1_000_000], None),
+        (12_000_000, ["--baud", "750k"], [750_000], None),
+        (600_000, ["--baud", "1M"], [1_000_000, 500_000], "the bit rate is 500000, not 1000000: 1000000 cannot be had (no answer)"),
+        (12_000_000, ["--baud", "6M"], [3_000_000], "the bit rate is 3000000, not 6000000: the bridge can do 3000000 at most"),
+        (12_000_000, ["--baud", "115200"], [], None),
+    ],
+)
 def test_the_highest_rate_that_both_carry(machine, board, ended, carries, arguments, tried, remark):
     machine.write("carries", carries)
     result = attached(machine, ended, machine.plug(board.spec), *arguments)

@@ -12,9 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from fake_board import Bridge, FakeBoard, Server
 
 from litepulse import regs
+
+from .fake_board import Bridge, FakeBoard, Server
 
 ROOT = Path(__file__).resolve().parents[2]
 ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'sw'}{os.pathsep}{ROOT}", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
@@ -134,8 +135,7 @@ def test_without_a_device_it_says_so_and_does_not_simulate(verb):
 
 
 @pytest.mark.parametrize(
-    "change, why",
-    [({"magic": 0x12345678}, "not a LitePulse"), ({"version": 5}, "version 0.5"), ({"version": 1 << 16}, "version 1.0")],
+    "change, why", [({"magic": 0x12345678}, "not a LitePulse"), ({"version": 5}, "version 0.5"), ({"version": 1 << 16}, "version 1.0")]
 )
 def test_other_devices_and_versions(change, why, board):
     for name, value in change.items():
@@ -231,6 +231,7 @@ def test_rows_stream_while_it_runs(board):
         assert rows[0][dt] in ("-", "") and {r[dt] for r in rows[1:]} <= {"17.241375000", "17.241395833"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("style", ["vnl", "csv", "json"])
 def test_a_progress_bar_on_the_terminal_leaves_standard_output_alone(style, board):
     terminal, other = os.openpty()
@@ -483,6 +484,7 @@ def test_send_that_cannot_be(board, tmp_path):
         assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr and not board.line_log
 
 
+@pytest.mark.full
 def test_plots(board, tmp_path):
     done = run("--port", board.spec, "train", "--rate", "58", "--count", "20", "--json")
     file = tmp_path / "train.json"

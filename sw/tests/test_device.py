@@ -4,7 +4,6 @@
 from fractions import Fraction
 
 import pytest
-from fake_board import FakeBoard
 
 from litepulse import device as device_module
 from litepulse.device import Device
@@ -14,6 +13,8 @@ from litepulse.layout import TRAIN_MIN_PERIOD, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Timescale
+
+from .fake_board import FakeBoard
 
 EVENT_ACK = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]
 

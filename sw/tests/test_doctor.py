@@ -6,15 +6,16 @@ import os
 import time
 
 import pytest
-from fake_board import Bridge, FakeBoard, Server
-from fake_machine import Machine
-from test_attach import is_one_line, run, unchanged
 
 from litepulse import regs
 from litepulse.doctor import FAULT, NOTE, OK, SIGNATURE, SKIPPED, Doctor
 from litepulse.errors import BadInput
 from litepulse.ports import Host
 from litepulse.transport import open_port
+
+from .fake_board import Bridge, FakeBoard, Server
+from .fake_machine import Machine
+from .test_attach import is_one_line, run, unchanged
 
 NAMES = ["modules", "signing", "port", "interface", "permissions", "free", "latency timer", "bridge", "rate", "core", "cable", "devices"]
 
@@ -118,8 +119,9 @@ def test_signing(machine, board, how, told):
     install(machine, "litepulse_uartbone", "litepulse")
     check = examine(machine)["signing"]
     assert check.state == FAULT and "docs/driver-install.md" in check.fix
-    assert check.said == (f"this kernel takes signed modules only ({told}, Secure Boot is on), "
-                          "litepulse_uartbone and litepulse are not signed")
+    assert check.said == (
+        f"this kernel takes signed modules only ({told}, Secure Boot is on), litepulse_uartbone and litepulse are not signed"
+    )
     install(machine, "litepulse_uartbone", "litepulse", signed=True)
     check = examine(machine)["signing"]
     assert check.state == NOTE and "whether it knows the key" in check.said
@@ -234,10 +236,16 @@ def test_a_fixed_rate(machine):
         assert check.state == NOTE and "fixed rate and does not check frames" in check.said
 
 
-@pytest.mark.parametrize("values, state", [
-    ({}, OK), ({"transactions": 1000, "repeats": 1}, OK), ({"transactions": 999, "repeats": 1}, FAULT), ({"failures": 1}, FAULT),
-    ({"transactions": 0}, OK),
-])
+@pytest.mark.parametrize(
+    "values, state",
+    [
+        ({}, OK),
+        ({"transactions": 1000, "repeats": 1}, OK),
+        ({"transactions": 999, "repeats": 1}, FAULT),
+        ({"failures": 1}, FAULT),
+        ({"transactions": 0}, OK),
+    ],
+)
 def test_a_bad_cable(machine, board, values, state):
     machine.plug(board.spec, latency="1")
     machine.appear("ttyUSB1", **values)
@@ -245,10 +253,14 @@ def test_a_bad_cable(machine, board, values, state):
     assert check.state == state and f"{values.get('repeats', 0)} repeated, {values.get('failures', 0)} failed" in check.said
 
 
-@pytest.mark.parametrize("values, said", [
-    ({"baud": 1_000_000}, None), ({"baud": 1_000_000, "checked": 0}, "1000000 baud, frames not checked"),
-    ({}, "115200 baud, frames checked: the lowest; detach and attach again tries higher ones"),
-])
+@pytest.mark.parametrize(
+    "values, said",
+    [
+        ({"baud": 1_000_000}, None),
+        ({"baud": 1_000_000, "checked": 0}, "1000000 baud, frames not checked"),
+        ({}, "115200 baud, frames checked: the lowest; detach and attach again tries higher ones"),
+    ],
+)
 def test_the_rate_of_an_attached_board(machine, board, values, said):
     machine.plug(board.spec, latency="1")
     machine.appear("ttyUSB1", **values)
@@ -295,7 +307,8 @@ def test_the_command(machine, board):
     machine.appear("ttyUSB1")
     done = run(machine, "doctor", path)
     assert done.returncode == 1 and [line for line in done.stdout.splitlines() if line.startswith("FAULT")] == [
-        f"FAULT latency timer  16 ms: every answer comes so much later; echo 1 | sudo tee {machine.latency_file()}"]
+        f"FAULT latency timer  16 ms: every answer comes so much later; echo 1 | sudo tee {machine.latency_file()}"
+    ]
     done = run(machine, "doctor", path, "--json")
     result = json.loads(done.stdout)
     assert done.returncode == 1 and result["wrong"] is True and [check["check"] for check in result["checks"]] == NAMES

@@ -85,4 +85,4 @@ def test_pack_refuses_what_does_not_fit():
     with pytest.raises(ValueError):
         pack(CONFIG["resp_match"], value=256)
     with pytest.raises(KeyError):
-        pack(CONFIG["resp_match"], walue=1)
+        pack(CONFIG["resp_match"], no_such_field=1)

@@ -72,6 +72,7 @@ def frame_edges(start, byte, bit):
 # The main job -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full  # `make demo` does the same
 @pytest.mark.seconds(30)
 def test_58_hz_to_the_tick(tmp_path):
     vcd = tmp_path / "out.vcd"
@@ -80,12 +81,7 @@ def test_58_hz_to_the_tick(tmp_path):
     assert done.returncode == 0 and done.stderr == ""
     result = json.loads(done.stdout)
     assert result["backend"] == "sim" and result["simulated"] is True and result["samples_per_cycle"] == 1
-    assert [Fraction(result[k]) for k in ("clock_hz", "tick_hz", "rate_hz", "period_ticks")] == [
-        HZ,
-        HZ,
-        58,
-        Fraction(24_000_000, 29),
-    ]
+    assert [Fraction(result[k]) for k in ("clock_hz", "tick_hz", "rate_hz", "period_ticks")] == [HZ, HZ, 58, Fraction(24_000_000, 29)]
     start = result["launched"][0]
     assert result["launched"] == [start + n * 24_000_000 // 29 for n in range(60)]
     assert result["received"] == [tick + regs.LOOPBACK_TICKS for tick in result["launched"]]
@@ -100,24 +96,12 @@ def test_58_hz_to_the_tick(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "rate, baud, byte",
-    [("44.1k", "2M", "0x55"), ("12345.678", "230400", "0x00"), ("1M/7", "12M", "0xa5"), ("617/2", "9600", "0x80")],
+    "rate, baud, byte", [("44.1k", "2M", "0x55"), ("12345.678", "230400", "0x00"), ("1M/7", "12M", "0xa5"), ("617/2", "9600", "0x80")]
 )
 def test_real_fractions(rate, baud, byte, tmp_path):
     vcd = tmp_path / "out.vcd"
     result = result_of(
-        "--sim",
-        "train",
-        "--rate",
-        rate,
-        "--baud",
-        baud,
-        "--byte",
-        byte,
-        "--count",
-        "100" if "/2" not in rate else "10",
-        "--vcd",
-        str(vcd),
+        "--sim", "train", "--rate", rate, "--baud", baud, "--byte", byte, "--count", "100" if "/2" not in rate else "10", "--vcd", str(vcd)
     )
     period, bit, value = Fraction(result["period_ticks"]), Fraction(result["bit_period_ticks"]), int(byte, 16)
     count = result["count"]
@@ -341,6 +325,7 @@ def test_capture_shows_the_stimulus_to_the_tick(tmp_path):
     assert [(e["tick"] - regs.LOOPBACK_TICKS, e["channel"], e["level"]) for e in result["edges"]] == wanted and result["lost"] == 0
 
 
+@pytest.mark.full
 def test_capture_decodes_bytes_and_filters_glitches(tmp_path):
     stimulus = tmp_path / "stimulus"
     start, text = 3_000_000, b"Hi!"
@@ -377,6 +362,7 @@ def test_respond_to_edges_after_exactly_the_delay(tmp_path):
     assert falls(pins(vcd)["tx"]) == [tick + 1 + 240 for tick in rises]
 
 
+@pytest.mark.full
 def test_respond_to_bytes_and_say_what_was_missed(tmp_path):
     stimulus = tmp_path / "stimulus"
     starts = [3_000_000 + 100_000 * n for n in range(4)]

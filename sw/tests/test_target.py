@@ -22,8 +22,15 @@ PROGRAMS = ("info", "train", "capture", "send")
 def make(folder, target):
     """Runs the Makefile of sw/`folder`, which has all warnings on and makes them errors."""
     env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    result = subprocess.run(["make", "-s", "-C", SW / folder, f"BUILD={target}", "CC=cc", "CFLAGS=-O1 -g -fsanitize=undefined"], env=env,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    result = subprocess.run(
+        ["make", "-s", "-C", SW / folder, f"BUILD={target}", "CC=cc", "CFLAGS=-O1 -g -fsanitize=undefined"],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 0 and not result.stdout, result.stdout
     return target
 
@@ -36,6 +43,7 @@ def programs(tmp_path_factory):
 
 class Ratio(ctypes.Structure):
     """struct ratio"""
+
     _fields_ = [("num", ctypes.c_uint64), ("den", ctypes.c_uint64)]
 
     @classmethod
@@ -52,6 +60,7 @@ class Ratio(ctypes.Structure):
 
 class Period(ctypes.Structure):
     """struct period"""
+
     _fields_ = [("whole", ctypes.c_uint32), ("num", ctypes.c_uint32), ("den", ctypes.c_uint32)]
 
 
@@ -59,15 +68,20 @@ class Period(ctypes.Structure):
 def quantity(tmp_path_factory):
     """quantity.c as a library."""
     path = tmp_path_factory.mktemp("quantity") / "quantity.so"
-    subprocess.run(["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1", SW / "target" / "quantity.c", "-o", path],
-                   check=True)
+    subprocess.run(
+        ["cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1", SW / "target" / "quantity.c", "-o", path], check=True
+    )
     library = ctypes.CDLL(str(path))
     for name in ("ratio_parse_rate", "ratio_parse_ticks", "ratio_multiply", "ratio_divide", "ratio_to_period", "parse_whole"):
         getattr(library, name).restype = ctypes.c_bool
     text, answer, whole = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint64
     for name, arguments in {
-        "ratio_parse_ticks": [text, Ratio, answer], "ratio_multiply": [Ratio, Ratio, answer], "ratio_divide": [Ratio, Ratio, answer],
-        "ratio_nearest": [Ratio], "ratio_to_period": [Ratio, answer], "period_times": [Period, ctypes.c_uint32],
+        "ratio_parse_ticks": [text, Ratio, answer],
+        "ratio_multiply": [Ratio, Ratio, answer],
+        "ratio_divide": [Ratio, Ratio, answer],
+        "ratio_nearest": [Ratio],
+        "ratio_to_period": [Ratio, answer],
+        "period_times": [Period, ctypes.c_uint32],
         "parse_whole": [text, whole, whole, answer],
     }.items():
         getattr(library, name).argtypes = arguments
@@ -81,11 +95,62 @@ def ask(function, *arguments, kind=Ratio):
     return result if function(*arguments, ctypes.byref(result)) else None
 
 
-RATES = ("58", "61.7", "617/10", "44.1k", "1M/7", "58Hz", "9600Bd", "115200baud", ".5", "3.", "1000/3", "0.001", "1m", "2G",
-         "18446744073709551615", "0", "", "Hz", "-58", "+58", "58 Hz x", "1e3", "58Hz58", "1/0", "1/2/3", "k", ".", "1..2", "0x10", "nan",
-         "18446744073709551616", "1/")
-TIMES = ("10us", "1.5ms", "1/58", "24000000/29t", "500t", "3s", "250ns", "0", "0.125", "7", "1/3ms", "t", "ms", "-5us", "5 us", "5ps",
-         "5kt", "5k", "1e-3", "99999999999s")
+RATES = (
+    "58",
+    "61.7",
+    "617/10",
+    "44.1k",
+    "1M/7",
+    "58Hz",
+    "9600Bd",
+    "115200baud",
+    ".5",
+    "3.",
+    "1000/3",
+    "0.001",
+    "1m",
+    "2G",
+    "18446744073709551615",
+    "0",
+    "",
+    "Hz",
+    "-58",
+    "+58",
+    "58 Hz x",
+    "1e3",
+    "58Hz58",
+    "1/0",
+    "1/2/3",
+    "k",
+    ".",
+    "1..2",
+    "0x10",
+    "nan",
+    "18446744073709551616",
+    "1/",
+)
+TIMES = (
+    "10us",
+    "1.5ms",
+    "1/58",
+    "24000000/29t",
+    "500t",
+    "3s",
+    "250ns",
+    "0",
+    "0.125",
+    "7",
+    "1/3ms",
+    "t",
+    "ms",
+    "-5us",
+    "5 us",
+    "5ps",
+    "5kt",
+    "5k",
+    "1e-3",
+    "99999999999s",
+)
 
 
 @pytest.mark.parametrize("text", RATES)
@@ -96,7 +161,7 @@ def test_rates_are_exact(quantity, text):
         wanted = parse_rate(text, "rate")
     except BadInput:
         wanted = None
-    if text in ("1e3", "+58"):      # only the Python command takes exponents and signs
+    if text in ("1e3", "+58"):  # only the Python command takes exponents and signs
         wanted = None
     if wanted is not None and max(wanted.numerator, wanted.denominator) >= 1 << 64:
         wanted = None
@@ -154,14 +219,31 @@ def test_whole_numbers(quantity, text):
 
 
 BAD = {
-    "train": (["--rate"], ["--rate", "58", "--period", "1ms"], [], ["--rate", "58", "x"], ["--stop", "--rate", "58"],
-              ["--stop", "--adjust"],
-              ["--rate", "58", "--step", "1us"], ["--rate", "58", "--width", "1us", "--break", "5"], ["--rate", "58", "--profile", "0"],
-              ["--rate", "58", "--format", "9N1"], ["--rate", "58", "--format", "8N3"], ["--rate", "58", "--format", ""],
-              ["--rate", "58", "-d", "/dev/null"], ["--rate", "58", "-d", "/nonexistent"], ["--nonsense"]),
+    "train": (
+        ["--rate"],
+        ["--rate", "58", "--period", "1ms"],
+        [],
+        ["--rate", "58", "x"],
+        ["--stop", "--rate", "58"],
+        ["--stop", "--adjust"],
+        ["--rate", "58", "--step", "1us"],
+        ["--rate", "58", "--width", "1us", "--break", "5"],
+        ["--rate", "58", "--profile", "0"],
+        ["--rate", "58", "--format", "9N1"],
+        ["--rate", "58", "--format", "8N3"],
+        ["--rate", "58", "--format", ""],
+        ["--rate", "58", "-d", "/dev/null"],
+        ["--rate", "58", "-d", "/nonexistent"],
+        ["--nonsense"],
+    ),
     "capture": (["--edges", "up"], ["--count", "0"], ["--time", "gps"], ["x"], ["-d", "/dev/zero"]),
-    "send": ([], ["--every", "1ms", "--rate", "5"], ["--every", "1ms", "/nonexistent"], ["--every", "1ms", "a", "b"],
-             ["--every", "1ms", "-d", "/nonexistent"]),
+    "send": (
+        [],
+        ["--every", "1ms", "--rate", "5"],
+        ["--every", "1ms", "/nonexistent"],
+        ["--every", "1ms", "a", "b"],
+        ["--every", "1ms", "-d", "/nonexistent"],
+    ),
     "info": (["x"], ["-d", "/dev/null"], ["--device"]),
 }
 
@@ -169,8 +251,14 @@ BAD = {
 @pytest.mark.parametrize("name, arguments", [(name, arguments) for name in PROGRAMS for arguments in BAD[name]])
 def test_bad_input_is_one_line_and_status_2(programs, name, arguments):
     """And nothing on standard output."""
-    result = subprocess.run([programs / f"litepulse-{name}", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, check=False)
+    result = subprocess.run(
+        [programs / f"litepulse-{name}", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     assert result.returncode == 2 and not result.stdout
     assert result.stderr.endswith("\n") and result.stderr.count("\n") == 1 and f"litepulse-{name}: " in result.stderr
 

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_board import Bridge, FakeBoard, Server
 
 from litepulse import transport
 from litepulse.backends import Owner, connect
@@ -20,6 +19,7 @@ from litepulse.errors import BadInput, LitePulseError, Refused, TransportError
 from litepulse.layout import regs
 from litepulse.transport import MAX_BURST, open_port
 
+from .fake_board import Bridge, FakeBoard, Server
 
 TOO_SHORT, GOOD = 5, 5000 << 8  # words of a bit period
 
@@ -156,11 +156,7 @@ def test_unplugging_is_told(kind):
 
 
 def test_ports_that_cannot_be_opened():
-    for spec, why in (
-        ("/dev/ttyNOTHERE", "No such file"),
-        ("/etc/hostname", "cannot open"),
-        (f"tcp:127.0.0.1:{free_port()}", "refused"),
-    ):
+    for spec, why in (("/dev/ttyNOTHERE", "No such file"), ("/etc/hostname", "cannot open"), (f"tcp:127.0.0.1:{free_port()}", "refused")):
         with pytest.raises(TransportError, match=why):
             open_port(spec)
     for spec in ("tcp:nowhere", "tcp::80", "tcp:host:x", "tcp:host:70000"):
@@ -317,6 +313,7 @@ def test_115200_is_not_raised(raisable):
         assert bus.read(0x40) == [0] and raisable.received == bytes.fromhex("020100000010")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("silence", [1.7, 2.6])
 def test_after_silence_nothing_but_a_read_goes_out_at_a_doubtful_rate(raisable, silence):
     with open_and_close(raisable.spec, bridge_baud=1_000_000) as bus:
@@ -423,6 +420,7 @@ def test_a_bridge_without_the_register_is_left_alone(register):
         open_port(server.spec).close()
 
 
+@pytest.mark.full
 def test_a_cable_that_cannot_do_it(raisable):
     raisable.bridge.deaf = True
     start = time.monotonic()

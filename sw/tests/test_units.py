@@ -2,26 +2,14 @@
 """Parsing and conversion are exact, and what does not fit is refused."""
 
 import math
-from pathlib import Path
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from litepulse.errors import BadInput
 from litepulse.layout import TRAIN_MIN_PERIOD
-from litepulse.units import (
-    Duration,
-    Period,
-    Timescale,
-    approx,
-    exact,
-    fixed,
-    parse_byte,
-    parse_count,
-    parse_duration,
-    parse_rate,
-    si,
-)
+from litepulse.units import Duration, Period, Timescale, approx, exact, fixed, parse_byte, parse_count, parse_duration, parse_rate, si
 
 UP5K = Timescale(48_000_000)
 
