@@ -90,8 +90,8 @@ linux: need-all ## Linux on the simulated SoC, the driver loaded, its console; C
 	@$(BIN)/python -m sim.linux $(guest) $(if $(FILES),--files $(FILES)) $(if $(FLAVOUR),--flavour $(FLAVOUR))
 
 .PHONY: pc
-pc: need-test ## a PC with a simulated board on its USB port, the driver attached, its console; KERNEL=6.1|6.12|7.2, FILES=folder: in /tmp/files
-	@$(BIN)/python -m sim.pc $(if $(KERNEL),--kernel $(KERNEL)) $(if $(FILES),--files $(FILES)) $(if $(HZ),--hz $(HZ))
+pc: need-test ## a PC with a simulated board on its USB port, the driver attached, its console; KERNEL=6.1|6.12|7.2, FILES=folder: in /tmp/files, WIRE="tx:rx tx:aux0", BOARDS=2: wired to each other
+	@$(BIN)/python -m sim.pc $(if $(KERNEL),--kernel $(KERNEL)) $(if $(FILES),--files $(FILES)) $(if $(HZ),--hz $(HZ)) $(if $(WIRE),--wire $(WIRE)) $(if $(BOARDS),--boards $(BOARDS))
 
 .PHONY: test-linux-debug
 test-linux-debug: need-all ## the tests of sim/linux on the kernel with lockdep, whose boot alone takes minutes

@@ -101,7 +101,7 @@ def program(pulse_hz, sys_hz, trace):
         top="litepulse_sim",
         sources=sources,
         main=HERE / "sim" / "main.cpp",
-        files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "sim" / "arguments.h"),
+        files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "sim" / "arguments.h", HERE / "sim" / "link.h"),
         options=("--trace",) if trace else (),
         defines={"CYCLES_PER_SYS": pulse_hz // sys_hz, "PULSE_HZ": pulse_hz, "INPUTS": INPUTS, "FRAME_MARKER": regmap.BRIDGE_FRAME_MARKER},
     )

@@ -141,7 +141,10 @@ def page():
             f"All of them together are {debian_mb:.0f} MB."
         ),
         "",
-        *paragraph("`make lock` needs the package `uv` as well, and nothing else does."),
+        *paragraph(
+            "`make lock` needs the package `uv` as well, and nothing else does. `make test-all` fetches pyserial's source archive from "
+            f"PyPI for the tests in it, {mb(int(lock.entries('pyserial-tests')[0]['bytes']) / 1e6)} MB."
+        ),
         "",
         "| what | where it is kept | how to remove it |",
         "| --- | --- | --- |",

@@ -16,6 +16,7 @@ void Vsim___024root___eval(Vsim___024root *);
 
 #define PROGRAM "litepulse-sim"
 #include "arguments.h"
+#include "link.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -29,6 +30,7 @@ void Vsim___024root___eval(Vsim___024root *);
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <memory>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -82,6 +84,9 @@ struct Options {
     bool level[CHANNELS] = {};          // at the start
     bool level_given[CHANNELS] = {};
     std::vector<Change> stimulus;
+    std::string link;                   // socket where TX and RX are wired to another simulator's
+    uint64_t link_delay = 1000;
+    bool link_delay_given = false;
     std::string vcd, trace;
 };
 
@@ -102,6 +107,8 @@ const char HELP[] =
     "wiring:\n"
     "  --loop-tx-rx         wire tx to rx\n"
     "  --loop-tx-input N    wire tx to input N; can be repeated\n"
+    "  --link SOCKET        wire tx to rx of the simulator with the same --link, and its tx to rx here; both declare the same clock\n"
+    "  --link-delay N       ticks from one to the other, default 1000; each can be at most that far ahead of the other\n"
     "  --level CH=L         level of input CH (a number, or rx) at the start; default rx=1, inputs 0\n"
     "  --stimulus FILE      lines `tick channel level`: the pin changes at that tick\n"
     "records:\n"
@@ -180,6 +187,13 @@ Options parse(int argc, char **argv)
             o.loop[INPUTS] = a.flag();
         } else if (a.is("--loop-tx-input")) {
             o.loop[number(a.value(), n, 0, INPUTS - 1)] = 1;
+        } else if (a.is("--link")) {
+            o.link = a.value();
+            if (o.link.empty())
+                fail("--link: '' is no path of a socket, or too long for one");
+        } else if (a.is("--link-delay")) {
+            o.link_delay = number(a.value(), n, CYCLES_PER_SYS, 1000000);
+            o.link_delay_given = true;
         } else if (a.is("--level")) {
             const std::string text = a.value();
             const size_t mark = text.find('=');
@@ -206,6 +220,13 @@ Options parse(int argc, char **argv)
     for (const Change &c : o.stimulus)
         if (o.loop[c.channel])
             fail("--stimulus: channel %d is wired to tx", c.channel);
+    if (!o.link.empty() && (o.loop[INPUTS] || o.level_given[INPUTS]))
+        fail("--link: rx is wired to another simulator, so --loop-tx-rx and --level rx=... have no place");
+    if (o.link.empty() && o.link_delay_given)
+        fail("--link-delay: there is no --link");
+    for (const Change &c : o.stimulus)
+        if (!o.link.empty() && c.channel == INPUTS)
+            fail("--stimulus: rx is wired to another simulator");
     for (int c = 0; c < CHANNELS; ++c)
         if (o.loop[c] && o.level_given[c])
             fail("--level: channel %d is wired to tx", c);
@@ -215,10 +236,14 @@ Options parse(int argc, char **argv)
         fail("--vcd, --trace: standard output is taken");
     if (o.lockstep && (o.pace || o.always))
         fail("--lockstep excludes --pace and --always");
+    if (o.lockstep && !o.link.empty())
+        fail("--lockstep excludes --link: the other simulator would wait, too");
     if (o.pace && !o.clock_given)
         o.clock_num = 1000000;
     if (o.tcp < 0 && !o.pty)
         o.always = true;
+    if (!o.link.empty() && !o.pace)
+        o.always = true;        // one that stood still would stop the other
     return o;
 }
 
@@ -407,6 +432,8 @@ class Simulation {
 public:
     Simulation(const Options &options) : o(options), model(&context)
     {
+        if (!o.link.empty())
+            link = std::make_unique<Link>(o.link, o.link_delay, o.clock_num, o.clock_den);
         for (int c = 0; c < CHANNELS; ++c)
             levels |= unsigned(o.level[c]) << c;
         for (int c = 0; c < CHANNELS; ++c)
@@ -442,10 +469,27 @@ public:
         if (vcd.active())
             vcd.start(pin_levels());
         reset_done = true;
-        next_change = o.stimulus.empty() ? NEVER : o.stimulus[0].tick;
+        look_ahead();
     }
 
     uint64_t tick() const { return edges; }
+
+    // How far it can run now: the other end of the link may be behind. A bus cycle is run whole.
+    uint64_t horizon() const
+    {
+        const uint64_t end = link ? link->horizon() : NEVER;
+        return end == NEVER ? NEVER : end - (CYCLES_PER_SYS - 1);
+    }
+
+    // Takes what the other end of the link said. A descriptor to wait for, or -1.
+    int listen()
+    {
+        if (!link)
+            return -1;
+        link->look(edges, line());
+        look_ahead();
+        return link->waits_for();
+    }
 
     // Runs up to tick `limit`, or less when the bridge has finished a command.
     void run(uint64_t limit)
@@ -454,8 +498,10 @@ public:
         while (edges < limit) {
             period();
             if (was_active && !bridge.active())
-                return;
+                break;
         }
+        if (link)
+            link->tell(edges, line());
     }
 
     void finish()
@@ -486,7 +532,8 @@ private:
     bool carrying = false, deaf = false;    // the bridge, as it was last seen
     bool told = false;                  // that of the wall clock
     size_t change = 0;
-    uint64_t next_change = NEVER;
+    uint64_t next_change = NEVER;       // of the inputs
+    std::unique_ptr<Link> link;
 
     unsigned outputs() const
     {
@@ -502,23 +549,36 @@ private:
             | (pins >> 3 & 1) << IRQ | (levels & ((1u << INPUTS) - 1)) << IN0;
     }
 
+    void set(int channel, bool level) { levels = (levels & ~(1u << channel)) | unsigned(level) << channel; }
+
+    void look_ahead()
+    {
+        next_change = change < o.stimulus.size() ? o.stimulus[change].tick : NEVER;
+        if (link)
+            next_change = std::min(next_change, link->next_change());
+    }
+
     void drive()
     {
         model.pins_rx = levels >> INPUTS & 1;
         model.pins_aux = levels & ((1u << INPUTS) - 1);
     }
 
-    // Something changes at the pins at this tick: outputs, or inputs by stimulus.
+    // Something changes at the pins at this tick: outputs, or inputs by stimulus or from the link.
     void update(uint64_t tick, unsigned now)
     {
-        const unsigned before = pin_levels();
+        const unsigned before = pin_levels(), line_before = line();
         pins = now;
-        while (next_change <= tick) {
+        while (change < o.stimulus.size() && o.stimulus[change].tick <= tick) {
             const Change &c = o.stimulus[change++];
-            levels = (levels & ~(1u << c.channel)) | unsigned(c.level) << c.channel;
-            next_change = change < o.stimulus.size() ? o.stimulus[change].tick : NEVER;
+            set(c.channel, c.level);
         }
+        while (link && link->next_change() <= tick)
+            set(INPUTS, link->take());
+        look_ahead();
         levels = line() ? levels | looped : levels & ~looped;
+        if (link && line() != line_before)
+            link->tell(tick, line());
         drive();
         const unsigned after = pin_levels();
         if (vcd.active() && reset_done && after != before)
@@ -658,11 +718,11 @@ public:
     bool connected() const { return client >= 0 || pty_open; }
     bool gone() const { return client_gone; }
 
-    // Moves bytes both ways; waits up to `timeout` milliseconds for something to happen.
-    void exchange(Bridge &bridge, int timeout)
+    // Moves bytes both ways; waits up to `timeout` milliseconds for something to happen, there or at `link` (-1: none).
+    void exchange(Bridge &bridge, int timeout, int link)
     {
         check_parent(timeout);
-        pollfd p[4];
+        pollfd p[5];
         int n = 0;
         if (listener >= 0)
             p[n++] = {listener, POLLIN, 0};
@@ -672,6 +732,8 @@ public:
             p[n++] = {master, short(POLLIN | (bridge.output.empty() ? 0 : POLLOUT)), 0};
         if (watch_stdin)
             p[n++] = {0, POLLIN, 0};
+        if (link >= 0)
+            p[n++] = {link, POLLIN, 0};
         if (master >= 0 && !pty_open)
             timeout = std::min(timeout, 20);        // a terminal that nobody has open cannot be waited for
         if (::poll(p, nfds_t(n), timeout) < 0 && errno != EINTR)
@@ -819,7 +881,8 @@ int main(int argc, char **argv)
     int timeout = 0;
 
     while (!stop_signal && !host.parent_gone && sim.tick() < o.stop_at) {
-        host.exchange(bridge, timeout);
+        host.exchange(bridge, timeout, sim.listen());
+        sim.listen();
         if (bridge.next())
             budget = sim.tick() + o.lockstep;
         if (o.once && host.gone() && !bridge.busy() && !bridge.complete())
@@ -850,11 +913,14 @@ int main(int argc, char **argv)
             limit = go ? limit : sim.tick();
             timeout = go ? 0 : 100;
         }
+        if (limit > sim.tick() && sim.horizon() <= sim.tick())
+            timeout = 1;
+        limit = std::min(limit, sim.horizon());
         if (limit > sim.tick()) {
             sim.run(limit);
             running += Seconds(Clock::now() - now).count();
         }
-        if (bridge.complete() && !bridge.busy())
+        if (bridge.complete() && !bridge.busy() && sim.horizon() > sim.tick())
             timeout = 0;
     }
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make pc`: a person at the console of a PC with a simulated board on its USB port, the driver attached."""
+"""`make pc`: a person at the console of a PC with a simulated board, or two, on its USB ports, the driver attached."""
 
 import argparse
+import contextlib
 import os
 import selectors
 import sys
+import tempfile
 import termios
 import tty
 from pathlib import Path
@@ -19,12 +21,15 @@ from sim.pc.machine import Machine
 ESCAPE, END = b"\x01", b"x"  # Ctrl-A x
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ROOT / "sw" / "target"
+WIRES = ("tx:rx", "tx:aux0", "tx:aux1", "tx:aux2", "tx:aux3")
+BOARD = "/dev/litepulse{0}, /dev/ttyPULSE{0}, /dev/ptp{0} of the board on /dev/ttyUSB{0}."
 SHELL = """
 exec 0<>/dev/ttyS0 1>&0 2>&0
 stty sane
 echo
-echo "/dev/litepulse0, /dev/ttyPULSE0, /dev/ptp0 of the board on /dev/ttyUSB0; litepulse-info, -train, -capture, -send."
-echo "The board is simulated, its clock slow: see litepulse-info. Ctrl-A x ends."
+echo "{boards}"
+echo "{wiring}"
+echo "Commands: litepulse-info, -train, -capture, -send. The clock is slow: see litepulse-info. Ctrl-A x ends."
 export PATH=/tmp/files:$PATH PS1='# '
 setsid -c sh -i
 poweroff -f
@@ -73,12 +78,27 @@ def programs(guest):
     }
 
 
-def interact(guest, files, hz):
+def told(boards, wires):
+    """(what devices there are, how the simulated boards are wired), a line each for a shell's echo."""
+    wiring = [f"{wire.replace(':', ' is wired to ')}".replace("tx", "TX", 1).replace("rx", "RX") for wire in wires]
+    if boards == 2:
+        wiring.insert(0, "TX of each board is wired to RX of the other")
+    return " ".join(map(BOARD.format, range(boards))), f"Simulated. {'; '.join(wiring) or 'Nothing is wired to the pins'}."
+
+
+def interact(guest, files, hz, boards, wires):
     """Carries the guest's console to this terminal until one of both ends."""
-    command, more = guest.attaching()
-    package = pc_rig.package(f"{pc_rig.PRELUDE}await /dev/ttyUSB0\n{command}\n{SHELL}", {**programs(guest), **more, **files})
-    with Board(hz) as board, Machine(guest.kernel, guest.archive, guest.folder / "state") as machine:
-        machine.plug(0, board)
+    command, more = guest.attaching(boards)
+    devices, wiring = told(boards, wires)
+    ports = "".join(f"await /dev/ttyUSB{number}\n" for number in range(boards))
+    script = f"{pc_rig.PRELUDE}{ports}{command}\n{SHELL.format(boards=devices, wiring=wiring)}"
+    package = pc_rig.package(script, {**programs(guest), **more, **files})
+    with contextlib.ExitStack() as stack:
+        link = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="litepulse-link-"))) / "wire" if boards == 2 else None
+        simulated = [stack.enter_context(Board(hz, wires=wires, record=False, link=link)) for _ in range(boards)]
+        machine = stack.enter_context(Machine(guest.kernel, guest.archive, guest.folder / "state"))
+        for number, board in enumerate(simulated):
+            machine.plug(number, board)
         machine.kernel.received = show
         machine.channel.received = show
         machine.channel.send(package)
@@ -92,11 +112,15 @@ def main(argv=None):
     parser.add_argument("--kernel", choices=pc_rig.LINES, default="6.12", help="default %(default)s")
     parser.add_argument("--files", type=Path, help="folder whose files lie in the guest's /tmp/files")
     parser.add_argument("--hz", type=int, default=HZ, help="clock of the board; default %(default)s")
+    parser.add_argument("--wire", nargs="*", default=[], choices=WIRES, metavar="tx:IN", help="wires TX to rx, or to aux0 to aux3; several")
+    parser.add_argument("--boards", type=int, choices=(1, 2), default=1, help="2: TX of each is wired to RX of the other")
     args = parser.parse_args(argv)
     if args.files and not args.files.is_dir():
         parser.error(f"{args.files} is no folder")
     if args.hz <= 0:
         parser.error("the board's clock must be above 0 Hz")
+    if args.boards == 2 and "tx:rx" in args.wire:
+        parser.error("with two boards RX is wired to the other board, not to TX")
     if not sys.stdin.isatty():
         parser.error("this wants a terminal")
     try:
@@ -106,7 +130,7 @@ def main(argv=None):
         before = termios.tcgetattr(sys.stdin)
         try:
             tty.setraw(sys.stdin)
-            interact(guest, files, args.hz)
+            interact(guest, files, args.hz, args.boards, args.wire)
         finally:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
         print()

@@ -24,10 +24,11 @@ PINS = {"tx": "tx", "rx": "rx", "de": "de", "tx_oe": "tx_oe", "irq": "irq", **{f
 class Board:
     """A simulated SoC that runs. Use it as a context: then it ends."""
 
-    def __init__(self, hz=HZ, wires=(), options=(), baud=None, record=True, bus_divider=2):
+    def __init__(self, hz=HZ, wires=(), options=(), baud=None, record=True, bus_divider=2, link=None):
         """hz: its clock; wires: "tx:rx", "tx:aux0" and so on; options: of litepulse-sim, further ones.
 
-        baud: of the line to the adapter, which otherwise carries all at once; record: its pins; bus_divider: its clock to that of its bus.
+        baud: of the line to the adapter, which otherwise carries all at once; record: its pins; bus_divider: its clock to that of its bus;
+        link: a path, the same for two boards whose TX and RX are wired to each other (--link of litepulse-sim).
         """
         self.hz, self.baud = hz, baud
         self.folder = tempfile.TemporaryDirectory(prefix="litepulse-board-")
@@ -47,6 +48,7 @@ class Board:
             "--stats",
             *(("--vcd", self.vcd) if record else ()),
             *wired,
+            *(("--link", link) if link else ()),
             *options,
         ]
         self.errors = open(Path(self.folder.name) / "errors", "w+b")

@@ -2,26 +2,18 @@
 """`litepulse attach`, `detach` and `doctor` over a real USB serial driver: Debian's Python on Debian's kernel."""
 
 import json
-import os
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from litex_soc.build_cache import content_key
-from scripts.debian_package import obtain
-from sim.linux.targets import LINUX, ROOT
-from sim.pc.debian import needed
+from sim.linux.targets import ROOT
+from sim.pc.python import python
 
 SW = ROOT / "sw"
-FORMAT = 3  # of what is made of Python
 # What the verbs import is all that the guest gets.
 IMPORTED = """
-import sys
 import litepulse.cli, litepulse.simulator, serial, subprocess, textwrap
 import encodings.ascii, encodings.utf_8
-print("\\n".join(module.__file__ for module in list(sys.modules.values()) if getattr(module, "__file__", None)))
 """
 # One process, as starting Python takes seconds there. The service of attach is another one.
 STEPS = """
@@ -53,57 +45,13 @@ print("ended", os.path.exists("/dev/litepulse0"), flush=True)
 """
 
 
-def python():
-    """{name in the guest: path or bytes} of ./python: Debian's, with as much of its library as the command imports, compiled."""
-    tree = obtain("python-pc").path
-    (program,) = (path for path in (tree / "usr/bin").glob("python3.*") if not path.is_symlink())
-    (home,) = (tree / "usr/lib").glob("python3.*")
-    packages = tree / "usr/lib/python3/dist-packages"
-    libraries, wanted = {}, [program, *home.glob("lib-dynload/_decimal.*")]
-    while wanted:
-        for name in needed(wanted.pop()):
-            if name not in libraries:
-                libraries[name] = next(path for path in sorted(tree.rglob(name)) if path.is_file())
-                wanted.append(libraries[name])
-
-    def make(folder):
-        links = folder / "links"
-        links.mkdir()
-        for name, path in libraries.items():
-            (links / name).symlink_to(path)
-        command = [libraries["ld-linux-x86-64.so.2"], "--library-path", links, program, "-B", "-c"]
-        env = {"PATH": os.defpath, "PYTHONHOME": str(tree / "usr"), "PYTHONPATH": f"{SW}:{packages}"}
-
-        def run(code, *words):
-            return subprocess.run([*command, code, *words], env=env, check=True, capture_output=True, text=True).stdout
-
-        pairs = []
-        for path in map(Path, sorted(set(run(IMPORTED).split()))):
-            target = folder / path.relative_to(next(top for top in (SW, packages, home) if path.is_relative_to(top)))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if path.suffix == ".py":
-                pairs += [path, target.with_suffix(".pyc")]
-            else:
-                target.write_bytes(path.read_bytes())
-        run("import py_compile, sys\nfor a, b in zip(sys.argv[1::2], sys.argv[2::2]): py_compile.compile(a, b, doraise=True)", *pairs)
-        subprocess.run(["rm", "-r", links], check=True)
-
-    folder = LINUX.folder("pc-python", content_key(FORMAT, str(tree), sorted((SW / "litepulse").glob("*.py"))), make, "Python for the PC")
-    files = {f"python/{path.relative_to(folder)}": path for path in folder.rglob("*") if path.is_file()}
-    start = (
-        "#!/bin/sh\nhere=$PWD\nexport PYTHONHOME=$here PYTHONPATH=$here/python:$here/python/lib-dynload PYTHONDONTWRITEBYTECODE=1\n"
-        'exec libraries/ld-linux-x86-64.so.2 --library-path libraries ./program -S "$@"\n'
-    )
-    return files | {f"libraries/{name}": path for name, path in libraries.items()} | {"program": program, "start": start.encode()}
-
-
 @pytest.mark.seconds(60)
 def test_the_command(pc):
     """Looked at, attached, looked at again, detached, attached and pulled out; the latency timer is 1 ms meanwhile, else what it was."""
     guest = pc("6.12")
     result = guest.run(
         "insmod litepulse.ko && insmod litepulse_uartbone.ko && ./start steps.py",
-        {**guest.driver(), **python(), "steps.py": STEPS.encode()},
+        {**guest.driver(), **python("command", IMPORTED, [SW], ["_decimal"]), "steps.py": STEPS.encode()},
         seconds=150,
         when={"pull": lambda machine: machine.unplug(0)},
     )

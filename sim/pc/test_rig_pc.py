@@ -173,7 +173,31 @@ def test_make_pc(pc, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, told", [(["--kernel", "5.10"], "invalid choice"), (["--hz", "0"], "above 0 Hz"), (["--files", "/nowhere"], "no folder")]
+    "words, said, here, there",
+    [
+        (["--wire", "tx:rx", "tx:aux2"], "TX is wired to RX; TX is wired to aux2", "PULSE0", "PULSE0"),
+        (["--boards", "2"], "TX of each board is wired to RX of the other", "PULSE1", "PULSE0"),
+    ],
+)
+def test_make_pc_with_wires(pc, words, said, here, there):
+    """What is sent comes back, or arrives at the other board."""
+    person = Person("-m", "sim.pc", "--hz", "500000", *words)
+    assert person.sees("# ", 300) and said in person.seen
+    person.types(f"head -c 6 </dev/tty{there} & sleep 1; printf '%s\\n' heard >/dev/tty{here}; wait; echo 4$((1 + 1))\r")
+    assert person.sees("\r\n42\r\n") and "heard\r\n" in person.seen.split("echo", 1)[1].split("\n", 1)[1]
+    person.types("\x01x")
+    assert person.status() == 0
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (["--kernel", "5.10"], "invalid choice"),
+        (["--hz", "0"], "above 0 Hz"),
+        (["--files", "/nowhere"], "no folder"),
+        (["--wire", "rx:tx"], "invalid choice"),
+        (["--boards", "2", "--wire", "tx:rx"], "RX is wired to the other board"),
+    ],
 )
 def test_make_pc_refuses(words, told):
     person = Person("-m", "sim.pc", *words)

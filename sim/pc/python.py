@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's Python for the guest, with no more of its library than what a test imports: all of it would take as long to unpack as a test."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from litex_soc.build_cache import content_key
+from scripts.debian_package import obtain
+from sim.linux.targets import LINUX
+from sim.pc.debian import needed
+
+FORMAT = 4  # of what is made of Python
+LISTED = '\nimport sys\nprint("\\n".join(m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__", None)))\n'
+
+
+def python(name, imports, folders, extensions=()):
+    """{name in the guest: path or bytes} of ./start, which is Python.
+
+    name: of what is kept; imports: a program, all modules it imports are in the guest, compiled; folders: where it may import from besides
+    Debian's Python and pyserial; extensions: modules in C that are loaded later, "_decimal".
+    """
+    tree = obtain("python-pc").path
+    (program,) = (path for path in (tree / "usr/bin").glob("python3.*") if not path.is_symlink())
+    (home,) = (tree / "usr/lib").glob("python3.*")
+    packages = tree / "usr/lib/python3/dist-packages"
+    libraries, wanted = {}, [program, *(path for name in extensions for path in home.glob(f"lib-dynload/{name}.*"))]
+    while wanted:
+        for library in needed(wanted.pop()):
+            if library not in libraries:
+                libraries[library] = next(path for path in sorted(tree.rglob(library)) if path.is_file())
+                wanted.append(libraries[library])
+
+    def make(folder):
+        links = folder / "links"
+        links.mkdir()
+        for library, path in libraries.items():
+            (links / library).symlink_to(path)
+        command = [libraries["ld-linux-x86-64.so.2"], "--library-path", links, program, "-B", "-c"]
+        env = {"PATH": os.defpath, "PYTHONHOME": str(tree / "usr"), "PYTHONPATH": ":".join(map(str, (*folders, packages)))}
+
+        def run(code, *words):
+            return subprocess.run([*command, code, *words], env=env, check=True, capture_output=True, text=True).stdout
+
+        pairs = []
+        for path in map(Path, sorted(set(run(imports + LISTED).split()))):
+            target = folder / path.relative_to(next(top for top in (*folders, packages, home) if path.is_relative_to(top)))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if path.suffix == ".py":
+                pairs += [path, target.with_suffix(".pyc")]
+            else:
+                target.write_bytes(path.read_bytes())
+        run("import py_compile, sys\nfor a, b in zip(sys.argv[1::2], sys.argv[2::2]): py_compile.compile(a, b, doraise=True)", *pairs)
+        subprocess.run(["rm", "-r", links], check=True)
+
+    sources = [path for folder in folders for path in sorted(Path(folder).rglob("*.py"))]
+    folder = LINUX.folder(f"pc-python-{name}", content_key(FORMAT, str(tree), imports, extensions, sources), make, "Python for the PC")
+    files = {f"python/{path.relative_to(folder)}": path for path in folder.rglob("*") if path.is_file()}
+    start = (
+        "#!/bin/sh\nhere=$PWD\nexport PYTHONHOME=$here PYTHONPATH=$here/python:$here/python/lib-dynload PYTHONDONTWRITEBYTECODE=1\n"
+        'exec libraries/ld-linux-x86-64.so.2 --library-path libraries ./program -S "$@"\n'
+    )
+    return files | {f"libraries/{name}": path for name, path in libraries.items()} | {"program": program, "start": start.encode()}

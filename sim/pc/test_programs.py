@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs that know nothing of LitePulse, on /dev/ttyPULSE0: pyserial's own tests, picocom, and a file by ZMODEM between two boards."""
+
+import random
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from litex_soc.build_cache import content_key
+from sim.linux.frames import data_of, profile, read_frames
+from sim.linux.targets import LINUX, ROOT
+from sim.pc.debian import programs
+from sim.pc.python import python
+
+LINE = "6.12"
+ARCHIVE = ROOT / "requirements" / "pyserial-tests.txt"
+# pyserial's tests; this prints what became of each one, and the time it took. They sleep as long as a PC needs that computes nothing
+# else; this machine computes the board and each of the PC's instructions.
+SUITE = """
+import sys, time, unittest
+sleep = time.sleep
+time.sleep = lambda seconds: sleep(max(seconds, 0.25))
+class Result(unittest.TestResult):
+    def startTest(self, test):
+        super().startTest(test)
+        self.since = time.monotonic()
+    def told(self, how, test, why=""):
+        print("test", how, test.id(), f"{time.monotonic() - self.since:.1f}", why.replace(chr(10), " | "), flush=True)
+    def addSuccess(self, test): self.told("passed", test)
+    def addFailure(self, test, error): self.told("failed", test, self._exc_info_to_string(error, test))
+    def addError(self, test, error): self.told("failed", test, self._exc_info_to_string(error, test))
+    def addSkip(self, test, why): self.told("skipped", test, why)
+result = Result()
+for name in sys.argv[2:]:
+    module = __import__(name)
+    module.PORT = sys.argv[1]
+    unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
+print("tests", result.testsRun)
+"""
+IMPORTED = """
+import handlers.protocol_test, importlib, unittest, serial.rs485, serial.threaded, serial.rfc2217, serial.serialutil, traceback, linecache
+import encodings.ascii, encodings.utf_8, encodings.latin_1, encodings.idna
+for name in ("loop", "socket", "rfc2217", "spy", "alt", "hwgrep"):
+    importlib.import_module("serial.urlhandler.protocol_" + name)
+"""
+# These want wires that the board has no pins for: RTS to CTS, DTR to DSR.
+WANT_MODEM_LINES = {"test.Test0_DataWires.test1_RTS", "test.Test0_DataWires.test2_DTR"}
+# This one is for systems without the other way to open a port.
+NOT_FOR_LINUX = {"test_exclusive.Test_exclusive.test_exclusive_only_true"}
+
+
+def pyserial_tests():
+    """(folder, module names) of pyserial's tests."""
+
+    def make(folder):
+        options = ("--no-deps", "--no-binary=:all:", "--no-build-isolation", "--require-hashes", "--disable-pip-version-check")
+        command = [sys.executable, "-m", "pip", "download", "--quiet", *options, "--requirement", ARCHIVE, "--dest", folder]
+        subprocess.run(command, check=True)
+        (archive,) = folder.glob("pyserial-*.tar.gz")
+        with tarfile.open(archive) as files:
+            files.extractall(folder, filter="data")
+
+    (folder,) = LINUX.folder("pyserial-tests", content_key(ARCHIVE), make, "pyserial's source archive").glob("pyserial-*/test")
+    return folder, sorted(path.stem for path in folder.glob("test*.py"))
+
+
+@pytest.mark.seconds(120)
+def test_pyserial_s_own_tests(pc):
+    """With TX wired to RX, as they ask for; all pass but those that want modem lines."""
+    guest = pc(LINE)
+    folder, names = pyserial_tests()
+    imported = f"{IMPORTED}\nimport {', '.join(names)}"
+    result = guest.attached(
+        f"mkdir /dev/pts && mount -t devpts devpts /dev/pts && ./start suite.py /dev/ttyPULSE0 {' '.join(names)}",
+        {**python("pyserial", imported, [folder]), "suite.py": SUITE.encode()},
+        boards=[{"wires": ["tx:rx"], "record": False}],
+        seconds=400,
+    )
+    told = [line.split(" ", 4) for line in result.lines if line.startswith("test ")]
+    failed = {name: why for _, how, name, _, why in told if how == "failed"}
+    assert set(failed) == WANT_MODEM_LINES, failed
+    assert {name for _, how, name, *_ in told if how == "skipped"} == NOT_FOR_LINUX
+    assert result.lines[-1] == f"tests {len(told)}" and len(told) > 50
+
+
+def test_picocom(pc):
+    """What it sends comes back over the wire; the frames on the pin are of its baud and format."""
+    guest = pc(LINE)
+    result = guest.attached(
+        "./picocom --baud 4800 --parity e --databits 7 --stopbits 2 --quiet --initstring 'Hello, board' --exit-after 500 /dev/ttyPULSE0; echo",
+        programs("terminal-programs", "picocom"),
+        wires=["tx:rx"],
+    )
+    assert result.lines == ["Hello, board"]
+    assert data_of(read_frames(result.pin("tx"), [profile(4800, "7E2", result.hz)])) == b"Hello, board"
+
+
+@pytest.mark.seconds(30)
+def test_a_file_by_zmodem(pc, tmp_path):
+    """From one board to the other, whose TX and RX are wired crosswise: every byte, control characters too."""
+    guest = pc(LINE)
+    data = random.Random(1).randbytes(3000) + bytes(range(256)) * 2
+    link = {"hz": 1_000_000, "link": tmp_path / "wire"}
+    result = guest.attached(
+        """
+        for port in /dev/ttyPULSE0 /dev/ttyPULSE1; do stty -F $port 38400 raw -echo; done
+        (./rz --binary </dev/ttyPULSE1 >/dev/ttyPULSE1 2>rz.log; echo "rz $?") &
+        ./sz --binary here/file </dev/ttyPULSE0 >/dev/ttyPULSE0 2>sz.log
+        echo "sz $?"
+        wait
+        cmp here/file file && echo same || cat rz.log sz.log
+    """,
+        {**programs("terminal-programs", "sz", "rz"), "here/file": data},
+        boards=[link, link],
+        seconds=120,
+    )
+    assert sorted(result.lines) == ["rz 0", "same", "sz 0"]
+    assert all(len(board.pins_of("tx")) > 100 for board in result.boards)
