@@ -105,6 +105,10 @@ linux-demo: need-all ## 58 Hz from Linux on the simulated SoC, three ways: table
 test-driver: need-all ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch, ABI, User-mode Linux
 	@$(PYTEST) sim/driver $(ARGS)
 
+.PHONY: fuzz
+fuzz: need-all ## two million random calls to the driver, a board that lies; docs/fuzzing.md. CALLS=n, SEED=n: others, page left alone
+	@$(BIN)/python -m sim.driver.fuzz $(if $(CALLS)$(SEED),$(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED)),--write)
+
 .PHONY: driver-install
 driver-install: ## builds the driver for the running kernel and installs it, as root; ATTACH=1: boards on a cable by themselves, too
 	@$(MAKE) --no-print-directory -C driver

@@ -33,6 +33,7 @@
  * chardev has them). TIOCM_LOOP acts only while RS-485 is off: else serial core does not tell us.
  */
 #include <linux/bitfield.h>
+#include <linux/cdev.h>
 #include <linux/device.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
@@ -865,6 +866,22 @@ static struct uart_driver litepulse_uart_driver = {
 	.nr = LITEPULSE_DEVICES,
 };
 
+/* The serial core's, but for one call. Written before there is a port. */
+static struct tty_operations litepulse_tty_ops;
+static const struct tty_operations *litepulse_serial_ops;
+
+/*
+ * The serial core's TIOCMIWAIT waits until a modem line changes; removing the port waits for that
+ * in turn, though the tty was hung up. There is no such line here, so it would be for ever: the
+ * board could not go while a program waits.
+ */
+static int litepulse_ioctl(struct tty_struct *tty, unsigned int cmd, unsigned long arg)
+{
+	if (cmd == TIOCMIWAIT)
+		return -ENOIOCTLCMD;
+	return litepulse_serial_ops->ioctl(tty, cmd, arg);
+}
+
 int litepulse_tty_init(void)
 {
 	struct ktermios *termios;
@@ -880,6 +897,10 @@ int litepulse_tty_init(void)
 	 * what it has freed.
 	 */
 	litepulse_uart_driver.tty_driver->owner = THIS_MODULE;
+	litepulse_serial_ops = litepulse_uart_driver.tty_driver->ops;
+	litepulse_tty_ops = *litepulse_serial_ops;
+	litepulse_tty_ops.ioctl = litepulse_ioctl;
+	litepulse_uart_driver.tty_driver->ops = &litepulse_tty_ops;
 	/* Raw: N_TTY's echo would answer what is looped back. No device is there yet. */
 	termios = &litepulse_uart_driver.tty_driver->init_termios;
 	termios->c_iflag = 0;
@@ -911,6 +932,46 @@ static int init_profile(struct litepulse_tty *t)
 	baud = clamp_t(unsigned int, DEFAULT_BAUD, t->baud_min, t->baud_max);
 	uart_update_timeout(&t->port, CS8, baud);
 	return set_profile(t, profile_format(CS8), litepulse_bit_period(rate, baud));
+}
+
+/*
+ * When the serial core runs out of memory while it adds a port it keeps its pointer to it. The
+ * port is freed soon, and the next one that is added would read it.
+ */
+static void forget_port(struct uart_port *port)
+{
+	struct uart_state *state = &litepulse_uart_driver.state[port->line];
+
+	mutex_lock(&state->port.mutex);
+	if (state->uart_port == port) {
+		state->uart_port = NULL;
+		kfree(port->name);
+	}
+	mutex_unlock(&state->port.mutex);
+}
+
+/*
+ * When the tty of a port cannot be made the serial core only says so in the log. Removing the
+ * port then deletes the tty's character device, which is not there, or was freed: the tty layer
+ * does not look. It gets `spare` to delete.
+ */
+static int add_port(struct uart_port *port)
+{
+	struct cdev *spare = cdev_alloc();
+	int error;
+
+	if (!spare)
+		return -ENOMEM;
+	error = uart_add_one_port(&litepulse_uart_driver, port);
+	if (error) {
+		forget_port(port);
+	} else if (port->flags & UPF_DEAD) {
+		litepulse_uart_driver.tty_driver->cdevs[port->line] = spare;
+		uart_remove_one_port(&litepulse_uart_driver, port);
+		return -ENOMEM;
+	}
+	kobject_put(&spare->kobj);
+	return error;
 }
 
 /**
@@ -967,7 +1028,7 @@ int litepulse_tty_add(struct litepulse *lp)
 		.delay_rts_before_send = 1,
 		.delay_rts_after_send = 1,
 	};
-	error = uart_add_one_port(&litepulse_uart_driver, port);
+	error = add_port(port);
 	if (!error)
 		return 0;
 error:

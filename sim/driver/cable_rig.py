@@ -221,24 +221,26 @@ class Board:
         self.process.wait(timeout=20)
 
 
-def cable_boot(uses, boards, *, name="cable", parameters="", made=None, **options):
+def cable_boot(uses, boards, *, name="cable", also=(), parameters="", made=None, **options):
     """Loads both modules, runs `cable/NAME USE PORT ...` for each of `uses`, unloads them and looks for leaks: a uml.Boot.
 
-    `made` : other modules than those of this tree. A use is words; the port is the first line, unless the words have one.
+    `made` : other modules than those of this tree. A use is words; the port is the first line, unless the words have one. A use that begins
+    with / names its program, one of `also`.
     """
 
     def words(use):
         verb, *more = use.split()
-        return " ".join([verb, *(more if "/dev/" in use else ["/dev/ttyS0", *more])])
+        return " ".join([*([verb] if use[0] == "/" else [f"/{name}", verb]), *(more if "/dev/" in use else ["/dev/ttyS0", *more])])
 
     jobs = [
         "insmod litepulse.ko",
         f"insmod litepulse_uartbone.ko {parameters}".strip(),
-        *(f"run /{name} {words(use)}" for use in uses),
+        *(f"run {words(use)}" for use in uses),
         "rmmod litepulse_uartbone",
         "rmmod litepulse",
         "leaks",
     ]
     made = made or modules()
-    files = {"litepulse.ko": made["litepulse"], "litepulse_uartbone.ko": made["litepulse_uartbone"], name: program(name)}
+    files = {"litepulse.ko": made["litepulse"], "litepulse_uartbone.ko": made["litepulse_uartbone"]}
+    files |= {each: program(each) for each in (name, *also)}
     return boot(jobs, files, lines=[board.line if isinstance(board, Board) else board for board in boards], **options)

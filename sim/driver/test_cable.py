@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+from sim.driver import fuzz
 from sim.driver.cable_rig import Board, Damage, Plain, ShortOfBreath, Witness, cable_boot, modules
 
 pytestmark = pytest.mark.seconds(120)
@@ -127,8 +128,16 @@ FUZZ_ROUNDS = 6
 @pytest.mark.parametrize("number", [1, 2])
 def test_fuzz(number):
     """Random calls of several processes, signals, and the board goes meanwhile: no complaint, and it works afterwards."""
+    calls, unplugs = fuzz.on_a_cable(number, FUZZ_ROUNDS, timeout=300)
+    assert calls > 100 * FUZZ_ROUNDS and unplugs == FUZZ_ROUNDS
+
+
+def test_attaching_with_failures():
+    """Each allocation in turn fails while the line discipline is set: the port is attached or it is not, and works afterwards."""
     with Board() as board:
-        check(cable_boot([f"run {number} {FUZZ_ROUNDS}"], [board], name="fuzz"), 1)
+        run = cable_boot(["/fail attach /dev/ttyS0", "use"], [board], also=("fail",))
+    assert run.status == [0] * 7 and run.only_memory_was_missing(), run.log
+    assert int(re.search(r"(?m)^attach (\d+)$", run.lines(2))[1]) > 5
 
 
 def test_control():

@@ -3,12 +3,12 @@
 
 import re
 import shutil
-import subprocess
 
 import pytest
 
 from scripts.debian_package import obtain
 from sim.cocotb_rig import SIM, run_folder
+from sim.driver import cable_rig, echo_rig, fuzz
 from sim.driver.driver_tree import DRIVER, control_module, driver_copy
 from sim.driver.uml import boot, build_module, build_modules, configuration_faults, read_log
 
@@ -27,38 +27,19 @@ def test_load_and_unload():
     assert run.status == [0] * 16 and not run.complaints, run.log
 
 
-@pytest.fixture(scope="module")
-def echo_board():
-    """{name in the guest: path}: the driver, the board without hardware, and the program that uses it."""
-    driver, board = driver_copy(), run_folder("echo_board")
-    for path in (SIM / "driver" / "echo_board").iterdir():
-        shutil.copy(path, board)
-    module = build_modules(driver)["litepulse"]
-    for program in ("use", "names"):
-        subprocess.run(
-            ["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", program, f"{program}.c"],
-            cwd=board,
-            check=True,
-        )
-    made = build_module(board, f"LITEPULSE_DRIVER={driver}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers")
-    return {"litepulse.ko": module, "echo_board.ko": made, "use": board / "use", "names": board / "names"}
+@pytest.fixture(name="echo_board", scope="module")
+def echo_board_files():
+    """See echo_rig.py."""
+    return echo_rig.echo_board()
 
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-@pytest.mark.parametrize("what", ["all", "unbind", "reset", "abi", "clock", "wild"])
-def test_echo_board(echo_board, what, sleeps):
+@pytest.mark.parametrize("what", ["all", "unbind", "reset", "abi", "clock", "wild", "modem"])
+def test_echo_board(what, sleeps):
     """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
-    jobs = [
-        "insmod litepulse.ko",
-        f"insmod echo_board.ko sleeps={sleeps}",
-        f"run /use {what}",
-        "rmmod echo_board",
-        "rmmod litepulse",
-        "leaks",
-    ]
-    run = boot(jobs, echo_board)
-    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+    run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps}")
+    assert run.status == [0] * jobs and not run.complaints, run.log
 
 
 RESETS = 45  # so many accesses to the board, and some more, are what probing takes
@@ -80,18 +61,80 @@ def test_reset_during_probe(echo_board, sleeps):
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-def test_two_boards(echo_board, sleeps):
+def test_two_boards(sleeps):
     """Numbers of their own, used at the same time; claim, events, bytes, clock, reset and removal of one are nothing to the other."""
-    jobs = [
-        "insmod litepulse.ko",
-        f"insmod echo_board.ko boards=2 sleeps={sleeps}",
-        "run /use both",
-        "rmmod echo_board",
-        "rmmod litepulse",
-        "leaks",
-    ]
-    run = boot(jobs, echo_board)
-    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+    run, jobs = echo_rig.echo_boot("run /use both", parameters=f"boards=2 sleeps={sleeps}")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(30)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_fuzz(sleeps):
+    """Random calls of several processes, the board comes and goes: no complaint. `make fuzz` makes a hundred times as many."""
+    calls, unplugs = fuzz.without_hardware(1, sleeps, 20_000, timeout=300)
+    assert calls >= 20_000 and unplugs > 8
+
+
+def places(log):
+    """{what: at how many places something failed} of cable/fail.c."""
+    return {what: int(count) for what, count in re.findall(r"(?m)^([a-z-]+) (\d+)$", log)}
+
+
+@pytest.mark.seconds(60)
+def test_loading_with_failures():
+    """Each allocation in turn fails while the module is loaded: it is there or it is not, and nothing is left behind."""
+    files = {"litepulse.ko": echo_rig.echo_board()["litepulse.ko"], "fail": cable_rig.program("fail")}
+    run = boot(["run /fail load /litepulse.ko", "insmod litepulse.ko", "rmmod litepulse", "leaks"], files)
+    assert run.status == [0] * 4 and run.only_memory_was_missing(), run.log
+    assert places(run.lines(0))["load"] > 20
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_probing_and_using_with_failures(sleeps):
+    """The same while the driver takes a board, and in each call; also each copy from and to the program. It works afterwards."""
+    files = {"fail": cable_rig.program("fail")}
+    run, jobs = echo_rig.echo_boot(
+        "run /fail probe litepulse", "run /fail use litepulse", "run /use all", parameters=f"sleeps={sleeps}", files=files
+    )
+    assert run.status == [0] * jobs and run.only_memory_was_missing(), run.log
+    found = places(run.lines(2) + run.lines(3))
+    least = {"probe": 100, "open": 2, "open-tty": 2, "claim": 4, "subscribe": 2, "launch": 2, "train": 2, "settings": 3, "transmit": 2}
+    assert all(found[what] >= count for what, count in least.items()), found
+
+
+@pytest.mark.parametrize("words", [["--calls", "-1"], ["--jobs", "0"], ["--seed", "0"], ["--seed", str(1 << 20)], ["more"]])
+def test_make_fuzz_refuses(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        fuzz.main(words)
+    assert ended.value.code == 2 and "error: " in capsys.readouterr().err
+
+
+def test_make_fuzz(monkeypatch, capsys, tmp_path):
+    """Boots until so much was done, and no more; a report ends it with its seed, and writes no page."""
+    monkeypatch.setattr(fuzz, "PAGE", tmp_path / "page.md")
+    asked = []
+
+    def boot(name, *told):
+        return lambda seed, *_: asked.append((name, seed)) or told
+
+    monkeypatch.setattr(fuzz, "without_hardware", lambda seed, sleeps: boot(f"echo{sleeps}", fuzz.BOOT_CALLS, 5)(seed))
+    monkeypatch.setattr(fuzz, "on_a_cable", boot("cable", 20_000, 7))
+    monkeypatch.setattr(fuzz, "hostile", boot("hostile", 9, 3, 600, 4))
+    assert fuzz.main(["--calls", "250000", "--answers", "1000", "--seed", "30", "--jobs", "1", "--write"]) == 0
+    names = ["hostile", "hostile", "cable", "cable", "echo0", "echo1", "echo0"]
+    assert asked == [(name, 30 + n) for n, name in enumerate(names)]
+    text = (tmp_path / "page.md").read_text()
+    assert "seeds 30 to 36" in text and "| the same, its answers altered or random | 2 | 18 | 6 | 1,200 | 8 |" in text
+    (tmp_path / "page.md").unlink()
+
+    def fails(seed, sleeps):
+        raise ValueError("BUG: a mistake")
+
+    monkeypatch.setattr(fuzz, "without_hardware", fails)
+    capsys.readouterr()
+    assert fuzz.main(["--calls", "100000", "--answers", "0", "--write", "--jobs", "2"]) == 1
+    assert re.search(r"interrupts, seed \d+: FAILED\nBUG: a mistake\n", capsys.readouterr().out) and not (tmp_path / "page.md").exists()
 
 
 MODES = {"ptp": 640}  # others: 660

@@ -73,6 +73,11 @@ class Boot:
         parts = re.split(r"(?m)^rig: status -?\d+ of .*\n", self.log)
         return parts[job]
 
+    def only_memory_was_missing(self):
+        """Is every complaint the trace of an allocation that failed as cable/fail.c wanted it?"""
+        missing = re.findall(r"(?m)^fail: (?:vmalloc error|page allocation failure)", self.log)
+        return self.complaints == ["Call Trace:"] * len(missing)
+
 
 @functools.lru_cache(maxsize=None)
 def compiler_version():

@@ -89,7 +89,7 @@ def test_picocom(pc):
     """What it sends comes back over the wire; the frames on the pin are of its baud and format."""
     guest = pc(LINE)
     result = guest.attached(
-        "./picocom --baud 4800 --parity e --databits 7 --stopbits 2 --quiet --initstring 'Hello, board' --exit-after 500 /dev/ttyPULSE0; echo",
+        "./picocom -b 4800 --parity e --databits 7 --stopbits 2 --quiet --initstring 'Hello, board' --exit-after 500 /dev/ttyPULSE0; echo",
         programs("terminal-programs", "picocom"),
         wires=["tx:rx"],
     )

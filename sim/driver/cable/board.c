@@ -117,7 +117,7 @@ static int look(const char *port, struct board *board)
 	return answer;
 }
 
-static int has_devices(struct board *board)
+int has_devices(struct board *board)
 {
 	struct litepulse_info info;
 	char folder[200];
@@ -144,16 +144,28 @@ int find_board(const char *port, double seconds, struct board *board)
 	return -1;
 }
 
-int unbind_board(const struct board *board)
+static int write_driver(const char *name, const struct board *board)
 {
-	int fd = open("/sys/bus/platform/drivers/litepulse/unbind", O_WRONLY | O_CLOEXEC);
-	int length = strlen(board->name), error;
+	int length = strlen(board->name), error, fd;
+	char path[100];
 
+	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/litepulse/%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	error = write(fd, board->name, length) == length ? 0 : -1;
 	close(fd);
 	return error;
+}
+
+int unbind_board(const struct board *board)
+{
+	return write_driver("unbind", board);
+}
+
+int bind_board(const struct board *board)
+{
+	return write_driver("bind", board);
 }
 
 int wait_gone(const char *port, double seconds)

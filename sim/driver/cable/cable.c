@@ -38,7 +38,7 @@
 #define LAUNCHES 150
 #define EDGES 240	/* ten a byte */
 #define BREAKS 40
-#define POISONED 300
+#define POISONED 2400
 
 static const char *port;	/* /dev/ttyS0 */
 
@@ -362,8 +362,8 @@ static void poison(void)
 	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board), got = 0, lost = 0;
 
 	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
-	for (int i = 0; i < POISONED; i++) {
-		CHECK(write(tty, "x", 1) == 1 && !tcdrain(tty));
+	for (int i = 0; i < POISONED; i += 8) {
+		CHECK(write(tty, "abcdefgh", 8) == 8 && !tcdrain(tty));
 		usleep(5000);
 	}
 	for (double end = now() + 20; got + lost < POISONED;) {

@@ -32,8 +32,12 @@ int attach_port(const char *port);
 /* Waits up to `seconds` until the board behind `port` (say, ttyUSB0) has its devices; 0 if it has. */
 int find_board(const char *port, double seconds, struct board *board);
 
-/* Takes the board from its driver, which reaches it while it does what it does then; 0 if so. */
+/* Has the board whose platform device is `name` its devices? 1 if so, and their numbers. */
+int has_devices(struct board *board);
+
+/* Takes the board from its driver, which reaches it while it does what it does then, or gives it back; 0 if so. */
 int unbind_board(const struct board *board);
+int bind_board(const struct board *board);
 
 /* Waits until no board is behind `port`; 0 if so. */
 int wait_gone(const char *port, double seconds);

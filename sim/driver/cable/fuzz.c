@@ -4,29 +4,41 @@
  *
  *   fuzz run PORT SEED ROUNDS        attached and detached ROUNDS times, under everything the interface knows and much it does not
  *   fuzz hostile PORT SEED ROUNDS    the same with a board that lies: it may be refused, and nobody asks whether it works afterwards
+ *   fuzz unbind NAME SEED CALLS      the same with a board on no cable, the platform device NAME, until so many calls were made
  *
  * The same seed makes the same calls, though not in the same order of time. Nothing a call answers is a fault; that the board works
- * afterwards is what counts, and what the kernel says meanwhile. Exit status 0, or 1 and a line.
+ * afterwards is what counts, and what the kernel says meanwhile. At the end `calls COUNT unplugs COUNT`. Exit status 0, or 1 and a line.
  */
+#define _GNU_SOURCE
 #include "cable.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/timex.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/ptp_clock.h>
 #include <linux/serial.h>
 
 #define PROCESSES 4
-#define CALLS 120
+#define CALLS 120	/* of each process, on a cable */
+#define CALLS_UNBIND 600
 #define FILES 6
+#define PAGE 4096
 
 static uint64_t state;
+static uint64_t *calls;		/* by all processes */
+static unsigned long unplugs;
+static char *edge;		/* the end of a page; the next one is not there */
 
 static uint32_t draw(uint32_t below)
 {
@@ -42,7 +54,27 @@ static const unsigned long commands[] = {
 	LITEPULSE_IOC_KEEP, LITEPULSE_IOC_PROFILE, LITEPULSE_IOC_FLUSH, LITEPULSE_IOC_TRAIN_START, LITEPULSE_IOC_TRAIN_ADJUST,
 	LITEPULSE_IOC_TRAIN_STOP, LITEPULSE_IOC_RESPONDER, LITEPULSE_IOC_DRIVER_ENABLE,
 	TCGETS, TCFLSH, TCSBRK, TIOCMGET, TIOCMBIS, TIOCMBIC, TIOCSBRK, TIOCCBRK, TIOCINQ, TIOCOUTQ, TCXONC, TIOCGICOUNT, TIOCGSERIAL,
+	TIOCGRS485, TIOCSRS485, TIOCEXCL, TIOCNXCL, TIOCMIWAIT, TIOCSETD, TIOCGETD, TIOCSTI, TIOCVHANGUP, TCSBRKP, TIOCSSERIAL,
+	PTP_CLOCK_GETCAPS, PTP_EXTTS_REQUEST, PTP_EXTTS_REQUEST2, PTP_PEROUT_REQUEST, PTP_PEROUT_REQUEST2, PTP_ENABLE_PPS, PTP_SYS_OFFSET,
+	PTP_SYS_OFFSET2, PTP_SYS_OFFSET_EXTENDED, PTP_SYS_OFFSET_PRECISE, PTP_PIN_GETFUNC, PTP_PIN_SETFUNC, PTP_PIN_SETFUNC2,
 };
+
+/* Of a serial port, with any argument: the old ones have no size in their number. */
+static const struct { unsigned long command; size_t size; } sizes[] = {
+	{ TCGETS, sizeof(struct termios) }, { TIOCMGET, 4 }, { TIOCMBIS, 4 }, { TIOCMBIC, 4 }, { TIOCGICOUNT, 80 },
+	{ TIOCGSERIAL, sizeof(struct serial_struct) }, { TIOCSSERIAL, sizeof(struct serial_struct) },
+	{ TIOCGRS485, sizeof(struct serial_rs485) }, { TIOCSRS485, sizeof(struct serial_rs485) }, { TIOCSETD, 4 }, { TIOCGETD, 4 },
+	{ TIOCSTI, 1 }, { TIOCINQ, 4 }, { TIOCOUTQ, 4 },
+};
+
+static size_t size_of(unsigned long command)
+{
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (sizes[i].command == command)
+			return sizes[i].size;
+	}
+	return _IOC_SIZE(command);
+}
 
 /* Words of all sizes: what interfaces stumble over. */
 static uint32_t word(void)
@@ -87,6 +119,24 @@ static void fill(unsigned long command, void *argument, size_t size)
 			.trigger = draw(4), .channel = draw(6), .value = draw(256), .mask = draw(256), .flags = draw(32), .delay = 100 + draw(1000),
 			.width = draw(2) * 50, .kind = draw(3), .data = draw(2) * 9 };
 		break;
+	case PTP_EXTTS_REQUEST2:
+		*(struct ptp_extts_request *)argument = (struct ptp_extts_request){ .index = draw(6), .flags = draw(8) };
+		break;
+	case PTP_PEROUT_REQUEST2:
+		*(struct ptp_perout_request *)argument = (struct ptp_perout_request){
+			.index = draw(2), .flags = draw(2), .period = { .nsec = draw(3) * 10000000 }, .start = { .sec = draw(2) * 5 } };
+		break;
+	case TIOCSRS485:
+		*(struct serial_rs485 *)argument = (struct serial_rs485){ .flags = draw(8), .delay_rts_before_send = draw(3),
+									 .delay_rts_after_send = draw(3) };
+		break;
+	case TIOCSSERIAL:
+		/* Any serial port, closed, waits half a minute for bytes that cannot leave, also when its process was killed. */
+		*(struct serial_struct *)argument = (struct serial_struct){ .closing_wait = 30, .close_delay = draw(3), .flags = draw(2) << 13 };
+		break;
+	case TIOCSETD:
+		*(int *)argument = draw(3) ? 0 : draw(32);
+		break;
 	default:
 		for (size_t i = 0; i + 4 <= size; i += 4)
 			*(uint32_t *)((char *)argument + i) = draw(3) ? 0 : word();
@@ -97,14 +147,19 @@ static void call_ioctl(int fd)
 {
 	unsigned long command = commands[draw(sizeof(commands) / sizeof(commands[0]))];
 	static uint64_t argument[64];
+	size_t size;
 
 	if (_IOC_TYPE(command) != 'T' && !draw(12))
 		command = _IOC(_IOC_DIR(command), _IOC_TYPE(command), draw(24), draw(200));
-	fill(command, argument, _IOC_SIZE(command) < sizeof(argument) ? _IOC_SIZE(command) : sizeof(argument));
-	if (command == TCFLSH || command == TCXONC || command == TCSBRK)
+	size = size_of(command);
+	size = size < sizeof(argument) ? size : sizeof(argument);
+	fill(command, argument, size);
+	if (command == TCFLSH || command == TCXONC || command == TCSBRK || command == TCSBRKP || command == TIOCMIWAIT)
 		ioctl(fd, command, (long)draw(4));
 	else if (!draw(30))
 		ioctl(fd, command, NULL);
+	else if (size && !draw(20))
+		ioctl(fd, command, edge - draw(size + 1));	/* a part of it is there */
 	else if (!ioctl(fd, command, argument) && command == LITEPULSE_IOC_CLAIM && draw(2))
 		close(((struct litepulse_claim *)argument)->fd);	/* else it stays open until this process ends */
 }
@@ -127,6 +182,74 @@ static void call_write(int fd)
 	}
 	if (write(fd, launches, draw(4) ? count * sizeof(launches[0]) : draw(sizeof(launches))) < 0 && errno == EFAULT)
 		exit(1);
+}
+
+/* Memory of which a part is not there, of read() and write(). */
+static void call_edge(int fd)
+{
+	struct iovec parts[2] = { { edge - draw(100), draw(200) }, { edge - draw(100), draw(100) } };
+
+	if (draw(2))
+		readv(fd, parts, 2);
+	else
+		writev(fd, parts, 2);
+}
+
+/* What a program may do with any file. */
+static void call_file(int fd)
+{
+	struct epoll_event wanted = { .events = EPOLLIN | EPOLLOUT | (draw(2) ? EPOLLET : 0) }, found;
+	int other;
+
+	switch (draw(7)) {
+	case 0:
+		if (mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED)
+			exit(1);	/* there is nothing to map: docs/driver.md */
+		break;
+	case 1:
+		other = epoll_create1(EPOLL_CLOEXEC);
+		epoll_ctl(other, EPOLL_CTL_ADD, fd, &wanted);
+		epoll_wait(other, &found, 1, draw(10));
+		close(other);
+		break;
+	case 2:
+		fcntl(fd, F_SETFL, draw(3) ? O_NONBLOCK : 0);
+		break;
+	case 3:
+		lseek(fd, word(), draw(3));
+		break;
+	case 4:
+		fsync(fd);
+		break;
+	case 5:
+		close(dup(fd));
+		break;
+	case 6:
+		fcntl(fd, F_SETOWN, getpid());
+		fcntl(fd, F_SETFL, O_NONBLOCK | (draw(2) ? O_ASYNC : 0));
+		break;
+	}
+}
+
+/* The clock of a PTP device; of another file EINVAL. */
+static void call_clock(int fd)
+{
+	clockid_t id = (~(clockid_t)fd << 3) | 3;	/* as the kernel's testptp does */
+	struct timespec time = { .tv_sec = draw(2) ? word() : draw(100), .tv_nsec = draw(1000000000) };
+	struct timex adjust = { .modes = draw(2) ? ADJ_FREQUENCY : ADJ_SETOFFSET | ADJ_NANO, .freq = (int)word() };
+
+	adjust.time.tv_sec = (int)word();
+	adjust.time.tv_usec = draw(1000000000);
+	switch (draw(4)) {
+	case 0:
+		clock_settime(id, &time);
+		break;
+	case 1:
+		clock_adjtime(id, &adjust);
+		break;
+	default:
+		clock_gettime(id, &time);
+	}
 }
 
 static void call_read(int fd)
@@ -175,18 +298,20 @@ static int open_any(const struct board *board)
 }
 
 /* A process with some files, which may at any time be those of a board that has gone. */
-static void play(const struct board *board)
+static void play(const struct board *board, int count)
 {
 	int files[FILES];
 
 	for (int i = 0; i < FILES; i++)
 		files[i] = -1;
-	for (int i = 0; i < CALLS; i++) {
+	for (int i = 0; i < count; i++) {
 		int *fd = &files[draw(FILES)];
+
+		__atomic_add_fetch(calls, 1, __ATOMIC_RELAXED);
 
 		if (*fd < 0)
 			*fd = open_any(board);
-		switch (draw(10)) {
+		switch (draw(13)) {
 		case 0:
 			close(*fd);
 			*fd = -1;
@@ -202,6 +327,15 @@ static void play(const struct board *board)
 		case 5:
 			call_termios(*fd);
 			break;
+		case 6:
+			call_file(*fd);
+			break;
+		case 7:
+			call_clock(*fd);
+			break;
+		case 8:
+			call_edge(*fd);
+			break;
 		default:
 			call_ioctl(*fd);
 		}
@@ -213,27 +347,26 @@ static void quiet(int number)
 	(void)number;
 }
 
-static void round_of(const char *port, uint32_t seed, int hostile)
+/* Takes the board away: `port` is the file by which it is attached; -1: its driver is taken from it. */
+static void take_away(const struct board *board, int port)
 {
-	const char *base = strrchr(port, '/') + 1;
-	int fd = attach_port(port), status;
-	pid_t players[PROCESSES];
-	struct board board;
+	CHECK(port < 0 ? !unbind_board(board) : !close(port));
+	unplugs++;
+}
 
-	CHECK(fd >= 0);
-	if (find_board(base, hostile ? 3 : 20, &board)) {
-		CHECK(hostile);
-		CHECK(!close(fd));
-		CHECK(!wait_gone(base, 40));
-		return;
-	}
+/* Several processes use a board, which goes meanwhile half the time, else at their end. */
+static void play_round(const struct board *board, uint32_t seed, int count, int port)
+{
+	pid_t players[PROCESSES];
+	int gone = 0, status;
+
 	for (int i = 0; i < PROCESSES; i++) {
 		players[i] = fork();
 		CHECK(players[i] >= 0);
 		if (!players[i]) {
-			close(fd);
+			close(port);
 			state = (uint64_t)seed << 20 | (i + 1) << 8 | 1;
-			play(&board);
+			play(board, count);
 			_exit(0);
 		}
 	}
@@ -244,10 +377,9 @@ static void round_of(const char *port, uint32_t seed, int hostile)
 	}
 	if (draw(2))
 		kill(players[0], SIGKILL);
-	/* Half the time the board goes while they play. */
 	if (draw(2)) {
-		CHECK(!close(fd));
-		fd = -1;
+		take_away(board, port);
+		gone = 1;
 	}
 	/* Some wait for what cannot come, say, for bytes to leave that a responder holds back. Nothing may keep them from being killed. */
 	for (int i = 0; i < PROCESSES; i++) {
@@ -262,9 +394,40 @@ static void round_of(const char *port, uint32_t seed, int hostile)
 		CHECK(ended == players[i]);
 		CHECK(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : !WEXITSTATUS(status));
 	}
-	if (fd >= 0)
+	if (!gone)
+		take_away(board, port);
+}
+
+static void round_of(const char *port, uint32_t seed, int hostile)
+{
+	const char *base = strrchr(port, '/') + 1;
+	int fd = attach_port(port);
+	struct board board;
+
+	CHECK(fd >= 0);
+	if (find_board(base, hostile ? 3 : 20, &board)) {
+		CHECK(hostile);
 		CHECK(!close(fd));
+		CHECK(!wait_gone(base, 40));
+		return;
+	}
+	play_round(&board, seed, CALLS, fd);
 	CHECK(!wait_gone(base, hostile ? 40 : 20));
+}
+
+/* Until so many calls were made, by boards that come and go. */
+static void unbind_rounds(const char *name, uint32_t seed, uint64_t wanted)
+{
+	struct board board = { .name = "" };
+
+	snprintf(board.name, sizeof(board.name), "%s", name);
+	for (uint32_t round = 0; *calls < wanted; round++) {
+		CHECK(has_devices(&board));
+		state = (uint64_t)seed << 32 | (round + 1);
+		play_round(&board, seed * 1000 + round, CALLS_UNBIND, -1);
+		CHECK(!bind_board(&board));
+	}
+	CHECK(has_devices(&board));
 }
 
 /* The board does what it should. */
@@ -292,17 +455,29 @@ static void still_works(const char *port)
 int main(int count, char **words)
 {
 	int hostile;
+	char *pages;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	CHECK(count == 5);
-	hostile = !strcmp(words[1], "hostile");
-	CHECK(hostile || !strcmp(words[1], "run"));
 	signal(SIGALRM, quiet);
-	for (int round = 0; round < atoi(words[4]); round++) {
-		state = (uint64_t)atoi(words[3]) << 32 | (round + 1);
-		round_of(words[2], atoi(words[3]) * 1000 + round, hostile);
+	signal(SIGIO, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(calls != MAP_FAILED && pages != MAP_FAILED && !munmap(pages + PAGE, PAGE));
+	edge = pages + PAGE;
+	if (!strcmp(words[1], "unbind")) {
+		unbind_rounds(words[2], atoi(words[3]), atoll(words[4]));
+	} else {
+		hostile = !strcmp(words[1], "hostile");
+		CHECK(hostile || !strcmp(words[1], "run"));
+		for (int round = 0; round < atoi(words[4]); round++) {
+			state = (uint64_t)atoi(words[3]) << 32 | (round + 1);
+			round_of(words[2], atoi(words[3]) * 1000 + round, hostile);
+		}
+		if (!hostile)
+			still_works(words[2]);
 	}
-	if (!hostile)
-		still_works(words[2]);
+	printf("calls %llu unplugs %lu\n", (unsigned long long)*calls, unplugs);
 	return 0;
 }

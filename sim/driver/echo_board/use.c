@@ -5,6 +5,7 @@
  *   use all      tty, events, launches, train, PTP clock
  *   use unbind   the board goes while files are open, reads wait and a train runs; then comes back
  *   use reset    the board is reset under open files
+ *   use modem    nobody can wait for modem lines, which there are none of, and so keep the board from going
  *   use abi      who may do what, sizes of arguments, many files
  *   use clock    the host's clock is set again and again while it is read beside the board's
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
@@ -623,6 +624,29 @@ static void both(void)
 	all(pulse[0]);
 }
 
+/* Before, the board went only when who waited was killed: unbind, or closing the port of a cable, hung. */
+static void modem(void)
+{
+	static const int masks[] = { 0, TIOCM_CTS, TIOCM_RNG | TIOCM_DSR | TIOCM_CD | TIOCM_CTS };
+	pid_t waiting[3];
+	int status;
+
+	for (int i = 0; i < 3; i++) {
+		waiting[i] = fork();
+		CHECK(waiting[i] >= 0);
+		if (!waiting[i]) {
+			CHECK(ioctl(open_tty(), TIOCMIWAIT, masks[i]) == -1 && errno == ENOTTY);
+			_exit(0);
+		}
+	}
+	sleep(1);
+	write_file(driver, "unbind", board);
+	write_file(driver, "bind", board);
+	for (int i = 0; i < 3; i++)
+		CHECK(waitpid(waiting[i], &status, 0) == waiting[i] && !status);
+	all(open_pulse());
+}
+
 int main(int count, char **words)
 {
 	int pulse = open_pulse();
@@ -638,6 +662,9 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "unbind")) {
 		close(pulse);
 		unbind();
+	} else if (!strcmp(words[1], "modem")) {
+		close(pulse);
+		modem();
 	} else if (!strcmp(words[1], "abi")) {
 		abi(pulse);
 	} else if (!strcmp(words[1], "clock")) {

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lets the first allocation fail, or copy between kernel and program, then the second, and so on, while something is done: the kernel's
+ * fail-nth (Documentation/fault-injection). Each time it is done or refused, and can be done again afterwards.
+ *
+ *   fail load FILE        the driver's module is loaded
+ *   fail probe NAME       the driver takes the board whose platform device is NAME
+ *   fail use NAME         everything is opened, and asked
+ *   fail attach PORT      the line discipline is set
+ *
+ * Prints `WHAT COUNT`: at how many places something failed. Exit status 0, or 1 and a line.
+ */
+#define _GNU_SOURCE
+#include "cable.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <linux/ptp_clock.h>
+#include <linux/serial.h>
+
+#define PLACES_MAX 5000
+
+static int nth;		/* /proc/thread-self/fail-nth */
+static struct board board;
+static const char *file;
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !close(fd));
+}
+
+static void arm(int place)
+{
+	char text[20];
+
+	snprintf(text, sizeof(text), "%d", place);
+	/* This copy itself may be the one that fails. */
+	if (pwrite(nth, text, strlen(text), 0) < 0)
+		CHECK(pwrite(nth, text, strlen(text), 0) == (ssize_t)strlen(text));
+}
+
+/* Has something failed since arm()? Nothing fails any more. */
+static int has_failed(void)
+{
+	char text[20] = "";
+	/* That may be what fails. */
+	ssize_t length = pread(nth, text, sizeof(text) - 1, 0);
+
+	arm(0);
+	return length > 0 && !atoi(text);
+}
+
+/* Does `act` until nothing fails; it returns a file, or 0, or -1, and `after` takes that. */
+static void each_place(const char *what, int (*act)(int), void (*after)(int), int argument)
+{
+	int place, result, failed = 1;
+
+	for (place = 1; failed; place++) {
+		CHECK(place < PLACES_MAX);
+		arm(place);
+		result = act(argument);
+		failed = has_failed();
+		CHECK(failed || result >= 0);
+		after(result);
+	}
+	printf("%s %d\n", what, place - 2);
+}
+
+static void nothing(int result)
+{
+	(void)result;
+}
+
+static void close_file(int fd)
+{
+	CHECK(fd < 0 || !close(fd));
+}
+
+static int load(int unused)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC), error;
+
+	(void)unused;
+	if (fd < 0)
+		return -1;
+	error = syscall(SYS_finit_module, fd, "", 0);
+	close(fd);
+	return error;
+}
+
+/* With DEBUG_KOBJECT_RELEASE the driver's name goes seconds after the module has. */
+static void unload(int result)
+{
+	CHECK(result < 0 || !syscall(SYS_delete_module, "litepulse", 0));
+	while (!access("/sys/bus/platform/drivers/litepulse", F_OK))
+		usleep(100000);
+}
+
+static int probe(int unused)
+{
+	(void)unused;
+	return bind_board(&board);
+}
+
+/* All of its devices are there, or none. */
+static void unprobe(int result)
+{
+	CHECK(has_devices(&board) == (result >= 0));
+	CHECK(result < 0 || !unbind_board(&board));
+}
+
+static int open_device(int which)
+{
+	static const char *const names[] = { "/dev/litepulse", "/dev/ttyPULSE", "/dev/ptp" };
+	const int numbers[] = { board.pulse, board.tty, board.ptp };
+	char name[40];
+
+	snprintf(name, sizeof(name), "%s%d", names[which], numbers[which]);
+	return open(name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static int subscribe(int fd)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_TX, .fifo = 4096, .clock = LITEPULSE_CLOCK_REALTIME };
+
+	return ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want);
+}
+
+static int claim(int fd)
+{
+	struct litepulse_claim wanted = { .fd_flags = O_CLOEXEC | O_NONBLOCK };
+
+	return ioctl(fd, LITEPULSE_IOC_CLAIM, &wanted) ? -1 : wanted.fd;
+}
+
+static int profile(int fd)
+{
+	struct litepulse_profile wanted = { .index = 1, .data_bits = 8, .baud = 115200 };
+
+	return ioctl(fd, LITEPULSE_IOC_PROFILE, &wanted);
+}
+
+static int launch(int fd)
+{
+	struct litepulse_time time = { 0 };
+	struct litepulse_launch launch = { .kind = LITEPULSE_LAUNCH_PULSE, .width = 100 };
+
+	if (ioctl(fd, LITEPULSE_IOC_TIME, &time))
+		return -1;
+	launch.tick = time.tick + 10000000;
+	return write(fd, &launch, sizeof(launch)) == sizeof(launch) ? 0 : -1;
+}
+
+static int train(int fd)
+{
+	struct litepulse_train start = { .period = 1000000, .count = 3, .width = 100, .kind = LITEPULSE_LAUNCH_PULSE,
+					 .flags = LITEPULSE_TRAIN_ASAP };
+	__u32 stop = 0;
+	int error = ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start);
+
+	return ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) || error ? -1 : 0;
+}
+
+static int responder(int fd)
+{
+	struct litepulse_responder wanted = { .trigger = LITEPULSE_TRIGGER_BYTE, .mask = 255, .value = 1, .kind = LITEPULSE_LAUNCH_PULSE,
+					      .delay = 1000, .width = 50 };
+
+	return ioctl(fd, LITEPULSE_IOC_RESPONDER, &wanted);
+}
+
+static int ask(int fd)
+{
+	struct litepulse_info info;
+	struct litepulse_stats stats;
+	struct litepulse_time time = { 0 };
+	int error = ioctl(fd, LITEPULSE_IOC_INFO, &info) | ioctl(fd, LITEPULSE_IOC_STATS, &stats) | ioctl(fd, LITEPULSE_IOC_TIME, &time);
+
+	return error ? -1 : 0;
+}
+
+static int settings(int fd)
+{
+	struct serial_rs485 rs485 = { .flags = SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND };
+	struct termios termios;
+
+	if (tcgetattr(fd, &termios))
+		return -1;
+	termios.c_cflag ^= CSTOPB;
+	return tcsetattr(fd, TCSANOW, &termios) | ioctl(fd, TIOCSRS485, &rs485) ? -1 : 0;
+}
+
+static int transmit(int fd)
+{
+	char byte;
+	ssize_t sent = write(fd, "abc", 3);
+
+	while (read(fd, &byte, 1) == 1)
+		;
+	return sent == 3 ? 0 : -1;
+}
+
+static int clock_calls(int fd)
+{
+	struct ptp_sys_offset_extended offsets = { .n_samples = 3 };
+	struct ptp_extts_request stamps = { .index = 0, .flags = PTP_ENABLE_FEATURE | PTP_RISING_EDGE };
+	struct ptp_perout_request pulses = { .period = { .nsec = 10000000 } };
+	int error = ioctl(fd, PTP_SYS_OFFSET_EXTENDED, &offsets) | ioctl(fd, PTP_EXTTS_REQUEST, &stamps);
+
+	stamps.flags = 0;
+	error |= ioctl(fd, PTP_EXTTS_REQUEST, &stamps) | ioctl(fd, PTP_PEROUT_REQUEST, &pulses);
+	pulses.period.nsec = 0;
+	return ioctl(fd, PTP_PEROUT_REQUEST, &pulses) || error ? -1 : 0;
+}
+
+/* On the file that open_device(0) gives, or a claim of it: a new one each time. */
+static int (*what_to_ask)(int);
+
+static int ask_anew(int fd)
+{
+	return what_to_ask(fd);
+}
+
+static void use(void)
+{
+	static const struct {
+		const char *name;
+		int device, with_claim;
+		int (*act)(int);
+	} uses[] = {
+		{ "ask", 0, 0, ask }, { "subscribe", 0, 0, subscribe }, { "claim", 0, 0, claim }, { "profile", 0, 1, profile },
+		{ "launch", 0, 1, launch }, { "train", 0, 1, train }, { "responder", 0, 1, responder }, { "settings", 1, 0, settings },
+		{ "transmit", 1, 0, transmit }, { "clock", 2, 0, clock_calls },
+	};
+	static const char *const opened[] = { "open", "open-tty", "open-ptp" };
+
+	for (int i = 0; i < 3; i++)
+		each_place(opened[i], open_device, close_file, i);
+	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
+		int fd = open_device(uses[i].device), held = fd;
+
+		CHECK(fd >= 0);
+		if (uses[i].with_claim)
+			held = claim(fd);
+		CHECK(held >= 0);
+		what_to_ask = uses[i].act;
+		each_place(uses[i].name, ask_anew, uses[i].act == claim ? close_file : nothing, held);
+		if (held != fd)
+			CHECK(!close(held));
+		CHECK(!close(fd));
+	}
+}
+
+static int attach(int unused)
+{
+	(void)unused;
+	return attach_port(file);
+}
+
+static void detach(int fd)
+{
+	CHECK(fd < 0 || !close(fd));
+	CHECK(!wait_gone(strrchr(file, '/') + 1, 20));
+}
+
+int main(int count, char **words)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	CHECK(count == 3);
+	file = words[2];
+	snprintf(board.name, sizeof(board.name), "%s", words[2]);
+	/* Any allocation, and without a word. */
+	write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
+	write_file("/sys/kernel/debug/failslab/verbose", "0");
+	write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
+	write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+	write_file("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	write_file("/sys/kernel/debug/fail_usercopy/verbose", "0");
+	nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	CHECK(nth >= 0);
+	if (!strcmp(words[1], "load")) {
+		each_place("load", load, unload, 0);
+	} else if (!strcmp(words[1], "probe")) {
+		CHECK(has_devices(&board) && !unbind_board(&board));
+		each_place("probe", probe, unprobe, 0);
+		CHECK(!bind_board(&board) && has_devices(&board));
+	} else if (!strcmp(words[1], "use")) {
+		CHECK(has_devices(&board));
+		use();
+	} else if (!strcmp(words[1], "attach")) {
+		each_place("attach", attach, detach, 0);
+	} else {
+		CHECK(!"a known word");
+	}
+	return 0;
+}

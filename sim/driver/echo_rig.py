@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The debug kernel with boards without hardware (echo_board/): for the driver alone, whose waits cost no time there."""
+
+import functools
+import shutil
+import subprocess
+
+from sim.cocotb_rig import SIM, run_folder
+from sim.driver.driver_tree import DRIVER, driver_copy
+from sim.driver.uml import boot, build_module, build_modules
+
+
+@functools.cache
+def echo_board():
+    """{name in the guest: path}: the driver, the boards, and the programs that use them."""
+    driver, board = driver_copy(), run_folder("echo_board")
+    for path in (SIM / "driver" / "echo_board").iterdir():
+        shutil.copy(path, board)
+    module = build_modules(driver)["litepulse"]
+    for program in ("use", "names"):
+        subprocess.run(
+            ["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", program, f"{program}.c"],
+            cwd=board,
+            check=True,
+        )
+    made = build_module(board, f"LITEPULSE_DRIVER={driver}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers")
+    return {"litepulse.ko": module, "echo_board.ko": made, "use": board / "use", "names": board / "names"}
+
+
+def echo_boot(*jobs, parameters="", files=None, **options):
+    """Loads the driver and a board, does the jobs, unloads both and looks for leaks: a uml.Boot. Also how many jobs there were."""
+    done = ["insmod litepulse.ko", f"insmod echo_board.ko {parameters}".strip(), *jobs, "rmmod echo_board", "rmmod litepulse", "leaks"]
+    return boot(done, {**echo_board(), **(files or {})}, **options), len(done)
