@@ -90,7 +90,7 @@ linux: need-all ## Linux on the simulated SoC, the driver loaded, its console; C
 	@$(BIN)/python -m sim.linux $(guest) $(if $(FILES),--files $(FILES)) $(if $(FLAVOUR),--flavour $(FLAVOUR))
 
 .PHONY: pc
-pc: need-test ## a PC with a simulated board on its USB port, the driver attached, its console; KERNEL=6.1|6.12|7.2, FILES=folder: in /tmp/files, WIRE="tx:rx tx:aux0", BOARDS=2: wired to each other
+pc: need-test ## a PC with a simulated board on its USB port, its console; KERNEL=6.1|6.12|7.2, FILES=folder: in /tmp/files, WIRE="tx:rx", BOARDS=2
 	@$(BIN)/python -m sim.pc $(if $(KERNEL),--kernel $(KERNEL)) $(if $(FILES),--files $(FILES)) $(if $(HZ),--hz $(HZ)) $(if $(WIRE),--wire $(WIRE)) $(if $(BOARDS),--boards $(BOARDS))
 
 .PHONY: test-linux-debug

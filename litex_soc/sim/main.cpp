@@ -569,13 +569,15 @@ private:
     {
         const unsigned before = pin_levels(), line_before = line();
         pins = now;
-        while (change < o.stimulus.size() && o.stimulus[change].tick <= tick) {
-            const Change &c = o.stimulus[change++];
-            set(c.channel, c.level);
+        while (next_change <= tick) {
+            if (change < o.stimulus.size() && o.stimulus[change].tick <= tick) {
+                const Change &c = o.stimulus[change++];
+                set(c.channel, c.level);
+            } else {
+                set(INPUTS, link->take());
+            }
+            look_ahead();
         }
-        while (link && link->next_change() <= tick)
-            set(INPUTS, link->take());
-        look_ahead();
         levels = line() ? levels | looped : levels & ~looped;
         if (link && line() != line_before)
             link->tell(tick, line());

@@ -157,9 +157,10 @@ the run. KCSAN is not there: the kernel has it for 64-bit PCs, not for User-mode
 
 def report(done, first, last, minutes):
     """Lines of the last run."""
+    when = f"{date.today()}, Linux {linux_source()[1]}, seeds {first} to {last}, {minutes:.0f} minutes on {os.cpu_count()} CPUs"
     lines = [
         "",
-        f"Last run: {date.today()}, Linux {linux_source()[1]}, seeds {first} to {last}, {minutes:.0f} minutes on {os.cpu_count()} CPUs. Reports: 0.",
+        f"Last run: {when}. Reports: 0.",
         "",
         "| what | boots | calls | the board was taken away | answers | of them altered |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
