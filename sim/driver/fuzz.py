@@ -142,11 +142,14 @@ HEAD = f"""<!-- {SPDX} BSD-2-Clause -->
 <!-- Written by `make fuzz`. -->
 # The driver under random calls
 
-Four processes at a time call what the driver has, with arguments that make sense and others that do not: `ioctl` (its own, of a tty, of a
-PTP clock), `read`, `write`, `poll`, `epoll`, `mmap`, `fcntl`, `termios`, the clock calls, `close`, memory of which half is missing. Signals
-interrupt them, one process is killed now and then, and the board is taken away under them. It runs in User-mode Linux with KASAN, UBSAN,
-lockdep, kmemleak and `DEBUG_OBJECTS`. A report of any of these, a process that cannot be killed, or a module that cannot be removed fails
-the run. KCSAN is not there: the kernel has it for 64-bit PCs, not for User-mode Linux.
+Four processes at a time call what the driver has: `ioctl` (its own, of a tty, of a PTP clock),
+`read`, `write`, `poll`, `epoll`, `mmap`, `fcntl`, `termios`, the clock calls, `close`. Some arguments
+make sense, others do not; of some memory half is missing. Signals interrupt the calls, one process is
+killed now and then, and the board is taken away meanwhile.
+
+It runs in User-mode Linux with KASAN, UBSAN, lockdep, kmemleak and `DEBUG_OBJECTS`. The run fails if
+one of these reports anything, if a process cannot be killed, or if a module cannot be removed. There
+is no KCSAN: the kernel has it for 64-bit PCs, not for User-mode Linux.
 
     make fuzz                                   # {CALLS:,} calls and {ANSWERS:,} answers of a board that lies
     make fuzz CALLS=100000 SEED=77              # fewer, other ones
