@@ -102,9 +102,9 @@ def test_mistakes_are_reported(booted, cpu, fault):
 @both
 def test_parameters_of_a_module(booted, cpu):
     """insmod passes them on: without that the mistakes above would not be made, and nothing be reported."""
-    guest = booted(cpu, "test")
+    guest = booted(cpu)
     files = {"control.ko": guest.module(CONTROL)["litepulse_control"]}
-    with pytest.raises(linux_rig.GuestError, match=FAULTS["warn"]):
+    with pytest.raises(linux_rig.GuestError, match="litepulse_control: fault warn"):
         guest.run("insmod control.ko fault=warn", files, status=None)
 
 
