@@ -69,7 +69,7 @@ def hostile(seed, rounds=HOSTILE_ROUNDS, timeout=TIMEOUT):
 
 
 def kinds(wanted_calls, wanted_answers, done):
-    """Which boot comes next, by what is `done` or under way: {kind: Counter}; None: all is."""
+    """The kinds of boot that are still wanted, the next one first. `done`: {kind: Counter}, those under way included."""
     if done["hostile"]["answers"] < wanted_answers:
         yield "hostile"
     if done["cable"]["calls"] < min(CABLE_CALLS, wanted_calls):

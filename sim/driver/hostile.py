@@ -62,7 +62,7 @@ class WildTicks(Liar):
 class Poison(Liar):
     """Now and then so many answers in a row that they are believed have a tick that is too high: those that follow seem to go back.
 
-    The first one is an answer that tells of received bytes: on a busy machine many answers come between two bytes.
+    Each row begins with an answer that has received bytes. On a busy machine most answers have none, and nothing would be lost.
     """
 
     PAUSE, LENGTH = 200, 12
@@ -77,7 +77,7 @@ class Poison(Liar):
 
 
 class Anything(Liar):
-    """Alters any word of an answer: identity, session, positions, counts, ticks, records."""
+    """Changes one word in some answers. It may be any word: an identity, a position, a count, a tick or a record."""
 
     OFTEN = 200
 

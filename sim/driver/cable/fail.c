@@ -220,14 +220,6 @@ static int clock_calls(int fd)
 	return ioctl(fd, PTP_PEROUT_REQUEST, &pulses) || error ? -1 : 0;
 }
 
-/* On the file that open_device(0) gives, or a claim of it: a new one each time. */
-static int (*what_to_ask)(int);
-
-static int ask_anew(int fd)
-{
-	return what_to_ask(fd);
-}
-
 static void use(void)
 {
 	static const struct {
@@ -250,8 +242,7 @@ static void use(void)
 		if (uses[i].with_claim)
 			held = claim(fd);
 		CHECK(held >= 0);
-		what_to_ask = uses[i].act;
-		each_place(uses[i].name, ask_anew, uses[i].act == claim ? close_file : nothing, held);
+		each_place(uses[i].name, uses[i].act, uses[i].act == claim ? close_file : nothing, held);
 		if (held != fd)
 			CHECK(!close(held));
 		CHECK(!close(fd));
