@@ -156,7 +156,7 @@ def test_unplug(pc, line, keep):
     result = guest.attached(
         f"""./unplug {keep}
         gone /dev/litepulse0; gone /dev/ttyPULSE0; gone /dev/ptp0
-        usleep 300000
+        sleep 1
         echo again; await /dev/ttyUSB0
         ./attach /dev/ttyUSB0 & await /dev/litepulse0
         ./unplug found""",
@@ -169,11 +169,12 @@ def test_unplug(pc, line, keep):
     assert told.result("write")[0] == -1 and told.result("close") == (0, 0) and told.one("polled") == [1, 0x18]
     running, when = told.one("running")
     assert told.one("stopped")[0] == 0 and running == (keep == "keep")
-    # Bytes are between the pulses, and may begin where one ends.
+    # One pulse was before the pull, 40 fit into the second after it: 10 show that it went on, on a slow machine too. Bytes are between
+    # the pulses, and may begin where one ends.
     first = next(tick for tick, width in pulses(result.pins, "tx", active=0) if width == 100)
     falls = [tick for tick, level in result.pin("tx")[1:] if not level]
     train = [tick for tick in falls if (tick - first) % 50_000 == 0]
-    assert train == [first + 50_000 * n for n in range(len(train))] and len(train) > 20
+    assert train == [first + 50_000 * n for n in range(len(train))] and len(train) > 10
     assert train[-1] > when - 50_000 if running else train[-1] < when
     assert train[-1] == max(falls)
 
