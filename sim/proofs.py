@@ -37,10 +37,10 @@ class Proof:
 
     name: str
     status: str  # PASS, FAIL, UNKNOWN, ERROR, TIMEOUT
-    mode: str  # prove (unbounded, by induction), bmc (to the depth), cover
+    mode: str  # prove (unbounded, by induction), bmc (to the depth), cover (also: a bmc that was expected to fail, and did)
     depth: str
     engine: str
-    checks: int  # assertions, or cover points in mode cover
+    checks: int  # assertions, or cover points of sby's mode cover
     seconds: float
     cached: bool
     folder: str
@@ -176,10 +176,13 @@ def prove(sby_file, task=None, timeout=1800):
                 status = "TIMEOUT"
         seconds = time.monotonic() - start
         work = here / "work"
-        if status == "PASS" and (work / "status").read_text().split()[:1] != ["PASS"]:
+        expected = options.get("expect", "pass")
+        if status == "PASS" and (work / "status").read_text().split()[:1] != [expected.upper()]:
             status = "ERROR"
         mode = options.get("mode", "?")
         checks = count_checks(work / "model", "cover" if mode == "cover" else "assert")
+        if expected == "fail":
+            mode = "cover"
         proof = Proof(name, status, mode, options.get("depth", "20"), ", ".join(engines), checks, seconds, False, str(tree))
     if status == "PASS" and checks:
         PROOFS.remember(name, key, dataclasses.asdict(proof))
@@ -193,7 +196,9 @@ def explain(proof):
     log = "\n".join(line for line in tail(Path(proof.folder) / "run.log", 400).splitlines() if not line.endswith(".."))
     work = Path(proof.folder) / "sim" / "formal" / "work"
     if proof.status == "FAIL" and proof.engine.startswith("abc"):
-        log += "\nwhere two copies differ first (cycle, register, a, b; python -m sim.witness FOLDER shows all):\n" + "\n".join(
-            f"{cycle:5} {signal:40} {one} {other}" for cycle, signal, one, other in Witness(work).differences()[-20:]
-        )
+        log += "\nsby converts no counterexample of ABC's: `python -m sim.witness FOLDER [SIGNAL ...]` reads it"
+        if differences := Witness(work).differences():
+            log += "\nwhere two copies differ first (cycle, register, a, b):\n" + "\n".join(
+                f"{cycle:5} {signal:40} {one} {other}" for cycle, signal, one, other in differences[-20:]
+            )
     return f"{proof}\n{log}\ntraces and logs: {work}"

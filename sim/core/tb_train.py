@@ -28,7 +28,7 @@ MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 START = CONSTANTS["TRAIN_LMIN_CYCLES"] * S
 CHANGE, REDO = CONSTANTS["CHANGE_LMIN"] * S, CONSTANTS["CHANGE_REDO"] * S
 PERIOD = MINIMUM + 60 * S
-PULSES = 10_000 if FULL or LONG else 1_500 if FAST else 80
+PULSES = 10_000 if LONG else 2_500 if FULL else 1_500 if FAST else 80
 
 
 def scaled(exact, target):
@@ -67,7 +67,7 @@ async def begin(bench, launch, whole, num=0, den=1, count=0, clear=True):
 
 
 async def no_drift(dut, rate, clocks):
-    """10 000 pulses, each compared with floor(start + n * period)."""
+    """Thousands of pulses, each compared with floor(start + n * period)."""
     bench, launch = await start_bench(dut, clocks)
     whole, num, den = scaled(RATES[rate], MINIMUM)
     pulses = PULSES if den < 1 << 32 else PULSES // 5

@@ -14,10 +14,9 @@ from sim.linux.targets import ROOT
 
 TARGET = ROOT / "sw" / "target"
 HZ = 50_000_000
-CPUS = ("vexriscv", "mor1kx")
 
 
-@pytest.fixture(params=CPUS)
+@pytest.fixture(params=linux_rig.FEW_CPUS)
 def shell(request, linux):
     """Runs a shell script that may use the programs."""
     guest = linux(request.param)
@@ -184,7 +183,7 @@ def test_one_at_a_time(shell):
     ]
 
 
-@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("cpu", linux_rig.CPUS)
 def test_the_three_ways(linux, cpu, tmp_path):
     """Problem P1: the two that the hardware times are exact; the one that the software times is near, and late."""
     measured = demo.measure(linux(cpu), 3)

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import pytest
 
+from sim.linux import linux_rig
 from sim.linux.pins import changes, pulses, sampled_edges
 
 TX, EDGE, APPLIED, LOST, RESTARTED = 1, 2, 5, 17, 18  # kinds of events
 STOP = 128
 NS_PER_TICK = 20
 MS = 50_000  # ticks
-CPUS = ("vexriscv", "mor1kx")
 INPUTS = ("aux0", "aux1", "aux2", "aux3", "rx")
 
 
@@ -75,7 +75,7 @@ class Told:
         return found
 
 
-@pytest.fixture(params=CPUS)
+@pytest.fixture(params=linux_rig.FEW_CPUS)
 def ptp(request, linux):
     """Runs one case of guest/ptp.c: (Told, pins, kernel's log)."""
 
