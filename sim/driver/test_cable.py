@@ -160,7 +160,7 @@ REMEMBERED = 20  # seconds: a stall of 20 ms
 
 @pytest.mark.seconds(55)
 def test_clocks_are_as_told():
-    """For a while, with LITEPULSE_LONG=1 for two minutes: each reading of the two clocks, and each event's time, lies as close to the truth as the driver says that it does."""
+    """Each reading of the two clocks, and each event's time, lies as close to the truth as the driver says that it does."""
     with Board("--pace", "--pulse-hz", HZ, between=Witness, lockstep=None) as board:
         run = cable_boot([f"run {SECONDS}"], [board], name="clock")
         told = board.between.told
