@@ -361,21 +361,6 @@ def simulate(
     return sorted(outcome)
 
 
-def on_both_simulators(*cases, slow=()):
-    """For parametrize: each case, a tuple that begins with the samples per cycle, with "verilator" and "icarus" at its end.
-
-    The quick tier leaves out `slow`, tuples of this sort, and has Icarus with one sample per cycle only.
-    """
-    import pytest
-
-    found = []
-    for simulator in ("verilator", "icarus"):
-        for case in cases:
-            is_full = (*case, simulator) in slow or (simulator == "icarus" and case[0] > 1)
-            found.append(pytest.param(*case, simulator, marks=pytest.mark.full if is_full else ()))
-    return found
-
-
 class Count:
     """Simulations of this process, for the summary of the tests."""
 

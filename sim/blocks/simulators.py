@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which simulators run a block: Verilator all cases, Icarus the first and the last, with LITEPULSE_LONG=1 all."""
+"""Which simulators run which cases of a block."""
 
-import os
+import pytest
 
-from sim.cocotb_rig import on_both_simulators
-
-LONG = os.environ.get("LITEPULSE_LONG", "") not in ("", "0")
+from sim.long_runs import LONG
 
 
-def few_on_icarus(*cases, slow=()):
-    """As on_both_simulators(), with fewer cases for the slower simulator."""
-    cases_kept = (cases[0], cases[-1])
-    return [
-        param
-        for param in on_both_simulators(*cases, slow=slow)
-        if LONG or param.values[-1] == "verilator" or param.values[:-1] in cases_kept
-    ]
+def on_both_simulators(*cases, slow=()):
+    """For parametrize: each case, a tuple that begins with the samples per cycle, with "verilator" at its end; the first and the last
+    one, with LITEPULSE_LONG=1 all, also with "icarus".
+
+    The quick tier leaves out `slow`, tuples of this sort, and has Icarus with one sample per cycle only.
+    """
+    on = {"verilator": cases, "icarus": cases if LONG else (cases[0], cases[-1])}
+    found = []
+    for simulator, chosen in on.items():
+        for case in chosen:
+            is_full = (*case, simulator) in slow or (simulator == "icarus" and case[0] > 1)
+            found.append(pytest.param(*case, simulator, marks=pytest.mark.full if is_full else ()))
+    return found

@@ -4,6 +4,7 @@
 import pytest
 
 from sim.cocotb_rig import hdl_sources, simulate
+from sim.long_runs import LONG
 
 # periods in ps of pulse and sys, phase of sys; -1: a random one for each case, by the seed of the run
 CLOCKS = {
@@ -16,7 +17,8 @@ CLOCKS = {
     "unrelated": (20832, 38462, 5004),
     "almost_same": (20832, 20870, 1000),
 }
-SLOW = ("same", "sys_quadruple_random", "unrelated")  # enough for the slower simulator
+# enough for the slower simulator
+SLOW = ("same", "sys_quadruple_random", "unrelated", *(("sys_half_random",) if LONG else ()))
 QUICK = ("same", "unrelated")  # for the quick tier
 SMALL = {"EV_AW": 4, "RX_AW": 5, "TX_AW": 4, "LQ_AW": 2}
 
@@ -38,13 +40,14 @@ def test_crossing(clocks, simulator):
 
 
 @pytest.mark.full
-def test_crossing_at_full_depth():
+@pytest.mark.parametrize("simulator", ["verilator", *(["icarus"] if LONG else [])])
+def test_crossing_at_full_depth(simulator):
     simulate(
         "tb_crossing",
         "litepulse_crossing_tb",
         hdl_sources("sim/blocks/litepulse_crossing_tb.sv"),
         {},
-        "verilator",
+        simulator,
         env={"CLOCKS": "20832,41664,9000"},
         testcase=["traffic", "reset_in_the_middle"],
     )

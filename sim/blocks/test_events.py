@@ -3,14 +3,14 @@
 
 import pytest
 
-from sim.blocks.simulators import few_on_icarus
+from sim.blocks.simulators import on_both_simulators
 from sim.cocotb_rig import hdl_sources, simulate
 
 CASES = ((1, 5, 6, 0), (1, 5, 4, 2), (2, 16, 4, 2), (4, 16, 6, 0))
 SLOW = tuple((*case, simulator) for case in CASES[:2] for simulator in ("verilator", "icarus"))
 
 
-@pytest.mark.parametrize("samples,bits,ports,brief,simulator", few_on_icarus(*CASES, slow=SLOW))
+@pytest.mark.parametrize("samples,bits,ports,brief,simulator", on_both_simulators(*CASES, slow=SLOW))
 def test_events(samples, bits, ports, brief, simulator):
     simulate(
         "tb_events",

@@ -30,7 +30,6 @@ SEED = int(os.environ.get("LITEPULSE_RUN_SEED", 1))
 # LITEPULSE_SHORT=1: the smaller sizes on any simulator.
 FAST = SIMULATOR == "verilator" and os.environ.get("LITEPULSE_SHORT", "") in ("", "0")
 FULL = FAST and S == 1  # sub-cycle models and Icarus are slow: they get the same tests in smaller sizes
-LONG = os.environ.get("LITEPULSE_LONG", "") not in ("", "0")
 LINE = INPUTS  # capture channel of the line
 MASK32 = 0xFFFFFFFF
 CONSTANTS = {

@@ -6,7 +6,7 @@ from fractions import Fraction
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from sim.core.bench import CONSTANTS, FAST, FULL, LONG, SPACE, Bench, S, figure, same_list
+from sim.core.bench import CONSTANTS, FAST, FULL, SPACE, Bench, S, figure, same_list
 from sim.core.model import (
     BREAK,
     BUSY,
@@ -25,6 +25,7 @@ from sim.core.model import (
     arbitrate,
     queue_fates,
 )
+from sim.long_runs import LONG
 
 LMIN = CONSTANTS["LMIN_CYCLES"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S

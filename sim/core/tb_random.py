@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import cocotb
 
-from sim.core.bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, LONG, SEED, SPACE, Bench, S, figure, same_list
+from sim.core.bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, SEED, SPACE, Bench, S, figure, same_list
 from sim.core.model import (
     ALWAYS,
     APPLIED,
@@ -40,6 +40,7 @@ from sim.core.model import (
     receive,
     union,
 )
+from sim.long_runs import LONG
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S

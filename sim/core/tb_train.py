@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import cocotb
 
-from sim.core.bench import CONSTANTS, FAST, FULL, LONG, Bench, S, figure
+from sim.core.bench import CONSTANTS, FAST, FULL, Bench, S, figure
 from sim.core.model import (
     APPLIED,
     BUSY,
@@ -23,6 +23,7 @@ from sim.core.model import (
     Train,
     arbitrate,
 )
+from sim.long_runs import LONG
 
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 START = CONSTANTS["TRAIN_LMIN_CYCLES"] * S

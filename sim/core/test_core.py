@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the whole-core tests: every module on both simulators at S = 1, 2 and 4, and some with the pins of real boards.
+"""Runs the whole-core tests: every module on Verilator at S = 1, 2 and 4, most on Icarus, and some with the pins of real boards.
 
 LITEPULSE_LONG=1 runs what takes minutes, too: full scale at the lowest bauds, more pulses and seeds, all modules on Icarus.
 """
 
-import os
-
 import pytest
 
 from sim.cocotb_rig import hdl_sources, simulate
+from sim.long_runs import LONG
 from sim.netlist.synthesis import NETLISTS
 
 MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger", "tb_random")
 # (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3}
-# Icarus is a second opinion and ten times slower: at S = 1 what it does in less than two minutes, at the others all sources at once.
+# Icarus is a second opinion and slow: at S = 1 all but its three slowest, at the others those that lean most on samples within a cycle.
 SLOW_ON_ICARUS = ("tb_train", "tb_streams", "tb_stranger")
 ON_ICARUS = {1: tuple(module for module in MODULES if module not in SLOW_ON_ICARUS), 2: ("tb_random",), 4: ("tb_random",)}
-LONG = os.environ.get("LITEPULSE_LONG", "") not in ("", "0")
 
 
 # The quick tier: what is shortest for what it shows (tb_train takes minutes with one sample).

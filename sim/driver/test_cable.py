@@ -2,7 +2,6 @@
 """A board behind a serial line of the debug kernel: used, taken away, found again, on a good cable and a bad one; no complaint, no leak."""
 
 import bisect
-import os
 import re
 import socket
 
@@ -10,6 +9,7 @@ import pytest
 
 from sim.driver import fuzz
 from sim.driver.cable_rig import Board, Damage, Plain, ShortOfBreath, Witness, cable_boot, modules
+from sim.long_runs import LONG
 
 pytestmark = pytest.mark.seconds(120)
 FEW = 3  # repeats of this and more have another reason than a machine that stood still and was late with an answer
@@ -154,7 +154,7 @@ def test_control():
 
 
 HZ = 250_000  # so slow a board keeps its time, also on a busy machine
-SECONDS = 120 if os.environ.get("LITEPULSE_LONG", "") not in ("", "0") else 40
+SECONDS = 120 if LONG else 40
 REMEMBERED = 20  # seconds: a stall of 20 ms
 
 

@@ -6,14 +6,13 @@ module litepulse_pins_twice #(
     parameter int S = 1,
     parameter int WHAT = 0,     // 0: a launch of the queue; 1: the responder; 2: bytes
     parameter int LMIN = 64,    // LMIN_CYCLES of docs/core.md
-    parameter bit SHOW = 1'b0   // one scene of many instead; its assertion says that the pins never move, and fails
+    parameter int SHOW = 0      // 1: one scene with a frame instead, 2: with a pulse; that the pins never move is asserted there, and fails
 ) (
     input logic clk
 );
   localparam int SL = $clog2(S);
   localparam int SETUP = (WHAT == 1) ? 7 : 3;   // words that both get first ...
   localparam int READY = 9 * SETUP;                                // ... and the cycle in which they have them
-  localparam bit PULSE = WHAT == 1;                                // of the scene
   localparam int LATER = 8;                                        // cycles by which the launch may come later
 
   localparam logic [8:0] NEVER = 9'h1ff;
@@ -47,8 +46,9 @@ module litepulse_pins_twice #(
     end
     assume (tty >= 9'(READY));
     if (WHAT != 2) assume (tty == NEVER);
-    if (SHOW) begin
-      assume (width == 32'd3 && delay == 32'(9 * S) && word == {20'd0, PULSE ? litepulse_map_pkg::LAUNCH_PULSE : litepulse_map_pkg::LAUNCH_FRAME, 10'h055});
+    if (SHOW != 0) begin
+      assume (width == 32'd3 && delay == 32'(9 * S) && word[9:0] == 10'h055 && word[31:12] == '0);
+      assume (word[11:10] == (SHOW == 2 ? litepulse_map_pkg::LAUNCH_PULSE : litepulse_map_pkg::LAUNCH_FRAME));
       assume (come_a == (WHAT == 0 ? 9'(READY + 3) : NEVER) && come_b == (WHAT == 0 ? 9'(READY) : NEVER));
       assume (tick == 32'((READY + 3 + LMIN) * S) && tty == (WHAT == 2 ? 9'(READY + 3) : NEVER) && bytes == 8'h55);
       assume (rx == {S{1'b1}} && aux == {S{cycle > 9'(READY + 12)}});
@@ -58,27 +58,32 @@ module litepulse_pins_twice #(
   logic [S-1:0] tx_a, tx_b, de_a, de_b;
   logic         oe_a, oe_b;
   logic [5:0]   words_a, words_b;
-  litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW), .TRAFFIC(1'b1)) a (
+  litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW != 0), .TRAFFIC(1'b1)) a (
       .clk, .rst, .cycle, .rx, .aux, .format, .period, .line, .delay, .word, .width, .tick, .come(come_a), .tty, .bytes,
       .tx(tx_a), .oe(oe_a), .de(de_a), .words(words_a));
-  litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW)) b (
+  litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW != 0)) b (
       .clk, .rst, .cycle, .rx, .aux, .format, .period, .line, .delay, .word, .width, .tick, .come(come_b), .tty, .bytes,
       .tx(tx_b), .oe(oe_b), .de(de_b), .words(words_b));
 
-  logic [S-1:0] tx_was;
-  always_ff @(posedge clk) tx_was <= tx_a;
   generate
-    if (!SHOW) begin : gen_same
+    if (SHOW == 0) begin : gen_same
       always_comb begin
         if (cycle != 9'd0) assert (tx_a == tx_b && de_a == de_b && oe_a == oe_b);
         // all that follows speaks of a core that is set up
         if (cycle == 9'(READY)) assert (words_a == 6'(SETUP) && words_b == 6'(SETUP));
       end
     end else begin : gen_show
-      // it goes out in both, one of them under traffic: the first bit of a frame, or a pulse from its begin to its end
+      // it goes out, under traffic in copy a: the start of a frame, or the end of a pulse
+      logic [S-1:0] tx_was;
+      logic         rises, falls;
+      assign rises = tx_was == {S{1'b0}} && tx_a == {S{1'b1}};
+      assign falls = tx_was == {S{1'b1}} && tx_a == {S{1'b0}};
+      always_ff @(posedge clk) tx_was <= tx_a;
       always_comb begin
-        if (PULSE) assert (!(tx_was == {S{1'b0}} && tx_a == {S{1'b1}} && words_a > words_b && cycle > 9'(READY)));
-        else assert (!(tx_was == {S{1'b1}} && tx_a == {S{1'b0}} && words_a > 6'(SETUP + 1) && words_b == 6'(SETUP) && cycle > 9'(READY)));
+        if (cycle > 9'(READY)) begin
+          if (SHOW == 2) assert (!(rises && words_a > words_b));
+          else assert (!(falls && words_a > 6'(SETUP + 1) && words_b == 6'(SETUP)));
+        end
       end
     end
   endgenerate

@@ -25,10 +25,11 @@ from sim.console import Change, GuestError, Line, Result
 from sim.linux import initramfs, kernel, libc
 from sim.linux.runs import simulate
 from sim.linux.targets import HERE, LINUX, ROOT, TARGETS, BuildError
+from sim.long_runs import LONG
 
 CPUS = tuple(TARGETS)
-# For what no byte order can change below system calls that other tests make on both CPUs.
-FEW_CPUS = CPUS if os.environ.get("LITEPULSE_LONG", "") not in ("", "0") else CPUS[:1]
+# For programs whose system calls other tests make on both CPUs: byte order changes nothing above those.
+FEW_CPUS = CPUS if LONG else CPUS[:1]
 DRIVER = ROOT / "driver"
 UAPI = DRIVER / "uapi"
 GUEST = HERE / "guest"  # C programs of the tests

@@ -7,7 +7,7 @@ import pytest
 
 from sim.linux.frames import edges as levels
 from sim.linux.frames import frame, profile, row, wave
-from sim.linux.linux_rig import DRIVER
+from sim.linux.linux_rig import CPUS, DRIVER
 from sim.linux.pins import changes, pulses, sampled_edges
 
 TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5, 6, 7, 16, 17, 18
@@ -16,7 +16,6 @@ LATE, BUSY, INVALID = 1, 2, 4
 NS, HARDWARE = 0x100, 0x200
 SIZE = 48  # of a record
 NS_PER_TICK = 20  # 50 MHz, one sample per cycle
-CPUS = ("vexriscv", "mor1kx")
 
 
 class Told:

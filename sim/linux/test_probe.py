@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from litex_soc import linux_sim
-from sim.linux.linux_rig import DRIVER
+from sim.linux.linux_rig import CPUS, DRIVER
 from sim.linux.pins import sampled_edges
-from sim.linux.test_chardev import CPUS, EDGE, Told, toggles
+from sim.linux.test_chardev import EDGE, Told, toggles
 
 PULSE_HZ = 50_000_000
 MAGIC = 0x4C504C53  # "LPLS"

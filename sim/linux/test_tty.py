@@ -13,9 +13,8 @@ from sim.linux.frames import HZ, data_of, edges, frame, got_baud, level_at, norm
 LOOP = 0x8000  # TIOCM_LOOP
 ENABLED, ON_SEND, DURING_TX = 0x1, 0x2, 0x10  # SER_RS485_*
 MS = HZ // 1000
-CPUS = ("vexriscv", "mor1kx")
-both = pytest.mark.parametrize("cpu", CPUS)
-one = pytest.mark.parametrize("cpu", CPUS[:1])
+both = pytest.mark.parametrize("cpu", linux_rig.CPUS)
+one = pytest.mark.parametrize("cpu", linux_rig.CPUS[:1])
 
 
 class Run:
