@@ -9,6 +9,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 QUIET_SECONDS = 30  # without a line, after which one says how far the run is
 MESSAGE_LINES = 12  # of a failure, shown at once; all of it comes at the end
 LOOK_SECONDS = 0.5
@@ -154,6 +156,7 @@ class Plugin:
     def pytest_sessionstart(self):
         self.thread.start()
 
+    @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids):
         if not self.progress.waiting and not self.progress.busy:
             self.progress.collected(list(ids))

@@ -202,6 +202,14 @@ def test_every_fault_can_be_made():
     assert not wrong, "faults whose `old` does not occur exactly once: the source changed, so must the fault"
 
 
+def test_every_test_named_exists():
+    """A test that was renamed, or has other parameters now, catches nothing: said at once, not where the fault is tried again."""
+    named = sorted({catcher for _, catcher in CASES if not catcher.startswith(("formal:", "core:", "block:"))})
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *named]
+    made = subprocess.run(collect, cwd=ROOT, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert named and made.returncode == 0, made.stdout + made.stderr
+
+
 def inputs_of(fault, catcher):
     """Key of all that decides whether it is caught."""
     kind = catcher.partition(":")[0]
