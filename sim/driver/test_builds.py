@@ -76,7 +76,7 @@ def test_no_warning(line, parts):
 @pytest.mark.parametrize("line", each(kernel_kits.LINES))
 def test_control(line):
     folder = driver_copy(line, edit={"litepulse_time.c": lambda text: text + FAULTS})
-    faults, output = build(line, folder)
+    faults, output = build(line, folder, "LITEPULSE_PTP=n", "LITEPULSE_UARTBONE=n")
     for who, told in TOLD.items():
         assert any(re.search(told, fault) for fault in faults) == (who != "sparse" or line in SPARSE_LINES), f"{who}\n{output}"
 
