@@ -744,6 +744,8 @@ public:
             look_at_pty(bridge);
         if (client >= 0)
             transfer(client, bridge);
+        if (!connected())           // answers to a client that has gone: kept, they would stop what it wrote from being carried out
+            bridge.output.clear();
         accept_one(bridge);
         bridge.look_at_time();
     }
@@ -824,7 +826,7 @@ private:
         disconnect(bridge);
     }
 
-    // What the client wrote is still carried out; what it asked for interests nobody any more.
+    // What the client wrote is still carried out; what it asked for interests nobody any more (exchange()).
     void disconnect(Bridge &bridge)
     {
         bridge.output.clear();

@@ -53,12 +53,17 @@ exit {status}
     return made
 
 
+@pytest.fixture(scope="module")
+def vexriscv(booted):
+    """A Guest, made before a test has a memory of its own: in that it would have to be built from nothing."""
+    return booted("vexriscv")
+
+
 @pytest.fixture
-def machine(booted, simulator, monkeypatch):
+def machine(vexriscv, simulator, monkeypatch):
     """A Guest whose simulator is that program."""
-    guest = booted("vexriscv")
     monkeypatch.setattr(linux_rig.Guest, "arguments", lambda self: [simulator.program])
-    return guest
+    return vexriscv
 
 
 def what_happened(result):

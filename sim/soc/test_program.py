@@ -229,6 +229,26 @@ def test_a_client_that_only_sends_does_not_fill_the_memory():
             assert bus.read(CSR["id_magic"]) == regs.MAGIC
 
 
+def test_a_client_that_goes_with_much_unread_is_the_last_one_to_wait():
+    """Whatever it left behind: what it sent is carried out, its answers are nobody's, and the next client is served."""
+    read = b"\x02\x01" + (CSR["id_magic"] // 4).to_bytes(4, "big")
+    with Simulated(connect=False) as soc:
+        for first in range(0, 120_000, 12_000):
+            with socket.create_connection(("127.0.0.1", soc.info["tcp"])) as client:
+                client.setblocking(False)
+                client.send(read * (first // len(read)))
+                waits = 0
+                while waits < 5:
+                    try:
+                        client.send(read * 20_000)
+                        waits = 0
+                    except BlockingIOError:
+                        waits += 1
+                        time.sleep(0.05)
+            with contextlib.closing(soc.connect()) as bus:
+                assert bus.read(CSR["id_magic"]) == regs.MAGIC
+
+
 def test_paced_mode_keeps_to_the_wall_clock():
     """With a declared clock of 500 kHz, ticks and seconds agree, with a client and without."""
     begun = time.monotonic()
