@@ -744,7 +744,8 @@ public:
             look_at_pty(bridge);
         if (client >= 0)
             transfer(client, bridge);
-        if (!connected())           // answers to a client that has gone: kept, they would stop what it wrote from being carried out
+        // What a client wrote before it went is still carried out; the answers are nobody's, and kept they would stop that.
+        if (!connected())
             bridge.output.clear();
         accept_one(bridge);
         bridge.look_at_time();
@@ -782,7 +783,7 @@ private:
         if (open || p.revents & POLLIN)
             transfer(master, bridge);
         if (pty_open && !open)
-            disconnect(bridge);
+            client_gone = true;
         pty_open = open;
     }
 
@@ -823,13 +824,6 @@ private:
             return;
         ::close(client);
         client = -1;
-        disconnect(bridge);
-    }
-
-    // What the client wrote is still carried out; what it asked for interests nobody any more (exchange()).
-    void disconnect(Bridge &bridge)
-    {
-        bridge.output.clear();
         client_gone = true;
     }
 
@@ -840,6 +834,10 @@ private:
             return;
         if (client >= 0)            // it may have gone just before the next one came
             transfer(client, bridge);
+        // Nothing of it is read or written while much waits: then only the socket tells.
+        pollfd last{client, 0, 0};
+        if (client >= 0 && ::poll(&last, 1, 0) > 0 && last.revents & (POLLERR | POLLHUP))
+            drop(client, bridge);
         // The next client waits until all of the last one is done, so that no answer reaches the wrong one.
         if (client < 0 && !pty_open && (bridge.busy() || bridge.complete()))
             return;

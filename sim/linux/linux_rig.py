@@ -28,7 +28,7 @@ from sim.linux.targets import HERE, LINUX, ROOT, TARGETS, BuildError
 from sim.long_runs import LONG
 
 CPUS = tuple(TARGETS)
-# For programs whose system calls other tests make on both CPUs: byte order changes nothing above those.
+# For what the other byte order cannot change, or what other tests see on both CPUs.
 FEW_CPUS = CPUS if LONG else CPUS[:1]
 DRIVER = ROOT / "driver"
 UAPI = DRIVER / "uapi"

@@ -205,23 +205,32 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+READ = b"\x02\x01" + (CSR["id_magic"] // 4).to_bytes(4, "big")
+
+
+def send_until_it_waits(client, patience):
+    """Sends reads whose answers are never fetched: (bytes sent, tries in a row that had to wait, `patience` unless 64 MiB went)."""
+    client.setblocking(False)
+    sent, waits = 0, 0
+    while sent < 64 << 20 and waits < patience:
+        try:
+            sent += client.send(READ * 20_000)
+            waits = 0
+        except BlockingIOError:
+            waits += 1
+            time.sleep(0.05)
+    return sent, waits
+
+
 def test_a_client_that_only_sends_does_not_fill_the_memory():
     """Nor does one that reads no answer: it has to wait, and the memory of the simulator stays as it is."""
 
     def kilobytes():
         return int(re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{soc.process.pid}/status").read_text())[1])
 
-    read = b"\x02\x01" + (CSR["id_magic"] // 4).to_bytes(4, "big")
     with Simulated(connect=False) as soc, socket.create_connection(("127.0.0.1", soc.info["tcp"])) as client:
-        client.setblocking(False)
-        before, sent, waits = kilobytes(), 0, 0
-        while sent < 64 << 20 and waits < 20:
-            try:
-                sent += client.send(read * 20_000)
-                waits = 0
-            except BlockingIOError:
-                waits += 1
-                time.sleep(0.05)
+        before = kilobytes()
+        sent, waits = send_until_it_waits(client, 20)
         assert waits == 20 and kilobytes() - before < 8192, (sent, before, kilobytes())
         # What it sent whole is still carried out; then the next client has its turn.
         client.close()
@@ -229,22 +238,13 @@ def test_a_client_that_only_sends_does_not_fill_the_memory():
             assert bus.read(CSR["id_magic"]) == regs.MAGIC
 
 
-def test_a_client_that_goes_with_much_unread_is_the_last_one_to_wait():
+def test_the_next_client_is_served_whatever_the_last_one_left_unread():
     """Whatever it left behind: what it sent is carried out, its answers are nobody's, and the next client is served."""
-    read = b"\x02\x01" + (CSR["id_magic"] // 4).to_bytes(4, "big")
     with Simulated(connect=False) as soc:
         for first in range(0, 120_000, 12_000):
             with socket.create_connection(("127.0.0.1", soc.info["tcp"])) as client:
-                client.setblocking(False)
-                client.send(read * (first // len(read)))
-                waits = 0
-                while waits < 5:
-                    try:
-                        client.send(read * 20_000)
-                        waits = 0
-                    except BlockingIOError:
-                        waits += 1
-                        time.sleep(0.05)
+                client.send(READ * (first // len(READ)))
+                assert send_until_it_waits(client, 5)[1] == 5
             with contextlib.closing(soc.connect()) as bus:
                 assert bus.read(CSR["id_magic"]) == regs.MAGIC
 
