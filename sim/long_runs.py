@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """LONG: whether LITEPULSE_LONG=1 asks for what takes minutes more: full scale, more seeds and pulses, every catcher of a
-fault, all on Icarus and on both CPUs."""
+fault, the longest proofs, all on Icarus, Linux on both CPUs."""
 
 import os
 

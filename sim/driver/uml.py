@@ -36,8 +36,14 @@ FORMAT = 1  # of what is built
 UML = Store("uml")
 MEMORY_MB = 256
 
-# (file, what is there, what must be). The host's processor state with AMX is 11 KB; the kernel would run no program on such a host.
-PATCHES = [("arch/x86/um/user-offsets.c", "DEFINE_LONGS(HOST_FP_SIZE, 2696)", "DEFINE_LONGS(HOST_FP_SIZE, 12288)")]
+# (file, what is there, what must be)
+PATCHES = [
+    # The host's processor state with AMX is 11 KB; the kernel would run no program on such a host.
+    ("arch/x86/um/user-offsets.c", "DEFINE_LONGS(HOST_FP_SIZE, 2696)", "DEFINE_LONGS(HOST_FP_SIZE, 12288)"),
+    # A guest with a board on its line lives by the host's clock: it would spend most of a test waiting for these.
+    ("mm/kmemleak.c", "#define MSECS_MIN_AGE\t\t5000", "#define MSECS_MIN_AGE\t\t500"),
+    ("lib/kobject.c", "delay = HZ + HZ * get_random_u32_below(4)", "delay = HZ / 10 + HZ / 10 * get_random_u32_below(4)"),
+]
 
 # A line of the kernel's log that tells of a fault. A KUnit case passes whatever KASAN says meanwhile: the log has to be read.
 COMPLAINT = re.compile(

@@ -57,7 +57,7 @@ static int run(char *line)
 	return 127;
 }
 
-/* An object counts as lost once it is some seconds old and two scans found no pointer to it. */
+/* An object counts as lost once it is half a second old (PATCHES in uml.py) and two scans found no pointer to it. */
 static int leaks(void)
 {
 	static const char name[] = "/sys/kernel/debug/kmemleak";
@@ -68,7 +68,7 @@ static int leaks(void)
 	for (int scan = 0; scan < 2; scan++) {
 		int fd = open(name, O_WRONLY | O_CLOEXEC);
 
-		sleep(6);
+		usleep(600 * 1000);
 		if (fd < 0 || write(fd, "scan", 4) != 4)
 			return 255;
 		close(fd);

@@ -13,6 +13,7 @@ hdl/program/*.asm, it is assembled.)
       "core:tb_train.test_promise4_asap",           # case of sim/core/test_core.py (Icarus, S = 1): must fail
       "core:tb_train.test_promise4_asap@verilator,2",   # the same on Verilator with S = 2
       "block:tb_events.test_promise6_random",       # case of a block's test (Icarus, parameters as in BLOCKS below): must fail
+      "crossing:traffic@unrelated",                 # case of sim/blocks/tb_crossing.py with these clocks (Icarus): must fail
       "sim/blocks/test_train.py::test_rates",       # pytest node id (or a file): must have a failing test
     ]
 
@@ -37,6 +38,7 @@ from pathlib import Path
 import pytest
 
 from litex_soc.build_cache import Store, content_key, locked
+from sim.blocks.test_crossing import CLOCKS, SMALL
 from sim.cocotb_rig import BUILD, ROOT, BuildError, hdl_sources, simulate, tail, tool_version
 from sim.long_runs import LONG
 from sim.proofs import FORMAL, PACKAGES, explain, prove
@@ -50,6 +52,8 @@ BLOCKS = {
     "tb_line_rx": ("litepulse_line_rx", {"S": 1}),
     "tb_receive": ("litepulse_receive", {"RX_AW": 4}),
 }
+# Where those tests lie that are not named as pytest names them.
+BENCHES = {"formal": "sim/formal", "core": "sim/core", "block": "sim/blocks", "crossing": "sim/blocks"}
 HERE = Path(__file__).resolve().parent
 FAULTS_CAUGHT = Store("faults")
 
@@ -140,11 +144,19 @@ def block_catches(name):
     run_catches(name, top, hdl_sources(top), parameters, "icarus", [])
 
 
-def run_catches(name, top, sources, parameters, simulator, build_args):
+def crossing_catches(name):
+    """Expects a case of the crossing's tests to fail."""
+    case, _, clocks = name.partition("@")
+    top = "litepulse_crossing_tb"
+    env = {"CLOCKS": ",".join(map(str, CLOCKS[clocks]))}
+    run_catches(f"tb_crossing.{case}", top, hdl_sources(f"sim/blocks/{top}.sv"), SMALL, "icarus", [], env)
+
+
+def run_catches(name, top, sources, parameters, simulator, build_args, env=None):
     """Runs `module.case`."""
     module, _, test = name.partition(".")
     try:
-        simulate(module, top, sources, parameters, simulator, build_args=build_args, testcase=test, timeout=900)
+        simulate(module, top, sources, parameters, simulator, build_args=build_args, env=env, testcase=test, timeout=900)
     except AssertionError as error:
         if f"failed: {name}" not in str(error):
             raise NotCaught(str(error)) from None
@@ -178,7 +190,7 @@ def expect_caught(fault, catcher):
     """Applies the fault and runs one of its catchers."""
     hdl = patched_copy(fault, catcher)
     kind, _, name = catcher.partition(":")
-    checks = {"formal": proof_catches, "core": core_catches, "block": block_catches}
+    checks = {"formal": proof_catches, "core": core_catches, "block": block_catches, "crossing": crossing_catches}
     if kind in checks:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("LITEPULSE_HDL", str(hdl))
@@ -211,9 +223,7 @@ def test_every_fault_can_be_made():
 
 def test_every_test_named_exists():
     """A test that was renamed, or has other parameters now, catches nothing: said at once, not where the fault is tried again."""
-    named = sorted(
-        {catcher for fault in FAULTS for catcher in fault["caught_by"] if not catcher.startswith(("formal:", "core:", "block:"))}
-    )
+    named = sorted({catcher for fault in FAULTS for catcher in fault["caught_by"] if catcher.partition(":")[0] not in BENCHES})
     collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *named]
     made = subprocess.run(collect, cwd=ROOT, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert named and made.returncode == 0, made.stdout + made.stderr
@@ -222,7 +232,7 @@ def test_every_test_named_exists():
 def inputs_of(fault, catcher):
     """Key of all that decides whether it is caught."""
     kind = catcher.partition(":")[0]
-    bench = {"core": "sim/core", "block": "sim/blocks", "formal": "sim/formal"}.get(kind) or str(Path(kind).parent)
+    bench = BENCHES.get(kind) or str(Path(kind).parent)
     files = [path for folder in ("hdl", bench) for path in sorted((ROOT / folder).rglob("*")) if path.is_file() and path.suffix != ".pyc"]
     files += [ROOT / "sim" / f"{name}.py" for name in ("cocotb_rig", "proofs", "witness")] + [Path(__file__)]
     names = [str(path.relative_to(ROOT)) for path in files]

@@ -6,12 +6,13 @@ import re
 import pytest
 
 from sim.cocotb_rig import hdl_dir
+from sim.long_runs import LONG
 from sim.proofs import FORMAL, explain, prove, sby, tasks_of
 
 FILES = sorted(FORMAL.glob("*.sby"))
 # Those that take a minute and more, so that a first run begins with them; measured on two cores, most of them beside other work.
 SECONDS = {
-    "twice:queue": 513,
+    "twice:queue": 513,  # with LITEPULSE_LONG=1
     "twice:respond": 510,
     "twice:bytes": 183,
     "capture:s4": 178,
@@ -26,7 +27,7 @@ SECONDS = {
 
 
 def proof_of(file, task, tags):
-    """One for parametrize. The quick tier has the tasks that are tagged `quick` in their file."""
+    """One for parametrize. The quick tier has the tasks that are tagged `quick` in their file, LITEPULSE_LONG=1 those tagged `nightly`, too."""
     name = f"{file.stem}:{task}" if task else file.stem
     marks = [pytest.mark.quick] if "quick" in tags else []
     if name in SECONDS:
@@ -34,7 +35,7 @@ def proof_of(file, task, tags):
     return pytest.param(file, task, id=name, marks=marks)
 
 
-TASKS = [proof_of(file, task, tags) for file in FILES for task, tags in tasks_of(file).items()]
+TASKS = [proof_of(file, task, tags) for file in FILES for task, tags in tasks_of(file).items() if LONG or "nightly" not in tags]
 
 
 @pytest.mark.parametrize("file,task", TASKS)

@@ -28,8 +28,8 @@ from sim.linux.targets import HERE, LINUX, ROOT, TARGETS, BuildError
 from sim.long_runs import LONG
 
 CPUS = tuple(TARGETS)
-# For what the other byte order cannot change, or what other tests see on both CPUs.
-FEW_CPUS = CPUS if LONG else CPUS[:1]
+# The other byte order takes a kernel, a boot and all runs once more: minutes.
+TESTED_CPUS = CPUS if LONG else CPUS[:1]
 DRIVER = ROOT / "driver"
 UAPI = DRIVER / "uapi"
 GUEST = HERE / "guest"  # C programs of the tests
@@ -276,4 +276,4 @@ def boot_with_driver(cpu, flavour=FLAVOUR, bootargs="", parameters="", samples=1
     return guest.after(f"insmod litepulse.ko {parameters}".strip(), {"litepulse.ko": guest.module(DRIVER)["litepulse"]})
 
 
-__all__ = ["CPUS", "FEW_CPUS", "BuildError", "Change", "Guest", "GuestError", "Line", "Result", "boot", "boot_with_driver"]
+__all__ = ["CPUS", "TESTED_CPUS", "BuildError", "Change", "Guest", "GuestError", "Line", "Result", "boot", "boot_with_driver"]

@@ -12,7 +12,7 @@ from sim.linux.kernel import shortcomings
 from sim.linux.targets import HERE
 
 CONTROL = HERE / "control"
-both = pytest.mark.parametrize("cpu", linux_rig.CPUS)
+both = pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
 lockdep = pytest.mark.skipif(not linux_rig.DEBUG, reason="boots the kernel with lockdep, minutes: make test-linux-debug")
 
 

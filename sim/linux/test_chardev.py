@@ -7,7 +7,7 @@ import pytest
 
 from sim.linux.frames import edges as levels
 from sim.linux.frames import frame, profile, row, wave
-from sim.linux.linux_rig import CPUS, DRIVER, FEW_CPUS
+from sim.linux.linux_rig import DRIVER, TESTED_CPUS
 from sim.linux.pins import changes, pulses, sampled_edges
 
 TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5, 6, 7, 16, 17, 18
@@ -55,11 +55,7 @@ class Told:
         return [tuple(map(int, line[1:])) for line in lines if line[0] == "event"]
 
 
-# What is in records and in arguments: the other CPU has the other byte order.
-both = pytest.mark.parametrize("chardev", CPUS, indirect=True)
-
-
-@pytest.fixture(params=FEW_CPUS)
+@pytest.fixture(params=TESTED_CPUS)
 def chardev(request, linux):
     """Runs one case of guest/chardev.c: (Told, pins)."""
 
@@ -70,7 +66,6 @@ def chardev(request, linux):
     return run
 
 
-@both
 def test_info(chardev):
     told, _ = chardev("info")
     abi, core, num, den, flags, samples, inputs, *depths, session, tty = told.one("info")
@@ -89,7 +84,6 @@ def test_info(chardev):
     assert max(low for low, _ in offsets) <= min(high for _, high in offsets)
 
 
-@both
 def test_edges_have_the_ticks_of_the_pins(chardev):
     told, pins = chardev(
         "edges",
@@ -130,7 +124,6 @@ def test_edges_have_the_ticks_of_the_pins(chardev):
     assert seqs == sorted(set(seqs))
 
 
-@both
 def test_bytes_and_their_edges(chardev):
     frame = [0, 1, 0, 1, 0, 0, 1, 0, 1, 1]  # start, eight bits, stop
     byte = sum(level << i for i, level in enumerate(frame[1:9]))
@@ -261,7 +254,6 @@ def test_ns_are_right_from_the_first_on(chardev):
     assert not any(e[7] for e in events if not e[5] & NS)
 
 
-@both
 def test_ns_of_tai(chardev):
     told, pins = chardev("tai", "after ready edges\n" + toggles(2, 5000))
     ticks, events = [tick for tick, _, _ in sampled_edges(pins, ["aux0"])], told.events()
@@ -324,7 +316,6 @@ def test_every_piece_of_a_read(chardev):
     assert all(offered == delivered + queued + lost for offered, delivered, queued, lost, *_ in stats)
 
 
-@both
 def test_losses_of_board_and_reader_are_told_apart(chardev):
     """Both at once, in a FIFO that is full when the board's loss is told: each edge was read or is in one of the two counts."""
     count = 3000
@@ -381,7 +372,6 @@ def test_a_reset_is_told_to_a_reader_that_is_full(chardev):
     assert [s[:4] + s[6:] for s in told.all("stats")] == [[20, 0, 16, 4, 0], [20, 0, 16, 4, 1], [20, 16, 0, 4, 1]]
 
 
-@both
 def test_unaligned_buffers(chardev):
     """All calls with buffers at odd addresses: the same records, the same answers, and what is asked for is done."""
     told, pins = chardev("unaligned", "after ready edges\n" + toggles(16, 5000))
@@ -409,7 +399,6 @@ def test_unaligned_buffers(chardev):
 # --- the claim ------------------------------------------------------------------------------------------------------------
 
 
-@both
 def test_launches_happen_at_their_ticks_or_not_at_all(chardev):
     told, pins = chardev("launch")
     assert told.result("second") == (-1, "EBUSY") and told.result("third")[1] == 0
@@ -438,7 +427,6 @@ def test_launches_happen_at_their_ticks_or_not_at_all(chardev):
     assert len(line) == 14
 
 
-@both
 def test_what_the_board_refuses_is_told(chardev):
     """A launch less than Lmin behind the one before, and one at a tick at which that is on the line; the next is at that one's end."""
     told, pins = chardev("refused")
@@ -483,7 +471,6 @@ def test_a_full_queue_blocks_or_says_so(chardev):
     assert told.one("waited-until")[0] > start
 
 
-@both
 def test_trains_are_exact_and_adjusted_without_a_glitch(chardev):
     told, pins = chardev("train")
     assert told.result("start")[0] == 0 and told.result("twice") == (-1, "EBUSY")
@@ -507,7 +494,6 @@ def test_trains_are_exact_and_adjusted_without_a_glitch(chardev):
     assert all(b[0] - a[0] == 50_000 for a, b in zip(seen[40:], seen[41:]))
 
 
-@both
 def test_a_denominator_of_0_and_inverted_frames(chardev):
     told, pins = chardev("den-and-invert")
     train, frames = told.one("train")[0], told.one("frames")[0]
@@ -560,7 +546,6 @@ def test_a_claim_that_fails_leaves_a_kept_train(chardev):
     assert len(seen) == told.one("pulses")[0] > 5 and {b - a for a, b in zip(seen, seen[1:])} <= {50_000, 50_001}
 
 
-@both
 def test_the_responder_answers_by_itself(chardev):
     told, pins = chardev(
         "responder", "after ready edges\n" + toggles(6, 7777, pin="aux1") + "after ready silent\n" + toggles(2, 5000, pin="aux1")
@@ -576,7 +561,6 @@ def test_the_responder_answers_by_itself(chardev):
         assert told.result(label) == (-1, "EINVAL"), label
 
 
-@both
 def test_the_responder_answers_bytes_and_breaks(chardev):
     slow, delay = profile(9600), 700
     sent = row(2000, b"aBA", slow, gap=20_000)
@@ -656,7 +640,7 @@ def test_the_responder_ignores_its_own_line(chardev):
 # --- coming and going --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cpu", FEW_CPUS)
+@pytest.mark.parametrize("cpu", TESTED_CPUS)
 def test_unbind_with_files_open(linux, cpu):
     machine = linux(cpu)
     result = machine.run_program(
@@ -699,7 +683,7 @@ def test_a_reset_ends_a_write_that_waits(chardev):
     assert told.one("woken")[0] < 1_000_000
 
 
-@pytest.mark.parametrize("cpu", FEW_CPUS)
+@pytest.mark.parametrize("cpu", TESTED_CPUS)
 def test_the_module_stays_while_a_file_is_open(linux, cpu):
     guest = linux(cpu)
     result = guest.run_program(

@@ -4,7 +4,7 @@
 import pytest
 
 from sim.core.model import edges
-from sim.linux import driver_bench
+from sim.linux import driver_bench, linux_rig
 from sim.linux.driver_bench import PEER, PULSE, Answers, Bench, BenchError
 from sim.linux.frames import data_of, profile, read_frames, row, wave
 
@@ -30,7 +30,7 @@ def test_cost(bench, port):
     assert (cost["interrupts"] < 0.1) == (port is PULSE)
 
 
-@pytest.mark.parametrize("cpu", ["vexriscv", "mor1kx"])
+@pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
 def test_a_flood_wanted_one_by_one(cpu):
     """10,000 edges a second and a program that wants each at once, and another that wants the CPU: nobody starves, none is lost."""
     count = 800

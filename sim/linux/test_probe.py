@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from litex_soc import linux_sim
-from sim.linux.linux_rig import DRIVER, FEW_CPUS
+from sim.linux.linux_rig import DRIVER, TESTED_CPUS
 from sim.linux.pins import sampled_edges
 from sim.linux.test_chardev import EDGE, Told, toggles
 
@@ -112,7 +112,7 @@ def nodes(description):
     return "\n".join(text)
 
 
-@pytest.mark.parametrize("cpu", FEW_CPUS)
+@pytest.mark.parametrize("cpu", TESTED_CPUS)
 @pytest.mark.seconds(60)
 def test_faulty_nodes_are_refused(booted, cpu):
     description = linux_sim.machine(cpu).description

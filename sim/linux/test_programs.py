@@ -16,7 +16,7 @@ TARGET = ROOT / "sw" / "target"
 HZ = 50_000_000
 
 
-@pytest.fixture(params=linux_rig.FEW_CPUS)
+@pytest.fixture(params=linux_rig.TESTED_CPUS)
 def shell(request, linux):
     """Runs a shell script that may use the programs."""
     guest = linux(request.param)
@@ -183,7 +183,7 @@ def test_one_at_a_time(shell):
     ]
 
 
-@pytest.mark.parametrize("cpu", linux_rig.CPUS)
+@pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
 def test_the_three_ways(linux, cpu, tmp_path):
     """Problem P1: the two that the hardware times are exact; the one that the software times is near, and late."""
     measured = demo.measure(linux(cpu), 3)

@@ -75,7 +75,7 @@ class Told:
         return found
 
 
-@pytest.fixture(params=linux_rig.FEW_CPUS)
+@pytest.fixture(params=linux_rig.TESTED_CPUS)
 def ptp(request, linux):
     """Runs one case of guest/ptp.c: (Told, pins, kernel's log)."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from scripts.debian_package import linux_source
 from sim.linux.pins import pulses
+from sim.long_runs import LONG
 from sim.pc import pc_rig
 from sim.pc.debian import programs
 
@@ -62,21 +63,22 @@ def servo(result, program):
     return [(int(offset), state) for offset, state in re.findall(rf"{program}\[.*? offset +(-?\d+) (s\d)", "\n".join(result.lines))]
 
 
-@pytest.mark.seconds(130)
+@pytest.mark.seconds(45)
 def test_phc2sys(pc):
-    """Makes the board's clock, which is half a century off, follow the PC's: steps once, locks, and stays locked for two minutes."""
+    """Makes the board's clock, which is half a century off, follow the PC's: steps once, locks, and stays locked."""
+    seconds = 120 if LONG else 30
     guest = pc(ONE)
     # Without -L 0 it takes a stall of this machine for a jump of the clock, and begins anew.
     result = guest.attached(
-        "./testptp -T 1000; timeout 120 ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -L 0 -q",
+        f"./testptp -T 1000; timeout {seconds} ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -L 0 -q",
         {**programs("linuxptp", "phc2sys"), "testptp": testptp(guest)},
         boards=[{"hz": HZ}],
-        seconds=200,
+        seconds=seconds + 80,
     )
     said = servo(result, "phc2sys")
     states = [state for _, state in said]
     locked = [abs(offset) for offset, state in said if state == "s2"]
-    assert states[:2] == ["s0", "s1"] and set(states[2:]) == {"s2"} and len(locked) > 500
+    assert states[:2] == ["s0", "s1"] and set(states[2:]) == {"s2"} and len(locked) > 4 * seconds
     # How well depends on how busy the machine is that simulates both.
     assert abs(said[0][0]) > 10**18 and statistics.median(locked) < 50_000_000
 
