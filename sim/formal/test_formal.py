@@ -27,7 +27,7 @@ SECONDS = {
 
 
 def proof_of(file, task, tags):
-    """One for parametrize. The quick tier has the tasks that are tagged `quick` in their file, LITEPULSE_LONG=1 those tagged `nightly`, too."""
+    """One for parametrize. Of the tags in their files `quick` means in the quick tier, too, `nightly` only with LITEPULSE_LONG=1."""
     name = f"{file.stem}:{task}" if task else file.stem
     marks = [pytest.mark.quick] if "quick" in tags else []
     if name in SECONDS:
