@@ -56,7 +56,7 @@ def build(line, folder, *arguments):
 
 
 @pytest.mark.seconds(8)
-@pytest.mark.parametrize("parts", ["y", "n"])
+@pytest.mark.parametrize("parts", ["y", pytest.param("n", marks=pytest.mark.full)])
 @pytest.mark.parametrize("line", each(kernel_kits.LINES))
 def test_no_warning(line, parts):
     """With and without what can be left out: the PTP clock, boards on a cable."""
@@ -73,7 +73,7 @@ def test_no_warning(line, parts):
 
 
 @pytest.mark.seconds(8)
-@pytest.mark.parametrize("line", each(kernel_kits.LINES))
+@pytest.mark.parametrize("line", kernel_kits.LINES)
 def test_control(line):
     folder = driver_copy(line, edit={"litepulse_time.c": lambda text: text + FAULTS})
     faults, output = build(line, folder, "LITEPULSE_PTP=n", "LITEPULSE_UARTBONE=n")

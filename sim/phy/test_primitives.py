@@ -26,7 +26,7 @@ CASES = {
 @pytest.mark.parametrize(
     "simulator, primitive",
     [
-        (simulator, primitive)
+        pytest.param(simulator, primitive, marks=pytest.mark.full if simulator == "verilator" else ())
         for simulator in ("verilator", "icarus")
         for primitive in CASES
         if (simulator, primitive) != ("verilator", "OBZ")
