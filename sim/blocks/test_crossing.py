@@ -23,31 +23,23 @@ QUICK = ("same", "unrelated")  # for the quick tier
 SMALL = {"EV_AW": 4, "RX_AW": 5, "TX_AW": 4, "LQ_AW": 2}
 
 
+def run(clocks, simulator, parameters=SMALL, **options):
+    """Simulates the bench; `clocks` as in CLOCKS, `options` of simulate()."""
+    top = "litepulse_crossing_tb"
+    env = {"CLOCKS": ",".join(map(str, clocks))}
+    simulate("tb_crossing", top, hdl_sources(f"sim/blocks/{top}.sv"), parameters, simulator, env=env, **options)
+
+
 @pytest.mark.parametrize(
     "clocks,simulator",
     [pytest.param(clocks, "verilator", marks=() if clocks in QUICK else pytest.mark.full) for clocks in CLOCKS]
     + [pytest.param(clocks, "icarus", marks=pytest.mark.full) for clocks in SLOW],
 )
 def test_crossing(clocks, simulator):
-    simulate(
-        "tb_crossing",
-        "litepulse_crossing_tb",
-        hdl_sources("sim/blocks/litepulse_crossing_tb.sv"),
-        SMALL,
-        simulator,
-        env={"CLOCKS": ",".join(map(str, CLOCKS[clocks]))},
-    )
+    run(CLOCKS[clocks], simulator)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("simulator", ["verilator", *(["icarus"] if LONG else [])])
 def test_crossing_at_full_depth(simulator):
-    simulate(
-        "tb_crossing",
-        "litepulse_crossing_tb",
-        hdl_sources("sim/blocks/litepulse_crossing_tb.sv"),
-        {},
-        simulator,
-        env={"CLOCKS": "20832,41664,9000"},
-        testcase=["traffic", "reset_in_the_middle"],
-    )
+    run((20832, 41664, 9000), simulator, {}, testcase=["traffic", "reset_in_the_middle"])

@@ -38,7 +38,7 @@ from pathlib import Path
 import pytest
 
 from litex_soc.build_cache import Store, content_key, locked
-from sim.blocks.test_crossing import CLOCKS, SMALL
+from sim.blocks import test_crossing
 from sim.cocotb_rig import BUILD, ROOT, BuildError, hdl_sources, simulate, tail, tool_version
 from sim.long_runs import LONG
 from sim.proofs import FORMAL, PACKAGES, explain, prove
@@ -147,16 +147,20 @@ def block_catches(name):
 def crossing_catches(name):
     """Expects a case of the crossing's tests to fail."""
     case, _, clocks = name.partition("@")
-    top = "litepulse_crossing_tb"
-    env = {"CLOCKS": ",".join(map(str, CLOCKS[clocks]))}
-    run_catches(f"tb_crossing.{case}", top, hdl_sources(f"sim/blocks/{top}.sv"), SMALL, "icarus", [], env)
+    clocks = test_crossing.CLOCKS[clocks]
+    expect_failure(f"tb_crossing.{case}", lambda: test_crossing.run(clocks, "icarus", testcase=case, timeout=900))
 
 
-def run_catches(name, top, sources, parameters, simulator, build_args, env=None):
+def run_catches(name, top, sources, parameters, simulator, build_args):
     """Runs `module.case`."""
     module, _, test = name.partition(".")
+    expect_failure(name, lambda: simulate(module, top, sources, parameters, simulator, build_args=build_args, testcase=test, timeout=900))
+
+
+def expect_failure(name, run):
+    """Raises NotCaught unless run() says that the case `name` failed."""
     try:
-        simulate(module, top, sources, parameters, simulator, build_args=build_args, env=env, testcase=test, timeout=900)
+        run()
     except AssertionError as error:
         if f"failed: {name}" not in str(error):
             raise NotCaught(str(error)) from None

@@ -12,7 +12,7 @@ from sim.proofs import FORMAL, explain, prove, sby, tasks_of
 FILES = sorted(FORMAL.glob("*.sby"))
 # Those that take a minute and more, so that a first run begins with them; measured on two cores, most of them beside other work.
 SECONDS = {
-    "twice:queue": 513,  # with LITEPULSE_LONG=1
+    "twice:queue": 513,
     "twice:respond": 510,
     "twice:bytes": 183,
     "capture:s4": 178,

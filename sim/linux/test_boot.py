@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rig itself: both CPUs boot, files get in, statuses and pins come out, and mistakes in a kernel module do not go unnoticed."""
+"""The rig itself: Linux boots, files get in, statuses and pins come out, and mistakes in a kernel module do not go unnoticed."""
 
 import re
 import subprocess
@@ -12,11 +12,11 @@ from sim.linux.kernel import shortcomings
 from sim.linux.targets import HERE
 
 CONTROL = HERE / "control"
-both = pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
+each_cpu = pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
 lockdep = pytest.mark.skipif(not linux_rig.DEBUG, reason="boots the kernel with lockdep, minutes: make test-linux-debug")
 
 
-@both
+@each_cpu
 @pytest.mark.parametrize("flavour", [pytest.param("test", marks=lockdep), "bench"])
 @pytest.mark.seconds(60)
 def test_boots(booted, cpu, flavour):
@@ -28,7 +28,7 @@ def test_boots(booted, cpu, flavour):
     assert "tmpfs on /tmp" in result.text and "debugfs on /sys/kernel/debug" in result.text
 
 
-@both
+@each_cpu
 def test_files_and_statuses(booted, cpu):
     """What goes in comes out, byte by byte; each way to end is told."""
     guest = booted(cpu)
@@ -45,7 +45,7 @@ def test_files_and_statuses(booted, cpu):
         guest.run("sleep 100", max_cycles=3_000_000)
 
 
-@both
+@each_cpu
 def test_a_program_without_a_shell(booted, cpu):
     """Its words are its words, whatever is in them; what cannot be executed is said."""
     guest = booted(cpu)
@@ -56,7 +56,7 @@ def test_a_program_without_a_shell(booted, cpu):
         assert said in guest.run(words, status=127).text
 
 
-@both
+@each_cpu
 def test_runs_do_not_see_each_other(booted, cpu):
     guest = booted(cpu)
     first = guest.run("touch /tmp/mine; cat /proc/uptime")
@@ -67,7 +67,7 @@ def test_runs_do_not_see_each_other(booted, cpu):
     assert later.run("test -e /tmp/mine && cat some").lines == ["thing"]
 
 
-@both
+@each_cpu
 def test_pins_and_stimulus(booted, cpu):
     """Pins follow the stimulus at the given ticks; `after` waits for the console."""
     guest = booted(cpu)
@@ -90,7 +90,7 @@ FAULTS = {
 
 
 @lockdep
-@both
+@each_cpu
 @pytest.mark.parametrize("fault", FAULTS)
 def test_mistakes_are_reported(booted, cpu, fault):
     guest = booted(cpu, "test")
@@ -99,7 +99,7 @@ def test_mistakes_are_reported(booted, cpu, fault):
         guest.run(f"insmod control.ko fault={fault}", files, status=None)
 
 
-@both
+@each_cpu
 def test_parameters_of_a_module(booted, cpu):
     """insmod passes them on: without that the mistakes above would not be made, and nothing be reported."""
     guest = booted(cpu)
@@ -109,7 +109,7 @@ def test_parameters_of_a_module(booted, cpu):
 
 
 @lockdep
-@both
+@each_cpu
 def test_a_module_without_mistake_passes(booted, cpu):
     guest = booted(cpu, "test")
     result = guest.run("insmod control.ko && lsmod && rmmod litepulse_control", {"control.ko": guest.module(CONTROL)["litepulse_control"]})

@@ -7,7 +7,7 @@ from litex_soc import build_cache
 from sim.linux import linux_rig
 from sim.linux.runs import Count, simulate
 
-both = pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
+each_cpu = pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
 CONSOLE = f"[         100] mine\n[         200] {linux_rig.EXIT}0\n[         300] {linux_rig.READY}\n"
 STATS = {"start_tick": 0, "end_tick": 300, "start_cycle": 0, "end_cycle": 300, "seconds": 1.5}
 
@@ -71,7 +71,7 @@ def what_happened(result):
     return result.console, result.pins, {name: value for name, value in result.stats.items() if name != "seconds"}
 
 
-@both
+@each_cpu
 @pytest.mark.seconds(20)
 def test_a_run_goes_the_same_way_each_time(linux, cpu, monkeypatch):
     """Simulated twice: every character, pin and cycle is the same."""
@@ -165,7 +165,7 @@ def test_any_other_input_is_another_run(machine, simulator, tmp_path, monkeypatc
     assert not simulated()
 
 
-@both
+@each_cpu
 def test_a_state_is_known_by_what_led_to_it(booted, cpu):
     """Machine, kernel, device tree; driver; program: each gives the states that follow another key."""
     guest = booted(cpu)

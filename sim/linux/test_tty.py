@@ -13,7 +13,7 @@ from sim.linux.frames import HZ, data_of, edges, frame, got_baud, level_at, norm
 LOOP = 0x8000  # TIOCM_LOOP
 ENABLED, ON_SEND, DURING_TX = 0x1, 0x2, 0x10  # SER_RS485_*
 MS = HZ // 1000
-both = pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
+each_cpu = pytest.mark.parametrize("cpu", linux_rig.TESTED_CPUS)
 one = pytest.mark.parametrize("cpu", linux_rig.CPUS[:1])
 
 
@@ -80,7 +80,7 @@ def gaps(frames):
 # Settings ---------------------------------------------------------------------------------------------------------
 
 
-@both
+@each_cpu
 def test_first_open_is_raw_and_without_echo(tty, cpu):
     # 9600 8N1 (B9600 CS8 CREAD HUPCL CLOCAL), nothing in the other words: what comes is read as it is, and not answered.
     data = b"A\r\n\x03\x04\x11\x13\x7f\xff"
@@ -102,7 +102,7 @@ SETTINGS = [
 ]
 
 
-@both
+@each_cpu
 def test_bauds_and_formats(tty, cpu):
     data = bytes(range(0x10, 0x100, 0x17))
     words = []
@@ -157,7 +157,7 @@ def test_serial_info_and_no_console(tty, cpu):
 # Sending ------------------------------------------------------------------------------------------------------------
 
 
-@both
+@each_cpu
 def test_long_row_of_bytes(tty, cpu):
     # More than the core holds: without a gap, nothing lost or doubled.
     data = bytes(n * 7 % 251 for n in range(1500))
@@ -168,7 +168,7 @@ def test_long_row_of_bytes(tty, cpu):
     assert run.line("icount")[1] == str(len(data))
 
 
-@both
+@each_cpu
 def test_drain_is_exact(tty, cpu):
     # Alone; and beside a train that leaves no room for a byte and lasts longer than serial core would wait: twice 512 frames and 20 ms.
     alone, slow, fast = profile(1200, "8N2"), profile(115200), profile(2000000)
@@ -221,7 +221,7 @@ def test_settings_do_not_change_a_train(tty, cpu):
     assert frames[0].tick < pulses[-1].tick
 
 
-@both
+@each_cpu
 def test_loop(tty, cpu):
     run = tty(
         cpu, "set=460800,8N1", f"modem=set,{LOOP:#x}", "write=48656c6c6f", "read=5,500", f"modem=clear,{LOOP:#x}", "write=21", "read=1,100"
@@ -375,7 +375,7 @@ def test_sendbreak_is_bounded(tty, cpu):
 # RS-485 -------------------------------------------------------------------------------------------------------------
 
 
-@both
+@each_cpu
 def test_rs485_lead_and_lag(tty, cpu):
     # The most ms that the core can do, and one more.
     most = 65535 // tty.ms
@@ -434,7 +434,7 @@ def test_rs485_own_bytes(tty, cpu):
 # Receiving ----------------------------------------------------------------------------------------------------------
 
 
-@both
+@each_cpu
 def test_receive(tty, cpu):
     words, stimulus, expected = [], [], []
     for baud, form, count in ((115200, "8N1", 600), (230400, "7E2", 300), (9600, "5O1", 20)):
@@ -468,7 +468,7 @@ ERRORS = {
 }
 
 
-@both
+@each_cpu
 def test_errors_on_the_line(tty, cpu):
     words, stimulus = [], []
     for number, (flags, expected) in enumerate(ERRORS.items()):
@@ -481,7 +481,7 @@ def test_errors_on_the_line(tty, cpu):
     assert [list(map(int, line)) for line in run.lines("icount")] == [[5 * n, 0, n, 0, n, n, 0] for n in range(1, len(ERRORS) + 1)]
 
 
-@both
+@each_cpu
 def test_what_is_lost_is_counted(tty, cpu):
     # 1.25 Mbytes/s is more than this CPU can take: what was read and what is counted are all that came.
     data = bytes(n % 256 for n in range(6000))
@@ -573,7 +573,7 @@ def test_lone_byte_is_told_after_four_frames(tty, cpu):
 # Coming and going ---------------------------------------------------------------------------------------------------
 
 
-@both
+@each_cpu
 def test_driver_goes_while_in_use(tty, cpu):
     # A reader, a blocked tcdrain() and one who comes back: all are told, and the next driver works.
     driver = "/sys/bus/platform/drivers/litepulse"

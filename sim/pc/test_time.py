@@ -78,7 +78,7 @@ def test_phc2sys(pc):
     said = servo(result, "phc2sys")
     states = [state for _, state in said]
     locked = [abs(offset) for offset, state in said if state == "s2"]
-    assert states[:2] == ["s0", "s1"] and set(states[2:]) == {"s2"} and len(locked) > 4 * seconds
+    assert states[:2] == ["s0", "s1"] and set(states[2:]) == {"s2"} and len(locked) > 500 * seconds / 120
     # How well depends on how busy the machine is that simulates both.
     assert abs(said[0][0]) > 10**18 and statistics.median(locked) < 50_000_000
 
