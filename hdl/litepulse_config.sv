@@ -103,7 +103,7 @@ module litepulse_config #(
     at_capture_edges <= cfg_addr == litepulse_map_pkg::CFG_CAPTURE_EDGES;
     at_filter  <= cfg_addr == litepulse_map_pkg::CFG_FILTER;
     at_event_mask <= cfg_addr == litepulse_map_pkg::CFG_EVENT_MASK;
-    unknown    <= cfg_addr > litepulse_map_pkg::CFG_COMMAND;   // of those that no other block takes
+    unknown    <= cfg_addr > litepulse_map_pkg::CFG_ECHO;   // of those that no other block takes
     for (int i = 0; i < 4; i++) which[i] <= cfg_addr[5:1] == 5'(i);
   end
   assign train_req  = idle && is_train;

@@ -61,6 +61,9 @@ package litepulse_map_pkg;
   localparam int COMMAND_FLUSH_QUEUE_LSB = 0;  // drop every launch that has not started
   localparam int COMMAND_FLUSH_TTY_LSB = 1;  // drop best-effort bytes that have not started
   localparam int COMMAND_SNAPSHOT_LSB = 2;  // record a SNAPSHOT event
+  localparam logic [5:0] CFG_ECHO = 6'd14;  // how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)
+  localparam int ECHO_TAIL_LSB = 0;  // ticks, rounded up to whole cycles, at most 1023 cycles, else refused; after a reset 16 cycles
+  localparam int ECHO_TAIL_BITS = 16;
   localparam logic [5:0] CFG_TRAIN_START_LO = 6'd16;  // start tick, low half
   localparam logic [5:0] CFG_TRAIN_START_HI = 6'd17;  // start tick, high half
   localparam logic [5:0] CFG_TRAIN_COUNT = 6'd18;  // pulses, 0 = for ever
@@ -152,7 +155,7 @@ package litepulse_map_pkg;
   localparam logic [1:0] TRAIN_CMD_START = 2'd1;  // start with the words written
   localparam logic [1:0] TRAIN_CMD_ADJUST = 2'd2;  // change period and phase at `at_pulse`
   localparam logic [1:0] TRAIN_CMD_STOP = 2'd3;  // stop
-  localparam int RX_DATA_LSB = 0;  // data bits; bit 8: parity bit as received
+  localparam int RX_DATA_LSB = 0;  // data bits; bit 8: parity bit as received. COUNT: bit 0 means at least so many
   localparam int RX_PARITY_ERROR_LSB = 9;  // parity wrong
   localparam int RX_FRAMING_ERROR_LSB = 10;  // stop bit was space
   localparam int RX_BREAK_LSB = 11;  // all bits were space
@@ -163,6 +166,8 @@ package litepulse_map_pkg;
   localparam int RX_TICK_47_32_LSB = 16;  // tick bits 47:32
   localparam logic [7:0] EVENT_FLAG_FILTERED = 8'd128;  // EDGE behind the glitch filter
   localparam logic [7:0] EVENT_FLAG_STOP = 8'd128;  // APPLIED: a stop
+  localparam logic [7:0] EVENT_FLAG_AT_LEAST = 8'd128;  // OVERFLOW: at least so many
+  localparam logic [31:0] LOST_STOP = 32'd4294901760;  // counts of lost records stop here or a little above
   localparam int EVENT_RESERVE = 16;  // event slots kept for records that are not edges
   // verilator lint_on UNUSEDPARAM
 endpackage

@@ -68,6 +68,8 @@ def verilog_package():
         out.append(f"  localparam int RX_{f.name.upper()}_LSB = {f.offset};  // {f.description}")
     line("EVENT_FLAG_FILTERED", regmap.EVENT_FLAG_FILTERED, 8, "EDGE behind the glitch filter")
     line("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, 8, "APPLIED: a stop")
+    line("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, 8, "OVERFLOW: at least so many")
+    line("LOST_STOP", regmap.LOST_STOP, 32, "counts of lost records stop here or a little above")
     out.append(f"  localparam int EVENT_RESERVE = {regmap.EVENT_RESERVE};  // event slots kept for records that are not edges")
     out += ["  // verilator lint_on UNUSEDPARAM", "endpackage", ""]
     return "\n".join(out)
@@ -155,6 +157,8 @@ def scalars():
         ("PROFILES", regmap.PROFILES, "line profiles"),
         ("EVENT_FLAG_FILTERED", regmap.EVENT_FLAG_FILTERED, "EDGE: the channels behind the glitch filter"),
         ("EVENT_FLAG_STOP", regmap.EVENT_FLAG_STOP, "APPLIED by train_change: a stop"),
+        ("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, "OVERFLOW: at least so many were lost"),
+        ("LOST_STOP", regmap.LOST_STOP, "counts of lost records stop here or a little above"),
         ("EVENT_RESERVE", regmap.EVENT_RESERVE, "event slots kept for records that are not edges"),
         ("LOOPBACK_TICKS", regmap.LOOPBACK_TICKS, "received - launched over a wire"),
         ("BRIDGE_BASE", regmap.BRIDGE_BASE, "default place of the serial bridge's CSRs in a SoC without CPU"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53  # "LPLS"
 VERSION_MAJOR = 0  # a reader refuses another major version (while 0: another minor version, too)
-VERSION_MINOR = 2
+VERSION_MINOR = 3
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,8 @@ EVENT_RECORD = (
 )
 EVENT_FLAG_FILTERED = 0x80  # EDGE: the channels behind the glitch filter
 EVENT_FLAG_STOP = 0x80  # APPLIED by train_change: a stop
+EVENT_FLAG_AT_LEAST = 0x80  # OVERFLOW: the count stopped at LOST_STOP or above, more were lost
+LOST_STOP = 0xFFFF_0000  # counts of lost records stop here or a little above; what they show is then a lower bound
 
 RECEIVE_RECORD = (
     Register("tick_lo", 0, "tick of the start edge, low 32 bits (COUNT: number of bytes lost)"),
@@ -134,7 +136,7 @@ RECEIVE_RECORD = (
         1,
         "the byte",
         (
-            Field("data", 0, 9, "data bits; bit 8: parity bit as received"),
+            Field("data", 0, 9, "data bits; bit 8: parity bit as received. COUNT: bit 0 means at least so many"),
             Field("parity_error", 9, 1, "parity wrong"),
             Field("framing_error", 10, 1, "stop bit was space"),
             Field("break", 11, 1, "all bits were space"),
@@ -154,7 +156,7 @@ STREAM_HEADER = (
         "reading it takes the snapshot the other header words show; writing frees records (next table)",
         (Field("ready", 0, 16, "records that can be read"), Field("position", 16, 16, "records freed since reset, modulo 65536")),
     ),
-    Register("lost", 1, "records lost that no OVERFLOW record tells of yet"),
+    Register("lost", 1, "records lost that no OVERFLOW record tells of yet; from LOST_STOP on: at least so many"),
     Register("tick_lo", 2, "current tick, low half"),
     Register("tick_hi", 3, "current tick, high half"),
 )
@@ -261,6 +263,12 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
             Field("flush_tty", 1, 1, "drop best-effort bytes that have not started"),
             Field("snapshot", 2, 1, "record a SNAPSHOT event"),
         ),
+    ),
+    Register(
+        "echo",
+        14,
+        "how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)",
+        (Field("tail", 0, 16, "ticks, rounded up to whole cycles, at most 1023 cycles, else refused; after a reset 16 cycles"),),
     ),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),

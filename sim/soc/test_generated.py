@@ -85,6 +85,8 @@ def expected_macros():
         "PROFILES",
         "EVENT_FLAG_FILTERED",
         "EVENT_FLAG_STOP",
+        "EVENT_FLAG_AT_LEAST",
+        "LOST_STOP",
         "EVENT_RESERVE",
         "LOOPBACK_TICKS",
         "BRIDGE_BASE",

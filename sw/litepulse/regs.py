@@ -28,7 +28,7 @@ class Register:
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 2  # version of this map
+VERSION_MINOR = 3  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -40,6 +40,8 @@ RECEIVE_WORDS = 2  # words of a receive record
 PROFILES = 4  # line profiles
 EVENT_FLAG_FILTERED = 128  # EDGE: the channels behind the glitch filter
 EVENT_FLAG_STOP = 128  # APPLIED by train_change: a stop
+EVENT_FLAG_AT_LEAST = 128  # OVERFLOW: at least so many were lost
+LOST_STOP = 0xffff0000  # counts of lost records stop here or a little above
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
 LOOPBACK_TICKS = 1  # received - launched over a wire
 BRIDGE_BASE = 0x8800  # default place of the serial bridge's CSRs in a SoC without CPU
@@ -129,7 +131,7 @@ STREAM_HEADER = (
         Field("ready", 0, 16, "records that can be read"),
         Field("position", 16, 16, "records freed since reset, modulo 65536"),
     )),
-    Register("lost", 1, "records lost that no OVERFLOW record tells of yet"),
+    Register("lost", 1, "records lost that no OVERFLOW record tells of yet; from LOST_STOP on: at least so many"),
     Register("tick_lo", 2, "current tick, low half"),
     Register("tick_hi", 3, "current tick, high half"),
 )
@@ -160,7 +162,7 @@ EVENT_RECORD = (
 RECEIVE_RECORD = (
     Register("tick_lo", 0, "tick of the start edge, low 32 bits (COUNT: number of bytes lost)"),
     Register("info", 1, "the byte", (
-        Field("data", 0, 9, "data bits; bit 8: parity bit as received"),
+        Field("data", 0, 9, "data bits; bit 8: parity bit as received. COUNT: bit 0 means at least so many"),
         Field("parity_error", 9, 1, "parity wrong"),
         Field("framing_error", 10, 1, "stop bit was space"),
         Field("break", 11, 1, "all bits were space"),
@@ -255,6 +257,9 @@ CONFIG = (
         Field("flush_tty", 1, 1, "drop best-effort bytes that have not started"),
         Field("snapshot", 2, 1, "record a SNAPSHOT event"),
     )),
+    Register("echo", 14, "how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)", (
+        Field("tail", 0, 16, "ticks, rounded up to whole cycles, at most 1023 cycles, else refused; after a reset 16 cycles"),
+    )),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),
     Register("train_count", 18, "pulses, 0 = for ever"),
@@ -313,7 +318,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x00000002),
+    ), reset=0x00000003),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),
