@@ -154,6 +154,9 @@ def make_parser():
     sub.add_argument("--holdoff", default="0t", metavar="T", help="ignore triggers so long after an answer")
     sub.add_argument("--exclusive", action="store_true", help="no other bytes start while armed")
     sub.add_argument("--own", action="store_true", help="our own transmission may trigger, too")
+    sub.add_argument(
+        "--echo", metavar="T", help="our own transmission echoes until so long after its end (default: 16 cycles of the clock)"
+    )
     sub.add_argument("--count", default="0", metavar="N", help="stop after so many answers and misses")
     sub.add_argument("--for", dest="duration", metavar="T", help="stop after this time of the board's clock")
     sub.add_argument("--keep", action="store_true", help="leave it armed and return")
@@ -1028,6 +1031,9 @@ def cmd_respond(args):
     delay, holdoff, count = parse_duration(args.delay, "delay"), parse_duration(args.holdoff, "holdoff"), parse_count(args.count)
     if args.duration is not None:
         parse_duration(args.duration, "for")
+    echo = None if args.echo is None else parse_duration(args.echo, "echo")
+    if echo and args.own:
+        raise BadInput("--echo says which triggers are our own, which --own does not ignore: give one of them")
     if args.keep and args.sim:
         raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
     if args.sim and not args.stimulus and count == 0 and args.duration is None:
@@ -1045,15 +1051,17 @@ def cmd_respond(args):
             args.exclusive,
             not args.own,
             args.loopback,
+            None if echo is None else ts.whole_ticks(echo, "echo", 0, device.echo_limit),
         )
         what = device.channel_name(run.trigger.channel) if run.trigger.kind == "edge" else ""
         trigger = str(run.trigger).replace(f"on {run.trigger.channel}", f"on {what}") if what else str(run.trigger)
+        numbers = {"delay_ticks": run.delay, "echo_ticks": run.echo}
         run.prepare()
         run.arm()
         if args.keep:
             tidy_capture(device)
             if args.style == "json":
-                output.write_json(shared(device, "respond") | {"armed": True, "trigger": trigger, "delay_ticks": run.delay})
+                output.write_json(shared(device, "respond") | {"armed": True, "trigger": trigger, **numbers})
             else:
                 output.write(f"{headline(device)}\narmed: {trigger} → {run.launch} after {run.delay} ticks; 'litepulse stop' disarms")
             return 0
@@ -1096,6 +1104,7 @@ def follow_responder(args, device, run, interrupt, trigger, count):
         "trigger": trigger,
         "launch": str(run.launch),
         "delay_ticks": run.delay,
+        "echo_ticks": run.echo,
         "answers": [
             {"n": n, "tick": tick, "reference": ref, "delay_ticks": None if ref is None else tick - ref} for n, tick, ref in run.answers
         ],

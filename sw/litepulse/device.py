@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from fractions import Fraction
 
-from litepulse.errors import NotLitePulse, Refused, Restarted, TransportError
-from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, TRAIN_COMMAND, pack, regs, unpack
+from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
+from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, ECHO_MAX, MASK32, TRAIN_COMMAND, pack, regs, unpack
 from litepulse.line import Profile
 from litepulse.streams import EventStream, Header, ReceiveStream
 from litepulse.transport import MAX_BURST
@@ -287,6 +287,27 @@ class Device:
     def set_line(self, loopback=False, receive=False):
         """Line settings; holds nothing back."""
         self.configure(("line", pack(CONFIG["line"], loopback=int(loopback), rx_enable=int(receive))))
+
+    def set_driver_enable(self, lead, lag):
+        """Lead and lag of the `de` pin in ticks. The lead cannot change while a train runs."""
+        for name, ticks in (("lead", lead), ("lag", lag)):
+            if not 0 <= ticks <= 0xFFFF:
+                raise BadInput(f"{name}: {ticks} ticks is outside 0 to {0xFFFF}")
+        try:
+            self.configure(("driver_enable", pack(CONFIG["driver_enable"], lead=lead, lag=lag)))
+        except Refused:
+            raise Refused("lead: it cannot change while a train runs: stop the train first") from None
+
+    @property
+    def echo_limit(self):
+        """The longest tail of our own echo, in ticks."""
+        return ECHO_MAX * self.samples_per_cycle
+
+    def set_echo(self, ticks):
+        """For so long after our transmission ended what arrives counts as its echo; the core rounds it up to whole cycles."""
+        if not 0 <= ticks <= self.echo_limit:
+            raise BadInput(f"echo: {ticks} ticks is outside 0 to {self.echo_limit}")
+        self.configure(("echo", pack(CONFIG["echo"], tail=ticks)))
 
     def set_event_mask(self, *names):
         """Records just these events."""

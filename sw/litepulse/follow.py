@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from litepulse.errors import BadInput, LitePulseError, Refused, TransportError
-from litepulse.layout import CONFIG, TRIGGER, pack
+from litepulse.layout import CONFIG, ECHO_RESET, TRIGGER, pack
 from litepulse.line import Launch, Profile
 from litepulse.measurement import IdealTrain, TrainRecord, period_from_words
 from litepulse.streams import Lost, edges
@@ -460,10 +460,14 @@ class Trigger:
 class RespondRun:
     """Arms the responder and follows its answers."""
 
-    def __init__(self, device, trigger, launch, profile, delay, holdoff=0, rearm=True, exclusive=False, ignore_own=True, loopback=False):
+    def __init__(
+        self, device, trigger, launch, profile, delay, holdoff=0, rearm=True, exclusive=False, ignore_own=True, loopback=False, echo=None
+    ):
         self.device, self.trigger, self.launch, self.profile = device, trigger, launch, profile
         self.delay, self.holdoff, self.rearm = delay, holdoff, rearm
         self.exclusive, self.ignore_own, self.loopback = exclusive, ignore_own, loopback
+        samples = device.samples_per_cycle
+        self.echo = samples * (ECHO_RESET if echo is None else math.ceil(Fraction(echo, samples)))  # as the core uses it
         self.poller = Poller(device)
         self.answers, self.missed = [], []  # [(number, tick, reference or None)], [(tick, reason)]
         self._references = []
@@ -474,6 +478,7 @@ class RespondRun:
         device.set_profile(RECEIVE_PROFILE, self.profile)
         device.set_profile(LAUNCH_PROFILE, self.profile)
         device.set_line(loopback=self.loopback, receive=trigger.kind != "edge")
+        device.set_echo(self.echo)
         bit = 1 << trigger.channel
         edge = trigger.kind == "edge"
         device.configure(

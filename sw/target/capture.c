@@ -24,7 +24,7 @@ static const char help[] =
 
 struct record {
 	uint64_t told;
-	uint64_t lost;
+	struct losses lost;
 };
 
 static unsigned int channels_option(const struct device *device, char *list)
@@ -111,6 +111,8 @@ static void print_byte(const struct litepulse_event *event)
 
 static void take(const struct device *device, const struct litepulse_event *event, struct record *record, uint64_t limit)
 {
+	struct losses one = { 0 };
+
 	switch (event->kind) {
 	case LITEPULSE_KIND_EDGE:
 		print_edges(device, event, record, limit);
@@ -120,10 +122,11 @@ static void take(const struct device *device, const struct litepulse_event *even
 		record->told++;
 		return;
 	case LITEPULSE_KIND_LOST:
-		printf("## lost by %s: %llu %s from tick %llu on\n", event->flags & LITEPULSE_FLAG_HARDWARE ? "the board" : "this program",
-		       (unsigned long long)event->count, event->source == LITEPULSE_SRC_RECEIVER ? "bytes" : "events",
+		count_lost(&one, event);
+		printf("## lost by %s: %s %s from tick %llu on\n", event->flags & LITEPULSE_FLAG_HARDWARE ? "the board" : "this program",
+		       lost_text(&one), event->source == LITEPULSE_SRC_RECEIVER ? "bytes" : "events",
 		       (unsigned long long)event->tick);
-		record->lost += event->count;
+		count_lost(&record->lost, event);
 		return;
 	case LITEPULSE_KIND_RESTARTED:
 		printf("## the board was reset: ticks begin anew\n");
@@ -196,6 +199,6 @@ int main(int argc, char **argv)
 			take(&device, &events[i], &record, limit);
 		finish_output();
 	}
-	fprintf(stderr, "%llu edges and bytes, %llu records lost\n", (unsigned long long)record.told, (unsigned long long)record.lost);
-	return record.lost > 0;
+	fprintf(stderr, "%llu edges and bytes, %s records lost\n", (unsigned long long)record.told, lost_text(&record.lost));
+	return record.lost.count > 0;
 }

@@ -170,6 +170,20 @@ unsigned int read_events(int fd, struct litepulse_event *events, unsigned int co
 
 /* --- options --- */
 
+void count_lost(struct losses *losses, const struct litepulse_event *event)
+{
+	losses->count += event->count;
+	losses->at_least |= !!(event->flags & LITEPULSE_FLAG_AT_LEAST);
+}
+
+const char *lost_text(const struct losses *losses)
+{
+	static char text[40];
+
+	snprintf(text, sizeof(text), "%s%llu", losses->at_least ? "at least " : "", (unsigned long long)losses->count);
+	return text;
+}
+
 uint64_t whole_option(const char *name, const char *text, uint64_t low, uint64_t high)
 {
 	uint64_t value;

@@ -53,6 +53,16 @@ uint32_t claim_device(struct device *device, bool keep);
 /* Events that have come, at most so many; 0 if none. The device's end is told by fail(). */
 unsigned int read_events(int fd, struct litepulse_event *events, unsigned int count);
 
+/* What LOST events say. */
+struct losses {
+	uint64_t count;
+	bool at_least;		/* the board stopped counting: more were lost */
+};
+
+void count_lost(struct losses *losses, const struct litepulse_event *event);
+/* "5" or "at least 5". Overwritten by the next call. */
+const char *lost_text(const struct losses *losses);
+
 uint64_t whole_option(const char *name, const char *text, uint64_t low, uint64_t high);
 struct ratio rate_option(const char *name, const char *text);
 struct ratio ticks_option(const struct device *device, const char *name, const char *text);

@@ -28,7 +28,7 @@ struct record {
 	uint32_t next;		/* number of the byte whose outcome comes next */
 	uint32_t launched;
 	uint32_t refused;
-	uint64_t lost;
+	struct losses lost;
 };
 
 /* The tag is the low half of the number: outcomes come in order, and never so many are on their way. */
@@ -48,7 +48,7 @@ static void take(struct record *record, const struct litepulse_event *event)
 		       event->kind == LITEPULSE_KIND_TX ? "launched" : reason_text(event));
 		return;
 	case LITEPULSE_KIND_LOST:
-		record->lost += event->count;
+		count_lost(&record->lost, event);
 		return;
 	case LITEPULSE_KIND_RESTARTED:
 		fail("the board was reset");
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 			break;
 		count = read_batch(fd, bytes);
 	}
-	while (record.launched + record.refused + record.lost < number && !interrupted()) {
+	while (record.launched + record.refused + record.lost.count < number && !interrupted()) {
 		if (wait_readable(device.claim, -1))
 			take_all(&device, &record);
 	}
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 	if (interrupted() && ioctl(device.claim, LITEPULSE_IOC_FLUSH))
 		fail_errno("flush");
 	finish_output();
-	fprintf(stderr, "%u launched, %u refused, %llu records lost\n", record.launched, record.refused,
-		(unsigned long long)record.lost);
-	return record.refused || record.lost || interrupted();
+	fprintf(stderr, "%u launched, %u refused, %s records lost\n", record.launched, record.refused,
+		lost_text(&record.lost));
+	return record.refused || record.lost.count || interrupted();
 }

@@ -36,7 +36,7 @@ enum { BREAK = 256, ADJUST, STEP, AT_PULSE, STOP };
 struct record {
 	uint32_t launched;
 	uint32_t refused;
-	uint64_t lost;
+	struct losses lost;
 	uint32_t wrong;		/* not at their place */
 	bool started;
 	uint64_t start;		/* place of pulse 0 */
@@ -90,7 +90,7 @@ static void take(struct record *record, const struct litepulse_event *event, str
 		record->done = true;
 		return;
 	case LITEPULSE_KIND_LOST:
-		record->lost += event->count;
+		count_lost(&record->lost, event);
 		return;
 	case LITEPULSE_KIND_RESTARTED:
 		fail("the board was reset: the train has stopped");
@@ -144,9 +144,9 @@ static int follow(const struct device *device, struct period period, uint64_t st
 		take_all(device, &record, period, quiet);
 	}
 	finish_output();
-	fprintf(stderr, "%u launched, %u refused, %llu records lost, %u not at start + floor(k * period)\n", record.launched,
-		record.refused, (unsigned long long)record.lost, record.wrong);
-	return record.refused || record.lost || record.wrong;
+	fprintf(stderr, "%u launched, %u refused, %s records lost, %u not at start + floor(k * period)\n", record.launched,
+		record.refused, lost_text(&record.lost), record.wrong);
+	return record.refused || record.lost.count || record.wrong;
 }
 
 int main(int argc, char **argv)

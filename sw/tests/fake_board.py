@@ -169,6 +169,7 @@ class FakeBoard:
 
     def configure(self, index, word):
         self.configs_written += 1
+        lead_before = self.word("driver_enable") & 0xFFFF
         self.config[index] = word
         if self.mute_config:
             return
@@ -177,6 +178,10 @@ class FakeBoard:
             ok = self.set_profile(index // 2, word)
         elif ok and 32 <= index <= 37:
             self.armed = False
+        elif index == CONFIG["echo"].index:
+            ok = word <= 1023 * self.samples
+        elif index == CONFIG["driver_enable"].index:
+            ok = not self.train or word & 0xFFFF == lead_before
         elif index == CONFIG["resp_arm"].index:
             self.armed = bool(word & 1)
         elif index == CONFIG["train_command"].index:

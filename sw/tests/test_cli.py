@@ -100,6 +100,18 @@ BAD_OTHERS = {
     "send of nothing": (["--port", "/dev/null", "send", "/nonexistent"], "cannot read"),
     "respond without a trigger": (["--port", "/dev/null", "respond"], "--on"),
     "respond to nonsense": (["--port", "/dev/null", "respond", "--on", "noise", "--delay", "1us"], "edge:0:rise"),
+    "respond with an echo that is no time": (
+        ["--port", "/dev/null", "respond", "--on", "break", "--delay", "1us", "--echo", "long"],
+        "echo: 'long'",
+    ),
+    "respond with a negative echo": (
+        ["--port", "/dev/null", "respond", "--on", "break", "--delay", "1us", "--echo", "-1us"],
+        "echo: -1us is negative",
+    ),
+    "respond to its own echo": (
+        ["--port", "/dev/null", "respond", "--on", "break", "--delay", "1us", "--echo", "0", "--own"],
+        "give one of them",
+    ),
     "adjust nothing": (["--port", "/dev/null", "adjust"], "nothing to adjust"),
     "port baud": (["--port", "/dev/null", "--port-baud", "fast", "info"], "port-baud"),
     "bridge baud": (["--port", "/dev/null", "--bridge-baud", "fast", "info"], "bridge-baud: 'fast'"),
@@ -444,6 +456,25 @@ def test_info(board):
     )
     done = run("info", "--port", board.spec)
     assert done.returncode == 0 and "48 MHz" in done.stdout and "±50 ppm" in done.stdout and "idle" in done.stdout
+
+
+RESPOND = ["respond", "--on", "break", "--delay", "1us", "--keep"]
+
+
+@pytest.mark.parametrize("echo, ticks", [(None, 16), ("0", 0), ("5us", 240), ("1023t", 1023)])
+def test_the_echo_of_a_responder(echo, ticks, board):
+    """It is written each time: what an earlier command asked for does not stay."""
+    assert run("--port", board.spec, *RESPOND, "--echo", "7t").returncode == 0 and board.word("echo") == 7
+    done = run("--port", board.spec, *RESPOND, *(["--echo", echo] if echo else []), "--json")
+    assert done.returncode == 0 and done.stderr == "" and json.loads(done.stdout)["echo_ticks"] == ticks
+    assert board.word("echo") == ticks and board.armed
+
+
+@pytest.mark.parametrize("echo", ["1024t", "22us"])
+def test_an_echo_that_is_too_long_is_refused_and_nothing_armed(echo, board):
+    done = run("--port", board.spec, *RESPOND, "--echo", echo)
+    assert done.returncode == 2 and is_one_line(done.stderr) and "echo: " in done.stderr and "outside 0 to 1023" in done.stderr
+    assert not board.armed and board.word("echo") == 0
 
 
 def test_send(board, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from litepulse import device as device_module
 from litepulse.device import Device
 from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
-from litepulse.follow import Interrupt, SendRun, TrainPlan, TrainRun
+from litepulse.follow import Interrupt, RespondRun, SendRun, TrainPlan, TrainRun, Trigger
 from litepulse.layout import TRAIN_MIN_PERIOD, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
@@ -480,3 +480,43 @@ def test_a_record_missing_without_a_word_counts_as_lost():
     fill(board, 3)
     del board.events.records[1]
     assert [e.data for e in device.events.drain()] == [0, 2] and device.events.lost == 1
+
+
+# Driver enable and echo -----------------------------------------------------------------------------------------------
+
+
+def test_driver_enable():
+    board = FakeBoard()
+    device = connect(board)
+    device.set_driver_enable(lead=480, lag=0xFFFF)
+    assert board.word("driver_enable") == 480 | 0xFFFF << 16
+    for lead, lag, name in ((0x10000, 0, "lead"), (-1, 0, "lead"), (0, 0x10000, "lag"), (0, -1, "lag")):
+        with pytest.raises(BadInput, match=f"{name}: .* outside 0 to 65535"):
+            device.set_driver_enable(lead, lag)
+    assert board.word("driver_enable") == 480 | 0xFFFF << 16
+
+
+def test_the_lead_stays_while_a_train_runs():
+    device = connect(FakeBoard())
+    device.set_driver_enable(lead=480, lag=0)
+    run = TrainRun(device, plan(device, count=0))
+    run.prepare()
+    run.start()
+    device.set_driver_enable(lead=480, lag=48)
+    with pytest.raises(Refused, match="lead: it cannot change while a train runs: stop the train first"):
+        device.set_driver_enable(lead=479, lag=48)
+    run.stop()
+    device.set_driver_enable(lead=479, lag=48)
+
+
+@pytest.mark.parametrize("samples, echo, ticks", [(1, None, 16), (2, None, 32), (2, 0, 0), (2, 1, 2), (2, 2, 2), (2, 2046, 2046)])
+def test_echo_in_whole_cycles(samples, echo, ticks):
+    board = FakeBoard(samples=samples)
+    device = connect(board)
+    profile = Profile(device.timescale.bit_period(9600))
+    run = RespondRun(device, Trigger("break"), Launch("frame", 0xFF), profile, 1000, echo=echo)
+    run.prepare()
+    assert board.word("echo") == run.echo == ticks
+    with pytest.raises(BadInput, match=f"echo: .* outside 0 to {1023 * samples}"):
+        device.set_echo(1023 * samples + 1)
+    assert board.word("echo") == ticks

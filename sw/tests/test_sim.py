@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command on the simulated SoC, end to end: real RTL, real bridge, the pins recorded and read by a stranger."""
 
+import contextlib
 import json
 import os
 import re
@@ -15,7 +16,9 @@ import pytest
 
 from litepulse import regs, witness
 from litepulse.attach import Found, inspect
+from litepulse.backends import connect
 from litepulse.doctor import Doctor
+from litepulse.errors import Refused
 from litepulse.ports import Host, describe
 from litepulse.vcd import Vcd
 
@@ -243,6 +246,21 @@ def test_keep_adjust_stop_through_tcp(program, tmp_path):
     assert stopped["pulses"] == len(starts)
 
 
+def test_the_lead_stays_while_a_train_runs(program):
+    with Program(program, "--tcp", "0") as soc:
+        port = f"tcp:127.0.0.1:{soc.where['tcp']}"
+        result_of("--port", port, "train", "--rate", "1k", "--baud", "115200", "--keep")
+        with contextlib.closing(connect(port=port)) as connection:
+            device = connection.device
+            device.set_driver_enable(0, 480)
+            with pytest.raises(Refused, match="lead: it cannot change while a train runs"):
+                device.set_driver_enable(48, 480)
+            device.quiet()
+            while device.read_status().train_running:
+                pass
+            device.set_driver_enable(48, 480)
+
+
 def test_stop_and_adjust_beside_a_follower(program, tmp_path):
     with Program(program, "--pty") as soc:
         port = ["--port", soc.where["pty"]]
@@ -360,6 +378,23 @@ def test_respond_to_edges_after_exactly_the_delay(tmp_path):
     )
     assert [(a["reference"] - 1, a["delay_ticks"]) for a in result["answers"]] == [(tick, 240) for tick in rises] and not result["missed"]
     assert falls(pins(vcd)["tx"]) == [tick + 1 + 240 for tick in rises]
+
+
+@pytest.mark.parametrize("echo, answered", [(None, [0, 1, 2]), ("0", [0, 1, 2]), ("700t", [0, 2])])
+def test_respond_ignores_its_own_echo_for_as_long_as_asked(echo, answered, tmp_path):
+    """The second of three edges on the line comes 600 ticks after our transmission ended; the third, 5000."""
+    stimulus = tmp_path / "stimulus"
+    delay, width = 240, 48
+    first = 3_000_000
+    end = first + regs.LOOPBACK_TICKS + delay + width
+    starts = [first, end + 600, end + 600 + delay + width + 5000]
+    stimulus.write_text("".join(f"{tick} rx 0\n{tick + 20} rx 1\n" for tick in starts))
+    words = ["respond", "--on", "edge:rx:fall", "--delay", f"{delay}t", "--width", f"{width}t", "--for", "0.065"]
+    words += ["--echo", echo] if echo else []
+    result = result_of("--sim", "--wire", "none", "--stimulus", str(stimulus), *words)
+    assert result["echo_ticks"] == (16 if echo is None else int(echo.strip("t")))
+    assert [a["tick"] for a in result["answers"]] == [starts[n] + regs.LOOPBACK_TICKS + delay for n in answered]
+    assert not result["missed"]
 
 
 @pytest.mark.full

@@ -274,6 +274,52 @@ def test_help_and_a_full_disk(programs, name):
         assert subprocess.run([program, "--help"], stdout=full, stderr=subprocess.PIPE, check=False).returncode == 2
 
 
+# A program's own function that takes an event gets what the driver says when the board lost a few records, then more than it counts.
+LOSSES = r"""
+#define main program_main
+#include "{name}.c"
+#undef main
+
+int main(void)
+{{
+	struct litepulse_event event = {{ .tick = 7, .count = 5, .kind = LITEPULSE_KIND_LOST, .source = LITEPULSE_SRC_RECEIVER,
+		.flags = LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_NS }};
+	struct record record = {{ 0 }};
+
+	{take};
+	puts(lost_text(&record.lost));
+	event.flags |= LITEPULSE_FLAG_AT_LEAST;
+	event.count = 0xffff0000;
+	{take};
+	puts(lost_text(&record.lost));
+	event.flags &= ~LITEPULSE_FLAG_AT_LEAST;
+	event.count = 1;
+	{take};
+	puts(lost_text(&record.lost));
+	return 0;
+}}
+"""
+TAKES = {
+    "capture": ("take(NULL, &event, &record, 1)", "## lost by the board: {} bytes from tick 7 on\n"),
+    "train": ("take(&record, &event, (struct period){ 0 }, false)", ""),
+    "send": ("take(&record, &event)", ""),
+}
+
+
+@pytest.mark.parametrize("name", TAKES)
+def test_losses_that_the_board_did_not_count_are_a_lower_bound(name, tmp_path):
+    take, told = TAKES[name]
+    source = tmp_path / "losses.c"
+    source.write_text(LOSSES.format(name=name, take=take))
+    target = SW / "target"
+    files = [source, target / "device.c", target / "quantity.c"]
+    options = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", f"-I{target}", f"-I{SW.parent / 'driver' / 'uapi'}"]
+    subprocess.run(["cc", *options, *files, "-o", tmp_path / "losses"], check=True)
+    result = subprocess.run([tmp_path / "losses"], capture_output=True, text=True, check=True)
+    lines = [("5", "5"), ("at least 4294901760", "at least 4294901765"), ("1", "at least 4294901766")]
+    assert result.stdout == "".join(f"{told.format(one)}{all_of_them}\n" for one, all_of_them in lines)
+
+
 def test_examples_compile(tmp_path):
     """What newcomers copy has no warning, and says what is missing."""
     make("examples", tmp_path)

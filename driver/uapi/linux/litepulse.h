@@ -74,6 +74,7 @@
 /* of all */
 #define LITEPULSE_FLAG_NS	0x0100 /* ns is valid */
 #define LITEPULSE_FLAG_HARDWARE 0x0200 /* LOST: by the board's FIFO, not by this file's */
+#define LITEPULSE_FLAG_AT_LEAST 0x0400 /* LOST: at least count, the board stopped counting */
 
 /**
  * struct litepulse_event - something that happened; read() gives these
@@ -83,7 +84,8 @@
  * @seq: number of the record in its stream (received bytes: since the driver came, all others:
  *	 since the board's reset or the driver came), counting those that were lost and those this
  * file did not ask for. LOST: of the first
- * @count: LOST: how many. Else 0
+ * @count: LOST: how many; with LITEPULSE_FLAG_AT_LEAST at least so many, and the next record's
+ *	@seq may be more than @seq + @count. Else 0
  * @data: depends on @source
  * @uncertainty: the event was within so many ns of @ns; at least 1. 0 if there is no @ns
  * @flags: LITEPULSE_FLAG_* and, in the low byte, what @kind says
@@ -217,7 +219,8 @@ struct litepulse_subscribe {
  * @queued: records that wait to be read, those made by the driver not counted
  * @lost_host: records lost because this file was read too slowly
  * @lost_events: events lost by the board's FIFO since the driver came, whoever wanted them
- * @lost_bytes: received bytes lost by the board's FIFO since the driver came
+ * @lost_bytes: received bytes lost by the board's FIFO since the driver came. After a LOST with
+ *	LITEPULSE_FLAG_AT_LEAST this, or @lost_events, is a lower bound
  * @restarts: times the board was reset since the driver came
  */
 struct litepulse_stats {
@@ -440,21 +443,29 @@ struct litepulse_keep {
 	__u32 reserved;
 };
 
+#define LITEPULSE_DRIVER_ENABLE_ECHO 0x1 /* echo_ns is given */
+
 /**
- * struct litepulse_driver_enable - how long the de pin is active around what is sent, by whomever
+ * struct litepulse_driver_enable - how long the de pin is active around what is sent, by whomever,
+ * and for how long its echo arrives
  * @lead_ns: before the first bit, rounded up to whole ticks
  * @lag_ns: after the last bit, rounded up to whole ticks
- * @flags: 0
- * @reserved: 0
+ * @flags: LITEPULSE_DRIVER_ENABLE_*
+ * @echo_ns: with LITEPULSE_DRIVER_ENABLE_ECHO: what arrives until so long after the last bit is
+ *	the echo of what was sent, for LITEPULSE_RX_OWN and LITEPULSE_RESPONDER_IGNORE_OWN.
+ *	Rounded up to whole ticks, then to whole cycles of the core's clock. Without the flag 0,
+ *	and the echo's tail stays as it is: 16 cycles when the driver came
  *
  * For times that TIOCSRS485 cannot say, which has milliseconds; whichever was set last acts, also
- * when the claim has ended. -EINVAL beyond 65535 ticks.
+ * when the claim has ended. -EINVAL beyond 65535 ticks, and for @echo_ns beyond 1023 cycles of the
+ * core's clock. The lead cannot change while a train runs: -EBUSY. After an error nothing has
+ * changed.
  */
 struct litepulse_driver_enable {
 	__u32 lead_ns;
 	__u32 lag_ns;
 	__u32 flags;
-	__u32 reserved;
+	__u32 echo_ns;
 };
 
 #define LITEPULSE_IOC_MAGIC 0xd1
