@@ -203,6 +203,8 @@ class Bench:
         self.events, self.bytes = [], []
         self.positions = {"EVENTS": 0, "RECEIVE": 0}
         self.config_count = 0
+        self.words = 0  # configuration words written since `start`
+        self.waited_for = 0  # number of the one that was waited for last
         self.aux_level = 0
         self.since = 0
         self.random = random.Random(SEED)
@@ -231,6 +233,7 @@ class Bench:
             await self.calibrate()
         for name in watch:
             self.pins[name] = Pin(getattr(dut, f"{name}_pin"))
+        self.words, self.answers = 0, Pin(dut.config_done)
         await Timer(1, "step")
         self.since = self.now
         return self
@@ -332,7 +335,7 @@ class Bench:
             dut.bus_we.value = we
             dut.bus_dat_w.value = data & MASK32
             dut.bus_stb.value = 1
-            for _ in range(400):
+            for _ in range(8000):  # a change of the train keeps the window waiting for as long as its lead lasts
                 await edge
                 if dut.bus_ack.value == 1:
                     break
@@ -366,13 +369,21 @@ class Bench:
 
     async def config_word(self, index, word, wait=True):
         """The same for any index, also of no word."""
-        refused = int(self.dut.config_refused.value)
+        refused, number = int(self.dut.config_refused.value), self.words
         self.config_count = self.config_count + 1 & 0xFF
+        self.words += 1
         await self.write(regmap.REGIONS["CONFIG"][0] + 4 * index, word)
         if not wait:
             return None
         await self.config_wait()
+        self.waited_for = number
         return int(self.dut.config_refused.value) == refused
+
+    def answered(self):
+        """The cycle (tick // S) whose input samples the core saw while it answered the word that was waited for last."""
+        assert PHY in ("generic", "model"), "a board's pins do not show it"
+        times = [time for time, level in self.answers.changes if level == 1 and time >= 0]
+        return (times[self.waited_for] - self.zero) // CYCLE - latencies(PHY)[0]
 
     async def config_wait(self):
         for _ in range(8000):  # flushing takes a round of the crossing per byte
