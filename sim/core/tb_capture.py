@@ -9,7 +9,7 @@ from cocotb.utils import get_sim_time
 
 from litex_soc import regmap
 from sim.core.bench import CYCLE, FAST, FULL, INPUTS, LINE, SPACE, TICK, Bench, S, _zero, figure, same_list
-from sim.core.model import ALWAYS, BREAK, EDGE, FRAME, PULSE, Grant, Launch, Profile, capture, filtered, line_wave, normal, receive
+from sim.core.model import ALWAYS, BREAK, EDGE, FRAME, PULSE, Echo, Grant, Launch, Profile, capture, filtered, line_wave, normal, receive
 
 ALL = (1 << INPUTS + 1) - 1
 
@@ -148,7 +148,7 @@ async def test_promise5_received_less_launched(dut):
             "edges of the loop", [(r.tick, r.flags, r.data) for r in bench.select(EDGE)], capture([*idle, line], S, 1 << LINE, 1 << LINE)
         )
         assert [b.tick - g.tick for b, g in zip(bench.bytes, grants)] == [regmap.LOOPBACK_TICKS] * len(grants)
-        expected = receive(line, profile, S, grants)
+        expected = receive(line, profile, S, Echo(grants, S))
         assert len(bench.bytes) == len(expected)
         for seen, want, grant in zip(bench.bytes, expected, grants):
             assert want.matches(seen.key), (seen, want)
