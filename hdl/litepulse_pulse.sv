@@ -138,7 +138,7 @@ module litepulse_pulse #(
   logic [3:0]       sel_channel;
   logic             sel_rise, sel_fall, sel_enable, sel_edge, sel_is_line;
   logic [2:0]       sel_off;
-  logic             sel_filtered;
+  logic             sel_filtered, line_filtered;
   logic             rec_valid, byte_ok, byte_own, byte_end, brk_stb, brk_own, rx_busy, rx_fault, ev_fault;
   logic [47:0]      rec_tick;
   logic [6:0]       rec_flags;
@@ -212,7 +212,7 @@ module litepulse_pulse #(
       .clk, .rst, .now, .prof_valid, .nde_lead, .lead_changes,
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
       .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_is_line,
-      .sel_filtered, .line_filtered(filt_en[INPUTS]), .filt_delay(edge_delay), .line_own,
+      .sel_filtered, .line_filtered, .filt_delay(edge_delay), .line_own,
       .byte_stb(rec_valid), .byte_data(rec_data[7:0]), .byte_ok, .byte_own,
       .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own,
       .due(due[0]), .may_be_due(may_be_due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]),
@@ -320,7 +320,8 @@ module litepulse_pulse #(
   litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
       .clk, .rst, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .cond_next, .line_delay,
       .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
-      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line
+      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line,
+      .line_filtered
   );
 
   litepulse_line_rx #(.S(S)) line_rx (

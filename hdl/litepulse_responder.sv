@@ -22,7 +22,8 @@ module litepulse_responder #(
     input  logic [31:0]  cfg_data,
     output logic         cfg_done,
     output logic         cfg_err,
-    // an edge of the selected channel and direction, at this sample of the cycle that lies filt_delay (if filtered) before `now`
+    // an edge of the selected channel and direction, at this sample of the cycle that lies filt_delay (if filtered) before `now`; what
+    // says so is that of the samples shown in this cycle, and not of later settings
     output logic [3:0]   sel_channel,
     output logic         sel_rise,
     output logic         sel_fall,
@@ -144,11 +145,11 @@ module litepulse_responder #(
   logic calm;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
 
   always_ff @(posedge clk) begin
-    filtered <= by_edge ? sel_filtered : line_filtered;
     if (byte_stb) byte_hit <= byte_ok && !(byte_own && ignore_own) && ((byte_data ^ match_value) & match_mask) == 8'd0;
     calm <= !(sel_edge || (waits && comes));
     if (rst || disarm) calm <= 1'b1;
   end
+  assign filtered = by_edge ? sel_filtered : line_filtered;
   assign waits = aim || (ready && calm);
   assign sel_enable = waits && by_edge && !(sel_is_line && line_own && ignore_own);
   assign comes = (by_byte && byte_end && byte_hit) || (by_break && brk_stb && !(brk_own && ignore_own));

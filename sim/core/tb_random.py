@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import cocotb
 
-from sim.core.bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, SEED, SPACE, Bench, S, figure, same_list
+from sim.core.bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, SEED, SPACE, Bench, S, figure, filter_delay, same_list
 from sim.core.model import (
     ALWAYS,
     APPLIED,
@@ -23,6 +23,7 @@ from sim.core.model import (
     TRAIN_CHANGE,
     TTY,
     Adjust,
+    Echo,
     Grant,
     Launch,
     Profile,
@@ -75,6 +76,7 @@ class Scene:
         self.filter_mask = rng.getrandbits(INPUTS + 1) if rng.random() < 0.7 else 0
         self.filter_mask &= ~1  # channel 0 triggers: its delay is part of the test
         self.filter_length = rng.randrange(1, 6 * S)
+        self.tail = rng.choice((0, 1, 16, 200, 1023)) * S
         self.rise, self.fall = rng.getrandbits(INPUTS + 1) | 1, rng.getrandbits(INPUTS + 1) | 1
         if CLOCKS[self.clocks][0] > 4000:
             # A slow bus cannot carry away everybody's edges.
@@ -101,7 +103,8 @@ class Scene:
         for k, profile in enumerate(self.profiles):
             assert await bench.profile(k, profile)
         await bench.config("driver_enable", lead=self.lead, lag=self.lag)
-        await bench.config("filter", enable=self.filter_mask, length=self.filter_length)
+        await bench.filter(self.filter_mask, self.filter_length)
+        assert await bench.echo(self.tail)
         await bench.config("capture_edges", rise=self.rise, fall=self.fall)
         await bench.config("line", rx_enable=1)
         self.answer, self.delay = self.launch(), RESPONSE + self.lead + rng.randrange(200 * S)
@@ -281,7 +284,8 @@ class Scene:
         expected = capture([*self.waves, self.line], S, self.rise, self.fall, self.filter_mask, self.filter_length)
         bench.check_edges(expected)
         line = filtered(self.line, self.filter_length) if self.filter_mask >> LINE & 1 else self.line
-        received = receive(line, self.profiles[0], S, granted)
+        delay = filter_delay(self.filter_length) if self.filter_mask >> LINE & 1 else 0
+        received = receive(line, self.profiles[0], S, Echo(granted, S, self.tail // S, delay))
         assert len(received) == len(bench.bytes), (len(received), len(bench.bytes))
         for byte, want in zip(bench.bytes, received):
             assert want.matches(byte.key), (byte, want)

@@ -428,7 +428,8 @@ async def test_promise1_own_echo_while_settings_change(dut):
         assert await bench.echo(tail)
         transceiver = bench.transceiver(tail)
         await bench.responder(pulse, FASTEST + 100 * S, trigger=1, channel=LINE, rise=1, fall=1, rearm=1, ignore_own=1)
-        for at in range(-20, 130, 1 if FAST else 31):
+        # A shorter tail written before our pulse has ended is that of the pulse: the echo would then come too late for it.
+        for at in range(70 // S if (before, after) == ("tail", 0) else -20, 130, 1 if FAST else 31):
             if before == "tail":
                 await bench.echo(tail)
             else:
@@ -442,15 +443,7 @@ async def test_promise1_own_echo_while_settings_change(dut):
                 await bench.filter(1 << LINE if after else 0, after)
             await bench.until(grant.end + tail + 400 * S)
             answers = [r for r in await bench.drain() if r.source == 2]
-            # A tail written before our pulse ended is that of the pulse: the echo is then too late for it.
-            early = (before, after) == ("tail", 0) and at * S < 70
-            assert early or not answers, (before, after, at, answers)
-            if answers:
-                bench.dut.rx_drive.value = 1
-                await bench.config("resp_arm", arm=0)
-                await bench.cycles(400)
-                await bench.drain()
-                await bench.config("resp_arm", arm=1)
+            assert not answers, (before, after, at, answers)
             changes += 1
         transceiver.cancel()
         await bench.cycles(100)
