@@ -58,6 +58,7 @@ for _name in (
     _more = "SAMPLES_LATENCY_BYTE" if _name in ("RESPONSE_MIN_BYTE", "RESPONSE_MIN_BREAK") else "SAMPLES_LATENCY"
     CONSTANTS[_name] += sum(latencies(PHY)) - 2 + (CONSTANTS[_more] if S > 1 else 0)
 LMIN = CONSTANTS["LMIN_CYCLES"]
+ECHO_TAIL = 16  # cycles, after a reset
 SPACE = 2 * LMIN * S  # ticks between two queue entries that are plenty in every respect
 
 # (half period of sys in ps, delay of its first edge) for a pulse cycle of 8000 ps.
@@ -80,6 +81,11 @@ PHASE = CYCLE // 2 if PHY == "ecp5_serdes" else 0
 
 _measured = []  # largest distance in ticks between an edge and its place, per waveform compared
 _zero = {}  # what the first calibration of a run found
+
+
+def filter_delay(length):
+    """Cycles by which a filter of so many samples holds a channel back."""
+    return (max(length, 1) - 1 + S - 1) // S
 
 
 def field(word, record, name):
@@ -392,6 +398,13 @@ class Bench:
             await FallingEdge(self.dut.sys_clk)
         raise AssertionError("a configuration write was never answered")
 
+    async def echo(self, tail):
+        """How many ticks behind our own transmission its echo may come; returns whether that was taken."""
+        return await self.config("echo", tail=tail)
+
+    async def filter(self, mask, length):
+        return await self.config("filter", enable=mask, length=length)
+
     async def profile(self, k, profile):
         """Sets a line profile; returns whether it was taken."""
         raw = profile.period * 256
@@ -644,6 +657,21 @@ class Bench:
             if wait:
                 await Timer(wait, "step")
             handle.value = level
+
+    def transceiver(self, ticks):
+        """Lets rx show what tx does so many ticks later than a wire would. Returns the task, to be cancelled."""
+
+        async def show(level):
+            await Timer(ticks * TICK + TICK // 2, "step")
+            self.dut.rx_drive.value = level
+
+        async def watch():
+            change = ValueChange(self.dut.tx_pin)
+            while True:
+                await change
+                cocotb.start_soon(show(int(self.dut.tx_pin.value)))
+
+        return cocotb.start_soon(watch())
 
     def watch_falls(self, handle):
         return Falls(self, handle)

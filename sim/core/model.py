@@ -393,11 +393,41 @@ def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=No
     return sorted((r for r in records if until is None or r[0] < until), key=lambda r: (r[0], r[1]))
 
 
+# Echo ----------------------------------------------------------------------------------------------------------
+
+
+class Echo:
+    """Which cycles may show our own transmission. `tail` and `delay` (by which the filter holds the line back) in cycles."""
+
+    def __init__(self, grants, samples, tail=16, delay=0):
+        self.samples, self.tail, self.delay = samples, tail, delay
+        # The cycles in which a launch has a tick, first and last.
+        self.cycles = [(a // samples, (b - 1) // samples) for a, b in busy_spans(grants)]
+
+    def near(self, first, last):
+        """Whether a launch has a tick in these cycles; with several samples per cycle both lie one later."""
+        later = int(self.samples > 1)
+        return int(any(a <= last + later and b >= first + later for a, b in self.cycles))
+
+    def edge(self, tick):
+        """Whether an edge with this stamp counts as our own."""
+        cycle = tick // self.samples
+        return self.near(cycle - 2 - self.tail, cycle + self.delay - 1)
+
+    def byte(self, start, centre):
+        """Whether a byte does, by its stamp and the cycle of the centre of its first stop bit."""
+        return self.near(start // self.samples - 2 - self.tail, centre + self.delay)
+
+    def break_end(self, start, end):
+        """Whether a break does, by its first and its last edge."""
+        return self.near(start // self.samples - 2 - self.tail, end // self.samples + self.delay)
+
+
 # Receiver ------------------------------------------------------------------------------------------------------
 
 
 class Received(NamedTuple):
-    """A received byte; `own` is None where the documents leave it open."""
+    """A received byte."""
 
     tick: int
     data: int
@@ -405,19 +435,21 @@ class Received(NamedTuple):
     framing_error: int
     is_break: int
     noise: int
-    own: int | None = 0
+    own: int = 0
     stored: int = 0  # tick of the centre of the stop bit
 
-    def matches(self, other):
-        return all(a is None or b is None or a == b for a, b in zip(self[:7], other[:7]))
+    @property
+    def key(self):
+        """All that a record tells."""
+        return self[:7]
 
 
-def receive(wave, profile, samples, grants=(), until=None, since=None):
+def receive(wave, profile, samples, echo=None, until=None, since=None):
     """The bytes in a conditioned line waveform: those whose start edge lies in cycle `since` or later, the centre of their first stop bit
-    in cycle `until` or before. Centre k is floor((k + 1/2)*P/samples) cycles behind the start edge."""
+    in cycle `until` or before. Centre k is floor((k + 1/2)*P/samples) cycles behind the start edge. `echo` knows what may be our own;
+    without it nothing is."""
     wave = normal([(t, v ^ int(profile.invert)) for t, v in wave])
     period, out, number = Fraction(profile.period), [], 1
-    busy = busy_spans(grants)
 
     def vote(start, k):
         """(level, unanimous) of bit k."""
@@ -450,11 +482,8 @@ def receive(wave, profile, samples, grants=(), until=None, since=None):
             parity_error = int(bits[profile.data_bits] != profile.parity_bit(data))
             data |= bits[profile.data_bits] << 8
         is_break = int(not any(bits))
-        # The wire delays our own transmission by a tick; near the ends of the interval the pipeline decides.
-        margin = 8 * samples
-        surely = any(a + 1 < stored - margin and b + 1 > start + margin for a, b in busy)
-        perhaps = any(a + 1 < stored + margin and b + 1 > start - margin for a, b in busy)
-        out.append(Received(start, data, parity_error, 1 - stop, is_break, noise, 1 if surely else None if perhaps else 0, stored))
+        own = echo.byte(start, stored // samples) if echo else 0
+        out.append(Received(start, data, parity_error, 1 - stop, is_break, noise, own, stored))
         after = stored
         if stop == 0 and level_at(wave, stored) == 0:
             # Wait for mark.
