@@ -571,17 +571,17 @@ class Responder:
     rearm: bool = True
     holdoff: int = 0
 
-    def answers(self, triggers, margin=0):
-        """[Grant] for the triggers (reference ticks, ascending) that are not ignored. Triggers within `margin` ticks of where
-        ignoring ends make the answer depend on pipeline lengths: the caller must not produce them."""
-        out, deaf_until = [], ALWAYS
+    def answers(self, triggers, samples, rest, held=0, missed=()):
+        """[Grant] for the triggers (reference ticks, ascending) that are not ignored. A trigger is recognised `held` cycles behind that of
+        its reference. Behind a launch those count that are recognised in a cycle that begins at the end of the holdoff or later, and not
+        within `rest` cycles; behind a miss, whose ticks are in `missed`, there is no holdoff."""
+        out, listens = [], ALWAYS
         for reference in triggers:
-            assert margin == 0 or abs(reference - deaf_until) >= margin, f"a trigger at the boundary: {reference}"
-            if reference < deaf_until:
+            if reference // samples + held < listens:
                 continue
             tick = reference + self.delay
             out.append(Grant(tick, self.launch, RESPONDER, len(out)))
-            deaf_until = tick + self.holdoff
+            listens = max(tick // samples + rest, 0 if tick in missed else -(-(tick + self.holdoff) // samples))
             if not self.rearm:
                 break
         return out

@@ -72,10 +72,12 @@ class Scene:
         self.rng = rng = random.Random(seed)
         self.clocks = rng.choice(sorted(CLOCKS))
         self.profiles = [self.format(k) for k in range(4)]
-        self.lead, self.lag = rng.choice(((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S))))
+        self.lead, self.lag = rng.choice(
+            ((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S)), (rng.randrange(400 * S), rng.randrange(60 * S)))
+        )
         self.filter_mask = rng.getrandbits(INPUTS + 1) if rng.random() < 0.7 else 0
-        self.filter_mask &= ~1  # channel 0 triggers: its delay is part of the test
-        self.filter_length = rng.randrange(1, 6 * S)
+        self.filter_length = rng.choice((rng.randrange(1, 6 * S), rng.randrange(64)))
+        self.held = filter_delay(self.filter_length, S) if self.filter_mask & 1 else 0  # channel 0 triggers
         self.tail = rng.choice((0, 1, 16, 200, 1023)) * S
         self.rise, self.fall = rng.getrandbits(INPUTS + 1) | 1, rng.getrandbits(INPUTS + 1) | 1
         # A slow bus cannot carry away everybody's edges.
@@ -121,9 +123,8 @@ class Scene:
         assert await bench.echo(self.tail)
         await bench.config("capture_edges", rise=self.rise, fall=self.fall)
         await bench.config("line", rx_enable=1)
-        self.answer, self.delay = self.launch(), RESPONSE + self.lead + rng.randrange(200 * S)
-        self.holdoff = rng.randrange(300 * S)
-        await bench.responder(self.answer, self.delay, self.holdoff, trigger=1, channel=0, rise=1, fall=0, rearm=1)
+        self.responders = []
+        await self.set_responder()
         bench.drain_start(rng.randrange(5, 60))
         shot = self.launch()
         whole = max(shot.length + rng.randrange(4 * S, 300 * S), MINIMUM + self.lead)
@@ -153,7 +154,7 @@ class Scene:
         self.entries, row = [], self.begin  # row: the tick by which the queue has done with those before
         while row < self.end:
             # Plenty ahead of its tick, and after the one before it.
-            tick = max(row + rng.randrange(SPACE, 7 * SPACE) + self.lead, bench.ahead(4) + self.lead)
+            tick = max(row + rng.randrange(SPACE, 7 * SPACE) + self.lead, bench.ahead(12) + self.lead)
             entry = QueueEntry(tick, self.launch(), len(self.entries) & 0xFFFF)
             before = self.entries[-1].tick if self.entries else ALWAYS
             if rng.random() < 0.05 and self.entries:
@@ -178,22 +179,15 @@ class Scene:
             await bench.cycles(rng.randrange(50, 1200))
 
     async def inputs(self):
-        """Channel 0: triggers that are clearly ignored or clearly not; the others at random."""
+        """Channel 0 triggers the responder; all at random."""
         rng, bench = self.rng, self.bench
         self.waves = [[(ALWAYS, 0)] for _ in range(INPUTS)]
-        self.triggers, tick, level, counting, deaf = [], bench.now + 60 * S, 0, ALWAYS, ALWAYS
+        tick, level = bench.now + 60 * S, 0
         others, events = [bench.now + 60 * S] * INPUTS, []
         while tick < self.end:
             level ^= 1
-            if level:
-                # While the last one surely counts, or when a holdoff would surely be over: a miss has none.
-                if counting - 24 * S < tick < deaf + 24 * S:
-                    tick = deaf + 24 * S
-                self.triggers.append(tick)
-                if tick >= deaf:
-                    counting, deaf = tick + self.delay, tick + self.delay + self.holdoff
             events.append((tick, 0, level))
-            tick += rng.choice((1, S, rng.randrange(20 * S, 900 * S), rng.randrange(20 * S, 300 * S)))
+            tick += rng.choice((1, S, rng.randrange(1, 70), rng.randrange(20 * S, 900 * S), rng.randrange(20 * S, 300 * S)))
         for channel in range(1, INPUTS):
             level, at = 0, others[channel] + rng.randrange(50 * S)
             while at < self.end:
@@ -217,7 +211,7 @@ class Scene:
     async def settings(self):
         """Words that change something, each at any moment; when the core answered it says what has to happen when."""
         rng, bench = self.rng, self.bench
-        changes = (self.set_edges, self.set_recorded, self.set_line, self.set_lag, self.set_profile)
+        changes = (self.set_edges, self.set_recorded, self.set_line, self.set_lag, self.set_profile, self.set_responder)
         while bench.now < self.end:
             await bench.cycles(rng.choice((rng.randrange(1, 60), rng.randrange(1, 1500))))
             await rng.choice(changes)()
@@ -244,6 +238,30 @@ class Scene:
         await self.bench.config("driver_enable", lead=self.lead, lag=lag)
         self.lags.set(self.bench.answered(), lag)
 
+    async def set_responder(self):
+        rng = self.rng
+        rise, fall = rng.choice(((1, 0), (0, 1), (1, 1)))
+        more = rng.choice((0, rng.randrange(20 * S), rng.randrange(200 * S)))
+        holdoff = rng.choice((0, rng.randrange(40 * S), rng.randrange(300 * S)))
+        rearm = int(rng.random() < 0.8)
+        entry = Responder(self.launch(), RESPONSE + self.held * S + self.lead + more, bool(rearm), holdoff)
+        cycles = await self.bench.responder(entry.launch, entry.delay, holdoff, trigger=1, channel=0, rise=rise, fall=fall, rearm=rearm)
+        self.responders.append((entry, rise, fall, *cycles))
+
+    def answers(self):
+        """What the responder does: a trigger counts from the cycle behind the answer that armed it on; when it is disarmed, what is decided
+        is carried out first."""
+        wave = filtered(self.waves[0], self.filter_length) if self.filter_mask & 1 else normal(self.waves[0])
+        missed, out = {r.tick for r in self.bench.select(MISSED)}, []
+        for (entry, rise, fall, _, armed), following in zip(self.responders, [*self.responders[1:], None]):
+            triggers = [
+                t for t, level in wave[1:] if (rise if level else fall) and (armed is None or t // S + self.held + CONDITIONING > armed)
+            ]
+            for grant in entry.answers(triggers, S, CONSTANTS["RESPONSE_REST"], self.held, missed):
+                if following is None or grant.tick // S < following[3] + OUTPUT - 1:
+                    out.append(grant)
+        return out
+
     async def set_profile(self):
         k = self.rng.randrange(4)
         profile = self.format(k)
@@ -269,12 +287,7 @@ class Scene:
             if begin is None or since is None or begin > since:
                 profile = self.formats[0].at(ALWAYS if since is None else since)
                 out += receive(
-                    line,
-                    profile,
-                    S,
-                    echo,
-                    None if begin is None else begin - (2 if S > 1 else 1) - delay,
-                    None if since is None else since + 1 - delay,
+                    line, profile, S, echo, None if begin is None else begin - 1 - delay, None if since is None else since + 1 - delay
                 )
             if end is None:
                 break
@@ -313,7 +326,7 @@ class Scene:
         assert len(stop) == 1
         queue = queue_fates(self.entries)
         assert not [r for r in bench.select(REFUSED, QUEUE) if r.flags == 1], "none was meant to be late"
-        answers = Responder(self.answer, self.delay, True, self.holdoff).answers(self.triggers)
+        answers = self.answers()
         train = self.train.pulses(stop=stop[0].data)
         tty = [Grant(r.tick, Launch(FRAME, self.profiles[0], r.data), TTY, n) for n, r in enumerate(bench.select(1, TTY))]
         tty = [self.as_launched(grant) for grant in tty]
@@ -334,14 +347,17 @@ class Scene:
         prepared = [
             (r.tick, r.tick + ((REPORT + LMIN) * S if r.source == QUEUE else MINIMUM)) for r in bench.events if r.source in (QUEUE, TRAIN)
         ]
-        counting = [(t, t + self.delay) for t in self.triggers]
+        delay = max(entry[0].delay for entry in self.responders)
+        counting = [(t, t + delay) for t, _ in self.waves[0][1:]]
         free = min(g.tick for g in granted)
         sent = iter(tty)
         upcoming = next(sent, None)
         length = max(Launch(FRAME, profile, 0).length for _, profile in self.formats[0].steps)
         # A byte's length is counted anew.
         prepared += [(cycle * S, (cycle + 40) * S) for cycle, _ in self.formats[0].steps[1:]]
-        for a, b in gaps(granted, self.end):
+        for a, b in gaps(granted, stop[0].tick):  # the stop itself holds bytes back, too
+            if b > stop[0].tick:
+                break
             while upcoming is not None and upcoming.tick < a:
                 upcoming = next(sent, None)
             if upcoming is None or a < free:

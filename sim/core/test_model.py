@@ -208,6 +208,6 @@ def test_event_fifo():
 def test_gaps_and_responder():
     assert gaps([pulse(10, 5), pulse(15, 5), pulse(40, 1)], 100) == [(20, 40), (41, 100)]
     responder = Responder(Launch(PULSE, P10, width=2), 30, holdoff=20)
-    assert [g.tick for g in responder.answers([100, 110, 149, 150, 500])] == [130, 180, 530]
+    assert [g.tick for g in responder.answers([100, 110, 149, 150, 500], 1, 16)] == [130, 180, 530]
     responder.rearm = False
-    assert [g.tick for g in responder.answers([100, 500])] == [130]
+    assert [g.tick for g in responder.answers([100, 500], 1, 16)] == [130]
