@@ -418,6 +418,35 @@ async def test_promise5_own_bytes_at_both_ends(dut):
 
 
 @cocotb.test()
+async def test_promise1_responder_own_breaks_at_both_ends(dut):
+    """Somebody's break with our own pulse before it or about its end, to the cycle."""
+    total, length = 0, 11 * 9 * S + 3
+    for tail, filter_length in ((0, 0), (ECHO_TAIL * S, 2 * S + 1)):
+        bench, pulse = await start_bench(dut, "1:1")
+        cycles, held = -(-tail // S), filter_delay(filter_length) if filter_length else 0
+        assert await bench.echo(tail)
+        await bench.filter(1 << LINE if filter_length else 0, filter_length)
+        await bench.config("line", rx_enable=1)
+        delay, seen = FASTEST + 63 + 100 * S, {0: 0, 1: 0}
+        for place in ((-2 - cycles) * S, length + held * S):
+            for off in range(-2 * S, 2 * S + 1, 1 if FAST else S):
+                await bench.responder(pulse, delay, trigger=3, ignore_own=1)
+                # Our pulse of one tick; the break begins as the place says.
+                tick = bench.ahead(2) + length + 400 * S + bench.random.randrange(S)
+                grant, start = Grant(tick, Launch(PULSE, bench.profiles[1], width=1, index=1), 0, 1), tick - place - off
+                await bench.launch(grant.tick, grant.launch, grant.name)
+                await bench.play("rx_drive", [(start, 0), (start + length, 1)])
+                own = Echo([grant], S, cycles, held).break_end(start, start + length)
+                await bench.until(max(start + length + delay, tick) + 100 * S)
+                answers = [(r.kind, r.tick) for r in await bench.drain() if r.source == 2]
+                assert answers == ([] if own else [(1, start + length + delay)]), (tail, place, off, answers)
+                seen[own] += 1
+                total += 1
+        assert min(seen.values()) > 1, seen
+    figure(1, "responder, breaks beside our own", total)
+
+
+@cocotb.test()
 async def test_promise1_own_echo_while_settings_change(dut):
     """A filter or a tail written at any time around our pulse: its echo is ignored all the same, and bytes of the echo are own."""
     changes = 0
