@@ -15,6 +15,7 @@ from sim.core.model import (
     APPLIED,
     BREAK,
     BUSY,
+    CONTROL,
     FRAME,
     MISSED,
     OVERFLOW,
@@ -123,7 +124,7 @@ class Scene:
         assert await bench.echo(self.tail)
         await bench.config("capture_edges", rise=self.rise, fall=self.fall)
         await bench.config("line", rx_enable=1)
-        self.responders = []
+        self.responders, self.refused_words = [], 0
         await self.set_responder()
         bench.drain_start(rng.randrange(5, 60))
         shot = self.launch()
@@ -235,6 +236,11 @@ class Scene:
 
     async def set_lag(self):
         lag = self.rng.choice((0, 1, self.rng.randrange(8 * S), self.rng.randrange(600 * S)))
+        if self.rng.random() < 0.2:
+            # The train keeps its lead: such a word is refused as a whole.
+            await self.bench.config("driver_enable", lead=self.lead + 1, lag=lag)
+            self.refused_words += 1
+            return
         await self.bench.config("driver_enable", lead=self.lead, lag=lag)
         self.lags.set(self.bench.answered(), lag)
 
@@ -249,16 +255,16 @@ class Scene:
         self.responders.append((entry, rise, fall, *cycles))
 
     def answers(self):
-        """What the responder does: a trigger counts from the cycle behind the answer that armed it on; when it is disarmed, what is decided
+        """What the responder does: a trigger counts from the cycle of the answer that armed it on; when it is disarmed, what is decided
         is carried out first."""
         wave = filtered(self.waves[0], self.filter_length) if self.filter_mask & 1 else normal(self.waves[0])
         missed, out = {r.tick for r in self.bench.select(MISSED)}, []
         for (entry, rise, fall, _, armed), following in zip(self.responders, [*self.responders[1:], None]):
             triggers = [
-                t for t, level in wave[1:] if (rise if level else fall) and (armed is None or t // S + self.held + CONDITIONING > armed)
+                t for t, level in wave[1:] if (rise if level else fall) and (armed is None or t // S + self.held + CONDITIONING >= armed)
             ]
             for grant in entry.answers(triggers, S, CONSTANTS["RESPONSE_REST"], self.held, missed):
-                if following is None or grant.tick // S < following[3] + OUTPUT - 1:
+                if following is None or grant.tick // S < following[3] + OUTPUT - 8:
                     out.append(grant)
         return out
 
@@ -396,6 +402,11 @@ class Scene:
         assert len(received) == len(bench.bytes), (len(received), len(bench.bytes))
         for byte, want in zip(bench.bytes, received):
             assert want.key == byte.key, (byte, want)
+        same_list(
+            "words refused",
+            [(r.flags, r.data) for r in bench.select(REFUSED, CONTROL)],
+            [(BUSY, regmap.config("driver_enable").index)] * self.refused_words,
+        )
         bench.check_sequence()
         kinds = {(g.source, g in refused) for g in [*granted, *refused]}
         return edges + len(bench.events) + len(received), kinds
