@@ -41,7 +41,8 @@ module litepulse_capture #(
     output logic                    sel_edge,
     output logic [2:0]              sel_off,      // its sample in the cycle that lies edge_delay cycles back, ...
     output logic                    sel_filtered, // ... none if not filtered
-    output logic                    sel_is_line
+    output logic                    sel_is_line,
+    output logic                    line_filtered // as sel_filtered, of the line
 );
   localparam int C = INPUTS + 1;
   localparam int SL = $clog2(S);
@@ -203,10 +204,11 @@ module litepulse_capture #(
   logic [S-1:0]   sel_level;
   logic           sel_prior, flip;
   logic [C-1:0]   is_sel;
+  logic           sel_filters;
   always @* begin
     sel_prior = 1'b0;
     sel_level = '0;
-    sel_filtered = 1'b0;
+    sel_filters = 1'b0;
     for (int i = 0; i < C; i++) begin
       for (int s = 0; s < S; s++) begin
         flips[i*S + s]   = level[i*S + s] != (s == 0 ? prior[i] : level[i*S + (s == 0 ? 0 : s - 1)]);
@@ -215,7 +217,7 @@ module litepulse_capture #(
         sel_level[s] = sel_level[s] || (is_sel[i] && level[i*S + s]);
       end
       sel_prior = sel_prior || (is_sel[i] && prior[i]);
-      sel_filtered = sel_filtered || (is_sel[i] && filt_en[i]);
+      sel_filters = sel_filters || (is_sel[i] && filt_en[i]);
     end
     flip = 1'b0;
     sel_off = 3'd0;
@@ -232,6 +234,8 @@ module litepulse_capture #(
   always_ff @(posedge clk) begin
     for (int i = 0; i < C; i++) is_sel[i] <= sel_channel == 4'(i);
     sel_is_line <= sel_channel == 4'(INPUTS);
+    sel_filtered <= sel_filters;   // what is shown was conditioned with the settings of an earlier cycle
+    line_filtered <= filt_en[INPUTS];
     changed <= enabled;
     if (rst) changed <= '0;
   end

@@ -24,6 +24,7 @@ module litepulse_config #(
     output logic         train_req,
     input  logic         train_done,
     input  logic         train_err,
+    input  logic         train_running,
     output logic         resp_req,
     input  logic         resp_done,
     input  logic         resp_err,
@@ -48,11 +49,14 @@ module litepulse_config #(
     output logic         break_hold,
     output logic         rx_enable,
     output logic [15:0]  nde_lead,       // its complement costs nothing in front of an adder
+    output logic         lead_changes,   // from the next cycle on it has another value
     output logic [15:0]  de_lag,
     output logic [15:0]  rise_en,
     output logic [15:0]  fall_en,
     output logic [15:0]  filt_en,
     output logic [5:0]   filt_len,
+    output logic [9:0]   echo_tail,      // cycles
+    output logic         echo_changed,   // strobe: the tail, the filter or its length was written
     output logic [10:0]  event_mask,
     // commands
     output logic         flush_queue,
@@ -77,8 +81,9 @@ module litepulse_config #(
   logic [11:0] format;         // held until the period word applies both
   logic [C-1:0] rise, fall, filt;
   logic        is_profile, is_train, is_resp, is_width, is_command, fits, unknown, idle;
-  logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask;
+  logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo;
   logic        wait_queue, wait_tty, snapshot;
+  logic [16:0] tail_cycles;
   logic        deciding, writes;
   logic        wrote, good;    // it had its turn in the last cycle, and was written
   logic [1:0]  waited;         // until litepulse_launch_memory has looked at the word
@@ -88,6 +93,7 @@ module litepulse_config #(
   logic        asked;          // cfg_req of the last cycle: since then what follows tells of the word
   logic [3:0]  which;          // profile
   logic [3:0]  set_profile;    // in this cycle it is written
+  logic        lead_differs, may_set_lead, tail_fits;
   logic        load0;          // it was, and is profile 0: the copy follows
 
   assign idle       = asked && !cfg_done && state == IDLE;
@@ -103,9 +109,16 @@ module litepulse_config #(
     at_capture_edges <= cfg_addr == litepulse_map_pkg::CFG_CAPTURE_EDGES;
     at_filter  <= cfg_addr == litepulse_map_pkg::CFG_FILTER;
     at_event_mask <= cfg_addr == litepulse_map_pkg::CFG_EVENT_MASK;
+    at_echo    <= cfg_addr == litepulse_map_pkg::CFG_ECHO;
     unknown    <= cfg_addr > litepulse_map_pkg::CFG_ECHO;   // of those that no other block takes
     for (int i = 0; i < 4; i++) which[i] <= cfg_addr[5:1] == 5'(i);
+    lead_differs <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16] != ~nde_lead;
+    tail_fits <= tail_cycles[16:10] == '0;
   end
+  // a train's period leaves room for the lead with which it was started
+  assign may_set_lead = !(lead_differs && train_running);
+  assign lead_changes = state == SET && at_driver_enable && lead_differs && !train_running;
+  assign tail_cycles  = ({1'b0, cfg_data[litepulse_map_pkg::ECHO_TAIL_LSB +: 16]} + 17'(S - 1)) >> $clog2(S);
   assign train_req  = idle && is_train;
   assign resp_req   = idle && is_resp;
 
@@ -126,7 +139,7 @@ module litepulse_config #(
   assign ev_kind  = (state == EVENT) ? litepulse_map_pkg::KIND_SNAPSHOT
       : is_command ? litepulse_map_pkg::KIND_APPLIED : litepulse_map_pkg::KIND_REFUSED;
   assign ev_lo    = now[7:0];
-  assign ev_flags = is_command ? 8'd0 : litepulse_map_pkg::REASON_INVALID;
+  assign ev_flags = is_command ? 8'd0 : at_driver_enable ? litepulse_map_pkg::REASON_BUSY : litepulse_map_pkg::REASON_INVALID;
   assign ev_data  = !is_command ? {26'd0, cfg_addr} : (state == EVENT) ? 32'd0
       : {cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB] ? flush_count : 16'd0, 13'd0, cfg_data[2:0]};
 
@@ -143,6 +156,7 @@ module litepulse_config #(
     store_profile <= which & {4{deciding && !decided && fits}};
     flush_queue <= 1'b0;
     flush_tty <= 1'b0;
+    echo_changed <= 1'b0;
     waited <= {waited[0], 1'b1} & {2{state == WRITE && !wrote && !rst}};
     fits   <= mem_long && format[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE
         && format[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3;
@@ -161,7 +175,7 @@ module litepulse_config #(
       end
       SET: begin
         state <= IDLE;
-        if (unknown) begin
+        if (unknown || (at_driver_enable && !may_set_lead) || (at_echo && !tail_fits)) begin
           state <= LAST;
         end else if (is_profile && cfg_addr[0]) begin
           state <= WRITE;
@@ -186,6 +200,8 @@ module litepulse_config #(
             filt     <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: C];
             filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
           end
+          if (at_echo) echo_tail <= tail_cycles[9:0];
+          if (at_filter || at_echo) echo_changed <= 1'b1;
           if (at_event_mask) event_mask <= cfg_data[10:0];
           if (is_command) begin
             cfg_done    <= 1'b0;
@@ -242,6 +258,8 @@ module litepulse_config #(
       fall <= '0;
       filt <= '0;
       filt_len <= 6'd1;
+      echo_tail <= 10'd16;
+      echo_changed <= 1'b0;
       event_mask <= 11'd0;
     end
   end

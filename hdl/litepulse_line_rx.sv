@@ -24,7 +24,7 @@ module litepulse_line_rx #(
     input  logic [2:0]             parity,
     input  logic [1:0]             stop,
     input  logic                   invert,
-    input  logic                   tx_busy_in,      // our transmitter, in terms of `now`
+    input  logic                   line_own,     // the line may show our own transmission, in terms of `now`
     // records: one strobe
     output logic                   rec_valid,
     output logic [47:0]            rec_tick,     // start edge
@@ -131,7 +131,7 @@ module litepulse_line_rx #(
   // frame -----------------------------------------------------------------------------------------------------------
   logic [2:0]  left;
   logic [7:0]  shift;
-  logic        parity_acc, parity_bit, parity_due, any_mark, noise, own, tx_busy_was;
+  logic        parity_acc, parity_bit, parity_due, any_mark, noise, own, line_own_was;
   logic        perr, is_break;
 
   always @* begin
@@ -147,7 +147,7 @@ module litepulse_line_rx #(
   assign rec_valid = stored;
   assign rec_data  = {parity_bit, shift};
   assign byte_ok   = vote && !perr;
-  assign byte_own  = own || tx_busy_in;
+  assign byte_own  = own || line_own;
   assign rec_flags = {1'b0, noise || !unanimous, byte_own, 1'b0, is_break, !vote, perr};
 
   always_ff @(posedge clk) begin
@@ -155,7 +155,7 @@ module litepulse_line_rx #(
     line2 <= line1;
     x1 <= x;
     x2 <= x1;
-    tx_busy_was <= tx_busy_in;
+    line_own_was <= line_own;
 
     centre <= point && enable && !centred;
     stored <= tail_begin;
@@ -199,7 +199,7 @@ module litepulse_line_rx #(
       any_mark <= any_mark || vote;
       noise <= noise || !unanimous;
     end
-    own <= own || tx_busy_in;
+    own <= own || line_own;
 
     if (found) begin
       state <= START;
@@ -210,7 +210,7 @@ module litepulse_line_rx #(
       any_mark <= 1'b0;
       noise <= 1'b0;
       shift <= '0;
-      own <= tx_busy_in || tx_busy_was;
+      own <= line_own || line_own_was;
     end
     if (rst || !enable) state <= SEARCH;
     if (rst) begin
@@ -303,7 +303,7 @@ module litepulse_line_rx #(
   logic [2:0] ends_off;
   assign begins    = stored && is_break;
   assign in_break  = lasts || began;
-  assign ends_own  = (in_break ? break_own : own) || tx_busy_in;
+  assign ends_own  = (in_break ? break_own : own) || line_own;
   generate
     if (S == 1) begin : gen_break
       assign {ends, ends_off} = {x1[0] && in_break, 3'd0};

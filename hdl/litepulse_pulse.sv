@@ -74,6 +74,8 @@ module litepulse_pulse #(
   logic             loopback, hold_tty, break_hold, break_holds, rx_enable;
   logic [15:0]      nde_lead, de_lag, rise_en, fall_en, filt_en;
   logic [5:0]       filt_len;
+  logic [9:0]       echo_tail;
+  logic             echo_changed, lead_changes;
   logic [10:0]      event_mask;
   logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
   logic [15:0]      flush_count;
@@ -137,13 +139,13 @@ module litepulse_pulse #(
   logic [3:0]       sel_channel;
   logic             sel_rise, sel_fall, sel_enable, sel_edge, sel_is_line;
   logic [2:0]       sel_off;
-  logic             sel_filtered;
+  logic             sel_filtered, line_filtered;
   logic             rec_valid, byte_ok, byte_own, byte_end, brk_stb, brk_own, rx_busy, rx_fault, ev_fault;
   logic [47:0]      rec_tick;
   logic [6:0]       rec_flags;
   logic [8:0]       rec_data;
   logic [2:0]       byte_end_off, brk_off;
-  logic             tx_busy_in, line_own;
+  logic             line_own;
 
   // a cycle later with S > 1: more of what decides about the line is a register's output
   logic break_held;
@@ -154,8 +156,7 @@ module litepulse_pulse #(
   logic [S*(LOOP-1)-1:0] tx_past;   // samples before tx_o, latest on top
   logic [S-1:0]  tx_then, rx_loop;
   logic          tx_then_last;
-  logic [KE:0]   busy_past;
-  logic [4:0]    own_rest;
+  logic [KE-1:0] busy_past;      // in terms of `now` the oldest is the cycle shown, the one before it the next cycle
 
   assign tx_then = (LOOP > 1) ? tx_past[S-1:0] : tx_o;
   always @* begin
@@ -165,27 +166,24 @@ module litepulse_pulse #(
     for (int s = 0; s < S; s++) samples[INPUTS*S+s] = loopback ? rx_loop[s] : rx_i[s];
   end
 
-  assign tx_busy_in = busy_past[KE];
-  // with several samples a cycle an edge may be seen in the very cycle in which our launch begins
-
   always_ff @(posedge clk) begin
     tx_past      <= (S * (LOOP - 1))'({tx_o, tx_past} >> S);
     tx_then_last <= tx_then[S-1];
-    busy_past    <= {busy_past[KE-1:0], line_busy != '0};
-    // busy, or within 16 cycles behind that
-    line_own     <= busy_past[KE-1] || (S > 1 && busy_past[KE-2]) || tx_busy_in || own_rest[4:1] != 4'd0;
-    if (tx_busy_in) own_rest <= 5'd16;
-    else if (own_rest != 5'd0) own_rest <= own_rest - 5'd1;
+    busy_past    <= {busy_past[KE-2:0], line_busy != '0};
     tx_oe        <= 1'b1;
     if (rst) begin
       tx_past      <= '1;
       tx_then_last <= 1'b1;
       busy_past    <= '0;
-      own_rest     <= 5'd0;
-      line_own     <= 1'b0;
       tx_oe        <= 1'b0;
     end
   end
+
+  // with several samples a cycle an edge may be seen in the very cycle in which our launch begins
+  litepulse_echo echo (
+      .clk, .rst, .sent(busy_past[(S > 1) ? KE - 2 : KE - 1]), .tail(echo_tail), .line_delay(line_delay[5:0]),
+      .changed(echo_changed), .own(line_own)
+  );
 
   assign now_tick = 64'(now) << SL;
   assign status_p = {rx_busy, line_active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
@@ -197,11 +195,11 @@ module litepulse_pulse #(
 
   litepulse_config #(.S(S), .INPUTS(INPUTS)) configuration (
       .clk, .rst, .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
-      .train_req, .train_done, .train_err, .resp_req, .resp_done, .resp_err,
+      .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
       .mem_ready, .mem_we, .mem_profile, .mem_entry, .mem_format, .mem_long, .prof_valid, .prof_invert,
       .prof0_period, .prof0_data_bits, .prof0_parity, .prof0_stop, .prof0_changed,
-      .loopback, .hold_tty, .break_hold, .rx_enable, .nde_lead, .de_lag,
-      .rise_en, .fall_en, .filt_en, .filt_len, .event_mask,
+      .loopback, .hold_tty, .break_hold, .rx_enable, .nde_lead, .lead_changes, .de_lag,
+      .rise_en, .fall_en, .filt_en, .filt_len, .echo_tail, .echo_changed, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[3]), .ev_ack(ack[3]), .ev_kind(req_kind[15:12]), .ev_flags(req_flags[31:24]), .ev_lo(req_lo[31:24]),
       .ev_data(req_data[127:96])
@@ -212,10 +210,10 @@ module litepulse_pulse #(
   // What goes out --------------------------------------------------------------------------------------------------------
 
   litepulse_responder #(.S(S), .KE(KT)) responder (
-      .clk, .rst, .now, .prof_valid, .nde_lead,
+      .clk, .rst, .now, .prof_valid, .nde_lead, .lead_changes,
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
       .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_is_line,
-      .sel_filtered, .line_filtered(filt_en[INPUTS]), .filt_delay(edge_delay), .line_own,
+      .sel_filtered, .line_filtered, .filt_delay(edge_delay), .line_own,
       .byte_stb(rec_valid), .byte_data(rec_data[7:0]), .byte_ok, .byte_own,
       .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own,
       .due(due[0]), .may_be_due(may_be_due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]),
@@ -323,12 +321,13 @@ module litepulse_pulse #(
   litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
       .clk, .rst, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .cond_next, .line_delay,
       .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
-      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line
+      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line,
+      .line_filtered
   );
 
   litepulse_line_rx #(.S(S)) line_rx (
       .clk, .rst, .now, .young, .enable(rx_enable && !prof0_changed), .cond_line, .cond_next, .line_delay,
-      .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity), .stop(prof0_stop), .invert(prof_invert[0]), .tx_busy_in,
+      .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity), .stop(prof0_stop), .invert(prof_invert[0]), .line_own,
       .rec_valid, .rec_tick, .rec_flags, .rec_data, .busy(rx_busy),
       .byte_ok, .byte_own, .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own
   );

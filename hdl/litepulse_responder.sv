@@ -15,13 +15,15 @@ module litepulse_responder #(
     // verilator lint_on UNUSEDSIGNAL
     input  logic [3:0]   prof_valid,
     input  logic [15:0]  nde_lead,     // de lead, ticks, complement
+    input  logic         lead_changes, // it has another value from the next cycle on
     // configuration: request with stable address and data until done
     input  logic         cfg_req,
     input  logic [2:0]   cfg_addr,     // index less 32, not 7
     input  logic [31:0]  cfg_data,
     output logic         cfg_done,
     output logic         cfg_err,
-    // an edge of the selected channel and direction, at this sample of the cycle that lies filt_delay (if filtered) before `now`
+    // an edge of the selected channel and direction, at this sample of the cycle that lies filt_delay (if filtered) before `now`; what
+    // says so is that of the samples shown in this cycle, and not of later settings
     output logic [3:0]   sel_channel,
     output logic         sel_rise,
     output logic         sel_fall,
@@ -143,11 +145,11 @@ module litepulse_responder #(
   logic calm;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
 
   always_ff @(posedge clk) begin
-    filtered <= by_edge ? sel_filtered : line_filtered;
     if (byte_stb) byte_hit <= byte_ok && !(byte_own && ignore_own) && ((byte_data ^ match_value) & match_mask) == 8'd0;
     calm <= !(sel_edge || (waits && comes));
     if (rst || disarm) calm <= 1'b1;
   end
+  assign filtered = by_edge ? sel_filtered : line_filtered;
   assign waits = aim || (ready && calm);
   assign sel_enable = waits && by_edge && !(sel_is_line && line_own && ignore_own);
   assign comes = (by_byte && byte_end && byte_hit) || (by_break && brk_stb && !(brk_own && ignore_own));
@@ -168,18 +170,19 @@ module litepulse_responder #(
   logic         none;           // of whole cycles: negative in the next one
   logic         no_lead, more;  // the lead has no whole cycle; its cycle is one earlier when its part of a cycle is more than T's
   logic         opens;          // where there are none: the window has begun or does so with the launch
-  logic         opened, open;   // the de lead window has begun, and before this cycle; without it the launch would be late
+  logic         opened, open;   // the de lead window has begun, and before this cycle; without it the launch would be late ...
+  logic         excused;        // ... unless the lead has changed since the trigger: then the launch comes without
 
   assign load   = !counts;
   assign clear  = !armed || landed || (hold && negative);   // the low part, in the cycle before a load, which adds to it
   assign stay   = ready && calm;
   assign ready_next = (aim || stay) && !disarm && !rst;
-  assign may_be_due = opened;
+  assign may_be_due = opened || due;
   assign down   = count && !negative && !wish;
   assign goes_on = down && opened;
   assign none   = top_zero && left[SL+15:SL] == '0;
-  assign opens  = opened || (no_lead && !more);
-  assign late   = count && negative && !opened;
+  assign opens  = opened || (no_lead && !more) || excused;
+  assign late   = count && negative && !due;
   assign way    = report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
   assign mode   = clear ? 2'd0 : load ? 2'd1 : (filtered && (aim || ready)) ? 2'd2 : 2'd3;
 
@@ -196,7 +199,8 @@ module litepulse_responder #(
     top_zero <= left[B-1:SL+16] == '0;
     // while it counts down a wish disarms
     opened <= goes_on || (meets && top && down);
-    due    <= none && down && opens;    // `negative` and `opened`
+    due    <= none && down && opens;
+    excused <= lead_changes || (excused && (count || !calm));
     landed <= fly && left[SL +: 4] == 4'(-KE - 1) && !rst;
     no_lead <= nde_lead[15:SL] == '1;
     open   <= goes_on;

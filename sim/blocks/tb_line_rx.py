@@ -119,7 +119,7 @@ async def play(dut, line, fmt, cycles, delay, busy=lambda tick: 0):
         dut.now.value, dut.young.value = base + n, young(base + n)
         dut.cond_line.value = sum((line.at((n - delay) * S + s) ^ fmt.invert) << s for s in range(S))
         dut.cond_next.value = sum((line.at((n + 1 - delay) * S + s) ^ fmt.invert) << s for s in range(S))
-        dut.tx_busy_in.value = int(busy(n * S))
+        dut.line_own.value = int(busy(n * S))
         await ReadOnly()
         if dut.rec_valid.value:
             records.append(((int(dut.rec_tick.value) - base * S) % 2**48, int(dut.rec_flags.value), int(dut.rec_data.value)))

@@ -58,6 +58,7 @@ for _name in (
     _more = "SAMPLES_LATENCY_BYTE" if _name in ("RESPONSE_MIN_BYTE", "RESPONSE_MIN_BREAK") else "SAMPLES_LATENCY"
     CONSTANTS[_name] += sum(latencies(PHY)) - 2 + (CONSTANTS[_more] if S > 1 else 0)
 LMIN = CONSTANTS["LMIN_CYCLES"]
+ECHO_TAIL = 16  # cycles, after a reset
 SPACE = 2 * LMIN * S  # ticks between two queue entries that are plenty in every respect
 
 # (half period of sys in ps, delay of its first edge) for a pulse cycle of 8000 ps.
@@ -80,6 +81,11 @@ PHASE = CYCLE // 2 if PHY == "ecp5_serdes" else 0
 
 _measured = []  # largest distance in ticks between an edge and its place, per waveform compared
 _zero = {}  # what the first calibration of a run found
+
+
+def filter_delay(length):
+    """Cycles by which a filter of so many samples holds a channel back."""
+    return (max(length, 1) - 1 + S - 1) // S
 
 
 def field(word, record, name):
@@ -203,6 +209,8 @@ class Bench:
         self.events, self.bytes = [], []
         self.positions = {"EVENTS": 0, "RECEIVE": 0}
         self.config_count = 0
+        self.words = 0  # configuration words written since `start`
+        self.waited_for = 0  # number of the one that was waited for last
         self.aux_level = 0
         self.since = 0
         self.random = random.Random(SEED)
@@ -231,6 +239,7 @@ class Bench:
             await self.calibrate()
         for name in watch:
             self.pins[name] = Pin(getattr(dut, f"{name}_pin"))
+        self.words, self.answers = 0, Pin(dut.config_done)
         await Timer(1, "step")
         self.since = self.now
         return self
@@ -332,7 +341,7 @@ class Bench:
             dut.bus_we.value = we
             dut.bus_dat_w.value = data & MASK32
             dut.bus_stb.value = 1
-            for _ in range(400):
+            for _ in range(8000):  # a change of the train keeps the window waiting for as long as its lead lasts
                 await edge
                 if dut.bus_ack.value == 1:
                     break
@@ -366,13 +375,23 @@ class Bench:
 
     async def config_word(self, index, word, wait=True):
         """The same for any index, also of no word."""
-        refused = int(self.dut.config_refused.value)
+        refused, number = int(self.dut.config_refused.value), self.words
         self.config_count = self.config_count + 1 & 0xFF
+        self.words += 1
         await self.write(regmap.REGIONS["CONFIG"][0] + 4 * index, word)
         if not wait:
             return None
         await self.config_wait()
+        self.waited_for = number
         return int(self.dut.config_refused.value) == refused
+
+    def answered(self):
+        """The cycle (tick // S) whose input samples the core saw while it answered the word that was waited for last. A board's pins do
+        not show it: None."""
+        if PHY not in ("generic", "model") or self.zero is None:
+            return None
+        times = [time for time, level in self.answers.changes if level == 1 and time >= 0]
+        return (times[self.waited_for] - self.zero) // CYCLE - latencies(PHY)[0]
 
     async def config_wait(self):
         for _ in range(8000):  # flushing takes a round of the crossing per byte
@@ -380,6 +399,13 @@ class Bench:
                 return
             await FallingEdge(self.dut.sys_clk)
         raise AssertionError("a configuration write was never answered")
+
+    async def echo(self, tail):
+        """How many ticks behind our own transmission its echo may come; returns whether that was taken."""
+        return await self.config("echo", tail=tail)
+
+    async def filter(self, mask, length):
+        return await self.config("filter", enable=mask, length=length)
 
     async def profile(self, k, profile):
         """Sets a line profile; returns whether it was taken."""
@@ -442,7 +468,9 @@ class Bench:
         return await self.config("train_command", command=2, wait=wait)
 
     async def responder(self, launch, delay, holdoff=0, match=None, arm=True, **trigger):
+        """Sets it up; returns the cycles in which it was disarmed and armed, where the answers can be seen."""
         await self.config("resp_trigger", **trigger)
+        disarmed = self.answered()
         if match is not None:
             await self.config("resp_match", value=match[0], mask=match[1])
         await self.config("resp_delay", delay)
@@ -451,6 +479,7 @@ class Bench:
         await self.config("resp_holdoff", holdoff)
         if arm:
             await self.config("resp_arm", arm=1)
+        return disarmed, self.answered()
 
     async def send(self, data):
         """Pushes bytes into the best-effort FIFO, as many per write as fit."""
@@ -633,6 +662,21 @@ class Bench:
             if wait:
                 await Timer(wait, "step")
             handle.value = level
+
+    def transceiver(self, ticks):
+        """Lets rx show what tx does so many ticks later than a wire would. Returns the task, to be cancelled."""
+
+        async def show(level):
+            await Timer(ticks * TICK + TICK // 2, "step")
+            self.dut.rx_drive.value = level
+
+        async def watch():
+            change = ValueChange(self.dut.tx_pin)
+            while True:
+                await change
+                cocotb.start_soon(show(int(self.dut.tx_pin.value)))
+
+        return cocotb.start_soon(watch())
 
     def watch_falls(self, handle):
         return Falls(self, handle)

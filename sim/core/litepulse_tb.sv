@@ -99,6 +99,7 @@ module litepulse_tb #(
   logic [TX_AW:0] irq_tx_low = '0;
   logic [LQ_AW:0] irq_lq_space = '0;
   wire irq_ev, irq_rx, irq_tx, irq_lq, irq_drained, irq_fault;
+  wire config_done;           // `pulse` answers a configuration word in this cycle (only with PHY "")
 
   if (PHY == "") begin : gen_plain
     wire [S-1:0] tx_o, de_o, rx_i;
@@ -117,6 +118,7 @@ module litepulse_tb #(
         .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
     );
 
+    assign config_done = core.cfg_done;
     assign de_oe_pin = oe_pin;
     if (S == 1) begin : gen_generic
       litepulse_phy_generic #(.INPUTS(INPUTS)) phy (
@@ -145,6 +147,7 @@ module litepulse_tb #(
         .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
     );
 
+    assign config_done = 1'b0;
     // what a pull-up at tx and a pull-down at de make of a pad that is not driven
     assign oe_pin = tx_pad !== 1'bz;
     assign de_oe_pin = de_pad !== 1'bz;

@@ -51,6 +51,48 @@ def shifted(wave, ticks):
     return [(wave[0][0], wave[0][1])] + [(t + ticks, v) for t, v in wave[1:]]
 
 
+class Steps:
+    """A setting: a value from each cycle on."""
+
+    def __init__(self, value):
+        self.steps = [(ALWAYS, value)]
+
+    def set(self, cycle, value):
+        """Another value from this cycle on. Cycles come in order."""
+        assert cycle > self.steps[-1][0]
+        self.steps.append((cycle, value))
+
+    def at(self, cycle):
+        """The value in a cycle."""
+        return self.steps[bisect_right(self.steps, cycle, key=lambda step: step[0]) - 1][1]
+
+    def later(self, cycles):
+        """The same, so many cycles later."""
+        other = Steps(self.steps[0][1])
+        other.steps += [(cycle + cycles, value) for cycle, value in self.steps[1:]]
+        return other
+
+    def spans(self):
+        """[(begin, end, value)], end None for the last."""
+        ends = [cycle for cycle, _ in self.steps[1:]]
+        return [(begin, end, value) for (begin, value), end in zip(self.steps, [*ends, None])]
+
+
+def steps(setting):
+    """A setting that never changes may be given as its value."""
+    return setting if isinstance(setting, Steps) else Steps(setting)
+
+
+def switched(waves, select, samples):
+    """The waveform that a switch shows: waves[select] in each cycle."""
+    out = []
+    for begin, end, which in select.spans():
+        begin, end = max(ALWAYS, begin * samples), None if end is None else end * samples
+        out.append((begin, level_at(waves[which], begin)))
+        out += [(t, v) for t, v in waves[which] if t > begin and (end is None or t < end)]
+    return normal(out)
+
+
 def union(spans):
     """The union of [a, b) as a waveform of level 1 on level 0."""
     wave, until = [(ALWAYS, 0)], None
@@ -172,10 +214,18 @@ def line_wave(grants, rest=1):
     return normal(wave)
 
 
-def driver_wave(grants, lead, lag):
+def driver_wave(grants, lead, lag, samples=1):
     """The `de` pin: `lead` before every launch until `lag` after its end. A launch refused `busy` adds nothing: the one
-    that is in its way began before it and ends after it, so its own lead lies inside."""
-    return union([(grant.tick - lead, grant.end + lag) for grant in grants])
+    that is in its way began before it and ends after it, so its own lead lies inside. A lag that changes (in cycles of the pin): what
+    counts is, for the rest of the cycle in which a launch ends, the lag of that cycle, from then on that of the next one."""
+    lag, spans = steps(lag), [(grant.tick - lead, grant.end) for grant in grants]
+    ends = sorted({grant.end for grant in grants})
+    for end, following in zip(ends, [*ends[1:], None]):
+        cycle = (end - 1) // samples
+        rest = [(end, min(end + lag.at(cycle), (cycle + 1) * samples)), ((cycle + 1) * samples, end + lag.at(cycle + 1))]
+        # The next launch's end begins a lag of its own.
+        spans += [(a, b if following is None else min(b, following)) for a, b in rest]
+    return union(spans)
 
 
 def busy_spans(grants):
@@ -313,16 +363,25 @@ def filtered(wave, length):
     return out
 
 
-def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=None):
-    """EDGE records [(tick, flags, data)] from each channel's sampled waveform (tick: first sample with the level)."""
+def filter_delay(length, samples):
+    """Cycles by which the glitch filter holds a channel back."""
+    return -(-(max(1, length) - 1) // samples)
+
+
+def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=None, recorded=1):
+    """EDGE records [(tick, flags, data)] from each channel's sampled waveform (tick: first sample with the level). The enables, and whether
+    edges are recorded, may change: what counts is their value in the cycle of the edge, on a filtered channel in that in which the filter
+    lets it through."""
     records = []
+    rise, fall, recorded = steps(rise), steps(fall), steps(recorded)
     for group in (0, 1):
         members = {c: (filtered(w, filter_length) if group else normal(w)) for c, w in enumerate(waves) if (filter_mask >> c & 1) == group}
+        delay = filter_delay(filter_length, samples) if group else 0
         changed = {}
         for channel, wave in members.items():
             for tick, level in wave[1:]:
-                if (rise if level else fall) >> channel & 1:
-                    cycle, sample = divmod(tick, samples)
+                cycle, sample = divmod(tick, samples)
+                if (rise if level else fall).at(cycle + delay) >> channel & 1 and recorded.at(cycle + delay):
                     changed[cycle] = changed.get(cycle, 0) | 1 << (channel * samples + sample)
         for cycle, mask in changed.items():
             levels = 0
@@ -334,82 +393,97 @@ def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=No
     return sorted((r for r in records if until is None or r[0] < until), key=lambda r: (r[0], r[1]))
 
 
+# Echo ----------------------------------------------------------------------------------------------------------
+
+
+class Echo:
+    """Which cycles may show our own transmission. `tail` and `delay` (by which the filter holds the line back) in cycles."""
+
+    def __init__(self, grants, samples, tail=16, delay=0):
+        self.samples, self.tail, self.delay = samples, tail, delay
+        # The cycles in which a launch has a tick, first and last.
+        self.cycles = [(a // samples, (b - 1) // samples) for a, b in busy_spans(grants)]
+
+    def near(self, first, last):
+        """Whether a launch has a tick in these cycles; with several samples per cycle both lie one later."""
+        later = int(self.samples > 1)
+        return int(any(a <= last + later and b >= first + later for a, b in self.cycles))
+
+    def edge(self, tick):
+        """Whether an edge with this stamp counts as our own."""
+        cycle = tick // self.samples
+        return self.near(cycle - 2 - self.tail, cycle + self.delay - 1)
+
+    def byte(self, start, centre):
+        """Whether a byte does, by its stamp and the cycle of the centre of its first stop bit."""
+        return self.near(start // self.samples - 2 - self.tail, centre + self.delay)
+
+    def break_end(self, start, end):
+        """Whether a break does, by its first and its last edge."""
+        return self.near(start // self.samples - 2 - self.tail, end // self.samples + self.delay)
+
+
 # Receiver ------------------------------------------------------------------------------------------------------
 
 
 class Received(NamedTuple):
-    """A received byte; None where the rounding of a sampling point decides and the documents leave it open."""
+    """A received byte."""
 
     tick: int
-    data: int | None
-    parity_error: int | None
-    framing_error: int | None
-    is_break: int | None
-    noise: int | None
-    own: int | None = 0
+    data: int
+    parity_error: int
+    framing_error: int
+    is_break: int
+    noise: int
+    own: int = 0
     stored: int = 0  # tick of the centre of the stop bit
 
-    def matches(self, other):
-        return all(a is None or b is None or a == b for a, b in zip(self[:7], other[:7]))
+    @property
+    def key(self):
+        """All that a record tells."""
+        return self[:7]
 
 
-def receive(wave, profile, samples, grants=(), until=None):
-    """The bytes in a conditioned line waveform."""
+def receive(wave, profile, samples, echo=None, until=None, since=None):
+    """The bytes in a conditioned line waveform: those whose start edge lies in cycle `since` or later, the centre of their first stop bit
+    in cycle `until` or before. Centre k is floor((k + 1/2)*P/samples) cycles behind the start edge. `echo` knows what may be our own;
+    without it nothing is."""
     wave = normal([(t, v ^ int(profile.invert)) for t, v in wave])
     period, out, number = Fraction(profile.period), [], 1
-    busy = busy_spans(grants)
 
     def vote(start, k):
-        """(level, unanimous) of bit k, None where open. A sampling point is a whole number of cycles after the start edge."""
-        centre = (k + Fraction(1, 2)) * period / samples
-        seen = set()
-        for cycles in {floor(centre), -floor(-centre)}:
-            three = [level_at(wave, start + (cycles + d) * samples) for d in (-1, 0, 1)]
-            seen.add((int(sum(three) >= 2), len(set(three)) == 1))
-        levels, unanimous = {s[0] for s in seen}, {s[1] for s in seen}
-        return levels.pop() if len(levels) == 1 else None, unanimous.pop() if len(unanimous) == 1 else None
+        """(level, unanimous) of bit k."""
+        three = [level_at(wave, start + (cycles_to(k) + d) * samples) for d in (-1, 0, 1)]
+        return int(sum(three) >= 2), len(set(three)) == 1
+
+    def cycles_to(k):
+        return floor((k + Fraction(1, 2)) * period / samples)
 
     while number < len(wave):
         start, level = wave[number]
-        if level == 1 or (until is not None and start >= until):
+        if level == 1 or (since is not None and start // samples < since):
             number += 1
             continue
         first, calm = vote(start, 0)
-        assert first is not None, f"an open start bit at {start}"
         if first == 1:
             # A false start; what follows its centre may start a frame.
-            number = next((i for i in range(number + 1, len(wave)) if wave[i][0] > start + period / 2), len(wave))
+            number = next((i for i in range(number + 1, len(wave)) if wave[i][0] > start + cycles_to(0) * samples), len(wave))
             continue
         votes = [vote(start, k) for k in range(1, 1 + profile.data_bits + (profile.parity != "none") + 1)]
         bits = [v[0] for v in votes]
-        noise = None if calm is None or None in [v[1] for v in votes] else int(not (calm and all(v[1] for v in votes)))
+        noise = int(not (calm and all(v[1] for v in votes)))
         stop = bits[-1]
-        if None in bits:
-            data = parity_error = is_break = None
-        else:
-            data = sum(1 << i for i, b in enumerate(bits[: profile.data_bits]) if b)
-            parity_error = 0
-            if profile.parity != "none":
-                parity_error = int(bits[profile.data_bits] != profile.parity_bit(data))
-                data |= bits[profile.data_bits] << 8
-            is_break = int(not any(bits))
-        stored = floor(start + (len(bits) + Fraction(1, 2)) * period)
-        # The wire delays our own transmission by a tick; near the ends of the interval the pipeline decides.
-        margin = 8 * samples
-        surely = any(a + 1 < stored - margin and b + 1 > start + margin for a, b in busy)
-        perhaps = any(a + 1 < stored + margin and b + 1 > start - margin for a, b in busy)
-        out.append(
-            Received(
-                start,
-                data,
-                parity_error,
-                None if stop is None else 1 - stop,
-                is_break,
-                noise,
-                1 if surely else None if perhaps else 0,
-                stored,
-            )
-        )
+        stored = start + cycles_to(len(bits)) * samples
+        if until is not None and stored // samples > until:
+            break
+        data = sum(1 << i for i, b in enumerate(bits[: profile.data_bits]) if b)
+        parity_error = 0
+        if profile.parity != "none":
+            parity_error = int(bits[profile.data_bits] != profile.parity_bit(data))
+            data |= bits[profile.data_bits] << 8
+        is_break = int(not any(bits))
+        own = echo.byte(start, stored // samples) if echo else 0
+        out.append(Received(start, data, parity_error, 1 - stop, is_break, noise, own, stored))
         after = stored
         if stop == 0 and level_at(wave, stored) == 0:
             # Wait for mark.
@@ -497,17 +571,17 @@ class Responder:
     rearm: bool = True
     holdoff: int = 0
 
-    def answers(self, triggers, margin=0):
-        """[Grant] for the triggers (reference ticks, ascending) that are not ignored. Triggers within `margin` ticks of where
-        ignoring ends make the answer depend on pipeline lengths: the caller must not produce them."""
-        out, deaf_until = [], ALWAYS
+    def answers(self, triggers, samples, rest, held=0, missed=()):
+        """[Grant] for the triggers (reference ticks, ascending) that are not ignored. A trigger is recognised `held` cycles behind that of
+        its reference. Behind a launch those count that are recognised in a cycle that begins at the end of the holdoff or later, and not
+        within `rest` cycles; behind a miss, whose ticks are in `missed`, there is no holdoff."""
+        out, listens = [], ALWAYS
         for reference in triggers:
-            assert margin == 0 or abs(reference - deaf_until) >= margin, f"a trigger at the boundary: {reference}"
-            if reference < deaf_until:
+            if reference // samples + held < listens:
                 continue
             tick = reference + self.delay
             out.append(Grant(tick, self.launch, RESPONDER, len(out)))
-            deaf_until = tick + self.holdoff
+            listens = max(tick // samples + rest, 0 if tick in missed else -(-(tick + self.holdoff) // samples))
             if not self.rearm:
                 break
         return out

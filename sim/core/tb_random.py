@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Constrained-random scenes with all sources at once, against the model. The seed is in the log and in the figures."""
+"""Constrained-random scenes with all sources at once, and settings that change meanwhile, against the model. The seed is in the log and in
+the figures."""
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import cocotb
 
-from sim.core.bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, SEED, SPACE, Bench, S, figure, same_list
+from litex_soc import regmap
+from sim.core.bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, PHY, SEED, SPACE, Bench, S, figure, latencies, same_list
 from sim.core.model import (
     ALWAYS,
     APPLIED,
     BREAK,
     BUSY,
+    CONTROL,
     FRAME,
     MISSED,
     OVERFLOW,
@@ -23,21 +27,26 @@ from sim.core.model import (
     TRAIN_CHANGE,
     TTY,
     Adjust,
+    Echo,
     Grant,
     Launch,
     Profile,
     QueueEntry,
     Responder,
+    Steps,
     Train,
     arbitrate,
     capture,
     driver_wave,
+    filter_delay,
     filtered,
     gaps,
     line_wave,
     normal,
     queue_fates,
     receive,
+    shifted,
+    switched,
     union,
 )
 from sim.long_runs import LONG
@@ -46,6 +55,8 @@ SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
 RESPONSE = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 REPORT = 24  # cycles in which a launch is reported, whatever else is
+CONDITIONING = 2 if S > 1 else 0  # cycles from a sample's arrival to where edges are looked for
+OUTPUT = sum(latencies(PHY))  # cycles from the samples that arrive to what is decided about the pins
 LENGTH = 20_000 if FAST else 5_000  # cycles of a scene
 
 
@@ -61,25 +72,33 @@ class Scene:
     def __init__(self, seed):
         self.rng = rng = random.Random(seed)
         self.clocks = rng.choice(sorted(CLOCKS))
-        self.profiles = [
-            Profile(
-                Fraction(rng.randrange(4 * S * 256, 12 * S * 256), 256),
-                rng.choice((5, 6, 7, 8)),
-                rng.choice(("none", "odd", "even", "mark", "space")),
-                rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))),
-                k > 0 and rng.random() < 0.3,
-            )
-            for k in range(4)
-        ]
-        self.lead, self.lag = rng.choice(((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S))))
+        self.profiles = [self.format(k) for k in range(4)]
+        self.lead, self.lag = rng.choice(
+            ((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S)), (rng.randrange(400 * S), rng.randrange(60 * S)))
+        )
         self.filter_mask = rng.getrandbits(INPUTS + 1) if rng.random() < 0.7 else 0
-        self.filter_mask &= ~1  # channel 0 triggers: its delay is part of the test
-        self.filter_length = rng.randrange(1, 6 * S)
+        self.filter_length = rng.choice((rng.randrange(1, 6 * S), rng.randrange(64)))
+        self.held = filter_delay(self.filter_length, S) if self.filter_mask & 1 else 0  # channel 0 triggers
+        self.tail = rng.choice((0, 1, 16, 200, 1023)) * S
         self.rise, self.fall = rng.getrandbits(INPUTS + 1) | 1, rng.getrandbits(INPUTS + 1) | 1
-        if CLOCKS[self.clocks][0] > 4000:
-            # A slow bus cannot carry away everybody's edges.
-            self.rise &= 3
-            self.fall &= 1
+        # A slow bus cannot carry away everybody's edges.
+        self.edge_limits = (3, 1) if CLOCKS[self.clocks][0] > 4000 else ((1 << INPUTS + 1) - 1,) * 2
+        self.rise &= self.edge_limits[0]
+        self.fall &= self.edge_limits[1]
+        # Settings over time, in cycles in which the core answered their words.
+        self.rises, self.falls, self.recorded, self.lags = Steps(self.rise), Steps(self.fall), Steps(1), Steps(self.lag)
+        self.loop, self.receiving, self.formats = Steps(0), Steps(1), [Steps(profile) for profile in self.profiles]
+
+    def format(self, k):
+        """Profile k, at random."""
+        rng = self.rng
+        return Profile(
+            Fraction(rng.randrange(4 * S * 256, 12 * S * 256), 256),
+            rng.choice((5, 6, 7, 8)),
+            rng.choice(("none", "odd", "even", "mark", "space")),
+            rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))),
+            k > 0 and rng.random() < 0.3,
+        )
 
     def launch(self):
         rng = self.rng
@@ -101,12 +120,12 @@ class Scene:
         for k, profile in enumerate(self.profiles):
             assert await bench.profile(k, profile)
         await bench.config("driver_enable", lead=self.lead, lag=self.lag)
-        await bench.config("filter", enable=self.filter_mask, length=self.filter_length)
+        await bench.filter(self.filter_mask, self.filter_length)
+        assert await bench.echo(self.tail)
         await bench.config("capture_edges", rise=self.rise, fall=self.fall)
         await bench.config("line", rx_enable=1)
-        self.answer, self.delay = self.launch(), RESPONSE + self.lead + rng.randrange(200 * S)
-        self.holdoff = rng.randrange(300 * S)
-        await bench.responder(self.answer, self.delay, self.holdoff, trigger=1, channel=0, rise=1, fall=0, rearm=1)
+        self.responders, self.refused_words = [], 0
+        await self.set_responder()
         bench.drain_start(rng.randrange(5, 60))
         shot = self.launch()
         whole = max(shot.length + rng.randrange(4 * S, 300 * S), MINIMUM + self.lead)
@@ -119,9 +138,11 @@ class Scene:
             await bench.cycles(10)
         self.begin, self.end = bench.now + 200 * S, start + LENGTH * S
         tasks = [cocotb.start_soon(t) for t in (self.queue(), self.bytes(), self.inputs(), self.changes(), self.stranger())]
+        tasks += [cocotb.start_soon(self.settings())] if PHY in ("generic", "model") else []
         for task in tasks:
             await task
         await bench.train_stop()
+        self.lag = max(value for _, value in self.lags.steps)
         await bench.cycles(int(40 * 12) + self.lag // S + 400)
         # Whatever bytes are left get their chance, now that nothing is in their way.
         while not bench.status("tx_idle"):
@@ -131,21 +152,20 @@ class Scene:
 
     async def queue(self):
         rng, bench = self.rng, self.bench
-        self.entries, tick = [], self.begin
-        while tick < self.end:
+        self.entries, row = [], self.begin  # row: the tick by which the queue has done with those before
+        while row < self.end:
             # Plenty ahead of its tick, and after the one before it.
-            tick = max(tick + rng.randrange(SPACE, 7 * SPACE) + self.lead, bench.ahead(4) + self.lead)
+            tick = max(row + rng.randrange(SPACE, 7 * SPACE) + self.lead, bench.ahead(12) + self.lead)
             entry = QueueEntry(tick, self.launch(), len(self.entries) & 0xFFFF)
-            if rng.random() < 0.05:
-                entry.tick = max(0, self.entries[-1].tick - rng.randrange(1, 2000 * S)) if self.entries else tick
+            before = self.entries[-1].tick if self.entries else ALWAYS
+            if rng.random() < 0.05 and self.entries:
+                entry.tick = max(0, before - rng.randrange(1, 2000 * S))
             if rng.random() < 0.05:
                 entry.launch = Launch(BREAK, self.profiles[0], 0)
             self.entries.append(entry)
             await bench.launch(entry.tick, entry.launch, entry.tag)
-            if len(self.entries) > 1:
-                # After one out of order the next goes on from where the row was, later by the time that its refusal takes.
-                late = entry.tick < self.entries[-2].tick
-                tick = max(entry.tick, self.entries[-2].tick) + late * SPACE
+            # One out of order is refused when its turn comes, which takes a while.
+            row = max(row, bench.now) + SPACE if entry.tick < before else tick
             while int(bench.dut.lq_free.value) < 50:
                 await bench.sys_cycles(50)
 
@@ -160,22 +180,15 @@ class Scene:
             await bench.cycles(rng.randrange(50, 1200))
 
     async def inputs(self):
-        """Channel 0: triggers that are clearly ignored or clearly not; the others at random."""
+        """Channel 0 triggers the responder; all at random."""
         rng, bench = self.rng, self.bench
         self.waves = [[(ALWAYS, 0)] for _ in range(INPUTS)]
-        self.triggers, tick, level, counting, deaf = [], bench.now + 60 * S, 0, ALWAYS, ALWAYS
+        tick, level = bench.now + 60 * S, 0
         others, events = [bench.now + 60 * S] * INPUTS, []
         while tick < self.end:
             level ^= 1
-            if level:
-                # While the last one surely counts, or when a holdoff would surely be over: a miss has none.
-                if counting - 24 * S < tick < deaf + 24 * S:
-                    tick = deaf + 24 * S
-                self.triggers.append(tick)
-                if tick >= deaf:
-                    counting, deaf = tick + self.delay, tick + self.delay + self.holdoff
             events.append((tick, 0, level))
-            tick += rng.choice((1, S, rng.randrange(20 * S, 900 * S), rng.randrange(20 * S, 300 * S)))
+            tick += rng.choice((1, S, rng.randrange(1, 70), rng.randrange(20 * S, 900 * S), rng.randrange(20 * S, 300 * S)))
         for channel in range(1, INPUTS):
             level, at = 0, others[channel] + rng.randrange(50 * S)
             while at < self.end:
@@ -189,13 +202,103 @@ class Scene:
     async def stranger(self):
         """Frames of profile 0 from outside, and the line's edges with them."""
         rng, bench = self.rng, self.bench
-        self.line = [(ALWAYS, 1)]
         tick, grants = bench.now + 80 * S, []
         while tick < self.end:
             grants.append(Grant(tick, Launch(FRAME, self.profiles[0], rng.getrandbits(8)), 0, 0))
-            tick = grants[-1].end + rng.choice((0, rng.randrange(900 * S)))
+            await bench.play("rx_drive", line_wave(grants[-1:])[1:], rng)
+            tick = max(grants[-1].end + rng.choice((0, rng.randrange(900 * S))), bench.now + 2)
         self.line = line_wave(grants)
-        await bench.play("rx_drive", self.line[1:], rng)
+
+    async def settings(self):
+        """Words that change something, each at any moment; when the core answered it says what has to happen when."""
+        rng, bench = self.rng, self.bench
+        changes = (self.set_edges, self.set_recorded, self.set_line, self.set_lag, self.set_profile, self.set_responder)
+        while bench.now < self.end:
+            await bench.cycles(rng.choice((rng.randrange(1, 60), rng.randrange(1, 1500))))
+            await rng.choice(changes)()
+
+    async def set_edges(self):
+        rise, fall = (self.rng.getrandbits(INPUTS + 1) & limit for limit in self.edge_limits)
+        await self.bench.config("capture_edges", rise=rise, fall=fall)
+        self.rises.set(self.bench.answered(), rise)
+        self.falls.set(self.bench.answered(), fall)
+
+    async def set_recorded(self):
+        edge = int(self.rng.random() < 0.8)
+        await self.bench.record(*(f.name for f in regmap.config("event_mask").fields if edge or f.name != "edge"))
+        self.recorded.set(self.bench.answered(), edge)
+
+    async def set_line(self):
+        loopback, rx_enable = int(self.rng.random() < 0.4), int(self.rng.random() < 0.8)
+        await self.bench.config("line", loopback=loopback, rx_enable=rx_enable)
+        self.loop.set(self.bench.answered(), loopback)
+        self.receiving.set(self.bench.answered(), rx_enable)
+
+    async def set_lag(self):
+        lag = self.rng.choice((0, 1, self.rng.randrange(8 * S), self.rng.randrange(600 * S)))
+        if self.rng.random() < 0.2:
+            # The train keeps its lead: such a word is refused as a whole.
+            await self.bench.config("driver_enable", lead=self.lead + 1, lag=lag)
+            self.refused_words += 1
+            return
+        await self.bench.config("driver_enable", lead=self.lead, lag=lag)
+        self.lags.set(self.bench.answered(), lag)
+
+    async def set_responder(self):
+        rng = self.rng
+        rise, fall = rng.choice(((1, 0), (0, 1), (1, 1)))
+        more = rng.choice((0, rng.randrange(20 * S), rng.randrange(200 * S)))
+        holdoff = rng.choice((0, rng.randrange(40 * S), rng.randrange(300 * S)))
+        rearm = int(rng.random() < 0.8)
+        entry = Responder(self.launch(), RESPONSE + self.held * S + self.lead + more, bool(rearm), holdoff)
+        cycles = await self.bench.responder(entry.launch, entry.delay, holdoff, trigger=1, channel=0, rise=rise, fall=fall, rearm=rearm)
+        self.responders.append((entry, rise, fall, *cycles))
+
+    def answers(self):
+        """What the responder does: a trigger counts from the cycle of the answer that armed it on; when it is disarmed, what is decided
+        is carried out first."""
+        wave = filtered(self.waves[0], self.filter_length) if self.filter_mask & 1 else normal(self.waves[0])
+        missed, out = {r.tick for r in self.bench.select(MISSED)}, []
+        for (entry, rise, fall, _, armed), following in zip(self.responders, [*self.responders[1:], None]):
+            triggers = [
+                t for t, level in wave[1:] if (rise if level else fall) and (armed is None or t // S + self.held + CONDITIONING >= armed)
+            ]
+            for grant in entry.answers(triggers, S, CONSTANTS["RESPONSE_REST"], self.held, missed):
+                if following is None or grant.tick // S < following[3] + OUTPUT - 8:
+                    out.append(grant)
+        return out
+
+    async def set_profile(self):
+        k = self.rng.randrange(4)
+        profile = self.format(k)
+        await self.bench.profile(k, profile)
+        self.formats[k].set(self.bench.answered(), profile)
+        self.profiles[k] = profile
+
+    def as_launched(self, grant):
+        """A launch takes its profile as it is when it begins."""
+        launch, cycle = grant.launch, grant.tick // S - OUTPUT
+        if launch.kind == PULSE and (grant.tick + launch.width) // S == grant.tick // S:
+            cycle -= 1
+        return grant._replace(launch=replace(launch, profile=self.formats[launch.index].at(cycle)))
+
+    def received(self, line, granted):
+        """The bytes that the receiver takes from its line: while it is on, and between two writes of profile 0."""
+        held = filter_delay(self.filter_length, S) if self.filter_mask >> LINE & 1 else 0
+        delay, echo = CONDITIONING + held, Echo(granted, S, self.tail // S, held)
+        off = [(begin, end) for begin, end, on in self.receiving.spans() if not on]
+        off += [(begin - 1, begin + 1) for begin, _, _ in self.formats[0].spans()[1:]]
+        out, since = [], None
+        for begin, end in [*sorted(off, key=lambda span: span[0]), (None, None)]:
+            if begin is None or since is None or begin > since:
+                profile = self.formats[0].at(ALWAYS if since is None else since)
+                out += receive(
+                    line, profile, S, echo, None if begin is None else begin - 1 - delay, None if since is None else since + 1 - delay
+                )
+            if end is None:
+                break
+            since = end if since is None else max(since, end)
+        return out
 
     async def changes(self):
         rng, bench = self.rng, self.bench
@@ -229,10 +332,11 @@ class Scene:
         assert len(stop) == 1
         queue = queue_fates(self.entries)
         assert not [r for r in bench.select(REFUSED, QUEUE) if r.flags == 1], "none was meant to be late"
-        answers = Responder(self.answer, self.delay, True, self.holdoff).answers(self.triggers)
+        answers = self.answers()
         train = self.train.pulses(stop=stop[0].data)
         tty = [Grant(r.tick, Launch(FRAME, self.profiles[0], r.data), TTY, n) for n, r in enumerate(bench.select(1, TTY))]
-        granted, refused = arbitrate([*queue, *train, *answers], tty)
+        tty = [self.as_launched(grant) for grant in tty]
+        granted, refused = arbitrate([self.as_launched(grant) for grant in [*queue, *train, *answers]], tty)
         # Records.
         bench.check_launches(granted, refused)
         same_list(
@@ -249,12 +353,17 @@ class Scene:
         prepared = [
             (r.tick, r.tick + ((REPORT + LMIN) * S if r.source == QUEUE else MINIMUM)) for r in bench.events if r.source in (QUEUE, TRAIN)
         ]
-        counting = [(t, t + self.delay) for t in self.triggers]
+        delay = max(entry[0].delay for entry in self.responders)
+        counting = [(t, t + delay) for t, _ in self.waves[0][1:]]
         free = min(g.tick for g in granted)
         sent = iter(tty)
         upcoming = next(sent, None)
-        length = Launch(FRAME, self.profiles[0], 0).length
-        for a, b in gaps(granted, self.end):
+        length = max(Launch(FRAME, profile, 0).length for _, profile in self.formats[0].steps)
+        # A byte's length is counted anew.
+        prepared += [(cycle * S, (cycle + 40) * S) for cycle, _ in self.formats[0].steps[1:]]
+        for a, b in gaps(granted, stop[0].tick):  # the stop itself holds bytes back, too
+            if b > stop[0].tick:
+                break
             while upcoming is not None and upcoming.tick < a:
                 upcoming = next(sent, None)
             if upcoming is None or a < free:
@@ -269,7 +378,7 @@ class Scene:
         # Pins.
         edges = bench.check_line(granted)
         # A byte held back while its lead runs, or just as it has run out, takes the lead back; all else about `de` is exact.
-        seen, wanted = (spans(w) for w in (bench.wave("de"), driver_wave(granted, self.lead, self.lag)))
+        seen, wanted = (spans(w) for w in (bench.wave("de"), driver_wave(granted, self.lead, self.lags.later(OUTPUT), S)))
         more = spans(union(seen + wanted))
         assert more == seen, "de is missing where it should be"
         for a, b in seen:
@@ -278,13 +387,26 @@ class Scene:
             assert taken_back <= self.lead, f"de is high in [{a}, {b}) for {inside}"
         edges += 2 * len(wanted)
         # Inputs.
-        expected = capture([*self.waves, self.line], S, self.rise, self.fall, self.filter_mask, self.filter_length)
+        line = switched((self.line, shifted(line_wave(granted), 1)), self.loop, S)
+        expected = capture(
+            [*self.waves, line],
+            S,
+            self.rises.later(-CONDITIONING),
+            self.falls.later(-CONDITIONING),
+            self.filter_mask,
+            self.filter_length,
+            recorded=self.recorded.later(-CONDITIONING - 1),
+        )
         bench.check_edges(expected)
-        line = filtered(self.line, self.filter_length) if self.filter_mask >> LINE & 1 else self.line
-        received = receive(line, self.profiles[0], S, granted)
+        received = self.received(filtered(line, self.filter_length) if self.filter_mask >> LINE & 1 else line, granted)
         assert len(received) == len(bench.bytes), (len(received), len(bench.bytes))
         for byte, want in zip(bench.bytes, received):
-            assert want.matches(byte.key), (byte, want)
+            assert want.key == byte.key, (byte, want)
+        same_list(
+            "words refused",
+            [(r.flags, r.data) for r in bench.select(REFUSED, CONTROL)],
+            [(BUSY, regmap.config("driver_enable").index)] * self.refused_words,
+        )
         bench.check_sequence()
         kinds = {(g.source, g in refused) for g in [*granted, *refused]}
         return edges + len(bench.events) + len(received), kinds

@@ -6,8 +6,29 @@ from fractions import Fraction
 import cocotb
 
 from litex_soc import regmap
-from sim.core.bench import CONSTANTS, FAST, LINE, Bench, S, figure
-from sim.core.model import ALWAYS, BUSY, FRAME, LATE, MISSED, PULSE, REFUSED, Grant, Launch, Profile, Responder, Train, arbitrate, line_wave
+from sim.core.bench import CONSTANTS, ECHO_TAIL, FAST, LINE, Bench, S, figure, filter_delay
+from sim.core.model import (
+    ALWAYS,
+    BUSY,
+    FRAME,
+    INVALID,
+    LATE,
+    MISSED,
+    PULSE,
+    REFUSED,
+    Echo,
+    Grant,
+    Launch,
+    Profile,
+    Responder,
+    Train,
+    arbitrate,
+    driver_wave,
+    filtered,
+    level_at,
+    line_wave,
+    receive,
+)
 
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 REST = CONSTANTS["RESPONSE_REST"]
@@ -148,8 +169,6 @@ async def test_promise1_responder_rearm_holdoff(dut):
     deaf = ALWAYS
     while len(triggers) < (120 if FAST else 40):
         tick += rng.choice((rng.randrange(12 * S, 60 * S), rng.randrange(200 * S, 600 * S)))
-        if abs(tick - deaf) < 12 * S:
-            tick += 24 * S  # not where pipeline lengths decide
         level ^= 1
         triggers.append((tick, 2 % LINE, level))
         if tick >= deaf:
@@ -159,7 +178,7 @@ async def test_promise1_responder_rearm_holdoff(dut):
     await player
     await bench.cycles(600)
     await bench.drain_stop()
-    grants = Responder(pulse, delay, True, holdoff).answers([t for t, _, _ in triggers], 12 * S)
+    grants = Responder(pulse, delay, True, holdoff).answers([t for t, _, _ in triggers], S, REST)
     assert [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants]
     assert len(grants) < len(triggers) - 10
     # Now once only.
@@ -272,6 +291,229 @@ async def test_promise1_responder_own_bytes(dut):
         received = await bench.drain_bytes()
         # (The response comes back over the loop, too; it is no frame.)
         assert [(b.data, b.own, b.tick) for b in received[:1]] == [(0x42, 1, tick + 1)]
+
+
+async def own_pulse(bench, width):
+    """Launches a pulse of our own; returns it."""
+    grant = Grant(bench.ahead(2), Launch(PULSE, bench.profiles[1], width=width, index=1), 0, 1)
+    await bench.launch(grant.tick, grant.launch, grant.name)
+    return grant
+
+
+@cocotb.test()
+async def test_promise1_responder_own_pulse_behind_a_filter(dut):
+    """ignore_own: no filter, however long, makes it answer itself, nor does rearming."""
+    for rearm in (0, 1):
+        bench, pulse = await start_bench(dut)
+        await bench.config("line", loopback=1)
+        await bench.responder(pulse, FASTEST + 100 * S, trigger=1, channel=LINE, rise=1, fall=1, rearm=rearm, ignore_own=1)
+        lengths = range(1, 64, 1 if FAST and rearm else 6)
+        for length in (*lengths, 16 * S % 64, (16 * S + 1) % 64):
+            await bench.filter(1 << LINE, length)
+            grant = await own_pulse(bench, 100)
+            await bench.until(grant.end + 63 + (160 + ECHO_TAIL) * S)
+            answers = [r for r in await bench.drain() if r.source == 2]
+            assert not answers, f"it answered itself behind a filter of {length}: {answers}"
+            bench.check_line([grant], since=grant.tick - 10 * S)
+        assert bench.status("responder_armed")
+        figure(1, f"responder, own pulse behind a filter, rearm {rearm}", len(lengths))
+
+
+@cocotb.test()
+async def test_promise1_responder_own_echo_at_the_end_of_the_tail(dut):
+    """An echo on the pin that comes late: ignored to the tick that the tail names, and answered as anybody's edge from then on."""
+    total = 0
+    for tail, length in ((ECHO_TAIL * S, 0), (0, 0), (23 * S + 1, 0), (100 * S, 63), (3, 2 * S + 1)):
+        bench, pulse = await start_bench(dut)
+        cycles = -(-tail // S)
+        assert await bench.echo(tail)
+        await bench.filter(1 << LINE if length else 0, length)
+        late = sorted({0, tail // 2, max(0, tail - 1), *range(cycles * S, (cycles + 3) * S + 1)})
+        seen = set()
+        for ticks in late if FAST else late[-4:]:
+            delay = FASTEST + 63 + 20 * S
+            transceiver = bench.transceiver(ticks)
+            # The edge that ends our pulse; the one that begins it comes within the pulse.
+            await bench.responder(pulse, delay, trigger=1, channel=LINE, rise=1, ignore_own=1)
+            grant = await own_pulse(bench, ticks + 80 * S + bench.random.randrange(S))
+            back = grant.end + 1 + ticks
+            own = Echo([grant], S, cycles, filter_delay(length)).edge(back)
+            await bench.until(back + delay + 200 * S + ticks)
+            answers = [(r.kind, r.tick) for r in await bench.drain() if r.source == 2]
+            assert answers == ([] if own else [(1, back + delay)]), (tail, length, ticks, answers, back + delay)
+            assert own or ticks > tail, "what comes within the tail is our own"
+            seen.add(own)
+            transceiver.cancel()
+            await bench.cycles(200)
+            total += 1
+        assert seen == {0, 1}
+    assert not await bench.echo(1023 * S + 1) and await bench.echo(1023 * S)
+    assert [(r.kind, r.flags, r.data) for r in await bench.drain() if r.source == 6] == [(REFUSED, INVALID, 14)]
+    figure(1, "responder, late echoes", total)
+
+
+@cocotb.test()
+async def test_promise1_responder_own_edges_at_every_cycle(dut):
+    """Somebody's edge around our own pulse, at every cycle and sample of both ends of the window."""
+    total = 0
+    for tail, length in ((0, 0), (5 * S, 0), (ECHO_TAIL * S, 2 * S + 1), (20 * S, 63)):
+        bench, pulse = await start_bench(dut, "1:1")
+        cycles, held = -(-tail // S), filter_delay(length) if length else 0
+        assert await bench.echo(tail)
+        await bench.filter(1 << LINE if length else 0, length)
+        delay, width = FASTEST + 63 + 400 * S, 2 if length else 1
+        seen = {0: 0, 1: 0}
+        for place in (-held * S, (2 + cycles) * S):  # an edge as far from our pulse
+            for off in range(-2 * S, 3 * S, 1 if FAST else 2 * S - 1):
+                await bench.responder(pulse, delay, trigger=1, channel=LINE, fall=1, ignore_own=1)
+                grant = await own_pulse(bench, width)
+                edge = grant.tick + place + off + (width - 1 if place > 0 else 0)
+                await bench.play("rx_drive", [(edge, 0), (edge + 70 * S, 1)])
+                own = Echo([grant], S, cycles, held).edge(edge)
+                await bench.until(edge + delay + 60 * S)
+                answers = [(r.kind, r.tick) for r in await bench.drain() if r.source == 2]
+                assert answers == ([] if own else [(1, edge + delay)]), (tail, length, place, off, answers, edge + delay)
+                seen[own] += 1
+                total += 1
+        assert min(seen.values()) > 1, seen
+    figure(1, "responder, edges beside our own", total)
+
+
+@cocotb.test()
+async def test_promise5_own_bytes_at_both_ends(dut):
+    """OWN of somebody's byte: from the cycle in which our launch is the last one too early to the first one too late."""
+    total = 0
+    profile = Profile(Fraction(6 * S * 256 + 77, 256) + (66 if S < 8 else 0), 8, "even")
+    for tail, length in ((0, 0), (ECHO_TAIL * S, 0), (ECHO_TAIL * S, 63), (100 * S - 1, 2 * S + 1)):
+        bench, _ = await start_bench(dut, "1:1", profile)
+        cycles, held = -(-tail // S), filter_delay(length) if length else 0
+        assert await bench.echo(tail)
+        await bench.filter(1 << LINE if length else 0, length)
+        await bench.config("line", rx_enable=1)
+        frame = Launch(FRAME, profile, 0x5A)
+        centre = int(Fraction(21, 2) * profile.period)
+        seen = {0: 0, 1: 0}
+        # our pulse ends as long before the byte begins; begins as long behind its stop bit's centre; ends within the byte
+        places = [(-1, -(2 + cycles) * S + off) for off in range(-2 * S, 2 * S + 1)]
+        places += [(1, centre + (1 + held) * S + off) for off in range(-3 * S, 2 * S + 1)]
+        places += [(-1, 50 * S)]
+        for which, place in places if FAST else places[:: max(1, S)] + places[-1:]:
+            width = 1 if which > 0 else bench.random.choice((1, 3, 120 * S))
+            # The bus carries our pulse first; the byte begins as the place says.
+            tick = bench.ahead(2) + centre + 400 * S + bench.random.randrange(S)
+            start = tick + width - 1 - place if which < 0 else tick - place
+            grant = Grant(tick, Launch(PULSE, bench.profiles[1], width=width, index=1), 0, 1)
+            await bench.launch(grant.tick, grant.launch, grant.name)
+            wave = [(ALWAYS, 1), *line_wave([Grant(start, frame, 0, 0)])[1:]]
+            await bench.play("rx_drive", wave[1:])
+            await bench.until(max(start + frame.length + 63 + 100 * S, grant.end))
+            await bench.cycles(200)
+            (byte,) = await bench.drain_bytes()
+            (want,) = receive(filtered(wave, length), profile, S, Echo([grant], S, cycles, held))
+            assert byte.key == want[:7], (tail, length, which, place, byte, want)
+            seen[want.own] += 1
+            total += 1
+        assert min(seen.values()) > 1, seen
+    figure(5, "own bytes", total)
+
+
+@cocotb.test()
+async def test_promise1_responder_own_breaks_at_both_ends(dut):
+    """Somebody's break with our own pulse before it or about its end, to the cycle."""
+    total, length = 0, 11 * 9 * S + 3
+    for tail, filter_length in ((0, 0), (ECHO_TAIL * S, 2 * S + 1)):
+        bench, pulse = await start_bench(dut, "1:1")
+        cycles, held = -(-tail // S), filter_delay(filter_length) if filter_length else 0
+        assert await bench.echo(tail)
+        await bench.filter(1 << LINE if filter_length else 0, filter_length)
+        await bench.config("line", rx_enable=1)
+        delay, seen = FASTEST + 63 + 100 * S, {0: 0, 1: 0}
+        for place in ((-2 - cycles) * S, length + held * S):
+            for off in range(-2 * S, 2 * S + 1, 1 if FAST else S):
+                await bench.responder(pulse, delay, trigger=3, ignore_own=1)
+                # Our pulse of one tick; the break begins as the place says.
+                tick = bench.ahead(2) + length + 400 * S + bench.random.randrange(S)
+                grant, start = Grant(tick, Launch(PULSE, bench.profiles[1], width=1, index=1), 0, 1), tick - place - off
+                await bench.launch(grant.tick, grant.launch, grant.name)
+                await bench.play("rx_drive", [(start, 0), (start + length, 1)])
+                own = Echo([grant], S, cycles, held).break_end(start, start + length)
+                await bench.until(max(start + length + delay, tick) + 100 * S)
+                answers = [(r.kind, r.tick) for r in await bench.drain() if r.source == 2]
+                assert answers == ([] if own else [(1, start + length + delay)]), (tail, place, off, answers)
+                seen[own] += 1
+                total += 1
+        assert min(seen.values()) > 1, seen
+    figure(1, "responder, breaks beside our own", total)
+
+
+@cocotb.test()
+async def test_promise1_own_echo_while_settings_change(dut):
+    """A filter or a tail written at any time around our pulse: its echo is ignored all the same, and bytes of the echo are own."""
+    changes = 0
+    for before, after in ((0, 63), (63, 0), (63, 2), (5, 63), ("tail", 0), ("tail", 60 * S)):
+        bench, pulse = await start_bench(dut, "1:1")
+        tail = 30 * S
+        assert await bench.echo(tail)
+        transceiver = bench.transceiver(tail)
+        await bench.responder(pulse, FASTEST + 100 * S, trigger=1, channel=LINE, rise=1, fall=1, rearm=1, ignore_own=1)
+        # A shorter tail written before our pulse has ended is that of the pulse: the echo would then come too late for it.
+        for at in range(70 // S if (before, after) == ("tail", 0) else -20, 130, 1 if FAST else 31):
+            if before == "tail":
+                await bench.echo(tail)
+            else:
+                await bench.filter(1 << LINE if before else 0, before)
+            await bench.cycles(2400 if at > -20 else 10)
+            grant = await own_pulse(bench, 70)
+            await bench.until(grant.tick + at * S)
+            if before == "tail":
+                await bench.echo(after)
+            else:
+                await bench.filter(1 << LINE if after else 0, after)
+            await bench.until(grant.end + tail + 400 * S)
+            answers = [r for r in await bench.drain() if r.source == 2]
+            assert not answers, (before, after, at, answers)
+            changes += 1
+        transceiver.cancel()
+        await bench.cycles(100)
+    figure(1, "own echo while settings change", changes)
+
+
+@cocotb.test()
+async def test_promise1_responder_lead_changes(dut):
+    """A de lead that is written while the responder counts, at every cycle towards T: T is met, only the lead itself may suffer, once."""
+    total = 0
+    for before, after in ((0, 700 * S), (0, 1), (5 * S + 1, 90 * S), (20 * S, 60000), (30 * S + 1, 0), (9 * S, 2 * S), (9 * S, 9 * S)):
+        bench, pulse = await start_bench(dut, "1:1")
+        grants, delay = [], 260 * S + bench.random.randrange(S)
+        await bench.responder(pulse, delay, trigger=1, channel=0, rise=1, rearm=1)
+        for left in range(80, -10, -1 if FAST else -9):
+            assert await bench.config("driver_enable", lead=before, lag=3 * S)
+            edge = bench.now + 10 * S + bench.random.randrange(S)
+            tick = edge + delay
+            await bench.play_aux([(edge, 0, 1), (edge + 5 * S, 0, 0)])
+            await bench.until(tick - left * S)
+            assert await bench.config("driver_enable", lead=after, lag=3 * S)
+            await bench.until(tick + 60 * S)
+            new = [(r.kind, r.flags, r.tick) for r in await bench.drain() if r.source == 2]
+            assert new == [(1, 0, tick)], (before, after, left, new, tick)
+            grants.append(Grant(tick, pulse, 2, 0))
+            await bench.cycles(min(before, 100 * S) // S + 1)
+            total += 1
+        bench.check_line(grants)
+        high = bench.wave("de")
+        for grant in grants:
+            assert all(level_at(high, t) for t in (grant.tick, grant.end - 1, grant.end + 3 * S - 1)) and not level_at(
+                high, grant.end + 3 * S
+            )
+        # the one that comes next has the lead as it is now, if it has the time
+        edge = bench.now + 10 * S
+        await bench.play_aux([(edge, 0, 1), (edge + 5 * S, 0, 0)])
+        await bench.until(edge + delay + 60 * S)
+        new = [(r.kind, r.flags) for r in await bench.drain() if r.source == 2]
+        assert new == [(1, 0) if after + FASTEST <= delay else (MISSED, LATE)], (before, after, new)
+        if new[0][0] == 1:
+            bench.check_pin("de", driver_wave([Grant(edge + delay, pulse, 2, 0)], after, 3 * S), since=edge)
+    figure(1, "responder, lead changes", total)
 
 
 @cocotb.test()

@@ -7,6 +7,7 @@ import cocotb
 
 from sim.core.bench import CONSTANTS, FAST, FULL, Bench, S, figure
 from sim.core.model import (
+    ALWAYS,
     APPLIED,
     BUSY,
     FRAME,
@@ -22,6 +23,7 @@ from sim.core.model import (
     Profile,
     Train,
     arbitrate,
+    driver_wave,
 )
 from sim.long_runs import LONG
 
@@ -353,6 +355,33 @@ async def test_promise4_adjust_refused(dut):
     assert [(r.data, r.flags) for r in bench.select(REFUSED)][-1] == (60, INVALID)
     assert [r.data for r in bench.select(TRAIN_DONE)] == [60]
     bench.check_line(train.pulses())
+
+
+@cocotb.test()
+async def test_promise4_lead_stays_while_a_train_runs(dut):
+    """Another de lead is refused `busy` while a train runs, whose period leaves room for the one that it began with; a lag is taken."""
+    bench, launch = await start_bench(dut, "1:1", watch=("tx", "de"), width=20 * S)
+    lead, lag = 30 * S + 1, 7 * S
+    assert await bench.config("driver_enable", lead=lead, lag=lag)
+    train = await begin(bench, launch, MINIMUM + lead, 1, 2, 12)
+    await bench.until(train.tick(2))
+    for other in (lead + 1, lead - 1, 0, MINIMUM + lead + 500 * S):
+        assert not await bench.config("driver_enable", lead=other, lag=lag + 1)
+    await bench.until(train.tick(6) + 40 * S)
+    assert await bench.config("driver_enable", lead=lead, lag=11 * S)
+    await bench.until(train.tick(12) + 60 * S)
+    await bench.drain()
+    assert [(r.flags, r.source, r.data) for r in bench.select(REFUSED)] == [(BUSY, 6, 9)] * 4
+    grants = train.pulses()
+    bench.check_line(grants)
+    wanted = [(ALWAYS, 0)]
+    for grants_of, lag_of in ((grants[:7], lag), (grants[7:], 11 * S)):
+        wanted += driver_wave(grants_of, lead, lag_of)[1:]
+    bench.check_pin("de", wanted)
+    # With the train at rest it may change, also to more than that train's period.
+    assert not bench.status("train_running")
+    assert await bench.config("driver_enable", lead=MINIMUM + 500 * S, lag=0)
+    figure(4, "lead of a running train", len(grants))
 
 
 @cocotb.test()

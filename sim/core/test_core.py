@@ -58,13 +58,12 @@ ACROSS = {
     "tb_stranger": ("test_promise5_stranger_sends",),
     "tb_random": ("test_random_scenes",),
 }
-WRAP_CYCLES = 2500
+WRAP_CYCLES = 4000
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "samples, bit, simulator",
-    [*((samples, bit, "verilator") for samples in (1, 2, 4) for bit in (32, 48)), (1, 48, "icarus")],
+    "samples, bit, simulator", [*((samples, bit, "verilator") for samples in (1, 2, 4) for bit in (32, 48)), (1, 48, "icarus")]
 )
 def test_across_a_carry(samples, bit, simulator):
     """The tick count passes 2**32 and 2**48 in the middle of everything."""

@@ -19,6 +19,7 @@ from sim.core.model import (
     TRAIN,
     TTY,
     Adjust,
+    Echo,
     EventFifo,
     Grant,
     Launch,
@@ -173,7 +174,7 @@ def test_receive_plain_parity_framing_break():
     grants = [Grant(100, Launch(FRAME, P10, 0xA5), QUEUE, 0)]
     wave = line_wave(grants)
     assert [r[:7] for r in receive(wave, P10, 1)] == [(100, 0xA5, 0, 0, 0, 0, 0)]
-    assert receive(wave, P10, 1, [grants[0]])[0].own == 1
+    assert receive(wave, P10, 1, Echo([grants[0]], 1))[0].own == 1
     even = Profile(Fraction(10), 8, "even")
     wrong = line_wave([Grant(50, Launch(FRAME, Profile(Fraction(10), 8, "odd"), 0x01), QUEUE, 0)])
     assert receive(wrong, even, 1)[0][:6] == (50, 0x001, 1, 0, 0, 0)  # odd: parity bit 0, even wants 1
@@ -207,6 +208,6 @@ def test_event_fifo():
 def test_gaps_and_responder():
     assert gaps([pulse(10, 5), pulse(15, 5), pulse(40, 1)], 100) == [(20, 40), (41, 100)]
     responder = Responder(Launch(PULSE, P10, width=2), 30, holdoff=20)
-    assert [g.tick for g in responder.answers([100, 110, 149, 150, 500])] == [130, 180, 530]
+    assert [g.tick for g in responder.answers([100, 110, 149, 150, 500], 1, 16)] == [130, 180, 530]
     responder.rearm = False
-    assert [g.tick for g in responder.answers([100, 500])] == [130]
+    assert [g.tick for g in responder.answers([100, 500], 1, 16)] == [130]

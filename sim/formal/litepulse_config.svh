@@ -4,14 +4,14 @@
 
   logic f_past = 1'b0;
   initial assume (rst);
-  logic [104:0] f_all;           // every simple setting
+  logic [114:0] f_all;           // every simple setting
   logic [42:0]  f_profile0;      // the copy of profile 0
   logic         f_wrote, f_written;  // the launch memory was written in the last cycle, the one before that ...
   logic         f_write_profile; // ... a profile
   logic         f_seen;          // train or responder accepted the word
   (* anyconst *) logic [1:0] g_which;
   assign f_all = {prof_valid, loopback, hold_tty, break_hold, rx_enable, nde_lead, de_lag, rise_en, fall_en,
-      filt_en, filt_len, event_mask};
+      filt_en, filt_len, echo_tail, event_mask};
   assign f_profile0 = {prof0_stop, prof0_parity, prof0_data_bits, prof0_period};
   // litepulse_launch_memory
   logic f_long, f_long2;
@@ -21,13 +21,22 @@
   // what is known of the address is that of the last cycle
   logic [5:0] f_addr;
   always_ff @(posedge clk) f_addr <= cfg_addr;
+  // so is what is known of a lead and of a tail
+  logic [31:0] f_data, f_cycles;        // whole cycles of the tail, of the word as it is now
+  logic [15:0] f_lead;
+  assign f_cycles = ({16'd0, cfg_data[15:0]} + 32'(S - 1)) / 32'(S);
+  always_ff @(posedge clk) {f_data, f_lead} <= {cfg_data, ~nde_lead};
+  always_comb if (f_past) assert (lead_differs == (f_data[15:0] != f_lead)
+      && tail_fits == (({16'd0, f_data[15:0]} + 32'(S - 1)) / 32'(S) < 32'd1024));
+  always_comb if (f_past && state != IDLE) assert (f_data == cfg_data);
+  always_comb if (f_past && state == SET) assert (f_lead == ~nde_lead);
   always_comb if (f_past) begin
     assert (is_profile == (f_addr < litepulse_map_pkg::CFG_LINE) && is_train == (f_addr[5:4] == 2'd1) && is_resp == (f_addr[5:3] == 3'd4 && f_addr[2:0] != 3'd7)
         && is_width == (f_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || f_addr == litepulse_map_pkg::CFG_RESP_WIDTH)
-        && is_command == (f_addr == litepulse_map_pkg::CFG_COMMAND) && unknown == (f_addr > litepulse_map_pkg::CFG_COMMAND));
+        && is_command == (f_addr == litepulse_map_pkg::CFG_COMMAND) && unknown == (f_addr > litepulse_map_pkg::CFG_ECHO));
     assert (at_line == (f_addr == litepulse_map_pkg::CFG_LINE) && at_driver_enable == (f_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE)
         && at_capture_edges == (f_addr == litepulse_map_pkg::CFG_CAPTURE_EDGES) && at_filter == (f_addr == litepulse_map_pkg::CFG_FILTER)
-        && at_event_mask == (f_addr == litepulse_map_pkg::CFG_EVENT_MASK));
+        && at_event_mask == (f_addr == litepulse_map_pkg::CFG_EVENT_MASK) && at_echo == (f_addr == litepulse_map_pkg::CFG_ECHO));
     for (int i = 0; i < 4; i++) assert (which[i] == (f_addr[5:1] == 5'(i)));
     if (asked || state != IDLE) assert (f_addr == cfg_addr);
   end
@@ -35,6 +44,7 @@
   always_comb if (f_past) assert (state == IDLE || (cfg_req && state <= LAST));
   always_comb if (f_past && state == WRITE) assert (is_profile ? cfg_addr[0] : f_seen && is_width && (is_train || is_resp));
   always_comb if (f_past && state == SET) assert (!is_train && !is_resp);
+  always_comb if (f_past && (state == COMMAND || state == EVENT)) assert (is_command);
   always_comb if (f_past && waited != 2'd0) assert (state == WRITE && (waited != 2'd2));
   always_comb if (f_past && (decided || wrote)) assert (state == WRITE && waited == 2'd3);
   always_comb if (f_past) assert (!(decided && wrote) && (!store || decided) && (store_profile == 4'd0 || store_profile == which)
@@ -81,6 +91,18 @@
         if (prof_valid[g_which] != $past(prof_valid[g_which])) assert (prof_valid[g_which]
             && $past(cfg_addr) == {3'd0, g_which, 1'b1});
         if ({nde_lead, de_lag} != $past({nde_lead, de_lag})) assert ($past(cfg_addr) == litepulse_map_pkg::CFG_DRIVER_ENABLE);
+        // a lead that changes is announced in the cycle before, and does not while a train runs; then, and only then, a word is refused
+        assert ((nde_lead != $past(nde_lead)) == $past(lead_changes));
+        if ($past(lead_changes)) assert (!$past(train_running) && nde_lead == ~$past(cfg_data[15:0]));
+        if (ev_req && cfg_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE) assert (cfg_data[15:0] != ~nde_lead
+            && ev_flags == litepulse_map_pkg::REASON_BUSY && ev_kind == litepulse_map_pkg::KIND_REFUSED);
+        if ($past(state == SET && at_driver_enable && train_running && cfg_data[15:0] != ~nde_lead)) assert (state == LAST);
+        // the tail in whole cycles, or refused; it and the filter are new with a strobe
+        if ({echo_tail, filt_en, filt_len} != $past({echo_tail, filt_en, filt_len})) assert (echo_changed);
+        if (echo_tail != $past(echo_tail)) assert ($past(cfg_addr) == litepulse_map_pkg::CFG_ECHO);
+        if (cfg_done && $past(cfg_addr) == litepulse_map_pkg::CFG_ECHO) assert (cfg_err ? $past(f_cycles) > 32'd1023
+            : {22'd0, echo_tail} == $past(f_cycles) && echo_changed);
+        if (ev_req && cfg_addr == litepulse_map_pkg::CFG_ECHO) assert (ev_flags == litepulse_map_pkg::REASON_INVALID && f_cycles > 32'd1023);
         if ({loopback, hold_tty, break_hold, rx_enable} != $past({loopback, hold_tty, break_hold, rx_enable}))
           assert ($past(cfg_addr) == litepulse_map_pkg::CFG_LINE);
         // the copy follows a cycle later, and is said to change in both
@@ -95,10 +117,13 @@
         if (cfg_done && cfg_err && !$past(is_train)) assert ($past(ev_req) && $past(ev_kind) == litepulse_map_pkg::KIND_REFUSED);
       end else begin
         assert (prof_valid == 4'd0 && !break_hold && !loopback && !rx_enable && !cfg_done && !ev_req && nde_lead == '1
-            && de_lag == 16'd0);
+            && de_lag == 16'd0 && echo_tail == 10'd16 && !echo_changed);
       end
       cover (cfg_done && cfg_err && prof_valid == 4'd2);
       cover (cfg_done && !cfg_err && nde_lead == 16'hfffa);
+      cover (cfg_done && !cfg_err && de_lag == 16'd9 && nde_lead == 16'hfffa && train_running);
+      cover (cfg_done && cfg_err && $past(cfg_addr) == litepulse_map_pkg::CFG_DRIVER_ENABLE);
+      cover (echo_changed && echo_tail == 10'd1023);
       cover (f_written && !f_write_profile && $past(is_train));
       cover (f_written && f_write_profile && $past(prof_valid) == 4'd3 && $past(!mem_ready, 3));
     end

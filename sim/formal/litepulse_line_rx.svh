@@ -76,9 +76,9 @@
     f_break_ends = f_marks_now != '0;
   end
   always_ff @(posedge clk) begin
-    f_busy <= tx_busy_in;
-    f_own <= tx_busy_in || (f_found ? f_busy : f_own);
-    f_break_own <= tx_busy_in || (f_break ? f_break_own : f_own);
+    f_busy <= line_own;
+    f_own <= line_own || (f_found ? f_busy : f_own);
+    f_break_own <= line_own || (f_break ? f_break_own : f_own);
     f_break <= (f_break || (stored && rec_flags[2])) && !f_break_ends && enable && !rst;
   end
 
@@ -146,7 +146,7 @@
       assign f_inside = 1'b1;
       assign f_shifted = 1'b0;
       assign f_told = byte_end == (f_tail && f_end == '0) && byte_end_off == 3'd0
-          && brk_stb == f_break_ends && (!brk_stb || (brk_off == f_mark && brk_own == (f_break_own || tx_busy_in)));
+          && brk_stb == f_break_ends && (!brk_stb || (brk_off == f_mark && brk_own == (f_break_own || line_own)));
     end else begin : gen_f_end
       logic [39:0]    f_ticks;          // from the first sample of the cycle, whole cycles and fraction
       logic           f_until_on, f_over, f_brk_stb, f_brk_own;
@@ -168,7 +168,7 @@
           f_until <= f_until - 1'b1;
         end
         f_until_on <= (stored || (f_until_on && f_until != '0)) && enable && !rst;
-        {f_brk_stb, f_brk_off, f_brk_own} <= {f_break_ends && !rst, f_mark, tx_busy_in || (f_break ? f_break_own : f_own)};
+        {f_brk_stb, f_brk_off, f_brk_own} <= {f_break_ends && !rst, f_mark, line_own || (f_break ? f_break_own : f_own)};
       end
       assign f_last    = (stop == 2'd0) ? f_frac1 : (stop == 2'd1) ? f_frac2 : f_frac3;
       assign f_sample  = {1'b0, f_last[FW-1:9]} + {1'b0, gen_end.from};
@@ -217,7 +217,7 @@
       end
       assert (found == f_found);
       if (found) assert (found_off == f_first);
-      assert (f_break == in_break && (!f_break || break_own == f_break_own) && tx_busy_was == f_busy);
+      assert (f_break == in_break && (!f_break || break_own == f_break_own) && line_own_was == f_busy);
       assert (f_inside);
       // inside: where the frame began
       if (run) begin
@@ -234,7 +234,7 @@
         assert (rec_tick == f_start[47:0]);
         assert (rec_data[7:0] == (f_seen[7:0] & (8'hff >> (4'd8 - f_bits))));
         assert (rec_data[8] == (parity != litepulse_map_pkg::PARITY_NONE && f_seen[f_bits]));
-        assert (rec_flags[4] == (f_own || tx_busy_in) && byte_own == rec_flags[4]);
+        assert (rec_flags[4] == (f_own || line_own) && byte_own == rec_flags[4]);
         assert (rec_flags[2:1] == {!f_marks && !vote, !vote});
         assert (rec_flags[5] == (f_noise || !unanimous) && !rec_flags[3] && !rec_flags[6]);
         case (parity)

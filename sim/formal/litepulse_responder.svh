@@ -17,6 +17,12 @@
   logic signed [GW-1:0] g_tc, g_opens;       // T, the beginning of the lead window: cycles
   logic signed [GW-1:0] g_counter, g_way, g_tick;
   logic                 g_in_time;           // the lead window, or the launch, could still be reached when the trigger came
+  logic                 g_reach;             // so could T, with no lead
+  logic                 g_excused;           // the lead has changed since
+  logic                 g_forgiven;          // ... before it was decided: T alone counts
+  logic                 g_answers;
+  logic                 g_filtered;          // of the cycle before
+  logic [D-1:0]         g_filt_delay;
   logic                 g_young;             // the first cycle of the countdown
   logic signed [GW-1:0] g_hit_back, g_hit_off;   // the trigger of the cycle before
   logic [1:0]           g_outcome;           // 0 none since arming, 1 launched, 2 busy, 3 late
@@ -50,6 +56,7 @@
     g_opens = (g_t - g_lead) >>> SL;
     g_end   = g_t + GW'({6'd0, g_holdoff});
     g_counter = GW'({6'd0, left}) - (negative ? GW'(1 << 24) : GW'(0));
+    g_answers = g_in_time || (g_reach && g_forgiven);
     g_way   = GW'(KE + 3) + ((g_trigger != litepulse_map_pkg::TRIGGER_EDGE) ? GW'((S > 1) ? 2 : 1) : GW'(0));
   end
 
@@ -78,9 +85,18 @@
     if (g_listens && g_comes && !disarm) begin
       g_t       <= g_first - GW'(S);
       g_in_time <= ((g_first - g_lead) >>> SL) >= GW'(KE + 4);
+      g_reach   <= (g_first >>> SL) >= GW'(KE + 4);
+      g_excused <= lead_changes;
+      g_forgiven <= lead_changes;
     end else if (g_t > GW'(-(1 << 27))) begin
       g_t <= g_t - GW'(S);
     end
+    if ((count || !calm) && lead_changes) begin
+      g_excused <= 1'b1;
+      if (g_tc > GW'(KE + 2)) g_forgiven <= 1'b1;
+    end
+    g_filtered <= filtered;
+    g_filt_delay <= filt_delay;
     if (landed || late) g_rep <= 5'd1;
     else if (report) g_rep <= g_rep + 5'd1;
     if (due) g_outcome <= grant ? 2'd1 : 2'd2;
@@ -100,7 +116,7 @@
     end
   end
 
-  // Assumed: time passes; the filter and the lead are left alone; a word is held until answered; the arbiter answers at once,
+  // Assumed: time passes; a lead that changes is announced; a word is held until answered; the arbiter answers at once,
   // litepulse_events within 11 cycles; a reset is two cycles long
   always_comb begin
     if (!f_past) assume (rst);
@@ -114,8 +130,7 @@
     if (f_past) begin
       assume (now == $past(now) + 1'b1);
       if ($past(rst && !g_rst)) assume (rst);
-      assume (filt_delay == $past(filt_delay) && sel_filtered == $past(sel_filtered) && line_filtered == $past(line_filtered));
-      assume (nde_lead == $past(nde_lead));
+      if (nde_lead != $past(nde_lead)) assume ($past(lead_changes || rst));
       if ($past(cfg_req && !cfg_done)) assume (cfg_req && cfg_addr == $past(cfg_addr) && cfg_data == $past(cfg_data));
     end
   end
@@ -137,9 +152,10 @@
   always_comb begin
     g_tick = GW'(0);
     if (f_past && !rst) begin
-      // due at T and only at T, whenever that was in time; late, and soon, whenever it was not
-      if (due) assert (count && g_in_time && g_tc == GW'(KE + 1) && off == g_t_off);
-      if (late) assert (count && !due && !g_in_time);
+      // due at T and only at T, whenever that was in time; late, and soon, whenever it was not. A lead that changes meanwhile makes nothing
+      // late; what it would have made late goes out at T if it can.
+      if (due) assert (count && g_answers && g_tc == GW'(KE + 1) && off == g_t_off && may_be_due);
+      if (late) assert (count && !due && !g_answers);
       if (count && g_tc <= GW'(KE + 1)) assert (due || late);
       // the record tells of it: of what, why, when
       if (ev_req) begin
@@ -158,12 +174,12 @@
       // a word is answered soon, whatever runs
       assert (g_asks <= 6'(KE + 18));
       if (!armed) assert (!due && !late && !ev_req && !g_listens && calm);
-      // de lead: exactly the samples of [T - lead, T), of an answer that is in time
+      // de lead: exactly the samples of [T - lead, T), of an answer that is in time, if the lead stands still; else none behind T
       for (int s = 0; s < S; s++) begin
         g_tick = GW'(KE * S + s);    // the sample the engine makes now
-        if (count && !g_young) assert (lead[s] == (g_in_time && g_tick >= g_t - g_lead && g_tick < g_t));
-        if (fly && g_tc == GW'(KE)) assert (lead[s] == (g_tick >= g_t - g_lead && g_tick < g_t));
-        if ((fly && g_tc != GW'(KE)) || (count && g_young)) assert (!lead[s]);
+        if (count && !g_young && !g_excused) assert (lead[s] == (g_in_time && g_tick >= g_t - g_lead && g_tick < g_t));
+        if (fly && g_tc == GW'(KE) && !g_excused) assert (lead[s] == (g_tick >= g_t - g_lead && g_tick < g_t));
+        if ((fly && g_tc != GW'(KE)) || (count && g_young) || g_tick >= g_t) assert (!lead[s] || !(count || fly));
       end
     end
   end
@@ -196,15 +212,24 @@
       // the counter, state by state
       if (g_loads) assert (left[SL+D-1:0] == '0 && step == g_delay[SL +: D]);
       if (aim) assert (!negative && left == g_delay && step == D'(-g_way));
-      if (ready) assert (g_counter == GW'({6'd0, g_delay}) - (g_way <<< SL) && step == (filtered ? ~filt_delay : '1));
+      if (ready) assert (g_counter == GW'({6'd0, g_delay}) - (g_way <<< SL) && step == (g_filtered ? ~g_filt_delay : '1));
       if (!calm) assert (ready && g_t == g_hit_off - ((g_hit_back + GW'(1)) <<< SL) + GW'({6'd0, g_delay}));
       if (count || fly) assert (g_counter == g_t - GW'((KE + 2) * S) && step == '1);
-      if (count) assert (g_in_time ? g_tc >= GW'(KE + 1) : g_opens < GW'(KE + 2));
-      if (count) assert (opened == (g_in_time && g_opens <= GW'(KE + 1)));
-      if (count) assert ((opened && !open) == (!g_young && g_opens == GW'(KE + 1)));
-      if (count && g_young) assert (!open && g_in_time == (g_opens >= GW'(KE + 2)));
-      if (!calm) assert (g_in_time == (g_opens >= GW'(KE + 3)));
-      if (fly) assert (g_in_time && negative && g_tc >= GW'(0) && g_tc <= GW'(KE));
+      if (count || !calm) assert (excused == g_excused && (g_reach || !g_in_time));
+      if (count) assert (g_reach ? g_tc >= GW'(KE + 1) : g_tc < GW'(KE + 2));
+      if (count && negative) assert (due || !g_answers);
+      if ((count && !negative) || !calm) assert (g_forgiven == g_excused);
+      if (count && g_young) assert (!open && g_reach == (g_tc >= GW'(KE + 2)));
+      if (!calm) assert (g_reach == (g_tc >= GW'(KE + 3)));
+      if (count && !g_excused) begin
+        if (!g_in_time) assert (g_opens < GW'(KE + 2));
+        assert (opened == (g_in_time && g_opens <= GW'(KE + 1)));
+        assert ((opened && !open) == (!g_young && g_opens == GW'(KE + 1)));
+        if (g_young) assert (g_in_time == (g_opens >= GW'(KE + 2)));
+        assert (no_lead == (nde_lead[15:SL] == '1));
+      end
+      if (!calm && !g_excused) assert (g_in_time == (g_opens >= GW'(KE + 3)));
+      if (fly) assert (g_answers && negative && g_tc >= GW'(0) && g_tc <= GW'(KE));
       if (fly) assert (g_outcome == 2'd1 || g_outcome == 2'd2);
       if (fly || report) assert (launched == (g_outcome == 2'd1) && busy == (g_outcome == 2'd2));
       if (report) begin
@@ -274,6 +299,9 @@
       cover (due && g_trigger == litepulse_map_pkg::TRIGGER_BREAK && g_ignore_own);
       cover (late && g_delay != 24'd0);
       cover (late && g_lead != GW'(0) && g_delay > 24'd8);
+      cover (due && g_excused && g_in_time && g_lead > GW'(600) && lead == '0);   // the lead was raised too late
+      cover (due && !g_in_time);
+      cover (due && g_trigger == litepulse_map_pkg::TRIGGER_EDGE && filt_delay == 7'd9 && $past(sel_filtered && filt_delay == 7'd2, 3 + KE));
       cover (disarm && count);
       cover (reported);
     end
