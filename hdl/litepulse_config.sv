@@ -53,6 +53,8 @@ module litepulse_config #(
     output logic [15:0]  fall_en,
     output logic [15:0]  filt_en,
     output logic [5:0]   filt_len,
+    output logic         filt_new,       // first cycle of a word for the two
+    output logic         filt_len_new,   // of one that changes filt_len
     output logic [10:0]  event_mask,
     // commands
     output logic         flush_queue,
@@ -134,6 +136,8 @@ module litepulse_config #(
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
     load0 <= 1'b0;
+    filt_new <= 1'b0;
+    filt_len_new <= 1'b0;
     prof0_changed <= load0;
     wrote <= writes && !rst;
     good  <= store;
@@ -185,6 +189,8 @@ module litepulse_config #(
           if (at_filter) begin
             filt     <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: C];
             filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
+            filt_new <= 1'b1;
+            filt_len_new <= filt_len != cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
           end
           if (at_event_mask) event_mask <= cfg_data[10:0];
           if (is_command) begin
@@ -242,6 +248,8 @@ module litepulse_config #(
       fall <= '0;
       filt <= '0;
       filt_len <= 6'd1;
+      filt_new <= 1'b0;
+      filt_len_new <= 1'b0;
       event_mask <= 11'd0;
     end
   end
