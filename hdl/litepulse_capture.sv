@@ -3,8 +3,11 @@
 // channel so that the accepted level begins with the first of them, then on by the samples that make the delay whole cycles.
 // Latency: none for unfiltered channels (cond_line, sel_* are combinational) with S = 1, 2 cycles with more; ceil((F - 1)/S) cycles more
 // for filtered ones. Edges for the event stream come a cycle later.
-// A change of F or of an enable while running shows at most one edge per channel, to the level then valid; delays tell of it 3 cycles
-// later.
+//
+// A channel whose enable changes, or F while it is enabled, begins anew: its level stays, and only the samples from then on count. What
+// a setting conditioned is shown with the group and delay of that setting. With S = 1 the sample of the cycle in which the new settings
+// come is the last one of the old. With more, `settled` takes them over when those of the old ones have been shown, 3 cycles after the
+// last word came; the samples of these cycles do not count.
 //   S       samples per cycle
 //   INPUTS  aux inputs; channel INPUTS is the line. (INPUTS + 1)*S <= 16
 module litepulse_capture #(
@@ -19,7 +22,9 @@ module litepulse_capture #(
     input  logic [15:0]             rise_en,
     input  logic [15:0]             fall_en,
     input  logic [15:0]             filt_en,
+    input  logic                    filt_new,     // first cycle of what was written to filt_en and filt_len ...
     // verilator lint_on UNUSEDSIGNAL
+    input  logic                    filt_len_new, // ... if filt_len differs
     input  logic [5:0]              filt_len,     // F in samples; 0 counts as 1
     // the line as the receiver sees it, by filtering so many cycles late; what it will be in the next cycle (S > 1 only)
     output logic [S-1:0]            cond_line,
@@ -31,18 +36,20 @@ module litepulse_capture #(
     output logic                    edge_f,
     output logic [15:0]             edge_changed,
     output logic [15:0]             edge_level,
-    output logic [15:0]             edge_group,   // bits of filtered channels
+    output logic [15:0]             edge_group,   // filtered channels, a bit per channel
     output logic [6:0]              edge_delay,
+    output logic [6:0]              filt_delay,   // the same for the edges of this cycle
     // the first edge of the selected channel and directions, whatever the enables say
     input  logic [3:0]              sel_channel,  // acts a cycle later
     input  logic                    sel_enable,   // else sel_edge is low
     input  logic                    sel_rise,
     input  logic                    sel_fall,
     output logic                    sel_edge,
-    output logic [2:0]              sel_off,      // its sample in the cycle that lies edge_delay cycles back, ...
+    output logic [2:0]              sel_off,      // its sample in the cycle that lies filt_delay cycles back, ...
     output logic                    sel_filtered, // ... none if not filtered
     output logic                    sel_is_line,
-    output logic                    line_filtered // as sel_filtered, of the line
+    output logic                    line_filtered, // as sel_filtered, of the line
+    output logic                    settling      // FILTER was written and is not yet taken over: line_delay follows by two cycles
 );
   localparam int C = INPUTS + 1;
   localparam int SL = $clog2(S);
@@ -50,16 +57,41 @@ module litepulse_capture #(
   // level after reset: the line rests at 1
   localparam logic [C-1:0] REST = {1'b1, {INPUTS{1'b0}}};
 
-  logic [6:0]     delay;
-  logic           delays;     // filt_len was not 0
+  logic [6:0]     delay;      // of the filtered channels that `level` shows in this cycle
+  logic [C-1:0]   group;      // these channels
   logic [C*S-1:0] level;      // conditioned samples of this cycle
   logic [C-1:0]   prior;      // the conditioned sample before them
+  logic           settled;    // what is shown from the next cycle on is conditioned with the settings of this one
+  logic [C-1:0]   anew;       // channels that begin anew
 
   always_ff @(posedge clk) begin
-    delays <= filt_len != 6'd0;
-    delay  <= ({1'b0, filt_len} + 7'(S - 1) + {7{delays}}) >> SL;
-    line_delay <= delay & {7{filt_en[INPUTS]}};
+    if (settled) begin
+      group <= filt_en[C-1:0];
+      delay <= ({1'b0, filt_len} + ((S > 1) ? 7'(S - 2) : {7{filt_len != 6'd0}})) >> SL;
+    end
+    line_delay <= delay & {7{group[INPUTS]}};
+    if (rst) begin
+      group <= '0;
+      delay <= 7'd0;
+    end
   end
+  generate
+    if (S == 1) begin : gen_settle
+      assign settled = 1'b1;
+      assign settling = 1'b0;   // it is at once
+      assign anew = {C{rst || filt_len_new}} | (filt_en[C-1:0] ^ group);
+    end else begin : gen_settle
+      logic [1:0] came;       // words of the last cycles
+      logic       len_came;   // filt_len has changed and is not yet taken over
+      assign settled = came == 2'b10 && !filt_new;
+      assign settling = filt_new || came != 2'b00;
+      assign anew = {C{rst}} | (filt_en[C-1:0] ^ group) | (group & {C{filt_len_new || len_came}});
+      always_ff @(posedge clk) begin
+        came <= {came[0], filt_new} & {2{!rst}};
+        len_came <= (filt_len_new || len_came) && !settled && !rst;
+      end
+    end
+  endgenerate
 
   // for each sample: that many equal ones up to sample 0 make F up to it
   // verilator lint_off UNUSEDSIGNAL
@@ -81,17 +113,20 @@ module litepulse_capture #(
         logic       level_was, ripe, differs, more, no_filter;
         logic [5:0] left, less;
         assign x = samples[c +: 1];
-        assign no_filter = !filt_en[c] || filt_len[5:1] == 5'd0;
+        assign no_filter = !filt_en[c] || filt_len[5:1] == 5'd0;   // what is shown from the next cycle on
         assign level[c] = ripe ? x[0] : level_was;
         assign level_next[c] = 1'b0;
         assign prior[c] = level_was;
-        assign differs  = x[0] != level_was && !ripe && !rst;
+        assign differs  = x[0] != level_was && !ripe && !anew[c];
         assign {more, less} = {1'b0, left} + {1'b0, {6{differs}}};
         always_ff @(posedge clk) begin
           level_was <= level[c];
           left <= differs ? less : filt_len - 6'd2;
           ripe <= differs ? !more : no_filter;
-          if (rst) level_was <= REST[c];
+          if (rst) begin
+            level_was <= REST[c];
+            ripe <= 1'b1;
+          end
         end
 `ifdef FORMAL
 `include "litepulse_capture.svh"  // sim/formal
@@ -116,7 +151,7 @@ module litepulse_capture #(
           run_next = '0;
           same = 1'b1;
           for (int s = 0; s < S; s++) begin
-            enough[s] = !filt_en[c];
+            enough[s] = !group[c];
             same = 1'b1;
             for (int p = s; p >= 0; p--) begin
               enough[s] = enough[s] || (same && change[p] && few[s-p+1]);
@@ -133,11 +168,10 @@ module litepulse_capture #(
           run <= run_next;
           x_was <= x;
           enough_was <= enough;
-          if (rst) begin
-            x_last <= REST[c];
-            run <= RW'(2);
-            x_was <= {S{REST[c]}};
-            enough_was <= '1;
+          if (rst) x_last <= REST[c];
+          if (anew[c]) begin
+            run <= RW'(1);
+            enough_was <= '0;
           end
         end
 
@@ -163,27 +197,21 @@ module litepulse_capture #(
         logic [2*S-1:0] both;
         logic [SL-1:0]  shift;
         logic           last;
-        logic [5:0]     len_was;
-        logic           en_was, hold;
 
         assign both = {accepted, older};
         always @* begin
           for (int s = 0; s < S; s++) aligned[s] = both[(SL + 1)'(S + s) - (SL + 1)'(shift)];
         end
         assign level[c*S +: S] = conditioned;
-        assign level_next[c*S +: S] = hold ? {S{conditioned[S-1]}} : aligned;
+        assign level_next[c*S +: S] = aligned;
         assign prior[c] = last;
         always_ff @(posedge clk) begin
-          older <= hold ? {S{accepted[S-1]}} : accepted;
+          older <= accepted;
           conditioned <= level_next[c*S +: S];
           last <= conditioned[S-1];
-          shift <= (filt_en[c] && filt_len != 6'd0) ? SL'(1) - filt_len[SL-1:0] : '0;
-          // while the alignment changes no edge may be seen twice; one sample twice has none
-          hold <= S > 2 && (len_was != filt_len || en_was != filt_en[c]);
-          len_was <= filt_len;
-          en_was <= filt_en[c];
+          if (settled) shift <= (filt_en[c] && filt_len != 6'd0) ? SL'(1) - filt_len[SL-1:0] : '0;
           if (rst) begin
-            hold <= 1'b0;
+            shift <= '0;
             older <= {S{REST[c]}};
             conditioned <= {S{REST[c]}};
             last <= REST[c];
@@ -201,23 +229,21 @@ module litepulse_capture #(
 
   // edges of this cycle; the first one of the selected channel
   logic [C*S-1:0] flips, enabled, changed, filtered;
+  logic [C-1:0]   group_was;  // of the edges in `changed`
   logic [S-1:0]   sel_level;
   logic           sel_prior, flip;
   logic [C-1:0]   is_sel;
-  logic           sel_filters;
   always @* begin
     sel_prior = 1'b0;
     sel_level = '0;
-    sel_filters = 1'b0;
     for (int i = 0; i < C; i++) begin
       for (int s = 0; s < S; s++) begin
         flips[i*S + s]   = level[i*S + s] != (s == 0 ? prior[i] : level[i*S + (s == 0 ? 0 : s - 1)]);
         enabled[i*S + s] = flips[i*S + s] && (level[i*S + s] ? rise_en[i] : fall_en[i]);
-        filtered[i*S + s] = filt_en[i];
+        filtered[i*S + s] = group_was[i];
         sel_level[s] = sel_level[s] || (is_sel[i] && level[i*S + s]);
       end
       sel_prior = sel_prior || (is_sel[i] && prior[i]);
-      sel_filters = sel_filters || (is_sel[i] && filt_en[i]);
     end
     flip = 1'b0;
     sel_off = 3'd0;
@@ -234,9 +260,13 @@ module litepulse_capture #(
   always_ff @(posedge clk) begin
     for (int i = 0; i < C; i++) is_sel[i] <= sel_channel == 4'(i);
     sel_is_line <= sel_channel == 4'(INPUTS);
-    sel_filtered <= sel_filters;   // what is shown was conditioned with the settings of an earlier cycle
-    line_filtered <= filt_en[INPUTS];
+    sel_filtered <= 1'b0;
+    for (int i = 0; i < C; i++) begin   // of what the next cycle shows
+      if (sel_channel == 4'(i) && (settled ? filt_en[i] : group[i])) sel_filtered <= 1'b1;
+    end
     changed <= enabled;
+    group_was <= group;
+    edge_delay <= delay;
     if (rst) changed <= '0;
   end
   generate
@@ -253,8 +283,9 @@ module litepulse_capture #(
   endgenerate
 
   assign edge_changed = 16'(changed);
-  assign edge_group = 16'(filtered);
+  assign edge_group = 16'(group_was);
   assign edge_a = |(changed & ~filtered);
   assign edge_f = |(changed & filtered);
-  assign edge_delay = delay;
+  assign filt_delay = delay;
+  assign line_filtered = group[INPUTS];
 endmodule

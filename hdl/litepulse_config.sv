@@ -57,6 +57,8 @@ module litepulse_config #(
     output logic [5:0]   filt_len,
     output logic [9:0]   echo_tail,      // cycles
     output logic         echo_changed,   // strobe: the tail, the filter or its length was written
+    output logic         filt_new,       // first cycle of a word for the two
+    output logic         filt_len_new,   // of one that changes filt_len
     output logic [10:0]  event_mask,
     // commands
     output logic         flush_queue,
@@ -147,6 +149,8 @@ module litepulse_config #(
     cfg_done <= 1'b0;
     cfg_err  <= 1'b0;
     load0 <= 1'b0;
+    filt_new <= 1'b0;
+    filt_len_new <= 1'b0;
     prof0_changed <= load0;
     wrote <= writes && !rst;
     good  <= store;
@@ -199,6 +203,8 @@ module litepulse_config #(
           if (at_filter) begin
             filt     <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: C];
             filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
+            filt_new <= 1'b1;
+            filt_len_new <= filt_len != cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
           end
           if (at_echo) echo_tail <= tail_cycles[9:0];
           if (at_filter || at_echo) echo_changed <= 1'b1;
@@ -260,6 +266,8 @@ module litepulse_config #(
       filt_len <= 6'd1;
       echo_tail <= 10'd16;
       echo_changed <= 1'b0;
+      filt_new <= 1'b0;
+      filt_len_new <= 1'b0;
       event_mask <= 11'd0;
     end
   end

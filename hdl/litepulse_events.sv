@@ -13,13 +13,13 @@
 // first two cycles, or in the next two if a port before it asks in the very cycle it does. No edge record waits longer than 32.
 //   S      samples per cycle
 //   EV_AW  log2 of the FIFO's depth
-//   EB     bits of the edge masks in use: channels times S
+//   C      channels: of the edge masks C*S bits are in use
 //   PORTS  requests, in their order of precedence
 //   BRIEF  ports whose request comes for two cycles at a time and may then be gone, or be another's, if it was not acknowledged
 module litepulse_events #(
     parameter int S = 1,
     parameter int EV_AW = 8,
-    parameter int EB = 16,
+    parameter int C = 16 / S,
     parameter int PORTS = 6,
     parameter logic [PORTS-1:0] BRIEF = '0
 ) (
@@ -45,7 +45,7 @@ module litepulse_events #(
     // verilator lint_off UNUSEDSIGNAL
     input  logic [15:0]            edge_changed,
     input  logic [15:0]            edge_level,
-    input  logic [15:0]            edge_group,
+    input  logic [15:0]            edge_group,   // a bit per channel
     // verilator lint_on UNUSEDSIGNAL
     input  logic [6:0]             edge_delay,
     input  logic [10:0]            event_mask,
@@ -58,6 +58,7 @@ module litepulse_events #(
 );
   localparam int SL = $clog2(S);
   localparam int CW = 64 - SL;
+  localparam int EB = C * S;   // bits of the edge masks
   localparam int RL = $clog2(litepulse_map_pkg::EVENT_RESERVE);
   localparam int NW = 5;       // bits of the number of edges that may wait
 
@@ -103,7 +104,13 @@ module litepulse_events #(
   logic        come_a, come_f;
   logic        head_a, head_f, tail_a, tail_f;   // records to be taken from the older and the younger cycle
   logic        tail_any, shift, from_tail;
-  logic [2*EB+7:0] head, tail, come;
+  typedef struct packed {
+    logic [7:0]    now;        // cycle after theirs
+    logic [6:0]    delay;      // of filtered ones
+    logic [C-1:0]  group;
+    logic [EB-1:0] level, changed;
+  } edges_t;                   // the edges of a cycle, and what they were conditioned with: the settings may be others by now
+  edges_t      head, tail, come;
   logic [NW-1:0] waiting, waiting_next;          // records in the queue, or that should be, as of the last cycle
   logic        came_a, came_f, took;             // changes of this number
   // verilator lint_off UNUSEDSIGNAL
@@ -113,7 +120,7 @@ module litepulse_events #(
   logic        take_edge, take_all;
   logic        pick_f;                           // of the head, the filtered record
 
-  assign come      = {now[7:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
+  assign come      = {now[7:0], edge_delay, edge_group[C-1:0], edge_level[EB-1:0], edge_changed[EB-1:0]};
   assign come_a    = edge_a && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
   assign come_f    = edge_f && event_mask[litepulse_map_pkg::EVENT_MASK_EDGE_LSB];
   assign take_edge = (head_a || head_f) && !any && !spoilt;
@@ -161,14 +168,16 @@ module litepulse_events #(
   assign mine     = (sel & sel_wanted) != '0;
   assign one      = take_edge || mine;
   assign number   = (p_data[NW-1:0] & {NW{rec_all}}) | {{(NW-1){1'b0}}, one_p};
-  assign edge_own = edge_group[EB-1:0] ^ {EB{!pick_f}};
+  always @* begin
+    for (int i = 0; i < C; i++) edge_own[i*S +: S] = {S{head.group[i] == pick_f}};
+  end
 
   logic [31:0]   m_data;
   logic [7:0]    m_flags, m_lo;
   logic [3:0]    m_kind, m_source;
   logic [2:0]    m_off;
   always @* begin
-    m_data   = {16'(head[EB +: EB] & edge_own), 16'(head[0 +: EB] & edge_own)} & {32{take_edge}};
+    m_data   = {16'(head.level & edge_own), 16'(head.changed & edge_own)} & {32{take_edge}};
     m_data[NW-1:0] = m_data[NW-1:0] | (waiting_next & {NW{take_all}});
     m_flags  = (take_edge && pick_f) ? litepulse_map_pkg::EVENT_FLAG_FILTERED : 8'd0;
     m_kind   = take_all ? litepulse_map_pkg::KIND_OVERFLOW : any ? 4'd0 : litepulse_map_pkg::KIND_EDGE;
@@ -193,7 +202,7 @@ module litepulse_events #(
     p_source <= m_source;
     p_off    <= m_off;
     lo_req   <= m_lo;
-    lo_edge  <= head[2*EB +: 8] + ~{1'b0, edge_delay & {7{pick_f}}};   // they are those of the last cycle
+    lo_edge  <= head.now + ~{1'b0, head.delay & {7{pick_f}}};   // they are those of the cycle before
     if (any) lo_edge <= 8'd0;
     if (rst) begin
       one_p <= 1'b0;
@@ -224,9 +233,11 @@ module litepulse_events #(
   assign store = one_p && open && room;
   assign lose  = one_p && open && !room;
 
-  // The count: its upper half follows a cycle later when the lower half wraps. It is not written in that cycle.
-  logic          was_top, wrapped;
+  // The count: its upper half follows a cycle later when the lower half wraps. It is not written in that cycle. When the upper half is
+  // that of LOST_STOP (the lower one then below 64) the record is marked, and what is lost from then on is not counted.
+  logic          was_top, wrapped, stopped;
   assign wrapped = was_top && !st_data[15];
+  assign stopped = st_flags[$clog2(litepulse_map_pkg::EVENT_FLAG_AT_LEAST)];   // in a gap
 
   assign lo_now = lo_req | lo_edge;
   always_ff @(posedge clk) begin
@@ -240,9 +251,10 @@ module litepulse_events #(
     if (ev_wr) seq <= seq + (st_data[15:0] & {16{gap}}) + {15'd0, !gap};
 
     was_top <= !open && st_data[15];
-    st_data[15:0]  <= open ? p_data[15:0] : st_data[15:0] + {{(16-NW){open}}, number};
+    st_data[15:0]  <= open ? p_data[15:0] : st_data[15:0] + {{(16-NW){open}}, number & {NW{!stopped}}};
     st_data[31:16] <= open ? p_data[31:16] : st_data[31:16] + {16{open}} + {15'd0, wrapped};
     if (lose) st_data <= 32'd1;
+    if (!open && st_data[31:16] == litepulse_map_pkg::LOST_STOP[31:16]) st_flags <= litepulse_map_pkg::EVENT_FLAG_AT_LEAST;
     if (open) begin
       st_kind   <= p_kind;
       st_source <= p_source;

@@ -76,6 +76,7 @@ module litepulse_pulse #(
   logic [5:0]       filt_len;
   logic [9:0]       echo_tail;
   logic             echo_changed, lead_changes;
+  logic             filt_new, filt_len_new, settling;
   logic [10:0]      event_mask;
   logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
   logic [15:0]      flush_count;
@@ -135,7 +136,7 @@ module litepulse_pulse #(
   logic [C*S-1:0]   samples;
   logic             edge_a, edge_f;
   logic [15:0]      edge_changed, edge_level, edge_group;
-  logic [6:0]       edge_delay, line_delay;
+  logic [6:0]       edge_delay, filt_delay, line_delay;
   logic [3:0]       sel_channel;
   logic             sel_rise, sel_fall, sel_enable, sel_edge, sel_is_line;
   logic [2:0]       sel_off;
@@ -182,7 +183,7 @@ module litepulse_pulse #(
   // with several samples a cycle an edge may be seen in the very cycle in which our launch begins
   litepulse_echo echo (
       .clk, .rst, .sent(busy_past[(S > 1) ? KE - 2 : KE - 1]), .tail(echo_tail), .line_delay(line_delay[5:0]),
-      .changed(echo_changed), .own(line_own)
+      .changed(echo_changed || settling), .own(line_own)
   );
 
   assign now_tick = 64'(now) << SL;
@@ -199,7 +200,7 @@ module litepulse_pulse #(
       .mem_ready, .mem_we, .mem_profile, .mem_entry, .mem_format, .mem_long, .prof_valid, .prof_invert,
       .prof0_period, .prof0_data_bits, .prof0_parity, .prof0_stop, .prof0_changed,
       .loopback, .hold_tty, .break_hold, .rx_enable, .nde_lead, .lead_changes, .de_lag,
-      .rise_en, .fall_en, .filt_en, .filt_len, .echo_tail, .echo_changed, .event_mask,
+      .rise_en, .fall_en, .filt_en, .filt_len, .filt_new, .filt_len_new, .echo_tail, .echo_changed, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[3]), .ev_ack(ack[3]), .ev_kind(req_kind[15:12]), .ev_flags(req_flags[31:24]), .ev_lo(req_lo[31:24]),
       .ev_data(req_data[127:96])
@@ -213,7 +214,7 @@ module litepulse_pulse #(
       .clk, .rst, .now, .prof_valid, .nde_lead, .lead_changes,
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
       .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_is_line,
-      .sel_filtered, .line_filtered, .filt_delay(edge_delay), .line_own,
+      .sel_filtered, .line_filtered, .filt_delay, .line_own,
       .byte_stb(rec_valid), .byte_data(rec_data[7:0]), .byte_ok, .byte_own,
       .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own,
       .due(due[0]), .may_be_due(may_be_due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]),
@@ -319,10 +320,9 @@ module litepulse_pulse #(
   // What comes in --------------------------------------------------------------------------------------------------------
 
   litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
-      .clk, .rst, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .cond_line, .cond_next, .line_delay,
-      .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
-      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line,
-      .line_filtered
+      .clk, .rst, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .filt_new, .filt_len_new, .cond_line, .cond_next, .line_delay,
+      .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay, .filt_delay,
+      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line, .line_filtered, .settling
   );
 
   litepulse_line_rx #(.S(S)) line_rx (
@@ -337,7 +337,7 @@ module litepulse_pulse #(
       .fault(rx_fault)
   );
 
-  litepulse_events #(.S(S), .EV_AW(EV_AW), .EB((INPUTS + 1) * S), .PORTS(4), .BRIEF(4'b0010)) events (
+  litepulse_events #(.S(S), .EV_AW(EV_AW), .C(INPUTS + 1), .PORTS(4), .BRIEF(4'b0010)) events (
       .clk, .rst, .now, .young, .req, .ack, .kind(req_kind), .source(req_source), .flags(req_flags),
       .lo(req_lo), .off(req_off), .data(req_data), .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
       .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .fault(ev_fault)

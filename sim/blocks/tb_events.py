@@ -7,12 +7,13 @@ from bisect import bisect_left, bisect_right
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import ReadOnly, RisingEdge, Timer
 
-from litex_soc.regmap import EVENT_KINDS, EVENT_RESERVE, EVENT_SOURCES
+from litex_soc.regmap import EVENT_FLAG_AT_LEAST, EVENT_KINDS, EVENT_RESERVE, EVENT_SOURCES, LOST_STOP
 
 S = int(os.environ.get("LITEPULSE_PARAM_S", "1"))
-EB = int(os.environ.get("LITEPULSE_PARAM_EB", "5"))
+C = int(os.environ.get("LITEPULSE_PARAM_C", "5"))
+EB = C * S  # bits of the edge masks
 AW = int(os.environ.get("LITEPULSE_PARAM_EV_AW", "6"))
 BRIEF = int(os.environ.get("LITEPULSE_PARAM_BRIEF", "0"))
 SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
@@ -43,13 +44,19 @@ def young(now):
     return sum(((now & ((1 << top) - 1)) >> 7 == 0) << i for i, top in enumerate((16, 32, 48)))
 
 
-class Run:
-    """One stretch of cycles with given habits of the sources and of the reader."""
+def bits_of(channels):
+    """The bits of these channels in the edge masks."""
+    return sum(((1 << S) - 1) << (c * S) for c in range(C) if channels >> c & 1)
 
-    def __init__(self, dut, rng, cycles, request=0.05, edges=0.1, read=0.3, stuck=0.0, mask=0x7FF, both=True, quiet=40):
+
+class Run:
+    """One stretch of cycles with given habits of the sources, of the settings and of the reader."""
+
+    def __init__(self, dut, rng, cycles, request=0.05, edges=0.1, read=0.3, stuck=0.0, mask=0x7FF, both=True, quiet=40, unrest=0.0):
         self.dut, self.rng, self.cycles = dut, rng, cycles
         self.request, self.edges, self.read, self.stuck, self.mask, self.both = request, edges, read, stuck, mask, both
         self.quiet = quiet  # cycles at the end in which nothing new comes
+        self.unrest = unrest  # how often group, delay and mask change
         self.happened = {name: [] for name in [*SOURCE.values(), "a", "f"]}  # (cycle it arose, tick, kind, source, flags, data)
         self.stored, self.faults, self.longest, self.lost = [], 0, 0, 0
 
@@ -59,12 +66,13 @@ class Run:
         kind, bit = rng.choice(SAYS[source])
         age, off = rng.choice([0, 1, rng.randrange(80)]), rng.randrange(S)
         item = (n, (self.start + n - age) * S + off, kind, SOURCE[source], rng.randrange(256), rng.getrandbits(32))
-        return [item, (kind, SOURCE[source], item[4], (self.start + n - age) & 255, off, item[5]), self.mask >> bit & 1]
+        return [item, (kind, SOURCE[source], item[4], (self.start + n - age) & 255, off, item[5]), bit]
 
     async def go(self):
         dut, rng = self.dut, self.rng
         self.start = rng.choice([300, (1 << 32) - 200, (1 << 48) - 700, rng.getrandbits(59)])
-        group, delay = rng.getrandbits(EB), rng.randrange(63)
+        group, delay = rng.getrandbits(C), rng.randrange(63)
+        mask = mask_before = self.mask
         dut.rst.value = 1
         dut.req.value = dut.edge_a.value = dut.edge_f.value = 0
         dut.event_mask.value, dut.edge_group.value, dut.edge_delay.value = self.mask, group, delay
@@ -76,6 +84,13 @@ class Run:
         since = [[-16] * len(threads) for threads in PORTS]
         free, stuck, burst, edges = DEPTH, 0, 0, (0, 0)
         for n in range(self.cycles):
+            mask_before = mask  # by that of the cycle before it is acknowledged a request is recorded or not
+            if rng.random() < self.unrest:
+                group, delay = rng.choice([(rng.getrandbits(C), delay), (group, rng.randrange(63))])
+            if rng.random() < self.unrest:
+                mask = rng.choice([self.mask, mask ^ 1 << 4, rng.getrandbits(11)])
+            dut.event_mask.value, dut.edge_group.value, dut.edge_delay.value = mask, group, delay
+            members = bits_of(group)
             now, quiet = self.start + n, n >= self.cycles - self.quiet
             dut.now.value, dut.young.value = now, young(now)
             req, values, offered = 0, {name: 0 for name in FIELDS}, []
@@ -102,12 +117,14 @@ class Run:
             dut.req.value = req
             # the edges of the last cycle
             changed, level = edges
-            both = {"a": changed & ~group, "f": changed & group}
+            if not self.both:
+                changed &= ~members
+            both = {"a": changed & ~members, "f": changed & members}
             dut.edge_changed.value, dut.edge_level.value = changed, level
             dut.edge_a.value, dut.edge_f.value = int(both["a"] != 0), int(both["f"] != 0)
             for name, bits in both.items():
-                if bits and self.mask >> 4 & 1:
-                    own = level & (group if name == "f" else ~group)
+                if bits and mask >> 4 & 1:
+                    own = level & (members if name == "f" else ~members)
                     self.happened[name].append(
                         (
                             n,
@@ -124,7 +141,7 @@ class Run:
                 burst = rng.randrange(1, 30)
             edges = (0, rng.getrandbits(EB))
             if (burst or rng.random() < self.edges) and not quiet:
-                edges = (rng.getrandbits(EB) & (~0 if self.both else ~group), rng.getrandbits(EB))
+                edges = (rng.getrandbits(EB), rng.getrandbits(EB))
             if stuck:
                 stuck -= 1
             elif rng.random() < self.stuck:
@@ -141,7 +158,7 @@ class Run:
                 thread = n % 4 // 2 if len(PORTS[port]) > 1 else 0
                 self.longest = max(self.longest, n - since[port][thread])
                 if acks >> port & 1:
-                    if item[2]:
+                    if mask_before >> item[2] & 1:
                         self.happened[item[0][3]].append(item[0])
                     held[port][thread] = None
             if dut.ev_wr.value:
@@ -233,6 +250,7 @@ async def test_promise6_random(dut):
             read=rng.choice([0.02, 0.2, 0.9]),
             stuck=rng.choice([0.0, 0.003, 0.02]),
             mask=0x7FF if number % 3 else rng.getrandbits(11),
+            unrest=rng.choice([0.0, 0.01, 0.3, 1.0]),
         ).go()
         g, x = run.check()
         gaps, lost, stored, longest = gaps + g, lost + x, stored + len(run.stored), max(longest, run.longest)
@@ -265,6 +283,74 @@ async def test_burst_until_full(dut):
     run = Run(dut, random.Random(SEED + 2), 400, request=0.0, edges=1.0, read=0.0, both=False)
     await run.go()
     assert len(run.stored) == DEPTH - EVENT_RESERVE
+    assert all(record[3][4] & 0xFFFF for record in run.stored)
     total = len(run.happened["a"])
     assert [r[3][0] for r in run.stored] == [item[1] for item in run.happened["a"][: len(run.stored)]]
     assert len(run.stored) + run.lost == total
+
+
+@cocotb.test()
+async def test_promise6_count_stops(dut):
+    """A gap's count stops at LOST_STOP or a little above and says so, and never wraps; a count below it is exact."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    rng = random.Random(SEED + 3)
+    for begin, cycles, both in (
+        *((LOST_STOP - 10, n, 0) for n in (8, 9, 10, 11, 60, 400)),
+        *((LOST_STOP - 10, n, 1) for n in (3, 5, 40, 400)),
+        ((1 << 16) - 10, 30, 0),
+        (LOST_STOP - (1 << 16) - 10, 30, 1),
+        (LOST_STOP - 300, 70000, 1),
+    ):
+        begun = rng.randrange(1, 60)
+        dut.rst.value = 1
+        dut.req.value = dut.edge_a.value = dut.edge_f.value = 0
+        dut.event_mask.value, dut.edge_group.value, dut.edge_delay.value = 0x7FF, 2, 5
+        dut.now.value, dut.young.value = 1 << 20, young(1 << 20)
+        dut.edge_changed.value, dut.edge_level.value = 1 | both << S, 0
+        dut.ev_free.value = EVENT_RESERVE
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        dut.rst.value = 0
+
+        async def edges(number, both):
+            """So many cycles with an edge in each, with `both` with one of either group; then all has been counted."""
+            dut.edge_a.value, dut.edge_f.value = 1, both
+            dut.edge_changed.value = 1 | both << S
+            await Timer(10 * number - 5, "ns")
+            await RisingEdge(dut.clk)
+            dut.edge_a.value = dut.edge_f.value = 0
+            for _ in range(12):
+                await RisingEdge(dut.clk)
+
+        async def records(cycles):
+            found = []
+            dut.ev_free.value = DEPTH
+            for _ in range(cycles):
+                await ReadOnly()
+                if dut.ev_wr.value:
+                    info = int(dut.ev_wdata.value) >> 64
+                    found.append((info >> 16 & 0xFFFF, info >> 12 & 15, info & 0xFF, info >> 32))
+                await RisingEdge(dut.clk)
+            return found
+
+        await edges(begun, 0)
+        assert int(dut.ev_gap.value) and int(dut.ev_lost.value) == begun
+        dut.st_data.value = begin  # as if so many had been lost
+        await RisingEdge(dut.clk)
+        assert int(dut.ev_lost.value) == begin
+        await edges(cycles, both)
+        total, shown = begin + cycles * (1 + both), int(dut.ev_lost.value)
+        ((seq, kind, flags, data),) = await records(8)
+        assert (seq, kind, data) == (0, KIND["OVERFLOW"], shown) and flags in (0, EVENT_FLAG_AT_LEAST)
+        what = f"{total - LOST_STOP} above, counted {data - LOST_STOP}, flags {flags}"
+        assert data <= total and data < LOST_STOP + 128, what
+        assert data >= LOST_STOP if flags else data == total, what
+        assert not flags or total >= LOST_STOP, what
+        assert flags or total < LOST_STOP + 128, what
+        # the numbers go on behind what was counted, and the next gap counts from 1
+        await edges(1, 0)
+        dut.ev_free.value = EVENT_RESERVE
+        await edges(3, 0)
+        found = await records(8)
+        assert [(kind, flags, data) for _, kind, flags, data in found][-1] == (KIND["OVERFLOW"], 0, 3), found
+        assert found[-1][0] == (data + 1) & 0xFFFF, found

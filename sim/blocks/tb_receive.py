@@ -8,6 +8,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 
+from litex_soc.regmap import LOST_STOP
+
 SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
 DEPTH = 1 << int(os.environ.get("LITEPULSE_PARAM_RX_AW", "4"))
 OVERFLOW, COUNT = 1 << 12, 1 << 15
@@ -84,3 +86,57 @@ async def test_promise6_bytes(dut):
     assert len(sent) - place <= lost + 1
     assert gaps > 20 and faults >= gaps
     dut._log.info(f"{len(sent)} bytes, {gaps} gaps")
+
+
+@cocotb.test()
+async def test_promise6_count_stops(dut):
+    """A gap's count stops at LOST_STOP and says so, and never wraps; a count below it is exact. The next gap counts from 1."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    for begin, more in ((LOST_STOP - 5, 4), (LOST_STOP - 5, 5), (LOST_STOP - 5, 6), (LOST_STOP - 5, 300), (LOST_STOP - 5, 1)):
+        dut.rst.value = 1
+        dut.rec_valid.value = 0
+        dut.rx_free.value = 0
+        await RisingEdge(dut.clk)
+        await RisingEdge(dut.clk)
+        dut.rst.value = 0
+
+        async def byte(tick):
+            dut.rec_valid.value, dut.rec_tick.value, dut.rec_flags.value, dut.rec_data.value = 1, tick, 0, tick & 255
+            await RisingEdge(dut.clk)
+            dut.rec_valid.value = 0
+            for _ in range(4):
+                await RisingEdge(dut.clk)
+
+        async def gap():
+            """Room comes: what is written of the gap, (tick, number, flagged)."""
+            dut.rx_free.value = DEPTH
+            words = []
+            for _ in range(6):
+                await ReadOnly()
+                if dut.rx_wr.value:
+                    words.append(decode(int(dut.rx_wdata.value)))
+                await RisingEdge(dut.clk)
+            (tick, first), (number, second) = words
+            assert (first, second & ~1) == (OVERFLOW, OVERFLOW | COUNT)
+            return tick, number, second & 1
+
+        await byte(1000)
+        assert int(dut.rx_lost.value) == 1
+        dut.lost.value = begin  # as if so many had come
+        await RisingEdge(dut.clk)
+        await RisingEdge(dut.clk)
+        for n in range(more):
+            await byte(2000 + n)
+            # the header shows it
+            assert int(dut.rx_lost.value) == min(begin + n + 1, LOST_STOP)
+        tick, number, flagged = await gap()
+        total = begin + more
+        assert tick == 1000 and number == min(total, LOST_STOP)
+        assert flagged if total > LOST_STOP else number == total
+        assert not flagged or number == LOST_STOP
+        assert int(dut.rx_lost.value) == 0
+        dut.rx_free.value = 0
+        await RisingEdge(dut.clk)
+        for n in range(3):
+            await byte(3000 + n)
+        assert await gap() == (3000, 3, 0)

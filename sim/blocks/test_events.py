@@ -6,16 +6,16 @@ import pytest
 from sim.blocks.simulators import on_both_simulators
 from sim.cocotb_rig import hdl_sources, simulate
 
-CASES = ((1, 5, 6, 0), (1, 5, 4, 2), (2, 16, 4, 2), (4, 16, 6, 0))
+CASES = ((1, 5, 6, 0), (1, 5, 4, 2), (2, 8, 4, 2), (4, 4, 6, 0))
 SLOW = tuple((*case, simulator) for case in CASES[:2] for simulator in ("verilator", "icarus"))
 
 
-@pytest.mark.parametrize("samples,bits,ports,brief,simulator", on_both_simulators(*CASES, slow=SLOW))
-def test_events(samples, bits, ports, brief, simulator):
+@pytest.mark.parametrize("samples,channels,ports,brief,simulator", on_both_simulators(*CASES, slow=SLOW))
+def test_events(samples, channels, ports, brief, simulator):
     simulate(
         "tb_events",
         "litepulse_events",
         hdl_sources("litepulse_events"),
-        {"S": samples, "EB": bits, "EV_AW": 6, "PORTS": ports, "BRIEF": brief},
+        {"S": samples, "C": channels, "EV_AW": 6, "PORTS": ports, "BRIEF": brief},
         simulator,
     )

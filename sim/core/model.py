@@ -393,6 +393,44 @@ def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=No
     return sorted((r for r in records if until is None or r[0] < until), key=lambda r: (r[0], r[1]))
 
 
+def filtered_in_parts(wave, parts):
+    """[(tick, level, part)]: edges behind a filter whose settings change. `parts`: [(begin, end, length)], samples of [begin, end) count
+    by one setting, and not together with those of another part."""
+    wave, level, out = normal(wave), wave[0][1], []
+    for number, (begin, end, length) in enumerate(parts):
+        places = [begin, *(t for t, _ in wave[1:] if begin < t < end), end]
+        for tick, until in zip(places, places[1:]):
+            if level_at(wave, tick) != level and until - tick >= length:
+                level = level_at(wave, tick)
+                out.append((tick, level, number))
+    return out
+
+
+def capture_in_parts(waves, samples, parts):
+    """EDGE records, all edges enabled, of channels whose settings change. `parts`: per channel [(begin, end, is filtered, length)]."""
+    found = [filtered_in_parts(w, [(b, e, f if on else 1) for b, e, on, f in p]) for w, p in zip(waves, parts)]
+    levels = [[(ALWAYS, w[0][1]), *((t, v) for t, v, _ in edges_)] for w, edges_ in zip(waves, found)]
+
+    def is_filtered(channel, tick):
+        return [on for begin, _, on, _ in parts[channel] if begin <= tick][-1]
+
+    changed = {}
+    for channel, edges_ in enumerate(found):
+        for tick, _, number in edges_:
+            cycle, sample = divmod(tick, samples)
+            key = (cycle, bool(parts[channel][number][2]))
+            changed[key] = changed.get(key, 0) | 1 << (channel * samples + sample)
+    records = []
+    for (cycle, group), mask in changed.items():
+        bits = 0
+        for channel, wave in enumerate(levels):
+            if is_filtered(channel, cycle * samples) == group:
+                for sample in range(samples):
+                    bits |= level_at(wave, cycle * samples + sample) << (channel * samples + sample)
+        records.append((cycle * samples, 0x80 if group else 0, bits << 16 | mask))
+    return sorted(records)
+
+
 # Echo ----------------------------------------------------------------------------------------------------------
 
 
@@ -499,10 +537,13 @@ def receive(wave, profile, samples, echo=None, until=None, since=None):
 
 @dataclass
 class EventFifo:
-    """What the event stream holds when records (tick, is_edge, payload) happen and slots are freed, in a known order."""
+    """What the event stream holds when records (tick, is_edge, payload) happen and slots are freed, in a known order.
+
+    A count that has come to `lost_stop` stays there (the core's may be a little above), and its record is ("at_least", ...)."""
 
     depth: int
     reserve: int
+    lost_stop: int = 2**32 - 2**16
     stored: list = field(default_factory=list)
     used: int = 0
     seq: int = 0
@@ -516,17 +557,19 @@ class EventFifo:
     def _tell(self):
         assert self.first_lost is not None
         tick, seq = self.first_lost
-        self._store(("overflow", tick, seq, self.lost))
+        self._store(("at_least" if self.lost >= self.lost_stop else "overflow", tick, seq, self.lost))
         self.lost, self.first_lost = 0, None
+
+    def _fits(self, is_edge):
+        room = self.depth - self.used
+        return room > self.reserve if is_edge else room >= (2 if self.lost else 1)
 
     def happen(self, tick, is_edge, payload):
         """An enabled event happens."""
+        if self.lost >= self.lost_stop and not self._fits(is_edge):
+            return  # neither counted nor numbered
         seq, self.seq = self.seq, self.seq + 1 & 0xFFFF
-        room = self.depth - self.used
-        if is_edge:
-            fits = room > self.reserve
-        else:
-            fits = room >= (2 if self.lost else 1)
+        fits = self._fits(is_edge)
         if fits and self.lost:
             self._tell()
             fits = not is_edge or self.depth - self.used > self.reserve

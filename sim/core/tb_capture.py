@@ -9,7 +9,23 @@ from cocotb.utils import get_sim_time
 
 from litex_soc import regmap
 from sim.core.bench import CYCLE, FAST, FULL, INPUTS, LINE, SPACE, TICK, Bench, S, _zero, figure, same_list
-from sim.core.model import ALWAYS, BREAK, EDGE, FRAME, PULSE, Echo, Grant, Launch, Profile, capture, filtered, line_wave, normal, receive
+from sim.core.model import (
+    ALWAYS,
+    BREAK,
+    EDGE,
+    FRAME,
+    PULSE,
+    Echo,
+    Grant,
+    Launch,
+    Profile,
+    capture,
+    capture_in_parts,
+    filtered,
+    line_wave,
+    normal,
+    receive,
+)
 
 ALL = (1 << INPUTS + 1) - 1
 
@@ -117,6 +133,47 @@ async def test_promise5_filter(dut):
         await bench.cycles(80)
         await bench.drain()
     figure(5, "edges through the filter", total)
+
+
+@cocotb.test()
+async def test_promise5_filter_changes(dut):
+    """FILTER written around an edge: one record, stamped with the edge by the old settings, or by the new ones with the edge or the first
+    sample that counts by them. When that is lies between write and answer; nothing else is open."""
+    bench = await Bench.start(dut, "1:1")
+    await bench.record("edge")
+    await bench.config("capture_edges", rise=ALL, fall=ALL)
+    rest = [[(ALWAYS, int(c == LINE))] for c in range(INPUTS + 1)]
+    level, by_new, total = 0, 0, 0
+    gap = 0 if S == 1 else 3 * S
+    for old, new in (((1, 12 * S), (1, 5 * S)), ((0, 12 * S), (1, 12 * S)), ((1, 7), (0, 7)), ((1, 5), (1, 0)), ((1, 5), (1, 9 * S + 1))):
+        for offset in range(0, 40, 1 if FAST else 3):
+            await bench.config("filter", enable=old[0], length=old[1])
+            await bench.cycles(20)
+            bench.events.clear()
+            level ^= 1
+            edge = bench.now + (8 + offset) * S + bench.random.randrange(S)
+            player = cocotb.start_soon(bench.play_aux([(edge, 0, level)]))
+            before = bench.now // S
+            await bench.config("filter", enable=new[0], length=new[1])
+            after = bench.now // S
+            await player
+            await bench.cycles(40)
+            await bench.sys_cycles(20)
+            await bench.drain()
+            seen = [(r.tick, r.flags, r.data) for r in bench.select(EDGE)]
+            waves = [[(ALWAYS, level ^ 1), (edge, level)], *rest[1:]]
+            allowed = {}
+            # a sample counts a few cycles after it was on the pin
+            for cycle in range(before - 4, after + 4):
+                begin, end = cycle * S, edge + 2000 * S
+                parts = [[(ALWAYS, begin - gap, old[0], old[1]), (begin, end, new[0], new[1])]] + [[(ALWAYS, end, 0, 1)]] * INPUTS
+                allowed.setdefault(tuple(capture_in_parts(waves, S, parts)), cycle)
+            assert tuple(seen) in allowed, f"{old} to {new}, edge at {edge}, between {before * S} and {after * S}: {seen}, not of {allowed}"
+            assert len(seen) == 1
+            by_new += seen[0][0] != edge or bool(seen[0][1]) != bool(old[0])
+            total += 1
+    assert 0 < by_new < total
+    figure(5, "edges around a write to the filter", total)
 
 
 @cocotb.test()

@@ -48,7 +48,7 @@ def check_fifo(bench, fifo):
     """Everything read is exactly what the model stored."""
     expected = []
     for what, tick, seq, payload in fifo.stored:
-        expected.append((tick, seq, *(payload if what == "event" else (4, 6, 0, payload))))
+        expected.append((tick, seq, *(payload if what == "event" else (4, 6, 0x80 if what == "at_least" else 0, payload))))
     seen = [(r.tick, r.seq, r.kind, r.source, r.flags, r.data) for r in bench.events]
     for n, (a, b) in enumerate(zip(seen, expected)):
         assert a == b, f"record {n}: {a} where {b} should be"

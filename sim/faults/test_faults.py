@@ -49,7 +49,7 @@ INPUTS = {1: 4, 2: 4, 4: 3}
 # Top and parameters of the blocks' benches: of one of the runs in sim/blocks, so that the fault-free core is known to pass.
 BLOCKS = {
     "tb_edge_capture": ("litepulse_capture", {"S": 1, "INPUTS": 4}),
-    "tb_events": ("litepulse_events", {"S": 1, "EB": 5, "EV_AW": 6, "PORTS": 4, "BRIEF": 2}),
+    "tb_events": ("litepulse_events", {"S": 1, "C": 5, "EV_AW": 6, "PORTS": 4, "BRIEF": 2}),
     "tb_line_rx": ("litepulse_line_rx", {"S": 1}),
     "tb_receive": ("litepulse_receive", {"RX_AW": 4}),
 }

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Promise 5: a level counts from the first of F equal samples, and an edge is where the level that counts changes. The last samples
-// are kept, so that the rule can be asked of them directly: what follows a sample decides about it. Included in each channel.
+// are kept, so that the rule can be asked of them directly: what follows a sample decides about it. Settings change in any cycle: samples
+// from before a channel began anew decide nothing together with those behind it. Included in each channel.
 
   localparam int F_EX = (S > 1) ? 2 : 0;     // cycles that the filter takes in any case
   localparam int F_N = 64 + 4*S;    // samples kept
+  localparam int F_MAX = 64 / S + 4;         // more cycles than the longest filter looks at
   logic           f_past = 1'b0;
   logic [1:0]     f_age3 = 2'd0;
-  logic [5:0]     f_F;              // of the last cycle
-  logic           f_En;
-  logic           f_still;          // settings as in the last cycle
   logic [F_N-1:0] f_history;        // bit 0: the last sample of this cycle
-  logic [F_N-1:0] f_shown;          // conditioned samples, likewise
   logic [F_N-1:0] f_old;
-  logic [5:0]     f_len;
+  logic [5:0]     f_F, f_len;       // in force for what is shown
+  // cycles in a row whose samples count together, up to this one; likewise up to the one before it, ...
+  logic [6:0]     f_clear, f_clear1, f_clear2, f_clear3;
+  logic           f_wrote, f_wrote2;         // a word came in the last cycle, in the one before
+  logic           f_rst_was;
+  logic [15:0]    f_en_was;
+  logic [5:0]     f_len_was;
   initial assume (rst);
-  assign f_len = (filt_en[c] && filt_len != 6'd0) ? filt_len : 6'd1;
+  assign f_len = (group[c] && f_F != 6'd0) ? f_F : 6'd1;
+  // with one sample per cycle the cycle in which a channel begins anew belongs to what was before
+  assign f_clear = (S > 1 && anew[c]) ? 7'd0 : (f_clear1 >= 7'(F_MAX)) ? 7'(F_MAX) : f_clear1 + 7'd1;
   always_comb begin
     f_history = f_old;
     for (int s = 0; s < S; s++) f_history = {f_history[F_N-2:0], x[s]};
@@ -23,7 +29,18 @@
     f_past <= 1'b1;
     f_age3 <= (f_age3 == 2'd3) ? 2'd3 : f_age3 + 2'd1;
     f_old <= rst ? {F_N{REST[c]}} : f_history;
-    if (f_past) assume (filt_len == $past(filt_len) && filt_en == $past(filt_en));
+    f_clear1 <= anew[c] ? 7'd0 : f_clear;
+    f_clear2 <= rst ? 7'd0 : f_clear1;
+    f_clear3 <= rst ? 7'd0 : f_clear2;
+    if (settled) f_F <= filt_len;
+    if (rst) f_F <= 6'd1;
+    {f_rst_was, f_en_was, f_len_was} <= {rst, filt_en, filt_len};
+  end
+  // litepulse_config: a word is announced, and after a reset nothing is filtered
+  always_comb begin
+    if (filt_len_new) assume (filt_new);
+    if (f_past && f_rst_was) assume (filt_en == 16'd0 && filt_len == 6'd1 && !filt_new);
+    else if (f_past) assume ((filt_new || filt_en == f_en_was) && (filt_len_new || filt_len == f_len_was));
   end
 
   // level that counts at the sample `age` before the last one, given the one that counted before it
@@ -34,26 +51,42 @@
     f_level = prior[c];
     f_want = '0;
     for (int s = 0; s < S; s++) begin
-      f_age = (filt_en[c] ? (int'(f_len) + S - 2) / S * S : 0) + (F_EX + 1) * S - 1 - s;
+      f_age = (group[c] ? (int'(f_len) + S - 2) / S * S : 0) + (F_EX + 1) * S - 1 - s;
       f_all = 1'b1;
       for (int k = 0; k < F_N; k++) begin
         if (k <= f_age && k + int'(f_len) > f_age && f_history[k] != f_history[f_age]) f_all = 1'b0;
       end
+      // the last of these F samples lies in this cycle, or with more samples per cycle two or three before it
+      if (S == 1) f_all = f_all && f_len <= f_clear;
+      else if ((f_age + 1 - int'(f_len)) / S == 2) f_all = f_all && int'(f_clear2) > f_age / S - 2;
+      else f_all = f_all && int'(f_clear3) > f_age / S - 3;
       if (f_all) f_level = f_history[f_age];
       f_want[s] = f_level;
     end
     if (f_past && !rst) assert (level[c*S +: S] == f_want);
   end
 
-  // of F - 1 samples the cycles, rounded up, when F has stood for a while
+  // of F - 1 samples the cycles, rounded up
   always_comb begin
-    if (f_age3 != 2'd0) assert (delays == (f_F != 6'd0));
-    if (f_age3 > 2'd1) assert (int'(edge_delay) == (int'(f_F) + (f_F == 6'd0 ? S - 1 : S - 2)) / S);
-    if (f_age3 == 2'd3) assert (line_delay == (f_En ? edge_delay : 7'd0));
+    if (f_past) assert (int'(filt_delay) == (int'(f_F) + (f_F == 6'd0 ? S - 1 : S - 2)) / S);
+    if (f_past && edge_f) assert (edge_delay <= 7'd62);
+    if (f_age3 > 2'd1) assert (edge_delay <= 7'd62 && line_delay <= 7'd62);
   end
-  always_ff @(posedge clk) {f_En, f_F} <= {filt_en[INPUTS], filt_len};
 
-  // an edge is where the level changes, also from one cycle to the next
+  // what is written is in force soon, and a channel counts again
+  always_comb begin
+    if (f_past && !rst) begin
+      if (!filt_new && !f_wrote && !f_wrote2) assert (group == filt_en[C-1:0] && f_F == filt_len && !anew[c]);
+      // one that was unfiltered and is, misses nothing
+      if (!group[c] && !filt_en[c] && S > 1) assert (!anew[c]);
+    end
+  end
+  always_ff @(posedge clk) begin
+    f_wrote <= filt_new && !rst;
+    f_wrote2 <= f_wrote && !rst;
+  end
+
+  // an edge is where the level changes, also from one cycle to the next; it is told with the group and the delay by which it was found
   always_ff @(posedge clk) begin
     if (f_past && !rst && !$past(rst)) assert (prior[c] == $past(level[c*S + S - 1]));
     if (f_past && !rst) begin
@@ -64,12 +97,16 @@
       if (!$past(rst)) begin
         assert (edge_changed[c*S +: S] == $past(enabled[c*S +: S]));
         assert (edge_level[c*S +: S] == $past(level[c*S +: S]));
-        assert (edge_group[c*S +: S] == {S{filt_en[c]}});
+        assert (edge_group[c] == $past(group[c]) && edge_delay == $past(filt_delay));
+        if (edge_changed[c*S +: S] != '0) assert (edge_group[c] ? edge_f : edge_a);
+        assert (line_delay == ($past(group[INPUTS]) ? $past(filt_delay) : 7'd0));
         if (S > 1) assert (level[c*S +: S] == $past(level_next[c*S +: S]));   // cond_next
       end
-      cover (filt_en[c] && filt_len == 6'd5 && enabled[c*S] && f_old[4] != f_old[0]);
-      cover (filt_en[c] && filt_len == 6'd3 && f_old[0] != x[0] && f_old[1] == x[0] && f_old[2] == x[0] && level[c*S] != x[0]);
-      cover (!filt_en[c] && enabled[c*S]);
+      cover (group[c] && f_F == 6'd5 && enabled[c*S] && f_old[4] != f_old[0]);
+      cover (group[c] && f_F == 6'd3 && f_old[0] != x[0] && f_old[1] == x[0] && f_old[2] == x[0] && level[c*S] != x[0]);
+      cover (!group[c] && enabled[c*S]);
+      cover (edge_f && filt_delay != edge_delay);
+      cover (edge_changed[c*S] && !edge_group[c] && group[c]);
     end
   end
 
@@ -78,59 +115,55 @@
   // `left` tells how many samples up to now differ from the level that counts
   logic f_differ;
   int   f_n;
+  logic [5:0] f_last_F;
+  logic       f_last_en;
   always_comb begin
     f_differ = 1'b1;
     f_n = (f_len == 6'd1) ? 0 : ripe ? int'(f_len) - 1 : int'(f_len) - 2 - int'(left);
     if (f_past && !rst) begin
       if (f_len == 6'd1) assert (ripe);
-      assert (f_n >= 0);
+      assert (f_n >= 0 && f_n < int'(f_clear));
       for (int k = 0; k < F_N; k++) if (k < f_n && f_old[k] == level_was) f_differ = 1'b0;
-      assert (f_differ && f_old[f_n] == level_was);
+      assert (f_differ && (f_old[f_n] == level_was || f_n == int'(f_clear) - 1));
+      assert (f_F == f_last_F && group[c] == f_last_en);
     end
   end
+  always_ff @(posedge clk) {f_last_en, f_last_F} <= rst ? {1'b0, 6'd1} : {filt_en[c], filt_len};
 `else
-  // `run` is one more than the length of the run that ends before this cycle, as far as it matters
-  logic f_same, f_full, need_known;
-  logic [RW-1:0] f_run;
+  // `run` is one more than the length of the run that ends before this cycle, of samples that count together
+  logic f_same, f_full;
   logic [S-1:0]  f_newest;
-  always_ff @(posedge clk) f_run <= rst ? RW'(2) : run;
-  always_comb begin
-    need_known = 1'b1;
-    for (int s = 0; s < S; s++) begin
-      f_newest[s] = f_old[S-1-s];
-      if (need[6*s +: 6] != ((filt_len > 6'(s)) ? filt_len - 6'(s) : 6'd0)) need_known = 1'b0;
-    end
-  end
+  always_comb for (int s = 0; s < S; s++) f_newest[s] = f_old[S-1-s];
   always_comb begin
     f_same = 1'b1;
     f_full = 1'b1;
     if (f_past && !rst) begin
-      assert (x_last == f_old[0]);
-      assert (int'(run) >= 2 && int'(run) <= 63 + S);
+      assert (gen_settle.came == {f_wrote2, f_wrote} && (!gen_settle.len_came || f_wrote || f_wrote2));
+      if (!filt_len_new && !gen_settle.len_came) assert (filt_len == f_F);
+      if (group[c] && !anew[c]) begin
+        for (int s = 0; s < S; s++) assert (need[6*s +: 6] == ((f_F > 6'(s)) ? f_F - 6'(s) : 6'd0));
+        for (int s = 0; s <= S; s++) assert (few[s] == (f_F <= 6'(s)));
+      end
+      assert (shift == ((group[c] && f_F != 6'd0) ? SL'(1) - f_F[SL-1:0] : '0));
+      assert (x_last == f_old[0] && (x_was == f_newest || f_clear1 == 7'd0));
+      assert (int'(run) >= 1 && int'(run) <= 63 + S && int'(run) <= S * int'(f_clear1) + 1);
       for (int k = 0; k < F_N; k++) begin
         if (k + 1 < int'(run) && f_old[k] != f_old[0]) f_same = 1'b0;
       end
       assert (f_same);
+      if (int'(run) < 64 && int'(run) <= S * int'(f_clear1)) assert (f_old[(RW + 1)'(run) - (RW + 1)'(1)] != f_old[0]);
       // the second cycle is one behind
-      assert (x_was == f_newest && need_known);
       for (int s = 0; s < S; s++) begin
-        f_full = 1'b1;
+        f_full = int'(f_clear1) > (S - 2 - s + int'(f_len)) / S;
         for (int k = 0; k < F_N; k++) begin
           if (k >= S - 1 - s && k < S - 1 - s + int'(f_len) && f_old[k] != f_old[S-1-s]) f_full = 1'b0;
         end
-        if (enough_was[s]) assert (f_full);
-        if (f_full) assert (accepted[s] == x_was[s]);
+        assert (enough_was[s] == f_full);
       end
-      for (int k = 0; k < F_N - S; k++) if (k + 1 < int'(f_run) && f_old[k + S] != f_old[S]) f_same = 1'b0;
-      assert (f_same);
-      if (f_run <= RW'(filt_len)) assert (accepted_last == f_old[S] || f_old[(RW + 1)'(f_run) + (RW + 1)'(S - 1)] != f_old[S]);
-      if (f_run > RW'(filt_len)) assert (accepted_last == f_old[S]);
-      if (!filt_en[c]) assert (accepted_last == f_old[S]);
-      assert (!hold);
       assert (older[S-1] == accepted_last);
       assert (conditioned[S-1] == older[SL'(S - 1) - shift]);
       for (int s = 1; s < S; s++) begin
-        f_full = 1'b1;
+        f_full = int'(f_clear2) > (S - 2 - s + int'(f_len)) / S;
         for (int k = 0; k < F_N; k++) begin
           if (k >= 2*S - 1 - s && k < 2*S - 1 - s + int'(f_len) && f_old[k] != f_old[2*S-1-s]) f_full = 1'b0;
         end

@@ -66,12 +66,16 @@
     f_write_profile <= mem_profile;
     f_seen <= (is_train ? train_done && !train_err : resp_done && !resp_err) || (f_seen && state == WRITE);
     if (f_past) begin
+      if (filt_len_new) assert (filt_new);
       // the crossing holds a word still until it is answered, and rests a cycle between two
       if ($past(cfg_req) && !$past(cfg_done) && !$past(rst)) assume (cfg_req && cfg_addr == $past(cfg_addr)
           && cfg_data == $past(cfg_data));
       if ($past(cfg_done)) assume (!cfg_req);
       if (!$past(rst)) begin
         if (prof_invert != $past(prof_invert)) assert (f_wrote && f_write_profile);
+        // litepulse_capture: a word for the filter is announced
+        if (filt_en != $past(filt_en)) assert (filt_new);
+        if (filt_len != $past(filt_len)) assert (filt_len_new);
         if (f_all != $past(f_all)) assert (cfg_done && !cfg_err && $past(cfg_req));
         // the launch memory is written by an answered word only: a profile that may be sent, with the format written before
         // its period, or the width that train or responder took
@@ -117,7 +121,7 @@
         if (cfg_done && cfg_err && !$past(is_train)) assert ($past(ev_req) && $past(ev_kind) == litepulse_map_pkg::KIND_REFUSED);
       end else begin
         assert (prof_valid == 4'd0 && !break_hold && !loopback && !rx_enable && !cfg_done && !ev_req && nde_lead == '1
-            && de_lag == 16'd0 && echo_tail == 10'd16 && !echo_changed);
+            && de_lag == 16'd0 && echo_tail == 10'd16 && !echo_changed && filt_en == 16'd0 && filt_len == 6'd1 && !filt_new);
       end
       cover (cfg_done && cfg_err && prof_valid == 4'd2);
       cover (cfg_done && !cfg_err && nde_lead == 16'hfffa);

@@ -14,6 +14,8 @@
   logic [3:0] f_since [0:PORTS-1];    // cycles since the last request of a port came, up to 15
   logic [5:0] f_wait [0:PORTS-1];
   logic [PORTS-1:0] f_second;         // of a brief request: its second cycle
+  logic [EB-1:0]    f_filtered;       // bits of filtered channels
+  always_comb for (int i = 0; i < C; i++) f_filtered[i*S +: S] = {S{edge_group[i]}};
   always_comb begin
     for (int i = 0; i < PORTS; i++) begin
       if (!BRIEF[i] && req[i] && f_since[i] != 4'd15) assume (f_past && f_wait[i] != 6'd0);
@@ -23,14 +25,13 @@
     end
     assume (young == {now[47:7] == '0, now[31:7] == '0, now[15:7] == '0});
     assume (ev_free <= (EV_AW + 1)'(1 << EV_AW));
-    assume (edge_delay <= 7'd62);
-    assume (!(gap && st_data[31]));   // no gap of 2^31 records
+    if (edge_f) assume (edge_delay <= 7'd62);
+    assume (edge_a == ((edge_changed[EB-1:0] & ~f_filtered) != '0) && edge_f == ((edge_changed[EB-1:0] & f_filtered) != '0));
   end
   always_ff @(posedge clk) begin
     f_second <= rst ? '0 : req & ~f_second & BRIEF;
     if (f_past) begin
       assume (now == $past(now) + 1'b1);
-      assume ($stable(edge_delay) && $stable(edge_group) && $stable(event_mask));
       if (!$past(rst)) assume (ev_free >= $past(ev_free) - (EV_AW + 1)'($past(ev_wr)));
     end
     for (int i = 0; i < PORTS; i++) begin
@@ -51,9 +52,15 @@
   logic          f_f, f_waits, f_any;
   logic [63:0]   f_cycle;
   logic [EB-1:0] f_changed, f_level, f_own, f_members;
+  logic [C-1:0]  f_group;       // with what it came
+  logic [6:0]    f_delay;
   logic [6:0]    f_age;         // cycles since the one in which it came
-  assign f_own = f_pick_f ? edge_group[EB-1:0] : ~edge_group[EB-1:0];
-  assign f_members = edge_group[EB-1:0] ^ {EB{!f_f}};
+  always_comb begin
+    for (int i = 0; i < C; i++) begin
+      f_own[i*S +: S] = f_filtered[i*S +: S] ^ {S{!f_pick_f}};
+      f_members[i*S +: S] = {S{f_group[i] == f_f}};
+    end
+  end
   assign f_waits = f_place == F_TAIL || f_place == F_HEAD || f_place == F_SPOILT;
   always_ff @(posedge clk) begin
     f_any <= any;
@@ -62,6 +69,8 @@
       F_NONE: if (f_pick && (f_pick_f ? come_f : come_a)) begin
         f_age <= 7'd0;
         f_f <= f_pick_f;
+        f_group <= edge_group[C-1:0];
+        f_delay <= edge_delay;
         f_cycle <= 64'(now) - 64'd1 - (f_pick_f ? {57'd0, edge_delay} : 64'd0);
         f_changed <= edge_changed[EB-1:0] & f_own;
         f_level <= edge_level[EB-1:0] & f_own;
@@ -92,6 +101,7 @@
       if (f_place == F_TAIL) assert (f_f ? tail_f : tail_a);
       if (f_place == F_HEAD) assert (f_f ? head_f : head_a);
       if (f_place == F_SPOILT) assert (spoilt);
+      if (f_place != F_NONE) assert (f_changed != '0 && (!f_f || f_delay <= 7'd62));   // no record without an edge
       for (int i = 0; i < PORTS; i++) begin
         if (BRIEF[i]) assert (seen[i] == f_second[i] || !f_second[i]);
       end
@@ -133,10 +143,16 @@
   end
 `else
   // Numbers: all that happened is in the stream, told as lost, counted as lost, or in here ------------------------------------
-  logic [31:0] f_came, f_told, f_lost;
+  // but what is lost in a gap that is told as one of at least so many
+  logic [31:0] f_came, f_told, f_lost, f_skipped;
+  logic        f_skips;         // in this gap
+  logic [15:0] f_upper;
+  assign f_upper = litepulse_map_pkg::LOST_STOP[31:16];
   assign f_lost = st_data + {15'd0, wrapped, 16'd0};
   always_ff @(posedge clk) begin
     f_came <= rst ? 32'd0 : f_came + 32'(mine) + 32'(come_a) + 32'(come_f);
+    f_skipped <= rst ? 32'd0 : f_skipped + ((!open && stopped) ? 32'(number) : 32'd0);
+    f_skips <= !rst && !open && (f_skips || (stopped && number != '0));
     if (rst) f_told <= 32'd0;
     else if (ev_wr) f_told <= f_told + ((ev_wdata[79:76] == litepulse_map_pkg::KIND_OVERFLOW) ? ev_wdata[127:96] : 32'd1);
   end
@@ -144,12 +160,18 @@
     if (f_past && !rst) begin
       assume (f_total <= NW'(20));
       if (f_waits) assume (f_age <= 7'(F_AGE));
-      assert (f_came == f_told + 32'(full) + 32'(one_p) + (rec_all ? p_data : 32'd0) + 32'(f_total) + (gap ? f_lost : 32'd0));
+      assert (f_came == f_told + f_skipped + 32'(full) + 32'(one_p) + (rec_all ? p_data : 32'd0) + 32'(f_total) + (gap ? f_lost : 32'd0));
       assert (seq == f_told[15:0]);
       assert (ev_gap == gap && (!gap || ev_lost == st_data));
       // inside
       assert (!(full && gap) && !(wrapped && !gap && full && st_data == 32'd0));
-      if (gap) assert ({st_kind, st_source, st_flags} == {litepulse_map_pkg::KIND_OVERFLOW, litepulse_map_pkg::SRC_CONTROL, 8'd0});
+      if (gap) assert ({st_kind, st_source} == {litepulse_map_pkg::KIND_OVERFLOW, litepulse_map_pkg::SRC_CONTROL});
+      if (gap) assert (st_flags == 8'd0 || st_flags == litepulse_map_pkg::EVENT_FLAG_AT_LEAST);
+      // a gap of fewer than LOST_STOP is exact, its count never wraps
+      assert (!f_skips || (gap && stopped));
+      if (gap && stopped) assert (st_data[31:16] == f_upper && st_data[15:0] < 16'd128);
+      if (gap) assert (st_data[31:16] <= f_upper);
+      if (gap && st_data[31:16] == f_upper) assert (!was_top && st_data[15:0] < (stopped ? 16'd96 : 16'd64));
       if (gap) assert (f_lost != 32'd0);
       if (gap && wrapped) assert (st_data[15:0] < 16'd32);
       if (gap && was_top && !wrapped) assert (st_data[15]);
@@ -231,12 +253,12 @@
       end
       case (f_place)
         F_TAIL: begin
-          assert ((tail[EB-1:0] & f_members) == f_changed && (tail[2*EB-1:EB] & f_members) == f_level);
-          assert (tail[2*EB+:8] == f_cycle[7:0] + 8'd1 + (f_f ? {1'b0, edge_delay} : 8'd0));
+          assert ((tail.changed & f_members) == f_changed && (tail.level & f_members) == f_level && tail.group == f_group);
+          assert (tail.now == f_cycle[7:0] + 8'd1 + (f_f ? {1'b0, f_delay} : 8'd0) && tail.delay == f_delay);
         end
         F_HEAD: begin
-          assert ((head[EB-1:0] & f_members) == f_changed && (head[2*EB-1:EB] & f_members) == f_level);
-          assert (head[2*EB+:8] == f_cycle[7:0] + 8'd1 + (f_f ? {1'b0, edge_delay} : 8'd0));
+          assert ((head.changed & f_members) == f_changed && (head.level & f_members) == f_level && head.group == f_group);
+          assert (head.now == f_cycle[7:0] + 8'd1 + (f_f ? {1'b0, f_delay} : 8'd0) && head.delay == f_delay);
         end
         F_MERGED: begin
           assert (one_p && !f_any && p_data == {16'(f_level), 16'(f_changed)} && p_off == 3'd0 && lo_edge == f_cycle[7:0]);
@@ -251,7 +273,7 @@
         default: assert (1'b0);
       endcase
       if (f_waits || f_place == F_MERGED) begin
-        assert (64'(now) << SL == (f_cycle + (f_f ? {57'd0, edge_delay} : 64'd0) + 64'd2 + {57'd0, f_age}) << SL);
+        assert (64'(now) << SL == (f_cycle + (f_f ? {57'd0, f_delay} : 64'd0) + 64'd2 + {57'd0, f_age}) << SL);
         assert (f_age <= 7'(F_AGE + 1));
       end
     end
