@@ -181,7 +181,8 @@ module litepulse_pulse #(
   end
 
   // with several samples a cycle an edge may be seen in the very cycle in which our launch begins
-  litepulse_echo echo (
+  // with several samples a cycle a new filter waits until the old one's samples have been shown
+  litepulse_echo #(.LAG((S > 1) ? 4 : 2)) echo (
       .clk, .rst, .sent(busy_past[(S > 1) ? KE - 2 : KE - 1]), .tail(echo_tail), .line_delay(line_delay[5:0]),
       .changed(echo_changed || settling), .own(line_own)
   );

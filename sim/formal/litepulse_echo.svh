@@ -10,14 +10,17 @@
   logic [5:0]    g_delay, g_delay_most; // the filter's delay when the tail was over; its largest, from the cycle behind the launch on
   logic          g_stretched;           // a change since then took effect ...
   logic [GW-1:0] g_change;              // ... so many cycles ago
-  logic [1:0]    g_changed;             // in the cycles before
+  logic [3:0]    g_changed;             // in the cycles before
   logic [9:0]    g_tail_was;
   logic [5:0]    g_delay_was;
   logic [GW-1:0] g_demand;              // the last cycle of the window, as g_since
 
+  logic          g_news;                // LAG - 2 cycles longer than `changed`
+  assign g_news = changed || (LAG > 2 && g_changed[0]) || (LAG > 3 && g_changed[1]);
+
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
-    g_changed <= {g_changed[0], changed};
+    g_changed <= {g_changed[2:0], changed};
     g_tail_was <= tail;
     g_delay_was <= line_delay;
     if (sent) begin
@@ -32,27 +35,29 @@
       if (own && line_delay > g_delay_most) g_delay_most <= line_delay;
     end
     if (tailing || sent) g_delay <= line_delay;
-    g_stretched <= (changed && (own || sent)) || (g_stretched && !sent);
-    if (changed && (own || sent)) g_change <= GW'(1);
+    g_stretched <= (g_news && (own || sent)) || (g_stretched && !sent);
+    if (g_news && (own || sent)) g_change <= GW'(1);
     else if (g_change != '1) g_change <= g_change + GW'(1);
     if (rst) {g_any, g_stretched} <= 2'b00;
+    if (rst) g_changed <= 4'd0;
   end
 
-  // Assumed: litepulse_config says when it has written a word, the filter's delay follows within two cycles
+  // Assumed: litepulse_config says when it has written a word, the filter's delay follows within LAG cycles
   always_comb begin
     if (!f_past) assume (rst);
   end
   always_ff @(posedge clk) begin
     if (f_past && !rst && !$past(rst)) begin
       if (tail != g_tail_was) assume (changed);
-      if (line_delay != g_delay_was) assume (changed || g_changed != 2'b00);
+      if (line_delay != g_delay_was) assume (changed || g_changed[LAG-1:0] != '0);
     end
-    if (f_past && $past(rst)) assume (!changed);
+    if (f_past && ($past(rst) || rst)) assume (!changed);
   end
 
   assign g_demand = GW'(2) + GW'(g_tail_most) + GW'(g_delay_most);
   always_comb begin
     if (f_past && !rst) begin
+      assert ((news != '0) == g_news);
       // what is promised
       if (g_any && g_since <= g_demand) assert (own);
       if (own && !g_stretched) assert (g_any && g_since <= GW'(2) + GW'(g_tail) + GW'(g_delay));
@@ -75,7 +80,7 @@
           if (tailing) assert (GW'(tail_left) == GW'(g_tail) - (g_since - GW'(1)));
           assert (own == (g_since <= GW'(2) + GW'(g_tail) + (tailing ? GW'(0) : GW'(g_delay))));
           if (own && !tailing) assert (GW'(delay_left) == GW'(g_delay) - (g_since - GW'(2) - GW'(g_tail)));
-          if (own && g_since > GW'(1)) assert (!g_changed[0] && (g_since == GW'(2) || !g_changed[1]));
+          if (own) assert (g_changed[LAG-2:0] == '0 && (g_since == GW'(1) || !g_changed[LAG-1]));
           // what the delay may still become is what it is when the tail is over
           if (own && g_since > GW'(1)) assert (g_delay_most == g_delay_was && g_delay == g_delay_was && g_tail_was == g_tail);
           if (own && g_since == GW'(1)) assert (g_delay_most == 6'd0 && g_tail_was == g_tail);
