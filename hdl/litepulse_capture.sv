@@ -48,8 +48,7 @@ module litepulse_capture #(
     output logic [2:0]              sel_off,      // its sample in the cycle that lies filt_delay cycles back, ...
     output logic                    sel_filtered, // ... none if not filtered
     output logic                    sel_is_line,
-    output logic                    line_filtered, // as sel_filtered, of the line
-    output logic                    settling      // FILTER was written and is not yet taken over: line_delay follows by two cycles
+    output logic                    line_filtered // as sel_filtered, of the line
 );
   localparam int C = INPUTS + 1;
   localparam int SL = $clog2(S);
@@ -78,13 +77,11 @@ module litepulse_capture #(
   generate
     if (S == 1) begin : gen_settle
       assign settled = 1'b1;
-      assign settling = 1'b0;   // it is at once
       assign anew = {C{rst || filt_len_new}} | (filt_en[C-1:0] ^ group);
     end else begin : gen_settle
       logic [1:0] came;       // words of the last cycles
       logic       len_came;   // filt_len has changed and is not yet taken over
       assign settled = came == 2'b10 && !filt_new;
-      assign settling = filt_new || came != 2'b00;
       assign anew = {C{rst}} | (filt_en[C-1:0] ^ group) | (group & {C{filt_len_new || len_came}});
       always_ff @(posedge clk) begin
         came <= {came[0], filt_new} & {2{!rst}};

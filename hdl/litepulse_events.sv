@@ -164,12 +164,14 @@ module litepulse_events #(
   logic [3:0]    p_kind, p_source;
   logic [2:0]    p_off;
   logic [EB-1:0] edge_own;
+  logic [C-1:0]  head_group;
 
   assign mine     = (sel & sel_wanted) != '0;
   assign one      = take_edge || mine;
   assign number   = (p_data[NW-1:0] & {NW{rec_all}}) | {{(NW-1){1'b0}}, one_p};
+  assign head_group = head.group;   // Icarus takes no variable index into a member
   always @* begin
-    for (int i = 0; i < C; i++) edge_own[i*S +: S] = {S{head.group[i] == pick_f}};
+    for (int i = 0; i < C; i++) edge_own[i*S +: S] = {S{head_group[i] == pick_f}};
   end
 
   logic [31:0]   m_data;

@@ -76,7 +76,7 @@ module litepulse_pulse #(
   logic [5:0]       filt_len;
   logic [9:0]       echo_tail;
   logic             echo_changed, lead_changes;
-  logic             filt_new, filt_len_new, settling;
+  logic             filt_new, filt_len_new;
   logic [10:0]      event_mask;
   logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
   logic [15:0]      flush_count;
@@ -180,11 +180,11 @@ module litepulse_pulse #(
     end
   end
 
-  // with several samples a cycle an edge may be seen in the very cycle in which our launch begins
-  // with several samples a cycle a new filter waits until the old one's samples have been shown
+  // With several samples a cycle an edge may be seen in the very cycle in which our launch begins, and a new filter waits until the
+  // old one's samples have been shown.
   litepulse_echo #(.LAG((S > 1) ? 4 : 2)) echo (
       .clk, .rst, .sent(busy_past[(S > 1) ? KE - 2 : KE - 1]), .tail(echo_tail), .line_delay(line_delay[5:0]),
-      .changed(echo_changed || settling), .own(line_own)
+      .changed(echo_changed), .own(line_own)
   );
 
   assign now_tick = 64'(now) << SL;
@@ -323,7 +323,7 @@ module litepulse_pulse #(
   litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
       .clk, .rst, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .filt_new, .filt_len_new, .cond_line, .cond_next, .line_delay,
       .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay, .filt_delay,
-      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line, .line_filtered, .settling
+      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line, .line_filtered
   );
 
   litepulse_line_rx #(.S(S)) line_rx (

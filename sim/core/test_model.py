@@ -29,8 +29,10 @@ from sim.core.model import (
     Train,
     arbitrate,
     capture,
+    capture_in_parts,
     driver_wave,
     filtered,
+    filtered_in_parts,
     gaps,
     line_wave,
     queue_fates,
@@ -203,6 +205,26 @@ def test_event_fifo():
     assert fifo.lost == 3
     fifo.free(16)
     assert fifo.stored[-1] == ("overflow", 21, 21, 3) and fifo.lost == 0
+
+
+def test_event_fifo_stops_counting():
+    fifo = EventFifo(depth=20, reserve=16, lost_stop=3)
+    for tick in range(9):
+        fifo.happen(tick, True, "edge")
+    assert len(fifo.stored) == 4 and fifo.lost == 3
+    fifo.happen(9, False, "tx")
+    assert fifo.stored[4:] == [("at_least", 4, 4, 3), ("event", 9, 7, "tx")] and fifo.lost == 0
+
+
+def test_filter_in_parts():
+    wave = [(ALWAYS, 0), (10, 1), (20, 0), (22, 1), (30, 0)]
+    assert filtered_in_parts(wave, [(ALWAYS, 50, 5)]) == [(10, 1, 0), (30, 0, 0)]
+    # five samples, but three of them from before the change
+    assert filtered_in_parts(wave, [(ALWAYS, 13, 5), (13, 50, 5)]) == [(13, 1, 1), (30, 0, 1)]
+    # a cycle that counts for neither
+    assert filtered_in_parts(wave, [(ALWAYS, 20, 1), (24, 50, 3)]) == [(10, 1, 0), (30, 0, 1)]
+    parts = [[(ALWAYS, 12, False, 9), (12, 50, True, 4)], [(ALWAYS, 50, False, 1)]]
+    assert capture_in_parts([wave, [(ALWAYS, 1)]], 2, parts) == [(10, 0, (0b1111 << 16) | 1), (30, 0x80, 1)]
 
 
 def test_gaps_and_responder():

@@ -372,6 +372,16 @@ def cmd_info(args):
         output.write("\n".join([headline(device), *output.aligned(rows)]))
 
 
+def lost_at_least(device):
+    """Is the number of lost records a lower bound, because a count of the board has stopped?"""
+    return device.events.lost_at_least or device.received.lost_at_least
+
+
+def records_lost(device, number):
+    """'3 records lost', for people."""
+    return f"{'at least ' if lost_at_least(device) else ''}{number} records lost"
+
+
 def train_result(device, run, interrupt=None):
     """The JSON object of a train."""
     record, plan = run.record, run.plan
@@ -393,6 +403,7 @@ def train_result(device, run, interrupt=None):
         "delays": {str(k): v for k, v in sorted(record.delays().items())},
         "refused": [{"pulse": n, "tick": t, "reason": r} for n, (t, r) in sorted(record.refused.items())],
         "lost": record.lost,
+        "lost_at_least": lost_at_least(device),
         "events_lost": record.events_lost,
         "bytes_lost": record.bytes_lost,
         "changes": [
@@ -416,7 +427,7 @@ def train_text(device, run, result):
     record, plan, ts = run.record, run.plan, device.timescale
     count = len(record.launched)
     tick = si(1 / ts.tick_hz, "s")
-    rows = [("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {record.lost} records lost")]
+    rows = [("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {records_lost(device, record.lost)}")]
     rows.append(
         (
             "period",
@@ -837,7 +848,7 @@ def cmd_capture(args):
                 for tick, what, value in found:
                     dt = ms(ts, tick - last) if last is not None else None
                     if what == "lost":
-                        text = f"LOST {value.count} records"
+                        text = f"LOST {value}"
                     elif what == "byte":
                         bytes_seen.append(value)
                         text = f"byte 0x{value.data:02x}{byte_flags(value)}"
@@ -865,13 +876,14 @@ def cmd_capture(args):
         result = shared(device, "capture") | {
             "edges": edges_seen,
             "lost": run.lost,
+            "lost_at_least": lost_at_least(device),
             "bytes": [{"tick": b.tick, "data": b.data, "flags": byte_flags(b).split()} for b in bytes_seen],
         }
         if args.style == "json":
             output.write_json(result)
         else:
             (output.write if args.style is None else output.note)(
-                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, {run.lost} records lost"
+                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, {records_lost(device, run.lost)}"
             )
         if problem:
             raise problem
@@ -971,6 +983,7 @@ def cmd_send(args):
                 "received": [{"tick": b.tick, "byte": b.data} for b in run.received],
                 "max_error_ticks": worst,
                 "lost": run.lost,
+                "lost_at_least": lost_at_least(device),
                 "ended": "interrupt" if interrupt else "all sent",
             }
         )
@@ -981,7 +994,7 @@ def cmd_send(args):
                 (
                     "launched",
                     f"{len(run.launched)} of {len(data)}, {len(run.refused)} refused, {len(run.received)} received, "
-                    f"{run.lost} records lost",
+                    records_lost(device, run.lost),
                 )
             ]
             if worst is not None:
@@ -1110,11 +1123,12 @@ def follow_responder(args, device, run, interrupt, trigger, count):
         ],
         "missed": [{"tick": tick, "reason": reason} for tick, reason in run.missed],
         "lost": run.lost,
+        "lost_at_least": lost_at_least(device),
     }
     if args.style == "json":
         output.write_json(result)
     else:
-        rows = [("answers", f"{len(run.answers)}, {len(run.missed)} missed, {run.lost} records lost")]
+        rows = [("answers", f"{len(run.answers)}, {len(run.missed)} missed, {records_lost(device, run.lost)}")]
         if delays:
             rows.append(("delay", ", ".join(f"{n}× {value} ticks = {si(ts.seconds(value), 's')}" for value, n in histogram(delays)[:5])))
         for tick, reason in run.missed[:3]:

@@ -68,6 +68,11 @@ class Stream:
         """Records lost since this reader began: told by the board, not yet told, and missing without a word."""
         return self.decoder.lost + self.untold + self.decoder.broken
 
+    @property
+    def lost_at_least(self):
+        """`lost` is a lower bound: a count of the board has stopped, or stands where it stops."""
+        return self.decoder.at_least or self.untold >= regs.LOST_STOP
+
     def _fetch(self, count):
         width = self.decoder.words
         words = self.device.read_window(self.base, regs.HEADER_WORDS + count * width)

@@ -110,10 +110,17 @@ class RxByte:
 
 @dataclass(frozen=True)
 class Lost:
-    """Records of one stream were lost: the first one's tick and how many."""
+    """Records of one stream were lost: the first one's tick and how many.
+
+    With `at_least` the board's count had reached its end (regs.LOST_STOP): more may have been lost.
+    """
 
     tick: int
     count: int
+    at_least: bool = False
+
+    def __str__(self):
+        return f"{'at least ' if self.at_least else ''}{self.count} records"
 
 
 def extend_tick(low48, now):
@@ -130,6 +137,7 @@ class EventStream:
     def __init__(self):
         self.next_seq = None
         self.lost = 0  # told by OVERFLOW records
+        self.at_least = False  # one of them was a lower bound, and so is their sum
         self.broken = 0  # sequence gaps nobody told of: must stay 0
 
     def feed(self, words, now):
@@ -142,8 +150,10 @@ class EventStream:
             self.broken += (event.seq - self.next_seq) & 0xFFFF
         if event.kind == "overflow":
             self.next_seq = (event.seq + event.data) & 0xFFFF
-            self.lost += event.data
-            return [Lost(event.tick, event.data)]
+            lost = Lost(event.tick, event.data, bool(event.flags & regs.EVENT_FLAG_AT_LEAST))
+            self.lost += lost.count
+            self.at_least |= lost.at_least
+            return [lost]
         self.next_seq = (event.seq + 1) & 0xFFFF
         return [event]
 
@@ -155,6 +165,7 @@ class ReceiveStream:
 
     def __init__(self):
         self.lost = self.broken = 0  # bytes carry no sequence number, so none can be missed
+        self.at_least = False  # `lost` is a lower bound
         self._first_lost = None
 
     def feed(self, words, now):
@@ -162,9 +173,11 @@ class ReceiveStream:
         low, info = words
         v = unpack(_RX_INFO, info)
         if v["overflow"] and v["count"]:
-            self.lost += low
             tick, self._first_lost = self._first_lost, None
-            return [Lost(tick if tick is not None else now, low)]
+            lost = Lost(tick if tick is not None else now, low, bool(v["data"] & 1))
+            self.lost += low
+            self.at_least |= lost.at_least
+            return [lost]
         tick = extend_tick((low & MASK32) | v["tick_47_32"] << 32, now)
         if v["overflow"]:
             self._first_lost = tick

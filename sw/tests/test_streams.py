@@ -64,3 +64,16 @@ def test_lost_bytes_come_as_two_records():
     assert stream.feed([777, 1 << 12], 10**6) == []
     assert stream.feed([5, 1 << 12 | 1 << 15], 10**6) == [Lost(777, 5)]
     assert stream.lost == 5
+
+
+def test_a_count_that_stopped_is_a_lower_bound():
+    events = EventStream()
+    assert events.feed(record(20, 5, 4, 6, 0x80, 0xFFFF0003), 99) == [Lost(20, 0xFFFF0003, True)]
+    assert events.feed(record(50, 8, 1, 1, 0, 4), 99)[0].seq == 8 and events.broken == 0
+    assert events.feed(record(60, 9, 4, 6, 0, 2), 99) == [Lost(60, 2)]
+    assert events.at_least and events.lost == 0xFFFF0005
+    received = ReceiveStream()
+    assert received.feed([777, 1 << 12], 10**6) == [] and not received.at_least
+    assert received.feed([0xFFFF0000, 1 | 1 << 12 | 1 << 15], 10**6) == [Lost(777, 0xFFFF0000, True)]
+    assert received.at_least
+    assert (str(Lost(1, 7)), str(Lost(1, 7, True))) == ("7 records", "at least 7 records")
