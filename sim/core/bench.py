@@ -541,10 +541,11 @@ class Bench:
 
         async def loop():
             while self.draining:
-                if int(self.dut.ev_ready.value):
-                    await self.drain()
-                if int(self.dut.rx_ready.value):
-                    await self.drain_bytes()
+                # Not until none is left: on a slow bus bytes may come as fast as they are read, and events would wait for ever.
+                if count := int(self.dut.ev_ready.value):
+                    await self.drain(count)
+                if count := int(self.dut.rx_ready.value):
+                    await self.drain_bytes(count)
                 await self.sys_cycles(pause)
 
         self.draining = True

@@ -118,7 +118,9 @@ module litepulse_tb #(
         .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
     );
 
+`ifndef LITEPULSE_NETLIST
     assign config_done = core.cfg_done;
+`endif
     assign de_oe_pin = oe_pin;
     if (S == 1) begin : gen_generic
       litepulse_phy_generic #(.INPUTS(INPUTS)) phy (

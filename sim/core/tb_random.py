@@ -258,14 +258,14 @@ class Scene:
         """What the responder does: a trigger counts from the cycle of the answer that armed it on; when it is disarmed, what is decided
         is carried out first."""
         wave = filtered(self.waves[0], self.filter_length) if self.filter_mask & 1 else normal(self.waves[0])
-        missed, out = {r.tick for r in self.bench.select(MISSED)}, []
+        missed, out, self.cancelled = {r.tick for r in self.bench.select(MISSED)}, [], []
         for (entry, rise, fall, _, armed), following in zip(self.responders, [*self.responders[1:], None]):
             triggers = [
                 t for t, level in wave[1:] if (rise if level else fall) and (armed is None or t // S + self.held + CONDITIONING >= armed)
             ]
             for grant in entry.answers(triggers, S, CONSTANTS["RESPONSE_REST"], self.held, missed):
-                if following is None or grant.tick // S < following[3] + OUTPUT - 8:
-                    out.append(grant)
+                done = following is None or grant.tick // S < following[3] + OUTPUT - 8
+                (out if done else self.cancelled).append(grant)
         return out
 
     async def set_profile(self):
@@ -377,14 +377,16 @@ class Scene:
             assert b - ready < length + self.lead + SLACK + 8 * S, f"a byte had room in [{ready}, {b})"
         # Pins.
         edges = bench.check_line(granted)
-        # A byte held back while its lead runs, or just as it has run out, takes the lead back; all else about `de` is exact.
+        # A byte held back while its lead runs, or just as it has run out, takes the lead back, and so does a response that is cancelled;
+        # all else about `de` is exact.
         seen, wanted = (spans(w) for w in (bench.wave("de"), driver_wave(granted, self.lead, self.lags.later(OUTPUT), S)))
         more = spans(union(seen + wanted))
         assert more == seen, "de is missing where it should be"
         for a, b in seen:
             inside = [w for w in wanted if a <= w[0] and w[1] <= b]
             taken_back = (b - a) - sum(y - x for x, y in inside)
-            assert taken_back <= self.lead, f"de is high in [{a}, {b}) for {inside}"
+            leads = 1 + sum(a <= grant.tick - self.lead < b for grant in self.cancelled)
+            assert taken_back <= leads * self.lead, f"de is high in [{a}, {b}) for {inside}"
         edges += 2 * len(wanted)
         # Inputs.
         line = switched((self.line, shifted(line_wave(granted), 1)), self.loop, S)

@@ -13,7 +13,7 @@ import pytest
 from sim.netlist.synthesis import NETLISTS, write_once
 
 ALL = os.environ.get("LITEPULSE_NETLISTS", "") == "all"
-MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger")
+MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger", "tb_random")
 QUICK = ("ice40_ddr", "ecp5_ddr")
 # Each promise at least once.
 SHORT = {
@@ -38,11 +38,12 @@ def test_some_promises():
 @pytest.mark.parametrize("name", QUICK)
 @pytest.mark.seconds(60)
 def test_promises(name):
-    """The short form."""
-    cases = [case for cases in SHORT.values() for case in cases]
-    assert {int(case.split("_")[1][-1]) for case in cases} == set(range(1, 8)), "each promise"
-    passed = NETLISTS[name].simulate(list(SHORT), cases, env={"LITEPULSE_SHORT": 1})
-    assert passed == sorted(f"{module}.{case}" for module, cases in SHORT.items() for case in cases)
+    """The short form, on the first netlist with a random scene."""
+    assert {int(case.split("_")[1][-1]) for cases in SHORT.values() for case in cases} == set(range(1, 8)), "each promise"
+    short = {**SHORT, "tb_random": ("test_random_scenes",)} if name == QUICK[0] else SHORT
+    cases = [case for cases in short.values() for case in cases]
+    passed = NETLISTS[name].simulate(list(short), cases, env={"LITEPULSE_SHORT": 1})
+    assert passed == sorted(f"{module}.{case}" for module, cases in short.items() for case in cases)
 
 
 @pytest.mark.parametrize("clocks", ("unrelated", "1:1", "4:1"))
