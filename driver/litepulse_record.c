@@ -39,13 +39,13 @@ static inline void set(struct litepulse_event *event, u64 tick, u64 seq, u32 dat
 }
 
 static void lost(struct litepulse_event *event, u8 source, u64 tick, u64 seq, u64 count,
-		 bool at_least)
+		 bool open_ended)
 {
 	*event = (struct litepulse_event){
 		.tick = tick,
 		.seq = seq,
 		.count = count,
-		.flags = LITEPULSE_FLAG_HARDWARE | (at_least ? LITEPULSE_FLAG_AT_LEAST : 0),
+		.flags = LITEPULSE_FLAG_HARDWARE | (open_ended ? LITEPULSE_FLAG_AT_LEAST : 0),
 		.kind = LITEPULSE_KIND_LOST,
 		.source = source,
 	};

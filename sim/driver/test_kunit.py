@@ -15,7 +15,7 @@ MISTAKES = [
     ("litepulse_record.c", "if (!sequence->open_ended)", "if (1)", "losses_without_end_are_told"),
     ("litepulse_record.c", "\tsequence->open_ended = false;\n\tif", "\tif", "losses_without_end_are_told"),
     ("litepulse_record.c", "\t\t\tsequence->open_ended = false;\n", "", "losses_without_end_are_told"),
-    ("litepulse_record.c", "| (at_least ? LITEPULSE_FLAG_AT_LEAST : 0)", "", "losses_without_end_are_told"),
+    ("litepulse_record.c", "| (open_ended ? LITEPULSE_FLAG_AT_LEAST : 0)", "", "losses_without_end_are_told"),
     ("litepulse_record.c", "info & RECEIVE_COUNT_AT_LEAST", "false", "bytes_are_decoded"),
     ("litepulse_record.c", "sequence->gap_tick = tick;", "", "bytes_are_decoded"),
     ("litepulse_phc.c", "(u64)rest + phc->frac >= phc->div", "(u64)rest + phc->frac > phc->div", "clock_is_exact"),

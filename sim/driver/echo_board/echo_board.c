@@ -137,24 +137,24 @@ static void event(struct board *b, u64 tick, u32 kind, u32 source, u32 flags, u3
  * Events and bytes were lost: 5 of each, or so many that the board stopped counting, and 5 more events, as the number of the next event
  * says. In place of what was lost stand the records that tell of it.
  */
-static void lose(struct board *b, bool at_least)
+static void lose(struct board *b, bool open_ended)
 {
-	const u32 count = at_least ? LITEPULSE_LOST_STOP : 5;
+	const u32 count = open_ended ? LITEPULSE_LOST_STOP : 5;
 	unsigned long flags;
 	u64 now;
 
 	spin_lock_irqsave(&b->lock, flags);
 	now = tick_of(b);
-	event(b, now, LITEPULSE_KIND_OVERFLOW, LITEPULSE_SRC_CONTROL, at_least ? LITEPULSE_EVENT_FLAG_AT_LEAST : 0, count);
+	event(b, now, LITEPULSE_KIND_OVERFLOW, LITEPULSE_SRC_CONTROL, open_ended ? LITEPULSE_EVENT_FLAG_AT_LEAST : 0, count);
 	/* that one has no number of its own */
-	b->seq += (u16)(count + (at_least ? 5 : 0)) - 1;
+	b->seq += (u16)(count + (open_ended ? 5 : 0)) - 1;
 	if (b->byte_count + 2 <= BYTES) {
 		u32 *words = b->bytes[b->byte_count];
 
 		words[0] = lower_32_bits(now);
 		words[1] = (u32)(upper_32_bits(now) & 0xffff) << 16 | LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK;
 		words[2] = count;
-		words[3] = LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK | LITEPULSE_RECEIVE_INFO_COUNT_MASK | at_least;
+		words[3] = LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK | LITEPULSE_RECEIVE_INFO_COUNT_MASK | open_ended;
 		b->byte_count += 2;
 	}
 	spin_unlock_irqrestore(&b->lock, flags);
@@ -452,11 +452,11 @@ module_param_cb(reset, &reset_ops, NULL, 0200);
 /* Writing to this parameter makes board 0 lose events and bytes: 0 a few, 1 more than it counts. */
 static int lose_set(const char *value, const struct kernel_param *parameter)
 {
-	bool at_least;
+	bool open_ended;
 
-	if (kstrtobool(value, &at_least))
+	if (kstrtobool(value, &open_ended))
 		return -EINVAL;
-	lose(&all[0], at_least);
+	lose(&all[0], open_ended);
 	return 0;
 }
 
