@@ -47,6 +47,13 @@ struct litepulse_word {
 	u32 value;
 };
 
+/* Number of a configuration word, as the events of the core have it. */
+#define LITEPULSE_CONFIG_INDEX(offset) (((offset) - LITEPULSE_WIN_CONFIG) / 4)
+
+/* Tail of the echo in cycles of the core's clock: the longest, and after a reset of the core. */
+#define LITEPULSE_ECHO_CYCLES_MAX	1023
+#define LITEPULSE_ECHO_CYCLES_RESET	16
+
 /* The two streams of records: of received bytes, and of all else. */
 enum litepulse_stream {
 	LITEPULSE_EVENTS,
@@ -198,6 +205,7 @@ struct litepulse_chardev;
  * @context: of the transport
  * @attach: of the transport
  * @keeps: the board has power of its own
+ * @kept: ... and when the driver came went on with what it was told to keep
  * @rate: of the ticks
  * @clock_num: of the core's clock, Hz
  * @clock_den: of the core's clock
@@ -216,6 +224,7 @@ struct litepulse {
 	void *context;
 	int (*attach)(void *context, struct litepulse *lp);
 	bool keeps;
+	bool kept;
 	struct litepulse_rate rate;
 	u32 clock_num;
 	u32 clock_den;
@@ -375,9 +384,19 @@ struct litepulse_tty_bytes {
 void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_tty_bytes *bytes);
 /* There is room for more, or all has left: LITEPULSE_WANT_TRANSMIT, _DRAINED. As above. */
 void litepulse_tty_room(struct litepulse *lp, u32 pending);
-/* Lead and lag of the de pin, LITEPULSE_CFG_DRIVER_ENABLE. 0 or an error of the transport. */
+/*
+ * Lead and lag of the de pin, LITEPULSE_CFG_DRIVER_ENABLE. Under claim_mutex. 0, -EBUSY if the lead
+ * would change while a train runs, or an error of the transport.
+ */
 int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word);
-/* The board was reset: write profile 0 and the driver enable again. Sleeps. */
+/* Tail of the echo in ticks, LITEPULSE_CFG_ECHO. Under claim_mutex. 0 or the transport's error. */
+int litepulse_tty_set_echo(struct litepulse *lp, u32 ticks);
+/*
+ * A train is about to start: the lead that the tty was given is in force on return, and it gets no
+ * other one while the train runs. Under claim_mutex. Sleeps.
+ */
+void litepulse_tty_train_starts(struct litepulse *lp);
+/* The board was reset: write profile 0, driver enable and echo again. Sleeps. */
 void litepulse_tty_restarted(struct litepulse *lp);
 
 /* litepulse_ptp.c */

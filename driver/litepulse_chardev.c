@@ -164,10 +164,12 @@ static void add_note(struct reader *reader, const struct litepulse_event *note)
 		if (other->kind != note->kind || other->source != note->source ||
 		    (other->flags ^ note->flags) & LITEPULSE_FLAG_HARDWARE)
 			continue;
-		if (note->kind == LITEPULSE_KIND_LOST)
+		if (note->kind == LITEPULSE_KIND_LOST) {
 			other->count += note->count;
-		else
+			other->flags |= note->flags & LITEPULSE_FLAG_AT_LEAST;
+		} else {
 			other->count = note->count;
+		}
 		return;
 	}
 	if (WARN_ON_ONCE(reader->waiting == NOTES))

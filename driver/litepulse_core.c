@@ -446,12 +446,14 @@ static int settle(struct litepulse *lp, bool kept)
 		{ LITEPULSE_CFG_EVENT_MASK, 0 },
 		{ LITEPULSE_CFG_CAPTURE_EDGES, 0 },
 		{ LITEPULSE_CFG_LINE, lp->line },
+		/* not of a board that is kept */
 		{ LITEPULSE_CFG_DRIVER_ENABLE, 0 },
+		{ LITEPULSE_CFG_ECHO, LITEPULSE_ECHO_CYCLES_RESET * lp->samples },
 	};
 
 	if (!kept)
 		litepulse_stop_output(lp);
-	return litepulse_configure(lp, words, ARRAY_SIZE(words) - kept);
+	return litepulse_configure(lp, words, ARRAY_SIZE(words) - (kept ? 2 : 0));
 }
 
 /*
@@ -563,6 +565,7 @@ static int litepulse_probe(struct platform_device *pdev)
 	error = kept ? 0 : name_session(lp);
 	if (error)
 		goto put;
+	lp->kept = kept;
 	platform_set_drvdata(pdev, lp);
 	/* What was received before is nobody's. */
 	error = litepulse_now(lp, &lp->bytes.since);

@@ -143,6 +143,13 @@ static bool ticks_advance(struct litepulse *lp, struct litepulse_sequence *strea
 	return true;
 }
 
+/* Is it one of the train's words that the core refused? Others' may be refused meanwhile. */
+static bool is_train_word(u32 index)
+{
+	return index >= LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_TRAIN_START_LO) &&
+	       index <= LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_TRAIN_COMMAND);
+}
+
 /*
  * Is this what the train was asked last? An earlier change may have waited until now; its stamp
  * gives it away. What is refused before the sequencer sees it is told by the configuration.
@@ -155,7 +162,8 @@ static void note_answer(struct litepulse *lp, const struct litepulse_event *even
 		return;
 	if (lp->answer_state != LITEPULSE_ANSWER_EXPECTED || event->tick < lp->answer_since)
 		return;
-	if (event->source == LITEPULSE_SRC_CONTROL && event->kind != LITEPULSE_KIND_REFUSED)
+	if (event->source == LITEPULSE_SRC_CONTROL &&
+	    (event->kind != LITEPULSE_KIND_REFUSED || !is_train_word(event->data)))
 		return;
 	if (event->kind == LITEPULSE_KIND_APPLIED && stop != lp->answer_stop)
 		return;

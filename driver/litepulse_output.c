@@ -220,28 +220,35 @@ static u64 ticks_at_least(struct litepulse *lp, u32 ns)
 }
 
 /**
- * litepulse_driver_enable_set - lead and lag of the de pin
+ * litepulse_driver_enable_set - lead and lag of the de pin, and the tail of the echo
  * @lp: device
  * @claimant: holder of the claim
  * @driver_enable: how long
  *
- * Return: 0, -EINVAL (also: more ticks than the core can count), -ESTALE, or an error of the
- * transport.
+ * Return: 0, -EINVAL (also: more ticks than the core can count), -EBUSY if the lead would change
+ * while a train runs, -ESTALE, or an error of the transport.
  */
 int litepulse_driver_enable_set(struct litepulse *lp, struct litepulse_claimant *claimant,
 				const struct litepulse_driver_enable *driver_enable)
 {
 	u64 lead = ticks_at_least(lp, driver_enable->lead_ns);
 	u64 lag = ticks_at_least(lp, driver_enable->lag_ns);
+	u64 echo = ticks_at_least(lp, driver_enable->echo_ns);
+	bool set_echo = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_ECHO;
 	u32 word;
+	int error;
 
-	if (driver_enable->flags || driver_enable->reserved ||
+	if (driver_enable->flags & ~LITEPULSE_DRIVER_ENABLE_ECHO ||
+	    (driver_enable->echo_ns && !set_echo) ||
 	    lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
-	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
+	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK) ||
+	    echo > LITEPULSE_ECHO_CYCLES_MAX * lp->samples)
 		return -EINVAL;
 	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
 	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
-	return usable(lp, claimant) ?: litepulse_tty_set_driver_enable(lp, word);
+	/* The lead first: it is all that the core may refuse. */
+	error = usable(lp, claimant) ?: litepulse_tty_set_driver_enable(lp, word);
+	return error || !set_echo ? error : litepulse_tty_set_echo(lp, echo);
 }
 
 /* --- train --- */
@@ -364,6 +371,7 @@ int litepulse_train_start(struct litepulse *lp, struct litepulse_claimant *claim
 		return error;
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
 		return -EBUSY;
+	litepulse_tty_train_starts(lp);
 	return train_command(lp, words, ARRAY_SIZE(words), false, false);
 }
 

@@ -13,6 +13,8 @@ static_assert(sizeof(struct litepulse_event) == 48);
 /* The flags of a receive record lie together, as in the interface. */
 #define FLAGS_SHIFT LITEPULSE_RECEIVE_INFO_PARITY_ERROR_SHIFT
 #define FLAGS_MASK GENMASK(LITEPULSE_RECEIVE_INFO_COUNT_SHIFT, FLAGS_SHIFT)
+/* In the data of a COUNT record: at least so many were lost. */
+#define RECEIVE_COUNT_AT_LEAST BIT(LITEPULSE_RECEIVE_INFO_DATA_SHIFT)
 
 static_assert(LITEPULSE_RX_PARITY << FLAGS_SHIFT == LITEPULSE_RECEIVE_INFO_PARITY_ERROR_MASK);
 static_assert(LITEPULSE_RX_FRAMING << FLAGS_SHIFT == LITEPULSE_RECEIVE_INFO_FRAMING_ERROR_MASK);
@@ -36,13 +38,14 @@ static inline void set(struct litepulse_event *event, u64 tick, u64 seq, u32 dat
 	event->source = source;
 }
 
-static void lost(struct litepulse_event *event, u8 source, u64 tick, u64 seq, u64 count)
+static void lost(struct litepulse_event *event, u8 source, u64 tick, u64 seq, u64 count,
+		 bool open_ended)
 {
 	*event = (struct litepulse_event){
 		.tick = tick,
 		.seq = seq,
 		.count = count,
-		.flags = LITEPULSE_FLAG_HARDWARE,
+		.flags = LITEPULSE_FLAG_HARDWARE | (open_ended ? LITEPULSE_FLAG_AT_LEAST : 0),
 		.kind = LITEPULSE_KIND_LOST,
 		.source = source,
 	};
@@ -61,18 +64,26 @@ static unsigned int decode_event(struct litepulse_sequence *sequence, const u32 
 	if (!sequence->started) {
 		if (FIELD_GET(LITEPULSE_EVENT_INFO_KIND_MASK, info) == LITEPULSE_KIND_SNAPSHOT) {
 			sequence->next = seq + 1;
+			sequence->open_ended = false;
 			sequence->started = true;
 		}
 		return 0;
 	}
 	missing = seq - (u16)sequence->next;
 	if (missing) {
-		lost(&events[made++], LITEPULSE_SRC_CONTROL, tick, sequence->next, missing);
+		/* What an open-ended gap holds beyond its count was reported with it. */
+		if (!sequence->open_ended)
+			lost(&events[made++], LITEPULSE_SRC_CONTROL, tick, sequence->next, missing,
+			     false);
 		sequence->next += missing;
 		sequence->lost += missing;
 	}
+	sequence->open_ended = false;
 	if (FIELD_GET(LITEPULSE_EVENT_INFO_KIND_MASK, info) == LITEPULSE_KIND_OVERFLOW) {
-		lost(&events[made++], LITEPULSE_SRC_CONTROL, tick, sequence->next, data);
+		sequence->open_ended = FIELD_GET(LITEPULSE_EVENT_INFO_FLAGS_MASK, info) &
+			LITEPULSE_EVENT_FLAG_AT_LEAST;
+		lost(&events[made++], LITEPULSE_SRC_CONTROL, tick, sequence->next, data,
+		     sequence->open_ended);
 		sequence->next += data;
 		sequence->lost += data;
 		return made;
@@ -92,7 +103,8 @@ static unsigned int decode_event(struct litepulse_sequence *sequence, const u32 
  * @events: room for LITEPULSE_EVENTS_PER_RECORD for each; ns is left 0
  *
  * Until the first SNAPSHOT, which starts @sequence, nothing is made. Return: events made. Numbers
- * that are missing without an OVERFLOW record become a LOST, too.
+ * that are missing without an OVERFLOW record become a LOST, too. After an OVERFLOW whose count is
+ * a lower bound, the next record takes the lowest number that has its low 16 bits.
  */
 unsigned int litepulse_decode_events(struct litepulse_sequence *sequence, const u32 *words,
 				     unsigned int count, struct litepulse_event *events)
@@ -120,7 +132,8 @@ static unsigned int decode_byte(struct litepulse_sequence *sequence, u64 now, co
 		}
 		if (sequence->gap_tick < sequence->since)
 			return 0;
-		lost(events, LITEPULSE_SRC_RECEIVER, sequence->gap_tick, sequence->next, low);
+		lost(events, LITEPULSE_SRC_RECEIVER, sequence->gap_tick, sequence->next, low,
+		     info & RECEIVE_COUNT_AT_LEAST);
 		sequence->next += low;
 		sequence->lost += low;
 		return 1;

@@ -15,6 +15,8 @@
  * struct litepulse_sequence - where a stream has got to
  * @next: number of the next record
  * @lost: records lost by the board, told or missing
+ * @open_ended: event stream: the latest OVERFLOW gave a lower bound, so the next record's number
+ *	may be higher than @next
  * @started: event stream: the snapshot was seen that gives the low 16 bits of @next; what came
  *	before it is not ours
  * @since: receive stream: bytes from before this tick are not ours; 0 once one of ours has come
@@ -27,6 +29,7 @@
 struct litepulse_sequence {
 	u64 next;
 	u64 lost;
+	bool open_ended;
 	bool started;
 	u64 since;
 	u64 tick;

@@ -13,6 +13,7 @@
 #include "litepulse_clock_map.h"
 #include "litepulse_phc.h"
 #include "litepulse_record.h"
+#include "litepulse_regs.h"
 #include "litepulse_time.h"
 
 /* --- 128 bits --- */
@@ -354,6 +355,52 @@ static void lost_events_are_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1000010ull, sequence.lost);
 }
 
+/*
+ * The board stopped counting: the next record has any number, and takes the lowest that fits. Its
+ * LOST is the only one of the gap.
+ */
+static void losses_without_end_are_told(struct kunit *test)
+{
+	const u32 stop = LITEPULSE_LOST_STOP + 3;
+	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	struct litepulse_sequence sequence = {};
+	u64 next;
+
+	event_record(&sequence, 1, 9, 8, 6, 0, 0, events);
+	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 70, 10, 4, 6, 0x80, stop, events));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_LOST, (int)events[0].kind);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_AT_LEAST,
+			(int)events[0].flags);
+	KUNIT_EXPECT_EQ(test, 10ull, events[0].seq);
+	KUNIT_EXPECT_EQ(test, 70ull, events[0].tick);
+	KUNIT_EXPECT_EQ(test, (u64)stop, events[0].count);
+	/* at least 10 + 0xffff0003 = 0xffff000d, and it ends with 000c */
+	next = 0x10000000cull;
+	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 80, 0xc, 1, 3, 0, 7, events));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_TX, (int)events[0].kind);
+	KUNIT_EXPECT_EQ(test, next, events[0].seq);
+	KUNIT_EXPECT_EQ(test, next - 10, sequence.lost);
+	/* from there on each number counts again */
+	KUNIT_ASSERT_EQ(test, 2u, event_record(&sequence, 90, 0xe, 1, 3, 0, 7, events));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE, (int)events[0].flags);
+	KUNIT_EXPECT_EQ(test, next + 1, events[0].seq);
+	KUNIT_EXPECT_EQ(test, 1ull, events[0].count);
+	KUNIT_EXPECT_EQ(test, next + 2, events[1].seq);
+	/* one gap after the other, the second with an end; and the number that follows as it is */
+	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 95, 0xf, 4, 6, 0x80, stop, events));
+	/* at least 0x10000000f + 0xffff0003 = 0x1ffff0012 */
+	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 96, 0x15, 4, 6, 0, 5, events));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE, (int)events[0].flags);
+	KUNIT_EXPECT_EQ(test, 0x1ffff0015ull, events[0].seq);
+	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 97, 0x1a, 1, 3, 0, 7, events));
+	KUNIT_EXPECT_EQ(test, 0x1ffff001aull, events[0].seq);
+	/* after a reset nothing is left of it */
+	event_record(&sequence, 98, 0x1b, 4, 6, 0x80, stop, events);
+	sequence.started = false;
+	event_record(&sequence, 1, 9, 8, 6, 0, 0, events);
+	KUNIT_EXPECT_EQ(test, 2u, event_record(&sequence, 2, 11, 1, 3, 0, 7, events));
+}
+
 /* A record of the receive stream. */
 static unsigned int byte_record(struct litepulse_sequence *sequence, u64 now, u64 tick, u32 flags,
 				u32 data, struct litepulse_event *events)
@@ -392,8 +439,15 @@ static void bytes_are_decoded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LITEPULSE_SRC_RECEIVER, (int)events[0].source);
 	KUNIT_EXPECT_EQ(test, now - 0x80, events[0].tick);
 	KUNIT_EXPECT_EQ(test, 70000ull, events[0].count);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE, (int)events[0].flags);
 	KUNIT_ASSERT_EQ(test, 1u, byte_record(&sequence, now, now, 0, 1, events));
 	KUNIT_EXPECT_EQ(test, 70000ull + ARRAY_SIZE(flags), events[0].seq);
+	/* ... or at least how many */
+	KUNIT_EXPECT_EQ(test, 0u, byte_record(&sequence, now, now - 0x40, 0x08, 0, events));
+	KUNIT_ASSERT_EQ(test, 1u, byte_record(&sequence, now, 0xffff0001, 0x48, 1, events));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_AT_LEAST,
+			(int)events[0].flags);
+	KUNIT_EXPECT_EQ(test, 0xffff0001ull, events[0].count);
 }
 
 /* What the tty alone gets is what the events say, up to a record that is no byte of ours. */
@@ -733,6 +787,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(ticks_are_extended),
 	KUNIT_CASE(events_are_counted),
 	KUNIT_CASE(lost_events_are_told),
+	KUNIT_CASE(losses_without_end_are_told),
 	KUNIT_CASE(bytes_are_decoded),
 	KUNIT_CASE(plain_bytes),
 	KUNIT_CASE(who_gets_what),

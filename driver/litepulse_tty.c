@@ -93,12 +93,17 @@ struct litepulse_tty {
 	bool full;			/* the core took less than it was given */
 	bool flush;			/* the core must forget what it has */
 	bool set_driver_enable;		/* ... and get this */
-	u32 driver_enable;
+	u32 new_driver_enable;
+	u32 driver_enable;		/* what it has: lead and lag */
+	bool lead_known;		/* not so while a board goes on with a lead of before */
+	bool train_runs;		/* or may: the core refuses another lead */
 	unsigned int flushes;
 	unsigned int ahead;		/* at most so many bytes are in the core */
 	unsigned int burst;		/* at most so many should be */
 	u32 wanted;			/* LITEPULSE_WANT_*: asked for */
 	u32 told;			/* ... and come since */
+
+	u32 echo;			/* its tail in ticks; litepulse.claim_mutex */
 
 	/* litepulse.setup_mutex protects what follows. */
 	u32 format;			/* of profile 0 */
@@ -112,6 +117,7 @@ struct litepulse_tty {
 struct step {
 	bool flush;
 	bool set_driver_enable;
+	bool refused;			/* answer: it was, as a train runs */
 	bool look;			/* whether all has left */
 	bool idle;			/* answer: it has */
 	bool x_char;
@@ -159,7 +165,7 @@ static bool plan(struct litepulse_tty *t, struct step *step)
 	step->flush = t->flush;
 	t->flush = false;
 	step->set_driver_enable = t->set_driver_enable;
-	step->driver_enable = t->driver_enable;
+	step->driver_enable = t->new_driver_enable;
 	t->set_driver_enable = false;
 	step->flushes = t->flushes;
 	if (step->look || step->flush || step->set_driver_enable)
@@ -205,7 +211,7 @@ static void act(struct litepulse_tty *t, struct step *step)
 	if (step->flush)
 		litepulse_configure(lp, &flush_tty, 1);
 	if (step->set_driver_enable)
-		litepulse_configure(lp, &enable, 1);
+		step->refused = litepulse_configure(lp, &enable, 1) == -EINVAL;
 	/* What was told may be old: bytes may have followed since. */
 	if (step->look && !litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status))
 		step->idle = status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
@@ -227,6 +233,12 @@ static bool done(struct litepulse_tty *t, const struct step *step)
 	if (step->flush) {
 		t->ahead = 0;
 		t->full = false;
+	}
+	if (step->refused) {
+		dev_warn_ratelimited(port->dev, "a train runs: RS-485 keeps its delays\n");
+	} else if (step->set_driver_enable) {
+		t->driver_enable = step->driver_enable;
+		t->lead_known = true;
 	}
 	if (step->idle) {
 		t->busy = false;
@@ -685,6 +697,18 @@ static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
 	mutex_unlock(&lp->setup_mutex);
 }
 
+/* Has the core the lead of this word already, or will it soon? */
+static bool keeps_lead(struct litepulse_tty *t, u32 word)
+{
+	if (t->set_driver_enable)
+		word ^= t->new_driver_enable;
+	else if (t->lead_known)
+		word ^= t->driver_enable;
+	else
+		return false;
+	return !FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, word);
+}
+
 /* Under port.lock. Serial core has made of the request what rs485_supported allows. */
 static int litepulse_rs485_config(struct uart_port *port, struct ktermios *termios,
 				  struct serial_rs485 *rs485)
@@ -694,13 +718,17 @@ static int litepulse_rs485_config(struct uart_port *port, struct ktermios *termi
 	u64 lag_ns = (u64)rs485->delay_rts_after_send * NSEC_PER_MSEC;
 	u64 lead = litepulse_ns_to_ticks(&t->lp->rate, lead_ns);
 	u64 lag = litepulse_ns_to_ticks(&t->lp->rate, lag_ns);
+	u32 word;
 
 	if (lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
 	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
 		return -EINVAL;
 	/* Without SER_RS485_ENABLED all else is 0. */
-	t->driver_enable = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
-			   FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
+	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
+	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
+	if (t->train_runs && !keeps_lead(t, word))
+		return -EBUSY;
+	t->new_driver_enable = word;
 	t->set_driver_enable = true;
 	t->drop_own = rs485->flags & SER_RS485_ENABLED && !(rs485->flags & SER_RS485_RX_DURING_TX);
 	serve(t);
@@ -712,13 +740,46 @@ int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
 	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, word };
 	struct litepulse_tty *t = lp->tty;
 	unsigned long flags;
+	int error;
 
+	lockdep_assert_held(&lp->claim_mutex);
+	/* What the tty was given before is written before. */
+	flush_work(&t->work);
+	error = litepulse_configure(lp, &enable, 1);
+	/* Both fields fit, so nothing but a train can be in the way. */
+	if (error)
+		return error == -EINVAL ? -EBUSY : error;
 	uart_port_lock_irqsave(&t->port, &flags);
 	/* What a closed tty has not written yet is overruled. */
-	t->driver_enable = word;
 	t->set_driver_enable = false;
+	t->driver_enable = word;
+	t->lead_known = true;
 	uart_port_unlock_irqrestore(&t->port, flags);
-	return litepulse_configure(lp, &enable, 1);
+	return 0;
+}
+
+int litepulse_tty_set_echo(struct litepulse *lp, u32 ticks)
+{
+	const struct litepulse_word echo = { LITEPULSE_CFG_ECHO, ticks };
+	int error;
+
+	lockdep_assert_held(&lp->claim_mutex);
+	error = litepulse_configure(lp, &echo, 1);
+	if (!error)
+		lp->tty->echo = ticks;
+	return error;
+}
+
+void litepulse_tty_train_starts(struct litepulse *lp)
+{
+	struct litepulse_tty *t = lp->tty;
+	unsigned long flags;
+
+	lockdep_assert_held(&lp->claim_mutex);
+	uart_port_lock_irqsave(&t->port, &flags);
+	t->train_runs = true;
+	uart_port_unlock_irqrestore(&t->port, flags);
+	flush_work(&t->work);
 }
 
 /*
@@ -866,9 +927,63 @@ static struct uart_driver litepulse_uart_driver = {
 	.nr = LITEPULSE_DEVICES,
 };
 
-/* The serial core's, but for one call. Written before there is a port. */
+/* The serial core's, but for two calls. Written before there is a port. */
 static struct tty_operations litepulse_tty_ops;
 static const struct tty_operations *litepulse_serial_ops;
+
+/* The device of a tty, with a reference; NULL: it has gone. */
+static struct litepulse *get_litepulse(struct tty_struct *tty)
+{
+	struct uart_state *state = &litepulse_uart_driver.state[tty->index];
+	struct litepulse *lp = NULL;
+
+	mutex_lock(&state->port.mutex);
+	if (state->uart_port)
+		lp = litepulse_get(to_litepulse_tty(state->uart_port)->lp);
+	mutex_unlock(&state->port.mutex);
+	return lp;
+}
+
+/* Whether a train runs, asked of the board. 0 or an error. */
+static int look_for_train(struct litepulse *lp)
+{
+	unsigned long flags;
+	u32 status;
+	int error;
+
+	if (down_read_killable(&lp->gone_sem))
+		return -EINTR;
+	error = lp->gone ? -EIO : mutex_lock_killable(&lp->claim_mutex);
+	if (error)
+		goto leave;
+	error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	if (!error) {
+		uart_port_lock_irqsave(&lp->tty->port, &flags);
+		lp->tty->train_runs = status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK;
+		uart_port_unlock_irqrestore(&lp->tty->port, flags);
+	}
+	mutex_unlock(&lp->claim_mutex);
+leave:
+	up_read(&lp->gone_sem);
+	return error;
+}
+
+/*
+ * The core refuses another lead while a train runs, and so does litepulse_rs485_config(), which
+ * cannot ask the board itself. A train that starts after the look says so before it starts. No lock
+ * is held while the serial core copies the program's memory.
+ */
+static int set_rs485(struct tty_struct *tty, unsigned long arg)
+{
+	struct litepulse *lp = get_litepulse(tty);
+	int error = 0;
+
+	if (lp) {
+		error = look_for_train(lp);
+		litepulse_put(lp);
+	}
+	return error ?: litepulse_serial_ops->ioctl(tty, TIOCSRS485, arg);
+}
 
 /*
  * The serial core's TIOCMIWAIT waits until a modem line changes; removing the port waits for that
@@ -879,6 +994,8 @@ static int litepulse_ioctl(struct tty_struct *tty, unsigned int cmd, unsigned lo
 {
 	if (cmd == TIOCMIWAIT)
 		return -ENOIOCTLCMD;
+	if (cmd == TIOCSRS485)
+		return set_rs485(tty, arg);
 	return litepulse_serial_ops->ioctl(tty, cmd, arg);
 }
 
@@ -993,6 +1110,8 @@ int litepulse_tty_add(struct litepulse *lp)
 		return -ENOMEM;
 	t->lp = lp;
 	set_burst(t, BURST_BYTES);
+	t->lead_known = !lp->kept;
+	t->echo = LITEPULSE_ECHO_CYCLES_RESET * lp->samples;
 	t->trigger.level = min(TRIGGER_BYTES, lp->receive_depth / 2);
 	t->trigger.age_us = TRIGGER_AGE_US;
 	t->idle_auto = true;
@@ -1059,18 +1178,22 @@ int litepulse_tty_resume(struct litepulse *lp)
 void litepulse_tty_restarted(struct litepulse *lp)
 {
 	struct litepulse_tty *t = READ_ONCE(lp->tty);
-	struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, 0 };
+	struct litepulse_word words[2];
 	unsigned long flags;
 
 	/* The board may be reset while the driver is still being bound. */
 	if (!t)
 		return;
-	enable.value = READ_ONCE(t->driver_enable);
+	lockdep_assert_held(&lp->claim_mutex);
+	words[0] = (struct litepulse_word){ LITEPULSE_CFG_DRIVER_ENABLE,
+					    READ_ONCE(t->driver_enable) };
+	words[1] = (struct litepulse_word){ LITEPULSE_CFG_ECHO, t->echo };
 	mutex_lock(&lp->setup_mutex);
 	litepulse_set_profile(lp, 0, t->format, t->period);
-	litepulse_configure(lp, &enable, 1);
+	litepulse_configure(lp, words, ARRAY_SIZE(words));
 	mutex_unlock(&lp->setup_mutex);
 	uart_port_lock_irqsave(&t->port, &flags);
+	t->lead_known = true;
 	t->wanted = 0;
 	t->told |= LITEPULSE_WANT_DRAINED;
 	serve(t);

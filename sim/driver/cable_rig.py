@@ -29,12 +29,16 @@ LOCKSTEP = 20_000
 
 
 @functools.lru_cache(maxsize=None)
-def modules(mistake=None):
-    """{name: path} of the driver's modules for the debug kernel. `mistake`: (file, what is there, what is to be there instead)."""
-    if mistake is None:
+def modules(*mistakes):
+    """{name: path} of the driver's modules for the debug kernel. `mistakes`: each (file, what is there, what is to be there instead)."""
+    if not mistakes:
         return build_modules(driver_copy("cable"))
-    file, right, wrong = mistake
-    return build_modules(driver_copy("cable-mistake", edit={file: lambda text: text.replace(right, wrong)}))
+    folder = driver_copy("cable-mistake")
+    for file, right, wrong in mistakes:
+        text = (folder / file).read_text()
+        assert right in text, f"the fault for {file} changes nothing"
+        (folder / file).write_text(text.replace(right, wrong))
+    return build_modules(folder)
 
 
 @functools.lru_cache(maxsize=None)
@@ -124,6 +128,17 @@ class Plain(Between):
     def carry(self, data, to_board):
         # The head and checksum of a frame are no commands, and so ignored.
         return data[3:-2] if to_board and data[:1] == bytes((regs.BRIDGE_FRAME_MARKER,)) else data
+
+
+class Through(Between):
+    """Changes nothing."""
+
+    def carry(self, data, to_board):
+        return data
+
+    def say(self, data):
+        """Sends something to the guest that it did not ask for."""
+        self.ends[0].sendall(data)
 
 
 class ShortOfBreath(Between):

@@ -4,11 +4,12 @@
 import bisect
 import re
 import socket
+import threading
 
 import pytest
 
 from sim.driver import fuzz
-from sim.driver.cable_rig import Board, Damage, Plain, ShortOfBreath, Witness, cable_boot, modules
+from sim.driver.cable_rig import Board, Damage, Plain, ShortOfBreath, Through, Witness, cable_boot, modules
 from sim.long_runs import LONG
 
 pytestmark = pytest.mark.seconds(120)
@@ -112,6 +113,45 @@ def test_any_uartbone():
     check(run, 1)
     told = counted(run)
     assert (told["checked"], told["failures"]) == ("0", "0") and int(told["repeats"]) < FEW, told
+
+
+LDISC = "litepulse_uartbone_ldisc.c"
+STALL = (
+    (LDISC, "static int send_some(", "static bool stalled;\nmodule_param(stalled, bool, 0600);\n\nstatic int send_some("),
+    (
+        LDISC,
+        "sent = link->tty->ops->write(link->tty, bytes, count);",
+        "sent = stalled && link->stamper ? 0 : link->tty->ops->write(link->tty, bytes, count);",
+    ),
+)
+
+
+def stall(*mistakes):
+    """A Boot: the port takes nothing of a request that reads the clocks, and a byte comes after its program has ended."""
+    outside, inside = socket.socketpair()
+    with outside, inside, Board(between=Through) as board:
+
+        def answer():
+            if outside.recv(1):
+                board.between.say(b"\x55")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        run = cable_boot(["stall"], [board, inside], made=modules(*STALL, *mistakes))
+        inside.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    return run
+
+
+def test_a_port_that_takes_nothing():
+    """The reading of the clocks fails after a second and more, and nothing of it is used when a byte comes later."""
+    check(stall(), 1)
+
+
+def test_a_port_that_takes_nothing_control():
+    """Who forgets that nobody waits any more reads the stack of a program that has ended: KASAN sees it."""
+    run = stall((LDISC, "\texpect(link, 0, NULL);\n", ""))
+    assert any("KASAN: " in line for line in run.complaints), run.log
 
 
 def test_nobody_answers():

@@ -14,6 +14,7 @@
  *   cable breaks PORT      attach; each break begins and ends on the line, however short it is
  *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
  *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
+ *   cable stall PORT       attach; the port takes nothing of a reading of the clocks, and a byte comes when its program has gone
  *   cable loop PORT        attach; what is sent comes back while TIOCM_LOOP is set, and only then (TX is not wired)
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
@@ -615,6 +616,42 @@ static void storm(int rounds)
 	}
 }
 
+/*
+ * Works with a driver whose port can be told to take nothing that is to be answered with a time, and with somebody at the second line who,
+ * when he gets a byte, sends one to the first.
+ */
+static void stall(void)
+{
+	static const char stalled[] = "/sys/module/litepulse_uartbone/parameters/stalled";
+	int fd, helper = open("/dev/ttyS1", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), status, pulse;
+	struct litepulse_time time;
+	struct board board;
+	pid_t child;
+	double end;
+
+	fd = attach(&board);
+	CHECK(helper >= 0);
+	write_text(stalled, "1");
+	child = fork();
+	if (!child) {
+		double begun = now();
+
+		pulse = open_pulse(&board);
+		CHECK(ioctl(pulse, LITEPULSE_IOC_TIME, &time) == -1 && errno == EIO && now() - begun > 1);
+		_exit(0);
+	}
+	/* Its stack has been freed then. The board counts as lost, and is not asked for half a second. */
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+	CHECK(write(helper, "!", 1) == 1);
+	usleep(300000);
+	write_text(stalled, "0");
+	pulse = open_pulse(&board);
+	for (end = now() + 10; ioctl(pulse, LITEPULSE_IOC_TIME, &time);)
+		CHECK(errno == EIO && now() < end && !usleep(10000));
+	CHECK(!close(pulse) && !close(helper));
+	detach(fd);
+}
+
 static void nobody(void)
 {
 	struct board board;
@@ -653,6 +690,8 @@ int main(int count, char **words)
 		xoff();
 	else if (!strcmp(words[1], "poison"))
 		poison();
+	else if (!strcmp(words[1], "stall"))
+		stall();
 	else if (!strcmp(words[1], "loop"))
 		loop();
 	else if (!strcmp(words[1], "forge"))

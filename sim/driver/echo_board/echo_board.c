@@ -40,6 +40,14 @@ static unsigned int reset_at;
 module_param(reset_at, uint, 0444);
 MODULE_PARM_DESC(reset_at, "board 0 is reset by itself at this access to it, counted from 1; 0: never");
 
+static bool hide_train;
+module_param(hide_train, bool, 0644);
+MODULE_PARM_DESC(hide_train, "the status does not show that a train runs: as if it began just after it was read");
+
+static bool refuse_others;
+module_param(refuse_others, bool, 0644);
+MODULE_PARM_DESC(refuse_others, "a word of somebody else's is refused just before each command of the train");
+
 static bool wild;
 module_param(wild, bool, 0644);
 MODULE_PARM_DESC(wild, "ticks of headers and events are wrong now and then: any bit of them");
@@ -52,7 +60,8 @@ struct board {
 
 	spinlock_t lock;		/* protects what follows */
 	u64 reset;			/* time of the latest one, ns */
-	u32 session, event_mask, wanted, driver_enable;
+	u32 session, event_mask, wanted, driver_enable, echo;
+	bool train;
 	u32 events[EVENTS][LITEPULSE_EVENT_WORDS], launches[LAUNCHES][4];
 	u32 bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
 	u8 waiting[BYTES];
@@ -88,6 +97,9 @@ static void reset_board(struct board *b)
 	b->launch_count = 1;
 	b->waiting_count = 0;
 	b->seq = 0;
+	b->train = false;
+	b->driver_enable = 0;
+	b->echo = LITEPULSE_ECHO_CYCLES_RESET;
 	spin_unlock_irqrestore(&b->lock, flags);
 }
 
@@ -119,6 +131,33 @@ static void event(struct board *b, u64 tick, u32 kind, u32 source, u32 flags, u3
 	words[2] = b->seq++ << LITEPULSE_EVENT_INFO_SEQ_SHIFT | kind << LITEPULSE_EVENT_INFO_KIND_SHIFT |
 		source << LITEPULSE_EVENT_INFO_SOURCE_SHIFT | flags << LITEPULSE_EVENT_INFO_FLAGS_SHIFT;
 	words[3] = data;
+}
+
+/*
+ * Events and bytes were lost: 5 of each, or so many that the board stopped counting, and 5 more events, as the number of the next event
+ * says. In place of what was lost stand the records that tell of it.
+ */
+static void lose(struct board *b, bool open_ended)
+{
+	const u32 count = open_ended ? LITEPULSE_LOST_STOP : 5;
+	unsigned long flags;
+	u64 now;
+
+	spin_lock_irqsave(&b->lock, flags);
+	now = tick_of(b);
+	event(b, now, LITEPULSE_KIND_OVERFLOW, LITEPULSE_SRC_CONTROL, open_ended ? LITEPULSE_EVENT_FLAG_AT_LEAST : 0, count);
+	/* that one has no number of its own */
+	b->seq += (u16)(count + (open_ended ? 5 : 0)) - 1;
+	if (b->byte_count + 2 <= BYTES) {
+		u32 *words = b->bytes[b->byte_count];
+
+		words[0] = lower_32_bits(now);
+		words[1] = (u32)(upper_32_bits(now) & 0xffff) << 16 | LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK;
+		words[2] = count;
+		words[3] = LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK | LITEPULSE_RECEIVE_INFO_COUNT_MASK | open_ended;
+		b->byte_count += 2;
+	}
+	spin_unlock_irqrestore(&b->lock, flags);
 }
 
 /* What happened until now. */
@@ -237,7 +276,8 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 			break;
 		case LITEPULSE_CSR_STATUS:
 			*words = (b->waiting_count ? 0 : LITEPULSE_CSR_STATUS_TX_IDLE_MASK) |
-				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK);
+				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) |
+				(b->train && !hide_train ? LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK : 0);
 			break;
 		default:
 			*words = 0;
@@ -270,10 +310,19 @@ static int board_time(void *context, u64 *tick, const struct litepulse_stamper *
 	return 0;
 }
 
+/* The core writes the number of a word that it refuses into an event. */
+static int refuse(struct board *b, u32 offset, u32 reason)
+{
+	if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK)
+		event(b, tick_of(b), LITEPULSE_KIND_REFUSED, LITEPULSE_SRC_CONTROL, reason, LITEPULSE_CONFIG_INDEX(offset));
+	return -EINVAL;
+}
+
 static int board_configure(void *context, const struct litepulse_word *words, unsigned int count)
 {
 	struct board *b = context;
 	unsigned long flags;
+	int error = 0;
 
 	access(b);
 	spin_lock_irqsave(&b->lock, flags);
@@ -294,9 +343,21 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 				event(b, now, LITEPULSE_KIND_SNAPSHOT, LITEPULSE_SRC_CONTROL, 0, 0);
 			break;
 		case LITEPULSE_CFG_DRIVER_ENABLE:
-			b->driver_enable = words->value;
+			if (b->train && (words->value ^ b->driver_enable) & LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK)
+				error = refuse(b, words->offset, LITEPULSE_REASON_BUSY);
+			else
+				b->driver_enable = words->value;
+			break;
+		case LITEPULSE_CFG_ECHO:
+			if (words->value > LITEPULSE_ECHO_CYCLES_MAX)
+				error = refuse(b, words->offset, LITEPULSE_REASON_INVALID);
+			else
+				b->echo = words->value;
 			break;
 		case LITEPULSE_CFG_TRAIN_COMMAND:
+			if (refuse_others)
+				refuse(b, LITEPULSE_CFG_PROFILE0_PERIOD, LITEPULSE_REASON_INVALID);
+			b->train = (words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) != LITEPULSE_TRAIN_CMD_STOP;
 			if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK)
 				event(b, now, LITEPULSE_KIND_APPLIED, LITEPULSE_SRC_TRAIN_CHANGE,
 				      (words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) == LITEPULSE_TRAIN_CMD_STOP ?
@@ -305,7 +366,7 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 		}
 	}
 	spin_unlock_irqrestore(&b->lock, flags);
-	return 0;
+	return error;
 }
 
 static int board_launch(void *context, const u32 *words, unsigned int count)
@@ -388,17 +449,31 @@ static int reset_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops reset_ops = { .set = reset_set };
 module_param_cb(reset, &reset_ops, NULL, 0200);
 
+/* Writing to this parameter makes board 0 lose events and bytes: 0 a few, 1 more than it counts. */
+static int lose_set(const char *value, const struct kernel_param *parameter)
+{
+	bool open_ended;
+
+	if (kstrtobool(value, &open_ended))
+		return -EINVAL;
+	lose(&all[0], open_ended);
+	return 0;
+}
+
+static const struct kernel_param_ops lose_ops = { .set = lose_set };
+module_param_cb(lose, &lose_ops, NULL, 0200);
+
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)
 {
-	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u\n", all[0].launch_count + all[1].launch_count, all[0].wants,
+	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u\n", all[0].launch_count + all[1].launch_count, all[0].wants,
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
-			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable));
+			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo);
 }
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
 module_param_cb(known, &known_ops, NULL, 0444);
-MODULE_PARM_DESC(known, "launches that wait in all boards; of board 0: how often it was asked for service, lead and lag of de, ticks");
+MODULE_PARM_DESC(known, "launches that wait in all boards; of board 0: how often it was asked for service, lead and lag of de and tail of the echo, ticks");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -8,6 +8,8 @@
  *   use modem    nobody can wait for modem lines, which there are none of, and so keep the board from going
  *   use abi      who may do what, sizes of arguments, many files
  *   use clock    the host's clock is set again and again while it is read beside the board's
+ *   use de       lead and lag of the de pin and the echo's tail; another lead while a train runs
+ *   use lost     the board loses so much that it stops counting
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
@@ -30,6 +32,7 @@
 #include <unistd.h>
 
 #include <linux/litepulse.h>
+#include <linux/serial.h>
 
 #define BYTES 1500
 #define CHECK(condition) \
@@ -333,13 +336,159 @@ static void rights(int pulse)
 	/* Closed on exec, whether asked for or not. */
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted));
 	CHECK(fcntl(wanted.fd, F_GETFD) == FD_CLOEXEC);
-	/* A tick is a nanosecond here. */
-	CHECK(!ioctl(wanted.fd, LITEPULSE_IOC_DRIVER_ENABLE, &(struct litepulse_driver_enable){ .lead_ns = 1000, .lag_ns = 65535 }));
-	CHECK(known("lead") == 1000 && known("lag") == 65535);
-	CHECK(ioctl(wanted.fd, LITEPULSE_IOC_DRIVER_ENABLE, &(struct litepulse_driver_enable){ .lag_ns = 65536 }) == -1 && errno == EINVAL);
 	CHECK(ioctl(pulse, LITEPULSE_IOC_DRIVER_ENABLE, &(struct litepulse_driver_enable){ .lag_ns = 1 }) == -1 && errno == ENOTTY);
-	CHECK(known("lead") == 1000 && known("lag") == 65535);
 	close(wanted.fd);
+}
+
+/* A tick is a nanosecond here, and a cycle is a tick. */
+static int driver_enable(int fd, unsigned int lead, unsigned int lag, unsigned int flags, unsigned int echo)
+{
+	struct litepulse_driver_enable request = { .lead_ns = lead, .lag_ns = lag, .flags = flags, .echo_ns = echo };
+
+	return ioctl(fd, LITEPULSE_IOC_DRIVER_ENABLE, &request) ? -errno : 0;
+}
+
+static int rs485(int tty, unsigned int flags)
+{
+	struct serial_rs485 request = { .flags = flags };
+
+	return ioctl(tty, TIOCSRS485, &request) ? -errno : 0;
+}
+
+static void write_parameter(const char *name, const char *text)
+{
+	write_file("/sys/module/echo_board/parameters/", name, text);
+}
+
+static void reset_while(int pulse)
+{
+	struct litepulse_event event;
+
+	subscribe(pulse, 1 << LITEPULSE_KIND_APPLIED);
+	write_parameter("reset", "0");
+	do
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+	while (event.kind != LITEPULSE_KIND_RESTARTED);
+	subscribe(pulse, 0);
+	/* Settings are written again a little later. */
+	usleep(500000);
+}
+
+static void de(int pulse)
+{
+	const unsigned int echo = LITEPULSE_DRIVER_ENABLE_ECHO, on = SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND;
+	struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
+					 .flags = LITEPULSE_TRAIN_ASAP };
+	int fd = claim(pulse), tty = open_tty();
+
+	CHECK(fd >= 0 && known("echo") == 16);
+	CHECK(!driver_enable(fd, 1000, 65535, 0, 0));
+	CHECK(known("lead") == 1000 && known("lag") == 65535 && known("echo") == 16);
+	CHECK(!driver_enable(fd, 1001, 65534, echo, 1023));
+	CHECK(known("lead") == 1001 && known("lag") == 65534 && known("echo") == 1023);
+	/* Nothing of what is refused is done. */
+	CHECK(driver_enable(fd, 1, 65536, echo, 1) == -EINVAL && driver_enable(fd, 1, 1, echo, 1024) == -EINVAL);
+	CHECK(driver_enable(fd, 1, 1, 0, 1) == -EINVAL && driver_enable(fd, 1, 1, echo << 1, 0) == -EINVAL);
+	CHECK(driver_enable(fd, 1, 1, echo, ~0u) == -EINVAL);
+	CHECK(known("lead") == 1001 && known("lag") == 65534 && known("echo") == 1023);
+	/* Without the flag it stays, and a tail of 0 can be asked for. */
+	CHECK(!driver_enable(fd, 7, 8, 0, 0) && known("lead") == 7 && known("echo") == 1023);
+	CHECK(!driver_enable(fd, 7, 8, echo, 0) && known("lag") == 8 && known("echo") == 0);
+	CHECK(!driver_enable(fd, 7, 8, echo, 300) && known("echo") == 300);
+
+	/* While a train runs the lead cannot change, whoever asks: all else can. */
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+	for (int hidden = 0; hidden < 2; hidden++) {
+		write_parameter("hide_train", hidden ? "1" : "0");
+		CHECK(driver_enable(fd, 6, 9, echo, 1) == -EBUSY);
+		CHECK(known("lead") == 7 && known("lag") == 8 && known("echo") == 300);
+	}
+	write_parameter("hide_train", "0");
+	CHECK(rs485(tty, on) == -EBUSY);
+	CHECK(known("lead") == 7 && known("lag") == 8);
+	CHECK(!driver_enable(fd, 7, 9, echo, 301) && known("lag") == 9 && known("echo") == 301);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &(struct litepulse_train_stop){ 0 }));
+	CHECK(!rs485(tty, on));
+	tcdrain(tty);
+	usleep(100000);
+	CHECK(known("lead") == 0 && known("lag") == 0 && known("echo") == 301);
+	CHECK(!driver_enable(fd, 5, 6, 0, 0));
+
+	/* What is refused of somebody else is no answer to the train. */
+	write_parameter("refuse_others", "1");
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &(struct litepulse_train_stop){ 0 }));
+	write_parameter("refuse_others", "0");
+
+	/* A board that was reset gets all three again. What was refused is not among them. */
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+	CHECK(driver_enable(fd, 6, 9, echo, 1) == -EBUSY && rs485(tty, on) == -EBUSY);
+	reset_while(pulse);
+	CHECK(known("lead") == 5 && known("lag") == 6 && known("echo") == 301);
+	CHECK(driver_enable(fd, 5, 6, 0, 0) == -ESTALE);
+	close(fd);
+	/* The claim's end changes nothing, the train of before is no longer in the way. */
+	CHECK(known("lead") == 5 && known("lag") == 6 && known("echo") == 301);
+	CHECK(!rs485(tty, on));
+	close(tty);
+	/* The next driver begins anew. */
+	write_file(driver, "unbind", board);
+	CHECK(known("echo") == 16);
+	write_file(driver, "bind", board);
+}
+
+/* Gaps whose count is a lower bound: each is told once, and what follows has its right place. */
+static void lost(int pulse)
+{
+	const unsigned long long stop = 0xffff0000;
+	struct litepulse_launch launch = { .data = 0x55 };
+	struct litepulse_stats stats, before;
+	struct litepulse_event event;
+	unsigned long long seq[2] = { 0 }, told[2] = { 0 };
+	int fd, tty = open_tty();
+	struct litepulse_time now;
+
+	subscribe(pulse, 1 << LITEPULSE_KIND_RX | 1 << LITEPULSE_KIND_TX);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &before) && !before.lost_events && !before.lost_bytes);
+	write_parameter("lose", "1");
+	for (int i = 0; i < 2; i++) {
+		int of_bytes;
+
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_LOST);
+		of_bytes = event.source == LITEPULSE_SRC_RECEIVER;
+		CHECK(!told[of_bytes] && event.count == stop);
+		CHECK((event.flags & ~LITEPULSE_FLAG_NS) == (LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_AT_LEAST));
+		told[of_bytes] = event.count;
+		seq[of_bytes] = event.seq;
+	}
+	fd = claim(pulse);
+	CHECK(fd >= 0 && !ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	launch.tick = now.tick + 50000000;
+	CHECK(write(fd, &launch, sizeof(launch)) == sizeof(launch));
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_TX && event.tick == launch.tick);
+	/* Others may have come between, but only a few. */
+	CHECK(event.seq >= seq[0] + stop + 5 && event.seq < seq[0] + stop + 100);
+	CHECK(write(tty, "x", 1) == 1);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RX);
+	CHECK(event.seq == seq[1] + stop);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats) && stats.lost_events == stop + 5 && stats.lost_bytes == stop);
+	close(fd);
+
+	/* Two that find no room become one, which says so, too, though the first had an end. */
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_RX, .fifo = 16 }));
+	for (int i = 0; i < 16; i++)
+		CHECK(write(tty, "x", 1) == 1);
+	tcdrain(tty);
+	usleep(500000);
+	write_parameter("lose", "0");
+	usleep(200000);
+	write_parameter("lose", "1");
+	usleep(200000);
+	for (int i = 0; i < 16; i++)
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RX);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_LOST && event.count == 5 + stop);
+	CHECK((event.flags & ~LITEPULSE_FLAG_NS) == (LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_AT_LEAST));
+	close(tty);
 }
 
 static void sizes(int pulse)
@@ -667,6 +816,10 @@ int main(int count, char **words)
 		modem();
 	} else if (!strcmp(words[1], "abi")) {
 		abi(pulse);
+	} else if (!strcmp(words[1], "de")) {
+		de(pulse);
+	} else if (!strcmp(words[1], "lost")) {
+		lost(pulse);
 	} else if (!strcmp(words[1], "clock")) {
 		clock_is_set(pulse);
 	} else if (!strcmp(words[1], "wild")) {
