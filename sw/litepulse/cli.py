@@ -645,6 +645,7 @@ def cmd_stop(args):
         device.quiet()
         if not settle(device, lambda s: not s.train_running and not s.line_busy and s.queue_idle and not s.responder_armed):
             raise LitePulseError(f"{device.name}: it does not come to rest")
+        device.pledge(watched=False)
         event = last_change(device, position)
         stopped = [
             name
@@ -1052,6 +1053,7 @@ def cmd_respond(args):
         run.arm()
         if args.keep:
             tidy_capture(device)
+            device.pledge(keep=True)
             if args.style == "json":
                 output.write_json(shared(device, "respond") | {"armed": True, "trigger": trigger, "delay_ticks": run.delay})
             else:
