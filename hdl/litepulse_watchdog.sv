@@ -20,12 +20,12 @@ module litepulse_watchdog #(
     output logic [1:0]       stop,
     input  logic             taken
 );
-  logic restart, some, expired;
+  logic restart, cleared, some, expired;  // SESSION was cleared in the last cycle
   logic [UNIT-1:0] cycles;
   logic [UNIT:0] cycles_next;
   logic [LIMIT-1:0] left;
   logic [LIMIT:0] left_next;
-  assign restart     = talk || keep;
+  assign restart     = talk || keep || cleared;
   assign cycles_next = {1'b0, cycles} + 1'b1;
   // Adding ones or nothing lets one cell per bit both load and count, and the carry says that units are left: a count that starts at 0
   // never expires.
@@ -40,7 +40,7 @@ module litepulse_watchdog #(
     fired <= expired;
     if (taken) stop <= stop - 1'b1;
     if (expired) stop <= 2'd3;
-    if (rst || fired) left <= '0;
+    cleared <= fired || rst;
     if (rst) begin
       some  <= 1'b0;
       fired <= 1'b0;

@@ -134,11 +134,11 @@ class LitePulse(LiteXModule):
         session = storage(
             5,
             "session",
-            "Written by the host, 0 after a reset and when the watchdog stopped what ran: the host sees that its board is not as it left it.",
+            "Written by the host; 0 after a reset and when the watchdog has fired: what ran was stopped.",
             [
                 CSRField("session", 16, description="Any value; nothing in the core depends on it."),
-                CSRField("limit", 15, description="The watchdog: a host that was silent for so many 2^18 cycles of the bus clock is gone; 0: off."),
-                CSRField("keep", 1, description="What runs goes on, however long the host is silent."),
+                CSRField("limit", 15, description="The watchdog fires so many 2^18 bus cycles after the host was last heard; 0: never."),
+                CSRField("keep", 1, description="The watchdog never fires: what runs goes on without the host."),
             ],
             write_from_dev=True,
         )

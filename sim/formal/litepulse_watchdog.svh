@@ -27,7 +27,7 @@ end
 // what the window and SESSION do
 always_ff @(posedge clk) begin
   if (taken) assume (stop != 2'd0);
-  if (f_past && $past(fired)) assume (limit == '0 || talk);
+  if (f_past && ($past(fired) || $past(rst))) assume (limit == '0 || (talk && !$past(rst)));
 end
 always @* begin
   if (f_past && !rst) begin
@@ -39,7 +39,8 @@ always @* begin
       assert (some == (f_silent != F'(1)));
     end
     if (f_limit != '0 && f_silent > f_end) assert (left == '0 && some == (f_silent == f_end + 1'b1));
-    if (f_limit == '0) assert (left == '0 && !some);
+    if (f_limit == '0 && !cleared) assert (left == '0 && !some);
+    if (cleared) assert (f_limit == '0 && !some && !expired);
     if (f_limit != '0) assert (fired == (f_silent == f_end + 2'd2));
     if (f_limit != '0 && f_silent <= f_end + 1'b1) assert (cycles == UNIT'(f_silent - 1'b1));
   end

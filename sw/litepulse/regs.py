@@ -336,10 +336,10 @@ CSRS = (
     Register("id_clock_den", 4, "Frequency of the core's clock in Hz, denominator.", (
         Field("den", 0, 32, "Never 0."),
     ), reset=0x00000001),
-    Register("session", 5, "Written by the host, 0 after a reset and when the watchdog stopped what ran: the host sees that its board is not as it left it.", (
+    Register("session", 5, "Written by the host; 0 after a reset and when the watchdog has fired: what ran was stopped.", (
         Field("session", 0, 16, "Any value; nothing in the core depends on it."),
-        Field("limit", 16, 15, "The watchdog: a host that was silent for so many 2^18 cycles of the bus clock is gone; 0: off."),
-        Field("keep", 31, 1, "What runs goes on, however long the host is silent."),
+        Field("limit", 16, 15, "The watchdog fires so many 2^18 bus cycles after the host was last heard; 0: never."),
+        Field("keep", 31, 1, "The watchdog never fires: what runs goes on without the host."),
     )),
     Register("ready", 6, "Records that can be read.", (
         Field("event", 0, 16, "Events."),
