@@ -141,13 +141,15 @@ struct litepulse_io_ops {
  * @context: for them
  * @attach: may hand over records from now on; NULL: no longer, and none is under way on return
  * @keeps: the board has power of its own: it may have been ours before, and what was kept then
- *	still runs
+ *	still runs. Its watchdog is set
+ * @bus_hz: clock of the board's bus; 0: unknown, not above that of the core
  */
 struct litepulse_platform_data {
 	const struct litepulse_io_ops *ops;
 	void *context;
 	int (*attach)(void *context, struct litepulse *lp);
 	bool keeps;
+	u32 bus_hz;
 };
 
 /* --- the device --- */
@@ -205,7 +207,7 @@ struct litepulse_chardev;
  * @context: of the transport
  * @attach: of the transport
  * @keeps: the board has power of its own
- * @kept: ... and when the driver came went on with what it was told to keep
+ * @watch_limit: of its watchdog: LITEPULSE_CSR_SESSION_LIMIT
  * @rate: of the ticks
  * @clock_num: of the core's clock, Hz
  * @clock_den: of the core's clock
@@ -224,7 +226,7 @@ struct litepulse {
 	void *context;
 	int (*attach)(void *context, struct litepulse *lp);
 	bool keeps;
-	bool kept;
+	u32 watch_limit;
 	struct litepulse_rate rate;
 	u32 clock_num;
 	u32 clock_den;
@@ -279,6 +281,8 @@ struct litepulse {
 	/* Protects what follows, up to @last_launch; lets the claim's commands in one at a time. */
 	struct mutex claim_mutex;
 	struct litepulse_claimant *claimant;
+	bool kept; /* what runs on the board goes on without us; as its SESSION says */
+	bool unwatched; /* nothing runs, and the board does not care whether it hears from us */
 	bool unstopped; /* what the last one left could not be stopped: a cable that failed */
 	u64 last_launch; /* tick of the latest one queued: the next must not be earlier */
 
@@ -306,6 +310,7 @@ int litepulse_configure(struct litepulse *lp, const struct litepulse_word *words
 int litepulse_now(struct litepulse *lp, u64 *tick);
 int litepulse_time(struct litepulse *lp, struct litepulse_time *time);
 int litepulse_check_session(struct litepulse *lp);
+int litepulse_pledge(struct litepulse *lp, bool keep, bool watched);
 void litepulse_schedule_restart(struct litepulse *lp);
 void litepulse_set_line(struct litepulse *lp, u32 mask, u32 bits);
 void litepulse_flush_line(struct litepulse *lp);
@@ -334,6 +339,7 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 /* litepulse_output.c: under claim_mutex, by the holder of the claim */
 int litepulse_claim(struct litepulse *lp, struct litepulse_claimant *claimant);
 void litepulse_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant);
+int litepulse_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep);
 int litepulse_profile_set(struct litepulse *lp, struct litepulse_claimant *claimant,
 			  struct litepulse_profile *profile);
 int litepulse_launch(struct litepulse *lp, struct litepulse_claimant *claimant,

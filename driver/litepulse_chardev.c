@@ -616,8 +616,8 @@ static int ioctl_keep(struct reader *reader, union litepulse_argument *argument)
 {
 	if (argument->keep.flags & ~LITEPULSE_CLAIM_KEEP || argument->keep.reserved)
 		return -EINVAL;
-	claimant_of(reader)->keep = argument->keep.flags & LITEPULSE_CLAIM_KEEP;
-	return 0;
+	return litepulse_set_keep(reader->lp, claimant_of(reader),
+				  argument->keep.flags & LITEPULSE_CLAIM_KEEP);
 }
 
 static int ioctl_profile(struct reader *reader, union litepulse_argument *argument)
@@ -1032,12 +1032,28 @@ reader:
 	return ERR_PTR(error);
 }
 
+/* From now on the end of the claim stops what runs, unless that is to be kept. */
+static int begin_claim(struct litepulse *lp, struct file *file, bool keep)
+{
+	struct claim_file *claim = file->private_data;
+	int error = enter_device(lp);
+
+	if (error)
+		return error;
+	error = mutex_lock_killable(&lp->claim_mutex);
+	if (!error) {
+		error = litepulse_set_keep(lp, &claim->claimant, keep);
+		mutex_unlock(&lp->claim_mutex);
+	}
+	leave_device(lp);
+	return error;
+}
+
 static long ioctl_claim(struct reader *reader, unsigned int cmd, void __user *user)
 {
 	const size_t size = sizeof(struct litepulse_claim);
 	struct litepulse *lp = reader->lp;
 	union litepulse_argument argument;
-	struct claim_file *claim;
 	struct file *file;
 	int error;
 
@@ -1059,14 +1075,14 @@ static long ioctl_claim(struct reader *reader, unsigned int cmd, void __user *us
 	argument.claim.fd = get_unused_fd_flags(O_CLOEXEC);
 	error = argument.claim.fd < 0 ? argument.claim.fd :
 					put_argument(user, cmd, &argument, size);
+	if (!error)
+		error = begin_claim(lp, file, argument.claim.flags & LITEPULSE_CLAIM_KEEP);
 	if (error) {
 		if (argument.claim.fd >= 0)
 			put_unused_fd(argument.claim.fd);
 		fput(file);
 		return error;
 	}
-	claim = file->private_data;
-	claim->claimant.keep = argument.claim.flags & LITEPULSE_CLAIM_KEEP;
 	fd_install(argument.claim.fd, file);
 	return 0;
 }

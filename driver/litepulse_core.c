@@ -20,6 +20,8 @@
 
 /* How often a board from which nothing comes is asked whether it is still the same. */
 #define WATCH_INTERVAL HZ
+/* A board on a cable that hears nothing for so long stops what was not to be kept. */
+#define WATCHDOG_SECONDS 5
 /* How often it is asked for the event that everything begins with. */
 #define SNAPSHOTS 10
 /* Readings of the clocks until one is not disturbed by somebody who sets them. */
@@ -266,16 +268,59 @@ void litepulse_hurry(struct litepulse *lp, bool hurry)
 
 /* --- session --- */
 
+/* The board's name, and what it does when it hears nothing from us for long. */
+static int write_session(struct litepulse *lp, bool keep, bool watched)
+{
+	u32 word = FIELD_PREP(LITEPULSE_CSR_SESSION_SESSION_MASK, lp->session);
+	int error;
+
+	if (lp->keeps)
+		word |= FIELD_PREP(LITEPULSE_CSR_SESSION_KEEP_MASK, keep) |
+			FIELD_PREP(LITEPULSE_CSR_SESSION_LIMIT_MASK,
+				   watched ? lp->watch_limit : 0);
+	error = lp->ops->write_csr(lp->context, LITEPULSE_CSR_SESSION, word);
+	if (error)
+		return error;
+	lp->kept = keep;
+	lp->unwatched = !watched;
+	return 0;
+}
+
 /* Gives the board a name by which it is known until its next reset. */
 static int name_session(struct litepulse *lp)
 {
-	u32 session;
+	u16 session;
 
 	do {
 		session = get_random_u32() & LITEPULSE_CSR_SESSION_SESSION_MASK;
 	} while (!session);
 	lp->session = session;
-	return lp->ops->write_csr(lp->context, LITEPULSE_CSR_SESSION, session);
+	return write_session(lp, false, true);
+}
+
+/**
+ * litepulse_pledge - tells the board what becomes of its output when it no longer hears from us
+ * @lp: device, whose claim_mutex is held unless nobody else knows it yet
+ * @keep: it goes on
+ * @watched: else it stops, as soon as we have been silent for WATCHDOG_SECONDS; not @watched:
+ *	nothing runs that would have to
+ *
+ * The core of a SoC has no such watchdog: whatever ends the kernel resets it, too, and a kernel
+ * that is only late must not lose its output.
+ *
+ * Return: 0, also if the board turns out to have been reset, or an error of the transport.
+ */
+int litepulse_pledge(struct litepulse *lp, bool keep, bool watched)
+{
+	int error;
+
+	if (!lp->keeps || (keep == lp->kept && watched == !lp->unwatched))
+		return 0;
+	/* A board that was reset must not get its old name back. */
+	error = litepulse_check_session(lp);
+	if (error)
+		return error == -ESTALE ? 0 : error;
+	return write_session(lp, keep, watched);
 }
 
 /**
@@ -301,7 +346,7 @@ int litepulse_check_session(struct litepulse *lp)
 
 	if (error)
 		return error;
-	if (session == READ_ONCE(lp->session))
+	if (FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, session) == READ_ONCE(lp->session))
 		return 0;
 	litepulse_schedule_restart(lp);
 	return -ESTALE;
@@ -343,7 +388,10 @@ static int start_streams(struct litepulse *lp)
 	return error;
 }
 
-/* The board was reset: its settings are gone, and so is what ran on it. */
+/*
+ * The board was reset: its settings are gone, and so is what ran on it. Or its watchdog has fired,
+ * because this machine stood still: its ticks go on, and its settings are written once more.
+ */
 static void restart_work(struct work_struct *work)
 {
 	struct litepulse *lp = container_of(work, struct litepulse, restart_work);
@@ -353,12 +401,12 @@ static void restart_work(struct work_struct *work)
 	mutex_lock(&lp->claim_mutex);
 	if (lp->gone || litepulse_read_csr(lp, LITEPULSE_CSR_SESSION, &session))
 		goto unlock;
-	if (session == lp->session) {
+	if (FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, session) == lp->session) {
 		litepulse_resume_streams(lp);
 		goto unlock;
 	}
 	dev_warn(lp->dev,
-		 "the board was reset: its ticks begin anew, what ran on it has stopped\n");
+		 "the board was reset, or heard nothing for long: what ran on it has stopped\n");
 	name_session(lp);
 	if (lp->claimant)
 		lp->claimant->stale = true;
@@ -456,52 +504,35 @@ static int settle(struct litepulse *lp, bool kept)
 	return litepulse_configure(lp, words, ARRAY_SIZE(words) - (kept ? 2 : 0));
 }
 
+/* After how many 2^18 cycles of its bus clock the board counts us as gone; rounded up. */
+static u32 watch_limit(const struct litepulse *lp, u32 bus_hz)
+{
+	u64 cycles = (u64)WATCHDOG_SECONDS * (bus_hz ?: lp->clock_num / lp->clock_den);
+
+	return min_t(u64, (cycles >> LITEPULSE_WATCHDOG_UNIT) + 1,
+		     FIELD_MAX(LITEPULSE_CSR_SESSION_LIMIT_MASK));
+}
+
 /*
- * Boards that were taken away while something ran that nobody had wanted kept, by their sessions:
- * it is stopped when they are found again.
+ * Is this a board that goes on with what it was told to keep? Then it also keeps its name, as does
+ * one that was left with nothing to be stopped.
  */
-static DEFINE_MUTEX(owed_mutex);
-static u16 owed[LITEPULSE_DEVICES];
-
-static void owe_stop(u16 session)
-{
-	static unsigned int next;
-
-	mutex_lock(&owed_mutex);
-	owed[next++ % ARRAY_SIZE(owed)] = session;
-	mutex_unlock(&owed_mutex);
-}
-
-static bool pay_stop(u16 session)
-{
-	bool found = false;
-	unsigned int i;
-
-	mutex_lock(&owed_mutex);
-	for (i = 0; i < ARRAY_SIZE(owed); i++) {
-		if (owed[i] != session)
-			continue;
-		owed[i] = 0;
-		found = true;
-	}
-	mutex_unlock(&owed_mutex);
-	return found;
-}
-
-/* Is this a board that goes on with what it was told to keep? Else it gets a new name. */
 static int find_kept(struct litepulse *lp, bool *kept)
 {
-	u32 words[(LITEPULSE_CSR_STATUS - LITEPULSE_CSR_SESSION) / 4 + 1];
-	int error = 0;
+	u32 words[(LITEPULSE_CSR_STATUS - LITEPULSE_CSR_SESSION) / 4 + 1], word;
+	int error;
 
-	if (lp->keeps) {
-		error = lp->ops->read_csr(lp->context, LITEPULSE_CSR_SESSION, words,
-					  ARRAY_SIZE(words));
-		if (error)
-			return error;
-		lp->session = words[0];
-		*kept = lp->session && !pay_stop(lp->session);
-	}
+	if (!lp->keeps)
+		return 0;
+	error = lp->ops->read_csr(lp->context, LITEPULSE_CSR_SESSION, words, ARRAY_SIZE(words));
+	if (error)
+		return error;
+	word = words[0];
+	*kept = word & LITEPULSE_CSR_SESSION_KEEP_MASK;
+	if (*kept || !(word & LITEPULSE_CSR_SESSION_LIMIT_MASK))
+		lp->session = FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, word);
+	if (!lp->session)
+		*kept = false;
 	if (!*kept)
 		return 0;
 	/* It may listen; what for cannot be read. */
@@ -557,12 +588,13 @@ static int litepulse_probe(struct platform_device *pdev)
 	error = identify(lp);
 	if (error)
 		goto put;
+	lp->watch_limit = watch_limit(lp, transport.bus_hz);
 	error = find_kept(lp, &kept) ?: settle(lp, kept);
 	if (error) {
 		dev_err_probe(lp->dev, error, "the core does not take its settings\n");
 		goto put;
 	}
-	error = kept ? 0 : name_session(lp);
+	error = lp->session ? write_session(lp, kept, true) : name_session(lp);
 	if (error)
 		goto put;
 	lp->kept = kept;
@@ -617,10 +649,11 @@ static void litepulse_remove(struct platform_device *pdev)
 	litepulse_chardev_remove(lp);
 	wake_up_all(&lp->launch_wait);
 	mutex_lock(&lp->claim_mutex);
-	kept = lp->keeps && (lp->claimant ? lp->claimant->keep : !lp->unstopped);
+	kept = lp->keeps && lp->kept;
+	/* If that fails the board stops by itself, or is stopped when it is found again. */
+	if (!kept && !litepulse_stop_output(lp))
+		litepulse_pledge(lp, false, false);
 	mutex_unlock(&lp->claim_mutex);
-	if (!kept && litepulse_stop_output(lp) && lp->keeps)
-		owe_stop(lp->session);
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);
@@ -639,6 +672,9 @@ static int litepulse_resume(struct device *dev)
 	litepulse_check_session(lp);
 	if (!lp->ops->sleeps)
 		flush_work(&lp->restart_work);
+	mutex_lock(&lp->claim_mutex);
+	litepulse_pledge(lp, lp->kept, true);
+	mutex_unlock(&lp->claim_mutex);
 	litepulse_ptp_resume(lp);
 	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
 	return litepulse_tty_resume(lp);
@@ -658,8 +694,12 @@ static int litepulse_suspend(struct device *dev)
 	if (error) {
 		dev_err(dev, "what runs on the board could not be stopped: no suspend\n");
 		litepulse_resume(dev);
+		return error;
 	}
-	return error;
+	mutex_lock(&lp->claim_mutex);
+	litepulse_pledge(lp, lp->kept, false);
+	mutex_unlock(&lp->claim_mutex);
+	return 0;
 }
 
 static DEFINE_SIMPLE_DEV_PM_OPS(litepulse_pm_ops, litepulse_suspend, litepulse_resume);

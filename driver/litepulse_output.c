@@ -79,6 +79,25 @@ int litepulse_claim(struct litepulse *lp, struct litepulse_claimant *claimant)
 }
 
 /**
+ * litepulse_set_keep - whether what runs goes on when a claim ends, and when the host is gone
+ * @lp: device
+ * @claimant: holder of the claim; until this is called what an earlier claim left stays as it is
+ * @keep: it does
+ *
+ * Return: 0, or an error of the transport: then nothing has changed.
+ */
+int litepulse_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep)
+{
+	int error;
+
+	lockdep_assert_held(&lp->claim_mutex);
+	error = claimant->stale ? 0 : litepulse_pledge(lp, keep, true);
+	if (!error)
+		claimant->keep = keep;
+	return error;
+}
+
+/**
  * litepulse_unclaim - ends a claim; stops what runs unless it is to be kept
  * @lp: device, which may be gone
  * @claimant: holder of the claim

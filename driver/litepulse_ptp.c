@@ -414,13 +414,13 @@ static int enable_perout(struct litepulse_ptp *ptp, const struct ptp_perout_requ
 	if (error)
 		return error;
 	if (!ptp->enabled) {
-		ptp->claimant = (struct litepulse_claimant) { };
+		ptp->claimant = (struct litepulse_claimant) { .keep = true };
 		error = litepulse_claim(ptp->lp, &ptp->claimant);
 		if (error)
 			return error;
-		error = check_idle(ptp->lp);
+		error = check_idle(ptp->lp) ?:
+			litepulse_set_keep(ptp->lp, &ptp->claimant, false);
 		if (error) {
-			ptp->claimant.keep = true;
 			litepulse_unclaim(ptp->lp, &ptp->claimant);
 			return error;
 		}

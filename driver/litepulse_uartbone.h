@@ -209,6 +209,7 @@ void litepulse_request_write(struct litepulse_request *request, u32 address, con
 int litepulse_transact(struct litepulse_link *link, u32 *words,
 		       const struct litepulse_stamper *stamper);
 int litepulse_link_connect(struct litepulse_link *link);
+u32 litepulse_link_bus_hz(struct litepulse_link *link);
 int litepulse_link_recover(struct litepulse_link *link);
 int litepulse_link_set_baud(struct litepulse_link *link, unsigned int baud);
 

@@ -421,6 +421,22 @@ int litepulse_link_connect(struct litepulse_link *link)
 }
 
 /**
+ * litepulse_link_bus_hz - clock of the board's bus, as its bridge says
+ * @link: connected; the bus is held
+ *
+ * Return: Hz, 0 if the bridge does not know it.
+ */
+u32 litepulse_link_bus_hz(struct litepulse_link *link)
+{
+	u32 rate;
+
+	lockdep_assert_held(&link->bus);
+	if (read_rate(link, &rate))
+		return 0;
+	return FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) * LITEPULSE_BRIDGE_CLOCK_UNIT;
+}
+
+/**
  * litepulse_link_set_baud - changes the bit rate of bridge and port
  * @link: the bus is held
  * @baud: bits per second

@@ -394,6 +394,8 @@ static void add_device(struct litepulse_link *link)
 
 	mutex_lock(&link->bus);
 	error = litepulse_link_connect(link);
+	if (!error)
+		data.bus_hz = litepulse_link_bus_hz(link);
 	mutex_unlock(&link->bus);
 	if (error) {
 		if (error != -ENODEV)

@@ -4,6 +4,7 @@
 //   S            samples per cycle: 1, 2, 4, 8       INPUTS   aux inputs; (INPUTS + 1) * S <= 16
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches
 //   LATENCY_IN   cycles from a sampling instant of the PHY to the cycle that shows the sample, less one
+//   WATCHDOG_UNIT  log2 of the sys cycles of a unit of watch_limit
 //   LATENCY_OUT  cycles from the decision to the pin, of which one is the core's output register
 //   START_CYCLE  the time after reset, in cycles: 0, but tests start it shortly before the tick count carries into its upper bits
 module litepulse #(
@@ -15,7 +16,8 @@ module litepulse #(
     parameter int LQ_AW = 6,
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
-    parameter logic [63:0] START_CYCLE = 64'd0
+    parameter logic [63:0] START_CYCLE = 64'd0,
+    parameter int WATCHDOG_UNIT = 18
 ) (
     input  logic                pulse_clk,
     input  logic                pulse_rst,
@@ -46,6 +48,11 @@ module litepulse #(
     output logic [7:0]          config_applied,
     output logic [7:0]          config_refused,
     output logic [7:0]          status,
+    // watchdog
+    input  logic                watch_written,   // the host has just written what follows
+    input  logic [14:0]         watch_limit,
+    input  logic                watch_keep,
+    output logic                watch_fired,     // one cycle: the host was silent, what it left is being stopped
     // interrupts
     input  logic [EV_AW:0]      irq_ev_level,
     input  logic [RX_AW:0]      irq_rx_level,
@@ -90,6 +97,8 @@ module litepulse #(
   logic [1:0]       ev_word, lq_word;
   logic [31:0]      ev_rdata, rx_rdata, lq_wdata, cfg_held_data, snap_rdata;
   logic [7:0]       tx_byte;
+  logic [1:0]       stop;
+  logic             stop_taken;
   logic             cfg_start, cfg_busy, cfg_answered, cfg_refused, snap_start, snap_stream, snap_busy, snap_ren, fault;
   logic [5:0]       cfg_held_addr;
   logic [3:0]       snap_raddr;
@@ -121,12 +130,17 @@ module litepulse #(
 
   litepulse_window #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .TIMEOUT(BUS_TIMEOUT)) window (
       .clk(sys_clk), .rst(sys_rst), .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
-      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused,
+      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .stop, .stop_taken,
       .turn, .ev_nready, .ev_position, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
       .rx_nready, .rx_nlimit, .rx_position, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
       .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
       .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata
+  );
+
+  litepulse_watchdog #(.UNIT(WATCHDOG_UNIT)) watchdog (
+      .clk(sys_clk), .rst(sys_rst), .talk(bus_stb || watch_written), .limit(watch_limit), .keep(watch_keep), .fired(watch_fired),
+      .stop, .taken(stop_taken)
   );
 
   litepulse_irq #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) irq (

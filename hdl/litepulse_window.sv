@@ -13,6 +13,10 @@
 // are dropped, and a launch, a configuration word or what is written to a header comes to nothing; all but the last are counted.
 //
 // `ready` and `position` are latched before the tick is sampled, so no record that is ready is younger than the header's tick.
+// The watchdog's words (`stop`, litepulse_watchdog) go the way of a configuration word, one in each turn in which the word before has
+// been answered and the bus has had a cycle without an access; whatever then wants the same turn waits for the next one. They are not
+// written to the shadow.
+//
 // Words 1 to 3 of a header keep showing that stream's last snapshot. A record can be read if it has arrived by then, not only if it
 // had when the header was read.
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths
@@ -38,6 +42,9 @@ module litepulse_window #(
     output logic [15:0]      tx_dropped,
     output logic [7:0]       config_applied,
     output logic [7:0]       config_refused,
+    // litepulse_watchdog
+    input  logic [1:0]       stop,
+    output logic             stop_taken,
     // litepulse_cdc; n*: complements
     input  logic             turn,
     input  logic [EV_AW:0]   ev_nready,
@@ -84,6 +91,10 @@ module litepulse_window #(
   localparam logic [14:0] LAUNCH = 15'(litepulse_map_pkg::REGION_LAUNCH);
   localparam logic [14:0] CONFIG = 15'(litepulse_map_pkg::REGION_CONFIG);
 
+  // The watchdog's words, in their order; the queue's flush is 1. The ones in them are the two lowest bits of `stop_bits`.
+  localparam logic [1:0] STOP_TRAIN = 2'd3;
+  localparam logic [1:0] STOP_RESPONDER = 2'd2;
+
   // Who is meant ------------------------------------------------------------------------------------------------------
   logic start, rd, wr, in_ev, in_rx, in_tx, in_lq, in_cfg, header, level;
   assign start  = bus_stb && !bus_ack;
@@ -102,10 +113,13 @@ module litepulse_window #(
   logic snapping, expired, go, stall, tx_wr, tx_go, more_bytes, lq_wait, cfg_pending, cfg_wait;
   logic [1:0] beat;
   logic [TIMEOUT:0] waited;
-  assign expired  = waited[TIMEOUT];
-  assign go       = turn || expired;
+  logic stop_next, stop_pending, host_turn;  // the next turn is the watchdog's; its word was handed over in the last cycle
+  assign expired    = waited[TIMEOUT];
+  assign stop_taken = stop_next && turn;
+  assign host_turn  = turn && !stop_next && !stop_pending;  // there is one deed in a turn
+  assign go         = host_turn || expired;
   assign cfg_wait = start && in_cfg && cfg_busy;
-  assign stall    = (level && !expired && !(bus_we ? held && turn : snapping && !snap_busy))
+  assign stall    = (level && !expired && !(bus_we ? held && host_turn : snapping && !snap_busy))
                     || (cfg_wait && !expired) || (wr && in_cfg && !go) || (lq_wait && !go)
                     || (tx_wr && !tx_go) || more_bytes;
 
@@ -136,7 +150,7 @@ module litepulse_window #(
   assign snap_ren    = start;
   assign snap_raddr  = {!(rd && header) || level, bus_adr[13], bus_adr[3:2]};  // nothing is ever written to the upper half
   assign snap_stream = bus_adr[13];
-  assign snap_start  = level && !bus_we && held && !snapping && !snap_busy && turn;
+  assign snap_start  = level && !bus_we && held && !snapping && !snap_busy && host_turn;
   assign bus_dat_r   = ({32{show_ev}} & ev_rdata | {32{show_rx}} & rx_rdata)
                        | ({32{show_cfg}} & shadow) | snap_rdata | {position, ~nready};
 
@@ -160,7 +174,7 @@ module litepulse_window #(
   logic [N:0] over;
   logic free_ok;
   assign over        = {1'b0, bus_dat_w[N-1:0]} + {1'b0, nready[N-1:0]};
-  assign free_ok     = level && bus_we && held && turn && !over[N] && bus_dat_w[15:N] == '0
+  assign free_ok     = level && bus_we && held && host_turn && !over[N] && bus_dat_w[15:N] == '0
                        && (!bus_dat_w[31] || bus_dat_w[30:16] == position[14:0]);
   assign ev_free_stb = free_ok && !bus_adr[13];
   assign ev_free_n   = bus_dat_w[EV_AW:0];
@@ -174,7 +188,7 @@ module litepulse_window #(
   assign tx_wr      = wr && in_tx;
   assign more_bytes = tx_wr && beat != bus_adr[11:10];
   assign tx_go      = held && (beat != '0 || go);
-  assign tx_room    = beat == '0 ? turn && (|tx_free[TX_AW:2] || tx_free[1:0] > bus_adr[11:10]) : room;
+  assign tx_room    = beat == '0 ? host_turn && (|tx_free[TX_AW:2] || tx_free[1:0] > bus_adr[11:10]) : room;
   assign tx_push    = tx_wr && tx_go && tx_room;
   // four bytes in two cells per bit: a register picks one of the first two, or carries what picks one of the others
   assign beat_next  = tx_wr && tx_go && more_bytes ? beat + 1'b1 : '0;
@@ -202,12 +216,12 @@ module litepulse_window #(
   assign lq_we     = lq_wr && !lq_full;
   assign lq_wdata  = bus_dat_w;
   assign lq_wait   = lq_wr && lq_last && !lq_bad;
-  assign lq_commit = lq_wait && turn;
+  assign lq_commit = lq_wait && host_turn;
 
   always_ff @(posedge clk) begin
     if (lq_wr) spoilt <= lq_bad && !lq_last;
     if (lq_commit) launch_accepted <= launch_accepted + 1'b1;
-    if (lq_wr && lq_last && (lq_bad || (expired && !turn))) launch_refused <= launch_refused + 1'b1;
+    if (lq_wr && lq_last && (lq_bad || (expired && !host_turn))) launch_refused <= launch_refused + 1'b1;
     if (rst) begin
       spoilt          <= 1'b0;
       launch_accepted <= '0;
@@ -215,33 +229,54 @@ module litepulse_window #(
     end
   end
 
-  // Configuration: written to the shadow, then read back into its output register, which holds the word until it is answered
-  logic cfg_rd;
-  assign cfg_start     = wr && in_cfg && !cfg_busy && turn;
+  // Configuration: written to the shadow, then read back into its output register, which holds the word until it is answered. The upper
+  // half of the shadow is never written: it gives the zeros of the watchdog's words, whose ones are added behind it.
+  logic cfg_rd, cfg_wr;
+`ifdef FORMAL
+  (* anyconst *) logic [6:0] f_n;  // a place of the shadow, and what lies there
+  logic [31:0] f_word;
+`endif
+  logic [1:0] stop_bits;
+  assign cfg_wr        = wr && in_cfg && !cfg_busy && host_turn;
+  assign cfg_start     = cfg_wr || stop_taken;
   assign cfg_rd        = rd && in_cfg && !cfg_busy;
-  assign cfg_held_data = shadow;
+  assign cfg_held_data = {shadow[31:2], shadow[1:0] | stop_bits};
 
   litepulse_ram #(
-      .AW(6),
+      .AW(7),
       .W (32)
   ) shadow_ram (
       .wr_clk (clk),
-      .wr_en  (cfg_start),
-      .wr_addr(bus_adr[7:2]),
+      .wr_en  (cfg_wr),
+      .wr_addr({1'b0, bus_adr[7:2]}),
       .wr_data(bus_dat_w),
       .rd_clk (clk),
       .rd_en  (cfg_rd || cfg_pending),
-      .rd_addr(bus_adr[7:2]),  // of a pending word, too: its write is being acknowledged
+      .rd_addr({stop_pending, bus_adr[7:2]}),  // of a pending word, too: its write is being acknowledged
       .rd_data(shadow)
+`ifdef FORMAL
+      ,
+      .f_addr(f_n),
+      .f_word(f_word)
+`endif
   );
 
   always_ff @(posedge clk) begin
-    cfg_pending <= cfg_start;
-    if (cfg_start) cfg_held_addr <= bus_adr[7:2];
+    cfg_pending  <= cfg_start;
+    stop_pending <= stop_taken;
+    stop_next    <= !stop_taken && (stop_next || (stop != 2'd0 && !cfg_busy && !start));
+    if (cfg_start) begin
+      stop_bits     <= stop_taken ? {&stop, stop[0]} : 2'b00;
+      cfg_held_addr <= !stop_taken ? bus_adr[7:2] : stop == STOP_TRAIN ? litepulse_map_pkg::CFG_TRAIN_COMMAND
+          : stop == STOP_RESPONDER ? litepulse_map_pkg::CFG_RESP_ARM : litepulse_map_pkg::CFG_COMMAND;
+    end
     if (cfg_answered && !cfg_refused) config_applied <= config_applied + 1'b1;
-    if (cfg_answered && cfg_refused || wr && in_cfg && expired && !cfg_start) config_refused <= config_refused + 1'b1;
+    if (cfg_answered && cfg_refused || wr && in_cfg && expired && !cfg_wr) config_refused <= config_refused + 1'b1;
     if (rst) begin
       cfg_pending    <= 1'b0;
+      stop_pending   <= 1'b0;
+      stop_next      <= 1'b0;
+      stop_bits      <= '0;
       cfg_held_addr  <= '0;
       config_applied <= '0;
       config_refused <= '0;
@@ -253,6 +288,7 @@ module litepulse_window #(
 `ifdef FORMAL
   // What the bus and the crossing promise.
   logic f_past = 1'b0;
+  wire f_host_deed = tx_push || lq_commit || ev_free_stb || rx_free_stb || cfg_wr || snap_start;
   wire f_deed = tx_push || lq_commit || ev_free_stb || rx_free_stb || cfg_start || snap_start;
   wire [EV_AW:0] f_ev_ready = ~ev_nready;
   wire [RX_AW:0] f_rx_ready = ~rx_nready;
@@ -263,6 +299,7 @@ module litepulse_window #(
       if ($past(bus_stb && !bus_ack)) assume (bus_stb && $stable(bus_we) && $stable(bus_adr) && $stable(bus_dat_w));
       if ($past(cfg_start)) assume (cfg_busy);
       else assume (cfg_busy <= $past(cfg_busy));
+      assume (stop == $past(stop) - 2'($past(stop_taken)) || stop == 2'd3);
       if ($past(snap_start)) assume (snap_busy);
       else assume (snap_busy <= $past(snap_busy));
       if ($past(turn)) assume (turn == $past(f_deed));
@@ -270,6 +307,7 @@ module litepulse_window #(
       if (!$past(ev_free_stb)) assume (f_ev_ready >= $past(f_ev_ready) && $stable(ev_position));
       if (!$past(rx_free_stb)) assume (f_rx_ready >= $past(f_rx_ready) && $stable(rx_position));
     end else assume (!cfg_busy && !snap_busy);
+    if (rst || !f_past || $past(rst)) assume (stop == 2'd0);
   end
   always @* begin
     if (bus_ack) assume (bus_stb);
@@ -286,7 +324,7 @@ module litepulse_window #(
     f_waits <= start && !rst ? f_waits + 1'b1 : '0;
     if (lq_wr) f_dropped <= !lq_last && (!lq_we || (lq_word != '0 && f_dropped));
     if (rst) f_dropped <= 1'b0;
-    if (f_past && !$past(rst) && !rst && $past(f_deed)) assert (!lq_we && (!f_deed || ($past(tx_push) && tx_push)));
+    if (f_past && !$past(rst) && !rst && $past(f_deed)) assert ((!lq_we || $past(cfg_start)) && (!f_deed || ($past(tx_push) && tx_push)));
   end
   always @* begin
     if (f_past && !rst) begin
@@ -300,8 +338,13 @@ module litepulse_window #(
       if (tx_push) assert (tx_byte == bus_dat_w[8*beat+:8]);
       if (lq_we || lq_commit) assert (lq_nfree != '1);
       if (lq_commit) assert (lq_we && lq_last && !f_dropped);
-      if (cfg_pending) assert (bus_ack && bus_we && in_cfg && cfg_held_addr == bus_adr[7:2]);
-      if (cfg_start) assert (!cfg_busy && bus_we && in_cfg);
+      if (cfg_pending && !stop_pending) assert (bus_ack && bus_we && in_cfg && cfg_held_addr == bus_adr[7:2]);
+      if (cfg_start) assert (!cfg_busy && (stop_taken || bus_we && in_cfg));
+      // The watchdog's words: each alone in its turn, when the one before is answered, and only when there is one.
+      assert (!(stop_taken && f_host_deed) && !(stop_pending && f_deed));
+      if (stop_pending) assert (cfg_pending && !stop_next);
+      if (stop_next) assert (stop != 2'd0 && !cfg_busy && !cfg_pending);
+      if (stop_taken) assert (stop_next);
       if (snap_start) assert (!snap_busy);
       assert (f_waits <= 4 + (1 << TIMEOUT));
       if (bus_ack && !bus_we && !(show_ev || show_rx || show_cfg || header)) assert (bus_dat_r == snap_rdata);
@@ -328,6 +371,48 @@ module litepulse_window #(
       if (show_ev || show_rx || show_cfg) assert (bus_ack && !bus_we);
     end
   end
+  // What the watchdog hands over is carried until it is answered, and nothing else; it is not kept waiting once the bus had a free cycle.
+  logic [1:0] f_stop;  // the watchdog's word in the crossing
+  logic f_read;        // it has left the shadow, ...
+  logic f_upper;       // ... whose upper half was read last, ...
+  logic f_at;          // ... at f_n
+  always_ff @(posedge clk) begin
+    if (cfg_start) f_stop <= stop_taken ? stop : 2'd0;
+    f_read <= (f_read || cfg_pending) && !cfg_start;
+    if (cfg_rd || cfg_pending) begin
+      f_upper <= stop_pending;
+      f_at    <= {stop_pending, bus_adr[7:2]} == f_n;
+    end
+    if (rst) begin
+      f_stop <= 2'd0;
+      f_read <= 1'b0;
+      f_at   <= 1'b0;
+    end
+    if (f_past && !$past(rst) && !rst) begin
+      if ($past(stop != 2'd0 && !cfg_busy && !start && !stop_taken)) assert (stop_next);
+      if ($past(stop_next && !turn)) assert (stop_next);
+      if ($past(cfg_wr && {1'b0, bus_adr[7:2]} == f_n)) assert (f_word == $past(bus_dat_w));
+      else assert ($stable(f_word));
+      if ($past(cfg_busy && f_read) && cfg_busy) assert ($stable(cfg_held_data));
+    end
+    cover (f_past && f_stop == 2'd1 && f_read && cfg_answered);
+    cover (f_past && stop_next && bus_stb && !bus_ack);
+  end
+  always @* begin
+    if (f_n[6]) assert (f_word == '0);
+    if (f_past && !rst) begin
+      if (f_stop == 2'd3) assert (cfg_held_addr == litepulse_map_pkg::CFG_TRAIN_COMMAND && stop_bits == 2'd3);
+      if (f_stop == 2'd2) assert (cfg_held_addr == litepulse_map_pkg::CFG_RESP_ARM && stop_bits == 2'd0);
+      if (f_stop == 2'd1) assert (cfg_held_addr == litepulse_map_pkg::CFG_COMMAND && stop_bits == 2'd1);
+      if (f_stop == 2'd0) assert (stop_bits == 2'd0);
+      if (f_at) assert (f_upper == f_n[6] && (!f_n[6] || shadow == '0));
+      if (f_stop != 2'd0 && f_read && cfg_busy) assert (f_upper && (!f_at || cfg_held_data == 32'(stop_bits)));
+      if (stop_pending) assert (f_stop != 2'd0);
+      if (cfg_pending) assert (!f_read && stop_pending == (f_stop != 2'd0));
+      if (cfg_busy) assert (f_read || cfg_pending);
+    end
+  end
+
   always_ff @(posedge clk) begin
     cover (f_past && bus_ack && show_ev && bus_dat_r != '0);
     cover (f_past && bus_ack && f_waits == 4 + (1 << TIMEOUT));

@@ -134,8 +134,12 @@ class LitePulse(LiteXModule):
         session = storage(
             5,
             "session",
-            "Written by the host, 0 after a reset: a core that restarted is recognised.",
-            [CSRField("session", 16, description="Any value; nothing in the core depends on it.")],
+            "Written by the host; 0 after a reset and when the watchdog has fired: what ran was stopped.",
+            [
+                CSRField("session", 16, description="Any value; nothing in the core depends on it."),
+                CSRField("limit", 15, description="The watchdog fires so many 2^18 bus cycles after the host was last heard; 0: never."),
+                CSRField("keep", 1, description="The watchdog never fires: what runs goes on without the host."),
+            ],
             write_from_dev=True,
         )
 
@@ -226,7 +230,8 @@ class LitePulse(LiteXModule):
         self.comb += reset.eq(Reduce("OR", held))
         sys_clk, sys_rst = ClockSignal("sys"), self.cd_core_sys.rst
         pulse_clk, pulse_rst = ClockSignal(clock_domain), sys_rst if clock_domain == "sys" else self.cd_core_pulse.rst
-        self.comb += [session.we.eq(sys_rst), session.dat_w.eq(0)]
+        watchdog_fired = Signal()
+        self.comb += [session.we.eq(sys_rst | watchdog_fired), session.dat_w.eq(0)]
 
         # The core and its pins.
 
@@ -248,6 +253,7 @@ class LitePulse(LiteXModule):
             p_RX_AW=receive_depth,
             p_TX_AW=transmit_depth,
             p_LQ_AW=launch_depth,
+            p_WATCHDOG_UNIT=regmap.WATCHDOG_UNIT,
             i_pulse_clk=pulse_clk,
             i_pulse_rst=pulse_rst,
             i_sys_clk=sys_clk,
@@ -269,6 +275,10 @@ class LitePulse(LiteXModule):
             o_lq_free=free.fields.launch,
             **{f"o_{name}": signal for name, signal in outcome.items()},  # pyright: ignore[reportArgumentType]
             o_status=status_bits,
+            i_watch_written=session.re,
+            i_watch_limit=session.fields.limit,
+            i_watch_keep=session.fields.keep,
+            o_watch_fired=watchdog_fired,
             **irq_ports,
         )
         self.comb += [

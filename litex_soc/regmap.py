@@ -316,6 +316,7 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
     Register("resp_arm", 38, "arm or disarm", (Field("arm", 0, 1, "1 arms with the words above"),)),
 )
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
+WATCHDOG_UNIT = 18  # log2 of the cycles of the bus clock in a unit of SESSION's limit
 LOOPBACK_TICKS = 1  # received - launched over a wire
 
 # The serial bridge: its CSRs, at their own base ----------------------------------------------------------------------

@@ -72,6 +72,8 @@ module litepulse_crossing_tb #(
     output logic                irq_fault
 );
   logic turn;
+  wire [1:0] stop = 2'd0;  // no watchdog
+  wire stop_taken;
   logic [EV_AW:0] ev_nready;
   logic [RX_AW:0] rx_nready;
   logic [RX_AW:0] rx_nlimit;

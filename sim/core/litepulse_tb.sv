@@ -16,7 +16,8 @@ module litepulse_tb #(
     parameter int EV_AW = 8,
     parameter int RX_AW = 9,
     parameter int TX_AW = 9,
-    parameter int LQ_AW = 6
+    parameter int LQ_AW = 6,
+    parameter int WATCHDOG_UNIT = 8
 ) ();
   // A simulator takes no parameter of more than 32 bits from the command line.
   localparam logic [63:0] START_CYCLE = (WRAP_BIT == 0) ? 64'd0 : (64'd1 << (WRAP_BIT - $clog2(S))) - 64'(WRAP_CYCLES);
@@ -88,6 +89,10 @@ module litepulse_tb #(
   wire [7:0] launch_accepted, launch_refused, config_applied, config_refused;
   wire [15:0] tx_dropped;
   wire [7:0] status;
+  logic watch_written = 1'b0;
+  logic [14:0] watch_limit = '0;
+  logic watch_keep = 1'b0;
+  wire watch_fired;
   logic [EV_AW:0] irq_ev_level = '0;
   logic [RX_AW:0] irq_rx_level = '0;
   logic [7:0] irq_ev_age = '0;
@@ -108,12 +113,13 @@ module litepulse_tb #(
 
     litepulse #(
         .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-        .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2), .START_CYCLE(START_CYCLE)
+        .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2), .START_CYCLE(START_CYCLE), .WATCHDOG_UNIT(WATCHDOG_UNIT)
     ) core (
         .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
         .ev_ready, .rx_ready, .tx_free, .lq_free,
         .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+        .watch_written, .watch_limit, .watch_keep, .watch_fired,
         .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed,
         .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
     );
@@ -138,13 +144,14 @@ module litepulse_tb #(
 
     litepulse_pins
 `ifndef LITEPULSE_NETLIST
-    #(.PHY(PHY), .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW))
+    #(.PHY(PHY), .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .WATCHDOG_UNIT(WATCHDOG_UNIT))
 `endif
     pins (
         .pulse_clk, .pulse_rst, .edge_clk, .phy_rst, .tx_pad, .de_pad, .rx_pad(rx_pin), .aux_pad(aux_pin),
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
         .ev_ready, .rx_ready, .tx_free, .lq_free,
         .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+        .watch_written, .watch_limit, .watch_keep, .watch_fired,
         .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed,
         .irq_tx_low, .irq_lq_space, .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
     );

@@ -11,11 +11,22 @@ from sim.cocotb_rig import hdl_sources, simulate
 from sim.long_runs import LONG
 from sim.netlist.synthesis import NETLISTS
 
-MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger", "tb_random")
+MODULES = (
+    "tb_launch",
+    "tb_train",
+    "tb_besteffort",
+    "tb_responder",
+    "tb_capture",
+    "tb_streams",
+    "tb_pins",
+    "tb_stranger",
+    "tb_watchdog",
+    "tb_random",
+)
 # (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3, 8: 1}
 # Icarus is a second opinion, and slow.
-ON_ICARUS = {1: ("tb_launch", "tb_responder", "tb_capture", "tb_random"), 2: ("tb_random",), 4: ("tb_random",), 8: ()}
+ON_ICARUS = {1: ("tb_launch", "tb_responder", "tb_capture", "tb_watchdog", "tb_random"), 2: ("tb_random",), 4: ("tb_random",), 8: ()}
 
 
 # The quick tier: what is shortest for what it shows (tb_train takes minutes with one sample).

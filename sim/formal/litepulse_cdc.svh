@@ -16,6 +16,8 @@
   logic [LQ_AW:0] f_lq_told;  // launches pulse knows of, and so lq_wptr when it last looked
   // sys has done something in this turn, and not passed it yet
   logic f_deed;
+  // a deed of the bus: no other access can follow it at once. The watchdog's words come beside the bus.
+  logic f_bus_deed;
 
   // What the users promise.
   (* anyseq *) logic [EV_AW:0] f_ev_index;  // which record is read; also one that is not ready
@@ -30,7 +32,7 @@
     if (cycle > 3'd3) assume (!done);  // four bytes at most, from the first cycle of a turn on
     assume (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(rx_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);
     if (f_deed && done) assume (tx_push && f_pushing);
-    if (f_deed) assume (!lq_we);
+    if (f_bus_deed) assume (!lq_we);
     if (ev_free_stb) assume (ev_free_n <= f_ev_ready);
     if (rx_free_stb) assume (rx_free_n <= f_rx_ready);
     if (tx_push) assume (tx_free != '0);
@@ -104,6 +106,7 @@
 
   always_ff @(posedge sys_clk) begin
     if (turn) f_deed <= done;
+    if (turn) f_bus_deed <= done && !cfg_start;
     f_pushing <= tx_push;
     if (pass) begin
       f_ev_seen <= f_ev_sent;
@@ -113,11 +116,11 @@
     if (tx_push) f_tx_w <= f_tx_w + 1'b1;
     // records are read when nothing is under way
     if (ev_ren) begin
-      f_ev_read   <= !f_deed && !done && f_ev_index != '0 && f_ev_index <= f_ev_ready && ev_position[EV_AW:0] + f_ev_index == f_ev_n && ev_word == f_ev_w;
+      f_ev_read   <= !f_bus_deed && (!done || cfg_start) && f_ev_index != '0 && f_ev_index <= f_ev_ready && ev_position[EV_AW:0] + f_ev_index == f_ev_n && ev_word == f_ev_w;
       f_ev_expect <= f_ev_data;
     end
     if (rx_ren) begin
-      f_rx_read   <= !f_deed && !done && f_rx_index > 1 && f_rx_index < ~rx_nlimit && rx_position[RX_AW:0] + f_rx_index == f_rx_n && rx_word == f_rx_w;
+      f_rx_read   <= !f_bus_deed && (!done || cfg_start) && f_rx_index > 1 && f_rx_index < ~rx_nlimit && rx_position[RX_AW:0] + f_rx_index == f_rx_n && rx_word == f_rx_w;
       f_rx_expect <= f_rx_data;
     end
     if (tx_push && f_tx_w[TX_AW-1:0] == f_tx_n[TX_AW-1:0]) begin
@@ -133,6 +136,7 @@
     if (cfg_answered) f_cfg_answers <= !f_cfg_answers;
     if (sys_rst) begin
       f_deed        <= 1'b0;
+      f_bus_deed    <= 1'b0;
       f_ev_seen     <= EV_FIRST_NUMBER;
       f_rx_seen     <= RX_FIRST_NUMBER;
       f_lq_seen     <= '0;
@@ -169,10 +173,10 @@
       assert (f_ev_0 <= EV_DEPTH && f_rx_0 <= RX_DEPTH && f_tx_2 <= TX_DEPTH - (TX_AW + 1)'(f_tx_owed) && f_lq_0 <= LQ_DEPTH);
       assert (ev_free <= EV_DEPTH - f_ev_0 && rx_free <= RX_DEPTH - f_rx_0);
       assert (tx_free == TX_DEPTH - f_tx_2 - (TX_AW + 1)'(f_tx_owed));
-      if (!f_deed) assert (lq_nfree == ~(LQ_DEPTH - f_lq_0));
-      if (!f_deed) assert (f_ev_ready <= f_ev_2 && f_rx_ready <= f_rx_2);
+      if (!f_bus_deed) assert (lq_nfree == ~(LQ_DEPTH - f_lq_0));
+      if (!f_bus_deed) assert (f_ev_ready <= f_ev_2 && f_rx_ready <= f_rx_2);
       assert (lq_avail <= f_lq_2);
-      if (!f_deed) assert (f_rx_ready == ~rx_nlimit - RX_FIRST_NUMBER);
+      if (!f_bus_deed) assert (f_rx_ready == ~rx_nlimit - RX_FIRST_NUMBER);
       if (f_ev_read) assert (ev_rdata == f_ev_expect);
       if (f_rx_read) assert (rx_rdata == f_rx_expect);
       if (f_lq_read) assert (lq_rdata == f_lq_expect);
@@ -194,8 +198,9 @@
       assert (f_ev_2 <= f_ev_0 && f_ev_3 <= f_ev_2 && f_ev_4 <= f_ev_3);
       assert (f_rx_2 <= f_rx_0 && f_rx_3 <= f_rx_2 && f_rx_4 <= f_rx_3);
       assert (f_lq_1 <= f_lq_0 && f_lq_2 <= f_lq_1 && f_lq_3 <= f_lq_2);
-      if (!f_deed) assert (f_ev_ready == f_ev_2 - f_ev_3 && f_rx_ready == f_rx_2 - f_rx_3);
+      if (!f_bus_deed) assert (f_ev_ready == f_ev_2 - f_ev_3 && f_rx_ready == f_rx_2 - f_rx_3);
       if (f_deed) assert (turn);
+      if (f_bus_deed) assert (f_deed);
       // whoever passes has worked out what is seen
       assert (cycle < 3'(TURN) && (sys_turn || (cycle == 3'd0 && !passed)) && (cycle < 3'd5 || passed) && (!f_turn || !sys_turn));
       if (cycle == 3'd0) assert (!passed && !f_deed);
@@ -238,7 +243,7 @@
     if (f_sys_zero) begin
       assert (ev_position == '0 && rx_position == '0 && tx_wptr == '0 && f_tx_w == '0 && lq_wptr == '0 && !cfg_flag && !snap_flag);
       assert (ev_nready == '1 && rx_nready == '1 && rx_nlimit == ~RX_FIRST_NUMBER && tx_free == TX_DEPTH && lq_nfree == ~LQ_DEPTH);
-      assert (f_ev_seen == EV_FIRST_NUMBER && f_rx_seen == RX_FIRST_NUMBER && f_lq_seen == '0 && !f_deed);
+      assert (f_ev_seen == EV_FIRST_NUMBER && f_rx_seen == RX_FIRST_NUMBER && f_lq_seen == '0 && !f_deed && !f_bus_deed);
       assert (!f_ev_read && !f_rx_read && !f_tx_known && !f_lq_known && !f_lq_whole && !f_cfg_starts && !f_cfg_answers);
       assert (!cfg_ack_v && !snap_ack_v && levels_v == '0 && !lq_flag && !snap_sel && cycle == 3'd0 && !passed);
     end

@@ -9,7 +9,8 @@ module litepulse_pins #(
     parameter int EV_AW = 8,
     parameter int RX_AW = 9,
     parameter int TX_AW = 9,
-    parameter int LQ_AW = 6
+    parameter int LQ_AW = 6,
+    parameter int WATCHDOG_UNIT = 8
 ) (
     input  wire               pulse_clk,
     input  wire               pulse_rst,
@@ -38,6 +39,10 @@ module litepulse_pins #(
     output logic [7:0]        config_applied,
     output logic [7:0]        config_refused,
     output logic [7:0]        status,
+    input  logic              watch_written,
+    input  logic [14:0]       watch_limit,
+    input  logic              watch_keep,
+    output logic              watch_fired,
     input  logic [EV_AW:0]    irq_ev_level,
     input  logic [RX_AW:0]    irq_rx_level,
     input  logic [7:0]        irq_ev_age,
@@ -64,12 +69,12 @@ module litepulse_pins #(
 
   litepulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-      .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT)
+      .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
   ) core (
       .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
       .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
       .ev_ready, .rx_ready, .tx_free, .lq_free,
-      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status,
+      .launch_accepted, .launch_refused, .tx_dropped, .config_applied, .config_refused, .status, .watch_written, .watch_limit, .watch_keep, .watch_fired,
       .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
       .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault
   );

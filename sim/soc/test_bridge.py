@@ -62,7 +62,7 @@ def test_reset_values(soc):
 def test_storage_bits(soc):
     """Each CSR that can be written keeps exactly its fields' bits."""
     widths = {"irq_level": 9 | 10 << 8, "irq_send": 10 | 7 << 8, "irq_event_time": 8 | 8 << 8, "irq_receive_time": 8 | 8 << 8}
-    for name, bits in (("session", 16), ("irq_unit", 2)):
+    for name, bits in (("session", 32), ("irq_unit", 2)):
         for word in (0xA5A51233, 0x5A5AEDCC):
             soc.bus.write(CSR[name], word)
             assert soc.bus.read(CSR[name]) == word & (1 << bits) - 1, name

@@ -89,6 +89,7 @@ def expected_macros():
         "LOST_STOP",
         "EVENT_RESERVE",
         "LOOPBACK_TICKS",
+        "WATCHDOG_UNIT",
         "BRIDGE_BASE",
         "BRIDGE_BAUD",
         "BRIDGE_FALLBACK_SECONDS",

@@ -427,7 +427,8 @@ def train_text(device, run, result):
     record, plan, ts = run.record, run.plan, device.timescale
     count = len(record.launched)
     tick = si(1 / ts.tick_hz, "s")
-    rows = [("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {records_lost(device, record.lost)}")]
+    lost = records_lost(device, record.lost)
+    rows = [("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {lost}")]
     rows.append(
         (
             "period",
@@ -659,6 +660,7 @@ def cmd_stop(args):
         device.quiet()
         if not settle(device, lambda s: not s.train_running and not s.line_busy and s.queue_idle and not s.responder_armed):
             raise LitePulseError(f"{device.name}: it does not come to rest")
+        device.pledge(watched=False)
         event = last_change(device, position)
         stopped = [
             name
@@ -882,9 +884,8 @@ def cmd_capture(args):
         if args.style == "json":
             output.write_json(result)
         else:
-            (output.write if args.style is None else output.note)(
-                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, {records_lost(device, run.lost)}"
-            )
+            where, lost = "SIMULATED: " if device.simulated else "", records_lost(device, run.lost)
+            (output.write if args.style is None else output.note)(f"{where}{len(edges_seen)} edges, {len(bytes_seen)} bytes, {lost}")
         if problem:
             raise problem
         return ended(interrupt, not count)
@@ -994,7 +995,7 @@ def cmd_send(args):
                 (
                     "launched",
                     f"{len(run.launched)} of {len(data)}, {len(run.refused)} refused, {len(run.received)} received, "
-                    records_lost(device, run.lost),
+                    f"{records_lost(device, run.lost)}",
                 )
             ]
             if worst is not None:
@@ -1073,6 +1074,7 @@ def cmd_respond(args):
         run.arm()
         if args.keep:
             tidy_capture(device)
+            device.pledge(keep=True)
             if args.style == "json":
                 output.write_json(shared(device, "respond") | {"armed": True, "trigger": trigger, **numbers})
             else:

@@ -6,6 +6,7 @@ every setting is confirmed by the core's own counters, and every stream acknowle
 was made for: a lost or repeated one is noticed and made good, never a record taken twice or dropped.
 """
 
+import math
 import secrets
 import time
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from litepulse.streams import EventStream, Header, ReceiveStream
 from litepulse.transport import MAX_BURST
 from litepulse.units import Timescale
 
+# Silent for so long, the host of a board counts as gone. Longer than a bridge needs to fall back to 115200 baud and answer again.
+WATCHDOG_SECONDS = 5
 ANSWER_TIMEOUT = 5.0  # seconds of wall-clock time for the core to answer a write
 _LAUNCHES_PER_BURST = MAX_BURST // 4
 _COMMANDS = {"command", "train_command", "resp_arm"}  # not written twice
@@ -28,6 +31,8 @@ class Status:
     """One reading of session, levels, counters and status bits."""
 
     session: int
+    limit: int
+    keep: int
     tx_free: int
     launch_free: int
     launches_accepted: int
@@ -174,8 +179,11 @@ class Device:
         words = self.read_csrs("session", "status")
         free, launches = unpack(CSRS["free"], words["free"]), unpack(CSRS["launches"], words["launches"])
         configs = unpack(CSRS["configs"], words["configs"])
+        session = unpack(CSRS["session"], words["session"])
         status = Status(
-            words["session"],
+            session["session"],
+            session["limit"],
+            session["keep"],
             free["transmit"],
             free["launch"],
             launches["accepted"],
@@ -185,7 +193,10 @@ class Device:
             **unpack(CSRS["status"], words["status"]),
         )
         if self.session is not None and status.session != self.session:
-            raise Restarted("the board restarted: its session is gone, whatever ran on it has stopped")
+            raise Restarted(
+                f"the board restarted, or heard nothing from this program for {WATCHDOG_SECONDS} s: "
+                "its session is gone, whatever ran on it has stopped"
+            )
         return status
 
     # Identification -----------------------------------------------------------------------------------------------
@@ -235,6 +246,30 @@ class Device:
             self.write_csr("session", self.session)
             self.read_status()
             return True
+
+    def pledge(self, keep=False, watched=True):
+        """What becomes of what runs when the board hears from no host for WATCHDOG_SECONDS: it stops, or goes on with `keep`.
+
+        Not `watched`: nothing runs that would have to be stopped.
+        """
+        units = math.ceil(Fraction(WATCHDOG_SECONDS) * self._bus_hz() / (1 << regs.WATCHDOG_UNIT))
+        limit = min(units, unpack(CSRS["session"], MASK32)["limit"]) if watched and not keep else 0
+        for _ in range(3):
+            with self.bus.hold():
+                # Our name must not come back to a board that lost it: a look at the window begins the board's count anew, so that what
+                # the status then says is still true when the write arrives.
+                self.events_now()
+                status = self.read_status()
+                if (status.limit, status.keep) == (limit, int(keep)):
+                    return
+                self.write_csr("session", pack(CSRS["session"], session=status.session, limit=limit, keep=int(keep)))
+        status = self.read_status()
+        if (status.limit, status.keep) != (limit, int(keep)):
+            raise TransportError(f"{self.name}: the board does not take the setting of its watchdog")
+
+    def _bus_hz(self):
+        """Clock of the board's bus, which counts the limit; where its bridge does not tell, that of the core, which is not below it."""
+        return getattr(self.bus, "bus_clock", lambda: 0)() or self.clock_hz
 
     # Configuration ------------------------------------------------------------------------------------------------
 

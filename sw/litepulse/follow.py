@@ -171,6 +171,7 @@ class TrainRun:
         device.set_event_mask("tx_train", "refused_train", "control", "train_done", *(() if frames else ("edge",)))
         device.events.discard()
         device.received.discard()
+        device.pledge()
 
     def start(self):
         """Starts the train and waits until the core says that it did."""
@@ -269,12 +270,14 @@ class TrainRun:
     def detach(self):
         """Leaves the train running; only what few records tell about its end is still collected."""
         self.device.set_event_mask("control", "train_done", "missed")
+        self.device.pledge(keep=True)
 
 
 def tidy(device):
     """After a job: no captures, no recording, nothing armed. Best effort: the device may be gone."""
     try:
         device.quiet()
+        device.pledge(watched=False)
         device.configure(("capture_edges", 0))
         device.set_event_mask("control", "train_done", "missed")
     except LitePulseError:
@@ -367,6 +370,7 @@ class SendRun:
         device.configure(("command", pack(CONFIG["command"], flush_queue=1)))
         device.events.discard()
         device.received.discard()
+        device.pledge()
 
     def now(self):
         """The device's current tick."""
@@ -491,6 +495,7 @@ class RespondRun:
         device.set_event_mask("tx_responder", "missed", *(("edge",) if edge else ()))
         device.events.discard()
         device.received.discard()
+        device.pledge()
 
     def arm(self):
         """Arms it."""

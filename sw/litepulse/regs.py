@@ -43,6 +43,7 @@ EVENT_FLAG_STOP = 128  # APPLIED by train_change: a stop
 EVENT_FLAG_AT_LEAST = 128  # OVERFLOW: at least so many were lost
 LOST_STOP = 0xffff0000  # counts of lost records stop here or a little above
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
+WATCHDOG_UNIT = 18  # log2 of the bus clock's cycles in a unit of SESSION's limit
 LOOPBACK_TICKS = 1  # received - launched over a wire
 BRIDGE_BASE = 0x8800  # default place of the serial bridge's CSRs in a SoC without CPU
 BRIDGE_BAUD = 0x1c200  # bit rate of the serial bridge unless raised
@@ -335,8 +336,10 @@ CSRS = (
     Register("id_clock_den", 4, "Frequency of the core's clock in Hz, denominator.", (
         Field("den", 0, 32, "Never 0."),
     ), reset=0x00000001),
-    Register("session", 5, "Written by the host, 0 after a reset: a core that restarted is recognised.", (
+    Register("session", 5, "Written by the host; 0 after a reset and when the watchdog has fired: what ran was stopped.", (
         Field("session", 0, 16, "Any value; nothing in the core depends on it."),
+        Field("limit", 16, 15, "The watchdog fires so many 2^18 bus cycles after the host was last heard; 0: never."),
+        Field("keep", 31, 1, "The watchdog never fires: what runs goes on without the host."),
     )),
     Register("ready", 6, "Records that can be read.", (
         Field("event", 0, 16, "Events."),

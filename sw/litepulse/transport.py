@@ -345,6 +345,10 @@ class UARTBone:
             self._base_rate()
             self.stream.release()
 
+    def bus_clock(self):
+        """Hz of the clock of the board's bus, to 10 kHz; 0 if its bridge does not tell."""
+        return bridge_clock(self._raised.base if self._raised else self.read(regs.BRIDGE_BASE, 1)[0])
+
     def _rate_of(self, baud):
         """The Raised for `baud`, from the bridge's register; LitePulseError if there is none or it cannot do it."""
         word = self._read_burst(regs.BRIDGE_BASE, 1)[0]

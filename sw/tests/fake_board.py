@@ -64,7 +64,7 @@ class FakeBoard:
 
     def reset(self):
         """As after power-up."""
-        self.tick, self.session = 0, 0
+        self.tick, self.session = 0, 0  # SESSION: its name, the watchdog's limit and keep
         self.config = {}
         self.profiles = {}
         self.pending_period = {}
@@ -94,6 +94,21 @@ class FakeBoard:
             for i, word in enumerate(words):
                 self.write_word(address + 4 * i, word)
         self.advance(self.step)
+
+    def silence(self, ticks):
+        """The host does nothing for so long. The bus of this board has the core's clock."""
+        limit = (self.session >> 16 & 0x7FFF) << regmap.WATCHDOG_UNIT
+        limit *= self.samples
+        if not limit or self.session >> 31 or ticks < limit:
+            self.advance(ticks)
+            return
+        self.advance(limit)
+        self.session = 0
+        self.train_command(3)
+        self.armed = False
+        self.queue, self.last_queued = [], -1
+        self.applied += 3
+        self.advance(ticks - limit)
 
     def close(self):
         pass

@@ -451,7 +451,7 @@ def test_info(board):
     assert (
         result["clock_hz"] == "48000000"
         and result["event_depth"] == 256
-        and result["version"] == "0.2"
+        and result["version"] == "0.3"
         and result["train_running"] is False
     )
     done = run("info", "--port", board.spec)

@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 from litepulse import device as device_module
-from litepulse.device import Device
+from litepulse.device import WATCHDOG_SECONDS, Device
 from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
-from litepulse.follow import Interrupt, RespondRun, SendRun, TrainPlan, TrainRun, Trigger
+from litepulse.follow import Interrupt, RespondRun, SendRun, TrainPlan, TrainRun, Trigger, tidy
 from litepulse.layout import TRAIN_MIN_PERIOD, regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
@@ -100,6 +100,76 @@ def test_a_restarted_board_is_recognised():
     board.reset()
     with pytest.raises(Restarted):
         device.read_status()
+
+
+UNIT = 1 << regs.WATCHDOG_UNIT
+
+
+def prepared_train(device):
+    run = TrainRun(device, plan(device, count=0))
+    run.prepare()
+    return run
+
+
+def test_a_silent_host_stops_what_was_not_to_be_kept():
+    board = FakeBoard()
+    device = connect(board)
+    run = prepared_train(device)
+    run.start()
+    limit = board.session >> 16
+    assert (limit - 1) * UNIT < WATCHDOG_SECONDS * board.clock <= limit * UNIT and board.session & 0xFFFF == device.session
+    board.silence(limit * UNIT - 1)
+    assert board.train and board.session
+    run.poll()
+    board.silence(limit * UNIT)
+    assert board.train is None and board.session == 0
+    with pytest.raises(Restarted, match="heard nothing from this program for 5 s"):
+        run.poll()
+
+
+def test_what_is_kept_goes_on_without_a_host():
+    board = FakeBoard()
+    device = connect(board)
+    run = prepared_train(device)
+    run.start()
+    run.detach()
+    assert board.session >> 31 and board.session & 0xFFFF == device.session
+    board.silence(1000 * UNIT)
+    assert board.train
+    again = connect(board)
+    assert again.session == device.session and board.session >> 31, "whoever looks at it changes nothing"
+
+
+def test_a_job_that_is_over_leaves_the_watchdog_off():
+    board = FakeBoard()
+    device = connect(board)
+    run = prepared_train(device)
+    run.start()
+    tidy(device)
+    assert board.train is None and board.session == device.session
+    board.silence(1000 * UNIT)
+    assert board.session == device.session
+
+
+def test_a_setting_of_the_watchdog_that_gets_lost_is_written_again():
+    board = FakeBoard()
+    device = connect(board)
+    lost = iter([True, True])
+    board.drop_write = lambda address, words: next(lost, False)
+    device.pledge()
+    assert board.session >> 16
+    board.drop_write = lambda address, words: True
+    with pytest.raises(TransportError, match="watchdog"):
+        device.pledge(keep=True)
+
+
+def test_a_board_that_was_reset_does_not_get_its_old_name_back():
+    board = FakeBoard()
+    device = connect(board)
+    board.reset()
+    with pytest.raises(Restarted):
+        device.pledge()
+    assert board.session == 0
 
 
 def test_a_restart_during_a_train_ends_it():

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -280,6 +281,36 @@ def test_stop_and_adjust_beside_a_follower(program, tmp_path):
     assert process.returncode == 0 and errors == "" and result["ended"] == "stop" and result["max_error_ticks"] == 0 and result["lost"] == 0
     assert [c["period_ticks"] for c in result["changes"]] == ["32000000/823"]
     assert [t - 1 for t in result["received"]] == result["launched"]
+
+
+def test_a_killed_program_leaves_nothing_running(program, tmp_path):
+    """After SIGKILL the board stops the train by itself; with --keep it goes on."""
+    vcd = tmp_path / "out.vcd"
+    # So slow a clock, as it says, that the limit is over in seconds although the simulator is as fast as it can be.
+    with Program(program, "--pty", "--always", "--pulse-hz", "250000", "--vcd", str(vcd)) as soc:
+        port = ["--port", soc.where["pty"]]
+        train = ["train", "--rate", "50", "--width", "1ms"]
+        process = subprocess.Popen([*COMMAND, *port, *train, "--json"], env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not (before := result_of(*port, "info"))["train_running"]:
+            assert process.poll() is None, process.communicate()
+        process.kill()
+        process.communicate()
+        for seconds in (4, 8, 16, 32):  # looking is talking: the limit has to be over before
+            time.sleep(seconds)
+            if not (after := result_of(*port, "info"))["train_running"]:
+                break
+        assert not after["train_running"] and after["session"] != before["session"]
+        kept = result_of(*port, *train, "--keep")
+        time.sleep(seconds)
+        later = result_of(*port, "info")
+        assert later["train_running"] and later["session"] == after["session"]
+        assert result_of(*port, "stop")["stopped"] == ["train"]
+    starts = [tick // (HZ // 250_000) for tick, _ in pins(vcd)["tx"][1:]][::2]
+    first = [tick for tick in starts if tick < kept["start"]]
+    again = starts[len(first) :]
+    assert again[0] == kept["start"] and {b - a for run in (first, again) for a, b in zip(run, run[1:])} == {5000}
+    units = -(-5 * 250_000 // (1 << 18))
+    assert (first[-1] - first[0]) > units * 2 * (1 << 18) - 5000, "it ran on until the limit was over"
 
 
 def test_the_simulator_is_recognised_behind_a_port(program):
