@@ -282,21 +282,21 @@ LOSSES = r"""
 
 int main(void)
 {{
-	struct litepulse_event event = {{ .tick = 7, .count = 5, .kind = LITEPULSE_KIND_LOST, .source = LITEPULSE_SRC_RECEIVER,
-		.flags = LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_NS }};
-	struct record record = {{ 0 }};
+    struct litepulse_event event = {{ .tick = 7, .count = 5, .kind = LITEPULSE_KIND_LOST, .source = LITEPULSE_SRC_RECEIVER,
+        .flags = LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_NS }};
+    struct record record = {{ 0 }};
 
-	{take};
-	puts(lost_text(&record.lost));
-	event.flags |= LITEPULSE_FLAG_AT_LEAST;
-	event.count = 0xffff0000;
-	{take};
-	puts(lost_text(&record.lost));
-	event.flags &= ~LITEPULSE_FLAG_AT_LEAST;
-	event.count = 1;
-	{take};
-	puts(lost_text(&record.lost));
-	return 0;
+    {take};
+    puts(lost_text(&record.lost));
+    event.flags |= LITEPULSE_FLAG_AT_LEAST;
+    event.count = 0xffff0000;
+    {take};
+    puts(lost_text(&record.lost));
+    event.flags &= ~LITEPULSE_FLAG_AT_LEAST;
+    event.count = 1;
+    {take};
+    puts(lost_text(&record.lost));
+    return 0;
 }}
 """
 TAKES = {
