@@ -424,7 +424,8 @@ def train_text(device, run, result):
     record, plan, ts = run.record, run.plan, device.timescale
     count = len(record.launched)
     tick = si(1 / ts.tick_hz, "s")
-    rows = [("pulses", f"{count} launched, {len(record.received)} received, {len(record.refused)} refused, {records_lost(device, record.lost)}")]
+    seen = f"{count} launched, {len(record.received)} received, {len(record.refused)} refused"
+    rows = [("pulses", f"{seen}, {records_lost(device, record.lost)}")]
     rows.append(
         (
             "period",
@@ -880,7 +881,8 @@ def cmd_capture(args):
             output.write_json(result)
         else:
             (output.write if args.style is None else output.note)(
-                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, {records_lost(device, run.lost)}"
+                f"{'SIMULATED: ' if device.simulated else ''}{len(edges_seen)} edges, {len(bytes_seen)} bytes, "
+                f"{records_lost(device, run.lost)}"
             )
         if problem:
             raise problem
@@ -991,7 +993,7 @@ def cmd_send(args):
                 (
                     "launched",
                     f"{len(run.launched)} of {len(data)}, {len(run.refused)} refused, {len(run.received)} received, "
-                    records_lost(device, run.lost),
+                    f"{records_lost(device, run.lost)}",
                 )
             ]
             if worst is not None:
