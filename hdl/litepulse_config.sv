@@ -95,7 +95,7 @@ module litepulse_config #(
   logic        asked;          // cfg_req of the last cycle: since then what follows tells of the word
   logic [3:0]  which;          // profile
   logic [3:0]  set_profile;    // in this cycle it is written
-  logic        lead_differs, may_set_lead, tail_fits;
+  logic        lead_differs, may_set_lead, tail_fits, len_differs, refuses;
   logic        load0;          // it was, and is profile 0: the copy follows
 
   assign idle       = asked && !cfg_done && state == IDLE;
@@ -116,10 +116,12 @@ module litepulse_config #(
     for (int i = 0; i < 4; i++) which[i] <= cfg_addr[5:1] == 5'(i);
     lead_differs <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16] != ~nde_lead;
     tail_fits <= tail_cycles[16:10] == '0;
+    len_differs <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6] != filt_len;
   end
   // a train's period leaves room for the lead with which it was started
   assign may_set_lead = !(lead_differs && train_running);
   assign lead_changes = state == SET && at_driver_enable && lead_differs && !train_running;
+  assign refuses      = unknown || (at_driver_enable && !may_set_lead) || (at_echo && !tail_fits);
   assign tail_cycles  = ({1'b0, cfg_data[litepulse_map_pkg::ECHO_TAIL_LSB +: 16]} + 17'(S - 1)) >> $clog2(S);
   assign train_req  = idle && is_train;
   assign resp_req   = idle && is_resp;
@@ -177,47 +179,46 @@ module litepulse_config #(
           state <= SET;
         end
       end
+      // Addresses exclude each other, so a setting need not ask whether the word is one that is refused.
       SET: begin
-        state <= IDLE;
-        if (unknown || (at_driver_enable && !may_set_lead) || (at_echo && !tail_fits)) begin
-          state <= LAST;
-        end else if (is_profile && cfg_addr[0]) begin
-          state <= WRITE;
-        end else begin
-          cfg_done <= 1'b1;
-          if (is_profile) format <= cfg_data[11:0];
-          if (at_line) begin
-            loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
-            hold_tty   <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
-            break_hold <= cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB];
-            rx_enable  <= cfg_data[litepulse_map_pkg::LINE_RX_ENABLE_LSB];
-          end
-          if (at_driver_enable) begin
-            nde_lead <= ~cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16];
-            de_lag   <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16];
-          end
-          if (at_capture_edges) begin
-            rise <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_RISE_LSB +: C];
-            fall <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_FALL_LSB +: C];
-          end
-          if (at_filter) begin
-            filt     <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: C];
-            filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
-            filt_new <= 1'b1;
-            filt_len_new <= filt_len != cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
-          end
-          if (at_echo) echo_tail <= tail_cycles[9:0];
-          if (at_filter || at_echo) echo_changed <= 1'b1;
-          if (at_event_mask) event_mask <= cfg_data[10:0];
-          if (is_command) begin
-            cfg_done    <= 1'b0;
-            flush_queue <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
-            wait_queue  <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
-            flush_tty   <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
-            wait_tty    <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
-            snapshot    <= cfg_data[litepulse_map_pkg::COMMAND_SNAPSHOT_LSB];
-            state       <= COMMAND;
-          end
+        state    <= refuses ? LAST : IDLE;
+        cfg_done <= !refuses;
+        if (is_profile && cfg_addr[0]) begin
+          cfg_done <= 1'b0;
+          state    <= WRITE;
+        end
+        if (is_profile && !cfg_addr[0]) format <= cfg_data[11:0];
+        if (at_line) begin
+          loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
+          hold_tty   <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
+          break_hold <= cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB];
+          rx_enable  <= cfg_data[litepulse_map_pkg::LINE_RX_ENABLE_LSB];
+        end
+        if (at_driver_enable && may_set_lead) begin
+          nde_lead <= ~cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16];
+          de_lag   <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16];
+        end
+        if (at_capture_edges) begin
+          rise <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_RISE_LSB +: C];
+          fall <= cfg_data[litepulse_map_pkg::CAPTURE_EDGES_FALL_LSB +: C];
+        end
+        if (at_filter) begin
+          filt     <= cfg_data[litepulse_map_pkg::FILTER_ENABLE_LSB +: C];
+          filt_len <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6];
+          filt_new <= 1'b1;
+          filt_len_new <= len_differs;
+        end
+        if (at_echo && tail_fits) echo_tail <= tail_cycles[9:0];
+        if (at_filter || (at_echo && tail_fits)) echo_changed <= 1'b1;
+        if (at_event_mask) event_mask <= cfg_data[10:0];
+        if (is_command) begin
+          cfg_done    <= 1'b0;
+          flush_queue <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
+          wait_queue  <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
+          flush_tty   <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
+          wait_tty    <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_TTY_LSB];
+          snapshot    <= cfg_data[litepulse_map_pkg::COMMAND_SNAPSHOT_LSB];
+          state       <= COMMAND;
         end
       end
       WRITE: if (wrote) begin
