@@ -107,19 +107,20 @@ module litepulse_capture #(
       if (S == 1) begin : gen_one
         // counts the samples that differ from the level that counts: `left` are still to come before the one that makes it ripe
         logic [0:0] x;
-        logic       level_was, ripe, differs, more, no_filter;
+        logic       level_was, ripe, differs, counts, more, no_filter;
         logic [5:0] left, less;
         assign x = samples[c +: 1];
         assign no_filter = !filt_en[c] || filt_len[5:1] == 5'd0;   // what is shown from the next cycle on
         assign level[c] = ripe ? x[0] : level_was;
         assign level_next[c] = 1'b0;
         assign prior[c] = level_was;
-        assign differs  = x[0] != level_was && !ripe && !anew[c];
+        assign differs  = x[0] != level_was && !ripe;
+        assign counts   = differs && !anew[c];   // not in front of the carry chain
         assign {more, less} = {1'b0, left} + {1'b0, {6{differs}}};
         always_ff @(posedge clk) begin
           level_was <= level[c];
-          left <= differs ? less : filt_len - 6'd2;
-          ripe <= differs ? !more : no_filter;
+          left <= counts ? less : filt_len - 6'd2;
+          ripe <= counts ? !more : no_filter;
           if (rst) begin
             level_was <= REST[c];
             ripe <= 1'b1;
