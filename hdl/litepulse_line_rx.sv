@@ -111,7 +111,7 @@ module litepulse_line_rx #(
   logic [HW-1:0] half_cyc, cnt;
   logic [FW-1:0] half_frac, frac;              // frac: of the next half-bit point
   logic [FW:0]   frac_sum;
-  logic          point, step, gone, no_start, first_centre, defer, upper_zero, low, tiny, ready, enable_was, centre, centred;
+  logic          point, step, step_next, steps, no_start, first_centre, defer, upper_zero, low, tiny, ready, enable_was, centre, centred;
 
   logic counts, goes_on;   // else `cnt` is loaded; goes_on (S > 1): stepping, and not in the cycle behind a point
   // cnt goes down from half_cyc to 2, where a point is; in the next cycle, or if the fractions carry one later, it is loaded again, as it
@@ -121,7 +121,8 @@ module litepulse_line_rx #(
   assign run        = state[2];
   // the next cycle is a half-bit point
   assign point      = (S > 1 ? step : run) && low && cnt[1:0] == 2'd2;
-  assign counts     = (S > 1) ? goes_on : step && !gone;
+  assign counts     = (S > 1) ? goes_on : steps;   // registers: the carry chain of `cnt` begins behind them
+  assign step_next  = enable && (found || (run && !(S > 1 ? done : stored) && !defer && (!point || frac_sum[FW])));
   assign upper_zero = cnt[HW-1:2] == '0;
   assign frac_sum   = {1'b0, frac} + {1'b0, half_frac};
   assign no_start   = (S > 1 ? first_centre : centre && state == START) && vote;
@@ -164,10 +165,10 @@ module litepulse_line_rx #(
     if (!ready) tiny <= upper_zero;
     low    <= counts ? upper_zero : tiny;
     defer  <= point && frac_sum[FW];
-    gone   <= done;
+    steps  <= step_next && !done;
     goes_on <= enable && !point && (found || (run && !done && !defer));   // a register: one cell is then enough for a bit of `cnt`
     first_centre <= point && enable && !centred && state[1:0] == 2'd0;   // `centre` and in START, which is known early
-    step   <= enable && (found || (run && !(S > 1 ? done : stored) && !defer && (!point || frac_sum[FW])));
+    step   <= step_next;
     cnt    <= counts ? cnt + {HW{counts}} : half_cyc;
     if (found) frac <= half_frac;
     else if (point || stored) frac <= frac_sum[FW-1:0];   // stored: for the end of the frame

@@ -252,7 +252,7 @@
       if (ready && enable) assert (f_inverts[0] == invert);
       if (f_inverts[0] != f_inverts[1]) assert (!enable_was);
       assert (run || state == SEARCH);
-      if (ready && enable && !run) assert ((!step || gone) && (cnt == half_cyc || !f_rested));
+      if (ready && enable && !run) assert (!steps && (cnt == half_cyc || !f_rested));
       if (ready && enable) assert (tiny == f_small);
       if (run && enable_was && enable) begin
         assert (ready && centred == (f_k[0] != (f_left == '0)));
