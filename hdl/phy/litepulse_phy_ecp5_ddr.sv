@@ -50,7 +50,7 @@ module litepulse_phy_ecp5_ddr #(
 
   // inputs: line first, aux c as number c + 1
   wire  [2*PADS+1:0] seen;
-  logic [2*PADS+1:0] still;
+  (* async_reg = "true" *) logic [2*PADS+1:0] still;
 
   wire rx_in;
   IBPU rx_io (.I(rx_pad), .O(rx_in));

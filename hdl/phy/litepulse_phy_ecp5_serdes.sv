@@ -59,7 +59,7 @@ module litepulse_phy_ecp5_serdes #(
 
   // inputs: line first, aux c as number c + 1
   wire  [4*PADS+3:0] seen;
-  logic [4*PADS+3:0] still;
+  (* async_reg = "true" *) logic [4*PADS+3:0] still;
 
   wire rx_in;
   IBPU rx_io (.I(rx_pad), .O(rx_in));

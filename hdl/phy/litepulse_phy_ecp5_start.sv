@@ -21,7 +21,7 @@ module litepulse_phy_ecp5_start #(
 
   // Flip-flops start at 0, so the two that must be high first are kept upside down.
   // verilator lint_off PROCASSINIT
-  logic [1:0]    lock_sync = 2'd0;
+  (* async_reg = "true" *) logic [1:0] lock_sync = 2'd0;
   logic          released = 1'b0, going = 1'b0, anew = 1'b0;
   logic [CW-1:0] count = '0;
   // verilator lint_on PROCASSINIT

@@ -16,11 +16,13 @@ module litepulse_phy_generic #(
     output logic              de_o,
     input  logic              rx_pin,
     input  logic [INPUTS-1:0] aux_pin,
+    (* async_reg = "true" *)
     output logic              rx_o,      // to the core
+    (* async_reg = "true" *)
     output logic [INPUTS-1:0] aux_o
 );
-  logic              rx_meta;
-  logic [INPUTS-1:0] aux_meta;
+  (* async_reg = "true" *) logic              rx_meta;
+  (* async_reg = "true" *) logic [INPUTS-1:0] aux_meta;
 
   assign tx_o    = tx_i;
   assign tx_oe_o = tx_oe_i;

@@ -45,7 +45,7 @@ module litepulse_phy_ice40_ddr #(
 
   // inputs: line first, aux c as number c + 1
   wire  [2*PADS+1:0] seen;
-  logic [2*PADS+1:0] meta, still;
+  (* async_reg = "true" *) logic [2*PADS+1:0] meta, still;
 
   SB_IO #(.PIN_TYPE(DDR_IN), .PULLUP(1'b1)) rx_io (
       .PACKAGE_PIN(rx_pad), .LATCH_INPUT_VALUE(1'b0), .CLOCK_ENABLE(1'b1), .INPUT_CLK(clk), .OUTPUT_CLK(clk),
