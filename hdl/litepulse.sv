@@ -5,6 +5,7 @@
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches
 //   LATENCY_IN   cycles from a sampling instant of the PHY to the cycle that shows the sample, less one
 //   LATENCY_OUT  cycles from the decision to the pin, of which one is the core's output register
+//   START_CYCLE  the time after reset, in cycles: 0, but tests start it shortly before the tick count carries into its upper bits
 module litepulse #(
     parameter int S = 1,
     parameter int INPUTS = 4,
@@ -13,7 +14,8 @@ module litepulse #(
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
     parameter int LATENCY_IN = 1,
-    parameter int LATENCY_OUT = 1
+    parameter int LATENCY_OUT = 1,
+    parameter logic [63:0] START_CYCLE = 64'd0
 ) (
     input  logic                pulse_clk,
     input  logic                pulse_rst,
@@ -93,7 +95,8 @@ module litepulse #(
   logic [3:0]       snap_raddr;
 
   litepulse_pulse #(
-      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT)
+      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
+      .START_CYCLE(START_CYCLE)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
       .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wdata, .rx_free, .rx_lost, .now_tick,

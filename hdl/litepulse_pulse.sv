@@ -10,7 +10,8 @@ module litepulse_pulse #(
     parameter int RX_AW = 9,
     parameter int LQ_AW = 6,
     parameter int LATENCY_IN = 1,
-    parameter int LATENCY_OUT = 1
+    parameter int LATENCY_OUT = 1,
+    parameter logic [63:0] START_CYCLE = 64'd0
 ) (
     input  logic                clk,
     input  logic                rst,
@@ -192,7 +193,7 @@ module litepulse_pulse #(
 
   // Time and settings ----------------------------------------------------------------------------------------------------
 
-  litepulse_timebase #(.S(S)) timebase (.clk, .rst, .now, .young, .near_wrap);
+  litepulse_timebase #(.S(S), .START_CYCLE(START_CYCLE)) timebase (.clk, .rst, .now, .young, .near_wrap);
 
   litepulse_config #(.S(S), .INPUTS(INPUTS)) configuration (
       .clk, .rst, .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Free-running 64-bit time base, counted in cycles (a tick is 1/S of a cycle, so the low log2(S) bits of a tick are not here).
-// 0 in the cycle after reset. Segments of 16 bits: each carry is a register computed one cycle ahead, so the count is
+// START_CYCLE in the cycle after a reset of at least two cycles. Segments of 16 bits: each carry is a register computed one cycle ahead, so the count is
 // coherent in every cycle and the longest path is 16 bits.
+//   S            samples per cycle
+//   START_CYCLE  where the count starts, in cycles: 0, but tests start it where a segment is about to carry
 //   now       cycle label of the input samples seen in this cycle
 //   young     now[15:7], now[31:7], now[47:7] are 0: a stamp less than 128 cycles old whose bit 7 is set lies before the carry
 //             into bit 16, 32, 48, so that part of the stamp is one less than that of `now`
 //   near_wrap high, a cycle late, in the last 16 cycles before the low 32 bits of the tick count wrap, so that nobody reads the halves
 //             across it
 module litepulse_timebase #(
-    parameter int S = 1
+    parameter int S = 1,
+    parameter logic [63:0] START_CYCLE = 64'd0
 ) (
     input  logic                   clk,
     input  logic                   rst,
@@ -18,6 +21,7 @@ module litepulse_timebase #(
 );
   localparam int SL = $clog2(S);
   localparam int CW = 64 - SL;
+  localparam logic [CW-1:0] START = START_CYCLE[CW-1:0];
 
   logic [15:0]    seg0, seg1, seg2, next1, next2;
   logic [CW-49:0] seg3;
@@ -46,14 +50,11 @@ module litepulse_timebase #(
     carry3 <= last && ones1 && ones2;
     young  <= {carry3, carry2, carry1} | (young & {3{!(&seg0[6:0])}});
     if (rst) begin
-      seg0 <= '0;
-      seg1 <= '0;
-      seg2 <= '0;
-      seg3 <= '0;
-      carry1 <= 1'b0;
-      carry2 <= 1'b0;
-      carry3 <= 1'b0;
-      young <= 3'b111;
+      {seg3, seg2, seg1, seg0} <= START;
+      carry1 <= &START[15:0];
+      carry2 <= &START[31:0];
+      carry3 <= &START[47:0];
+      young <= {START[47:7] == '0, START[31:7] == '0, START[15:7] == '0};
     end
   end
   generate
@@ -76,7 +77,7 @@ module litepulse_timebase #(
   assign stamp = ghost - CW'(age);
   always_ff @(posedge clk) begin
     past <= 1'b1;
-    ghost <= rst ? '0 : ghost + 1'b1;
+    ghost <= rst ? START : ghost + 1'b1;
   end
   always @* begin
     if (past) begin

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The core between two clocks and a PHY, with wires at its pins that a test can bend. Latency: none of its own.
 // The clocks are made here, not by the test, because a long quiet stretch then costs no call-back.
-//   PHY  "": one without primitives (generic at S = 1, else model); else that of a board, within litepulse_pins
+//   PHY          "": one without primitives (generic at S = 1, else model); else that of a board, within litepulse_pins
+//   WRAP_BIT     if not 0: the tick count starts WRAP_CYCLES cycles before it reaches 2**WRAP_BIT (only with PHY "")
 // The other parameters are those of litepulse. With LITEPULSE_NETLIST defined litepulse_pins is a netlist: it has no parameters any more.
 
 `timescale 1ns / 1ps
@@ -10,11 +11,15 @@ module litepulse_tb #(
     parameter PHY = "",
     parameter int S = 1,
     parameter int INPUTS = 4,
+    parameter int WRAP_BIT = 0,
+    parameter int WRAP_CYCLES = 0,
     parameter int EV_AW = 8,
     parameter int RX_AW = 9,
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6
 ) ();
+  // A simulator takes no parameter of more than 32 bits from the command line.
+  localparam logic [63:0] START_CYCLE = (WRAP_BIT == 0) ? 64'd0 : (64'd1 << (WRAP_BIT - $clog2(S))) - 64'(WRAP_CYCLES);
 
   // Set by the test before `run`. All times in ps.
   int unsigned tick_half = 4000;
@@ -102,7 +107,7 @@ module litepulse_tb #(
 
     litepulse #(
         .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-        .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2)
+        .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2), .START_CYCLE(START_CYCLE)
     ) core (
         .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,

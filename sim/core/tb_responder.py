@@ -11,6 +11,7 @@ from sim.core.model import ALWAYS, BUSY, FRAME, LATE, MISSED, PULSE, REFUSED, Gr
 
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
 REST = CONSTANTS["RESPONSE_REST"]
+CHANNEL = 1 % LINE  # an input other than the first, where there is one
 TTY = Profile(Fraction(9 * S))
 PERIOD = (CONSTANTS["TRAIN_MIN_PERIOD"] + 20) * S
 
@@ -33,12 +34,12 @@ async def test_promise1_responder_edges_at_every_sample(dut):
     bench, pulse = await start_bench(dut)
     delay, grants = FASTEST + 3, []
     for rise, fall in ((1, 0), (0, 1), (1, 1)):
-        await bench.responder(pulse, delay, trigger=1, channel=1, rise=rise, fall=fall, rearm=1)
+        await bench.responder(pulse, delay, trigger=1, channel=CHANNEL, rise=rise, fall=fall, rearm=1)
         level = 0
         for trial in range(24 if FAST else 8):
             level ^= 1
             edge = bench.now + 8 * S + trial
-            await bench.play_aux([(edge, 1, level)])
+            await bench.play_aux([(edge, CHANNEL, level)])
             await bench.until(edge + delay + 40 * S)
             if rise and level or fall and not level:
                 grants.append(Grant(edge + delay, pulse, 2, len(grants)))
@@ -182,7 +183,7 @@ async def test_promise1_responder_on_bytes(dut):
     bench, _ = await start_bench(dut, "2:1", profile)
     await bench.config("line", rx_enable=1)
     answer = Launch(FRAME, bench.profiles[1], 0x77, index=1)
-    delay = FASTEST + 7
+    delay = CONSTANTS["RESPONSE_MIN_BYTE"] * S + 7
     await bench.responder(answer, delay, trigger=2, match=(0x3A, 0x7F), rearm=1)
     grants, wave = [], [(ALWAYS, 1)]
     wrong = profile._replace(parity="odd")
@@ -350,7 +351,7 @@ async def test_promise1_responder_against_train_and_queue(dut):
     bench, pulse = await start_bench(dut, "unrelated fast")
     rng = bench.random
     delay = 120 * S
-    await bench.responder(pulse, delay, trigger=1, channel=1, rise=1, fall=1, rearm=1)
+    await bench.responder(pulse, delay, trigger=1, channel=CHANNEL, rise=1, fall=1, rearm=1)
     wide = Launch(PULSE, bench.profiles[1], width=PERIOD // 3, index=1)
     count = 80 if FAST else 25
     start = bench.ahead_train()
@@ -360,7 +361,7 @@ async def test_promise1_responder_against_train_and_queue(dut):
     end, tick, triggers, level, candidates = train.tick(count), start + 50 * S, [], 0, []
     while tick + delay < end:
         level ^= 1
-        triggers.append((tick, 1, level))
+        triggers.append((tick, CHANNEL, level))
         candidates.append(Grant(tick + delay, pulse, 2, len(candidates)))
         tick += delay + rng.randrange(20 * S, 200 * S)
     bench.drain_start()

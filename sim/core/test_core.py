@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the whole-core tests: every module on Verilator at S = 1, 2 and 4, most on Icarus, and some with the pins of real boards.
+"""Runs the whole-core tests: every module on Verilator at S = 1, 2, 4 and 8, most on Icarus, some across the carries of the time base,
+and some with the pins of real boards.
 
 LITEPULSE_LONG=1 runs what takes minutes, too: full scale at the lowest bauds, more pulses and seeds, all modules on Icarus.
 """
@@ -12,9 +13,9 @@ from sim.netlist.synthesis import NETLISTS
 
 MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger", "tb_random")
 # (INPUTS + 1) * S must not exceed 16.
-INPUTS = {1: 4, 2: 4, 4: 3}
+INPUTS = {1: 4, 2: 4, 4: 3, 8: 1}
 # Icarus is a second opinion, and slow.
-ON_ICARUS = {1: ("tb_launch", "tb_responder", "tb_capture", "tb_random"), 2: ("tb_random",), 4: ("tb_random",)}
+ON_ICARUS = {1: ("tb_launch", "tb_responder", "tb_capture", "tb_random"), 2: ("tb_random",), 4: ("tb_random",), 8: ()}
 
 
 # The quick tier: what is shortest for what it shows (tb_train takes minutes with one sample).
@@ -27,7 +28,7 @@ QUICK = {
 CASES = [
     pytest.param(module, samples, simulator, marks=() if module in QUICK.get((simulator, samples), ()) else pytest.mark.full)
     for simulator in ("verilator", "icarus")
-    for samples in (1, 2, 4)
+    for samples in (1, 2, 4, 8)
     for module in MODULES
     if simulator == "verilator" or LONG or module in ON_ICARUS[samples]
 ]
@@ -43,7 +44,39 @@ def test_core(module, samples, simulator):
         {"S": samples, "INPUTS": INPUTS[samples]},
         simulator,
         build_args=build_args,
+        env={"LITEPULSE_SHORT": 1} if samples == 8 and not LONG else {},  # no board has it
         timeout=3600 if LONG else 600,
+    )
+
+
+# The carries of the time base: the tick count starts some thousand cycles before the power of two. Each module with the cases that
+# meet it, all of one build in one run.
+ACROSS = {
+    "tb_launch": ("test_promise3_every_format", "test_promise1_touching_within_one_cycle"),
+    "tb_train": ("test_promise4_adjust_named_pulse", "test_promise4_skipped_pulses_use_their_number"),
+    "tb_capture": ("test_promise5_filter", "test_promise5_received_less_launched", "test_promise5_receive_every_format"),
+    "tb_stranger": ("test_promise5_stranger_sends",),
+    "tb_random": ("test_random_scenes",),
+}
+WRAP_CYCLES = 2500
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "samples, bit, simulator",
+    [*((samples, bit, "verilator") for samples in (1, 2, 4) for bit in (32, 48)), (1, 48, "icarus")],
+)
+def test_across_a_carry(samples, bit, simulator):
+    """The tick count passes 2**32 and 2**48 in the middle of everything."""
+    modules = list(ACROSS) if simulator == "verilator" else ["tb_random"]
+    simulate(
+        modules,
+        "litepulse_tb",
+        hdl_sources("sim/core/litepulse_tb.sv"),
+        {"S": samples, "INPUTS": INPUTS[samples], "WRAP_BIT": bit, "WRAP_CYCLES": WRAP_CYCLES},
+        simulator,
+        build_args=["--timing"] if simulator == "verilator" else [],
+        testcase=[case for module in modules for case in ACROSS[module]],
     )
 
 
