@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Free-running 64-bit time base, counted in cycles (a tick is 1/S of a cycle, so the low log2(S) bits of a tick are not here).
-// START_CYCLE in the cycle after a reset of at least two cycles. Segments of 16 bits: each carry is a register computed one cycle ahead, so the count is
-// coherent in every cycle and the longest path is 16 bits.
+// START_CYCLE in the cycle after a reset of at least two cycles. Segments of 16 bits: each carry is a register computed one cycle
+// ahead, so the count is coherent in every cycle and the critical path is 16 bits.
 //   S            samples per cycle
 //   START_CYCLE  where the count starts, in cycles: 0, but tests start it where a segment is about to carry
 //   now       cycle label of the input samples seen in this cycle
@@ -70,17 +70,21 @@ module litepulse_timebase #(
   logic [6:0]    age;
   logic [CW-1:0] stamp;       // any, less than 128 cycles old
   (* anyseq *) logic [6:0] any_age;
-  logic          past = 1'b0;
+  logic          past = 1'b0, rst_was = 1'b0;
+  logic          fresh;       // one cycle of reset has passed; with another start than 0 the look-ahead of the carries takes two
   initial assume (rst);
   assign age   = any_age;
   assign before = ghost - 1'b1;
   assign stamp = ghost - CW'(age);
   always_ff @(posedge clk) begin
     past <= 1'b1;
+    rst_was <= rst;
+    fresh <= START != '0 && rst && !rst_was;
     ghost <= rst ? START : ghost + 1'b1;
   end
   always @* begin
-    if (past) begin
+    if (past && fresh) assume (rst);
+    if (past && !fresh) begin
       assert (now == ghost);
       assert (carry1 == (&ghost[15:0]));
       assert (carry2 == (&ghost[31:0]));

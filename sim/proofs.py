@@ -128,12 +128,24 @@ def input_files(lines):
     return found
 
 
-def prove(sby_file, task=None, timeout=1800):
-    """Runs (or remembers) one task and returns its Proof, whatever came of it."""
+def searched(config, depth):
+    """The configuration of a proof by induction as a search for a counterexample within `depth` cycles of reset; others as they are.
+
+    >>> searched("[options]\\nmode prove\\ndepth 3\\n", 30)
+    '[options]\\nmode bmc\\ndepth 30\\n'
+    """
+    if not re.search(r"(?m)^mode prove$", config):
+        return config
+    return re.sub(r"(?m)^depth \d+$", f"depth {depth}", re.sub(r"(?m)^mode prove$", "mode bmc", config))
+
+
+def prove(sby_file, task=None, timeout=1800, search=None):
+    """Runs (or remembers) one task and returns its Proof, whatever came of it. `search`: an induction becomes a search of that depth."""
     sby_file = Path(sby_file)
     name = sby_file.stem + (f":{task}" if task else "")
-    arguments = [sby_file.name, *([task] if task else [])]
-    config = sby("--dumpcfg", *arguments, cwd=sby_file.parent)
+    config = sby("--dumpcfg", sby_file.name, *([task] if task else []), cwd=sby_file.parent)
+    if search:
+        name, config = f"{name}@{search}", searched(config, search)
     parts = sections(config)
     files = input_files(parts.get("files", []))
     options = dict(line.split(None, 1) for line in parts.get("options", []))
@@ -153,11 +165,11 @@ def prove(sby_file, task=None, timeout=1800):
             shutil.copyfile(path, tree / inside)
         here = tree / "sim" / "formal"
         here.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(sby_file, here / sby_file.name)
+        (here / sby_file.name).write_text(config, encoding="utf-8")
         start = time.monotonic()
         with open(tree / "run.log", "w", encoding="utf-8") as log:
             process = subprocess.Popen(
-                ["sby", "-f", "-d", "work", *arguments],
+                ["sby", "-f", "-d", "work", sby_file.name],
                 cwd=here,
                 env=tool_environment(),
                 stdout=log,
