@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import ReadOnly, RisingEdge, Timer
 
 from litex_soc.regmap import EVENT_KINDS, EVENT_RESERVE, EVENT_SOURCES
 
@@ -268,3 +268,39 @@ async def test_burst_until_full(dut):
     total = len(run.happened["a"])
     assert [r[3][0] for r in run.stored] == [item[1] for item in run.happened["a"][: len(run.stored)]]
     assert len(run.stored) + run.lost == total
+
+
+@cocotb.test()
+async def test_promise6_count_beyond_16_bits(dut):
+    """A gap of about 65536 losses is told exactly, in whichever cycle around the carry of the count there is room again."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    for early in range(10):
+        dut.rst.value = 1
+        dut.req.value = dut.edge_a.value = dut.edge_f.value = 0
+        dut.event_mask.value, dut.edge_group.value, dut.edge_delay.value = 0x7FF, 0, 0
+        dut.edge_changed.value, dut.edge_level.value = 1, 1
+        dut.now.value, dut.young.value, dut.ev_free.value = 300, young(300), 0
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        await RisingEdge(dut.clk)
+        # An edge in each cycle, and no room, until shortly before or behind the carry.
+        came = (1 << 16) + 4 - early
+        dut.edge_a.value = 1
+        await Timer(10 * came - 5, "ns")
+        await RisingEdge(dut.clk)
+        free, told, seq, kinds = DEPTH, 0, 0, []
+        for n in range(30):
+            dut.edge_a.value = int(n < 5)
+            came += n < 5
+            dut.ev_free.value = free
+            await ReadOnly()
+            if dut.ev_wr.value:
+                word = int(dut.ev_wdata.value)
+                kinds.append(word >> 76 & 15)
+                assert word >> 80 & 0xFFFF == seq & 0xFFFF
+                seq += word >> 96 if kinds[-1] == KIND["OVERFLOW"] else 1
+                told, free = seq, free - 1
+            await RisingEdge(dut.clk)
+        assert kinds[0] == KIND["OVERFLOW"] and set(kinds[1:]) <= {KIND["EDGE"]}
+        assert told == came, f"{came} edges came, the stream tells of {told}"
