@@ -63,8 +63,7 @@ WRAP_CYCLES = 2500
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "samples, bit, simulator",
-    [*((samples, bit, "verilator") for samples in (1, 2, 4) for bit in (32, 48)), (1, 48, "icarus")],
+    "samples, bit, simulator", [*((samples, bit, "verilator") for samples in (1, 2, 4) for bit in (32, 48)), (1, 48, "icarus")]
 )
 def test_across_a_carry(samples, bit, simulator):
     """The tick count passes 2**32 and 2**48 in the middle of everything."""
