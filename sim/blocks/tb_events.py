@@ -354,3 +354,39 @@ async def test_promise6_count_stops(dut):
         found = await records(8)
         assert [(kind, flags, data) for _, kind, flags, data in found][-1] == (KIND["OVERFLOW"], 0, 3), found
         assert found[-1][0] == (data + 1) & 0xFFFF, found
+
+
+@cocotb.test()
+async def test_promise6_count_beyond_16_bits(dut):
+    """A gap of about 65536 losses is told exactly, in whichever cycle around the carry of the count there is room again."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    for early in range(10):
+        dut.rst.value = 1
+        dut.req.value = dut.edge_a.value = dut.edge_f.value = 0
+        dut.event_mask.value, dut.edge_group.value, dut.edge_delay.value = 0x7FF, 0, 0
+        dut.edge_changed.value, dut.edge_level.value = 1, 1
+        dut.now.value, dut.young.value, dut.ev_free.value = 300, young(300), 0
+        for _ in range(3):
+            await RisingEdge(dut.clk)
+        dut.rst.value = 0
+        await RisingEdge(dut.clk)
+        # An edge in each cycle, and no room, until shortly before or behind the carry.
+        came = (1 << 16) + 4 - early
+        dut.edge_a.value = 1
+        await Timer(10 * came - 5, "ns")
+        await RisingEdge(dut.clk)
+        free, seq, kinds = DEPTH, 0, []
+        for n in range(30):
+            dut.edge_a.value = int(n < 5)
+            came += n < 5
+            dut.ev_free.value = free
+            await ReadOnly()
+            if dut.ev_wr.value:
+                word = int(dut.ev_wdata.value)
+                kinds.append(word >> 76 & 15)
+                assert word >> 80 & 0xFFFF == seq & 0xFFFF
+                seq += word >> 96 if kinds[-1] == KIND["OVERFLOW"] else 1
+                free -= 1
+            await RisingEdge(dut.clk)
+        assert kinds[0] == KIND["OVERFLOW"] and set(kinds[1:]) <= {KIND["EDGE"]}
+        assert seq == came, f"{came} edges came, the stream accounts for {seq}"

@@ -308,3 +308,20 @@ async def test_disable(dut):
         assert seen[0][-1][0] == 400 * S
         assert (50 * S in [r[0] for r in seen[0]]) == (off > stored)
         assert seen[1] == [400 * S + floor(fmt.length)]
+
+
+@cocotb.test(skip=S == 1)
+async def test_a_break_ends_behind_the_stop_bit(dut):
+    """The mark that ends a break may follow the sample of the stop bit's centre in the same cycle."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    rng = random.Random(SEED + 6)
+    for _ in range(20):
+        fmt = Format(rng, Fraction(rng.randrange(4 * S * 256, 24 * S * 256), 256))
+        centre = S * floor((len(fmt.levels(0)) - Fraction(1, 2)) * fmt.period / S)  # of the first stop bit, from the start edge on
+        for behind in range(1, S):
+            line, at = Line(), 20 * S
+            line.set(at, 0)
+            line.set(at + centre + behind, 1)
+            seen = await play(dut, line, fmt, (at + centre) // S + 2 * floor(fmt.length / S) + 100, 0)
+            frames = compare(fmt, seen, line, at + centre + behind)
+            assert len(frames) == 1 and frames[0][1] & BREAK and seen[2] == [at + centre + behind]

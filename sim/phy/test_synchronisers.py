@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from sim.cocotb_rig import hdl_dir, hdl_sources, tool_environment
+from sim.house.test_lint import PRIMITIVES
 
-PRIMITIVES = "read_verilog -lib -sv +/ice40/cells_sim.v +/ecp5/cells_sim.v +/ecp5/cells_bb.v"
 # Flip-flops that pins reach, counted by hand: two a pin with one sample a cycle; with more, what stands behind the pad's own registers.
 EXPECTED = {
     "litepulse_phy_generic": 2 * 5,
