@@ -677,20 +677,20 @@ def cmd_stop(args):
 
 
 def await_change(device, position, ticks):
-    """(Event, still pending): what became of a change. Who follows the train may take the record before we see it, so the
-    end of two periods in which nothing was pending counts, too."""
-    limit = device.events_now() + 2 * math.ceil(ticks) + 1000 * device.samples_per_cycle
+    """(Event, still pending): what became of a change that should come within `ticks`. Who follows the train may take the record before
+    we see it, so the end of two periods in which nothing was pending counts, too. A simulated board may need long for these."""
+    limit = device.events_now() + min(2 * math.ceil(ticks) + 1000 * device.samples_per_cycle, math.ceil(5 * device.timescale.tick_hz))
     end, seen = time.monotonic() + 5, False
-    while time.monotonic() < end:
+    while True:
+        over = device.events_now() > limit
         pending = device.read_status().train_change_pending
         event = last_change(device, position)
-        if event is not None or (seen and not pending):
+        if event is not None or (not pending and (seen or over)):
             return event, False
+        if over and time.monotonic() > end:
+            return None, True
         seen = seen or bool(pending)
-        if not pending and device.events_now() > limit:
-            return None, False
         time.sleep(0.005)
-    return None, True
 
 
 def change_train(device, old, period, at_pulse, step):

@@ -372,6 +372,17 @@ def test_keep_stop_and_adjust_from_other_processes(board):
     assert done.returncode == 0 and "nothing was running" in done.stdout
 
 
+def test_adjust_waits_in_the_boards_time(board):
+    """A simulated board that takes longer for two pulses than a person would wait has still not refused anything."""
+    done = run("--port", board.spec, "train", "--rate", "1k", "--baud", "115200", "--keep", "--json")
+    assert done.returncode == 0
+    board.step = 10
+    begun, pulse = time.monotonic(), len(board.line_log) + 2
+    done = run("--port", board.spec, "adjust", "--rate", "1M/7001", "--at-pulse", str(pulse), "--json")
+    assert time.monotonic() - begun > 6, "slow enough to tell"
+    assert done.returncode == 0 and done.stderr == "" and json.loads(done.stdout)["at_pulse"] == pulse, done.stderr
+
+
 def test_stop_and_adjust_beside_a_process_that_follows():
     """Both processes share a serial port, transaction by transaction."""
     with Server(FakeBoard(step=20_000), "pty") as server:
