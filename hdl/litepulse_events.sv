@@ -216,7 +216,7 @@ module litepulse_events #(
   logic          full;           // a record is written in this cycle
   logic          gap;            // the stage is an OVERFLOW record that waits for room
   logic          room_one, room_two;   // for as many records of the kind that comes, as of the last cycle
-  logic          enough;         // for what closes a gap, likewise
+  logic          enough;         // for what closes a gap, likewise, and the count is whole
   logic          above, at, below_one, below_two, room;
   logic          open, close, store, lose;
   logic [3:0]    st_kind, st_source;
@@ -230,22 +230,24 @@ module litepulse_events #(
   assign below_one = (|ev_free[RL-1:1]) || (ev_free[0] && !ev_wr);
   assign below_two = (|ev_free[RL-1:2]) || (ev_free[1] && (ev_free[0] || !ev_wr));
   assign room  = (full || gap) ? room_two : room_one;
-  assign open  = !gap || (enough && !wrapped);
+  assign open  = !gap || enough;
   assign close = gap && open;
   assign store = one_p && open && room;
   assign lose  = one_p && open && !room;
 
-  // The count: its upper half follows a cycle later when the lower half wraps. It is not written in that cycle. When the upper half is
-  // that of LOST_STOP (the lower one then below 64) the record is marked, and what is lost from then on is not counted.
-  logic          was_top, wrapped, stopped;
-  assign wrapped = was_top && !st_data[15];
+  // The count: its upper half follows a cycle later when the lower half wraps. A gap does not close in a cycle in which that may be.
+  // When the upper half is that of LOST_STOP (the lower one then below 64) the record is marked, and what is lost from then on is not
+  // counted.
+  logic          was_top, wrapped, may_wrap, stopped;
+  assign wrapped  = was_top && !st_data[15];
+  assign may_wrap = (one_p || rec_all) && st_data[15:NW] == '1;
   assign stopped = st_flags[$clog2(litepulse_map_pkg::EVENT_FLAG_AT_LEAST)];   // in a gap
 
   assign lo_now = lo_req | lo_edge;
   always_ff @(posedge clk) begin
     room_one <= above || (any ? at || below_one : at && below_one);
     room_two <= above || (any ? at || below_two : at && below_two);
-    enough   <= any ? mine && (above || at || below_two) : above || (at && below_one);
+    enough   <= (any ? mine && (above || at || below_two) : above || (at && below_one)) && !may_wrap;
     full   <= store;
     gap    <= lose || rec_all || !open;
     fault  <= lose || (rec_all && open)
@@ -253,8 +255,8 @@ module litepulse_events #(
     if (ev_wr) seq <= seq + (st_data[15:0] & {16{gap}}) + {15'd0, !gap};
 
     was_top <= !open && st_data[15];
-    st_data[15:0]  <= open ? p_data[15:0] : st_data[15:0] + {{(16-NW){open}}, number & {NW{!stopped}}};
-    st_data[31:16] <= open ? p_data[31:16] : st_data[31:16] + {16{open}} + {15'd0, wrapped};
+    st_data[15:0]  <= open ? p_data[15:0] : st_data[15:0] + 16'(number & {NW{!stopped}});
+    st_data[31:16] <= open ? p_data[31:16] : st_data[31:16] + 16'(wrapped);
     if (lose) st_data <= 32'd1;
     if (!open && st_data[31:16] == litepulse_map_pkg::LOST_STOP[31:16]) st_flags <= litepulse_map_pkg::EVENT_FLAG_AT_LEAST;
     if (open) begin

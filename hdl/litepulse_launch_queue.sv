@@ -37,8 +37,7 @@ module litepulse_launch_queue #(
   assign disarm   = act_do && argument == litepulse_program_pkg::Q_DO_DISARM;
   assign drop     = act_do && argument == litepulse_program_pkg::Q_DO_DROP;
   assign flushed  = act_do && argument == litepulse_program_pkg::Q_DO_FLUSHED;
-  assign lq_free1 = drop || (act_do && argument == litepulse_program_pkg::Q_DO_POP);
-  assign forget   = lq_free1;
+  assign forget   = drop || (act_do && argument == litepulse_program_pkg::Q_DO_POP);
   assign idle     = polling && !some;
   assign be_ok    = armed ? slack_ok : !some;
   assign eventful = flushing;
@@ -52,13 +51,15 @@ module litepulse_launch_queue #(
   end
 
   always_ff @(posedge clk) begin
-    some <= lq_avail != '0;  // a cycle late: the program never looks at it sooner after a pop
+    lq_free1 <= forget;  // a register: the count of entries lies behind it
+    some <= lq_avail != (LQ_AW + 1)'(lq_free1);  // a cycle late: the program never looks at it sooner after a pop
     if (flush) flushing <= 1'b1;
     else if (flushed) flushing <= 1'b0;
     if (act) polling <= action == litepulse_program_pkg::ACT_LATCH && !taken;  // the program's idle loop
     if (disarm) dropped <= '0;
     else if (drop) dropped <= dropped + 1'b1;
     if (rst) begin
+      lq_free1 <= 1'b0;
       some     <= 1'b0;
       flushing <= 1'b0;
       polling  <= 1'b1;

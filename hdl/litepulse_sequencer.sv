@@ -65,8 +65,9 @@ module litepulse_sequencer #(
   logic [4:0]  a_1;
   logic [2:0]  action_1;
   logic [63:0] now_tick;
-  logic [15:0] cond;
-  logic [3:0]  which;
+  logic [31:0] cond;
+  logic [7:0]  group, met;       // of four conditions: the one it is about (registers); it is met there
+  logic [1:0]  which;            // of the four
 
   assign odd      = phase[0];
   assign now_tick = 64'(now) << SL;
@@ -124,12 +125,19 @@ module litepulse_sequencer #(
   end
   assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, carry_in};
 
-  // conditions: of the thread's operation before
-  assign cond = {thread ? train_cond : queue_cond, sum[31], zero, !carry, carry, 1'b0};
-  assign condition = cond[which];
+  // conditions: of the thread's operation before. Thread and group stand in registers, one for each, as what is left is deep enough.
+  logic [4:0] of_sum;
+  assign of_sum    = {sum[31], zero, !carry, carry, 1'b0};
+  assign cond      = {train_cond, of_sum, queue_cond, of_sum};
+  assign condition = met != 8'd0;
+  always @* begin
+    for (int g = 0; g < 8; g++) met[g] = group[g] && cond[{g[2:0], which}];
+  end
 
   always_ff @(posedge clk) begin
-    which <= code[litepulse_program_pkg::F_COND +: 4];   // out since a cycle: a memory's output is late
+    // decoded a cycle before: a memory's output is late
+    which <= code[litepulse_program_pkg::F_COND +: 2];
+    for (int g = 0; g < 8; g++) group[g] <= g[2] == (phase[1] || rst) && g[1:0] == code[litepulse_program_pkg::F_COND + 2 +: 2];
     zero <= sum == 32'd0;
     host_asks <= host_we && !host_done && !rst;
     wrap_near <= near_wrap && now[3:2] == 2'd3;

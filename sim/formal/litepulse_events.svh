@@ -190,10 +190,12 @@
   logic [EV_AW:0] f_room;       // slots known to be free since the last cycle
   logic           f_open;       // a gap that the stream does not tell of yet
   logic           f_mine;       // a wanted request is being merged
+  logic           f_may_wrap;   // the count's lower half may have wrapped in the last cycle
   assign f_mine = one_p && f_any;
   always_ff @(posedge clk) begin
     f_open <= !rst && (lose || rec_all || (f_open && !close));
     f_room <= rst ? '0 : ev_free - (EV_AW + 1)'(ev_wr);
+    f_may_wrap <= may_wrap;
   end
   always_comb begin
     if (f_past && !rst) begin
@@ -203,14 +205,15 @@
       if (one_p || gap) begin
         assert (room_one == (f_room > (f_any ? 0 : 16)));
         assert (room_two == (f_room > (f_any ? 1 : 17)));
-        assert (enough == (f_any ? one_p && f_room > 1 : f_room > 16));
+        assert (enough == ((f_any ? one_p && f_room > 1 : f_room > 16) && !f_may_wrap));
       end
       if (full) assert (f_room >= 1 && (st_kind != litepulse_map_pkg::KIND_EDGE || f_room > 16));
       if (ev_wr) assert (ev_free != '0);
       if (ev_wr && ev_wdata[79:76] == litepulse_map_pkg::KIND_EDGE) assert (ev_free > 16);
       // a gap is told with a next record that is stored, or by itself beyond the reserve: then at once
       if (close) assert (f_room > 16 || (f_mine && store && f_room >= 2));
-      if (gap && !close) assert (wrapped || (f_any ? !one_p || f_room < 2 : f_room <= 16));
+      if (gap && !close) assert (f_may_wrap || (f_any ? !one_p || f_room < 2 : f_room <= 16));
+      assert (!close || !wrapped);
       // what is not stored had no room
       if (lose) assert (f_any ? f_room <= (EV_AW + 1)'(full || gap) : f_room <= 16 + (EV_AW + 1)'(full || gap));
     end
