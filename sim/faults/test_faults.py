@@ -9,8 +9,9 @@ hdl/program/*.asm, it is assembled.)
     old = '''if (frac_sum >= den)'''                # exact text, must occur once
     new = '''if (1'b0)'''
     caught_by = [
-      "formal:train:prove",                         # task `prove` of sim/formal/train.sby must find a counterexample, within
-      "formal:train:prove@60",                      # SEARCH cycles of reset, or within 60
+      "formal:train:prove",                         # task `prove` of sim/formal/train.sby must find a counterexample
+                                                    # within SEARCH cycles of reset,
+      "formal:train:prove@60",                      # within 60
       "core:tb_train.test_promise4_asap",           # case of sim/core/test_core.py (Icarus, S = 1): must fail
       "core:tb_train.test_promise4_asap@verilator,2",   # the same on Verilator with S = 2
       "block:tb_events.test_promise6_random",       # case of a block's test (Icarus, parameters as in BLOCKS below): must fail
