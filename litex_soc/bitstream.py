@@ -57,6 +57,7 @@ SYNTHESIS = {
 }
 # nextpnr's options: the placer's own weights leave a full UP5K 1 to 2 MHz slower
 PLACING = {"ice40": ["--opt-timing", "--placer-heap-timingweight", "30", "--placer-heap-critexp", "4"], "ecp5": []}
+UNPLACED = "Unable to find legal placement"  # nextpnr, of a full part; another seed may do
 # nextpnr's names of what is counted, and what a column of docs/boards.md calls it
 RESOURCES = {
     "ice40": {"cells": "ICESTORM_LC", "rams": "ICESTORM_RAM"},
@@ -259,12 +260,12 @@ def place(choice, folder, top, options, clocks, nets, seed):
     )
     (folder / "nextpnr.log").write_text(said)
     if not (folder / form[2]).exists():
-        # too large a design ends with an error, but is counted first
+        # too large a design, or one for which this seed finds no place, ends with an error, but is counted first
         names = RESOURCES[family]
         found = {what: m for what, name in names.items() if (m := re.search(rf"\b{name}:\s*(\d+)/\s*(\d+)", said))}
         if len(found) == len(names):
             result = Result(seed, {}, clocks, {w: int(m[1]) for w, m in found.items()}, {w: int(m[2]) for w, m in found.items()}, {}, 0)
-            if not result.fits:
+            if not result.fits or UNPLACED in said:
                 return result
         raise ToolError(f"nextpnr-{family} failed in {folder}:\n" + "\n".join(said.splitlines()[-20:]))
     return read_report(choice, json.loads((folder / "report.json").read_text()), clocks, nets, seed, time.monotonic() - start)
@@ -325,7 +326,8 @@ def build(choice, seeds=SEEDS, say=lambda text: None, folder=None, every=False, 
         results.append(result)
         if not result.fits:
             break
-        say(f"{choice.name}: seed {seed}: " + ", ".join(f"{c} {mhz} MHz of {result.needed[c]:g}" for c, mhz in result.fmax.items()))
+        reached = ", ".join(f"{c} {mhz} MHz of {result.needed[c]:g}" for c, mhz in result.fmax.items())
+        say(f"{choice.name}: seed {seed}: {reached or 'no placement found'}")
         if seed == good and result.margin >= 0 and not search and not every:
             break
         if not every and enough([r.margin for r in results]):
@@ -354,6 +356,8 @@ def shortcomings(choice, best):
             f"{choice.name} does not fit: "
             + ", ".join(f"{used} of {best.available[what]} {what.replace('_', ' ')}" for what, used in best.used.items())
         ]
+    if not best.fmax:
+        return [f"{choice.name}: no placement found, with {best.used['cells']} of {best.available['cells']} cells"]
     return [
         f"{choice.name} misses timing: {c} reaches {best.fmax.get(c, 0)} MHz, needed {mhz:g}"
         for c, mhz in best.needed.items()

@@ -108,6 +108,19 @@ def test_a_missed_clock_is_a_shortcoming():
     assert longest_way([report("x", 1, 1)["critical_paths"][0]["path"][0]]) == "a -> a, 1.0 ns, gates: 0"
 
 
+def test_a_seed_that_finds_no_place_is_not_the_end(monkeypatch, tmp_path):
+    """A full part: one placement may fail where another is found."""
+    choice = choose("icebreaker")
+    said = "ICESTORM_LC: 4736/ 5280 89%\nICESTORM_RAM: 30/ 30 100%\nERROR: Unable to find legal placement for all cells, design"
+    monkeypatch.setattr(bitstream, "run_tool", lambda *arguments, allow: said)
+    found = bitstream.place(choice, tmp_path, "top", [], {"pulse": 48.0}, {}, 2)
+    assert found.fits and found.margin == -1
+    assert shortcomings(choice, found) == ["icebreaker-uartbone-s1: no placement found, with 4736 of 5280 cells"]
+    monkeypatch.setattr(bitstream, "run_tool", lambda *arguments, allow: "ERROR: something else")
+    with pytest.raises(bitstream.ToolError, match="something else"):
+        bitstream.place(choice, tmp_path, "top", [], {"pulse": 48.0}, {}, 2)
+
+
 @pytest.mark.parametrize(
     "margins, ends",
     [

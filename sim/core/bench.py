@@ -234,12 +234,12 @@ class Bench:
         await self.start_pads()
         dut.run.value = 1
         await Timer(1, "step")
+        self.answers = Pin(dut.config_done)
         await self.reset()
         if calibrate:
             await self.calibrate()
         for name in watch:
             self.pins[name] = Pin(getattr(dut, f"{name}_pin"))
-        self.words, self.answers = 0, Pin(dut.config_done)
         await Timer(1, "step")
         self.since = self.now
         return self
@@ -275,6 +275,7 @@ class Bench:
         self.bytes.clear()
         self.positions = {"EVENTS": 0, "RECEIVE": 0}
         self.config_count = 0
+        self.words = len(self.answer_times())  # what was on its way is not answered any more
         self.zero = self.released + _zero[S] if S in _zero else None
         await Timer(8 * max(CYCLE, self.sys_period), "step")
 
@@ -390,9 +391,12 @@ class Bench:
         not show it: None."""
         if PHY not in ("generic", "model") or self.zero is None:
             return None
-        # Icarus shows a level that was assigned and assigned again within one instant: normal() leaves it out.
-        times = [time for time, level in normal(self.answers.changes) if level == 1 and time >= 0]
-        return (times[self.waited_for] - self.zero) // CYCLE - latencies(PHY)[0]
+        return (self.answer_times()[self.waited_for] - self.zero) // CYCLE - latencies(PHY)[0]
+
+    def answer_times(self):
+        """When each word was answered. Icarus shows a level that was assigned and assigned again within one instant: normal() leaves it
+        out."""
+        return [time for time, level in normal(self.answers.changes) if level == 1 and time >= 0]
 
     async def config_wait(self):
         for _ in range(8000):  # flushing takes a round of the crossing per byte

@@ -6,7 +6,7 @@ from fractions import Fraction
 import cocotb
 
 from litex_soc import regmap
-from sim.core.bench import CONSTANTS, ECHO_TAIL, FAST, LINE, Bench, S, figure, filter_delay
+from sim.core.bench import CONSTANTS, ECHO_TAIL, FAST, INPUTS, LINE, Bench, S, figure, filter_delay
 from sim.core.model import (
     ALWAYS,
     BUSY,
@@ -522,22 +522,23 @@ async def test_promise1_responder_filter_changes(dut):
     """A filter that is written in any cycle around a trigger: the response counts from the stamp that the edge's own record has."""
     bench, pulse = await start_bench(dut, "1:1")
     await bench.record("tx_responder", "missed", "edge")
-    await bench.config("capture_edges", rise=1 << 1)
+    channel = INPUTS - 1
+    await bench.config("capture_edges", rise=1 << channel)
     grants, delay = [], FASTEST + 63 + 40 * S
     for before, after in ((0, 63), (63, 0), (63, 2), (2 * S + 1, 17), (1, 0)):
         for at in range(-20, 90, 1 if FAST else 7):
-            await bench.filter(1 << 1 if before else 0, before)
-            await bench.responder(pulse, delay, trigger=1, channel=1, rise=1)
+            await bench.filter(1 << channel if before else 0, before)
+            await bench.responder(pulse, delay, trigger=1, channel=channel, rise=1)
             edge = bench.now + 40 * S + bench.random.randrange(S)
-            player = cocotb.start_soon(bench.play_aux([(edge, 1, 1), (edge + 200 * S, 1, 0)]))
+            player = cocotb.start_soon(bench.play_aux([(edge, channel, 1), (edge + 200 * S, channel, 0)]))
             await bench.until(edge + at * S)
-            await bench.filter(1 << 1 if after else 0, after)
+            await bench.filter(1 << channel if after else 0, after)
             await player
             await bench.until(edge + 300 * S + delay)
             new = await bench.drain()
             edges = [r for r in new if r.kind == EDGE]
             assert len(edges) == 1, (before, after, at, new)
-            sample = (edges[0].data & 0xFFFF).bit_length() - 1 - S
+            sample = (edges[0].data & 0xFFFF).bit_length() - 1 - S * channel
             grants.append(Grant(edges[0].tick + sample + delay, pulse, 2, 0))
             assert [(r.kind, r.tick) for r in new if r.source == 2] == [(1, grants[-1].tick)], (before, after, at, edge, new)
     bench.check_line(grants)

@@ -113,7 +113,7 @@ module litepulse_thread_queue #(
 
   // armed again and again: g_waits, g_before and the entry are what the runs have in common
   always_comb begin
-    g_holds = mem[litepulse_program_pkg::Q_WORD_ZERO] == 32'd0 && mem[litepulse_program_pkg::Q_WORD_HEAD_START] == HEAD_START;
+    g_holds = mem[litepulse_program_pkg::Q_WORD_ZERO] == 32'd0 && mem[litepulse_program_pkg::Q_WORD_HEAD_START] == HEAD_START && !lq_free1;
     if (is_idle) g_holds = g_holds && !armed && !fired && !wrapped && outcome == litepulse_program_pkg::OUT_PULSE;
     else if (!is_disarm || !start[0]) begin
       // worked on: the entry as it is, and its tick, valid and not before the one before it
@@ -180,7 +180,7 @@ module litepulse_thread_queue #(
       g_flushed <= 1'b1;
       assert (start[4] && lq_avail == '0 && flush_count == 16'(g_dropped));
     end
-    if (lq_free1 && argument == litepulse_program_pkg::Q_DO_DROP) g_dropped <= g_dropped + 1'b1;
+    if (forget && argument == litepulse_program_pkg::Q_DO_DROP) g_dropped <= g_dropped + 1'b1;
     if (run) begin
       // loaded: for its own tick; far only when it can be loaded once more in time
       if (g_load) begin
