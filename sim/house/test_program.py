@@ -228,3 +228,29 @@ def test_change_redo():
     print(f"CHANGE_REDO {redo} in `wait`, {redo + busy * INSTRUCTION} while a pulse is worked on")
     assert -WORDS["T", "REDO_LEAST"] >= least
     assert documented("CHANGE_REDO") >= redo + busy * INSTRUCTION
+
+
+PAGE = (ROOT / "docs" / "sequencer.md").read_text()
+
+
+def table(heading):
+    """The rows of the table of docs/sequencer.md below a heading."""
+    section = re.split(r"^#+ ", PAGE.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.M)[0]
+    rows = [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in section.splitlines() if line.startswith("| ")]
+    return rows[1:]
+
+
+def test_the_page_has_the_language():
+    """docs/sequencer.md lists what the assembler knows: fields, actions, arguments of `do`, conditions and whose they are."""
+    assert [(name, int(low), int(bits)) for name, low, bits, _ in table("Encoding")] == [
+        (name, *place) for name, place in assemble.FIELDS.items()
+    ]
+    assert [row[0] for row in table("Action")] == list(assemble.ACTIONS)
+    named = re.findall(r"`(\w+)`", PAGE.split("`do` takes one argument.")[1].split("### Jump")[0])
+    assert named == [*assemble.OUTCOMES, *assemble.DO["launch_queue"], *assemble.DO["train"]]
+    queue, train = (assemble.CONDITIONS[name] for name in assemble.PROGRAMS)
+    both = [name for name in queue if name in train]
+    assert {name: whose for name, _, whose in table("Jump")} == (
+        dict.fromkeys(both, "both") | {n: "queue" for n in queue if n not in both} | {n: "train" for n in train if n not in both}
+    )
+    assert f"holds {assemble.SIZE} instructions" in PAGE and f"from {assemble.LQ_WORD} on" in PAGE
