@@ -195,6 +195,7 @@ def test_wiring(written, name, fpga, samples, core):
         "RX_AW": 9,
         "TX_AW": 9,
         "LQ_AW": 6,
+        "WATCHDOG_UNIT": 18,
     }
     pads = {} if choice.phy == "generic" else {"PADS": inputs, "DE": 1}
     assert {key: number(value) for key, value in phy_of.items()} == {"INPUTS": inputs, **pads}
