@@ -18,7 +18,7 @@ from litex_soc.phys import HDL
 START = HDL / "phy" / "litepulse_phy_ecp5_start.sv"
 # (PLLOUT / crystal) -> DIVR, DIVF, DIVQ, FILTER_RANGE of an iCE40's PLL, by crystal and output in MHz: feedback SIMPLE,
 # output = crystal (DIVF + 1) / (DIVR + 1) / 2^DIVQ, VCO within 533 to 1066 MHz. The filter goes by crystal / (DIVR + 1).
-ICE40_PLL = {(12, 48): (0, 63, 4, 1), (100, 100): (0, 7, 3, 5)}
+ICE40_PLL = {(12, 48): (0, 63, 4, 1), (12, 42): (0, 55, 4, 1), (100, 100): (0, 7, 3, 5)}
 
 
 class Ice40Clocks(LiteXModule):

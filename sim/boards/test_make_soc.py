@@ -29,7 +29,7 @@ PINS = {
 }
 # MHz of pulse with 1, 2 and 4 samples per cycle, and of sys; on iCE40 that is half of pulse
 MHZ = {
-    "icebreaker": ({1: 48, 2: 48}, None),
+    "icebreaker": ({1: 48, 2: 42}, None),
     "alchitry_cu": ({1: 100, 2: 100}, None),
     "ulx3s": ({1: 100, 2: 100, 4: 100}, 50),
     "colorlight_i5": ({1: 100, 2: 100, 4: 100}, 50),
