@@ -209,7 +209,7 @@ class Bench:
         self.events, self.bytes = [], []
         self.positions = {"EVENTS": 0, "RECEIVE": 0}
         self.config_count = 0
-        self.words = 0  # configuration words written since `start`
+        self.words, self.answers = 0, Pin(dut.config_done)  # configuration words: those written, and when each was answered
         self.waited_for = 0  # number of the one that was waited for last
         self.aux_level = 0
         self.since = 0
@@ -234,7 +234,6 @@ class Bench:
         await self.start_pads()
         dut.run.value = 1
         await Timer(1, "step")
-        self.answers = Pin(dut.config_done)
         await self.reset()
         if calibrate:
             await self.calibrate()
