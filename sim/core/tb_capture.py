@@ -146,7 +146,13 @@ async def test_promise5_filter_changes(dut):
     level, by_new, total = 0, 0, 0
     gap = 0 if S == 1 else 3 * S
     long = min(12 * S, 63)
-    for old, new in (((1, long), (1, 5 * S)), ((0, long), (1, long)), ((1, 7), (0, 7)), ((1, 5), (1, 0)), ((1, 5), (1, min(9 * S + 1, 63)))):
+    for old, new in (
+        ((1, long), (1, 5 * S)),
+        ((0, long), (1, long)),
+        ((1, 7), (0, 7)),
+        ((1, 5), (1, 0)),
+        ((1, 5), (1, min(9 * S + 1, 63))),
+    ):
         for offset in range(0, 40, 1 if FAST else 3):
             await bench.config("filter", enable=old[0], length=old[1])
             await bench.cycles(20)
