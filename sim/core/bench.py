@@ -209,7 +209,7 @@ class Bench:
         self.events, self.bytes = [], []
         self.positions = {"EVENTS": 0, "RECEIVE": 0}
         self.config_count = 0
-        self.words, self.answers = 0, Pin(dut.config_done)  # configuration words: those written, and when each was answered
+        self.words, self.answers = 0, None  # configuration words: those written, and when each was answered, since `start`
         self.waited_for = 0  # number of the one that was waited for last
         self.aux_level = 0
         self.since = 0
@@ -235,6 +235,7 @@ class Bench:
         dut.run.value = 1
         await Timer(1, "step")
         await self.reset()
+        self.answers = Pin(dut.config_done)  # not before: Icarus has no level there until reset
         if calibrate:
             await self.calibrate()
         for name in watch:
@@ -395,7 +396,7 @@ class Bench:
     def answer_times(self):
         """When each word was answered. Icarus shows a level that was assigned and assigned again within one instant: normal() leaves it
         out."""
-        return [time for time, level in normal(self.answers.changes) if level == 1 and time >= 0]
+        return [time for time, level in normal(self.answers.changes) if level == 1 and time >= 0] if self.answers else []
 
     async def config_wait(self):
         for _ in range(8000):  # flushing takes a round of the crossing per byte
