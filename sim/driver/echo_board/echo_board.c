@@ -46,7 +46,7 @@ MODULE_PARM_DESC(hide_train, "the status does not show that a train runs: as if 
 
 static bool refuse_others;
 module_param(refuse_others, bool, 0644);
-MODULE_PARM_DESC(refuse_others, "a word of somebody else's is refused just before each command of the train");
+MODULE_PARM_DESC(refuse_others, "refuses a word that another program wrote, just before each command of the train");
 
 static bool wild;
 module_param(wild, bool, 0644);

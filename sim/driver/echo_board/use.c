@@ -396,7 +396,7 @@ static void de(int pulse)
 	CHECK(!driver_enable(fd, 7, 8, echo, 0) && known("lag") == 8 && known("echo") == 0);
 	CHECK(!driver_enable(fd, 7, 8, echo, 300) && known("echo") == 300);
 
-	/* While a train runs the lead cannot change, whoever asks: all else can. */
+	/* While a train runs, nobody can change the lead. All else can change. */
 	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
 	for (int hidden = 0; hidden < 2; hidden++) {
 		write_parameter("hide_train", hidden ? "1" : "0");
