@@ -50,10 +50,6 @@ struct litepulse_word {
 /* Number of a configuration word, as the events of the core have it. */
 #define LITEPULSE_CONFIG_INDEX(offset) (((offset) - LITEPULSE_WIN_CONFIG) / 4)
 
-/* Tail of the echo in cycles of the core's clock: the longest, and after a reset of the core. */
-#define LITEPULSE_ECHO_CYCLES_MAX	1023
-#define LITEPULSE_ECHO_CYCLES_RESET	16
-
 /* The two streams of records: of received bytes, and of all else. */
 enum litepulse_stream {
 	LITEPULSE_EVENTS,

@@ -160,6 +160,8 @@ def scalars():
         ("EVENT_FLAG_AT_LEAST", regmap.EVENT_FLAG_AT_LEAST, "OVERFLOW: at least so many were lost"),
         ("LOST_STOP", regmap.LOST_STOP, "counts of lost records stop here or a little above"),
         ("EVENT_RESERVE", regmap.EVENT_RESERVE, "event slots kept for records that are not edges"),
+        ("ECHO_CYCLES_MAX", regmap.ECHO_CYCLES_MAX, "cycles: the longest tail of our own echo"),
+        ("ECHO_CYCLES_RESET", regmap.ECHO_CYCLES_RESET, "cycles: that tail after a reset"),
         ("WATCHDOG_UNIT", regmap.WATCHDOG_UNIT, "log2 of the bus clock's cycles in a unit of SESSION's limit"),
         ("LOOPBACK_TICKS", regmap.LOOPBACK_TICKS, "received - launched over a wire"),
         ("BRIDGE_BASE", regmap.BRIDGE_BASE, "default place of the serial bridge's CSRs in a SoC without CPU"),

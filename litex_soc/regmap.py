@@ -156,7 +156,7 @@ STREAM_HEADER = (
         "reading it takes the snapshot the other header words show; writing frees records (next table)",
         (Field("ready", 0, 16, "records that can be read"), Field("position", 16, 16, "records freed since reset, modulo 65536")),
     ),
-    Register("lost", 1, "records lost that no OVERFLOW record tells of yet; from LOST_STOP on: at least so many"),
+    Register("lost", 1, "records lost and not yet reported by an OVERFLOW record; from LOST_STOP on: at least so many"),
     Register("tick_lo", 2, "current tick, low half"),
     Register("tick_hi", 3, "current tick, high half"),
 )
@@ -208,6 +208,10 @@ def _profile(k):
         Register(f"profile{k}_period", 2 * k + 1, f"profile {k}: bit period, low 32 bits, in 1/256 tick; this write applies both words"),
     )
 
+
+ECHO_CYCLES_MAX = 1023  # the longest tail of our own echo
+ECHO_CYCLES_RESET = 16  # the tail after a reset
+ECHO_TEXT = f"ticks, rounded up to whole cycles, at most {ECHO_CYCLES_MAX} cycles, else refused; after a reset {ECHO_CYCLES_RESET} cycles"
 
 CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
     Register(
@@ -268,7 +272,7 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
         "echo",
         14,
         "how long after our transmission ended what arrives still counts as its echo (`own`, `ignore_own`)",
-        (Field("tail", 0, 16, "ticks, rounded up to whole cycles, at most 1023 cycles, else refused; after a reset 16 cycles"),),
+        (Field("tail", 0, 16, ECHO_TEXT),),
     ),
     Register("train_start_lo", 16, "start tick, low half"),
     Register("train_start_hi", 17, "start tick, high half"),

@@ -83,11 +83,6 @@ _measured = []  # largest distance in ticks between an edge and its place, per w
 _zero = {}  # what the first calibration of a run found
 
 
-def filter_delay(length):
-    """Cycles by which a filter of so many samples holds a channel back."""
-    return (max(length, 1) - 1 + S - 1) // S
-
-
 def field(word, record, name):
     """A field of a record word, by its name in the register map."""
     for register in record:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import cocotb
 
 from litex_soc import regmap
-from sim.core.bench import CONSTANTS, ECHO_TAIL, FAST, INPUTS, LINE, Bench, S, figure, filter_delay
+from sim.core.bench import CONSTANTS, ECHO_TAIL, FAST, INPUTS, LINE, Bench, S, figure
 from sim.core.model import (
     ALWAYS,
     BUSY,
@@ -25,6 +25,7 @@ from sim.core.model import (
     Train,
     arbitrate,
     driver_wave,
+    filter_delay,
     filtered,
     level_at,
     line_wave,
@@ -43,6 +44,15 @@ async def start_bench(dut, clocks="unrelated", profile=TTY):
     await bench.record("tx_responder", "missed", "tx_train", "tx_queue", "refused_queue", "refused_train", "tx_tty", "control")
     assert await bench.profile(0, profile) and await bench.profile(1, Profile(Fraction(5 * S)))
     return bench, Launch(PULSE, bench.profiles[1], width=4 * S + 1, index=1)
+
+
+async def start_with_echo(dut, tail, length, clocks="1:1", profile=TTY):
+    """A bench whose own echo may come `tail` ticks late, with a filter of `length` on the line: (bench, pulse, cycles of the tail, cycles
+    of the filter)."""
+    bench, pulse = await start_bench(dut, clocks, profile)
+    assert await bench.echo(tail)
+    await bench.filter(1 << LINE if length else 0, length)
+    return bench, pulse, -(-tail // S), filter_delay(length, S)
 
 
 def numbers(bench):
@@ -325,10 +335,7 @@ async def test_promise1_responder_own_echo_at_the_end_of_the_tail(dut):
     """An echo on the pin that comes late: ignored to the tick that the tail names, and answered as anybody's edge from then on."""
     total = 0
     for tail, length in ((ECHO_TAIL * S, 0), (0, 0), (23 * S + 1, 0), (100 * S, 63), (3, 2 * S + 1)):
-        bench, pulse = await start_bench(dut)
-        cycles = -(-tail // S)
-        assert await bench.echo(tail)
-        await bench.filter(1 << LINE if length else 0, length)
+        bench, pulse, cycles, held = await start_with_echo(dut, tail, length, "unrelated")
         late = sorted({0, tail // 2, max(0, tail - 1), *range(cycles * S, (cycles + 3) * S + 1)})
         seen = set()
         for ticks in late if FAST else [late[0], cycles * S, cycles * S + 2 * S - 1]:
@@ -338,7 +345,7 @@ async def test_promise1_responder_own_echo_at_the_end_of_the_tail(dut):
             await bench.responder(pulse, delay, trigger=1, channel=LINE, rise=1, ignore_own=1)
             grant = await own_pulse(bench, ticks + 80 * S + bench.random.randrange(S))
             back = grant.end + 1 + ticks
-            own = Echo([grant], S, cycles, filter_delay(length)).edge(back)
+            own = Echo([grant], S, cycles, held).edge(back)
             await bench.until(back + delay + 200 * S + ticks)
             answers = [(r.kind, r.tick) for r in await bench.drain() if r.source == 2]
             assert answers == ([] if own else [(1, back + delay)]), (tail, length, ticks, answers, back + delay)
@@ -349,6 +356,7 @@ async def test_promise1_responder_own_echo_at_the_end_of_the_tail(dut):
             total += 1
         assert seen == {0, 1}
     assert not await bench.echo(1023 * S + 1) and await bench.echo(1023 * S)
+    assert (regmap.ECHO_CYCLES_RESET, regmap.ECHO_CYCLES_MAX) == (ECHO_TAIL, 1023), "what driver and tools believe"
     assert [(r.kind, r.flags, r.data) for r in await bench.drain() if r.source == 6] == [(REFUSED, INVALID, 14)]
     figure(1, "responder, late echoes", total)
 
@@ -358,10 +366,7 @@ async def test_promise1_responder_own_edges_at_every_cycle(dut):
     """Somebody's edge around our own pulse, at every cycle and sample of both ends of the window."""
     total = 0
     for tail, length in ((0, 0), (5 * S, 0), (ECHO_TAIL * S, 2 * S + 1), (20 * S, 63)):
-        bench, pulse = await start_bench(dut, "1:1")
-        cycles, held = -(-tail // S), filter_delay(length) if length else 0
-        assert await bench.echo(tail)
-        await bench.filter(1 << LINE if length else 0, length)
+        bench, pulse, cycles, held = await start_with_echo(dut, tail, length)
         delay, width = FASTEST + 63 + 400 * S, 2 if length else 1
         seen = {0: 0, 1: 0}
         for place in (-held * S, (2 + cycles) * S):  # an edge as far from our pulse
@@ -386,10 +391,7 @@ async def test_promise5_own_bytes_at_both_ends(dut):
     total = 0
     profile = Profile(Fraction(6 * S * 256 + 77, 256) + (66 if S < 8 else 0), 8, "even")
     for tail, length in ((0, 0), (ECHO_TAIL * S, 0), (ECHO_TAIL * S, 63), (100 * S - 1, 2 * S + 1)):
-        bench, _ = await start_bench(dut, "1:1", profile)
-        cycles, held = -(-tail // S), filter_delay(length) if length else 0
-        assert await bench.echo(tail)
-        await bench.filter(1 << LINE if length else 0, length)
+        bench, _, cycles, held = await start_with_echo(dut, tail, length, profile=profile)
         await bench.config("line", rx_enable=1)
         frame = Launch(FRAME, profile, 0x5A)
         centre = int(Fraction(21, 2) * profile.period)
@@ -423,10 +425,7 @@ async def test_promise1_responder_own_breaks_at_both_ends(dut):
     """Somebody's break with our own pulse before it or about its end, to the cycle."""
     total, length = 0, 11 * 9 * S + 3
     for tail, filter_length in ((0, 0), (ECHO_TAIL * S, 2 * S + 1)):
-        bench, pulse = await start_bench(dut, "1:1")
-        cycles, held = -(-tail // S), filter_delay(filter_length) if filter_length else 0
-        assert await bench.echo(tail)
-        await bench.filter(1 << LINE if filter_length else 0, filter_length)
+        bench, pulse, cycles, held = await start_with_echo(dut, tail, filter_length)
         await bench.config("line", rx_enable=1)
         delay, seen = FASTEST + 63 + 100 * S, {0: 0, 1: 0}
         for place in ((-2 - cycles) * S, length + held * S):

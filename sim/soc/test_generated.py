@@ -90,6 +90,8 @@ def expected_macros():
         "EVENT_RESERVE",
         "LOOPBACK_TICKS",
         "WATCHDOG_UNIT",
+        "ECHO_CYCLES_MAX",
+        "ECHO_CYCLES_RESET",
         "BRIDGE_BASE",
         "BRIDGE_BAUD",
         "BRIDGE_FALLBACK_SECONDS",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
-from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, ECHO_MAX, MASK32, TRAIN_COMMAND, pack, regs, unpack
+from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, TRAIN_COMMAND, pack, regs, unpack
 from litepulse.line import Profile
 from litepulse.streams import EventStream, Header, ReceiveStream
 from litepulse.transport import MAX_BURST
@@ -341,7 +341,7 @@ class Device:
     @property
     def echo_limit(self):
         """The longest tail of our own echo, in ticks."""
-        return ECHO_MAX * self.samples_per_cycle
+        return regs.ECHO_CYCLES_MAX * self.samples_per_cycle
 
     def set_echo(self, ticks):
         """For so long after our transmission ended what arrives counts as its echo; the core rounds it up to whole cycles."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from litepulse.errors import BadInput, LitePulseError, Refused, TransportError
-from litepulse.layout import CONFIG, ECHO_RESET, TRIGGER, pack
+from litepulse.layout import CONFIG, TRIGGER, pack, regs
 from litepulse.line import Launch, Profile
 from litepulse.measurement import IdealTrain, TrainRecord, period_from_words
 from litepulse.streams import Lost, edges
@@ -471,7 +471,7 @@ class RespondRun:
         self.delay, self.holdoff, self.rearm = delay, holdoff, rearm
         self.exclusive, self.ignore_own, self.loopback = exclusive, ignore_own, loopback
         samples = device.samples_per_cycle
-        self.echo = samples * (ECHO_RESET if echo is None else math.ceil(Fraction(echo, samples)))  # as the core uses it
+        self.echo = samples * (regs.ECHO_CYCLES_RESET if echo is None else math.ceil(Fraction(echo, samples)))  # as the core uses it
         self.poller = Poller(device)
         self.answers, self.missed = [], []  # [(number, tick, reference or None)], [(tick, reason)]
         self._references = []

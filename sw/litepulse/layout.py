@@ -20,8 +20,6 @@ TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}
 TRAIN_COMMAND = {name.lower(): code for code, (name, _) in regs.TRAIN_COMMANDS.items()}
 MASK32 = 0xFFFFFFFF
 TRAIN_MIN_PERIOD = 320  # cycles, of the constants in docs/core.md
-ECHO_MAX = 1023  # cycles: the longest tail of our own echo
-ECHO_RESET = 16  # cycles: the tail after a reset of the core
 
 
 def pack(register, **values):

@@ -43,6 +43,8 @@ EVENT_FLAG_STOP = 128  # APPLIED by train_change: a stop
 EVENT_FLAG_AT_LEAST = 128  # OVERFLOW: at least so many were lost
 LOST_STOP = 0xffff0000  # counts of lost records stop here or a little above
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
+ECHO_CYCLES_MAX = 0x3ff  # cycles: the longest tail of our own echo
+ECHO_CYCLES_RESET = 16  # cycles: that tail after a reset
 WATCHDOG_UNIT = 18  # log2 of the bus clock's cycles in a unit of SESSION's limit
 LOOPBACK_TICKS = 1  # received - launched over a wire
 BRIDGE_BASE = 0x8800  # default place of the serial bridge's CSRs in a SoC without CPU
@@ -132,7 +134,7 @@ STREAM_HEADER = (
         Field("ready", 0, 16, "records that can be read"),
         Field("position", 16, 16, "records freed since reset, modulo 65536"),
     )),
-    Register("lost", 1, "records lost that no OVERFLOW record tells of yet; from LOST_STOP on: at least so many"),
+    Register("lost", 1, "records lost and not yet reported by an OVERFLOW record; from LOST_STOP on: at least so many"),
     Register("tick_lo", 2, "current tick, low half"),
     Register("tick_hi", 3, "current tick, high half"),
 )
