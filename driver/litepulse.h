@@ -346,6 +346,7 @@ int litepulse_train_start(struct litepulse *lp, struct litepulse_claimant *claim
 int litepulse_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
 			   const struct litepulse_train_adjust *adjust);
 int litepulse_train_stop(struct litepulse *lp, struct litepulse_claimant *claimant, u32 *pulses);
+int litepulse_break(struct litepulse *lp, u32 width, u64 *end);
 int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *claimant,
 			    const struct litepulse_responder *responder);
 int litepulse_driver_enable_set(struct litepulse *lp, struct litepulse_claimant *claimant,

@@ -448,6 +448,72 @@ int litepulse_train_stop(struct litepulse *lp, struct litepulse_claimant *claima
 	return error;
 }
 
+/*
+ * Nobody has a claim, and nothing timed runs or waits. Then the tty may use the train. 0, -EBUSY,
+ * or an error of the transport.
+ */
+static int output_is_free(struct litepulse *lp)
+{
+	u32 status;
+	int error;
+
+	if (lp->claimant || READ_ONCE(lp->line) & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)
+		return -EBUSY;
+	error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	if (error)
+		return error;
+	/* What an earlier claim has left may be on the line when the break is due. */
+	return status & (LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK |
+			 LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK) ||
+	       !(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) ? -EBUSY : 0;
+}
+
+/**
+ * litepulse_break - a break of the tty as one launch: the pulse of a train of one
+ * @lp: device
+ * @width: how long, ticks, not 0
+ * @end: answer: at this tick it has ended; up to 2 ms later than it does
+ *
+ * On return it has begun, and nobody can change it.
+ *
+ * Return: 0, -EBUSY if somebody has the claim or something timed runs or waits, -EINTR, -ESTALE,
+ * or an error of the transport.
+ */
+int litepulse_break(struct litepulse *lp, u32 width, u64 *end)
+{
+	const struct litepulse_train train = {
+		.flags = LITEPULSE_TRAIN_ASAP,
+		.kind = LITEPULSE_LAUNCH_PULSE,
+		.width = width,
+		.count = 1,
+		.period = U32_MAX - 1,
+	};
+	unsigned long patience = jiffies + litepulse_patience(lp);
+	struct litepulse_claimant tty = { };
+	u32 status;
+	int error;
+
+	lockdep_assert_held(&lp->claim_mutex);
+	error = output_is_free(lp) ?: litepulse_train_start(lp, &tty, &train);
+	while (!error) {
+		error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+		if (error || !(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK))
+			break;
+		/* The board was reset, or it lies. */
+		if (time_after(jiffies, patience))
+			error = -EIO;
+		else if (fatal_signal_pending(current))
+			error = -EINTR;
+		else
+			usleep_range(50, 200);
+	}
+	/* It stops to run when its pulse has begun. */
+	error = error ?: litepulse_now(lp, end);
+	if (!error)
+		*end += width;
+	return error;
+}
+
 /* --- responder --- */
 
 /**

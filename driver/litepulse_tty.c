@@ -26,16 +26,18 @@
  * interrupt from 128 kbaud on; below, the age limits how many. A reader of the chardev can make
  * it sooner, never later.
  *
- * A break of tcsendbreak() is timed by the tty layer, in milliseconds: the core has no
- * best-effort launch of a break. One of an exact length is a timed launch.
+ * A break of tcsendbreak() is one launch, of exactly so many ticks, while nobody has the claim and
+ * nothing timed runs or waits. Else it is made of two settings, as one of TIOCSBRK is.
  * RTS, DTR and their inputs do not exist. `de` is always driven by the core; RS-485 sets its lead
  * and lag, and without SER_RS485_RX_DURING_TX bytes that came while we sent are dropped here (the
  * chardev has them). TIOCM_LOOP acts only while RS-485 is off: else serial core does not tell us.
  */
 #include <linux/bitfield.h>
 #include <linux/cdev.h>
+#include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/kstrtox.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/serial.h>
@@ -927,7 +929,7 @@ static struct uart_driver litepulse_uart_driver = {
 	.nr = LITEPULSE_DEVICES,
 };
 
-/* The serial core's, but for two calls. Written before there is a port. */
+/* The serial core's, but for three calls. Written before there is a port. */
 static struct tty_operations litepulse_tty_ops;
 static const struct tty_operations *litepulse_serial_ops;
 
@@ -985,6 +987,85 @@ static int set_rs485(struct tty_struct *tty, unsigned long arg)
 	return error ?: litepulse_serial_ops->ioctl(tty, TIOCSRS485, arg);
 }
 
+/* As litepulse_break(), but -EBUSY if it is longer than one launch can be. */
+static int launch_break(struct litepulse *lp, unsigned int ms, u64 *end)
+{
+	u64 width = litepulse_ns_to_ticks(&lp->rate, (u64)ms * NSEC_PER_MSEC);
+	int error;
+
+	if (!width || width > U32_MAX)
+		return -EBUSY;
+	if (down_read_killable(&lp->gone_sem))
+		return -EINTR;
+	error = lp->gone ? -EIO : mutex_lock_killable(&lp->claim_mutex);
+	if (!error) {
+		error = litepulse_break(lp, width, end);
+		mutex_unlock(&lp->claim_mutex);
+	}
+	up_read(&lp->gone_sem);
+	return error;
+}
+
+/* Milliseconds until a tick, rounded up, 0 if it has come; or an error. */
+static int ms_until(struct litepulse *lp, u64 tick)
+{
+	u64 now;
+	int error;
+
+	if (down_read_killable(&lp->gone_sem))
+		return -EINTR;
+	/* The ticks of a board that was reset begin anew. */
+	error = lp->gone ? -EIO : litepulse_check_session(lp) ?: litepulse_now(lp, &now);
+	up_read(&lp->gone_sem);
+	if (error || now >= tick)
+		return error;
+	return div_u64(litepulse_ticks_to_ns(&lp->rate, min_t(u64, tick - now, U32_MAX)),
+		       NSEC_PER_MSEC) + 1;
+}
+
+/*
+ * TCSBRK and TCSBRKP, behind all that was written. Bytes that are written meanwhile wait for the
+ * line. A signal ends the call, and no break that is one launch.
+ */
+static int send_break(struct tty_struct *tty, unsigned int ms)
+{
+	struct litepulse *lp = get_litepulse(tty);
+	int error, left;
+	u64 end;
+
+	if (!lp || tty_io_error(tty)) {
+		error = -EIO;
+		goto put;
+	}
+	error = launch_break(lp, ms, &end);
+	while (!error && (left = ms_until(lp, end))) {
+		if (left > 0 && !msleep_interruptible(left))
+			continue;
+		error = left < 0 ? left : -EINTR;
+	}
+	if (error != -EBUSY)
+		goto put;
+	error = litepulse_serial_ops->break_ctl(tty, -1);
+	if (!error) {
+		msleep_interruptible(ms);
+		error = litepulse_serial_ops->break_ctl(tty, 0);
+		if (!error && signal_pending(current))
+			error = -EINTR;
+	}
+put:
+	if (lp)
+		litepulse_put(lp);
+	return error;
+}
+
+/* As with TTY_DRIVER_HARDWARE_BREAK: -1 on, 0 off, else for so many ms. */
+static int litepulse_break_of_tty(struct tty_struct *tty, int state)
+{
+	if (state == -1 || !state)
+		return litepulse_serial_ops->break_ctl(tty, state);
+	return send_break(tty, state);
+}
+
 /*
  * The serial core's TIOCMIWAIT waits until a modem line changes; removing the port waits for that
  * in turn, though the tty was hung up. There is no such line here, so it would be for ever: the
@@ -1017,6 +1098,8 @@ int litepulse_tty_init(void)
 	litepulse_serial_ops = litepulse_uart_driver.tty_driver->ops;
 	litepulse_tty_ops = *litepulse_serial_ops;
 	litepulse_tty_ops.ioctl = litepulse_ioctl;
+	litepulse_tty_ops.break_ctl = litepulse_break_of_tty;
+	litepulse_uart_driver.tty_driver->flags |= TTY_DRIVER_HARDWARE_BREAK;
 	litepulse_uart_driver.tty_driver->ops = &litepulse_tty_ops;
 	/* Raw: N_TTY's echo would answer what is looped back. No device is there yet. */
 	termios = &litepulse_uart_driver.tty_driver->init_termios;

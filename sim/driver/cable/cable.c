@@ -11,7 +11,7 @@
  *   cable forge PORT       attach; others cannot open the port, nor is what root pushes into it taken for an answer
  *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
  *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
- *   cable breaks PORT      attach; each break begins and ends on the line, however short it is
+ *   cable breaks PORT      attach; each break begins and ends on the line, however short it is; one of tcsendbreak() is exact
  *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
  *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
  *   cable stall PORT       attach; the port takes nothing of a reading of the clocks, and a byte comes when its program has gone
@@ -304,8 +304,10 @@ static void breaks(void)
 	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE, .fifo = 1024 };
 	struct litepulse_event event;
 	struct litepulse_info info;
+	struct litepulse_time time = { 0 };
 	struct board board;
 	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board);
+	uint64_t fell;
 
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
 	want.rise = want.fall = 1 << info.inputs;
@@ -321,6 +323,12 @@ static void breaks(void)
 		CHECK((event.data >> 16 & event.data) == (i % 2 ? event.data & 0xffff : 0));
 	}
 	CHECK(!poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 300));
+	/* tcsendbreak() is one launch: a tenth of a second to the tick, and over when it returns. */
+	CHECK(!ioctl(tty, TCSBRKP, 1) && !ioctl(pulse, LITEPULSE_IOC_TIME, &time));
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && !(event.data >> 16 & event.data));
+	fell = event.tick;
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.tick - fell == info.tick_num / info.tick_den / 10);
+	CHECK(time.tick >= event.tick);
 	CHECK(!close(tty) && !close(pulse));
 	detach(fd);
 }

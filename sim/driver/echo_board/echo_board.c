@@ -62,6 +62,7 @@ struct board {
 	u64 reset;			/* time of the latest one, ns */
 	u32 session, event_mask, wanted, driver_enable, echo;
 	bool train;
+	u32 train_count;
 	u32 events[EVENTS][LITEPULSE_EVENT_WORDS], launches[LAUNCHES][4];
 	u32 bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
 	u8 waiting[BYTES];
@@ -354,10 +355,14 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 			else
 				b->echo = words->value;
 			break;
+		case LITEPULSE_CFG_TRAIN_COUNT:
+			b->train_count = words->value;
+			break;
 		case LITEPULSE_CFG_TRAIN_COMMAND:
 			if (refuse_others)
 				refuse(b, LITEPULSE_CFG_PROFILE0_PERIOD, LITEPULSE_REASON_INVALID);
-			b->train = (words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) != LITEPULSE_TRAIN_CMD_STOP;
+			b->train = (words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) != LITEPULSE_TRAIN_CMD_STOP &&
+				b->train_count != 1;	/* of one pulse: it has ended at once */
 			if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK)
 				event(b, now, LITEPULSE_KIND_APPLIED, LITEPULSE_SRC_TRAIN_CHANGE,
 				      (words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) == LITEPULSE_TRAIN_CMD_STOP ?
