@@ -507,7 +507,7 @@ int litepulse_break(struct litepulse *lp, u32 width, u64 *end)
 		else
 			usleep_range(50, 200);
 	}
-	/* It stops to run when its pulse has begun. */
+	/* The train stops running just after its pulse has begun. */
 	error = error ?: litepulse_now(lp, end);
 	if (!error)
 		*end += width;

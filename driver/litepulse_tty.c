@@ -1025,7 +1025,7 @@ static int ms_until(struct litepulse *lp, u64 tick)
 
 /*
  * TCSBRK and TCSBRKP, behind all that was written. Bytes that are written meanwhile wait for the
- * line. A signal ends the call, and no break that is one launch.
+ * line. A signal ends the call; it does not shorten a break that is one launch.
  */
 static int send_break(struct tty_struct *tty, unsigned int ms)
 {
