@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Promise 2 at the source of best-effort bytes. Included at the end of the module.
+// Promises 2 and 5 at the source of best-effort bytes. Included at the end of the module.
 
   logic f_past = 1'b0;
   initial assume (rst);
@@ -78,8 +78,127 @@
   state_t f_state1, f_state2;
   always_ff @(posedge clk) {f_state2, f_state1} <= {f_state1, state};
 
+  // The neighbours: the FIFO keeps its head until it is popped, the tick counts, events takes a report within 11 cycles, and the line
+  // is active and not free for 7 bits of 4 cycles at least, the shortest frame.
+  logic [4:0] g_age;           // cycles since the last start; stays at the top
+  logic [3:0] g_unread;        // cycles that a report has waited
+  always_ff @(posedge clk) begin
+    g_age    <= rst ? '1 : started ? 5'd0 : g_age == '1 ? g_age : g_age + 5'd1;
+    g_unread <= (rst || !ev_req || ev_ack) ? 4'd0 : g_unread + 4'd1;
+    if (f_past && !rst && !$past(rst)) begin
+      if ($past(txb_valid && !txb_pop)) assume (txb_valid && txb_data == $past(txb_data));
+      assume (now == $past(now) + 1'b1);
+    end
+  end
+  always_comb begin
+    if (g_age < 5'd27) assume (!grant && !start_timed && line_active);
+    if (g_unread == 4'd10) assume (ev_ack);
+    if (f_past && !txb_valid) assume (!grant);
+  end
+
+  // The lead: exactly its ticks lie before the first cycle in which a byte can be granted, none is missing until it is, and there is
+  // none without a byte that asks. A lead that changed meanwhile is excused, once.
+  logic [17:0] g_run, g_run_next;  // ticks of it without a gap, up to sample 0 of this cycle, of the next one; stay at the top
+  logic [1:0]  g_same;             // cycles without a change of the setting; stays at the top
+  logic        g_kept;             // it is the same since before the byte was waited for
+  logic [15:0] g_lead, g_lead_was;
+  logic [17:0] g_first;            // ticks of the lead in its first cycle
+  always_comb begin
+    g_lead  = ~nde_lead;
+    g_first = 18'((g_lead - 16'd1) & 16'(S - 1)) + 18'd1;
+    g_run_next = g_run;
+    for (int s = 0; s < S; s++) g_run_next = !lead[s] ? 18'd0 : g_run_next == '1 ? '1 : g_run_next + 18'd1;
+  end
+  always_ff @(posedge clk) begin
+    g_run      <= rst ? 18'd0 : g_run_next;
+    g_lead_was <= g_lead;
+    g_same     <= (rst || g_lead != g_lead_was) ? 2'd0 : g_same == '1 ? g_same : g_same + 2'd1;
+    g_kept     <= !rst && (state == IDLE ? g_same == '1 : g_kept) && g_lead == g_lead_was;
+  end
+  logic g_keeps;
+  assign g_keeps = g_kept && g_lead == g_lead_was;
+  always_comb begin
+    if (f_past && f_past1) begin
+      if (state != LEAD && state != SEND) assert (lead == '0);
+      if (g_keeps && state == SEND && f_state1 != SEND) assert (g_run_next == {2'd0, g_lead});
+      if (g_keeps && state == SEND && f_state1 == SEND) assert (lead == {S{g_lead != 16'd0}});
+      // invariants: what is left of it
+      if (g_keeps && state == LEAD) begin
+        assert (lead_first ? g_run == 18'd0 : g_run + 18'(lead_rest) + 18'(S) == {2'd0, g_lead} + g_first);
+        assert (g_run < {2'd0, g_lead} && ((lead_rest ^ g_lead) & 16'(S - 1)) == 16'd0);
+        assert (has_lead && lead_first == (f_state1 == IDLE));
+      end
+      if (f_state1 == IDLE) assert (g_run == 18'd0);
+    end
+  end
+
+  // The report: each byte that starts is told once, with the tick and the data with which it started, and popped with it; no report
+  // is written over before it is taken.
+  logic       g_untold;
+  logic [7:0] g_stamp, g_byte;
+  always_ff @(posedge clk) begin
+    if (f_granted) {g_stamp, g_byte} <= {now[7:0] + 8'(KE), txb_data};
+    g_untold <= !rst && (f_granted || (g_untold && !waited));
+  end
+  always_comb begin
+    if (f_past && !rst) begin
+      assert (g_untold == (state == WAIT));
+      if (g_untold) assert (g_age < 5'(KE) && txb_valid && txb_data == g_byte && now[7:0] + 8'(KE - 1) - 8'(g_age) == g_stamp);
+      if (waited) assert (g_untold && txb_pop && (!ev_req || ev_ack));
+      assert (waited == (g_untold && g_age == 5'(KE - 1)));
+      if (txb_pop && !waited) assert (state == FLUSH);
+      if (ev_req) assert (g_unread <= 4'd10 && g_age == 5'(g_unread) + 5'(KE));  // invariant
+    end
+  end
+  always_ff @(posedge clk) begin
+    if (f_past && !$past(rst)) begin
+      if ($past(waited)) assert (ev_req && ev_lo == $past(g_stamp) && ev_byte == $past(g_byte));
+      else assert (ev_req == $past(ev_req && !ev_ack) && (!ev_req || {ev_lo, ev_byte} == $past({ev_lo, ev_byte})));
+    end
+  end
+
+  // A flush: no byte is asked for behind it until it is told, which is when nothing is left, and then soon.
+  logic       g_flush;
+  logic [4:0] g_empty;       // cycles of it without a byte
+  always_ff @(posedge clk) begin
+    g_flush <= !rst && (flush || (g_flush && !flushed));
+    g_empty <= (rst || flush || flushed || !g_flush || txb_valid || !txb_none) ? 5'd0 : g_empty + 5'd1;
+  end
+  always_comb begin
+    if (f_past) begin
+      if (g_flush) assert (!due && !txb_pop || waited || state == FLUSH);
+      if (g_flush) assert (!due);
+      assert (!flushing || g_flush);
+      if (g_flush && !flushed) assert (flushing);
+      assert (g_empty <= 5'(KE + 3));
+      if (f_past1 && !rst && (state == LEAD || state == SEND || state == WAIT)) assert (txb_valid);  // invariant
+    end
+  end
+  always_ff @(posedge clk) if (f_past && flushed) assert ($past(g_flush && !txb_valid && txb_none));
+
+  // `drained`: never while a byte waits, has begun to be sent or is on the line; else within two cycles.
+  logic       g_on;
+  logic [1:0] g_nothing;     // cycles without any of it; stays at the top
+  always_ff @(posedge clk) begin
+    g_on      <= !rst && (started || (g_on && line_active && !start_timed));
+    g_nothing <= (rst || txb_valid || !txb_none || g_on || started || flush || g_flush) ? 2'd0 : g_nothing == '1 ? '1 : g_nothing + 2'd1;
+  end
+  always_comb begin
+    if (f_past && f_past1 && !rst) begin
+      assert (on_line == g_on);  // invariant
+      if (drained) assert (!txb_valid && !g_on && !started && state == IDLE);
+      if (g_nothing >= 2'd2 && !txb_valid) assert (drained);
+    end
+  end
+  logic f_past1 = 1'b0;
+  always_ff @(posedge clk) f_past1 <= f_past && !rst;
+
   always_ff @(posedge clk) begin
     cover (f_past && grant && stop == litepulse_map_pkg::STOP_1_5 && period[0]);
     cover (f_past && grant && nde_lead == 16'hfffb);
     cover (f_past && $past(due) && !due && !hold);
+    // a lead of two cycles and a sample, and then a wait; a flush with a byte that was just granted; the line quiet again
+    cover (f_past && grant && g_keeps && g_lead == 16'(2 * S + 1) && g_run_next == 18'(2 * S + 1) + 18'(3 * S));
+    cover (f_past && flushed && $past(started, KE + 4));
+    cover (f_past && drained && g_age == 5'd30);
   end
