@@ -10,8 +10,10 @@
  *     --words-->    transport
  *
  * Locks, outermost first:
- *   litepulse.gone_sem     for reading: every call from user space that may touch the hardware
- *   litepulse.claim_mutex  who holds the claim; its commands one at a time
+ *   litepulse.gone_sem     for reading: every call from user space that may touch the hardware,
+ *                          between litepulse_enter() and litepulse_leave()
+ *   litepulse.claim_mutex  who holds the claim; what changes output or clock comes one at a time,
+ *                          between litepulse_begin_command() and litepulse_end_command()
  *   litepulse.setup_mutex  the settings that are made of all sinks' wishes
  *   uart_port.lock         the tty
  *   litepulse.lock         sinks and what ingest hands them; interrupts off
@@ -300,6 +302,10 @@ static inline unsigned long litepulse_patience(const struct litepulse *lp)
 struct litepulse *litepulse_get(struct litepulse *lp);
 void litepulse_put(struct litepulse *lp);
 void litepulse_set_gone(struct litepulse *lp);
+int litepulse_enter(struct litepulse *lp);
+void litepulse_leave(struct litepulse *lp);
+int litepulse_begin_command(struct litepulse *lp);
+void litepulse_end_command(struct litepulse *lp);
 int litepulse_read_csr(struct litepulse *lp, u32 offset, u32 *word);
 int litepulse_configure(struct litepulse *lp, const struct litepulse_word *words,
 			unsigned int count);

@@ -727,22 +727,6 @@ static int put_argument(void __user *to, unsigned int cmd, const union litepulse
 	return 0;
 }
 
-/* Until leave_device() the device stays. */
-static int enter_device(struct litepulse *lp)
-{
-	if (down_read_killable(&lp->gone_sem))
-		return -EINTR;
-	if (!lp->gone)
-		return 0;
-	up_read(&lp->gone_sem);
-	return -ENODEV;
-}
-
-static void leave_device(struct litepulse *lp)
-{
-	up_read(&lp->gone_sem);
-}
-
 static long run_ioctl(struct reader *reader, const struct litepulse_ioctl *known, unsigned int cmd,
 		      void __user *user)
 {
@@ -751,17 +735,17 @@ static long run_ioctl(struct reader *reader, const struct litepulse_ioctl *known
 	union litepulse_argument argument;
 	int error;
 
-	error = get_argument(&argument, cmd, size, user) ?: enter_device(lp);
+	error = get_argument(&argument, cmd, size, user);
 	if (error)
 		return error;
+	error = known->claim ? litepulse_begin_command(lp) : litepulse_enter(lp);
+	if (error)
+		return error;
+	error = known->run(reader, &argument);
 	if (known->claim)
-		error = mutex_lock_killable(&lp->claim_mutex);
-	if (!error) {
-		error = known->run(reader, &argument);
-		if (known->claim)
-			mutex_unlock(&lp->claim_mutex);
-	}
-	leave_device(lp);
+		litepulse_end_command(lp);
+	else
+		litepulse_leave(lp);
 	return error ?: put_argument(user, cmd, &argument, size);
 }
 
@@ -834,26 +818,6 @@ static const struct file_operations device_fops = {
 
 /* --- the claim's file --- */
 
-/* Until claim_leave() the device stays, and the claim's commands come one at a time. */
-static int claim_enter(struct claim_file *claim)
-{
-	struct litepulse *lp = claim->reader.lp;
-	int error = enter_device(lp);
-
-	if (error)
-		return error;
-	error = mutex_lock_killable(&lp->claim_mutex);
-	if (error)
-		leave_device(lp);
-	return error;
-}
-
-static void claim_leave(struct claim_file *claim)
-{
-	mutex_unlock(&claim->reader.lp->claim_mutex);
-	leave_device(claim->reader.lp);
-}
-
 static long claim_ioctl(struct file *file, unsigned int cmd, unsigned long argument)
 {
 	const struct litepulse_ioctl *known = find_ioctl(cmd);
@@ -868,9 +832,9 @@ static long claim_ioctl(struct file *file, unsigned int cmd, unsigned long argum
  */
 static bool has_launch_room(struct litepulse *lp)
 {
-	if (READ_ONCE(lp->launch_full) && !enter_device(lp)) {
+	if (READ_ONCE(lp->launch_full) && !litepulse_enter(lp)) {
 		lp->ops->want(lp->context, LITEPULSE_WANT_LAUNCH, LITEPULSE_WANT_LAUNCH);
-		leave_device(lp);
+		litepulse_leave(lp);
 	}
 	return !READ_ONCE(lp->launch_full) || READ_ONCE(lp->gone);
 }
@@ -908,11 +872,11 @@ static ssize_t claim_write(struct file *file, const char __user *buffer, size_t 
 		batch = min_t(unsigned int, left, LAUNCH_BATCH);
 		if (copy_from_user(launches, buffer + done, batch * width))
 			return done ?: -EFAULT;
-		result = claim_enter(claim);
+		result = litepulse_begin_command(claim->reader.lp);
 		if (result)
 			return done ?: result;
 		result = litepulse_launch(claim->reader.lp, &claim->claimant, launches, batch);
-		claim_leave(claim);
+		litepulse_end_command(claim->reader.lp);
 		if (result < 0)
 			return done ?: result;
 		done += result * width;
@@ -1036,16 +1000,12 @@ reader:
 static int begin_claim(struct litepulse *lp, struct file *file, bool keep)
 {
 	struct claim_file *claim = file->private_data;
-	int error = enter_device(lp);
+	int error = litepulse_begin_command(lp);
 
 	if (error)
 		return error;
-	error = mutex_lock_killable(&lp->claim_mutex);
-	if (!error) {
-		error = litepulse_set_keep(lp, &claim->claimant, keep);
-		mutex_unlock(&lp->claim_mutex);
-	}
-	leave_device(lp);
+	error = litepulse_set_keep(lp, &claim->claimant, keep);
+	litepulse_end_command(lp);
 	return error;
 }
 
@@ -1065,11 +1025,11 @@ static long ioctl_claim(struct reader *reader, unsigned int cmd, void __user *us
 		return -EINVAL;
 	if (!reader->writable)
 		return -EACCES;
-	error = enter_device(lp);
+	error = litepulse_enter(lp);
 	if (error)
 		return error;
 	file = make_claim(lp, &argument.claim);
-	leave_device(lp);
+	litepulse_leave(lp);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	argument.claim.fd = get_unused_fd_flags(O_CLOEXEC);

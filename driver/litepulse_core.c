@@ -61,6 +61,60 @@ void litepulse_set_gone(struct litepulse *lp)
 	up_write(&lp->gone_sem);
 }
 
+/**
+ * litepulse_enter - begins a call from user space: until litepulse_leave() the device stays
+ * @lp: device
+ *
+ * Return: 0, -EINTR if the process is to die, or -ENODEV if the device has gone.
+ */
+int litepulse_enter(struct litepulse *lp)
+{
+	if (down_read_killable(&lp->gone_sem))
+		return -EINTR;
+	if (!lp->gone)
+		return 0;
+	up_read(&lp->gone_sem);
+	return -ENODEV;
+}
+
+/**
+ * litepulse_leave - ends what litepulse_enter() began
+ * @lp: device
+ */
+void litepulse_leave(struct litepulse *lp)
+{
+	up_read(&lp->gone_sem);
+}
+
+/**
+ * litepulse_begin_command - as litepulse_enter(), and nobody else changes output or clock until
+ *	litepulse_end_command()
+ * @lp: device
+ *
+ * Return: as litepulse_enter().
+ */
+int litepulse_begin_command(struct litepulse *lp)
+{
+	int error = litepulse_enter(lp);
+
+	if (error)
+		return error;
+	error = mutex_lock_killable(&lp->claim_mutex);
+	if (error)
+		litepulse_leave(lp);
+	return error;
+}
+
+/**
+ * litepulse_end_command - ends what litepulse_begin_command() began
+ * @lp: device
+ */
+void litepulse_end_command(struct litepulse *lp)
+{
+	mutex_unlock(&lp->claim_mutex);
+	litepulse_leave(lp);
+}
+
 /* --- single accesses --- */
 
 /**

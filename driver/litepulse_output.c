@@ -300,6 +300,38 @@ static void expect_answer(struct litepulse *lp, u64 since, bool stop)
 	spin_unlock_irq(&lp->lock);
 }
 
+/* 0, -EINTR, or -EIO if none comes. */
+static int wait_for_answer(struct litepulse *lp)
+{
+	long left = wait_event_killable_timeout(lp->answer_wait, answered(lp),
+						litepulse_patience(lp));
+
+	return left > 0 ? 0 : left ? -EINTR : -EIO;
+}
+
+/*
+ * Waits until STATUS has @bits where @mask is set, or, if @answer, until the train has answered. 0,
+ * -EINTR, -EIO if it does not come (the board was reset, or it lies), or the transport's error.
+ */
+static int wait_for_status(struct litepulse *lp, u32 mask, u32 bits, bool answer)
+{
+	unsigned long end = jiffies + litepulse_patience(lp);
+	u32 status;
+	int error;
+
+	while (!answer || !answered(lp)) {
+		error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+		if (error || (status & mask) == bits)
+			return error;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (time_after(jiffies, end))
+			return -EIO;
+		usleep_range(50, 200);
+	}
+	return 0;
+}
+
 /*
  * Does something with the train and waits for what the sequencer says: an event, or, as a change
  * may wait long for its pulse, the status that it waits.
@@ -307,8 +339,7 @@ static void expect_answer(struct litepulse *lp, u64 since, bool stop)
 static int train_command(struct litepulse *lp, const struct litepulse_word *words,
 			 unsigned int count, bool stop, bool change)
 {
-	unsigned long end = jiffies + litepulse_patience(lp);
-	u32 status;
+	const u32 pending = LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK;
 	u64 now;
 	int error;
 
@@ -321,21 +352,10 @@ static int train_command(struct litepulse *lp, const struct litepulse_word *word
 	/* An event tells why it was refused. */
 	if (error == -EINVAL)
 		error = 0;
-	while (!error && !answered(lp)) {
-		if (change) {
-			error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
-			if (error || status & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK)
-				break;
-			usleep_range(50, 200);
-		} else {
-			wait_event_killable_timeout(lp->answer_wait, answered(lp),
-						    litepulse_patience(lp));
-		}
-		if (!answered(lp) && fatal_signal_pending(current))
-			error = -EINTR;
-		else if (!answered(lp) && time_after(jiffies, end))
-			error = -EIO;
-	}
+	if (change)
+		error = error ?: wait_for_status(lp, pending, pending, true);
+	else
+		error = error ?: wait_for_answer(lp);
 	spin_lock_irq(&lp->lock);
 	if (!error && lp->answer_state == LITEPULSE_ANSWER_COME)
 		error = reason_to_errno(&lp->answer);
@@ -472,7 +492,7 @@ static int output_is_free(struct litepulse *lp)
  * litepulse_break - a break of the tty as one launch: the pulse of a train of one
  * @lp: device
  * @width: how long, ticks, not 0
- * @end: answer: at this tick it has ended; up to 2 ms later than it does
+ * @end: answer: by this tick it has ended
  *
  * On return it has begun, and nobody can change it.
  *
@@ -488,27 +508,16 @@ int litepulse_break(struct litepulse *lp, u32 width, u64 *end)
 		.count = 1,
 		.period = U32_MAX - 1,
 	};
-	unsigned long patience = jiffies + litepulse_patience(lp);
 	struct litepulse_claimant tty = { };
-	u32 status;
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
 	error = output_is_free(lp) ?: litepulse_train_start(lp, &tty, &train);
-	while (!error) {
-		error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
-		if (error || !(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK))
-			break;
-		/* The board was reset, or it lies. */
-		if (time_after(jiffies, patience))
-			error = -EIO;
-		else if (fatal_signal_pending(current))
-			error = -EINTR;
-		else
-			usleep_range(50, 200);
-	}
-	/* The train stops running just after its pulse has begun. */
-	error = error ?: litepulse_now(lp, end);
+	if (error)
+		return error;
+	/* Just after its only pulse has begun it no longer runs. */
+	error = wait_for_status(lp, LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK, 0, false) ?:
+		litepulse_now(lp, end);
 	if (!error)
 		*end += width;
 	return error;

@@ -75,36 +75,6 @@ static struct litepulse_ptp *to_ptp(struct ptp_clock_info *info)
 	return container_of(info, struct litepulse_ptp, info);
 }
 
-static int enter(struct litepulse *lp)
-{
-	down_read(&lp->gone_sem);
-	if (!lp->gone)
-		return 0;
-	up_read(&lp->gone_sem);
-	return -ENODEV;
-}
-
-static void leave(struct litepulse *lp)
-{
-	up_read(&lp->gone_sem);
-}
-
-/* As enter(), and nobody else changes clock or output. */
-static int enter_to_change(struct litepulse *lp)
-{
-	int error = enter(lp);
-
-	if (!error)
-		mutex_lock(&lp->claim_mutex);
-	return error;
-}
-
-static void leave_changed(struct litepulse *lp)
-{
-	mutex_unlock(&lp->claim_mutex);
-	leave(lp);
-}
-
 /* --- the clock -------------------------------------------------------------------------------- */
 
 /* Keeps in mind what was read. -ESTALE if the board was reset: the clock will be told. */
@@ -195,7 +165,7 @@ static int ptp_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
 	u64 tick;
 	int error;
 
-	error = enter(ptp->lp);
+	error = litepulse_enter(ptp->lp);
 	if (error)
 		return error;
 	error = ptp->lp->ops->time(ptp->lp->context, &tick, &stamper);
@@ -203,7 +173,7 @@ static int ptp_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
 		error = note_tick(ptp, tick);
 	if (!error)
 		*ts = ns_to_timespec64(tick_to_ns(ptp, tick));
-	leave(ptp->lp);
+	litepulse_leave(ptp->lp);
 	return error;
 }
 
@@ -467,13 +437,13 @@ static int ptp_settime64(struct ptp_clock_info *info, const struct timespec64 *t
 	u64 tick;
 	int error;
 
-	error = enter_to_change(ptp->lp);
+	error = litepulse_begin_command(ptp->lp);
 	if (error)
 		return error;
 	error = read_tick(ptp, &tick);
 	if (!error)
 		step_clock(ptp, tick, timespec64_to_ns(ts));
-	leave_changed(ptp->lp);
+	litepulse_end_command(ptp->lp);
 	return error;
 }
 
@@ -483,13 +453,13 @@ static int ptp_adjtime(struct ptp_clock_info *info, s64 delta)
 	u64 tick;
 	int error;
 
-	error = enter_to_change(ptp->lp);
+	error = litepulse_begin_command(ptp->lp);
 	if (error)
 		return error;
 	error = read_tick(ptp, &tick);
 	if (!error)
 		step_clock(ptp, tick, litepulse_phc_ns(&ptp->phc, tick) + delta);
-	leave_changed(ptp->lp);
+	litepulse_end_command(ptp->lp);
 	return error;
 }
 
@@ -500,7 +470,7 @@ static int ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 	u64 tick;
 	int error;
 
-	error = enter_to_change(ptp->lp);
+	error = litepulse_begin_command(ptp->lp);
 	if (error)
 		return error;
 	error = read_tick(ptp, &tick);
@@ -511,7 +481,7 @@ static int ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 		set_clock(ptp, &phc);
 		follow_clock_soon(ptp);
 	}
-	leave_changed(ptp->lp);
+	litepulse_end_command(ptp->lp);
 	return error;
 }
 
@@ -521,11 +491,11 @@ static long ptp_do_aux_work(struct ptp_clock_info *info)
 	long delay = 0;
 	u64 tick;
 
-	if (enter_to_change(ptp->lp))
+	if (litepulse_begin_command(ptp->lp))
 		return -1;
 	if (!read_tick(ptp, &tick))
 		delay = follow_clock(ptp);
-	leave_changed(ptp->lp);
+	litepulse_end_command(ptp->lp);
 	return delay ?: READ_INTERVAL;
 }
 
@@ -584,7 +554,7 @@ static int ptp_enable(struct ptp_clock_info *info, struct ptp_clock_request *req
 	/* Pairs with litepulse_ptp_add(): the device is there a moment before it is known here. */
 	if (!smp_load_acquire(&ptp->clock))
 		return -EAGAIN;
-	error = enter_to_change(ptp->lp);
+	error = litepulse_begin_command(ptp->lp);
 	if (error)
 		return error;
 	switch (request->type) {
@@ -600,7 +570,7 @@ static int ptp_enable(struct ptp_clock_info *info, struct ptp_clock_request *req
 	default:
 		error = -EOPNOTSUPP;
 	}
-	leave_changed(ptp->lp);
+	litepulse_end_command(ptp->lp);
 	return error;
 }
 
@@ -764,11 +734,12 @@ void litepulse_ptp_restarted(struct litepulse *lp)
  */
 void litepulse_ptp_suspend(struct litepulse *lp)
 {
-	if (!lp->ptp || enter_to_change(lp))
+	if (!lp->ptp)
 		return;
+	mutex_lock(&lp->claim_mutex);
 	lp->ptp->suspended = true;
 	lp->ptp->running = false;
-	leave_changed(lp);
+	mutex_unlock(&lp->claim_mutex);
 }
 
 /**
@@ -777,9 +748,10 @@ void litepulse_ptp_suspend(struct litepulse *lp)
  */
 void litepulse_ptp_resume(struct litepulse *lp)
 {
-	if (!lp->ptp || enter_to_change(lp))
+	if (!lp->ptp)
 		return;
+	mutex_lock(&lp->claim_mutex);
 	lp->ptp->suspended = false;
 	ptp_schedule_worker(lp->ptp->clock, 0);
-	leave_changed(lp);
+	mutex_unlock(&lp->claim_mutex);
 }

@@ -953,20 +953,16 @@ static int look_for_train(struct litepulse *lp)
 	u32 status;
 	int error;
 
-	if (down_read_killable(&lp->gone_sem))
-		return -EINTR;
-	error = lp->gone ? -EIO : mutex_lock_killable(&lp->claim_mutex);
+	error = litepulse_begin_command(lp);
 	if (error)
-		goto leave;
+		return error;
 	error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (!error) {
 		uart_port_lock_irqsave(&lp->tty->port, &flags);
 		lp->tty->train_runs = status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK;
 		uart_port_unlock_irqrestore(&lp->tty->port, flags);
 	}
-	mutex_unlock(&lp->claim_mutex);
-leave:
-	up_read(&lp->gone_sem);
+	litepulse_end_command(lp);
 	return error;
 }
 
@@ -995,14 +991,11 @@ static int launch_break(struct litepulse *lp, unsigned int ms, u64 *end)
 
 	if (!width || width > U32_MAX)
 		return -EBUSY;
-	if (down_read_killable(&lp->gone_sem))
-		return -EINTR;
-	error = lp->gone ? -EIO : mutex_lock_killable(&lp->claim_mutex);
-	if (!error) {
-		error = litepulse_break(lp, width, end);
-		mutex_unlock(&lp->claim_mutex);
-	}
-	up_read(&lp->gone_sem);
+	error = litepulse_begin_command(lp);
+	if (error)
+		return error;
+	error = litepulse_break(lp, width, end);
+	litepulse_end_command(lp);
 	return error;
 }
 
@@ -1012,11 +1005,12 @@ static int ms_until(struct litepulse *lp, u64 tick)
 	u64 now;
 	int error;
 
-	if (down_read_killable(&lp->gone_sem))
-		return -EINTR;
+	error = litepulse_enter(lp);
+	if (error)
+		return error;
 	/* The ticks of a board that was reset begin anew. */
-	error = lp->gone ? -EIO : litepulse_check_session(lp) ?: litepulse_now(lp, &now);
-	up_read(&lp->gone_sem);
+	error = litepulse_check_session(lp) ?: litepulse_now(lp, &now);
+	litepulse_leave(lp);
 	if (error || now >= tick)
 		return error;
 	return div_u64(litepulse_ticks_to_ns(&lp->rate, min_t(u64, tick - now, U32_MAX)),
@@ -1024,20 +1018,24 @@ static int ms_until(struct litepulse *lp, u64 tick)
 }
 
 /*
- * TCSBRK and TCSBRKP, behind all that was written. Bytes that are written meanwhile wait for the
- * line. A signal ends the call; it does not shorten a break that is one launch.
+ * A break, on (@state -1), off (0), or of so many ms: TCSBRK and TCSBRKP, behind all that was
+ * written. Bytes that are written meanwhile wait for the line. A signal ends the call; it does not
+ * shorten a break that is one launch.
  */
-static int send_break(struct tty_struct *tty, unsigned int ms)
+static int litepulse_tty_break(struct tty_struct *tty, int state)
 {
-	struct litepulse *lp = get_litepulse(tty);
+	struct litepulse *lp;
 	int error, left;
 	u64 end;
 
+	if (state == -1 || !state)
+		return litepulse_serial_ops->break_ctl(tty, state);
+	lp = get_litepulse(tty);
 	if (!lp || tty_io_error(tty)) {
 		error = -EIO;
 		goto put;
 	}
-	error = launch_break(lp, ms, &end);
+	error = launch_break(lp, state, &end);
 	while (!error && (left = ms_until(lp, end))) {
 		if (left > 0 && !msleep_interruptible(left))
 			continue;
@@ -1047,7 +1045,7 @@ static int send_break(struct tty_struct *tty, unsigned int ms)
 		goto put;
 	error = litepulse_serial_ops->break_ctl(tty, -1);
 	if (!error) {
-		msleep_interruptible(ms);
+		msleep_interruptible(state);
 		error = litepulse_serial_ops->break_ctl(tty, 0);
 		if (!error && signal_pending(current))
 			error = -EINTR;
@@ -1056,14 +1054,6 @@ put:
 	if (lp)
 		litepulse_put(lp);
 	return error;
-}
-
-/* As with TTY_DRIVER_HARDWARE_BREAK: -1 on, 0 off, else for so many ms. */
-static int litepulse_break_of_tty(struct tty_struct *tty, int state)
-{
-	if (state == -1 || !state)
-		return litepulse_serial_ops->break_ctl(tty, state);
-	return send_break(tty, state);
 }
 
 /*
@@ -1098,7 +1088,7 @@ int litepulse_tty_init(void)
 	litepulse_serial_ops = litepulse_uart_driver.tty_driver->ops;
 	litepulse_tty_ops = *litepulse_serial_ops;
 	litepulse_tty_ops.ioctl = litepulse_ioctl;
-	litepulse_tty_ops.break_ctl = litepulse_break_of_tty;
+	litepulse_tty_ops.break_ctl = litepulse_tty_break;
 	litepulse_uart_driver.tty_driver->flags |= TTY_DRIVER_HARDWARE_BREAK;
 	litepulse_uart_driver.tty_driver->ops = &litepulse_tty_ops;
 	/* Raw: N_TTY's echo would answer what is looped back. No device is there yet. */

@@ -386,6 +386,51 @@ def test_sendbreak_beside_a_claim(tty, cpu):
     assert (low, high) == (0, 1) and 100 * tty.ms < rose - fell < 130 * tty.ms
 
 
+def only_pulse(wave):
+    """(start, end) of the only time at which a line is low."""
+    (fell, low), (rose, high) = edges(wave)
+    assert (low, high) == (0, 1)
+    return fell, rose
+
+
+@one
+def test_sendbreak_and_a_signal(tty, cpu):
+    # The call ends at once; the break does not.
+    run = tty(cpu, "set=115200,8N1", "alarm=20000", "break=2", "tick", "sleep=250000")
+    fell, rose = only_pulse(run.wave("tx"))
+    assert run.line("break") == [f"-{errno.EINTR}"] and rose - fell == 200 * tty.ms
+    assert fell < int(run.line("tick")[0]) < rose - 100 * tty.ms
+
+
+@one
+def test_sendbreak_while_output_is_stopped(tty, cpu):
+    # tcflow() holds back bytes only.
+    run = tty(cpu, "set=115200,8N1", "stop", "break=1", "start", "write=42", "drain")
+    fell, rose = edges(run.wave("tx"))[:2]
+    assert rose[0] - fell[0] == 100 * tty.ms
+    assert data_of(read_frames([(rose[0], 1), *edges(run.wave("tx"))[2:]], [profile(115200)])) == b"\x42"
+
+
+@one
+def test_sendbreak_with_rs485(tty, cpu):
+    # The driver is on before the break, and stays on after it, for as long as it was told.
+    run = tty(cpu, f"rs485={ENABLED | ON_SEND},1,1", "break=1", "sleep=10000")
+    fell, rose = only_pulse(run.wave("tx"))
+    assert rose - fell == 100 * tty.ms
+    assert edges(run.wave("de")) == [(fell - tty.ms, 1), (rose + tty.ms, 0)]
+
+
+@one
+def test_sendbreak_beside_a_kept_launch(tty, cpu):
+    # An earlier claim left a launch: it comes at its tick, and the break is made of two settings.
+    run = tty(cpu, "set=115200,8N1", "claim=keep", "profile=1,115200,8N1", "launch=15000000,1,0x55", "unclaim", "break=1", "sleep=300000")
+    recorded = edges(run.wave("tx"))
+    (fell, low), (rose, high) = recorded[:2]
+    assert (low, high) == (0, 1) and 100 * tty.ms < rose - fell < 130 * tty.ms
+    (kept,) = read_frames([(rose, 1), *recorded[2:]], [profile(115200)])
+    assert kept.tick == int(run.line("launch")[0]) and data_of([kept]) == b"\x55"
+
+
 # RS-485 -------------------------------------------------------------------------------------------------------------
 
 

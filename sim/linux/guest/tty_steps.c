@@ -18,12 +18,15 @@
  *	serial			type baud_base xmit_fifo_size
  *	close  open		the tty
  *	sleep=US  say=TEXT  tick
+ *	alarm=US		a signal then, which interrupts the step that waits
  *	later=US:STEP		in a child process
  *	wait			for the children
- *	claim  listen  unclaim  profile=INDEX,BAUD,FORMAT  train=PERIOD,COUNT,PROFILE,BYTE  trainstop
+ *	claim[=keep]  listen  unclaim  profile=INDEX,BAUD,FORMAT  train=PERIOD,COUNT,PROFILE,BYTE  trainstop
  *	launch=IN,PROFILE,BYTE	so many ticks from now; answers the tick
  *	event			next one of a launch, after `listen`: kind source tick flags data
  */
+#include <sys/time.h>
+
 #include <linux/serial.h>
 
 #include "guest.h"
@@ -280,7 +283,7 @@ static void listen_to(unsigned int kinds)
 
 static void do_claim(void)
 {
-	struct litepulse_claim wish = { 0 };
+	struct litepulse_claim wish = { .flags = !strcmp(text, "keep") ? LITEPULSE_CLAIM_KEEP : 0 };
 
 	if (failed(ioctl(device, LITEPULSE_IOC_CLAIM, &wish)))
 		return;
@@ -375,6 +378,20 @@ static void do_sleep(void)
 	sleep_us(argument[0]);
 }
 
+static void interrupt(int number)
+{
+	(void)number;
+}
+
+static void do_alarm(void)
+{
+	const struct itimerval once = { .it_value.tv_usec = argument[0] };
+
+	/* No SA_RESTART. */
+	if (sigaction(SIGALRM, &(const struct sigaction) { .sa_handler = interrupt }, NULL) || setitimer(ITIMER_REAL, &once, NULL))
+		die("alarm");
+}
+
 static void do_say(void)
 {
 	printf("%s\n", text);
@@ -405,7 +422,7 @@ static const struct {
 	{ "count", do_count }, { "tick", do_tick }, { "claim", do_claim }, { "listen", do_listen }, { "unclaim", do_unclaim },
 	{ "profile", do_profile },
 	{ "train", do_train }, { "trainstop", do_trainstop }, { "launch", do_launch }, { "event", do_event }, { "later", do_later },
-	{ "wait", do_wait }, { "sleep", do_sleep }, { "say", do_say }, { "open", do_open }, { "close", do_close },
+	{ "wait", do_wait }, { "alarm", do_alarm }, { "sleep", do_sleep }, { "say", do_say }, { "open", do_open }, { "close", do_close },
 };
 
 /* Steps that are a request to the tty. */
