@@ -32,11 +32,11 @@ def driver_copy(*name, edit=None):
     return folder
 
 
-def control_module():
-    """Path of control.ko for User-mode Linux: mistakes on purpose, see control/control.c."""
+def control_module(**kernel):
+    """Path of control.ko: mistakes on purpose, see control/control.c. `kernel`: see uml.build_modules()."""
     from sim.driver.uml import build_module
 
     folder = run_folder("control")
     for path in (SIM / "driver" / "control").iterdir():
         shutil.copy(path, folder)
-    return build_module(folder)
+    return build_module(folder, **kernel)

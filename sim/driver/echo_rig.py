@@ -11,19 +11,19 @@ from sim.driver.uml import boot, build_module, build_modules
 
 
 @functools.cache
-def echo_board():
-    """{name in the guest: path}: the driver, the boards, and the programs that use them."""
+def echo_board(**kernel):
+    """{name in the guest: path}: the driver, the boards, and the programs that use them. `kernel`: see build_modules()."""
     driver, board = driver_copy(), run_folder("echo_board")
     for path in (SIM / "driver" / "echo_board").iterdir():
         shutil.copy(path, board)
-    module = build_modules(driver)["litepulse"]
+    module = build_modules(driver, **kernel)["litepulse"]
     for program in ("use", "names"):
         subprocess.run(
             ["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", program, f"{program}.c"],
             cwd=board,
             check=True,
         )
-    made = build_module(board, f"LITEPULSE_DRIVER={driver}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers")
+    made = build_module(board, f"LITEPULSE_DRIVER={driver}", f"KBUILD_EXTRA_SYMBOLS={driver}/Module.symvers", **kernel)
     return {"litepulse.ko": module, "echo_board.ko": made, "use": board / "use", "names": board / "names"}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make fuzz`: the driver under random calls of several processes, in the debug kernel, until so many were made; and a board that lies.
+"""`make fuzz`: the driver under random calls of several processes, until so many were made; a board that lies, and one that is pulled out.
 
-    python -m sim.driver.fuzz [--calls N] [--answers N] [--seed N] [--jobs N] [--write]
+    python -m sim.driver.fuzz [--calls N] [--answers N] [--pulls N] [--seed N] [--jobs N] [--write]
 
 Each boot has another seed, cable/fuzz.c makes the calls. Boards without hardware come and go at no cost of time; the boards on a cable are
 slower and few. Exit status 1 when the kernel reported anything, with the seed and the log of that boot. `--write` writes docs/fuzzing.md.
@@ -16,30 +16,29 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from datetime import date
-from typing import cast
+from typing import Callable, cast
 
 from litex_soc import SPDX
 from scripts.debian_package import linux_source
 from sim.cocotb_rig import SIM
-from sim.driver import cable_rig, echo_rig
+from sim.console import GuestError
+from sim.driver import cable_rig, echo_rig, kcsan
 from sim.driver.hostile import Anything
+from sim.pc import pc_rig
 
 PAGE = SIM.parent / "docs" / "fuzzing.md"
-CALLS, ANSWERS = 2_000_000, 100_000
-BOOT_CALLS, CABLE_ROUNDS, CABLE_CALLS, HOSTILE_ROUNDS = 100_000, 20, 40_000, 20
+CALLS, ANSWERS, PULLS, RACE_CALLS = 2_000_000, 100_000, 200, 100_000
+BOOT_CALLS, CABLE_ROUNDS, CABLE_CALLS, HOSTILE_ROUNDS, PULL_ROUNDS, RACE_BOOT_CALLS = 100_000, 20, 40_000, 20, 25, 25_000
 TIMEOUT = 1800
-TITLES = {
-    "interrupts": "board whose transport does not sleep",
-    "sleeps": "board whose transport sleeps",
-    "cable": "simulated board on a serial port, attached and detached",
-    "hostile": "the same, its answers altered or random",
-}
+PC_LINE = "6.12"
+TOLD = re.compile(r"(?m)^calls (\d+) unplugs (\d+)$")
 
 
 def judge(run, jobs):
     """(calls, unplugs) of a boot; ValueError with what went wrong."""
-    told = re.search(r"(?m)^calls (\d+) unplugs (\d+)$", run.log)
+    told = TOLD.search(run.log)
     if run.complaints or run.status != [0] * jobs or not told:
         raise ValueError("\n".join([f"status of the jobs: {run.status}", *run.complaints[:10], *run.log.splitlines()[-60:]]))
     return int(told[1]), int(told[2])
@@ -68,13 +67,101 @@ def hostile(seed, rounds=HOSTILE_ROUNDS, timeout=TIMEOUT):
         return *counted, liar.answers, liar.altered
 
 
-def kinds(wanted_calls, wanted_answers, done):
-    """The kinds of boot that are still wanted, the next one first. `done`: {kind: Counter}, those under way included."""
-    if done["hostile"]["answers"] < wanted_answers:
+def pull(seed, rounds=PULL_ROUNDS, timeout=TIMEOUT):
+    """(calls, unplugs) of a PC with one of Debian's kernels. It works afterwards, and both modules can be removed."""
+    guest, boards = pc_rig.boot(PC_LINE), []
+
+    def pull_out(machine):
+        boards.append(machine.adapters[0].board)
+        machine.unplug(0)
+
+    when = {f"pull {number:04}": pull_out for number in range(1, rounds + 1)}
+    when |= {f"plug {number:04}": lambda machine: machine.plug(0, boards[-1]) for number in range(1, rounds + 1)}
+    try:
+        result = guest.run(
+            f"insmod litepulse.ko && insmod litepulse_uartbone.ko && ./fuzz pull /dev/ttyUSB0 {seed} {rounds} && "
+            "rmmod litepulse_uartbone && rmmod litepulse",
+            {**guest.driver(), "fuzz": cable_rig.program("fuzz")},
+            wires=["tx:rx"],
+            when=when,
+            seconds=timeout,
+        )
+    except GuestError as error:
+        raise ValueError(str(error)) from None
+    told = TOLD.search("\n".join(result.lines))
+    return int(told[1]), int(told[2])
+
+
+def races(seed, calls=RACE_BOOT_CALLS, timeout=TIMEOUT):
+    """(calls, unplugs) of a boot with two processors, under KCSAN: of odd seeds a board whose transport sleeps."""
+    files = {"fuzz": cable_rig.program("fuzz")}
+    run, jobs = kcsan.echo_boot(f"run /fuzz unbind litepulse {seed} {calls}", parameters=f"sleeps={seed % 2}", files=files, timeout=timeout)
+    return judge(run, jobs)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of boot."""
+
+    title: str
+    boot: Callable  # (seed): what it did, in the order of COUNTED; ValueError with what went wrong
+    guess: dict  # what a boot will do at least, until it has told
+    build: Callable  # what it needs, once, not by each boot
+
+
+COUNTED = ("calls", "unplugs", "answers", "altered")
+WATCHED = ("interrupts", "sleeps", "cable", "hostile")  # in User-mode Linux: their calls are those that are wanted
+KINDS = {
+    "interrupts": Kind(
+        "board whose transport does not sleep",
+        lambda seed: without_hardware(seed, 0),
+        {"calls": BOOT_CALLS},
+        lambda: (echo_rig.echo_board(), cable_rig.program("fuzz")),
+    ),
+    "sleeps": Kind(
+        "board whose transport sleeps",
+        lambda seed: without_hardware(seed, 1),
+        {"calls": BOOT_CALLS},
+        lambda: (echo_rig.echo_board(), cable_rig.program("fuzz")),
+    ),
+    "cable": Kind(
+        "simulated board on a serial port, attached and detached",
+        lambda seed: on_a_cable(seed),
+        {"calls": 100 * CABLE_ROUNDS},
+        lambda: (cable_rig.modules(), cable_rig.program("fuzz")),
+    ),
+    "hostile": Kind(
+        "the same, its answers altered or random",
+        lambda seed: hostile(seed),
+        {"answers": 1000},
+        lambda: (cable_rig.modules(), cable_rig.program("fuzz")),
+    ),
+    "pull": Kind(
+        "simulated board on a USB adapter of a PC, pulled out",
+        lambda seed: pull(seed),
+        {"unplugs": PULL_ROUNDS},
+        lambda: (pc_rig.boot(PC_LINE).driver(), cable_rig.program("fuzz")),
+    ),
+    "races": Kind(
+        "boards of both transports, two processors, KCSAN",
+        lambda seed: races(seed),
+        {"calls": RACE_BOOT_CALLS},
+        lambda: (kcsan.echo_board(), cable_rig.program("fuzz")),
+    ),
+}
+
+
+def kinds(wanted, done):
+    """The kinds of boot that are still wanted, the next one first. `wanted`: as the command was told; `done`: {kind: Counter}."""
+    if done["hostile"]["answers"] < wanted.answers:
         yield "hostile"
-    if done["cable"]["calls"] < min(CABLE_CALLS, wanted_calls):
+    if done["pull"]["unplugs"] < wanted.pulls:
+        yield "pull"
+    if done["races"]["calls"] < min(RACE_CALLS, wanted.calls):
+        yield "races"
+    if done["cable"]["calls"] < min(CABLE_CALLS, wanted.calls):
         yield "cable"
-    if sum(counts["calls"] for counts in done.values()) < wanted_calls:
+    if sum(done[kind]["calls"] for kind in WATCHED) < wanted.calls:
         yield min(("interrupts", "sleeps"), key=lambda kind: done[kind]["calls"])
 
 
@@ -83,47 +170,35 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="make fuzz", description="Random calls to the driver in the debug kernel.")
     parser.add_argument("--calls", type=int, default=CALLS, help="default %(default)s")
     parser.add_argument("--answers", type=int, default=ANSWERS, help="of a board that lies; default %(default)s")
+    parser.add_argument("--pulls", type=int, default=PULLS, help="of a USB adapter; default %(default)s")
     parser.add_argument("--seed", type=int, default=1, help="of the first boot; default %(default)s")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="boots at a time; default %(default)s")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     args = parser.parse_args(argv)
-    if min(args.calls, args.answers) < 0 or args.jobs < 1 or not 0 < args.seed < 1 << 20:
-        parser.error("calls and answers are at least 0, jobs at least 1, the seed is 1 to 1,048,575")
+    if min(args.calls, args.answers, args.pulls) < 0 or args.jobs < 1 or not 0 < args.seed < 1 << 20:
+        parser.error("calls, answers and pulls are at least 0, jobs at least 1, the seed is 1 to 1,048,575")
     start, seeds = time.monotonic(), itertools.count(args.seed)
-    done, expected = {kind: Counter() for kind in TITLES}, {kind: Counter() for kind in TITLES}
-    verbs = {
-        "interrupts": lambda seed: without_hardware(seed, 0),
-        "sleeps": lambda seed: without_hardware(seed, 1),
-        "cable": on_a_cable,
-        "hostile": hostile,
-    }
-    # What a boot will do at least, until it has told.
-    guesses = {
-        "interrupts": {"calls": BOOT_CALLS},
-        "sleeps": {"calls": BOOT_CALLS},
-        "cable": {"calls": 100 * CABLE_ROUNDS},
-        "hostile": {"answers": 1000},
-    }
-    # Built once, not by each boot.
-    for build in (echo_rig.echo_board, cable_rig.modules, lambda: cable_rig.program("fuzz")):
-        build()
-    running, status = {}, 0
+    done, expected = {kind: Counter() for kind in KINDS}, {kind: Counter() for kind in KINDS}
+    running, built, status = {}, set(), 0
     with ThreadPoolExecutor(args.jobs) as pool:
         while True:
-            total = {kind: done[kind] + expected[kind] for kind in TITLES}
-            kind = next(kinds(args.calls, args.answers, total), None)
+            total = {kind: done[kind] + expected[kind] for kind in KINDS}
+            kind = next(kinds(args, total), None)
             if kind and len(running) < args.jobs and not status:
+                if kind not in built:
+                    KINDS[kind].build()
+                    built.add(kind)
                 seed = next(seeds)
-                expected[kind].update(guesses[kind])
-                running[pool.submit(verbs[kind], seed)] = (kind, seed)
+                expected[kind].update(KINDS[kind].guess)
+                running[pool.submit(KINDS[kind].boot, seed)] = (kind, seed)
                 continue
             if not running:
                 break
             for future in wait(running, return_when=FIRST_COMPLETED)[0]:
                 kind, seed = running.pop(future)
-                expected[kind].subtract(guesses[kind])
+                expected[kind].subtract(KINDS[kind].guess)
                 try:
-                    told = dict(zip(("calls", "unplugs", "answers", "altered"), future.result()))
+                    told = dict(zip(COUNTED, future.result()))
                 except ValueError as error:
                     print(f"{kind}, seed {seed}: FAILED\n{error}", flush=True)
                     status = 1
@@ -148,10 +223,11 @@ make sense, others do not; of some memory half is missing. Signals interrupt the
 killed now and then, and the board is taken away meanwhile.
 
 It runs in User-mode Linux with KASAN, UBSAN, lockdep, kmemleak and `DEBUG_OBJECTS`. The run fails if
-one of these reports anything, if a process cannot be killed, or if a module cannot be removed. There
-is no KCSAN: the kernel has it for 64-bit PCs, not for User-mode Linux.
+one of these reports anything, if a process cannot be killed, or if a module cannot be removed. Two
+rows run in QEMU: the USB adapter, with Debian's kernel {PC_LINE} as it is, and KCSAN with lockdep,
+which User-mode Linux does not have. Of KCSAN's data races those count that the driver is a part of.
 
-    make fuzz                                   # {CALLS:,} calls and {ANSWERS:,} answers of a board that lies
+    make fuzz                                   # {CALLS:,} calls, {ANSWERS:,} answers of a board that lies, {PULLS} pulls
     make fuzz CALLS=100000 SEED=77              # fewer, other ones
 
 `make test-all` runs a short form of each row.
@@ -168,10 +244,11 @@ def report(done, first, last, minutes):
         "| what | boots | calls | the board was taken away | answers | of them altered |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for kind, title in TITLES.items():
+    for kind in KINDS:
         counts = done[kind]
         answers = [f"{counts[name]:,}" if kind == "hostile" else "" for name in ("answers", "altered")]
-        lines.append(f"| {title} | " + " | ".join([*(f"{counts[name]:,}" for name in ("boots", "calls", "unplugs")), *answers]) + " |")
+        cells = [KINDS[kind].title, *(f"{counts[name]:,}" for name in ("boots", "calls", "unplugs")), *answers]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 

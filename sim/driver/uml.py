@@ -33,6 +33,7 @@ HERE = Path(__file__).resolve().parent
 CONFIG = HERE / "uml.config"
 INIT = HERE / "uml_init.c"
 FORMAT = 1  # of what is built
+ARCHITECTURE = "um"  # as the kernel's makefiles call it
 UML = Store("uml")
 MEMORY_MB = 256
 
@@ -91,19 +92,19 @@ def compiler_version():
     return subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
-def environment():
+def environment(architecture):
     """Environment in which a kernel is built."""
     unwanted = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "ARCH", "CROSS_COMPILE", "KBUILD_OUTPUT", "LDFLAGS", "CFLAGS")
     env = {name: value for name, value in os.environ.items() if name not in unwanted}
-    return {**env, "ARCH": "um", "LC_ALL": "C"}
+    return {**env, "ARCH": architecture, "LC_ALL": "C"}
 
 
-def make(log, *arguments):
-    """Runs make, its output to the end of `log`. Raises BuildError."""
+def make(log, *arguments, architecture=ARCHITECTURE):
+    """Runs make for a kernel, its output to the end of `log`. Raises BuildError."""
     with open(log, "ab") as out:
         result = subprocess.run(
             ["make", *map(str, arguments)],
-            env=environment(),
+            env=environment(architecture),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -126,31 +127,31 @@ def configuration_faults(wanted, config):
     return faults
 
 
-def build_kernel(folder, source, config):
+def build_kernel(folder, source, config, *, architecture=ARCHITECTURE, patches=PATCHES, image="linux"):
     """Builds in the empty `folder` from `source`: source/ is a patched copy made of links, build/ what make leaves that modules need."""
     tree, build, log = folder / "source", folder / "build", folder / "build.log"
     subprocess.run(["cp", "--archive", "--link", source, tree], check=True)
-    for name, old, new in PATCHES:
+    for name, old, new in patches:
         text = (tree / name).read_text()
         if text.count(old) != 1:
             raise BuildError(f"{name} is not as expected: {old} is not there once")
         (tree / name).unlink()  # a link to what others use, too
         (tree / name).write_text(text.replace(old, new))
     build.mkdir()
-    make(log, "-C", tree, f"O={build}", "tinyconfig")
+    make(log, "-C", tree, f"O={build}", "tinyconfig", architecture=architecture)
     subprocess.run(
         [tree / "scripts/kconfig/merge_config.sh", "-m", "-O", build, build / ".config", config],
         cwd=tree,
         check=True,
-        env=environment(),
+        env=environment(architecture),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
-    make(log, "-C", tree, f"O={build}", "olddefconfig")
+    make(log, "-C", tree, f"O={build}", "olddefconfig", architecture=architecture)
     faults = configuration_faults(Path(config).read_text(), (build / ".config").read_text())
     if faults:
         raise BuildError(f"Kconfig does not follow {Path(config).name}: {', '.join(faults)}")
-    make(log, "-C", tree, f"O={build}", f"-j{os.cpu_count()}", "linux", "modules")
+    make(log, "-C", tree, f"O={build}", f"-j{os.cpu_count()}", image, "modules", architecture=architecture)
     for path in list(build.rglob("*")):
         keep = path.relative_to(build).parts[0] in ("scripts", "include") or path.suffix == ".lds"
         if path.is_file() and not keep and (path.suffix in (".o", ".a", ".cmd") or path.name.startswith("vmlinux")):
@@ -166,20 +167,23 @@ def kernel():
     return Kernel(UML.folder("linux", key, lambda folder: build_kernel(folder, source, CONFIG), what))
 
 
-def build_modules(folder, *arguments):
-    """Builds the modules in `folder`, which has a Kbuild: {name: path of the .ko}. Raises BuildError, also on a warning."""
-    built, folder = kernel(), Path(folder).resolve()
+def build_modules(folder, *arguments, built=None, architecture=ARCHITECTURE):
+    """Builds the modules in `folder`, which has a Kbuild: {name: path of the .ko}. Raises BuildError, also on a warning.
+
+    `built`: the `Kernel` that they are for, if it is not User-mode Linux, and its architecture.
+    """
+    built, folder = built or kernel(), Path(folder).resolve()
     log = folder / "build.log"
     log.unlink(missing_ok=True)
-    make(log, "-C", built.path / "build", f"M={folder}", "W=1", *arguments, "modules")
+    make(log, "-C", built.path / "build", f"M={folder}", "W=1", *arguments, "modules", architecture=architecture)
     if warnings := [line for line in log.read_text().splitlines() if re.search(r"\bwarning: ", line, re.IGNORECASE)]:
         raise BuildError("\n".join(warnings))
     return {path.stem: path for path in folder.glob("*.ko")}
 
 
-def build_module(folder, *arguments):
+def build_module(folder, *arguments, **options):
     """The same for a folder with one module: its path."""
-    (module,) = build_modules(folder, *arguments).values()
+    (module,) = build_modules(folder, *arguments, **options).values()
     return module
 
 
@@ -195,10 +199,14 @@ def init():
     return UML.folder("init", content_key(FORMAT, INIT, compiler_version()), make) / "init"
 
 
+def without_times(console):
+    """What the kernel wrote on its console: times are of no use here, and KTAP is to start its lines."""
+    return re.sub(r"(?m)^\[ *\d+\.\d+\] ", "", console.replace("\r", ""))
+
+
 def read_log(console):
     """(log from the first job on, statuses, complaints) of what the kernel wrote on its console."""
-    # Times are of no use here, and KTAP is to start its lines.
-    text = re.sub(r"(?m)^\[ *\d+\.\d+\] ", "", console.replace("\r", ""))
+    text = without_times(console)
     complaints = [line for line in text.splitlines() if COMPLAINT.search(line)]
     _, started, log = text.partition("rig: started\n")
     status = [int(number) for number in re.findall(r"(?m)^rig: status (-?\d+) of ", log)]

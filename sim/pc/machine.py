@@ -114,6 +114,7 @@ class Adapter:
     def __init__(self, machine, number):
         self.machine, self.number = machine, number
         self.board = self.to_pc = self.to_board = None
+        self.chardev = None  # QEMU's end of the line to the PC
         # What passes: mangle(to_the_pc, data) -> data. A test damages the line with it.
         self.mangle = None
         self.wires = {}  # {to_the_pc: Wire}, where the line has a bit rate
@@ -315,12 +316,15 @@ class Machine:
         if number not in self.adapters:
             self.adapters[number] = Adapter(self, number)
         adapter = self.adapters[number]
-        name, turn = f"cable{number}", next(TURNS)
-        path = self.path(f"{name}.{turn}")
+        if adapter.chardev:
+            # For a moment after it was pulled out QEMU still has it.
+            self.pump(lambda: self.removed(adapter.chardev), START_SECONDS, "the old line is not given up", pause=0.02)
+        adapter.chardev = f"cable{number}.{next(TURNS)}"
+        path = self.path(adapter.chardev)
         door = self.door(path.name)
         self.ask(
             "chardev-add",
-            id=f"{name}.{turn}",
+            id=adapter.chardev,
             backend={"type": "socket", "data": {"addr": {"type": "unix", "data": {"path": str(path)}}, "server": False}},
         )
         adapter.to_pc = Stream(self.loop, self.accept(door), lambda data: adapter.carry(False, data))
@@ -329,19 +333,30 @@ class Machine:
             "device_add",
             driver="usb-serial",
             id=f"adapter{number}",
-            chardev=f"{name}.{turn}",
+            chardev=adapter.chardev,
             bus="usb.0",
             port=str(number + 1),
             **{"always-plugged": True},
         )
         return adapter
 
+    def removed(self, chardev):
+        """Has QEMU given up a line?"""
+        try:
+            self.ask("chardev-remove", id=chardev)
+        except GuestError as error:
+            if "is busy" not in str(error):
+                raise
+            return False
+        return True
+
     def unplug(self, number=0):
         """Pulls the adapter out. The board goes on without."""
+        adapter = self.adapters[number]
         self.ask("device_del", id=f"adapter{number}")
-        self.adapters[number].to_pc.close()
-        self.adapters[number].to_pc = None
-        self.adapters[number].connect(None)
+        adapter.to_pc.close()
+        adapter.to_pc = None
+        adapter.connect(None)
 
     # --- the end ---
 

@@ -11,6 +11,7 @@ import pytest
 
 from litepulse import attach, regs
 from sim import series
+from sim.driver import fuzz
 from sim.linux.frames import data_of, profile, read_frames
 from sim.linux.pins import pulses
 from sim.linux.test_chardev import Told
@@ -177,6 +178,13 @@ def test_unplug(pc, line, keep):
     assert train == [first + 50_000 * n for n in range(len(train))] and len(train) > 10
     assert train[-1] > when - 50_000 if running else train[-1] < when
     assert train[-1] == max(falls)
+
+
+@pytest.mark.seconds(60)
+def test_pulled_out_under_random_calls():
+    """Whatever several processes do with it, also while it is plugged in again. `make fuzz` pulls it out 200 times."""
+    calls, unplugs = fuzz.pull(1, rounds=5, timeout=300)
+    assert calls > 500 and unplugs == 5
 
 
 def test_two_boards(pc):

@@ -5,6 +5,8 @@
  *   fuzz run PORT SEED ROUNDS        attached and detached ROUNDS times, under everything the interface knows and much it does not
  *   fuzz hostile PORT SEED ROUNDS    the same with a board that lies: it may be refused, and nobody asks whether it works afterwards
  *   fuzz unbind NAME SEED CALLS      the same with a board on no cable, the platform device NAME, until so many calls were made
+ *   fuzz pull PORT SEED ROUNDS       the same with an adapter that is pulled out when `pull 0001` (round 1) is printed, and plugged in
+ *                                    again at `plug 0001`
  *
  * The same seed makes the same calls, though not in the same order of time. Nothing a call answers is a fault; that the board works
  * afterwards is what counts, and what the kernel says meanwhile. At the end `calls COUNT unplugs COUNT`. Exit status 0, or 1 and a line.
@@ -39,6 +41,7 @@ static uint64_t state;
 static uint64_t *calls;		/* by all processes */
 static unsigned long unplugs;
 static char *edge;		/* the end of a page; the next one is not there */
+static int pulled;		/* by its adapter: the rounds so far, this one included; 0: it is not */
 
 static uint32_t draw(uint32_t below)
 {
@@ -347,10 +350,13 @@ static void quiet(int number)
 	(void)number;
 }
 
-/* Takes the board away: `port` is the file by which it is attached; -1: its driver is taken from it. */
+/* Takes the board away: `port` is the file by which it is attached; -1: its driver is taken from it. Or has its adapter pulled out. */
 static void take_away(const struct board *board, int port)
 {
-	CHECK(port < 0 ? !unbind_board(board) : !close(port));
+	if (pulled)
+		printf("pull %04d\n", pulled);
+	else
+		CHECK(port < 0 ? !unbind_board(board) : !close(port));
 	unplugs++;
 }
 
@@ -415,6 +421,32 @@ static void round_of(const char *port, uint32_t seed, int hostile)
 	CHECK(!wait_gone(base, hostile ? 40 : 20));
 }
 
+/* The node of an adapter is there before it can be opened. */
+static int attach_soon(const char *port)
+{
+	int fd = -1;
+
+	for (double end = now() + 20; fd < 0; usleep(10000)) {
+		CHECK(now() < end);
+		fd = attach_port(port);
+	}
+	return fd;
+}
+
+/* The same with an adapter that is pulled out, and plugged in again. */
+static void pull_round(const char *port, uint32_t seed)
+{
+	int fd = attach_soon(port);
+	struct board board;
+
+	CHECK(!find_board(strrchr(port, '/') + 1, 20, &board));
+	play_round(&board, seed, CALLS, fd);
+	CHECK(!wait_gone(strrchr(port, '/') + 1, 20));
+	/* While it is open the next adapter gets another name. */
+	close(fd);
+	printf("plug %04d\n", pulled);
+}
+
 /* Until so many calls were made, by boards that come and go. */
 static void unbind_rounds(const char *name, uint32_t seed, uint64_t wanted)
 {
@@ -436,10 +468,9 @@ static void still_works(const char *port)
 	const char *base = strrchr(port, '/') + 1;
 	struct litepulse_time time;
 	struct board board;
-	int fd = attach_port(port), pulse, tty;
 	char byte = 0x5a, back = 0;
+	int fd = attach_soon(port), pulse, tty;
 
-	CHECK(fd >= 0);
 	CHECK(!find_board(base, 20, &board));
 	pulse = open_pulse(&board);
 	tty = open_tty(&board);
@@ -469,12 +500,19 @@ int main(int count, char **words)
 	if (!strcmp(words[1], "unbind")) {
 		unbind_rounds(words[2], atoi(words[3]), atoll(words[4]));
 	} else {
+		int pull = !strcmp(words[1], "pull");
+
 		hostile = !strcmp(words[1], "hostile");
-		CHECK(hostile || !strcmp(words[1], "run"));
+		CHECK(hostile || pull || !strcmp(words[1], "run"));
 		for (int round = 0; round < atoi(words[4]); round++) {
 			state = (uint64_t)atoi(words[3]) << 32 | (round + 1);
-			round_of(words[2], atoi(words[3]) * 1000 + round, hostile);
+			pulled = pull ? round + 1 : 0;
+			if (pull)
+				pull_round(words[2], atoi(words[3]) * 1000 + round);
+			else
+				round_of(words[2], atoi(words[3]) * 1000 + round, hostile);
 		}
+		pulled = 0;
 		if (!hostile)
 			still_works(words[2]);
 	}

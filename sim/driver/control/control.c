@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
+#include <linux/workqueue.h>
 
 static char *fault = "none";
 module_param(fault, charp, 0444);
@@ -100,6 +101,24 @@ static void warn(void)
 	WARN_ON(amount);
 }
 
+static int contended;
+
+static void count_for_a_second(struct work_struct *work)
+{
+	unsigned long end = jiffies + HZ;
+
+	for (; time_before(jiffies, end); cpu_relax())
+		contended++;
+}
+static DECLARE_WORK(other, count_for_a_second);
+
+static void race(void)
+{
+	schedule_work_on(num_online_cpus() - 1, &other);
+	count_for_a_second(NULL);
+	flush_work(&other);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(void);
@@ -107,6 +126,7 @@ static const struct {
 	{ "overrun", overrun }, { "use_after_free", use_after_free }, { "sleep_in_atomic", sleep_in_atomic },
 	{ "lock_inversion", lock_inversion }, { "still_locked", still_locked }, { "shift", shift },
 	{ "free_armed_timer", free_armed_timer }, { "leak", leak }, { "list_corruption", list_corruption }, { "warn", warn },
+	{ "race", race },
 };
 
 static void passes(struct kunit *test)

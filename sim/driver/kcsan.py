@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A PC with two processors whose kernel looks for data races (KCSAN), for the boards without hardware of echo_board/.
+
+    run = echo_boot("run /use all", parameters="sleeps=0")      the driver and a board, as of echo_rig
+    assert run.status == [0] * 5 and not run.complaints, run.log
+
+User-mode Linux has neither KCSAN nor a second processor. A race counts if one of its two accesses is made by the driver or the board: the
+kernel has others of its own. QEMU computes every instruction, each processor in a thread. The kernel is Debian's source with kcsan.config.
+"""
+
+import contextlib
+import functools
+import re
+import signal
+import subprocess
+import time
+
+from litex_soc.build_cache import content_key
+from scripts.debian_package import linux_source
+from sim.cocotb_rig import dies_with_us, run_folder
+from sim.driver import echo_rig, uml
+from sim.linux.initramfs import archive
+
+CONFIG = uml.HERE / "kcsan.config"
+ARCHITECTURE = "x86_64"
+QEMU = "qemu-system-x86_64"
+MACHINE = "-machine q35 -accel tcg,thread=multi -smp 2 -m 512 -nodefaults -no-user-config -display none -no-reboot".split()
+BOOTARGS = "console=ttyS0 ignore_loglevel printk.devkmsg=on panic=-1 tsc=unstable nokaslr"
+OURS = re.compile(r"^BUG: KCSAN: .*\[(litepulse|echo_board|control)\]")
+RULE = "=" * 66  # before and after a report
+
+
+def build_kernel(folder, source):
+    """Builds the kernel in the empty `folder`."""
+    uml.build_kernel(folder, source, CONFIG, architecture=ARCHITECTURE, patches=[], image="bzImage")
+
+
+@functools.lru_cache(maxsize=None)
+def kernel():
+    """The uml.Kernel, built the first time. Raises BuildError or PackageError."""
+    source, version = linux_source()
+    key = content_key(uml.FORMAT, version, CONFIG, uml.compiler_version(), str(uml.UML.path))
+    what = f"Linux {version} with KCSAN (once, 5 minutes)"
+    return uml.Kernel(uml.UML.folder("kcsan", key, lambda folder: build_kernel(folder, source), what))
+
+
+def echo_board():
+    """As echo_rig.echo_board(), for this kernel."""
+    return echo_rig.echo_board(built=kernel(), architecture=ARCHITECTURE)
+
+
+def without_races_of_others(console):
+    """What the kernel wrote, without times, and without reports of races that are not the driver's."""
+    first, *parts = uml.without_times(console).split(f"{RULE}\n")
+    # Between two rules is a report; what comes between two reports is not.
+    kept = [part for part in parts if not part.startswith("BUG: KCSAN: ") or OURS.match(part)]
+    return "".join([first, *kept])
+
+
+def boot(jobs, files, *, timeout=600):
+    """Boots, does `jobs` (see uml_init.c) with `files` ({name in the guest's /: path here}), and powers off: a uml.Boot."""
+    folder = run_folder("kcsan")
+    image, console = folder / "initramfs.cpio", folder / "console.log"
+    image.write_bytes(
+        archive(
+            [
+                *((name, 0o040755) for name in ("dev", "proc", "sys", "tmp")),
+                ("dev/console", 0o020600, b"", (5, 1)),
+                ("init", 0o100755, uml.init().read_bytes()),
+                ("job", 0o100644, "".join(f"{line}\n" for line in jobs).encode()),
+                *((name, 0o100755, path.read_bytes()) for name, path in files.items()),
+            ]
+        )
+    )
+    words = [QEMU, *MACHINE, "-kernel", kernel().path / "build/arch/x86/boot/bzImage", "-initrd", image, "-append", BOOTARGS]
+    start = time.monotonic()
+    # What was not done in time is missing in the log.
+    with open(folder / "errors.log", "wb") as errors, contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            [*map(str, words), "-serial", f"file:{console}"],
+            stdin=subprocess.DEVNULL,
+            stdout=errors,
+            stderr=errors,
+            timeout=timeout,
+            check=False,
+            preexec_fn=dies_with_us(signal.SIGKILL),
+        )
+    image.unlink()
+    text, status, complaints = uml.read_log(without_races_of_others(console.read_text(errors="replace")))
+    return uml.Boot(text, status, complaints, time.monotonic() - start)
+
+
+def echo_boot(*jobs, parameters="", files=None, **options):
+    """Loads the driver and a board, does the jobs, unloads both: a uml.Boot. Also how many jobs there were."""
+    done = ["insmod litepulse.ko", f"insmod echo_board.ko {parameters}".strip(), *jobs, "rmmod echo_board", "rmmod litepulse"]
+    return boot(done, {**echo_board(), **(files or {})}, **options), len(done)
+
+
+if __name__ == "__main__":
+    print(kernel().path)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two processors at the driver at once: no data race. As this takes a kernel of its own, LITEPULSE_LONG=1 or `make fuzz` asks for it."""
+
+import pytest
+
+from sim.driver import fuzz, kcsan
+from sim.driver.driver_tree import control_module
+from sim.long_runs import LONG
+
+long = pytest.mark.skipif(not LONG, reason="builds a kernel with KCSAN, minutes: LITEPULSE_LONG=1, or make fuzz")
+
+
+@long
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_use(sleeps):
+    """All that echo_board/use.c does."""
+    run, jobs = kcsan.echo_boot("run /use all", parameters=f"sleeps={sleeps}")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@long
+@pytest.mark.parametrize("seed", [1, 2])
+def test_fuzz(seed):
+    """Random calls, with a transport that sleeps and one that does not."""
+    calls, unplugs = fuzz.races(seed, 5000)
+    assert calls >= 5000 and unplugs > 2
+
+
+@long
+def test_control():
+    """A race is told."""
+    module = control_module(built=kcsan.kernel(), architecture=kcsan.ARCHITECTURE)
+    run = kcsan.boot(["insmod control.ko fault=race"], {"control.ko": module})
+    assert run.status == [0] and any("data-race in count_for_a_second" in line for line in run.complaints), run.log
+
+
+OURS = """BUG: KCSAN: data-race in litepulse_take_events [litepulse] / n_tty_read
+
+read to 0x1 of 8 bytes by task 3 on cpu 1:
+ litepulse_take_events+0x1/0x2 [litepulse]
+"""
+OTHERS = """BUG: KCSAN: data-race in n_tty_read / n_tty_receive_buf_common
+
+read to 0x2 of 8 bytes by task 3 on cpu 1:
+ n_tty_receive_buf_common+0x1/0x2
+ litepulse_take_bytes+0x1/0x2 [litepulse]
+"""
+
+
+def test_races_of_others_do_not_count():
+    """Neither of the two accesses is the driver's own, though it may be further up."""
+    text = f"before\n{kcsan.RULE}\n{OTHERS}{kcsan.RULE}\nbetween\n{kcsan.RULE}\n{OURS}{kcsan.RULE}\nafter"
+    console = "".join(f"[   12.345678] {line}\n" for line in text.split("\n"))
+    assert kcsan.without_races_of_others(console) == f"before\nbetween\n{OURS}after\n"
