@@ -287,7 +287,7 @@ int litepulse_set_profile(struct litepulse *lp, unsigned int index, u32 format, 
 
 /**
  * litepulse_stop_output - nothing timed starts any more: train, responder, queue
- * @lp: device
+ * @lp: device, whose claim_mutex is held unless nobody else knows it yet
  *
  * What is on the line is finished.
  *
@@ -744,16 +744,16 @@ static int litepulse_suspend(struct device *dev)
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too: nobody is there to see what a train does meanwhile. */
+	mutex_lock(&lp->claim_mutex);
 	error = litepulse_stop_output(lp);
+	if (!error)
+		litepulse_pledge(lp, lp->kept, false);
+	mutex_unlock(&lp->claim_mutex);
 	if (error) {
 		dev_err(dev, "what runs on the board could not be stopped: no suspend\n");
 		litepulse_resume(dev);
-		return error;
 	}
-	mutex_lock(&lp->claim_mutex);
-	litepulse_pledge(lp, lp->kept, false);
-	mutex_unlock(&lp->claim_mutex);
-	return 0;
+	return error;
 }
 
 static DEFINE_SIMPLE_DEV_PM_OPS(litepulse_pm_ops, litepulse_suspend, litepulse_resume);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first program in User-mode Linux: does what the lines of /job say, then powers off. Speaks through the kernel's log.
+ * The first program in User-mode Linux: does what the lines of /job say, then powers off; with the argument `restart`, for a machine that
+ * ends then, it restarts. Speaks through the kernel's log.
  *   insmod FILE [PARAMETERS]   rmmod NAME   run PROGRAM [ARGUMENTS]   sleep SECONDS   leaks (prints what kmemleak finds)
  */
 #include <errno.h>
@@ -113,7 +114,7 @@ static int job_in_child(char *line)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int main(void)
+int main(int count, char **words)
 {
 	char line[400], copy[400];
 	FILE *jobs;
@@ -135,6 +136,6 @@ int main(void)
 	}
 	say("done");
 	sync();
-	reboot(RB_POWER_OFF);
+	reboot(count > 1 && !strcmp(words[1], "restart") ? RB_AUTOBOOT : RB_POWER_OFF);
 	return 1;
 }
