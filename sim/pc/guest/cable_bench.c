@@ -362,6 +362,12 @@ static unsigned char byte_at(long long n)
 	return n * 7;
 }
 
+static void drain(int fd)
+{
+	if (ioctl(fd, TCSBRK, 1))
+		die("drain");
+}
+
 /* Writes and reads until both are done or nothing comes any more. `got BYTES NS WRONG`, `counts` of the tty. */
 static void carry(int fd, long long to_write, long long to_read)
 {
@@ -398,13 +404,13 @@ static void carry(int fd, long long to_write, long long to_read)
 		}
 		latest = ns_now();
 	}
-	/* tcdrain() */
-	if (to_write && !to_read) {
-		if (ioctl(fd, TCSBRK, 1))
-			die("drain");
+	if (!to_read) {
+		drain(fd);
 		latest = ns_now();
 	}
 	until = moment();
+	/* The last byte counts as sent when the board says that all have left: it may have come back before. */
+	drain(fd);
 	if (ioctl(fd, TIOCGICOUNT, &count))
 		die("counts");
 	printf("got %lld %lld %lld\n", got, latest - since.ns, wrong);
