@@ -206,7 +206,7 @@ def main(argv=None):
                 done[kind].update({**told, "boots": 1})
                 print(f"[{time.monotonic() - start:.0f} s] {kind}, seed {seed}: {told}", flush=True)
     minutes = (time.monotonic() - start) / 60
-    text = report(done, args.seed, next(seeds) - 1, minutes)
+    text = report(done, args.seed, next(seeds) - 1, minutes, "some, see above" if status else "0")
     print("\n".join(text))
     if args.write and not status:
         PAGE.write_text("\n".join([*HEAD, *text, ""]), encoding="utf-8")
@@ -234,12 +234,12 @@ which User-mode Linux does not have. Of KCSAN's data races those count that the 
 """.splitlines()
 
 
-def report(done, first, last, minutes):
-    """Lines of the last run."""
+def report(done, first, last, minutes, reports):
+    """Lines of the last run; `reports`: how many."""
     when = f"{date.today()}, Linux {linux_source()[1]}, seeds {first} to {last}, {minutes:.0f} minutes on {os.cpu_count()} CPUs"
     lines = [
         "",
-        f"Last run: {when}. Reports: 0.",
+        f"Last run: {when}. Reports: {reports}.",
         "",
         "| what | boots | calls | the board was taken away | answers | of them altered |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",

@@ -25,7 +25,7 @@ CONFIG = uml.HERE / "kcsan.config"
 ARCHITECTURE = "x86_64"
 QEMU = "qemu-system-x86_64"
 MACHINE = "-machine q35 -accel tcg,thread=multi -smp 2 -m 512 -nodefaults -no-user-config -display none -no-reboot".split()
-BOOTARGS = "console=ttyS0 ignore_loglevel printk.devkmsg=on panic=-1 tsc=unstable nokaslr reboot=t -- restart"
+BOOTARGS = "console=ttyS0 ignore_loglevel printk.devkmsg=on panic=-1 tsc=unstable reboot=t -- restart"
 OURS = re.compile(r"^BUG: KCSAN: .*\[(litepulse|echo_board|control)\]")
 RULE = "=" * 66  # before and after a report
 

@@ -68,7 +68,8 @@ struct board {
 	u8 waiting[BYTES];
 	unsigned int event_count, byte_count, launch_count, waiting_count;
 	u16 seq;
-	unsigned int accesses, wants;
+	atomic_t accesses;
+	unsigned int wants;
 
 	/* What is being handed over, by serve() only. */
 	u32 told_events[EVENTS][LITEPULSE_EVENT_WORDS];
@@ -109,7 +110,7 @@ static void access(struct board *b)
 {
 	if (sleeps)
 		usleep_range(200, 300);
-	if (b == &all[0] && ++b->accesses == reset_at)
+	if (b == &all[0] && atomic_inc_return(&b->accesses) == reset_at)
 		reset_board(b);
 }
 
