@@ -106,6 +106,10 @@ linux-demo: need-all ## 58 Hz from Linux on the simulated SoC, three ways: table
 test-driver: need-all ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch, ABI, User-mode Linux
 	@$(PYTEST) sim/driver $(ARGS)
 
+.PHONY: mutate
+mutate: need-test ## small mistakes in MODULE="litepulse_echo ...", COUNT=n of each (0: all), and who sees them; WRITE=1: docs/mutants.md
+	@$(BIN)/python -m sim.faults.mutate $(MODULE) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
+
 .PHONY: fuzz
 fuzz: need-all ## two million random calls to the driver, a board that lies; docs/fuzzing.md. CALLS=n, SEED=n: others, page left alone
 	@$(BIN)/python -m sim.driver.fuzz $(if $(CALLS)$(SEED),$(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED)),--write)

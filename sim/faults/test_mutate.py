@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The mutants and their judge, and a fixed sample of them; `make mutate` tries any."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sim.cocotb_rig import ROOT
+from sim.faults import mutate
+from sim.faults.mutants import blanked, mutants
+
+TEXT = """// a && b
+module m #(parameter int S = 1) (input logic a, b, output logic c);
+  localparam int L = S + 1;
+  logic [3:0] d, e;
+  assign c = a && !b;  // x || y
+  always_ff @(posedge a) begin
+    if (b == 1'b0) d <= d + 4'd3;
+    e <= (d <= 4'd15) ? ~d : {4{a}};
+  end
+`ifdef FORMAL
+  assert (a && b);
+`endif
+endmodule
+"""
+# One of each module whose proofs take seconds.
+SAMPLED = (
+    "litepulse_arbiter",
+    "litepulse_best_effort",
+    "litepulse_driver_enable",
+    "litepulse_echo",
+    "litepulse_launch_memory",
+    "litepulse_slot",
+    "litepulse_watchdog",
+)
+
+
+def said(text):
+    """[(kind, line, old, new), ...] of all mutants."""
+    return [(mutant.kind, mutant.line, mutant.old, mutant.new) for mutant in mutants(text)]
+
+
+@pytest.mark.quick
+def test_mutants_are_those_of_the_logic():
+    """Nothing of comments, ports, declarations and properties; `<=` is a comparison only within parentheses."""
+    assert said(TEXT) == [
+        ("operator", 5, "&&", "||"),
+        ("operator", 5, "!", ""),
+        ("condition", 7, "b == 1'b0", "!(b == 1'b0)"),
+        ("operator", 7, "==", "!="),
+        ("constant", 7, "1'b0", "1'b1"),
+        ("assignment", 7, "d <= d + 4'd3;", ";"),
+        ("operator", 7, "+", "-"),
+        ("constant", 7, "4'd3", "4'd2"),
+        ("constant", 7, "4'd3", "4'd4"),
+        ("assignment", 8, "e <= (d <= 4'd15) ? ~d : {4{a}};", ";"),
+        ("operator", 8, "<=", "<"),
+        ("constant", 8, "4'd15", "4'd14"),
+        ("operator", 8, "~", ""),
+    ]
+
+
+@pytest.mark.quick
+def test_a_mutant_changes_one_place():
+    for mutant in mutants(TEXT):
+        text = mutant.apply(TEXT)
+        assert text[: mutant.start] == TEXT[: mutant.start] and text[mutant.start + len(mutant.new) :] == TEXT[mutant.end :]
+        assert text != TEXT and text.count("\n") == TEXT.count("\n")
+
+
+@pytest.mark.quick
+def test_blanking_keeps_places():
+    assert len(blanked(TEXT)) == len(TEXT) and [len(line) for line in blanked(TEXT).split("\n")] == [len(line) for line in TEXT.split("\n")]
+
+
+@pytest.mark.parametrize("words", ["", "litepulse_none", "litepulse_echo --count -1", "litepulse_echo --jobs 0", "litepulse_pulse"])
+def test_bad_words(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        mutate.main(words.split())
+    assert ended.value.code == 2 and "error: " in capsys.readouterr().err
+
+
+@pytest.mark.quick
+def test_survivors_exist():
+    """A reason for a mutant that is none any more says nothing."""
+    for module, reasons in mutate.reasons().items():
+        known = {str(mutant) for mutant in mutants(mutate.file_of(module).read_text())}
+        assert set(reasons) <= known and all(reasons.values()), module
+
+
+@pytest.mark.quick
+def test_the_page_is_of_these_modules():
+    """Every row is of a module that there is, and every survivor on it is a mutant that can still be made."""
+    text = mutate.PAGE.read_text()
+    assert text.startswith("\n".join(mutate.HEAD))
+    for module, part in re.findall(r"(?ms)^## (\w+)$(.*?)(?=^## |\Z)", text):
+        known = {str(mutant) for mutant in mutants(mutate.file_of(module).read_text())}
+        listed = {row.replace("\\|", "|") for row in re.findall(r"(?m)^\| `(.+?)` \| ", part)}
+        assert listed <= known, (module, listed - known)
+
+
+@pytest.mark.seconds(30)
+@pytest.mark.parametrize("module", SAMPLED)
+def test_sample(module):
+    """A proof sees it."""
+    (mutant,) = mutate.drawn(module, 1, 3)
+    verdict = mutate.judge(module, mutant, benches=False)
+    assert verdict.what in ("killed", "equivalent"), verdict
+
+
+def test_equivalent():
+    """What changes nothing is told from what does."""
+    module = "litepulse_echo"
+    folder = Path(mutate.BUILD) / "mutants" / "test"
+    text = mutate.file_of(module).read_text()
+    changes = {text: False, text.replace("sent || tail_more", "tail_more", 1): True, f"no Verilog {text}": None}
+    for changed, expected in changes.items():
+        (folder / "hdl").mkdir(parents=True, exist_ok=True)
+        for path in (ROOT / "hdl").glob("*.sv"):
+            (folder / "hdl" / path.name).write_text(path.read_text())
+        (folder / "hdl" / f"{module}.sv").write_text(changed)
+        assert mutate.differs(module, folder / "hdl", folder / "miter", 1) is expected
