@@ -27,7 +27,12 @@ def echo_board(**kernel):
     return {"litepulse.ko": module, "echo_board.ko": made, "use": board / "use", "names": board / "names"}
 
 
+def with_board(jobs, parameters=""):
+    """The jobs, between those that load and unload the driver and a board."""
+    return ["insmod litepulse.ko", f"insmod echo_board.ko {parameters}".strip(), *jobs, "rmmod echo_board", "rmmod litepulse"]
+
+
 def echo_boot(*jobs, parameters="", files=None, **options):
     """Loads the driver and a board, does the jobs, unloads both and looks for leaks: a uml.Boot. Also how many jobs there were."""
-    done = ["insmod litepulse.ko", f"insmod echo_board.ko {parameters}".strip(), *jobs, "rmmod echo_board", "rmmod litepulse", "leaks"]
+    done = [*with_board(jobs, parameters), "leaks"]
     return boot(done, {**echo_board(), **(files or {})}, **options), len(done)

@@ -106,47 +106,31 @@ class Kind:
     title: str
     boot: Callable  # (seed): what it did, in the order of COUNTED; ValueError with what went wrong
     guess: dict  # what a boot will do at least, until it has told
-    build: Callable  # what it needs, once, not by each boot
+    build: Callable  # what it needs beside the program; built once
 
 
 COUNTED = ("calls", "unplugs", "answers", "altered")
 WATCHED = ("interrupts", "sleeps", "cable", "hostile")  # in User-mode Linux: their calls are those that are wanted
 KINDS = {
     "interrupts": Kind(
-        "board whose transport does not sleep",
-        lambda seed: without_hardware(seed, 0),
-        {"calls": BOOT_CALLS},
-        lambda: (echo_rig.echo_board(), cable_rig.program("fuzz")),
+        "board whose transport does not sleep", lambda seed: without_hardware(seed, 0), {"calls": BOOT_CALLS}, echo_rig.echo_board
     ),
-    "sleeps": Kind(
-        "board whose transport sleeps",
-        lambda seed: without_hardware(seed, 1),
-        {"calls": BOOT_CALLS},
-        lambda: (echo_rig.echo_board(), cable_rig.program("fuzz")),
-    ),
+    "sleeps": Kind("board whose transport sleeps", lambda seed: without_hardware(seed, 1), {"calls": BOOT_CALLS}, echo_rig.echo_board),
     "cable": Kind(
         "simulated board on a serial port, attached and detached",
         lambda seed: on_a_cable(seed),
         {"calls": 100 * CABLE_ROUNDS},
-        lambda: (cable_rig.modules(), cable_rig.program("fuzz")),
+        cable_rig.modules,
     ),
-    "hostile": Kind(
-        "the same, its answers altered or random",
-        lambda seed: hostile(seed),
-        {"answers": 1000},
-        lambda: (cable_rig.modules(), cable_rig.program("fuzz")),
-    ),
+    "hostile": Kind("the same, its answers altered or random", lambda seed: hostile(seed), {"answers": 1000}, cable_rig.modules),
     "pull": Kind(
         "simulated board on a USB adapter of a PC, pulled out",
         lambda seed: pull(seed),
         {"unplugs": PULL_ROUNDS},
-        lambda: (pc_rig.boot(PC_LINE).driver(), cable_rig.program("fuzz")),
+        lambda: pc_rig.boot(PC_LINE).driver(),
     ),
     "races": Kind(
-        "boards of both transports, two processors, KCSAN",
-        lambda seed: races(seed),
-        {"calls": RACE_BOOT_CALLS},
-        lambda: (kcsan.echo_board(), cable_rig.program("fuzz")),
+        "boards of both transports, two processors, KCSAN", lambda seed: races(seed), {"calls": RACE_BOOT_CALLS}, kcsan.echo_board
     ),
 }
 
@@ -179,15 +163,15 @@ def main(argv=None):
         parser.error("calls, answers and pulls are at least 0, jobs at least 1, the seed is 1 to 1,048,575")
     start, seeds = time.monotonic(), itertools.count(args.seed)
     done, expected = {kind: Counter() for kind in KINDS}, {kind: Counter() for kind in KINDS}
-    running, built, status = {}, set(), 0
+    running, status = {}, 0
+    # Built here, not by several boots at a time.
+    cable_rig.program("fuzz")
     with ThreadPoolExecutor(args.jobs) as pool:
         while True:
             total = {kind: done[kind] + expected[kind] for kind in KINDS}
             kind = next(kinds(args, total), None)
             if kind and len(running) < args.jobs and not status:
-                if kind not in built:
-                    KINDS[kind].build()
-                    built.add(kind)
+                KINDS[kind].build()
                 seed = next(seeds)
                 expected[kind].update(KINDS[kind].guess)
                 running[pool.submit(KINDS[kind].boot, seed)] = (kind, seed)

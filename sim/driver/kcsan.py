@@ -92,7 +92,7 @@ def boot(jobs, files, *, timeout=600):
 
 def echo_boot(*jobs, parameters="", files=None, **options):
     """Loads the driver and a board, does the jobs, unloads both: a uml.Boot. Also how many jobs there were."""
-    done = ["insmod litepulse.ko", f"insmod echo_board.ko {parameters}".strip(), *jobs, "rmmod echo_board", "rmmod litepulse"]
+    done = echo_rig.with_board(jobs, parameters)
     return boot(done, {**echo_board(), **(files or {})}, **options), len(done)
 
 
