@@ -8,10 +8,11 @@ operation   [WORD =] A + B [+ 1 | + c]      A: 0, WORD, lead, ~lead, now_lo, ~no
                                              B: WORD, ~WORD, lq.0 to lq.3 (a word of the launch at the head of the queue)
             A word that is written is A's word, if A is one. `c` is the carry of the operation before.
             B may not be the word that the instruction before wrote: it is looked up too early for that.
-action      one of ACTIONS, the last with what it does
-jump        LABEL, or CONDITION ? LABEL : LABEL; without one the next line follows
+action      one of ACTIONS, `do` with what it does; instead of load_any: load_far unless CONDITION
+jump        LABEL, or if CONDITION LABEL else LABEL; without one the next line follows
+condition   one of CONDITIONS; those that speak of the sum of the operation before are written carry(prev) and so on
 
-Conditions speak of the operation before. Both labels of a condition lie side by side in the memory, the first at the odd address: an
+Both labels of a condition lie side by side in the memory, the first at the odd address: an
 instruction that is the target of several conditions is stored several times. Addresses 0 and 1 do nothing but jump to the first
 instructions of the programs.
 """
@@ -53,6 +54,8 @@ CONDITIONS = {
         "far",
     ),
 }
+OF_SUM = ("carry", "borrow", "zero", "negative")
+UNLESS = " unless "
 ACTIONS = ("none", "latch", "width", "load", "load_far", "load_any", "emit", "do")
 DO = {"launch_queue": ("pop", "disarm", "drop", "flushed"), "train": ("done", "refuse", "run", "stopped", "pend", "unpend", "disarm")}
 OUTCOMES = ("pulse", "late", "busy", "order", "invalid", "applied", "stop", "train_done")  # 1 to 4: the reason
@@ -142,10 +145,22 @@ class Program:
                 fields["b"] = LQ_WORD + int(b[3:])
             else:
                 fields["b"] = self.word(b)
+        jump = None
+        if parts[2]:
+            match = re.fullmatch(r"if (\S+) (\w+) else (\w+)|(\w+)", parts[2])
+            if not match:
+                self.fail(f"cannot read the jump {parts[2]!r}")
+            jump = (match[4],) if match[4] else (self.condition(match[1]), match[2], match[3])
         if parts[1]:
             action, _, argument = parts[1].partition(" ")
-            if action not in ACTIONS:
+            if parts[1].startswith(f"load_far{UNLESS}"):
+                if jump is None or len(jump) == 3:
+                    self.fail(f"`load_far{UNLESS}` takes the place of a condition of the jump, which needs a label")
+                action, jump = "load_any", (self.condition(parts[1].split(UNLESS)[1]), *jump, *jump)
+            elif action not in ACTIONS or action == "load_any":
                 self.fail(f"no action {action}")
+            elif argument and action != "do":
+                self.fail(f"{action} takes no argument")
             fields["action"] = ACTIONS.index(action)
             if action == "do":
                 if fields["we"]:
@@ -158,15 +173,16 @@ class Program:
                     self.fail(f"do {argument}?")
                 if fields["asel"] == ASEL_WORD:
                     self.fail("`do` has no room for a word A")
-        jump = None
-        if parts[2]:
-            match = re.fullmatch(r"(\w+) \? (\w+) : (\w+)|(\w+)", parts[2])
-            if not match:
-                self.fail(f"cannot read the jump {parts[2]!r}")
-            jump = (match[4],) if match[4] else (match[1], match[2], match[3])
-            if len(jump) == 3 and jump[0] not in CONDITIONS[self.name]:
-                self.fail(f"no condition {jump[0]}")
         return fields, jump
+
+    def condition(self, text):
+        """The name of a condition."""
+        name = text.removesuffix("(prev)")
+        if name not in CONDITIONS[self.name]:
+            self.fail(f"no condition {text}")
+        if (name != text) != (name in OF_SUM):
+            self.fail(f"{name} speaks of the operation before: {name}(prev)" if name in OF_SUM else f"{name} is not of an operation")
+        return name
 
     def place(self, first, entry, used):
         """Gives every instruction that can be reached an address, pairs at even ones."""

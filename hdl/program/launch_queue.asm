@@ -17,25 +17,25 @@ start:    BEFORE_LO = 0 + ZERO
           BEFORE_HI = 0 + ZERO
 
 # the word is read again and again until there is an entry (or a flush)
-idle:     LAUNCH = 0 + lq.3             | latch         | some ? width : idle
-width:    0 + lq.2                      | width         | flush ? disarm : tick
+idle:     LAUNCH = 0 + lq.3             | latch         | if some width else idle
+width:    0 + lq.2                      | width         | if flush disarm else tick
 tick:     TICK_LO = 0 + lq.0
-          TICK_HI = 0 + lq.1            |               | bad ? invalid : order_lo
+          TICK_HI = 0 + lq.1            |               | if bad invalid else order_lo
 order_lo: TICK_LO + ~BEFORE_LO + 1
           TICK_HI + ~BEFORE_HI + c
-          LEAST = ~lead + HEAD_START + 1 |              | borrow ? order : place
+          LEAST = ~lead + HEAD_START + 1 |              | if borrow(prev) order else place
 
-place:    DISTANCE = ~now_lo + TICK_LO + 1 |            | near ? place : place_hi
+place:    DISTANCE = ~now_lo + TICK_LO + 1 |            | if near place else place_hi
 place_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
-          DISTANCE_HI + ZERO            |               | borrow ? late : compare
-compare:  DISTANCE + LEAST              |               | zero ? soon : far
-soon:     DISTANCE + HEAD_START         | load          | carry ? wait : late
+          DISTANCE_HI + ZERO            |               | if borrow(prev) late else compare
+compare:  DISTANCE + LEAST              |               | if zero(prev) soon else far
+soon:     DISTANCE + HEAD_START         | load          | if carry(prev) wait else late
 # need not be exact, only leave less than 2^32 when it has ended, and time enough
 far:      0 + DISTANCE                  | load_far      | wait
 
-wait:                                   |               | eventful ? what : wait
-what:                                   |               | fired ? over : not_fired
-not_fired:                              |               | flush ? disarm : place
+wait:                                   |               | if eventful what else wait
+what:                                   |               | if fired over else not_fired
+not_fired:                              |               | if flush disarm else place
 
 invalid:                                | do invalid    | over
 order:                                  | do order      | over
@@ -48,13 +48,13 @@ over:                                   | do pop
           0 + LAUNCH                    | emit
           0 + LAUNCH                    | emit
           0 + LAUNCH                    | emit
-told:     0 + LAUNCH                    | emit          | acked ? again : told
+told:     0 + LAUNCH                    | emit          | if acked again else told
 again:                                  | do pulse      | idle
 
 disarm:                                 | do disarm
           # it may just have gone
-                                        |               | fired ? over : drop
-drop:                                   |               | entry ? drop_one : flushed
+                                        |               | if fired over else drop
+drop:                                   |               | if entry drop_one else flushed
 drop_one:                               | do drop
                                         |               | drop
 flushed:                                | do flushed    | start

@@ -37,11 +37,11 @@ word REDO_LEAST 13      # -(least distance of the pulse waited for that is place
 word SOON       14      # distance of a start as soon as possible
 word MINIMUM    15      # -(least period - 1)
 
-idle:                                   |               | eventful ? command : idle
-command:                                |               | cmd1 ? no_train : may_start
-may_start:                              |               | cmd0 ? start : unknown
+idle:                                   |               | if eventful command else idle
+command:                                |               | if cmd1 no_train else may_start
+may_start:                              |               | if cmd0 start else unknown
 unknown:                                | do refuse     | idle
-no_train:                               |               | cmd0 ? stop_again : no_adjust
+no_train:                               |               | if cmd0 stop_again else no_adjust
 stop_again:                             | do done
 say_stop: TOLD = 0 + NUMBER
                                         | do stop       | tell_idle
@@ -53,38 +53,38 @@ no_adjust: TOLD = 0 + AT
 tell_idle: 0 + TOLD                     | emit
           0 + TOLD                      | emit
           0 + TOLD                      | emit
-tell_idle_last: 0 + TOLD                | emit          | acked ? idle : tell_idle_last
+tell_idle_last: 0 + TOLD                | emit          | if acked idle else tell_idle_last
 tell_wait: 0 + TOLD                     | emit
           0 + TOLD                      | emit
           0 + TOLD                      | emit
-tell_wait_last: 0 + TOLD                | emit          | acked ? wait : tell_wait_last
+tell_wait_last: 0 + TOLD                | emit          | if acked wait else tell_wait_last
 
 # start and adjust: the rate words first
 start:    0 + LAUNCH                    | latch
           0 + WIDTH                     | width         | rate
 rate:     LEAST = ~lead + PERIOD
-          LEAST + MINIMUM               |               | borrow ? invalid : rate_long
-rate_long: PERIOD + ZERO + 1            |               | borrow ? invalid : rate_num
-rate_num: NUM + ~DEN + 1                |               | carry ? invalid : rate_den
-rate_den: 0 + DEN                       |               | carry ? rate_whole : rate_good
-rate_whole:                             |               | zero ? rate_good : invalid
-rate_good: INTERVAL = 0 + PERIOD        |               | cmd1 ? adjust_step : start_bad
-invalid:                                | do invalid    | cmd1 ? refused_at : refused_start
+          LEAST + MINIMUM               |               | if borrow(prev) invalid else rate_long
+rate_long: PERIOD + ZERO + 1            |               | if borrow(prev) invalid else rate_num
+rate_num: NUM + ~DEN + 1                |               | if carry(prev) invalid else rate_den
+rate_den: 0 + DEN                       |               | if carry(prev) rate_whole else rate_good
+rate_whole:                             |               | if zero(prev) rate_good else invalid
+rate_good: INTERVAL = 0 + PERIOD        |               | if cmd1 adjust_step else start_bad
+invalid:                                | do invalid    | if cmd1 refused_at else refused_start
 
 # start: then the tick
-start_bad:                              |               | bad ? invalid : start_when
-start_when: LEAST = ~lead + START_LEAST + 1 |           | asap ? asap_lo : start_lo
+start_bad:                              |               | if bad invalid else start_when
+start_when: LEAST = ~lead + START_LEAST + 1 |           | if asap asap_lo else start_lo
 start_lo: TICK_LO = 0 + START_LO
           TICK_HI = 0 + START_HI        |               | start_place
-asap_lo:  TICK_LO = now_lo + SOON       |               | near ? asap_lo : asap_hi
+asap_lo:  TICK_LO = now_lo + SOON       |               | if near asap_lo else asap_hi
 asap_hi:  TICK_HI = now_hi + ZERO + c
           TICK_LO = lead + TICK_LO
           TICK_HI = TICK_HI + ZERO + c
-start_place: DISTANCE = ~now_lo + TICK_LO + 1 |         | near ? start_place : start_hi
+start_place: DISTANCE = ~now_lo + TICK_LO + 1 |         | if near start_place else start_hi
 start_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
-          DISTANCE_HI + ZERO            |               | borrow ? start_late : start_compare
-start_compare: DISTANCE + LEAST         |               | zero ? start_soon : start_far
-start_soon: DISTANCE + HEAD_START       | load          | carry ? started : start_late
+          DISTANCE_HI + ZERO            |               | if borrow(prev) start_late else start_compare
+start_compare: DISTANCE + LEAST         |               | if zero(prev) start_soon else start_far
+start_soon: DISTANCE + HEAD_START       | load          | if carry(prev) started else start_late
 start_far: 0 + DISTANCE                 | load_far
 started:                                | do run
           NUMBER = 0 + ZERO
@@ -99,39 +99,39 @@ start_late:                             | do late
 refused_start: TOLD = 0 + ZERO
                                         | do refuse     | tell_idle
 
-wait:                                   |               | eventful ? what : wait
-what:                                   |               | fired ? fired : not_fired
-not_fired:                              |               | wrapped ? place : ask
-ask:                                    |               | cmd1 ? change_or_stop : busy
-change_or_stop:                         |               | cmd0 ? stop : adjust
+wait:                                   |               | if eventful what else wait
+what:                                   |               | if fired fired else not_fired
+not_fired:                              |               | if wrapped place else ask
+ask:                                    |               | if cmd1 change_or_stop else busy
+change_or_stop:                         |               | if cmd0 stop else adjust
 busy:     TOLD = 0 + ZERO               |               | refused_busy
 stop:                                   | do disarm
           # it may just have gone
-                                        |               | fired ? fired : stopped
+                                        |               | if fired fired else stopped
 stopped:                                | do stopped
                                         | do done       | say_stop
 
 # adjust: then the step, then which pulse
-adjust:                                 |               | pending ? adjust_busy : rate
+adjust:                                 |               | if pending adjust_busy else rate
 adjust_step: INTERVAL = INTERVAL + STEP
-          0 + STEP                      |               | carry ? step_over : step_within
-step_over: INTERVAL + ZERO + 1          |               | negative ? step_ok : invalid
-step_within: INTERVAL + ZERO + 1        |               | negative ? adjust_late : step_ok
+          0 + STEP                      |               | if carry(prev) step_over else step_within
+step_over: INTERVAL + ZERO + 1          |               | if negative(prev) step_ok else invalid
+step_within: INTERVAL + ZERO + 1        |               | if negative(prev) adjust_late else step_ok
 # nor may the fraction carry it beyond 32 bits
-step_ok:  0 + AT                        |               | carry ? invalid : which
-which:    AT + ~NUMBER + 1              |               | zero ? earliest : named
-named:    AT + ~NUMBER + 1              |               | zero ? this_one : named_later
-named_later:                            |               | negative ? adjust_late : pend
+step_ok:  0 + AT                        |               | if carry(prev) invalid else which
+which:    AT + ~NUMBER + 1              |               | if zero(prev) earliest else named
+named:    AT + ~NUMBER + 1              |               | if zero(prev) this_one else named_later
+named_later:                            |               | if negative(prev) adjust_late else pend
 this_one: LEAST = ~lead + REDO_LEAST + 1
-          DISTANCE = ~now_lo + TICK_LO + 1 |            | far ? redo : this_near
-this_near: DISTANCE + LEAST             |               | fired ? adjust_late : this_time
-this_time:                              |               | carry ? redo : adjust_late
+          DISTANCE = ~now_lo + TICK_LO + 1 |            | if far redo else this_near
+this_near: DISTANCE + LEAST             |               | if fired adjust_late else this_time
+this_time:                              |               | if carry(prev) redo else adjust_late
 # pulse 0 has none before it
 earliest: 0 + NUMBER
-          LEAST = ~lead + REDO_LEAST + 1 |              | zero ? pend : next_one
-next_one: DISTANCE = ~now_lo + TICK_LO + 1 |            | far ? redo : next_near
-next_near: DISTANCE + LEAST             |               | fired ? pend : next_time
-next_time:                              |               | carry ? redo : pend
+          LEAST = ~lead + REDO_LEAST + 1 |              | if zero(prev) pend else next_one
+next_one: DISTANCE = ~now_lo + TICK_LO + 1 |            | if far redo else next_near
+next_near: DISTANCE + LEAST             |               | if fired pend else next_time
+next_time:                              |               | if carry(prev) redo else pend
 pend:                                   | do pend
                                         | do done       | wait
 redo:                                   | do pend
@@ -154,46 +154,46 @@ fired:    TOLD = 0 + NUMBER
           0 + TOLD                      | emit
           0 + TOLD                      | emit
           0 + TOLD                      | emit
-fired_told: 0 + TOLD                    | emit          | acked ? next : fired_told
+fired_told: 0 + TOLD                    | emit          | if acked next else fired_told
 next:     BASE = 0 + FRACTION
           NUMBER = NUMBER + ZERO + 1
           0 + COUNT
-          NUMBER + ~COUNT + 1           |               | zero ? not_last : maybe_last
-maybe_last:                             |               | zero ? last : not_last
-not_last: 0 + AT                        |               | pending ? now_or_later : add
-now_or_later: AT + ~NUMBER + 1          |               | zero ? change : at_number
-at_number:                              |               | zero ? change : add
+          NUMBER + ~COUNT + 1           |               | if zero(prev) not_last else maybe_last
+maybe_last:                             |               | if zero(prev) last else not_last
+not_last: 0 + AT                        |               | if pending now_or_later else add
+now_or_later: AT + ~NUMBER + 1          |               | if zero(prev) change else at_number
+at_number:                              |               | if zero(prev) change else add
 
 # A += I + N/D; D = 0 stands for 2^32
 add:      FRACTION = FRACTION + N
-          FRACTION + ~D + 1             |               | carry ? whole : add_compare
-add_compare: 0 + D                      |               | carry ? add_den : no_whole
-add_den:                                |               | zero ? no_whole : whole
+          FRACTION + ~D + 1             |               | if carry(prev) whole else add_compare
+add_compare: 0 + D                      |               | if carry(prev) add_den else no_whole
+add_den:                                |               | if zero(prev) no_whole else whole
 whole:    FRACTION = FRACTION + ~D + 1
           TICK_LO = TICK_LO + I + 1     |               | add_hi
 no_whole: TICK_LO = TICK_LO + I
 add_hi:   TICK_HI = TICK_HI + ZERO + c
-place:    DISTANCE = ~now_lo + TICK_LO + 1 |            | near ? place : place_hi
+place:    DISTANCE = ~now_lo + TICK_LO + 1 |            | if near place else place_hi
 place_hi: ~now_hi + TICK_HI + c
-          DISTANCE + HEAD_SHORT         | load_any      | zero ? wait : wait
+          DISTANCE + HEAD_SHORT         | load_far unless zero(prev) | wait
 
 # the same with the words of a change
 change:   DEN + ~D + 1
-          LEAST = ~lead + HEAD_START + 1 |              | zero ? change_add : change_drop
+          LEAST = ~lead + HEAD_START + 1 |              | if zero(prev) change_add else change_drop
 change_drop: FRACTION = 0 + ZERO
 change_add: FRACTION = FRACTION + NUM
-          FRACTION + ~DEN + 1           |               | carry ? change_whole : change_compare
-change_compare: 0 + DEN                 |               | carry ? change_den : change_no_whole
-change_den:                             |               | zero ? change_no_whole : change_whole
+          FRACTION + ~DEN + 1           |               | if carry(prev) change_whole else change_compare
+change_compare: 0 + DEN                 |               | if carry(prev) change_den else change_no_whole
+change_den:                             |               | if zero(prev) change_no_whole else change_whole
 change_whole: FRACTION = FRACTION + ~DEN + 1
           TICK_LO = TICK_LO + INTERVAL + 1 |            | change_hi
 change_no_whole: TICK_LO = TICK_LO + INTERVAL
 change_hi: TICK_HI = TICK_HI + ZERO + c
-change_place: DISTANCE = ~now_lo + TICK_LO + 1 |        | near ? change_place : change_place_hi
+change_place: DISTANCE = ~now_lo + TICK_LO + 1 |        | if near change_place else change_place_hi
 change_place_hi: DISTANCE_HI = ~now_hi + TICK_HI + c
-          DISTANCE_HI + ZERO            |               | borrow ? change_late : change_time
-change_time: DISTANCE + LEAST           |               | zero ? change_soon : change_far
-change_soon: DISTANCE + HEAD_START      | load          | carry ? changed : change_late
+          DISTANCE_HI + ZERO            |               | if borrow(prev) change_late else change_time
+change_time: DISTANCE + LEAST           |               | if zero(prev) change_soon else change_far
+change_soon: DISTANCE + HEAD_START      | load          | if carry(prev) changed else change_late
 change_far: 0 + DISTANCE                | load_far
 changed:  I = 0 + PERIOD
           N = 0 + NUM
@@ -210,15 +210,15 @@ change_late: TICK_LO = 0 + BEFORE_LO
           0 + TOLD                      | emit
           0 + TOLD                      | emit
           0 + TOLD                      | emit
-late_told: 0 + TOLD                     | emit          | acked ? add : late_told
+late_told: 0 + TOLD                     | emit          | if acked add else late_told
 
 # the last pulse has come
-last:                                   | do stopped    | pending ? last_change : done
+last:                                   | do stopped    | if pending last_change else done
 last_change: TOLD = 0 + AT
                                         | do invalid
           0 + TOLD                      | emit
           0 + TOLD                      | emit
           0 + TOLD                      | emit
-last_told: 0 + TOLD                     | emit          | acked ? done : last_told
+last_told: 0 + TOLD                     | emit          | if acked done else last_told
 done:     TOLD = 0 + NUMBER
                                         | do train_done | tell_idle

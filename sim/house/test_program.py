@@ -230,6 +230,52 @@ def test_change_redo():
     assert documented("CHANGE_REDO") >= redo + busy * INSTRUCTION
 
 
+# A program that is right but for one line.
+AROUND = """word ZERO 0
+word A 1
+first: A = A + ZERO
+{}
+last: | do pop | first
+"""
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("A + ZERO | | if carry first else last", "carry speaks of the operation before: carry(prev)"),
+        ("A + ZERO | | if flush(prev) first else last", "flush is not of an operation"),
+        ("A + ZERO | | if red first else last", "no condition red"),
+        ("A + ZERO | | carry ? first : last", "cannot read the jump"),
+        ("A + ZERO | | nowhere", "no label nowhere"),
+        ("0 + A", "B was just written by first"),
+        ("A = ZERO + ZERO", "A would be written, ZERO is read in its place"),
+        ("A - ZERO", "cannot read the operation"),
+        ("A + OTHER", "no word OTHER"),
+        ("0 + ZERO | load_any | last", "no action load_any"),
+        ("0 + ZERO | latch ZERO | last", "latch takes no argument"),
+        ("0 + ZERO | load_far unless zero | last", "zero speaks of the operation before: zero(prev)"),
+        ("0 + ZERO | load_far unless zero(prev)", "needs a label"),
+        ("0 + ZERO | load_far unless zero(prev) | if flush first else last", "takes the place of a condition"),
+        ("| do dance | last", "do dance?"),
+        ("A = A + ZERO | do pop | last", "no room for a written word"),
+        ("first: | | last", "first is there twice"),
+    ],
+)
+def test_mistakes_are_told(line, said):
+    """With the file and the line."""
+    with pytest.raises(assemble.Mistake) as told:
+        assemble.Program("launch_queue", AROUND.format(line), 0, {0, 1})
+    assert said in str(told.value) and str(told.value).startswith("launch_queue.asm:4: ")
+
+
+def test_load_far_unless():
+    """Loads in one of two ways, and goes on at one place."""
+    program = assemble.Program("launch_queue", AROUND.format("0 + ZERO | load_far unless zero(prev) | last"), 0, {0, 1})
+    (word,) = [word for word in program.code.values() if field(word, "action") == assemble.ACTIONS.index("load_any")]
+    assert assemble.CONDITIONS["launch_queue"][field(word, "cond")] == "zero"
+    assert program.code[field(word, "next")] == program.code[field(word, "next") | 1]
+
+
 PAGE = (ROOT / "docs" / "sequencer.md").read_text()
 
 
