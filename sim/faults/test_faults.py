@@ -43,7 +43,7 @@ from litex_soc.build_cache import Store, content_key, locked
 from sim.blocks import test_crossing
 from sim.cocotb_rig import BUILD, ROOT, BuildError, hdl_sources, simulate, tail, tool_version
 from sim.long_runs import LONG
-from sim.proofs import FORMAL, PACKAGES, explain, prove
+from sim.proofs import FORMAL, PACKAGES, explain, input_files, prove, sections
 
 # As in sim/core/test_core.py: (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3}
@@ -240,9 +240,14 @@ def test_every_test_named_exists():
 
 def inputs_of(fault, catcher):
     """Key of all that decides whether it is caught."""
-    kind = catcher.partition(":")[0]
-    bench = BENCHES.get(kind) or str(Path(kind).parent)
-    files = [path for folder in ("hdl", bench) for path in sorted((ROOT / folder).rglob("*")) if path.is_file() and path.suffix != ".pyc"]
+    kind, _, name = catcher.partition(":")
+    if kind == "formal":
+        proof = FORMAL / f"{re.split('[:@]', name)[0]}.sby"
+        files = [proof, *input_files(sections(proof.read_text())["files"]).values(), *sorted((ROOT / "hdl" / "program").glob("*.*"))]
+    else:
+        bench = BENCHES.get(kind) or str(Path(kind).parent)
+        folders = [ROOT / "hdl", ROOT / bench]
+        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
     files += [ROOT / "sim" / f"{name}.py" for name in ("cocotb_rig", "proofs", "witness")] + [Path(__file__)]
     names = [str(path.relative_to(ROOT)) for path in files]
     versions = {package: version(package) for package in (*PACKAGES, "cocotb", "cocotbext-uart", "pytest")}
@@ -305,6 +310,23 @@ def test_memory_knows_the_inputs(file, tmp_path, monkeypatch):
         assert (ROOT / file).is_file()
         monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b" " * (path == ROOT / file))
     assert inputs_of(fault, catcher) != before
+
+
+def test_memory_of_a_proof(monkeypatch):
+    """What a proof names decides, other proofs do not."""
+    catcher = "formal:slot:s1@30"
+    fault = next(fault for fault in FAULTS if fault["file"] == "hdl/litepulse_slot.sv")
+    before, read_bytes = inputs_of(fault, catcher), Path.read_bytes
+    changes = {
+        "sim/formal/slot.sby": True,
+        "sim/formal/litepulse_slot.svh": True,
+        "hdl/litepulse_slot.sv": True,
+        "sim/formal/echo.sby": False,
+    }
+    for file, matters in changes.items():
+        assert (ROOT / file).is_file()
+        monkeypatch.setattr(Path, "read_bytes", lambda path, file=file: read_bytes(path) + b" " * (path == ROOT / file))
+        assert (inputs_of(fault, catcher) != before) == matters, file
 
 
 def first_case(kind):
