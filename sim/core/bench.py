@@ -59,6 +59,7 @@ for _name in (
     CONSTANTS[_name] += sum(latencies(PHY)) - 2 + (CONSTANTS[_more] if S > 1 else 0)
 LMIN = CONSTANTS["LMIN_CYCLES"]
 ECHO_TAIL = 16  # cycles, after a reset
+FILTER = 1 if S == 1 else 3  # cycles from the answer to the word FILTER to the first sample that counts by it
 SPACE = 2 * LMIN * S  # ticks between two queue entries that are plenty in every respect
 
 # (half period of sys in ps, delay of its first edge) for a pulse cycle of 8000 ps.

@@ -16,7 +16,7 @@ FRAME, BREAK, PULSE = 0, 1, 2
 QUEUE, TRAIN, RESPONDER, TTY, CAPTURE, TRAIN_CHANGE, CONTROL = range(7)
 TX, EDGE, REFUSED, OVERFLOW, APPLIED, TRAIN_DONE, MISSED, SNAPSHOT = range(1, 9)
 LATE, BUSY, ORDER, INVALID = range(1, 5)
-ALWAYS = -(1 << 70)  # before every tick
+ALWAYS, NEVER = -(1 << 70), 1 << 70  # before every tick, behind every tick
 
 # For one tick: responder, then queue, then train; a best-effort frame never competes, it has to stay away.
 RANK = {RESPONDER: 0, QUEUE: 1, TRAIN: 2, TTY: 3}
@@ -216,9 +216,11 @@ def line_wave(grants, rest=1):
 
 def driver_wave(grants, lead, lag, samples=1):
     """The `de` pin: `lead` before every launch until `lag` after its end. A launch refused `busy` adds nothing: the one
-    that is in its way began before it and ends after it, so its own lead lies inside. A lag that changes (in cycles of the pin): what
+    that is in its way began before it and ends after it, so its own lead lies inside. `lead` may be a function of the grant. A lag that
+    changes (in cycles of the pin): what
     counts is, for the rest of the cycle in which a launch ends, the lag of that cycle, from then on that of the next one."""
-    lag, spans = steps(lag), [(grant.tick - lead, grant.end) for grant in grants]
+    lead_of = lead if callable(lead) else lambda grant: lead
+    lag, spans = steps(lag), [(grant.tick - lead_of(grant), grant.end) for grant in grants]
     ends = sorted({grant.end for grant in grants})
     for end, following in zip(ends, [*ends[1:], None]):
         cycle = (end - 1) // samples
@@ -351,51 +353,9 @@ class Train:
 # Capture -------------------------------------------------------------------------------------------------------
 
 
-def filtered(wave, length):
-    """The waveform behind the glitch filter: a level counts from its first sample if `length` samples show it."""
-    length = max(1, length)
-    wave = normal(wave)
-    out = [wave[0]]
-    for number, (tick, level) in enumerate(wave[1:], 1):
-        until = wave[number + 1][0] if number + 1 < len(wave) else None
-        if (until is None or until - tick >= length) and level != out[-1][1]:
-            out.append((tick, level))
-    return out
-
-
-def filter_delay(length, samples):
-    """Cycles by which the glitch filter holds a channel back."""
-    return -(-(max(1, length) - 1) // samples)
-
-
-def capture(waves, samples, rise, fall, filter_mask=0, filter_length=1, until=None, recorded=1):
-    """EDGE records [(tick, flags, data)] from each channel's sampled waveform (tick: first sample with the level). The enables, and whether
-    edges are recorded, may change: what counts is their value in the cycle of the edge, on a filtered channel in that in which the filter
-    lets it through."""
-    records = []
-    rise, fall, recorded = steps(rise), steps(fall), steps(recorded)
-    for group in (0, 1):
-        members = {c: (filtered(w, filter_length) if group else normal(w)) for c, w in enumerate(waves) if (filter_mask >> c & 1) == group}
-        delay = filter_delay(filter_length, samples) if group else 0
-        changed = {}
-        for channel, wave in members.items():
-            for tick, level in wave[1:]:
-                cycle, sample = divmod(tick, samples)
-                if (rise if level else fall).at(cycle + delay) >> channel & 1 and recorded.at(cycle + delay):
-                    changed[cycle] = changed.get(cycle, 0) | 1 << (channel * samples + sample)
-        for cycle, mask in changed.items():
-            levels = 0
-            for channel, wave in members.items():
-                for sample in range(samples):
-                    levels |= level_at(wave, cycle * samples + sample) << (channel * samples + sample)
-            records.append((cycle * samples, 0x80 if group else 0, levels << 16 | mask))
-    # Of one cycle the unfiltered record comes first; a filtered one is known `length` samples later.
-    return sorted((r for r in records if until is None or r[0] < until), key=lambda r: (r[0], r[1]))
-
-
-def filtered_in_parts(wave, parts):
-    """[(tick, level, part)]: edges behind a filter whose settings change. `parts`: [(begin, end, length)], samples of [begin, end) count
-    by one setting, and not together with those of another part."""
+def accepted(wave, parts):
+    """[(tick, level, part)]: edges behind the glitch filter, each with the first sample of its level: it counts if so many samples show it.
+    `parts`: [(begin, end, length)], the samples of [begin, end) count by one length, and not together with those of another part."""
     wave, level, out = normal(wave), wave[0][1], []
     for number, (begin, end, length) in enumerate(parts):
         places = [begin, *(t for t, _ in wave[1:] if begin < t < end), end]
@@ -406,59 +366,134 @@ def filtered_in_parts(wave, parts):
     return out
 
 
-def capture_in_parts(waves, samples, parts):
-    """EDGE records, all edges enabled, of channels whose settings change. `parts`: per channel [(begin, end, is filtered, length)]."""
-    found = [filtered_in_parts(w, [(b, e, f if on else 1) for b, e, on, f in p]) for w, p in zip(waves, parts)]
-    levels = [[(ALWAYS, w[0][1]), *((t, v) for t, v, _ in edges_)] for w, edges_ in zip(waves, found)]
+def filtered(wave, length):
+    """The waveform behind a glitch filter that never changes."""
+    return [(ALWAYS, wave[0][1]), *((tick, level) for tick, level, _ in accepted(wave, [(ALWAYS, NEVER, max(1, length))]))]
 
-    def is_filtered(channel, tick):
-        return [on for begin, _, on, _ in parts[channel] if begin <= tick][-1]
 
+def filter_delay(length, samples):
+    """Cycles by which the glitch filter holds a channel back."""
+    return -(-(max(1, length) - 1) // samples)
+
+
+class Filters:
+    """The word FILTER over time. A channel is `shown` later than its samples by the delay of its filter: of this time are the cycles in
+    which settings act."""
+
+    def __init__(self, samples, mask=0, length=1):
+        self.samples = samples
+        self.words = Steps((mask, length))
+        # With several samples per cycle a channel that begins anew at T pays no heed to the three cycles before, and of the groups as
+        # they are from T on is what is shown from two cycles before.
+        self.blind, self.early = (0, 0) if samples == 1 else (3, 2)
+
+    def set(self, begin, mask, length):
+        """Another word: the cycle T from which samples count by it."""
+        self.words.set(begin, (mask, length))
+
+    def groups(self):
+        """Steps, of shown cycles: the word."""
+        return self.words.later(-self.early)
+
+    def delays(self, channel):
+        """Steps, of shown cycles: the delay of a channel, in cycles."""
+        out, groups = Steps(0), self.groups()
+        out.steps = [(cycle, filter_delay(length, self.samples) if mask >> channel & 1 else 0) for cycle, (mask, length) in groups.steps]
+        return out
+
+    def edges(self, channel, wave):
+        """[(tick of the first sample, level, tick at which it is shown)]."""
+        parts, lengths = [], []
+        for begin, (mask, length) in self.words.steps:
+            mine = (mask >> channel & 1, max(1, length) if mask >> channel & 1 else 1)
+            if lengths and lengths[-1] == mine:
+                continue
+            if parts:
+                parts[-1][1] = (begin - self.blind) * self.samples
+            parts.append([begin * self.samples if parts else ALWAYS, NEVER, mine[1]])
+            lengths.append(mine)
+        return [(t, level, t + filter_delay(parts[number][2], self.samples) * self.samples) for t, level, number in accepted(wave, parts)]
+
+    def shown(self, channel, wave):
+        """The waveform as it is shown."""
+        return normal([(ALWAYS, wave[0][1]), *((shown, level) for _, level, shown in self.edges(channel, wave))])
+
+
+def capture(waves, samples, rise, fall, filters=None, until=None, recorded=1):
+    """EDGE records [(tick, flags, data)] from each channel's sampled waveform (tick: first sample with the level). The enables, and whether
+    edges are recorded, may change: what counts is their value in the cycle in which the edge is shown. `filters`: without, none is."""
+    filters = filters or Filters(samples)
+    rise, fall, recorded, groups = steps(rise), steps(fall), steps(recorded), filters.groups()
     changed = {}
-    for channel, edges_ in enumerate(found):
-        for tick, _, number in edges_:
-            cycle, sample = divmod(tick, samples)
-            key = (cycle, bool(parts[channel][number][2]))
-            changed[key] = changed.get(key, 0) | 1 << (channel * samples + sample)
-    records = []
-    for (cycle, group), mask in changed.items():
+    for channel, wave in enumerate(waves):
+        for _, level, shown in filters.edges(channel, wave):
+            cycle, sample = divmod(shown, samples)
+            if (rise if level else fall).at(cycle) >> channel & 1 and recorded.at(cycle):
+                key = (cycle, groups.at(cycle)[0] >> channel & 1)
+                changed[key] = changed.get(key, 0) | 1 << (channel * samples + sample)
+    records, levels = [], [filters.shown(channel, wave) for channel, wave in enumerate(waves)]
+    for (cycle, group), changes in changed.items():
+        mask, length = groups.at(cycle)
         bits = 0
         for channel, wave in enumerate(levels):
-            if is_filtered(channel, cycle * samples) == group:
-                for sample in range(samples):
-                    bits |= level_at(wave, cycle * samples + sample) << (channel * samples + sample)
-        records.append((cycle * samples, 0x80 if group else 0, bits << 16 | mask))
-    return sorted(records)
+            for sample in range(samples):
+                bits |= (mask >> channel & 1 == group and level_at(wave, cycle * samples + sample)) << (channel * samples + sample)
+        tick = (cycle - (filter_delay(length, samples) if group else 0)) * samples
+        records.append((tick, 0x80 if group else 0, bits << 16 | changes))
+    # Of one cycle the unfiltered record comes first; a filtered one is known later.
+    return sorted((r for r in records if until is None or r[0] < until), key=lambda r: (r[0], r[1]))
 
 
 # Echo ----------------------------------------------------------------------------------------------------------
 
 
 class Echo:
-    """Which cycles may show our own transmission. `tail` and `delay` (by which the filter holds the line back) in cycles."""
+    """Which cycles may show our own transmission. `tail` and `delay` (by which the filter holds the line back) in cycles.
 
-    def __init__(self, grants, samples, tail=16, delay=0):
-        self.samples, self.tail, self.delay = samples, tail, delay
-        # The cycles in which a launch has a tick, first and last.
-        self.cycles = [(a // samples, (b - 1) // samples) for a, b in busy_spans(grants)]
+    Both may be Steps, and `changes` then are the cycles in which one of their words was answered; all these as the line is shown.
+    """
 
-    def near(self, first, last):
-        """Whether a launch has a tick in these cycles; with several samples per cycle both lie one later."""
-        later = int(self.samples > 1)
-        return int(any(a <= last + later and b >= first + later for a, b in self.cycles))
+    CHANGED = 2049  # cycles for which a window stays open behind a word that comes in it, and the filter's delay
+
+    def __init__(self, grants, samples, tail=16, delay=0, changes=()):
+        self.samples, self.delay = samples, delay
+        tail, delays = steps(tail), steps(delay)
+        # With several samples per cycle all comes a cycle later, and a word acts in three cycles.
+        later, slow = (0, 0) if samples == 1 else (1, 2)
+        spans = []
+        for a, b in busy_spans(grants):
+            first, last = a // samples - later, (b - 1) // samples - later
+            if spans and first <= spans[-1][1] + 1:
+                spans[-1][1] = last
+            else:
+                spans.append([first, last])
+        self.windows = []  # cycles in which the line as shown counts as our own, first and last
+        for (first, last), following in zip(spans, [*spans[1:], None]):
+            close = last + 2 + tail.at(last) + delays.at(last + 1)
+            for cycle in changes:
+                if cycle + slow >= last and cycle <= close and (following is None or cycle < following[0]):
+                    close = cycle + slow + self.CHANGED + delays.at(cycle + slow + 2)
+            self.windows.append((first, close if following is None else min(close, following[0])))
+
+    def own(self, first, last):
+        """Whether one of these cycles counts as our own."""
+        at = bisect_right(self.windows, last, key=lambda window: window[0])
+        return int(at > 0 and self.windows[at - 1][1] >= first)
+
+    # With a filter that never changes; cycles and ticks are those of stamps.
 
     def edge(self, tick):
         """Whether an edge with this stamp counts as our own."""
-        cycle = tick // self.samples
-        return self.near(cycle - 2 - self.tail, cycle + self.delay - 1)
+        shown = tick // self.samples + self.delay
+        return self.own(shown, shown - 1)
 
     def byte(self, start, centre):
         """Whether a byte does, by its stamp and the cycle of the centre of its first stop bit."""
-        return self.near(start // self.samples - 2 - self.tail, centre + self.delay)
+        return self.own(start // self.samples + self.delay, centre + self.delay)
 
     def break_end(self, start, end):
         """Whether a break does, by its first and its last edge."""
-        return self.near(start // self.samples - 2 - self.tail, end // self.samples + self.delay)
+        return self.own(start // self.samples + self.delay, end // self.samples + self.delay)
 
 
 # Receiver ------------------------------------------------------------------------------------------------------
@@ -607,20 +642,21 @@ def gaps(grants, until):
 
 @dataclass
 class Responder:
-    """One entry. `answers` turns trigger references into candidate launches."""
+    """One entry. `answers` turns triggers into candidate launches."""
 
     launch: Launch
     delay: int
     rearm: bool = True
     holdoff: int = 0
 
-    def answers(self, triggers, samples, rest, held=0, missed=()):
-        """[Grant] for the triggers (reference ticks, ascending) that are not ignored. A trigger is recognised `held` cycles behind that of
-        its reference. Behind a launch those count that are recognised in a cycle that begins at the end of the holdoff or later, and not
-        within `rest` cycles; behind a miss, whose ticks are in `missed`, there is no holdoff."""
+    def answers(self, triggers, samples, rest, missed=()):
+        """[Grant] for the triggers that are not ignored: (reference tick, cycle in which it is recognised), ascending; a tick alone is
+        recognised in its cycle. Behind a launch those count that are recognised in a cycle that begins at the end of the holdoff or later,
+        and not within `rest` cycles; behind a miss, whose ticks are in `missed`, there is no holdoff."""
         out, listens = [], ALWAYS
-        for reference in triggers:
-            if reference // samples + held < listens:
+        for trigger in triggers:
+            reference, cycle = trigger if isinstance(trigger, tuple) else (trigger, trigger // samples)
+            if cycle < listens:
                 continue
             tick = reference + self.delay
             out.append(Grant(tick, self.launch, RESPONDER, len(out)))

@@ -9,7 +9,7 @@ from fractions import Fraction
 import cocotb
 
 from litex_soc import regmap
-from sim.core.bench import CLOCKS, CONSTANTS, FAST, INPUTS, LINE, LMIN, PHY, SEED, SPACE, Bench, S, figure, latencies, same_list
+from sim.core.bench import CLOCKS, CONSTANTS, FAST, FILTER, INPUTS, LINE, LMIN, PHY, SEED, SPACE, Bench, S, figure, latencies, same_list
 from sim.core.model import (
     ALWAYS,
     APPLIED,
@@ -28,6 +28,7 @@ from sim.core.model import (
     TTY,
     Adjust,
     Echo,
+    Filters,
     Grant,
     Launch,
     Profile,
@@ -39,7 +40,6 @@ from sim.core.model import (
     capture,
     driver_wave,
     filter_delay,
-    filtered,
     gaps,
     line_wave,
     normal,
@@ -76,10 +76,12 @@ class Scene:
         self.lead, self.lag = rng.choice(
             ((0, 0), (rng.randrange(30 * S), rng.randrange(60 * S)), (rng.randrange(400 * S), rng.randrange(60 * S)))
         )
-        self.filter_mask = rng.getrandbits(INPUTS + 1) if rng.random() < 0.7 else 0
-        self.filter_length = rng.choice((rng.randrange(1, 6 * S), rng.randrange(64)))
-        self.held = filter_delay(self.filter_length, S) if self.filter_mask & 1 else 0  # channel 0 triggers
-        self.tail = rng.choice((0, 1, 16, 200, 1023)) * S
+        # While a train runs its lead stays: in some scenes it ends half way.
+        self.half = rng.random() < 0.5
+        self.longest_lead = max(self.lead, rng.choice((0, rng.randrange(60 * S), rng.randrange(400 * S)))) if self.half else self.lead
+        self.longest = rng.choice((1, min(6 * S, 63), 63))  # of the filter, in this scene
+        self.filter = self.a_filter() if rng.random() < 0.7 else (0, 1)
+        self.tail = self.a_tail()
         self.rise, self.fall = rng.getrandbits(INPUTS + 1) | 1, rng.getrandbits(INPUTS + 1) | 1
         # A slow bus cannot carry away everybody's edges.
         self.edge_limits = (3, 1) if CLOCKS[self.clocks][0] > 4000 else ((1 << INPUTS + 1) - 1,) * 2
@@ -87,7 +89,9 @@ class Scene:
         self.fall &= self.edge_limits[1]
         # Settings over time, in cycles in which the core answered their words.
         self.rises, self.falls, self.recorded, self.lags = Steps(self.rise), Steps(self.fall), Steps(1), Steps(self.lag)
+        self.leads, self.train_runs, self.stopping = Steps(self.lead), True, False
         self.loop, self.receiving, self.formats = Steps(0), Steps(1), [Steps(profile) for profile in self.profiles]
+        self.filters, self.tails, self.echo_words = Filters(S, *self.filter), Steps(-(-self.tail // S)), []
 
     def format(self, k):
         """Profile k, at random."""
@@ -99,6 +103,14 @@ class Scene:
             rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))),
             k > 0 and rng.random() < 0.3,
         )
+
+    def a_filter(self):
+        """Channels and length."""
+        return self.rng.getrandbits(INPUTS + 1), self.rng.randrange(1, self.longest + 1)
+
+    def a_tail(self):
+        """Ticks; most are short, or all that is received would be our own."""
+        return self.rng.choice((0, 1, self.rng.randrange(20 * S), self.rng.randrange(1023 * S + 1)))
 
     def launch(self):
         rng = self.rng
@@ -120,7 +132,7 @@ class Scene:
         for k, profile in enumerate(self.profiles):
             assert await bench.profile(k, profile)
         await bench.config("driver_enable", lead=self.lead, lag=self.lag)
-        await bench.filter(self.filter_mask, self.filter_length)
+        await bench.filter(*self.filter)
         assert await bench.echo(self.tail)
         await bench.config("capture_edges", rise=self.rise, fall=self.fall)
         await bench.config("line", rx_enable=1)
@@ -137,11 +149,11 @@ class Scene:
         while not bench.select(APPLIED, TRAIN_CHANGE):
             await bench.cycles(10)
         self.begin, self.end = bench.now + 200 * S, start + LENGTH * S
+        self.train_end = start + (LENGTH // 2 * S if self.half else LENGTH * S)
         tasks = [cocotb.start_soon(t) for t in (self.queue(), self.bytes(), self.inputs(), self.changes(), self.stranger())]
         tasks += [cocotb.start_soon(self.settings())] if PHY in ("generic", "model") else []
         for task in tasks:
             await task
-        await bench.train_stop()
         self.lag = max(value for _, value in self.lags.steps)
         await bench.cycles(int(40 * 12) + self.lag // S + 400)
         # Whatever bytes are left get their chance, now that nothing is in their way.
@@ -155,7 +167,7 @@ class Scene:
         self.entries, row = [], self.begin  # row: the tick by which the queue has done with those before
         while row < self.end:
             # Plenty ahead of its tick, and after the one before it.
-            tick = max(row + rng.randrange(SPACE, 7 * SPACE) + self.lead, bench.ahead(12) + self.lead)
+            tick = max(row + rng.randrange(SPACE, 7 * SPACE), bench.ahead(12)) + self.longest_lead
             entry = QueueEntry(tick, self.launch(), len(self.entries) & 0xFFFF)
             before = self.entries[-1].tick if self.entries else ALWAYS
             if rng.random() < 0.05 and self.entries:
@@ -194,7 +206,8 @@ class Scene:
             while at < self.end:
                 level ^= 1
                 events.append((at, channel, level))
-                at += rng.choice((1, 2, self.filter_length, rng.randrange(1, 20 * S), rng.randrange(20 * S, 600 * S)))
+                glitch = rng.choice((1, 2, rng.randrange(1, self.longest + 16 * S), rng.randrange(1, 20 * S)))
+                at += rng.choice((glitch, rng.randrange(20 * S, 600 * S), rng.randrange(20 * S, 600 * S)))
         for at, channel, level in sorted(events):
             self.waves[channel].append((at, level))
         await bench.play_aux(sorted(events))
@@ -212,7 +225,16 @@ class Scene:
     async def settings(self):
         """Words that change something, each at any moment; when the core answered it says what has to happen when."""
         rng, bench = self.rng, self.bench
-        changes = (self.set_edges, self.set_recorded, self.set_line, self.set_lag, self.set_profile, self.set_responder)
+        changes = (
+            self.set_edges,
+            self.set_recorded,
+            self.set_line,
+            self.set_driver_enable,
+            self.set_profile,
+            self.set_responder,
+            self.set_filter,
+            self.set_echo,
+        )
         while bench.now < self.end:
             await bench.cycles(rng.choice((rng.randrange(1, 60), rng.randrange(1, 1500))))
             await rng.choice(changes)()
@@ -234,15 +256,33 @@ class Scene:
         self.loop.set(self.bench.answered(), loopback)
         self.receiving.set(self.bench.answered(), rx_enable)
 
-    async def set_lag(self):
-        lag = self.rng.choice((0, 1, self.rng.randrange(8 * S), self.rng.randrange(600 * S)))
-        if self.rng.random() < 0.2:
+    async def set_driver_enable(self):
+        rng = self.rng
+        lag = rng.choice((0, 1, rng.randrange(8 * S), rng.randrange(600 * S)))
+        if not self.stopping and rng.random() < 0.2:
             # The train keeps its lead: such a word is refused as a whole.
             await self.bench.config("driver_enable", lead=self.lead + 1, lag=lag)
             self.refused_words += 1
             return
-        await self.bench.config("driver_enable", lead=self.lead, lag=lag)
+        lead = self.lead if self.train_runs else rng.choice((0, self.lead, rng.randrange(self.longest_lead + 1)))
+        await self.bench.config("driver_enable", lead=lead, lag=lag)
         self.lags.set(self.bench.answered(), lag)
+        self.leads.set(self.bench.answered(), lead)
+
+    async def set_filter(self):
+        mask, length = self.a_filter()
+        before = self.filters.words.steps[-1][1]
+        # Often only one of both changes, or nothing.
+        self.filter = self.rng.choice(((mask, length), (before[0], length), (mask, before[1]), before))
+        await self.bench.filter(*self.filter)
+        self.filters.set(self.bench.answered() + FILTER, *self.filter)
+        self.echo_words.append(self.bench.answered())
+
+    async def set_echo(self):
+        self.tail = self.a_tail()
+        await self.bench.echo(self.tail)
+        self.tails.set(self.bench.answered(), -(-self.tail // S))
+        self.echo_words.append(self.bench.answered())
 
     async def set_responder(self):
         rng = self.rng
@@ -250,20 +290,22 @@ class Scene:
         more = rng.choice((0, rng.randrange(20 * S), rng.randrange(200 * S)))
         holdoff = rng.choice((0, rng.randrange(40 * S), rng.randrange(300 * S)))
         rearm = int(rng.random() < 0.8)
-        entry = Responder(self.launch(), RESPONSE + self.held * S + self.lead + more, bool(rearm), holdoff)
+        entry = Responder(self.launch(), RESPONSE + filter_delay(self.longest, S) * S + self.longest_lead + more, bool(rearm), holdoff)
         cycles = await self.bench.responder(entry.launch, entry.delay, holdoff, trigger=1, channel=0, rise=rise, fall=fall, rearm=rearm)
         self.responders.append((entry, rise, fall, *cycles))
 
     def answers(self):
         """What the responder does: a trigger counts from the cycle of the answer that armed it on; when it is disarmed, what is decided
         is carried out first."""
-        wave = filtered(self.waves[0], self.filter_length) if self.filter_mask & 1 else normal(self.waves[0])
+        edges = self.filters.edges(0, self.waves[0])
         missed, out, self.cancelled = {r.tick for r in self.bench.select(MISSED)}, [], []
         for (entry, rise, fall, _, armed), following in zip(self.responders, [*self.responders[1:], None]):
             triggers = [
-                t for t, level in wave[1:] if (rise if level else fall) and (armed is None or t // S + self.held + CONDITIONING >= armed)
+                (t, shown // S)
+                for t, level, shown in edges
+                if (rise if level else fall) and (armed is None or shown // S + CONDITIONING >= armed)
             ]
-            for grant in entry.answers(triggers, S, CONSTANTS["RESPONSE_REST"], self.held, missed):
+            for grant in entry.answers(triggers, S, CONSTANTS["RESPONSE_REST"], missed):
                 done = following is None or grant.tick // S < following[3] + OUTPUT - 8
                 (out if done else self.cancelled).append(grant)
         return out
@@ -284,26 +326,28 @@ class Scene:
 
     def received(self, line, granted):
         """The bytes that the receiver takes from its line: while it is on, and between two writes of profile 0."""
-        held = filter_delay(self.filter_length, S) if self.filter_mask >> LINE & 1 else 0
-        delay, echo = CONDITIONING + held, Echo(granted, S, self.tail // S, held)
+        delays, changes = self.filters.delays(LINE), [cycle - CONDITIONING for cycle in self.echo_words]
+        echo = Echo(granted, S, self.tails.later(-CONDITIONING), delays, changes)
         off = [(begin, end) for begin, end, on in self.receiving.spans() if not on]
         off += [(begin - 1, begin + 1) for begin, _, _ in self.formats[0].spans()[1:]]
-        out, since = [], None
+        out, since, shown = [], None, self.filters.shown(LINE, line)
         for begin, end in [*sorted(off, key=lambda span: span[0]), (None, None)]:
             if begin is None or since is None or begin > since:
                 profile = self.formats[0].at(ALWAYS if since is None else since)
-                out += receive(
-                    line, profile, S, echo, None if begin is None else begin - 1 - delay, None if since is None else since + 1 - delay
-                )
+                until = None if begin is None else begin - 1 - CONDITIONING
+                for byte in receive(shown, profile, S, None, until, None if since is None else since + 1 - CONDITIONING):
+                    cycle = byte.tick // S
+                    out.append(byte._replace(tick=byte.tick - delays.at(cycle) * S, own=echo.own(cycle, byte.stored // S)))
             if end is None:
                 break
             since = end if since is None else max(since, end)
         return out
 
     async def changes(self):
+        """Of the train, and its stop."""
         rng, bench = self.rng, self.bench
         self.asked = []
-        while bench.now < self.end - 2000 * S:
+        while bench.now < self.train_end - 2000 * S:
             await bench.cycles(rng.randrange(400, 2500))
             passed = len(self.train.pulses(until=bench.now))
             n = rng.choice((0, passed + 1, passed + rng.randrange(2, 12)))
@@ -324,6 +368,25 @@ class Scene:
                 assert answer.data == n or n == 0
                 self.train.adjust(Adjust(answer.data, whole, num, den, step))
             self.asked.append(answer)
+        await bench.until(self.train_end)
+        self.stopping = True
+        await bench.train_stop()
+        while bench.status("train_running"):
+            await bench.cycles(20)
+        self.train_runs = False
+
+    def waited_for(self, launches):
+        """Those that may be waited for when the lead changes, and so may miss it: of each source what was decided meanwhile, and the first
+        one behind it."""
+        out = set()
+        for (_, before), (cycle, lead) in zip(self.leads.steps, self.leads.steps[1:]):
+            if lead == before:
+                continue
+            for source in (QUEUE, RESPONDER, TTY):
+                ticks = sorted(grant.tick for grant in launches if grant.source == source and grant.tick >= cycle * S)
+                decided = sum(tick < (cycle + OUTPUT) * S for tick in ticks)
+                out |= {(source, tick) for tick in ticks[: decided + 1]}
+        return out
 
     def judge(self):
         bench = self.bench
@@ -361,9 +424,11 @@ class Scene:
         length = max(Launch(FRAME, profile, 0).length for _, profile in self.formats[0].steps)
         # A byte's length is counted anew.
         prepared += [(cycle * S, (cycle + 40) * S) for cycle, _ in self.formats[0].steps[1:]]
-        for a, b in gaps(granted, stop[0].tick):  # the stop itself holds bytes back, too
-            if b > stop[0].tick:
-                break
+        # A byte's lead is counted anew, too; and the stop of a train holds bytes back.
+        prepared += [(cycle * S, (cycle + 40) * S + self.longest_lead) for cycle, _ in self.leads.steps[1:]]
+        for a, b in gaps(granted, self.end):
+            if a <= stop[0].tick <= b:
+                continue
             while upcoming is not None and upcoming.tick < a:
                 upcoming = next(sent, None)
             if upcoming is None or a < free:
@@ -374,19 +439,26 @@ class Scene:
                     ready = b
             # While the next of queue or train is being prepared nothing starts.
             ready = max([ready, *(until for tick, until in prepared if tick < b)])
-            assert b - ready < length + self.lead + SLACK + 8 * S, f"a byte had room in [{ready}, {b})"
+            assert b - ready < length + self.longest_lead + SLACK + 8 * S, f"a byte had room in [{ready}, {b})"
         # Pins.
         edges = bench.check_line(granted)
         # A byte held back while its lead runs, or just as it has run out, takes the lead back, and so does a response that is cancelled;
-        # all else about `de` is exact.
-        seen, wanted = (spans(w) for w in (bench.wave("de"), driver_wave(granted, self.lead, self.lags.later(OUTPUT), S)))
+        # what is waited for when the lead changes may miss it, or have another one, once. All else about `de` is exact.
+        leads, waited_for = self.leads.later(OUTPUT), self.waited_for([*granted, *refused])
+
+        def lead(grant):
+            return 0 if (grant.source, grant.tick) in waited_for else leads.at(grant.tick // S)
+
+        seen, wanted = (spans(w) for w in (bench.wave("de"), driver_wave(granted, lead, self.lags.later(OUTPUT), S)))
         more = spans(union(seen + wanted))
-        assert more == seen, "de is missing where it should be"
+        missing = [span for span in more if span not in seen]
+        assert not missing, f"de is not high where it should be: {missing[:3]}"
+        uncertain = [grant.tick for grant in self.cancelled] + [tick for _, tick in waited_for]
         for a, b in seen:
-            inside = [w for w in wanted if a <= w[0] and w[1] <= b]
-            taken_back = (b - a) - sum(y - x for x, y in inside)
-            leads = 1 + sum(a <= grant.tick - self.lead < b for grant in self.cancelled)
-            assert taken_back <= leads * self.lead, f"de is high in [{a}, {b}) for {inside}"
+            inside = [(a, a), *(w for w in wanted if a <= w[0] and w[1] <= b), (b, b)]
+            for begin, end in ((before[1], after[0]) for before, after in zip(inside, inside[1:])):
+                count = 1 + sum(begin <= tick and tick - self.longest_lead < end for tick in uncertain)
+                assert end - begin <= count * self.longest_lead, f"de is high in [{begin}, {end})"
         edges += 2 * len(wanted)
         # Inputs.
         line = switched((self.line, shifted(line_wave(granted), 1)), self.loop, S)
@@ -395,12 +467,11 @@ class Scene:
             S,
             self.rises.later(-CONDITIONING),
             self.falls.later(-CONDITIONING),
-            self.filter_mask,
-            self.filter_length,
+            self.filters,
             recorded=self.recorded.later(-CONDITIONING - 1),
         )
         bench.check_edges(expected)
-        received = self.received(filtered(line, self.filter_length) if self.filter_mask >> LINE & 1 else line, granted)
+        received = self.received(line, granted)
         assert len(received) == len(bench.bytes), (len(received), len(bench.bytes))
         for byte, want in zip(bench.bytes, received):
             assert want.key == byte.key, (byte, want)

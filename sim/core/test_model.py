@@ -21,18 +21,19 @@ from sim.core.model import (
     Adjust,
     Echo,
     EventFifo,
+    Filters,
     Grant,
     Launch,
     Profile,
     QueueEntry,
     Responder,
+    Steps,
     Train,
+    accepted,
     arbitrate,
     capture,
-    capture_in_parts,
     driver_wave,
     filtered,
-    filtered_in_parts,
     gaps,
     line_wave,
     queue_fates,
@@ -168,7 +169,7 @@ def test_capture_masks():
     both = capture(waves, 4, 0b111, 0b111)
     assert both == [(8, 0, 0b1111_1100_0110 << 16 | 0b0000_0100_1010), (12, 0, 0b0000_1111_0000 << 16 | 0b0001_0000_0000)]
     assert capture(waves, 4, 0b001, 0) == [(8, 0, 0b1111_1100_0110 << 16 | 0b0010)]
-    split = capture(waves, 4, 7, 7, filter_mask=0b010, filter_length=2)
+    split = capture(waves, 4, 7, 7, Filters(4, 0b010, 2))
     assert split == [(8, 0, 0b1111_0000_0110 << 16 | 0b1010), (8, 0x80, 0b1100_0000 << 16 | 0b0100_0000), (12, 0, 0x0000 << 16 | 0x100)]
 
 
@@ -218,13 +219,57 @@ def test_event_fifo_stops_counting():
 
 def test_filter_in_parts():
     wave = [(ALWAYS, 0), (10, 1), (20, 0), (22, 1), (30, 0)]
-    assert filtered_in_parts(wave, [(ALWAYS, 50, 5)]) == [(10, 1, 0), (30, 0, 0)]
+    assert accepted(wave, [(ALWAYS, 50, 5)]) == [(10, 1, 0), (30, 0, 0)]
     # five samples, but three of them from before the change
-    assert filtered_in_parts(wave, [(ALWAYS, 13, 5), (13, 50, 5)]) == [(13, 1, 1), (30, 0, 1)]
+    assert accepted(wave, [(ALWAYS, 13, 5), (13, 50, 5)]) == [(13, 1, 1), (30, 0, 1)]
     # a cycle that counts for neither
-    assert filtered_in_parts(wave, [(ALWAYS, 20, 1), (24, 50, 3)]) == [(10, 1, 0), (30, 0, 1)]
-    parts = [[(ALWAYS, 12, False, 9), (12, 50, True, 4)], [(ALWAYS, 50, False, 1)]]
-    assert capture_in_parts([wave, [(ALWAYS, 1)]], 2, parts) == [(10, 0, (0b1111 << 16) | 1), (30, 0x80, 1)]
+    assert accepted(wave, [(ALWAYS, 20, 1), (24, 50, 3)]) == [(10, 1, 0), (30, 0, 1)]
+
+
+def test_filter_changes():
+    rest = [(ALWAYS, 0)], [(ALWAYS, 1)]
+    wave = [(ALWAYS, 0), (10, 1), (30, 0)]
+    filters = Filters(2)
+    filters.set(6, 1, 4)  # from cycle 6 on channel 0 is filtered
+    assert filters.edges(0, wave) == [(12, 1, 16), (30, 0, 34)] and filters.shown(0, wave) == [(ALWAYS, 0), (16, 1), (34, 0)]
+    assert filters.delays(0).steps == [(ALWAYS, 0), (4, 2)] and filters.delays(1).steps == [(ALWAYS, 0), (4, 0)]
+    assert capture([wave, *rest], 2, 7, 7, filters) == [(12, 0x80, 3 << 16 | 1), (30, 0x80, 1)]
+    # The level of the filtered channel, which goes on, is not in an unfiltered record; it is in the filtered ones.
+    assert capture([wave, [(ALWAYS, 0), (9, 1), (20, 0)], rest[1]], 2, 7, 7, filters) == [
+        (8, 0, (0b11_10_00 << 16) | 0b1000),
+        (12, 0x80, 3 << 16 | 1),
+        (20, 0, (0b11_00_00 << 16) | 0b0100),
+        (30, 0x80, 1),
+    ]
+    # As every channel goes on whose setting is the same.
+    filters.set(20, 1, 4)
+    assert filters.edges(0, wave) == [(12, 1, 16), (30, 0, 34)]
+    # With one sample per cycle there is no gap: the last sample of the old setting is the one before T.
+    filters = Filters(1, 1, 3)
+    filters.set(13, 0, 3)
+    assert filters.edges(0, wave) == [(10, 1, 12), (30, 0, 30)]
+    filters = Filters(1, 1, 4)
+    filters.set(13, 0, 4)
+    assert filters.edges(0, wave) == [(13, 1, 13), (30, 0, 30)]
+
+
+def test_echo_windows():
+    grants = [pulse(100, 5)]
+    assert Echo(grants, 1, 16, 3).windows == [(100, 125)] and Echo(grants, 4, 16, 3).windows == [(24, 46)]
+    echo = Echo(grants, 1, 16, 3)
+    assert [echo.edge(tick) for tick in (97, 98, 122, 123)] == [0, 1, 1, 0]
+    assert echo.byte(0, 97) and not echo.byte(0, 96) and echo.byte(122, 200) and not echo.byte(123, 200)
+    # A word that comes in time counts; one that comes within the window keeps it open; one that comes later waits for the next launch.
+    tail, delay = Steps(16), Steps(3)
+    tail.set(103, 40)
+    assert Echo(grants, 1, tail, delay, [103]).windows == [(100, 149)]
+    tail = Steps(16)
+    tail.set(120, 0)
+    assert Echo(grants, 1, tail, delay, [120]).windows == [(100, 120 + 2049 + 3)]
+    assert Echo([*grants, pulse(140, 1)], 1, tail, delay, [120]).windows == [(100, 140), (140, 145)]
+    tail = Steps(16)
+    tail.set(126, 0)
+    assert Echo(grants, 1, tail, delay, [126]).windows == [(100, 125)]
 
 
 def test_gaps_and_responder():
