@@ -9,8 +9,8 @@
 // before there is room, what the queue holds is lost, as one gap with the oldest stamp.
 // Latency: a request is written 4 cycles after it comes, an edge 4 cycles after edge_a or edge_f, more when others are before it.
 // Requests never wait for edges or for room. With 16 cycles or more from one request of a port to the next (a brief port may ask at
-// any rate) the one of port n is acknowledged within n + 1 cycles, within 2n where a brief port comes before; a brief one in its
-// first two cycles, or in the next two if a port before it asks in the very cycle it does. No edge record waits longer than 32.
+// any rate, the last one twice) the one of port n is acknowledged within n + 1 cycles, within 2n where a brief port comes before; a brief
+// one in its first two cycles, or in the next two if a port before it asks in the very cycle it does. No edge record waits longer than 39.
 //   S      samples per cycle
 //   EV_AW  log2 of the FIFO's depth
 //   C      channels: of the edge masks C*S bits are in use
@@ -34,7 +34,7 @@ module litepulse_events #(
     input  logic [4*PORTS-1:0]     kind,
     input  logic [4*PORTS-1:0]     source,
     input  logic [8*PORTS-1:0]     flags,
-    input  logic [8*PORTS-1:0]     lo,           // cycle stamp: not ahead of `now`, at most 80 behind when req rises
+    input  logic [8*PORTS-1:0]     lo,           // cycle stamp: not ahead of `now`, at most 116 behind when req rises
     // verilator lint_off UNUSEDSIGNAL
     input  logic [3*PORTS-1:0]     off,          // sample
     // verilator lint_on UNUSEDSIGNAL

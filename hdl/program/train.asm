@@ -133,7 +133,7 @@ next_one: DISTANCE = ~now_lo + TICK_LO + 1 |            | if far redo else next_
 next_near: DISTANCE + LEAST             |               | if fired pend else next_time
 next_time:                              |               | if carry(prev) redo else pend
 pend:                                   | do pend
-                                        | do done       | wait
+                                        | do done       | if fired fired else wait
 redo:                                   | do pend
                                         | do done
           TICK_LO = 0 + BEFORE_LO
@@ -142,7 +142,8 @@ redo:                                   | do pend
 adjust_busy: TOLD = 0 + AT              |               | refused_busy
 refused_busy:                           | do busy       | refused
 adjust_late:                            | do late
-refused_at: TOLD = 0 + AT               |               | refused
+# A pulse that came meanwhile is told first, or its record would be too old; then the command, still there, is looked at again.
+refused_at: TOLD = 0 + AT               |               | if fired fired else refused
 refused:                                | do refuse     | tell_wait
 
 # a pulse was launched or refused

@@ -321,6 +321,34 @@ async def test_promise4_adjust_named_pulse(dut):
 
 
 @cocotb.test()
+async def test_promise5_stamp_of_a_pulse_behind_a_refused_change(dut):
+    """A change that is refused while its pulse comes keeps the pulse's record waiting, with any bits in the low byte of its time: the
+    record has the pulse's tick nevertheless."""
+    bench, launch = await start_bench(dut, "1:1")
+    period = 513 * S  # each pulse comes a cycle later in the row of 256
+    train = await begin(bench, launch, period)
+    await bench.train_words(period)
+    await bench.config("train_step", step=0)
+    refused = 0
+    for trial in range(1200 if FAST else 60):
+        n = len(train.pulses(until=bench.now + 230 * S))
+        await bench.config("train_at_pulse", n)
+        # The command is looked at for 30 instructions of 4 cycles: the pulse comes at any of them.
+        await bench.until(train.tick(n) - (trial * 7 % 160) * S)
+        await bench.config("train_command", command=2)
+        await bench.until(train.tick(n) + 60 * S)
+        answers = [r for r in await bench.drain() if r.source == TRAIN_CHANGE]
+        refused += [(r.kind, r.flags, r.data) for r in answers] == [(REFUSED, LATE, n)]
+    assert refused > (1000 if FAST else 40), refused
+    await bench.train_stop()
+    stop = await outcome(bench)
+    await bench.cycles(200)
+    await bench.drain()
+    bench.check_launches(train.pulses(stop=stop.data), [], sources=(1,))
+    figure(5, "pulses behind a refused change", refused)
+
+
+@cocotb.test()
 async def test_promise4_adjust_refused(dut):
     """Busy while one is pending, invalid below the minimum, beyond the count or without a train; the train goes on unchanged."""
     bench, launch = await start_bench(dut, "1:1")

@@ -189,7 +189,7 @@ def test_train_min_period():
     not_here = ("place", "fired", "redo", "start_bad")
     ways = {
         "a change is taken, and refused when its pulse comes": TRAIN.longest("what", "pend", not_here)
-        + TRAIN.longest("pend", "wait")
+        + TRAIN.longest("pend", "wait", ("fired",))
         + TRAIN.longest("wait", "fired", ("not_fired",))
         + fired_to_place(),
         "a second change is refused, and so is the first": TRAIN.longest("what", "wait", (*not_here, "rate", "stop"))
@@ -210,6 +210,32 @@ def test_train_min_period():
     assert WORDS["T", "MINIMUM"] == 1 - MIN_PERIOD
     assert MIN_PERIOD == documented("TRAIN_MIN_PERIOD")
     assert MIN_PERIOD >= least
+
+
+def test_a_command_is_answered():
+    """One that is looked at while a pulse comes is looked at again behind it, and answered before the next one: not put off for ever."""
+    begun = TRAIN.longest("what", "refused_at", ("fired", "place", "redo", "start_bad"))
+    again = fired_to_place("change") + TRAIN.longest("place", "wait") + TRAIN.longest("wait", "what") + begun
+    print(f"a refusal takes {begun} instructions, with a pulse in its way {begun + again}")
+    assert (begun + again + NEAR) * INSTRUCTION <= MIN_PERIOD
+
+
+def test_stamps_are_young_enough():
+    """A pulse's record is asked for at most AGE cycles behind its tick, as litepulse_events says, also when a command was just looked at."""
+    age = int(re.search(r"at most (\d+) behind when req rises", (hdl_dir() / "litepulse_events.sv").read_text())[1])
+    not_here = ("place", "redo", "start_bad")
+    ways = {
+        "a command": TRAIN.longest("what", "fired", (*not_here, "refused")),
+        "its refusal": TRAIN.longest("refused", "wait", ("fired",)) + TRAIN.longest("wait", "fired", ("not_fired",)),
+        "a change is told": TRAIN.longest("changed", "wait") + TRAIN.longest("wait", "fired", ("not_fired",)),
+        "a start is told": TRAIN.longest("started", "wait") + TRAIN.longest("wait", "fired", ("not_fired",)),
+    }
+    for way, n in ways.items():
+        print(f"{way}: {n} instructions from where no pulse was seen to `fired`")
+    # From the condition, in an instruction's cycle 2, to the strobe of the report's first instruction, in its cycle 5; the launch is due
+    # KE cycles before its tick.
+    assert age >= (max(ways.values()) + TRAIN.longest("fired", "fired_told") - 3) * INSTRUCTION + 3 - KE
+    assert f"8'd{age} + 8'(WAIT)" in (ROOT / "sim/formal/litepulse_events_environment.sv").read_text()
 
 
 def test_change_redo():
