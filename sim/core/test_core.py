@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the whole-core tests: every module on Verilator at S = 1, 2, 4 and 8, most on Icarus, some across the carries of the time base,
-and some with the pins of real boards.
+and some with the pins of real boards. On Verilator each module checks what it takes for granted of the others (environment.py).
 
 LITEPULSE_LONG=1 runs what takes minutes, too: full scale at the lowest bauds, more pulses and seeds, all modules on Icarus.
 """
@@ -8,6 +8,7 @@ LITEPULSE_LONG=1 runs what takes minutes, too: full scale at the lowest bauds, m
 import pytest
 
 from sim.cocotb_rig import hdl_sources, simulate
+from sim.core.environment import checks
 from sim.long_runs import LONG
 from sim.netlist.synthesis import NETLISTS
 
@@ -45,16 +46,27 @@ CASES = [
 ]
 
 
+def simulate_core(modules, samples, simulator, parameters=None, **options):
+    """cocotb_rig.simulate() of the core, with its checks."""
+    sources, build_args, defines = checks(simulator)
+    simulate(
+        modules,
+        "litepulse_tb",
+        [*sources, *hdl_sources("sim/core/litepulse_tb.sv")],
+        {"S": samples, "INPUTS": INPUTS[samples], **(parameters or {})},
+        simulator,
+        build_args=[*build_args, "--timing"] if simulator == "verilator" else [],
+        defines=defines,
+        **options,
+    )
+
+
 @pytest.mark.parametrize("module, samples, simulator", CASES)
 def test_core(module, samples, simulator):
-    build_args = ["--timing"] if simulator == "verilator" else []
-    simulate(
+    simulate_core(
         module,
-        "litepulse_tb",
-        hdl_sources("sim/core/litepulse_tb.sv"),
-        {"S": samples, "INPUTS": INPUTS[samples]},
+        samples,
         simulator,
-        build_args=build_args,
         env={"LITEPULSE_SHORT": 1} if samples == 8 and not LONG else {},  # no board has it
         timeout=3600 if LONG else 600,
     )
@@ -79,13 +91,11 @@ WRAP_CYCLES = 4000
 def test_across_a_carry(samples, bit, simulator):
     """The tick count passes 2**32 and 2**48 in the middle of everything."""
     modules = list(ACROSS) if simulator == "verilator" else ["tb_random"]
-    simulate(
+    simulate_core(
         modules,
-        "litepulse_tb",
-        hdl_sources("sim/core/litepulse_tb.sv"),
-        {"S": samples, "INPUTS": INPUTS[samples], "WRAP_BIT": bit, "WRAP_CYCLES": WRAP_CYCLES},
+        samples,
         simulator,
-        build_args=["--timing"] if simulator == "verilator" else [],
+        {"WRAP_BIT": bit, "WRAP_CYCLES": WRAP_CYCLES},
         testcase=[case for module in modules for case in ACROSS[module]],
     )
 

@@ -2,6 +2,8 @@
 // Promises 1 and 2 at the arbiter: who has the line in which tick of the next cycle, said tick by tick. Included at the end of the
 // module.
 
+  litepulse_arbiter_environment #(.S(S)) environment (.*);
+`ifndef LITEPULSE_CHECK
   logic f_past = 1'b0;
   initial assume (rst);
   always_ff @(posedge clk) f_past <= 1'b1;
@@ -37,31 +39,17 @@
     for (int i = 0; i < 3; i++) begin
       g_off[i] = a_off[3*i+:3];
       g_len[i] = a_kind[2*i+:2] == litepulse_map_pkg::LAUNCH_PULSE ? {1'b0, a_width[32*i+:32]} : 33'(4 * S);
-      assume (off[3*i+:3] <= 3'(S - 1));
       assume (width_short[i] == (g_width[32*i+:32] < 32'(4 * S)) && width_low[G_WB*i+:G_WB] == g_width[32*i+:G_WB]);
-      if (due[i]) assume (kind[2*i+:2] != 2'd3 && (kind[2*i+:2] != litepulse_map_pkg::LAUNCH_PULSE || g_width[32*i+:32] != 32'd0));
+      if (due[i]) assume (kind[2*i+:2] != litepulse_map_pkg::LAUNCH_PULSE || g_width[32*i+:32] != 32'd0);
     end
     g_off[3] = 3'd0;
     g_len[3] = 33'(4 * S);
-    assume (free_off <= 3'(S - 1));
     for (int s = 0; s < 8; s++) g_line[s] = !free_next || 3'(s) < free_off;
     for (int i = 0; i < 4; i++) g_inside[i] = g_grant[i] && 33'(g_off[i]) + g_len[i] < 33'(S);
   end
+  // a pulse's width stands like the rest of the launch
   always_ff @(posedge clk) begin
-    // a source keeps what it asked for in the cycle after it asked, with S > 1 for two
-    for (int i = 0; i < 3; i++) if (f_past && ($past(due[i]) || (S > 1 && $past(a_due[i]))))
-      assume ({kind[2*i+:2], data[8*i+:8]} == $past({kind[2*i+:2], data[8*i+:8]}));
-    // and its profile and tick in the first of them
-    for (int i = 0; i < 3; i++) if (S > 1 && f_past && $past(due[i]))
-      assume ({profile[2*i+:2], off[3*i+:3]} == $past({profile[2*i+:2], off[3*i+:3]}));
-    // litepulse_config: a profile is written only in a cycle in which the memory is not read
-    if (f_past && $past(may_read)) assume (prof_invert == $past(prof_invert));
-    if (f_past && $past(be_due)) assume (be_data == $past(be_data));
-    // litepulse_slot, litepulse_responder: a launch stands for longer than a cycle before it is due
-    for (int i = 0; i < 3; i++) if (S > 1 && due[i]) assume (f_past && {off[3*i+:3], kind[2*i+:2], profile[2*i+:2], g_width[32*i+:32]}
-        == $past({off[3*i+:3], kind[2*i+:2], profile[2*i+:2], g_width[32*i+:32]}));
-    // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active
-    if (f_past && $past(hold_start)) assume (line_active || rst);
+    for (int i = 0; i < 3; i++) if (S > 1 && due[i]) assume (f_past && g_width[32*i+:32] == $past(g_width[32*i+:32]));
   end
 
   logic g_first, g_blocked;
@@ -77,18 +65,6 @@
         if (g_off[j] == g_off[i] && j < i) g_blocked = 1'b1;
       end
       assert (grant[i] == (a_due[i] && !g_blocked));
-    end
-    assume (!(line_settled && free_next));  // line_tx.sby
-    assume (be_asks || !be_due);
-    assume ((due & ~may_be_due) == 3'd0);
-    // line_tx.sby
-    if (S == 1) begin
-      if (!start) assume (free_rest == free_next);
-    end else begin
-      assume (free_next == (start ? start_ends1 : free_rest));
-      if (free_next) assume (free_off == (start ? start_ends_off : free_whole ? 3'd0 : rest_off));
-      if (free_rest) assume (rest_off <= 3'(S - 1));
-      assume (free_rest == (!hold_start && (free_whole || free_part)));
     end
     assert (may_read || (g_grant & ~g_inside) == 4'd0);
     // best effort: only when nothing timed is due, and then it must
@@ -175,3 +151,4 @@
     if (S > 1) cover (f_past && grant == 3'b111);
     if (S > 1) cover (f_past && free_next && free_off == 3'(S - 1) && grant[2]);
   end
+`endif

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Promises 2 and 5 at the source of best-effort bytes. Included at the end of the module.
 
+  logic        g_told;         // prof0_changed since reset
+  logic [4:0]  g_age;          // cycles since the last start; stays at the top
+  logic [3:0]  g_unread;       // cycles that a report has waited
+  litepulse_best_effort_environment #(.S(S)) environment (.told(g_told), .age(g_age), .unread(g_unread), .*);
+`ifndef LITEPULSE_CHECK
   logic f_past = 1'b0;
   initial assume (rst);
 
   logic [5:0]  g_halves, g_rest; // half bit periods in a frame of profile 0; of those not in g_frame yet
   logic [41:0] g_frame;        // 1/512 tick, with one cycle more
-  logic        g_told;         // prof0_changed since reset
   logic [31:0] g_asked, g_asked2;  // the slack that the sources compared with to say sources_ok, sources_were_ok
   logic        g_free;         // nothing keeps a byte from starting
   logic [3:0]  g_waited;
@@ -18,10 +22,8 @@
     g_free   = txb_valid && !hold && !flush && !flushing && known && prof0_valid && !prof0_changed && sources_ok
         && lead_rest == 16'd0 && nde_lead == '1
         && state != WAIT && state != LEAD && !grant && !started && !rst;
-    assume (stop != 2'd3);
     if (!due || started) assume (!grant);
     assume (started == f_granted);
-    if (prof0_valid) assume (g_told || prof0_changed);
   end
   always_ff @(posedge clk) begin
     f_past   <= 1'b1;
@@ -32,12 +34,9 @@
       g_frame <= g_frame + 42'(period);
       g_rest  <= g_rest - 6'd1;
     end
-    g_told   <= (g_told || prof0_changed) && !rst;
     g_asked  <= ~nslack;
     g_asked2 <= g_asked;
     g_waited <= !g_free ? 4'd0 : g_waited == '1 ? g_waited : g_waited + 4'd1;
-    if (f_past && !prof0_changed) assume ({period, data_bits, parity, stop} == $past({period, data_bits, parity, stop}));
-    if (f_past && $past(rst)) assume (!prof0_changed && !prof0_valid);
   end
   always_comb begin
     if (f_past) begin
@@ -78,21 +77,9 @@
   state_t f_state1, f_state2;
   always_ff @(posedge clk) {f_state2, f_state1} <= {f_state1, state};
 
-  // The neighbours: the FIFO keeps its head until it is popped, the tick counts, events takes a report within 11 cycles, and the line
-  // is active and not free for 7 bits of 4 cycles at least, the shortest frame.
-  logic [4:0] g_age;           // cycles since the last start; stays at the top
-  logic [3:0] g_unread;        // cycles that a report has waited
-  always_ff @(posedge clk) begin
-    g_age    <= rst ? '1 : started ? 5'd0 : g_age == '1 ? g_age : g_age + 5'd1;
-    g_unread <= (rst || !ev_req || ev_ack) ? 4'd0 : g_unread + 4'd1;
-    if (f_past && !rst && !$past(rst)) begin
-      if ($past(txb_valid && !txb_pop)) assume (txb_valid && txb_data == $past(txb_data));
-      assume (now == $past(now) + 1'b1);
-    end
-  end
+  // The arbiter: nothing is granted while the line is busy, which is for 7 bits of 4 cycles at least, the shortest frame.
   always_comb begin
-    if (g_age < 5'd27) assume (!grant && !start_timed && line_active);
-    if (g_unread == 4'd10) assume (ev_ack);
+    if (g_age < 5'd27) assume (!grant);
     if (f_past && !txb_valid) assume (!grant);
   end
 
@@ -202,3 +189,4 @@
     cover (f_past && flushed && $past(started, KE + 4));
     cover (f_past && drained && g_age == 5'd30);
   end
+`endif

@@ -3,6 +3,8 @@
 // are kept, so that the rule can be asked of them directly: what follows a sample decides about it. Settings change in any cycle: samples
 // from before a channel began anew decide nothing together with those behind it. Included in each channel.
 
+  litepulse_capture_environment environment (.*);
+`ifndef LITEPULSE_CHECK
   localparam int F_EX = (S > 1) ? 2 : 0;     // cycles that the filter takes in any case
   localparam int F_N = 64 + 4*S;    // samples kept
   localparam int F_MAX = 64 / S + 4;         // more cycles than the longest filter looks at
@@ -14,9 +16,6 @@
   // cycles in a row whose samples count together, up to this one; likewise up to the one before it, ...
   logic [6:0]     f_clear, f_clear1, f_clear2, f_clear3;
   logic           f_wrote, f_wrote2;         // a word came in the last cycle, in the one before
-  logic           f_rst_was;
-  logic [15:0]    f_en_was;
-  logic [5:0]     f_len_was;
   initial assume (rst);
   assign f_len = (group[c] && f_F != 6'd0) ? f_F : 6'd1;
   // with one sample per cycle the cycle in which a channel begins anew belongs to what was before
@@ -34,13 +33,6 @@
     f_clear3 <= rst ? 7'd0 : f_clear2;
     if (settled) f_F <= filt_len;
     if (rst) f_F <= 6'd1;
-    {f_rst_was, f_en_was, f_len_was} <= {rst, filt_en, filt_len};
-  end
-  // litepulse_config: a word is announced, and after a reset nothing is filtered
-  always_comb begin
-    if (filt_len_new) assume (filt_new);
-    if (f_past && f_rst_was) assume (filt_en == 16'd0 && filt_len == 6'd1 && !filt_new);
-    else if (f_past) assume ((filt_new || filt_en == f_en_was) && (filt_len_new || filt_len == f_len_was));
   end
 
   // level that counts at the sample `age` before the last one, given the one that counted before it
@@ -171,4 +163,5 @@
       end
     end
   end
+`endif
 `endif

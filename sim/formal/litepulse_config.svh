@@ -2,6 +2,9 @@
 // Settings change only by an answered word, and only those it names; a refused word changes nothing. Included at the end of the
 // module.
 
+  litepulse_config_environment #(.S(S)) environment (.*);
+`ifndef LITEPULSE_CHECK
+  litepulse_capture_environment #(.ASSUMED(1'b0)) filter_words (.*);
   logic f_past = 1'b0;
   initial assume (rst);
   logic [114:0] f_all;           // every simple setting
@@ -17,7 +20,6 @@
   logic f_long, f_long2;
   always_ff @(posedge clk) f_long <= mem_long;
   always_ff @(posedge clk) f_long2 <= f_long;
-  always_comb if (mem_ready && decided) assume (f_long2 == ({format[3:0], cfg_data} >= 36'(4 * S * 256)));
   // what is known of the address is that of the last cycle
   logic [5:0] f_addr;
   always_ff @(posedge clk) f_addr <= cfg_addr;
@@ -66,16 +68,8 @@
     f_write_profile <= mem_profile;
     f_seen <= (is_train ? train_done && !train_err : resp_done && !resp_err) || (f_seen && state == WRITE);
     if (f_past) begin
-      if (filt_len_new) assert (filt_new);
-      // the crossing holds a word still until it is answered, and rests a cycle between two
-      if ($past(cfg_req) && !$past(cfg_done) && !$past(rst)) assume (cfg_req && cfg_addr == $past(cfg_addr)
-          && cfg_data == $past(cfg_data));
-      if ($past(cfg_done)) assume (!cfg_req);
       if (!$past(rst)) begin
         if (prof_invert != $past(prof_invert)) assert (f_wrote && f_write_profile);
-        // litepulse_capture: a word for the filter is announced
-        if (filt_en != $past(filt_en)) assert (filt_new);
-        if (filt_len != $past(filt_len)) assert (filt_len_new);
         if (f_all != $past(f_all)) assert (cfg_done && !cfg_err && $past(cfg_req));
         // the launch memory is written by an answered word only: a profile that may be sent, with the format written before
         // its period, or the width that train or responder took
@@ -132,3 +126,4 @@
       cover (f_written && f_write_profile && $past(prof_valid) == 4'd3 && $past(!mem_ready, 3));
     end
   end
+`endif

@@ -2,6 +2,8 @@
 // `own` is exactly the window that the settings say; where they change meanwhile it is never shorter than any of them demands, and ends.
 // Included at the end of litepulse_echo.
 
+  litepulse_echo_environment #(.LAG(LAG)) environment (.*);
+`ifndef LITEPULSE_CHECK
   localparam int GW = 13;
   logic          f_past = 1'b0;
   logic          g_any;                 // a launch was sent
@@ -42,17 +44,7 @@
     if (rst) g_changed <= 4'd0;
   end
 
-  // Assumed: litepulse_config says when it has written a word, the filter's delay follows within LAG cycles
-  always_comb begin
-    if (!f_past) assume (rst);
-  end
-  always_ff @(posedge clk) begin
-    if (f_past && !rst && !$past(rst)) begin
-      if (tail != g_tail_was) assume (changed);
-      if (line_delay != g_delay_was) assume (changed || g_changed[LAG-1:0] != '0);
-    end
-    if (f_past && ($past(rst) || rst)) assume (!changed);
-  end
+  initial assume (rst);
 
   assign g_demand = GW'(2) + GW'(g_tail_most) + GW'(g_delay_most);
   always_comb begin
@@ -96,3 +88,4 @@
       cover (own && g_since == GW'(1) && $past(own && !tailing && delay_left == 6'd2));
     end
   end
+`endif

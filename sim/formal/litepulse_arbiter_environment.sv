@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What litepulse_arbiter takes for granted of the sources, of litepulse_config and of litepulse_line_tx.
+`include "litepulse_environment.svh"
+module litepulse_arbiter_environment #(
+    parameter bit ASSUMED = `ASSUMED,
+    parameter int S = 1
+) (
+    input logic        clk,
+    input logic        rst,
+    input logic [2:0]  due,
+    input logic [2:0]  may_be_due,
+    input logic [8:0]  off,
+    input logic [5:0]  kind,
+    input logic [5:0]  profile,
+    input logic [23:0] data,
+    input logic        be_due,
+    input logic        be_asks,
+    input logic [7:0]  be_data,
+    input logic [3:0]  prof_invert,
+    input logic        may_read,
+    input logic        free_next,
+    input logic [2:0]  free_off,
+    input logic        free_rest,
+    input logic        free_whole,
+    input logic        free_part,
+    input logic [2:0]  rest_off,
+    input logic        line_settled,
+    input logic        line_active,
+    input logic        start,
+    input logic        start_ends1,
+    input logic [2:0]  start_ends_off,
+    input logic        hold_start
+);
+  logic        past = 1'b0, rst_was, may_read_was, be_due_was, hold_start_was;
+  logic [2:0]  due1, due2;      // a cycle ago; two cycles ago
+  logic [8:0]  off_was;
+  logic [5:0]  kind_was, profile_was;
+  logic [23:0] data_was;
+  logic [7:0]  be_data_was;
+  logic [3:0]  invert_was;
+  logic        live;            // a simulation begins with anything
+  assign live = ASSUMED || past;
+  always_ff @(posedge clk) begin
+    past <= 1'b1;
+    {rst_was, may_read_was, be_due_was, hold_start_was} <= {rst, may_read, be_due, hold_start};
+    {due1, due2} <= {due, due1 & {3{!rst_was}}};
+    {off_was, kind_was, profile_was, data_was, be_data_was, invert_was} <= {off, kind, profile, data, be_data, prof_invert};
+  end
+  `ENVIRONMENT begin
+    for (int i = 0; i < 3; i++) if (live && due[i]) `ASSUME(off[3*i+:3] <= 3'(S - 1) && kind[2*i+:2] != 2'd3);
+    for (int i = 0; i < 3; i++) if (past) begin
+      // a source keeps what it asked for in the cycle after it asked, with S > 1 for two, and then profile and tick in the first of them
+      if (due1[i] || (S > 1 && due2[i])) `ASSUME({kind[2*i+:2], data[8*i+:8]} == {kind_was[2*i+:2], data_was[8*i+:8]});
+      if (S > 1 && due1[i]) `ASSUME({profile[2*i+:2], off[3*i+:3]} == {profile_was[2*i+:2], off_was[3*i+:3]});
+      // litepulse_slot, litepulse_responder: a launch stands for longer than a cycle before it is due
+      if (S > 1 && due[i]) `ASSUME({off[3*i+:3], kind[2*i+:2], profile[2*i+:2]}
+          == {off_was[3*i+:3], kind_was[2*i+:2], profile_was[2*i+:2]});
+    end
+    if (past) begin
+      if (be_due_was && !rst_was) `ASSUME(be_data == be_data_was);
+      // litepulse_config: a profile is written only in a cycle in which the memory is not read
+      if (may_read_was && !rst_was) `ASSUME(prof_invert == invert_was);
+      if (hold_start_was) `ASSUME(line_active || rst || rst_was);
+    end
+    if (live) begin
+      `ASSUME((due & ~may_be_due) == 3'd0 && (be_asks || !be_due));
+      // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active
+      if (free_next) `ASSUME(!line_settled && free_off <= 3'(S - 1));
+      if (S == 1) begin
+        if (!start) `ASSUME(free_rest == free_next);
+      end else begin
+        `ASSUME(free_next == (start ? start_ends1 : free_rest));
+        if (free_next) `ASSUME(free_off == (start ? start_ends_off : free_whole ? 3'd0 : rest_off));
+        if (free_rest) `ASSUME(rest_off <= 3'(S - 1));
+        `ASSUME(free_rest == (!hold_start && (free_whole || free_part)));
+      end
+    end
+  end
+endmodule

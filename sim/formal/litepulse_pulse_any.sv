@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The pulse domain under anything that the crossing and the pins may do: any inputs, any bytes and launches, any words, each held until it
+// is answered and a cycle of rest between two, streams of which any part is freed at any time, and resets of two cycles. Profile 0 and the
+// receiver are set up first. See environment.sby.
+module litepulse_pulse_any #(
+    parameter int S = 1
+) (
+    input logic clk
+);
+  localparam int INPUTS = 1, EV_AW = 8, RX_AW = 9, LQ_AW = 6;
+  localparam int SETUP = 3;
+
+  (* anyseq *) logic          any_rst, any_req, any_valid, any_none;
+  (* anyseq *) logic [5:0]    any_addr;
+  (* anyseq *) logic [31:0]   any_data, any_word;
+  (* anyseq *) logic [7:0]    any_byte;
+  (* anyseq *) logic [S-1:0]  rx, aux;
+  (* anyseq *) logic [EV_AW:0] ev_freed;
+  (* anyseq *) logic [RX_AW:0] rx_freed;
+  (* anyseq *) logic [LQ_AW:0] lq_came;
+
+  logic rst = 1'b1, rst_was = 1'b0;
+  always_ff @(posedge clk) begin
+    rst     <= (rst && !rst_was) || (!rst && any_rst);
+    rst_was <= rst;
+  end
+
+  logic           ev_wr, rx_wr;
+  logic [EV_AW:0] ev_free, ev_left;
+  logic [RX_AW:0] rx_free, rx_left;
+  assign ev_left = ev_free - (EV_AW + 1)'(ev_wr);
+  assign rx_left = rx_free - (RX_AW + 1)'(rx_wr);
+  always_comb assume (ev_freed <= (EV_AW + 1)'(1 << EV_AW) - ev_left && rx_freed <= (RX_AW + 1)'(1 << RX_AW) - rx_left);
+  always_ff @(posedge clk) begin
+    ev_free <= rst ? (EV_AW + 1)'(1 << EV_AW) : ev_left + ev_freed;
+    rx_free <= rst ? (RX_AW + 1)'(1 << RX_AW) : rx_left + rx_freed;
+  end
+  initial begin
+    ev_free = (EV_AW + 1)'(1 << EV_AW);
+    rx_free = (RX_AW + 1)'(1 << RX_AW);
+  end
+
+  logic        req = 1'b0, done;
+  logic [1:0]  words = 2'd0;
+  logic [5:0]  addr, first_addr;
+  logic [31:0] data, first_data;
+  always_comb begin
+    case (words)
+      2'd0:    {first_addr, first_data} = {litepulse_map_pkg::CFG_PROFILE0_FORMAT, 32'h30};
+      2'd1:    {first_addr, first_data} = {litepulse_map_pkg::CFG_PROFILE0_PERIOD, 32'(4 * 256 * S + 96)};
+      default: {first_addr, first_data} = {litepulse_map_pkg::CFG_LINE, 32'h8};
+    endcase
+  end
+  always_ff @(posedge clk) begin
+    if (req && done) begin
+      req <= 1'b0;
+      if (words != 2'(SETUP)) words <= words + 2'd1;
+    end else if (!req && (words < 2'(SETUP) || any_req)) begin
+      req <= 1'b1;
+      {addr, data} <= (words < 2'(SETUP)) ? {first_addr, first_data} : {any_addr, any_data};
+    end
+    if (rst) {req, words} <= 3'd0;
+  end
+
+  logic       valid = 1'b0, pop;
+  logic [7:0] next;
+  always_ff @(posedge clk) begin
+    if (!valid || pop) {valid, next} <= {any_valid, any_byte};
+    if (rst) valid <= 1'b0;
+  end
+
+  logic           ren, free1;
+  logic [31:0]    rdata;
+  logic [LQ_AW:0] avail = '0, avail_left;
+  assign avail_left = avail - (LQ_AW + 1)'(free1);
+  always_comb assume (lq_came <= (LQ_AW + 1)'(1 << LQ_AW) - avail_left);
+  always_ff @(posedge clk) begin
+    avail <= rst ? '0 : avail_left + lq_came;
+    if (ren) rdata <= any_word;
+  end
+
+  litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .LQ_AW(LQ_AW), .LATENCY_OUT(S == 1 ? 1 : 2)) pulse (
+      .clk, .rst, .rx_i(rx), .aux_i(aux),
+      .ev_wr, .ev_free, .rx_wr, .rx_free, .txb_valid(valid), .txb_none(any_none), .txb_data(next), .txb_pop(pop),
+      .lq_avail(avail), .lq_rptr('0), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),
+      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_done(done)
+  );
+endmodule

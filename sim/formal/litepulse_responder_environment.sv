@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What litepulse_responder takes for granted: time passes; a lead that changes is announced; a word is held until it is answered; with one
+// sample per cycle the arbiter answers at once.
+`include "litepulse_environment.svh"
+module litepulse_responder_environment #(
+    parameter bit ASSUMED = `ASSUMED,
+    parameter int S = 1
+) (
+    input logic                  clk,
+    input logic                  rst,
+    input logic [63-$clog2(S):0] now,
+    input logic [15:0]           nde_lead,
+    input logic                  lead_changes,
+    input logic                  cfg_req,
+    input logic [2:0]            cfg_addr,
+    input logic [31:0]           cfg_data,
+    input logic                  cfg_done,
+    input logic                  sel_edge,
+    input logic [2:0]            sel_off,
+    input logic                  byte_stb,
+    input logic                  byte_end,
+    input logic                  brk_stb,
+    input logic [2:0]            byte_end_off,
+    input logic [2:0]            brk_off,
+    input logic                  due,
+    input logic                  grant,
+    input logic                  refuse
+);
+  logic                  past = 1'b0, rst_was, changes_was, asked;
+  logic [63-$clog2(S):0] now_was;
+  logic [15:0]           lead_was;
+  logic [34:0]           word;
+  always_ff @(posedge clk) begin
+    past <= 1'b1;
+    {rst_was, now_was, lead_was, changes_was, word} <= {rst, now, nde_lead, lead_changes, cfg_addr, cfg_data};
+    asked <= cfg_req && !cfg_done && !rst;
+  end
+  `ENVIRONMENT begin
+    if (past) begin
+      if (!rst_was) `ASSUME(now == now_was + 1'b1);
+      if (nde_lead != lead_was) `ASSUME(changes_was || rst_was);
+      if (asked) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
+      if (S == 1 && !rst) `ASSUME(grant == (due && !refuse) && (due || !refuse));
+      if (rst_was) `ASSUME(!byte_stb);
+      if (sel_edge) `ASSUME(sel_off < 3'(S));
+      if (byte_end) `ASSUME(byte_end_off < 3'(S));
+      if (brk_stb) `ASSUME(brk_off < 3'(S));
+    end
+  end
+endmodule
