@@ -29,16 +29,19 @@ LOCKSTEP = 20_000
 
 
 @functools.lru_cache(maxsize=None)
-def modules(*mistakes):
-    """{name: path} of the driver's modules for the debug kernel. `mistakes`: each (file, what is there, what is to be there instead)."""
+def modules(*mistakes, **kernel):
+    """{name: path} of the driver's modules. `mistakes`: each (file, what is there, what is to be there instead).
+
+    `kernel`: see uml.build_modules().
+    """
     if not mistakes:
-        return build_modules(driver_copy("cable"))
+        return build_modules(driver_copy("cable"), **kernel)
     folder = driver_copy("cable-mistake")
     for file, right, wrong in mistakes:
         text = (folder / file).read_text()
         assert right in text, f"the fault for {file} changes nothing"
         (folder / file).write_text(text.replace(right, wrong))
-    return build_modules(folder)
+    return build_modules(folder, **kernel)
 
 
 @functools.lru_cache(maxsize=None)
@@ -236,26 +239,35 @@ class Board:
         self.process.wait(timeout=20)
 
 
-def cable_boot(uses, boards, *, name="cable", also=(), parameters="", made=None, **options):
-    """Loads both modules, runs `cable/NAME USE PORT ...` for each of `uses`, unloads them and looks for leaks: a uml.Boot.
+def cable_jobs(uses, name="cable", port="/dev/ttyS0", parameters=""):
+    """Jobs that load both modules, run `cable/NAME USE PORT ...` for each of `uses`, and unload them.
 
-    `made` : other modules than those of this tree. A use is words; the port is the first line, unless the words have one. A use that begins
-    with / names its program, one of `also`.
+    A use is words; the port stands in them only if it is another. One that begins with / names its program.
     """
 
     def words(use):
         verb, *more = use.split()
-        return " ".join([*([verb] if use[0] == "/" else [f"/{name}", verb]), *(more if "/dev/" in use else ["/dev/ttyS0", *more])])
+        return " ".join([*([verb] if use[0] == "/" else [f"/{name}", verb]), *(more if "/dev/" in use else [port, *more])])
 
-    jobs = [
+    return [
         "insmod litepulse.ko",
         f"insmod litepulse_uartbone.ko {parameters}".strip(),
         *(f"run {words(use)}" for use in uses),
         "rmmod litepulse_uartbone",
         "rmmod litepulse",
-        "leaks",
     ]
-    made = made or modules()
-    files = {"litepulse.ko": made["litepulse"], "litepulse_uartbone.ko": made["litepulse_uartbone"]}
-    files |= {each: program(each) for each in (name, *also)}
-    return boot(jobs, files, lines=[board.line if isinstance(board, Board) else board for board in boards], **options)
+
+
+def cable_files(made, programs):
+    """{name in the guest: path} of what those jobs need. `made`: see modules()."""
+    return {f"{name}.ko": made[name] for name in ("litepulse", "litepulse_uartbone")} | {name: program(name) for name in programs}
+
+
+def cable_boot(uses, boards, *, name="cable", also=(), parameters="", made=None, **options):
+    """Boots, does what cable_jobs() says, and looks for leaks: a uml.Boot.
+
+    `made`: other modules than those of this tree; `also`: further programs.
+    """
+    jobs = [*cable_jobs(uses, name, parameters=parameters), "leaks"]
+    lines = [board.line if isinstance(board, Board) else board for board in boards]
+    return boot(jobs, cable_files(made or modules(), (name, *also)), lines=lines, **options)

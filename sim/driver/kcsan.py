@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A PC with two processors whose kernel looks for data races (KCSAN), for the boards without hardware of echo_board/.
+"""A PC with two processors and two 16550, whose kernel looks for data races (KCSAN) and wrong orders of locks (lockdep).
 
-    run = echo_boot("run /use all", parameters="sleeps=0")      the driver and a board, as of echo_rig
-    assert run.status == [0] * 5 and not run.complaints, run.log
+    run, jobs = echo_boot("run /use all", parameters="sleeps=0")      the driver and a board without hardware, as of echo_rig
+    run, jobs = cable_boot(["use"], board)                            the driver and a simulated board at a 16550, as of cable_rig
+    assert run.status == [0] * jobs and not run.complaints, run.log
 
 User-mode Linux has neither KCSAN nor a second processor. A race counts if one of its two accesses is made by the driver or the board: the
 kernel has others of its own. QEMU computes every instruction, each processor in a thread. The kernel is Debian's source with kcsan.config.
@@ -18,7 +19,7 @@ import time
 from litex_soc.build_cache import content_key
 from scripts.debian_package import linux_source
 from sim.cocotb_rig import dies_with_us, run_folder
-from sim.driver import echo_rig, uml
+from sim.driver import cable_rig, echo_rig, uml
 from sim.linux.initramfs import archive
 
 CONFIG = uml.HERE / "kcsan.config"
@@ -49,6 +50,11 @@ def echo_board():
     return echo_rig.echo_board(built=kernel(), architecture=ARCHITECTURE)
 
 
+def modules(*mistakes):
+    """As cable_rig.modules(), for this kernel."""
+    return cable_rig.modules(*mistakes, built=kernel(), architecture=ARCHITECTURE)
+
+
 def without_races_of_others(console):
     """What the kernel wrote, without times, and without reports of races that are not the driver's."""
     first, *parts = uml.without_times(console).split(f"{RULE}\n")
@@ -57,8 +63,11 @@ def without_races_of_others(console):
     return "".join([first, *kept])
 
 
-def boot(jobs, files, *, timeout=600):
-    """Boots, does `jobs` (see uml_init.c) with `files` ({name in the guest's /: path here}), and powers off: a uml.Boot."""
+def boot(jobs, files, *, line=None, timeout=600):
+    """Boots, does `jobs` (see uml_init.c) with `files` ({name in the guest's /: path here}), and powers off: a uml.Boot.
+
+    `line`: a socket at which the guest's /dev/ttyS1 ends.
+    """
     folder = run_folder("kcsan")
     image, console = folder / "initramfs.cpio", folder / "console.log"
     image.write_bytes(
@@ -73,11 +82,17 @@ def boot(jobs, files, *, timeout=600):
         )
     )
     words = [QEMU, *MACHINE, "-kernel", kernel().path / "build/arch/x86/boot/bzImage", "-initrd", image, "-append", BOOTARGS]
+    ends = [] if line is None else [line.fileno()]
     start = time.monotonic()
     # What was not done in time is missing in the log.
     with open(folder / "errors.log", "wb") as errors, contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(
-            [*map(str, words), "-serial", f"file:{console}"],
+            [
+                *map(str, words),
+                *("-serial", f"file:{console}"),
+                *(word for end in ends for word in ("-chardev", f"socket,id=line,fd={end}", "-serial", "chardev:line")),
+            ],
+            pass_fds=ends,
             stdin=subprocess.DEVNULL,
             stdout=errors,
             stderr=errors,
@@ -94,6 +109,12 @@ def echo_boot(*jobs, parameters="", files=None, **options):
     """Loads the driver and a board, does the jobs, unloads both: a uml.Boot. Also how many jobs there were."""
     done = echo_rig.with_board(jobs, parameters)
     return boot(done, {**echo_board(), **(files or {})}, **options), len(done)
+
+
+def cable_boot(uses, board, made=None):
+    """Does what cable_rig.cable_jobs() says with a cable_rig.Board: a uml.Boot. Also how many jobs there were."""
+    jobs = cable_rig.cable_jobs(uses, port="/dev/ttyS1")
+    return boot(jobs, cable_rig.cable_files(made or modules(), ["cable"]), line=board.line), len(jobs)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two processors at the driver at once: no data race. As this takes a kernel of its own, LITEPULSE_LONG=1 or `make fuzz` asks for it."""
+"""Two processors at the driver at once, and a 16550 below it: no data race, no wrong order of locks.
+
+As this takes a kernel of its own, LITEPULSE_LONG=1 asks for it.
+"""
 
 import pytest
 
-from sim.driver import fuzz, kcsan
+from sim.driver import cable_rig, fuzz, kcsan
 from sim.driver.driver_tree import control_module
 from sim.long_runs import LONG
 
@@ -24,6 +27,21 @@ def test_fuzz(seed):
     """Random calls, with a transport that sleeps and one that does not."""
     calls, unplugs = fuzz.races(seed, 5000)
     assert calls >= 5000 and unplugs > 2
+
+
+LOOP = "for (i = 0; i < LITEPULSE_DEVICES; i++)\n\t\tlockdep_set_class("
+# Nobody says that the locks of the board's tty are other ones than those of its port.
+ONE_CLASS = ("litepulse_tty.c", LOOP, LOOP.replace("LITEPULSE_DEVICES", "0"))
+
+
+@long
+@pytest.mark.parametrize("mistakes", [(), (ONE_CLASS,)], ids=["right", "one-class"])
+def test_a_16550(mistakes):
+    """The board's tty and its port are both of the serial core, and calls to one take the locks of both: lockdep has nothing against it."""
+    with cable_rig.Board() as board:
+        run, jobs = kcsan.cable_boot(["use", "baud"], board, kcsan.modules(*mistakes))
+    assert run.status == [0] * jobs, run.log
+    assert any("possible recursive locking" in line for line in run.complaints) if mistakes else not run.complaints, run.log
 
 
 @long

@@ -11,6 +11,7 @@
  *   use de       lead and lag of the de pin and the echo's tail; another lead while a train runs
  *   use lost     the board loses so much that it stops counting
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
+ *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
@@ -19,13 +20,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -33,8 +37,10 @@
 
 #include <linux/litepulse.h>
 #include <linux/serial.h>
+#include <linux/userfaultfd.h>
 
 #define BYTES 1500
+#define FILES 10000
 #define CHECK(condition) \
 	do { \
 		if (!(condition)) { \
@@ -519,23 +525,24 @@ static void sizes(int pulse)
 /* Idle files cost nothing, and only so many may want events. */
 static void many_files(void)
 {
-	struct rlimit limit = { 4096, 4096 };
-	int files[3000], fd;
+	struct rlimit limit = { FILES + 100, FILES + 100 };
+	static int files[FILES];
+	int fd;
 
 	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < FILES; i++)
 		files[i] = open_pulse();
 	for (int i = 0; i < LITEPULSE_SUBSCRIBERS_MAX; i++)
 		subscribe(files[i], 1 << LITEPULSE_KIND_RX);
-	CHECK(ioctl(files[2999], LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_RX }) == -1);
+	CHECK(ioctl(files[FILES - 1], LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_RX }) == -1);
 	CHECK(errno == EUSERS);
-	fd = claim(files[2999]);
+	fd = claim(files[FILES - 1]);
 	CHECK(fd >= 0 && !close(fd));
 	subscribe(files[0], 0);
-	subscribe(files[2999], 1 << LITEPULSE_KIND_RX);
+	subscribe(files[FILES - 1], 1 << LITEPULSE_KIND_RX);
 	close(files[1]);
-	subscribe(files[2998], 1 << LITEPULSE_KIND_RX);
-	for (int i = 0; i < 3000; i++)
+	subscribe(files[FILES - 2], 1 << LITEPULSE_KIND_RX);
+	for (int i = 0; i < FILES; i++)
 		close(files[i]);
 }
 
@@ -671,6 +678,107 @@ static void all(int pulse)
 	launches(pulse);
 	train(pulse);
 	phc(pulse);
+}
+
+/* A call whose argument lies in memory that is not there until somebody gives it. */
+enum call { CALL_SUBSCRIBE, CALL_CLAIM, CALL_TRAIN_START, CALL_LAUNCH, CALL_INFO, CALL_STATUS, CALL_READ, CALLS };
+
+struct waiting_call {
+	enum call call;
+	int fd;
+	void *page;
+	int result, error;
+};
+
+static void *make_call(void *argument)
+{
+	static const unsigned long commands[CALLS] = {
+		[CALL_SUBSCRIBE] = LITEPULSE_IOC_SUBSCRIBE, [CALL_CLAIM] = LITEPULSE_IOC_CLAIM,
+		[CALL_TRAIN_START] = LITEPULSE_IOC_TRAIN_START, [CALL_INFO] = LITEPULSE_IOC_INFO,
+		[CALL_STATUS] = LITEPULSE_IOC_STATUS,
+	};
+	struct waiting_call *waiting = argument;
+
+	if (waiting->call == CALL_LAUNCH)
+		waiting->result = write(waiting->fd, waiting->page, sizeof(struct litepulse_launch));
+	else if (waiting->call == CALL_READ)
+		waiting->result = read(waiting->fd, waiting->page, sizeof(struct litepulse_event));
+	else
+		waiting->result = ioctl(waiting->fd, commands[waiting->call], waiting->page);
+	waiting->error = errno;
+	return NULL;
+}
+
+/* A page that is not there, whose first use is told to the file that is returned. */
+static int absent_page(void **page, size_t size)
+{
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	*page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(fd >= 0 && *page != MAP_FAILED && !ioctl(fd, UFFDIO_API, &api));
+	range.range.start = (uintptr_t)*page;
+	range.range.len = size;
+	CHECK(!ioctl(fd, UFFDIO_REGISTER, &range));
+	return fd;
+}
+
+static void page(void)
+{
+	const size_t size = sysconf(_SC_PAGESIZE);
+	const struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
+					       .flags = LITEPULSE_TRAIN_ASAP };
+	char *content = aligned_alloc(size, size);
+
+	CHECK(content);
+	for (enum call call = 0; call < CALLS; call++) {
+		int pulse = open_pulse(), other = open_pulse(), claimed = claim(pulse), fd;
+		const int of_claim = call == CALL_TRAIN_START || call == CALL_LAUNCH;
+		struct waiting_call waiting = { .call = call, .fd = of_claim ? claimed : pulse };
+		const int reads = call == CALL_INFO || call == CALL_STATUS || call == CALL_READ;
+		struct uffdio_copy copy = { .src = (uintptr_t)content, .len = size };
+		struct litepulse_train_stop stop = { 0 };
+		struct litepulse_time now;
+		struct uffd_msg message;
+		pthread_t thread;
+
+		CHECK(claimed >= 0);
+		if (call == CALL_READ) {
+			subscribe(pulse, 1 << LITEPULSE_KIND_TX);
+			CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &start));
+			CHECK(poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 5000) == 1);
+			CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop));
+		}
+		fd = absent_page(&waiting.page, size);
+		CHECK(!pthread_create(&thread, NULL, make_call, &waiting));
+		CHECK(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 5000) == 1);
+		CHECK(read(fd, &message, sizeof(message)) == sizeof(message) && message.event == UFFD_EVENT_PAGEFAULT);
+		/* The call waits. All others go on, on the same files too, and the board can be taken away. */
+		CHECK(!ioctl(other, LITEPULSE_IOC_TIME, &now) && claim(other) == -1 && errno == EBUSY);
+		CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &start) && !ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop));
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+		write_file(driver, "unbind", board);
+		CHECK(ioctl(other, LITEPULSE_IOC_TIME, &now) == -1 && errno == ENODEV);
+		memset(content, 0, size);
+		if (call == CALL_SUBSCRIBE)
+			*(struct litepulse_subscribe *)content = (struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_RX };
+		else if (call == CALL_TRAIN_START)
+			*(struct litepulse_train *)content = start;
+		else if (call == CALL_LAUNCH)
+			*(struct litepulse_launch *)content = (struct litepulse_launch){ .tick = now.tick + 1000000000, .data = 0x55 };
+		copy.dst = (uintptr_t)waiting.page;
+		CHECK(!ioctl(fd, UFFDIO_COPY, &copy) && !pthread_join(thread, NULL));
+		/* What was only to be told had been found out before the board went. */
+		if (call == CALL_READ)
+			CHECK(waiting.result == sizeof(struct litepulse_event));
+		else
+			CHECK(reads ? !waiting.result : waiting.result == -1 && waiting.error == ENODEV);
+		CHECK(!close(fd) && !munmap(waiting.page, size) && !close(claimed) && !close(other) && !close(pulse));
+		write_file(driver, "bind", board);
+	}
+	free(content);
+	all(open_pulse());
 }
 
 static int open_clock(int pulse)
@@ -824,6 +932,9 @@ int main(int count, char **words)
 		clock_is_set(pulse);
 	} else if (!strcmp(words[1], "wild")) {
 		wild(pulse);
+	} else if (!strcmp(words[1], "page")) {
+		close(pulse);
+		page();
 	} else if (!strcmp(words[1], "reset")) {
 		reset(pulse);
 	} else {
