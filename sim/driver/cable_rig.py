@@ -23,6 +23,7 @@ from litex_soc import sim_soc
 from sim.cocotb_rig import SIM, dies_with_us, run_folder
 from sim.driver.driver_tree import DRIVER, driver_copy
 from sim.driver.uml import boot, build_modules
+from sim.pc.rate_register import RateRegister
 
 # Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
 LOCKSTEP = 20_000
@@ -162,6 +163,17 @@ class ShortOfBreath(Between):
             self.damaged += 1
             return data[:-1] + bytes((data[-1] ^ 1,))
         return data
+
+
+class Rated(Between):
+    """Gives the board's bridge a bit rate that can be set; `register.asked` has what was."""
+
+    def __init__(self, near, far):
+        self.register = RateRegister([1_000_000])
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
+        return self.register(not to_board, data)
 
 
 EVENTS = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]  # where the header of the event stream lies

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from sim.driver import fuzz
-from sim.driver.cable_rig import Board, Damage, Plain, ShortOfBreath, Through, Witness, cable_boot, modules
+from sim.driver.cable_rig import Board, Damage, Plain, Rated, ShortOfBreath, Through, Witness, cable_boot, modules
 from sim.long_runs import LONG
 
 pytestmark = pytest.mark.seconds(120)
@@ -79,8 +79,10 @@ def test_order_of_bytes_and_settings():
 
 def test_baud_of_the_port():
     """Calls to the board's tty take the locks of the port's tty, which are of the same sort: lockdep has nothing against it."""
-    with Board() as board:
+    with Board(between=Rated) as board:
         check(cable_boot(["baud"], [board]), 1)
+        asked = board.between.register.asked
+    assert asked, "no rate was asked for, and so no lock of the port taken"
 
 
 def test_suspend():

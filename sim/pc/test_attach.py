@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board on the cable: the line discipline finds it, makes its devices, and takes them away again, whatever happens meanwhile."""
 
-import binascii
 import errno
 import random
 import re
-import time
 
 import pytest
 
-from litepulse import attach, regs
+from litepulse import attach
 from sim import series
 from sim.driver import fuzz
 from sim.linux.frames import data_of, profile, read_frames
@@ -17,6 +15,7 @@ from sim.linux.pins import pulses
 from sim.linux.test_chardev import Told
 from sim.pc import pc_rig
 from sim.pc.debian import programs
+from sim.pc.rate_register import RateRegister
 
 every = pytest.mark.parametrize("line", series.each(pc_rig.LINES))
 ONE = "6.12"
@@ -303,44 +302,6 @@ def test_a_close_that_does_not_wait(pc):
     result = guest.run_program("hurry", [60])
     sent = data_of(read_frames(result.pin("tx"), [profile(9600, hz=result.hz)]))
     assert re.fullmatch(rb"(x?last){60}", sent), sent
-
-
-class RateRegister:
-    """Gives the board's bridge its register of the bit rate, which the simulated SoC's, without a line, has not: in the frames that pass.
-
-    `carries`: bauds at which the line works. At others nothing arrives, until the bridge has fallen back.
-    """
-
-    CLOCK, BASE = 24_000_000, 115_200
-
-    def __init__(self, carries):
-        self.carries, self.asked, self.question, self.answer = carries, [], b"", b""
-        self.word, self.heard = self.word_of(self.BASE), time.monotonic()
-
-    def word_of(self, baud):
-        """What the register has at a rate."""
-        return min(round(baud * regs.BRIDGE_WORD_ONE / self.CLOCK), regs.BRIDGE_WORD_MAX)
-
-    def __call__(self, to_the_pc, data):
-        if time.monotonic() - self.heard > 2:
-            self.word = self.word_of(self.BASE)
-        if self.word not in {self.word_of(baud) for baud in (self.BASE, *self.carries)}:
-            return b""
-        self.heard = time.monotonic()
-        address = (regs.BRIDGE_BASE // 4).to_bytes(4, "big")
-        if not to_the_pc:
-            self.question, self.answer = (self.question if not self.answer else b"") + data, b""
-            if self.question[3:4] == b"\x01" and self.question[5:9] == address and len(self.question) == 15:
-                self.word = int.from_bytes(self.question[9:13], "big") & 0xFFFF
-                self.asked.append(self.word)
-            return data
-        self.answer += data
-        if self.question[3:9] != b"\x02\x01" + address:
-            return data
-        if len(self.answer) < 7:
-            return b""
-        told = (self.CLOCK // regs.BRIDGE_CLOCK_UNIT << 16 | self.word).to_bytes(4, "big") + self.answer[4:5]
-        return told + binascii.crc_hqx(told, 0xFFFF).to_bytes(2, "big")
 
 
 @pytest.mark.seconds(20)
