@@ -11,7 +11,7 @@ module litepulse_pins_twice #(
     input logic clk
 );
   localparam int SL = $clog2(S);
-  localparam int SETUP = (WHAT == 1) ? 9 : 4;   // words that both get first ...
+  localparam int SETUP = (WHAT == 1) ? 7 : (WHAT == 2) ? 4 : 3;   // words that both get first ...
   localparam int READY = 9 * SETUP;                                // ... and the cycle in which they have them
   localparam int LATER = 8;                                        // cycles by which the launch may come later
 
@@ -23,7 +23,7 @@ module litepulse_pins_twice #(
   (* anyseq *) logic [S-1:0]  rx, aux;
   (* anyconst *) logic [31:0] delay;
   wire [31:0] line = 32'h8;                            // received, too
-  (* anyconst *) logic [31:0] format, driver, filter, trigger;  // any of profile 0, lead and lag, filter, edges of channel 0
+  (* anyconst *) logic [31:0] format, driver;          // of profile 0; lead and lag
   wire [31:0] lead = {16'd0, driver[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16]};
   wire [31:0] period = 32'(4 * 256 * S + 96);          // short bits, so that much happens within the depth
   (* anyconst *) logic [31:0] word, width;      // the launch
@@ -43,20 +43,18 @@ module litepulse_pins_twice #(
     assume (format[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE);
     assume (format[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3);
     assume (lead < 32'(4 * S) && driver[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16] < 16'd8);
-    assume (filter[31:19] == 13'd0 && filter[15:2] == 14'd0);            // up to 7 samples, both channels
-    assume (trigger[31:13] == 19'd0 && trigger[7:0] == 8'd1);            // rise, fall, rearm, exclusive, ignore_own
+    if (WHAT != 2) assume (format == 32'h30 && driver == 32'd0);   // 8 data bits, one stop bit
     // in time in both
     if (WHAT != 0) assume (come_a == NEVER && come_b == NEVER);
     else assume (come_a >= 9'(READY) && come_b >= 9'(READY));
     if (WHAT == 0) begin
-      assume (come_a < 9'(READY + LATER) && come_b < 9'(READY + LATER) && tick < 32'((READY + LATER + LMIN + 4) * S) + lead);
-      assume (tick >= lead);
-      assume ({23'd0, come_a} + 32'(LMIN) <= ((tick - lead) >> SL) && {23'd0, come_b} + 32'(LMIN) <= ((tick - lead) >> SL));
+      assume (come_a < 9'(READY + LATER) && come_b < 9'(READY + LATER) && tick < 32'((READY + LATER + LMIN + 4) * S));
+      assume ({23'd0, come_a} + 32'(LMIN) <= (tick >> SL) && {23'd0, come_b} + 32'(LMIN) <= (tick >> SL));
     end
     assume (tty >= 9'(READY));
     if (WHAT != 2) assume (tty == NEVER);
     if (SHOW != 0) begin
-      assume (format == 32'h30 && driver == 32'd0 && filter == 32'd0 && trigger == 32'h301);
+      assume (format == 32'h30 && driver == 32'd0);
       assume (width == 32'd3 && delay == 32'(9 * S) && word[9:0] == 10'h055 && word[31:12] == '0);
       assume (word[11:10] == (SHOW == 2 ? litepulse_map_pkg::LAUNCH_PULSE : litepulse_map_pkg::LAUNCH_FRAME));
       assume (come_a == (WHAT == 0 ? 9'(READY + 3) : NEVER) && come_b == (WHAT == 0 ? 9'(READY) : NEVER));
@@ -69,10 +67,10 @@ module litepulse_pins_twice #(
   logic         oe_a, oe_b;
   logic [5:0]   words_a, words_b;
   litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW != 0), .TRAFFIC(1'b1)) a (
-      .clk, .rst, .cycle, .rx, .aux, .format, .period, .driver, .filter, .trigger, .line, .delay, .word, .width, .tick, .come(come_a), .tty, .bytes,
+      .clk, .rst, .cycle, .rx, .aux, .format, .period, .driver, .line, .delay, .word, .width, .tick, .come(come_a), .tty, .bytes,
       .tx(tx_a), .oe(oe_a), .de(de_a), .words(words_a));
   litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW != 0)) b (
-      .clk, .rst, .cycle, .rx, .aux, .format, .period, .driver, .filter, .trigger, .line, .delay, .word, .width, .tick, .come(come_b), .tty, .bytes,
+      .clk, .rst, .cycle, .rx, .aux, .format, .period, .driver, .line, .delay, .word, .width, .tick, .come(come_b), .tty, .bytes,
       .tx(tx_b), .oe(oe_b), .de(de_b), .words(words_b));
 
   generate
@@ -115,8 +113,6 @@ module litepulse_pins_once #(
     input  logic [31:0]  format,
     input  logic [31:0]  period,
     input  logic [31:0]  driver,
-    input  logic [31:0]  filter,
-    input  logic [31:0]  trigger,
     input  logic [31:0]  line,
     input  logic [31:0]  delay,
     input  logic [31:0]  word,
@@ -147,18 +143,17 @@ module litepulse_pins_once #(
     case (words)
       6'd0:    {first_addr, first_data} = {litepulse_map_pkg::CFG_PROFILE0_FORMAT, format};
       6'd1:    {first_addr, first_data} = {litepulse_map_pkg::CFG_PROFILE0_PERIOD, period};
-      6'd2:    {first_addr, first_data} = {litepulse_map_pkg::CFG_DRIVER_ENABLE, driver};
-      6'd3:    {first_addr, first_data} = {litepulse_map_pkg::CFG_LINE, line};
+      6'd2:    {first_addr, first_data} = {litepulse_map_pkg::CFG_LINE, line};
+      6'd3:    {first_addr, first_data} = {litepulse_map_pkg::CFG_DRIVER_ENABLE, driver};
       default: {first_addr, first_data} = {litepulse_map_pkg::CFG_EVENT_MASK, 32'd0};
     endcase
     if (WHAT == 1) begin
       case (words)
-        6'd3:    {first_addr, first_data} = {litepulse_map_pkg::CFG_FILTER, filter};
-        6'd4:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_TRIGGER, trigger};
-        6'd5:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_DELAY, delay};
-        6'd6:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_WIDTH, width};
-        6'd7:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_LAUNCH, word};
-        6'd8:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_ARM, 32'd1};
+        6'd2:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_TRIGGER, 32'h301};   // edges of channel 0
+        6'd3:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_DELAY, delay};
+        6'd4:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_WIDTH, width};
+        6'd5:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_LAUNCH, word};
+        6'd6:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_ARM, 32'd1};
         default: ;
       endcase
     end
