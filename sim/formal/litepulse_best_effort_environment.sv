@@ -47,7 +47,7 @@ module litepulse_best_effort_environment #(
     unread      <= (rst || !ev_req || ev_ack) ? 4'd0 : unread + 4'd1;
   end
   `ENVIRONMENT begin
-    if (past && !prof0_changed) `ASSUME(profile == profile_was);
+    if (past && !prof0_changed && !rst_was) `ASSUME(profile == profile_was);
     if (past || ASSUMED) `ASSUME(stop != 2'd3 && (!prof0_valid || told || prof0_changed));
     if (past && rst_was) `ASSUME(!prof0_changed && !prof0_valid);
     if (past && kept && !rst) `ASSUME(txb_valid && txb_data == head);

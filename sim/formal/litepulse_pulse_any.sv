@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The pulse domain under anything that the crossing and the pins may do: any inputs, any bytes and launches, any words, each held until it
-// is answered and a cycle of rest between two, streams of which any part is freed at any time, and resets of two cycles. Profile 0 and the
+// is answered and four cycles of rest between two (the crossing takes longer for its turns), streams of which any part is freed at any time, and resets of two cycles. Profile 0 and the
 // receiver are set up first. See environment.sby.
 module litepulse_pulse_any #(
     parameter int S = 1
@@ -41,6 +41,7 @@ module litepulse_pulse_any #(
   end
 
   logic        req = 1'b0, done;
+  logic [2:0]  rest = 3'd0;
   logic [1:0]  words = 2'd0;
   logic [5:0]  addr, first_addr;
   logic [31:0] data, first_data;
@@ -54,12 +55,15 @@ module litepulse_pulse_any #(
   always_ff @(posedge clk) begin
     if (req && done) begin
       req <= 1'b0;
+      rest <= 3'd3;
       if (words != 2'(SETUP)) words <= words + 2'd1;
+    end else if (rest != 3'd0) begin
+      rest <= rest - 3'd1;
     end else if (!req && (words < 2'(SETUP) || any_req)) begin
       req <= 1'b1;
       {addr, data} <= (words < 2'(SETUP)) ? {first_addr, first_data} : {any_addr, any_data};
     end
-    if (rst) {req, words} <= 3'd0;
+    if (rst) {req, rest, words} <= 6'd0;
   end
 
   logic       valid = 1'b0, pop;
