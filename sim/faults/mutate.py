@@ -30,6 +30,7 @@ from pathlib import Path
 from litex_soc import SPDX
 from litex_soc.build_cache import Store, content_key
 from sim.cocotb_rig import BUILD, ROOT, BuildError, hdl_sources, simulate, tool_environment, tool_version
+from sim.core.test_core import INPUTS
 from sim.faults.mutants import Mutant, mutants
 from sim.proofs import FORMAL, PACKAGES, prove, sby, tasks_of
 
@@ -42,16 +43,28 @@ SECONDS = 120  # for each search; what takes longer kills nothing
 EQUIVALENT = 24
 # Modules whose proof has another one on top.
 PROVED_IN = {"litepulse_train": ("train",), "litepulse_launch_queue": ("queue",), "litepulse_timed_source": ("train", "queue")}
-# The core's benches that show most of a module; S = 1 on Verilator.
+# The core's benches that show most of a module, on Verilator with one and with four samples per cycle.
 BENCHES = {
+    "litepulse_arbiter": ("tb_launch", "tb_besteffort", "tb_random"),
     "litepulse_best_effort": ("tb_besteffort",),
     "litepulse_capture": ("tb_capture",),
+    "litepulse_config": ("tb_streams", "tb_capture", "tb_random"),
     "litepulse_driver_enable": ("tb_launch", "tb_besteffort"),
     "litepulse_echo": ("tb_capture", "tb_responder"),
     "litepulse_events": ("tb_streams", "tb_capture"),
+    "litepulse_irq": (),
+    "litepulse_launch_memory": ("tb_launch", "tb_random"),
+    "litepulse_line_rx": ("tb_capture",),
+    "litepulse_receive": ("tb_streams", "tb_capture"),
     "litepulse_responder": ("tb_responder",),
+    "litepulse_sequencer": ("tb_launch", "tb_train"),
+    "litepulse_slot": ("tb_launch", "tb_train"),
+    "litepulse_timebase": ("tb_capture",),
+    "litepulse_watchdog": ("tb_watchdog",),
+    "litepulse_window": ("tb_streams", "tb_watchdog"),
 }
 BENCH_DEFAULT = ("tb_launch",)
+SAMPLES = (1, 4)
 
 
 @dataclass(frozen=True)
@@ -147,9 +160,11 @@ def decide(module, folder, benches):
         return "invalid", ""
     if True not in different:
         return "equivalent", ""
-    for bench in BENCHES.get(module, BENCH_DEFAULT) if benches else ():
+    runs = [(bench, samples) for samples in SAMPLES for bench in BENCHES.get(module, BENCH_DEFAULT)]
+    for bench, samples in runs if benches else ():
+        parameters = {"S": samples, "INPUTS": INPUTS[samples]}
         try:
-            simulate(bench, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), {"S": 1, "INPUTS": 4}, build_args=["--timing"])
+            simulate(bench, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), parameters, build_args=["--timing"])
         except BuildError:
             return "invalid", ""
         except AssertionError as error:
