@@ -67,6 +67,7 @@ module litepulse_thread_train #(
   // A run begins at one of these labels, in any state and with any words, and ends at the next one that it comes to.
   logic       first = 1'b0, ends, stopped = 1'b0;
   logic       is_wait, is_idle, is_change, is_add, is_last, is_tell_wait, is_tell_idle, is_fired, is_place, is_changed, is_late;
+  logic       is_taken, is_put_off;   // likewise `fired`, behind `pend` and instead of `refused`
   logic       near_again = 1'b0;
   logic [6:0] f_step = 7'd0;
   assign start = START == 0 ? g_start : 10'(START);
@@ -77,12 +78,14 @@ module litepulse_thread_train #(
       : start[7] ? litepulse_program_pkg::T_AT_START_PLACE : start[8] ? litepulse_program_pkg::T_AT_CHANGED
       : litepulse_program_pkg::T_AT_CHANGE_LATE;
   assign is_wait      = pc == litepulse_program_pkg::T_AT_WAIT || pc == litepulse_program_pkg::T_AT_WAIT_1
-      || pc == litepulse_program_pkg::T_AT_WAIT_2 || pc == litepulse_program_pkg::T_AT_WAIT_3;
+      || pc == litepulse_program_pkg::T_AT_WAIT_2 || pc == litepulse_program_pkg::T_AT_WAIT_3 || pc == litepulse_program_pkg::T_AT_WAIT_4;
   assign is_idle      = pc == litepulse_program_pkg::T_AT_IDLE || pc == litepulse_program_pkg::T_AT_IDLE_1;
   assign is_change    = pc == litepulse_program_pkg::T_AT_CHANGE || pc == litepulse_program_pkg::T_AT_CHANGE_1;
   assign is_add       = pc == litepulse_program_pkg::T_AT_ADD || pc == litepulse_program_pkg::T_AT_ADD_1
       || pc == litepulse_program_pkg::T_AT_ADD_2;
-  assign is_fired     = pc == litepulse_program_pkg::T_AT_FIRED || pc == litepulse_program_pkg::T_AT_FIRED_1;
+  assign is_taken     = pc == litepulse_program_pkg::T_AT_FIRED_2;
+  assign is_put_off   = pc == litepulse_program_pkg::T_AT_FIRED_3;
+  assign is_fired     = pc == litepulse_program_pkg::T_AT_FIRED || pc == litepulse_program_pkg::T_AT_FIRED_1 || is_taken || is_put_off;
   assign is_last      = pc == litepulse_program_pkg::T_AT_LAST;
   assign is_tell_wait = pc == litepulse_program_pkg::T_AT_TELL_WAIT;
   assign is_tell_idle = pc == litepulse_program_pkg::T_AT_TELL_IDLE;
@@ -302,7 +305,8 @@ module litepulse_thread_train #(
             && !g_placed && running);
         if (is_change) assert (w_tick == g_before && w_frac == g_base && armed);
         else assert (w_tick == g_tick && w_frac == g_frac);
-        if (is_wait || is_change) begin
+        if (is_put_off) assert (pending == g_pending && !g_answered && !cfg_done && !(g_pending ? 1'b0 : g_valid_rate && g_valid_step && g_at == 32'd0));
+        if (is_wait || is_change || is_taken) begin
           // taken: checked, for a pulse that is still to come
           assert (!g_pending && pending && g_valid_rate && g_valid_step && w_interval == g_interval[31:0]);
           assert (g_ok);
@@ -341,6 +345,8 @@ module litepulse_thread_train #(
     cover (start[5] && is_wait && near);
     cover (start[7] && is_tell_idle);
     cover (start[4] && is_wait && g_at != 32'd0);
+    cover (start[4] && is_taken);
+    cover (start[4] && is_put_off);
     cover (start[4] && is_tell_wait && outcome == litepulse_program_pkg::OUT_LATE);
 `endif
   end
