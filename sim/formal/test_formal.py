@@ -14,11 +14,12 @@ FILES = sorted(FORMAL.glob("*.sby"))
 SECONDS = {
     "twice:queue": 513,
     "twice:respond": 510,
-    "twice:bytes": 183,
+    "twice:bytes": 310,
     "capture:s4": 178,
     "train:adjust": 152,
     "events:prove_s4": 111,
     "events:prove": 95,
+    "environment:s1": 95,
     "litepulse_cdc:cover": 83,
     "events:prove_six": 78,
     "events:prove_s2": 73,
