@@ -5,12 +5,12 @@ bind litepulse_arbiter litepulse_arbiter_environment #(.S(S)) environment (.*);
 bind litepulse_best_effort litepulse_best_effort_environment #(.S(S)) environment (.told(), .age(), .unread(), .*);
 bind litepulse_capture litepulse_capture_environment environment (.*);
 bind litepulse_config litepulse_config_environment #(.S(S)) environment (.*);
-bind litepulse_echo litepulse_echo_environment #(.LAG(LAG)) environment (.*);
+bind litepulse_echo litepulse_echo_environment #(.LAG(LAG)) environment (.changed_was(), .*);
 bind litepulse_events litepulse_events_environment #(.S(S), .EV_AW(EV_AW), .C(C), .PORTS(PORTS), .BRIEF(BRIEF)) environment (
     .since(), .waits(), .second(), .*
 );
 bind litepulse_launch_memory litepulse_launch_memory_environment environment (.*);
 bind litepulse_line_rx litepulse_line_rx_environment #(.S(S)) environment (.*);
-bind litepulse_line_tx litepulse_line_tx_environment #(.S(S)) environment (.*);
+bind litepulse_line_tx litepulse_line_tx_environment #(.S(S)) environment (.free(), .free_from(), .*);
 bind litepulse_responder litepulse_responder_environment #(.S(S)) environment (.*);
 bind litepulse_sequencer litepulse_sequencer_environment environment (.*);

@@ -2,7 +2,8 @@
 // `own` is exactly the window that the settings say; where they change meanwhile it is never shorter than any of them demands, and ends.
 // Included at the end of litepulse_echo.
 
-  litepulse_echo_environment #(.LAG(LAG)) environment (.*);
+  logic [3:0]    g_changed;             // in the cycles before
+  litepulse_echo_environment #(.LAG(LAG)) environment (.changed_was(g_changed), .*);
 `ifndef LITEPULSE_CHECK
   localparam int GW = 13;
   logic          f_past = 1'b0;
@@ -12,7 +13,6 @@
   logic [5:0]    g_delay, g_delay_most; // the filter's delay when the tail was over; its largest, from the cycle behind the launch on
   logic          g_stretched;           // a change since then took effect ...
   logic [GW-1:0] g_change;              // ... so many cycles ago
-  logic [3:0]    g_changed;             // in the cycles before
   logic [9:0]    g_tail_was;
   logic [5:0]    g_delay_was;
   logic [GW-1:0] g_demand;              // the last cycle of the window, as g_since
@@ -22,7 +22,6 @@
 
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
-    g_changed <= {g_changed[2:0], changed};
     g_tail_was <= tail;
     g_delay_was <= line_delay;
     if (sent) begin
@@ -41,7 +40,6 @@
     if (g_news && (own || sent)) g_change <= GW'(1);
     else if (g_change != '1) g_change <= g_change + GW'(1);
     if (rst) {g_any, g_stretched} <= 2'b00;
-    if (rst) g_changed <= 4'd0;
   end
 
   initial assume (rst);

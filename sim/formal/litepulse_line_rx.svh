@@ -17,8 +17,10 @@
   logic [1:0] f_inverts;         // `invert` of the last two cycles
   always_ff @(posedge clk) f_inverts <= rst ? 2'b00 : {f_inverts[0], invert};
   always_ff @(posedge clk) f_past <= 1'b1;
-  // arithmetic: a frame is longer than its stop bits
-  always_comb assume (!(tail_begin && tail));
+  // arithmetic: a frame is longer than its stop bits; the profile of a receiver that is off is of no account
+  always_comb assume (!(tail_begin && tail) && half_cyc >= HW'(2) && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
+  // a reset begins with the receiver off
+  always_comb if (rst) assume (!enable);
 
   // Where frames begin: x1 is the line in the engine's cycle, mark is 1
   logic [S-1:0] f_falls, f_seek, f_behind;

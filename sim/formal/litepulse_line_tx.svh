@@ -2,17 +2,13 @@
 // Promise 3: every sample that litepulse_line_tx sends, compared with a launch that is followed in ticks from its start. The ends
 // of the bit intervals are added up in 1/512 tick and never rounded. Included at the end of the module.
 
-  litepulse_line_tx_environment #(.S(S)) environment (.*);
-`ifndef LITEPULSE_CHECK
-  logic        f_past = 1'b0;
   logic        f_free;          // free_next, free_off of the last cycle
   logic [2:0]  f_free_off;
+  litepulse_line_tx_environment #(.S(S)) environment (.free(f_free), .free_from(f_free_off), .*);
+`ifndef LITEPULSE_CHECK
+  logic        f_past = 1'b0;
   initial assume (rst);
-  always_ff @(posedge clk) begin
-    f_past <= 1'b1;
-    f_free <= free_next || rst;
-    f_free_off <= rst ? 3'd0 : free_off;
-  end
+  always_ff @(posedge clk) f_past <= 1'b1;
 
   logic [31:0] width;
   assign width = interval[31:0];

@@ -6,35 +6,36 @@ module litepulse_line_tx_environment #(
     parameter bit ASSUMED = `ASSUMED,
     parameter int S = 1
 ) (
-    input logic         clk,
-    input logic         rst,
-    input logic         prepare,
-    input logic         start,
-    input logic [2:0]   start_off,
-    input logic         start_ends1,
-    input logic         start_ends2,
-    input logic [2:0]   start_ends_off,
-    input logic [1:0]   kind,
-    input logic [7:0]   data,
-    input logic [35:0]  interval,
-    input logic         few,
-    input logic [1:0]   data_bits,
-    input logic [2:0]   parity,
-    input logic [1:0]   stop,
-    input logic [S-1:0] sub_mask,
-    input logic         hold_start,
-    input logic         hold,
-    input logic         hold_next,
-    input logic         free_next,
-    input logic [2:0]   free_off
+    input  logic         clk,
+    input  logic         rst,
+    input  logic         prepare,
+    input  logic         start,
+    input  logic [2:0]   start_off,
+    input  logic         start_ends1,
+    input  logic         start_ends2,
+    input  logic [2:0]   start_ends_off,
+    input  logic [1:0]   kind,
+    input  logic [7:0]   data,
+    input  logic [35:0]  interval,
+    input  logic         few,
+    input  logic [1:0]   data_bits,
+    input  logic [2:0]   parity,
+    input  logic [1:0]   stop,
+    input  logic [S-1:0] sub_mask,
+    input  logic         hold_start,
+    input  logic         hold,
+    input  logic         hold_next,
+    input  logic         free_next,
+    input  logic [2:0]   free_off,
+    output logic        free,         // the line, from sample free_from on, as it was told in the last cycle
+    output logic [2:0]  free_from
 );
   logic        past = 1'b0, rst_was, prepare_was, hold_next_was;
-  logic        free;            // the line, from sample free_from on, as it was told in the last cycle
-  logic [2:0]  free_from;
   logic        whole;           // from the first sample on, with one sample per cycle
   logic [43:0] shown, shown_was;
   logic [32:0] ends;            // of a pulse: ticks from sample 0 of its first cycle to its end
-  logic        pulse;
+  logic        pulse, live;     // a simulation begins with anything
+  assign live = ASSUMED || past;
   assign shown = {few, stop, parity, data_bits, interval};
   assign ends  = 33'(interval[31:0]) + 33'(start_off);
   assign pulse = kind == litepulse_map_pkg::LAUNCH_PULSE;
@@ -49,7 +50,7 @@ module litepulse_line_tx_environment #(
     shown_was     <= shown;
   end
   `ENVIRONMENT begin
-    if (past && start) begin
+    if (live && start) begin
       `ASSUME(free && free_from <= start_off && start_off <= 3'(S - 1));
       `ASSUME(kind != 2'd3 && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
       if (!pulse) `ASSUME(interval >= 36'(4 * S * 256) && few == (interval < 36'(8 * S * 256)));
@@ -59,11 +60,11 @@ module litepulse_line_tx_environment #(
       if (S > 1 && (start_ends1 || start_ends2)) `ASSUME(33'(start_ends_off) == ends % 33'(S));
       if (pulse) `ASSUME(interval[35:32] == 4'd0 && few == (interval[31:0] < 32'(4 * S)) && interval[31:0] != 32'd0 && ends >= 33'(S));
     end
-    for (int s = 0; s < S; s++) if (past && sub_mask[s]) begin
+    for (int s = 0; s < S; s++) if (live && sub_mask[s]) begin
       `ASSUME(free && free_from <= 3'(s));
       if (start) `ASSUME(3'(s) < start_off);
     end
-    if (past && hold_start) `ASSUME(!start && sub_mask == '0 && free && free_from == 3'd0);
+    if (live && hold_start) `ASSUME(!start && sub_mask == '0 && free && free_from == 3'd0);
     if (past && rst_was) `ASSUME(!start && sub_mask == '0 && !hold_start);
     // the launch memory is read where a start may follow, ...
     if (past && !start && !prepare_was) `ASSUME(shown == shown_was);

@@ -15,11 +15,8 @@ module litepulse_responder_environment #(
     input logic [2:0]            cfg_addr,
     input logic [31:0]           cfg_data,
     input logic                  cfg_done,
-    input logic                  sel_edge,
     input logic [2:0]            sel_off,
     input logic                  byte_stb,
-    input logic                  byte_end,
-    input logic                  brk_stb,
     input logic [2:0]            byte_end_off,
     input logic [2:0]            brk_off,
     input logic                  due,
@@ -36,15 +33,13 @@ module litepulse_responder_environment #(
     asked <= cfg_req && !cfg_done && !rst;
   end
   `ENVIRONMENT begin
+    if (past || ASSUMED) `ASSUME(sel_off < 3'(S) && byte_end_off < 3'(S) && brk_off < 3'(S));
     if (past) begin
       if (!rst_was) `ASSUME(now == now_was + 1'b1);
       if (nde_lead != lead_was) `ASSUME(changes_was || rst_was);
       if (asked) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
       if (S == 1 && !rst) `ASSUME(grant == (due && !refuse) && (due || !refuse));
       if (rst_was) `ASSUME(!byte_stb);
-      if (sel_edge) `ASSUME(sel_off < 3'(S));
-      if (byte_end) `ASSUME(byte_end_off < 3'(S));
-      if (brk_stb) `ASSUME(brk_off < 3'(S));
     end
   end
 endmodule
