@@ -33,7 +33,7 @@ module litepulse_responder_environment #(
     asked <= cfg_req && !cfg_done && !rst;
   end
   `ENVIRONMENT begin
-    if (past || ASSUMED) `ASSUME(sel_off < 3'(S) && byte_end_off < 3'(S) && brk_off < 3'(S));
+    if (past || ASSUMED) `ASSUME(sel_off <= 3'(S - 1) && byte_end_off <= 3'(S - 1) && brk_off <= 3'(S - 1));
     if (past) begin
       if (!rst_was) `ASSUME(now == now_was + 1'b1);
       if (nde_lead != lead_was) `ASSUME(changes_was || rst_was);
