@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What litepulse_best_effort takes for granted: profile 0 stands still unless litepulse_config says that it changed; the transmit FIFO keeps
-// its head until it is popped; time passes; litepulse_events takes a report within 11 cycles; a frame is 7 bits of 4 cycles at least.
+// What litepulse_best_effort takes for granted: profile 0 stands still unless litepulse_config says that it changed; the transmit FIFO
+// keeps its head until it is popped; time passes; litepulse_events takes a report within 11 cycles; a frame is 7 bits of 4 cycles at least.
 // For the proof also told: the profile has changed since reset; age: cycles since a byte began, which stays at the top; unread: cycles
 // that a report has waited.
 `include "litepulse_environment.svh"

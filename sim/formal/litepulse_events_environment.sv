@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What litepulse_events takes for granted: of whoever asks, that a request stands until it is taken, that another one comes 16 cycles later
-// (of the last port, which litepulse_config has, two may: a snapshot and the answer to its word), and how old it is; of litepulse_capture, that an edge record has an edge; of the ring, that room only grows but by what is written.
+// (of the last port, which litepulse_config has, two may: a snapshot and the answer to its word), and how old it is; of
+// litepulse_capture, that an edge record has an edge; of the ring, that room only grows but by what is written.
 //   WAIT  cycles that a request waits at most
 // For the proof also since and waits of each port: cycles since its last request came, up to 15; cycles that its request has waited. And
 // second: the second cycle of a brief request.
@@ -47,7 +48,8 @@ module litepulse_events_environment #(
     {rst_was, now_was, wr_was, free_was, kind_was, source_was} <= {rst, now, ev_wr, ev_free, kind, source};
     second <= rst ? '0 : req & ~second & BRIEF;
     stands <= rst ? '0 : req & ~ack;
-    earlier <= rst ? 4'd15 : (req[PORTS-1] && waits[6*(PORTS-1) +: 6] == 6'd0) ? (&since[4*(PORTS-1) +: 4] ? 4'd15 : since[4*(PORTS-1) +: 4] + 4'd1)
+    earlier <= rst ? 4'd15 : (req[PORTS-1] && waits[6*(PORTS-1) +: 6] == 6'd0)
+        ? (&since[4*(PORTS-1) +: 4] ? 4'd15 : since[4*(PORTS-1) +: 4] + 4'd1)
         : (earlier == 4'd15) ? 4'd15 : earlier + 4'd1;
     for (int i = 0; i < PORTS; i++) begin
       waits[6*i +: 6] <= (req[i] && !ack[i] && !rst) ? waits[6*i +: 6] + 6'd1 : 6'd0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The pulse domain under anything that the crossing and the pins may do: any inputs, any bytes and launches, any words, each held until it
-// is answered and four cycles of rest between two (the crossing takes longer for its turns), streams of which any part is freed at any time, and resets of two cycles. Profile 0 and the
-// receiver are set up first. See environment.sby.
+// is answered and four cycles of rest between two (the crossing takes longer for its turns), streams of which any part is freed at any
+// time, and resets of two cycles. Profile 0 and the receiver are set up first. See environment.sby.
 module litepulse_pulse_any #(
     parameter int S = 1
 ) (

@@ -305,7 +305,8 @@ module litepulse_thread_train #(
             && !g_placed && running);
         if (is_change) assert (w_tick == g_before && w_frac == g_base && armed);
         else assert (w_tick == g_tick && w_frac == g_frac);
-        if (is_put_off) assert (pending == g_pending && !g_answered && !cfg_done && !(g_pending ? 1'b0 : g_valid_rate && g_valid_step && g_at == 32'd0));
+        if (is_put_off) assert (pending == g_pending && !g_answered && !cfg_done
+            && (g_pending || !g_valid_rate || !g_valid_step || g_at != 32'd0));
         if (is_wait || is_change || is_taken) begin
           // taken: checked, for a pulse that is still to come
           assert (!g_pending && pending && g_valid_rate && g_valid_step && w_interval == g_interval[31:0]);
