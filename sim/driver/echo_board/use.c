@@ -52,6 +52,8 @@
 static const char driver[] = "/sys/bus/platform/drivers/litepulse/";
 static const char *const boards[] = { "litepulse", "litepulse.1" };
 static const char *board = "litepulse";		/* which of them is used */
+static const struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
+					      .flags = LITEPULSE_TRAIN_ASAP };
 
 /* The number of the board's devices now: while an old file is open its number is not given again. */
 static int number(void)
@@ -205,8 +207,6 @@ static void launches(int pulse)
 
 static void train(int pulse)
 {
-	struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
-					 .flags = LITEPULSE_TRAIN_ASAP };
 	struct litepulse_train_stop stop = { 0 };
 	int fd = claim(pulse);
 
@@ -263,8 +263,6 @@ static pid_t waiting_reader(int of_tty)
 
 static void unbind(void)
 {
-	struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
-					 .flags = LITEPULSE_TRAIN_ASAP };
 	struct litepulse_time now;
 
 	for (int round = 0; round < 5; round++) {
@@ -383,8 +381,6 @@ static void reset_while(int pulse)
 static void de(int pulse)
 {
 	const unsigned int echo = LITEPULSE_DRIVER_ENABLE_ECHO, on = SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND;
-	struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
-					 .flags = LITEPULSE_TRAIN_ASAP };
 	int fd = claim(pulse), tty = open_tty();
 
 	CHECK(fd >= 0 && known("echo") == 16);
@@ -727,8 +723,6 @@ static int absent_page(void **page, size_t size)
 static void page(void)
 {
 	const size_t size = sysconf(_SC_PAGESIZE);
-	const struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
-					       .flags = LITEPULSE_TRAIN_ASAP };
 	char *content = aligned_alloc(size, size);
 
 	CHECK(content);
@@ -809,8 +803,6 @@ static int silent(int fd)
 
 static void both(void)
 {
-	struct litepulse_train start = { .period = 1000000, .den = 1, .kind = LITEPULSE_LAUNCH_PULSE, .width = 500,
-					 .flags = LITEPULSE_TRAIN_ASAP };
 	struct litepulse_train_stop stop = { 0 };
 	struct litepulse_launch launch = { .tag = 7, .data = 0x55 };
 	struct litepulse_event event;
