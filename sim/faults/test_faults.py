@@ -330,9 +330,9 @@ def test_memory_of_a_proof(monkeypatch):
 
 
 def first_case(kind):
-    """A listed case to try the harness itself on."""
+    """A listed case to try the harness itself on: a mistake in SystemVerilog, whose comments may stand anywhere."""
     for fault, catcher in CASES:
-        if catcher.startswith("formal:") == (kind == "formal"):
+        if fault["file"].endswith(".sv") and catcher.startswith("formal:") == (kind == "formal"):
             return fault, catcher
     pytest.fail(f"no fault is caught by a {kind} case")
 
