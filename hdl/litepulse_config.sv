@@ -85,6 +85,8 @@ module litepulse_config #(
   logic        is_profile, is_train, is_resp, is_width, is_command, fits, unknown, idle;
   logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo;
   logic        wait_queue, wait_tty, snapshot;
+  localparam int TAIL_BITS = $bits(echo_tail);
+  localparam logic [TAIL_BITS-1:0] TAIL_AT_RESET = 16;  // cycles
   logic [16:0] tail_cycles;
   logic        deciding, writes;
   logic        wrote, good;    // it had its turn in the last cycle, and was written
@@ -115,7 +117,7 @@ module litepulse_config #(
     unknown    <= cfg_addr > litepulse_map_pkg::CFG_ECHO;   // of those that no other block takes
     for (int i = 0; i < 4; i++) which[i] <= cfg_addr[5:1] == 5'(i);
     lead_differs <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16] != ~nde_lead;
-    tail_fits <= tail_cycles[16:10] == '0;
+    tail_fits <= tail_cycles[16:TAIL_BITS] == '0;
     len_differs <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6] != filt_len;
   end
   // a train's period leaves room for the lead with which it was started
@@ -208,7 +210,7 @@ module litepulse_config #(
           filt_new <= 1'b1;
           filt_len_new <= len_differs;
         end
-        if (at_echo && tail_fits) echo_tail <= tail_cycles[9:0];
+        if (at_echo && tail_fits) echo_tail <= tail_cycles[TAIL_BITS-1:0];
         if (at_filter || (at_echo && tail_fits)) echo_changed <= 1'b1;
         if (at_event_mask) event_mask <= cfg_data[10:0];
         if (is_command) begin
@@ -265,7 +267,7 @@ module litepulse_config #(
       fall <= '0;
       filt <= '0;
       filt_len <= 6'd1;
-      echo_tail <= 10'd16;
+      echo_tail <= TAIL_AT_RESET;
       echo_changed <= 1'b0;
       filt_new <= 1'b0;
       filt_len_new <= 1'b0;

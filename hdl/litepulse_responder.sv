@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Answers a trigger with one launch at reference + delay, whatever the CPU does. A relative down-counter, so no 64-bit arithmetic
-// lies between trigger and launch: while it waits for a trigger it holds the delay already, less the constant parts of the way.
-// After the launch the same counter measures the holdoff.
+// lies between trigger and launch: while it waits for a trigger it holds the delay already, less the cycles that the signal takes
+// from pin to pin in any case. After the launch the same counter measures the holdoff.
+//
+//   state (one bit each)   what happens in it                                                  then
+//   armed and none below   the delay is loaded into `remaining`, one cycle                     preset
+//   preset                 the fixed part is taken off; triggers count from here on            ready
+//   ready                  a filter's delay is taken off in the cycle of the trigger           count, a cycle behind the trigger
+//   count                  `remaining` counts down to the launch, which is due when it is -1   in_flight, or report if it is late
+//   in_flight              from `due` until the launch's first sample leaves                   report
+//   report                 the event is written                                                hold with rearm, else not armed
+//   hold                   `remaining` counts the holdoff down                                 the delay is loaded again
+//
 // Latency: the delay must be at least RESPONSE_MIN_CYCLES*S + de lead ticks (docs/core.md), more behind a filter.
 //   KE  cycles from `now` to the pin, 1 to 14
 module litepulse_responder #(
@@ -77,8 +87,7 @@ module litepulse_responder #(
   localparam int C = B - SL; // of them, whole cycles
   localparam int D = 7;      // bits of filt_delay
 
-  // one bit per state, `armed` beside them; none: off, or before `ready`
-  logic         ready, ready_next, count, fly, report, hold;
+  logic         ready, ready_next, count, in_flight, report, hold;   // states
   logic         late, reported, arm, arms, disarm;
   logic         landed;        // now is T
 
@@ -86,12 +95,12 @@ module litepulse_responder #(
   logic         by_edge, by_byte, by_break;   // triggers; none of them: off
   logic         rearm, exclusive, ignore_own;
   logic [7:0]   match_value, match_mask;
-  logic [B-1:0] first, second;   // delay and holdoff, the other way round while turned: what is needed next is always the first
+  logic [B-1:0] next_wait, other_wait;   // delay and holdoff, the other way round while turned: the one that is needed next, the other
   logic         turned, swap, wish, take, fits, invalid;
 
   // a word is carried out when disarmed; what is decided already is finished before that
   assign take    = wish && !armed && !turned;
-  assign disarm  = wish && armed && !(count && negative) && !fly && !report;
+  assign disarm  = wish && armed && !(count && negative) && !in_flight && !report;
   assign arm     = take && cfg_addr == 3'd6;
   assign arms    = arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && !invalid;
   assign swap    = load || (turned && (!armed || report));
@@ -126,8 +135,8 @@ module litepulse_responder #(
         default: ;
       endcase
     end
-    if (swap || (take && fits && cfg_addr == 3'd2)) first <= swap ? second : cfg_data[B-1:0];
-    if (swap || (take && fits && cfg_addr == 3'd5)) second <= swap ? first : cfg_data[B-1:0];
+    if (swap || (take && fits && cfg_addr == 3'd2)) next_wait <= swap ? other_wait : cfg_data[B-1:0];
+    if (swap || (take && fits && cfg_addr == 3'd5)) other_wait <= swap ? next_wait : cfg_data[B-1:0];
     turned <= (load && !report) || (turned && armed && !report);
     if (rst) begin
       {by_edge, by_byte, by_break} <= 3'b000;
@@ -142,29 +151,31 @@ module litepulse_responder #(
   // trigger -------------------------------------------------------------------------------------------------------------
   logic byte_hit, filtered, waits;
   logic comes;   // a trigger that is no edge
-  logic calm;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
+  logic no_hit;    // ready and no trigger; stored so that the carry chain below begins at a flip-flop
 
   always_ff @(posedge clk) begin
     if (byte_stb) byte_hit <= byte_ok && !(byte_own && ignore_own) && ((byte_data ^ match_value) & match_mask) == 8'd0;
-    calm <= !(sel_edge || (waits && comes));
-    if (rst || disarm) calm <= 1'b1;
+    no_hit <= !(sel_edge || (waits && comes));
+    if (rst || disarm) no_hit <= 1'b1;
   end
   assign filtered = by_edge ? sel_filtered : line_filtered;
-  assign waits = aim || (ready && calm);
+  assign waits = preset || (ready && no_hit);
   assign sel_enable = waits && by_edge && !(sel_is_line && line_own && ignore_own);
   assign comes = (by_byte && byte_end && byte_hit) || (by_break && brk_stb && !(brk_own && ignore_own));
 
   // countdown -----------------------------------------------------------------------------------------------------------
-  // left is, while it counts, T - (now + KE + 2)*S: -1 cycle when due. In a holdoff it is end - (now + 2)*S - 1: negative one cycle
+  // `remaining` is, while it counts, T - (now + KE + 2)*S: -1 cycle when due. In a holdoff it is end - (now + 2)*S - 1: negative one cycle
   // before a load, so that the first cycle whose triggers count again is the first one not before the end.
   // `negative` on top keeps the last carry, which comes late, in the chain.
-  logic [B-1:0] left;           // ticks
+  logic [B-1:0] remaining;      // ticks
   logic         negative;       // it has passed 0
   logic [B+1:0] sum;            // with its carry, and a bit between the low part and the cycles above, which `stay`
-  logic         counts, load, aim, clear, stay;
-  logic [D-1:0] step, way;      // of the low part; above it -1. Behind a load the constant parts of the way, then the filter's
-  (* keep *) logic [1:0] mode;  // keep: as written these make one cell per bit
-  logic         top_zero;       // of `left`, of a cycle ago: while it counts the lower ones borrow long before they matter
+  logic         counts, load, preset, clear, stay;
+  localparam logic [1:0] STEP_WAIT = 2'd0, STEP_FIXED = 2'd1, STEP_FILTER = 2'd2, STEP_CYCLE = 2'd3;
+  logic [D-1:0] step;           // what is added to the low part; above it -1 (STEP_*)
+  logic [D-1:0] fixed_part;     // cycles from the pin to the counter, and from the counter to the pin
+  (* keep *) logic [1:0] step_from;  // keep: as written these make one cell per bit
+  logic         top_zero;       // of `remaining`, of a cycle ago: while it counts the lower ones borrow long before they matter
   logic         meets, top;     // it begins, if these bits are 0, too
   logic         down, goes_on;  // it counts down; within the window
   logic         none;           // of whole cycles: negative in the next one
@@ -175,44 +186,45 @@ module litepulse_responder #(
 
   assign load   = !counts;
   assign clear  = !armed || landed || (hold && negative);   // the low part, in the cycle before a load, which adds to it
-  assign stay   = ready && calm;
-  assign ready_next = (aim || stay) && !disarm && !rst;
+  assign stay   = ready && no_hit;
+  assign ready_next = (preset || stay) && !disarm && !rst;
   assign may_be_due = opened || due;
   assign down   = count && !negative && !wish;
   assign goes_on = down && opened;
-  assign none   = top_zero && left[SL+15:SL] == '0;
+  assign none   = top_zero && remaining[SL+15:SL] == '0;
   assign opens  = opened || (no_lead && !more) || excused;
   assign late   = count && negative && !due;
-  assign way    = report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
-  assign mode   = clear ? 2'd0 : load ? 2'd1 : (filtered && (aim || ready)) ? 2'd2 : 2'd3;
+  assign fixed_part = report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
+  assign step_from = clear ? STEP_WAIT : load ? STEP_FIXED : (filtered && (preset || ready)) ? STEP_FILTER : STEP_CYCLE;
 
   // what is not reset: one unknown bit makes all of a sum unknown in a simulator, for ever
-  initial {first, second, step, negative, due, left, ready, calm, counts} = '0;
+  initial {next_wait, other_wait, step, negative, due, remaining, ready, no_hit, counts} = '0;
   always_ff @(posedge clk) begin
     counts <= !(arms || (hold && negative && !wish) || (landed && launched));
-    aim    <= load && !report && !wish;
-    step   <= (mode == 2'd0) ? first[SL +: D] : (mode == 2'd1) ? way : (mode == 2'd2) ? ~filt_delay : '1;
-    if (!calm) step <= '1;
-    if (!stay) left[SL+D-1:0] <= clear ? '0 : sum[SL+D-1:0];
-    left[B-1:SL+D] <= load ? first[B-1:SL+D] : sum[B:SL+D+1];
+    preset <= load && !report && !wish;
+    step   <= step_from == STEP_WAIT ? next_wait[SL +: D]
+        : step_from == STEP_FIXED ? fixed_part : step_from == STEP_FILTER ? ~filt_delay : '1;
+    if (!no_hit) step <= '1;
+    if (!stay) remaining[SL+D-1:0] <= clear ? '0 : sum[SL+D-1:0];
+    remaining[B-1:SL+D] <= load ? next_wait[B-1:SL+D] : sum[B:SL+D+1];
     negative <= counts && (negative || !sum[B+1]);
-    top_zero <= left[B-1:SL+16] == '0;
+    top_zero <= remaining[B-1:SL+16] == '0;
     // while it counts down a wish disarms
     opened <= goes_on || (meets && top && down);
     due    <= none && down && opens;
-    excused <= lead_changes || (excused && (count || !calm));
-    landed <= fly && left[SL +: 4] == 4'(-KE - 1) && !rst;
+    excused <= lead_changes || (excused && (count || !no_hit));
+    landed <= in_flight && remaining[SL +: 4] == 4'(-KE - 1) && !rst;
     no_lead <= nde_lead[15:SL] == '1;
     open   <= goes_on;
     if (rst) begin
       counts <= 1'b1;
-      aim    <= 1'b0;
+      preset <= 1'b0;
     end
   end
 
   generate
     if (S == 1) begin : gen_samples
-      assign sum  = {negative, left[B-1:D], ready, left[D-1:0]} + {1'b0, {(C - D){counts}}, calm, step};
+      assign sum  = {negative, remaining[B-1:D], ready, remaining[D-1:0]} + {1'b0, {(C - D){counts}}, no_hit, step};
       assign off  = 3'd0;
       assign more = 1'b0;
       assign lead = open;
@@ -220,9 +232,9 @@ module litepulse_responder #(
       (* keep *) logic [7:0] same;
       genvar i;
       for (i = 0; i < 8; i = i + 1) begin : gen_same
-        assign same[i] = left[2*i +: 2] == ~nde_lead[2*i +: 2];
+        assign same[i] = remaining[2*i +: 2] == ~nde_lead[2*i +: 2];
       end
-      assign top   = left[B-1:16] == '0;
+      assign top   = remaining[B-1:16] == '0;
       assign meets = same == '1;
     end else begin : gen_samples
       logic [SL-1:0]  low, from;
@@ -231,16 +243,16 @@ module litepulse_responder #(
       (* keep *) logic [15:0] equal;
       logic [S-1:0]   leads;
       logic           settle;            // a holdoff begins at the launch's sample
-      assign low  = load ? first[SL-1:0] : adds;   // the carry chain begins behind it
-      assign sum  = {negative, left[B-1:SL+D], ready, left[SL+D-1:0]} + {1'b0, {(C - D){counts}}, calm, step, low};
-      assign off  = 3'(left[SL-1:0]);
-      assign from = left[SL-1:0] + nde_lead[SL-1:0] + 1'b1;   // the sample at which the lead window begins
+      assign low  = load ? next_wait[SL-1:0] : adds;   // the carry chain begins behind it
+      assign sum  = {negative, remaining[B-1:SL+D], ready, remaining[SL+D-1:0]} + {1'b0, {(C - D){counts}}, no_hit, step, low};
+      assign off  = 3'(remaining[SL-1:0]);
+      assign from = remaining[SL-1:0] + nde_lead[SL-1:0] + 1'b1;   // the sample at which the lead window begins
       assign lead = leads;
-      assign more = ~nde_lead[SL-1:0] > left[SL-1:0];
+      assign more = ~nde_lead[SL-1:0] > remaining[SL-1:0];
       assign nlead = {{SL{1'b1}}, nde_lead[15:SL]};
-      // the cycles left == lead + more, as in litepulse_slot
+      // the cycles that remain == lead + more
       assign top   = top_zero;
-      assign equal = (left[SL +: 16] ^ nlead) ~^ {left[SL +: 15] | nlead[14:0], !more};
+      assign equal = litepulse_sum_pkg::zero_bits(remaining[SL +: 16], nlead, !more);
       assign meets = equal == '1;
       always_ff @(posedge clk) begin
         settle <= load && report;
@@ -249,7 +261,7 @@ module litepulse_responder #(
             : settle ? ev_off[SL-1:0] : (load && report) ? SL'(S - 1) : '0;
         if (rst) {settle, adds} <= '0;
         for (int s = 0; s < S; s++) begin
-          leads[s] <= count && (open || (opened && SL'(s) >= from)) && !(negative && SL'(s) >= left[SL-1:0]);
+          leads[s] <= count && (open || (opened && SL'(s) >= from)) && !(negative && SL'(s) >= remaining[SL-1:0]);
         end
       end
     end
@@ -269,18 +281,18 @@ module litepulse_responder #(
     // 13 cycles always, more than litepulse_events may take: so no record of others moves what comes next
     reported <= acked && now[1:0] == ev_lo[1:0] && now[2] != ev_lo[2] && now[3] != (ev_lo[3] ^ ev_lo[2]);
     if (landed || late) ev_lo <= now[7:0];
-    if (count || (S > 1 && fly)) {launched, busy} <= {grant, refuse} | ({launched, busy} & {2{!count}});   // with S > 1 a cycle later
+    if (count || (S > 1 && in_flight)) {launched, busy} <= {grant, refuse} | ({launched, busy} & {2{!count}});   // with S > 1 a cycle later
     if (reported) number <= number + 16'd1;
     if (!armed) number <= 16'd0;
 
     armed  <= arms || (armed && !(reported && !rearm));
     ready  <= ready_next;
-    count  <= !calm || (count && !negative);
-    fly    <= due || (fly && !landed);
+    count  <= !no_hit || (count && !negative);
+    in_flight    <= due || (in_flight && !landed);
     report <= landed || late || (report && !reported);
     hold   <= (reported && rearm) || (hold && !negative);
     if (disarm) {armed, count, hold} <= 3'd0;
-    if (rst) {armed, count, fly, report, reported, hold} <= 6'd0;
+    if (rst) {armed, count, in_flight, report, reported, hold} <= 6'd0;
   end
 
 `ifdef FORMAL

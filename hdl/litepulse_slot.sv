@@ -70,8 +70,8 @@ module litepulse_slot #(
       assign count   = {cycles, kept[SL-1:0]};
       assign more    = de_lead[SL-1:0] > kept[SL-1:0];
       assign nlead   = {{SL{1'b1}}, ~de_lead[15:SL]};
-      // cycles == lead + more: added to the lead's complement and !more they give 0, and that shows without a chain of carries
-      assign equal   = (cycles[15:0] ^ nlead) ~^ {cycles[14:0] | nlead[14:0], !more};
+      // cycles == lead + more
+      assign equal   = litepulse_sum_pkg::zero_bits(cycles[15:0], nlead, !more);
       assign opens_now = top_zero && equal == '1;
       always_ff @(posedge clk) begin
         top_zero <= counting ? cycles[CW-1:16] == '0 : value[31:SL+16] == '0;

@@ -34,7 +34,7 @@
 
   (* anyseq *) logic    f_edge;              // what litepulse_capture shows while it is enabled
   always_comb assume (sel_edge == (f_edge && sel_enable));
-  assign g_listens = aim || (ready && calm);
+  assign g_listens = preset || (ready && no_hit);
   assign g_loads   = load && !report;
   always_comb begin
     // a trigger, and the sample it refers to
@@ -57,7 +57,7 @@
     g_t_off = g_t[2:0] & 3'(S - 1);
     g_opens = (g_t - g_lead) >>> SL;
     g_end   = g_t + GW'({6'd0, g_holdoff});
-    g_counter = GW'({6'd0, left}) - (negative ? GW'(1 << 24) : GW'(0));
+    g_counter = GW'({6'd0, remaining}) - (negative ? GW'(1 << 24) : GW'(0));
     g_answers = g_in_time || (g_reach && g_forgiven);
     g_way   = GW'(KE + 3) + ((g_trigger != litepulse_map_pkg::TRIGGER_EDGE) ? GW'((S > 1) ? 2 : 1) : GW'(0));
   end
@@ -83,7 +83,7 @@
     if (byte_stb) g_byte <= byte_ok && (byte_data & g_mask) == (g_value & g_mask) && !(byte_own && g_ignore_own);
     g_hit_back <= g_back;
     g_hit_off  <= GW'(g_off);
-    g_young    <= !calm;
+    g_young    <= !no_hit;
     if (g_listens && g_comes && !disarm) begin
       g_t       <= g_first - GW'(S);
       g_in_time <= ((g_first - g_lead) >>> SL) >= GW'(KE + 4);
@@ -93,7 +93,7 @@
     end else if (g_t > GW'(-(1 << 27))) begin
       g_t <= g_t - GW'(S);
     end
-    if ((count || !calm) && lead_changes) begin
+    if ((count || !no_hit) && lead_changes) begin
       g_excused <= 1'b1;
       if (g_tc > GW'(KE + 2)) g_forgiven <= 1'b1;
     end
@@ -112,7 +112,7 @@
     // a reset leaves the other settings as they are, maybe turned
     if (rst) begin
       g_trigger <= litepulse_map_pkg::TRIGGER_OFF;
-      {g_delay, g_holdoff, g_rearm, g_ignore_own, g_value, g_mask} <= {first, second, rearm, ignore_own, match_value, match_mask};
+      {g_delay, g_holdoff, g_rearm, g_ignore_own, g_value, g_mask} <= {next_wait, other_wait, rearm, ignore_own, match_value, match_mask};
       g_byte <= byte_hit;
       g_t    <= GW'(0);
     end
@@ -130,9 +130,9 @@
   always_ff @(posedge clk) begin
     if (f_past && !rst && !$past(rst)) begin
       // each trigger it listens to is counted down from, and nothing else
-      assert (!calm == $past(g_listens && g_comes && !disarm));
-      if (count) assert ($past(count || !calm));
-      if ($past(!calm && !disarm)) assert (count);
+      assert (!no_hit == $past(g_listens && g_comes && !disarm));
+      if (count) assert ($past(count || !no_hit));
+      if ($past(!no_hit && !disarm)) assert (count);
       if ($past(count && !due && !late && !disarm)) assert (count);
       // without rearm one answer, then it is off; a word that is carried out finds it off
       if ($past(reported && !g_rearm)) assert (!armed);
@@ -161,57 +161,57 @@
       assert (reported == (report && g_rep == 5'd13));
       // behind a launch it listens from the first cycle on that does not begin before the end of the holdoff, at the earliest 16
       // cycles behind that of the launch
-      if (g_outcome == 2'd1 && armed && !count && !fly && calm) assert (g_listens == (g_end <= GW'(0) && g_tc <= GW'(-16)));
+      if (g_outcome == 2'd1 && armed && !count && !in_flight && no_hit) assert (g_listens == (g_end <= GW'(0) && g_tc <= GW'(-16)));
       // a word is answered soon, whatever runs
       assert (g_asks <= 6'(KE + 18));
-      if (!armed) assert (!due && !late && !ev_req && !g_listens && calm);
+      if (!armed) assert (!due && !late && !ev_req && !g_listens && no_hit);
       // de lead: exactly the samples of [T - lead, T), of an answer that is in time, if the lead stands still; else none behind T
       for (int s = 0; s < S; s++) begin
         g_tick = GW'(KE * S + s);    // the sample the engine makes now
         if (count && !g_young && !g_excused) assert (lead[s] == (g_in_time && g_tick >= g_t - g_lead && g_tick < g_t));
-        if (fly && g_tc == GW'(KE) && !g_excused) assert (lead[s] == (g_tick >= g_t - g_lead && g_tick < g_t));
-        if ((fly && g_tc != GW'(KE)) || (count && g_young) || g_tick >= g_t) assert (!lead[s] || !(count || fly));
+        if (in_flight && g_tc == GW'(KE) && !g_excused) assert (lead[s] == (g_tick >= g_t - g_lead && g_tick < g_t));
+        if ((in_flight && g_tc != GW'(KE)) || (count && g_young) || g_tick >= g_t) assert (!lead[s] || !(count || in_flight));
       end
     end
   end
 
   // What makes it inductive ------------------------------------------------------------------------------------------------
   always_comb begin
-    if (g_rst) assert (!armed && !ready && !count && !fly && !report && !reported && !hold && !aim && counts && calm && !turned);
+    if (g_rst) assert (!armed && !ready && !count && !in_flight && !report && !reported && !hold && !preset && counts && no_hit && !turned);
     if (g_rst) assert (!wish);
     if (f_past && !rst) begin
-      assert (3'(g_loads) + 3'(aim) + 3'(ready) + 3'(count) + 3'(fly) + 3'(report) + 3'(hold) <= 3'd1);
-      assert (armed == (g_loads || aim || ready || count || fly || report || hold));
+      assert (3'(g_loads) + 3'(preset) + 3'(ready) + 3'(count) + 3'(in_flight) + 3'(report) + 3'(hold) <= 3'd1);
+      assert (armed == (g_loads || preset || ready || count || in_flight || report || hold));
       assert ({by_edge, by_byte, by_break} == {g_trigger == litepulse_map_pkg::TRIGGER_EDGE, g_trigger == litepulse_map_pkg::TRIGGER_BYTE,
           g_trigger == litepulse_map_pkg::TRIGGER_BREAK} && rearm == g_rearm && ignore_own == g_ignore_own);
       assert (match_value == g_value && match_mask == g_mask);
       assert (byte_hit == g_byte);
-      assert ({first, second} == (turned ? {g_holdoff, g_delay} : {g_delay, g_holdoff}));
+      assert ({next_wait, other_wait} == (turned ? {g_holdoff, g_delay} : {g_delay, g_holdoff}));
       if (g_loads || hold) assert (!turned);
-      if (aim || ready || count || fly) assert (turned);
+      if (preset || ready || count || in_flight) assert (turned);
       if (report) assert (turned == (g_rep == 5'd1));
       if (cfg_done) assert (!wish);
       assert (load == (g_loads || (report && g_rep == 5'd1 && g_outcome == 2'd1)));
       assert (g_asks == 6'd0 || wish || cfg_done);
-      if ((g_loads && !cfg_done) || aim || ready || count) assert (g_asks <= 6'd1);
-      if (fly) assert (g_asks <= 6'(KE + 2) - g_tc[5:0]);
+      if ((g_loads && !cfg_done) || preset || ready || count) assert (g_asks <= 6'd1);
+      if (in_flight) assert (g_asks <= 6'(KE + 2) - g_tc[5:0]);
       if (report) assert (g_asks <= 6'(KE + 2) + 6'(g_rep));
       if (hold) assert (g_asks <= 6'(KE + 16));
       if (!armed && turned) assert (g_asks <= 6'd2);
       if (!armed && !turned && !cfg_done) assert (g_asks <= 6'(KE + 17));
       if (armed) assert (number == g_number && g_trigger != litepulse_map_pkg::TRIGGER_OFF);
       // the counter, state by state
-      if (g_loads) assert (left[SL+D-1:0] == '0 && step == g_delay[SL +: D]);
-      if (aim) assert (!negative && left == g_delay && step == D'(-g_way));
+      if (g_loads) assert (remaining[SL+D-1:0] == '0 && step == g_delay[SL +: D]);
+      if (preset) assert (!negative && remaining == g_delay && step == D'(-g_way));
       if (ready) assert (g_counter == GW'({6'd0, g_delay}) - (g_way <<< SL) && step == (g_filtered ? ~g_filt_delay : '1));
-      if (!calm) assert (ready && g_t == g_hit_off - ((g_hit_back + GW'(1)) <<< SL) + GW'({6'd0, g_delay}));
-      if (count || fly) assert (g_counter == g_t - GW'((KE + 2) * S) && step == '1);
-      if (count || !calm) assert (excused == g_excused && (g_reach || !g_in_time));
+      if (!no_hit) assert (ready && g_t == g_hit_off - ((g_hit_back + GW'(1)) <<< SL) + GW'({6'd0, g_delay}));
+      if (count || in_flight) assert (g_counter == g_t - GW'((KE + 2) * S) && step == '1);
+      if (count || !no_hit) assert (excused == g_excused && (g_reach || !g_in_time));
       if (count) assert (g_reach ? g_tc >= GW'(KE + 1) : g_tc < GW'(KE + 2));
       if (count && negative) assert (due || !g_answers);
-      if ((count && !negative) || !calm) assert (g_forgiven == g_excused);
+      if ((count && !negative) || !no_hit) assert (g_forgiven == g_excused);
       if (count && g_young) assert (!open && g_reach == (g_tc >= GW'(KE + 2)));
-      if (!calm) assert (g_reach == (g_tc >= GW'(KE + 3)));
+      if (!no_hit) assert (g_reach == (g_tc >= GW'(KE + 3)));
       if (count && !g_excused) begin
         if (!g_in_time) assert (g_opens < GW'(KE + 2));
         assert (opened == (g_in_time && g_opens <= GW'(KE + 1)));
@@ -219,17 +219,17 @@
         if (g_young) assert (g_in_time == (g_opens >= GW'(KE + 2)));
         assert (no_lead == (nde_lead[15:SL] == '1));
       end
-      if (!calm && !g_excused) assert (g_in_time == (g_opens >= GW'(KE + 3)));
-      if (fly) assert (g_answers && negative && g_tc >= GW'(0) && g_tc <= GW'(KE));
-      if (fly) assert (g_outcome == 2'd1 || g_outcome == 2'd2);
-      if (fly || report) assert (launched == (g_outcome == 2'd1) && busy == (g_outcome == 2'd2));
+      if (!no_hit && !g_excused) assert (g_in_time == (g_opens >= GW'(KE + 3)));
+      if (in_flight) assert (g_answers && negative && g_tc >= GW'(0) && g_tc <= GW'(KE));
+      if (in_flight) assert (g_outcome == 2'd1 || g_outcome == 2'd2);
+      if (in_flight || report) assert (launched == (g_outcome == 2'd1) && busy == (g_outcome == 2'd2));
       if (report) begin
         assert (g_outcome != 2'd0 && g_rep >= 5'd1 && g_rep <= 5'd13 && now[7:0] == 8'(ev_lo + g_rep));
         if (g_rep >= 5'd12) assert (acked);
         if (g_outcome != 2'd1) assert (negative);
         else begin
-          if (g_rep == 5'd1) assert (left[SL+D-1:0] == '0 && step == g_holdoff[SL +: D]);
-          else if (g_rep == 5'd2) assert (!negative && left == g_holdoff && step == D'(-6));
+          if (g_rep == 5'd1) assert (remaining[SL+D-1:0] == '0 && step == g_holdoff[SL +: D]);
+          else if (g_rep == 5'd2) assert (!negative && remaining == g_holdoff && step == D'(-6));
           else if (g_rep == 5'd3) assert (g_counter == GW'({6'd0, g_holdoff}) - GW'(5 * S + 1) && step == '1);
           else assert (g_counter == g_end - GW'(2 * S + 1) && step == '1);
         end
@@ -243,18 +243,18 @@
       end
       if (g_outcome == 2'd1 && g_loads) assert (g_end <= GW'(S) && (g_tc == GW'(-15) || (g_tc < GW'(-15) && g_end > GW'(0))));
       if (g_outcome == 2'd1 && g_listens) assert (g_end <= GW'(0) && g_tc <= GW'(-16));
-      if (g_outcome != 2'd0 && (g_loads || aim || ready || hold)) assert (g_rearm);
+      if (g_outcome != 2'd0 && (g_loads || preset || ready || hold)) assert (g_rearm);
     end
   end
   generate
     if (S > 1) begin : gen_proof
       always_comb begin
         if (f_past && !rst) begin
-          if (!calm) assert (gen_samples.adds == g_hit_off[SL-1:0]);
+          if (!no_hit) assert (gen_samples.adds == g_hit_off[SL-1:0]);
           if (!ready) assert (gen_samples.adds == (!report || g_outcome != 2'd1 ? SL'(0) : g_rep == 5'd2 ? SL'(S - 1)
               : g_rep == 5'd3 ? ev_off[SL-1:0] : SL'(0)));
           // of settings that stand for longer than this
-          assert (f_stood || (!armed && !ready && !count && !fly && calm));
+          assert (f_stood || (!armed && !ready && !count && !in_flight && no_hit));
           assert (gen_samples.settle == (report && g_rep == 5'd2 && g_outcome == 2'd1));
         end
       end
@@ -274,9 +274,9 @@
   always_ff @(posedge clk) begin
     if (f_past && !rst) begin
       if (!$past(rst)) assume (!rst);
-      cover (aim && g_outcome == 2'd1 && g_tc == GW'(-16));
-      cover (aim && g_outcome == 2'd1 && g_tc == GW'(-18));
-      cover (aim && g_outcome == 2'd2);
+      cover (preset && g_outcome == 2'd1 && g_tc == GW'(-16));
+      cover (preset && g_outcome == 2'd1 && g_tc == GW'(-18));
+      cover (preset && g_outcome == 2'd2);
       cover (due && g_number == 16'd1);
     end
   end
