@@ -39,13 +39,12 @@ module litepulse_arbiter #(
     input  logic          free_next,
     input  logic [2:0]    free_off,
     input  logic          free_rest,
-    input  logic          free_whole,
-    input  logic          free_part,
-    input  logic [2:0]    rest_off,
+    input  logic [S-1:0]  free_from,
     input  logic          line_settled,
     input  logic          line_active,
     output logic          start,
     output logic [2:0]    start_off,
+    output logic [S-1:0]  start_from,  // samples of this cycle from start_off on; else none
     // a pulse that ends in the next cycle; in the one after that; and at which sample then (for S > 1 only)
     output logic          start_ends1,
     output logic          start_ends2,
@@ -63,8 +62,8 @@ module litepulse_arbiter #(
   logic [1:0]   who, who_next, kind_next;
   logic [2:0]   go_off;
   logic [8:0]   wanted;
-  logic [S-1:0] mask_next, level_next;
-  logic         ends1_next, ends2_next, hold_free, may_go;
+  logic [S-1:0] mask_next, level_next, from_next;
+  logic         ends1_next, ends2_next, hold_free, hold_next, may_go;
   logic [2:0]   ends_off_next;
   logic [2:0]   inverts;        // of each source's profile, as of the last cycle
   logic         inverts_be;
@@ -78,7 +77,7 @@ module litepulse_arbiter #(
     if (S == 1) begin : gen_one  // the same, where nothing ends within its cycle, with fewer levels of logic
       logic go_timed, be_free;
       logic unused;
-      assign unused = &{1'b0, off, free_off, free_whole, free_part, rest_off, width_short, width_low};
+      assign unused = &{1'b0, off, free_off, free_from, width_short, width_low};
       always @* begin
         grant[0]   = due[0] && free_next;
         grant[1]   = due[1] && !due[0] && free_next;
@@ -105,6 +104,7 @@ module litepulse_arbiter #(
         ends2_next = 1'b0;
         ends_off_next = 3'd0;
         go         = go_timed || (be_due && !break_hold && be_free);
+        from_next  = go;
         // what a byte needs is read in any case: whether it may go is known late
         ren        = go_timed || (be_asks && !break_hold && be_free);
       end
@@ -120,8 +120,10 @@ module litepulse_arbiter #(
       logic [2:0]       brief, brief_in, later, later_in;   // it ends within its cycle, in the one after the next
       logic [3*S-1:0]   soon, soon_in;  // it ends in the next one, and leaves this sample of it free
       logic [3*S-1:0]   mask, mask_in;  // the samples of one that ends within its cycle
+      logic [3*S-1:0]   from, from_in;  // of one that goes on beyond it
       logic [5:0]       place;          // low bits of `wanted`
       logic [8:0]       hinders;        // bit 3*i + j: i, granted, leaves no room for j
+      logic [SL-1:0]    gap;            // from the one to the other
       // for a line that is free from sample v on, bit 3*v + i: it can be granted if it asks alone; if the next one (after 2 comes 0)
       // does, too; if the one after that does; if both do
       logic [3*S-1:0]   alone, alone_in, next, next_in, other, other_in, both, both_in;
@@ -140,13 +142,15 @@ module litepulse_arbiter #(
           later_in[i] = over[3*S*i+3*S-1] && !over[3*S*i+2*S-1];
           for (int s = 0; s < S; s++) begin
             mask_in[S*i+s] = SL'(s) >= off[3*i+:SL] && !over[3*S*i+s] && over[3*S*i+S-1];
+            from_in[S*i+s] = SL'(s) >= off[3*i+:SL];
             soon_in[S*i+s] = over[3*S*i+S+s] && !over[3*S*i+S-1];
           end
         end
         for (int i = 0; i < 3; i++) begin
           for (int j = 0; j < 3; j++) begin
+            gap = off[3*j+:SL] - off[3*i+:SL];
             hinders[3*i+j] = i != j && (i < j ? off[3*i+:SL] <= off[3*j+:SL] : off[3*i+:SL] < off[3*j+:SL])
-                && !over[3*S*i+32'(off[3*j+:SL])];
+                && !(kind[2*i+1] && width_short[i] && width_low[WB*i+:WB] <= WB'(gap));
           end
         end
         for (int v = 0; v < S; v++) begin
@@ -161,7 +165,7 @@ module litepulse_arbiter #(
         end
       end
       always_ff @(posedge clk) begin
-        {brief, later, ends_off, soon, mask} <= {brief_in, later_in, ends_off_in, soon_in, mask_in};
+        {brief, later, ends_off, soon, mask, from} <= {brief_in, later_in, ends_off_in, soon_in, mask_in, from_in};
         {alone, next, other, both} <= {alone_in, next_in, other_in, both_in};
         place <= {wanted[7:6], wanted[4:3], wanted[1:0]};
       end
@@ -170,6 +174,7 @@ module litepulse_arbiter #(
       logic [3*S-1:0] grants, grants_next, goes, goes_next;
       logic           room, nobody;     // nobody asked in the last cycle
       logic           was_due;          // more often than not `nobody`, and sooner
+      logic           begins;           // a launch or a hold begins in this cycle
       logic [2:0]     asked;
       always @* begin
         for (int v = 0; v < S; v++) begin
@@ -189,9 +194,10 @@ module litepulse_arbiter #(
         logic          later;
         logic [SL-1:0] ends_off;
         logic [S-1:0]  soon;
-        logic [S-1:0]  mask, level;
+        logic [S-1:0]  from;            // samples of what goes on beyond its cycle
+        logic [S-1:0]  mask, level;     // of what does not
       } plan_t;
-      localparam int PW = 14 + SL + 3 * S;
+      localparam int PW = 14 + SL + 4 * S;
       plan_t           plan_v, chosen;
       logic [PW*S-1:0] plan;
       logic [S-1:0]    plan_go;
@@ -209,6 +215,7 @@ module litepulse_arbiter #(
             plan_v.later    = plan_v.later | (later[i] && goes[3*v+i]);
             plan_v.ends_off = plan_v.ends_off | (ends_off[SL*i+:SL] & {SL{goes[3*v+i]}});
             plan_v.soon     = plan_v.soon | (soon[S*i+:S] & {S{goes[3*v+i]}});
+            plan_v.from     = plan_v.from | (from[S*i+:S] & {S{goes[3*v+i]}});
             plan_v.mask     = plan_v.mask | (mask[S*i+:S] & {S{grants[3*v+i]}});
             plan_v.level    = plan_v.level | (mask[S*i+:S] & {S{grants[3*v+i] && inverts[i]}});
           end
@@ -228,15 +235,16 @@ module litepulse_arbiter #(
         nobody <= due == 3'd0;
         was_due <= may_be_due != 3'd0;
         free_soon <= chosen.soon;
-        if (rst) {grants, goes, asked, free_soon} <= '0;
+        begins <= go || hold_next;
+        if (rst) {grants, goes, asked, free_soon, begins} <= '0;
         if (rst) nobody <= 1'b1;
       end
       always @* begin
         // what only says how something begins may be anything where nothing does
         chosen = plan[PW*(S-1)+:PW];
         for (int v = S - 1; v >= 0; v--) begin
-          free_at[v] = free_soon[v] || (!(start || hold_start) && (free_whole || (free_part && rest_off <= 3'(v))));
-          if (v == S - 1 && !free_at[v]) {chosen.grant, chosen.soon, chosen.mask} = '0;
+          free_at[v] = free_soon[v] || (!begins && free_from[v]);
+          if (v == S - 1 && !free_at[v]) {chosen.grant, chosen.soon, chosen.from, chosen.mask} = '0;
           if (v < S - 1 && free_at[v]) chosen = plan[PW*v+:PW];
         end
         grant = chosen.grant;
@@ -249,6 +257,7 @@ module litepulse_arbiter #(
         for (int v = S - 1; v >= 0; v--) begin
           if (free_at[v]) go = plan_go[v] || (v == 0 && nobody && !start && !break_hold && be_due);
         end
+        from_next = chosen.from | {S{free_at[0] && nobody && !start && !break_hold && be_due}};
         ren = free_at[S-1];
         hold_free = nobody && free_at[0];
         may_go = was_due;
@@ -256,6 +265,8 @@ module litepulse_arbiter #(
     end
   endgenerate
 
+  // only on a line that is wholly free, and behind whatever is due
+  assign hold_next   = break_hold && !hold_start && !line_active && hold_free;
   assign start_timed = start && who != 2'd3;
   assign be_started  = start && who == 2'd3;
 
@@ -273,6 +284,7 @@ module litepulse_arbiter #(
   always_ff @(posedge clk) begin
     start <= go;
     start_off <= go_off;
+    start_from <= from_next & {S{!rst}};
     who <= who_next;
     start_kind <= kind_next;
     for (int i = 0; i < 3; i++) inverts[i] <= prof_invert[profile[2*i+:2]];
@@ -282,8 +294,7 @@ module litepulse_arbiter #(
     start_ends1 <= ends1_next;
     start_ends2 <= ends2_next;
     start_ends_off <= ends_off_next;
-    // only on a line that is wholly free, and behind whatever is due
-    hold_start <= break_hold && !hold_start && !line_active && hold_free;
+    hold_start <= hold_next;
     if (rst) begin
       start <= 1'b0;
       sub_mask <= '0;

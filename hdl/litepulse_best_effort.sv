@@ -66,7 +66,6 @@ module litepulse_best_effort #(
   logic [P-1:0] pause;
   logic         waited, pauses;
 
-  assign data     = txb_data;
   assign asks     = state == SEND;
   assign due      = asks && may;
   assign ev_data  = {24'd0, ev_byte};
@@ -101,6 +100,7 @@ module litepulse_best_effort #(
   end
 
   always_ff @(posedge clk) begin
+    data <= txb_data;               // out of a memory, which is late; it stands still from IDLE on
     sources_were_ok <= sources_ok;  // they are deep in logic
     could <= !hold && known && !prof0_changed && prof0_valid;
     flushed <= 1'b0;

@@ -14,6 +14,7 @@ module litepulse_line_tx #(
     // the launch that begins in this cycle; interval and format but `invert` stay until the next start
     input  logic         start,
     input  logic [2:0]   start_off,
+    input  logic [S-1:0] start_from, // samples of this cycle that belong to it
     // S > 1: a pulse that ends in the next cycle; in the one after that; and at which sample then
     input  logic         start_ends1,
     input  logic         start_ends2,
@@ -36,10 +37,8 @@ module litepulse_line_tx #(
     input  logic         hold_next,   // what it will be in the next cycle (for S > 1 only)
     output logic         free_next,   // the line is free in the next cycle from sample free_off on
     output logic [2:0]   free_off,
-    output logic         free_rest,   // the same, unless a launch begins in this cycle: known sooner; ...
-    output logic         free_whole,  // ... from sample 0 on; else, ...
-    output logic         free_part,   // ... from this sample on (both for S > 1 only, and a hold may begin in this cycle)
-    output logic [2:0]   rest_off,
+    output logic         free_rest,   // the same, unless a launch begins in this cycle: known sooner
+    output logic [S-1:0] free_from,   // for S > 1: free from this sample on, unless a launch or a hold begins in this cycle: a register
     output logic         settled,     // it certainly is not: the boundary is far
     output logic         active,      // a launch or a hold is on the line in this cycle, from sample 0 on
     output logic [S-1:0] busy,        // samples of this cycle that belong to a launch
@@ -67,7 +66,7 @@ module litepulse_line_tx #(
   logic [FW:0]   frac_sum;
   logic [2:0]    frac_off;
   logic          pulse;       // the launch on the line is one
-  logic          load, step;  // an interval begins; inside a launch
+  logic          load, step;  // an interval begins; inside a launch: a boundary that does not end it
   logic          is_pulse, is_break;
   logic          holding;
   logic          last;        // the interval that runs ends the launch
@@ -75,14 +74,13 @@ module litepulse_line_tx #(
   logic          ends1, ends2, zero_upper, near_now, near_next, bnd_next, stretch_next;
   logic          few_halves;  // half a bit is less than 3 cycles
   logic          active_next, holding_next, last_next;
-  // free in the next cycle as far as it is known in the last one, from sample 0 on and otherwise; three, to be shallow
-  logic          open, opens, open_late;
+  logic          open_next, opens_next, late_next;   // free in the cycle after the next: from sample 0 on; from a boundary on, which may come late
   logic          flows, rests;  // level at a sample of what goes on, else
+  logic [S-1:0]  on;            // what began earlier has this sample (with S = 1 a hold: as `hold` says)
   logic [S-1:0]  tx_next;
 
   assign is_pulse = kind[1];  // 0 frame, 1 break, 2 pulse
   assign is_break = kind[0];
-  assign step     = active && bnd && !last && !holding;
   assign load     = start || step;
 
   generate
@@ -185,22 +183,46 @@ module litepulse_line_tx #(
   assign active_next = start || hold_start || (active && !(holding ? !hold : bnd && last));
   assign holding_next = !start && (hold_start || (holding && hold));
   assign last_next   = start ? is_pulse : step ? ending && halves == 2'd1 : last;
-  assign free_whole  = open || (S == 1 && holding && !hold);
-  assign free_part   = opens || open_late;
-  assign free_rest   = !hold_start && (free_whole || free_part);
   assign free_next   = start ? ends1 : free_rest;
-  assign rest_off    = frac_off;
   assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
+
+  // not active in the next cycle, or at the boundary of its last interval (one in this cycle is followed by none in the next); with
+  // S > 1 also at the end of a hold
+  always @* begin
+    if (start) open_next = ends1;
+    else if (hold_start) open_next = S > 1 && !hold_next;
+    else if (holding) open_next = !hold || (S > 1 && !hold_next);
+    else open_next = !active || (last && (bnd || near));
+    opens_next = start ? ends2 : last && near_now && !hold_start && !(holding && hold);
+    late_next  = step && few_halves && ending && halves == 2'd1 && !frac_sum[FW];
+  end
+  generate
+    if (S == 1) begin : gen_free_one
+      logic open, opens, late;   // three, to be shallow
+      assign free_rest = !hold_start && (open || (holding && !hold) || opens || late);
+      assign free_from = '0;
+      always_ff @(posedge clk) begin
+        {open, opens, late} <= {open_next, opens_next, late_next};
+        if (rst) {open, opens, late} <= 3'b100;
+      end
+    end else begin : gen_free_more
+      assign free_rest = !hold_start && free_from[S-1];
+      always_ff @(posedge clk) begin
+        for (int v = 0; v < S; v++) free_from[v] <= rst || open_next
+            || (opens_next && (start ? ends_off : frac_off) <= 3'(v)) || (late_next && frac_sum[FW-1:9] <= SL'(v));
+      end
+    end
+  endgenerate
 
   always @* begin
     for (int s = 0; s < S; s++) begin
       // what begins here, and what goes on: side by side, not one behind the other
-      begins = hold_start || sub_mask[s] || (start && 3'(s) >= start_off);
-      goes_on = active && (holding ? hold : !(bnd && last && 3'(s) >= bnd_off));
+      begins = hold_start || sub_mask[s] || start_from[s];
+      goes_on = on[s] || (S == 1 && holding && hold);
       busy[s] = begins || goes_on;
       flows  = (bit_step && 3'(s) >= bnd_off) ? next_level : tx[S-1];  // that is the level on the line
       rests  = hold_start ? !rest_level : sub_mask[s] ? sub_level[s] : rest_level;
-      tx_next[s] = (goes_on && !begins) ? flows : (start && 3'(s) >= start_off) ? invert : rests;
+      tx_next[s] = (goes_on && !begins) ? flows : start_from[s] ? invert : rests;
     end
   end
 
@@ -210,21 +232,14 @@ module litepulse_line_tx #(
     tx      <= tx_next;
     active  <= active_next;
     holding <= holding_next;
-    // not active in the next cycle, or at the boundary of its last interval (one in this cycle is followed by none in the next); with
-    // S > 1 also at the end of a hold
-    if (start) open <= ends1;
-    else if (hold_start) open <= S > 1 && !hold_next;
-    else if (holding) open <= !hold || (S > 1 && !hold_next);
-    else open <= !active || (last && (bnd || near));
-    open_late <= step && few_halves && ending && halves == 2'd1 && !frac_sum[FW];
-    opens   <= start ? ends2 : last && near_now && !hold_start && !(holding && hold);
+    step    <= active_next && !holding_next && bnd_next && !last_next && !rst;
+    for (int s = 0; s < S; s++) on[s] <= holding_next ? S > 1 && hold_next
+        : active_next && !(bnd_next && last_next && (start ? ends_off : frac_off) <= 3'(s));
     if (rst) begin
-      open    <= 1'b1;
-      opens   <= 1'b0;
-      open_late <= 1'b0;
       settled <= 1'b0;
       active  <= 1'b0;
       holding <= 1'b0;
+      on      <= '0;
       tx      <= '1;
     end
   end

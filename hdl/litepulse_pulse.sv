@@ -111,9 +111,9 @@ module litepulse_pulse #(
   logic [31:0]      sum;
 
   // line
-  logic             start, start_timed, start_ends1, start_ends2, hold_start, free_next, free_rest, free_whole, free_part, line_settled;
+  logic             start, start_timed, start_ends1, start_ends2, hold_start, free_next, free_rest, line_settled;
   logic             line_active;
-  logic [2:0]       start_off, start_ends_off, free_off, rest_off;
+  logic [2:0]       start_off, start_ends_off, free_off;
   logic [1:0]       start_kind;
   logic [7:0]       start_data;
   logic             start_invert;
@@ -123,7 +123,7 @@ module litepulse_pulse #(
   logic [1:0]       mem_entry, data_bits, stop;
   logic [10:0]      mem_format;
   logic [35:0]      interval;
-  logic [S-1:0]     sub_mask, sub_level, line_busy, cond_line, cond_next;
+  logic [S-1:0]     sub_mask, sub_level, start_from, free_from, line_busy, cond_line, cond_next;
 
   // event requests: 0 responder, 1 sequencer, 2 tty, 3 control
   logic [3:0]       req, ack;
@@ -292,8 +292,8 @@ module litepulse_pulse #(
   litepulse_arbiter #(.S(S)) arbiter (
       .clk, .rst, .due, .may_be_due, .off, .kind, .profile, .data, .width_short, .width_low, .grant, .refuse,
       .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_started(tty_started), .break_hold, .prof_invert,
-      .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .free_rest, .free_whole, .free_part, .rest_off,
-      .line_settled, .line_active, .start, .start_off, .start_ends1, .start_ends2, .start_ends_off, .start_kind, .start_data,
+      .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .free_rest, .free_from,
+      .line_settled, .line_active, .start, .start_off, .start_from, .start_ends1, .start_ends2, .start_ends_off, .start_kind, .start_data,
       .start_invert, .sub_mask, .sub_level, .start_timed, .hold_start
   );
 
@@ -304,10 +304,10 @@ module litepulse_pulse #(
   );
 
   litepulse_line_tx #(.S(S)) line_tx (
-      .clk, .rst, .prepare(mem_ren), .start, .start_off, .start_ends1, .start_ends2, .start_ends_off, .kind(start_kind),
+      .clk, .rst, .prepare(mem_ren), .start, .start_off, .start_from, .start_ends1, .start_ends2, .start_ends_off, .kind(start_kind),
       .data(start_data), .interval, .few, .data_bits, .parity, .stop, .invert(start_invert),
       .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_holds), .hold_next(break_hold),
-      .free_next, .free_off, .free_rest, .free_whole, .free_part, .rest_off, .settled(line_settled), .active(line_active), .busy(line_busy),
+      .free_next, .free_off, .free_rest, .free_from, .settled(line_settled), .active(line_active), .busy(line_busy),
       .tx(tx_o)
   );
 

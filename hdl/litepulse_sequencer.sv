@@ -3,9 +3,14 @@
 // of a common memory and an instruction every 4 cycles, 2 cycles apart, so neither ever waits for the other.
 // An instruction: read A and B, add, write back, do an action, go on as a condition of the operation before says.
 //
-//   cycle 0  instruction memory     2  B comes out and is kept, A is looked up,    4  sum
-//         1  B is looked up,           the condition decides                       5  it is written back, the action is done:
-//            the time is taken      3  A comes out and is kept                        strobes, with the sum on `sum` in 5 and 6
+//   cycle  the instruction in it
+//    -1    is looked up: where the condition of the one before said, in that one's cycle 2
+//     0    comes out of the memory and is kept; a word of the queue's launch is looked up
+//     1    B is looked up, the time is taken; the queue's word comes out and is kept
+//     2    B comes out and is kept, A is looked up, the condition decides
+//     3    A comes out and is kept
+//     4    sum
+//     5    the sum is written back, the action is done: strobes, with the sum on `sum` in 5 and 6
 //
 // B may not be the word that the instruction before wrote: it is looked up in that one's cycle 5.
 // The slots' constants follow from this: a load comes 4 instructions after the time was taken (2 in the train's `place`).
@@ -54,10 +59,10 @@ module litepulse_sequencer #(
   logic [1:0]  phase;
   logic        odd;
   logic [7:0]  pc;
-  logic [31:0] code;
+  logic [31:0] fetched, code;    // as it comes out of the memory; as it is kept
   logic [4:0]  a, b;
   logic [2:0]  asel;
-  logic [31:0] rdata, time_word, op_a, op_b;
+  logic [31:0] rdata, lq_kept, time_word, op_a, op_b;
   logic [32:0] result;
   logic        condition, carry, carry_was, carry_in;
   logic        is_word, negate_a, negate_b, is_lq, write, write_1, taken_1;
@@ -72,8 +77,9 @@ module litepulse_sequencer #(
   assign odd      = phase[0];
   assign now_tick = 64'(now) << SL;
 
-  // cycle 0: instruction; both threads' first ones lie at 0 and 1
-  litepulse_program program_memory (.clk, .en(!odd), .address({pc[7:1], pc[0] || taken_1 || rst}), .instruction(code));
+  // Cycles -1 and 0: the instruction. The threads' first ones lie at 1 (thread 1, whose turn it is when the reset ends) and 0.
+  litepulse_program program_memory (.clk, .en(odd), .address({pc[7:1], pc[0] || taken_1 || rst}), .instruction(fetched));
+  always_ff @(posedge clk) if (!odd || rst) code <= fetched;
   assign a    = code[litepulse_program_pkg::F_A +: 5];
   assign b    = code[litepulse_program_pkg::F_B +: 5];
   assign asel = code[F_ASEL +: 3];
@@ -104,8 +110,8 @@ module litepulse_sequencer #(
     if (we) mem[waddr] <= wdata;
     rdata <= mem[{thread, odd ? b : a}];
   end
-  assign lq_word  = b[1:0];
-  assign lq_ren   = phase == 2'd1;
+  assign lq_word  = fetched[litepulse_program_pkg::F_B +: 2];
+  assign lq_ren   = phase == 2'd0;
   assign is_lq    = !thread && b[4:2] == litepulse_program_pkg::LQ_WORD[4:2];
   assign negate_b = code[litepulse_program_pkg::F_BNEG];
 
@@ -120,7 +126,8 @@ module litepulse_sequencer #(
       endcase
     end
     op_a <= ((rdata & {32{is_word}}) | time_word) ^ {32{negate_a}};
-    if (!odd) op_b <= (is_lq ? lq_rdata : rdata) ^ {32{negate_b}};
+    if (odd) lq_kept <= lq_rdata;
+    if (!odd) op_b <= (is_lq ? lq_kept : rdata) ^ {32{negate_b}};
     carry_in <= cin == 2'd1 || (cin == 2'd2 && carry_was);
   end
   assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, carry_in};
@@ -137,7 +144,7 @@ module litepulse_sequencer #(
   always_ff @(posedge clk) begin
     // decoded a cycle before: a memory's output is late
     which <= code[litepulse_program_pkg::F_COND +: 2];
-    for (int g = 0; g < 8; g++) group[g] <= g[2] == (phase[1] || rst) && g[1:0] == code[litepulse_program_pkg::F_COND + 2 +: 2];
+    for (int g = 0; g < 8; g++) group[g] <= g[2] == phase[1] && g[1:0] == code[litepulse_program_pkg::F_COND + 2 +: 2];
     zero <= sum == 32'd0;
     host_asks <= host_we && !host_done && !rst;
     wrap_near <= near_wrap && now[3:2] == 2'd3;
@@ -167,7 +174,7 @@ module litepulse_sequencer #(
       write     <= write_1;
     end
     if (rst) begin
-      phase    <= 2'd0;
+      phase    <= 2'd3;
       thread   <= 1'b1;
       act      <= 2'b00;
       pc       <= 8'd0;

@@ -25,6 +25,7 @@
     end else begin : gen_asked
       always_ff @(posedge clk) {a_due, a_off, a_kind, a_profile, a_width} <= {due & {3{!rst}}, off, kind, profile, g_width};
       initial a_due = 3'd0;
+      always_comb if (f_past) assert (gen_more.begins == (start || hold_start)); else assume (gen_more.begins == (start || hold_start));
       // of what begins in this cycle and ends in the next one: the samples that it leaves free
       always_comb if (f_past) for (int v = 0; v < S; v++) assert (gen_more.free_soon[v]
           == (start && start_ends1 && start_ends_off <= 3'(v)));
@@ -116,6 +117,7 @@
   always_comb begin
     if (f_past && !p_rst) begin
       assert (start == (p_go != 4'd0));
+      for (int s = 0; s < S; s++) assert (start_from[s] == (start && 3'(s) >= start_off));
       assert (start_timed == (p_go[2:0] != 3'd0));
       assert (sub_mask == p_mask && ((sub_level ^ p_level) & p_mask) == '0);
       for (int i = 0; i < 3; i++) if (p_go[i]) begin
@@ -136,7 +138,7 @@
       if (start && start_kind == litepulse_map_pkg::LAUNCH_PULSE) assert (p_len != 33'd0 && p_len + 33'(start_off) >= 33'(S));
       if (hold_start) assert (!start && sub_mask == '0);
     end
-    if (f_past && p_rst) assert (!start && sub_mask == '0 && !hold_start);
+    if (f_past && p_rst) assert (!start && start_from == '0 && sub_mask == '0 && !hold_start);
   end
 
   always_ff @(posedge clk) begin

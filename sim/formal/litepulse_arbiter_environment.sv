@@ -21,9 +21,7 @@ module litepulse_arbiter_environment #(
     input logic        free_next,
     input logic [2:0]  free_off,
     input logic        free_rest,
-    input logic        free_whole,
-    input logic        free_part,
-    input logic [2:0]  rest_off,
+    input logic [S-1:0] free_from,
     input logic        line_settled,
     input logic        line_active,
     input logic        start,
@@ -70,9 +68,9 @@ module litepulse_arbiter_environment #(
         if (!start) `ASSUME(free_rest == free_next);
       end else begin
         `ASSUME(free_next == (start ? start_ends1 : free_rest));
-        if (free_next) `ASSUME(free_off == (start ? start_ends_off : free_whole ? 3'd0 : rest_off));
-        if (free_rest) `ASSUME(rest_off <= 3'(S - 1));
-        `ASSUME(free_rest == (!hold_start && (free_whole || free_part)));
+        if (hold_start) `ASSUME(!free_rest);
+        if (start && start_ends1) `ASSUME(free_off == start_ends_off);
+        if (!start && !hold_start) for (int s = 0; s < S; s++) `ASSUME(free_from[s] == (free_next && free_off <= 3'(s)));
       end
     end
   end

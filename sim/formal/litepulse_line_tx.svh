@@ -4,6 +4,8 @@
 
   logic        f_free;          // free_next, free_off of the last cycle
   logic [2:0]  f_free_off;
+  logic        f_late = 1'b0;   // late_next of the last cycle
+  always_ff @(posedge clk) f_late <= late_next && !rst;
   litepulse_line_tx_environment #(.S(S)) environment (.free(f_free), .free_from(f_free_off), .*);
 `ifndef LITEPULSE_CHECK
   logic        f_past = 1'b0;
@@ -148,8 +150,9 @@
       assert (busy == g_busy);
       // what arbiter.sby takes for granted
       if (S > 1) assert (free_next == (start ? start_ends1 : free_rest));
-      if (S > 1 && free_next) assert (free_off == (start ? start_ends_off : free_whole ? 3'd0 : rest_off));
-      if (S > 1) assert (free_rest == (!hold_start && (free_whole || free_part)));
+      if (S > 1 && hold_start) assert (!free_rest);
+      if (S > 1 && start && start_ends1) assert (free_off == start_ends_off);
+      if (S > 1 && !start && !hold_start) for (int s = 0; s < S; s++) assert (free_from[s] == (free_next && free_off <= 3'(s)));
       if (settled && !hold_start) assert (!free_next);
       if (hold_start) assert (!settled);
       // free_next, free_off tell exactly what the launches of earlier cycles leave of this one
@@ -163,12 +166,14 @@
       assert (!(g_on && g_hold));
       assert (active == (g_on || g_hold));
       assert (holding == g_hold);
+      assert (step == (active && !holding && bnd && !last));
+      for (int s = 0; s < S; s++) assert (on[s] == (holding ? S > 1 && hold : active && !(bnd && last && bnd_off <= 3'(s))));
       if (g_hold) assert (tx[S-1] == g_hold_level);
       if (f_free) assert (f_free_off <= 3'(S - 1));
       if (g_on) begin
         assert (bnd == g_half_here);
         if (f_free) assert (last);
-        if (open_late) assert (last && near);
+        if (f_late) assert (last && near);
         if (bnd) assert (40'(bnd_off) == g_half_bound);
         assert (pulse == g_pulse && g_off <= 3'(S - 1));
         assert (tx[S-1] == (f_mark(g_k) ^ g_inv));

@@ -11,6 +11,7 @@ module litepulse_line_tx_environment #(
     input  logic         prepare,
     input  logic         start,
     input  logic [2:0]   start_off,
+    input  logic [S-1:0] start_from,
     input  logic         start_ends1,
     input  logic         start_ends2,
     input  logic [2:0]   start_ends_off,
@@ -50,6 +51,7 @@ module litepulse_line_tx_environment #(
     shown_was     <= shown;
   end
   `ENVIRONMENT begin
+    if (live) for (int s = 0; s < S; s++) `ASSUME(start_from[s] == (start && 3'(s) >= start_off));
     if (live && start) begin
       `ASSUME(free && free_from <= start_off && start_off <= 3'(S - 1));
       `ASSUME(kind != 2'd3 && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);

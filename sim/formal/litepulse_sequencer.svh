@@ -11,7 +11,9 @@
   logic [1:0]  g_cycle;                      // 1, 2, 3 of the thread's instruction, 0 is 4; then 1 and 2 are 5 and 6 of the one before
   logic        g_valid = 1'b0;               // an instruction is under way in 2, 3, 4
   logic        g_result_valid = 1'b0;        // and one has ended
-  logic [31:0] g_code, g_a, g_b;
+  logic [31:0] g_code, g_fetched, g_a, g_b;
+  logic [31:0] g_lq;
+  logic        g_kept = 1'b0;                // the last cycle was 0 of the thread's instruction: the memory gave g_fetched
   logic        g_a_known, g_b_known, g_taken, g_done_taken;
   logic [7:0]  g_next;
   logic [32:0] g_result, g_spec;
@@ -30,6 +32,9 @@
 
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
+    g_kept <= g_cycle == 2'd0 && !rst;
+    g_fetched <= fetched;
+    if (g_cycle == 2'd1) g_lq <= lq_rdata;  // what came a cycle after it was asked for
     // the words: written by the thread's own instructions, those below 16 of the train also by the host
     if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_x) g_xv <= g_result[31:0];
     if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_y) g_yv <= g_result[31:0];
@@ -59,7 +64,7 @@
           g_a_known <= g_code[litepulse_program_pkg::F_A +: 5] == g_x;
         end
         if (!g_thread && g_code[litepulse_program_pkg::F_B + 2 +: 3] == 3'd7) begin
-          g_b       <= lq_rdata;
+          g_b       <= g_lq;
           g_b_known <= 1'b1;
         end
         g_taken   <= g_cond[g_code[litepulse_program_pkg::F_COND +: 4]];
@@ -84,15 +89,15 @@
     end
   end
 
-  // a reset lasts two cycles at least
-  logic f_rst1 = 1'b0, f_rst2 = 1'b0;
-  always_ff @(posedge clk) {f_rst2, f_rst1} <= {f_rst1, rst};
+  // a reset lasts three cycles at least
+  logic f_rst1 = 1'b0, f_rst2 = 1'b0, f_rst3 = 1'b0;
+  always_ff @(posedge clk) {f_rst3, f_rst2, f_rst1} <= {f_rst2, f_rst1, rst};
   always_comb begin
-    if (f_rst1 && !f_rst2) assume (rst);
+    if (f_rst1 && !(f_rst2 && f_rst3)) assume (rst);
     if (!f_past) assume (mem[{g_thread, g_x}] == g_xv && mem[{g_thread, g_y}] == g_yv);
     assert (mem[{g_thread, g_x}] == g_xv && mem[{g_thread, g_y}] == g_yv);
     if (f_past) begin
-      assert (act[g_thread] == (g_cycle == 2'd1));
+      assert (act[g_thread] == (g_cycle == 2'd1 && !f_rst1));
       assert (!host_done || host_we);
       // the strobe in 5, its sum in 5 and 6
       if (g_cycle == 2'd1 || g_cycle == 2'd2) begin
@@ -104,10 +109,12 @@
           assert (emit == (g_action == litepulse_program_pkg::ACT_EMIT));
         end else assert (action == litepulse_program_pkg::ACT_NONE && !emit);
       end
-      // where it goes on; the first ones are at 0 and 1
-      if (g_cycle == 2'd0 && !rst && g_valid) assert ({pc[7:1], pc[0] || taken_1} == g_next);
-      if (g_cycle == 2'd0 && !rst && !g_valid && !g_thread) assert (pc == 8'd0 && !taken_1);
-      if (g_cycle == 2'd1 && !g_thread) assert (lq_ren && lq_word == code[litepulse_program_pkg::F_B +: 2]);
+      // where it goes on, looked up in -1, kept in 0; the first ones are at 0 and 1
+      if (g_cycle == 2'd3 && !rst && g_valid) assert ({pc[7:1], pc[0] || taken_1} == g_next);
+      if (g_cycle == 2'd3 && !rst && !g_valid && !g_thread) assert (pc == 8'd0 && !taken_1);
+      if (g_cycle == 2'd1 && !rst && g_kept) assert (code == g_fetched);
+      if (g_cycle == 2'd0 && !g_thread) assert (lq_ren && lq_word == fetched[litepulse_program_pkg::F_B +: 2]);
+      if (g_cycle == 2'd2 && !g_thread) assert (lq_kept == g_lq);
       // how it does so
       if (g_valid && g_cycle == 2'd2) begin
         assert (code == g_code);
