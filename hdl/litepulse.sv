@@ -73,19 +73,23 @@ module litepulse #(
 );
   // longer than the longest answer: an adjust of the train may have to wait for the de lead to end
   localparam int BUS_TIMEOUT = 17;  // log2 of sys cycles
+  localparam int RING_AW = 6;       // log2 of the received records that the crossing's ring holds
 
   // crossing: streams, bytes, launches, configuration
-  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err, fault_p, ev_gap;
+  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err, fault_p, ev_gap, rx_gap;
   logic [127:0]     ev_wdata;
-  logic [63:0]      rx_wdata, now_tick;
+  logic [63:0]      now_tick;
+  logic [15:0]      rx_wdata;
+  logic [1:0]       rx_wword;
+  logic [RING_AW-1:0] rx_free;
   logic [EV_AW:0]   ev_free, ev_nready;
   logic [LQ_AW:0]   lq_nfree;
-  logic [RX_AW:0]   rx_free, rx_nready, rx_nlimit;
+  logic [RX_AW:0]   rx_nready, rx_nlimit;
   logic [7:0]       txb_data, status_p;
   logic [LQ_AW:0]   lq_avail;
   logic [LQ_AW-1:0] lq_rptr;
   logic [LQ_AW+1:0] lq_raddr;
-  logic [31:0]      lq_rdata, cfg_data, ev_lost, rx_lost;
+  logic [31:0]      lq_rdata, cfg_data, ev_lost, rx_nlost;
   logic [5:0]       cfg_addr;
   // crossing, sys side
   logic [15:0]      ev_position, rx_position;
@@ -94,6 +98,9 @@ module litepulse #(
   logic [RX_AW:0]   rx_free_n;
   logic [EV_AW-1:0] ev_index;
   logic [RX_AW-1:0] rx_index;
+  logic             rx_idle, rx_room, rx_take, rx_fetch;
+  logic [1:0]       rx_part;
+  logic [15:0]      rx_fetched;
   logic [1:0]       ev_word, lq_word;
   logic [31:0]      ev_rdata, rx_rdata, lq_wdata, cfg_held_data, snap_rdata;
   logic [7:0]       tx_byte;
@@ -104,24 +111,30 @@ module litepulse #(
   logic [3:0]       snap_raddr;
 
   litepulse_pulse #(
-      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
+      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
       .START_CYCLE(START_CYCLE)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
-      .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wdata, .rx_free, .rx_lost, .now_tick,
+      .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost, .now_tick,
       .txb_valid, .txb_none, .txb_data, .txb_pop, .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
       .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .status_p, .fault_p
   );
 
-  litepulse_cdc #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
-      .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wdata, .rx_free, .txb_valid, .txb_none, .txb_data, .txb_pop,
+  litepulse_cdc #(.EV_AW(EV_AW), .RING_AW(RING_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
+      .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wword, .rx_wdata, .rx_free,
+      .txb_valid, .txb_none, .txb_data, .txb_pop,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
-      .now_tick, .ev_gap, .ev_lost, .rx_lost, .status_p, .fault_p,
+      .now_tick, .ev_gap, .ev_lost, .rx_gap, .rx_nlost, .status_p, .fault_p,
       .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
-      .rx_nready, .rx_nlimit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
+      .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
       .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
       .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata, .status, .fault
+  );
+
+  litepulse_receive_store #(.RX_AW(RX_AW)) receive_store (
+      .clk(sys_clk), .rst(sys_rst), .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
+      .rx_nready, .rx_nlimit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata
   );
 
   assign ev_ready = ~ev_nready;

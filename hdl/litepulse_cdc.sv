@@ -8,22 +8,25 @@
 // cycle of a turn in which nothing is done. So there is one deed a turn; only bytes are pushed one after the other. The turn then runs
 // out: it always takes TURN cycles.
 //
-// Rings: events and received bytes pulse to sys (read by index from the oldest, freed n at a time), transmit bytes and launches sys
-// to pulse. Pulse may write and free every cycle, but a byte to send is fetched once a turn. The other side learns of it with the
-// next turn: a turn of sys lasts TURN = 6 cycles; what sys did is seen within TURN sys and 3 pulse cycles, what pulse did
-// within 2*(TURN + 3) sys and 3 pulse cycles. Until then each side knows of less room or fewer entries than there are, never of
-// more. A writer must not write when its free count is 0, nor a reader free more than it sees.
+// Rings: events pulse to sys (read by index from the oldest, freed n at a time), transmit bytes and launches sys to pulse. Pulse may
+// write and free every cycle, but a byte to send is fetched once a turn. The other side learns of it with the next turn: a turn of
+// sys lasts TURN = 6 cycles; what sys did is seen within TURN sys and 3 pulse cycles, what pulse did within 2*(TURN + 3) sys and
+// 3 pulse cycles. Until then each side knows of less room or fewer entries than there are, never of more. A writer must not write
+// when its free count is 0, nor a reader free more than it sees.
 //
-// Entries of a receiving ring are numbered so that bus address plus position is the RAM address: the first record has number
-// EV_FIRST (RX_FIRST), because the window's header takes the place of that many records; `position` counts the freed ones from 0.
+// Received records cross through a short ring, in four words of 16 bits. litepulse_receive_store takes them one at a time, at most
+// one in a turn, whatever the bus does in it.
+//
+// Events are numbered so that bus address plus position is the RAM address: the first record has number EV_FIRST, because the
+// window's header takes the place of that many records; `position` counts the freed ones from 0.
 //
 // The resets must be asserted together, for at least 4 cycles of the slower clock; they may be released in either order.
 // Latency: RAM reads one cycle. From the start of a configuration word to its answer at most 3*(TURN + 3) sys + 9 pulse cycles plus
 // what the core takes; a snapshot takes 3 pulse cycles, 5 across a wrap of the low half of the tick.
-//   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths (events, received bytes, bytes to send, launches)
+//   EV_AW, RING_AW, TX_AW, LQ_AW  log2 of the depths (events, received records in the ring, bytes to send, launches)
 module litepulse_cdc #(
     parameter int EV_AW = 8,
-    parameter int RX_AW = 9,
+    parameter int RING_AW = 6,
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6
 ) (
@@ -33,9 +36,12 @@ module litepulse_cdc #(
     input  logic             ev_wr,
     input  logic [127:0]     ev_wdata,
     output logic [EV_AW:0]   ev_free,
+    // received records: four words in order. rx_free counts a record from its last word on. It is one less than there are places,
+    // because the record taken last may still be being read
     input  logic             rx_wr,
-    input  logic [63:0]      rx_wdata,
-    output logic [RX_AW:0]   rx_free,
+    input  logic [1:0]       rx_wword,
+    input  logic [15:0]      rx_wdata,
+    output logic [RING_AW-1:0] rx_free,
     // bytes to send, one at a time falls through; none: as far as known there is no other behind it
     output logic             txb_valid,
     output logic             txb_none,
@@ -58,17 +64,18 @@ module litepulse_cdc #(
     input  logic [63:0]      now_tick,
     input  logic             ev_gap,        // else ev_lost counts as 0
     input  logic [31:0]      ev_lost,
-    input  logic [31:0]      rx_lost,
+    input  logic             rx_gap,        // else rx_nlost counts as that of 0
+    input  logic [31:0]      rx_nlost,      // complement
     // verilator lint_off UNUSEDSIGNAL
-    input  logic [7:0]       status_p,      // as `status`; bit 4 is made in sys
+    input  logic [7:0]       status_p,      // as `status`; bit 4 is made in sys, bit 7 also knows of records on their way
     // verilator lint_on UNUSEDSIGNAL
     input  logic             fault_p,
 
     input  logic             sys_clk,
     input  logic             sys_rst,
     output logic             turn,
-    // streams: index 0 .. FIRST-1 is the header's place, FIRST the oldest record; data a cycle after *_ren, held. Records can be
-    // read up to ev_index = ev_ready and below rx_index = rx_limit (rx_ready + RX_FIRST); all three as complements
+    // events: index 0 is the header's place, 1 the oldest record; data a cycle after ev_ren, held. Records can be read up to
+    // ev_index = ev_ready (a complement)
     output logic [EV_AW:0]   ev_nready,
     output logic [15:0]      ev_position,
     output logic             ev_arrived,
@@ -78,16 +85,14 @@ module litepulse_cdc #(
     input  logic [EV_AW-1:0] ev_index,
     input  logic [1:0]       ev_word,
     output logic [31:0]      ev_rdata,
-    output logic [RX_AW:0]   rx_nready,
-    output logic [RX_AW:0]   rx_nlimit,
-    output logic [15:0]      rx_position,
-    output logic             rx_arrived,
-    input  logic             rx_free_stb,
-    input  logic [RX_AW:0]   rx_free_n,
-    input  logic             rx_ren,
-    input  logic [RX_AW-1:0] rx_index,
-    input  logic             rx_word,
-    output logic [31:0]      rx_rdata,
+    // received records, for litepulse_receive_store: in a cycle with rx_take a record is taken. From the next cycle on, until another
+    // one is taken, its words can be fetched; each comes a cycle later
+    input  logic             rx_idle,    // nothing is being moved; not so again in the turn in which a record was taken
+    input  logic             rx_room,
+    output logic             rx_take,
+    input  logic             rx_fetch,
+    input  logic [1:0]       rx_part,
+    output logic [15:0]      rx_fetched,
     // bytes to send: push only while tx_free is not 0 (and it is our turn, as with all that follows)
     output logic [TX_AW:0]   tx_free,
     input  logic             tx_push,
@@ -113,34 +118,33 @@ module litepulse_cdc #(
     input  logic             snap_ren,
     input  logic [3:0]       snap_raddr,
     output logic [31:0]      snap_rdata,
-    // levels as in docs/core.md; tx_idle and queue_idle also know of what is still on its way
+    // levels as in docs/core.md; tx_idle, queue_idle and rx_busy also know of what is still on its way
     output logic [7:0]       status,
     output logic             fault
 );
   localparam int TURN = 6;  // more than the cycles in which bytes may be pushed
   localparam int EV_FIRST = 1;
-  localparam int RX_FIRST = 2;
   localparam logic [EV_AW:0] EV_FIRST_NUMBER = (EV_AW + 1)'(EV_FIRST);
-  localparam logic [RX_AW:0] RX_FIRST_NUMBER = (RX_AW + 1)'(RX_FIRST);
   localparam logic [EV_AW:0] EV_DEPTH = {1'b1, {EV_AW{1'b0}}};
-  localparam logic [RX_AW:0] RX_DEPTH = {1'b1, {RX_AW{1'b0}}};
+  localparam logic [RING_AW-1:0] RX_DEPTH = '1;
   localparam logic [TX_AW:0] TX_DEPTH = {1'b1, {TX_AW{1'b0}}};
   localparam logic [LQ_AW:0] LQ_DEPTH = {1'b1, {LQ_AW{1'b0}}};
 
   // Width of the word that pulse hands over
-  localparam int P_BITS = (EV_AW + 1) + (RX_AW + 1) + (LQ_AW + 1) + 7 + 6;
+  localparam int P_BITS = (EV_AW + 1) + (LQ_AW + 1) + 7 + 6;
 
 `ifdef FORMAL
   // Ghosts (f_*): number *_n stands for any entry of a ring, word *_w for any of its words.
   (* anyconst *) logic [EV_AW:0] f_ev_n;
   (* anyconst *) logic [1:0] f_ev_w;
-  (* anyconst *) logic [RX_AW:0] f_rx_n;
-  (* anyconst *) logic f_rx_w;
+  (* anyconst *) logic [RING_AW:0] f_rx_n;
+  (* anyconst *) logic [1:0] f_rx_w;
   (* anyconst *) logic [TX_AW:0] f_tx_n;
   (* anyconst *) logic [LQ_AW:0] f_lq_n;
   (* anyconst *) logic [1:0] f_lq_w;
   (* anyconst *) logic [2:0] f_snap_n;
-  logic [31:0] f_ev_mem, f_rx_mem, f_lq_mem, f_snap_mem;
+  logic [31:0] f_ev_mem, f_lq_mem, f_snap_mem;
+  logic [15:0] f_rx_mem;
   logic [7:0] f_tx_mem;
   logic f_ok, f_turn, f_pulse_zero, f_sys_zero;
 `endif
@@ -150,16 +154,16 @@ module litepulse_cdc #(
   // complements (n*): an iCE40 subtraction costs a cell per bit more than an addition, a complement is free in front of a register.
 
   logic [EV_AW:0] ev_wptr, ev_nwptr_h, ev_oldest, ev_noldest_v;
-  logic [RX_AW:0] rx_wptr, rx_nwptr_h, rx_oldest, rx_noldest_v;
   logic [LQ_AW:0] lq_wptr, lq_rptr_full, lq_nrptr_h;
   logic [6:0] levels, levels_h, levels_v;
-  logic ev_new, ev_new_h, rx_new, rx_new_h, fault_new, fault_h;
+  logic ev_new, ev_new_h, fault_new, fault_h;
+  logic rx_some, rx_some_h, rx_flag, rx_flag_v;
   logic cfg_flag, cfg_flag_v, cfg_ack, cfg_ack_h, cfg_ack_v, cfg_bad;
   logic snap_flag, snap_flag_v, snap_ack, snap_ack_h, snap_ack_v, snap_sel;
   logic tx_fetch, tx_taken_h, lq_flag, lq_flag_v;
   logic pulse_take, done, pass;
 
-  assign done = tx_push || lq_commit || ev_free_stb || rx_free_stb || cfg_start || snap_start;
+  assign done = tx_push || lq_commit || ev_free_stb || cfg_start || snap_start;
   assign pass = turn && !done;
 
   // a turn takes as long whatever is done in it, so that no bus traffic shifts what crosses later
@@ -178,15 +182,15 @@ module litepulse_cdc #(
 
   litepulse_cdc_swap #(
       .P_BITS (P_BITS),
-      .P_RESET({~EV_FIRST_NUMBER, ~RX_FIRST_NUMBER, {(LQ_AW + 1) {1'b1}}, 13'd0})
+      .P_RESET({~EV_FIRST_NUMBER, {(LQ_AW + 1) {1'b1}}, 13'd0})
   ) swap (
       .pulse_clk,
       .pulse_rst,
-      .pulse_word({~ev_wptr, ~rx_wptr, ~lq_rptr_full, levels, tx_fetch, ev_new, rx_new, fault_new, cfg_ack, snap_ack}),
+      .pulse_word({~ev_wptr, ~lq_rptr_full, levels, tx_fetch, ev_new, rx_some, fault_new, cfg_ack, snap_ack}),
       .pulse_take,
       .sys_clk,
       .sys_rst,
-      .sys_view({ev_nwptr_h, rx_nwptr_h, lq_nrptr_h, levels_h, tx_taken_h, ev_new_h, rx_new_h, fault_h, cfg_ack_h, snap_ack_h}),
+      .sys_view({ev_nwptr_h, lq_nrptr_h, levels_h, tx_taken_h, ev_new_h, rx_some_h, fault_h, cfg_ack_h, snap_ack_h}),
       .sys_turn,
       .sys_pass
 `ifdef FORMAL
@@ -198,7 +202,7 @@ module litepulse_cdc #(
 `endif
   );
 
-  // Streams -------------------------------------------------------------------------------------------------------------
+  // Events --------------------------------------------------------------------------------------------------------------
   litepulse_ram #(
       .AW (EV_AW),
       .W  (32),
@@ -219,80 +223,88 @@ module litepulse_cdc #(
 `endif
   );
 
-  litepulse_ram #(
-      .AW (RX_AW),
-      .W  (32),
-      .SUB(1)
-  ) rx_ram (
-      .wr_clk (pulse_clk),
-      .wr_en  (rx_wr),
-      .wr_addr(rx_wptr[RX_AW-1:0]),
-      .wr_data(rx_wdata),
-      .rd_clk (sys_clk),
-      .rd_en  (rx_ren),
-      .rd_addr({rx_position[RX_AW-1:0] + rx_index, rx_word}),
-      .rd_data(rx_rdata)
-`ifdef FORMAL
-      ,
-      .f_addr ({f_rx_n[RX_AW-1:0], f_rx_w}),
-      .f_word (f_rx_mem)
-`endif
-  );
-
-  // The free counts are registers that know of the write of the same cycle, which is the carry into the adder. They are kept as
-  // complements: of depth - (wptr + wr - oldest).
-  logic ev_carry, rx_carry;
+  // The free count is a register that knows of the write of the same cycle, which is the carry into the adder. It is kept as a
+  // complement: of depth - (wptr + wr - oldest).
+  logic ev_carry;
   logic [EV_AW:0] ev_nfree, ev_nfree_next;
-  logic [RX_AW:0] rx_nfree, rx_nfree_next;
   assign {ev_nfree_next, ev_carry} = {ev_noldest_v ^ EV_DEPTH, 1'b1} + {ev_wptr, ev_wr};
-  assign {rx_nfree_next, rx_carry} = {rx_noldest_v ^ RX_DEPTH, 1'b1} + {rx_wptr, rx_wr};
   assign ev_free = ~ev_nfree;
-  assign rx_free = ~rx_nfree;
 
   always_ff @(posedge pulse_clk) begin
     if (ev_wr) ev_wptr <= ev_wptr + 1'b1;
-    if (rx_wr) rx_wptr <= rx_wptr + 1'b1;
-    if (pulse_take) begin
-      ev_noldest_v <= ~ev_oldest;
-      rx_noldest_v <= ~rx_oldest;
-    end
+    if (pulse_take) ev_noldest_v <= ~ev_oldest;
     ev_nfree <= ev_nfree_next;
-    rx_nfree <= rx_nfree_next;
     if (pulse_take || ev_wr) ev_new <= ev_wr;
-    if (pulse_take || rx_wr) rx_new <= rx_wr;
     if (pulse_take || fault_p) fault_new <= fault_p;
     if (pulse_rst) begin
       ev_wptr      <= EV_FIRST_NUMBER;
-      rx_wptr      <= RX_FIRST_NUMBER;
       ev_noldest_v <= ~EV_FIRST_NUMBER;
-      rx_noldest_v <= ~RX_FIRST_NUMBER;
       ev_nfree     <= ~EV_DEPTH;
-      rx_nfree     <= ~RX_DEPTH;
       ev_new       <= 1'b0;
-      rx_new       <= 1'b0;
       fault_new    <= 1'b0;
     end
   end
 
-  logic [RX_AW:0] rx_nlimit_next;
   assign ev_oldest = ev_position[EV_AW:0] + EV_FIRST_NUMBER;
-  assign rx_oldest = rx_position[RX_AW:0] + RX_FIRST_NUMBER;
-  assign rx_nlimit_next = rx_nwptr_h + rx_position[RX_AW:0];
 
   always_ff @(posedge sys_clk) begin
     if (ev_free_stb) ev_position <= ev_position + 16'(ev_free_n);
-    if (rx_free_stb) rx_position <= rx_position + 16'(rx_free_n);
-    if (pass) begin
-      ev_nready <= ev_nwptr_h + ev_position[EV_AW:0] + EV_FIRST_NUMBER;
-      rx_nlimit <= rx_nlimit_next;
-      rx_nready <= rx_nlimit_next + RX_FIRST_NUMBER;
-    end
+    if (pass) ev_nready <= ev_nwptr_h + ev_position[EV_AW:0] + EV_FIRST_NUMBER;
     if (sys_rst) begin
       ev_position <= '0;
-      rx_position <= '0;
       ev_nready   <= '1;
-      rx_nlimit   <= ~RX_FIRST_NUMBER;
-      rx_nready   <= '1;
+    end
+  end
+
+  // Received records. As one is taken in a turn at most, neither side needs the other's pointer: pulse counts the room, and tells
+  // whether there is a record that sys has not taken yet. The place of the record taken last is not free until the next one is taken,
+  // as it is still being read: it is the one place that pulse does not count.
+  logic [RING_AW-1:0] rx_waddr, rx_raddr;
+  logic rx_came, rx_written;
+  assign rx_written = rx_wr && rx_wword == 2'd3;
+  assign rx_came    = pulse_take && rx_flag != rx_flag_v;
+  assign rx_some    = rx_free[RING_AW-1:1] != '1 || (!rx_free[0] && !rx_came);
+  assign rx_take    = sys_turn && rx_some_h && rx_idle && rx_room;
+
+  litepulse_ram #(
+      .AW(RING_AW + 2),
+      .W (16)
+  ) rx_ram (
+      .wr_clk (pulse_clk),
+      .wr_en  (rx_wr),
+      .wr_addr({rx_waddr, rx_wword}),
+      .wr_data(rx_wdata),
+      .rd_clk (sys_clk),
+      .rd_en  (rx_fetch),
+      .rd_addr({rx_raddr, rx_part}),
+      .rd_data(rx_fetched)
+`ifdef FORMAL
+      ,
+      .f_addr ({f_rx_n[RING_AW-1:0], f_rx_w}),
+      .f_word (f_rx_mem)
+`endif
+  );
+
+  always_ff @(posedge pulse_clk) begin
+    if (rx_written) rx_waddr <= rx_waddr + 1'b1;
+    // one less or one more
+    if (rx_written != rx_came) rx_free <= rx_free + {RING_AW{rx_written}} + RING_AW'(!rx_written);
+    if (pulse_take) rx_flag_v <= rx_flag;
+    if (pulse_rst) begin
+      rx_waddr  <= '0;
+      rx_free   <= RX_DEPTH;
+      rx_flag_v <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge sys_clk) begin
+    if (rx_take) begin
+      rx_raddr <= rx_raddr + 1'b1;
+      rx_flag  <= !rx_flag;
+    end
+    if (sys_rst) begin
+      rx_raddr <= '1;
+      rx_flag  <= 1'b0;
     end
   end
 
@@ -431,7 +443,7 @@ module litepulse_cdc #(
   // Four words in two cells per bit: a register picks one of the first two, or carries what picks one of the others. It takes
   // snap_sel in at any time, but what is used of it was picked when that had long stood still.
   assign snap_wrapped = snap_top && !now_tick[31];
-  assign snap_rx   = snap_sel && !snap_go;
+  assign snap_rx   = snap_sel && !snap_go && rx_gap;
   assign snap_ev   = !snap_sel && !snap_go && ev_gap;
 
   litepulse_ram #(
@@ -455,7 +467,7 @@ module litepulse_cdc #(
 
   always_ff @(posedge pulse_clk) begin
     snap_top   <= now_tick[31];
-    snap_first <= ({32{snap_ev}} & ev_lost) | ({32{snap_rx}} & rx_lost);
+    snap_first <= ({32{snap_ev}} & ev_lost) | ({32{snap_rx}} & ~rx_nlost);
     if (snap_word == SNAP_LO) snap_first <= '1;
     if (pulse_take) snap_flag_v <= snap_flag;
     case (snap_word)
@@ -493,7 +505,7 @@ module litepulse_cdc #(
   assign levels = {status_p[7:5], status_p[3:1], status_p[0] && !txb_valid && !tx_fetch};
 
   logic unused;
-  assign unused = &{1'b0, ev_carry, rx_carry};
+  assign unused = &{1'b0, ev_carry};
 
   assign status = {
     levels_v[6:5], levels_v[4] && !lq_nfree[LQ_AW], cfg_busy,
@@ -501,10 +513,10 @@ module litepulse_cdc #(
   };
   assign fault      = pass && fault_h;
   assign ev_arrived = pass && ev_new_h;
-  assign rx_arrived = pass && rx_new_h;
 
   always_ff @(posedge sys_clk) begin
-    if (pass) levels_v <= levels_h;
+    // A record that is moving up, or about to, keeps rx_busy; one that waits for room does not.
+    if (pass) levels_v <= {levels_h[6] || !rx_idle || (rx_some_h && rx_room), levels_h[5:0]};
     if (sys_rst) levels_v <= '0;
   end
 

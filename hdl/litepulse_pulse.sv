@@ -7,7 +7,7 @@ module litepulse_pulse #(
     parameter int S = 1,
     parameter int INPUTS = 4,
     parameter int EV_AW = 8,
-    parameter int RX_AW = 9,
+    parameter int RING_AW = 6,
     parameter int LQ_AW = 6,
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
@@ -28,9 +28,11 @@ module litepulse_pulse #(
     output logic                ev_gap,
     output logic [31:0]         ev_lost,
     output logic                rx_wr,
-    output logic [63:0]         rx_wdata,
-    input  logic [RX_AW:0]      rx_free,
-    output logic [31:0]         rx_lost,
+    output logic [1:0]          rx_wword,
+    output logic [15:0]         rx_wdata,
+    input  logic [RING_AW-1:0]  rx_free,
+    output logic                rx_gap,
+    output logic [31:0]         rx_nlost,
     output logic [63:0]         now_tick,
     // bytes to send, launches
     input  logic                txb_valid,
@@ -141,7 +143,7 @@ module litepulse_pulse #(
   logic             sel_rise, sel_fall, sel_enable, sel_edge, sel_is_line;
   logic [2:0]       sel_off;
   logic             sel_filtered, line_filtered;
-  logic             rec_valid, byte_ok, byte_own, byte_end, brk_stb, brk_own, rx_busy, rx_fault, ev_fault;
+  logic             rec_valid, byte_ok, byte_own, byte_end, brk_stb, brk_own, rx_busy, rec_busy, rx_fault, ev_fault;
   logic [47:0]      rec_tick;
   logic [6:0]       rec_flags;
   logic [8:0]       rec_data;
@@ -188,7 +190,7 @@ module litepulse_pulse #(
   );
 
   assign now_tick = 64'(now) << SL;
-  assign status_p = {rx_busy, line_active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
+  assign status_p = {rx_busy || rec_busy, line_active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
   assign fault_p  = ev_fault || rx_fault;
 
   // Time and settings ----------------------------------------------------------------------------------------------------
@@ -333,9 +335,9 @@ module litepulse_pulse #(
       .byte_ok, .byte_own, .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own
   );
 
-  litepulse_receive #(.RX_AW(RX_AW)) receive (
-      .clk, .rst, .rec_valid, .rec_tick, .rec_flags, .rec_data, .rx_wr, .rx_wdata, .rx_free, .rx_lost,
-      .fault(rx_fault)
+  litepulse_receive #(.RING_AW(RING_AW)) receive (
+      .clk, .rst, .rec_valid, .rec_tick, .rec_flags, .rec_data, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost,
+      .busy(rec_busy), .fault(rx_fault)
   );
 
   litepulse_events #(.S(S), .EV_AW(EV_AW), .C(INPUTS + 1), .PORTS(4), .BRIEF(4'b0010)) events (

@@ -45,7 +45,7 @@ module litepulse_window #(
     // litepulse_watchdog
     input  logic [1:0]       stop,
     output logic             stop_taken,
-    // litepulse_cdc; n*: complements
+    // litepulse_cdc, litepulse_receive_store (rx_*); n*: complements
     input  logic             turn,
     input  logic [EV_AW:0]   ev_nready,
     input  logic [15:0]      ev_position,
@@ -96,7 +96,7 @@ module litepulse_window #(
   localparam logic [1:0] STOP_RESPONDER = 2'd2;
 
   // Who is meant ------------------------------------------------------------------------------------------------------
-  logic start, rd, wr, in_ev, in_rx, in_tx, in_lq, in_cfg, header, level;
+  logic start, rd, wr, in_ev, in_rx, in_tx, in_lq, in_cfg, header, level, rx_record;
   assign start  = bus_stb && !bus_ack;
   assign rd     = start && !bus_we;
   assign wr     = start && bus_we;
@@ -106,6 +106,7 @@ module litepulse_window #(
   assign in_lq  = bus_adr[14:10] == LAUNCH[14:10];
   assign in_cfg = bus_adr[14:8] == CONFIG[14:8];
   assign header = (in_ev || in_rx) && bus_adr[12:4] == '0;
+  assign rx_record = rd && in_rx && !header;
   assign level  = start && header && bus_adr[3:2] == '0;
 
   // Waiting: what concerns the crossing is done in its turn, or given up ------------------------------------------------
@@ -146,7 +147,7 @@ module litepulse_window #(
   assign rx_index    = RX_AW'(bus_adr[12:3]);
   assign rx_word     = bus_adr[2];
   assign ev_ren      = start;
-  assign rx_ren      = start;
+  assign rx_ren      = rx_record;  // no cycle more: the port is then free to store
   assign snap_ren    = start;
   assign snap_raddr  = {!(rd && header) || level, bus_adr[13], bus_adr[3:2]};  // nothing is ever written to the upper half
   assign snap_stream = bus_adr[13];
@@ -156,7 +157,7 @@ module litepulse_window #(
 
   always_ff @(posedge clk) begin
     show_ev   <= rd && in_ev && !header && !ev_seek[10];
-    show_rx   <= rd && in_rx && !header && !rx_seek[11];
+    show_rx   <= rx_record && !rx_seek[11];
     show_cfg  <= rd && in_cfg && !cfg_wait;
     held      <= start;
     if (snap_start) snapping <= 1'b1;
@@ -290,11 +291,14 @@ module litepulse_window #(
   logic f_past = 1'b0;
   wire f_host_deed = tx_push || lq_commit || ev_free_stb || rx_free_stb || cfg_wr || snap_start;
   wire f_deed = tx_push || lq_commit || ev_free_stb || rx_free_stb || cfg_start || snap_start;
+  logic f_ev_freed, f_rx_freed;  // in the last cycle: `ready` follows in the next one
   wire [EV_AW:0] f_ev_ready = ~ev_nready;
   wire [RX_AW:0] f_rx_ready = ~rx_nready;
   initial assume (rst);
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
+    f_ev_freed <= ev_free_stb && !rst;
+    f_rx_freed <= rx_free_stb && !rst;
     if (f_past && !$past(rst)) begin
       if ($past(bus_stb && !bus_ack)) assume (bus_stb && $stable(bus_we) && $stable(bus_adr) && $stable(bus_dat_w));
       if ($past(cfg_start)) assume (cfg_busy);
@@ -302,10 +306,10 @@ module litepulse_window #(
       assume (stop == $past(stop) - 2'($past(stop_taken)) || stop == 2'd3);
       if ($past(snap_start)) assume (snap_busy);
       else assume (snap_busy <= $past(snap_busy));
-      if ($past(turn)) assume (turn == $past(f_deed));
+      if ($past(turn)) assume (turn == $past(f_deed && !rx_free_stb));  // received records are freed in sys
       assume (tx_free + (TX_AW + 1)'($past(tx_push)) >= $past(tx_free));
-      if (!$past(ev_free_stb)) assume (f_ev_ready >= $past(f_ev_ready) && $stable(ev_position));
-      if (!$past(rx_free_stb)) assume (f_rx_ready >= $past(f_rx_ready) && $stable(rx_position));
+      if (!$past(ev_free_stb)) assume ((f_ev_ready >= $past(f_ev_ready) || $past(f_ev_freed)) && $stable(ev_position));
+      if (!$past(rx_free_stb)) assume ((f_rx_ready >= $past(f_rx_ready) || $past(f_rx_freed)) && $stable(rx_position));
     end else assume (!cfg_busy && !snap_busy);
     if (rst || !f_past || $past(rst)) assume (stop == 2'd0);
   end
@@ -332,6 +336,8 @@ module litepulse_window #(
       assert (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(rx_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);
       if (ev_free_stb) assert (ev_free_n <= f_ev_ready && bus_dat_w[15:0] == 16'(ev_free_n));
       if (rx_free_stb) assert (rx_free_n <= f_rx_ready && bus_dat_w[15:0] == 16'(rx_free_n));
+      // nothing is read while `ready` and `limit` do not know of it
+      if (rx_free_stb || f_rx_freed) assert (!rx_ren && !(f_rx_freed && rx_free_stb));
       if (ev_free_stb) assert (!bus_dat_w[31] || bus_dat_w[30:16] == ev_position[14:0]);
       if (rx_free_stb) assert (!bus_dat_w[31] || bus_dat_w[30:16] == rx_position[14:0]);
       if (tx_push) assert (tx_free != '0);

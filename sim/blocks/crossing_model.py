@@ -9,6 +9,8 @@ so many cycles of `pulse` and `sys`; until then the model accepts both the old a
 PULSE_KNOWS = 5, 7  # what sys did
 SYS_KNOWS = 4, 19  # what pulse did
 ROUND = 5, 12  # from a byte that was popped to the next
+MOVED = 4, 19 + 15  # that a received record was written: its words may each wait for a read of the bus
+MOVE = 4, 27  # from one that can be read, or from a place that is freed, to the next that waited
 TURN = 4, 10  # until the bus may act, and the cycle in which it does
 HEADER = 18, 28  # a header's round trip
 
@@ -66,3 +68,27 @@ class Ring:
 
     def oldest(self, index=0):
         return self.items[self.taken.count + index]
+
+
+class Store:
+    """Received records behind the crossing's ring, which move up one by one: how many must have arrived by when."""
+
+    def __init__(self, ring, depth, delay, step):
+        self.ring, self.depth, self.delay, self.step = ring, depth, delay, step
+        self.due, self.last = 0, 0  # so many must have arrived, the last of them by then
+
+    def check(self, seen, now):
+        """`seen` records can be read."""
+        put, taken = self.ring.put, self.ring.taken
+        most = min(put.count - taken.count, self.depth)
+        while self.due < put.count:
+            by = max(put.steps[self.due][0] + self.delay, self.last + self.step)
+            if self.due >= self.depth:
+                if taken.count <= self.due - self.depth:
+                    break  # no room
+                by = max(by, next(time for time, count in taken.steps if count > self.due - self.depth) + self.step)
+            if by > now:
+                break
+            self.due, self.last = self.due + 1, by
+        least = self.due - taken.count
+        assert least <= seen <= most, f"{seen} received records, not {least}..{most}"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The crossing with its two users in `sys`, as the core connects them: top level of their tests.
+// The crossing, the store of received records and their two users in `sys`, as the core connects them: top level of their tests.
 module litepulse_crossing_tb #(
     parameter int EV_AW   = 8,
     parameter int RX_AW   = 9,
+    parameter int RING_AW = 6,
     parameter int TX_AW   = 9,
     parameter int LQ_AW   = 6,
     parameter int TIMEOUT = 8
@@ -13,8 +14,9 @@ module litepulse_crossing_tb #(
     input  logic [127:0]        ev_wdata,
     output logic [EV_AW:0]      ev_free,
     input  logic                rx_wr,
-    input  logic [63:0]         rx_wdata,
-    output logic [RX_AW:0]      rx_free,
+    input  logic [1:0]          rx_wword,
+    input  logic [15:0]         rx_wdata,
+    output logic [RING_AW-1:0]  rx_free,
     output logic                txb_valid,
     output logic                txb_none,
     output logic [7:0]          txb_data,
@@ -33,7 +35,8 @@ module litepulse_crossing_tb #(
     input  logic [63:0]         now_tick,
     input  logic                ev_gap,
     input  logic [31:0]         ev_lost,
-    input  logic [31:0]         rx_lost,
+    input  logic                rx_gap,
+    input  logic [31:0]         rx_nlost,
     input  logic [7:0]          status_p,
     input  logic                fault_p,
     input  logic                sys_clk,
@@ -97,6 +100,9 @@ module litepulse_crossing_tb #(
   logic [RX_AW-1:0] rx_index;
   logic rx_word;
   logic [31:0] rx_rdata;
+  logic rx_idle, rx_room, rx_take, rx_fetch;
+  logic [1:0] rx_part;
+  logic [15:0] rx_fetched;
   logic tx_push;
   logic [7:0] tx_byte;
   logic lq_we;
@@ -118,11 +124,19 @@ module litepulse_crossing_tb #(
   logic fault;
 
   litepulse_cdc #(
-      .EV_AW(EV_AW),
-      .RX_AW(RX_AW),
-      .TX_AW(TX_AW),
-      .LQ_AW(LQ_AW)
+      .EV_AW  (EV_AW),
+      .RING_AW(RING_AW),
+      .TX_AW  (TX_AW),
+      .LQ_AW  (LQ_AW)
   ) cdc (.*);
+
+  litepulse_receive_store #(
+      .RX_AW(RX_AW)
+  ) receive_store (
+      .clk(sys_clk),
+      .rst(sys_rst),
+      .*
+  );
 
   litepulse_window #(
       .EV_AW(EV_AW),

@@ -13,14 +13,31 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, Timer
 from cocotb.utils import get_sim_time
 
-from sim.blocks.crossing_model import COUNTER, HEADER, POSITION, PULSE_KNOWS, REGION, ROUND, SYS_KNOWS, TURN, Ring, Timeline
+from sim.blocks.crossing_model import (
+    COUNTER,
+    HEADER,
+    MOVE,
+    MOVED,
+    POSITION,
+    PULSE_KNOWS,
+    REGION,
+    ROUND,
+    SYS_KNOWS,
+    TURN,
+    Ring,
+    Store,
+    Timeline,
+)
 
 PULSE_PERIOD, SYS_PERIOD, PHASE = (int(x) for x in os.environ["CLOCKS"].split(","))  # phase -1: drawn, for each test anew
 PHASES = random.Random(int(os.environ["LITEPULSE_RUN_SEED"]) + 1)
 DEPTH = {
-    name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default)) for name, default in (("EV", 8), ("RX", 9), ("TX", 9), ("LQ", 6))
+    name: 1 << int(os.environ.get(f"LITEPULSE_PARAM_{name}_AW", default))
+    for name, default in (("EV", 8), ("RX", 9), ("RING", 6), ("TX", 9), ("LQ", 6))
 }
-LEVELS = 0b11101110  # status bits that are plain levels; 0, 4 and 5 are made with what sys knows
+RING = DEPTH["RING"] - 1  # received records that fit into the crossing's ring, besides the one that is being moved
+LEVELS = 0b01101110  # status bits that are plain levels; 0, 4, 5 and 7 are made with what sys knows
+RX_BUSY = 1 << 7
 
 
 def duration(cycles):
@@ -28,7 +45,7 @@ def duration(cycles):
     return cycles[0] * PULSE_PERIOD + cycles[1] * SYS_PERIOD
 
 
-PULSE_DELAY, SYS_DELAY = duration(PULSE_KNOWS), duration(SYS_KNOWS)
+PULSE_DELAY, SYS_DELAY, MOVE_DELAY = duration(PULSE_KNOWS), duration(SYS_KNOWS), duration(MOVED)
 
 
 def now():
@@ -49,6 +66,11 @@ class Crossing:
     def clear(self):
         """As after reset."""
         self.events, self.receive = Ring(DEPTH["EV"]), Ring(DEPTH["RX"])
+        self.store = Store(self.receive, DEPTH["RX"], MOVE_DELAY, duration(MOVE))
+        self.stored = Timeline()  # records that have become readable
+        self.room_since = now()
+        self.all_moved = now()  # since when no record is on its way to where there is room for it
+        self.writing = []  # words of a received record still to be written
         self.tx, self.launches = Ring(DEPTH["TX"]), Ring(DEPTH["LQ"])
         self.event_ticks, self.receive_ticks = [], []
         self.config = deque()  # words written and not yet answered
@@ -75,6 +97,7 @@ class Crossing:
             "ev_wr",
             "ev_wdata",
             "rx_wr",
+            "rx_wword",
             "rx_wdata",
             "txb_pop",
             "lq_raddr",
@@ -85,7 +108,8 @@ class Crossing:
             "now_tick",
             "ev_gap",
             "ev_lost",
-            "rx_lost",
+            "rx_gap",
+            "rx_nlost",
             "status_p",
             "fault_p",
             "bus_stb",
@@ -147,7 +171,10 @@ class Crossing:
                 assert int(dut.lq_rdata.value) == self.launch_read[0], "launch word"
             ev_free, rx_free = int(dut.ev_free.value), int(dut.rx_free.value)
             self.events.check_writer(ev_free, time, PULSE_DELAY)
-            self.receive.check_writer(rx_free, time, PULSE_DELAY)
+            # a record that is being moved has left the ring, and may be the next already
+            waiting = self.receive.put.count - self.stored.at(time - PULSE_DELAY)
+            room = self.stored.count + 2 - self.receive.put.count
+            assert RING - waiting <= rx_free <= min(RING, RING + room), f"room for {rx_free} received records"
             avail = int(dut.lq_avail.value)
             self.launches.check_reader(avail, time, PULSE_DELAY)
             assert int(dut.lq_rptr.value) == self.launches.taken.count % DEPTH["LQ"]
@@ -157,9 +184,10 @@ class Crossing:
             self.tick &= (1 << 64) - 1
             self.history[self.tick] = self.cycle
             gap, events, received = rng.getrandbits(1), rng.getrandbits(32), rng.getrandbits(32)
-            self.lost[self.cycle] = (events if gap else 0, received)
+            rx_gap = rng.getrandbits(1)
+            self.lost[self.cycle] = (events if gap else 0, received if rx_gap else 0)
             dut.now_tick.value = self.tick
-            dut.ev_gap.value, dut.ev_lost.value, dut.rx_lost.value = gap, events, received
+            dut.ev_gap.value, dut.ev_lost.value, dut.rx_gap.value, dut.rx_nlost.value = gap, events, rx_gap, received ^ 0xFFFFFFFF
             # streams
             write = ev_free > 0 and rng.random() < rate["event"]
             dut.ev_wr.value = write
@@ -168,13 +196,21 @@ class Crossing:
                 dut.ev_wdata.value = sum(word << 32 * i for i, word in enumerate(record))
                 self.events.write(time, record)
                 self.event_ticks.append(self.tick)
-            write = rx_free > 0 and rng.random() < rate["receive"]
+            # received records, in four words that may have pauses between them
+            if not self.writing and rx_free > 0 and rng.random() < rate["receive"]:
+                self.writing = [rng.getrandbits(16) for _ in range(4)]
+                self.record_words = list(self.writing)
+            write = bool(self.writing) and rng.random() < 0.9
             dut.rx_wr.value = write
+            dut.rx_wword.value = 4 - len(self.writing) if self.writing else 0
+            dut.rx_wdata.value = self.writing[0] if self.writing else rng.getrandbits(16)
             if write:
-                record = [rng.getrandbits(32) for _ in range(2)]
-                dut.rx_wdata.value = record[0] | record[1] << 32
-                self.receive.write(time, record)
-                self.receive_ticks.append(self.tick)
+                assert rx_free > 0
+                self.writing.pop(0)
+                if not self.writing:
+                    words = self.record_words
+                    self.receive.write(time, [words[0] | words[1] << 16, words[2] | words[3] << 16])
+                    self.receive_ticks.append(self.tick)
             # bytes to send
             valid = int(dut.txb_valid.value)
             waiting = self.tx.put.count - self.tx.taken.count
@@ -238,7 +274,10 @@ class Crossing:
             acted, self.acted = self.acted, False
             if not acted:
                 self.events.check_reader(ev_ready, time, SYS_DELAY)
-                self.receive.check_reader(rx_ready, time, SYS_DELAY)
+                self.store.check(rx_ready, time)
+                readable = self.receive.taken.count + rx_ready
+                if readable > self.stored.count:
+                    self.stored.add(time, readable - self.stored.count)
                 self.launches.check_writer(lq_free, time, SYS_DELAY)
             # the byte in front of the line has left the memory, so that one more may fit
             tx_free, put = int(dut.tx_free.value), self.tx.put.count
@@ -263,6 +302,18 @@ class Crossing:
                 left_then = self.launches.put.count - self.launches.taken.at(time - SYS_DELAY)
                 if not acted and left == left_then == 0:
                     assert status & 1 << 5 == self.status & 1 << 5, "queue_idle"
+            # rx_busy lasts until the records can be read, or there is no room for them
+            if not acted:
+                if self.receive.put.count > readable and rx_ready < DEPTH["RX"]:
+                    self.all_moved = time
+                if not status & RX_BUSY and rx_ready < DEPTH["RX"] and time - self.room_since > SYS_DELAY:
+                    assert readable >= self.receive.put.at(time - SYS_DELAY), "not busy with a record on its way"
+                self.room_since = time if rx_ready == DEPTH["RX"] else self.room_since
+                if time - self.status_since > SYS_DELAY:
+                    if self.status & RX_BUSY:
+                        assert status & RX_BUSY, "not busy while a byte is being received"
+                    elif time - self.all_moved > SYS_DELAY:
+                        assert not status & RX_BUSY, "busy with nothing on its way"
             for name, timeline in self.answered.items():
                 least = timeline.at(time - SYS_DELAY)
                 newer = (int(getattr(dut, name).value) - self.counters[name] - least) % 256
@@ -502,13 +553,15 @@ class Crossing:
         await FallingEdge(self.dut.sys_clk)
         for name in ("events", "receive"):
             ring, words, _, _ = self.stream(name)
-            while (ready := await self.header(name)) > 0:
-                some = min(ready, 40)
+            while ring.taken.count < ring.put.count:
+                await self.pause(60)  # records behind those that were freed move up
+                some = min(await self.header(name), 40)
                 for index in range(some):
                     got = [await self.access(REGION[name] + 16 + 4 * (words * index + word)) for word in range(words)]
                     assert got == ring.oldest(index), f"{name} record {index}"
                 await self.free(name, some)
-            assert ring.taken.count == ring.put.count == len(ring.items)
+                assert some, f"{name} are missing"
+            assert await self.header(name) == 0 and ring.taken.count == ring.put.count == len(ring.items)
         await Timer(PULSE_DELAY + SYS_DELAY, unit="ps")
         await FallingEdge(self.dut.sys_clk)
         assert not self.config
@@ -517,8 +570,8 @@ class Crossing:
             self.answered[name] = Timeline()
         for name, value in self.counters.items():
             assert int(getattr(self.dut, name).value) == value % COUNTER.get(name, 1 << 8), name
-        for ring, name in ((self.events, "ev_free"), (self.receive, "rx_free"), (self.launches, "lq_free"), (self.tx, "tx_free")):
-            assert int(getattr(self.dut, name).value) == ring.depth, name
+        for depth, name in ((DEPTH["EV"], "ev_free"), (RING, "rx_free"), (DEPTH["LQ"], "lq_free"), (DEPTH["TX"], "tx_free")):
+            assert int(getattr(self.dut, name).value) == depth, name
         assert int(self.dut.status.value) == 0xEF
         # every fault was told in time, and nothing else was
         for time in self.faults:
@@ -551,9 +604,9 @@ async def traffic(dut):
     rng, corners = bench.rng, set()
 
     def look():
-        for name, depth in (("ev_free", "EV"), ("rx_free", "RX"), ("tx_free", "TX"), ("lq_free", "LQ")):
+        for name, depth in (("ev_free", DEPTH["EV"]), ("rx_free", RING), ("tx_free", DEPTH["TX"]), ("lq_free", DEPTH["LQ"])):
             value = int(getattr(dut, name).value)
-            if value in (0, DEPTH[depth]):
+            if value in (0, depth):
                 corners.add((name, value == 0))
 
     for _ in range(24):
@@ -599,6 +652,21 @@ async def reset_in_the_middle(dut):
         assert int(dut.lq_free.value) == DEPTH["LQ"] and int(dut.tx_free.value) == DEPTH["TX"]
         for _ in range(30):
             await bench.anything()
+    await bench.settle()
+
+
+@cocotb.test()
+async def reads_beside_moves(dut):
+    """However fast the bus reads records, those that wait move up in time, and what is read is not disturbed."""
+    bench = await begin(dut)
+    bench.rate.update(event=0, receive=1, levels=0)
+    full = 0
+    for _ in range(40):
+        for _ in range(30):
+            await bench.record("receive")
+            full += int(dut.rx_free.value) == 0
+        await bench.free("receive", bench.rng.randrange(int(dut.rx_ready.value) + 1))
+    assert full or DEPTH["RX"] > 32, "the ring was never full"
     await bench.settle()
 
 

@@ -56,6 +56,7 @@ BENCHES = {
     "litepulse_launch_memory": ("tb_launch", "tb_random"),
     "litepulse_line_rx": ("tb_capture",),
     "litepulse_receive": ("tb_streams", "tb_capture"),
+    "litepulse_receive_store": ("tb_streams",),
     "litepulse_responder": ("tb_responder",),
     "litepulse_sequencer": ("tb_launch", "tb_train"),
     "litepulse_slot": ("tb_launch", "tb_train"),

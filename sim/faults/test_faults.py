@@ -52,7 +52,7 @@ BLOCKS = {
     "tb_edge_capture": ("litepulse_capture", {"S": 1, "INPUTS": 4}),
     "tb_events": ("litepulse_events", {"S": 1, "C": 5, "EV_AW": 6, "PORTS": 4, "BRIEF": 2}),
     "tb_line_rx": ("litepulse_line_rx", {"S": 1}),
-    "tb_receive": ("litepulse_receive", {"RX_AW": 4}),
+    "tb_receive": ("litepulse_receive", {"RING_AW": 4}),
 }
 # Where those tests lie that are not named as pytest names them.
 BENCHES = {"formal": "sim/formal", "core": "sim/core", "block": "sim/blocks", "crossing": "sim/blocks"}

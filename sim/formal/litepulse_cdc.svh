@@ -2,18 +2,17 @@
 // Properties of litepulse_cdc, included at its end: nothing is lost, doubled, mixed or overrun on its way between two free clocks.
   // sent: pulse's pointer as it was handed over; seen: as sys knew it when it last passed; freed: sys's as pulse has seen it.
   logic [EV_AW:0] f_ev_sent, f_ev_seen, f_ev_freed, f_ev_ready;
-  logic [RX_AW:0] f_rx_sent, f_rx_seen, f_rx_freed, f_rx_ready;
   logic [TX_AW:0] f_tx_w, f_tx_r;
   logic [LQ_AW:0] f_lq_sent, f_lq_seen;
   assign f_ev_sent = ~ev_nwptr_h;
   assign f_ev_freed = ~ev_noldest_v;
   assign f_ev_ready = ~ev_nready;
-  assign f_rx_sent = ~rx_nwptr_h;
-  assign f_rx_freed = ~rx_noldest_v;
-  assign f_rx_ready = ~rx_nready;
   assign f_lq_sent = ~lq_nrptr_h;
-  // counts and flags of what happened: full pointers of the transmit ring, how often the launches' flag has turned
+  // counts and flags of what happened: full pointers of the transmit ring and of the received records, how often a flag has turned
   logic [LQ_AW:0] f_lq_told;  // launches pulse knows of, and so lq_wptr when it last looked
+  logic [RING_AW:0] f_rx_wr, f_rx_taken, f_rx_told;  // records written, taken, and known to pulse as taken
+  logic [RING_AW:0] f_rx_sent;                       // written when pulse last had its turn
+  logic [1:0] f_rx_part;      // the record's next word
   // sys has done something in this turn, and not passed it yet
   logic f_deed;
   // a deed of the bus: no other access can follow it at once. The watchdog's words come beside the bus.
@@ -21,26 +20,25 @@
 
   // What the users promise.
   (* anyseq *) logic [EV_AW:0] f_ev_index;  // which record is read; also one that is not ready
-  (* anyseq *) logic [RX_AW:0] f_rx_index;
   (* anyseq *) logic [LQ_AW:0] f_lq_ahead;
   logic [63:0] f_tick_was;
   logic f_pushing;  // what was done was a push
   always_comb begin
     if (ev_wr) assume (ev_free != '0);
-    if (rx_wr) assume (rx_free != '0);
+    if (rx_wr) assume (rx_free != '0 && rx_wword == f_rx_part);
     if (done) assume (turn);
+    if (f_rx_took) assume (!rx_idle);
     if (cycle > 3'd3) assume (!done);  // four bytes at most, from the first cycle of a turn on
-    assume (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(rx_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);
+    assume (3'(tx_push) + 3'(lq_commit) + 3'(ev_free_stb) + 3'(cfg_start) + 3'(snap_start) <= 1);
     if (f_deed && done) assume (tx_push && f_pushing);
     if (f_bus_deed) assume (!lq_we);
     if (ev_free_stb) assume (ev_free_n <= f_ev_ready);
-    if (rx_free_stb) assume (rx_free_n <= f_rx_ready);
     if (tx_push) assume (tx_free != '0);
     if (lq_we || lq_commit) assume (lq_nfree != '1);
     if (lq_free1) assume (lq_avail != '0);
     if (cfg_start) assume (!cfg_busy);
     if (snap_start) assume (!snap_busy);
-    assume (f_ev_index[EV_AW-1:0] == ev_index && f_rx_index[RX_AW-1:0] == rx_index);
+    assume (f_ev_index[EV_AW-1:0] == ev_index);
     assume (lq_raddr[LQ_AW+1:2] == lq_rptr + f_lq_ahead[LQ_AW-1:0]);
     assume (now_tick == f_tick_was + 1'b1);
   end
@@ -48,13 +46,16 @@
   // What each entry holds from its write until its place is written again; what was read.
   logic f_ev_known = 1'b0, f_rx_known = 1'b0, f_tx_known = 1'b0, f_lq_known = 1'b0, f_lq_whole = 1'b0;
   logic f_ev_read = 1'b0, f_rx_read = 1'b0, f_tx_read = 1'b0, f_lq_read = 1'b0;
-  logic [31:0] f_ev_data, f_rx_data, f_lq_data, f_ev_expect, f_rx_expect, f_lq_expect;
+  logic [31:0] f_ev_data, f_lq_data, f_ev_expect, f_lq_expect;
+  logic [15:0] f_rx_data, f_rx_expect;
   logic [7:0] f_tx_data, f_tx_expect;
   logic [TX_AW:0] f_tx_pops;
   logic f_cfg_starts, f_cfg_dones, f_cfg_answers, f_cfg_bad_given;
   logic [63:0] f_tick;
   logic [31:0] f_lost, f_lost_was, f_snap_data;
   logic f_snap_known = 1'b0;
+  logic f_rx_any, f_rx_took;  // a record has been taken; in this turn
+  logic f_rx_quiet, f_rx_done;  // sys passed in the last cycle with room for a record and no byte being received; all had been moved
   wire f_snap_end = snap_word == SNAP_HI && !(snap_top && !now_tick[31]);
 
   always_ff @(posedge pulse_clk) begin
@@ -63,9 +64,13 @@
       f_ev_known <= ev_wptr == f_ev_n;
       f_ev_data  <= ev_wdata[32*f_ev_w+:32];
     end
-    if (rx_wr && rx_wptr[RX_AW-1:0] == f_rx_n[RX_AW-1:0]) begin
-      f_rx_known <= rx_wptr == f_rx_n;
-      f_rx_data  <= rx_wdata[32*f_rx_w+:32];
+    if (rx_wr) f_rx_part <= f_rx_part + 1'b1;
+    if (rx_written) f_rx_wr <= f_rx_wr + 1'b1;
+    if (rx_came) f_rx_told <= f_rx_told + 1'b1;
+    if (pulse_take) f_rx_sent <= f_rx_wr;
+    if (rx_wr && rx_wword == f_rx_w && f_rx_wr[RING_AW-1:0] == f_rx_n[RING_AW-1:0]) begin
+      f_rx_known <= f_rx_wr == f_rx_n;
+      f_rx_data  <= rx_wdata;
     end
     if (tx_fetch) begin
       f_tx_r      <= f_tx_r + 1'b1;
@@ -83,7 +88,7 @@
       f_cfg_bad_given <= cfg_err;
     end
     if (pulse_take) f_lq_told <= lq_wptr;
-    f_lost_was <= snap_sel ? rx_lost : ev_gap ? ev_lost : 32'd0;
+    f_lost_was <= snap_sel ? (rx_gap ? ~rx_nlost : 32'd0) : ev_gap ? ev_lost : 32'd0;
     if (snap_go && snap_word == SNAP_LOST) f_lost <= f_lost_was;
     if (snap_word == SNAP_LO) f_tick <= now_tick;
     if (f_snap_end && f_snap_n[2] == snap_sel) begin
@@ -97,6 +102,10 @@
       f_lq_read   <= 1'b0;
       f_tx_pops   <= '0;
       f_tx_r      <= '0;
+      f_rx_wr     <= '0;
+      f_rx_told   <= '0;
+      f_rx_sent   <= '0;
+      f_rx_part   <= '0;
       f_lq_told   <= '0;
       f_cfg_dones <= 1'b0;
       f_cfg_bad_given <= 1'b0;
@@ -110,7 +119,6 @@
     f_pushing <= tx_push;
     if (pass) begin
       f_ev_seen <= f_ev_sent;
-      f_rx_seen <= f_rx_sent;
       f_lq_seen <= f_lq_sent;
     end
     if (tx_push) f_tx_w <= f_tx_w + 1'b1;
@@ -119,10 +127,16 @@
       f_ev_read   <= !f_bus_deed && (!done || cfg_start) && f_ev_index != '0 && f_ev_index <= f_ev_ready && ev_position[EV_AW:0] + f_ev_index == f_ev_n && ev_word == f_ev_w;
       f_ev_expect <= f_ev_data;
     end
-    if (rx_ren) begin
-      f_rx_read   <= !f_bus_deed && (!done || cfg_start) && f_rx_index > 1 && f_rx_index < ~rx_nlimit && rx_position[RX_AW:0] + f_rx_index == f_rx_n && rx_word == f_rx_w;
+    if (rx_take) f_rx_taken <= f_rx_taken + 1'b1;
+    // of a record that is handed over in this very cycle nothing can be fetched yet
+    if (rx_fetch) begin
+      f_rx_read   <= f_rx_any && f_rx_taken - 1'b1 == f_rx_n && rx_part == f_rx_w;
       f_rx_expect <= f_rx_data;
     end
+    f_rx_any  <= f_rx_any || rx_take;
+    f_rx_took <= (f_rx_took || rx_take) && !sys_pass;
+    f_rx_quiet <= pass && rx_room && !levels_h[6];
+    f_rx_done <= f_rx_sent == f_rx_taken && rx_idle;
     if (tx_push && f_tx_w[TX_AW-1:0] == f_tx_n[TX_AW-1:0]) begin
       f_tx_known <= f_tx_w == f_tx_n;
       f_tx_data  <= tx_byte;
@@ -138,7 +152,10 @@
       f_deed        <= 1'b0;
       f_bus_deed    <= 1'b0;
       f_ev_seen     <= EV_FIRST_NUMBER;
-      f_rx_seen     <= RX_FIRST_NUMBER;
+      f_rx_taken    <= '0;
+      f_rx_any      <= 1'b0;
+      f_rx_took     <= 1'b0;
+      f_rx_quiet    <= 1'b0;
       f_lq_seen     <= '0;
       f_tx_w        <= '0;
       f_ev_read     <= 1'b0;
@@ -154,8 +171,7 @@
   // Distances from the write pointer, modulo twice the depth.
   wire [EV_AW:0] f_ev_0 = ev_wptr - f_ev_freed, f_ev_2 = ev_wptr - ev_oldest;
   wire [EV_AW:0] f_ev_3 = ev_wptr - f_ev_seen, f_ev_4 = ev_wptr - f_ev_sent, f_ev_at = ev_wptr - 1'b1 - f_ev_n;
-  wire [RX_AW:0] f_rx_0 = rx_wptr - f_rx_freed, f_rx_2 = rx_wptr - rx_oldest;
-  wire [RX_AW:0] f_rx_3 = rx_wptr - f_rx_seen, f_rx_4 = rx_wptr - f_rx_sent, f_rx_at = rx_wptr - 1'b1 - f_rx_n;
+  wire [RING_AW:0] f_rx_0 = f_rx_wr - f_rx_told, f_rx_2 = f_rx_wr - f_rx_taken, f_rx_at = f_rx_wr - 1'b1 - f_rx_n;
   wire [TX_AW:0] f_tx_2 = f_tx_w - f_tx_r, f_tx_at = f_tx_w - 1'b1 - f_tx_n;
   wire [LQ_AW:0] f_lq_0 = lq_wptr - f_lq_seen, f_lq_1 = lq_wptr - f_lq_sent, f_lq_2 = lq_wptr - lq_rptr_full;
   wire [LQ_AW:0] f_lq_3 = lq_wptr - f_lq_told, f_lq_at = lq_wptr - 1'b1 - f_lq_n;
@@ -170,15 +186,18 @@
   always_comb begin
     if (f_ok) begin
       // Promised: no overrun, no underrun, what each side knows is safe; every entry comes out as it went in.
-      assert (f_ev_0 <= EV_DEPTH && f_rx_0 <= RX_DEPTH && f_tx_2 <= TX_DEPTH - (TX_AW + 1)'(f_tx_owed) && f_lq_0 <= LQ_DEPTH);
-      assert (ev_free <= EV_DEPTH - f_ev_0 && rx_free <= RX_DEPTH - f_rx_0);
+      assert (f_ev_0 <= EV_DEPTH && f_rx_0 <= (RING_AW + 1)'(RX_DEPTH) && f_tx_2 <= TX_DEPTH - (TX_AW + 1)'(f_tx_owed) && f_lq_0 <= LQ_DEPTH);
+      assert (ev_free <= EV_DEPTH - f_ev_0 && rx_free == RX_DEPTH - f_rx_0[RING_AW-1:0]);
       assert (tx_free == TX_DEPTH - f_tx_2 - (TX_AW + 1)'(f_tx_owed));
       if (!f_bus_deed) assert (lq_nfree == ~(LQ_DEPTH - f_lq_0));
-      if (!f_bus_deed) assert (f_ev_ready <= f_ev_2 && f_rx_ready <= f_rx_2);
+      if (!f_bus_deed) assert (f_ev_ready <= f_ev_2);
       assert (lq_avail <= f_lq_2);
-      if (!f_bus_deed) assert (f_rx_ready == ~rx_nlimit - RX_FIRST_NUMBER);
+      // a record is only taken when there is one, and at most once in a turn
+      if (rx_take) assert (f_rx_2 != '0 && rx_idle && rx_room && sys_turn && !f_rx_took);
       if (f_ev_read) assert (ev_rdata == f_ev_expect);
-      if (f_rx_read) assert (rx_rdata == f_rx_expect);
+      if (f_rx_read) assert (rx_fetched == f_rx_expect);
+      // rx_busy: when it ends, all records that were written when the receiver was last idle have been taken and moved, if there is room
+      if (f_rx_quiet) assert (!levels_v[6] == f_rx_done);
       if (f_lq_read) assert (lq_rdata == f_lq_expect);
       // the n-th byte popped is the n-th pushed
       if (f_tx_read) assert (txb_data == f_tx_expect);
@@ -196,24 +215,29 @@
 
       // What makes it so in every state: the order of all copies of a pointer, older ones behind.
       assert (f_ev_2 <= f_ev_0 && f_ev_3 <= f_ev_2 && f_ev_4 <= f_ev_3);
-      assert (f_rx_2 <= f_rx_0 && f_rx_3 <= f_rx_2 && f_rx_4 <= f_rx_3);
+      assert (f_rx_2 <= f_rx_0 && f_rx_0 - f_rx_2 <= 1 && (rx_flag == rx_flag_v) == (f_rx_0 == f_rx_2));
+      assert (rx_waddr == f_rx_wr[RING_AW-1:0] && rx_raddr == f_rx_taken[RING_AW-1:0] - 1'b1);
+      // until sys takes one pulse knows all that it took, and what pulse told of is still there
+      if (!f_turn && !f_rx_took) assert (f_rx_0 == f_rx_2 && rx_some_h == (f_rx_sent != f_rx_taken) && f_rx_wr - f_rx_sent <= f_rx_2);
+      if (f_rx_took) assert (sys_turn);
       assert (f_lq_1 <= f_lq_0 && f_lq_2 <= f_lq_1 && f_lq_3 <= f_lq_2);
-      if (!f_bus_deed) assert (f_ev_ready == f_ev_2 - f_ev_3 && f_rx_ready == f_rx_2 - f_rx_3);
+      if (!f_bus_deed) assert (f_ev_ready == f_ev_2 - f_ev_3);
       if (f_deed) assert (turn);
       if (f_bus_deed) assert (f_deed);
       // whoever passes has worked out what is seen
       assert (cycle < 3'(TURN) && (sys_turn || (cycle == 3'd0 && !passed)) && (cycle < 3'd5 || passed) && (!f_turn || !sys_turn));
       if (cycle == 3'd0) assert (!passed && !f_deed);
       if (turn && cycle != 3'd0) assert (f_deed);
-      if (f_turn || passed) assert (f_ev_seen == f_ev_sent && f_rx_seen == f_rx_sent && f_lq_seen == f_lq_sent && !f_deed);
-      if (f_turn || passed) assert (cfg_ack_h == cfg_ack_v && snap_ack_h == snap_ack_v && levels_h == levels_v);
+      if (f_turn || passed) assert (f_ev_seen == f_ev_sent && f_lq_seen == f_lq_sent && !f_deed);
+      if (f_turn || passed) assert (cfg_ack_h == cfg_ack_v && snap_ack_h == snap_ack_v && levels_h[5:0] == levels_v[5:0] && levels_h[6] <= levels_v[6]);
       // pulse knows all that sys did, but for the last turn
       if (!f_turn && !f_deed && !passed) assert (f_lq_3 == '0);
       assert (lq_avail == f_lq_2 - f_lq_3);
       assert ((lq_flag == lq_flag_v) == (f_lq_3 == '0) && f_lq_3 <= 1);
       assert (f_tx_w[TX_AW-1:0] == tx_wptr && f_tx_r[TX_AW-1:0] == tx_rptr);
       if (f_ev_at < f_ev_0) assert (f_ev_known);
-      if (f_rx_at < f_rx_0) assert (f_rx_known);
+      // also of the record taken last, and of the words of the one being written
+      if (f_rx_at < f_rx_2 || (f_rx_any && f_rx_at == f_rx_2) || (f_rx_n == f_rx_wr && f_rx_w < f_rx_part)) assert (f_rx_known);
       if (f_tx_at < f_tx_2 + (TX_AW + 1)'(f_tx_owed)) assert (f_tx_known);
       if (f_lq_at < f_lq_0 && f_lq_whole) assert (f_lq_known);
       assert (f_cfg_steps == (f_cfg_steps & -f_cfg_steps) && f_snap_steps == (f_snap_steps & -f_snap_steps));
@@ -233,17 +257,17 @@
     if (f_tx_known) assert (f_tx_mem == f_tx_data);
     if (f_lq_known) assert (f_lq_mem == f_lq_data);
     if (f_pulse_zero) begin
-      assert (ev_wptr == EV_FIRST_NUMBER && rx_wptr == RX_FIRST_NUMBER && f_tx_r == '0 && tx_rptr == '0 && lq_rptr_full == '0);
-      assert (ev_noldest_v == ~EV_FIRST_NUMBER && rx_noldest_v == ~RX_FIRST_NUMBER && f_lq_told == '0 && !lq_flag_v);
+      assert (ev_wptr == EV_FIRST_NUMBER && rx_waddr == '0 && f_rx_wr == '0 && f_rx_sent == '0 && f_rx_part == '0 && f_tx_r == '0 && tx_rptr == '0 && lq_rptr_full == '0);
+      assert (ev_noldest_v == ~EV_FIRST_NUMBER && f_rx_told == '0 && !rx_flag_v && f_lq_told == '0 && !lq_flag_v);
       assert (ev_free == EV_DEPTH && rx_free == RX_DEPTH && lq_avail == '0 && !txb_valid && f_tx_pops == '0);
       assert (!cfg_ack && !cfg_bad && !f_cfg_dones && !f_cfg_bad_given && snap_word == SNAP_LOST && !snap_ack);
       assert (!cfg_flag_v && !snap_flag_v);
       assert (!f_ev_known && !f_rx_known && !f_tx_read && !f_lq_read && !f_snap_known);
     end
     if (f_sys_zero) begin
-      assert (ev_position == '0 && rx_position == '0 && tx_wptr == '0 && f_tx_w == '0 && lq_wptr == '0 && !cfg_flag && !snap_flag);
-      assert (ev_nready == '1 && rx_nready == '1 && rx_nlimit == ~RX_FIRST_NUMBER && tx_free == TX_DEPTH && lq_nfree == ~LQ_DEPTH);
-      assert (f_ev_seen == EV_FIRST_NUMBER && f_rx_seen == RX_FIRST_NUMBER && f_lq_seen == '0 && !f_deed && !f_bus_deed);
+      assert (ev_position == '0 && f_rx_taken == '0 && rx_raddr == '1 && !rx_flag && !f_rx_any && !f_rx_took && !f_rx_quiet && tx_wptr == '0 && f_tx_w == '0 && lq_wptr == '0 && !cfg_flag && !snap_flag);
+      assert (ev_nready == '1 && tx_free == TX_DEPTH && lq_nfree == ~LQ_DEPTH);
+      assert (f_ev_seen == EV_FIRST_NUMBER && f_lq_seen == '0 && !f_deed && !f_bus_deed);
       assert (!f_ev_read && !f_rx_read && !f_tx_known && !f_lq_known && !f_lq_whole && !f_cfg_starts && !f_cfg_answers);
       assert (!cfg_ack_v && !snap_ack_v && levels_v == '0 && !lq_flag && !snap_sel && cycle == 3'd0 && !passed);
     end
@@ -268,11 +292,11 @@
   end
   always_comb begin
     cover (f_ok && f_was_full && f_ev_read && ev_rdata != '0);
-    cover (f_ok && f_rx_read && rx_rdata != '0 && rx_position != '0);
+    cover (f_ok && f_rx_read && rx_fetched != '0 && f_rx_n != '0 && f_rx_w != '0);
     cover (f_ok && f_tx_read && f_tx_pops == f_tx_n && txb_valid && f_tx_n != '0);
     cover (f_ok && f_lq_read && lq_rdata != '0 && f_lq_n != '0);
     cover (f_ok && cfg_answered && cfg_refused);
     cover (f_ok && f_wrapped && f_snap_known && !snap_busy);
-    cover (f_ok && fault && ev_arrived && rx_arrived);
+    cover (f_ok && fault && ev_arrived && rx_take);
     cover (f_ok && f_deed && f_pushing && tx_push && f_tx_owed);
   end

@@ -17,7 +17,7 @@ module litepulse_pins_twice #(
 
   localparam logic [8:0] NEVER = 9'h1ff;
 
-  // what both see: a reset of two cycles, any inputs
+  // what both see: a reset of three cycles, any inputs
   logic [8:0] cycle = 9'd0;
   logic       rst;
   (* anyseq *) logic [S-1:0]  rx, aux;
@@ -31,7 +31,7 @@ module litepulse_pins_twice #(
   (* anyconst *) logic [8:0]  come_a, come_b;   // cycles in which the queue has it
   (* anyconst *) logic [8:0]  tty;              // cycle from which there are bytes to send
   (* anyconst *) logic [7:0]  bytes;
-  assign rst = cycle < 9'd2;
+  assign rst = cycle < 9'd3;
   always_ff @(posedge clk) cycle <= cycle + 9'd1;
 
   always_comb begin
@@ -126,11 +126,11 @@ module litepulse_pins_once #(
     output logic [S-1:0] de,
     output logic [5:0]   words     // answered
 );
-  localparam int INPUTS = 1, EV_AW = 8, RX_AW = 9, LQ_AW = 6;
+  localparam int INPUTS = 1, EV_AW = 8, RING_AW = 6, LQ_AW = 6;
 
   // streams: any room at any time
   (* anyseq *) logic [EV_AW:0] ev_free;
-  (* anyseq *) logic [RX_AW:0] rx_free;
+  (* anyseq *) logic [RING_AW-1:0] rx_free;
 
   // configuration: the set-up, then any word that must not matter, held until it is answered, a cycle of rest between two
   (* anyseq *) logic        any_req;
@@ -165,7 +165,7 @@ module litepulse_pins_once #(
         || any_addr > litepulse_map_pkg::CFG_RESP_ARM);
     if (SHOW) begin
       assume (any_req == TRAFFIC && any_addr == litepulse_map_pkg::CFG_EVENT_MASK && any_data == 32'd0);
-      assume (ev_free == 9'd99 && rx_free == 10'd99);
+      assume (ev_free == 9'd99 && rx_free == 6'd59);
     end
   end
   initial {req, words} = 7'd0;
@@ -208,7 +208,7 @@ module litepulse_pins_once #(
     if (rst) next <= bytes;
   end
 
-  litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .LQ_AW(LQ_AW)) pulse (
+  litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW)) pulse (
       .clk, .rst, .tx_o(tx), .tx_oe(oe), .de_o(de), .rx_i(rx), .aux_i(aux),
       .ev_free, .rx_free, .txb_valid(valid), .txb_none(1'b0), .txb_data(next), .txb_pop(pop),
       .lq_avail(avail), .lq_rptr('0), .lq_raddr(raddr), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),

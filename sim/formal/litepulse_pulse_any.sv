@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The pulse domain under anything that the crossing and the pins may do: any inputs, any bytes and launches, any words, each held until it
 // is answered and four cycles of rest between two (the crossing takes longer for its turns), streams of which any part is freed at any
-// time, and resets of two cycles. Profile 0 and the receiver are set up first. See environment.sby.
+// time, and resets of three cycles. Profile 0 and the receiver are set up first. See environment.sby.
 module litepulse_pulse_any #(
     parameter int S = 1
 ) (
     input logic clk
 );
-  localparam int INPUTS = 1, EV_AW = 8, RX_AW = 9, LQ_AW = 6;
+  localparam int INPUTS = 1, EV_AW = 8, RING_AW = 6, LQ_AW = 6;
   localparam int SETUP = 3;
 
   (* anyseq *) logic          any_rst, any_req, any_valid, any_none;
@@ -16,28 +16,30 @@ module litepulse_pulse_any #(
   (* anyseq *) logic [7:0]    any_byte;
   (* anyseq *) logic [S-1:0]  rx, aux;
   (* anyseq *) logic [EV_AW:0] ev_freed;
-  (* anyseq *) logic [RX_AW:0] rx_freed;
+  (* anyseq *) logic [RING_AW-1:0] rx_freed;
   (* anyseq *) logic [LQ_AW:0] lq_came;
 
-  logic rst = 1'b1, rst_was = 1'b0;
+  logic       rst = 1'b1;
+  logic [1:0] rst_was = 2'b00;   // in the last cycles
   always_ff @(posedge clk) begin
-    rst     <= (rst && !rst_was) || (!rst && any_rst);
-    rst_was <= rst;
+    rst     <= (rst && rst_was != 2'b11) || (!rst && any_rst);
+    rst_was <= {rst_was[0], rst};
   end
 
   logic           ev_wr, rx_wr;
   logic [EV_AW:0] ev_free, ev_left;
-  logic [RX_AW:0] rx_free, rx_left;
+  logic [1:0]     rx_wword;
+  logic [RING_AW-1:0] rx_free, rx_left;
   assign ev_left = ev_free - (EV_AW + 1)'(ev_wr);
-  assign rx_left = rx_free - (RX_AW + 1)'(rx_wr);
-  always_comb assume (ev_freed <= (EV_AW + 1)'(1 << EV_AW) - ev_left && rx_freed <= (RX_AW + 1)'(1 << RX_AW) - rx_left);
+  assign rx_left = rx_free - RING_AW'(rx_wr && rx_wword == 2'd3);
+  always_comb assume (ev_freed <= (EV_AW + 1)'(1 << EV_AW) - ev_left && rx_freed <= ~rx_left);
   always_ff @(posedge clk) begin
     ev_free <= rst ? (EV_AW + 1)'(1 << EV_AW) : ev_left + ev_freed;
-    rx_free <= rst ? (RX_AW + 1)'(1 << RX_AW) : rx_left + rx_freed;
+    rx_free <= rst ? '1 : rx_left + rx_freed;
   end
   initial begin
     ev_free = (EV_AW + 1)'(1 << EV_AW);
-    rx_free = (RX_AW + 1)'(1 << RX_AW);
+    rx_free = '1;
   end
 
   logic        req = 1'b0, done;
@@ -83,9 +85,9 @@ module litepulse_pulse_any #(
     if (ren) rdata <= any_word;
   end
 
-  litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .LQ_AW(LQ_AW), .LATENCY_OUT(S == 1 ? 1 : 2)) pulse (
+  litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_OUT(S == 1 ? 1 : 2)) pulse (
       .clk, .rst, .rx_i(rx), .aux_i(aux),
-      .ev_wr, .ev_free, .rx_wr, .rx_free, .txb_valid(valid), .txb_none(any_none), .txb_data(next), .txb_pop(pop),
+      .ev_wr, .ev_free, .rx_wr, .rx_wword, .rx_free, .txb_valid(valid), .txb_none(any_none), .txb_data(next), .txb_pop(pop),
       .lq_avail(avail), .lq_rptr('0), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),
       .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_done(done)
   );

@@ -124,7 +124,7 @@ def receive(tmp_path, monkeypatch):
 
     def run(testcase=None, **options):
         known = Count.known
-        top, parameters = "litepulse_receive", {"RX_AW": 4}
+        top, parameters = "litepulse_receive", {"RING_AW": 4}
         passed = simulate("tb_receive", top, hdl_sources(top), parameters, "icarus", testcase=testcase, **options)
         assert passed and all(name.startswith("tb_receive.") for name in passed)
         return Count.known == known

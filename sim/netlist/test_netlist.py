@@ -5,11 +5,13 @@
 LITEPULSE_NETLISTS=all (`make test-netlist`) runs all modules of sim/core on all.
 """
 
+import json
 import os
 import re
 
 import pytest
 
+from litex_soc.size import RAMS
 from sim.netlist.synthesis import NETLISTS, write_once
 
 ALL = os.environ.get("LITEPULSE_NETLISTS", "") == "all"
@@ -44,6 +46,13 @@ def test_promises(name):
     cases = [case for cases in short.values() for case in cases]
     passed = NETLISTS[name].simulate(list(short), cases, env={"LITEPULSE_SHORT": 1})
     assert passed == sorted(f"{module}.{case}" for module, cases in short.items() for case in cases)
+
+
+@pytest.mark.parametrize("name", ["ice40_generic", "ice40_ddr"])
+def test_block_rams_are_left(name):
+    """Received records lie in two of a UP5K's four large RAMs, so that the core leaves some of its block RAMs to others."""
+    cells = json.loads((NETLISTS[name].synthesise().parent / "cells.json").read_text())["design"]["num_cells_by_type"]
+    assert cells["SB_SPRAM256KA"] == 2 and sum(n for cell, n in cells.items() if cell.startswith("SB_RAM40_4K")) <= RAMS - 4
 
 
 @pytest.mark.parametrize("clocks", ("unrelated", "1:1", "4:1"))
