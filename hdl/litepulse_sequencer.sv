@@ -4,13 +4,15 @@
 // An instruction: read A and B, add, write back, do an action, go on as a condition of the operation before says.
 //
 //   cycle  the instruction in it
-//    -1    is looked up: where the condition of the one before said, in that one's cycle 2
-//     0    comes out of the memory and is kept; a word of the queue's launch is looked up
-//     1    B is looked up, the time is taken; the queue's word comes out and is kept
+//     0    is looked up: where the condition of the one before said, in that one's cycle 2
+//     1    B is looked up, the time is taken
 //     2    B comes out and is kept, A is looked up, the condition decides
 //     3    A comes out and is kept
 //     4    sum
 //     5    the sum is written back, the action is done: strobes, with the sum on `sum` in 5 and 6
+//
+// With S > 2, whose clock is fast beside the memories of the chips for it, an instruction is looked up in -1 and kept in 0, and a word
+// of the queue's launch is kept once more, in 3: no logic lies behind these memories.
 //
 // B may not be the word that the instruction before wrote: it is looked up in that one's cycle 5.
 // The slots' constants follow from this: a load comes 4 instructions after the time was taken (2 in the train's `place`).
@@ -59,10 +61,10 @@ module litepulse_sequencer #(
   logic [1:0]  phase;
   logic        odd;
   logic [7:0]  pc;
-  logic [31:0] fetched, code;    // as it comes out of the memory; as it is kept
+  logic [31:0] code;
   logic [4:0]  a, b;
   logic [2:0]  asel;
-  logic [31:0] rdata, lq_kept, time_word, op_a, op_b;
+  logic [31:0] rdata, time_word, op_a, op_b;
   logic [32:0] result;
   logic        condition, carry, carry_was, carry_in;
   logic        is_word, negate_a, negate_b, is_lq, write, write_1, taken_1;
@@ -77,9 +79,24 @@ module litepulse_sequencer #(
   assign odd      = phase[0];
   assign now_tick = 64'(now) << SL;
 
-  // Cycles -1 and 0: the instruction. The threads' first ones lie at 1 (thread 1, whose turn it is when the reset ends) and 0.
-  litepulse_program program_memory (.clk, .en(odd), .address({pc[7:1], pc[0] || taken_1 || rst}), .instruction(fetched));
-  always_ff @(posedge clk) if (!odd || rst) code <= fetched;
+  // The instruction, and operand B. The threads' first instructions lie at 1 (thread 1, whose turn it is when the reset ends) and 0.
+  logic [7:0] next_pc;
+  assign next_pc = {pc[7:1], pc[0] || taken_1 || rst};
+  generate
+    if (S > 2) begin : gen_kept
+      logic [31:0] fetched, lq_kept;
+      logic        lq_late, negate_late;
+      litepulse_program program_memory (.clk, .en(odd), .address(next_pc), .instruction(fetched));
+      always_ff @(posedge clk) begin
+        if (!odd || rst) code <= fetched;
+        if (!odd) {lq_kept, lq_late, negate_late} <= {lq_rdata, is_lq, negate_b};
+        if (!odd || lq_late) op_b <= (odd ? lq_kept : rdata) ^ {32{odd ? negate_late : negate_b}};
+      end
+    end else begin : gen_at_once
+      litepulse_program program_memory (.clk, .en(!odd || rst), .address(next_pc), .instruction(code));
+      always_ff @(posedge clk) if (!odd) op_b <= (is_lq ? lq_rdata : rdata) ^ {32{negate_b}};
+    end
+  endgenerate
   assign a    = code[litepulse_program_pkg::F_A +: 5];
   assign b    = code[litepulse_program_pkg::F_B +: 5];
   assign asel = code[F_ASEL +: 3];
@@ -110,8 +127,8 @@ module litepulse_sequencer #(
     if (we) mem[waddr] <= wdata;
     rdata <= mem[{thread, odd ? b : a}];
   end
-  assign lq_word  = fetched[litepulse_program_pkg::F_B +: 2];
-  assign lq_ren   = phase == 2'd0;
+  assign lq_word  = b[1:0];
+  assign lq_ren   = phase == 2'd1;
   assign is_lq    = !thread && b[4:2] == litepulse_program_pkg::LQ_WORD[4:2];
   assign negate_b = code[litepulse_program_pkg::F_BNEG];
 
@@ -126,8 +143,6 @@ module litepulse_sequencer #(
       endcase
     end
     op_a <= ((rdata & {32{is_word}}) | time_word) ^ {32{negate_a}};
-    if (odd) lq_kept <= lq_rdata;
-    if (!odd) op_b <= (is_lq ? lq_kept : rdata) ^ {32{negate_b}};
     carry_in <= cin == 2'd1 || (cin == 2'd2 && carry_was);
   end
   assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, carry_in};

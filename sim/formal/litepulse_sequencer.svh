@@ -11,9 +11,8 @@
   logic [1:0]  g_cycle;                      // 1, 2, 3 of the thread's instruction, 0 is 4; then 1 and 2 are 5 and 6 of the one before
   logic        g_valid = 1'b0;               // an instruction is under way in 2, 3, 4
   logic        g_result_valid = 1'b0;        // and one has ended
-  logic [31:0] g_code, g_fetched, g_a, g_b;
-  logic [31:0] g_lq;
-  logic        g_kept = 1'b0;                // the last cycle was 0 of the thread's instruction: the memory gave g_fetched
+  logic [31:0] g_code, g_a, g_b;
+  logic        g_late;                       // B is a word of the queue, which then comes to op_b a cycle later
   logic        g_a_known, g_b_known, g_taken, g_done_taken;
   logic [7:0]  g_next;
   logic [32:0] g_result, g_spec;
@@ -25,6 +24,23 @@
   initial assume (rst && !host_asks);
 
   assign g_cycle  = phase - {g_thread, 1'b0};
+  assign g_late   = S > 2 && !g_thread && g_code[litepulse_program_pkg::F_B + 2 +: 3] == 3'd7;
+  generate
+    if (S > 2) begin : gen_f_kept
+      logic        g_kept = 1'b0;            // the last cycle was 0 of the thread's instruction: the memory gave g_fetched
+      logic [31:0] g_fetched;
+      always_ff @(posedge clk) begin
+        g_kept    <= g_cycle == 2'd0 && !rst;
+        g_fetched <= gen_kept.fetched;
+      end
+      always_comb begin
+        if (g_cycle == 2'd1 && !rst && g_kept) assert (code == g_fetched);
+        if (g_cycle == 2'd3 && g_valid) assert (gen_kept.lq_late == g_late);
+        if (g_cycle == 2'd3 && g_valid && g_late)
+          assert (gen_kept.negate_late == g_code[litepulse_program_pkg::F_BNEG] && gen_kept.lq_kept == g_b);
+      end
+    end
+  endgenerate
   assign g_writes = g_cycle == 2'd1 && g_result_valid && g_code[litepulse_program_pkg::F_WE] && !rst;  // of the one before
   assign g_cond   = {g_thread ? train_cond : queue_cond, g_result[31], g_result[31:0] == 32'd0, !g_result[32], g_result[32], 1'b0};
   assign g_spec   = {1'b0, g_a} + {1'b0, g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}}
@@ -32,9 +48,6 @@
 
   always_ff @(posedge clk) begin
     f_past <= 1'b1;
-    g_kept <= g_cycle == 2'd0 && !rst;
-    g_fetched <= fetched;
-    if (g_cycle == 2'd1) g_lq <= lq_rdata;  // what came a cycle after it was asked for
     // the words: written by the thread's own instructions, those below 16 of the train also by the host
     if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_x) g_xv <= g_result[31:0];
     if (g_writes && g_code[litepulse_program_pkg::F_A +: 5] == g_y) g_yv <= g_result[31:0];
@@ -64,7 +77,7 @@
           g_a_known <= g_code[litepulse_program_pkg::F_A +: 5] == g_x;
         end
         if (!g_thread && g_code[litepulse_program_pkg::F_B + 2 +: 3] == 3'd7) begin
-          g_b       <= g_lq;
+          g_b       <= lq_rdata;
           g_b_known <= 1'b1;
         end
         g_taken   <= g_cond[g_code[litepulse_program_pkg::F_COND +: 4]];
@@ -110,11 +123,9 @@
         end else assert (action == litepulse_program_pkg::ACT_NONE && !emit);
       end
       // where it goes on, looked up in -1, kept in 0; the first ones are at 0 and 1
-      if (g_cycle == 2'd3 && !rst && g_valid) assert ({pc[7:1], pc[0] || taken_1} == g_next);
-      if (g_cycle == 2'd3 && !rst && !g_valid && !g_thread) assert (pc == 8'd0 && !taken_1);
-      if (g_cycle == 2'd1 && !rst && g_kept) assert (code == g_fetched);
-      if (g_cycle == 2'd0 && !g_thread) assert (lq_ren && lq_word == fetched[litepulse_program_pkg::F_B +: 2]);
-      if (g_cycle == 2'd2 && !g_thread) assert (lq_kept == g_lq);
+      if (g_cycle == (S > 2 ? 2'd3 : 2'd0) && !rst && g_valid) assert ({pc[7:1], pc[0] || taken_1} == g_next);
+      if (g_cycle == (S > 2 ? 2'd3 : 2'd0) && !rst && !g_valid && !g_thread) assert (pc == 8'd0 && !taken_1);
+      if (g_cycle == 2'd1 && !g_thread) assert (lq_ren && lq_word == code[litepulse_program_pkg::F_B +: 2]);
       // how it does so
       if (g_valid && g_cycle == 2'd2) begin
         assert (code == g_code);
@@ -123,7 +134,7 @@
         if (g_b_known) assert (rdata == g_b);
       end
       if (g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) begin
-        if (g_b_known) assert (op_b == (g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}));
+        if (g_b_known && !(g_late && g_cycle == 2'd3)) assert (op_b == (g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}));
         if (g_cycle == 2'd3 && g_a_known) assert ((((rdata & {32{is_word}}) | time_word) ^ {32{negate_a}}) == g_a);
         if (g_cycle == 2'd0 && g_a_known) assert (op_a == g_a);
         if (!odd) assert (carry_in == (cin == 2'd1 || (cin == 2'd2 && carry_was)));
