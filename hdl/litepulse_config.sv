@@ -85,7 +85,7 @@ module litepulse_config #(
   logic        is_profile, is_train, is_resp, is_width, is_command, fits, unknown, idle;
   logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo;
   logic        wait_queue, wait_tty, snapshot;
-  localparam int TAIL_BITS = $bits(echo_tail);
+  localparam int TAIL_BITS = 10;  // of echo_tail
   localparam logic [TAIL_BITS-1:0] TAIL_AT_RESET = 16;  // cycles
   logic [16:0] tail_cycles;
   logic        deciding, writes;
