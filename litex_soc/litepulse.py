@@ -197,7 +197,7 @@ class LitePulse(LiteXModule):
                 CSRField("config_busy", 1, description="Configuration words are on their way to the core."),
                 CSRField("queue_idle", 1, description="The queue is empty. A launch that had its turn stays in it until the next."),
                 CSRField("line_busy", 1, description="Something is on the line."),
-                CSRField("rx_busy", 1, description="A byte is being received."),
+                CSRField("rx_busy", 1, description="A byte is being received, or its record cannot be read yet."),
             ],
         )
 

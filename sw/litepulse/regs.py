@@ -370,7 +370,7 @@ CSRS = (
         Field("config_busy", 4, 1, "Configuration words are on their way to the core."),
         Field("queue_idle", 5, 1, "The queue is empty. A launch that had its turn stays in it until the next."),
         Field("line_busy", 6, 1, "Something is on the line."),
-        Field("rx_busy", 7, 1, "A byte is being received."),
+        Field("rx_busy", 7, 1, "A byte is being received, or its record cannot be read yet."),
     )),
     Register("irq_level", 12, "Interrupt as soon as so many records are ready.", (
         Field("event", 0, 16, "Events; 0: not by level."),
