@@ -13,7 +13,9 @@ module litepulse_line_tx #(
     input  logic         prepare,    // a start may follow in the next cycle (on a free line it need not)
     // the launch that begins in this cycle; interval and format but `invert` stay until the next start
     input  logic         start,
+    // verilator lint_off UNUSEDSIGNAL
     input  logic [2:0]   start_off,
+    // verilator lint_on UNUSEDSIGNAL
     input  logic [S-1:0] start_from, // samples of this cycle that belong to it
     // S > 1: a pulse that ends in the next cycle; in the one after that; and at which sample then
     input  logic         start_ends1,
@@ -61,7 +63,7 @@ module litepulse_line_tx #(
   logic          stretch;     // this interval is a cycle longer, and this is its first cycle
   logic          near;        // the boundary lies in the next cycle
   logic          bnd;         // it lies in this cycle ...
-  logic [2:0]    bnd_off;     // ... at this sample
+  logic [2:0]    bnd_off, bnd_off_next;  // ... at this sample
   logic [FW-1:0] frac, part;  // where the boundary lies in its cycle
   logic [FW:0]   frac_sum;
   logic [2:0]    frac_off;
@@ -74,7 +76,8 @@ module litepulse_line_tx #(
   logic          ends1, ends2, zero_upper, near_now, near_next, bnd_next, stretch_next;
   logic          few_halves;  // half a bit is less than 3 cycles
   logic          active_next, holding_next, last_next;
-  logic          open_next, opens_next, late_next;   // free in the cycle after the next: from sample 0 on; from a boundary on, which may come late
+  // free in the cycle after the next: from sample 0 on; from a boundary on; the same, by a boundary that is known late
+  logic          open_next, opens_next, late_next;
   logic          flows, rests;  // level at a sample of what goes on, else
   logic [S-1:0]  on;            // what began earlier has this sample (with S = 1 a hold: as `hold` says)
   logic [S-1:0]  tx_next;
@@ -113,6 +116,7 @@ module litepulse_line_tx #(
   assign lower      = {cnt[17:9], pulse, cnt[8:0]};
   assign lower_next = {1'b0, lower} + {1'b0, {9{counting}}, 1'b0, {9{counting}}};
   assign bnd_next     = start ? ends1 : near && !hold_start;
+  assign bnd_off_next = start ? ends_off : frac_off;
   // the carry comes late
   assign near_next    = (start && ends2) || (!start && !step && near_now)
       || (((start && !is_pulse && few && !interval[FW]) || (step && few_halves)) && !frac_sum[FW]);
@@ -128,7 +132,7 @@ module litepulse_line_tx #(
     few_halves <= few && !interval[FW];   // of the memory, which is late; there is no step in the cycle behind a start
     near    <= near_next;
     bnd     <= bnd_next;
-    bnd_off <= start ? ends_off : frac_off;
+    bnd_off <= bnd_off_next;
     // 0 at a start: it has none in a pulse, and no use in the last interval
     if (load) frac <= frac_sum[FW-1:0];
     if (S > 1 && start) frac[8:0] <= interval[8:0];
@@ -209,7 +213,7 @@ module litepulse_line_tx #(
       assign free_rest = !hold_start && free_from[S-1];
       always_ff @(posedge clk) begin
         for (int v = 0; v < S; v++) free_from[v] <= rst || open_next
-            || (opens_next && (start ? ends_off : frac_off) <= 3'(v)) || (late_next && frac_sum[FW-1:9] <= SL'(v));
+            || (opens_next && 3'(v) >= bnd_off_next) || (late_next && SL'(v) >= frac_sum[FW-1:9]);
       end
     end
   endgenerate
@@ -233,8 +237,10 @@ module litepulse_line_tx #(
     active  <= active_next;
     holding <= holding_next;
     step    <= active_next && !holding_next && bnd_next && !last_next && !rst;
+    // verilator lint_off UNSIGNED
     for (int s = 0; s < S; s++) on[s] <= holding_next ? S > 1 && hold_next
-        : active_next && !(bnd_next && last_next && (start ? ends_off : frac_off) <= 3'(s));
+        : active_next && !(bnd_next && last_next && 3'(s) >= bnd_off_next);
+    // verilator lint_on UNSIGNED
     if (rst) begin
       settled <= 1'b0;
       active  <= 1'b0;
