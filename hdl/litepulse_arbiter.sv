@@ -141,8 +141,8 @@ module litepulse_arbiter #(
           brief_in[i] = over[3*S*i+S-1];
           later_in[i] = over[3*S*i+3*S-1] && !over[3*S*i+2*S-1];
           for (int s = 0; s < S; s++) begin
-            mask_in[S*i+s] = SL'(s) >= off[3*i+:SL] && !over[3*S*i+s] && over[3*S*i+S-1];
             from_in[S*i+s] = SL'(s) >= off[3*i+:SL];
+            mask_in[S*i+s] = from_in[S*i+s] && !over[3*S*i+s] && over[3*S*i+S-1];
             soon_in[S*i+s] = over[3*S*i+S+s] && !over[3*S*i+S-1];
           end
         end
@@ -174,7 +174,8 @@ module litepulse_arbiter #(
       logic [3*S-1:0] grants, grants_next, goes, goes_next;
       logic           room, nobody;     // nobody asked in the last cycle
       logic           was_due;          // more often than not `nobody`, and sooner
-      logic           begins;           // a launch or a hold begins in this cycle
+      logic           begins;           // `start` or `hold_start`, in one register
+      logic           be_may;           // a byte begins if the line is wholly free
       logic [2:0]     asked;
       always @* begin
         for (int v = 0; v < S; v++) begin
@@ -253,11 +254,12 @@ module litepulse_arbiter #(
         {ends1_next, ends2_next, ends_off_next} = {chosen.soon[S-1], chosen.later, 3'(chosen.ends_off)};
         {mask_next, level_next} = {chosen.mask, chosen.level};
         // for every sample, too: which it is comes late
+        be_may = nobody && !start && !break_hold && be_due;
         go  = 1'b0;
         for (int v = S - 1; v >= 0; v--) begin
-          if (free_at[v]) go = plan_go[v] || (v == 0 && nobody && !start && !break_hold && be_due);
+          if (free_at[v]) go = plan_go[v] || (v == 0 && be_may);
         end
-        from_next = chosen.from | {S{free_at[0] && nobody && !start && !break_hold && be_due}};
+        from_next = chosen.from | {S{free_at[0] && be_may}};
         ren = free_at[S-1];
         hold_free = nobody && free_at[0];
         may_go = was_due;

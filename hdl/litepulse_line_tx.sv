@@ -188,7 +188,7 @@ module litepulse_line_tx #(
   assign holding_next = !start && (hold_start || (holding && hold));
   assign last_next   = start ? is_pulse : step ? ending && halves == 2'd1 : last;
   assign free_next   = start ? ends1 : free_rest;
-  assign free_off    = !active_next ? 3'd0 : start ? ends_off : frac_off;
+  assign free_off    = !active_next ? 3'd0 : bnd_off_next;
 
   // not active in the next cycle, or at the boundary of its last interval (one in this cycle is followed by none in the next); with
   // S > 1 also at the end of a hold

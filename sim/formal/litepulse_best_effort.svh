@@ -130,7 +130,7 @@
   always_comb begin
     if (f_past && !rst) begin
       assert (g_untold == (state == WAIT));
-      if (state == SEND || state == WAIT) assert (data == txb_data);  // what is sent is what is told of
+      if (state == SEND || state == WAIT) assert (data == txb_data);  // the byte sent is the byte reported
       if (g_untold) assert (g_age < 5'(KE) && txb_valid && txb_data == g_byte && now[7:0] + 8'(KE - 1) - 8'(g_age) == g_stamp);
       if (waited) assert (g_untold && txb_pop && (!ev_req || ev_ack));
       assert (waited == (g_untold && g_age == 5'(KE - 1)));

@@ -6,7 +6,7 @@
   logic [2:0]  f_free_off;
   logic        f_late = 1'b0;   // late_next of the last cycle
   always_ff @(posedge clk) f_late <= late_next && !rst;
-  litepulse_line_tx_environment #(.S(S)) environment (.free(f_free), .free_from(f_free_off), .*);
+  litepulse_line_tx_environment #(.S(S)) environment (.free_was(f_free), .free_off_was(f_free_off), .*);
 `ifndef LITEPULSE_CHECK
   logic        f_past = 1'b0;
   initial assume (rst);

@@ -28,8 +28,8 @@ module litepulse_line_tx_environment #(
     input  logic         hold_next,
     input  logic         free_next,
     input  logic [2:0]   free_off,
-    output logic        free,         // the line, from sample free_from on, as it was told in the last cycle
-    output logic [2:0]  free_from
+    output logic        free_was,         // the line, from sample free_off_was on, as it was told in the last cycle
+    output logic [2:0]  free_off_was
 );
   logic        past = 1'b0, rst_was, prepare_was, hold_next_was;
   logic        whole;           // from the first sample on, with one sample per cycle
@@ -45,15 +45,15 @@ module litepulse_line_tx_environment #(
     rst_was       <= rst;
     prepare_was   <= prepare;
     hold_next_was <= hold_next;
-    free          <= free_next || rst;
-    free_from     <= rst ? 3'd0 : free_off;
+    free_was      <= free_next || rst;
+    free_off_was  <= rst ? 3'd0 : free_off;
     whole         <= free_next && (S > 1 || free_off == 3'd0);
     shown_was     <= shown;
   end
   `ENVIRONMENT begin
     if (live) for (int s = 0; s < S; s++) `ASSUME(start_from[s] == (start && 3'(s) >= start_off));
     if (live && start) begin
-      `ASSUME(free && free_from <= start_off && start_off <= 3'(S - 1));
+      `ASSUME(free_was && free_off_was <= start_off && start_off <= 3'(S - 1));
       `ASSUME(kind != 2'd3 && stop != 2'd3 && parity <= litepulse_map_pkg::PARITY_SPACE);
       if (!pulse) `ASSUME(interval >= 36'(4 * S * 256) && few == (interval < 36'(8 * S * 256)));
       if (kind == litepulse_map_pkg::LAUNCH_BREAK) `ASSUME(data != 8'd0);
@@ -63,10 +63,10 @@ module litepulse_line_tx_environment #(
       if (pulse) `ASSUME(interval[35:32] == 4'd0 && few == (interval[31:0] < 32'(4 * S)) && interval[31:0] != 32'd0 && ends >= 33'(S));
     end
     for (int s = 0; s < S; s++) if (live && sub_mask[s]) begin
-      `ASSUME(free && free_from <= 3'(s));
+      `ASSUME(free_was && free_off_was <= 3'(s));
       if (start) `ASSUME(3'(s) < start_off);
     end
-    if (live && hold_start) `ASSUME(!start && sub_mask == '0 && free && free_from == 3'd0);
+    if (live && hold_start) `ASSUME(!start && sub_mask == '0 && free_was && free_off_was == 3'd0);
     if (past && rst_was) `ASSUME(!start && sub_mask == '0 && !hold_start);
     // the launch memory is read where a start may follow, ...
     if (past && !start && !prepare_was) `ASSUME(shown == shown_was);

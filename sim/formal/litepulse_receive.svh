@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Properties of litepulse_receive, included at its end. Promise 6: the stream tells of every byte once, in order, with the tick of the
-// first lost one and their exact number; when that comes to LOST_STOP it says that there may be more.
+// Properties of litepulse_receive, included at its end. Promise 6: every byte is in the stream once, in order, or counted: the stream has
+// the tick of the first lost byte and their exact number. At LOST_STOP it says that more may be lost.
 
   logic [3:0]  f_rest;               // cycles in which no byte may come
   litepulse_receive_environment #(.RING_AW(RING_AW)) environment (.rest(f_rest), .*);
 `ifndef LITEPULSE_CHECK
   logic        f_past = 1'b0;
-  logic [31:0] f_came, f_told;       // bytes that came, less those that were not counted; bytes the stream tells of
-  logic [31:0] f_lost;               // bytes of a gap that it does not tell of yet
+  logic [31:0] f_came, f_told;       // bytes that came, without those not counted; bytes stored or counted in the stream
+  logic [31:0] f_lost;               // bytes of a gap whose count is not in the stream yet
   logic        f_skips;              // bytes that were not counted are among them
   logic        f_pair;               // the count must come next
   logic [RING_AW-1:0] f_room;        // records known to fit since the last cycle
@@ -58,7 +58,7 @@
       if (f_pair) assert (rx_wr && (!last || f_is_count));
       if (f_is_count) assert (f_pair && (!f_info[0] || f_lost == litepulse_map_pkg::LOST_STOP) && (f_info[0] || !f_skips));
       if (last && !f_info[12]) assert (!f_info[15]);
-      // the header: nothing of a gap that is told of
+      // the header's count does not include a gap whose count is in the stream
       if (rx_gap) assert (~rx_nlost == f_lost && f_lost != 32'd0);
       if (!rx_gap && !f_pair) assert (f_lost == 32'd0);
       // what is not counted makes the count one of at least so many, which never wraps

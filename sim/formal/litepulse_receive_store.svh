@@ -68,8 +68,8 @@
     end
   end
 
-  // A word waits for reads only: stored in the second cycle, or in the first one after it without a read. What is stored is told of once,
-  // and can be read in the cycle after that.
+  // Only a read makes a word wait: it is stored in its second cycle, or in the first cycle without a read after that. Each stored record
+  // gives one rx_arrived, and can be read in the cycle after it.
   logic f_stored;  // the last cycle stored a record's last word
   logic f_told;
   always_ff @(posedge clk) begin

@@ -12,7 +12,7 @@
   logic        g_valid = 1'b0;               // an instruction is under way in 2, 3, 4
   logic        g_result_valid = 1'b0;        // and one has ended
   logic [31:0] g_code, g_a, g_b;
-  logic        g_late;                       // B is a word of the queue, which then comes to op_b a cycle later
+  logic        g_late;                       // B is a word of the queue: it reaches op_b one cycle later
   logic        g_a_known, g_b_known, g_taken, g_done_taken;
   logic [7:0]  g_next;
   logic [32:0] g_result, g_spec;
