@@ -20,13 +20,16 @@ help: ## this list
 	@echo "LitePulse. make demo shows it, make test checks it. Each command sets up what it needs:"
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 	@echo "Variables: ARGS=\"...\" more arguments for pytest (test); FRESH=1 proves, catches, simulates again;"
-	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms"
+	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms;"
+	@echo "  MINUTES=n begins no test after n minutes and lists what was not tested"
 
 .PHONY: demo
 demo: need-demo ## the 58 Hz train on the simulated SoC, no board needed: report, PNG and VCD in build/demo
 	@$(BIN)/python -m litepulse.demo
 
-pytest = $(if $(FRESH),LITEPULSE_FRESH=1) $(if $(SEED),LITEPULSE_SEED=$(SEED)) $(if $(WAVES),WAVES=$(WAVES)) $(1) $(PYTEST)
+# A limit counts from here, set-up included.
+BEGAN := $(shell date +%s)
+pytest = $(if $(MINUTES),LITEPULSE_MINUTES=$(MINUTES) LITEPULSE_BEGAN=$(BEGAN)) $(if $(FRESH),LITEPULSE_FRESH=1) $(if $(SEED),LITEPULSE_SEED=$(SEED)) $(if $(WAVES),WAVES=$(WAVES)) $(1) $(PYTEST)
 
 .PHONY: test
 test: need-$(if $(ARGS),all,test) ## the quick tier: some of everything, in minutes; with ARGS: what these name
@@ -107,12 +110,20 @@ test-driver: need-all ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch,
 	@$(PYTEST) sim/driver $(ARGS)
 
 .PHONY: mutate
-mutate: need-test ## small mistakes in MODULE="litepulse_echo ...", COUNT=n of each (0: all), and who sees them; WRITE=1: docs/mutants.md
+mutate: need-test ## small mistakes in MODULE="litepulse_echo ...", COUNT=n of each (0: all), and who sees them; WRITE=1: docs/develop/mutants.md
 	@$(BIN)/python -m sim.faults.mutate $(MODULE) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
 
+.PHONY: coverage
+coverage: need-test ## which lines, branches and bits of the core its benches reach, a quarter of an hour; WRITE=1: docs/develop/coverage.md
+	@$(BIN)/python -m sim.coverage $(if $(WRITE),--write)
+
 .PHONY: fuzz
-fuzz: need-all ## two million random calls to the driver, a board that lies; docs/fuzzing.md. CALLS=n, SEED=n: others, page left alone
+fuzz: need-all ## two million random calls to the driver, a board that lies; docs/develop/fuzzing.md. CALLS=n, SEED=n: others, page left alone
 	@$(BIN)/python -m sim.driver.fuzz $(if $(CALLS)$(SEED),$(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED)),--write)
+
+.PHONY: upstream
+upstream: need-test ## the driver as a patch series for the kernel's own tree, in build/upstream; KERNEL=6.12|7.2, TREE=folder of a kernel source
+	@$(BIN)/python -m driver.upstream $(if $(KERNEL),--kernel $(KERNEL)) $(if $(TREE),--tree "$(TREE)")
 
 .PHONY: driver-install
 driver-install: ## builds the driver for the running kernel and installs it, as root; ATTACH=1: boards on a cable by themselves, too
@@ -124,8 +135,17 @@ driver-uninstall: ## removes it
 	@$(if $(filter 0,$(shell id -u)),,sudo) $(MAKE) --no-print-directory -C driver uninstall
 
 .PHONY: bench
-bench: need-all ## speed, size and exactness: the figures of docs/benchmarks.md
-	@$(BIN)/python -m sim.bench
+bench: need-all ## speed, size and exactness: the figures of docs/benchmarks.md; PART=lin: one part of it
+	@$(BIN)/python -m sim.bench $(PART)
+
+.PHONY: docs
+docs: need-docs ## the documentation as a site that needs no network: build/site/index.html
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/site-cache docs build/site
+	@echo "docs: build/site/index.html"
+
+.PHONY: experiments
+experiments: need-all ## the five published experiments on simulated systems, half an hour; ONLY="p1 p4", LONG=1, WRITE=1: docs/experiments.md
+	@$(BIN)/python -m sim.experiments $(ONLY) $(if $(LONG),--long) $(if $(FRESH),--fresh) $(if $(WRITE),--write) $(if $(LIST),--list)
 
 .PHONY: fresh-machine
 fresh-machine: ## as root: a minimal Debian, RELEASE=bookworm|trixie, and the time of COMMANDS="demo test" there; OPTIONS="--once --keep"
@@ -137,6 +157,9 @@ generate: need-test ## write the files that are made from the register map and t
 	@$(BIN)/python hdl/program/assemble.py
 	@$(BIN)/python -m litex_soc.flash --rules >scripts/60-litepulse-boards.rules
 	@$(BIN)/python -m litex_soc.cable
+	@$(BIN)/python -m litex_soc.board_cards
+	@$(BIN)/python scripts/limits.py
+	@$(BIN)/python scripts/waves.py
 	@$(BIN)/python scripts/downloads.py
 
 .PHONY: lock
@@ -148,9 +171,21 @@ lock: need-demo ## requirements/*.txt from the .in files: all dependencies, with
 .PHONY: setup
 setup: need-all ## everything, installed: the command is .venv/bin/litepulse
 
+.PHONY: dist
+dist: need-demo ## what pip installs: the wheel and the source archive, in build/dist
+	@$(BIN)/python -m hatchling build -d build/dist
+
+.PHONY: deb
+deb: need-demo ## Debian packages of the command, the driver (DKMS) and its header, in build/deb
+	@$(BIN)/python scripts/deb.py
+
+.PHONY: man
+man: need-demo ## man pages of the command, in build/man, by Debian's help2man: man -M build/man litepulse-train
+	@PYTHONPATH=sw $(BIN)/python scripts/man_pages.py build/man/man1
+
 .PHONY: clean
 clean: ## remove what was built (not .venv)
-	rm -rf build *.egg-info
+	rm -rf build
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 .PHONY: distclean

@@ -12,6 +12,7 @@ prefix=${DESTDIR:-}
 udev=$prefix${UDEVDIR:-/etc/udev/rules.d}
 modules=$prefix/lib/modules
 units=$prefix${UNITDIR:-/etc/systemd/system}
+names='litepulse.ko litepulse_uartbone.ko litepulse_lin.ko'
 rules=70-litepulse.rules
 attach_rules=71-litepulse-attach.rules
 unit=litepulse-attach@.service
@@ -122,7 +123,7 @@ install_module() {
     check_attach
     [ -e "$here/litepulse.ko" ] || die "litepulse.ko is not built: make -C $here"
     built=''
-    for name in litepulse.ko litepulse_uartbone.ko; do      # the second can be left out
+    for name in $names; do      # all but the first can be left out
         [ -e "$here/$name" ] || continue
         magic=$(modinfo -F vermagic "$here/$name")
         [ "${magic%% *}" = "$kernel" ] || die "$name is for kernel ${magic%% *}, not $kernel: make -C $here"
@@ -147,7 +148,9 @@ install_module() {
         say "installed $folder/$name"
     done
     trap - EXIT
-    [ -e "$here/litepulse_uartbone.ko" ] || rm -f "$folder/litepulse_uartbone.ko"   # of an earlier build
+    for name in $names; do
+        [ -e "$here/$name" ] || rm -f "$folder/$name"   # of an earlier build
+    done
     install_rules
     reload "$kernel"
     if secure_boot && [ -z "${SIGN_KEY:-}" ]; then
@@ -161,7 +164,7 @@ install_module() {
 uninstall() {
     need_root uninstall
     changed=''
-    for found in "$modules"/*/updates/litepulse.ko* "$modules"/*/updates/litepulse_uartbone.ko*; do
+    for found in "$modules"/*/updates/litepulse.ko* "$modules"/*/updates/litepulse_uartbone.ko* "$modules"/*/updates/litepulse_lin.ko*; do
         [ -e "$found" ] || continue
         rm "$found"
         say "removed $found"
@@ -174,7 +177,7 @@ uninstall() {
     remove_rules || [ -n "$changed" ] || say 'nothing of it is installed'
     if [ -z "$prefix" ]; then
         loaded=''
-        for name in litepulse_uartbone litepulse; do [ ! -d "/sys/module/$name" ] || loaded="$loaded $name"; done
+        for name in litepulse_lin litepulse_uartbone litepulse; do [ ! -d "/sys/module/$name" ] || loaded="$loaded $name"; done
         [ -z "$loaded" ] || say "still loaded: rmmod$loaded"
     fi
 }

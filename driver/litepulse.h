@@ -1,28 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * LitePulse: what the parts of the driver have in common
+ * LitePulse: a board, as transports and all above them see it
  *
- *   transport (litepulse_mmio.c, or a bridge)
- *     --records-->  litepulse_ingest.c
- *     --events-->   sinks (litepulse_chardev.c, litepulse_ptp.c) and litepulse_tty.c
- *   litepulse_chardev.c, litepulse_ptp.c
- *     --commands--> litepulse_output.c: claim, launches, train, responder
- *     --words-->    transport
+ * Layers of litepulse.ko, bottom up. A file includes and calls only files that stand before it. It
+ * reaches a later file through what that one has registered: a sink, or a structure of operations.
+ *   time record clock_map packed phc	pure arithmetic
+ *   board			what one board is: its lifetime, locks, single accesses, session
+ *   trace		tracepoints
+ *   mmio			transport of a core whose registers are mapped
+ *   early			the kernel's messages before the driver is bound
+ *   sink			who gets events
+ *   ingest			records of the transport become events of the sinks
+ *   table output		LIN entries; claim, launches, train, responder
+ *   tty ptp			devices of the serial core and of the PTP core
+ *   console			the tty as the kernel's console
+ *   ring reader claim_file chardev	/dev/litepulseN
+ *   consumer			interface for other modules
+ *   debugfs			what one who debugs the driver wants to see
+ *   core			probe, remove, suspend
+ *
+ * Other modules: litepulse_uartbone.ko is a transport, litepulse_lin.ko is a consumer.
  *
  * Locks, outermost first:
  *   litepulse.gone_sem     for reading: every call from user space that may touch the hardware,
- *                          between litepulse_enter() and litepulse_leave()
+ *                          between litepulse_board_enter() and litepulse_board_leave()
  *   litepulse.claim_mutex  who holds the claim; what changes output or clock comes one at a time,
- *                          between litepulse_begin_command() and litepulse_end_command()
- *   litepulse.setup_mutex  the settings that are made of all sinks' wishes
+ *                          between litepulse_board_begin_command() and _end_command()
+ *   litepulse.setup_mutex  the settings that are made of what all sinks want
+ *   litepulse.lock         sinks and what they are given; interrupts off
  *   uart_port.lock         the tty
- *   litepulse.lock         sinks and what ingest hands them; interrupts off
  *   the transport's own    innermost
  */
 #ifndef LITEPULSE_H
 #define LITEPULSE_H
 
-#include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -37,9 +48,11 @@
 #include "litepulse_regs.h"
 #include "litepulse_time.h"
 
+struct dentry;
 struct device;
 struct litepulse;
 struct platform_device;
+struct seq_file;
 
 /* --- transport --- */
 
@@ -52,7 +65,7 @@ struct litepulse_word {
 /* Number of a configuration word, as the events of the core have it. */
 #define LITEPULSE_CONFIG_INDEX(offset) (((offset) - LITEPULSE_WIN_CONFIG) / 4)
 
-/* The two streams of records: of received bytes, and of all else. */
+/* The two streams of records: received bytes, and all other events. */
 enum litepulse_stream {
 	LITEPULSE_EVENTS,
 	LITEPULSE_BYTES,
@@ -61,10 +74,10 @@ enum litepulse_stream {
 
 /**
  * struct litepulse_header - header of a stream, and when it was read
- * @ready: records that can be read
- * @tick: of the snapshot; no ready record is younger
- * @mono: CLOCK_MONOTONIC of it, ns, if asked for
- * @uncertainty: of @mono, ns: the tick was taken within it
+ * @ready: number of records that can be read
+ * @tick: tick of the snapshot; no ready record is younger
+ * @mono: CLOCK_MONOTONIC at that tick, ns; 0: not known
+ * @uncertainty: the tick was taken within so many ns of @mono
  */
 struct litepulse_header {
 	u32 ready;
@@ -73,11 +86,18 @@ struct litepulse_header {
 	u32 uncertainty;
 };
 
+/* The tick in a header of LITEPULSE_HEADER_WORDS words. */
+static inline u64 litepulse_header_tick(const u32 *header)
+{
+	return (u64)header[LITEPULSE_HEADER_TICK_HI / 4] << 32 |
+		header[LITEPULSE_HEADER_TICK_LO / 4];
+}
+
 /**
- * struct litepulse_moderation - when a stream asks for service
- * @level: as soon as so many records are ready; at least 1
- * @age_us: or the oldest has waited so long; 0: never
- * @idle_us: or none came for so long; 0: never
+ * struct litepulse_moderation - when a stream interrupts, whichever comes first
+ * @level: number of ready records at which it does; at least 1
+ * @age_us: waiting time of the oldest record at which it does, us; 0: not by age
+ * @idle_us: time without a new record after which it does, us; 0: not by silence
  */
 struct litepulse_moderation {
 	unsigned int level;
@@ -85,17 +105,17 @@ struct litepulse_moderation {
 	unsigned int idle_us;
 };
 
-/* So many cores: numbers of /dev/litepulseN and /dev/ttyPULSEN. */
+/* Maximum number of cores: N of /dev/litepulseN and /dev/ttyPULSEN is below it. */
 #define LITEPULSE_DEVICES 16
 
-/* Reads clocks of the host, interrupts off if the transport does not sleep. */
+/* Reads clocks of the host. Interrupts are off if the transport does not sleep. */
 struct litepulse_stamper {
 	void (*before)(void *data);
 	void (*after)(void *data);
 	void *data;
 };
 
-/* What a driver's part waits for: bits of the CSR ev_enable. */
+/* What a part of the driver waits for: bits of the CSR ev_enable. */
 #define LITEPULSE_WANT_EVENTS	LITEPULSE_CSR_EV_ENABLE_EVENT_MASK
 #define LITEPULSE_WANT_BYTES	LITEPULSE_CSR_EV_ENABLE_RECEIVE_MASK
 #define LITEPULSE_WANT_TRANSMIT LITEPULSE_CSR_EV_ENABLE_TRANSMIT_MASK
@@ -105,9 +125,10 @@ struct litepulse_stamper {
 /**
  * struct litepulse_io_ops - how the core is reached
  *
- * All but @moderate and @want return a negative errno if the core cannot be reached (-ENODEV: it
- * is gone). A transport that sleeps is called from processes only; one that does not, from
- * anywhere. Records come the other way, by litepulse_take_events() and its sisters.
+ * All but @moderate, @want and @show return a negative errno if the core cannot be reached, -ENODEV
+ * if it is gone. A transport that sleeps is called from processes only, any other from any context.
+ * The transport hands over records by litepulse_take_events(), litepulse_take_bytes() and
+ * litepulse_take_room().
  *
  * @sleeps: calls may sleep
  * @read_csr: @count registers from byte offset @offset on
@@ -119,6 +140,8 @@ struct litepulse_stamper {
  * @transmit: queues bytes of the tty while there is room; returns how many
  * @want: from now on service is asked for these LITEPULSE_WANT_* of @mask
  * @moderate: how eagerly
+ * @show: its state in lines for a person, from a process, without an access to the core; may be
+ *	NULL
  */
 struct litepulse_io_ops {
 	bool sleeps;
@@ -131,13 +154,15 @@ struct litepulse_io_ops {
 	void (*want)(void *context, u32 mask, u32 wanted);
 	void (*moderate)(void *context, const struct litepulse_moderation *events,
 			 const struct litepulse_moderation *bytes);
+	void (*show)(void *context, struct seq_file *file);
 };
 
 /**
  * struct litepulse_platform_data - for a platform device whose registers are not mapped
- * @ops: of its transport
- * @context: for them
- * @attach: may hand over records from now on; NULL: no longer, and none is under way on return
+ * @ops: operations of its transport
+ * @context: their first argument
+ * @attach: lets the transport hand over records to a board. NULL ends it: no record is under way on
+ *	return
  * @keeps: the board has power of its own: it may have been ours before, and what was kept then
  *	still runs. Its watchdog is set
  * @bus_hz: clock of the board's bus; 0: unknown, not above that of the core
@@ -152,44 +177,67 @@ struct litepulse_platform_data {
 
 /* --- the device --- */
 
-/**
- * struct litepulse_sink - somebody who gets events
- * @node: in litepulse.sinks while it wants anything; litepulse.lock
- * @limited: only so many of this sort may want anything at a time
- * @want: what it gets; litepulse.lock
- * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
- * @selector: made of @want; litepulse.lock
- * @since: tick from which on it wants each stream; litepulse.lock
- * @got: something was put since the last @done; litepulse.lock
- * @put: takes one event, ns filled in. Called under litepulse.lock
- * @done: no more for now: wakes whoever waits; may be NULL. Called under litepulse.lock
- */
-struct litepulse_sink {
-	struct list_head node;
-	struct litepulse_subscribe want;
-	struct litepulse_selector selector;
-	u64 since[LITEPULSE_STREAMS];
-	bool limited;
-	bool got;
-	void (*put)(struct litepulse_sink *sink, const struct litepulse_event *event);
-	void (*done)(struct litepulse_sink *sink);
-};
-
-/**
- * struct litepulse_claimant - who may launch, run the train and program the responder
- * @keep: what runs goes on when the claim ends
- * @stale: the board was reset since: everything but the end of the claim is -ESTALE
- */
-struct litepulse_claimant {
-	bool keep;
-	bool stale;
-};
+/* Shortest bit of a LIN slave in cycles of the core, which looks up its table within a bit. */
+#define LITEPULSE_LIN_BIT_CYCLES_MIN 64
 
 enum litepulse_answer {
 	LITEPULSE_ANSWER_NONE,
 	LITEPULSE_ANSWER_EXPECTED,
 	LITEPULSE_ANSWER_COME,
 };
+
+/**
+ * struct litepulse_claimant - who may launch, run the train and program the responder
+ * @keep: what runs goes on when the claim ends
+ * @stale: the board was reset since: everything but the end of the claim is -ESTALE
+ * @name: of this part of the kernel, for a person; NULL: of a module that gave none
+ * @pid: of the program that claimed; 0: a part of the kernel did
+ */
+struct litepulse_claimant {
+	bool keep;
+	bool stale;
+	const char *name;
+	pid_t pid;
+};
+
+/**
+ * struct litepulse_take_ops - what a transport hands over
+ * @events: records of the event stream, which were ready when @header was read. Interrupts may be
+ *	off. Those who wait for something are woken once, after all of them
+ * @bytes: likewise of the receive stream
+ * @room: LITEPULSE_WANT_TRANSMIT, _LAUNCH, _DRAINED that have come; they are no longer asked for
+ */
+struct litepulse_take_ops {
+	void (*events)(struct litepulse *lp, const struct litepulse_header *header,
+		       const u32 *words, unsigned int count);
+	void (*bytes)(struct litepulse *lp, const struct litepulse_header *header,
+		      const u32 *words, unsigned int count);
+	void (*room)(struct litepulse *lp, u32 pending);
+};
+
+/**
+ * struct litepulse_port_ops - the tty, for what is below it. It owns profile 0 and the de pin
+ *
+ * All but @room are called under claim_mutex, and sleep.
+ *
+ * @room: LITEPULSE_WANT_TRANSMIT or _DRAINED has come. Any context but with uart_port.lock held
+ * @set_driver_enable: LITEPULSE_CFG_DRIVER_ENABLE, lead and lag of the de pin. 0, -EBUSY if the
+ *	lead would change while a train runs, or an error of the transport
+ * @set_echo: LITEPULSE_CFG_ECHO, tail of the echo in ticks. 0 or an error of the transport
+ * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
+ *	and the tty gets no other lead while the train runs
+ * @fits_lin: whether profile 0 is one that a LIN slave can have
+ */
+struct litepulse_port_ops {
+	void (*room)(struct litepulse *lp, u32 pending);
+	int (*set_driver_enable)(struct litepulse *lp, u32 word);
+	int (*set_echo)(struct litepulse *lp, u32 ticks);
+	void (*train_starts)(struct litepulse *lp);
+	bool (*fits_lin)(struct litepulse *lp);
+};
+
+/* Words of so many events or bytes become records before these are delivered. */
+#define LITEPULSE_RECORDS_AT_ONCE 16u
 
 struct litepulse_tty;
 struct litepulse_ptp;
@@ -204,6 +252,8 @@ struct litepulse_chardev;
  * @ops: transport
  * @context: of the transport
  * @attach: of the transport
+ * @take: gets what the transport hands over
+ * @port_ops: of the tty
  * @keeps: the board has power of its own
  * @watch_limit: of its watchdog: LITEPULSE_CSR_SESSION_LIMIT
  * @rate: of the ticks
@@ -214,6 +264,8 @@ struct litepulse_chardev;
  * @samples: ticks per cycle
  * @inputs: capture inputs
  * @event_depth: events the board holds; @receive_depth, @transmit_depth, @launch_depth likewise
+ * @receive_spare: received bytes for which it has room when it interrupts; setup_mutex
+ * @lin_entries: identifiers below it can have an answer; 0: the core is no LIN slave
  * @transmit_low: LITEPULSE_WANT_TRANSMIT comes when at most so many bytes wait; of a transport that
  *	sleeps the tty changes it with its bit rate
  */
@@ -223,6 +275,8 @@ struct litepulse {
 	const struct litepulse_io_ops *ops;
 	void *context;
 	int (*attach)(void *context, struct litepulse *lp);
+	const struct litepulse_take_ops *take;
+	const struct litepulse_port_ops *port_ops;
 	bool keeps;
 	u32 watch_limit;
 	struct litepulse_rate rate;
@@ -234,9 +288,11 @@ struct litepulse {
 	unsigned int inputs;
 	unsigned int event_depth;
 	unsigned int receive_depth;
+	unsigned int receive_spare;
 	unsigned int transmit_depth;
 	unsigned int transmit_low;
 	unsigned int launch_depth;
+	unsigned int lin_entries;
 
 	struct kref ref;
 	/* Written: nobody is in a call any more, and whoever comes sees @gone. */
@@ -246,43 +302,55 @@ struct litepulse {
 	/* Protects what follows, up to the next comment. */
 	spinlock_t lock;
 	struct list_head sinks;
-	unsigned int limited_sinks; /* so many of them are limited */
-	struct list_head readers; /* all files of litepulse_chardev.c */
+	unsigned int limited_sinks; /* number of those that are limited */
+	/* Takes the records of a stream as they are; NULL: none does. */
+	struct litepulse_sink *only_sink[LITEPULSE_STREAMS];
+	struct list_head readers; /* struct litepulse_reader */
 	struct litepulse_sequence events;
 	struct litepulse_sequence bytes;
+	u64 taken[LITEPULSE_STREAMS]; /* number of records that the transport has handed over */
+	/* Of one stream, decoded and then delivered; on the stack each call would clear them. */
+	struct litepulse_record records[LITEPULSE_RECORDS_AT_ONCE * LITEPULSE_RECORDS_PER_EVENT];
 	u64 restarts;
 	u16 session;
 	bool want_ns; /* a sink wants another clock than none */
-	bool bytes_wanted; /* a sink wants received bytes, not only the tty */
-	bool listened_to; /* a sink wants anything, or the tty is open */
-	/* The tty gets no older bytes; 0 once one has come. */
-	u64 tty_since;
-	struct litepulse_event answer; /* of the train to its latest command... */
+	/* What the PTP clock showed at the tick of an event, ns; NULL: there is no such clock. */
+	u64 (*phc_ns)(struct litepulse *lp, u64 tick);
+	bool listened_to; /* a sink wants anything */
+	struct litepulse_record answer; /* the train's answer to its latest command */
 	enum litepulse_answer answer_state;
-	u64 answer_since; /* ... which was given after this tick... */
-	bool answer_stop; /* ... and was a stop */
+	u64 answer_since; /* the command was given after this tick */
+	bool answer_stop; /* the command was a stop */
 	wait_queue_head_t answer_wait;
-	wait_queue_head_t launch_wait; /* there is room in the queue of launches */
-	bool launch_full; /* there was none, and none was reported since; no lock */
+	wait_queue_head_t launch_wait; /* for room in the queue of launches */
+	bool launch_full; /* the queue was full, and no room was reported since; no lock */
 
-	/* For the settings that are made of all sinks' and the tty's wishes. */
+	/* For the settings that are made of what all sinks want. */
 	struct mutex setup_mutex;
-	struct litepulse_moderation tty_moderation; /* level 0: the tty is closed */
 	bool responder_listens; /* to bytes or breaks: the receiver is on for it; setup_mutex */
-	unsigned int hurry; /* somebody waits for an answer: no moderation; setup_mutex */
+	unsigned int unmoderated; /* number of those who wait for an answer; setup_mutex */
+	/* What the transport was told last; setup_mutex. */
+	struct litepulse_moderation moderation[LITEPULSE_STREAMS];
+	/*
+	 * So many interrupts a second are taken as they come, about. A transport that has none does
+	 * not care. Written with setup_mutex held, read without.
+	 */
+	unsigned int interrupts_max;
 
 	/* The line word. Its own lock, as the tty changes it under uart_port.lock. */
 	spinlock_t line_lock;
 	u32 line;
 	struct work_struct line_work; /* writes it, if the transport sleeps */
 
-	/* Protects what follows, up to @last_launch; lets the claim's commands in one at a time. */
+	/* Protects what follows, up to @lin_answers; lets the claim's commands in one at a time. */
 	struct mutex claim_mutex;
 	struct litepulse_claimant *claimant;
-	bool kept; /* what runs on the board goes on without us; as its SESSION says */
-	bool unwatched; /* nothing runs, and the board does not care whether it hears from us */
-	bool unstopped; /* what the last one left could not be stopped: a cable that failed */
-	u64 last_launch; /* tick of the latest one queued: the next must not be earlier */
+	bool kept; /* SESSION says that output goes on without us */
+	bool unwatched; /* SESSION says that the board does not watch for us: nothing runs */
+	bool unstopped; /* output of the latest claim could not be stopped: the cable failed */
+	struct litepulse_train train; /* the latest one; period 0: none was started by us */
+	u64 last_launch; /* tick of the latest launch queued: the next must not be earlier */
+	u64 lin_answers; /* a bit for each identifier whose entry may answer */
 
 	struct delayed_work watch_work; /* notices a reset while nothing comes */
 	struct work_struct restart_work;
@@ -290,164 +358,62 @@ struct litepulse {
 	struct litepulse_chardev *chardev;
 	struct litepulse_tty *tty;
 	struct litepulse_ptp *ptp;
+	struct platform_device *lin; /* for the driver in litepulse_lin.ko */
+	struct dentry *debugfs;
 };
 
-/* The core answers within microseconds; a cable takes its time to tell. In jiffies. */
-static inline unsigned long litepulse_patience(const struct litepulse *lp)
+/* As struct litepulse_take_ops says; for transports. */
+static inline void litepulse_take_events(struct litepulse *lp,
+					 const struct litepulse_header *header,
+					 const u32 *words, unsigned int count)
+{
+	lp->take->events(lp, header, words, count);
+}
+
+static inline void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *header,
+					const u32 *words, unsigned int count)
+{
+	lp->take->bytes(lp, header, words, count);
+}
+
+static inline void litepulse_take_room(struct litepulse *lp, u32 pending)
+{
+	lp->take->room(lp, pending);
+}
+
+/* How long to wait for an answer of the core, in jiffies: it takes microseconds, a cable longer. */
+static inline unsigned long litepulse_board_patience(const struct litepulse *lp)
 {
 	return lp->ops->sleeps ? 5 * HZ : HZ;
 }
 
-/* litepulse_core.c */
-struct litepulse *litepulse_get(struct litepulse *lp);
-void litepulse_put(struct litepulse *lp);
-void litepulse_set_gone(struct litepulse *lp);
-int litepulse_enter(struct litepulse *lp);
-void litepulse_leave(struct litepulse *lp);
-int litepulse_begin_command(struct litepulse *lp);
-void litepulse_end_command(struct litepulse *lp);
-int litepulse_read_csr(struct litepulse *lp, u32 offset, u32 *word);
-int litepulse_configure(struct litepulse *lp, const struct litepulse_word *words,
-			unsigned int count);
-int litepulse_now(struct litepulse *lp, u64 *tick);
-int litepulse_time(struct litepulse *lp, struct litepulse_time *time);
-int litepulse_check_session(struct litepulse *lp);
-int litepulse_pledge(struct litepulse *lp, bool keep, bool watched);
-void litepulse_schedule_restart(struct litepulse *lp);
-void litepulse_set_line(struct litepulse *lp, u32 mask, u32 bits);
-void litepulse_flush_line(struct litepulse *lp);
-int litepulse_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period);
-void litepulse_moderate(struct litepulse *lp);
-int litepulse_stop_output(struct litepulse *lp);
-void litepulse_hurry(struct litepulse *lp, bool hurry);
-
-/* litepulse_ingest.c */
-int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink);
-int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
-			  const struct litepulse_subscribe *want);
-void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink);
-int litepulse_apply_sinks(struct litepulse *lp);
-void litepulse_take_events(struct litepulse *lp, const struct litepulse_header *header,
-			   const u32 *words, unsigned int count);
-void litepulse_take_bytes(struct litepulse *lp, const struct litepulse_header *header,
-			  const u32 *words, unsigned int count);
-void litepulse_take_room(struct litepulse *lp, u32 pending);
-void litepulse_tell_restart(struct litepulse *lp);
-void litepulse_resume_streams(struct litepulse *lp);
-
-/* litepulse_mmio.c */
-int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform_data *transport);
-
-/* litepulse_output.c: under claim_mutex, by the holder of the claim */
-int litepulse_claim(struct litepulse *lp, struct litepulse_claimant *claimant);
-void litepulse_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant);
-int litepulse_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep);
-int litepulse_profile_set(struct litepulse *lp, struct litepulse_claimant *claimant,
-			  struct litepulse_profile *profile);
-int litepulse_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
-		     const struct litepulse_launch *launches, unsigned int count);
-int litepulse_flush(struct litepulse *lp, struct litepulse_claimant *claimant);
-int litepulse_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
-			  const struct litepulse_train *train);
-int litepulse_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
-			   const struct litepulse_train_adjust *adjust);
-int litepulse_train_stop(struct litepulse *lp, struct litepulse_claimant *claimant, u32 *pulses);
-int litepulse_break(struct litepulse *lp, u32 width, u64 *end);
-int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *claimant,
-			    const struct litepulse_responder *responder);
-int litepulse_driver_enable_set(struct litepulse *lp, struct litepulse_claimant *claimant,
-				const struct litepulse_driver_enable *driver_enable);
-
-/* litepulse_chardev.c */
-int litepulse_chardev_add(struct litepulse *lp);
-void litepulse_chardev_remove(struct litepulse *lp);
-
-/* litepulse_tty.c */
-int litepulse_tty_init(void);
-void litepulse_tty_exit(void);
-int litepulse_tty_add(struct litepulse *lp);
-void litepulse_tty_remove(struct litepulse *lp);
-int litepulse_tty_suspend(struct litepulse *lp);
-int litepulse_tty_resume(struct litepulse *lp);
-/* Bytes handed over at a time; they lie on the interrupt's stack. */
-#define LITEPULSE_TTY_BATCH 32
-
-/**
- * struct litepulse_tty_bytes - what was received
- * @count: bytes
- * @data: they
- * @flags: LITEPULSE_RX_* of each
- * @lost: bytes that the board lost after them
- */
-struct litepulse_tty_bytes {
-	unsigned int count;
-	u8 data[LITEPULSE_TTY_BATCH];
-	u8 flags[LITEPULSE_TTY_BATCH];
-	u64 lost;
-};
-
-/*
- * Bytes as they came: RX, and LOST with what is missing. Any context but with uart_port.lock or
- * litepulse.lock held.
- */
-void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_tty_bytes *bytes);
-/* There is room for more, or all has left: LITEPULSE_WANT_TRANSMIT, _DRAINED. As above. */
-void litepulse_tty_room(struct litepulse *lp, u32 pending);
-/*
- * Lead and lag of the de pin, LITEPULSE_CFG_DRIVER_ENABLE. Under claim_mutex. 0, -EBUSY if the lead
- * would change while a train runs, or an error of the transport.
- */
-int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word);
-/* Tail of the echo in ticks, LITEPULSE_CFG_ECHO. Under claim_mutex. 0 or the transport's error. */
-int litepulse_tty_set_echo(struct litepulse *lp, u32 ticks);
-/*
- * A train is about to start: the lead that the tty was given is in force on return, and it gets no
- * other one while the train runs. Under claim_mutex. Sleeps.
- */
-void litepulse_tty_train_starts(struct litepulse *lp);
-/* The board was reset: write profile 0, driver enable and echo again. Sleeps. */
-void litepulse_tty_restarted(struct litepulse *lp);
-
-/* litepulse_ptp.c */
-#if IS_ENABLED(CONFIG_LITEPULSE_PTP)
-int litepulse_ptp_add(struct litepulse *lp);
-void litepulse_ptp_remove(struct litepulse *lp);
-int litepulse_ptp_index(struct litepulse *lp);
-u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick);
-void litepulse_ptp_restarted(struct litepulse *lp);
-void litepulse_ptp_suspend(struct litepulse *lp);
-void litepulse_ptp_resume(struct litepulse *lp);
-#else
-static inline int litepulse_ptp_add(struct litepulse *lp)
-{
-	return 0;
-}
-
-static inline void litepulse_ptp_remove(struct litepulse *lp)
-{
-}
-
-static inline int litepulse_ptp_index(struct litepulse *lp)
-{
-	return -1;
-}
-
-static inline u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick)
-{
-	return 0;
-}
-
-static inline void litepulse_ptp_restarted(struct litepulse *lp)
-{
-}
-
-static inline void litepulse_ptp_suspend(struct litepulse *lp)
-{
-}
-
-static inline void litepulse_ptp_resume(struct litepulse *lp)
-{
-}
-#endif
+/* litepulse_board.c */
+struct litepulse *litepulse_board_get(struct litepulse *lp);
+void litepulse_board_put(struct litepulse *lp);
+void litepulse_board_set_gone(struct litepulse *lp);
+int litepulse_board_enter(struct litepulse *lp);
+void litepulse_board_leave(struct litepulse *lp);
+int litepulse_board_begin_command(struct litepulse *lp);
+void litepulse_board_end_command(struct litepulse *lp);
+int litepulse_board_read_csr(struct litepulse *lp, u32 offset, u32 *word);
+int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word *words,
+			      unsigned int count);
+int litepulse_board_now(struct litepulse *lp, u64 *tick);
+int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time);
+int litepulse_board_check_session(struct litepulse *lp);
+int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant *claimant);
+int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched);
+void litepulse_board_schedule_restart(struct litepulse *lp);
+void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits);
+void litepulse_board_flush_line(struct litepulse *lp);
+int litepulse_board_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period);
+int litepulse_board_identify(struct litepulse *lp);
+int litepulse_board_find_kept(struct litepulse *lp, bool *kept);
+int litepulse_board_name_session(struct litepulse *lp);
+int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched);
+void litepulse_board_write_line(struct litepulse *lp);
+struct litepulse *litepulse_board_create(struct device *dev,
+					 const struct litepulse_platform_data *transport);
+u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz);
 
 #endif /* LITEPULSE_H */

@@ -13,7 +13,7 @@
 #include "litepulse_clock_map.h"
 
 /**
- * litepulse_clock_map_add - one more reading
+ * litepulse_clock_map_add() - one more reading
  * @map: changed
  * @rate: of the ticks
  * @tick: read
@@ -45,7 +45,7 @@ void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litep
 }
 
 /**
- * litepulse_clock_map_reachable - can a board's clock have gone on by so many ticks?
+ * litepulse_clock_map_reachable() - can a board's clock have gone on by so many ticks?
  * @rate: of the ticks
  * @ticks: since the reading before
  * @passed: ns of the host's CLOCK_BOOTTIME since the reading before
@@ -66,7 +66,7 @@ bool litepulse_clock_map_reachable(const struct litepulse_rate *rate, u64 ticks,
 }
 
 /**
- * litepulse_clock_map_ns - the likeliest moment of the tick read last, CLOCK_MONOTONIC in ns
+ * litepulse_clock_map_ns() - the likeliest moment of the tick read last, CLOCK_MONOTONIC in ns
  * @map: with a reading
  */
 u64 litepulse_clock_map_ns(const struct litepulse_clock_map *map)
@@ -75,7 +75,7 @@ u64 litepulse_clock_map_ns(const struct litepulse_clock_map *map)
 }
 
 /**
- * litepulse_clock_map_uncertainty - how much earlier or later it may have been, ns
+ * litepulse_clock_map_uncertainty() - how much earlier or later it may have been, ns
  * @map: with a reading
  */
 u32 litepulse_clock_map_uncertainty(const struct litepulse_clock_map *map)

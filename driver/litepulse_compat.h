@@ -133,4 +133,26 @@ static inline void litepulse_ptp_flags(struct ptp_clock_info *info, unsigned int
 }
 #endif
 
+/* the kernel's own copy of the structure, since 6.11 */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define litepulse_ts_info kernel_ethtool_ts_info
+#else
+#define litepulse_ts_info ethtool_ts_info
+#endif
+
+/* a CAN device's MTU: newer kernels look after it themselves */
+#ifdef LITEPULSE_CAN_HAS_CHANGE_MTU	/* by Kbuild */
+#define LITEPULSE_LIN_CHANGE_MTU .ndo_change_mtu = can_change_mtu,
+#else
+#define LITEPULSE_LIN_CHANGE_MTU
+#endif
+
+/* which packets get a time stamp: two operations of their own since 6.6, an ioctl before */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define LITEPULSE_HAS_NDO_HWTSTAMP
+#define litepulse_hwtstamp kernel_hwtstamp_config
+#else
+#define litepulse_hwtstamp hwtstamp_config
+#endif
+
 #endif /* LITEPULSE_COMPAT_H */

@@ -10,15 +10,18 @@
 #include <linux/clk.h>
 #include <linux/interrupt.h>
 #include <linux/jiffies.h>
+#include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/litex.h>
 #include <linux/platform_device.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 
-#include "litepulse.h"
 #include "litepulse_compat.h"
+#include "litepulse_mmio.h"
+#include "litepulse_trace.h"
 
 /* Records read at a time. */
 #define BATCH 32
@@ -31,11 +34,12 @@
 #define BUDGET 512
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
 /*
- * More interrupts than so many a second are not for the sake of anybody's latency. Then records
- * come a quarter of a FIFO at a time, or when they have waited so long.
+ * When there are more interrupts than litepulse.interrupts_max, records come a quarter of a FIFO at
+ * a time, or when they have waited so long.
  */
-#define CALLS_PER_JIFFY max(1000 / HZ, 4)
 #define STRAINED_AGE_US 1000u
+/* So many are always taken before they count as too many, however short a jiffy is. */
+#define CALLS_PER_JIFFY_MIN 4u
 /* These are asked for once, and told once. */
 #define ONCE (LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_LAUNCH | LITEPULSE_WANT_DRAINED)
 
@@ -43,7 +47,7 @@
 #define EVENT_INTERRUPTS (LITEPULSE_WANT_EVENTS | LITEPULSE_CSR_EV_ENABLE_FAULT_MASK)
 
 /* What a stream is made of. */
-struct stream_kind {
+struct litepulse_mmio_kind {
 	u32 window;
 	unsigned int words; /* of a record */
 	u32 enable; /* the interrupts that call for it */
@@ -51,7 +55,7 @@ struct stream_kind {
 			  const u32 *words, unsigned int count);
 };
 
-static const struct stream_kind kinds[LITEPULSE_STREAMS] = {
+static const struct litepulse_mmio_kind kinds[LITEPULSE_STREAMS] = {
 	[LITEPULSE_EVENTS] = { LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, EVENT_INTERRUPTS,
 			       litepulse_take_events },
 	[LITEPULSE_BYTES] = { LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, LITEPULSE_WANT_BYTES,
@@ -77,53 +81,60 @@ struct litepulse_mmio {
 	u32 enabled;
 	struct litepulse_moderation events; /* as asked for */
 	struct litepulse_moderation bytes;
-	bool strained; /* ... but not now */
+	bool strained; /* there are too many interrupts: moderated more than asked for */
 	u32 unit; /* of their times */
 	struct timer_list relaxed_timer; /* ends it */
-	unsigned long jiffy; /* by the interrupt only: in it... */
-	unsigned int calls; /* ... it was called so often */
-	struct stream {
-		const struct stream_kind *kind;
+	unsigned long jiffy; /* of the latest interrupts, used by them only */
+	unsigned int calls; /* number of interrupts in @jiffy */
+	unsigned long interrupts; /* number of all, written by them only */
+	struct litepulse_mmio_stream {
+		const struct litepulse_mmio_kind *kind;
 		struct litepulse_mmio *mmio;
 		struct work_struct work; /* takes what is too much for an interrupt */
 		bool busy; /* it does: @lock */
+		unsigned int taken; /* records, written by the interrupt, or the worker */
 		u32 records[BATCH * LITEPULSE_EVENT_WORDS]; /* of the interrupt, or the worker */
 	} streams[LITEPULSE_STREAMS];
 };
 
-static u32 get_csr(const struct litepulse_mmio *mmio, u32 offset)
+static u32 litepulse_mmio_get_csr(const struct litepulse_mmio *mmio, u32 offset)
 {
 	return litex_read32(mmio->csr + offset);
 }
 
-static void put_csr(const struct litepulse_mmio *mmio, u32 offset, u32 word)
+static void litepulse_mmio_put_csr(const struct litepulse_mmio *mmio, u32 offset, u32 word)
 {
 	litex_write32(mmio->csr + offset, word);
 }
 
-static int mmio_read_csr(void *context, u32 offset, u32 *words, unsigned int count)
+static int litepulse_mmio_read_csr(void *context, u32 offset, u32 *words, unsigned int count)
 {
 	while (count--) {
-		*words++ = get_csr(context, offset);
+		*words++ = litepulse_mmio_get_csr(context, offset);
 		offset += 4;
 	}
 	return 0;
 }
 
-static int mmio_write_csr(void *context, u32 offset, u32 word)
+static int litepulse_mmio_write_csr(void *context, u32 offset, u32 word)
 {
-	put_csr(context, offset, word);
+	litepulse_mmio_put_csr(context, offset, word);
 	return 0;
 }
 
-static u64 header_tick(const struct litepulse_mmio *mmio, u32 stream)
+/* Of the latest snapshot. */
+static u64 litepulse_mmio_tick(const struct litepulse_mmio *mmio, u32 window)
 {
-	u32 low = litex_read32(mmio->window + stream + LITEPULSE_HEADER_TICK_LO);
+	u32 header[LITEPULSE_HEADER_WORDS];
 
-	return (u64)litex_read32(mmio->window + stream + LITEPULSE_HEADER_TICK_HI) << 32 | low;
+	header[LITEPULSE_HEADER_TICK_LO / 4] =
+		litex_read32(mmio->window + window + LITEPULSE_HEADER_TICK_LO);
+	header[LITEPULSE_HEADER_TICK_HI / 4] =
+		litex_read32(mmio->window + window + LITEPULSE_HEADER_TICK_HI);
+	return litepulse_header_tick(header);
 }
 
-static int mmio_time(void *context, u64 *tick, const struct litepulse_stamper *stamper)
+static int litepulse_mmio_time(void *context, u64 *tick, const struct litepulse_stamper *stamper)
 {
 	struct litepulse_mmio *mmio = context;
 	unsigned long flags;
@@ -134,12 +145,13 @@ static int mmio_time(void *context, u64 *tick, const struct litepulse_stamper *s
 	litex_read32(mmio->window + LITEPULSE_WIN_EVENTS + LITEPULSE_HEADER_LEVEL);
 	if (stamper)
 		stamper->after(stamper->data);
-	*tick = header_tick(mmio, LITEPULSE_WIN_EVENTS);
+	*tick = litepulse_mmio_tick(mmio, LITEPULSE_WIN_EVENTS);
 	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
 	return 0;
 }
 
-static int mmio_configure(void *context, const struct litepulse_word *words, unsigned int count)
+static int litepulse_mmio_configure(void *context, const struct litepulse_word *words,
+				    unsigned int count)
 {
 	struct litepulse_mmio *mmio = context;
 	unsigned int reads = 0;
@@ -148,7 +160,7 @@ static int mmio_configure(void *context, const struct litepulse_word *words, uns
 	int error = 0;
 
 	spin_lock_irqsave(&mmio->lock, flags);
-	before = get_csr(mmio, LITEPULSE_CSR_CONFIGS);
+	before = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_CONFIGS);
 	/* The bus holds each word until the one before it is answered. */
 	while (count--) {
 		litex_write32(mmio->window + words->offset, words->value);
@@ -156,44 +168,43 @@ static int mmio_configure(void *context, const struct litepulse_word *words, uns
 	}
 	/* So does it with this read, which no CPU takes before the writes: both are the window. */
 	litex_read32(mmio->window + LITEPULSE_CFG_LINE);
-	while (get_csr(mmio, LITEPULSE_CSR_STATUS) & LITEPULSE_CSR_STATUS_CONFIG_BUSY_MASK) {
+	while (litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_STATUS) &
+	       LITEPULSE_CSR_STATUS_CONFIG_BUSY_MASK) {
 		if (++reads > ANSWER_READS) {
 			error = -EIO;
 			break;
 		}
 	}
-	after = get_csr(mmio, LITEPULSE_CSR_CONFIGS);
+	after = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_CONFIGS);
 	if ((before ^ after) & LITEPULSE_CSR_CONFIGS_REFUSED_MASK)
 		error = -EINVAL;
 	spin_unlock_irqrestore(&mmio->lock, flags);
 	return error;
 }
 
-static int mmio_launch(void *context, const u32 *words, unsigned int count)
+static int litepulse_mmio_launch(void *context, const u32 *words, unsigned int count)
 {
 	struct litepulse_mmio *mmio = context;
 	unsigned long flags;
 	unsigned int i;
 
 	spin_lock_irqsave(&mmio->lock, flags);
-	count = min(count,
-		    FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, get_csr(mmio, LITEPULSE_CSR_FREE)));
+	count = min(count, FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK,
+				     litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_FREE)));
 	for (i = 0; i < 4 * count; i++)
 		litex_write32(mmio->window + LITEPULSE_WIN_LAUNCH + 4 * (i % 4), words[i]);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 	return count;
 }
 
-static int mmio_transmit(void *context, const u8 *bytes, unsigned int count)
+static int litepulse_mmio_put_bytes(struct litepulse_mmio *mmio, const u8 *bytes,
+				    unsigned int count)
 {
-	struct litepulse_mmio *mmio = context;
 	unsigned int sent = 0, part, i;
-	unsigned long flags;
 	u32 word;
 
-	spin_lock_irqsave(&mmio->lock, flags);
-	count = min(count,
-		    FIELD_GET(LITEPULSE_CSR_FREE_TRANSMIT_MASK, get_csr(mmio, LITEPULSE_CSR_FREE)));
+	count = min(count, FIELD_GET(LITEPULSE_CSR_FREE_TRANSMIT_MASK,
+				     litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_FREE)));
 	while (sent < count) {
 		part = min(count - sent, 4u);
 		for (i = 0, word = 0; i < part; i++)
@@ -202,12 +213,26 @@ static int mmio_transmit(void *context, const u8 *bytes, unsigned int count)
 			      word);
 		sent += part;
 	}
-	spin_unlock_irqrestore(&mmio->lock, flags);
 	return count;
 }
 
+static int litepulse_mmio_transmit(void *context, const u8 *bytes, unsigned int count)
+{
+	struct litepulse_mmio *mmio = context;
+	unsigned long flags;
+	int sent;
+
+	/* What the console says when the kernel dies; the CPU that has the lock may be stopped. */
+	if (oops_in_progress)
+		return litepulse_mmio_put_bytes(mmio, bytes, count);
+	spin_lock_irqsave(&mmio->lock, flags);
+	sent = litepulse_mmio_put_bytes(mmio, bytes, count);
+	spin_unlock_irqrestore(&mmio->lock, flags);
+	return sent;
+}
+
 /* What is wanted, but for the interrupts of a stream that is being emptied; @lock is held. */
-static void write_enable(struct litepulse_mmio *mmio)
+static void litepulse_mmio_write_enable(struct litepulse_mmio *mmio)
 {
 	u32 enabled = mmio->enabled;
 	unsigned int which;
@@ -216,51 +241,52 @@ static void write_enable(struct litepulse_mmio *mmio)
 		if (mmio->streams[which].busy)
 			enabled &= ~mmio->streams[which].kind->enable;
 	}
-	put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, enabled);
+	litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, enabled);
 }
 
-static void enable(struct litepulse_mmio *mmio, u32 mask, u32 wanted)
+static void litepulse_mmio_enable(struct litepulse_mmio *mmio, u32 mask, u32 wanted)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&mmio->lock, flags);
 	mmio->enabled = (mmio->enabled & ~mask) | (wanted & mask);
 	/* Written even if it is the same: a reset may have cleared it. */
-	write_enable(mmio);
+	litepulse_mmio_write_enable(mmio);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
-static void mmio_want(void *context, u32 mask, u32 wanted)
+static void litepulse_mmio_want(void *context, u32 mask, u32 wanted)
 {
 	if (mask & LITEPULSE_WANT_EVENTS) {
 		mask |= EVENT_INTERRUPTS;
 		if (wanted & LITEPULSE_WANT_EVENTS)
 			wanted |= EVENT_INTERRUPTS;
 	}
-	enable(context, mask, wanted);
+	litepulse_mmio_enable(context, mask, wanted);
 }
 
-static void set_busy(struct stream *stream, bool busy)
+static void litepulse_mmio_set_busy(struct litepulse_mmio_stream *stream, bool busy)
 {
 	struct litepulse_mmio *mmio = stream->mmio;
 	unsigned long flags;
 
 	spin_lock_irqsave(&mmio->lock, flags);
 	stream->busy = busy;
-	write_enable(mmio);
+	litepulse_mmio_write_enable(mmio);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
 /* Rounded up, and one more, as the first unit may end at once: never less than asked for. */
-static u32 irq_units(const struct litepulse_mmio *mmio, unsigned int us, u32 unit)
+static u32 litepulse_mmio_irq_units(const struct litepulse_mmio *mmio, unsigned int us, u32 unit)
 {
-	u64 cycles = litepulse_mul_div(mmio->bus_hz, us, USEC_PER_SEC, NULL);
+	u64 units = litepulse_mul_div(mmio->bus_hz, us, USEC_PER_SEC, NULL) >>
+		    (LITEPULSE_IRQ_UNIT + LITEPULSE_IRQ_UNIT_STEP * unit);
 
-	return us ? min_t(u64, (cycles >> (5 + 3 * unit)) + 2, U32_MAX) : 0;
+	return us ? min_t(u64, units + 2, U32_MAX) : 0;
 }
 
 /* What a stream is moderated by when interrupts have become too many. */
-static void relax(struct litepulse_moderation *stream, unsigned int depth)
+static void litepulse_mmio_relax(struct litepulse_moderation *stream, unsigned int depth)
 {
 	/* What would have come at once must not wait for the age that was to matter to nobody. */
 	if (stream->level < depth / 4) {
@@ -272,42 +298,43 @@ static void relax(struct litepulse_moderation *stream, unsigned int depth)
 }
 
 /* Writes how soon the streams interrupt; the lock is held. */
-static void write_moderation(struct litepulse_mmio *mmio)
+static void litepulse_mmio_write_moderation(struct litepulse_mmio *mmio)
 {
 	struct litepulse_moderation events = mmio->events, bytes = mmio->bytes;
-	u32 unit = 0, longest;
+	u32 unit = 0, longest, word;
 
 	if (mmio->strained) {
-		relax(&events, mmio->lp->event_depth);
-		relax(&bytes, mmio->lp->receive_depth);
+		litepulse_mmio_relax(&events, mmio->lp->event_depth);
+		litepulse_mmio_relax(&bytes, mmio->lp->receive_depth);
 	}
 	longest = max(max(events.age_us, events.idle_us), max(bytes.age_us, bytes.idle_us));
 	while (unit < LITEPULSE_CSR_IRQ_UNIT_UNIT_MASK &&
-	       irq_units(mmio, longest, unit) > IRQ_TIME_MAX)
+	       litepulse_mmio_irq_units(mmio, longest, unit) > IRQ_TIME_MAX)
 		unit++;
-#define TIME(us) min_t(u32, irq_units(mmio, us, unit), IRQ_TIME_MAX)
-	put_csr(mmio, LITEPULSE_CSR_IRQ_LEVEL,
-		FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_EVENT_MASK, events.level) |
-			FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_RECEIVE_MASK, bytes.level));
-	put_csr(mmio, LITEPULSE_CSR_IRQ_EVENT_TIME,
-		FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK, TIME(events.age_us)) |
-			FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_IDLE_MASK, TIME(events.idle_us)));
-	put_csr(mmio, LITEPULSE_CSR_IRQ_RECEIVE_TIME,
-		FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_AGE_MASK, TIME(bytes.age_us)) |
-			FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_IDLE_MASK, TIME(bytes.idle_us)));
-	put_csr(mmio, LITEPULSE_CSR_IRQ_SEND,
-		FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_TRANSMIT_LOW_MASK, mmio->lp->transmit_low) |
-			FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_LAUNCH_SPACE_MASK,
-				   max(mmio->lp->launch_depth / 4, 1u)));
+#define TIME(us) min_t(u32, litepulse_mmio_irq_units(mmio, us, unit), IRQ_TIME_MAX)
+	word = FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_EVENT_MASK, events.level) |
+	       FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_RECEIVE_MASK, bytes.level);
+	litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_IRQ_LEVEL, word);
+	word = FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK, TIME(events.age_us)) |
+	       FIELD_PREP(LITEPULSE_CSR_IRQ_EVENT_TIME_IDLE_MASK, TIME(events.idle_us));
+	litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_IRQ_EVENT_TIME, word);
+	word = FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_AGE_MASK, TIME(bytes.age_us)) |
+	       FIELD_PREP(LITEPULSE_CSR_IRQ_RECEIVE_TIME_IDLE_MASK, TIME(bytes.idle_us));
+	litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_IRQ_RECEIVE_TIME, word);
+	litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_IRQ_SEND,
+			       FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_TRANSMIT_LOW_MASK,
+					  mmio->lp->transmit_low) |
+				       FIELD_PREP(LITEPULSE_CSR_IRQ_SEND_LAUNCH_SPACE_MASK,
+						  max(mmio->lp->launch_depth / 4, 1u)));
 	/* It starts all times anew. */
-	if (unit != get_csr(mmio, LITEPULSE_CSR_IRQ_UNIT))
-		put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, unit);
+	if (unit != litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_IRQ_UNIT))
+		litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, unit);
 	mmio->unit = unit;
 #undef TIME
 }
 
-static void mmio_moderate(void *context, const struct litepulse_moderation *events,
-			  const struct litepulse_moderation *bytes)
+static void litepulse_mmio_moderate(void *context, const struct litepulse_moderation *events,
+				    const struct litepulse_moderation *bytes)
 {
 	struct litepulse_mmio *mmio = context;
 	unsigned long flags;
@@ -315,26 +342,36 @@ static void mmio_moderate(void *context, const struct litepulse_moderation *even
 	spin_lock_irqsave(&mmio->lock, flags);
 	mmio->events = *events;
 	mmio->bytes = *bytes;
-	write_moderation(mmio);
+	litepulse_mmio_write_moderation(mmio);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
+static void litepulse_mmio_show(void *context, struct seq_file *file)
+{
+	struct litepulse_mmio *mmio = context;
+
+	seq_printf(file, "interrupts: irq=%d count=%lu enabled=%#x strained=%d\n", mmio->irq,
+		   READ_ONCE(mmio->interrupts), READ_ONCE(mmio->enabled),
+		   READ_ONCE(mmio->strained));
+}
+
 static const struct litepulse_io_ops mmio_ops = {
-	.read_csr = mmio_read_csr,
-	.write_csr = mmio_write_csr,
-	.time = mmio_time,
-	.configure = mmio_configure,
-	.launch = mmio_launch,
-	.transmit = mmio_transmit,
-	.want = mmio_want,
-	.moderate = mmio_moderate,
+	.read_csr = litepulse_mmio_read_csr,
+	.write_csr = litepulse_mmio_write_csr,
+	.time = litepulse_mmio_time,
+	.configure = litepulse_mmio_configure,
+	.launch = litepulse_mmio_launch,
+	.transmit = litepulse_mmio_transmit,
+	.want = litepulse_mmio_want,
+	.moderate = litepulse_mmio_moderate,
+	.show = litepulse_mmio_show,
 };
 
 /* Takes up to BATCH records of a stream out of the core; returns how many are left. */
-static unsigned int take(struct stream *stream)
+static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream)
 {
 	struct litepulse_mmio *mmio = stream->mmio;
-	const struct stream_kind *kind = stream->kind;
+	const struct litepulse_mmio_kind *kind = stream->kind;
 	void __iomem *window = mmio->window + kind->window;
 	u32 *records = stream->records, level;
 	unsigned int count, i;
@@ -353,7 +390,7 @@ static unsigned int take(struct stream *stream)
 		header.mono = before + header.uncertainty;
 	}
 	header.ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
-	header.tick = header_tick(mmio, kind->window);
+	header.tick = litepulse_mmio_tick(mmio, kind->window);
 	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
 	count = min_t(unsigned int, header.ready, BATCH);
 	for (i = 0; i < count * kind->words; i++)
@@ -361,6 +398,7 @@ static unsigned int take(struct stream *stream)
 	if (count)
 		litex_write32(window + LITEPULSE_STREAM_ACK,
 			      FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, count));
+	stream->taken += count;
 	kind->hand_over(mmio->lp, &header, records, count);
 	return header.ready - count;
 }
@@ -371,7 +409,7 @@ static unsigned int take(struct stream *stream)
  * everything is taken: of the streams whose interrupts are in @taken, and there is nothing in the
  * others.
  */
-static void restart_ages(struct litepulse_mmio *mmio, u32 taken)
+static void litepulse_mmio_restart_ages(struct litepulse_mmio *mmio, u32 taken)
 {
 	unsigned long flags;
 	unsigned int which;
@@ -386,17 +424,17 @@ static void restart_ages(struct litepulse_mmio *mmio, u32 taken)
 		raw_spin_unlock(&mmio->snapshot_lock);
 	}
 	if (!FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level))
-		put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, mmio->unit);
+		litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_IRQ_UNIT, mmio->unit);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
 /* Up to BUDGET of them; returns whether none is left. */
-static bool take_some(struct stream *stream)
+static bool litepulse_mmio_take_some(struct litepulse_mmio_stream *stream)
 {
 	unsigned int budget = BUDGET / BATCH;
 
 	while (budget--) {
-		if (!take(stream))
+		if (!litepulse_mmio_take(stream))
 			return true;
 	}
 	return false;
@@ -406,30 +444,37 @@ static bool take_some(struct stream *stream)
  * What comes faster than an interrupt may take it is left to this worker, which lets the rest of
  * the machine live; the core counts what is lost.
  */
-static void take_rest(struct work_struct *work)
+static void litepulse_mmio_take_rest(struct work_struct *work)
 {
-	struct stream *stream = container_of(work, struct stream, work);
+	struct litepulse_mmio_stream *stream =
+		container_of(work, struct litepulse_mmio_stream, work);
+	const bool events = stream->kind == &kinds[LITEPULSE_EVENTS];
+	unsigned int taken = stream->taken;
+	bool all;
 
-	restart_ages(stream->mmio, stream->kind->enable);
-	if (take_some(stream))
-		set_busy(stream, false);
+	litepulse_mmio_restart_ages(stream->mmio, stream->kind->enable);
+	all = litepulse_mmio_take_some(stream);
+	taken = stream->taken - taken;
+	trace_litepulse_irq(stream->mmio->lp, 0, events ? taken : 0, events ? 0 : taken);
+	if (all)
+		litepulse_mmio_set_busy(stream, false);
 	else
 		schedule_work(work);
 }
 
-static void end_strain(struct timer_list *timer)
+static void litepulse_mmio_end_strain(struct timer_list *timer)
 {
 	struct litepulse_mmio *mmio = timer_container_of(mmio, timer, relaxed_timer);
 	unsigned long flags;
 
 	spin_lock_irqsave(&mmio->lock, flags);
 	mmio->strained = false;
-	write_moderation(mmio);
+	litepulse_mmio_write_moderation(mmio);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
 /* Somebody wants each event at once, but there are too many: in batches, until the next jiffy. */
-static void count_call(struct litepulse_mmio *mmio)
+static void litepulse_mmio_count_call(struct litepulse_mmio *mmio)
 {
 	unsigned long flags;
 
@@ -437,11 +482,11 @@ static void count_call(struct litepulse_mmio *mmio)
 		mmio->jiffy = jiffies;
 		mmio->calls = 0;
 	}
-	if (++mmio->calls != CALLS_PER_JIFFY)
+	if (++mmio->calls != max(READ_ONCE(mmio->lp->interrupts_max) / HZ, CALLS_PER_JIFFY_MIN))
 		return;
 	spin_lock_irqsave(&mmio->lock, flags);
 	mmio->strained = true;
-	write_moderation(mmio);
+	litepulse_mmio_write_moderation(mmio);
 	spin_unlock_irqrestore(&mmio->lock, flags);
 	mod_timer(&mmio->relaxed_timer, jiffies + 1);
 }
@@ -449,38 +494,49 @@ static void count_call(struct litepulse_mmio *mmio)
 static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 {
 	struct litepulse_mmio *mmio = data;
-	u32 pending = get_csr(mmio, LITEPULSE_CSR_EV_PENDING) & READ_ONCE(mmio->enabled);
-	unsigned int which;
+	u32 pending = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_EV_PENDING) &
+		      READ_ONCE(mmio->enabled);
+	unsigned int which, count[LITEPULSE_STREAMS] = {};
 	u32 taken = 0;
 
 	if (!pending)
 		return IRQ_NONE;
+	WRITE_ONCE(mmio->interrupts, mmio->interrupts + 1);
 	if (pending & LITEPULSE_CSR_EV_PENDING_FAULT_MASK)
-		put_csr(mmio, LITEPULSE_CSR_EV_PENDING, LITEPULSE_CSR_EV_PENDING_FAULT_MASK);
+		litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_EV_PENDING,
+				       LITEPULSE_CSR_EV_PENDING_FAULT_MASK);
 	for (which = 0; which < LITEPULSE_STREAMS; which++) {
 		if (pending & kinds[which].enable && !READ_ONCE(mmio->streams[which].busy))
 			taken |= kinds[which].enable;
 	}
 	if (taken)
-		restart_ages(mmio, taken);
+		litepulse_mmio_restart_ages(mmio, taken);
 	for (which = 0; which < LITEPULSE_STREAMS; which++) {
-		struct stream *stream = &mmio->streams[which];
+		struct litepulse_mmio_stream *stream = &mmio->streams[which];
+		unsigned int before;
+		bool all;
 
-		if (!(taken & stream->kind->enable) || take_some(stream))
+		if (!(taken & stream->kind->enable))
 			continue;
-		set_busy(stream, true);
+		before = stream->taken;
+		all = litepulse_mmio_take_some(stream);
+		count[which] = stream->taken - before;
+		if (all)
+			continue;
+		litepulse_mmio_set_busy(stream, true);
 		schedule_work(&stream->work);
 	}
 	if (taken)
-		count_call(mmio);
+		litepulse_mmio_count_call(mmio);
 	if (pending & ONCE) {
-		enable(mmio, pending & ONCE, 0);
+		litepulse_mmio_enable(mmio, pending & ONCE, 0);
 		litepulse_take_room(mmio->lp, pending & ONCE);
 	}
+	trace_litepulse_irq(mmio->lp, pending, count[LITEPULSE_EVENTS], count[LITEPULSE_BYTES]);
 	return IRQ_HANDLED;
 }
 
-static int mmio_attach(void *context, struct litepulse *lp)
+static int litepulse_mmio_attach(void *context, struct litepulse *lp)
 {
 	struct litepulse_mmio *mmio = context;
 	unsigned int which;
@@ -489,27 +545,27 @@ static int mmio_attach(void *context, struct litepulse *lp)
 	if (lp) {
 		mmio->lp = lp;
 		mmio->jiffy = jiffies;
-		put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, 0);
-		put_csr(mmio, LITEPULSE_CSR_EV_PENDING, ~0);
-		timer_setup(&mmio->relaxed_timer, end_strain, 0);
+		litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_EV_ENABLE, 0);
+		litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_EV_PENDING, ~0);
+		timer_setup(&mmio->relaxed_timer, litepulse_mmio_end_strain, 0);
 		error = request_irq(mmio->irq, litepulse_mmio_irq, 0, dev_name(mmio->dev), mmio);
 		if (error)
 			return dev_err_probe(mmio->dev, error, "interrupt %d\n", mmio->irq);
 		return 0;
 	}
-	enable(mmio, ~0, 0);
+	litepulse_mmio_enable(mmio, ~0, 0);
 	free_irq(mmio->irq, mmio);
 	timer_delete_sync(&mmio->relaxed_timer);
 	for (which = 0; which < LITEPULSE_STREAMS; which++) {
 		cancel_work_sync(&mmio->streams[which].work);
 		mmio->streams[which].busy = false;
 	}
-	enable(mmio, ~0, 0);
+	litepulse_mmio_enable(mmio, ~0, 0);
 	return 0;
 }
 
-static void __iomem *map_region(struct platform_device *pdev, const char *name,
-				resource_size_t needed)
+static void __iomem *litepulse_mmio_map_region(struct platform_device *pdev, const char *name,
+					       resource_size_t needed)
 {
 	struct resource *region = platform_get_resource_byname(pdev, IORESOURCE_MEM, name);
 
@@ -522,7 +578,7 @@ static void __iomem *map_region(struct platform_device *pdev, const char *name,
 	return devm_ioremap_resource(&pdev->dev, region); /* says what is wrong */
 }
 
-static int clock_rate(struct device *dev, const char *name, unsigned long *hz)
+static int litepulse_mmio_clock_rate(struct device *dev, const char *name, unsigned long *hz)
 {
 	struct clk *clk = devm_clk_get_enabled(dev, name);
 
@@ -561,30 +617,30 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 	for (which = 0; which < LITEPULSE_STREAMS; which++) {
 		mmio->streams[which].kind = &kinds[which];
 		mmio->streams[which].mmio = mmio;
-		INIT_WORK(&mmio->streams[which].work, take_rest);
+		INIT_WORK(&mmio->streams[which].work, litepulse_mmio_take_rest);
 	}
-	mmio->csr = map_region(pdev, "csr", LITEPULSE_CSR_EV_ENABLE + 4);
+	mmio->csr = litepulse_mmio_map_region(pdev, "csr", LITEPULSE_CSR_EV_ENABLE + 4);
 	if (IS_ERR(mmio->csr))
 		return PTR_ERR(mmio->csr);
-	mmio->window = map_region(pdev, "window", LITEPULSE_WINDOW_SIZE);
+	mmio->window = litepulse_mmio_map_region(pdev, "window", LITEPULSE_WINDOW_SIZE);
 	if (IS_ERR(mmio->window))
 		return PTR_ERR(mmio->window);
 	mmio->irq = platform_get_irq(pdev, 0);
 	if (mmio->irq < 0)
 		return mmio->irq; /* it has said so */
-	error = clock_rate(dev, "pulse", &pulse_hz);
+	error = litepulse_mmio_clock_rate(dev, "pulse", &pulse_hz);
 	if (error)
 		return error;
-	error = clock_rate(dev, "sys", &mmio->bus_hz);
+	error = litepulse_mmio_clock_rate(dev, "sys", &mmio->bus_hz);
 	if (error)
 		return error;
 	/*
 	 * Else what follows would compare with a clock that nobody tells. The core's
 	 * identification is checked later.
 	 */
-	if (get_csr(mmio, LITEPULSE_CSR_ID_MAGIC) == LITEPULSE_MAGIC) {
-		num = get_csr(mmio, LITEPULSE_CSR_ID_CLOCK_NUM);
-		den = get_csr(mmio, LITEPULSE_CSR_ID_CLOCK_DEN);
+	if (litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_ID_MAGIC) == LITEPULSE_MAGIC) {
+		num = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_ID_CLOCK_NUM);
+		den = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_ID_CLOCK_DEN);
 		hz = den ? num / den : 0;
 		rest = den ? num % den : 0;
 		if (pulse_hz != hz && !(rest && pulse_hz == hz + 1))
@@ -594,6 +650,6 @@ int litepulse_mmio_probe(struct platform_device *pdev, struct litepulse_platform
 	}
 	*transport = (struct litepulse_platform_data){ .ops = &mmio_ops,
 						       .context = mmio,
-						       .attach = mmio_attach };
+						       .attach = litepulse_mmio_attach };
 	return 0;
 }

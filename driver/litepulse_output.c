@@ -2,38 +2,51 @@
 /*
  * The claim, and what its holder may do: profiles, timed launches, the train, the responder
  *
- * All are called with claim_mutex and gone_sem held, from processes. A claim that has gone stale
- * by a reset of the board can only end.
+ * All but litepulse_output_answer() are called with claim_mutex and gone_sem held, from processes.
+ * A claim that has gone stale by a reset of the board can only end.
  */
 #include <linux/bitfield.h>
 #include <linux/delay.h>
+#include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 
-#include "litepulse.h"
+#include "litepulse_output.h"
+#include "litepulse_sink.h"
+#include "litepulse_table.h"
+#include "litepulse_trace.h"
 
-/* Launches handed to the transport at a time. */
+/* Launches handed to the transport at a time, and the words of each. */
 #define BATCH 16
+#define LAUNCH_WORDS 4
 static_assert(sizeof(struct litepulse_launch) == 32);
 
-/* The receiver must be on for the responder to hear bytes and breaks, whoever else reads. */
-static int listen(struct litepulse *lp, bool on)
+/* What ends each kind of output. */
+enum { STOP_TRAIN, DISARM, FLUSH_QUEUE };
+static const struct litepulse_word litepulse_output_end[] = {
+	[STOP_TRAIN] = { LITEPULSE_CFG_TRAIN_COMMAND, LITEPULSE_TRAIN_CMD_STOP },
+	[DISARM] = { LITEPULSE_CFG_RESP_ARM, 0 },
+	[FLUSH_QUEUE] = { LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK },
+};
+
+/* Switches the receiver on for the responder, which needs it for bytes and breaks. */
+static int litepulse_output_listen(struct litepulse *lp, bool on)
 {
 	int error = 0;
 
 	mutex_lock(&lp->setup_mutex);
 	if (lp->responder_listens != on) {
 		lp->responder_listens = on;
-		error = litepulse_apply_sinks(lp);
+		error = litepulse_sink_apply(lp);
 	}
 	mutex_unlock(&lp->setup_mutex);
 	return error;
 }
 
 /* What can be put on the line: the same rules for launches, trains and the responder. */
-static int check_launch(u8 kind, u8 profile, u8 data, u32 width)
+static int litepulse_output_check_launch(u8 kind, u8 profile, u8 data, u32 width)
 {
 	if (profile >= LITEPULSE_PROFILES)
 		return -EINVAL;
@@ -49,27 +62,49 @@ static int check_launch(u8 kind, u8 profile, u8 data, u32 width)
 	}
 }
 
-static u32 launch_word(u8 kind, u8 profile, u8 data)
+static u32 litepulse_output_launch_word(u8 kind, u8 profile, u8 data)
 {
 	return FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_KIND_MASK, kind) |
 		FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_PROFILE_MASK, profile) |
 		FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_DATA_MASK, data);
 }
 
-static int usable(struct litepulse *lp, struct litepulse_claimant *claimant)
+/* The words of a launch, as the transport takes them. */
+static void litepulse_output_put_launch(const struct litepulse_launch *launch,
+					u32 words[LAUNCH_WORDS])
 {
-	lockdep_assert_held(&lp->claim_mutex);
-	return claimant->stale ? -ESTALE : litepulse_check_session(lp);
+	words[0] = lower_32_bits(launch->tick);
+	words[1] = upper_32_bits(launch->tick);
+	words[2] = launch->width;
+	words[3] = litepulse_output_launch_word(launch->kind, launch->profile, launch->data) |
+		FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_TAG_MASK, launch->tag);
 }
 
 /**
- * litepulse_claim - becomes the one who may launch
+ * litepulse_output_stop - ends all timed output: train, responder, queue and LIN entries
+ * @lp: device, whose claim_mutex is held unless nobody else knows it yet
+ *
+ * What is on the line is finished.
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_output_stop(struct litepulse *lp)
+{
+	lp->last_launch = 0;
+	WRITE_ONCE(lp->launch_full, false);
+	return litepulse_board_configure(lp, litepulse_output_end,
+					 ARRAY_SIZE(litepulse_output_end)) ?:
+		litepulse_table_clear(lp);
+}
+
+/**
+ * litepulse_output_claim - takes the claim
  * @lp: device
  * @claimant: a new one
  *
  * Return: 0, or -EBUSY.
  */
-int litepulse_claim(struct litepulse *lp, struct litepulse_claimant *claimant)
+int litepulse_output_claim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
 	lockdep_assert_held(&lp->claim_mutex);
 	if (lp->claimant)
@@ -78,42 +113,80 @@ int litepulse_claim(struct litepulse *lp, struct litepulse_claimant *claimant)
 	return 0;
 }
 
+/* Something that an earlier claim kept goes on, and may use any profile. 0, -EBUSY, or an error. */
+static int litepulse_output_check_idle(struct litepulse *lp)
+{
+	const u32 busy = LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK |
+			 LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
+	const u32 idle = LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK;
+	u32 status;
+	int error;
+
+	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	if (error)
+		return error;
+	return (status & (busy | idle)) == idle ? 0 : -EBUSY;
+}
+
 /**
- * litepulse_set_keep - whether what runs goes on when a claim ends, and when the host is gone
+ * litepulse_output_claim_idle - as litepulse_output_claim(), for a part of the kernel: nothing that
+ *	was kept goes on beside it, and nothing is kept when its claim ends
+ * @lp: device
+ * @claimant: a new one; only its name is kept
+ *
+ * Return: 0, -EBUSY, or an error of the transport.
+ */
+int litepulse_output_claim_idle(struct litepulse *lp, struct litepulse_claimant *claimant)
+{
+	int error;
+
+	*claimant = (struct litepulse_claimant){ .keep = true, .name = claimant->name };
+	error = litepulse_output_claim(lp, claimant);
+	if (error)
+		return error;
+	error = litepulse_output_check_idle(lp) ?: litepulse_output_set_keep(lp, claimant, false);
+	if (error)
+		litepulse_output_unclaim(lp, claimant);
+	return error;
+}
+
+/**
+ * litepulse_output_set_keep - whether what runs goes on when a claim ends, and when the host is
+ *	gone
  * @lp: device
  * @claimant: holder of the claim; until this is called what an earlier claim left stays as it is
  * @keep: it does
  *
  * Return: 0, or an error of the transport: then nothing has changed.
  */
-int litepulse_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep)
+int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep)
 {
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
-	error = claimant->stale ? 0 : litepulse_pledge(lp, keep, true);
+	error = claimant->stale ? 0 : litepulse_board_pledge(lp, keep, true);
 	if (!error)
 		claimant->keep = keep;
 	return error;
 }
 
 /**
- * litepulse_unclaim - ends a claim; stops what runs unless it is to be kept
+ * litepulse_output_unclaim - ends a claim; stops what runs unless it is to be kept
  * @lp: device, which may be gone
  * @claimant: holder of the claim
  */
-void litepulse_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant)
+void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
 	lockdep_assert_held(&lp->claim_mutex);
 	lp->claimant = NULL;
 	if (lp->gone || claimant->keep || claimant->stale)
 		return;
-	lp->unstopped = litepulse_stop_output(lp);
-	listen(lp, false);
+	lp->unstopped = litepulse_output_stop(lp);
+	litepulse_output_listen(lp, false);
 }
 
 /**
- * litepulse_profile_set - a line profile, not the tty's
+ * litepulse_output_set_profile - a line profile, not the tty's
  * @lp: device
  * @claimant: holder of the claim
  * @profile: baud and period are filled in
@@ -121,8 +194,8 @@ void litepulse_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant
  * Return: 0, -EINVAL if there is no such profile or the core cannot do it, -ESTALE, or an error
  * of the transport.
  */
-int litepulse_profile_set(struct litepulse *lp, struct litepulse_claimant *claimant,
-			  struct litepulse_profile *profile)
+int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant *claimant,
+				 struct litepulse_profile *profile)
 {
 	u64 period = profile->baud ? litepulse_bit_period(&lp->rate, profile->baud) :
 				     profile->period;
@@ -134,7 +207,7 @@ int litepulse_profile_set(struct litepulse *lp, struct litepulse_claimant *claim
 	    profile->stop > LITEPULSE_STOP_2 || profile->flags & ~LITEPULSE_PROFILE_INVERT ||
 	    profile->reserved || (profile->baud && profile->period))
 		return -EINVAL;
-	error = usable(lp, claimant);
+	error = litepulse_board_usable(lp, claimant);
 	if (error)
 		return error;
 	format = FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK, profile->data_bits - 5) |
@@ -142,7 +215,7 @@ int litepulse_profile_set(struct litepulse *lp, struct litepulse_claimant *claim
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, profile->stop) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK,
 			   profile->flags & LITEPULSE_PROFILE_INVERT ? 1 : 0);
-	error = litepulse_set_profile(lp, profile->index, format, period);
+	error = litepulse_board_set_profile(lp, profile->index, format, period);
 	if (error)
 		return error;
 	profile->period = period;
@@ -151,7 +224,7 @@ int litepulse_profile_set(struct litepulse *lp, struct litepulse_claimant *claim
 }
 
 /**
- * litepulse_launch - queues timed launches
+ * litepulse_output_launch - queues timed launches
  * @lp: device
  * @claimant: holder of the claim
  * @launches: in order
@@ -161,15 +234,15 @@ int litepulse_profile_set(struct litepulse *lp, struct litepulse_claimant *claim
  * -EINVAL (also: its tick is less than the one before), -ETIME if its tick has passed; -ESTALE,
  * or an error of the transport.
  */
-int litepulse_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
-		     const struct litepulse_launch *launches, unsigned int count)
+int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
+			    const struct litepulse_launch *launches, unsigned int count)
 {
-	u32 words[BATCH * 4], *word;
+	u32 words[BATCH * LAUNCH_WORDS], *word;
 	unsigned int done = 0, batch;
 	int error, taken;
 	u64 now;
 
-	error = usable(lp, claimant) ?: litepulse_now(lp, &now);
+	error = litepulse_board_usable(lp, claimant) ?: litepulse_board_now(lp, &now);
 	while (!error && done < count) {
 		u64 last = lp->last_launch;
 
@@ -177,8 +250,8 @@ int litepulse_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
 		for (batch = 0; batch < BATCH && done + batch < count; batch++) {
 			const struct litepulse_launch *launch = &launches[done + batch];
 
-			error = check_launch(launch->kind, launch->profile, launch->data,
-					     launch->width);
+			error = litepulse_output_check_launch(launch->kind, launch->profile,
+							      launch->data, launch->width);
 			if (memchr_inv(launch->reserved, 0, sizeof(launch->reserved)) ||
 			    launch->tick < last)
 				error = -EINVAL;
@@ -187,40 +260,87 @@ int litepulse_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
 			if (error)
 				break;
 			last = launch->tick;
-			*word++ = lower_32_bits(launch->tick);
-			*word++ = upper_32_bits(launch->tick);
-			*word++ = launch->width;
-			*word++ = launch_word(launch->kind, launch->profile, launch->data) |
-				FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_TAG_MASK, launch->tag);
+			litepulse_output_put_launch(launch, word);
+			word += LAUNCH_WORDS;
 		}
 		taken = lp->ops->launch(lp->context, words, batch);
 		if (taken < 0) {
 			error = taken;
 			break;
 		}
+		if (trace_litepulse_launch_enabled())
+			litepulse_trace_launches(lp, &launches[done], taken, 0);
 		done += taken;
 		if (done)
 			lp->last_launch = launches[done - 1].tick;
 		if (taken < batch) {
 			WRITE_ONCE(lp->launch_full, true);
-			break;
+			/* The rest waits, whatever may be wrong with it. */
+			error = -EAGAIN;
 		}
 	}
-	return done ?: error;
+	if (error && done < count && trace_litepulse_launch_enabled())
+		litepulse_trace_launches(lp, &launches[done], 1, error);
+	if (done || error == -EAGAIN)
+		return done;
+	return error;
 }
 
 /**
- * litepulse_flush - takes back what waits in the queue
+ * litepulse_output_answer - queues one launch, so many ticks from now; does not sleep
+ * @lp: device
+ * @claimant: holder of the claim, which queues nothing else meanwhile
+ * @launch: what; @launch->tick is the answer: when
+ * @lead: ticks from now to the launch
+ *
+ * Unlike all else here it takes no mutex: a sink's put() may call it, also in an interrupt. The
+ * sink must be removed before the claim ends. If the lead is shorter than the time to queue the
+ * launch and the core's LMIN, an event says that it was refused, as of every launch.
+ *
+ * Return: 0, -EINVAL, -EOPNOTSUPP if the transport sleeps, -ESTALE, -EAGAIN if the queue is full,
+ * or an error of the transport.
+ */
+int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *claimant,
+			    struct litepulse_launch *launch, u32 lead)
+{
+	u32 words[LAUNCH_WORDS];
+	int error, taken;
+	u64 now;
+
+	if (lp->ops->sleeps)
+		return -EOPNOTSUPP;
+	if (READ_ONCE(claimant->stale))
+		return -ESTALE;
+	error = litepulse_output_check_launch(launch->kind, launch->profile, launch->data,
+					      launch->width);
+	if (memchr_inv(launch->reserved, 0, sizeof(launch->reserved)))
+		error = -EINVAL;
+	error = error ?: lp->ops->time(lp->context, &now, NULL);
+	if (error)
+		return error;
+	launch->tick = now + lead;
+	litepulse_output_put_launch(launch, words);
+	taken = lp->ops->launch(lp->context, words, 1);
+	error = taken > 0 ? 0 : taken ?: -EAGAIN;
+	if (trace_litepulse_launch_enabled())
+		litepulse_trace_launches(lp, launch, 1, error);
+	if (!error)
+		lp->last_launch = launch->tick;
+	return error;
+}
+EXPORT_SYMBOL_GPL(litepulse_output_answer);
+
+/**
+ * litepulse_output_flush - removes all launches that wait in the queue
  * @lp: device
  * @claimant: holder of the claim
  *
  * Return: 0, -ESTALE, or an error of the transport.
  */
-int litepulse_flush(struct litepulse *lp, struct litepulse_claimant *claimant)
+int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
-	static const struct litepulse_word word = { LITEPULSE_CFG_COMMAND,
-						    LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK };
-	int error = usable(lp, claimant) ?: litepulse_configure(lp, &word, 1);
+	int error = litepulse_board_usable(lp, claimant) ?:
+		litepulse_board_configure(lp, &litepulse_output_end[FLUSH_QUEUE], 1);
 
 	if (!error) {
 		lp->last_launch = 0;
@@ -230,7 +350,7 @@ int litepulse_flush(struct litepulse *lp, struct litepulse_claimant *claimant)
 }
 
 /* Whole ticks, at least as long as @ns; @ns has 32 bits, so nothing saturates. */
-static u64 ticks_at_least(struct litepulse *lp, u32 ns)
+static u64 litepulse_output_ticks_at_least(struct litepulse *lp, u32 ns)
 {
 	u32 rest;
 	u64 ticks = litepulse_mul_div(ns, lp->rate.ns_div, lp->rate.ns_mul, &rest);
@@ -239,7 +359,7 @@ static u64 ticks_at_least(struct litepulse *lp, u32 ns)
 }
 
 /**
- * litepulse_driver_enable_set - lead and lag of the de pin, and the tail of the echo
+ * litepulse_output_set_driver_enable - lead and lag of the de pin, and the tail of the echo
  * @lp: device
  * @claimant: holder of the claim
  * @driver_enable: how long
@@ -247,17 +367,20 @@ static u64 ticks_at_least(struct litepulse *lp, u32 ns)
  * Return: 0, -EINVAL (also: more ticks than the core can count), -EBUSY if the lead would change
  * while a train runs, -ESTALE, or an error of the transport.
  */
-int litepulse_driver_enable_set(struct litepulse *lp, struct litepulse_claimant *claimant,
-				const struct litepulse_driver_enable *driver_enable)
+int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_claimant *claimant,
+				       const struct litepulse_driver_enable *driver_enable)
 {
-	u64 lead = ticks_at_least(lp, driver_enable->lead_ns);
-	u64 lag = ticks_at_least(lp, driver_enable->lag_ns);
-	u64 echo = ticks_at_least(lp, driver_enable->echo_ns);
+	u64 lead = litepulse_output_ticks_at_least(lp, driver_enable->lead_ns);
+	u64 lag = litepulse_output_ticks_at_least(lp, driver_enable->lag_ns);
+	u64 echo = litepulse_output_ticks_at_least(lp, driver_enable->echo_ns);
 	bool set_echo = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_ECHO;
+	bool unchanged = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_UNCHANGED;
 	u32 word;
 	int error;
 
-	if (driver_enable->flags & ~LITEPULSE_DRIVER_ENABLE_ECHO ||
+	if (driver_enable->flags &
+		    ~(LITEPULSE_DRIVER_ENABLE_ECHO | LITEPULSE_DRIVER_ENABLE_UNCHANGED) ||
+	    (unchanged && (lead || lag)) ||
 	    (driver_enable->echo_ns && !set_echo) ||
 	    lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
 	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK) ||
@@ -266,13 +389,15 @@ int litepulse_driver_enable_set(struct litepulse *lp, struct litepulse_claimant 
 	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
 	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
 	/* The lead first: it is all that the core may refuse. */
-	error = usable(lp, claimant) ?: litepulse_tty_set_driver_enable(lp, word);
-	return error || !set_echo ? error : litepulse_tty_set_echo(lp, echo);
+	error = litepulse_board_usable(lp, claimant);
+	if (!error && !unchanged)
+		error = lp->port_ops->set_driver_enable(lp, word);
+	return error || !set_echo ? error : lp->port_ops->set_echo(lp, echo);
 }
 
 /* --- train --- */
 
-static int reason_to_errno(const struct litepulse_event *answer)
+static int litepulse_output_reason_to_errno(const struct litepulse_record *answer)
 {
 	if (answer->kind == LITEPULSE_KIND_APPLIED)
 		return 0;
@@ -286,12 +411,12 @@ static int reason_to_errno(const struct litepulse_event *answer)
 	}
 }
 
-static bool answered(struct litepulse *lp)
+static bool litepulse_output_answered(struct litepulse *lp)
 {
 	return READ_ONCE(lp->answer_state) == LITEPULSE_ANSWER_COME;
 }
 
-static void expect_answer(struct litepulse *lp, u64 since, bool stop)
+static void litepulse_output_expect_answer(struct litepulse *lp, u64 since, bool stop)
 {
 	spin_lock_irq(&lp->lock);
 	lp->answer_since = since;
@@ -301,10 +426,10 @@ static void expect_answer(struct litepulse *lp, u64 since, bool stop)
 }
 
 /* 0, -EINTR, or -EIO if none comes. */
-static int wait_for_answer(struct litepulse *lp)
+static int litepulse_output_wait_for_answer(struct litepulse *lp)
 {
-	long left = wait_event_killable_timeout(lp->answer_wait, answered(lp),
-						litepulse_patience(lp));
+	long left = wait_event_killable_timeout(lp->answer_wait, litepulse_output_answered(lp),
+						litepulse_board_patience(lp));
 
 	return left > 0 ? 0 : left ? -EINTR : -EIO;
 }
@@ -313,14 +438,14 @@ static int wait_for_answer(struct litepulse *lp)
  * Waits until STATUS has @bits where @mask is set, or, if @answer, until the train has answered. 0,
  * -EINTR, -EIO if it does not come (the board was reset, or it lies), or the transport's error.
  */
-static int wait_for_status(struct litepulse *lp, u32 mask, u32 bits, bool answer)
+static int litepulse_output_wait_for_status(struct litepulse *lp, u32 mask, u32 bits, bool answer)
 {
-	unsigned long end = jiffies + litepulse_patience(lp);
+	unsigned long end = jiffies + litepulse_board_patience(lp);
 	u32 status;
 	int error;
 
-	while (!answer || !answered(lp)) {
-		error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	while (!answer || !litepulse_output_answered(lp)) {
+		error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 		if (error || (status & mask) == bits)
 			return error;
 		if (fatal_signal_pending(current))
@@ -336,42 +461,42 @@ static int wait_for_status(struct litepulse *lp, u32 mask, u32 bits, bool answer
  * Does something with the train and waits for what the sequencer says: an event, or, as a change
  * may wait long for its pulse, the status that it waits.
  */
-static int train_command(struct litepulse *lp, const struct litepulse_word *words,
-			 unsigned int count, bool stop, bool change)
+static int litepulse_output_train_command(struct litepulse *lp, const struct litepulse_word *words,
+					  unsigned int count, bool stop, bool change)
 {
 	const u32 pending = LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK;
 	u64 now;
 	int error;
 
-	error = litepulse_now(lp, &now);
+	error = litepulse_board_now(lp, &now);
 	if (error)
 		return error;
-	litepulse_hurry(lp, true);
-	expect_answer(lp, now, stop);
-	error = litepulse_configure(lp, words, count);
+	litepulse_sink_unmoderate(lp, true);
+	litepulse_output_expect_answer(lp, now, stop);
+	error = litepulse_board_configure(lp, words, count);
 	/* An event tells why it was refused. */
 	if (error == -EINVAL)
 		error = 0;
 	if (change)
-		error = error ?: wait_for_status(lp, pending, pending, true);
+		error = error ?: litepulse_output_wait_for_status(lp, pending, pending, true);
 	else
-		error = error ?: wait_for_answer(lp);
+		error = error ?: litepulse_output_wait_for_answer(lp);
 	spin_lock_irq(&lp->lock);
 	if (!error && lp->answer_state == LITEPULSE_ANSWER_COME)
-		error = reason_to_errno(&lp->answer);
+		error = litepulse_output_reason_to_errno(&lp->answer);
 	lp->answer_state = LITEPULSE_ANSWER_NONE;
 	spin_unlock_irq(&lp->lock);
-	litepulse_hurry(lp, false);
+	litepulse_sink_unmoderate(lp, false);
 	return error;
 }
 
-static bool fraction_ok(u32 num, u32 den)
+static bool litepulse_output_fraction_ok(u32 num, u32 den)
 {
 	return !den || num < den;
 }
 
 /**
- * litepulse_train_start - starts a train and waits until the core has taken it
+ * litepulse_output_train_start - starts a train and waits until the core has taken it
  * @lp: device
  * @claimant: holder of the claim
  * @train: what
@@ -379,8 +504,8 @@ static bool fraction_ok(u32 num, u32 den)
  * Return: 0, -EINVAL, -EBUSY while one runs, -ETIME if it should have begun before that can be,
  * -ESTALE, or an error of the transport.
  */
-int litepulse_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
-			  const struct litepulse_train *train)
+int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
+				 const struct litepulse_train *train)
 {
 	bool asap = train->flags & LITEPULSE_TRAIN_ASAP;
 	const struct litepulse_word words[] = {
@@ -389,7 +514,7 @@ int litepulse_train_start(struct litepulse *lp, struct litepulse_claimant *claim
 		{ LITEPULSE_CFG_TRAIN_COUNT, train->count },
 		{ LITEPULSE_CFG_TRAIN_WIDTH, train->width },
 		{ LITEPULSE_CFG_TRAIN_LAUNCH,
-		  launch_word(train->kind, train->profile, train->data) },
+		  litepulse_output_launch_word(train->kind, train->profile, train->data) },
 		{ LITEPULSE_CFG_TRAIN_PERIOD, train->period },
 		{ LITEPULSE_CFG_TRAIN_NUM, train->num },
 		{ LITEPULSE_CFG_TRAIN_DEN, train->den },
@@ -401,21 +526,25 @@ int litepulse_train_start(struct litepulse *lp, struct litepulse_claimant *claim
 	int error;
 
 	if (train->flags & ~LITEPULSE_TRAIN_ASAP || train->reserved || train->reserved2 ||
-	    (asap && train->start) || !fraction_ok(train->num, train->den))
+	    (asap && train->start) || !litepulse_output_fraction_ok(train->num, train->den))
 		return -EINVAL;
-	error = check_launch(train->kind, train->profile, train->data, train->width) ?:
-		usable(lp, claimant)						     ?:
-		litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	error = litepulse_output_check_launch(train->kind, train->profile, train->data,
+					      train->width) ?:
+		litepulse_board_usable(lp, claimant) ?:
+		litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (error)
 		return error;
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
 		return -EBUSY;
-	litepulse_tty_train_starts(lp);
-	return train_command(lp, words, ARRAY_SIZE(words), false, false);
+	lp->port_ops->train_starts(lp);
+	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, false);
+	if (!error)
+		lp->train = *train;
+	return error;
 }
 
 /**
- * litepulse_train_adjust - changes period and phase of the train that runs
+ * litepulse_output_train_adjust - changes period and phase of the train that runs
  * @lp: device
  * @claimant: holder of the claim
  * @adjust: how
@@ -423,8 +552,8 @@ int litepulse_train_start(struct litepulse *lp, struct litepulse_claimant *claim
  * Return: 0 when it is taken; -EINVAL, -EBUSY while another change waits, -ETIME if it is too
  * late, -ESTALE, or an error of the transport.
  */
-int litepulse_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
-			   const struct litepulse_train_adjust *adjust)
+int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,
+				  const struct litepulse_train_adjust *adjust)
 {
 	const struct litepulse_word words[] = {
 		{ LITEPULSE_CFG_TRAIN_PERIOD, adjust->period },
@@ -437,31 +566,61 @@ int litepulse_train_adjust(struct litepulse *lp, struct litepulse_claimant *clai
 	u32 status;
 	int error;
 
-	if (adjust->flags || !fraction_ok(adjust->num, adjust->den))
+	if (adjust->flags || !litepulse_output_fraction_ok(adjust->num, adjust->den))
 		return -EINVAL;
-	error = usable(lp, claimant) ?: litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	error = litepulse_board_usable(lp, claimant) ?:
+		litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (error)
 		return error;
 	if (!(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK))
 		return -EINVAL;
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK)
 		return -EBUSY;
-	return train_command(lp, words, ARRAY_SIZE(words), false, true);
+	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, true);
+	if (!error && lp->train.period) {
+		lp->train.period = adjust->period;
+		lp->train.num = adjust->num;
+		lp->train.den = adjust->den;
+	}
+	return error;
 }
 
 /**
- * litepulse_train_stop - no further pulse starts
+ * litepulse_output_train_get - the train that runs, as it was asked for
+ * @lp: device; claim_mutex is held
+ * @train: answer
+ *
+ * Return: 0, -ENODATA if none runs or it was started before the driver found the board, or an
+ * error of the transport.
+ */
+int litepulse_output_train_get(struct litepulse *lp, struct litepulse_train *train)
+{
+	u32 status;
+	int error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+
+	lockdep_assert_held(&lp->claim_mutex);
+	if (error)
+		return error;
+	if (!(status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK) || !lp->train.period)
+		return -ENODATA;
+	*train = lp->train;
+	return 0;
+}
+
+/**
+ * litepulse_output_train_stop - stops the train: no further pulse starts
  * @lp: device
  * @claimant: holder of the claim
  * @pulses: answer: number of the pulse that would have come next
  *
  * Return: 0, -ESTALE, or an error of the transport.
  */
-int litepulse_train_stop(struct litepulse *lp, struct litepulse_claimant *claimant, u32 *pulses)
+int litepulse_output_train_stop(struct litepulse *lp, struct litepulse_claimant *claimant,
+				u32 *pulses)
 {
-	static const struct litepulse_word word = { LITEPULSE_CFG_TRAIN_COMMAND,
-						    LITEPULSE_TRAIN_CMD_STOP };
-	int error = usable(lp, claimant) ?: train_command(lp, &word, 1, true, false);
+	int error = litepulse_board_usable(lp, claimant) ?:
+		litepulse_output_train_command(lp, &litepulse_output_end[STOP_TRAIN], 1, true,
+					       false);
 
 	if (!error)
 		*pulses = lp->answer.data;
@@ -472,14 +631,14 @@ int litepulse_train_stop(struct litepulse *lp, struct litepulse_claimant *claima
  * Nobody has a claim, and nothing timed runs or waits. Then the tty may use the train. 0, -EBUSY,
  * or an error of the transport.
  */
-static int output_is_free(struct litepulse *lp)
+static int litepulse_output_is_free(struct litepulse *lp)
 {
 	u32 status;
 	int error;
 
 	if (lp->claimant || READ_ONCE(lp->line) & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)
 		return -EBUSY;
-	error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (error)
 		return error;
 	/* What an earlier claim has left may be on the line when the break is due. */
@@ -489,7 +648,7 @@ static int output_is_free(struct litepulse *lp)
 }
 
 /**
- * litepulse_break - a break of the tty as one launch: the pulse of a train of one
+ * litepulse_output_break - a break of the tty as one launch: the pulse of a train of one
  * @lp: device
  * @width: how long, ticks, not 0
  * @end: answer: by this tick it has ended
@@ -499,7 +658,7 @@ static int output_is_free(struct litepulse *lp)
  * Return: 0, -EBUSY if somebody has the claim or something timed runs or waits, -EINTR, -ESTALE,
  * or an error of the transport.
  */
-int litepulse_break(struct litepulse *lp, u32 width, u64 *end)
+int litepulse_output_break(struct litepulse *lp, u32 width, u64 *end)
 {
 	const struct litepulse_train train = {
 		.flags = LITEPULSE_TRAIN_ASAP,
@@ -512,12 +671,13 @@ int litepulse_break(struct litepulse *lp, u32 width, u64 *end)
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
-	error = output_is_free(lp) ?: litepulse_train_start(lp, &tty, &train);
+	error = litepulse_output_is_free(lp) ?: litepulse_output_train_start(lp, &tty, &train);
 	if (error)
 		return error;
 	/* Just after its only pulse has begun it no longer runs. */
-	error = wait_for_status(lp, LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK, 0, false) ?:
-		litepulse_now(lp, end);
+	error = litepulse_output_wait_for_status(lp, LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK, 0,
+						 false) ?:
+		litepulse_board_now(lp, end);
 	if (!error)
 		*end += width;
 	return error;
@@ -525,27 +685,45 @@ int litepulse_break(struct litepulse *lp, u32 width, u64 *end)
 
 /* --- responder --- */
 
+/*
+ * What a LIN slave needs beyond the rules for all. 0, -EINVAL, -EOPNOTSUPP if the core is none, or
+ * -ERANGE if the settings of the line, which are the tty's, are not those of a bus.
+ */
+static int litepulse_output_check_lin(struct litepulse *lp,
+				      const struct litepulse_responder *responder)
+{
+	/* The bytes are those of the table, and the profile is that of the receiver. */
+	if (responder->kind != LITEPULSE_LAUNCH_FRAME || responder->profile || responder->data ||
+	    responder->value || responder->mask || responder->holdoff ||
+	    (responder->flags | LITEPULSE_RESPONDER_EXCLUSIVE) !=
+		    (LITEPULSE_RESPONDER_REARM | LITEPULSE_RESPONDER_EXCLUSIVE))
+		return -EINVAL;
+	if (!lp->lin_entries)
+		return -EOPNOTSUPP;
+	return lp->port_ops->fits_lin(lp) ? 0 : -ERANGE;
+}
+
 /**
- * litepulse_responder_set - programs and arms the responder, or disarms it
+ * litepulse_output_set_responder - programs and arms the responder, or disarms it
  * @lp: device
  * @claimant: holder of the claim
  * @responder: how
  *
- * A delay shorter than the core can do is told by RESPONDER_MISSED, when it is triggered.
+ * If the delay is shorter than the core can do, RESPONDER_MISSED reports it when it is triggered.
  *
- * Return: 0, -EINVAL (also: what does not fit), -ESTALE,
- * or an error of the transport.
+ * Return: 0, -EINVAL (also: what does not fit), -ESTALE, or an error of the transport. Of a LIN
+ * slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of a
+ * bus.
  */
-int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *claimant,
-			    const struct litepulse_responder *responder)
+int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
+				   const struct litepulse_responder *responder)
 {
 	const u32 known = LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_FALL |
 		LITEPULSE_RESPONDER_REARM | LITEPULSE_RESPONDER_EXCLUSIVE |
 		LITEPULSE_RESPONDER_IGNORE_OWN;
-	static const struct litepulse_word disarm = { LITEPULSE_CFG_RESP_ARM, 0 };
 	struct litepulse_word words[] = {
 		{ LITEPULSE_CFG_RESP_TRIGGER,
-		  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, responder->trigger & 3) |
+		  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, responder->trigger & 7) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_CHANNEL_MASK,
 				     responder->channel & 15) |
 			  FIELD_PREP(LITEPULSE_CFG_RESP_TRIGGER_RISE_MASK,
@@ -564,7 +742,8 @@ int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *cla
 		{ LITEPULSE_CFG_RESP_DELAY, responder->delay },
 		{ LITEPULSE_CFG_RESP_WIDTH, responder->width },
 		{ LITEPULSE_CFG_RESP_LAUNCH,
-		  launch_word(responder->kind, responder->profile, responder->data) },
+		  litepulse_output_launch_word(responder->kind, responder->profile,
+					       responder->data) },
 		{ LITEPULSE_CFG_RESP_HOLDOFF, responder->holdoff },
 		{ LITEPULSE_CFG_RESP_ARM, 1 },
 	};
@@ -574,10 +753,12 @@ int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *cla
 	if (responder->trigger == LITEPULSE_TRIGGER_OFF) {
 		if (memcmp(responder, &off, sizeof(off)))
 			return -EINVAL;
-		return usable(lp, claimant) ?: litepulse_configure(lp, &disarm, 1) ?:
-			listen(lp, false);
+		return litepulse_board_usable(lp, claimant) ?:
+			litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1) ?:
+			litepulse_output_listen(lp, false);
 	}
-	if (responder->trigger > LITEPULSE_TRIGGER_BREAK || responder->channel > lp->inputs ||
+	if (responder->trigger > LITEPULSE_TRIGGER_LIN ||
+	    responder->channel > lp->inputs ||
 	    responder->flags & ~known ||
 	    responder->delay > FIELD_MAX(LITEPULSE_CFG_RESP_DELAY_DELAY_MASK) ||
 	    responder->holdoff > FIELD_MAX(LITEPULSE_CFG_RESP_HOLDOFF_HOLDOFF_MASK) ||
@@ -587,16 +768,19 @@ int litepulse_responder_set(struct litepulse *lp, struct litepulse_claimant *cla
 		    !(responder->flags & (LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_FALL)) :
 		    responder->channel)
 		return -EINVAL;
-	error = check_launch(responder->kind, responder->profile, responder->data,
-			     responder->width) ?:
-		usable(lp, claimant);
+	error = litepulse_output_check_launch(responder->kind, responder->profile, responder->data,
+					      responder->width);
+	if (!error && responder->trigger == LITEPULSE_TRIGGER_LIN)
+		error = litepulse_output_check_lin(lp, responder);
+	error = error ?: litepulse_board_usable(lp, claimant);
 	if (error)
 		return error;
-	error = listen(lp, responder->trigger != LITEPULSE_TRIGGER_EDGE) ?:
-		litepulse_configure(lp, words, ARRAY_SIZE(words));
+	error = litepulse_output_listen(lp, responder->trigger != LITEPULSE_TRIGGER_EDGE) ?:
+		litepulse_board_configure(lp, words, ARRAY_SIZE(words));
 	if (error) {
-		litepulse_configure(lp, &disarm, 1); /* nothing half done */
-		listen(lp, false);
+		/* nothing half done */
+		litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
+		litepulse_output_listen(lp, false);
 	}
 	return error;
 }

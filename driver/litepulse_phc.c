@@ -21,8 +21,8 @@
  * litepulse_phc_init - a clock at its nominal rate
  * @phc: what is filled in
  * @rate: of the ticks
- * @tick: at which...
- * @ns: ... it shows this
+ * @tick: at which it shows @ns
+ * @ns: ns
  *
  * Return: 0, or -ERANGE if the length of a tick leaves no room for adjustments.
  */
@@ -113,7 +113,8 @@ void litepulse_phc_adjust(struct litepulse_phc *phc, s64 scaled_ppm)
 }
 
 /* A period of the clock in ticks, exactly; den is phc->mul. */
-static int period_of(const struct litepulse_phc *phc, u64 period_ns, u32 *period, u32 *num)
+static int litepulse_phc_period_of(const struct litepulse_phc *phc, u64 period_ns, u32 *period,
+				   u32 *num)
 {
 	u64 whole;
 
@@ -128,9 +129,9 @@ static int period_of(const struct litepulse_phc *phc, u64 period_ns, u32 *period
  * litepulse_phc_train_init - the train whose pulses come when the clock shows origin + k periods
  * @train: what is filled in
  * @phc: clock
- * @origin: pulse 0 is the first of these times that is not before it, nor...
+ * @origin: pulse 0 is the first of these times that is neither before it nor before @from
  * @period_ns: not 0
- * @from: ... before this tick, which is not before @phc->tick
+ * @from: a tick that is not before @phc->tick
  *
  * Each pulse is less than a tick from the instant at which the clock shows its time.
  * Return: 0, or -ERANGE if the core has no such period or the time cannot be told in 64 bits.
@@ -142,7 +143,7 @@ int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct lit
 	u32 num;
 
 	*train = (struct litepulse_phc_train) { .period_ns = period_ns, .den = phc->mul };
-	if (period_of(phc, period_ns, &train->period, &train->period_num))
+	if (litepulse_phc_period_of(phc, period_ns, &train->period, &train->period_num))
 		return -ERANGE;
 	if (first < earliest) {
 		div64_u64_rem(earliest - origin, period_ns, &behind);
@@ -201,7 +202,7 @@ int litepulse_phc_train_change(const struct litepulse_phc_train *train,
 
 	*then = *train;
 	then->den = phc->mul;
-	if (period_of(phc, train->period_ns, &then->period, &then->period_num))
+	if (litepulse_phc_period_of(phc, train->period_ns, &then->period, &then->period_num))
 		return -ERANGE;
 	pulse = train->pulse;
 	if (earliest > train->first)

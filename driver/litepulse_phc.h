@@ -2,8 +2,13 @@
 /*
  * The time of a PTP clock as a function of ticks, and a train that keeps to it. Pure: no hardware.
  *
- * Both are exact: no rounding adds up, however long nothing is adjusted, and nothing has to be
- * refreshed in time (unlike timecounter, which is good for 2^32 ticks).
+ * Why not timecounter:
+ * - Ticks and nanoseconds are a fraction of 32-bit numbers here, and no rounding adds up. With
+ *   timecounter's rounded factor the pulses of PEROUT, whose period is a fraction of ticks, would
+ *   drift from the clock.
+ * - timecounter has to be read before its product overflows. Nothing has to be read in time here.
+ * - An event may be older than the latest adjustment, which must not change its time. The clock
+ *   keeps earlier functions for that; timecounter has only the present one.
  */
 #ifndef LITEPULSE_PHC_H
 #define LITEPULSE_PHC_H
@@ -17,9 +22,9 @@ struct litepulse_rate;
 
 /**
  * struct litepulse_phc - what the clock shows, from one adjustment to the next
- * @tick: then...
- * @ns: ... it shows this many ns...
- * @frac: ... and @frac / @div ns
+ * @tick: tick of the latest adjustment
+ * @ns: what it shows at @tick, whole ns
+ * @frac: what it shows beyond @ns, in units of 1 / @div ns
  * @mul: a tick takes @mul / @div ns
  * @div: the same whatever the rate; not 0
  * @nominal: @mul of the unadjusted clock

@@ -8,24 +8,30 @@
  * a fraction, so that the two never drift apart.
  *
  * The PTP core hands out nanoseconds, and keeps at most 127 time stamps that nobody has read: it
- * drops the oldest and tells nobody. /dev/litepulseN gives ticks and says what was lost.
+ * drops the oldest without a report. /dev/litepulseN gives ticks and reports what was lost.
  */
 #include <linux/bits.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/pps_kernel.h>
 #include <linux/ptp_clock_kernel.h>
 #include <linux/slab.h>
 #include <linux/time64.h>
 #include <linux/timekeeping.h>
 
-#include "litepulse.h"
 #include "litepulse_compat.h"
+#include "litepulse_output.h"
 #include "litepulse_phc.h"
+#include "litepulse_ptp.h"
+#include "litepulse_sink.h"
 
 #define EXTTS_EDGES	(PTP_RISING_EDGE | PTP_FALLING_EDGE)
 #define EXTTS_FLAGS	(EXTTS_EDGES | PTP_STRICT_FLAGS)
 #define PEROUT_FLAGS	(PTP_PEROUT_DUTY_CYCLE | PTP_PEROUT_PHASE)
+
+/* The input whose rising edges are those of the PPS source. */
+#define PPS_INPUT	0
 
 /* Line profile of the pulses: active low, as a start bit is. */
 #define PROFILE		1
@@ -46,14 +52,16 @@ struct litepulse_ptp {
 	struct ptp_clock *clock;	/* NULL until it is registered */
 	struct ptp_clock_info info;
 	struct litepulse_sink sink;	/* edges to be stamped; want: claim_mutex */
+	struct litepulse_sink pps;	/* edges of the PPS source; want: claim_mutex */
+	struct ptp_pin_desc *pins;	/* the inputs, the line, and the output */
 
 	/* For what follows; innermost, interrupts off. Who changes it has claim_mutex, too. */
 	spinlock_t lock;
 	struct litepulse_phc phc;
-	struct litepulse_phc past[PAST];	/* what held before phc.tick, and so on... */
-	unsigned int newest;		/* ... from this one back, modulo PAST */
-	u64 seen_tick;			/* latest tick read... */
-	u64 seen_boot;			/* ... and CLOCK_BOOTTIME then, ns */
+	struct litepulse_phc past[PAST];	/* functions before phc, a ring */
+	unsigned int newest;		/* index of the latest of them, modulo PAST */
+	u64 seen_tick;			/* latest tick read */
+	u64 seen_boot;			/* CLOCK_BOOTTIME when it was read, ns */
 
 	/* Periodic output: claim_mutex. */
 	struct litepulse_claimant claimant;
@@ -70,7 +78,7 @@ struct litepulse_ptp {
 	struct litepulse_phc_train train;
 };
 
-static struct litepulse_ptp *to_ptp(struct ptp_clock_info *info)
+static struct litepulse_ptp *litepulse_ptp_of(struct ptp_clock_info *info)
 {
 	return container_of(info, struct litepulse_ptp, info);
 }
@@ -78,7 +86,7 @@ static struct litepulse_ptp *to_ptp(struct ptp_clock_info *info)
 /* --- the clock -------------------------------------------------------------------------------- */
 
 /* Keeps in mind what was read. -ESTALE if the board was reset: the clock will be told. */
-static int note_tick(struct litepulse_ptp *ptp, u64 tick)
+static int litepulse_ptp_note_tick(struct litepulse_ptp *ptp, u64 tick)
 {
 	unsigned long flags;
 	bool back;
@@ -93,7 +101,7 @@ static int note_tick(struct litepulse_ptp *ptp, u64 tick)
 	spin_unlock_irqrestore(&ptp->lock, flags);
 	if (!back)
 		return 0;
-	error = litepulse_check_session(ptp->lp);
+	error = litepulse_board_check_session(ptp->lp);
 	if (error)
 		return error;
 	/* Another reader has overtaken us; if it is by more than a second, its tick was wrong. */
@@ -106,12 +114,12 @@ static int note_tick(struct litepulse_ptp *ptp, u64 tick)
 	return 0;
 }
 
-static int read_tick(struct litepulse_ptp *ptp, u64 *tick)
+static int litepulse_ptp_read_tick(struct litepulse_ptp *ptp, u64 *tick)
 {
-	return litepulse_now(ptp->lp, tick) ?: note_tick(ptp, *tick);
+	return litepulse_board_now(ptp->lp, tick) ?: litepulse_ptp_note_tick(ptp, *tick);
 }
 
-static u64 tick_to_ns(struct litepulse_ptp *ptp, u64 tick)
+static u64 litepulse_ptp_tick_to_ns(struct litepulse_ptp *ptp, u64 tick)
 {
 	const struct litepulse_phc *phc = &ptp->phc;
 	unsigned long flags;
@@ -128,7 +136,7 @@ static u64 tick_to_ns(struct litepulse_ptp *ptp, u64 tick)
 }
 
 /* As if the clock had always been as it is. */
-static void forget_past(struct litepulse_ptp *ptp)
+static void litepulse_ptp_forget_past(struct litepulse_ptp *ptp)
 {
 	unsigned int i;
 
@@ -136,7 +144,7 @@ static void forget_past(struct litepulse_ptp *ptp)
 		ptp->past[i] = ptp->phc;
 }
 
-static void set_clock(struct litepulse_ptp *ptp, const struct litepulse_phc *phc)
+static void litepulse_ptp_set_clock(struct litepulse_ptp *ptp, const struct litepulse_phc *phc)
 {
 	unsigned long flags;
 
@@ -147,40 +155,41 @@ static void set_clock(struct litepulse_ptp *ptp, const struct litepulse_phc *phc
 	spin_unlock_irqrestore(&ptp->lock, flags);
 }
 
-static void read_before(void *sts)
+static void litepulse_ptp_read_before(void *sts)
 {
 	ptp_read_system_prets(sts);
 }
 
-static void read_after(void *sts)
+static void litepulse_ptp_read_after(void *sts)
 {
 	ptp_read_system_postts(sts);
 }
 
-static int ptp_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
-			  struct ptp_system_timestamp *sts)
+static int litepulse_ptp_gettimex64(struct ptp_clock_info *info, struct timespec64 *ts,
+				    struct ptp_system_timestamp *sts)
 {
-	const struct litepulse_stamper stamper = { read_before, read_after, sts };
-	struct litepulse_ptp *ptp = to_ptp(info);
+	const struct litepulse_stamper stamper = { litepulse_ptp_read_before,
+						   litepulse_ptp_read_after, sts };
+	struct litepulse_ptp *ptp = litepulse_ptp_of(info);
 	u64 tick;
 	int error;
 
-	error = litepulse_enter(ptp->lp);
+	error = litepulse_board_enter(ptp->lp);
 	if (error)
 		return error;
 	error = ptp->lp->ops->time(ptp->lp->context, &tick, &stamper);
 	if (!error)
-		error = note_tick(ptp, tick);
+		error = litepulse_ptp_note_tick(ptp, tick);
 	if (!error)
-		*ts = ns_to_timespec64(tick_to_ns(ptp, tick));
-	litepulse_leave(ptp->lp);
+		*ts = ns_to_timespec64(litepulse_ptp_tick_to_ns(ptp, tick));
+	litepulse_board_leave(ptp->lp);
 	return error;
 }
 
 /* --- periodic output: all with claim_mutex and gone_sem held ---------------------------------- */
 
 /* Twice as far ahead after what came too late, an eighth less after what came in time. */
-static void adapt_ahead(struct litepulse_ptp *ptp, int error)
+static void litepulse_ptp_adapt_ahead(struct litepulse_ptp *ptp, int error)
 {
 	if (error == -ETIME)
 		ptp->ahead = min(2 * ptp->ahead, ptp->ahead_max);
@@ -189,7 +198,7 @@ static void adapt_ahead(struct litepulse_ptp *ptp, int error)
 }
 
 /* From the next edge on that can be reached; @after: and the pulse on the line is over. */
-static int start_train(struct litepulse_ptp *ptp, bool after)
+static int litepulse_ptp_start_train(struct litepulse_ptp *ptp, bool after)
 {
 	struct litepulse_profile profile = {
 		.index = PROFILE, .data_bits = 8, .period = (u64)ptp->lp->samples << 12,
@@ -199,13 +208,13 @@ static int start_train(struct litepulse_ptp *ptp, bool after)
 	u64 tick;
 	int error;
 
-	error = litepulse_profile_set(ptp->lp, &ptp->claimant, &profile);
+	error = litepulse_output_set_profile(ptp->lp, &ptp->claimant, &profile);
 	for (attempt = 0; !error && attempt < ATTEMPTS; attempt++) {
 		struct litepulse_train request = {
 			.width = ptp->width, .kind = LITEPULSE_LAUNCH_PULSE, .profile = PROFILE,
 		};
 
-		error = read_tick(ptp, &tick);
+		error = litepulse_ptp_read_tick(ptp, &tick);
 		if (error)
 			break;
 		tick += ptp->ahead + (after ? ptp->width : 0);
@@ -216,8 +225,8 @@ static int start_train(struct litepulse_ptp *ptp, bool after)
 		request.period = train->period;
 		request.num = train->period_num;
 		request.den = train->den;
-		error = litepulse_train_start(ptp->lp, &ptp->claimant, &request);
-		adapt_ahead(ptp, error);
+		error = litepulse_output_train_start(ptp->lp, &ptp->claimant, &request);
+		litepulse_ptp_adapt_ahead(ptp, error);
 		if (error != -ETIME) {
 			ptp->running = !error;
 			return error;
@@ -227,20 +236,20 @@ static int start_train(struct litepulse_ptp *ptp, bool after)
 	return error ?: -ETIME;
 }
 
-static int restart_train(struct litepulse_ptp *ptp)
+static int litepulse_ptp_restart_train(struct litepulse_ptp *ptp)
 {
 	u32 pulses;
 	int error;
 
-	error = litepulse_train_stop(ptp->lp, &ptp->claimant, &pulses);
+	error = litepulse_output_train_stop(ptp->lp, &ptp->claimant, &pulses);
 	if (error)
 		return error;
 	ptp->running = false;
-	return start_train(ptp, true);
+	return litepulse_ptp_start_train(ptp, true);
 }
 
 /* The clock's rate has changed: the train's follows, its pulses come when the clock shows so. */
-static int retune_train(struct litepulse_ptp *ptp)
+static int litepulse_ptp_retune_train(struct litepulse_ptp *ptp)
 {
 	struct litepulse_phc_change change;
 	unsigned int attempt;
@@ -250,13 +259,13 @@ static int retune_train(struct litepulse_ptp *ptp)
 	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
 		struct litepulse_train_adjust request = { };
 
-		error = read_tick(ptp, &tick);
+		error = litepulse_ptp_read_tick(ptp, &tick);
 		if (error)
 			return error;
 		tick += ptp->ahead;
 		/* No pulse has come yet, so none is lost. */
 		if (tick < ptp->train.start)
-			return restart_train(ptp);
+			return litepulse_ptp_restart_train(ptp);
 		error = litepulse_phc_train_change(&ptp->train, &ptp->phc, tick, &change);
 		if (error)
 			break;
@@ -265,8 +274,8 @@ static int retune_train(struct litepulse_ptp *ptp)
 		request.den = change.then.den;
 		request.at_pulse = change.pulse;
 		request.step = change.step;
-		error = litepulse_train_adjust(ptp->lp, &ptp->claimant, &request);
-		adapt_ahead(ptp, error);
+		error = litepulse_output_train_adjust(ptp->lp, &ptp->claimant, &request);
+		litepulse_ptp_adapt_ahead(ptp, error);
 		if (!error)
 			ptp->train = change.then;
 		if (error != -ETIME)
@@ -275,20 +284,20 @@ static int retune_train(struct litepulse_ptp *ptp)
 	if (error != -ERANGE && error != -EINVAL)
 		return error;
 	dev_info(ptp->lp->dev, "the PTP clock's rate changed by too much: its output starts again\n");
-	return restart_train(ptp);
+	return litepulse_ptp_restart_train(ptp);
 }
 
 /* Makes the output agree with the clock. Return: 0, or in how many jiffies to try again. */
-static long follow_clock(struct litepulse_ptp *ptp)
+static long litepulse_ptp_follow_clock(struct litepulse_ptp *ptp)
 {
 	int error = 0;
 
 	if (!ptp->enabled || ptp->suspended)
 		return 0;
 	if (!ptp->running)
-		error = restart_train(ptp);
+		error = litepulse_ptp_restart_train(ptp);
 	else if (ptp->train.den != ptp->phc.mul)
-		error = retune_train(ptp);
+		error = litepulse_ptp_retune_train(ptp);
 	/* The change before waits for its pulse. */
 	if (error == -EBUSY && ptp->running)
 		return nsecs_to_jiffies(litepulse_ticks_to_ns(&ptp->lp->rate, ptp->ahead)) + 1;
@@ -298,23 +307,23 @@ static long follow_clock(struct litepulse_ptp *ptp)
 	return error ? RETRY_INTERVAL : 0;
 }
 
-static void follow_clock_soon(struct litepulse_ptp *ptp)
+static void litepulse_ptp_follow_clock_soon(struct litepulse_ptp *ptp)
 {
-	long delay = follow_clock(ptp);
+	long delay = litepulse_ptp_follow_clock(ptp);
 
 	if (delay)
 		ptp_schedule_worker(ptp->clock, delay);
 }
 
-static void disable_perout(struct litepulse_ptp *ptp)
+static void litepulse_ptp_disable_perout(struct litepulse_ptp *ptp)
 {
 	if (ptp->enabled)
-		litepulse_unclaim(ptp->lp, &ptp->claimant);
+		litepulse_output_unclaim(ptp->lp, &ptp->claimant);
 	ptp->enabled = false;
 	ptp->running = false;
 }
 
-static int to_ns(const struct ptp_clock_time *time, u64 *ns)
+static int litepulse_ptp_to_ns(const struct ptp_clock_time *time, u64 *ns)
 {
 	if (time->sec < 0 || time->nsec >= NSEC_PER_SEC)
 		return -EINVAL;
@@ -325,8 +334,9 @@ static int to_ns(const struct ptp_clock_time *time, u64 *ns)
 }
 
 /* The width is that of the unadjusted clock, to the nearest tick: a change of rate leaves it. */
-static int check_perout(struct litepulse_ptp *ptp, const struct ptp_perout_request *request,
-			u64 *origin, u64 *period, u32 *width)
+static int litepulse_ptp_check_perout(struct litepulse_ptp *ptp,
+				      const struct ptp_perout_request *request, u64 *origin,
+				      u64 *period, u32 *width)
 {
 	const struct ptp_clock_time *start;
 	struct litepulse_phc_train train;
@@ -335,15 +345,18 @@ static int check_perout(struct litepulse_ptp *ptp, const struct ptp_perout_reque
 
 	if (request->index >= ptp->info.n_per_out)
 		return -EINVAL;
+	if (ptp->pins[ptp->info.n_pins - 1].func != PTP_PF_PEROUT)
+		return -EBUSY;
 	if (request->flags & ~PEROUT_FLAGS)
 		return -EOPNOTSUPP;
 	start = request->flags & PTP_PEROUT_PHASE ? &request->phase : &request->start;
-	error = to_ns(start, origin) ?: to_ns(&request->period, period) ?:
+	error = litepulse_ptp_to_ns(start, origin) ?:
+		litepulse_ptp_to_ns(&request->period, period) ?:
 		litepulse_phc_train_init(&train, &ptp->phc, *origin, *period, ptp->phc.tick);
 	if (error)
 		return error;
 	if (request->flags & PTP_PEROUT_DUTY_CYCLE) {
-		error = to_ns(&request->on, &on);
+		error = litepulse_ptp_to_ns(&request->on, &on);
 		if (error)
 			return error;
 		if (on >= *period)
@@ -359,41 +372,20 @@ static int check_perout(struct litepulse_ptp *ptp, const struct ptp_perout_reque
 	return 0;
 }
 
-/* Something that an earlier claim kept goes on: it may use the profile that is ours. */
-static int check_idle(struct litepulse *lp)
-{
-	const u32 busy = LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK |
-			 LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
-	const u32 idle = LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK;
-	u32 status;
-	int error;
-
-	error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
-	if (error)
-		return error;
-	return (status & (busy | idle)) == idle ? 0 : -EBUSY;
-}
-
-static int enable_perout(struct litepulse_ptp *ptp, const struct ptp_perout_request *request)
+static int litepulse_ptp_enable_perout(struct litepulse_ptp *ptp,
+				       const struct ptp_perout_request *request)
 {
 	u64 origin, period;
 	u32 width;
 	int error;
 
-	error = check_perout(ptp, request, &origin, &period, &width);
+	error = litepulse_ptp_check_perout(ptp, request, &origin, &period, &width);
 	if (error)
 		return error;
 	if (!ptp->enabled) {
-		ptp->claimant = (struct litepulse_claimant) { .keep = true };
-		error = litepulse_claim(ptp->lp, &ptp->claimant);
+		error = litepulse_output_claim_idle(ptp->lp, &ptp->claimant);
 		if (error)
 			return error;
-		error = check_idle(ptp->lp) ?:
-			litepulse_set_keep(ptp->lp, &ptp->claimant, false);
-		if (error) {
-			litepulse_unclaim(ptp->lp, &ptp->claimant);
-			return error;
-		}
 		ptp->enabled = true;
 	}
 	ptp->origin = origin;
@@ -403,125 +395,128 @@ static int enable_perout(struct litepulse_ptp *ptp, const struct ptp_perout_requ
 	if (ptp->running) {
 		/* The last pulse of the old train may be wider. */
 		ptp->width = max(ptp->width, width);
-		error = restart_train(ptp);
+		error = litepulse_ptp_restart_train(ptp);
 	} else {
-		error = start_train(ptp, false);
+		error = litepulse_ptp_start_train(ptp, false);
 	}
 	if (error)
-		disable_perout(ptp);
+		litepulse_ptp_disable_perout(ptp);
 	return error;
 }
 
 /* --- steps and rates -------------------------------------------------------------------------- */
 
 /* From now on the clock shows something else. */
-static void step_clock(struct litepulse_ptp *ptp, u64 tick, u64 ns)
+static void litepulse_ptp_step_clock(struct litepulse_ptp *ptp, u64 tick, u64 ns)
 {
 	struct litepulse_phc phc = ptp->phc;
 
 	phc.tick = tick;
 	phc.ns = ns;
 	phc.frac = 0;
-	set_clock(ptp, &phc);
+	litepulse_ptp_set_clock(ptp, &phc);
 	if (!ptp->running)
 		return;
 	dev_info(ptp->lp->dev,
 		 "the PTP clock was stepped: its output stops until its next edge by the new time\n");
 	ptp->running = false;
-	follow_clock_soon(ptp);
+	litepulse_ptp_follow_clock_soon(ptp);
 }
 
-static int ptp_settime64(struct ptp_clock_info *info, const struct timespec64 *ts)
+static int litepulse_ptp_settime64(struct ptp_clock_info *info, const struct timespec64 *ts)
 {
-	struct litepulse_ptp *ptp = to_ptp(info);
+	struct litepulse_ptp *ptp = litepulse_ptp_of(info);
 	u64 tick;
 	int error;
 
-	error = litepulse_begin_command(ptp->lp);
+	error = litepulse_board_begin_command(ptp->lp);
 	if (error)
 		return error;
-	error = read_tick(ptp, &tick);
+	error = litepulse_ptp_read_tick(ptp, &tick);
 	if (!error)
-		step_clock(ptp, tick, timespec64_to_ns(ts));
-	litepulse_end_command(ptp->lp);
+		litepulse_ptp_step_clock(ptp, tick, timespec64_to_ns(ts));
+	litepulse_board_end_command(ptp->lp);
 	return error;
 }
 
-static int ptp_adjtime(struct ptp_clock_info *info, s64 delta)
+static int litepulse_ptp_adjtime(struct ptp_clock_info *info, s64 delta)
 {
-	struct litepulse_ptp *ptp = to_ptp(info);
+	struct litepulse_ptp *ptp = litepulse_ptp_of(info);
 	u64 tick;
 	int error;
 
-	error = litepulse_begin_command(ptp->lp);
+	error = litepulse_board_begin_command(ptp->lp);
 	if (error)
 		return error;
-	error = read_tick(ptp, &tick);
+	error = litepulse_ptp_read_tick(ptp, &tick);
 	if (!error)
-		step_clock(ptp, tick, litepulse_phc_ns(&ptp->phc, tick) + delta);
-	litepulse_end_command(ptp->lp);
+		litepulse_ptp_step_clock(ptp, tick, litepulse_phc_ns(&ptp->phc, tick) + delta);
+	litepulse_board_end_command(ptp->lp);
 	return error;
 }
 
-static int ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
+static int litepulse_ptp_adjfine(struct ptp_clock_info *info, long scaled_ppm)
 {
-	struct litepulse_ptp *ptp = to_ptp(info);
+	struct litepulse_ptp *ptp = litepulse_ptp_of(info);
 	struct litepulse_phc phc;
 	u64 tick;
 	int error;
 
-	error = litepulse_begin_command(ptp->lp);
+	error = litepulse_board_begin_command(ptp->lp);
 	if (error)
 		return error;
-	error = read_tick(ptp, &tick);
+	error = litepulse_ptp_read_tick(ptp, &tick);
 	if (!error) {
 		phc = ptp->phc;
 		litepulse_phc_move(&phc, tick);
 		litepulse_phc_adjust(&phc, scaled_ppm);
-		set_clock(ptp, &phc);
-		follow_clock_soon(ptp);
+		litepulse_ptp_set_clock(ptp, &phc);
+		litepulse_ptp_follow_clock_soon(ptp);
 	}
-	litepulse_end_command(ptp->lp);
+	litepulse_board_end_command(ptp->lp);
 	return error;
 }
 
-static long ptp_do_aux_work(struct ptp_clock_info *info)
+static long litepulse_ptp_do_aux_work(struct ptp_clock_info *info)
 {
-	struct litepulse_ptp *ptp = to_ptp(info);
+	struct litepulse_ptp *ptp = litepulse_ptp_of(info);
 	long delay = 0;
 	u64 tick;
 
-	if (litepulse_begin_command(ptp->lp))
+	if (litepulse_board_begin_command(ptp->lp))
 		return -1;
-	if (!read_tick(ptp, &tick))
-		delay = follow_clock(ptp);
-	litepulse_end_command(ptp->lp);
+	if (!litepulse_ptp_read_tick(ptp, &tick))
+		delay = litepulse_ptp_follow_clock(ptp);
+	litepulse_board_end_command(ptp->lp);
 	return delay ?: READ_INTERVAL;
 }
 
 /* --- time stamps of edges --------------------------------------------------------------------- */
 
-/* Edges in other directions than those asked for are no longer in the event. */
-static void put_event(struct litepulse_sink *sink, const struct litepulse_event *event)
+/* Edges in other directions than those asked for are not in @data. */
+static void litepulse_ptp_put_event(struct litepulse_sink *sink,
+				    const struct litepulse_record *record, u32 data,
+				    const struct litepulse_stamp *stamp)
 {
 	struct litepulse_ptp *ptp = container_of(sink, struct litepulse_ptp, sink);
 	unsigned int samples = ptp->lp->samples, sample, channel;
-	struct ptp_clock_event stamp = { .type = PTP_CLOCK_EXTTS };
+	struct ptp_clock_event extts = { .type = PTP_CLOCK_EXTTS };
 
-	if (event->kind != LITEPULSE_KIND_EDGE)
+	if (record->kind != LITEPULSE_KIND_EDGE)
 		return;
 	for (sample = 0; sample < samples; sample++) {
 		for (channel = 0; channel <= ptp->lp->inputs; channel++) {
-			if (!(event->data & BIT(channel * samples + sample)))
+			if (!(data & BIT(channel * samples + sample)))
 				continue;
-			stamp.index = channel;
-			stamp.timestamp = tick_to_ns(ptp, event->tick + sample);
-			ptp_clock_event(ptp->clock, &stamp);
+			extts.index = channel;
+			extts.timestamp = litepulse_ptp_tick_to_ns(ptp, record->tick + sample);
+			ptp_clock_event(ptp->clock, &extts);
 		}
 	}
 }
 
-static int enable_extts(struct litepulse_ptp *ptp, const struct ptp_extts_request *request, bool on)
+static int litepulse_ptp_enable_extts(struct litepulse_ptp *ptp,
+				      const struct ptp_extts_request *request, bool on)
 {
 	struct litepulse_subscribe want = ptp->sink.want;
 	unsigned int edges = request->flags & EXTTS_EDGES;
@@ -531,6 +526,9 @@ static int enable_extts(struct litepulse_ptp *ptp, const struct ptp_extts_reques
 		return -EINVAL;
 	if (request->flags & ~(PTP_ENABLE_FEATURE | EXTTS_FLAGS))
 		return -EOPNOTSUPP;
+	/* The PTP core holds its lock of the pins. */
+	if (on && ptp->pins[request->index].func != PTP_PF_EXTTS)
+		return -EBUSY;
 	want.rise &= ~channel;
 	want.fall &= ~channel;
 	if (on) {
@@ -546,32 +544,112 @@ static int enable_extts(struct litepulse_ptp *ptp, const struct ptp_extts_reques
 	return litepulse_sink_change(ptp->lp, &ptp->sink, &want);
 }
 
-static int ptp_enable(struct ptp_clock_info *info, struct ptp_clock_request *request, int on)
+/*
+ * A PPS source is about the host's clock, so it gets the time of the edge by that clock, to the
+ * nanosecond as the device's events have it.
+ */
+static void litepulse_ptp_put_pps(struct litepulse_sink *sink,
+				  const struct litepulse_record *record, u32 data,
+				  const struct litepulse_stamp *stamp)
 {
-	struct litepulse_ptp *ptp = to_ptp(info);
+	struct litepulse_ptp *ptp = container_of(sink, struct litepulse_ptp, pps);
+	struct ptp_clock_event pps = { .type = PTP_CLOCK_PPSUSR };
+	struct timespec64 ago;
+	u64 ns;
+
+	if (record->kind != LITEPULSE_KIND_EDGE || !stamp)
+		return;
+	/* The edge may be of a later sample than the first one of its cycle. */
+	ns = stamp->ns + litepulse_ticks_to_ns_fast(&ptp->lp->rate, __ffs(data & 0xffff));
+	pps_get_ts(&pps.pps_times);
+	ago = timespec64_sub(pps.pps_times.ts_real, ns_to_timespec64(ns));
+	pps_sub_ts(&pps.pps_times, ago);
+	ptp_clock_event(ptp->clock, &pps);
+}
+
+static int litepulse_ptp_enable_pps(struct litepulse_ptp *ptp, bool on)
+{
+	struct litepulse_subscribe want = {
+		.kinds = on ? BIT(LITEPULSE_KIND_EDGE) : 0,
+		.rise = BIT(PPS_INPUT),
+		.clock = LITEPULSE_CLOCK_REALTIME,
+	};
+
+	return litepulse_sink_change(ptp->lp, &ptp->pps, &want);
+}
+
+/* --- pins ------------------------------------------------------------------------------------- */
+
+/* What a pin can do does not change: an input has its channel, the output is the line's. */
+static int litepulse_ptp_verify(struct ptp_clock_info *info, unsigned int pin,
+				enum ptp_pin_function function, unsigned int channel)
+{
+	bool output = pin == info->n_pins - 1;
+
+	if (function == PTP_PF_NONE)
+		return 0;
+	return function == (output ? PTP_PF_PEROUT : PTP_PF_EXTTS) &&
+	       channel == (output ? 0 : pin) ? 0 : -EOPNOTSUPP;
+}
+
+static int litepulse_ptp_add_pins(struct litepulse_ptp *ptp)
+{
+	unsigned int inputs = ptp->lp->inputs + 1, pin;
+
+	ptp->pins = kcalloc(inputs + 1, sizeof(*ptp->pins), GFP_KERNEL);
+	if (!ptp->pins)
+		return -ENOMEM;
+	for (pin = 0; pin < inputs; pin++) {
+		ptp->pins[pin].index = pin;
+		ptp->pins[pin].func = PTP_PF_EXTTS;
+		ptp->pins[pin].chan = pin;
+		snprintf(ptp->pins[pin].name, sizeof(ptp->pins[pin].name),
+			 pin < inputs - 1 ? "in%u" : "rx", pin);
+	}
+	ptp->pins[pin].index = pin;
+	ptp->pins[pin].func = PTP_PF_PEROUT;
+	strscpy(ptp->pins[pin].name, "tx", sizeof(ptp->pins[pin].name));
+	ptp->info.pin_config = ptp->pins;
+	ptp->info.n_pins = inputs + 1;
+	return 0;
+}
+
+static int litepulse_ptp_enable(struct ptp_clock_info *info, struct ptp_clock_request *request,
+				int on)
+{
+	struct litepulse_ptp *ptp = litepulse_ptp_of(info);
 	int error;
 
 	/* Pairs with litepulse_ptp_add(): the device is there a moment before it is known here. */
 	if (!smp_load_acquire(&ptp->clock))
 		return -EAGAIN;
-	error = litepulse_begin_command(ptp->lp);
+	error = litepulse_board_begin_command(ptp->lp);
 	if (error)
 		return error;
 	switch (request->type) {
+	case PTP_CLK_REQ_PPS:
+		error = litepulse_ptp_enable_pps(ptp, on);
+		break;
 	case PTP_CLK_REQ_EXTTS:
-		error = enable_extts(ptp, &request->extts, on);
+		error = litepulse_ptp_enable_extts(ptp, &request->extts, on);
 		break;
 	case PTP_CLK_REQ_PEROUT:
 		if (on)
-			error = enable_perout(ptp, &request->perout);
+			error = litepulse_ptp_enable_perout(ptp, &request->perout);
 		else
-			disable_perout(ptp);
+			litepulse_ptp_disable_perout(ptp);
 		break;
 	default:
 		error = -EOPNOTSUPP;
 	}
-	litepulse_end_command(ptp->lp);
+	litepulse_board_end_command(ptp->lp);
 	return error;
+}
+
+/* litepulse.phc_ns, with litepulse.lock held: whatever adjustments came after the tick. */
+static u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick)
+{
+	return litepulse_ptp_tick_to_ns(lp->ptp, tick);
 }
 
 /* --- for the rest of the driver --------------------------------------------------------------- */
@@ -580,12 +658,14 @@ static const struct ptp_clock_info litepulse_ptp_info = {
 	.owner = THIS_MODULE,
 	.max_adj = LITEPULSE_PHC_MAX_ADJ,
 	.n_per_out = 1,
-	.gettimex64 = ptp_gettimex64,
-	.settime64 = ptp_settime64,
-	.adjtime = ptp_adjtime,
-	.adjfine = ptp_adjfine,
-	.enable = ptp_enable,
-	.do_aux_work = ptp_do_aux_work,
+	.pps = 1,
+	.verify = litepulse_ptp_verify,
+	.gettimex64 = litepulse_ptp_gettimex64,
+	.settime64 = litepulse_ptp_settime64,
+	.adjtime = litepulse_ptp_adjtime,
+	.adjfine = litepulse_ptp_adjfine,
+	.enable = litepulse_ptp_enable,
+	.do_aux_work = litepulse_ptp_do_aux_work,
 };
 
 /**
@@ -603,7 +683,7 @@ int litepulse_ptp_add(struct litepulse *lp)
 	u64 tick;
 	int error;
 
-	error = litepulse_now(lp, &tick);
+	error = litepulse_board_now(lp, &tick);
 	if (error)
 		return error;
 	ptp = kzalloc(sizeof(*ptp), GFP_KERNEL);
@@ -615,7 +695,7 @@ int litepulse_ptp_add(struct litepulse *lp)
 		return 0;
 	}
 	ptp->lp = lp;
-	forget_past(ptp);
+	litepulse_ptp_forget_past(ptp);
 	ptp->seen_tick = tick;
 	ptp->seen_boot = ktime_get_boottime_ns();
 	ptp->ahead_min = litepulse_ns_to_ticks(&lp->rate, ahead);
@@ -626,20 +706,28 @@ int litepulse_ptp_add(struct litepulse *lp)
 	ptp->info.n_ext_ts = lp->inputs + 1;
 	snprintf(ptp->info.name, sizeof(ptp->info.name), "litepulse%d", lp->id);
 	litepulse_ptp_flags(&ptp->info, EXTTS_FLAGS, PEROUT_FLAGS);
-	ptp->sink.put = put_event;
+	ptp->claimant.name = "ptp";
+	ptp->sink.name = "ptp";
+	ptp->sink.put = litepulse_ptp_put_event;
 	ptp->sink.want.clock = LITEPULSE_CLOCK_NONE;
-	error = litepulse_sink_add(lp, &ptp->sink);
+	ptp->pps.name = "pps";
+	ptp->pps.put = litepulse_ptp_put_pps;
+	error = litepulse_ptp_add_pins(ptp) ?: litepulse_sink_add(lp, &ptp->sink);
 	if (error)
 		goto free;
+	litepulse_sink_add(lp, &ptp->pps);
 	clock = ptp_clock_register(&ptp->info, lp->dev);
 	if (IS_ERR_OR_NULL(clock)) {
 		error = PTR_ERR_OR_ZERO(clock);
 		goto sink;
 	}
-	/* Pairs with ptp_enable(), which may be called already. */
+	/* Pairs with litepulse_ptp_enable(), which may be called already. */
 	smp_store_release(&ptp->clock, clock);
 	mutex_lock(&lp->claim_mutex);
+	spin_lock_irq(&lp->lock);
 	lp->ptp = ptp;
+	lp->phc_ns = litepulse_ptp_ns;
+	spin_unlock_irq(&lp->lock);
 	/* The tick that the clock began with may be from before a reset. */
 	if (restarts != lp->restarts)
 		litepulse_ptp_restarted(lp);
@@ -648,8 +736,10 @@ int litepulse_ptp_add(struct litepulse *lp)
 	return 0;
 
 sink:
+	litepulse_sink_remove(lp, &ptp->pps);
 	litepulse_sink_remove(lp, &ptp->sink);
 free:
+	kfree(ptp->pins);
 	kfree(ptp);
 	return error;
 }
@@ -664,14 +754,17 @@ void litepulse_ptp_remove(struct litepulse *lp)
 
 	if (!ptp)
 		return;
+	litepulse_sink_remove(lp, &ptp->pps);
 	litepulse_sink_remove(lp, &ptp->sink);
 	ptp_clock_unregister(ptp->clock);
 	mutex_lock(&lp->claim_mutex);
-	disable_perout(ptp);
+	litepulse_ptp_disable_perout(ptp);
 	mutex_unlock(&lp->claim_mutex);
 	spin_lock_irq(&lp->lock);
+	lp->phc_ns = NULL;
 	lp->ptp = NULL;
 	spin_unlock_irq(&lp->lock);
+	kfree(ptp->pins);
 	kfree(ptp);
 }
 
@@ -685,18 +778,34 @@ int litepulse_ptp_index(struct litepulse *lp)
 {
 	return lp->ptp ? ptp_clock_index(lp->ptp->clock) : -1;
 }
+EXPORT_SYMBOL_GPL(litepulse_ptp_index);
 
 /**
- * litepulse_ptp_ns - what the clock showed at a tick, whatever adjustments came after it
- * @lp: device; its lock may be held
- * @tick: of an event that has just come
+ * litepulse_ptp_tick - when the clock will show a time, as it is adjusted now
+ * @lp: device
+ * @ns: the time
+ * @tick: answer: the first tick at which the clock shows it, or more
  *
- * Return: ns, rounded down; 0 if there is no clock.
+ * Return: 0, -ETIME if it lies before the latest adjustment, or -EOPNOTSUPP if there is no clock.
  */
-u64 litepulse_ptp_ns(struct litepulse *lp, u64 tick)
+int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick)
 {
-	return lp->ptp ? tick_to_ns(lp->ptp, tick) : 0;
+	struct litepulse_ptp *ptp = lp->ptp;
+	unsigned long flags;
+	int error = 0;
+	u32 num;
+
+	if (!ptp)
+		return -EOPNOTSUPP;
+	spin_lock_irqsave(&ptp->lock, flags);
+	if (ns > ptp->phc.ns)
+		*tick = litepulse_phc_tick(&ptp->phc, ns, &num) + !!num;
+	else
+		error = -ETIME;
+	spin_unlock_irqrestore(&ptp->lock, flags);
+	return error;
 }
+EXPORT_SYMBOL_GPL(litepulse_ptp_tick);
 
 /**
  * litepulse_ptp_restarted - the board was reset: the clock goes on as the host's did meanwhile
@@ -707,23 +816,23 @@ void litepulse_ptp_restarted(struct litepulse *lp)
 	struct litepulse_ptp *ptp = lp->ptp;
 	u64 tick, boot;
 
-	if (!ptp || litepulse_now(lp, &tick))
+	if (!ptp || litepulse_board_now(lp, &tick))
 		return;
 	spin_lock_irq(&ptp->lock);
 	boot = ktime_get_boottime_ns();
 	ptp->phc.ns = litepulse_phc_ns(&ptp->phc, ptp->seen_tick) + boot - ptp->seen_boot;
 	ptp->phc.tick = tick;
 	ptp->phc.frac = 0;
-	forget_past(ptp);
+	litepulse_ptp_forget_past(ptp);
 	ptp->seen_tick = tick;
 	ptp->seen_boot = boot;
 	spin_unlock_irq(&ptp->lock);
 	if (!ptp->enabled)
 		return;
 	/* The claim has gone stale: take it anew. */
-	disable_perout(ptp);
-	ptp->claimant = (struct litepulse_claimant) { };
-	ptp->enabled = !litepulse_claim(lp, &ptp->claimant);
+	litepulse_ptp_disable_perout(ptp);
+	ptp->claimant = (struct litepulse_claimant) { .name = ptp->claimant.name };
+	ptp->enabled = !litepulse_output_claim(lp, &ptp->claimant);
 	/* Not before the core's answers can be heard. */
 	ptp_schedule_worker(ptp->clock, 0);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From the records of the board's streams to struct litepulse_event, and who wants which. Pure:
+ * From the words of the board's streams to records, and who wants which. Pure:
  * no hardware.
  */
 #ifndef LITEPULSE_RECORD_H
 #define LITEPULSE_RECORD_H
 
+#include <linux/bitfield.h>
 #include <linux/bits.h>
 #include <linux/types.h>
 
+#include "litepulse_regs.h"
 #include "uapi/linux/litepulse.h"
 
 /**
@@ -23,8 +25,8 @@
  * @tick: of the latest header
  * @dropped: records thrown away since a header's tick went back
  * @dropped_tick: tick of the first such header
- * @gap_tick: receive stream: tick of the first byte lost
- * @gap_open: ... and the record with the count comes next
+ * @gap_tick: receive stream: tick of the first byte lost in the latest gap
+ * @gap_open: receive stream: the record with the count of that gap comes next
  */
 struct litepulse_sequence {
 	u64 next;
@@ -40,11 +42,33 @@ struct litepulse_sequence {
 };
 
 /**
+ * struct litepulse_record - something that happened: what struct litepulse_event has for everybody
+ * @tick: as in struct litepulse_event
+ * @seq: likewise
+ * @count: likewise, of LOST and RESTARTED only: undefined for other kinds
+ * @data: likewise
+ * @flags: likewise, but for LITEPULSE_FLAG_NS
+ * @kind: likewise
+ * @source: likewise
+ *
+ * It is small because one is made for each received byte.
+ */
+struct litepulse_record {
+	u64 tick;
+	u64 seq;
+	u64 count;
+	u32 data;
+	u16 flags;
+	u8 kind;
+	u8 source;
+};
+
+/**
  * struct litepulse_selector - what a subscriber wants, as it is quickest to compare with
  * @kinds: as in struct litepulse_subscribe
  * @sources: a bit for each, all of them if it does not care
  * @rise: samples of an edge record that it wants if they are 1
- * @fall: ... if they are 0
+ * @fall: samples of an edge record that it wants if they are 0
  */
 struct litepulse_selector {
 	u32 kinds;
@@ -53,55 +77,111 @@ struct litepulse_selector {
 	u32 fall;
 };
 
-/* An event record makes at most so many events: what is missing before it, and itself. */
-#define LITEPULSE_EVENTS_PER_RECORD 2
+/* The words of an event make at most so many records: what is missing before it, and itself. */
+#define LITEPULSE_RECORDS_PER_EVENT 2
 
-unsigned int litepulse_decode_events(struct litepulse_sequence *sequence, const u32 *words,
-				     unsigned int count, struct litepulse_event *events);
-unsigned int litepulse_decode_bytes(struct litepulse_sequence *sequence, u64 now, const u32 *words,
-				    unsigned int count, struct litepulse_event *events);
-unsigned int litepulse_decode_plain(struct litepulse_sequence *sequence, const u32 *words,
-				    unsigned int count, u8 *data, u8 *flags);
-struct litepulse_selector litepulse_selector(const struct litepulse_subscribe *want,
-					     unsigned int samples);
-u32 litepulse_channel_samples(u32 channels, unsigned int samples);
+unsigned int litepulse_record_decode_events(struct litepulse_sequence *sequence, const u32 *words,
+					    unsigned int count, struct litepulse_record *records);
+unsigned int litepulse_record_decode_bytes(struct litepulse_sequence *sequence, u64 now,
+					   const u32 *words, unsigned int count,
+					   struct litepulse_record *records);
+struct litepulse_selector litepulse_record_selector(const struct litepulse_subscribe *want,
+						    unsigned int samples);
+u32 litepulse_record_channel_samples(u32 channels, unsigned int samples);
+
+static inline u64 litepulse_record_tick(const u32 *words)
+{
+	return (u64)words[LITEPULSE_EVENT_TICK_HI / 4] << 32 | words[LITEPULSE_EVENT_TICK_LO / 4];
+}
+
+/* Fields of the info word of an event. */
+static inline u8 litepulse_record_kind(u32 info)
+{
+	return FIELD_GET(LITEPULSE_EVENT_INFO_KIND_MASK, info);
+}
+
+static inline u8 litepulse_record_source(u32 info)
+{
+	return FIELD_GET(LITEPULSE_EVENT_INFO_SOURCE_MASK, info);
+}
+
+static inline u8 litepulse_record_flags(u32 info)
+{
+	return FIELD_GET(LITEPULSE_EVENT_INFO_FLAGS_MASK, info);
+}
+
+/* Has the event number @seq, and is it not the report of a loss? */
+static inline bool litepulse_record_is_plain(u32 info, u16 seq)
+{
+	return FIELD_GET(LITEPULSE_EVENT_INFO_SEQ_MASK, info) == seq &&
+	       litepulse_record_kind(info) != LITEPULSE_KIND_OVERFLOW;
+}
+
+/* Whether an info word of the receive stream describes a byte; otherwise it reports a loss. */
+static inline bool litepulse_record_is_byte(u32 info)
+{
+	return !(info & LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK);
+}
+
+/* The fields of a byte's info word. */
+static inline u16 litepulse_record_byte(u32 info)
+{
+	return FIELD_GET(LITEPULSE_RECEIVE_INFO_DATA_MASK, info);
+}
+
+/* LITEPULSE_RX_*: they lie together, as in the interface. */
+static inline u8 litepulse_record_byte_flags(u32 info)
+{
+	return FIELD_GET(GENMASK(LITEPULSE_RECEIVE_INFO_COUNT_SHIFT,
+				 LITEPULSE_RECEIVE_INFO_PARITY_ERROR_SHIFT), info);
+}
 
 /**
- * litepulse_select - what a subscriber gets of an event
+ * litepulse_record_select_data - what a subscriber gets of a record
  * @selector: what it asked for
- * @event: what there is
- * @data: set to the event's, without the edges it did not ask for
+ * @kind: of the record
+ * @source: of the record
+ * @all: the record's data
+ * @data: set to them, without the edges that the subscriber did not ask for
  *
  * Return: whether anything is left.
  */
-static inline bool litepulse_select(const struct litepulse_selector *selector,
-				    const struct litepulse_event *event, u32 *data)
+static inline bool litepulse_record_select_data(const struct litepulse_selector *selector, u8 kind,
+						u8 source, u32 all, u32 *data)
 {
 	const u32 bytes = BIT(LITEPULSE_KIND_RX);
 	u32 levels, changes;
 
-	*data = event->data;
-	switch (event->kind) {
+	*data = all;
+	if (kind == LITEPULSE_KIND_RX)
+		return selector->kinds & bytes;
+	switch (kind) {
 	case LITEPULSE_KIND_RESTARTED:
 		return selector->kinds;
 	case LITEPULSE_KIND_LOST:
-		return selector->kinds &
-		       (event->source == LITEPULSE_SRC_RECEIVER ? bytes : ~bytes);
+		return selector->kinds & (source == LITEPULSE_SRC_RECEIVER ? bytes : ~bytes);
 	case LITEPULSE_KIND_EDGE:
-		levels = event->data >> 16;
-		changes = event->data &
-			((levels & selector->rise) | (~levels & selector->fall));
+		levels = all >> 16;
+		changes = all & ((levels & selector->rise) | (~levels & selector->fall));
 		*data = levels << 16 | changes;
 		return changes && selector->kinds & BIT(LITEPULSE_KIND_EDGE);
 	case LITEPULSE_KIND_TX:
 	case LITEPULSE_KIND_REFUSED:
 	case LITEPULSE_KIND_APPLIED:
-		if (!(selector->sources & BIT(event->source)))
+		if (!(selector->sources & BIT(source)))
 			return false;
 		fallthrough;
 	default:
-		return selector->kinds & BIT(event->kind);
+		return selector->kinds & BIT(kind);
 	}
+}
+
+/* The same of a whole record. */
+static inline bool litepulse_record_select(const struct litepulse_selector *selector,
+					   const struct litepulse_record *record, u32 *data)
+{
+	return litepulse_record_select_data(selector, record->kind, record->source, record->data,
+					    data);
 }
 
 #endif /* LITEPULSE_RECORD_H */

@@ -11,6 +11,8 @@
 #include <linux/string.h>
 
 #include "litepulse_clock_map.h"
+#include "litepulse_lin_frame.h"
+#include "litepulse_packed.h"
 #include "litepulse_phc.h"
 #include "litepulse_record.h"
 #include "litepulse_regs.h"
@@ -290,18 +292,18 @@ static void ticks_are_extended(struct kunit *test)
 
 /* A record of the event stream, put together as docs/registers.md has it. */
 static unsigned int event_record(struct litepulse_sequence *sequence, u64 tick, u32 seq, u32 kind,
-				 u32 source, u32 flags, u32 data, struct litepulse_event *events)
+				 u32 source, u32 flags, u32 data, struct litepulse_record *events)
 {
 	u32 words[] = { tick & 0xffffffff, tick >> 32,
 			(seq & 0xffff) << 16 | kind << 12 | source << 8 | flags, data };
 
-	memset(events, 0xee, LITEPULSE_EVENTS_PER_RECORD * sizeof(*events));
-	return litepulse_decode_events(sequence, words, 1, events);
+	memset(events, 0xee, LITEPULSE_RECORDS_PER_EVENT * sizeof(*events));
+	return litepulse_record_decode_events(sequence, words, 1, events);
 }
 
 static void events_are_counted(struct kunit *test)
 {
-	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	struct litepulse_record events[LITEPULSE_RECORDS_PER_EVENT];
 	struct litepulse_sequence sequence = {};
 	u64 seq;
 
@@ -320,13 +322,12 @@ static void events_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_EDGE, (int)events[0].kind);
 	KUNIT_EXPECT_EQ(test, LITEPULSE_SRC_CAPTURE, (int)events[0].source);
 	KUNIT_EXPECT_EQ(test, 0x80, (int)events[0].flags);
-	KUNIT_EXPECT_EQ(test, 0ull, events[0].ns + events[0].count + events[0].uncertainty);
 	KUNIT_EXPECT_EQ(test, 0ull, sequence.lost);
 }
 
 static void lost_events_are_told(struct kunit *test)
 {
-	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	struct litepulse_record events[LITEPULSE_RECORDS_PER_EVENT];
 	struct litepulse_sequence sequence = {};
 
 	event_record(&sequence, 1, 9, 8, 6, 0, 0, events);
@@ -362,7 +363,7 @@ static void lost_events_are_told(struct kunit *test)
 static void losses_without_end_are_told(struct kunit *test)
 {
 	const u32 stop = LITEPULSE_LOST_STOP + 3;
-	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	struct litepulse_record events[LITEPULSE_RECORDS_PER_EVENT];
 	struct litepulse_sequence sequence = {};
 	u64 next;
 
@@ -403,12 +404,12 @@ static void losses_without_end_are_told(struct kunit *test)
 
 /* A record of the receive stream. */
 static unsigned int byte_record(struct litepulse_sequence *sequence, u64 now, u64 tick, u32 flags,
-				u32 data, struct litepulse_event *events)
+				u32 data, struct litepulse_record *events)
 {
 	u32 words[] = { tick & 0xffffffff, (tick >> 32 & 0xffff) << 16 | flags << 9 | data };
 
-	memset(events, 0xee, LITEPULSE_EVENTS_PER_RECORD * sizeof(*events));
-	return litepulse_decode_bytes(sequence, now, words, 1, events);
+	memset(events, 0xee, LITEPULSE_RECORDS_PER_EVENT * sizeof(*events));
+	return litepulse_record_decode_bytes(sequence, now, words, 1, events);
 }
 
 static void bytes_are_decoded(struct kunit *test)
@@ -416,7 +417,7 @@ static void bytes_are_decoded(struct kunit *test)
 	static const u8 flags[] = { 0, LITEPULSE_RX_PARITY, LITEPULSE_RX_FRAMING,
 				    LITEPULSE_RX_FRAMING | LITEPULSE_RX_BREAK, LITEPULSE_RX_OWN,
 				    LITEPULSE_RX_NOISE };
-	struct litepulse_event events[LITEPULSE_EVENTS_PER_RECORD];
+	struct litepulse_record events[LITEPULSE_RECORDS_PER_EVENT];
 	u64 now = 0x0123000000000010ull;
 	struct litepulse_sequence sequence = { .since = now - 0x100 };
 	unsigned int i;
@@ -450,54 +451,19 @@ static void bytes_are_decoded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xffff0001ull, events[0].count);
 }
 
-/* What the tty alone gets is what the events say, up to a record that is no byte of ours. */
-static void plain_bytes(struct kunit *test)
-{
-	const u64 now = 0x123456789ab;
-	struct litepulse_sequence sequence = {}, plain = {};
-	struct litepulse_event event;
-	struct rnd_state random;
-	unsigned int i, round, overflow, decoded;
-	u8 data[8], flags[8];
-	u32 words[16];
-
-	prandom_seed_state(&random, 5);
-	for (round = 0; round < 1000; round++) {
-		overflow = prandom_u32_state(&random) % 12;
-		for (i = 0; i < 8; i++) {
-			words[2 * i] = now & 0xffffffff;
-			words[2 * i + 1] = (now >> 32) << 16 |
-				(prandom_u32_state(&random) & 0x6fff) | (i == overflow) << 12;
-		}
-		plain.next = sequence.next;
-		decoded = litepulse_decode_plain(&plain, words, 8, data, flags);
-		KUNIT_ASSERT_EQ(test, min(overflow, 8u), decoded);
-		for (i = 0; i < decoded; i++) {
-			KUNIT_ASSERT_EQ(test, 1u,
-					litepulse_decode_bytes(&sequence, now, words + 2 * i, 1,
-							       &event));
-			KUNIT_ASSERT_EQ(test, (int)(u8)event.data, (int)data[i]);
-			KUNIT_ASSERT_EQ(test, (int)event.flags, (int)flags[i]);
-		}
-		KUNIT_ASSERT_EQ(test, sequence.next, plain.next);
-	}
-	plain.since = now;
-	KUNIT_EXPECT_EQ(test, 0u, litepulse_decode_plain(&plain, words, 8, data, flags));
-}
-
 static bool selects(const struct litepulse_subscribe *want, unsigned int samples,
-		    const struct litepulse_event *event, u32 *data)
+		    const struct litepulse_record *event, u32 *data)
 {
-	struct litepulse_selector selector = litepulse_selector(want, samples);
+	struct litepulse_selector selector = litepulse_record_selector(want, samples);
 
-	return litepulse_select(&selector, event, data);
+	return litepulse_record_select(&selector, event, data);
 }
 
 static void who_gets_what(struct kunit *test)
 {
 	struct litepulse_subscribe want = {};
 	u32 data;
-	struct litepulse_event event = { .kind = LITEPULSE_KIND_TX, .source = LITEPULSE_SRC_TTY };
+	struct litepulse_record event = { .kind = LITEPULSE_KIND_TX, .source = LITEPULSE_SRC_TTY };
 
 	KUNIT_EXPECT_FALSE(test, selects(&want, 1, &event, &data));
 	want.kinds = 1 << LITEPULSE_KIND_TX;
@@ -527,7 +493,7 @@ static void who_gets_what(struct kunit *test)
 static void edges_are_chosen(struct kunit *test)
 {
 	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE };
-	struct litepulse_event event = {};
+	struct litepulse_record event = {};
 	struct rnd_state random;
 	unsigned int samples, i, bit, channel;
 	u32 data, expected, left;
@@ -777,6 +743,306 @@ static void ticks_are_reachable(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, litepulse_clock_map_reachable(&rate, ~0ull, 1ull << 50, false));
 }
 
+/* --- packed answers --- */
+
+/* Two records of 16 bytes, and a word: by hand. */
+static void packed_answer_by_hand(struct kunit *test)
+{
+	static const u8 packed[] = {
+		0xff, 0x00, 0x00, 0x12, 0x34, 0x00, 0x00, 0x00, 0x05,
+		0xff, 0x00, 0x07, 0x03, 0x00, 0x00, 0x01, 0x00, 0x01,
+		0x0c, 0x13, 0x01,
+		0x02, 0x08,
+		0x08, 0x99,
+	};
+	static const u32 expected[] = {
+		0x00001234, 0x00000005, 0x00070300, 0x00010001,
+		0x00001301, 0x00000005, 0x00080300, 0x00010001, 0x00001399,
+	};
+	u32 words[ARRAY_SIZE(expected)] = {};
+
+	KUNIT_EXPECT_EQ(test, litepulse_packed_groups(ARRAY_SIZE(expected)), 5U);
+	KUNIT_EXPECT_TRUE(test, litepulse_packed_unpack(packed, words, ARRAY_SIZE(expected)));
+	KUNIT_EXPECT_EQ(test, memcmp(words, expected, sizeof(expected)), 0);
+	/* One word fewer has four groups, and the last mask says nothing of a fifth. */
+	KUNIT_EXPECT_EQ(test, litepulse_packed_groups(ARRAY_SIZE(expected) - 1), 4U);
+	KUNIT_EXPECT_TRUE(test, litepulse_packed_unpack(packed, words, ARRAY_SIZE(expected) - 1));
+}
+
+static void packed_answer_beyond_its_end(struct kunit *test)
+{
+	static const u8 packed[] = { 0x1f, 1, 2, 3, 4, 5 };
+	u32 word = 0;
+
+	/* Of a group that one word is half of, no fifth byte can come. */
+	KUNIT_EXPECT_FALSE(test, litepulse_packed_unpack(packed, &word, 1));
+	KUNIT_EXPECT_EQ(test, word, 0x01020304U);
+	KUNIT_EXPECT_EQ(test, litepulse_packed_groups(0), 0U);
+	KUNIT_EXPECT_TRUE(test, litepulse_packed_unpack(packed, &word, 0));
+}
+
+/* Words that are packed here, byte by byte of a list of all, come out again. */
+static void packed_answers_of_any_words(struct kunit *test)
+{
+	static u8 plain[4 * 64], packed[9 * 32];
+	static u32 words[64];
+	struct rnd_state random;
+	unsigned int turn, i;
+
+	prandom_seed_state(&random, 9);
+	for (turn = 0; turn < 2000; turn++) {
+		unsigned int count = 1 + prandom_u32_state(&random) % ARRAY_SIZE(words), at = 0;
+		u8 *mask = NULL;
+
+		for (i = 0; i < 4 * count; i++) {
+			bool same = i >= 16 && prandom_u32_state(&random) % 4;
+
+			plain[i] = same ? plain[i - 16] : prandom_u32_state(&random);
+			if (i % 8 == 0) {
+				mask = &packed[at++];
+				*mask = 0;
+			}
+			if (same)
+				continue;
+			*mask |= 1 << i % 8;
+			packed[at++] = plain[i];
+		}
+		KUNIT_ASSERT_TRUE(test, litepulse_packed_unpack(packed, words, count));
+		for (i = 0; i < 4 * count; i++)
+			KUNIT_ASSERT_EQ(test, (u8)(words[i / 4] >> (24 - 8 * (i % 4))), plain[i]);
+	}
+}
+
+/* --- LIN --- */
+
+/* A bit of 100.5 ticks. */
+#define LIN_PERIOD ((100 << 8) + 128)
+
+struct lin_bus {
+	struct litepulse_lin_frame frame;
+	struct litepulse_lin_expected expected[LITEPULSE_LIN_IDS];
+	struct litepulse_lin_report report;
+	u64 tick; /* of the next byte */
+};
+
+static void lin_init(struct lin_bus *bus)
+{
+	*bus = (struct lin_bus){ .frame.period = LIN_PERIOD, .tick = 1000 };
+}
+
+static bool lin_byte(struct lin_bus *bus, u8 data, u8 flags)
+{
+	const struct litepulse_event byte = { .kind = LITEPULSE_KIND_RX, .tick = bus->tick,
+					      .ns = 2 * bus->tick, .data = data, .flags = flags };
+
+	/* 13 bits and a stop bit; else ten */
+	bus->tick += litepulse_lin_frame_bits(LIN_PERIOD, flags & LITEPULSE_RX_BREAK ? 14 : 10);
+	return litepulse_lin_frame_take(&bus->frame, &byte, bus->expected, &bus->report);
+}
+
+static bool lin_header(struct lin_bus *bus, u8 pid, u8 flags)
+{
+	lin_byte(bus, 0, LITEPULSE_RX_BREAK | LITEPULSE_RX_FRAMING);
+	lin_byte(bus, 0x55, 0);
+	return lin_byte(bus, pid, flags);
+}
+
+/* Identifiers and checksums of the standard's examples. */
+static void lin_parity_and_checksums(struct kunit *test)
+{
+	static const u8 pids[][2] = {
+		{ 0x00, 0x80 }, { 0x01, 0xc1 }, { 0x10, 0x50 }, { 0x20, 0x20 }, { 0x25, 0x25 },
+		{ 0x3c, 0x3c }, { 0x3d, 0x7d }, { 0x3f, 0xbf }, { 0x15, 0x55 }, { 0x2a, 0x6a },
+	};
+	static const u8 data[] = { 0x4a, 0x55, 0x93, 0xe5 };
+	static const u8 ones[] = { 0xff, 0xff };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(pids); i++)
+		KUNIT_EXPECT_EQ(test, litepulse_lin_frame_pid(pids[i][0]), pids[i][1]);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_checksum(0x50, data, 4, false), 0xe6);
+	/* 0x50 more, with carry: 0x19 + 0x50 = 0x69 */
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_checksum(0x50, data, 4, true), 0x96);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_checksum(0x50, ones, 2, false), 0x00);
+}
+
+static void lin_frames(struct kunit *test)
+{
+	struct lin_bus bus;
+	u64 start;
+
+	lin_init(&bus);
+	start = bus.tick;
+	KUNIT_ASSERT_TRUE(test, lin_header(&bus, 0x50, LITEPULSE_RX_OWN));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_HEADER);
+	KUNIT_EXPECT_EQ(test, bus.report.id, 0x10);
+	KUNIT_EXPECT_TRUE(test, bus.report.own);
+	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
+	KUNIT_EXPECT_EQ(test, bus.report.ns, 2 * start);
+	/* Of a known length: complete with its checksum. */
+	bus.expected[0x10] = (struct litepulse_lin_expected){ .length = 2, .enhanced = true };
+	start = bus.tick;
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x11, 0));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x22, 0));
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0x7c, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_DATA);
+	KUNIT_EXPECT_EQ(test, bus.report.length, 2);
+	KUNIT_EXPECT_EQ(test, bus.report.data[1], 0x22);
+	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
+	KUNIT_EXPECT_EQ(test, bus.report.ns, 2 * start);
+	/* What follows belongs to nothing. */
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x55, 0));
+	/* The kind of the checksum is known with the length: the other one is wrong... */
+	lin_header(&bus, 0x50, 0);
+	KUNIT_EXPECT_FALSE(test, bus.report.own);
+	lin_byte(&bus, 0x11, 0);
+	lin_byte(&bus, 0x22, 0);
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xcc, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_WRONG_CHECKSUM);
+	/* ... and else either is right; the next break ends the response. */
+	bus.expected[0x10].length = 0;
+	lin_header(&bus, 0x50, 0);
+	lin_byte(&bus, 0x11, 0);
+	lin_byte(&bus, 0x22, 0);
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xcc, 0));
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0, LITEPULSE_RX_BREAK));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_DATA);
+	KUNIT_EXPECT_EQ(test, bus.report.length, 2);
+}
+
+/* Each way a response can end before it is whole, and the ticks of the latest byte and look. */
+static void lin_responses_end(struct kunit *test)
+{
+	const struct litepulse_event lost = { .kind = LITEPULSE_KIND_LOST };
+	struct lin_bus bus;
+	u64 latest;
+
+	lin_init(&bus);
+	bus.expected[0x10].length = 1;
+	lin_header(&bus, 0x50, 0);
+	latest = bus.tick - litepulse_lin_frame_bits(LIN_PERIOD, 10) +
+		 litepulse_lin_frame_bits(LIN_PERIOD, LITEPULSE_LIN_RESPONSE_BITS);
+	latest += litepulse_lin_frame_bits(LIN_PERIOD, 10);
+	KUNIT_EXPECT_FALSE(test, litepulse_lin_frame_expire(&bus.frame, latest, bus.expected,
+							    &bus.report));
+	latest++;
+	KUNIT_ASSERT_TRUE(test, litepulse_lin_frame_expire(&bus.frame, latest, bus.expected,
+							   &bus.report));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_NO_RESPONSE);
+	KUNIT_EXPECT_EQ(test, bus.report.id, 0x10);
+	/* The latest byte still counts, the next tick's is too late. */
+	lin_header(&bus, 0x50, 0);
+	bus.tick += litepulse_lin_frame_bits(LIN_PERIOD, LITEPULSE_LIN_RESPONSE_BITS) -
+		    litepulse_lin_frame_bits(LIN_PERIOD, 10);
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x11, 0));
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xee, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_NO_RESPONSE);
+	/* A byte without a stop bit. */
+	lin_header(&bus, 0x50, 0);
+	latest = bus.tick;
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0x11, LITEPULSE_RX_FRAMING));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_FRAMING);
+	KUNIT_EXPECT_EQ(test, bus.report.tick, latest);
+	/* Lost bytes, and a board that was reset: nothing is made of what is left. */
+	lin_header(&bus, 0x50, 0);
+	lin_byte(&bus, 0x11, 0);
+	KUNIT_EXPECT_FALSE(test, litepulse_lin_frame_take(&bus.frame, &lost, bus.expected,
+							  &bus.report));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xee, 0));
+	/* A break always restarts; a response of no more than its checksum is none. */
+	bus.expected[0x10].length = 0;
+	lin_header(&bus, 0x50, 0);
+	lin_byte(&bus, 0xff, 0);
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0, LITEPULSE_RX_BREAK));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_NO_RESPONSE);
+	/* Nine bytes are all there can be. */
+	lin_header(&bus, 0x50, 0);
+	for (latest = 0; latest < 8; latest++)
+		KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0, 0));
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xff, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_DATA);
+	KUNIT_EXPECT_EQ(test, bus.report.length, 8);
+}
+
+static void lin_bad_headers(struct kunit *test)
+{
+	struct lin_bus bus;
+	u64 start;
+
+	lin_init(&bus);
+	/* Bytes without a break are nothing. */
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x55, 0));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x50, 0));
+	/* no 0x55 */
+	start = bus.tick;
+	lin_byte(&bus, 0, LITEPULSE_RX_BREAK);
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0x54, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_BAD_HEADER);
+	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x50, 0));
+	/* wrong parity, and no stop bit */
+	KUNIT_ASSERT_TRUE(test, lin_header(&bus, 0x51, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_BAD_HEADER);
+	KUNIT_ASSERT_TRUE(test, lin_header(&bus, 0x50, LITEPULSE_RX_FRAMING));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_BAD_HEADER);
+	/* a second break: the header is the one behind it */
+	lin_byte(&bus, 0, LITEPULSE_RX_BREAK);
+	start = bus.tick;
+	KUNIT_ASSERT_TRUE(test, lin_header(&bus, 0x50, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_HEADER);
+	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
+}
+
+/* Looks so late that a break at @start has no header any more. */
+static bool lin_look(struct lin_bus *bus, u64 start)
+{
+	bus->tick =
+		start + litepulse_lin_frame_bits(LIN_PERIOD, LITEPULSE_LIN_RESPONSE_BITS + 10) + 1;
+	return litepulse_lin_frame_expire(&bus->frame, bus->tick, bus->expected, &bus->report);
+}
+
+static void lin_wake_ups(struct kunit *test)
+{
+	struct lin_bus bus;
+	u64 start;
+
+	lin_init(&bus);
+	bus.frame.wake = litepulse_lin_frame_bits(LIN_PERIOD, 3);
+	/* Five bits of a silent bus. */
+	start = bus.tick;
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xf0, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_WAKE_UP);
+	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
+	KUNIT_EXPECT_EQ(test, bus.report.ns, 2 * start);
+	/* Three are enough, two are not; nor is what is not one pulse, or ours. */
+	KUNIT_EXPECT_TRUE(test, lin_byte(&bus, 0xfc, 0));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xfe, 0));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xe8, 0));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xf0, LITEPULSE_RX_OWN));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xf0, LITEPULSE_RX_FRAMING));
+	/* Longer than a byte. */
+	start = bus.tick;
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0, LITEPULSE_RX_BREAK));
+	KUNIT_ASSERT_TRUE(test, lin_look(&bus, start));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_WAKE_UP);
+	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
+	/* Our own is a header that has not become one. */
+	start = bus.tick;
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0, LITEPULSE_RX_BREAK | LITEPULSE_RX_OWN));
+	KUNIT_ASSERT_TRUE(test, lin_look(&bus, start));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_BAD_HEADER);
+	/* Soon after a frame nobody wakes the bus. */
+	bus.expected[0x10].length = 1;
+	lin_header(&bus, 0x50, 0);
+	lin_byte(&bus, 0x11, 0);
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xee, 0));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0xf0, 0));
+	start = bus.tick;
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0, LITEPULSE_RX_BREAK));
+	KUNIT_ASSERT_TRUE(test, lin_look(&bus, start));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_BAD_HEADER);
+}
+
 static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(rate_is_exact),
 	KUNIT_CASE(rate_is_refused),
@@ -789,7 +1055,6 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(lost_events_are_told),
 	KUNIT_CASE(losses_without_end_are_told),
 	KUNIT_CASE(bytes_are_decoded),
-	KUNIT_CASE(plain_bytes),
 	KUNIT_CASE(who_gets_what),
 	KUNIT_CASE(edges_are_chosen),
 	KUNIT_CASE(clock_is_exact),
@@ -798,6 +1063,14 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(readings_bound_the_moment),
 	KUNIT_CASE(contradicting_readings_begin_anew),
 	KUNIT_CASE(ticks_are_reachable),
+	KUNIT_CASE(packed_answer_by_hand),
+	KUNIT_CASE(packed_answer_beyond_its_end),
+	KUNIT_CASE(packed_answers_of_any_words),
+	KUNIT_CASE(lin_parity_and_checksums),
+	KUNIT_CASE(lin_frames),
+	KUNIT_CASE(lin_responses_end),
+	KUNIT_CASE(lin_bad_headers),
+	KUNIT_CASE(lin_wake_ups),
 	{}
 };
 

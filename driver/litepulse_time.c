@@ -119,6 +119,7 @@ u64 litepulse_ns_to_ticks(const struct litepulse_rate *rate, u64 ns)
 {
 	return litepulse_mul_div(ns, rate->ns_div, rate->ns_mul, NULL);
 }
+EXPORT_SYMBOL_GPL(litepulse_ns_to_ticks);
 
 /**
  * litepulse_bit_period - of a baud rate
@@ -135,6 +136,7 @@ u64 litepulse_bit_period(const struct litepulse_rate *rate, u32 baud)
 		return 0;
 	return div64_u64((rate->num << 8) + per_tick / 2, per_tick);
 }
+EXPORT_SYMBOL_GPL(litepulse_bit_period);
 
 /**
  * litepulse_baud - the inverse
@@ -151,14 +153,4 @@ u32 litepulse_baud(const struct litepulse_rate *rate, u64 period)
 	if (!period || upper_32_bits(period) >= U32_MAX / rate->den)
 		return 0;
 	return min_t(u64, div64_u64((rate->num << 8) + ticks / 2, ticks), U32_MAX);
-}
-
-/**
- * litepulse_extend_tick - a tick of which the low 48 bits are known
- * @now: a tick that is not earlier, by less than 2^48
- * @low48: the bits
- */
-u64 litepulse_extend_tick(u64 now, u64 low48)
-{
-	return now - ((now - low48) & GENMASK_ULL(47, 0));
 }

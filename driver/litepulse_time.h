@@ -6,6 +6,7 @@
 #ifndef LITEPULSE_TIME_H
 #define LITEPULSE_TIME_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 /**
@@ -34,6 +35,15 @@ u64 litepulse_ticks_to_ns_fast(const struct litepulse_rate *rate, u64 ticks);
 u64 litepulse_ns_to_ticks(const struct litepulse_rate *rate, u64 ns);
 u64 litepulse_bit_period(const struct litepulse_rate *rate, u32 baud);
 u32 litepulse_baud(const struct litepulse_rate *rate, u64 period);
-u64 litepulse_extend_tick(u64 now, u64 low48);
+
+/**
+ * litepulse_extend_tick - a tick of which the low 48 bits are known
+ * @now: a tick that is not earlier, by less than 2^48
+ * @low48: the bits
+ */
+static inline u64 litepulse_extend_tick(u64 now, u64 low48)
+{
+	return now - ((now - low48) & GENMASK_ULL(47, 0));
+}
 
 #endif /* LITEPULSE_TIME_H */

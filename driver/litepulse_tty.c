@@ -14,14 +14,17 @@
  * character that is sent then takes them along.
  *
  * A transport that sleeps cannot be called under port.lock: then a worker does what else is done
- * on the spot. Both do it in steps: plan() and done() under the lock, act() at the hardware.
+ * on the spot. Both do it in steps: litepulse_tty_plan() and litepulse_tty_done() under the lock,
+ * litepulse_tty_act() at the hardware.
  *
- * Receiving: records come from ingest, mostly in the hard interrupt. How many of them an
+ * Receiving: a sink gets the bytes, mostly in the hard interrupt. How many of them an
  * interrupt brings is set in sysfs, beside the tty (/sys/class/tty/ttyPULSEn/):
  *   rx_trig_bytes    so many bytes (128), or
- *   rx_trig_age_us   the oldest has waited so long (10000); 0: for ever, or
- *   rx_trig_idle_us  none came for so long; 0: for ever; "auto", as it is at first: four frames.
+ *   rx_trig_age_us   the oldest has waited so long (10000); 0: forever, or
+ *   rx_trig_idle_us  none came for so long; 0: forever; "auto", as it is at first: four frames.
  *                    Reads what it is now
+ *   interrupts_max   so many a second, about; beyond, they wait for each other (1000). Of the
+ *                    chardev's events, too
  * So a byte that no other follows is delivered after four frames, and at full rate 128 share an
  * interrupt from 128 kbaud on; below, the age limits how many. A reader of the chardev can make
  * it sooner, never later.
@@ -34,6 +37,7 @@
  */
 #include <linux/bitfield.h>
 #include <linux/cdev.h>
+#include <linux/console.h>
 #include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/kstrtox.h>
@@ -46,8 +50,11 @@
 #include <linux/tty.h>
 #include <linux/tty_flip.h>
 
-#include "litepulse.h"
 #include "litepulse_compat.h"
+#include "litepulse_early.h"
+#include "litepulse_output.h"
+#include "litepulse_sink.h"
+#include "litepulse_tty.h"
 
 /* Ours alone; the numbers of <linux/serial_core.h> are for drivers in the kernel. */
 #define PORT_LITEPULSE		0x4c50
@@ -58,11 +65,24 @@
 #define BURST_BYTES		64u
 /* Copied at a time; they lie on the stack. */
 #define CHUNK			64u
+/* Received bytes that go to the tty's buffer together. */
+#define BATCH			32u
+
+/* Room for what comes in so many ns is left in the core while received bytes may wait. */
+#define SPARE_NS		20000000u
 
 #define TRIGGER_BYTES		128u
 #define TRIGGER_AGE_US		10000
 #define TRIGGER_FRAMES		4
 #define TRIGGER_MAX_US		USEC_PER_SEC
+/*
+ * Interrupts a second before they are moderated: at first; at least, with low_latency, which is for
+ * bytes one by one up to 38400 baud; what can be set.
+ */
+#define INTERRUPTS_MAX		1000
+#define INTERRUPTS_LOW_LATENCY	4000u
+#define INTERRUPTS_LEAST	100
+#define INTERRUPTS_MOST		100000
 
 /* In read_status_mask and ignore_status_mask, beside LITEPULSE_RX_*. */
 #define RX_OVERRUN		BIT(8)
@@ -78,6 +98,13 @@
 struct litepulse_tty {
 	struct uart_port port;
 	struct litepulse *lp;
+	struct litepulse_sink sink;	/* received bytes; wants them while the tty is open */
+	/* What it got since the last look at the port: litepulse.lock. */
+	unsigned int count;
+	u8 data[BATCH];
+	u8 flags[BATCH];		/* LITEPULSE_RX_* of each */
+	u8 all_flags;			/* of any */
+
 	unsigned int low;		/* WANT_TRANSMIT: at most so many bytes wait in the core */
 	unsigned int baud_min;
 	unsigned int baud_max;
@@ -89,12 +116,12 @@ struct litepulse_tty {
 	bool drop_own;			/* bytes that came while we sent */
 	bool suspended;			/* shut down, to be opened again with all it had */
 	bool stopped;			/* XOFF, tcflow(), suspend */
-	bool released;			/* ... but not for what the core has, until all has left */
+	bool released;			/* what the core has may leave although stopped */
 	bool held;			/* the buffer's first byte is in the core, or was */
 	bool busy;			/* something in the core may not have left yet */
 	bool full;			/* the core took less than it was given */
 	bool flush;			/* the core must forget what it has */
-	bool set_driver_enable;		/* ... and get this */
+	bool set_driver_enable;		/* the core must get @new_driver_enable */
 	u32 new_driver_enable;
 	u32 driver_enable;		/* what it has: lead and lag */
 	bool lead_known;		/* not so while a board goes on with a lead of before */
@@ -102,8 +129,10 @@ struct litepulse_tty {
 	unsigned int flushes;
 	unsigned int ahead;		/* at most so many bytes are in the core */
 	unsigned int burst;		/* at most so many should be */
+	bool console;			/* of the kernel: its bytes are among ours */
+	bool refused;			/* a lead was, and nobody has said so yet */
 	u32 wanted;			/* LITEPULSE_WANT_*: asked for */
-	u32 told;			/* ... and come since */
+	u32 told;			/* LITEPULSE_WANT_*: came since they were asked for */
 
 	u32 echo;			/* its tail in ticks; litepulse.claim_mutex */
 
@@ -112,11 +141,13 @@ struct litepulse_tty {
 	u64 period;
 	struct litepulse_moderation trigger;
 	bool idle_auto;
+	bool lent;			/* profile 0: it cannot be opened */
 	bool low_latency;		/* each byte at once, as setserial(8) can ask for */
+	unsigned int interrupts_max;	/* as set in sysfs */
 };
 
-/* What is done next; by act() without the lock if the transport sleeps. */
-struct step {
+/* What is done next; by litepulse_tty_act() without the lock if the transport sleeps. */
+struct litepulse_tty_step {
 	bool flush;
 	bool set_driver_enable;
 	bool refused;			/* answer: it was, as a train runs */
@@ -132,30 +163,32 @@ struct step {
 	u8 bytes[1 + CHUNK];
 };
 
-static struct litepulse_tty *to_litepulse_tty(struct uart_port *port)
+static struct litepulse_tty *litepulse_tty_of(struct uart_port *port)
 {
 	return container_of(port, struct litepulse_tty, port);
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
 
-static void hold(struct litepulse_tty *t)
+static void litepulse_tty_hold(struct litepulse_tty *t)
 {
-	litepulse_set_line(t->lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK,
-			   t->stopped && !t->released ? LITEPULSE_CFG_LINE_HOLD_TTY_MASK : 0);
+	bool hold = t->stopped && !t->released && !t->console;
+
+	litepulse_board_set_line(t->lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK,
+				 hold ? LITEPULSE_CFG_LINE_HOLD_TTY_MASK : 0);
 }
 
 /* Bytes of the port's buffer that are not in the core yet. */
-static unsigned int unsent(struct litepulse_tty *t)
+static unsigned int litepulse_tty_unsent(struct litepulse_tty *t)
 {
 	return litepulse_xmit_pending(&t->port) - t->held;
 }
 
-static bool plan(struct litepulse_tty *t, struct step *step)
+static bool litepulse_tty_plan(struct litepulse_tty *t, struct litepulse_tty_step *step)
 {
 	bool more, waits;
 
-	memset(step, 0, offsetof(struct step, bytes));
+	memset(step, 0, offsetof(struct litepulse_tty_step, bytes));
 	if (!t->open)
 		return false;
 	if (t->told & LITEPULSE_WANT_TRANSMIT) {
@@ -174,10 +207,10 @@ static bool plan(struct litepulse_tty *t, struct step *step)
 		return true;
 
 	waits = t->full || t->wanted & LITEPULSE_WANT_TRANSMIT;
-	more = t->port.x_char || (!t->stopped && unsent(t));
+	more = t->port.x_char || (!t->stopped && litepulse_tty_unsent(t));
 	if (t->port.x_char) {
 		t->released = t->stopped;
-		hold(t);
+		litepulse_tty_hold(t);
 	}
 	if (t->port.x_char && !t->full) {
 		step->x_char = true;
@@ -185,8 +218,9 @@ static bool plan(struct litepulse_tty *t, struct step *step)
 		step->count = 1;
 	} else if (more && !waits && t->ahead < t->burst) {
 		step->skip = t->held;
-		step->count = min3(unsent(t), t->burst - t->ahead, CHUNK);
-		litepulse_xmit_peek(&t->port, step->bytes, step->skip + step->count);
+		step->count = min3(litepulse_tty_unsent(t), t->burst - t->ahead, CHUNK);
+		step->count = litepulse_xmit_peek(&t->port, step->bytes, step->skip + step->count) -
+			      step->skip;
 	}
 	if (step->count) {
 		t->busy = true;
@@ -204,22 +238,22 @@ static const struct litepulse_word flush_tty = {
 	LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_TTY_MASK
 };
 
-static void act(struct litepulse_tty *t, struct step *step)
+static void litepulse_tty_act(struct litepulse_tty *t, struct litepulse_tty_step *step)
 {
 	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, step->driver_enable };
 	struct litepulse *lp = t->lp;
 	u32 status;
 
 	if (step->flush)
-		litepulse_configure(lp, &flush_tty, 1);
+		litepulse_board_configure(lp, &flush_tty, 1);
 	if (step->set_driver_enable)
-		step->refused = litepulse_configure(lp, &enable, 1) == -EINVAL;
+		step->refused = litepulse_board_configure(lp, &enable, 1) == -EINVAL;
 	/* What was told may be old: bytes may have followed since. */
-	if (step->look && !litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status))
+	if (step->look && !litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status))
 		step->idle = status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
 	if (step->count) {
 		/* What was changed before they were written is in force before they are sent. */
-		litepulse_flush_line(lp);
+		litepulse_board_flush_line(lp);
 		step->sent = lp->ops->transmit(lp->context, step->bytes + step->skip, step->count);
 	}
 	if (step->want)
@@ -227,7 +261,7 @@ static void act(struct litepulse_tty *t, struct step *step)
 }
 
 /* False if the core cannot be reached. */
-static bool done(struct litepulse_tty *t, const struct step *step)
+static bool litepulse_tty_done(struct litepulse_tty *t, const struct litepulse_tty_step *step)
 {
 	struct uart_port *port = &t->port;
 	bool moved = false;
@@ -237,7 +271,9 @@ static bool done(struct litepulse_tty *t, const struct step *step)
 		t->full = false;
 	}
 	if (step->refused) {
-		dev_warn_ratelimited(port->dev, "a train runs: RS-485 keeps its delays\n");
+		/* The message must not come back to us as the console's while we hold the lock. */
+		t->refused = true;
+		schedule_work(&t->work);
 	} else if (step->set_driver_enable) {
 		t->driver_enable = step->driver_enable;
 		t->lead_known = true;
@@ -247,7 +283,7 @@ static bool done(struct litepulse_tty *t, const struct step *step)
 		t->released = false;
 		t->full = false;
 		t->ahead = 0;
-		hold(t);
+		litepulse_tty_hold(t);
 		if (t->held) {
 			t->held = false;
 			uart_xmit_advance(port, 1);
@@ -272,26 +308,31 @@ static bool done(struct litepulse_tty *t, const struct step *step)
 	return step->sent >= 0;
 }
 
-static void serve_work(struct work_struct *work)
+static void litepulse_tty_serve_work(struct work_struct *work)
 {
 	struct litepulse_tty *t = container_of(work, struct litepulse_tty, work);
 	unsigned long flags;
-	struct step step;
+	struct litepulse_tty_step step;
+	bool refused;
 
 	uart_port_lock_irqsave(&t->port, &flags);
-	while (plan(t, &step)) {
+	refused = t->refused;
+	t->refused = false;
+	while (t->lp->ops->sleeps && litepulse_tty_plan(t, &step)) {
 		uart_port_unlock_irqrestore(&t->port, flags);
-		act(t, &step);
+		litepulse_tty_act(t, &step);
 		uart_port_lock_irqsave(&t->port, &flags);
-		if (!done(t, &step))
+		if (!litepulse_tty_done(t, &step))
 			break;
 	}
 	uart_port_unlock_irqrestore(&t->port, flags);
+	if (refused)
+		dev_warn_ratelimited(t->port.dev, "a train runs: RS-485 keeps its delays\n");
 }
 
-static void serve(struct litepulse_tty *t)
+static void litepulse_tty_serve(struct litepulse_tty *t)
 {
-	struct step step;
+	struct litepulse_tty_step step;
 
 	lockdep_assert_held(&t->port.lock);
 	if (t->lp->ops->sleeps) {
@@ -299,14 +340,14 @@ static void serve(struct litepulse_tty *t)
 			schedule_work(&t->work);
 		return;
 	}
-	while (plan(t, &step)) {
-		act(t, &step);
-		if (!done(t, &step))
+	while (litepulse_tty_plan(t, &step)) {
+		litepulse_tty_act(t, &step);
+		if (!litepulse_tty_done(t, &step))
 			break;
 	}
 }
 
-void litepulse_tty_room(struct litepulse *lp, u32 pending)
+static void litepulse_tty_room(struct litepulse *lp, u32 pending)
 {
 	struct litepulse_tty *t = READ_ONCE(lp->tty);
 	unsigned long flags;
@@ -316,59 +357,59 @@ void litepulse_tty_room(struct litepulse *lp, u32 pending)
 	uart_port_lock_irqsave(&t->port, &flags);
 	t->wanted &= ~pending;
 	t->told |= pending;
-	serve(t);
+	litepulse_tty_serve(t);
 	uart_port_unlock_irqrestore(&t->port, flags);
 }
 
-static unsigned int litepulse_tx_empty(struct uart_port *port)
+static unsigned int litepulse_tty_tx_empty(struct uart_port *port)
 {
 	/* What the core holds back over a suspend is not waited for. */
-	return READ_ONCE(to_litepulse_tty(port)->busy) && !port->suspended ? 0 : TIOCSER_TEMT;
+	return READ_ONCE(litepulse_tty_of(port)->busy) && !port->suspended ? 0 : TIOCSER_TEMT;
 }
 
-static void litepulse_stop_tx(struct uart_port *port)
+static void litepulse_tty_stop_tx(struct uart_port *port)
 {
-	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse_tty *t = litepulse_tty_of(port);
 
 	t->stopped = true;
-	hold(t);
+	litepulse_tty_hold(t);
 }
 
-static void litepulse_start_tx(struct uart_port *port)
+static void litepulse_tty_start_tx(struct uart_port *port)
 {
-	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse_tty *t = litepulse_tty_of(port);
 
 	/* Also called for an XON or XOFF character while stopped. */
 	t->stopped = uart_tx_stopped(port);
 	if (!t->stopped)
 		t->released = false;
-	hold(t);
-	serve(t);
+	litepulse_tty_hold(t);
+	litepulse_tty_serve(t);
 }
 
-static void litepulse_flush_buffer(struct uart_port *port)
+static void litepulse_tty_flush_buffer(struct uart_port *port)
 {
-	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse_tty *t = litepulse_tty_of(port);
 
 	t->flushes++;
 	t->held = false;
-	t->flush = t->busy;
-	serve(t);
+	t->flush = t->busy && !t->console;
+	litepulse_tty_serve(t);
 }
 
 /* On return the break has begun or ended: the next call may come at once. */
-static void litepulse_break_ctl(struct uart_port *port, int ctl)
+static void litepulse_tty_break_ctl(struct uart_port *port, int ctl)
 {
-	struct litepulse *lp = to_litepulse_tty(port)->lp;
+	struct litepulse *lp = litepulse_tty_of(port)->lp;
 
-	litepulse_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK,
-			   ctl ? LITEPULSE_CFG_LINE_BREAK_HOLD_MASK : 0);
-	litepulse_flush_line(lp);
+	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK,
+				 ctl ? LITEPULSE_CFG_LINE_BREAK_HOLD_MASK : 0);
+	litepulse_board_flush_line(lp);
 }
 
 /* --- receiving ------------------------------------------------------------------------------- */
 
-static void receive_one(struct litepulse_tty *t, u8 data, u8 flags)
+static void litepulse_tty_receive_one(struct litepulse_tty *t, u8 data, u8 flags)
 {
 	struct uart_port *port = &t->port;
 	u32 status = flags & RX_ERRORS;
@@ -399,53 +440,107 @@ static void receive_one(struct litepulse_tty *t, u8 data, u8 flags)
 		port->icount.buf_overrun++;
 }
 
-static void receive(struct litepulse_tty *t, const struct litepulse_tty_bytes *bytes)
+/* All bytes that came, after which so many were lost; litepulse.lock and port.lock are held. */
+static void litepulse_tty_receive(struct litepulse_tty *t, u64 lost)
 {
 	struct uart_port *port = &t->port;
 	struct tty_port *buffer = &port->state->port;
-	u8 special = t->drop_own ? RX_ERRORS | LITEPULSE_RX_OWN : RX_ERRORS, all = 0;
+	u8 special = t->drop_own ? RX_ERRORS | LITEPULSE_RX_OWN : RX_ERRORS;
 	unsigned int i;
 
-	for (i = 0; i < bytes->count; i++)
-		all |= bytes->flags[i];
-	if (all & special || port->ignore_status_mask & RX_ANY) {
-		for (i = 0; i < bytes->count; i++)
-			receive_one(t, bytes->data[i], bytes->flags[i]);
+	if (t->all_flags & special || port->ignore_status_mask & RX_ANY) {
+		for (i = 0; i < t->count; i++)
+			litepulse_tty_receive_one(t, t->data[i], t->flags[i]);
 	} else {
-		port->icount.rx += bytes->count;
-		port->icount.buf_overrun += bytes->count -
-			tty_insert_flip_string(buffer, bytes->data, bytes->count);
+		port->icount.rx += t->count;
+		port->icount.buf_overrun += t->count -
+			tty_insert_flip_string(buffer, t->data, t->count);
 	}
-	if (!bytes->lost)
+	if (!lost)
 		return;
-	port->icount.overrun += bytes->lost;
+	port->icount.overrun += lost;
 	if (port->read_status_mask & ~port->ignore_status_mask & RX_OVERRUN &&
 	    !tty_insert_flip_char(buffer, 0, TTY_OVERRUN))
 		port->icount.buf_overrun++;
 }
 
-void litepulse_tty_receive(struct litepulse *lp, const struct litepulse_tty_bytes *bytes)
+/* litepulse.lock is held. Apart from litepulse_tty_take_plain(), whose loop must stay short. */
+static noinline void litepulse_tty_flush(struct litepulse_tty *t, u64 lost, bool push)
 {
-	struct litepulse_tty *t = READ_ONCE(lp->tty);
 	unsigned long flags;
 
-	if (!t || !READ_ONCE(t->receiving))
-		return;
 	uart_port_lock_irqsave(&t->port, &flags);
 	if (t->receiving) {
-		receive(t, bytes);
-		tty_flip_buffer_push(&t->port.state->port);
+		litepulse_tty_receive(t, lost);
+		if (push)
+			tty_flip_buffer_push(&t->port.state->port);
 	}
 	uart_port_unlock_irqrestore(&t->port, flags);
+	t->count = 0;
+	t->all_flags = 0;
 }
 
-static void litepulse_stop_rx(struct uart_port *port)
+static void litepulse_tty_put(struct litepulse_sink *sink, const struct litepulse_record *record,
+			      u32 data, const struct litepulse_stamp *stamp)
 {
-	to_litepulse_tty(port)->receiving = false;
+	struct litepulse_tty *t = container_of(sink, struct litepulse_tty, sink);
+
+	if (record->kind != LITEPULSE_KIND_RX) {
+		litepulse_tty_flush(t, record->kind == LITEPULSE_KIND_LOST ? record->count : 0,
+				    false);
+		return;
+	}
+	if (t->count == BATCH)
+		litepulse_tty_flush(t, 0, false);
+	t->data[t->count] = data;
+	t->flags[t->count++] = record->flags;
+	t->all_flags |= record->flags;
+}
+
+static unsigned int litepulse_tty_take_plain(struct litepulse_sink *sink,
+					     struct litepulse_sequence *sequence, const u32 *words,
+					     unsigned int count)
+{
+	struct litepulse_tty *t = container_of(sink, struct litepulse_tty, sink);
+	unsigned int filled, taken;
+	u8 flags, all = 0;
+	u32 info;
+
+	/* Of a byte that may be older the tick counts. */
+	if (sequence->since || sink->since[LITEPULSE_BYTES])
+		return 0;
+	if (t->count == BATCH)
+		litepulse_tty_flush(t, 0, false);
+	filled = t->count;
+	count = min(count, BATCH - filled);
+	for (taken = 0; taken < count; taken++, filled++, words += LITEPULSE_RECEIVE_WORDS) {
+		info = words[LITEPULSE_RECEIVE_INFO / 4];
+		if (unlikely(!litepulse_record_is_byte(info)))
+			break;
+		flags = litepulse_record_byte_flags(info);
+		t->data[filled] = litepulse_record_byte(info);
+		t->flags[filled] = flags;
+		all |= flags;
+	}
+	t->count = filled;
+	t->all_flags |= all;
+	sequence->next += taken;
+	sink->got |= taken;
+	return taken;
+}
+
+static void litepulse_tty_bytes_done(struct litepulse_sink *sink)
+{
+	litepulse_tty_flush(container_of(sink, struct litepulse_tty, sink), 0, true);
+}
+
+static void litepulse_tty_stop_rx(struct uart_port *port)
+{
+	litepulse_tty_of(port)->receiving = false;
 }
 
 /* What the transport is told while the tty is open. */
-static struct litepulse_moderation moderation(struct litepulse_tty *t)
+static struct litepulse_moderation litepulse_tty_moderation(struct litepulse_tty *t)
 {
 	struct litepulse_moderation wish = t->trigger;
 
@@ -459,19 +554,38 @@ static struct litepulse_moderation moderation(struct litepulse_tty *t)
 	return wish;
 }
 
-/* setup_mutex is held. */
-static void moderate(struct litepulse_tty *t)
+/* What the sink wants of an open tty; setup_mutex is held. */
+static struct litepulse_subscribe litepulse_tty_wanted(struct litepulse_tty *t)
 {
-	struct litepulse *lp = t->lp;
+	const struct litepulse_moderation now = litepulse_tty_moderation(t);
 
-	if (!lp->tty_moderation.level)
-		return;
-	lp->tty_moderation = moderation(t);
-	litepulse_moderate(lp);
+	return (struct litepulse_subscribe){
+		.kinds = BIT(LITEPULSE_KIND_RX),
+		.watermark = now.level,
+		.timeout_us = now.age_us,
+		.clock = LITEPULSE_CLOCK_NONE,
+	};
 }
 
-static int set_trigger(struct litepulse_tty *t, const struct litepulse_moderation *trigger,
-		       bool idle_auto)
+/* setup_mutex is held. */
+static void litepulse_tty_moderate(struct litepulse_tty *t)
+{
+	struct litepulse *lp = t->lp;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lp->lock, flags);
+	if (t->sink.want.kinds)
+		t->sink.want = litepulse_tty_wanted(t);
+	t->sink.idle_us = litepulse_tty_moderation(t).idle_us;
+	spin_unlock_irqrestore(&lp->lock, flags);
+	WRITE_ONCE(lp->interrupts_max, t->low_latency ?
+					       max(t->interrupts_max, INTERRUPTS_LOW_LATENCY) :
+					       t->interrupts_max);
+	litepulse_sink_moderate(lp);
+}
+
+static int litepulse_tty_set_trigger(struct litepulse_tty *t,
+				     const struct litepulse_moderation *trigger, bool idle_auto)
 {
 	struct litepulse *lp = t->lp;
 
@@ -484,24 +598,24 @@ static int set_trigger(struct litepulse_tty *t, const struct litepulse_moderatio
 	mutex_lock(&lp->setup_mutex);
 	t->trigger = *trigger;
 	t->idle_auto = idle_auto;
-	moderate(t);
+	litepulse_tty_moderate(t);
 	mutex_unlock(&lp->setup_mutex);
 	return 0;
 }
 
 /* tty_port.mutex is held. */
-static struct litepulse_tty *port_of(struct tty_port *tty)
+static struct litepulse_tty *litepulse_tty_of_port(struct tty_port *tty)
 {
 	struct uart_port *port = container_of(tty, struct uart_state, port)->uart_port;
 
-	return port ? to_litepulse_tty(port) : NULL;
+	return port ? litepulse_tty_of(port) : NULL;
 }
 
 /* The attributes, and what each sets. */
 enum { BYTES, AGE, IDLE };
 
-static unsigned int *member(struct litepulse_moderation *trigger,
-			    const struct device_attribute *attr)
+static unsigned int *litepulse_tty_member(struct litepulse_moderation *trigger,
+					  const struct device_attribute *attr)
 {
 	switch ((uintptr_t)container_of(attr, struct dev_ext_attribute, attr)->var) {
 	case BYTES:
@@ -513,7 +627,8 @@ static unsigned int *member(struct litepulse_moderation *trigger,
 	}
 }
 
-static ssize_t trigger_show(struct device *dev, struct device_attribute *attr, char *buf)
+static ssize_t litepulse_tty_trigger_show(struct device *dev, struct device_attribute *attr,
+					  char *buf)
 {
 	struct tty_port *tty = dev_get_drvdata(dev);
 	struct litepulse_moderation now;
@@ -521,17 +636,17 @@ static ssize_t trigger_show(struct device *dev, struct device_attribute *attr, c
 	ssize_t length = -ENODEV;
 
 	mutex_lock(&tty->mutex);
-	t = port_of(tty);
+	t = litepulse_tty_of_port(tty);
 	if (t) {
-		now = moderation(t);
-		length = sysfs_emit(buf, "%u\n", *member(&now, attr));
+		now = litepulse_tty_moderation(t);
+		length = sysfs_emit(buf, "%u\n", *litepulse_tty_member(&now, attr));
 	}
 	mutex_unlock(&tty->mutex);
 	return length;
 }
 
-static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, const char *buf,
-			     size_t count)
+static ssize_t litepulse_tty_trigger_store(struct device *dev, struct device_attribute *attr,
+					   const char *buf, size_t count)
 {
 	struct tty_port *tty = dev_get_drvdata(dev);
 	struct litepulse_moderation trigger;
@@ -541,11 +656,11 @@ static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, 
 	int error = -ENODEV;
 
 	mutex_lock(&tty->mutex);
-	t = port_of(tty);
+	t = litepulse_tty_of_port(tty);
 	if (!t)
 		goto unlock;
 	trigger = t->trigger;
-	place = member(&trigger, attr);
+	place = litepulse_tty_member(&trigger, attr);
 	if (place == &trigger.idle_us)
 		idle_auto = sysfs_streq(buf, "auto");
 	else
@@ -556,28 +671,72 @@ static ssize_t trigger_store(struct device *dev, struct device_attribute *attr, 
 			goto unlock;
 	}
 	*place = value;
-	error = set_trigger(t, &trigger, idle_auto);
+	error = litepulse_tty_set_trigger(t, &trigger, idle_auto);
 unlock:
 	mutex_unlock(&tty->mutex);
 	return error ?: count;
 }
 
 static struct dev_ext_attribute rx_trig_bytes = {
-	__ATTR(rx_trig_bytes, 0644, trigger_show, trigger_store), (void *)BYTES
+	__ATTR(rx_trig_bytes, 0644, litepulse_tty_trigger_show, litepulse_tty_trigger_store),
+	(void *)BYTES
 };
 
 static struct dev_ext_attribute rx_trig_age_us = {
-	__ATTR(rx_trig_age_us, 0644, trigger_show, trigger_store), (void *)AGE
+	__ATTR(rx_trig_age_us, 0644, litepulse_tty_trigger_show, litepulse_tty_trigger_store),
+	(void *)AGE
 };
 
 static struct dev_ext_attribute rx_trig_idle_us = {
-	__ATTR(rx_trig_idle_us, 0644, trigger_show, trigger_store), (void *)IDLE
+	__ATTR(rx_trig_idle_us, 0644, litepulse_tty_trigger_show, litepulse_tty_trigger_store),
+	(void *)IDLE
 };
+
+static ssize_t interrupts_max_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct tty_port *tty = dev_get_drvdata(dev);
+	struct litepulse_tty *t;
+	ssize_t length = -ENODEV;
+
+	mutex_lock(&tty->mutex);
+	t = litepulse_tty_of_port(tty);
+	if (t)
+		length = sysfs_emit(buf, "%u\n", t->interrupts_max);
+	mutex_unlock(&tty->mutex);
+	return length;
+}
+
+static ssize_t interrupts_max_store(struct device *dev, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	struct tty_port *tty = dev_get_drvdata(dev);
+	struct litepulse_tty *t;
+	unsigned int value;
+	int error;
+
+	error = kstrtouint(buf, 0, &value);
+	if (error)
+		return error;
+	if (value < INTERRUPTS_LEAST || value > INTERRUPTS_MOST)
+		return -EINVAL;
+	mutex_lock(&tty->mutex);
+	t = litepulse_tty_of_port(tty);
+	if (t) {
+		mutex_lock(&t->lp->setup_mutex);
+		t->interrupts_max = value;
+		litepulse_tty_moderate(t);
+		mutex_unlock(&t->lp->setup_mutex);
+	}
+	mutex_unlock(&tty->mutex);
+	return t ? count : -ENODEV;
+}
+static DEVICE_ATTR_RW(interrupts_max);
 
 static struct attribute *trigger_attrs[] = {
 	&rx_trig_bytes.attr.attr,
 	&rx_trig_age_us.attr.attr,
 	&rx_trig_idle_us.attr.attr,
+	&dev_attr_interrupts_max.attr,
 	NULL
 };
 
@@ -585,18 +744,18 @@ static struct attribute_group trigger_group = { .attrs = trigger_attrs };
 
 /* --- settings -------------------------------------------------------------------------------- */
 
-static void litepulse_set_mctrl(struct uart_port *port, unsigned int mctrl)
+static void litepulse_tty_set_mctrl(struct uart_port *port, unsigned int mctrl)
 {
-	litepulse_set_line(to_litepulse_tty(port)->lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
-			   mctrl & TIOCM_LOOP ? LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0);
+	litepulse_board_set_line(litepulse_tty_of(port)->lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
+				 mctrl & TIOCM_LOOP ? LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0);
 }
 
-static unsigned int litepulse_get_mctrl(struct uart_port *port)
+static unsigned int litepulse_tty_get_mctrl(struct uart_port *port)
 {
 	return TIOCM_CAR | TIOCM_DSR | TIOCM_CTS;
 }
 
-static u32 profile_format(unsigned int cflag)
+static u32 litepulse_tty_profile_format(unsigned int cflag)
 {
 	unsigned int parity = LITEPULSE_PARITY_NONE, stop = LITEPULSE_STOP_1;
 	unsigned int bits = tty_get_char_size(cflag);
@@ -613,21 +772,64 @@ static u32 profile_format(unsigned int cflag)
 }
 
 /* Writing it makes the receiver begin anew: only if it is another one. setup_mutex is held. */
-static int set_profile(struct litepulse_tty *t, u32 format, u64 period)
+static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 period)
 {
+	unsigned int bits;
+	u64 frame_ns;
 	int error;
 
 	if (format == t->format && period == t->period)
 		return 0;
-	error = litepulse_set_profile(t->lp, 0, format, period);
+	error = litepulse_board_set_profile(t->lp, 0, format, period);
 	if (error)
 		return error;
 	t->format = format;
 	t->period = period;
+	/* A start bit, the data, a stop bit, at least. */
+	bits = 7 + FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK, format);
+	frame_ns = litepulse_ticks_to_ns(&t->lp->rate, (period * bits) >> 8);
+	t->lp->receive_spare = div64_u64(SPARE_NS, frame_ns + 1) + 1;
+	litepulse_sink_moderate(t->lp);
 	return 0;
 }
 
-static void set_status_masks(struct uart_port *port, const struct ktermios *termios)
+int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
+{
+	struct litepulse_tty *t = lp->tty;
+	int error;
+
+	lockdep_assert_held(&lp->claim_mutex);
+	mutex_lock(&lp->setup_mutex);
+	if (t->sink.want.kinds || READ_ONCE(t->suspended) || READ_ONCE(t->console))
+		error = -EBUSY;
+	else
+		error = litepulse_tty_set_profile(t, format, period);
+	t->lent = !error;
+	mutex_unlock(&lp->setup_mutex);
+	return error;
+}
+
+void litepulse_tty_take_back(struct litepulse *lp)
+{
+	lockdep_assert_held(&lp->claim_mutex);
+	mutex_lock(&lp->setup_mutex);
+	lp->tty->lent = false;
+	mutex_unlock(&lp->setup_mutex);
+}
+
+static bool litepulse_tty_fits_lin(struct litepulse *lp)
+{
+	struct litepulse_tty *t = lp->tty;
+	bool fits;
+
+	mutex_lock(&lp->setup_mutex);
+	fits = t->format == litepulse_tty_profile_format(CS8) &&
+	       t->period >= (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8;
+	mutex_unlock(&lp->setup_mutex);
+	return fits;
+}
+
+static void litepulse_tty_set_status_masks(struct uart_port *port, const struct ktermios *termios)
 {
 	unsigned int iflag = termios->c_iflag;
 
@@ -657,7 +859,7 @@ static void set_status_masks(struct uart_port *port, const struct ktermios *term
  * cable is asked once in a while only: more is written when half of them have left, so that the
  * other half lasts until the next look. port.lock is held, or nobody else knows the port yet.
  */
-static void set_burst(struct litepulse_tty *t, unsigned int bytes)
+static void litepulse_tty_set_burst(struct litepulse_tty *t, unsigned int bytes)
 {
 	struct litepulse *lp = t->lp;
 
@@ -667,10 +869,10 @@ static void set_burst(struct litepulse_tty *t, unsigned int bytes)
 	t->low = lp->transmit_low;
 }
 
-static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
-				  const struct ktermios *old)
+static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *new,
+				      const struct ktermios *old)
 {
-	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse_tty *t = litepulse_tty_of(port);
 	struct litepulse *lp = t->lp;
 	unsigned long flags;
 	unsigned int baud;
@@ -683,7 +885,7 @@ static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
 	mutex_lock(&lp->setup_mutex);
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
 	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
-	if (set_profile(t, profile_format(new->c_cflag), period) && old)
+	if (litepulse_tty_set_profile(t, litepulse_tty_profile_format(new->c_cflag), period) && old)
 		tty_termios_copy_hw(new, old);
 	baud = litepulse_baud(&lp->rate, t->period);
 	if (new->c_cflag & CBAUD)
@@ -691,16 +893,16 @@ static void litepulse_set_termios(struct uart_port *port, struct ktermios *new,
 
 	uart_port_lock_irqsave(port, &flags);
 	uart_update_timeout(port, new->c_cflag, baud);
-	set_burst(t, BURST_NS / max(port->frame_time, 1u));
-	set_status_masks(port, new);
+	litepulse_tty_set_burst(t, BURST_NS / max(port->frame_time, 1u));
+	litepulse_tty_set_status_masks(port, new);
 	uart_port_unlock_irqrestore(port, flags);
 
-	moderate(t);
+	litepulse_tty_moderate(t);
 	mutex_unlock(&lp->setup_mutex);
 }
 
 /* Has the core the lead of this word already, or will it soon? */
-static bool keeps_lead(struct litepulse_tty *t, u32 word)
+static bool litepulse_tty_keeps_lead(struct litepulse_tty *t, u32 word)
 {
 	if (t->set_driver_enable)
 		word ^= t->new_driver_enable;
@@ -712,10 +914,10 @@ static bool keeps_lead(struct litepulse_tty *t, u32 word)
 }
 
 /* Under port.lock. Serial core has made of the request what rs485_supported allows. */
-static int litepulse_rs485_config(struct uart_port *port, struct ktermios *termios,
-				  struct serial_rs485 *rs485)
+static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *termios,
+				      struct serial_rs485 *rs485)
 {
-	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse_tty *t = litepulse_tty_of(port);
 	u64 lead_ns = (u64)rs485->delay_rts_before_send * NSEC_PER_MSEC;
 	u64 lag_ns = (u64)rs485->delay_rts_after_send * NSEC_PER_MSEC;
 	u64 lead = litepulse_ns_to_ticks(&t->lp->rate, lead_ns);
@@ -728,16 +930,16 @@ static int litepulse_rs485_config(struct uart_port *port, struct ktermios *termi
 	/* Without SER_RS485_ENABLED all else is 0. */
 	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
 	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
-	if (t->train_runs && !keeps_lead(t, word))
+	if (t->train_runs && !litepulse_tty_keeps_lead(t, word))
 		return -EBUSY;
 	t->new_driver_enable = word;
 	t->set_driver_enable = true;
 	t->drop_own = rs485->flags & SER_RS485_ENABLED && !(rs485->flags & SER_RS485_RX_DURING_TX);
-	serve(t);
+	litepulse_tty_serve(t);
 	return 0;
 }
 
-int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
+static int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
 {
 	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, word };
 	struct litepulse_tty *t = lp->tty;
@@ -747,7 +949,7 @@ int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
 	lockdep_assert_held(&lp->claim_mutex);
 	/* What the tty was given before is written before. */
 	flush_work(&t->work);
-	error = litepulse_configure(lp, &enable, 1);
+	error = litepulse_board_configure(lp, &enable, 1);
 	/* Both fields fit, so nothing but a train can be in the way. */
 	if (error)
 		return error == -EINVAL ? -EBUSY : error;
@@ -760,19 +962,19 @@ int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
 	return 0;
 }
 
-int litepulse_tty_set_echo(struct litepulse *lp, u32 ticks)
+static int litepulse_tty_set_echo(struct litepulse *lp, u32 ticks)
 {
 	const struct litepulse_word echo = { LITEPULSE_CFG_ECHO, ticks };
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
-	error = litepulse_configure(lp, &echo, 1);
+	error = litepulse_board_configure(lp, &echo, 1);
 	if (!error)
 		lp->tty->echo = ticks;
 	return error;
 }
 
-void litepulse_tty_train_starts(struct litepulse *lp)
+static void litepulse_tty_train_starts(struct litepulse *lp)
 {
 	struct litepulse_tty *t = lp->tty;
 	unsigned long flags;
@@ -790,31 +992,29 @@ void litepulse_tty_train_starts(struct litepulse *lp)
  */
 static struct lock_class_key litepulse_port_mutex_key, litepulse_termios_key;
 
-static int litepulse_startup(struct uart_port *port)
+static int litepulse_tty_startup(struct uart_port *port)
 {
-	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse_tty *t = litepulse_tty_of(port);
 	struct litepulse *lp = t->lp;
+	struct litepulse_subscribe want;
 	unsigned long flags;
-	u64 since = 0;
-	int error = 0;
+	int error;
 
 	if (READ_ONCE(lp->gone))
 		return -ENODEV;
 	if (port->state->port.tty)
 		lockdep_set_class(&port->state->port.tty->termios_rwsem, &litepulse_termios_key);
 	mutex_lock(&lp->setup_mutex);
-	t->low_latency = port->flags & UPF_LOW_LATENCY;
-	lp->tty_moderation = moderation(t);
-	/* Bytes that came while nobody had it open are not for us. */
-	if (!t->suspended) {
-		error = litepulse_now(lp, &since);
-		spin_lock_irqsave(&lp->lock, flags);
-		lp->tty_since = since;
-		spin_unlock_irqrestore(&lp->lock, flags);
+	if (t->lent) {
+		mutex_unlock(&lp->setup_mutex);
+		return -EBUSY;
 	}
-	error = error ?: litepulse_apply_sinks(lp);
-	if (error)
-		lp->tty_moderation.level = 0;
+	t->low_latency = port->flags & UPF_LOW_LATENCY;
+	/* Bytes that came while nobody had it open are not for us. */
+	t->sink.takes_older = t->suspended;
+	want = litepulse_tty_wanted(t);
+	t->sink.idle_us = litepulse_tty_moderation(t).idle_us;
+	error = litepulse_sink_set(lp, &t->sink, &want);
 	mutex_unlock(&lp->setup_mutex);
 	if (error)
 		return error;
@@ -825,14 +1025,14 @@ static int litepulse_startup(struct uart_port *port)
 	t->receiving = true;
 	/* If something was left in the core: what has become of it? */
 	t->told |= LITEPULSE_WANT_DRAINED;
-	serve(t);
+	litepulse_tty_serve(t);
 	uart_port_unlock_irqrestore(port, flags);
 	return 0;
 }
 
-static void litepulse_shutdown(struct uart_port *port)
+static void litepulse_tty_shutdown(struct uart_port *port)
 {
-	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse_tty *t = litepulse_tty_of(port);
 	struct litepulse *lp = t->lp;
 	bool keep = port->suspended;
 	unsigned long flags;
@@ -851,24 +1051,22 @@ static void litepulse_shutdown(struct uart_port *port)
 	}
 	uart_port_unlock_irqrestore(port, flags);
 	cancel_work_sync(&t->work);
-	litepulse_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK, 0);
+	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK, 0);
 	if (!keep) {
-		if (t->busy)
-			litepulse_configure(lp, &flush_tty, 1);
-		litepulse_set_line(lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK, 0);
+		if (t->busy && !t->console)
+			litepulse_board_configure(lp, &flush_tty, 1);
+		litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK, 0);
 	}
-	mutex_lock(&lp->setup_mutex);
-	lp->tty_moderation.level = 0;
-	litepulse_apply_sinks(lp);
-	mutex_unlock(&lp->setup_mutex);
+	/* Also if the cable fails: the tty is closed. */
+	litepulse_sink_remove(lp, &t->sink);
 }
 
-static const char *litepulse_type(struct uart_port *port)
+static const char *litepulse_tty_type(struct uart_port *port)
 {
 	return port->type == PORT_LITEPULSE ? "LitePulse" : NULL;
 }
 
-static void litepulse_config_port(struct uart_port *port, int flags)
+static void litepulse_tty_config_port(struct uart_port *port, int flags)
 {
 	if (flags & UART_CONFIG_TYPE)
 		port->type = PORT_LITEPULSE;
@@ -878,47 +1076,132 @@ static void litepulse_config_port(struct uart_port *port, int flags)
  * Also where TIOCSSERIAL of root is heard of: ASYNC_LOW_LATENCY acts at once. Of other users it
  * acts from the next open() or change of the settings on.
  */
-static int litepulse_verify_port(struct uart_port *port, struct serial_struct *ser)
+static int litepulse_tty_verify_port(struct uart_port *port, struct serial_struct *ser)
 {
-	struct litepulse_tty *t = to_litepulse_tty(port);
+	struct litepulse_tty *t = litepulse_tty_of(port);
 
 	if (ser->type != PORT_LITEPULSE || ser->baud_base != port->uartclk / 16)
 		return -EINVAL;
 	mutex_lock(&t->lp->setup_mutex);
 	t->low_latency = ser->flags & ASYNC_LOW_LATENCY;
-	moderate(t);
+	litepulse_tty_moderate(t);
 	mutex_unlock(&t->lp->setup_mutex);
 	return 0;
 }
 
 /* The registers belong to the transport. */
-static int litepulse_request_port(struct uart_port *port)
+static int litepulse_tty_request_port(struct uart_port *port)
 {
 	return 0;
 }
 
-static void litepulse_release_port(struct uart_port *port)
+/*
+ * The port goes. The serial core leaves one that can be the console started when the last program
+ * closes it, and would then not start the next port of this number.
+ */
+static void litepulse_tty_release_port(struct uart_port *port)
 {
+	struct tty_port *tty = &port->state->port;
+
+	if (tty_port_initialized(tty)) {
+		tty->console = false;
+		tty_port_hangup(tty);
+	}
 }
 
 static const struct uart_ops litepulse_uart_ops = {
-	.tx_empty = litepulse_tx_empty,
-	.set_mctrl = litepulse_set_mctrl,
-	.get_mctrl = litepulse_get_mctrl,
-	.stop_tx = litepulse_stop_tx,
-	.start_tx = litepulse_start_tx,
-	.stop_rx = litepulse_stop_rx,
-	.break_ctl = litepulse_break_ctl,
-	.startup = litepulse_startup,
-	.shutdown = litepulse_shutdown,
-	.flush_buffer = litepulse_flush_buffer,
-	.set_termios = litepulse_set_termios,
-	.type = litepulse_type,
-	.request_port = litepulse_request_port,
-	.release_port = litepulse_release_port,
-	.config_port = litepulse_config_port,
-	.verify_port = litepulse_verify_port,
+	.tx_empty = litepulse_tty_tx_empty,
+	.set_mctrl = litepulse_tty_set_mctrl,
+	.get_mctrl = litepulse_tty_get_mctrl,
+	.stop_tx = litepulse_tty_stop_tx,
+	.start_tx = litepulse_tty_start_tx,
+	.stop_rx = litepulse_tty_stop_rx,
+	.break_ctl = litepulse_tty_break_ctl,
+	.startup = litepulse_tty_startup,
+	.shutdown = litepulse_tty_shutdown,
+	.flush_buffer = litepulse_tty_flush_buffer,
+	.set_termios = litepulse_tty_set_termios,
+	.type = litepulse_tty_type,
+	.request_port = litepulse_tty_request_port,
+	.release_port = litepulse_tty_release_port,
+	.config_port = litepulse_tty_config_port,
+	.verify_port = litepulse_tty_verify_port,
 };
+
+/* --- for the console ------------------------------------------------------------------------- */
+
+/**
+ * litepulse_tty_console_send - sends bytes of the console, behind those of the tty in the core
+ * @port: its lock is held, unless the kernel dies; its transport does not sleep
+ * @bytes: them
+ * @count: how many
+ *
+ * Return: how many the core took.
+ */
+unsigned int litepulse_tty_console_send(struct uart_port *port, const u8 *bytes,
+					unsigned int count)
+{
+	struct litepulse_tty *t = litepulse_tty_of(port);
+	struct litepulse *lp = t->lp;
+	int sent = lp->ops->transmit(lp->context, bytes, count);
+
+	if (sent <= 0)
+		return 0;
+	t->busy = true;
+	t->ahead = min(t->ahead + sent, lp->transmit_depth);
+	return sent;
+}
+
+/**
+ * litepulse_tty_console_sent - lets the tty go on behind what the console has sent
+ * @port: its lock is held
+ */
+void litepulse_tty_console_sent(struct uart_port *port)
+{
+	litepulse_tty_serve(litepulse_tty_of(port));
+}
+
+/**
+ * litepulse_tty_console_idle - whether all has left the core
+ * @port: its transport does not sleep
+ */
+bool litepulse_tty_console_idle(struct uart_port *port)
+{
+	u32 status;
+
+	litepulse_board_read_csr(litepulse_tty_of(port)->lp, LITEPULSE_CSR_STATUS, &status);
+	return status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
+}
+
+/**
+ * litepulse_tty_console_set - makes a port the console's, or ends that
+ * @port: which
+ * @on: the core no longer forgets or holds back what it was given for the tty: bytes of the console
+ *	may be among it
+ *
+ * Return: 0, -ENODEV if its transport sleeps, as a console is written to in any context, or -EBUSY
+ * if its line is lent.
+ */
+int litepulse_tty_console_set(struct uart_port *port, bool on)
+{
+	struct litepulse_tty *t = litepulse_tty_of(port);
+	unsigned long flags;
+	int error = 0;
+
+	if (t->lp->ops->sleeps)
+		return -ENODEV;
+	mutex_lock(&t->lp->setup_mutex);
+	if (on && t->lent)
+		error = -EBUSY;
+	if (!error) {
+		uart_port_lock_irqsave(port, &flags);
+		WRITE_ONCE(t->console, on);
+		litepulse_tty_hold(t);
+		uart_port_unlock_irqrestore(port, flags);
+	}
+	mutex_unlock(&t->lp->setup_mutex);
+	return error;
+}
 
 /* --- the device ------------------------------------------------------------------------------ */
 
@@ -929,88 +1212,101 @@ static struct uart_driver litepulse_uart_driver = {
 	.nr = LITEPULSE_DEVICES,
 };
 
-/* The serial core's, but for three calls. Written before there is a port. */
+/**
+ * litepulse_tty_console_port - the port of a console
+ * @console: its index is the port's, which cannot go meanwhile
+ *
+ * Return: it, or NULL if there is none.
+ */
+struct uart_port *litepulse_tty_console_port(const struct console *console)
+{
+	if (console->index < 0 || console->index >= LITEPULSE_DEVICES)
+		return NULL;
+	return litepulse_uart_driver.state[console->index].uart_port;
+}
+
+/* The serial core's, but for some calls. Written before there is a port. */
 static struct tty_operations litepulse_tty_ops;
 static const struct tty_operations *litepulse_serial_ops;
 
 /* The device of a tty, with a reference; NULL: it has gone. */
-static struct litepulse *get_litepulse(struct tty_struct *tty)
+static struct litepulse *litepulse_tty_get_board(struct tty_struct *tty)
 {
 	struct uart_state *state = &litepulse_uart_driver.state[tty->index];
 	struct litepulse *lp = NULL;
 
 	mutex_lock(&state->port.mutex);
 	if (state->uart_port)
-		lp = litepulse_get(to_litepulse_tty(state->uart_port)->lp);
+		lp = litepulse_board_get(litepulse_tty_of(state->uart_port)->lp);
 	mutex_unlock(&state->port.mutex);
 	return lp;
 }
 
 /* Whether a train runs, asked of the board. 0 or an error. */
-static int look_for_train(struct litepulse *lp)
+static int litepulse_tty_look_for_train(struct litepulse *lp)
 {
 	unsigned long flags;
 	u32 status;
 	int error;
 
-	error = litepulse_begin_command(lp);
+	error = litepulse_board_begin_command(lp);
 	if (error)
 		return error;
-	error = litepulse_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (!error) {
 		uart_port_lock_irqsave(&lp->tty->port, &flags);
 		lp->tty->train_runs = status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK;
 		uart_port_unlock_irqrestore(&lp->tty->port, flags);
 	}
-	litepulse_end_command(lp);
+	litepulse_board_end_command(lp);
 	return error;
 }
 
 /*
- * The core refuses another lead while a train runs, and so does litepulse_rs485_config(), which
+ * The core refuses another lead while a train runs, and so does litepulse_tty_rs485_config(), which
  * cannot ask the board itself. A train that starts after the look says so before it starts. No lock
  * is held while the serial core copies the program's memory.
  */
-static int set_rs485(struct tty_struct *tty, unsigned long arg)
+static int litepulse_tty_set_rs485(struct tty_struct *tty, unsigned long arg)
 {
-	struct litepulse *lp = get_litepulse(tty);
+	struct litepulse *lp = litepulse_tty_get_board(tty);
 	int error = 0;
 
 	if (lp) {
-		error = look_for_train(lp);
-		litepulse_put(lp);
+		error = litepulse_tty_look_for_train(lp);
+		litepulse_board_put(lp);
 	}
 	return error ?: litepulse_serial_ops->ioctl(tty, TIOCSRS485, arg);
 }
 
-/* As litepulse_break(), but -EBUSY if it is longer than one launch can be. */
-static int launch_break(struct litepulse *lp, unsigned int ms, u64 *end)
+/* As litepulse_output_break(), but -EBUSY if it is longer than one launch can be. */
+static int litepulse_tty_launch_break(struct litepulse *lp, unsigned int ms, u64 *end)
 {
 	u64 width = litepulse_ns_to_ticks(&lp->rate, (u64)ms * NSEC_PER_MSEC);
 	int error;
 
 	if (!width || width > U32_MAX)
 		return -EBUSY;
-	error = litepulse_begin_command(lp);
+	error = litepulse_board_begin_command(lp);
 	if (error)
 		return error;
-	error = litepulse_break(lp, width, end);
-	litepulse_end_command(lp);
+	error = litepulse_output_break(lp, width, end);
+	litepulse_board_end_command(lp);
 	return error;
 }
 
 /* Milliseconds until a tick, rounded up, 0 if it has come; or an error. */
-static int ms_until(struct litepulse *lp, u64 tick)
+static int litepulse_tty_ms_until(struct litepulse *lp, u64 tick)
 {
 	u64 now;
 	int error;
 
-	error = litepulse_enter(lp);
+	error = litepulse_board_enter(lp);
 	if (error)
 		return error;
 	/* The ticks of a board that was reset begin anew. */
-	error = litepulse_check_session(lp) ?: litepulse_now(lp, &now);
-	litepulse_leave(lp);
+	error = litepulse_board_check_session(lp) ?: litepulse_board_now(lp, &now);
+	litepulse_board_leave(lp);
 	if (error || now >= tick)
 		return error;
 	return div_u64(litepulse_ticks_to_ns(&lp->rate, min_t(u64, tick - now, U32_MAX)),
@@ -1030,13 +1326,13 @@ static int litepulse_tty_break(struct tty_struct *tty, int state)
 
 	if (state == -1 || !state)
 		return litepulse_serial_ops->break_ctl(tty, state);
-	lp = get_litepulse(tty);
+	lp = litepulse_tty_get_board(tty);
 	if (!lp || tty_io_error(tty)) {
 		error = -EIO;
 		goto put;
 	}
-	error = launch_break(lp, state, &end);
-	while (!error && (left = ms_until(lp, end))) {
+	error = litepulse_tty_launch_break(lp, state, &end);
+	while (!error && (left = litepulse_tty_ms_until(lp, end))) {
 		if (left > 0 && !msleep_interruptible(left))
 			continue;
 		error = left < 0 ? left : -EINTR;
@@ -1052,29 +1348,61 @@ static int litepulse_tty_break(struct tty_struct *tty, int state)
 	}
 put:
 	if (lp)
-		litepulse_put(lp);
+		litepulse_board_put(lp);
 	return error;
 }
 
 /*
  * The serial core's TIOCMIWAIT waits until a modem line changes; removing the port waits for that
- * in turn, though the tty was hung up. There is no such line here, so it would be for ever: the
+ * in turn, though the tty was hung up. There is no such line here, so it would be forever: the
  * board could not go while a program waits.
  */
-static int litepulse_ioctl(struct tty_struct *tty, unsigned int cmd, unsigned long arg)
+static int litepulse_tty_ioctl(struct tty_struct *tty, unsigned int cmd, unsigned long arg)
 {
 	if (cmd == TIOCMIWAIT)
 		return -ENOIOCTLCMD;
 	if (cmd == TIOCSRS485)
-		return set_rs485(tty, arg);
+		return litepulse_tty_set_rs485(tty, arg);
 	return litepulse_serial_ops->ioctl(tty, cmd, arg);
 }
 
-int litepulse_tty_init(void)
+/*
+ * If the line is lent the port does not start. The serial core lets root open such a tty all the
+ * same, without input and output: who opens this one is told instead.
+ */
+static int litepulse_tty_open(struct tty_struct *tty, struct file *file)
+{
+	int error = litepulse_serial_ops->open(tty, file);
+	struct litepulse *lp;
+
+	if (error || !tty_io_error(tty))
+		return error;
+	lp = litepulse_tty_get_board(tty);
+	if (!lp)
+		return 0;
+	mutex_lock(&lp->setup_mutex);
+	if (lp->tty && lp->tty->lent)
+		error = -EBUSY;
+	mutex_unlock(&lp->setup_mutex);
+	litepulse_board_put(lp);
+	return error;
+}
+
+/**
+ * litepulse_tty_init - makes the tty driver
+ * @console: that a port can be, or NULL
+ *
+ * Return: 0 or an error of serial core.
+ */
+int litepulse_tty_init(struct console *console)
 {
 	struct ktermios *termios;
-	int error = uart_register_driver(&litepulse_uart_driver), i;
+	int error, i;
 
+	litepulse_uart_driver.cons = console;
+	if (console)
+		console->data = &litepulse_uart_driver;
+	error = uart_register_driver(&litepulse_uart_driver);
 	if (error)
 		return error;
 	for (i = 0; i < LITEPULSE_DEVICES; i++)
@@ -1087,7 +1415,8 @@ int litepulse_tty_init(void)
 	litepulse_uart_driver.tty_driver->owner = THIS_MODULE;
 	litepulse_serial_ops = litepulse_uart_driver.tty_driver->ops;
 	litepulse_tty_ops = *litepulse_serial_ops;
-	litepulse_tty_ops.ioctl = litepulse_ioctl;
+	litepulse_tty_ops.open = litepulse_tty_open;
+	litepulse_tty_ops.ioctl = litepulse_tty_ioctl;
 	litepulse_tty_ops.break_ctl = litepulse_tty_break;
 	litepulse_uart_driver.tty_driver->flags |= TTY_DRIVER_HARDWARE_BREAK;
 	litepulse_uart_driver.tty_driver->ops = &litepulse_tty_ops;
@@ -1104,8 +1433,11 @@ void litepulse_tty_exit(void)
 	uart_unregister_driver(&litepulse_uart_driver);
 }
 
-/* Until somebody says otherwise: 9600 baud 8N1, or the nearest that this clock can do. */
-static int init_profile(struct litepulse_tty *t)
+/*
+ * Until somebody says otherwise: 8N1 as the kernel's early messages, or 9600 baud, or the nearest
+ * that this clock can do.
+ */
+static int litepulse_tty_init_profile(struct litepulse_tty *t, const struct resource *csr)
 {
 	const struct litepulse_rate *rate = &t->lp->rate;
 	const u64 period_min = PERIOD_MIN * t->lp->samples;
@@ -1119,16 +1451,18 @@ static int init_profile(struct litepulse_tty *t)
 		t->baud_min++;
 	if (t->baud_min > t->baud_max)
 		return -ERANGE;
-	baud = clamp_t(unsigned int, DEFAULT_BAUD, t->baud_min, t->baud_max);
+	baud = litepulse_early_baud(csr) ?: DEFAULT_BAUD;
+	baud = clamp_t(unsigned int, baud, t->baud_min, t->baud_max);
 	uart_update_timeout(&t->port, CS8, baud);
-	return set_profile(t, profile_format(CS8), litepulse_bit_period(rate, baud));
+	return litepulse_tty_set_profile(t, litepulse_tty_profile_format(CS8),
+					 litepulse_bit_period(rate, baud));
 }
 
 /*
  * When the serial core runs out of memory while it adds a port it keeps its pointer to it. The
  * port is freed soon, and the next one that is added would read it.
  */
-static void forget_port(struct uart_port *port)
+static void litepulse_tty_forget_port(struct uart_port *port)
 {
 	struct uart_state *state = &litepulse_uart_driver.state[port->line];
 
@@ -1145,7 +1479,7 @@ static void forget_port(struct uart_port *port)
  * port then deletes the tty's character device, which is not there, or was freed: the tty layer
  * does not look. It gets `spare` to delete.
  */
-static int add_port(struct uart_port *port)
+static int litepulse_tty_add_port(struct uart_port *port)
 {
 	struct cdev *spare = cdev_alloc();
 	int error;
@@ -1154,7 +1488,7 @@ static int add_port(struct uart_port *port)
 		return -ENOMEM;
 	error = uart_add_one_port(&litepulse_uart_driver, port);
 	if (error) {
-		forget_port(port);
+		litepulse_tty_forget_port(port);
 	} else if (port->flags & UPF_DEAD) {
 		litepulse_uart_driver.tty_driver->cdevs[port->line] = spare;
 		uart_remove_one_port(&litepulse_uart_driver, port);
@@ -1163,6 +1497,14 @@ static int add_port(struct uart_port *port)
 	kobject_put(&spare->kobj);
 	return error;
 }
+
+const struct litepulse_port_ops litepulse_tty_port_ops = {
+	.room = litepulse_tty_room,
+	.set_driver_enable = litepulse_tty_set_driver_enable,
+	.set_echo = litepulse_tty_set_echo,
+	.train_starts = litepulse_tty_train_starts,
+	.fits_lin = litepulse_tty_fits_lin,
+};
 
 /**
  * litepulse_tty_add - makes /dev/ttyPULSEn
@@ -1182,19 +1524,26 @@ int litepulse_tty_add(struct litepulse *lp)
 	if (!t)
 		return -ENOMEM;
 	t->lp = lp;
-	set_burst(t, BURST_BYTES);
+	litepulse_tty_set_burst(t, BURST_BYTES);
 	t->lead_known = !lp->kept;
 	t->echo = LITEPULSE_ECHO_CYCLES_RESET * lp->samples;
 	t->trigger.level = min(TRIGGER_BYTES, lp->receive_depth / 2);
 	t->trigger.age_us = TRIGGER_AGE_US;
+	t->interrupts_max = INTERRUPTS_MAX;
+	lp->interrupts_max = INTERRUPTS_MAX;
 	t->idle_auto = true;
-	INIT_WORK(&t->work, serve_work);
+	t->sink.name = "tty";
+	t->sink.put = litepulse_tty_put;
+	t->sink.take_plain[LITEPULSE_BYTES] = litepulse_tty_take_plain;
+	t->sink.done = litepulse_tty_bytes_done;
+	litepulse_sink_add(lp, &t->sink);
+	INIT_WORK(&t->work, litepulse_tty_serve_work);
 	port = &t->port;
 	spin_lock_init(&port->lock);
 	/* From now on a board that is reset gets the profile again. */
 	WRITE_ONCE(lp->tty, t);
 	mutex_lock(&lp->setup_mutex);
-	error = init_profile(t);
+	error = litepulse_tty_init_profile(t, csr);
 	mutex_unlock(&lp->setup_mutex);
 	if (error) {
 		dev_err_probe(lp->dev, error, "line profile 0 cannot be set\n");
@@ -1214,13 +1563,18 @@ int litepulse_tty_add(struct litepulse *lp)
 	irq = platform_get_irq_optional(pdev, 0);
 	port->irq = max(irq, 0);
 	port->attr_group = &trigger_group;
-	port->rs485_config = litepulse_rs485_config;
+	port->rs485_config = litepulse_tty_rs485_config;
 	port->rs485_supported = (struct serial_rs485) {
 		.flags = SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND | SER_RS485_RX_DURING_TX,
 		.delay_rts_before_send = 1,
 		.delay_rts_after_send = 1,
 	};
-	error = add_port(port);
+	error = uart_get_rs485_mode(port);
+	if (error) {
+		dev_err_probe(lp->dev, error, "RS-485 settings of the firmware\n");
+		goto error;
+	}
+	error = litepulse_tty_add_port(port);
 	if (!error)
 		return 0;
 error:
@@ -1234,6 +1588,7 @@ void litepulse_tty_remove(struct litepulse *lp)
 
 	/* Hangs up; who waits for something is woken. */
 	uart_remove_one_port(&litepulse_uart_driver, &t->port);
+	litepulse_sink_remove(lp, &t->sink);
 	cancel_work_sync(&t->work);
 	WRITE_ONCE(lp->tty, NULL);
 }
@@ -1262,13 +1617,13 @@ void litepulse_tty_restarted(struct litepulse *lp)
 					    READ_ONCE(t->driver_enable) };
 	words[1] = (struct litepulse_word){ LITEPULSE_CFG_ECHO, t->echo };
 	mutex_lock(&lp->setup_mutex);
-	litepulse_set_profile(lp, 0, t->format, t->period);
-	litepulse_configure(lp, words, ARRAY_SIZE(words));
+	litepulse_board_set_profile(lp, 0, t->format, t->period);
+	litepulse_board_configure(lp, words, ARRAY_SIZE(words));
 	mutex_unlock(&lp->setup_mutex);
 	uart_port_lock_irqsave(&t->port, &flags);
 	t->lead_known = true;
 	t->wanted = 0;
 	t->told |= LITEPULSE_WANT_DRAINED;
-	serve(t);
+	litepulse_tty_serve(t);
 	uart_port_unlock_irqrestore(&t->port, flags);
 }

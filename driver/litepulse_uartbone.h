@@ -8,11 +8,13 @@
  *     --bytes-->
  *   litepulse_uartbone_ldisc.c  line discipline: the port, and the life of the platform device
  *
- * Locks, outermost first: bus, line, lock. None is held while records are handed to the driver.
+ * Locks, outermost first: bus, line, lock. The bus may be held while records are handed to the
+ * driver, which takes no lock then that sleeps.
  */
 #ifndef LITEPULSE_UARTBONE_H
 #define LITEPULSE_UARTBONE_H
 
+#include <linux/atomic.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
@@ -21,6 +23,7 @@
 
 #include "litepulse.h"
 #include "litepulse_clock_map.h"
+#include "litepulse_packed.h"
 
 struct platform_device;
 struct task_struct;
@@ -28,8 +31,15 @@ struct tty_struct;
 
 /* A bridge that hears nothing for two seconds takes its host for dead. */
 #define LITEPULSE_POLL_MAX_US 1000000
+/* First byte of a command. */
+#define LITEPULSE_BONE_WRITE 1
+#define LITEPULSE_BONE_READ 2
 /* A read command has at most so many words: its length is one byte. */
 #define LITEPULSE_BURST_WORDS 255
+/* Number and checksum, at the end of the answer to a frame. */
+#define LITEPULSE_TRAILER_BYTES 3
+/* Requests under way at most: the board answers one, and has the next. */
+#define LITEPULSE_FLIGHTS 2
 /* Words that a request may ask for: 256 records of each stream, and the board's state. */
 #define LITEPULSE_ANSWER_WORDS \
 	(2 * LITEPULSE_HEADER_WORDS + 256 * (LITEPULSE_EVENT_WORDS + LITEPULSE_RECEIVE_WORDS) + 16)
@@ -62,15 +72,51 @@ struct litepulse_times {
 };
 
 /**
- * struct litepulse_link_stream - where we are in a stream of records
+ * struct litepulse_flight - a request under way
+ * @request: commands
+ * @sequence: number of its frame
+ * @sent: it was sent ahead, and its answer is to be awaited
+ * @tries: how often it was sent
+ * @buffer: bytes of the answer; what follows is protected by the link's lock
+ * @wanted: bytes of it, as far as is known; 0: nobody waits for one
+ * @groups: of a packed answer that are not known yet: the last of @wanted is the mask of the next
+ * @got: bytes that have come
+ * @whole: all have
+ * @times: of the request
+ * @stamper: of it; may be NULL
+ */
+struct litepulse_flight {
+	struct litepulse_request request;
+	u8 sequence;
+	bool sent;
+	unsigned int tries;
+	u8 *buffer;
+	unsigned int wanted;
+	unsigned int groups;
+	unsigned int got;
+	bool whole;
+	struct litepulse_times times;
+	const struct litepulse_stamper *stamper;
+};
+
+/**
+ * struct litepulse_link_stream - where we are in a stream of records, by their positions
  * @position: of the oldest record that we have not handed over
- * @unacked: of those before it the board still has so many, as far as we know
- * @hint: records to ask for next
+ * @oldest: of the oldest record that the board has, as far as we know
+ * @freed: up to there requests under way free
+ * @asked: up to there requests under way ask for records, if there are so many
+ * @end: up to there the board had records when it answered last
+ * @growth: so many came between the last two answers
+ * @most: records to ask for at most
  */
 struct litepulse_link_stream {
 	u16 position;
-	unsigned int unacked;
-	unsigned int hint;
+	u16 oldest;
+	u16 freed;
+	u16 asked;
+	u16 end;
+	unsigned int growth;
+	unsigned int most;
 };
 
 /**
@@ -79,23 +125,23 @@ struct litepulse_link_stream {
  * @made_exclusive: TTY_EXCLUSIVE was not set before
  * @name: of the port
  * @line: somebody is in a function of the port's driver
- * @lock: protects what is received, up to @stamper
+ * @lock: protects what is received, in @flights, too, up to @wait
  * @gone: the port is; nothing will come any more
  * @room: the port has told that it takes more; cleared by who sends
- * @buffer: bytes of an answer
- * @wanted: bytes of it; 0: nobody waits for one
- * @got: bytes that have come
+ * @flights: requests, as they are answered: that of @oldest first, and those behind it
+ * @oldest: changes under @bus and @lock
  * @stray: bytes that came unasked, or damaged, since the last silence
  * @last_byte: jiffies
- * @times: of the request under way
- * @stamper: of it; may be NULL
  * @wait: something came, there is room to send, or the port is gone
  * @work: registers or unregisters the platform device
  * @pdev: the device
  * @port_dev: the port's device in the machine; NULL if it has none
  *
+ * @waiting: so many wait for @bus
  * @bus: one request at a time; protects what follows, up to @io_lock
  * @framed: the bridge carries out checked frames
+ * @packs: and packs the answers to them, if asked to
+ * @overlaps: and has one wait while it answers another
  * @sequence: of the latest frame
  * @baud: of the port
  * @base_baud: of the bridge when nobody has raised it, and of the port at first
@@ -104,8 +150,10 @@ struct litepulse_link_stream {
  * @next_try: jiffies from which on users may change the rate again
  * @answered: jiffies of the latest answer
  * @unsettled: the latest attempt failed: nothing is sent before silence
+ * @ahead: so many of @flights were sent, or are to be, before their answers are awaited
  * @lost: it does not answer any more; only the poller looks whether it does again
- * @round_trip_ns: of the latest request
+ * @times: of the latest request that was answered
+ * @round_trip_ns: of that
  * @transactions: requests answered
  * @repeats: sent again
  * @failures: given up
@@ -138,20 +186,20 @@ struct litepulse_link {
 	spinlock_t lock; /* what is received */
 	bool gone;
 	bool room;
-	u8 *buffer;
-	unsigned int wanted;
-	unsigned int got;
+	struct litepulse_flight flights[LITEPULSE_FLIGHTS];
+	unsigned int oldest;
 	unsigned int stray;
 	unsigned long last_byte;
-	struct litepulse_times times;
-	const struct litepulse_stamper *stamper;
 	wait_queue_head_t wait;
 	struct work_struct work;
 	struct platform_device *pdev;
 	struct device *port_dev;
 
+	atomic_t waiting;
 	struct mutex bus; /* one request at a time */
 	bool framed;
+	bool packs;
+	bool overlaps;
 	u8 sequence;
 	unsigned int baud;
 	unsigned int base_baud;
@@ -160,7 +208,9 @@ struct litepulse_link {
 	unsigned long next_try;
 	unsigned long answered;
 	bool unsettled;
+	unsigned int ahead;
 	bool lost;
+	struct litepulse_times times;
 	u64 round_trip_ns;
 	u64 transactions;
 	u64 repeats;
@@ -174,7 +224,6 @@ struct litepulse_link {
 	u64 tick;
 	u64 tick_boot;
 	unsigned int doubts;
-	struct litepulse_request request;
 	u8 out[LITEPULSE_BRIDGE_FRAME_MAX + 8];
 	u32 *words;
 
@@ -192,26 +241,46 @@ struct litepulse_link {
 	unsigned int idle_us;
 };
 
+/* The flight behind @number others. */
+static inline struct litepulse_flight *litepulse_link_flight(struct litepulse_link *link,
+							     unsigned int number)
+{
+	return &link->flights[(link->oldest + number) % LITEPULSE_FLIGHTS];
+}
+
+/* The holder of the bus can see that another thread waits for it. */
+static inline void litepulse_bus_lock(struct litepulse_link *link)
+{
+	atomic_inc(&link->waiting);
+	mutex_lock(&link->bus);
+	atomic_dec(&link->waiting);
+}
+
 /* litepulse_uartbone_ldisc.c: under bus */
-int litepulse_line_send(struct litepulse_link *link, const u8 *bytes, unsigned int count,
-			unsigned int wanted, const struct litepulse_stamper *stamper);
-int litepulse_line_await(struct litepulse_link *link, unsigned int ms);
+int litepulse_line_send(struct litepulse_link *link, struct litepulse_flight *flight,
+			unsigned int count, unsigned int wanted, unsigned int groups,
+			const struct litepulse_stamper *stamper);
+int litepulse_line_await(struct litepulse_link *link, struct litepulse_flight *flight,
+			 unsigned int ms);
+void litepulse_line_next(struct litepulse_link *link);
 int litepulse_line_silence(struct litepulse_link *link, unsigned int ms);
 int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud);
 
 /* litepulse_uartbone_bus.c: under bus */
 extern unsigned int litepulse_csr_base, litepulse_window_base;
 
-struct litepulse_request *litepulse_request(struct litepulse_link *link);
-void litepulse_request_read(struct litepulse_request *request, u32 address, unsigned int count);
-void litepulse_request_write(struct litepulse_request *request, u32 address, const u32 *words,
-			     unsigned int count);
-int litepulse_transact(struct litepulse_link *link, u32 *words,
-		       const struct litepulse_stamper *stamper);
-int litepulse_link_connect(struct litepulse_link *link);
-u32 litepulse_link_bus_hz(struct litepulse_link *link);
-int litepulse_link_recover(struct litepulse_link *link);
-int litepulse_link_set_baud(struct litepulse_link *link, unsigned int baud);
+struct litepulse_request *litepulse_bus_request(struct litepulse_link *link);
+void litepulse_bus_read(struct litepulse_request *request, u32 address, unsigned int count);
+void litepulse_bus_write(struct litepulse_request *request, u32 address, const u32 *words,
+			 unsigned int count);
+void litepulse_bus_send_ahead(struct litepulse_link *link);
+void litepulse_bus_forget(struct litepulse_link *link);
+int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
+			   const struct litepulse_stamper *stamper);
+int litepulse_bus_connect(struct litepulse_link *link);
+u32 litepulse_bus_hz(struct litepulse_link *link);
+int litepulse_bus_recover(struct litepulse_link *link);
+int litepulse_bus_set_baud(struct litepulse_link *link, unsigned int baud);
 
 /* litepulse_uartbone_io.c */
 extern const struct litepulse_io_ops litepulse_link_ops;

@@ -10,6 +10,8 @@
  * Any other UARTBone knows no frames. There a request ends with a read of a register whose value
  * is known, at which a lost or doubled byte shows; what only reads is repeated, what writes fails.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/bitfield.h>
 #include <linux/crc-itu-t.h>
 #include <linux/delay.h>
@@ -21,15 +23,18 @@
 #include "litepulse_compat.h"
 #include "litepulse_uartbone.h"
 
-#define BONE_WRITE 1
-#define BONE_READ 2
+#define CREATE_TRACE_POINTS
+#include "litepulse_uartbone_trace.h"
+
 #define COMMAND_BYTES 6
 
-/* Frame: marker, number, length - 1, payload, checksum; answer: words, number, checksum. */
+/* Frame: marker, number, length - 1, payload, checksum. */
 #define FRAME_HEAD 3
 #define CHECKSUM_BYTES 2
-#define TRAILER_BYTES (1 + CHECKSUM_BYTES)
 
+/* Of the frames, from which on answers can be packed, and frames wait. */
+#define PACKING_VERSION 2
+#define WAITING_VERSION 3
 #define ATTEMPTS 6
 /* Time for an answer, besides that on the line: adapters and schedulers. */
 #define ANSWER_MS 200
@@ -53,12 +58,12 @@ MODULE_PARM_DESC(window_base, "address of the core's window on the board's bus")
 /* --- requests -------------------------------------------------------------------------------- */
 
 /**
- * litepulse_request - an empty one
- * @link: the bus is held, until litepulse_transact() returns
+ * litepulse_bus_request() - an empty one, behind those under way
+ * @link: the bus is held, until litepulse_bus_transact() returns
  */
-struct litepulse_request *litepulse_request(struct litepulse_link *link)
+struct litepulse_request *litepulse_bus_request(struct litepulse_link *link)
 {
-	struct litepulse_request *request = &link->request;
+	struct litepulse_request *request = &litepulse_link_flight(link, link->ahead)->request;
 
 	lockdep_assert_held(&link->bus);
 	request->length = 0;
@@ -70,8 +75,9 @@ struct litepulse_request *litepulse_request(struct litepulse_link *link)
 }
 
 /* Space for a command with @data further bytes. */
-static u8 *add_command(struct litepulse_request *request, u8 code, u32 address, unsigned int count,
-		       unsigned int data)
+static u8 *litepulse_bus_add_command(struct litepulse_request *request, u8 code, u32 address,
+				     unsigned int count,
+				     unsigned int data)
 {
 	u8 *command = request->payload + request->length;
 
@@ -87,12 +93,12 @@ static u8 *add_command(struct litepulse_request *request, u8 code, u32 address, 
 }
 
 /**
- * litepulse_request_read - adds reads
+ * litepulse_bus_read() - adds reads
  * @request: to this
  * @address: of the first word, in bytes
  * @count: of words; as many commands as they need
  */
-void litepulse_request_read(struct litepulse_request *request, u32 address, unsigned int count)
+void litepulse_bus_read(struct litepulse_request *request, u32 address, unsigned int count)
 {
 	unsigned int part;
 
@@ -100,22 +106,23 @@ void litepulse_request_read(struct litepulse_request *request, u32 address, unsi
 		part = min_t(unsigned int, count, LITEPULSE_BURST_WORDS);
 		if (request->words + part > LITEPULSE_ANSWER_WORDS)
 			request->full = true;
-		else if (add_command(request, BONE_READ, address, part, 0))
+		else if (litepulse_bus_add_command(request, LITEPULSE_BONE_READ, address, part, 0))
 			request->words += part;
 	}
 }
 
 /**
- * litepulse_request_write - adds a write
+ * litepulse_bus_write() - adds a write
  * @request: to this
  * @address: of the first word, in bytes
  * @words: what
  * @count: of words
  */
-void litepulse_request_write(struct litepulse_request *request, u32 address, const u32 *words,
-			     unsigned int count)
+void litepulse_bus_write(struct litepulse_request *request, u32 address, const u32 *words,
+			 unsigned int count)
 {
-	u8 *data = add_command(request, BONE_WRITE, address, count, 4 * count);
+	u8 *data = litepulse_bus_add_command(request, LITEPULSE_BONE_WRITE, address, count,
+					     4 * count);
 
 	for (; data && count; count--, words++, data += 4)
 		put_unaligned_be32(*words, data);
@@ -124,115 +131,191 @@ void litepulse_request_write(struct litepulse_request *request, u32 address, con
 /* --- the line -------------------------------------------------------------------------------- */
 
 /* Milliseconds within which @count bytes must have passed. */
-static unsigned int limit_ms(const struct litepulse_link *link, unsigned int count)
+static unsigned int litepulse_bus_limit_ms(const struct litepulse_link *link, unsigned int count)
 {
 	return ANSWER_MS + count * 10 * 1000 / link->baud;
 }
 
-/* Sends @count bytes of link->out and receives exactly @wanted. */
-static int exchange(struct litepulse_link *link, unsigned int count, unsigned int wanted,
-		    const struct litepulse_stamper *stamper)
+/*
+ * Waits for the whole answer to what was sent, @count bytes, of which the answer has @most. Sets
+ * the times of the latest answer.
+ */
+static int litepulse_bus_await(struct litepulse_link *link, struct litepulse_flight *flight,
+			       unsigned int count, unsigned int most)
 {
-	int error = litepulse_line_send(link, link->out, count, wanted, stamper);
+	int error = litepulse_line_await(link, flight, litepulse_bus_limit_ms(link, count + most));
 
-	if (!error)
-		error = litepulse_line_await(link, limit_ms(link, count + wanted));
 	if (!error) {
 		link->answered = jiffies;
+		link->times = flight->times;
 		link->round_trip_ns = link->times.after - link->times.before;
 	}
 	return error;
 }
 
-static void take_words(struct litepulse_link *link, u32 *words, unsigned int count)
+/*
+ * The number of groups in the answer to a request; 0 if it is not to be packed, because the bridge
+ * cannot, or because it would not get shorter.
+ */
+static unsigned int litepulse_bus_groups(const struct litepulse_link *link,
+					 const struct litepulse_request *request)
 {
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		words[i] = get_unaligned_be32(link->buffer + 4 * i);
+	return link->packs && 4 * request->words > LITEPULSE_PACKED_PERIOD ?
+		litepulse_packed_groups(request->words) : 0;
 }
 
-/* The frame of a request, in link->out; returns its length. */
-static unsigned int make_frame(struct litepulse_link *link, const struct litepulse_request *request)
+static unsigned int litepulse_bus_frame_bytes(const struct litepulse_request *request)
 {
+	return FRAME_HEAD + request->length + CHECKSUM_BYTES;
+}
+
+/* Writes the frame of a request to link->out; returns its length. */
+static unsigned int litepulse_bus_make_frame(struct litepulse_link *link,
+					     const struct litepulse_flight *flight)
+{
+	const struct litepulse_request *request = &flight->request;
 	u8 *frame = link->out;
 
-	frame[0] = LITEPULSE_BRIDGE_FRAME_MARKER;
-	frame[1] = link->sequence;
+	frame[0] = litepulse_bus_groups(link, request) ? LITEPULSE_BRIDGE_PACKED_MARKER :
+							 LITEPULSE_BRIDGE_FRAME_MARKER;
+	frame[1] = flight->sequence;
 	frame[2] = request->length - 1;
 	memcpy(frame + FRAME_HEAD, request->payload, request->length);
 	put_unaligned_be16(crc_itu_t(0xffff, frame + 1, FRAME_HEAD - 1 + request->length),
 			   frame + FRAME_HEAD + request->length);
-	return FRAME_HEAD + request->length + CHECKSUM_BYTES;
+	return litepulse_bus_frame_bytes(request);
 }
 
-/* Is what came the answer to the latest frame? */
-static bool answer_is_good(const struct litepulse_link *link, unsigned int words)
+/* Is what came the answer to the frame? */
+static bool litepulse_bus_answer_is_good(const struct litepulse_flight *flight, bool packed)
 {
-	const u8 *trailer = link->buffer + 4 * words;
+	unsigned int length = flight->got - LITEPULSE_TRAILER_BYTES;
+	u16 checksum = crc_itu_t(packed ? LITEPULSE_PACKED_CHECKSUM : 0xffff, flight->buffer,
+				 length + 1);
 
-	return trailer[0] == link->sequence &&
-		get_unaligned_be16(trailer + 1) == crc_itu_t(0xffff, link->buffer, 4 * words + 1);
+	return flight->buffer[length] == flight->sequence &&
+		get_unaligned_be16(flight->buffer + length + 1) == checksum;
 }
 
-static int try_frame(struct litepulse_link *link, const struct litepulse_stamper *stamper)
+static void litepulse_bus_take_words(const struct litepulse_flight *flight, u32 *words,
+				     unsigned int count)
 {
-	unsigned int words = link->request.words;
-	int error = exchange(link, make_frame(link, &link->request), 4 * words + TRAILER_BYTES,
-			     stamper);
+	unsigned int i;
 
-	if (!error && !answer_is_good(link, words))
-		error = -EIO;
-	return error;
+	for (i = 0; i < count; i++)
+		words[i] = get_unaligned_be32(flight->buffer + 4 * i);
 }
 
-static int try_plain(struct litepulse_link *link, const struct litepulse_stamper *stamper)
+static int litepulse_bus_send_frame(struct litepulse_link *link, struct litepulse_flight *flight,
+				    const struct litepulse_stamper *stamper)
 {
-	unsigned int words = link->request.words, length = link->request.length;
-	int error;
+	unsigned int groups = litepulse_bus_groups(link, &flight->request);
+	unsigned int wanted = groups ? 1 : 4 * flight->request.words + LITEPULSE_TRAILER_BYTES;
 
-	memcpy(link->out, link->request.payload, length);
-	link->out[length] = BONE_READ;
+	return litepulse_line_send(link, flight, litepulse_bus_make_frame(link, flight), wanted,
+				   groups, stamper);
+}
+
+static int litepulse_bus_await_frame(struct litepulse_link *link, struct litepulse_flight *flight,
+				     u32 *words)
+{
+	unsigned int count = flight->request.words;
+	unsigned int groups = litepulse_bus_groups(link, &flight->request);
+	int error = litepulse_bus_await(link, flight, litepulse_bus_frame_bytes(&flight->request),
+					4 * count + groups + LITEPULSE_TRAILER_BYTES);
+
+	if (error)
+		return error;
+	if (!litepulse_bus_answer_is_good(flight, groups))
+		return -EIO;
+	if (!groups)
+		litepulse_bus_take_words(flight, words, count);
+	else if (!litepulse_packed_unpack(flight->buffer, words, count))
+		return -EIO;
+	return 0;
+}
+
+static int litepulse_bus_send_plain(struct litepulse_link *link, struct litepulse_flight *flight,
+				    const struct litepulse_stamper *stamper)
+{
+	unsigned int length = flight->request.length;
+
+	memcpy(link->out, flight->request.payload, length);
+	link->out[length] = LITEPULSE_BONE_READ;
 	link->out[length + 1] = 1;
 	put_unaligned_be32((litepulse_csr_base + LITEPULSE_CSR_ID_MAGIC) / 4,
 			   link->out + length + 2);
-	error = exchange(link, length + COMMAND_BYTES, 4 * words + 4, stamper);
-	if (!error && get_unaligned_be32(link->buffer + 4 * words) != LITEPULSE_MAGIC)
-		error = -EIO;
-	return error;
+	return litepulse_line_send(link, flight, length + COMMAND_BYTES,
+				   4 * flight->request.words + 4, 0, stamper);
 }
 
-static unsigned int silence_ms(const struct litepulse_link *link)
+static int litepulse_bus_await_plain(struct litepulse_link *link, struct litepulse_flight *flight,
+				     u32 *words)
+{
+	unsigned int count = flight->request.words;
+	int error = litepulse_bus_await(link, flight, flight->request.length + COMMAND_BYTES,
+					4 * count + 4);
+
+	if (error)
+		return error;
+	if (get_unaligned_be32(flight->buffer + 4 * count) != LITEPULSE_MAGIC)
+		return -EIO;
+	litepulse_bus_take_words(flight, words, count);
+	return 0;
+}
+
+/* Waits for the answer to what was sent. */
+static int litepulse_bus_hear(struct litepulse_link *link, struct litepulse_flight *flight,
+			      u32 *words)
+{
+	return link->framed ? litepulse_bus_await_frame(link, flight, words) :
+			      litepulse_bus_await_plain(link, flight, words);
+}
+
+static unsigned int litepulse_bus_silence_ms(const struct litepulse_link *link)
 {
 	return link->framed ? LITEPULSE_BRIDGE_FRAME_SILENCE_MS : PLAIN_SILENCE_MS;
 }
 
-static int attempt(struct litepulse_link *link, u32 *words, const struct litepulse_stamper *stamper,
-		   unsigned int attempts)
+/* Sends the request. @first: not again, so its times begin now. */
+static int litepulse_bus_send(struct litepulse_link *link, struct litepulse_flight *flight,
+			      const struct litepulse_stamper *stamper, bool first)
 {
+	/* What came unasked may go on coming; what was sent last may be half a command. */
+	int error = link->unsettled || READ_ONCE(link->stray) ?
+		litepulse_line_silence(link, litepulse_bus_silence_ms(link)) : 0;
+
+	/* A late answer may be to what was sent first. */
+	if (first) {
+		flight->sequence = ++link->sequence;
+		if (stamper)
+			stamper->before(stamper->data);
+		flight->times.before = ktime_get_ns();
+	}
+	if (error)
+		return error;
+	return link->framed ? litepulse_bus_send_frame(link, flight, stamper) :
+			      litepulse_bus_send_plain(link, flight, stamper);
+}
+
+/* Sends the oldest request, until it is answered. */
+static int litepulse_bus_attempt(struct litepulse_link *link, u32 *words,
+				 const struct litepulse_stamper *stamper, unsigned int attempts)
+{
+	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
 	bool first = true;
 	int error = -EIO;
 
-	link->sequence++;
+	flight->tries = 0;
 	while (attempts--) {
-		/* What came unasked may go on coming; what was sent last may be half a command. */
-		error = link->unsettled || READ_ONCE(link->stray) ?
-			litepulse_line_silence(link, silence_ms(link)) : 0;
-		/* A late answer may be to what was sent first. */
-		if (first) {
-			first = false;
-			if (stamper)
-				stamper->before(stamper->data);
-			link->times.before = ktime_get_ns();
-		}
-		if (!error)
-			error = link->framed ? try_frame(link, stamper) : try_plain(link, stamper);
+		flight->tries++;
+		error = litepulse_bus_send(link, flight, stamper, first) ?:
+			litepulse_bus_hear(link, flight, words);
+		first = false;
 		link->unsettled = error;
-		if (!error)
-			take_words(link, words, link->request.words);
 		if (!error || error == -ENODEV)
 			return error;
-		if (!link->framed && link->request.once)
+		if (!link->framed && flight->request.once)
 			break;
 		link->repeats++;
 	}
@@ -240,32 +323,100 @@ static int attempt(struct litepulse_link *link, u32 *words, const struct litepul
 }
 
 /**
- * litepulse_transact - has the request carried out
+ * litepulse_bus_send_ahead() - send a request whose answer is awaited later
+ * @link: the bus is held until litepulse_bus_transact() has returned for all requests sent ahead,
+ *	which must be called next, without a stamper
+ *
+ * If it cannot be sent now, litepulse_bus_transact() sends it. If another is under way, it must do
+ * no harm to carry out this one twice: its answer may be lost with that of the other.
+ */
+void litepulse_bus_send_ahead(struct litepulse_link *link)
+{
+	struct litepulse_flight *flight = litepulse_link_flight(link, link->ahead);
+
+	lockdep_assert_held(&link->bus);
+	if (WARN_ON_ONCE(link->ahead == LITEPULSE_FLIGHTS || flight->request.full))
+		return;
+	flight->sent = !link->lost && !(link->ahead && link->unsettled) &&
+		(!link->ahead ||
+		 litepulse_bus_frame_bytes(&flight->request) <= LITEPULSE_BRIDGE_FRAME_WAITING);
+	link->ahead++;
+	if (!flight->sent)
+		return;
+	link->unsettled = litepulse_bus_send(link, flight, NULL, true);
+	flight->sent = !link->unsettled;
+}
+
+/* The oldest request is over. */
+static void litepulse_bus_next(struct litepulse_link *link)
+{
+	litepulse_link_flight(link, 0)->sent = false;
+	if (link->ahead) {
+		link->ahead--;
+		litepulse_line_next(link);
+	}
+}
+
+/**
+ * litepulse_bus_forget() - await no answer any more
+ * @link: the bus is held
+ *
+ * What was sent ahead is to be asked for anew.
+ */
+void litepulse_bus_forget(struct litepulse_link *link)
+{
+	lockdep_assert_held(&link->bus);
+	while (link->ahead) {
+		if (litepulse_link_flight(link, 0)->sent) {
+			link->repeats++;
+			link->unsettled = true;
+		}
+		litepulse_bus_next(link);
+	}
+}
+
+/**
+ * litepulse_bus_transact() - have the oldest request carried out
  * @link: the bus is held
  * @words: answers to the reads, in order; room for request.words
  * @stamper: called before anything is sent, and when the answer begins; may be NULL
  *
  * Return: 0; -ENODEV if the port is gone, -EIO if there was no good answer: what it wrote may have
- * been written, but at most once; -EAGAIN if there was none and the request is to be made shorter.
+ * been written, but at most once; -EAGAIN if there was none and the request is to be made anew, and
+ * shorter. After an error no request is under way.
  */
-int litepulse_transact(struct litepulse_link *link, u32 *words,
-		       const struct litepulse_stamper *stamper)
+int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
+			   const struct litepulse_stamper *stamper)
 {
+	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
+	bool again = flight->sent || flight->request.shorter;
 	int error;
 
 	lockdep_assert_held(&link->bus);
-	if (WARN_ON_ONCE(link->request.full || !link->request.length))
-		return -EINVAL;
-	if (READ_ONCE(link->gone))
-		return -ENODEV;
-	if (link->lost)
-		return -EIO;
-	error = attempt(link, words, stamper, link->request.shorter ? 1 : ATTEMPTS);
+	flight->tries = flight->sent;
+	if (WARN_ON_ONCE(flight->request.full || !flight->request.length))
+		error = -EINVAL;
+	else if (READ_ONCE(link->gone))
+		error = -ENODEV;
+	else if (link->lost)
+		error = -EIO;
+	else if (flight->sent)
+		error = litepulse_bus_hear(link, flight, words);
+	else
+		error = litepulse_bus_attempt(link, words, stamper, again ? 1 : ATTEMPTS);
+	if (flight->tries)
+		trace_litepulse_transaction(link, flight, error);
+	if (error)
+		litepulse_bus_forget(link);
+	else
+		litepulse_bus_next(link);
 	if (!error) {
 		link->transactions++;
-	} else if (error != -ENODEV && link->request.shorter) {
+	} else if (error != -EIO || link->lost) {
+		return error;
+	} else if (again) {
 		error = -EAGAIN;
-	} else if (error != -ENODEV) {
+	} else {
 		link->failures++;
 		link->lost = true;
 		pr_warn_ratelimited("%s: the board does not answer\n", link->name);
@@ -280,25 +431,31 @@ int litepulse_transact(struct litepulse_link *link, u32 *words,
  * Does it answer, and does it know frames? A frame that only reads, with a number and a checksum
  * that are no commands to a bridge that does not: that one answers the read in it.
  */
-static int find(struct litepulse_link *link)
+static int litepulse_bus_find(struct litepulse_link *link)
 {
-	struct litepulse_request *request = litepulse_request(link);
+	struct litepulse_request *request = litepulse_bus_request(link);
+	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
 	unsigned int length, got, tries;
 	u8 *checksum;
 	u32 version;
 	int error;
 
-	litepulse_request_read(request, LITEPULSE_BRIDGE_BASE + LITEPULSE_BRIDGE_FRAMES, 1);
+	litepulse_bus_read(request, LITEPULSE_BRIDGE_BASE + LITEPULSE_BRIDGE_FRAMES, 1);
 	for (tries = 0; tries < 256; tries++) {
-		link->sequence = 0x80 | (get_random_u32() & 0x7f);
-		length = make_frame(link, request);
+		flight->sequence = 0x80 | (get_random_u32() & 0x7f);
+		length = litepulse_bus_make_frame(link, flight);
 		checksum = link->out + length - CHECKSUM_BYTES;
 		if (checksum[0] > 4 && checksum[1] > 4)
 			break;
 	}
-	error = exchange(link, length, 4 + TRAILER_BYTES, NULL);
-	got = READ_ONCE(link->got);
-	link->framed = !error && answer_is_good(link, 1);
+	link->sequence = flight->sequence;
+	error = litepulse_line_send(link, flight, length, 4 + LITEPULSE_TRAILER_BYTES, 0, NULL) ?:
+		litepulse_bus_await(link, flight, length, 4 + LITEPULSE_TRAILER_BYTES);
+	got = READ_ONCE(flight->got);
+	link->framed = !error && litepulse_bus_answer_is_good(flight, false);
+	version = link->framed ? get_unaligned_be32(flight->buffer) : 0;
+	link->packs = version >= PACKING_VERSION;
+	link->overlaps = version >= WAITING_VERSION;
 	if (link->framed)
 		return 0;
 	if (error == -ENODEV)
@@ -307,42 +464,44 @@ static int find(struct litepulse_link *link)
 	if (error || got != 4)
 		return error ?: -EIO;
 	/* What answers there may be anything: it must know the core, too. */
-	litepulse_request_read(litepulse_request(link), litepulse_csr_base, 1);
-	return attempt(link, &version, NULL, 1);
+	litepulse_bus_read(litepulse_bus_request(link), litepulse_csr_base, 1);
+	return litepulse_bus_attempt(link, &version, NULL, 1);
 }
 
-static int read_rate(struct litepulse_link *link, u32 *rate)
+static int litepulse_bus_read_rate(struct litepulse_link *link, u32 *rate)
 {
-	litepulse_request_read(litepulse_request(link),
-			       LITEPULSE_BRIDGE_BASE + LITEPULSE_BRIDGE_RATE, 1);
-	return attempt(link, rate, NULL, 2);
+	litepulse_bus_read(litepulse_bus_request(link),
+			   LITEPULSE_BRIDGE_BASE + LITEPULSE_BRIDGE_RATE, 1);
+	return litepulse_bus_attempt(link, rate, NULL, 2);
 }
 
 /* Tells the bridge another rate, then the port; whether it worked is not known. */
-static int change_rate(struct litepulse_link *link, u32 rate, unsigned int baud)
+static int litepulse_bus_change_rate(struct litepulse_link *link, u32 rate, unsigned int baud)
 {
-	struct litepulse_request *request = litepulse_request(link);
+	struct litepulse_request *request = litepulse_bus_request(link);
+	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
 	unsigned int length;
 	int error;
 
-	litepulse_request_write(request, LITEPULSE_BRIDGE_BASE + LITEPULSE_BRIDGE_RATE, &rate, 1);
-	link->sequence++;
+	litepulse_bus_write(request, LITEPULSE_BRIDGE_BASE + LITEPULSE_BRIDGE_RATE, &rate, 1);
+	flight->sequence = ++link->sequence;
 	if (link->framed) {
-		length = make_frame(link, request);
+		length = litepulse_bus_make_frame(link, flight);
 	} else {
 		length = request->length;
 		memcpy(link->out, request->payload, length);
 	}
 	/* The answer comes at the new rate, while the port still has the old one. */
-	error = litepulse_line_send(link, link->out, length, 0, NULL) ?:
+	error = litepulse_line_send(link, flight, length, 0, 0, NULL) ?:
 		litepulse_line_set_baud(link, baud);
 	if (error)
 		return error;
-	return litepulse_line_silence(link, max_t(unsigned int, SETTLE_MS, silence_ms(link)));
+	return litepulse_line_silence(link, max_t(unsigned int, SETTLE_MS,
+						  litepulse_bus_silence_ms(link)));
 }
 
 /* Can the bridge whose rate register reads @rate do so many bits per second? */
-static bool can_do(u32 rate, unsigned int baud)
+static bool litepulse_bus_can_do(u32 rate, unsigned int baud)
 {
 	u64 hz = (u64)FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) *
 		LITEPULSE_BRIDGE_CLOCK_UNIT;
@@ -351,7 +510,7 @@ static bool can_do(u32 rate, unsigned int baud)
 }
 
 /* What the register has to read at @baud. */
-static u32 rate_for(u32 rate, unsigned int baud)
+static u32 litepulse_bus_rate_for(u32 rate, unsigned int baud)
 {
 	u32 word = FIELD_GET(LITEPULSE_BRIDGE_RATE_WORD_MASK, rate);
 	u32 hz = FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) * LITEPULSE_BRIDGE_CLOCK_UNIT;
@@ -362,27 +521,27 @@ static u32 rate_for(u32 rate, unsigned int baud)
 }
 
 /* Raises the rate of a bridge that answers at the base rate. */
-static int raise(struct litepulse_link *link, unsigned int baud)
+static int litepulse_bus_raise(struct litepulse_link *link, unsigned int baud)
 {
 	u32 rate, told, answer;
 	int error;
 
-	error = read_rate(link, &rate);
+	error = litepulse_bus_read_rate(link, &rate);
 	if (error)
 		return error;
-	if (!can_do(rate, baud))
+	if (!litepulse_bus_can_do(rate, baud))
 		return -EINVAL;
-	told = rate_for(rate, baud);
+	told = litepulse_bus_rate_for(rate, baud);
 	link->base_rate = rate;
-	error = change_rate(link, told, baud);
+	error = litepulse_bus_change_rate(link, told, baud);
 	if (error)
 		return error;
-	error = read_rate(link, &answer);
+	error = litepulse_bus_read_rate(link, &answer);
 	return error ?: answer == told ? 0 : -EIO;
 }
 
 /* Waits until the bridge is at its base rate, whatever it was, and sets the port to that. */
-static int fall_back(struct litepulse_link *link)
+static int litepulse_bus_fall_back(struct litepulse_link *link)
 {
 	int error = litepulse_line_set_baud(link, link->base_baud);
 
@@ -390,61 +549,62 @@ static int fall_back(struct litepulse_link *link)
 }
 
 /* Back to the base rate from one that works. */
-static int lower(struct litepulse_link *link)
+static int litepulse_bus_lower(struct litepulse_link *link)
 {
-	int error = change_rate(link, link->base_rate, link->base_baud) ?: find(link);
+	int error = litepulse_bus_change_rate(link, link->base_rate, link->base_baud) ?:
+		litepulse_bus_find(link);
 
 	if (error && error != -ENODEV)
-		error = fall_back(link) ?: find(link);
+		error = litepulse_bus_fall_back(link) ?: litepulse_bus_find(link);
 	return error;
 }
 
 /**
- * litepulse_link_connect - finds the bridge
+ * litepulse_bus_connect() - finds the bridge
  * @link: the bus is held; the port is at the bridge's rate
  *
  * Return: 0; -EIO if none answers, also not when a raised rate has fallen back; -ENODEV.
  */
-int litepulse_link_connect(struct litepulse_link *link)
+int litepulse_bus_connect(struct litepulse_link *link)
 {
 	unsigned int tries;
 	int error;
 
 	lockdep_assert_held(&link->bus);
 	for (tries = 0; tries < 2; tries++) {
-		error = find(link);
+		error = litepulse_bus_find(link);
 		if (!error || error == -ENODEV)
 			return error;
 	}
 	error = litepulse_line_silence(link, FALLBACK_MS);
-	return error ?: find(link);
+	return error ?: litepulse_bus_find(link);
 }
 
 /**
- * litepulse_link_bus_hz - clock of the board's bus, as its bridge says
+ * litepulse_bus_hz() - clock of the board's bus, as its bridge says
  * @link: connected; the bus is held
  *
  * Return: Hz, 0 if the bridge does not know it.
  */
-u32 litepulse_link_bus_hz(struct litepulse_link *link)
+u32 litepulse_bus_hz(struct litepulse_link *link)
 {
 	u32 rate;
 
 	lockdep_assert_held(&link->bus);
-	if (read_rate(link, &rate))
+	if (litepulse_bus_read_rate(link, &rate))
 		return 0;
 	return FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) * LITEPULSE_BRIDGE_CLOCK_UNIT;
 }
 
 /**
- * litepulse_link_set_baud - changes the bit rate of bridge and port
+ * litepulse_bus_set_baud() - changes the bit rate of bridge and port
  * @link: the bus is held
  * @baud: bits per second
  *
  * Return: 0; -EINVAL if the bridge cannot do it, both are as before then; -EINVAL also if the port
  * cannot, or -EIO if they do not understand each other: both are at the base rate then; -ENODEV.
  */
-int litepulse_link_set_baud(struct litepulse_link *link, unsigned int baud)
+int litepulse_bus_set_baud(struct litepulse_link *link, unsigned int baud)
 {
 	int error, back;
 	u32 rate;
@@ -458,20 +618,22 @@ int litepulse_link_set_baud(struct litepulse_link *link, unsigned int baud)
 	if (baud < 2 * link->base_baud && baud != link->base_baud)
 		return -EINVAL;
 	if (baud != link->base_baud) {
-		error = read_rate(link, &rate);
+		error = litepulse_bus_read_rate(link, &rate);
 		if (error)
 			return error;
-		if (!can_do(rate, baud))
+		if (!litepulse_bus_can_do(rate, baud))
 			return -EINVAL;
 	}
 	error = 0;
 	if (link->baud != link->base_baud) {
 		link->target_baud = link->base_baud;
-		error = lower(link);
+		error = litepulse_bus_lower(link);
 	}
 	if (!error && baud != link->base_baud) {
-		error = raise(link, baud);
-		back = error && error != -ENODEV ? fall_back(link) ?: find(link) : error;
+		error = litepulse_bus_raise(link, baud);
+		back = error;
+		if (error && error != -ENODEV)
+			back = litepulse_bus_fall_back(link) ?: litepulse_bus_find(link);
 		if (!error)
 			link->target_baud = baud;
 		else if (back)
@@ -483,12 +645,12 @@ int litepulse_link_set_baud(struct litepulse_link *link, unsigned int baud)
 }
 
 /**
- * litepulse_link_recover - looks whether a board that did not answer does again
+ * litepulse_bus_recover() - looks whether a board that did not answer does again
  * @link: the bus is held
  *
  * Return: 0 if so, -EIO if not, -ENODEV.
  */
-int litepulse_link_recover(struct litepulse_link *link)
+int litepulse_bus_recover(struct litepulse_link *link)
 {
 	int error;
 
@@ -496,13 +658,13 @@ int litepulse_link_recover(struct litepulse_link *link)
 	if (READ_ONCE(link->gone))
 		return -ENODEV;
 	if (link->baud != link->base_baud) {
-		error = fall_back(link);
+		error = litepulse_bus_fall_back(link);
 		if (error)
 			return error;
 	}
-	error = litepulse_line_silence(link, PLAIN_SILENCE_MS) ?: find(link);
+	error = litepulse_line_silence(link, PLAIN_SILENCE_MS) ?: litepulse_bus_find(link);
 	if (!error && link->target_baud != link->baud)
-		error = raise(link, link->target_baud);
+		error = litepulse_bus_raise(link, link->target_baud);
 	if (!error) {
 		pr_info_ratelimited("%s: the board answers again\n", link->name);
 		link->lost = false;

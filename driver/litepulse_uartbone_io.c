@@ -8,13 +8,21 @@
  *
  * Records are acknowledged in the request after the one that brought them, and only if they are
  * still the oldest: so none is taken twice or thrown away, whatever becomes of either request.
+ * While many come that request is sent before the driver is given them: so the board gets room
+ * again, and answers, meanwhile. A board in which requests wait has one more: that asks for what
+ * comes behind the records which the one before it asks for.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
 #include <linux/bitfield.h>
 #include <linux/freezer.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/string.h>
 #include <linux/wait.h>
 
 #include "litepulse_compat.h"
@@ -23,7 +31,7 @@
 /* Records asked for when nobody knows how many there are. */
 #define GUESS 4
 /* An answer of so many of each stream is not made shorter. */
-#define SHORT 16
+#define SHORT 16u
 /* The longest interval is so much longer while nobody wants to know anything. */
 #define NOBODY_LISTENS 30
 /* Between attempts to find a board that does not answer. */
@@ -33,17 +41,17 @@
 /* How long the core may take for a configuration word: a flush of all bytes takes longest. */
 #define CONFIGURE_MS 1000
 
-static u32 csr(u32 offset)
+static u32 litepulse_link_csr(u32 offset)
 {
 	return litepulse_csr_base + offset;
 }
 
-static u32 window(u32 offset)
+static u32 litepulse_link_window(u32 offset)
 {
 	return litepulse_window_base + offset;
 }
 
-static void kick(struct litepulse_link *link)
+static void litepulse_link_kick(struct litepulse_link *link)
 {
 	WRITE_ONCE(link->kicked, true);
 	wake_up(&link->kick);
@@ -54,12 +62,12 @@ static void kick(struct litepulse_link *link)
 #define STATE_WORDS ((LITEPULSE_CSR_STATUS - STATE_FIRST) / 4 + 1)
 #define STATE(words, name) ((words)[(LITEPULSE_CSR_##name - STATE_FIRST) / 4])
 
-static void read_state(struct litepulse_request *request)
+static void litepulse_link_read_state(struct litepulse_request *request)
 {
-	litepulse_request_read(request, csr(STATE_FIRST), STATE_WORDS);
+	litepulse_bus_read(request, litepulse_link_csr(STATE_FIRST), STATE_WORDS);
 }
 
-static void take_state(struct litepulse_link *link, const u32 *words)
+static void litepulse_link_take_state(struct litepulse_link *link, const u32 *words)
 {
 	link->free_transmit = FIELD_GET(LITEPULSE_CSR_FREE_TRANSMIT_MASK, STATE(words, FREE));
 	link->free_launch = FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, STATE(words, FREE));
@@ -67,38 +75,33 @@ static void take_state(struct litepulse_link *link, const u32 *words)
 
 /* --- what the driver asks for ---------------------------------------------------------------- */
 
-static int link_read_csr(void *context, u32 offset, u32 *words, unsigned int count)
+static int litepulse_link_read_csr(void *context, u32 offset, u32 *words, unsigned int count)
 {
 	struct litepulse_link *link = context;
 	int error;
 
-	mutex_lock(&link->bus);
-	litepulse_request_read(litepulse_request(link), csr(offset), count);
-	error = litepulse_transact(link, words, NULL);
+	litepulse_bus_lock(link);
+	litepulse_bus_read(litepulse_bus_request(link), litepulse_link_csr(offset), count);
+	error = litepulse_bus_transact(link, words, NULL);
 	mutex_unlock(&link->bus);
 	return error;
 }
 
-static int link_write_csr(void *context, u32 offset, u32 word)
+static int litepulse_link_write_csr(void *context, u32 offset, u32 word)
 {
 	struct litepulse_link *link = context;
 	int error;
 
-	mutex_lock(&link->bus);
-	litepulse_request_write(litepulse_request(link), csr(offset), &word, 1);
-	error = litepulse_transact(link, NULL, NULL);
+	litepulse_bus_lock(link);
+	litepulse_bus_write(litepulse_bus_request(link), litepulse_link_csr(offset), &word, 1);
+	error = litepulse_bus_transact(link, NULL, NULL);
 	mutex_unlock(&link->bus);
 	return error;
-}
-
-static u64 header_tick(const u32 *header)
-{
-	return (u64)header[LITEPULSE_HEADER_TICK_HI / 4] << 32 |
-		header[LITEPULSE_HEADER_TICK_LO / 4];
 }
 
 /* Is @tick at most as far ahead of @from as the board's clock can have gone in @ns? */
-static bool is_reachable(const struct litepulse_link *link, u64 from, u64 tick, u64 ns)
+static bool litepulse_link_is_reachable(const struct litepulse_link *link, u64 from, u64 tick,
+					u64 ns)
 {
 	return tick >= from &&
 		litepulse_clock_map_reachable(&link->rate, tick - from, ns, link->simulated);
@@ -108,7 +111,7 @@ static bool is_reachable(const struct litepulse_link *link, u64 from, u64 tick, 
  * The answer is wrong, unless the board was reset or it was the earlier answer that was wrong:
  * then the next answers say the same. Return: whether it is to be asked for again.
  */
-static bool doubt(struct litepulse_link *link)
+static bool litepulse_link_doubt(struct litepulse_link *link)
 {
 	if (++link->doubts < DOUBTS) {
 		link->repeats++;
@@ -118,7 +121,7 @@ static bool doubt(struct litepulse_link *link)
 	return false;
 }
 
-static void believe(struct litepulse_link *link, u64 tick)
+static void litepulse_link_believe(struct litepulse_link *link, u64 tick)
 {
 	link->doubts = 0;
 	link->tick = tick;
@@ -126,47 +129,49 @@ static void believe(struct litepulse_link *link, u64 tick)
 }
 
 /* Return: whether the tick of an answer is wrong, and it has to be asked for again. */
-static bool doubt_tick(struct litepulse_link *link, u64 tick)
+static bool litepulse_link_doubt_tick(struct litepulse_link *link, u64 tick)
 {
-	if (link->tick_boot &&
-	    !is_reachable(link, link->tick, tick, ktime_get_boottime_ns() - link->tick_boot) &&
-	    doubt(link))
+	u64 passed = ktime_get_boottime_ns() - link->tick_boot;
+
+	if (link->tick_boot && !litepulse_link_is_reachable(link, link->tick, tick, passed) &&
+	    litepulse_link_doubt(link))
 		return true;
-	believe(link, tick);
+	litepulse_link_believe(link, tick);
 	return false;
 }
 
-static int link_time(void *context, u64 *tick, const struct litepulse_stamper *stamper)
+static int litepulse_link_time(void *context, u64 *tick, const struct litepulse_stamper *stamper)
 {
 	struct litepulse_link *link = context;
 	u32 header[LITEPULSE_HEADER_WORDS];
 	int error;
 
-	mutex_lock(&link->bus);
+	litepulse_bus_lock(link);
 	do {
-		litepulse_request_read(litepulse_request(link), window(LITEPULSE_WIN_EVENTS),
-				       LITEPULSE_HEADER_WORDS);
-		error = litepulse_transact(link, header, stamper);
-	} while (!error && doubt_tick(link, header_tick(header)));
+		litepulse_bus_read(litepulse_bus_request(link),
+				   litepulse_link_window(LITEPULSE_WIN_EVENTS),
+				   LITEPULSE_HEADER_WORDS);
+		error = litepulse_bus_transact(link, header, stamper);
+	} while (!error && litepulse_link_doubt_tick(link, litepulse_header_tick(header)));
 	mutex_unlock(&link->bus);
 	if (!error)
-		*tick = header_tick(header);
+		*tick = litepulse_header_tick(header);
 	return error;
 }
 
 /* Waits for the answer to the configuration words written last; takes the count of refused. */
-static int await_configured(struct litepulse_link *link, u8 *refused)
+static int litepulse_link_await_configured(struct litepulse_link *link, u8 *refused)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(CONFIGURE_MS);
 	u32 state[STATE_WORDS];
 	int error;
 
 	do {
-		read_state(litepulse_request(link));
-		error = litepulse_transact(link, state, NULL);
+		litepulse_link_read_state(litepulse_bus_request(link));
+		error = litepulse_bus_transact(link, state, NULL);
 		if (error)
 			return error;
-		take_state(link, state);
+		litepulse_link_take_state(link, state);
 		*refused = FIELD_GET(LITEPULSE_CSR_CONFIGS_REFUSED_MASK, STATE(state, CONFIGS));
 		if (!(STATE(state, STATUS) & LITEPULSE_CSR_STATUS_CONFIG_BUSY_MASK))
 			return 0;
@@ -175,8 +180,8 @@ static int await_configured(struct litepulse_link *link, u8 *refused)
 }
 
 /* As many words as fit one request; returns how many. */
-static unsigned int add_words(struct litepulse_request *request,
-			      const struct litepulse_word *words, unsigned int count)
+static unsigned int litepulse_link_add_words(struct litepulse_request *request,
+					     const struct litepulse_word *words, unsigned int count)
 {
 	unsigned int done = 0, burst;
 	u32 values[16];
@@ -190,14 +195,16 @@ static unsigned int add_words(struct litepulse_request *request,
 		/* Room for a write of them, and for the reads that follow. */
 		if (request->length + 3 * 6 + 4 * burst > sizeof(request->payload))
 			break;
-		litepulse_request_write(request, window(words[done].offset), values, burst);
+		litepulse_bus_write(request, litepulse_link_window(words[done].offset), values,
+				    burst);
 		done += burst;
 	}
 	return done;
 }
 
-static int configure(struct litepulse_link *link, const struct litepulse_word *words,
-		     unsigned int count)
+static int litepulse_link_configure_words(struct litepulse_link *link,
+					  const struct litepulse_word *words,
+					  unsigned int count)
 {
 	struct litepulse_request *request;
 	u32 answer[1 + STATE_WORDS];
@@ -206,28 +213,28 @@ static int configure(struct litepulse_link *link, const struct litepulse_word *w
 	int error;
 
 	if (!link->refused_known) {
-		error = await_configured(link, &link->refused);
+		error = litepulse_link_await_configured(link, &link->refused);
 		if (error)
 			return error;
 		link->refused_known = true;
 	}
 	while (count) {
-		request = litepulse_request(link);
+		request = litepulse_bus_request(link);
 		request->once = true;
-		done = add_words(request, words, count);
+		done = litepulse_link_add_words(request, words, count);
 		words += done;
 		count -= done;
 		/* The window holds this read until the word before it is answered. */
-		litepulse_request_read(request, window(LITEPULSE_CFG_LINE), 1);
-		read_state(request);
-		error = litepulse_transact(link, answer, NULL);
+		litepulse_bus_read(request, litepulse_link_window(LITEPULSE_CFG_LINE), 1);
+		litepulse_link_read_state(request);
+		error = litepulse_bus_transact(link, answer, NULL);
 		if (error)
 			return error;
-		take_state(link, answer + 1);
+		litepulse_link_take_state(link, answer + 1);
 	}
 	refused = FIELD_GET(LITEPULSE_CSR_CONFIGS_REFUSED_MASK, STATE(answer + 1, CONFIGS));
 	if (STATE(answer + 1, STATUS) & LITEPULSE_CSR_STATUS_CONFIG_BUSY_MASK) {
-		error = await_configured(link, &refused);
+		error = litepulse_link_await_configured(link, &refused);
 		if (error)
 			return error;
 	}
@@ -236,31 +243,33 @@ static int configure(struct litepulse_link *link, const struct litepulse_word *w
 	return error;
 }
 
-static int link_configure(void *context, const struct litepulse_word *words, unsigned int count)
+static int litepulse_link_configure(void *context, const struct litepulse_word *words,
+				    unsigned int count)
 {
 	struct litepulse_link *link = context;
 	int error;
 
-	mutex_lock(&link->bus);
-	error = configure(link, words, count);
+	litepulse_bus_lock(link);
+	error = litepulse_link_configure_words(link, words, count);
 	if (error && error != -EINVAL)
 		link->refused_known = false;
 	mutex_unlock(&link->bus);
-	kick(link);
+	litepulse_link_kick(link);
 	return error;
 }
 
 /* Room, if it is known to be too little asked for anew. */
-static int look_for_room(struct litepulse_link *link, const unsigned int *room, unsigned int count)
+static int litepulse_link_look_for_room(struct litepulse_link *link, const unsigned int *room,
+					unsigned int count)
 {
 	u32 state[STATE_WORDS];
 	int error = 0;
 
 	if (*room < count) {
-		read_state(litepulse_request(link));
-		error = litepulse_transact(link, state, NULL);
+		litepulse_link_read_state(litepulse_bus_request(link));
+		error = litepulse_bus_transact(link, state, NULL);
 		if (!error)
-			take_state(link, state);
+			litepulse_link_take_state(link, state);
 	}
 	return error;
 }
@@ -268,41 +277,42 @@ static int look_for_room(struct litepulse_link *link, const unsigned int *room, 
 /* Launches that fit one request. */
 #define LAUNCHES_AT_ONCE 14
 
-static int launch_some(struct litepulse_link *link, const u32 *words, unsigned int count)
+static int litepulse_link_launch_some(struct litepulse_link *link, const u32 *words,
+				      unsigned int count)
 {
 	struct litepulse_request *request;
 	u32 state[STATE_WORDS];
-	int error = look_for_room(link, &link->free_launch, count);
+	int error = litepulse_link_look_for_room(link, &link->free_launch, count);
 
 	count = min3(count, link->free_launch, LAUNCHES_AT_ONCE);
 	if (error || !count)
 		return error;
-	request = litepulse_request(link);
+	request = litepulse_bus_request(link);
 	request->once = true;
-	litepulse_request_write(request, window(LITEPULSE_WIN_LAUNCH), words, 4 * count);
-	read_state(request);
-	error = litepulse_transact(link, state, NULL);
+	litepulse_bus_write(request, litepulse_link_window(LITEPULSE_WIN_LAUNCH), words, 4 * count);
+	litepulse_link_read_state(request);
+	error = litepulse_bus_transact(link, state, NULL);
 	if (error)
 		return error;
-	take_state(link, state);
+	litepulse_link_take_state(link, state);
 	return count;
 }
 
-static int link_launch(void *context, const u32 *words, unsigned int count)
+static int litepulse_link_launch(void *context, const u32 *words, unsigned int count)
 {
 	struct litepulse_link *link = context;
 	unsigned int done = 0;
 	int taken = 0;
 
-	mutex_lock(&link->bus);
+	litepulse_bus_lock(link);
 	while (done < count) {
-		taken = launch_some(link, words + 4 * done, count - done);
+		taken = litepulse_link_launch_some(link, words + 4 * done, count - done);
 		if (taken <= 0)
 			break;
 		done += taken;
 	}
 	mutex_unlock(&link->bus);
-	kick(link);
+	litepulse_link_kick(link);
 	return done ?: taken;
 }
 
@@ -313,12 +323,14 @@ static int link_launch(void *context, const u32 *words, unsigned int count)
  * A tty cannot tell its writers that bytes may be lost. Those that were sent when the link failed
  * count as sent: some may be lost then, but none is sent twice.
  */
-static int transmit_some(struct litepulse_link *link, const u8 *bytes, unsigned int count)
+static int litepulse_link_transmit_some(struct litepulse_link *link, const u8 *bytes,
+					unsigned int count)
 {
+	const u32 whole_words = LITEPULSE_WIN_TX + 3 * LITEPULSE_TX_PART_SIZE;
 	u32 words[BYTES_AT_ONCE / 4], rest = 0, state[STATE_WORDS];
 	struct litepulse_request *request;
 	unsigned int whole, i;
-	int error = look_for_room(link, &link->free_transmit, count);
+	int error = litepulse_link_look_for_room(link, &link->free_transmit, count);
 
 	count = min3(count, link->free_transmit, BYTES_AT_ONCE);
 	if (error || !count)
@@ -328,48 +340,46 @@ static int transmit_some(struct litepulse_link *link, const u8 *bytes, unsigned 
 		words[i] = get_unaligned_le32(bytes + 4 * i);
 	for (i = count; i-- > 4 * whole;)
 		rest = rest << 8 | bytes[i];
-	request = litepulse_request(link);
+	request = litepulse_bus_request(link);
 	request->once = true;
 	if (whole)
-		litepulse_request_write(request,
-					window(LITEPULSE_WIN_TX + 3 * LITEPULSE_TX_PART_SIZE),
-					words, whole);
+		litepulse_bus_write(request, litepulse_link_window(whole_words), words, whole);
 	if (count % 4)
-		litepulse_request_write(request,
-					window(LITEPULSE_WIN_TX +
-					       (count % 4 - 1) * LITEPULSE_TX_PART_SIZE),
-					&rest, 1);
-	read_state(request);
-	error = litepulse_transact(link, state, NULL);
+		litepulse_bus_write(request,
+				    litepulse_link_window(LITEPULSE_WIN_TX +
+							  (count % 4 - 1) * LITEPULSE_TX_PART_SIZE),
+				    &rest, 1);
+	litepulse_link_read_state(request);
+	error = litepulse_bus_transact(link, state, NULL);
 	if (error && error != -EIO)
 		return error;
 	if (error)
 		pr_warn_ratelimited("%s: up to %u bytes were lost\n", link->name, count);
 	else
-		take_state(link, state);
+		litepulse_link_take_state(link, state);
 	return count;
 }
 
-static int link_transmit(void *context, const u8 *bytes, unsigned int count)
+static int litepulse_link_transmit(void *context, const u8 *bytes, unsigned int count)
 {
 	struct litepulse_link *link = context;
 	unsigned int done = 0;
 	int taken = 0;
 
-	mutex_lock(&link->bus);
+	litepulse_bus_lock(link);
 	while (done < count && !link->lost) {
-		taken = transmit_some(link, bytes + done, count - done);
+		taken = litepulse_link_transmit_some(link, bytes + done, count - done);
 		if (taken <= 0)
 			break;
 		done += taken;
 	}
 	mutex_unlock(&link->bus);
-	kick(link);
+	litepulse_link_kick(link);
 	/* While the board does not answer there is no room. */
 	return done ?: taken == -EIO ? 0 : taken;
 }
 
-static void link_want(void *context, u32 mask, u32 wanted)
+static void litepulse_link_want(void *context, u32 mask, u32 wanted)
 {
 	struct litepulse_link *link = context;
 	unsigned long flags;
@@ -377,134 +387,241 @@ static void link_want(void *context, u32 mask, u32 wanted)
 	spin_lock_irqsave(&link->io_lock, flags);
 	link->wants = (link->wants & ~mask) | (wanted & mask);
 	spin_unlock_irqrestore(&link->io_lock, flags);
-	kick(link);
+	litepulse_link_kick(link);
 }
 
 /* The board cannot call: how often it is asked does not depend on how patient its readers are. */
-static void link_moderate(void *context, const struct litepulse_moderation *events,
-			  const struct litepulse_moderation *bytes)
+static void litepulse_link_moderate(void *context, const struct litepulse_moderation *events,
+				    const struct litepulse_moderation *bytes)
 {
-	kick(context);
+	litepulse_link_kick(context);
+}
+
+static void litepulse_link_show(void *context, struct seq_file *file)
+{
+	struct litepulse_link *link = context;
+
+	litepulse_bus_lock(link);
+	seq_printf(file, "cable: port=%s baud=%u checked=%d packed=%d answers=%d\n", link->name,
+		   link->baud, link->framed, link->packs, !link->lost);
+	seq_printf(file, "requests: answered=%llu repeated=%llu failed=%llu round_trip_ns=%llu\n",
+		   link->transactions, link->repeats, link->failures, link->round_trip_ns);
+	seq_printf(file, "polling: wants=%#x poll_us=%u idle_us=%u\n", READ_ONCE(link->wants),
+		   READ_ONCE(link->poll_us), READ_ONCE(link->idle_us));
+	mutex_unlock(&link->bus);
 }
 
 const struct litepulse_io_ops litepulse_link_ops = {
 	.sleeps = true,
-	.read_csr = link_read_csr,
-	.write_csr = link_write_csr,
-	.time = link_time,
-	.configure = link_configure,
-	.launch = link_launch,
-	.transmit = link_transmit,
-	.want = link_want,
-	.moderate = link_moderate,
+	.read_csr = litepulse_link_read_csr,
+	.write_csr = litepulse_link_write_csr,
+	.time = litepulse_link_time,
+	.configure = litepulse_link_configure,
+	.launch = litepulse_link_launch,
+	.transmit = litepulse_link_transmit,
+	.want = litepulse_link_want,
+	.moderate = litepulse_link_moderate,
+	.show = litepulse_link_show,
 };
 
 /* --- what the board has for us --------------------------------------------------------------- */
 
 /* One of the two streams, and what differs. */
-struct kind {
+struct litepulse_link_kind {
 	u32 window;
 	unsigned int words;
-	unsigned int most;
+	unsigned int most; /* asked for at a time */
+	unsigned int many; /* are freed at once, and not when the next poll is due */
 	void (*hand_over)(struct litepulse *lp, const struct litepulse_header *header,
 			  const u32 *words, unsigned int count);
 };
 
 /*
  * At most half of what a board holds at a time: while that is on its way, and is not yet freed, the
- * other half takes what comes.
+ * other half takes what comes. Of two requests under way each asks for half as much. When the board
+ * holds more, only for two thirds of the room that is left: a short answer is freed sooner, and the
+ * last third is for the way there and back.
  */
-static const struct kind event_kind = { LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, 128,
-					litepulse_take_events };
-static const struct kind byte_kind = { LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, 256,
-				       litepulse_take_bytes };
+static const struct litepulse_link_kind litepulse_link_events = {
+	LITEPULSE_WIN_EVENTS, LITEPULSE_EVENT_WORDS, 128, 32, litepulse_take_events
+};
+
+static const struct litepulse_link_kind litepulse_link_bytes = {
+	LITEPULSE_WIN_RECEIVE, LITEPULSE_RECEIVE_WORDS, 256, 64, litepulse_take_bytes
+};
+
+/* Records that a request asks for, behind so many that the board has. */
+struct litepulse_link_part {
+	unsigned int skip;
+	unsigned int count;
+};
 
 /* Frees what we have had, if the board still holds it and nobody else freed any. */
-static void add_ack(struct litepulse_request *request, const struct kind *kind,
-		    const struct litepulse_link_stream *stream)
+static void litepulse_link_add_ack(struct litepulse_request *request,
+				   const struct litepulse_link_kind *kind,
+				   struct litepulse_link_stream *stream)
 {
-	u16 oldest = stream->position - stream->unacked;
-	u32 word = FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, stream->unacked) |
+	u32 address = litepulse_link_window(kind->window + LITEPULSE_STREAM_ACK);
+	u16 count = stream->position - stream->freed;
+	u32 word = FIELD_PREP(LITEPULSE_STREAM_ACK_COUNT_MASK, count) |
 		FIELD_PREP(LITEPULSE_STREAM_ACK_POSITION_MASK,
-			   oldest & FIELD_MAX(LITEPULSE_STREAM_ACK_POSITION_MASK)) |
+			   stream->freed & FIELD_MAX(LITEPULSE_STREAM_ACK_POSITION_MASK)) |
 		LITEPULSE_STREAM_ACK_GUARD_MASK;
 
-	if (stream->unacked)
-		litepulse_request_write(request, window(kind->window + LITEPULSE_STREAM_ACK), &word,
-					1);
+	if (count)
+		litepulse_bus_write(request, address, &word, 1);
+	stream->freed = stream->position;
 }
 
-static void add_stream(struct litepulse_request *request, const struct kind *kind,
-		       unsigned int count)
+/* Reads the header of a stream, and records: not the first @skip. */
+static void litepulse_link_add_stream(struct litepulse_request *request,
+				      const struct litepulse_link_kind *kind, unsigned int skip,
+				      unsigned int count)
 {
-	litepulse_request_read(request, window(kind->window),
-			       LITEPULSE_HEADER_WORDS + count * kind->words);
+	u32 address = litepulse_link_window(kind->window);
+
+	if (skip) {
+		litepulse_bus_read(request, address, LITEPULSE_HEADER_WORDS);
+		litepulse_bus_read(request,
+				   address + 4 * (LITEPULSE_HEADER_WORDS + skip * kind->words),
+				   count * kind->words);
+	} else {
+		litepulse_bus_read(request, address, LITEPULSE_HEADER_WORDS + count * kind->words);
+	}
 }
 
 /*
- * What an answer has of a stream, of which @asked records were asked for. Sets @more if there is
- * more than it has, @busy if it has any.
+ * Which records a request asks for: those behind the ones that are under way, as many as there
+ * are or as have come last time, and somewhat more. Asking for records that are not there costs
+ * time.
  */
-static void take_stream(struct litepulse_link *link, const struct kind *kind,
-			struct litepulse_link_stream *stream, const u32 *words, unsigned int asked,
-			bool *more, bool *busy)
+static struct litepulse_link_part litepulse_link_choose(const struct litepulse_link_kind *kind,
+							struct litepulse_link_stream *stream)
+{
+	unsigned int asked = (u16)(stream->asked - stream->position);
+	unsigned int known = (u16)(stream->end - stream->position);
+	unsigned int holds = 2 * kind->most, skip = min3(asked, known, holds);
+	unsigned int count = max(known - skip, stream->growth);
+
+	count = min3(count + count / 8 + GUESS, stream->most, holds - skip);
+	stream->asked = stream->position + skip + count;
+	return (struct litepulse_link_part){ .skip = skip, .count = count };
+}
+
+/* No request is under way. */
+static void litepulse_link_restart_stream(struct litepulse_link_stream *stream)
+{
+	stream->freed = stream->oldest;
+	stream->asked = stream->position;
+}
+
+/* Records of an answer that the driver has not been given yet. */
+struct litepulse_link_batch {
+	struct litepulse_header header;
+	const u32 *words;
+	unsigned int count;
+	bool any; /* @header is to be handed over, at least */
+};
+
+/* Records of @part that an answer has. */
+static unsigned int litepulse_link_had(const u32 *words, const struct litepulse_link_part *part)
+{
+	unsigned int ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK,
+				       words[LITEPULSE_HEADER_LEVEL / 4]);
+
+	return min(ready - min(ready, part->skip), part->count);
+}
+
+/*
+ * What an answer has of a stream, of which @part was asked for, and what is to be asked for and
+ * freed next. Sets @more if that should be at once, @busy if there are any records.
+ */
+static void litepulse_link_take_stream(struct litepulse_link *link,
+				       const struct litepulse_link_kind *kind,
+				       struct litepulse_link_stream *stream, const u32 *words,
+				       const struct litepulse_link_part *part,
+				       struct litepulse_link_batch *batch, bool *more, bool *busy)
 {
 	u32 level = words[LITEPULSE_HEADER_LEVEL / 4];
 	u16 position = FIELD_GET(LITEPULSE_HEADER_LEVEL_POSITION_MASK, level);
 	unsigned int ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
-	unsigned int had = (u16)(stream->position - position), count = min(ready, asked);
-	struct litepulse_header header = {
-		.ready = ready,
-		.tick = header_tick(words),
-		.mono = litepulse_clock_map_ns(&link->map),
-		.uncertainty = litepulse_clock_map_uncertainty(&link->map),
-	};
+	unsigned int flights = link->overlaps ? LITEPULSE_FLIGHTS : 1, had, room;
+	unsigned int count = litepulse_link_had(words, part);
+	u64 tick = litepulse_header_tick(words), mono = litepulse_clock_map_ns(&link->map);
 
 	/* Other than that it is not ours: the board was reset, or somebody else has read. */
-	if (had > stream->unacked)
-		had = 0;
-	/* Somewhat more than last time; what is asked for in vain costs time, too. */
-	stream->hint = min(ready + ready / 8 + GUESS, kind->most);
-	*more |= ready > max(count, had);
+	if ((u16)(stream->position - position) > (u16)(stream->position - stream->oldest)) {
+		stream->position = position;
+		stream->end = position;
+		if (part->skip)
+			count = 0;
+	}
+	stream->oldest = position;
+	stream->growth = (u16)(position + ready - stream->end);
+	stream->end = position + ready;
+	room = 2 * kind->most - min(ready, 2 * kind->most);
+	stream->most = max(min(kind->most / flights, room * 2 / 3), SHORT);
+	had = (u16)(stream->position - position);
+	/* Records before these have not come, and are asked for next. */
+	if (had < part->skip) {
+		stream->asked = stream->position;
+		count = 0;
+	}
+	had -= min(had, part->skip);
+	*more |= stream->end != (u16)(stream->position + (count > had ? count - had : 0)) ||
+		count >= had + kind->many;
 	if (had && had >= count)
 		return;
-	stream->position = position + count;
-	stream->unacked = count;
+	stream->position += count - min(count, had);
 	/* The clock was read with the tick of the request's first stream. */
-	if (header.tick > link->map.tick)
-		header.mono += litepulse_ticks_to_ns(&link->lp->rate, header.tick - link->map.tick);
+	if (tick > link->map.tick)
+		mono += litepulse_ticks_to_ns(&link->lp->rate, tick - link->map.tick);
 	if (count > had)
 		*busy = true;
-	kind->hand_over(link->lp, &header, words + LITEPULSE_HEADER_WORDS + had * kind->words,
-			count - had);
+	*batch = (struct litepulse_link_batch){
+		.header = { .ready = ready,
+			    .tick = tick,
+			    .mono = mono,
+			    .uncertainty = litepulse_clock_map_uncertainty(&link->map) },
+		.words = words + LITEPULSE_HEADER_WORDS + had * kind->words,
+		.count = count - had,
+		.any = true,
+	};
+}
+
+static void litepulse_link_hand_over(struct litepulse_link *link,
+				     const struct litepulse_link_kind *kind,
+				     const struct litepulse_link_batch *batch)
+{
+	if (batch->any)
+		kind->hand_over(link->lp, &batch->header, batch->words, batch->count);
 }
 
 /*
  * Are the ticks of an answer those of one moment and of what was before it? A launch is reported
  * a few ticks before its tick. Received bytes have no more of their ticks than must fit.
  */
-static bool ticks_agree(const struct litepulse_link *link, const u32 *events,
-			unsigned int count, const u32 *bytes)
+static bool litepulse_link_ticks_agree(const struct litepulse_link *link, const u32 *events,
+				       const struct litepulse_link_part *part, const u32 *bytes)
 {
-	u64 tick = header_tick(events);
+	unsigned int count = litepulse_link_had(events, part);
+	u64 tick = litepulse_header_tick(events);
 
-	if (bytes && !is_reachable(link, tick, header_tick(bytes), 0))
+	if (bytes && !litepulse_link_is_reachable(link, tick, litepulse_header_tick(bytes), 0))
 		return false;
-	count = min(count, FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK,
-				     events[LITEPULSE_HEADER_LEVEL / 4]));
 	events += LITEPULSE_HEADER_WORDS;
 	for (; count; count--, events += LITEPULSE_EVENT_WORDS) {
 		u64 event = (u64)events[LITEPULSE_EVENT_TICK_HI / 4] << 32 |
 			events[LITEPULSE_EVENT_TICK_LO / 4];
 
-		if (event > tick && !is_reachable(link, tick, event, 0))
+		if (event > tick && !litepulse_link_is_reachable(link, tick, event, 0))
 			return false;
 	}
 	return true;
 }
 
 /* What was asked for and has come is asked for no longer; returns whether anything still is. */
-static bool take_room(struct litepulse_link *link, const u32 *state)
+static bool litepulse_link_take_room(struct litepulse_link *link, const u32 *state)
 {
 	const u32 room = LITEPULSE_WANT_TRANSMIT | LITEPULSE_WANT_LAUNCH | LITEPULSE_WANT_DRAINED;
 	struct litepulse *lp = link->lp;
@@ -530,64 +647,145 @@ static bool take_room(struct litepulse_link *link, const u32 *state)
 	return waiting;
 }
 
-/* Asks once. @more: there was more than fitted; @busy: something came, or is waited for. */
-static int poll(struct litepulse_link *link, bool *more, bool *busy)
+/**
+ * struct litepulse_link_look - what a look at the board asks for
+ * @wants: LITEPULSE_WANT_*
+ * @events: records
+ * @bytes: records
+ * @state: words before the board's state
+ */
+struct litepulse_link_look {
+	u32 wants;
+	struct litepulse_link_part events;
+	struct litepulse_link_part bytes;
+	unsigned int state;
+};
+
+/*
+ * Makes the request, which also frees what the answers before it have brought. It may be carried
+ * out twice, and those before it not at all: then it frees nothing.
+ */
+static void litepulse_link_ask(struct litepulse_link *link, struct litepulse_link_look *look)
 {
-	u32 wants = READ_ONCE(link->wants), *words = link->words, *byte_words = NULL;
-	struct litepulse_request *request;
-	unsigned int asked_events, asked_bytes;
-	struct litepulse_times times;
-	bool again = false;
+	struct litepulse_request *request = litepulse_bus_request(link);
+
+	if (!link->ahead) {
+		litepulse_link_restart_stream(&link->events);
+		litepulse_link_restart_stream(&link->bytes);
+	}
+	*look = (struct litepulse_link_look){ .wants = READ_ONCE(link->wants) };
+	if (look->wants & LITEPULSE_WANT_EVENTS)
+		look->events = litepulse_link_choose(&litepulse_link_events, &link->events);
+	if (look->wants & LITEPULSE_WANT_BYTES)
+		look->bytes = litepulse_link_choose(&litepulse_link_bytes, &link->bytes);
+	request->shorter = max(look->events.count, look->bytes.count) > SHORT;
+	litepulse_link_add_ack(request, &litepulse_link_events, &link->events);
+	litepulse_link_add_ack(request, &litepulse_link_bytes, &link->bytes);
+	/* Its tick is taken just before the answer's first byte is sent. */
+	litepulse_link_add_stream(request, &litepulse_link_events, look->events.skip,
+				  look->events.count);
+	if (look->wants & LITEPULSE_WANT_BYTES)
+		litepulse_link_add_stream(request, &litepulse_link_bytes, look->bytes.skip,
+					  look->bytes.count);
+	look->state = request->words;
+	litepulse_link_read_state(request);
+}
+
+/* The words of the received bytes in the answer to a look; NULL if it did not ask for them. */
+static const u32 *litepulse_link_byte_words(const struct litepulse_link *link,
+					    const struct litepulse_link_look *look)
+{
+	return look->wants & LITEPULSE_WANT_BYTES ? link->words + LITEPULSE_HEADER_WORDS +
+		look->events.count * LITEPULSE_EVENT_WORDS : NULL;
+}
+
+/*
+ * Has the oldest request answered. Asks for less if no answer comes, and again if the answer is
+ * wrong: then no other is under way any more.
+ */
+static int litepulse_link_hear(struct litepulse_link *link, struct litepulse_link_look *look)
+{
 	int error;
 
-	/* Waiters get the mutex in turn: others delay this by one request each, however many. */
-	mutex_lock(&link->bus);
-	do {
-		asked_events = wants & LITEPULSE_WANT_EVENTS ? link->events.hint : 0;
-		asked_bytes = wants & LITEPULSE_WANT_BYTES ? link->bytes.hint : 0;
-		request = litepulse_request(link);
-		request->shorter = max(asked_events, asked_bytes) > SHORT;
-		add_ack(request, &event_kind, &link->events);
-		add_ack(request, &byte_kind, &link->bytes);
-		/* Its tick is taken just before the answer's first byte is sent. */
-		add_stream(request, &event_kind, asked_events);
-		if (wants & LITEPULSE_WANT_BYTES)
-			add_stream(request, &byte_kind, asked_bytes);
-		read_state(request);
-		error = litepulse_transact(link, words, NULL);
+	for (;;) {
+		error = litepulse_bus_transact(link, link->words, NULL);
 		if (error) {
-			link->events.hint = min(link->events.hint, max(asked_events / 2, SHORT));
-			link->bytes.hint = min(link->bytes.hint, max(asked_bytes / 2, SHORT));
-			continue;
+			link->events.most = min(link->events.most,
+						max(look->events.count / 2, SHORT));
+			link->bytes.most = min(link->bytes.most,
+					       max(look->bytes.count / 2, SHORT));
+			if (error != -EAGAIN)
+				return error;
+		} else if (litepulse_link_ticks_agree(link, link->words, &look->events,
+						      litepulse_link_byte_words(link, look))) {
+			if (!litepulse_link_doubt_tick(link, litepulse_header_tick(link->words)))
+				return 0;
+		} else if (!litepulse_link_doubt(link)) {
+			return 0;
 		}
-		if (wants & LITEPULSE_WANT_BYTES)
-			byte_words = words + LITEPULSE_HEADER_WORDS +
-				asked_events * LITEPULSE_EVENT_WORDS;
 		/* Nothing was taken of it yet, so all of it is there once more. */
-		again = ticks_agree(link, words, asked_events, byte_words) ?
-			doubt_tick(link, header_tick(words)) : doubt(link);
-	} while (error == -EAGAIN || (!error && again));
-	times = link->times;
-	if (!error)
-		take_state(link, words + request->words - STATE_WORDS);
-	mutex_unlock(&link->bus);
-	if (error)
-		return error;
-	litepulse_clock_map_add(&link->map, &link->lp->rate, header_tick(words), times.before,
-				times.after);
-	if (wants & LITEPULSE_WANT_EVENTS)
-		take_stream(link, &event_kind, &link->events, words, asked_events, more, busy);
-	words += LITEPULSE_HEADER_WORDS + asked_events * LITEPULSE_EVENT_WORDS;
-	if (byte_words) {
-		take_stream(link, &byte_kind, &link->bytes, words, asked_bytes, more, busy);
-		words += LITEPULSE_HEADER_WORDS + asked_bytes * LITEPULSE_RECEIVE_WORDS;
+		litepulse_bus_forget(link);
+		litepulse_link_ask(link, look);
 	}
-	*busy |= take_room(link, words);
-	return 0;
+}
+
+/* May the next request be sent before others have had their turn? */
+static bool litepulse_link_may_go_on(const struct litepulse_link *link)
+{
+	return !atomic_read(&link->waiting) && !kthread_should_stop() && !freezing(current);
+}
+
+/*
+ * Asks, once or more often. @more: there is more to be had, or much to be freed; @busy: something
+ * came, or is waited for.
+ *
+ * While there is more and nobody else waits for the bus, the next request is on its way, which
+ * frees what has come, before the driver is given the records; and one more if it waits there.
+ */
+static int litepulse_link_poll(struct litepulse_link *link, bool *more, bool *busy)
+{
+	struct litepulse_link_look looks[LITEPULSE_FLIGHTS], look;
+	int error;
+
+	litepulse_bus_lock(link);
+	litepulse_link_ask(link, &looks[0]);
+	do {
+		struct litepulse_link_batch events = {}, bytes = {};
+		const u32 *words = link->words, *state;
+
+		look = looks[0];
+		memmove(looks, looks + 1, sizeof(looks) - sizeof(look));
+		*more = false;
+		*busy = false;
+		error = litepulse_link_hear(link, &look);
+		if (error)
+			break;
+		state = words + look.state;
+		litepulse_link_take_state(link, state);
+		litepulse_clock_map_add(&link->map, &link->lp->rate, litepulse_header_tick(words),
+					link->times.before, link->times.after);
+		if (look.wants & LITEPULSE_WANT_EVENTS)
+			litepulse_link_take_stream(link, &litepulse_link_events, &link->events,
+						   words, &look.events, &events, more, busy);
+		if (look.wants & LITEPULSE_WANT_BYTES)
+			litepulse_link_take_stream(link, &litepulse_link_bytes, &link->bytes,
+						   litepulse_link_byte_words(link, &look),
+						   &look.bytes, &bytes, more, busy);
+		while (*more && link->ahead < (link->overlaps ? LITEPULSE_FLIGHTS : 1) &&
+		       litepulse_link_may_go_on(link)) {
+			litepulse_link_ask(link, &looks[link->ahead]);
+			litepulse_bus_send_ahead(link);
+		}
+		litepulse_link_hand_over(link, &litepulse_link_events, &events);
+		litepulse_link_hand_over(link, &litepulse_link_bytes, &bytes);
+		*busy |= litepulse_link_take_room(link, state);
+	} while (link->ahead);
+	mutex_unlock(&link->bus);
+	return error;
 }
 
 /* Time until the next poll, us. */
-static u64 next_interval(struct litepulse_link *link, u64 interval, bool busy)
+static u64 litepulse_link_next_interval(struct litepulse_link *link, u64 interval, bool busy)
 {
 	u64 shortest = READ_ONCE(link->poll_us), longest = READ_ONCE(link->idle_us);
 
@@ -598,12 +796,12 @@ static u64 next_interval(struct litepulse_link *link, u64 interval, bool busy)
 	return clamp(2 * interval, shortest, max(shortest, longest));
 }
 
-static bool is_kicked(struct litepulse_link *link)
+static bool litepulse_link_is_kicked(struct litepulse_link *link)
 {
 	return READ_ONCE(link->kicked) || kthread_should_stop();
 }
 
-static int poller(void *context)
+static int litepulse_link_run(void *context)
 {
 	struct litepulse_link *link = context;
 	u64 interval = 0;
@@ -615,18 +813,16 @@ static int poller(void *context)
 	while (!kthread_should_stop()) {
 		try_to_freeze();
 		WRITE_ONCE(link->kicked, false);
-		more = false;
-		busy = false;
-		error = poll(link, &more, &busy);
+		error = litepulse_link_poll(link, &more, &busy);
 		if (error && error != -ENODEV) {
-			mutex_lock(&link->bus);
-			error = litepulse_link_recover(link);
+			litepulse_bus_lock(link);
+			error = litepulse_bus_recover(link);
 			mutex_unlock(&link->bus);
 			interval = error ? RETRY_US : 0;
 			/* Who asked did not get through; only time helps. */
 			WRITE_ONCE(link->kicked, false);
 		} else {
-			interval = next_interval(link, interval, busy);
+			interval = litepulse_link_next_interval(link, interval, busy);
 		}
 		if (more)
 			continue;
@@ -634,7 +830,8 @@ static int poller(void *context)
 			wait_event_interruptible_timeout(link->kick, kthread_should_stop(),
 							 usecs_to_jiffies(RETRY_US));
 		else
-			wait_event_interruptible_hrtimeout(link->kick, is_kicked(link),
+			wait_event_interruptible_hrtimeout(link->kick,
+							   litepulse_link_is_kicked(link),
 							   ns_to_ktime(interval * NSEC_PER_USEC));
 		if (READ_ONCE(link->kicked))
 			interval = 0;
@@ -643,39 +840,39 @@ static int poller(void *context)
 }
 
 /* What lies there from before we came is nobody's, and freed unread. */
-static void begin_stream(struct litepulse_link_stream *stream, const u32 *header)
+static void litepulse_link_begin_stream(struct litepulse_link_stream *stream, const u32 *header)
 {
 	u32 level = header[LITEPULSE_HEADER_LEVEL / 4];
 	unsigned int ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
 
-	*stream = (struct litepulse_link_stream){
-		.position = FIELD_GET(LITEPULSE_HEADER_LEVEL_POSITION_MASK, level) + ready,
-		.unacked = ready,
-		.hint = GUESS,
-	};
+	stream->oldest = FIELD_GET(LITEPULSE_HEADER_LEVEL_POSITION_MASK, level);
+	stream->position = stream->oldest + ready;
+	stream->end = stream->position;
+	stream->growth = 0;
+	stream->most = SHORT;
 }
 
-static int begin(struct litepulse_link *link)
+static int litepulse_link_begin(struct litepulse_link *link)
 {
 	u32 headers[2 * LITEPULSE_HEADER_WORDS];
 	struct litepulse_request *request;
 	int error;
 
-	mutex_lock(&link->bus);
-	request = litepulse_request(link);
-	add_stream(request, &event_kind, 0);
-	add_stream(request, &byte_kind, 0);
-	error = litepulse_transact(link, headers, NULL);
+	litepulse_bus_lock(link);
+	request = litepulse_bus_request(link);
+	litepulse_link_add_stream(request, &litepulse_link_events, 0, 0);
+	litepulse_link_add_stream(request, &litepulse_link_bytes, 0, 0);
+	error = litepulse_bus_transact(link, headers, NULL);
 	mutex_unlock(&link->bus);
 	if (error)
 		return error;
-	begin_stream(&link->events, headers);
-	begin_stream(&link->bytes, headers + LITEPULSE_HEADER_WORDS);
+	litepulse_link_begin_stream(&link->events, headers);
+	litepulse_link_begin_stream(&link->bytes, headers + LITEPULSE_HEADER_WORDS);
 	return 0;
 }
 
 /**
- * litepulse_link_attach - begins or ends handing over records
+ * litepulse_link_attach() - begins or ends handing over records
  * @context: the link
  * @lp: who gets them; NULL: nobody any more
  *
@@ -695,15 +892,15 @@ int litepulse_link_attach(void *context, struct litepulse *lp)
 	link->lp = lp;
 	link->map = (struct litepulse_clock_map){};
 	link->wants = 0;
-	mutex_lock(&link->bus);
+	litepulse_bus_lock(link);
 	link->rate = lp->rate;
 	link->simulated = lp->simulated;
 	link->tick_boot = 0;
 	mutex_unlock(&link->bus);
-	error = begin(link);
+	error = litepulse_link_begin(link);
 	if (error)
 		return error;
-	task = kthread_run(poller, link, "litepulse%d", lp->id);
+	task = kthread_run(litepulse_link_run, link, "litepulse%d", lp->id);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	link->poller = task;

@@ -9,6 +9,9 @@
  * The tty layer calls open() and close() under locks that the device's own tty needs, and lets
  * nothing be received meanwhile: so a worker registers and unregisters the device, a little later.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bitops.h>
 #include <linux/capability.h>
 #include <linux/delay.h>
 #include <linux/device.h>
@@ -28,7 +31,8 @@
 #include "litepulse_uartbone.h"
 
 /* The answer's words and what follows them. */
-#define BUFFER_BYTES (4 * LITEPULSE_ANSWER_WORDS + 8)
+#define BUFFER_BYTES ((4 * LITEPULSE_ANSWER_WORDS / LITEPULSE_PACKED_GROUP + 1) * \
+		      (LITEPULSE_PACKED_GROUP + 1) + LITEPULSE_TRAILER_BYTES)
 /* Of noise, which never ends, this much is listened to. */
 #define NOISE_MS 1000
 /* A port that takes nothing for so long is stuck. */
@@ -47,24 +51,28 @@ static struct workqueue_struct *workers;
 
 /* --- sending and receiving ------------------------------------------------------------------- */
 
-static bool is_over(struct litepulse_link *link)
+static bool litepulse_line_is_over(struct litepulse_link *link, struct litepulse_flight *flight)
 {
-	return READ_ONCE(link->gone) || READ_ONCE(link->got) >= READ_ONCE(link->wanted);
+	return READ_ONCE(link->gone) || READ_ONCE(flight->whole);
 }
 
-/* From now on @wanted bytes are an answer. */
-static void expect(struct litepulse_link *link, unsigned int wanted,
-		   const struct litepulse_stamper *stamper)
+/* From now on @wanted bytes are an answer, or the first ones of a packed one of @groups. */
+static void litepulse_line_expect(struct litepulse_link *link, struct litepulse_flight *flight,
+				  unsigned int wanted, unsigned int groups,
+				  const struct litepulse_stamper *stamper)
 {
 	spin_lock_irq(&link->lock);
-	link->wanted = wanted;
-	link->got = 0;
-	link->stamper = stamper;
+	flight->wanted = wanted;
+	flight->groups = groups;
+	flight->got = 0;
+	flight->whole = false;
+	flight->stamper = stamper;
 	spin_unlock_irq(&link->lock);
 }
 
 /* Up to @count bytes, as many as the port takes now; the port may be closed at any other time. */
-static int send_some(struct litepulse_link *link, const u8 *bytes, unsigned int count)
+static int litepulse_line_send_some(struct litepulse_link *link, const u8 *bytes,
+				    unsigned int count)
 {
 	int sent = -ENODEV;
 
@@ -78,25 +86,28 @@ static int send_some(struct litepulse_link *link, const u8 *bytes, unsigned int 
 }
 
 /**
- * litepulse_line_send - sends, and prepares for an answer
- * @link: the bus is held
- * @bytes: to send
+ * litepulse_line_send() - sends, and prepares for an answer
+ * @link: the bus is held; @count bytes of its @out are to be sent
+ * @flight: whose answer it is; those of flights before it come before
  * @count: how many
- * @wanted: bytes of the answer; 0: none
+ * @wanted: bytes of the answer; 0: none; 1 if it is packed: the first mask
+ * @groups: of a packed answer; 0: it is not packed
  * @stamper: its @after is called when the answer begins; may be NULL
  *
  * Return: 0, -EIO if the port does not take them, -ENODEV if it is gone.
  */
-int litepulse_line_send(struct litepulse_link *link, const u8 *bytes, unsigned int count,
-			unsigned int wanted, const struct litepulse_stamper *stamper)
+int litepulse_line_send(struct litepulse_link *link, struct litepulse_flight *flight,
+			unsigned int count, unsigned int wanted, unsigned int groups,
+			const struct litepulse_stamper *stamper)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(SEND_MS);
+	const u8 *bytes = link->out;
 	int sent;
 
-	expect(link, wanted, stamper);
+	litepulse_line_expect(link, flight, wanted, groups, stamper);
 	for (;;) {
 		WRITE_ONCE(link->room, false);
-		sent = send_some(link, bytes, count);
+		sent = litepulse_line_send_some(link, bytes, count);
 		if (sent < 0 || (unsigned int)sent == count)
 			break;
 		bytes += sent;
@@ -112,26 +123,30 @@ int litepulse_line_send(struct litepulse_link *link, const u8 *bytes, unsigned i
 	if (sent >= 0)
 		return 0;
 	/* Nobody waits for an answer any more: @stamper lives on the caller's stack. */
-	expect(link, 0, NULL);
+	litepulse_line_expect(link, flight, 0, 0, NULL);
 	return sent == -ENODEV ? sent : -EIO;
 }
 
 /**
- * litepulse_line_await - waits for the answer to come whole
+ * litepulse_line_await() - waits for the answer to come whole
  * @link: the bus is held
+ * @flight: no other was sent before it whose answer has not been awaited
  * @ms: so long
  *
  * Return: 0, -EIO if it has not, -ENODEV.
  */
-int litepulse_line_await(struct litepulse_link *link, unsigned int ms)
+int litepulse_line_await(struct litepulse_link *link, struct litepulse_flight *flight,
+			 unsigned int ms)
 {
-	long left = wait_event_idle_timeout(link->wait, is_over(link), msecs_to_jiffies(ms) + 1);
+	long left = wait_event_idle_timeout(link->wait, litepulse_line_is_over(link, flight),
+					    msecs_to_jiffies(ms) + 1);
 
 	spin_lock_irq(&link->lock);
-	link->wanted = 0;
-	link->stamper = NULL;
+	flight->wanted = 0;
+	flight->groups = 0;
+	flight->stamper = NULL;
 	if (!left)
-		link->stray += link->got;
+		link->stray += flight->got;
 	spin_unlock_irq(&link->lock);
 	if (READ_ONCE(link->gone))
 		return -ENODEV;
@@ -139,7 +154,21 @@ int litepulse_line_await(struct litepulse_link *link, unsigned int ms)
 }
 
 /**
- * litepulse_line_silence - waits until nothing came for a while
+ * litepulse_line_next() - the oldest flight is over, or forgotten
+ * @link: the bus is held
+ */
+void litepulse_line_next(struct litepulse_link *link)
+{
+	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
+
+	spin_lock_irq(&link->lock);
+	flight->wanted = 0;
+	link->oldest = (link->oldest + 1) % LITEPULSE_FLIGHTS;
+	spin_unlock_irq(&link->lock);
+}
+
+/**
+ * litepulse_line_silence() - waits until nothing came for a while
  * @link: the bus is held; nothing is sent meanwhile
  * @ms: so long
  *
@@ -166,7 +195,7 @@ int litepulse_line_silence(struct litepulse_link *link, unsigned int ms)
 }
 
 /**
- * litepulse_line_set_baud - another bit rate, when all that was written has left
+ * litepulse_line_set_baud() - another bit rate, when all that was written has left
  * @link: the bus is held
  * @baud: bits per second
  *
@@ -199,50 +228,80 @@ int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud)
 	return error;
 }
 
+/* Takes the bytes of @count that belong to the answer; returns how many. Under lock. */
+static unsigned int litepulse_line_take_answer(struct litepulse_flight *flight, const u8 *bytes,
+					       unsigned int count)
+{
+	unsigned int taken = 0, part;
+
+	if (count && flight->wanted && !flight->got) {
+		flight->times.after = ktime_get_ns();
+		if (flight->stamper)
+			flight->stamper->after(flight->stamper->data);
+	}
+	while (taken < count && flight->got < flight->wanted) {
+		part = min(count - taken, flight->wanted - flight->got);
+		memcpy(flight->buffer + flight->got, bytes + taken, part);
+		WRITE_ONCE(flight->got, flight->got + part);
+		taken += part;
+		if (flight->got < flight->wanted)
+			break;
+		if (!flight->groups) {
+			WRITE_ONCE(flight->whole, true);
+			break;
+		}
+		flight->groups--;
+		flight->wanted += hweight8(flight->buffer[flight->got - 1]) +
+			(flight->groups ? 1 : LITEPULSE_TRAILER_BYTES);
+	}
+	return taken;
+}
+
 /*
  * Bytes come by receive_buf2 only. TIOCSTI would feed receive_buf: a process whose controlling tty
  * the port is could forge the board's answers.
  */
-static void litepulse_bone_receive(struct litepulse_link *link, const u8 *bytes, const u8 *faults,
+static void litepulse_line_receive(struct litepulse_link *link, const u8 *bytes, const u8 *faults,
 				   unsigned int count)
 {
-	unsigned int part, i;
-	bool damaged = false;
+	bool damaged = false, whole = false;
+	unsigned int taken = 0, i;
 	unsigned long flags;
 
 	for (i = 0; faults && i < count; i++)
 		damaged |= faults[i] != TTY_NORMAL;
 	spin_lock_irqsave(&link->lock, flags);
-	part = min(count, link->wanted - min(link->got, link->wanted));
-	if (part && !link->got) {
-		link->times.after = ktime_get_ns();
-		if (link->stamper)
-			link->stamper->after(link->stamper->data);
+	for (i = 0; i < LITEPULSE_FLIGHTS; i++) {
+		struct litepulse_flight *flight = litepulse_link_flight(link, i);
+
+		taken += litepulse_line_take_answer(flight, bytes + taken, count - taken);
+		whole |= flight->whole;
 	}
-	memcpy(link->buffer + link->got, bytes, part);
-	WRITE_ONCE(link->got, link->got + part);
-	WRITE_ONCE(link->stray, link->stray + (damaged ? count : count - part));
+	WRITE_ONCE(link->stray, link->stray + (damaged ? count : count - taken));
 	WRITE_ONCE(link->last_byte, jiffies);
 	spin_unlock_irqrestore(&link->lock, flags);
-	wake_up(&link->wait);
+	if (whole)
+		wake_up(&link->wait);
 }
 
 #ifdef LITEPULSE_LDISC_HAS_U8 /* says Kbuild */
-static size_t bone_receive(struct tty_struct *tty, const u8 *bytes, const u8 *faults, size_t count)
+static size_t litepulse_line_receive_buf(struct tty_struct *tty, const u8 *bytes, const u8 *faults,
+					 size_t count)
 {
-	litepulse_bone_receive(tty->disc_data, bytes, faults, count);
+	litepulse_line_receive(tty->disc_data, bytes, faults, count);
 	return count;
 }
 #else
-static int bone_receive(struct tty_struct *tty, const unsigned char *bytes, const char *faults,
-			int count)
+static int litepulse_line_receive_buf(struct tty_struct *tty, const unsigned char *bytes,
+				      const char *faults,
+				      int count)
 {
-	litepulse_bone_receive(tty->disc_data, bytes, (const u8 *)faults, count);
+	litepulse_line_receive(tty->disc_data, bytes, (const u8 *)faults, count);
 	return count;
 }
 #endif
 
-static void bone_write_wakeup(struct tty_struct *tty)
+static void litepulse_line_write_wakeup(struct tty_struct *tty)
 {
 	struct litepulse_link *link = tty->disc_data;
 
@@ -253,39 +312,41 @@ static void bone_write_wakeup(struct tty_struct *tty)
 
 /* --- what a person sees of the link ---------------------------------------------------------- */
 
-static struct litepulse_link *to_link(struct device *dev)
+static struct litepulse_link *litepulse_line_to_link(struct device *dev)
 {
 	const struct litepulse_platform_data *data = dev_get_platdata(dev);
 
 	return data->context;
 }
 
-static ssize_t port_show(struct device *dev, struct device_attribute *attribute, char *text)
+static ssize_t port_show(struct device *dev, struct device_attribute *attribute,
+			 char *text)
 {
-	return sysfs_emit(text, "%s\n", to_link(dev)->name);
+	return sysfs_emit(text, "%s\n", litepulse_line_to_link(dev)->name);
 }
 static DEVICE_ATTR_RO(port);
 
-static ssize_t baud_show(struct device *dev, struct device_attribute *attribute, char *text)
+static ssize_t baud_show(struct device *dev, struct device_attribute *attribute,
+			 char *text)
 {
-	return sysfs_emit(text, "%u\n", READ_ONCE(to_link(dev)->baud));
+	return sysfs_emit(text, "%u\n", READ_ONCE(litepulse_line_to_link(dev)->baud));
 }
 
-static ssize_t baud_store(struct device *dev, struct device_attribute *attribute, const char *text,
-			  size_t count)
+static ssize_t baud_store(struct device *dev, struct device_attribute *attribute,
+			  const char *text, size_t count)
 {
-	struct litepulse_link *link = to_link(dev);
+	struct litepulse_link *link = litepulse_line_to_link(dev);
 	unsigned int baud;
 	int error = kstrtouint(text, 0, &baud);
 
 	if (error)
 		return error;
-	mutex_lock(&link->bus);
+	litepulse_bus_lock(link);
 	/* A rate that does not work costs everybody two seconds: users may try one now and then. */
 	if (!capable(CAP_SYS_ADMIN) && time_before(jiffies, link->next_try))
 		error = -EAGAIN;
 	else
-		error = litepulse_link_set_baud(link, baud);
+		error = litepulse_bus_set_baud(link, baud);
 	if (error && error != -EAGAIN)
 		link->next_try = jiffies + BAUD_RETRY_SECONDS * HZ;
 	mutex_unlock(&link->bus);
@@ -293,13 +354,21 @@ static ssize_t baud_store(struct device *dev, struct device_attribute *attribute
 }
 static DEVICE_ATTR_RW(baud);
 
-static ssize_t checked_show(struct device *dev, struct device_attribute *attribute, char *text)
+static ssize_t checked_show(struct device *dev, struct device_attribute *attribute,
+			    char *text)
 {
-	return sysfs_emit(text, "%d\n", READ_ONCE(to_link(dev)->framed));
+	return sysfs_emit(text, "%d\n", READ_ONCE(litepulse_line_to_link(dev)->framed));
 }
 static DEVICE_ATTR_RO(checked);
 
-static ssize_t store_us(const char *text, size_t count, unsigned int *us)
+static ssize_t packed_show(struct device *dev, struct device_attribute *attribute,
+			   char *text)
+{
+	return sysfs_emit(text, "%d\n", READ_ONCE(litepulse_line_to_link(dev)->packs));
+}
+static DEVICE_ATTR_RO(packed);
+
+static ssize_t litepulse_line_store_us(const char *text, size_t count, unsigned int *us)
 {
 	unsigned int value;
 	int error = kstrtouint(text, 0, &value);
@@ -312,78 +381,111 @@ static ssize_t store_us(const char *text, size_t count, unsigned int *us)
 	return count;
 }
 
-static ssize_t poll_us_show(struct device *dev, struct device_attribute *attribute, char *text)
+static ssize_t poll_us_show(struct device *dev, struct device_attribute *attribute,
+			    char *text)
 {
-	return sysfs_emit(text, "%u\n", READ_ONCE(to_link(dev)->poll_us));
+	return sysfs_emit(text, "%u\n", READ_ONCE(litepulse_line_to_link(dev)->poll_us));
 }
 
 static ssize_t poll_us_store(struct device *dev, struct device_attribute *attribute,
 			     const char *text, size_t count)
 {
-	return store_us(text, count, &to_link(dev)->poll_us);
+	return litepulse_line_store_us(text, count, &litepulse_line_to_link(dev)->poll_us);
 }
 static DEVICE_ATTR_RW(poll_us);
 
-static ssize_t idle_us_show(struct device *dev, struct device_attribute *attribute, char *text)
+static ssize_t idle_us_show(struct device *dev, struct device_attribute *attribute,
+			    char *text)
 {
-	return sysfs_emit(text, "%u\n", READ_ONCE(to_link(dev)->idle_us));
+	return sysfs_emit(text, "%u\n", READ_ONCE(litepulse_line_to_link(dev)->idle_us));
 }
 
 static ssize_t idle_us_store(struct device *dev, struct device_attribute *attribute,
 			     const char *text, size_t count)
 {
-	return store_us(text, count, &to_link(dev)->idle_us);
+	return litepulse_line_store_us(text, count, &litepulse_line_to_link(dev)->idle_us);
 }
 static DEVICE_ATTR_RW(idle_us);
 
-static ssize_t counter_show(struct device *dev, struct device_attribute *attribute, char *text)
+/* A counter of the link, which changes under the bus. */
+static ssize_t litepulse_line_show_count(struct litepulse_link *link, const u64 *count, char *text)
 {
-	struct litepulse_link *link = to_link(dev);
-	struct dev_ext_attribute *counter = container_of(attribute, struct dev_ext_attribute, attr);
 	u64 value;
 
-	mutex_lock(&link->bus);
-	value = *(u64 *)((char *)link + (unsigned long)counter->var);
+	litepulse_bus_lock(link);
+	value = *count;
 	mutex_unlock(&link->bus);
 	return sysfs_emit(text, "%llu\n", value);
 }
 
-static struct dev_ext_attribute counters[] = {
-	{ __ATTR(transactions, 0444, counter_show, NULL),
-	  (void *)offsetof(struct litepulse_link, transactions) },
-	{ __ATTR(repeats, 0444, counter_show, NULL),
-	  (void *)offsetof(struct litepulse_link, repeats) },
-	{ __ATTR(failures, 0444, counter_show, NULL),
-	  (void *)offsetof(struct litepulse_link, failures) },
-	{ __ATTR(round_trip_ns, 0444, counter_show, NULL),
-	  (void *)offsetof(struct litepulse_link, round_trip_ns) },
-};
+static ssize_t transactions_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	struct litepulse_link *link = litepulse_line_to_link(dev);
 
-static struct attribute *link_attributes[] = {
-	&dev_attr_port.attr,	   &dev_attr_baud.attr,	      &dev_attr_checked.attr,
-	&dev_attr_poll_us.attr,	   &dev_attr_idle_us.attr,    &counters[0].attr.attr,
-	&counters[1].attr.attr,	   &counters[2].attr.attr,    &counters[3].attr.attr,
+	return litepulse_line_show_count(link, &link->transactions, text);
+}
+static DEVICE_ATTR_RO(transactions);
+
+static ssize_t repeats_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	struct litepulse_link *link = litepulse_line_to_link(dev);
+
+	return litepulse_line_show_count(link, &link->repeats, text);
+}
+static DEVICE_ATTR_RO(repeats);
+
+static ssize_t failures_show(struct device *dev, struct device_attribute *attribute, char *text)
+{
+	struct litepulse_link *link = litepulse_line_to_link(dev);
+
+	return litepulse_line_show_count(link, &link->failures, text);
+}
+static DEVICE_ATTR_RO(failures);
+
+static ssize_t round_trip_ns_show(struct device *dev, struct device_attribute *attribute,
+				  char *text)
+{
+	struct litepulse_link *link = litepulse_line_to_link(dev);
+
+	return litepulse_line_show_count(link, &link->round_trip_ns, text);
+}
+static DEVICE_ATTR_RO(round_trip_ns);
+
+static struct attribute *litepulse_line_attributes[] = {
+	&dev_attr_port.attr,
+	&dev_attr_baud.attr,
+	&dev_attr_checked.attr,
+	&dev_attr_packed.attr,
+	&dev_attr_poll_us.attr,
+	&dev_attr_idle_us.attr,
+	&dev_attr_transactions.attr,
+	&dev_attr_repeats.attr,
+	&dev_attr_failures.attr,
+	&dev_attr_round_trip_ns.attr,
 	NULL,
 };
 
-static const struct attribute_group link_group = {
+static const struct attribute_group litepulse_line_group = {
 	.name = "uartbone",
-	.attrs = link_attributes,
+	.attrs = litepulse_line_attributes,
 };
 
-static const struct attribute_group *link_groups[] = { &link_group, NULL };
+static const struct attribute_group *litepulse_line_groups[] = { &litepulse_line_group, NULL };
 
 /* --- life of the platform device ------------------------------------------------------------- */
 
-static void free_link(struct litepulse_link *link)
+static void litepulse_line_free_link(struct litepulse_link *link)
 {
+	unsigned int i;
+
 	put_device(link->port_dev);
 	kvfree(link->words);
-	kvfree(link->buffer);
+	for (i = 0; i < LITEPULSE_FLIGHTS; i++)
+		kvfree(link->flights[i].buffer);
 	kfree(link);
 }
 
-static void add_device(struct litepulse_link *link)
+static void litepulse_line_add_device(struct litepulse_link *link)
 {
 	struct litepulse_platform_data data = { .ops = &litepulse_link_ops,
 						.context = link,
@@ -392,10 +494,10 @@ static void add_device(struct litepulse_link *link)
 	struct platform_device *pdev;
 	int error;
 
-	mutex_lock(&link->bus);
-	error = litepulse_link_connect(link);
+	litepulse_bus_lock(link);
+	error = litepulse_bus_connect(link);
 	if (!error)
-		data.bus_hz = litepulse_link_bus_hz(link);
+		data.bus_hz = litepulse_bus_hz(link);
 	mutex_unlock(&link->bus);
 	if (error) {
 		if (error != -ENODEV)
@@ -405,7 +507,7 @@ static void add_device(struct litepulse_link *link)
 	pdev = platform_device_alloc("litepulse", PLATFORM_DEVID_AUTO);
 	if (!pdev)
 		return;
-	pdev->dev.groups = link_groups;
+	pdev->dev.groups = litepulse_line_groups;
 	error = platform_device_add_data(pdev, &data, sizeof(data)) ?: platform_device_add(pdev);
 	if (error) {
 		pr_err("%s: no platform device: error %d\n", link->name, error);
@@ -421,24 +523,26 @@ static void add_device(struct litepulse_link *link)
 		device_link_add(&pdev->dev, link->port_dev, DL_FLAG_STATELESS);
 }
 
-static void link_work(struct work_struct *work)
+static void litepulse_line_work(struct work_struct *work)
 {
 	struct litepulse_link *link = container_of(work, struct litepulse_link, work);
 
 	if (!READ_ONCE(link->gone)) {
-		add_device(link);
+		litepulse_line_add_device(link);
 		return;
 	}
 	if (link->pdev && link->port_dev)
 		device_link_remove(&link->pdev->dev, link->port_dev);
 	if (link->pdev)
 		platform_device_unregister(link->pdev);
-	free_link(link);
+	litepulse_line_free_link(link);
 }
 
-static int bone_open(struct tty_struct *tty)
+static int litepulse_line_open(struct tty_struct *tty)
 {
 	struct litepulse_link *link;
+	unsigned int i;
+	bool whole;
 
 	/* It makes devices. */
 	if (!capable(CAP_SYS_ADMIN))
@@ -451,10 +555,14 @@ static int bone_open(struct tty_struct *tty)
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return -ENOMEM;
-	link->buffer = kvmalloc(BUFFER_BYTES, GFP_KERNEL);
 	link->words = kvmalloc_array(LITEPULSE_ANSWER_WORDS, sizeof(u32), GFP_KERNEL);
-	if (!link->buffer || !link->words) {
-		free_link(link);
+	whole = link->words;
+	for (i = 0; i < LITEPULSE_FLIGHTS; i++) {
+		link->flights[i].buffer = kvmalloc(BUFFER_BYTES, GFP_KERNEL);
+		whole &= !!link->flights[i].buffer;
+	}
+	if (!whole) {
+		litepulse_line_free_link(link);
 		return -ENOMEM;
 	}
 	link->tty = tty;
@@ -467,7 +575,7 @@ static int bone_open(struct tty_struct *tty)
 	spin_lock_init(&link->io_lock);
 	init_waitqueue_head(&link->wait);
 	init_waitqueue_head(&link->kick);
-	INIT_WORK(&link->work, link_work);
+	INIT_WORK(&link->work, litepulse_line_work);
 	link->last_byte = jiffies;
 	link->next_try = jiffies;
 	link->base_baud = tty_get_baud_rate(tty) ?: LITEPULSE_BRIDGE_BAUD;
@@ -483,7 +591,7 @@ static int bone_open(struct tty_struct *tty)
 	return 0;
 }
 
-static void bone_close(struct tty_struct *tty)
+static void litepulse_line_close(struct tty_struct *tty)
 {
 	struct litepulse_link *link = tty->disc_data;
 
@@ -501,14 +609,16 @@ static void bone_close(struct tty_struct *tty)
 }
 
 /* Reading and writing are ours; what poll() is for here is to learn that the port is gone. */
-static __poll_t bone_poll(struct tty_struct *tty, struct file *file, struct poll_table_struct *wait)
+static __poll_t litepulse_line_poll(struct tty_struct *tty, struct file *file,
+				    struct poll_table_struct *wait)
 {
 	poll_wait(file, &tty->read_wait, wait);
 	return tty_hung_up_p(file) || test_bit(TTY_OTHER_CLOSED, &tty->flags) ? EPOLLHUP : 0;
 }
 
 /* Settings can be looked at, but a change would cut the link. */
-static int bone_ioctl(struct tty_struct *tty, unsigned int command, unsigned long argument)
+static int litepulse_line_ioctl(struct tty_struct *tty, unsigned int command,
+				unsigned long argument)
 {
 	switch (command) {
 	case TCGETS:
@@ -534,41 +644,42 @@ static int bone_ioctl(struct tty_struct *tty, unsigned int command, unsigned lon
 	}
 }
 
-static struct tty_ldisc_ops bone_ops = {
+static struct tty_ldisc_ops litepulse_line_ops = {
 	.owner = THIS_MODULE,
 	.name = "litepulse",
-	.open = bone_open,
-	.close = bone_close,
-	.ioctl = bone_ioctl,
-	.poll = bone_poll,
-	.receive_buf2 = bone_receive,
-	.write_wakeup = bone_write_wakeup,
+	.open = litepulse_line_open,
+	.close = litepulse_line_close,
+	.ioctl = litepulse_line_ioctl,
+	.poll = litepulse_line_poll,
+	.receive_buf2 = litepulse_line_receive_buf,
+	.write_wakeup = litepulse_line_write_wakeup,
 };
 
-static int __init bone_init(void)
+static int __init litepulse_line_init(void)
 {
 	int error;
 
 	workers = alloc_workqueue("litepulse_uartbone", WQ_UNBOUND, 0);
 	if (!workers)
 		return -ENOMEM;
-	bone_ops.num = number;
-	error = tty_register_ldisc(&bone_ops);
+	litepulse_line_ops.num = number;
+	error = tty_register_ldisc(&litepulse_line_ops);
 	if (error) {
 		pr_err("line discipline %d: error %d\n", number, error);
 		destroy_workqueue(workers);
 	}
 	return error;
 }
-module_init(bone_init);
+module_init(litepulse_line_init);
 
-static void __exit bone_exit(void)
+static void __exit litepulse_line_exit(void)
 {
-	tty_unregister_ldisc(&bone_ops);
+	tty_unregister_ldisc(&litepulse_line_ops);
 	destroy_workqueue(workers);
 }
-module_exit(bone_exit);
+module_exit(litepulse_line_exit);
 
 MODULE_DESCRIPTION("LitePulse behind a serial port: line discipline for LiteX UARTBone");
+MODULE_VERSION(LITEPULSE_VERSION);
 MODULE_LICENSE("GPL");
 MODULE_ALIAS_LDISC(LITEPULSE_LDISC);

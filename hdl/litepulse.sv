@@ -5,7 +5,9 @@
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches
 //   LATENCY_IN   cycles from a sampling instant of the PHY to the cycle that shows the sample, less one
 //   WATCHDOG_UNIT  log2 of the sys cycles of a unit of watch_limit
+//   IRQ_UNIT, IRQ_UNIT_STEP  log2 of the smallest unit of the interrupts' times, and of how many times longer the next one is
 //   LATENCY_OUT  cycles from the decision to the pin, of which one is the core's output register
+//   LIN_ENTRIES  identifiers that the LIN slave can answer, 8, 16, 32 or 64; 0: there is none
 //   START_CYCLE  the time after reset, in cycles: 0, but tests start it shortly before the tick count carries into its upper bits
 module litepulse #(
     parameter int S = 1,
@@ -16,8 +18,11 @@ module litepulse #(
     parameter int LQ_AW = 6,
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
+    parameter int LIN_ENTRIES = 0,
     parameter logic [63:0] START_CYCLE = 64'd0,
-    parameter int WATCHDOG_UNIT = 18
+    parameter int WATCHDOG_UNIT = 18,
+    parameter int IRQ_UNIT = 5,
+    parameter int IRQ_UNIT_STEP = 3
 ) (
     input  logic                pulse_clk,
     input  logic                pulse_rst,
@@ -56,10 +61,10 @@ module litepulse #(
     // interrupts
     input  logic [EV_AW:0]      irq_ev_level,
     input  logic [RX_AW:0]      irq_rx_level,
-    input  logic [7:0]          irq_ev_age,
-    input  logic [7:0]          irq_ev_idle,
-    input  logic [7:0]          irq_rx_age,
-    input  logic [7:0]          irq_rx_idle,
+    input  logic [11:0]         irq_ev_age,
+    input  logic [11:0]         irq_ev_idle,
+    input  logic [11:0]         irq_rx_age,
+    input  logic [11:0]         irq_rx_idle,
     input  logic [1:0]          irq_unit,
     input  logic                irq_timed,
     input  logic [TX_AW:0]      irq_tx_low,
@@ -112,7 +117,7 @@ module litepulse #(
 
   litepulse_pulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
-      .START_CYCLE(START_CYCLE)
+      .LIN_ENTRIES(LIN_ENTRIES), .START_CYCLE(START_CYCLE)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
       .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost, .now_tick,
@@ -156,7 +161,7 @@ module litepulse #(
       .stop, .taken(stop_taken)
   );
 
-  litepulse_irq #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) irq (
+  litepulse_irq #(.EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .BASE(IRQ_UNIT), .STEP(IRQ_UNIT_STEP)) irq (
       .clk(sys_clk), .rst(sys_rst), .ev_nready, .ev_arrived, .rx_nready, .rx_arrived, .tx_free, .lq_nfree, .tx_idle(status[0]), .fault,
       .irq_ev_level, .irq_rx_level, .irq_ev_age, .irq_ev_idle, .irq_rx_age, .irq_rx_idle, .irq_unit, .irq_timed, .irq_tx_low, .irq_lq_space,
       .irq_ev, .irq_rx, .irq_tx, .irq_lq, .irq_drained, .irq_fault

@@ -5,7 +5,16 @@
 // timed one is answered in that cycle; a refused one tries again.
 // Pulses that begin and end within one cycle (S > 1) are handed over as sample masks, so several launches may share a cycle. What would
 // follow from each sample from which on the line may be free is worked out before it is known which.
+//
+//   cycle   S = 1                                      S > 1
+//    -1                                                for any two sources: does the one leave room for the other
+//     0     `due`: granted or refused, the memory      `due`: for each sample v, who is granted if the line is free from v on
+//           is read
+//     1     `start`: the launch is handed over         v is known: granted or refused, the memory is read
+//     2                                                `start`
+//
 //   S  samples per cycle
+`include "litepulse_types.svh"
 module litepulse_arbiter #(
     parameter int S = 1
 ) (
@@ -14,14 +23,15 @@ module litepulse_arbiter #(
     // timed sources: 0 responder, 1 queue, 2 train
     input  logic [2:0]    due,
     input  logic [2:0]    may_be_due,  // set whenever due is, and known early
-    input  logic [8:0]    off,         // sample, 3 bits each
-    input  logic [5:0]    kind,
-    input  logic [5:0]    profile,
-    input  logic [23:0]   data,
-    // of a pulse: less than 4 cycles, namely this many ticks (both for S > 1 only, and then `off` and what describes the launch are
-    // what they were in the cycle before `due`)
-    input  logic [2:0]    width_short,
-    input  logic [3*($clog2(S)+2)-1:0] width_low,
+    // S > 1: what they were in the cycle before `due`
+    input  launch_t       responder_launch,
+    input  launch_t       queue_launch,
+    input  launch_t       train_launch,
+    // verilator lint_off UNUSEDSIGNAL
+    input  pulse_width_t  responder_width,
+    input  pulse_width_t  queue_width,
+    input  pulse_width_t  train_width,
+    // verilator lint_on UNUSEDSIGNAL
     output logic [2:0]    grant,
     output logic [2:0]    refuse,
     // best effort
@@ -36,27 +46,39 @@ module litepulse_arbiter #(
     output logic [2:0]    raddr,
     output logic          may_read,    // known early: else nothing that matters is read in this cycle
     // line
-    input  logic          free_next,
-    input  logic [2:0]    free_off,
-    input  logic          free_rest,
+    input  line_state_t   line,
     input  logic [S-1:0]  free_from,
-    input  logic          line_settled,
-    input  logic          line_active,
     output logic          start,
-    output logic [2:0]    start_off,
-    output logic [S-1:0]  start_from,  // samples of this cycle from start_off on; else none
-    // a pulse that ends in the next cycle; in the one after that; and at which sample then (for S > 1 only)
-    output logic          start_ends1,
-    output logic          start_ends2,
-    output logic [2:0]    start_ends_off,
-    output logic [1:0]    start_kind,
-    output logic [7:0]    start_data,
-    output logic          start_invert,
+    output start_t        launch,
+    output logic [S-1:0]  start_from,  // samples of this cycle that belong to it; else none
     output logic [S-1:0]  sub_mask,
     output logic [S-1:0]  sub_level,
     output logic          start_timed,  // `start`, not by best effort
     output logic          hold_start
 );
+
+  // of each source, the responder lowest
+  logic [8:0]   off;
+  logic [5:0]   kind, profile;
+  logic [23:0]  data;
+  logic [2:0]   width_short;
+  logic [3*($clog2(S)+2)-1:0] width_low;
+  assign kind    = {train_launch.kind, queue_launch.kind, responder_launch.kind};
+  assign profile = {train_launch.profile, queue_launch.profile, responder_launch.profile};
+  assign data    = {train_launch.data, queue_launch.data, responder_launch.data};
+  assign off     = {train_launch.off, queue_launch.off, responder_launch.off};
+  assign width_short = {train_width.brief, queue_width.brief, responder_width.brief};
+  assign width_low   = {train_width.low[$clog2(S)+1:0], queue_width.low[$clog2(S)+1:0], responder_width.low[$clog2(S)+1:0]};
+
+  logic         free_next, free_rest, line_settled, line_active;
+  logic [2:0]   free_off;
+  assign {free_next, free_off, free_rest, line_settled, line_active} = line;
+
+  logic         start_ends1, start_ends2, start_invert;
+  logic [1:0]   start_kind;
+  logic [2:0]   start_off, start_ends_off;
+  logic [7:0]   start_data;
+  assign launch = {start_off, start_kind, start_data, start_invert, start_ends1, start_ends2, start_ends_off};
 
   logic         go;
   logic [1:0]   who, who_next, kind_next;
@@ -114,6 +136,12 @@ module litepulse_arbiter #(
       logic unused;
       assign unused = &{1'b0, free_rest, free_next, free_off, wanted[8], wanted[5], wanted[2]};   // those are `kind`
 
+      // `width <= limit` as a table of few bits: a comparison becomes a carry chain, which takes longer.
+      function automatic logic at_most(input logic [WB-1:0] width, input int limit);
+        at_most = 1'b0;
+        for (int w = 0; w <= limit; w++) at_most = at_most || width == WB'(w);
+      endfunction
+
       // Between any two sources, whatever the line does and whoever is due: known a cycle before they are.
       logic [3*SL-1:0]  ends_off, ends_off_in;  // sample at which a short pulse ends
       logic [9*S-1:0]   over;           // bit 3*S*i + s: it has ended by sample s of this cycle and the next two
@@ -123,7 +151,6 @@ module litepulse_arbiter #(
       logic [3*S-1:0]   from, from_in;  // of one that goes on beyond it
       logic [5:0]       place;          // low bits of `wanted`
       logic [8:0]       hinders;        // bit 3*i + j: i, granted, leaves no room for j
-      logic [SL-1:0]    gap;            // from the one to the other
       // for a line that is free from sample v on, bit 3*v + i: it can be granted if it asks alone; if the next one (after 2 comes 0)
       // does, too; if the one after that does; if both do
       logic [3*S-1:0]   alone, alone_in, next, next_in, other, other_in, both, both_in;
@@ -134,7 +161,7 @@ module litepulse_arbiter #(
           for (int s = 0; s < 3 * S; s++) begin   // not by the sum, which is deep
             over[3*S*i+s] = 1'b0;
             for (int o = 0; o < S && o <= s; o++) begin
-              over[3*S*i+s] = over[3*S*i+s] || (off[3*i+:SL] == SL'(o) && width_low[WB*i+:WB] <= WB'(s - o));
+              over[3*S*i+s] = over[3*S*i+s] || (off[3*i+:SL] == SL'(o) && at_most(width_low[WB*i+:WB], s - o));
             end
             over[3*S*i+s] = over[3*S*i+s] && kind[2*i+1] && width_short[i];
           end
@@ -148,9 +175,13 @@ module litepulse_arbiter #(
         end
         for (int i = 0; i < 3; i++) begin
           for (int j = 0; j < 3; j++) begin
-            gap = off[3*j+:SL] - off[3*i+:SL];
-            hinders[3*i+j] = i != j && (i < j ? off[3*i+:SL] <= off[3*j+:SL] : off[3*i+:SL] < off[3*j+:SL])
-                && !(kind[2*i+1] && width_short[i] && width_low[WB*i+:WB] <= WB'(gap));
+            hinders[3*i+j] = 1'b0;
+            for (int o = 0; o < S; o++) begin      // of i; of the other:
+              for (int p = o + (i < j ? 0 : 1); p < S; p++) begin
+                hinders[3*i+j] = hinders[3*i+j] || (i != j && off[3*i+:SL] == SL'(o) && off[3*j+:SL] == SL'(p)
+                    && !(kind[2*i+1] && width_short[i] && at_most(width_low[WB*i+:WB], p - o)));
+              end
+            end
           end
         end
         for (int v = 0; v < S; v++) begin

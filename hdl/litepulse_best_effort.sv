@@ -2,7 +2,18 @@
 // Ordinary tty bytes: takes them from the transmit FIFO, starts each as soon as the line is free and the frame ends at or before the
 // next timed launch that is known. Works out the frame length of profile 0 by adding up bit periods.
 // Latency: a byte on a free line starts BEST_EFFORT_SLACK cycles after it is at the head of the FIFO, plus the de lead.
+//
+//   state   what happens in it                                                  then
+//   IDLE    waits for a byte, and for room before the next timed launch         LEAD, SEND without a lead of more than a cycle
+//   LEAD    `de` goes high; the lead counts down                                SEND
+//   SEND    asks the arbiter in every cycle                                     WAIT when it begins
+//   WAIT    until the start has gone by in terms of `now`: then it is           IDLE
+//           reported and taken from the FIFO
+//   FLUSH   drops what is in the FIFO                                           IDLE
+//
+// From LEAD and SEND it goes back to IDLE when there is no more room, or on a flush or XOFF.
 //   KE  cycles from `now` to the pin
+`include "litepulse_types.svh"
 module litepulse_best_effort #(
     parameter int S = 1,
     parameter int KE = 2
@@ -16,9 +27,7 @@ module litepulse_best_effort #(
     input  logic         prof0_valid,
     input  logic         prof0_changed,  // strobe
     input  logic [35:0]  period,         // profile 0
-    input  logic [1:0]   data_bits,
-    input  logic         parity,
-    input  logic [1:0]   stop,
+    input  frame_format_t format,
     input  logic [15:0]  nde_lead,       // complement of the de lead, ticks
     // transmit FIFO
     input  logic         txb_valid,
@@ -42,10 +51,19 @@ module litepulse_best_effort #(
     // event request
     output logic         ev_req,
     input  logic         ev_ack,
-    output logic [7:0]   ev_lo,
-    output logic [31:0]  ev_data
+    output event_request_t ev
 );
   localparam int SL = $clog2(S);
+  logic [1:0]  data_bits, stop;
+  logic        parity;         // there is a parity bit
+  assign data_bits = format.data_bits;
+  assign parity    = format.parity != litepulse_map_pkg::PARITY_NONE;
+  assign stop      = format.stop;
+
+  logic [31:0] ev_data;
+  logic [7:0]  ev_lo;
+  assign ev = {ev_data, litepulse_map_pkg::KIND_TX, litepulse_map_pkg::SRC_TTY, 8'd0, ev_lo, 3'd0};
+
   localparam int P = (KE > 4) ? KE : 4;
 
   typedef enum logic [2:0] {IDLE, LEAD, SEND, WAIT, FLUSH} state_t;

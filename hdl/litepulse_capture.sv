@@ -8,8 +8,16 @@
 // a setting conditioned is shown with the group and delay of that setting. With S = 1 the sample of the cycle in which the new settings
 // come is the last one of the old. With more, `settled` takes them over when those of the old ones have been shown, 3 cycles after the
 // last word came; the samples of these cycles do not count.
+//
+//   cycle   S = 1                                      S > 1
+//     0     is shown: `level`, chosen_edge             which samples end F equal ones (`enough`)
+//     1     edges                                      their levels count (`accepted`), moved to whole cycles (cond_next)
+//     2                                                is shown: `level`, chosen_edge
+//     3                                                edges
+//
 //   S       samples per cycle
 //   INPUTS  aux inputs; channel INPUTS is the line. (INPUTS + 1)*S <= 16
+`include "litepulse_types.svh"
 module litepulse_capture #(
     parameter int S = 1,
     parameter int INPUTS = (S > 2) ? 16 / S - 1 : 4
@@ -17,42 +25,38 @@ module litepulse_capture #(
     input  logic                    clk,
     input  logic                    rst,
     input  logic [(INPUTS+1)*S-1:0] samples,      // channel c, sample s at c*S + s
-    // a bit per channel
-    // verilator lint_off UNUSEDSIGNAL
-    input  logic [15:0]             rise_en,
-    input  logic [15:0]             fall_en,
-    input  logic [15:0]             filt_en,
-    input  logic                    filt_new,     // first cycle of what was written to filt_en and filt_len ...
-    // verilator lint_on UNUSEDSIGNAL
-    input  logic                    filt_len_new, // ... if filt_len differs
-    input  logic [5:0]              filt_len,     // F in samples; 0 counts as 1
+    input  capture_settings_t       settings,
     // the line as the receiver sees it, by filtering so many cycles late; what it will be in the next cycle (S > 1 only)
     output logic [S-1:0]            cond_line,
     output logic [S-1:0]            cond_next,
     output logic [6:0]              line_delay,
-    // enabled edges of the last cycle, bit c*S + s: edge_a of unfiltered channels, edge_f of filtered ones, these edge_delay cycles
-    // older
-    output logic                    edge_a,
-    output logic                    edge_f,
-    output logic [15:0]             edge_changed,
-    output logic [15:0]             edge_level,
-    output logic [15:0]             edge_group,   // filtered channels, a bit per channel
-    output logic [6:0]              edge_delay,
-    output logic [6:0]              filt_delay,   // the same for the edges of this cycle
-    // the first edge of the selected channel and directions, whatever the enables say
-    input  logic [3:0]              sel_channel,  // acts a cycle later
-    input  logic                    sel_enable,   // else sel_edge is low
-    input  logic                    sel_rise,
-    input  logic                    sel_fall,
-    output logic                    sel_edge,
-    output logic [2:0]              sel_off,      // its sample in the cycle that lies filt_delay cycles back, ...
-    output logic                    sel_filtered, // ... none if not filtered
-    output logic                    sel_is_line,
-    output logic                    line_filtered // as sel_filtered, of the line
+    output edges_t                  edges,
+    input  edge_choice_t            edge_choice,
+    output chosen_edge_t            chosen_edge
 );
   localparam int C = INPUTS + 1;
   localparam int SL = $clog2(S);
   localparam int RW = (S == 1) ? 6 : 7;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [15:0]    rise_en, fall_en, filt_en;
+  logic           filt_new;
+  // verilator lint_on UNUSEDSIGNAL
+  logic           filt_len_new;
+  logic [5:0]     filt_len;     // F in samples
+  assign {rise_en, fall_en, filt_en, filt_len, filt_new, filt_len_new} = settings;
+
+  logic           edge_a, edge_f;
+  logic [15:0]    edge_changed, edge_level, edge_group;
+  logic [6:0]     edge_delay;
+  assign edges = {edge_a, edge_f, edge_changed, edge_level, edge_group, edge_delay};
+
+  logic [3:0]     sel_channel;
+  logic           sel_enable, sel_rise, sel_fall, sel_edge, sel_filtered, sel_is_line, line_filtered;
+  logic [2:0]     sel_off;
+  logic [6:0]     filt_delay;   // of the filtered edges of this cycle
+  assign {sel_channel, sel_enable, sel_rise, sel_fall} = edge_choice;
+  assign chosen_edge = {sel_edge, sel_off, sel_filtered, sel_is_line, line_filtered, filt_delay};
+
   // level after reset: the line rests at 1
   localparam logic [C-1:0] REST = {1'b1, {INPUTS{1'b0}}};
 

@@ -4,10 +4,22 @@
 // refused changes nothing and is told of by an event.
 // Latency: a setting is there the cycle after its answer (most act a cycle or two later); commands and train words are answered when
 // they are decided.
+//
+//   state     what happens in it                                                then
+//   IDLE      a word comes; other blocks answer theirs themselves               SET; WRITE for a pulse width, LAST if it is refused
+//   SET       a setting is taken over, or refused                               IDLE; WRITE for a profile, COMMAND, LAST
+//   WRITE     waits until the launch memory is not read, and writes             IDLE, or LAST
+//   COMMAND   waits for the flushes                                             EVENT for a snapshot, then LAST
+//   EVENT     asks for the SNAPSHOT record                                      COMMAND
+//   LAST      asks for the record APPLIED or REFUSED                            IDLE
+//
 //   INPUTS  aux inputs
+//   LIN     there is a litepulse_lin
+`include "litepulse_types.svh"
 module litepulse_config #(
     parameter int S = 1,
-    parameter int INPUTS = 4
+    parameter int INPUTS = 4,
+    parameter bit LIN = 1'b0
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -28,20 +40,18 @@ module litepulse_config #(
     output logic         resp_req,
     input  logic         resp_done,
     input  logic         resp_err,
+    output logic         lin_req,
+    input  logic         lin_done,
+    input  logic         lin_err,
     // launch memory: profiles, pulse widths of train and responder
     input  logic         mem_ready,
-    output logic         mem_we,
-    output logic         mem_profile,
-    output logic [1:0]   mem_entry,
-    output logic [10:0]  mem_format,
+    output profile_write_t mem_write,
     input  logic         mem_long,       // the period to be written is at least 4 cycles
     // profiles; profile 0 also as wires
     output logic [3:0]   prof_valid,
     output logic [3:0]   prof_invert,
     output logic [35:0]  prof0_period,
-    output logic [1:0]   prof0_data_bits,
-    output logic [2:0]   prof0_parity,
-    output logic [1:0]   prof0_stop,
+    output frame_format_t prof0_format,
     output logic         prof0_changed,
     // settings
     output logic         loopback,
@@ -51,14 +61,9 @@ module litepulse_config #(
     output logic [15:0]  nde_lead,       // its complement costs nothing in front of an adder
     output logic         lead_changes,   // from the next cycle on it has another value
     output logic [15:0]  de_lag,
-    output logic [15:0]  rise_en,
-    output logic [15:0]  fall_en,
-    output logic [15:0]  filt_en,
-    output logic [5:0]   filt_len,
+    output capture_settings_t capture,
     output logic [9:0]   echo_tail,      // cycles
     output logic         echo_changed,   // strobe: the tail, the filter or its length was written
-    output logic         filt_new,       // first cycle of a word for the two
-    output logic         filt_len_new,   // of one that changes filt_len
     output logic [10:0]  event_mask,
     // commands
     output logic         flush_queue,
@@ -69,11 +74,26 @@ module litepulse_config #(
     // event request
     output logic         ev_req,
     input  logic         ev_ack,
-    output logic [3:0]   ev_kind,
-    output logic [7:0]   ev_flags,
-    output logic [7:0]   ev_lo,
-    output logic [31:0]  ev_data
+    output event_request_t ev
 );
+  logic         mem_we, mem_profile;
+  logic [1:0]   mem_entry;
+  logic [10:0]  mem_format;
+  assign mem_write = {mem_we, mem_profile, mem_entry, mem_format};
+
+  logic [1:0]   prof0_data_bits, prof0_stop;
+  logic [2:0]   prof0_parity;
+  assign prof0_format = {prof0_stop, prof0_parity, prof0_data_bits};
+
+  logic [15:0]  rise_en, fall_en, filt_en;
+  logic [5:0]   filt_len;
+  logic         filt_new, filt_len_new;
+  assign capture = {rise_en, fall_en, filt_en, filt_len, filt_new, filt_len_new};
+
+  logic [3:0]   ev_kind;
+  logic [7:0]   ev_flags, ev_lo;
+  logic [31:0]  ev_data;
+  assign ev = {ev_data, ev_kind, litepulse_map_pkg::SRC_CONTROL, ev_flags, ev_lo, 3'd0};
 
   localparam int C = INPUTS + 1;
 
@@ -82,7 +102,7 @@ module litepulse_config #(
 
   logic [11:0] format;         // held until the period word applies both
   logic [C-1:0] rise, fall, filt;
-  logic        is_profile, is_train, is_resp, is_width, is_command, fits, unknown, idle;
+  logic        is_profile, is_train, is_resp, is_lin, is_width, is_command, fits, unknown, idle;
   logic        at_line, at_driver_enable, at_capture_edges, at_filter, at_event_mask, at_echo;
   logic        wait_queue, wait_tty, snapshot;
   localparam int TAIL_BITS = 10;  // of echo_tail
@@ -106,6 +126,7 @@ module litepulse_config #(
     is_profile <= cfg_addr < litepulse_map_pkg::CFG_LINE;
     is_train   <= cfg_addr[5:4] == 2'd1;
     is_resp    <= cfg_addr[5:3] == 3'd4 && cfg_addr[2:0] != 3'd7;   // a word that is not the responder's must not disarm it
+    is_lin     <= LIN && cfg_addr[5:2] == litepulse_map_pkg::CFG_LIN_DATA_LO[5:2] && cfg_addr[1:0] != 2'd3;
     is_width   <= cfg_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || cfg_addr == litepulse_map_pkg::CFG_RESP_WIDTH;
     is_command <= cfg_addr == litepulse_map_pkg::CFG_COMMAND;
     at_line    <= cfg_addr == litepulse_map_pkg::CFG_LINE;
@@ -127,6 +148,7 @@ module litepulse_config #(
   assign tail_cycles  = ({1'b0, cfg_data[litepulse_map_pkg::ECHO_TAIL_LSB +: 16]} + 17'(S - 1)) >> $clog2(S);
   assign train_req  = idle && is_train;
   assign resp_req   = idle && is_resp;
+  assign lin_req    = idle && is_lin;
 
   assign mem_format = format[10:0];
   assign deciding    = state == WRITE && waited[1] && !wrote && !rst;
@@ -177,6 +199,9 @@ module litepulse_config #(
             cfg_done <= 1'b0;
             state    <= (is_resp && resp_err) ? LAST : WRITE;
           end
+        end else if (is_lin) begin
+          cfg_done <= lin_done && !lin_err;
+          if (lin_done && lin_err) state <= LAST;
         end else begin
           state <= SET;
         end

@@ -11,17 +11,21 @@
 // Requests never wait for edges or for room. With 16 cycles or more from one request of a port to the next (a brief port may ask at
 // any rate, the last one twice) the one of port n is acknowledged within n + 1 cycles, within 2n where a brief port comes before; a brief
 // one in its first two cycles, or in the next two if a port before it asks in the very cycle it does. No edge record waits longer than 39.
+//
+//   cycle   a request                                  an edge
+//     0     comes; one is chosen, by port              comes, into the queue
+//     1     is acknowledged; merged with the edges     goes on if no request does
+//     2     is brought into the stage, if there is room; else the stage becomes a gap's OVERFLOW record
+//     3     is written
+//
 //   S      samples per cycle
 //   EV_AW  log2 of the FIFO's depth
 //   C      channels: of the edge masks C*S bits are in use
-//   PORTS  requests, in their order of precedence
-//   BRIEF  ports whose request comes for two cycles at a time and may then be gone, or be another's, if it was not acknowledged
+`include "litepulse_types.svh"
 module litepulse_events #(
     parameter int S = 1,
     parameter int EV_AW = 8,
-    parameter int C = 16 / S,
-    parameter int PORTS = 6,
-    parameter logic [PORTS-1:0] BRIEF = '0
+    parameter int C = 16 / S
 ) (
     input  logic                   clk,
     input  logic                   rst,
@@ -29,25 +33,16 @@ module litepulse_events #(
     input  logic [63-$clog2(S):0]  now,
     // verilator lint_on UNUSEDSIGNAL
     input  logic [2:0]             young,        // see litepulse_timebase
-    input  logic [PORTS-1:0]       req,
-    output logic [PORTS-1:0]       ack,          // in a cycle in which req is high
-    input  logic [4*PORTS-1:0]     kind,
-    input  logic [4*PORTS-1:0]     source,
-    input  logic [8*PORTS-1:0]     flags,
-    input  logic [8*PORTS-1:0]     lo,           // cycle stamp: not ahead of `now`, at most 116 behind when req rises
-    // verilator lint_off UNUSEDSIGNAL
-    input  logic [3*PORTS-1:0]     off,          // sample
-    // verilator lint_on UNUSEDSIGNAL
-    input  logic [32*PORTS-1:0]    data,
-    // edges of the last cycle: see litepulse_capture
-    input  logic                   edge_a,
-    input  logic                   edge_f,
-    // verilator lint_off UNUSEDSIGNAL
-    input  logic [15:0]            edge_changed,
-    input  logic [15:0]            edge_level,
-    input  logic [15:0]            edge_group,   // a bit per channel
-    // verilator lint_on UNUSEDSIGNAL
-    input  logic [6:0]             edge_delay,
+    // requests, in their order of precedence, a bit each
+    input  logic [3:0]             req,
+    output logic [3:0]             ack,          // in a cycle in which req is high
+    // `lo` is not ahead of `now`, and at most 116 behind when req rises
+    input  event_request_t         responder,
+    // for two cycles at a time: it may then be gone, or be another's, if it was not acknowledged
+    input  event_request_t         sequencer,
+    input  event_request_t         tty,
+    input  event_request_t         control,
+    input  edges_t                 edges,        // of the last cycle
     input  logic [10:0]            event_mask,
     output logic                   ev_wr,
     output logic [127:0]           ev_wdata,
@@ -61,6 +56,28 @@ module litepulse_events #(
   localparam int EB = C * S;   // bits of the edge masks
   localparam int RL = $clog2(litepulse_map_pkg::EVENT_RESERVE);
   localparam int NW = 5;       // bits of the number of edges that may wait
+  localparam int PORTS = 4;
+  localparam logic [PORTS-1:0] BRIEF = 4'b0010;   // ports whose request comes for two cycles at a time
+
+  logic [4*PORTS-1:0]  kind, source;
+  logic [8*PORTS-1:0]  flags, lo;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [3*PORTS-1:0]  off;
+  // verilator lint_on UNUSEDSIGNAL
+  logic [32*PORTS-1:0] data;
+  assign kind   = {control.kind, tty.kind, sequencer.kind, responder.kind};
+  assign source = {control.source, tty.source, sequencer.source, responder.source};
+  assign flags  = {control.flags, tty.flags, sequencer.flags, responder.flags};
+  assign lo     = {control.lo, tty.lo, sequencer.lo, responder.lo};
+  assign off    = {control.off, tty.off, sequencer.off, responder.off};
+  assign data   = {control.data, tty.data, sequencer.data, responder.data};
+
+  logic        edge_a, edge_f;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [15:0] edge_changed, edge_level, edge_group;
+  // verilator lint_on UNUSEDSIGNAL
+  logic [6:0]  edge_delay;
+  assign {edge_a, edge_f, edge_changed, edge_level, edge_group, edge_delay} = edges;
 
   // Requests: one is chosen, by port, and acknowledged in the next cycle ------------------------------------------------------
   logic [PORTS-1:0] fresh, next, sel, sel_wanted, seen;
@@ -68,14 +85,14 @@ module litepulse_events #(
 
   // of kinds and sources that come here, their bits tell
   function automatic logic is_wanted(input logic [3:0] k, input logic [2:0] s, input logic [10:0] mask);
-    logic tx, refused, done, control;
+    logic tx, refused, done, of_control;
     tx      = mask[{2'd0, s[1:0]}];
-    control = mask[litepulse_map_pkg::EVENT_MASK_CONTROL_LSB];
-    refused = s[2] ? control : s[0] ? mask[litepulse_map_pkg::EVENT_MASK_REFUSED_TRAIN_LSB]
+    of_control = mask[litepulse_map_pkg::EVENT_MASK_CONTROL_LSB];
+    refused = s[2] ? of_control : s[0] ? mask[litepulse_map_pkg::EVENT_MASK_REFUSED_TRAIN_LSB]
         : mask[litepulse_map_pkg::EVENT_MASK_REFUSED_QUEUE_LSB];
     done    = k[0] ? mask[litepulse_map_pkg::EVENT_MASK_MISSED_LSB] : mask[litepulse_map_pkg::EVENT_MASK_TRAIN_DONE_LSB];
     is_wanted = k[3] ? mask[litepulse_map_pkg::EVENT_MASK_SNAPSHOT_LSB]
-        : k[2] ? (k[1] ? done : control) : (k[1] ? refused : tx);
+        : k[2] ? (k[1] ? done : of_control) : (k[1] ? refused : tx);
   endfunction
 
   always @* begin
@@ -109,8 +126,8 @@ module litepulse_events #(
     logic [6:0]    delay;      // of filtered ones
     logic [C-1:0]  group;
     logic [EB-1:0] level, changed;
-  } edges_t;                   // the edges of a cycle, and what they were conditioned with: the settings may be others by now
-  edges_t      head, tail, come;
+  } kept_edges_t;              // the edges of a cycle, and what they were conditioned with: the settings may be others by now
+  kept_edges_t head, tail, come;
   logic [NW-1:0] waiting, waiting_next;          // records in the queue, or that should be, as of the last cycle
   logic        came_a, came_f, took;             // changes of this number
   // verilator lint_off UNUSEDSIGNAL

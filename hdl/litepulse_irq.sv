@@ -2,22 +2,24 @@
 // When to interrupt, in `sys`. All outputs but irq_fault are levels, registered. A setting of 0 is off.
 //   irq_ev, irq_rx  records are waiting and: at least `level` of them, or the stream has not been empty for `age`, or none has
 //                   arrived for `idle`. As none waits longer than the stream has not been empty, neither does the oldest record.
-//                   Age and idle count units of 32 * 8^irq_unit cycles of a prescaler that runs freely: a timer may end up to one
-//                   unit early, never late (the output follows within 4 cycles). irq_timed tells of new settings, in the cycle in
+//                   Age and idle count units of 2^(BASE + STEP * irq_unit) cycles of a prescaler that runs freely: a timer may end
+//                   up to one unit early, never late (the output follows within 4 cycles). irq_timed tells of new settings, in the cycle in
 //                   which they are first there: then all timers begin anew.
 //   irq_tx          at most `low` bytes are waiting to be sent (so 0 means all sent to the line)
 //   irq_lq          at least `space` launches fit
 //   irq_drained     nothing best-effort waits or is on the line
 //   irq_fault       one cycle
-//   TW, UW, BASE    bits of a timer, of irq_unit, and log2 of the smallest unit
+//   TW, UW          bits of a timer, of irq_unit
+//   BASE, STEP      log2 of the smallest unit, and of how many times longer the next one is
 module litepulse_irq #(
     parameter int EV_AW = 8,
     parameter int RX_AW = 9,
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
-    parameter int TW    = 8,
+    parameter int TW    = 12,
     parameter int UW    = 2,
-    parameter int BASE  = 5
+    parameter int BASE  = 5,
+    parameter int STEP  = 3
 ) (
     input  logic           clk,
     input  logic           rst,
@@ -48,14 +50,14 @@ module litepulse_irq #(
 );
   localparam int TIMERS = 4;  // 0, 1: age and idle of the events; 2, 3: of the received bytes
   localparam int UNITS = 1 << UW;
-  localparam int SCALE = BASE + 3 * (UNITS - 1);
+  localparam int SCALE = BASE + STEP * (UNITS - 1);
 
   // A unit ends when the top bit of its part of the prescaler falls.
   logic [SCALE-1:0] scale;
   logic [UNITS-1:0] tops;
   logic top, top_was, tick;
   for (genvar u = 0; u < UNITS; u++) begin : g_top
-    assign tops[u] = scale[BASE+3*u-1];
+    assign tops[u] = scale[BASE+STEP*u-1];
   end
   assign top  = tops[irq_unit];
   assign tick = top_was && !top;

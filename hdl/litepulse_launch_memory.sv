@@ -4,6 +4,7 @@
 // Latency: what is read shows one cycle later and stays until the next read; a width of the queue can be read three cycles after
 // `width_we`.
 //   S  samples per cycle
+`include "litepulse_types.svh"
 module litepulse_launch_memory #(
     parameter int S = 1
 ) (
@@ -15,26 +16,35 @@ module litepulse_launch_memory #(
     input  logic        may_read,     // set whenever what is read matters
     output logic [35:0] interval,     // bit period, ticks, Q28.8; of a pulse 4'd0 and the width, ticks
     output logic        few,          // less than 8 cycles; of a pulse: less than 4
-    output logic [1:0]  data_bits,    // less 5
-    output logic [2:0]  parity,
-    output logic [1:0]  stop,
+    output frame_format_t format,
     // the queue's width: at most every third cycle, and not while its launch may be granted
     input  logic        width_we,
     input  logic [31:0] width_data,
     // configuration, written while `cfg_ready`; asked for when it has been stable for three cycles
     output logic        cfg_ready,
-    input  logic        cfg_we,
-    input  logic        cfg_profile,  // else a width
-    input  logic [1:0]  cfg_entry,    // profile; 0 responder, 2 train
+    input  profile_write_t cfg_write,
     input  logic [31:0] cfg_data,     // period, low word; width
-    input  logic [10:0] cfg_format,   // stop, parity, data bits, period's high bits
     output logic        cfg_long,     // one and two cycles before `cfg_ready`: the period is at least 4 cycles
-    // widths as far as they matter before the grant: 0 responder, 1 queue, 2 train
-    output logic [2:0]  width_zero,
-    output logic [2:0]  width_short,  // less than 4 cycles: width_low (told for S > 1 only)
-    output logic [3*($clog2(S)+2)-1:0] width_low
+    output pulse_width_t responder_width,
+    output pulse_width_t queue_width,
+    output pulse_width_t train_width
 );
   localparam int SL = $clog2(S);
+
+  logic [1:0]  data_bits, stop;
+  logic [2:0]  parity;
+  assign format = {stop, parity, data_bits};
+
+  logic        cfg_we, cfg_profile;
+  logic [1:0]  cfg_entry;
+  logic [10:0] cfg_format;     // with the period's high bits
+  assign {cfg_we, cfg_profile, cfg_entry, cfg_format} = cfg_write;
+
+  logic [2:0]  width_zero, width_short;     // of each source, the responder lowest
+  logic [3*(SL+2)-1:0] width_low;
+  assign responder_width = {width_zero[0], width_short[0], 5'(width_low[0+:SL+2])};
+  assign queue_width     = {width_zero[1], width_short[1], 5'(width_low[SL+2+:SL+2])};
+  assign train_width     = {width_zero[2], width_short[2], 5'(width_low[2*(SL+2)+:SL+2])};
 
   (* no_rw_check *) logic [31:0] low[0:7];
   (* no_rw_check *) logic [11:0] high[0:7];

@@ -3,6 +3,7 @@
 // by one, checks, launches and reports them: the entry count, the flush.
 // Latency: an entry must be LMIN_CYCLES*S + de lead ticks ahead in the cycle in which it is at the head and the queue idle (docs/core.md).
 //   LQ_AW  log2 of the entries
+`include "litepulse_types.svh"
 module litepulse_launch_queue #(
     parameter int LQ_AW = 6
 ) (
@@ -10,9 +11,9 @@ module litepulse_launch_queue #(
     input  logic           rst,
     // sequencer
     input  logic           act,
-    input  logic [2:0]     action,
-    input  logic [4:0]     argument,
-    input  logic           taken,
+    // verilator lint_off UNUSEDSIGNAL
+    input  operation_t     operation,
+    // verilator lint_on UNUSEDSIGNAL
     output logic [15:10]   cond,
     output logic           eventful,
     // timed source
@@ -31,6 +32,13 @@ module litepulse_launch_queue #(
     output logic           flushed,
     output logic [15:0]    flush_count
 );
+  logic [2:0]     action;
+  logic [4:0]     argument;
+  logic           taken;
+  assign action   = operation.action;
+  assign argument = operation.argument;
+  assign taken    = operation.taken;
+
   logic           flushing, some, polling, drop;
   logic [LQ_AW:0] dropped;
 

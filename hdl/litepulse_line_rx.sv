@@ -4,7 +4,21 @@
 // whole number of cycles after the start edge). From the centre of the first stop bit on the next start edge is looked for.
 // Latency: a record comes line_delay + 1 cycles after the centre of the first stop bit, byte_end and brk_stb as many after the frame's
 // or break's end, with S > 1 one more (below: L = line_delay + 1, or + 2).
+//
+//   state    at the centre of the bit (`centre`)                                then
+//   SEARCH   -; a start edge is looked for (`found`)                            START
+//   START    a mark is no start bit                                             DATA, or SEARCH
+//   DATA     the bit is shifted in                                              DATA, behind the last one PARITY or STOP
+//   PARITY   the bit is compared                                                STOP
+//   STOP     the record is given out (`stored`); the end of the frame is        SEARCH
+//            counted beside the next frame (`tail`)
+//
+//   cycle   of a bit
+//    -1     `point`: half a bit has gone by, the centre lies in the next cycle
+//     0     three samples are there: `vote`, the state changes
+//
 //   S  samples per cycle
+`include "litepulse_types.svh"
 module litepulse_line_rx #(
     parameter int S = 1
 ) (
@@ -20,31 +34,32 @@ module litepulse_line_rx #(
     input  logic [6:0]             line_delay,
     // low: not receiving; a frame that has begun is dropped. Must be low for a cycle when the profile changes.
     input  logic                   enable,
-    input  logic [1:0]             data_bits,    // less 5
-    input  logic [2:0]             parity,
-    input  logic [1:0]             stop,
+    input  frame_format_t          format,
     input  logic                   invert,
     input  logic                   line_own,     // the line may show our own transmission, in terms of `now`
     // records: one strobe
     output logic                   rec_valid,
-    output logic [47:0]            rec_tick,     // start edge
-    output logic [6:0]             rec_flags,
-    output logic [8:0]             rec_data,
+    output received_t              received,
     output logic                   busy,         // a frame is being received
-    // for the responder, too
-    output logic                   byte_ok,      // no parity or framing error
-    output logic                   byte_own,
-    // the frame of the last record ends at (now - L)*S + byte_end_off
-    output logic                   byte_end,
-    output logic [2:0]             byte_end_off,
-    // the edge that ended a break, at (now - L)*S + brk_off
-    output logic                   brk_stb,
-    output logic [2:0]             brk_off,
-    output logic                   brk_own
+    // for the responder, too: the frame of the last record ends at (now - L)*S + byte_end_off, a break at (now - L)*S + break_off
+    output line_events_t           events
 );
   localparam int SL = $clog2(S);
   localparam int HW = 27 - SL;    // half a period: whole cycles ...
   localparam int FW = 9 + SL;     // ... and fraction
+
+  logic [1:0]  data_bits, stop;
+  logic [2:0]  parity;
+  assign {stop, parity, data_bits} = format;
+
+  logic [47:0] rec_tick;
+  logic [6:0]  rec_flags;
+  logic [8:0]  rec_data;
+  assign received = {rec_tick, rec_flags, rec_data};
+
+  logic        byte_ok, byte_own, byte_end, brk_stb, brk_own;
+  logic [2:0]  byte_end_off, brk_off;
+  assign events = {byte_ok, byte_own, byte_end, byte_end_off, brk_stb, brk_off, brk_own};
 
   // bit 2: a frame; the others are 0 in START only
   typedef enum logic [2:0] {SEARCH = 3'd1, START = 3'd4, DATA = 3'd5, PARITY = 3'd6, STOP = 3'd7} state_t;

@@ -4,7 +4,15 @@
 // are added up, and their carry makes an interval a cycle longer. A pulse is one interval of the same counter.
 // Latency: samples of the cycle in which `start` is high leave on `tx` one cycle later. Accepts a launch in every cycle in which the
 // line is free from start_off on (see free_next, free_off, which speak of the next cycle).
+//
+//   cycle   of a boundary between two intervals
+//    -2     all but the lowest bits of the counter are 0
+//    -1     `near`: it lies in the next cycle; the fractions' sum says at which sample
+//     0     `bnd`; `step` if the launch goes on: the next interval is loaded, the level behind it is chosen
+//     1     the level is on `tx`
+//
 //   S  samples per cycle, sample 0 first
+`include "litepulse_types.svh"
 module litepulse_line_tx #(
     parameter int S = 1
 ) (
@@ -13,23 +21,12 @@ module litepulse_line_tx #(
     input  logic         prepare,    // a start may follow in the next cycle (on a free line it need not)
     // the launch that begins in this cycle; interval and format but `invert` stay until the next start
     input  logic         start,
-    // verilator lint_off UNUSEDSIGNAL
-    input  logic [2:0]   start_off,
-    // verilator lint_on UNUSEDSIGNAL
+    input  start_t       launch,
     input  logic [S-1:0] start_from, // samples of this cycle that belong to it
-    // S > 1: a pulse that ends in the next cycle; in the one after that; and at which sample then
-    input  logic         start_ends1,
-    input  logic         start_ends2,
-    input  logic [2:0]   start_ends_off,
-    input  logic [1:0]   kind,
-    input  logic [7:0]   data,
     // ticks, Q28.8, at least 4*S; of a pulse 4'd0 and the width, with start_off + width >= S
     input  logic [35:0]  interval,
     input  logic         few,        // less than 8 cycles; of a pulse: less than 4
-    input  logic [1:0]   data_bits,  // less 5
-    input  logic [2:0]   parity,
-    input  logic [1:0]   stop,
-    input  logic         invert,
+    input  frame_format_t format,
     // pulses that begin and end within this cycle
     input  logic [S-1:0] sub_mask,
     input  logic [S-1:0] sub_level,
@@ -37,18 +34,29 @@ module litepulse_line_tx #(
     input  logic         hold_start,  // space level from this cycle on ...
     input  logic         hold,        // ... for as long as this is set
     input  logic         hold_next,   // what it will be in the next cycle (for S > 1 only)
-    output logic         free_next,   // the line is free in the next cycle from sample free_off on
-    output logic [2:0]   free_off,
-    output logic         free_rest,   // the same, unless a launch begins in this cycle: known sooner
+    output line_state_t  line,
     output logic [S-1:0] free_from,   // for S > 1: free from this sample on, unless a launch or a hold begins in this cycle: a register
-    output logic         settled,     // it certainly is not: the boundary is far
-    output logic         active,      // a launch or a hold is on the line in this cycle, from sample 0 on
     output logic [S-1:0] busy,        // samples of this cycle that belong to a launch
     output logic [S-1:0] tx           // one cycle later
 );
   localparam int SL = $clog2(S);
   localparam int FW = 9 + SL;   // fraction of a cycle of half a bit
   localparam int W  = 36 - SL;
+
+  // verilator lint_off UNUSEDSIGNAL
+  logic [2:0]    start_off;
+  // verilator lint_on UNUSEDSIGNAL
+  logic [2:0]    start_ends_off;
+  logic [1:0]    kind, data_bits, stop;
+  logic [7:0]    data;
+  logic [2:0]    parity;
+  logic          invert, start_ends1, start_ends2;
+  assign {start_off, kind, data, invert, start_ends1, start_ends2, start_ends_off} = launch;
+  assign {stop, parity, data_bits} = format;
+
+  logic [2:0]    free_off;
+  logic          free_next, free_rest, settled, active;
+  assign line = {free_next, free_off, free_rest, settled, active};
 
   // intervals -------------------------------------------------------------------------------------------------------------
   // Cycles to the boundary plus 1, less `stretch`: of a pulse from bit 0 on, of half a bit from bit 9 on. Counted down in two chains,

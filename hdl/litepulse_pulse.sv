@@ -2,6 +2,7 @@
 // All of LitePulse that is clocked by `pulse`: time, settings, what goes out and what comes in. Wiring only. It is synthesised by
 // itself (keep_hierarchy): mapped together with a slow bus it would be allowed that one's depth of logic.
 // Parameters as in litepulse.sv.
+`include "litepulse_types.svh"
 (* keep_hierarchy *)
 module litepulse_pulse #(
     parameter int S = 1,
@@ -11,6 +12,7 @@ module litepulse_pulse #(
     parameter int LQ_AW = 6,
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
+    parameter int LIN_ENTRIES = 0,
     parameter logic [63:0] START_CYCLE = 64'd0
 ) (
     input  logic                clk,
@@ -58,6 +60,7 @@ module litepulse_pulse #(
   localparam int SL = $clog2(S);
   localparam int C = INPUTS + 1;
   localparam int LOOP = LATENCY_IN + LATENCY_OUT;     // cycles from tx_o to rx_i over a wire
+  localparam int BREAK_FLAG = litepulse_map_pkg::RX_BREAK_LSB - litepulse_map_pkg::RX_PARITY_ERROR_LSB;
   localparam int KE = LOOP + ((S > 1) ? 2 : 0);       // cycles from `now`, the time of what litepulse_capture shows, to the pin
   localparam int KT = KE + ((S > 1) ? 1 : 0);         // the same for what is timed, which waits a cycle for the arbiter
 
@@ -68,17 +71,16 @@ module litepulse_pulse #(
 
   // settings
   logic             train_req, train_done, train_err, resp_req, resp_done, resp_err;
+  logic             lin_req, lin_done, lin_err;
   logic             prof0_changed;
-  logic [1:0]       prof0_data_bits, prof0_stop;
-  logic [2:0]       prof0_parity;
+  frame_format_t    prof0_format;
   logic [35:0]      prof0_period;
   logic [3:0]       prof_valid, prof_invert;
   logic             loopback, hold_tty, break_hold, break_holds, rx_enable;
-  logic [15:0]      nde_lead, de_lag, rise_en, fall_en, filt_en;
-  logic [5:0]       filt_len;
+  logic [15:0]      nde_lead, de_lag;
+  capture_settings_t capture_settings;
   logic [9:0]       echo_tail;
   logic             echo_changed, lead_changes;
-  logic             filt_new, filt_len_new;
   logic [10:0]      event_mask;
   logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
   logic [15:0]      flush_count;
@@ -88,67 +90,51 @@ module litepulse_pulse #(
   // verilator lint_off UNUSEDSIGNAL
   logic [2:0]       refuse;
   // verilator lint_on UNUSEDSIGNAL
-  logic [8:0]       off;
-  logic [5:0]       kind, profile;
-  logic [23:0]      data;
-  // verilator lint_off UNUSEDSIGNAL
-  logic [2:0]       width_zero;
-  // verilator lint_on UNUSEDSIGNAL
-  logic [2:0]       width_short;
-  logic [3*(SL+2)-1:0] width_low;
+  launch_t          resp_launch, queue_launch, train_launch;
+  pulse_width_t     resp_width, queue_width, train_width;
   logic [S-1:0]     resp_lead, queue_lead, train_lead, tty_lead, timed_lead, timed_lead_was;
   logic             tty_asks, tty_due, tty_started, tty_drained;
   logic [7:0]       tty_data;
   logic [31:0]      nslack;
   logic             queue_idle, train_running, train_pending, resp_armed;
 
+  // LIN
+  logic             lin_hit, lin_overtaken, lin_data_set, lin_enable, lin_counting, lin_launched;
+  logic [7:0]       lin_data_next, lin_data;
+
   // sequencer
-  logic             host_we, host_done, taken, zero, wrap_near, emit, thread, told_granted, is_far, wrapped, width_we;
-  logic [1:0]       lq_rword, act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack, granted;
-  logic [2:0]       action, told_outcome;
-  logic [4:0]       argument;
-  logic [5:0]       outcome, tx_off;
-  logic [15:0]      tx_lo;
+  logic             host_we, host_done, wrap_near, emit, thread, told_granted, is_far, wrapped, width_we;
+  logic [1:0]       lq_rword, act, act_do, eventful, disarm, forget, armed, slack_ok, told, told_ack;
+  logic [2:0]       told_outcome;
   logic [21:0]      cond;
-  logic [31:0]      sum;
+  operation_t       operation;
+  launch_result_t   queue_result, train_result;
 
   // line
-  logic             start, start_timed, start_ends1, start_ends2, hold_start, free_next, free_rest, line_settled;
-  logic             line_active;
-  logic [2:0]       start_off, start_ends_off, free_off;
-  logic [1:0]       start_kind;
-  logic [7:0]       start_data;
-  logic             start_invert;
+  logic             start, start_timed, hold_start;
+  start_t           launch;
+  line_state_t      line;
   // what it counts
-  logic             mem_ren, mem_ready, mem_we, mem_profile, mem_long, may_read, few;
-  logic [2:0]       mem_raddr, parity;
-  logic [1:0]       mem_entry, data_bits, stop;
-  logic [10:0]      mem_format;
+  logic             mem_ren, mem_ready, mem_long, may_read, few;
+  logic [2:0]       mem_raddr;
+  profile_write_t   mem_write;
+  frame_format_t    format;
   logic [35:0]      interval;
   logic [S-1:0]     sub_mask, sub_level, start_from, free_from, line_busy, cond_line, cond_next;
 
   // event requests: 0 responder, 1 sequencer, 2 tty, 3 control
   logic [3:0]       req, ack;
-  logic [15:0]      req_kind, req_source;
-  logic [31:0]      req_flags, req_lo;
-  logic [11:0]      req_off;
-  logic [127:0]     req_data;
+  event_request_t   resp_event, sequencer_event, tty_event, control_event;
 
   // inputs
   logic [C*S-1:0]   samples;
-  logic             edge_a, edge_f;
-  logic [15:0]      edge_changed, edge_level, edge_group;
-  logic [6:0]       edge_delay, filt_delay, line_delay;
-  logic [3:0]       sel_channel;
-  logic             sel_rise, sel_fall, sel_enable, sel_edge, sel_is_line;
-  logic [2:0]       sel_off;
-  logic             sel_filtered, line_filtered;
-  logic             rec_valid, byte_ok, byte_own, byte_end, brk_stb, brk_own, rx_busy, rec_busy, rx_fault, ev_fault;
-  logic [47:0]      rec_tick;
-  logic [6:0]       rec_flags;
-  logic [8:0]       rec_data;
-  logic [2:0]       byte_end_off, brk_off;
-  logic             line_own;
+  edges_t           edges;
+  edge_choice_t     edge_choice;
+  chosen_edge_t     chosen_edge;
+  logic [6:0]       line_delay;
+  logic             rec_valid, rx_busy, rec_busy, rx_fault, ev_fault, line_own;
+  received_t        received;
+  line_events_t     line_events;
 
   // a cycle later with S > 1: more of what decides about the line is a register's output
   logic break_held;
@@ -190,127 +176,124 @@ module litepulse_pulse #(
   );
 
   assign now_tick = 64'(now) << SL;
-  assign status_p = {rx_busy || rec_busy, line_active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
+  assign status_p = {rx_busy || rec_busy, line.active, queue_idle, 1'b0, resp_armed, train_pending, train_running, tty_drained};
   assign fault_p  = ev_fault || rx_fault;
 
   // Time and settings ----------------------------------------------------------------------------------------------------
 
   litepulse_timebase #(.S(S), .START_CYCLE(START_CYCLE)) timebase (.clk, .rst, .now, .young, .near_wrap);
 
-  litepulse_config #(.S(S), .INPUTS(INPUTS)) configuration (
+  litepulse_config #(.S(S), .INPUTS(INPUTS), .LIN(LIN_ENTRIES != 0)) configuration (
       .clk, .rst, .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
       .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
-      .mem_ready, .mem_we, .mem_profile, .mem_entry, .mem_format, .mem_long, .prof_valid, .prof_invert,
-      .prof0_period, .prof0_data_bits, .prof0_parity, .prof0_stop, .prof0_changed,
+      .lin_req, .lin_done, .lin_err,
+      .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,
       .loopback, .hold_tty, .break_hold, .rx_enable, .nde_lead, .lead_changes, .de_lag,
-      .rise_en, .fall_en, .filt_en, .filt_len, .filt_new, .filt_len_new, .echo_tail, .echo_changed, .event_mask,
+      .capture(capture_settings), .echo_tail, .echo_changed, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
-      .ev_req(req[3]), .ev_ack(ack[3]), .ev_kind(req_kind[15:12]), .ev_flags(req_flags[31:24]), .ev_lo(req_lo[31:24]),
-      .ev_data(req_data[127:96])
+      .ev_req(req[3]), .ev_ack(ack[3]), .ev(control_event)
   );
-  assign req_off[11:9] = 3'd0;
-  assign req_source[15:12] = litepulse_map_pkg::SRC_CONTROL;
 
   // What goes out --------------------------------------------------------------------------------------------------------
 
-  litepulse_responder #(.S(S), .KE(KT)) responder (
+  litepulse_responder #(.S(S), .KE(KT), .LIN(LIN_ENTRIES != 0)) responder (
       .clk, .rst, .now, .prof_valid, .nde_lead, .lead_changes,
       .cfg_req(resp_req), .cfg_addr(cfg_addr[2:0]), .cfg_data, .cfg_done(resp_done), .cfg_err(resp_err),
-      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_is_line,
-      .sel_filtered, .line_filtered, .filt_delay, .line_own,
-      .byte_stb(rec_valid), .byte_data(rec_data[7:0]), .byte_ok, .byte_own,
-      .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own,
-      .due(due[0]), .may_be_due(may_be_due[0]), .off(off[2:0]), .kind(kind[1:0]), .profile(profile[1:0]), .data(data[7:0]),
-      .width_zero(width_zero[0]), .grant(grant[0]), .refuse(refuse[0]), .lead(resp_lead), .be_ok(be_ok[0]), .armed(resp_armed),
-      .ev_req(req[0]), .ev_ack(ack[0]), .ev_kind(req_kind[3:0]), .ev_flags(req_flags[7:0]), .ev_lo(req_lo[7:0]),
-      .ev_off(req_off[2:0]), .ev_data(req_data[31:0])
+      .edge_choice, .chosen_edge, .line_own, .byte_stb(rec_valid), .byte_data(received.data[7:0]), .line_events,
+      .lin_hit, .lin_overtaken, .lin_data_set, .lin_data_next, .lin_data, .lin_enable, .lin_counting, .lin_launched,
+      .due(due[0]), .may_be_due(may_be_due[0]), .launch(resp_launch), .width_zero(resp_width.zero),
+      .grant(grant[0]), .refuse(refuse[0]), .lead(resp_lead), .be_ok(be_ok[0]), .armed(resp_armed),
+      .ev_req(req[0]), .ev_ack(ack[0]), .ev(resp_event)
   );
-  assign req_source[3:0] = litepulse_map_pkg::SRC_RESPONDER;
+
+  generate
+    if (LIN_ENTRIES != 0) begin : gen_lin
+      litepulse_lin #(.ENTRIES(LIN_ENTRIES)) lin (
+          .clk, .rst, .cfg_req(lin_req), .cfg_addr(cfg_addr[1:0]), .cfg_data, .cfg_done(lin_done), .cfg_err(lin_err),
+          .byte_stb(rec_valid), .byte_data(received.data[7:0]), .byte_break(received.flags[BREAK_FLAG]), .line_events, .receiving(rx_busy),
+          .enable(lin_enable), .counting(lin_counting), .launched(lin_launched),
+          .hit(lin_hit), .overtaken(lin_overtaken), .data_set(lin_data_set), .data_next(lin_data_next), .data(lin_data)
+      );
+    end else begin : gen_no_lin
+      logic unused;
+      assign unused = &{1'b0, lin_req, lin_data, lin_enable, lin_counting, lin_launched};
+      assign {lin_done, lin_err, lin_hit, lin_overtaken, lin_data_set, lin_data_next} = '0;
+    end
+  endgenerate
 
   // prepares the launches of the queue (thread 0) and of the train (thread 1)
   litepulse_sequencer #(.S(S), .KE(KT)) sequencer (
       .clk, .rst, .now, .near_wrap, .wrap_near, .nde_lead, .host_we, .host_addr(cfg_addr[3:0]), .host_data(cfg_data),
       .host_done, .lq_word(lq_rword), .lq_ren, .lq_rdata, .queue_cond(cond[10:0]), .train_cond(cond[21:11]),
-      .act, .action, .argument, .taken, .sum, .zero, .emit, .thread, .outcome, .granted, .told_outcome, .told_granted
+      .act, .operation, .emit, .thread, .queue_result, .train_result, .told_outcome, .told_granted
   );
   assign lq_raddr = {lq_rptr, lq_rword};
 
   litepulse_timed_source #(.S(S), .KE(KT)) queue_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
-      .act(act[0]), .action, .argument, .taken, .sum, .zero, .eventful(eventful[0]), .cond(cond[4:0]),
+      .act(act[0]), .operation, .eventful(eventful[0]), .cond(cond[4:0]),
       .disarm(disarm[0]), .forget(forget[0]), .act_do(act_do[0]), .width_we, .armed(armed[0]), .slack_ok(slack_ok[0]),
       // verilator lint_off PINCONNECTEMPTY
       .fired(), .is_far(), .wrapped(),
       // verilator lint_on PINCONNECTEMPTY
-      .due(due[1]), .may_be_due(may_be_due[1]), .off(off[5:3]), .kind(kind[3:2]), .profile(profile[3:2]), .data(data[15:8]),
-      .grant(grant[1]), .lead(queue_lead), .ev_ack(told_ack[0]), .told(told[0]), .outcome(outcome[2:0]), .granted(granted[0]),
-      .ev_lo(tx_lo[7:0]), .ev_off(tx_off[2:0])
+      .due(due[1]), .may_be_due(may_be_due[1]), .launch(queue_launch), .grant(grant[1]), .lead(queue_lead),
+      .ev_ack(told_ack[0]), .told(told[0]), .result(queue_result)
   );
   litepulse_launch_queue #(.LQ_AW(LQ_AW)) launch_queue (
-      .clk, .rst, .act(act[0]), .action, .argument, .taken, .cond(cond[10:5]), .eventful(eventful[0]),
+      .clk, .rst, .act(act[0]), .operation, .cond(cond[10:5]), .eventful(eventful[0]),
       .act_do(act_do[0]), .armed(armed[0]), .slack_ok(slack_ok[0]), .disarm(disarm[0]), .forget(forget[0]),
       .lq_avail, .lq_free1, .be_ok(be_ok[1]), .idle(queue_idle), .flush(flush_queue), .flushed(queue_flushed), .flush_count
   );
 
   litepulse_timed_source #(.S(S), .KE(KT)) train_source (
       .clk, .rst, .now(now[7:0]), .near_wrap(wrap_near), .prof_valid, .de_lead(~nde_lead), .nslack,
-      .act(act[1]), .action, .argument, .taken, .sum, .zero, .eventful(eventful[1]), .cond(cond[15:11]),
+      .act(act[1]), .operation, .eventful(eventful[1]), .cond(cond[15:11]),
       .disarm(disarm[1]), .forget(forget[1]), .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]),
       // verilator lint_off PINCONNECTEMPTY
       .width_we(), .fired(),
       // verilator lint_on PINCONNECTEMPTY
       .is_far, .wrapped,
-      .due(due[2]), .may_be_due(may_be_due[2]), .off(off[8:6]), .kind(kind[5:4]), .profile(profile[5:4]), .data(data[23:16]),
-      .grant(grant[2]), .lead(train_lead), .ev_ack(told_ack[1]), .told(told[1]), .outcome(outcome[5:3]), .granted(granted[1]),
-      .ev_lo(tx_lo[15:8]), .ev_off(tx_off[5:3])
+      .due(due[2]), .may_be_due(may_be_due[2]), .launch(train_launch), .grant(grant[2]), .lead(train_lead),
+      .ev_ack(told_ack[1]), .told(told[1]), .result(train_result)
   );
   litepulse_train train (
       .clk, .rst, .cfg_req(train_req), .cfg_addr(cfg_addr[3:0]), .cfg_data, .cfg_done(train_done),
-      .cfg_err(train_err), .host_we, .host_done, .argument, .cond(cond[21:16]), .eventful(eventful[1]),
+      .cfg_err(train_err), .host_we, .host_done, .operation, .cond(cond[21:16]), .eventful(eventful[1]),
       .act_do(act_do[1]), .armed(armed[1]), .slack_ok(slack_ok[1]), .is_far, .wrapped, .disarm(disarm[1]), .forget(forget[1]),
       .be_ok(be_ok[2]), .running(train_running), .pending(train_pending)
   );
 
   litepulse_report report (
-      .emit, .thread, .sum, .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted), .lo(tx_lo), .off(tx_off),
-      .ack(told_ack),
-      .ev_req(req[1]), .ev_ack(ack[1]), .ev_kind(req_kind[7:4]), .ev_source(req_source[7:4]), .ev_flags(req_flags[15:8]),
-      .ev_lo(req_lo[15:8]), .ev_off(req_off[5:3]), .ev_data(req_data[63:32])
+      .emit, .thread, .sum(operation.sum), .now(now[7:0]), .told, .outcome(told_outcome), .granted(told_granted),
+      .queue_result, .train_result, .ack(told_ack), .ev_req(req[1]), .ev_ack(ack[1]), .ev(sequencer_event)
   );
   litepulse_best_effort #(.S(S), .KE(KE)) best_effort (
       .clk, .rst, .now, .hold(hold_tty), .prof0_valid(prof_valid[0]), .prof0_changed,
-      .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity != litepulse_map_pkg::PARITY_NONE), .stop(prof0_stop),
-      .nde_lead, .txb_valid, .txb_none, .txb_data, .txb_pop, .flush(flush_tty), .flushed(tty_flushed),
-      .sources_ok(&be_ok), .nslack,
-      .asks(tty_asks), .due(tty_due), .data(tty_data), .started(tty_started), .line_active, .start_timed, .lead(tty_lead),
+      .period(prof0_period), .format(prof0_format), .nde_lead, .txb_valid, .txb_none, .txb_data, .txb_pop,
+      .flush(flush_tty), .flushed(tty_flushed), .sources_ok(&be_ok), .nslack,
+      .asks(tty_asks), .due(tty_due), .data(tty_data), .started(tty_started), .line_active(line.active), .start_timed, .lead(tty_lead),
       .drained(tty_drained),
-      .ev_req(req[2]), .ev_ack(ack[2]), .ev_lo(req_lo[23:16]), .ev_data(req_data[95:64])
+      .ev_req(req[2]), .ev_ack(ack[2]), .ev(tty_event)
   );
-  assign req_off[8:6]      = 3'd0;
-  assign req_kind[11:8]    = litepulse_map_pkg::KIND_TX;
-  assign req_source[11:8]  = litepulse_map_pkg::SRC_TTY;
-  assign req_flags[23:16]  = 8'd0;
 
   litepulse_arbiter #(.S(S)) arbiter (
-      .clk, .rst, .due, .may_be_due, .off, .kind, .profile, .data, .width_short, .width_low, .grant, .refuse,
+      .clk, .rst, .due, .may_be_due, .responder_launch(resp_launch), .queue_launch, .train_launch,
+      .responder_width(resp_width), .queue_width, .train_width, .grant, .refuse,
       .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_started(tty_started), .break_hold, .prof_invert,
-      .ren(mem_ren), .raddr(mem_raddr), .may_read, .free_next, .free_off, .free_rest, .free_from,
-      .line_settled, .line_active, .start, .start_off, .start_from, .start_ends1, .start_ends2, .start_ends_off, .start_kind, .start_data,
-      .start_invert, .sub_mask, .sub_level, .start_timed, .hold_start
+      .ren(mem_ren), .raddr(mem_raddr), .may_read, .line, .free_from, .start, .launch, .start_from,
+      .sub_mask, .sub_level, .start_timed, .hold_start
   );
 
   litepulse_launch_memory #(.S(S)) launch_memory (
-      .clk, .rst, .ren(mem_ren), .raddr(mem_raddr), .may_read, .interval, .few, .data_bits, .parity, .stop,
-      .width_we, .width_data(sum), .cfg_ready(mem_ready), .cfg_we(mem_we), .cfg_profile(mem_profile), .cfg_entry(mem_entry),
-      .cfg_data, .cfg_format(mem_format), .cfg_long(mem_long), .width_zero, .width_short, .width_low
+      .clk, .rst, .ren(mem_ren), .raddr(mem_raddr), .may_read, .interval, .few, .format,
+      .width_we, .width_data(operation.sum), .cfg_ready(mem_ready), .cfg_write(mem_write), .cfg_data, .cfg_long(mem_long),
+      .responder_width(resp_width), .queue_width, .train_width
   );
 
   litepulse_line_tx #(.S(S)) line_tx (
-      .clk, .rst, .prepare(mem_ren), .start, .start_off, .start_from, .start_ends1, .start_ends2, .start_ends_off, .kind(start_kind),
-      .data(start_data), .interval, .few, .data_bits, .parity, .stop, .invert(start_invert),
+      .clk, .rst, .prepare(mem_ren), .start, .launch, .start_from, .interval, .few, .format,
       .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_holds), .hold_next(break_hold),
-      .free_next, .free_off, .free_rest, .free_from, .settled(line_settled), .active(line_active), .busy(line_busy),
-      .tx(tx_o)
+      .line, .free_from, .busy(line_busy), .tx(tx_o)
   );
 
   assign timed_lead = resp_lead | queue_lead | train_lead;
@@ -323,26 +306,22 @@ module litepulse_pulse #(
   // What comes in --------------------------------------------------------------------------------------------------------
 
   litepulse_capture #(.S(S), .INPUTS(INPUTS)) capture (
-      .clk, .rst, .samples, .rise_en, .fall_en, .filt_en, .filt_len, .filt_new, .filt_len_new, .cond_line, .cond_next, .line_delay,
-      .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay, .filt_delay,
-      .sel_channel, .sel_rise, .sel_fall, .sel_enable, .sel_edge, .sel_off, .sel_filtered, .sel_is_line, .line_filtered
+      .clk, .rst, .samples, .settings(capture_settings), .cond_line, .cond_next, .line_delay, .edges, .edge_choice, .chosen_edge
   );
 
   litepulse_line_rx #(.S(S)) line_rx (
       .clk, .rst, .now, .young, .enable(rx_enable && !prof0_changed), .cond_line, .cond_next, .line_delay,
-      .period(prof0_period), .data_bits(prof0_data_bits), .parity(prof0_parity), .stop(prof0_stop), .invert(prof_invert[0]), .line_own,
-      .rec_valid, .rec_tick, .rec_flags, .rec_data, .busy(rx_busy),
-      .byte_ok, .byte_own, .byte_end, .byte_end_off, .brk_stb, .brk_off, .brk_own
+      .period(prof0_period), .format(prof0_format), .invert(prof_invert[0]), .line_own,
+      .rec_valid, .received, .busy(rx_busy), .events(line_events)
   );
 
   litepulse_receive #(.RING_AW(RING_AW)) receive (
-      .clk, .rst, .rec_valid, .rec_tick, .rec_flags, .rec_data, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost,
+      .clk, .rst, .rec_valid, .received, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost,
       .busy(rec_busy), .fault(rx_fault)
   );
 
-  litepulse_events #(.S(S), .EV_AW(EV_AW), .C(INPUTS + 1), .PORTS(4), .BRIEF(4'b0010)) events (
-      .clk, .rst, .now, .young, .req, .ack, .kind(req_kind), .source(req_source), .flags(req_flags),
-      .lo(req_lo), .off(req_off), .data(req_data), .edge_a, .edge_f, .edge_changed, .edge_level, .edge_group, .edge_delay,
-      .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .fault(ev_fault)
+  litepulse_events #(.S(S), .EV_AW(EV_AW), .C(INPUTS + 1)) events (
+      .clk, .rst, .now, .young, .req, .ack, .responder(resp_event), .sequencer(sequencer_event), .tty(tty_event),
+      .control(control_event), .edges, .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .fault(ev_fault)
   );
 endmodule

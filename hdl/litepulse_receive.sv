@@ -10,15 +10,14 @@
 //   a gap               `gap`   `telling`  `draining`  `ending`       (room for two is known in cycle 1)
 //
 //   RING_AW  log2 of the records that litepulse_cdc's ring holds; rx_free counts a record from its last word on
+`include "litepulse_types.svh"
 module litepulse_receive #(
     parameter int RING_AW = 6
 ) (
     input  logic               clk,
     input  logic               rst,
     input  logic               rec_valid,
-    input  logic [47:0]        rec_tick,
-    input  logic [6:0]         rec_flags,
-    input  logic [8:0]         rec_data,
+    input  received_t          received,
     output logic               rx_wr,
     output logic [1:0]         rx_wword,
     output logic [15:0]        rx_wdata,
@@ -28,6 +27,11 @@ module litepulse_receive #(
     output logic               busy,       // a record is on its way to the ring
     output logic               fault       // a gap begins
 );
+  logic [47:0] rec_tick;
+  logic [6:0]  rec_flags;
+  logic [8:0]  rec_data;
+  assign {rec_tick, rec_flags, rec_data} = received;
+
   localparam logic [15:0] GAP_INFO = 16'(1) << litepulse_map_pkg::RX_OVERFLOW_LSB;
   localparam logic [15:0] COUNT_INFO = GAP_INFO | 16'(1) << litepulse_map_pkg::RX_COUNT_LSB;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the sequencer's programs have to tell, as a request to litepulse_events: offered in two cycles of four until it was taken.
+`include "litepulse_types.svh"
 module litepulse_report (
     input  logic        emit,      // the program shows the record's data
     input  logic        thread,    // 0 launch queue, 1 train
@@ -9,19 +10,27 @@ module litepulse_report (
     input  logic [1:0]  told,
     input  logic [2:0]  outcome,   // of `thread`, likewise granted
     input  logic        granted,
-    input  logic [15:0] lo,        // of the launch
-    input  logic [5:0]  off,
+    // verilator lint_off UNUSEDSIGNAL
+    input  launch_result_t queue_result,
+    input  launch_result_t train_result,
+    // verilator lint_on UNUSEDSIGNAL
     output logic [1:0]  ack,
     // request
     output logic        ev_req,
     input  logic        ev_ack,
-    output logic [3:0]  ev_kind,
-    output logic [3:0]  ev_source,
-    output logic [7:0]  ev_flags,
-    output logic [7:0]  ev_lo,
-    output logic [2:0]  ev_off,
-    output logic [31:0] ev_data
+    output event_request_t ev
 );
+  logic [15:0] lo;
+  logic [5:0]  off;
+  assign lo  = {train_result.lo, queue_result.lo};
+  assign off = {train_result.off, queue_result.off};
+
+  logic [31:0] ev_data;
+  logic [3:0]  ev_kind, ev_source;
+  logic [7:0]  ev_flags, ev_lo;
+  logic [2:0]  ev_off;
+  assign ev = {ev_data, ev_kind, ev_source, ev_flags, ev_lo, ev_off};
+
   logic       pulse;
 
   assign pulse  = outcome == litepulse_program_pkg::OUT_PULSE;

@@ -13,10 +13,13 @@
 //   hold                   `remaining` counts the holdoff down                                 the delay is loaded again
 //
 // Latency: the delay must be at least RESPONSE_MIN_CYCLES*S + de lead ticks (docs/core.md), more behind a filter.
-//   KE  cycles from `now` to the pin, 1 to 14
+//   KE   cycles from `now` to the pin, 1 to 14
+//   LIN  there is the trigger `lin`, by litepulse_lin
+`include "litepulse_types.svh"
 module litepulse_responder #(
     parameter int S = 1,
-    parameter int KE = 2
+    parameter int KE = 2,
+    parameter bit LIN = 1'b0
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -32,41 +35,28 @@ module litepulse_responder #(
     input  logic [31:0]  cfg_data,
     output logic         cfg_done,
     output logic         cfg_err,
-    // an edge of the selected channel and direction, at this sample of the cycle that lies filt_delay (if filtered) before `now`; what
-    // says so is that of the samples shown in this cycle, and not of later settings
-    output logic [3:0]   sel_channel,
-    output logic         sel_rise,
-    output logic         sel_fall,
-    output logic         sel_enable,   // else sel_edge is low
-    input  logic         sel_edge,
-    // verilator lint_off UNUSEDSIGNAL
-    input  logic [2:0]   sel_off,
-    // verilator lint_on UNUSEDSIGNAL
-    input  logic         sel_is_line,
-    input  logic         sel_filtered,
-    input  logic         line_filtered,
-    input  logic [6:0]   filt_delay,
+    // an edge of the selected channel and direction; what says so is that of the samples shown in this cycle, and not of later settings
+    output edge_choice_t edge_choice,
+    input  chosen_edge_t chosen_edge,
     input  logic         line_own,     // our transmitter is busy, or was a moment ago, in terms of `now`
     // a byte, and later the end of its frame; the edge that ended a break: both a cycle further back than an edge of the line, two with
     // S > 1
     input  logic         byte_stb,
     input  logic [7:0]   byte_data,
-    input  logic         byte_ok,
-    input  logic         byte_own,
-    input  logic         byte_end,
-    input  logic         brk_stb,
-    input  logic         brk_own,
-    // verilator lint_off UNUSEDSIGNAL
-    input  logic [2:0]   byte_end_off,
-    input  logic [2:0]   brk_off,
-    // verilator lint_on UNUSEDSIGNAL
+    input  line_events_t line_events,
+    // litepulse_lin: the end of this frame is a trigger, of a launch with this byte; it must not be launched any more
+    input  logic         lin_hit,
+    input  logic         lin_overtaken,
+    input  logic         lin_data_set,
+    input  logic [7:0]   lin_data_next,
+    output logic [7:0]   lin_data,
+    output logic         lin_enable,
+    output logic         lin_counting,
+    output logic         lin_launched,
     // arbiter
     output logic         due,
     output logic         may_be_due, // known early: else it is not
-    output logic [2:0]   off,
-    output logic [1:0]   kind,
-    output logic [1:0]   profile,
-    output logic [7:0]   data,
+    output launch_t      launch,
     input  logic         width_zero,   // of the pulse, which litepulse_launch_memory has
     input  logic         grant,
     input  logic         refuse,
@@ -76,29 +66,46 @@ module litepulse_responder #(
     // event request
     output logic         ev_req,
     input  logic         ev_ack,
-    output logic [3:0]   ev_kind,
-    output logic [7:0]   ev_flags,
-    output logic [7:0]   ev_lo,
-    output logic [2:0]   ev_off,
-    output logic [31:0]  ev_data
+    output event_request_t ev
 );
   localparam int SL = $clog2(S);
   localparam int B = 24;     // bits of delay and holdoff
   localparam int C = B - SL; // of them, whole cycles
   localparam int D = 7;      // bits of filt_delay
 
+  logic [3:0]   sel_channel;
+  logic         sel_rise, sel_fall, sel_enable, sel_edge, sel_is_line, sel_filtered, line_filtered;
+  logic [D-1:0] filt_delay;
+  logic         byte_ok, byte_own, byte_end, brk_stb, brk_own;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [2:0]   sel_off, byte_end_off, brk_off;
+  // verilator lint_on UNUSEDSIGNAL
+  assign edge_choice = {sel_channel, sel_enable, sel_rise, sel_fall};
+  assign {sel_edge, sel_off, sel_filtered, sel_is_line, line_filtered, filt_delay} = chosen_edge;
+  assign {byte_ok, byte_own, byte_end, byte_end_off, brk_stb, brk_off, brk_own} = line_events;
+
+  logic [2:0]   off, ev_off;
+  logic [1:0]   kind, profile;
+  logic [7:0]   data, ev_flags, ev_lo;
+  logic [3:0]   ev_kind;
+  logic [31:0]  ev_data;
+  assign launch = {kind, profile, data, off};
+  assign ev     = {ev_data, ev_kind, litepulse_map_pkg::SRC_RESPONDER, ev_flags, ev_lo, ev_off};
+
   logic         ready, ready_next, count, in_flight, report, hold;   // states
   logic         late, reported, arm, arms, disarm;
   logic         landed;        // now is T
 
   // configuration -------------------------------------------------------------------------------------------------------
-  logic         by_edge, by_byte, by_break;   // triggers; none of them: off
+  logic         by_edge, by_byte, by_break, by_lin;   // triggers; none of them: off
+  logic [2:0]   trigger;
   logic         rearm, exclusive, ignore_own;
   logic [7:0]   match_value, match_mask;
   logic [B-1:0] next_wait, other_wait;   // delay and holdoff, the other way round while turned: the one that is needed next, the other
   logic         turned, swap, wish, take, fits, invalid;
 
   // a word is carried out when disarmed; what is decided already is finished before that
+  assign trigger = cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 3];
   assign take    = wish && !armed && !turned;
   assign disarm  = wish && armed && !(count && negative) && !in_flight && !report;
   assign arm     = take && cfg_addr == 3'd6;
@@ -110,16 +117,18 @@ module litepulse_responder #(
     // what is looked at a cycle later, when the word is carried out
     wish     <= cfg_req && !cfg_done && !take;
     fits     <= cfg_data[31:B] == '0;
-    invalid  <= !(by_edge || by_byte || by_break) || kind == 2'd3 || !prof_valid[profile]
+    invalid  <= !(by_edge || by_byte || by_break || by_lin) || kind == 2'd3 || !prof_valid[profile]
+        || (by_lin && !(rearm && kind == litepulse_map_pkg::LAUNCH_FRAME))
         || (kind == litepulse_map_pkg::LAUNCH_PULSE && width_zero) || (kind == litepulse_map_pkg::LAUNCH_BREAK && data == 8'd0);
     cfg_err  <= take && (((cfg_addr == 3'd2 || cfg_addr == 3'd5) && !fits)
         || (arm && cfg_data[litepulse_map_pkg::RESP_ARM_ARM_LSB] && invalid));
     if (take) begin
       case (cfg_addr)
         3'd0: begin
-          by_edge     <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2] == litepulse_map_pkg::TRIGGER_EDGE;
-          by_byte     <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2] == litepulse_map_pkg::TRIGGER_BYTE;
-          by_break    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2] == litepulse_map_pkg::TRIGGER_BREAK;
+          by_edge     <= trigger == litepulse_map_pkg::TRIGGER_EDGE;
+          by_byte     <= trigger == litepulse_map_pkg::TRIGGER_BYTE;
+          by_break    <= trigger == litepulse_map_pkg::TRIGGER_BREAK;
+          by_lin      <= LIN && trigger == litepulse_map_pkg::TRIGGER_LIN;
           sel_channel <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_CHANNEL_LSB +: 4];
           sel_rise    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_RISE_LSB];
           sel_fall    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_FALL_LSB];
@@ -135,11 +144,12 @@ module litepulse_responder #(
         default: ;
       endcase
     end
+    if (lin_data_set && lin_enable) data <= lin_data_next;
     if (swap || (take && fits && cfg_addr == 3'd2)) next_wait <= swap ? other_wait : cfg_data[B-1:0];
     if (swap || (take && fits && cfg_addr == 3'd5)) other_wait <= swap ? next_wait : cfg_data[B-1:0];
     turned <= (load && !report) || (turned && armed && !report);
     if (rst) begin
-      {by_edge, by_byte, by_break} <= 3'b000;
+      {by_edge, by_byte, by_break, by_lin} <= 4'b0000;
       sel_rise <= 1'b0;
       sel_fall <= 1'b0;
       cfg_done <= 1'b0;
@@ -161,7 +171,7 @@ module litepulse_responder #(
   assign filtered = by_edge ? sel_filtered : line_filtered;
   assign waits = preset || (ready && no_hit);
   assign sel_enable = waits && by_edge && !(sel_is_line && line_own && ignore_own);
-  assign comes = (by_byte && byte_end && byte_hit) || (by_break && brk_stb && !(brk_own && ignore_own));
+  assign comes = (by_byte && byte_end && byte_hit) || (by_lin && byte_end && lin_hit) || (by_break && brk_stb && !(brk_own && ignore_own));
 
   // countdown -----------------------------------------------------------------------------------------------------------
   // `remaining` is, while it counts, T - (now + KE + 2)*S: -1 cycle when due. In a holdoff it is end - (now + 2)*S - 1: negative one cycle
@@ -182,6 +192,7 @@ module litepulse_responder #(
   logic         no_lead, more;  // the lead has no whole cycle; its cycle is one earlier when its part of a cycle is more than T's
   logic         opens;          // where there are none: the window has begun or does so with the launch
   logic         opened, open;   // the de lead window has begun, and before this cycle; without it the launch would be late ...
+  logic         overtaken;      // in place of `due`: as if the arbiter had refused it
   logic         excused;        // ... unless the lead has changed since the trigger: then the launch comes without
 
   assign load   = !counts;
@@ -193,12 +204,12 @@ module litepulse_responder #(
   assign goes_on = down && opened;
   assign none   = top_zero && remaining[SL+15:SL] == '0;
   assign opens  = opened || (no_lead && !more) || excused;
-  assign late   = count && negative && !due;
+  assign late   = count && negative && !due && !overtaken;
   assign fixed_part = report ? D'(-6) : by_edge ? D'(-KE - 3) : (S == 1) ? D'(-KE - 4) : D'(-KE - 5);
   assign step_from = clear ? STEP_WAIT : load ? STEP_FIXED : (filtered && (preset || ready)) ? STEP_FILTER : STEP_CYCLE;
 
   // what is not reset: one unknown bit makes all of a sum unknown in a simulator, for ever
-  initial {next_wait, other_wait, step, negative, due, remaining, ready, no_hit, counts} = '0;
+  initial {next_wait, other_wait, step, negative, due, overtaken, remaining, ready, no_hit, counts} = '0;
   always_ff @(posedge clk) begin
     counts <= !(arms || (hold && negative && !wish) || (landed && launched));
     preset <= load && !report && !wish;
@@ -211,7 +222,8 @@ module litepulse_responder #(
     top_zero <= remaining[B-1:SL+16] == '0;
     // while it counts down a wish disarms
     opened <= goes_on || (meets && top && down);
-    due    <= none && down && opens;
+    due    <= none && down && opens && !lin_overtaken;
+    overtaken <= none && down && opens && lin_overtaken;
     excused <= lead_changes || (excused && (count || !no_hit));
     landed <= in_flight && remaining[SL +: 4] == 4'(-KE - 1) && !rst;
     no_lead <= nde_lead[15:SL] == '1;
@@ -257,7 +269,7 @@ module litepulse_responder #(
       always_ff @(posedge clk) begin
         settle <= load && report;
         if (landed || late) ev_off <= late ? 3'd0 : off;
-        adds <= ready_next ? (by_edge ? sel_off[SL-1:0] : by_byte ? byte_end_off[SL-1:0] : brk_off[SL-1:0])
+        adds <= ready_next ? (by_edge ? sel_off[SL-1:0] : (by_byte || by_lin) ? byte_end_off[SL-1:0] : brk_off[SL-1:0])
             : settle ? ev_off[SL-1:0] : (load && report) ? SL'(S - 1) : '0;
         if (rst) {settle, adds} <= '0;
         for (int s = 0; s < S; s++) begin
@@ -271,6 +283,10 @@ module litepulse_responder #(
   logic        launched, busy, acked;
   logic [15:0] number;
 
+  assign lin_data     = data;
+  assign lin_enable   = armed && by_lin;
+  assign lin_counting = count || !no_hit;
+  assign lin_launched = in_flight && launched;
   assign be_ok    = !armed || (!count && !exclusive);
   assign ev_req   = report && !acked;
   assign ev_kind  = launched ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED;
@@ -281,14 +297,15 @@ module litepulse_responder #(
     // 13 cycles always, more than litepulse_events may take: so no record of others moves what comes next
     reported <= acked && now[1:0] == ev_lo[1:0] && now[2] != ev_lo[2] && now[3] != (ev_lo[3] ^ ev_lo[2]);
     if (landed || late) ev_lo <= now[7:0];
-    if (count || (S > 1 && in_flight)) {launched, busy} <= {grant, refuse} | ({launched, busy} & {2{!count}});   // with S > 1 a cycle later
+    // with S > 1 a cycle later
+    if (count || (S > 1 && in_flight)) {launched, busy} <= {grant, refuse || overtaken} | ({launched, busy} & {2{!count}});
     if (reported) number <= number + 16'd1;
     if (!armed) number <= 16'd0;
 
     armed  <= arms || (armed && !(reported && !rearm));
     ready  <= ready_next;
     count  <= !no_hit || (count && !negative);
-    in_flight    <= due || (in_flight && !landed);
+    in_flight    <= due || overtaken || (in_flight && !landed);
     report <= landed || late || (report && !reported);
     hold   <= (reported && rearm) || (hold && !negative);
     if (disarm) {armed, count, hold} <= 3'd0;

@@ -17,6 +17,7 @@
 // B may not be the word that the instruction before wrote: it is looked up in that one's cycle 5.
 // The slots' constants follow from this: a load comes 4 instructions after the time was taken (2 in the train's `place`).
 //   KE  cycles from `now` to the pin
+`include "litepulse_types.svh"
 module litepulse_sequencer #(
     parameter int S = 1,
     parameter int KE = 2
@@ -39,18 +40,15 @@ module litepulse_sequencer #(
     // conditions 5 to 15 of each thread
     input  logic [15:5]            queue_cond,
     input  logic [15:5]            train_cond,
-    // actions: code and argument in the cycle in which the thread's strobe is high
-    output logic [1:0]             act,
-    output logic [2:0]             action,
-    output logic [4:0]             argument,
-    output logic                   taken,         // the instruction's condition held
-    output logic [31:0]            sum,
-    output logic                   zero,          // it was 0 in the last cycle
+    output logic [1:0]             act,           // strobe of each thread
+    output operation_t             operation,
     // what is to be reported: in two cycles of four, of one thread at a time
     output logic                   emit,
     output logic                   thread,        // whose `emit`, `act` it is, and whose instruction is out
-    input  logic [5:0]             outcome,       // of both threads
-    input  logic [1:0]             granted,
+    // verilator lint_off UNUSEDSIGNAL
+    input  launch_result_t         queue_result,
+    input  launch_result_t         train_result,
+    // verilator lint_on UNUSEDSIGNAL
     output logic [2:0]             told_outcome,  // of `thread`: what it is to tell, decided long before
     output logic                   told_granted
 );
@@ -58,13 +56,23 @@ module litepulse_sequencer #(
   localparam int F_ASEL = litepulse_program_pkg::F_ASEL;
   localparam int TRAIN_MIN_PERIOD = 320;  // a command, a pulse and a change that is refused, one after the other
 
+  logic [2:0]  action;
+  logic [4:0]  argument;
+  logic [31:0] sum;
+  logic        taken, zero;
+  assign operation = {action, argument, taken, sum, zero};
+  logic [5:0]  outcome;          // of both threads
+  logic [1:0]  granted;
+  assign outcome = {train_result.outcome, queue_result.outcome};
+  assign granted = {train_result.granted, queue_result.granted};
+
   logic [1:0]  phase;
   logic        odd;
   logic [7:0]  pc;
   logic [31:0] code;
   logic [4:0]  a, b;
   logic [2:0]  asel;
-  logic [31:0] rdata, time_word, op_a, op_b;
+  logic [31:0] rdata_a, rdata_b, time_word, op_a, op_b;   // rdata_a counts in an odd cycle, rdata_b in the one before
   logic [32:0] result;
   logic        condition, carry, carry_was, carry_in;
   logic        is_word, negate_a, negate_b, is_lq, write, write_1, taken_1;
@@ -90,11 +98,11 @@ module litepulse_sequencer #(
       always_ff @(posedge clk) begin
         if (!odd || rst) code <= fetched;
         if (!odd) {lq_kept, lq_late, negate_late} <= {lq_rdata, is_lq, negate_b};
-        if (!odd || lq_late) op_b <= (odd ? lq_kept : rdata) ^ {32{odd ? negate_late : negate_b}};
+        if (!odd || lq_late) op_b <= (odd ? lq_kept : rdata_b) ^ {32{odd ? negate_late : negate_b}};
       end
     end else begin : gen_at_once
       litepulse_program program_memory (.clk, .en(!odd || rst), .address(next_pc), .instruction(code));
-      always_ff @(posedge clk) if (!odd) op_b <= (is_lq ? lq_rdata : rdata) ^ {32{negate_b}};
+      always_ff @(posedge clk) if (!odd) op_b <= (is_lq ? lq_rdata : rdata_b) ^ {32{negate_b}};
     end
   endgenerate
   assign a    = code[litepulse_program_pkg::F_A +: 5];
@@ -125,8 +133,17 @@ module litepulse_sequencer #(
   assign wdata = odd ? sum : host_data;
   always_ff @(posedge clk) begin
     if (we) mem[waddr] <= wdata;
-    rdata <= mem[{thread, odd ? b : a}];
   end
+  // In LUTs, where many samples per cycle are for, two ports for reading cost little and spare the address a selector.
+  generate
+    if (S > 2) begin : gen_read_both
+      always_ff @(posedge clk) {rdata_a, rdata_b} <= {mem[{thread, a}], mem[{thread, b}]};
+    end else begin : gen_read_one
+      logic [31:0] rdata;
+      always_ff @(posedge clk) rdata <= mem[{thread, odd ? b : a}];
+      assign {rdata_a, rdata_b} = {rdata, rdata};
+    end
+  endgenerate
   assign lq_word  = b[1:0];
   assign lq_ren   = phase == 2'd1;
   assign is_lq    = !thread && b[4:2] == litepulse_program_pkg::LQ_WORD[4:2];
@@ -142,7 +159,7 @@ module litepulse_sequencer #(
         default: time_word <= 32'd0;
       endcase
     end
-    op_a <= ((rdata & {32{is_word}}) | time_word) ^ {32{negate_a}};
+    op_a <= ((rdata_a & {32{is_word}}) | time_word) ^ {32{negate_a}};
     carry_in <= cin == 2'd1 || (cin == 2'd2 && carry_was);
   end
   assign result = {1'b0, op_a} + {1'b0, op_b} + {32'd0, carry_in};

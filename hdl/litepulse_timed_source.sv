@@ -2,6 +2,7 @@
 // What the launch queue and the train have in common beside litepulse_sequencer, which prepares their launches: the slot that counts down,
 // what is to be launched, what became of it.
 //   KE  cycles from `now` to the pin, with S > 1 one more: the arbiter takes one
+`include "litepulse_types.svh"
 module litepulse_timed_source #(
     parameter int S = 1,
     parameter int KE = 2
@@ -15,13 +16,7 @@ module litepulse_timed_source #(
     input  logic [31:0]  nslack,     // complement of a best-effort frame's length, ticks
     // sequencer: action and argument while `act` is high
     input  logic         act,
-    input  logic [2:0]   action,
-    // verilator lint_off UNUSEDSIGNAL
-    input  logic [4:0]   argument,
-    // verilator lint_on UNUSEDSIGNAL
-    input  logic         taken,
-    input  logic [31:0]  sum,
-    input  logic         zero,
+    input  operation_t   operation,
     input  logic         eventful,   // something besides the slot
     output logic [9:5]   cond,
     // owner
@@ -37,20 +32,26 @@ module litepulse_timed_source #(
     // arbiter
     output logic         due,
     output logic         may_be_due, // see litepulse_slot
-    output logic [2:0]   off,
-    output logic [1:0]   kind,
-    output logic [1:0]   profile,
-    output logic [7:0]   data,
+    output launch_t      launch,
     input  logic         grant,
     output logic [S-1:0] lead,
     // report
     input  logic         ev_ack,
     output logic         told,       // it was taken
-    output logic [2:0]   outcome,    // OUT_*
-    output logic         granted,
-    output logic [7:0]   ev_lo,      // of the launch
-    output logic [2:0]   ev_off
+    output launch_result_t result
 );
+  logic [2:0]  action, off, outcome, ev_off;
+  // verilator lint_off UNUSEDSIGNAL
+  logic [4:0]  argument;
+  // verilator lint_on UNUSEDSIGNAL
+  logic [31:0] sum;
+  logic [1:0]  kind, profile;
+  logic [7:0]  data, ev_lo;
+  logic        taken, zero, granted;
+  assign {action, argument, taken, sum, zero} = operation;
+  assign launch = {kind, profile, data, off};
+  assign result = {ev_lo, ev_off, outcome, granted};
+
   logic load, load_far, load_any, latch, width_was, bad, word_bad, answered;   // with S > 1 a cycle behind `due`
 
   assign load_far = action == litepulse_program_pkg::ACT_LOAD_FAR;

@@ -2,6 +2,7 @@
 // The periodic generator beside litepulse_sequencer, whose thread 1 (hdl/program/train.asm) keeps A, places and reports the pulses and
 // decides on changes: the host's words and commands, what state the train is in.
 // Latency: a start tick must be TRAIN_LMIN*S + de lead ticks ahead; the period is at least TRAIN_MIN_PERIOD*S + de lead (docs/core.md).
+`include "litepulse_types.svh"
 module litepulse_train (
     input  logic         clk,
     input  logic         rst,
@@ -16,7 +17,9 @@ module litepulse_train (
     output logic         host_we,    // into the sequencer's memory
     input  logic         host_done,
     // sequencer
-    input  logic [4:0]   argument,
+    // verilator lint_off UNUSEDSIGNAL
+    input  operation_t   operation,
+    // verilator lint_on UNUSEDSIGNAL
     output logic [15:10] cond,
     output logic         eventful,
     // timed source
@@ -31,6 +34,9 @@ module litepulse_train (
     output logic         running,
     output logic         pending     // a change waits for its pulse
 );
+  logic [4:0] argument;
+  assign argument = operation.argument;
+
   logic is_command, command, word_ok, answer, refuse, stopped;
 
   assign is_command = cfg_addr == 4'(litepulse_map_pkg::CFG_TRAIN_COMMAND - 6'd16);

@@ -35,6 +35,8 @@ class Board:
     `usb` : (vendor, product) in hexadecimal of what has to be there to flash it, and what that is called; `attach` : how it gets there.
     `bridge` : (what the plug says its product is, with * and ?; interface, two digits) of the USB port that is the bridge, if the board's
     own plug has one and can be told from other makers' by what it says.
+    `lin_entries` : LIN identifiers that have an entry, by PHY, one of regmap.LIN_ENTRIES; else 64.
+    `packs` : its bridge can pack answers, and has frames wait.
     `note` : what docs/boards.md says besides.
     """
 
@@ -50,7 +52,9 @@ class Board:
     serial: str = "serial"
     add_serial: list = field(default_factory=list)
     variants: dict = field(default_factory=lambda: {"uartbone": None})
+    packs: bool = True
     note: str = ""
+    lin_entries: dict[str, int] = field(default_factory=dict)
     bridge: tuple[str, str] | None = None
     attach: str = "plug in its USB cable, one that carries data"
 
@@ -76,9 +80,14 @@ class Choice:
         return PHYS[self.phy].samples
 
     @property
+    def lin_entries(self):
+        """LIN identifiers that have an entry; 0: no LIN slave."""
+        return self.board.lin_entries.get(self.phy, 64)
+
+    @property
     def constraints(self):
         """Pins and clocks, of constraints/."""
-        return constraints.load(self.board.name)
+        return constraints.load(self.board.name).of_variant(self.variant)
 
     @property
     def pulse_hz(self):
@@ -153,6 +162,7 @@ def make_soc(choice):
             phy=choice.phy,
             edge_clk=crg.edge_clk,
             phy_rst=crg.phy_rst,
+            lin_entries=choice.lin_entries,
         )
         soc.pulse.add_to_soc(soc, window=window)
 
@@ -169,7 +179,7 @@ def make_soc(choice):
             self.crg = crg
             # LiteX's controller (reset, scratch, error count) and bus timeout serve nobody here: window and CSRs always answer.
             SoCMini.__init__(self, platform, int(crg.sys_hz), with_ctrl=False, bus_timeout=None)
-            self.bridge = SerialBridge(platform.request(board.serial), int(crg.sys_hz))
+            self.bridge = SerialBridge(platform.request(board.serial), int(crg.sys_hz), packs=board.packs)
             self.bridge.add_to_soc(self)
             if choice.core == "litepulse":
                 add_core(self, interrupts=False)

@@ -54,6 +54,17 @@ def response_ns(choice):
     return float(cycles * 10**9 / choice.pulse_hz)
 
 
+def linux_clocks():
+    """Lines: which boards have other clocks with a CPU."""
+    found = []
+    for name, board in boards.all_boards().items():
+        made = choose(name).constraints
+        if made.linux:
+            clocks = ", ".join(f"{float(made.of_variant('linux').pulse_hz(phy)) / 1e6:g} MHz (`{phy}`)" for phy in board.phys)
+            found.append(f"- {board.title} with the variant `linux`: `pulse` {clocks}")
+    return found
+
+
 def row(cells):
     """A line of a table."""
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
@@ -64,6 +75,12 @@ def used(best, what):
     if what not in best.used:
         return "-"
     return f"{best.used[what]} of {best.available[what]} ({best.used[what] * 100 // best.available[what]} %)"
+
+
+def cards():
+    """The lines that link to each board's card."""
+    links = ",\n".join(f"[{board.title}](boards/{name}.md)" for name, board in boards.all_boards().items())
+    return f"Cards with pins and drawings:\n{links}."
 
 
 def page(results):
@@ -91,10 +108,13 @@ def page(results):
         out.append(row([f"{board.title} (`{name}`)", ", ".join(board.fpgas), ", ".join(board.variants), phys, pins, board.serial_is]))
     out += [
         "",
+        cards(),
+        "",
         *(f"- `{name}`: {what}" for name, what in VARIANTS.items()),
+        *linux_clocks(),
         "",
         "With more samples per cycle fewer inputs have room: (inputs + 1) x samples is at most 16; some boards' pins allow less",
-        "([constraints/](../constraints/)). A pull-down belongs at `de`: until the core leaves reset nothing drives it.",
+        "([constraints/](../constraints)). A pull-down belongs at `de`: until the core leaves reset nothing drives it.",
         "",
         *(f"{board.title}: {board.note}." for board in boards.all_boards().values() if board.note),
         "",

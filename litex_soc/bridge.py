@@ -50,9 +50,10 @@ class SerialBridge(LiteXModule):
     sys_clk_freq : Hz of the clock of the bus.
     fallback_seconds : without a valid command the rate is 115200 again after so long, rounded to units of 1/320 to 1/160 of it.
     timeout_seconds : a command that takes longer is forgotten, up to two such units later.
+    packs : it can pack the answer to a frame, and have the next frames wait.
     """
 
-    def __init__(self, pads, sys_clk_freq, fallback_seconds=regmap.BRIDGE_FALLBACK_SECONDS, timeout_seconds=Fraction(1, 10)):
+    def __init__(self, pads, sys_clk_freq, fallback_seconds=regmap.BRIDGE_FALLBACK_SECONDS, timeout_seconds=Fraction(1, 10), packs=True):
         clock = Fraction(sys_clk_freq)
         clock_field = round(clock / regmap.BRIDGE_CLOCK_UNIT)
         if not 0 < clock_field < 1 << 16:
@@ -74,7 +75,7 @@ class SerialBridge(LiteXModule):
         self.sync += If(sample, running_before.eq(running))
         self.comb += [self.tx.ce.eq(sample), self.rx.ce.eq(sample), skip.eq(running & ~running_before)]
 
-        self.frames = frames = Frames(clock, fallback_seconds, timeout_seconds)
+        self.frames = frames = Frames(clock, fallback_seconds, timeout_seconds, packs)
         self.wishbone = frames.wishbone
         self.comb += [  # a byte is handed over in one cycle, not for the length of a step
             frames.sink.valid.eq(self.rx.source.valid & sample),
@@ -98,7 +99,7 @@ class SerialBridge(LiteXModule):
             If(frames.complete & asked & usable, rate.eq(word)),
             If(frames.resting & ~frames.alive, rate.eq(base)),
         ]
-        self._frames = frames_csr()
+        self._frames = frames_csr(packs)
 
     def add_to_soc(self, soc, name="bridge", csr_location=regmap.BRIDGE_LOCATION):
         """Makes the bridge a master of `soc`'s bus and gives its CSR its fixed place. `name`: the attribute that holds this module."""

@@ -51,6 +51,7 @@ ABOUT = {
     "debian": "packages of other Debian suites",
     "faults": "mutations that were caught",
     "formal": "proofs that passed",
+    "machines": "minimal Debian machines that packages are installed on",
     "mutants": "verdicts on mutants",
     "kernels": "kernel headers with their compilers",
     "linux": "kernels, C libraries, guests and their states after the boot",

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from litex_soc import SPDX, boards
+from litex_soc.generate import stale_files
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = "python -m litex_soc.cable"
@@ -79,13 +80,12 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="exit status 1 if a file is stale")
     args = parser.parse_args(argv)
-    stale = [name for name, make in FILES.items() if not (ROOT / name).is_file() or (ROOT / name).read_text() != make()]
-    for name in stale:
+    stale = stale_files(((ROOT / name, make()) for name, make in FILES.items()), args.check)
+    for path in stale:
         if args.check:
-            print(f"{name} is stale; run: {COMMAND}", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} is stale; run: {COMMAND}", file=sys.stderr)
         else:
-            (ROOT / name).write_text(FILES[name]())
-            print(f"wrote {name}")
+            print(f"wrote {path.relative_to(ROOT)}")
     return int(args.check and bool(stale))
 
 

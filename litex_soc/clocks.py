@@ -18,7 +18,11 @@ from litex_soc.phys import HDL
 START = HDL / "phy" / "litepulse_phy_ecp5_start.sv"
 # (PLLOUT / crystal) -> DIVR, DIVF, DIVQ, FILTER_RANGE of an iCE40's PLL, by crystal and output in MHz: feedback SIMPLE,
 # output = crystal (DIVF + 1) / (DIVR + 1) / 2^DIVQ, VCO within 533 to 1066 MHz. The filter goes by crystal / (DIVR + 1).
-ICE40_PLL = {(12, 48): (0, 63, 4, 1), (12, 42): (0, 55, 4, 1), (100, 100): (0, 7, 3, 5)}
+ICE40_PLL: dict[tuple[int, Fraction | int], tuple[int, int, int, int]] = {
+    (12, 48): (0, 63, 4, 1),
+    (12, 42): (0, 55, 4, 1),
+    (100, 100): (0, 7, 3, 5),
+}
 
 
 class Ice40Clocks(LiteXModule):
@@ -34,10 +38,11 @@ class Ice40Clocks(LiteXModule):
         self.rst = Signal()
         self.cd_sys, self.cd_pulse, self.cd_por = ClockDomain("sys"), ClockDomain("pulse"), ClockDomain("por", reset_less=True)
 
-        if (crystal_hz // 10**6, pulse_hz // 10**6) not in ICE40_PLL:
+        setting = ICE40_PLL.get((crystal_hz // 10**6, Fraction(pulse_hz) / 10**6))
+        if setting is None:
             there = ", ".join(str(out) for crystal_mhz, out in ICE40_PLL if crystal_mhz * 10**6 == crystal_hz)
             raise ConstraintError(f"pulse = {float(pulse_hz) / 1e6:g} MHz: litex_soc/clocks.py has no PLL setting for it; there is {there}")
-        divr, divf, divq, filter_range = ICE40_PLL[crystal_hz // 10**6, pulse_hz // 10**6]
+        divr, divf, divq, filter_range = setting
         assert Fraction(crystal_hz, (divr + 1) * 2**divq) * (divf + 1) == pulse_hz
         locked = Signal()
         self.specials += Instance(

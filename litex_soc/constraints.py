@@ -4,6 +4,7 @@
     [pins]      tx, rx, de: a pin; aux: a list of pins. A pin is the platform's connector and number ("PMOD1A:0") or the package's
                 name ("U18"). iostandard: of all of them.
     [clocks]    pulse: MHz that must be met, by PHY; sys: MHz (on iCE40 always half of pulse, so not given).
+    [linux]     the same clocks of the variant with a CPU, if they are others.
     [place]     side: of the chip on which all these pins lie ("left", "right", "top", "bottom"), where a PHY needs one. inputs: how
                 many of aux a PHY can use, by PHY; else as many as a record of edges has room for.
 
@@ -23,18 +24,19 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
+from litex_soc import places
 from litex_soc.build_cache import Store, content_key
 from litex_soc.phys import PHYS
 
-FOLDER = Path(__file__).resolve().parent.parent / "constraints"
+FOLDER = places.folder("constraints")
 PINS = Store("pins")
 LINE = ("tx", "rx", "de")
 SIDES = ("left", "right", "top", "bottom")
-KEYS = {"pins": (*LINE, "aux", "iostandard"), "clocks": ("pulse", "sys"), "place": ("side", "inputs")}
+KEYS = {"pins": (*LINE, "aux", "iostandard"), "clocks": ("pulse", "sys"), "linux": ("pulse", "sys"), "place": ("side", "inputs")}
 STANDARDS = {"LVCMOS33": 33, "LVTTL33": 33, "LVCMOS25": 25, "LVCMOS18": 18, "LVCMOS15": 15, "LVCMOS12": 12}  # in tenths of a volt
 # Last column and row of nextpnr's grid, by its name of the part: pads lie on the edge. Row 0 is the bottom of an iCE40, the top of an ECP5.
 GRID = {"up5k": (25, 31), "hx8k": (33, 33), "25k": (72, 50), "45k": (90, 71), "85k": (126, 95)}
@@ -267,6 +269,11 @@ class Constraints:
     sys_hz: Fraction | None  # None on an iCE40: half of pulse
     side: str
     limits: dict  # {PHY: number of aux pins it can use}
+    linux: tuple | None = None  # (pulse, sys_hz) of the variant with a CPU, where they are others
+
+    def of_variant(self, variant):
+        """The same with the clocks of this variant."""
+        return replace(self, pulse=self.linux[0], sys_hz=self.linux[1]) if variant == "linux" and self.linux else self
 
     def error(self, text):
         """A ConstraintError about this file."""
@@ -419,9 +426,9 @@ def load(name, folder=FOLDER):
             raise wrong(f'[pins] {key} = {pin!r} is no pin; one is written "U18" or "PMOD1A:0"')
         return pin
 
-    def hz(key, mhz):
+    def hz(section, key, mhz):
         if isinstance(mhz, bool) or not isinstance(mhz, (int, float)) or not 0 < mhz <= 1000:
-            raise wrong(f"[clocks] {key} = {mhz!r} is no frequency in MHz, above 0 and up to 1000")
+            raise wrong(f"[{section}] {key} = {mhz!r} is no frequency in MHz, above 0 and up to 1000")
         return Fraction(str(mhz)) * 10**6
 
     pins = {pin: pin_of(pin, need("pins", pin)) for pin in LINE}
@@ -433,18 +440,22 @@ def load(name, folder=FOLDER):
     if standard not in STANDARDS if isinstance(standard, str) else True:
         raise wrong(f"[pins] iostandard = {standard!r}: not known; there is {', '.join(STANDARDS)}")
 
-    clocks = need("clocks", "pulse")
-    if not isinstance(clocks, dict) or not clocks:
-        raise wrong("[clocks] pulse has no clock for any PHY")
-    known("[clocks] pulse: PHY ", clocks, PHYS)
-    pulse = {phy: hz(f"pulse.{phy}", mhz) for phy, mhz in clocks.items()}
-    families = sorted({PHYS[phy].family for phy in pulse} - {""})
-    if len(families) > 1:
-        raise wrong(f"[clocks] pulse has PHYs of more than one family: {', '.join(families)}")
-    if "ecp5" in families:
-        need("clocks", "sys")
-    elif "ice40" in families and "sys" in data["clocks"]:
-        raise wrong("[clocks] sys is given, but on iCE40 it is always half of pulse")
+    def clocks_of(section):
+        clocks = need(section, "pulse")
+        if not isinstance(clocks, dict) or not clocks:
+            raise wrong(f"[{section}] pulse has no clock for any PHY")
+        known(f"[{section}] pulse: PHY ", clocks, PHYS)
+        pulse = {phy: hz(section, f"pulse.{phy}", mhz) for phy, mhz in clocks.items()}
+        families = sorted({PHYS[phy].family for phy in pulse} - {""})
+        if len(families) > 1:
+            raise wrong(f"[{section}] pulse has PHYs of more than one family: {', '.join(families)}")
+        if "ecp5" in families:
+            need(section, "sys")
+        elif "ice40" in families and "sys" in data[section]:
+            raise wrong(f"[{section}] sys is given, but on iCE40 it is always half of pulse")
+        return pulse, hz(section, "sys", data[section]["sys"]) if "sys" in data[section] else None
+
+    pulse, sys_hz = clocks_of("clocks")
     side = data.get("place", {}).get("side", "")
     if side not in SIDES and "side" in data.get("place", {}):
         raise wrong(f"[place] side = {side!r}: not known; there is {', '.join(SIDES)}")
@@ -455,5 +466,4 @@ def load(name, folder=FOLDER):
     for phy, number in limits.items():
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= len(aux):
             raise wrong(f"[place] inputs.{phy} = {number!r} is no number of aux pins, 0 to {len(aux)}")
-    sys_hz = hz("sys", data["clocks"]["sys"]) if "sys" in data["clocks"] else None
-    return Constraints(name, pins, aux, standard, pulse, sys_hz, side, limits)
+    return Constraints(name, pins, aux, standard, pulse, sys_hz, side, limits, clocks_of("linux") if "linux" in data else None)

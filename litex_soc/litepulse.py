@@ -5,21 +5,26 @@
     self.pulse.add_to_soc(self)
 
 The first line makes the core, the second gives it its place: CSR location 16 and the window at 0x9000_0000 unless told
-otherwise. A host behind UARTBone finds it there without any csr.csv.
+otherwise. A host behind UARTBone finds it there without any csr.csv; the register `id_window` tells where another window is.
 """
 
+import contextlib
 from fractions import Fraction
 
 from litex.gen import LiteXModule, Reduce
+from litex.soc.cores.cpu import CPUNone
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRField, CSRStatus, CSRStorage
 from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLevel, EventSourcePulse
-from migen import Cat, ClockDomain, ClockSignal, Instance, ResetSignal, Signal, log2_int
+from migen import Cat, ClockDomain, ClockSignal, Instance, Mux, ResetSignal, Signal, log2_int
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
 from litex_soc import regmap
 from litex_soc.phys import HDL, PHYS, add_phy
+
+# Of VexRiscv's variant `linux`, first and last addresses.
+VEXRISCV_LINUX_UNCACHED = [(0xB000_0000, 0xBFFF_FFFF), (0xE000_0000, 0xFFFF_FFFF)]
 
 
 def sources(phy="generic"):
@@ -41,11 +46,13 @@ class LitePulse(LiteXModule):
         sides of the core.
     inputs : capture inputs besides the line; default: as many as pads.aux has, but at least 1.
     event_depth, receive_depth, transmit_depth, launch_depth : log2 of the depths of the four FIFOs.
-    interrupts : False leaves out everything for interrupts (registers from irq_level on read 0): for a SoC without a CPU.
+    interrupts : False leaves out everything for interrupts (registers irq_* and ev_* read 0): for a SoC without a CPU.
     phy : how the pins are made, a name of phys.PHYS: "generic" (1 sample per cycle, any FPGA), "ice40_ddr" (2), "ecp5_ddr" (2),
         "ecp5_serdes" (4).
     edge_clk, phy_rst : signals for the ECP5's PHYs: clock of the pads, and the start of their gearing (litex_soc/clocks.py has them).
+    lin_entries : LIN identifiers that the responder can answer, one of regmap.LIN_ENTRIES: those below. 0 leaves the LIN slave out.
     simulated : True if this runs in a simulator: whoever talks to it is told.
+    together_with : another LitePulse in the same clock domain: both leave a reset in the same cycle, so that their ticks are equal.
     """
 
     def __init__(
@@ -63,8 +70,12 @@ class LitePulse(LiteXModule):
         phy="generic",
         edge_clk=None,
         phy_rst=None,
+        lin_entries=64,
         simulated=False,
+        together_with=None,
     ):
+        if lin_entries not in regmap.LIN_ENTRIES:
+            raise ValueError(f"{lin_entries} LIN entries: must be one of {', '.join(map(str, regmap.LIN_ENTRIES))}")
         if phy not in PHYS:
             raise ValueError(f"no PHY {phy!r}; there are {', '.join(PHYS)}")
         phy = PHYS[phy]
@@ -80,129 +91,35 @@ class LitePulse(LiteXModule):
         self.inputs = inputs
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
 
-        # CSRs. Their places (n) are part of the interface: never renumber, only append.
-
-        def status(n, name, description, fields):
-            csr = CSRStatus(fields=fields, name=name, description=description, n=n)
-            setattr(self, f"_{name}", csr)
-            return csr
-
-        def storage(n, name, description, fields, **options):
-            csr = CSRStorage(fields=fields, name=name, description=description, n=n, **options)
-            setattr(self, f"_{name}", csr)
-            return csr
-
-        status(0, "id_magic", "What this is.", [CSRField("magic", 32, reset=regmap.MAGIC, description="`LPLS`: a LitePulse core answers.")])
-        status(
-            1,
-            "id_version",
-            "Version of this register map.",
-            [
-                CSRField("minor", 16, reset=regmap.VERSION_MINOR, description="Counts additions (while major is 0: any change)."),
-                CSRField("major", 16, reset=regmap.VERSION_MAJOR, description="A reader refuses another one."),
-            ],
-        )
-        status(
-            2,
+        depths = {"event": event_depth, "receive": receive_depth, "transmit": transmit_depth, "launch": launch_depth}
+        counts = {name: depth + 1 for name, depth in depths.items()}  # bits of a field that counts records or room
+        self._id_magic = make_csr("id_magic")
+        self._id_version = make_csr("id_version")
+        self._id_geometry = make_csr(
             "id_geometry",
-            "What this core was built with.",
-            [
-                CSRField("samples", 4, reset=self.samples, description="Samples, and so ticks, per cycle of the core's clock."),
-                CSRField("inputs", 4, reset=inputs, description="Capture inputs; the line is the channel after the last."),
-                CSRField("event_depth", 4, reset=event_depth, description="log2 of the events that fit."),
-                CSRField("receive_depth", 4, reset=receive_depth, description="log2 of the received bytes that fit."),
-                CSRField("transmit_depth", 4, reset=transmit_depth, description="log2 of the best-effort bytes that fit."),
-                CSRField("launch_depth", 4, reset=launch_depth, description="log2 of the timed launches that fit."),
-                CSRField("interrupts", 1, reset=int(interrupts), description="The registers from `irq_level` on are there."),
-                CSRField("simulated", 1, reset=int(simulated), description="This is a simulation, not a board."),
-            ],
+            resets={
+                "samples": self.samples,
+                "inputs": inputs,
+                **{f"{name}_depth": depth for name, depth in depths.items()},
+                "interrupts": int(interrupts),
+                "simulated": int(simulated),
+                "lin_depth": lin_entries.bit_length() - 1 if lin_entries else 0,
+            },
         )
-        clock_num = status(
-            3,
-            "id_clock_num",
-            "Frequency of the core's clock in Hz, numerator of an exact fraction.",
-            [CSRField("num", 32, reset=self.clock_hz.numerator, description="Hz x `id_clock_den`.")],
-        )
-        clock_den = status(
-            4,
-            "id_clock_den",
-            "Frequency of the core's clock in Hz, denominator.",
-            [CSRField("den", 32, reset=self.clock_hz.denominator, description="Never 0.")],
-        )
+        self._id_clock_num = make_csr("id_clock_num", resets={"num": self.clock_hz.numerator})
+        self._id_clock_den = make_csr("id_clock_den", resets={"den": self.clock_hz.denominator})
         # Constants, unless a simulation drives them.
-        self.clock_num, self.clock_den = clock_num.fields.num, clock_den.fields.den
-        session = storage(
-            5,
-            "session",
-            "Written by the host; 0 after a reset and when the watchdog has fired: what ran was stopped.",
-            [
-                CSRField("session", 16, description="Any value; nothing in the core depends on it."),
-                CSRField("limit", 15, description="The watchdog fires so many 2^18 bus cycles after the host was last heard; 0: never."),
-                CSRField("keep", 1, description="The watchdog never fires: what runs goes on without the host."),
-            ],
-            write_from_dev=True,
-        )
-
-        ready = status(
-            6,
-            "ready",
-            "Records that can be read.",
-            [
-                CSRField("event", event_depth + 1, offset=0, description="Events."),
-                CSRField("receive", receive_depth + 1, offset=16, description="Received bytes."),
-            ],
-        )
-        free = status(
-            7,
-            "free",
-            "Room for what is to be sent.",
-            [
-                CSRField("transmit", transmit_depth + 1, offset=0, description="Best-effort bytes that can be written."),
-                CSRField("launch", launch_depth + 1, offset=16, description="Timed launches; the last one stays until the next."),
-            ],
-        )
-        launches = status(
-            8,
-            "launches",
-            "Timed launches committed to the window, modulo 256.",
-            [
-                CSRField("accepted", 8, offset=0, description="Taken into the queue."),
-                CSRField("refused", 8, offset=16, description="Dropped, because the queue was full."),
-            ],
-        )
-        configs = status(
-            9,
-            "configs",
-            "Configuration words answered by the core, modulo 256.",
-            [
-                CSRField("applied", 8, offset=0, description="Took effect, or are held for the word that applies them."),
-                CSRField("refused", 8, offset=16, description="Refused: not usable."),
-            ],
-        )
-        dropped = status(
-            10,
-            "dropped",
-            "Best-effort bytes that were lost, modulo 65536.",
-            [CSRField("transmit", 16, description="Written while the FIFO was full.")],
-        )
-        state = status(
-            11,
-            "status",
-            "What the core is doing.",
-            [
-                CSRField("tx_idle", 1, description="No best-effort byte waits or is on the line."),
-                CSRField("train_running", 1, description="A train runs."),
-                CSRField("train_change_pending", 1, description="A change of the train waits for its pulse."),
-                CSRField("responder_armed", 1, description="The responder answers triggers."),
-                CSRField("config_busy", 1, description="Configuration words are on their way to the core."),
-                CSRField("queue_idle", 1, description="The queue is empty. A launch that had its turn stays in it until the next."),
-                CSRField("line_busy", 1, description="Something is on the line."),
-                CSRField("rx_busy", 1, description="A byte is being received, or its record cannot be read yet."),
-            ],
-        )
+        self.clock_num, self.clock_den = self._id_clock_num.fields.num, self._id_clock_den.fields.den
+        self._session = session = make_csr("session", write_from_dev=True)
+        self._ready = ready = make_csr("ready", counts)
+        self._free = free = make_csr("free", counts)
+        self._launches = launches = make_csr("launches")
+        self._configs = configs = make_csr("configs")
+        self._dropped = dropped = make_csr("dropped")
+        self._status = state = make_csr("status")
 
         if interrupts:
-            irq_ports = self.add_interrupts(storage, event_depth, receive_depth, transmit_depth, launch_depth)
+            irq_ports = self.add_interrupts(counts)
         else:
             # Constants: synthesis drops the timers and comparisons.
             irq_ports = {
@@ -210,28 +127,15 @@ class LitePulse(LiteXModule):
                 for name in ("ev_level", "rx_level", "ev_age", "ev_idle", "rx_age", "rx_idle", "unit", "timed", "tx_low", "lq_space")
             }
 
-        # Clocks and resets: a reset of either side resets both, else the crossings would lose step; and for at least four
-        # cycles of the slower one, however short it was.
-
-        sides = {"sys": "sys"} if clock_domain == "sys" else {"sys": "sys", "pulse": clock_domain}
-        asked, held = Signal(), []
-        self.comb += asked.eq(Reduce("OR", [ResetSignal(domain, allow_reset_less=True) for domain in sides.values()]))
-        reset = Signal()
-        for side, domain in sides.items():
-            hold, core = ClockDomain(f"hold_{side}"), ClockDomain(f"core_{side}")
-            setattr(self, f"cd_hold_{side}", hold)
-            setattr(self, f"cd_core_{side}", core)
-            self.comb += [hold.clk.eq(ClockSignal(domain)), core.clk.eq(ClockSignal(domain))]
-            passed = Signal(4)
-            sync = getattr(self.sync, f"hold_{side}")
-            sync += passed.eq(Cat(1, passed))
-            held.append(~passed[-1])
-            self.specials += AsyncResetSynchronizer(hold, asked), AsyncResetSynchronizer(core, reset)
-        self.comb += reset.eq(Reduce("OR", held))
-        sys_clk, sys_rst = ClockSignal("sys"), self.cd_core_sys.rst
-        pulse_clk, pulse_rst = ClockSignal(clock_domain), sys_rst if clock_domain == "sys" else self.cd_core_pulse.rst
+        self.clock_domain = clock_domain
+        if together_with is None:
+            self.sys_rst, self.pulse_rst = self.make_resets(clock_domain)
+        elif together_with.clock_domain == clock_domain:
+            self.sys_rst, self.pulse_rst = together_with.sys_rst, together_with.pulse_rst
+        else:
+            raise ValueError(f"together_with: that core is in the clock domain {together_with.clock_domain}, not in {clock_domain}")
         watchdog_fired = Signal()
-        self.comb += [session.we.eq(sys_rst | watchdog_fired), session.dat_w.eq(0)]
+        self.comb += [session.we.eq(self.sys_rst | watchdog_fired), session.dat_w.eq(0)]
 
         # The core and its pins.
 
@@ -241,8 +145,17 @@ class LitePulse(LiteXModule):
         outcome = {name: Signal(16 if name == "tx_dropped" else 8) for name in counters}
         status_bits = Signal(8)
         # The address is decoded in the first cycle of an access, so that this and what the core does with it need not fit into one.
-        bus_stb = Signal()
-        self.sync += bus_stb.eq(self.bus.cyc & self.bus.stb & ~self.bus.ack)
+        # A part of a word is not written: the master gets an error. Where it selects nothing, as a bridge from a wider bus may, nothing
+        # happens, not even to a record that reading would take.
+        bus, bus_stb, bus_ack, passed_by = self.bus, Signal(), Signal(), Signal()
+        asked_for = bus.cyc & bus.stb & ~bus.ack & ~bus.err
+        whole, none = bus.sel == 0b1111, bus.sel == 0
+        self.sync += [
+            bus_stb.eq(asked_for & Mux(bus.we, whole, ~none)),
+            passed_by.eq(asked_for & none),
+            bus.err.eq(asked_for & bus.we & ~whole & ~none),
+        ]
+        self.comb += bus.ack.eq(bus_ack | passed_by)
         self.specials += Instance(
             "litepulse",
             p_S=self.samples,
@@ -253,22 +166,25 @@ class LitePulse(LiteXModule):
             p_RX_AW=receive_depth,
             p_TX_AW=transmit_depth,
             p_LQ_AW=launch_depth,
+            p_LIN_ENTRIES=lin_entries,
             p_WATCHDOG_UNIT=regmap.WATCHDOG_UNIT,
-            i_pulse_clk=pulse_clk,
-            i_pulse_rst=pulse_rst,
-            i_sys_clk=sys_clk,
-            i_sys_rst=sys_rst,
+            p_IRQ_UNIT=regmap.IRQ_UNIT,
+            p_IRQ_UNIT_STEP=regmap.IRQ_UNIT_STEP,
+            i_pulse_clk=ClockSignal(clock_domain),
+            i_pulse_rst=self.pulse_rst,
+            i_sys_clk=ClockSignal("sys"),
+            i_sys_rst=self.sys_rst,
             o_tx_o=tx,
             o_tx_oe=tx_oe,
             o_de_o=de,
             i_rx_i=rx,
             i_aux_i=inputs_seen,
             i_bus_stb=bus_stb,
-            i_bus_we=self.bus.we,
-            i_bus_adr=self.bus.adr[: log2_int(regmap.WINDOW_SIZE // 4)],
-            i_bus_dat_w=self.bus.dat_w,
-            o_bus_dat_r=self.bus.dat_r,
-            o_bus_ack=self.bus.ack,
+            i_bus_we=bus.we,
+            i_bus_adr=bus.adr[: log2_int(regmap.WINDOW_SIZE // 4)],
+            i_bus_dat_w=bus.dat_w,
+            o_bus_dat_r=bus.dat_r,
+            o_bus_ack=bus_ack,
             o_ev_ready=ready.fields.event,
             o_rx_ready=ready.fields.receive,
             o_tx_free=free.fields.transmit,
@@ -289,68 +205,60 @@ class LitePulse(LiteXModule):
             dropped.fields.transmit.eq(outcome["tx_dropped"]),
             Cat(*state.fields.fields).eq(status_bits),
         ]
-        add_phy(self, phy, pads, pulse_clk, {"tx_o": tx, "tx_oe": tx_oe, "de_o": de, "rx_i": rx, "aux_i": inputs_seen}, edge_clk, phy_rst)
+        add_phy(
+            self,
+            phy,
+            pads,
+            ClockSignal(clock_domain),
+            {"tx_o": tx, "tx_oe": tx_oe, "de_o": de, "rx_i": rx, "aux_i": inputs_seen},
+            edge_clk,
+            phy_rst,
+        )
+        platform.add_verilog_include_path(str(HDL))
         for file in sources(phy.name):
             platform.add_source(str(file), "systemverilog")
 
-    def add_interrupts(self, storage, event_depth, receive_depth, transmit_depth, launch_depth):
-        """The interrupt's CSRs and EventManager; returns the ports of the core that go with them."""
-        levels = storage(
-            12,
-            "irq_level",
-            "Interrupt as soon as so many records are ready.",
-            [
-                CSRField("event", event_depth + 1, offset=0, reset=1, description="Events; 0: not by level."),
-                CSRField("receive", receive_depth + 1, offset=16, reset=1, description="Received bytes; 0: not by level."),
-            ],
-        )
-        event_time = storage(
-            13,
-            "irq_event_time",
-            "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.",
-            [
-                CSRField("age", 8, offset=0, description="Since so long there is one to read; 0: not by age."),
-                CSRField("idle", 8, offset=16, description="None came for so long; 0: not by idleness."),
-            ],
-        )
-        receive_time = storage(
-            14,
-            "irq_receive_time",
-            "The same for received bytes.",
-            [
-                CSRField("age", 8, offset=0, description="Since so long there is one to read; 0: not by age."),
-                CSRField("idle", 8, offset=16, description="None came for so long; 0: not by idleness."),
-            ],
-        )
-        room = storage(
-            15,
-            "irq_send",
-            "Interrupt when there is room for more.",
-            [
-                CSRField("transmit_low", transmit_depth + 1, offset=0, description="At most so many best-effort bytes wait."),
-                CSRField("launch_space", launch_depth + 1, offset=16, reset=1, description="At least so many timed launches fit."),
-            ],
-        )
-        unit = storage(
-            16,
-            "irq_unit",
-            "Unit of the times of both streams. A time may end up to one unit early, never late.",
-            [CSRField("unit", 2, description="32 x 8^unit cycles of the bus clock. Writing it starts all times anew.")],
-        )
+    def make_resets(self, clock_domain):
+        """(reset of the bus side, reset of the core's side), each in its clock.
 
+        A reset of either side resets both, else the crossings would lose step; and for at least four cycles of the slower one,
+        however short it was.
+        """
+        sides = {"sys": "sys"} if clock_domain == "sys" else {"sys": "sys", "pulse": clock_domain}
+        asked, reset, held = Signal(), Signal(), []
+        self.comb += asked.eq(Reduce("OR", [ResetSignal(domain, allow_reset_less=True) for domain in sides.values()]))
+        for side, domain in sides.items():
+            hold, core = ClockDomain(f"hold_{side}"), ClockDomain(f"core_{side}")
+            setattr(self, f"cd_hold_{side}", hold)
+            setattr(self, f"cd_core_{side}", core)
+            self.comb += [hold.clk.eq(ClockSignal(domain)), core.clk.eq(ClockSignal(domain))]
+            passed = Signal(4)
+            sync = getattr(self.sync, f"hold_{side}")
+            sync += passed.eq(Cat(1, passed))
+            held.append(~passed[-1])
+            self.specials += AsyncResetSynchronizer(hold, asked), AsyncResetSynchronizer(core, reset)
+        self.comb += reset.eq(Reduce("OR", held))
+        return self.cd_core_sys.rst, self.cd_core_sys.rst if clock_domain == "sys" else self.cd_core_pulse.rst
+
+    def add_interrupts(self, counts):
+        """The interrupt's CSRs and EventManager; returns the ports of the core that go with them. `counts`: {field: bits}."""
+        self._irq_level = levels = make_csr("irq_level", counts)
+        self._irq_event_time = event_time = make_csr("irq_event_time")
+        self._irq_receive_time = receive_time = make_csr("irq_receive_time")
+        self._irq_send = room = make_csr("irq_send", {"transmit_low": counts["transmit"], "launch_space": counts["launch"]})
+        self._irq_unit = unit = make_csr("irq_unit")
+
+        # LiteX names and places these CSRs itself: ev_status, ev_pending and ev_enable, behind all others.
         self.ev = EventManager()
-        self.ev.event = EventSourceLevel(name="event", description="Events wait, as `irq_level` and `irq_event_time` ask.")
-        self.ev.receive = EventSourceLevel(name="receive", description="Received bytes wait, by the settings for them.")
-        self.ev.transmit = EventSourceLevel(name="transmit", description="Few best-effort bytes wait, by `irq_send`.")
-        self.ev.launch = EventSourceLevel(name="launch", description="There is room for timed launches, by `irq_send`.")
-        self.ev.drained = EventSourceLevel(name="drained", description="All best-effort bytes have left, their stop bits included.")
-        self.ev.fault = EventSourcePulse(name="fault", description="Something was refused, missed or lost since this was cleared.")
+        for name, description in regmap.EV_SOURCES.items():
+            source = EventSourcePulse if name == "fault" else EventSourceLevel
+            setattr(self.ev, name, source(name=name, description=description))
         self.ev.finalize()
-        self.ev.status.description = "Interrupt sources as they are now; `fault` reads 0."
-        self.ev.pending.description = "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause."
-        self.ev.enable.description = "Interrupt sources that raise the interrupt."
-        for field in self.ev.enable.fields.fields:
-            field.description = f"`{field.name}` raises the interrupt."
+        for name in ("status", "pending", "enable"):
+            csr, register = getattr(self.ev, name), regmap.csr(f"ev_{name}")
+            csr.description = register.description
+            for field, declared in zip(csr.fields.fields, register.fields, strict=True):
+                field.description = declared.description
         return {
             "i_irq_ev_level": levels.fields.event,
             "i_irq_rx_level": levels.fields.receive,
@@ -370,18 +278,68 @@ class LitePulse(LiteXModule):
             "o_irq_fault": self.ev.fault.trigger,
         }
 
-    def add_to_soc(self, soc, name="pulse", csr_location=regmap.CSR_LOCATION, window=regmap.WINDOW_BASE):
-        """Gives the core its fixed place in `soc`: CSR location, bus window, and an interrupt if the SoC takes any.
+    def add_to_soc(self, soc, name="pulse", csr_location: int | None = regmap.CSR_LOCATION, window: int | None = regmap.WINDOW_BASE):
+        """Gives the core its place in `soc`: CSR location, bus window, and an interrupt if the SoC takes any.
 
-        `name` is the attribute of the SoC that holds this module. `window` = None lets LiteX choose, in an uncached region.
-        Accesses to the window must be whole 32-bit words.
+        `name` is the attribute of the SoC that holds this module; a second core needs another one, and other places. `csr_location`
+        and `window` = None leave the choice to LiteX and to free_window(). ValueError for a window that is cached, lies over the
+        CSRs or does not begin at a multiple of its size. Accesses to the window must be whole 32-bit words.
         """
         if soc.csr.data_width != 32:
             raise ValueError("LitePulse needs a CSR bus of 32 bits")
         soc.csr.add(name, csr_location, use_loc_if_exists=True)
+        window = free_window(soc) if window is None else check_window(soc, window)
         soc.bus.add_slave(f"{name}_window", self.bus, SoCRegion(origin=window, size=regmap.WINDOW_SIZE, cached=False))
+        if window != regmap.WINDOW_BASE:  # on boards it is there, and they have no room for what everybody knows
+            self._id_window = make_csr("id_window", resets={"base": window})
         if soc.irq.enabled and hasattr(self, "ev"):
             soc.irq.add(name, use_loc_if_exists=True)
+
+
+def uncached_ranges(soc):
+    """[(first, last) address] that the CPU of `soc` does not cache; all of them without a CPU."""
+    if isinstance(soc.cpu, CPUNone):
+        return [(0, (1 << 32) - 1)]
+    if soc.cpu.name == "vexriscv" and soc.cpu.variant.startswith("linux"):
+        return VEXRISCV_LINUX_UNCACHED  # whatever LiteX says of it
+    return [(region.origin, region.origin + region.size - 1) for region in soc.bus.io_regions.values()]
+
+
+def check_window(soc, origin):
+    """`origin`, if a window can lie there; ValueError says why not."""
+    last = origin + regmap.WINDOW_SIZE - 1
+    if origin % regmap.WINDOW_SIZE or not 0 <= origin < 1 << 32:
+        raise ValueError(f"window 0x{origin:08x}: must be a multiple of its size, 0x{regmap.WINDOW_SIZE:x}, and below 2^32")
+    uncached = uncached_ranges(soc)
+    if not any(low <= origin and last <= high for low, high in uncached):
+        places = ", ".join(f"0x{low:08x} to 0x{high:08x}" for low, high in uncached)
+        raise ValueError(f"window 0x{origin:08x}: the CPU caches this address; it does not cache {places}")
+    csr = soc.mem_map.get("csr", 0)
+    if origin <= csr + 4 * (1 << soc.csr.address_width) - 1 and csr <= last:
+        raise ValueError(f"window 0x{origin:08x}: the CSRs lie there, at 0x{csr:08x}")
+    return origin
+
+
+def free_window(soc):
+    """The lowest address from regmap.WINDOW_BASE on where a window can lie and nothing else does; ValueError if there is none."""
+    taken = [(region.origin, region.origin + region.size - 1) for region in soc.bus.regions.values()]
+    for origin in range(regmap.WINDOW_BASE, 1 << 32, regmap.WINDOW_SIZE):
+        if any(low < origin + regmap.WINDOW_SIZE and origin <= high for low, high in taken):
+            continue
+        with contextlib.suppress(ValueError):
+            return check_window(soc, origin)
+    raise ValueError("no room for a window in what the CPU does not cache")
+
+
+def make_csr(name, sizes=None, resets=None, **options):
+    """The CSR `name` of regmap.CSRS, with the bits and reset values of some fields as this core has them: {field: value}."""
+    register, sizes, resets = regmap.csr(name), sizes or {}, resets or {}
+    fields = [
+        CSRField(f.name, sizes.get(f.name, f.size), offset=f.offset, reset=resets.get(f.name, f.reset), description=f.description)
+        for f in register.fields
+    ]
+    kind = CSRStatus if register.access == "read" else CSRStorage
+    return kind(fields=fields, name=name, description=register.description, n=register.index, **options)
 
 
 def exact_frequency(value):

@@ -4,16 +4,16 @@
 A PHY is a module `litepulse_phy_NAME` below hdl/phy/. Its latencies are read from its header comment, their only source.
 """
 
-import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from migen import Instance, Signal
 from migen.fhdl.specials import Tristate
 
+from litex_soc import places
+
 # The environment names another folder when a test puts a fault into a copy of the core.
-HDL = Path(os.environ.get("LITEPULSE_HDL") or Path(__file__).resolve().parent.parent / "hdl").resolve()
+HDL = places.hdl()
 
 
 @dataclass(frozen=True)

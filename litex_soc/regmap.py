@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bus window of the core: configuration words, record layouts and codes, declared once.
+"""The register map: CSRs, bus window, configuration words, record layouts and codes, declared once.
 
-Together with the CSRs of litex_soc/litepulse.py this is the only place where an offset, a field or a code is
-written by hand. `python -m litex_soc.generate` makes from it hdl/litepulse_map_pkg.sv, the driver's register header,
-docs/registers.md and the Python offsets. Needs no LiteX, so that every tool can import it.
+This is the only place where an offset, a field or a code is written by hand. The LiteX module makes its CSRs from it, and
+`python -m litex_soc.generate` hdl/litepulse_map_pkg.sv, the driver's register header, docs/registers.md, the SVD file and the
+Python offsets. Needs no LiteX, so that every tool can import it.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53  # "LPLS"
 VERSION_MAJOR = 0  # a reader refuses another major version (while 0: another minor version, too)
-VERSION_MINOR = 3
+VERSION_MINOR = 6
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Field:
     description: str
     signed: bool = False
     values: dict = field(default_factory=dict)
+    reset: int = 0
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Register:
     description: str
     fields: tuple = ()
     reset: int = 0
-    read_only: bool = False
+    access: str = "read, write"
 
 
 # Default places, also what a host behind UARTBone expects -----------------------------------------------------
@@ -103,8 +104,173 @@ TRIGGERS = {
     1: ("EDGE", "edge on a capture channel"),
     2: ("BYTE", "received byte"),
     3: ("BREAK", "received break"),
+    4: ("LIN", "LIN: a header that an entry answers, then each byte of the answer"),
 }
 TRAIN_COMMANDS = {1: ("START", "start with the words written"), 2: ("ADJUST", "change period and phase at `at_pulse`"), 3: ("STOP", "stop")}
+
+# The CSRs: 32 bits each, index from the base of the CSRs. Their places are part of the interface: never renumber, only append.
+# Widths are those of the largest core, reset values those of the default core: litepulse.py tells the fields what they are in a core.
+
+DEPTH_MAX = 15  # log2 of the deepest FIFO
+
+
+def _csr(name, index, access, description, *fields):
+    return Register(name, index, description, fields, sum(f.reset << f.offset for f in fields), access)
+
+
+_READ, _WRITE, _CLEAR = "read", "read, write", "read, write 1 to clear"
+_AGE = Field("age", 0, 12, "Since so long there is one to read; 0: not by age.")
+_IDLE = Field("idle", 16, 12, "None came for so long; 0: not by idleness.")
+EV_SOURCES = {
+    "event": "Events wait, as `irq_level` and `irq_event_time` ask.",
+    "receive": "Received bytes wait, by the settings for them.",
+    "transmit": "Few best-effort bytes wait, by `irq_send`.",
+    "launch": "There is room for timed launches, by `irq_send`.",
+    "drained": "All best-effort bytes have left, their stop bits included.",
+    "fault": "Something was refused, missed or lost since this was cleared.",
+}
+_EV = tuple(Field(name, bit, 1, text) for bit, (name, text) in enumerate(EV_SOURCES.items()))
+WATCHDOG_UNIT = 18  # log2 of the cycles of the bus clock in a unit of SESSION's limit
+IRQ_UNIT, IRQ_UNIT_STEP = 5, 3  # log2 of the cycles of the bus clock in the smallest unit of IRQ_UNIT; and of the next unit to it
+CSRS = (
+    _csr("id_magic", 0, _READ, "What this is.", Field("magic", 0, 32, "`LPLS`: a LitePulse core answers.", reset=MAGIC)),
+    _csr(
+        "id_version",
+        1,
+        _READ,
+        "Version of this register map.",
+        Field("minor", 0, 16, "Counts additions (while major is 0: any change).", reset=VERSION_MINOR),
+        Field("major", 16, 16, "A reader refuses another one.", reset=VERSION_MAJOR),
+    ),
+    _csr(
+        "id_geometry",
+        2,
+        _READ,
+        "What this core was built with.",
+        Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock.", reset=1),
+        Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last.", reset=4),
+        Field("event_depth", 8, 4, "log2 of the events that fit.", reset=8),
+        Field("receive_depth", 12, 4, "log2 of the received bytes that fit.", reset=9),
+        Field("transmit_depth", 16, 4, "log2 of the best-effort bytes that fit.", reset=9),
+        Field("launch_depth", 20, 4, "log2 of the timed launches that fit.", reset=6),
+        Field("interrupts", 24, 1, "The registers `irq_*` and `ev_*` are there.", reset=1),
+        Field("simulated", 25, 1, "This is a simulation, not a board."),
+        Field("lin_depth", 26, 3, "log2 of the LIN identifiers that have an entry, 3 to 6; 0: there is no LIN slave.", reset=6),
+    ),
+    _csr(
+        "id_clock_num",
+        3,
+        _READ,
+        "Frequency of the core's clock in Hz, numerator of an exact fraction.",
+        Field("num", 0, 32, "Hz x `id_clock_den`.", reset=48_000_000),
+    ),
+    _csr("id_clock_den", 4, _READ, "Frequency of the core's clock in Hz, denominator.", Field("den", 0, 32, "Never 0.", reset=1)),
+    _csr(
+        "session",
+        5,
+        _WRITE,
+        "Written by the host; 0 after a reset and when the watchdog has fired: what ran was stopped.",
+        Field("session", 0, 16, "Any value; nothing in the core depends on it."),
+        Field("limit", 16, 15, f"The watchdog fires so many 2^{WATCHDOG_UNIT} bus cycles after the host was last heard; 0: never."),
+        Field("keep", 31, 1, "The watchdog never fires: what runs goes on without the host."),
+    ),
+    _csr(
+        "ready",
+        6,
+        _READ,
+        "Records that can be read.",
+        Field("event", 0, DEPTH_MAX + 1, "Events."),
+        Field("receive", 16, DEPTH_MAX + 1, "Received bytes."),
+    ),
+    _csr(
+        "free",
+        7,
+        _READ,
+        "Room for what is to be sent.",
+        Field("transmit", 0, DEPTH_MAX + 1, "Best-effort bytes that can be written."),
+        Field("launch", 16, DEPTH_MAX + 1, "Timed launches; the last one stays until the next."),
+    ),
+    _csr(
+        "launches",
+        8,
+        _READ,
+        "Timed launches committed to the window, modulo 256.",
+        Field("accepted", 0, 8, "Taken into the queue."),
+        Field("refused", 16, 8, "Dropped, because the queue was full."),
+    ),
+    _csr(
+        "configs",
+        9,
+        _READ,
+        "Configuration words answered by the core, modulo 256.",
+        Field("applied", 0, 8, "Took effect, or are held for the word that applies them."),
+        Field("refused", 16, 8, "Refused: not usable."),
+    ),
+    _csr(
+        "dropped",
+        10,
+        _READ,
+        "Best-effort bytes that were lost, modulo 65536.",
+        Field("transmit", 0, 16, "Written while the FIFO was full."),
+    ),
+    _csr(
+        "status",
+        11,
+        _READ,
+        "What the core is doing.",
+        Field("tx_idle", 0, 1, "No best-effort byte waits or is on the line."),
+        Field("train_running", 1, 1, "A train runs."),
+        Field("train_change_pending", 2, 1, "A change of the train waits for its pulse."),
+        Field("responder_armed", 3, 1, "The responder answers triggers."),
+        Field("config_busy", 4, 1, "Configuration words are on their way to the core."),
+        Field("queue_idle", 5, 1, "The queue is empty. A launch that had its turn stays in it until the next."),
+        Field("line_busy", 6, 1, "Something is on the line."),
+        Field("rx_busy", 7, 1, "A byte is being received, or its record cannot be read yet."),
+    ),
+    _csr(
+        "irq_level",
+        12,
+        _WRITE,
+        "Interrupt as soon as so many records are ready.",
+        Field("event", 0, DEPTH_MAX + 1, "Events; 0: not by level.", reset=1),
+        Field("receive", 16, DEPTH_MAX + 1, "Received bytes; 0: not by level.", reset=1),
+    ),
+    _csr("irq_event_time", 13, _WRITE, "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.", _AGE, _IDLE),
+    _csr("irq_receive_time", 14, _WRITE, "The same for received bytes.", _AGE, _IDLE),
+    _csr(
+        "irq_send",
+        15,
+        _WRITE,
+        "Interrupt when there is room for more.",
+        Field("transmit_low", 0, DEPTH_MAX + 1, "At most so many best-effort bytes wait."),
+        Field("launch_space", 16, DEPTH_MAX + 1, "At least so many timed launches fit.", reset=1),
+    ),
+    _csr(
+        "irq_unit",
+        16,
+        _WRITE,
+        "Unit of the times of both streams. A time may end up to one unit early, never late.",
+        Field("unit", 0, 2, f"{1 << IRQ_UNIT} x {1 << IRQ_UNIT_STEP}^unit cycles of the bus clock. Writing it starts all times anew."),
+    ),
+    _csr("ev_status", 17, _READ, "Interrupt sources as they are now; `fault` reads 0.", *_EV),
+    _csr(
+        "ev_pending", 18, _CLEAR, "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause.", *_EV
+    ),
+    _csr(
+        "ev_enable",
+        19,
+        _WRITE,
+        "Interrupt sources that raise the interrupt.",
+        *(Field(name, bit, 1, f"`{name}` raises the interrupt.") for bit, name in enumerate(EV_SOURCES)),
+    ),
+    _csr(
+        "id_window",
+        20,
+        _READ,
+        "Where the window is, for a host that was not told.",
+        Field("base", 0, 32, f"Byte address on the bus; 0: the usual one, 0x{WINDOW_BASE:08x}."),
+    ),
+)
 
 # Records ------------------------------------------------------------------------------------------------------
 
@@ -298,7 +464,7 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
         32,
         "responder trigger; any write to 32..37 disarms",
         (
-            Field("trigger", 0, 2, "kind", values=TRIGGERS),
+            Field("trigger", 0, 3, "kind; `LIN` needs `rearm` and a launch of kind `FRAME`", values=TRIGGERS),
             Field("channel", 4, 4, "capture channel, for an edge"),
             Field("rise", 8, 1, "rising edge"),
             Field("fall", 9, 1, "falling edge"),
@@ -318,9 +484,24 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
         (Field("holdoff", 0, 24, "ticks"),),
     ),
     Register("resp_arm", 38, "arm or disarm", (Field("arm", 0, 1, "1 arms with the words above"),)),
+    Register("lin_data_lo", 40, "LIN: bytes 0 to 3 for the next lin_entry, the first in the low byte"),
+    Register("lin_data_hi", 41, "LIN: bytes 4 to 7, likewise"),
+    Register(
+        "lin_entry",
+        42,
+        "LIN: how an identifier is answered; applies the data too",
+        (
+            Field("id", 0, 6, "identifier; refused if the core has no entry for it"),
+            Field("length", 16, 4, "bytes of data, 1 to 8, more are refused; 0: no answer"),
+            Field("enhanced", 20, 1, "the checksum includes the identifier byte"),
+            Field("once", 21, 1, "`length` becomes 0 with the next header"),
+            Field("own_checksum", 22, 1, "`checksum` is sent as it is"),
+            Field("checksum", 24, 8, "else these bits of the right one are turned over: 0 sends the right one"),
+        ),
+    ),
 )
+LIN_ENTRIES = (0, 8, 16, 32, 64)  # identifiers that a core may have entries for: those below
 EVENT_RESERVE = 16  # event slots kept for records that are not edges
-WATCHDOG_UNIT = 18  # log2 of the cycles of the bus clock in a unit of SESSION's limit
 LOOPBACK_TICKS = 1  # received - launched over a wire
 
 # The serial bridge: its CSRs, at their own base ----------------------------------------------------------------------
@@ -340,16 +521,23 @@ BRIDGE = (
             Field("clock", 16, 16, "clock of the bus in units of 10 kHz; writes are ignored"),
         ),
     ),
-    Register("frames", 1, "version of the checked frames it understands, 1; 0: none", reset=1, read_only=True),
+    Register("frames", 1, "version of its checked frames: 1; 2: packs answers; 3: has frames wait; 0: none", reset=3, access="read"),
 )
 BRIDGE_FRAME_MARKER = 0xF5  # begins a frame
+BRIDGE_PACKED_MARKER = 0xF7  # begins a frame whose answer is to be packed
 BRIDGE_FRAME_MAX = 256  # bytes of payload
+BRIDGE_FRAME_WAITING = 128  # bytes of whole frames that may wait while one is carried out and answered
 BRIDGE_FRAME_SILENCE_MS = 25  # after so long without a byte to it the bridge takes the next one as the beginning of something
+
+
+_CONFIG, _CSRS = ({register.name: register for register in registers} for registers in (CONFIG, CSRS))
 
 
 def config(name):
     """The configuration Register called `name`; KeyError if there is none."""
-    for register in CONFIG:
-        if register.name == name:
-            return register
-    raise KeyError(name)
+    return _CONFIG[name]
+
+
+def csr(name):
+    """The CSR called `name`; KeyError if there is none."""
+    return _CSRS[name]

@@ -4,8 +4,8 @@
     python -m litex_soc.sim_soc --build         builds it if need be and prints its path
     from litex_soc.sim_soc import build         the same from Python
 
-It is the SoC of an iCEBreaker (core at 48 MHz, bus at 24 MHz), with the bridge's serial line replaced by a byte stream. What the
-program can do is in docs/simulator.md.
+It is the SoC of an iCEBreaker (core at 48 MHz, bus at 24 MHz), with the bridge's serial line replaced by a byte stream, and a bridge
+that packs answers, as those of the larger boards do. What the program can do is in docs/simulator.md.
 """
 
 import argparse
@@ -101,9 +101,15 @@ def program(pulse_hz, sys_hz, trace):
         top="litepulse_sim",
         sources=sources,
         main=HERE / "sim" / "main.cpp",
-        files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "sim" / "arguments.h", HERE / "sim" / "link.h"),
+        files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "packer.py", HERE / "sim" / "arguments.h", HERE / "sim" / "link.h"),
         options=("--trace",) if trace else (),
-        defines={"CYCLES_PER_SYS": pulse_hz // sys_hz, "PULSE_HZ": pulse_hz, "INPUTS": INPUTS, "FRAME_MARKER": regmap.BRIDGE_FRAME_MARKER},
+        defines={
+            "CYCLES_PER_SYS": pulse_hz // sys_hz,
+            "PULSE_HZ": pulse_hz,
+            "INPUTS": INPUTS,
+            "FRAME_MARKER": regmap.BRIDGE_FRAME_MARKER,
+            "PACKED_MARKER": regmap.BRIDGE_PACKED_MARKER,
+        },
     )
 
 

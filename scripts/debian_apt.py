@@ -4,7 +4,7 @@
 The mirror is the one in this machine's apt configuration, or LITEPULSE_DEBIAN_MIRROR. Signatures are checked with the keys of the
 package debian-archive-keyring; without it nothing is downloaded.
 
-Nothing here waits for ever: apt gives up a connection after TIMEOUT seconds without data, and a download slower than LEAST_BYTES in
+Nothing here waits forever: apt gives up a connection after TIMEOUT seconds without data, and a download slower than LEAST_BYTES in
 STALLED seconds is ended. `Patience` says how long a failure is tried again.
 """
 

@@ -285,9 +285,9 @@ def obtain(name, refresh=False):
         return other
 
 
-def linux_source():
-    """(folder, version): the kernel source that this project builds, as Debian ships it."""
-    fetched = obtain("linux-source")
+def linux_source(entry="linux-source"):
+    """(folder, version): the kernel source that this project builds, or another entry's, as Debian ships it."""
+    fetched = obtain(entry)
     (package,) = fetched.versions
     return fetched.path / "usr" / "src" / package, fetched.versions[package]
 

@@ -31,7 +31,8 @@ STEPS = {
     "demo": ("`make demo`", ("demo",)),
     "test": ("`make test`", ("demo", "test")),
     "boards": ("`make bitstream`, `flash`, `boot-image`, `boards`", ("demo", "boards")),
-    "all": ("`make test-all`, `make setup`", ("demo", "test", "boards", "all")),
+    "docs": ("`make docs`", ("demo", "docs")),
+    "all": ("`make test-all`, `make setup`", ("demo", "test", "boards", "docs", "all")),
 }
 
 
@@ -126,7 +127,7 @@ def page():
         "",
         *paragraph(
             "Set-up has steps. Each command below runs the step it needs, which prints the size of what is missing, then downloads it. "
-            "Steps `test` and `boards` include `demo`; `all` includes everything."
+            "Steps `test`, `boards` and `docs` include `demo`; `all` includes everything."
         ),
         "",
         *table(("step", "of", "system packages on Debian 12, MB", "on Debian 13, MB", "Python packages, MB"), short),

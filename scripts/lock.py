@@ -16,7 +16,7 @@ import tomllib
 from pathlib import Path
 
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
-NAMES = ("demo", "test", "boards", "all", "lint", "build", "uv")
+NAMES = ("demo", "test", "boards", "docs", "all", "lint", "build", "uv")
 PYTHONS = ((3, 11), (3, 12), (3, 13))
 GLIBC_MINOR = 36  # of Debian 12, the oldest system that is supported
 ENTRY = re.compile(

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Prepares this tree: system packages, .venv, locked Python packages, tools under their plain names. Run through `make setup`.
-#   scripts/setup.sh demo|test|boards|all     test and boards include demo, all includes everything; nothing is done twice
+#   scripts/setup.sh demo|test|boards|docs|all   test, boards and docs include demo, all includes everything; nothing is done twice
 # What is downloaded: docs/downloads.md.
 set -eu
 
 need=${1:-all}
-case $need in demo|test|boards|all) ;; *) echo "usage: $0 demo|test|boards|all" >&2; exit 2;; esac
+case $need in demo|test|boards|docs|all) ;; *) echo "usage: $0 demo|test|boards|docs|all" >&2; exit 2;; esac
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 venv=$root/.venv
 : "${HOME:=$(getent passwd "$(id -u)" | cut -d: -f6)}"
@@ -34,7 +34,7 @@ fingerprint() {
 key=$(fingerprint | cksum)
 have() { [ "$(cat "$venv/.litepulse-$1" 2>/dev/null)" = "$key" ]; }
 # Whoever empties the cache gets it filled here, once, not by many tests at a time.
-warm() { [ "$need" = demo ] || ls "$cache/yowasp/yosys-"* >/dev/null 2>&1; }
+warm() { case $need in demo|docs) return 0;; esac; ls "$cache/yowasp/yosys-"* >/dev/null 2>&1; }
 if have "$need" && warm && [ -x "$venv/bin/python" ] && "$venv/bin/python" -c '' 2>/dev/null; then exit 0; fi
 
 # --- the system ---------------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ package_name() {
     esac
 }
 
-case $need in all) covered='demo test boards all';; demo) covered=demo;; *) covered="demo $need";; esac
+case $need in all) covered='demo test boards docs all';; demo) covered=demo;; *) covered="demo $need";; esac
 look() {
     missing='' missing_optional=''
     python=$(find_python) || python=''
@@ -199,7 +199,7 @@ fi
 for step in $covered; do rm -f "$venv/.litepulse-$step"; done
 
 # What builds a package must be there before it, and swig on PATH.
-case $need in demo) locks=demo;; *) locks="build $need";; esac
+case $need in demo|docs) locks=$need;; *) locks="build $need";; esac
 pip() { PATH=$venv/bin:$PATH "$venv/bin/python" -m pip --disable-pip-version-check "$@"; }
 log=$root/build/setup-pip.log
 : >"$log"

@@ -91,6 +91,12 @@ def hdl_sources(*names):
     return sorted(found, key=lambda path: (not path.stem.endswith("_pkg"), list(found).index(path)))
 
 
+def headers(sources):
+    """The files beside these sources that they include: those of hdl/. What only a proof includes lies elsewhere."""
+    names = {(path, name) for path in map(Path, sources) for name in re.findall(r'(?m)^`include "([^"]+)"', path.read_text())}
+    return sorted({path.parent / name for path, name in names if (path.parent / name).is_file()})
+
+
 def tool_environment():
     """The environment in which simulators and compilers are called."""
     env = dict(os.environ)
@@ -184,7 +190,9 @@ def model(toplevel, sources, parameters=None, simulator="verilator", build_args=
         if waves:
             build_args.append("--trace-fst")
     public = PUBLIC.format(toplevel) if simulator == "verilator" else ""
-    key = content_key(sources, toplevel, parameters, defines, simulator, build_args, public, waves, TIMESCALE, tool_version(simulator))
+    included = headers(sources)
+    inputs = (toplevel, parameters, defines, simulator, build_args, public, waves, TIMESCALE, tool_version(simulator))
+    key = content_key([*sources, *included], *inputs)
 
     def make(folder):
         arguments = list(build_args)
@@ -197,6 +205,7 @@ def model(toplevel, sources, parameters=None, simulator="verilator", build_args=
             runner_for(simulator).build(
                 sources=sources,
                 hdl_toplevel=toplevel,
+                includes=sorted({path.parent for path in included}),
                 parameters=parameters,
                 defines=defines,
                 build_args=arguments,

@@ -9,12 +9,18 @@ go unnoticed.
 
 A test that cannot run because something from outside is missing skips with a reason that begins with NOT_TESTED. The run ends with a
 list of these reasons.
+
+LITEPULSE_MINUTES limits a run, for machines of which nobody knows how fast they are: a test that has not begun so many minutes after
+LITEPULSE_BEGAN (a time in seconds) skips like that. Short tests then come first, and last those of LATE_GROUPS and those marked `late`,
+which begin only while twice the time is left that they take.
 """
 
 import json
 import os
 import shutil
+import signal
 import tempfile
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -25,10 +31,29 @@ from sim.progress import Plugin, Progress
 
 SIM = Path(__file__).resolve().parent
 
-GROUPS = ("house", "blocks", "phy", "core", "netlist", "formal", "soc", "boards", "driver", "linux_soc", "linux", "pc", "tools", "faults")
+GROUPS = (
+    "house",
+    "blocks",
+    "bus",
+    "phy",
+    "core",
+    "netlist",
+    "formal",
+    "soc",
+    "boards",
+    "driver",
+    "linux_soc",
+    "linux",
+    "pc",
+    "tools",
+    "packages",
+    "experiments",
+    "faults",
+)
 TITLES = {
     "house": "lint, licences, generated files, the rig itself",
     "blocks": "cocotb, block by block, Verilator and Icarus",
+    "bus": "cocotb, the core behind Wishbone and AXI4-Lite",
     "phy": "pins: every PHY, models of pads, start of the gearing",
     "core": "cocotb, the whole core, against the model and a stranger's UART",
     "netlist": "the same tests on what synthesis made of the core, pads included",
@@ -40,12 +65,15 @@ TITLES = {
     "linux": "Linux on the simulated SoC, the driver loaded",
     "pc": "the driver on a PC: Debian's kernels 6.1 to 7.2, a board on a USB cable",
     "tools": "command and Python package",
+    "packages": "what pip and dpkg install: wheel, source archive, Debian packages",
+    "experiments": "the published experiments: what they measure, their runner, the interactive page in Chromium",
     "faults": "seeded faults, each caught",
 }
 # Seconds of a test that never ran here: the mean of its group in a first run on two cores.
 FIRST_GUESS = {
     "house": 0.7,
-    "blocks": 12,
+    "blocks": 30,
+    "bus": 20,
     "phy": 2,
     "core": 20,
     "netlist": 100,
@@ -57,11 +85,17 @@ FIRST_GUESS = {
     "linux": 10,
     "pc": 4,
     "tools": 0.5,
+    "packages": 3,
+    "experiments": 10,
     "faults": 2.4,
 }
-FULL_GROUPS = ("netlist", "formal", "driver", "linux_soc", "linux", "pc", "faults")
-WITHOUT_QUICK = ("linux_soc", "linux")  # groups that need what only the full tier builds
+FULL_GROUPS = ("netlist", "formal", "driver", "linux_soc", "linux", "pc", "experiments", "faults")
+WITHOUT_QUICK = ("linux_soc", "linux", "experiments")  # groups that need what only the full tier builds
+# What a limited run leaves out first: it takes longest, and shows again on a whole system what others show of its parts.
+LATE_GROUPS = ("netlist", "linux", "experiments", "faults")
+SHORT = 5  # seconds
 NOT_TESTED = "NOT TESTED: "
+OUT_OF_TIME = "the run had no time left"
 DURATIONS = Path(os.environ.get("LITEPULSE_BUILD", SIM.parent / "build")) / "durations.json"
 
 
@@ -82,6 +116,24 @@ def expected_seconds(item, known):
     return mark.args[0] if mark else FIRST_GUESS.get(group_of(item.nodeid), 0)
 
 
+def minutes_allowed():
+    """How long a run may begin tests, None without a limit."""
+    value = os.environ.get("LITEPULSE_MINUTES", "")
+    return float(value) if value else None
+
+
+def is_late(item):
+    """Whether a limited run leaves it out first."""
+    return group_of(item.nodeid) in LATE_GROUPS or item.get_closest_marker("late") is not None
+
+
+def place(item, known):
+    """Sort key: long tests first; in a limited run short ones before them, and those that are left out first at the end."""
+    seconds = expected_seconds(item, known)
+    part = 0 if minutes_allowed() is None else 2 if is_late(item) else int(seconds > SHORT)
+    return part, -seconds, item.nodeid
+
+
 def known_durations():
     """{nodeid: seconds} of the last runs here."""
     try:
@@ -98,7 +150,18 @@ def pytest_collection_modifyitems(items):
     yield
     # The workers of one run must agree on the order, so the file is written only after a run.
     known = known_durations()
-    items.sort(key=lambda item: (-expected_seconds(item, known), item.nodeid))
+    items.sort(key=lambda item: place(item, known))
+
+
+class Limit:
+    """Ends a limited run. Registered, because hooks of this file are asked about the tests below its folder alone."""
+
+    @staticmethod
+    def pytest_runtest_setup(item):
+        left = 60 * minutes_allowed() - (time.time() - float(os.environ["LITEPULSE_BEGAN"]))
+        # A machine on which so much time is over may need twice as long.
+        if left < (2 * expected_seconds(item, {}) if is_late(item) else 0):
+            pytest.skip(f"{NOT_TESTED}{OUT_OF_TIME} of its {minutes_allowed():g} minutes (MINUTES)")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -113,6 +176,11 @@ def pytest_runtest_call(item):
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell's background job ignores it, and so would all programs that tests interrupt.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if minutes_allowed() is not None:
+        config.pluginmanager.register(Limit())
     if is_worker(config) or os.environ.get("LITEPULSE_NESTED") or config.option.verbose or config.option.collectonly:
         return
     folder = tempfile.mkdtemp(prefix="litepulse-tests-")
@@ -167,10 +235,11 @@ class Recorder:
 
 
 def missing_groups():
-    """Groups without a passed test, when all of a tier was meant to run (LITEPULSE_TIER)."""
+    """Groups without a passed test, when all of a tier was meant to run (LITEPULSE_TIER). Not those for which no time was left."""
     tier = os.environ.get("LITEPULSE_TIER")
     expected = {"test": [group for group in GROUPS if group not in WITHOUT_QUICK], "all": GROUPS}.get(tier, [])
-    return [group for group in expected if not Recorder.groups[group]["passed"]]
+    late = {group_of(nodeid) for reason, ids in Recorder.not_tested.items() if reason.startswith(OUT_OF_TIME) for nodeid in ids}
+    return [group for group in expected if not Recorder.groups[group]["passed"] and group not in late]
 
 
 def pytest_sessionstart(session):

@@ -234,8 +234,8 @@ def network_environment(machine: Machine) -> dict[str, str]:
     return found
 
 
-def make_machine(machine: Machine, release: str) -> dict[str, str]:
-    """Makes the Debian and clones HEAD in it; returns the commands' environment."""
+def make_system(machine: Machine, release: str) -> None:
+    """Makes the minimal Debian. It has PACKAGES, apt's sources and no lists of packages."""
     say(f"making a minimal Debian {release} in {machine.path}")
     remove(machine.path)
     machine.path.mkdir(parents=True)
@@ -266,6 +266,10 @@ def make_machine(machine: Machine, release: str) -> dict[str, str]:
     # The commands must also download what debootstrap left behind: archives and lists.
     machine.run(["sh", "-c", "apt-get clean && rm -rf /var/lib/apt/lists/* /tmp/InRelease"])
 
+
+def make_machine(machine: Machine, release: str) -> dict[str, str]:
+    """Makes the Debian and clones HEAD in it; returns the commands' environment."""
+    make_system(machine, release)
     if machine.user:
         machine.run(["useradd", "--create-home", "--shell", "/bin/bash", USER])
     bundle = machine.outside("/var/tmp/litepulse.bundle")

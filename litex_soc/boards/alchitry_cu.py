@@ -17,4 +17,6 @@ BOARD = Board(
     programmers={"iceprog": {"flash": []}, "openFPGALoader": {"flash": ["-b", "ice40_generic", "-f"]}},
     usb=("0403", "6010", "FT2232H"),
     bridge=("Alchitry Cu*", "01"),
+    lin_entries={"generic": 0, "ice40_ddr": 0},
+    note="all 32 block RAMs are in use, so there is no LIN slave",
 )

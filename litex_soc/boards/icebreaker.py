@@ -17,5 +17,7 @@ BOARD = Board(
     programmers={"iceprog": {"flash": []}, "openFPGALoader": {"flash": ["-b", "ice40_generic", "-f"]}},
     usb=("0403", "6010", "FT2232H"),
     bridge=("iCEBreaker*", "01"),
-    note="with two samples per cycle there is room for one input instead of four",
+    lin_entries={"ice40_ddr": 0},
+    packs=False,  # the UP5K is full
+    note="with two samples per cycle there is room for one input instead of four, and none for a LIN slave",
 )

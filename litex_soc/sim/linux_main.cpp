@@ -90,6 +90,7 @@ struct Options {
     std::vector<Step> stimulus;
     uint64_t max_cycles = LATEST;
     int source[PINS];                           // the output an input is wired to, -1: none
+    uint32_t buses = 0;                         // inputs that are wired and may be pulled low by the stimulus, too
     bool console = false, mark = false;
 
     Options() { std::fill(source, source + PINS, -1); }
@@ -117,6 +118,7 @@ const char HELP[] =
     "  --stimulus FILE      lines `tick pin level` or `+ticks pin level` or `after TEXT` (docs/linux-soc.md)\n"
     "  --wire OUT:IN        wire tx, de or peer_tx to rx, peer_rx or an aux; can be repeated\n"
     "  --loop               --wire tx:rx\n"
+    "  --bus OUT:IN         the same, with other nodes: IN is low when OUT or the stimulus is\n"
     "  --stats FILE         at the end, what was done, as a JSON object\n"
     "  --describe           what is in the machine, and where, as a JSON object; no run\n";
 
@@ -154,16 +156,18 @@ void read_stimulus(const std::string &file, std::vector<Step> &out)
     }
 }
 
-void wire(Options &o, const std::string &text)
+// Returns the input.
+int wire(Options &o, const char *option, const std::string &text)
 {
     const size_t colon = text.find(':');
     const int out = colon == std::string::npos ? -1 : find_pin(text.substr(0, colon));
     const int in = colon == std::string::npos ? -1 : find_pin(text.substr(colon + 1));
     if ((out != TX && out != DE && out != PEER_TX) || in < FIRST_INPUT || in == CORE_RST)
-        fail("--wire: '%s' is not OUT:IN with OUT tx, de or peer_tx and IN rx, peer_rx or aux0 to aux%d", text.c_str(), INPUTS - 1);
+        fail("%s: '%s' is not OUT:IN with OUT tx, de or peer_tx and IN rx, peer_rx or aux0 to aux%d", option, text.c_str(), INPUTS - 1);
     if (o.source[in] >= 0)
-        fail("--wire: %s is wired already", pin_name(in).c_str());
+        fail("%s: %s is wired already", option, pin_name(in).c_str());
     o.source[in] = out;
+    return in;
 }
 
 Options parse(int argc, char **argv)
@@ -211,10 +215,12 @@ Options parse(int argc, char **argv)
         } else if (a.is("--stimulus")) {
             read_stimulus(a.value(), o.stimulus);
         } else if (a.is("--wire")) {
-            wire(o, a.value());
+            wire(o, "--wire", a.value());
         } else if (a.is("--loop")) {
             a.flag();
-            wire(o, "tx:rx");
+            wire(o, "--wire", "tx:rx");
+        } else if (a.is("--bus")) {
+            o.buses |= 1u << wire(o, "--bus", a.value());
         } else if (a.is("--stats")) {
             o.stats = a.value();
         } else {
@@ -224,7 +230,7 @@ Options parse(int argc, char **argv)
     if (o.rom.empty() == o.restore.empty())
         fail("give either --rom or --restore (--help lists the options)");
     for (const Step &step : o.stimulus)
-        if (step.pin >= 0 && o.source[step.pin] >= 0)
+        if (step.pin >= 0 && o.source[step.pin] >= 0 && !(o.buses >> step.pin & 1))
             fail("%s: %s is wired to %s", step.where.c_str(), pin_name(step.pin).c_str(), pin_name(o.source[step.pin]).c_str());
     return o;
 }
@@ -332,6 +338,7 @@ public:
             place("--ram", read_file(load.file, "--ram"), load.address, RAM_BASE, RAM_SIZE, load.file);
         if (!o.files.empty())
             place_files();
+        driven = levels | o.buses;
         anchor = tick;
         first_tick = tick;
         first_cycle = cycle;
@@ -403,6 +410,7 @@ private:
     Vsim model;
     unsigned seen = 0;                          // the watched outputs as they were last seen
     uint32_t levels;                            // of all pins
+    uint32_t driven;                            // as the stimulus has them
     FILE *record = nullptr;
     std::string text;                           // of the record, not yet written
     size_t step = 0;                            // of the stimulus
@@ -527,12 +535,17 @@ private:
         levels = (levels & ~((1u << FIRST_INPUT) - 1)) | outputs(now);
         while (next_change <= tick) {
             const Step &change = o.stimulus[step++];
-            levels = (levels & ~(1u << change.pin)) | uint32_t(change.level) << change.pin;
+            driven = (driven & ~(1u << change.pin)) | uint32_t(change.level) << change.pin;
             advance_stimulus();
         }
-        for (int pin = FIRST_INPUT; pin < PINS; ++pin)
-            if (o.source[pin] >= 0)
-                levels = (levels & ~(1u << pin)) | (levels >> o.source[pin] & 1) << pin;
+        for (int pin = FIRST_INPUT; pin < PINS; ++pin) {
+            uint32_t level = driven >> pin & 1;
+            if (o.source[pin] >= 0) {
+                const uint32_t wired = levels >> o.source[pin] & 1;
+                level = o.buses >> pin & 1 ? level & wired : wired;
+            }
+            levels = (levels & ~(1u << pin)) | level << pin;
+        }
         if (levels == before)
             return;
         drive();

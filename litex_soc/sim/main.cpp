@@ -81,6 +81,7 @@ struct Options {
     uint32_t clock_num = PULSE_HZ, clock_den = 1;
     bool clock_given = false;
     int loop[CHANNELS] = {};            // this channel is wired to tx
+    bool bus = false;                   // rx is low when tx is, what the stimulus drives, or the other simulator's tx
     bool level[CHANNELS] = {};          // at the start
     bool level_given[CHANNELS] = {};
     std::vector<Change> stimulus;
@@ -107,12 +108,13 @@ const char HELP[] =
     "wiring:\n"
     "  --loop-tx-rx         wire tx to rx\n"
     "  --loop-tx-input N    wire tx to input N; can be repeated\n"
+    "  --bus                rx is a bus, as LIN's: low when tx is, or what the stimulus says of rx, or with --link the other's tx\n"
     "  --link SOCKET        wire tx to rx of the simulator with the same --link, and its tx to rx here; both declare the same clock\n"
     "  --link-delay N       ticks from one to the other, default 1000; each can be at most that far ahead of the other\n"
     "  --level CH=L         level of input CH (a number, or rx) at the start; default rx=1, inputs 0\n"
     "  --stimulus FILE      lines `tick channel level`: the pin changes at that tick\n"
     "records:\n"
-    "  --vcd FILE           the pins, each change at its exact time rounded to 1 ps\n"
+    "  --vcd FILE           the pins, each change at its exact time, rounded to at most half a tick\n"
     "  --trace FILE         every signal (needs the variant built with `python -m litex_soc.sim_soc --trace --build`)\n"
     "  --stats              at the end, cycles and cycles per second as a JSON object on standard error\n";
 
@@ -187,6 +189,8 @@ Options parse(int argc, char **argv)
             o.loop[INPUTS] = a.flag();
         } else if (a.is("--loop-tx-input")) {
             o.loop[number(a.value(), n, 0, INPUTS - 1)] = 1;
+        } else if (a.is("--bus")) {
+            o.bus = a.flag();
         } else if (a.is("--link")) {
             o.link = a.value();
             if (o.link.empty())
@@ -220,12 +224,14 @@ Options parse(int argc, char **argv)
     for (const Change &c : o.stimulus)
         if (o.loop[c.channel])
             fail("--stimulus: channel %d is wired to tx", c.channel);
+    if (o.bus && (o.loop[INPUTS] || o.level_given[INPUTS]))
+        fail("--bus: rx is wired to tx and the stimulus, so --loop-tx-rx and --level rx=... have no place");
     if (!o.link.empty() && (o.loop[INPUTS] || o.level_given[INPUTS]))
         fail("--link: rx is wired to another simulator, so --loop-tx-rx and --level rx=... have no place");
     if (o.link.empty() && o.link_delay_given)
         fail("--link-delay: there is no --link");
     for (const Change &c : o.stimulus)
-        if (!o.link.empty() && c.channel == INPUTS)
+        if (!o.link.empty() && !o.bus && c.channel == INPUTS)
             fail("--stimulus: rx is wired to another simulator");
     for (int c = 0; c < CHANNELS; ++c)
         if (o.loop[c] && o.level_given[c])
@@ -254,6 +260,8 @@ enum Pin { TX, RX, DE, TX_OE, IRQ, IN0, PINS = IN0 + INPUTS };
 
 class Vcd {
 public:
+    static constexpr uint64_t PICOSECONDS = 1000000000000u;   // of a second
+
     bool open(const std::string &name, uint32_t num, uint32_t den)
     {
         file = fopen(name.c_str(), "w");
@@ -261,9 +269,22 @@ public:
             return false;
         hz_num = num;
         hz_den = den;
+        // As coarse as rounding still tells ticks apart: sigrok takes a sample for each unit.
+        static const char *const units[] = {
+            "1 s", "100 ms", "10 ms", "1 ms", "100 us", "10 us", "1 us", "100 ns", "10 ns", "1 ns", "100 ps", "10 ps",
+        };
+        const char *unit = "1 ps";
+        per_second = 1;
+        for (const char *coarse : units) {
+            if (2 * uint64_t(num) <= uint64_t(den) * per_second) {
+                unit = coarse;
+                break;
+            }
+            per_second *= 10;
+        }
         char head[256];
-        snprintf(head, sizeof head, "$version litepulse-sim $end\n$comment one tick is %u/%u s $end\n$timescale 1 ps $end\n"
-                 "$scope module litepulse $end\n", den, num);
+        snprintf(head, sizeof head, "$version litepulse-sim $end\n$comment one tick is %u/%u s $end\n$timescale %s $end\n"
+                 "$scope module litepulse $end\n", den, num, unit);
         buffer = head;
         static const char *const names[] = {"tx", "rx", "de", "tx_oe", "irq"};
         for (int p = 0; p < PINS; ++p)
@@ -294,8 +315,8 @@ public:
     void flush()
     {
         if (file && !buffer.empty()) {
-            fwrite(buffer.data(), 1, buffer.size(), file);
-            fflush(file);
+            if ((fwrite(buffer.data(), 1, buffer.size(), file) < buffer.size() || fflush(file)) && !error)
+                error = errno;
             buffer.clear();
         }
     }
@@ -306,29 +327,33 @@ public:
             return;
         stamp(tick);
         flush();
-        fclose(file);
+        if (fclose(file) && !error)
+            error = errno;
         file = nullptr;
     }
 
-    // The exact time of a tick, rounded to a picosecond; from the tick count each time, so nothing adds up.
-    static uint64_t picoseconds(uint64_t tick, uint32_t num, uint32_t den)
+    int error = 0;  // errno of the first write that failed: the file is not whole
+
+    // The exact time of a tick in units, of which a second has so many, rounded; from the tick count each time, so nothing adds up.
+    static uint64_t time_of(uint64_t tick, uint32_t num, uint32_t den, uint64_t per_second)
     {
         using Wide = unsigned __int128;
         const uint64_t whole = tick / num, rest = tick % num;   // keeps the product within 128 bits for any tick
-        return uint64_t(Wide(whole) * den * 1000000000000u + (Wide(rest) * den * 1000000000000u * 2 + num) / (Wide(num) * 2));
+        return uint64_t(Wide(whole) * den * per_second + (Wide(rest) * den * per_second * 2 + num) / (Wide(num) * 2));
     }
 
 private:
     FILE *file = nullptr;
     std::string buffer;
     uint32_t hz_num = 1, hz_den = 1;
+    uint64_t per_second = PICOSECONDS;
     uint64_t last = 0;
 
     static char id(int pin) { return char('!' + pin); }
 
     void stamp(uint64_t tick)
     {
-        const uint64_t time = picoseconds(tick, hz_num, hz_den);
+        const uint64_t time = time_of(tick, hz_num, hz_den, per_second);
         if (time != last)
             buffer += "#" + std::to_string(time) + "\n";
         last = time;
@@ -356,6 +381,7 @@ struct Bridge {
     std::string output;         // to the client
     int settle = 0;             // bus cycles until all of the answer must have come
     int tail = 0;               // bus cycles in which a write that was handed over is still being carried out
+    bool carrying = false;      // a frame is carried out or answered: others may wait in the bridge
     bool deaf = false;          // it takes nothing until the line was silent
     bool locked = false;        // it takes only frames
     bool hush = false, unlock = false;      // to be told: the line was silent; so long that plain commands are obeyed
@@ -363,6 +389,7 @@ struct Bridge {
 
     bool active() const { return fed < feeding.size() || settle; }
     bool busy() const { return active() || tail; }
+    bool takes() const { return carrying ? fed == feeding.size() : !active(); }
 
     // Length of the first command or frame, 0 if it is not complete.
     size_t complete() const
@@ -379,11 +406,15 @@ struct Bridge {
         return received.size() >= size ? size : 0;
     }
 
-    bool framed() const { return !received.empty() && uint8_t(received[0]) == FRAME_MARKER; }
+    bool framed() const
+    {
+        const uint8_t first = received.empty() ? 0 : uint8_t(received[0]);
+        return first == FRAME_MARKER || first == PACKED_MARKER;
+    }
 
     bool next()
     {
-        const size_t size = active() || deaf || output.size() > OUTPUT_LIMIT ? 0 : complete();
+        const size_t size = !takes() || deaf || output.size() > OUTPUT_LIMIT ? 0 : complete();
         if (!size)
             return false;
         if (framed())
@@ -491,14 +522,15 @@ public:
         return link->waits_for();
     }
 
-    // Runs up to tick `limit`, or less when the bridge has finished a command.
+    // Runs up to tick `limit`, or less when the bridge takes a command again.
     void run(uint64_t limit)
     {
-        const bool was_active = bridge.active();
+        bool took = bridge.takes();
         while (edges < limit) {
             period();
-            if (was_active && !bridge.active())
+            if (bridge.takes() > took)
                 break;
+            took = bridge.takes();
         }
         if (link)
             link->tell(edges, line());
@@ -528,8 +560,9 @@ private:
     unsigned pins = 0;                  // outputs as they were last seen: tx, tx_oe, de, irq
     unsigned levels = 0;                // of the channels
     unsigned looped = 0;
+    bool others = true, linked = true;  // what the stimulus does to the bus, and the other simulator
     bool reset_done = false;
-    bool carrying = false, deaf = false;    // the bridge, as it was last seen
+    bool deaf = false;                  // the bridge, as it was last seen
     bool told = false;                  // that of the wall clock
     size_t change = 0;
     uint64_t next_change = NEVER;       // of the inputs
@@ -572,13 +605,19 @@ private:
         while (next_change <= tick) {
             if (change < o.stimulus.size() && o.stimulus[change].tick <= tick) {
                 const Change &c = o.stimulus[change++];
-                set(c.channel, c.level);
+                if (o.bus && c.channel == INPUTS)
+                    others = c.level;
+                else
+                    set(c.channel, c.level);
             } else {
-                set(INPUTS, link->take());
+                linked = link->take();
+                set(INPUTS, linked);
             }
             look_ahead();
         }
         levels = line() ? levels | looped : levels & ~looped;
+        if (o.bus)
+            set(INPUTS, others && linked && line());
         if (link && line() != line_before)
             link->tell(tick, line());
         drive();
@@ -597,7 +636,7 @@ private:
 #if VM_TRACE
         if (!o.trace.empty()) {
             const uint64_t before = reset_done ? RESET_CYCLES + TICK_ZERO : 0;
-            trace.dump(Vcd::picoseconds(2 * (edges + before) + half, o.clock_num, o.clock_den) / 2);
+            trace.dump(Vcd::time_of(2 * (edges + before) + half, o.clock_num, o.clock_den, Vcd::PICOSECONDS) / 2);
         }
 #endif
     }
@@ -613,10 +652,10 @@ private:
             bridge.settle = SETTLE;
         else if (bridge.settle)
             --bridge.settle;
-        // What came while a frame was carried out, or behind what made the bridge deaf, is lost as it is on a line.
-        if (carrying > model.bridge_carrying || (model.bridge_deaf && !deaf))
+        // What came behind what made the bridge deaf is lost as it is on a line.
+        if (model.bridge_deaf && !deaf)
             bridge.received.clear();
-        carrying = model.bridge_carrying;
+        bridge.carrying = model.bridge_carrying;
         deaf = model.bridge_deaf;
         bridge.deaf = model.bridge_deaf && !bridge.hush && !model.bridge_hush;
         bridge.locked = model.bridge_locked && !bridge.unlock && !model.bridge_unlock;
@@ -937,5 +976,7 @@ int main(int argc, char **argv)
                 "\"cpu_seconds\": %.3f, \"slips\": %llu}\n", (unsigned long long)cycles, total, running,
                 running > 0 ? double(cycles) / running : 0.0, cpu, (unsigned long long)slips);
     }
+    if (sim.vcd.error)
+        fail("--vcd: cannot write %s: %s", o.vcd.c_str(), strerror(sim.vcd.error));
     return 0;
 }

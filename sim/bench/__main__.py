@@ -20,8 +20,8 @@ from math import floor
 from pathlib import Path
 
 from litex_soc import SPDX
+from sim.measured import ROOT, build_folder, sources_state
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 COMMAND = "python -m sim.bench"
 FORMAT = 2  # of the results that are kept; those of another one are measured again
@@ -47,11 +47,6 @@ class BenchError(RuntimeError):
     """A figure could not be measured, or what was measured is wrong; the message is one line."""
 
 
-def build_folder():
-    """Where results are kept."""
-    return Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build"))
-
-
 # What a figure was measured on ------------------------------------------------------------------------------------------------
 
 
@@ -68,27 +63,14 @@ def machine():
     }
 
 
-def sources_state():
-    """The commit, and whether what is measured differs from it."""
-
-    def git(*arguments):
-        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        commit = git("rev-parse", "--short", "HEAD")
-        return commit + (" with uncommitted changes" if git("status", "--porcelain", "--", "hdl", "litex_soc", "sw") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "no git checkout"
-
-
 # The simulated SoC ------------------------------------------------------------------------------------------------------------
 
 
 class Running:
     """The simulated SoC, its client and the processor time it has used."""
 
-    def __init__(self, process, connection):
-        self.process, self.connection, self.device = process, connection, connection.device
+    def __init__(self, process, device):
+        self.process, self.device = process, device
         from litepulse.layout import regs
 
         self.regs = regs
@@ -119,20 +101,20 @@ class Running:
 @contextmanager
 def simulated(*options):
     """A Running one: as fast as it can while its client is connected, nothing recorded."""
-    from litepulse.backends import connect
+    from litepulse.backends import connect_port
     from litex_soc import sim_soc
 
     program = sim_soc.build()
     process = subprocess.Popen(
         [str(program), "--tcp", "0", "--exit-with-parent", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    connection = None
+    device = None
     try:
-        connection = connect(port=f"tcp:127.0.0.1:{json.loads(process.stdout.readline())['tcp']}")
-        yield Running(process, connection)
+        device = connect_port(f"tcp:127.0.0.1:{json.loads(process.stdout.readline())['tcp']}")
+        yield Running(process, device)
     finally:
-        if connection:
-            connection.close()
+        if device:
+            device.close()
         process.stdin.close()
         try:
             process.wait(timeout=20)
@@ -370,7 +352,7 @@ def measure_exactness(path=None):
 
 
 def measure_size():
-    """What litex_soc.size says; it writes docs/size.md, too."""
+    """What litex_soc.size says; it writes docs/develop/size.md, too."""
     result = subprocess.run(
         [sys.executable, "-m", "litex_soc.size", "--json"],
         cwd=ROOT,
@@ -401,6 +383,13 @@ def measure_cable():
     return cable_bench.measure()
 
 
+def measure_lin():
+    """Response spaces of LIN slaves of several kinds."""
+    from sim.linux import lin_bench
+
+    return lin_bench.measure()
+
+
 # The page ---------------------------------------------------------------------------------------------------------------------
 
 PARTS = {
@@ -410,6 +399,7 @@ PARTS = {
     "size": ("Size and clock on an iCE40 UP5K", measure_size),
     "linux": ("The driver beside liteuart", measure_linux),
     "cable": ("A board on a cable", measure_cable),
+    "lin": ("LIN slaves beside each other", measure_lin),
 }
 
 
@@ -510,11 +500,11 @@ def exactness_lines(r):
 
 
 def size_lines(r):
-    """The SoC's figures; those of the blocks are in docs/size.md."""
-    from litex_soc.size import BUDGET, CELLS, CLOCKS, RAMS
+    """The SoC's figures; those of the blocks are in docs/develop/size.md."""
+    from litex_soc.size import CELLS, CLOCKS, RAMS
 
     out = [
-        "Yosys and nextpnr; every block alone: [size.md](size.md), written by the same run.",
+        "Yosys and nextpnr; every block alone: [size.md](develop/size.md), written by the same run.",
         "",
         " | ".join(
             [
@@ -531,12 +521,12 @@ def size_lines(r):
         clocks = " | ".join(str(fmax.get(clock, "-")) if fmax else "not placed" for clock in CLOCKS)
         return f"| {name} | {result['LC']:,} | {of:,} | {result['RAM']} | {clocks} | {verdict} |"
 
-    for number, result in enumerate(r["soc"], 1):
+    for result in r["soc"]:
         fits = result["LC"] <= CELLS and result["RAM"] <= RAMS
         met = all(result["fmax"].get(clock, 0) >= mhz for clock, mhz in CLOCKS.items())
         out.append(
             row(
-                f"SoC with LitePulse, seed {number}" if fits else "SoC with LitePulse",
+                f"SoC with LitePulse, seed {result['seed']}" if fits else "SoC with LitePulse",
                 result,
                 CELLS,
                 "**does not fit**" if not fits else "fits, both clocks met" if met else "fits, **clocks not met**",
@@ -548,8 +538,7 @@ def size_lines(r):
         out.append(row("the same SoC without it", r["bridge"], CELLS, "fits"))
     core = r.get("blocks", {}).get("litepulse")
     if core:
-        verdict = "within the budget" if core["LC"] <= BUDGET else "**over the budget**"
-        out.append(row("the core alone, packed", core, BUDGET, verdict))
+        out.append(row("the core alone, packed", core, CELLS, "fits"))
     if r.get("missed"):
         out += ["", "**Missed:** " + "; ".join(r["missed"]) + "."]
     if not any(result["fmax"] for result in r["soc"]):
@@ -578,11 +567,21 @@ LINES = {
     "size": size_lines,
     "linux": linux_lines,
     "cable": cable_lines,
+    "lin": lambda r: ["Table and picture: [lin.md](lin.md#how-soon-slaves-answer)."],
 }
 
 
+def measured_how(part, result):
+    """What was run, when, on which sources and machine."""
+    at = result["machine"]
+    return (
+        f"`{COMMAND} {part}`, {result['date']}, sources {result['sources']}; {at['processor']}, {at['cores']} cores, load "
+        f"{at['load']} at the start; took {result['seconds']} s, {result['cpu_seconds']} s of CPU time."
+    )
+
+
 def page(results):
-    """docs/benchmarks.md from {part: {"figures" or "error", "machine", "date", "sources"}}."""
+    """docs/benchmarks.md from {part: {"figures", "machine", "date", "sources"}}; parts that are not there stay as they are."""
     out = [
         f"<!-- Written by `{COMMAND}` (`make bench`). {SPDX} BSD-2-Clause -->",
         "",
@@ -591,19 +590,16 @@ def page(results):
         "Wall-clock figures are of one machine and vary with its load; the ratio to a peer in the same run varies less, exact",
         f"figures not at all. `make bench` measures everything, `{COMMAND} PART` one part.",
     ]
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     for part, (title, _) in PARTS.items():
         out += ["", f"## {title}", ""]
         result = results.get(part)
         if not result:
-            out.append(f"Not measured yet: `{COMMAND} {part}`.")
+            # It failed now, or was measured on another machine, or this one's results were removed: its figures stay.
+            kept = re.search(rf"(?ms)^## {title}\n\n(.*?)\n*(?=^## |\Z)", before)
+            out.append(kept[1] if kept else f"Not measured yet: `{COMMAND} {part}`.")
             continue
-        at = result["machine"]
-        out += [
-            f"`{COMMAND} {part}`, {result['date']}, sources {result['sources']}; {at['processor']}, {at['cores']} cores, load "
-            f"{at['load']} at the start; took {result['seconds']} s, {result['cpu_seconds']} s of CPU time.",
-            "",
-        ]
-        out += [f"**Not measured:** {result['error']}"] if "error" in result else LINES[part](result["figures"])
+        out += [measured_how(part, result), "", *LINES[part](result["figures"])]
     return "\n".join(out) + "\n"
 
 
@@ -611,26 +607,26 @@ def load():
     """What was measured before, by a program that kept it as this one does."""
     try:
         kept = json.loads((build_folder() / "bench.json").read_text())
-        return {part: result for part, result in kept.items() if result.get("format") == FORMAT}
+        return {part: result for part, result in kept.items() if result.get("format") == FORMAT and "figures" in result}
     except (OSError, ValueError, AttributeError):
         return {}
 
 
 def measure(part):
-    """One part's result; a BenchError becomes part of it."""
+    """One part's result; BenchError, whatever it failed of."""
     result = {
         "format": FORMAT,
         "machine": machine(),
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        "sources": sources_state(),
+        "sources": sources_state("hdl", "litex_soc", "sw"),
     }
     begin, used = time.monotonic(), sum(os.times()[:4])
     try:
         result["figures"] = PARTS[part][1]()
-    except BenchError as error:
-        result["error"] = str(error)
-    except Exception as error:  # whatever one part dies of, the others still report
-        result["error"] = f"{type(error).__name__}: {error}".splitlines()[0]
+    except BenchError:
+        raise
+    except Exception as error:
+        raise BenchError(f"{type(error).__name__}: {error}".splitlines()[0]) from error
     result["seconds"], result["cpu_seconds"] = round(time.monotonic() - begin), round(sum(os.times()[:4]) - used)
     return result
 
@@ -646,17 +642,25 @@ def main(argv=None):
     if unknown:
         parser.error(f"no part is called {unknown[0]}: {', '.join(PARTS)}")
     parts = [] if args.page else args.parts or list(PARTS)
-    results = load()
+    results, trouble = load(), {}
     for part in parts:
         print(f"measuring: {PARTS[part][0]} ...", file=sys.stderr, flush=True)
-        results[part] = measure(part)
+        try:
+            results[part] = measure(part)
+        except BenchError as error:  # the others still report
+            trouble[part] = [f"not measured: {error}"]
+            continue
+        trouble[part] = results[part]["figures"].get("missed", [])
         build_folder().mkdir(parents=True, exist_ok=True)
         (build_folder() / "bench.json").write_text(json.dumps(results, indent=1))
     text = page(results)
     print(text, end="")
     if not args.no_write:
         PAGE.write_text(text)
-    trouble = {part: [results[part]["error"]] if "error" in results[part] else results[part]["figures"].get("missed", []) for part in parts}
+        if ("lin" in parts or args.page) and "lin" in results:
+            from sim.linux import lin_bench
+
+            lin_bench.write_page(results["lin"]["figures"], measured_how("lin", results["lin"]))
     for part, lines in trouble.items():
         for line in lines:
             print(f"{part}: {line}", file=sys.stderr)

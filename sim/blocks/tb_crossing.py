@@ -776,7 +776,7 @@ async def timers(dut):
         await one()
         assert await first(irq, dut.sys_clk, 300) is None
         # switched on late, or changed while it runs: from then on, with other units, too
-        for age, idle, unit in ((5, 0, 0), (200, 0, 0), (3, 0, 1), (0, 2, 2), (1, 9, 1), (2, 0, 0), (0, 1, 3)):
+        for age, idle, unit in ((5, 0, 0), (200, 0, 0), (300, 0, 0), (3, 0, 1), (0, 2, 2), (1, 9, 1), (2, 0, 0), (0, 1, 3)):
             length = 32 * 8**unit
             await times(age, idle, unit)
             await bench.pause(2)

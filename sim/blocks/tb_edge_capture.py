@@ -14,6 +14,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 
+from sim.blocks.bundles import Bundle
+
 S = int(os.environ.get("LITEPULSE_PARAM_S", "1"))
 INPUTS = int(os.environ.get("LITEPULSE_PARAM_INPUTS", "4"))
 C = INPUTS + 1
@@ -127,11 +129,12 @@ NAMES = (
 async def run(dut, rng, cycles, written, edges_on, sel, mood):
     """One stretch; `edges_on`: {cycle: (rise, fall)}. Returns how many records and edges were seen."""
     dut.rst.value = 1
-    dut.filt_len.value, dut.filt_en.value, dut.filt_new.value, dut.filt_len_new.value = 1, 0, 0, 0
+    settings, choice = Bundle(dut.settings, "capture_settings_t"), Bundle(dut.edge_choice, "edge_choice_t")
+    settings(filt_len=1)
     rise, fall = edges_on.get(0, (0, 0))
-    dut.rise_en.value, dut.fall_en.value = rise, fall
+    settings(rise_en=rise, fall_en=fall)
     channel, sel_rise, sel_fall = sel
-    dut.sel_channel.value, dut.sel_rise.value, dut.sel_fall.value = channel, sel_rise, sel_fall
+    choice(channel=channel, rise=sel_rise, fall=sel_fall)
     off = rng.random() < 0.2
     waves = [wave(rng, cycles * S, mood) for _ in range(C)]
     for _ in range(3):
@@ -140,14 +143,14 @@ async def run(dut, rng, cycles, written, edges_on, sel, mood):
     seen, enabled, wanted, f = [], [], [], 1
     for n in range(cycles):
         enabled.append(int(not off and rng.random() < 0.9))
-        dut.sel_enable.value = enabled[-1]
+        choice(enable=enabled[-1])
         rise, fall = edges_on.get(n, (rise, fall))
         wanted.append((fall, rise))
-        dut.rise_en.value, dut.fall_en.value = rise, fall
-        dut.filt_new.value, dut.filt_len_new.value = int(n in written), int(n in written and written[n][0] != f)
+        settings(rise_en=rise, fall_en=fall)
+        settings(filt_new=int(n in written), filt_len_new=int(n in written and written[n][0] != f))
         if n in written:
             f = written[n][0]
-            dut.filt_len.value, dut.filt_en.value = written[n]
+            settings(filt_len=written[n][0], filt_en=written[n][1])
         dut.samples.value = sum(waves[c][n * S + s] << (c * S + s) for c in range(C) for s in range(S))
         await ReadOnly()
         seen.append({name: int(getattr(dut, name).value) for name in NAMES})
@@ -264,18 +267,17 @@ async def test_one_edge_one_change(dut):
             edge = 40 * S + rng.randrange(S)
             seen, mask = 0, (1 << S) - 1
             dut.rst.value = 1
-            dut.filt_len.value, dut.filt_en.value, dut.filt_new.value, dut.filt_len_new.value = 1, 0, 0, 0
-            dut.rise_en.value = dut.fall_en.value = 2**C - 1
+            settings = Bundle(dut.settings, "capture_settings_t")
+            settings(filt_len=1, rise_en=2**C - 1, fall_en=2**C - 1)
             dut.samples.value = mask << (INPUTS * S)
             for _ in range(3):
                 await RisingEdge(dut.clk)
             dut.rst.value = 0
             for n in range(80):
                 word = {2: old, change: new}.get(n)
-                dut.filt_new.value = int(word is not None)
-                dut.filt_len_new.value = int(word is not None and word[0] != (1 if n == 2 else old[0]))
+                settings(filt_new=int(word is not None), filt_len_new=int(word is not None and word[0] != (1 if n == 2 else old[0])))
                 if word:
-                    dut.filt_len.value, dut.filt_en.value = word
+                    settings(filt_len=word[0], filt_en=word[1])
                 dut.samples.value = mask << (INPUTS * S) | sum((n * S + s >= edge) << s for s in range(S))
                 await ReadOnly()
                 if int(dut.edge_changed.value):

@@ -11,6 +11,8 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 
+from sim.blocks.bundles import Bundle
+
 S = int(os.environ.get("LITEPULSE_PARAM_S", "1"))
 SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
 BASES = (0, (1 << 16) - 300, (1 << 32) - 300, (1 << 47) + 77)  # where the tick count stands in cycle 0
@@ -108,7 +110,8 @@ async def play(dut, line, fmt, cycles, delay, busy=lambda tick: 0):
     dut.now.value, dut.young.value = base, young(base)
     dut.line_delay.value = delay
     dut.period.value = int(fmt.period * 256)
-    dut.data_bits.value, dut.parity.value, dut.stop.value, dut.invert.value = fmt.bits - 5, fmt.parity, fmt.stop, fmt.invert
+    Bundle(dut.format, "frame_format_t")(data_bits=fmt.bits - 5, parity=fmt.parity, stop=fmt.stop)
+    dut.invert.value = fmt.invert
     dut.cond_line.value = (2**S - 1) * (1 - fmt.invert)
     for _ in range(4):
         await RisingEdge(dut.clk)

@@ -9,6 +9,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 
 from litex_soc.regmap import LOST_STOP
+from sim.blocks.bundles import Bundle
 
 SEED = int(os.environ.get("LITEPULSE_RUN_SEED", "1"))
 DEPTH = (1 << int(os.environ.get("LITEPULSE_PARAM_RING_AW", "4"))) - 1  # records
@@ -46,7 +47,7 @@ def lost_shown(dut):
 async def test_promise6_bytes(dut):
     """Random bytes and a reader that stops now and then: nothing is lost in silence, every gap has tick and number."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
-    rng = random.Random(SEED)
+    rng, received = random.Random(SEED), Bundle(dut.received, "received_t")
     dut.rst.value = 1
     dut.rec_valid.value = 0
     dut.rx_free.value = DEPTH
@@ -62,12 +63,12 @@ async def test_promise6_bytes(dut):
         dut.rec_valid.value = int(come)
         if come:
             record = (rng.getrandbits(48), rng.getrandbits(16) & ~(OVERFLOW | COUNT))
-            dut.rec_tick.value, dut.rec_flags.value, dut.rec_data.value = record[0], record[1] >> 9, record[1] & 511
+            received(tick=record[0], flags=record[1] >> 9, data=record[1] & 511)
             sent.append([record, n, None])
             looking = sent[-1]
             due = n + rng.choice([APART, APART + 1, rng.randrange(APART, 60)])
         else:
-            dut.rec_tick.value, dut.rec_flags.value, dut.rec_data.value = rng.getrandbits(48), 0, 0
+            received(tick=rng.getrandbits(48), flags=0, data=0)
         if patience:
             patience -= 1
         elif rng.random() < 0.01:
@@ -121,6 +122,7 @@ async def test_promise6_bytes(dut):
 async def test_promise6_count_stops(dut):
     """A gap's count stops at LOST_STOP and says so, and never wraps; a count below it is exact. The next gap counts from 1."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    received = Bundle(dut.received, "received_t")
     for begin, more in ((LOST_STOP - 5, 4), (LOST_STOP - 5, 5), (LOST_STOP - 5, 6), (LOST_STOP - 5, 300), (LOST_STOP - 5, 1)):
         dut.rst.value = 1
         dut.rec_valid.value = 0
@@ -130,7 +132,8 @@ async def test_promise6_count_stops(dut):
         dut.rst.value = 0
 
         async def byte(tick):
-            dut.rec_valid.value, dut.rec_tick.value, dut.rec_flags.value, dut.rec_data.value = 1, tick, 0, tick & 255
+            dut.rec_valid.value = 1
+            received(tick=tick, flags=0, data=tick & 255)
             await RisingEdge(dut.clk)
             dut.rec_valid.value = 0
             for _ in range(APART - 1):

@@ -98,11 +98,19 @@ def test_every_shipped_file_is_a_boards():
     assert sorted(path.stem for path in constraints.FOLDER.glob("*.toml")) == sorted(boards.NAMES)
 
 
+def test_clocks_of_a_variant(tmp_path):
+    made = load_text(tmp_path, GOOD + "[linux]\npulse = { ecp5_ddr = 90 }\nsys = 45\n")
+    linux = made.of_variant("linux")
+    assert (linux.pulse_hz("ecp5_ddr"), linux.sys_hz) == (90_000_000, 45_000_000)
+    assert made.of_variant("uartbone") is made and load_text(tmp_path, GOOD).of_variant("linux").sys_hz == 50_000_000
+
+
 @pytest.mark.parametrize("name", BOARDS)
 def test_clocks_for_all_phys(name):
     shipped = load(name)
     assert set(shipped.pulse) == set(BOARDS[name].phys)
     assert (shipped.sys_hz is None) == (BOARDS[name].family == "ice40")
+    assert set(shipped.of_variant("linux").pulse) == set(shipped.pulse)
 
 
 # ---- what the checks rest on
@@ -248,7 +256,7 @@ def test_the_example_is_right(tmp_path):
         ('de = "C2"', 'de = "C2"\nled = "B2"', "[pins] led: not known; there is tx, rx, de, aux, iostandard"),
         ("sys = 50", "sys = 50\nbus = 50", "[clocks] bus: not known; there is pulse, sys"),
         ('side = "left"', 'side = "left"\nrow = 3', "[place] row: not known; there is side, inputs"),
-        ("[place]", "[places]", "section places: not known; there is pins, clocks, place"),
+        ("[place]", "[places]", "section places: not known; there is pins, clocks, linux, place"),
         ("[place]\nside", "[clocks.more]\nside", "[clocks] more: not known; there is pulse, sys"),
         ("ecp5_ddr = 150", "ecp5_dr = 150", "[clocks] pulse: PHY ecp5_dr: not known; there is generic, "),
         ("ecp5_ddr = 150", "ice40_ddr = 150", "[clocks] pulse has PHYs of more than one family: ecp5, ice40"),
@@ -270,6 +278,8 @@ def test_the_example_is_right(tmp_path):
         ("= 0 }", "= true }", "[place] inputs.ecp5_serdes = True is no number of aux pins, 0 to 4"),
         ("{ ecp5_serdes = 0 }", "3", "[place] inputs = 3 is no table of PHYs"),
         ("inputs = { ecp5_serdes = 0 }", "inputs = { ecp5 = 0 }", "[place] inputs: PHY ecp5: not known; there is generic"),
+        ("[place]", "[linux]\npulse = { generic = 0 }\n[place]", "[linux] pulse.generic = 0 is no frequency in MHz"),
+        ("[place]", "[linux]\npulse = { ecp5_ddr = 90 }\n[place]", "[linux] sys is missing"),
         ("[clocks]", "[clocks", "Expected ']'"),
     ],
 )

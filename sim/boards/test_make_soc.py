@@ -31,11 +31,13 @@ PINS = {
 MHZ = {
     "icebreaker": ({1: 48, 2: 42}, None),
     "alchitry_cu": ({1: 100, 2: 100}, None),
-    "ulx3s": ({1: 100, 2: 100, 4: 100}, 50),
-    "colorlight_i5": ({1: 100, 2: 100, 4: 100}, 50),
+    "ulx3s": ({1: 105, 2: 105, 4: Fraction("131.25")}, Fraction("52.5")),
+    "colorlight_i5": ({1: 105, 2: 105, 4: Fraction("131.25")}, Fraction("52.5")),
     "orangecrab": ({1: 144, 2: 120, 4: 120}, 48),
-    "ecpix5": ({1: 200, 2: 150, 4: 150}, 50),
+    "ecpix5": ({1: 200, 2: 200, 4: 200}, 50),
 }
+# These chips are full.
+WITHOUT_LIN = {("icebreaker", 2), ("alchitry_cu", 1), ("alchitry_cu", 2)}
 # Inputs where there are not four: not each is a pad that the gearing can read, and a UP5K has room for one.
 FEWER_INPUTS = {("ulx3s", 4): 3, ("colorlight_i5", 4): 2, ("orangecrab", 4): 2, ("ecpix5", 4): 3, ("icebreaker", 2): 1}
 # A board's other chips: kept from resetting the FPGA.
@@ -63,7 +65,7 @@ def written(tmp_path_factory):
 
 def places(text):
     """({port: pin}, {ports that are pulled up}) of a PCF or LPF."""
-    pcf = re.findall(r"^set_io (-pullup yes )?(\S+) (\S+)$", text, re.MULTILINE)
+    pcf = re.findall(r"^set_io +(-pullup yes +)?(\S+) (\S+)$", text, re.MULTILINE)
     lpf = re.findall(r'^LOCATE COMP "(.+)" SITE "(.+)";$', text, re.MULTILINE)
     assert bool(pcf) != bool(lpf)
     up = {port for pull, port, _ in pcf if pull} | set(re.findall(r'^IOBUF PORT "(.+)" PULLMODE=UP;$', text, re.MULTILINE))
@@ -74,7 +76,7 @@ def places(text):
 
 def limits(text):
     """{net or port: MHz that must be met}, exact."""
-    found = re.findall(r'^(?:set_frequency (\S+) (\S+)|FREQUENCY PORT "(.+)" (\S+) MHz;)$', text, re.MULTILINE)
+    found = re.findall(r'^(?:set_frequency (\S+) (\S+)|FREQUENCY (?:PORT|NET) "(.+)" (\S+) MHz;)$', text, re.MULTILINE)
     assert len({a or c for a, _, c, _ in found}) == len(found)
     return {a or c: Fraction(b or d) for a, b, c, d in found}
 
@@ -132,7 +134,8 @@ def clocks_of_the_pll(choice, verilog, crystal_mhz):
     return {
         net_of(verilog, net): vco / number(of[f"{port}_DIV"])
         for port, net in ports.items()
-        if port in ("CLKOP", "CLKOS", "CLKOS2", "CLKOS3") and port != f"CLK{fed_back}"
+        # one that is fed back may be used besides
+        if port in ("CLKOP", "CLKOS", "CLKOS2", "CLKOS3") and (port != f"CLK{fed_back}" or re.search(rf"= {re.escape(net)};", verilog))
     }
 
 
@@ -195,7 +198,10 @@ def test_wiring(written, name, fpga, samples, core):
         "RX_AW": 9,
         "TX_AW": 9,
         "LQ_AW": 6,
+        "LIN_ENTRIES": 0 if (name, samples) in WITHOUT_LIN else 64,
         "WATCHDOG_UNIT": 18,
+        "IRQ_UNIT": 5,
+        "IRQ_UNIT_STEP": 3,
     }
     pads = {} if choice.phy == "generic" else {"PADS": inputs, "DE": 1}
     assert {key: number(value) for key, value in phy_of.items()} == {"INPUTS": inputs, **pads}

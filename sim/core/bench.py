@@ -53,6 +53,7 @@ for _name in (
     "RESPONSE_MIN_CYCLES",
     "RESPONSE_MIN_BYTE",
     "RESPONSE_MIN_BREAK",
+    "OVERTAKEN_CYCLES",
     "BEST_EFFORT_SLACK",
 ):
     _more = "SAMPLES_LATENCY_BYTE" if _name in ("RESPONSE_MIN_BYTE", "RESPONSE_MIN_BREAK") else "SAMPLES_LATENCY"
@@ -253,7 +254,7 @@ class Bench:
 
     def idle_inputs(self):
         dut = self.dut
-        dut.rx_drive.value, dut.rx_wire.value, dut.rx_noise.value = 1, 0, 0
+        dut.rx_drive.value, dut.rx_wire.value, dut.rx_bus.value, dut.rx_noise.value = 1, 0, 0, 0
         dut.aux_drive.value, dut.aux_wire.value = 0, 0
         dut.bus_stb.value = 0
         self.aux_level = 0

@@ -17,6 +17,7 @@ module litepulse_tb #(
     parameter int RX_AW = 9,
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
+    parameter int LIN_ENTRIES = 64,
     parameter int WATCHDOG_UNIT = 8
 ) ();
   // A simulator takes no parameter of more than 32 bits from the command line.
@@ -67,12 +68,13 @@ module litepulse_tb #(
   // Pins ---------------------------------------------------------------------------------------------------------
   logic rx_drive = 1'b1;      // the stranger's level
   logic rx_wire = 1'b0;       // 1: a wire from tx to rx instead
+  logic rx_bus = 1'b0;        // 1: both, as on a LIN bus: space where either of them is
   logic rx_noise = 1'b0;      // turns the level over
   logic [INPUTS-1:0] aux_drive = '0;
   logic [INPUTS-1:0] aux_wire = '0;   // 1: a wire from tx to this input instead
   wire tx_pin, de_pin, oe_pin;
   wire de_oe_pin;
-  wire rx_pin = (rx_wire ? tx_pin : rx_drive) ^ rx_noise;
+  wire rx_pin = (rx_bus ? tx_pin && rx_drive : rx_wire ? tx_pin : rx_drive) ^ rx_noise;
   wire [INPUTS-1:0] aux_pin = (aux_wire & {INPUTS{tx_pin}}) | (~aux_wire & aux_drive);
 
   // Bus and the rest, as the wrapper has them --------------------------------------------------------------------
@@ -95,10 +97,10 @@ module litepulse_tb #(
   wire watch_fired;
   logic [EV_AW:0] irq_ev_level = '0;
   logic [RX_AW:0] irq_rx_level = '0;
-  logic [7:0] irq_ev_age = '0;
-  logic [7:0] irq_ev_idle = '0;
-  logic [7:0] irq_rx_age = '0;
-  logic [7:0] irq_rx_idle = '0;
+  logic [11:0] irq_ev_age = '0;
+  logic [11:0] irq_ev_idle = '0;
+  logic [11:0] irq_rx_age = '0;
+  logic [11:0] irq_rx_idle = '0;
   logic [1:0] irq_unit = '0;
   logic irq_timed = 1'b0;
   logic [TX_AW:0] irq_tx_low = '0;
@@ -113,7 +115,7 @@ module litepulse_tb #(
 
     litepulse #(
         .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-        .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2), .START_CYCLE(START_CYCLE), .WATCHDOG_UNIT(WATCHDOG_UNIT)
+        .LIN_ENTRIES(LIN_ENTRIES), .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2), .START_CYCLE(START_CYCLE), .WATCHDOG_UNIT(WATCHDOG_UNIT)
     ) core (
         .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
@@ -144,7 +146,10 @@ module litepulse_tb #(
 
     litepulse_pins
 `ifndef LITEPULSE_NETLIST
-    #(.PHY(PHY), .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .WATCHDOG_UNIT(WATCHDOG_UNIT))
+    #(
+        .PHY(PHY), .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES),
+        .WATCHDOG_UNIT(WATCHDOG_UNIT)
+    )
 `endif
     pins (
         .pulse_clk, .pulse_rst, .edge_clk, .phy_rst, .tx_pad, .de_pad, .rx_pad(rx_pin), .aux_pad(aux_pin),

@@ -260,7 +260,7 @@ async def test_promise5_receive_every_format(dut):
             assert want.key == seen.key, (profile, seen, want)
         total += len(expected)
     assert total > 30
-    figure(5, "bytes from a stranger", total)
+    figure(5, "bytes from an independent UART", total)
 
 
 @cocotb.test()

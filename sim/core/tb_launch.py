@@ -268,6 +268,31 @@ async def test_promise1_order_and_invalid(dut):
     assert int(dut.launch_accepted.value) == (len(entries) + 3) % 256 and int(dut.launch_refused.value) == 0
 
 
+@cocotb.test()
+async def test_promise1_flush_of_a_full_queue(dut):
+    """Launches until one is refused for want of room; a flush takes back all of them, tells how many, and nothing of them goes out."""
+    bench = await Bench.start(dut, "2:1")
+    await bench.record()
+    assert await bench.profile(1, Profile(Fraction(6 * S)))
+    profile, start, fed = bench.profiles[1], bench.ahead(200) + 20000 * S, 0
+    while not int(dut.launch_refused.value):
+        await bench.launch(start + 50 * S * fed, Launch(PULSE, profile, width=9, index=1), fed)
+        await bench.sys_cycles(8)
+        fed += 1
+        assert fed < 200, "the queue has no end"
+    taken = fed - int(dut.launch_refused.value)
+    assert taken >= 64
+    await bench.command(flush_queue=1)
+    after = QueueEntry(bench.ahead(2), Launch(PULSE, profile, width=4, index=1), 300)
+    await commit(bench, [after])
+    await finish(bench, start + 50 * S * fed)
+    (flushed,) = [r for r in bench.select(5, 6) if r.data & 1]
+    assert flushed.data == taken << 16 | 1 and not bench.select(REFUSED)
+    assert [(r.tick, r.data >> 16) for r in bench.select(1, QUEUE)] == [(after.tick, 300)]
+    bench.check_line([Grant(after.tick, after.launch, QUEUE, 300)])
+    figure(1, "launches flushed from a full queue", taken)
+
+
 async def late_sweep(bench, lead, ticks):
     """Commits launches at `ticks` after a moment of fixed phase; returns [(distance, record, reference tick)]."""
     out = []

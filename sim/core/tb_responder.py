@@ -9,7 +9,9 @@ from litex_soc import regmap
 from sim.core.bench import CONSTANTS, ECHO_TAIL, FAST, INPUTS, LINE, Bench, S, figure
 from sim.core.model import (
     ALWAYS,
+    BREAK,
     BUSY,
+    CONTROL,
     EDGE,
     FRAME,
     INVALID,
@@ -251,6 +253,41 @@ async def test_promise1_responder_on_break(dut):
     await bench.drain()
     assert [r.tick for r in bench.select(1, 2)] == [g.tick for g in grants], (bench.events, grants)
     bench.check_line(grants)
+
+
+@cocotb.test()
+async def test_promise1_responder_refuses_what_does_not_fit(dut):
+    """A delay or holdoff of 25 bits, and arming what cannot be launched, are refused and told; what was set before answers all the same."""
+    bench, pulse = await start_bench(dut)
+    delay, unset = FASTEST + 5, Profile(Fraction(5 * S))
+    await bench.responder(pulse, delay, holdoff=3 * S, trigger=1, channel=CHANNEL, rise=1, rearm=1)
+    told = []
+
+    async def refused(name, word):
+        told.append(regmap.config(name).index)
+        return not await bench.config(name, word)
+
+    for name in ("resp_delay", "resp_holdoff"):
+        for word in (1 << 24, 1 << 31, (1 << 32) - 1):
+            assert await refused(name, word)
+    good = pulse.word()
+    for word in (
+        Launch(3, bench.profiles[1], 1, index=1).word(),
+        Launch(FRAME, unset, 1, index=2).word(),
+        Launch(BREAK, bench.profiles[1], 0, index=1).word(),
+    ):
+        assert await bench.config("resp_launch", word) and await refused("resp_arm", 1), f"launch {word:08x} was armed"
+    assert await bench.config("resp_launch", good) and await bench.config("resp_width", 0) and await refused("resp_arm", 1)
+    assert await bench.config("resp_width", pulse.width) and await bench.config("resp_trigger", trigger=0) and await refused("resp_arm", 1)
+    assert not bench.status("responder_armed")
+    assert await bench.config("resp_trigger", trigger=1, channel=CHANNEL, rise=1, rearm=1) and await bench.config("resp_arm", arm=1)
+    edge = bench.now + 30 * S
+    await bench.play_aux([(edge, CHANNEL, 1)])
+    await bench.until(edge + delay + 60 * S)
+    await bench.drain()
+    assert [(r.source, r.flags, r.data) for r in bench.select(REFUSED)] == [(CONTROL, INVALID, index) for index in told]
+    bench.check_line([Grant(edge + delay, pulse, 2, 0)])
+    figure(1, "words of the responder, refused", len(told))
 
 
 @cocotb.test()

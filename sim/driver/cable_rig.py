@@ -24,6 +24,7 @@ from sim.cocotb_rig import SIM, dies_with_us, run_folder
 from sim.driver.driver_tree import DRIVER, driver_copy
 from sim.driver.uml import boot, build_modules
 from sim.pc.rate_register import RateRegister
+from sim.soc.framing import MARKER, PACKED, answer, pack, unpack
 
 # Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
 LOCKSTEP = 20_000
@@ -51,11 +52,8 @@ def program(name, *more):
     folder = run_folder("cable", name)
     for path in (SIM / "driver" / "cable").iterdir():
         shutil.copy(path, folder)
-    subprocess.run(
-        ["gcc", "-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", "-o", name, f"{name}.c", "board.c", *more],
-        cwd=folder,
-        check=True,
-    )
+    flags = ["-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", f"-I{SIM / 'linux' / 'guest'}"]
+    subprocess.run(["gcc", *flags, "-o", name, f"{name}.c", "board.c", *more], cwd=folder, check=True)
     return folder / name
 
 
@@ -126,12 +124,46 @@ class Damager(Between):
         return bytes(out)
 
 
+class EachPlace(Between):
+    """Damages one byte of each `EVERY`-th exchange: each of the first `PLACES` of the question, then of the answer, and so on.
+
+    The byte is lost, doubled, or one of its bits is turned. `damaged` : {(to the board, place): what was done}; `packed` : so many of the
+    exchanges had a packed answer.
+    """
+
+    EVERY, PLACES = 4, 30
+    WAYS = ("lost", "doubled", "flipped")
+
+    def __init__(self, near, far):
+        self.damaged, self.packed = {}, 0
+        self.exchanges, self.turn, self.passed, self.answered, self.random = 0, 0, 0, True, random.Random(1)
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
+        if to_board and self.answered:  # the next question
+            self.exchanges += 1
+            self.answered, self.passed = False, 0
+            self.packed += data[:1] == bytes((PACKED,))
+        elif not to_board and not self.answered:
+            self.answered, self.passed = True, 0
+        begin, self.passed = self.passed, self.passed + len(data)
+        way, place = self.turn % 2 == 0, self.turn // 2 % self.PLACES
+        if self.exchanges % self.EVERY or way != to_board or not begin <= place < self.passed:
+            return data
+        how, at = self.WAYS[(place + self.turn // 2 // self.PLACES) % 3], place - begin
+        self.damaged[to_board, place] = how
+        self.turn += 1
+        self.exchanges += 1  # what is repeated is another one
+        instead = {"lost": b"", "doubled": data[at : at + 1] * 2, "flipped": bytes((data[at] ^ 1 << self.random.randrange(8),))}[how]
+        return data[:at] + instead + data[at + 1 :]
+
+
 class Plain(Between):
     """Makes of the board's bridge one that knows no frames: of them it gets what is in them, and nothing tells it that there was more."""
 
     def carry(self, data, to_board):
         # The head and checksum of a frame are no commands, and so ignored.
-        return data[3:-2] if to_board and data[:1] == bytes((regs.BRIDGE_FRAME_MARKER,)) else data
+        return data[3:-2] if to_board and data[:1] == bytes((MARKER,)) else data
 
 
 class Through(Between):
@@ -143,26 +175,6 @@ class Through(Between):
     def say(self, data):
         """Sends something to the guest that it did not ask for."""
         self.ends[0].sendall(data)
-
-
-class ShortOfBreath(Between):
-    """Damages each answer that is longer than LIMIT bytes; `damaged` were so many."""
-
-    LIMIT = 1000
-
-    def __init__(self, near, far):
-        self.damaged, self.passed = 0, 0
-        super().__init__(near, far)
-
-    def carry(self, data, to_board):
-        if to_board:
-            self.passed = 0
-            return data
-        before, self.passed = self.passed, self.passed + len(data)
-        if before <= self.LIMIT < self.passed:
-            self.damaged += 1
-            return data[:-1] + bytes((data[-1] ^ 1,))
-        return data
 
 
 class Rated(Between):
@@ -181,7 +193,7 @@ EVENTS = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]  # where the header of the
 
 def addresses_read(frame):
     """Addresses of the words that a frame to the bridge reads, in order; None if it is no whole frame."""
-    if frame[:1] != bytes((regs.BRIDGE_FRAME_MARKER,)) or len(frame) < 3 or len(frame) < frame[2] + 6:
+    if frame[:1] not in (bytes((MARKER,)), bytes((PACKED,))) or len(frame) < 3 or len(frame) < frame[2] + 6:
         return None
     payload, addresses = frame[3 : frame[2] + 4], []
     while payload:
@@ -190,6 +202,74 @@ def addresses_read(frame):
             addresses += [address + 4 * n for n in range(count)]
         payload = payload[6 + (4 * count if code == 1 else 0) :]
     return addresses
+
+
+FRAMES = regs.BRIDGE_BASE + 4  # version of the bridge's frames
+
+
+class Ahead(Between):
+    """Knows questions and answers, also if several are under way at once: so many were `most`. The bridge carries out what it hears."""
+
+    def __init__(self, near, far):
+        self.most, self.question, self.answer = 0, b"", b""
+        self.under_way: list[bytes] = []
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
+        if to_board:
+            self.question += data
+            while len(self.question) >= 3 and len(self.question) >= (size := self.question[2] + 6):
+                self.asked(self.question[:size])
+                self.question = self.question[size:]
+            return data
+        self.answer += data
+        out = b""
+        while self.under_way and (answered := self.first_answer()):
+            self.answer = self.answer[len(answered) :]
+            out += self.arrives(self.under_way.pop(0), answered)
+        return out
+
+    def asked(self, question):
+        """A question has come whole."""
+        self.under_way.append(question)
+        self.most = max(self.most, len({asked[1] for asked in self.under_way}))
+
+    def first_answer(self):
+        """The answer to the first question; b"" if it has not come whole."""
+        asked = self.under_way[0]
+        size = 4 * len(addresses_read(asked) or [])
+        try:
+            rest = unpack(self.answer, size)[1] if asked[0] == PACKED else self.answer[size:]
+        except IndexError:
+            return b""
+        return self.answer[: len(self.answer) - len(rest) + 3] if len(rest) >= 3 else b""
+
+    def arrives(self, asked, answered):
+        """What arrives of an answer."""
+        return answered
+
+
+class NothingWaits(Ahead):
+    """Says that it packs answers, but that no frame waits in it."""
+
+    def arrives(self, asked, answered):
+        return answer(asked, [2]) if addresses_read(asked) == [FRAMES] else answered
+
+
+class ShortOfBreath(Ahead):
+    """Damages each answer that is longer than LIMIT bytes; `damaged` were so many."""
+
+    LIMIT = 250
+
+    def __init__(self, near, far):
+        self.damaged = 0
+        super().__init__(near, far)
+
+    def arrives(self, asked, answered):
+        if len(answered) <= self.LIMIT:
+            return answered
+        self.damaged += 1
+        return answered[:-1] + bytes((answered[-1] ^ 1,))
 
 
 class Witness(Between):
@@ -212,8 +292,11 @@ class Witness(Between):
             return data
         self.answered = time.monotonic_ns() if not self.answer else self.answered
         self.answer += data
-        if len(self.answer) >= 16 > len(self.answer) - len(data) and (addresses_read(self.question) or [])[:1] == [EVENTS]:
-            tick = int.from_bytes(self.answer[12:16], "big") << 32 | int.from_bytes(self.answer[8:12], "big")
+        packed = self.question[:1] == bytes((PACKED,))
+        size = len(pack(bytes(16))) if packed else 16  # of the header
+        if len(self.answer) >= size > len(self.answer) - len(data) and (addresses_read(self.question) or [])[:1] == [EVENTS]:
+            header = unpack(self.answer[:size], 16)[0] if packed else self.answer
+            tick = int.from_bytes(header[12:16], "big") << 32 | int.from_bytes(header[8:12], "big")
             self.told[tick] = (self.asked, self.answered)
         return data
 
@@ -221,7 +304,7 @@ class Witness(Between):
 class Board:
     """A simulated SoC; `line` is the socket for the guest's serial line. `wired` : TX to RX."""
 
-    def __init__(self, *options, damage=None, between=None, lockstep=LOCKSTEP, wired=True):
+    def __init__(self, *options, damage=None, between=None, lockstep: int | None = LOCKSTEP, wired=True):
         words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", *(["--loop-tx-rx"] if wired else []), *options]
         if lockstep:
             words += ["--lockstep", lockstep]

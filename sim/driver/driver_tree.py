@@ -11,7 +11,8 @@ DRIVER = ROOT / "driver"
 def sources():
     """Files of driver/ that a build of the modules needs."""
     made = {".mod.c"}
-    found = [*DRIVER.glob("*.c"), *DRIVER.glob("*.h"), DRIVER / "Kbuild", DRIVER / "Makefile", *DRIVER.glob("uapi/linux/*.h")]
+    found = [*DRIVER.glob("*.c"), *DRIVER.glob("*.h"), *DRIVER.glob("uapi/linux/*.h")]
+    found += [DRIVER / name for name in ("Kbuild", "Makefile", "dkms.conf")]
     return sorted(path for path in found if "".join(path.suffixes) not in made)
 
 

@@ -4,7 +4,8 @@
     python -m sim.driver.fuzz [--calls N] [--answers N] [--pulls N] [--seed N] [--jobs N] [--write]
 
 Each boot has another seed, cable/fuzz.c makes the calls. Boards without hardware come and go at no cost of time; the boards on a cable are
-slower and few. Exit status 1 when the kernel reported anything, with the seed and the log of that boot. `--write` writes docs/fuzzing.md.
+slower and few. Exit status 1 when the kernel reported anything, with the seed and the log of that boot.
+`--write` writes docs/develop/fuzzing.md.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from sim.driver import cable_rig, echo_rig, kcsan
 from sim.driver.hostile import Anything
 from sim.pc import pc_rig
 
-PAGE = SIM.parent / "docs" / "fuzzing.md"
+PAGE = SIM.parent / "docs" / "develop" / "fuzzing.md"
 CALLS, ANSWERS, PULLS, RACE_CALLS = 2_000_000, 100_000, 200, 100_000
 BOOT_CALLS, CABLE_ROUNDS, CABLE_CALLS, HOSTILE_ROUNDS, PULL_ROUNDS, RACE_BOOT_CALLS = 100_000, 20, 40_000, 20, 25, 25_000
 TIMEOUT = 1800

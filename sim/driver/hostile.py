@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Boards that lie: each stands between a simulated board and the guest's serial line, and alters what the board answers."""
 
-import binascii
 import random
 
 from litepulse import regs
-from sim.driver.cable_rig import EVENTS, Between, addresses_read
+from sim.driver.cable_rig import EVENTS, FRAMES, Ahead, addresses_read
+from sim.soc.framing import PACKED, answer, unpack
 
 TICK_HI = EVENTS + 12
 BYTES = regs.WINDOW_BASE + regs.REGIONS["RECEIVE"][0]  # the header's first word: how many are ready
@@ -13,40 +13,43 @@ BYTES_TICK_HI = BYTES + 12
 EVERY = 61  # one answer in so many is altered
 
 
-class Liar(Between):
+class Liar(Ahead):
     """Alters answers to frames before they reach the host, with a checksum that fits. `answers` passed, `altered` of them were."""
 
     def __init__(self, near, far, seed=7):
         self.answers = self.altered = 0
         self.random = random.Random(seed)
-        self.question, self.answer, self.addresses = b"", b"", None
         super().__init__(near, far)
 
     def alter(self, words, addresses):
         """The words of an answer, which were read from these addresses, changed; None: as they are."""
         raise NotImplementedError
 
-    def carry(self, data, to_board):
-        if to_board:
-            # A host asks when its last question was answered, or is never to be.
-            self.question = data if self.addresses is not None else self.question + data
-            self.answer = b""
-            self.addresses = addresses_read(self.question)
-            return data
-        self.answer += data
-        if self.addresses is None:
-            return data
-        size = 4 * len(self.addresses) + 3
-        if len(self.answer) < size:
-            return b""
-        whole, self.answer = self.answer, b""
+    def arrives(self, asked, answered):
+        addresses = addresses_read(asked) or []
+        size = 4 * len(addresses)
+        plain = unpack(answered, size)[0] if asked[0] == PACKED else answered[:size]
         self.answers += 1
-        words = self.alter([int.from_bytes(whole[n : n + 4], "big") for n in range(0, size - 3, 4)], self.addresses)
+        words = self.alter([int.from_bytes(plain[n : n + 4], "big") for n in range(0, size, 4)], addresses)
         if words is None:
-            return whole
+            return answered
         self.altered += 1
-        body = b"".join(word.to_bytes(4, "big") for word in words) + whole[size - 3 : size - 2]
-        return body + binascii.crc_hqx(body, 0xFFFF).to_bytes(2, "big") + whole[size:]
+        return answer(asked, words)
+
+
+class CannotPack(Liar):
+    """Says that its bridge knows frames, but not how to pack an answer; `begun` has the first byte of each question."""
+
+    def __init__(self, near, far):
+        self.begun = set()
+        super().__init__(near, far)
+
+    def asked(self, question):
+        self.begun.add(question[0])
+        super().asked(question)
+
+    def alter(self, words, addresses):
+        return [1] if addresses == [FRAMES] else None
 
 
 class WildTicks(Liar):

@@ -9,8 +9,23 @@ import threading
 import pytest
 
 from sim.driver import fuzz
-from sim.driver.cable_rig import Board, Damage, Plain, Rated, ShortOfBreath, Through, Witness, cable_boot, modules
+from sim.driver.cable_rig import (
+    Ahead,
+    Board,
+    Damage,
+    EachPlace,
+    NothingWaits,
+    Plain,
+    Rated,
+    ShortOfBreath,
+    Through,
+    Witness,
+    cable_boot,
+    modules,
+)
+from sim.driver.hostile import CannotPack
 from sim.long_runs import LONG
+from sim.soc.framing import MARKER
 
 pytestmark = pytest.mark.seconds(120)
 FEW = 3  # repeats of this and more have another reason than a machine that stood still and was late with an answer
@@ -26,6 +41,13 @@ def counted(run, job=2):
     return {name: value for name, value in re.findall(r"(?m)^(\w+) (\S+)$", run.lines(job))}
 
 
+def counters(board):
+    """What `cable counters` printed over it, and nothing else was wrong."""
+    run = cable_boot(["counters"], [board])
+    check(run, 1)
+    return counted(run)
+
+
 def test_a_good_cable():
     """Everything works, next to nothing has to be sent twice, and a kept train is found again, one that was not kept is not."""
     uses = ["use", "keep", "counters", "bursts", "storm 40"]
@@ -36,10 +58,11 @@ def test_a_good_cable():
     assert run.log.count(" is a LitePulse") > 35 and "do not arrive" not in run.log
     told = counted(run, 4)
     # A serial line of this kernel has no bit rate, and always says 38400.
-    assert {name: told[name] for name in ("port", "baud", "checked", "poll_us", "idle_us", "failures")} == {
+    assert {name: told[name] for name in ("port", "baud", "checked", "packed", "poll_us", "idle_us", "failures")} == {
         "port": "ttyS0",
         "baud": "38400",
         "checked": "1",
+        "packed": "1",
         "poll_us": "1000",
         "idle_us": "10000",
         "failures": "0",
@@ -51,11 +74,39 @@ def test_a_good_cable():
 def test_a_bad_cable(damage):
     """Nothing is lost, done twice or done wrong: `counters` checks each byte, launch and pulse of the train."""
     with Board(damage=damage) as board:
-        run = cable_boot(["counters"], [board])
+        told = counters(board)
+        suffered = board.between.lost + board.between.doubled + board.between.flipped
+    assert suffered > 10 and int(told["repeats"]) > 5 and told["failures"] == "0", (suffered, told)
+
+
+@pytest.mark.parametrize("damage", [Damage(lose=4e-4), Damage(double=4e-4), Damage(flip=4e-4)], ids=["lost", "doubled", "flipped"])
+def test_bursts_over_a_bad_cable(damage):
+    """Nor is an edge lost of those that fill the board's FIFO, while requests overlap."""
+    with Board(damage=damage) as board:
+        run = cable_boot(["bursts"], [board])
         suffered = board.between.lost + board.between.doubled + board.between.flipped
     check(run, 1)
     told = counted(run)
-    assert suffered > 10 and int(told["repeats"]) > 5 and told["failures"] == "0", (suffered, told)
+    assert suffered > 5 and int(told["repeats"]) > 2 and told["failures"] == "0", (suffered, told)
+
+
+@pytest.mark.parametrize("between, most", [(Ahead, 2), (NothingWaits, 1)], ids=["waits", "no frame waits"])
+def test_requests_overlap(between, most):
+    """While there is more than an answer brings, the next request waits in the board; not in a bridge that would lose it."""
+    with Board(between=between) as board:
+        run = cable_boot(["bursts"], [board])
+        under_way = board.between.most
+    check(run, 1)
+    told = counted(run)
+    assert under_way == most and told["packed"] == "1" and told["failures"] == "0" and int(told["repeats"]) < FEW, (under_way, told)
+
+
+def test_each_place_of_an_exchange():
+    """A byte lost, doubled or turned at each place of a question or of an answer, packed ones too: `counters` finds nothing wrong."""
+    with Board(between=EachPlace) as board:
+        told, between = counters(board), board.between
+    assert between.packed > 50 and len(between.damaged) > 50, (between.packed, between.damaged)
+    assert int(told["repeats"]) > 50 and told["failures"] == "0", told
 
 
 def test_long_answers_never_come():
@@ -65,13 +116,14 @@ def test_long_answers_never_come():
         damaged = board.between.damaged
     check(run, 1)
     told = counted(run)
-    assert damaged > 10 and damaged <= int(told["repeats"]) < damaged + FEW and told["failures"] == "0", (damaged, told)
+    # With a damaged answer that to the request behind it is given up. How many are long depends on the machine.
+    assert damaged > 3 and damaged <= int(told["repeats"]) < 2 * damaged + FEW and told["failures"] == "0", (damaged, told)
 
 
 def test_order_of_bytes_and_settings():
     """A byte is sent with the settings of the time when it was written, also when whoever tells the board of these comes late."""
-    worker = "write_line(container_of("
-    late = modules(("litepulse_core.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
+    worker = "litepulse_board_write_line(container_of("
+    late = modules(("litepulse_board.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
     with Board(wired=False) as board:
         run = cable_boot(["loop"], [board], made=late)
     check(run, 1)
@@ -93,8 +145,8 @@ def test_suspend():
 
 def test_breaks():
     """TIOCSBRK and TIOCCBRK return when the break has begun and ended: none is shortened or lost, however late the worker is."""
-    worker = "write_line(container_of("
-    late = modules(("litepulse_core.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
+    worker = "litepulse_board_write_line(container_of("
+    late = modules(("litepulse_board.c", worker, f"schedule_timeout_uninterruptible(HZ / 20);\n\t{worker}"))
     with Board() as board:
         run = cable_boot(["breaks"], [board], made=late)
     check(run, 1)
@@ -111,19 +163,29 @@ def test_xoff():
 def test_any_uartbone():
     """A bridge that knows no frames, as LiteX's own: all works, unchecked."""
     with Board(between=Plain) as board:
-        run = cable_boot(["counters"], [board])
-    check(run, 1)
-    told = counted(run)
-    assert (told["checked"], told["failures"]) == ("0", "0") and int(told["repeats"]) < FEW, told
+        told = counters(board)
+    assert (told["checked"], told["packed"], told["failures"]) == ("0", "0", "0") and int(told["repeats"]) < FEW, told
+
+
+def test_a_bridge_that_cannot_pack():
+    """One of before answers could be packed: all works as over that, and none is asked to be."""
+    with Board(between=CannotPack) as board:
+        told, between = counters(board), board.between
+    assert between.altered >= 1 and between.begun == {MARKER}, between.begun
+    assert (told["checked"], told["packed"], told["failures"]) == ("1", "0", "0"), told
 
 
 LDISC = "litepulse_uartbone_ldisc.c"
 STALL = (
-    (LDISC, "static int send_some(", "static bool stalled;\nmodule_param(stalled, bool, 0600);\n\nstatic int send_some("),
+    (
+        LDISC,
+        "static int litepulse_line_send_some(",
+        "static bool stalled;\nmodule_param(stalled, bool, 0600);\n\nstatic int litepulse_line_send_some(",
+    ),
     (
         LDISC,
         "sent = link->tty->ops->write(link->tty, bytes, count);",
-        "sent = stalled && link->stamper ? 0 : link->tty->ops->write(link->tty, bytes, count);",
+        "sent = stalled && litepulse_link_flight(link, 0)->stamper ? 0 : link->tty->ops->write(link->tty, bytes, count);",
     ),
 )
 
@@ -152,7 +214,7 @@ def test_a_port_that_takes_nothing():
 
 def test_a_port_that_takes_nothing_control():
     """Who forgets that nobody waits any more reads the stack of a program that has ended: KASAN sees it."""
-    run = stall((LDISC, "\texpect(link, 0, NULL);\n", ""))
+    run = stall((LDISC, "\tlitepulse_line_expect(link, flight, 0, 0, NULL);\n", ""))
     assert any("KASAN: " in line for line in run.complaints), run.log
 
 
@@ -190,7 +252,13 @@ def test_control():
             ["run 1 1"],
             [board],
             name="fuzz",
-            made=modules(("litepulse_uartbone_ldisc.c", "\tfree_link(link);\n}", "\tfree_link(link);\n\tWRITE_ONCE(link->pdev, NULL);\n}")),
+            made=modules(
+                (
+                    "litepulse_uartbone_ldisc.c",
+                    "\tlitepulse_line_free_link(link);\n}",
+                    "\tlitepulse_line_free_link(link);\n\tWRITE_ONCE(link->pdev, NULL);\n}",
+                )
+            ),
         )
     assert any("KASAN: slab-use-after-free" in line for line in run.complaints), run.log
 

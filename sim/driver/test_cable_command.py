@@ -34,6 +34,12 @@ assert attach.await_gone(Host(), held.board.port)
 """
 
 
+def package_files():
+    """{name in the guest: path} of the Python package."""
+    folder = ROOT / "sw" / "litepulse"
+    return {f"sw/litepulse/{path.relative_to(folder)}": path for path in folder.rglob("*.py")}
+
+
 def command(words, who=""):
     """A job of the guest: the command with these words, as root or as SOMEBODY in group dialout."""
     return f"run {who}{PYTHON} -m litepulse {words}"
@@ -46,7 +52,7 @@ def guest():
     folder = run_folder("guest")
     (folder / "group").write_text("root:x:0:\ntty:x:5:\ndialout:x:20:\n")
     (folder / "kill.py").write_text(KILL)
-    files = {f"sw/litepulse/{path.name}": path for path in (ROOT / "sw" / "litepulse").glob("*.py")}
+    files = package_files()
     files |= {f"{name}.ko": path for name, path in modules().items()}
     files["etc/udev/rules.d/70-litepulse.rules"] = ROOT / "driver" / "70-litepulse.rules"
     return tree, files | {"etc/group": folder / "group", "kill.py": folder / "kill.py"}

@@ -15,7 +15,7 @@ from sim.driver.kernel_kits import kernel_kit
 LINE = "6.12"
 RULES = "etc/udev/rules.d/70-litepulse.rules"
 ATTACH = ["etc/systemd/system/litepulse-attach@.service", "etc/udev/rules.d/71-litepulse-attach.rules"]
-MODULES = ("litepulse.ko", "litepulse_uartbone.ko")
+MODULES = ("litepulse.ko", "litepulse_uartbone.ko", "litepulse_lin.ko")
 EXTRA = ("install.sh", "dkms.conf", *(os.path.basename(name) for name in (RULES, *ATTACH)))
 
 
@@ -82,12 +82,16 @@ def test_install_and_uninstall(built):
         status, lines = make(built, "install", DESTDIR=root)
         assert status == 0, lines
         assert files(root) == sorted([RULES, *modules])
-    assert ours(lines)[:3] == [*(f"installed {root}/{module}" for module in modules), f"installed {root}/{RULES}"]
+    assert ours(lines)[: len(modules) + 1] == [*(f"installed {root}/{module}" for module in modules), f"installed {root}/{RULES}"]
     assert (root / RULES).read_bytes() == (DRIVER / "70-litepulse.rules").read_bytes()
     for module in modules:
         assert (root / module).stat().st_mode & 0o777 == 0o644
         sections = subprocess.run(["readelf", "-SW", root / module], capture_output=True, text=True, check=True).stdout
         assert ".modinfo" in sections and ".debug_info" not in sections
+        assert (
+            subprocess.run(["modinfo", "-F", "version", root / module], capture_output=True, text=True, check=True).stdout.strip()
+            == __version__
+        )
     other = root / "lib/modules/1.2.3/updates/other.ko"
     other.parent.mkdir(parents=True)
     other.touch()
@@ -106,7 +110,10 @@ def test_attach_by_itself(built):
     for variables in ({"LITEPULSE": command}, {"programs": programs}):
         status, lines = make(built, "install", DESTDIR=root, ATTACH=1, **variables)
         assert status == 0, lines
-        assert ours(lines)[3:5] == [f"installed {root}/{ATTACH[1]}", f"installed {root}/{ATTACH[0]}, which runs {command} as root"]
+        assert ours(lines)[len(MODULES) + 1 :][:2] == [
+            f"installed {root}/{ATTACH[1]}",
+            f"installed {root}/{ATTACH[0]}, which runs {command} as root",
+        ]
         unit = (root / ATTACH[0]).read_text()
         assert f"\nExecStart={command} attach --foreground %f\n" in unit and "@PROGRAM@" not in unit
         assert (root / ATTACH[1]).read_bytes() == (DRIVER / "71-litepulse-attach.rules").read_bytes()
@@ -175,7 +182,8 @@ def test_without_the_line_discipline(built):
 @pytest.mark.seconds(8)
 def test_uninstall_for_all_kernels_and_packings(built):
     root = run_folder("root")
-    for release, name in (("6.1.0-50-amd64", "litepulse.ko.xz"), ("6.12.9", "litepulse.ko"), ("6.12.9", "litepulse_uartbone.ko.zst")):
+    packed = ("litepulse.ko", "litepulse_uartbone.ko.zst", "litepulse_lin.ko.gz")
+    for release, name in (("6.1.0-50-amd64", "litepulse.ko.xz"), *(("6.12.9", name) for name in packed)):
         path = root / "lib/modules" / release / "updates" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
@@ -331,8 +339,9 @@ def test_dkms_source_builds(built):
     kit = kernel_kit(LINE)
     # dkms.conf is a shell script; dkms puts KERNELRELEASE= of its own after the first word of MAKE.
     script = (
-        '. ./dkms.conf; [ "${#BUILT_MODULE_NAME[@]}" = 2 ]; ${MAKE[0]/make/make KERNELRELEASE=$kernelver}; '
-        'for name in "${BUILT_MODULE_NAME[@]}"; do [ -e "$name.ko" ]; done; [ "${#DEST_MODULE_LOCATION[@]}" = 2 ]'
+        '. ./dkms.conf; [ "${#BUILT_MODULE_NAME[@]}" = 3 ]; ${MAKE[0]/make/make KERNELRELEASE=$kernelver}; '
+        'for name in "${BUILT_MODULE_NAME[@]}"; do [ -e "$name.ko" ]; done; [ "${#DEST_MODULE_LOCATION[@]}" = 3 ]; '
+        'kernel_source_dir=/nowhere; unset BUILT_MODULE_NAME; . ./dkms.conf; [ "${#BUILT_MODULE_NAME[@]}" = 2 ]'
     )
     result = subprocess.run(
         ["bash", "-euc", script],

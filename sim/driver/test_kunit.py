@@ -10,7 +10,7 @@ from sim.driver.uml import boot, build_module, kunit_results
 MISTAKES = [
     ("litepulse_time.c", "+ per_tick / 2", "", "bauds_are_nearest"),
     ("litepulse_time.c", "rate->shift = 31", "rate->shift = 32", "rate_is_exact"),
-    ("litepulse_time.c", "GENMASK_ULL(47, 0)", "GENMASK_ULL(46, 0)", "ticks_are_extended"),
+    ("litepulse_time.h", "GENMASK_ULL(47, 0)", "GENMASK_ULL(46, 0)", "ticks_are_extended"),
     ("litepulse_record.c", "sequence->next += missing;", "sequence->next = seq;", "lost_events_are_told"),
     ("litepulse_record.c", "if (!sequence->open_ended)", "if (1)", "losses_without_end_are_told"),
     ("litepulse_record.c", "\tsequence->open_ended = false;\n\tif", "\tif", "losses_without_end_are_told"),
@@ -23,6 +23,22 @@ MISTAKES = [
     ("litepulse_clock_map.c", ">> LITEPULSE_CLOCK_DRIFT_SHIFT) + 2", ">> 12) + 2", "readings_bound_the_moment"),
     ("litepulse_clock_map.c", "max(before, map->earliest", "min(before, map->earliest", "readings_bound_the_moment"),
     ("litepulse_clock_map.c", "map->breaks++;", "", "contradicting_readings_begin_anew"),
+    (
+        "litepulse_packed.c",
+        "DIV_ROUND_UP(4 * words, LITEPULSE_PACKED_GROUP)",
+        "4 * words / LITEPULSE_PACKED_GROUP",
+        "packed_answer_by_hand",
+    ),
+    ("litepulse_packed.c", "return !mask;", "return true;", "packed_answer_beyond_its_end"),
+    ("litepulse_packed.c", "history[at % LITEPULSE_PACKED_PERIOD]", "history[at % 8]", "packed_answers_of_any_words"),
+    ("litepulse_lin_frame.c", "~(id >> 1", "(id >> 1", "lin_parity_and_checksums"),
+    ("litepulse_lin_frame.c", "sum -= 255", "sum -= 256", "lin_parity_and_checksums"),
+    ("litepulse_lin_frame.c", "return !expected->length &&", "return", "lin_frames"),
+    ("litepulse_lin_frame.c", "frame->tick = byte->tick;", "frame->tick = frame->break_tick;", "lin_frames"),
+    ("litepulse_lin_frame.c", "byte->tick > frame->deadline", "byte->tick >= frame->deadline", "lin_responses_end"),
+    ("litepulse_lin_frame.c", "max(expected->length + 1, 2)", "expected->length + 1", "lin_responses_end"),
+    ("litepulse_lin_frame.c", "frame->count > length ?", "frame->count >= length ?", "lin_responses_end"),
+    ("litepulse_lin_frame.c", "(u8)byte->data != LITEPULSE_LIN_SYNC", "false", "lin_bad_headers"),
 ]
 
 

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver's ABI header: for any C and C++ by itself, and with the same records for 32-bit and 64-bit programs."""
 
+import dataclasses
 import re
 import subprocess
 
 import pytest
 
-from litepulse import attach
+from litepulse.backends import driver_abi
+from litex_soc import uapi
 from scripts.debian_package import obtain
-from sim.cocotb_rig import run_folder
+from sim.cocotb_rig import ROOT, run_folder
 from sim.driver.driver_tree import DRIVER
 from sim.driver.kernel_kits import kernel_kit
 
 HEADER = DRIVER / "uapi" / "linux" / "litepulse.h"
+MODULE = "sw/litepulse/backends/driver_abi.py"
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wpadded")
 # Of the 32-bit targets i386 is the one that aligns 64-bit members to 4 bytes.
 TARGETS = {
@@ -86,9 +89,66 @@ def test_compiles_by_itself(language, standard):
     assert result.returncode == 0, result.stderr
 
 
-def test_number_of_the_line_discipline():
-    """The command has a copy of it."""
-    assert re.findall(r"(?m)^#define LITEPULSE_LDISC (\d+)$", HEADER.read_text()) == [str(attach.N_LITEPULSE)]
+def test_the_python_module_is_fresh():
+    """What the driver's backend in Python knows of the interface is made from the header."""
+    assert (ROOT / MODULE).read_text() == uapi.python_module(), "run `make generate`"
+
+
+def test_the_python_module_lays_records_out_as_a_compiler_does():
+    """Structures: offset and size of each member, as pahole reads them. Constants and ioctls: as a compiled program prints them."""
+    here = layouts(HEADER, "x86-64", run_folder("uapi", "python"))
+    for name, members in here.items():
+        record = getattr(driver_abi, uapi.class_name(name.removeprefix("litepulse_")))
+        names = [field.name for field in dataclasses.fields(record)]
+        known = [(offset, size, member) for offset, size, member in members if member in names]
+        assert [member for *_, member in known] == names and record.layout.size == members[-1][0], name
+        for number, (offset, size, member) in enumerate(known):
+            value = bytes(range(1, size + 1)) if isinstance(getattr(record(), member), bytes) else (1 << 8 * size - 1) - 1
+            probe = record(**{member: value}).pack()
+            assert [i for i, byte in enumerate(probe) if byte] == list(range(offset, offset + size)), (name, number)
+            assert getattr(record.unpack(probe), member) == value
+    assert driver_abi.LinEntry(data=b"\x01\x02").pack()[8:] == b"\x01\x02" + bytes(6)
+    names = [name for name in re.findall(r"(?m)^#define LITEPULSE_(\w+)[ \t]+\S", HEADER.read_text())]
+    names += re.findall(r"(?m)^#define LITEPULSE_(IOC_\w+) \\\\$", HEADER.read_text())
+    folder = run_folder("uapi", "numbers")
+    prints = "".join(f'\tprintf("%s %lu\\n", "{name}", (unsigned long)LITEPULSE_{name});\n' for name in names)
+    (folder / "numbers.c").write_text(f'#include <stdio.h>\n#include "{HEADER}"\nint main(void)\n{{\n{prints}\treturn 0;\n}}\n')
+    subprocess.run(["gcc", "-o", folder / "numbers", folder / "numbers.c"], check=True, stdin=subprocess.DEVNULL)
+    said = subprocess.run([folder / "numbers"], capture_output=True, text=True, check=True).stdout
+    assert len(names) > 60 and "IOC_DRIVER_ENABLE" in names
+    for line in said.splitlines():
+        name, value = line.split()
+        assert getattr(driver_abi, name) == int(value), name
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("__u32 launch_free;", "__u64 launch_free;"),
+        ("__u32 launch_free;", "__u32 launch_free;\n\tstruct timespec then;"),
+        ("__u32 launch_free;", "__u32 launch_free[2];"),
+    ],
+)
+def test_a_member_of_an_unknown_type_is_refused(old, new):
+    text = HEADER.read_text()
+    assert old in text
+    with pytest.raises(ValueError, match="struct litepulse_status: cannot read"):
+        uapi.python_module(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "old, new", [("#define LITEPULSE_LDISC 8", "#define LITEPULSE_LDISC 9"), ("__u32 launch_free;", "__s32 launch_free;")]
+)
+def test_a_changed_header_makes_the_python_module_stale(old, new):
+    text = HEADER.read_text()
+    assert old in text and uapi.python_module(text.replace(old, new)) != (ROOT / MODULE).read_text()
+
+
+def test_the_fuzzer_knows_all_ioctls():
+    """Each that the header has is one that it draws, with arguments that may make sense."""
+    drawn = (ROOT / "sim" / "driver" / "cable" / "fuzz.c").read_text().partition("commands[] = {")[2].partition("};")[0]
+    wanted = re.findall(r"#define (LITEPULSE_IOC_\w+)\s+\\?\s*_IO", HEADER.read_text())
+    assert len(wanted) > 14 and set(re.findall(r"LITEPULSE_IOC_\w+", drawn)) == set(wanted)
 
 
 def test_ioctl_numbers_differ():

@@ -12,6 +12,7 @@ from sim.cocotb_rig import SIM, run_folder
 from sim.driver import cable_rig, echo_rig, fuzz
 from sim.driver.driver_tree import DRIVER, control_module, driver_copy
 from sim.driver.uml import boot, build_module, build_modules, configuration_faults, read_log
+from sim.linux import echo_module
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +37,31 @@ def echo_board_files():
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-@pytest.mark.parametrize("what", ["all", "unbind", "reset", "abi", "de", "lost", "clock", "wild", "modem", "page"])
+@pytest.mark.parametrize("what", ["all", "unbind", "reset", "abi", "de", "lost", "clock", "wild", "modem", "page", "ring"])
 def test_echo_board(what, sleeps):
     """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
     run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps}")
     assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.fixture(scope="module")
+def litepulse_echo():
+    """The .ko of sim/linux/echo, which answers edges."""
+    with echo_module.sources() as folder:
+        return shutil.copy(build_module(folder), run_folder(echo_module.NAME))
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_answers_in_the_interrupt(litepulse_echo, sleeps):
+    """litepulse_output_answer() in an interrupt, and in a worker of a transport that sleeps, where it refuses: no complaint about locks.
+
+    It gets the line from a tty that was closed while the board could not be reached. When the module has gone, everything else can be used.
+    """
+    name = echo_module.NAME
+    jobs = ["run /use closed-unreachable", f"insmod {name}.ko lead=2000000000", "run /use answer", f"rmmod {name}", "run /use all"]
+    run, count = echo_rig.echo_boot(*jobs, parameters=f"sleeps={sleeps}", files={f"{name}.ko": litepulse_echo})
+    assert run.status == [0] * count and not run.complaints, run.log
 
 
 RESETS = 45  # so many accesses to the board, and some more, are what probing takes

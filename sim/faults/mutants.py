@@ -3,13 +3,14 @@
 
     for mutant in mutants(text): ...        all of them, in the order of the text
     mutant.apply(text)                      the file with it
-    str(mutant)                             12: && -> ||: state == SEND && may
+    str(mutant)                             && -> ||: state == SEND && may
 
 Changed are operators, constants, conditions and whole assignments of the logic. Comments, declarations, ports, parameters and what
 `ifdef FORMAL adds stay as they are. The text is read by patterns: a mutant may turn out not to compile.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 # What an operator becomes. `<=` is a comparison only within parentheses: else it assigns.
@@ -52,10 +53,12 @@ class Mutant:
     old: str
     new: str
     line: int
-    around: str  # the line
+    around: str  # the line's text
+    place: int  # among the mutants that look alike, from 1
 
     def __str__(self):
-        return f"{self.line}: {self.old} -> {self.new or 'nothing'}: {self.around}"
+        """A name that stays when other lines come or go."""
+        return f"{self.old} -> {self.new or 'nothing'}: {self.around}" + (f" ({self.place})" if self.place > 1 else "")
 
     def apply(self, text):
         """The text with it."""
@@ -114,8 +117,7 @@ def mutants(text):
     found = []
 
     def add(kind, start, end, new):
-        line = text.count("\n", 0, start) + 1
-        found.append(Mutant(kind, start, end, text[start:end], new, line, text.splitlines()[line - 1].strip()))
+        found.append((start, end, new, kind))
 
     for match in OPERATOR.finditer(logic):
         before = logic[: match.start()].rstrip()[-1:]
@@ -133,4 +135,10 @@ def mutants(text):
     for match in ASSIGNMENT.finditer(logic):
         if not depths[match.start()]:
             add("assignment", match.start(), match.end(), ";")
-    return sorted(found, key=lambda mutant: (mutant.start, mutant.end, mutant.new))
+    lines, alike, made = text.splitlines(), Counter(), []
+    for start, end, new, kind in sorted(found):
+        line = text.count("\n", 0, start) + 1
+        looks = (text[start:end], new, lines[line - 1].strip())
+        alike[looks] += 1
+        made.append(Mutant(kind, start, end, *looks[:2], line, looks[2], alike[looks]))
+    return made

@@ -6,9 +6,10 @@
 Of each module N mutants (mutants.py) are drawn, all with --count 0. A mutant is killed by a counterexample from reset on that one of the
 module's proofs finds (an induction that does not close kills nothing), or else by a failing case of the core's benches for it. One that
 survives is compared with the module as it is: if no output differs within EQUIVALENT cycles, whatever the inputs do, with 1, 2 and 4
-samples per cycle, it counts as equivalent, and is left out of the score. `--write` writes the modules' rows of docs/mutants.md.
+samples per cycle, it counts as equivalent, and is left out of the score. `--write` writes the modules' rows of docs/develop/mutants.md.
 
-Verdicts are remembered below the cache folder under all that they depend on.
+Verdicts are remembered below the cache folder under all that they depend on: a proof's counterexample stays one until a file of the
+proofs changes, any other verdict until a file of hdl/ or of the benches does.
 """
 
 import argparse
@@ -32,15 +33,17 @@ from litex_soc.build_cache import Store, content_key
 from sim.cocotb_rig import BUILD, ROOT, BuildError, hdl_sources, simulate, tool_environment, tool_version
 from sim.core.test_core import INPUTS
 from sim.faults.mutants import Mutant, mutants
-from sim.proofs import FORMAL, PACKAGES, prove, sby, tasks_of
+from sim.proofs import FORMAL, PACKAGES, input_files, prove, sby, sections, tasks_of
 
-PAGE = ROOT / "docs" / "mutants.md"
+PAGE = ROOT / "docs" / "develop" / "mutants.md"
 SURVIVORS = Path(__file__).with_name("survivors.toml")
 VERDICTS = Store("mutants")
 COUNT = 40
 SEARCH = 40  # cycles from reset on, in which a proof must find its counterexample
 SECONDS = 120  # for each search; what takes longer kills nothing
 EQUIVALENT = 24
+HUNG = 200  # seconds: a bench that takes so long waits for something that never comes; that is no verdict
+TOOLS = ({package: version(package) for package in PACKAGES}, (SEARCH, SECONDS))
 # Modules whose proof has another one on top.
 PROVED_IN = {"litepulse_train": ("train",), "litepulse_launch_queue": ("queue",), "litepulse_timed_source": ("train", "queue")}
 # The core's benches that show most of a module, on Verilator with one and with four samples per cycle.
@@ -54,6 +57,7 @@ BENCHES = {
     "litepulse_events": ("tb_streams", "tb_capture"),
     "litepulse_irq": (),
     "litepulse_launch_memory": ("tb_launch", "tb_random"),
+    "litepulse_lin": ("tb_lin",),
     "litepulse_line_rx": ("tb_capture",),
     "litepulse_receive": ("tb_streams", "tb_capture"),
     "litepulse_receive_store": ("tb_streams",),
@@ -86,9 +90,26 @@ def proofs(module):
 
 
 @functools.cache
+def proof_files(module):
+    """All files that its proofs read, in order."""
+    read = {file for path, task in proofs(module) for file in input_files(sections(config(path, task))["files"]).values()}
+    return [path for path, _ in proofs(module)] + sorted(read)
+
+
+def bench_files():
+    """All files that a bench of the core, or a comparison with the module, may read, in order."""
+    return [path for place in ("hdl", "sim/core") for path in sorted((ROOT / place).rglob("*")) if path.suffix in (".sv", ".svh", ".py")]
+
+
+@functools.cache
+def config(path, task):
+    """What sby makes of a file for one task."""
+    return sby("--dumpcfg", path.name, *([task] if task else []), cwd=path.parent)
+
+
 def mode(path, task):
     """prove, bmc or cover."""
-    return re.search(r"(?m)^mode (\w+)", sby("--dumpcfg", path.name, *([task] if task else []), cwd=path.parent))[1]
+    return re.search(r"(?m)^mode (\w+)", config(path, task))[1]
 
 
 def file_of(module):
@@ -122,22 +143,12 @@ def judge(module, mutant: Mutant, benches=True):
     """The Verdict on a mutant. Changes the environment: for a process of its own."""
     text = file_of(module).read_text()
     folder = BUILD / "mutants" / f"{module}-{content_key(str(mutant), mutant.start)[:12]}"
-    key = content_key(
-        str(mutant),
-        mutant.start,
-        benches,
-        [
-            path
-            for place in ("hdl", "sim/formal", "sim/core")
-            for path in sorted((ROOT / place).rglob("*"))
-            if path.suffix in (".sv", ".svh", ".sby", ".py")
-        ],
-        {package: version(package) for package in PACKAGES},
-        tool_version("verilator"),
-        (SEARCH, SECONDS, EQUIVALENT),
-    )
-    if known := VERDICTS.recall(f"{module}-{mutant.line}", key):
-        return Verdict(**known)
+    name = f"{module}-{mutant.line}"
+    by_proof = content_key(str(mutant), mutant.start, proof_files(module), *TOOLS)
+    by_all = content_key(by_proof, benches, tool_version("verilator"), EQUIVALENT, bench_files())
+    for key in (by_proof, by_all):
+        if known := VERDICTS.recall(name, key):
+            return Verdict(**known)
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "hdl", folder / "hdl")
     (folder / "hdl" / f"{module}.sv").write_text(mutant.apply(text))
@@ -147,7 +158,8 @@ def judge(module, mutant: Mutant, benches=True):
     finally:
         del os.environ["LITEPULSE_HDL"]
         shutil.rmtree(folder, ignore_errors=True)
-    VERDICTS.remember(f"{module}-{mutant.line}", key, vars(verdict))
+    killed_by_proof = verdict.what == "killed" and not verdict.by.startswith("tb_")
+    VERDICTS.remember(name, by_proof if killed_by_proof else by_all, vars(verdict))
     return verdict
 
 
@@ -165,7 +177,7 @@ def decide(module, folder, benches):
     for bench, samples in runs if benches else ():
         parameters = {"S": samples, "INPUTS": INPUTS[samples]}
         try:
-            simulate(bench, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), parameters, build_args=["--timing"])
+            simulate(bench, "litepulse_tb", hdl_sources("sim/core/litepulse_tb.sv"), parameters, build_args=["--timing"], timeout=HUNG)
         except BuildError:
             return "invalid", ""
         except AssertionError as error:

@@ -70,6 +70,15 @@ def test_a_mutant_changes_one_place():
 
 
 @pytest.mark.quick
+def test_names_stay_when_lines_come_and_are_unlike():
+    names = [str(mutant) for mutant in mutants(TEXT)]
+    assert len(set(names)) == len(names)
+    assert [str(mutant) for mutant in mutants("// a line more\n" + TEXT)] == names
+    twice = [str(mutant) for mutant in mutants("module m ();\n  assign a = b && c && d;\nendmodule\n")]
+    assert twice == ["&& -> ||: assign a = b && c && d;", "&& -> ||: assign a = b && c && d; (2)"]
+
+
+@pytest.mark.quick
 def test_blanking_keeps_places():
     assert len(blanked(TEXT)) == len(TEXT) and [len(line) for line in blanked(TEXT).split("\n")] == [len(line) for line in TEXT.split("\n")]
 

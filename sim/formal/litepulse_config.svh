@@ -35,6 +35,7 @@
   always_comb if (f_past) begin
     assert (is_profile == (f_addr < litepulse_map_pkg::CFG_LINE) && is_train == (f_addr[5:4] == 2'd1) && is_resp == (f_addr[5:3] == 3'd4 && f_addr[2:0] != 3'd7)
         && is_width == (f_addr == litepulse_map_pkg::CFG_TRAIN_WIDTH || f_addr == litepulse_map_pkg::CFG_RESP_WIDTH)
+        && is_lin == (LIN && f_addr >= litepulse_map_pkg::CFG_LIN_DATA_LO && f_addr <= litepulse_map_pkg::CFG_LIN_ENTRY)
         && is_command == (f_addr == litepulse_map_pkg::CFG_COMMAND) && unknown == (f_addr > litepulse_map_pkg::CFG_ECHO));
     assert (at_line == (f_addr == litepulse_map_pkg::CFG_LINE) && at_driver_enable == (f_addr == litepulse_map_pkg::CFG_DRIVER_ENABLE)
         && at_capture_edges == (f_addr == litepulse_map_pkg::CFG_CAPTURE_EDGES) && at_filter == (f_addr == litepulse_map_pkg::CFG_FILTER)
@@ -45,7 +46,9 @@
   // a word of a profile never gets as far as an event unless it is refused
   always_comb if (f_past) assert (state == IDLE || (cfg_req && state <= LAST));
   always_comb if (f_past && state == WRITE) assert (is_profile ? cfg_addr[0] : f_seen && is_width && (is_train || is_resp));
-  always_comb if (f_past && state == SET) assert (!is_train && !is_resp);
+  always_comb if (f_past && state == SET) assert (!is_train && !is_resp && !is_lin);
+  // a LIN word goes to litepulse_lin alone, which answers it
+  always_comb if (f_past && lin_req) assert (is_lin && !train_req && !resp_req && state == IDLE);
   always_comb if (f_past && (state == COMMAND || state == EVENT)) assert (is_command);
   always_comb if (f_past && waited != 2'd0) assert (state == WRITE && (waited != 2'd2));
   always_comb if (f_past && (decided || wrote)) assert (state == WRITE && waited == 2'd3);
@@ -111,6 +114,7 @@
         // a profile whose bits would be too short is not valid
         if (cfg_done && $past(cfg_addr) < litepulse_map_pkg::CFG_LINE && $past(cfg_addr[0])
             && {$past(format[3:0]), $past(cfg_data)} < 36'(4 * S * 256)) assert (cfg_err);
+        if (cfg_done && $past(is_lin)) assert (cfg_err || $past(lin_req && lin_done && !lin_err));
         // refused is told of
         if (cfg_done && cfg_err && !$past(is_train)) assert ($past(ev_req) && $past(ev_kind) == litepulse_map_pkg::KIND_REFUSED);
       end else begin
@@ -121,6 +125,8 @@
       cover (cfg_done && !cfg_err && nde_lead == 16'hfffa);
       cover (cfg_done && !cfg_err && de_lag == 16'd9 && nde_lead == 16'hfffa && train_running);
       cover (cfg_done && cfg_err && $past(cfg_addr) == litepulse_map_pkg::CFG_DRIVER_ENABLE);
+      cover (cfg_done && !cfg_err && $past(is_lin));
+      cover (cfg_done && cfg_err && $past(is_lin));
       cover (echo_changed && echo_tail == 10'd1023);
       cover (f_written && !f_write_profile && $past(is_train));
       cover (f_written && f_write_profile && $past(prof_valid) == 4'd3 && $past(!mem_ready, 3));

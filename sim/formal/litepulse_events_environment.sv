@@ -11,8 +11,8 @@ module litepulse_events_environment #(
     parameter int S = 1,
     parameter int EV_AW = 8,
     parameter int C = 16 / S,
-    parameter int PORTS = 6,
-    parameter logic [PORTS-1:0] BRIEF = '0,
+    parameter int PORTS = 4,
+    parameter logic [PORTS-1:0] BRIEF = 4'b0010,
     parameter int WAIT = 2 * PORTS - 2
 ) (
     input  logic                  clk,

@@ -21,9 +21,12 @@
 
   // Cycles since a span began: as the user sees it, from the cycle after a record was there (age), after one came (idle), or after the
   // settings were written. f_age: how long it has been.
-  wire [4:0] f_log = 5'(BASE) + 5'(irq_unit) + 5'(irq_unit) + 5'(irq_unit);
+  wire [4:0] f_log = 5'(BASE) + 5'(STEP) * 5'(irq_unit);
   wire [CW-1:0] f_unit = {{(CW - 1) {1'b0}}, 1'b1} << f_log;
   wire [CW-1:0] f_phase = CW'(scale) & (f_unit - 1'b1);
+  // An age begins with the first record; what is idle begins again with each.
+  wire f_no_ev = !ev_some || irq_timed, f_no_rx = !rx_some || irq_timed;
+  always_comb assert (restart == {f_no_rx || rx_arrived, f_no_rx, f_no_ev || ev_arrived, f_no_ev});
   logic [CW-1:0] f_age[TIMERS], f_began[TIMERS];  // f_began: phase of the prescaler then, 1 to U
   for (genvar k = 0; k < TIMERS; k++) begin : g_span
     wire [TW-1:0] f_n = setting[TW*k+:TW];

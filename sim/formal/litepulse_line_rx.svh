@@ -180,13 +180,13 @@
     end
   endgenerate
 
-  // Records come at least 10 cycles apart: litepulse_receive takes this for granted
+  // Records come at least 16 cycles apart, as litepulse_lin takes for granted; litepulse_receive needs 10
   logic [3:0] f_apart;                  // cycles until the next one may come
-  always_ff @(posedge clk) f_apart <= rst ? 4'd0 : rec_valid ? 4'd9 : f_apart - 4'(f_apart != 4'd0);
+  always_ff @(posedge clk) f_apart <= rst ? 4'd0 : rec_valid ? 4'd15 : f_apart - 4'(f_apart != 4'd0);
   always_comb begin
     if (f_past && !rst && rec_valid) assert (f_apart == 4'd0);
-    if (f_past && !rst) assert (f_apart <= 4'd9 && (!run || enable_was));
-    if (f_past && !rst && run) assert (f_apart == 4'd0 || 6'(f_apart) + {f_k, f_left == '0} <= 6'd9);
+    if (f_past && !rst) assert (!run || enable_was);
+    if (f_past && !rst && run) assert (f_apart == 4'd0 || 7'(f_apart) + {1'b0, f_k, f_left == '0} <= 7'd15);
   end
 
   logic f_small, f_rested;              // the last cycle was without a frame, too

@@ -5,13 +5,14 @@
 module litepulse_pins_twice #(
     parameter int S = 1,
     parameter int WHAT = 0,     // 0: a launch of the queue; 1: the responder; 2: bytes
+    parameter int FREE = 7,     // what may be anything: 1: the format; 2: lead and lag; 4: filter, edges, once or again
     parameter int LMIN = 64,    // LMIN_CYCLES of docs/core.md
     parameter int SHOW = 0      // 1: one scene with a frame instead, 2: with a pulse; that the pins never move is asserted there, and fails
 ) (
     input logic clk
 );
   localparam int SL = $clog2(S);
-  localparam int SETUP = (WHAT == 1) ? 7 : (WHAT == 2) ? 4 : 3;   // words that both get first ...
+  localparam int SETUP = (WHAT == 1) ? 9 : 4;   // words that both get first ...
   localparam int READY = 9 * SETUP;                                // ... and the cycle in which they have them
   localparam int LATER = 8;                                        // cycles by which the launch may come later
 
@@ -23,7 +24,11 @@ module litepulse_pins_twice #(
   (* anyseq *) logic [S-1:0]  rx, aux;
   (* anyconst *) logic [31:0] delay;
   wire [31:0] line = 32'h8;                            // received, too
-  (* anyconst *) logic [31:0] format, driver;          // of profile 0; lead and lag
+  (* anyconst *) logic [31:0] any_format, any_driver, any_filter, any_trigger;
+  wire [31:0] format = (FREE & 1) != 0 ? any_format : 32'h30;   // of profile 0; else 8N1
+  wire [31:0] driver = (FREE & 2) != 0 ? any_driver : 32'd0;    // lead and lag
+  wire [31:0] filter = (FREE & 4) != 0 ? any_filter : 32'd0;    // of the responder's input ...
+  wire [31:0] trigger = (FREE & 4) != 0 ? any_trigger : 32'h301;  // ... and when it answers; else both edges of the input, once
   wire [31:0] lead = {16'd0, driver[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16]};
   wire [31:0] period = 32'(4 * 256 * S + 96);          // short bits, so that much happens within the depth
   (* anyconst *) logic [31:0] word, width;      // the launch
@@ -43,18 +48,21 @@ module litepulse_pins_twice #(
     assume (format[litepulse_map_pkg::PROFILE_FORMAT_PARITY_LSB +: 3] <= litepulse_map_pkg::PARITY_SPACE);
     assume (format[litepulse_map_pkg::PROFILE_FORMAT_STOP_LSB +: 2] != 2'd3);
     assume (lead < 32'(4 * S) && driver[litepulse_map_pkg::DRIVER_ENABLE_LAG_LSB +: 16] < 16'd8);
-    if (WHAT != 2) assume (format == 32'h30 && driver == 32'd0);   // 8 data bits, one stop bit
+    // a channel or none, any number of samples up to 4; edges of the input or of the line, once or again and again
+    assume (filter[15:2] == 14'd0 && filter[31:16] <= 16'd4);
+    assume (trigger[3:0] == 4'(litepulse_map_pkg::TRIGGER_EDGE) && trigger[7:5] == 3'd0 && trigger[31:13] == 19'd0);
+    assume (!trigger[litepulse_map_pkg::RESP_TRIGGER_EXCLUSIVE_LSB]);
     // in time in both
     if (WHAT != 0) assume (come_a == NEVER && come_b == NEVER);
     else assume (come_a >= 9'(READY) && come_b >= 9'(READY));
     if (WHAT == 0) begin
-      assume (come_a < 9'(READY + LATER) && come_b < 9'(READY + LATER) && tick < 32'((READY + LATER + LMIN + 4) * S));
-      assume ({23'd0, come_a} + 32'(LMIN) <= (tick >> SL) && {23'd0, come_b} + 32'(LMIN) <= (tick >> SL));
+      assume (come_a < 9'(READY + LATER) && come_b < 9'(READY + LATER) && tick < 32'((READY + LATER + LMIN + 8) * S));
+      assume ({23'd0, come_a} + 32'(LMIN) <= ((tick - lead) >> SL) && {23'd0, come_b} + 32'(LMIN) <= ((tick - lead) >> SL));
     end
     assume (tty >= 9'(READY));
     if (WHAT != 2) assume (tty == NEVER);
     if (SHOW != 0) begin
-      assume (format == 32'h30 && driver == 32'd0);
+      assume (format == 32'h30 && driver == 32'd0 && filter == 32'd0 && trigger == 32'h301);
       assume (width == 32'd3 && delay == 32'(9 * S) && word[9:0] == 10'h055 && word[31:12] == '0);
       assume (word[11:10] == (SHOW == 2 ? litepulse_map_pkg::LAUNCH_PULSE : litepulse_map_pkg::LAUNCH_FRAME));
       assume (come_a == (WHAT == 0 ? 9'(READY + 3) : NEVER) && come_b == (WHAT == 0 ? 9'(READY) : NEVER));
@@ -67,10 +75,12 @@ module litepulse_pins_twice #(
   logic         oe_a, oe_b;
   logic [5:0]   words_a, words_b;
   litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW != 0), .TRAFFIC(1'b1)) a (
-      .clk, .rst, .cycle, .rx, .aux, .format, .period, .driver, .line, .delay, .word, .width, .tick, .come(come_a), .tty, .bytes,
+      .clk, .rst, .cycle, .rx, .aux, .format, .period, .driver, .line, .filter, .trigger, .delay, .word, .width, .tick,
+      .come(come_a), .tty, .bytes,
       .tx(tx_a), .oe(oe_a), .de(de_a), .words(words_a));
   litepulse_pins_once #(.S(S), .WHAT(WHAT), .SETUP(SETUP), .SHOW(SHOW != 0)) b (
-      .clk, .rst, .cycle, .rx, .aux, .format, .period, .driver, .line, .delay, .word, .width, .tick, .come(come_b), .tty, .bytes,
+      .clk, .rst, .cycle, .rx, .aux, .format, .period, .driver, .line, .filter, .trigger, .delay, .word, .width, .tick,
+      .come(come_b), .tty, .bytes,
       .tx(tx_b), .oe(oe_b), .de(de_b), .words(words_b));
 
   generate
@@ -101,7 +111,7 @@ endmodule
 module litepulse_pins_once #(
     parameter int S = 1,
     parameter int WHAT = 0,
-    parameter int SETUP = 3,
+    parameter int SETUP = 4,
     parameter bit SHOW = 1'b0,
     parameter bit TRAFFIC = 1'b0
 ) (
@@ -114,6 +124,8 @@ module litepulse_pins_once #(
     input  logic [31:0]  period,
     input  logic [31:0]  driver,
     input  logic [31:0]  line,
+    input  logic [31:0]  filter,
+    input  logic [31:0]  trigger,
     input  logic [31:0]  delay,
     input  logic [31:0]  word,
     input  logic [31:0]  width,
@@ -149,11 +161,12 @@ module litepulse_pins_once #(
     endcase
     if (WHAT == 1) begin
       case (words)
-        6'd2:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_TRIGGER, 32'h301};   // edges of channel 0
-        6'd3:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_DELAY, delay};
-        6'd4:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_WIDTH, width};
-        6'd5:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_LAUNCH, word};
-        6'd6:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_ARM, 32'd1};
+        6'd2:    {first_addr, first_data} = {litepulse_map_pkg::CFG_FILTER, filter};
+        6'd4:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_TRIGGER, trigger};
+        6'd5:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_DELAY, delay};
+        6'd6:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_WIDTH, width};
+        6'd7:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_LAUNCH, word};
+        6'd8:    {first_addr, first_data} = {litepulse_map_pkg::CFG_RESP_ARM, 32'd1};
         default: ;
       endcase
     end

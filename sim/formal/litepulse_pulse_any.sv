@@ -85,7 +85,9 @@ module litepulse_pulse_any #(
     if (ren) rdata <= any_word;
   end
 
-  litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_OUT(S == 1 ? 1 : 2)) pulse (
+  litepulse_pulse #(.S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW),
+      .LATENCY_OUT(S == 1 ? 1 : 2), .LIN_ENTRIES(8)
+  ) pulse (
       .clk, .rst, .rx_i(rx), .aux_i(aux),
       .ev_wr, .ev_free, .rx_wr, .rx_wword, .rx_free, .txb_valid(valid), .txb_none(any_none), .txb_data(next), .txb_pop(pop),
       .lq_avail(avail), .lq_rptr('0), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),

@@ -94,6 +94,8 @@
       if (gap && f_told == f_which) assert (f_whole[63:48] == f_record[63:48] && f_whole[31:0] == f_record[31:0]);
     end
   end
+  // `fault` is high for one cycle when a gap begins
+  always_ff @(posedge clk) if (f_past) assert (fault == (rx_gap && !$past(rx_gap)));
   // at once when two fit
   always_ff @(posedge clk) if (f_past && !$past(rst) && !rst && $past(gap && !rx_wr && f_room > 1)) assert (telling && gap);
   always_ff @(posedge clk) begin

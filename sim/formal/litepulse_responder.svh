@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the responder answers, when, and when it listens. Included at the end of the module.
+// With the trigger `lin`: the end of a frame that litepulse_lin names is one; what it says is overtaken is never due, but `busy`.
 // Ghosts: the settings as written, the ticks that are left to T = reference + delay, the outcome as the arbiter gave it.
 
   litepulse_responder_environment #(.S(S)) environment (.*);
@@ -9,7 +10,9 @@
   logic                 f_past1 = 1'b0, f_stood = 1'b0;
   logic                 g_rst = 1'b0;        // so was the cycle before
   logic [23:0]          g_delay, g_holdoff;
-  logic [1:0]           g_trigger;
+  logic [2:0]           g_trigger;
+  logic [7:0]           g_data;              // of the launch when it was decided
+  logic                 g_overtaken;         // it was not to be launched any more, in the cycle before
   logic                 g_rearm, g_ignore_own, g_byte;
   logic [7:0]           g_value, g_mask;
   logic                 g_listens, g_comes, g_loads;
@@ -44,10 +47,11 @@
       litepulse_map_pkg::TRIGGER_EDGE:  g_comes = f_edge && !(sel_is_line && line_own && g_ignore_own);
       litepulse_map_pkg::TRIGGER_BYTE:  g_comes = byte_end && g_byte;
       litepulse_map_pkg::TRIGGER_BREAK: g_comes = brk_stb && !(brk_own && g_ignore_own);
+      litepulse_map_pkg::TRIGGER_LIN:   g_comes = byte_end && lin_hit;
       default: g_comes = 1'b0;
     endcase
     if (g_trigger != litepulse_map_pkg::TRIGGER_EDGE) begin
-      g_off  = (g_trigger == litepulse_map_pkg::TRIGGER_BYTE) ? byte_end_off : brk_off;
+      g_off  = (g_trigger == litepulse_map_pkg::TRIGGER_BREAK) ? brk_off : byte_end_off;
       g_back = (line_filtered ? GW'(filt_delay) : GW'(0)) + GW'((S > 1) ? 2 : 1);
     end
     if (S == 1) g_off = 3'd0;
@@ -70,7 +74,7 @@
     if (take) begin
       case (cfg_addr)
         3'd0: begin
-          g_trigger    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 2];
+          g_trigger    <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 3];
           g_rearm      <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_REARM_LSB];
           g_ignore_own <= cfg_data[litepulse_map_pkg::RESP_TRIGGER_IGNORE_OWN_LSB];
         end
@@ -101,7 +105,10 @@
     g_filt_delay <= filt_delay;
     if (landed || late) g_rep <= 5'd1;
     else if (report) g_rep <= g_rep + 5'd1;
+    g_overtaken <= lin_overtaken;
+    if (due || overtaken) g_data <= data;
     if (due) g_outcome <= grant ? 2'd1 : 2'd2;
+    else if (overtaken) g_outcome <= 2'd2;
     else if (late) g_outcome <= 2'd3;
     if (reported) g_number <= g_number + 16'd1;
     g_asks <= (cfg_req && !cfg_done && !rst) ? g_asks + 6'd1 : 6'd0;
@@ -133,7 +140,7 @@
       assert (!no_hit == $past(g_listens && g_comes && !disarm));
       if (count) assert ($past(count || !no_hit));
       if ($past(!no_hit && !disarm)) assert (count);
-      if ($past(count && !due && !late && !disarm)) assert (count);
+      if ($past(count && !due && !overtaken && !late && !disarm)) assert (count);
       // without rearm one answer, then it is off; a word that is carried out finds it off
       if ($past(reported && !g_rearm)) assert (!armed);
       if (cfg_done) assert ($past(!armed && wish) && armed == $past(arms));
@@ -146,14 +153,19 @@
       // due at T and only at T, whenever that was in time; late, and soon, whenever it was not. A lead that changes meanwhile makes nothing
       // late; what it would have made late goes out at T if it can.
       if (due) assert (count && g_answers && g_tc == GW'(KE + 1) && off == g_t_off && may_be_due);
-      if (late) assert (count && !due && !g_answers);
-      if (count && g_tc <= GW'(KE + 1)) assert (due || late);
+      if (late) assert (count && !due && !overtaken && !g_answers);
+      if (count && g_tc <= GW'(KE + 1)) assert (due || overtaken || late);
+      // in place of due, if somebody else has begun a frame before; it is told as busy
+      if (overtaken) assert (count && g_answers && g_tc == GW'(KE + 1) && off == g_t_off && g_overtaken && !due);
+      if (due) assert (!g_overtaken);
+      // LIN's answers are frames, and more than one
+      if (armed && g_trigger == litepulse_map_pkg::TRIGGER_LIN) assert (g_rearm && kind == litepulse_map_pkg::LAUNCH_FRAME);
       // the record tells of it: of what, why, when
       if (ev_req) begin
         assert (ev_kind == ((g_outcome == 2'd1) ? litepulse_map_pkg::KIND_TX : litepulse_map_pkg::KIND_RESPONDER_MISSED));
         assert (ev_flags == ((g_outcome == 2'd1) ? 8'd0
             : (g_outcome == 2'd2) ? litepulse_map_pkg::REASON_BUSY : litepulse_map_pkg::REASON_LATE));
-        assert (ev_data == {g_number, 4'd0, kind, profile, data});
+        assert (ev_data == {g_number, 4'd0, kind, profile, (g_outcome == 2'd3) ? data : g_data});
         if (g_outcome != 2'd3) assert (ev_lo == now[7:0] + g_tc[7:0] && ev_off == g_t_off);
         assert (now[7:0] - ev_lo == 8'(g_rep));
       end
@@ -182,8 +194,9 @@
     if (f_past && !rst) begin
       assert (3'(g_loads) + 3'(preset) + 3'(ready) + 3'(count) + 3'(in_flight) + 3'(report) + 3'(hold) <= 3'd1);
       assert (armed == (g_loads || preset || ready || count || in_flight || report || hold));
-      assert ({by_edge, by_byte, by_break} == {g_trigger == litepulse_map_pkg::TRIGGER_EDGE, g_trigger == litepulse_map_pkg::TRIGGER_BYTE,
-          g_trigger == litepulse_map_pkg::TRIGGER_BREAK} && rearm == g_rearm && ignore_own == g_ignore_own);
+      assert ({by_edge, by_byte, by_break, by_lin} == {g_trigger == litepulse_map_pkg::TRIGGER_EDGE,
+          g_trigger == litepulse_map_pkg::TRIGGER_BYTE, g_trigger == litepulse_map_pkg::TRIGGER_BREAK,
+          LIN && g_trigger == litepulse_map_pkg::TRIGGER_LIN} && rearm == g_rearm && ignore_own == g_ignore_own);
       assert (match_value == g_value && match_mask == g_mask);
       assert (byte_hit == g_byte);
       assert ({next_wait, other_wait} == (turned ? {g_holdoff, g_delay} : {g_delay, g_holdoff}));
@@ -199,7 +212,8 @@
       if (hold) assert (g_asks <= 6'(KE + 16));
       if (!armed && turned) assert (g_asks <= 6'd2);
       if (!armed && !turned && !cfg_done) assert (g_asks <= 6'(KE + 17));
-      if (armed) assert (number == g_number && g_trigger != litepulse_map_pkg::TRIGGER_OFF);
+      if (armed) assert (number == g_number && {by_edge, by_byte, by_break, by_lin} != 4'd0);
+      if ((in_flight || report) && g_outcome != 2'd3) assert (data == g_data);
       // the counter, state by state
       if (g_loads) assert (remaining[SL+D-1:0] == '0 && step == g_delay[SL +: D]);
       if (preset) assert (!negative && remaining == g_delay && step == D'(-g_way));
@@ -208,7 +222,7 @@
       if (count || in_flight) assert (g_counter == g_t - GW'((KE + 2) * S) && step == '1);
       if (count || !no_hit) assert (excused == g_excused && (g_reach || !g_in_time));
       if (count) assert (g_reach ? g_tc >= GW'(KE + 1) : g_tc < GW'(KE + 2));
-      if (count && negative) assert (due || !g_answers);
+      if (count && negative) assert (due || overtaken || !g_answers);
       if ((count && !negative) || !no_hit) assert (g_forgiven == g_excused);
       if (count && g_young) assert (!open && g_reach == (g_tc >= GW'(KE + 2)));
       if (!no_hit) assert (g_reach == (g_tc >= GW'(KE + 3)));
@@ -267,7 +281,7 @@
   always_ff @(posedge clk) if (cfg_done) g_word <= g_word + 3'd1;
   always_comb begin
     assume (!byte_stb && !byte_end && !brk_stb && !sel_filtered && !line_filtered && nde_lead == '1 && prof_valid == '1);
-    assume (cfg_data[31:11] == 21'd0 && cfg_data[7:5] == 3'd0 && ev_ack == ev_req);
+    assume (cfg_data[31:11] == 21'd0 && !lin_hit && !lin_data_set && cfg_data[7:5] == 3'd0 && ev_ack == ev_req);
     assume (cfg_addr == ((g_word == 3'd0) ? 3'd0 : (g_word == 3'd1) ? 3'd2 : (g_word == 3'd2) ? 3'd5 : 3'd6));
     assume (cfg_req == (!rst && g_word < 3'd4));
   end
@@ -293,6 +307,8 @@
       cover (due && g_excused && g_in_time && g_lead > GW'(600) && lead == '0);   // the lead was raised too late
       cover (due && !g_in_time);
       cover (due && g_trigger == litepulse_map_pkg::TRIGGER_EDGE && filt_delay == 7'd9 && $past(sel_filtered && filt_delay == 7'd2, 3 + KE));
+      cover (due && g_trigger == litepulse_map_pkg::TRIGGER_LIN);
+      cover (overtaken);
       cover (disarm && count);
       cover (reported);
     end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What litepulse_responder takes for granted: time passes; a lead that changes is announced; a word is held until it is answered; with one
-// sample per cycle the arbiter answers at once.
+// sample per cycle the arbiter answers at once; litepulse_lin leaves the byte of a launch alone until it is told.
 `include "litepulse_environment.svh"
 module litepulse_responder_environment #(
     parameter bit ASSUMED = `ASSUMED,
@@ -21,7 +21,13 @@ module litepulse_responder_environment #(
     input logic [2:0]            brk_off,
     input logic                  due,
     input logic                  grant,
-    input logic                  refuse
+    input logic                  refuse,
+    input logic                  lin_data_set,
+    input logic                  lin_enable,
+    // the module's own: a launch is decided, and not yet told
+    input logic                  count,
+    input logic                  in_flight,
+    input logic                  report
 );
   logic                  past = 1'b0, rst_was, changes_was, asked;
   logic [63-$clog2(S):0] now_was;
@@ -40,6 +46,7 @@ module litepulse_responder_environment #(
       if (asked) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
       if (S == 1 && !rst) `ASSUME(grant == (due && !refuse) && (due || !refuse));
       if (rst_was) `ASSUME(!byte_stb);
+      if (lin_data_set && lin_enable && !rst) `ASSUME(!count && !in_flight && !report);
     end
   end
 endmodule

@@ -131,11 +131,11 @@
         assert (code == g_code);
         if (asel != 3'd1) assert ((time_word ^ {32{asel[0] && asel[2:1] != 2'd0}}) == g_a);
         else assert (time_word == 32'd0);
-        if (g_b_known) assert (rdata == g_b);
+        if (g_b_known) assert (rdata_b == g_b);
       end
       if (g_valid && (g_cycle == 2'd3 || g_cycle == 2'd0)) begin
         if (g_b_known && !(g_late && g_cycle == 2'd3)) assert (op_b == (g_b ^ {32{g_code[litepulse_program_pkg::F_BNEG]}}));
-        if (g_cycle == 2'd3 && g_a_known) assert ((((rdata & {32{is_word}}) | time_word) ^ {32{negate_a}}) == g_a);
+        if (g_cycle == 2'd3 && g_a_known) assert ((((rdata_a & {32{is_word}}) | time_word) ^ {32{negate_a}}) == g_a);
         if (g_cycle == 2'd0 && g_a_known) assert (op_a == g_a);
         if (!odd) assert (carry_in == (cin == 2'd1 || (cin == 2'd2 && carry_was)));
         assert (cin == g_code[litepulse_program_pkg::F_CIN +: 2]);

@@ -59,3 +59,20 @@
     if (host_we) mem[{1'b0, host_addr}] <= host_data;
   end
   always_comb assume (now[63:58] == 6'd0);
+
+  // what it does, what became of it, and its report, taken apart
+  operation_t   operation;
+  launch_t      launch;
+  launch_result_t launch_result;
+  event_request_t r_event;
+  logic [2:0]   off, outcome, ev_off, r_off;
+  logic [1:0]   kind, profile;
+  logic [7:0]   data, ev_lo, r_lo, r_flags;
+  logic [31:0]  r_data;
+  logic         granted, zero;
+  logic [3:0]   r_kind, r_source;
+  always_ff @(posedge clk) zero <= result[31:0] == 32'd0;   // of the instruction before
+  assign operation = {action, argument, taken, result[31:0], zero};
+  assign {kind, profile, data, off} = launch;
+  assign {ev_lo, ev_off, outcome, granted} = launch_result;
+  assign {r_data, r_kind, r_source, r_flags, r_lo, r_off} = r_event;

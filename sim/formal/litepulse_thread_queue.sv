@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The launch queue's program with the modules beside it, an instruction in each step of the clock. See queue.sby.
+`include "litepulse_types.svh"
 module litepulse_thread_queue #(
     parameter int S = 1,
     parameter int KE = 2,
@@ -17,15 +18,12 @@ module litepulse_thread_queue #(
   (* anyconst *) logic [3:0]   g_prof_valid;
   (* anyseq *)   logic [127:0] g_other;
   (* anyseq *)   logic         g_ack, g_flush, g_grant, g_push;
-  logic         disarm, forget, act_do, width_we, armed, slack_ok, fired, is_far, wrapped, due, granted, told, eventful, lq_free1, be_ok;
-  logic         idle, flushed, zero, emit, ev_req, ev_ack;
-  logic [2:0]   off, outcome, ev_off, r_off;
-  logic [1:0]   kind, profile, r_ack;
-  logic [7:0]   data, ev_lo, r_lo, r_flags;
-  logic [31:0]  width, r_data;
+  logic         disarm, forget, act_do, width_we, armed, slack_ok, fired, is_far, wrapped, due, told, eventful, lq_free1, be_ok;
+  logic         idle, flushed, emit, ev_req, ev_ack;
+  logic [1:0]   r_ack;
+  logic [31:0]  width;
   logic [S-1:0] lead;
   logic [15:0]  flush_count;
-  logic [3:0]   r_kind, r_source;
   logic [LQ_AW:0] lq_avail;
   logic         g_popped = 1'b0;
   logic [127:0] head;
@@ -33,18 +31,17 @@ module litepulse_thread_queue #(
   assign host_we = 1'b0;
   assign head    = g_popped ? g_other : g_head;
   assign lq_data = head[32 * b[1:0] +: 32];
-  always_ff @(posedge clk) zero <= result[31:0] == 32'd0;   // of the instruction before
   assign emit    = action == litepulse_program_pkg::ACT_EMIT;
   assign ev_ack  = ev_req && g_ack;
 
   litepulse_timed_source #(.S(S), .KE(KE)) source (
       .clk, .rst(1'b0), .now(now[7:0]), .near_wrap(near), .prof_valid(g_prof_valid), .de_lead(g_lead), .nslack(32'd0),
-      .act(run), .action, .argument, .taken, .sum(result[31:0]), .zero, .eventful, .cond(cond[9:5]),
-      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .off, .kind, .profile, .data,
-      .grant(g_grant), .lead, .ev_ack(r_ack[0]), .told, .outcome, .granted, .ev_lo, .ev_off
+      .act(run), .operation, .eventful, .cond(cond[9:5]),
+      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .launch,
+      .grant(g_grant), .lead, .ev_ack(r_ack[0]), .told, .result(launch_result)
   );
   litepulse_launch_queue #(.LQ_AW(LQ_AW)) queue (
-      .clk, .rst(1'b0), .act(run), .action, .argument, .taken, .cond(cond[15:10]), .eventful, .act_do, .armed, .slack_ok, .disarm, .forget,
+      .clk, .rst(1'b0), .act(run), .operation, .cond(cond[15:10]), .eventful, .act_do, .armed, .slack_ok, .disarm, .forget,
       .lq_avail, .lq_free1, .be_ok, .idle, .flush(g_flush), .flushed, .flush_count
   );
   // as litepulse_launch_memory would have it
@@ -52,8 +49,8 @@ module litepulse_thread_queue #(
 
   litepulse_report report (
       .emit, .thread(1'b0), .sum(result[31:0]), .now(now[7:0]), .told({1'b0, told}), .outcome, .granted,
-      .lo({8'd0, ev_lo}), .off({3'd0, ev_off}), .ack(r_ack), .ev_req, .ev_ack, .ev_kind(r_kind), .ev_source(r_source), .ev_flags(r_flags),
-      .ev_lo(r_lo), .ev_off(r_off), .ev_data(r_data)
+      .queue_result(launch_result), .train_result('0),
+      .ack(r_ack), .ev_req, .ev_ack, .ev(r_event)
   );
 
   // what the slot is given, and the cycles that it has left

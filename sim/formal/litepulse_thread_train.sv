@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The train's program with the modules beside it, an instruction in each step of the clock. See train.sby.
+`include "litepulse_types.svh"
 module litepulse_thread_train #(
     parameter int S = 1,
     parameter int KE = 2,
@@ -18,31 +19,27 @@ module litepulse_thread_train #(
   (* anyseq *)   logic       g_ack, g_grant, cfg_req;
   (* anyseq *)   logic [3:0] cfg_addr;
   (* anyseq *)   logic [31:0] cfg_data;
-  logic         disarm, forget, act_do, width_we, armed, slack_ok, fired, is_far, wrapped, due, granted, told, eventful, be_ok;
-  logic         zero, emit, ev_req, ev_ack, cfg_done, cfg_err, running, pending;
-  logic [2:0]   off, outcome, ev_off, r_off;
-  logic [1:0]   kind, profile, r_ack;
-  logic [7:0]   data, ev_lo, r_lo, r_flags;
-  logic [31:0]  width, r_data;
+  logic         disarm, forget, act_do, width_we, armed, slack_ok, fired, is_far, wrapped, due, told, eventful, be_ok;
+  logic         emit, ev_req, ev_ack, cfg_done, cfg_err, running, pending;
+  logic [1:0]   r_ack;
+  logic [31:0]  width;
   logic [S-1:0] lead;
-  logic [3:0]   r_kind, r_source;
   logic [9:0]   start;
 
   assign lq_data   = 32'd0;
   assign host_addr = cfg_addr;
   assign host_data = cfg_data;
-  always_ff @(posedge clk) zero <= result[31:0] == 32'd0;   // of the instruction before
   assign emit      = action == litepulse_program_pkg::ACT_EMIT;
   assign ev_ack    = ev_req && g_ack;
 
   litepulse_timed_source #(.S(S), .KE(KE)) source (
       .clk, .rst(1'b0), .now(now[7:0]), .near_wrap(near), .prof_valid(g_prof_valid), .de_lead(g_lead), .nslack(32'd0),
-      .act(run), .action, .argument, .taken, .sum(result[31:0]), .zero, .eventful, .cond(cond[9:5]),
-      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .off, .kind, .profile, .data,
-      .grant(g_grant), .lead, .ev_ack(r_ack[1]), .told, .outcome, .granted, .ev_lo, .ev_off
+      .act(run), .operation, .eventful, .cond(cond[9:5]),
+      .disarm, .forget, .act_do, .width_we, .armed, .slack_ok, .fired, .is_far, .wrapped, .due, .launch,
+      .grant(g_grant), .lead, .ev_ack(r_ack[1]), .told, .result(launch_result)
   );
   litepulse_train train (
-      .clk, .rst(1'b0), .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .host_we, .host_done(host_we), .argument, .cond(cond[15:10]),
+      .clk, .rst(1'b0), .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .host_we, .host_done(host_we), .operation, .cond(cond[15:10]),
       .eventful, .act_do, .armed, .slack_ok, .is_far, .wrapped, .disarm, .forget, .be_ok, .running, .pending
   );
   // as litepulse_launch_memory would have it
@@ -50,8 +47,8 @@ module litepulse_thread_train #(
 
   litepulse_report report (
       .emit, .thread(1'b1), .sum(result[31:0]), .now(now[7:0]), .told({told, 1'b0}), .outcome, .granted,
-      .lo({ev_lo, 8'd0}), .off({ev_off, 3'd0}), .ack(r_ack), .ev_req, .ev_ack, .ev_kind(r_kind), .ev_source(r_source), .ev_flags(r_flags),
-      .ev_lo(r_lo), .ev_off(r_off), .ev_data(r_data)
+      .queue_result('0), .train_result(launch_result),
+      .ack(r_ack), .ev_req, .ev_ack, .ev(r_event)
   );
   (* hierconn *) wire               \source.slot.load , \source.slot.arm , \source.slot.beyond ;
   (* hierconn *) wire        [31:0] \source.slot.value ;

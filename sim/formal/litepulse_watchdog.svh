@@ -16,6 +16,7 @@ always_ff @(posedge clk) begin
     f_silent <= F'(1);
     f_limit  <= '0;
   end
+  if (f_past && $past(rst)) assert (!fired && stop == 2'd0);
   if (f_past && !$past(rst) && !rst) begin
     // exactly then, and not while the host talks or wants what runs to be kept
     assert (fired == ($past(f_limit != '0 && f_silent == f_end + 1'b1 && !talk && !keep && !fired)));

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from driver.upstream.__main__ import KERNELS
 from litex_soc import build_cache
 from litex_soc.build_cache import content_key
 from scripts import debian_apt, debian_package, debian_table
@@ -433,7 +434,7 @@ def test_every_entry_is_used_and_no_other_file_names_a_version():
     files = [path for folder in ("sim", "scripts") for path in (ROOT / folder).rglob("*.py") if path.parent.name != "house"]
     text = {path: path.read_text() for path in files if path.name != "debian_package.py"}
     used = {name for code in text.values() for name in re.findall(r'(?:obtain|programs)\("([\w-]+)"', code)}
-    assert used | {"linux-source"} == set(debian_table.ENTRIES)
+    assert used | set(KERNELS.values()) == set(debian_table.ENTRIES)
     version, suite = r'["\'][a-z][a-z0-9.+-]+=(\d+:)?\d[\w.+~]*-\d', r'fetch\([^)]*["\'](bookworm|trixie|forky|sid)\b'
     assert not [path for path, code in text.items() if re.search(f"{version}|{suite}", code)]
 

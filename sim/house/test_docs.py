@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/test-map.md names tests and proofs that exist: who renames one finds out here. docs/testing.md lists every group."""
+"""docs/develop/test-map.md names tests and proofs that exist: who renames one finds out here. docs/develop/testing.md lists every group."""
 
 import ast
 import re
 from fnmatch import fnmatchcase
 
 import pytest
+from PIL import Image
 
 from sim.cocotb_rig import ROOT
 
-TEXT = (ROOT / "docs" / "test-map.md").read_text()
+TEXT = (ROOT / "docs" / "develop" / "test-map.md").read_text()
 KUNIT = ROOT / "driver" / "litepulse_test.c"
 # `test_x` is a case of sim/core; `file::name` a test of a file or, with `kunit`, a KUnit case. `*` stands for any rest.
 NAME = re.compile(r"`(?:(\w+)::)?([\w*]+)`")
@@ -26,7 +27,7 @@ def functions(path):
 
 def driver_files():
     """{name: path} of the files with tests of the driver."""
-    paths = [path for group in ("driver", "linux_soc", "linux", "pc") for path in (ROOT / "sim" / group).glob("test_*.py")]
+    paths = [path for group in ("driver", "linux_soc", "linux", "pc", "experiments") for path in (ROOT / "sim" / group).glob("test_*.py")]
     assert len({path.stem for path in paths}) == len(paths), "two files of one name: a reference to one would be a reference to both"
     return {path.stem: path for path in paths}
 
@@ -76,6 +77,13 @@ def test_the_driver(tests):
         assert not missing(cases, tests), (sentence, missing(cases, tests))
 
 
+def test_packages_and_pictures():
+    files = [*(ROOT / "sim" / "packages").glob("test_*.py"), *(ROOT / "sw" / "tests").glob("test_*.py")]
+    tests = {path.stem: functions(path) for path in files}
+    for _, sentence, cases in rows("## Packages and pictures"):
+        assert NAME.findall(cases) and not missing(cases, tests), (sentence, missing(cases, tests))
+
+
 @pytest.mark.parametrize(
     "cell, wrong",
     [
@@ -93,8 +101,19 @@ def test_a_wrong_name_is_noticed(cell, wrong):
     assert missing(cell, {"": {"test_core"}, "test_a": {"test_x"}, "kunit": {"good"}}) == wrong
 
 
+def test_pictures_are_readable_on_any_page():
+    """Black lines on transparent paper are invisible on a dark page."""
+    for path in (ROOT / "docs" / "images").rglob("*.svg"):
+        if path.parent.name == "waves":  # a light and a dark one each: test_waves.py
+            continue
+        assert re.match(r'(<\?xml[^>]*>\s*)?<svg [^>]*><rect width="100%" height="100%" fill="white" />', path.read_text()), path.name
+    for path in (ROOT / "docs" / "images").rglob("*.png"):
+        image = Image.open(path).convert("RGBA")
+        assert image.getextrema()[3] == (255, 255), f"{path.name} is transparent"
+
+
 def test_groups_are_listed():
-    text = (ROOT / "docs" / "testing.md").read_text()
+    text = (ROOT / "docs" / "develop" / "testing.md").read_text()
     (groups,) = (
         ast.literal_eval(node.value)
         for node in ast.parse((ROOT / "sim" / "conftest.py").read_text()).body

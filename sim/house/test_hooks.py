@@ -27,6 +27,11 @@ MISTAKES = {
     "shellcheck": ("wrong.sh", f"#!/bin/sh\n{HEAD}rm $1\n", r"SC2086"),
     "verible": ("hdl/wrong.sv", "module other;\nendmodule\n", r"hdl/wrong\.sv:1.*module-filename"),
     "codespell": ("wrong.md", "The adress.\n", r"wrong\.md:1: adress ==> address"),  # codespell:ignore adress
+    "prose": (
+        "docs/wrong.md",
+        "Words:\n\n| ever ever |\n|---|\n\nIt it runs `it it`\nfor ever.\n",
+        r"docs/wrong\.md:6: .*'It it'[^:]*\ndocs/wrong\.md:7: 'for ever'",
+    ),
     "generated": ("docs/registers.md", "# Registers\n", r"docs/registers\.md"),
 }
 
@@ -71,7 +76,7 @@ def test_every_hook_has_a_mistake():
 def test_hook_refuses_a_mistake(name):
     tree = run_folder("hook", name)
     parts = ["docs", "driver", "hdl", "litex_soc", "sw/litepulse"] if name == "generated" else []
-    for part in (CONFIG, "pyproject.toml", "REUSE.toml", "scripts/verible.rules", *parts):
+    for part in (CONFIG, "pyproject.toml", "REUSE.toml", "scripts/verible.rules", "scripts/prose.py", "scripts/prose.toml", *parts):
         target = tree / part
         target.parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / part).is_dir():

@@ -16,7 +16,17 @@ PRIMITIVES = "read_verilog -lib -sv +/ice40/cells_sim.v +/ecp5/cells_sim.v +/ecp
 # A pad is an inout port of its primitive, also where it is an input of ours, and half of its ports may be of no use.
 PIN_WARNINGS = ("-Wno-ASSIGNIN", "-Wno-PINCONNECTEMPTY")
 LICENCES = {"driver": "GPL-2.0-only", "": "BSD-2-Clause"}
-NO_SPDX = ("LICENSE", "LICENSES/", "docs/images/", "requirements/")
+NO_SPDX = (
+    "LICENSE",
+    "LICENSES/",
+    "debian/copyright",
+    "debian/source/format",
+    "docs/images/",
+    "requirements/",
+    "docs/experiments.json",
+    "driver/upstream/tree/Documentation/ABI/",
+    "sw/litepulse/certify/schema.json",
+)
 BINARY = (".png", ".svg", ".ico", ".gz")
 
 
@@ -71,6 +81,8 @@ def parameter_sets(module):
     if re.search(r"parameter\s+(?:int\s+)?INPUTS\b", text):
         for parameters in sets:
             parameters["INPUTS"] = min(4, 16 // parameters["S"] - 1)  # no more edges fit a record
+    if re.search(r"parameter\s+int\s+LIN_ENTRIES\b", text):
+        sets += [{**parameters, "LIN_ENTRIES": 64} for parameters in sets]
     return sets
 
 
@@ -133,6 +145,7 @@ def test_verilator(module):
             *(f"-G{k}={v}" for k, v in parameters.items()),
             "--top-module",
             module,
+            f"-I{hdl_dir()}",
             *hdl_sources(module),
             *pins,
         )
@@ -160,6 +173,7 @@ def test_icarus(module):
             *(f"-P{module}.{k}={v}" for k, v in parameters.items()),
             "-s",
             module,
+            f"-I{hdl_dir()}",
             *hdl_sources(module),
             *primitives(module),
         )

@@ -302,18 +302,18 @@ def test_load_far_unless():
     assert program.code[field(word, "next")] == program.code[field(word, "next") | 1]
 
 
-PAGE = (ROOT / "docs" / "sequencer.md").read_text()
+PAGE = (ROOT / "docs" / "develop" / "sequencer.md").read_text()
 
 
 def table(heading):
-    """The rows of the table of docs/sequencer.md below a heading."""
+    """The rows of the table of docs/develop/sequencer.md below a heading."""
     section = re.split(r"^#+ ", PAGE.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.M)[0]
     rows = [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in section.splitlines() if line.startswith("| ")]
     return rows[1:]
 
 
 def test_the_page_has_the_language():
-    """docs/sequencer.md lists what the assembler knows: fields, actions, arguments of `do`, conditions and whose they are."""
+    """docs/develop/sequencer.md lists what the assembler knows: fields, actions, arguments of `do`, conditions and whose they are."""
     assert [(name, int(low), int(bits)) for name, low, bits, _ in table("Encoding")] == [
         (name, *place) for name, place in assemble.FIELDS.items()
     ]

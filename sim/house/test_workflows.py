@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The files for CI elsewhere: their schemas, their shell, what an outsider could do with them, and that they do what docs/testing.md says.
+"""The files for CI elsewhere: schemas, shell, what an outsider could do with them, and that they do what docs/develop/testing.md says.
 
 No runner is here that could execute them. Every checker has its control: a file with a mistake that it must report.
 """

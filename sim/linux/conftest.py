@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The guests of the tests in this folder. Each is built, booted and kept once for all tests and runs; see docs/linux.md."""
+"""The guests of the tests in this folder. Each is built, booted and kept once for all tests and runs; see docs/develop/linux.md."""
 
 import functools
 
@@ -17,7 +17,7 @@ def booted():
 
 @pytest.fixture(scope="session")
 def linux():
-    """linux(cpu, flavour=linux_rig.FLAVOUR, bootargs="", parameters="", samples=1): the Guest with the driver loaded."""
+    """linux(cpu, flavour=linux_rig.FLAVOUR, bootargs="", parameters="", samples=1, cores=1): the Guest with the driver loaded."""
     return functools.cache(linux_rig.boot_with_driver)
 
 

@@ -109,8 +109,8 @@ def draw(measured, path):
     for axis, one in zip(axes, measured):
         worst = max(map(abs, one.errors_us))
         axis.plot(range(1, len(one.errors_us) + 1), one.errors_us, ".-", color="#1f77b4" if one.exact else "#d62728", linewidth=1)
-        if worst > plot.BAND_MS * 1000 / 10:
-            axis.axhspan(-plot.BAND_MS * 1000, plot.BAND_MS * 1000, color="#d62728", alpha=0.12, label="±0.1 ms: tuned laptop, Linux 6.12")
+        if worst > plot.BAND_NS / 1000 / 10:
+            axis.axhspan(-plot.BAND_NS / 1000, plot.BAND_NS / 1000, color="#d62728", alpha=0.12, label="±0.1 ms: tuned laptop, Linux 6.12")
             axis.legend(loc="upper right", fontsize=9)
         else:
             axis.set_ylim(-0.06, 0.06)

@@ -8,7 +8,7 @@
 
 A run starts from the state of the whole machine right after the boot, so runs neither see each other nor cost a boot. It fails when
 the kernel complains (lockdep, BUG, WARNING, ...) or when the status is another than was expected. What the simulator made of a run is kept
-(runs.py), and judged each time. How to write a test: docs/linux.md.
+(runs.py), and judged each time. How to write a test: docs/develop/linux.md.
 """
 
 import os
@@ -90,7 +90,7 @@ class Guest:
     @property
     def device_name(self):
         """What the kernel calls the core's platform device."""
-        return f"{self.machine.description['csr_bases']['pulse']:x}.litepulse"
+        return f"{self.machine.description['csr_bases']['pulse']:x}.serial"
 
     @property
     def snapshot(self):
@@ -141,15 +141,29 @@ class Guest:
         """Of the simulator: go on from this state."""
         return [self.machine.program, "--restore", self.snapshot]
 
-    def run(self, command, files=None, *, stimulus=(), wires=(), status=0, complaints=False, max_cycles=RUN_CYCLES, save=None):
+    def run(
+        self,
+        command,
+        files=None,
+        *,
+        stimulus=(),
+        wires=(),
+        buses=(),
+        status=0,
+        complaints=False,
+        max_cycles=RUN_CYCLES,
+        until=READY,
+        save=None,
+    ):
         """Runs a shell command in the guest, or a program, [path, argument, ...]; returns a `Result`, or raises GuestError.
 
         files: {name in the guest: path here, or bytes}; the command runs in the folder that has them
-        stimulus: (tick from now, pin, level), or lines as the simulator knows them, see docs/linux.md
-        wires: "tx:rx" and so on
+        stimulus: (tick from now, pin, level), or lines as the simulator knows them, see docs/develop/linux.md
+        wires: "tx:rx" and so on; buses: the same, and the stimulus may drive the input, too: it is low when either is
         status: the exit status that is expected, None for any
         complaints: True to return what the kernel complains about instead of failing; or texts that the kernel must say, whose lines
             then are no complaints
+        until: what the console says at the end; "": the guest ends it, by a reset
         save: where to keep the state at the end
         """
         with tempfile.TemporaryDirectory(prefix="litepulse-run-") as name:
@@ -162,11 +176,11 @@ class Guest:
             options = [
                 "--send",
                 "run\n",
-                "--until",
-                READY,
+                *(("--until", until) if until else ()),
                 "--max-cycles",
                 max_cycles,
                 *(word for wire in wires for word in ("--wire", wire)),
+                *(word for bus in buses for word in ("--bus", bus)),
             ]
             given = [(str(path.relative_to(work)), path) for path in sorted(work.rglob("*")) if path.is_file()]
             arguments = [
@@ -230,15 +244,18 @@ def judge(made, what, status, complaints):
     return result.judge(what, status, complaints, trouble)
 
 
-def boot(cpu, flavour=FLAVOUR, bootargs="", nodes="", samples=1):
+def boot(cpu, flavour=FLAVOUR, bootargs="", nodes="", samples=1, cores=1, system=None, cycles=None):
     """The `Guest` right after the boot: /init waits for its first command.
 
     bootargs: further words for the kernel
     nodes: further nodes of the device tree's root, as dts text; their devices come before all others, so drivers meet them first
     samples: ticks in a cycle of the core's clock
+    cores: how many there are
+    system: another Kernel than that of `flavour`
+    cycles: how long it boots, if /init is not on this console
     """
-    machine = linux_sim.machine(cpu, samples=samples)
-    system = kernel.build(cpu, flavour)
+    machine = linux_sim.machine(cpu, samples=samples, cores=cores)
+    system = system or kernel.build(cpu, flavour)
     archive, _ = initramfs.build(cpu)
     words = f"{BOOTARGS} {bootargs}".strip()
     start = (machine.layout.device_tree - archive.stat().st_size) & ~0xFFFF
@@ -247,7 +264,8 @@ def boot(cpu, flavour=FLAVOUR, bootargs="", nodes="", samples=1):
     if nodes:
         version = "/dts-v1/;\n"
         tree = tree.replace(version, f"{version}/ {{ {nodes} }};\n", 1)
-    key = content_key(machine.key, system.key, archive, tree)
+    end = ["--max-cycles", cycles] if cycles else ["--until", READY, "--max-cycles", BOOT_CYCLES]
+    key = content_key(machine.key, system.key, archive, tree, *([cycles] if cycles else []))
 
     def make(folder):
         (folder / "device_tree.dtb").write_bytes(blob(tree))
@@ -256,10 +274,7 @@ def boot(cpu, flavour=FLAVOUR, bootargs="", nodes="", samples=1):
             *machine.boot_arguments(system.image, folder / "device_tree.dtb"),
             "--ram",
             f"{archive}@{start:#x}",
-            "--until",
-            READY,
-            "--max-cycles",
-            BOOT_CYCLES,
+            *end,
             "--save",
             folder / "state",
         ]
@@ -270,9 +285,9 @@ def boot(cpu, flavour=FLAVOUR, bootargs="", nodes="", samples=1):
     return Guest(machine, flavour, folder, key)
 
 
-def boot_with_driver(cpu, flavour=FLAVOUR, bootargs="", parameters="", samples=1):
+def boot_with_driver(cpu, flavour=FLAVOUR, bootargs="", parameters="", samples=1, cores=1):
     """The `Guest` with the driver of this tree loaded."""
-    guest = boot(cpu, flavour, bootargs, samples=samples)
+    guest = boot(cpu, flavour, bootargs, samples=samples, cores=cores)
     return guest.after(f"insmod litepulse.ko {parameters}".strip(), {"litepulse.ko": guest.module(DRIVER)["litepulse"]})
 
 

@@ -39,7 +39,9 @@ def test_a_flood_wanted_one_by_one(cpu):
     )
     first, *_, last = [tick for tick, _ in driver_bench.changes(said.pins, "aux0")]
     marks = said.rises("printed", first)[:count]
-    assert len(marks) == count and marks[-1] - last < 2 * 500_000  # two ticks of the scheduler
+    # Half of the CPU is the program's, late by the one tick of the scheduler that the other may be ahead: for at most
+    # half a tick of work still to do after the last edge, that is 2 x (1/2 + 1) ticks of 10 ms.
+    assert len(marks) == count and marks[-1] - last < 3 * 500_000
     assert len(said.rises("asked", first)) < count // 2
 
 
@@ -60,9 +62,9 @@ def test_frames_are_the_models():
 
 def test_bytes_of_a_pin():
     data = bytes(range(0, 250, 7))
-    made, _, _ = driver_bench.frames(5000, data, 115200)
-    said = Answers(Said(pins=[(0, "tx", 1), *((tick, "tx", level) for tick, level in made)]))
-    assert bytes(driver_bench.sent(said, PULSE, 115200)) == data
+    made, starts, _ = driver_bench.frames(5000, data, 115200)
+    pins = [(0, "tx", 1), *((tick, "tx", level) for tick, level in made)]
+    assert driver_bench.sent(pins, PULSE, 115200) == list(zip(starts, data))
 
 
 def test_busy_is_what_the_other_process_missed():
@@ -75,10 +77,10 @@ def test_interrupts_of_one_port():
         Said(
             "interrupts 5 liteuart",
             "interrupts 30 liteuart",
-            "interrupts 2 f0008000.litepulse",
+            "interrupts 2 f0008000.serial",
             "interrupts 7 liteuart",
             "interrupts 31 liteuart",
-            "interrupts 9 f0008000.litepulse",
+            "interrupts 9 f0008000.serial",
         )
     )
     assert (said.interrupts(PULSE), said.interrupts(PEER)) == (7, 2)
@@ -99,7 +101,7 @@ def test_search(border):
     assert found == (border if border < 5 else None) and len(tried) <= 3
 
 
-def figures(mine, peer, period):
+def figures(mine, peer, period, ring=333):
     return {
         "costs": [
             {
@@ -119,7 +121,7 @@ def figures(mine, peer, period):
             for load in driver_bench.LOADS
         ],
         "latencies": [],
-        "events": dict.fromkeys(driver_bench.LOADS, period),
+        "events": {"events": dict.fromkeys(driver_bench.LOADS, period), "ring": dict.fromkeys(driver_bench.LOADS, ring)},
         "bauds": {},
         "missed": [],
     }
@@ -130,4 +132,5 @@ def test_what_is_missed_is_said():
     assert len(driver_bench.shortcomings(figures(100, 990, 500))) == 8  # at 1 Mbaud all of the CPU is not enough to tell
     missed = driver_bench.shortcomings(figures(10, 99, 501))
     assert len(missed) == 14 and "9.9 times cheaper" in missed[0] and "99,800 events/s" in missed[-1]
+    assert [line.split(" ")[0] for line in driver_bench.shortcomings(figures(10, 100, 500, 334))] == ["149,700"]
     assert "**Missed:** x." in driver_bench.lines({**figures(10, 99, None), "missed": ["x"]})

@@ -2,13 +2,14 @@
 """Device tree nodes that are at fault beside the good one: the driver says of each in one line what is wrong, and leaves nothing of it."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from litex_soc import linux_sim
 from sim.linux.linux_rig import DRIVER, TESTED_CPUS
-from sim.linux.pins import sampled_edges
+from sim.linux.pins import changes, sampled_edges
 from sim.linux.test_chardev import EDGE, Told, toggles
 
 PULSE_HZ = 50_000_000
@@ -138,3 +139,27 @@ def test_faulty_nodes_are_refused(booted, cpu):
     assert bound == [guest.device_name] and node == ["litepulse0", "ttyPULSE0"]
     edges = [tick for tick, _, _ in sampled_edges(result.pins, ["aux0"])]
     assert len(edges) == 5 and [(e[0], e[2]) for e in told.events()] == [(EDGE, tick) for tick in edges]
+
+
+@pytest.mark.parametrize("cpu", TESTED_CPUS)
+def test_what_the_device_tree_wants(booted, cpu):
+    """The number of an alias, and RS-485 from the start: lead and lag are 1 ms each at the first byte, though no program asked."""
+    description = linux_sim.machine(cpu).description
+    node = f"serial@{description['csr_bases']['pulse']:x}"
+    guest = booted(
+        cpu,
+        nodes=f'aliases {{ serial3 = "/soc/{node}"; }}; '
+        f"soc {{ {node} {{ linux,rs485-enabled-at-boot-time; rs485-rts-delay = <1 1>; }}; }};",
+    )
+    files = {"litepulse.ko": guest.module(DRIVER)["litepulse"]}
+    steps = ["set=115200,8N1", "getrs485", "write=55", "drain", "sleep=3000"]
+    before = "insmod litepulse.ko; ls /dev/litepulse* /dev/ttyPULSE*; ln -s /dev/litepulse3 /dev/litepulse0"
+    result = guest.run_program("tty_steps", ["/dev/ttyPULSE3", *steps], before=before, files=files, max_cycles=50_000_000)
+    nodes_there = [word for line in result.lines for word in line.split() if word.startswith("/dev/")]
+    assert sorted(nodes_there) == ["/dev/litepulse3", "/dev/ttyPULSE3"]
+    ((flags, *delays),) = [line.split()[1:] for line in result.lines if line.startswith("getrs485")]
+    assert int(flags, 0) & 1 and delays == ["1", "1"]
+    start, end = (changes(result.pins, "tx")[at][0] for at in (0, -1))
+    (on, up), (off, down) = changes(result.pins, "de")
+    bit = Fraction(50_000_000, 115200)
+    assert (up, down) == (1, 0) and start - on == 50_000 and off - start - 50_000 == pytest.approx(10 * bit, abs=1) and end < off

@@ -307,6 +307,29 @@ def test_what_does_not_fit_is_refused(ptp):
     assert {width for _, width in kept} == {500}
 
 
+def test_pins(ptp):
+    """Each has its one function; without it what needs the pin is busy."""
+    told, _, _ = ptp("pins")
+    pins = [line[1:] for line in told.lines if line[0] == "pin"]
+    extts, perout = "1", "2"
+    assert pins == [*([str(k), extts, str(k), f"in{k}"] for k in range(4)), ["4", extts, "4", "rx"], ["5", perout, "0", "tx"]]
+    told.fine("same", "no_input", "input", "extts", "no_output", "output")
+    for label in ("another_channel", "input_as_output", "output_as_input"):
+        assert told.calls[label] == (-1, "EOPNOTSUPP"), label
+    assert told.calls["extts_without_pin"] == told.calls["perout_without_pin"] == (-1, "EBUSY")
+
+
+def test_a_pps_source_has_the_times_of_the_edges(ptp):
+    """To the nanosecond those that the device gives in the host's clock; none when it is off."""
+    steps = "".join(f"after ready edge\n+{5000 + 77 * k} aux0 1\n+{9000 + k} aux0 0\n" for k in range(3))
+    told, _, _ = ptp("pps", f"{steps}after ready off\n+5000 aux0 1\n")
+    told.fine("on", "off", "fetch")
+    seen = told.numbers("pps")
+    assert [sequence for sequence, _, _ in seen] == [1, 2, 3, 3]
+    assert all(source == device for _, source, device in seen[:3]) and len({source for _, source, _ in seen}) == 3
+    assert seen[3][1] == seen[2][1] < seen[3][2]
+
+
 def test_output_outlives_its_program(ptp):
     """As PTP has it: it goes on until somebody ends it."""
     told, pins, _ = ptp("close", "after ready go\n" + beat(30))
@@ -362,7 +385,7 @@ def test_testptp(linux):
     )
     text = "\n".join(result.lines)
     caps = [int(number) for number in re.findall(r"(?m)^ +(\d+) [a-z]", text)[:9]]
-    assert caps == [100_000_000, 0, 5, 1, 0, 0, 0, 0, 0]
+    assert caps == [100_000_000, 0, 5, 1, 1, 6, 0, 0, 0]
     assert text.count("frequency adjustment okay") == 2 and "time shift okay" in text and "set time okay" in text
     assert "extended timestamp request returned 2 samples" in text and "system and phc clock time offset request okay" in text
     assert text.count("periodic output request okay") == 2

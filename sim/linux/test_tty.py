@@ -558,11 +558,11 @@ def test_what_is_lost_is_counted(tty, cpu):
 
 def interrupts(run):
     """Differences of what /proc/interrupts says."""
-    counts = [int(line.split()[1]) for line in run.console if "litepulse" in line and line.split()[0].rstrip(":").isdigit()]
+    counts = [int(line.split()[1]) for line in run.console if ".serial" in line and line.split()[0].rstrip(":").isdigit()]
     return [b - a for a, b in zip(counts, counts[1:])]
 
 
-COUNT = "grep litepulse /proc/interrupts"
+COUNT = "grep [.]serial /proc/interrupts"
 TRIGGERS = "/sys/class/tty/ttyPULSE0/rx_trig_"
 
 
@@ -587,6 +587,27 @@ def test_trigger_counts_interrupts(tty, cpu):
     assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [data, data]
     each, _, shared = interrupts(run)
     assert each == 64 and shared == 2
+
+
+@one
+def test_as_many_interrupts_as_are_allowed(tty, cpu):
+    """1920 a second are moderated, unless they are allowed, or low_latency asks for them: HZ is 100."""
+    data = bytes(range(64))
+    most, form = "/sys/class/tty/ttyPULSE0/interrupts_max", profile(19200)
+    steps = [
+        ("moderated", f"cat {most}; echo 1 >{TRIGGERS}bytes", ""),
+        ("allowed", f"echo 4000 >{most}; cat {most}", ""),
+        ("quick", f"echo 128 >{TRIGGERS}bytes; for v in 1000 99 100001 -1 x ''; do echo $v >{most} && echo $v; done", "lowlatency=1"),
+        ("slow", "", "lowlatency=0"),
+    ]
+    shell = []
+    for name, before, step in steps:
+        shell += [before or "true", COUNT, f"./tty_steps /dev/ttyPULSE0 set=19200,8N1 {step} say={name} read=64,500", COUNT]
+    run = tty(cpu, shell=tuple(shell), stimulus=[entry for name, _, _ in steps for entry in after(name, row(20_000, data, form))])
+    assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [data] * 4
+    assert [line for line in run.console if line.isdigit()] == ["1000", "4000", "1000"]
+    moderated, _, allowed, _, quick, _, slow = interrupts(run)
+    assert moderated < 55 and allowed == quick == 64 and slow < 10
 
 
 @one

@@ -10,6 +10,7 @@ import pytest
 
 from litex_soc import board, device_tree, linux_sim
 from litex_soc.linux_sim import Layout
+from scripts.debian_package import linux_source
 from sim.cocotb_rig import ROOT
 
 BINDING = ROOT / "driver" / "bindings" / "serial" / "litex,litepulse.yaml"
@@ -127,7 +128,7 @@ def test_follows_the_soc(simulated):
         },
     }
     changed = device_tree.device_tree(other)
-    assert f"litepulse@{base + 0x800:x}" in changed and f"litepulse@{base:x}" not in changed
+    assert f"serial@{base + 0x800:x}" in changed and f"serial@{base:x}" not in changed
     assert "clock-frequency = <133333333>;" in changed and "interrupts = <9>;" in changed and "interrupts = <9>;" not in text
 
 
@@ -175,10 +176,12 @@ def schema_tool(name, *arguments, cwd):
 
 @pytest.fixture(scope="module")
 def schema(tmp_path_factory):
-    """The processed binding, in a folder like the kernel's."""
+    """The processed binding, in a folder like the kernel's, with the kernel's two to which it refers."""
     folder = tmp_path_factory.mktemp("bindings")
     (folder / "serial").mkdir()
-    shutil.copy(BINDING, folder / "serial")
+    theirs = linux_source()[0] / "Documentation" / "devicetree" / "bindings" / "serial"
+    for path in (BINDING, theirs / "serial.yaml", theirs / "rs485.yaml"):
+        shutil.copy(path, folder / "serial")
     assert schema_tool("dt-doc-validate", "-u", folder, folder / "serial" / BINDING.name, cwd=folder) == ""
     assert schema_tool("dt-mk-schema", "-j", "-o", "schema.json", folder, cwd=folder) == ""
     return folder / "schema.json"
@@ -218,6 +221,8 @@ def test_binding_example(schema, tmp_path):
         ("interrupts = <3>;\n\t\t\treg-names", "reg-names"),
         ('reg-names = "csr", "window";', 'reg-names = "csr", "window"; current-sped = <9600>;'),
         ("0x8000>;", "0x8000>, <0x1000 4>;"),
+        ('reg-names = "csr", "window";', 'reg-names = "csr", "window"; rs485-rts-delay = <1 2 3>;'),
+        ("litepulse: serial@", "litepulse: litepulse@"),
     ],
 )
 def test_binding_finds(schema, simulated, right, wrong, tmp_path):

@@ -14,6 +14,7 @@ import pytest
 
 from litex_soc import linux_sim
 from sim.cocotb_rig import ROOT
+from sim.core.model import edges, level_at
 from sim.linux_soc import bare_rig
 
 BIT = 100  # ticks, of bare_check.c
@@ -195,6 +196,22 @@ def test_wires_and_marks(vexriscv, tmp_path):
     assert tx and max(tx) < reset + 8, "the second launch is gone with the core"
 
 
+def test_a_bus(vexriscv, tmp_path):
+    """An input on a bus is low when the output is low, or the stimulus, or both."""
+    program = bare_rig.build(vexriscv, bare_rig.HERE / "bare_check.c", tmp_path)
+    others = [(20 * n + 7 * (n % 3), n % 2) for n in range(1, 2000)]
+    (tmp_path / "others").write_text("after GO\n" + "".join(f"+{tick} rx {level}\n" for tick, level in others))
+    boot = bare_rig.boot_arguments(vexriscv, program, tmp_path)
+    run = bare_rig.simulate(vexriscv, tmp_path, *boot, "--bus", "tx:rx", "--stimulus", "others", "--max-cycles", 200_000)
+    tx, rx = ([(tick, level) for tick, name, level in run.pins if name == pin] for pin in ("tx", "rx"))
+    assert len(edges(tx)) > 10, "the core has sent, too"
+    # Where the first stimulus lies is known by the last one, at which only it changes.
+    begin = rx[-1][0] - others[-1][0]
+    nodes = [(0, 1), *((begin + tick, level) for tick, level in others)]
+    ticks = sorted({tick for tick, _ in (*tx, *nodes)})
+    assert edges(rx) == edges([(tick, level_at(tx, tick) & level_at(nodes, tick)) for tick in ticks])
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [
@@ -220,6 +237,11 @@ def test_wires_and_marks(vexriscv, tmp_path):
             "--wire: 'rx:tx' is not OUT:IN with OUT tx, de or peer_tx and IN rx, peer_rx or aux0 to aux3",
         ),
         (["--rom", "rom", "--loop", "--wire", "de:rx"], "--wire: rx is wired already"),
+        (["--rom", "rom", "--loop", "--bus", "de:rx"], "--bus: rx is wired already"),
+        (
+            ["--rom", "rom", "--bus", "tx:irq"],
+            "--bus: 'tx:irq' is not OUT:IN with OUT tx, de or peer_tx and IN rx, peer_rx or aux0 to aux3",
+        ),
         (["--rom", "rom", "--pins", "/nothing/x"], "--pins: cannot write /nothing/x: No such file or directory"),
         (["--rom", "rom", "--stats", "/nothing/x", "--max-cycles", "1"], "--stats: cannot write /nothing/x: No such file or directory"),
         (["--rom", "rom", "--save", "/nothing/x", "--max-cycles", "1"], "--save: cannot write /nothing/x.part: No such file or directory"),

@@ -10,6 +10,7 @@ module litepulse_pins #(
     parameter int RX_AW = 9,
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
+    parameter int LIN_ENTRIES = 64,
     parameter int WATCHDOG_UNIT = 8
 ) (
     input  wire               pulse_clk,
@@ -45,10 +46,10 @@ module litepulse_pins #(
     output logic              watch_fired,
     input  logic [EV_AW:0]    irq_ev_level,
     input  logic [RX_AW:0]    irq_rx_level,
-    input  logic [7:0]        irq_ev_age,
-    input  logic [7:0]        irq_ev_idle,
-    input  logic [7:0]        irq_rx_age,
-    input  logic [7:0]        irq_rx_idle,
+    input  logic [11:0]       irq_ev_age,
+    input  logic [11:0]       irq_ev_idle,
+    input  logic [11:0]       irq_rx_age,
+    input  logic [11:0]       irq_rx_idle,
     input  logic [1:0]        irq_unit,
     input  logic              irq_timed,
     input  logic [TX_AW:0]    irq_tx_low,
@@ -68,7 +69,7 @@ module litepulse_pins #(
   logic                tx_oe;
 
   litepulse #(
-      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
+      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES),
       .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
   ) core (
       .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from litex_soc.bitstream import SYNTHESIS, ToolError, run_tool
+from litex_soc.bitstream import ToolError, run_tool, synthesis
 from litex_soc.build_cache import Store, content_key
-from sim.cocotb_rig import SIM, BuildError, hdl_sources, simulate
+from sim.cocotb_rig import SIM, BuildError, hdl_sources, headers, simulate
 from sim.core.environment import checks
 
 HERE = Path(__file__).resolve().parent
 PINS = HERE / "litepulse_pins.sv"
 TB = SIM / "core" / "litepulse_tb.sv"
 TOP = "litepulse_pins"
-# As the boards' builds do it.
-COMMANDS = {"ice40": SYNTHESIS["up5k"], "ecp5": SYNTHESIS["ecp5"]}
+FPGAS = {"ice40": "up5k", "ecp5": "ecp5"}  # of a family, for which a netlist is made as the boards' builds do it
 # SB_IO has inputs that are inout ports of the pad; smaller functions compile three times as fast, and run no slower.
 VERILATOR = ("--timing", "--x-initial", "0", "-Wno-ASSIGNIN", "--output-split", "10000", "--output-split-cfuncs", "1000")
 NETLISTS_MADE = Store("netlists")
@@ -100,11 +99,12 @@ class Netlist:
     phy: str
     samples: int = 1
     inputs: int = 4
+    lin_entries: int = 64
 
     @property
     def parameters(self):
         """Those of litepulse_pins that are not left at their defaults."""
-        return {"PHY": f'"{self.phy}"', "S": self.samples, "INPUTS": self.inputs}
+        return {"PHY": f'"{self.phy}"', "S": self.samples, "INPUTS": self.inputs, "LIN_ENTRIES": self.lin_entries}
 
     @property
     def rtl(self):
@@ -122,12 +122,12 @@ class Netlist:
         values = " ".join(f"-set {name} {value}" for name, value in self.parameters.items())
         files = " ".join(path.name for path in sources)
         script = (
-            f"read_verilog -sv {files}\nchparam {values} {TOP}\n{COMMANDS[self.family].format(TOP)}\n"
+            f"read_verilog -sv {files}\nchparam {values} {TOP}\n{synthesis(FPGAS[self.family], self.samples).format(TOP)}\n"
             f"tee -o cells.json stat -json\nclean -purge\nwrite_verilog -noattr netlist.v\n"
         )
 
         def make(folder):
-            for path in sources:
+            for path in [*sources, *headers(sources)]:
                 shutil.copyfile(path, folder / path.name)
             (folder / "synth.ys").write_text(script)
             try:
@@ -135,7 +135,7 @@ class Netlist:
             except ToolError as error:
                 raise BuildError(f"{self.name} does not synthesise: {error}") from None
 
-        return NETLISTS_MADE.folder(self.name, content_key(sources, script, yosys_version()), make) / "netlist.v"
+        return NETLISTS_MADE.folder(self.name, content_key([*sources, *headers(sources)], script, yosys_version()), make) / "netlist.v"
 
     def simulate(self, module, testcase=None, *, netlist=None, simulator="verilator", env=None, timeout=3600):
         """cocotb_rig.simulate() of the netlist, or of the file `netlist` in its place."""
@@ -153,7 +153,7 @@ class Netlist:
             defines={"LITEPULSE_NETLIST": 1, "NO_ICE40_DEFAULT_ASSIGNMENTS": 1},
         )
 
-    def simulate_rtl(self, module, testcase=None, *, timeout=3600):
+    def simulate_rtl(self, module, testcase=None, *, env=None, timeout=3600):
         """cocotb_rig.simulate() of the core's sources with this PHY."""
         pads = {"ice40_ddr": ["SB_IO"], "generic": []}.get(self.phy, ["IB", "IBPU", "OBZ", "OFS1P3BX"])
         sources, build_args, defines = checks("verilator")
@@ -165,6 +165,7 @@ class Netlist:
             "verilator",
             testcase=testcase,
             timeout=timeout,
+            env=env,
             build_args=(*build_args, "--timing", "--x-initial", "0", "-Wno-ASSIGNIN"),
             defines=defines,
         )

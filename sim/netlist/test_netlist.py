@@ -8,14 +8,16 @@ LITEPULSE_NETLISTS=all (`make test-netlist`) runs all modules of sim/core on all
 import json
 import os
 import re
+from dataclasses import replace
 
 import pytest
 
 from litex_soc.size import RAMS
+from sim.core import test_core
 from sim.netlist.synthesis import NETLISTS, write_once
 
 ALL = os.environ.get("LITEPULSE_NETLISTS", "") == "all"
-MODULES = ("tb_launch", "tb_train", "tb_besteffort", "tb_responder", "tb_capture", "tb_streams", "tb_pins", "tb_stranger", "tb_random")
+MODULES = tuple(module for module in test_core.MODULES if module != "tb_watchdog")
 QUICK = ("ice40_ddr", "ecp5_ddr")
 # Each promise at least once.
 SHORT = {
@@ -26,6 +28,7 @@ SHORT = {
     "tb_streams": ("test_promise6_overflow_exact", "test_promise6_receive_overflow_pairs"),
     "tb_pins": ("test_promise1_driver_enable", "test_promise7_bus_traffic_moves_nothing"),
     "tb_responder": ("test_promise1_responder_edges_at_every_sample",),
+    "tb_lin": ("test_promise1_lin_answers", "test_promise1_lin_overtaken"),
 }
 
 
@@ -50,9 +53,21 @@ def test_promises(name):
 
 @pytest.mark.parametrize("name", ["ice40_generic", "ice40_ddr"])
 def test_block_rams_are_left(name):
-    """Received records lie in two of a UP5K's four large RAMs, so that the core leaves some of its block RAMs to others."""
+    """Received records lie in two of a UP5K's four large RAMs, LIN's entries in one, so that some of its block RAMs are left to others."""
     cells = json.loads((NETLISTS[name].synthesise().parent / "cells.json").read_text())["design"]["num_cells_by_type"]
-    assert cells["SB_SPRAM256KA"] == 2 and sum(n for cell, n in cells.items() if cell.startswith("SB_RAM40_4K")) <= RAMS - 4
+    assert cells["SB_SPRAM256KA"] == 3 and sum(n for cell, n in cells.items() if cell.startswith("SB_RAM40_4K")) <= RAMS - 4
+
+
+def test_without_entries_nothing_of_lin_is_left():
+    """LIN_ENTRIES = 0 costs no cell: no net of the LIN slave is in the netlist, in which there are some with entries."""
+    without = replace(NETLISTS["ice40_generic"], name="ice40_without_lin", lin_entries=0)
+    found = [
+        set(re.findall(r"[\w.]*(?:\blin_|by_lin|gen_lin|overtaken)[\w.]*", netlist.synthesise().read_text()))
+        for netlist in (NETLISTS["ice40_generic"], without)
+    ]
+    assert found[0] and not found[1], found[1]
+    cells = json.loads((without.synthesise().parent / "cells.json").read_text())["design"]["num_cells_by_type"]
+    assert cells["SB_SPRAM256KA"] == 2
 
 
 @pytest.mark.parametrize("clocks", ("unrelated", "1:1", "4:1"))

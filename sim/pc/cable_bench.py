@@ -71,11 +71,11 @@ class Bench:
         check(off <= STEADY_NS or not self.steady, f"this machine is too busy: the board's time is {off / 1e6:.0f} ms off at the end")
         return said if before else said[1:]
 
-    def events(self, gap, baud=None, seconds=EVENT_SECONDS, turns=EVENT_TURNS):
+    def events(self, gap, baud=None, late=0, seconds=EVENT_SECONDS, turns=EVENT_TURNS):
         """[{"made", "got", "lost", "seconds", "behind" (ns), and as cost()}, ...] of edges every `gap` ticks, one for each turn."""
         count = int(seconds * HZ / gap) // 10 * 10
         out = []
-        for said in self.run(*[f"events {gap} {count}"] * turns, wires=["tx:aux0"], baud=baud):
+        for said in self.run(*[f"events {gap} {count}"] * turns, wires=["tx:aux0"], baud=baud, late=late):
             got, ns, wrong, lost_board, lost_host = said["got"][0]
             lost = lost_board + lost_host
             check(not wrong, f"{wrong} events were at wrong ticks, one every {gap} ticks")
@@ -217,19 +217,23 @@ def shortcomings(figures):
 
 
 INTRODUCTION = f"""Debian's Linux {KERNEL} in QEMU, its `ftdi_sio`, the driver, and the simulated board at {HZ // 10**6} MHz
-([cable-rig.md](cable-rig.md)): board, guest and this machine have the same seconds. `3 Mbaud`: bytes pass each way no faster
+([cable-rig.md](develop/cable-rig.md)): board, guest and this machine have the same seconds. `3 Mbaud`: bytes pass each way no faster
 than 300,000 a second; `unlimited`: at once. What USB itself and an adapter's latency timer (1 ms at least) add is not
-simulated. The board's bus is slow, too: {HZ / 10**6:g} MHz, 24 on an iCEBreaker."""
+simulated. The board's bus is slow, too: {HZ / 10**6:g} MHz, 24 on an iCEBreaker. Its bridge packs answers, as those of all
+boards but the iCEBreaker do ([bridge.md](bridge.md#packed-answers))."""
 
 LIMITS = {
-    "events": """What limits: there is one request at a time, and what an answer brought is freed by the next one, so while an answer is
-on the line the board's FIFO (256 events, 16 of them not for edges) holds the events of that answer and those that happen
-meanwhile. Without a line's limit it is the round trip, and the board's slow bus, that the FIFO has to last for.""",
+    "events": """What limits: the board's FIFO (256 events, 16 of them not for edges) holds the events that an answer brings until a
+later request frees them, and those that happen meanwhile. So it has to last for four requests, of which two are under way
+([bridge.md](bridge.md#why-frames-wait)), and for as long as the guest or the adapter is late. An event is 6 bytes on the line
+and 49 cycles of the board's bus ([bridge.md](bridge.md#packed-answers)): at 2 MHz the bus carries 41,000 events a second, which
+is less than the line would.""",
     "wakes": """What limits: a board on a cable cannot interrupt, it is asked `poll_us` (1000) after an answer that brought something,
-and less and less often, down to every `idle_us` (10000), while none does. A delay is a round trip and what is left of that
+and backs off to every `idle_us` (10000) while none does. A delay is a round trip and what is left of that
 interval.""",
-    "ttys": """What limits: a received byte is a record of 8 bytes on the cable; of bytes to be sent at most 220 are in a request, and
-the board holds 512, whose room is looked at with each answer. Both directions share the one request at a time.""",
+    "ttys": """What limits: a received byte is a record of 8 bytes, of which those that repeat are left out on the cable; of bytes to be
+sent at most 220 are in a request, and the board holds 512, whose room is looked at with each answer. Both directions share the
+one request at a time.""",
     "cpu": """What limits: each poll is a transfer each way on USB, an interrupt for each, a work queue that hands over what came, and two
 switches to the driver's thread. While idle there is one every `idle_us`, a thirtieth as many if no program wants to know
 anything, as here.""",

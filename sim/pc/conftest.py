@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The PCs of the tests in this folder: booted and kept once for all tests and runs; see docs/cable-rig.md."""
+"""The PCs of the tests in this folder: booted and kept once for all tests and runs; see docs/develop/cable-rig.md."""
 
 import functools
 

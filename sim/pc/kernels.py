@@ -24,10 +24,14 @@ from sim.linux.targets import LINUX, BuildError
 # What the guest needs: USB and the adapter; and, built in in some kernels, the channel to the rig and what the driver asks for.
 WANTED = ("xhci-pci", "ftdi_sio")
 PERHAPS = ("virtio_pci", "virtio_console", "crc-itu-t")
+# What litepulse_lin builds on, and the protocols that programs use it by: a test loads them, see can_modules().
+CAN = ("can-dev", "can-raw", "can-bcm")
 # All that these depend on, in any of the kernels: the rest of a package is not kept.
 KEPT = (
     *PERHAPS,
     *WANTED,
+    *CAN,
+    "can",
     "virtio",
     "virtio_ring",
     "virtio_pci_modern_dev",
@@ -130,27 +134,37 @@ def kernel(line):
     return Kernel(line, kit.release, folder / "vmlinuz", tuple(folder / name for name in (folder / "order").read_text().split()), key)
 
 
+def can_modules(system):
+    """Paths of the .ko files of CAN for a `Kernel`, each after those it depends on."""
+    files = {module_name(path): path for path in system.image.parent.glob("*.ko")}
+    return in_order(files, map(module_name, CAN))
+
+
 def driver(line):
     """{name: path} of the modules of driver/ for a kernel, stripped; built unless the same were."""
+    return modules(line, DRIVER, sources(), "driver")
+
+
+def modules(line, base, files, name):
+    """{name: path} of out-of-tree modules for a kernel, stripped; built unless the same were. `files` lie below the folder `base`."""
     kit = kernel_kit(line)
-    files = sources()
-    key = content_key(kit.path.name, [str(path.relative_to(DRIVER)) for path in files], files)
+    key = content_key(kit.path.name, [str(path.relative_to(base)) for path in files], files)
 
     def make(folder):
         work = folder / "work"
         for path in files:
-            target = work / path.relative_to(DRIVER)
+            target = work / path.relative_to(base)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
         status, said = kit.make(work, "modules")
         if status:
-            raise BuildError(f"the driver does not build for Linux {kit.release}:\n{said[-3000:]}")
+            raise BuildError(f"{name} does not build for Linux {kit.release}:\n{said[-3000:]}")
         for module in work.glob("*.ko"):
             subprocess.run(["strip", "-g", "-o", folder / module.name, module], check=True)
         shutil.rmtree(work)
 
-    folder = LINUX.folder(f"pc-driver-{line}", key, make, f"the driver for Linux {kit.release}")
+    folder = LINUX.folder(f"pc-{name}-{line}", key, make, f"{name} for Linux {kit.release}")
     return {path.stem: path for path in sorted(folder.glob("*.ko"))}
 
 
-__all__ = ["LINES", "BuildError", "Kernel", "PackageError", "driver", "kernel"]
+__all__ = ["LINES", "BuildError", "Kernel", "PackageError", "can_modules", "driver", "kernel", "modules"]

@@ -49,6 +49,8 @@ HARDWARE = (
     "virtserialport,chardev=channel,name=litepulse",
     "-serial",
     "chardev:kernel",
+    "-serial",
+    "chardev:com2",
     "-qmp",
     "chardev:monitor",
 )
@@ -113,7 +115,8 @@ class Adapter:
 
     def __init__(self, machine, number):
         self.machine, self.number = machine, number
-        self.board = self.to_pc = self.to_board = None
+        self.board = self.to_board = None
+        self.to_pc: Stream | None = None
         self.chardev = None  # QEMU's end of the line to the PC
         # What passes: mangle(to_the_pc, data) -> data. A test damages the line with it.
         self.mangle = None
@@ -141,7 +144,7 @@ class Adapter:
         self.board = board
         self.wires = {}
         if board and board.baud:
-            self.wires = {way: Wire(board.baud, lambda data, way=way: self.deliver(way, data)) for way in (True, False)}
+            self.wires = {way: Wire(board.baud, lambda data, way=way: self.deliver(way, data), late=board.late) for way in (True, False)}
         self.to_board = board and Stream(self.machine.loop, board.connect(), lambda data: self.carry(True, data))
 
 
@@ -156,7 +159,7 @@ class Machine:
         self.listeners = []  # functions that get each line
         self.folder = tempfile.TemporaryDirectory(prefix="litepulse-pc-")
         self.errors = open(Path(self.folder.name) / "errors", "w+b")
-        names = ("kernel", "channel", "monitor")
+        names = ("kernel", "channel", "monitor", "com2")
         doors = {name: self.door(name) for name in names}
         command = [
             QEMU,
@@ -187,6 +190,9 @@ class Machine:
             self.kernel = Stream(self.loop, ends["kernel"], lambda data: self.printed("kernel", data))
             self.channel = Stream(self.loop, ends["channel"], lambda data: self.printed("channel", data))
             self.monitor = Stream(self.loop, ends["monitor"], self.answered)
+            # The PC's 16550, /dev/ttyS1: connect() puts something on its line.
+            self.com2 = Adapter(self, "com2")
+            self.com2.to_pc = Stream(self.loop, ends["com2"], lambda data: self.com2.carry(False, data))
             self.heard = b""
             self.ask("qmp_capabilities")
             if state:

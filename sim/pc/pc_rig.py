@@ -24,6 +24,7 @@ from sim.linux.initramfs import archive as newc
 from sim.linux.targets import LINUX, ROOT
 from sim.pc import initramfs, kernels
 from sim.pc.board import Board
+from sim.pc.debian import programs
 from sim.pc.machine import BOOTARGS, HARDWARE, MEMORY_MB, QEMU, Machine
 
 HERE = Path(__file__).resolve().parent
@@ -143,6 +144,12 @@ class Guest:
                 *(f"await /dev/{name}{number}" for name in ("litepulse", "ttyPULSE", "ptp")),
             ]
         return "\n".join(lines), {**self.driver(), "attach": self.guest_program("attach")}
+
+    def with_can(self):
+        """(command, files): loads SocketCAN; can-utils and ip are at hand."""
+        modules = kernels.can_modules(self.kernel)
+        loads = " && ".join(f"insmod {path.name}" for path in modules)
+        return f"{loads} || exit 90", {path.name: path for path in modules} | programs("can-programs", "candump", "cansend", "cangen", "ip")
 
     def attached(self, command, files=None, **options):
         """As run(), with the driver loaded and attached to all boards; /dev/litepulse0 and its like are there."""

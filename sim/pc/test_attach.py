@@ -14,6 +14,7 @@ from sim.linux.frames import data_of, profile, read_frames
 from sim.linux.pins import pulses
 from sim.linux.test_chardev import Told
 from sim.pc import pc_rig
+from sim.pc.board import HZ
 from sim.pc.debian import programs
 from sim.pc.rate_register import RateRegister
 
@@ -219,7 +220,7 @@ class BadCable:
     def __call__(self, to_the_pc, data):
         out = bytearray()
         for byte in data:
-            fault = self.random.randrange(6000)
+            fault = self.random.randrange(2500)
             self.faults += fault < 3
             out += {0: b"", 1: bytes([byte, byte]), 2: bytes([byte ^ 1 << self.random.randrange(8)])}.get(fault, bytes([byte]))
         return bytes(out)
@@ -245,6 +246,32 @@ def test_a_bad_cable(pc):
     assert cable.faults > 10 and int(link["repeats"]) > 5 and link["failures"] == "0"
     assert data_of(read_frames(result.pin("tx"), [profile(1_000_000)])) == data
     assert bytes.fromhex(*numbers(result, "read")[0]) == data and numbers(result, "icount")[0][:4] == [str(len(data))] * 2 + ["0", "0"]
+
+
+FLOOD_GAP, FLOOD_SECONDS = 32, 10  # ticks between events: more than the cable carries, for so long
+
+
+@pytest.mark.seconds(30)
+def test_a_flood_lets_others_in(pc):
+    """While more events happen than the cable carries the driver asks without a pause; whoever wants the bus gets it all the same."""
+    guest = pc(ONE)
+    result = guest.attached(
+        f"""
+        uptime() {{ read up rest </proc/uptime; }}
+        uptime; echo begun $up
+        ./cable_bench events {FLOOD_GAP} {FLOOD_SECONDS * HZ // FLOOD_GAP} >/dev/null &
+        sleep 3
+        for n in 0 1 2 3 4 5 6 7 8 9; do
+            uptime; from=$up; count=$(cat {SYSFS}/uartbone/transactions); uptime; echo asked $from $up $count
+        done
+        kill $!""",
+        {"cable_bench": guest.guest_program("cable_bench")},
+        boards=[{"wires": ["tx:aux0"], "record": False, "bus_divider": 1}],
+    )
+    ((begun,),) = numbers(result, "begun")
+    asked = [tuple(map(float, words)) for words in numbers(result, "asked")]
+    assert len(asked) == 10 and asked[-1][1] < float(begun) + FLOOD_SECONDS, asked
+    assert max(until - since for since, until, _ in asked) < 1 and asked[-1][2] > asked[0][2], asked
 
 
 def test_a_board_that_falls_silent(pc):

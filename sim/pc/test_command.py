@@ -12,7 +12,7 @@ from sim.pc.python import python
 SW = ROOT / "sw"
 # What the verbs import is all that the guest gets.
 IMPORTED = """
-import litepulse.cli, litepulse.simulator, serial, subprocess, textwrap
+import litepulse.cli, litepulse.backends.sim, serial, subprocess, textwrap
 import encodings.ascii, encodings.utf_8
 """
 # One process, as starting Python takes seconds there. The service of attach is another one.

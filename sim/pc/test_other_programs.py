@@ -2,19 +2,15 @@
 """Programs that know nothing of LitePulse, on /dev/ttyPULSE0: pyserial's own tests, picocom, and a file by ZMODEM between two boards."""
 
 import random
-import subprocess
-import sys
 
 import pytest
 
-from litex_soc.build_cache import content_key
 from sim.linux.frames import data_of, profile, read_frames
-from sim.linux.targets import LINUX, ROOT
 from sim.pc.debian import programs
 from sim.pc.python import python
+from sim.pyserial_suite import WANT_MODEM_LINES, pyserial_tests
 
 LINE = "6.12"
-ARCHIVE = ROOT / "requirements" / "pyserial-tests.txt"
 # pyserial's tests; this prints what became of each one, and the time it took. They sleep as long as a PC needs that computes nothing
 # else; this machine computes the board and each of the PC's instructions.
 SUITE = """
@@ -44,25 +40,8 @@ import encodings.ascii, encodings.utf_8, encodings.latin_1, encodings.idna
 for name in ("loop", "socket", "rfc2217", "spy", "alt", "hwgrep"):
     importlib.import_module("serial.urlhandler.protocol_" + name)
 """
-# These want wires that the board has no pins for: RTS to CTS, DTR to DSR.
-WANT_MODEM_LINES = {"test.Test0_DataWires.test1_RTS", "test.Test0_DataWires.test2_DTR"}
 # This one is for systems without the other way to open a port.
 NOT_FOR_LINUX = {"test_exclusive.Test_exclusive.test_exclusive_only_true"}
-
-
-def pyserial_tests():
-    """(folder, module names) of pyserial's tests."""
-
-    def make(folder):
-        options = ("--no-deps", "--no-binary=:all:", "--no-build-isolation", "--require-hashes", "--disable-pip-version-check")
-        command = [sys.executable, "-m", "pip", "download", "--quiet", *options, "--requirement", ARCHIVE, "--dest", folder]
-        subprocess.run(command, check=True)
-        (archive,) = folder.glob("pyserial-*.tar.gz")
-        # Debian 12's tarfile knows no filters yet.
-        subprocess.run(["tar", "-xf", archive, "-C", folder], check=True)
-
-    (folder,) = LINUX.folder("pyserial-tests", content_key(ARCHIVE), make, "pyserial's source archive").glob("pyserial-*/test")
-    return folder, sorted(path.stem for path in folder.glob("test*.py"))
 
 
 @pytest.mark.seconds(120)

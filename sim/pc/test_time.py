@@ -45,7 +45,7 @@ def test_testptp(pc):
         wires=["tx:rx"],
     )
     text, tick_ns = "\n".join(result.lines), 10**9 // result.hz
-    assert [int(number) for number in re.findall(r"(?m)^ +(\d+) [a-z]", text)[:9]] == [100_000_000, 0, 5, 1, 0, 0, 0, 0, 0]
+    assert [int(number) for number in re.findall(r"(?m)^ +(\d+) [a-z]", text)[:9]] == [100_000_000, 0, 5, 1, 1, 6, 0, 0, 0]
     assert text.count("frequency adjustment okay") == 2 and "time shift okay" in text and "set time okay" in text
     assert "extended timestamp request returned 2 samples" in text and "system and phc clock time offset request okay" in text
     assert text.count("periodic output request okay") == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A serial line's bit rate: bytes pass one way no faster than that, and arrive when their last bit would have."""
+"""A serial line's bit rate: bytes pass one way no faster than that, and arrive when their last bit would have, or later."""
 
 import time
 from collections import deque
@@ -11,9 +11,9 @@ PACKET = 62  # bytes that a full-speed USB adapter hands on at once, at most
 class Wire:
     """One way of a line."""
 
-    def __init__(self, baud, deliver, clock=time.monotonic):
-        """baud: bits per second; deliver(bytes): called by pass_on(); clock: seconds."""
-        self.seconds_per_byte, self.deliver, self.clock = BITS / baud, deliver, clock
+    def __init__(self, baud, deliver, clock=time.monotonic, late=0):
+        """baud: bits per second; deliver(bytes): called by pass_on(); clock: seconds; late: seconds between the line and there."""
+        self.seconds_per_byte, self.deliver, self.clock, self.late = BITS / baud, deliver, clock, late
         self.free, self.under_way = 0.0, deque()
 
     def send(self, data):
@@ -37,9 +37,9 @@ class Wire:
 
     def next_at(self):
         """When something arrives, None if nothing is under way."""
-        return self.under_way[0][0] if self.under_way else None
+        return self.under_way[0][0] + self.late if self.under_way else None
 
     def pass_on(self):
         """Delivers what has arrived by now."""
-        while self.under_way and self.under_way[0][0] <= self.clock():
+        while self.under_way and self.under_way[0][0] + self.late <= self.clock():
             self.deliver(self.under_way.popleft()[1])

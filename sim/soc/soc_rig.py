@@ -147,14 +147,15 @@ def event(words):
 def read_vcd(path):
     """{signal: [(picosecond, level)]}, the first entry being the level at the start; and the last time stamp."""
     text = path.read_text()
-    assert re.search(r"\$timescale\s+1 ps\s+\$end", text)
+    scale = re.search(r"\$timescale\s+(10{0,2}) (s|ms|us|ns|ps)\s+\$end", text)
+    unit = int(scale[1]) * {"s": 10**12, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1}[scale[2]]
     names = dict(re.findall(r"\$var wire 1 (\S) (\w+) \$end", text))
     out = {name: [] for name in names.values()}
     time_now = None
     for line in text[text.index("$enddefinitions") :].splitlines()[1:]:
         if line.startswith("#"):
-            assert time_now is None or int(line[1:]) > time_now, "time goes back"
-            time_now = int(line[1:])
+            assert time_now is None or int(line[1:]) * unit > time_now, "time goes back"
+            time_now = int(line[1:]) * unit
         elif line[0] in "01":
             out[names[line[1]]].append((time_now, int(line[0])))
         else:
@@ -162,11 +163,16 @@ def read_vcd(path):
     return out, time_now
 
 
+def vcd_unit(hz=Fraction(sim_soc.PULSE_HZ)):
+    """Picoseconds of a VCD's unit: the largest power of ten that is at most half a tick."""
+    return 10 ** max(power for power in range(13) if power == 0 or 2 * 10**power <= Fraction(PICOSECONDS) / hz)
+
+
 def tick_of(picoseconds, hz=Fraction(sim_soc.PULSE_HZ)):
-    """The tick whose time, rounded, is `picoseconds`; the rounding must be exact."""
+    """The tick whose time, rounded to the VCD's unit, is `picoseconds`; the rounding must be exact."""
     tick = round(picoseconds * hz / PICOSECONDS)
     exact = tick * PICOSECONDS / hz
-    assert abs(exact - picoseconds) <= Fraction(1, 2), f"{picoseconds} ps is no tick"
+    assert picoseconds % vcd_unit(hz) == 0 and abs(exact - picoseconds) <= Fraction(vcd_unit(hz), 2), f"{picoseconds} ps is no tick"
     return tick
 
 

@@ -8,28 +8,21 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge, Timer
 
 from litepulse import regs
+from sim import wishbone
 
 EVENTS = regs.REGIONS["EVENTS"][0] // 4
 CONFIG = regs.REGIONS["CONFIG"][0] // 4
 TRAIN_COUNT = CONFIG + next(r.index for r in regs.CONFIG if r.name == "train_count")
 SEPARATE = os.environ["WRAPPER_DOMAIN"] == "pulse"
+WINDOW = 0x9000_0000 // 4
 
 
-async def access(dut, word, value=None):
-    """One bus access; the word read."""
-    await FallingEdge(dut.sys_clk)
-    dut.bus_adr.value = 0x90000000 // 4 + word
-    dut.bus_we.value = value is not None
-    dut.bus_dat_w.value = value or 0
-    dut.bus_cyc.value = dut.bus_stb.value = 1
-    for _ in range(2000):
-        await RisingEdge(dut.sys_clk)
-        if dut.bus_ack.value == 1:
-            read = int(dut.bus_dat_r.value)
-            await FallingEdge(dut.sys_clk)
-            dut.bus_cyc.value = dut.bus_stb.value = 0
-            return read
-    raise AssertionError("the bus hangs")
+async def access(dut, word, value=None, sel=0b1111):
+    """Accesses a word of the window. Returns the word read, or None after a bus error."""
+    try:
+        return await wishbone.access(dut, WINDOW + word, value, sel)
+    except wishbone.BusError:
+        return None
 
 
 async def tick(dut):
@@ -38,13 +31,46 @@ async def tick(dut):
     return await access(dut, EVENTS + 2) | await access(dut, EVENTS + 3) << 32
 
 
+async def start(dut):
+    """Clocks and a reset."""
+    cocotb.start_soon(Clock(dut.sys_clk, 41668 if SEPARATE else 20834, unit="ps").start())
+    if SEPARATE:
+        cocotb.start_soon(Clock(dut.pulse_clk, 20834, unit="ps").start())
+    for name in ("pulse_rst", "bus_cyc", "bus_stb", "bus_we", "bus_adr", "bus_dat_w", "bus_sel", "aux"):
+        if hasattr(dut, name):
+            getattr(dut, name).value = 0
+    dut.rx.value = 1
+    dut.sys_rst.value = 1
+    await ClockCycles(dut.sys_clk, 4)
+    dut.sys_rst.value = 0
+    await ClockCycles(dut.sys_clk, 64)
+
+
+@cocotb.test()
+async def parts_of_words(dut):
+    """Are not written, and say so; what is not selected is not even read. Each access ends."""
+    await start(dut)
+    await access(dut, TRAIN_COUNT, 0x11223344)
+    for sel in range(1, 15):
+        assert await access(dut, TRAIN_COUNT, 0x55667788, sel) is None
+        assert await access(dut, TRAIN_COUNT, sel=sel) == 0x11223344
+    assert await access(dut, TRAIN_COUNT, 0x55667788, 0) is not None
+    assert await access(dut, TRAIN_COUNT) == 0x11223344
+    await access(dut, EVENTS)  # takes the snapshot of the tick
+    before = await access(dut, EVENTS + 2)
+    await access(dut, EVENTS, sel=0)
+    assert await access(dut, EVENTS + 2) == before
+    await access(dut, EVENTS, sel=0b0001)
+    assert await access(dut, EVENTS + 2) != before
+
+
 @cocotb.test()
 async def reset_of_either_side_resets_both(dut):
     pulse_period = 20834
     cocotb.start_soon(Clock(dut.sys_clk, 41668 if SEPARATE else pulse_period, unit="ps").start())
     if SEPARATE:
         cocotb.start_soon(Clock(dut.pulse_clk, pulse_period, unit="ps").start())
-    for name in ("sys_rst", "pulse_rst", "bus_cyc", "bus_stb", "bus_we", "bus_adr", "bus_dat_w", "aux"):
+    for name in ("sys_rst", "pulse_rst", "bus_cyc", "bus_stb", "bus_we", "bus_adr", "bus_dat_w", "bus_sel", "aux"):
         if hasattr(dut, name):
             getattr(dut, name).value = 0
     dut.rx.value = 1

@@ -38,6 +38,7 @@ def identify(bus):
         "launch_depth": 6,
         "interrupts": 1,
         "simulated": 1,
+        "lin_depth": 6,
     }
     assert Fraction(words[3], words[4]) == sim_soc.PULSE_HZ
     return words[5]

@@ -91,6 +91,25 @@ def test_each_edge_arrives_after_the_same_time(delay, tmp_path):
     assert stamps == [(tick + regs.LOOPBACK_TICKS, level) for tick, level in pins["a", "rx"]]
 
 
+def test_a_bus(tmp_path):
+    """With --bus each hears itself at once, and the other after the delay: a LIN bus with two nodes."""
+    with board(tmp_path, "a", "--bus", "--link-delay", DELAY) as a, board(tmp_path, "b", "--bus", "--link-delay", DELAY) as b:
+        ticks = [send(a, b"\x12\x80")]
+        a.wait_events(launched(2))
+        ticks.append(send(b, b"\x55"))
+        b.wait_events(launched(1))
+        late = a.now()
+        while a.now() < late + 10_000:
+            pass
+        ended(b)
+        ended(a)
+    pins = {(name, pin): pins_of(tmp_path / name, pin) for name in "ab" for pin in ("tx", "rx")}
+    assert pins["a", "tx"] == sent(ticks[0], b"\x12\x80") and pins["b", "tx"] == sent(ticks[1], b"\x55")
+    others = [[edge for edge in pins[name, "rx"] if edge not in pins[name, "tx"]] for name in "ab"]
+    assert all(len(pins[name, "rx"]) == len(pins["a", "tx"]) + len(pins["b", "tx"]) for name in "ab")
+    assert shift(pins["b", "tx"], others[0]) + shift(pins["a", "tx"], others[1]) == 2 * DELAY
+
+
 def test_the_other_one_comes_and_goes(tmp_path):
     """Alone, its time goes on and RX is idle; who ends in the middle of a frame leaves the line idle; the next one is heard."""
     with board(tmp_path, "a") as a:

@@ -137,14 +137,27 @@ def run_frames(sys_hz, case, simulator="verilator"):
         "repeated",
         "first_frame_damaged",
         "paused",
-        "while_answering",
+        "waits",
+        "several_wait",
+        "repeated_while_answering",
+        "noise_while_answering",
+        "ahead_for_random",
+        "rate_while_waiting",
+        "packed",
+        "packed_for_random",
+        "packed_and_rate",
         "broken_frames_do_not_count",
         "reset",
-        *full("answered_after_all", "damaged", "locked", "noise", "broken_off"),
+        *full("answered_after_all", "damaged", "damaged_while_answering", "locked", "noise", "broken_off"),
     ],
 )
 def test_frames(case):
     run_frames(24_000_000, case)
+
+
+@pytest.mark.parametrize("case", ["cannot_pack", "while_answering"])
+def test_a_bridge_without_the_packer(case):
+    run(24_000_000, case, options={**SCALED_FRAMES, "packs": False}, bench="tb_frames")
 
 
 @pytest.mark.full
@@ -154,8 +167,9 @@ def test_frames_with_both_clocks(case, sys_hz):
     run_frames(sys_hz, case)
 
 
-def test_frames_on_the_other_simulator():
-    run_frames(24_000_000, "repeated", "icarus")
+@pytest.mark.parametrize("case", ["repeated", "several_wait"])
+def test_frames_on_the_other_simulator(case):
+    run_frames(24_000_000, case, "icarus")
 
 
 def test_on_the_other_simulator():

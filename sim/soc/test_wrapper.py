@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The LiteX wrapper by itself: what it takes and refuses, its variants, and that any reset resets both sides."""
 
+import logging
+import re
 from fractions import Fraction
 
 import pytest
+from litex.soc.interconnect.csr import CSRStatus, CSRStorage
 from migen import ClockDomain, Signal
 
 from litepulse import regs
@@ -33,6 +36,9 @@ class Platform:
         assert language == "systemverilog"
         self.files.append(file)
 
+    def add_verilog_include_path(self, path):
+        self.includes = path
+
 
 def offsets(module):
     """{CSR: byte offset}"""
@@ -53,6 +59,8 @@ def test_frequencies():
         (Pads(4), {"inputs": 3}, "4 aux pins, but only 3 inputs"),
         (Pads(0), {"inputs": 16}, "must be 2 to 16"),
         (Pads(0), {"inputs": 0}, "must be 2 to 16"),
+        (Pads(0), {"lin_entries": 4}, "4 LIN entries: must be one of 0, 8, 16, 32, 64"),
+        (Pads(0), {"lin_entries": 128}, "must be one of 0, 8, 16, 32, 64"),
     ],
 )
 def test_refuses(pads, options, said):
@@ -62,12 +70,89 @@ def test_refuses(pads, options, said):
 
 def test_registers_stay_where_they_are():
     """Whatever the parameters: host software finds each register at its offset."""
-    places = {r.name: 4 * r.index for r in regs.CSRS}
+    places = {r.name: 4 * r.index for r in regs.CSRS if r.name != "id_window"}  # which comes with a place
     for options in ({}, {"clock_domain": "pulse"}, {"inputs": 15}, {"event_depth": 5, "launch_depth": 3}):
         assert offsets(LitePulse(Platform(), Pads(), 48_000_000, **options)) == places
     without = offsets(LitePulse(Platform(), Pads(), 48_000_000, interrupts=False))
-    assert without == {name: at for name, at in places.items() if at < places["irq_level"]}
-    assert places["irq_level"] == 48
+    there = {name: at for name, at in places.items() if not name.startswith(("irq_", "ev_"))}
+    assert without == there
+    assert (places["irq_level"], 4 * regmap.csr("id_window").index) == (48, 80)
+
+
+def test_registers_are_those_of_the_table():
+    """Fields lie where the map has them; the default core has its reset values, the largest its widths; LiteX knows who may write."""
+    for options in ({}, {f"{name}_depth": regmap.DEPTH_MAX for name in ("event", "receive", "transmit", "launch")}):
+        for csr, register in zip(LitePulse(Platform(), Pads(), 48_000_000, **options).get_csrs(sort=True), regmap.CSRS[:-1], strict=True):
+            fields = csr.fields.fields
+            assert [(f.name, f.offset, f.description) for f in fields] == [(f.name, f.offset, f.description) for f in register.fields]
+            if options:
+                assert [f.size for f in fields] == [f.size for f in register.fields]
+            else:
+                assert [f.reset_value for f in fields] == [f.reset for f in register.fields], register.name
+            assert csr.description == register.description
+            written = {"read": (CSRStatus, True), "read, write 1 to clear": (CSRStatus, False), "read, write": (CSRStorage, None)}
+            assert (type(csr), getattr(csr, "read_only", None)) == written[register.access]
+
+
+@pytest.mark.parametrize("entries, depth", [(0, 0), (8, 3), (32, 5), (64, 6)])
+def test_lin_entries_are_told(entries, depth):
+    (geometry,) = (c for c in LitePulse(Platform(), Pads(), 48_000_000, lin_entries=entries).get_csrs(sort=True) if c.name == "id_geometry")
+    assert geometry.fields.lin_depth.reset.value == depth
+
+
+def make_soc(window, cpu=None, variant=None):
+    """(SoC with a core whose window was asked for there, what id_window tells once it is finalized)"""
+    from litex.build.generic_platform import GenericPlatform, Pins, Subsignal
+    from litex.soc.integration.soc_core import SoCCore
+
+    logging.disable(logging.INFO)
+    platform = GenericPlatform("none", [("pulse", 0, Subsignal("tx", Pins(1)), Subsignal("rx", Pins(1)))], name="none")
+
+    class Soc(SoCCore):
+        mem_map = {**SoCCore.mem_map, "csr": 0}  # LiteX changes that of the class for a CPU
+
+    soc = Soc(platform, 48_000_000, cpu_type=cpu, cpu_variant=variant, uart_name="stub", integrated_rom_size=0x1000)
+    soc.pulse = LitePulse(platform, platform.request("pulse"), 48_000_000)
+    soc.pulse.add_to_soc(soc, window=window)
+    return soc
+
+
+@pytest.mark.parametrize(
+    "cpu, asked, place",
+    [
+        ((None, None), None, 0x9000_0000),
+        ((None, None), 0x1_0000, 0x1_0000),
+        (("vexriscv", "standard"), None, 0x9000_0000),
+        (("vexriscv", "standard"), 0x8000_0000, 0x8000_0000),
+        (("vexriscv", "linux"), None, 0xB000_0000),
+        (("vexriscv", "linux"), 0xBFFF_8000, 0xBFFF_8000),
+    ],
+)
+def test_windows(cpu, asked, place):
+    """Where it is asked for, or where there is room; the core tells it."""
+    soc = make_soc(asked, *cpu)
+    soc.finalize()
+    region = soc.bus.regions["pulse_window"]
+    assert (region.origin, region.size, region.cached) == (place, 0x8000, False)
+    told = [csr.fields.base.reset.value for csr in soc.pulse.get_csrs() if csr.name == "id_window"]
+    assert told == ([] if place == 0x9000_0000 else [place])
+    assert soc.csr.regions["pulse"].obj[-1].name == ("ev_enable" if place == 0x9000_0000 else "id_window")
+
+
+@pytest.mark.parametrize(
+    "cpu, asked, said",
+    [
+        ((None, None), 0x8000, "window 0x00008000: the CSRs lie there, at 0x00000000"),
+        ((None, None), 0x9000_0100, "window 0x90000100: must be a multiple of its size, 0x8000"),
+        ((None, None), 1 << 32, "and below 2^32"),
+        (("vexriscv", "standard"), 0x4000_0000, "the CPU caches this address; it does not cache 0x80000000 to 0xffffffff"),
+        (("vexriscv", "standard"), 0xF000_0000, "window 0xf0000000: the CSRs lie there, at 0xf0000000"),
+        (("vexriscv", "linux"), 0x9000_0000, "caches this address; it does not cache 0xb0000000 to 0xbfffffff, 0xe0000000 to 0xffffffff"),
+    ],
+)
+def test_a_window_that_cannot_be(cpu, asked, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        make_soc(asked, *cpu)
 
 
 def test_sources_come_with_packages_first():
@@ -77,10 +162,30 @@ def test_sources_come_with_packages_first():
     assert any(f.endswith("litepulse_phy_generic.sv") for f in platform.files)
 
 
+def finalize_csrs(top, core):
+    """As a CSR bank would, where there is none."""
+    for csr in core.get_csrs():
+        if hasattr(csr, "get_simple_csrs"):
+            csr.finalize(32, "big")
+            top.submodules += csr
+
+
+def write_top(folder, top, ios, name, platform):
+    """Verilog of a module in a folder: (all source files, `name`)."""
+    from litex.gen.fhdl import verilog
+
+    output = verilog.convert(top, ios, name=name, special_overrides=sim_soc.reset_synchronizer(True))
+    text = "\n".join(line for line in str(output).splitlines() if not line.startswith("//"))  # no dates: same text, same build
+    file = folder / f"{name}.v"
+    if not file.exists() or file.read_text() != text:
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return [*dict.fromkeys(platform.files), sim_soc.RESET_SOURCE, file], name
+
+
 def make_top(folder, clock_domain, pads, **options):
     """Verilog of a LitePulse whose clocks, resets, window bus and pins are ports: (source files, name of the top)."""
     from litex.gen import LiteXModule
-    from litex.gen.fhdl import verilog
 
     platform = Platform()
 
@@ -90,10 +195,7 @@ def make_top(folder, clock_domain, pads, **options):
         def __init__(self):
             self.cd_sys, self.cd_pulse = ClockDomain("sys"), ClockDomain("pulse")
             self.pulse = LitePulse(platform, pads, 48_000_000, clock_domain=clock_domain, **options)
-            for n, csr in enumerate(self.pulse.get_csrs()):  # as a CSR bank would
-                if hasattr(csr, "get_simple_csrs"):
-                    csr.finalize(32, "big")
-                    self.submodules += csr
+            finalize_csrs(self, self.pulse)
 
     top = Top()
     bus = top.pulse.bus
@@ -109,7 +211,9 @@ def make_top(folder, clock_domain, pads, **options):
         bus.cyc,
         bus.stb,
         bus.we,
+        bus.sel,
         bus.ack,
+        bus.err,
         *pins,
     }
     for signal, name in (
@@ -119,16 +223,12 @@ def make_top(folder, clock_domain, pads, **options):
         (bus.cyc, "bus_cyc"),
         (bus.stb, "bus_stb"),
         (bus.we, "bus_we"),
+        (bus.sel, "bus_sel"),
         (bus.ack, "bus_ack"),
+        (bus.err, "bus_err"),
     ):
         signal.name_override = name
-    output = verilog.convert(top, ios, name="wrapper_top", special_overrides=sim_soc.reset_synchronizer(True))
-    file = folder / "wrapper_top.v"
-    text = "\n".join(line for line in str(output).splitlines() if not line.startswith("//"))  # no dates: same text, same build
-    if not file.exists() or file.read_text() != text:
-        folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return [*platform.files, sim_soc.RESET_SOURCE, file], "wrapper_top"
+    return write_top(folder, top, ios, "wrapper_top", platform)
 
 
 @pytest.mark.parametrize("clock_domain", ["pulse", "sys"])

@@ -3,7 +3,7 @@
  * 58 pulses a second as timed launches: this program says in advance at which tick each byte shall leave, and it leaves
  * then, exactly, or not at all. The program only has to keep the queue filled.
  *
- *	p1_timed [DEVICE [PULSES]]	default: /dev/litepulse0, for ever
+ *	p1_timed [DEVICE [PULSES]]	default: /dev/litepulse0, forever
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * 58 pulses a second from the hardware: a train keeps any rational rate by itself, for ever, without drift, and this
+ * 58 pulses a second from the hardware: a train keeps any rational rate by itself, forever, without drift, and this
  * program only listens. It could as well end: see LITEPULSE_CLAIM_KEEP.
  *
- *	p1_train [DEVICE [PULSES]]	default: /dev/litepulse0, for ever
+ *	p1_train [DEVICE [PULSES]]	default: /dev/litepulse0, forever
  */
 #include <err.h>
 #include <fcntl.h>

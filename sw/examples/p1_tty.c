@@ -5,7 +5,7 @@
  * Byte 0xff is a single short pulse: the start bit, 104 us at 9600 baud. When it leaves is up to the timer, the scheduler,
  * the tty layer and the UART; and the sleep comes on top of the time that everything else takes, so the rate is too low, too.
  *
- *	p1_tty [TTY [PULSES]]	default: /dev/ttyPULSE0, for ever
+ *	p1_tty [TTY [PULSES]]	default: /dev/ttyPULSE0, forever
  */
 #include <err.h>
 #include <fcntl.h>

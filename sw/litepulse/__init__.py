@@ -1,4 +1,125 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LitePulse for people and programs: a serial port whose every edge has a known time."""
+"""LitePulse for people and programs: a serial port whose every edge has a known time. docs/python.md shows how it is used."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from litepulse.board import Adjusted, Board, open
+    from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
+    from litepulse.distribution import Distribution
+    from litepulse.errors import BadInput, InUse, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Unsupported
+    from litepulse.latency import Latency
+    from litepulse.launch import Outcome, Send
+    from litepulse.line import Format, Launch, Profile, Trigger
+    from litepulse.pairing import Sample
+    from litepulse.realtime import Realtime
+    from litepulse.respond import Answer, Break, Byte, Edge, Responder
+    from litepulse.serial_port import Serial
+    from litepulse.train import Pulse, Train
+    from litepulse.units import Duration, Moment, Timescale, ms, ns, s, ticks, us
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Adjusted",
+    "Answer",
+    "BadInput",
+    "Board",
+    "Break",
+    "Byte",
+    "ByteEvent",
+    "Capture",
+    "CaptureEvent",
+    "Distribution",
+    "Duration",
+    "Edge",
+    "EdgeEvent",
+    "Format",
+    "InUse",
+    "Latency",
+    "Launch",
+    "LitePulseError",
+    "LostEvent",
+    "Moment",
+    "NotLitePulse",
+    "Outcome",
+    "Profile",
+    "Pulse",
+    "Realtime",
+    "Refused",
+    "Responder",
+    "Restarted",
+    "Sample",
+    "Send",
+    "Serial",
+    "Timescale",
+    "Train",
+    "TransportError",
+    "Trigger",
+    "Unsupported",
+    "ms",
+    "ns",
+    "open",
+    "s",
+    "ticks",
+    "us",
+]
+
+# Where each lies. They are loaded when they are first used: a program starts as fast as what it needs.
+_MODULES = {
+    "Adjusted": "board",
+    "Answer": "respond",
+    "BadInput": "errors",
+    "Board": "board",
+    "Break": "respond",
+    "Byte": "respond",
+    "ByteEvent": "capture",
+    "Capture": "capture",
+    "CaptureEvent": "capture",
+    "Distribution": "distribution",
+    "Duration": "units",
+    "Edge": "respond",
+    "EdgeEvent": "capture",
+    "Format": "line",
+    "InUse": "errors",
+    "Latency": "latency",
+    "Launch": "line",
+    "LitePulseError": "errors",
+    "LostEvent": "capture",
+    "Moment": "units",
+    "NotLitePulse": "errors",
+    "Outcome": "launch",
+    "Profile": "line",
+    "Pulse": "train",
+    "Realtime": "realtime",
+    "Refused": "errors",
+    "Responder": "respond",
+    "Restarted": "errors",
+    "Sample": "pairing",
+    "Send": "launch",
+    "Serial": "serial_port",
+    "Timescale": "units",
+    "Train": "train",
+    "TransportError": "errors",
+    "Trigger": "line",
+    "Unsupported": "errors",
+    "ms": "units",
+    "ns": "units",
+    "open": "board",
+    "s": "units",
+    "ticks": "units",
+    "us": "units",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'litepulse' has no attribute '{name}'")
+    value: object = getattr(import_module(f"litepulse.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_MODULES]

@@ -3,7 +3,7 @@
 
 import sys
 
-from litepulse.cli import main
+from litepulse.entry import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -14,18 +14,22 @@ import signal
 import socket
 import termios
 import time
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
+from types import FrameType
+from typing import NoReturn
 
 from litepulse import attached, regs
-from litepulse.device import Device
+from litepulse.backends import driver_abi
+from litepulse.backends.registers import Device
+from litepulse.backends.uartbone import DEFAULT_BAUD, SerialStream, UARTBone, bridge_clock, holder, open_for_locks, rename_user
 from litepulse.errors import BadInput, LitePulseError, TransportError
-from litepulse.ports import Host, SerialFlags, check_interface, describe, text
-from litepulse.transport import DEFAULT_BAUD, SerialStream, UARTBone, bridge_clock, holder, open_for_locks, rename_user
+from litepulse.ports import Host, Port, SerialFlags, check_interface, describe, text
 
 MODULE = "litepulse_uartbone"
 LDISC = "litepulse"  # the line discipline's name in /proc/tty/ldiscs
-N_TTY, N_LITEPULSE = 0, 8  # line disciplines; LITEPULSE_LDISC of the driver's header
+N_TTY, N_LITEPULSE = 0, driver_abi.LDISC  # line disciplines
 BAUDS = (3_000_000, 2_000_000, 1_500_000, 1_000_000, 500_000, 230_400)
 LATENCY_MS = 1
 _PATIENCE = 0.2  # seconds for an answer while the port is looked at: three times that, and some silence, are well below 2 s
@@ -46,13 +50,13 @@ _TCGETS2, _TCSETS2, _TERMIOS2 = 0x802C542A, 0x402C542B, 44
 class Found:
     """What answers behind a port."""
 
-    version: tuple
+    version: tuple[int, int]
     clock_hz: Fraction
     simulated: bool
     bridge_hz: int  # clock of a bridge whose bit rate can be raised, else 0
     checked: bool  # whether the bridge can check what goes over the cable
 
-    def bauds(self, wanted):
+    def bauds(self, wanted: int | None) -> list[int]:
         """Rates to try, the highest first, from `wanted` (None: as high as it can) down."""
         most = self.bridge_hz // 8 if self.bridge_hz else 0
         rates = [baud for baud in BAUDS if wanted is None or baud < wanted]
@@ -61,7 +65,7 @@ class Found:
         return [baud for baud in rates if baud <= most + regs.BRIDGE_CLOCK_UNIT // 16]
 
 
-def look(stream, name, baud):
+def look(stream: SerialStream, name: str, baud: int) -> Found:
     """What answers behind an open SerialStream, by reads only: Found. LitePulseError, within 2 s, if it is no LitePulse of ours."""
     bus = UARTBone(stream, name, baud, _PATIENCE)
     try:
@@ -78,7 +82,7 @@ def look(stream, name, baud):
 class Settings:
     """A port's own settings, to give them back: line settings, and how long the adapter waits for more bytes."""
 
-    def __init__(self, file, port):
+    def __init__(self, file: int, port: Port) -> None:
         self._latency, self._latency_file = port.latency, port.latency_file
         self._flags = SerialFlags.read(file)
         try:
@@ -86,18 +90,18 @@ class Settings:
         except OSError:
             self._line = termios.tcgetattr(file)
 
-    def quicken(self, file):
+    def quicken(self, file: int) -> None:
         """The adapter passes bytes on after 1 ms instead of 16. Either way does it; the first needs no rights of root."""
         if self._flags and not self._flags.low_latency:
             self._flags.with_low_latency().write(file)
         self._set_latency(LATENCY_MS)
 
-    def _set_latency(self, value):
+    def _set_latency(self, value: int | None) -> None:
         if self._latency_file and value is not None and text(self._latency_file) != str(value):
             with contextlib.suppress(OSError):
                 self._latency_file.write_text(f"{value}\n", encoding="ascii")
 
-    def restore(self, file):
+    def restore(self, file: int) -> None:
         """Everything as it was, as far as the port is still there."""
         if self._flags:
             self._flags.write(file)
@@ -109,7 +113,7 @@ class Settings:
                 termios.tcsetattr(file, termios.TCSANOW, self._line)
 
 
-def open_port(port, baud, wait=_LEFT):
+def open_port(port: Port, baud: int, wait: float = _LEFT) -> tuple[SerialStream, Settings]:
     """(SerialStream, Settings it had before) of a Port that nobody else uses. LitePulseError if it cannot be had."""
     try:
         file = open_for_locks(port.path)
@@ -129,7 +133,7 @@ def open_port(port, baud, wait=_LEFT):
     return stream, settings
 
 
-def close(stream, settings):
+def close(stream: SerialStream, settings: Settings) -> None:
     """Closes a SerialStream, its port as it was before."""
     file = stream.keep()
     with contextlib.suppress(OSError, termios.error):
@@ -138,7 +142,7 @@ def close(stream, settings):
     os.close(file)
 
 
-def inspect(port, baud=DEFAULT_BAUD):
+def inspect(port: Port, baud: int = DEFAULT_BAUD) -> Found:
     """What answers behind a Port, which is then as it was: Found, or LitePulseError."""
     stream, settings = open_port(port, baud, 0)
     try:
@@ -150,10 +154,11 @@ def inspect(port, baud=DEFAULT_BAUD):
 class Link:
     """A board that this process holds in the kernel."""
 
-    def __init__(self, host, port, baud=DEFAULT_BAUD):
+    def __init__(self, host: Host, port: Port, baud: int = DEFAULT_BAUD) -> None:
         """Attaches it. LitePulseError if that cannot be; the port is then as it was."""
         self.host, self.port = host, port
-        self.board, self._ours = None, None
+        self._board: attached.Attached | None = None
+        self._ours: int | None = None  # the line discipline's number, once the port is given to it
         stream, self._settings = open_port(port, baud)
         try:
             self.found = look(stream, port.path, baud)
@@ -164,14 +169,20 @@ class Link:
         self.file = stream.keep()
         try:
             self._engage()
-            self.board = self._await_board()
+            self._board = self._await_board()
         except BaseException:
             self.release()
             raise
 
+    @property
+    def board(self) -> attached.Attached:
+        """The board as the kernel has it."""
+        assert self._board is not None
+        return self._board
+
     # Into the kernel ------------------------------------------------------------------------------------------------
 
-    def _number(self):
+    def _number(self) -> int:
         """Of the line discipline. LitePulseError if another module has registered the same, which the kernel allows."""
         said = text(self.host.sysfs / "module" / MODULE / "parameters" / "ldisc")
         number = int(said) if said.isdigit() else N_LITEPULSE
@@ -184,7 +195,7 @@ class Link:
                 )
         return number
 
-    def _engage(self):
+    def _engage(self) -> None:
         """Gives the port to the line discipline."""
         problem, said = "", None
         for again in (False, True):
@@ -212,7 +223,7 @@ class Link:
             raise LitePulseError(f"the kernel's module {MODULE} is installed but not loaded ({why}): 'sudo modprobe {MODULE}'")
         raise LitePulseError(f"the kernel has no module {MODULE}: 'make driver-install' installs it ('litepulse doctor' checks the rest)")
 
-    def _await_board(self):
+    def _await_board(self) -> attached.Attached:
         """The board with its devices. LitePulseError if the kernel does not make them."""
         end = time.monotonic() + _APPEAR
         board = last = None
@@ -234,7 +245,7 @@ class Link:
             raise LitePulseError(f"{self.port.path}: the kernel's driver refuses the board; {log}")
         raise LitePulseError(f"{self.port.path}: the board's devices did not appear within {_APPEAR:.0f} s; {log}")
 
-    def raise_baud(self, wanted=None):
+    def raise_baud(self, wanted: int | None = None) -> str | None:
         """Raises the bridge's bit rate to the highest that it and the port carry, or from `wanted` down. A remark, or None."""
         refused = None
         for baud in self.found.bauds(wanted):
@@ -246,7 +257,7 @@ class Link:
             except PermissionError:
                 return "the bit rate is as it was: this user may not change it (the udev rule of 'make driver-install' allows it)"
             except OSError as error:
-                refused = refused or f"{baud} cannot be had ({_REFUSALS.get(error.errno, error.strerror)})"
+                refused = refused or f"{baud} cannot be had ({_REFUSALS.get(error.errno or 0, error.strerror)})"
         now = self.board.value("baud")
         if wanted and now != wanted:
             most = self.found.bridge_hz // 8
@@ -254,7 +265,7 @@ class Link:
             return f"the bit rate is {now}, not {wanted}: {refused or too_much}"
         return None
 
-    def _set_baud(self, baud):
+    def _set_baud(self, baud: int) -> None:
         end = time.monotonic() + _RIGHTS
         while True:
             try:
@@ -267,7 +278,7 @@ class Link:
 
     # As long as it lasts ------------------------------------------------------------------------------------------------
 
-    def _is_gone(self):
+    def _is_gone(self) -> bool:
         """Whether the port is unplugged, or somebody has taken it from us."""
         poll = select.poll()
         poll.register(self.file, 0)
@@ -278,7 +289,7 @@ class Link:
         except OSError:
             return True
 
-    def hold(self, woken):
+    def hold(self, woken: int) -> bool:
         """Waits until the port is gone (True) or until `woken`, a file, can be read (False)."""
         poll = select.poll()
         poll.register(self.file, 0)
@@ -289,15 +300,15 @@ class Link:
                 return False
         return True
 
-    def release(self):
+    def release(self) -> None:
         """Gives the port back: the devices go, the settings are as before, the bridge is at rest."""
-        if self.file is None:
+        if self.file < 0:
             return
-        spoken = self._ours is not None and (self.found.checked or self.board is None or self.board.value("baud") != DEFAULT_BAUD)
+        spoken = self._ours is not None and (self.found.checked or self._board is None or self._board.value("baud") != DEFAULT_BAUD)
         # While it still reaches the board, the driver stops what nobody wanted kept; without the port it could not.
-        if self.board:
+        if self._board:
             with contextlib.suppress(OSError):
-                self.board.unbind(self.host)
+                self._board.unbind(self.host)
         with contextlib.suppress(OSError):
             self.host.set_discipline(self.file, N_TTY)
         quiet = time.monotonic() + (_QUIET if spoken else 0)
@@ -306,24 +317,24 @@ class Link:
         # Who comes next finds a bridge that answers: the port is ours until then.
         time.sleep(max(0.0, quiet - time.monotonic()))
         os.close(self.file)
-        self.file = None
+        self.file = -1
 
-    def drop(self):
+    def drop(self) -> None:
         """Forgets a port that is gone."""
         os.close(self.file)
-        self.file = None
+        self.file = -1
 
-    def belongs_to(self, process, before):
+    def belongs_to(self, process: int, before: int) -> None:
         """The locks on the port name another process as its user."""
         rename_user(self.file, before, process)
 
 
-def is_installed(host):
+def is_installed(host: Host) -> bool:
     """Whether the module lies where modprobe finds it, for the kernel that runs."""
     return f"{MODULE}.ko" in text(host.modules / host.release() / "modules.dep")
 
 
-def await_gone(host, name):
+def await_gone(host: Host, name: str) -> bool:
     """Waits until the kernel has no board on the port it calls `name`; False if that does not come true."""
     end = time.monotonic() + _VANISH
     while attached.on_port(host, name):
@@ -336,11 +347,15 @@ def await_gone(host, name):
 # The service ----------------------------------------------------------------------------------------------------------
 
 
+def _woken(number: int, frame: FrameType | None) -> None:
+    """A signal need only wake us."""
+
+
 @contextlib.contextmanager
-def wakened():
+def wakened() -> Generator[int]:
     """A file that can be read once SIGTERM, SIGINT or SIGHUP came."""
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    before = {number: signal.signal(number, _woken) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     old = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     try:
         yield reader
@@ -352,7 +367,7 @@ def wakened():
         os.close(writer)
 
 
-def serve(link):
+def serve(link: Link) -> bool:
     """Holds the board until a signal comes or the port is gone; True if it is gone."""
     with wakened() as woken:
         notify("READY=1", f"STATUS=/dev/{link.board.name} on {link.port.path}")
@@ -365,7 +380,7 @@ def serve(link):
     return gone
 
 
-def notify(*lines):
+def notify(*lines: str) -> None:
     """Tells systemd, if it started us."""
     address = os.environ.get("NOTIFY_SOCKET")
     if address:
@@ -374,7 +389,7 @@ def notify(*lines):
             to.send("\n".join(lines).encode())
 
 
-def start_service(link):
+def start_service(link: Link) -> int:
     """Leaves the board to a process in the background; its number."""
     us = os.getpid()
     reader, writer = os.pipe2(os.O_CLOEXEC)
@@ -391,7 +406,7 @@ def start_service(link):
     return int(said)
 
 
-def _become_service(link, parent, writer):
+def _become_service(link: Link, parent: int, writer: int) -> NoReturn:
     """In the child: a grandchild of no terminal, which ends with the board. Never returns."""
     status = 1
     try:
@@ -430,7 +445,7 @@ class Holder:
     process: int | None
 
 
-def find(host, path=None):
+def find(host: Host, path: str | None = None) -> Holder:
     """The Holder of the board on a port, of the device named, or of the only board that is attached. BadInput if there is none."""
     boards = attached.boards(host)
     if path is None:
@@ -445,15 +460,14 @@ def find(host, path=None):
         if board:
             path = str(host.dev / board.port)
         else:
-            port = describe(host, path)
-            board = attached.on_port(host, port.name)
+            board = attached.on_port(host, describe(host, path).name)
         if board is None:
-            check_interface(host, port)
+            check_interface(host, describe(host, path))
             raise BadInput(f"{path}: no board is attached there")
     return Holder(host, board, path, holding_process(path))
 
 
-def holding_process(path):
+def holding_process(path: str) -> int | None:
     """Number of the process of ours that has a port alone; None if there is none, or only root may know.
 
     TransportError if the port cannot be opened.
@@ -471,7 +485,7 @@ def holding_process(path):
     return process if isinstance(process, int) else None
 
 
-def has_port(process, path):
+def has_port(process: int, path: str) -> bool:
     """Whether a process of root or of this user has a port open. PermissionError if this user may not know."""
     port = os.stat(path).st_rdev
     if os.stat(f"/proc/{process}").st_uid not in (0, os.geteuid()):
@@ -484,7 +498,7 @@ def has_port(process, path):
     return False
 
 
-def detach(held):
+def detach(held: Holder) -> None:
     """Ends the process that holds a board; returns when the port is free. LitePulseError if it is not to be ended."""
     if held.process is None and os.geteuid():
         raise LitePulseError(f"{held.path}: only root can detach it: try it with sudo")

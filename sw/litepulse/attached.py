@@ -23,7 +23,7 @@ class Attached:
     clock: str
 
     @classmethod
-    def of(cls, folder):
+    def of(cls, folder: Path) -> "Attached | None":
         """What is in the folder of a platform device; None if it is no board behind a port."""
         port = text(folder / "uartbone" / "port")
         if not port:
@@ -37,21 +37,21 @@ class Attached:
         return cls(folder, port, (folder / "driver").exists(), names["misc"], names["tty"], names["ptp"])
 
     @property
-    def whole(self):
+    def whole(self) -> bool:
         """Whether it is driven and has its devices. A clock it has only if the driver was built with it."""
         return bool(self.bound and self.pulse and self.tty)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """What to call it."""
         return self.pulse or self.folder.name
 
-    def value(self, name):
+    def value(self, name: str) -> int | None:
         """A number of its folder uartbone/; None if it is not there."""
         said = text(self.folder / "uartbone" / name)
         return int(said) if said.lstrip("-").isdigit() else None
 
-    def set(self, name, value):
+    def set(self, name: str, value: int) -> None:
         """Writes a number there. OSError if the driver or the file's rights refuse."""
         file = os.open(self.folder / "uartbone" / name, os.O_WRONLY | os.O_CLOEXEC)
         try:
@@ -59,7 +59,7 @@ class Attached:
         finally:
             os.close(file)
 
-    def unbind(self, host):
+    def unbind(self, host: Host) -> None:
         """Takes the board from the driver; OSError."""
         file = os.open(host.sysfs / "bus" / "platform" / "drivers" / "litepulse" / "unbind", os.O_WRONLY | os.O_CLOEXEC)
         try:
@@ -67,24 +67,24 @@ class Attached:
         finally:
             os.close(file)
 
-    def nodes(self, host):
+    def nodes(self, host: Host) -> dict[str, str]:
         """{what: path below /dev} of its devices."""
         names = {"pulse": self.pulse, "tty": self.tty, "clock": self.clock}
         return {what: str(host.dev / name) for what, name in names.items() if name}
 
 
-def boards(host):
+def boards(host: Host) -> list[Attached]:
     """All of them, [Attached]."""
     found = [Attached.of(folder) for folder in sorted((host.sysfs / "devices" / "platform").glob(_FOLDERS))]
     return [board for board in found if board]
 
 
-def on_port(host, name):
+def on_port(host: Host, name: str) -> Attached | None:
     """The one on the port that the kernel calls `name`, or None."""
     return next((board for board in boards(host) if board.port == name), None)
 
 
-def at_path(path, host=None):
+def at_path(path: str | Path, host: Host | None = None) -> Attached | None:
     """The one on the port at a path of /dev, or None; opens nothing."""
     from litepulse.errors import BadInput
     from litepulse.ports import describe

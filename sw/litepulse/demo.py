@@ -8,13 +8,15 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import litepulse
 from litepulse import output, plot, witness
-from litepulse.backends import connect
-from litepulse.cli import headline, live_rows, train_result, train_text
+from litepulse.commands.report import headline
+from litepulse.commands.train import live_rows, train_result, train_text
 from litepulse.errors import LitePulseError, OutputClosed
-from litepulse.follow import Interrupt, TrainPlan, TrainRun
-from litepulse.layout import TRAIN_MIN_PERIOD, regs
-from litepulse.line import Launch, Profile
+from litepulse.interrupt import Interrupt
+from litepulse.layout import regs
+from litepulse.plan import train_plan
+from litepulse.train import TrainRun
 from litepulse.units import exact
 from litepulse.vcd import Vcd
 
@@ -49,7 +51,7 @@ def demo(count, folder):
     files["train.json"].write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     series = plot.from_result(result)
     plot.save(series, files["period-error.png"])
-    output.write("\n".join(plot.text(series, output.columns())))
+    output.write("\n".join(plot.text(series, output.terminal_width(), output.is_plain())))
     good = compare(result, series)
     agrees = ask_witness(result, files["pins.vcd"])
     output.write(
@@ -76,27 +78,19 @@ def demo(count, folder):
 def simulate(count, vcd):
     """(result, seconds) of the train, followed live."""
     begin = time.monotonic()
-    connection = connect(sim=True, sim_options={"vcd": vcd, "lockstep": 10_000_000})
-    try:
-        device = connection.device
-        ts = device.timescale
-        plan = TrainPlan.check(
-            ts, TRAIN_MIN_PERIOD, Launch("frame", BYTE), Profile(ts.bit_period(BAUD)), ts.period_of_rate(Fraction(RATE)), count
-        )
-        run = TrainRun(device, plan)
-        output.write(headline(device))
+    with litepulse.open(sim=True, vcd=vcd, lockstep=10_000_000) as board:
+        run = TrainRun(board.backend, train_plan(board.timescale, rate=RATE, byte=BYTE, baud=BAUD, count=count))
+        output.write(headline(board))
         run.prepare()
         with Interrupt() as interrupt, output.Live("58 Hz train, SIMULATED", count) as live:
             run.start()
             for rows in run.follow(interrupt):
-                live.update(len(run.record.launched), live_rows(ts, run, rows))
+                live.update(run.record.launched_count, live_rows(run, rows))
             run.stop()
-        result = train_result(device, run, interrupt)
-        output.write("\n".join([*train_text(device, run, result), ""]))
+        result = train_result(board, run, interrupt)
+        output.write("\n".join([*train_text(board, run, result), ""]))
         if interrupt:
             raise LitePulseError("interrupted")
-    finally:
-        connection.close()
     return result, time.monotonic() - begin
 
 
@@ -134,7 +128,7 @@ def ask_witness(result, path):
     if not witness.available():
         output.write("  no independent witness: sigrok-cli is not installed (apt install sigrok-cli)")
         return None
-    seen = witness.read_uart(pins, "tx", BAUD)
+    seen = witness.read_uart(path, pins.tick_hz, "tx", BAUD)
     wanted = [(tick, BYTE) for tick in result["launched"]]
     if seen != wanted:
         output.write(f"  sigrok-cli DISAGREES: it decoded {len(seen)} bytes, first {seen[:3]}")

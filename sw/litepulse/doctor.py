@@ -7,14 +7,15 @@ import re
 from dataclasses import dataclass
 
 from litepulse import attach, attached, regs
+from litepulse.backends.uartbone import DEFAULT_BAUD
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse
-from litepulse.ports import choose, describe, find_bridges, may_open, preferred, sibling, text
+from litepulse.ports import Host, choose, describe, find_bridges, may_open, preferred, sibling, text
 
 OK, FAULT, NOTE, SKIPPED = "ok", "fault", "note", "skipped"  # a note is nothing wrong, but good to know
 GROUP = "dialout"
 SIGNATURE = b"~Module signature appended~\n"
 MODULES = (attach.MODULE, "litepulse")
-_FEW = 1000  # one repeated transaction in so many is no fault
+_FEW = 1000  # one repeated transaction in so many is normal
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Check:
 class Doctor:
     """All the checks, on one port."""
 
-    def __init__(self, host, path=None, baud=attach.DEFAULT_BAUD):
-        self.host, self.path, self.baud = host, path, baud
+    def __init__(self, host: Host, path: str | None = None, baud: int = DEFAULT_BAUD) -> None:
+        self.host, self.baud = host, baud
+        self.path: str | None = path
         self.port = self.board = self.found = None
         self.problem = ""  # why the core is not LitePulse's, without the port
         self.usable = True  # whether the port may be spoken to
@@ -148,7 +150,7 @@ class Doctor:
             why = "is no serial port" if os.path.exists(self.path) else "is not there"
             return Check("port", FAULT, f"{self.path} {why}", "plug the board in with a cable that carries data; ls /dev/serial/by-id")
         title = f": {self.port.title()}" if self.port.title() else ""
-        stable = preferred(self.host, self.path)
+        stable = preferred(self.host, self.port.path)
         name = f" ({stable})" if stable != self.path else ""
         return Check("port", OK, f"{self.path}{name}{title}")
 
@@ -281,7 +283,7 @@ class Doctor:
         if self.board:
             baud, checked = self.board.value("baud"), self.board.value("checked")
             said = f"{baud} baud, frames {'checked' if checked else 'not checked'}"
-            if baud == attach.DEFAULT_BAUD:
+            if baud == DEFAULT_BAUD:
                 return Check("rate", NOTE, f"{said}: the lowest; detach and attach again tries higher ones")
             return Check("rate", OK if checked else NOTE, said)
         if not self.found:
@@ -324,7 +326,7 @@ class Doctor:
         if not self.board:
             if self.port is None:
                 return Check("devices", SKIPPED, "no port")
-            return Check("devices", NOTE, f"not attached: litepulse attach {preferred(self.host, self.path)}")
+            return Check("devices", NOTE, f"not attached: litepulse attach {preferred(self.host, self.port.path)}")
         if not self.board.bound:
             return Check("devices", FAULT, "the kernel's driver refuses the board", "dmesg says why; bitstream and driver of one version")
         nodes = self.board.nodes(self.host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can go wrong, told in one line."""
+"""What can go wrong, told in one line; what a program may want to decide by is in fields."""
 
 
 class LitePulseError(Exception):
@@ -10,20 +10,45 @@ class BadInput(LitePulseError):
     """A value that makes no sense or does not fit the device."""
 
 
+class Unsupported(LitePulseError):
+    """This backend, board or machine cannot do what was asked."""
+
+
 class TransportError(LitePulseError):
-    """The bridge does not answer, or is gone."""
+    """The board does not answer, or is gone."""
 
 
 class NotLitePulse(LitePulseError):
     """A bridge answers, but not a LitePulse core that this version can drive."""
 
 
+class InUse(LitePulseError):
+    """Somebody else has the board. `process`: who, if that is known."""
+
+    def __init__(self, message: str, process: int | None = None) -> None:
+        super().__init__(message)
+        self.process = process
+
+
 class Refused(LitePulseError):
-    """The core refused a command."""
+    """The core refused a command, or a launch.
+
+    reason: 'late', 'busy', 'order', 'invalid', or None where nothing is known of it
+    tick: of the launch that was refused, or None
+    """
+
+    def __init__(self, message: str, reason: str | None = None, tick: int | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.tick = tick
 
 
 class Restarted(LitePulseError):
     """The board restarted while it was in use."""
+
+
+class OutputLost(LitePulseError):
+    """Standard output cannot be written: a full disk."""
 
 
 class OutputClosed(Exception):

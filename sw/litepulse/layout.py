@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Names of the register map as this package uses them: packing and unpacking of words by field name."""
 
+from collections.abc import Mapping
+
 from litepulse import regs
 
-CSRS = {register.name: register for register in regs.CSRS}
-CONFIG = {register.name: register for register in regs.CONFIG}
+CSRS: Mapping[str, regs.Register] = {register.name: register for register in regs.CSRS}
+CONFIG: Mapping[str, regs.Register] = {register.name: register for register in regs.CONFIG}
 CONFIG_BASE = regs.REGIONS["CONFIG"][0]
 
 _EVENT_KIND = {name: code for code, (name, _) in regs.EVENT_KINDS.items()}
@@ -12,17 +14,20 @@ _EVENT_SOURCE = {name: code for code, (name, _) in regs.EVENT_SOURCES.items()}
 KIND_NAME = {code: name.lower() for name, code in _EVENT_KIND.items()}
 SOURCE_NAME = {code: name.lower() for name, code in _EVENT_SOURCE.items()}
 REASON_NAME = {code: name.lower() for code, (name, _) in regs.REASONS.items()}
-REASON_TEXT = {code: text for code, (_, text) in regs.REASONS.items()}
 LAUNCH_KIND = {name.lower(): code for code, (name, _) in regs.LAUNCH_KINDS.items()}
 LAUNCH_KIND_NAME = {code: name for name, code in LAUNCH_KIND.items()}
 PARITY = {name.lower(): code for code, (name, _) in regs.PARITIES.items()}
 TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}
 TRAIN_COMMAND = {name.lower(): code for code, (name, _) in regs.TRAIN_COMMANDS.items()}
 MASK32 = 0xFFFFFFFF
-TRAIN_MIN_PERIOD = 320  # cycles, of the constants in docs/core.md
+# Cycles, of the constants in docs/core.md.
+TRAIN_MIN_PERIOD = 320
+RESPONSE_MIN_BYTE = 7
+SAMPLES_LATENCY_BYTE = 4  # more, with several samples per cycle
+LIN_BIT_MIN = 64  # bit period of a LIN slave
 
 
-def pack(register, **values):
+def pack(register: regs.Register, **values: int) -> int:
     """The word of `register` with these fields set and all others 0; an unknown field or one that does not fit is a bug."""
     fields = {f.name: f for f in register.fields}
     word = 0
@@ -35,9 +40,9 @@ def pack(register, **values):
     return word
 
 
-def unpack(register, word):
+def unpack(register: regs.Register, word: int) -> dict[str, int]:
     """{field: value} of a word."""
-    values = {}
+    values: dict[str, int] = {}
     for f in register.fields:
         value = (word >> f.offset) & ((1 << f.size) - 1)
         if f.signed and value >> (f.size - 1):

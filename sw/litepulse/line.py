@@ -25,7 +25,7 @@ class Format:
     invert: bool = False
 
     @classmethod
-    def parse(cls, text, invert=False):
+    def parse(cls, text: str, invert: bool = False) -> "Format":
         """'8N1', '7E2', '5O1.5'."""
         match = re.fullmatch(r"([5-8])([NOEMS])(1\.5|1|2)", text.strip().upper())
         if not match:
@@ -33,16 +33,16 @@ class Format:
         return cls(int(match[1]), _PARITY_LETTERS[match[2]], _STOPS[match[3]], invert)
 
     @property
-    def stop_bits(self):
+    def stop_bits(self) -> Fraction:
         """1, 3/2 or 2."""
         return _STOP_BITS[self.stop]
 
     @property
-    def bits(self):
+    def bits(self) -> Fraction:
         """Bit times of a frame, start and stop bits included."""
         return 1 + self.data_bits + (self.parity != "none") + self.stop_bits
 
-    def __str__(self):
+    def __str__(self) -> str:
         letter = next(k for k, v in _PARITY_LETTERS.items() if v == self.parity)
         stop = next(k for k, v in _STOPS.items() if v == self.stop)
         return f"{self.data_bits}{letter}{stop}" + (" inverted" if self.invert else "")
@@ -55,7 +55,7 @@ class Profile:
     bit_period: BitPeriod
     format: Format = Format()
 
-    def words(self):
+    def words(self) -> tuple[int, int]:
         """(format word, period word); writing the second applies both."""
         f = self.format
         return (
@@ -71,7 +71,7 @@ class Profile:
         )
 
     @classmethod
-    def from_words(cls, fmt, period, tick_hz):
+    def from_words(cls, fmt: int, period: int, tick_hz: Fraction) -> "Profile | None":
         """What two words mean, or None if nothing was ever written."""
         v = unpack(CONFIG["profile0_format"], fmt)
         raw = period | v["period_hi"] << 32
@@ -90,7 +90,7 @@ class Launch:
     profile: int = 1
     width: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.kind == "break" and not 1 <= self.data <= 255:
             raise BadInput(f"break: {self.data} bit times is outside 1 to 255")
         if self.kind == "pulse" and not 1 <= self.width <= MASK32:
@@ -98,18 +98,18 @@ class Launch:
         if not 0 <= self.data <= 255:
             raise BadInput(f"byte: {self.data} does not fit a byte (0 to 255)")
 
-    def word(self, tag=None):
+    def word(self, tag: int | None = None) -> int:
         """The word that says what to launch; with a tag as word 3 of a launch entry."""
         values = {"data": self.data, "profile": self.profile, "kind": LAUNCH_KIND[self.kind]}
         if tag is None:
             return pack(CONFIG["train_launch"], **values)
         return pack(regs.LAUNCH_ENTRY[3], tag=tag, **values)
 
-    def entry(self, tick, tag):
+    def entry(self, tick: int, tag: int) -> list[int]:
         """The four words of a timed launch; the last one commits."""
         return [tick & MASK32, tick >> 32, self.width, self.word(tag)]
 
-    def length(self, profile):
+    def length(self, profile: Profile) -> int:
         """Ticks the line is busy: end - start."""
         if self.kind == "pulse":
             return self.width
@@ -117,7 +117,7 @@ class Launch:
         return math.floor(bits * profile.bit_period.ticks)
 
     @classmethod
-    def from_words(cls, word, width):
+    def from_words(cls, word: int, width: int) -> "Launch | None":
         """The launch that words of the device describe, or None if they are no launch."""
         v = unpack(CONFIG["train_launch"], word)
         kind = LAUNCH_KIND_NAME.get(v["kind"])
@@ -125,7 +125,74 @@ class Launch:
             return None
         return cls(kind, v["data"], v["profile"], width)
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.kind == "frame":
             return f"byte 0x{self.data:02x}"
         return f"break of {self.data} bits" if self.kind == "break" else f"pulse of {self.width} ticks"
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """What the responder answers: kind 'edge', 'byte', 'break' or 'lin', a LIN header that the table has an answer for."""
+
+    kind: str
+    channel: int = 0
+    rise: bool = False
+    fall: bool = False
+    value: int = 0
+    mask: int = 0xFF
+
+    def __str__(self) -> str:
+        if self.kind == "edge":
+            both = "rising or falling" if self.rise and self.fall else "rising" if self.rise else "falling"
+            return f"{both} edge on {self.channel}"
+        if self.kind == "byte":
+            return f"byte 0x{self.value:02x}" + (f" under mask 0x{self.mask:02x}" if self.mask != 0xFF else "")
+        return "LIN header" if self.kind == "lin" else "break"
+
+
+@dataclass(frozen=True)
+class LinEntry:
+    """How the core answers the LIN headers of one identifier. data: 1 to 8 bytes; none: it does not answer.
+
+    enhanced: the checksum includes the identifier; once: only the next header is answered; checksum: what is sent instead of the right
+    one; flip: bits of the right one that are inverted
+    """
+
+    frame_id: int
+    data: bytes = b""
+    enhanced: bool = True
+    once: bool = False
+    checksum: int | None = None
+    flip: int = 0
+
+    def words(self) -> tuple[int, int, int]:
+        """(lin_data_lo, lin_data_hi, lin_entry); the last one applies all."""
+        data = int.from_bytes(self.data, "little")
+        entry = pack(
+            CONFIG["lin_entry"],
+            id=self.frame_id,
+            length=len(self.data),
+            enhanced=int(self.enhanced),
+            once=int(self.once),
+            own_checksum=int(self.checksum is not None),
+            checksum=self.flip if self.checksum is None else self.checksum,
+        )
+        return data & MASK32, data >> 32, entry
+
+
+@dataclass(frozen=True)
+class Response:
+    """What the responder does: `launch`, `delay` ticks after the trigger.
+
+    holdoff: ticks after an answer in which nothing triggers; rearm: answer every trigger, not only the first;
+    exclusive: no best-effort byte starts while armed; ignore_own: our own transmission does not trigger
+    """
+
+    trigger: Trigger
+    launch: Launch
+    delay: int
+    holdoff: int = 0
+    rearm: bool = True
+    exclusive: bool = False
+    ignore_own: bool = True

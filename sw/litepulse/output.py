@@ -3,46 +3,94 @@
 
 import json
 import os
+import select
 import shutil
 import sys
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from litepulse.errors import OutputClosed
-from litepulse.units import fixed
+from litepulse.errors import OutputClosed, OutputLost
+from litepulse.termplot import SAMPLE, Rolling
+from litepulse.units import Number, Timescale, fixed
+
+if TYPE_CHECKING:
+    from rich.live import Live as RichLive
+    from rich.progress import Progress
 
 CLOCK_NOTE = "all times are those of the board's crystal (typically within ±50 ppm of true time until disciplined)"
 SIM_NOTE = "SIMULATED: no board; the times are those of the simulated clock, which is exact by definition"
 
 
-def write(text, end="\n"):
-    """To standard output, at once; OutputClosed when nobody reads it."""
+def write(text: str, end: str = "\n") -> None:
+    """To standard output, at once. OutputClosed when nobody reads it any more, OutputLost when it cannot be written."""
+    if sys.stdout is None:
+        raise OutputLost("standard output is closed")
     try:
         sys.stdout.write(text + end)
         sys.stdout.flush()
     except BrokenPipeError:
         silence()
         raise OutputClosed from None
+    except OSError as error:
+        silence()
+        raise OutputLost(f"standard output cannot be written: {error.strerror}") from None
 
 
-def note(text):
+def check() -> None:
+    """OutputClosed when nobody reads standard output any more, also while there is nothing to write."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        gone = any(event & select.POLLERR for _, event in poll.poll(0))
+    except (AttributeError, OSError, ValueError):
+        return  # closed, or no file at all
+    if gone:
+        silence()
+        raise OutputClosed
+
+
+def note(text: str) -> None:
     """To standard error, where rows on standard output must stay clean."""
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
-    except BrokenPipeError:
-        pass
+    except (AttributeError, OSError):
+        pass  # nobody hears it
 
 
-def silence():
+def silence() -> None:
     """Nothing more goes to standard output, also not at the interpreter's end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def columns():
+def occupy_standard_files() -> None:
+    """What the shell has closed is taken by /dev/null, lest the next file that is opened becomes standard output."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+
+
+def columns() -> int:
     """Width to use."""
     return max(40, min(shutil.get_terminal_size((80, 24)).columns, 160))
 
 
-def write_json(result):
+def terminal_width() -> int:
+    """All columns there are, for what gets better with the width."""
+    return max(40, shutil.get_terminal_size((80, 24)).columns)
+
+
+def is_plain() -> bool:
+    """Whether standard output takes ASCII characters only, as in the locale C."""
+    try:
+        SAMPLE.encode(getattr(sys.stdout, "encoding", None) or "ascii")  # None: standard output is closed
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
+
+
+def write_json(result: Mapping[str, Any]) -> None:
     """One object; lists of ticks on one line each."""
     lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in result.items()]
     write("{\n" + ",\n".join(lines) + "\n}")
@@ -51,7 +99,7 @@ def write_json(result):
 class Rows:
     """Rows for programs while it runs: vnlog ('# a b' and blanks) or CSV."""
 
-    def __init__(self, style, names, backend):
+    def __init__(self, style: str, names: Sequence[str], backend: str) -> None:
         self.style = style
         if style == "vnl":
             write(f"## backend: {backend}")
@@ -59,12 +107,16 @@ class Rows:
         else:
             write(",".join(names))
 
-    def row(self, *values):
+    def row(self, *values: object) -> None:
         """None is '-' in vnlog and empty in CSV."""
         if self.style == "vnl":
             write(" ".join("-" if v is None else str(v) for v in values))
         else:
             write(",".join("" if v is None else str(v) for v in values))
+
+
+def _is_terminal(file: TextIO | None) -> bool:
+    return file is not None and file.isatty()
 
 
 class Live:
@@ -74,14 +126,15 @@ class Live:
     that is one.
     """
 
-    def __init__(self, title, total=None, style=None):
-        self.table = style is None and sys.stdout.isatty()
-        rows_there = style in ("csv", "vnl") and sys.stdout.isatty()  # a bar between them would only disturb
-        self.visible = self.table or (sys.stderr.isatty() and not rows_there)
+    def __init__(self, title: str, total: int | None = None, style: str | None = None) -> None:
+        self.table = style is None and _is_terminal(sys.stdout)
+        rows_there = style in ("csv", "vnl") and _is_terminal(sys.stdout)  # a bar between them would only disturb
+        self.visible = self.table or (_is_terminal(sys.stderr) and not rows_there)
         self.title, self.total = title, total
-        self._live = self._bar = None
+        self._live: RichLive | None = None
+        self._bar: Progress | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if self.visible:
             from rich.console import Console
             from rich.live import Live as RichLive
@@ -99,31 +152,34 @@ class Live:
             self._live.__enter__()
         return self
 
-    def __exit__(self, *problem):
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._live:
-            self._live.__exit__(*problem)
+            self._live.__exit__(kind, error, trace)
 
-    def update(self, done, rows=()):
-        """`done` of the total; rows are (name, value) of the table."""
+    def update(self, done: int, rows: Iterable[tuple[str, object]] = (), picture: Rolling | None = None, wait: str = "") -> None:
+        """`done` of the total; rows are (name, value) of the table; picture: a termplot.Rolling below it; wait: behind the title."""
+        check()
         if self._bar is None or self._live is None:
             return
-        self._bar.update(self._bar.task_ids[0], completed=done)
+        self._bar.update(self._bar.task_ids[0], completed=done, description=f"{self.title}{wait}")
         if self.table and rows:
             from rich.console import Group
             from rich.table import Table
+            from rich.text import Text
 
             table = Table(box=None, show_header=False, pad_edge=False)
             for name, value in rows:
                 table.add_row(f"{name}", str(value))
-            self._live.update(Group(table, self._bar))
+            lines = picture.lines(self._bar.console.width - 1, plain=is_plain()) if picture else []
+            self._live.update(Group(table, *([Text("\n".join(lines), no_wrap=True)] if lines else []), self._bar))
 
 
-def aligned(rows, indent="  "):
+def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
     """(name, text) pairs as lines, wrapped to the terminal."""
     import textwrap
 
     width = max(len(name) for name, _ in rows) + 2
-    out = []
+    out: list[str] = []
     for name, text in rows:
         lines = textwrap.wrap(text, max(30, columns() - width - len(indent))) or [""]
         out.append(f"{indent}{name:<{width}}{lines[0]}")
@@ -131,11 +187,11 @@ def aligned(rows, indent="  "):
     return out
 
 
-def ms(timescale, ticks):
+def ms(timescale: Timescale, ticks: Number) -> str:
     """Milliseconds of a number of ticks, to the picosecond."""
     return fixed(timescale.seconds(ticks) * 1000, 9)
 
 
-def ns(timescale, ticks):
+def ns(timescale: Timescale, ticks: Number) -> str:
     """Nanoseconds of a number of ticks, to the picosecond."""
     return fixed(timescale.ns(ticks), 3)

@@ -1,17 +1,44 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plots of recorded results: reads what the command wrote (JSON, CSV or vnlog), draws PNG, SVG or text."""
+"""Plots of recorded results: reads what the command wrote (JSON, CSV or vnlog), draws PNG, SVG or text. Times are in ns."""
 
 import json
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+from litepulse.distribution import Distribution
 from litepulse.errors import BadInput
 from litepulse.measurement import histogram
 from litepulse.units import approx, fixed, si
 
-BAND_MS = 0.1  # what a tuned laptop reached: problem P1
+BAND_NS = 100_000  # what a tuned laptop reached: problem P1
 SIMULATED = "SIMULATED"
+BINS = 200  # bars of a histogram of delays
+DENSE = 1000  # more points than this are drawn as a density
+REGULAR = Fraction(1, 100)  # intervals that differ from their median by less are drawn as differences
+SUFFIXES = (".png", ".svg", ".pdf")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of a picture: its background, lines and text, points, the maps of densities, marked ranges, and the word SIMULATED."""
+
+    paper: str
+    ink: str
+    points: str
+    density: str
+    limits: str
+    tick: str
+    simulated: str
+
+
+THEMES = {
+    "light": Theme("#ffffff", "#24292f", "#1f77b4", "Blues", "#d62728", "#2ca02c", "#b00020"),
+    "dark": Theme("#0d1117", "#d0d7de", "#79c0ff", "Blues_r", "#ff7b72", "#3fb950", "#ff7b72"),
+}
 
 
 @dataclass
@@ -20,27 +47,30 @@ class Series:
 
     title: str
     note: str
-    x: list
-    y: list
+    x: Sequence[float]
+    y: Sequence[float]
     x_label: str
     y_label: str
-    bars: list | None = None  # [(value, count)] draws a histogram instead
-    intervals_ns: list | None = None  # of a train: interval less exact period
+    bars: Sequence[tuple[float, int]] | None = None  # [(value, count)] draws a histogram instead
+    bar_width: int = 1  # from bar to bar
+    intervals_ns: list[float] | None = None  # of a train: interval less exact period
     tick_ns: float | None = None
     band: bool = False  # slow enough to be compared with what software does
 
 
-def load(path):
-    """The Series in a file written by --json, --csv or --vnl."""
+def load(path: str) -> Series:
+    """The Series in a file written by --json, --csv or --vnl; `-` is standard input. Raises BadInput."""
+    name = "standard input" if str(path) == "-" else Path(path).name
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
+        text = data.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: cannot read it ({getattr(error, 'strerror', None) or 'not a text file'})") from None
     try:
         if text.lstrip().startswith("{"):
             return from_result(json.loads(text))
-        return _from_rows(text, path)
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+        return _from_rows(text, name)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
         raise BadInput(f"{path}: not a result of litepulse ({type(error).__name__}: {error})") from None
 
 
@@ -49,7 +79,7 @@ def backend_note(result):
     return f"{SIMULATED} ({result['backend']})" if result.get("simulated") else f"{result['backend']}: {result.get('device', '')}"
 
 
-def from_result(result):
+def from_result(result: dict[str, Any]) -> Series:
     """The Series of one JSON result."""
     command = result["command"]
     if command == "train":
@@ -62,16 +92,37 @@ def from_result(result):
         return Series(
             f"{len(delays)} answers to {result['trigger']}", note, [], [], "delay [ticks]", "answers", bars=rows, tick_ns=float(tick_ns)
         )
+    if command == "latency":
+        return latency_series(result, note, float(tick_ns))
     if command == "capture":
         ticks = [e["tick"] for e in result["edges"]]
-        gaps = [float((b - a) * tick_ns / 10**6) for a, b in zip(ticks, ticks[1:])]
-        return Series(f"{len(ticks)} edges", note, list(range(1, len(ticks))), gaps, "edge", "time since the edge before [ms]")
+        return interval_series(f"{len(ticks)} edges", note, [(b - a) * tick_ns for a, b in zip(ticks, ticks[1:])])
     if command == "send":
         errors = [item["tick"] - item["wanted"] for item in result["launched"]]
         return Series(
-            f"{len(errors)} timed launches", note, [item["n"] for item in result["launched"]], errors, "launch", "launched − wanted [ticks]"
+            f"{len(errors)} timed launches",
+            note,
+            [item["n"] for item in result["launched"]],
+            [float(error * tick_ns) for error in errors],
+            "launch",
+            "launched − wanted [ns]",
+            tick_ns=float(tick_ns),
         )
     raise ValueError(f"unknown command '{command}'")
+
+
+def latency_series(result: dict[str, Any], note: str, tick_ns: float) -> Series:
+    """The delays of a latency measurement, in bins of as many ticks as it takes for BINS of them at most. ValueError: there are several."""
+    if "runs" in result:
+        raise ValueError("it compares settings; a picture has one measurement")
+    delays = Distribution()
+    for value, count in result["histogram"]:
+        delays.add(value, count)
+    bars, _ = delays.bins(BINS)
+    width = bars[1][0] - bars[0][0] if len(bars) > 1 else 1
+    label = "delay [ticks]" if width == 1 else f"delay [ticks], {width} to a bar"
+    title = f"{delays.count} responses: {result['stimulus']} → {result['response']}"
+    return Series(title, note, [], [], label, "responses", bars=bars, bar_width=width, tick_ns=tick_ns)
 
 
 def train_series(result):
@@ -107,8 +158,23 @@ def train_series(result):
     )
 
 
-def _from_rows(text, path):
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("##")]
+def interval_series(title, note, intervals):
+    """The Series of exact intervals in ns: how far each is from their median or, if they differ much, how long it is."""
+    numbers = list(range(1, len(intervals) + 1))
+    if not intervals:
+        return Series(title, note, [], [], "interval", "time since the edge before [ns]")
+    median = sorted(intervals)[(len(intervals) - 1) // 2]
+    if max(abs(each - median) for each in intervals) < REGULAR * median:
+        shown = f"{title}, median interval {fixed(median / 10**6, 6)} ms"
+        return Series(shown, note, numbers, [float(each - median) for each in intervals], "interval", "interval − median [ns]")
+    return Series(title, note, numbers, [float(each) for each in intervals], "interval", "time since the edge before [ns]")
+
+
+def _from_rows(text, name):
+    """The Series of CSV or vnlog; a vnlog's first line says what it came from."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    notes = [line[2:].strip() for line in lines if line.startswith("##")]
+    lines = [line for line in lines if not line.startswith("##")]
     if not lines:
         raise ValueError("it is empty")
     if lines[0].startswith("#"):
@@ -117,34 +183,28 @@ def _from_rows(text, path):
         names, split = lines[0].split(","), lambda line: line.split(",")
     column = names.index("dt_ms")
     rows = [split(line) for line in lines[1:] if not line.startswith("#")]
-    values = [float(row[column]) for row in rows if row[column] not in ("-", "")]
-    return Series(
-        f"{len(rows)} edges of {Path(path).name}",
-        "backend not recorded in this format",
-        list(range(1, len(values) + 1)),
-        values,
-        "interval",
-        "dt [ms]",
-    )
+    backend = next((note.removeprefix("backend:").strip() for note in notes if note.startswith("backend:")), None)
+    note = "backend not recorded in this format" if backend is None else f"{SIMULATED} (sim)" if backend == "sim" else backend
+    intervals = [Fraction(row[column]) * 10**6 for row in rows if row[column] not in ("-", "")]
+    return interval_series(f"{len(rows)} edges of {name}", note, intervals)
 
 
-def text(series, width):
-    """Lines for a terminal."""
+def text(series: Series, width: int, plain: bool = False) -> list[str]:
+    """Lines for a terminal; `plain`: of ASCII characters only."""
     from litepulse import termplot
 
     title = f"{series.title}, {series.note}"
     if series.bars is not None:
-        return termplot.bars(series.bars, f"{title}  [{series.x_label}]", width)
+        return termplot.bars(series.bars, f"{title}  [{series.x_label}]", width, plain)
     y_range = None
-    if series.tick_ns and series.intervals_ns is not None and series.y and max(map(abs, series.y)) <= 2 * series.tick_ns:
+    if series.tick_ns and series.y and max(map(abs, series.y)) <= 2 * series.tick_ns:
         y_range = (-2 * series.tick_ns, 2 * series.tick_ns)
-    return termplot.points(series.x, series.y, title, series.x_label, series.y_label, width, 9, y_range)
+    return termplot.points(series.x, series.y, title, series.x_label, series.y_label, width, 9, y_range, plain)
 
 
-def save(series, path):
-    """PNG, SVG or PDF, by the name's ending."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".png", ".svg", ".pdf"):
+def save(series: Series, path: str, theme: str = "light") -> None:
+    """PNG, SVG or PDF, by the name's ending, on a background of its own; `theme`: a name of THEMES. Raises BadInput."""
+    if Path(path).suffix.lower() not in SUFFIXES:
         raise BadInput(f"{path}: write to .png, .svg or .pdf")
     try:
         import matplotlib
@@ -154,66 +214,109 @@ def save(series, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    colours = THEMES[theme]
     train = series.intervals_ns is not None
-    figure, axes = pyplot.subplots(2 if train else 1, 1, figsize=(9, 7 if train else 4.5), squeeze=False)
-    if train:
-        _train_axes(axes[0][0], axes[1][0], series)
-    elif series.bars is not None:
-        axis = axes[0][0]
-        axis.bar([value for value, _ in series.bars], [count for _, count in series.bars], color="#1f77b4")
-        axis.set(xlabel=f"{series.x_label}, 1 tick = {series.tick_ns:.4g} ns", ylabel=series.y_label)
-        axis.xaxis.get_major_locator().set_params(integer=True)
-    else:
-        axes[0][0].plot(series.x, series.y, ".", color="#1f77b4")
-        axes[0][0].set(xlabel=series.x_label, ylabel=series.y_label)
-        axes[0][0].grid(alpha=0.3)
-    figure.suptitle(series.title)
-    figure.text(
-        0.995,
-        0.003,
-        series.note,
-        ha="right",
-        va="bottom",
-        fontsize=9,
-        color="#b00020" if series.note.startswith(SIMULATED) else "#555555",
-        weight="bold",
-    )
-    figure.set_layout_engine("constrained", rect=(0, 0.03, 1, 0.97))
-    try:
-        figure.savefig(path, dpi=130)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot write it ({error.strerror})") from None
-    finally:
-        pyplot.close(figure)
+    with matplotlib.rc_context(_settings(colours)):
+        figure, axes = pyplot.subplots(2 if train else 1, 1, figsize=(9, 7 if train else 4.5), squeeze=False)
+        figure.set_layout_engine("constrained", rect=(0, 0.03, 1, 0.97))
+        try:
+            if train:
+                _train_axes(figure, axes[0][0], axes[1][0], series, colours)
+            elif series.bars is not None:
+                _bar_axes(axes[0][0], series, colours)
+            else:
+                _points(figure, axes[0][0], series.x, series.y, colours)
+                axes[0][0].set(xlabel=series.x_label, ylabel=series.y_label)
+                if series.y and min(series.y) == max(series.y):
+                    reach = 2 * (series.tick_ns or 1)
+                    axes[0][0].set_ylim(series.y[0] - reach, series.y[0] + reach)
+                _ticks(axes[0][0])
+            figure.suptitle(series.title)
+            is_simulated = series.note.startswith(SIMULATED)
+            note = {"fontsize": 9, "weight": "bold", "color": colours.simulated if is_simulated else colours.ink}
+            figure.text(0.995, 0.003, series.note, ha="right", va="bottom", **note)
+            figure.savefig(path, dpi=130)
+        except OSError as error:
+            raise BadInput(f"{path}: cannot write it ({error.strerror})") from None
+        finally:
+            pyplot.close(figure)
 
 
-def _train_axes(top, bottom, series):
+def _settings(colours) -> "dict[Any, Any]":
+    """matplotlib's settings for a Theme."""
+    paper = ("figure.facecolor", "savefig.facecolor", "axes.facecolor", "legend.facecolor")
+    ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "legend.edgecolor", "grid.color")
+    return {
+        **dict.fromkeys(paper, colours.paper),
+        **dict.fromkeys(ink, colours.ink),
+        "grid.alpha": 0.25,
+        "axes.axisbelow": True,
+        "legend.fontsize": 9,
+    }
+
+
+def _number(value, _=None):
+    """A number on an axis, all digits, in groups of three."""
+    return f"{value:,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "−")
+
+
+def _ticks(axis):
+    """Whole numbers of pulses from left to right, and no powers or offsets on either axis."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    axis.xaxis.set_major_formatter(FuncFormatter(_number))
+    axis.yaxis.set_major_formatter(FuncFormatter(_number))
+    axis.grid(True)
+
+
+def _points(figure, axis, xs, ys, colours, label=None, limits=None):
+    """Points or, if there are many, their density: a cell is the darker (on dark paper the brighter) the more points it has."""
+    if len(xs) <= DENSE:
+        axis.plot(xs, ys, ".", color=colours.points, markersize=4, label=label)
+        return
+    low, high = limits or (min(ys), max(ys))
+    if low == high:
+        low, high = low - 1, high + 1
+    bins = (min(240, xs[-1] - xs[0] + 1), 80)
+    *_, mesh = axis.hist2d(xs, ys, bins=bins, range=((xs[0] - 0.5, xs[-1] + 0.5), (low, high)), cmin=1, cmap=colours.density, vmin=0)
+    figure.colorbar(mesh, ax=axis, label="per cell", pad=0.01)
+    if label:
+        axis.plot([], [], "s", color=colours.points, label=label)
+
+
+def _bar_axes(axis, series, colours):
+    """A histogram over whole numbers of ticks. A bar of several begins at the first of them."""
+    values, width = [value for value, _ in series.bars], series.bar_width
+    places = values if width == 1 else [value + width / 2 for value in values]
+    axis.bar(places, [count for _, count in series.bars], color=colours.points, width=0.8 if width == 1 else width)
+    if values:
+        axis.set_xlim(min(values) - 2.5 * width, max(values) + (1 if width == 1 else 2) * 2.5 * width)
+    axis.set(xlabel=f"{series.x_label}, 1 tick = {series.tick_ns:.4g} ns", ylabel=series.y_label)
+    _ticks(axis)
+    axis.yaxis.get_major_locator().set_params(integer=True)
+
+
+def _train_axes(figure, top, bottom, series, colours):
     """Above: the period error beside what a laptop reached. Below: the same edges, magnified to the tick."""
     worst = max((abs(v) for v in series.intervals_ns), default=0)
+    limit = 1.6 * max(BAND_NS if series.band else 0, worst, series.tick_ns)
     if series.band:
-        top.axhspan(-BAND_MS, BAND_MS, color="#d62728", alpha=0.12, label="±0.1 ms: tuned laptop, Linux 6.12, usleep and write()")
-        top.set(ylim=(-1.6 * BAND_MS, 1.6 * BAND_MS))
-    top.plot(
-        range(1, len(series.intervals_ns) + 1),
-        [v / 1e6 for v in series.intervals_ns],
-        ".-",
-        color="#1f77b4",
-        markersize=3,
-        linewidth=1,
-        label=f"LitePulse: within ±{worst:.1f} ns",
-    )
-    top.set(ylabel="period error [ms]", xlabel="period")
-    top.legend(loc="upper right", fontsize=9)
-    bottom.axhspan(-series.tick_ns, 0, color="#2ca02c", alpha=0.12, label=f"one tick ({series.tick_ns:.2f} ns)")
-    bottom.plot(series.x, series.y, ".", color="#1f77b4", markersize=4, label="each edge, at floor(start + n · period)")
-    limit = max(2 * series.tick_ns, 1.1 * max((abs(v) for v in series.y), default=0))
+        label = "±0.1 ms: tuned laptop, Linux 6.12, usleep and write()"
+        top.axhspan(-BAND_NS, BAND_NS, color=colours.limits, alpha=0.15, label=label)
+    periods = list(range(1, len(series.intervals_ns) + 1))
+    _points(figure, top, periods, series.intervals_ns, colours, f"LitePulse: within ±{worst:.1f} ns", (-limit, limit))
+    top.set(ylabel="period error [ns]", xlabel="period", ylim=(-limit, limit))
+    limit = max(2 * series.tick_ns, 1.3 * max((abs(v) for v in series.y), default=0))
+    bottom.axhspan(-series.tick_ns, 0, color=colours.tick, alpha=0.15, label=f"one tick ({series.tick_ns:.2f} ns)")
+    _points(figure, bottom, series.x, series.y, colours, "each edge, at floor(start + n · period)", (-limit, limit))
     bottom.set(ylabel="edge − exact ideal [ns]", xlabel="pulse", ylim=(-limit, limit))
-    bottom.legend(loc="upper right", fontsize=9)
     for axis in (top, bottom):
-        axis.grid(alpha=0.3)
+        _ticks(axis)
+        axis.legend(loc="upper right")
 
 
-def describe(series):
+def describe(series: Series) -> str:
     """One line about what was drawn."""
     if series.y and series.tick_ns:
         low, high = min(series.y), max(series.y)

@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from litepulse.errors import BadInput
 from litepulse.usb_boards import BOARDS as TABLE
@@ -33,7 +34,7 @@ class Board:
     product: str  # a pattern
     interface: str
 
-    def matches(self, port):
+    def matches(self, port: "Port") -> bool:
         """Whether a Port belongs to the plug of such a board, compared as udev does."""
         return (port.vendor, port.chip) == (self.vendor, self.chip) and fnmatchcase(port.product, self.product)
 
@@ -51,15 +52,16 @@ class Host:
     modules: Path = Path("/lib/modules")
     udev: Path = Path("/run/udev/data")
 
-    def set_discipline(self, file, number):
+    def set_discipline(self, file: int, number: int) -> None:
         """Puts a line discipline on an open port. OSError if the kernel refuses."""
         fcntl.ioctl(file, termios.TIOCSETD, struct.pack("i", number))
 
-    def discipline(self, file):
+    def discipline(self, file: int) -> int:
         """Number of the line discipline of an open port. OSError if it is gone."""
-        return struct.unpack("i", fcntl.ioctl(file, termios.TIOCGETD, bytes(4)))[0]
+        (number,) = struct.unpack("i", fcntl.ioctl(file, termios.TIOCGETD, bytes(4)))
+        return number
 
-    def run(self, program, *arguments):
+    def run(self, program: str, *arguments: str) -> tuple[int, str]:
         """(exit status, what it says on either output) of a system's program; 127 if there is none."""
         path = shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin")
         if path is None:
@@ -71,12 +73,12 @@ class Host:
         return done.returncode, (done.stdout + done.stderr).strip()
 
     @staticmethod
-    def release():
+    def release() -> str:
         """Of the kernel that runs."""
         return os.uname().release
 
 
-def text(path):
+def text(path: str | Path) -> str:
     """What is in a small file, '' if it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
@@ -100,34 +102,26 @@ class Port:
     latency_file: Path | None = None  # of the adapter's latency timer
 
     @property
-    def board(self):
+    def board(self) -> Board | None:
         """The row of the table of boards for this plug, whichever of its ports this is; or None."""
         return next((board for board in BOARDS if board.matches(self)), None)
 
     @property
-    def latency(self):
+    def latency(self) -> int | None:
         """The latency timer in milliseconds, or None."""
         said = text(self.latency_file) if self.latency_file else ""
         return int(said) if said.isdigit() else None
 
-    def title(self):
+    def title(self) -> str:
         """What is plugged in, for people."""
         said = f"{self.maker} {self.product}".strip()
         return said + (f", serial number {self.serial}" if self.serial else "")
 
 
-def is_port(path):
-    """Whether a path names a character device."""
-    try:
-        return stat.S_ISCHR(os.stat(path).st_mode)
-    except OSError:
-        return False
-
-
 # A port that was just plugged in: its node is in /dev a moment before it can be opened.
 
 
-def is_settling(path, number):
+def is_settling(path: str | Path, number: int | None) -> bool:
     """Whether the errno with which opening a port failed may be over in a moment, because the port was just plugged in."""
     if number in (errno.ENXIO, errno.ENODEV):
         # The kernel makes a tty's node before its character device; usb-serial opens no port before all of the adapter's are there.
@@ -139,7 +133,7 @@ def is_settling(path, number):
     return False
 
 
-def open_settled(path, flags):
+def open_settled(path: str | Path, flags: int) -> int:
     """os.open() of a port, tried again for OPEN_SECONDS while it may be settling. OSError; at once if the path does not exist."""
     end = time.monotonic() + OPEN_SECONDS
     while True:
@@ -151,7 +145,7 @@ def open_settled(path, flags):
         time.sleep(_STEP)
 
 
-def may_open(path):
+def may_open(path: str | Path) -> bool:
     """Whether this user may open a port, once udev has set its rights."""
     while not os.access(path, os.R_OK | os.W_OK):
         if not is_settling(path, errno.EACCES):
@@ -160,7 +154,7 @@ def may_open(path):
     return True
 
 
-def describe(host, path):
+def describe(host: Host, path: str | Path) -> Port:
     """The Port at a path of /dev. BadInput if there is none."""
     path = str(path)
     try:
@@ -176,8 +170,8 @@ def describe(host, path):
     return _of_node(path, link.resolve())
 
 
-def _of_node(path, node):
-    values = {}
+def _of_node(path: str, node: Path) -> Port:
+    values: dict[str, Any] = {}
     for folder in (node, *node.parents):
         if (folder / "latency_timer").is_file():
             values.setdefault("latency_file", folder / "latency_timer")
@@ -190,9 +184,9 @@ def _of_node(path, node):
     return Port(path, node.name, **values)
 
 
-def find_bridges(host):
+def find_bridges(host: Host) -> list[Port]:
     """The ports that are a known board's bridge, as [Port], by name; found by product string and interface."""
-    found = []
+    found: list[Port] = []
     for link in sorted((host.sysfs / "class" / "tty").glob("*"), key=lambda path: _natural(path.name)):
         port = _of_node(str(host.dev / link.name), link.resolve())
         if port.usb and port.board and port.board.interface == port.interface:
@@ -200,11 +194,11 @@ def find_bridges(host):
     return found
 
 
-def _natural(name):
+def _natural(name: str) -> list[int | str]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def preferred(host, path):
+def preferred(host: Host, path: str | Path) -> str:
     """The name of a port that stays the same wherever else is plugged in: below /dev/serial/by-id, or the path itself."""
     real = os.path.realpath(path)
     for link in sorted((host.dev / "serial" / "by-id").glob("*")):
@@ -213,7 +207,7 @@ def preferred(host, path):
     return str(path)
 
 
-def sibling(host, port, interface):
+def sibling(host: Host, port: Port, interface: str) -> str | None:
     """Path of the port that is another interface of the same plug, or None."""
     for folder in sorted(port.usb.iterdir()) if port.usb else ():
         if text(folder / "bInterfaceNumber") == interface:
@@ -223,7 +217,7 @@ def sibling(host, port, interface):
     return None
 
 
-def check_interface(host, port):
+def check_interface(host: Host, port: Port) -> None:
     """BadInput, which names the right one, if this is a known board's plug but not the port that is its bridge."""
     board = port.board
     if board is None or port.interface in ("", board.interface):
@@ -234,7 +228,7 @@ def check_interface(host, port):
     raise BadInput(f"{port.path}: {this}, its bridge is interface {board.interface}{where}")
 
 
-def choose(host, path):
+def choose(host: Host, path: str | None) -> Port:
     """The Port to use: the given one, or the one board that is plugged in. BadInput if there is none, or more than one to choose from."""
     if path is not None:
         if path.startswith("tcp:"):
@@ -269,7 +263,7 @@ class SerialFlags:
     _TIOCGSERIAL, _TIOCSSERIAL = 0x541E, 0x541F
 
     @classmethod
-    def read(cls, file):
+    def read(cls, file: int) -> "SerialFlags | None":
         """Those of an open port; None if it has none."""
         try:
             return cls(fcntl.ioctl(file, cls._TIOCGSERIAL, bytes(128)))
@@ -277,17 +271,17 @@ class SerialFlags:
             return None
 
     @property
-    def low_latency(self):
+    def low_latency(self) -> bool:
         """Whether the adapter is told not to wait for more bytes."""
         return bool(struct.unpack_from("i", self.raw, self._FLAGS)[0] & self.LOW_LATENCY)
 
-    def with_low_latency(self):
+    def with_low_latency(self) -> "SerialFlags":
         """The same with it."""
         raw = bytearray(self.raw)
         struct.pack_into("i", raw, self._FLAGS, struct.unpack_from("i", raw, self._FLAGS)[0] | self.LOW_LATENCY)
         return SerialFlags(bytes(raw))
 
-    def write(self, file):
+    def write(self, file: int) -> bool:
         """True if the port took them."""
         try:
             fcntl.ioctl(file, self._TIOCSSERIAL, self.raw)

@@ -13,7 +13,7 @@ class Field:
     size: int
     description: str
     signed: bool = False
-    values: dict = field(default_factory=dict)
+    values: dict[int, tuple[str, str]] = field(default_factory=dict[int, tuple[str, str]])
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class Register:
     name: str
     index: int
     description: str
-    fields: tuple = ()
+    fields: tuple[Field, ...] = ()
     reset: int = 0
 
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 3  # version of this map
+VERSION_MINOR = 6  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -46,6 +46,8 @@ EVENT_RESERVE = 16  # event slots kept for records that are not edges
 ECHO_CYCLES_MAX = 0x3ff  # cycles: the longest tail of our own echo
 ECHO_CYCLES_RESET = 16  # cycles: that tail after a reset
 WATCHDOG_UNIT = 18  # log2 of the bus clock's cycles in a unit of SESSION's limit
+IRQ_UNIT = 5  # log2 of the bus clock's cycles in the smallest unit of the interrupts' times
+IRQ_UNIT_STEP = 3  # log2 of how many times longer the next unit is
 LOOPBACK_TICKS = 1  # received - launched over a wire
 BRIDGE_BASE = 0x8800  # default place of the serial bridge's CSRs in a SoC without CPU
 BRIDGE_BAUD = 0x1c200  # bit rate of the serial bridge unless raised
@@ -54,7 +56,9 @@ BRIDGE_WORD_ONE = 0x10000  # rate word = this x baud / clock, rounded
 BRIDGE_WORD_MAX = 0x1fff  # the largest, also for an eighth of the clock
 BRIDGE_CLOCK_UNIT = 0x2710  # Hz, of the clock field
 BRIDGE_FRAME_MARKER = 245  # first byte of a frame
+BRIDGE_PACKED_MARKER = 247  # first byte of a frame whose answer is to be packed
 BRIDGE_FRAME_MAX = 0x100  # bytes, the longest payload of a frame
+BRIDGE_FRAME_WAITING = 128  # bytes of whole frames that may wait while one is carried out
 BRIDGE_FRAME_SILENCE_MS = 25  # ms without a byte, after which the bridge hears frames again
 
 # Byte offsets from the base of the window.
@@ -120,6 +124,7 @@ TRIGGERS = {
     1: ("EDGE", "edge on a capture channel"),
     2: ("BYTE", "received byte"),
     3: ("BREAK", "received break"),
+    4: ("LIN", "LIN: a header that an entry answers, then each byte of the answer"),
 }
 
 TRAIN_COMMANDS = {
@@ -284,7 +289,7 @@ CONFIG = (
         Field("asap", 2, 1, "start: as soon as possible instead of at the start tick"),
     )),
     Register("resp_trigger", 32, "responder trigger; any write to 32..37 disarms", (
-        Field("trigger", 0, 2, "kind", values=TRIGGERS),
+        Field("trigger", 0, 3, "kind; `LIN` needs `rearm` and a launch of kind `FRAME`", values=TRIGGERS),
         Field("channel", 4, 4, "capture channel, for an edge"),
         Field("rise", 8, 1, "rising edge"),
         Field("fall", 9, 1, "falling edge"),
@@ -311,6 +316,16 @@ CONFIG = (
     Register("resp_arm", 38, "arm or disarm", (
         Field("arm", 0, 1, "1 arms with the words above"),
     )),
+    Register("lin_data_lo", 40, "LIN: bytes 0 to 3 for the next lin_entry, the first in the low byte"),
+    Register("lin_data_hi", 41, "LIN: bytes 4 to 7, likewise"),
+    Register("lin_entry", 42, "LIN: how an identifier is answered; applies the data too", (
+        Field("id", 0, 6, "identifier; refused if the core has no entry for it"),
+        Field("length", 16, 4, "bytes of data, 1 to 8, more are refused; 0: no answer"),
+        Field("enhanced", 20, 1, "the checksum includes the identifier byte"),
+        Field("once", 21, 1, "`length` becomes 0 with the next header"),
+        Field("own_checksum", 22, 1, "`checksum` is sent as it is"),
+        Field("checksum", 24, 8, "else these bits of the right one are turned over: 0 sends the right one"),
+    )),
 )
 
 # CSRs: index from the base of the CSRs, 4 bytes each.
@@ -321,7 +336,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x00000003),
+    ), reset=0x00000006),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),
@@ -329,9 +344,10 @@ CSRS = (
         Field("receive_depth", 12, 4, "log2 of the received bytes that fit."),
         Field("transmit_depth", 16, 4, "log2 of the best-effort bytes that fit."),
         Field("launch_depth", 20, 4, "log2 of the timed launches that fit."),
-        Field("interrupts", 24, 1, "The registers from `irq_level` on are there."),
+        Field("interrupts", 24, 1, "The registers `irq_*` and `ev_*` are there."),
         Field("simulated", 25, 1, "This is a simulation, not a board."),
-    ), reset=0x01699841),
+        Field("lin_depth", 26, 3, "log2 of the LIN identifiers that have an entry, 3 to 6; 0: there is no LIN slave."),
+    ), reset=0x19699841),
     Register("id_clock_num", 3, "Frequency of the core's clock in Hz, numerator of an exact fraction.", (
         Field("num", 0, 32, "Hz x `id_clock_den`."),
     ), reset=0x02dc6c00),
@@ -377,12 +393,12 @@ CSRS = (
         Field("receive", 16, 16, "Received bytes; 0: not by level."),
     ), reset=0x00010001),
     Register("irq_event_time", 13, "Interrupt for fewer events, in units of `irq_unit`, counted anew when written.", (
-        Field("age", 0, 8, "Since so long there is one to read; 0: not by age."),
-        Field("idle", 16, 8, "None came for so long; 0: not by idleness."),
+        Field("age", 0, 12, "Since so long there is one to read; 0: not by age."),
+        Field("idle", 16, 12, "None came for so long; 0: not by idleness."),
     )),
     Register("irq_receive_time", 14, "The same for received bytes.", (
-        Field("age", 0, 8, "Since so long there is one to read; 0: not by age."),
-        Field("idle", 16, 8, "None came for so long; 0: not by idleness."),
+        Field("age", 0, 12, "Since so long there is one to read; 0: not by age."),
+        Field("idle", 16, 12, "None came for so long; 0: not by idleness."),
     )),
     Register("irq_send", 15, "Interrupt when there is room for more.", (
         Field("transmit_low", 0, 16, "At most so many best-effort bytes wait."),
@@ -392,12 +408,12 @@ CSRS = (
         Field("unit", 0, 2, "32 x 8^unit cycles of the bus clock. Writing it starts all times anew."),
     )),
     Register("ev_status", 17, "Interrupt sources as they are now; `fault` reads 0.", (
-        Field("event", 0, 1, "Level of the ``event`` event"),
-        Field("receive", 1, 1, "Level of the ``receive`` event"),
-        Field("transmit", 2, 1, "Level of the ``transmit`` event"),
-        Field("launch", 3, 1, "Level of the ``launch`` event"),
-        Field("drained", 4, 1, "Level of the ``drained`` event"),
-        Field("fault", 5, 1, "Level of the ``fault`` event"),
+        Field("event", 0, 1, "Events wait, as `irq_level` and `irq_event_time` ask."),
+        Field("receive", 1, 1, "Received bytes wait, by the settings for them."),
+        Field("transmit", 2, 1, "Few best-effort bytes wait, by `irq_send`."),
+        Field("launch", 3, 1, "There is room for timed launches, by `irq_send`."),
+        Field("drained", 4, 1, "All best-effort bytes have left, their stop bits included."),
+        Field("fault", 5, 1, "Something was refused, missed or lost since this was cleared."),
     )),
     Register("ev_pending", 18, "Interrupt sources that ask for service. Writing 1 clears `fault`, the others follow their cause.", (
         Field("event", 0, 1, "Events wait, as `irq_level` and `irq_event_time` ask."),
@@ -415,6 +431,9 @@ CSRS = (
         Field("drained", 4, 1, "`drained` raises the interrupt."),
         Field("fault", 5, 1, "`fault` raises the interrupt."),
     )),
+    Register("id_window", 20, "Where the window is, for a host that was not told.", (
+        Field("base", 0, 32, "Byte address on the bus; 0: the usual one, 0x90000000."),
+    )),
 )
 
 # The serial bridge: index from its base, 4 bytes each.
@@ -423,5 +442,5 @@ BRIDGE = (
         Field("word", 0, 16, "65536 x baud / clock, rounded, at most 8191. Takes effect as a command's last word, see `bridge.md`"),
         Field("clock", 16, 16, "clock of the bus in units of 10 kHz; writes are ignored"),
     )),
-    Register("frames", 1, "version of the checked frames it understands, 1; 0: none", reset=0x00000001),
+    Register("frames", 1, "version of its checked frames: 1; 2: packs answers; 3: has frames wait; 0: none", reset=0x00000003),
 )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The two record streams: decoding, the 48-bit tick extension and exact loss accounting. Pure, no device."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from litepulse.layout import KIND_NAME, MASK32, REASON_NAME, SOURCE_NAME, regs, unpack
@@ -21,7 +22,7 @@ class Header:
     tick: int
 
     @classmethod
-    def decode(cls, words):
+    def decode(cls, words: Sequence[int]) -> "Header":
         """From the first four words of a stream window."""
         level = unpack(_LEVEL, words[0])
         return cls(level["ready"], level["position"], words[1], words[2] | words[3] << 32)
@@ -37,9 +38,11 @@ class Event:
     source: str
     flags: int
     data: int
+    ns: int | None = None  # in the clock that the driver was asked for
+    uncertainty: int = 0  # ns
 
     @classmethod
-    def decode(cls, words):
+    def decode(cls, words: Sequence[int]) -> "Event | None":
         """From four words; None for 'no record'."""
         info = unpack(_EVENT_INFO, words[2])
         if info["kind"] == 0:
@@ -54,43 +57,44 @@ class Event:
         )
 
     @property
-    def reason(self):
+    def reason(self) -> str | None:
         """'late', 'busy', 'order', 'invalid', or None where flags are not a reason."""
         return REASON_NAME.get(self.flags, f"reason {self.flags}") if self.kind in _REASON_KINDS else None
 
     @property
-    def stop(self):
+    def stop(self) -> bool:
         """An APPLIED that tells of a stop?"""
         return self.kind == "applied" and self.source == "train_change" and bool(self.flags & regs.EVENT_FLAG_STOP)
 
     @property
-    def filtered(self):
+    def filtered(self) -> bool:
         """An EDGE record of the channels behind the glitch filter?"""
         return self.kind == "edge" and bool(self.flags & regs.EVENT_FLAG_FILTERED)
 
     @property
-    def tag(self):
+    def tag(self) -> int:
         """Tag of a queued launch, number of a response."""
         return self.data >> 16
 
 
 @dataclass(frozen=True)
-class Edge:
+class ChannelEdge:
     """One edge on one channel, unfolded from an EDGE record."""
 
     tick: int
     channel: int
     level: int
+    ns: int | None = None  # that of its record
 
 
-def edges(event, samples_per_cycle):
+def edges(event: Event, samples_per_cycle: int) -> list[ChannelEdge]:
     """The single edges of an EDGE record in order of time."""
     level, changed = event.data >> 16, event.data & 0xFFFF
-    found = []
+    found: list[ChannelEdge] = []
     for bit in range(16):
         if changed >> bit & 1:
             channel, sample = divmod(bit, samples_per_cycle)
-            found.append(Edge(event.tick + sample, channel, level >> bit & 1))
+            found.append(ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns))
     return sorted(found, key=lambda e: (e.tick, e.channel))
 
 
@@ -106,6 +110,8 @@ class RxByte:
     is_break: bool = False
     own: bool = False
     noise: bool = False
+    ns: int | None = None
+    uncertainty: int = 0  # ns
 
 
 @dataclass(frozen=True)
@@ -119,11 +125,11 @@ class Lost:
     count: int
     at_least: bool = False
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{'at least ' if self.at_least else ''}{self.count} records"
 
 
-def extend_tick(low48, now):
+def extend_tick(low48: int, now: int) -> int:
     """The latest 64-bit tick not after `now` with these low 48 bits (records are never 2⁴⁸ ticks old)."""
     tick = (now & ~((1 << 48) - 1)) | low48
     return tick if tick <= now else tick - (1 << 48)
@@ -134,13 +140,13 @@ class EventStream:
 
     words = regs.EVENT_WORDS
 
-    def __init__(self):
-        self.next_seq = None
+    def __init__(self) -> None:
+        self.next_seq: int | None = None
         self.lost = 0  # told by OVERFLOW records
         self.at_least = False  # one of them was a lower bound, and so is their sum
         self.broken = 0  # sequence gaps nobody told of: must stay 0
 
-    def feed(self, words, now):
+    def feed(self, words: Sequence[int], now: int) -> list[Event | Lost]:
         """The record in `words` as [Event or Lost], [] if there is none."""
         del now
         event = Event.decode(words)
@@ -163,12 +169,12 @@ class ReceiveStream:
 
     words = regs.RECEIVE_WORDS
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.lost = self.broken = 0  # bytes carry no sequence number, so none can be missed
         self.at_least = False  # `lost` is a lower bound
-        self._first_lost = None
+        self._first_lost: int | None = None
 
-    def feed(self, words, now):
+    def feed(self, words: Sequence[int], now: int) -> list[RxByte | Lost]:
         """The record in `words` as [RxByte or Lost], [] for the first half of a loss."""
         low, info = words
         v = unpack(_RX_INFO, info)

@@ -8,8 +8,10 @@ a whole number of ticks for widths and delays) and they are visible in what is r
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import overload
 
 from litepulse.errors import BadInput
 
@@ -18,6 +20,8 @@ _SI = {"": 0, "G": 9, "M": 6, "k": 3, "m": -3, "u": -6, "µ": -6, "μ": -6, "n":
 _RATE_PREFIXES = {"", "G", "M", "k", "m"}
 _TIME_UNITS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
 
+Number = int | float | Fraction  # a float stands for exactly what it is
+
 MIN_BAUD = 50
 BIT_PERIOD_FRACTION = 256  # the bit period is held in 1/256 tick (Q28.8)
 BIT_PERIOD_LIMIT = 1 << 36
@@ -25,14 +29,14 @@ MIN_BIT_CYCLES = 4
 WORD = 1 << 32
 
 
-def _decimal(text, what):
+def _decimal(text: str, what: str) -> Fraction:
     """One unsigned number, without prefix, as a Fraction."""
     if not _NUMBER.fullmatch(text):
         raise BadInput(f"{what}: '{text}' is not a number")
     return Fraction(text if text[-1] != "." else text + "0")
 
 
-def _ratio(text, what, prefixes):
+def _ratio(text: str, what: str, prefixes: Collection[str]) -> Fraction:
     """a or a/b, each with an SI prefix of `prefixes`; a sign in front counts for the whole."""
     sign = 1
     if text[:1] in ("+", "-"):
@@ -41,7 +45,7 @@ def _ratio(text, what, prefixes):
     parts = text.split("/")
     if len(parts) > 2:
         raise BadInput(f"{what}: '{text}' is not a number or a fraction a/b")
-    values = []
+    values: list[Fraction] = []
     for part in parts:
         part = part.strip()
         prefix = part[-1:] if part[-1:] in prefixes else ""
@@ -54,7 +58,7 @@ def _ratio(text, what, prefixes):
     return sign * values[0]
 
 
-def parse_rate(text, what="rate"):
+def parse_rate(text: str, what: str = "rate") -> Fraction:
     """Hertz or baud as a positive Fraction: 58, 61.7, 617/10, 44.1k, 1M/7, 58Hz."""
     body = text.strip()
     for unit in ("Hz", "hz", "Bd", "baud"):
@@ -69,19 +73,95 @@ def parse_rate(text, what="rate"):
 
 @dataclass(frozen=True)
 class Duration:
-    """A time as its author wrote it: `seconds` or `ticks` (exactly one of them is set)."""
+    """A length of time, exact: `seconds` or `ticks`, or the sum of both. What a person wrote has exactly one of them."""
 
     seconds: Fraction | None = None
     ticks: Fraction | None = None
     relative: bool = False  # written with a + in front
 
     @property
-    def positive(self):
+    def positive(self) -> bool:
         """More than nothing?"""
         return (self.ticks or self.seconds or 0) > 0
 
+    def __add__(self, other: "Duration") -> "Duration":
+        return Duration(_sum(self.seconds, other.seconds), _sum(self.ticks, other.ticks), self.relative)
 
-def parse_duration(text, what="time", signed=False):
+    def __neg__(self) -> "Duration":
+        return self * -1
+
+    def __sub__(self, other: "Duration") -> "Duration":
+        return self + -other
+
+    def __mul__(self, factor: int | Fraction) -> "Duration":
+        return Duration(
+            None if self.seconds is None else self.seconds * factor, None if self.ticks is None else self.ticks * factor, self.relative
+        )
+
+    __rmul__ = __mul__
+
+
+def _sum(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+    return b if a is None else a if b is None else a + b
+
+
+def to_fraction(value: Number | str, what: str = "number") -> Fraction:
+    """An exact number. A float stands for the decimal that Python shows for it: 61.7 is 617/10."""
+    if isinstance(value, str):
+        return _ratio(value.strip(), what, _RATE_PREFIXES)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise BadInput(f"{what}: {value} is not a number")
+        return Fraction(repr(value))
+    return Fraction(value)
+
+
+def to_rate(value: Number | str, what: str = "rate") -> Fraction:
+    """Hertz or baud: a positive number, or text as parse_rate() takes it."""
+    if isinstance(value, str):
+        return parse_rate(value, what)
+    rate = to_fraction(value, what)
+    if rate <= 0:
+        raise BadInput(f"{what}: {value} is not more than 0")
+    return rate
+
+
+def to_duration(value: "Duration | Number | str", what: str = "time", signed: bool = False) -> "Duration":
+    """A Duration, a number of seconds, or text as parse_duration() takes it: '500ns', '24t'."""
+    if isinstance(value, str):
+        return parse_duration(value, what, signed)
+    duration = value if isinstance(value, Duration) else Duration(seconds=to_fraction(value, what))
+    if not signed and ((duration.seconds or 0) < 0 or (duration.ticks or 0) < 0):
+        raise BadInput(f"{what}: {value} is negative")
+    return duration
+
+
+def s(value: Number | str) -> Duration:
+    """Seconds."""
+    return Duration(seconds=to_fraction(value))
+
+
+def ms(value: Number | str) -> Duration:
+    """Milliseconds."""
+    return Duration(seconds=to_fraction(value) / 10**3)
+
+
+def us(value: Number | str) -> Duration:
+    """Microseconds."""
+    return Duration(seconds=to_fraction(value) / 10**6)
+
+
+def ns(value: Number | str) -> Duration:
+    """Nanoseconds."""
+    return Duration(seconds=to_fraction(value) / 10**9)
+
+
+def ticks(value: Number | str) -> Duration:
+    """Ticks of the board."""
+    return Duration(ticks=to_fraction(value))
+
+
+def parse_duration(text: str, what: str = "time", signed: bool = False) -> Duration:
     """5us, 1.5ms, 1/58 (seconds), 827586t, 24000000/29t, -12t (only if `signed`). A leading + is remembered."""
     body = text.strip()
     relative = body.startswith("+")
@@ -98,7 +178,7 @@ def parse_duration(text, what="time", signed=False):
     return Duration(seconds=_ratio(body, what, {""}), relative=relative)
 
 
-def parse_byte(text, what="byte"):
+def parse_byte(text: str, what: str = "byte") -> int:
     """0 to 255, decimal, 0x, 0b or 0o."""
     try:
         value = int(text.strip(), 0)
@@ -109,24 +189,29 @@ def parse_byte(text, what="byte"):
     return value
 
 
-def parse_count(text, what="count", low=0, high=WORD - 1):
+def parse_count(text: str, what: str = "count", low: int = 0, high: int = WORD - 1) -> int:
     """A whole number from `low` to `high`."""
     try:
         value = int(text.strip(), 0)
     except ValueError:
         raise BadInput(f"{what}: '{text}' is not a whole number") from None
+    return within(value, what, low, high)
+
+
+def within(value: int, what: str, low: int, high: int) -> int:
+    """The same number, or BadInput unless it is from `low` to `high`."""
     if not low <= value <= high:
         raise BadInput(f"{what}: {value} is outside {low} to {high}")
     return value
 
 
-def exact(value):
+def exact(value: Number) -> str:
     """How an exact number is written for programs: '58', '24000000/29'."""
     value = Fraction(value)
     return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
 
-def approx(value, digits=9):
+def approx(value: Number, digits: int = 9) -> str:
     """An exact number for people: all of it if short, else rounded with a mark that says so."""
     value = Fraction(value)
     scaled = value * 10**digits
@@ -136,7 +221,7 @@ def approx(value, digits=9):
     return f"≈{fixed(value, digits)}"
 
 
-def fixed(value, digits):
+def fixed(value: Number, digits: int) -> str:
     """`value` with exactly `digits` decimals, rounded half to even from the exact value (floats would lose digits)."""
     scaled = round(Fraction(value) * 10**digits)
     sign = "-" if scaled < 0 else ""
@@ -144,7 +229,7 @@ def fixed(value, digits):
     return f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"
 
 
-def si(value, unit, digits=3):
+def si(value: Number, unit: str, digits: int = 3) -> str:
     """A number for people with the prefix that fits: 17.241 ms, 48 MHz."""
     value = Fraction(value)
     if value == 0:
@@ -167,7 +252,7 @@ class Period:
     den: int
 
     @property
-    def ticks(self):
+    def ticks(self) -> Fraction:
         """The exact period in ticks."""
         return self.whole + Fraction(self.num, self.den or WORD)
 
@@ -180,12 +265,12 @@ class BitPeriod:
     tick_hz: Fraction
 
     @property
-    def ticks(self):
+    def ticks(self) -> Fraction:
         """The exact bit period in ticks."""
         return Fraction(self.raw, BIT_PERIOD_FRACTION)
 
     @property
-    def baud(self):
+    def baud(self) -> Fraction:
         """The exact baud rate."""
         return self.tick_hz / self.ticks
 
@@ -193,37 +278,37 @@ class BitPeriod:
 class Timescale:
     """Converts between seconds and the ticks of one device. `clock_hz` is exact, S the samples per cycle."""
 
-    def __init__(self, clock_hz, samples_per_cycle=1):
+    def __init__(self, clock_hz: Number, samples_per_cycle: int = 1) -> None:
         self.clock_hz = Fraction(clock_hz)
         self.samples_per_cycle = samples_per_cycle
         self.tick_hz = self.clock_hz * samples_per_cycle
 
-    def seconds(self, ticks):
+    def seconds(self, ticks: Number) -> Fraction:
         """Exact seconds of a number of ticks."""
         return Fraction(ticks) / self.tick_hz
 
-    def ns(self, ticks):
+    def ns(self, ticks: Number) -> Fraction:
         """Exact nanoseconds of a number of ticks."""
         return self.seconds(ticks) * 10**9
 
-    def ticks(self, duration):
+    def ticks(self, duration: Duration | Number) -> Fraction:
         """Exact ticks (a Fraction) of a Duration or of a number of seconds."""
         if isinstance(duration, Duration):
-            return (duration.ticks or 0) + (duration.seconds or 0) * self.tick_hz  # one of them is set
+            return (duration.ticks or Fraction(0)) + (duration.seconds or Fraction(0)) * self.tick_hz
         return Fraction(duration) * self.tick_hz
 
-    def whole_ticks(self, duration, what, low=0, high=WORD - 1):
+    def whole_ticks(self, duration: Duration | Number, what: str, low: int = 0, high: int = WORD - 1) -> int:
         """The nearest whole number of ticks; half goes up. Out of range is refused."""
         value = math.floor(self.ticks(duration) + Fraction(1, 2))
         if not low <= value <= high:
             raise BadInput(f"{what}: {value} ticks of {si(1 / self.tick_hz, 's')} is outside {low} to {high}")
         return value
 
-    def period_of_rate(self, rate_hz):
+    def period_of_rate(self, rate_hz: Number) -> Fraction:
         """Exact period in ticks of a rate."""
-        return self.tick_hz / rate_hz
+        return self.tick_hz / Fraction(rate_hz)
 
-    def period(self, ticks, minimum_cycles, what="period"):
+    def period(self, ticks: Number, minimum_cycles: int, what: str = "period") -> Period:
         """A Period that is exactly `ticks`, or BadInput: nothing is ever rounded here."""
         ticks = Fraction(ticks)
         whole = math.floor(ticks)
@@ -241,7 +326,7 @@ class Timescale:
             return Period(whole, rest.numerator, 0)
         return Period(whole, rest.numerator, rest.denominator)
 
-    def bit_period(self, baud, what="baud"):
+    def bit_period(self, baud: Number, what: str = "baud") -> BitPeriod:
         """The BitPeriod nearest to `baud`, or BadInput when outside 50 … clock/4."""
         baud = Fraction(baud)
         highest = self.clock_hz / MIN_BIT_CYCLES
@@ -251,3 +336,28 @@ class Timescale:
         if raw >= BIT_PERIOD_LIMIT:
             raise BadInput(f"{what}: {approx(baud, 3)} is too slow for this clock (bit period at most 2^28 ticks)")
         return BitPeriod(raw, self.tick_hz)
+
+
+@dataclass(frozen=True, order=True)
+class Moment:
+    """A time of a board: a tick since its reset. Adding a Duration gives the Moment nearest to the exact sum."""
+
+    tick: int
+    timescale: Timescale = field(compare=False, repr=False)
+
+    @property
+    def time(self) -> Fraction:
+        """Exact seconds since the board's reset."""
+        return self.timescale.seconds(self.tick)
+
+    def __add__(self, other: Duration) -> "Moment":
+        return Moment(self.tick + math.floor(self.timescale.ticks(other) + Fraction(1, 2)), self.timescale)
+
+    @overload
+    def __sub__(self, other: Duration) -> "Moment": ...
+    @overload
+    def __sub__(self, other: "Moment") -> Duration: ...
+    def __sub__(self, other: "Duration | Moment") -> "Moment | Duration":
+        if isinstance(other, Moment):
+            return Duration(ticks=Fraction(self.tick - other.tick))
+        return self + -other

@@ -4,11 +4,10 @@
 import re
 import shutil
 import subprocess
-import tempfile
 from fractions import Fraction
-from pathlib import Path
 
 from litepulse.errors import LitePulseError
+from litepulse.vcd import Vcd
 
 NAME = "sigrok-cli"
 
@@ -18,39 +17,17 @@ def available():
     return shutil.which(NAME) is not None
 
 
-def read_uart(vcd, signal, baud, folder=None):
-    """[(tick of the start edge, byte)] as sigrok decodes `signal` of a Vcd (8N1). The tick rate must be a whole number of Hz.
+def read_uart(path, tick_hz, signal, baud):
+    """[(tick of the start edge, byte)] as sigrok decodes `signal` of a VCD (8N1); instead of a byte, sigrok's complaint.
 
-    sigrok chokes on a VCD of 1 ps; a binary file with one sample per tick is exact.
+    sigrok counts units of the VCD, which are at most half a tick: the tick is the nearest one.
     """
-    falls = vcd.falls(signal)
-    if not falls:
-        return []
-    rate = vcd.tick_hz
-    if Fraction(rate).denominator != 1 or Fraction(baud).denominator != 1:
-        raise LitePulseError("sigrok takes whole numbers of Hz and baud only")
-    margin = int(rate / baud) * 12
-    first = max(0, falls[0] - margin)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        samples = Path(scratch) / "pins.bin"
-        samples.write_bytes(vcd.samples(signal, first, falls[-1] + margin))
-        done = subprocess.run(
-            [
-                NAME,
-                "-I",
-                f"binary:numchannels=1:samplerate={rate}",
-                "-i",
-                str(samples),
-                "-P",
-                f"uart:rx=0:baudrate={baud}:format=hex",
-                "-A",
-                "uart=rx-data:rx-start:rx-warnings",
-                "--protocol-decoder-samplenum",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    if Fraction(baud).denominator != 1:
+        raise LitePulseError("sigrok takes whole numbers of baud only")
+    unit = Vcd(path, tick_hz).unit
+    decoder = ["-P", f"uart:rx={signal}:baudrate={baud}:format=hex", "-A", "uart=rx-data:rx-start:rx-warnings"]
+    command = [NAME, "-i", str(path), *decoder, "--protocol-decoder-samplenum"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise LitePulseError(f"{NAME} failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
     found, start = [], 0
@@ -59,9 +36,9 @@ def read_uart(vcd, signal, baud, folder=None):
         if not match:
             continue
         if match[3] in ("Start bit", "Start", "S"):
-            start = int(match[1])
+            start = round(int(match[1]) * unit * tick_hz)
         elif re.fullmatch(r"[0-9A-F]{2}", match[3]):
-            found.append((first + start, int(match[3], 16)))
+            found.append((start, int(match[3], 16)))
         else:
-            found.append((first + int(match[1]), match[3]))
+            found.append((round(int(match[1]) * unit * tick_hz), match[3]))
     return found

@@ -44,7 +44,7 @@ void finish_output(void);
 /* From now on SIGINT, SIGTERM and a closed pipe end what waits in wait_readable(); then true. */
 void catch_signals(void);
 bool interrupted(void);
-/* Waits until the file has something to read, at most so long; false: interrupted, or the time is over. -1: for ever. */
+/* Waits until the file has something to read, at most so long; false: interrupted, or the time is over. -1: forever. */
 bool wait_readable(int fd, int timeout_ms);
 
 struct device open_device(const char *path);

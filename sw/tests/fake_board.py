@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A LitePulse board in Python, written from docs/core.md: registers, window, train, queue, responder by hand, streams with loss.
+"""A LitePulse board in Python, written from docs/core.md: registers, window, train, queue, LIN slave, streams with loss.
 
 Time passes by `step` ticks with every bus transaction, so tests are repeatable and need no waiting. It shares the register
 map with the package under test, but no code of it. `Server` offers it as UARTBone on a pseudo-terminal or on TCP.
@@ -48,9 +48,23 @@ class Fifo:
 
 
 class FakeBoard:
-    def __init__(self, step=20_000, clock_hz=48_000_000, samples=1, loop=True, event_depth=8, receive_depth=9):
+    burst = 255  # words in a transaction
+
+    def __init__(
+        self,
+        step=20_000,
+        clock_hz=48_000_000,
+        samples=1,
+        loop=True,
+        event_depth=8,
+        receive_depth=9,
+        lin_depth=6,
+        csr_base=regmap.CSR_BASE,
+        window_base=regmap.WINDOW_BASE,
+    ):
+        self.csr_base, self.window_base = csr_base, window_base
         self.step, self.clock, self.samples, self.loop = step, Fraction(clock_hz), samples, loop
-        self.event_log2, self.receive_log2 = event_depth, receive_depth
+        self.event_log2, self.receive_log2, self.lin_log2 = event_depth, receive_depth, lin_depth
         self.magic, self.version = regmap.MAGIC, regmap.VERSION_MAJOR << 16 | regmap.VERSION_MINOR
         self.drop_write = lambda address, words: False  # a write that gets lost on the cable
         self.mute_config = False  # the core does not answer configuration writes
@@ -77,8 +91,11 @@ class FakeBoard:
         self.change = None
         self.queue, self.last_queued, self.entry = [], -1, [0, 0, 0]
         self.busy_until = 0
-        self.coming = []  # [(tick when stored, start tick, byte)]
+        self.coming = []  # [(tick when stored, start tick, data and flags)], in order
         self.armed = False
+        self.lin = {}  # what is answered: {identifier: (data, the word lin_entry)}
+        self.header = []  # what was heard of a header
+        self.answer = None  # (tick, bytes that are still to be sent, the first at that tick); tick None: it is on the line
         self.line_log = []  # [(start, end, source, data)]
 
     # The bus ------------------------------------------------------------------------------------------------------
@@ -114,9 +131,9 @@ class FakeBoard:
         pass
 
     def read_word(self, address):
-        if regmap.CSR_BASE <= address < regmap.CSR_BASE + 0x100:
-            return self.csr((address - regmap.CSR_BASE) // 4)
-        offset = address - regmap.WINDOW_BASE
+        if self.csr_base <= address < self.csr_base + 0x100:
+            return self.csr((address - self.csr_base) // 4)
+        offset = address - self.window_base
         if not 0 <= offset < regmap.WINDOW_SIZE:
             return 0
         if offset >= 0x6000:
@@ -134,7 +151,7 @@ class FakeBoard:
         return fifo.records[record][part] if record < len(fifo.records) else 0
 
     def csr(self, index):
-        geometry = self.samples | 4 << 4 | self.event_log2 << 8 | self.receive_log2 << 12 | 9 << 16 | 6 << 20
+        geometry = self.samples | 4 << 4 | self.event_log2 << 8 | self.receive_log2 << 12 | 9 << 16 | 6 << 20 | self.lin_log2 << 26
         status = (
             1
             | bool(self.train) << 1
@@ -156,15 +173,16 @@ class FakeBoard:
             8: self.accepted & 0xFF,
             9: self.applied & 0xFF | (self.refused & 0xFF) << 16,
             11: status,
+            20: 0 if self.window_base == regmap.WINDOW_BASE else self.window_base,
         }.get(index, 0)
 
     def write_word(self, address, word):
-        if regmap.CSR_BASE <= address < regmap.CSR_BASE + 0x100:
-            index = (address - regmap.CSR_BASE) // 4
+        if self.csr_base <= address < self.csr_base + 0x100:
+            index = (address - self.csr_base) // 4
             if index == 5:
                 self.session = word
             return
-        offset = address - regmap.WINDOW_BASE
+        offset = address - self.window_base
         if offset == regmap.REGIONS["EVENTS"][0]:
             self.events.ack(word)
             self.tell_loss()
@@ -198,7 +216,11 @@ class FakeBoard:
         elif index == CONFIG["driver_enable"].index:
             ok = not self.train or word & 0xFFFF == lead_before
         elif index == CONFIG["resp_arm"].index:
-            self.armed = bool(word & 1)
+            ok = not word & 1 or not self.by_lin or self.can_be_slave()
+            self.armed = bool(word & 1) and ok
+            self.header, self.answer = [], None
+        elif index == CONFIG["lin_entry"].index:
+            ok = self.set_lin(word)
         elif index == CONFIG["train_command"].index:
             ok = self.train_command(word)
         elif index == CONFIG["command"].index and word & 1:
@@ -214,15 +236,26 @@ class FakeBoard:
         if raw < 4 * self.samples * 256:
             self.profiles.pop(number, None)
             return False
-        bits = (
-            1
-            + field(word, "profile0_format", "data_bits")
-            + 5
-            + (field(word, "profile0_format", "parity") != 0)
-            + (Fraction(1), Fraction(3, 2), Fraction(2))[field(word, "profile0_format", "stop")]
-        )
-        self.profiles[number] = (Fraction(raw, 256), bits)
+        stop = (Fraction(1), Fraction(3, 2), Fraction(2))[field(word, "profile0_format", "stop")]
+        bits = 1 + field(word, "profile0_format", "data_bits") + 5 + (field(word, "profile0_format", "parity") != 0)
+        self.profiles[number] = (Fraction(raw, 256), bits, stop)
         return True
+
+    def set_lin(self, word):
+        number, length = field(word, "lin_entry", "id"), field(word, "lin_entry", "length")
+        if number >> self.lin_log2 or not self.lin_log2 or length > 8:
+            return False
+        data = self.word("lin_data_lo").to_bytes(4, "little") + self.word("lin_data_hi").to_bytes(4, "little")
+        self.lin[number] = (data[:length], word)
+        return True
+
+    @property
+    def by_lin(self):
+        """Whether LIN headers trigger the responder."""
+        return regmap.TRIGGERS[field(self.word("resp_trigger"), "resp_trigger", "trigger")][0] == "LIN"
+
+    def can_be_slave(self):
+        return field(self.word("resp_trigger"), "resp_trigger", "rearm") and not field(self.word("resp_launch"), "resp_launch", "kind")
 
     def word(self, name):
         return self.config.get(CONFIG[name].index, 0)
@@ -268,10 +301,10 @@ class FakeBoard:
         kind, number, data = word >> 10 & 3, word >> 8 & 3, word & 0xFF
         if kind == 3 or number not in self.profiles or (kind == 2 and not width) or (kind == 1 and not data):
             return None
-        period, bits = self.profiles[number]
+        period, bits, stop = self.profiles[number]
         if kind == 2:
             return width
-        return math.floor(period * (bits if kind == 0 else data + bits))
+        return math.floor(period * ((bits if kind == 0 else data) + stop))
 
     def launch(self, tick, word, width, source):
         """True if it went out."""
@@ -280,12 +313,70 @@ class FakeBoard:
         length = self.length(word, width)
         self.busy_until = tick + length
         self.line_log.append((tick, self.busy_until, source, word & 0xFF))
-        if self.loop and (word >> 10 & 3) == 0 and field(self.word("line"), "line", "rx_enable"):
-            self.coming.append((tick + length, tick + 1, word & 0xFF))
+        kind, data = word >> 10 & 3, word & 0xFF
+        if self.loop and kind < 2 and field(self.word("line"), "line", "rx_enable"):
+            is_break = kind == 1 and data > 9  # the start bit, eight data bits and the stop bit are space
+            seen = 3 << 10 if is_break else data if kind == 0 else 0xFF << (data - 1) & 0xFF
+            self.arrives(tick + length, tick + 1, seen | 1 << 13)
         if self.loop and (word >> 10 & 3) == 2 and field(self.word("capture_edges"), "capture_edges", "fall") >> 4 & 1:
             seen = tick + 1
             self.event(seen - seen % self.samples, 2, 4, 0, 1 << 4 * self.samples + seen % self.samples, "edge", edge=True)
         return True
+
+    def arrives(self, stored, start, data):
+        """A byte on its way; own ones have bit 13."""
+        self.coming = sorted([*self.coming, (stored, start, data)])
+
+    def hear(self, tick, *values):
+        """Another node's bytes, back to back from a tick on; None is a break of 13 bits and its delimiter. Where the last one ends."""
+        period = self.profiles[0][0]
+        place = Fraction(tick)
+        for value in values:
+            start = math.floor(place)
+            place += period * (14 if value is None else 10)
+            self.arrives(math.floor(place), start + 1, 3 << 10 if value is None else value)
+        return math.floor(place)
+
+    def lin_receive(self, start, data):
+        """LIN of docs/core.md: a break, 0x55 and an identifier with an entry are answered; what comes back wrong ends the answer."""
+        end = start + math.floor(10 * self.profiles[0][0]) + field(self.word("resp_delay"), "resp_delay", "delay")
+        if data >> 10 & 3:
+            self.header, self.answer = ["break"], None
+        elif self.answer:
+            _, (sent, *rest) = self.answer
+            self.answer = (end, rest) if rest and data == sent | 1 << 13 else None
+        elif self.header == ["break"] and data & 0xFF == 0x55:
+            self.header = ["break", 0x55]
+        elif self.header == ["break", 0x55]:
+            self.header = []
+            bit = [data >> n & 1 for n in range(8)]
+            number = data & 63
+            if bit[6] == bit[0] ^ bit[1] ^ bit[2] ^ bit[4] and bit[7] == 1 ^ bit[1] ^ bit[3] ^ bit[4] ^ bit[5] and number in self.lin:
+                self.lin_answer(end, number, data & 0xFF)
+        else:
+            self.header = []
+
+    def lin_answer(self, tick, number, pid):
+        data, word = self.lin[number]
+        if not data:
+            return
+        if field(word, "lin_entry", "once"):
+            self.lin[number] = (b"", word)
+        last = field(word, "lin_entry", "checksum")
+        if not field(word, "lin_entry", "own_checksum"):
+            total = sum(data) + (pid if field(word, "lin_entry", "enhanced") else 0)
+            last ^= 255 - (total % 255 or (255 if total else 0))
+        self.answer = (tick, [*data, last])
+
+    def run_answer(self):
+        tick, rest = self.answer
+        word = self.word("resp_launch") & ~0xFF | rest[0]
+        if self.launch(tick, word, 0, "responder"):
+            self.event(tick, 1, 2, 0, word, "tx_responder")
+            self.answer = (None, rest)
+        else:
+            self.event(tick, 7, 2, BUSY, word, "missed")
+            self.answer = None
 
     def train_command(self, word):
         command = word & 3
@@ -370,17 +461,21 @@ class FakeBoard:
             due = [(math.floor(self.train["a"]), 2)] if self.train else []
             if self.queue:
                 due.append((max(self.queue[0][0], 0), 1))
+            if self.answer and self.answer[0] is not None:
+                due.append((self.answer[0], 3))
             if self.coming:
                 due.append((self.coming[0][0], 0))
             if not due or min(due)[0] > end:
                 break
             tick, what = min(due)
             self.tick = max(self.tick, tick)
-            (self.receive, self.run_queue, self.run_train)[what]()
+            (self.receive, self.run_queue, self.run_train, self.run_answer)[what]()
         self.tick = end
 
     def receive(self):
-        stored, start, byte = self.coming.pop(0)
+        _, start, data = self.coming.pop(0)
+        if self.armed and self.by_lin:
+            self.lin_receive(start, data)
         fifo = self.received
         if fifo.depth - len(fifo.records) < (3 if fifo.lost else 1):
             if not fifo.lost:
@@ -392,7 +487,7 @@ class FakeBoard:
             fifo.records.append((first & 0xFFFFFFFF, 1 << 12 | (first >> 32 & 0xFFFF) << 16))
             fifo.records.append((fifo.lost, 1 << 12 | 1 << 15))
             fifo.lost = 0
-        fifo.records.append((start & 0xFFFFFFFF, byte | 1 << 13 | (start >> 32 & 0xFFFF) << 16))
+        fifo.records.append((start & 0xFFFFFFFF, data | (start >> 32 & 0xFFFF) << 16))
 
     def run_queue(self):
         tick, width, word = self.queue.pop(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A made-up PC: USB plugs, serial ports that are pseudo-terminals, and a kernel that makes devices of an attached port.
+"""A simulated PC: USB plugs, serial ports that are pseudo-terminals, and a kernel that makes devices of an attached port.
 
 All of it lies in a folder, so that several processes see the same: `python fake_machine.py FOLDER VERB ...` is the command on it.
 """
@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from litepulse import attached, cable, cli
+from litepulse import attached, cli, ports
 from litepulse.ports import Host
 
 ICEBREAKER = {"idVendor": "0403", "idProduct": "6010", "manufacturer": "1BitSquared", "product": "iCEBreaker V1.0e", "serial": "ib7A"}
@@ -126,7 +126,11 @@ class Machine:
         if not driven:
             return
         (self.folder / board / "driver").symlink_to(self.folder)
-        for kind, name in (("misc", f"litepulse{number}"), ("litepulse.0:0/litepulse.0:0.0/tty", f"ttyPULSE{number}"), ("ptp", "ptp3")):
+        for kind, name in (
+            ("misc", f"litepulse{number}"),
+            ("litepulse.0:0/litepulse.0:0.0/tty", f"ttyPULSE{number}"),
+            ("ptp", f"ptp{number + 3}"),
+        ):
             (self.folder / board / kind / name).mkdir(parents=True)
             (self.dev / name).symlink_to("/dev/null")
 
@@ -183,7 +187,7 @@ def pretend(machine):
 
     os.open = open_port
     attached.Attached.set = set_value
-    attached.Host = cable.Host = lambda: machine.host
+    attached.Host = ports.Host = lambda: machine.host
 
 
 if __name__ == "__main__":

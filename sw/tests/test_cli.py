@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command as scripts and people meet it: subprocesses against a board in Python behind a real UARTBone."""
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from fractions import Fraction
@@ -110,7 +113,7 @@ BAD_OTHERS = {
     ),
     "respond to its own echo": (
         ["--port", "/dev/null", "respond", "--on", "break", "--delay", "1us", "--echo", "0", "--own"],
-        "give one of them",
+        "echo and own exclude each other",
     ),
     "adjust nothing": (["--port", "/dev/null", "adjust"], "nothing to adjust"),
     "port baud": (["--port", "/dev/null", "--port-baud", "fast", "info"], "port-baud"),
@@ -147,7 +150,12 @@ def test_without_a_device_it_says_so_and_does_not_simulate(verb):
 
 
 @pytest.mark.parametrize(
-    "change, why", [({"magic": 0x12345678}, "not a LitePulse"), ({"version": 5}, "version 0.5"), ({"version": 1 << 16}, "version 1.0")]
+    "change, why",
+    [
+        ({"magic": 0x12345678}, "not a LitePulse"),
+        ({"version": regs.VERSION_MINOR + 1}, f"version 0.{regs.VERSION_MINOR + 1}"),
+        ({"version": 1 << 16}, "version 1.0"),
+    ],
 )
 def test_other_devices_and_versions(change, why, board):
     for name, value in change.items():
@@ -277,6 +285,55 @@ def test_a_progress_bar_on_the_terminal_leaves_standard_output_alone(style, boar
         assert len([line for line in out.splitlines() if not line.startswith("##")]) == 31
 
 
+@pytest.mark.parametrize("columns", [60, 150])
+def test_a_live_picture_as_wide_as_the_terminal(columns, board):
+    """While the train runs: below the table, above the bar; nothing of it stays but the last picture."""
+    terminal, other = os.openpty()
+    termios.tcsetwinsize(other, (40, columns))
+    command = [*COMMAND, "--port", board.spec, "train", "--rate", "58", "--count", "200"]
+    env = {name: value for name, value in ENV.items() if name not in ("COLUMNS", "LINES")} | {"TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=other, stderr=subprocess.PIPE) as process:
+        os.close(other)
+        shown = bytearray()
+        with contextlib.suppress(OSError):  # the terminal's other end is closed
+            while part := os.read(terminal, 65536):
+                shown.extend(part)
+        os.close(terminal)
+        errors = process.stderr.read()
+    assert process.returncode == 0 and errors == b""
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in shown.decode().replace("\r", "").split("\n")]
+    live = [n for n, line in enumerate(lines) if line.startswith("the last ")]
+    assert live and all(" [edge − exact ideal [ns]]" in lines[n] for n in live)
+    pictures = [line for line in lines if "└─" in line]
+    assert len(pictures) >= len(live) and all(columns - 3 <= len(line) <= columns for line in pictures)
+
+
+@pytest.mark.parametrize("verb", ["train", "send"])
+def test_the_time_left_until_the_first_launch_counts_down(verb, tmp_path):
+    """In a terminal; Ctrl-C ends the wait."""
+    (tmp_path / "bytes").write_bytes(b"bytes")
+    words = ["train", "--rate", "58", "--start", "+3600s"] if verb == "train" else ["send", str(tmp_path / "bytes"), "--at", "+3600s"]
+    terminal, other = os.openpty()
+    termios.tcsetwinsize(other, (40, 150))
+    env = {name: value for name, value in ENV.items() if name not in ("COLUMNS", "LINES")} | {"TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    with Server(FakeBoard(step=10_000_000), "tcp") as server:
+        command = [*COMMAND, "--port", server.spec, *words]
+        with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=other, stderr=other) as process:
+            os.close(other)
+            shown, left, told = "", [], False
+            with contextlib.suppress(OSError):  # the terminal's other end is closed
+                while part := os.read(terminal, 65536):
+                    shown += part.decode(errors="replace")
+                    left = re.findall(r", in (\d+) min (\d+) s", shown)
+                    if len(set(left)) > 3 and not told:
+                        process.send_signal(signal.SIGINT)
+                        told = True
+        os.close(terminal)
+        seconds = [60 * int(minutes) + int(rest) for minutes, rest in left]
+        assert len(set(seconds)) > 3 and seconds == sorted(seconds, reverse=True) and seconds[0] < 3600
+        assert "Traceback" not in shown and process.returncode in (0, 130) and not server.board.line_log and not server.board.queue
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupts_stop_the_train_and_print_the_statistics(number, board):
     process = start("--port", board.spec, "train", "--rate", "58")
@@ -376,7 +433,7 @@ def test_adjust_waits_in_the_boards_time(board):
     """A simulated board that takes longer for two pulses than a person would wait has still not refused anything."""
     done = run("--port", board.spec, "train", "--rate", "1k", "--baud", "115200", "--keep", "--json")
     assert done.returncode == 0
-    board.step = 10
+    board.step = 6
     begun, pulse = time.monotonic(), len(board.line_log) + 2
     done = run("--port", board.spec, "adjust", "--rate", "1M/7001", "--at-pulse", str(pulse), "--json")
     assert time.monotonic() - begun > 6, "slow enough to tell"
@@ -462,11 +519,12 @@ def test_info(board):
     assert (
         result["clock_hz"] == "48000000"
         and result["event_depth"] == 256
-        and result["version"] == "0.3"
+        and result["version"] == f"{regs.VERSION_MAJOR}.{regs.VERSION_MINOR}"
         and result["train_running"] is False
     )
     done = run("info", "--port", board.spec)
-    assert done.returncode == 0 and "48 MHz" in done.stdout and "±50 ppm" in done.stdout and "idle" in done.stdout
+    said = " ".join(done.stdout.split())  # wherever its lines end
+    assert done.returncode == 0 and "48 MHz" in said and "±50 ppm" in said and "idle" in said
 
 
 RESPOND = ["respond", "--on", "break", "--delay", "1us", "--keep"]

@@ -5,13 +5,17 @@ from fractions import Fraction
 
 import pytest
 
-from litepulse import device as device_module
-from litepulse.device import WATCHDOG_SECONDS, Device
+from litepulse.backends import registers as device_module
+from litepulse.backends.registers import WATCHDOG_SECONDS, Device
 from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, TransportError
-from litepulse.follow import Interrupt, RespondRun, SendRun, TrainPlan, TrainRun, Trigger, tidy
+from litepulse.interrupt import Interrupt
+from litepulse.job import tidy
+from litepulse.launch import SendRun
 from litepulse.layout import TRAIN_MIN_PERIOD, regs
-from litepulse.line import Format, Launch, Profile
+from litepulse.line import Format, Launch, Profile, Trigger
+from litepulse.respond import RespondRun
 from litepulse.streams import Event, Lost, RxByte
+from litepulse.train import TrainPlan, TrainRun
 from litepulse.units import Timescale
 
 from .fake_board import FakeBoard
@@ -22,8 +26,8 @@ EVENT_ACK = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
     """The board's time passes by transactions, there is nothing to wait for."""
-    monkeypatch.setattr("litepulse.follow.POLL_SECONDS", 0.0)
-    monkeypatch.setattr("litepulse.follow.SLOW_POLL_SECONDS", 0.0)
+    monkeypatch.setattr("litepulse.job.POLL_SECONDS", 0.0)
+    monkeypatch.setattr("litepulse.train.SLOW_POLL_SECONDS", 0.0)
 
 
 def connect(board):
@@ -192,7 +196,7 @@ def test_settings_arrive_and_read_back():
     device = connect(board)
     profile = Profile(device.timescale.bit_period(115200), Format.parse("7E2"))
     device.set_profile(2, profile)
-    assert device.profile(2) == profile and board.profiles[2] == (Fraction(106667, 256), 11)
+    assert device.profile(2) == profile and board.profiles[2] == (Fraction(106667, 256), 9, 2)
     assert device.profile(3) is None
 
 
@@ -351,7 +355,7 @@ def test_another_process_adjusts_and_the_ideal_follows():
 
 
 def test_a_clock_that_stands_still_is_told(monkeypatch):
-    monkeypatch.setattr("litepulse.follow.STANDSTILL_SECONDS", 0.05)
+    monkeypatch.setattr("litepulse.job.STANDSTILL_SECONDS", 0.05)
     board = FakeBoard()
     device = connect(board)
     run = TrainRun(device, plan(device, count=0))
@@ -456,7 +460,7 @@ def test_bytes_keep_their_48_bit_ticks():
     device = connect(board)
     device.received.discard()
     began = (3 << 48) - 5
-    board.coming.append((began + 50_000, began, 0x41))
+    board.arrives(began + 50_000, began, 0x41 | 1 << 13)
     while not (found := device.received.drain()):
         assert board.tick < (3 << 48) + 10**6
     assert board.tick > 3 << 48 and found == [RxByte(began, 0x41, own=True)]
@@ -470,7 +474,6 @@ def send(device, wanted, data):
     run.prepare()
     start = run.now() + 1_000_000
     run.pending = [(start + w, Launch("frame", b)) for w, b in zip(wanted, data)]
-    run.total = len(run.pending)
     run.feed()
     with Interrupt() as interrupt:
         for _ in run.follow(interrupt):
@@ -482,7 +485,8 @@ def test_more_launches_than_the_queue_holds():
     device = connect(FakeBoard(step=100_000))
     data = bytes(range(256)) * 2
     run, start = send(device, [k * 50_000 for k in range(512)], data)
-    assert [run.launched[k] for k in range(512)] == [start + 50_000 * k for k in range(512)] and not run.refused and not run.lost
+    assert [run.launched[k] for k in range(512)] == [start + 50_000 * k for k in range(512)] and not run.refused
+    assert not device.losses().total
     assert bytes(b.data for b in run.received) == data
 
 
@@ -519,7 +523,6 @@ def test_an_interrupt_flushes_the_queue():
     run = SendRun(device, Profile(device.timescale.bit_period(115200)), [])
     run.prepare()
     run.pending = [(10**9, Launch("frame", 0))]
-    run.total = 1
     run.feed()
     with Interrupt() as interrupt:
         interrupt._caught(2, None)

@@ -8,10 +8,10 @@ import time
 import pytest
 
 from litepulse import regs
+from litepulse.backends.uartbone import open_port
 from litepulse.doctor import FAULT, NOTE, OK, SIGNATURE, SKIPPED, Doctor
 from litepulse.errors import BadInput
 from litepulse.ports import Host
-from litepulse.transport import open_port
 
 from .fake_board import Bridge, FakeBoard, Server
 from .fake_machine import Machine

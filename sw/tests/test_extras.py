@@ -5,7 +5,6 @@ import importlib.metadata
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -95,13 +94,25 @@ def test_extra_sim(environment):
     assert status == 0 and "SIMULATED" in said
 
 
-def test_simulation_without_the_source_tree(environment, tmp_path):
-    env = environment("sim")
-    shutil.copytree(ROOT / "litex_soc", tmp_path / "site" / "litex_soc")
-    shutil.copytree(ROOT / "sw" / "litepulse", tmp_path / "site" / "litepulse")
-    env["PYTHONPATH"] = str(tmp_path / "site")
-    complaint = "litepulse: --sim needs LitePulse's source tree, which has the core: run 'make setup' in a clone of it\n"
-    assert litepulse(env, "--sim", "info") == (2, "", complaint)
+def test_extra_lin(environment):
+    """With a description file that there is not: with the extra it is looked for, without it the extra is named."""
+    arguments = ("lin", "master", "/nonexistent/x.ldf")
+    assert litepulse(environment("lin"), *arguments)[::2] == (
+        2,
+        "litepulse: /nonexistent/x.ldf: cannot read it (No such file or directory)\n",
+    )
+
+
+def test_without_extra_lin(environment):
+    status, _, complaint = litepulse(environment(), "lin", "master", "/nonexistent/x.ldf")
+    assert (status, complaint) == (2, "litepulse: LIN description files need ldfparser: pip install 'litepulse[lin]'\n")
+
+
+def test_extra_litex(environment):
+    """Enough for LitePulse in a design of one's own."""
+    command = [sys.executable, "-S", "-P", "-c", "from litex_soc.litepulse import LitePulse; print(LitePulse.__name__)"]
+    result = subprocess.run(command, env=environment("litex"), capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (0, "LitePulse\n"), result.stderr
 
 
 def test_extras_are_whole():

@@ -45,7 +45,7 @@ def test_exact_means_exact():
     record = TrainRecord(IdealTrain(P58, 0))
     for n in range(100):
         record.add_launch(n, n * 24_000_000 // 29)
-        record.received.append(n * 24_000_000 // 29 + 1)
+        record.add_received(n * 24_000_000 // 29 + 1)
     assert record.exact and record.max_error == 0 and record.delays() == {1: 100}
     assert (record.min_interval, record.max_interval) == (827586, 827587)
     assert record.mean_period == Fraction(math.floor(99 * Fraction(24_000_000, 29)), 99)
@@ -61,7 +61,7 @@ def test_one_tick_shows():
 def test_a_late_echo_shows():
     record = TrainRecord(IdealTrain(P58, 0))
     record.add_launch(0, 0)
-    record.received.append(2)
+    record.add_received(2)
     assert not record.exact and record.delays() == {2: 1}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command on the simulated SoC, end to end: real RTL, real bridge, the pins recorded and read by a stranger."""
+"""The command on the simulated SoC, end to end: real RTL, real bridge, the pins recorded and read by an independent decoder."""
 
 import contextlib
 import json
@@ -9,7 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+import zipfile
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,11 +19,12 @@ import pytest
 
 from litepulse import regs, witness
 from litepulse.attach import Found, inspect
-from litepulse.backends import connect
+from litepulse.backends import connect_port
 from litepulse.doctor import Doctor
 from litepulse.errors import Refused
+from litepulse.line import Launch, Profile
 from litepulse.ports import Host, describe
-from litepulse.vcd import Vcd
+from litepulse.units import Period
 
 ROOT = Path(__file__).resolve().parents[2]
 ENV = {**os.environ, "PYTHONPATH": f"{ROOT / 'sw'}{os.pathsep}{ROOT}", "COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
@@ -47,17 +50,19 @@ def result_of(*arguments, **options):
     return json.loads(done.stdout)
 
 
-def pins(path):
+def pins(path, hz=HZ, scale="10 ns"):
     """{name: [(tick, level)]} of a VCD, read here on our own: each time is a tick rounded to the unit, so rounding returns it."""
     text = Path(path).read_text()
-    assert re.search(r"\$timescale\s+1\s*ps\s+\$end", text)
+    assert f"$timescale {scale} $end" in text
+    unit = int(scale.split()[0]) * {"us": Fraction(1, 10**6), "ns": Fraction(1, 10**9)}[scale.split()[1]]
+    assert unit <= Fraction(1, hz) / 2 < 10 * unit, "as coarse as ticks can still be told apart"
     names = {code: name for code, name in re.findall(r"\$var wire 1 (\S+) (\S+) \$end", text)}
     changes, tick = {name: [] for name in names.values()}, 0
     for line in text.split("$enddefinitions $end", 1)[1].splitlines():
         if line.startswith("#"):
-            exact = Fraction(int(line[1:]) * HZ, 10**12)
+            exact = int(line[1:]) * unit * hz
             tick = round(exact)
-            assert abs(exact - tick) * Fraction(10**12, HZ) <= Fraction(1, 2)
+            assert abs(exact - tick) / hz <= unit / 2
         elif line[:1] in ("0", "1"):
             changes[names[line[1:]]].append((tick, int(line[0])))
     return changes
@@ -96,7 +101,7 @@ def test_58_hz_to_the_tick(tmp_path):
     assert seen["tx"][1:] == wanted and seen["rx"][1:] == wanted  # a wire: both pins change at the same instant
 
     assert witness.available(), "the independent witness is not installed: apt install sigrok-cli"
-    assert witness.read_uart(Vcd(vcd, HZ), "tx", 9600) == [(tick, 0xFF) for tick in result["launched"]]
+    assert witness.read_uart(vcd, HZ, "tx", 9600) == [(tick, 0xFF) for tick in result["launched"]]
 
 
 @pytest.mark.parametrize(
@@ -251,8 +256,7 @@ def test_the_lead_stays_while_a_train_runs(program):
     with Program(program, "--tcp", "0") as soc:
         port = f"tcp:127.0.0.1:{soc.where['tcp']}"
         result_of("--port", port, "train", "--rate", "1k", "--baud", "115200", "--keep")
-        with contextlib.closing(connect(port=port)) as connection:
-            device = connection.device
+        with contextlib.closing(connect_port(port)) as device:
             device.set_driver_enable(0, 480)
             with pytest.raises(Refused, match="lead: it cannot change while a train runs"):
                 device.set_driver_enable(48, 480)
@@ -283,6 +287,39 @@ def test_stop_and_adjust_beside_a_follower(program, tmp_path):
     assert [t - 1 for t in result["received"]] == result["launched"]
 
 
+def test_adjust_says_what_became_of_it_although_others_take_the_records(program, tmp_path):
+    """Half of the changes come too late for the next pulse; that record is gone before the program could look for it afterwards."""
+    vcd, ended = tmp_path / "out.vcd", threading.Event()
+    long, short = Period(96_000, 0, 1), Period(24_000, 0, 1)
+
+    def take():
+        while not ended.is_set():
+            follower.events.discard()
+
+    with Program(program, "--pty", "--vcd", str(vcd)) as soc:
+        port = soc.where["pty"]
+        with contextlib.closing(connect_port(port)) as device, contextlib.closing(connect_port(port, own=False)) as follower:
+            device.set_profile(1, Profile(device.timescale.bit_period(115200)))
+            device.start_train(Launch("pulse", width=100), long, 0, None)
+            taker = threading.Thread(target=take)
+            taker.start()
+            try:
+                for turn in range(21):
+                    seen = device.now()
+                    while device.now() < seen + 2 * 96_000 + turn * 4801:
+                        pass
+                    if turn < 20:
+                        device.change_train(long if turn % 2 else short, 0, 0)
+            finally:
+                ended.set()
+                taker.join()
+            device.quiet()
+    starts = [tick for tick, _ in pins(vcd)["tx"][1:]][::2]
+    gaps = [b - a for a, b in zip(starts, starts[1:])]
+    assert set(gaps) == {96_000, 24_000}
+    assert sum(a != b for a, b in zip(gaps, gaps[1:])) == 20
+
+
 def test_a_killed_program_leaves_nothing_running(program, tmp_path):
     """After SIGKILL the board stops the train by itself; with --keep it goes on."""
     vcd = tmp_path / "out.vcd"
@@ -305,7 +342,7 @@ def test_a_killed_program_leaves_nothing_running(program, tmp_path):
         later = result_of(*port, "info")
         assert later["train_running"] and later["session"] == after["session"]
         assert result_of(*port, "stop")["stopped"] == ["train"]
-    starts = [tick // (HZ // 250_000) for tick, _ in pins(vcd)["tx"][1:]][::2]
+    starts = [tick for tick, _ in pins(vcd, 250_000, "1 us")["tx"][1:]][::2]
     first = [tick for tick in starts if tick < kept["start"]]
     again = starts[len(first) :]
     assert again[0] == kept["start"] and {b - a for run in (first, again) for a, b in zip(run, run[1:])} == {5000}
@@ -387,6 +424,30 @@ def test_capture_decodes_bytes_and_filters_glitches(tmp_path):
     assert [(e["tick"] - 1, e["level"]) for e in result["edges"]] == sorted(lines)[:-2]
 
 
+@pytest.mark.skipif(not witness.available(), reason="NOT TESTED: sigrok-cli is not installed")
+def test_sessions_and_vcd_in_plain_sigrok(tmp_path):
+    """As a user calls it: no option but the decoder's. In a session the number of a sample is the tick."""
+    vcd, session, data = tmp_path / "pins.vcd", tmp_path / "pins.sr", tmp_path / "data"
+    data.write_bytes(b"LitePulse")
+    result = result_of("--sim", "--vcd", str(vcd), "--sr", str(session), "send", str(data), "--every", "2ms", "--baud", "115200")
+    ticks = [item["tick"] for item in result["launched"]]
+    assert len(ticks) == 9 and witness.read_uart(vcd, HZ, "tx", 115200) == list(zip(ticks, b"LitePulse"))
+    for file, options in ((vcd, []), (session, ["--protocol-decoder-samplenum"])):
+        command = ["sigrok-cli", "-i", file, "-P", "uart:rx=tx:baudrate=115200:format=ascii", "-A", "uart=rx-data:rx-start", *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found = [re.fullmatch(r"(?:(\d+)-\d+ )?uart-1: (.*)", line).groups() for line in done.stdout.splitlines()]
+        assert "".join(text for _, text in found if text != "Start bit") == "LitePulse"
+        if options:
+            assert [int(at) for at, text in found if text == "Start bit"] == ticks
+    assert not [path for path in tmp_path.iterdir() if path not in (vcd, session, data)]
+
+
+def test_a_session_alone_leaves_no_other_file(tmp_path):
+    session = tmp_path / "pins.sr"
+    result_of("--sim", "--sr", str(session), "info")
+    assert list(tmp_path.iterdir()) == [session] and zipfile.is_zipfile(session)
+
+
 def test_respond_to_edges_after_exactly_the_delay(tmp_path):
     stimulus, vcd = tmp_path / "stimulus", tmp_path / "out.vcd"
     rises = [3_000_000 + 7_777 * n for n in range(40)]
@@ -451,8 +512,9 @@ def test_respond_to_bytes_and_say_what_was_missed(tmp_path):
     result = result_of(*arguments, "--delay", "100t")
     assert [(a["tick"], a["delay_ticks"]) for a in result["answers"]] == [(at + 1 + 50_000 + 100, 100) for at in (starts[0], starts[2])]
     arguments[arguments.index("byte:0x55/0x0f")] = "edge:rx:fall"
-    result = result_of(*arguments, "--delay", "1t", "--once")
-    assert not result["answers"] and [m["reason"] for m in result["missed"]] == ["late"]
+    done = run(*arguments, "--delay", "1t", "--once", "--json")
+    result = json.loads(done.stdout)
+    assert done.returncode == 1 and not result["answers"] and [m["reason"] for m in result["missed"]] == ["late"]
 
 
 # The demo -------------------------------------------------------------------------------------------------------------------

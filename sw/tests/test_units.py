@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from litepulse import layout
 from litepulse.errors import BadInput
-from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.units import Duration, Period, Timescale, approx, exact, fixed, parse_byte, parse_count, parse_duration, parse_rate, si
 
 UP5K = Timescale(48_000_000)
@@ -156,6 +156,14 @@ def test_numbers_for_people_and_programs():
     assert math.isclose(float(fixed(UP5K.ns(1), 3)), 20.833)
 
 
-def test_the_minimum_period_is_the_documented_one():
+@pytest.mark.parametrize("name", ["TRAIN_MIN_PERIOD", "RESPONSE_MIN_BYTE", "SAMPLES_LATENCY_BYTE"])
+def test_constants_are_the_documented_ones(name):
     page = (Path(__file__).resolve().parents[2] / "docs" / "core.md").read_text(encoding="utf-8")
-    assert f"| `TRAIN_MIN_PERIOD` | {TRAIN_MIN_PERIOD} |" in page
+    assert f"| `{name}` | {getattr(layout, name)} |" in page
+
+
+def test_the_shortest_bit_of_a_lin_slave_is_the_documented_one():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "core.md").read_text(encoding="utf-8")
+    assert f"bit period of at least {layout.LIN_BIT_MIN} cycles" in page
+    header = (Path(__file__).resolve().parents[2] / "driver" / "litepulse.h").read_text(encoding="utf-8")
+    assert f"#define LITEPULSE_LIN_BIT_CYCLES_MIN {layout.LIN_BIT_MIN}\n" in header, "the driver's is another one"

@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; it only grows. */
-#define LITEPULSE_ABI 1
+#define LITEPULSE_ABI 3
 
 /*
  * Number of the line discipline for a board behind a serial port, unless the module's parameter
@@ -106,6 +106,64 @@ struct litepulse_event {
 	__u8 source;
 };
 
+/**
+ * struct litepulse_ring_event - an event in the ring of a file
+ * @tick: as in struct litepulse_event
+ * @data: as there; LOST and RESTARTED: litepulse_event.count. With LITEPULSE_FLAG_AT_LEAST at least
+ *	so many
+ * @flags: as there
+ * @kind: as there
+ * @source: as there
+ */
+struct litepulse_ring_event {
+	__aligned_u64 tick;
+	__u32 data;
+	__u16 flags;
+	__u8 kind;
+	__u8 source;
+};
+
+/**
+ * struct litepulse_ring_state - how far driver and program are; the beginning of a mapped ring
+ * @head: events that the driver has ever put into the ring, modulo 2^32. A program reads it with
+ *	acquire semantics, then the events
+ * @tail: events with which the program is done, modulo 2^32. It writes it with release semantics
+ * @reserved: of the driver
+ * @reserved2: of the program
+ *
+ * Event number n, modulo 2^32, lies at n modulo litepulse_ring.events. Those from @tail to @head
+ * can be read; a tail that is not among them counts as a full ring.
+ */
+struct litepulse_ring_state {
+	__u32 head;
+	__u8 reserved[60];
+	__u32 tail;
+	__u8 reserved2[60];
+};
+
+/**
+ * struct litepulse_ring - events in memory that this file shares with the driver, instead of
+ * read(): for high rates; since version 3
+ * @events: how many it holds, a power of two from 64 to 262144
+ * @flags: 0
+ * @offset: answer: of the first event, in bytes from the beginning of what is mapped
+ * @reserved: 0
+ * @length: answer: bytes to map, at offset 0 of the file, shared, for reading and writing
+ *
+ * Before the file subscribes to anything, and once, else -EBUSY. From then on read() is -EINVAL,
+ * and litepulse_subscribe.clock must be LITEPULSE_CLOCK_NONE and .fifo 0. poll() waits for
+ * litepulse_subscribe.watermark and .timeout_us as before. When the ring is full the newest
+ * events are lost, and a LOST says how many, as soon as there is room for it: it is in the ring
+ * when poll() returns, and EPOLLPRI says that one waits for room.
+ */
+struct litepulse_ring {
+	__u32 events;
+	__u32 flags;
+	__u32 offset;
+	__u32 reserved;
+	__aligned_u64 length;
+};
+
 /* litepulse_launch.kind and others */
 #define LITEPULSE_LAUNCH_FRAME 0 /* a UART frame of data */
 #define LITEPULSE_LAUNCH_BREAK 1 /* data bit times of space */
@@ -152,6 +210,9 @@ struct litepulse_launch {
  * @session: named when the driver came; another one: the board was reset
  * @phc: number of its /dev/ptp, or -1
  * @tty: number of its /dev/ttyPULSE, or -1
+ * @lin_entries: LIN identifiers below it can be answered by the core; 0: it is no LIN slave. Here
+ *	and below: since version 2 of the interface, 0 before
+ * @reserved: 0
  */
 struct litepulse_info {
 	__u32 abi;
@@ -168,6 +229,8 @@ struct litepulse_info {
 	__u32 session;
 	__s32 phc;
 	__s32 tty;
+	__u32 lin_entries;
+	__u32 reserved;
 };
 
 /* litepulse_subscribe.clock: of litepulse_event.ns */
@@ -195,8 +258,9 @@ struct litepulse_info {
  * @fifo: records this file holds, a power of two from 16 to 65536; 0: as it is (1024 at first).
  *	  Can be changed only while it is empty, else -EBUSY
  * @watermark: poll() and a read() that blocks wait for so many records, at most @fifo; 0: for 1
- * @timeout_us: ... or until the oldest has waited so long, up to 1 s; 0: only for @watermark. The
- *		interrupt is held back likewise, as far as the hardware's FIFO allows
+ * @timeout_us: ... or until the oldest has waited so long, counted from its tick, up to 1 s; 0:
+ *		only for @watermark. The interrupt is held back likewise, as far as the hardware's
+ *		FIFO allows
  */
 struct litepulse_subscribe {
 	__u32 kinds;
@@ -266,9 +330,10 @@ struct litepulse_time {
  * The device must be open for writing, else -EACCES. The new file is closed on exec, so that only
  * fork() and SCM_RIGHTS pass a claim on: it ends when its last file is closed.
  *
- * Closing the file or the death of its holder flushes the queue, stops the train and disarms the
- * responder, unless KEEP is set. What was kept can be claimed again, by any program that may open
- * the device. read() on the claim gives the outcomes of the queue, the train and the responder.
+ * Closing the file or the death of its holder flushes the queue, stops the train, disarms the
+ * responder and switches off all LIN entries, unless KEEP is set. What was kept can be claimed
+ * again, by any program that may open the device. read() on the claim gives the outcomes of the
+ * queue, the train and the responder.
  */
 struct litepulse_claim {
 	__u32 flags;
@@ -319,15 +384,20 @@ struct litepulse_profile {
  * @period: whole ticks
  * @num: and @num / @den of a tick
  * @den: 0 means 2^32
- * @count: pulses; 0: for ever
+ * @count: pulses; 0: forever
  * @width: of a pulse, in ticks; else 0
  * @kind: LITEPULSE_LAUNCH_*
  * @profile: line profile, 0 to 3
  * @data: byte of a frame, bit times of a break; else 0
  * @reserved: 0
  * @flags: LITEPULSE_TRAIN_*
+ * @reserved2: 0
  *
  * -EBUSY while a train runs. Returns when the core has taken it.
+ *
+ * LITEPULSE_IOC_TRAIN gives the train that runs as it was asked for, with the period of the last
+ * change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
+ * or if it was started before the driver found the board.
  */
 struct litepulse_train {
 	__aligned_u64 start;
@@ -380,6 +450,7 @@ struct litepulse_train_stop {
 #define LITEPULSE_TRIGGER_EDGE	1
 #define LITEPULSE_TRIGGER_BYTE	2
 #define LITEPULSE_TRIGGER_BREAK 3
+#define LITEPULSE_TRIGGER_LIN	4 /* header of a LIN bus that has an entry; since version 2 */
 
 #define LITEPULSE_RESPONDER_RISE       0x01 /* rising edges trigger */
 #define LITEPULSE_RESPONDER_FALL       0x02 /* falling edges trigger */
@@ -402,6 +473,12 @@ struct litepulse_train_stop {
  * @profile: line profile, 0 to 3
  * @data: byte of a frame, bit times of a break; else 0
  * @reserved: 0
+ *
+ * LITEPULSE_TRIGGER_LIN: @delay is the space before each byte of an answer, @kind is
+ * LITEPULSE_LAUNCH_FRAME, @flags has LITEPULSE_RESPONDER_REARM and perhaps
+ * LITEPULSE_RESPONDER_EXCLUSIVE, all else is 0. The tty's settings are those of the bus: 8 data
+ * bits, no parity, 1 stop bit, and a bit of at least 64 cycles of the core's clock, else -ERANGE.
+ * -EOPNOTSUPP if the core is no LIN slave.
  */
 struct litepulse_responder {
 	__u8 trigger;
@@ -416,6 +493,33 @@ struct litepulse_responder {
 	__u8 profile;
 	__u8 data;
 	__u8 reserved;
+};
+
+#define LITEPULSE_LIN_IDS		 64 /* identifiers of LIN */
+#define LITEPULSE_LIN_ENTRY_ENHANCED	 0x1 /* the checksum includes the identifier */
+#define LITEPULSE_LIN_ENTRY_ONCE	 0x2 /* only the next header is answered */
+#define LITEPULSE_LIN_ENTRY_OWN_CHECKSUM 0x4 /* checksum is sent instead of the right one */
+
+/**
+ * struct litepulse_lin_entry - how the core answers the headers of a LIN identifier
+ * @id: identifier without its parity, 0 to 63; -EOPNOTSUPP if the core has no entry for it
+ * @length: bytes of the answer, at most 8; 0: it is not answered, all else but @id is 0 then
+ * @checksum: bits of the right checksum that are sent inverted. With
+ *	LITEPULSE_LIN_ENTRY_OWN_CHECKSUM: what is sent instead
+ * @reserved: 0
+ * @flags: LITEPULSE_LIN_ENTRY_*
+ * @data: the answer; 0 behind @length
+ *
+ * An entry changes whole: a header is answered by the old one or by the new one. All are off when
+ * the driver comes, and again when a claim ends without LITEPULSE_CLAIM_KEEP.
+ */
+struct litepulse_lin_entry {
+	__u8 id;
+	__u8 length;
+	__u8 checksum;
+	__u8 reserved;
+	__u32 flags;
+	__u8 data[8];
 };
 
 #define LITEPULSE_STATUS_TRAIN	   0x1 /* a train runs */
@@ -443,7 +547,8 @@ struct litepulse_keep {
 	__u32 reserved;
 };
 
-#define LITEPULSE_DRIVER_ENABLE_ECHO 0x1 /* echo_ns is given */
+#define LITEPULSE_DRIVER_ENABLE_ECHO	  0x1 /* echo_ns is given */
+#define LITEPULSE_DRIVER_ENABLE_UNCHANGED 0x2 /* lead and lag stay; lead_ns and lag_ns are 0 */
 
 /**
  * struct litepulse_driver_enable - how long the de pin is active around what is sent, by whomever,
@@ -477,6 +582,8 @@ struct litepulse_driver_enable {
 #define LITEPULSE_IOC_TIME	_IOR(LITEPULSE_IOC_MAGIC, 0x03, struct litepulse_time)
 #define LITEPULSE_IOC_STATUS	_IOR(LITEPULSE_IOC_MAGIC, 0x04, struct litepulse_status)
 #define LITEPULSE_IOC_CLAIM	_IOWR(LITEPULSE_IOC_MAGIC, 0x05, struct litepulse_claim)
+#define LITEPULSE_IOC_TRAIN	_IOR(LITEPULSE_IOC_MAGIC, 0x06, struct litepulse_train)
+#define LITEPULSE_IOC_RING	_IOWR(LITEPULSE_IOC_MAGIC, 0x07, struct litepulse_ring)
 /* the claim only */
 #define LITEPULSE_IOC_KEEP	   _IOW(LITEPULSE_IOC_MAGIC, 0x10, struct litepulse_keep)
 #define LITEPULSE_IOC_PROFILE	   _IOWR(LITEPULSE_IOC_MAGIC, 0x11, struct litepulse_profile)
@@ -487,5 +594,7 @@ struct litepulse_driver_enable {
 #define LITEPULSE_IOC_RESPONDER	   _IOW(LITEPULSE_IOC_MAGIC, 0x16, struct litepulse_responder)
 #define LITEPULSE_IOC_DRIVER_ENABLE \
 	_IOW(LITEPULSE_IOC_MAGIC, 0x17, struct litepulse_driver_enable)
+/* since version 2 */
+#define LITEPULSE_IOC_LIN_ENTRY _IOW(LITEPULSE_IOC_MAGIC, 0x18, struct litepulse_lin_entry)
 
 #endif /* _UAPI_LINUX_LITEPULSE_H */

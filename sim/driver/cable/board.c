@@ -75,14 +75,11 @@ int read_attribute(const struct board *board, const char *name, char *text, size
 	return 0;
 }
 
-int write_attribute(const struct board *board, const char *name, const char *text)
+int write_file(const char *path, const char *text)
 {
-	char path[300];
+	int fd = open(path, O_WRONLY | O_CLOEXEC), error;
 	ssize_t length;
-	int fd, error;
 
-	snprintf(path, sizeof(path), PLATFORM "/%s/uartbone/%s", board->name, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	length = write(fd, text, strlen(text));
@@ -90,6 +87,26 @@ int write_attribute(const struct board *board, const char *name, const char *tex
 	close(fd);
 	errno = error;
 	return length == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+int wanted_errno;
+
+void expect(int result)
+{
+	if (wanted_errno) {
+		CHECK(result < 0 && errno == wanted_errno);
+		wanted_errno = 0;
+	} else {
+		CHECK(result >= 0);
+	}
+}
+
+int write_attribute(const struct board *board, const char *name, const char *text)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), PLATFORM "/%s/uartbone/%s", board->name, name);
+	return write_file(path, text);
 }
 
 /* Is there a platform device for the port? 1 and its name, then; -1 if there is one that nobody knows whose it is: it comes or goes. */

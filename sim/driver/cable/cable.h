@@ -45,10 +45,15 @@ int wait_gone(const char *port, double seconds);
 /* A file of the board, of its platform device's folder uartbone/; `text` of it, without the newline. */
 int read_attribute(const struct board *board, const char *name, char *text, size_t size);
 int write_attribute(const struct board *board, const char *name, const char *text);
+int write_file(const char *path, const char *text);	/* any file: 0, or -1 with errno */
 
 int open_pulse(const struct board *board);
 #define BAUD 230400
 int open_tty(const struct board *board);	/* BAUD, 8N1, raw */
+
+/* A call that must succeed, or fail with the errno that a step names before it. */
+extern int wanted_errno;
+void expect(int result);
 
 double now(void);	/* seconds, CLOCK_MONOTONIC */
 

@@ -29,13 +29,6 @@ static int nth;		/* /proc/thread-self/fail-nth */
 static struct board board;
 static const char *file;
 
-static void write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !close(fd));
-}
-
 static void arm(int place)
 {
 	char text[20];
@@ -268,12 +261,12 @@ int main(int count, char **words)
 	file = words[2];
 	snprintf(board.name, sizeof(board.name), "%s", words[2]);
 	/* Any allocation, and without a word. */
-	write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-	write_file("/sys/kernel/debug/failslab/verbose", "0");
-	write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-	write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
-	write_file("/sys/kernel/debug/fail_page_alloc/verbose", "0");
-	write_file("/sys/kernel/debug/fail_usercopy/verbose", "0");
+	CHECK(!write_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"));
+	CHECK(!write_file("/sys/kernel/debug/failslab/verbose", "0"));
+	CHECK(!write_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N"));
+	CHECK(!write_file("/sys/kernel/debug/fail_page_alloc/min-order", "0"));
+	CHECK(!write_file("/sys/kernel/debug/fail_page_alloc/verbose", "0"));
+	CHECK(!write_file("/sys/kernel/debug/fail_usercopy/verbose", "0"));
 	nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	CHECK(nth >= 0);
 	if (!strcmp(words[1], "load")) {

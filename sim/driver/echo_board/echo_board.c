@@ -20,6 +20,7 @@
 #define EVENTS		256
 #define BYTES		512
 #define LAUNCHES	64
+#define LIN_ENTRIES	16	/* of the first board; the second is no LIN slave */
 #define TRANSMIT_LOW	(BYTES / 16)
 
 #define BOARDS		2
@@ -47,6 +48,10 @@ MODULE_PARM_DESC(hide_train, "the status does not show that a train runs: as if 
 static bool refuse_others;
 module_param(refuse_others, bool, 0644);
 MODULE_PARM_DESC(refuse_others, "refuses a word that another program wrote, just before each command of the train");
+
+static bool unreachable;
+module_param(unreachable, bool, 0644);
+MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
 
 static bool wild;
 module_param(wild, bool, 0644);
@@ -261,6 +266,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_RECEIVE_DEPTH_SHIFT |
 				ilog2(BYTES) << LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_SHIFT |
 				ilog2(LAUNCHES) << LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_SHIFT |
+				(b == &all[0] ? ilog2(LIN_ENTRIES) : 0) << LITEPULSE_CSR_ID_GEOMETRY_LIN_DEPTH_SHIFT |
 				LITEPULSE_CSR_ID_GEOMETRY_INTERRUPTS_MASK | LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
 			break;
 		case LITEPULSE_CSR_ID_CLOCK_NUM:
@@ -327,6 +333,8 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	int error = 0;
 
 	access(b);
+	if (unreachable)
+		return -EIO;
 	spin_lock_irqsave(&b->lock, flags);
 	for (; count; count--, words++) {
 		u64 now = tick_of(b);
@@ -468,6 +476,21 @@ static int lose_set(const char *value, const struct kernel_param *parameter)
 
 static const struct kernel_param_ops lose_ops = { .set = lose_set };
 module_param_cb(lose, &lose_ops, NULL, 0200);
+
+/* Writing to this parameter makes input 0 of board 0 rise, if its edges are recorded. */
+static int edge_set(const char *value, const struct kernel_param *parameter)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&all[0].lock, flags);
+	if (all[0].event_mask & LITEPULSE_CFG_EVENT_MASK_EDGE_MASK)
+		event(&all[0], tick_of(&all[0]), LITEPULSE_KIND_EDGE, LITEPULSE_SRC_CAPTURE, 0, 1 << 16 | 1);
+	spin_unlock_irqrestore(&all[0].lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops edge_ops = { .set = edge_set };
+module_param_cb(edge, &edge_ops, NULL, 0200);
 
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)

@@ -10,6 +10,7 @@
  *   use clock    the host's clock is set again and again while it is read beside the board's
  *   use de       lead and lag of the de pin and the echo's tail; another lead while a train runs
  *   use lost     the board loses so much that it stops counting
+ *   use answer   litepulse_echo answers edges: each with a launch, or, on a transport that sleeps, with none
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
@@ -41,6 +42,8 @@
 
 #define BYTES 1500
 #define FILES 10000
+#define INFO_1 56		/* size of struct litepulse_info in version 1 */
+#define LIN_ENTRIES 16		/* of the first board; the second is no LIN slave */
 #define CHECK(condition) \
 	do { \
 		if (!(condition)) { \
@@ -344,6 +347,66 @@ static void rights(int pulse)
 	close(wanted.fd);
 }
 
+static int entry(int fd, struct litepulse_lin_entry request)
+{
+	return ioctl(fd, LITEPULSE_IOC_LIN_ENTRY, &request) ? -errno : 0;
+}
+
+static int respond(int fd, struct litepulse_responder request)
+{
+	return ioctl(fd, LITEPULSE_IOC_RESPONDER, &request) ? -errno : 0;
+}
+
+/* What is good, but for the members that are named: these are given twice. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+#define ENTRY(...) ((struct litepulse_lin_entry){ .id = 1, .length = 2, .data = { 1, 2 }, __VA_ARGS__ })
+#define SLAVE(...) ((struct litepulse_responder){ .trigger = LITEPULSE_TRIGGER_LIN, .delay = 100, .flags = LITEPULSE_RESPONDER_REARM, \
+						  __VA_ARGS__ })
+
+/* What the table and a LIN slave may be given. */
+static void lin_slave(int pulse)
+{
+	int fd = claim(pulse), tty = open_tty();
+	struct termios settings;
+
+	CHECK(entry(pulse, ENTRY()) == -ENOTTY);
+	CHECK(!entry(fd, ENTRY()) && !entry(fd, ENTRY(.length = 8, .flags = 7, .checksum = 0xff)));
+	CHECK(!entry(fd, ENTRY(.id = LIN_ENTRIES - 1)));
+	CHECK(!entry(fd, (struct litepulse_lin_entry){ .id = 1 }));
+	CHECK(entry(fd, ENTRY(.id = LIN_ENTRIES)) == -EOPNOTSUPP && entry(fd, ENTRY(.id = LITEPULSE_LIN_IDS - 1)) == -EOPNOTSUPP);
+	CHECK(entry(fd, ENTRY(.id = LITEPULSE_LIN_IDS)) == -EINVAL && entry(fd, ENTRY(.length = 9)) == -EINVAL);
+	CHECK(entry(fd, ENTRY(.length = 1)) == -EINVAL && entry(fd, ENTRY(.reserved = 1)) == -EINVAL);
+	CHECK(entry(fd, ENTRY(.flags = 8)) == -EINVAL);
+	CHECK(entry(fd, (struct litepulse_lin_entry){ .id = 1, .flags = 1 }) == -EINVAL);
+	CHECK(entry(fd, (struct litepulse_lin_entry){ .id = 1, .checksum = 1 }) == -EINVAL);
+	CHECK(entry(fd, (struct litepulse_lin_entry){ .id = 1, .data = { 1 } }) == -EINVAL);
+
+	CHECK(!respond(fd, SLAVE()) && !respond(fd, SLAVE(.flags = LITEPULSE_RESPONDER_REARM | LITEPULSE_RESPONDER_EXCLUSIVE)));
+	CHECK(respond(fd, SLAVE(.flags = 0)) == -EINVAL && respond(fd, SLAVE(.profile = 1)) == -EINVAL);
+	for (unsigned int flag = 1; flag <= LITEPULSE_RESPONDER_IGNORE_OWN; flag <<= 1)
+		CHECK(respond(fd, SLAVE(.flags = LITEPULSE_RESPONDER_REARM | flag)) ==
+		      (flag & (LITEPULSE_RESPONDER_REARM | LITEPULSE_RESPONDER_EXCLUSIVE) ? 0 : -EINVAL));
+	CHECK(respond(fd, SLAVE(.kind = LITEPULSE_LAUNCH_BREAK, .data = 13)) == -EINVAL);
+	CHECK(respond(fd, SLAVE(.kind = LITEPULSE_LAUNCH_PULSE, .width = 5)) == -EINVAL && respond(fd, SLAVE(.channel = 1)) == -EINVAL);
+	CHECK(respond(fd, SLAVE(.data = 1)) == -EINVAL && respond(fd, SLAVE(.holdoff = 1)) == -EINVAL);
+	CHECK(respond(fd, SLAVE(.width = 1)) == -EINVAL && respond(fd, SLAVE(.trigger = 5)) == -EINVAL);
+	CHECK(respond(fd, SLAVE(.value = 1)) == -EINVAL && respond(fd, SLAVE(.mask = 1)) == -EINVAL);
+	CHECK(respond(fd, SLAVE(.delay = 1 << 24)) == -EINVAL && !respond(fd, (struct litepulse_responder){ 0 }));
+
+	/* The line's settings are the tty's. */
+	CHECK(!tcgetattr(tty, &settings));
+	settings.c_cflag |= CSTOPB;
+	CHECK(!tcsetattr(tty, TCSANOW, &settings) && respond(fd, SLAVE()) == -ERANGE);
+	settings.c_cflag ^= CSTOPB | PARENB;
+	CHECK(!tcsetattr(tty, TCSANOW, &settings) && respond(fd, SLAVE()) == -ERANGE);
+	settings.c_cflag ^= PARENB | CS8 | CS7;
+	CHECK(!tcsetattr(tty, TCSANOW, &settings) && respond(fd, SLAVE()) == -ERANGE);
+	settings.c_cflag ^= CS8 | CS7;
+	CHECK(!tcsetattr(tty, TCSANOW, &settings) && !respond(fd, SLAVE()));
+	close(tty);
+	close(fd);
+}
+
 /* A tick is a nanosecond here, and a cycle is a tick. */
 static int driver_enable(int fd, unsigned int lead, unsigned int lag, unsigned int flags, unsigned int echo)
 {
@@ -382,6 +445,7 @@ static void de(int pulse)
 {
 	const unsigned int echo = LITEPULSE_DRIVER_ENABLE_ECHO, on = SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND;
 	int fd = claim(pulse), tty = open_tty();
+	struct litepulse_train known_train;
 
 	CHECK(fd >= 0 && known("echo") == 16);
 	CHECK(!driver_enable(fd, 1000, 65535, 0, 0));
@@ -397,6 +461,19 @@ static void de(int pulse)
 	CHECK(!driver_enable(fd, 7, 8, 0, 0) && known("lead") == 7 && known("echo") == 1023);
 	CHECK(!driver_enable(fd, 7, 8, echo, 0) && known("lag") == 8 && known("echo") == 0);
 	CHECK(!driver_enable(fd, 7, 8, echo, 300) && known("echo") == 300);
+	/* The echo's tail alone: lead and lag stay, and are not given. */
+	CHECK(!driver_enable(fd, 0, 0, echo | LITEPULSE_DRIVER_ENABLE_UNCHANGED, 200) && known("echo") == 200);
+	CHECK(known("lead") == 7 && known("lag") == 8);
+	CHECK(driver_enable(fd, 7, 0, echo | LITEPULSE_DRIVER_ENABLE_UNCHANGED, 1) == -EINVAL);
+	CHECK(driver_enable(fd, 0, 8, LITEPULSE_DRIVER_ENABLE_UNCHANGED, 0) == -EINVAL && known("echo") == 200);
+	CHECK(!driver_enable(fd, 7, 8, echo, 300));
+
+	/* The train that runs is known to all, with the period it was changed to; without one there is nothing to know. */
+	CHECK(ioctl(pulse, LITEPULSE_IOC_TRAIN, &known_train) == -1 && errno == ENODATA);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) && !ioctl(pulse, LITEPULSE_IOC_TRAIN, &known_train));
+	CHECK(!memcmp(&known_train, &start, sizeof(start)));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &(struct litepulse_train_stop){ 0 }));
+	CHECK(ioctl(pulse, LITEPULSE_IOC_TRAIN, &known_train) == -1 && errno == ENODATA);
 
 	/* While a train runs, nobody can change the lead. All else can change. */
 	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
@@ -496,16 +573,24 @@ static void lost(int pulse)
 static void sizes(int pulse)
 {
 	static const unsigned long commands[] = { LITEPULSE_IOC_INFO, LITEPULSE_IOC_SUBSCRIBE, LITEPULSE_IOC_STATS, LITEPULSE_IOC_TIME,
-						  LITEPULSE_IOC_STATUS, LITEPULSE_IOC_CLAIM };
+						  LITEPULSE_IOC_STATUS, LITEPULSE_IOC_TRAIN, LITEPULSE_IOC_CLAIM };
+	struct litepulse_info info;
 	unsigned char argument[400];
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		unsigned int first = commands[i] == LITEPULSE_IOC_INFO ? INFO_1 : _IOC_SIZE(commands[i]);
+
 		memset(argument, 0, sizeof(argument));
-		CHECK(ioctl(pulse, resized(commands[i], _IOC_SIZE(commands[i]) - 4), argument) == -1 && errno == ENOTTY);
+		CHECK(ioctl(pulse, resized(commands[i], first - 4), argument) == -1 && errno == ENOTTY);
 		/* A short CLAIM answered without the number of the file, which stayed open. */
 		for (int fd = pulse + 1; fd < pulse + 4; fd++)
 			CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
 	}
+	/* A program of version 1 gets what it knows, and no byte more. */
+	memset(argument, 0xee, sizeof(argument));
+	CHECK(!ioctl(pulse, resized(LITEPULSE_IOC_INFO, INFO_1), argument));
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info) && !memcmp(argument, &info, INFO_1) && argument[INFO_1] == 0xee);
+	CHECK(info.lin_entries == LIN_ENTRIES && !info.reserved);
 	/* A later version's longer argument, of which it uses nothing that we do not know; and one of which it does. */
 	memset(argument, 0xee, sizeof(argument));
 	CHECK(!ioctl(pulse, resized(LITEPULSE_IOC_INFO, 300), argument));
@@ -573,6 +658,7 @@ static void wait_for_room(int pulse)
 static void abi(int pulse)
 {
 	rights(pulse);
+	lin_slave(pulse);
 	sizes(pulse);
 	wait_for_room(pulse);
 	many_files();
@@ -668,12 +754,117 @@ static void wild(int pulse)
 	bytes(pulse);
 }
 
+/* Is a parameter of a module this? */
+static int is(const char *path, const char *expected)
+{
+	char text[64] = "";
+	FILE *file = fopen(path, "r");
+
+	CHECK(file);
+	if (!fgets(text, sizeof(text), file))
+		text[0] = 0;
+	fclose(file);
+	text[strcspn(text, "\n")] = 0;
+	return !strcmp(text, expected);
+}
+
+/* A tty that is closed while the board cannot be reached is closed all the same: the line can be lent. */
+static void closed_unreachable(void)
+{
+	int tty = open_tty();
+
+	write_parameter("unreachable", "1");
+	close(tty);
+	write_parameter("unreachable", "0");
+}
+
+static void answer(void)
+{
+	int sleeps = is("/sys/module/echo_board/parameters/sleeps", "Y");
+
+	for (int edges = 0; edges < 3; edges++) {
+		write_parameter("edge", "1");
+		usleep(50000);
+	}
+	CHECK(is("/sys/module/litepulse_echo/parameters/seen", "3"));
+	CHECK(is("/sys/module/litepulse_echo/parameters/refused", sleeps ? "0,1,2" : ""));
+	CHECK(known("launches") == (sleeps ? 0 : 3));
+}
+
 static void all(int pulse)
 {
 	bytes(pulse);
 	launches(pulse);
 	train(pulse);
 	phc(pulse);
+}
+
+static void launch_many(int claimed, int pulse, unsigned int count)
+{
+	struct litepulse_launch launch = { .data = 0x55 };
+	struct litepulse_time now;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	launch.tick = now.tick + 50000000;
+	for (unsigned int i = 0; i < count; i++) {
+		CHECK(write(claimed, &launch, sizeof(launch)) == sizeof(launch));
+		launch.tick += 1000000;
+		launch.tag++;
+	}
+}
+
+/* A ring fills, loses, tells it, and outlives its file; without its board it ends. */
+static void ring(void)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_TX, .clock = LITEPULSE_CLOCK_NONE };
+	int pulse = open_pulse(), fd = open_pulse(), claimed = claim(pulse), other = open_pulse();
+	struct litepulse_ring wanted = { .events = 64 };
+	struct litepulse_ring_event *events;
+	struct litepulse_ring_state *state;
+	struct litepulse_stats stats;
+	unsigned int tail = 0;
+	int status;
+
+	CHECK(claimed >= 0 && !ioctl(fd, LITEPULSE_IOC_RING, &wanted));
+	state = mmap(NULL, wanted.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(state != MAP_FAILED);
+	events = (void *)((char *)state + wanted.offset);
+	CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+	for (int round = 0; round < 3; round++) {
+		launch_many(claimed, pulse, 70);
+		usleep(500000);
+		CHECK(__atomic_load_n(&state->head, __ATOMIC_ACQUIRE) == tail + 64);
+		for (unsigned int i = 0; i < 64; i++, tail++) {
+			struct litepulse_ring_event *event = &events[tail % 64];
+
+			CHECK(event->kind == LITEPULSE_KIND_TX && event->source == LITEPULSE_SRC_QUEUE && event->data >> 16 == i);
+		}
+		__atomic_store_n(&state->tail, tail, __ATOMIC_RELEASE);
+		CHECK(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) == 1);
+		CHECK(state->head == tail + 1 && events[tail % 64].kind == LITEPULSE_KIND_LOST && events[tail % 64].data == 6);
+		__atomic_store_n(&state->tail, ++tail, __ATOMIC_RELEASE);
+		CHECK(!ioctl(fd, LITEPULSE_IOC_STATS, &stats) && stats.offered == 70u * (round + 1) && !stats.queued);
+		CHECK(stats.lost_host == 6u * (round + 1) && stats.delivered == 64u * (round + 1));
+	}
+	/* Closed, it is still mapped, and so still filled: also for a child, when the parent has unmapped it. */
+	close(fd);
+	if (!fork()) {
+		usleep(800000);
+		_exit(state->head == tail + 10 ? 0 : 1);
+	}
+	launch_many(claimed, pulse, 10);
+	munmap(state, wanted.length);
+	CHECK(wait(&status) > 0 && !status);
+	/* Memory that a file asks for and never maps, and a board that goes. */
+	CHECK(!ioctl(other, LITEPULSE_IOC_RING, &(struct litepulse_ring){ .events = 4096 }));
+	CHECK(!ioctl(other, LITEPULSE_IOC_SUBSCRIBE, &want));
+	close(claimed);
+	close(pulse);
+	write_file(driver, "unbind", board);
+	CHECK(poll(&(struct pollfd){ .fd = other, .events = POLLIN }, 1, 1000) == 1);
+	CHECK(ioctl(other, LITEPULSE_IOC_STATS, &stats) == -1 && errno == ENODEV);
+	close(other);
+	write_file(driver, "bind", board);
 }
 
 /* A call whose argument lies in memory that is not there until somebody gives it. */
@@ -849,6 +1040,10 @@ static void both(void)
 	CHECK(was >= 5000000000ll && was < 6000000000ll);
 	CHECK(clock_ns(clocks[0]) - before >= 0 && clock_ns(clocks[0]) - before < 1000000000ll);
 	CHECK(silent(claimed[0]) && silent(pulse[0]));
+	/* One is a LIN slave. */
+	CHECK(!entry(claimed[0], ENTRY()) && entry(claimed[1], ENTRY()) == -EOPNOTSUPP && entry(claimed[1], ENTRY(.id = 0)) == -EOPNOTSUPP);
+	CHECK(!respond(claimed[0], SLAVE()) && respond(claimed[1], SLAVE()) == -EOPNOTSUPP);
+	CHECK(!respond(claimed[0], (struct litepulse_responder){ 0 }));
 
 	/* One is reset, goes and comes back; the other's train runs all the while. */
 	CHECK(!ioctl(claimed[0], LITEPULSE_IOC_TRAIN_START, &start));
@@ -924,8 +1119,17 @@ int main(int count, char **words)
 		lost(pulse);
 	} else if (!strcmp(words[1], "clock")) {
 		clock_is_set(pulse);
+	} else if (!strcmp(words[1], "closed-unreachable")) {
+		close(pulse);
+		closed_unreachable();
+	} else if (!strcmp(words[1], "answer")) {
+		close(pulse);
+		answer();
 	} else if (!strcmp(words[1], "wild")) {
 		wild(pulse);
+	} else if (!strcmp(words[1], "ring")) {
+		close(pulse);
+		ring();
 	} else if (!strcmp(words[1], "page")) {
 		close(pulse);
 		page();

@@ -5,160 +5,19 @@
  *	rx TTY BAUD BYTES LOAD		reads so many bytes; `go` asks for them
  *	tx TTY BAUD BYTES LOAD		writes so many
  *	events COUNT LOAD MS		reads so many edges of aux0, for so long
+ *	ring COUNT LOAD MS		takes them from a ring
  *	edge COUNT LOAD			reads edges one by one, and marks each on the console
  *	byte TTY BAUD COUNT LOAD	the same with received bytes
  *	write TTY BAUD COUNT LOAD	marks, writes a byte, waits
  *
- * LOAD: `idle`: what the CPU has left is counted by a process of the idle class; `loaded`: another process of the same priority
- * wants all the CPU; `alone`: nothing else runs. The mark is a store to the console's register: the simulator records when.
+ * LOAD: see load.h. The mark is a store to the console's register: the simulator records when.
  */
-#include <sched.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 
 #include "guest.h"
-#include "termios2.h"
-
-#define MARK	'~'
-#define NS	1000000000LL
-
-static volatile uint32_t *spun;		/* rounds of the other process */
-static pid_t other;
-
-static long long ns_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS + t.tv_nsec;
-}
-
-static volatile uint32_t *registers_at(unsigned long address)
-{
-	static int memory = -1;
-	void *page;
-
-	if (memory < 0)
-		memory = open("/dev/mem", O_RDWR | O_SYNC);
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, address & ~4095UL);
-	if (memory < 0 || page == MAP_FAILED)
-		die("/dev/mem");
-	return (volatile uint32_t *)((char *)page + (address & 4095));
-}
-
-/* Addresses are in the environment: the SoC's description has them. */
-static volatile uint32_t *register_named(const char *name)
-{
-	const char *address = getenv(name);
-
-	if (!address)
-		die(name);
-	return registers_at(strtoul(address, NULL, 0));
-}
-
-static void load(const char *kind)
-{
-	if (!strcmp(kind, "alone"))
-		return;
-	spun = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (spun == MAP_FAILED)
-		die("mmap");
-	other = fork();
-	if (other < 0)
-		die("fork");
-	if (other)
-		return;
-	/* musl's own sched_setscheduler() refuses. */
-	if (!strcmp(kind, "idle") && syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &(struct sched_param) { }))
-		_exit(1);
-	for (;;) {
-		for (int i = 0; i < 50; i++)
-			__asm__ volatile("");
-		++*spun;
-	}
-}
-
-struct moment {
-	long long ns;
-	uint32_t spun;
-};
-
-static struct moment moment(void)
-{
-	return (struct moment) { ns_now(), spun ? *spun : 0 };
-}
-
-/* `label NS ROUNDS`: what passed, and what the other process did meanwhile. */
-static void tell_passed(const char *label, struct moment since, struct moment until)
-{
-	printf("%s %lld %u\n", label, until.ns - since.ns, until.spun - since.spun);
-}
-
-static void late(int signal)
-{
-}
-
-/* read() ends with EINTR then: what does not come is lost. */
-static void give_up_after(long ms)
-{
-	struct itimerval t = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
-
-	sigaction(SIGALRM, &(struct sigaction) { .sa_handler = late }, NULL);
-	setitimer(ITIMER_REAL, &t, NULL);
-}
-
-/* What the other process does when nothing else happens but the timer's ticks. */
-static void calibrate(void)
-{
-	struct moment since;
-
-	sleep_ms(30);
-	since = moment();
-	sleep_ms(100);
-	tell_passed("free", since, moment());
-}
-
-/* `interrupts COUNT NAME` of each port. */
-static void tell_interrupts(void)
-{
-	char line[160];
-	FILE *file = fopen("/proc/interrupts", "r");
-
-	while (file && fgets(line, sizeof(line), file)) {
-		char *name = strrchr(line, ' ');
-		char *colon = strchr(line, ':');
-
-		if (colon && name && (strstr(name, "litepulse") || strstr(name, "liteuart") || strstr(name, "serial")))
-			printf("interrupts %lu %s", strtoul(colon + 1, NULL, 10), name + 1);
-	}
-	if (file)
-		fclose(file);
-}
-
-static int open_tty(const char *path, const char *baud)
-{
-	int fd = open(path, O_RDWR | O_NOCTTY);
-	unsigned int rate = strtoul(baud, NULL, 10);
-	struct termios2 t;
-
-	if (fd < 0)
-		die(path);
-	if (ioctl(fd, TCGETS2, &t))
-		die("TCGETS2");
-	t.c_iflag = IGNPAR;
-	t.c_oflag = t.c_lflag = 0;
-	t.c_cflag = CS8 | CREAD | CLOCAL | BOTHER;
-	t.c_ispeed = t.c_ospeed = rate;
-	t.c_cc[VMIN] = 1;
-	t.c_cc[VTIME] = 0;
-	if (ioctl(fd, TCSETS2, &t))
-		die("TCSETS2");
-	/* liteuart cannot set a baud rate; its core can. */
-	if (strstr(path, "LXU"))
-		*register_named("PEER_TUNING") = (((uint64_t)rate << 32) + 25000000) / 50000000;
-	return fd;
-}
+#include "load.h"
+#include "ports.h"
+#include "ring.h"
+#include "tally.h"
 
 static void tell_counts(int fd)
 {
@@ -170,6 +29,16 @@ static void tell_counts(int fd)
 		printf("counts %d %d %d %d %d\n", count.rx, count.tx, count.frame, count.overrun, count.buf_overrun);
 }
 
+/* Asks for what is to come, and gives up after so long: when the measurement began. */
+static struct moment begin(long ms)
+{
+	tell_interrupts();
+	ready("go");
+	sleep_ms(4);
+	give_up_after(ms);
+	return moment();
+}
+
 static void case_rx(char **argv)
 {
 	static unsigned char data[4096];
@@ -179,11 +48,7 @@ static void case_rx(char **argv)
 
 	load(argv[3]);
 	calibrate();
-	tell_interrupts();
-	ready("go");
-	sleep_ms(4);
-	give_up_after(500 + wanted * 10000 / strtol(argv[1], NULL, 0));
-	since = moment();
+	since = begin(500 + wanted * 10000 / strtol(argv[1], NULL, 0));
 	while (got < wanted) {
 		long size = read(fd, data, sizeof(data));
 
@@ -241,11 +106,7 @@ static void case_events(char **argv)
 	calibrate();
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_EDGE, .rise = 1, .fall = 1, .fifo = 2048,
 		  .clock = LITEPULSE_CLOCK_NONE, .watermark = 512, .timeout_us = 10000 });
-	tell_interrupts();
-	ready("go");
-	sleep_ms(4);
-	give_up_after(strtol(argv[2], NULL, 0));
-	since = moment();
+	since = begin(strtol(argv[2], NULL, 0));
 	while (got < wanted) {
 		long size = read(fd, events, sizeof(events));
 
@@ -262,6 +123,40 @@ static void case_events(char **argv)
 	tell_passed("took", since, moment());
 	tell_interrupts();
 	printf("got %ld %ld %ld\n", got, gaps, reads);
+	tell_stats(fd);
+}
+
+static void case_ring(char **argv)
+{
+	long wanted = strtol(argv[0], NULL, 0), got = 0, polls = 0, wrong = 0;
+	int fd = open_device(0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct moment since;
+	uint64_t before = 0;
+	uint32_t head, tail = 0;
+	struct ring ring;
+
+	load(argv[1]);
+	calibrate();
+	ring_open(&ring, fd, 4096);
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_EDGE, .rise = 1, .fall = 1,
+		  .clock = LITEPULSE_CLOCK_NONE, .watermark = 512, .timeout_us = 10000 });
+	since = begin(strtol(argv[2], NULL, 0));
+	while (got < wanted && poll(&p, 1, -1) == 1) {
+		head = __atomic_load_n(&ring.state->head, __ATOMIC_ACQUIRE);
+		got += head - tail;
+		for (; tail != head; tail++) {
+			const struct litepulse_ring_event *event = &ring.events[tail & (ring.size - 1)];
+
+			wrong += event->kind != LITEPULSE_KIND_EDGE || event->tick <= before;
+			before = event->tick;
+		}
+		__atomic_store_n(&ring.state->tail, tail, __ATOMIC_RELEASE);
+		polls++;
+	}
+	tell_passed("took", since, moment());
+	tell_interrupts();
+	printf("got %ld %ld %ld\n", got, wrong, polls);
 	tell_stats(fd);
 }
 
@@ -321,22 +216,10 @@ static void case_write(char **argv)
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(char **argv);
-		int words;
-	} cases[] = {
-		{ "rx", case_rx, 4 }, { "tx", case_tx, 4 }, { "events", case_events, 3 },
+	static const struct load_case cases[] = {
+		{ "rx", case_rx, 4 }, { "tx", case_tx, 4 }, { "events", case_events, 3 }, { "ring", case_ring, 3 },
 		{ "edge", case_edge, 2 }, { "byte", case_byte, 4 }, { "write", case_write, 4 },
 	};
 
-	for (unsigned int i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (!strcmp(argv[1], cases[i].name) && argc == 2 + cases[i].words) {
-			cases[i].run(argv + 2);
-			if (other)
-				kill(other, SIGKILL);
-			return 0;
-		}
-	}
-	return 2;
+	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

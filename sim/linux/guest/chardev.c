@@ -21,8 +21,9 @@ static void case_info(void)
 
 	if (ioctl(fd, LITEPULSE_IOC_INFO, &i))
 		die("info");
-	printf("info %u %u %llu %u %u %u %u %u %u %u %u %d %d\n", i.abi, i.core, (unsigned long long)i.tick_num, i.tick_den, i.flags,
-	       i.samples, i.inputs, i.event_depth, i.receive_depth, i.transmit_depth, i.launch_depth, i.session != 0, i.tty);
+	printf("info %u %u %llu %u %u %u %u %u %u %u %u %u %d %d\n", i.abi, i.core, (unsigned long long)i.tick_num, i.tick_den, i.flags,
+	       i.samples, i.inputs, i.event_depth, i.receive_depth, i.transmit_depth, i.launch_depth, i.lin_entries,
+	       i.session != 0, i.tty);
 	for (int k = 0; k < 5; k++) {
 		clock_gettime(CLOCK_MONOTONIC_RAW, &raw[0]);
 		clock_gettime(CLOCK_MONOTONIC, &mono);
@@ -86,7 +87,7 @@ static void case_bad_input(void)
 	int fd = open_device(O_NONBLOCK);
 	union {
 		struct litepulse_subscribe want;
-		unsigned char bytes[64];
+		unsigned char bytes[sizeof(struct litepulse_info) + 8];
 	} longer = { .want = { .kinds = EDGES } };
 	struct litepulse_claim claim = { .flags = 2 };
 	struct litepulse_info info;
@@ -111,8 +112,8 @@ static void case_bad_input(void)
 	tell("longer-set", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 64), &longer));
 	tell("shorter", ioctl(fd, _IOC(_IOC_WRITE, LITEPULSE_IOC_MAGIC, 1, 4), &longer));
 	memset(longer.bytes, 0xff, sizeof(longer.bytes));
-	tell("longer-info", ioctl(fd, _IOC(_IOC_READ, LITEPULSE_IOC_MAGIC, 0, 64), &longer));
-	printf("tail %u %u\n", longer.bytes[sizeof(info)], longer.bytes[63]);
+	tell("longer-info", ioctl(fd, _IOC(_IOC_READ, LITEPULSE_IOC_MAGIC, 0, sizeof(longer)), &longer));
+	printf("tail %u %u\n", longer.bytes[sizeof(info)], longer.bytes[sizeof(longer) - 1]);
 	tell("claim-flags", ioctl(fd, LITEPULSE_IOC_CLAIM, &claim));
 	claim = (struct litepulse_claim) { .fd_flags = O_APPEND };
 	tell("claim-fd-flags", ioctl(fd, LITEPULSE_IOC_CLAIM, &claim));
@@ -185,6 +186,7 @@ static void case_watermark(void)
 	printf("records %d\n", read_events(fd));
 	ready("three");
 	printf("polled %d\n", poll(&p, 1, 1000));
+	printf("woken %llu\n", (unsigned long long)now(fd));
 	printf("records %d\n", read_events(fd));
 }
 

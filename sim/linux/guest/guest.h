@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include <linux/litepulse.h>
 
 #define DEVICE "/dev/litepulse0"
+#define CLOCK_OF(fd) ((clockid_t)(((unsigned int)~(fd) << 3) | 3)) /* of an open PTP clock */
 
 static inline void die(const char *what)
 {
@@ -179,6 +181,20 @@ static inline void sleep_us(long long us)
 static inline void sleep_ms(int ms)
 {
 	sleep_us(ms * 1000LL);
+}
+
+static inline void ignore_signal(int signal)
+{
+	(void)signal;
+}
+
+/* read() ends with EINTR then: what does not come is lost. */
+static inline void give_up_after(long ms)
+{
+	struct itimerval t = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
+
+	sigaction(SIGALRM, &(struct sigaction) { .sa_handler = ignore_signal }, NULL);
+	setitimer(ITIMER_REAL, &t, NULL);
 }
 
 /* Until nothing came for `ms`. */

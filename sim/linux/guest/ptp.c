@@ -2,12 +2,12 @@
 /* The PTP clock as a program sees it: `ptp CASE`, one case for each test of test_ptp.py. */
 #include <sys/timex.h>
 
+#include <linux/pps.h>
 #include <linux/ptp_clock.h>
 
 #include "guest.h"
 
 #define CLOCK		"/dev/ptp0"
-#define CLOCK_OF(fd)	((clockid_t)(((unsigned int)~(fd) << 3) | 3))
 #define NS		1000000000LL
 #define PPM		(1L << 16)
 
@@ -34,6 +34,13 @@ static int open_events(void)
 		.watermark = 64, .timeout_us = 5000,
 	});
 	return fd;
+}
+
+static void set_pin(int clock, const char *label, unsigned int pin, unsigned int function, unsigned int channel)
+{
+	struct ptp_pin_desc wanted = { .index = pin, .func = function, .chan = channel };
+
+	tell(label, ioctl(clock, PTP_PIN_SETFUNC, &wanted));
 }
 
 /* `e KIND SOURCE TICK DATA FLAGS NS` for all there are: the console is slow. */
@@ -367,6 +374,53 @@ static void case_restart(void)
 	tell_events(fd);
 }
 
+/* What the pins are, and what they can be. */
+static void case_pins(void)
+{
+	struct ptp_extts_request stamp = { .index = 1, .flags = PTP_ENABLE_FEATURE | PTP_RISING_EDGE };
+	struct ptp_pin_desc pin = { .index = 0 };
+	int clock = open_clock();
+
+	for (; !ioctl(clock, PTP_PIN_GETFUNC, &pin); pin.index++)
+		printf("pin %u %u %u %s\n", pin.index, pin.func, pin.chan, pin.name);
+	set_pin(clock, "same", 1, PTP_PF_EXTTS, 1);
+	set_pin(clock, "another_channel", 1, PTP_PF_EXTTS, 2);
+	set_pin(clock, "input_as_output", 1, PTP_PF_PEROUT, 0);
+	set_pin(clock, "output_as_input", 5, PTP_PF_EXTTS, 0);
+	set_pin(clock, "no_input", 1, PTP_PF_NONE, 0);
+	tell("extts_without_pin", ioctl(clock, PTP_EXTTS_REQUEST2, &stamp));
+	set_pin(clock, "input", 1, PTP_PF_EXTTS, 1);
+	tell("extts", ioctl(clock, PTP_EXTTS_REQUEST2, &stamp));
+	set_pin(clock, "no_output", 5, PTP_PF_NONE, 0);
+	set_perout(clock, "perout_without_pin", perout(1000000, 0, 0, 0));
+	set_pin(clock, "output", 5, PTP_PF_PEROUT, 0);
+}
+
+/* The rising edges of input 0 as a PPS source has them, and as the device has them in the same clock. */
+static void case_pps(void)
+{
+	int clock = open_clock(), pps = open("/dev/pps0", O_RDWR), fd = open_device(0);
+	struct pps_fdata found = { };	/* a timeout of 0: the newest */
+	struct litepulse_event event;
+
+	if (pps < 0)
+		die("/dev/pps0");
+	subscribe(fd, (struct litepulse_subscribe) {
+		.kinds = 1u << LITEPULSE_KIND_EDGE, .rise = 1, .clock = LITEPULSE_CLOCK_REALTIME });
+	tell("on", ioctl(clock, PTP_ENABLE_PPS, 1));
+	for (int i = 0; i < 4; i++) {
+		if (i == 3)
+			tell("off", ioctl(clock, PTP_ENABLE_PPS, 0));
+		ready(i == 3 ? "off" : "edge");
+		if (read(fd, &event, sizeof(event)) != sizeof(event))
+			die("read");
+		sleep_ms(2);
+		tell("fetch", ioctl(pps, PPS_FETCH, &found));
+		printf("pps %u %lld %llu\n", found.info.assert_sequence,
+		       (long long)found.info.assert_tu.sec * NS + found.info.assert_tu.nsec, (unsigned long long)event.ns);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -375,6 +429,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "clock", case_clock }, { "output", case_output }, { "eighth", case_eighth }, { "phase", case_phase }, { "stamps", case_stamps },
 		{ "flood", case_flood }, { "refused", case_refused }, { "close", case_close }, { "restart", case_restart },
+		{ "pins", case_pins }, { "pps", case_pps },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

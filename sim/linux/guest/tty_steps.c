@@ -16,6 +16,7 @@
  *	lsr  modem=set|clear,BITS  getmodem
  *	rs485=FLAGS,BEFORE,AFTER  getrs485
  *	serial			type baud_base xmit_fifo_size
+ *	lowlatency=0|1		as setserial(8)
  *	close  open		the tty
  *	sleep=US  say=TEXT  tick
  *	alarm=US		a signal then, which interrupts the step that waits
@@ -153,6 +154,17 @@ static void do_serial(void)
 
 	if (!failed(ioctl(tty, TIOCGSERIAL, &settings)))
 		printf("%s %d %d %d\n", name, settings.type, settings.baud_base, settings.xmit_fifo_size);
+}
+
+static void do_lowlatency(void)
+{
+	struct serial_struct settings;
+
+	if (failed(ioctl(tty, TIOCGSERIAL, &settings)))
+		return;
+	settings.flags &= ~ASYNC_LOW_LATENCY;
+	settings.flags |= argument[0] ? ASYNC_LOW_LATENCY : 0;
+	done(ioctl(tty, TIOCSSERIAL, &settings));
 }
 
 static void do_break(void)
@@ -418,6 +430,7 @@ static const struct {
 	void (*act)(void);
 } steps[] = {
 	{ "show", do_show }, { "set", do_set }, { "rs485", do_rs485 }, { "getrs485", do_getrs485 }, { "serial", do_serial },
+	{ "lowlatency", do_lowlatency },
 	{ "modem", do_modem }, { "break", do_break }, { "write", do_write }, { "flush", do_flush }, { "icount", do_icount }, { "read", do_read },
 	{ "count", do_count }, { "tick", do_tick }, { "claim", do_claim }, { "listen", do_listen }, { "unclaim", do_unclaim },
 	{ "profile", do_profile },

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A board: its lifetime, single accesses to it, the line word, the session by which it is known */
+#include <linux/bitfield.h>
+#include <linux/idr.h>
+#include <linux/of.h>
+#include <linux/ktime.h>
+#include <linux/platform_device.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "litepulse.h"
+#include "litepulse_compat.h"
+
+/* A board on a cable that hears nothing for so long stops its output, unless it is to be kept. */
+#define WATCHDOG_SECONDS 5
+/* Attempts to read the clocks while nobody sets them. */
+#define TIME_ATTEMPTS 10
+
+static DEFINE_IDA(litepulse_ids);
+
+/* --- lifetime --- */
+
+static void litepulse_board_release(struct kref *ref)
+{
+	struct litepulse *lp = container_of(ref, struct litepulse, ref);
+
+	ida_free(&litepulse_ids, lp->id);
+	kfree(lp);
+}
+
+/**
+ * litepulse_board_get - takes a reference
+ * @lp: device
+ *
+ * Return: @lp.
+ */
+struct litepulse *litepulse_board_get(struct litepulse *lp)
+{
+	kref_get(&lp->ref);
+	return lp;
+}
+
+/**
+ * litepulse_board_put - gives a reference back; the last one frees the device
+ * @lp: device
+ */
+void litepulse_board_put(struct litepulse *lp)
+{
+	kref_put(&lp->ref, litepulse_board_release);
+}
+
+/**
+ * litepulse_board_set_gone - makes all later calls fail with -ENODEV; waits for those under way
+ * @lp: device
+ */
+void litepulse_board_set_gone(struct litepulse *lp)
+{
+	down_write(&lp->gone_sem);
+	WRITE_ONCE(lp->gone, true);
+	up_write(&lp->gone_sem);
+}
+
+/**
+ * litepulse_board_enter - begins a call from user space: the device stays until
+ *	litepulse_board_leave()
+ * @lp: device
+ *
+ * Return: 0, -EINTR if the process is to die, or -ENODEV if the device has gone.
+ */
+int litepulse_board_enter(struct litepulse *lp)
+{
+	if (down_read_killable(&lp->gone_sem))
+		return -EINTR;
+	if (!lp->gone)
+		return 0;
+	up_read(&lp->gone_sem);
+	return -ENODEV;
+}
+
+/**
+ * litepulse_board_leave - ends what litepulse_board_enter() began
+ * @lp: device
+ */
+void litepulse_board_leave(struct litepulse *lp)
+{
+	up_read(&lp->gone_sem);
+}
+
+/**
+ * litepulse_board_begin_command - as litepulse_board_enter(), and nobody else changes output or
+ *	clock until litepulse_board_end_command()
+ * @lp: device
+ *
+ * Return: as litepulse_board_enter().
+ */
+int litepulse_board_begin_command(struct litepulse *lp)
+{
+	int error = litepulse_board_enter(lp);
+
+	if (error)
+		return error;
+	error = mutex_lock_killable(&lp->claim_mutex);
+	if (error)
+		litepulse_board_leave(lp);
+	return error;
+}
+
+/**
+ * litepulse_board_end_command - ends what litepulse_board_begin_command() began
+ * @lp: device
+ */
+void litepulse_board_end_command(struct litepulse *lp)
+{
+	mutex_unlock(&lp->claim_mutex);
+	litepulse_board_leave(lp);
+}
+
+/* --- single accesses --- */
+
+/**
+ * litepulse_board_read_csr - one register
+ * @lp: device
+ * @offset: LITEPULSE_CSR_*
+ * @word: its value
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_read_csr(struct litepulse *lp, u32 offset, u32 *word)
+{
+	return lp->ops->read_csr(lp->context, offset, word, 1);
+}
+
+/**
+ * litepulse_board_configure - writes configuration words and waits for the core's answers
+ * @lp: device
+ * @words: in order
+ * @count: how many
+ *
+ * Return: 0, -EINVAL if the core refused any, or an error of the transport.
+ */
+int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word *words,
+			      unsigned int count)
+{
+	return lp->ops->configure(lp->context, words, count);
+}
+
+/**
+ * litepulse_board_now - the board's tick
+ * @lp: device
+ * @tick: answer
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_now(struct litepulse *lp, u64 *tick)
+{
+	return lp->ops->time(lp->context, tick, NULL);
+}
+
+/* The host's clocks before [0] and after [1] the tick was taken. */
+struct litepulse_board_clocks {
+	struct litepulse_clocks at[2];
+};
+
+static void litepulse_board_clocks_before(void *data)
+{
+	struct litepulse_board_clocks *pair = data;
+
+	litepulse_read_clocks(&pair->at[0]);
+}
+
+static void litepulse_board_clocks_after(void *data)
+{
+	struct litepulse_board_clocks *pair = data;
+
+	litepulse_read_clocks(&pair->at[1]);
+}
+
+/**
+ * litepulse_board_time - the board's tick beside the host's clocks
+ * @lp: device
+ * @time: answer
+ *
+ * Return: 0, -EAGAIN if CLOCK_REALTIME was set again and again meanwhile, or an error of the
+ * transport.
+ */
+int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
+{
+	struct litepulse_board_clocks pair;
+	const struct litepulse_clocks *before = &pair.at[0], *after = &pair.at[1];
+	const struct litepulse_stamper stamper = { litepulse_board_clocks_before,
+						   litepulse_board_clocks_after, &pair };
+	unsigned int attempts = TIME_ATTEMPTS;
+	struct litepulse_clocks end;
+	u64 tick, middle, offset;
+	int error;
+
+	/* The readings can be compared only if nobody set the clock between them. */
+	do {
+		if (!attempts--)
+			return -EAGAIN;
+		error = lp->ops->time(lp->context, &tick, &stamper);
+		if (error)
+			return error;
+		offset = ktime_to_ns(ktime_mono_to_real(0));
+		litepulse_read_clocks(&end);
+	} while (before->set_count != end.set_count);
+	middle = before->real + (after->real - before->real) / 2;
+	*time = (struct litepulse_time){
+		.tick = tick,
+		.raw_before = before->raw,
+		.raw_after = after->raw,
+		.realtime = middle,
+		.monotonic = middle - offset,
+		.uncertainty = min_t(u64, (after->raw - before->raw + 1) / 2, U32_MAX),
+	};
+	return 0;
+}
+
+/**
+ * litepulse_board_write_line - writes the line word
+ * @lp: device
+ */
+void litepulse_board_write_line(struct litepulse *lp)
+{
+	struct litepulse_word word = { LITEPULSE_CFG_LINE, READ_ONCE(lp->line) };
+
+	litepulse_board_configure(lp, &word, 1);
+}
+
+static void litepulse_board_line_work(struct work_struct *work)
+{
+	litepulse_board_write_line(container_of(work, struct litepulse, line_work));
+}
+
+/**
+ * litepulse_board_set_line - changes bits of the line word, from any context
+ * @lp: device
+ * @mask: LITEPULSE_CFG_LINE_*_MASK
+ * @bits: their values
+ */
+void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
+{
+	unsigned long flags;
+	u32 line;
+
+	spin_lock_irqsave(&lp->line_lock, flags);
+	line = (lp->line & ~mask) | bits;
+	if (line != lp->line) {
+		WRITE_ONCE(lp->line, line);
+		if (lp->ops->sleeps)
+			schedule_work(&lp->line_work);
+		else
+			litepulse_board_write_line(lp);
+	}
+	spin_unlock_irqrestore(&lp->line_lock, flags);
+}
+
+/**
+ * litepulse_board_flush_line - waits until the line word is as it was set last
+ * @lp: device; called from a process, without a lock that a transport's call may not be under
+ */
+void litepulse_board_flush_line(struct litepulse *lp)
+{
+	if (lp->ops->sleeps)
+		flush_work(&lp->line_work);
+}
+
+/**
+ * litepulse_board_set_profile - format and bit period of a line profile; they take effect together
+ * @lp: device
+ * @index: 0 to 3
+ * @format: LITEPULSE_CFG_PROFILE_FORMAT_*, without the period's upper bits
+ * @period: bit period in 2^-8 ticks
+ *
+ * Return: 0, -EINVAL if the core refuses it, or an error of the transport.
+ */
+int litepulse_board_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period)
+{
+	const u32 step = LITEPULSE_CFG_PROFILE1_FORMAT - LITEPULSE_CFG_PROFILE0_FORMAT;
+	struct litepulse_word words[] = {
+		{ LITEPULSE_CFG_PROFILE0_FORMAT + step * index, 0 },
+		{ LITEPULSE_CFG_PROFILE0_PERIOD + step * index, lower_32_bits(period) },
+	};
+
+	if (upper_32_bits(period) > FIELD_MAX(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK))
+		return -EINVAL;
+	words[0].value = format |
+		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK, upper_32_bits(period));
+	return litepulse_board_configure(lp, words, ARRAY_SIZE(words));
+}
+
+/* --- session --- */
+
+/**
+ * litepulse_board_write_session - names the board, and says what it does when it hears nothing
+ * @lp: device, whose claim_mutex is held unless nobody else knows it yet
+ * @keep: its output goes on then
+ * @watched: it stops its output then, unless @keep; else it does not watch
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched)
+{
+	u32 word = FIELD_PREP(LITEPULSE_CSR_SESSION_SESSION_MASK, lp->session);
+	int error;
+
+	if (lp->keeps)
+		word |= FIELD_PREP(LITEPULSE_CSR_SESSION_KEEP_MASK, keep) |
+			FIELD_PREP(LITEPULSE_CSR_SESSION_LIMIT_MASK,
+				   watched ? lp->watch_limit : 0);
+	error = lp->ops->write_csr(lp->context, LITEPULSE_CSR_SESSION, word);
+	if (error)
+		return error;
+	lp->kept = keep;
+	lp->unwatched = !watched;
+	return 0;
+}
+
+/**
+ * litepulse_board_name_session - gives the board a new name, by which it is known until its reset
+ * @lp: device
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_name_session(struct litepulse *lp)
+{
+	u16 session;
+
+	do {
+		session = get_random_u32() & LITEPULSE_CSR_SESSION_SESSION_MASK;
+	} while (!session);
+	lp->session = session;
+	return litepulse_board_write_session(lp, false, true);
+}
+
+/**
+ * litepulse_board_pledge - as litepulse_board_write_session(), if that is a change
+ * @lp: device, whose claim_mutex is held unless nobody else knows it yet
+ * @keep: its output goes on when we have been silent for WATCHDOG_SECONDS
+ * @watched: it stops its output then, unless @keep; false: nothing runs that would have to stop
+ *
+ * The core of a SoC has no such watchdog: whatever ends the kernel resets it, too, and a kernel
+ * that is only late must not lose its output.
+ *
+ * Return: 0, also if the board turns out to have been reset, or an error of the transport.
+ */
+int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
+{
+	int error;
+
+	if (!lp->keeps || (keep == lp->kept && watched == !lp->unwatched))
+		return 0;
+	/* A board that was reset must not get its old name back. */
+	error = litepulse_board_check_session(lp);
+	if (error)
+		return error == -ESTALE ? 0 : error;
+	return litepulse_board_write_session(lp, keep, watched);
+}
+
+/**
+ * litepulse_board_schedule_restart - soon finds out whether the board was reset, and acts on it
+ * @lp: device; any context
+ */
+void litepulse_board_schedule_restart(struct litepulse *lp)
+{
+	/* What it waits for comes from a thread that sleeps while the machine is suspended. */
+	queue_work(lp->ops->sleeps ? system_freezable_wq : system_wq, &lp->restart_work);
+}
+
+/**
+ * litepulse_board_check_session - finds out whether the board was reset
+ * @lp: device
+ *
+ * Return: 0, -ESTALE if it was reset since (all will be told), or an error of the transport.
+ */
+int litepulse_board_check_session(struct litepulse *lp)
+{
+	u32 session;
+	int error = litepulse_board_read_csr(lp, LITEPULSE_CSR_SESSION, &session);
+
+	if (error)
+		return error;
+	if (FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, session) == READ_ONCE(lp->session))
+		return 0;
+	litepulse_board_schedule_restart(lp);
+	return -ESTALE;
+}
+
+/**
+ * litepulse_board_usable - whether a claim can do anything but end
+ * @lp: device
+ * @claimant: holder of the claim
+ *
+ * Return: 0, -ESTALE if the board was reset since, or an error of the transport.
+ */
+int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant *claimant)
+{
+	lockdep_assert_held(&lp->claim_mutex);
+	return claimant->stale ? -ESTALE : litepulse_board_check_session(lp);
+}
+
+/* --- what it is --- */
+
+/**
+ * litepulse_board_identify - reads what the core is, and fills in what is constant of it
+ * @lp: device that nobody knows yet
+ *
+ * Return: 0, -ENODEV if it is no LitePulse or one of another version, -EINVAL if its clock is
+ * unusable, or an error of the transport; the log has it.
+ */
+int litepulse_board_identify(struct litepulse *lp)
+{
+	u32 words[(LITEPULSE_CSR_ID_CLOCK_DEN - LITEPULSE_CSR_ID_MAGIC) / 4 + 1], geometry;
+	unsigned int major, minor;
+	int error;
+
+	error = lp->ops->read_csr(lp->context, LITEPULSE_CSR_ID_MAGIC, words, ARRAY_SIZE(words));
+	if (error)
+		return dev_err_probe(lp->dev, error, "no answer\n");
+#define WORD(name) words[(LITEPULSE_CSR_##name - LITEPULSE_CSR_ID_MAGIC) / 4]
+	if (WORD(ID_MAGIC) != LITEPULSE_MAGIC)
+		return dev_err_probe(lp->dev, -ENODEV,
+				     "no LitePulse: it identifies itself as 0x%08x, not 0x%08x\n",
+				     WORD(ID_MAGIC), LITEPULSE_MAGIC);
+	lp->version = WORD(ID_VERSION);
+	major = FIELD_GET(LITEPULSE_CSR_ID_VERSION_MAJOR_MASK, lp->version);
+	minor = FIELD_GET(LITEPULSE_CSR_ID_VERSION_MINOR_MASK, lp->version);
+	/* While major is 0, any change counts as minor. */
+	if (major != LITEPULSE_VERSION_MAJOR || (!major && minor != LITEPULSE_VERSION_MINOR))
+		return dev_err_probe(lp->dev, -ENODEV,
+				     "the core is version %u.%u, this driver is for %u.%u\n", major,
+				     minor, LITEPULSE_VERSION_MAJOR, LITEPULSE_VERSION_MINOR);
+	geometry = WORD(ID_GEOMETRY);
+	lp->samples = FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_SAMPLES_MASK, geometry);
+	lp->inputs = FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_INPUTS_MASK, geometry);
+	lp->event_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_EVENT_DEPTH_MASK, geometry);
+	lp->receive_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_RECEIVE_DEPTH_MASK, geometry);
+	lp->receive_spare = lp->receive_depth / 2;
+	lp->transmit_depth = 1
+		<< FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_TRANSMIT_DEPTH_MASK, geometry);
+	lp->transmit_low = lp->transmit_depth / 16;
+	lp->launch_depth = 1 << FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_LAUNCH_DEPTH_MASK, geometry);
+	if (geometry & LITEPULSE_CSR_ID_GEOMETRY_LIN_DEPTH_MASK)
+		lp->lin_entries = min_t(u32, LITEPULSE_LIN_IDS, 1
+			<< FIELD_GET(LITEPULSE_CSR_ID_GEOMETRY_LIN_DEPTH_MASK, geometry));
+	/* Whatever used the board before us may have left any. */
+	if (lp->lin_entries)
+		lp->lin_answers = GENMASK_ULL(lp->lin_entries - 1, 0);
+	lp->simulated = geometry & LITEPULSE_CSR_ID_GEOMETRY_SIMULATED_MASK;
+	if (!lp->samples || (lp->inputs + 1) * lp->samples > 16 || lp->event_depth < 2 ||
+	    lp->receive_depth < 2 || lp->transmit_depth < 2)
+		return dev_err_probe(lp->dev, -ENODEV, "impossible geometry 0x%08x\n", geometry);
+	lp->clock_num = WORD(ID_CLOCK_NUM);
+	lp->clock_den = WORD(ID_CLOCK_DEN);
+#undef WORD
+	error = litepulse_rate_init(&lp->rate, lp->clock_num, lp->clock_den, lp->samples);
+	if (error)
+		return dev_err_probe(lp->dev, error,
+				     "unusable clock of %u/%u Hz, %u ticks per cycle\n",
+				     lp->clock_num, lp->clock_den, lp->samples);
+	return 0;
+}
+
+/**
+ * litepulse_board_watch_limit - LITEPULSE_CSR_SESSION_LIMIT for WATCHDOG_SECONDS
+ * @lp: device, identified
+ * @bus_hz: clock of its bus; 0: unknown
+ *
+ * Return: units of 2^18 cycles of that clock, rounded up.
+ */
+u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz)
+{
+	u64 cycles = (u64)WATCHDOG_SECONDS * (bus_hz ?: lp->clock_num / lp->clock_den);
+
+	return min_t(u64, (cycles >> LITEPULSE_WATCHDOG_UNIT) + 1,
+		     FIELD_MAX(LITEPULSE_CSR_SESSION_LIMIT_MASK));
+}
+
+/**
+ * litepulse_board_find_kept - finds out whether the board goes on with what it was told to keep
+ * @lp: device, identified
+ * @kept: set if it does. The board then keeps its name, as does one on which nothing ran
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
+{
+	u32 words[(LITEPULSE_CSR_STATUS - LITEPULSE_CSR_SESSION) / 4 + 1], word;
+	int error;
+
+	if (!lp->keeps)
+		return 0;
+	error = lp->ops->read_csr(lp->context, LITEPULSE_CSR_SESSION, words, ARRAY_SIZE(words));
+	if (error)
+		return error;
+	word = words[0];
+	*kept = word & LITEPULSE_CSR_SESSION_KEEP_MASK;
+	if (*kept || !(word & LITEPULSE_CSR_SESSION_LIMIT_MASK))
+		lp->session = FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, word);
+	if (!lp->session)
+		*kept = false;
+	if (!*kept)
+		return 0;
+	/* It may listen; what for cannot be read. */
+	lp->responder_listens = words[ARRAY_SIZE(words) - 1] &
+		LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
+	if (lp->responder_listens)
+		lp->line = LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
+	return 0;
+}
+
+/**
+ * litepulse_board_create - a board that nobody knows yet; litepulse_board_put() frees it
+ * @dev: its platform device
+ * @transport: its transport
+ *
+ * The caller initializes what belongs to layers above: @take, @port_ops, @watch_work and
+ * @restart_work.
+ *
+ * Return: the board, or -ENOMEM or -ENOSPC.
+ */
+struct litepulse *litepulse_board_create(struct device *dev,
+					 const struct litepulse_platform_data *transport)
+{
+	struct litepulse *lp = kzalloc(sizeof(*lp), GFP_KERNEL);
+	int id, alias;
+
+	if (!lp)
+		return ERR_PTR(-ENOMEM);
+	/* The number that the device tree gives it, if that is free. */
+	alias = dev->of_node ? of_alias_get_id(dev->of_node, "serial") : -ENODEV;
+	id = alias >= 0 && alias < LITEPULSE_DEVICES ?
+		     ida_alloc_range(&litepulse_ids, alias, alias, GFP_KERNEL) : -ENOSPC;
+	if (id == -ENOSPC)
+		id = ida_alloc_max(&litepulse_ids, LITEPULSE_DEVICES - 1, GFP_KERNEL);
+	if (id < 0) {
+		kfree(lp);
+		return ERR_PTR(id);
+	}
+	lp->id = id;
+	lp->dev = dev;
+	lp->ops = transport->ops;
+	lp->context = transport->context;
+	lp->attach = transport->attach;
+	lp->keeps = transport->keeps;
+	kref_init(&lp->ref);
+	init_rwsem(&lp->gone_sem);
+	spin_lock_init(&lp->lock);
+	INIT_LIST_HEAD(&lp->sinks);
+	INIT_LIST_HEAD(&lp->readers);
+	init_waitqueue_head(&lp->answer_wait);
+	init_waitqueue_head(&lp->launch_wait);
+	mutex_init(&lp->setup_mutex);
+	spin_lock_init(&lp->line_lock);
+	INIT_WORK(&lp->line_work, litepulse_board_line_work);
+	mutex_init(&lp->claim_mutex);
+	return lp;
+}

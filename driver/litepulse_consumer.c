@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* For other modules: see litepulse_consumer.h */
+#include <linux/bitfield.h>
+#include <linux/export.h>
+
+#include "litepulse_consumer.h"
+#include "litepulse_table.h"
+#include "litepulse_tty.h"
+
+/**
+ * litepulse_consumer_claim - takes the claim, and the line from the tty
+ * @lp: device
+ * @claimant: a new one
+ * @period: of a bit, 2^-8 ticks; 8N1
+ * @loopback: the receiver sees the transmitter instead of the pin
+ *
+ * Return: 0, -EBUSY if the tty is open, somebody has the claim, or something that an earlier claim
+ * kept goes on; -EINVAL if the core cannot do the bit period, -ENODEV, -EINTR, or an error of the
+ * transport.
+ */
+int litepulse_consumer_claim(struct litepulse *lp, struct litepulse_claimant *claimant, u64 period,
+			     bool loopback)
+{
+	/* 8N1 */
+	const u32 format =
+		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK, 8 - 5) |
+		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_PARITY_MASK, LITEPULSE_PARITY_NONE) |
+		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, LITEPULSE_STOP_1);
+	int error = litepulse_board_begin_command(lp);
+
+	if (error)
+		return error;
+	error = litepulse_output_claim_idle(lp, claimant);
+	if (!error) {
+		error = litepulse_tty_lend(lp, format, period);
+		if (error)
+			litepulse_output_unclaim(lp, claimant);
+	}
+	if (!error) {
+		litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
+					 loopback ? LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0);
+		litepulse_board_flush_line(lp);
+	}
+	litepulse_board_end_command(lp);
+	return error;
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_claim);
+
+/**
+ * litepulse_consumer_release - gives line and claim back; nothing timed starts any more
+ * @lp: device, which may be gone
+ * @claimant: holder of the claim
+ */
+void litepulse_consumer_release(struct litepulse *lp, struct litepulse_claimant *claimant)
+{
+	down_read(&lp->gone_sem);
+	mutex_lock(&lp->claim_mutex);
+	litepulse_output_unclaim(lp, claimant);
+	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK, 0);
+	litepulse_tty_take_back(lp);
+	mutex_unlock(&lp->claim_mutex);
+	up_read(&lp->gone_sem);
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_release);
+
+/**
+ * litepulse_consumer_renew - the claim is good again, if a reset of the board has made it stale
+ * @lp: device
+ * @claimant: holder of the claim; profile 0 is as it was, all else of the line is not
+ *
+ * Return: 0, -ENODEV or -EINTR.
+ */
+int litepulse_consumer_renew(struct litepulse *lp, struct litepulse_claimant *claimant)
+{
+	int error = litepulse_board_begin_command(lp);
+
+	if (error)
+		return error;
+	if (claimant->stale) {
+		litepulse_output_unclaim(lp, claimant);
+		*claimant = (struct litepulse_claimant){ .name = claimant->name };
+		error = litepulse_output_claim(lp, claimant);
+	}
+	litepulse_board_end_command(lp);
+	return error;
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_renew);
+
+/**
+ * litepulse_consumer_launch - queues timed launches, all of them or none
+ * @lp: device
+ * @claimant: holder of the claim
+ * @launches: in order, at most LITEPULSE_CONSUMER_LAUNCHES
+ * @count: how many
+ *
+ * Return: 0, -EAGAIN if the queue has not so much room, or as litepulse_output_launch().
+ */
+int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
+			      const struct litepulse_launch *launches, unsigned int count)
+{
+	u32 free;
+	int error = litepulse_board_begin_command(lp);
+
+	if (error)
+		return error;
+	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_FREE, &free);
+	/* Nobody else can fill the queue. */
+	if (!error && FIELD_GET(LITEPULSE_CSR_FREE_LAUNCH_MASK, free) < count)
+		error = -EAGAIN;
+	if (!error) {
+		error = litepulse_output_launch(lp, claimant, launches, count);
+		if (error >= 0 && error < count) {
+			/* A fault of the transport between: what has begun is taken back. */
+			litepulse_output_flush(lp, claimant);
+			error = -EIO;
+		}
+	}
+	litepulse_board_end_command(lp);
+	return min(error, 0);
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_launch);
+
+/**
+ * litepulse_consumer_lin_entries - writes entries of the core's LIN slave, each whole
+ * @lp: device
+ * @claimant: holder of the claim
+ * @entries: in order
+ * @count: how many
+ *
+ * Return: as litepulse_table_write(), or -ENODEV or -EINTR.
+ */
+int litepulse_consumer_lin_entries(struct litepulse *lp, struct litepulse_claimant *claimant,
+				   const struct litepulse_lin_entry *entries, unsigned int count)
+{
+	int error = litepulse_board_begin_command(lp);
+
+	if (error)
+		return error;
+	error = litepulse_table_write(lp, claimant, entries, count);
+	litepulse_board_end_command(lp);
+	return error;
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_lin_entries);
+
+/**
+ * litepulse_consumer_lin_arm - from now on the core answers headers by its entries
+ * @lp: device
+ * @claimant: holder of the claim
+ * @space: ticks from the end of a received byte to the next one that is sent
+ *
+ * Return: as litepulse_output_set_responder().
+ */
+int litepulse_consumer_lin_arm(struct litepulse *lp, struct litepulse_claimant *claimant, u32 space)
+{
+	const struct litepulse_responder responder = {
+		.trigger = LITEPULSE_TRIGGER_LIN,
+		.flags = LITEPULSE_RESPONDER_REARM,
+		.delay = space,
+		.kind = LITEPULSE_LAUNCH_FRAME,
+	};
+	int error = litepulse_board_begin_command(lp);
+
+	if (error)
+		return error;
+	error = litepulse_output_set_responder(lp, claimant, &responder);
+	litepulse_board_end_command(lp);
+	return error;
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_lin_arm);
+
+/**
+ * litepulse_consumer_subscribe - events from now on
+ * @lp: device
+ * @sink: filled in, but for what is the ingest's
+ *
+ * Return: as litepulse_sink_change(), or -ENODEV or -EINTR.
+ */
+int litepulse_consumer_subscribe(struct litepulse *lp, struct litepulse_sink *sink)
+{
+	int error = litepulse_board_enter(lp);
+
+	if (error)
+		return error;
+	error = litepulse_sink_add(lp, sink);
+	litepulse_board_leave(lp);
+	return error;
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_subscribe);
+
+/**
+ * litepulse_consumer_unsubscribe - no events any more: none is being delivered on return
+ * @lp: device, which may be gone
+ * @sink: one that was subscribed
+ */
+void litepulse_consumer_unsubscribe(struct litepulse *lp, struct litepulse_sink *sink)
+{
+	down_read(&lp->gone_sem);
+	litepulse_sink_remove(lp, sink);
+	up_read(&lp->gone_sem);
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_unsubscribe);
+
+/**
+ * litepulse_consumer_now - the board's tick
+ * @lp: device
+ * @tick: answer
+ *
+ * Return: 0, -ENODEV, -EINTR, or an error of the transport.
+ */
+int litepulse_consumer_now(struct litepulse *lp, u64 *tick)
+{
+	int error = litepulse_board_enter(lp);
+
+	if (error)
+		return error;
+	error = litepulse_board_now(lp, tick);
+	litepulse_board_leave(lp);
+	return error;
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_now);
+
+/**
+ * litepulse_consumer_time - the board's tick beside the host's clocks
+ * @lp: device
+ * @time: answer
+ *
+ * Return: 0, -ENODEV, -EINTR, or as litepulse_board_time().
+ */
+int litepulse_consumer_time(struct litepulse *lp, struct litepulse_time *time)
+{
+	int error = litepulse_board_enter(lp);
+
+	if (error)
+		return error;
+	error = litepulse_board_time(lp, time);
+	litepulse_board_leave(lp);
+	return error;
+}
+EXPORT_SYMBOL_GPL(litepulse_consumer_time);

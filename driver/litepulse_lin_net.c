@@ -1,0 +1,944 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * lin0: a LIN bus as a SocketCAN device
+ *
+ * While it is up it holds the line of a core (litepulse_consumer.h). Received bytes come from the
+ * ingest; a worker makes frames of them. What programs send goes to the board by another worker,
+ * in order. Responses are sent by the core itself, from its table of entries.
+ *
+ * can_id is that of the line discipline sllin, see litepulse_lin.h. A frame's time stamp is the
+ * PTP clock's time of a start edge: that of the break for a header, of the first byte for data.
+ */
+#include <linux/can/error.h>
+#include <linux/can/skb.h>
+#include <linux/ethtool.h>
+#include <linux/mod_devicetable.h>
+#include <linux/module.h>
+#include <linux/netdevice.h>
+#include <linux/net_tstamp.h>
+#include <linux/platform_device.h>
+#include <linux/pm.h>
+#include <linux/uaccess.h>
+#include <net/sock.h>
+
+#include "litepulse_compat.h"
+#include "litepulse_lin.h"
+
+#define DEFAULT_BITRATE 19200
+/* Frames that wait to be sent until programs have to. */
+#define QUEUED_MAX	16
+/* How far ahead a launch is given to the board, and how late a byte may be here. */
+#define AHEAD_NS	(2 * NSEC_PER_MSEC)
+#define AHEAD_SLEEPS_NS (50 * NSEC_PER_MSEC)
+#define AHEAD_MAX_NS	(500 * NSEC_PER_MSEC)
+/* A pulse that wakes the bus: so long at least if we send it, and if others do */
+#define WAKE_US		250
+#define WAKE_HEARD_NS	(150 * NSEC_PER_USEC)
+/* No node has to be ready earlier. */
+#define WAKE_READY_NS	(100 * NSEC_PER_MSEC)
+#define MARGIN_NS	(3 * NSEC_PER_MSEC)
+#define MARGIN_SLEEPS_NS (50 * NSEC_PER_MSEC)
+#define ATTEMPTS	5
+#define RETRY_INTERVAL	HZ
+
+/* LIN has up to 20 kbit/s; test equipment goes above. */
+static const u32 bitrates[] = {
+	1000, 1200, 2400, 4800, 5000, 9600, 10000, 10400, 10417, 14400, 15000, 19200, 20000,
+	38400, 57600, 100000, 115200,
+};
+
+/* --- what has come ---------------------------------------------------------------------------- */
+
+static void litepulse_lin_net_deliver(struct litepulse_lin *lin, canid_t id, const u8 *data,
+				      u8 length, u64 ns)
+{
+	struct net_device *ndev = lin->ndev;
+	struct can_frame *frame;
+	struct sk_buff *skb = alloc_can_skb(ndev, &frame);
+
+	if (!skb) {
+		ndev->stats.rx_dropped++;
+		return;
+	}
+	frame->can_id = id;
+	frame->len = length;
+	memcpy(frame->data, data, length);
+	skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(ns);
+	ndev->stats.rx_packets++;
+	ndev->stats.rx_bytes += length;
+	netif_rx(skb);
+}
+
+/* Only those sockets get it that have asked for errors. @class: CAN_ERR_*; @detail: of it */
+static void litepulse_lin_net_deliver_error(struct litepulse_lin *lin, canid_t class, u8 detail,
+					    u64 ns)
+{
+	struct can_frame *frame;
+	struct sk_buff *skb = alloc_can_err_skb(lin->ndev, &frame);
+
+	if (!skb) {
+		lin->ndev->stats.rx_dropped++;
+		return;
+	}
+	frame->can_id |= class;
+	if (class == CAN_ERR_CRTL)
+		frame->data[1] = detail;
+	else if (class == CAN_ERR_PROT)
+		frame->data[2] = detail;
+	skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(ns);
+	netif_rx(skb);
+}
+
+/* A response that is sent once has been asked for: the core has dropped it. */
+static void litepulse_lin_net_use_up(struct litepulse_lin *lin, u8 id, u64 tick)
+{
+	struct litepulse_lin_response *response = &lin->responses[id];
+
+	mutex_lock(&lin->mutex);
+	if (response->cached && response->entry.flags & LITEPULSE_LIN_ENTRY_ONCE &&
+	    tick > response->since)
+		response->cached = false;
+	mutex_unlock(&lin->mutex);
+}
+
+static void litepulse_lin_net_deliver_report(struct litepulse_lin *lin,
+					     const struct litepulse_lin_report *report)
+{
+	struct net_device_stats *stats = &lin->ndev->stats;
+	canid_t id = report->id;
+
+	switch (report->kind) {
+	case LITEPULSE_LIN_HEADER:
+		if (READ_ONCE(lin->responses[id].entry.flags) & LITEPULSE_LIN_ENTRY_ONCE)
+			litepulse_lin_net_use_up(lin, id, report->tick);
+		/* All programs know of it by the loopback of SocketCAN. */
+		if (!(report->own && lin->master))
+			litepulse_lin_net_deliver(lin, id | CAN_RTR_FLAG, NULL, 0, report->ns);
+		return;
+	case LITEPULSE_LIN_DATA:
+		litepulse_lin_net_deliver(lin, id, report->data, report->length, report->ns);
+		return;
+	case LITEPULSE_LIN_WAKE_UP:
+		litepulse_lin_net_deliver(lin, LITEPULSE_LIN_WAKE | CAN_EFF_FLAG, NULL, 0,
+					  report->ns);
+		return;
+	case LITEPULSE_LIN_NO_RESPONSE:
+		stats->rx_errors++;
+		id |= LITEPULSE_LIN_ERR_TIMEOUT;
+		break;
+	case LITEPULSE_LIN_WRONG_CHECKSUM:
+		stats->rx_errors++;
+		stats->rx_crc_errors++;
+		id |= LITEPULSE_LIN_ERR_CHECKSUM;
+		break;
+	case LITEPULSE_LIN_FRAMING:
+		stats->rx_errors++;
+		stats->rx_frame_errors++;
+		id |= LITEPULSE_LIN_ERR_FRAMING;
+		break;
+	default:
+		stats->rx_errors++;
+		stats->rx_frame_errors++;
+		litepulse_lin_net_deliver_error(lin, CAN_ERR_PROT, CAN_ERR_PROT_FORM, report->ns);
+		return;
+	}
+	litepulse_lin_net_deliver(lin, id | CAN_EFF_FLAG, NULL, 0, report->ns);
+}
+
+/* A launch came too late for the board: the next ones are given to it sooner. */
+static void litepulse_lin_net_further_ahead(struct litepulse_lin *lin)
+{
+	const u64 most = litepulse_ns_to_ticks(&lin->lp->rate, AHEAD_MAX_NS);
+
+	WRITE_ONCE(lin->ahead, min(2 * READ_ONCE(lin->ahead), most));
+}
+
+/* A launch was refused, or the core could not answer. */
+static void litepulse_lin_net_deliver_missed(struct litepulse_lin *lin,
+					     const struct litepulse_event *event)
+{
+	const u8 reason = event->flags & 0xff;
+	canid_t class;
+
+	if (reason == LITEPULSE_REASON_LATE && event->kind == LITEPULSE_KIND_REFUSED)
+		litepulse_lin_net_further_ahead(lin);
+	lin->ndev->stats.tx_errors++;
+	class = reason == LITEPULSE_REASON_BUSY ? CAN_ERR_LOSTARB : CAN_ERR_TX_TIMEOUT;
+	litepulse_lin_net_deliver_error(lin, class, 0, event->ns);
+}
+
+static void litepulse_lin_net_overflow(struct litepulse_lin *lin, u64 count)
+{
+	lin->ndev->stats.rx_over_errors += count;
+	lin->ndev->stats.rx_errors += count;
+	litepulse_lin_net_deliver_error(lin, CAN_ERR_CRTL, CAN_ERR_CRTL_RX_OVERFLOW, 0);
+}
+
+static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
+					 const struct litepulse_event *event)
+{
+	struct litepulse_lin_report report;
+
+	switch (event->kind) {
+	case LITEPULSE_KIND_REFUSED:
+		/* Of its break; else the frame is not whole, which what is received shows. */
+		if (event->data >> 16)
+			litepulse_lin_net_deliver_missed(lin, event);
+		return;
+	case LITEPULSE_KIND_RESPONDER_MISSED:
+		litepulse_lin_net_deliver_missed(lin, event);
+		return;
+	case LITEPULSE_KIND_LOST:
+		litepulse_lin_net_overflow(lin, event->count);
+		if (event->source != LITEPULSE_SRC_RECEIVER)
+			return;
+		break;
+	case LITEPULSE_KIND_RESTARTED:
+		litepulse_lin_net_deliver_error(lin, CAN_ERR_RESTARTED, 0, 0);
+		queue_delayed_work(lin->wq, &lin->setup_work, 0);
+		break;
+	default:
+		break;
+	}
+	if (litepulse_lin_frame_take(&lin->frame, event, lin->heard, &report))
+		litepulse_lin_net_deliver_report(lin, &report);
+}
+
+/* All that has come; frame_mutex is held. */
+static void litepulse_lin_net_take_events(struct litepulse_lin *lin)
+{
+	struct litepulse_event event, lost = { .kind = LITEPULSE_KIND_LOST,
+					       .source = LITEPULSE_SRC_RECEIVER };
+
+	lockdep_assert_held(&lin->frame_mutex);
+	spin_lock(&lin->lock);
+	memcpy(lin->heard, lin->expected, sizeof(lin->heard));
+	spin_unlock(&lin->lock);
+	while (kfifo_get(&lin->events, &event))
+		litepulse_lin_net_take_event(lin, &event);
+	lost.count = atomic_xchg(&lin->lost, 0);
+	if (lost.count)
+		litepulse_lin_net_take_event(lin, &lost);
+}
+
+/* Looks at the frame again when it must be over. */
+static void litepulse_lin_net_expire_later(struct litepulse_lin *lin, u64 tick)
+{
+	u64 ticks = lin->frame.deadline +
+		    litepulse_lin_frame_bits(lin->period, LITEPULSE_LIN_BYTE_BITS) + lin->margin;
+
+	if (lin->frame.state == LITEPULSE_LIN_IDLE)
+		return;
+	ticks = ticks > tick ? ticks - tick : 0;
+	queue_delayed_work(lin->wq, &lin->expire_work,
+			   nsecs_to_jiffies(litepulse_ticks_to_ns(&lin->lp->rate, ticks)) + 1);
+}
+
+static void litepulse_lin_net_receive_work(struct work_struct *work)
+{
+	struct litepulse_lin *lin =
+		container_of(work, struct litepulse_lin, receive_work);
+
+	mutex_lock(&lin->frame_mutex);
+	litepulse_lin_net_take_events(lin);
+	litepulse_lin_net_expire_later(lin, lin->frame.break_tick);
+	mutex_unlock(&lin->frame_mutex);
+}
+
+static void litepulse_lin_net_expire_work(struct work_struct *work)
+{
+	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
+						 expire_work);
+	struct litepulse_lin_report report;
+	u64 tick;
+
+	/* A board that cannot be reached now is asked again with the next byte. */
+	if (litepulse_consumer_now(lin->lp, &tick))
+		return;
+	mutex_lock(&lin->frame_mutex);
+	litepulse_lin_net_take_events(lin);
+	if (tick > lin->margin &&
+	    litepulse_lin_frame_expire(&lin->frame, tick - lin->margin, lin->heard, &report))
+		litepulse_lin_net_deliver_report(lin, &report);
+	litepulse_lin_net_expire_later(lin, tick);
+	mutex_unlock(&lin->frame_mutex);
+}
+
+static void litepulse_lin_net_put_event(struct litepulse_sink *sink,
+					const struct litepulse_record *record, u32 data,
+					const struct litepulse_stamp *stamp)
+{
+	struct litepulse_lin *lin = container_of(sink, struct litepulse_lin, sink);
+
+	if (!kfifo_put(&lin->events, litepulse_sink_event(record, data, stamp)))
+		atomic_inc(&lin->lost);
+}
+
+static void litepulse_lin_net_events_done(struct litepulse_sink *sink)
+{
+	struct litepulse_lin *lin = container_of(sink, struct litepulse_lin, sink);
+
+	queue_work(lin->wq, &lin->receive_work);
+}
+
+/* --- responses -------------------------------------------------------------------------------- */
+
+/* What the core is to have of a response. */
+static struct litepulse_lin_entry
+litepulse_lin_net_core_entry(const struct litepulse_lin_response *response)
+{
+	return response->cached ? response->entry :
+				  (struct litepulse_lin_entry){ .id = response->entry.id };
+}
+
+/**
+ * litepulse_lin_net_respond - what is known of an identifier, and what the core answers
+ * @lin: device
+ * @response: of @response->entry.id
+ *
+ * Return: 0; if the core cannot have it, nothing has changed: -EOPNOTSUPP if it is no LIN slave or
+ * has no such entry, or an error of the board.
+ */
+int litepulse_lin_net_respond(struct litepulse_lin *lin,
+			      const struct litepulse_lin_response *response)
+{
+	const struct litepulse_lin_entry entry = litepulse_lin_net_core_entry(response);
+	const u8 id = entry.id;
+	u64 since = 0;
+	int error = 0;
+
+	if (response->cached && id >= lin->lp->lin_entries)
+		return -EOPNOTSUPP;
+	mutex_lock(&lin->mutex);
+	if (lin->up && id < lin->lp->lin_entries) {
+		if (entry.flags & LITEPULSE_LIN_ENTRY_ONCE)
+			error = litepulse_consumer_now(lin->lp, &since);
+		error = error ?: litepulse_consumer_lin_entries(lin->lp, &lin->claimant, &entry, 1);
+	}
+	if (!error) {
+		lin->responses[id] = *response;
+		lin->responses[id].since = since;
+		spin_lock(&lin->lock);
+		lin->expected[id] = (struct litepulse_lin_expected){
+			.length = response->entry.length,
+			.enhanced = response->entry.flags & LITEPULSE_LIN_ENTRY_ENHANCED,
+		};
+		spin_unlock(&lin->lock);
+	}
+	mutex_unlock(&lin->mutex);
+	return error;
+}
+
+/**
+ * litepulse_lin_net_space - ticks from a received byte to the next one that is sent
+ * @lin: device; @mutex is held, and its period is known
+ */
+u64 litepulse_lin_net_space(const struct litepulse_lin *lin)
+{
+	if (lin->space_ns < 0)
+		return litepulse_lin_frame_bits(lin->period, 1);
+	return litepulse_ns_to_ticks(&lin->lp->rate, lin->space_ns);
+}
+
+static int litepulse_lin_net_arm(struct litepulse_lin *lin)
+{
+	lockdep_assert_held(&lin->mutex);
+	if (!lin->lp->lin_entries)
+		return 0;
+	return litepulse_consumer_lin_arm(lin->lp, &lin->claimant,
+					  min_t(u64, litepulse_lin_net_space(lin), U32_MAX));
+}
+
+/**
+ * litepulse_lin_net_set_space - the response space
+ * @lin: device
+ * @ns: nanoseconds; negative: one bit time
+ *
+ * A header that comes just now may not be answered.
+ *
+ * Return: 0; -EINVAL if the core cannot do it, or an error of the board: then it is as before.
+ */
+int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns)
+{
+	s64 before;
+	int error = 0;
+
+	mutex_lock(&lin->mutex);
+	before = lin->space_ns;
+	lin->space_ns = ns;
+	if (lin->up) {
+		error = litepulse_lin_net_arm(lin);
+		if (error) {
+			lin->space_ns = before;
+			litepulse_lin_net_arm(lin);
+		}
+	}
+	mutex_unlock(&lin->mutex);
+	return error;
+}
+
+/* All entries, and the responder; @mutex is held. */
+static int litepulse_lin_net_set_up(struct litepulse_lin *lin)
+{
+	const unsigned int all = lin->lp->lin_entries;
+	struct litepulse_lin_entry entries[8];
+	unsigned int id, count;
+	int error = 0;
+
+	lockdep_assert_held(&lin->mutex);
+	for (id = 0; !error && id < all; id += count) {
+		for (count = 0; count < ARRAY_SIZE(entries) && id + count < all; count++)
+			entries[count] = litepulse_lin_net_core_entry(&lin->responses[id + count]);
+		error = litepulse_consumer_lin_entries(lin->lp, &lin->claimant, entries, count);
+	}
+	lin->free = 0;
+	return error ?: litepulse_lin_net_arm(lin);
+}
+
+/* After a reset of the board, or a suspend. */
+static void litepulse_lin_net_setup_work(struct work_struct *work)
+{
+	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
+						 setup_work);
+	int error = 0;
+
+	mutex_lock(&lin->mutex);
+	if (lin->up) {
+		error = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:
+			litepulse_lin_net_set_up(lin);
+		lin->can.state = error ? CAN_STATE_BUS_OFF : CAN_STATE_ERROR_ACTIVE;
+	}
+	mutex_unlock(&lin->mutex);
+	if (error && error != -ENODEV)
+		queue_delayed_work(lin->wq, &lin->setup_work, RETRY_INTERVAL);
+}
+
+/* --- what is to be sent ----------------------------------------------------------------------- */
+
+static int litepulse_lin_net_configure(struct litepulse_lin *lin, const struct can_frame *frame)
+{
+	struct litepulse_lin_response response = {
+		.entry.id = frame->can_id & LITEPULSE_LIN_ID_MASK,
+		.entry.length = frame->len,
+		.cached = frame->can_id & LITEPULSE_LIN_CACHED && frame->len,
+	};
+
+	if (frame->can_id & LITEPULSE_LIN_ENHANCED)
+		response.entry.flags |= LITEPULSE_LIN_ENTRY_ENHANCED;
+	if (frame->can_id & LITEPULSE_LIN_ONCE)
+		response.entry.flags |= LITEPULSE_LIN_ENTRY_ONCE;
+	memcpy(response.entry.data, frame->data, frame->len);
+	return litepulse_lin_net_respond(lin, &response);
+}
+
+/* Tick at which a frame is to begin that has a time. */
+static int litepulse_lin_net_launch_tick(struct litepulse_lin *lin, const struct sk_buff *skb,
+					 u64 *tick)
+{
+	const u64 ns = ktime_to_ns(skb->tstamp);
+	struct litepulse_time time;
+	int error;
+
+	if (!skb->sk || skb->sk->sk_clockid != CLOCK_MONOTONIC)
+		return litepulse_ptp_tick(lin->lp, ns, tick);
+	error = litepulse_consumer_time(lin->lp, &time);
+	if (error)
+		return error;
+	if (ns <= time.monotonic)
+		return -ETIME;
+	*tick = time.tick + litepulse_ns_to_ticks(&lin->lp->rate, ns - time.monotonic);
+	return 0;
+}
+
+/* What the standard allows a frame with so much data, in bit times: 1.4 times its length. */
+static unsigned int litepulse_lin_net_frame_bits(unsigned int length)
+{
+	return DIV_ROUND_UP(14 * (34 + LITEPULSE_LIN_BYTE_BITS * (length + 1)), 10);
+}
+
+/* Tick at which what is sent begins. */
+static int litepulse_lin_net_start_tick(struct litepulse_lin *lin, const struct sk_buff *skb,
+					u64 *start)
+{
+	int error = litepulse_consumer_now(lin->lp, start);
+
+	if (error)
+		return error;
+	if (skb->tstamp)
+		return litepulse_lin_net_launch_tick(lin, skb, start);
+	*start = max(*start + READ_ONCE(lin->ahead), lin->free);
+	return 0;
+}
+
+/* What comes next and has no time of its own begins not earlier than @over ticks after these. */
+static int litepulse_lin_net_launch(struct litepulse_lin *lin,
+				    const struct litepulse_launch *launches, unsigned int count,
+				    u64 over)
+{
+	int error = litepulse_consumer_launch(lin->lp, &lin->claimant, launches, count);
+
+	if (error)
+		return error;
+	lin->free = launches[0].tick + over;
+	lin->ndev->stats.tx_packets++;
+	return 0;
+}
+
+/* A pulse that wakes the bus. */
+static int litepulse_lin_net_send_wake(struct litepulse_lin *lin, u64 start)
+{
+	const struct litepulse_launch pulse = {
+		.tick = start,
+		.kind = LITEPULSE_LAUNCH_BREAK,
+		.data = DIV_ROUND_UP(lin->can.bittiming.bitrate * WAKE_US, USEC_PER_SEC),
+		.tag = 1,
+	};
+
+	return litepulse_lin_net_launch(lin, &pulse, 1,
+					litepulse_ns_to_ticks(&lin->lp->rate, WAKE_READY_NS));
+}
+
+/* Header, and response if it has one. */
+static int litepulse_lin_net_send_frame(struct litepulse_lin *lin, const struct can_frame *frame,
+					u64 start)
+{
+	const u8 id = frame->can_id & LITEPULSE_LIN_ID_MASK;
+	const u8 length = frame->can_id & CAN_RTR_FLAG ? 0 : frame->len;
+	struct litepulse_launch launches[LITEPULSE_CONSUMER_LAUNCHES] = { };
+	const u8 pid = litepulse_lin_frame_pid(id);
+	const struct litepulse_lin_entry *known = &lin->responses[id].entry;
+	bool enhanced = known->flags & LITEPULSE_LIN_ENTRY_ENHANCED ||
+			frame->can_id & (LITEPULSE_LIN_ENHANCED | LITEPULSE_LIN_ONCE);
+	unsigned int count, bits, i;
+	int error;
+
+	launches[0].kind = LITEPULSE_LAUNCH_BREAK;
+	launches[0].data = LITEPULSE_LIN_BREAK;
+	launches[0].tag = 1;
+	launches[1].data = LITEPULSE_LIN_SYNC;
+	launches[2].data = pid;
+	count = 3;
+	if (length) {
+		for (i = 0; i < length; i++)
+			launches[count++].data = frame->data[i];
+		launches[count++].data =
+			litepulse_lin_frame_checksum(pid, frame->data, length, enhanced);
+	}
+	launches[0].tick = start;
+	bits = LITEPULSE_LIN_BREAK + 1;
+	for (i = 1; i < count; i++) {
+		launches[i].kind = LITEPULSE_LAUNCH_FRAME;
+		launches[i].tick = start + litepulse_lin_frame_bits(lin->period, bits);
+		bits += LITEPULSE_LIN_BYTE_BITS;
+	}
+	bits = litepulse_lin_net_frame_bits(length ?: known->length ?: LITEPULSE_LIN_DATA_MAX);
+	error = litepulse_lin_net_launch(lin, launches, count,
+					 litepulse_lin_frame_bits(lin->period, bits));
+	if (!error)
+		lin->ndev->stats.tx_bytes += length;
+	return error;
+}
+
+/* -EAGAIN: there is no room for it yet. */
+static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct sk_buff *skb)
+{
+	const struct can_frame *frame = (const struct can_frame *)skb->data;
+	static const struct can_frame sleep = {
+		.can_id = LITEPULSE_LIN_MASTER_REQUEST,
+		.len = LITEPULSE_LIN_DATA_MAX,
+		.data = { 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+	};
+	u64 start;
+	int error;
+
+	lockdep_assert_held(&lin->mutex);
+	error = litepulse_lin_net_start_tick(lin, skb, &start);
+	if (error)
+		return error;
+	if (!(frame->can_id & CAN_EFF_FLAG))
+		return litepulse_lin_net_send_frame(lin, frame, start);
+	if (frame->can_id & LITEPULSE_LIN_WAKE)
+		return litepulse_lin_net_send_wake(lin, start);
+	return litepulse_lin_net_send_frame(lin, &sleep, start);
+}
+
+/* What has no time of its own is sent as soon as the board takes it. */
+static int litepulse_lin_net_send(struct litepulse_lin *lin, const struct sk_buff *skb)
+{
+	unsigned int attempt;
+	int error = -ETIME;
+
+	for (attempt = 0; error == -ETIME && attempt < ATTEMPTS; attempt++) {
+		error = litepulse_lin_net_send_once(lin, skb);
+		if (error != -ETIME || skb->tstamp)
+			return error;
+		litepulse_lin_net_further_ahead(lin);
+	}
+	return error;
+}
+
+/* 0 if it is done with, whatever became of it; -EAGAIN: later. */
+static int litepulse_lin_net_transmit(struct litepulse_lin *lin, const struct sk_buff *skb)
+{
+	const struct can_frame *frame = (const struct can_frame *)skb->data;
+	const bool special = frame->can_id & CAN_EFF_FLAG;
+	const bool wake = special && frame->can_id & LITEPULSE_LIN_WAKE;
+	const bool sleep = special && frame->can_id & LITEPULSE_LIN_SLEEP;
+	struct net_device *ndev = lin->ndev;
+	int error;
+
+	if (special && !wake && !sleep) {
+		error = litepulse_lin_net_configure(lin, frame);
+		if (error == -EOPNOTSUPP && net_ratelimit())
+			netdev_warn(ndev, "identifier 0x%02x has no entry in this core\n",
+				    frame->can_id & LITEPULSE_LIN_ID_MASK);
+	} else {
+		mutex_lock(&lin->mutex);
+		error = lin->master || wake ? litepulse_lin_net_send(lin, skb) : -EPERM;
+		mutex_unlock(&lin->mutex);
+		if (error == -EPERM && net_ratelimit())
+			netdev_warn(ndev, "a slave sends no header: its role is not master\n");
+	}
+	if (error == -EAGAIN)
+		return error;
+	if (error) {
+		ndev->stats.tx_errors++;
+		ndev->stats.tx_dropped++;
+		litepulse_lin_net_deliver_error(lin, CAN_ERR_TX_TIMEOUT, 0, 0);
+	}
+	return 0;
+}
+
+static void litepulse_lin_net_transmit_work(struct work_struct *work)
+{
+	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
+						 transmit_work);
+	struct sk_buff *skb;
+
+	/* Nobody else takes any away while this runs. */
+	while ((skb = skb_peek(&lin->tx))) {
+		if (litepulse_lin_net_transmit(lin, skb)) {
+			queue_delayed_work(lin->wq, &lin->transmit_work, 1);
+			return;
+		}
+		skb_unlink(skb, &lin->tx);
+		dev_consume_skb_any(skb);
+		netif_wake_queue(lin->ndev);
+	}
+}
+
+static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_device *ndev)
+{
+	struct litepulse_lin *lin = netdev_priv(ndev);
+
+	if (can_dev_dropped_skb(ndev, skb))
+		return NETDEV_TX_OK;
+	if (skb->protocol != htons(ETH_P_CAN)) {
+		ndev->stats.tx_dropped++;
+		kfree_skb(skb);
+		return NETDEV_TX_OK;
+	}
+	skb_tx_timestamp(skb);
+	if (skb_queue_len(&lin->tx) >= QUEUED_MAX - 1)
+		netif_stop_queue(ndev);
+	skb_queue_tail(&lin->tx, skb);
+	mod_delayed_work(lin->wq, &lin->transmit_work, 0);
+	return NETDEV_TX_OK;
+}
+
+/* --- the device ------------------------------------------------------------------------------- */
+
+/* The line is given back, and nothing that was about it runs or waits any more. */
+static void litepulse_lin_net_give_up(struct litepulse_lin *lin)
+{
+	mutex_lock(&lin->mutex);
+	lin->up = false;
+	mutex_unlock(&lin->mutex);
+	litepulse_consumer_unsubscribe(lin->lp, &lin->sink);
+	cancel_work_sync(&lin->receive_work);
+	cancel_delayed_work_sync(&lin->expire_work);
+	cancel_delayed_work_sync(&lin->setup_work);
+	cancel_delayed_work_sync(&lin->transmit_work);
+	litepulse_consumer_release(lin->lp, &lin->claimant);
+	lin->ndev->stats.tx_dropped += skb_queue_len(&lin->tx);
+	skb_queue_purge(&lin->tx);
+	kfifo_reset(&lin->events);
+	atomic_set(&lin->lost, 0);
+	lin->can.state = CAN_STATE_STOPPED;
+}
+
+static int litepulse_lin_net_take_line(struct litepulse_lin *lin)
+{
+	const struct litepulse_subscribe want = {
+		.kinds = BIT(LITEPULSE_KIND_RX) | BIT(LITEPULSE_KIND_REFUSED) |
+			 BIT(LITEPULSE_KIND_RESPONDER_MISSED),
+		.sources = BIT(LITEPULSE_SRC_QUEUE),
+		.watermark = 1,
+		.clock = litepulse_ptp_index(lin->lp) < 0 ? LITEPULSE_CLOCK_NONE :
+							     LITEPULSE_CLOCK_PHC,
+	};
+	int error = litepulse_consumer_claim(lin->lp, &lin->claimant, lin->period,
+					     lin->can.ctrlmode & CAN_CTRLMODE_LOOPBACK);
+
+	if (error)
+		return error;
+	lin->sink.want = want;
+	error = litepulse_consumer_subscribe(lin->lp, &lin->sink);
+	if (error) {
+		litepulse_consumer_release(lin->lp, &lin->claimant);
+		return error;
+	}
+	mutex_lock(&lin->mutex);
+	lin->up = true;
+	error = litepulse_lin_net_set_up(lin);
+	mutex_unlock(&lin->mutex);
+	if (error)
+		litepulse_lin_net_give_up(lin);
+	return error;
+}
+
+static int litepulse_lin_net_open(struct net_device *ndev)
+{
+	struct litepulse_lin *lin = netdev_priv(ndev);
+	struct litepulse *lp = lin->lp;
+	int error;
+
+	lin->period = litepulse_bit_period(&lp->rate, lin->can.bittiming.bitrate);
+	if (lin->period < (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8) {
+		netdev_err(ndev, "%u bit/s are too fast: a bit is shorter than %u cycles\n",
+			   lin->can.bittiming.bitrate, LITEPULSE_LIN_BIT_CYCLES_MIN);
+		return -ERANGE;
+	}
+	error = open_candev(ndev);
+	if (error)
+		return error;
+	lin->frame = (struct litepulse_lin_frame){
+		.period = lin->period,
+		.wake = litepulse_ns_to_ticks(&lp->rate, WAKE_HEARD_NS),
+	};
+	error = litepulse_lin_net_take_line(lin);
+	if (error) {
+		if (error == -EBUSY)
+			netdev_err(ndev, "the line is in use: ttyPULSE%d is open, or a program has the claim\n",
+				   lp->id);
+		close_candev(ndev);
+		return error;
+	}
+	lin->can.state = CAN_STATE_ERROR_ACTIVE;
+	netif_start_queue(ndev);
+	return 0;
+}
+
+static int litepulse_lin_net_stop(struct net_device *ndev)
+{
+	netif_stop_queue(ndev);
+	litepulse_lin_net_give_up(netdev_priv(ndev));
+	close_candev(ndev);
+	return 0;
+}
+
+/* All that is received has a time, and nothing that is sent: it comes back as received. */
+static int litepulse_lin_net_get_hwtstamp(struct net_device *ndev,
+					  struct litepulse_hwtstamp *config)
+{
+	struct litepulse_lin *lin = netdev_priv(ndev);
+
+	if (litepulse_ptp_index(lin->lp) < 0)
+		return -EOPNOTSUPP;
+	*config = (struct litepulse_hwtstamp){
+		.tx_type = HWTSTAMP_TX_OFF,
+		.rx_filter = HWTSTAMP_FILTER_ALL,
+	};
+	return 0;
+}
+
+static int litepulse_lin_net_set_hwtstamp(struct net_device *ndev,
+					  struct litepulse_hwtstamp *config,
+					  struct netlink_ext_ack *extack)
+{
+	if (config->flags || config->tx_type != HWTSTAMP_TX_OFF)
+		return -ERANGE;
+	return litepulse_lin_net_get_hwtstamp(ndev, config);
+}
+
+#ifndef LITEPULSE_HAS_NDO_HWTSTAMP
+static int litepulse_lin_net_eth_ioctl(struct net_device *ndev, struct ifreq *request, int command)
+{
+	struct litepulse_hwtstamp config;
+	int error = -EOPNOTSUPP;
+
+	if (command != SIOCSHWTSTAMP && command != SIOCGHWTSTAMP)
+		return error;
+	if (copy_from_user(&config, request->ifr_data, sizeof(config)))
+		return -EFAULT;
+	error = command == SIOCSHWTSTAMP ? litepulse_lin_net_set_hwtstamp(ndev, &config, NULL) :
+					   litepulse_lin_net_get_hwtstamp(ndev, &config);
+	if (error)
+		return error;
+	return copy_to_user(request->ifr_data, &config, sizeof(config)) ? -EFAULT : 0;
+}
+#endif
+
+static const struct net_device_ops litepulse_lin_netdev_ops = {
+	.ndo_open = litepulse_lin_net_open,
+	.ndo_stop = litepulse_lin_net_stop,
+	.ndo_start_xmit = litepulse_lin_net_start_xmit,
+	LITEPULSE_LIN_CHANGE_MTU
+#ifdef LITEPULSE_HAS_NDO_HWTSTAMP
+	.ndo_hwtstamp_get = litepulse_lin_net_get_hwtstamp,
+	.ndo_hwtstamp_set = litepulse_lin_net_set_hwtstamp,
+#else
+	.ndo_eth_ioctl = litepulse_lin_net_eth_ioctl,
+#endif
+};
+
+static int litepulse_lin_net_get_ts_info(struct net_device *ndev, struct litepulse_ts_info *info)
+{
+	struct litepulse_lin *lin = netdev_priv(ndev);
+
+	info->so_timestamping = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_RX_SOFTWARE |
+				SOF_TIMESTAMPING_SOFTWARE;
+	info->phc_index = litepulse_ptp_index(lin->lp);
+	info->tx_types = BIT(HWTSTAMP_TX_OFF);
+	info->rx_filters = BIT(HWTSTAMP_FILTER_NONE);
+	if (info->phc_index >= 0) {
+		info->so_timestamping |= SOF_TIMESTAMPING_RX_HARDWARE |
+					 SOF_TIMESTAMPING_RAW_HARDWARE;
+		info->rx_filters = BIT(HWTSTAMP_FILTER_ALL);
+	}
+	return 0;
+}
+
+static const struct ethtool_ops litepulse_lin_ethtool_ops = {
+	.get_ts_info = litepulse_lin_net_get_ts_info,
+};
+
+static void litepulse_lin_net_init_lin(struct litepulse_lin *lin, struct litepulse *lp)
+{
+	const bool sleeps = lp->ops->sleeps;
+	unsigned int id;
+
+	lin->lp = lp;
+	lin->claimant.name = "lin";
+	lin->sink.name = "lin";
+	lin->sink.put = litepulse_lin_net_put_event;
+	lin->sink.done = litepulse_lin_net_events_done;
+	INIT_KFIFO(lin->events);
+	skb_queue_head_init(&lin->tx);
+	INIT_WORK(&lin->receive_work, litepulse_lin_net_receive_work);
+	INIT_DELAYED_WORK(&lin->expire_work, litepulse_lin_net_expire_work);
+	INIT_DELAYED_WORK(&lin->setup_work, litepulse_lin_net_setup_work);
+	INIT_DELAYED_WORK(&lin->transmit_work, litepulse_lin_net_transmit_work);
+	mutex_init(&lin->frame_mutex);
+	mutex_init(&lin->mutex);
+	spin_lock_init(&lin->lock);
+	lin->space_ns = -1;
+	lin->ahead = litepulse_ns_to_ticks(&lp->rate, sleeps ? AHEAD_SLEEPS_NS : AHEAD_NS);
+	lin->margin = litepulse_ns_to_ticks(&lp->rate, sleeps ? MARGIN_SLEEPS_NS : MARGIN_NS);
+	for (id = 0; id < LITEPULSE_LIN_IDS; id++)
+		lin->responses[id].entry.id = id;
+	lin->can.bittiming.bitrate = DEFAULT_BITRATE;
+	lin->can.bitrate_const = bitrates;
+	lin->can.bitrate_const_cnt = ARRAY_SIZE(bitrates);
+	lin->can.ctrlmode_supported = CAN_CTRLMODE_LOOPBACK;
+	lin->can.state = CAN_STATE_STOPPED;
+}
+
+static int litepulse_lin_net_probe(struct platform_device *pdev)
+{
+	struct litepulse **lp = dev_get_platdata(&pdev->dev);
+	struct litepulse_lin *lin;
+	struct net_device *ndev;
+	int error;
+
+	ndev = alloc_candev(sizeof(*lin), 0);
+	if (!ndev)
+		return -ENOMEM;
+	lin = netdev_priv(ndev);
+	lin->ndev = ndev;
+	litepulse_lin_net_init_lin(lin, *lp);
+	lin->wq = alloc_workqueue("%s", WQ_HIGHPRI | WQ_FREEZABLE | WQ_UNBOUND, 0,
+				  dev_name(&pdev->dev));
+	if (!lin->wq) {
+		error = -ENOMEM;
+		goto free;
+	}
+	strscpy(ndev->name, "lin%d", sizeof(ndev->name));
+	ndev->netdev_ops = &litepulse_lin_netdev_ops;
+	ndev->ethtool_ops = &litepulse_lin_ethtool_ops;
+	ndev->sysfs_groups[0] = &litepulse_lin_sysfs_group;
+	SET_NETDEV_DEV(ndev, &pdev->dev);
+	error = register_candev(ndev);
+	if (error)
+		goto wq;
+	error = litepulse_lin_sysfs_add_ids(lin);
+	if (error)
+		goto unregister;
+	platform_set_drvdata(pdev, ndev);
+	return 0;
+
+unregister:
+	unregister_candev(ndev);
+wq:
+	destroy_workqueue(lin->wq);
+free:
+	free_candev(ndev);
+	return error;
+}
+
+static void litepulse_lin_net_remove(struct platform_device *pdev)
+{
+	struct net_device *ndev = platform_get_drvdata(pdev);
+	struct litepulse_lin *lin = netdev_priv(ndev);
+
+	litepulse_lin_sysfs_remove_ids(lin);
+	unregister_candev(ndev);
+	destroy_workqueue(lin->wq);
+	free_candev(ndev);
+}
+
+static int litepulse_lin_net_suspend(struct device *dev)
+{
+	struct net_device *ndev = dev_get_drvdata(dev);
+
+	/* The board is told to stop all output next; workers are frozen. */
+	if (netif_running(ndev))
+		netif_device_detach(ndev);
+	return 0;
+}
+
+static int litepulse_lin_net_resume(struct device *dev)
+{
+	struct net_device *ndev = dev_get_drvdata(dev);
+	struct litepulse_lin *lin = netdev_priv(ndev);
+
+	if (!netif_running(ndev))
+		return 0;
+	queue_delayed_work(lin->wq, &lin->setup_work, 0);
+	netif_device_attach(ndev);
+	return 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(litepulse_lin_pm_ops, litepulse_lin_net_suspend,
+				litepulse_lin_net_resume);
+
+static const struct platform_device_id litepulse_lin_ids[] = {
+	{ .name = LITEPULSE_CONSUMER_DEVICE },
+	{}
+};
+MODULE_DEVICE_TABLE(platform, litepulse_lin_ids);
+
+static struct platform_driver litepulse_lin_driver = {
+	.probe = litepulse_lin_net_probe,
+	.litepulse_remove_op = litepulse_lin_net_remove,
+	.id_table = litepulse_lin_ids,
+	.driver = {
+		.name = LITEPULSE_CONSUMER_DEVICE,
+		.pm = pm_sleep_ptr(&litepulse_lin_pm_ops),
+	},
+};
+module_platform_driver(litepulse_lin_driver);
+
+MODULE_DESCRIPTION("LitePulse: LIN as a SocketCAN device");
+MODULE_VERSION(LITEPULSE_VERSION);
+MODULE_LICENSE("GPL");

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attributes of a LIN device, in /sys/class/net/lin0/
+ *   role              slave, or master: only a master sends headers; while the device is down
+ *   response_space    ns from the end of a received byte to the next one that the core sends;
+ *                     "auto", as it is at first: one bit time. Reads what it is, in whole ticks
+ *   lin_ids/00..3f    what the core answers: off, or [classic|enhanced] [once] and 1 to 8 bytes
+ */
+#include <linux/ctype.h>
+#include <linux/device.h>
+#include <linux/kernel.h>
+#include <linux/kstrtox.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "litepulse_lin.h"
+
+static struct litepulse_lin *litepulse_lin_sysfs_of(struct device *dev)
+{
+	return netdev_priv(to_net_dev(dev));
+}
+
+static ssize_t role_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n",
+			  READ_ONCE(litepulse_lin_sysfs_of(dev)->master) ? "master" : "slave");
+}
+
+static ssize_t role_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			  size_t count)
+{
+	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
+	const bool master = sysfs_streq(buf, "master");
+	int error = 0;
+
+	if (!master && !sysfs_streq(buf, "slave"))
+		return -EINVAL;
+	mutex_lock(&lin->mutex);
+	if (lin->up)
+		error = -EBUSY;
+	else
+		lin->master = master;
+	mutex_unlock(&lin->mutex);
+	return error ?: count;
+}
+static DEVICE_ATTR_RW(role);
+
+static ssize_t response_space_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
+	u64 ns;
+
+	mutex_lock(&lin->mutex);
+	if (!lin->up)
+		lin->period = litepulse_bit_period(&lin->lp->rate, lin->can.bittiming.bitrate);
+	ns = litepulse_ticks_to_ns(&lin->lp->rate, litepulse_lin_net_space(lin));
+	mutex_unlock(&lin->mutex);
+	return sysfs_emit(buf, "%llu\n", ns);
+}
+
+static ssize_t response_space_store(struct device *dev, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	u32 ns;
+	int error;
+
+	if (sysfs_streq(buf, "auto"))
+		return litepulse_lin_net_set_space(litepulse_lin_sysfs_of(dev), -1) ?: count;
+	error = kstrtou32(buf, 0, &ns);
+	if (error)
+		return error;
+	return litepulse_lin_net_set_space(litepulse_lin_sysfs_of(dev), ns) ?: count;
+}
+static DEVICE_ATTR_RW(response_space);
+
+static struct attribute *litepulse_lin_attrs[] = {
+	&dev_attr_role.attr,
+	&dev_attr_response_space.attr,
+	NULL
+};
+
+const struct attribute_group litepulse_lin_sysfs_group = { .attrs = litepulse_lin_attrs };
+
+/* --- responses -------------------------------------------------------------------------------- */
+
+static u8 litepulse_lin_sysfs_id_of(struct litepulse_lin *lin, struct device_attribute *attr)
+{
+	return attr - lin->ids.attribute;
+}
+
+static ssize_t litepulse_lin_sysfs_id_show(struct device *dev, struct device_attribute *attr,
+					   char *buf)
+{
+	struct litepulse_lin_response response;
+	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
+	const char *model, *once;
+
+	mutex_lock(&lin->mutex);
+	response = lin->responses[litepulse_lin_sysfs_id_of(lin, attr)];
+	mutex_unlock(&lin->mutex);
+	if (!response.cached)
+		return sysfs_emit(buf, "off\n");
+	model = response.entry.flags & LITEPULSE_LIN_ENTRY_ENHANCED ? "enhanced" : "classic";
+	once = response.entry.flags & LITEPULSE_LIN_ENTRY_ONCE ? " once" : "";
+	return sysfs_emit(buf, "%s%s %*ph\n", model, once, response.entry.length,
+			  response.entry.data);
+}
+
+/* Text to a response; 0 or -EINVAL. */
+static int litepulse_lin_sysfs_parse(char *text, struct litepulse_lin_response *response)
+{
+	struct litepulse_lin_entry *entry = &response->entry;
+	char *word;
+
+	while ((word = strsep(&text, " \t\n"))) {
+		if (!*word)
+			continue;
+		if (!strcmp(word, "enhanced") || !strcmp(word, "classic")) {
+			entry->flags &= ~LITEPULSE_LIN_ENTRY_ENHANCED;
+			if (*word == 'e')
+				entry->flags |= LITEPULSE_LIN_ENTRY_ENHANCED;
+		} else if (!strcmp(word, "once")) {
+			entry->flags |= LITEPULSE_LIN_ENTRY_ONCE;
+		} else {
+			/* two digits, and neither a sign nor 0x */
+			if (entry->length == LITEPULSE_LIN_DATA_MAX || strlen(word) != 2 ||
+			    !isxdigit(word[0]) || !isxdigit(word[1]) ||
+			    kstrtou8(word, 16, &entry->data[entry->length]))
+				return -EINVAL;
+			entry->length++;
+		}
+	}
+	response->cached = true;
+	return entry->length ? 0 : -EINVAL;
+}
+
+static ssize_t litepulse_lin_sysfs_id_store(struct device *dev, struct device_attribute *attr,
+					    const char *buf, size_t count)
+{
+	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
+	struct litepulse_lin_response response = { .entry.id =
+							   litepulse_lin_sysfs_id_of(lin, attr) };
+	char *text;
+	int error = 0;
+
+	if (!sysfs_streq(buf, "off")) {
+		text = kstrndup(buf, count, GFP_KERNEL);
+		if (!text)
+			return -ENOMEM;
+		error = litepulse_lin_sysfs_parse(text, &response);
+		kfree(text);
+	}
+	return error ?: litepulse_lin_net_respond(lin, &response) ?: count;
+}
+
+/**
+ * litepulse_lin_sysfs_add_ids - makes the folder lin_ids
+ * @lin: device, registered
+ *
+ * Return: 0 or a negative errno.
+ */
+int litepulse_lin_sysfs_add_ids(struct litepulse_lin *lin)
+{
+	struct litepulse_lin_attributes *ids = &lin->ids;
+	unsigned int id;
+
+	for (id = 0; id < LITEPULSE_LIN_IDS; id++) {
+		struct device_attribute *attribute = &ids->attribute[id];
+
+		snprintf(ids->name[id], sizeof(ids->name[id]), "%02x", id);
+		sysfs_attr_init(&attribute->attr);
+		attribute->attr.name = ids->name[id];
+		attribute->attr.mode = 0644;
+		attribute->show = litepulse_lin_sysfs_id_show;
+		attribute->store = litepulse_lin_sysfs_id_store;
+		ids->list[id] = &attribute->attr;
+	}
+	ids->group.name = "lin_ids";
+	ids->group.attrs = ids->list;
+	return sysfs_create_group(&lin->ndev->dev.kobj, &ids->group);
+}
+
+/**
+ * litepulse_lin_sysfs_remove_ids - removes it; nobody reads or writes there any more on return
+ * @lin: device
+ */
+void litepulse_lin_sysfs_remove_ids(struct litepulse_lin *lin)
+{
+	sysfs_remove_group(&lin->ndev->dev.kobj, &lin->ids.group);
+}

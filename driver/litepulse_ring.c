@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A ring of events in memory that a program shares with the driver
+ *
+ * For rates at which copying costs more than all else: an event takes 16 bytes here and is written
+ * once, into its place. Events are put in under litepulse.lock.
+ */
+#include <linux/gfp.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "litepulse_regs.h"
+#include "litepulse_ring.h"
+
+static_assert(sizeof(struct litepulse_ring_event) == 16);
+static_assert(sizeof(struct litepulse_ring_state) <= PAGE_SIZE);
+/* Flags, kind and source are written at once. */
+static_assert(offsetof(struct litepulse_ring_event, flags) == 12);
+static_assert(offsetof(struct litepulse_ring_event, kind) == 14);
+static_assert(offsetof(struct litepulse_ring_event, source) == 15);
+
+/**
+ * litepulse_ring_alloc - a ring
+ * @size: events
+ *
+ * Return: the ring or -EINVAL or -ENOMEM.
+ */
+struct litepulse_ring_buffer *litepulse_ring_alloc(u32 size)
+{
+	struct litepulse_ring_buffer *ring;
+
+	if (size < LITEPULSE_RING_MIN || size > LITEPULSE_RING_MAX || !is_power_of_2(size))
+		return ERR_PTR(-EINVAL);
+	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	if (!ring)
+		return ERR_PTR(-ENOMEM);
+	ring->size = size;
+	/* Not vmalloc_user(), whose memory is not accounted to the program. */
+	ring->page_count = 1 + DIV_ROUND_UP(size * sizeof(*ring->events), PAGE_SIZE);
+	ring->pages = kvcalloc(ring->page_count, sizeof(*ring->pages), GFP_KERNEL_ACCOUNT);
+	if (!ring->pages)
+		goto no_memory;
+	for (unsigned int i = 0; i < ring->page_count; i++) {
+		ring->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!ring->pages[i])
+			goto no_memory;
+	}
+	ring->state = vmap(ring->pages, ring->page_count, VM_MAP, PAGE_KERNEL);
+	if (!ring->state)
+		goto no_memory;
+	ring->events = (void *)ring->state + PAGE_SIZE;
+	return ring;
+
+no_memory:
+	litepulse_ring_free(ring);
+	return ERR_PTR(-ENOMEM);
+}
+
+/* @ring may be NULL. */
+void litepulse_ring_free(struct litepulse_ring_buffer *ring)
+{
+	if (!ring)
+		return;
+	vunmap(ring->state);
+	for (unsigned int i = 0; ring->pages && i < ring->page_count; i++) {
+		if (ring->pages[i])
+			__free_page(ring->pages[i]);
+	}
+	kvfree(ring->pages);
+	kfree(ring);
+}
+
+/**
+ * litepulse_ring_map - shows the ring to a program
+ * @ring: it
+ * @vma: where
+ *
+ * Return: 0, -EINVAL if that is not all of the ring or not shared, or an error of the mapping.
+ */
+int litepulse_ring_map(struct litepulse_ring_buffer *ring, struct vm_area_struct *vma)
+{
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_pgoff ||
+	    vma_pages(vma) != ring->page_count)
+		return -EINVAL;
+	return vm_map_pages(vma, ring->pages, ring->page_count);
+}
+
+static inline void litepulse_ring_write(struct litepulse_ring_buffer *ring, u32 head, u64 tick,
+					u32 data, u16 flags, u8 kind, u8 source)
+{
+	struct litepulse_ring_event *event = &ring->events[head & (ring->size - 1)];
+
+	event->tick = tick;
+	event->data = data;
+#ifdef __LITTLE_ENDIAN
+	*(u32 *)&event->flags = flags | (u32)kind << 16 | (u32)source << 24;
+#else
+	*(u32 *)&event->flags = (u32)flags << 16 | (u32)kind << 8 | source;
+#endif
+}
+
+static inline void litepulse_ring_publish(struct litepulse_ring_buffer *ring, u32 head)
+{
+	ring->head = head;
+	/* The program sees what was written before it. */
+	smp_store_release(&ring->state->head, head);
+}
+
+/**
+ * litepulse_ring_put - one event
+ * @ring: has room
+ * @tick: as in struct litepulse_ring_event
+ * @data: likewise
+ * @flags: likewise
+ * @kind: likewise
+ * @source: likewise
+ */
+void litepulse_ring_put(struct litepulse_ring_buffer *ring, u64 tick, u32 data, u16 flags, u8 kind,
+			u8 source)
+{
+	litepulse_ring_write(ring, ring->head, tick, data, flags, kind, source);
+	litepulse_ring_publish(ring, ring->head + 1);
+}
+
+/**
+ * litepulse_ring_take - plain records, straight into the ring
+ * @ring: it
+ * @selector: what is wanted
+ * @since: events of earlier ticks are not
+ * @sequence: of the event stream
+ * @words: its records
+ * @count: how many
+ * @put: set to how many events were put
+ *
+ * The same as litepulse_record_decode_events() and litepulse_ring_put(), for the usual case only:
+ * it stops at a record that reports a loss or follows a gap, and when the ring is full.
+ *
+ * Return: records taken.
+ */
+unsigned int litepulse_ring_take(struct litepulse_ring_buffer *ring,
+				 const struct litepulse_selector *selector, u64 since,
+				 struct litepulse_sequence *sequence, const u32 *words,
+				 unsigned int count, unsigned int *put)
+{
+	const u32 full = ring->head + ring->size - litepulse_ring_queued(ring);
+	u32 head = ring->head, next = sequence->next, info, data;
+	unsigned int i;
+	u64 tick;
+
+	if (!sequence->started || sequence->open_ended)
+		count = 0;
+	for (i = 0; i < count && head != full; i++, words += LITEPULSE_EVENT_WORDS) {
+		info = words[LITEPULSE_EVENT_INFO / 4];
+		if (!litepulse_record_is_plain(info, next + i))
+			break;
+		tick = litepulse_record_tick(words);
+		if (tick < since ||
+		    !litepulse_record_select_data(selector, litepulse_record_kind(info),
+					   litepulse_record_source(info),
+					   words[LITEPULSE_EVENT_DATA / 4], &data))
+			continue;
+		litepulse_ring_write(ring, head++, tick, data, litepulse_record_flags(info),
+				     litepulse_record_kind(info), litepulse_record_source(info));
+	}
+	sequence->next += i;
+	*put = head - ring->head;
+	if (*put)
+		litepulse_ring_publish(ring, head);
+	return i;
+}

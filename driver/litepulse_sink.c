@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sinks: who gets events
+ *
+ * What the hardware records, and how soon it interrupts, is the union of what all sinks want.
+ */
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/kernel.h>
+
+#include "litepulse_sink.h"
+
+/*
+ * Events that no sink waits for (answers to the driver, what the holder of a claim did not ask for)
+ * may wait so long.
+ */
+#define DEFAULT_AGE_US 10000
+
+/* Bits of the event mask for what is wanted. */
+static u32 litepulse_sink_event_mask(const struct litepulse_subscribe *want)
+{
+	static const struct {
+		u8 kind;
+		u8 source;
+		u32 mask;
+	} of[] = {
+		{ LITEPULSE_KIND_TX, LITEPULSE_SRC_QUEUE, LITEPULSE_CFG_EVENT_MASK_TX_QUEUE_MASK },
+		{ LITEPULSE_KIND_TX, LITEPULSE_SRC_TRAIN, LITEPULSE_CFG_EVENT_MASK_TX_TRAIN_MASK },
+		{ LITEPULSE_KIND_TX, LITEPULSE_SRC_RESPONDER,
+		  LITEPULSE_CFG_EVENT_MASK_TX_RESPONDER_MASK },
+		{ LITEPULSE_KIND_TX, LITEPULSE_SRC_TTY, LITEPULSE_CFG_EVENT_MASK_TX_TTY_MASK },
+		{ LITEPULSE_KIND_REFUSED, LITEPULSE_SRC_QUEUE,
+		  LITEPULSE_CFG_EVENT_MASK_REFUSED_QUEUE_MASK },
+		{ LITEPULSE_KIND_REFUSED, LITEPULSE_SRC_TRAIN,
+		  LITEPULSE_CFG_EVENT_MASK_REFUSED_TRAIN_MASK },
+		{ LITEPULSE_KIND_EDGE, LITEPULSE_SRC_CAPTURE, LITEPULSE_CFG_EVENT_MASK_EDGE_MASK },
+		{ LITEPULSE_KIND_TRAIN_DONE, LITEPULSE_SRC_TRAIN,
+		  LITEPULSE_CFG_EVENT_MASK_TRAIN_DONE_MASK },
+		{ LITEPULSE_KIND_RESPONDER_MISSED, LITEPULSE_SRC_RESPONDER,
+		  LITEPULSE_CFG_EVENT_MASK_MISSED_MASK },
+	};
+	u32 mask = LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		bool by_source = of[i].kind == LITEPULSE_KIND_TX ||
+			of[i].kind == LITEPULSE_KIND_REFUSED;
+
+		if (!(want->kinds & BIT(of[i].kind)))
+			continue;
+		if (by_source && want->sources && !(want->sources & BIT(of[i].source)))
+			continue;
+		mask |= of[i].mask;
+	}
+	return mask;
+}
+
+static bool litepulse_sink_wants_bytes(const struct litepulse_subscribe *want)
+{
+	return want->kinds & BIT(LITEPULSE_KIND_RX);
+}
+
+static bool litepulse_sink_wants_events(const struct litepulse_subscribe *want)
+{
+	return want->kinds & ~BIT(LITEPULSE_KIND_RX);
+}
+
+/* Whether the filter that a sink wants agrees with those that all others want. */
+static bool litepulse_sink_filter_agrees(struct litepulse *lp, const struct litepulse_sink *self,
+					 const struct litepulse_subscribe *want)
+{
+	u16 mine = want->kinds & BIT(LITEPULSE_KIND_EDGE) ? want->rise | want->fall : 0, theirs;
+	const struct litepulse_sink *sink;
+
+	list_for_each_entry(sink, &lp->sinks, node) {
+		if (sink == self || !(sink->want.kinds & BIT(LITEPULSE_KIND_EDGE)))
+			continue;
+		theirs = sink->want.rise | sink->want.fall;
+		if (mine & theirs & (want->filtered ^ sink->want.filtered))
+			return false;
+		if (mine & want->filtered && theirs & sink->want.filtered &&
+		    want->filter != sink->want.filter)
+			return false;
+	}
+	return true;
+}
+
+static void litepulse_sink_merge(struct litepulse_moderation *all,
+				 const struct litepulse_moderation *one)
+{
+	all->level = min(all->level, one->level);
+	if (one->age_us)
+		all->age_us = all->age_us ? min(all->age_us, one->age_us) : one->age_us;
+	if (one->idle_us)
+		all->idle_us = all->idle_us ? min(all->idle_us, one->idle_us) : one->idle_us;
+}
+
+/**
+ * litepulse_sink_moderate - tells the transport how soon streams interrupt, by what all sinks want
+ * @lp: device; setup_mutex held
+ */
+void litepulse_sink_moderate(struct litepulse *lp)
+{
+	struct litepulse_moderation events = { .level = lp->event_depth / 2,
+					       .age_us = DEFAULT_AGE_US };
+	struct litepulse_moderation bytes = {
+		.level = lp->receive_depth - min(lp->receive_spare, lp->receive_depth / 2),
+	};
+	bool listened_to = lp->unmoderated;
+	struct litepulse_sink *sink;
+	unsigned long flags;
+
+	lockdep_assert_held(&lp->setup_mutex);
+	spin_lock_irqsave(&lp->lock, flags);
+	list_for_each_entry(sink, &lp->sinks, node) {
+		struct litepulse_moderation one = { .level = max(sink->want.watermark, 1u),
+						    .age_us = sink->want.timeout_us,
+						    .idle_us = sink->idle_us };
+
+		if (litepulse_sink_wants_events(&sink->want))
+			litepulse_sink_merge(&events, &one);
+		if (litepulse_sink_wants_bytes(&sink->want))
+			litepulse_sink_merge(&bytes, &one);
+		listened_to |= sink->want.kinds;
+	}
+	if (lp->unmoderated)
+		events.level = 1;
+	lp->listened_to = listened_to;
+	spin_unlock_irqrestore(&lp->lock, flags);
+	lp->moderation[LITEPULSE_EVENTS] = events;
+	lp->moderation[LITEPULSE_BYTES] = bytes;
+	lp->ops->moderate(lp->context, &events, &bytes);
+}
+
+/**
+ * litepulse_sink_unmoderate - reports events at once, as somebody waits for an answer
+ * @lp: device
+ * @on: false ends it, once for each true
+ */
+void litepulse_sink_unmoderate(struct litepulse *lp, bool on)
+{
+	mutex_lock(&lp->setup_mutex);
+	lp->unmoderated += on ? 1 : -1;
+	litepulse_sink_moderate(lp);
+	mutex_unlock(&lp->setup_mutex);
+}
+
+/**
+ * litepulse_sink_apply - makes the hardware record what the sinks want
+ * @lp: device; setup_mutex held
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_sink_apply(struct litepulse *lp)
+{
+	u32 mask = LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK, rise = 0, fall = 0, filtered = 0,
+	    length = 0;
+	bool bytes = false, ns = false;
+	struct litepulse_word words[3];
+	struct litepulse_sink *sink;
+	unsigned long flags;
+
+	lockdep_assert_held(&lp->setup_mutex);
+	spin_lock_irqsave(&lp->lock, flags);
+	list_for_each_entry(sink, &lp->sinks, node) {
+		const struct litepulse_subscribe *want = &sink->want;
+
+		mask |= litepulse_sink_event_mask(want);
+		bytes |= litepulse_sink_wants_bytes(want);
+		ns |= want->kinds && want->clock != LITEPULSE_CLOCK_NONE;
+		if (want->kinds & BIT(LITEPULSE_KIND_EDGE)) {
+			rise |= want->rise;
+			fall |= want->fall;
+			filtered |= (want->rise | want->fall) & want->filtered;
+			if ((want->rise | want->fall) & want->filtered)
+				length = want->filter;
+		}
+	}
+	lp->want_ns = ns;
+	spin_unlock_irqrestore(&lp->lock, flags);
+	litepulse_sink_moderate(lp);
+	words[0] = (struct litepulse_word){ LITEPULSE_CFG_FILTER,
+					    FIELD_PREP(LITEPULSE_CFG_FILTER_ENABLE_MASK, filtered) |
+						    FIELD_PREP(LITEPULSE_CFG_FILTER_LENGTH_MASK,
+							       length ?: 1) };
+	words[1] = (struct litepulse_word){
+		LITEPULSE_CFG_CAPTURE_EDGES,
+		FIELD_PREP(LITEPULSE_CFG_CAPTURE_EDGES_RISE_MASK, rise) |
+			FIELD_PREP(LITEPULSE_CFG_CAPTURE_EDGES_FALL_MASK, fall)
+	};
+	words[2] = (struct litepulse_word){ LITEPULSE_CFG_EVENT_MASK, mask };
+	bytes |= lp->responder_listens;
+	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_RX_ENABLE_MASK,
+				 bytes ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0);
+	/* Else the receiver would be switched on some time after the tty was opened. */
+	litepulse_board_flush_line(lp);
+	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES,
+		      LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES);
+	return litepulse_board_configure(lp, words, ARRAY_SIZE(words));
+}
+
+/**
+ * litepulse_sink_add - begins to give a sink what it wants
+ * @lp: device
+ * @sink: @want may be empty
+ *
+ * Return: as litepulse_sink_change().
+ */
+int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink)
+{
+	struct litepulse_subscribe want = sink->want;
+
+	INIT_LIST_HEAD(&sink->node);
+	sink->want = (struct litepulse_subscribe){};
+	sink->selector = (struct litepulse_selector){};
+	return want.kinds ? litepulse_sink_change(lp, sink, &want) : 0;
+}
+
+/* Only sinks that want something are in the list: each event costs time for each of them. */
+static void litepulse_sink_list(struct litepulse *lp, struct litepulse_sink *sink, bool wanted)
+{
+	lockdep_assert_held(&lp->lock);
+	if (wanted == !list_empty(&sink->node))
+		return;
+	if (wanted)
+		list_add_tail(&sink->node, &lp->sinks);
+	else
+		list_del_init(&sink->node);
+	if (sink->limited)
+		lp->limited_sinks += wanted ? 1 : -1;
+}
+
+/* The one sink that wants a stream, if it can take its records as they are. */
+static struct litepulse_sink *litepulse_sink_only(struct litepulse *lp,
+						  enum litepulse_stream stream)
+{
+	struct litepulse_sink *sink, *only = NULL;
+
+	list_for_each_entry(sink, &lp->sinks, node) {
+		if (!(stream == LITEPULSE_BYTES ? litepulse_sink_wants_bytes(&sink->want) :
+						  litepulse_sink_wants_events(&sink->want)))
+			continue;
+		if (only || !sink->take_plain[stream] || sink->want.clock != LITEPULSE_CLOCK_NONE)
+			return NULL;
+		only = sink;
+	}
+	return only;
+}
+
+static void litepulse_sink_set_want(struct litepulse *lp, struct litepulse_sink *sink,
+				    const struct litepulse_subscribe *want)
+{
+	litepulse_sink_list(lp, sink, want->kinds);
+	sink->want = *want;
+	/* Before the next header is read. */
+	if (want->kinds && want->clock != LITEPULSE_CLOCK_NONE)
+		WRITE_ONCE(lp->want_ns, true);
+	sink->selector = litepulse_record_selector(want, lp->samples);
+	lp->only_sink[LITEPULSE_EVENTS] = litepulse_sink_only(lp, LITEPULSE_EVENTS);
+	lp->only_sink[LITEPULSE_BYTES] = litepulse_sink_only(lp, LITEPULSE_BYTES);
+}
+
+/**
+ * litepulse_sink_set - as litepulse_sink_change(), for a caller that holds setup_mutex
+ * @lp: device
+ * @sink: one that was added
+ * @want: checked by the caller
+ *
+ * Return: as litepulse_sink_change().
+ */
+int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
+		       const struct litepulse_subscribe *want)
+{
+	const struct litepulse_subscribe before = sink->want;
+	unsigned long flags;
+	u64 now = 0;
+	int error = 0;
+
+	lockdep_assert_held(&lp->setup_mutex);
+	/* The FIFOs may hold older records, of which others do not mind that they wait. */
+	if (want->kinds & ~before.kinds && !sink->takes_older)
+		error = litepulse_board_now(lp, &now);
+	spin_lock_irqsave(&lp->lock, flags);
+	if (!error && !litepulse_sink_filter_agrees(lp, sink, want))
+		error = -EBUSY;
+	if (!error && want->kinds && list_empty(&sink->node) && sink->limited &&
+	    lp->limited_sinks >= LITEPULSE_SUBSCRIBERS_MAX)
+		error = -EUSERS;
+	if (!error) {
+		if (litepulse_sink_wants_bytes(want) && !litepulse_sink_wants_bytes(&before))
+			sink->since[LITEPULSE_BYTES] = now;
+		if (litepulse_sink_wants_events(want) && !litepulse_sink_wants_events(&before))
+			sink->since[LITEPULSE_EVENTS] = now;
+		litepulse_sink_set_want(lp, sink, want);
+	}
+	spin_unlock_irqrestore(&lp->lock, flags);
+	if (error)
+		return error;
+	error = litepulse_sink_apply(lp);
+	if (error) {
+		spin_lock_irqsave(&lp->lock, flags);
+		litepulse_sink_set_want(lp, sink, &before);
+		spin_unlock_irqrestore(&lp->lock, flags);
+		litepulse_sink_apply(lp);
+	}
+	return error;
+}
+
+/**
+ * litepulse_sink_change - changes what a sink gets
+ * @lp: device
+ * @sink: one that was added
+ * @want: checked by the caller
+ *
+ * Return: 0, -EBUSY if others want another filter, -EUSERS if there are too many sinks of its
+ * sort, or an error of the transport; nothing has changed then.
+ */
+int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
+			  const struct litepulse_subscribe *want)
+{
+	int error;
+
+	mutex_lock(&lp->setup_mutex);
+	error = litepulse_sink_set(lp, sink, want);
+	mutex_unlock(&lp->setup_mutex);
+	return error;
+}
+
+/**
+ * litepulse_sink_remove - ends what a sink gets, also if the board cannot be reached
+ * @lp: device, which may be gone
+ * @sink: one that was added
+ *
+ * On return it may be freed, or given something else by litepulse_sink_set().
+ */
+void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink)
+{
+	static const struct litepulse_subscribe nothing;
+	unsigned long flags;
+	bool apply;
+
+	mutex_lock(&lp->setup_mutex);
+	apply = !lp->gone && sink->want.kinds;
+	spin_lock_irqsave(&lp->lock, flags);
+	litepulse_sink_set_want(lp, sink, &nothing);
+	spin_unlock_irqrestore(&lp->lock, flags);
+	if (apply)
+		litepulse_sink_apply(lp);
+	mutex_unlock(&lp->setup_mutex);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sinks: who gets events, and what the hardware records for them. */
+#ifndef LITEPULSE_SINK_H
+#define LITEPULSE_SINK_H
+
+#include "litepulse.h"
+
+/**
+ * struct litepulse_stamp - when an event was, by a clock of the host
+ * @ns: by the clock that the sink wants
+ * @uncertainty: the event was within so many ns of it
+ */
+struct litepulse_stamp {
+	u64 ns;
+	u32 uncertainty;
+};
+
+/**
+ * struct litepulse_sink - a user of events
+ * @node: in litepulse.sinks while it wants anything; litepulse.lock and litepulse.setup_mutex
+ * @name: what it is, for a person; NULL: of a module that gave none
+ * @limited: at most LITEPULSE_SUBSCRIBERS_MAX of those that are limited may want anything
+ * @want: what it gets; litepulse.lock and litepulse.setup_mutex
+ * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
+ * @selector: made of @want; litepulse.lock
+ * @since: tick from which on it wants each stream; litepulse.lock
+ * @takes_older: also gets what the board recorded before the sink wanted it; constant, or
+ *	litepulse.setup_mutex
+ * @idle_us: time without a new byte after which it wants those that are there, us; 0: never.
+ *	litepulse.lock
+ * @got: something was put since the last @done; litepulse.lock
+ * @put: takes one record. @data is its data, without the edges that the sink did not ask for;
+ *	@stamp is its time, NULL if that is not known. Called under litepulse.lock
+ * @take_plain: of a stream NULL, or called in place of @put under litepulse.lock, while this sink
+ *	is the only one that wants the stream and its clock is LITEPULSE_CLOCK_NONE. Takes the words
+ *	of records up to one that is not as usual, moves @sequence, sets @got, and returns how many
+ *	records it took
+ * @done: called after the last record of a batch, to wake those who wait; may be NULL. Called under
+ *	litepulse.lock
+ */
+struct litepulse_sink {
+	struct list_head node;
+	const char *name;
+	struct litepulse_subscribe want;
+	struct litepulse_selector selector;
+	u64 since[LITEPULSE_STREAMS];
+	unsigned int idle_us;
+	bool takes_older;
+	bool limited;
+	bool got;
+	void (*put)(struct litepulse_sink *sink, const struct litepulse_record *record, u32 data,
+		    const struct litepulse_stamp *stamp);
+	unsigned int (*take_plain[LITEPULSE_STREAMS])(struct litepulse_sink *sink,
+						      struct litepulse_sequence *sequence,
+						      const u32 *words, unsigned int count);
+	void (*done)(struct litepulse_sink *sink);
+};
+
+/* The event that a sink was given, in one piece. */
+static inline struct litepulse_event litepulse_sink_event(const struct litepulse_record *record,
+							  u32 data,
+							  const struct litepulse_stamp *stamp)
+{
+	return (struct litepulse_event){
+		.tick = record->tick,
+		.ns = stamp ? stamp->ns : 0,
+		.seq = record->seq,
+		.count = record->kind >= LITEPULSE_KIND_LOST ? record->count : 0,
+		.data = data,
+		.uncertainty = stamp ? stamp->uncertainty : 0,
+		.flags = stamp ? record->flags | LITEPULSE_FLAG_NS : record->flags,
+		.kind = record->kind,
+		.source = record->source,
+	};
+}
+
+int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink);
+int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
+		       const struct litepulse_subscribe *want);
+int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
+			  const struct litepulse_subscribe *want);
+void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink);
+int litepulse_sink_apply(struct litepulse *lp);
+void litepulse_sink_moderate(struct litepulse *lp);
+void litepulse_sink_unmoderate(struct litepulse *lp, bool on);
+
+#endif /* LITEPULSE_SINK_H */

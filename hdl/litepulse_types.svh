@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What passes between the modules of the core, one type for each bundle of wires. Included and not a package: Icarus Verilog 11 takes no
+// type of a package at a port. For the same reason a module takes a bundle apart, and puts it together, by an assignment of its own.
+// Ticks of a cycle are samples: a field *_off is one, 0 to S - 1.
+`ifndef LITEPULSE_TYPES_SVH
+`define LITEPULSE_TYPES_SVH
+
+// A launch that a timed source wants (responder, queue, train to litepulse_arbiter). It stays until it has been answered.
+typedef struct packed {
+  logic [1:0]  kind;         // LAUNCH_*
+  logic [1:0]  profile;
+  logic [7:0]  data;         // byte; of a break its length in bits
+  logic [2:0]  off;
+} launch_t;
+
+// The width of a source's pulse, as far as it matters before the launch is granted (from litepulse_launch_memory).
+typedef struct packed {
+  logic        zero;
+  logic        brief;        // less than 4 cycles, for S > 1 only; then:
+  logic [4:0]  low;          // so many ticks
+} pulse_width_t;
+
+// How a launch begins that goes on beyond its cycle (litepulse_arbiter to litepulse_line_tx).
+typedef struct packed {
+  logic [2:0]  off;
+  logic [1:0]  kind;         // LAUNCH_*
+  logic [7:0]  data;
+  logic        invert;
+  // S > 1: a pulse that ends in the next cycle; in the one after that; and at which sample then
+  logic        ends1;
+  logic        ends2;
+  logic [2:0]  ends_off;
+} start_t;
+
+// What the line does, as litepulse_line_tx tells it.
+typedef struct packed {
+  logic        free_next;    // it is free in the next cycle from sample free_off on
+  logic [2:0]  free_off;
+  logic        free_rest;    // the same, unless a launch begins in this cycle: known sooner
+  logic        settled;      // it certainly is not: the boundary is far
+  logic        active;       // a launch or a hold is on it in this cycle, from sample 0 on
+} line_state_t;
+
+// Format of a frame.
+typedef struct packed {
+  logic [1:0]  stop;         // STOP_*
+  logic [2:0]  parity;       // PARITY_*
+  logic [1:0]  data_bits;    // less 5
+} frame_format_t;
+
+// A word for litepulse_launch_memory, from litepulse_config; the period's low part, or the width, is the configuration word itself.
+typedef struct packed {
+  logic        we;
+  logic        is_profile;   // else a width
+  logic [1:0]  entry;        // profile; 0 responder, 2 train
+  frame_format_t format;
+  logic [3:0]  period_high;
+} profile_write_t;
+
+// What litepulse_sequencer does for one of its threads, in the cycle in which that thread's strobe `act` is high.
+typedef struct packed {
+  logic [2:0]  action;       // ACT_*
+  logic [4:0]  argument;
+  logic        taken;        // the instruction's condition held
+  logic [31:0] sum;          // its result
+  logic        zero;         // the result was 0 in the last cycle
+} operation_t;
+
+// What became of the last launch of a thread of the sequencer, and when it was due.
+typedef struct packed {
+  logic [7:0]  lo;           // low byte of the cycle
+  logic [2:0]  off;
+  logic [2:0]  outcome;      // OUT_*
+  logic        granted;
+} launch_result_t;
+
+// A record that somebody wants written to the event stream (to litepulse_events).
+typedef struct packed {
+  logic [31:0] data;
+  logic [3:0]  kind;         // KIND_*
+  logic [3:0]  source;       // SRC_*
+  logic [7:0]  flags;
+  logic [7:0]  lo;           // low byte of its cycle
+  logic [2:0]  off;
+} event_request_t;
+
+// Settings of litepulse_capture; a bit per channel.
+typedef struct packed {
+  logic [15:0] rise_en;
+  logic [15:0] fall_en;
+  logic [15:0] filt_en;
+  logic [5:0]  filt_len;     // samples; 0 counts as 1
+  logic        filt_new;     // first cycle of what was written to filt_en and filt_len ...
+  logic        filt_len_new; // ... if filt_len differs
+} capture_settings_t;
+
+// The enabled edges of the last cycle (litepulse_capture to litepulse_events). Bit c*S + s: channel c, sample s.
+typedef struct packed {
+  logic        plain;        // there are some of channels without filter
+  logic        filtered;     // of channels with one, `delay` cycles older
+  logic [15:0] changed;
+  logic [15:0] level;
+  logic [15:0] group;        // the filtered channels, a bit per channel
+  logic [6:0]  delay;
+} edges_t;
+
+// Which edges litepulse_responder waits for (to litepulse_capture), whatever the enables say.
+typedef struct packed {
+  logic [3:0]  channel;      // acts a cycle later
+  logic        enable;       // else there is none
+  logic        rise;
+  logic        fall;
+} edge_choice_t;
+
+// The first such edge of this cycle, with the settings it was conditioned with (litepulse_capture to litepulse_responder).
+typedef struct packed {
+  logic        found;
+  logic [2:0]  off;          // in the cycle that lies `delay` cycles back, ...
+  logic        filtered;     // ... none if not filtered
+  logic        is_line;
+  logic        line_filtered; // as `filtered`, of the line
+  logic [6:0]  delay;
+} chosen_edge_t;
+
+// A received frame (litepulse_line_rx to litepulse_receive).
+typedef struct packed {
+  logic [47:0] tick;         // start edge
+  logic [6:0]  flags;
+  logic [8:0]  data;
+} received_t;
+
+// What litepulse_responder may wait for on the line (from litepulse_line_rx). Both ends are further back than `now`, see there.
+typedef struct packed {
+  logic        byte_ok;      // no parity or framing error
+  logic        byte_own;     // it may be our own
+  logic        byte_end;     // strobe: the frame of the last record has ended
+  logic [2:0]  byte_end_off;
+  logic        break_end;    // strobe: so has a break
+  logic [2:0]  break_off;
+  logic        break_own;
+} line_events_t;
+
+`endif

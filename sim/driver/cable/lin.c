@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A LIN bus behind a board on a cable, as a SocketCAN device; does the steps one after the other.
+ *
+ *   lin PORT STEP...
+ *
+ *   role=slave|master  space=NS|auto  id=XX=TEXT (an underscore for a space)   attributes; errno=N= before it: it must fail so
+ *   bitrate=N          by netlink, as ip(8) does it; bitrate=N,loopback wires the receiver to the transmitter
+ *   up, down           errno=N=up: it must fail so
+ *   send=FRAME         as of cansend(1): 50#A1B2 is EFF with eight digits before #, SFF with three; R instead of data: RTR
+ *   at=MS              what is sent next begins so long after now by the PTP clock; at=+MS: after the last one so sent
+ *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time
+ *   stamps             the kernel names the board's PTP clock as that of the time stamps, which all that is received has
+ *   wait=MS  show=NAME (prints attribute)
+ *   busy               the tty cannot be opened, and nobody else can have the claim; free: both can be had
+ *   tty, closetty      opens the tty, closes it
+ *   fill=N             sends so many frames from a thread, and goes on
+ *   detach             closes the port: the board goes
+ *   suspend            suspends the machine; it wakes after a second
+ *
+ * While the device is up each frame that arrives is printed, `frame ID HEX NS`, and each byte on the line, `byte TICK NS HEX FLAGS`.
+ * Exit status 0, or 1 and a line that says what was not as it should be.
+ */
+#include "cable.h"
+#include "lin_device.h"
+
+#include <fcntl.h>
+#include <linux/ethtool.h>
+#include <poll.h>
+#include <pthread.h>
+
+static struct board board;
+static int can = -1, heard = -1, pulse = -1;
+static unsigned long long launch_ns;	/* of the next frame, PTP time; 0: at once */
+static volatile int listening;
+static pthread_t listener;
+
+static void show(const char *name)
+{
+	char path[100], text[200];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/net/lin0/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	length = read(fd, text, sizeof(text) - 1);
+	CHECK(length > 0);
+	text[length] = 0;
+	printf("attribute %s %s", name, text);
+	close(fd);
+}
+
+/* --- frames --- */
+
+static void *listen_to_all(void *nothing)
+{
+	struct pollfd wait[2] = { { .fd = heard, .events = POLLIN }, { .fd = pulse, .events = POLLIN } };
+
+	while (listening) {
+		if (poll(wait, 2, 50) <= 0)
+			continue;
+		if (wait[0].revents & POLLERR)
+			break;	/* the device has gone down */
+		if (wait[0].revents & POLLIN)
+			lin_print(wait[0].fd);
+		if (wait[1].revents & POLLIN)
+			lin_print_bytes(pulse);
+		fflush(stdout);
+	}
+	return nothing;
+}
+
+static void start_listening(void)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_RX, .fifo = 8192, .clock = LITEPULSE_CLOCK_PHC };
+
+	pulse = open_pulse(&board);
+	CHECK(pulse >= 0 && !ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	can = lin_open(CLOCK_TAI);
+	heard = lin_open(CLOCK_TAI);
+	CHECK(can >= 0 && heard >= 0);
+	listening = 1;
+	CHECK(!pthread_create(&listener, NULL, listen_to_all, NULL));
+}
+
+static void stop_listening(void)
+{
+	if (!listening)
+		return;
+	listening = 0;
+	pthread_join(listener, NULL);
+	close(can);
+	close(heard);
+	close(pulse);
+	can = heard = pulse = -1;
+}
+
+static void *fill(void *count)
+{
+	struct can_frame header = { .can_id = CAN_RTR_FLAG | 0x10 }, response = { .can_id = CAN_EFF_FLAG | 0x50, .len = 4 };
+
+	for (long i = (long)count; i; i--) {
+		response.data[0] = i;
+		if (lin_send(can, i & 1 ? header : response, launch_ns))
+			usleep(1000);
+	}
+	return NULL;
+}
+
+static unsigned long long ptp_now(void)
+{
+	struct timespec time;
+	char name[40];
+	int fd;
+
+	snprintf(name, sizeof(name), "/dev/ptp%d", board.ptp);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && !clock_gettime((~(clockid_t)fd << 3) | 3, &time));
+	close(fd);
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+/* The next frames have times of CLOCK_MONOTONIC. */
+static unsigned long long monotonic_in(unsigned long ms)
+{
+	struct sock_txtime txtime = { .clockid = CLOCK_MONOTONIC };
+
+	CHECK(!setsockopt(can, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime)));
+	printf("ptp %llu\n", ptp_now() + ms * 1000000ull);
+	return now() * 1e9 + ms * 1e6;
+}
+
+static void check_stamps(void)
+{
+	struct ethtool_ts_info info = { .cmd = ETHTOOL_GET_TS_INFO };
+	struct hwtstamp_config config = { .tx_type = HWTSTAMP_TX_OFF, .rx_filter = HWTSTAMP_FILTER_SOME };
+	struct ifreq request = { .ifr_name = "lin0", .ifr_data = (void *)&info };
+	int fd = socket(PF_CAN, SOCK_RAW | SOCK_CLOEXEC, CAN_RAW);
+
+	CHECK(fd >= 0 && !ioctl(fd, SIOCETHTOOL, &request));
+	CHECK(info.phc_index == board.ptp && info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE);
+	request.ifr_data = (void *)&config;
+	CHECK(!ioctl(fd, SIOCSHWTSTAMP, &request) && config.rx_filter == HWTSTAMP_FILTER_ALL);
+	config.tx_type = HWTSTAMP_TX_ON;
+	CHECK(ioctl(fd, SIOCSHWTSTAMP, &request) && errno == ERANGE);
+	CHECK(!ioctl(fd, SIOCGHWTSTAMP, &request) && config.rx_filter == HWTSTAMP_FILTER_ALL && config.tx_type == HWTSTAMP_TX_OFF);
+	close(fd);
+}
+
+static void check_busy(int busy)
+{
+	struct litepulse_claim wanted = { .fd_flags = O_CLOEXEC };
+	int fd = open_pulse(&board), tty = open_tty(&board);
+
+	CHECK(busy ? tty < 0 && errno == EBUSY : tty >= 0);
+	CHECK(fd >= 0 && (ioctl(fd, LITEPULSE_IOC_CLAIM, &wanted) ? busy && errno == EBUSY : !busy));
+	if (!busy)
+		close(wanted.fd);
+	close(tty);
+	close(fd);
+}
+
+int main(int count, char **words)
+{
+	const char *port = words[1], *base = strrchr(port, '/') + 1;
+	int link = attach_port(port), tty = -1;
+	struct can_frame frame;
+	pthread_t filler;
+	int filling = 0;
+
+	CHECK(count > 2 && link >= 0 && !find_board(base, 20, &board));
+	CHECK(!lin_await());
+	for (char **word = words + 2; *word; word++) {
+		char *step = *word, *value;
+
+		if (!strncmp(step, "errno=", 6))
+			wanted_errno = strtol(step + 6, &step, 10), step++;
+		value = strchr(step, '=');
+		value = value ? value + 1 : step + strlen(step);
+		if (!strncmp(step, "role=", 5)) {
+			expect(lin_write("role", value));
+		} else if (!strncmp(step, "space=", 6)) {
+			expect(lin_write("response_space", value));
+		} else if (!strncmp(step, "id=", 3)) {
+			char name[20];
+
+			snprintf(name, sizeof(name), "lin_ids/%.2s", value);
+			expect(lin_write(name, value + 3));
+		} else if (!strncmp(step, "bitrate=", 8)) {
+			expect(lin_set_bitrate(strtoul(value, NULL, 10), !!strstr(value, "loopback")));
+		} else if (!strcmp(step, "up")) {
+			int must_fail = wanted_errno;
+
+			expect(lin_set_up(1));
+			if (!must_fail)
+				start_listening();
+		} else if (!strcmp(step, "down")) {
+			stop_listening();
+			expect(lin_set_up(0));
+		} else if (!strncmp(step, "send=", 5)) {
+			CHECK(!lin_parse(value, &frame));
+			expect(lin_send(can, frame, launch_ns));
+		} else if (!strncmp(step, "at=+", 4)) {
+			launch_ns += strtoull(value + 1, NULL, 10) * 1000000;
+		} else if (!strncmp(step, "at=", 3)) {
+			launch_ns = ptp_now() + strtoull(value, NULL, 10) * 1000000;
+			printf("at %llu\n", launch_ns);
+		} else if (!strncmp(step, "mono=", 5)) {
+			launch_ns = monotonic_in(strtoul(value, NULL, 10));
+		} else if (!strcmp(step, "stamps")) {
+			check_stamps();
+		} else if (!strncmp(step, "wait=", 5)) {
+			usleep(strtoul(value, NULL, 10) * 1000);
+		} else if (!strncmp(step, "show=", 5)) {
+			show(value);
+		} else if (!strcmp(step, "busy") || !strcmp(step, "free")) {
+			check_busy(*step == 'b');
+		} else if (!strcmp(step, "tty")) {
+			tty = open_tty(&board);
+			CHECK(tty >= 0);
+		} else if (!strcmp(step, "closetty")) {
+			close(tty);
+		} else if (!strncmp(step, "fill=", 5)) {
+			CHECK(!pthread_create(&filler, NULL, fill, (void *)strtol(value, NULL, 10)));
+			filling = 1;
+		} else if (!strcmp(step, "suspend")) {
+			CHECK(!write_file("/sys/power/pm_test", "devices"));
+			CHECK(!write_file("/sys/power/state", "freeze"));
+		} else if (!strcmp(step, "detach")) {
+			close(link);
+			link = -1;
+			CHECK(!wait_gone(base, 20));
+		} else {
+			printf("no step: %s\n", step);
+			return 1;
+		}
+		fflush(stdout);
+	}
+	if (filling)
+		pthread_join(filler, NULL);
+	stop_listening();
+	if (link >= 0) {
+		close(link);
+		CHECK(!wait_gone(base, 20));
+	}
+	return 0;
+}

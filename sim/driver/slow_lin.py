@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The LIN bus of the tests with a board on a cable: board and bus are so slow that they keep their time, also on a busy machine."""
+
+from litepulse.vcd import Vcd
+from sim.cocotb_rig import run_folder
+from sim.driver.cable_rig import Board, cable_files, modules
+from sim.driver.uml import boot
+from sim.linux.lin_bus import Bus
+
+HZ = 250_000  # ticks a second
+BUS = Bus(2400, HZ)
+MODULES = ("litepulse", "litepulse_uartbone", "litepulse_lin")
+
+
+def boot_on_bus(runs, programs, stimulus=(), *, files=None, made=None, between=None):
+    """(Boot, TX as it was recorded): loads all modules, does the jobs `runs` of `programs` of cable/, unloads all, looks for leaks.
+
+    The first of `runs` is job 3. stimulus: [(tick, level)] of the other nodes; files: further ones; made: other modules than those of
+    this tree; between: see Board. Fails unless all went well.
+    """
+    folder = run_folder("lin")
+    vcd, nodes = folder / "pins.vcd", folder / "nodes"
+    nodes.write_text("".join(f"{tick} rx {level}\n" for tick, level in stimulus))
+    made = made or modules()
+    jobs = [*(f"insmod {name}.ko" for name in MODULES), *runs, *(f"rmmod {name}" for name in MODULES[::-1]), "leaks"]
+    files = cable_files(made, programs) | {"litepulse_lin.ko": made["litepulse_lin"]} | (files or {})
+    options = ("--bus", "--stimulus", nodes, "--vcd", vcd, "--pace", "--pulse-hz", HZ)
+    with Board(*options, wired=False, lockstep=None, between=between) as board:
+        booted = boot(jobs, files, lines=[board.line])
+    assert booted.status == [0] * len(jobs) and not booted.complaints, booted.log
+    return booted, Vcd(vcd, HZ).signals["tx"]

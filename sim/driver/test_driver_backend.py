@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command and the Python package on the kernel's driver: Debian's Python in the debug kernel, the real driver, a simulated board."""
+
+import importlib.util
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from litepulse.vcd import Vcd
+from scripts.debian_package import obtain
+from sim.cocotb_rig import ROOT, run_folder
+from sim.core.model import edges
+from sim.driver.cable_rig import Board, modules
+from sim.driver.slow_lin import BUS, HZ
+from sim.driver.test_cable_command import LOAD, SETTLE, UNLOAD, package_files
+from sim.driver.uml import boot
+from sim.linux.frames import wave
+from sim.linux.lin_bus import PIDS as SOME_PIDS
+from sim.linux.lin_bus import checksum
+from sim.scenario import SCENARIO, judge, unpacked
+
+pytestmark = pytest.mark.seconds(200)
+PYTHON = "run /usr/bin/env PYTHONPATH=/sw COLUMNS=200 HOME=/tmp /usr/bin/python3"
+
+
+# What only a board of the kernel has: a claim that others are told of, times in the host's clocks, a device that goes away.
+PARTICULAR = """
+import os, subprocess, sys, threading
+import litepulse
+with litepulse.open() as board, litepulse.open("/dev/litepulse0") as other:
+    print("clocks", *board.clocks)
+    with board.train(rate=1000, baud=115200):
+        try:
+            other.respond(on=litepulse.Break(), after="1us")
+        except litepulse.InUse as error:
+            print("claimed", error.process == os.getpid(), other.status().train_running)
+        with other.capture(count=20) as capture:
+            print("beside", len(list(capture)), capture.lost)
+        try:
+            other.stop()
+        except litepulse.InUse:
+            print("not stopped", other.status().train_running)
+    print("stopped", other.status().train_running)
+for clock in board.clocks:
+    with litepulse.open(clock=clock) as board, board.train(rate=1000, baud=115200, count=5) as train:
+        times = [pulse.ns for pulse in train]
+    print("times", clock, None not in times and times == sorted(times) and times[0] > 0)
+try:
+    litepulse.open("/dev/null")
+except litepulse.LitePulseError as error:
+    print("refused", error)
+with litepulse.open() as board:
+    words = [sys.executable, "-m", "litepulse", "detach"]
+    try:
+        with board.capture() as capture:
+            threading.Timer(1, subprocess.run, [words]).start()
+            for event in capture:
+                pass
+    except litepulse.TransportError as error:
+        print("gone", error)
+"""
+# lin0 has the line of a board: who wants it, too, is told.
+NETWORK = """
+import fcntl, socket, struct
+import litepulse
+def set_flags(flags):
+    with socket.socket(socket.AF_UNIX) as any_socket:
+        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh22x", b"lin0", flags))
+set_flags(1)
+with litepulse.open() as board:
+    try:
+        board.respond(on=litepulse.Break(), after="1us")
+    except litepulse.InUse as error:
+        print("lin0", error)
+    try:
+        board.train(rate=100)
+    except litepulse.InUse as error:
+        print("lin0", error)
+    set_flags(0)
+    board.respond(on=litepulse.Break(), after="1us").close()
+"""
+# Every verb of LIN, while another master is on the bus until a tick.
+LIN = """
+import json, sys, time
+sys.path.insert(0, "/")
+import litepulse
+from scenario import command, pack
+def do(*words):
+    return command(["--device", "/dev/litepulse0"], [*words, "--json"])
+slave = ["lin", "slave", "/door.ldf", "--node", "Window"]
+told = {
+    "slave": do(*slave, "--set", "WindowPlace=40", "--respond", "0001020304050607", "--space", "2", "--count", "20"),
+    "silent": do("lin", "monitor", "--ldf", "/door.ldf", "--count", "20"),
+    "fast": do(*slave, "--baud", "4k"),
+    "keep": do(*slave, "--set", "WindowPlace=41", "--flip-checksum", "WindowState=0x80", "--keep"),
+    "kept": do("lin", "monitor", "--ldf", "/door.ldf", "--count", "20"),
+    "armed": do("info"),
+    "stop": do("stop"),
+    "stopped": do("lin", "monitor", "--ldf", "/door.ldf", "--count", "20"),
+}
+with litepulse.open(device="/dev/litepulse0") as board:
+    while board.now().tick < %d:
+        time.sleep(0.2)
+told["master"] = do("lin", "master", "/door.ldf", "--schedule", "Outputs", "--rounds", "2", "--set", "WindowSpeed=70", "--set", "Light=7")
+for line in pack(told):
+    print(line, flush=True)
+"""
+WINDOW, CONTROL, LIGHT, RESPONSE = 0x20, 0x10, 0x11, 0x3D
+PIDS = SOME_PIDS | {RESPONSE: 0x7D}
+FIRST, LAST, SLOT = 12 * HZ, 90 * HZ, 3 * HZ // 25
+TURN = (WINDOW, CONTROL, RESPONSE)
+
+
+def files():
+    """{name in the guest: path} of driver, command and tests."""
+    found = package_files() | {f"{name}.ko": path for name, path in modules().items()}
+    return found | {"scenario.py": SCENARIO, "etc/udev/rules.d/70-litepulse.rules": ROOT / "driver" / "70-litepulse.rules"}
+
+
+def test_what_only_the_driver_has(tmp_path):
+    """One claim, and who has it; captures beside it; times in each clock; a board that goes away meanwhile."""
+    script = tmp_path / "particular.py"
+    script.write_text(PARTICULAR)
+    network = tmp_path / "network.py"
+    network.write_text(NETWORK)
+    jobs = [
+        *LOAD,
+        f"{PYTHON} -m litepulse attach /dev/ttyS0 --json",
+        SETTLE,
+        "insmod litepulse_lin.ko",
+        f"{PYTHON} /network.py",
+        "rmmod litepulse_lin",
+        f"{PYTHON} /particular.py",
+        "sleep 5",
+        *UNLOAD,
+        "leaks",
+    ]
+    with Board() as board:
+        run = boot(
+            jobs,
+            files() | {"particular.py": script, "network.py": network},
+            tree=obtain("python-uml").path,
+            lines=[board.line],
+            timeout=900,
+        )
+    assert not run.complaints and run.status == [0] * len(jobs), run.log
+    said = [line for line in run.lines(9).splitlines() if not line.startswith(("kobject", "rig", "detached", "litepulse"))]
+    assert said == [
+        "clocks monotonic realtime tai phc",
+        "claimed True True",
+        "beside 20 0",
+        "not stopped True",
+        "stopped False",
+        *(f"times {clock} True" for clock in ("monotonic", "realtime", "tai", "phc")),
+        "refused /dev/null: not a device of LitePulse's driver (Inappropriate ioctl for device)",
+        "gone /dev/litepulse0: the board is gone",
+    ], run.lines(9)
+    taken = "lin0 /dev/litepulse0: the network device lin0 has the line; 'ip link set lin0 down' gives it back"
+    assert run.lines(7).splitlines().count(taken) == 2, run.lines(7)
+
+
+def test_every_verb_on_the_driver():
+    """As on the simulated SoC and over a port: sw/tests/test_backends.py. The board's time passes as the driver asks it for something,
+    so a launch needs little lead; each second of it is simulated.
+    """
+    jobs = [
+        *LOAD,
+        f"{PYTHON} -m litepulse attach /dev/ttyS0 --json",
+        SETTLE,
+        f"{PYTHON} /scenario.py --device /dev/litepulse0 0.2",
+        f"{PYTHON} -m litepulse info",
+        f"{PYTHON} -m litepulse detach",
+        *UNLOAD,
+        "leaks",
+    ]
+    with Board("--loop-tx-input", "0") as board:
+        run = boot(jobs, files(), tree=obtain("python-uml").path, lines=[board.line], timeout=900)
+    assert not run.complaints, run.log
+    assert run.status == [0] * len(jobs), run.log
+    judge(run.lines(6).splitlines(), "driver")
+    found = run.lines(7)
+    assert "/dev/litepulse0: SIMULATED SoC at 48 MHz" in found and "/dev/ttyPULSE0" in found
+
+
+def ldf_files(folder):
+    """{name in the guest: path} of the parser of descriptions, with all it needs, and of a description of the slow bus."""
+    found = {}
+    for name in ("ldfparser", "lark", "bitstruct", "jinja2", "markupsafe"):
+        spec = importlib.util.find_spec(name)
+        assert spec and spec.origin
+        root = Path(spec.origin).parent
+        found |= {f"sw/{name}/{path.relative_to(root)}": path for path in root.rglob("*") if path.suffix in (".py", ".lark")}
+    text = (ROOT / "sw" / "examples" / "door.ldf").read_text().replace("19.2 kbps", f"{BUS.baud / 1000} kbps")
+    description = folder / "door.ldf"
+    description.write_text(re.sub(r"delay (\d+) ms", r"delay \g<1>0 ms", text))
+    return found | {"door.ldf": description}
+
+
+def with_checksum(number, data, flip=0):
+    """Data of a frame and the checksum of LIN 2, or of a diagnostic frame."""
+    return data + bytes([checksum(data, None if number == RESPONSE else PIDS[number]) ^ flip])
+
+
+def window(place):
+    """Data of WindowState."""
+    return bytes([PIDS[WINDOW], place, 0xFE, 0xFF])
+
+
+def heard(told, name):
+    """[(number of the slot, frame)] of a command that lists frames: no slot is missing between. It may begin within a frame."""
+    frames = list(itertools.dropwhile(lambda frame: frame["id"] is None, told[name]["frames"]))
+    slots = [(frame["tick"] - 1 - FIRST) // SLOT for frame in frames]
+    assert [frame["tick"] for frame in frames] == [FIRST + n * SLOT + 1 for n in range(slots[0], slots[0] + len(frames))], (name, slots)
+    return list(zip(slots, frames))
+
+
+@pytest.mark.late
+@pytest.mark.seconds(200)
+def test_every_verb_of_lin_on_the_driver():
+    """Slave, monitor and master: what they tell and what lies on the pins is what a bus must have, to the tick; a slave is kept."""
+    folder = run_folder("lin-verbs")
+    vcd, nodes, script = folder / "pins.vcd", folder / "nodes", folder / "lin.py"
+    script.write_text(LIN % LAST)
+    control = with_checksum(CONTROL, b"\x8c\xff")
+    others = [
+        one
+        for n, start in enumerate(range(FIRST, LAST - SLOT, SLOT))
+        for one in (BUS.published(start, PIDS[CONTROL], control) if TURN[n % 3] == CONTROL else BUS.header(start, PIDS[TURN[n % 3]]))
+    ]
+    nodes.write_text("".join(f"{tick} rx {level}\n" for tick, level in edges(wave(others))))
+    jobs = [
+        *LOAD,
+        f"{PYTHON} -m litepulse attach /dev/ttyS0 --json",
+        SETTLE,
+        f"{PYTHON} /lin.py",
+        f"{PYTHON} -m litepulse detach",
+        *UNLOAD,
+        "leaks",
+    ]
+    bus = ("--bus", "--stimulus", nodes, "--vcd", vcd, "--pace", "--pulse-hz", HZ)
+    with Board(*bus, wired=False, lockstep=None) as board:
+        run = boot(jobs, files() | ldf_files(folder) | {"lin.py": script}, tree=obtain("python-uml").path, lines=[board.line], timeout=900)
+    assert not run.complaints and run.status == [0] * len(jobs), run.log
+    results = unpacked(run.lines(6).splitlines())
+    fast = results.pop("fast")
+    assert fast["status"] == 2 and fast["err"].startswith("litepulse: baud: a LIN slave needs bits of 64 cycles or more, at most 3906 baud")
+    assert [name for name, one in results.items() if one["err"]] == [], results
+    told = {name: json.loads(one["out"]) for name, one in results.items()}
+    sent = edges(Vcd(vcd, HZ).signals["tx"])
+
+    def check(name, space, answers):
+        """That of a command, all frames and the pins meanwhile are what they must be; answers: {identifier: of each header in turn}."""
+        frames, left = heard(told, name), {number: iter(each) for number, each in answers.items()}
+        expected, before = [], FIRST + (frames[0][0] - 1) * SLOT
+        # A header is answered from its last byte on, and heard from its first.
+        if [tick for tick, _ in sent if before <= tick < before + SLOT]:
+            next(left.get(TURN[(frames[0][0] - 1) % 3], iter(())), None)
+        # Arming is the last step of a slave: headers that begin between listening and arming are heard and not answered.
+        if answers:
+            del frames[: next((n for n, (_, frame) in enumerate(frames[: len(TURN)]) if frame["own_response"]), 0)]
+        for n, frame in frames:
+            number = TURN[n % 3]
+            assert frame["id"] == number and not frame["own_header"]
+            if number == CONTROL:
+                assert (frame["data"], frame["error"], frame["own_response"]) == ("8cff", None, False)
+                continue
+            answer = next(left.get(number, iter(())), b"")
+            expected += BUS.answer(FIRST + n * SLOT, answer, space) if answer else []
+            assert frame["own_response"] is bool(answer) and frame["data"] == answer[:-1].hex(), (name, n, frame)
+        first, last = frames[0][0], frames[-1][0]
+        assert len(frames) >= 9
+        assert [edge for edge in sent if FIRST + first * SLOT <= edge[0] < FIRST + (last + 1) * SLOT] == edges(wave(expected)), name
+        return first, last
+
+    _, last = check(
+        "slave",
+        BUS.bits(2),
+        {WINDOW: itertools.repeat(with_checksum(WINDOW, window(40))), RESPONSE: [with_checksum(RESPONSE, bytes(range(8)))]},
+    )
+    own = sum(frame["own_response"] for frame in told["slave"]["frames"])
+    assert own >= 4 and (told["slave"]["missed"], told["slave"]["lost"]) == (0, 0)
+    first, _ = check("silent", 0, {})
+    # What the board answers between the 20th frame and its disarming is counted, too, if it was heard whole.
+    late = {(tick - FIRST) // SLOT for tick, _ in sent if FIRST + (last + 1) * SLOT <= tick < FIRST + first * SLOT}
+    assert own <= told["slave"]["answered"] <= own + len(late)
+    check("kept", BUS.bits(1), {WINDOW: itertools.repeat(with_checksum(WINDOW, window(41), 0x80))})
+    check("stopped", 0, {})
+    assert told["keep"]["armed"] and told["armed"]["responder_armed"] and told["stop"]["stopped"] == ["responder"]
+    assert told["armed"]["lin_entries"] == 64
+    start, gap = told["master"]["start"], HZ // 10
+    light = with_checksum(LIGHT, b"\x07")
+    published = [(start, CONTROL, control), (start + gap, LIGHT, light), (start + 2 * gap, CONTROL, control)]
+    expected = [one for tick, number, data in published for one in BUS.published(tick, PIDS[number], data)]
+    assert start > LAST and [edge for edge in sent if edge[0] >= start] == edges(wave(expected))
+    assert [(frame["tick"], frame["id"], frame["data"], frame["error"]) for frame in told["master"]["frames"]] == [
+        (tick + 1, number, data[:-1].hex(), None) for tick, number, data in published
+    ]

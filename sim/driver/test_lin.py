@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""lin0 in the debug kernel, on a simulated board whose RX is a bus: what programs read and send is compared with the recorded pins."""
+
+import time
+
+import pytest
+
+from litepulse import regs
+from sim.core.model import BREAK, TTY, Grant, Launch, edges
+from sim.driver.cable_rig import Between
+from sim.driver.slow_lin import BUS, HZ, boot_on_bus
+from sim.linux.frames import wave
+from sim.linux.lin_bus import DATA, PIDS, checksum
+from sim.linux.lin_log import ERROR, LinLog
+
+pytestmark = pytest.mark.seconds(60)
+RTR, EFF = 0x4000_0000, 0x8000_0000
+TIMEOUT, CHECKSUM, FRAMING = 0x4000, 0x8000, 0x10000
+WAKE = 0x200
+PROTOCOL, RESTARTED = 0x8, 0x100  # classes of a CAN error frame
+
+
+class Run(LinLog):
+    """What the guest's program printed, and the pins."""
+
+    def __init__(self, booted, tx):
+        super().__init__(booted.lines(3))
+        self.tx = tx
+
+
+class Silent(Between):
+    """Once the board was told to answer with TRIGGER it hears nothing for a while, but what takes its name away, as a reset does."""
+
+    TRIGGER = bytes.fromhex("deadbeef")
+    SECONDS = 6
+
+    def __init__(self, near, far):
+        self.since, self.named = None, True
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
+        if not to_board:
+            return data
+        if self.since is None:
+            # A word is sent from its high byte on.
+            self.since = time.monotonic() if self.TRIGGER[::-1] in data else None
+            return data
+        silent = time.monotonic() - self.since
+        # The bridge takes plain commands again after two seconds without a frame.
+        if self.named and silent > self.SECONDS / 2:
+            self.named = False
+            (session,) = (register.index for register in regs.CSRS if register.name == "session")
+            return b"\x01\x01" + (regs.CSR_BASE // 4 + session).to_bytes(4, "big") + bytes(4)
+        return data if silent > self.SECONDS else b""
+
+
+def run(steps, *, stimulus=(), uses=(), made=None, between=None):
+    """(Run, Boot): does the steps of cable/lin.c, and then those of `uses`. `stimulus`: [(tick, level)] of the other nodes."""
+    jobs = [f"run /lin /dev/ttyS0 {words}" for words in (steps, *uses)]
+    booted, tx = boot_on_bus(jobs, ["lin"], stimulus, made=made, between=between)
+    return Run(booted, tx), booted
+
+
+def test_master():
+    """Headers and published frames lie at the ticks that were asked for; the core's own table answers; who asks for errors gets them."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up busy send=00000850#{DATA.hex()} id=20=enhanced_a1_b2 at=600 send=010#R "
+        f"at=+200 send=011#{DATA.hex()} at=+200 send=091#{DATA.hex()} at=+200 send=012#R at=+200 send=020#R wait=2500 errno=16=role=slave "
+        "show=lin_ids/10 show=lin_ids/20 show=response_space at=-1000 send=010#R wait=100 down role=slave free"
+    )
+    at = int(told.found("at")[0][0])
+    # The one before whose start the clock shows the time first, from the stamp of the first break: one tick later.
+    first = told.ticks[min(ns for ns in told.ticks if ns > at)] - 1
+    assert min(ns for ns in told.ticks if ns > at) - at < 2 * 10**9 // HZ + 1
+    starts = [first + n * HZ // 5 for n in range(5)]
+    space, classic, both = BUS.bits(1), bytes([checksum(DATA)]), bytes([checksum(b"\xa1\xb2", PIDS[0x20])])
+    responses = [
+        BUS.answer(starts[0], DATA + classic, space),
+        BUS.published(starts[1], PIDS[0x11], DATA + classic)[3:],
+        BUS.published(starts[2], PIDS[0x11], DATA + bytes([checksum(DATA, PIDS[0x11])]))[3:],
+        [],
+        BUS.answer(starts[4], b"\xa1\xb2" + both, space),
+    ]
+    sent = [
+        one
+        for start, number, response in zip(starts, (0x10, 0x11, 0x11, 0x12, 0x20), responses)
+        for one in (*BUS.header(start, PIDS[number]), *response)
+    ]
+    assert edges(told.tx) == edges(wave(sent))
+    # No header is told that is our own; a missing response is, at its break.
+    assert told.arrived() == [
+        (0x10, DATA, responses[0][0].tick + 1),
+        (0x11, DATA, responses[1][0].tick + 1),
+        (0x11, DATA, responses[2][0].tick + 1),
+        (EFF | TIMEOUT | 0x12, b"", starts[3] + 1),
+        (0x20, b"\xa1\xb2", responses[4][0].tick + 1),
+    ]
+    assert told.found("attribute lin_ids/10") == [["classic", *DATA.hex(" ").split()]]
+    assert told.found("attribute lin_ids/20") == [["enhanced", "a1", "b2"]]
+    assert told.found("attribute response_space") == [[str(space * 10**9 // HZ)]]
+
+
+FIRST, SLOT, SLOTS = 8 * HZ, HZ // 5, 80
+
+
+@pytest.mark.seconds(90)
+def test_slave():
+    """Headers of another master are answered to the tick, and told with the time of their break; broken ones are neither."""
+    wrong = [
+        lambda tick: BUS.header(tick, PIDS[0x10]),  # answered
+        lambda tick: BUS.published(tick, PIDS[0x11], DATA + bytes([checksum(DATA)])),
+        lambda tick: BUS.published(tick, PIDS[0x11], DATA + bytes([checksum(DATA) ^ 1])),
+        lambda tick: BUS.header(tick, PIDS[0x10] ^ 0x80),
+        lambda tick: BUS.header(tick, PIDS[0x10], 0x54),
+        lambda tick: BUS.header(tick, PIDS[0x12]),
+    ]
+    starts = [FIRST + n * SLOT for n in range(SLOTS)]
+    others = [one for n, start in enumerate(starts) for one in wrong[n % len(wrong)](start)]
+    told, _ = run(
+        f"space=1000000 bitrate={BUS.baud} up send=00000050#{DATA.hex()} send=00000011#{DATA.hex()} wait=9000 send=012#R wait=100 "
+        f"send=00000050#0102 wait=3000 send=00000050# wait=1500 down",
+        stimulus=edges(wave(others)),
+    )
+    space = 1_000_000 * HZ // 10**9
+    arrived = told.arrived()
+    # The stimulus is seen a tick late, as what comes over a wire is.
+    breaks = {start + 1: n for n, start in enumerate(starts)}
+    headers = [(word & 0x3F, breaks[tick]) for word, _, tick in arrived if word & RTR]
+    assert len(headers) > 20 and all(wrong[n % 6](0)[2].launch.data & 0x3F == number for number, n in headers)
+    turns = [n for _, n in headers]
+    # From the first header on each one that is right is told, no other is.
+    assert turns == [n for n in range(turns[0], turns[-1] + 1) if n % 6 not in (3, 4)]
+    # What the core has sent: a response to each header of its identifier, of the old data or the new, whole.
+    sent = [edge for edge in edges(told.tx)]
+    expected, versions = [], []
+    for n in (n for n in turns if n % 6 == 0):
+        data = next((data for word, data, tick in arrived if word == 0x10 and starts[n] < tick < starts[n] + SLOT), None)
+        if data is not None:
+            versions.append(data)
+            response = BUS.answer(starts[n], data + bytes([checksum(data)]), space)
+            expected += response
+            assert (0x10, data, response[0].tick + 1) in arrived
+    assert sent == edges(wave(expected))
+    assert sorted(set(versions), key=versions.index) == [DATA, b"\x01\x02"] and versions == sorted(versions, key=[DATA, b"\x01\x02"].index)
+    # Others' responses, right and wrong, and those that nobody gives.
+    for n in turns[:-1]:
+        inside = [(word, data) for word, data, tick in arrived if starts[n] <= tick < starts[n] + SLOT and not word & RTR]
+        if n % 6 == 1:
+            assert inside == [(0x11, DATA)]
+        elif n % 6 == 2:
+            assert inside == [(EFF | CHECKSUM | 0x11, b"")]
+        elif n % 6 == 5:
+            assert inside == [(EFF | TIMEOUT | 0x12, b"")]
+    assert [word for word, _, ns in told.frames if word & ERROR and word & PROTOCOL and ns], "broken headers are told to who asks"
+    # A slave sends no header.
+    assert "role is not master" in told.log
+
+
+def test_the_line_has_one_owner():
+    """The tty, a claim and lin0 exclude each other; rates that LIN or the core cannot do are refused; no slave's role while it is up."""
+    run(
+        f"bitrate={BUS.baud} tty errno=16=up closetty up busy down free errno=22=bitrate=2401 bitrate=19200 errno=34=up bitrate={BUS.baud} "
+        "errno=22=role=none errno=22=id=10=enhanced errno=22=id=10=1_2 errno=22=id=10=00_00_00_00_00_00_00_00_00 id=10=once_01 "
+        "show=lin_ids/10 id=10=off show=lin_ids/10 up down"
+    )
+
+
+def test_once():
+    """A single response is sent once."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up send=00000150#0102 at=600 send=010#R at=+200 send=010#R wait=1500 show=lin_ids/10 down"
+    )
+    assert [word for word, *_ in told.arrived()] == [0x10, EFF | TIMEOUT | 0x10]
+    assert told.found("attribute lin_ids/10") == [["off"]]
+
+
+def test_sleep_and_wake_up():
+    """The master's request to sleep, and a pulse of 250 us or more, at their ticks; a slave may wake the bus, and hears who does."""
+    told, _ = run(f"role=master bitrate={BUS.baud} up at=600 send=00000400# at=+300 send=00000200# wait=1500 down")
+    at = int(told.found("at")[0][0])
+    first = told.ticks[min(ns for ns in told.ticks if ns > at)] - 1
+    request = bytes([0, *[0xFF] * 7])
+    pulse = Grant(first + 3 * HZ // 10, Launch(BREAK, BUS.form, 1), TTY, 0)  # a bit lasts 417 us
+    frame = BUS.published(first, 0x3C, request + bytes([checksum(request)]))
+    assert edges(told.tx) == edges(wave([*frame, pulse]))
+    assert told.arrived() == [(0x3C, request, frame[3].tick + 1)]
+    # Two bits of another node are 833 us; thirteen, a break, are 5.4 ms.
+    starts = [FIRST + n * SLOT for n in range(40)]
+    pulses = [Grant(start, Launch(BREAK, BUS.form, 2 + 11 * (n % 2)), TTY, 0) for n, start in enumerate(starts)]
+    told, _ = run(f"bitrate={BUS.baud} up wait=9000 send=00000200# wait=1500 down", stimulus=edges(wave(pulses)))
+    heard = [(word, tick) for word, _, tick in told.arrived()]
+    assert {word for word, _ in heard} == {EFF | WAKE} and {tick - 1 for _, tick in heard} <= set(starts) and len(heard) > 5
+    ((_, low), (_, high)) = edges(told.tx)
+    assert (low, high) == (0, 1) and edges(told.tx)[1][0] - edges(told.tx)[0][0] == BUS.bits(1)
+
+
+def test_suspend():
+    """After a suspend the core answers as before."""
+    told, _ = run(f"role=master bitrate={BUS.baud} up send=00000050#0102 suspend wait=500 at=600 send=010#R wait=1500 down")
+    assert [(word, data) for word, data, _ in told.arrived()] == [(0x10, b"\x01\x02")]
+
+
+def test_times_of_the_host():
+    """A time of CLOCK_MONOTONIC is about that of the PTP clock; the PTP clock of the time stamps is named."""
+    told, _ = run(f"role=master bitrate={BUS.baud} up stamps mono=800 send=010#R wait=2000 down")
+    (wanted,), (_, _, told_at) = map(int, told.found("ptp")[0]), told.frames[-1]
+    assert abs(told_at - wanted) < 50_000_000, (told_at, wanted)
+
+
+def test_reset():
+    """A board that was reset gets entries and responder again, by itself; who asks for errors is told."""
+    data = Silent.TRIGGER
+    told, booted = run(
+        f"role=master bitrate={BUS.baud} up send=00000050#{data.hex()} wait=9000 at=600 send=010#R wait=2000 down", between=Silent
+    )
+    assert "the board was reset" in booted.log
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | RESTARTED]
+    assert [(word, found) for word, found, _ in told.arrived()] == [(0x10, data)]
+
+
+def test_taken_away_under_traffic():
+    """The board goes while frames are sent and received, again and again, and the module is removed: no complaint, no leak."""
+    run(
+        f"role=master bitrate={BUS.baud} up fill=200 wait=400 detach",
+        uses=[f"role=master bitrate={BUS.baud} up fill=100 wait={wait} detach" for wait in (20, 90)],
+    )

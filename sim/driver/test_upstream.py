@@ -1,0 +1,573 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The patch series for the kernel's tree (docs/develop/upstream.md): its contents, builds of each patch, kselftests, KUnit cases."""
+
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+from email.policy import default as default_policy
+
+import pytest
+
+from driver.upstream import DRIVER, HERE, PLACE, SeriesError, c_text, compat, mails
+from driver.upstream.__main__ import KERNELS
+from driver.upstream.series import BINDING, SYMBOL, UAPI, Series, components
+from sim.cocotb_rig import ROOT, run_folder
+from sim.driver import upstream_rig as rig
+from sim.driver.driver_tree import driver_copy
+from sim.driver.uml import Kernel, boot, kunit_results
+
+NAMES = tuple(KERNELS)
+both = pytest.mark.parametrize("name", NAMES)
+ABI = "Documentation/ABI/testing/sysfs-driver-litepulse"
+
+
+def message(path):
+    """A mail, parsed."""
+    return email.message_from_bytes(path.read_bytes(), policy=default_policy)
+
+
+def copy_of_driver(edit=None):
+    """A copy of driver/ as driver_tree.driver_copy() makes it, with the binding."""
+    folder = driver_copy(edit=edit)
+    shutil.copytree(DRIVER / "bindings", folder / "bindings")
+    return folder
+
+
+# --- the mails ---
+
+
+@both
+def test_mails(name):
+    """A cover letter and a numbered mail for each patch, from and signed off by the sender, with the date that was given."""
+    paths = rig.patches(name)
+    assert [path.name[:4] for path in paths] == [f"{number:04}" for number in range(len(paths))] and len(paths) > 10
+    for number, path in enumerate(paths):
+        mail = message(path)
+        width = len(str(len(paths) - 1))
+        assert mail["Subject"].startswith(f"[PATCH {number:0{width}}/{len(paths) - 1}] ")
+        assert mail["From"] == str(rig.PERSON) and mail["Date"].datetime.isoformat() == rig.DATE
+        assert ("Signed-off-by: Ada Tester <tester@example.org>\n" in path.read_text()) == bool(number)
+        assert "***" not in path.read_text()
+    assert f"for Linux {name}." in paths[0].read_text()
+    subjects = [message(path)["Subject"] for path in paths]
+    assert "serial: core: set the owner" in subjects[1] and "dt-bindings:" in subjects[2] and "selftests:" in subjects[-1]
+
+
+def test_the_same_bytes_each_time(tmp_path):
+    """The same sources give the same mails, for any user and with any settings of git."""
+    again = mails.write(Series(rig.kernel("6.12"), rig.PERSON, copy_of_driver()), rig.DATE, tmp_path)
+    assert [(path.name, path.read_bytes()) for path in again] == [(path.name, path.read_bytes()) for path in rig.patches("6.12")]
+
+
+@both
+def test_git_am_takes_the_mails(name, tmp_path):
+    """git am makes of them a commit each, and the files are those of the series."""
+    of = rig.kernel(name)
+    whole = rig.series(name)
+    for path in {path for patch in whole.patches for path in patch.files}:
+        if (of.tree / path).exists():
+            mails.place(tmp_path, path, of.text(path))
+    options = {"date": rig.DATE, "person": rig.PERSON}
+    mails.git(tmp_path, "init", "-q", **options)
+    mails.git(tmp_path, "add", "-A", "-f", **options)
+    mails.git(tmp_path, "commit", "-q", "-m", "base", **options)
+    mails.git(tmp_path, "am", "-q", *rig.patches(name)[1:], **options)
+    assert mails.git(tmp_path, "log", "--format=%s%n%an <%ae>%n%aI", "-1", **options).splitlines() == [
+        whole.patches[-1].subject,
+        "Ada Tester <tester@example.org>",
+        rig.DATE,
+    ]
+    assert int(mails.git(tmp_path, "rev-list", "--count", "HEAD", **options)) == len(whole.patches) + 1
+    for path, text in whole.now.items():
+        assert (tmp_path / path).read_text() == text, path
+
+
+def command(*words, cwd=ROOT, **environment):
+    """(status, what it said on stderr) of the command."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | environment
+    done = subprocess.run([sys.executable, "-m", "driver.upstream", *words], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+def test_command(tmp_path):
+    """It writes the mails with the sender of git's settings and the date of the latest commit of the driver, in place of older mails."""
+    (tmp_path / "6.12").mkdir()
+    (tmp_path / "6.12/0099-old.patch").touch()
+    (tmp_path / "6.12/notes").touch()
+    settings = {"user.name": "Some One", "user.email": "one@example.org", "format.subjectPrefix": "WRONG"}
+    config = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (name, value) in enumerate(settings.items()):
+        config |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    assert command("--kernel", "6.12", "-o", str(tmp_path), **config) == (0, "")
+    names = sorted(path.name for path in (tmp_path / "6.12").iterdir())
+    assert names == sorted([path.name for path in rig.patches("6.12")] + ["notes"])
+    mail = message(tmp_path / "6.12" / names[1])
+    assert mail["From"] == "Some One <one@example.org>" and mail["Subject"].startswith("[PATCH 01/")
+    date = subprocess.run(["git", "log", "-1", "--format=%cI", "--", "driver"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert mail["Date"].datetime.isoformat() == date.stdout.strip().replace("Z", "+00:00")
+
+
+def test_without_a_sender(tmp_path):
+    """Without a name or an address in git's settings: one line, exit status 2, and nothing is written."""
+    mails.git(tmp_path, "init", "-q")
+    for wanted in ("user.name", "user.email"):
+        with pytest.raises(SeriesError, match=f"^git knows no {wanted}, which the mails are signed off with: git config {wanted} ...$"):
+            sender_without(tmp_path, wanted)
+
+
+def sender_without(folder, setting):
+    """What mails.sender() says where git has all settings but one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        for name in ("user.name", "user.email"):
+            mails.git(folder, "config", name, "x" if name != setting else "")
+        return mails.sender(folder)
+
+
+def refused(edit=None, change=lambda folder: None, name="6.12"):
+    """What the SeriesError says of a changed copy of the driver."""
+    folder = copy_of_driver(edit)
+    change(folder)
+    with pytest.raises(SeriesError) as error:
+        Series(rig.kernel(name), rig.PERSON, folder)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+CALLED = "static inline void litepulse_new(int x)\n{\n\tfor (;;)\n\t\tx++;\n}\n\n#endif /* LITEPULSE_COMPAT_H */"
+
+
+@pytest.mark.parametrize(
+    "file, right, wrong, said",
+    [
+        ("Kbuild", "litepulse_record.o", "litepulse_recording.o", "names litepulse_recording.o, and there is no litepulse_recording.c"),
+        ("Kbuild", " litepulse_table.o", "", "litepulse_table.c is part of no module"),
+        ("Kbuild", "LITEPULSE_LIN ?=", "LITEPULSE_NEW ?= y\nLITEPULSE_LIN ?=", "LITEPULSE_NEW does what the series does not know"),
+        ("Kbuild", "ifneq ($(shell", "ccflags-y += -funroll-loops\nifneq ($(shell", "does not know what -funroll-loops is for"),
+        ("Kbuild", "$(if $(CONFIG_CRC_ITU_T)", "$(if $(CONFIG_CRC7)", "Kconfig of option UARTBONE does not name CRC7"),
+        ("Kbuild", "obj-m := litepulse_kunit.o", "ifeq (", "driver/Kbuild cannot be read: "),
+        (
+            "litepulse_time.c",
+            '#include "litepulse_time.h"',
+            '#include "litepulse_tome.h"',
+            "litepulse_tome.h is included, and is not there",
+        ),
+        ("litepulse_time.c", "\n/**\n", "\n/* docs/none.md */\n/**\n", "refers to docs/none.md, which has no counterpart"),
+        ("litepulse_time.c", "\n/**\n", "\n#ifdef LITEPULSE_ODD\n#endif\n/**\n", "nobody says when LITEPULSE_ODD is defined"),
+        ("litepulse_tty.c", "tty_driver->owner =", "tty_driver->other =", "assignments of tty_driver->owner in driver/"),
+        ("litepulse_compat.h", "#endif /* LITEPULSE_COMPAT_H */", "typedef int odd;\n\n#endif", "cannot resolve 'typedef int odd;'"),
+        ("litepulse_compat.h", "/* LITEPULSE_COMPAT_H */", "", None),
+    ],
+)
+def test_what_it_does_not_know_is_refused(file, right, wrong, said):
+    """One line says what the series cannot be made of; what does not matter is taken."""
+    edit = {file: lambda text: text.replace(right, wrong, 1)}
+    if said is None:
+        assert Series(rig.kernel("6.12"), rig.PERSON, copy_of_driver(edit)).patches
+    else:
+        assert said in refused(edit)
+
+
+def test_a_file_of_no_module_is_refused():
+    said = refused(change=lambda folder: (folder / "litepulse_new.h").write_text("\n"))
+    assert said == "driver/litepulse_new.h is part of no module"
+
+
+def test_no_kernel_source(tmp_path):
+    status, said = command("--tree", str(tmp_path), "-o", str(tmp_path / "out"))
+    assert status == 2 and said == f"upstream: {tmp_path} is no kernel source: No such file or directory: Makefile\n"
+    assert not (tmp_path / "out").exists()
+
+
+# --- the texts ---
+
+
+def test_order_of_the_parts():
+    """What is used comes first, what uses each other is together, and what is to come last does so if it can."""
+    uses = {"top": ["a", "b"], "a": ["b", "low"], "b": ["a"], "low": [], "other": ["low"]}
+    assert [sorted(group) for group in components(uses, ["top"])] == [["low"], ["a", "b"], ["other"], ["top"]]
+    assert components({"core": [], "line": ["core"]}, ["core"]) == [["core"], ["line"]]
+
+
+@pytest.mark.parametrize(
+    "expression, given, made",
+    [
+        ("f(x)", ["a + b"], "f(a + b)"),
+        ("x * 2", ["a + b"], "(a + b) * 2"),
+        ("x->y.x", ["&s->t"], "s->t.y.x"),
+        ("x->y", ["p"], "p->y"),
+        ("g(&x->port)", ["&t->x"], "g(&t->x.port)"),
+    ],
+)
+def test_calls_are_replaced(expression, given, made):
+    assert c_text.put_in(expression, ["x"], given) == made
+
+
+def test_statements_are_replaced():
+    """Each call by its statements, in the indentation of the call; strings, and parentheses in them, stay whole."""
+    text = 'void f(void)\n{\n\tset(&a, "x, (y",\n\t    b);\n\n\tset(c, 1, 2);\n}\n'
+    statements = ["one(x, y)", "x->z = k"]
+    made = 'void f(void)\n{\n\tone(&a, "x, (y");\n\ta.z = b;\n\n\tone(c, 1);\n\tc->z = 2;\n}\n'
+    assert c_text.without_statements(text, "set", ["x", "y", "k"], statements) == made
+    assert c_text.without_statements("{\n\tset(a, b);\n}\n", "set", ["x", "y"], []) == "{\n}\n"
+    with pytest.raises(SeriesError, match=r"^set\(\) is not called as a statement of its own$"):
+        c_text.without_statements("\tif (a) set(a);\n", "set", ["x"], ["g(x)"])
+
+
+COMPAT = """#ifndef LITEPULSE_COMPAT_H
+#define LITEPULSE_COMPAT_H
+
+#include <linux/string.h>
+
+#define litepulse_name name
+
+struct pair {
+\tint a;
+};
+
+/* Why. */
+static inline int litepulse_first(struct pair *pair)
+{
+\tint litepulse_name = pair->a;
+
+\treturn memchr_inv(pair, 0, name);
+}
+
+#endif /* LITEPULSE_COMPAT_H */
+"""
+USER = """#include <linux/list.h>
+
+#include "{}"
+#include "litepulse_compat.h"
+
+int {}(struct pair *p)
+{{
+\treturn litepulse_first(p);
+}}
+"""
+
+
+def test_functions_that_stay():
+    """A function with declarations goes, with its structure, to its only user, else to the header that its users have in common."""
+    header = {"x.h": "#ifndef X_H\n#define X_H\n\n#include <linux/types.h>\n\n#endif /* X_H */\n"}
+    a, b, other = USER.format("x.h", "a"), USER.format("x.h", "b"), USER.format("y.h", "b")
+    one = compat.resolve(header | {"a.c": a}, compat.parse(COMPAT))
+    assert one["x.h"] == header["x.h"] and "compat" not in one["a.c"]
+    assert "\n#include <linux/list.h>\n#include <linux/string.h>\n" in "\n" + one["a.c"]
+    body = "int litepulse_first(struct pair *pair)\n{\n\tint name = pair->a;\n\n\treturn memchr_inv(pair, 0, name);\n}\n"
+    assert f"\nstruct pair {{\n\tint a;\n}};\n\n/* Why. */\nstatic {body}" in one["a.c"]
+    two = compat.resolve(header | {"a.c": a, "b.c": b}, compat.parse(COMPAT))
+    assert f"/* Why. */\nstatic inline {body}" in two["x.h"] and two["x.h"].endswith("\n#endif /* X_H */\n")
+    assert "#include <linux/string.h>\n#include <linux/types.h>\n" in two["x.h"] and "Why" not in two["a.c"] + two["b.c"]
+    with pytest.raises(
+        SeriesError, match=r"^litepulse_compat.h: litepulse_first\(\) cannot go to where it is used: a.c, b.c have no header"
+    ):
+        compat.resolve({"a.c": a, "b.c": other}, compat.parse(COMPAT))
+    with pytest.raises(SeriesError, match="^litepulse_compat.h: no function that stays needs struct pair$"):
+        compat.parse(COMPAT.replace("(struct pair *pair)", "(int *pair)"))
+
+
+def test_long_lines_are_broken():
+    line = "\tresult = function_with_a_long_name(first_argument, second_argument(with, two), third_argument, fourth);"
+    made = c_text.fitted(line).split("\n")
+    assert all(c_text.width(one) <= c_text.COLUMNS for one in made) and len(made) == 2
+    assert re.sub(r"\s+", " ", " ".join(made)).strip() == line.strip()
+    assert made[1].expandtabs(8).index("third") == line.expandtabs(8).index("(") + 1
+
+
+# --- what is in the kernel's tree then ---
+
+
+@both
+def test_no_compatibility_code(name):
+    """Nothing of the driver asks for a version or for what another kernel has; the header with all that is gone."""
+    ours = {path: text for path, text in rig.series(name).now.items() if path.startswith(PLACE) or path == UAPI}
+    assert len(ours) > 25 and not any("compat" in path for path in ours)
+    asked = re.compile(r"LINUX_VERSION|KERNEL_VERSION|litepulse_compat|_HAS_|LITEPULSE_VERSION\b|\bdocs/|tty_driver->owner")
+    assert not {path: found[0] for path, text in ours.items() if (found := asked.search(text))}
+    wrappers = set(re.findall(r"static inline [\w\s*]*?\b(litepulse_\w+)\(", (DRIVER / compat.NAME).read_text()))
+    assert len(wrappers) > 3
+    moved = {wrapper for wrapper in wrappers for text in ours.values() if re.search(rf"^static .*\b{wrapper}\(", text, re.M)}
+    used = {word for text in ours.values() for word in c_text.words(text)}
+    assert used & wrappers == moved, "a wrapper is called that nobody defines"
+
+
+def test_each_kernel_has_its_own_calls():
+    """6.12 has hrtimer_init() and from_timer(), 7.2 hrtimer_setup() and timer_container_of(); neither has the other's."""
+    old, new = ("".join(text for path, text in rig.series(name).now.items() if path.startswith(PLACE)) for name in NAMES)
+    for word, where in {"hrtimer_init(": old, "from_timer(": old, "hrtimer_setup(": new, "timer_container_of(": new}.items():
+        assert word in where and word not in (new if where is old else old), word
+    assert "supported_extts_flags" in new and "supported_extts_flags" not in old
+
+
+@both
+def test_every_source_is_in_one_patch(name):
+    """Files of the driver are added by exactly one patch, and none is missing."""
+    paths = [path for patch in rig.series(name).patches for path in patch.files]
+    added = [path for path in paths if path.startswith(f"{PLACE}/") and path.endswith((".c", ".h"))]
+    tests = {object_ for objects in rig.series(name).build.tests.values() for object_ in objects}
+    names = {path.name for path in DRIVER.glob("*.[ch]") if not path.name.endswith(".mod.c")} - {compat.NAME}
+    there = {path.removeprefix(f"{PLACE}/") for path in added}
+    assert {"litepulse_kunit.c" if file == "litepulse_test.c" else file for file in names} == there
+    # The patch of the KUnit tests changes what it tests; nothing else comes twice.
+    assert all(path.rsplit("/", 1)[1].removesuffix(".c") in tests for path in added if added.count(path) > 1)
+
+
+def documented():
+    """{attribute: path} of ABI/testing."""
+    text = (HERE / "tree" / ABI).read_text()
+    return {path.rsplit("/", 1)[1]: path for path in re.findall(r"(?m)^What:\t+(\S+)$", text)}
+
+
+def attributes(folder=DRIVER):
+    """Names of the attributes in sysfs that the sources define."""
+    text = "".join(c_text.COMMENT.sub("", path.read_text()) for path in sorted(folder.glob("*.c")))
+    found = set(re.findall(r"\bDEVICE_ATTR_(?:RO|RW|WO)\((\w+)\)|\bDEVICE_ATTR\((\w+),|\b__ATTR(?:_RO|_RW)?\((\w+)[,)]", text))
+    return {name for names in found for name in names if name}
+
+
+def test_each_attribute_is_documented(tmp_path):
+    """ABI/testing has an entry for each attribute of the sources, and for the folder lin_ids, whose files are made at run time."""
+    assert len(attributes()) > 12 and set(documented()) - {"<id>"} == attributes()
+    assert documented()["<id>"].endswith("/lin_ids/<id>") and '"lin_ids"' in "".join(path.read_text() for path in DRIVER.glob("*.c"))
+    (tmp_path / "new.c").write_text("static DEVICE_ATTR_RW(unheard_of);\n/* DEVICE_ATTR_RO(no) */\n")
+    assert attributes(tmp_path) == {"unheard_of"}
+
+
+@pytest.mark.parametrize("name", NAMES[:1])
+def test_entries_of_sysfs_are_valid(name, tmp_path):
+    """The kernel's own get_abi.pl reads them without a word; it would say one."""
+    tool = rig.kernel(name).tree / "scripts/get_abi.pl"
+
+    def said(text):
+        (tmp_path / "sysfs-driver-litepulse").write_text(text)
+        done = subprocess.run(["perl", tool, f"--dir={tmp_path}", "validate"], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    text = (HERE / "tree" / ABI).read_text()
+    assert said(text) == (0, "")
+    status, output = said(text + text)
+    assert status or "duplicated" in output or "defined" in output
+
+
+@both
+def test_the_ioctl_number_is_listed(name):
+    """The row has the number of the interface and a range that holds all commands, between the right neighbours."""
+    text = rig.series(name).now["Documentation/userspace-api/ioctl/ioctl-number.rst"]
+    header = (DRIVER / "uapi/linux/litepulse.h").read_text()
+    (first, last), *more = re.findall(r"(?m)^0xD1  ([0-9A-F]{2})-([0-9A-F]{2})  uapi/linux/litepulse\.h +LitePulse", text)
+    assert not more and "#define LITEPULSE_IOC_MAGIC 0xd1" in header
+    commands = [int(number, 16) for number in re.findall(r"\(LITEPULSE_IOC_MAGIC, (0x[0-9a-f]+)", header)]
+    assert len(commands) > 14 and int(first, 16) <= min(commands) and max(commands) <= int(last, 16)
+    codes = [int(code, 16) for code in re.findall(r"(?m)^0x([0-9A-F]{2})  ", text)]
+    assert codes == sorted(codes)
+
+
+@both
+def test_maintainers(name):
+    """After each patch its entry names all files of ours; it is at its place, in order, and get_maintainer.pl reads it."""
+    tree, ours, text = rig.kernel(name).tree, [], ""
+    for number, patch in enumerate(rig.series(name).patches[1:], 2):
+        text = patch.files.get("MAINTAINERS", text)
+        section = re.search(r"(?ms)^LITEPULSE SERIAL PORT DRIVER\n(.*?)\n\n(\S.*?)\n", text)
+        patterns = re.findall(r"(?m)^F:\t(.*)$", section[1])
+        ours += [file for file in patch.files if not (tree / file).exists()]
+        assert section[2] == "LITEX PLATFORM" and patterns == sorted(patterns)
+        missing = [file for file in ours if not any(file == one or one.endswith("/") and file.startswith(one) for one in patterns)]
+        unused = [one for one in patterns if not any(file.startswith(one) for file in ours)]
+        assert not missing and not unused, f"patch {number}: {missing} {unused}"
+    folder = run_folder("maintainers")
+    (folder / "MAINTAINERS").write_text(text)
+    command = ["perl", tree / "scripts/get_maintainer.pl", "--no-git", "--no-tree", f"--mpath={folder}/MAINTAINERS", "-f"]
+    for file in (BINDING, f"{PLACE}/litepulse_core.c"):
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).write_text(rig.series(name).now[file])
+        done = subprocess.run([*command, file], cwd=folder, capture_output=True, text=True, check=False)
+        assert "Ada Tester <tester@example.org> (maintainer:LITEPULSE SERIAL PORT DRIVER" in done.stdout, done
+
+
+# What checkpatch says of each patch that adds a file outside MAINTAINERS: the question that test_maintainers answers.
+ASKED = "FILE_PATH_CHANGES"
+# The driver's own copy of the serial core's operations differs from it in three calls: it cannot be constant.
+KNOWN = r"WARNING:CONST_STRUCT: struct tty_operations should normally be const"
+# TRACE_EVENT() is laid out as everywhere in the kernel; test_builds.py looks at the other files.
+LAYOUT = r"CHECK:(OPEN_ENDED_LINE|PARENTHESIS_ALIGNMENT): "
+
+
+def checkpatch(tree, *paths):
+    """What checkpatch --strict of a kernel says of mails."""
+    command = ["perl", tree / "scripts/checkpatch.pl", "--strict", "--terse", "--show-types", "--no-summary", f"--ignore={ASKED}"]
+    done = subprocess.run([*command, *paths], cwd=tree, capture_output=True, text=True, check=False)
+    return [line for line in (done.stdout + done.stderr).splitlines() if line]
+
+
+@both
+@pytest.mark.seconds(15)
+def test_checkpatch(name, tmp_path):
+    """checkpatch --strict of the same kernel has nothing to say of a patch but what is known above; it would say something."""
+    paths = rig.patches(name)[1:]
+    with rig.applied(name) as tree:
+        said = [line for line in checkpatch(tree.path, *paths) if not re.search(LAYOUT, line)]
+    assert [line for line in said if not re.search(KNOWN, line)] == [] and len(said) <= 1
+    wrong = tmp_path / "wrong.patch"
+    wrong.write_text(paths[0].read_text().replace("+\tnormal->owner\t\t= ", "+\tnormal->owner \t\t="))
+    assert any(":SPACING:" in line or ":SPACE_BEFORE_TAB:" in line for line in checkpatch(rig.kernel(name).tree, wrong))
+
+
+# --- building ---
+
+
+@both
+@pytest.mark.late
+@pytest.mark.seconds(90)
+def test_each_patch_builds(name):
+    """After each patch all sources of the driver that are there compile, by W=1 and sparse without a word."""
+    with rig.fresh(name) as tree:
+        tree.configure([])
+        tree.must("modules_prepare")
+        core = "drivers/tty/serial/serial_core.o"
+        known = [without_place(fault) for fault in tree.build(core)[0]]
+        parent = tree.path / PLACE / "../Makefile"
+        seen = []
+        for path, patch in zip(rig.patches(name)[1:], rig.series(name).patches, strict=True):
+            tree.apply(path)
+            sources = sorted(file.stem for file in (tree.path / PLACE).glob("*.c"))
+            if (tree.path / PLACE / "Makefile").exists():
+                there = [option for option in rig.options(name) if kconfig_has(tree, option)]
+                tree.configure(there)
+                faults, output = tree.build(f"{PLACE}/")
+            elif sources:
+                # The driver is not complete: its Makefile comes later.
+                before = parent.read_text()
+                objects = " ".join(f"{source}.o" for source in sources)
+                (tree.path / PLACE / "Makefile").write_text(f"ccflags-y := -I$(src)\nobj-y := {objects}\n")
+                parent.unlink()
+                parent.write_text(before + "obj-y += litepulse/\n")
+                faults, output = tree.build(f"{PLACE}/")
+                parent.write_text(before)
+                (tree.path / PLACE / "Makefile").unlink()
+            else:
+                # Of the serial core sparse has something to say, the same as without us.
+                faults, output = tree.build(core)
+                assert [without_place(fault) for fault in faults if core[:-2] in fault] in (known, []), output
+                faults = [fault for fault in faults if core[:-2] not in fault]
+            assert not faults, f"{patch.subject}\n{output}"
+            seen.append(set(re.findall(rf"(?m)^\s+CHECK\s+{PLACE}/(\w+)\.c$", output)))
+        assert set.union(*seen) == {file.stem for file in (tree.path / PLACE).glob("*.c")}
+        # Built in, too.
+        tree.configure(rig.options(name), "y")
+        faults, output = tree.build(f"{PLACE}/")
+        assert not faults, output
+        # A control: both compiler and sparse are heard.
+        with open(tree.path / PLACE / "litepulse_time.c", "a", encoding="utf-8") as file:
+            file.write("\nint litepulse_fault(__le32 x)\n{\n\treturn x + 1;\n}\n")
+        faults, output = tree.build(f"{PLACE}/litepulse_time.o")
+        assert any("no previous prototype" in line for line in faults) and any("degrades to integer" in line for line in faults), output
+
+
+def without_place(fault):
+    """A fault without the number of its line."""
+    return re.sub(r":\d+:\d+:", ":", fault)
+
+
+def kconfig_has(tree, option):
+    """Has the driver's Kconfig this option by now?"""
+    text = (tree.path / PLACE / "Kconfig").read_text()
+    return f"config {SYMBOL}{'_' * bool(option)}{option}\n" in text
+
+
+@both
+def test_bindings_are_valid(name):
+    """The binding in the series is the driver's, with the sender as its maintainer, and it refers to the kernel's bindings."""
+    text = rig.series(name).now[BINDING]
+    ours = (DRIVER / "bindings/serial/litex,litepulse.yaml").read_text()
+    assert text.replace(str(rig.PERSON), "X") == re.sub(r"(?m)(?<=^maintainers:\n  - ).*$", "X", ours)
+    theirs = rig.kernel(name).tree / "Documentation/devicetree/bindings/serial"
+    for reference in ("serial.yaml", "rs485.yaml"):
+        assert f"- $ref: {reference}#\n" in text and (theirs / reference).exists()
+
+
+@both
+def test_kernel_doc(name):
+    """The kernel's own kernel-doc finds no fault in the interface, which the documentation includes."""
+    tree = rig.kernel(name).tree
+    tool = next(path for path in (tree / "scripts/kernel-doc", tree / "tools/docs/kernel-doc") if path.exists())
+
+    def said(text):
+        path = run_folder("kernel-doc") / "litepulse.h"
+        path.write_text(text)
+        runner = [sys.executable] if tool.read_text(errors="replace").startswith("#!/usr/bin/env python3") else ["perl"]
+        env = {**os.environ, "srctree": str(tree)}
+        done = subprocess.run([*runner, tool, "-none", path], cwd=tree, env=env, capture_output=True, text=True, check=False)
+        return [line for line in done.stderr.splitlines() if re.search("warning|error", line, re.I)]
+
+    text = rig.series(name).now[UAPI]
+    assert said(text) == []
+    assert said(text.replace(" * @tick: when,", " * @tock: when,"))
+
+
+# --- what it makes works ---
+
+
+def guest_files(*names):
+    """{name in the guest: path} of modules of the series, the board, and the selftest."""
+    built = rig.modules()
+    return {f"{name}.ko": built[name] for name in names} | {"echo_board.ko": rig.echo_board(), "chardev": rig.selftest()}
+
+
+@pytest.mark.seconds(60)
+def test_selftests():
+    """The kselftests pass on a board without hardware, in the kernel with KASAN and lockdep; without a device they are skipped."""
+    jobs = ["run /chardev", "insmod litepulse.ko", "insmod echo_board.ko", "run /chardev", "rmmod echo_board", "rmmod litepulse", "leaks"]
+    run = boot(jobs, guest_files("litepulse"))
+    assert not run.complaints, run.log
+    skipped, plan = rig.tap(run.lines(0))
+    assert plan == len(skipped) >= 12 and all(is_skipped for _, _, is_skipped in skipped), run.log
+    results, again = rig.tap(run.lines(3))
+    assert again == plan and all(passed and not is_skipped for passed, _, is_skipped in results), run.log
+    assert [name for _, name, _ in results] == [name for _, name, _ in skipped]
+    assert run.status[1:] == [0] * 6, run.log
+
+
+@pytest.mark.seconds(30)
+def test_selftests_notice_a_fault():
+    """A control: on a board that does not show that its train runs, the train cannot be read back, and all else passes."""
+    jobs = ["insmod litepulse.ko", "insmod echo_board.ko hide_train=1", "run /chardev"]
+    run = boot(jobs, guest_files("litepulse"))
+    results, _ = rig.tap(run.lines(2))
+    failed = [name for passed, name, _ in results if not passed]
+    assert failed == ["device.train_can_be_read_back"] and run.status[2], run.log
+
+
+@pytest.mark.seconds(30)
+def test_kunit():
+    """The KUnit tests of the series run as a module of their own, on functions of the driver's modules."""
+    names = ("litepulse", "litepulse_uartbone", "litepulse_lin", "litepulse_kunit")
+    jobs = [*(f"insmod {name}.ko" for name in names), *(f"rmmod {name}" for name in reversed(names)), "leaks"]
+    run = boot(jobs, guest_files(*names))
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+    results = kunit_results(run.lines(3))
+    cases = re.findall(r"KUNIT_CASE\((\w+)\)", (DRIVER / "litepulse_test.c").read_text())
+    assert len(cases) > 10 and {name.rsplit(".", 1)[1]: result for name, result in results.items()} == dict.fromkeys(cases, "PASS")
+
+
+@pytest.mark.late
+@pytest.mark.seconds(180)
+def test_kernel_with_the_series():
+    """A kernel made from the series boots, and its own modules pass the kselftests.
+
+    While a tty is open its driver's module stays. Without the patch of the serial core the module goes: that is what the patch is for.
+    """
+    folder = rig.guest()
+    files = {f"{name}.ko": folder / f"{name}.ko" for name in ("litepulse", "echo_board")} | {"chardev": rig.selftest(), "hold": rig.hold()}
+    load = ["insmod litepulse.ko", "insmod echo_board.ko"]
+    run = boot([*load, "run /chardev", "run /hold 1", "insmod litepulse.ko", "rmmod litepulse"], files, built=Kernel(folder / "fixed"))
+    assert run.status == [0] * 6 and not run.complaints, run.log
+    results, plan = rig.tap(run.lines(2))
+    assert plan == len(results) >= 12 and all(passed and not is_skipped for passed, _, is_skipped in results), run.log
+    unfixed = boot([*load, "run /hold 0"], files, built=Kernel(folder / "unfixed"))
+    assert re.search(r"(?m)^litepulse: 0$", unfixed.log), unfixed.log

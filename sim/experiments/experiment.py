@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an experiment is made of: steps that measure, tables and charts that show what the steps found."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+# Where a figure comes from. It stands beside each one, in tables, pictures and on the page.
+RTL = "simulated gateware"  # the project's own Verilog, each clock cycle
+PC = "simulated PC and gateware"  # a PC in QEMU with the simulated board on its cable
+PUBLISHED = "published"  # somebody else's figure
+COMPUTED = "computed"  # arithmetic, nothing was run
+
+
+class ExperimentError(RuntimeError):
+    """What was measured is wrong, or could not be measured; the message is one line."""
+
+
+def check(right, what):
+    """ExperimentError unless it is right."""
+    if not right:
+        raise ExperimentError(what)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One measurement. Its result is kept, so that an interrupted run goes on where it was.
+
+    name: of letters, digits and hyphens, different for each step of an experiment
+    title: what it does, for people
+    seconds: what it took on two cores with nothing kept, for the time that is left
+    run: returns the figures, of JSON's types; ExperimentError (or another error of the rigs) if they are wrong
+    """
+
+    name: str
+    title: str
+    seconds: float
+    run: Callable[[], dict]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line, or one set of points, of a chart.
+
+    name: for the legend
+    x, y: numbers, equally many
+    source: RTL, PC, PUBLISHED or COMPUTED
+    style: "line", "steps" (y holds until the next x) or "points"
+    ours: True for LitePulse's way, False for the ordinary way; decides the colour
+    labels: what hovering over each point adds, or nothing
+    """
+
+    name: str
+    x: list
+    y: list
+    source: str
+    style: str = "points"
+    ours: bool = True
+    labels: list = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture of some series.
+
+    name: of its files: letters, digits and hyphens
+    title: what it shows, in one line
+    x, y: what the axes are, with the unit in brackets
+    log: which axes are logarithmic: "", "x", "y" or "xy"
+    """
+
+    name: str
+    title: str
+    x: str
+    y: str
+    series: list
+    log: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One published experiment, repeated.
+
+    name: "p1" to "p5"
+    title, question: what it is about, in one line and in one paragraph
+    published: what its author reported, in one paragraph, with the source
+    steps: the Steps of the short variant, or of the long one if `long`
+    tables: lines of Markdown from {step name: figures}; each table says where its figures come from
+    charts: [Chart] from the same
+    """
+
+    name: str
+    title: str
+    question: str
+    published: str
+    steps: Callable[[bool], list]
+    tables: Callable[[dict], list]
+    charts: Callable[[dict], list]
+
+
+def by_rank(values, percent):
+    """The smallest value that at least `percent` of them do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
+
+
+def cumulative(values):
+    """(x, y) of the share of values, in percent, that are at most x: for a series of style "steps"."""
+    ordered = sorted(values)
+    last = {value: n for n, value in enumerate(ordered, 1)}
+    return list(last), [100 * n / len(ordered) for n in last.values()]

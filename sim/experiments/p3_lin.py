@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""P3: how soon a LIN slave answers. The measurement is that of `make bench PART=lin` (sim/linux/lin_bench.py)."""
+
+from functools import cache
+
+from sim.experiments import soc
+from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, cumulative
+from sim.linux import lin_bench
+from sim.linux.lin_bench import LENGTHS, SLAVES, longest, summary, told
+from sim.linux.lin_bench import PUBLISHED as ADDED_US
+
+
+@cache
+def bench():
+    """The guest with driver, lin0 and, if SLLIN names a clone, sllin."""
+    return lin_bench.Bench(sllin=lin_bench.sllin_folder())
+
+
+def answers(slave, load):
+    """{length: summary} of one slave."""
+    return {str(length): summary(bench().spaces(slave, length, load), length) for length in LENGTHS}
+
+
+def rows():
+    """(step's name, slave, load) of those that can be measured here."""
+    for number, slave in enumerate(SLAVES):
+        if slave.module != "sllin" or lin_bench.sllin_folder():
+            for load in slave.loads:
+                yield f"{number}-{load}", slave, load
+
+
+def steps(_long):
+    """Every slave and load; there is no longer variant."""
+    return [
+        Step(name, f"LIN answers of {slave.title}, {load}", 45, lambda s=slave, one=load: answers(s, one)) for name, slave, load in rows()
+    ]
+
+
+def named(found):
+    """(slave, load, figures) of what there is."""
+    for number, slave in enumerate(SLAVES):
+        for load in slave.loads:
+            if f"{number}-{load}" in found:
+                yield slave, load, found[f"{number}-{load}"]
+
+
+def tables(found):
+    """Who answers how soon."""
+    allowed = [f"{length} byte{'s' if length > 1 else ''}, at most {float(longest(length)):,.0f}" for length in LENGTHS]
+    out = [
+        f"From the end of a header to the answer, in µs, at {lin_bench.BUS.baud:,} baud on the Linux SoC at {soc.HZ // 10**6} MHz ({RTL}):",
+        f"median, least and most of {lin_bench.HEADERS} headers. `loaded`: beside a process that wants all of the CPU; `halted`: the CPU",
+        "is in one loop with interrupts disabled. [lin.md](lin.md#how-soon-slaves-answer) says how each of them works.",
+        "",
+        f"| who answers | CPU | {' | '.join(allowed)} |",
+        "|---|---|" + "---|" * len(LENGTHS),
+    ]
+    for slave, load, one in named(found):
+        out.append(f"| {slave.title} | {load} | {' | '.join(told(one[str(length)]) for length in LENGTHS)} |")
+    out.append(
+        f"| a tty, four idle cores, one core, one loaded core ({PUBLISHED}) | | added: {', '.join(f'{us:,}' for us in ADDED_US)} | |"
+    )
+    return out
+
+
+def charts(found):
+    """Shares of the answers of one byte over time."""
+    series = []
+    for slave, load, one in named(found):
+        us = one["1"].get("us", [])
+        if us:
+            x, y = cumulative(us)
+            share = len(us) / (len(us) + one["1"]["missing"])
+            series.append(Series(f"{slave.title}, {load}", x, [value * share for value in y], RTL, "points", ours=slave.title == "lin0"))
+    if not series:
+        return []
+    limit = float(longest(1))
+    series.append(Series("the standard allows", [limit, limit], [0, 100], PUBLISHED, "line", ours=False))
+    return [
+        Chart("p3-lin", "LIN: how soon answers of one byte begin", "from header to answer [µs]", "share of the answers [%]", series, "x")
+    ]
+
+
+P3 = Experiment(
+    "p3",
+    "a LIN slave that answers in time",
+    "A LIN slave may take 40 % of its response's nominal length before it answers. Programs behind a tty take longer.",
+    "One byte and its echo at 19200 baud took 572 µs on four idle cores, 1,318 on one core and 6,924 on one loaded core, instead of 520 "
+    "(authors of linux-lin).",
+    steps,
+    tables,
+    charts,
+)

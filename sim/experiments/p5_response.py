@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""P5: how soon an edge at an input is answered by an edge at an output, by whom, and beside what was published."""
+
+import textwrap
+from statistics import median
+
+from sim.experiments import p5_cable, p5_pads, p5_soc
+from sim.experiments.experiment import PUBLISHED, Chart, Experiment, Series, Step, by_rank, cumulative
+from sim.experiments.p5_published import PERCENTS, SOURCE, published
+
+SAMPLES = 1000  # of each in the long variant, and where they cost little
+GOAL = published()[0].percentiles[PERCENTS.index(50)]  # s: the soonest median, that of the RP2040's PIO
+GOAL_TICKS = 1  # the spread of our delays, at most
+BEST = "ecp5"  # the step that the goal is about
+LITEUART = p5_soc.LITEUART.title
+
+
+def steps(long):
+    """What is measured. Of programs the short variant takes fewer samples, as each costs up to 16 ms of the guest's time."""
+
+    def soc(name, title, short_seconds, long_seconds, ways, count):
+        cases = [(way, load, count) for way in ways for load in way.spacing]
+        return Step(name, title, long_seconds if long else short_seconds, lambda: p5_soc.rows(cases))
+
+    few, some = (SAMPLES, SAMPLES) if long else (30, 100)
+    found = [
+        Step(BEST, "the responder from pad to pad at 200 MHz, one sample per cycle", 35, lambda: p5_pads.measure("ecp5_generic", SAMPLES)),
+        Step("ecp5-s4", "the same with four samples per cycle", 30, lambda: p5_pads.measure("ecp5_serdes", SAMPLES)),
+        soc("responder", "the responder of the Linux SoC: idle, loaded, halted", 30, 30, [p5_soc.RESPONDER], SAMPLES),
+        soc("kernel", "a kernel module of the Linux SoC: idle, loaded", 45, 230, [p5_soc.KERNEL], some),
+        soc("chardev", "a program on the chardev: idle, loaded", 60, 700, [p5_soc.CHARDEV], few),
+        soc("tty", "programs on LitePulse's and liteuart's ttys: idle, loaded", 85, 900, [p5_soc.TTY, p5_soc.LITEUART], few),
+        Step("cable", "a board on a USB cable: responder and programs", 600 if long else 60, lambda: p5_cable.rows(some)),
+    ]
+    if long:
+        one = Step("ecp5-netlist", "the netlist of an ECP5, pad to pad", 110, lambda: p5_pads.measure("ecp5_generic", SAMPLES, "netlist"))
+        found.insert(1, one)
+    return found
+
+
+def middle(row):
+    """The median of its delays in s; after all others if nothing was answered."""
+    return median(seconds(row)) if row["delays"] else float("inf")
+
+
+def all_rows(figures):
+    """The rows of all steps, fastest first."""
+    return sorted((row for step in figures.values() for row in step["rows"]), key=middle)
+
+
+def seconds(row):
+    """Its delays."""
+    return [delay / row["per_second"] for delay in row["delays"]]
+
+
+def spread_ticks(row):
+    """The longest less the shortest delay, in ticks."""
+    return (max(row["delays"]) - min(row["delays"])) * row["tick_hz"] / row["per_second"]
+
+
+def told(time):
+    """A time in s with three digits and a unit."""
+    for unit, scale in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)):
+        if time * scale < 999.5:
+            break
+    value = time * scale
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+
+
+def place(row):
+    """Where it was measured, with what the CPU did."""
+    return row["where"] + ("" if row["cpu"] == "none" else f", CPU {row['cpu']}")
+
+
+def line_of(row):
+    """(median, line of the table) of a row of ours."""
+    cells = [row["who"], place(row), row["source"], f"{len(row['delays']):,} of {row['stimuli']:,}"]
+    times = seconds(row)
+    if times:
+        found = (min(times), median(times), by_rank(times, 99), max(times))
+        spread = spread_ticks(row)
+        cells += [*map(told, found), f"{spread:,.0f}" if spread == int(spread) else f"{spread:.3f}"]
+    else:
+        cells += ["-"] * 5
+    return middle(row), f"| {' | '.join([*cells, str(row['refused']), str(row['missed'])])} |"
+
+
+def line_of_published(one):
+    """(median, line of the table) of a published measurement."""
+    of = dict(zip(PERCENTS, one.percentiles))
+    count = f"{one.answers:,} of {one.answers + one.time_outs:,}"
+    times = " | ".join(told(time) for time in (one.least, of[50], of[99], one.most))
+    return of[50], f"| {one.name} | the study's bench | {PUBLISHED} | {count} | {times} | - | - | {one.time_outs} |"
+
+
+def verdict(row):
+    """The paragraph that says whether the goal is reached, and by how much."""
+    found, spread = median(seconds(row)), spread_ticks(row)
+    soon, even = found < GOAL, spread <= GOAL_TICKS
+    return (
+        f"**Goal {'reached' if soon and even else 'missed'}.** "
+        f"The responder of the {row['where']} answers after {told(found)} in the median. "
+        f"That is {told(abs(GOAL - found))} {'less' if soon else 'more'} than the RP2040's {told(GOAL)}. "
+        f"Its delays spread over {spread:.3f} ticks of {told(1 / row['tick_hz'])}; the goal is at most {GOAL_TICKS}. "
+        "Each answer is at its exact tick: the spread is where in a tick the edge comes. "
+        "The delays of the FPGA's pads and of the board's wires are not simulated. On hardware they come on top "
+        "([pins.md](pins.md#from-pad-to-pad)). The published figures were measured on hardware."
+    )
+
+
+def cable_ratio(rows):
+    """The sentences that say how much longer programs take than the responder, on the cable; "" if they were not measured."""
+    mine = {row["who"]: median(row["delays"]) for row in rows if row["where"] == p5_cable.WHERE and row["delays"]}
+    itself = mine.get(p5_cable.RESPONDER)
+    times = [f"{who} takes {mine[who] / itself:,.0f} times" for who in (p5_cable.TTY, p5_cable.CHARDEV) if itself and who in mine]
+    return f"On the cable {' and '.join(times)} as long as the responder, in the median." if times else ""
+
+
+NOTES = (
+    "Delays of edges count from the edge at the input pin to the edge at the output pin. Delays of bytes (the ttys) count from the "
+    "begin of the stop bit to the start edge of the same byte. `refused`: the answer was launched too late, so it was not sent. "
+    f"`missed`: nobody saw the stimulus, or the study's measurement timed out. Published: {SOURCE}."
+)
+
+
+def tables(figures):
+    """The table, fastest first, and what it says."""
+    rows = all_rows(figures)
+    lines = sorted([*map(line_of, rows), *map(line_of_published, published())], key=lambda pair: pair[0])
+    said = [NOTES, *(verdict(row) for row in figures.get(BEST, {"rows": []})["rows"]), cable_ratio(rows)]
+    return [
+        "| who answers | where | source | samples | least | median | p99 | most | spread, ticks | refused | missed |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+        *(line for _, line in lines),
+        *(line for paragraph in said if paragraph for line in ("", *textwrap.wrap(paragraph, 100, break_on_hyphens=False))),
+    ]
+
+
+def curve(row):
+    """(seconds, percent of all stimuli answered by then)."""
+    times, shares = cumulative(seconds(row))
+    answered = len(row["delays"]) / row["stimuli"]
+    return [times[0], *times], [0.0, *(share * answered for share in shares)]
+
+
+def charts(figures):
+    """All distributions."""
+    series = []
+    for row in all_rows(figures):
+        if row["delays"]:
+            x, y = curve(row)
+            name = f"{row['who']}, {place(row)}"
+            labels = [f"{told(time)}: {share:.1f} %" for time, share in zip(x, y)]
+            series.append(Series(name, x, y, row["source"], "steps", row["who"] != LITEUART, labels))
+    for one in published():
+        x, y = one.curve
+        series.append(Series(one.name, x, y, PUBLISHED, "line", False, [f"{told(time)}: {share:.1f} %" for time, share in zip(x, y)]))
+    return [Chart("p5-response", "From edge to answer", "delay [s]", "answered by then [%]", series, "x")]
+
+
+P5 = Experiment(
+    name="p5",
+    title="Edge in, edge out",
+    question=(
+        "How fast does a system answer an edge at an input with an edge at an output? Who answers: a program on a serial port, a program "
+        "on the timing device, a module of the kernel in the interrupt, or the core itself? The first three are measured idle and with the "
+        "CPU loaded, on the Linux SoC; programs over a USB cable, too; the core's responder in all of these, and at full speed."
+    ),
+    published=(
+        f"{SOURCE}: 500 to 1000 samples each. Medians: RP2040 with PIO 42.6 ns (38.0 to 48.4), Arduino Uno with an interrupt 9.04 µs "
+        "(8.95 to 15.0), a kernel module on a Raspberry Pi Zero 12.9 µs (6.0 to 43.8), a program there 130 µs with mapped GPIO and 272 µs "
+        "with sysfs, Python 210 µs."
+    ),
+    steps=steps,
+    tables=tables,
+    charts=charts,
+)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The interactive page, in headless Chromium; and docs/experiments.md, which shows the same results."""
+
+import re
+
+import pytest
+
+from sim import browser
+from sim.experiments import page
+from sim.experiments.catalog import EXPERIMENTS
+from sim.experiments.results import KEPT, Results
+from sim.linux.targets import ROOT
+
+# What a reader sees of each chart: how many traces are drawn, what hovering over the first point of each shows; and the page as a whole.
+LOOK = """() => {
+  const charts = {};
+  for (const chart of CHARTS) {
+    const plot = document.getElementById(chart.id), hovers = [];
+    for (let n = 0; n < chart.traces.length; n++) {
+      Plotly.Fx.hover(plot, [{ curveNumber: n, pointNumber: 0 }]);
+      hovers.push([...plot.querySelectorAll(".hoverlayer text")].map(text => text.textContent).join(" "));
+    }
+    charts[chart.id] = { drawn: plot.querySelectorAll(".scatterlayer .trace").length, hovers, section: plot.closest("section").id,
+      width: plot.getBoundingClientRect().width, paper: plot.querySelector(".main-svg").style.background };
+  }
+  return { charts, width: document.documentElement.scrollWidth, paper: getComputedStyle(document.body).backgroundColor,
+    sections: [...document.querySelectorAll("section[id]")].map(one => one.id),
+    tables: document.querySelectorAll("section[id] table").length };
+}"""
+
+
+@pytest.fixture(scope="module")
+def results():
+    return Results(KEPT)
+
+
+@pytest.fixture(scope="module")
+def text(results):
+    return page.interactive(EXPERIMENTS, results)
+
+
+@pytest.mark.parametrize("width, dark", [(1200, False), (400, False), (1200, True)], ids=["wide", "narrow", "dark"])
+def test_the_page_in_a_browser(text, tmp_path, width, dark):
+    """Five sections with a plot each and no error; hovering shows values; nothing sticks out of a narrow window; dark is dark."""
+    assert browser.chromium(), "no Chromium: apt install chromium"
+    errors, found = browser.look_at(text, LOOK, tmp_path, width=width, dark=dark)
+    assert errors == []
+    assert found["sections"] == [one.name for one in EXPERIMENTS] and found["tables"] >= len(EXPERIMENTS)
+    assert {chart["section"] for chart in found["charts"].values()} == set(found["sections"])
+    assert found["width"] <= width
+    assert found["paper"] == ("rgb(13, 17, 23)" if dark else "rgb(255, 255, 255)")
+    for chart in found["charts"].values():
+        assert chart["drawn"] == len(chart["hovers"]) and width - 60 < chart["width"] <= width or width == 1200
+        assert all(re.search(r"\d", hover) and "(" in hover for hover in chart["hovers"]), chart["hovers"]
+        assert chart["paper"] == found["paper"]
+
+
+def test_a_page_with_a_fault_is_noticed(text, tmp_path):
+    """A script that fails, and a file from outside."""
+    broken = text.replace("const dark =", "undefined_function(); const dark =", 1)
+    with pytest.raises(AssertionError):
+        errors, _ = browser.look_at(broken, "() => 0", tmp_path)
+        assert errors == []
+    outside = text.replace("<head>", '<head><script src="https://example.org/plotly.js"></script>', 1)
+    errors, _ = browser.look_at(outside, "() => 0", tmp_path)
+    assert errors == ["a file cannot be loaded"]
+
+
+def test_the_page_asks_for_nothing(text):
+    """No file from outside is named where a browser would load it."""
+    own = text.split("</script></head>")[1]
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", own) and "@import" not in text.split("<script>")[0]
+
+
+def test_the_document_shows_the_results(results):
+    """docs/experiments.md, its pictures and docs/experiments.json belong together."""
+    assert (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8") == page.document(EXPERIMENTS, results), (
+        "stale: python -m sim.experiments --page --write"
+    )
+    charts = [chart for one in EXPERIMENTS for chart in page.charts_of(one, results)]
+    files = {path.name for path in (ROOT / "docs" / page.IMAGES).iterdir()}
+    assert files == {f"{chart.name}{ending}.png" for chart in charts for ending in ("", "-dark")}
+
+
+def test_every_step_was_measured_and_none_failed(results):
+    """The checked-in results are those of the steps there are."""
+    for one in EXPERIMENTS:
+        kept = results.all[one.name]
+        assert {step.name for step in one.steps(False)} == set(kept)
+        assert not results.errors(one.name)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`python -m sim.experiments`: results are kept at once and used again, what fails is told, bad words are one error."""
+
+import json
+import re
+
+import pytest
+
+from sim.experiments import __main__ as runner
+from sim.experiments import results as kept
+from sim.experiments.experiment import RTL, Chart, Experiment, ExperimentError, Series, Step, by_rank, cumulative
+
+
+@pytest.fixture
+def one(tmp_path, monkeypatch):
+    """An experiment of three steps, of which `bad` fails while `fails` is true; its folder; and how often each step ran."""
+    monkeypatch.setenv("LITEPULSE_BUILD", str(tmp_path))
+    ran, fails = [], [True]
+
+    def step(name, seconds):
+        def run():
+            ran.append(name)
+            if name == "bad" and fails[0]:
+                raise ExperimentError("the pin has other edges\nand more")
+            return {"value": seconds}
+
+        return Step(name, f"measures {name}", seconds, run)
+
+    experiment = Experiment(
+        "p9",
+        "a title",
+        "a question?",
+        "published",
+        lambda long: [step("short", 1), step("bad", 2), step("longest", 100 if long else 50)],
+        lambda found: [f"{name}: {figures['value']}" for name, figures in sorted(found.items())],
+        lambda found: (
+            [Chart("p9-chart", "a chart", "x", "y", [Series("s", [1], [found["short"]["value"]], RTL)])] if "short" in found else []
+        ),
+    )
+    monkeypatch.setattr(runner, "EXPERIMENTS", (experiment,))
+    return ran, fails, tmp_path / "experiments"
+
+
+def test_a_run(one, capsys):
+    ran, _, folder = one
+    assert runner.main(["--jobs", "1"]) == 1
+    out, err = capsys.readouterr()
+    assert ran == ["longest", "bad", "short"]  # the longest first
+    assert re.search(r"3 of 3: p9 measures short: \d s; all done", out) and "2 of 3: p9 measures bad: ExperimentError" in out
+    assert (
+        "not measured: bad: ExperimentError: the pin has other edges ... and more" in out
+        and err == "experiments: 1 of 3 could not be measured\n"
+    )
+    assert (folder / "experiments.html").read_text().count("the pin has other edges ... and more") == 1
+    assert (folder / "p9-chart.png").read_bytes().startswith(b"\x89PNG") and (folder / "p9-chart-dark.png").exists()
+
+
+def test_it_goes_on_where_it_was(one, capsys):
+    """Only what failed runs again; other sources, the other variant and --fresh run all."""
+    ran, fails, _ = one
+    runner.main([])
+    ran.clear()
+    fails[0] = False
+    assert runner.main([]) == 0 and ran == ["bad"]
+    assert runner.main([]) == 0 and ran == ["bad"]
+    assert "0 of 3 to measure" in capsys.readouterr().out
+    assert runner.main(["--long"]) == 0 and len(ran) == 4
+    assert runner.main(["--long", "--fresh"]) == 0 and len(ran) == 7
+
+
+def test_other_sources_measure_again(one, monkeypatch):
+    ran, fails, _ = one
+    fails[0] = False
+    runner.main([])
+    monkeypatch.setattr(kept, "key", lambda: "other")
+    runner.main([])
+    assert len(ran) == 6
+
+
+def test_each_result_is_kept_at_once(one, monkeypatch):
+    """What is killed in the middle has lost nothing that was measured."""
+    ran, fails, folder = one
+    fails[0] = False
+    at_each = []
+    put = kept.Results.put
+
+    def look(self, *args, **options):
+        put(self, *args, **options)
+        at_each.append(set(json.loads((folder / "results.json").read_text())["experiments"]["p9"]))
+
+    monkeypatch.setattr(kept.Results, "put", look)
+    runner.main(["--jobs", "1"])
+    assert at_each == [{"longest"}, {"longest", "bad"}, {"longest", "bad", "short"}]
+
+
+def test_list_measures_nothing(one, capsys):
+    ran, _, _ = one
+    assert runner.main(["--list", "--jobs", "2"]) == 0 and not ran
+    assert "3 of 3 to measure, about 0:26 on 2 cores" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words, said", [(["p7"], "no experiment is called p7: p9"), (["--jobs", "0"], "--jobs: 1 or more")])
+def test_bad_words(one, words, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        runner.main(words)
+    assert ended.value.code == 2 and capsys.readouterr().err.splitlines()[-1] == f"python -m sim.experiments: error: {said}"
+
+
+def test_a_damaged_file_is_no_result(tmp_path):
+    (tmp_path / "results.json").write_text('{"format": 1, "experiments": {"p1"')
+    assert kept.Results(tmp_path / "results.json").all == {}
+
+
+def test_ranks_and_shares():
+    values = [5, 1, 3, 3]
+    assert [by_rank(values, percent) for percent in (1, 25, 50, 75, 76, 100)] == [1, 1, 3, 3, 5, 5]
+    assert cumulative(values) == ([1, 3, 5], [25.0, 75.0, 100.0])

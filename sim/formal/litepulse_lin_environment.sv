@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What litepulse_lin takes for granted: litepulse_line_rx gives bytes at least 16 cycles apart, and no good one that is a break;
+// litepulse_responder keeps the byte it was given, counts only from the end of a frame that was a hit, and launches
+// only behind that; a word is held until it is
+// answered. For the proof also `rest`: cycles in which no byte may come.
+`include "litepulse_environment.svh"
+module litepulse_lin_environment #(
+    parameter bit ASSUMED = `ASSUMED
+) (
+    input  logic        clk,
+    input  logic        rst,
+    input  logic        cfg_req,
+    input  logic [1:0]  cfg_addr,
+    input  logic [31:0] cfg_data,
+    input  logic        cfg_done,
+    input  logic        byte_stb,
+    input  logic        byte_break,
+    input  logic        byte_ok,
+    input  logic        byte_end,
+    input  logic        enable,
+    input  logic        counting,
+    input  logic        launched,
+    input  logic        hit,
+    input  logic        waiting,     // the module's own: the last byte's frame has not ended
+    input  logic        data_set,
+    input  logic [7:0]  data_next,
+    input  logic [7:0]  data,
+    output logic [3:0]  rest
+);
+  localparam int APART = 16;
+  logic        past = 1'b0, rst_was, asked, enable_was, counting_was, triggered;
+  logic [7:0]  data_was;
+  logic [33:0] word;
+  always_ff @(posedge clk) begin
+    past         <= 1'b1;
+    rst_was      <= rst;
+    asked        <= cfg_req && !cfg_done && !rst;
+    word         <= {cfg_addr, cfg_data};
+    enable_was   <= enable;
+    counting_was <= counting;
+    triggered    <= byte_end && hit;
+    data_was     <= (data_set && enable) ? data_next : data;
+    rest         <= rst ? 4'd0 : byte_stb ? 4'(APART - 1) : (rest == 4'd0) ? 4'd0 : rest - 4'd1;
+  end
+  `ENVIRONMENT begin
+    if (past && !rst) begin
+      if (byte_stb) `ASSUME(rest == 4'd0 && !(byte_break && byte_ok));
+      if (asked) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
+      if (cfg_req) `ASSUME(cfg_addr != 2'd3);
+      if (enable_was) `ASSUME(data == data_was || rst_was);
+      if (enable && launched) `ASSUME(!waiting && !counting);
+      if (enable && enable_was && counting && !rst_was) `ASSUME(counting_was || triggered);
+    end
+  end
+endmodule

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs/limits.md: what scripts/limits.py would write; a limit that has no source, or two, is noticed."""
+
+import re
+
+import pytest
+
+from scripts import limits
+from sim.cocotb_rig import ROOT
+
+
+def test_the_page_is_fresh():
+    assert limits.main(["--check"]) == 0
+
+
+def test_a_stale_page_is_noticed_and_written_anew(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(limits, "PAGE", tmp_path / "limits.md")
+    assert limits.main(["--check"]) == 1 and limits.main([]) == 0 and limits.main(["--check"]) == 0
+    text = limits.PAGE.read_text()
+    limits.PAGE.write_text(text.replace("150 kHz", "151 kHz"))
+    assert limits.main(["--check"]) == 1 and "is stale; run: python scripts/limits.py" in capsys.readouterr().err
+
+
+def test_what_newcomers_met_only_in_errors():
+    """A limit at 48 MHz, written as an error message has it."""
+    text = limits.page()
+    for row in (
+        "| shortest period | 6.667 µs (150 kHz) | 320 cycles",
+        "| longest period | 89.478 s |",
+        "| longest delay | 349.525 ms | 16,777,215 ticks |",
+    ):
+        assert row in text, row
+
+
+def test_every_row_names_a_page():
+    rows = [line for line in limits.page().splitlines() if line.count(" | ") == 3 and not line.startswith("| |")]
+    assert len(rows) > 50
+    for row in rows:
+        (page,) = re.findall(r"\[[\w.-]+\]\(([\w.-]+\.md)(?:#[\w-]+)?\) \|$", row)
+        assert (ROOT / "docs" / page).is_file(), row
+
+
+def test_a_source_that_is_gone_is_noticed():
+    with pytest.raises(SystemExit, match=r"driver/litepulse_ring.h: 0 matches of \^#define LITEPULSE_RING_LEAST"):
+        limits.defined("litepulse_ring.h", "LITEPULSE_RING_LEAST")
+    with pytest.raises(SystemExit, match="matches of"):
+        limits.found("driver/litepulse_ring.h", r"^#define (\w+)")
+
+
+@pytest.mark.parametrize("number, text", [(1 << 32, "2³²"), ((1 << 32) - 2, "2³² − 2"), (1 << 15, "2¹⁵")])
+def test_powers(number, text):
+    assert limits.power(number) == text

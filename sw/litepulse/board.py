@@ -1,0 +1,579 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board as programs use it: `open()` finds one, its methods start jobs."""
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from litepulse import backends
+from litepulse.backends.interface import Backend, ClockReading, Identity, Status, Stopped, TrainChange
+from litepulse.capture import Capture, CaptureRun
+from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported
+from litepulse.job import Job
+from litepulse.latency import Latency, LatencyPlan, LatencyRun, check_intervals, check_timeout
+from litepulse.launch import Outcome, Send
+from litepulse.layout import TRAIN_MIN_PERIOD
+from litepulse.line import Format, Launch, Trigger
+from litepulse.plan import Time, frame, launch_of, line_format, period_of, profile_of, train_plan
+from litepulse.respond import RESPONDER_LIMIT, Responder, RespondRun, check_echo
+from litepulse.train import Train, TrainRun, check_overlap
+from litepulse.units import WORD, Duration, Moment, Number, Timescale, to_duration, within
+
+When = Moment | int | Duration | str  # an int is a tick; a Duration, or text with a + in front, is from now
+FILTER_MAX = 63  # samples
+DEFAULT_INTERVAL = "10ms"  # from stimulus to stimulus
+FARTHEST_DAYS = 366  # ahead of the board's time: what is farther away is a mistake
+JobType = TypeVar("JobType", bound=Job[Any])
+
+
+@dataclasses.dataclass(frozen=True)
+class Adjusted:
+    """A train that was changed: its period now, in ticks, exact, the step used, whether it had to be rounded to that."""
+
+    period: Fraction
+    step: int
+    rounded: bool
+    change: TrainChange
+
+
+def open(
+    device: str | Path | None = None,
+    *,
+    port: str | None = None,
+    sim: bool = False,
+    clock: str | None = None,
+    port_baud: int = backends.DEFAULT_BAUD,
+    bridge_baud: int | None = None,
+    vcd: str | Path | None = None,
+    stimulus: str | Path | None = None,
+    wires: Sequence[str] = ("rx",),
+    lockstep: int = 20_000,
+    own: bool = True,
+    stay_in_touch: bool = True,
+    csr: str | Path | None = None,
+    core: str | None = None,
+) -> "Board":
+    """A board: with no argument the one there is, of the kernel's driver or plugged in.
+
+    device: of the kernel's driver, /dev/litepulse0
+    port: of a board that the kernel does not drive: /dev/ttyUSB1, tcp:host:port, or remote:host:port for a litex_server; port_baud and
+        bridge_baud: of its bridge, the latter raises it meanwhile
+    csr: the csr.csv or csr.json that LiteX wrote for the SoC on that port, if the core does not lie at the usual place; core: which of
+        several in it
+    sim: the simulated SoC; vcd: file for its pins, stimulus: file with lines 'tick channel level' that drive its inputs, wires: what its
+        TX pin is wired to, 'rx' or inputs '0' to '3', 'bus': to rx, which the stimulus can pull low, too; lockstep: cycles that it goes
+        on at most between two looks at it, so that a program on a slow machine is not too late for what it asks for a few ms ahead
+    clock: in which events have a time in ns, too, if the board is the kernel's: 'monotonic', 'realtime', 'tai', 'phc'
+    stay_in_touch: a board on a cable stops what a program runs when it has not heard from the program for 5 s; with this, a thread
+        keeps in touch, so that the program may compute or sleep
+    own: False to look at and to stop a board that another process of this user follows
+
+    LitePulseError: there is none, or several, or it cannot be used; the message says what to do.
+    """
+    options = backends.SimOptions(vcd, stimulus, tuple(wires), lockstep)
+    backend = backends.connect(None if device is None else str(device), port, sim, clock, port_baud, bridge_baud, options, own, csr, core)
+    if stay_in_touch:
+        backend.stay_in_touch()
+    return Board(backend)
+
+
+class Board:
+    """A board that was found. Use it as a context: leaving it ends what this program runs there.
+
+    One job (train, capture, launches) at a time; a capture may go on beside an armed responder.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.identity: Identity = backend.identity
+        self.timescale = Timescale(self.identity.clock_hz, self.identity.samples_per_cycle)
+        self._job: Job[Any] | None = None
+        self._responder: Responder | None = None
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """What to call it: /dev/litepulse0."""
+        return self.identity.name
+
+    @property
+    def simulated(self) -> bool:
+        """No board, a simulation of one."""
+        return self.identity.simulated
+
+    @property
+    def tick_hz(self) -> Fraction:
+        """Ticks per second, exact."""
+        return self.timescale.tick_hz
+
+    @property
+    def clocks(self) -> tuple[str, ...]:
+        """Those that open() can be asked for on this board."""
+        return self.identity.clocks
+
+    def status(self) -> Status:
+        """What is going on."""
+        return self.backend.status()
+
+    def now(self) -> Moment:
+        """The board's time."""
+        return Moment(self.backend.now(), self.timescale)
+
+    def read_clocks(self) -> ClockReading:
+        """The board's tick, CLOCK_MONOTONIC and CLOCK_REALTIME at one moment, and how surely."""
+        return self.backend.read_clocks()
+
+    def channel(self, name: int | str) -> int:
+        """The number of an input ('0', 0) or of the line ('rx')."""
+        inputs = self.identity.inputs
+        if name == "rx":
+            return inputs
+        if str(name).isdigit() and int(name) < inputs:
+            return int(name)
+        raise BadInput(f"inputs: '{name}' is not a channel of this device (0 to {inputs - 1}, rx)")
+
+    # Numbers: from what a caller gives to what the board does
+
+    def tick_of(self, when: When, what: str = "at") -> int:
+        """The tick that is meant; BadInput unless it is still to come, within FARTHEST_DAYS."""
+        now = self.backend.now()
+        if isinstance(when, Moment):
+            tick = when.tick
+        elif isinstance(when, int):
+            tick = when
+        else:
+            duration = to_duration(when, what)
+            from_now = duration.relative or isinstance(when, Duration)
+            tick = math.floor(self.timescale.ticks(duration)) + (now if from_now else 0)
+        if not 0 <= tick < 1 << 63:
+            raise BadInput(f"{what}: tick {tick} is out of range")
+        if tick <= now:
+            raise BadInput(f"{what}: tick {tick} has passed, the board is at {now}")
+        if self.timescale.seconds(tick - now) > FARTHEST_DAYS * 86400:
+            raise BadInput(f"{what}: tick {tick} is more than {FARTHEST_DAYS} days ahead, the board is at {now}")
+        return tick
+
+    # Jobs
+
+    def train(
+        self,
+        rate: Number | str | None = None,
+        *,
+        period: Time | None = None,
+        byte: int | None = None,
+        width: Time | None = None,
+        break_bits: int | None = None,
+        count: int = 0,
+        start: When | None = None,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+        limit: int | None = None,
+    ) -> Train:
+        """Starts a pulse train: pulse n leaves at start + n · period, rounded down to a tick, forever.
+
+        rate (pulses per second) or period; what goes out: byte (default 0xff) in a frame of baud and format, width (a raw pulse) or
+        break_bits (a break of so many bit times); count: pulses, 0: until it is stopped; start: as soon as possible unless given;
+        loopback: the receiver listens inside the core; limit: of pulses whose ticks are kept in `record`, None: all
+        """
+        plan = train_plan(
+            self.timescale,
+            rate=rate,
+            period=period,
+            byte=byte,
+            width=width,
+            break_bits=break_bits,
+            count=count,
+            baud=baud,
+            fmt=line_format(format, invert),
+            loopback=loopback,
+        )
+        if start is not None:
+            plan = dataclasses.replace(plan, start=self.tick_of(start, "start"))
+        return self._begin(lambda: Train(TrainRun(self.backend, plan, limit), self._end_job))
+
+    def adjust(
+        self, *, rate: Number | str | None = None, period: Time | None = None, step: Time | None = None, at_pulse: int = 0
+    ) -> Adjusted:
+        """Changes the running train, by whomever it was started, without a glitch: a new rate or period, a step of its phase.
+
+        at_pulse: the first one at its new place, 0: as early as possible. Refused with the reason if the core cannot do it.
+        """
+        if rate is None and period is None and step is None:
+            raise BadInput("nothing to adjust: give a rate, a period or a step")
+        if not self.backend.status().train_running:
+            raise BadInput("no train is running")
+        settings = self.backend.train()
+        new = settings.period if settings else None
+        if rate is not None or period is not None:
+            ticks, what = period_of(self.timescale, rate, period)
+            new = self.timescale.period(ticks, TRAIN_MIN_PERIOD, what)
+            if settings and settings.launch and settings.profile:
+                check_overlap(settings.launch, settings.profile, new, self.timescale, what)
+        if new is None:
+            raise Unsupported(f"{self.name}: this train's period is not known: give a rate or a period, too")
+        wanted = Fraction(0) if step is None else self.timescale.ticks(to_duration(step, "step", signed=True))
+        step_ticks = self.timescale.whole_ticks(Duration(ticks=wanted), "step", -(1 << 31), (1 << 31) - 1)
+        try:
+            change = self.backend.change_train(new, step_ticks, at_pulse)
+        except Refused as error:
+            texts = {
+                "late": "that pulse is too close or has passed",
+                "busy": "another change is pending",
+                "invalid": "period, pulse number or step are not usable, or the train ends before",
+                None: "the record of the reason was lost",
+            }
+            raise Refused(f"the core refused the change: {texts.get(error.reason, error.reason)}", error.reason) from None
+        return Adjusted(new.ticks, step_ticks, wanted != step_ticks, change)
+
+    def capture(
+        self,
+        inputs: Iterable[int | str] = ("rx",),
+        *,
+        edges: str = "both",
+        filter: int = 0,
+        bytes: bool = False,
+        count: int = 0,
+        duration: Time | None = None,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+    ) -> Capture:
+        """Streams edges of inputs (numbers, or 'rx' for the line): 'both', 'rise' or 'fall'.
+
+        filter: levels shorter than so many samples are ignored; bytes: decode what the line receives, too; it ends after count edges
+        and bytes, or after duration of the board's clock, or when it is stopped
+        """
+        fmt = line_format(format, invert)
+        run = self.capture_run(inputs, edges=edges, filter=filter, bytes=bytes, baud=baud, fmt=fmt, loopback=loopback)
+        ticks = None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for")))
+        return self._begin(lambda: Capture(run, self._end_job, count, ticks), beside_responder=True)
+
+    def capture_run(
+        self, inputs: Iterable[int | str], *, edges: str, filter: int, bytes: bool, baud: Number | str, fmt: Format, loopback: bool
+    ) -> CaptureRun:
+        """The same, planned and not begun."""
+        if edges not in ("both", "rise", "fall"):
+            raise BadInput(f"edges: '{edges}' is not both, rise or fall")
+        within(filter, "filter", 0, FILTER_MAX)
+        channels = sorted({self.channel(name) for name in inputs})
+        profile = profile_of(self.timescale, baud, fmt) if bytes else None
+        return CaptureRun(self.backend, channels, edges != "fall", edges != "rise", filter, profile, loopback)
+
+    def launch(
+        self,
+        at: When | None = None,
+        *,
+        byte: int | None = None,
+        width: Time | None = None,
+        break_bits: int | None = None,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+    ) -> Outcome:
+        """Puts one thing on the line at a tick, exactly, and returns when it has; soon unless `at` is given.
+
+        Refused, with reason and tick, if the core could not: then nothing went out.
+        """
+        fmt = line_format(format, invert)
+        launch = launch_of(self.timescale, byte, width, break_bits, fmt)
+        with self._begin(lambda: Send(self.backend, profile_of(self.timescale, baud, fmt), loopback, self._end_job)) as send:
+            tick = send.run.soon(1) if at is None else self.tick_of(at)
+            send.start([(tick, launch)])
+            outcome = next(iter(send), None)
+            if outcome is None:
+                raise KeyboardInterrupt if send.interrupted else LitePulseError("the board did not say what became of the launch")
+            for _ in send:  # until the line is idle
+                pass
+        if outcome.reason is not None:
+            raise Refused(f"the launch at tick {tick} was refused: {outcome.reason}", outcome.reason, tick)
+        return outcome
+
+    def send(
+        self,
+        data: Iterable[int],
+        at: When | None = None,
+        *,
+        every: Time | None = None,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+        keep: bool = True,
+    ) -> Send:
+        """Sends bytes as timed launches, the first soon or `at` a tick, then one `every` so often, or back to back.
+
+        data: bytes, or anything that yields them, also without end; keep: outcomes are kept in `run` of what is returned
+        """
+        fmt = line_format(format, invert)
+        profile = profile_of(self.timescale, baud, fmt)
+        length = Launch("frame", 0, 1).length(profile)
+        gap = Fraction(length) if every is None else self.timescale.ticks(to_duration(every, "every"))
+        if gap <= 0:
+            raise BadInput(f"every: {every} is not more than 0")
+        if math.floor(gap) < length:
+            raise BadInput(f"every: the bytes would overlap: one takes {length} ticks, the distance is only {math.floor(gap)}")
+        send = self._begin(lambda: Send(self.backend, profile, loopback, self._end_job))
+        try:
+            depth = self.identity.launch_depth
+            known = len(data) if isinstance(data, Sequence) else depth
+            start = send.run.soon(known) if at is None else self.tick_of(at)
+            send.first_tick = start
+            send.start(((start + math.floor(k * gap), frame(byte, fmt)) for k, byte in enumerate(data)), keep)
+        except BaseException:
+            send.close()
+            raise
+        return send
+
+    def respond(
+        self,
+        on: Trigger,
+        after: Time,
+        *,
+        byte: int | None = None,
+        width: Time | None = None,
+        break_bits: int | None = None,
+        once: bool = False,
+        holdoff: Time = 0,
+        exclusive: bool = False,
+        own: bool = False,
+        echo: Time | None = None,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+    ) -> Responder:
+        """Arms the responder: each trigger (Edge, Byte, Break) is answered `after` so long, by hardware.
+
+        The delay counts from the edge, or from the end of the received frame. once: only the first trigger; holdoff: ignore triggers so
+        long after an answer; exclusive: no other bytes start while armed; own: our own transmission may trigger, too; echo: it may come
+        back until so long after its end (default 16 cycles of the core's clock)
+        """
+        run = self.respond_run(
+            on,
+            after,
+            byte=byte,
+            width=width,
+            break_bits=break_bits,
+            once=once,
+            holdoff=holdoff,
+            exclusive=exclusive,
+            own=own,
+            echo=echo,
+            baud=baud,
+            fmt=line_format(format, invert),
+            loopback=loopback,
+        )
+        return self._begin(lambda: Responder(run, self._end_responder))
+
+    def respond_run(
+        self,
+        on: Trigger,
+        after: Time,
+        *,
+        byte: int | None,
+        width: Time | None,
+        break_bits: int | None,
+        once: bool,
+        holdoff: Time,
+        exclusive: bool,
+        own: bool,
+        echo: Time | None,
+        baud: Number | str,
+        fmt: Format,
+        loopback: bool,
+    ) -> RespondRun:
+        """The same, planned and not begun."""
+        scale = self.timescale
+        if on.kind == "edge":
+            on = Trigger("edge", self.channel("rx" if on.channel == -1 else on.channel), on.rise, on.fall)
+        check_echo(echo, own)
+        return RespondRun(
+            self.backend,
+            on,
+            launch_of(scale, byte, width, break_bits, fmt),
+            profile_of(scale, baud, fmt),
+            scale.whole_ticks(to_duration(after, "delay"), "delay", 0, RESPONDER_LIMIT),
+            scale.whole_ticks(to_duration(holdoff, "holdoff"), "holdoff", 0, RESPONDER_LIMIT),
+            not once,
+            exclusive,
+            not own,
+            loopback,
+            None if echo is None else scale.whole_ticks(to_duration(echo, "echo"), "echo", 0, self.identity.echo_limit),
+        )
+
+    def latency(
+        self,
+        on: Trigger | None = None,
+        *,
+        byte: int | None = None,
+        width: Time | None = None,
+        break_bits: int | None = None,
+        interval: Time = DEFAULT_INTERVAL,
+        jitter: Time | None = None,
+        seed: int = 1,
+        count: int = 0,
+        duration: Time | None = None,
+        start: When | None = None,
+        timeout: Time | None = None,
+        blank: Time = 0,
+        holdoff: Time = 0,
+        from_end: bool = False,
+        filter: int = 0,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+    ) -> Latency:
+        """Measures how long something takes to respond: stimuli leave at exact ticks, responses are captured.
+
+        on: the response, an Edge, Byte or Break; None: the byte that left comes back. Without `byte` each stimulus is then another byte
+        (counting up), so a response that comes after the next stimulus is still known for what it is.
+        byte (default 0xff), width or break_bits: the stimulus
+        interval, jitter: from stimulus to stimulus, interval plus or minus up to jitter (default: half of it), by random numbers of `seed`
+        count: of stimuli; duration: none later than so long after the first; with neither it goes on until it is stopped
+        start: of the first, soon unless given
+        timeout: how long a response is waited for, from the stimulus's start edge (default 1 s, or less where the same byte would leave
+        again before). blank: what comes sooner is no response, as an echo on RS-485; holdoff: what comes so long after a response is
+        part of it, as further edges
+        from_end: delays count from the end of the stimulus, not from its start edge
+        filter: levels shorter than so many samples are ignored
+        """
+        run = self.latency_run(
+            on,
+            byte=byte,
+            width=width,
+            break_bits=break_bits,
+            interval=interval,
+            jitter=jitter,
+            seed=seed,
+            count=count,
+            duration=duration,
+            start=start,
+            timeout=timeout,
+            blank=blank,
+            holdoff=holdoff,
+            from_end=from_end,
+            filter=filter,
+            baud=baud,
+            fmt=line_format(format, invert),
+            loopback=loopback,
+        )
+        return self._begin(lambda: Latency(run, self._end_job))
+
+    def latency_run(
+        self,
+        on: Trigger | None,
+        *,
+        byte: int | None,
+        width: Time | None,
+        break_bits: int | None,
+        interval: Time,
+        jitter: Time | None,
+        seed: int,
+        count: int,
+        duration: Time | None,
+        start: When | None,
+        timeout: Time | None,
+        blank: Time,
+        holdoff: Time,
+        from_end: bool,
+        filter: int,
+        baud: Number | str,
+        fmt: Format,
+        loopback: bool,
+    ) -> LatencyRun:
+        """The same, planned and not begun."""
+        scale = self.timescale
+
+        def ticks(value: Time, what: str, low: int = 0) -> int:
+            return scale.whole_ticks(to_duration(value, what), what, low)
+
+        within(filter, "filter", 0, FILTER_MAX)
+        within(count, "count", 0, WORD - 1)
+        if on is None and (byte is not None or width is not None or break_bits is not None):
+            raise BadInput("on: say what the response is; only if each stimulus is another byte, its own byte is")
+        if on and on.kind == "edge":
+            on = Trigger("edge", self.channel("rx" if on.channel == -1 else on.channel), on.rise, on.fall)
+        launch = launch_of(scale, byte if on else 0, width, break_bits, fmt)
+        profile = profile_of(scale, baud, fmt)
+        mean = ticks(interval, "interval", 1)
+        spread = mean // 2 if jitter is None else ticks(jitter, "jitter")
+        check_intervals(self.backend, launch, profile, mean, spread)
+        wait = None if timeout is None else ticks(timeout, "timeout", 1)
+        plan = LatencyPlan(
+            launch,
+            profile,
+            on,
+            mean,
+            spread,
+            seed,
+            count,
+            None if duration is None else math.floor(scale.ticks(to_duration(duration, "for"))),
+            None if start is None else self.tick_of(start, "start"),
+            check_timeout(self.backend, wait, mean - spread, profile, on),
+            ticks(blank, "blank"),
+            ticks(holdoff, "holdoff"),
+            launch.length(profile) if from_end else 0,
+            filter,
+            loopback,
+        )
+        return LatencyRun(self.backend, plan)
+
+    def stop(self) -> Stopped:
+        """Ends all that starts by itself on the board, also what other programs left there."""
+        return self.backend.stop_all()
+
+    # One job at a time
+
+    def begin(self, make: Callable[[Callable[[], None]], JobType]) -> JobType:
+        """Starts a job of another kind: `make` gets what the job has to call at its end, and returns it. InUse if there is one already."""
+        return self._begin(lambda: make(self._end_job))
+
+    def _begin(self, make: Callable[[], JobType], beside_responder: bool = False) -> JobType:
+        if self._job or (self._responder and not beside_responder):
+            raise InUse(f"{self.name}: this program has a job on it already: stop() or close() that first")
+        job = make()
+        if isinstance(job, Responder):
+            self._responder = job
+        else:
+            self._job = job
+        return job
+
+    @property
+    def busy(self) -> bool:
+        """This program has a job on it, or an armed responder."""
+        return bool(self._job or self._responder)
+
+    def _end_job(self) -> None:
+        self._job = None
+
+    def _end_responder(self) -> None:
+        self._responder = None
+
+    def close(self) -> None:
+        """Ends what this program runs there, and lets go of it. May be called again."""
+        for job in (self._job, self._responder):
+            if job:
+                with contextlib.suppress(LitePulseError):
+                    job.close()
+        self.backend.close()
+
+    def __enter__(self) -> "Board":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            self.close()
+        except LitePulseError:
+            if error is None:  # else that one is what counts
+                raise

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Edges and received bytes with their ticks."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from litepulse.backends.interface import Backend, Wanted
+from litepulse.errors import LitePulseError
+from litepulse.interrupt import Flag
+from litepulse.job import Item, Job, Poller, timescale_of
+from litepulse.line import Profile
+from litepulse.streams import Lost, RxByte, edges
+from litepulse.units import Timescale
+
+if TYPE_CHECKING:
+    import numpy
+
+Raw = TypeVar("Raw")
+Found = tuple[int, str, "int | RxByte | Lost", "int | None"]  # (tick, channel, 'byte' or 'lost', level, byte or loss, ns)
+
+
+def channel_name(backend: Backend, channel: int) -> str:
+    """'0', '1', … or 'rx'."""
+    return "rx" if channel == backend.identity.inputs else str(channel)
+
+
+class CaptureRun:
+    """Streams edges of chosen channels, and bytes if a profile is given."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        channels: Sequence[int],
+        rise: bool = True,
+        fall: bool = True,
+        filtered: int = 0,
+        profile: Profile | None = None,
+        loopback: bool = False,
+    ) -> None:
+        self.backend, self.channels, self.rise, self.fall = backend, channels, rise, fall
+        self.filtered, self.profile, self.loopback = filtered, profile, loopback
+        self.samples = backend.identity.samples_per_cycle
+        self.poller = Poller(backend)
+        self.edge_count = self.byte_count = 0
+
+    def prepare(self) -> None:
+        """Enables the channels and forgets what was recorded."""
+        mask = sum(1 << channel for channel in self.channels)
+        self.backend.set_receiver(self.profile, self.profile is not None, self.loopback)
+        self.backend.record(
+            Wanted(
+                rise=mask if self.rise else 0,
+                fall=mask if self.fall else 0,
+                filtered=mask if self.filtered else 0,
+                filter=self.filtered,
+                received=self.profile is not None,
+            )
+        )
+
+    @property
+    def tick(self) -> int:
+        """The board's, at the last look."""
+        return self.poller.tick
+
+    def poll(self) -> list[Found]:
+        """What is new, in the order of time."""
+        _, batch = self.poller.poll()
+        found: list[Found] = []
+        for event in batch.events:
+            if isinstance(event, Lost):
+                found.append((event.tick, "lost", event, None))
+            elif event.kind == "edge":
+                for edge in edges(event, self.samples):
+                    if edge.channel in self.channels:
+                        found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, edge.ns))
+                        self.edge_count += 1
+        for byte in batch.received:
+            if isinstance(byte, Lost):
+                found.append((byte.tick, "lost", byte, None))
+            else:
+                found.append((byte.tick, "byte", byte, byte.ns))
+                self.byte_count += 1
+        return sorted(found, key=lambda item: item[0])
+
+    def follow(self, interrupt: Flag) -> Iterator[list[Found]]:
+        """Yields batches until interrupted."""
+        while not interrupt:
+            found = self.poll()
+            yield found
+            self.poller.pause(len(found) >= 8)
+
+
+@dataclass(frozen=True)
+class EdgeEvent:
+    """An edge: tick of the first sample that shows the new level; time: the same in seconds since the board's reset, exact.
+
+    channel: number of the input, or 'rx'; ns: the tick in the clock that open() was asked for, or None.
+    """
+
+    tick: int
+    time: Fraction
+    channel: int | str
+    level: int
+    ns: int | None = None
+
+
+@dataclass(frozen=True)
+class ByteEvent:
+    """A received byte: tick and time of its start edge; ok: no parity or framing error, and no break."""
+
+    tick: int
+    time: Fraction
+    data: int
+    ok: bool
+    byte: RxByte
+    ns: int | None = None
+
+
+@dataclass(frozen=True)
+class LostEvent:
+    """`count` records are missing here, from `tick` on; at_least: or more."""
+
+    tick: int
+    time: Fraction
+    count: int
+    at_least: bool
+
+    @classmethod
+    def of(cls, lost: Lost, timescale: Timescale) -> "LostEvent":
+        """What a stream told."""
+        return cls(lost.tick, timescale.seconds(lost.tick), lost.count, lost.at_least)
+
+
+CaptureEvent = EdgeEvent | ByteEvent | LostEvent
+
+
+class ListenRun(Protocol[Raw]):
+    """What is heard on a board, look by look."""
+
+    @property
+    def backend(self) -> Backend:
+        """Of the board."""
+        ...
+
+    @property
+    def tick(self) -> int:
+        """The board's, at the last look."""
+        ...
+
+    def prepare(self) -> None:
+        """Begins to record."""
+        ...
+
+    def poll(self) -> list[Raw]:
+        """What is new."""
+        ...
+
+    def follow(self, interrupt: Flag) -> Iterator[list[Raw]]:
+        """Yields batches until interrupted."""
+        ...
+
+
+class Listen(Job[Item], Generic[Raw, Item]):
+    """A job that only records. Ends by itself after `count` items that are no losses (0: does not), or `duration` ticks."""
+
+    def __init__(self, run: ListenRun[Raw], ended: Callable[[], None], count: int = 0, duration: int | None = None) -> None:
+        super().__init__(run.backend, ended)
+        self._run, self._count, self._given = run, count, 0
+        self._timescale = timescale_of(run.backend)
+        run.prepare()
+        self._last_tick = None if duration is None else run.backend.now() + duration
+        self._batches = run.follow(self._flag)
+
+    def _item(self, found: Raw) -> Item | None:
+        """What a program gets of it; None: nothing."""
+        raise NotImplementedError
+
+    def _take(self, batch: list[Raw]) -> bool:
+        """False: that was all."""
+        for found in batch:
+            item = self._item(found)
+            if item is None:
+                continue
+            self._ready.append(item)
+            self._given += not isinstance(item, LostEvent)
+            if self._count and self._given >= self._count:
+                return False
+        return self._last_tick is None or self._run.tick < self._last_tick
+
+    def _advance(self, interrupt: Flag) -> bool:
+        batch = next(self._batches, None)
+        return batch is not None and self._take(batch)
+
+    def _finish(self) -> None:
+        if not self._count or self._given < self._count:
+            self._take(self._rest())
+        self._count_losses()
+        self._undo()
+
+    def _abandon(self) -> None:
+        with contextlib.suppress(LitePulseError):
+            self._undo()
+
+    def _rest(self) -> list[Raw]:
+        """What has come since the last look."""
+        return self._run.poll()
+
+    def _undo(self) -> None:
+        """Undoes what prepare() did."""
+        self._backend.stop_recording()
+
+
+class Capture(Listen[Found, CaptureEvent]):
+    """A running capture. Iterating over it gives what happens, in the order of time within each look at the board."""
+
+    def _item(self, found: Found) -> CaptureEvent | None:
+        tick, what, value, ns = found
+        if self._last_tick is not None and tick >= self._last_tick:
+            return None
+        time = self._timescale.seconds(tick)
+        if isinstance(value, Lost):
+            return LostEvent.of(value, self._timescale)
+        if isinstance(value, RxByte):
+            return ByteEvent(tick, time, value.data, not (value.parity_error or value.framing_error or value.is_break), value, ns)
+        return EdgeEvent(tick, time, int(what) if what.isdigit() else what, value, ns)
+
+    def array(self) -> "numpy.ndarray[Any, Any]":
+        """All edges from now to the end of the capture: a NumPy array with the fields tick (uint64), channel (uint8), level (uint8).
+
+        The line, 'rx', is the channel behind the last input. LitePulseError if records were lost: the array would have gaps unseen.
+        """
+        import numpy
+
+        line = self._backend.identity.inputs
+        rows: list[tuple[int, int, int]] = []
+        for event in self:
+            if isinstance(event, LostEvent):
+                self.close()
+                raise LitePulseError(f"{event.count} records were lost at tick {event.tick}")
+            if isinstance(event, EdgeEvent):
+                rows.append((event.tick, line if isinstance(event.channel, str) else event.channel, event.level))
+        return numpy.array(rows, dtype=[("tick", "u8"), ("channel", "u1"), ("level", "u1")])

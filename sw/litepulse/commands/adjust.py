@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepulse adjust"""
+
+from argparse import Namespace
+
+from litepulse import output
+from litepulse.commands import arguments
+from litepulse.commands.arguments import Verbs
+from litepulse.commands.report import headline, shared
+from litepulse.errors import BadInput
+from litepulse.units import approx, exact, si
+
+EXAMPLES = """  litepulse adjust --step -5us
+  litepulse adjust --rate 1234.5 --at-pulse 5000"""
+
+
+def add(verbs: Verbs) -> None:
+    """The verb, to the command line."""
+    sub = arguments.add_verb(verbs, "adjust", run, "change period or phase of the running train without a glitch", ("json",), EXAMPLES)
+    pace = sub.add_mutually_exclusive_group()
+    pace.add_argument("--rate", metavar="HZ", type=arguments.rate("rate"), help="new rate")
+    pace.add_argument("--period", metavar="T", type=arguments.duration("period", positive=True), help="new period")
+    sub.add_argument(
+        "--step", metavar="T", type=arguments.duration("step", signed=True), help="move the pulses once by this much: 5us, -1t"
+    )
+    sub.add_argument(
+        "--at-pulse",
+        default="0",
+        metavar="N",
+        type=arguments.count("at-pulse"),
+        help="first pulse at its new place, 0 = the earliest possible (default)",
+    )
+
+
+def run(args: Namespace) -> None:
+    """litepulse adjust"""
+    if args.rate is None and args.period is None and args.step is None:
+        raise BadInput("nothing to adjust: give --rate, --period or --step")
+    if args.sim:
+        raise BadInput("--sim starts a simulated SoC of its own, no train runs on it: adjust works with --port or --device")
+    with arguments.board(args, own=False) as board:
+        ts = board.timescale
+        adjusted = board.adjust(rate=args.rate, period=args.period, step=args.step, at_pulse=args.at_pulse)
+        if adjusted.rounded:
+            output.note(f"litepulse: step rounded to {adjusted.step} ticks = {si(ts.seconds(adjusted.step), 's')}")
+        if adjusted.change.pending:
+            output.note("litepulse: accepted; the pulse it waits for has not come yet")
+        pulse = adjusted.change.pulse
+        if args.style == "json":
+            rate = {"rate_hz": exact(ts.tick_hz / adjusted.period), "period_ticks": exact(adjusted.period)}
+            output.write_json(shared(board, "adjust") | rate | {"step_ticks": adjusted.step, "at_pulse": pulse})
+            return
+        output.write(
+            f"{headline(board)}\nadjusted{f' from pulse {pulse} on' if pulse is not None else ''}: "
+            f"{approx(ts.tick_hz / adjusted.period, 6)} Hz, period {exact(adjusted.period)} ticks, step {adjusted.step} ticks"
+        )

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Options that several verbs have, and the types that turn their text into numbers: nothing below the commands reads text."""
+
+import argparse
+import contextlib
+import difflib
+import math
+import re
+from collections.abc import Callable, Generator, Mapping
+from fractions import Fraction
+from typing import Any, NoReturn, Protocol, TypedDict, cast
+
+import litepulse
+from litepulse import output, recording
+from litepulse.backends import DEFAULT_BAUD, LOWEST_BAUD, SHORT_STEP
+from litepulse.errors import BadInput
+from litepulse.line import Format
+from litepulse.plan import BREAK_MAX
+from litepulse.units import Duration, Timescale, parse_byte, parse_count, parse_duration, parse_rate
+
+HIGHEST_BAUD = 12_000_000
+WIRES = ("rx", "bus", "none", "0", "1", "2", "3")
+STYLES = {"json": "one JSON object at the end", "csv": "CSV rows while it runs", "vnl": "vnlog rows while it runs, for feedgnuplot --vnl"}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose complaints are one line, and which takes no abbreviated options."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.setdefault("allow_abbrev", False)
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{message}{did_you_mean(message, self)} ('{self.prog} --help' lists what there is)")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Help and version, to an output that may be full or closed."""
+        del file
+        output.write(message, end="")
+
+    def words(self) -> set[str]:
+        """All verbs and options."""
+        found = set(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action.choices, Mapping):  # the verbs
+                for name, verb in cast(Mapping[str, Parser], action.choices).items():
+                    found |= {name, *verb.words()}
+        return found
+
+
+class Verbs(Protocol):
+    """What adds verbs to the command line."""
+
+    def add_parser(self, name: str, *, help: str, description: str, epilog: str | None) -> Parser:
+        """The parser of a new verb."""
+        ...
+
+
+class Frame(TypedDict):
+    """What add_frame() asked for, as the library takes it."""
+
+    byte: int | None
+    width: Duration | None
+    break_bits: int | None
+
+
+class Line(TypedDict):
+    """What add_line() asked for, as the library takes it."""
+
+    baud: Fraction
+    format: Format
+    loopback: bool
+
+
+def did_you_mean(message: str, parser: Parser) -> str:
+    """'; did you mean --rate?' behind what argparse says of a word that it does not know."""
+    match = re.match(r"unrecognized arguments: (-[^ =]+)|argument VERB: invalid choice: '([^']*)'", message)
+    word = match and (match[1] or match[2])
+    near = difflib.get_close_matches(word, parser.words(), 1) if word else []
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+# Types ------------------------------------------------------------------------------------------------------------------
+
+
+def rate(what: str) -> Callable[[str], Fraction]:
+    """A rate or a bit rate."""
+    return lambda text: parse_rate(text, what)
+
+
+def duration(what: str, signed: bool = False, positive: bool = False) -> Callable[[str], Duration]:
+    """A time."""
+
+    def convert(text: str) -> Duration:
+        value = parse_duration(text, what, signed)
+        if positive and not value.positive:
+            raise BadInput(f"{what}: {text} is not more than 0")
+        return value
+
+    return convert
+
+
+def count(what: str = "count", low: int = 0, high: int = (1 << 32) - 1) -> Callable[[str], int]:
+    """A whole number."""
+    return lambda text: parse_count(text, what, low, high)
+
+
+def whole_baud(what: str, low: int = 50) -> Callable[[str], int]:
+    """A bit rate of whole baud, of a port: 1M, 1500000."""
+    return lambda text: parse_count(str(parse_rate(text, what)), what, low, HIGHEST_BAUD)
+
+
+def channels(text: str) -> tuple[str, ...]:
+    """0,1,rx; which of them the device has is not known yet."""
+    return tuple(part.strip() for part in text.split(","))
+
+
+def trigger(text: str) -> litepulse.Trigger:
+    """edge:0:rise, byte:0x55/0xff, break."""
+    kind, *rest = text.split(":")
+    if kind == "break" and not rest:
+        return litepulse.Break()
+    if kind == "byte" and len(rest) == 1:
+        value, _, mask = rest[0].partition("/")
+        return litepulse.Byte(parse_byte(value, "on"), parse_byte(mask, "on") if mask else 0xFF)
+    if kind == "edge" and 1 <= len(rest) <= 2:
+        way = rest[1] if len(rest) == 2 else "fall" if rest[0] == "rx" else "rise"
+        if way in ("rise", "fall", "both") and (rest[0] == "rx" or rest[0].isdigit()):
+            return litepulse.Edge("rx" if rest[0] == "rx" else int(rest[0]), way)
+    raise BadInput(f"on: '{text}' is not like edge:0:rise, edge:rx:fall, byte:0x55, byte:0x50/0xf0 or break")
+
+
+def wire(text: str) -> str:
+    """What TX is wired to."""
+    if text not in WIRES:
+        raise BadInput(f"wire: '{text}' is not rx, bus, 0, 1, 2, 3 or none")
+    return text
+
+
+# Groups -----------------------------------------------------------------------------------------------------------------
+
+
+def add_device(parser: argparse.ArgumentParser, top: bool = False) -> None:
+    """The options that choose a device; they may stand before or after the verb."""
+    default: dict[str, Any] = {} if top else {"default": argparse.SUPPRESS}
+    group = parser.add_argument_group("device (default: the one that the kernel drives)")
+    group.add_argument("--device", metavar="DEV", help="a device of the kernel's driver: /dev/litepulse0", **default)
+    group.add_argument("--sim", action="store_true", help="use the simulated SoC (no board needed)", **default)
+    group.add_argument(
+        "--port",
+        metavar="PORT",
+        help="a board behind LiteX's UARTBone: /dev/ttyUSB1 or tcp:host:port; behind a litex_server: remote:host:port",
+        **default,
+    )
+    group.add_argument(
+        "--csr", metavar="FILE", help="csr.csv or csr.json of the SoC on that port, where LiteX wrote what lies where", **default
+    )
+    group.add_argument("--core", metavar="NAME", help="which core of several in that file, e.g. pulse1", **default)
+    group.add_argument(
+        "--port-baud",
+        metavar="N",
+        type=count("port-baud", LOWEST_BAUD, HIGHEST_BAUD),
+        help=f"speed of the bridge on a serial port (default {DEFAULT_BAUD})",
+        **default,
+    )
+    group.add_argument(
+        "--bridge-baud",
+        metavar="RATE",
+        type=whole_baud("bridge-baud", DEFAULT_BAUD),
+        help="raise the bridge of a board on a serial port to this speed meanwhile, e.g. 1M",
+        **default,
+    )
+    recording.add_options(group, default)
+    group.add_argument("--stimulus", metavar="FILE", help="with --sim: lines 'tick channel level' that drive the inputs", **default)
+    group.add_argument(
+        "--wire",
+        metavar="TO",
+        action="append",
+        type=wire,
+        help="with --sim: wire tx to rx, an input 0-3, none, or as a bus to rx and the stimulus; repeatable (default rx; lin slave: bus)",
+        **default,
+    )
+
+
+def add_verb(
+    verbs: Verbs,
+    name: str,
+    function: Callable[[argparse.Namespace], int | None],
+    text: str,
+    styles: tuple[str, ...] = (),
+    examples: str = "",
+) -> Parser:
+    """A verb with the options of devices and output."""
+    sub = verbs.add_parser(
+        name, help=text, description=text[0].upper() + text[1:] + ".", epilog=f"examples:\n{examples}" if examples else None
+    )
+    sub.set_defaults(function=function)
+    add_device(sub)
+    add_styles(sub, styles)
+    return sub
+
+
+def add_styles(sub: argparse.ArgumentParser, styles: tuple[str, ...]) -> None:
+    """How results are written."""
+    if styles:
+        group = sub.add_argument_group("output (default: for people)").add_mutually_exclusive_group()
+        for style in styles:
+            group.add_argument(f"--{style}", dest="style", action="store_const", const=style, help=STYLES[style])
+    sub.set_defaults(style=None)
+
+
+def add_frame(sub: argparse.ArgumentParser) -> None:
+    """What goes on the line."""
+    what = sub.add_argument_group("what goes on the line").add_mutually_exclusive_group()
+    what.add_argument("--byte", metavar="B", type=parse_byte, help="a frame with this byte (default 0xff)")
+    what.add_argument("--width", metavar="T", type=duration("width"), help="a raw pulse of this length instead of a frame")
+    what.add_argument(
+        "--break", dest="break_bits", metavar="N", type=count("break", 1, BREAK_MAX), help="a break of N bit times instead of a frame"
+    )
+
+
+def add_line(sub: argparse.ArgumentParser) -> None:
+    """How the line is used."""
+    group = sub.add_argument_group("line")
+    group.add_argument("--baud", default="9600", metavar="RATE", type=rate("baud"), help="bit rate, also a fraction (default 9600)")
+    group.add_argument(
+        "--format", default="8N1", metavar="F", type=Format.parse, help="data bits, parity N/O/E/M/S, stop bits 1/1.5/2 (default 8N1)"
+    )
+    group.add_argument("--invert", action="store_true", help="idle level 0, start bit 1")
+    group.add_argument("--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin")
+
+
+def frame_of(args: argparse.Namespace) -> Frame:
+    """What add_frame() asked for, as the library takes it."""
+    return {"byte": args.byte, "width": args.width, "break_bits": args.break_bits}
+
+
+def line_of(args: argparse.Namespace) -> Line:
+    """What add_line() asked for, as the library takes it."""
+    fmt = args.format
+    return {"baud": args.baud, "format": Format(fmt.data_bits, fmt.parity, fmt.stop, args.invert), "loopback": args.loopback}
+
+
+def join_negatives(argv: list[str]) -> list[str]:
+    """'--step -5us' as '--step=-5us': argparse would take the value for an option."""
+    joined: list[str] = []
+    for argument in argv:
+        if re.match(r"-[0-9.]", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+# The board --------------------------------------------------------------------------------------------------------------
+
+
+def lockstep(args: argparse.Namespace, ahead: Callable[[Timescale], int]) -> int:
+    """Cycles that the simulator may run ahead between two looks at it: `ahead` of its clock, which is known before it is started."""
+    if not args.sim:
+        return SHORT_STEP
+    try:
+        from litex_soc.sim_soc import PULSE_HZ
+    except ImportError:
+        return SHORT_STEP  # the program that starts the simulator tells what is missing
+    return min(max(ahead(Timescale(PULSE_HZ)), 2_000), 10_000_000)
+
+
+@contextlib.contextmanager
+def board(args: argparse.Namespace, own: bool = True, lockstep: int = SHORT_STEP) -> Generator[litepulse.Board]:
+    """The board that was asked for, let go of in the end."""
+    for name in (*recording.OPTIONS, "stimulus", "wire"):
+        if getattr(args, name) and not args.sim:
+            raise BadInput(f"--{name} works with --sim only")
+    with recording.Recording(args.vcd, args.sr) as pins:
+        opened = open_board(args, pins.vcd, own, lockstep)
+        try:
+            with opened:
+                yield opened
+        finally:
+            pins.finish(opened.timescale.tick_hz)
+
+
+def open_board(args: argparse.Namespace, vcd: str | None, own: bool, lockstep: int) -> litepulse.Board:
+    """The board that was asked for."""
+    return litepulse.open(
+        args.device,
+        port=args.port,
+        sim=args.sim,
+        port_baud=args.port_baud or DEFAULT_BAUD,
+        bridge_baud=args.bridge_baud,
+        vcd=vcd,
+        stimulus=args.stimulus,
+        wires=[name for name in args.wire or ["rx"] if name != "none"],
+        lockstep=lockstep,
+        own=own,
+        csr=args.csr,
+        core=args.core,
+        stay_in_touch=False,  # a command that stands still counts as dead
+    )
+
+
+def when(moment: Duration, board: litepulse.Board) -> Duration | int:
+    """A time as the library takes it: '+10ms' is from now, else it is the board's tick."""
+    return moment if moment.relative else math.floor(board.timescale.ticks(moment))
+
+
+def device_words(args: argparse.Namespace, board: litepulse.Board) -> str:
+    """The words with which another command means the same board: ' --port /dev/ttyUSB1'."""
+    if args.port:
+        return f" --port {args.port}" + (f" --csr {args.csr}" if args.csr else "") + (f" --core {args.core}" if args.core else "")
+    return f" --device {board.name}" if args.device else ""

@@ -1,0 +1,522 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepulse latency"""
+
+import contextlib
+import os
+import time
+from argparse import Namespace
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TextIO
+
+from litepulse import Board, output, termplot
+from litepulse.backends import Losses
+from litepulse.board import DEFAULT_INTERVAL, FILTER_MAX
+from litepulse.commands import arguments
+from litepulse.commands.arguments import Verbs
+from litepulse.commands.following import Wait, to_the_end
+from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
+from litepulse.commands.respond import named
+from litepulse.distribution import PERCENTILES, Distribution
+from litepulse.echo import Echo
+from litepulse.errors import BadInput, LitePulseError, OutputLost, Unsupported
+from litepulse.interrupt import Interrupt
+from litepulse.latency import LatencyRun
+from litepulse.line import Trigger
+from litepulse.output import ns
+from litepulse.pairing import ANSWERED, EXTRA, IGNORED, MISSING, REFUSED, STRAY, UNKNOWN, Sample
+from litepulse.realtime import DEFAULT_PRIORITY, quietest_cpu
+from litepulse.units import Timescale, exact, fixed, parse_count, si, to_rate
+
+KEPT = 100_000  # samples of which --json tells
+BINS = 20
+LIVE_SECONDS = 0.25  # between two new live tables: percentiles of many values take time
+SETTINGS = ("priority", "memory", "cpu", "dma")
+COUNTS = (ANSWERED, MISSING, EXTRA, STRAY, IGNORED, UNKNOWN, REFUSED)
+EXAMPLES = """  litepulse latency --width 10us --on edge:0:rise --count 1000
+  litepulse latency --echo /dev/ttyUSB3 --baud 115200 --count 10000 --realtime
+  litepulse latency --echo /dev/ttyUSB3 --baud 115200 --count 5000 --compare
+  litepulse --sim --wire 0 latency --width 10us --on edge:0:fall --count 100"""
+
+Setting = tuple[str, dict[str, Any]]  # (name for people, arguments of Realtime)
+
+
+def add(verbs: Verbs) -> None:
+    """The verb, to the command line."""
+    text = "measure how long something takes to respond, to the tick"
+    sub = arguments.add_verb(verbs, "latency", run, text, ("json", "csv", "vnl"), EXAMPLES)
+    timed = arguments.duration
+    what = sub.add_argument_group("stimulus and response")
+    what.add_argument(
+        "--on",
+        metavar="RESPONSE",
+        type=response,
+        help="edge:CHANNEL[:rise|fall|both], byte:VALUE[/MASK], break, or echo (default): the stimulus's own byte, which counts up",
+    )
+    what.add_argument(
+        "--interval",
+        default=DEFAULT_INTERVAL,
+        metavar="T",
+        type=timed("interval", positive=True),
+        help="mean time from stimulus to stimulus (default 10ms)",
+    )
+    what.add_argument("--jitter", metavar="T", type=timed("jitter"), help="vary each by up to plus or minus so much (default: half of it)")
+    what.add_argument("--seed", default="1", metavar="N", type=arguments.count("seed"), help="of the random numbers for that (default 1)")
+    what.add_argument(
+        "--timeout", metavar="T", type=timed("timeout", positive=True), help="how long a response is waited for (default 1s or less)"
+    )
+    what.add_argument("--blank", default="0t", metavar="T", type=timed("blank"), help="what comes sooner after the stimulus is no response")
+    what.add_argument(
+        "--holdoff", default="0t", metavar="T", type=timed("holdoff"), help="what comes so long after a response is part of it"
+    )
+    what.add_argument("--from", dest="reference", choices=("start", "end"), default="start", help="where on the stimulus a delay begins")
+    what.add_argument(
+        "--filter",
+        default="0",
+        metavar="N",
+        type=arguments.count("filter", 0, FILTER_MAX),
+        help="ignore levels shorter than N samples, up to 63",
+    )
+    what.add_argument("--start", metavar="T", type=timed("start"), help="first stimulus: +10ms from now, or a tick (default: soon)")
+    arguments.add_frame(sub)
+    end = sub.add_argument_group("end")
+    end.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after so many stimuli")
+    end.add_argument(
+        "--for", dest="duration", metavar="T", type=timed("for", positive=True), help="no stimulus after this time of the board's clock"
+    )
+    end.add_argument("--histogram", metavar="FILE", help="write a histogram in microseconds, as cyclictest does")
+    other = sub.add_argument_group("other end on this PC")
+    other.add_argument("--echo", metavar="PORT", help="answer on this serial port with what comes there")
+    other.add_argument(
+        "--realtime",
+        nargs="?",
+        const=",".join(SETTINGS),
+        metavar="LIST",
+        type=settings,
+        help="settings for what answers: priority[=N],memory,cpu[=N],dma[=US] (default: all four)",
+    )
+    other.add_argument("--compare", action="store_true", help="measure without settings, then with one more at a time")
+    arguments.add_line(sub)
+
+
+def response(text: str) -> Trigger | None:
+    """A trigger, or None for echo."""
+    return None if text == "echo" else arguments.trigger(text)
+
+
+def settings(text: str) -> list[Setting]:
+    """priority=80,memory,cpu=3,dma=0"""
+    found: dict[str, Setting] = {}
+    for part in text.split(","):
+        name, has_value, value = part.strip().partition("=")
+        if name not in SETTINGS or name in found or (has_value and name == "memory"):
+            raise BadInput(f"realtime: '{part}' is not priority[=N], memory, cpu[=N] or dma[=US], each once")
+        if name == "priority":
+            priority = parse_count(value, "priority", 1, 99) if has_value else DEFAULT_PRIORITY
+            found[name] = (f"SCHED_FIFO {priority}", {"priority": priority})
+        elif name == "memory":
+            found[name] = ("memory locked", {"lock_memory": True})
+        elif name == "cpu":
+            cpu = parse_count(value, "cpu", 0, 65535) if has_value else quietest_cpu()
+            found[name] = (f"on CPU {cpu}", {"cpus": [cpu]})
+        else:
+            latency = parse_count(value, "dma", 0, 2_000_000_000) if has_value else 0
+            found[name] = (f"cpu_dma_latency {latency}", {"dma_latency": latency})
+    return list(found.values())
+
+
+def check(args: Namespace) -> None:
+    """BadInput if options do not fit together."""
+    if args.echo is None:
+        if args.realtime or args.compare:
+            raise BadInput("--realtime and --compare are about what answers on a port of this PC: give --echo PORT")
+    elif args.sim:
+        raise BadInput("--echo: a port of this PC is not wired to the simulated SoC")
+    elif args.on is not None:
+        raise BadInput("--echo answers each byte with itself: leave out --on")
+    if args.compare and not args.count and args.duration is None:
+        raise BadInput("--compare: say how long each measurement lasts, with --count or --for")
+    if args.compare and args.style in ("csv", "vnl"):
+        raise BadInput(f"--compare prints a table; --{args.style} has a row per sample: choose one")
+    if args.compare and args.histogram:
+        raise BadInput("--histogram holds one measurement; --compare makes several: choose one")
+
+
+def lockstep(args: Namespace) -> int:
+    """Some stimuli."""
+    return arguments.lockstep(args, lambda clock: int(8 * clock.ticks(args.interval)))
+
+
+def run(args: Namespace) -> int:
+    """litepulse latency"""
+    check(args)
+    with arguments.board(args, lockstep=lockstep(args)) as board, Interrupt() as interrupt, histogram_file(args.histogram) as file:
+        if args.compare:
+            return compare(args, board, interrupt)
+        return follow(args, board, interrupt, file)
+
+
+@contextlib.contextmanager
+def histogram_file(name: str | None) -> Generator[TextIO | None]:
+    """The file, found to be writable before anything is measured. What was in it stays until there is a new histogram."""
+    if name is None:
+        yield None
+        return
+    is_new = not os.path.exists(name)
+    try:
+        file = open(name, "a")
+    except OSError as error:
+        raise BadInput(f"histogram: cannot write {name}: {error.strerror}") from None
+    try:
+        with file:
+            yield file
+    finally:
+        if is_new:
+            with contextlib.suppress(OSError):  # somebody else may have taken it away
+                if os.path.getsize(name) == 0:
+                    os.unlink(name)
+
+
+def job_of(args: Namespace, board: Board) -> LatencyRun:
+    """The measurement, planned."""
+    line = arguments.line_of(args)
+    return board.latency_run(
+        args.on,
+        interval=args.interval,
+        jitter=args.jitter,
+        seed=args.seed,
+        count=args.count,
+        duration=args.duration,
+        start=None if args.start is None else arguments.when(args.start, board),
+        timeout=args.timeout,
+        blank=args.blank,
+        holdoff=args.holdoff,
+        from_end=args.reference == "end",
+        filter=args.filter,
+        baud=line["baud"],
+        fmt=line["format"],
+        loopback=line["loopback"],
+        **arguments.frame_of(args),
+    )
+
+
+def echo_of(args: Namespace, job: LatencyRun, wanted: Iterable[Setting]) -> Echo:
+    """What answers on --echo PORT, not yet started."""
+    baud = round(to_rate(args.baud, "baud"))
+    return Echo(args.echo, baud, job.plan.profile.format, {name: value for _, keywords in wanted for name, value in keywords.items()})
+
+
+@dataclass
+class Answerer:
+    """What answers on a port of this PC, and with which settings."""
+
+    echo: Echo
+    settings: Sequence[Setting] = ()
+
+    def result(self) -> dict[str, Any]:
+        """For JSON."""
+        kind = self.echo.kind
+        names = {name: value for _, keywords in self.settings for name, value in keywords.items()}
+        return {"port": self.echo.port, "kind": kind.kind, "driver": kind.driver, "bytes": self.echo.echoed, "settings": names}
+
+
+@dataclass
+class Seen:
+    """Samples that --json tells."""
+
+    samples: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def add(self, found: Iterable[Sample]) -> None:
+        """The first KEPT are kept."""
+        for each in found:
+            if len(self.samples) < KEPT:
+                told = {"n": each.number, "tick": each.tick, "response": each.response, "delay_ticks": each.delay, "outcome": each.outcome}
+                self.samples.append(
+                    told | ({"reason": each.reason} if each.reason else {}) | ({"overtaken": True} if each.overtaken else {})
+                )
+
+
+def measure(
+    args: Namespace, board: Board, job: LatencyRun, interrupt: Interrupt, title: str, seen: Seen, answerer: Answerer | None
+) -> None:
+    """Runs a measurement to its end and shows it: rows for programs, a live table for people."""
+    ts, rows_out, drawn = board.timescale, None, 0.0
+    if args.style in ("csv", "vnl"):
+        names = ("n", "tick", "t_ns", "delay_ticks", "delay_ns", "outcome")
+        rows_out = output.Rows(args.style, names, board.identity.backend)
+    job.prepare()
+    wait = Wait(board, "the first stimulus", job.plan.start)
+    picture = termplot.Rolling("stimulus", "delay [µs]")
+    with output.Live(f"{title}{simulated_mark(board)}", args.count or None, args.style) as live:
+        table: list[tuple[str, str]] = []
+        for found in job.follow(interrupt):
+            if answerer:
+                answerer.echo.check()
+            seen.add(found)
+            for each in found:
+                if each.delay is not None and each.number is not None:
+                    picture.add(each.number, float(ts.ns(each.delay) / 1000))
+                if rows_out:
+                    tick = each.response if each.tick is None else each.tick
+                    shown = None if each.delay is None else ns(ts, each.delay)
+                    rows_out.row(each.number, tick, None if tick is None else ns(ts, tick), each.delay, shown, each.outcome)
+            if live.table and time.monotonic() > drawn + LIVE_SECONDS:
+                table, drawn = text_rows(ts, job), time.monotonic()
+            live.update(job.stimuli, table, picture, wait.left(job.poller.tick))
+
+
+def follow(args: Namespace, board: Board, interrupt: Interrupt, file: TextIO | None) -> int:
+    """One measurement."""
+    job, seen = job_of(args, board), Seen()
+    answerer: Answerer | None = None
+
+    def look() -> None:
+        measure(args, board, job, interrupt, "stimuli", seen, answerer)
+
+    def report(losses: Losses) -> tuple[dict[str, Any], str]:
+        if answerer:
+            answerer.echo.close()
+        if file:
+            write_histogram(file, board.timescale, job.delays)
+        result = result_of(args, board, job, losses) | {
+            "samples": seen.samples,
+            "echo": answerer.result() if answerer else None,
+            "ended": "interrupt" if interrupt else "all sent",
+        }
+        return result, "\n".join([*text_of(board, job, losses, answerer), *picture_of(args, board, job.delays)])
+
+    with contextlib.ExitStack() as stack:
+        if args.echo is not None:
+            wanted: list[Setting] = args.realtime or []
+            answerer = Answerer(stack.enter_context(echo_of(args, job, wanted)), wanted)
+        if args.style is None:
+            output.write(f"{headline(board)}\n{title_of(board, job, answerer)}")
+        losses = to_the_end(board, args.style, look, lambda: job.stimuli, report)
+    return ended(interrupt, not args.count and args.duration is None) or status_of(job, losses)
+
+
+def status_of(job: LatencyRun, losses: Losses) -> int:
+    """LOST unless each stimulus left and had one response."""
+    wrong = any(job.counts[name] for name in (MISSING, EXTRA, STRAY, REFUSED))
+    return LOST if wrong or losses.total or not job.delays.count else 0
+
+
+# One setting at a time --------------------------------------------------------------------------------------------------
+
+
+def compare(args: Namespace, board: Board, interrupt: Interrupt) -> int:
+    """Measures without settings, then with one more at a time; a setting that cannot be had is left out, and the table says why."""
+    ts, people = board.timescale, args.style is None
+    runs: list[dict[str, Any]] = []
+    rows: list[tuple[str, ...]] = [("settings", "samples", "least", "median", "p99", "p99.9", "most", "missing")]
+    refused: list[str] = []
+    applied: list[Setting] = []
+    status = 0
+    job = job_of(args, board)
+    if people:
+        output.write(f"{headline(board)}\n{title_of(board, job, Answerer(echo_of(args, job, ())))}")
+    problem = None
+    for step in [None, *(args.realtime or settings(",".join(SETTINGS)))]:
+        wanted = [*applied, *([step] if step else [])]
+        name = "none" if step is None else f"+ {step[0]}"
+        job = job_of(args, board)
+        with contextlib.ExitStack() as stack:
+            try:
+                answerer = Answerer(stack.enter_context(echo_of(args, job, wanted)), wanted)
+            except Unsupported as error:
+                refused.append(f"{name.removeprefix('+ ')}: {error}")
+                runs.append({"settings": name, "not_applied": str(error)})
+                continue
+
+            def look(job: LatencyRun = job, name: str = name, answerer: Answerer = answerer) -> None:
+                measure(args, board, job, interrupt, name, Seen(), answerer)
+
+            def report(
+                losses: Losses, job: LatencyRun = job, name: str = name, answerer: Answerer = answerer
+            ) -> tuple[dict[str, Any], str]:
+                answerer.echo.close()
+                runs.append({"settings": name} | numbers_of(job, losses) | {"echo": answerer.result()})
+                rows.append((name, str(job.delays.count), *figures(ts, job.delays), str(job.counts[MISSING])))
+                return {}, ""
+
+            try:
+                losses = to_the_end(board, "compare", look, lambda job=job: job.stimuli, report)
+            except LitePulseError as error:
+                if not runs:
+                    raise
+                problem = error
+                if rows[-1][0] == name:
+                    rows[-1] = (f"{name}, cut short", *rows[-1][1:])
+                break
+        applied = wanted
+        status = max(status, status_of(job, losses))
+        if interrupt:
+            break
+    result = shared(board, "latency") | shared_line(job.plan.profile) | plan_of(args, board, job) | {"runs": runs}
+    if args.style == "json":
+        ending: dict[str, Any] = {"error": str(problem)} if problem else {"ended": "interrupt" if interrupt else "all sent"}
+        output.write_json(result | ending)
+    else:
+        for line in (*columns_of(rows), *(f"not tried: {each}" for each in refused)):
+            output.write(f"  {line}")
+        output.write("  Each line adds its setting to those above. These are figures of one run on this machine.")
+    if problem:
+        raise problem
+    return ended(interrupt, False) or status
+
+
+def columns_of(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """A table: the first column to the left, numbers to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+
+
+def figures(ts: Timescale, delays: Distribution) -> tuple[str, ...]:
+    """Least, percentiles and most, in microseconds."""
+    if not delays.count:
+        return ("-",) * (2 + len(PERCENTILES))
+    values = (delays.least, *(delays.percentile(each) for each in PERCENTILES), delays.most)
+    return tuple(microseconds(ts, value) for value in values)
+
+
+def microseconds(ts: Timescale, ticks: int) -> str:
+    """'12.345 µs'"""
+    return f"{fixed(ts.ns(ticks) / 1000, 3)} µs"
+
+
+# What is reported -------------------------------------------------------------------------------------------------------
+
+
+def title_of(board: Board, job: LatencyRun, answerer: Answerer | None) -> str:
+    """What is measured, in a line or two."""
+    plan, ts = job.plan, board.timescale
+    stimulus = str(plan.launch) if plan.on else "bytes that count up"
+    until = named(plan.on, board) if plan.on else "the same byte"
+    interval = f"every {si(ts.seconds(plan.interval), 's')} ± {si(ts.seconds(plan.jitter), 's')}, seed {plan.seed}"
+    line = f"{stimulus} → {until}, {interval}"
+    if answerer is None:
+        return line
+    held = ", ".join(name for name, _ in answerer.settings) or "no real-time settings"
+    return f"{line}\n{answerer.echo.port} answers: {answerer.echo.kind}; {held}"
+
+
+def plan_of(args: Namespace, board: Board, job: LatencyRun) -> dict[str, Any]:
+    """The plan, for JSON."""
+    plan = job.plan
+    return {
+        "stimulus": str(plan.launch) if plan.on else "counting bytes",
+        "stimulus_ticks": plan.launch.length(plan.profile),
+        "response": named(plan.on, board) if plan.on else "the same byte",
+        "interval_ticks": plan.interval,
+        "jitter_ticks": plan.jitter,
+        "seed": plan.seed,
+        "timeout_ticks": plan.timeout,
+        "blank_ticks": plan.blank,
+        "holdoff_ticks": plan.holdoff,
+        "delay_from": args.reference,
+    }
+
+
+def numbers_of(job: LatencyRun, losses: Losses) -> dict[str, Any]:
+    """Counts and figures, for JSON."""
+    delays = job.delays
+    some = bool(delays.count)
+    names = {percent: percent_name(percent).replace(".", "_") for percent in PERCENTILES}
+    return {
+        "start": job.first,
+        "stimuli": job.stimuli,
+        **{name: job.counts[name] for name in COUNTS},
+        "overtaken": job.overtaken,
+        "least_ticks": delays.least if some else None,
+        "most_ticks": delays.most if some else None,
+        "mean_ticks": exact(delays.mean) if some else None,
+        **{f"{name}_ticks": delays.percentile(percent) if some else None for percent, name in names.items()},
+        "histogram": delays.rows(),
+        "lost": losses.total,
+        "lost_at_least": losses.at_least,
+    }
+
+
+def result_of(args: Namespace, board: Board, job: LatencyRun, losses: Losses) -> dict[str, Any]:
+    """The JSON object of one measurement."""
+    return shared(board, "latency") | shared_line(job.plan.profile) | plan_of(args, board, job) | numbers_of(job, losses)
+
+
+def text_rows(ts: Timescale, job: LatencyRun) -> list[tuple[str, str]]:
+    """Counts and figures, for people."""
+    counts, delays = job.counts, job.delays
+    rows = [("stimuli", f"{job.stimuli} sent, {counts[ANSWERED]} answered, {counts[MISSING]} missing, {counts[EXTRA]} answered twice")]
+    if not delays.count:
+        return rows
+    for name, value in (
+        ("least", delays.least),
+        *((percent_name(each), delays.percentile(each)) for each in PERCENTILES),
+        ("most", delays.most),
+    ):
+        rows.append((name, f"{value} ticks = {microseconds(ts, value)}"))
+    return rows
+
+
+def percent_name(percent: Fraction) -> str:
+    """'median', 'p99', 'p99.9'."""
+    return "median" if percent == 50 else f"p{float(percent):g}"
+
+
+def text_of(board: Board, job: LatencyRun, losses: Losses, answerer: Answerer | None) -> list[str]:
+    """The report, for people."""
+    counts, plan, rows = job.counts, job.plan, text_rows(board.timescale, job)
+    rows[0] = (rows[0][0], f"{rows[0][1]}, {records_lost(losses.total, losses.at_least)}")
+    few = [percent_name(each) for each in PERCENTILES if job.delays.count and job.delays.count * (100 - each) < 100]
+    if few:
+        rows.append(("few", f"of {job.delays.count} samples, {' and '.join(few)} cannot be told from the largest"))
+    notes = {
+        STRAY: "responses to no stimulus: too late, or another byte",
+        IGNORED: "edges or bytes within the blanking time or the holdoff",
+        UNKNOWN: "cannot be judged: records were lost, or the end came before",
+        REFUSED: "stimuli did not leave",
+    }
+    rows += [(name, f"{counts[name]} {text}") for name, text in notes.items() if counts[name]]
+    if job.overtaken:
+        surely = "came" if plan.on is None else "probably came"
+        rows.append(("overtaken", f"{job.overtaken} responses {surely} after the next stimulus: use a longer --interval"))
+    if answerer:
+        rows.append(("echo", f"{answerer.echo.echoed} bytes answered by {answerer.echo.port}"))
+    rows.append(("clock", clock_note(board)))
+    return output.aligned(rows)
+
+
+def picture_of(args: Namespace, board: Board, delays: Distribution) -> list[str]:
+    """The histogram in the terminal. What is above p99 is one bar, so that a few large delays do not flatten the rest."""
+    if args.style is not None or not delays.count:
+        return []
+    bins, above = delays.bins(BINS, delays.percentile(99))
+    rows = [(fixed(board.timescale.ns(low) / 1000, 3), count) for low, count in bins]
+    rows += [("more", above)] if above else []
+    return ["", *termplot.bars(rows, f"{delays.count} delays{simulated_mark(board)}  [from µs]", output.columns(), output.is_plain())]
+
+
+def write_histogram(file: TextIO, ts: Timescale, delays: Distribution) -> None:
+    """As `cyclictest --histogram` writes it: a line for each whole microsecond, so that scripts for its plots take it."""
+    counts = Distribution()
+    for ticks, count in delays.rows():
+        counts.add(int(ts.ns(ticks) // 1000), count)
+    lines = ["# Histogram", *(f"{value:06d} {count:06d}" for value, count in counts.rows())]
+    some = bool(counts.count)
+    lines.append(f"# Total: {counts.count:09d}")
+    for name, value in (
+        ("Min", counts.least if some else 0),
+        ("Avg", round(counts.mean) if some else 0),
+        ("Max", counts.most if some else 0),
+    ):
+        lines.append(f"# {name} Latencies: {value:05d}")
+    lines.append("# Histogram Overflows: 00000")
+    try:
+        if os.path.isfile(file.name):
+            file.truncate(0)
+        file.write("\n".join(lines) + "\n")
+        file.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            file.close()
+        raise OutputLost(f"histogram: {file.name} cannot be written: {error.strerror}") from None

@@ -1,0 +1,531 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepulse lin: monitor, master, slave, inject"""
+
+import contextlib
+import math
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+from litepulse import Board, lin, output
+from litepulse.backends import Backend, Losses
+from litepulse.capture import ListenRun
+from litepulse.commands import arguments
+from litepulse.commands.arguments import Verbs
+from litepulse.commands.capture import quiet
+from litepulse.commands.following import to_the_end
+from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared
+from litepulse.errors import BadInput
+from litepulse.interrupt import Interrupt
+from litepulse.job import tidy
+from litepulse.lin.frames import BINS, Spaces
+from litepulse.lin.master import MasterRun
+from litepulse.lin.monitor import DEFAULT_BAUD, monitor_run
+from litepulse.lin.protocol import SPACE_BITS
+from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
+from litepulse.output import ms, ns
+from litepulse.plan import BREAK_MAX
+from litepulse.streams import Lost
+from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
+
+KEPT = 100_000  # frames of which --json tells
+COLUMNS = ("t_ns", "tick", "id", "name", "pid", "data", "checksum", "model", "space_ticks", "spaces_ticks", "limit_ticks", "own", "error")
+MONITOR = """  litepulse lin monitor --ldf door.ldf
+  litepulse lin monitor --baud 9600 --for 10s --json > frames.json"""
+MASTER = """  litepulse lin master door.ldf --schedule NormalTable --set WindowUp=1
+  litepulse --sim lin master door.ldf --schedule NormalTable --rounds 3"""
+SLAVE = """  litepulse lin slave door.ldf --node Window --set WindowPlace=40
+  litepulse lin slave door.ldf --node Window --flip-checksum WindowState=0x80
+  litepulse lin slave door.ldf --node Window --keep"""
+INJECT = """  litepulse lin inject --id 0x10 --data 4a5593e5 --flip-checksum 0x01
+  litepulse lin inject --id 0x11 --break 9
+  litepulse --sim lin inject --id 0x12 --data 00 --stretch 2.3=+0.4 --json"""
+
+
+def add(verbs: Verbs) -> None:
+    """The verb and its own verbs, to the command line."""
+    text = "LIN bus: monitor, master, slave, frames with faults"
+    parser = verbs.add_parser("lin", help=text, description=text + ".", epilog="examples:\n" + "\n".join((MONITOR, MASTER, SLAVE, INJECT)))
+    arguments.add_device(parser)
+    inner = parser.add_subparsers(dest="lin_verb", metavar="VERB", required=True, parser_class=arguments.Parser)
+    sub = arguments.add_verb(inner, "monitor", monitor, "show the frames on the bus, with their ticks", ("json", "csv", "vnl"), MONITOR)
+    sub.add_argument("--ldf", metavar="FILE", help="description of the network: names, lengths, checksums, signals, bit rate")
+    add_end(sub)
+    add_bus(sub)
+    sub = arguments.add_verb(inner, "master", master, "run a schedule: each header at its tick exactly", ("json", "csv", "vnl"), MASTER)
+    sub.add_argument("ldf", metavar="FILE", help="description of the network (LDF)")
+    sub.add_argument("--schedule", metavar="NAME", help="which of its schedules (default: the only one)")
+    sub.add_argument("--rounds", default="0", metavar="N", type=arguments.count("rounds"), help="end after so many (default 0: at Ctrl-C)")
+    add_set(sub)
+    sub.add_argument("--start", metavar="T", type=arguments.duration("start"), help="first slot: +10ms from now, or a tick (default: soon)")
+    add_bus(sub)
+    sub = arguments.add_verb(inner, "slave", slave, "answer as a node: each byte at its tick exactly", ("json", "csv", "vnl"), SLAVE)
+    sub.add_argument("ldf", metavar="FILE", help="description of the network (LDF)")
+    sub.add_argument("--node", metavar="NAME", required=True, help="which of its slaves")
+    add_set(sub)
+    sub.add_argument(
+        "--space",
+        metavar="BITS",
+        type=lambda text: to_fraction(text, "space"),
+        help=f"bit times before each byte of an answer (default {DEFAULT_SPACE}; the standard allows {SPACE_BITS})",
+    )
+    sub.add_argument(
+        "--respond",
+        metavar="HEX",
+        action="append",
+        default=[],
+        type=lambda text: data_bytes(text, "respond"),
+        help="eight bytes for the next header of SlaveResp; repeatable, one for each header",
+    )
+    sub.add_argument(
+        "--keep",
+        action="store_true",
+        help="leave the board answering and return; 'litepulse stop' ends it. Answers stay as they are: response_error is not set, and "
+        "event-triggered frames and SlaveResp are answered once",
+    )
+    add_end(sub)
+    wrong = sub.add_argument_group("what is wrong with the answers")
+    wrong.add_argument(
+        "--flip-checksum",
+        metavar="ID=MASK",
+        action="append",
+        default=[],
+        type=lambda text: frame_byte(text, "flip-checksum"),
+        help="bits of the checksum; ID is an identifier or the name of a frame; repeatable",
+    )
+    wrong.add_argument(
+        "--checksum",
+        metavar="ID=B",
+        action="append",
+        default=[],
+        type=lambda text: frame_byte(text, "checksum"),
+        help="sent instead of the right one; repeatable",
+    )
+    add_bus(sub)
+    sub = arguments.add_verb(inner, "inject", inject, "send one frame, right or wrong on purpose", ("json",), INJECT)
+    sub.add_argument("--id", metavar="N", required=True, type=arguments.count("id", 0, 63), help="identifier, 0 to 63")
+    sub.add_argument("--data", metavar="HEX", type=data_bytes, help="1 to 8 bytes, e.g. 4a5593e5 (default: the header alone)")
+    sub.add_argument("--model", choices=(lin.ENHANCED, lin.CLASSIC), default=lin.ENHANCED, help="checksum (default enhanced)")
+    sub.add_argument("--at", metavar="T", type=arguments.duration("at"), help="+10ms from now, or a tick (default: soon)")
+    wrong = sub.add_argument_group("what is wrong with it")
+    wrong.add_argument(
+        "--break", dest="break_bits", default="13", metavar="N", type=arguments.count("break", 1, BREAK_MAX), help="its length"
+    )
+    wrong.add_argument("--sync", default="0x55", metavar="B", type=lambda text: parse_byte(text, "sync"), help="instead of 0x55")
+    wrong.add_argument(
+        "--flip-parity", default="0", metavar="MASK", type=arguments.count("flip-parity", 0, 3), help="of the two parity bits"
+    )
+    wrong.add_argument(
+        "--flip-checksum", default="0", metavar="MASK", type=lambda text: parse_byte(text, "flip-checksum"), help="bits of the checksum"
+    )
+    wrong.add_argument(
+        "--stretch",
+        metavar="BYTE.BIT=BITS",
+        action="append",
+        default=[],
+        type=stretched,
+        help="a bit that is longer by so many bit times, or shorter: 1.0=+0.3 is the start bit of the identifier; repeatable",
+    )
+    add_bus(sub)
+
+
+def add_set(sub: ArgumentParser) -> None:
+    """Values of signals."""
+    sub.add_argument(
+        "--set",
+        metavar="SIGNAL=V",
+        action="append",
+        default=[],
+        type=signal_value,
+        help="value of a signal, else its initial one; repeatable",
+    )
+
+
+def add_end(sub: ArgumentParser) -> None:
+    """When it ends by itself."""
+    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="stop after so many frames")
+    sub.add_argument(
+        "--for", dest="duration", metavar="T", type=arguments.duration("for"), help="stop after this time of the board's clock"
+    )
+
+
+def add_bus(sub: ArgumentParser) -> None:
+    """How the bus is used."""
+    group = sub.add_argument_group("bus")
+    group.add_argument(
+        "--baud", metavar="RATE", type=arguments.rate("baud"), help=f"bit rate (default: the description's, or {DEFAULT_BAUD})"
+    )
+    group.add_argument("--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin")
+
+
+def signal_value(text: str) -> tuple[str, lin.Value]:
+    """NAME=VALUE: a number, or what the description calls a value."""
+    name, sign, value = text.partition("=")
+    if not name or not sign or not value:
+        raise BadInput(f"set: '{text}' is not like SIGNAL=VALUE")
+    with contextlib.suppress(ValueError):
+        return name, int(value, 0)
+    with contextlib.suppress(ValueError):
+        return name, float(value)
+    return name, value
+
+
+def frame_byte(text: str, what: str) -> tuple[int | str, int]:
+    """ID=BYTE; ID is an identifier or the name of a frame."""
+    name, sign, value = text.partition("=")
+    if not name or not sign or not value:
+        raise BadInput(f"{what}: '{text}' is not like 0x20=0x01")
+    frame: int | str = name
+    with contextlib.suppress(ValueError):
+        frame = int(name, 0)
+    return frame, parse_byte(value, what)
+
+
+def data_bytes(text: str, what: str = "data") -> bytes:
+    """Hexadecimal digits, blanks and commas between them allowed."""
+    try:
+        return bytes.fromhex(re.sub(r"[\s,]|0x", "", text))
+    except ValueError:
+        raise BadInput(f"{what}: '{text}' is not bytes in hexadecimal, like 4a5593e5") from None
+
+
+def stretched(text: str) -> tuple[tuple[int, int], Fraction]:
+    """BYTE.BIT=BITS."""
+    match = re.fullmatch(r"(\d+)\.(\d+)=([+-]?[0-9./]+)", text.strip())
+    if not match:
+        raise BadInput(f"stretch: '{text}' is not like 2.3=+0.4")
+    return (int(match[1]), int(match[2])), to_fraction(match[3], "stretch")
+
+
+# What was heard ---------------------------------------------------------------------------------------------------------
+
+
+def value_of(frame: lin.Frame) -> dict[str, Any]:
+    """A frame as --json has it."""
+    return {
+        "tick": frame.tick,
+        "id": frame.frame_id,
+        "name": frame.name or None,
+        "pid": frame.pid,
+        "data": frame.data.hex(),
+        "checksum": frame.checksum,
+        "model": frame.model,
+        "space_ticks": None if frame.space is None else exact(frame.space),
+        "spaces_ticks": None if frame.spaces is None else exact(frame.spaces),
+        "limit_ticks": None if frame.limit is None else exact(frame.limit),
+        "slow": frame.slow,
+        "own_header": frame.own_header,
+        "own_response": frame.own_response,
+        "error": frame.error,
+    }
+
+
+def row_of(frame: lin.Frame, timescale: Timescale) -> tuple[int | str | None, ...]:
+    """A frame as CSV and vnlog have it."""
+    own = {(True, True): "both", (True, False): "header", (False, True): "response"}.get((frame.own_header, frame.own_response))
+    return (
+        ns(timescale, frame.tick),
+        frame.tick,
+        frame.frame_id,
+        frame.name or None,
+        None if frame.pid is None else f"0x{frame.pid:02x}",
+        frame.data.hex() or None,
+        None if frame.checksum is None else f"0x{frame.checksum:02x}",
+        frame.model,
+        None if frame.space is None else fixed(frame.space, 3),
+        None if frame.spaces is None else fixed(frame.spaces, 3),
+        None if frame.limit is None else fixed(frame.limit, 3),
+        own,
+        frame.error.replace(" ", "_") if frame.error else None,
+    )
+
+
+def line_of(frame: lin.Frame, board: Board, bit: Fraction, description: lin.Description | None) -> str:
+    """A frame for people."""
+    name = "-" if frame.frame_id is None else f"{frame.frame_id:2d}"
+    shown = " ".join(f"{byte:02x}" for byte in frame.data)
+    if frame.checksum is not None:
+        shown += f" [{frame.checksum:02x} {frame.model or '?'}]"
+    wait = f"{fixed(frame.spaces / bit, 2)} of {fixed(frame.limit / bit, 0)} bits" if frame.spaces is not None and frame.limit else ""
+    notes = [frame.error] if frame.error else []
+    notes += ["SLOW"] if frame.slow else []
+    notes += ["own"] if frame.own_response else []
+    signals = description.decode(frame.name, frame.data) if description and frame.name and not frame.error else {}
+    notes += [f"{name}={value}" for name, value in signals.items()]
+    return f"{ms(board.timescale, frame.tick):>18}  {name:>2}  {frame.name:<16} {shown:<38} {wait:<18} {' '.join(notes)}".rstrip()
+
+
+class Report:
+    """Shows frames as they come, and in the end what they add up to."""
+
+    def __init__(self, args: Namespace, board: Board, verb: str, bit: Fraction, description: lin.Description | None) -> None:
+        self.args, self.board, self.verb, self.bit, self.description = args, board, verb, bit, description
+        self.frames: list[lin.Frame] = []
+        self.spaces: dict[int, Spaces] = {}
+        self.errors: dict[str, int] = {}
+        self.count = 0
+        self.rows: output.Rows | None = None
+        if args.style in ("csv", "vnl"):
+            self.rows = output.Rows(args.style, COLUMNS, board.identity.backend)
+        elif args.style is None:
+            output.write(f"{headline(board)}\n{'t [ms]':>18}  id  {'name':<16} {'data [checksum]':<38} {'spaces':<18}")
+
+    def show(self, item: lin.Frame | Lost) -> None:
+        """A frame, or a loss."""
+        if isinstance(item, Lost):
+            if self.args.style is None:
+                output.write(f"{ms(self.board.timescale, item.tick):>18}  LOST {item}")
+            return
+        self.count += 1
+        if item.error:
+            self.errors[item.error] = self.errors.get(item.error, 0) + 1
+        if item.frame_id is not None and not item.error:
+            self.spaces.setdefault(item.frame_id, Spaces()).add(item)
+        if self.args.style is None:
+            output.write(line_of(item, self.board, self.bit, self.description))
+        elif self.rows:
+            self.rows.row(*row_of(item, self.board.timescale))
+        elif len(self.frames) < KEPT:
+            self.frames.append(item)
+
+    def histogram(self) -> list[str]:
+        """Lines: how long the responses let wait, by identifier."""
+        lines: list[str] = []
+        for frame_id, spaces in sorted(self.spaces.items()):
+            if spaces.least is None or spaces.most is None:
+                continue
+            bits = [fixed(value / self.bit, 2) for value in (spaces.least, spaces.most)]
+            share = fixed(100 * spaces.share, 0)
+            lines.append(f"id {frame_id}: {spaces.count} responses, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit")
+            top = max(spaces.bins.values())
+            for number, count in sorted(spaces.bins.items()):
+                label = "more than the limit" if number == BINS else f"{100 * number // BINS:3d} to {100 * (number + 1) // BINS:3d} %"
+                lines.append(f"    {label:>19} {count:7d} {'#' * max(1, 40 * count // top)}")
+        return lines
+
+    def end(self, losses: Losses, interrupt: Interrupt, more: dict[str, Any], rows: list[tuple[str, str]]) -> tuple[dict[str, Any], str]:
+        """What it adds up to, for programs and for people."""
+        wrong = ", ".join(f"{count} {what}" for what, count in sorted(self.errors.items())) or "none with an error"
+        slow = sum(spaces.slow for spaces in self.spaces.values())
+        said = [("frames", f"{self.count}, {wrong}; {slow} slow; {records_lost(losses.total, losses.at_least)}")]
+        said += [*rows, ("clock", clock_note(self.board))]
+        result = (
+            shared(self.board, f"lin {self.verb}")
+            | {"bit_period_ticks": exact(self.bit)}
+            | more
+            | {
+                "frames": [value_of(frame) for frame in self.frames],
+                "count": self.count,
+                "errors": self.errors,
+                "spaces": {
+                    str(frame_id): {
+                        "count": spaces.count,
+                        "slow": spaces.slow,
+                        "least_ticks": None if spaces.least is None else exact(spaces.least),
+                        "most_ticks": None if spaces.most is None else exact(spaces.most),
+                        "histogram": [spaces.bins.get(number, 0) for number in range(BINS + 1)],
+                    }
+                    for frame_id, spaces in sorted(self.spaces.items())
+                },
+                "lost": losses.total,
+                "lost_at_least": losses.at_least,
+                "ended": "interrupt" if interrupt else "all there",
+            }
+        )
+        return result, "\n".join([*self.histogram(), *output.aligned(said)])
+
+    def listen(
+        self,
+        run: ListenRun[lin.Frame | Lost],
+        interrupt: Interrupt,
+        release: Callable[[Backend], None],
+        more: Callable[[], dict[str, Any]] = dict[str, Any],
+        rows: Callable[[], list[tuple[str, str]]] = list[tuple[str, str]],
+    ) -> int:
+        """Begins and shows what comes until --count or --for end it, then releases the board; the exit status. more, rows: see follow()."""
+        count, duration, end = self.args.count, self.args.duration, None
+
+        def begin() -> Iterable[list[lin.Frame | Lost]]:
+            nonlocal end
+            run.prepare()
+            end = None if duration is None else self.board.now().tick + math.floor(self.board.timescale.ticks(duration))
+            return run.follow(interrupt)
+
+        def enough() -> bool:
+            return bool(count and self.count >= count) or (end is not None and run.tick >= end)
+
+        return self.follow(begin, interrupt, release, enough, not count and duration is None, more, rows)
+
+    def follow(
+        self,
+        begin: Callable[[], Iterable[list[lin.Frame | Lost]]],
+        interrupt: Interrupt,
+        release: Callable[[Backend], None],
+        enough: Callable[[], bool] = lambda: False,
+        endless: bool = False,
+        more: Callable[[], dict[str, Any]] = dict[str, Any],
+        rows: Callable[[], list[tuple[str, str]]] = list[tuple[str, str]],
+    ) -> int:
+        """Begins, shows what comes until it ends, or is enough, then releases the board; the exit status.
+
+        more: for --json; rows: for people, in the end
+        """
+
+        def look() -> None:
+            for batch in begin():
+                output.check()
+                for item in batch:
+                    self.show(item)
+                    if enough():
+                        return
+                if enough():
+                    return
+
+        losses = to_the_end(
+            self.board, self.args.style, look, lambda: self.count, lambda losses: self.end(losses, interrupt, more(), rows()), release
+        )
+        return ended(interrupt, endless) or (LOST if losses.total or self.errors or not self.count else 0)
+
+
+# The verbs --------------------------------------------------------------------------------------------------------------
+
+
+def monitor(args: Namespace) -> int:
+    """litepulse lin monitor"""
+    if args.sim:
+        check_driven(args)
+    description = lin.Description(args.ldf) if args.ldf else None
+    with arguments.board(args) as board, Interrupt() as interrupt:
+        run = monitor_run(board, args.baud, description, args.loopback)
+        report = Report(args, board, "monitor", run.assembler.bit, description)
+        return report.listen(run, interrupt, quiet)
+
+
+def check_driven(args: Namespace) -> None:
+    """BadInput if a simulated board would hear nothing forever."""
+    if not args.stimulus and not args.count and args.duration is None:
+        raise BadInput("nothing drives the simulated bus: give --stimulus FILE (lines 'tick rx level'), or --count or --for")
+
+
+def master(args: Namespace) -> int:
+    """litepulse lin master"""
+    description = lin.Description(args.ldf)
+    names = description.schedules()
+    if args.schedule is None and len(names) != 1:
+        raise BadInput(f"schedule: {description.path.name} has {', '.join(names) or 'none'}: give one with --schedule")
+    with arguments.board(args) as board, Interrupt() as interrupt:
+        run = MasterRun(board, description, args.schedule or names[0], args.baud, args.loopback)
+        run.set(dict(args.set))
+        for name in run.tight_slots():
+            output.note(f"litepulse: the slot of {name} is shorter than the longest frame allowed: a slow answer runs into the next")
+        report = Report(args, board, "master", run.bit, description)
+        start = 0
+
+        def begin() -> Iterable[list[lin.Frame | Lost]]:
+            nonlocal start
+            start = run.begin(args.rounds, None if args.start is None else board.tick_of(arguments.when(args.start, board), "start"))
+            return run.frames(interrupt)
+
+        return report.follow(begin, interrupt, tidy, endless=not args.rounds, more=lambda: {"start": start, "schedule": run.schedule})
+
+
+def slave(args: Namespace) -> int:
+    """litepulse lin slave"""
+    if args.keep:
+        check_keep(args)
+    if args.sim:
+        check_driven(args)
+        args.wire = args.wire or ["bus"]
+    description = lin.Description(args.ldf)
+    flips, checksums = merged(args.flip_checksum, "flip-checksum"), merged(args.checksum, "checksum")
+    with arguments.board(args) as board, Interrupt() as interrupt:
+        run = SlaveRun(board, description, args.node, args.space, flips, checksums, args.baud, args.loopback)
+        run.set(dict(args.set))
+        for data in args.respond:
+            run.respond(data)
+        if args.space is not None and args.space > SPACE_BITS:
+            output.note(f"litepulse: space: the standard allows {SPACE_BITS} bit times before each byte")
+        if args.keep:
+            run.prepare()
+            run.leave()
+            return told_to_keep(args, board, run)
+        report = Report(args, board, "slave", run.bit, description)
+
+        def more() -> dict[str, Any]:
+            return {"node": args.node, "space_ticks": run.space, "answered": run.answered, "missed": run.missed}
+
+        def rows() -> list[tuple[str, str]]:
+            return [("answers", f"{run.answered} sent whole, {run.missed} missed")]
+
+        return report.listen(run, interrupt, lambda _: run.end(), more, rows)
+
+
+def check_keep(args: Namespace) -> None:
+    """BadInput if the slave cannot go on without this command, or the command would have to stay."""
+    if args.sim:
+        raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
+    if args.count or args.duration is not None:
+        raise BadInput("--keep returns at once: --count and --for have nothing to count")
+    if args.loopback:
+        raise BadInput("--keep and --loopback exclude each other: the receiver is wired back to the bus when the command ends")
+    if args.style in ("csv", "vnl"):
+        raise BadInput(f"--keep returns at once: there are no rows for --{args.style}")
+    if len(args.respond) > 1:
+        raise BadInput("respond: with --keep the board can answer one header of SlaveResp, so give it once")
+
+
+def told_to_keep(args: Namespace, board: Board, run: SlaveRun) -> int:
+    """Says what goes on."""
+    frames = sorted(run.published.items())
+    if args.style == "json":
+        answers = {str(frame_id): name for frame_id, name in frames}
+        output.write_json(shared(board, "lin slave") | {"armed": True, "node": args.node, "space_ticks": run.space, "answers": answers})
+    else:
+        words = arguments.device_words(args, board)
+        names = ", ".join(f"{name} ({frame_id})" for frame_id, name in frames) or "no frame"
+        output.write(f"{headline(board)}\narmed: {args.node} answers {names}; 'litepulse{words} stop' ends it")
+    return 0
+
+
+def inject(args: Namespace) -> int:
+    """litepulse lin inject"""
+    injection = lin.Injection(
+        args.id, args.data, args.model, args.break_bits, args.sync, args.flip_parity, args.flip_checksum, stretches(args.stretch)
+    )
+    with arguments.board(args) as board:
+        at = None if args.at is None else arguments.when(args.at, board)
+        heard = lin.inject(board, injection, at=at, baud=args.baud or DEFAULT_BAUD, loopback=args.loopback)
+        if args.style == "json":
+            records = [
+                {"tick": one.tick, "byte": one.data, "break": one.is_break, "framing_error": one.framing_error} for one in heard.records
+            ]
+            sent = {"sent": injection.bytes.hex(), "tick": heard.tick, "break_bits": injection.break_bits}
+            output.write_json(shared(board, "lin inject") | sent | {"frames": [value_of(one) for one in heard.frames], "records": records})
+        else:
+            bit = board.timescale.bit_period(Fraction(args.baud or DEFAULT_BAUD)).ticks
+            said = " ".join(f"{byte:02x}" for byte in injection.bytes)
+            output.write(f"{headline(board)}\nsent at tick {heard.tick}: a break of {injection.break_bits} bits, {said}\nheard:")
+            output.write("\n".join(line_of(frame, board, bit, None) for frame in heard.frames) or "nothing: is the line wired back to RX?")
+        return 0 if heard.frames else LOST
+
+
+def stretches(pairs: Iterable[tuple[tuple[int, int], Fraction]]) -> dict[tuple[int, int], Fraction]:
+    """{(byte, bit): bit times}; one bit may be given once."""
+    found: dict[tuple[int, int], Fraction] = {}
+    for place, by in pairs:
+        if place in found:
+            raise BadInput(f"stretch: bit {place[1]} of byte {place[0]} is given twice")
+        found[place] = by
+    return found
+
+
+def merged(pairs: Iterable[tuple[int | str, int]], what: str) -> dict[int | str, int]:
+    """{identifier or frame: byte}; one may be given once."""
+    found: dict[int | str, int] = {}
+    for frame, byte in pairs:
+        if frame in found:
+            raise BadInput(f"{what}: {frame} is given twice")
+        found[frame] = byte
+    return found

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepulse stop"""
+
+from argparse import Namespace
+
+from litepulse import output
+from litepulse.commands import arguments
+from litepulse.commands.arguments import Verbs
+from litepulse.commands.report import headline, shared
+from litepulse.errors import BadInput
+
+EXAMPLES = """  litepulse stop
+  litepulse --port /dev/ttyUSB1 stop"""
+
+
+def add(verbs: Verbs) -> None:
+    """The verb, to the command line."""
+    text = "stop whatever runs: train, timed launches, responder; also what another process runs"
+    arguments.add_verb(verbs, "stop", run, text, ("json",), EXAMPLES)
+
+
+def run(args: Namespace) -> None:
+    """litepulse stop"""
+    if args.sim:
+        raise BadInput("--sim starts a simulated SoC of its own, nothing runs on it: stop works with --port or --device")
+    with arguments.board(args, own=False) as board:
+        stopped = board.stop()
+        if args.style == "json":
+            output.write_json(shared(board, "stop") | {"stopped": list(stopped.what), "pulses": stopped.pulses})
+            return
+        said = f"stopped: {', '.join(stopped.what)}" if stopped.what else "nothing was running"
+        pulses = f" after {stopped.pulses} pulses" if stopped.pulses is not None else ""
+        output.write(f"{headline(board)}\n{said}{pulses}; the line is idle")

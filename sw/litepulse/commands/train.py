@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepulse train"""
+
+import itertools
+from argparse import Namespace
+from typing import Any
+
+from litepulse import Board, output, termplot
+from litepulse.backends import Losses
+from litepulse.commands import arguments
+from litepulse.commands.arguments import Verbs
+from litepulse.commands.following import Wait, to_the_end
+from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
+from litepulse.errors import BadInput
+from litepulse.interrupt import Interrupt
+from litepulse.job import tidy
+from litepulse.layout import regs
+from litepulse.output import ms, ns
+from litepulse.plan import train_plan
+from litepulse.train import Row, TrainPlan, TrainRun
+from litepulse.units import Timescale, approx, exact, si
+
+KEPT = 100_000  # pulses that are drawn in the end; --json has all
+EXAMPLES = """  litepulse --sim train --rate 58 --byte 0xff --baud 9600 --count 60
+  litepulse train --period 1ms --width 10us              until Ctrl-C
+  litepulse train --rate 617/10 --vnl | feedgnuplot --vnl --stream --lines --domain
+  litepulse train --rate 1k --keep; litepulse adjust --step -5us; litepulse stop"""
+
+
+def add(verbs: Verbs) -> None:
+    """The verb, to the command line."""
+    sub = arguments.add_verb(
+        verbs, "train", run, "start a pulse train, follow it and compare it with the exact ideal", ("json", "csv", "vnl"), EXAMPLES
+    )
+    pace = sub.add_mutually_exclusive_group(required=True)
+    pace.add_argument("--rate", metavar="HZ", type=arguments.rate("rate"), help="pulses per second, exact: 58, 61.7, 617/10, 44.1k")
+    pace.add_argument(
+        "--period",
+        metavar="T",
+        type=arguments.duration("period", positive=True),
+        help="time from pulse to pulse instead: 17.25ms, 1/58, 24000000/29t",
+    )
+    sub.add_argument("--count", default="0", metavar="N", type=arguments.count(), help="pulses, 0 = until Ctrl-C (default)")
+    sub.add_argument(
+        "--start", metavar="T", type=arguments.duration("start"), help="when: +10ms from now, or a time or tick (123456t) since the reset"
+    )
+    sub.add_argument("--keep", action="store_true", help="leave it running and return as soon as it runs, or waits for --start")
+    arguments.add_frame(sub)
+    arguments.add_line(sub)
+
+
+def plan_for(args: Namespace, timescale: Timescale, start: int | None = None) -> TrainPlan:
+    """The TrainPlan, all checked against a clock."""
+    line = arguments.line_of(args)
+    return train_plan(
+        timescale,
+        rate=args.rate,
+        period=args.period,
+        count=args.count,
+        start=start,
+        baud=line["baud"],
+        fmt=line["format"],
+        loopback=line["loopback"],
+        **arguments.frame_of(args),
+    )
+
+
+def lockstep(args: Namespace) -> int:
+    """So far that the event FIFO never fills. What does not fit is told before anything is built or started."""
+    return arguments.lockstep(args, lambda clock: 16 * plan_for(args, clock).period.whole)
+
+
+def run(args: Namespace) -> int:
+    """litepulse train"""
+    if args.keep and args.sim:
+        raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
+    if args.keep and args.style in ("csv", "vnl"):
+        raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
+    with arguments.board(args, lockstep=lockstep(args)) as board, Interrupt() as interrupt:
+        start = board.tick_of(arguments.when(args.start, board), "start") if args.start else None
+        plan = plan_for(args, board.timescale, start)
+        job = TrainRun(board.backend, plan, None if args.style == "json" or args.keep else KEPT)
+        if args.keep:
+            return keep(args, board, job, interrupt)
+        return follow(args, board, job, interrupt)
+
+
+def keep(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt) -> int:
+    """Starts a train and leaves it running; one that starts at a tick that was asked for need not have begun."""
+    job.prepare()
+    try:
+        rows = job.start()
+        while not rows and not job.ended and not interrupt and job.plan.start is None:
+            board.backend.wait(0.01)
+            rows = job.poll()
+        if interrupt:
+            tidy(board.backend)
+            return ended(interrupt, False)
+        job.detach()
+    except BaseException:
+        tidy(board.backend)
+        raise
+    result = train_result(board, job)
+    if args.style == "json":
+        output.write_json(result)
+    else:
+        Wait(board, "pulse 0", job.plan.start)
+        output.write(
+            f"{headline(board)}\nrunning: {title_of(board, job.plan)}, pulse 0 at tick {job.record.ideal.start}; "
+            f"'litepulse{arguments.device_words(args, board)} stop' ends it"
+        )
+    return 0
+
+
+def follow(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt) -> int:
+    """Runs a train to its end, shows it, and leaves the line idle whatever happens."""
+    ts, plan, people = board.timescale, job.plan, args.style is None
+    rows_out = None
+    title = title_of(board, plan)
+
+    def show(rows: list[Row]) -> None:
+        if rows_out is None:
+            return
+        for row in rows:
+            dt = ms(ts, row.interval) if row.interval is not None else None
+            if args.style == "vnl":
+                rows_out.row(ns(ts, row.tick), dt)
+            else:
+                rows_out.row(row.n, row.tick, ns(ts, row.tick), dt, row.error)
+
+    def look() -> None:
+        wait = Wait(board, "pulse 0", plan.start)
+        with output.Live(f"{title}{simulated_mark(board)}", plan.count or None, args.style) as live:
+            picture = live_picture(ts)
+            for rows in itertools.chain([job.start()], job.follow(interrupt)):
+                show(rows)
+                for row in rows:
+                    picture.add(row.n, float(ts.ns(row.tick - job.record.ideal.exact(row.n))))
+                done = job.record.launched_count + job.record.refused_count
+                live.update(done, live_rows(job, rows), picture, wait.left(job.poller.tick))
+            show(job.stop())
+
+    def report(_: Losses) -> tuple[dict[str, Any], str]:
+        result = train_result(board, job, interrupt)
+        if args.style == "json":
+            return result, ""
+        lines = train_text(board, job, result)
+        return result, "\n".join(lines + plot_of(result) if people else [f"{headline(board)}, {title}", *lines])
+
+    if args.style == "vnl":
+        rows_out = output.Rows("vnl", ("t_ns", "dt_ms"), board.identity.backend)
+    elif args.style == "csv":
+        rows_out = output.Rows("csv", ("pulse", "tick", "t_ns", "dt_ms", "error_ticks"), board.identity.backend)
+    elif people:
+        output.write(f"{headline(board)}\n{title}")
+    job.prepare()
+    to_the_end(board, args.style, look, lambda: job.record.launched_count, report)
+    return ended(interrupt, plan.count == 0) or (LOST if job.record.lost or job.record.refused_count else 0)
+
+
+def train_result(board: Board, job: TrainRun, interrupt: Interrupt | None = None) -> dict[str, Any]:
+    """The JSON object of a train."""
+    record, plan = job.record, job.plan
+    numbers = sorted(record.launched)
+    return shared(board, "train") | {
+        "rate_hz": exact(board.tick_hz / plan.period.ticks),
+        "period_ticks": exact(plan.period.ticks),
+        "launch": str(plan.launch),
+        **shared_line(plan.profile),
+        "count": plan.count,
+        "start": record.ideal.start,
+        "pulses": numbers,
+        "launched": [record.launched[n] for n in numbers],
+        "received": record.received,
+        "received_bytes": record.received_bytes,
+        "bad_frames": record.bad_frames,
+        "max_error_ticks": record.max_error,
+        "loopback_ticks": regs.LOOPBACK_TICKS,
+        "delays": {str(k): v for k, v in sorted(record.delays().items())},
+        "refused": [{"pulse": n, "tick": t, "reason": r} for n, (t, r) in sorted(record.refused.items())],
+        "lost": record.lost,
+        "lost_at_least": record.lost_at_least,
+        "events_lost": record.events_lost,
+        "bytes_lost": record.bytes_lost,
+        "changes": [
+            {"pulse": n, "period_ticks": exact(p.ticks), "step_ticks": s, "tick_exact": exact(record.ideal.exact(n))}
+            for n, p, s in job.changes
+        ],
+        "ended": how_it_ended(job, interrupt),
+    }
+
+
+def how_it_ended(job: TrainRun, interrupt: Interrupt | None) -> str:
+    """'count', 'interrupt', 'stop' (by another process) or 'running'."""
+    if job.plan.count and job.record.done == job.plan.count:
+        return "count"
+    return "interrupt" if interrupt else "stop" if job.stopped else "running"
+
+
+def train_text(board: Board, job: TrainRun, result: dict[str, Any]) -> list[str]:
+    """Statistics of a train, for people."""
+    record, plan, ts = job.record, job.plan, board.timescale
+    count = record.launched_count
+    tick = si(1 / ts.tick_hz, "s")
+    lost = records_lost(record.lost, record.lost_at_least)
+    rows = [("pulses", f"{count} launched, {record.received_count} received, {record.refused_count} refused, {lost}")]
+    seen = f", seen {record.min_interval} to {record.max_interval} ticks" if record.min_interval is not None else ""
+    rows.append(("period", f"{exact(plan.period.ticks)} ticks = {ms(ts, plan.period.ticks)} ms{seen}"))
+    if record.max_error is not None:
+        worst = (
+            "0 ticks: every edge is where it belongs"
+            if record.max_error == 0
+            else f"up to {record.max_error} ticks = {si(ts.seconds(record.max_error), 's')}"
+        )
+        rows.append(("error", f"{worst} (start + floor(n · {exact(plan.period.ticks)}), 1 tick = {tick})"))
+    delays = result["delays"]
+    if delays:
+        seen = ", ".join(f"{v}× {k}" for k, v in delays.items()) if len(delays) > 1 else f"{next(iter(delays))} for each"
+        rows.append(("loopback", f"received − launched in ticks: {seen} (a wire gives {regs.LOOPBACK_TICKS})"))
+    elif count:
+        rows.append(("loopback", "nothing received: wire tx to rx, or use --loopback, to see the edges come back"))
+    if record.bad_frames:
+        rows.append(("bad", f"{record.bad_frames} received frames differ from what was sent"))
+    if record.refused:
+        n, (_, reason) = next(iter(sorted(record.refused.items())))
+        rows.append(("refused", f"pulse {n} first: {reason}"))
+    for n, period, step in job.changes:
+        rows.append(("changed", f"at pulse {n}: period {exact(period.ticks)} ticks, step {step} ticks"))
+    if plan.launch.kind != "pulse":
+        bit = plan.profile.bit_period
+        rows.append(("baud", f"{approx(bit.baud, 6)} ({exact(bit.ticks)} ticks a bit)"))
+    rows.append(("clock", clock_note(board)))
+    return output.aligned(rows)
+
+
+def title_of(board: Board, plan: TrainPlan) -> str:
+    """What a train is, in a line."""
+    rate = approx(board.tick_hz / plan.period.ticks, 6)
+    line = f" at {approx(plan.profile.bit_period.baud, 3)} baud {plan.profile.format}" if plan.launch.kind != "pulse" else ""
+    return f"{rate} Hz, {plan.launch}{line}"
+
+
+def plot_of(result: dict[str, Any]) -> list[str]:
+    """The terminal plot of a train."""
+    from litepulse import plot
+
+    return ["", *plot.text(plot.from_result(result), output.terminal_width(), output.is_plain())] if result["launched"] else []
+
+
+def live_picture(ts: Timescale) -> termplot.Rolling:
+    """What the terminal shows of a train while it runs: how far each edge is from the exact ideal."""
+    tick = float(ts.ns(1))
+    return termplot.Rolling("pulse", "edge − exact ideal [ns]", (-2 * tick, 2 * tick))
+
+
+def live_rows(job: TrainRun, rows: list[Row]) -> list[tuple[str, str]]:
+    """The live table of a train."""
+    record = job.record
+    if not rows and not record.launched:
+        return [("pulses", "waiting for the first")]
+    n = next(reversed(record.launched)) if record.launched else 0
+    table = [
+        (
+            "pulses",
+            f"{record.launched_count} launched, {record.received_count} received, {record.refused_count} refused, {record.lost} lost",
+        ),
+        ("last", f"pulse {n} at tick {record.launched.get(n)}"),
+    ]
+    if record.min_interval is not None:
+        table.append(("interval", f"{record.min_interval} to {record.max_interval} ticks, exact {exact(job.plan.period.ticks)}"))
+    table.append(("max error", f"{record.max_error} ticks"))
+    return table

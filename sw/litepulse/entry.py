@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where the program `litepulse` begins: an interrupt is quiet from here on, also while all else is still being loaded."""
+
+import signal
+
+
+def main(argv=None):
+    """The command; returns the exit status."""
+    # While modules are loaded, Ctrl-C ends the process as it ends any other: out of some of them KeyboardInterrupt would come as another
+    # error.
+    quiet = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if quiet:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        from litepulse.cli import main as command
+
+        if quiet:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return command(argv)
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Timed launches: each at its tick exactly or not at all."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Status, Wanted
+from litepulse.errors import BadInput
+from litepulse.interrupt import Flag
+from litepulse.job import Job, Poller, tidy, timescale_of
+from litepulse.line import Launch, Profile
+from litepulse.streams import Event, Lost, RxByte
+
+_AHEAD = 256  # launches taken from the iterable before there is room for them
+Entry = tuple[int, Launch]
+
+
+class SendRun:
+    """Feeds timed launches into the queue and follows what became of each."""
+
+    def __init__(self, backend: Backend, profile: Profile, launches: Iterable[Entry | None], loopback: bool = False) -> None:
+        """launches: (tick, Launch), ticks never decrease; taken as there is room, so the iterable may be long. None: nothing more yet."""
+        self.backend, self.profile, self.loopback = backend, profile, loopback
+        self.timescale = timescale_of(backend)
+        self.source = iter(launches)
+        self.exhausted = False
+        self.pending: list[Entry] = []
+        self.fed = self.told = 0
+        self.launched: dict[int, int] = {}  # number: tick
+        self.refused: dict[int, tuple[int, str]] = {}  # number: (tick, reason)
+        self.received: list[RxByte] = []
+        self.received_count = 0
+        self.keep = True  # what became of each, in the three above
+        self.rest: float | None = None  # seconds between two looks, None: as usual
+        self.wanted = Wanted(("queue",), ("queue",), received=True)
+        self.poller = Poller(backend)
+
+    def prepare(self) -> None:
+        """Sets profiles, empties the queue, forgets what was recorded."""
+        backend = self.backend
+        if backend.status().train_running:
+            raise BadInput("a train is running on this line; 'litepulse stop' ends it")
+        backend.set_receiver(self.profile, self.wanted.received, self.loopback)
+        backend.set_profile(LAUNCH_PROFILE, self.profile)
+        backend.flush()
+        backend.record(self.wanted)
+        backend.pledge(keep=False)
+
+    def now(self) -> int:
+        """The board's tick."""
+        self._digest(self.poller.poll()[1])
+        return self.poller.tick
+
+    def soon(self, count: int) -> int:
+        """A tick that the first launches reach in time, judged by how long two looks take."""
+        backend = self.backend
+        first = backend.now()
+        self.now()
+        now = backend.now()
+        seconds = Fraction(1, 100) + backend.launch_seconds(min(count, backend.identity.launch_depth))
+        return now + 8 * (now - first) + math.ceil(self.timescale.ticks(seconds))
+
+    def feed(self, status: Status | None = None) -> None:
+        """Fills the queue as far as there is room."""
+        room = (status or self.backend.status()).launch_free
+        while not self.exhausted and len(self.pending) < max(room, _AHEAD):
+            try:
+                entry = next(self.source)
+            except StopIteration:
+                self.exhausted = True
+                break
+            if entry is None:
+                break
+            self.pending.append(entry)
+        self._hand_over(room)
+
+    def _hand_over(self, room: int) -> None:
+        """Gives the queue up to `room` of those that wait."""
+        part = self.pending[:room]
+        if part:
+            taken = self.backend.launch([(tick, (self.fed + i) & 0xFFFF, launch) for i, (tick, launch) in enumerate(part)])
+            self.fed += taken
+            del self.pending[:taken]
+
+    @property
+    def all_fed(self) -> bool:
+        """Nothing is left that the queue has not."""
+        return self.exhausted and not self.pending
+
+    def _index(self, tag: int) -> int:
+        """The number of the launch from its 16-bit tag: the queue is far shorter than 65536."""
+        number = (self.fed & ~0xFFFF) | tag
+        return number if number < self.fed else number - 0x10000
+
+    def _digest(self, batch: Batch) -> list[tuple[int, Event]]:
+        found: list[tuple[int, Event]] = []
+        for event in batch.events:
+            if isinstance(event, Lost) or event.source != "queue":
+                continue
+            number = self._index(event.tag)
+            self.told += 1
+            if self.keep and event.kind == "tx":
+                self.launched[number] = event.tick
+            elif self.keep:
+                self.refused[number] = (event.tick, event.reason or "unknown")
+            found.append((number, event))
+        heard = [byte for byte in batch.received if not isinstance(byte, Lost)]
+        self.received_count += len(heard)
+        if self.keep:
+            self.received += heard
+        return found
+
+    def follow(self, interrupt: Flag) -> Iterator[list[tuple[int, Event]]]:
+        """Yields batches of (number, Event) until all is sent and the line is idle, or an interrupt came."""
+        while not interrupt:
+            status, batch = self.poller.poll()
+            found = self._digest(batch)
+            if not self.all_fed:
+                self.feed(status)
+            yield found
+            if self.all_fed and self.told + self.backend.losses().events >= self.fed and not status.line_busy:
+                break
+            self.poller.pause(len(found) >= 8, self.rest)
+        else:
+            self.backend.flush()
+        settle = math.ceil(2 * self.profile.bit_period.ticks) + 64 * self.timescale.samples_per_cycle
+        for _, batch in self.poller.wait_tick(self.backend.now() + settle):
+            yield self._digest(batch)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a launch.
+
+    byte: of a frame, bit times of a break; tick: when it left, or was refused; wanted: when it should have left; time: the tick in
+    seconds since the board's reset, exact; reason: None if it left, else 'late', 'busy', 'order' or 'invalid'; ns: the tick in the clock
+    that open() was asked for
+    """
+
+    number: int
+    byte: int
+    tick: int
+    wanted: int
+    time: Fraction
+    reason: str | None
+    ns: int | None = None
+
+
+class Send(Job[Outcome]):
+    """Launches on their way. Iterating over it gives what became of each, in order."""
+
+    def __init__(self, backend: Backend, profile: Profile, loopback: bool, ended: Callable[[], None]) -> None:
+        super().__init__(backend, ended)
+        self._wanted: deque[tuple[int, int]] = deque()  # (number, tick) of what is fed and not told yet
+        self.first_tick = 0
+        self.run = SendRun(backend, profile, (), loopback)
+        self.run.prepare()
+
+    def start(self, launches: Iterable[tuple[int, Launch]], keep: bool = True) -> None:
+        """Begins to feed (tick, Launch); keep: all outcomes are kept in `run`, else each is known only to whoever iterates."""
+        self.run.source = self._remember(launches)
+        self.run.keep = keep
+        self.run.feed()
+        self._batches = self.run.follow(self._flag)
+
+    def _remember(self, launches: Iterable[tuple[int, Launch]]) -> Iterator[tuple[int, Launch]]:
+        for number, (tick, launch) in enumerate(launches):
+            self._wanted.append((number, tick))
+            yield tick, launch
+
+    def take(self, found: Iterable[tuple[int, Event]]) -> list[Outcome]:
+        """(number, Event) of run.follow() as Outcomes."""
+        outcomes: list[Outcome] = []
+        for number, event in found:
+            while self._wanted and self._wanted[0][0] < number:
+                self._wanted.popleft()  # its record was lost
+            wanted = self._wanted.popleft()[1] if self._wanted and self._wanted[0][0] == number else event.tick
+            reason = None if event.kind == "tx" else event.reason or "unknown"
+            outcomes.append(
+                Outcome(number, event.data & 0xFF, event.tick, wanted, self.run.timescale.seconds(event.tick), reason, event.ns)
+            )
+        return outcomes
+
+    @property
+    def received(self) -> list[RxByte]:
+        """What the board's own receiver has heard by now."""
+        return self.run.received
+
+    def _advance(self, interrupt: Flag) -> bool:
+        found = next(self._batches, None)
+        if found is None:
+            return False
+        self._ready.extend(self.take(found))
+        return True
+
+    def _finish(self) -> None:
+        self._count_losses()
+        tidy(self.run.backend)
+
+    def _abandon(self) -> None:
+        tidy(self.run.backend)

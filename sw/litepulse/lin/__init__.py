@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""LIN (ISO 17987) on a LitePulse board: a master without jitter, a slave that the board plays, a monitor, and faults on purpose.
+
+from litepulse import lin
+
+with litepulse.open() as board:
+    network = lin.Description("door.ldf")
+    with lin.master(board, network, "NormalTable") as master:
+        for frame in master:
+            print(frame.name, frame.data.hex(), frame.error)
+"""
+
+from litepulse.lin.description import Description, Slot, Value
+from litepulse.lin.faults import Injection
+from litepulse.lin.frames import CLASSIC, ENHANCED, Assembler, Expected, Frame, Spaces
+from litepulse.lin.inject import inject
+from litepulse.lin.master import Master, master
+from litepulse.lin.monitor import Monitor, monitor
+from litepulse.lin.protocol import checksum, frame_id_of, protected_id
+from litepulse.lin.slave import Slave, slave
+
+__all__ = [
+    "CLASSIC",
+    "ENHANCED",
+    "Assembler",
+    "Description",
+    "Expected",
+    "Frame",
+    "Injection",
+    "Master",
+    "Monitor",
+    "Slave",
+    "Slot",
+    "Spaces",
+    "Value",
+    "checksum",
+    "frame_id_of",
+    "inject",
+    "master",
+    "monitor",
+    "protected_id",
+    "slave",
+]

@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A LIN slave: the board answers headers by itself, at an exact tick; the program changes what it answers, and hears the bus."""
+
+import dataclasses
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+
+from litepulse.backends.interface import RECEIVE_PROFILE, Batch, Wanted
+from litepulse.board import Board
+from litepulse.errors import BadInput, LitePulseError
+from litepulse.interrupt import Flag
+from litepulse.job import Poller, tidy
+from litepulse.layout import LIN_BIT_MIN, RESPONSE_MIN_BYTE, SAMPLES_LATENCY_BYTE
+from litepulse.lin.description import Description, Value
+from litepulse.lin.frames import BAD_CHECKSUM, BAD_RESPONSE, CLASSIC, ENHANCED, Assembler, Frame
+from litepulse.lin.monitor import ListenToBus
+from litepulse.lin.protocol import (
+    BYTE_BITS,
+    CLASSIC_IDS,
+    DATA_MAX,
+    MASTER_REQUEST,
+    SLAVE_RESPONSE,
+    checksum,
+    header_limit,
+    protected_id,
+    response_limit,
+)
+from litepulse.line import Format, Launch, LinEntry, Response, Trigger
+from litepulse.plan import Time, profile_of
+from litepulse.respond import RESPONDER_LIMIT
+from litepulse.streams import Lost
+from litepulse.units import Number, approx, to_duration, to_fraction, within
+
+DEFAULT_SPACE = Fraction(1)  # bit times before each byte, a quarter of what the standard allows
+Faults = Mapping[int | str, int]  # by identifier or name of the frame
+
+
+class SlaveRun:
+    """Keeps the board's table of answers, and follows what is heard on the bus. Other threads may call set() and respond()."""
+
+    def __init__(
+        self,
+        board: Board,
+        description: Description,
+        node: str,
+        space: Number | str | None = None,
+        flip_checksum: Faults | None = None,
+        checksums: Faults | None = None,
+        baud: Number | str | None = None,
+        loopback: bool = False,
+    ) -> None:
+        """space: bit times; flip_checksum, checksums: see slave()."""
+        self.backend, self.description, self.node, self.loopback = board.backend, description, node, loopback
+        self.entries = self.backend.lin_entries()
+        description.check_slave(node)
+        self.profile = profile_of(board.timescale, description.baud if baud is None else baud, Format())
+        self.bit = Fraction(self.profile.bit_period.ticks)
+        samples = board.timescale.samples_per_cycle
+        if self.bit < LIN_BIT_MIN * samples:
+            most = board.timescale.clock_hz / LIN_BIT_MIN
+            raise BadInput(f"baud: a LIN slave needs bits of {LIN_BIT_MIN} cycles or more, at most {math.floor(most)} baud on this board")
+        self.space = self._ticks(space, samples)
+        self.published = {description.frame_id(name): name for name in description.published_by(node)}
+        self.events = {description.frame_id(event): name for event, name in description.events_of(node).items()}
+        self.received = {description.frame_id(name) for name in description.received_by(node)} | {MASTER_REQUEST}
+        for frame_id in (*self.published, *self.events):
+            self._check_entry(frame_id)
+        self.flips, self.checksums = self._faults(flip_checksum, "flip-checksum"), self._faults(checksums, "checksum")
+        if twice := set(self.flips) & set(self.checksums):
+            raise BadInput(f"checksum: flip-checksum of identifier {min(twice)} is given, too")
+        self.error_signal = description.response_error(node)
+
+        self.assembler = Assembler(self.bit, description.expected())
+        self.poller = Poller(self.backend)
+        self.answered = self.missed = 0  # whole answers, and those that the board reports as missed
+        self.values: dict[str, Value] = {}
+        self._updated: dict[str, int] = {}  # frame that an event-triggered one has to bring: what begins later has its new values
+        self._error = self._error_written = False  # response_error: as it is, and in the table
+        self._responses: deque[bytes] = deque()  # for SlaveResp
+        self._response_tick: int | None = None  # since when the first of them is in the table
+        self._held: deque[Frame | Lost] = deque()  # heard; whether an answer was missed may come later
+        self._misses: list[tuple[int, str]] = []  # (tick, reason)
+        self._lock = threading.Lock()
+        self._touched = self._begun = self._over = False
+
+    def _ticks(self, space: Number | str | None, samples: int) -> int:
+        """A space in ticks, rounded down."""
+        least = (RESPONSE_MIN_BYTE + (SAMPLES_LATENCY_BYTE if samples > 1 else 0)) * samples
+        bits = DEFAULT_SPACE if space is None else to_fraction(space, "space")
+        ticks = math.floor(bits * self.bit)
+        if not least <= ticks <= RESPONDER_LIMIT:
+            bound = [math.ceil(1000 * least / self.bit) / 1000, math.floor(1000 * RESPONDER_LIMIT / self.bit) / 1000]
+            raise BadInput(
+                f"space: {approx(bits)} bit times is outside {bound[0]:g} to {bound[1]:.15g}, what the board can do at this bit rate"
+            )
+        return ticks
+
+    def _check_entry(self, frame_id: int) -> None:
+        """BadInput if the board cannot answer it."""
+        if frame_id >= self.entries:
+            name = self._name_of(frame_id)
+            raise BadInput(f"{name}: identifier {frame_id} is beyond the board's table of answers, which ends at {self.entries - 1}")
+
+    def _name_of(self, frame_id: int) -> str:
+        """Of a frame that the node answers."""
+        if frame_id == SLAVE_RESPONSE:
+            return "SlaveResp"
+        return self.published.get(frame_id) or next(
+            event for event in self.description.events_of(self.node) if self.description.frame_id(event) == frame_id
+        )
+
+    def _faults(self, wanted: Faults | None, what: str) -> dict[int, int]:
+        """{identifier: byte}; BadInput if the node does not answer it."""
+        found: dict[int, int] = {}
+        for frame, byte in (wanted or {}).items():
+            frame_id = self.description.frame_id(frame) if isinstance(frame, str) else frame
+            if frame_id not in (*self.published, *self.events, SLAVE_RESPONSE):
+                raise BadInput(f"{what}: {self.node} does not answer {frame if isinstance(frame, str) else f'identifier {frame}'}")
+            if frame_id in found:
+                raise BadInput(f"{what}: identifier {frame_id} is given twice")
+            found[frame_id] = within(byte, what, 0, 255)
+        return found
+
+    # What is answered
+
+    def _data(self, name: str, values: Mapping[str, Value]) -> bytes:
+        """Of a frame, with response_error as it is."""
+        data = bytearray(self.description.encode(name, values))
+        if self.error_signal in self.description.signals(name) and self.error_signal:
+            byte, bit = divmod(self.description.bit_of(name, self.error_signal), 8)
+            data[byte] = data[byte] & ~(1 << bit) | self._error << bit
+        return bytes(data)
+
+    def _entry(self, frame_id: int, data: bytes, model: str, once: bool = False) -> LinEntry:
+        return LinEntry(frame_id, data, model == ENHANCED, once, self.checksums.get(frame_id), self.flips.get(frame_id, 0))
+
+    def _entries(self, names: "list[str] | tuple[str, ...]", events: bool) -> list[LinEntry]:
+        """Those of frames, and with `events` of the event-triggered ones that may bring them."""
+        entries: list[LinEntry] = []
+        for name in names:
+            data, model = self._data(name, self.values), self.description.checksum_of(name)
+            entries.append(self._entry(self.description.frame_id(name), data, model))
+            if events:
+                entries += [self._entry(event, data, model, once=True) for event, one in self.events.items() if one == name]
+        return entries
+
+    def set(self, values: Mapping[str, Value]) -> None:
+        """New values of signals that the node publishes: all of them, or BadInput and none. An event-triggered frame has to bring them."""
+        with self._lock:
+            if self._over:
+                raise LitePulseError("the slave has ended")
+            new, error, names = dict(self.values), self._error, list[str]()
+            for signal, value in values.items():
+                frames = self.description.frames_with(signal)
+                own = [name for name in frames if name in self.published.values()]
+                if not own:
+                    raise BadInput(f"signal {signal}: {self.description.publisher(frames[0])} publishes it, not {self.node}")
+                if signal == self.error_signal:
+                    error = self._bit(signal, value)
+                    continue
+                new[signal] = value
+                names += [name for name in own if name not in names]
+            for name in names:
+                self.description.encode(name, new)
+            self.values, self._error = new, error
+            self._updated |= dict.fromkeys((name for name in names if name in self.events.values()), 0)
+            if self._begun:
+                self._write(names)
+                self._write_error()
+
+    @staticmethod
+    def _bit(signal: str, value: Value) -> bool:
+        if value not in (0, 1):
+            raise BadInput(f"signal {signal}: {value} is not 0 or 1")
+        return bool(value)
+
+    def _write(self, names: "list[str] | tuple[str, ...]") -> None:
+        """Frames with new values. What is certainly sent with them begins behind the tick that is asked for then."""
+        self.backend.set_lin(self._entries(names, events=True))
+        waiting = [name for name in names if name in self._updated]
+        if waiting:
+            self._updated |= dict.fromkeys(waiting, self.backend.now())
+
+    def _write_error(self) -> None:
+        """response_error, where the table has another one. Its change alone is no event."""
+        if self._error != self._error_written and self.error_signal:
+            self._error_written = self._error
+            names = [name for name in self.description.frames_with(self.error_signal) if name in self.published.values()]
+            self.backend.set_lin(self._entries(names, events=False))
+
+    def respond(self, data: bytes) -> None:
+        """Eight bytes for the next header of SlaveResp that has none yet; each answers one header."""
+        if len(data) != DATA_MAX:
+            raise BadInput(f"response: {len(data)} bytes are not {DATA_MAX}")
+        self._check_entry(SLAVE_RESPONSE)
+        with self._lock:
+            if self._over:
+                raise LitePulseError("the slave has ended")
+            self._responses.append(bytes(data))
+            if self._begun and self._response_tick is None:
+                self._write_response()
+
+    def _write_response(self) -> None:
+        """The first that waits, if one does."""
+        self._response_tick = None
+        if self._responses:
+            self.backend.set_lin([self._entry(SLAVE_RESPONSE, self._responses[0], CLASSIC, once=True)])
+            self._response_tick = self.backend.now()
+
+    # From the beginning to the end
+
+    def prepare(self) -> None:
+        """Fills the table, begins to listen, and arms the board."""
+        backend = self.backend
+        if backend.status().train_running:
+            raise BadInput("a train is running on this line; 'litepulse stop' ends it")
+        self._touched = True
+        try:
+            backend.disarm()
+            backend.set_receiver(self.profile, True, self.loopback)
+            backend.set_echo(None)
+            with self._lock:
+                # An earlier slave may have left answers in the table.
+                backend.set_lin([LinEntry(frame_id) for frame_id in range(self.entries)])
+                backend.set_lin(self._entries(tuple(self.published.values()), events=False))
+                self._error_written = self._error
+                self._write([name for name in self._updated])
+                self._write_response()
+                self._begun = True
+            backend.record(Wanted(missed=True, received=True))
+            backend.pledge(keep=False)
+            backend.arm(Response(Trigger("lin"), Launch("frame", 0, RECEIVE_PROFILE), self.space, ignore_own=False))
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self) -> None:
+        """Disarms the board: nothing is answered any more, nothing recorded. What ran there before prepare() refused it goes on."""
+        with self._lock:
+            self._over = True
+        if self._touched:
+            tidy(self.backend)
+
+    def leave(self) -> None:
+        """The board goes on answering, with the table as it is: nobody changes it after a frame any more."""
+        with self._lock:
+            self._over = True
+        try:
+            self.backend.leave()
+        except BaseException:
+            self.end()
+            raise
+
+    @property
+    def tick(self) -> int:
+        """The board's, at the last look."""
+        return self.poller.tick
+
+    def follow(self, interrupt: Flag) -> Iterator[list[Frame | Lost]]:
+        """Yields batches until interrupted."""
+        while not interrupt:
+            found = self.poll()
+            yield found
+            self.poller.pause(len(found) >= 4)
+        yield self.rest()
+
+    def poll(self) -> list[Frame | Lost]:
+        """What is new, and the table as it has to be after it."""
+        _, batch = self.poller.poll()
+        with self._lock:
+            found = self._digest(batch)
+            for item in found:
+                if isinstance(item, Frame):
+                    self._judge(item)
+            if any(isinstance(item, Lost) for item in found):
+                self._recover()
+            if self._begun and not self._over:
+                self._write_error()
+        return found
+
+    def rest(self) -> list[Frame | Lost]:
+        """What was held back, at the end."""
+        _, batch = self.poller.poll()
+        with self._lock:
+            return self._digest(batch, wait=False)
+
+    # What was heard
+
+    def _digest(self, batch: Batch, wait: bool = True) -> list[Frame | Lost]:
+        """Frames that have ended, with what was missed; wait: until that is certain."""
+        for event in batch.events:
+            if isinstance(event, Lost):
+                self._held.append(event)
+            elif event.kind == "responder_missed":
+                self._misses.append((event.tick, event.reason or "unknown"))
+                self.missed += 1
+        for byte in batch.received:
+            self._held.extend([byte] if isinstance(byte, Lost) else self.assembler.feed(byte, batch.tick))
+        self._held.extend(self.assembler.advance(batch.tick))
+        found: list[Frame | Lost] = []
+        while self._held:
+            item = self._held[0]
+            if isinstance(item, Frame):
+                if wait and not self._certain(item, batch.tick):
+                    break
+                item = self._with_miss(item)
+                self.answered += self._sent(item)
+            self._held.popleft()
+            found.append(item)
+        return found + self._strays(batch.tick)
+
+    def _ends(self, frame: Frame) -> list[int]:
+        """Where the frames of those bytes end behind which the board may have had to send one."""
+        if frame.pid_tick is None or frame.frame_id not in (*self.published, *self.events, SLAVE_RESPONSE):
+            return []
+        return [tick + math.floor(BYTE_BITS * self.bit) for tick in (frame.pid_tick, *frame.ticks)]
+
+    def _certain(self, frame: Frame, now: int) -> bool:
+        """Whether all that was missed within a frame is known at the board's tick `now`."""
+        ends = self._ends(frame)
+        return not ends or self._sent(frame) or now > ends[-1] + self.space + BYTE_BITS * self.bit
+
+    def _with_miss(self, frame: Frame) -> Frame:
+        """The frame, with the answer that was missed in it as its error. Reported is the tick of the launch, or when it was too late."""
+        for end in self._ends(frame):
+            for miss in self._misses:
+                tick, reason = miss
+                if tick - self.space == end or (reason == "late" and end <= tick < end + BYTE_BITS * self.bit):
+                    self._misses.remove(miss)
+                    return dataclasses.replace(frame, error=f"missed {reason}")
+        return frame
+
+    def _strays(self, now: int) -> list[Frame]:
+        """Missed answers whose header is missing among what was heard."""
+        longest = (header_limit() + 2 * response_limit(DATA_MAX)) * self.bit + 2 * self.space
+        old = [miss for miss in self._misses if miss[0] + longest < now]
+        self._misses = [miss for miss in self._misses if miss not in old]
+        return [Frame(tick, error=f"missed {reason}") for tick, reason in old]
+
+    def _sent(self, frame: Frame) -> bool:
+        """Whether this board has sent the response, whole and as it was meant: its checksum may be wrong on purpose."""
+        if not frame.own_response or frame.frame_id is None:
+            return False
+        name = self.published.get(frame.frame_id) or self.events.get(frame.frame_id)
+        length = self.description.length(name) if name else DATA_MAX
+        enhanced = name is not None and self.description.checksum_of(name) == ENHANCED and frame.frame_id not in CLASSIC_IDS
+        right = checksum(frame.data, protected_id(frame.frame_id) if enhanced else None) ^ self.flips.get(frame.frame_id, 0)
+        meant = self.checksums.get(frame.frame_id, right)
+        return frame.error in (None, BAD_CHECKSUM) and len(frame.data) == length and frame.checksum == meant
+
+    def _judge(self, frame: Frame) -> None:
+        """What a frame means for response_error, for event-triggered frames and for SlaveResp."""
+        frame_id, sent = frame.frame_id, self._sent(frame)
+        if frame_id in self.events:
+            self._event(self.events[frame_id], frame, sent)  # a collision is no error
+        elif frame_id in self.published:
+            name = self.published[frame_id]
+            if sent:
+                self._is_told(name, frame)
+                self._is_brought(name, frame)
+            elif frame.error in BAD_RESPONSE:
+                self._error = True
+        elif frame_id == SLAVE_RESPONSE and self._response_tick is not None:
+            self._response(frame, sent)
+        elif frame_id in self.received and frame.error in BAD_RESPONSE:
+            self._error = True
+
+    def _is_told(self, name: str, frame: Frame) -> None:
+        """response_error was sent, so it is cleared."""
+        if self.error_signal and self.error_signal in self.description.signals(name):
+            byte, bit = divmod(self.description.bit_of(name, self.error_signal), 8)
+            if frame.data[byte] >> bit & 1:
+                self._error = False
+
+    def _is_brought(self, name: str, frame: Frame) -> None:
+        """The master has the new values of a frame: they are no event any more."""
+        if name in self._updated and frame.tick > self._updated[name]:
+            del self._updated[name]
+            if self._begun and not self._over:
+                self.backend.set_lin([LinEntry(event) for event, one in self.events.items() if one == name])
+
+    def _event(self, name: str, frame: Frame, sent: bool) -> None:
+        """The header of an event-triggered frame used up the answer that the board had."""
+        if sent:
+            self._is_brought(name, frame)
+        if name in self._updated and not self._over:
+            self._write([name])
+
+    def _response(self, frame: Frame, sent: bool) -> None:
+        """The header of SlaveResp used up the answer: the next one is due, or this one again if nothing of it was sent."""
+        assert self._response_tick is not None
+        if frame.own_response or sent:
+            self._responses.popleft()
+            if frame.error in BAD_RESPONSE and not sent:
+                self._error = True
+        elif frame.tick <= self._response_tick and not (frame.error or "").startswith("missed"):
+            return  # it came before
+        if not self._over:
+            self._write_response()
+
+    def _recover(self) -> None:
+        """Records were lost: answers may have been used up unseen. They are given again, so that one may be sent twice, and none never."""
+        if self._over or not self._begun:
+            return
+        if self._updated:
+            self._write(list(self._updated))
+        if self._response_tick is not None:
+            self._write_response()
+
+
+class Slave(ListenToBus):
+    """A running slave. Iterating over it gives the frames on the bus, its own and others'. A missed answer is the error of its frame."""
+
+    _run: SlaveRun
+
+    def __init__(self, run: SlaveRun, ended: Callable[[], None], count: int = 0, duration: int | None = None) -> None:
+        self.run = run
+        try:
+            super().__init__(run, ended, count, duration)
+        except BaseException:
+            run.end()
+            raise
+
+    def set(self, **values: Value) -> None:
+        """New values of signals that the node publishes: each frame is answered with the old ones or with the new ones, never with some.
+
+        Another thread may call it while this one waits for a frame.
+        """
+        self.run.set(values)
+
+    def respond(self, data: bytes) -> None:
+        """Eight bytes for the next header of SlaveResp. Several wait for one header each. Another thread may call it, too."""
+        self.run.respond(data)
+
+    @property
+    def answered(self) -> int:
+        """Answers that were sent whole, by now."""
+        return self.run.answered
+
+    @property
+    def missed(self) -> int:
+        """Answers that the board could not send, by now."""
+        return self.run.missed
+
+    def _rest(self) -> list[Frame | Lost]:
+        return [*self.run.poll(), *self.run.rest()]
+
+    def _undo(self) -> None:
+        self.run.end()
+
+
+def slave(
+    board: Board,
+    description: Description,
+    node: str,
+    *,
+    values: Mapping[str, Value] | None = None,
+    space: Number | str | None = None,
+    flip_checksum: Faults | None = None,
+    checksum: Faults | None = None,
+    baud: Number | str | None = None,
+    loopback: bool = False,
+    count: int = 0,
+    duration: Time | None = None,
+) -> Slave:
+    """Plays a slave of a description: the board answers the headers of all frames that the node publishes, whatever this program does.
+
+    values: of signals, others have their initial value; space: bit times (1) from the end of the identifier to the answer, and between
+    its bytes; flip_checksum, checksum: {identifier or name of a frame: byte}, bits of its checksum that are inverted, or what is sent
+    instead; baud: instead of the description's; it ends after count frames, after duration, or when it is stopped.
+    Unsupported if the board has no LIN slave, or its driver is too old.
+    """
+    run = SlaveRun(board, description, node, space, flip_checksum, checksum, baud, loopback)
+    run.set(values or {})
+    ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
+    return board.begin(lambda ended: Slave(run, ended, count, ticks))

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board as pyserial knows serial ports, which also tells when each byte left and came.
+
+The bytes are timed launches: what is written leaves at once, byte after byte, or at the tick that is named, and not one tick later.
+"""
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import serial
+
+from litepulse.backends.interface import LAUNCH_PROFILE, Wanted
+from litepulse.board import Board, When
+from litepulse.board import open as open_board
+from litepulse.errors import BadInput, InUse, LitePulseError, Refused
+from litepulse.job import tidy
+from litepulse.line import Format, Launch, Profile
+from litepulse.streams import Event, Lost, RxByte
+from litepulse.units import Moment
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_STUCK = 5.0  # seconds in which a byte must leave that can
+_ATTEMPTS = 4  # to send a break
+_POLL = 0.002  # seconds between two looks while somebody waits
+_PARITY = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
+_STOP = {1: 0, 1.5: 1, 2: 2}
+_AHEAD = Fraction(1, 1000)  # seconds from writing to the first bit, at least
+
+
+class TimedBytes(bytes):
+    """Bytes that were received, with `ticks`: of the start edge of each."""
+
+    ticks: tuple[int, ...]
+
+    def __new__(cls, received: Iterable[RxByte] = ()) -> "Self":
+        """Of records."""
+        records = tuple(received)
+        self = super().__new__(cls, bytes(record.data for record in records))
+        self.ticks = tuple(record.tick for record in records)
+        return self
+
+
+class Written(int):
+    """How many bytes were written, with `ticks` of their start edges: with `at` known at once, else those that have left by now."""
+
+    ticks: list[int]
+
+    def __new__(cls, count: int = 0, ticks: Iterable[int] = ()) -> "Self":
+        """Of how many, and the ticks that are known."""
+        self = super().__new__(cls, count)
+        self.ticks = list(ticks)
+        return self
+
+
+class Serial(serial.SerialBase):
+    """As serial.Serial, on a board, which it has alone. It has TX and RX only: no modem lines, no flow control."""
+
+    # Of pyserial's base class, which keeps what its properties were set to.
+    _port: str | None
+    _baudrate: int
+    _bytesize: int
+    _parity: str
+    _stopbits: float
+    _timeout: float | None
+    _write_timeout: float | None
+    _inter_byte_timeout: float | None
+    _xonxoff: bool
+    _rtscts: bool
+    _dsrdtr: bool
+    _break_state: bool
+    is_open: bool
+
+    def __init__(self, board: Board | str | None = "litepulse", *arguments: Any, **options: Any) -> None:
+        """board: a Board that is open, or what names one: "litepulse" is the one there is, "/dev/litepulse0" a device of the kernel's
+        driver, "port:/dev/ttyUSB1" and "port:tcp:host:port" a bridge, "sim" the simulated SoC; "litepulse://" may stand before it. With
+        None nothing is opened yet, as pyserial has it.
+
+        Further arguments as of serial.Serial: baudrate, bytesize, parity, stopbits, timeout, write_timeout, inter_byte_timeout.
+        """
+        self._given = board if isinstance(board, Board) else None
+        self._board: Board | None = None
+        self._lock = threading.RLock()
+        self._cancel_read = threading.Event()
+        self._cancel_write = threading.Event()
+        self._received: deque[RxByte] = deque()
+        self._timed: deque[tuple[int, int]] = deque()  # (tag, tick) of launches whose outcome is not known
+        self._unfed: list[tuple[int, Launch]] = []  # that found no room yet
+        self._next_tag = 0
+        self._bytes = bytearray()  # best effort, that found no room yet
+        self._leaving: deque[Written] = deque()  # best effort, of which not all have left
+        self._line_free = 0  # tick at which all timed launches have left
+        self._last_left = 0  # tick at which the last best-effort byte began to leave
+        self._refused: list[tuple[int, str]] = []
+        super().__init__(self._given.name if self._given else board, *arguments, **options)  # type: ignore[arg-type]
+
+    # Opening ---------------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Opens the board; SerialException if that cannot be."""
+        if self._port is None:
+            raise serial.SerialException("Port must be configured before it can be used.")
+        if self.is_open:
+            raise serial.SerialException("Port is already open.")
+        try:
+            self._board = self._given or self._find(str(self._port))
+            self._profile = self._make_profile()
+            self._prepare()
+        except LitePulseError as error:
+            board, self._board = self._board, None
+            if board and not self._given:
+                board.close()
+            raise serial.SerialException(str(error)) from None
+        self.is_open = True
+
+    @staticmethod
+    def _find(name: str) -> Board:
+        name = name.removeprefix("litepulse://")
+        if name == "sim":
+            return open_board(sim=True)
+        if name.startswith("port:"):
+            return open_board(port=name.removeprefix("port:"))
+        return open_board(None if name in ("", "litepulse") else name)
+
+    def _prepare(self) -> None:
+        backend = self.board.backend
+        if self.board.busy or backend.status().train_running:
+            raise InUse(f"{self.board.name}: a train or another job runs there; stop it first")
+        backend.set_receiver(self._profile, True, False)
+        backend.set_profile(LAUNCH_PROFILE, self._profile)
+        backend.flush()
+        backend.record(Wanted(("queue", "tty"), ("queue",), received=True))
+
+    def close(self) -> None:
+        """Lets what was written leave, then closes."""
+        if self.is_open:
+            try:
+                self.flush()
+            except (serial.SerialException, LitePulseError):
+                pass
+            self.is_open = False
+            self._let_go()
+
+    def _let_go(self) -> None:
+        board, self._board = self._board, None
+        if board:
+            tidy(board.backend)
+            if board is not self._given:
+                board.close()
+
+    @property
+    def board(self) -> Board:
+        """The board; PortNotOpenError while it is closed."""
+        if self._board is None:
+            raise serial.PortNotOpenError
+        return self._board
+
+    # Settings --------------------------------------------------------------------------------------------------------
+
+    def _make_profile(self) -> Profile:
+        fmt = Format(int(self._bytesize), _PARITY[str(self._parity)], _STOP[float(self._stopbits)])
+        return Profile(self.board.timescale.bit_period(self._baudrate), fmt)
+
+    def _reconfigure_port(self) -> None:
+        """pyserial calls this when a setting was changed. What was written before leaves first, with the old settings."""
+        if self._board is None:
+            return
+        if self._rtscts or self._dsrdtr or self._xonxoff:
+            raise ValueError("this port has no flow control")
+        with self._lock:
+            try:
+                profile = self._make_profile()
+                if profile != self._profile:
+                    self.flush()
+                    self._profile = profile
+                    self.board.backend.set_receiver(profile, True, False)
+                    self.board.backend.set_profile(LAUNCH_PROFILE, profile)
+            except LitePulseError as error:
+                raise ValueError(str(error)) from None
+
+    # Bytes -----------------------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Takes what came, and gives the board what it has room for."""
+        with self._lock:
+            try:
+                batch = self.board.backend.read()
+                for event in batch.events:
+                    if isinstance(event, Event):
+                        self._note(event)
+                self._received.extend(byte for byte in batch.received if not isinstance(byte, Lost))
+                self._feed()
+            except LitePulseError as error:
+                raise serial.SerialException(str(error)) from None
+
+    def _note(self, event: Event) -> None:
+        """What became of a byte."""
+        if event.source == "tty":
+            self._last_left = event.tick
+            if self._leaving:
+                self._leaving[0].ticks.append(event.tick)
+                if len(self._leaving[0].ticks) >= self._leaving[0]:
+                    self._leaving.popleft()
+            return
+        while self._timed and self._timed[0][0] != event.tag:
+            self._timed.popleft()  # its record was lost
+        if self._timed:
+            _, tick = self._timed.popleft()
+            if event.kind == "refused":
+                self._refused.append((tick, event.reason or "unknown"))
+
+    def _feed(self) -> None:
+        backend = self.board.backend
+        if self._bytes:
+            del self._bytes[: backend.transmit(bytes(self._bytes))]
+        if self._unfed and (part := self._unfed[: backend.status().launch_free]):
+            taken = backend.launch([(tick, (self._next_tag + i) & 0xFFFF, launch) for i, (tick, launch) in enumerate(part)])
+            for tick, _ in part[:taken]:
+                self._timed.append((self._next_tag & 0xFFFF, tick))
+                self._next_tag += 1
+            del self._unfed[:taken]
+
+    def write(self, b: Any, /, at: When | None = None) -> Written:
+        """Bytes, which leave one behind the other: as soon as they can, or the first `at` a tick, exactly.
+
+        Returns how many they are, with their `ticks`; waits until all are in the board. Those with `at` are timed launches: write() or
+        flush() raises Refused, with the tick, if the board could not launch one.
+        """
+        data = bytes(b)
+        if any(byte >> int(self._bytesize) for byte in data):
+            raise BadInput(f"byte: 0x{max(data):02x} does not fit {self._bytesize} data bits")
+        board = self.board
+        self._cancel_write.clear()
+        with self._lock:
+            if at is None:
+                written = Written(len(data))
+                if data:
+                    self._bytes += data
+                    self._leaving.append(written)
+            else:
+                written = Written(len(data), self._launch(data, at))
+            self._look()
+        end = None if self._write_timeout is None else time.monotonic() + self._write_timeout
+        while self._bytes or self._unfed:
+            if self._cancel_write.is_set():
+                return Written(len(data) - self._take_back(), written.ticks)
+            if end is not None and time.monotonic() > end:
+                self._take_back()
+                raise serial.SerialTimeoutException("Write timeout")
+            board.backend.wait(_POLL)
+            self._look()
+        self._check()
+        return written
+
+    def _launch(self, data: bytes, at: When) -> list[int]:
+        start = self.board.tick_of(at)
+        if start < self._line_free:
+            raise BadInput(f"at: the line is busy until tick {self._line_free} with what was written before")
+        length = Launch("frame", 0, LAUNCH_PROFILE).length(self._profile)
+        ticks = [start + k * length for k in range(len(data))]
+        self._unfed += [(tick, Launch("frame", byte, LAUNCH_PROFILE)) for tick, byte in zip(ticks, data)]
+        self._line_free = start + len(data) * length
+        return ticks
+
+    def _lead(self, count: int) -> int:
+        """Ticks from now in which the first launches reach the board."""
+        backend = self.board.backend
+        first = backend.now()
+        seconds = _AHEAD + backend.launch_seconds(min(count, self.board.identity.launch_depth))
+        return 8 * (backend.now() - first) + math.ceil(self.board.timescale.ticks(seconds))
+
+    def _take_back(self) -> int:
+        """Forgets what is not in the board yet; how many bytes these are."""
+        with self._lock:
+            count = len(self._unfed) + len(self._bytes)
+            if self._unfed:
+                self._line_free = self._unfed[0][0]
+            self._unfed.clear()
+            self._bytes.clear()
+            if self._leaving:
+                last = self._leaving.pop()
+                self._leaving.append(Written(max(0, last - count), last.ticks))
+            return count
+
+    def _check(self) -> None:
+        if self._refused:
+            tick, reason = self._refused[0]
+            self._refused.clear()
+            raise Refused(f"the byte for tick {tick} was refused: {reason}", reason, tick)
+
+    def read(self, size: int = 1, /) -> TimedBytes:
+        """Up to `size` bytes, fewer if the timeout came before; `ticks` of what is returned has their start edges."""
+        board = self.board
+        self._cancel_read.clear()
+        end = None if self._timeout is None else time.monotonic() + self._timeout
+        last, known = time.monotonic(), len(self._received)
+        while True:
+            self._look()
+            if len(self._received) != known:
+                last, known = time.monotonic(), len(self._received)
+            now = time.monotonic()
+            gap = self._inter_byte_timeout is not None and known and now - last > self._inter_byte_timeout
+            if known >= size or gap or self._cancel_read.is_set() or (end is not None and now >= end):
+                break
+            board.backend.wait(min(_POLL, max(0.0, end - now)) if end is not None else _POLL)
+        with self._lock:
+            return TimedBytes([self._received.popleft() for _ in range(min(size, len(self._received)))])
+
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read at once."""
+        self._look()
+        return len(self._received)
+
+    @property
+    def lost(self) -> int:
+        """Received bytes that the board, or the driver, had no room for, because they were read too slowly."""
+        self._look()
+        return self.board.backend.losses().received
+
+    @property
+    def out_waiting(self) -> int:
+        """Bytes that have not begun to leave."""
+        self._look()
+        return len(self._unfed) + len(self._timed) + sum(each - len(each.ticks) for each in self._leaving)
+
+    def flush(self) -> None:
+        """Waits until all that was written has left. Refused if a timed byte could not; SerialException if bytes do not leave at all."""
+        board = self.board
+        try:
+            self._await_line(board)
+        except serial.PortNotOpenError:
+            if self.is_open:
+                raise
+            # Another thread has closed it, and waited for the same.
+
+    def _await_line(self, board: Board) -> None:
+        frame = Launch("frame", 0, LAUNCH_PROFILE).length(self._profile)
+        last, end = -1, 0.0
+        while waiting := self.out_waiting:
+            if waiting != last:
+                last, end = waiting, time.monotonic() + _STUCK
+            elif time.monotonic() > end and board.backend.now() > self._line_free:
+                self._leaving.clear()
+                raise serial.SerialException(f"{waiting} bytes do not leave the board")
+            board.backend.wait(_POLL)
+        while board.backend.now() < max(self._line_free, self._last_left + frame if self._last_left else 0):
+            board.backend.wait(_POLL)
+        self._look()
+        self._check()
+
+    def reset_input_buffer(self) -> None:
+        """Forgets what was received."""
+        self._look()
+        self._received.clear()
+
+    def reset_output_buffer(self) -> None:
+        """What has not begun to leave never does."""
+        with self._lock:
+            self._unfed.clear()
+            self._bytes.clear()
+            try:
+                self.board.backend.flush()
+                self.board.backend.flush_transmit()
+            except LitePulseError as error:
+                raise serial.SerialException(str(error)) from None
+            self._look()
+            self._timed.clear()
+            self._leaving.clear()
+            self._line_free = 0
+
+    def cancel_read(self) -> None:
+        """A read() in another thread returns."""
+        self._cancel_read.set()
+
+    def cancel_write(self) -> None:
+        """A write() in another thread returns; what is not in the board's queue yet does not leave."""
+        self._cancel_write.set()
+
+    def send_break(self, duration: float = 0.25) -> None:
+        """A break of so many seconds, as one launch of exactly so many ticks; returns when it has ended."""
+        board = self.board
+        width = max(1, round(Fraction(str(duration)) * board.tick_hz))
+        for attempt in range(_ATTEMPTS):
+            with self._lock:
+                lead = self._lead(1) << 2 * attempt
+                start = max(self._line_free, board.now().tick + lead)
+                self._unfed.append((start, Launch("pulse", 0, LAUNCH_PROFILE, width)))
+                self._line_free = start + width
+            try:
+                self.flush()
+                return
+            except Refused as error:
+                # When it begins is our choice: a machine that was too slow for one tick is in time for a later one.
+                if error.tick != start or attempt == _ATTEMPTS - 1:
+                    raise
+
+    def now(self) -> Moment:
+        """The board's time, for write(..., at=...)."""
+        return self.board.now()
+
+    # Lines that a board does not have ----------------------------------------------------------------------------------
+
+    def _update_break_state(self) -> None:
+        if self._break_state:
+            raise serial.SerialException("a break has a length here: send_break()")
+
+    def _update_rts_state(self) -> None:
+        """There is none."""
+
+    def _update_dtr_state(self) -> None:
+        """There is none."""
+
+    @property
+    def cts(self) -> bool:
+        """There is no such line: always ready."""
+        return bool(self.board)
+
+    @property
+    def dsr(self) -> bool:
+        """There is no such line: always ready."""
+        return bool(self.board)
+
+    @property
+    def ri(self) -> bool:
+        """There is no such line: never."""
+        return not self.board
+
+    @property
+    def cd(self) -> bool:
+        """There is no such line: always there."""
+        return bool(self.board)
+
+
+__all__ = ["Serial", "TimedBytes", "Written"]

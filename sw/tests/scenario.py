@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One set of tests for every backend: what the command and the package do on a board, and what must come of it.
+
+`run()` does it, wherever the board is (in a guest, too: it needs nothing but the package), `check()` looks at what came. TX of the board is
+wired to RX and to input 0.
+"""
+
+import base64
+import contextlib
+import io
+import json
+import sys
+import zlib
+from fractions import Fraction
+
+MESSAGE = b"LitePulse"
+LINE = 700  # characters of a line that every console carries whole
+
+COMMANDS = {
+    "info": ["info", "--json"],
+    "train": ["train", "--rate", "1k", "--byte", "0x5a", "--baud", "115200", "--count", "30", "--json"],
+    "fraction": ["train", "--rate", "2345.678", "--width", "5us", "--count", "50", "--json"],
+    "break": ["train", "--period", "5ms", "--break", "12", "--baud", "19200", "--count", "3", "--json"],
+    "parity": ["train", "--rate", "500", "--byte", "0x33", "--baud", "38400", "--format", "7E2", "--count", "5", "--json"],
+    "rows": ["train", "--rate", "1k", "--baud", "115200", "--count", "5", "--csv"],
+    "vnl": ["train", "--rate", "1k", "--baud", "115200", "--count", "5", "--vnl"],
+    "people": ["train", "--rate", "1k", "--baud", "115200", "--count", "5"],
+    "overlap": ["train", "--rate", "1k"],
+    "past": ["train", "--rate", "1k", "--baud", "115200", "--start", "1t"],
+    "send": ["send", "message", "--every", "2ms", "--baud", "115200", "--json"],
+    "back to back": ["send", "message", "--baud", "115200", "--csv"],
+    "passed": ["send", "message", "--at", "1t"],
+    "silence": ["capture", "--inputs", "0,rx", "--for", "5ms", "--json"],
+    "no channel": ["capture", "--inputs", "7", "--count", "1"],
+    "unanswered": ["respond", "--on", "edge:1:rise", "--delay", "5us", "--width", "1us", "--for", "5ms", "--json"],
+    "echo": ["respond", "--on", "break", "--delay", "5us", "--echo", "10us", "--for", "5ms", "--json"],
+    "latency": ["latency", "--width", "5us", "--on", "edge:0:fall", "--interval", "5ms", "--count", "20", "--json"],
+    "same byte": ["latency", "--baud", "115200", "--interval", "5ms", "--count", "20", "--json"],
+    "idle": ["info", "--json"],
+}
+# These need a board that outlives a command. At 100 pulses a second a machine with much to do loses no edge of a train that goes on.
+KEPT = {
+    "keep": ["train", "--rate", "100", "--byte", "0x5a", "--baud", "115200", "--keep", "--json"],
+    "running": ["info", "--json"],
+    "second train": ["train", "--rate", "100"],
+    "edges": ["capture", "--inputs", "0,rx", "--count", "40", "--json"],
+    "bytes": ["capture", "--inputs", "1", "--bytes", "--baud", "115200", "--count", "5", "--json"],
+    "step": ["adjust", "--step", "-5us", "--json"],
+    "stepped": ["capture", "--inputs", "rx", "--edges", "fall", "--count", "12", "--json"],
+    "rate": ["adjust", "--rate", "50", "--json"],
+    "slower": ["capture", "--inputs", "rx", "--edges", "fall", "--filter", "10", "--count", "12", "--csv"],
+    "stop": ["stop", "--json"],
+    "nothing runs": ["stop"],
+    "no train": ["adjust", "--step", "1us"],
+    "pulses": ["train", "--rate", "100", "--width", "100us", "--keep"],
+    "answer": ["respond", "--on", "edge:0:rise", "--own", "--delay", "50us", "--width", "10us", "--once", "--count", "1", "--json"],
+    "armed": ["respond", "--on", "edge:1:rise", "--delay", "5us", "--width", "1us", "--keep", "--json"],
+    "is armed": ["info", "--json"],
+    "off": ["respond", "--off"],
+    "later": ["train", "--rate", "100", "--width", "100us", "--start", "+500ms", "--keep", "--json"],
+    "begun": ["capture", "--inputs", "rx", "--edges", "fall", "--count", "2", "--json"],
+    "last stop": ["stop", "--json"],
+    "end": ["info", "--json"],
+}
+
+
+def command(options, words):
+    """{"status", "out", "err"} of the command."""
+    from litepulse import cli
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = cli.main([*options, *words])
+    return {"status": status, "out": out.getvalue(), "err": err.getvalue()}
+
+
+def package(ahead, **options):
+    """The package: what its objects told. ahead: seconds in which this machine certainly has a launch on its way."""
+    import litepulse
+
+    told = {}
+    with litepulse.open(**options) as board:
+        told["identity"] = [board.identity.backend, board.simulated, str(board.tick_hz), board.name]
+        before, read, after = board.now(), board.read_clocks(), board.now()
+        told["clocks"] = [before.tick, read.tick, after.tick, read.raw_before <= read.raw_after, read.uncertainty >= 0]
+        with board.train(rate=1000, byte=0x5A, baud=115200, count=10) as train:
+            pulses = list(train)
+        told["pulses"] = [[p.number, p.tick, str(p.time), p.error, p.interval, p.received] for p in pulses]
+        told["exact"] = train.record.exact
+        outcome = board.launch(at=board.now() + litepulse.s(ahead), byte=0x55, baud=115200)
+        told["launch"] = [outcome.byte, outcome.tick, outcome.wanted, outcome.reason]
+        try:
+            board.launch(at=board.now().tick - 1, byte=0x55)
+        except litepulse.BadInput as error:
+            told["late"] = str(error)
+        with board.send(MESSAGE, every="1ms", baud=115200) as sending:
+            told["sent"] = [[o.byte, o.tick, o.wanted, o.reason] for o in sending]
+        told["heard"] = bytes(byte.data for byte in sending.received).decode()
+        with board.capture(inputs=[0, "rx"], duration="2ms") as capture:
+            told["captured"] = len(list(capture))
+        responder = board.respond(on=litepulse.Edge(1, "rise"), after="500ns", width="1us")
+        told["armed"] = [board.status().responder_armed, responder.delay]
+        try:
+            board.train(rate=100)
+        except litepulse.InUse as error:
+            told["busy"] = str(error)
+        responder.close()
+        told["disarmed"] = not board.status().responder_armed
+        told["lin"] = board.backend.lin_entries()
+        with litepulse.Serial(board, 115200, timeout=120) as port:
+            timed = port.write(MESSAGE, at=port.now() + litepulse.s(ahead))
+            heard = port.read(len(MESSAGE))
+            told["timed"] = [heard.decode(), list(heard.ticks), timed.ticks]
+            freely = port.write(MESSAGE)
+            port.flush()
+            heard = port.read(len(MESSAGE))
+            told["freely"] = [heard.decode(), list(heard.ticks), freely.ticks]
+        with board.train(rate=1000, byte=1, baud=115200) as train:
+            for pulse in train:
+                if pulse.number == 5:
+                    break
+        told["stopped"] = [board.status().train_running, train.record.done >= 6]
+    return told
+
+
+def run(options, kept, ahead=0.2, **keywords):
+    """All of it; {name: what came}. options: of the command, keywords: of open(); kept: the board outlives a command."""
+    with open("message", "wb") as file:
+        file.write(MESSAGE)
+    results = {name: command(options, words) for name, words in {**COMMANDS, **(KEPT if kept else {})}.items()}
+    return results | {"package": package(ahead, **keywords)}
+
+
+def pack(results):
+    """Lines that a console carries."""
+    text = base64.b64encode(zlib.compress(json.dumps(results).encode())).decode()
+    return [f"scenario {text[i : i + LINE]}" for i in range(0, len(text), LINE)]
+
+
+def unpack(lines):
+    """Results, of the lines of a console that have them."""
+    text = "".join(line.partition("scenario ")[2].strip() for line in lines if "scenario " in line)
+    return json.loads(zlib.decompress(base64.b64decode(text)))
+
+
+# What must come of it ---------------------------------------------------------------------------------------------------
+
+
+def is_one_line(text):
+    return text.startswith("litepulse: ") and text.endswith("\n") and text.count("\n") == 1
+
+
+def check(results, backend):
+    """AssertionError unless all is as it must be; the same for each backend."""
+    told = {}
+    for name, words in {**COMMANDS, **KEPT}.items():
+        if name not in results:
+            continue
+        done = results[name]
+        assert "Traceback" not in done["err"], (name, done)
+        if "--json" in words:
+            # Nothing triggered, so nothing was answered.
+            assert done["status"] == (name in ("unanswered", "echo")) and done["err"] == "", (name, done)
+            told[name] = json.loads(done["out"])
+            assert told[name]["backend"] == backend and told[name]["simulated"] is True and "device" in told[name], name
+    check_trains(told)
+    rows = [line.split(",") for line in results["rows"]["out"].splitlines()]
+    assert rows[0] == ["pulse", "tick", "t_ns", "dt_ms", "error_ticks"] and [row[0] for row in rows[1:]] == list("01234")
+    assert {row[4] for row in rows[1:]} == {"0"}
+    vnl = results["vnl"]["out"].splitlines()
+    assert vnl[:2] == [f"## backend: {backend}", "# t_ns dt_ms"] and [line.split()[1] for line in vnl[2:]] == ["-", *["1.000000000"] * 4]
+    assert "5 launched, 5 received, 0 refused, 0 records lost" in results["people"]["out"] and "SIMULATED" in results["people"]["out"]
+    for name, why in (("overlap", "overlap"), ("past", "has passed"), ("passed", "has passed"), ("no channel", "'7' is not a channel")):
+        assert results[name]["status"] == 2 and is_one_line(results[name]["err"]) and why in results[name]["err"], results[name]
+    check_launches(told["send"], results["back to back"])
+    for name in ("silence", "unanswered", "echo"):
+        assert told[name]["lost"] == 0
+    assert (
+        told["silence"]["edges"] == [] and told["unanswered"]["answers"] == [] and told["unanswered"]["delay_ticks"] == ticks(told, "5us")
+    )
+    assert told["echo"]["echo_ticks"] == ticks(told, "10us")
+    assert told["info"]["lin_entries"] == 64
+    for name in ("latency", "same byte"):  # a wire answers after a tick
+        assert told[name]["histogram"] == [[1, 20]] and told[name]["answered"] == told[name]["stimuli"] == 20, told[name]
+        assert [each["delay_ticks"] for each in told[name]["samples"]] == [1] * 20 and told[name]["lost"] == 0
+    idle = told["idle"]
+    assert [idle[name] for name in ("train_running", "responder_armed", "queue_idle", "line_busy")] == [False, False, True, False]
+    if "keep" in results:
+        check_kept(told, results)
+    check_package(results["package"], backend)
+
+
+def ticks(told, text):
+    """Of a time of whole microseconds."""
+    exact = Fraction(told["info"]["tick_hz"]) * int(text.removesuffix("us")) / 10**6
+    assert exact.denominator == 1
+    return int(exact)
+
+
+def check_trains(told):
+    """Every edge where it belongs, as it was launched and as it came back."""
+    hz = Fraction(told["info"]["tick_hz"])
+    for name, rate, count, byte in (
+        ("train", 1000, 30, 0x5A),
+        ("fraction", Fraction("2345.678"), 50, None),
+        ("break", 200, 3, None),
+        ("parity", 500, 5, 0x33),
+    ):
+        result = told[name]
+        assert result["launched"] == [result["start"] + n * (hz / rate) // 1 for n in range(count)], name
+        assert result["received"] == [tick + 1 for tick in result["launched"]] and result["delays"] == {"1": count}, (name, result)
+        assert result["received_bytes"] == ([] if byte is None else [byte] * count) and result["bad_frames"] == 0, name
+        assert (result["max_error_ticks"], result["lost"], result["refused"], result["ended"]) == (0, 0, [], "count"), name
+
+
+def check_launches(sent, rows):
+    """Each byte at its tick, and heard."""
+    gap = Fraction(sent["tick_hz"]) / 500
+    first = sent["launched"][0]["tick"]
+    assert [each["tick"] for each in sent["launched"]] == [first + k * gap for k in range(len(MESSAGE))] and sent["refused"] == []
+    assert bytes(each["byte"] for each in sent["launched"]) == bytes(each["byte"] for each in sent["received"]) == MESSAGE
+    assert [each["tick"] for each in sent["received"]] == [each["tick"] + 1 for each in sent["launched"]]
+    assert sent["max_error_ticks"] == sent["lost"] == 0 and sent["ended"] == "all sent"
+    lines = [line.split(",") for line in rows["out"].splitlines()]
+    assert lines[0] == ["n", "tick", "t_ns", "error_ticks", "outcome"] and [line[3:] for line in lines[1:]] == [["0", "launched"]] * len(
+        MESSAGE
+    )
+
+
+def check_kept(told, results):
+    """A train goes on without its command, is looked at, changed and stopped by others."""
+    hz = Fraction(told["info"]["tick_hz"])
+    assert told["keep"]["ended"] == "running" and told["running"]["train_running"] is True
+    assert results["second train"]["status"] == 2 and "running already" in results["second train"]["err"]
+    edges = told["edges"]["edges"]
+    by_channel = {name: [(e["tick"], e["level"]) for e in edges if e["channel"] == name] for name in ("0", "rx")}
+    both = min(len(by_channel["0"]), len(by_channel["rx"]))
+    assert len(edges) == 40 and told["edges"]["lost"] == 0
+    assert by_channel["0"][:both] == by_channel["rx"][:both] and both >= 18, "one wire"
+    assert all((e["tick"] - edges[0]["tick"]) * 100 < 10 * hz for e in edges)
+    heard = told["bytes"]["bytes"]
+    assert [byte["data"] for byte in heard] == [0x5A] * 5 and all(byte["flags"] in ([], ["own"]) for byte in heard)
+    assert {b["tick"] - a["tick"] for a, b in zip(heard, heard[1:])} == {hz / 100}
+    start = told["keep"]["start"]
+    assert (heard[0]["tick"] - 1 - start) % (hz / 100) == 0
+    assert told["step"]["step_ticks"] == -ticks(told, "5us") and told["step"]["at_pulse"] and told["step"]["period_ticks"] == str(hz / 100)
+    stepped = [edge["tick"] for edge in told["stepped"]["edges"]]
+    assert any((tick - 1 - start + ticks(told, "5us")) % (hz / 100) == 0 for tick in stepped[-4:]), stepped
+    assert told["rate"]["rate_hz"] == "50" and told["rate"]["at_pulse"] > told["step"]["at_pulse"]
+    falls = [int(line.split(",")[2]) for line in results["slower"]["out"].splitlines()[1:]]
+    assert len(falls) == 12 and all(b > a for a, b in zip(falls, falls[1:]))
+    # Four falling edges a byte of 0x5a: the first is the start bit, one period later comes the next.
+    assert any(b - a == hz / 50 for a in falls for b in falls), falls
+    moved = start - ticks(told, "5us") + told["rate"]["at_pulse"] * (hz / 100) + hz / 100
+    assert any((fall - 1 - moved) % (hz / 50) == 0 for fall in falls), (falls, moved)
+    assert told["stop"]["stopped"] == ["train"] and told["stop"]["pulses"] > told["rate"]["at_pulse"]
+    assert results["nothing runs"]["status"] == 0 and "nothing was running" in results["nothing runs"]["out"]
+    assert results["no train"]["status"] == 2 and "no train is running" in results["no train"]["err"]
+    assert results["pulses"]["status"] == 0 and "running: 100 Hz, pulse of" in results["pulses"]["out"]
+    (answer,) = told["answer"]["answers"]
+    assert answer["delay_ticks"] == told["answer"]["delay_ticks"] == ticks(told, "50us") and told["answer"]["missed"] == []
+    assert told["armed"]["armed"] is True and told["is armed"]["responder_armed"] is True and told["is armed"]["train_running"] is False
+    assert results["off"]["status"] == 0 and "disarmed" in results["off"]["out"] and told["end"]["responder_armed"] is False
+    assert told["later"]["ended"] == "running" and told["later"]["launched"] == [], "it returns before the train begins"
+    first, second = (edge["tick"] - 1 - told["later"]["start"] for edge in told["begun"]["edges"])
+    assert first >= 0 and first % (hz / 100) == 0 and second - first == hz / 100 and told["last stop"]["stopped"] == ["train"]
+    assert told["end"]["train_running"] is False
+
+
+def check_package(told, backend):
+    """The same through Python."""
+    assert told["identity"][:2] == [backend, True]
+    hz = Fraction(told["identity"][2])
+    before, tick, after, *sure = told["clocks"]
+    assert before <= tick <= after and sure == [True, True]
+    start = told["pulses"][0][1]
+    for number, (n, tick, seconds, error, interval, received) in enumerate(told["pulses"]):
+        assert (n, tick, error, received) == (number, start + number * hz / 1000, 0, tick + 1) and Fraction(seconds) == tick / hz
+        assert interval == (None if not number else hz / 1000)
+    assert len(told["pulses"]) == 10 and told["exact"] is True
+    byte, tick, wanted, reason = told["launch"]
+    assert (byte, tick, reason) == (0x55, wanted, None)
+    assert "has passed" in told["late"]
+    assert bytes(each[0] for each in told["sent"]) == MESSAGE and all(tick == wanted and not why for _, tick, wanted, why in told["sent"])
+    assert told["heard"] == MESSAGE.decode() and told["captured"] == 0
+    assert told["armed"] == [True, round(hz / 2_000_000)] and "a job on it already" in told["busy"] and told["disarmed"] is True
+    assert told["stopped"] == [False, True]
+    assert told["lin"] == 64
+    for name in ("timed", "freely"):
+        heard, received, left = told[name]
+        assert heard == MESSAGE.decode() and received == [tick + 1 for tick in left], (name, told[name])
+
+
+if __name__ == "__main__":  # in a guest: scenario.py --device /dev/litepulse0 2, or --port /dev/ttyUSB0 2; the number is `ahead`
+    option, name, ahead = sys.argv[1:]
+    for line in pack(run([option, name], True, ahead=float(ahead), **{option.removeprefix("--"): name})):
+        print(line, flush=True)  # a kernel's log takes one at a time

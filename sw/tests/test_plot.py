@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Pictures: what is on their axes, how they look with many points, on dark paper, in narrow and wide terminals."""
+
+import io
+import json
+from fractions import Fraction
+from math import floor
+
+import pytest
+
+from litepulse import output, plot, termplot
+from litepulse.errors import BadInput
+
+PERIOD = Fraction(24_000_000, 29)
+
+
+def train(count, period=PERIOD):
+    """The result of an exact train at 48 MHz."""
+    start = 1000
+    return {
+        "command": "train",
+        "simulated": True,
+        "backend": "sim",
+        "tick_hz": "48000000",
+        "rate_hz": str(48_000_000 / period),
+        "period_ticks": str(period),
+        "start": start,
+        "pulses": list(range(count)),
+        "launched": [start + floor(n * period) for n in range(count)],
+    }
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """A function that saves a Series and returns what matplotlib drew."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figures = []
+    monkeypatch.setattr(pyplot, "close", figures.append)
+
+    def draw(series, theme="light"):
+        plot.save(series, tmp_path / "picture.png", theme)
+        return figures[-1]
+
+    return draw
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 60, 20_000])
+def test_pulses_are_whole_numbers_and_times_are_ns(drawn, count):
+    figure = drawn(plot.from_result(train(count)))
+    top, bottom = figure.axes[:2]
+    for axis, name in ((top, "period"), (bottom, "pulse")):
+        low, high = axis.get_xlim()
+        shown = [label.get_text().replace("\N{NARROW NO-BREAK SPACE}", "") for label in axis.get_xticklabels()]
+        ticks = [tick for tick in axis.get_xticks() if low <= tick <= high]
+        assert ticks and all(tick == round(tick) for tick in ticks) and not any("." in text or "e" in text for text in shown)
+        assert axis.get_xlabel() == name and axis.get_ylabel().endswith("[ns]")
+        assert not axis.yaxis.get_offset_text().get_text() and not axis.xaxis.get_offset_text().get_text()
+    low, high = bottom.get_ylim()
+    assert low < -1e9 / 48e6 and high > 0
+
+
+def test_many_points_are_a_density(drawn):
+    """Each point counts in one cell, none is painted over another."""
+    from matplotlib.collections import QuadMesh
+
+    series = plot.from_result(train(plot.DENSE))
+    assert not any(isinstance(child, QuadMesh) for axis in drawn(series).axes for child in axis.get_children())
+    count = 20_000
+    series = plot.from_result(train(count, Fraction(160_000, 147)))
+    meshes = [child for axis in drawn(series).axes[:2] for child in axis.get_children() if isinstance(child, QuadMesh)]
+    assert [int(mesh.get_array().sum()) for mesh in meshes] == [count - 1, count]
+
+
+@pytest.mark.parametrize("theme", plot.THEMES)
+def test_themes(drawn, theme):
+    """The paper is opaque, so the picture is readable on any page; lines and text stand out against it."""
+    from matplotlib.colors import to_rgb
+
+    colours = plot.THEMES[theme]
+    light = {name: sum(to_rgb(value)) / 3 for name, value in vars(colours).items() if value.startswith("#")}
+    assert all(abs(light[name] - light["paper"]) > 0.3 for name in ("ink", "points", "simulated"))
+    figure = drawn(plot.from_result(train(20)), theme)
+    assert figure.get_facecolor() == (*to_rgb(colours.paper), 1.0)
+    assert figure.axes[0].get_facecolor() == (*to_rgb(colours.paper), 1.0)
+    assert to_rgb(figure.axes[0].xaxis.label.get_color()) == to_rgb(colours.ink)
+    assert (light["paper"] > 0.9) == (theme == "light")
+
+
+def test_regular_intervals_are_shown_as_differences(tmp_path):
+    """Not as 1e-5 + 17.24 ms: the numbers on the axis are the jitter."""
+    file = tmp_path / "train.vnl"
+    file.write_text("## backend: sim\n# t_ns dt_ms\n100.000 -\n200 17.241375000\n300 17.241395833\n400 17.241375000\n")
+    series = plot.load(file)
+    assert series.y == pytest.approx([0, 20.833, 0]) and series.y_label == "interval − median [ns]"
+    assert series.title == "4 edges of train.vnl, median interval 17.241375 ms" and series.note == "SIMULATED (sim)"
+    file.write_text("# t_ns dt_ms\n100.000 -\n200 1.5\n300 0.25\n")
+    series = plot.load(file)
+    assert series.y == [1_500_000, 250_000] and series.y_label == "time since the edge before [ns]"
+    assert series.note == "backend not recorded in this format"
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(train(5)).encode())))
+    assert plot.load("-").title == "5 pulses at 58 Hz"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe")))
+    with pytest.raises(BadInput, match="-: cannot read it .not a text file"):
+        plot.load("-")
+
+
+@pytest.mark.parametrize(
+    "change", [{"tick_hz": "0"}, {"tick_hz": "x"}, {"pulses": None}, {"start": "now"}, {"period_ticks": [1]}, {"launched": [{}]}]
+)
+def test_broken_results_are_refused(tmp_path, change):
+    file = tmp_path / "train.json"
+    file.write_text(json.dumps(train(3) | change))
+    with pytest.raises(BadInput, match="train.json: not a result of litepulse"):
+        plot.load(file)
+
+
+def test_no_interval_yet(drawn):
+    """One edge has no interval; it is no error."""
+    result = {
+        "command": "capture",
+        "simulated": False,
+        "backend": "uartbone",
+        "device": "/dev/ttyUSB1",
+        "tick_hz": "48000000",
+        "edges": [{"tick": 5}],
+    }
+    series = plot.from_result(result)
+    assert series.y == [] and drawn(series).axes
+    assert plot.text(series, 60)[-1] == "  (nothing to plot)"
+
+
+# In a terminal --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [40, 80, 237])
+def test_text_uses_the_width(width):
+    lines = plot.text(plot.from_result(train(1000)), width)
+    assert max(len(line) for line in lines[1:]) <= width and any(len(line) >= width - 2 for line in lines[1:])
+
+
+def test_text_of_many_points_is_a_density():
+    xs = list(range(4000))
+    lines = termplot.points(xs, [n % 100 if n % 4 == 0 else 0 for n in xs], "t", "x", "y", 60)
+    body = "".join(lines[1:-2])
+    assert "█" in body and "░" in body and not any("⠁" <= character <= "⣿" for character in body)
+    assert "#" in "".join(termplot.points(xs, [0] * 4000, "t", "x", "y", 60, plain=True))
+
+
+def test_plain_terminals():
+    """Every dot is seen, in characters of ASCII."""
+    lines = termplot.points([0, 10, 20], [0, 5, 10], "a − b", "x", "y [ns]", 40, plain=True)
+    assert all(line.isascii() for line in lines) and sum(line.count(c) for line in lines[1:-2] for c in ".':") >= 3
+    lines = termplot.bars([(240, 3), (241, 1)], "delay", 40, plain=True)
+    assert all(line.isascii() for line in lines) and lines[1].count("#") > lines[2].count("#") > 0
+
+
+@pytest.mark.parametrize("encoding, plain", [("utf-8", False), ("ascii", True), ("latin-1", True), ("cp437", True)])
+def test_plain_is_known_by_the_encoding(monkeypatch, encoding, plain):
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    assert output.is_plain() is plain
+
+
+def test_live_picture():
+    """As wide as the terminal is now, the newest points only, the scale kept unless a point lies outside."""
+    rolling = termplot.Rolling("pulse", "error [ns]", (-40, 40))
+    assert rolling.lines(80) == []
+    for n in range(10_000):
+        rolling.add(n, -n % 20)
+    narrow, wide = rolling.lines(50), rolling.lines(200)
+    assert max(map(len, narrow[1:])) <= 50 < 150 < max(map(len, wide[1:])) <= 200
+    assert narrow[0].startswith(f"the last {2 * (50 - 12)}  ") and "9999" in narrow[-1] and "40" in narrow[1]
+    rolling.add(10_000, 500)
+    assert "500" in rolling.lines(50)[1]
