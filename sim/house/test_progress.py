@@ -5,13 +5,14 @@ import os
 import re
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from litex_soc.build_cache import say
 from sim.cocotb_rig import ROOT
-from sim.conftest import FULL_GROUPS, GROUPS, WITHOUT_QUICK, group_of
+from sim.conftest import GROUPS, WITHOUT_QUICK, group_of, place
 from sim.progress import MESSAGE_LINES, QUIET_SECONDS, Progress, clock, first_lines, seconds_left
 
 
@@ -131,7 +132,16 @@ def test_cannot(): pytest.skip("NOT TESTED: Linux 9.9: no mirror has it")
 
 @pytest.mark.full
 def test_long(): pass
+
+@pytest.mark.late
+@pytest.mark.seconds(60)
+def test_late(): pass
 """
+
+
+def outside_of_this_run():
+    """The environment without what this run was told."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "LITEPULSE_"))}
 
 
 @pytest.fixture
@@ -142,7 +152,7 @@ def pytest_run(tmp_path):
     (folder / "test_made.py").write_text(CASES)
 
     def run(*arguments, **environment):
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "LITEPULSE_"))}
+        env = outside_of_this_run()
         env |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'sw'}", "LITEPULSE_BUILD": str(tmp_path)} | environment
         options = [
             "-c",
@@ -169,10 +179,10 @@ def test_a_run(pytest_run):
     failed = next(number for number, line in enumerate(lines) if "] FAILED sim/house/test_made.py::test_fails, " in line)
     assert status == 1 and "as asked" in lines[failed + 1]
     assert failed < next(number for number, line in enumerate(lines) if line.startswith("=") and "FAILURES" in line)
-    assert re.search(r"\] house: 1 passed, 1 failed, 1 skipped$", output, re.M)
+    assert re.search(r"\] house: 2 passed, 1 failed, 1 skipped$", output, re.M)
     assert re.search(r"=+ NOT TESTED =+\nLinux 9\.9: no mirror has it \(1 tests\)\n", output)
-    assert "1 failed, 1 passed, 1 skipped" in lines[-1]
-    assert "2 passed" in pytest_run()[1].splitlines()[-1], "without -m the marked one runs, too"
+    assert "1 failed, 2 passed, 1 skipped" in lines[-1]
+    assert "3 passed" in pytest_run()[1].splitlines()[-1], "without -m the marked one runs, too"
 
 
 @pytest.mark.parametrize("tier, without", [("test", WITHOUT_QUICK), ("all", ())])
@@ -183,9 +193,39 @@ def test_a_group_in_which_nothing_passed_fails_the_run(pytest_run, tier, without
     assert pytest_run("-k", "passes")[0] == 0
 
 
-def test_tiers_are_documented():
-    assert set(WITHOUT_QUICK) <= set(FULL_GROUPS) <= set(GROUPS)
-    makefile = (ROOT / "Makefile").read_text()
-    assert re.search(r'(?m)^test: .*\n\t@.*LITEPULSE_TIER=test\) -m "not full"\)', makefile)
-    assert re.search(r"(?m)^test-all: need-all .*\n\t@\$\(call pytest,LITEPULSE_TIER=all\)$", makefile)
-    assert (ROOT / ".ci" / "run").read_text().rstrip().endswith("exec make test-all")
+def test_a_limited_run(pytest_run):
+    """What did not begin in time is listed and does not fail the run, nor does its group; what began is judged."""
+    limits = {"LITEPULSE_TIER": "all", "LITEPULSE_MINUTES": "30"}
+    status, output = pytest_run(**limits, LITEPULSE_BEGAN=str(time.time() - 31 * 60))
+    assert re.search(r"=+ NOT TESTED =+\nthe run had no time left of its 30 minutes \(MINUTES\) \(5 tests\)\n", output)
+    assert "5 skipped" in output.splitlines()[-1] and not re.search("^house +0 passed: a group", output, re.M)
+    assert status == 1 and re.search("^core +0 passed: a group", output, re.M), "groups that have no tests are no matter of time"
+    output = pytest_run(**limits, LITEPULSE_BEGAN=str(time.time() - 29 * 60))[1]
+    assert "1 failed, 2 passed, 2 skipped" in output.splitlines()[-1], "a late one needs twice the time that it takes"
+    assert re.search(r"minutes \(MINUTES\) \(1 tests\)\n", output)
+    output = pytest_run(**limits, LITEPULSE_BEGAN=str(time.time() - 27 * 60))[1]
+    assert "1 failed, 3 passed, 1 skipped" in output.splitlines()[-1]
+
+
+def test_a_limit_holds_for_the_tests_outside_of_sim(tmp_path):
+    """pytest asks the hooks of a conftest.py about the tests below its folder only."""
+    env = outside_of_this_run()
+    env |= {"LITEPULSE_MINUTES": "1", "LITEPULSE_BEGAN": "0", "LITEPULSE_NESTED": "1"}
+    tests = ["sw/tests/test_units.py", "sim/house/test_progress.py::test_clock"]  # of both trees, as in a whole run
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={tmp_path}/tests.xml", *tests]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and re.match(r"\d+ skipped in", done.stdout.splitlines()[-1]), done.stdout
+
+
+@pytest.mark.parametrize("minutes, order", [("", "bdca"), ("30", "cabd")])
+def test_order(monkeypatch, minutes, order):
+    """Long tests first; in a limited run the short ones before them, and the late ones last."""
+    seconds = {"a": 0.1, "b": 600, "c": 4, "d": 100}
+    marked = {"d": "late"}
+    items = [
+        SimpleNamespace(nodeid=f"sim/core/test_x.py::{name}", get_closest_marker=lambda mark, name=name: marked.get(name) == mark or None)
+        for name in seconds
+    ]
+    monkeypatch.setenv("LITEPULSE_MINUTES", minutes)
+    known = {item.nodeid: seconds[item.nodeid[-1]] for item in items}
+    assert "".join(item.nodeid[-1] for item in sorted(items, key=lambda item: place(item, known))) == order
