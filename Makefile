@@ -10,8 +10,6 @@ BIN := .venv/bin
 PYTHON = $(if $(wildcard $(BIN)/python),$(BIN)/python,python3)
 # One more than cores: boards and guests often wait for the clock on the wall.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -gt 8 ] && n=8; echo $$((n + 1)))
-# Longest tests first (sim/conftest.py), one at a time to whoever is free.
-PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist load --maxschedchunk 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -20,24 +18,26 @@ help: ## this list
 	@echo "LitePulse. make demo shows it, make test checks it. Each command sets up what it needs:"
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 	@echo "Variables: ARGS=\"...\" more arguments for pytest (test); FRESH=1 proves, catches, simulates again;"
-	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms;"
-	@echo "  MINUTES=n begins no test after n minutes and lists what was not tested"
+	@echo "  SEED=n or SEED=random instead of the fixed seeds; JOBS=n tests at a time; WAVES=1 writes waveforms"
 
 .PHONY: demo
 demo: need-demo ## the 58 Hz train on the simulated SoC, no board needed: report, PNG and VCD in build/demo
 	@$(BIN)/python -m litepulse.demo
 
-# A limit counts from here, set-up included.
-BEGAN := $(shell date +%s)
-pytest = $(if $(MINUTES),LITEPULSE_MINUTES=$(MINUTES) LITEPULSE_BEGAN=$(BEGAN)) $(if $(FRESH),LITEPULSE_FRESH=1) $(if $(SEED),LITEPULSE_SEED=$(SEED)) $(if $(WAVES),WAVES=$(WAVES)) $(1) $(PYTEST)
+# What runs, and what is run again: sim/run.py.
+run = $(if $(FRESH),LITEPULSE_FRESH=1) $(if $(SEED),LITEPULSE_SEED=$(SEED)) $(if $(WAVES),WAVES=$(WAVES)) JOBS=$(JOBS) $(BIN)/python -m sim.run
 
 .PHONY: test
-test: need-$(if $(ARGS),all,test) ## the quick tier: some of everything, in minutes; with ARGS: what these name
-	@$(if $(ARGS),$(call pytest) $(ARGS),$(call pytest,LITEPULSE_TIER=test) -m "not full")
+test: need-$(if $(ARGS),all,test) ## some of every kind of test, in minutes: what a change must pass to land; with ARGS: what these name
+	@$(run) $(if $(ARGS),$(ARGS),test)
+
+.PHONY: test-changed
+test-changed: need-all lint ## all tests of what differs from main in more than comments: before a change is called done; BASE=ref
+	@$(run) changed $(BASE)
 
 .PHONY: test-all
-test-all: need-all ## all tests and proofs
-	@$(call pytest,LITEPULSE_TIER=all)
+test-all: need-all ## all tests and proofs, for the night; goes on where it was ended
+	@$(run) all
 
 .PHONY: cache
 cache: ## how large the cache is
@@ -49,7 +49,7 @@ cache-clean: ## removes from the cache what no current input needs
 
 .PHONY: test-netlist
 test-netlist: need-test ## the core's tests on every netlist of it, all modules: half an hour
-	@$(if $(SEED),LITEPULSE_SEED=$(SEED)) LITEPULSE_NETLISTS=all $(PYTEST) sim/netlist $(ARGS)
+	@LITEPULSE_NETLISTS=all $(run) sim/netlist $(ARGS)
 
 # What to build: $(call choice) gives the options of litex_soc.bitstream and litex_soc.flash.
 choice = $(BOARD) $(if $(FPGA),--fpga $(FPGA)) $(if $(VARIANT),--variant $(VARIANT)) $(if $(SAMPLES),--samples $(SAMPLES))
@@ -84,7 +84,7 @@ lint: need-test ## style, licences, synthesis and simulator warnings only
 
 .PHONY: formal
 formal: need-test ## the proofs only
-	@$(if $(FRESH),LITEPULSE_FRESH=1) $(PYTEST) sim/formal
+	@$(run) sim/formal
 
 # The guest: $(call guest) gives the options of `python -m sim.linux` and `python -m sim.linux.demo`.
 guest = $(if $(CPU),--cpu $(CPU))
@@ -99,7 +99,7 @@ pc: need-test ## a PC with a simulated board on its USB port, its console; KERNE
 
 .PHONY: test-linux-debug
 test-linux-debug: need-all ## the tests of sim/linux on the kernel with lockdep, whose boot alone takes minutes
-	@LITEPULSE_DEBUG_KERNEL=1 $(PYTEST) sim/linux $(ARGS)
+	@LITEPULSE_DEBUG_KERNEL=1 $(run) sim/linux $(ARGS)
 
 .PHONY: linux-demo
 linux-demo: need-all ## 58 Hz from Linux on the simulated SoC, three ways: table and picture in build/linux-demo
@@ -107,7 +107,7 @@ linux-demo: need-all ## 58 Hz from Linux on the simulated SoC, three ways: table
 
 .PHONY: test-driver
 test-driver: need-all ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch, ABI, User-mode Linux
-	@$(PYTEST) sim/driver $(ARGS)
+	@$(run) sim/driver $(ARGS)
 
 .PHONY: mutate
 mutate: need-test ## small mistakes in MODULE="litepulse_echo ...", COUNT=n of each (0: all), and who sees them; WRITE=1: docs/develop/mutants.md

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pytest, as this project uses it: tiers, long tests first, lines while it runs, a summary line per group.
+"""pytest, as this project uses it: tiers, long tests first, failures at once, a summary line per group.
 
-A test's group is the folder it lies in (house, blocks, ...; sw/tests is `tools`).
+A test's group is the folder it lies in (sim/groups.py).
 
 A test's tier: `make test` runs all but those marked `full`, `make test-all` runs everything. In the folders of FULL_GROUPS all tests are
 `full` that are not marked `quick`. When a tier is run whole, a group in which no test passed fails the run: tests that vanished must not
@@ -10,65 +10,22 @@ go unnoticed.
 A test that cannot run because something from outside is missing skips with a reason that begins with NOT_TESTED. The run ends with a
 list of these reasons.
 
-LITEPULSE_MINUTES limits a run, for machines of which nobody knows how fast they are: a test that has not begun so many minutes after
-LITEPULSE_BEGAN (a time in seconds) skips like that. Short tests then come first, and last those of LATE_GROUPS and those marked `late`,
-which begin only while twice the time is left that they take.
+What sim/run.py says in the environment: LITEPULSE_GROUPS, LITEPULSE_FAILED, LITEPULSE_MEMORY and LITEPULSE_KNOWN, see there.
 """
 
 import json
 import os
-import shutil
 import signal
-import tempfile
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
 from sim.cocotb_rig import Count
-from sim.progress import Plugin, Progress
+from sim.groups import FULL_GROUPS, GROUPS, TITLES, WITHOUT_QUICK, group_of
 
 SIM = Path(__file__).resolve().parent
 
-GROUPS = (
-    "house",
-    "blocks",
-    "bus",
-    "phy",
-    "core",
-    "netlist",
-    "formal",
-    "soc",
-    "boards",
-    "driver",
-    "linux_soc",
-    "linux",
-    "pc",
-    "tools",
-    "packages",
-    "experiments",
-    "faults",
-)
-TITLES = {
-    "house": "lint, licences, generated files, the rig itself",
-    "blocks": "cocotb, block by block, Verilator and Icarus",
-    "bus": "cocotb, the core behind Wishbone and AXI4-Lite",
-    "phy": "pins: every PHY, models of pads, start of the gearing",
-    "core": "cocotb, the whole core, against the model and a stranger's UART",
-    "netlist": "the same tests on what synthesis made of the core, pads included",
-    "formal": "SymbiYosys",
-    "soc": "the simulated SoC",
-    "boards": "constraints, bitstreams, flashing",
-    "driver": "the Linux driver: kernels 6.1 to 7.2, static checks, ABI, unit tests, User-mode Linux",
-    "linux_soc": "the Linux SoC: interrupt controller, device tree, firmware, its simulator",
-    "linux": "Linux on the simulated SoC, the driver loaded",
-    "pc": "the driver on a PC: Debian's kernels 6.1 to 7.2, a board on a USB cable",
-    "tools": "command and Python package",
-    "packages": "what pip and dpkg install: wheel, source archive, Debian packages",
-    "experiments": "the published experiments: what they measure, their runner, the interactive page in Chromium",
-    "faults": "seeded faults, each caught",
-}
 # Seconds of a test that never ran here: the mean of its group in a first run on two cores.
 FIRST_GUESS = {
     "house": 0.7,
@@ -89,23 +46,9 @@ FIRST_GUESS = {
     "experiments": 10,
     "faults": 2.4,
 }
-FULL_GROUPS = ("netlist", "formal", "driver", "linux_soc", "linux", "pc", "experiments", "faults")
-WITHOUT_QUICK = ("linux_soc", "linux", "experiments")  # groups that need what only the full tier builds
-# What a limited run leaves out first: it takes longest, and shows again on a whole system what others show of its parts.
-LATE_GROUPS = ("netlist", "linux", "experiments", "faults")
-SHORT = 5  # seconds
 NOT_TESTED = "NOT TESTED: "
-OUT_OF_TIME = "the run had no time left"
 DURATIONS = Path(os.environ.get("LITEPULSE_BUILD", SIM.parent / "build")) / "durations.json"
-
-
-def group_of(nodeid):
-    """sim/blocks/test_x.py::test_y -> blocks."""
-    path = nodeid.split("::")[0].replace("\\", "/")
-    if path.startswith("sw/"):
-        return "tools"
-    parts = path.split("/")
-    return parts[1] if parts[0] == "sim" and len(parts) > 2 else "other"
+MESSAGE_LINES = 12  # of a failure, shown at once; all of it comes at the end
 
 
 def expected_seconds(item, known):
@@ -116,24 +59,6 @@ def expected_seconds(item, known):
     return mark.args[0] if mark else FIRST_GUESS.get(group_of(item.nodeid), 0)
 
 
-def minutes_allowed():
-    """How long a run may begin tests, None without a limit."""
-    value = os.environ.get("LITEPULSE_MINUTES", "")
-    return float(value) if value else None
-
-
-def is_late(item):
-    """Whether a limited run leaves it out first."""
-    return group_of(item.nodeid) in LATE_GROUPS or item.get_closest_marker("late") is not None
-
-
-def place(item, known):
-    """Sort key: long tests first; in a limited run short ones before them, and those that are left out first at the end."""
-    seconds = expected_seconds(item, known)
-    part = 0 if minutes_allowed() is None else 2 if is_late(item) else int(seconds > SHORT)
-    return part, -seconds, item.nodeid
-
-
 def known_durations():
     """{nodeid: seconds} of the last runs here."""
     try:
@@ -142,26 +67,37 @@ def known_durations():
         return {}
 
 
+def passed_earlier():
+    """Tests that need not run: they passed with the same inputs."""
+    file = os.environ.get("LITEPULSE_KNOWN")
+    return set(Path(file).read_text().split("\n")) - {""} if file else set()
+
+
+def is_asked_for(item):
+    """Whether LITEPULSE_GROUPS asks for it, a dict as groups_for() of sim/groups.py gives."""
+    asked = json.loads(os.environ.get("LITEPULSE_GROUPS", "null"))
+    return (
+        asked is None
+        or asked.get(group_of(item.nodeid), None) is not None
+        and not (not asked[group_of(item.nodeid)] and item.get_closest_marker("full"))
+    )
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     for item in items:
         if group_of(item.nodeid) in FULL_GROUPS and not item.get_closest_marker("quick"):
             item.add_marker(pytest.mark.full)
     yield
+    known = passed_earlier()
+    left = [item for item in items if item.nodeid in known or not is_asked_for(item)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        unwanted = set(left)
+        items[:] = [item for item in items if item not in unwanted]
     # The workers of one run must agree on the order, so the file is written only after a run.
-    known = known_durations()
-    items.sort(key=lambda item: place(item, known))
-
-
-class Limit:
-    """Ends a limited run. Registered, because hooks of this file are asked about the tests below its folder alone."""
-
-    @staticmethod
-    def pytest_runtest_setup(item):
-        left = 60 * minutes_allowed() - (time.time() - float(os.environ["LITEPULSE_BEGAN"]))
-        # A machine on which so much time is over may need twice as long.
-        if left < (2 * expected_seconds(item, {}) if is_late(item) else 0):
-            pytest.skip(f"{NOT_TESTED}{OUT_OF_TIME} of its {minutes_allowed():g} minutes (MINUTES)")
+    durations = known_durations()
+    items.sort(key=lambda item: (-expected_seconds(item, durations), item.nodeid))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -179,67 +115,122 @@ def pytest_configure(config):
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell's background job ignores it, and so would all programs that tests interrupt.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if minutes_allowed() is not None:
-        config.pluginmanager.register(Limit())
-    if is_worker(config) or os.environ.get("LITEPULSE_NESTED") or config.option.verbose or config.option.collectonly:
-        return
-    folder = tempfile.mkdtemp(prefix="litepulse-tests-")
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    os.environ["LITEPULSE_MESSAGES"] = f"{folder}/messages"  # workers inherit it
-    known = known_durations()
-    # A worker's capture has not begun yet, and a run without workers captures what tests print, not this.
-    out = config.get_terminal_writer()
-    progress = Progress(
-        lambda text, **markup: (out.line(text, **markup), out.flush()),
-        group_of,
-        lambda nodeid: known.get(nodeid, FIRST_GUESS.get(group_of(nodeid), 1)),
-        f"{folder}/messages",
-        int(getattr(config.option, "numprocesses", None) or 1),
-    )
-    config.pluginmanager.register(Plugin(progress))
+    if not (is_worker(config) or config.option.collectonly or os.environ.get("LITEPULSE_NESTED")):
+        config.pluginmanager.register(Recorder(config.get_terminal_writer()), "recorder")
 
 
 def is_worker(config):
     return hasattr(config, "workerinput")
 
 
-def pytest_runtest_logreport(report):
-    Recorder.report(report)
+def first_lines(report):
+    """What a failure says, in a few lines: the assertion and what it compares, else the end of the report."""
+    lines = report.longreprtext.splitlines()
+    return ([line[1:].strip() for line in lines if line.startswith("E ")] or lines[-MESSAGE_LINES:])[:MESSAGE_LINES]
 
 
 class Recorder:
-    """Counts outcomes by group as they come in."""
+    """Counts outcomes by group as they come in, shows failures at once, and notes what passed and what failed.
 
-    groups = defaultdict(Counter)
-    durations = Counter()
-    notes = []
-    not_tested = defaultdict(list)
+    Registered, because hooks of this file are asked about the tests below its folder alone.
+    """
 
-    @classmethod
-    def report(cls, report):
-        counts = cls.groups[group_of(report.nodeid)]
-        cls.durations[report.nodeid] += report.duration
+    def __init__(self, out):
+        self.out = out
+        self.groups = defaultdict(Counter)
+        self.durations = Counter()
+        self.notes = []
+        self.not_tested = defaultdict(list)
+        self.passed, self.failed = {}, {}  # by nodeid, in order
+        for nodeid in passed_earlier():
+            self.groups[group_of(nodeid)]["earlier"] += 1
+        self.memory = json.loads(os.environ.get("LITEPULSE_MEMORY", "{}"))
+
+    def pytest_runtest_logreport(self, report):
+        counts = self.groups[group_of(report.nodeid)]
+        self.durations[report.nodeid] += report.duration
         counts["seconds"] += report.duration
+        if report.failed:
+            self.show(report)
+            self.failed[report.nodeid] = None
         if report.when == "call":
             counts[report.outcome] += 1
             properties = dict(report.user_properties)
             counts["cached"] += bool(properties.get("cached"))
             if "note" in properties:
-                cls.notes.append((group_of(report.nodeid), properties["note"]))
-        elif report.outcome == "failed":
+                self.notes.append((group_of(report.nodeid), properties["note"]))
+            if report.passed:
+                self.passed[report.nodeid] = None
+        elif report.failed:
             counts["failed"] += 1
-        elif report.outcome == "skipped":
+        elif report.skipped:
             counts["skipped"] += 1
         if report.skipped and (reason := report.longrepr[2].removeprefix("Skipped: ")).startswith(NOT_TESTED):
-            cls.not_tested[reason.removeprefix(NOT_TESTED)].append(report.nodeid)
+            self.not_tested[reason.removeprefix(NOT_TESTED)].append(report.nodeid)
 
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.failed[report.nodeid] = None
 
-def missing_groups():
-    """Groups without a passed test, when all of a tier was meant to run (LITEPULSE_TIER). Not those for which no time was left."""
-    tier = os.environ.get("LITEPULSE_TIER")
-    expected = {"test": [group for group in GROUPS if group not in WITHOUT_QUICK], "all": GROUPS}.get(tier, [])
-    late = {group_of(nodeid) for reason, ids in Recorder.not_tested.items() if reason.startswith(OUT_OF_TIME) for nodeid in ids}
-    return [group for group in expected if not Recorder.groups[group]["passed"] and group not in late]
+    def pytest_runtest_logfinish(self, nodeid):
+        """Keeps the pass at once: a run may be ended at any moment."""
+        file = self.memory.get(group_of(nodeid))
+        if file and nodeid in self.passed and nodeid not in self.failed:
+            with open(file, "a", encoding="utf-8") as handle:
+                handle.write(f"{nodeid}\n")
+
+    def show(self, report):
+        """A failure, at once."""
+        where = "" if report.when == "call" else f" ({report.when})"
+        self.out.line(f"\nFAILED {report.nodeid}{where}, {report.duration:.1f} s", red=True)
+        for line in first_lines(report):
+            self.out.line(f"    {line}")
+        self.out.flush()
+
+    def missing_groups(self):
+        """Groups without a passed test, when all of a tier was meant to run (LITEPULSE_TIER)."""
+        tiers = {"test": [group for group in GROUPS if group not in WITHOUT_QUICK], "all": GROUPS}
+        expected = tiers.get(os.environ.get("LITEPULSE_TIER"), ())
+        return [group for group in expected if not self.groups[group]["passed"] + self.groups[group]["earlier"]]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        if exitstatus == 0 and self.missing_groups():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if file := os.environ.get("LITEPULSE_FAILED"):
+            Path(file).write_text("".join(f"{nodeid}\n" for nodeid in self.failed))
+        if self.durations:
+            known = known_durations() | {name: round(seconds, 2) for name, seconds in self.durations.items()}
+            DURATIONS.parent.mkdir(parents=True, exist_ok=True)
+            DURATIONS.write_text(json.dumps(known, indent=0, sort_keys=True))
+
+    def pytest_terminal_summary(self, terminalreporter):
+        line, section = terminalreporter.line, terminalreporter.section
+        if self.notes:
+            section("proofs and other results")
+            for group, note in sorted(self.notes):
+                line(f"{group:8} {note}")
+        section("groups")
+        for group in (*GROUPS, "other"):
+            counts = self.groups.get(group)
+            if not counts:
+                continue
+            text = f"{group:8} {counts['passed']:4} passed"
+            for what in ("failed", "skipped"):
+                if counts[what]:
+                    text += f", {counts[what]} {what}"
+            if counts["earlier"]:
+                text += f", {counts['earlier']} passed earlier with the same inputs (FRESH=1 runs them again)"
+            if counts["cached"]:
+                what = "judged what was simulated earlier" if group == "linux" else "known from an earlier run"
+                text += f" ({counts['cached']} {what}, same inputs; FRESH=1 runs them again)"
+            line(f"{text:30} {counts['seconds']:7.1f} s  {TITLES.get(group, '')}", red=bool(counts["failed"]))
+        if self.not_tested:
+            section("NOT TESTED")
+            for reason, nodeids in sorted(self.not_tested.items()):
+                line(f"{reason} ({len(nodeids)} tests)", yellow=True)
+        for group in self.missing_groups():
+            line(f"{group:8}    0 passed: a group without a passed test fails the whole run", red=True)
 
 
 def pytest_sessionstart(session):
@@ -247,44 +238,3 @@ def pytest_sessionstart(session):
         from sim.cocotb_rig import tidy
 
         tidy()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session, exitstatus):
-    if is_worker(session.config):
-        return
-    if exitstatus == 0 and not session.config.option.collectonly and missing_groups():
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    if Recorder.durations and not os.environ.get("LITEPULSE_NESTED"):
-        known = known_durations()
-        known.update({name: round(seconds, 2) for name, seconds in Recorder.durations.items()})
-        DURATIONS.parent.mkdir(parents=True, exist_ok=True)
-        DURATIONS.write_text(json.dumps(known, indent=0, sort_keys=True))
-
-
-def pytest_terminal_summary(terminalreporter, config):
-    if is_worker(config) or config.option.collectonly:
-        return
-    if Recorder.notes:
-        terminalreporter.section("proofs and other results")
-        for group, note in sorted(Recorder.notes):
-            terminalreporter.line(f"{group:8} {note}")
-    terminalreporter.section("groups")
-    for group in (*GROUPS, "other"):
-        counts = Recorder.groups.get(group)
-        if not counts:
-            continue
-        line = f"{group:8} {counts['passed']:4} passed"
-        for what in ("failed", "skipped"):
-            if counts[what]:
-                line += f", {counts[what]} {what}"
-        if counts["cached"]:
-            what = "judged what was simulated earlier" if group == "linux" else "known from an earlier run"
-            line += f" ({counts['cached']} {what}, same inputs; FRESH=1 runs them again)"
-        terminalreporter.line(f"{line:30} {counts['seconds']:7.1f} s  {TITLES.get(group, '')}", red=bool(counts["failed"]))
-    if Recorder.not_tested:
-        terminalreporter.section("NOT TESTED")
-        for reason, nodeids in sorted(Recorder.not_tested.items()):
-            terminalreporter.line(f"{reason} ({len(nodeids)} tests)", yellow=True)
-    for group in missing_groups():
-        terminalreporter.line(f"{group:8}    0 passed: a group without a passed test fails the whole run", red=True)

@@ -27,7 +27,6 @@ FIRST = {".bin": bytes.fromhex("ff0000ff7eaa997e"), ".bit": bytes.fromhex("ff00"
     "name", [pytest.param("icebreaker", marks=pytest.mark.seconds(400)), pytest.param("ulx3s", marks=pytest.mark.seconds(300))]
 )
 @pytest.mark.full
-@pytest.mark.late
 def test_board(name):
     """It fits, meets both clocks with the margin that is told, and there is a bitstream of the part."""
     choice = choose(name)

@@ -217,7 +217,6 @@ def heard(told, name):
     return list(zip(slots, frames))
 
 
-@pytest.mark.late
 @pytest.mark.seconds(200)
 def test_every_verb_of_lin_on_the_driver():
     """Slave, monitor and master: what they tell and what lies on the pins is what a bus must have, to the tick; a slave is kept."""

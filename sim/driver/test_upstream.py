@@ -422,7 +422,6 @@ def test_checkpatch(name, tmp_path):
 
 
 @both
-@pytest.mark.late
 @pytest.mark.seconds(90)
 def test_each_patch_builds(name):
     """After each patch all sources of the driver that are there compile, by W=1 and sparse without a word."""
@@ -555,7 +554,6 @@ def test_kunit():
     assert len(cases) > 10 and {name.rsplit(".", 1)[1]: result for name, result in results.items()} == dict.fromkeys(cases, "PASS")
 
 
-@pytest.mark.late
 @pytest.mark.seconds(180)
 def test_kernel_with_the_series():
     """A kernel made from the series boots, and its own modules pass the kselftests.

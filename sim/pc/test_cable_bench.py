@@ -22,6 +22,7 @@ def bench():
     return Bench(steady=False)
 
 
+@pytest.mark.wallclock
 def test_events_through_a_slow_line(bench):
     """Each is read or counted as lost, at its tick; and the line lets no more bytes pass than its rate allows."""
     baud = 100_000
@@ -45,6 +46,7 @@ def test_wakes_while_all_stands_still(bench):
     assert found["losses"] > 0 and len(found["delays"]) == 10
 
 
+@pytest.mark.wallclock
 @pytest.mark.parametrize("case", ["send", "receive", "loop"])
 def test_bytes(bench, case):
     """All come, in order; no faster than the baud in the board's own time: one that was behind catches up."""

@@ -251,6 +251,7 @@ def test_the_next_client_is_served_whatever_the_last_one_left_unread():
                 assert bus.read(CSR["id_magic"]) == regs.MAGIC
 
 
+@pytest.mark.wallclock
 def test_paced_mode_keeps_to_the_wall_clock():
     """With a declared clock of 500 kHz, ticks and seconds agree, with a client and without."""
     begun = time.monotonic()

@@ -106,14 +106,6 @@ def unchanged(terminal):
         os.close(file)
 
 
-def seconds_to_refuse(machine, port):
-    """How long it takes from the port to the answer that no board of ours is there; starting Python does not count."""
-    start = time.monotonic()
-    with pytest.raises(LitePulseError):
-        attach.inspect(describe(machine.host, port))
-    return time.monotonic() - start
-
-
 # Refused --------------------------------------------------------------------------------------------------------------
 
 
@@ -145,7 +137,6 @@ def test_what_is_no_litepulse_of_ours(machine, what, said):
     with Server(what) as server:
         port = machine.plug(server.spec)
         with unchanged(server.spec):
-            assert seconds_to_refuse(machine, port) < 2
             done = run(machine, "attach", port)
         assert done.returncode == 2 and done.stdout == "" and is_one_line(done.stderr), done.stderr
         assert re.search(said, done.stderr) and done.stderr.startswith(f"litepulse: {port}: ")
@@ -164,26 +155,45 @@ def other_end(kind, terminal, stop):
                 os.write(terminal, b"U" * 400)
 
 
-@pytest.mark.parametrize("kind", ["silence", "echo", "GPS receiver", "flood"])
-def test_what_is_no_uartbone(machine, kind):
+@contextlib.contextmanager
+def other_device(machine, kind):
+    """The path of a port with this at its other end, and the terminal behind it."""
     far, near = os.openpty()
     os.set_blocking(far, False)
-    port, stop = machine.plug(os.ttyname(near)), threading.Event()
+    stop = threading.Event()
     thread = threading.Thread(target=other_end, args=(kind, far, stop))
-    with unchanged(os.ttyname(near)):
-        thread.start()
-        try:
-            assert seconds_to_refuse(machine, port) < 2
-            done = run(machine, "attach", port)
-        finally:
-            stop.set()
-            thread.join()
+    thread.start()
+    try:
+        yield machine.plug(os.ttyname(near)), os.ttyname(near)
+    finally:
+        stop.set()
+        thread.join()
+        os.close(near)
+        os.close(far)
+
+
+OTHERS = ["silence", "echo", "GPS receiver", "flood"]
+
+
+@pytest.mark.wallclock
+@pytest.mark.parametrize("kind", OTHERS)
+def test_another_device_is_refused_within_two_seconds(machine, kind):
+    """From the port to the answer; starting Python does not count."""
+    with other_device(machine, kind) as (port, _):
+        start = time.monotonic()
+        with pytest.raises(LitePulseError):
+            attach.inspect(describe(machine.host, port))
+        assert time.monotonic() - start < 2
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_is_no_uartbone(machine, kind):
+    with other_device(machine, kind) as (port, terminal), unchanged(terminal):
+        done = run(machine, "attach", port)
     assert done.returncode == 2 and done.stdout == "" and is_one_line(done.stderr), done.stderr
     assert re.search("no LiteX UARTBone there|not a LiteX UARTBone|not a LitePulse", done.stderr)
     assert machine.latency_file().read_text() == "16\n" and machine.kernel == "good"
     assert (machine.folder / "discipline").read_text() == "0\n"
-    os.close(near)
-    os.close(far)
 
 
 def test_without_the_module(machine, board):
@@ -260,10 +270,8 @@ def test_unplugged_while_the_kernel_looks(machine, monkeypatch):
         server.close()
 
     monkeypatch.setattr(machine, "set_discipline", unplug)
-    start = time.monotonic()
     with pytest.raises(LitePulseError, match="the port is gone"):
         attach.Link(machine.host, port)
-    assert time.monotonic() - start < attach._APPEAR, "it is noticed, not waited for"
 
 
 def test_a_port_that_another_process_uses(machine, board):
@@ -358,7 +366,7 @@ def test_a_port_that_never_gets_ready(machine, board, verb):
     machine.refuse_to_open("ENXIO", 10_000)
     start = time.monotonic()
     done = run(machine, *verb, port, *(["info"] if verb == ["--port"] else []))
-    assert ports.OPEN_SECONDS <= time.monotonic() - start < ports.OPEN_SECONDS + 20
+    assert time.monotonic() - start >= ports.OPEN_SECONDS
     assert done.returncode == 2 and done.stderr == f"litepulse: {port}: cannot open the port (No such device or address)\n"
     assert board.received == b""
 
@@ -402,10 +410,8 @@ def test_the_node_comes_after_the_plug(machine, board):
     found = choose(machine.host, None)
     assert found.path == str(port) and port.exists()
     port.unlink()
-    start = time.monotonic()
     with pytest.raises(LitePulseError, match="cannot open the port .No such file"):
         attach.inspect(choose(machine.host, None))
-    assert time.monotonic() - start < ports.OPEN_SECONDS + 5
 
 
 # Which port -----------------------------------------------------------------------------------------------------------

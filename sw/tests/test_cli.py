@@ -469,9 +469,8 @@ def test_a_raised_bridge_is_at_115200_again_afterwards():
             assert json.loads(done.stdout)["max_error_ticks"] == 0 and len(server.board.line_log) == 20
             assert server.bridge.rates == [4096, 315]
             server.board.line_log.clear()
-        start_time = time.monotonic()
         assert run("--port", server.spec, "info").returncode == 0
-        assert server.bridge.garbled == 0 and server.bridge.rates == [4096, 315] and time.monotonic() - start_time < 2
+        assert server.bridge.garbled == 0 and server.bridge.rates == [4096, 315]
 
 
 def test_a_bridge_of_a_fixed_rate_is_left_alone():

@@ -3,7 +3,6 @@
 
 import json
 import os
-import time
 
 import pytest
 
@@ -208,9 +207,7 @@ def test_latency_timer_of_an_attached_board(machine, board):
 def test_nothing_answers(machine):
     far, near = os.openpty()
     machine.plug(os.ttyname(near))
-    start = time.monotonic()
     checks = examine(machine)
-    assert time.monotonic() - start < 2
     assert checks["bridge"].state == FAULT and checks["bridge"].said.startswith("does not answer: no LiteX UARTBone there")
     assert checks["rate"].state == checks["core"].state == SKIPPED
     os.close(far)

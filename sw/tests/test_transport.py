@@ -321,7 +321,7 @@ def test_115200_is_not_raised(raisable):
         assert bus.read(0x40) == [0] and raisable.received == bytes.fromhex("020100000010")
 
 
-@pytest.mark.full
+@pytest.mark.wallclock
 @pytest.mark.parametrize("silence", [1.7, 2.6])
 def test_after_silence_nothing_but_a_read_goes_out_at_a_doubtful_rate(raisable, silence):
     with open_and_close(raisable.spec, bridge_baud=1_000_000) as bus:
@@ -338,6 +338,7 @@ def test_after_silence_nothing_but_a_read_goes_out_at_a_doubtful_rate(raisable, 
         assert (raisable.bridge.garbled > 0) == fell and raisable.bridge.garbled % 6 == 0
 
 
+@pytest.mark.wallclock
 def test_a_host_that_stays_busy_keeps_the_rate(raisable):
     with open_and_close(raisable.spec, bridge_baud=1_000_000) as bus:
         for _ in range(5):
