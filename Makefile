@@ -160,13 +160,11 @@ generate: need-test ## write the files that are made from the register map and t
 	@$(BIN)/python -m litex_soc.board_cards
 	@$(BIN)/python scripts/limits.py
 	@$(BIN)/python scripts/waves.py
-	@$(BIN)/python scripts/downloads.py
 
 .PHONY: lock
 lock: need-demo ## requirements/*.txt from the .in files: all dependencies, with hashes
 	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/uv.txt
 	@$(BIN)/python scripts/lock.py
-	@$(BIN)/python scripts/downloads.py
 
 .PHONY: setup
 setup: need-all ## everything, installed: the command is .venv/bin/litepulse
