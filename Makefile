@@ -110,7 +110,7 @@ test-driver: need-all ## the driver: kernels 6.1, 6.12, 7.2, sparse, checkpatch,
 	@$(run) sim/driver $(ARGS)
 
 .PHONY: mutate
-mutate: need-test ## small mistakes in MODULE="litepulse_echo ...", COUNT=n of each (0: all), and who sees them; WRITE=1: docs/develop/mutants.md
+mutate: need-test ## mutations of MODULE="litepulse_echo ..." (none: all), COUNT=n each (0: all), and what catches them; WRITE=1: docs/develop/mutants.md
 	@$(BIN)/python -m sim.faults.mutate $(MODULE) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(WRITE),--write)
 
 .PHONY: coverage
@@ -148,8 +148,8 @@ experiments: need-all ## the five published experiments on simulated systems, ha
 	@$(BIN)/python -m sim.experiments $(ONLY) $(if $(LONG),--long) $(if $(FRESH),--fresh) $(if $(WRITE),--write) $(if $(LIST),--list)
 
 .PHONY: fresh-machine
-fresh-machine: ## as root: a minimal Debian, RELEASE=bookworm|trixie, and the time of COMMANDS="demo test" there; OPTIONS="--once --keep"
-	@$(PYTHON) -m sim.fresh_machine $(if $(RELEASE),--release $(RELEASE)) $(if $(COMMANDS),--commands '$(subst ','\'',$(COMMANDS))') $(OPTIONS)
+fresh-machine: ## as root: a minimal Debian, RELEASE=bookworm|trixie, and the time of COMMANDS="demo test" there
+	@RELEASE="$(RELEASE)" COMMANDS="$(COMMANDS)" scripts/fresh_machine.sh
 
 .PHONY: generate
 generate: need-test ## write the files that are made from the register map and the sequencer's programs
@@ -160,13 +160,11 @@ generate: need-test ## write the files that are made from the register map and t
 	@$(BIN)/python -m litex_soc.board_cards
 	@$(BIN)/python scripts/limits.py
 	@$(BIN)/python scripts/waves.py
-	@$(BIN)/python scripts/downloads.py
 
 .PHONY: lock
 lock: need-demo ## requirements/*.txt from the .in files: all dependencies, with hashes
 	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements/uv.txt
 	@$(BIN)/python scripts/lock.py
-	@$(BIN)/python scripts/downloads.py
 
 .PHONY: setup
 setup: need-all ## everything, installed: the command is .venv/bin/litepulse

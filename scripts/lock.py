@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Locks the Python packages: requirements/NAME.in -> requirements/NAME.txt, all dependencies, with hashes. Run through `make lock`.
 
+    lock.py --missing NAME...   prints how many packages of these locks are not installed, and their size
+
 A package keeps its version unless a .in file asks for another one; delete a .txt file's entry to have the newest that fits.
 Only files that CPython 3.11 to 3.13 on Linux x86-64 can use are listed. A package without such a wheel is listed by its source
 archive; what builds it belongs in build.in.
 """
 
 import hashlib
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -52,6 +55,21 @@ def applies(entry):
     """Does this Python need the entry? wanted_marker() lets no other markers pass."""
     marker = MARKER.fullmatch(entry["marker"] or "")
     return not marker or (sys.version_info[:2] < (3, int(marker["minor"]))) == (marker["than"] == "<")
+
+
+def is_installed(name, version):
+    """Is a Python package here, in this version?"""
+    try:
+        return importlib.metadata.version(name) == version
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+def missing(names):
+    """What the locks `names` ask for and this Python lacks, as a phrase."""
+    wanted = {(entry["name"], entry["version"]): int(entry["bytes"]) for name in names for entry in entries(name) if applies(entry)}
+    sizes = [size for (name, version), size in wanted.items() if not is_installed(name, version)]
+    return f"{len(sizes)} package{'s' if len(sizes) > 1 else ''}, {sum(sizes) / 1e6:.1f} MB" if sizes else "nothing"
 
 
 def uv(*arguments):
@@ -141,4 +159,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--missing"]:
+        print(missing(sys.argv[2:]))
+    else:
+        main()

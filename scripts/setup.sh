@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Prepares this tree: system packages, .venv, locked Python packages, tools under their plain names. Run through `make setup`.
 #   scripts/setup.sh demo|test|boards|docs|all   test, boards and docs include demo, all includes everything; nothing is done twice
-# What is downloaded: docs/downloads.md.
 set -eu
 
 need=${1:-all}
@@ -204,7 +203,7 @@ pip() { PATH=$venv/bin:$PATH "$venv/bin/python" -m pip --disable-pip-version-che
 log=$root/build/setup-pip.log
 : >"$log"
 # shellcheck disable=SC2086  # names without blanks
-size=$("$venv/bin/python" "$root/scripts/downloads.py" --missing $locks)
+size=$("$venv/bin/python" "$root/scripts/lock.py" --missing $locks)
 say "installing the Python packages of requirements/$need.txt into .venv (to download: $size; pip keeps copies in its cache)"
 for lock in $locks; do
     pip install --no-input --no-deps --no-build-isolation --use-pep517 --require-hashes -r "$root/requirements/$lock.txt" >>"$log" 2>&1 ||

@@ -595,7 +595,7 @@ def page(results):
         out += ["", f"## {title}", ""]
         result = results.get(part)
         if not result:
-            # It failed now, or was measured on another machine, or this one's results were removed: its figures stay.
+            # It was not measured now, or failed: its figures stay.
             kept = re.search(rf"(?ms)^## {title}\n\n(.*?)\n*(?=^## |\Z)", before)
             out.append(kept[1] if kept else f"Not measured yet: `{COMMAND} {part}`.")
             continue
@@ -642,22 +642,23 @@ def main(argv=None):
     if unknown:
         parser.error(f"no part is called {unknown[0]}: {', '.join(PARTS)}")
     parts = [] if args.page else args.parts or list(PARTS)
-    results, trouble = load(), {}
+    results, measured, trouble = load(), {}, {}
     for part in parts:
         print(f"measuring: {PARTS[part][0]} ...", file=sys.stderr, flush=True)
         try:
-            results[part] = measure(part)
+            results[part] = measured[part] = measure(part)
         except BenchError as error:  # the others still report
             trouble[part] = [f"not measured: {error}"]
             continue
         trouble[part] = results[part]["figures"].get("missed", [])
         build_folder().mkdir(parents=True, exist_ok=True)
         (build_folder() / "bench.json").write_text(json.dumps(results, indent=1))
-    text = page(results)
+    # Parts that were not measured now keep the page's figures, which may be newer than what this machine has kept.
+    text = page(results if args.page else measured)
     print(text, end="")
     if not args.no_write:
         PAGE.write_text(text)
-        if ("lin" in parts or args.page) and "lin" in results:
+        if "lin" in (results if args.page else measured):
             from sim.linux import lin_bench
 
             lin_bench.write_page(results["lin"]["figures"], measured_how("lin", results["lin"]))

@@ -93,24 +93,6 @@ def test_each_result_is_kept_at_once(one, monkeypatch):
     assert at_each == [{"longest"}, {"longest", "bad"}, {"longest", "bad", "short"}]
 
 
-def test_list_measures_nothing(one, capsys):
-    ran, _, _ = one
-    assert runner.main(["--list", "--jobs", "2"]) == 0 and not ran
-    assert "3 of 3 to measure, about 0:26 on 2 cores" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("words, said", [(["p7"], "no experiment is called p7: p9"), (["--jobs", "0"], "--jobs: 1 or more")])
-def test_bad_words(one, words, said, capsys):
-    with pytest.raises(SystemExit) as ended:
-        runner.main(words)
-    assert ended.value.code == 2 and capsys.readouterr().err.splitlines()[-1] == f"python -m sim.experiments: error: {said}"
-
-
-def test_a_damaged_file_is_no_result(tmp_path):
-    (tmp_path / "results.json").write_text('{"format": 1, "experiments": {"p1"')
-    assert kept.Results(tmp_path / "results.json").all == {}
-
-
 def test_ranks_and_shares():
     values = [5, 1, 3, 3]
     assert [by_rank(values, percent) for percent in (1, 25, 50, 75, 76, 100)] == [1, 1, 3, 3, 5, 5]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`make mutate`: small mistakes in a module of hdl/, one at a time, and which of them its proofs and benches see.
 
-    python -m sim.faults.mutate MODULE... [--count N] [--seed N] [--jobs N] [--write]
+    python -m sim.faults.mutate [MODULE...] [--count N] [--seed N] [--jobs N] [--write]
 
-Of each module N mutants (mutants.py) are drawn, all with --count 0. A mutant is killed by a counterexample from reset on that one of the
-module's proofs finds (an induction that does not close kills nothing), or else by a failing case of the core's benches for it. One that
-survives is compared with the module as it is: if no output differs within EQUIVALENT cycles, whatever the inputs do, with 1, 2 and 4
-samples per cycle, it counts as equivalent, and is left out of the score. `--write` writes the modules' rows of docs/develop/mutants.md.
+Without a module, all that have a proof or a bench are tried. Of each, N mutants (mutants.py) are drawn, all with --count 0. A mutant
+is killed by a counterexample from reset on that one of the module's proofs finds (an induction that does not close kills nothing), or
+else by a failing case of the core's benches for it. One that survives is compared with the module as it is: if no output differs within
+EQUIVALENT cycles, whatever the inputs do, with 1, 2 and 4 samples per cycle, it counts as equivalent, and is left out of the score.
+`--write` writes the modules' rows of docs/develop/mutants.md.
 
 Verdicts are remembered below the cache folder under all that they depend on: a proof's counterexample stays one until a file of the
 proofs changes, any other verdict until a file of hdl/ or of the benches does.
@@ -59,6 +60,7 @@ BENCHES = {
     "litepulse_launch_memory": ("tb_launch", "tb_random"),
     "litepulse_lin": ("tb_lin",),
     "litepulse_line_rx": ("tb_capture",),
+    "litepulse_pulse": ("tb_capture", "tb_launch", "tb_responder"),
     "litepulse_receive": ("tb_streams", "tb_capture"),
     "litepulse_receive_store": ("tb_streams",),
     "litepulse_responder": ("tb_responder",),
@@ -192,9 +194,19 @@ def drawn(module, count, seed):
     return found if not count or count >= len(found) else sorted(random.Random(seed).sample(found, count), key=lambda mutant: mutant.start)
 
 
+def modules():
+    """Those that a proof or a bench of BENCHES judges, in order."""
+    return [path.stem for path in sorted((ROOT / "hdl").glob("*.sv")) if path.stem in BENCHES or proofs(path.stem)]
+
+
 def reasons():
     """{module: {mutant: why it survives}} of survivors.toml."""
     return tomllib.loads(SURVIVORS.read_text())
+
+
+def outdated(module):
+    """The mutants of survivors.toml that the module no longer has: their lines have changed."""
+    return sorted(set(reasons().get(module, {})) - {str(mutant) for mutant in mutants(file_of(module).read_text())})
 
 
 def row(module, verdicts, seed, total):
@@ -222,16 +234,17 @@ def row(module, verdicts, seed, total):
 
 HEAD = f"""<!-- {SPDX} BSD-2-Clause -->
 <!-- Written by `make mutate WRITE=1`. -->
-# Mutants: which small mistakes are seen
+# Mutants: which small mistakes are caught
 
-This page says how many small mistakes in a module its proofs and benches see. A mutant is the module
-with one operator, constant or condition changed, or one assignment left out.
+This page says how many small mistakes in a module its proofs and benches catch. A mutant is the
+module with one operator, constant or condition changed, or one assignment left out.
 
 A counterexample of one of the module's proofs, within {SEARCH} cycles of reset, kills it. So does a
 failing case of the core's benches for the module. A proof by induction that no longer closes kills
 nothing. A mutant is equivalent if its outputs are those of the module for {EQUIVALENT} cycles, whatever its
 inputs do, with 1, 2 and 4 samples per cycle. Equivalent ones do not count.
 
+    make mutate                                          # {COUNT} mutants of each module: for hours
     make mutate MODULE=litepulse_best_effort             # {COUNT} of its mutants
     make mutate MODULE="litepulse_echo litepulse_slot" COUNT=0   # all of theirs
     make mutate MODULE=litepulse_echo WRITE=1            # and its part of this page
@@ -249,7 +262,7 @@ def write_page(parts):
 def main(argv=None):
     """The command; its exit status: 1 if a mutant survived for which there is no reason."""
     parser = argparse.ArgumentParser(prog="make mutate", description="Small mistakes, and who sees them.")
-    parser.add_argument("modules", nargs="+", metavar="MODULE", help="of hdl/, without .sv")
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="of hdl/, without .sv; default: all with a proof or a bench")
     parser.add_argument("--count", type=int, default=COUNT, help="mutants of each; 0: all; default %(default)s")
     parser.add_argument("--seed", type=int, default=1, help="which are drawn; default %(default)s")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="at a time; default %(default)s")
@@ -259,13 +272,15 @@ def main(argv=None):
     for module in args.modules:
         if not file_of(module).is_file():
             parser.error(f"there is no hdl/{module}.sv")
-        if not proofs(module):
-            parser.error(f"{module} has no proof")
+        if not proofs(module) and module not in BENCHES:
+            parser.error(f"{module} has neither a proof nor a bench")
     if args.count < 0 or args.jobs < 1:
         parser.error("count is at least 0, jobs at least 1")
     parts, unexplained = {}, 0
     with ProcessPoolExecutor(args.jobs) as pool:
-        for module in args.modules:
+        for module in args.modules or modules():
+            for name in outdated(module):
+                print(f"{module}: survivors.toml gives a reason for a mutant that does not exist any more: {name}", flush=True)
             chosen = drawn(module, args.count, args.seed)
             waiting = [pool.submit(judge, module, mutant, not args.no_benches) for mutant in chosen]
             verdicts = []

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Seeded faults: each mistake listed in the *.toml files here is made in a copy of hdl/, and what is named must catch it. (In a program,
-hdl/program/*.asm, it is assembled.)
+"""Bugs that this project had: each bug of faults.toml is put back into a copy of hdl/, and what is named must catch it.
 
     [[fault]]
-    name = "train-drops-carry"                      # unique
-    why = "the accumulator loses its fraction: drift, promise 4"
-    file = "hdl/litepulse_train.sv"
-    old = '''if (frac_sum >= den)'''                # exact text, must occur once
-    new = '''if (1'b0)'''
+    name = "launch-beyond-2-32-ticks"               # unique
+    bug = "e8bde5f: a launch slightly more ..."     # the commit that mended it, and what went wrong
+    file = "hdl/program/launch_queue.asm"           # a program is assembled
+    old = '''far:      0 + DISTANCE'''              # exact text, must occur once
+    new = '''far:      DISTANCE + HEAD_START'''
     caught_by = [
-      "formal:train:prove",                         # task `prove` of sim/formal/train.sby must find a counterexample
+      "formal:queue:place",                         # task `place` of sim/formal/queue.sby must find a counterexample
                                                     # within SEARCH cycles of reset,
-      "formal:train:prove@60",                      # within 60
+      "formal:best_effort:s1@34",                   # within 34
       "core:tb_train.test_promise4_asap",           # case of sim/core/test_core.py (Icarus, S = 1): must fail
       "core:tb_train.test_promise4_asap@verilator,2",   # the same on Verilator with S = 2
       "block:tb_events.test_promise6_random",       # case of a block's test (Icarus, parameters as in BLOCKS below): must fail
       "crossing:traffic@unrelated",                 # case of sim/blocks/tb_crossing.py with these clocks (Icarus): must fail
-      "sim/blocks/test_train.py::test_rates",       # pytest node id (or a file): must have a failing test
+      "sim/bus/test_bus.py::test_wishbone[parts_of_words]",   # pytest node id: must have a failing test
     ]
 
-Each entry of caught_by must catch the fault by itself; one is tried in each run (`tried`), all of them with LITEPULSE_LONG=1. Being
-caught means a property that is violated or a test case that fails by an assertion; sources that do not compile, a simulator that does
-not start or a bench that is missing do not count.
+Each entry of caught_by must catch the bug by itself. Being caught means a property that is violated or a test case that fails by an
+assertion; sources that do not compile, a simulator that does not start or a bench that is missing do not count.
 
-That a fault was caught is remembered below the cache folder under all it depends on (the faulty hdl/, the benches, the tools'
-versions), and not tried again unless LITEPULSE_FRESH=1.
+How sensitive the proofs and benches are to any small mistake is what `make mutate` measures (mutate.py).
+
+That a bug was caught is remembered below the cache folder under all of hdl/ and the benches, and not tried again unless
+LITEPULSE_FRESH=1.
 """
 
 import os
@@ -42,8 +42,7 @@ import pytest
 from litex_soc.build_cache import Store, content_key, locked
 from sim.blocks import test_crossing
 from sim.cocotb_rig import BUILD, ROOT, BuildError, hdl_sources, simulate, tail, tool_version
-from sim.long_runs import LONG
-from sim.proofs import FORMAL, PACKAGES, explain, input_files, prove, sections
+from sim.proofs import FORMAL, PACKAGES, explain, prove
 
 # As in sim/core/test_core.py: (INPUTS + 1) * S must not exceed 16.
 INPUTS = {1: 4, 2: 4, 4: 3}
@@ -66,14 +65,11 @@ class NotCaught(AssertionError):
 
 
 def load():
-    """All faults, with the file they are listed in."""
-    faults = []
-    for path in sorted(HERE.glob("*.toml")):
-        for fault in tomllib.loads(path.read_text()).get("fault", []):
-            wrong = {"name", "why", "file", "old", "new", "caught_by"} ^ set(fault)
-            if wrong:
-                raise ValueError(f"{path.name}: fault {fault.get('name')}: missing or unknown {sorted(wrong)}")
-            faults.append({**fault, "listed_in": path.name})
+    """All faults of faults.toml."""
+    faults = tomllib.loads((HERE / "faults.toml").read_text())["fault"]
+    for fault in faults:
+        if wrong := {"name", "bug", "file", "old", "new", "caught_by"} ^ set(fault):
+            raise ValueError(f"faults.toml: fault {fault.get('name')}: missing or unknown {sorted(wrong)}")
     return faults
 
 
@@ -88,7 +84,7 @@ def patched_copy(fault, catcher):
         text = file.read_text()
         count = text.count(fault["old"])
         if count != 1:
-            raise NotCaught(f"{fault['listed_in']}: `old` of {fault['name']} occurs {count} times in {fault['file']}, not once")
+            raise NotCaught(f"`old` of {fault['name']} occurs {count} times in {fault['file']}, not once")
         file.write_text(text.replace(fault["old"], fault["new"]))
         if file.suffix == ".asm":
             made = subprocess.run(
@@ -208,52 +204,27 @@ def expect_caught(fault, catcher):
         case_catches(catcher, hdl, hdl.parent)
 
 
-def tried(fault):
-    """Those of its catchers that are tried: one, a simulation if there is one, or with LITEPULSE_LONG=1 all."""
-    return sorted(fault["caught_by"], key=lambda catcher: catcher.startswith("formal:"))[: None if LONG else 1]
-
-
 FAULTS = load()
-CASES = [(fault, catcher) for fault in FAULTS for catcher in tried(fault)]
-
-
-def test_list_is_sound():
-    names = [fault["name"] for fault in FAULTS]
-    assert names, "no faults listed"
-    assert len(names) == len(set(names))
-    assert all(fault["caught_by"] for fault in FAULTS)
-    assert all(fault["old"] != fault["new"] for fault in FAULTS)
+CASES = [(fault, catcher) for fault in FAULTS for catcher in fault["caught_by"]]
 
 
 def test_every_fault_can_be_made():
+    names = [fault["name"] for fault in FAULTS]
+    assert names and len(names) == len(set(names)) and all(fault["caught_by"] for fault in FAULTS)
     wrong = {fault["name"]: count for fault in FAULTS if (count := (ROOT / fault["file"]).read_text().count(fault["old"])) != 1}
     assert not wrong, "faults whose `old` does not occur exactly once: the source changed, so must the fault"
 
 
-def test_every_test_named_exists():
-    """A test that was renamed, or has other parameters now, catches nothing: said at once, not where the fault is tried again."""
-    named = sorted({catcher for fault in FAULTS for catcher in fault["caught_by"] if catcher.partition(":")[0] not in BENCHES})
-    collect = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *named]
-    made = subprocess.run(collect, cwd=ROOT, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert named and made.returncode == 0, made.stdout + made.stderr
-
-
 def inputs_of(fault, catcher):
     """Key of all that decides whether it is caught."""
-    kind, _, name = catcher.partition(":")
-    if kind == "formal":
-        proof = FORMAL / f"{re.split('[:@]', name)[0]}.sby"
-        files = [proof, *input_files(sections(proof.read_text())["files"]).values(), *sorted((ROOT / "hdl" / "program").glob("*.*"))]
-    else:
-        bench = BENCHES.get(kind) or str(Path(kind).parent)
-        folders = [ROOT / "hdl", ROOT / bench]
-        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".pyc"]
+    kind, _, _ = catcher.partition(":")
+    bench = BENCHES.get(kind) or str(Path(kind).parent)
+    files = [path for folder in ("hdl", bench) for path in sorted((ROOT / folder).rglob("*")) if path.is_file() and path.suffix != ".pyc"]
     files += [ROOT / "sim" / f"{name}.py" for name in ("cocotb_rig", "proofs", "witness")] + [Path(__file__)]
-    names = [str(path.relative_to(ROOT)) for path in files]
     versions = {package: version(package) for package in (*PACKAGES, "cocotb", "cocotbext-uart", "pytest")}
     return content_key(
         {**fault, "caught_by": catcher},
-        names,
+        [str(path.relative_to(ROOT)) for path in files],
         files,
         versions,
         sys.version,
@@ -284,58 +255,10 @@ def test_fault_is_caught(fault, catcher, record_property):
     FAULTS_CAUGHT.remember(label, key, {"fault": fault["name"], "caught_by": catcher})
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "hdl/litepulse_slot.sv",
-        "hdl/program/train.asm",
-        "sim/core/model.py",
-        "sim/core/tb_launch.py",
-        "sim/core/litepulse_tb.sv",
-        "sim/cocotb_rig.py",
-        "sim/faults/test_faults.py",
-        "tools",
-    ],
-)
-def test_memory_knows_the_inputs(file, tmp_path, monkeypatch):
-    """A fault that was caught must be caught again when anything that the verdict depends on has changed."""
-    fault, catcher = next(case for case in CASES if case[1].startswith("core:"))
-    before = inputs_of(fault, catcher)
-    assert inputs_of(fault, catcher) == before
-    assert inputs_of({**fault, "new": "1'b0"}, catcher) != before
-    read_bytes = Path.read_bytes
-    if file == "tools":
-        monkeypatch.setattr(sys.modules[__name__], "tool_version", lambda simulator: f"another {simulator}")
-    else:
-        assert (ROOT / file).is_file()
-        monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b" " * (path == ROOT / file))
-    assert inputs_of(fault, catcher) != before
-
-
-def test_memory_of_a_proof(monkeypatch):
-    """What a proof names decides, other proofs do not."""
-    catcher = "formal:slot:s1@30"
-    fault = next(fault for fault in FAULTS if fault["file"] == "hdl/litepulse_slot.sv")
-    before, read_bytes = inputs_of(fault, catcher), Path.read_bytes
-    changes = {
-        "sim/formal/slot.sby": True,
-        "sim/formal/litepulse_slot.svh": True,
-        "hdl/litepulse_slot.sv": True,
-        "sim/formal/echo.sby": False,
-    }
-    for file, matters in changes.items():
-        assert (ROOT / file).is_file()
-        monkeypatch.setattr(Path, "read_bytes", lambda path, file=file: read_bytes(path) + b" " * (path == ROOT / file))
-        assert (inputs_of(fault, catcher) != before) == matters, file
-
-
 def first_case(kind):
-    """A listed case to try the harness itself on: a mistake in SystemVerilog, whose comments may stand anywhere; a proof of seconds."""
-    for fault, catcher in CASES:
-        fits = catcher.startswith("formal:slot:") if kind == "formal" else not catcher.startswith("formal:")
-        if fault["file"].endswith(".sv") and fits:
-            return fault, catcher
-    pytest.fail(f"no fault is caught by a {kind} case")
+    """A listed case to try the harness itself on: a fault in SystemVerilog, whose comments may stand anywhere, and a catcher of seconds."""
+    prefix = {"formal": "formal:slot:", "simulation": "block:"}[kind]
+    return next((fault, catcher) for fault, catcher in CASES if fault["file"].endswith(".sv") and catcher.startswith(prefix))
 
 
 @pytest.mark.parametrize("kind", ["formal", "simulation"])

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The mutants and their judge, and a fixed sample of them; `make mutate` tries any."""
+"""The mutants, and how they are told from what changes nothing. `make mutate` tries them."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 from sim.cocotb_rig import ROOT
 from sim.faults import mutate
-from sim.faults.mutants import blanked, mutants
+from sim.faults.mutants import mutants
 
 TEXT = """// a && b
 module m #(parameter int S = 1) (input logic a, b, output logic c);
@@ -24,16 +23,6 @@ module m #(parameter int S = 1) (input logic a, b, output logic c);
 `endif
 endmodule
 """
-# One of each module whose proofs take seconds.
-SAMPLED = (
-    "litepulse_arbiter",
-    "litepulse_best_effort",
-    "litepulse_driver_enable",
-    "litepulse_echo",
-    "litepulse_launch_memory",
-    "litepulse_slot",
-    "litepulse_watchdog",
-)
 
 
 def said(text):
@@ -78,44 +67,11 @@ def test_names_stay_when_lines_come_and_are_unlike():
     assert twice == ["&& -> ||: assign a = b && c && d;", "&& -> ||: assign a = b && c && d; (2)"]
 
 
-@pytest.mark.quick
-def test_blanking_keeps_places():
-    assert len(blanked(TEXT)) == len(TEXT) and [len(line) for line in blanked(TEXT).split("\n")] == [len(line) for line in TEXT.split("\n")]
-
-
-@pytest.mark.parametrize("words", ["", "litepulse_none", "litepulse_echo --count -1", "litepulse_echo --jobs 0", "litepulse_pulse"])
+@pytest.mark.parametrize("words", ["litepulse_none", "litepulse_echo --count -1", "litepulse_echo --jobs 0", "litepulse_ram"])
 def test_bad_words(words, capsys):
     with pytest.raises(SystemExit) as ended:
         mutate.main(words.split())
     assert ended.value.code == 2 and "error: " in capsys.readouterr().err
-
-
-@pytest.mark.quick
-def test_survivors_exist():
-    """A reason for a mutant that is none any more says nothing."""
-    for module, reasons in mutate.reasons().items():
-        known = {str(mutant) for mutant in mutants(mutate.file_of(module).read_text())}
-        assert set(reasons) <= known and all(reasons.values()), module
-
-
-@pytest.mark.quick
-def test_the_page_is_of_these_modules():
-    """Every row is of a module that there is, and every survivor on it is a mutant that can still be made."""
-    text = mutate.PAGE.read_text()
-    assert text.startswith("\n".join(mutate.HEAD))
-    for module, part in re.findall(r"(?ms)^## (\w+)$(.*?)(?=^## |\Z)", text):
-        known = {str(mutant) for mutant in mutants(mutate.file_of(module).read_text())}
-        listed = {row.replace("\\|", "|") for row in re.findall(r"(?m)^\| `(.+?)` \| ", part)}
-        assert listed <= known, (module, listed - known)
-
-
-@pytest.mark.seconds(30)
-@pytest.mark.parametrize("module", SAMPLED)
-def test_sample(module):
-    """A proof sees it."""
-    (mutant,) = mutate.drawn(module, 1, 3)
-    verdict = mutate.judge(module, mutant, benches=False)
-    assert verdict.what in ("killed", "equivalent"), verdict
 
 
 def test_equivalent():

@@ -17,7 +17,6 @@ from urllib.parse import unquote
 
 SHA512, RSA = 10, 1  # as OpenPGP numbers them
 STALL = "stall"  # a mirror that sends half of a file and then nothing more
-DRIP = "drip"  # a mirror that sends a byte now and then
 
 
 def crc24(data):
@@ -136,7 +135,7 @@ class Archive:
 
 
 class Mirror:
-    """Serves a folder by HTTP. Who asks for what `odd` names gets something else: {part of a path: bytes, a status, STALL or DRIP}."""
+    """Serves a folder by HTTP. Who asks for what `odd` names gets something else: {part of a path: bytes, a status or STALL}."""
 
     def __init__(self, folder):
         self.folder, self.odd, self.asked, self.ended = Path(folder), {}, [], threading.Event()
@@ -161,16 +160,9 @@ class Mirror:
             def answer(self, data, how):
                 """Sends the contents, whole or as the mirror is."""
                 try:
-                    if how not in (STALL, DRIP):
-                        self.wfile.write(data)
-                        return
-                    self.wfile.write(data[: len(data) // 2])
-                    for byte in data[len(data) // 2 :]:
-                        if mirror.ended.wait(0.2):
-                            return
-                        if how == DRIP:
-                            self.wfile.write(bytes([byte]))
-                    mirror.ended.wait(60)
+                    self.wfile.write(data if how != STALL else data[: len(data) // 2])
+                    if how == STALL:
+                        mirror.ended.wait(60)
                 except OSError:
                     pass
 

@@ -504,20 +504,7 @@ def test_it_runs(block, tmp_path):
     run(block, tmp_path)
 
 
-def test_the_lists_are_used():
-    """Each entry of the lists above stands for something."""
-    assert {block.not_code for block in BLOCKS} - {None} == set(NOT_CODE)
-    programs = {
-        program_of(part)
-        for block in BLOCKS
-        if block.kind == "shell"
-        for command, _ in block.shown
-        for part in re.split(r"&&|\|", command)
-        if "[--" not in command
-    }
-    assert set(NOT_RUN) <= programs, set(NOT_RUN) - programs
-    kinds = {(block.page, block.kind) for block in BLOCKS}
-    assert set(TESTED) <= kinds and {(page, "c") for page in C_GIVEN} <= kinds and {(page, "python") for page in GIVEN} <= kinds
+def test_who_runs_the_blocks_reads_the_page():
     for (page, _), path in TESTED.items():
         assert Path(page).name in (ROOT / path).read_text(encoding="utf-8"), f"{path} does not read {page}"
 
@@ -536,17 +523,10 @@ def test_no_command_hides_in_a_paragraph(page):
     "text",
     [
         "    litepulse --sim train --rat 58 --nothing\n",
-        "    make nothing-of-the-kind\n",
-        "    python -m litex_soc.nothing\n",
         "    unheard-of --option\n",
-        "    litepulse train 'open quote\n",
         "```python\nimport litepulse\n\nlitepulse.nothing()\n```\n",
-        "```python\nprint(undefined)\n```\n",
-        "```python\nfrom litepulse import nothing\n```\n",
         "```c\nstruct litepulse_nothing x = { .field = 1 };\n```\n",
-        "```json\n{]\n```\n",
         "```\nlitepulse: serial@43c08000 {\n        reg = <;\n};\n```\n",
-        "    litepulse lin monitor [--nothing FILE]\n",
     ],
 )
 def test_a_wrong_block_is_noticed(text, tmp_path):
@@ -558,15 +538,9 @@ def test_a_wrong_block_is_noticed(text, tmp_path):
 
 
 def test_wrong_output_is_noticed(tmp_path):
-    """And a status that is not 0, and a command in a paragraph."""
-    with pytest.raises(AssertionError):
-        run(Block("x", 1, "", "$ litepulse --port /dev/ttyUSB7 info\nlitepulse: another message\n"), tmp_path)
-    with pytest.raises(AssertionError):
-        run(Block("x", 1, "", "litepulse --port /dev/ttyUSB7 info\n"), tmp_path)
-    run(
-        Block(
-            "x", 1, "", "$ litepulse --port /dev/ttyUSB7 info\nlitepulse: /dev/ttyUSB7: cannot open the port (No such file or directory)\n"
-        ),
-        tmp_path,
-    )
-    assert hidden_commands("- text\n\n    $ litepulse info\n") == ["$ litepulse info"]
+    """And a status that is not 0."""
+    right = "litepulse: /dev/ttyUSB7: cannot open the port (No such file or directory)"
+    run(Block("x", 1, "", f"$ litepulse --port /dev/ttyUSB7 info\n{right}\n"), tmp_path)
+    for wrong in ("$ litepulse --port /dev/ttyUSB7 info\nlitepulse: another message\n", "litepulse --port /dev/ttyUSB7 info\n"):
+        with pytest.raises(AssertionError):
+            run(Block("x", 1, "", wrong), tmp_path)

@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """scripts/debian_package.py with an archive of our own: mirrors that are stale, half synchronised, slow or gone; no other network."""
 
-import json
 import re
 import shutil
-import subprocess
-import sys
 import tarfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from driver.upstream.__main__ import KERNELS
 from litex_soc import build_cache
-from litex_soc.build_cache import content_key
-from scripts import debian_apt, debian_package, debian_table
+from scripts import debian_apt, debian_package
 from scripts.debian_package import PackageError, Patience, fetch, obtain
 from scripts.debian_table import Entry, Route, Series
 from sim import series
-from sim.cocotb_rig import ROOT
 from sim.driver import kernel_kits
-from sim.house.debian_archive import DRIP, STALL, Archive, Key, Mirror
+from sim.house.debian_archive import STALL, Archive, Key, Mirror
 
 SUITE = "trixie"
 INDEX = "binary-amd64/Packages"
@@ -122,14 +115,6 @@ def test_what_the_cache_has_needs_no_mirror(archive, mirror, monkeypatch):
     assert get().versions == {"thing": "3.0-1"} and not mirror.asked
 
 
-def test_lists_with_the_wanted_version_are_not_refreshed(archive, mirror, monkeypatch):
-    get("thing=1.0-1")
-    monkeypatch.setattr(debian_apt, "LISTS_FRESH", -1)
-    mirror.asked.clear()
-    assert get("thing=2.0-1").versions == {"thing": "2.0-1"}
-    assert [path.rsplit("/")[-1] for path in mirror.asked] == ["thing_2.0-1_amd64.deb"]
-
-
 def test_dependencies_patterns_and_archives_inside(archive, tmp_path, capsys):
     with tarfile.open(tmp_path / "inner.tar", "w") as tar:
         tar.add(__file__, "inner/file")
@@ -147,44 +132,7 @@ def test_dependencies_patterns_and_archives_inside(archive, tmp_path, capsys):
     assert [path.name for path in some.path.rglob("*") if path.is_file()] == ["user"]
 
 
-def test_several_at_once(archive):
-    with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(lambda _: get(), range(4)))
-    assert len({one.path for one in done}) == 1 and version_in(done[0]) == "2.0-1"
-
-
-def test_nothing_half_done_is_left(archive, monkeypatch):
-    """An unpacking that fails leaves no folder, and the next one does all of it."""
-    whole = debian_package.unpack_binaries
-
-    def fails(archives, folder):
-        whole(archives, folder)
-        raise PackageError("the disk is full")
-
-    monkeypatch.setattr(debian_package, "unpack_binaries", fails)
-    with pytest.raises(PackageError, match="disk is full"):
-        get()
-    monkeypatch.setattr(debian_package, "unpack_binaries", whole)
-    assert not debian_package.DEBIAN.entries() and not list(debian_package.DEBIAN.path.glob("thing-*"))
-    assert version_in(get()) == "2.0-1"
-
-
 # What they do when it is not.
-
-
-def test_a_stale_list_is_read_again_until_it_is_good(archive, mirror, monkeypatch, capsys):
-    """Its size is not what InRelease says; after some pauses it is."""
-    mirror.odd[INDEX] = b"the list of yesterday"
-
-    def pause(seconds):
-        mirror.pauses.append(seconds)
-        if len(mirror.pauses) == 3:
-            mirror.odd.clear()
-
-    monkeypatch.setattr(debian_apt, "sleep", pause)
-    assert get().versions == {"thing": "2.0-1"} and mirror.pauses == [2, 4, 8]
-    said = capsys.readouterr().err
-    assert said.count("unexpected size") == 3 and "trying again in 8 s" in said
 
 
 def test_another_route_after_two_minutes(entry, mirror, capsys):
@@ -203,60 +151,39 @@ def test_another_route_after_two_minutes(entry, mirror, capsys):
     assert obtain("thing") == fetched and not mirror.asked
 
 
-def test_a_package_that_is_not_there_yet(entry, mirror, capsys):
-    """The list is new, the package has not arrived: first with the list read again, then by another route."""
-    mirror.odd["pool/thing_1.0-1_amd64.deb"] = 404
+@pytest.mark.parametrize("content, said", [(404, "404"), ("other", "Hash Sum mismatch")])
+def test_a_package_that_the_mirror_lacks_or_changed(entry, archive, mirror, capsys, content, said):
+    """A mirror that is half synchronised, or a package with another hash than the signed list says: it is taken by another route."""
+    name = "pool/thing_1.0-1_amd64.deb"
+    mirror.odd[name] = content if content == 404 else b"x" * (archive.folder / name).stat().st_size
     assert obtain("thing").versions == {"thing": "1.0-1~bpo12+1"}
-    assert "does not deliver thing of trixie: pool/thing_1.0-1_amd64.deb 404" in capsys.readouterr().err
-    assert len([path for path in mirror.asked if path.endswith("dists/trixie/InRelease")]) == len(mirror.pauses) + 1
+    told = capsys.readouterr().err
+    assert "does not deliver thing of trixie" in told and said in told
 
 
-def test_a_package_that_the_archive_has_replaced(archive, mirror, capsys):
-    """The lists of this morning name a version that is gone: they are read again."""
-    get("thing=1.0-1")
-    for path in archive.suites[SUITE][:]:
-        path.unlink()
-    archive.suites[SUITE].clear()
-    archive.make(SUITE, "thing", "2.0-2")
-    archive.publish()
-    assert get("thing=2.0-1").versions == {"thing": "2.0-2"} and mirror.pauses == [2]
-    assert "thing 2.0-1, which was tested, is not in trixie: taking 2.0-2" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("how", [STALL, DRIP])
-@pytest.mark.parametrize("what", ["InRelease", INDEX, "pool/"])
-def test_a_slow_mirror_cannot_block(archive, mirror, monkeypatch, what, how):
-    """A connection without data, or with next to none, ends after a time."""
+@pytest.mark.parametrize("what", ["InRelease", "pool/"])
+def test_a_slow_mirror_cannot_block(archive, mirror, monkeypatch, what):
+    """A connection that brings no data ends after a time: this test ends."""
     monkeypatch.setattr(debian_apt, "TIMEOUT", 1)
     monkeypatch.setattr(debian_apt, "STALLED", 1)
     monkeypatch.setattr(debian_apt, "PAUSES", ())
-    mirror.odd[what] = how
-    start = time.monotonic()
+    mirror.odd[what] = STALL
     with pytest.raises(PackageError, match="stalled|timed out") as told:
         get()
-    assert told.value.passing and time.monotonic() - start < 10
+    assert told.value.passing
 
 
-def test_a_mirror_that_is_gone(entry, mirror, capsys):
-    """Each route is named with its reason, and what to do; asked again, by this process or another, it waits no more."""
+def test_a_mirror_that_is_gone(entry, mirror):
+    """The message names each route with its reason, and what to do; asked again, it waits no more."""
     mirror.close()
-    with pytest.raises(PackageError) as told:
+    with pytest.raises(PackageError, match=r"trixie, trixie-security, bookworm-backports: InRelease Could not connect") as told:
         obtain("thing")
-    text = str(told.value)
-    assert re.match(
-        r"thing 1\.0-1 cannot be had: trixie, trixie-security, bookworm-backports: InRelease Could not connect to 127.*\)$", text
-    )
-    assert text.endswith("(try again later, or set LITEPULSE_DEBIAN_MIRROR to the address of another mirror)")
-    assert 60 < sum(mirror.pauses) <= 120
+    assert str(told.value).endswith("(try again later, or set LITEPULSE_DEBIAN_MIRROR to the address of another mirror)")
     mirror.pauses.clear()
-    with pytest.raises(PackageError, match="Could not connect"):
-        obtain("thing")
     debian_package.failures.clear()  # as another process has none
     with pytest.raises(PackageError, match="Could not connect"):
         obtain("thing")
     assert not mirror.pauses
-    assert debian_package.main(["--entry", "thing"]) == 2
-    assert capsys.readouterr().err.splitlines()[-1] == f"debian: {text}"
 
 
 def test_another_version_of_the_cache_when_the_mirror_is_gone(entry, mirror, monkeypatch, capsys):
@@ -265,15 +192,6 @@ def test_another_version_of_the_cache_when_the_mirror_is_gone(entry, mirror, mon
     monkeypatch.setitem(debian_package.ENTRIES, "thing", Entry("thing", "a test", ("thing=2.0-1",), entry.routes, 1, AMD64))
     assert obtain("thing") == old
     assert capsys.readouterr().err.splitlines()[-1].endswith(f"taking what the cache has, {old.path.name}")
-
-
-def test_lists_that_cannot_be_refreshed(archive, mirror, monkeypatch, capsys):
-    """Those of before serve, without a pause."""
-    get("thing=1.0-1")
-    monkeypatch.setattr(debian_apt, "LISTS_FRESH", -1)
-    mirror.odd["dists/"] = 503
-    assert get("thing").versions == {"thing": "2.0-1"} and not mirror.pauses
-    assert re.search(r"what trixie has: InRelease 503 .*: taking the list of \d{4}-", capsys.readouterr().err)
 
 
 # Signatures.
@@ -292,15 +210,6 @@ def test_an_archive_that_is_not_signed_is_refused(archive, mirror, tmp_path, cap
     assert not [path for path in mirror.asked if "Packages" in path or "pool" in path] and not mirror.pauses
 
 
-def test_without_the_keys_nothing_is_downloaded(entry, mirror, monkeypatch, capsys):
-    monkeypatch.setattr(debian_apt, "KEYRING", mirror.folder / "none")
-    assert debian_package.main(["--architecture", "amd64", SUITE, "thing"]) == 2
-    assert capsys.readouterr().err == "debian: signatures of Debian cannot be checked: install the package debian-archive-keyring\n"
-    with pytest.raises(PackageError, match="^thing 1.0-1 cannot be had: trixie, trixie-security, bookworm-backports: signatures"):
-        obtain("thing")
-    assert not mirror.asked
-
-
 # Definite answers, in one line.
 
 
@@ -317,28 +226,6 @@ def test_one_clear_line(archive, mirror, capsys, arguments, said):
     assert debian_package.main(["--architecture", "amd64", *arguments]) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if "asking" not in line]
     assert len(lines) == 1 and re.search(said, lines[0]) and not mirror.pauses
-
-
-def test_no_debian_mirror_known(mirror, monkeypatch, tmp_path, capsys):
-    """On Ubuntu, say."""
-    (tmp_path / "apt-get").write_text("#!/bin/sh\necho \"'http://archive.example.org/ubuntu/dists/noble/InRelease' x 0\"\n")
-    (tmp_path / "apt-get").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.delenv("LITEPULSE_DEBIAN_MIRROR")
-    debian_apt.configured_mirrors.cache_clear()
-    try:
-        assert debian_package.main(["--architecture", "amd64", SUITE, "thing"]) == 2
-    finally:
-        debian_apt.configured_mirrors.cache_clear()
-    said = capsys.readouterr().err
-    assert len(said.splitlines()) == 1 and "set LITEPULSE_DEBIAN_MIRROR" in said
-
-
-def test_the_script_runs():
-    result = subprocess.run(
-        [sys.executable, "-m", "scripts.debian_package", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert "linux-source" in result.stdout
 
 
 # Kernel series.
@@ -379,24 +266,6 @@ def test_a_release_of_the_same_series(kernels, archive, capsys):
     assert kernel_kits.choose_release(kernels, kernels.routes[1], Patience()) == ("7.2.12+deb13", "7.2.12-1~bpo13+1")
 
 
-def put_kit(release):
-    """A kit in the cache."""
-    about = json.dumps({"release": release, "version": "1", "suite": "forky"})
-    return kernel_kits.KITS.folder(f"headers-{LINE}", content_key(release), lambda folder: (folder / "kit.json").write_text(about))
-
-
-def test_kits_of_the_cache(kernels, mirror, monkeypatch, capsys):
-    """A kit that is there is used without asking; one of another version when no mirror has any."""
-    mirror.close()
-    old = put_kit("7.2.9+deb13-amd64")
-    assert kernel_kits.kernel_kit(LINE).path == old
-    assert capsys.readouterr().err.splitlines()[-1].endswith("taking Linux 7.2.9+deb13-amd64, which the cache has")
-    monkeypatch.setattr(kernel_kits, "by_routes", lambda what, routes, get: put_kit("7.2.12+deb14-amd64"))
-    new = kernel_kits.kernel_kit(LINE)
-    monkeypatch.setattr(kernel_kits, "by_routes", lambda *_: pytest.fail("a mirror was asked"))
-    assert kernel_kits.kernel_kit(LINE) == new and new.release == "7.2.12+deb14-amd64"
-
-
 def test_a_series_that_cannot_be_had(kernels, mirror):
     """Is not tested, and the reason is reported; the one that must be there fails."""
     mirror.close()
@@ -411,38 +280,3 @@ def test_a_series_that_cannot_be_had(kernels, mirror):
     with pytest.raises(pytest.fail.Exception, match="^Linux 6.12: cannot be had. Without it the tests say too little$"):
         series.or_not_tested(fails)("6.12")
     assert series.or_not_tested(str.upper)("a") == "A"
-
-
-# The table.
-
-
-def test_the_table_is_whole():
-    assert list(debian_table.KERNELS) == ["6.1", "6.12", "7.2"] and series.REQUIRED == ("6.12",)
-    for entry in debian_table.ENTRIES.values():
-        assert all(re.fullmatch(r"[a-z0-9+.-]+=\S+", package) for package in entry.packages), entry.name
-        assert entry.what and entry.routes and entry.download_mb > 0
-        assert all(not route.versions or len(route.versions) == len(entry.packages) for route in entry.routes)
-    for kernel in debian_table.KERNELS.values():
-        assert kernel.version.startswith(f"{kernel.name}.") and len(kernel.routes) > 1
-        assert set(kernel.download_mb) == {"headers", "compiler", "image"} and all(size > 0 for size in kernel.download_mb.values())
-    assert debian_table.ENTRIES["linux-source"].packages[0].split("=")[1] == debian_table.KERNELS["6.12"].version
-    routes = [route for one in (*debian_table.ENTRIES.values(), *debian_table.KERNELS.values()) for route in one.routes]
-    assert all(debian_apt.SUITES.fullmatch(suite) for route in routes for suite in (route.suite, route.base) if suite)
-
-
-def test_every_entry_is_used_and_no_other_file_names_a_version():
-    files = [path for folder in ("sim", "scripts") for path in (ROOT / folder).rglob("*.py") if path.parent.name != "house"]
-    text = {path: path.read_text() for path in files if path.name != "debian_package.py"}
-    used = {name for code in text.values() for name in re.findall(r'(?:obtain|programs)\("([\w-]+)"', code)}
-    assert used | set(KERNELS.values()) == set(debian_table.ENTRIES)
-    version, suite = r'["\'][a-z][a-z0-9.+-]+=(\d+:)?\d[\w.+~]*-\d', r'fetch\([^)]*["\'](bookworm|trixie|forky|sid)\b'
-    assert not [path for path, code in text.items() if re.search(f"{version}|{suite}", code)]
-
-
-def test_the_own_release_is_preferred_where_it_may_be(monkeypatch):
-    """For what the quick tier needs: this release's packages."""
-    routes = tuple(map(Route, ("trixie", "bookworm", "forky")))
-    for own, order in (("bookworm", ["bookworm", "trixie", "forky"]), ("noble", ["trixie", "bookworm", "forky"])):
-        monkeypatch.setattr(debian_table, "own_release", lambda own=own: own)
-        assert [route.suite for route in debian_table.nearest_first(routes)] == order
-    assert {"bookworm", "trixie"} <= {route.suite for route in debian_table.ENTRIES["busybox-static"].routes}

@@ -59,8 +59,7 @@ def test_a_recipe(name, tmp_path):
         assert run([sys.executable, "-c", program], tmp_path) == expected(program)
 
 
-def test_every_recipe_is_run_and_has_its_parts():
-    assert len(RECIPES) >= 8
+def test_every_recipe_is_run():
     for name in RECIPES:
         page = text(name)
         ran = [command for command, _ in commands(page) if command.startswith("litepulse --sim ")]
@@ -68,8 +67,6 @@ def test_every_recipe_is_run_and_has_its_parts():
         assert ran or programs, name
         assert all(expected(program) for program in programs), name
         assert all(shown for command, shown in commands(page) if "litepulse --sim" in command), name
-        for part in ("**You want**", "**Wiring:**", "**You see**", "**Limits:**", "**Next:**"):
-            assert page.count(part) >= 1, (name, part)
 
 
 def test_the_index_has_every_recipe():
@@ -88,28 +85,3 @@ def test_limits_that_are_repeated_are_those_of_the_page():
         for figure in figures:
             number = re.search(r"[\d.]+ [µn]?s\b|\d+(?= kBd)|\d+", figure)
             assert figure in limits and number and number[0] in text(name), (name, figure)
-
-
-def test_only_counts_of_certify_may_differ():
-    one, other = (
-        ["edges 2148 launched in 397 frames, 2148 came", "delay 2148 after 1 tick"],
-        ["edges 2128 launched in 391 frames, 2128 came"],
-    )
-    assert comparable("litepulse certify --self", one)[:1] == comparable("litepulse certify --self", other)
-    assert comparable("litepulse train", one) == one
-    assert comparable("litepulse certify --self", ["delay 2148 after 1 tick"]) != comparable(
-        "litepulse certify --self", ["delay 2148 after 2 ticks"]
-    )
-
-
-@pytest.mark.parametrize(
-    "page, found",
-    [
-        ("    $ one\n    1\n    2\n    $ two\n\nx\n", [("one", ["1", "2"]), ("two", [])]),
-        ("    $ one \\\n      more\n    1\n", [("one \\\n      more", ["1"])]),
-        ("    $ one\n    1\n\n    2\n\ntext\n\n    for a board\n", [("one", ["1", "", "2"])]),
-        ("    for a board\n", []),
-    ],
-)
-def test_what_counts_as_a_command(page, found):
-    assert commands(page) == found

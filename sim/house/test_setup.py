@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `make setup` promises: it says what is missing, is quick when nothing is, and the tools work where the tree may lie."""
+"""What `make setup` promises: it says what is missing, does nothing when nothing is, and the tools work where the tree may lie."""
 
 import ast
 import importlib.metadata
@@ -10,13 +10,12 @@ import runpy
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from scripts import downloads, lock
+from scripts import lock
 from sim.cocotb_rig import ROOT, tool_environment
 
 # What a minimal Debian has; no compiler, no Python but the one given.
@@ -123,14 +122,12 @@ def test_stale_package_lists_are_renewed_once(tmp_path):
 def test_steps_ask_for_what_they_need(tmp_path):
     tree = copy_of_tree(tmp_path / "tree")
     env = fake_system(tmp_path / "bin", id="echo 1000", without=["git"])
-    lacks = {step: set_up(tree, step, env).stderr.split("are missing:")[1].split(". As root")[0].split() for step in downloads.STEPS}
+    steps = ("demo", "test", "boards", "docs", "all")
+    lacks = {step: set_up(tree, step, env).stderr.split("are missing:")[1].split(". As root")[0].split() for step in steps}
     assert "git" in lacks["test"] and "git" not in lacks["boards"]
     assert "gcc-riscv64-linux-gnu" in lacks["boards"] and "gcc-riscv64-linux-gnu" not in lacks["test"]
     assert set(lacks["demo"]) < set(lacks["test"]) < set(lacks["all"]) and set(lacks["demo"]) < set(lacks["boards"]) < set(lacks["all"])
-    # A list that no step reads, or a check that does not exist, would go unnoticed.
-    assert {step for steps, *_ in downloads.system_packages() for step in steps} == {*downloads.STEPS, "extra"} - {"docs"}
     assert lacks["docs"] == lacks["demo"]
-    assert all(name in "".join(lacks["all"]) or name in ("make", "perl", "python3") for name in ("g++", "cpio", "or1k", "iverilog"))
 
 
 def test_without_apt(tmp_path):
@@ -149,11 +146,9 @@ def test_path_with_a_space(tmp_path):
     "LITEPULSE_TIER" not in os.environ or Path(sys.prefix) != ROOT / ".venv",
     reason="only `make test` is sure to run in a .venv that is up to date",
 )
-def test_second_run_is_quick_and_silent():
-    start = time.monotonic()
+def test_second_run_does_nothing():
     result = set_up(ROOT, "test", tool_environment())
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    assert time.monotonic() - start < 5
 
 
 def pins(*names):
@@ -162,60 +157,8 @@ def pins(*names):
 
 
 @pytest.mark.parametrize("name", lock.NAMES)
-def test_locks_are_fresh_and_have_hashes(name):
-    text = (lock.REQUIREMENTS / f"{name}.txt").read_text()
-    assert f"Inputs: {lock.digest(name)}\n" in text, f"{name}.in was changed since: run `make lock`"
-    # Nothing but comments and entries with hashes.
-    rest = lock.ENTRY.sub("", text)
-    assert all(line.startswith("#") for line in rest.splitlines()), rest
-    locked = pins(name)
-    for requirement in lock.inputs(name):
-        package, version = requirement.split("==")
-        assert locked[package] == version
-    assert len(locked) == len(lock.entries(name))
-
-
-def test_locks_agree():
-    """Steps include others, so that one .venv serves several: the same version in each, and nothing less."""
-    for step, (_, included) in downloads.STEPS.items():
-        for name in (*included, *(["lint"] if step == "test" else ["build"] if step == "all" else [])):
-            of = pins(name)
-            assert all(pins(step).get(package, version) == version for package, version in of.items())
-            assert name == "build" or of.items() <= pins(step).items()
-
-
-def test_changed_requirement_is_noticed(tmp_path, monkeypatch):
-    shutil.copytree(lock.REQUIREMENTS, tmp_path / "requirements")
-    monkeypatch.setattr(lock, "REQUIREMENTS", tmp_path / "requirements")
-    before = {name: lock.digest(name) for name in lock.NAMES}
-    lint = tmp_path / "requirements" / "lint.in"
-    lint.write_text(lint.read_text() + "# a comment\n")
-    assert {name: lock.digest(name) for name in lock.NAMES} == before
-    lint.write_text(lint.read_text() + "tool==1.0  # with a comment\n")
-    assert {name for name in lock.NAMES if lock.digest(name) != before[name]} == {"lint", "test", "all"}
-
-
-def installed(*names):
-    """{package: version} of those in the locks that are in this .venv."""
-    known = {dist.metadata["Name"].lower().replace("_", "-").replace(".", "-"): dist.version for dist in importlib.metadata.distributions()}
-    return {name: known[name] for name in pins(*names) if name in known}
-
-
-def test_pins_are_what_is_installed():
-    assert {name: version for name, version in installed("all").items() if version != pins("all")[name]} == {}
-    needed = {entry["name"] for entry in lock.entries("test") if lock.applies(entry)}
-    assert needed <= set(installed("test"))
-
-
-@pytest.mark.parametrize("step", downloads.STEPS)
-def test_locks_are_whole(step):
-    """What an installed package needs is locked as well: pip does not look (--no-deps)."""
-    every = pins(step)
-    for package in installed(step):
-        for requirement in importlib.metadata.requires(package) or []:
-            if "extra ==" not in requirement and ";" not in requirement:
-                needed = re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-").replace(".", "-")
-                assert needed in every, f"{package} needs {requirement}, which is not locked"
+def test_locks_are_those_of_the_inputs(name):
+    assert f"Inputs: {lock.digest(name)}\n" in (lock.REQUIREMENTS / f"{name}.txt").read_text(), "run `make lock`"
 
 
 def test_dependencies_and_extras_are_locked():
@@ -233,23 +176,6 @@ def test_version_is_in_one_place():
     assert "version" not in project["project"] and project["tool"]["hatch"]["version"]["path"] == "sw/litepulse/__init__.py"
     assert f'PACKAGE_VERSION="{version}"\n' in (ROOT / "driver" / "dkms.conf").read_text()
     assert importlib.metadata.version("litepulse") == version
-
-
-def test_page_of_downloads_is_fresh():
-    assert downloads.PAGE.read_text() == downloads.page(), "run `make generate`"
-    rows = [line for line in downloads.PAGE.read_text().splitlines() if line.startswith("|")]
-    for name, version in pins(*lock.NAMES).items():
-        assert any(row.startswith(f"| {name} | {version} | ") for row in rows), name
-    for _, _, package, sizes in downloads.system_packages():
-        assert any(f"`{package.split('|')[0].replace('@', '3.N')}`" in row for row in rows), package
-        assert all(0 <= size < 300 for size in sizes.values())
-
-
-def test_size_of_what_is_missing():
-    (name, entry), *_ = ((entry["name"], entry) for entry in lock.entries("uv"))
-    if not downloads.is_installed(name, entry["version"]):
-        assert downloads.missing(["uv"]) == f"1 package, {int(entry['bytes']) / 1e6:.1f} MB"
-    assert downloads.missing(["demo"]) == "nothing"
 
 
 @pytest.mark.full  # needs all packages installed
@@ -294,7 +220,6 @@ def test_pre_pack_becomes_pcf(tmp_path):
         arguments = ["--up5k", "--pre-pack", f"{tmp_path}/clocks.py", *form, "--seed", "1"]
         wrapper().clocks_to_pcf(arguments)
         assert arguments == ["--up5k", "--pcf", f"{tmp_path}/pins.clocks.pcf", "--seed", "1"]
-    """pytest's folder lies below /tmp unless told otherwise; unrepaired, YoWASP knows no absolute path there."""
 
 
 def test_unknown_pre_pack_is_refused(tmp_path):

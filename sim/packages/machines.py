@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Minimal Debian machines to build packages in and to install them on.
 
-A release's base is made once by debootstrap, with apt's lists and the archives of DOWNLOADS, none of them installed. It is kept in the
-cache. A test works in a layer of its own above it (overlayfs), so each begins with the same minimal Debian and downloads nothing.
+A release's base is made once by scripts/fresh_machine.sh, with apt's lists and the archives of DOWNLOADS, none of them installed. It
+is kept in the cache. A test works in a layer of its own above it (overlayfs), so each begins with the same minimal Debian and
+downloads nothing.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from litex_soc.build_cache import Store, content_key
-from sim import fresh_machine
-from sim.fresh_machine import FreshMachineError, Machine
+from sim.cocotb_rig import ROOT
 
 MACHINES = Store("machines")
-RELEASES = fresh_machine.RELEASES
+RELEASES = ("bookworm", "trixie")
+SCRIPT = ROOT / "scripts" / "fresh_machine.sh"
+# Namespaces of its own for a command; its mounts end with it, and it ends with this program.
+ALONE = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--uts", "--ipc", "--")
 # To build and check the packages, and what they need where they are installed; with the headers of the release's kernel.
 BUILD = (
     "build-essential",
@@ -39,18 +41,11 @@ LAYER = 'mount -t overlay overlay -o "$1" "$2" && shift 2 && exec "$@"'
 
 
 @dataclass(frozen=True)
-class Layer(Machine):
+class Layer:
     """A machine above the folder `base`, which stays as it is; `work` has what was changed."""
 
-    base: Path = Path("/")
-    work: Path = Path("/")
-
-    def command(self, words: Sequence[str], root: bool = False, environment: Mapping[str, str] | None = None) -> list[str]:
-        """The host's command; the layer is mounted for it alone."""
-        whole = super().command(words, root, environment)
-        at = whole.index("--") + 1
-        options = f"lowerdir={self.base},upperdir={self.work}/upper,workdir={self.work}/work"
-        return [*whole[:at], "/bin/sh", "-c", LAYER, "layer", options, str(self.path), *whole[at:]]
+    base: Path
+    work: Path
 
     def outside(self, name: str) -> Path:
         """Where the host puts a file for the machine: into its layer."""
@@ -58,8 +53,9 @@ class Layer(Machine):
 
     def try_run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """The finished process of a command that root runs in the machine."""
-        command = self.command(words, root=True, environment={"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        options = f"lowerdir={self.base},upperdir={self.work}/upper,workdir={self.work}/work"
+        mounted = [*ALONE, "/bin/sh", "-c", LAYER, "layer", options, str(self.work / "machine")]
+        return entered(mounted, self.work / "machine", ["env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", *words])
 
     def do(self, *words: str) -> str:
         """Standard output of a command that must succeed."""
@@ -72,27 +68,33 @@ class Layer(Machine):
         return self.do("apt-get", "install", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", *packages)
 
 
+def entered(alone: list[str] | tuple[str, ...], machine: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
+    """The finished process of a command that root runs in the folder of a machine."""
+    command = [*alone, str(SCRIPT), "enter", str(machine), *words]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
 def missing() -> str:
     """Why no machine can be made here, or ""."""
     os.environ["PATH"] = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    try:
-        fresh_machine.check_host()
-    except FreshMachineError as error:
-        return str(error)
-    return ""
+    if os.geteuid() != 0:
+        return "only root can make a machine"
+    lacks = [program for program in ("debootstrap", "unshare", "setpriv") if not shutil.which(program)]
+    return f"{', '.join(lacks)} not installed" if lacks else ""
 
 
 def base(release: str) -> Path:
-    """The folder of a release's base, made if there is none. Raises FreshMachineError."""
+    """The folder of a release's base, made if there is none."""
 
     def make(folder: Path) -> None:
-        machine = Machine(folder / "root")
-        fresh_machine.make_system(machine, release)
-        machine.run(["apt-get", "update"])
-        machine.run(["apt-get", "install", "-y", "--no-install-recommends", "--download-only", *DOWNLOADS])
+        root = folder / "root"
+        subprocess.run([SCRIPT, "system", root], env={**os.environ, "RELEASE": release}, stdin=subprocess.DEVNULL, check=True)
+        download = "apt-get update && apt-get install -y --no-install-recommends --download-only"
+        result = entered(ALONE, root, ["sh", "-c", f"{download} {' '.join(DOWNLOADS)}"])
+        assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
 
     what = f"a minimal Debian {release} with the archives that its packages need"
-    return MACHINES.folder(release, content_key(release, DOWNLOADS, fresh_machine.PACKAGES), make, what) / "root"
+    return MACHINES.folder(release, content_key(release, DOWNLOADS, SCRIPT.read_text()), make, what) / "root"
 
 
 def layer(release: str, folder: Path) -> Layer:
@@ -100,7 +102,7 @@ def layer(release: str, folder: Path) -> Layer:
     lower = base(release)
     for name in ("upper", "work", "machine"):
         (folder / name).mkdir(parents=True)
-    machine = Layer(folder / "machine", base=lower, work=folder)
+    machine = Layer(lower, folder)
     resolv = machine.outside("/etc/resolv.conf")
     resolv.parent.mkdir(parents=True)
     shutil.copyfile("/etc/resolv.conf", resolv)
