@@ -192,7 +192,9 @@ def model(toplevel, sources, parameters=None, simulator="verilator", build_args=
     public = PUBLIC.format(toplevel) if simulator == "verilator" else ""
     included = headers(sources)
     inputs = (toplevel, parameters, defines, simulator, build_args, public, waves, TIMESCALE, tool_version(simulator))
-    key = content_key([*sources, *included], *inputs)
+    # Coverage names lines of the sources.
+    exact = any(argument.startswith("--coverage") for argument in build_args)
+    key = content_key([path.read_bytes() if exact else path for path in (*sources, *included)], *inputs)
 
     def make(folder):
         arguments = list(build_args)

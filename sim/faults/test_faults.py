@@ -308,7 +308,7 @@ def test_memory_knows_the_inputs(file, tmp_path, monkeypatch):
         monkeypatch.setattr(sys.modules[__name__], "tool_version", lambda simulator: f"another {simulator}")
     else:
         assert (ROOT / file).is_file()
-        monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b" " * (path == ROOT / file))
+        monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b"\nmore" * (path == ROOT / file))
     assert inputs_of(fault, catcher) != before
 
 
@@ -325,7 +325,7 @@ def test_memory_of_a_proof(monkeypatch):
     }
     for file, matters in changes.items():
         assert (ROOT / file).is_file()
-        monkeypatch.setattr(Path, "read_bytes", lambda path, file=file: read_bytes(path) + b" " * (path == ROOT / file))
+        monkeypatch.setattr(Path, "read_bytes", lambda path, file=file: read_bytes(path) + b"\nmore" * (path == ROOT / file))
         assert (inputs_of(fault, catcher) != before) == matters, file
 
 

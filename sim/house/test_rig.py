@@ -149,12 +149,30 @@ def test_a_pass_is_remembered(receive, monkeypatch):
 
 @pytest.mark.full
 @pytest.mark.parametrize("file", ["sim/blocks/tb_receive.py", "docs/core.md", "hdl/phy/litepulse_phy_generic.sv"])
-def test_a_changed_bench_is_run_again(receive, file, monkeypatch):
+def test_a_changed_bench_is_run_again(receive, file, append):
     assert receive() and not receive()
-    read_bytes = Path.read_bytes
-    assert (ROOT / file).is_file()
-    monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b" " * (path == ROOT / file))
+    append(file, b"\nmore\n")
     assert receive()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("file, comment", [("sim/blocks/tb_receive.py", b"# more\n"), ("hdl/litepulse_receive.sv", b"\n// more\n")])
+def test_a_comment_runs_nothing(receive, file, comment, append):
+    assert receive()
+    append(file, comment)
+    assert not receive()
+
+
+@pytest.fixture
+def append(monkeypatch):
+    """append(file, data): from now on a file of the project reads as if this were at its end."""
+
+    def added(file, data):
+        read_bytes = Path.read_bytes
+        assert (ROOT / file).is_file()
+        monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + data * (path == ROOT / file))
+
+    return added
 
 
 def test_a_failure_is_not_remembered(counter):
