@@ -10,7 +10,9 @@
 
 An entry has a label (what it is) and a key (from which inputs it was made). It is there whole or not at all, several processes may ask
 for it at once, and each use is noted. The cache may be deleted at any time; it lies in $XDG_CACHE_HOME/litepulse, ~/.cache/litepulse
-by default. This module imports nothing of the project, so that every part of it can use the cache.
+by default. This module imports nothing of the project but litex_soc.tokens, so that every part of it can use the cache.
+
+A source file counts by its tokens (litex_soc/tokens.py): a comment, a blank line or another indentation makes no new key.
 
 One rule says what goes: of each label the KEEP entries that were used last stay, and all that was used within TOGETHER_SECONDS of the
 last use (one run may need several). It is applied to a label whenever a new entry of it is made. `clean` applies it to all labels with a
@@ -35,6 +37,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from litex_soc.tokens import tokens
 
 KEEP = 2
 TOGETHER_SECONDS = 900
@@ -108,12 +112,15 @@ def locked(path: Path) -> Generator[None]:
 
 
 def content_key(*parts: Any) -> str:
-    """64 hexadecimal digits that stand for texts, bytes, files (a Path: its name and content), and lists and dicts of them."""
+    """64 hexadecimal digits that stand for texts, bytes, files, and lists and dicts of them.
+
+    A file is a Path: its name, and its content or, of a source, its tokens. Where every byte of a source counts, pass its bytes.
+    """
     digest = hashlib.sha256()
 
     def add(part: Any) -> None:
         if isinstance(part, (Path, bytes)):
-            data = part.read_bytes() if isinstance(part, Path) else part
+            data = tokens(part.name, part.read_bytes()) if isinstance(part, Path) else part
             digest.update(f"{f'file {part.name}' if isinstance(part, Path) else 'bytes'} {len(data)}\n".encode())
             digest.update(data)
         elif isinstance(part, dict):

@@ -16,6 +16,7 @@ from typing import Any
 
 from litex_soc import places
 from litex_soc.build_cache import Store, ccache_environment, content_key
+from litex_soc.tokens import tokens
 
 HERE = Path(__file__).resolve().parent
 SIMULATORS = Store("simulators")
@@ -211,7 +212,7 @@ class Program:
         files |= {HERE / "litepulse.py", HERE / "regmap.py", HERE / "verilated.py"}
         for file in sorted(files):
             digest.update(f"{file.name}\n".encode())
-            digest.update(file.read_bytes())
+            digest.update(tokens(file.name, file.read_bytes()))
         return digest.hexdigest()[:20]
 
     def compile(self, folder, jobs):

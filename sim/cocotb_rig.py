@@ -32,6 +32,7 @@ import zlib
 from pathlib import Path
 
 from litex_soc.build_cache import Store, ccache_environment, content_key, locked
+from litex_soc.tokens import tokens
 from litex_soc.verilated import MAKE_VARIABLES
 from sim.bench_files import bench_files
 
@@ -61,6 +62,11 @@ def hdl_dir():
     return Path(os.environ.get("LITEPULSE_HDL", ROOT / "hdl")).resolve()
 
 
+def code(path):
+    """The text of a source without comments."""
+    return tokens(path.name, path.read_bytes()).decode()
+
+
 def hdl_sources(*names):
     """Paths of the named modules of hdl/ and of everything they use, packages first; all portable modules without a name.
 
@@ -75,7 +81,7 @@ def hdl_sources(*names):
         if path in found:
             return
         found[path] = None
-        for word in sorted(set(re.findall(r"\w+", path.read_text())) & set(known)):
+        for word in sorted(set(re.findall(r"\w+", code(path))) & set(known)):
             visit(known[word])
 
     for name in names:
@@ -93,7 +99,7 @@ def hdl_sources(*names):
 
 def headers(sources):
     """The files beside these sources that they include: those of hdl/. What only a proof includes lies elsewhere."""
-    names = {(path, name) for path in map(Path, sources) for name in re.findall(r'(?m)^`include "([^"]+)"', path.read_text())}
+    names = {(path, name) for path in map(Path, sources) for name in re.findall(r'`include "([^"]+)"', code(path))}
     return sorted({path.parent / name for path, name in names if (path.parent / name).is_file()})
 
 
@@ -192,7 +198,9 @@ def model(toplevel, sources, parameters=None, simulator="verilator", build_args=
     public = PUBLIC.format(toplevel) if simulator == "verilator" else ""
     included = headers(sources)
     inputs = (toplevel, parameters, defines, simulator, build_args, public, waves, TIMESCALE, tool_version(simulator))
-    key = content_key([*sources, *included], *inputs)
+    # Coverage names lines of the sources.
+    exact = any(argument.startswith("--coverage") for argument in build_args)
+    key = content_key([path.read_bytes() if exact else path for path in (*sources, *included)], *inputs)
 
     def make(folder):
         arguments = list(build_args)

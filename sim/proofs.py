@@ -153,7 +153,8 @@ def prove(sby_file, task=None, timeout=1800, search=None):
     versions = {package: importlib.metadata.version(package) for package in PACKAGES}
     if any(engine.startswith("abc") for engine in engines):
         versions["abc"] = abc_version()
-    key = content_key(FORMAT, config, sorted(map(str, files)), [files[path] for path in sorted(files)], versions)
+    script = [line for line in config.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    key = content_key(FORMAT, script, sorted(map(str, files)), [files[path] for path in sorted(files)], versions)
     if known := PROOFS.recall(name, key):
         return Proof(**{**known, "name": name, "cached": True, "folder": ""})
 

@@ -7,7 +7,7 @@ import pytest
 
 from litex_soc import build_cache
 from sim.bench_files import bench_files
-from sim.cocotb_rig import ROOT, BuildError, Count, hdl_sources, simulate
+from sim.cocotb_rig import ROOT, BuildError, Count, hdl_sources, headers, simulate
 
 COUNTER = """
 module counter #(parameter int STEP = 1) (input logic clk, output logic [7:0] count);
@@ -149,12 +149,30 @@ def test_a_pass_is_remembered(receive, monkeypatch):
 
 @pytest.mark.full
 @pytest.mark.parametrize("file", ["sim/blocks/tb_receive.py", "docs/core.md", "hdl/phy/litepulse_phy_generic.sv"])
-def test_a_changed_bench_is_run_again(receive, file, monkeypatch):
+def test_a_changed_bench_is_run_again(receive, file, append):
     assert receive() and not receive()
-    read_bytes = Path.read_bytes
-    assert (ROOT / file).is_file()
-    monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + b" " * (path == ROOT / file))
+    append(file, b"\nmore\n")
     assert receive()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("file, comment", [("sim/blocks/tb_receive.py", b"# more\n"), ("hdl/litepulse_receive.sv", b"\n// more\n")])
+def test_a_comment_runs_nothing(receive, file, comment, append):
+    assert receive()
+    append(file, comment)
+    assert not receive()
+
+
+@pytest.fixture
+def append(monkeypatch):
+    """append(file, data): from now on a file of the project reads as if this were at its end."""
+
+    def added(file, data):
+        read_bytes = Path.read_bytes
+        assert (ROOT / file).is_file()
+        monkeypatch.setattr(Path, "read_bytes", lambda path: read_bytes(path) + data * (path == ROOT / file))
+
+    return added
 
 
 def test_a_failure_is_not_remembered(counter):
@@ -168,6 +186,19 @@ def test_a_bench_from_elsewhere_is_not_remembered(counter):
     for _ in range(2):
         simulate("tb_rig_counter", "counter", counter, {"STEP": 3}, "icarus", testcase="counts")
     assert Count.known == known
+
+
+def test_a_comment_names_no_source(tmp_path):
+    """Only code decides which modules and headers a source needs."""
+    hdl = ROOT / "hdl"
+    path = tmp_path / "uses.sv"
+    path.write_text("// litepulse_slot\nmodule uses; /* litepulse_train */ litepulse_echo echo ();\nendmodule\n")
+    assert hdl_sources(str(path)) == [path, hdl / "litepulse_echo.sv"]
+    assert hdl_sources("litepulse_watchdog") == [hdl / "litepulse_watchdog.sv"]
+    (tmp_path / "used.svh").touch()
+    (tmp_path / "unused.svh").touch()
+    path.write_text('// `include "unused.svh"\nmodule uses;\n  `include "used.svh"\nendmodule\n')
+    assert headers([path]) == [tmp_path / "used.svh"]
 
 
 def test_bench_files_are_followed():
