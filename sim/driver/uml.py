@@ -28,6 +28,7 @@ from pathlib import Path
 from litex_soc.build_cache import Store, content_key
 from scripts.debian_package import linux_source
 from sim.cocotb_rig import BuildError, dies_with_us, run_folder, tail
+from sim.guest.complaints import COMPLAINT
 
 HERE = Path(__file__).resolve().parent
 CONFIG = HERE / "uml.config"
@@ -45,13 +46,6 @@ PATCHES = [
     ("mm/kmemleak.c", "#define MSECS_MIN_AGE\t\t5000", "#define MSECS_MIN_AGE\t\t500"),
     ("lib/kobject.c", "delay = HZ + HZ * get_random_u32_below(4)", "delay = HZ / 10 + HZ / 10 * get_random_u32_below(4)"),
 ]
-
-# A line of the kernel's log that tells of a fault. A KUnit case passes whatever KASAN says meanwhile: the log has to be read.
-COMPLAINT = re.compile(
-    r"BUG:|WARNING:|INFO:|UBSAN:|ODEBUG:|DEBUG_LOCKS_WARN|possible .*lock|possible .*deadlock|suspicious RCU|bad unlock|held lock freed"
-    r"|unreferenced object|refcount_t:|list_(add|del) corruption|scheduling while atomic|sleeping function called|Oops|Kernel panic"
-    r"|general protection|Call Trace:|stack-protector|kernel NULL pointer|Unknown symbol|disagrees about version"
-)
 
 
 @dataclass(frozen=True)
