@@ -20,7 +20,7 @@ from scripts.debian_package import PackageError, Patience, fetch, obtain
 from scripts.debian_table import Entry, Route, Series
 from sim import series
 from sim.cocotb_rig import ROOT
-from sim.driver import kernel_kits
+from sim.guest import kernel_kits
 from sim.house.debian_archive import DRIP, STALL, Archive, Key, Mirror
 
 SUITE = "trixie"
