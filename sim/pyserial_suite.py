@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 from litex_soc.build_cache import content_key
-from sim.linux.targets import LINUX, ROOT
+from sim.cocotb_rig import ROOT
+from sim.guest.builds import LINUX
 
 ARCHIVE = ROOT / "requirements" / "pyserial-tests.txt"
 # These want wires that the board has no pins for: RTS to CTS, DTR to DSR.

@@ -21,9 +21,9 @@ from typing import cast
 from litepulse import regs
 from litex_soc import sim_soc
 from sim.cocotb_rig import SIM, dies_with_us, run_folder
-from sim.driver.driver_tree import DRIVER, driver_copy
 from sim.driver.uml import boot, build_modules
-from sim.pc.rate_register import RateRegister
+from sim.guest.driver_tree import DRIVER, driver_copy
+from sim.guest.rate_register import RateRegister
 from sim.soc.framing import MARKER, PACKED, answer, pack, unpack
 
 # Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
@@ -52,7 +52,7 @@ def program(name, *more):
     folder = run_folder("cable", name)
     for path in (SIM / "driver" / "cable").iterdir():
         shutil.copy(path, folder)
-    flags = ["-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", f"-I{SIM / 'linux' / 'guest'}"]
+    flags = ["-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", f"-I{SIM / 'guest' / 'programs'}"]
     subprocess.run(["gcc", *flags, "-o", name, f"{name}.c", "board.c", *more], cwd=folder, check=True)
     return folder / name
 

@@ -6,8 +6,8 @@ import shutil
 import subprocess
 
 from sim.cocotb_rig import SIM, run_folder
-from sim.driver.driver_tree import DRIVER, driver_copy
 from sim.driver.uml import boot, build_module, build_modules
+from sim.guest.driver_tree import DRIVER, driver_copy
 
 
 @functools.cache

@@ -24,9 +24,9 @@ from typing import Callable, cast
 from litex_soc import SPDX
 from scripts.debian_package import linux_source
 from sim.cocotb_rig import SIM
-from sim.console import GuestError
 from sim.driver import cable_rig, echo_rig, kcsan
 from sim.driver.hostile import Anything
+from sim.guest.console import GuestError
 from sim.pc import pc_rig
 
 PAGE = SIM.parent / "docs" / "develop" / "fuzzing.md"

@@ -20,7 +20,8 @@ from litex_soc.build_cache import content_key
 from scripts.debian_package import linux_source
 from sim.cocotb_rig import dies_with_us, run_folder
 from sim.driver import cable_rig, echo_rig, uml
-from sim.linux.initramfs import archive
+from sim.guest.builds import compiler_version
+from sim.guest.cpio import archive
 
 CONFIG = uml.HERE / "kcsan.config"
 ARCHITECTURE = "x86_64"
@@ -40,7 +41,7 @@ def build_kernel(folder, source):
 def kernel():
     """The uml.Kernel, built the first time. Raises BuildError or PackageError."""
     source, version = linux_source()
-    key = content_key(uml.FORMAT, version, CONFIG, uml.compiler_version(), str(uml.UML.path))
+    key = content_key(uml.FORMAT, version, CONFIG, compiler_version(), str(uml.UML.path))
     what = f"Linux {version} with KCSAN (once, 5 minutes)"
     return uml.Kernel(uml.UML.folder("kcsan", key, lambda folder: build_kernel(folder, source), what))
 

@@ -5,7 +5,7 @@ from litepulse.vcd import Vcd
 from sim.cocotb_rig import run_folder
 from sim.driver.cable_rig import Board, cable_files, modules
 from sim.driver.uml import boot
-from sim.linux.lin_bus import Bus
+from sim.guest.lin_bus import Bus
 
 HZ = 250_000  # ticks a second
 BUS = Bus(2400, HZ)

@@ -10,8 +10,8 @@ import pytest
 from litex_soc import SPDX
 from scripts.debian_package import linux_source
 from sim.cocotb_rig import run_folder
-from sim.driver import kernel_kits
-from sim.driver.driver_tree import DRIVER, driver_copy, sources
+from sim.guest import kernel_kits
+from sim.guest.driver_tree import DRIVER, driver_copy, sources
 from sim.series import each, or_not_tested
 
 # 7.2's headers lack the script by which kbuild looks at sparse.

@@ -17,9 +17,9 @@ from sim.driver.cable_rig import Board, modules
 from sim.driver.slow_lin import BUS, HZ
 from sim.driver.test_cable_command import LOAD, SETTLE, UNLOAD, package_files
 from sim.driver.uml import boot
-from sim.linux.frames import wave
-from sim.linux.lin_bus import PIDS as SOME_PIDS
-from sim.linux.lin_bus import checksum
+from sim.guest.frames import wave
+from sim.guest.lin_bus import PIDS as SOME_PIDS
+from sim.guest.lin_bus import checksum
 from sim.scenario import SCENARIO, judge, unpacked
 
 pytestmark = pytest.mark.seconds(200)

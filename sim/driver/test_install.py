@@ -9,8 +9,8 @@ import pytest
 
 from litepulse import __version__
 from sim.cocotb_rig import run_folder
-from sim.driver.driver_tree import DRIVER, driver_copy
-from sim.driver.kernel_kits import kernel_kit
+from sim.guest.driver_tree import DRIVER, driver_copy
+from sim.guest.kernel_kits import kernel_kit
 
 LINE = "6.12"
 RULES = "etc/udev/rules.d/70-litepulse.rules"

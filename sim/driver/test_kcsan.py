@@ -7,7 +7,7 @@ As this takes a kernel of its own, LITEPULSE_LONG=1 asks for it.
 import pytest
 
 from sim.driver import cable_rig, fuzz, kcsan
-from sim.driver.driver_tree import control_module
+from sim.driver.uml import control_module
 from sim.long_runs import LONG
 
 long = pytest.mark.skipif(not LONG, reason="builds a kernel with KCSAN, minutes: LITEPULSE_LONG=1, or make fuzz")

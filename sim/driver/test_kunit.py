@@ -3,8 +3,8 @@
 
 import pytest
 
-from sim.driver.driver_tree import control_module, driver_copy
-from sim.driver.uml import boot, build_module, kunit_results
+from sim.driver.uml import boot, build_module, control_module, kunit_results
+from sim.guest.driver_tree import driver_copy
 
 # (file, what is there, the mistake instead, case that must fail)
 MISTAKES = [

@@ -9,9 +9,9 @@ from litepulse import regs
 from sim.core.model import BREAK, TTY, Grant, Launch, edges
 from sim.driver.cable_rig import Between
 from sim.driver.slow_lin import BUS, HZ, boot_on_bus
-from sim.linux.frames import wave
-from sim.linux.lin_bus import DATA, PIDS, checksum
-from sim.linux.lin_log import ERROR, LinLog
+from sim.guest.frames import wave
+from sim.guest.lin_bus import DATA, PIDS, checksum
+from sim.guest.lin_log import ERROR, LinLog
 
 pytestmark = pytest.mark.seconds(60)
 RTR, EFF = 0x4000_0000, 0x8000_0000

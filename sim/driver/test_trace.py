@@ -12,8 +12,8 @@ from litex_soc import sim_soc
 from sim.cocotb_rig import run_folder
 from sim.core.model import edges
 from sim.driver.cable_rig import Board, Damage, cable_boot, program
-from sim.driver.driver_tree import DRIVER
 from sim.driver.echo_rig import echo_boot
+from sim.guest.driver_tree import DRIVER
 
 pytestmark = pytest.mark.seconds(60)
 either = pytest.mark.parametrize("sleeps", [0, 1])

@@ -11,8 +11,8 @@ from litepulse.backends import driver_abi
 from litex_soc import uapi
 from scripts.debian_package import obtain
 from sim.cocotb_rig import ROOT, run_folder
-from sim.driver.driver_tree import DRIVER
-from sim.driver.kernel_kits import kernel_kit
+from sim.guest.driver_tree import DRIVER
+from sim.guest.kernel_kits import kernel_kit
 
 HEADER = DRIVER / "uapi" / "linux" / "litepulse.h"
 MODULE = "sw/litepulse/backends/driver_abi.py"

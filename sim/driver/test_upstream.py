@@ -16,8 +16,9 @@ from driver.upstream.__main__ import KERNELS
 from driver.upstream.series import BINDING, SYMBOL, UAPI, Series, components
 from sim.cocotb_rig import ROOT, run_folder
 from sim.driver import upstream_rig as rig
-from sim.driver.driver_tree import driver_copy
 from sim.driver.uml import Kernel, boot, kunit_results
+from sim.guest import upstream_tree as trees
+from sim.guest.driver_tree import driver_copy
 
 NAMES = tuple(KERNELS)
 both = pytest.mark.parametrize("name", NAMES)
@@ -42,13 +43,13 @@ def copy_of_driver(edit=None):
 @both
 def test_mails(name):
     """A cover letter and a numbered mail for each patch, from and signed off by the sender, with the date that was given."""
-    paths = rig.patches(name)
+    paths = trees.patches(name)
     assert [path.name[:4] for path in paths] == [f"{number:04}" for number in range(len(paths))] and len(paths) > 10
     for number, path in enumerate(paths):
         mail = message(path)
         width = len(str(len(paths) - 1))
         assert mail["Subject"].startswith(f"[PATCH {number:0{width}}/{len(paths) - 1}] ")
-        assert mail["From"] == str(rig.PERSON) and mail["Date"].datetime.isoformat() == rig.DATE
+        assert mail["From"] == str(trees.PERSON) and mail["Date"].datetime.isoformat() == trees.DATE
         assert ("Signed-off-by: Ada Tester <tester@example.org>\n" in path.read_text()) == bool(number)
         assert "***" not in path.read_text()
     assert f"for Linux {name}." in paths[0].read_text()
@@ -58,27 +59,27 @@ def test_mails(name):
 
 def test_the_same_bytes_each_time(tmp_path):
     """The same sources give the same mails, for any user and with any settings of git."""
-    again = mails.write(Series(rig.kernel("6.12"), rig.PERSON, copy_of_driver()), rig.DATE, tmp_path)
-    assert [(path.name, path.read_bytes()) for path in again] == [(path.name, path.read_bytes()) for path in rig.patches("6.12")]
+    again = mails.write(Series(trees.kernel("6.12"), trees.PERSON, copy_of_driver()), trees.DATE, tmp_path)
+    assert [(path.name, path.read_bytes()) for path in again] == [(path.name, path.read_bytes()) for path in trees.patches("6.12")]
 
 
 @both
 def test_git_am_takes_the_mails(name, tmp_path):
     """git am makes of them a commit each, and the files are those of the series."""
-    of = rig.kernel(name)
-    whole = rig.series(name)
+    of = trees.kernel(name)
+    whole = trees.series(name)
     for path in {path for patch in whole.patches for path in patch.files}:
         if (of.tree / path).exists():
             mails.place(tmp_path, path, of.text(path))
-    options = {"date": rig.DATE, "person": rig.PERSON}
+    options = {"date": trees.DATE, "person": trees.PERSON}
     mails.git(tmp_path, "init", "-q", **options)
     mails.git(tmp_path, "add", "-A", "-f", **options)
     mails.git(tmp_path, "commit", "-q", "-m", "base", **options)
-    mails.git(tmp_path, "am", "-q", *rig.patches(name)[1:], **options)
+    mails.git(tmp_path, "am", "-q", *trees.patches(name)[1:], **options)
     assert mails.git(tmp_path, "log", "--format=%s%n%an <%ae>%n%aI", "-1", **options).splitlines() == [
         whole.patches[-1].subject,
         "Ada Tester <tester@example.org>",
-        rig.DATE,
+        trees.DATE,
     ]
     assert int(mails.git(tmp_path, "rev-list", "--count", "HEAD", **options)) == len(whole.patches) + 1
     for path, text in whole.now.items():
@@ -103,7 +104,7 @@ def test_command(tmp_path):
         config |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
     assert command("--kernel", "6.12", "-o", str(tmp_path), **config) == (0, "")
     names = sorted(path.name for path in (tmp_path / "6.12").iterdir())
-    assert names == sorted([path.name for path in rig.patches("6.12")] + ["notes"])
+    assert names == sorted([path.name for path in trees.patches("6.12")] + ["notes"])
     mail = message(tmp_path / "6.12" / names[1])
     assert mail["From"] == "Some One <one@example.org>" and mail["Subject"].startswith("[PATCH 01/")
     date = subprocess.run(["git", "log", "-1", "--format=%cI", "--", "driver"], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -133,7 +134,7 @@ def refused(edit=None, change=lambda folder: None, name="6.12"):
     folder = copy_of_driver(edit)
     change(folder)
     with pytest.raises(SeriesError) as error:
-        Series(rig.kernel(name), rig.PERSON, folder)
+        Series(trees.kernel(name), trees.PERSON, folder)
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -167,7 +168,7 @@ def test_what_it_does_not_know_is_refused(file, right, wrong, said):
     """One line says what the series cannot be made of; what does not matter is taken."""
     edit = {file: lambda text: text.replace(right, wrong, 1)}
     if said is None:
-        assert Series(rig.kernel("6.12"), rig.PERSON, copy_of_driver(edit)).patches
+        assert Series(trees.kernel("6.12"), trees.PERSON, copy_of_driver(edit)).patches
     else:
         assert said in refused(edit)
 
@@ -285,7 +286,7 @@ def test_long_lines_are_broken():
 @both
 def test_no_compatibility_code(name):
     """Nothing of the driver asks for a version or for what another kernel has; the header with all that is gone."""
-    ours = {path: text for path, text in rig.series(name).now.items() if path.startswith(PLACE) or path == UAPI}
+    ours = {path: text for path, text in trees.series(name).now.items() if path.startswith(PLACE) or path == UAPI}
     assert len(ours) > 25 and not any("compat" in path for path in ours)
     asked = re.compile(r"LINUX_VERSION|KERNEL_VERSION|litepulse_compat|_HAS_|LITEPULSE_VERSION\b|\bdocs/|tty_driver->owner")
     assert not {path: found[0] for path, text in ours.items() if (found := asked.search(text))}
@@ -298,7 +299,7 @@ def test_no_compatibility_code(name):
 
 def test_each_kernel_has_its_own_calls():
     """6.12 has hrtimer_init() and from_timer(), 7.2 hrtimer_setup() and timer_container_of(); neither has the other's."""
-    old, new = ("".join(text for path, text in rig.series(name).now.items() if path.startswith(PLACE)) for name in NAMES)
+    old, new = ("".join(text for path, text in trees.series(name).now.items() if path.startswith(PLACE)) for name in NAMES)
     for word, where in {"hrtimer_init(": old, "from_timer(": old, "hrtimer_setup(": new, "timer_container_of(": new}.items():
         assert word in where and word not in (new if where is old else old), word
     assert "supported_extts_flags" in new and "supported_extts_flags" not in old
@@ -307,9 +308,9 @@ def test_each_kernel_has_its_own_calls():
 @both
 def test_every_source_is_in_one_patch(name):
     """Files of the driver are added by exactly one patch, and none is missing."""
-    paths = [path for patch in rig.series(name).patches for path in patch.files]
+    paths = [path for patch in trees.series(name).patches for path in patch.files]
     added = [path for path in paths if path.startswith(f"{PLACE}/") and path.endswith((".c", ".h"))]
-    tests = {object_ for objects in rig.series(name).build.tests.values() for object_ in objects}
+    tests = {object_ for objects in trees.series(name).build.tests.values() for object_ in objects}
     names = {path.name for path in DRIVER.glob("*.[ch]") if not path.name.endswith(".mod.c")} - {compat.NAME}
     there = {path.removeprefix(f"{PLACE}/") for path in added}
     assert {"litepulse_kunit.c" if file == "litepulse_test.c" else file for file in names} == there
@@ -341,7 +342,7 @@ def test_each_attribute_is_documented(tmp_path):
 @pytest.mark.parametrize("name", NAMES[:1])
 def test_entries_of_sysfs_are_valid(name, tmp_path):
     """The kernel's own get_abi.pl reads them without a word; it would say one."""
-    tool = rig.kernel(name).tree / "scripts/get_abi.pl"
+    tool = trees.kernel(name).tree / "scripts/get_abi.pl"
 
     def said(text):
         (tmp_path / "sysfs-driver-litepulse").write_text(text)
@@ -357,7 +358,7 @@ def test_entries_of_sysfs_are_valid(name, tmp_path):
 @both
 def test_the_ioctl_number_is_listed(name):
     """The row has the number of the interface and a range that holds all commands, between the right neighbours."""
-    text = rig.series(name).now["Documentation/userspace-api/ioctl/ioctl-number.rst"]
+    text = trees.series(name).now["Documentation/userspace-api/ioctl/ioctl-number.rst"]
     header = (DRIVER / "uapi/linux/litepulse.h").read_text()
     (first, last), *more = re.findall(r"(?m)^0xD1  ([0-9A-F]{2})-([0-9A-F]{2})  uapi/linux/litepulse\.h +LitePulse", text)
     assert not more and "#define LITEPULSE_IOC_MAGIC 0xd1" in header
@@ -370,8 +371,8 @@ def test_the_ioctl_number_is_listed(name):
 @both
 def test_maintainers(name):
     """After each patch its entry names all files of ours; it is at its place, in order, and get_maintainer.pl reads it."""
-    tree, ours, text = rig.kernel(name).tree, [], ""
-    for number, patch in enumerate(rig.series(name).patches[1:], 2):
+    tree, ours, text = trees.kernel(name).tree, [], ""
+    for number, patch in enumerate(trees.series(name).patches[1:], 2):
         text = patch.files.get("MAINTAINERS", text)
         section = re.search(r"(?ms)^LITEPULSE SERIAL PORT DRIVER\n(.*?)\n\n(\S.*?)\n", text)
         patterns = re.findall(r"(?m)^F:\t(.*)$", section[1])
@@ -385,7 +386,7 @@ def test_maintainers(name):
     command = ["perl", tree / "scripts/get_maintainer.pl", "--no-git", "--no-tree", f"--mpath={folder}/MAINTAINERS", "-f"]
     for file in (BINDING, f"{PLACE}/litepulse_core.c"):
         (folder / file).parent.mkdir(parents=True)
-        (folder / file).write_text(rig.series(name).now[file])
+        (folder / file).write_text(trees.series(name).now[file])
         done = subprocess.run([*command, file], cwd=folder, capture_output=True, text=True, check=False)
         assert "Ada Tester <tester@example.org> (maintainer:LITEPULSE SERIAL PORT DRIVER" in done.stdout, done
 
@@ -409,13 +410,13 @@ def checkpatch(tree, *paths):
 @pytest.mark.seconds(15)
 def test_checkpatch(name, tmp_path):
     """checkpatch --strict of the same kernel has nothing to say of a patch but what is known above; it would say something."""
-    paths = rig.patches(name)[1:]
-    with rig.applied(name) as tree:
+    paths = trees.patches(name)[1:]
+    with trees.applied(name) as tree:
         said = [line for line in checkpatch(tree.path, *paths) if not re.search(LAYOUT, line)]
     assert [line for line in said if not re.search(KNOWN, line)] == [] and len(said) <= 1
     wrong = tmp_path / "wrong.patch"
     wrong.write_text(paths[0].read_text().replace("+\tnormal->owner\t\t= ", "+\tnormal->owner \t\t="))
-    assert any(":SPACING:" in line or ":SPACE_BEFORE_TAB:" in line for line in checkpatch(rig.kernel(name).tree, wrong))
+    assert any(":SPACING:" in line or ":SPACE_BEFORE_TAB:" in line for line in checkpatch(trees.kernel(name).tree, wrong))
 
 
 # --- building ---
@@ -425,18 +426,18 @@ def test_checkpatch(name, tmp_path):
 @pytest.mark.seconds(90)
 def test_each_patch_builds(name):
     """After each patch all sources of the driver that are there compile, by W=1 and sparse without a word."""
-    with rig.fresh(name) as tree:
+    with trees.fresh(name) as tree:
         tree.configure([])
         tree.must("modules_prepare")
         core = "drivers/tty/serial/serial_core.o"
         known = [without_place(fault) for fault in tree.build(core)[0]]
         parent = tree.path / PLACE / "../Makefile"
         seen = []
-        for path, patch in zip(rig.patches(name)[1:], rig.series(name).patches, strict=True):
+        for path, patch in zip(trees.patches(name)[1:], trees.series(name).patches, strict=True):
             tree.apply(path)
             sources = sorted(file.stem for file in (tree.path / PLACE).glob("*.c"))
             if (tree.path / PLACE / "Makefile").exists():
-                there = [option for option in rig.options(name) if kconfig_has(tree, option)]
+                there = [option for option in trees.options(name) if kconfig_has(tree, option)]
                 tree.configure(there)
                 faults, output = tree.build(f"{PLACE}/")
             elif sources:
@@ -458,7 +459,7 @@ def test_each_patch_builds(name):
             seen.append(set(re.findall(rf"(?m)^\s+CHECK\s+{PLACE}/(\w+)\.c$", output)))
         assert set.union(*seen) == {file.stem for file in (tree.path / PLACE).glob("*.c")}
         # Built in, too.
-        tree.configure(rig.options(name), "y")
+        tree.configure(trees.options(name), "y")
         faults, output = tree.build(f"{PLACE}/")
         assert not faults, output
         # A control: both compiler and sparse are heard.
@@ -482,10 +483,10 @@ def kconfig_has(tree, option):
 @both
 def test_bindings_are_valid(name):
     """The binding in the series is the driver's, with the sender as its maintainer, and it refers to the kernel's bindings."""
-    text = rig.series(name).now[BINDING]
+    text = trees.series(name).now[BINDING]
     ours = (DRIVER / "bindings/serial/litex,litepulse.yaml").read_text()
-    assert text.replace(str(rig.PERSON), "X") == re.sub(r"(?m)(?<=^maintainers:\n  - ).*$", "X", ours)
-    theirs = rig.kernel(name).tree / "Documentation/devicetree/bindings/serial"
+    assert text.replace(str(trees.PERSON), "X") == re.sub(r"(?m)(?<=^maintainers:\n  - ).*$", "X", ours)
+    theirs = trees.kernel(name).tree / "Documentation/devicetree/bindings/serial"
     for reference in ("serial.yaml", "rs485.yaml"):
         assert f"- $ref: {reference}#\n" in text and (theirs / reference).exists()
 
@@ -493,7 +494,7 @@ def test_bindings_are_valid(name):
 @both
 def test_kernel_doc(name):
     """The kernel's own kernel-doc finds no fault in the interface, which the documentation includes."""
-    tree = rig.kernel(name).tree
+    tree = trees.kernel(name).tree
     tool = next(path for path in (tree / "scripts/kernel-doc", tree / "tools/docs/kernel-doc") if path.exists())
 
     def said(text):
@@ -504,7 +505,7 @@ def test_kernel_doc(name):
         done = subprocess.run([*runner, tool, "-none", path], cwd=tree, env=env, capture_output=True, text=True, check=False)
         return [line for line in done.stderr.splitlines() if re.search("warning|error", line, re.I)]
 
-    text = rig.series(name).now[UAPI]
+    text = trees.series(name).now[UAPI]
     assert said(text) == []
     assert said(text.replace(" * @tick: when,", " * @tock: when,"))
 

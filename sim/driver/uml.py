@@ -27,7 +27,9 @@ from pathlib import Path
 
 from litex_soc.build_cache import Store, content_key
 from scripts.debian_package import linux_source
-from sim.cocotb_rig import BuildError, dies_with_us, run_folder, tail
+from sim.cocotb_rig import dies_with_us, run_folder
+from sim.guest.builds import BuildError, compiler_version, run, shortcomings
+from sim.guest.complaints import COMPLAINT
 
 HERE = Path(__file__).resolve().parent
 CONFIG = HERE / "uml.config"
@@ -45,13 +47,6 @@ PATCHES = [
     ("mm/kmemleak.c", "#define MSECS_MIN_AGE\t\t5000", "#define MSECS_MIN_AGE\t\t500"),
     ("lib/kobject.c", "delay = HZ + HZ * get_random_u32_below(4)", "delay = HZ / 10 + HZ / 10 * get_random_u32_below(4)"),
 ]
-
-# A line of the kernel's log that tells of a fault. A KUnit case passes whatever KASAN says meanwhile: the log has to be read.
-COMPLAINT = re.compile(
-    r"BUG:|WARNING:|INFO:|UBSAN:|ODEBUG:|DEBUG_LOCKS_WARN|possible .*lock|possible .*deadlock|suspicious RCU|bad unlock|held lock freed"
-    r"|unreferenced object|refcount_t:|list_(add|del) corruption|scheduling while atomic|sleeping function called|Oops|Kernel panic"
-    r"|general protection|Call Trace:|stack-protector|kernel NULL pointer|Unknown symbol|disagrees about version"
-)
 
 
 @dataclass(frozen=True)
@@ -90,45 +85,9 @@ class Boot:
         return [line for line in self.complaints if line not in warned] == ["Call Trace:"] * (len(missing) + len(warned))
 
 
-@functools.lru_cache(maxsize=None)
-def compiler_version():
-    """What the compiler says of itself."""
-    return subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-
-
-def environment(architecture):
-    """Environment in which a kernel is built."""
-    unwanted = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "ARCH", "CROSS_COMPILE", "KBUILD_OUTPUT", "LDFLAGS", "CFLAGS")
-    env = {name: value for name, value in os.environ.items() if name not in unwanted}
-    return {**env, "ARCH": architecture, "LC_ALL": "C"}
-
-
 def make(log, *arguments, architecture=ARCHITECTURE):
     """Runs make for a kernel, its output to the end of `log`. Raises BuildError."""
-    with open(log, "ab") as out:
-        result = subprocess.run(
-            ["make", *map(str, arguments)],
-            env=environment(architecture),
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            check=False,
-            preexec_fn=dies_with_us(signal.SIGTERM),
-        )
-    if result.returncode:
-        raise BuildError(f"make {' '.join(map(str, arguments[-2:]))} failed\n{tail(log, 25)}\nlog: {log}")
-
-
-def configuration_faults(wanted, config):
-    """Lines of `wanted` that Kconfig did not follow."""
-    have = set(config.splitlines())
-    faults = []
-    for line in wanted.splitlines():
-        if re.match(r"CONFIG_\w+=", line) and line not in have:
-            faults.append(line)
-        elif (off := re.match(r"# (CONFIG_\w+) is not set", line)) and any(other.startswith(f"{off[1]}=") for other in have):
-            faults.append(line)
-    return faults
+    run(["make", *arguments], log, {"ARCH": architecture}, preexec_fn=dies_with_us(signal.SIGTERM))
 
 
 def build_kernel(folder, source, config, *, architecture=ARCHITECTURE, patches=PATCHES, image="linux"):
@@ -143,17 +102,9 @@ def build_kernel(folder, source, config, *, architecture=ARCHITECTURE, patches=P
         (tree / name).write_text(text.replace(old, new))
     build.mkdir()
     make(log, "-C", tree, f"O={build}", "tinyconfig", architecture=architecture)
-    subprocess.run(
-        [tree / "scripts/kconfig/merge_config.sh", "-m", "-O", build, build / ".config", config],
-        cwd=tree,
-        check=True,
-        env=environment(architecture),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
+    run([tree / "scripts/kconfig/merge_config.sh", "-m", "-O", build, build / ".config", config], log, {"ARCH": architecture}, cwd=tree)
     make(log, "-C", tree, f"O={build}", "olddefconfig", architecture=architecture)
-    faults = configuration_faults(Path(config).read_text(), (build / ".config").read_text())
-    if faults:
+    if faults := shortcomings(Path(config).read_text(), (build / ".config").read_text()):
         raise BuildError(f"Kconfig does not follow {Path(config).name}: {', '.join(faults)}")
     make(log, "-C", tree, f"O={build}", f"-j{os.cpu_count()}", image, "modules", architecture=architecture)
     for path in list(build.rglob("*")):
@@ -189,6 +140,14 @@ def build_module(folder, *arguments, **options):
     """The same for a folder with one module: its path."""
     (module,) = build_modules(folder, *arguments, **options).values()
     return module
+
+
+def control_module(**kernel):
+    """Path of control.ko: mistakes on purpose, see control/control.c. `kernel`: see build_modules()."""
+    folder = run_folder("control")
+    for path in (HERE / "control").iterdir():
+        shutil.copy(path, folder)
+    return build_module(folder, **kernel)
 
 
 @functools.lru_cache(maxsize=None)

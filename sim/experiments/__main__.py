@@ -8,10 +8,10 @@ import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
+from sim.cocotb_rig import ROOT
 from sim.experiments import page, pictures
 from sim.experiments.catalog import EXPERIMENTS
 from sim.experiments.results import KEPT, Results, folder
-from sim.linux.targets import ROOT
 
 DOCUMENT = ROOT / "docs" / "experiments.md"
 

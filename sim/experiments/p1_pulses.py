@@ -8,8 +8,8 @@ from statistics import pstdev
 
 from sim.experiments import soc
 from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, check
+from sim.guest.pins import changes
 from sim.linux.driver_bench import PEER, PULSE
-from sim.linux.pins import changes
 
 RATE, HZ, MS = 58, soc.HZ, soc.MS
 PERIOD = Fraction(HZ, RATE)

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from sim.experiments import soc
 from sim.experiments.experiment import COMPUTED, PUBLISHED, RTL, Chart, Experiment, Series, Step, check
+from sim.guest.pins import changes
 from sim.linux.driver_bench import PEER, PULSE, frames
-from sim.linux.pins import changes
 
 HZ, MS = soc.HZ, soc.MS
 FILE = 48_890  # bytes of the study's file

@@ -8,12 +8,12 @@ from statistics import median
 
 from litex_soc import places, verilated
 from litex_soc.build_cache import content_key
+from sim.cocotb_rig import ROOT
 from sim.experiments import soc
 from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, check, cumulative
+from sim.guest.pins import changes
 from sim.linux.driver_bench import PEER, PULSE
-from sim.linux.pins import changes
 from sim.linux.runs import RUNS
-from sim.linux.targets import ROOT
 
 HERE = ROOT / "sim" / "experiments"
 HZ, US = soc.HZ, soc.HZ // 10**6

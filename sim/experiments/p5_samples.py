@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Stimuli, which are edges or bytes, and the delays of the answers to them, in ticks of the recorded pins.
 
-The guest's program is sim/linux/guest/response.c. It answers in order and says whose answer was refused, so each answer has its stimulus
+The guest's program is sim/guest/programs/response.c. It answers in order and says whose answer was refused, so each answer has its stimulus
 however late it is.
 """
 
@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from litepulse.regs import LOOPBACK_TICKS
 from sim.experiments.experiment import ExperimentError, check
+from sim.guest.pins import changes, pulses
 from sim.linux import driver_bench
 from sim.linux.driver_bench import PULSE, Port, frames, sent
-from sim.linux.pins import changes, pulses
 
 WIDTH, RESPONDER_WIDTH = 40, 20  # ticks: the pulse that is the answer of a program or module, and of the responder
 HIGH = 400  # ticks from a stimulus, a rising edge, to the falling edge that nobody wants

@@ -2,7 +2,7 @@
 """How soon the Linux SoC answers an edge or a byte at a pin with an edge at another: by a program on a tty, by one on the chardev, by a
 module of the kernel in the interrupt, and by the core's responder. Measured at the simulator's recorded pins, to the tick.
 
-The guest's program is sim/linux/guest/response.c, the kernel's module sim/linux/echo. The same run gives the same figures.
+The guest's program is sim/guest/programs/response.c, the kernel's module sim/guest/echo. The same run gives the same figures.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ from functools import lru_cache
 from sim.experiments import soc
 from sim.experiments.experiment import RTL, check
 from sim.experiments.p5_samples import RESPONDER_WIDTH, WIDTH, Said, Stimuli, check_exact, delays, places, row
-from sim.linux import echo_module
+from sim.guest import echo_module
 from sim.linux.driver_bench import EACH, HZ, LEAD, PEER, PULSE, Port
 from sim.linux.targets import HERE
 

@@ -13,7 +13,7 @@ from sim.measured import ROOT, build_folder, sources_state
 FORMAT = 1
 KEPT = ROOT / "docs" / "experiments.json"  # the results that docs/experiments.md shows
 # All that a figure may depend on.
-SOURCES = ("hdl", "litex_soc", "driver", "sw", "sim/experiments", "sim/linux", "sim/pc", "sim/core", "sim/models")
+SOURCES = ("hdl", "litex_soc", "driver", "sw", "sim/experiments", "sim/guest", "sim/linux", "sim/pc", "sim/core", "sim/models")
 SHOWING = {"__main__.py", "catalog.py", "page.py", "pictures.py", "results.py"}  # of sim/experiments: these measure nothing
 SUFFIXES = (".sv", ".svh", ".asm", ".py", ".c", ".cpp", ".h", ".S", ".toml", ".config", "")
 

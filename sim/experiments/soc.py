@@ -3,15 +3,14 @@
 
 from functools import cache
 
+from sim.cocotb_rig import ROOT
 from sim.linux import linux_rig
 from sim.linux.driver_bench import CPU, HZ, Answers, environment
-from sim.linux.targets import HERE as LINUX
-from sim.linux.targets import ROOT
 
 MS = HZ // 1000
 HERE = ROOT / "sim" / "experiments" / "guest"
 EXAMPLES = ROOT / "sw" / "examples"
-INCLUDES = (LINUX / "guest", linux_rig.UAPI)
+INCLUDES = (linux_rig.GUEST, linux_rig.UAPI)
 
 
 @cache

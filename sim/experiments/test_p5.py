@@ -16,8 +16,8 @@ from sim.experiments.p5_published import PERCENTS, ROWS, published, summarise
 from sim.experiments.p5_response import BEST, GOAL, P5, charts, spread_ticks, steps, tables, told
 from sim.experiments.p5_samples import HIGH, Said, Stimuli, check_exact, delays, places, row
 from sim.experiments.p5_soc import CHARDEV, DELAY, KERNEL, LITEUART, RESPONDER, TTY
-from sim.linux.frames import data_of, profile, read_frames, wave
-from sim.linux.frames import row as frames_row
+from sim.guest.frames import data_of, profile, read_frames, wave
+from sim.guest.frames import row as frames_row
 from sim.long_runs import LONG
 from sim.netlist.synthesis import Netlist
 

@@ -6,10 +6,10 @@ import re
 import pytest
 
 from sim import browser
+from sim.cocotb_rig import ROOT
 from sim.experiments import page
 from sim.experiments.catalog import EXPERIMENTS
 from sim.experiments.results import KEPT, Results
-from sim.linux.targets import ROOT
 
 # What a reader sees of each chart: how many traces are drawn, what hovering over the first point of each shows; and the page as a whole.
 LOOK = """() => {

@@ -13,7 +13,7 @@ from scripts import debian_apt, debian_package
 from scripts.debian_package import PackageError, Patience, fetch, obtain
 from scripts.debian_table import Entry, Route, Series
 from sim import series
-from sim.driver import kernel_kits
+from sim.guest import kernel_kits
 from sim.house.debian_archive import STALL, Archive, Key, Mirror
 
 SUITE = "trixie"

@@ -8,8 +8,10 @@ import tempfile
 from pathlib import Path
 
 from litex_soc.verilated import BuildError as ModelError
+from sim.cocotb_rig import ROOT
+from sim.guest.builds import BuildError, say
 from sim.linux import linux_rig
-from sim.linux.targets import FLAVOURS, ROOT, BuildError, say
+from sim.linux.targets import FLAVOURS
 
 PROGRAMS = ROOT / "sw" / "target"
 SHELL = """#!/bin/sh

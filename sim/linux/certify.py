@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepulse certify on the simulated Linux SoC: guest/certify.c is the program on the port, the recorded pins are what a board would see.
+"""litepulse certify on the simulated Linux SoC: programs/certify.c is the program on the port, the recorded pins what a board would see.
 
     python -m sim.linux.certify liteuart -o NAME        writes NAME.html and NAME.json; or: litepulse
 
@@ -18,8 +18,8 @@ from litepulse.certify.result import figures, stamp
 from litepulse.certify.words import summary
 from litepulse.line import Format
 from litepulse.units import exact
+from sim.guest.pins import changes
 from sim.linux.driver_bench import HZ, PORTS, PULSE, Bench, check, frames, sent
-from sim.linux.pins import changes
 
 BAUD = 115200
 BLOCKS, BLOCK, BYTES, SAMPLES = 4, 24, 128, 12

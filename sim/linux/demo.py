@@ -17,9 +17,10 @@ from statistics import mean, pstdev
 from litepulse import plot
 from litepulse.output import columns
 from litepulse.termplot import points
+from sim.cocotb_rig import ROOT
+from sim.guest.builds import BuildError
+from sim.guest.pins import changes
 from sim.linux import linux_rig
-from sim.linux.pins import changes
-from sim.linux.targets import ROOT, BuildError
 
 RATE, BAUD, HZ = 58, 9600, 50_000_000
 PERIOD = Fraction(HZ, RATE)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the driver costs and how soon it answers, beside liteuart: measured on one booted Linux, in cycles of the simulated SoC.
 
-The guest's program is guest/bench.c. What the CPU has left is what another process gets done meanwhile, so a cost is all of it:
+The guest's program is programs/bench.c. What the CPU has left is what another process gets done meanwhile, so a cost is all of it:
 interrupts, workers, wake-ups, system calls and the reading program itself, caches they spoil included. Every run is checked: no byte
 wrong, none missing unless it is counted. The same run gives the same figures, cycle by cycle.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
+from sim.guest.pins import changes
 from sim.linux import linux_rig
-from sim.linux.pins import changes
 
 CPU = "vexriscv"
 HZ = 50_000_000  # of bus and core: a tick is a cycle
@@ -82,7 +82,7 @@ def frames(tick, data, baud, places=()):
 
 
 class Answers:
-    """What guest/bench.c said."""
+    """What programs/bench.c said."""
 
     def __init__(self, result):
         self.pins = result.pins
@@ -125,7 +125,7 @@ def environment(guest):
 
 
 class Bench:
-    """Runs guest/bench.c on a booted guest with the driver."""
+    """Runs programs/bench.c on a booted guest with the driver."""
 
     def __init__(self, cpu=CPU):
         self.guest = linux_rig.boot_with_driver(cpu)

@@ -16,8 +16,11 @@ from pathlib import Path
 
 from litex_soc.build_cache import content_key
 from scripts.debian_package import PackageError, obtain
+from sim.guest import cpio
+from sim.guest.builds import LINUX, BuildError, jobs, run
+from sim.guest.cpio import archive
 from sim.linux import libc
-from sim.linux.targets import HERE, LINUX, TARGETS, BuildError, jobs, run, target
+from sim.linux.targets import HERE, TARGETS, target
 
 CONFIG = HERE / "config" / "busybox.config"
 INIT = HERE / "init.c"
@@ -32,23 +35,6 @@ LEAKS = """#!/bin/sh
 for i in 1 2; do echo scan >/sys/kernel/debug/kmemleak || exit; done
 cat /sys/kernel/debug/kmemleak
 """
-
-
-def member(name, mode, data=b"", device=(0, 0), number=0):
-    """One file of a "newc" archive."""
-
-    def padded(text):
-        return text + bytes(-len(text) % 4)
-
-    path = name.encode() + b"\0"
-    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)
-    return padded(b"070701" + b"".join(b"%08X" % field for field in fields) + path) + padded(data)
-
-
-def archive(files):
-    """A "newc" archive of (name, mode, data, device), the same bytes whenever and wherever it is made."""
-    members = [member(*file, number=number) for number, file in enumerate(files, 1)]
-    return b"".join(members) + member("TRAILER!!!", 0)
 
 
 def build_busybox(cpu, cc, source, folder):
@@ -88,7 +74,7 @@ def build(cpu):
         build_busybox(cpu, library.cc, source.path, folder)
 
     folder = LINUX.folder(f"busybox-{cpu}", busybox_key, make_busybox, f"busybox for {cpu} (once, half a minute)")
-    key = content_key(busybox_key, INIT, Path(__file__))
+    key = content_key(busybox_key, INIT, Path(__file__), Path(cpio.__file__))
 
     def make(place):
         init = library.compile([INIT], place / "init", "-Wextra")

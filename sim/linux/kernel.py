@@ -12,7 +12,6 @@ riscv kmemleak), `bench` is lean.
 
 import argparse
 import inspect
-import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from pathlib import Path
 
 from litex_soc.build_cache import content_key
 from scripts.debian_package import PackageError, linux_source
-from sim.linux.targets import FLAVOURS, HERE, LINUX, TARGETS, BuildError, ccached, compiler_version, jobs, run, target
+from sim.guest.builds import LINUX, BuildError, ccached, jobs, run, shortcomings
+from sim.linux.targets import FLAVOURS, HERE, TARGETS, compiler_version, target
 
 CONFIG = HERE / "config"
 # Nothing of the machine or the moment goes into an image: the same sources boot the same way, cycle by cycle.
@@ -67,16 +67,6 @@ def fragments(cpu, flavour):
     """The files of the configuration."""
     names = ("common", cpu, flavour, f"{flavour}-{cpu}")
     return [CONFIG / f"{name}.config" for name in names if (CONFIG / f"{name}.config").exists()]
-
-
-def shortcomings(wanted, config):
-    """Lines of the configuration `wanted` that are not so in the finished one."""
-
-    def lines(text):
-        return dict(re.findall(r"(?m)^(CONFIG_\w+)=(.*)$", text)) | dict.fromkeys(re.findall(r"(?m)^# (CONFIG_\w+) is not set$", text))
-
-    have = lines(config)
-    return [f"{name}={value}" if value else f"# {name} is not set" for name, value in lines(wanted).items() if have.get(name) != value]
 
 
 def build(cpu, flavour):

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from litex_soc.build_cache import content_key
 from scripts.debian_package import PackageError, linux_source, obtain
-from sim.linux.targets import LINUX, TARGETS, BuildError, ccached, compiler_version, jobs, run, target
+from sim.guest.builds import LINUX, BuildError, ccached, jobs, run
+from sim.linux.targets import TARGETS, compiler_version, target
 
 # or1k-elf-gcc is meant for bare metal: it must be told what it compiles for, where a program begins, and to leave room for the
 # headers before that: musl reads them in memory.

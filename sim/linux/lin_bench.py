@@ -4,7 +4,7 @@
     python -m sim.bench lin                     the table and the picture of docs/lin.md
     SLLIN=linux-lin python -m sim.bench lin     with sllin, too, of that clone of https://github.com/lin-bus/linux-lin
 
-The guest's program is guest/lin_bench.c. Every answer is read off the pin and must have the right bytes. The same run gives the same
+The guest's program is programs/lin_bench.c. Every answer is read off the pin and must have the right bytes. The same run gives the same
 figures, to the tick.
 """
 
@@ -15,13 +15,14 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
+from sim.cocotb_rig import ROOT
 from sim.core.model import edges
+from sim.guest.frames import wave
+from sim.guest.lin_bus import PIDS, Bus, checksum
+from sim.guest.pins import changes
 from sim.linux import linux_rig
 from sim.linux.driver_bench import EACH, HZ, PEER, PULSE, Port, check, sent
-from sim.linux.frames import wave
-from sim.linux.lin_bus import PIDS, Bus, checksum
-from sim.linux.pins import changes
-from sim.linux.targets import HERE, ROOT
+from sim.linux.targets import HERE
 
 CPU = "vexriscv"
 BUS = Bus(19200, HZ)
@@ -47,7 +48,7 @@ def longest(length):
 
 @dataclass(frozen=True)
 class Slave:
-    """One that answers: words of guest/lin_bench.c before LENGTH, and the port whose pins it has."""
+    """One that answers: words of programs/lin_bench.c before LENGTH, and the port whose pins it has."""
 
     title: str
     words: str
@@ -79,7 +80,7 @@ def sllin_folder():
 
 
 class Bench:
-    """Runs guest/lin_bench.c on a booted guest with driver, lin0 and, if there is one, sllin."""
+    """Runs programs/lin_bench.c on a booted guest with driver, lin0 and, if there is one, sllin."""
 
     def __init__(self, cpu=CPU, sllin=None):
         guest = linux_rig.boot_with_driver(cpu)

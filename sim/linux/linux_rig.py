@@ -21,10 +21,12 @@ from pathlib import Path
 from litex_soc import linux_sim
 from litex_soc.build_cache import content_key
 from litex_soc.device_tree import blob
-from sim.console import Change, GuestError, Line, Result
+from sim.cocotb_rig import ROOT, SIM
+from sim.guest.builds import LINUX, BuildError
+from sim.guest.console import Change, GuestError, Line, Result
 from sim.linux import initramfs, kernel, libc
 from sim.linux.runs import simulate
-from sim.linux.targets import HERE, LINUX, ROOT, TARGETS, BuildError
+from sim.linux.targets import TARGETS
 from sim.long_runs import LONG
 
 CPUS = tuple(TARGETS)
@@ -32,7 +34,7 @@ CPUS = tuple(TARGETS)
 TESTED_CPUS = CPUS if LONG else CPUS[:1]
 DRIVER = ROOT / "driver"
 UAPI = DRIVER / "uapi"
-GUEST = HERE / "guest"  # C programs of the tests
+GUEST = SIM / "guest" / "programs"  # C programs of the tests
 # What takes long at boot and is not used: a self-test, files in /sys, tracing (which lockdep brings along).
 SKIPPED = (
     "blake2s_mod_init",
@@ -130,7 +132,7 @@ class Guest:
         return LINUX.folder(f"program-{self.cpu}-{name}", key, make) / name
 
     def run_program(self, name, arguments=(), *, before="", files=None, **options):
-        """Runs the test program guest/NAME.c; otherwise as run(). `before`: shell commands that come first."""
+        """Runs the test program sim/guest/programs/NAME.c; otherwise as run(). `before`: shell commands that come first."""
         program = self.program(GUEST / f"{name}.c", includes=(GUEST, UAPI))
         # Kept, as copying it into the guest takes longer than most tests: 3 to 7 million cycles.
         holder = self.after(f"cp {name} /tmp", {name: program})

@@ -6,8 +6,9 @@ How soon it answers, and that a lead that is too short is refused, is measured i
 
 import pytest
 
-from sim.linux import echo_module, linux_rig
-from sim.linux.pins import changes, pulses
+from sim.guest import echo_module
+from sim.guest.pins import changes, pulses
+from sim.linux import linux_rig
 
 HZ = 50_000_000
 WIDTH = 33

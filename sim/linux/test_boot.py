@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
+from sim.guest.builds import shortcomings
+from sim.guest.cpio import archive, member
 from sim.linux import linux_rig
-from sim.linux.initramfs import archive, member
-from sim.linux.kernel import shortcomings
 from sim.linux.targets import HERE
 
 CONTROL = HERE / "control"

@@ -10,12 +10,12 @@ import pytest
 from litepulse.certify import page
 from litepulse.certify.result import schema
 from litepulse.certify.words import summary
+from sim.cocotb_rig import ROOT
+from sim.guest.frames import data_of, profile, read_frames
+from sim.guest.pins import changes, pulses
 from sim.linux import certify
 from sim.linux.certify import BAUD, BLOCK, BLOCKS, BYTES, HZ, LOADS, SAMPLES
 from sim.linux.driver_bench import PEER, PULSE
-from sim.linux.frames import data_of, profile, read_frames
-from sim.linux.pins import changes, pulses
-from sim.linux.targets import ROOT
 from sw.tests.certify_model import frames_of, histogram
 
 BIT = Fraction(HZ, BAUD)

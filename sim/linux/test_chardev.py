@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/litepulse0 on a real kernel: what guest/chardev.c tells, beside what the pins did. Every tick must be equal."""
+"""/dev/litepulse0 on a real kernel: what programs/chardev.c tells, beside what the pins did. Every tick must be equal."""
 
 from fractions import Fraction
 
 import pytest
 
-from sim.linux.frames import edges as levels
-from sim.linux.frames import frame, profile, row, wave
+from sim.guest.frames import edges as levels
+from sim.guest.frames import frame, profile, row, wave
+from sim.guest.pins import changes, pulses, sampled_edges
 from sim.linux.linux_rig import DRIVER, TESTED_CPUS
-from sim.linux.pins import changes, pulses, sampled_edges
 
 TX, EDGE, REFUSED, APPLIED, TRAIN_DONE, MISSED, RX, LOST, RESTARTED = 1, 2, 3, 5, 6, 7, 16, 17, 18
 QUEUE, TRAIN, RESPONDER, CAPTURE, TRAIN_CHANGE, CONTROL, RECEIVER = 0, 1, 2, 4, 5, 6, 7
@@ -57,7 +57,7 @@ class Told:
 
 @pytest.fixture(params=TESTED_CPUS)
 def chardev(request, linux):
-    """Runs one case of guest/chardev.c: (Told, pins)."""
+    """Runs one case of programs/chardev.c: (Told, pins)."""
 
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000, **options)
@@ -267,7 +267,7 @@ def test_ns_of_tai(chardev):
     assert all(told.one("before")[0] < e[7] < told.one("after")[0] for e in events[:2])
 
 
-# Steps of guest/chardev.c's case "pieces" that read: records they ask for, as bytes, and what they get; `queued` before the first.
+# Steps of programs/chardev.c's case "pieces" that read: records they ask for, as bytes, and what they get; `queued` before the first.
 PIECES = [
     ("not-whole", 2),
     ("nowhere", "EFAULT"),

@@ -9,8 +9,8 @@ import re
 import pytest
 
 from litex_soc import linux_sim
+from sim.guest.frames import HZ, data_of, profile, read_frames
 from sim.linux import built_in, linux_rig
-from sim.linux.frames import HZ, data_of, profile, read_frames
 from sim.linux.targets import HERE
 
 BOOTARGS = "console=ttyPULSE0,460800e7"

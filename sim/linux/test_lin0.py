@@ -6,11 +6,11 @@ from itertools import pairwise
 import pytest
 
 from sim.core.model import edges
+from sim.guest.frames import HZ, wave
+from sim.guest.lin_bus import DATA, PIDS, Bus, checksum
+from sim.guest.lin_log import LinLog
+from sim.guest.pins import changes
 from sim.linux import linux_rig
-from sim.linux.frames import HZ, wave
-from sim.linux.lin_bus import DATA, PIDS, Bus, checksum
-from sim.linux.lin_log import LinLog
-from sim.linux.pins import changes
 from sim.linux.targets import HERE
 
 BUS = Bus(19200, HZ)
@@ -23,7 +23,7 @@ CLASSIC = bytes([checksum(DATA)])
 
 
 class Told(LinLog):
-    """What guest/lin.c said, and the pins."""
+    """What programs/lin.c said, and the pins."""
 
     def __init__(self, result):
         super().__init__("\n".join(result.lines))
@@ -36,7 +36,7 @@ class Told(LinLog):
 
 @pytest.fixture(params=linux_rig.TESTED_CPUS)
 def lin(request, linux):
-    """Does steps of guest/lin.c on a bus, with a stimulus [(ticks from its `go`, level)]: Told."""
+    """Does steps of programs/lin.c on a bus, with a stimulus [(ticks from its `go`, level)]: Told."""
 
     def run(steps, stimulus=(), **options):
         guest = linux(request.param)

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from sim.linux.pins import pulses, sampled_edges
+from sim.guest.pins import pulses, sampled_edges
 from sim.linux.test_chardev import EDGE, TRAIN_DONE, TX, Told
 
 pytestmark = pytest.mark.seconds(120)
 INPUTS = ("aux0", "aux1", "aux2", "aux3")
-# Of guest/lines.c: period, pulses, width.
+# Of programs/lines.c: period, pulses, width.
 TRAINS = {"tx": (Fraction(1000), 5, 100), "peer_tx": (862 + Fraction(2, 29), 8, 77)}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from litex_soc import linux_sim
+from sim.guest.pins import changes, sampled_edges
 from sim.linux.linux_rig import DRIVER, TESTED_CPUS
-from sim.linux.pins import changes, sampled_edges
 from sim.linux.test_chardev import EDGE, Told, toggles
 
 PULSE_HZ = 50_000_000

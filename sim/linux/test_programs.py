@@ -7,10 +7,10 @@ from math import floor
 
 import pytest
 
+from sim.cocotb_rig import ROOT
+from sim.guest.frames import data_of, profile, read_frames
+from sim.guest.pins import pulses, sampled_edges
 from sim.linux import demo, linux_rig
-from sim.linux.frames import data_of, profile, read_frames
-from sim.linux.pins import pulses, sampled_edges
-from sim.linux.targets import ROOT
 
 TARGET = ROOT / "sw" / "target"
 HZ = 50_000_000

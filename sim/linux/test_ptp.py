@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""/dev/ptp0 on a real kernel: what guest/ptp.c and the kernel's own testptp tell, beside what the pins did.
+"""/dev/ptp0 on a real kernel: what programs/ptp.c and the kernel's own testptp tell, beside what the pins did.
 
 A tick is 20 ns. The clock at its nominal rate shows 20 * tick + c, with one integer c from each step to the next: stamps are compared
 with that to the nanosecond, and edges of the output with the ticks at which it shows their times.
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from sim.guest.pins import changes, pulses, sampled_edges
 from sim.linux import linux_rig
-from sim.linux.pins import changes, pulses, sampled_edges
 
 TX, EDGE, APPLIED, LOST, RESTARTED = 1, 2, 5, 17, 18  # kinds of events
 STOP = 128
@@ -34,7 +34,7 @@ class Event(NamedTuple):
 
 
 class Told:
-    """What guest/ptp.c said."""
+    """What programs/ptp.c said."""
 
     def __init__(self, lines):
         self.lines = [line.split() for line in lines if line.strip()]
@@ -77,7 +77,7 @@ class Told:
 
 @pytest.fixture(params=linux_rig.TESTED_CPUS)
 def ptp(request, linux):
-    """Runs one case of guest/ptp.c: (Told, pins, kernel's log)."""
+    """Runs one case of programs/ptp.c: (Told, pins, kernel's log)."""
 
     def run(case, stimulus="", **options):
         result = linux(request.param).run_program("ptp", [case], stimulus=stimulus, **options)

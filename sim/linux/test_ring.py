@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ring of a file of /dev/litepulse0: what guest/ring.c tells, beside what the pins did. Every tick must be equal."""
+"""The ring of a file of /dev/litepulse0: what programs/ring.c tells, beside what the pins did. Every tick must be equal."""
 
 import pytest
 
+from sim.guest.pins import changes, sampled_edges
 from sim.linux.linux_rig import TESTED_CPUS
-from sim.linux.pins import changes, sampled_edges
 from sim.linux.test_chardev import CAPTURE, CONTROL, EDGE, HARDWARE, LOST, NS_PER_TICK, Told, toggles
 
 IN, PRI = 1, 2  # of poll()
@@ -13,7 +13,7 @@ SIZE = 64  # of the ring
 
 @pytest.fixture(params=TESTED_CPUS)
 def ring(request, linux):
-    """Runs one case of guest/ring.c: (Told, pins)."""
+    """Runs one case of programs/ring.c: (Told, pins)."""
 
     def run(case, stimulus=""):
         result = linux(request.param).run_program("ring", [case], stimulus=stimulus, max_cycles=50_000_000)

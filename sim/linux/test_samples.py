@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from sim.guest.pins import changes, pulses, sampled_edges
 from sim.linux import test_ptp
-from sim.linux.pins import changes, pulses, sampled_edges
 from sim.linux.test_chardev import EDGE, RECEIVER, RX, TRAIN_DONE, TX, Told
 
 SAMPLES, NS_PER_TICK, HZ = 2, 10, 100_000_000
@@ -21,7 +21,7 @@ def guest(linux):
 
 @pytest.fixture
 def chardev(guest):
-    """Runs one case of guest/chardev.c: (Told, pins)."""
+    """Runs one case of programs/chardev.c: (Told, pins)."""
 
     def run(case, stimulus=""):
         result = guest.run_program("chardev", [case], stimulus=stimulus, max_cycles=50_000_000)
@@ -32,7 +32,7 @@ def chardev(guest):
 
 @pytest.fixture
 def ptp(guest):
-    """Runs one case of guest/ptp.c: (Told, pins)."""
+    """Runs one case of programs/ptp.c: (Told, pins)."""
 
     def run(case, stimulus=""):
         result = guest.run_program("ptp", [case], stimulus=stimulus)

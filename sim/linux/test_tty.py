@@ -7,8 +7,8 @@ from math import floor
 import pytest
 
 from sim.core.model import driver_wave
+from sim.guest.frames import HZ, data_of, edges, frame, got_baud, level_at, normal, profile, read_frames, row, wave
 from sim.linux import linux_rig
-from sim.linux.frames import HZ, data_of, edges, frame, got_baud, level_at, normal, profile, read_frames, row, wave
 
 LOOP = 0x8000  # TIOCM_LOOP
 ENABLED, ON_SEND, DURING_TX = 0x1, 0x2, 0x10  # SER_RS485_*
@@ -18,7 +18,7 @@ one = pytest.mark.parametrize("cpu", linux_rig.CPUS[:1])
 
 
 class Run:
-    """What guest/tty_steps.c said, and the pins."""
+    """What programs/tty_steps.c said, and the pins."""
 
     def __init__(self, result):
         self.console, self.result = result.lines, result
@@ -42,7 +42,7 @@ class Run:
 
 
 class Tty:
-    """What runs guest/tty_steps.c on a machine, and the clock of its board; bauds and waits are given as for 50 MHz."""
+    """What runs programs/tty_steps.c on a machine, and the clock of its board; bauds and waits are given as for 50 MHz."""
 
     def __init__(self, run, hz=HZ, late=10, steady=True, settle=()):
         # late: ticks after which a program surely knows what happened; steady: the machine is never too busy to send on in time

@@ -12,7 +12,7 @@ import tty
 from pathlib import Path
 
 from litex_soc.verilated import BuildError as ModelError
-from sim.linux.targets import say
+from sim.guest.builds import say
 from sim.pc import pc_rig
 from sim.pc.board import HZ, Board
 from sim.pc.kernels import BuildError, PackageError

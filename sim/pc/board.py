@@ -14,7 +14,7 @@ from pathlib import Path
 from litepulse.vcd import Vcd
 from litex_soc import sim_soc
 from sim.cocotb_rig import ROOT, dies_with_us
-from sim.console import Change, GuestError
+from sim.guest.console import Change, GuestError
 
 HZ = 2_000_000  # a clock that one core does with ease
 START_SECONDS = 20

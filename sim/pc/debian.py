@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from scripts.debian_package import obtain
-from sim.linux.targets import BuildError
+from sim.guest.builds import BuildError
 
 LOADER = "ld-linux-x86-64.so.2"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from litex_soc.build_cache import content_key
 from scripts.debian_package import obtain
-from sim.linux.initramfs import archive
-from sim.linux.targets import LINUX
+from sim.guest.builds import LINUX
+from sim.guest.cpio import archive
 
 INIT = Path(__file__).with_name("init.sh")
 

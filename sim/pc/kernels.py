@@ -17,9 +17,9 @@ from pathlib import Path
 from litex_soc.build_cache import content_key
 from scripts.debian_package import PackageError, by_routes, fetch
 from scripts.debian_table import KERNELS
-from sim.driver.driver_tree import DRIVER, sources
-from sim.driver.kernel_kits import ARCHITECTURE, LINES, kernel_kit, named
-from sim.linux.targets import LINUX, BuildError
+from sim.guest.builds import LINUX, BuildError
+from sim.guest.driver_tree import DRIVER, sources
+from sim.guest.kernel_kits import ARCHITECTURE, LINES, kernel_kit, named
 
 # What the guest needs: USB and the adapter; and, built in in some kernels, the channel to the rig and what the driver asks for.
 WANTED = ("xhci-pci", "ftdi_sio")

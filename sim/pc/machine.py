@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from sim.cocotb_rig import dies_with_us
-from sim.console import KERNEL_LINE, GuestError, Line
+from sim.guest.console import KERNEL_LINE, GuestError, Line
 from sim.pc.wire import Wire
 
 QEMU = "qemu-system-x86_64"

@@ -4,7 +4,7 @@
     guest = boot("6.12")                                        a Guest: booted now, or long ago from the same files
     result = guest.run("ls /dev/ttyUSB0")                       one simulated board is plugged in, and its tty waited for
     result = guest.attached("./program 3", {"program": path})   the driver is loaded and attached to it
-    result.lines, result.pins, result.status, result.kernel     as of sim/linux/rig.py
+    result.lines, result.pins, result.status, result.kernel     as of sim/linux/linux_rig.py
 
 A run goes on from the state of the whole machine after the boot, with a fresh board: runs neither see each other nor cost a boot. It
 fails when the kernel complains, when the status is another than was expected, or at its deadline, with the console.
@@ -19,9 +19,10 @@ from pathlib import Path
 
 from litex_soc.build_cache import content_key
 from scripts.debian_package import linux_source
-from sim.console import GuestError, Line, Result
-from sim.linux.initramfs import archive as newc
-from sim.linux.targets import LINUX, ROOT
+from sim.cocotb_rig import ROOT, SIM
+from sim.guest.builds import LINUX, BuildError, compiler_version
+from sim.guest.console import GuestError, Line, Result
+from sim.guest.cpio import archive as newc
 from sim.pc import initramfs, kernels
 from sim.pc.board import Board
 from sim.pc.debian import programs
@@ -29,7 +30,7 @@ from sim.pc.machine import BOOTARGS, HARDWARE, MEMORY_MB, QEMU, Machine
 
 HERE = Path(__file__).resolve().parent
 GUEST = HERE / "guest"  # C programs of these tests
-SHARED = HERE.parent / "linux" / "guest"  # those of the tests on the SoC
+SHARED = SIM / "guest" / "programs"  # those that the simulated SoC runs, too
 UAPI = ROOT / "driver" / "uapi"
 LINES = kernels.LINES
 READY, EXIT, SILENT = "litepulse: ready", "litepulse: exit ", "litepulse: the kernel has nothing more to say"
@@ -83,19 +84,19 @@ class Guest:
         """Path of a static program of C sources, compiled unless the same was; `includes`: folders of headers."""
         sources = [Path(source) for source in sources]
         headers = [path for folder in includes for path in sorted(Path(folder).rglob("*.h"))]
-        key = content_key(compiler(), [path.name for path in sources], sources, headers, flags)
+        key = content_key(compiler_version(), [path.name for path in sources], sources, headers, flags)
         name = sources[0].stem
 
         def make(folder):
             command = ["gcc", "-static", "-O2", "-Wall", *flags, *(f"-I{path}" for path in includes), "-o", folder / name, *sources, "-lrt"]
             done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
             if done.returncode:
-                raise kernels.BuildError(f"{name} does not compile:\n{done.stderr}")
+                raise BuildError(f"{name} does not compile:\n{done.stderr}")
 
         return LINUX.folder(f"pc-program-{name}", key, make) / name
 
     def guest_program(self, name):
-        """The path of the test program guest/NAME.c, here or in sim/linux."""
+        """The path of the test program guest/NAME.c, here or in sim/guest/programs."""
         folder = GUEST if (GUEST / f"{name}.c").exists() else SHARED
         source = folder / f"{name}.c"
         newest = [ptp_header()] if "ptp_clock" in source.read_text() else []
@@ -160,11 +161,6 @@ class Guest:
         """Runs the test program guest/NAME.c, the driver attached."""
         words = shlex.join([f"./{name}", *map(str, arguments)])
         return self.attached(words, {name: self.guest_program(name), **options.pop("files", {})}, **options)
-
-
-def compiler():
-    """What the compiler says of itself."""
-    return subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
 
 
 def ptp_header():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from litex_soc.build_cache import content_key
 from scripts.debian_package import obtain
-from sim.linux.targets import LINUX
+from sim.guest.builds import LINUX
 from sim.pc.debian import needed
 
 FORMAT = 4  # of what is made of Python

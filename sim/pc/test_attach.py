@@ -10,13 +10,13 @@ import pytest
 from litepulse import attach
 from sim import series
 from sim.driver import fuzz
-from sim.linux.frames import data_of, profile, read_frames
-from sim.linux.pins import pulses
+from sim.guest.frames import data_of, profile, read_frames
+from sim.guest.pins import pulses
+from sim.guest.rate_register import RateRegister
 from sim.linux.test_chardev import Told
 from sim.pc import pc_rig
 from sim.pc.board import HZ
 from sim.pc.debian import programs
-from sim.pc.rate_register import RateRegister
 
 every = pytest.mark.parametrize("line", series.each(pc_rig.LINES))
 ONE = "6.12"

@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from sim.linux.targets import ROOT
+from sim.cocotb_rig import ROOT
 from sim.pc.python import python
 from sim.scenario import SCENARIO, judge
 

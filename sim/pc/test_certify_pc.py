@@ -11,7 +11,7 @@ import pytest
 
 from litepulse.certify import page
 from litepulse.certify.result import schema
-from sim.linux.targets import ROOT
+from sim.cocotb_rig import ROOT
 from sim.pc.python import python
 from sw.tests.certify_model import frames_of, histogram
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sim.linux.targets import ROOT
+from sim.cocotb_rig import ROOT
 from sim.pc.python import python
 
 SW = ROOT / "sw"

@@ -9,8 +9,8 @@ import pytest
 from sim import series
 from sim.core.model import edges
 from sim.driver.slow_lin import BUS, HZ
-from sim.linux.frames import wave
-from sim.linux.lin_bus import DATA, PIDS, checksum
+from sim.guest.frames import wave
+from sim.guest.lin_bus import DATA, PIDS, checksum
 from sim.pc import pc_rig
 
 TICK_US = 10**6 // HZ

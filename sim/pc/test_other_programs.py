@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from sim.linux.frames import data_of, profile, read_frames
+from sim.guest.frames import data_of, profile, read_frames
 from sim.pc.debian import programs
 from sim.pc.python import python
 from sim.pyserial_suite import WANT_MODEM_LINES, pyserial_tests

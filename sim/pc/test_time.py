@@ -7,7 +7,7 @@ import statistics
 import pytest
 
 from scripts.debian_package import linux_source
-from sim.linux.pins import pulses
+from sim.guest.pins import pulses
 from sim.long_runs import LONG
 from sim.pc import pc_rig
 from sim.pc.debian import programs

@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-from sim.driver.driver_tree import DRIVER, driver_copy
-from sim.driver.kernel_kits import kernel_kit
+from sim.guest.driver_tree import DRIVER, driver_copy
+from sim.guest.kernel_kits import kernel_kit
 from sim.pc.pc_rig import HERE
 from sim.series import OWN
 

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What came of a run in a guest, whatever machine that is: its console, its pins; and which words of a kernel tell a mistake."""
+"""What came of a run in a guest, whatever machine that is: its console, its pins, and what its kernel complained about."""
 
 import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-COMPLAINT = re.compile(
-    r"BUG:|WARNING:|INFO:|[Pp]ossible .*\b(lock|deadlock|recursive)|Oops|Unable to handle|Kernel panic|refcount_t:|UBSAN|ODEBUG|kmemleak: "
-    r"\d+ new|inconsistent lock state|suspicious RCU|scheduling while atomic|sleeping function|bad unlock|held lock freed|"
-    r"list_(add|del) corruption|unexpected IRQ trap|nobody cared|Call Trace"
-)
-LEAK = re.compile(r"unreferenced object 0x")
+from sim.guest.complaints import COMPLAINT, LEAK
+
 KERNEL_LINE = re.compile(r"\[ *\d+\.\d{6}\] ")
 TOLD_LINES = 300  # of a console, when a run has failed: a guest may have talked without an end
 

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from sim.linux.targets import HERE, ROOT
+from sim.cocotb_rig import ROOT, SIM
 
 NAME = "litepulse_echo"
 
@@ -16,7 +16,7 @@ def sources():
     """A folder that kbuild makes it from."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "echo"
-        shutil.copytree(HERE / "echo", folder)
+        shutil.copytree(SIM / "guest" / "echo", folder)
         shutil.copytree(ROOT / "driver", folder / "driver")
         yield folder
 

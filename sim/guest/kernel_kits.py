@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Headers of Debian's kernels, each with the compiler that built it: all that a module build needs but make and perl.
 
-    from sim.driver.kernel_kits import kernel_kit
+    from sim.guest.kernel_kits import kernel_kit
     kit = kernel_kit("6.12")          # kit.make(folder, "W=1", "modules") builds the module in `folder`
 
 A kit is unpacked below the cache folder and never installed. Its programs want the C library of their own suite, which is in the
@@ -20,6 +20,7 @@ from litex_soc.build_cache import COMPLETE, Store, content_key, locked
 from scripts.debian_apt import by_version
 from scripts.debian_package import PackageError, answers, by_routes, fetch, note_answer, packages_in, run, say
 from scripts.debian_table import KERNELS
+from sim.guest.builds import environment
 
 ARCHITECTURE = "amd64"
 MULTIARCH = "x86_64-linux-gnu"
@@ -45,9 +46,7 @@ class KernelKit:
     @property
     def environment(self):
         """Environment in which the kit's compiler and binutils come first."""
-        unwanted = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CROSS_COMPILE", "ARCH")
-        env = {name: value for name, value in os.environ.items() if name not in unwanted}
-        return {**env, "PATH": f"{self.path / 'path'}{os.pathsep}{env['PATH']}", "LC_ALL": "C"}
+        return {**environment(), "PATH": f"{self.path / 'path'}{os.pathsep}{os.environ['PATH']}"}
 
     def make(self, folder, *arguments, timeout=600):
         """Runs the kernel's make on the module in `folder`: (exit status, what it said)."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import floor
 
 from sim.core.model import BREAK, TTY, Grant, Launch
-from sim.linux.frames import profile, row
+from sim.guest.frames import profile, row
 
 DATA = bytes.fromhex("4a5593e5")
 PIDS = {0x01: 0xC1, 0x10: 0x50, 0x11: 0x11, 0x12: 0x92, 0x20: 0x20}

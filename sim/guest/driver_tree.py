@@ -3,7 +3,7 @@
 
 import shutil
 
-from sim.cocotb_rig import ROOT, SIM, run_folder
+from sim.cocotb_rig import ROOT, run_folder
 
 DRIVER = ROOT / "driver"
 
@@ -31,13 +31,3 @@ def driver_copy(*name, edit=None):
         assert changed != text, f"the fault for {file} changes nothing"
         (folder / file).write_text(changed)
     return folder
-
-
-def control_module(**kernel):
-    """Path of control.ko: mistakes on purpose, see control/control.c. `kernel`: see uml.build_modules()."""
-    from sim.driver.uml import build_module
-
-    folder = run_folder("control")
-    for path in (SIM / "driver" / "control").iterdir():
-        shutil.copy(path, folder)
-    return build_module(folder, **kernel)
