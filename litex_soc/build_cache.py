@@ -60,6 +60,7 @@ ABOUT = {
     "kernels": "kernel headers with their compilers",
     "linux": "kernels, C libraries, guests and their states after the boot",
     "netlists": "netlists",
+    "passed": "which tests passed, by their inputs",
     "pins": "pin constraints that nextpnr accepted",
     "runs": "recorded runs of Linux on the simulated SoC",
     "simulations": "cocotb simulations that passed",

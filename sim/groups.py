@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from litex_soc.build_cache import Store, content_key
+from litex_soc.tokens import tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSED = Store("passed")
@@ -131,8 +132,7 @@ def memory(groups):
 def is_changed(name, base):
     """Whether a file means something else than in the commit `base`: comments and white space are not looked at."""
     try:
-        before = git("show", f"{base}:{name}")
-        return content_key(ROOT / name) != content_key((Path(name), before))
+        return tokens(name, (ROOT / name).read_bytes()) != tokens(name, git("show", f"{base}:{name}"))
     except (subprocess.CalledProcessError, FileNotFoundError):
         return True
 

@@ -19,7 +19,7 @@ CLOCKS = {
 }
 # enough for the slower simulator
 SLOW = ("same", "sys_quadruple_random", "unrelated", *(("sys_half_random",) if LONG else ()))
-QUICK = ("same", "unrelated")  # for the quick tier
+QUICK = ("unrelated",)  # for the quick tier
 SMALL = {"EV_AW": 4, "RX_AW": 5, "RING_AW": 2, "TX_AW": 4, "LQ_AW": 2}
 
 

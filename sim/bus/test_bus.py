@@ -31,6 +31,7 @@ def test_axil(case):
     run("axil", SMALL, "icarus", case)
 
 
+@pytest.mark.full
 @pytest.mark.seconds(50)
 def test_axil_on_verilator():
     run("axil", LARGE, "verilator", SLOW, *CASES, *AXIL)

@@ -233,18 +233,8 @@ def inputs_of(fault, catcher):
     )
 
 
-# The quick tier has those that a block's bench catches.
 @pytest.mark.parametrize(
-    "fault,catcher",
-    [
-        pytest.param(
-            fault,
-            catcher,
-            id=f"{fault['name']} by {catcher.split('/')[-1]}",
-            marks=pytest.mark.quick if catcher.startswith("block:") else (),
-        )
-        for fault, catcher in CASES
-    ],
+    "fault,catcher", [pytest.param(fault, catcher, id=f"{fault['name']} by {catcher.split('/')[-1]}") for fault, catcher in CASES]
 )
 def test_fault_is_caught(fault, catcher, record_property):
     key, label = inputs_of(fault, catcher), f"{fault['name']}-{catcher}"

@@ -30,7 +30,6 @@ def said(text):
     return [(mutant.kind, mutant.line, mutant.old, mutant.new) for mutant in mutants(text)]
 
 
-@pytest.mark.quick
 def test_mutants_are_those_of_the_logic():
     """Nothing of comments, ports, declarations and properties; `<=` is a comparison only within parentheses."""
     assert said(TEXT) == [
@@ -50,7 +49,6 @@ def test_mutants_are_those_of_the_logic():
     ]
 
 
-@pytest.mark.quick
 def test_a_mutant_changes_one_place():
     for mutant in mutants(TEXT):
         text = mutant.apply(TEXT)
@@ -58,7 +56,6 @@ def test_a_mutant_changes_one_place():
         assert text != TEXT and text.count("\n") == TEXT.count("\n")
 
 
-@pytest.mark.quick
 def test_names_stay_when_lines_come_and_are_unlike():
     names = [str(mutant) for mutant in mutants(TEXT)]
     assert len(set(names)) == len(names)

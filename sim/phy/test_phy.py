@@ -41,7 +41,7 @@ def run(phy, case, simulator, **parameters):
 @pytest.mark.parametrize(
     "simulator, phy, case",
     [
-        (simulator, phy, case)
+        pytest.param(simulator, phy, case, marks=pytest.mark.full if simulator == "verilator" else ())
         for simulator in ("icarus", "verilator")
         for phy in KINDS
         for case in (*CASES, *LOST.get(phy, ()))

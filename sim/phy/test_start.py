@@ -5,8 +5,10 @@ import pytest
 
 from sim.cocotb_rig import ROOT, hdl_sources, simulate
 
+BOTH = [pytest.param("verilator", marks=pytest.mark.full), "icarus"]
 
-@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+
+@pytest.mark.parametrize("simulator", BOTH)
 @pytest.mark.parametrize("wait", [3, 8])
 def test_sequence(wait, simulator):
     for case in ("order", "lost", "any_lock"):  # each from configuration
@@ -15,7 +17,7 @@ def test_sequence(wait, simulator):
         ) == [f"tb_start.{case}"]
 
 
-@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+@pytest.mark.parametrize("simulator", BOTH)
 def test_gearing(simulator):
     sources = [ROOT / "sim" / "models" / f"{name}.sv" for name in ("IDDRX2F", "ODDRX2F", "CLKDIVF", "ECLKSYNCB")]
     names = simulate(

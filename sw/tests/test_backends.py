@@ -29,6 +29,7 @@ def test_every_verb_on_the_simulated_soc(tmp_path, monkeypatch):
     scenario.check(results, "sim")
 
 
+@pytest.mark.full
 @pytest.mark.seconds(60)
 def test_every_verb_over_a_port(running_board, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
