@@ -152,15 +152,9 @@ fresh-machine: ## as root: a minimal Debian, RELEASE=bookworm|trixie, and the ti
 	@$(PYTHON) -m sim.fresh_machine $(if $(RELEASE),--release $(RELEASE)) $(if $(COMMANDS),--commands '$(subst ','\'',$(COMMANDS))') $(OPTIONS)
 
 .PHONY: generate
-generate: need-test ## write the files that are made from the register map and the sequencer's programs
-	@$(BIN)/python -m litex_soc.generate
-	@$(BIN)/python hdl/program/assemble.py
-	@$(BIN)/python -m litex_soc.flash --rules >scripts/60-litepulse-boards.rules
-	@$(BIN)/python -m litex_soc.cable
-	@$(BIN)/python -m litex_soc.board_cards
-	@$(BIN)/python scripts/limits.py
+generate: need-test ## write the files that are made from the register map, the boards and the sequencer's programs
+	@$(BIN)/python scripts/generate.py
 	@$(BIN)/python scripts/waves.py
-	@$(BIN)/python scripts/downloads.py
 
 .PHONY: lock
 lock: need-demo ## requirements/*.txt from the .in files: all dependencies, with hashes

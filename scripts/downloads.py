@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Everything that this project downloads: docs/downloads.md, and the sizes that set-up announces.
 
-downloads.py                    writes docs/downloads.md, from requirements/ and debian_packages.toml
+downloads.py [--check]          writes docs/downloads.md, from requirements/ and debian_packages.toml; or only compares
 downloads.py --missing LOCK...  of the Python packages of these locks: how many are not installed, and their size
 downloads.py --measure FOLDER   measures what each system package adds on the minimal Debian in FOLDER (`debootstrap
                                 --variant=minbase`, as root) and writes it to requirements/system.txt
@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from litex_soc import SPDX  # noqa: E402
+from litex_soc.generate import stale_files  # noqa: E402
 from scripts import lock  # noqa: E402
 
 PAGE = ROOT / "docs" / "downloads.md"
@@ -238,6 +239,7 @@ def main():
     parser.add_argument(
         "--missing", nargs="+", metavar="LOCK", choices=lock.NAMES, help="size of the Python packages that are not installed"
     )
+    parser.add_argument("--check", action="store_true", help="exit status 1 if the page is stale")
     parser.add_argument("--measure", type=Path, metavar="FOLDER", help="measure the system packages on the minimal Debian there")
     args = parser.parse_args()
     if args.missing:
@@ -245,9 +247,12 @@ def main():
     elif args.measure:
         measure(args.measure)
     else:
-        PAGE.write_text(page(), encoding="utf-8")
-        print(f"written: {PAGE.relative_to(ROOT)}")
+        stale = stale_files([(PAGE, page())], args.check)
+        for path in stale:
+            print(f"{'stale' if args.check else 'written'}: {path.relative_to(ROOT)}")
+        return int(args.check and bool(stale))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
