@@ -3,8 +3,8 @@
 
     python -m sim.hdl_lint        prints what they say, beside each other on all CPUs; exit status 1 if they say anything
 
-Yosys reads the whole core, from `litepulse`: a latch or a loop is a mistake everywhere in it. That all of it passed is remembered
-under sources, tools and this file.
+Yosys reads the whole core, from `litepulse`, and the modules outside it: a latch or a loop is a mistake everywhere. That all of
+it passed is remembered under sources, tools and this file.
 """
 
 import importlib.metadata
@@ -103,6 +103,8 @@ def jobs() -> Iterator[tuple]:
     for parameters in parameter_sets("litepulse"):
         if parameters["S"] == 1 or "LIN_ENTRIES" in parameters:  # with LIN there is all that is there without
             yield yosys, "litepulse", parameters
+    inside = {path.stem for path in hdl_sources("litepulse")}
+    yield from ((yosys, module, parameter_sets(module)[0]) for module in MODULES if module not in inside)
     yield from ((tool, module, parameters) for module in MODULES for parameters in parameter_sets(module) for tool in (verilator, icarus))
 
 
