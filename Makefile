@@ -79,8 +79,17 @@ boards: need-boards ## the bitstreams of all boards, and docs/boards.md
 	@$(BIN)/python -m litex_soc.boards_page
 
 .PHONY: lint
-lint: need-test ## style, licences, synthesis and simulator warnings only
-	@$(PYTEST) sim/house
+lint: need-test ## all checks of form and of warnings, .pre-commit-config.yaml, over all files that git knows; a minute
+	@$(BIN)/pre-commit run --all-files
+
+# Codespell's exit status counts what it mended.
+.PHONY: fix
+fix: need-test ## mends what a program can of what lint finds: generated files, Python's format, spelling, licence lines, ends of lines
+	@$(BIN)/python scripts/generate.py
+	@$(BIN)/ruff check --no-cache --quiet --fix-only .
+	@$(BIN)/ruff format --no-cache --quiet .
+	@git ls-files -z | xargs -0 $(BIN)/codespell --write-changes || true
+	@$(BIN)/python scripts/check_tree.py --fix
 
 .PHONY: formal
 formal: need-test ## the proofs only
@@ -152,13 +161,8 @@ fresh-machine: ## as root: a minimal Debian, RELEASE=bookworm|trixie, and the ti
 	@RELEASE="$(RELEASE)" COMMANDS="$(COMMANDS)" scripts/fresh_machine.sh
 
 .PHONY: generate
-generate: need-test ## write the files that are made from the register map and the sequencer's programs
-	@$(BIN)/python -m litex_soc.generate
-	@$(BIN)/python hdl/program/assemble.py
-	@$(BIN)/python -m litex_soc.flash --rules >scripts/60-litepulse-boards.rules
-	@$(BIN)/python -m litex_soc.cable
-	@$(BIN)/python -m litex_soc.board_cards
-	@$(BIN)/python scripts/limits.py
+generate: need-test ## write the files that are made from the register map, the boards and the sequencer's programs
+	@$(BIN)/python scripts/generate.py
 	@$(BIN)/python scripts/waves.py
 
 .PHONY: lock

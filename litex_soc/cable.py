@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which port of a board's USB plug is its bridge: writes what the command and udev need to know of it from the table of boards.
 
-    python -m litex_soc.cable               writes sw/litepulse/usb_boards.py and driver/71-litepulse-attach.rules
+    python -m litex_soc.cable               writes sw/litepulse/usb_boards.py, driver/71-litepulse-attach.rules and
+                                            scripts/60-litepulse-boards.rules
     python -m litex_soc.cable --check       exit status 1 if one is stale
 
 A plug is known by what it says that it is, besides its ids: an FTDI's ids alone are those of any cable.
@@ -11,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from litex_soc import SPDX, boards
+from litex_soc import SPDX, boards, flash
 from litex_soc.generate import stale_files
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,7 +73,7 @@ def rules():
     return "\n".join(lines)
 
 
-FILES = {"sw/litepulse/usb_boards.py": table, "driver/71-litepulse-attach.rules": rules}
+FILES = {"sw/litepulse/usb_boards.py": table, "driver/71-litepulse-attach.rules": rules, "scripts/60-litepulse-boards.rules": flash.rules}
 
 
 def main(argv=None):

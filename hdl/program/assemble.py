@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Assembles the programs of litepulse_sequencer: `python hdl/program/assemble.py` writes hdl/litepulse_program_pkg.sv and
-hdl/litepulse_program.sv from the two .asm files beside it.
+hdl/litepulse_program.sv from the two .asm files beside it; with --check it only names the stale ones.
 
 A line is `[label:] operation | action | jump`, each part may be missing; `#` begins a comment, `word NAME ADDRESS` names a memory word.
 
@@ -309,13 +309,18 @@ def assemble():
 
 
 def main():
+    """Writes the files, or with --check names the stale ones and returns 1."""
     try:
         made = assemble()
     except Mistake as mistake:
         sys.exit(str(mistake))
-    for name, text in made.items():
-        (HERE.parent / name).write_text(text)
+    stale = [name for name, text in made.items() if (HERE.parent / name).read_text() != text]
+    for name in stale:
+        print(f"hdl/{name} is stale" if "--check" in sys.argv else f"wrote hdl/{name}")
+        if "--check" not in sys.argv:
+            (HERE.parent / name).write_text(made[name])
+    return int("--check" in sys.argv and bool(stale))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
