@@ -14,14 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # In this order, because later ones import what the first writes.
-GENERATORS = (
-    "-m litex_soc.generate",
-    "hdl/program/assemble.py",
-    "-m litex_soc.cable",
-    "-m litex_soc.board_cards",
-    "scripts/limits.py",
-    "scripts/downloads.py",
-)
+GENERATORS = ("-m litex_soc.generate", "hdl/program/assemble.py", "-m litex_soc.cable", "-m litex_soc.board_cards", "scripts/limits.py")
 
 
 def run(generator: str) -> int:

@@ -29,14 +29,14 @@ endmodule
 C = r"""/* A counter. */
 #define MORE(x) ((x) + 1)
 #define LONG first \
-	second
+    second
 static int n = 0x1f; // hexadecimal
 static const char *s = "a // b /* c */ \"d\"", q = '"', e = '\'', *t = "/*";
 int f(int a, int *b) {
-	switch (a) {
-	case 1: n += a / *b; /* fall through */
-	default: return n - -a;
-	}
+    switch (a) {
+    case 1: n += a / *b; /* fall through */
+    default: return n - -a;
+    }
 }
 """
 PYTHON = '''"""Counts."""
