@@ -56,6 +56,7 @@ def breaks(recorded):
 
 
 @pytest.mark.seconds(40)
+@pytest.mark.full
 @pytest.mark.parametrize("line", series.each(pc_rig.LINES))
 def test_master(pc, line):
     """Headers, a published frame, our own table: edge by edge as they should be, and candump -H tells when."""
@@ -117,6 +118,7 @@ def test_slave(pc, tmp_path):
 
 
 @pytest.mark.seconds(40)
+@pytest.mark.full
 @pytest.mark.parametrize("line", series.each(pc_rig.LINES))
 def test_pulled_out_under_traffic(pc, line):
     """The adapter is pulled out while headers are sent: lin0 goes, and so can all modules."""
