@@ -8,12 +8,11 @@ Exit status 1 if a tool failed, 3 if a board does not fit or misses timing (the 
 
 import argparse
 import os
-import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from litex_soc import SPDX, boards
+from litex_soc import SPDX, boards, limits
 from litex_soc.bitstream import GOOD, MORE, SEEDS, ToolError, build, shortcomings, write_good_seeds
 from litex_soc.board import VARIANTS, ChoiceError, choose
 from litex_soc.constraints import ConstraintError
@@ -41,15 +40,9 @@ def all_choices(names=None):
     return out
 
 
-def constants():
-    """{name: cycles} of the table in docs/core.md."""
-    text = (ROOT / "docs" / "core.md").read_text()
-    return {name: int(value) for name, value in re.findall(r"`([A-Z][A-Z0-9_]+)`[^|]*\|\s*(\d+)\s*\|", text)}
-
-
 def response_ns(choice):
     """From a pin to a pin: the smallest delay of the responder behind an edge, in ns."""
-    c = constants()
+    c = limits.cycles()
     cycles = c["RESPONSE_MIN_CYCLES"] + sum(PHYS[choice.phy].latencies) - 2 + (c["SAMPLES_LATENCY"] if choice.samples > 1 else 0)
     return float(cycles * 10**9 / choice.pulse_hz)
 

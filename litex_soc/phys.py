@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The pins of the core: which PHYs there are, what each gives, and how LitePulse is wired to its pads through one.
 
-A PHY is a module `litepulse_phy_NAME` below hdl/phy/. Its latencies are read from its header comment, their only source.
+A PHY is a module `litepulse_phy_NAME` below hdl/phy/. Its latencies are in hdl/limits.toml, their only source.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from migen import Instance, Signal
 from migen.fhdl.specials import Tristate
 
-from litex_soc import places
+from litex_soc import limits, places
 
 # The environment names another folder when a test puts a fault into a copy of the core.
 HDL = places.hdl()
@@ -34,8 +34,8 @@ class Phy:
 
     @property
     def latencies(self):
-        """(LATENCY_IN, LATENCY_OUT) in cycles, as its header states them."""
-        return tuple(map(int, re.search(r"LATENCY_IN = (\d+).*?LATENCY_OUT = (\d+)", self.source.read_text(), re.DOTALL).groups()))
+        """(LATENCY_IN, LATENCY_OUT) in cycles."""
+        return limits.latencies(self.name)
 
 
 PHYS = {

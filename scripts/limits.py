@@ -26,8 +26,9 @@ from litepulse.session import MOST_SAMPLES  # noqa: E402
 from litepulse.units import BIT_PERIOD_FRACTION, MIN_BAUD, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
 from litex_soc import SPDX, boards, regmap  # noqa: E402
 from litex_soc.board import choose  # noqa: E402
-from litex_soc.boards_page import constants, response_ns  # noqa: E402
+from litex_soc.boards_page import response_ns  # noqa: E402
 from litex_soc.generate import stale_files  # noqa: E402
+from litex_soc.limits import cycles  # noqa: E402
 from litex_soc.phys import PHYS  # noqa: E402
 from litex_soc.sim_soc import SYS_HZ  # noqa: E402
 
@@ -79,13 +80,13 @@ Row = tuple[str, str, str, str]
 
 def soonest(what: str, constant: str) -> Row:
     """The row of a constant of core.md to which the `de` lead adds."""
-    cycles = constants()[constant]
-    return what, time(cycles), f"{cycles} cycles, and the `de` lead", "[core.md](core.md#constants)"
+    least = cycles()[constant]
+    return what, time(least), f"{least} cycles, and the `de` lead", "[core.md](core.md#constants)"
 
 
 def trains() -> list[Row]:
     """Of the train."""
-    longest, period = WORD - 2, constants()["TRAIN_MIN_PERIOD"]
+    longest, period = WORD - 2, cycles()["TRAIN_MIN_PERIOD"]
     page = "[core.md](core.md#constants)"
     return [
         ("shortest period", f"{time(period)} ({rate(period)})", f"{period} cycles, and the `de` lead", page),
@@ -165,7 +166,7 @@ def launches() -> list[Row]:
 
 def responder() -> list[Row]:
     """Of the responder and LIN."""
-    c = constants()
+    c = cycles()
     page = "[core.md](core.md#constants)"
     delay = (1 << bits("resp_delay", "delay")) - 1
     holdoff = (1 << bits("resp_holdoff", "holdoff")) - 1
@@ -386,7 +387,7 @@ SECTIONS = {
 
 def by_board() -> list[str]:
     """Lines of the table of the boards."""
-    c = constants()
+    c = cycles()
     out = [
         "| board | `SAMPLES=` | a tick | shortest period | longest period | highest bit rate "
         "| edge to answer, pin to pin | inputs | LIN identifiers |",

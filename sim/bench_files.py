@@ -6,9 +6,7 @@ import functools
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Read by benches: the table of constants, and the headers of the PHYs (in the hdl directory in use).
-DATA = ("docs/core.md",)
-HDL_DATA = "phy/*.sv"
+DATA = "limits.toml"  # read by benches, in the hdl directory in use
 
 
 def module_file(name):
@@ -45,4 +43,4 @@ def bench_files(modules, hdl):
         if file not in found:
             found.add(file)
             todo += imported(file)
-    return sorted(found) + [ROOT / name for name in DATA] + sorted(hdl.glob(HDL_DATA))
+    return [*sorted(found), hdl / DATA]

@@ -8,7 +8,6 @@ are ps; everything a test sees is ticks.
 import json
 import os
 import random
-import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from cocotb.triggers import FallingEdge, Lock, Timer, ValueChange
 from cocotb.utils import get_sim_time
 
 from litex_soc import regmap
+from litex_soc.limits import cycles, latencies
 from sim.core.model import ALWAYS, PULSE, Grant, Launch, Profile, line_wave, normal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,18 +32,7 @@ FAST = SIMULATOR == "verilator" and os.environ.get("LITEPULSE_SHORT", "") in (""
 FULL = FAST and S == 1  # sub-cycle models and Icarus are slow: they get the same tests in smaller sizes
 LINE = INPUTS  # capture channel of the line
 MASK32 = 0xFFFFFFFF
-CONSTANTS = {
-    name: int(value) for name, value in re.findall(r"`([A-Z][A-Z0-9_]+)`[^|]*\|\s*(\d+)\s*\|", (ROOT / "docs" / "core.md").read_text())
-}
-
-
-def latencies(phy):
-    """(LATENCY_IN, LATENCY_OUT) of a PHY in cycles, as its header states them."""
-    hdl = Path(os.environ.get("LITEPULSE_HDL") or ROOT / "hdl")
-    text = (hdl / "phy" / f"litepulse_phy_{phy}.sv").read_text()
-    return tuple(int(re.search(rf"^//.*\b{name} = (\d+)", text, re.MULTILINE)[1]) for name in ("LATENCY_IN", "LATENCY_OUT"))
-
-
+CONSTANTS = cycles()
 # The table is for LATENCY_IN + LATENCY_OUT = 2 and one sample per cycle.
 for _name in (
     "LMIN_CYCLES",

@@ -18,6 +18,8 @@ module litepulse_tb #(
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
     parameter int LIN_ENTRIES = 64,
+    parameter int LATENCY_IN = 1,
+    parameter int LATENCY_OUT = S == 1 ? 1 : 2,
     parameter int WATCHDOG_UNIT = 8
 ) ();
   // A simulator takes no parameter of more than 32 bits from the command line.
@@ -115,7 +117,7 @@ module litepulse_tb #(
 
     litepulse #(
         .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-        .LIN_ENTRIES(LIN_ENTRIES), .LATENCY_IN(1), .LATENCY_OUT(S == 1 ? 1 : 2), .START_CYCLE(START_CYCLE), .WATCHDOG_UNIT(WATCHDOG_UNIT)
+        .LIN_ENTRIES(LIN_ENTRIES), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .START_CYCLE(START_CYCLE), .WATCHDOG_UNIT(WATCHDOG_UNIT)
     ) core (
         .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,
@@ -148,7 +150,7 @@ module litepulse_tb #(
 `ifndef LITEPULSE_NETLIST
     #(
         .PHY(PHY), .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES),
-        .WATCHDOG_UNIT(WATCHDOG_UNIT)
+        .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
     )
 `endif
     pins (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from litex_soc.limits import cycles
 from sim.cocotb_rig import ROOT
 from sim.core.model import edges
 from sim.experiments import p5_cable, p5_pads, p5_published, p5_response, p5_soc
@@ -21,8 +22,8 @@ from sim.guest.frames import row as frames_row
 from sim.long_runs import LONG
 from sim.netlist.synthesis import Netlist
 
-# docs/core.md's table: the responder's shortest delay. A level that changes at a tick is stamped one later (LOOPBACK_TICKS).
-MIN_CYCLES = int(re.search(r"`RESPONSE_MIN_CYCLES` \| (\d+)", (ROOT / "docs" / "core.md").read_text())[1])
+# The responder's shortest delay. A level that changes at a tick is stamped one later (LOOPBACK_TICKS).
+MIN_CYCLES = cycles()["RESPONSE_MIN_CYCLES"]
 LOOPBACK_TICKS = 1
 EXACT = DELAY + LOOPBACK_TICKS
 

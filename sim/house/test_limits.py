@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from litex_soc.limits import cycles, latencies
+from litex_soc.phys import PHYS
 from scripts import limits
 from sim.cocotb_rig import ROOT
 
@@ -46,3 +48,15 @@ def test_a_source_that_is_gone_is_noticed():
 @pytest.mark.parametrize("number, text", [(1 << 32, "2³²"), ((1 << 32) - 2, "2³² − 2"), (1 << 15, "2¹⁵")])
 def test_powers(number, text):
     assert limits.power(number) == text
+
+
+def test_pages_and_headers_quote_the_constants():
+    """hdl/limits.toml is their one source."""
+    table = re.findall(r"(?m)^\| `([A-Z_]+)` \| (\d+) \|", (ROOT / "docs" / "core.md").read_text())
+    assert {name: int(value) for name, value in table} == cycles() and len(table) == len(cycles())
+    table = re.findall(r"(?m)^\| `(\w+)` \| \d \|.*\| (\d) \| (\d) \|[^|]*\|[^|]*\|$", (ROOT / "docs" / "pins.md").read_text())
+    assert {name: (int(into), int(out)) for name, into, out in table} == {name: phy.latencies for name, phy in PHYS.items()}
+    for name in (*PHYS, "model"):
+        header = (ROOT / "hdl" / "phy" / f"litepulse_phy_{name}.sv").read_text().partition("\nmodule ")[0]
+        said = [re.findall(rf"LATENCY_{way} = (\d+)", header) for way in ("IN", "OUT")]
+        assert said == [[str(latency)] for latency in latencies(name)], name

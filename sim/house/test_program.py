@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The programs of litepulse_sequencer: what is checked in is what the sources give, constants are constant, and the numbers that stand
-for the length of a path through a program (in memory words and in docs/core.md) cover the longest one there is."""
+for the length of a path through a program (in memory words and in hdl/limits.toml) cover the longest one there is."""
 
 import importlib.util
 import re
@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from litex_soc.limits import cycles
 from sim.cocotb_rig import ROOT, hdl_dir
 
 spec = importlib.util.spec_from_file_location("assemble", hdl_dir() / "program" / "assemble.py")
@@ -100,10 +101,6 @@ def initial_words():
 WORDS, MIN_PERIOD = initial_words()
 
 
-def documented(name):
-    return int(re.search(rf"^\| `{name}` \| (\d+) \|", (ROOT / "docs" / "core.md").read_text(), re.M)[1])
-
-
 @pytest.mark.parametrize("name", assemble.PROGRAMS)
 def test_constants_are_never_written(name):
     program = PROGRAMS[name]
@@ -149,14 +146,14 @@ def test_queue_lmin():
     """The time is taken soon enough for an entry that is LMIN_CYCLES ahead when it is at the head of the idle queue."""
     lmin = SAMPLE + (QUEUE.longest("idle", "place", ("disarm",)) + NEAR) * INSTRUCTION - WORDS["Q", "HEAD_START"]
     print(f"LMIN_CYCLES {lmin}")
-    assert documented("LMIN_CYCLES") >= lmin
+    assert cycles()["LMIN_CYCLES"] >= lmin
     assert lmin == KE + 58, "as sim/formal/litepulse_thread_queue.sv has it"
 
 
 def test_train_lmin():
     lmin = SAMPLE + (TRAIN.longest("idle", "start_place", ("asap_lo",)) + NEAR) * INSTRUCTION - WORDS["T", "START_LEAST"]
     print(f"TRAIN_LMIN_CYCLES {lmin}")
-    assert documented("TRAIN_LMIN_CYCLES") >= lmin
+    assert cycles()["TRAIN_LMIN_CYCLES"] >= lmin
     # as soon as possible: never too late for itself
     asap = TRAIN.longest("asap_lo", "start_place") + NEAR
     assert WORDS["T", "SOON"] >= asap * INSTRUCTION - WORDS["T", "START_LEAST"]
@@ -170,7 +167,7 @@ def test_change_lmin():
     """Counted from the moment in which the place is worked out."""
     lmin = NEAR * INSTRUCTION - WORDS["T", "HEAD_START"]
     print(f"CHANGE_LMIN {lmin}")
-    assert documented("CHANGE_LMIN") >= lmin
+    assert cycles()["CHANGE_LMIN"] >= lmin
 
 
 def fired_to_place(*avoid):
@@ -203,7 +200,7 @@ def test_train_min_period():
     least = (max(ways.values()) + NEAR) * INSTRUCTION - SAMPLE - KE - WORDS["T", "HEAD_SHORT"]
     print(f"TRAIN_MIN_PERIOD {least}")
     assert WORDS["T", "MINIMUM"] == 1 - MIN_PERIOD
-    assert MIN_PERIOD == documented("TRAIN_MIN_PERIOD")
+    assert MIN_PERIOD == cycles()["TRAIN_MIN_PERIOD"]
     assert MIN_PERIOD >= least
 
 
@@ -248,7 +245,7 @@ def test_change_redo():
     print(f"REDO_LEAST {least}: {longest} instructions")
     print(f"CHANGE_REDO {redo} in `wait`, {redo + busy * INSTRUCTION} while a pulse is worked on")
     assert -WORDS["T", "REDO_LEAST"] >= least
-    assert documented("CHANGE_REDO") >= redo + busy * INSTRUCTION
+    assert cycles()["CHANGE_REDO"] >= redo + busy * INSTRUCTION
 
 
 # A program that is right but for one line.

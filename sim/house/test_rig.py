@@ -148,7 +148,7 @@ def test_a_pass_is_remembered(receive, monkeypatch):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("file", ["sim/blocks/tb_receive.py", "docs/core.md", "hdl/phy/litepulse_phy_generic.sv"])
+@pytest.mark.parametrize("file", ["sim/blocks/tb_receive.py", "hdl/limits.toml"])
 def test_a_changed_bench_is_run_again(receive, file, append):
     assert receive() and not receive()
     append(file, b"\nmore\n")
@@ -156,7 +156,9 @@ def test_a_changed_bench_is_run_again(receive, file, append):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("file, comment", [("sim/blocks/tb_receive.py", b"# more\n"), ("hdl/litepulse_receive.sv", b"\n// more\n")])
+@pytest.mark.parametrize(
+    "file, comment", [("sim/blocks/tb_receive.py", b"# more\n"), ("hdl/litepulse_receive.sv", b"\n// more\n"), ("docs/core.md", b"more")]
+)
 def test_a_comment_runs_nothing(receive, file, comment, append):
     assert receive()
     append(file, comment)
@@ -204,6 +206,6 @@ def test_a_comment_names_no_source(tmp_path):
 def test_bench_files_are_followed():
     """Helpers of a bench and what these import, the generated register map among it; no test, and nothing of the design's own."""
     names = {str(path.relative_to(ROOT)) for path in bench_files(["sim.core.tb_launch"], ROOT / "hdl")}
-    assert {"sim/core/tb_launch.py", "sim/core/bench.py", "sim/core/model.py", "litex_soc/regmap.py", "docs/core.md"} <= names
+    assert {"sim/core/tb_launch.py", "sim/core/bench.py", "sim/core/model.py", "litex_soc/regmap.py", "hdl/limits.toml"} <= names
     assert not any(name.startswith("sim/core/test_") or name.startswith("hdl/litepulse") for name in names)
     assert "sim/core/model.py" not in {str(path.relative_to(ROOT)) for path in bench_files(["sim.blocks.tb_receive"], ROOT / "hdl")}

@@ -11,6 +11,8 @@ module litepulse_pins #(
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
     parameter int LIN_ENTRIES = 64,
+    parameter int LATENCY_IN = 1,
+    parameter int LATENCY_OUT = 1,
     parameter int WATCHDOG_UNIT = 8
 ) (
     input  wire               pulse_clk,
@@ -61,9 +63,6 @@ module litepulse_pins #(
     output logic              irq_drained,
     output logic              irq_fault
 );
-  localparam int LATENCY_IN = PHY == "generic" ? 1 : PHY == "ecp5_serdes" ? 3 : 2;
-  localparam int LATENCY_OUT = PHY == "generic" ? 1 : PHY == "ice40_ddr" ? 2 : 4;
-
   logic [S-1:0]        tx_o, de_o, rx_i;
   logic [INPUTS*S-1:0] aux_i;
   logic                tx_oe;

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from litex_soc.bitstream import ToolError, run_tool, synthesis
 from litex_soc.build_cache import Store, content_key
+from litex_soc.limits import latencies
 from sim.cocotb_rig import SIM, BuildError, hdl_sources, headers, simulate
 from sim.core.environment import checks
 
@@ -104,7 +105,9 @@ class Netlist:
     @property
     def parameters(self):
         """Those of litepulse_pins that are not left at their defaults."""
-        return {"PHY": f'"{self.phy}"', "S": self.samples, "INPUTS": self.inputs, "LIN_ENTRIES": self.lin_entries}
+        latency_in, latency_out = latencies(self.phy)
+        sizes = {"S": self.samples, "INPUTS": self.inputs, "LIN_ENTRIES": self.lin_entries}
+        return {"PHY": f'"{self.phy}"', **sizes, "LATENCY_IN": latency_in, "LATENCY_OUT": latency_out}
 
     @property
     def rtl(self):

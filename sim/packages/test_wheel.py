@@ -79,6 +79,7 @@ def test_wheel_has_what_it_needs_and_nothing_else(wheel):
         if "__pycache__" not in path.parts and path.is_file()
     }
     core = {f"litex_soc/{path.relative_to(ROOT)}" for path in [*(ROOT / "hdl").glob("*.sv*"), *(ROOT / "hdl/phy").glob("*.sv")]}
+    core |= {"litex_soc/hdl/limits.toml"}
     core -= {"litex_soc/hdl/phy/litepulse_phy_model.sv"}  # of the proofs
     boards = {f"litex_soc/{path.relative_to(ROOT)}" for path in (ROOT / "constraints").glob("*.toml")}
     assert python and core and boards and python | core | boards | MORE <= files

@@ -2,19 +2,18 @@
 """One PHY against a model of what pins do: levels over time, and instants at which they are sampled or may change.
 
 All times in ps. Instant s of cycle k is that of sample s; cycle k begins at rising edge k of the PHY's clk (ecp5_serdes: half a cycle
-later, as its header says). The latencies tested are the ones stated in the PHY's header.
+later, as its header says). The latencies tested are those of hdl/limits.toml.
 """
 
 import os
 import random
-import re
 from bisect import bisect_left
 
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
-from sim.cocotb_rig import hdl_dir
+from litex_soc.limits import latencies
 
 KIND = int(os.environ["LITEPULSE_PARAM_KIND"])
 S = int(os.environ["LITEPULSE_PARAM_S"])
@@ -23,8 +22,7 @@ PADS = int(os.environ["LITEPULSE_PARAM_PADS"])
 DE = int(os.environ["LITEPULSE_PARAM_DE"])
 GENERIC, ICE40_DDR, ECP5_DDR, ECP5_SERDES = range(4)
 NAME = ("generic", "ice40_ddr", "ecp5_ddr", "ecp5_serdes")[KIND]
-HEADER = (hdl_dir() / "phy" / f"litepulse_phy_{NAME}.sv").read_text().split("\nmodule ")[0]
-LATENCY_IN, LATENCY_OUT = (int(re.search(rf"LATENCY_{way} = (\d+)", HEADER)[1]) for way in ("IN", "OUT"))
+LATENCY_IN, LATENCY_OUT = latencies(NAME)
 # Cycles from the edge after which tx_oe_i is 1 to the one that makes the pads drive.
 ENABLE = (0, 1, 4, 4)[KIND]
 TICK = 2500

@@ -20,7 +20,7 @@ PARITY = {name.lower(): code for code, (name, _) in regs.PARITIES.items()}
 TRIGGER = {name.lower(): code for code, (name, _) in regs.TRIGGERS.items()}
 TRAIN_COMMAND = {name.lower(): code for code, (name, _) in regs.TRAIN_COMMANDS.items()}
 MASK32 = 0xFFFFFFFF
-# Cycles, of the constants in docs/core.md.
+# Cycles, of the constants in hdl/limits.toml.
 TRAIN_MIN_PERIOD = 320
 RESPONSE_MIN_BYTE = 7
 SAMPLES_LATENCY_BYTE = 4  # more, with several samples per cycle
