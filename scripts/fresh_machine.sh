@@ -31,7 +31,8 @@ enter)
     exec chroot "$machine" env -i HOME=/root USER=root CI=true PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@";;
 system)
     machine=$2
-    inside debootstrap --variant=minbase --include=git,make,ca-certificates "$release" "$machine" "$(host_apt mirror "mirror('$release')")" >&2
+    address=$(host_apt mirror "mirror('$release')")
+    inside debootstrap --variant=minbase --include=git,make,ca-certificates "$release" "$machine" "$address" >&2
     cp -L /etc/resolv.conf /etc/hosts "$machine/etc/"
     echo "127.0.1.1 fresh" >>"$machine/etc/hosts"
     host_apt network_settings "*network_settings(), sep='\n'" >"$machine/etc/apt/apt.conf.d/90network"
@@ -57,12 +58,12 @@ system)
     trap 'rm -rf --one-file-system "$machine"' EXIT
     trap 'exit 130' INT TERM
     "$self" system "$machine"
-    git -C "$root" bundle create -q "$machine/root/litepulse.bundle" HEAD
-    inside "$self" enter "$machine" git clone -q /root/litepulse.bundle /root/litepulse
+    git -C "$root" bundle create -q "$machine/srv/litepulse.bundle" HEAD
+    inside "$self" enter "$machine" git clone -q /srv/litepulse.bundle /srv/litepulse
     for target in $commands; do
         for run in first again; do
             began=$(date +%s) status=0
-            inside "$self" enter "$machine" make -C /root/litepulse "$target" </dev/null || status=$?
+            inside "$self" enter "$machine" make -C /srv/litepulse "$target" </dev/null || status=$?
             echo "fresh-machine: $release, make $target, $run: $(($(date +%s) - began)) s, status $status"
             [ "$status" = 0 ] || exit "$status"
         done
