@@ -58,12 +58,12 @@ system)
     trap 'rm -rf --one-file-system "$machine"' EXIT
     trap 'exit 130' INT TERM
     "$self" system "$machine"
-    git -C "$root" bundle create -q "$machine/opt/litepulse.bundle" HEAD
-    inside "$self" enter "$machine" git clone -q /opt/litepulse.bundle /opt/litepulse
+    git -C "$root" bundle create -q "$machine/srv/litepulse.bundle" HEAD
+    inside "$self" enter "$machine" git clone -q /srv/litepulse.bundle /srv/litepulse
     for target in $commands; do
         for run in first again; do
             began=$(date +%s) status=0
-            inside "$self" enter "$machine" make -C /opt/litepulse "$target" </dev/null || status=$?
+            inside "$self" enter "$machine" make -C /srv/litepulse "$target" </dev/null || status=$?
             echo "fresh-machine: $release, make $target, $run: $(($(date +%s) - began)) s, status $status"
             [ "$status" = 0 ] || exit "$status"
         done
