@@ -6,7 +6,8 @@ import pytest
 from sim.core.model import edges
 from sim.guest.frames import data_of, profile, read_frames, row, wave
 from sim.linux import driver_bench, linux_rig
-from sim.linux.driver_bench import PEER, PULSE, Answers, Bench, BenchError
+from sim.linux.driver_bench import PEER, PULSE, Answers, Bench
+from sim.measured import BenchError, first_true
 
 
 class Said:
@@ -97,7 +98,7 @@ def test_marks_must_follow_their_stimuli():
 @pytest.mark.parametrize("border", range(6))
 def test_search(border):
     tried = []
-    found = driver_bench.first_true(lambda value: tried.append(value) or value >= border, range(5))
+    found = first_true(lambda value: tried.append(value) or value >= border, range(5))
     assert found == (border if border < 5 else None) and len(tried) <= 3
 
 
