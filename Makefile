@@ -128,7 +128,7 @@ coverage: need-test ## which lines, branches and bits of the core its benches re
 
 .PHONY: fuzz
 fuzz: need-all ## two million random calls to the driver, a board that lies; docs/develop/fuzzing.md. CALLS=n, SEED=n: others, page left alone
-	@$(BIN)/python -m sim.driver.fuzz $(if $(CALLS)$(SEED),$(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED)),--write)
+	@$(BIN)/python -m sim.fuzz $(if $(CALLS)$(SEED),$(if $(CALLS),--calls $(CALLS)) $(if $(SEED),--seed $(SEED)),--write)
 
 .PHONY: upstream
 upstream: need-test ## the driver as a patch series for the kernel's own tree, in build/upstream; KERNEL=6.12|7.2, TREE=folder of a kernel source

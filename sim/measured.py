@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where figures are kept, and what they were measured on: for the benchmarks and for the experiments."""
+"""For benchmarks and experiments: where figures are kept, what they were measured on, and what is wrong with a measurement."""
 
 import os
 import subprocess
@@ -24,3 +24,25 @@ def sources_state(*folders):
         return git("rev-parse", "--short", "HEAD") + (" with uncommitted changes" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "no git checkout"
+
+
+class BenchError(RuntimeError):
+    """What was measured is wrong; the message is one line."""
+
+
+def check(right, what):
+    """BenchError unless it is right."""
+    if not right:
+        raise BenchError(what)
+
+
+def first_true(holds, candidates):
+    """The first of the candidates for which it holds, None if for none; all after it are taken to hold, too."""
+    low, high = 0, len(candidates)
+    while low < high:
+        middle = (low + high) // 2
+        if holds(candidates[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return candidates[low] if low < len(candidates) else None

@@ -10,7 +10,6 @@ import pytest
 from sim.cocotb_rig import hdl_sources, simulate
 from sim.core.environment import checks
 from sim.long_runs import LONG
-from sim.netlist.synthesis import NETLISTS
 
 MODULES = (
     "tb_launch",
@@ -100,15 +99,3 @@ def test_across_a_carry(samples, bit, simulator):
         {"WRAP_BIT": bit, "WRAP_CYCLES": WRAP_CYCLES},
         testcase=[case for module in modules for case in ACROSS[module]],
     )
-
-
-# What depends on the pins; their primitives are modelled in sim/models.
-ON_PADS = ("tb_pins", "tb_capture", "tb_responder")
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("module", [module for module in MODULES if LONG and module != "tb_random" or module in ON_PADS])
-@pytest.mark.parametrize("pads", ("ice40_ddr", "ecp5_ddr", "ecp5_serdes"))
-def test_pads(pads, module):
-    """The core's sources with a board's PHY."""
-    NETLISTS[pads].simulate_rtl(module)

@@ -10,7 +10,6 @@ import functools
 import json
 import random
 import selectors
-import shutil
 import socket
 import subprocess
 import threading
@@ -20,11 +19,12 @@ from typing import cast
 
 from litepulse import regs
 from litex_soc import sim_soc
-from sim.cocotb_rig import SIM, dies_with_us, run_folder
+from sim.bridge_frames import MARKER, PACKED, answer, pack, unpack
+from sim.cocotb_rig import dies_with_us
 from sim.driver.uml import boot, build_modules
-from sim.guest.driver_tree import DRIVER, driver_copy
+from sim.guest.cable_programs import program
+from sim.guest.driver_tree import driver_copy
 from sim.guest.rate_register import RateRegister
-from sim.soc.framing import MARKER, PACKED, answer, pack, unpack
 
 # Cycles that a board goes on after each command: the machine is not kept busy while nobody asks.
 LOCKSTEP = 20_000
@@ -44,17 +44,6 @@ def modules(*mistakes, **kernel):
         assert right in text, f"the fault for {file} changes nothing"
         (folder / file).write_text(text.replace(right, wrong))
     return build_modules(folder, **kernel)
-
-
-@functools.lru_cache(maxsize=None)
-def program(name, *more):
-    """Path of a static program of cable/."""
-    folder = run_folder("cable", name)
-    for path in (SIM / "driver" / "cable").iterdir():
-        shutil.copy(path, folder)
-    flags = ["-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER / 'uapi'}", f"-I{SIM / 'guest' / 'programs'}"]
-    subprocess.run(["gcc", *flags, "-o", name, f"{name}.c", "board.c", *more], cwd=folder, check=True)
-    return folder / name
 
 
 @dataclass(frozen=True)

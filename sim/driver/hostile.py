@@ -4,8 +4,8 @@
 import random
 
 from litepulse import regs
+from sim.bridge_frames import PACKED, answer, unpack
 from sim.driver.cable_rig import EVENTS, FRAMES, Ahead, addresses_read
-from sim.soc.framing import PACKED, answer, unpack
 
 TICK_HI = EVENTS + 12
 BYTES = regs.WINDOW_BASE + regs.REGIONS["RECEIVE"][0]  # the header's first word: how many are ready

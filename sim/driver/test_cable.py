@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from sim.driver import fuzz
+from sim.bridge_frames import MARKER
+from sim.driver import fuzz_boots
 from sim.driver.cable_rig import (
     Ahead,
     Board,
@@ -25,7 +26,6 @@ from sim.driver.cable_rig import (
 )
 from sim.driver.hostile import CannotPack
 from sim.long_runs import LONG
-from sim.soc.framing import MARKER
 
 pytestmark = pytest.mark.seconds(120)
 FEW = 3  # repeats of this and more have another reason than a machine that stood still and was late with an answer
@@ -233,7 +233,7 @@ FUZZ_ROUNDS = 6
 @pytest.mark.parametrize("number", [1, 2])
 def test_fuzz(number):
     """Random calls of several processes, signals, and the board goes meanwhile: no complaint, and it works afterwards."""
-    calls, unplugs = fuzz.on_a_cable(number, FUZZ_ROUNDS, timeout=300)
+    calls, unplugs = fuzz_boots.on_a_cable(number, FUZZ_ROUNDS, timeout=300)
     assert calls > 100 * FUZZ_ROUNDS and unplugs == FUZZ_ROUNDS
 
 

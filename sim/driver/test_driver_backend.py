@@ -14,11 +14,12 @@ from scripts.debian_package import obtain
 from sim.cocotb_rig import ROOT, run_folder
 from sim.core.model import edges
 from sim.driver.cable_rig import Board, modules
-from sim.driver.slow_lin import BUS, HZ
 from sim.driver.test_cable_command import LOAD, SETTLE, UNLOAD, package_files
 from sim.driver.uml import boot
 from sim.guest.frames import wave
 from sim.guest.lin_bus import PIDS as SOME_PIDS
+from sim.guest.lin_bus import SLOW_BUS as BUS
+from sim.guest.lin_bus import SLOW_HZ as HZ
 from sim.guest.lin_bus import checksum
 from sim.scenario import SCENARIO, judge, unpacked
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from sim.driver import fuzz
+from sim.driver import fuzz_boots
 from sim.driver.cable_rig import Board, cable_boot, modules
 from sim.driver.hostile import Poison, WildTicks
 from sim.driver.test_cable import FEW, check, counted
@@ -35,7 +35,7 @@ def test_a_wrong_tick_that_was_believed():
 @pytest.mark.parametrize("seed", [1, 2])
 def test_anything(seed):
     """Whatever it says: no complaint, nobody hangs, and both modules can be removed."""
-    calls, unplugs, answers, altered = fuzz.hostile(seed, 12, timeout=300)
+    calls, unplugs, answers, altered = fuzz_boots.hostile(seed, 12, timeout=300)
     assert calls > 1000 and unplugs > 3 and answers > 1000 and altered > 5
 
 

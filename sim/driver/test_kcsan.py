@@ -6,7 +6,7 @@ As this takes a kernel of its own, LITEPULSE_LONG=1 asks for it.
 
 import pytest
 
-from sim.driver import cable_rig, fuzz, kcsan
+from sim.driver import cable_rig, fuzz_boots, kcsan
 from sim.driver.uml import control_module
 from sim.long_runs import LONG
 
@@ -25,7 +25,7 @@ def test_use(sleeps):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_fuzz(seed):
     """Random calls, with a transport that sleeps and one that does not."""
-    calls, unplugs = fuzz.races(seed, 5000)
+    calls, unplugs = fuzz_boots.races(seed, 5000)
     assert calls >= 5000 and unplugs > 2
 
 

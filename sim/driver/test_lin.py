@@ -8,9 +8,11 @@ import pytest
 from litepulse import regs
 from sim.core.model import BREAK, TTY, Grant, Launch, edges
 from sim.driver.cable_rig import Between
-from sim.driver.slow_lin import BUS, HZ, boot_on_bus
+from sim.driver.slow_lin import boot_on_bus
 from sim.guest.frames import wave
 from sim.guest.lin_bus import DATA, PIDS, checksum
+from sim.guest.lin_bus import SLOW_BUS as BUS
+from sim.guest.lin_bus import SLOW_HZ as HZ
 from sim.guest.lin_log import ERROR, LinLog
 
 pytestmark = pytest.mark.seconds(60)

@@ -8,9 +8,11 @@ import pytest
 
 from sim.cocotb_rig import run_folder
 from sim.core.model import edges
-from sim.driver.slow_lin import BUS, HZ, boot_on_bus
+from sim.driver.slow_lin import boot_on_bus
 from sim.guest.frames import wave
 from sim.guest.lin_bus import PIDS, checksum
+from sim.guest.lin_bus import SLOW_BUS as BUS
+from sim.guest.lin_bus import SLOW_HZ as HZ
 
 pytestmark = pytest.mark.seconds(60)
 FIRST, SLOT = 6 * HZ, 3 * HZ // 25

@@ -11,8 +11,9 @@ from litepulse.vcd import Vcd
 from litex_soc import sim_soc
 from sim.cocotb_rig import run_folder
 from sim.core.model import edges
-from sim.driver.cable_rig import Board, Damage, cable_boot, program
+from sim.driver.cable_rig import Board, Damage, cable_boot
 from sim.driver.echo_rig import echo_boot
+from sim.guest.cable_programs import program
 from sim.guest.driver_tree import DRIVER
 
 pytestmark = pytest.mark.seconds(60)

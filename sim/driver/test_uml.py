@@ -3,15 +3,15 @@
 
 import re
 import shutil
-from dataclasses import replace
 
 import pytest
 
 from scripts.debian_package import obtain
 from sim.cocotb_rig import SIM, run_folder
-from sim.driver import cable_rig, echo_rig, fuzz
+from sim.driver import echo_rig, fuzz_boots
 from sim.driver.uml import boot, build_module, build_modules, control_module, read_log
 from sim.guest import echo_module
+from sim.guest.cable_programs import program
 from sim.guest.driver_tree import DRIVER, driver_copy
 
 
@@ -93,7 +93,7 @@ def test_two_boards(sleeps):
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_fuzz(sleeps):
     """Random calls of several processes, the board comes and goes: no complaint. `make fuzz` makes a hundred times as many."""
-    calls, unplugs = fuzz.without_hardware(1, sleeps, 20_000, timeout=300)
+    calls, unplugs = fuzz_boots.without_hardware(1, sleeps, 20_000, timeout=300)
     assert calls >= 20_000 and unplugs > 8
 
 
@@ -105,7 +105,7 @@ def places(log):
 @pytest.mark.seconds(60)
 def test_loading_with_failures():
     """Each allocation in turn fails while the module is loaded: it is there or it is not, and nothing is left behind."""
-    files = {"litepulse.ko": echo_rig.echo_board()["litepulse.ko"], "fail": cable_rig.program("fail")}
+    files = {"litepulse.ko": echo_rig.echo_board()["litepulse.ko"], "fail": program("fail")}
     run = boot(["run /fail load /litepulse.ko", "insmod litepulse.ko", "rmmod litepulse", "leaks"], files)
     assert run.status == [0] * 4 and run.only_memory_was_missing(), run.log
     assert places(run.lines(0))["load"] > 20
@@ -115,7 +115,7 @@ def test_loading_with_failures():
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_probing_and_using_with_failures(sleeps):
     """The same while the driver takes a board, and in each call; also each copy from and to the program. It works afterwards."""
-    files = {"fail": cable_rig.program("fail")}
+    files = {"fail": program("fail")}
     run, jobs = echo_rig.echo_boot(
         "run /fail probe litepulse", "run /fail use litepulse", "run /use all", parameters=f"sleeps={sleeps}", files=files
     )
@@ -123,22 +123,6 @@ def test_probing_and_using_with_failures(sleeps):
     found = places(run.lines(2) + run.lines(3))
     least = {"probe": 100, "open": 2, "open-tty": 2, "claim": 4, "subscribe": 2, "launch": 2, "train": 2, "settings": 3, "transmit": 2}
     assert all(found[what] >= count for what, count in least.items()), found
-
-
-def test_make_fuzz_ends_with_a_report(monkeypatch, capsys, tmp_path):
-    """With its seed and exit status 1, and writes no page."""
-
-    def fails(seed, sleeps):
-        raise ValueError("BUG: a mistake")
-
-    monkeypatch.setattr(fuzz, "PAGE", tmp_path / "page.md")
-    monkeypatch.setattr(fuzz, "without_hardware", fails)
-    for name, told in {"on_a_cable": (20_000, 7), "hostile": (9, 3, 600, 4), "pull": (70_000, 25), "races": (60_000, 9)}.items():
-        monkeypatch.setattr(fuzz, name, lambda seed, *_, told=told: told)
-    for kind, made in list(fuzz.KINDS.items()):
-        monkeypatch.setitem(fuzz.KINDS, kind, replace(made, build=list))
-    assert fuzz.main(["--calls", "100000", "--answers", "0", "--pulls", "0", "--write", "--jobs", "2"]) == 1
-    assert re.search(r"interrupts, seed \d+: FAILED\nBUG: a mistake\n", capsys.readouterr().out) and not (tmp_path / "page.md").exists()
 
 
 MODES = {"ptp": 640}  # others: 660

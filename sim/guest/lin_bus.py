@@ -47,3 +47,8 @@ class Bus:
             found += row(end + space, [byte], self.form)
             end += space + self.bits(10) + 1
         return found
+
+
+# For boards that go by the wall clock: board and bus are so slow that they keep their time, also on a busy machine.
+SLOW_HZ = 250_000  # ticks a second
+SLOW_BUS = Bus(2400, SLOW_HZ)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The layers of the Python package, by what its files import: commands, library, backends, each knows only the one below."""
+"""The layers of the Python package, by what its files import: commands, library, backends, each knows only the one below.
+
+And the kinds of test, the folders of sim/: none imports from another one.
+"""
 
 import ast
 
 import pytest
 
-from sim.cocotb_rig import ROOT
+from sim.cocotb_rig import ROOT, SIM
 
 PACKAGE = ROOT / "sw" / "litepulse"
 # What all layers share: words, numbers and records. It knows none of them.
@@ -94,3 +97,47 @@ def imports_of_others(text):
 )
 def test_a_wrong_import_is_noticed(name, text, wrong):
     assert faults(name, text, modules()) == wrong
+
+
+KINDS = {path.parent.name for path in SIM.glob("*/test_*.py")}
+ON_TOP = {"bench", "experiments", "faults", "coverage", "fuzz"}  # folders and files that run the rigs of other kinds
+CORE_MODEL = "core.model"  # of the core: the documents name it, every kind may judge by it
+ALLOWED = {
+    "netlist": {"core.bench", "core.environment", "core.test_core"},  # the core's benches, on what synthesis makes of it
+    "pc": {"linux.test_chardev", "linux.test_ptp", "linux.test_tty"},  # the same tests on other guests, see pc/test_shared.py
+    "phy": {"house.test_lint"},  # how Yosys reads the primitives of the FPGAs: one line
+}
+
+
+def of_other_kinds(kind, text):
+    """Modules of other kinds of test that a file imports, below `sim`."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    parts = [name.split(".") for name in found if name.startswith("sim.")]
+    return {".".join(names[1:3]) for names in parts if names[1] in KINDS - {kind}} - {CORE_MODEL}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS - ON_TOP))
+def test_no_kind_of_test_imports_from_another(kind):
+    assert set().union(*(of_other_kinds(kind, path.read_text()) for path in (SIM / kind).rglob("*.py"))) == ALLOWED.get(kind, set())
+
+
+def test_what_kinds_share_imports_from_none():
+    shared = [path for path in (*SIM.glob("*.py"), *SIM.glob("guest/*.py")) if path.stem not in ON_TOP]
+    assert not {path.name: found for path in shared if (found := of_other_kinds("", path.read_text()))}
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("from sim.driver import uml\n", {"driver.uml"}),
+        ("def f():\n    import sim.linux.kernel\n", {"linux.kernel"}),
+        ("from sim.pc import wire\nfrom sim.core.model import edges\nfrom sim.guest import pins\nfrom sim import series\n", set()),
+    ],
+)
+def test_an_import_from_another_kind_is_noticed(text, found):
+    assert of_other_kinds("pc", text) == found

@@ -19,7 +19,8 @@ from litepulse.certify.words import summary
 from litepulse.line import Format
 from litepulse.units import exact
 from sim.guest.pins import changes
-from sim.linux.driver_bench import HZ, PORTS, PULSE, Bench, check, frames, sent
+from sim.linux.driver_bench import HZ, PORTS, PULSE, Bench, frames, sent
+from sim.measured import check
 
 BAUD = 115200
 BLOCKS, BLOCK, BYTES, SAMPLES = 4, 24, 128, 12

@@ -13,6 +13,7 @@ from statistics import median
 
 from sim.guest.pins import changes
 from sim.linux import linux_rig
+from sim.measured import check, first_true
 
 CPU = "vexriscv"
 HZ = 50_000_000  # of bus and core: a tick is a cycle
@@ -41,10 +42,6 @@ EACH = f"echo 1 >{TRIGGERS}bytes"
 SHARED = f"echo 256 >{TRIGGERS}bytes; echo 200000 >{TRIGGERS}age_us"
 
 
-class BenchError(RuntimeError):
-    """What was measured is wrong; the message is one line."""
-
-
 @dataclass(frozen=True)
 class Port:
     """A serial port of the guest, and its pins."""
@@ -61,12 +58,6 @@ class Port:
 PULSE = Port("litepulse", "/dev/ttyPULSE0", ".serial", "rx", "tx", "irq", "asked")
 PEER = Port("liteuart", "/dev/ttyLXU1", "liteuart", "peer_rx", "peer_tx", "peer_irq", "peer_asked")
 PORTS = (PULSE, PEER)
-
-
-def check(right, what):
-    """BenchError unless it is right."""
-    if not right:
-        raise BenchError(what)
 
 
 def frames(tick, data, baud, places=()):
@@ -247,18 +238,6 @@ def steps(said, port, begins):
         found["irq"].append(irq - tick)
         found["handler"].append(min(rise for rise in asked if rise >= irq) - tick)
     return found
-
-
-def first_true(holds, candidates):
-    """The first of the candidates for which it holds, None if for none; all after it are taken to hold, too."""
-    low, high = 0, len(candidates)
-    while low < high:
-        middle = (low + high) // 2
-        if holds(candidates[middle]):
-            high = middle
-        else:
-            low = middle + 1
-    return candidates[low] if low < len(candidates) else None
 
 
 def spread(cycles):

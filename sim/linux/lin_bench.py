@@ -21,8 +21,9 @@ from sim.guest.frames import wave
 from sim.guest.lin_bus import PIDS, Bus, checksum
 from sim.guest.pins import changes
 from sim.linux import linux_rig
-from sim.linux.driver_bench import EACH, HZ, PEER, PULSE, Port, check, sent
+from sim.linux.driver_bench import EACH, HZ, PEER, PULSE, Port, sent
 from sim.linux.targets import HERE
+from sim.measured import check
 
 CPU = "vexriscv"
 BUS = Bus(19200, HZ)

@@ -6,7 +6,8 @@ import pytest
 from sim.core.model import edges
 from sim.guest.frames import data_of, profile, read_frames, row, wave
 from sim.linux import driver_bench, linux_rig
-from sim.linux.driver_bench import PEER, PULSE, Answers, Bench, BenchError
+from sim.linux.driver_bench import PEER, PULSE, Answers, Bench
+from sim.measured import BenchError
 
 
 class Said:

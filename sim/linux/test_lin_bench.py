@@ -4,8 +4,8 @@
 import pytest
 
 from sim.linux import lin_bench
-from sim.linux.driver_bench import BenchError
 from sim.linux.lin_bench import BUS, HEADERS, HZ, MS, SLAVES, Bench
+from sim.measured import BenchError
 
 LIN0 = next(slave for slave in SLAVES if slave.words == "lin0")
 PEER = next(slave for slave in SLAVES if slave.words == "tty /dev/ttyLXU1")

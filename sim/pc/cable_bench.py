@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from sim.linux.driver_bench import check, first_true
+from sim.measured import check, first_true
 from sim.pc import pc_rig
 from sim.pc.board import HZ
 

@@ -9,12 +9,11 @@ import pytest
 
 from litepulse import attach
 from sim import series
-from sim.driver import fuzz
 from sim.guest.frames import data_of, profile, read_frames
 from sim.guest.pins import pulses
 from sim.guest.rate_register import RateRegister
 from sim.linux.test_chardev import Told
-from sim.pc import pc_rig
+from sim.pc import fuzz_pull, pc_rig
 from sim.pc.board import HZ
 from sim.pc.debian import programs
 
@@ -183,7 +182,7 @@ def test_unplug(pc, line, keep):
 @pytest.mark.seconds(60)
 def test_pulled_out_under_random_calls():
     """Whatever several processes do with it, also while it is plugged in again. `make fuzz` pulls it out 200 times."""
-    calls, unplugs = fuzz.pull(1, rounds=5, timeout=300)
+    calls, unplugs = fuzz_pull.pull(1, rounds=5, timeout=300)
     assert calls > 500 and unplugs == 5
 
 

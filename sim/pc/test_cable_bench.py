@@ -6,7 +6,7 @@ import time
 import pytest
 
 from sim.guest.frames import data_of, profile, read_frames
-from sim.linux.driver_bench import BenchError
+from sim.measured import BenchError
 from sim.pc import cable_bench
 from sim.pc.board import HZ
 from sim.pc.cable_bench import Bench

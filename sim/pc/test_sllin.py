@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from sim.core.model import edges
-from sim.driver.slow_lin import BUS, HZ
 from sim.guest.frames import wave
 from sim.guest.lin_bus import DATA, PIDS, checksum
+from sim.guest.lin_bus import SLOW_BUS as BUS
+from sim.guest.lin_bus import SLOW_HZ as HZ
 from sim.pc import kernels
 
 SLLIN = os.environ.get("SLLIN")

@@ -4,7 +4,7 @@
 import cocotb
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
-from sim.soc.framing import (
+from sim.bridge_frames import (
     LONGEST,
     MARKER,
     MARKERS,

@@ -12,7 +12,7 @@ import tty
 import pytest
 
 from litepulse import regs
-from sim.soc.framing import MARKER, PACKED, READ, frame, heard, pack, read, spoilt, words_of, write
+from sim.bridge_frames import MARKER, PACKED, READ, frame, heard, pack, read, spoilt, words_of, write
 from sim.soc.soc_rig import CONFIG, CSR, WINDOW, Simulated, fields, register
 
 PATIENCE = 0.06  # seconds without an answer after which a host asks again

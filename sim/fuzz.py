@@ -1,103 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`make fuzz`: the driver under random calls of several processes, until so many were made; a board that lies, and one that is pulled out.
 
-    python -m sim.driver.fuzz [--calls N] [--answers N] [--pulls N] [--seed N] [--jobs N] [--write]
+    python -m sim.fuzz [--calls N] [--answers N] [--pulls N] [--seed N] [--jobs N] [--write]
 
-Each boot has another seed, cable/fuzz.c makes the calls. Boards without hardware come and go at no cost of time; the boards on a cable are
-slower and few. Exit status 1 when the kernel reported anything, with the seed and the log of that boot.
+Each boot has another seed; guest/cable/fuzz.c makes the calls. Boards without hardware come and go at no cost of time; the boards on a
+cable are slower and few. Exit status 1 when the kernel reported anything, with the seed and the log of that boot.
 `--write` writes docs/develop/fuzzing.md.
 """
 
 import argparse
-import functools
 import itertools
 import os
-import re
 import sys
 import time
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import date
-from typing import Callable, cast
+from typing import Callable
 
 from litex_soc import SPDX
 from scripts.debian_package import linux_source
 from sim.cocotb_rig import SIM
 from sim.driver import cable_rig, echo_rig, kcsan
-from sim.driver.hostile import Anything
-from sim.guest.console import GuestError
+from sim.driver.fuzz_boots import BOOT_CALLS, CABLE_ROUNDS, RACE_BOOT_CALLS, hostile, on_a_cable, races, without_hardware
+from sim.guest.cable_programs import program
 from sim.pc import pc_rig
+from sim.pc.fuzz_pull import LINE, PULL_ROUNDS, pull
 
 PAGE = SIM.parent / "docs" / "develop" / "fuzzing.md"
-CALLS, ANSWERS, PULLS, RACE_CALLS = 2_000_000, 100_000, 200, 100_000
-BOOT_CALLS, CABLE_ROUNDS, CABLE_CALLS, HOSTILE_ROUNDS, PULL_ROUNDS, RACE_BOOT_CALLS = 100_000, 20, 40_000, 20, 25, 25_000
-TIMEOUT = 1800
-PC_LINE = "6.12"
-TOLD = re.compile(r"(?m)^calls (\d+) unplugs (\d+)$")
-
-
-def judge(run, jobs):
-    """(calls, unplugs) of a boot; ValueError with what went wrong."""
-    told = TOLD.search(run.log)
-    if run.complaints or run.status != [0] * jobs or not told:
-        raise ValueError("\n".join([f"status of the jobs: {run.status}", *run.complaints[:10], *run.log.splitlines()[-60:]]))
-    return int(told[1]), int(told[2])
-
-
-def without_hardware(seed, sleeps, calls=BOOT_CALLS, timeout=TIMEOUT):
-    """(calls, unplugs) of a boot with an echo board."""
-    files = {"fuzz": cable_rig.program("fuzz")}
-    run, jobs = echo_rig.echo_boot(
-        f"run /fuzz unbind litepulse {seed} {calls}", parameters=f"sleeps={sleeps}", files=files, timeout=timeout
-    )
-    return judge(run, jobs)
-
-
-def on_a_cable(seed, rounds=CABLE_ROUNDS, timeout=TIMEOUT):
-    """The same with a simulated SoC on a serial port; it works afterwards."""
-    with cable_rig.Board() as board:
-        return judge(cable_rig.cable_boot([f"run {seed} {rounds}"], [board], name="fuzz", timeout=timeout), 6)
-
-
-def hostile(seed, rounds=HOSTILE_ROUNDS, timeout=TIMEOUT):
-    """(calls, unplugs, answers, those that were altered) with one that lies. Nobody hangs, and both modules can be removed."""
-    with cable_rig.Board(between=functools.partial(Anything, seed=seed)) as board:
-        counted = judge(cable_rig.cable_boot([f"hostile {seed} {rounds}"], [board], name="fuzz", timeout=timeout), 6)
-        liar = cast(Anything, board.between)
-        return *counted, liar.answers, liar.altered
-
-
-def pull(seed, rounds=PULL_ROUNDS, timeout=TIMEOUT):
-    """(calls, unplugs) of a PC with one of Debian's kernels. It works afterwards, and both modules can be removed."""
-    guest, boards = pc_rig.boot(PC_LINE), []
-
-    def pull_out(machine):
-        boards.append(machine.adapters[0].board)
-        machine.unplug(0)
-
-    when = {f"pull {number:04}": pull_out for number in range(1, rounds + 1)}
-    when |= {f"plug {number:04}": lambda machine: machine.plug(0, boards[-1]) for number in range(1, rounds + 1)}
-    try:
-        result = guest.run(
-            f"insmod litepulse.ko && insmod litepulse_uartbone.ko && ./fuzz pull /dev/ttyUSB0 {seed} {rounds} && "
-            "rmmod litepulse_uartbone && rmmod litepulse",
-            {**guest.driver(), "fuzz": cable_rig.program("fuzz")},
-            wires=["tx:rx"],
-            when=when,
-            seconds=timeout,
-        )
-    except GuestError as error:
-        raise ValueError(str(error)) from None
-    told = TOLD.search("\n".join(result.lines))
-    return int(told[1]), int(told[2])
-
-
-def races(seed, calls=RACE_BOOT_CALLS, timeout=TIMEOUT):
-    """(calls, unplugs) of a boot with two processors, under KCSAN: of odd seeds a board whose transport sleeps."""
-    files = {"fuzz": cable_rig.program("fuzz")}
-    run, jobs = kcsan.echo_boot(f"run /fuzz unbind litepulse {seed} {calls}", parameters=f"sleeps={seed % 2}", files=files, timeout=timeout)
-    return judge(run, jobs)
+CALLS, ANSWERS, PULLS, RACE_CALLS, CABLE_CALLS = 2_000_000, 100_000, 200, 100_000, 40_000
 
 
 @dataclass(frozen=True)
@@ -128,7 +60,7 @@ KINDS = {
         "simulated board on a USB adapter of a PC, pulled out",
         lambda seed: pull(seed),
         {"unplugs": PULL_ROUNDS},
-        lambda: pc_rig.boot(PC_LINE).driver(),
+        lambda: pc_rig.boot(LINE).driver(),
     ),
     "races": Kind(
         "boards of both transports, two processors, KCSAN", lambda seed: races(seed), {"calls": RACE_BOOT_CALLS}, kcsan.echo_board
@@ -166,7 +98,7 @@ def main(argv=None):
     done, expected = {kind: Counter() for kind in KINDS}, {kind: Counter() for kind in KINDS}
     running, status = {}, 0
     # Built here, not by several boots at a time.
-    cable_rig.program("fuzz")
+    program("fuzz")
     with ThreadPoolExecutor(args.jobs) as pool:
         while True:
             total = {kind: done[kind] + expected[kind] for kind in KINDS}
@@ -209,7 +141,7 @@ killed now and then, and the board is taken away meanwhile.
 
 It runs in User-mode Linux with KASAN, UBSAN, lockdep, kmemleak and `DEBUG_OBJECTS`. The run fails if
 one of these reports anything, if a process cannot be killed, or if a module cannot be removed. Two
-rows run in QEMU: the USB adapter, with Debian's kernel {PC_LINE} as it is, and KCSAN with lockdep,
+rows run in QEMU: the USB adapter, with Debian's kernel {LINE} as it is, and KCSAN with lockdep,
 which User-mode Linux does not have. Of KCSAN's data races those count that the driver is a part of.
 
     make fuzz                                   # {CALLS:,} calls, {ANSWERS:,} answers of a board that lies, {PULLS} pulls
