@@ -79,8 +79,17 @@ boards: need-boards ## the bitstreams of all boards, and docs/boards.md
 	@$(BIN)/python -m litex_soc.boards_page
 
 .PHONY: lint
-lint: need-test ## style, licences, synthesis and simulator warnings only
-	@$(PYTEST) sim/house
+lint: need-test ## all checks of form and of warnings, .pre-commit-config.yaml, over all files that git knows; a minute
+	@$(BIN)/pre-commit run --all-files
+
+# Codespell's exit status counts what it mended.
+.PHONY: fix
+fix: need-test ## mends what a program can of what lint finds: generated files, Python's format, spelling, licence lines, ends of lines
+	@$(BIN)/python scripts/generate.py
+	@$(BIN)/ruff check --no-cache --quiet --fix-only .
+	@$(BIN)/ruff format --no-cache --quiet .
+	@git ls-files -z | xargs -0 $(BIN)/codespell --write-changes || true
+	@$(BIN)/python scripts/check_tree.py --fix
 
 .PHONY: formal
 formal: need-test ## the proofs only

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from sim.cocotb_rig import hdl_dir, hdl_sources, tool_environment
-from sim.house.test_lint import PRIMITIVES
+from sim.hdl_lint import PRIMITIVES
 
 # Flip-flops that pins reach, counted by hand: two a pin with one sample a cycle; with more, what stands behind the pad's own registers.
 EXPECTED = {

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Our own checks of `make lint` find what they are for."""
+
+import subprocess
+import sys
+
+import pytest
+
+from scripts.check_tree import SIGNED_CAST, editorconfig
+from sim.cocotb_rig import ROOT
+
+
+@pytest.mark.parametrize(
+    "code, wrong",
+    [
+        ("a <= -W'(S);", True),
+        ("x & ~32'(S - 1)", True),
+        ("f(!(W - 1)'(y))", True),
+        ("a && 3'(s) >= b", False),
+        ("a - W'(S)", False),
+        ("b & 3'(S - 1)", False),
+        ("a == (W - SL)'(K)", False),
+    ],
+)
+def test_signed_casts(code, wrong):
+    assert bool(SIGNED_CAST.search(code)) == wrong
+
+
+@pytest.mark.parametrize(
+    "name, text, found",
+    [
+        ("a.py", "if x:\r\n    y()\r\n", (1, "a carriage return")),
+        ("a.md", "text", (1, "no newline at the end")),
+        ("a.toml", "x = 1 \n", (1, "spaces at the end")),
+        ("a.py", "if x:\n\ty()\n", (2, "an indent of the other kind")),
+        ("a.c", "int f(void)\n{\n    return 0;\n}\n", (3, "an indent of the other kind")),
+        ("a.sv", "x" * 141 + "\n", (1, "141 columns, 140 are allowed")),
+        ("init", "#!/bin/sh\n", (1, "a shell script that cannot be run: chmod +x")),
+    ],
+)
+def test_editorconfig(tmp_path, name, text, found):
+    (tmp_path / ".editorconfig").write_bytes((ROOT / ".editorconfig").read_bytes())
+    (tmp_path / name).write_bytes(text.encode())
+    assert found in list(editorconfig(tmp_path / name))
+
+
+def test_findings_are_printed_with_their_place(tmp_path):
+    (tmp_path / "a.sv").write_text("module a;\n  always_comb x = -W'(S);\nendmodule\n")
+    command = [sys.executable, "scripts/check_tree.py", "hdl", str(tmp_path / "a.sv")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout.count(f"{tmp_path / 'a.sv'}:2: ") == 2
