@@ -32,7 +32,7 @@ TITLES = {
     "tools": "command and Python package",
     "packages": "what pip and dpkg install: wheel, source archive, Debian packages",
     "experiments": "the published experiments: what they measure, their runner, the interactive page in Chromium",
-    "faults": "mutations that once were real faults, each caught",
+    "faults": "bugs that the core once had, put back, each caught",
 }
 GROUPS = tuple(TITLES)
 # All tests of these are left to `make test-all` that are not marked `quick`; elsewhere those that are marked `full`.
