@@ -117,7 +117,8 @@ module litepulse_tb #(
 
     litepulse #(
         .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW),
-        .LIN_ENTRIES(LIN_ENTRIES), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .START_CYCLE(START_CYCLE), .WATCHDOG_UNIT(WATCHDOG_UNIT)
+        .LIN_ENTRIES(LIN_ENTRIES), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .START_CYCLE(START_CYCLE),
+        .WATCHDOG_UNIT(WATCHDOG_UNIT)
     ) core (
         .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
         .sys_clk, .sys_rst, .bus_stb, .bus_we, .bus_adr, .bus_dat_w, .bus_dat_r, .bus_ack,

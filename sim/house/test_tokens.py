@@ -29,14 +29,14 @@ endmodule
 C = r"""/* A counter. */
 #define MORE(x) ((x) + 1)
 #define LONG first \
-	second
+    second
 static int n = 0x1f; // hexadecimal
 static const char *s = "a // b /* c */ \"d\"", q = '"', e = '\'', *t = "/*";
 int f(int a, int *b) {
-	switch (a) {
-	case 1: n += a / *b; /* fall through */
-	default: return n - -a;
-	}
+    switch (a) {
+    case 1: n += a / *b; /* fall through */
+    default: return n - -a;
+    }
 }
 """
 PYTHON = '''"""Counts."""
@@ -77,9 +77,9 @@ def changed(name, old, new):
         ("n.sv", "/*c*/", "/* another */"),
         ("n.c", "/* A counter. */", "// it's \" a\\\ncounter"),
         ("n.c", "\n#define MORE", "\n\n  #define MORE"),
-        ("n.c", "first \\\n\tsecond", "first second"),
+        ("n.c", "first \\\n    second", "first second"),
         ("n.c", "// hexadecimal", "/* in\n * hexadecimal */"),
-        ("n.c", "\tswitch", "    switch"),
+        ("n.c", "    switch", "\t\tswitch"),
         ("n.c", "a / *b", "a /* / */ / *b"),
         ("n.py", "# A comment.\n", '\n\n# Another one: """\n'),
         ("n.py", "        return", "            return"),
