@@ -29,6 +29,7 @@ from litex_soc.board import VARIANTS, Choice, ChoiceError, choose, make_soc
 from litex_soc.build_cache import COMPLETE, Store, is_fresh, locked
 from litex_soc.constraints import ConstraintError
 from litex_soc.firmware import FirmwareError
+from litex_soc.tokens import tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "boards"
@@ -197,14 +198,18 @@ def _write_sources(choice, folder):
 
 
 def content(folder, *more):
-    """Hash of all that goes into a build: files, options, tools."""
+    """Hash of all that goes into a build: the tokens of the sources, other files, options, tools.
+
+    Comments move lines, and Yosys names cells by them, so the same sources built anew may be placed otherwise: what is found here is a
+    build of sources with the same meaning. The seeds that were good depend on these names, so they are left as they are.
+    """
     digest = hashlib.sha256(repr((more, [(name, importlib.metadata.version(name)) for name in PACKAGES])).encode())
     for file in sorted(folder.iterdir()):
         text = file.read_bytes()
         if file.suffix == ".v":
             text = re.sub(rb"(?ms)/\*.*?\*/|^//[^\n]*$", b"", text)  # LiteX writes the date there, and in any order what is within what
         if file.suffix in (".v", ".sv", ".svh", ".pcf", ".lpf", ".init"):
-            digest.update(file.name.encode() + b"\0" + hashlib.sha256(text).digest())
+            digest.update(file.name.encode() + b"\0" + hashlib.sha256(tokens(file.name, text)).digest())
     return digest.hexdigest()
 
 

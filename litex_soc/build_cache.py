@@ -51,6 +51,7 @@ CCACHE_SIZE = "2G"
 # What lies below the cache folder, for people. A test compares it with the stores that the sources name.
 ABOUT = {
     "boards": "bitstreams",
+    "boots": "recorded runs of User-mode Linux",
     "ccache": "compiled C and C++ files",
     "debian": "packages of other Debian suites",
     "faults": "mutations that were caught",

@@ -323,3 +323,17 @@ def test_a_host_finds_the_core(arguments):
     assert values["interrupts"] == (choice.variant == "linux")
     names = {Path(name).name for name, *_ in platform.sources}
     assert f"litepulse_phy_{choice.phy}.sv" in names and ("litepulse_phy_ecp5_start.sv" in names) == (choice.samples == 4)
+
+
+def test_a_comment_builds_nothing(tmp_path):
+    """What was built is known by the tokens of the sources."""
+    text = "module top (input logic a, output logic b);\n  assign b = !a;\nendmodule\n"
+
+    def key(name, text):
+        (tmp_path / name).write_text(text)
+        return bitstream.content(tmp_path)
+
+    for name in ("core.sv", "types.svh", "top.v"):
+        known = key(name, text)
+        assert key(name, text.replace("  assign", "\n  // one\n  assign")) == known != key(name, text.replace("!a", "a"))
+    assert key("top.pcf", "set_io a 1\n") != key("top.pcf", "set_io a 2\n")

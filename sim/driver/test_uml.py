@@ -327,3 +327,17 @@ def test_no_module():
 )
 def test_a_broken_run_is_a_complaint(console, complaint):
     assert any(complaint in line for line in read_log(console)[2])
+
+
+@pytest.mark.seconds(60)
+def test_a_guest_is_repeatable(echo_board, monkeypatch):
+    """With one seed each run has the same log, with random numbers of the kernel in it; another seed gives another. Then it is known."""
+    jobs = [*echo_rig.with_board(["run /use wild"], "sleeps=1"), "leaks"]
+    monkeypatch.setenv("LITEPULSE_FRESH", "1")
+    monkeypatch.delenv("LITEPULSE_SEED", raising=False)
+    runs = [boot(jobs, echo_board) for _ in range(2)]
+    monkeypatch.setenv("LITEPULSE_SEED", "7")
+    other = boot(jobs, echo_board)
+    assert runs[0].log == runs[1].log != other.log and runs[0].status == other.status == [0] * len(jobs)
+    monkeypatch.setenv("LITEPULSE_FRESH", "0")
+    assert boot(jobs, echo_board) == other

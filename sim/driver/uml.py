@@ -8,10 +8,13 @@
     python -m sim.driver.uml                                 # builds the kernel and prints its folder
 
 The kernel is Debian's source with sim/driver/uml.config, built once (5 to 10 minutes on two cores) and kept below the cache folder.
-A guest's clock is simulated: it jumps over every wait, so a minute's sleep costs nothing and each run goes the same way.
+A guest's clock is simulated: it jumps over every wait, so a minute's sleep costs nothing. With equal seeds, times of start, command lines
+and addresses (repeatable()) each run goes the same way, to the last line of its log; so what came of it is remembered, unless a board lives
+at its line. LITEPULSE_FRESH=1 boots again; LITEPULSE_SEED gives other random numbers to the guest.
 """
 
 import contextlib
+import ctypes
 import functools
 import json
 import os
@@ -22,21 +25,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from litex_soc.build_cache import Store, content_key
+from litex_soc.build_cache import COMPLETE, Store, content_key
 from scripts.debian_package import linux_source
-from sim.cocotb_rig import dies_with_us, run_folder
+from sim.cocotb_rig import choose_seed, dies_with_us, run_folder
 from sim.guest.builds import BuildError, compiler_version, run, shortcomings
 from sim.guest.complaints import COMPLAINT
 
 HERE = Path(__file__).resolve().parent
 CONFIG = HERE / "uml.config"
 INIT = HERE / "uml_init.c"
+RANDOM = HERE / "uml_random.c"
 FORMAT = 1  # of what is built
 ARCHITECTURE = "um"  # as the kernel's makefiles call it
 UML = Store("uml")
+BOOTS = Store("boots")
+MODULES_KEY = ".key"  # in a folder with modules: the key of what they were built from
+ADDR_NO_RANDOMIZE = 0x0040000  # of personality(2)
+START = 1_700_000_000  # seconds since 1970, where a guest's clock begins
 MEMORY_MB = 256
 
 # (file, what is there, what must be)
@@ -122,17 +130,55 @@ def kernel():
     return Kernel(UML.folder("linux", key, lambda folder: build_kernel(folder, source, CONFIG), what))
 
 
+def modules_key(folder, built, arguments):
+    """Key of what modules are built from, "" if that is not known: not their bytes, in which the folder's name is."""
+    words = []
+    for argument in arguments:
+        name, _, value = str(argument).rpartition("=")
+        place = Path(value) if Path(value).is_dir() else Path(value).parent
+        if value.startswith("/"):
+            if not (place / MODULES_KEY).is_file():
+                return ""
+            value = Path(value).name if place != Path(value) else ""
+            words.append((place / MODULES_KEY).read_text())
+        elif "/" in value:
+            return ""
+        words += [name, value]
+    kinds = (".c", ".h", ".S")
+    sources = [path for path in sorted(folder.rglob("*")) if path.suffix in kinds or path.name in ("Kbuild", "Makefile")]
+    sources = [path for path in sources if not path.name.endswith(".mod.c")]
+    documented = [re.findall(rb"(?s)/\*\*.*?\*/", path.read_bytes()) for path in sources]  # W=1 checks these comments
+    names = [str(path.relative_to(folder)) for path in sources]
+    return content_key(FORMAT, str(built.path), compiler_version(), words, names, sources, documented)
+
+
 def build_modules(folder, *arguments, built=None, architecture=ARCHITECTURE):
     """Builds the modules in `folder`, which has a Kbuild: {name: path of the .ko}. Raises BuildError, also on a warning.
+
+    What was built from the same sources is copied there.
 
     `built`: the `Kernel` that they are for, if it is not User-mode Linux, and its architecture.
     """
     built, folder = built or kernel(), Path(folder).resolve()
     log = folder / "build.log"
     log.unlink(missing_ok=True)
+    key = modules_key(folder, built, (*arguments, architecture))
+    if key and (known := UML.find(f"modules-{folder.name}", key)):
+        for path in known.iterdir():
+            if path.name != COMPLETE:
+                shutil.copy(path, folder)
+        return {path.stem: path for path in folder.glob("*.ko")}
     make(log, "-C", built.path / "build", f"M={folder}", "W=1", *arguments, "modules", architecture=architecture)
     if warnings := [line for line in log.read_text().splitlines() if re.search(r"\bwarning: ", line, re.IGNORECASE)]:
         raise BuildError("\n".join(warnings))
+    if key:
+        (folder / MODULES_KEY).write_text(key)
+
+        def keep(kept):
+            for path in (*folder.glob("*.ko"), folder / "Module.symvers", folder / MODULES_KEY):
+                shutil.copy(path, kept)
+
+        UML.folder(f"modules-{folder.name}", key, keep)
     return {path.stem: path for path in folder.glob("*.ko")}
 
 
@@ -162,6 +208,29 @@ def init():
     return UML.folder("init", content_key(FORMAT, INIT, compiler_version()), make) / "init"
 
 
+@functools.lru_cache(maxsize=None)
+def repeatable():
+    """What makes a guest repeatable: (library in front of the kernel's C library, function for its process); () if this host forbids it."""
+    personality = ctypes.CDLL(None).personality
+    if subprocess.run(["true"], check=False, preexec_fn=lambda: os._exit(personality(ADDR_NO_RANDOMIZE) == -1)).returncode:
+        return ()
+
+    def make(folder):
+        command = ["gcc", "-shared", "-fPIC", "-O2", "-o", folder / "random.so", RANDOM]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise BuildError(f"{RANDOM.name} does not compile: {result.stderr}")
+
+    return UML.folder("random", content_key(FORMAT, RANDOM, compiler_version()), make) / "random.so", lambda: personality(ADDR_NO_RANDOMIZE)
+
+
+def file_key(path):
+    """What of a guest's file goes into the key of a boot."""
+    path = Path(path)
+    known = path.parent / MODULES_KEY
+    return [path.name, known.read_text()] if path.suffix == ".ko" and known.is_file() else path.read_bytes()
+
+
 def without_times(console):
     """What the kernel wrote on its console: times are of no use here, and KTAP is to start its lines."""
     return re.sub(r"(?m)^\[ *\d+\.\d+\] ", "", console.replace("\r", ""))
@@ -188,7 +257,16 @@ def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300, built=N
     does, too, then. `timeout` is in seconds of the host. `built`: the `Kernel`, if it is not kernel(). Whether jobs succeeded
     and the log has complaints is for the caller to look at.
     """
-    built, folder = built or kernel(), run_folder("uml")
+    built = built or kernel()
+    fixed = () if lines else repeatable()
+    seed = choose_seed(*jobs, *arguments)
+    named = sorted((name, file_key(path)) for name, path in files.items())
+    inputs = (FORMAT, str(built.path), INIT, RANDOM, MEMORY_MB, START, COMPLAINT.pattern, jobs, named, arguments, seed)
+    key = content_key(*inputs) if fixed and not tree and os.environ.get("LITEPULSE_SEED") != "random" else None
+    label = content_key(jobs, sorted(files), arguments)[:16]
+    if key and (known := BOOTS.recall(label, key)):
+        return Boot(**known)
+    folder = run_folder("uml")
     root = folder / "root"
     if tree:
         # not links, which the guest could write through
@@ -210,7 +288,7 @@ def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300, built=N
             f"mem={MEMORY_MB}M",
             "root=/dev/root",
             "rootfstype=hostfs",
-            f"rootflags={root}",
+            f"rootflags={'/proc/self/cwd/root' if fixed else root}",
             "rw",
             "init=/init",
             "con=null",
@@ -218,20 +296,23 @@ def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300, built=N
             "console=tty0",
             "ignore_loglevel",
             "printk.devkmsg=on",
-            f"uml_dir={state}/",
+            "uml_dir=state/" if fixed else f"uml_dir={state}/",
             *(f"ssl{i}=fd:{line.fileno()},fd:{line.fileno()}" for i, line in enumerate(lines)),
-            *([] if lines else ["time-travel=inf-cpu"]),
+            *([] if lines else ["time-travel=inf-cpu", f"time-travel-start={START}"]),
             "panic=-1",
             *arguments,
         ]
+        dies = dies_with_us(signal.SIGKILL)
         process = subprocess.Popen(
             command,
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(fixed[0]), "LITEPULSE_SEED": str(seed)} if fixed else None,
             pass_fds=[line.fileno() for line in lines],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=dies_with_us(signal.SIGKILL),
+            preexec_fn=(lambda: (dies(), fixed[1]())) if fixed else dies,
         )
         try:
             process.wait(timeout)
@@ -244,7 +325,10 @@ def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300, built=N
     text, status, complaints = read_log(log.read_text(errors="replace"))
     shutil.rmtree(root)
     print(f"uml: {time.monotonic() - start:.1f} s, log {log}")
-    return Boot(text, status, complaints, time.monotonic() - start)
+    made = Boot(text, status, complaints, time.monotonic() - start)
+    if key and len(status) == len(jobs):
+        BOOTS.remember(label, key, asdict(made))
+    return made
 
 
 def kunit_results(log):
