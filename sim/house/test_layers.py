@@ -105,7 +105,6 @@ CORE_MODEL = "core.model"  # of the core: the documents name it, every kind may 
 ALLOWED = {
     "netlist": {"core.bench", "core.environment", "core.test_core"},  # the core's benches, on what synthesis makes of it
     "pc": {"linux.test_chardev", "linux.test_ptp", "linux.test_tty"},  # the same tests on other guests, see pc/test_shared.py
-    "phy": {"house.test_lint"},  # how Yosys reads the primitives of the FPGAs: one line
 }
 
 
