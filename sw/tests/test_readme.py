@@ -31,7 +31,7 @@ HERE = [line for line in LINES if "litepulse --" in line and line not in PIPES.v
 # What make runs for a line, by `make -n`; and where a test runs the same.
 MADE = {
     "make demo": ("-m litepulse.demo", "sw/tests/test_sim.py", '"-m", "litepulse.demo"'),
-    "make test": ('-m "not full"', "scripts/fresh_machine.sh", "demo test"),
+    "make test": ("-m sim.run test", "scripts/fresh_machine.sh", "demo test"),
     "make setup": ("scripts/setup.sh all", "sim/house/test_setup.py", "def test_root_installs_what_is_missing"),
     "make BOARD=icebreaker bitstream": ("-m litex_soc.bitstream icebreaker", "sim/boards/test_bitstreams.py", "def test_board"),
     "make BOARD=icebreaker flash": ("-m litex_soc.flash icebreaker", "sim/boards/test_flash.py", "def test_flash_is_written"),
