@@ -160,6 +160,7 @@ endmodule
 """  # 200 clock enables, for 160 tiles of one each
 
 
+@pytest.mark.full  # needs nextpnr, which the quick tier does not install
 def test_nextpnr_finds_no_place(tmp_path):
     """What nextpnr itself ends with is not the end either."""
     (tmp_path / "top.v").write_text(FULL)

@@ -132,7 +132,7 @@ def to_html(lines):
 
 def interactive(experiments, results):
     """The page: text of HTML."""
-    from plotly.offline import get_plotlyjs
+    from plotly.offline import get_plotlyjs  # pyright: ignore[reportMissingImports]  # of the step `all`
 
     out, charts = [], []
     for one in experiments:

@@ -16,6 +16,8 @@ from litepulse.errors import BadInput, InUse, NotLitePulse
 from .fake_board import FakeBoard, Server
 from .test_cli import run
 
+needs_cpu = pytest.mark.full  # the step `test` of the set-up has no CPU
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
@@ -65,6 +67,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@needs_cpu
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_a_cpu_and_two_cores(files, form):
     """The second core lies where there was room; the first is meant unless the other is asked for."""
@@ -114,6 +117,7 @@ def test_found_without_a_file(csr_base):
         board.close()
 
 
+@needs_cpu
 def test_what_the_file_says_is_not_looked_for(files):
     """Nothing else is read: on a bus without a timeout a wrong address would be the end."""
     file = files(2, cpu_type="vexriscv")["csv"]
@@ -146,6 +150,7 @@ class TwoCores:
         self.at(address).write(address, words)
 
 
+@needs_cpu
 def test_two_lines_of_one_program(files):
     """Two cores behind one port, opened one beside the other: trains that start at one tick."""
     file = files(2, cpu_type="vexriscv")["csv"]
@@ -180,6 +185,7 @@ def test_wrong_options(arguments, said):
     assert (result.returncode, result.stderr.strip()) == (2, f"litepulse: {said}")
 
 
+@needs_cpu
 def test_the_command_takes_the_file(files):
     file = files(1, cpu_type="vexriscv")["json"]
     with Server(FakeBoard(csr_base=0xF000_8000)) as server:
