@@ -13,6 +13,7 @@ With `changed` and `all` a test that passed with the same inputs does not run ag
 they were. LITEPULSE_FRESH=1 runs all.
 """
 
+import compileall
 import json
 import os
 import subprocess
@@ -80,6 +81,8 @@ def where_head_left(ref=""):
 def main(words):
     """The command."""
     BUILD.mkdir(parents=True, exist_ok=True)
+    for package in ("litex_soc", "sw/litepulse"):  # tests start the command a thousand times, and nothing else writes bytecode
+        compileall.compile_dir(ROOT / package, quiet=2)
     jobs = os.environ.get("JOBS") or "auto"
     # Said by what tests build, past pytest's capture and its workers.
     environment = {**os.environ, "LITEPULSE_MESSAGES": f"/proc/{os.getpid()}/fd/2"}

@@ -24,6 +24,7 @@ def test_all_are_bound():
     assert len(SOURCES) == len(bound) + 2
 
 
+@pytest.mark.full
 @pytest.mark.seconds(60)
 def test_a_breach_ends_the_simulation(monkeypatch):
     """A word for the filter that litepulse_config does not announce."""
