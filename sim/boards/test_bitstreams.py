@@ -326,6 +326,7 @@ def test_a_host_finds_the_core(arguments):
     assert f"litepulse_phy_{choice.phy}.sv" in names and ("litepulse_phy_ecp5_start.sv" in names) == (choice.samples == 4)
 
 
+@pytest.mark.full  # needs nextpnr, which the quick tier does not install
 def test_a_comment_builds_nothing(tmp_path):
     """What was built is known by the tokens of the sources."""
     text = "module top (input logic a, output logic b);\n  assign b = !a;\nendmodule\n"
