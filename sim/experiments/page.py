@@ -2,6 +2,7 @@
 """All experiments on one interactive page that needs no network: plotly's script is in it. And docs/experiments.md."""
 
 import html
+import importlib
 import itertools
 import json
 import textwrap
@@ -132,7 +133,7 @@ def to_html(lines):
 
 def interactive(experiments, results):
     """The page: text of HTML."""
-    from plotly.offline import get_plotlyjs  # pyright: ignore[reportMissingImports]  # of the step `all`
+    get_plotlyjs = importlib.import_module("plotly.offline").get_plotlyjs  # of the step `all`, so the type check cannot rely on it
 
     out, charts = [], []
     for one in experiments:
