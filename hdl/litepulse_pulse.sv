@@ -310,7 +310,7 @@ module litepulse_pulse #(
   );
 
   litepulse_line_rx #(.S(S)) line_rx (
-      .clk, .rst, .now, .young, .enable(rx_enable && !prof0_changed), .cond_line, .cond_next, .line_delay,
+      .clk, .rst, .now, .young, .enable(rx_enable && prof_valid[0] && !prof0_changed), .cond_line, .cond_next, .line_delay,
       .period(prof0_period), .format(prof0_format), .invert(prof_invert[0]), .line_own,
       .rec_valid, .received, .busy(rx_busy), .events(line_events)
   );

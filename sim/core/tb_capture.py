@@ -307,6 +307,35 @@ async def test_promise5_receive_odd_things(dut):
 
 
 @cocotb.test()
+async def test_promise5_receiver_without_a_profile(dut):
+    """Before profile 0 is valid the receiver receives nothing, also when it is switched on first, and after a reset."""
+    bench = await Bench.start(dut, "1:1")
+    profile = Profile(Fraction(6 * S))
+    frame = Launch(FRAME, profile, 0x5A)
+    for again in range(2):
+        await bench.config("line", rx_enable=1)
+        dut.rx_drive.value = 0
+        for _ in range(40):
+            await bench.cycles(10)
+            assert not bench.status("rx_busy"), "busy without a profile"
+        dut.rx_drive.value = 1
+        await bench.cycles(40)
+        # A profile that is refused changes nothing.
+        assert not await bench.profile(0, Profile(Fraction(3 * S)))
+        start = bench.now + 20 * S
+        await bench.play("rx_drive", line_wave([Grant(start, frame, 0, 0)])[1:])
+        await bench.cycles(40)
+        assert not await bench.drain_bytes()
+        assert await bench.profile(0, profile)
+        start = bench.now + 20 * S
+        await bench.play("rx_drive", line_wave([Grant(start, frame, 0, 0)])[1:])
+        await bench.cycles(60)
+        assert [(b.tick, b.data) for b in await bench.drain_bytes()] == [(start, 0x5A)]
+        if not again:
+            await bench.reset()
+
+
+@cocotb.test()
 async def test_promise5_receive_through_filter(dut):
     """Spikes shorter than the filter change neither data, nor ticks, nor flags."""
     bench = await Bench.start(dut, "unrelated")

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The pulse domain under anything that the crossing and the pins may do: any inputs, any bytes and launches, any words, each held until it
-// is answered and four cycles of rest between two (the crossing takes longer for its turns), streams of which any part is freed at any
-// time, and resets of three cycles. Profile 0 and the receiver are set up first. See environment.sby.
+// is answered, streams of which any part is freed at any time, and resets of three cycles. Between two words lie four cycles of rest, or
+// eight behind one that an event tells of; the crossing takes longer for its turns. See environment.sby.
+//   SETUP  3: profile 0 and the receiver are set up first. 0: any words from the first one on
 module litepulse_pulse_any #(
-    parameter int S = 1
+    parameter int S = 1,
+    parameter int SETUP = 3
 ) (
     input logic clk
 );
   localparam int INPUTS = 1, EV_AW = 8, RING_AW = 6, LQ_AW = 6;
-  localparam int SETUP = 3;
 
   (* anyseq *) logic          any_rst, any_req, any_valid, any_none;
   (* anyseq *) logic [5:0]    any_addr;
@@ -42,7 +43,7 @@ module litepulse_pulse_any #(
     rx_free = '1;
   end
 
-  logic        req = 1'b0, done;
+  logic        req = 1'b0, done, err;
   logic [2:0]  rest = 3'd0;
   logic [1:0]  words = 2'd0;
   logic [5:0]  addr, first_addr;
@@ -57,7 +58,7 @@ module litepulse_pulse_any #(
   always_ff @(posedge clk) begin
     if (req && done) begin
       req <= 1'b0;
-      rest <= 3'd3;
+      rest <= (err || addr == litepulse_map_pkg::CFG_COMMAND) ? 3'd7 : 3'd3;
       if (words != 2'(SETUP)) words <= words + 2'd1;
     end else if (rest != 3'd0) begin
       rest <= rest - 3'd1;
@@ -91,6 +92,6 @@ module litepulse_pulse_any #(
       .clk, .rst, .rx_i(rx), .aux_i(aux),
       .ev_wr, .ev_free, .rx_wr, .rx_wword, .rx_free, .txb_valid(valid), .txb_none(any_none), .txb_data(next), .txb_pop(pop),
       .lq_avail(avail), .lq_rptr('0), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),
-      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_done(done)
+      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_done(done), .cfg_err(err)
   );
 endmodule
