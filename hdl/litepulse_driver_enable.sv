@@ -48,7 +48,9 @@ module litepulse_driver_enable #(
         less = {ends, from} + {{(16-SL){runs}}, runs && behind == 3'd0, below[SL-1:0] & {SL{runs}}};
         for (int s = 0; s < S; s++) begin
           tail[s] = runs && (from[15:4] != 12'd0 || {1'b0, from[3:0]} > 5'(s) + 5'(behind));
-          // by what is busy in this cycle, which comes late: side by side, as a lag that reaches from one sample reaches from all behind it
+          // An older lag no longer counts behind what is busy in this cycle: `lag` may have been lowered since.
+          for (int b = 0; b < s; b++) tail[s] = tail[s] && !busy[b];
+          // `busy` comes late: side by side, as a lag that reaches from one sample reaches from all behind it
           for (int b = 0; b < s; b++) tail[s] = tail[s] || (busy[b] && lag >= 16'(s - b));
         end
       end

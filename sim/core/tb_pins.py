@@ -63,6 +63,29 @@ async def test_promise1_driver_enable(dut):
 
 
 @cocotb.test()
+async def test_promise1_driver_enable_with_another_lag(dut):
+    """A pulse within a cycle, in a lag that was lowered or raised meanwhile: from then on its own lag counts, to the tick."""
+    edges = 0
+    for before, after in ((600 * S, 0), (600 * S, 1), (600 * S, S + 1), (500 * S, 600 * S)):
+        bench = await Bench.start(dut, "1:1")
+        assert await bench.profile(1, Profile(Fraction(6 * S)))
+        for off in range(S):
+            assert await bench.config("driver_enable", lead=0, lag=before)
+            first = bench.ahead(4) // S * S
+            second = first + 400 * S + off
+            grants = [Grant(tick, Launch(PULSE, bench.profiles[1], width=1, index=1), 0, n) for n, tick in enumerate((first, second))]
+            for grant in grants:
+                await bench.launch(grant.tick, grant.launch, grant.name)
+            await bench.until(first + 20 * S)
+            assert await bench.config("driver_enable", lead=0, lag=after)
+            assert bench.now < second - 100 * S
+            await bench.until(second + 1200 * S)
+            wanted = [(ALWAYS, 0), (first, 1), (second + 1 + after, 0)]
+            edges += bench.check_pin("de", wanted, since=first - 10 * S)
+    figure(1, "driver enable, another lag", edges)
+
+
+@cocotb.test()
 async def test_promise1_driver_enable_refused_and_flushed(dut):
     """A launch refused busy adds nothing to de; a flushed one takes its lead back."""
     bench = await Bench.start(dut, "2:1")

@@ -454,10 +454,13 @@ class Scene:
         missing = [span for span in more if span not in seen]
         assert not missing, f"de is not high where it should be: {missing[:3]}"
         uncertain = [grant.tick for grant in self.cancelled] + [tick for _, tick in waited_for]
+        margin = 200 * max(8000, bench.sys_period) // (8000 // S)  # by which a byte is there before its write is noted
+        waiting = [(written - margin, grant.tick) for (written, _), grant in zip(self.data, tty)]
         for a, b in seen:
             inside = [(a, a), *(w for w in wanted if a <= w[0] and w[1] <= b), (b, b)]
             for begin, end in ((before[1], after[0]) for before, after in zip(inside, inside[1:])):
-                count = 1 + sum(begin <= tick and tick - self.longest_lead < end for tick in uncertain)
+                count = sum(begin <= tick and tick - self.longest_lead < end for tick in uncertain)
+                count += any(written < end and begin <= sent for written, sent in waiting)
                 assert end - begin <= count * self.longest_lead, f"de is high in [{begin}, {end})"
         edges += 2 * len(wanted)
         # Inputs.
