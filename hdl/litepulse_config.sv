@@ -55,6 +55,7 @@ module litepulse_config #(
     output logic         prof0_changed,
     // settings
     output logic         loopback,
+    output logic         loop_changes,   // from the next cycle on it has another value
     output logic         hold_tty,
     output logic         break_hold,
     output logic         rx_enable,
@@ -144,6 +145,7 @@ module litepulse_config #(
   // a train's period leaves room for the lead with which it was started
   assign may_set_lead = !(lead_differs && train_running);
   assign lead_changes = state == SET && at_driver_enable && lead_differs && !train_running;
+  assign loop_changes = state == SET && at_line && cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB] != loopback;
   assign refuses      = unknown || (at_driver_enable && !may_set_lead) || (at_echo && !tail_fits);
   assign tail_cycles  = ({1'b0, cfg_data[litepulse_map_pkg::ECHO_TAIL_LSB +: 16]} + 17'(S - 1)) >> $clog2(S);
   assign train_req  = idle && is_train;

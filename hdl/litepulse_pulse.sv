@@ -80,7 +80,7 @@ module litepulse_pulse #(
   logic [15:0]      nde_lead, de_lag;
   capture_settings_t capture_settings;
   logic [9:0]       echo_tail;
-  logic             echo_changed, lead_changes;
+  logic             echo_changed, lead_changes, loop_changes;
   logic [10:0]      event_mask;
   logic             flush_queue, queue_flushed, flush_tty, tty_flushed;
   logic [15:0]      flush_count;
@@ -146,6 +146,7 @@ module litepulse_pulse #(
   logic [S-1:0]  tx_then, rx_loop;
   logic          tx_then_last;
   logic [KE-1:0] busy_past;      // in terms of `now` the oldest is the cycle shown, the one before it the next cycle
+  logic          rest_was, switched, switched_was;
 
   assign tx_then = (LOOP > 1) ? tx_past[S-1:0] : tx_o;
   always @* begin
@@ -158,12 +159,19 @@ module litepulse_pulse #(
   always_ff @(posedge clk) begin
     tx_past      <= (S * (LOOP - 1))'({tx_o, tx_past} >> S);
     tx_then_last <= tx_then[S-1];
-    busy_past    <= {busy_past[KE-2:0], line_busy != '0};
+    // A rest level that changes moves the line without a launch.
+    busy_past    <= {busy_past[KE-2:0], line_busy != '0 || rest_was != prof_invert[0]};
+    rest_was     <= prof_invert[0];
+    switched     <= loop_changes;
+    switched_was <= switched;
     tx_oe        <= 1'b1;
     if (rst) begin
       tx_past      <= '1;
       tx_then_last <= 1'b1;
       busy_past    <= '0;
+      rest_was     <= 1'b0;
+      switched     <= 1'b0;
+      switched_was <= 1'b0;
       tx_oe        <= 1'b0;
     end
   end
@@ -171,7 +179,8 @@ module litepulse_pulse #(
   // With several samples a cycle an edge may be seen in the very cycle in which our launch begins, and a new filter waits until the
   // old one's samples have been shown.
   litepulse_echo #(.LAG((S > 1) ? 4 : 2)) echo (
-      .clk, .rst, .sent(busy_past[(S > 1) ? KE - 2 : KE - 1]), .tail(echo_tail), .line_delay(line_delay[5:0]),
+      .clk, .rst, .sent(busy_past[(S > 1) ? KE - 2 : KE - 1] || ((S > 1) ? switched_was : loop_changes)),
+      .tail(echo_tail), .line_delay(line_delay[5:0]),
       .changed(echo_changed), .own(line_own)
   );
 
@@ -188,7 +197,7 @@ module litepulse_pulse #(
       .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
       .lin_req, .lin_done, .lin_err,
       .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,
-      .loopback, .hold_tty, .break_hold, .rx_enable, .nde_lead, .lead_changes, .de_lag,
+      .loopback, .loop_changes, .hold_tty, .break_hold, .rx_enable, .nde_lead, .lead_changes, .de_lag,
       .capture(capture_settings), .echo_tail, .echo_changed, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[3]), .ev_ack(ack[3]), .ev(control_event)

@@ -199,8 +199,8 @@ class Grant(NamedTuple):
 def line_wave(grants, rest=1):
     """The pin from the launches that were granted. `rest` is a level or a waveform of rest levels."""
     rest = [(ALWAYS, rest)] if isinstance(rest, int) else rest
-    wave, last = list(rest[:1]), None
-    grants = sorted(grants)
+    grants, last = sorted(grants), None
+    wave = [rest[0], *((t, v) for t, v in rest[1:] if grants and t < grants[0].tick)]
     for number, grant in enumerate(grants):
         assert last is None or grant.tick >= last, f"two launches at once: {grant}"
         last = grant.end
@@ -450,21 +450,22 @@ def capture(waves, samples, rise, fall, filters=None, until=None, recorded=1):
 class Echo:
     """Which cycles may show our own transmission. `tail` and `delay` (by which the filter holds the line back) in cycles.
 
-    Both may be Steps, and `changes` then are the cycles in which one of their words was answered; all these as the line is shown.
+    Both may be Steps, and `changes` then are the cycles in which one of their words was answered; all these as the line is shown. In the
+    cycles of `moves` the line changes without a launch: they count like one that begins and ends there.
     """
 
     CHANGED = 2049  # cycles for which a window stays open behind a word that comes in it, and the filter's delay
 
-    def __init__(self, grants, samples, tail=16, delay=0, changes=()):
+    def __init__(self, grants, samples, tail=16, delay=0, changes=(), moves=()):
         self.samples, self.delay = samples, delay
         tail, delays = steps(tail), steps(delay)
         # With several samples per cycle all comes a cycle later, and a word acts in three cycles.
         later, slow = (0, 0) if samples == 1 else (1, 2)
         spans = []
-        for a, b in busy_spans(grants):
-            first, last = a // samples - later, (b - 1) // samples - later
+        launches = [(a // samples - later, (b - 1) // samples - later) for a, b in busy_spans(grants)]
+        for first, last in sorted([*launches, *((cycle, cycle) for cycle in moves)]):
             if spans and first <= spans[-1][1] + 1:
-                spans[-1][1] = last
+                spans[-1][1] = max(spans[-1][1], last)
             else:
                 spans.append([first, last])
         self.windows = []  # cycles in which the line as shown counts as our own, first and last

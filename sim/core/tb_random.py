@@ -92,6 +92,8 @@ class Scene:
         self.leads, self.train_runs, self.stopping = Steps(self.lead), True, False
         self.loop, self.receiving, self.formats = Steps(0), Steps(1), [Steps(profile) for profile in self.profiles]
         self.filters, self.tails, self.echo_words = Filters(S, *self.filter), Steps(-(-self.tail // S)), []
+        self.switches = []  # cycles in which the loopback was switched
+        self.rests = Steps(1)  # level of the line at rest, in cycles of the pin
 
     def format(self, k):
         """Profile k, at random."""
@@ -101,7 +103,7 @@ class Scene:
             rng.choice((5, 6, 7, 8)),
             rng.choice(("none", "odd", "even", "mark", "space")),
             rng.choice((Fraction(1), Fraction(3, 2), Fraction(2))),
-            k > 0 and rng.random() < 0.3,
+            (k > 0 or PHY in ("generic", "model")) and rng.random() < 0.3,
         )
 
     def a_filter(self):
@@ -131,6 +133,8 @@ class Scene:
         await bench.record()
         for k, profile in enumerate(self.profiles):
             assert await bench.profile(k, profile)
+            if k == 0:
+                self.set_rest()
         await bench.config("driver_enable", lead=self.lead, lag=self.lag)
         await bench.filter(*self.filter)
         assert await bench.echo(self.tail)
@@ -253,6 +257,8 @@ class Scene:
     async def set_line(self):
         loopback, rx_enable = int(self.rng.random() < 0.4), int(self.rng.random() < 0.8)
         await self.bench.config("line", loopback=loopback, rx_enable=rx_enable)
+        if loopback != self.loop.steps[-1][1]:
+            self.switches.append(self.bench.answered())
         self.loop.set(self.bench.answered(), loopback)
         self.receiving.set(self.bench.answered(), rx_enable)
 
@@ -316,6 +322,17 @@ class Scene:
         await self.bench.profile(k, profile)
         self.formats[k].set(self.bench.answered(), profile)
         self.profiles[k] = profile
+        if k == 0:
+            self.set_rest()
+
+    def set_rest(self):
+        """Profile 0 was written."""
+        if self.rests.steps[-1][1] != self.profiles[0].idle:
+            self.rests.set(self.bench.answered() + OUTPUT - 1, self.profiles[0].idle)
+
+    def resting(self):
+        """The waveform of the levels at rest."""
+        return [(max(ALWAYS, cycle * S), level) for cycle, level in self.rests.steps]
 
     def as_launched(self, grant):
         """A launch takes its profile as it is when it begins."""
@@ -327,7 +344,8 @@ class Scene:
     def received(self, line, granted):
         """The bytes that the receiver takes from its line: while it is on, and between two writes of profile 0."""
         delays, changes = self.filters.delays(LINE), [cycle - CONDITIONING for cycle in self.echo_words]
-        echo = Echo(granted, S, self.tails.later(-CONDITIONING), delays, changes)
+        moves = [cycle - 1 for cycle in self.switches] + [cycle - (S > 1) for cycle, _ in self.rests.steps[1:]]
+        echo = Echo(granted, S, self.tails.later(-CONDITIONING), delays, changes, moves)
         off = [(begin, end) for begin, end, on in self.receiving.spans() if not on]
         off += [(begin - 1, begin + 1) for begin, _, _ in self.formats[0].spans()[1:]]
         out, since, shown = [], None, self.filters.shown(LINE, line)
@@ -441,7 +459,7 @@ class Scene:
             ready = max([ready, *(until for tick, until in prepared if tick < b)])
             assert b - ready < length + self.longest_lead + SLACK + 8 * S, f"a byte had room in [{ready}, {b})"
         # Pins.
-        edges = bench.check_line(granted)
+        edges = bench.check_line(granted, self.resting())
         # A byte held back while its lead runs, or just as it has run out, takes the lead back, and so does a response that is cancelled;
         # what is waited for when the lead changes may miss it, or have another one, once. All else about `de` is exact.
         leads, waited_for = self.leads.later(OUTPUT), self.waited_for([*granted, *refused])
@@ -464,7 +482,7 @@ class Scene:
                 assert end - begin <= count * self.longest_lead, f"de is high in [{begin}, {end})"
         edges += 2 * len(wanted)
         # Inputs.
-        line = switched((self.line, shifted(line_wave(granted), 1)), self.loop, S)
+        line = switched((self.line, shifted(line_wave(granted, self.resting()), 1)), self.loop, S)
         expected = capture(
             [*self.waves, line],
             S,

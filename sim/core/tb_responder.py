@@ -6,7 +6,7 @@ from fractions import Fraction
 import cocotb
 
 from litex_soc import regmap
-from sim.core.bench import CONSTANTS, ECHO_TAIL, FAST, INPUTS, LINE, Bench, S, figure
+from sim.core.bench import CONSTANTS, ECHO_TAIL, FAST, INPUTS, LINE, PHY, Bench, S, figure, latencies
 from sim.core.model import (
     ALWAYS,
     BREAK,
@@ -35,6 +35,7 @@ from sim.core.model import (
 )
 
 FASTEST = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
+OUTPUT = sum(latencies(PHY))  # cycles from a word's answer to what obeys it at the pin
 REST = CONSTANTS["RESPONSE_REST"]
 CHANNEL = 1 % LINE  # an input other than the first, where there is one
 TTY = Profile(Fraction(9 * S))
@@ -320,6 +321,51 @@ async def test_promise1_responder_own_transmission(dut):
     await bench.cycles(200)
     await bench.drain()
     assert [r.tick for r in bench.select(1, 2)] == [edge + FASTEST + 5], "somebody else's edge counts"
+
+
+@cocotb.test()
+async def test_promise1_responder_ignores_another_rest_level(dut):
+    """ignore_own: neither a rest level that the host changes nor a switch of the loopback between two levels makes it answer."""
+    bench, pulse = await start_bench(dut)
+    for tail in (0, ECHO_TAIL * S):
+        for length in (0, 2 * S + 1, 63):
+            for loopback in (1, 0):
+                assert await bench.echo(tail)
+                await bench.filter(1 << LINE if length else 0, length)
+                await bench.config("line", loopback=loopback)
+                dut.rx_wire.value = 1 - loopback
+                await bench.cycles(200)
+                await bench.responder(pulse, FASTEST + 100 * S, trigger=1, channel=LINE, rise=1, fall=1, rearm=1, ignore_own=1)
+                for invert in (True, False):
+                    assert await bench.profile(0, Profile(Fraction(9 * S), invert=invert))
+                    moved = (bench.answered() + OUTPUT - 1) * S
+                    await bench.cycles(400)
+                    bench.check_pin("tx", [(ALWAYS, int(invert)), (moved, 1 - invert)], moved - 5 * S)
+                    answers = [r for r in await bench.drain() if r.source == 2]
+                    assert not answers, f"it answered itself: {answers}"
+            # The line's two sources at two levels.
+            dut.rx_wire.value, dut.rx_drive.value = 0, 0
+            await bench.config("line", loopback=1)
+            await bench.cycles(200)
+            await bench.drain()
+            for loopback in (0, 1):
+                await bench.config("line", loopback=loopback)
+                await bench.cycles(400)
+                answers = [r for r in await bench.drain() if r.source == 2]
+                assert not answers, f"it answered a switch of the loopback: {answers}"
+            dut.rx_drive.value = 1
+            await bench.cycles(200)
+            await bench.config("resp_arm", arm=0)
+    # Somebody else's edge counts as before.
+    await bench.config("line", loopback=0)
+    await bench.filter(0, 1)
+    await bench.cycles(2200)  # our own is still in view when the filter is written
+    await bench.drain()
+    await bench.responder(pulse, FASTEST + 5, trigger=1, channel=LINE, fall=1, rearm=1, ignore_own=1)
+    edge = bench.now + 30 * S
+    await bench.play("rx_drive", [(edge, 0), (edge + 50 * S, 1)])
+    await bench.cycles(200)
+    assert [r.tick for r in await bench.drain() if r.source == 2] == [edge + FASTEST + 5]
 
 
 @cocotb.test()
