@@ -81,7 +81,8 @@ module litepulse #(
   localparam int RING_AW = 6;       // log2 of the received records that the crossing's ring holds
 
   // crossing: streams, bytes, launches, configuration
-  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err, fault_p, ev_gap, rx_gap;
+  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err,
+                    fault_p, ev_gap, rx_gap, ev_lost_carries;
   logic [127:0]     ev_wdata;
   logic [63:0]      now_tick;
   logic [15:0]      rx_wdata;
@@ -121,6 +122,7 @@ module litepulse #(
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
       .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost, .now_tick,
+      .ev_lost_carries,
       .txb_valid, .txb_none, .txb_data, .txb_pop, .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
       .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .status_p, .fault_p
   );
@@ -129,7 +131,7 @@ module litepulse #(
       .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wword, .rx_wdata, .rx_free,
       .txb_valid, .txb_none, .txb_data, .txb_pop,
       .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
-      .now_tick, .ev_gap, .ev_lost, .rx_gap, .rx_nlost, .status_p, .fault_p,
+      .now_tick, .ev_gap, .ev_lost, .ev_lost_carries, .rx_gap, .rx_nlost, .status_p, .fault_p,
       .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
       .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
       .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,

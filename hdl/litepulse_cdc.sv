@@ -22,7 +22,7 @@
 //
 // The resets must be asserted together, for at least 4 cycles of the slower clock; they may be released in either order.
 // Latency: RAM reads one cycle. From the start of a configuration word to its answer at most 3*(TURN + 3) sys + 9 pulse cycles plus
-// what the core takes; a snapshot takes 3 pulse cycles, 5 across a wrap of the low half of the tick.
+// what the core takes; a snapshot takes 3 pulse cycles, 5 across a wrap of the low half of the tick, and 1 more if ev_lost carries.
 //   EV_AW, RING_AW, TX_AW, LQ_AW  log2 of the depths (events, received records in the ring, bytes to send, launches)
 module litepulse_cdc #(
     parameter int EV_AW = 8,
@@ -64,6 +64,7 @@ module litepulse_cdc #(
     input  logic [63:0]      now_tick,
     input  logic             ev_gap,        // else ev_lost counts as 0
     input  logic [31:0]      ev_lost,
+    input  logic             ev_lost_carries,  // ev_lost is none in this cycle; never in two in a row
     input  logic             rx_gap,        // else rx_nlost counts as that of 0
     input  logic [31:0]      rx_nlost,      // complement
     // verilator lint_off UNUSEDSIGNAL
@@ -437,14 +438,15 @@ module litepulse_cdc #(
   localparam logic [1:0] SNAP_LOST = 2'd1, SNAP_LO = 2'd2, SNAP_HI = 2'd3;
   logic [1:0] snap_word;
   logic snap_go, snap_top, snap_wrapped, snap_ev, snap_rx;
+  logic snap_none;  // the count in snap_first is none: another cycle
   logic [31:0] snap_first;
   assign snap_go   = snap_flag_v != snap_ack;
   assign snap_busy = snap_flag != snap_ack_v;
   // Four words in two cells per bit: a register picks one of the first two, or carries what picks one of the others. It takes
   // snap_sel in at any time, but what is used of it was picked when that had long stood still.
   assign snap_wrapped = snap_top && !now_tick[31];
-  assign snap_rx   = snap_sel && !snap_go && rx_gap;
-  assign snap_ev   = !snap_sel && !snap_go && ev_gap;
+  assign snap_rx   = snap_sel && (!snap_go || snap_none) && rx_gap;
+  assign snap_ev   = !snap_sel && (!snap_go || snap_none) && ev_gap;
 
   litepulse_ram #(
       .AW(4),
@@ -467,11 +469,12 @@ module litepulse_cdc #(
 
   always_ff @(posedge pulse_clk) begin
     snap_top   <= now_tick[31];
+    snap_none  <= ev_lost_carries && snap_word == SNAP_LOST;
     snap_first <= ({32{snap_ev}} & ev_lost) | ({32{snap_rx}} & ~rx_nlost);
     if (snap_word == SNAP_LO) snap_first <= '1;
     if (pulse_take) snap_flag_v <= snap_flag;
     case (snap_word)
-      SNAP_LOST: if (snap_go) snap_word <= SNAP_LO;
+      SNAP_LOST: if (snap_go && !snap_none) snap_word <= SNAP_LO;
       SNAP_LO: snap_word <= SNAP_HI;
       default:
       if (snap_wrapped) snap_word <= SNAP_LO;

@@ -49,6 +49,7 @@ module litepulse_events #(
     input  logic [EV_AW:0]         ev_free,
     output logic                   ev_gap,       // records are being lost
     output logic [31:0]            ev_lost,      // as many of this gap; means nothing outside of one
+    output logic                   ev_lost_carries,  // ... nor in this cycle: its upper half follows in the next one
     output logic                   fault         // something was refused or missed, or a gap begins
 );
   localparam int SL = $clog2(S);
@@ -300,6 +301,7 @@ module litepulse_events #(
   assign ev_wdata = {st_data, seq, st_kind, st_source, st_flags, tick};
   assign ev_gap   = gap;
   assign ev_lost  = st_data;
+  assign ev_lost_carries = wrapped;
 
 `ifdef FORMAL
 `include "litepulse_events.svh"  // sim/formal

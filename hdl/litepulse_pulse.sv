@@ -29,6 +29,7 @@ module litepulse_pulse #(
     input  logic [EV_AW:0]      ev_free,
     output logic                ev_gap,
     output logic [31:0]         ev_lost,
+    output logic                ev_lost_carries,
     output logic                rx_wr,
     output logic [1:0]          rx_wword,
     output logic [15:0]         rx_wdata,
@@ -331,6 +332,6 @@ module litepulse_pulse #(
 
   litepulse_events #(.S(S), .EV_AW(EV_AW), .C(INPUTS + 1)) events (
       .clk, .rst, .now, .young, .req, .ack, .responder(resp_event), .sequencer(sequencer_event), .tty(tty_event),
-      .control(control_event), .edges, .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .fault(ev_fault)
+      .control(control_event), .edges, .event_mask, .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .ev_lost_carries, .fault(ev_fault)
   );
 endmodule

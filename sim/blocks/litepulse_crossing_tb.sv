@@ -35,6 +35,7 @@ module litepulse_crossing_tb #(
     input  logic [63:0]         now_tick,
     input  logic                ev_gap,
     input  logic [31:0]         ev_lost,
+    input  logic                ev_lost_carries,
     input  logic                rx_gap,
     input  logic [31:0]         rx_nlost,
     input  logic [7:0]          status_p,

@@ -108,6 +108,7 @@ class Crossing:
             "now_tick",
             "ev_gap",
             "ev_lost",
+            "ev_lost_carries",
             "rx_gap",
             "rx_nlost",
             "status_p",
@@ -185,7 +186,10 @@ class Crossing:
             self.history[self.tick] = self.cycle
             gap, events, received = rng.getrandbits(1), rng.getrandbits(32), rng.getrandbits(32)
             rx_gap = rng.getrandbits(1)
-            self.lost[self.cycle] = (events if gap else 0, received if rx_gap else 0)
+            # a count that carries is none, and never in two cycles in a row
+            carries = self.lost.get(self.cycle - 1) != (None, None) and rng.random() < 0.4
+            self.lost[self.cycle] = (None, None) if carries else (events if gap else 0, received if rx_gap else 0)
+            dut.ev_lost_carries.value = carries
             dut.now_tick.value = self.tick
             dut.ev_gap.value, dut.ev_lost.value, dut.rx_gap.value, dut.rx_nlost.value = gap, events, rx_gap, received ^ 0xFFFFFFFF
             # streams

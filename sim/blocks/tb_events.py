@@ -357,6 +357,41 @@ async def test_promise6_count_stops(dut):
 
 
 @cocotb.test()
+async def test_promise6_count_is_whole(dut):
+    """What the header shows of a gap grows by what is lost in each cycle, also where the count's lower half wraps, or is said to follow."""
+    cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
+    border = Bundle(dut.edges, "edges_t")
+    for both in (0, 1):
+        for early in range(6):
+            dut.rst.value = 1
+            dut.req.value = 0
+            dut.event_mask.value = 0x7FF
+            dut.now.value, dut.young.value = 1 << 20, young(1 << 20)
+            border(changed=1 | both << S, group=2, delay=5)
+            dut.ev_free.value = EVENT_RESERVE
+            for _ in range(3):
+                await RisingEdge(dut.clk)
+            dut.rst.value = 0
+            border(plain=1, filtered=both, changed=1 | both << S)
+            for _ in range(20):
+                await RisingEdge(dut.clk)
+            dut.st_data.value = (1 << 16) - 3 - early
+            await RisingEdge(dut.clk)
+            carries, counts = 0, []
+            for _ in range(12):
+                await RisingEdge(dut.clk)
+                await ReadOnly()
+                assert int(dut.ev_gap.value)
+                carries += int(dut.ev_lost_carries.value)
+                counts.append(None if int(dut.ev_lost_carries.value) else int(dut.ev_lost.value))
+            await RisingEdge(dut.clk)
+            border(plain=0, filtered=0)
+            assert carries == 1 and max(n for n in counts if n) >= 1 << 16, counts
+            shown = [n for n in counts if n is not None]
+            assert all(0 <= later - n <= 64 for n, later in zip(shown, shown[1:])), counts
+
+
+@cocotb.test()
 async def test_promise6_count_beyond_16_bits(dut):
     """A gap of about 65536 losses is told exactly, in whichever cycle around the carry of the count there is room again."""
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())

@@ -53,6 +53,7 @@
   logic f_cfg_starts, f_cfg_dones, f_cfg_answers, f_cfg_bad_given;
   logic [63:0] f_tick;
   logic [31:0] f_lost, f_lost_was, f_snap_data;
+  logic f_carried, f_lost_whole;  // ev_lost carried in the last cycle; did not when f_lost was taken
   logic f_snap_known = 1'b0;
   logic f_rx_any, f_rx_took;  // a record has been taken; in this turn
   logic f_rx_quiet, f_rx_done;  // sys passed in the last cycle with room for a record and no byte being received; all had been moved
@@ -89,7 +90,8 @@
     end
     if (pulse_take) f_lq_told <= lq_wptr;
     f_lost_was <= snap_sel ? (rx_gap ? ~rx_nlost : 32'd0) : ev_gap ? ev_lost : 32'd0;
-    if (snap_go && snap_word == SNAP_LOST) f_lost <= f_lost_was;
+    f_carried <= ev_lost_carries;
+    if (snap_go && snap_word == SNAP_LOST) {f_lost, f_lost_whole} <= {f_lost_was, !f_carried};
     if (snap_word == SNAP_LO) f_tick <= now_tick;
     if (f_snap_end && f_snap_n[2] == snap_sel) begin
       f_snap_known <= f_snap_n[1:0] != '0;
@@ -210,6 +212,7 @@
       if (cfg_answered) assert (cfg_refused == f_cfg_bad_given);
       // both halves of a snapshot are of one tick, and it stands still when sys may read it
       if (f_snap_end) assert (now_tick[63:32] == f_tick[63:32]);
+      if (snap_word != SNAP_LOST) assert (f_lost_whole);
       if (f_snap_known && !snap_busy) assert (f_snap_mem == f_snap_data);
       if (!snap_busy) assert (!snap_go);
 
@@ -244,7 +247,8 @@
       assert (cfg_flag == f_cfg_starts && cfg_ack == f_cfg_dones && cfg_bad == f_cfg_bad_given && cfg_ack_v == f_cfg_answers);
       if (snap_word == SNAP_LO) assert (snap_first == '0);
       if (snap_word == SNAP_HI) assert (snap_first == '1 && f_tick == f_tick_was && snap_top == f_tick_was[31]);
-      if (snap_word == SNAP_LOST && snap_go) assert (snap_first == f_lost_was);
+      if (snap_word == SNAP_LOST && snap_go) assert (snap_first == f_lost_was && snap_none == f_carried);
+      if (snap_word == SNAP_HI) assert (!snap_none);
       if (f_snap_known && !(snap_go && snap_sel == f_snap_n[2])) assert (f_snap_mem == f_snap_data);
       if (snap_go && snap_sel == f_snap_n[2] && f_snap_n[1:0] == 2'd1 && snap_word != SNAP_LOST)
         assert (f_snap_mem == f_lost);

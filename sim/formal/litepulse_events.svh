@@ -141,7 +141,7 @@
       if (f_waits) assume (f_age <= 7'(F_AGE));
       assert (f_came == f_told + f_skipped + 32'(full) + 32'(one_p) + (rec_all ? p_data : 32'd0) + 32'(f_total) + (gap ? f_lost : 32'd0));
       assert (seq == f_told[15:0]);
-      assert (ev_gap == gap && (!gap || ev_lost == st_data));
+      assert (ev_gap == gap && (!gap || ev_lost_carries || ev_lost == f_lost));
       // inside
       assert (!(full && gap) && !(wrapped && !gap && full && st_data == 32'd0));
       if (gap) assert ({st_kind, st_source} == {litepulse_map_pkg::KIND_OVERFLOW, litepulse_map_pkg::SRC_CONTROL});
@@ -215,6 +215,7 @@
     f_stamp_p <= f_stamp;
     f_word_p <= f_word;
     if (f_past && !rst && !$past(rst)) begin
+      assert (!(ev_lost_carries && $past(ev_lost_carries)));
       if ($past(f_mine && open)) assert (tick == $past(f_stamp_p));
       if ($past(f_mine && store)) assert (full && {st_kind, st_source, st_flags, st_data} == $past(f_word_p));
       if ($past(f_mine && lose)) assert (gap && st_data == 32'd1);
