@@ -14,8 +14,8 @@
 //
 // `ready` and `position` are latched before the tick is sampled, so no record that is ready is younger than the header's tick.
 // The watchdog's words (`stop`, litepulse_watchdog) go the way of a configuration word, one in each turn in which the word before has
-// been answered and the bus has had a cycle without an access; whatever then wants the same turn waits for the next one. They are not
-// written to the shadow.
+// been answered; whatever then wants the same turn waits for the next one. They are not written to the shadow. From the cycle in which it
+// fires on, the host's configuration words wait until all of them have been handed over, and its launches until they have been answered.
 //
 // Words 1 to 3 of a header keep showing that stream's last snapshot. A record can be read if it has arrived by then, not only if it
 // had when the header was read.
@@ -112,16 +112,18 @@ module litepulse_window #(
   // Waiting: what concerns the crossing is done in its turn, or given up ------------------------------------------------
   logic held;  // not the first cycle of an access
   logic snapping, expired, go, stall, tx_wr, tx_go, more_bytes, lq_wait, cfg_pending, cfg_wait;
-  logic [1:0] beat;
+  logic [1:0] beat, stop_bits;
   logic [TIMEOUT:0] waited;
   logic stop_next, stop_pending, host_turn;  // the next turn is the watchdog's; its word was handed over in the last cycle
+  logic word_turn;  // a turn for what must not overtake the watchdog's words
   assign expired    = waited[TIMEOUT];
   assign stop_taken = stop_next && turn;
   assign host_turn  = turn && !stop_next && !stop_pending;  // there is one deed in a turn
   assign go         = host_turn || expired;
+  assign word_turn  = host_turn && stop == 2'd0 && !(cfg_busy && stop_bits[0]);  // `stop_bits` of the last word, the flush
   assign cfg_wait = start && in_cfg && cfg_busy;
   assign stall    = (level && !expired && !(bus_we ? held && host_turn : snapping && !snap_busy))
-                    || (cfg_wait && !expired) || (wr && in_cfg && !go) || (lq_wait && !go)
+                    || (cfg_wait && !expired) || ((wr && in_cfg || lq_wait) && !word_turn && !expired)
                     || (tx_wr && !tx_go) || more_bytes;
 
   always_ff @(posedge clk) begin
@@ -217,12 +219,12 @@ module litepulse_window #(
   assign lq_we     = lq_wr && !lq_full;
   assign lq_wdata  = bus_dat_w;
   assign lq_wait   = lq_wr && lq_last && !lq_bad;
-  assign lq_commit = lq_wait && host_turn;
+  assign lq_commit = lq_wait && word_turn;
 
   always_ff @(posedge clk) begin
     if (lq_wr) spoilt <= lq_bad && !lq_last;
     if (lq_commit) launch_accepted <= launch_accepted + 1'b1;
-    if (lq_wr && lq_last && (lq_bad || (expired && !host_turn))) launch_refused <= launch_refused + 1'b1;
+    if (lq_wr && lq_last && (lq_bad || (expired && !word_turn))) launch_refused <= launch_refused + 1'b1;
     if (rst) begin
       spoilt          <= 1'b0;
       launch_accepted <= '0;
@@ -237,8 +239,7 @@ module litepulse_window #(
   (* anyconst *) logic [6:0] f_n;  // a place of the shadow, and what lies there
   logic [31:0] f_word;
 `endif
-  logic [1:0] stop_bits;
-  assign cfg_wr        = wr && in_cfg && !cfg_busy && host_turn;
+  assign cfg_wr        = wr && in_cfg && !cfg_busy && word_turn;
   assign cfg_start     = cfg_wr || stop_taken;
   assign cfg_rd        = rd && in_cfg && !cfg_busy;
   assign cfg_held_data = {shadow[31:2], shadow[1:0] | stop_bits};
@@ -265,7 +266,8 @@ module litepulse_window #(
   always_ff @(posedge clk) begin
     cfg_pending  <= cfg_start;
     stop_pending <= stop_taken;
-    stop_next    <= !stop_taken && (stop_next || (stop != 2'd0 && !cfg_busy && !start));
+    // without a turn the bus does nothing, so the turn that follows is free
+    stop_next    <= !stop_taken && (stop_next || (stop != 2'd0 && !cfg_busy && !(start && turn)));
     if (cfg_start) begin
       stop_bits     <= stop_taken ? {&stop, stop[0]} : 2'b00;
       cfg_held_addr <= !stop_taken ? bus_adr[7:2] : stop == STOP_TRAIN ? litepulse_map_pkg::CFG_TRAIN_COMMAND
@@ -377,7 +379,8 @@ module litepulse_window #(
       if (show_ev || show_rx || show_cfg) assert (bus_ack && !bus_we);
     end
   end
-  // What the watchdog hands over is carried until it is answered, and nothing else; it is not kept waiting once the bus had a free cycle.
+  // What the watchdog hands over is carried until it is answered, and nothing else. It is not kept waiting by the bus, and before what the
+  // host writes from the cycle in which it fired on.
   logic [1:0] f_stop;  // the watchdog's word in the crossing
   logic f_read;        // it has left the shadow, ...
   logic f_upper;       // ... whose upper half was read last, ...
@@ -395,7 +398,7 @@ module litepulse_window #(
       f_at   <= 1'b0;
     end
     if (f_past && !$past(rst) && !rst) begin
-      if ($past(stop != 2'd0 && !cfg_busy && !start && !stop_taken)) assert (stop_next);
+      if ($past(stop != 2'd0 && !cfg_busy && !(start && turn) && !stop_taken)) assert (stop_next);
       if ($past(stop_next && !turn)) assert (stop_next);
       if ($past(cfg_wr && {1'b0, bus_adr[7:2]} == f_n)) assert (f_word == $past(bus_dat_w));
       else assert ($stable(f_word));
@@ -411,6 +414,9 @@ module litepulse_window #(
       if (f_stop == 2'd2) assert (cfg_held_addr == litepulse_map_pkg::CFG_RESP_ARM && stop_bits == 2'd0);
       if (f_stop == 2'd1) assert (cfg_held_addr == litepulse_map_pkg::CFG_COMMAND && stop_bits == 2'd1);
       if (f_stop == 2'd0) assert (stop_bits == 2'd0);
+      if (cfg_wr || lq_commit) assert (stop == 2'd0);
+      if (lq_commit && cfg_busy) assert (f_stop == 2'd0);
+      if (f_stop[1]) assert (stop != 2'd0);
       if (f_at) assert (f_upper == f_n[6] && (!f_n[6] || shadow == '0));
       if (f_stop != 2'd0 && f_read && cfg_busy) assert (f_upper && (!f_at || cfg_held_data == 32'(stop_bits)));
       if (stop_pending) assert (f_stop != 2'd0);

@@ -224,3 +224,64 @@ async def test_watchdog_beside_accesses(dut):
     sent = [r for r in bench.events if r.kind == TX and r.source == 3]
     assert not sent, "bytes are not recorded here"
     assert int(dut.tx_dropped.value) == 0 and done["bytes"]
+
+
+async def until_fired(watch, bench, cycles=0):
+    """So many cycles of `sys` behind that in which it fires: from there on SESSION reads 0."""
+    while not watch.fired:
+        await bench.sys_cycles(1)
+    for _ in range(cycles):
+        await bench.sys_cycles(1)
+
+
+@cocotb.test()
+async def test_watchdog_before_a_host_that_returns(dut):
+    """What a host writes after SESSION reads 0 comes behind all three words: it stays armed, and its launch stays in the queue."""
+    for clocks in ("1:1", "1:4", "unrelated", "4:1") if FAST else ("1:1",):
+        bench, watch, launch = await start_bench(dut, clocks)
+        for delay in (*range(0, 40, 3), 59, 80, 120) if FAST else (0, 4, 40):
+            for words in (0, 1, 12)[delay % 2 :: 2] if delay > 12 else (0, 1, 12):
+                await begin_all(bench, launch)
+                await bench.drain()
+                await watch.session(1)
+                counted = bench.config_answers()
+                await until_fired(watch, bench, delay)
+                what = (clocks, delay, words)
+                for n in range(words):
+                    await bench.config("filter", enable=0, length=n + 1, wait=False)
+                if words:
+                    await bench.config("resp_arm", arm=1, wait=False)
+                tick = bench.now + 6000 * S * max(1, bench.sys_period // 8000)
+                await bench.launch(tick, launch, 7)
+                await bench.sys_cycles(100)
+                await bench.cycles(400)
+                watch.check(1)
+                assert bench.config_answers() == counted + len(STOPS) + words + (words > 0) & 0xFF, what
+                bench.config_count = bench.config_answers()
+                assert not bench.status("train_running"), what
+                assert bench.status("responder_armed") == (words > 0), what
+                assert not bench.status("queue_idle"), f"the launch of a host that came back was flushed: {what}"
+                (flush,) = (r for r in await bench.drain() if r.kind == APPLIED and r.source == CONTROL)
+                assert flush.data == 2 << 16 | 1, what
+                assert int(dut.config_refused.value) == 0 and int(dut.launch_refused.value) == 0, what
+                await bench.config("resp_arm", arm=0)
+                await bench.command(flush_queue=1)
+        bench.check_sequence()
+
+
+@cocotb.test()
+async def test_watchdog_beside_the_last_word(dut):
+    """A word of the host in any cycle around that in which it fires: all four are answered, the host's is not lost."""
+    bench, watch, launch = await start_bench(dut, "1:1")
+    for early in range(6 if FAST else 2):
+        await begin_all(bench, launch)
+        await watch.session(1)
+        counted = bench.config_answers()
+        await watch.until(watch.talked + UNIT - early + 2)
+        await bench.config("filter", enable=0, length=early + 1, wait=False)
+        fired = bool(watch.fired)
+        await bench.sys_cycles(UNIT + 600)
+        watch.check(1)
+        assert bench.config_answers() == counted + len(STOPS) + 1 & 0xFF, (early, fired)
+        bench.config_count = bench.config_answers()
+        assert not bench.status("train_running") and not bench.status("responder_armed") and bench.status("queue_idle")
