@@ -81,7 +81,7 @@ module litepulse #(
   localparam int RING_AW = 6;       // log2 of the received records that the crossing's ring holds
 
   // crossing: streams, bytes, launches, configuration
-  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_done, cfg_err,
+  logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_stop, cfg_done, cfg_err,
                     fault_p, ev_gap, rx_gap, ev_lost_carries;
   logic [127:0]     ev_wdata;
   logic [63:0]      now_tick;
@@ -112,7 +112,7 @@ module litepulse #(
   logic [7:0]       tx_byte;
   logic [1:0]       stop;
   logic             stop_taken;
-  logic             cfg_start, cfg_busy, cfg_answered, cfg_refused, snap_start, snap_stream, snap_busy, snap_ren, fault;
+  logic             cfg_start, cfg_held_stop, cfg_busy, cfg_answered, cfg_refused, snap_start, snap_stream, snap_busy, snap_ren, fault;
   logic [5:0]       cfg_held_addr;
   logic [3:0]       snap_raddr;
 
@@ -124,18 +124,18 @@ module litepulse #(
       .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost, .now_tick,
       .ev_lost_carries,
       .txb_valid, .txb_none, .txb_data, .txb_pop, .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1,
-      .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err, .status_p, .fault_p
+      .cfg_req, .cfg_addr, .cfg_data, .cfg_stop, .cfg_done, .cfg_err, .status_p, .fault_p
   );
 
   litepulse_cdc #(.EV_AW(EV_AW), .RING_AW(RING_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW)) cdc (
       .pulse_clk, .pulse_rst, .ev_wr, .ev_wdata, .ev_free, .rx_wr, .rx_wword, .rx_wdata, .rx_free,
       .txb_valid, .txb_none, .txb_data, .txb_pop,
-      .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
+      .lq_avail, .lq_rptr, .lq_raddr, .lq_ren, .lq_rdata, .lq_free1, .cfg_req, .cfg_addr, .cfg_data, .cfg_stop, .cfg_done, .cfg_err,
       .now_tick, .ev_gap, .ev_lost, .ev_lost_carries, .rx_gap, .rx_nlost, .status_p, .fault_p,
       .sys_clk, .sys_rst, .turn, .ev_nready, .ev_position, .ev_arrived, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
       .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
       .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
-      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
+      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_held_stop, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata, .status, .fault
   );
 
@@ -154,7 +154,7 @@ module litepulse #(
       .turn, .ev_nready, .ev_position, .ev_free_stb, .ev_free_n, .ev_ren, .ev_index, .ev_word, .ev_rdata,
       .rx_nready, .rx_nlimit, .rx_position, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata,
       .tx_free, .tx_push, .tx_byte, .lq_nfree, .lq_we, .lq_word, .lq_wdata, .lq_commit,
-      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_busy, .cfg_answered, .cfg_refused,
+      .cfg_start, .cfg_held_addr, .cfg_held_data, .cfg_held_stop, .cfg_busy, .cfg_answered, .cfg_refused,
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata
   );
 

@@ -58,6 +58,7 @@ module litepulse_cdc #(
     output logic             cfg_req,
     output logic [5:0]       cfg_addr,
     output logic [31:0]      cfg_data,
+    output logic             cfg_stop,
     input  logic             cfg_done,
     input  logic             cfg_err,
     // sampled for a snapshot
@@ -108,6 +109,7 @@ module litepulse_cdc #(
     input  logic             cfg_start,
     input  logic [5:0]       cfg_held_addr,
     input  logic [31:0]      cfg_held_data,
+    input  logic             cfg_held_stop,
     output logic             cfg_busy,
     output logic             cfg_answered,
     output logic             cfg_refused,
@@ -408,6 +410,7 @@ module litepulse_cdc #(
   assign cfg_req      = cfg_flag_v != cfg_ack;
   assign cfg_addr     = cfg_held_addr;
   assign cfg_data     = cfg_held_data;
+  assign cfg_stop     = cfg_held_stop;
   assign cfg_busy     = cfg_flag != cfg_ack_v;
   assign cfg_answered = pass && cfg_ack_h != cfg_ack_v;
   assign cfg_refused  = cfg_bad;  // stands still from the answer to the next request

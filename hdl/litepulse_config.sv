@@ -30,6 +30,7 @@ module litepulse_config #(
     input  logic         cfg_req,
     input  logic [5:0]   cfg_addr,
     input  logic [31:0]  cfg_data,
+    input  logic         cfg_stop,     // COMMAND is the watchdog's: a held break ends, too
     output logic         cfg_done,
     output logic         cfg_err,
     // blocks that take their own words
@@ -241,6 +242,7 @@ module litepulse_config #(
         if (at_filter || (at_echo && tail_fits)) echo_changed <= 1'b1;
         if (at_event_mask) event_mask <= cfg_data[10:0];
         if (is_command) begin
+          if (cfg_stop) break_hold <= 1'b0;
           cfg_done    <= 1'b0;
           flush_queue <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];
           wait_queue  <= cfg_data[litepulse_map_pkg::COMMAND_FLUSH_QUEUE_LSB];

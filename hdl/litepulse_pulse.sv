@@ -52,6 +52,7 @@ module litepulse_pulse #(
     input  logic                cfg_req,
     input  logic [5:0]          cfg_addr,
     input  logic [31:0]         cfg_data,
+    input  logic                cfg_stop,
     output logic                cfg_done,
     output logic                cfg_err,
     // levels and strobes
@@ -194,7 +195,7 @@ module litepulse_pulse #(
   litepulse_timebase #(.S(S), .START_CYCLE(START_CYCLE)) timebase (.clk, .rst, .now, .young, .near_wrap);
 
   litepulse_config #(.S(S), .INPUTS(INPUTS), .LIN(LIN_ENTRIES != 0)) configuration (
-      .clk, .rst, .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_done, .cfg_err,
+      .clk, .rst, .now, .cfg_req, .cfg_addr, .cfg_data, .cfg_stop, .cfg_done, .cfg_err,
       .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
       .lin_req, .lin_done, .lin_err,
       .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,

@@ -75,6 +75,7 @@ module litepulse_window #(
     output logic             cfg_start,
     output logic [5:0]       cfg_held_addr,
     output logic [31:0]      cfg_held_data,
+    output logic             cfg_held_stop,  // it is the first or the last word of the watchdog
     input  logic             cfg_busy,
     input  logic             cfg_answered,
     input  logic             cfg_refused,
@@ -243,6 +244,7 @@ module litepulse_window #(
   assign cfg_start     = cfg_wr || stop_taken;
   assign cfg_rd        = rd && in_cfg && !cfg_busy;
   assign cfg_held_data = {shadow[31:2], shadow[1:0] | stop_bits};
+  assign cfg_held_stop = stop_bits[0];
 
   litepulse_ram #(
       .AW(7),
@@ -413,6 +415,7 @@ module litepulse_window #(
       if (f_stop == 2'd3) assert (cfg_held_addr == litepulse_map_pkg::CFG_TRAIN_COMMAND && stop_bits == 2'd3);
       if (f_stop == 2'd2) assert (cfg_held_addr == litepulse_map_pkg::CFG_RESP_ARM && stop_bits == 2'd0);
       if (f_stop == 2'd1) assert (cfg_held_addr == litepulse_map_pkg::CFG_COMMAND && stop_bits == 2'd1);
+      assert (cfg_held_stop == f_stop[0]);
       if (f_stop == 2'd0) assert (stop_bits == 2'd0);
       if (cfg_wr || lq_commit) assert (stop == 2'd0);
       if (lq_commit && cfg_busy) assert (f_stop == 2'd0);

@@ -30,6 +30,7 @@ module litepulse_crossing_tb #(
     output logic                cfg_req,
     output logic [5:0]          cfg_addr,
     output logic [31:0]         cfg_data,
+    output logic                cfg_stop,
     input  logic                cfg_done,
     input  logic                cfg_err,
     input  logic [63:0]         now_tick,
@@ -113,6 +114,7 @@ module litepulse_crossing_tb #(
   logic cfg_start;
   logic [5:0] cfg_held_addr;
   logic [31:0] cfg_held_data;
+  logic cfg_held_stop;
   logic cfg_busy;
   logic cfg_answered;
   logic cfg_refused;

@@ -285,3 +285,34 @@ async def test_watchdog_beside_the_last_word(dut):
         assert bench.config_answers() == counted + len(STOPS) + 1 & 0xFF, (early, fired)
         bench.config_count = bench.config_answers()
         assert not bench.status("train_running") and not bench.status("responder_armed") and bench.status("queue_idle")
+
+
+@cocotb.test()
+async def test_watchdog_ends_a_held_break(dut):
+    """A line that a host held in break rests again, and so does `de`; its other settings of the line stay."""
+    for clocks in ("1:1", "unrelated"):
+        bench, watch, launch = await start_bench(dut, clocks)
+        assert await bench.profile(0, Profile(Fraction(4 * S)))
+        await bench.config("line", break_hold=1, hold_tty=1, loopback=1)
+        # The host's own commands do not end it.
+        await bench.command(flush_queue=1, flush_tty=1, snapshot=1)
+        await bench.config("train_command", command=3)
+        await bench.config("resp_arm", arm=0)
+        await bench.cycles(60)
+        assert (int(dut.tx_pin.value), int(dut.de_pin.value)) == (0, 1) and bench.status("line_busy")
+        await watch.session(1)
+        await until_fired(watch, bench, 300)
+        await bench.cycles(400)
+        watch.check(1)
+        bench.config_count = bench.config_answers()
+        assert (int(dut.tx_pin.value), int(dut.de_pin.value)) == (1, 0) and not bench.status("line_busy")
+        await bench.send([0x55])
+        await bench.cycles(400)
+        assert int(dut.tx_pin.value) == 1 and not bench.status("tx_idle"), "hold_tty stays"
+        # A host that comes back may hold it again, and launch.
+        await bench.config("line", break_hold=1)
+        await bench.cycles(60)
+        assert int(dut.tx_pin.value) == 0
+        await bench.config("line")
+        await bench.cycles(200)
+        assert int(dut.tx_pin.value) == 1 and bench.status("tx_idle")

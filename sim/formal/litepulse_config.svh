@@ -7,13 +7,15 @@
   litepulse_capture_environment #(.ASSUMED(1'b0)) filter_words (.*);
   logic f_past = 1'b0;
   initial assume (rst);
-  logic [114:0] f_all;           // every simple setting
   logic [42:0]  f_profile0;      // the copy of profile 0
+  logic [113:0] f_rest;          // every other setting than a held break
+  logic         f_ends;          // the watchdog's command ends it in this cycle
+  assign f_ends = state == SET && cfg_addr == litepulse_map_pkg::CFG_COMMAND && cfg_stop;
   logic         f_wrote, f_written;  // the launch memory was written in the last cycle, the one before that ...
   logic         f_write_profile; // ... a profile
   logic         f_seen;          // train or responder accepted the word
   (* anyconst *) logic [1:0] g_which;
-  assign f_all = {prof_valid, loopback, hold_tty, break_hold, rx_enable, nde_lead, de_lag, rise_en, fall_en,
+  assign f_rest = {prof_valid, loopback, hold_tty, rx_enable, nde_lead, de_lag, rise_en, fall_en,
       filt_en, filt_len, echo_tail, event_mask};
   assign f_profile0 = {prof0_stop, prof0_parity, prof0_data_bits, prof0_period};
   // litepulse_launch_memory
@@ -73,7 +75,10 @@
     if (f_past) begin
       if (!$past(rst)) begin
         if (prof_invert != $past(prof_invert)) assert (f_wrote && f_write_profile);
-        if (f_all != $past(f_all)) assert (cfg_done && !cfg_err && $past(cfg_req));
+        // but for a held break, which the watchdog's command ends in its second cycle
+        if (f_rest != $past(f_rest)) assert (cfg_done && !cfg_err && $past(cfg_req));
+        if (break_hold != $past(break_hold)) assert ($past(cfg_req) && ($past(f_ends) ? !break_hold : cfg_done && !cfg_err));
+        if ($past(f_ends)) assert (!break_hold);
         // the launch memory is written by an answered word only: a profile that may be sent, with the format written before
         // its period, or the width that train or responder took
         if (f_written) assert (cfg_done && !cfg_err);
@@ -106,7 +111,8 @@
             : {22'd0, echo_tail} == $past(f_cycles) && echo_changed);
         if (ev_req && cfg_addr == litepulse_map_pkg::CFG_ECHO) assert (ev_flags == litepulse_map_pkg::REASON_INVALID && f_cycles > 32'd1023);
         if ({loopback, hold_tty, break_hold, rx_enable} != $past({loopback, hold_tty, break_hold, rx_enable}))
-          assert ($past(cfg_addr) == litepulse_map_pkg::CFG_LINE);
+          assert ($past(cfg_addr) == litepulse_map_pkg::CFG_LINE || ($past(f_ends) && {loopback, hold_tty, rx_enable}
+              == $past({loopback, hold_tty, rx_enable})));
         // the copy follows a cycle later, and is said to change in both
         if (f_wrote && f_write_profile && $past(mem_entry) == 2'd0) assert (prof0_changed);
         assert (load0 == (f_wrote && f_write_profile && $past(mem_entry) == 2'd0));
@@ -129,6 +135,7 @@
       cover (cfg_done && !cfg_err && $past(is_lin));
       cover (cfg_done && cfg_err && $past(is_lin));
       cover (echo_changed && echo_tail == 10'd1023);
+      cover (!break_hold && $past(break_hold && f_ends) && rx_enable);
       cover (f_written && !f_write_profile && $past(is_train));
       cover (f_written && f_write_profile && $past(prof_valid) == 4'd3 && $past(!mem_ready, 3));
     end

@@ -225,6 +225,6 @@ module litepulse_pins_once #(
       .clk, .rst, .tx_o(tx), .tx_oe(oe), .de_o(de), .rx_i(rx), .aux_i(aux),
       .ev_free, .rx_free, .txb_valid(valid), .txb_none(1'b0), .txb_data(next), .txb_pop(pop),
       .lq_avail(avail), .lq_rptr('0), .lq_raddr(raddr), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),
-      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_done(done)
+      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_stop(1'b0), .cfg_done(done)
   );
 endmodule

@@ -11,7 +11,7 @@ module litepulse_pulse_any #(
 );
   localparam int INPUTS = 1, EV_AW = 8, RING_AW = 6, LQ_AW = 6;
 
-  (* anyseq *) logic          any_rst, any_req, any_valid, any_none;
+  (* anyseq *) logic          any_rst, any_req, any_stop, any_valid, any_none;
   (* anyseq *) logic [5:0]    any_addr;
   (* anyseq *) logic [31:0]   any_data, any_word;
   (* anyseq *) logic [7:0]    any_byte;
@@ -46,6 +46,7 @@ module litepulse_pulse_any #(
   logic        req = 1'b0, done, err;
   logic [2:0]  rest = 3'd0;
   logic [1:0]  words = 2'd0;
+  logic        stop = 1'b0;
   logic [5:0]  addr, first_addr;
   logic [31:0] data, first_data;
   always_comb begin
@@ -64,6 +65,7 @@ module litepulse_pulse_any #(
       rest <= rest - 3'd1;
     end else if (!req && (words < 2'(SETUP) || any_req)) begin
       req <= 1'b1;
+      stop <= any_stop;
       {addr, data} <= (words < 2'(SETUP)) ? {first_addr, first_data} : {any_addr, any_data};
     end
     if (rst) {req, rest, words} <= 6'd0;
@@ -92,6 +94,6 @@ module litepulse_pulse_any #(
       .clk, .rst, .rx_i(rx), .aux_i(aux),
       .ev_wr, .ev_free, .rx_wr, .rx_wword, .rx_free, .txb_valid(valid), .txb_none(any_none), .txb_data(next), .txb_pop(pop),
       .lq_avail(avail), .lq_rptr('0), .lq_ren(ren), .lq_rdata(rdata), .lq_free1(free1),
-      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_done(done), .cfg_err(err)
+      .cfg_req(req), .cfg_addr(addr), .cfg_data(data), .cfg_stop(stop), .cfg_done(done), .cfg_err(err)
   );
 endmodule
