@@ -40,6 +40,7 @@ module litepulse_arbiter #(
     input  logic [7:0]    be_data,
     output logic          be_started,  // it was granted in the last cycle
     input  logic          break_hold,
+    input  logic          break_stays, // also in the next cycle
     input  logic [3:0]    prof_invert,
     // launch memory: read when something is granted that goes beyond its cycle, with S > 1 in vain, too, while the line is free
     output logic          ren,
@@ -299,7 +300,7 @@ module litepulse_arbiter #(
   endgenerate
 
   // only on a line that is wholly free, and behind whatever is due
-  assign hold_next   = break_hold && !hold_start && !line_active && hold_free;
+  assign hold_next   = break_stays && !hold_start && !line_active && hold_free;
   assign start_timed = start && who != 2'd3;
   assign be_started  = start && who == 2'd3;
 

@@ -59,6 +59,7 @@ module litepulse_config #(
     output logic         loop_changes,   // from the next cycle on it has another value
     output logic         hold_tty,
     output logic         break_hold,
+    output logic         break_stays,    // it is set, and in the next cycle, too
     output logic         rx_enable,
     output logic [15:0]  nde_lead,       // its complement costs nothing in front of an adder
     output logic         lead_changes,   // from the next cycle on it has another value
@@ -146,6 +147,8 @@ module litepulse_config #(
   // a train's period leaves room for the lead with which it was started
   assign may_set_lead = !(lead_differs && train_running);
   assign lead_changes = state == SET && at_driver_enable && lead_differs && !train_running;
+  assign break_stays  = break_hold && !(state == SET
+      && ((at_line && !cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB]) || (is_command && cfg_stop)));
   assign loop_changes = state == SET && at_line && cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB] != loopback;
   assign refuses      = unknown || (at_driver_enable && !may_set_lead) || (at_echo && !tail_fits);
   assign tail_cycles  = ({1'b0, cfg_data[litepulse_map_pkg::ECHO_TAIL_LSB +: 16]} + 17'(S - 1)) >> $clog2(S);

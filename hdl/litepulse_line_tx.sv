@@ -31,8 +31,9 @@ module litepulse_line_tx #(
     input  logic [S-1:0] sub_mask,
     input  logic [S-1:0] sub_level,
     input  logic         rest_level,
-    input  logic         hold_start,  // space level from this cycle on ...
-    input  logic         hold,        // ... for as long as this is set
+    // space level from the cycle of hold_start on for as long as `hold` is set; the cycle behind it still belongs to it
+    input  logic         hold_start,
+    input  logic         hold,
     input  logic         hold_next,   // what it will be in the next cycle (for S > 1 only)
     output line_state_t  line,
     output logic [S-1:0] free_from,   // for S > 1: free from this sample on, unless a launch or a hold begins in this cycle: a register
@@ -87,7 +88,7 @@ module litepulse_line_tx #(
   // free in the cycle after the next: from sample 0 on; from a boundary on; the same, by a boundary that is known late
   logic          open_next, opens_next, late_next;
   logic          flows, rests;  // level at a sample of what goes on, else
-  logic [S-1:0]  on;            // what began earlier has this sample (with S = 1 a hold: as `hold` says)
+  logic [S-1:0]  on;            // what began earlier has this sample
   logic [S-1:0]  tx_next;
 
   assign is_pulse = kind[1];  // 0 frame, 1 break, 2 pulse
@@ -202,7 +203,7 @@ module litepulse_line_tx #(
   // S > 1 also at the end of a hold
   always @* begin
     if (start) open_next = ends1;
-    else if (hold_start) open_next = S > 1 && !hold_next;
+    else if (hold_start) open_next = 1'b0;
     else if (holding) open_next = !hold || (S > 1 && !hold_next);
     else open_next = !active || (last && (bnd || near));
     opens_next = start ? ends2 : last && near_now && !hold_start && !(holding && hold);
@@ -230,10 +231,10 @@ module litepulse_line_tx #(
     for (int s = 0; s < S; s++) begin
       // what begins here, and what goes on: side by side, not one behind the other
       begins = hold_start || sub_mask[s] || start_from[s];
-      goes_on = on[s] || (S == 1 && holding && hold);
-      busy[s] = begins || goes_on;
+      goes_on = on[s] && !holding;
+      busy[s] = begins || on[s];
       flows  = (bit_step && 3'(s) >= bnd_off) ? next_level : tx[S-1];  // that is the level on the line
-      rests  = hold_start ? !rest_level : sub_mask[s] ? sub_level[s] : rest_level;
+      rests  = (hold_start || (holding && hold)) ? !rest_level : sub_mask[s] ? sub_level[s] : rest_level;
       tx_next[s] = (goes_on && !begins) ? flows : start_from[s] ? invert : rests;
     end
   end
@@ -246,8 +247,7 @@ module litepulse_line_tx #(
     holding <= holding_next;
     step    <= active_next && !holding_next && bnd_next && !last_next && !rst;
     // verilator lint_off UNSIGNED
-    for (int s = 0; s < S; s++) on[s] <= holding_next ? S > 1 && hold_next
-        : active_next && !(bnd_next && last_next && 3'(s) >= bnd_off_next);
+    for (int s = 0; s < S; s++) on[s] <= holding_next || (active_next && !(bnd_next && last_next && 3'(s) >= bnd_off_next));
     // verilator lint_on UNSIGNED
     if (rst) begin
       settled <= 1'b0;

@@ -78,7 +78,7 @@ module litepulse_pulse #(
   frame_format_t    prof0_format;
   logic [35:0]      prof0_period;
   logic [3:0]       prof_valid, prof_invert;
-  logic             loopback, hold_tty, break_hold, break_holds, rx_enable;
+  logic             loopback, hold_tty, break_hold, break_stays, break_holds, rx_enable;
   logic [15:0]      nde_lead, de_lag;
   capture_settings_t capture_settings;
   logic [9:0]       echo_tail;
@@ -199,7 +199,7 @@ module litepulse_pulse #(
       .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
       .lin_req, .lin_done, .lin_err,
       .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,
-      .loopback, .loop_changes, .hold_tty, .break_hold, .rx_enable, .nde_lead, .lead_changes, .de_lag,
+      .loopback, .loop_changes, .hold_tty, .break_hold, .break_stays, .rx_enable, .nde_lead, .lead_changes, .de_lag,
       .capture(capture_settings), .echo_tail, .echo_changed, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[3]), .ev_ack(ack[3]), .ev(control_event)
@@ -290,7 +290,7 @@ module litepulse_pulse #(
   litepulse_arbiter #(.S(S)) arbiter (
       .clk, .rst, .due, .may_be_due, .responder_launch(resp_launch), .queue_launch, .train_launch,
       .responder_width(resp_width), .queue_width, .train_width, .grant, .refuse,
-      .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_started(tty_started), .break_hold, .prof_invert,
+      .be_due(tty_due), .be_asks(tty_asks), .be_data(tty_data), .be_started(tty_started), .break_hold, .break_stays, .prof_invert,
       .ren(mem_ren), .raddr(mem_raddr), .may_read, .line, .free_from, .start, .launch, .start_from,
       .sub_mask, .sub_level, .start_timed, .hold_start
   );

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Promise 2 on the whole core: timed beats best-effort, and best effort still gets all the room there is."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import cocotb
 
-from sim.core.bench import CONSTANTS, FAST, FULL, Bench, S, figure
+from sim.core.bench import CONSTANTS, FAST, FULL, PHY, Bench, S, figure, latencies
 from sim.core.model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, gaps
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
+OUTPUT = sum(latencies(PHY))  # cycles from a word's answer to what obeys it at the pin
 PLACING = CONSTANTS["TRAIN_MIN_PERIOD"] * S  # longer than the train takes to place its next pulse
 TTY = Profile(Fraction(1100 * S, 256))
 
@@ -16,6 +18,12 @@ TTY = Profile(Fraction(1100 * S, 256))
 def tty_grants(bench, profile=None):
     """Best-effort frames as their records tell."""
     return [Grant(r.tick, Launch(FRAME, profile or TTY, r.data), 3, n) for n, r in enumerate(bench.select(1, 3))]
+
+
+def break_end(cleared):
+    """The tick from which on the line is free of a held break, by the cycle in which the word that cleared it was answered. The pin shows
+    mark a cycle before."""
+    return (cleared + OUTPUT + (1 if S == 1 else 2)) * S
 
 
 async def start_bench(dut, clocks, profile=TTY):
@@ -246,6 +254,78 @@ async def test_promise2_hold_and_break(dut):
     last = tty_grants(bench)[-1]
     assert last.launch.data == 0x64 and last.tick >= high
     bench.check_line([*sent, last], [(ALWAYS, 1), (low, 0), (high, 1)])
+
+
+@cocotb.test()
+async def test_promise2_break_hold_and_polarity(dut):
+    """A held break is the space level of profile 0 also if its polarity changes meanwhile."""
+    bench = await start_bench(dut, "1:1")
+    await bench.config("line", break_hold=1)
+    begins = (bench.answered() + OUTPUT + 1) * S
+    await bench.cycles(60)
+    wave = [(ALWAYS, 1), (begins, 0)]
+    for invert in (True, False, True):
+        assert await bench.profile(0, Profile(TTY.period, invert=invert))
+        wave.append(((bench.answered() + OUTPUT - 1) * S, int(invert)))  # space
+        await bench.cycles(20)
+    await bench.config("line")
+    ends = break_end(bench.answered())
+    await bench.cycles(20)
+    bench.check_pin("tx", [*wave, (ends - S, 0)])  # mark
+    bench.check_pin("de", [(ALWAYS, 0), (begins, 1), (ends, 0)])
+
+
+@cocotb.test()
+async def test_promise1_launch_behind_a_held_break(dut):
+    """A held break ends in the cycle that the answer names. A launch at its end is granted, one a tick earlier is refused."""
+    bench = await start_bench(dut, "1:1")
+    pulse = Launch(PULSE, bench.profiles[1], width=3, index=1)
+    distances = set()
+    for place in range(-20 * S, 20 * S) if FAST else range(-8 * S, 8 * S, S):
+        await bench.config("line", break_hold=1)
+        await bench.cycles(40)
+        tick = bench.ahead(2) // S * S + 100 * S + place
+        await bench.launch(tick, pulse, place & 0xFF)
+        await bench.until(tick - place - 30 * S)
+        await bench.config("line")
+        end = break_end(bench.answered())
+        await bench.until(tick + 100 * S)
+        new = [(r.kind, r.tick) for r in await bench.drain() if r.source == 0]
+        since = tick - place - 60 * S
+        if new == [(3, tick)]:
+            free = next(t for t, level in bench.wave("de", since) if not level)
+            assert tick < free, f"refused at {tick}, but de says that the line is free from {free} on"
+        granted = tick >= end
+        assert new == [(1 if granted else 3, tick)], (tick, end, new)
+        pulse_wave = [(tick, 0), (tick + 3, 1)] if granted else []
+        bench.check_pin("tx", [(ALWAYS, 0), (end - S, 1), *pulse_wave], since)
+        bench.check_pin("de", [(t, 1 - level) for t, level in [(ALWAYS, 0), (end, 1), *pulse_wave]], since)
+        distances.add(tick - end)
+    assert not FAST or set(range(-2 * S, 2 * S)) <= distances, sorted(distances)
+
+
+@cocotb.test()
+async def test_promise2_break_hold_cleared_before_it_begins(dut):
+    """A held break that is cleared before it begins leaves the line alone."""
+    bench = await start_bench(dut, "1:1")
+    lengths = set()
+    pulse = Launch(PULSE, bench.profiles[1], width=120 * S, index=1)
+    for place in range(-56, 4) if FAST else range(-50, -20, 3):
+        tick = bench.ahead(3) // S * S + 100 * S + place * 7 % 11 * S  # the word's turn in the crossing comes at all of them
+        await bench.launch(tick, pulse, place & 0xFF)
+        await bench.until(tick + 2 * S)
+        await bench.config("line", break_hold=1)
+        free = tick + pulse.width + 2 * S  # two cycles behind the launch
+        await bench.until(free + place * S)
+        await bench.config("line")
+        cleared = bench.answered()
+        await bench.until(free + 100 * S)
+        held = cleared + OUTPUT > free // S
+        length = break_end(cleared) - S - free if held else 0
+        lengths.add(length // S)
+        bench.check_line([Grant(tick, pulse, 0, 0)] + [Grant(free, replace(pulse, width=length), 0, 0)] * held, since=tick - S)
+        await bench.drain()
+    assert min(lengths - {0}) == (1 if S == 1 else 2) and 0 in lengths, lengths
 
 
 @cocotb.test()

@@ -143,9 +143,9 @@
 
   always_ff @(posedge clk) begin
     // a break that is held begins as soon as nothing is on the line or about to be
-    if (f_past && !$past(rst) && $past(break_hold && free_next && free_off == 3'd0 && a_due == 3'd0 && !line_active
+    if (f_past && !$past(rst) && $past(break_stays && free_next && free_off == 3'd0 && a_due == 3'd0 && !line_active
         && !hold_start)) assert (hold_start);
-    if (f_past && hold_start) assert ($past(break_hold));
+    if (f_past && hold_start) assert ($past(break_stays));
     cover (f_past && grant == 3'b001 && refuse == 3'b110);
     cover (f_past && grant == 3'b010 && be_due && refuse == 3'b100);
     cover (f_past && be_grant);

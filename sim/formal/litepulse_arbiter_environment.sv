@@ -16,6 +16,8 @@ module litepulse_arbiter_environment #(
     input logic        be_due,
     input logic        be_asks,
     input logic [7:0]  be_data,
+    input logic        break_hold,
+    input logic        break_stays,
     input logic [3:0]  prof_invert,
     input logic        may_read,
     input logic        free_next,
@@ -29,7 +31,7 @@ module litepulse_arbiter_environment #(
     input logic [2:0]  start_ends_off,
     input logic        hold_start
 );
-  logic        past = 1'b0, rst_was, may_read_was, be_due_was, hold_start_was;
+  logic        past = 1'b0, rst_was, may_read_was, be_due_was, hold_start_was, break_stays_was;
   logic [2:0]  due1, due2;      // a cycle ago; two cycles ago
   logic [8:0]  off_was;
   logic [5:0]  kind_was, profile_was;
@@ -40,7 +42,7 @@ module litepulse_arbiter_environment #(
   assign live = ASSUMED || past;
   always_ff @(posedge clk) begin
     past <= 1'b1;
-    {rst_was, may_read_was, be_due_was, hold_start_was} <= {rst, may_read, be_due, hold_start};
+    {rst_was, may_read_was, be_due_was, hold_start_was, break_stays_was} <= {rst, may_read, be_due, hold_start, break_stays};
     {due1, due2} <= {due, due1 & {3{!rst_was}}};
     {off_was, kind_was, profile_was, data_was, be_data_was, invert_was} <= {off, kind, profile, data, be_data, prof_invert};
   end
@@ -60,6 +62,9 @@ module litepulse_arbiter_environment #(
       if (may_read_was && !rst_was) `ASSUME(prof_invert == invert_was);
       if (hold_start_was) `ASSUME(line_active || rst || rst_was);
     end
+    // litepulse_config
+    if (live && break_stays) `ASSUME(break_hold);
+    if (past && break_stays_was && !rst_was) `ASSUME(break_hold);
     if (live) begin
       `ASSUME((due & ~may_be_due) == 3'd0 && (be_asks || !be_due));
       // litepulse_line_tx: what is on the line shows as free_next; hold_start makes it active

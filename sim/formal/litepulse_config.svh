@@ -79,6 +79,7 @@
         if (f_rest != $past(f_rest)) assert (cfg_done && !cfg_err && $past(cfg_req));
         if (break_hold != $past(break_hold)) assert ($past(cfg_req) && ($past(f_ends) ? !break_hold : cfg_done && !cfg_err));
         if ($past(f_ends)) assert (!break_hold);
+        assert ($past(break_stays) == (break_hold && $past(break_hold)));
         // the launch memory is written by an answered word only: a profile that may be sent, with the format written before
         // its period, or the width that train or responder took
         if (f_written) assert (cfg_done && !cfg_err);

@@ -27,7 +27,7 @@
   logic [2:0]  g_par;
   logic        g_inv;
   logic [31:0] g_width;
-  logic        g_on, g_pulse, g_break, g_hold, g_hold_level;
+  logic        g_on, g_pulse, g_break, g_hold;
   logic [7:0]  g_data;
   logic [39:0] g_age;           // ticks from its start to sample 0 of this cycle
   logic [8:0]  g_k;             // interval at sample 0 (before a boundary that lies there)
@@ -80,9 +80,9 @@
         g_busy[s] = 1'b1;
         g_tx[s]   = f_mark(40'(s) >= g_bound ? g_k + 9'd1 : g_k) ^ g_inv;
       end
-      if (g_hold && hold) begin
+      if (g_hold) begin
         g_busy[s] = 1'b1;
-        g_tx[s]   = g_hold_level;
+        g_tx[s]   = hold ? !rest_level : rest_level;
       end
       g_old[s] = g_busy[s];
       if (sub_mask[s]) begin
@@ -119,10 +119,7 @@
       end
     end
     if (g_hold && !hold) g_hold <= 1'b0;
-    if (hold_start) begin
-      g_hold <= 1'b1;
-      g_hold_level <= !rest_level;
-    end
+    if (hold_start) g_hold <= 1'b1;
     if (start) begin
       g_on    <= 1'b1;
       g_pulse <= kind == litepulse_map_pkg::LAUNCH_PULSE;
@@ -158,7 +155,7 @@
       // free_next, free_off tell exactly what the launches of earlier cycles leave of this one
       for (int s = 0; s < S; s++) begin
         if (f_free) assert (g_old[s] == (3'(s) < f_free_off));
-        else if (!g_hold) assert (g_old[s]);
+        else assert (g_old[s]);
       end
 
       // invariants
@@ -167,8 +164,7 @@
       assert (active == (g_on || g_hold));
       assert (holding == g_hold);
       assert (step == (active && !holding && bnd && !last));
-      for (int s = 0; s < S; s++) assert (on[s] == (holding ? S > 1 && hold : active && !(bnd && last && bnd_off <= 3'(s))));
-      if (g_hold) assert (tx[S-1] == g_hold_level);
+      for (int s = 0; s < S; s++) assert (on[s] == (holding || (active && !(bnd && last && bnd_off <= 3'(s)))));
       if (f_free) assert (f_free_off <= 3'(S - 1));
       if (g_on) begin
         assert (bnd == g_half_here);
@@ -258,6 +254,7 @@
     cover (f_past && g_on && g_final && g_here && !g_break && !g_pulse && stop == litepulse_map_pkg::STOP_1_5 && start);
     cover (f_past && g_on && g_final && g_here && g_pulse && g_age > 2 * S && start);  // T = end of the last
     cover (f_past && g_hold && hold && $past(g_hold));
+    cover (f_past && g_hold && hold && rest_level && $past(hold && !rest_level) && tx[0]);
     if (S > 1) cover (f_past && sub_mask != '0 && start);
   end
 `endif

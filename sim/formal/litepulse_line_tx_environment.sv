@@ -67,6 +67,8 @@ module litepulse_line_tx_environment #(
       if (start) `ASSUME(3'(s) < start_off);
     end
     if (live && hold_start) `ASSUME(!start && sub_mask == '0 && free_was && free_off_was == 3'd0);
+    // a hold that ends before it begins does not begin
+    if (live && hold_start) `ASSUME(hold && (S == 1 || hold_next));
     if (past && rst_was) `ASSUME(!start && sub_mask == '0 && !hold_start);
     // the launch memory is read where a start may follow, ...
     if (past && !start && !prepare_was) `ASSUME(shown == shown_was);
