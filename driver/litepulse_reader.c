@@ -14,6 +14,8 @@
  */
 #include <linux/bitfield.h>
 #include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -25,6 +27,8 @@
 #define FIFO_MIN       16
 #define FIFO_MAX       65536
 #define TIMEOUT_MAX_US USEC_PER_SEC
+/* Events for which memory of the program is fetched at once. */
+#define FETCH_EVENTS   1024
 
 #define KINDS                                                                              \
 	(BIT(LITEPULSE_KIND_TX) | BIT(LITEPULSE_KIND_EDGE) | BIT(LITEPULSE_KIND_REFUSED) | \
@@ -351,7 +355,11 @@ static bool litepulse_reader_settle(struct litepulse_reader *reader)
 	return left;
 }
 
-/* What there is, @mutex held; @size is a multiple of an event's. Return: bytes, or -EFAULT. */
+/*
+ * What there is, @mutex held; @size is a multiple of an event's. Return: bytes, or -EFAULT, also if
+ * the program's memory has to be fetched first: others may wait for @mutex with a lock that all
+ * need, and memory may take for ever to come.
+ */
 static ssize_t litepulse_reader_take(struct litepulse_reader *reader, char __user *buffer,
 				     size_t size)
 {
@@ -361,11 +369,13 @@ static ssize_t litepulse_reader_take(struct litepulse_reader *reader, char __use
 	int error = 0;
 	bool left;
 
+	pagefault_disable();
 	do {
 		/* The note came before whatever is in the FIFO by now. */
 		if (reader->holding) {
-			if (copy_to_user(buffer + done, &reader->held, one))
-				return done ?: -EFAULT;
+			error = copy_to_user(buffer + done, &reader->held, one) ? -EFAULT : 0;
+			if (error)
+				break;
 			spin_lock_irq(&reader->lp->lock);
 			reader->holding = false;
 			spin_unlock_irq(&reader->lp->lock);
@@ -382,7 +392,27 @@ static ssize_t litepulse_reader_take(struct litepulse_reader *reader, char __use
 		}
 		left = litepulse_reader_settle(reader);
 	} while (!error && left && done < size);
+	pagefault_enable();
 	return done ?: error;
+}
+
+/* An ioctl on this file holds the mutex while it waits for a board on a cable. */
+static int litepulse_reader_lock(struct litepulse_reader *reader, const struct file *file)
+{
+	if (file->f_flags & O_NONBLOCK)
+		return mutex_trylock(&reader->mutex) ? 0 : -EAGAIN;
+	return mutex_lock_interruptible(&reader->mutex) ? -ERESTARTSYS : 0;
+}
+
+/* Fetches the program's memory for an event, and for more of them. No lock is held. */
+static int litepulse_reader_fetch(char __user *buffer, size_t size)
+{
+	const size_t one = sizeof(struct litepulse_event);
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	size = min_t(size_t, size, FETCH_EVENTS * one);
+	return size - fault_in_subpage_writeable(buffer, size) < one ? -EFAULT : 0;
 }
 
 ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t size,
@@ -396,13 +426,9 @@ ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t siz
 	size -= size % sizeof(struct litepulse_event);
 	if (!size || READ_ONCE(reader->ring))
 		return -EINVAL;
-	/* An ioctl on this file holds it while it waits for a board on a cable. */
-	if (file->f_flags & O_NONBLOCK) {
-		if (!mutex_trylock(&reader->mutex))
-			return -EAGAIN;
-	} else if (mutex_lock_interruptible(&reader->mutex)) {
-		return -ERESTARTSYS;
-	}
+	error = litepulse_reader_lock(reader, file);
+	if (error)
+		return error;
 	/* If one event is enough, taking it is quicker than looking whether there is one. */
 	look = !(file->f_flags & O_NONBLOCK) && reader->sink.want.watermark > 1;
 	while (!done) {
@@ -416,6 +442,15 @@ ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t siz
 				return -ERESTARTSYS;
 		}
 		done = litepulse_reader_take(reader, buffer, size);
+		if (done == -EFAULT) {
+			mutex_unlock(&reader->mutex);
+			error = litepulse_reader_fetch(buffer, size) ?:
+				litepulse_reader_lock(reader, file);
+			if (error)
+				return error;
+			done = 0;
+			continue;
+		}
 		if (done)
 			break;
 		if (READ_ONCE(reader->lp->gone))

@@ -924,6 +924,7 @@ static void page(void)
 		const int reads = call == CALL_INFO || call == CALL_STATUS || call == CALL_READ;
 		struct uffdio_copy copy = { .src = (uintptr_t)content, .len = size };
 		struct litepulse_train_stop stop = { 0 };
+		struct litepulse_stats stats;
 		struct litepulse_time now;
 		struct uffd_msg message;
 		pthread_t thread;
@@ -945,7 +946,11 @@ static void page(void)
 		CHECK(!ioctl(other, LITEPULSE_IOC_TIME, &now) && claim(other) == -1 && errno == EBUSY);
 		CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &start) && !ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop));
 		CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+		alarm(20);
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats));
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_EDGE }));
 		write_file(driver, "unbind", board);
+		alarm(300);
 		CHECK(ioctl(other, LITEPULSE_IOC_TIME, &now) == -1 && errno == ENODEV);
 		memset(content, 0, size);
 		if (call == CALL_SUBSCRIBE)
