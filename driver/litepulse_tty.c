@@ -121,6 +121,7 @@ struct litepulse_tty {
 	bool busy;			/* something in the core may not have left yet */
 	bool full;			/* the core took less than it was given */
 	bool flush;			/* the core must forget what it has */
+	bool leftover;			/* the core may have bytes of an earlier open() */
 	bool set_driver_enable;		/* the core must get @new_driver_enable */
 	u32 new_driver_enable;
 	u32 driver_enable;		/* what it has: lead and lag */
@@ -986,6 +987,39 @@ static void litepulse_tty_train_starts(struct litepulse *lp)
 	flush_work(&t->work);
 }
 
+/* The port's buffer goes, and what is on its way to the core was of that. port.lock is held. */
+static void litepulse_tty_forget(struct litepulse_tty *t)
+{
+	t->flushes++;
+	t->held = false;
+	t->flush = false;
+	t->stopped = false;
+	t->released = false;
+	t->suspended = false;
+}
+
+/*
+ * Before a port starts: it goes on with what it had only if the serial core resumes it. It does not
+ * shut down a port that it could not resume, or that was hung up before it could.
+ */
+static int litepulse_tty_begin(struct litepulse_tty *t)
+{
+	unsigned long flags;
+	int error = 0;
+
+	uart_port_lock_irqsave(&t->port, &flags);
+	if (t->suspended && !tty_port_suspended(&t->port.state->port)) {
+		t->leftover = t->busy && !t->console;
+		litepulse_tty_forget(t);
+	}
+	uart_port_unlock_irqrestore(&t->port, flags);
+	if (t->leftover)
+		error = litepulse_board_configure(t->lp, &flush_tty, 1);
+	if (!error)
+		t->leftover = false;
+	return error;
+}
+
 /*
  * Over a cable there are two ttys, and calls to ours take locks of the port's: they are classes of
  * their own for lockdep, as the order is always ours, then the port's.
@@ -1002,6 +1036,9 @@ static int litepulse_tty_startup(struct uart_port *port)
 
 	if (READ_ONCE(lp->gone))
 		return -ENODEV;
+	error = litepulse_tty_begin(t);
+	if (error)
+		return error;
 	if (port->state->port.tty)
 		lockdep_set_class(&port->state->port.tty->termios_rwsem, &litepulse_termios_key);
 	mutex_lock(&lp->setup_mutex);
@@ -1040,21 +1077,15 @@ static void litepulse_tty_shutdown(struct uart_port *port)
 	uart_port_lock_irqsave(port, &flags);
 	t->open = false;
 	t->receiving = false;
-	t->suspended = keep;
-	if (!keep) {
-		/* The port's buffer goes; what is on its way to the core was of that. */
-		t->flushes++;
-		t->held = false;
-		t->flush = false;
-		t->stopped = false;
-		t->released = false;
-	}
+	t->suspended = true;
+	if (!keep)
+		litepulse_tty_forget(t);
 	uart_port_unlock_irqrestore(port, flags);
 	cancel_work_sync(&t->work);
 	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK, 0);
 	if (!keep) {
-		if (t->busy && !t->console)
-			litepulse_board_configure(lp, &flush_tty, 1);
+		if (t->busy && !t->console && litepulse_board_configure(lp, &flush_tty, 1))
+			t->leftover = true;
 		litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK, 0);
 	}
 	/* Also if the cable fails: the tty is closed. */

@@ -11,6 +11,7 @@
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
+#include <linux/pm.h>
 #include <linux/random.h>
 #include <linux/workqueue.h>
 
@@ -53,6 +54,14 @@ static bool unreachable;
 module_param(unreachable, bool, 0644);
 MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
 
+static bool fails_on_resume;
+module_param(fails_on_resume, bool, 0644);
+MODULE_PARM_DESC(fails_on_resume, "the next resume of the machine sets `unreachable`, before the driver resumes the boards");
+
+static unsigned int nap_ms;
+module_param(nap_ms, uint, 0644);
+MODULE_PARM_DESC(nap_ms, "the machine stays suspended so long, while other threads of the kernel go on");
+
 static bool wild;
 module_param(wild, bool, 0644);
 MODULE_PARM_DESC(wild, "ticks of headers and events are wrong now and then: any bit of them");
@@ -82,6 +91,9 @@ struct board {
 };
 
 static struct board all[BOARDS];
+
+static bool asleep;			/* what the boards are behind is suspended */
+static atomic_t accesses_asleep;
 
 static u64 tick_of(struct board *b)
 {
@@ -115,6 +127,8 @@ static void access(struct board *b)
 {
 	if (sleeps)
 		usleep_range(200, 300);
+	if (READ_ONCE(asleep))
+		atomic_inc(&accesses_asleep);
 	if (b == &all[0] && atomic_inc_return(&b->accesses) == reset_at)
 		reset_board(b);
 }
@@ -495,14 +509,16 @@ module_param_cb(edge, &edge_ops, NULL, 0200);
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)
 {
-	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u\n", all[0].launch_count + all[1].launch_count, all[0].wants,
+	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d\n", all[0].launch_count + all[1].launch_count,
+			  all[0].wants,
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
-			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo);
+			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo,
+			  atomic_read(&accesses_asleep));
 }
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
 module_param_cb(known, &known_ops, NULL, 0444);
-MODULE_PARM_DESC(known, "launches that wait in all boards; of board 0: services asked for, lead, lag and echo tail in ticks");
+MODULE_PARM_DESC(known, "launches that wait in all boards; of board 0: services asked for, lead, lag and echo tail in ticks; accesses while suspended");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -553,10 +569,51 @@ static int add(struct board *b, int id)
 	return PTR_ERR_OR_ZERO(b->pdev);
 }
 
+/* What the boards are behind, an adapter say: suspended after the boards, resumed before them, as it was there first. */
+static int adapter_suspend(struct device *dev)
+{
+	WRITE_ONCE(asleep, true);
+	msleep(nap_ms);
+	return 0;
+}
+
+static int adapter_resume(struct device *dev)
+{
+	WRITE_ONCE(asleep, false);
+	if (fails_on_resume)
+		unreachable = true;
+	fails_on_resume = false;
+	return 0;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(adapter_pm, adapter_suspend, adapter_resume);
+
+static struct platform_driver adapter_driver = { .driver = { .name = "echo_adapter", .pm = pm_sleep_ptr(&adapter_pm) } };
+static struct platform_device *adapter;
+
+static int add_adapter(void)
+{
+	int error = platform_driver_register(&adapter_driver);
+
+	if (error)
+		return error;
+	adapter = platform_device_register_simple("echo_adapter", PLATFORM_DEVID_NONE, NULL, 0);
+	if (IS_ERR(adapter))
+		platform_driver_unregister(&adapter_driver);
+	return PTR_ERR_OR_ZERO(adapter);
+}
+
+static void remove_adapter(void)
+{
+	platform_device_unregister(adapter);
+	platform_driver_unregister(&adapter_driver);
+}
+
 static void __exit echo_board_exit(void)
 {
 	while (boards--)
 		platform_device_unregister(all[boards].pdev);
+	remove_adapter();
 }
 module_exit(echo_board_exit);
 
@@ -567,12 +624,17 @@ static int __init echo_board_init(void)
 	if (!boards || boards > BOARDS)
 		return -EINVAL;
 	ops.sleeps = sleeps;
-	error = add(&all[0], PLATFORM_DEVID_NONE);
-	if (error || boards == 1)
-		return error;
-	error = add(&all[1], 1);
+	error = add_adapter();
 	if (error)
-		platform_device_unregister(all[0].pdev);
+		return error;
+	error = add(&all[0], PLATFORM_DEVID_NONE);
+	if (!error && boards == 2) {
+		error = add(&all[1], 1);
+		if (error)
+			platform_device_unregister(all[0].pdev);
+	}
+	if (error)
+		remove_adapter();
 	return error;
 }
 module_init(echo_board_init);

@@ -13,6 +13,7 @@
  *   use answer   litepulse_echo answers edges: each with a launch, or, on a transport that sleeps, with none
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
+ *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
@@ -791,6 +792,40 @@ static void answer(void)
 	CHECK(known("launches") == (sleeps ? 0 : 3));
 }
 
+/* All devices are suspended, and resumed five seconds later. */
+static void suspend_machine(void)
+{
+	write_file("/sys/power/", "pm_test", "devices");
+	write_file("/sys/power/", "state", "freeze");
+}
+
+static void resume(int pulse)
+{
+	unsigned char filler[BYTES], byte;
+	int tty = open_tty();
+
+	memset(filler, 'x', sizeof(filler));
+	CHECK(write(tty, filler, sizeof(filler)) == sizeof(filler));
+	/* Some have been sent, some are in the core, some wait. */
+	CHECK(read(tty, &byte, 1) == 1);
+	write_parameter("fails_on_resume", "1");
+	suspend_machine();
+	CHECK(write(tty, "y", 1) == -1 && errno == EIO);
+	close(tty);
+	write_parameter("unreachable", "0");
+	sleep(3);
+	tty = open_tty();
+	CHECK(!fcntl(tty, F_SETFL, O_NONBLOCK));
+	usleep(500000);
+	CHECK(read(tty, &byte, 1) == -1 && errno == EAGAIN);
+	CHECK(write(tty, "z", 1) == 1);
+	usleep(500000);
+	CHECK(read(tty, &byte, 1) == 1 && byte == 'z' && read(tty, &byte, 1) == -1 && errno == EAGAIN);
+	CHECK(!tcdrain(tty));
+	close(tty);
+	bytes(pulse);
+}
+
 static void all(int pulse)
 {
 	bytes(pulse);
@@ -1127,6 +1162,8 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "closed-unreachable")) {
 		close(pulse);
 		closed_unreachable();
+	} else if (!strcmp(words[1], "resume")) {
+		resume(pulse);
 	} else if (!strcmp(words[1], "answer")) {
 		close(pulse);
 		answer();
