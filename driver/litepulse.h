@@ -206,6 +206,7 @@ struct litepulse_claimant {
  *	off. Those who wait for something are woken once, after all of them
  * @bytes: likewise of the receive stream
  * @room: LITEPULSE_WANT_TRANSMIT, _LAUNCH, _DRAINED that have come; they are no longer asked for
+ * @reached: the core can be reached again after a time in which it could not
  */
 struct litepulse_take_ops {
 	void (*events)(struct litepulse *lp, const struct litepulse_header *header,
@@ -213,6 +214,7 @@ struct litepulse_take_ops {
 	void (*bytes)(struct litepulse *lp, const struct litepulse_header *header,
 		      const u32 *words, unsigned int count);
 	void (*room)(struct litepulse *lp, u32 pending);
+	void (*reached)(struct litepulse *lp);
 };
 
 /**
@@ -345,12 +347,23 @@ struct litepulse {
 	/* Protects what follows, up to @lin_answers; lets the claim's commands in one at a time. */
 	struct mutex claim_mutex;
 	struct litepulse_claimant *claimant;
-	bool kept; /* SESSION says that output goes on without us */
+	bool kept; /* SESSION is to say that output goes on without us */
 	bool unwatched; /* SESSION says that the board does not watch for us: nothing runs */
+	bool pledge_unknown; /* what SESSION says is not known: writing it failed */
 	bool unstopped; /* output of the latest claim could not be stopped: the cable failed */
 	struct litepulse_train train; /* the latest one; period 0: none was started by us */
 	u64 last_launch; /* tick of the latest launch queued: the next must not be earlier */
 	u64 lin_answers; /* a bit for each identifier whose entry may answer */
+
+	/*
+	 * The board has what the driver wants of it unless one of these says otherwise; then
+	 * restart_work writes all of it, again and again until that has succeeded.
+	 */
+	atomic_t doubts; /* how often a setting may not have arrived */
+	int settled; /* @doubts when all settings were written last; claim_mutex */
+	bool restarting; /* the board was reset, and lacks settings since; claim_mutex */
+	bool unreported; /* and the sinks do not know of it yet; claim_mutex */
+	bool failing; /* the latest attempt failed, which the log says; claim_mutex */
 
 	struct delayed_work watch_work; /* notices a reset while nothing comes */
 	struct work_struct restart_work;
@@ -379,6 +392,11 @@ static inline void litepulse_take_bytes(struct litepulse *lp, const struct litep
 static inline void litepulse_take_room(struct litepulse *lp, u32 pending)
 {
 	lp->take->room(lp, pending);
+}
+
+static inline void litepulse_take_reached(struct litepulse *lp)
+{
+	lp->take->reached(lp);
 }
 
 /* How long to wait for an answer of the core, in jiffies: it takes microseconds, a cable longer. */
@@ -411,7 +429,8 @@ int litepulse_board_identify(struct litepulse *lp);
 int litepulse_board_find_kept(struct litepulse *lp, bool *kept);
 int litepulse_board_name_session(struct litepulse *lp);
 int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched);
-void litepulse_board_write_line(struct litepulse *lp);
+int litepulse_board_write_line(struct litepulse *lp);
+void litepulse_board_doubt(struct litepulse *lp);
 struct litepulse *litepulse_board_create(struct device *dev,
 					 const struct litepulse_platform_data *transport);
 u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz);

@@ -217,14 +217,29 @@ int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time)
 }
 
 /**
- * litepulse_board_write_line - writes the line word
- * @lp: device
+ * litepulse_board_doubt - a setting may not have arrived: all are written again within a second, or
+ * when the board can be reached again
+ * @lp: device; any context
  */
-void litepulse_board_write_line(struct litepulse *lp)
+void litepulse_board_doubt(struct litepulse *lp)
+{
+	atomic_inc(&lp->doubts);
+}
+
+/**
+ * litepulse_board_write_line - writes the line word; what fails is repeated
+ * @lp: device
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_write_line(struct litepulse *lp)
 {
 	struct litepulse_word word = { LITEPULSE_CFG_LINE, READ_ONCE(lp->line) };
+	int error = litepulse_board_configure(lp, &word, 1);
 
-	litepulse_board_configure(lp, &word, 1);
+	if (error)
+		litepulse_board_doubt(lp);
+	return error;
 }
 
 static void litepulse_board_line_work(struct work_struct *work)
@@ -308,9 +323,13 @@ int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched)
 		word |= FIELD_PREP(LITEPULSE_CSR_SESSION_KEEP_MASK, keep) |
 			FIELD_PREP(LITEPULSE_CSR_SESSION_LIMIT_MASK,
 				   watched ? lp->watch_limit : 0);
+	lp->pledge_unknown = true;
 	error = lp->ops->write_csr(lp->context, LITEPULSE_CSR_SESSION, word);
-	if (error)
+	if (error) {
+		litepulse_board_doubt(lp);
 		return error;
+	}
+	lp->pledge_unknown = false;
 	lp->kept = keep;
 	lp->unwatched = !watched;
 	return 0;
@@ -346,12 +365,17 @@ int litepulse_board_name_session(struct litepulse *lp)
  */
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 {
+	u64 tick;
 	int error;
 
-	if (!lp->keeps || (keep == lp->kept && watched == !lp->unwatched))
+	if (!lp->keeps ||
+	    (!lp->pledge_unknown && keep == lp->kept && watched == !lp->unwatched))
 		return 0;
-	/* A board that was reset must not get its old name back. */
-	error = litepulse_board_check_session(lp);
+	/*
+	 * A board that was reset, or whose watchdog has fired, must not get its old name back.
+	 * Reading the tick makes the watchdog count anew, so it cannot fire before the write.
+	 */
+	error = litepulse_board_now(lp, &tick) ?: litepulse_board_check_session(lp);
 	if (error)
 		return error == -ESTALE ? 0 : error;
 	return litepulse_board_write_session(lp, keep, watched);

@@ -20,42 +20,172 @@
 #include "litepulse_mmio.h"
 #include "litepulse_output.h"
 #include "litepulse_ptp.h"
+#include "litepulse_sink.h"
 #include "litepulse_tty.h"
 
 /* How often a board from which nothing comes is asked whether it is still the same. */
 #define WATCH_INTERVAL HZ
 
-/*
- * The board was reset: its settings are gone, and so is what ran on it. Or its watchdog has fired,
- * because this machine stood still: its ticks go on, and its settings are written once more.
- */
-static void litepulse_core_restart_work(struct work_struct *work)
-{
-	struct litepulse *lp = container_of(work, struct litepulse, restart_work);
-	u32 session;
+/* --- what the board is to have --- */
 
-	down_read(&lp->gone_sem);
-	mutex_lock(&lp->claim_mutex);
-	if (lp->gone || litepulse_board_read_csr(lp, LITEPULSE_CSR_SESSION, &session))
-		goto unlock;
-	if (FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, session) == lp->session) {
-		litepulse_ingest_resume(lp);
-		goto unlock;
+/* Whether the name that the board has is not the one that we gave it. 0 or an error. */
+static int litepulse_core_was_reset(struct litepulse *lp, bool *reset)
+{
+	u32 session;
+	int error = litepulse_board_read_csr(lp, LITEPULSE_CSR_SESSION, &session);
+
+	if (!error)
+		*reset = FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, session) != lp->session;
+	return error;
+}
+
+/*
+ * Its name, and what it does when it hears nothing. If it has another name it was reset: its
+ * settings are gone, and so is what ran on it. Or its watchdog has fired, because this machine
+ * stood still: its ticks go on, and its settings are written once more.
+ */
+static int litepulse_core_apply_session(struct litepulse *lp)
+{
+	bool reset;
+	int error = litepulse_core_was_reset(lp, &reset);
+
+	if (error)
+		return error;
+	if (!reset)
+		return litepulse_board_pledge(lp, lp->kept, true);
+	/* A reset while an earlier one is not made good for is part of that. */
+	if (!lp->restarting) {
+		dev_warn(lp->dev,
+			 "the board was reset, or heard nothing for long: what ran on it has stopped\n");
+		lp->restarting = true;
+		lp->unreported = true;
 	}
-	dev_warn(lp->dev,
-		 "the board was reset, or heard nothing for long: what ran on it has stopped\n");
-	litepulse_board_name_session(lp);
+	lp->kept = false;
 	/* litepulse_output_answer() reads it without the mutex. */
 	if (lp->claimant)
 		WRITE_ONCE(lp->claimant->stale, true);
+	return litepulse_board_name_session(lp);
+}
+
+static int litepulse_core_apply_output(struct litepulse *lp)
+{
+	int error;
+
 	/* A launch of the old claim may have come just after the reset: it must not start. */
-	litepulse_output_stop(lp);
-	litepulse_ingest_report_restart(lp);
-	litepulse_board_write_line(lp);
-	litepulse_tty_restarted(lp);
-	litepulse_ptp_restarted(lp);
-	litepulse_ingest_start(lp);
-	wake_up_interruptible_all(&lp->launch_wait);
+	if (lp->restarting)
+		error = litepulse_output_stop(lp);
+	else
+		error = lp->claimant ? 0 : litepulse_output_stop_owed(lp);
+	if (lp->restarting && !error)
+		lp->unstopped = false;
+	if (lp->unreported) {
+		lp->unreported = false;
+		litepulse_ingest_report_restart(lp);
+		wake_up_interruptible_all(&lp->launch_wait);
+	}
+	return error;
+}
+
+/* The last of what a reset undoes, but for the streams. */
+static int litepulse_core_apply_clock(struct litepulse *lp)
+{
+	int error = lp->restarting ? litepulse_ptp_restarted(lp) : 0;
+
+	if (!error)
+		lp->restarting = false;
+	return error;
+}
+
+static int litepulse_core_apply_streams(struct litepulse *lp)
+{
+	int error;
+
+	if (!READ_ONCE(lp->events.started))
+		return litepulse_ingest_start(lp);
+	mutex_lock(&lp->setup_mutex);
+	error = litepulse_sink_apply(lp);
+	mutex_unlock(&lp->setup_mutex);
+	return error;
+}
+
+/* In order: the streams come last, when all settings are as their readers know them. */
+static const struct {
+	const char *name;
+	int (*apply)(struct litepulse *lp);
+} litepulse_core_parts[] = {
+	{ "its session", litepulse_core_apply_session },
+	{ "the end of output", litepulse_core_apply_output },
+	{ "the line's settings", litepulse_board_write_line },
+	{ "settings of the tty", litepulse_tty_apply },
+	{ "the PTP clock", litepulse_core_apply_clock },
+	{ "the streams", litepulse_core_apply_streams },
+};
+
+/**
+ * litepulse_core_apply - gives the board all that the driver wants it to have
+ * @lp: device, attached, whose claim_mutex is held
+ * @count: so many of litepulse_core_parts; the rest is left to litepulse.restart_work
+ *
+ * It is idempotent: what fails is tried again, from the beginning, until all has succeeded.
+ *
+ * Return: 0 or the first error, which the log has.
+ */
+static int litepulse_core_apply(struct litepulse *lp, unsigned int count)
+{
+	const int doubts = atomic_read(&lp->doubts);
+	unsigned int part;
+	int error;
+
+	lockdep_assert_held(&lp->claim_mutex);
+	for (part = 0; part < count; part++) {
+		error = litepulse_core_parts[part].apply(lp);
+		if (error)
+			goto failed;
+	}
+	if (count == ARRAY_SIZE(litepulse_core_parts))
+		WRITE_ONCE(lp->settled, doubts);
+	if (lp->failing)
+		dev_info(lp->dev, "the board has its settings again\n");
+	lp->failing = false;
+	return 0;
+
+failed:
+	litepulse_board_doubt(lp);
+	if (lp->failing || error == -ENODEV)
+		return error;
+	lp->failing = true;
+	if (error == -ETIMEDOUT)
+		dev_err(lp->dev, "its %s\n",
+			lp->ops->sleeps ? "events do not arrive" : "interrupt does not arrive");
+	else
+		dev_warn(lp->dev, "the board does not take %s: error %d\n",
+			 litepulse_core_parts[part].name, error);
+	return error;
+}
+
+/* Whether the board may lack something. */
+static bool litepulse_core_is_behind(struct litepulse *lp)
+{
+	return READ_ONCE(lp->restarting) || !READ_ONCE(lp->events.started) ||
+	       (READ_ONCE(lp->unstopped) && !READ_ONCE(lp->claimant)) ||
+	       atomic_read(&lp->doubts) != READ_ONCE(lp->settled);
+}
+
+static void litepulse_core_restart_work(struct work_struct *work)
+{
+	struct litepulse *lp = container_of(work, struct litepulse, restart_work);
+	bool reset;
+
+	down_read(&lp->gone_sem);
+	mutex_lock(&lp->claim_mutex);
+	/* If it cannot be reached litepulse.watch_work looks again. */
+	if (lp->gone || litepulse_core_was_reset(lp, &reset))
+		goto unlock;
+	if (!reset)
+		litepulse_ingest_resume(lp);
+	/* What fails is behind still. */
+	if (reset || litepulse_core_is_behind(lp))
+		litepulse_core_apply(lp, ARRAY_SIZE(litepulse_core_parts));
 unlock:
 	mutex_unlock(&lp->claim_mutex);
 	up_read(&lp->gone_sem);
@@ -66,11 +196,8 @@ static void litepulse_core_watch_work(struct work_struct *work)
 	struct litepulse *lp =
 		container_of(to_delayed_work(work), struct litepulse, watch_work);
 
-	litepulse_board_check_session(lp);
-	mutex_lock(&lp->claim_mutex);
-	if (lp->unstopped && !lp->claimant)
-		lp->unstopped = litepulse_output_stop(lp);
-	mutex_unlock(&lp->claim_mutex);
+	if (!litepulse_board_check_session(lp) && litepulse_core_is_behind(lp))
+		litepulse_board_schedule_restart(lp);
 	schedule_delayed_work(&lp->watch_work, round_jiffies_relative(WATCH_INTERVAL));
 }
 
@@ -92,9 +219,9 @@ static int litepulse_core_settle(struct litepulse *lp, bool kept)
 		{ LITEPULSE_CFG_ECHO, LITEPULSE_ECHO_CYCLES_RESET * lp->samples },
 	};
 
-	if (!kept)
-		litepulse_output_stop(lp);
-	return litepulse_board_configure(lp, words, ARRAY_SIZE(words) - (kept ? 2 : 0));
+	int error = kept ? 0 : litepulse_output_stop(lp);
+
+	return error ?: litepulse_board_configure(lp, words, ARRAY_SIZE(words) - (kept ? 2 : 0));
 }
 
 /* The device that litepulse_lin.ko binds to, if it is there. 0 or an error. */
@@ -148,7 +275,9 @@ static int litepulse_core_probe(struct platform_device *pdev)
 	error = lp->attach(lp->context, lp);
 	if (error)
 		goto put;
-	error = litepulse_ingest_start(lp);
+	mutex_lock(&lp->claim_mutex);
+	error = litepulse_core_apply(lp, ARRAY_SIZE(litepulse_core_parts));
+	mutex_unlock(&lp->claim_mutex);
 	if (error)
 		goto detach;
 	error = litepulse_tty_add(lp);
@@ -192,6 +321,7 @@ static void litepulse_core_remove(struct platform_device *pdev)
 {
 	struct litepulse *lp = platform_get_drvdata(pdev);
 	bool kept;
+	int error;
 
 	litepulse_debugfs_remove(lp);
 	platform_device_unregister(lp->lin);
@@ -200,15 +330,18 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	wake_up_all(&lp->launch_wait);
 	mutex_lock(&lp->claim_mutex);
 	kept = lp->keeps && lp->kept;
-	/* If that fails the board stops by itself, or is stopped when it is found again. */
-	if (!kept && !litepulse_output_stop(lp))
-		litepulse_board_pledge(lp, false, false);
+	error = 0;
+	if (!kept)
+		error = litepulse_output_stop(lp) ?: litepulse_board_pledge(lp, false, false);
 	mutex_unlock(&lp->claim_mutex);
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);
 	lp->line = kept ? lp->line & LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0;
-	litepulse_core_settle(lp, kept);
+	error = litepulse_core_settle(lp, kept) ?: error;
+	/* It then stops by itself, or is stopped when it is found again. */
+	if (error && error != -ENODEV)
+		dev_warn(lp->dev, "the board could not be left at rest: error %d\n", error);
 	lp->attach(lp->context, NULL);
 	cancel_work_sync(&lp->restart_work);
 	cancel_work_sync(&lp->line_work);
@@ -218,13 +351,18 @@ static void litepulse_core_remove(struct platform_device *pdev)
 static int litepulse_core_resume(struct device *dev)
 {
 	struct litepulse *lp = dev_get_drvdata(dev);
+	unsigned int count = ARRAY_SIZE(litepulse_core_parts);
 
-	litepulse_board_check_session(lp);
-	if (!lp->ops->sleeps)
-		flush_work(&lp->restart_work);
+	/*
+	 * The streams of a transport that sleeps come from a thread that is still frozen. What
+	 * fails is tried again: the machine resumes all the same.
+	 */
+	if (lp->ops->sleeps)
+		count--;
 	mutex_lock(&lp->claim_mutex);
-	litepulse_board_pledge(lp, lp->kept, true);
+	litepulse_core_apply(lp, count);
 	mutex_unlock(&lp->claim_mutex);
+	litepulse_board_doubt(lp);
 	litepulse_ptp_resume(lp);
 	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
 	return litepulse_tty_resume(lp);
@@ -241,9 +379,7 @@ static int litepulse_core_suspend(struct device *dev)
 	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too: nobody is there to see what a train does meanwhile. */
 	mutex_lock(&lp->claim_mutex);
-	error = litepulse_output_stop(lp);
-	if (!error)
-		litepulse_board_pledge(lp, lp->kept, false);
+	error = litepulse_output_stop(lp) ?: litepulse_board_pledge(lp, lp->kept, false);
 	mutex_unlock(&lp->claim_mutex);
 	if (error) {
 		dev_err(dev, "what runs on the board could not be stopped: no suspend\n");

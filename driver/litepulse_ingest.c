@@ -266,10 +266,18 @@ static void litepulse_ingest_room(struct litepulse *lp, u32 pending)
 		lp->port_ops->room(lp, pending);
 }
 
+/* litepulse_take_ops: what was written meanwhile may not have arrived, nor been reported as such. */
+static void litepulse_ingest_reached(struct litepulse *lp)
+{
+	litepulse_board_doubt(lp);
+	litepulse_board_schedule_restart(lp);
+}
+
 const struct litepulse_take_ops litepulse_ingest_ops = {
 	.events = litepulse_ingest_events,
 	.bytes = litepulse_ingest_bytes,
 	.room = litepulse_ingest_room,
+	.reached = litepulse_ingest_reached,
 };
 
 /* Reports what was dropped of a stream, as its tick had gone back, as LOST; takes its tick anew. */
@@ -385,9 +393,6 @@ int litepulse_ingest_start(struct litepulse *lp)
 	if (!error)
 		error = left ? litepulse_sink_apply(lp) : -ETIMEDOUT;
 	mutex_unlock(&lp->setup_mutex);
-	if (error == -ETIMEDOUT)
-		dev_err(lp->dev, "its %s\n",
-			lp->ops->sleeps ? "events do not arrive" : "interrupt does not arrive");
 	return error;
 }
 

@@ -98,17 +98,41 @@ int litepulse_output_stop(struct litepulse *lp)
 }
 
 /**
+ * litepulse_output_stop_owed - stops what an earlier claim left running because the cable failed
+ * @lp: device
+ *
+ * Return: 0 or an error of the transport: it is still to be stopped.
+ */
+int litepulse_output_stop_owed(struct litepulse *lp)
+{
+	int error = 0;
+
+	lockdep_assert_held(&lp->claim_mutex);
+	if (lp->unstopped)
+		error = litepulse_output_stop(lp);
+	if (!error)
+		lp->unstopped = false;
+	return error;
+}
+
+/**
  * litepulse_output_claim - takes the claim
  * @lp: device
  * @claimant: a new one
  *
- * Return: 0, or -EBUSY.
+ * Return: 0, -EBUSY, or an error of the transport: what the claim before has left could not be
+ * stopped, and must not be taken for output of this one later.
  */
 int litepulse_output_claim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
+	int error;
+
 	lockdep_assert_held(&lp->claim_mutex);
 	if (lp->claimant)
 		return -EBUSY;
+	error = litepulse_output_stop_owed(lp);
+	if (error)
+		return error;
 	lp->claimant = claimant;
 	return 0;
 }
@@ -182,6 +206,7 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 	if (lp->gone || claimant->keep || claimant->stale)
 		return;
 	lp->unstopped = litepulse_output_stop(lp);
+	/* If it fails the receiver stays on for a while: litepulse_sink_apply() is repeated. */
 	litepulse_output_listen(lp, false);
 }
 

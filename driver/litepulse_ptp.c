@@ -729,8 +729,8 @@ int litepulse_ptp_add(struct litepulse *lp)
 	lp->phc_ns = litepulse_ptp_ns;
 	spin_unlock_irq(&lp->lock);
 	/* The tick that the clock began with may be from before a reset. */
-	if (restarts != lp->restarts)
-		litepulse_ptp_restarted(lp);
+	if (restarts != lp->restarts && litepulse_ptp_restarted(lp))
+		lp->restarting = true;
 	mutex_unlock(&lp->claim_mutex);
 	ptp_schedule_worker(clock, READ_INTERVAL);
 	return 0;
@@ -810,14 +810,20 @@ EXPORT_SYMBOL_GPL(litepulse_ptp_tick);
 /**
  * litepulse_ptp_restarted - the board was reset: the clock goes on as the host's did meanwhile
  * @lp: device; claim_mutex and gone_sem held, and no sink gets anything yet
+ *
+ * Return: 0, or an error of the transport: it is to be called again.
  */
-void litepulse_ptp_restarted(struct litepulse *lp)
+int litepulse_ptp_restarted(struct litepulse *lp)
 {
 	struct litepulse_ptp *ptp = lp->ptp;
 	u64 tick, boot;
+	int error;
 
-	if (!ptp || litepulse_board_now(lp, &tick))
-		return;
+	if (!ptp)
+		return 0;
+	error = litepulse_board_now(lp, &tick);
+	if (error)
+		return error;
 	spin_lock_irq(&ptp->lock);
 	boot = ktime_get_boottime_ns();
 	ptp->phc.ns = litepulse_phc_ns(&ptp->phc, ptp->seen_tick) + boot - ptp->seen_boot;
@@ -828,13 +834,14 @@ void litepulse_ptp_restarted(struct litepulse *lp)
 	ptp->seen_boot = boot;
 	spin_unlock_irq(&ptp->lock);
 	if (!ptp->enabled)
-		return;
+		return 0;
 	/* The claim has gone stale: take it anew. */
 	litepulse_ptp_disable_perout(ptp);
 	ptp->claimant = (struct litepulse_claimant) { .name = ptp->claimant.name };
 	ptp->enabled = !litepulse_output_claim(lp, &ptp->claimant);
 	/* Not before the core's answers can be heard. */
 	ptp_schedule_worker(ptp->clock, 0);
+	return 0;
 }
 
 /**

@@ -10,7 +10,7 @@ int litepulse_ptp_add(struct litepulse *lp);
 void litepulse_ptp_remove(struct litepulse *lp);
 int litepulse_ptp_index(struct litepulse *lp);
 int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick);
-void litepulse_ptp_restarted(struct litepulse *lp);
+int litepulse_ptp_restarted(struct litepulse *lp);
 void litepulse_ptp_suspend(struct litepulse *lp);
 void litepulse_ptp_resume(struct litepulse *lp);
 #else
@@ -33,8 +33,9 @@ static inline int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick)
 	return -EOPNOTSUPP;
 }
 
-static inline void litepulse_ptp_restarted(struct litepulse *lp)
+static inline int litepulse_ptp_restarted(struct litepulse *lp)
 {
+	return 0;
 }
 
 static inline void litepulse_ptp_suspend(struct litepulse *lp)

@@ -146,7 +146,7 @@ void litepulse_sink_unmoderate(struct litepulse *lp, bool on)
 }
 
 /**
- * litepulse_sink_apply - makes the hardware record what the sinks want
+ * litepulse_sink_apply - makes the hardware record what the sinks want; what fails is repeated
  * @lp: device; setup_mutex held
  *
  * Return: 0 or an error of the transport.
@@ -159,6 +159,7 @@ int litepulse_sink_apply(struct litepulse *lp)
 	struct litepulse_word words[3];
 	struct litepulse_sink *sink;
 	unsigned long flags;
+	int error;
 
 	lockdep_assert_held(&lp->setup_mutex);
 	spin_lock_irqsave(&lp->lock, flags);
@@ -196,7 +197,10 @@ int litepulse_sink_apply(struct litepulse *lp)
 	litepulse_board_flush_line(lp);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES,
 		      LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES);
-	return litepulse_board_configure(lp, words, ARRAY_SIZE(words));
+	error = litepulse_board_configure(lp, words, ARRAY_SIZE(words));
+	if (error)
+		litepulse_board_doubt(lp);
+	return error;
 }
 
 /**
@@ -301,6 +305,7 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 		spin_lock_irqsave(&lp->lock, flags);
 		litepulse_sink_set_want(lp, sink, &before);
 		spin_unlock_irqrestore(&lp->lock, flags);
+		/* The caller gets the first error; this one is made good for later. */
 		litepulse_sink_apply(lp);
 	}
 	return error;
@@ -344,6 +349,7 @@ void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink)
 	spin_lock_irqsave(&lp->lock, flags);
 	litepulse_sink_set_want(lp, sink, &nothing);
 	spin_unlock_irqrestore(&lp->lock, flags);
+	/* If it fails the board records too much for a while. */
 	if (apply)
 		litepulse_sink_apply(lp);
 	mutex_unlock(&lp->setup_mutex);

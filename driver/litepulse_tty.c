@@ -135,7 +135,9 @@ struct litepulse_tty {
 	u32 wanted;			/* LITEPULSE_WANT_*: asked for */
 	u32 told;			/* LITEPULSE_WANT_*: came since they were asked for */
 
-	u32 echo;			/* its tail in ticks; litepulse.claim_mutex */
+	/* litepulse.claim_mutex */
+	u32 echo;			/* its tail in ticks */
+	bool echo_known;		/* not so while a board goes on with one of before */
 
 	/* litepulse.setup_mutex protects what follows. */
 	u32 format;			/* of profile 0 */
@@ -152,6 +154,7 @@ struct litepulse_tty_step {
 	bool flush;
 	bool set_driver_enable;
 	bool refused;			/* answer: it was, as a train runs */
+	int error;			/* answer: of all but @count */
 	bool look;			/* whether all has left */
 	bool idle;			/* answer: it has */
 	bool x_char;
@@ -246,12 +249,18 @@ static void litepulse_tty_act(struct litepulse_tty *t, struct litepulse_tty_step
 	u32 status;
 
 	if (step->flush)
-		litepulse_board_configure(lp, &flush_tty, 1);
-	if (step->set_driver_enable)
-		step->refused = litepulse_board_configure(lp, &enable, 1) == -EINVAL;
+		step->error = litepulse_board_configure(lp, &flush_tty, 1);
+	if (step->set_driver_enable && !step->error) {
+		step->error = litepulse_board_configure(lp, &enable, 1);
+		step->refused = step->error == -EINVAL;
+		if (step->refused)
+			step->error = 0;
+	}
 	/* What was told may be old: bytes may have followed since. */
-	if (step->look && !litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status))
-		step->idle = status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
+	if (step->look && !step->error) {
+		step->error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+		step->idle = !step->error && status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
+	}
 	if (step->count) {
 		/* What was changed before they were written is in force before they are sent. */
 		litepulse_board_flush_line(lp);
@@ -267,6 +276,15 @@ static bool litepulse_tty_done(struct litepulse_tty *t, const struct litepulse_t
 	struct uart_port *port = &t->port;
 	bool moved = false;
 
+	if (step->error || step->sent < 0)
+		litepulse_board_doubt(t->lp);
+	if (step->error) {
+		/* As if it had not been planned, until litepulse_tty_apply(). */
+		t->flush |= step->flush;
+		t->set_driver_enable |= step->set_driver_enable;
+		t->told |= step->look ? LITEPULSE_WANT_DRAINED : 0;
+		return false;
+	}
 	if (step->flush) {
 		t->ahead = 0;
 		t->full = false;
@@ -782,6 +800,9 @@ static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 pe
 	if (format == t->format && period == t->period)
 		return 0;
 	error = litepulse_board_set_profile(t->lp, 0, format, period);
+	/* It may have arrived all the same: the board gets the old one again. */
+	if (error && error != -EINVAL)
+		litepulse_board_doubt(t->lp);
 	if (error)
 		return error;
 	t->format = format;
@@ -952,8 +973,12 @@ static int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
 	flush_work(&t->work);
 	error = litepulse_board_configure(lp, &enable, 1);
 	/* Both fields fit, so nothing but a train can be in the way. */
-	if (error)
-		return error == -EINVAL ? -EBUSY : error;
+	if (error == -EINVAL)
+		return -EBUSY;
+	if (error) {
+		litepulse_board_doubt(lp);
+		return error;
+	}
 	uart_port_lock_irqsave(&t->port, &flags);
 	/* What a closed tty has not written yet is overruled. */
 	t->set_driver_enable = false;
@@ -970,9 +995,13 @@ static int litepulse_tty_set_echo(struct litepulse *lp, u32 ticks)
 
 	lockdep_assert_held(&lp->claim_mutex);
 	error = litepulse_board_configure(lp, &echo, 1);
-	if (!error)
-		lp->tty->echo = ticks;
-	return error;
+	if (error) {
+		litepulse_board_doubt(lp);
+		return error;
+	}
+	lp->tty->echo = ticks;
+	lp->tty->echo_known = true;
+	return 0;
 }
 
 static void litepulse_tty_train_starts(struct litepulse *lp)
@@ -1558,6 +1587,7 @@ int litepulse_tty_add(struct litepulse *lp)
 	litepulse_tty_set_burst(t, BURST_BYTES);
 	t->lead_known = !lp->kept;
 	t->echo = LITEPULSE_ECHO_CYCLES_RESET * lp->samples;
+	t->echo_known = !lp->kept;
 	t->trigger.level = min(TRIGGER_BYTES, lp->receive_depth / 2);
 	t->trigger.age_us = TRIGGER_AGE_US;
 	t->interrupts_max = INTERRUPTS_MAX;
@@ -1634,27 +1664,57 @@ int litepulse_tty_resume(struct litepulse *lp)
 	return uart_resume_port(&litepulse_uart_driver, &lp->tty->port);
 }
 
-void litepulse_tty_restarted(struct litepulse *lp)
+/* What of DRIVER_ENABLE and ECHO the board is known to have, in order. 0 or an error. */
+static int litepulse_tty_apply_de(struct litepulse_tty *t)
+{
+	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE,
+					       READ_ONCE(t->driver_enable) };
+	const struct litepulse_word echo = { LITEPULSE_CFG_ECHO, t->echo };
+	int error = 0;
+
+	if (READ_ONCE(t->lead_known))
+		error = litepulse_board_configure(t->lp, &enable, 1);
+	/* A train runs, and has another lead: writing one failed, but it had arrived. */
+	if (error == -EINVAL) {
+		WRITE_ONCE(t->lead_known, false);
+		error = 0;
+	}
+	if (!error && t->echo_known)
+		error = litepulse_board_configure(t->lp, &echo, 1);
+	return error;
+}
+
+/**
+ * litepulse_tty_apply - writes all settings of the tty, and goes on with what is to be sent
+ * @lp: device; claim_mutex is held
+ *
+ * Return: 0, also if there is no tty yet, or an error of the transport: it is to be called again.
+ */
+int litepulse_tty_apply(struct litepulse *lp)
 {
 	struct litepulse_tty *t = READ_ONCE(lp->tty);
-	struct litepulse_word words[2];
 	unsigned long flags;
+	int error = 0;
 
 	/* The board may be reset while the driver is still being bound. */
 	if (!t)
-		return;
+		return 0;
 	lockdep_assert_held(&lp->claim_mutex);
-	words[0] = (struct litepulse_word){ LITEPULSE_CFG_DRIVER_ENABLE,
-					    READ_ONCE(t->driver_enable) };
-	words[1] = (struct litepulse_word){ LITEPULSE_CFG_ECHO, t->echo };
+	if (lp->restarting) {
+		WRITE_ONCE(t->lead_known, true);
+		t->echo_known = true;
+	}
 	mutex_lock(&lp->setup_mutex);
-	litepulse_board_set_profile(lp, 0, t->format, t->period);
-	litepulse_board_configure(lp, words, ARRAY_SIZE(words));
+	if (t->period)
+		error = litepulse_board_set_profile(lp, 0, t->format, t->period);
 	mutex_unlock(&lp->setup_mutex);
+	error = error ?: litepulse_tty_apply_de(t);
+	if (error)
+		return error;
 	uart_port_lock_irqsave(&t->port, &flags);
-	t->lead_known = true;
 	t->wanted = 0;
 	t->told |= LITEPULSE_WANT_DRAINED;
 	litepulse_tty_serve(t);
 	uart_port_unlock_irqrestore(&t->port, flags);
+	return 0;
 }

@@ -17,7 +17,7 @@ int litepulse_tty_add(struct litepulse *lp);
 void litepulse_tty_remove(struct litepulse *lp);
 int litepulse_tty_suspend(struct litepulse *lp);
 int litepulse_tty_resume(struct litepulse *lp);
-void litepulse_tty_restarted(struct litepulse *lp);
+int litepulse_tty_apply(struct litepulse *lp);
 int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period);
 void litepulse_tty_take_back(struct litepulse *lp);
 struct uart_port *litepulse_tty_console_port(const struct console *console);

@@ -818,6 +818,8 @@ static int litepulse_link_run(void *context)
 			litepulse_bus_lock(link);
 			error = litepulse_bus_recover(link);
 			mutex_unlock(&link->bus);
+			if (!error)
+				litepulse_take_reached(link->lp);
 			interval = error ? RETRY_US : 0;
 			/* Who asked did not get through; only time helps. */
 			WRITE_ONCE(link->kicked, false);

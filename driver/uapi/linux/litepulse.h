@@ -325,7 +325,8 @@ struct litepulse_time {
  * @flags: LITEPULSE_CLAIM_*
  * @fd_flags: O_NONBLOCK for the new file; O_CLOEXEC, which it always has
  * @fifo: as in struct litepulse_subscribe, for the outcomes it reads
- * @fd: answer: the new file. -EBUSY if another one holds the claim
+ * @fd: answer: the new file. -EBUSY if another one holds the claim, -EIO if what the claim
+ *	before it has left could not be stopped yet, because the cable fails
  *
  * The device must be open for writing, else -EACCES. The new file is closed on exec, so that only
  * fork() and SCM_RIGHTS pass a claim on: it ends when its last file is closed.

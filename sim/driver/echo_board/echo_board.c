@@ -74,7 +74,7 @@ struct board {
 
 	spinlock_t lock;		/* protects what follows */
 	u64 reset;			/* time of the latest one, ns */
-	u32 session, event_mask, wanted, driver_enable, echo;
+	u32 session, event_mask, wanted, line, driver_enable, echo;
 	bool train;
 	u32 train_count;
 	u32 events[EVENTS][LITEPULSE_EVENT_WORDS], launches[LAUNCHES][4];
@@ -117,6 +117,7 @@ static void reset_board(struct board *b)
 	b->waiting_count = 0;
 	b->seq = 0;
 	b->train = false;
+	b->line = 0;
 	b->driver_enable = 0;
 	b->echo = LITEPULSE_ECHO_CYCLES_RESET;
 	spin_unlock_irqrestore(&b->lock, flags);
@@ -366,6 +367,9 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 			    << LITEPULSE_CFG_COMMAND_SNAPSHOT_SHIFT & LITEPULSE_CFG_COMMAND_SNAPSHOT_MASK)
 				event(b, now, LITEPULSE_KIND_SNAPSHOT, LITEPULSE_SRC_CONTROL, 0, 0);
 			break;
+		case LITEPULSE_CFG_LINE:
+			b->line = words->value;
+			break;
 		case LITEPULSE_CFG_DRIVER_ENABLE:
 			if (b->train && (words->value ^ b->driver_enable) & LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK)
 				error = refuse(b, words->offset, LITEPULSE_REASON_BUSY);
@@ -509,16 +513,16 @@ module_param_cb(edge, &edge_ops, NULL, 0200);
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)
 {
-	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d\n", all[0].launch_count + all[1].launch_count,
+	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d break %d\n", all[0].launch_count + all[1].launch_count,
 			  all[0].wants,
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo,
-			  atomic_read(&accesses_asleep));
+			  atomic_read(&accesses_asleep), !!(all[0].line & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK));
 }
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
 module_param_cb(known, &known_ops, NULL, 0444);
-MODULE_PARM_DESC(known, "launches that wait in all boards; of board 0: services asked for, lead, lag and echo tail in ticks; accesses while suspended");
+MODULE_PARM_DESC(known, "launches that wait in all boards; of board 0: services asked for, lead, lag and echo tail in ticks; accesses while suspended; TX held low");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -14,6 +14,9 @@
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
+ *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
+ *   use settings settings that the board did not take arrive when it can be reached again
+ *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
@@ -826,6 +829,80 @@ static void resume(int pulse)
 	bytes(pulse);
 }
 
+static void retry(int pulse)
+{
+	struct litepulse_subscribe edges = { .kinds = 1 << LITEPULSE_KIND_EDGE, .rise = 1, .clock = LITEPULSE_CLOCK_MONOTONIC };
+	const unsigned int echo = LITEPULSE_DRIVER_ENABLE_ECHO;
+	struct litepulse_stats stats;
+	struct litepulse_event event;
+	int fd = claim(pulse);
+
+	CHECK(fd >= 0 && !driver_enable(fd, 5, 6, echo, 301));
+	subscribe(pulse, 1 << LITEPULSE_KIND_APPLIED);
+	for (int round = 1; round <= 2; round++) {
+		write_parameter("unreachable", "1");
+		write_parameter("reset", "0");
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED);
+		sleep(3);
+		write_parameter("unreachable", "0");
+		sleep(3);
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats) && stats.restarts == (unsigned int)round);
+		CHECK(known("launches") == 0 && known("lead") == 5 && known("lag") == 6 && known("echo") == 301);
+		CHECK(driver_enable(fd, 5, 6, 0, 0) == -ESTALE);
+	}
+	close(fd);
+	train(pulse);
+	subscribe(pulse, 0);
+	while (poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 0) == 1)
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &edges));
+	write_parameter("edge", "1");
+	CHECK(poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 1000) == 1);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_EDGE);
+	bytes(pulse);
+}
+
+static void settings(int pulse)
+{
+	int fd = claim(pulse), tty = open_tty();
+
+	CHECK(fd >= 0 && !driver_enable(fd, 7, 8, 0, 0) && !ioctl(tty, TIOCSBRK) && known("break") == 1);
+	write_parameter("unreachable", "1");
+	CHECK(!ioctl(tty, TIOCCBRK));
+	CHECK(!rs485(tty, SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND));
+	sleep(2);
+	CHECK(known("break") == 1 && known("lead") == 7);
+	write_parameter("unreachable", "0");
+	sleep(2);
+	CHECK(known("break") == 0 && known("lead") == 0 && known("lag") == 0);
+	close(tty);
+	close(fd);
+	bytes(pulse);
+}
+
+static void keep(int pulse)
+{
+	struct litepulse_keep kept = { .flags = LITEPULSE_CLAIM_KEEP };
+	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_status status;
+	int fd = claim(pulse);
+
+	CHECK(fd >= 0 && !ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+	write_parameter("unreachable", "1");
+	close(fd);
+	fd = claim(pulse);
+	CHECK(fd >= 0 || errno == EIO);
+	write_parameter("unreachable", "0");
+	if (fd < 0)
+		fd = claim(pulse);
+	/* Before anybody else would have stopped it. */
+	CHECK(fd >= 0 && !ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) && !ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_KEEP, &kept));
+	close(fd);
+	sleep(3);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && status.flags & LITEPULSE_STATUS_TRAIN);
+}
+
 static void all(int pulse)
 {
 	bytes(pulse);
@@ -1164,6 +1241,12 @@ int main(int count, char **words)
 		closed_unreachable();
 	} else if (!strcmp(words[1], "resume")) {
 		resume(pulse);
+	} else if (!strcmp(words[1], "retry")) {
+		retry(pulse);
+	} else if (!strcmp(words[1], "settings")) {
+		settings(pulse);
+	} else if (!strcmp(words[1], "keep")) {
+		keep(pulse);
 	} else if (!strcmp(words[1], "answer")) {
 		close(pulse);
 		answer();
