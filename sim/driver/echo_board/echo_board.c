@@ -590,27 +590,27 @@ static int adapter_resume(struct device *dev)
 	return 0;
 }
 
-static DEFINE_SIMPLE_DEV_PM_OPS(adapter_pm, adapter_suspend, adapter_resume);
-
-static struct platform_driver adapter_driver = { .driver = { .name = "echo_adapter", .pm = pm_sleep_ptr(&adapter_pm) } };
+/* It has no driver, whose name the debug kernel would keep for a while after the module has gone. */
+static struct dev_pm_domain adapter_domain = { .ops = { .suspend = adapter_suspend, .resume = adapter_resume } };
 static struct platform_device *adapter;
 
 static int add_adapter(void)
 {
-	int error = platform_driver_register(&adapter_driver);
+	int error;
 
+	adapter = platform_device_alloc("echo_adapter", PLATFORM_DEVID_NONE);
+	if (!adapter)
+		return -ENOMEM;
+	adapter->dev.pm_domain = &adapter_domain;
+	error = platform_device_add(adapter);
 	if (error)
-		return error;
-	adapter = platform_device_register_simple("echo_adapter", PLATFORM_DEVID_NONE, NULL, 0);
-	if (IS_ERR(adapter))
-		platform_driver_unregister(&adapter_driver);
-	return PTR_ERR_OR_ZERO(adapter);
+		platform_device_put(adapter);
+	return error;
 }
 
 static void remove_adapter(void)
 {
 	platform_device_unregister(adapter);
-	platform_driver_unregister(&adapter_driver);
 }
 
 static void __exit echo_board_exit(void)
