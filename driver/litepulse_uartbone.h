@@ -148,7 +148,7 @@ struct litepulse_link_stream {
  * @base_rate: what the bridge's rate register read at that
  * @target_baud: wanted; not @base_baud: raised again when the bridge has fallen back
  * @next_try: jiffies from which on users may change the rate again
- * @answered: jiffies of the latest answer
+ * @answered: CLOCK_BOOTTIME of the latest answer, ns
  * @unsettled: the latest attempt failed: nothing is sent before silence
  * @ahead: so many of @flights were sent, or are to be, before their answers are awaited
  * @lost: it does not answer any more; only the poller looks whether it does again
@@ -206,7 +206,7 @@ struct litepulse_link {
 	u32 base_rate;
 	unsigned int target_baud;
 	unsigned long next_try;
-	unsigned long answered;
+	u64 answered;
 	bool unsettled;
 	unsigned int ahead;
 	bool lost;

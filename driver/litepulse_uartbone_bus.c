@@ -40,10 +40,11 @@
 #define ANSWER_MS 200
 /* Of silence, after which a bridge that knows no frames expects a command. */
 #define PLAIN_SILENCE_MS 130
-/* After which a raised bit rate has certainly fallen back. */
-#define FALLBACK_MS (LITEPULSE_BRIDGE_FALLBACK_SECONDS * 1000 + 300)
 /* The bridge has certainly not fallen back so soon after an answer. */
 #define SURE_MS 1500
+/* After which a raised bit rate has certainly fallen back. */
+#define FALLBACK_MS (LITEPULSE_BRIDGE_FALLBACK_SECONDS * 1000 + 300)
+static_assert(SURE_MS < LITEPULSE_BRIDGE_FALLBACK_SECONDS * 1000);
 /* A port has sent what it was given. */
 #define SETTLE_MS 30
 
@@ -57,11 +58,8 @@ MODULE_PARM_DESC(window_base, "address of the core's window on the board's bus")
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/**
- * litepulse_bus_request() - an empty one, behind those under way
- * @link: the bus is held, until litepulse_bus_transact() returns
- */
-struct litepulse_request *litepulse_bus_request(struct litepulse_link *link)
+/* An empty request, behind those under way. */
+static struct litepulse_request *litepulse_bus_begin(struct litepulse_link *link)
 {
 	struct litepulse_request *request = &litepulse_link_flight(link, link->ahead)->request;
 
@@ -146,7 +144,7 @@ static int litepulse_bus_await(struct litepulse_link *link, struct litepulse_fli
 	int error = litepulse_line_await(link, flight, litepulse_bus_limit_ms(link, count + most));
 
 	if (!error) {
-		link->answered = jiffies;
+		link->answered = ktime_get_boottime_ns();
 		link->times = flight->times;
 		link->round_trip_ns = link->times.after - link->times.before;
 	}
@@ -298,7 +296,14 @@ static int litepulse_bus_send(struct litepulse_link *link, struct litepulse_flig
 			      litepulse_bus_send_plain(link, flight, stamper);
 }
 
-/* Sends the oldest request, until it is answered. */
+/* Whether the bridge certainly still has the bit rate of the port. */
+static bool litepulse_bus_is_sure(const struct litepulse_link *link)
+{
+	return link->baud == link->base_baud ||
+		ktime_get_boottime_ns() - link->answered < SURE_MS * (u64)NSEC_PER_MSEC;
+}
+
+/* Sends the oldest request, until it is answered, or it must not be sent again. */
 static int litepulse_bus_attempt(struct litepulse_link *link, u32 *words,
 				 const struct litepulse_stamper *stamper, unsigned int attempts)
 {
@@ -315,7 +320,7 @@ static int litepulse_bus_attempt(struct litepulse_link *link, u32 *words,
 		link->unsettled = error;
 		if (!error || error == -ENODEV)
 			return error;
-		if (!link->framed && flight->request.once)
+		if ((!link->framed && flight->request.once) || !litepulse_bus_is_sure(link))
 			break;
 		link->repeats++;
 	}
@@ -375,6 +380,13 @@ void litepulse_bus_forget(struct litepulse_link *link)
 	}
 }
 
+static void litepulse_bus_lose(struct litepulse_link *link)
+{
+	link->failures++;
+	link->lost = true;
+	pr_warn_ratelimited("%s: the board does not answer\n", link->name);
+}
+
 /**
  * litepulse_bus_transact() - have the oldest request carried out
  * @link: the bus is held
@@ -417,9 +429,7 @@ int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
 	} else if (again) {
 		error = -EAGAIN;
 	} else {
-		link->failures++;
-		link->lost = true;
-		pr_warn_ratelimited("%s: the board does not answer\n", link->name);
+		litepulse_bus_lose(link);
 		error = -EIO;
 	}
 	return error;
@@ -433,7 +443,7 @@ int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
  */
 static int litepulse_bus_find(struct litepulse_link *link)
 {
-	struct litepulse_request *request = litepulse_bus_request(link);
+	struct litepulse_request *request = litepulse_bus_begin(link);
 	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
 	unsigned int length, got, tries;
 	u8 *checksum;
@@ -464,21 +474,21 @@ static int litepulse_bus_find(struct litepulse_link *link)
 	if (error || got != 4)
 		return error ?: -EIO;
 	/* What answers there may be anything: it must know the core, too. */
-	litepulse_bus_read(litepulse_bus_request(link), litepulse_csr_base, 1);
+	litepulse_bus_read(litepulse_bus_begin(link), litepulse_csr_base, 1);
 	return litepulse_bus_attempt(link, &version, NULL, 1);
 }
 
-static int litepulse_bus_read_rate(struct litepulse_link *link, u32 *rate)
+static int litepulse_bus_read_rate(struct litepulse_link *link, u32 *rate, unsigned int attempts)
 {
-	litepulse_bus_read(litepulse_bus_request(link),
+	litepulse_bus_read(litepulse_bus_begin(link),
 			   LITEPULSE_BRIDGE_BASE + LITEPULSE_BRIDGE_RATE, 1);
-	return litepulse_bus_attempt(link, rate, NULL, 2);
+	return litepulse_bus_attempt(link, rate, NULL, attempts);
 }
 
 /* Tells the bridge another rate, then the port; whether it worked is not known. */
 static int litepulse_bus_change_rate(struct litepulse_link *link, u32 rate, unsigned int baud)
 {
-	struct litepulse_request *request = litepulse_bus_request(link);
+	struct litepulse_request *request = litepulse_bus_begin(link);
 	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
 	unsigned int length;
 	int error;
@@ -526,7 +536,7 @@ static int litepulse_bus_raise(struct litepulse_link *link, unsigned int baud)
 	u32 rate, told, answer;
 	int error;
 
-	error = litepulse_bus_read_rate(link, &rate);
+	error = litepulse_bus_read_rate(link, &rate, 2);
 	if (error)
 		return error;
 	if (!litepulse_bus_can_do(rate, baud))
@@ -536,7 +546,7 @@ static int litepulse_bus_raise(struct litepulse_link *link, unsigned int baud)
 	error = litepulse_bus_change_rate(link, told, baud);
 	if (error)
 		return error;
-	error = litepulse_bus_read_rate(link, &answer);
+	error = litepulse_bus_read_rate(link, &answer, 2);
 	return error ?: answer == told ? 0 : -EIO;
 }
 
@@ -557,6 +567,50 @@ static int litepulse_bus_lower(struct litepulse_link *link)
 	if (error && error != -ENODEV)
 		error = litepulse_bus_fall_back(link) ?: litepulse_bus_find(link);
 	return error;
+}
+
+/*
+ * Finds a bridge that may have fallen back, at its base rate, and raises that again. Most often it
+ * has fallen back by now; what is sent too early it cannot take for a command.
+ */
+static int litepulse_bus_find_again(struct litepulse_link *link)
+{
+	bool raised = link->baud != link->base_baud;
+	int error = 0;
+
+	if (raised)
+		error = litepulse_line_set_baud(link, link->base_baud);
+	error = error ?: litepulse_line_silence(link, PLAIN_SILENCE_MS) ?: litepulse_bus_find(link);
+	if (raised && error && error != -ENODEV)
+		error = litepulse_line_silence(link, FALLBACK_MS) ?: litepulse_bus_find(link);
+	if (!error && link->target_baud != link->baud)
+		error = litepulse_bus_raise(link, link->target_baud);
+	return error;
+}
+
+/*
+ * Before a request. If the bridge may have fallen back, because the machine was suspended, say, only
+ * a read of its rate may be sent: at another rate that is no command. Sets link->lost if the bridge
+ * is not found.
+ */
+static void litepulse_bus_assure(struct litepulse_link *link)
+{
+	u32 rate;
+
+	if (link->ahead || link->lost || READ_ONCE(link->gone) || litepulse_bus_is_sure(link))
+		return;
+	if (litepulse_bus_read_rate(link, &rate, 1) && litepulse_bus_find_again(link))
+		litepulse_bus_lose(link);
+}
+
+/**
+ * litepulse_bus_request() - an empty one, behind those under way
+ * @link: the bus is held, until litepulse_bus_transact() returns
+ */
+struct litepulse_request *litepulse_bus_request(struct litepulse_link *link)
+{
+	litepulse_bus_assure(link);
+	return litepulse_bus_begin(link);
 }
 
 /**
@@ -591,7 +645,7 @@ u32 litepulse_bus_hz(struct litepulse_link *link)
 	u32 rate;
 
 	lockdep_assert_held(&link->bus);
-	if (litepulse_bus_read_rate(link, &rate))
+	if (litepulse_bus_read_rate(link, &rate, 2))
 		return 0;
 	return FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) * LITEPULSE_BRIDGE_CLOCK_UNIT;
 }
@@ -612,13 +666,14 @@ int litepulse_bus_set_baud(struct litepulse_link *link, unsigned int baud)
 	lockdep_assert_held(&link->bus);
 	if (baud == link->baud)
 		return 0;
+	litepulse_bus_assure(link);
 	if (link->lost)
 		return -EIO;
 	/* Between these a command at the one rate could be one at the other. */
 	if (baud < 2 * link->base_baud && baud != link->base_baud)
 		return -EINVAL;
 	if (baud != link->base_baud) {
-		error = litepulse_bus_read_rate(link, &rate);
+		error = litepulse_bus_read_rate(link, &rate, 2);
 		if (error)
 			return error;
 		if (!litepulse_bus_can_do(rate, baud))
@@ -657,14 +712,7 @@ int litepulse_bus_recover(struct litepulse_link *link)
 	lockdep_assert_held(&link->bus);
 	if (READ_ONCE(link->gone))
 		return -ENODEV;
-	if (link->baud != link->base_baud) {
-		error = litepulse_bus_fall_back(link);
-		if (error)
-			return error;
-	}
-	error = litepulse_line_silence(link, PLAIN_SILENCE_MS) ?: litepulse_bus_find(link);
-	if (!error && link->target_baud != link->baud)
-		error = litepulse_bus_raise(link, link->target_baud);
+	error = litepulse_bus_find_again(link);
 	if (!error) {
 		pr_info_ratelimited("%s: the board answers again\n", link->name);
 		link->lost = false;

@@ -177,6 +177,41 @@ class Rated(Between):
         return self.register(not to_board, data)
 
 
+LDISC = "litepulse_uartbone_ldisc.c"
+# This kernel's serial lines have no bit rate: the driver takes any for set, and says on the line which.
+SAYS_RATE = (
+    (LDISC, "int litepulse_line_set_baud(struct", "#include <linux/string.h>\n\nint litepulse_line_set_baud(struct"),
+    (LDISC, "\tstruct ktermios settings;\n\tint error = -ENODEV;", "\tstruct ktermios settings;\n\tint error = -ENODEV;\n\tu8 note[9];"),
+    (
+        LDISC,
+        "\t\terror = abs((int)tty_get_baud_rate(link->tty) - (int)baud) <= baud / 50 ? 0 :\n\t\t\t\t\t\t\t\t\t\t\t  -EINVAL;\n",
+        '\t\tmemcpy(note, "\\xf0rate", 5);\n\t\tput_unaligned_be32(baud, note + 5);\n'
+        "\t\terror = link->tty->ops->write(link->tty, note, sizeof(note)) == sizeof(note) ? 0 : -EINVAL;\n",
+    ),
+)
+
+
+class Raised(Between):
+    """A bridge whose rate can be raised, and a port that has one, too: what is sent at another rate than the bridge's does not arrive."""
+
+    NOTE = b"\xf0rate"  # of SAYS_RATE; no frame begins so
+
+    def __init__(self, near, far):
+        self.register = RateRegister([1_000_000], RateRegister.BASE)
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
+        out = b""
+        if to_board:
+            while (at := data.find(self.NOTE)) >= 0:
+                out += self.register(False, data[:at]) if at else b""
+                rate = int.from_bytes(data[at + 5 : at + 9], "big")
+                # The guest attaches the port at whatever this kernel calls its rate: that is the bridge's at first.
+                self.register.port = rate if rate in self.register.carries else RateRegister.BASE
+                data = data[at + 9 :]
+        return out + self.register(not to_board, data) if data else out
+
+
 EVENTS = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]  # where the header of the event stream lies
 
 

@@ -11,12 +11,15 @@ import pytest
 from sim.bridge_frames import MARKER
 from sim.driver import fuzz_boots
 from sim.driver.cable_rig import (
+    LDISC,
+    SAYS_RATE,
     Ahead,
     Board,
     Damage,
     EachPlace,
     NothingWaits,
     Plain,
+    Raised,
     Rated,
     ShortOfBreath,
     Through,
@@ -143,6 +146,15 @@ def test_suspend():
         check(cable_boot(["suspend"], [board]), 1)
 
 
+def test_suspend_at_a_raised_rate():
+    """The bridge has fallen back when the machine is back: the driver finds it and raises the rate before anything else, and nothing fails."""
+    with Board(between=Raised) as board:
+        run = cable_boot(["raised"], [board], made=modules(*SAYS_RATE))
+        asked, word = board.between.register.asked, board.between.register.word_of(1_000_000)
+    check(run, 1)
+    assert asked.count(word) == 4, asked
+
+
 def test_breaks():
     """TIOCSBRK and TIOCCBRK return when the break has begun and ended: none is shortened or lost, however late the worker is."""
     worker = "litepulse_board_write_line(container_of("
@@ -175,7 +187,6 @@ def test_a_bridge_that_cannot_pack():
     assert (told["checked"], told["packed"], told["failures"]) == ("1", "0", "0"), told
 
 
-LDISC = "litepulse_uartbone_ldisc.c"
 STALL = (
     (
         LDISC,

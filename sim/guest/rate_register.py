@@ -10,13 +10,14 @@ from litepulse import regs
 class RateRegister:
     """Gives the board's bridge its register of the bit rate, which the simulated SoC's, without a line, has not: in the frames that pass.
 
-    `carries`: bauds at which the line works. At others nothing arrives, until the bridge has fallen back.
+    `carries`: bauds at which the line works. At others nothing arrives, until the bridge has fallen back. `port`: the rate of the host's
+    port, if that is known: nothing arrives, either, while it is not the bridge's.
     """
 
     CLOCK, BASE = 24_000_000, 115_200
 
-    def __init__(self, carries):
-        self.carries, self.asked, self.question, self.answer = carries, [], b"", b""
+    def __init__(self, carries, port=None):
+        self.port, self.carries, self.asked, self.question, self.answer = port, carries, [], b"", b""
         self.word, self.heard = self.word_of(self.BASE), time.monotonic()
 
     def word_of(self, baud):
@@ -27,6 +28,9 @@ class RateRegister:
         if time.monotonic() - self.heard > 2:
             self.word = self.word_of(self.BASE)
         if self.word not in {self.word_of(baud) for baud in (self.BASE, *self.carries)}:
+            return b""
+        if self.port and self.word != self.word_of(self.port):
+            self.answer += data if to_the_pc else b""  # what comes next is another question
             return b""
         self.heard = time.monotonic()
         address = (regs.BRIDGE_BASE // 4).to_bytes(4, "big")

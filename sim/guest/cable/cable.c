@@ -11,6 +11,7 @@
  *   cable forge PORT       attach; others cannot open the port, nor is what root pushes into it taken for an answer
  *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
  *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
+ *   cable raised PORT      attach; the machine is suspended for longer than the board keeps a raised bit rate, with the tty open
  *   cable breaks PORT      attach; each break begins and ends on the line, however short it is; one of tcsendbreak() is exact
  *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
  *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
@@ -498,6 +499,27 @@ static void suspend(void)
 	detach(fd);
 }
 
+static void raised(void)
+{
+	struct litepulse_status status;
+	struct board board;
+	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board);
+	struct pollfd wait = { .fd = tty, .events = POLLIN };
+	char text[64], in;
+
+	CHECK(pulse >= 0 && tty >= 0 && !write_attribute(&board, "baud", "1000000"));
+	for (int round = 0; round < 3; round++) {
+		write_text("/sys/power/pm_test", "devices");
+		write_text("/sys/power/state", "freeze");
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status));
+		CHECK(write(tty, "a", 1) == 1 && poll(&wait, 1, 5000) == 1 && read(tty, &in, 1) == 1 && in == 'a');
+		CHECK(!read_attribute(&board, "baud", text, sizeof(text)) && !strcmp(text, "1000000"));
+	}
+	CHECK(!read_attribute(&board, "failures", text, sizeof(text)) && !strcmp(text, "0"));
+	CHECK(!close(tty) && !close(pulse));
+	detach(fd);
+}
+
 static int train_runs(const struct board *board)
 {
 	struct litepulse_train_stop stop = { 0 };
@@ -692,6 +714,8 @@ int main(int count, char **words)
 		baud();
 	else if (!strcmp(words[1], "suspend"))
 		suspend();
+	else if (!strcmp(words[1], "raised"))
+		raised();
 	else if (!strcmp(words[1], "breaks"))
 		breaks();
 	else if (!strcmp(words[1], "xoff"))
