@@ -376,6 +376,7 @@ static int litepulse_core_suspend(struct device *dev)
 	if (error)
 		return error;
 	cancel_delayed_work_sync(&lp->watch_work);
+	litepulse_board_flush_line(lp);
 	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too: nobody is there to see what a train does meanwhile. */
 	mutex_lock(&lp->claim_mutex);

@@ -66,7 +66,7 @@ struct litepulse_ptp {
 	/* Periodic output: claim_mutex. */
 	struct litepulse_claimant claimant;
 	bool enabled;			/* has the claim */
-	bool suspended;			/* so nothing may run */
+	bool suspended;			/* so nothing may run, and the board is not asked */
 	bool running;			/* so does the train, as below */
 	bool failed;			/* to start again, which was told */
 	u64 origin;			/* an edge when the clock shows this, ns */
@@ -485,6 +485,11 @@ static long litepulse_ptp_do_aux_work(struct ptp_clock_info *info)
 
 	if (litepulse_board_begin_command(ptp->lp))
 		return -1;
+	/* The thread of the PTP core is not frozen: what the board is behind may be suspended. */
+	if (ptp->suspended) {
+		litepulse_board_end_command(ptp->lp);
+		return -1;
+	}
 	if (!litepulse_ptp_read_tick(ptp, &tick))
 		delay = litepulse_ptp_follow_clock(ptp);
 	litepulse_board_end_command(ptp->lp);
@@ -845,7 +850,7 @@ int litepulse_ptp_restarted(struct litepulse *lp)
 }
 
 /**
- * litepulse_ptp_suspend - output will be stopped; it stays so
+ * litepulse_ptp_suspend - output will be stopped, and it stays so; the clock is not read either
  * @lp: device; no lock held
  */
 void litepulse_ptp_suspend(struct litepulse *lp)

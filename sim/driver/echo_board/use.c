@@ -17,6 +17,7 @@
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
  *   use settings settings that the board did not take arrive when it can be reached again
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
+ *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
@@ -795,6 +796,8 @@ static void answer(void)
 	CHECK(known("launches") == (sleeps ? 0 : 3));
 }
 
+static void all(int pulse);
+
 /* All devices are suspended, and resumed five seconds later. */
 static void suspend_machine(void)
 {
@@ -860,6 +863,14 @@ static void retry(int pulse)
 	CHECK(poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 1000) == 1);
 	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_EDGE);
 	bytes(pulse);
+}
+
+static void nap(int pulse)
+{
+	write_parameter("nap_ms", "20000");
+	suspend_machine();
+	CHECK(known("asleep") == 0);
+	all(pulse);
 }
 
 static void settings(int pulse)
@@ -1247,6 +1258,8 @@ int main(int count, char **words)
 		settings(pulse);
 	} else if (!strcmp(words[1], "keep")) {
 		keep(pulse);
+	} else if (!strcmp(words[1], "nap")) {
+		nap(pulse);
 	} else if (!strcmp(words[1], "answer")) {
 		close(pulse);
 		answer();
