@@ -312,7 +312,9 @@ static bool litepulse_tty_done(struct litepulse_tty *t, const struct litepulse_t
 	if (step->sent > 0) {
 		t->ahead += step->sent;
 		if (step->x_char) {
-			port->x_char = 0;
+			/* Another one may have been asked for meanwhile. */
+			if (port->x_char == step->bytes[0])
+				port->x_char = 0;
 			port->icount.tx++;
 		} else if (step->flushes == t->flushes) {
 			uart_xmit_advance(port, step->skip + step->sent - 1);
@@ -1025,6 +1027,8 @@ static void litepulse_tty_forget(struct litepulse_tty *t)
 	t->stopped = false;
 	t->released = false;
 	t->suspended = false;
+	/* An XOFF that the board did not take must not stop the peer of the next open(). */
+	t->port.x_char = 0;
 }
 
 /*

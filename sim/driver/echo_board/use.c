@@ -18,6 +18,7 @@
  *   use settings settings that the board did not take arrive when it can be reached again
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
+ *   use xon      an XON that comes while an XOFF is on its way is sent
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
  * Exit status 0, or 1 and a line that says what was not as it should be.
@@ -873,6 +874,26 @@ static void nap(int pulse)
 	all(pulse);
 }
 
+static void xon(int pulse)
+{
+	int tty = open_tty();
+
+	CHECK(!fcntl(tty, F_SETFL, O_NONBLOCK));
+	for (int i = 0; i < 200; i++) {
+		unsigned char byte, last = 0;
+
+		CHECK(!tcflow(tty, TCIOFF));
+		usleep(i * 5);
+		CHECK(!tcflow(tty, TCION));
+		usleep(100000);
+		while (read(tty, &byte, 1) == 1)
+			last = byte;
+		CHECK(last == 0x11);
+	}
+	close(tty);
+	bytes(pulse);
+}
+
 static void settings(int pulse)
 {
 	int fd = claim(pulse), tty = open_tty();
@@ -1260,6 +1281,8 @@ int main(int count, char **words)
 		keep(pulse);
 	} else if (!strcmp(words[1], "nap")) {
 		nap(pulse);
+	} else if (!strcmp(words[1], "xon")) {
+		xon(pulse);
 	} else if (!strcmp(words[1], "answer")) {
 		close(pulse);
 		answer();
