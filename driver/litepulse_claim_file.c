@@ -108,7 +108,8 @@ __poll_t litepulse_claim_file_poll(struct file *file, poll_table *wait)
 	__poll_t mask = litepulse_reader_poll(file, wait);
 
 	poll_wait(file, &lp->launch_wait, wait);
-	if (poll_requested_events(wait) & EPOLLOUT && litepulse_claim_file_has_room(lp))
+	if (poll_requested_events(wait) & (EPOLLOUT | EPOLLWRNORM) &&
+	    litepulse_claim_file_has_room(lp))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	return mask;
 }

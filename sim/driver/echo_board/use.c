@@ -654,7 +654,9 @@ static void wait_for_room(int pulse)
 		launch.tick += 1000;
 	CHECK(errno == EAGAIN);
 	CHECK(!poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, 0));
+	CHECK(!poll(&(struct pollfd){ .fd = fd, .events = POLLWRNORM }, 1, 0));
 	CHECK(epoll_wait(set, &event, 1, 5000) == 1 && event.events == EPOLLOUT);
+	CHECK(poll(&(struct pollfd){ .fd = fd, .events = POLLWRNORM }, 1, 0) == 1);
 	launch.tick += 2000000000;
 	CHECK(write(fd, &launch, sizeof(launch)) == sizeof(launch));
 	close(set);
