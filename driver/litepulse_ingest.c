@@ -266,7 +266,7 @@ static void litepulse_ingest_room(struct litepulse *lp, u32 pending)
 		lp->port_ops->room(lp, pending);
 }
 
-/* litepulse_take_ops: what was written meanwhile may not have arrived, nor been reported as such. */
+/* litepulse_take_ops: what was written meanwhile may not have arrived. */
 static void litepulse_ingest_reached(struct litepulse *lp)
 {
 	litepulse_board_doubt(lp);

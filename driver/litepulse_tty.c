@@ -142,6 +142,7 @@ struct litepulse_tty {
 	/* litepulse.setup_mutex protects what follows. */
 	u32 format;			/* of profile 0 */
 	u64 period;
+	bool profile_known;		/* the board has these */
 	struct litepulse_moderation trigger;
 	bool idle_auto;
 	bool lent;			/* profile 0: it cannot be opened */
@@ -799,14 +800,17 @@ static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 pe
 	u64 frame_ns;
 	int error;
 
-	if (format == t->format && period == t->period)
+	if (t->profile_known && format == t->format && period == t->period)
 		return 0;
 	error = litepulse_board_set_profile(t->lp, 0, format, period);
 	/* It may have arrived all the same: the board gets the old one again. */
-	if (error && error != -EINVAL)
+	if (error && error != -EINVAL) {
+		t->profile_known = false;
 		litepulse_board_doubt(t->lp);
+	}
 	if (error)
 		return error;
+	t->profile_known = true;
 	t->format = format;
 	t->period = period;
 	/* A start bit, the data, a stop bit, at least. */
@@ -1709,8 +1713,13 @@ int litepulse_tty_apply(struct litepulse *lp)
 		t->echo_known = true;
 	}
 	mutex_lock(&lp->setup_mutex);
-	if (t->period)
+	if (lp->restarting)
+		t->profile_known = false;
+	/* Only then: a byte that is being received would be lost. */
+	if (!t->profile_known && t->period) {
 		error = litepulse_board_set_profile(lp, 0, t->format, t->period);
+		t->profile_known = !error;
+	}
 	mutex_unlock(&lp->setup_mutex);
 	error = error ?: litepulse_tty_apply_de(t);
 	if (error)

@@ -40,11 +40,10 @@
 #define ANSWER_MS 200
 /* Of silence, after which a bridge that knows no frames expects a command. */
 #define PLAIN_SILENCE_MS 130
-/* The bridge has certainly not fallen back so soon after an answer. */
+/* The bridge has certainly not fallen back so soon after an answer: well below its 2 s. */
 #define SURE_MS 1500
 /* After which a raised bit rate has certainly fallen back. */
 #define FALLBACK_MS (LITEPULSE_BRIDGE_FALLBACK_SECONDS * 1000 + 300)
-static_assert(SURE_MS < LITEPULSE_BRIDGE_FALLBACK_SECONDS * 1000);
 /* A port has sent what it was given. */
 #define SETTLE_MS 30
 
@@ -589,9 +588,9 @@ static int litepulse_bus_find_again(struct litepulse_link *link)
 }
 
 /*
- * Before a request. If the bridge may have fallen back, because the machine was suspended, say, only
- * a read of its rate may be sent: at another rate that is no command. Sets link->lost if the bridge
- * is not found.
+ * Before a request. If the bridge may have fallen back, because the machine was suspended, say,
+ * only a read of its rate may be sent: at another rate that is no command. Sets link->lost if the
+ * bridge is not found.
  */
 static void litepulse_bus_assure(struct litepulse_link *link)
 {

@@ -147,7 +147,7 @@ def test_suspend():
 
 
 def test_suspend_at_a_raised_rate():
-    """The bridge has fallen back when the machine is back: the driver finds it and raises the rate before anything else, and nothing fails."""
+    """The bridge has fallen back when the machine is back: the driver finds it and raises the rate first, and nothing fails."""
     with Board(between=Raised) as board:
         run = cable_boot(["raised"], [board], made=modules(*SAYS_RATE))
         asked, word = board.between.register.asked, board.between.register.word_of(1_000_000)
