@@ -358,7 +358,7 @@ static bool litepulse_reader_settle(struct litepulse_reader *reader)
 /*
  * What there is, @mutex held; @size is a multiple of an event's. Return: bytes, or -EFAULT, also if
  * the program's memory has to be fetched first: others may wait for @mutex with a lock that all
- * need, and memory may take for ever to come.
+ * need, and memory may never come.
  */
 static ssize_t litepulse_reader_take(struct litepulse_reader *reader, char __user *buffer,
 				     size_t size)

@@ -522,7 +522,7 @@ static int known_get(char *text, const struct kernel_param *parameter)
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
 module_param_cb(known, &known_ops, NULL, 0444);
-MODULE_PARM_DESC(known, "launches that wait in all boards; of board 0: services asked for, lead, lag and echo tail in ticks; accesses while suspended; TX held low");
+MODULE_PARM_DESC(known, "launches waiting; of board 0: services, lead, lag and tail in ticks, accesses while suspended, TX held low");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
