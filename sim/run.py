@@ -7,7 +7,7 @@
     python -m sim.run ARGUMENTS          what these name, for pytest
 
 First all that can stand company run at the same time (JOBS), then one by one the tests marked `wallclock`. At last every test that
-failed runs once more by itself: when it passes then, the run passes, and its last lines name it under UNSTEADY.
+failed runs once more by itself: when it passes then, the run passes, and its last lines name it under UNSTEADY. A test that hangs fails.
 
 With `changed` and `all` a test that passed with the same inputs does not run again, so they can be ended at any moment and go on where
 they were. LITEPULSE_FRESH=1 runs all.
@@ -25,6 +25,7 @@ from sim.groups import GROUPS, ROOT, changed_files, folder_of, git, groups_for, 
 
 BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build"))
 MOST_AGAIN = 20  # more failures are no unsteadiness
+HANGS, HANGS_IN_TEST = 3600, 600  # seconds after which a test hangs; `make test` builds no kernel and no bitstream
 FAILED, PASSED, NONE = 1, 0, 5  # exit statuses of pytest
 
 
@@ -39,12 +40,13 @@ def pytest(arguments, environment, report="tests"):
 
 def run(arguments, environment, jobs, alone):
     """Exit status of a run in its phases; `alone`: whether tests marked `wallclock` are among them."""
-    together = ["-n", jobs, "--dist", "load", "--maxschedchunk", "1"]
+    limit = f"--timeout={HANGS_IN_TEST if environment.get('LITEPULSE_TIER') == 'test' else HANGS}"
+    together = [limit, "-n", jobs, "--dist", "load", "--maxschedchunk", "1"]
     part = without(environment, "LITEPULSE_TIER")
     phases = [("tests", [*together, *arguments], environment)]
     if alone:
         phases[0][1].extend(["-m", "not wallclock"])
-        phases.append(("tests-alone", ["-n", "0", *arguments, "-m", "wallclock"], part))
+        phases.append(("tests-alone", [limit, "-n", "0", *arguments, "-m", "wallclock"], part))
     statuses, failed = set(), []
     for report, command, variables in phases:
         status, found = pytest(command, variables, report)
@@ -60,7 +62,7 @@ def run(arguments, environment, jobs, alone):
         print(f"{len(failed)} tests failed; none was run again" if failed else "the run failed", flush=True)
         return FAILED
     print(f"\n{len(failed)} failed: each runs once more, by itself", flush=True)
-    status, still = pytest(["-n", "0", *failed], without(part, "LITEPULSE_GROUPS", "LITEPULSE_KNOWN"), "tests-again")
+    status, still = pytest([limit, "-n", "0", *failed], without(part, "LITEPULSE_GROUPS", "LITEPULSE_KNOWN"), "tests-again")
     unsteady = [name for name in failed if name not in still] if status == PASSED or still else []
     if unsteady:
         print("UNSTEADY: failed among the others, passed alone; to be mended", *(f"    {name}" for name in unsteady), sep="\n", flush=True)

@@ -28,6 +28,7 @@ def test_long(): pass
 @pytest.mark.wallclock
 def test_alone(): assert "PYTEST_XDIST_WORKER" not in os.environ
 """
+HANGS = 'import subprocess\ndef test_hangs(): subprocess.run(["sleep", "600"], check=True)\n'
 FAILS = 'def test_fails(): assert 1 == 2, "as asked"\n'
 UNSTEADY = """
 from pathlib import Path
@@ -69,6 +70,13 @@ def test_a_failure_is_shown_at_once_and_fails_the_run(tests):
     assert shown < output.index("AssertionError: as asked") < output.index("= FAILURES =")
     assert re.search(r"(?m)^house +1 passed, 1 failed, 1 skipped ", output)
     assert re.search(r"(?m)^=+ NOT TESTED =+\nLinux 9\.9: no mirror has it \(1 tests\)$", output)
+
+
+def test_what_hangs_fails(tests, monkeypatch):
+    monkeypatch.setattr(run, "HANGS", 2)
+    status, output = tests(HANGS, "-m", "not full and not wallclock")
+    assert status == 1 and "1 failed: each runs once more" in output
+    assert output.count("FAILED sim/house/test_more.py::test_hangs, 2.") == 2 and "Failed: Timeout (>2.0s) from pytest-timeout." in output
 
 
 def test_what_passes_alone_is_unsteady(tests):
