@@ -13,7 +13,9 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <fcntl.h>
 #include <string>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -22,7 +24,8 @@ class Link {
 public:
     static constexpr uint64_t NEVER = UINT64_MAX;
 
-    // Takes the socket's place, or meets who has it. Two simulators may come in any order, also at once.
+    // Takes the socket's place, or meets who has it. Two simulators may come in any order, also at once: the lock on the folder keeps one
+    // from finding the other between bind() and listen(), where it looks like one left behind by a simulator that was killed.
     Link(const std::string &path_, uint64_t delay_, uint32_t clock_num, uint32_t clock_den)
         : path(path_), delay(delay_), mine{MAGIC, clock_num, clock_den, delay_}
     {
@@ -31,23 +34,25 @@ public:
         if (path.empty() || path.size() >= sizeof a.sun_path)
             fail("--link: '%s' is no path of a socket, or too long for one", path.c_str());
         memcpy(a.sun_path, path.c_str(), path.size());
-        for (int tries = 0;; ++tries) {
-            const int fd = make();
-            if (!::connect(fd, (sockaddr *)&a, sizeof a)) {
-                peer = fd;
-                return;
-            }
+        const size_t slash = path.rfind('/');
+        const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+        const int lock = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (lock < 0)
+            fail("--link: %s: %s", path.c_str(), strerror(errno));
+        while (::flock(lock, LOCK_EX) && errno == EINTR)
+            ;
+        const int fd = make();
+        if (!::connect(fd, (sockaddr *)&a, sizeof a)) {
+            peer = fd;
+        } else {
             const int why = errno;
-            if (tries == 2 || (why != ENOENT && why != ECONNREFUSED))
-                fail("--link: %s: %s", path.c_str(), strerror(why));
             if (why == ECONNREFUSED)
-                unlink(path.c_str());   // left behind by one that was killed
-            if (!::bind(fd, (sockaddr *)&a, sizeof a) && !::listen(fd, 1)) {
-                door = fd;
-                return;
-            }
-            ::close(fd);                // another one was quicker
+                unlink(path.c_str());
+            if ((why != ENOENT && why != ECONNREFUSED) || ::bind(fd, (sockaddr *)&a, sizeof a) || ::listen(fd, 1))
+                fail("--link: %s: %s", path.c_str(), strerror(errno));
+            door = fd;
         }
+        ::close(lock);
     }
 
     ~Link()

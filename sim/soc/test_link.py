@@ -147,6 +147,32 @@ def test_a_socket_that_was_left_behind(tmp_path):
     assert pins_of(tmp_path / "b", "tx") == sent(start, b"x")
 
 
+SLOW_TO_LISTEN = """
+#include <unistd.h>
+#include <sys/syscall.h>
+int listen(int fd, int backlog)
+{
+    usleep(500000);
+    return (int)syscall(SYS_listen, fd, backlog);
+}
+"""
+
+
+def test_two_that_start_at_once_meet(tmp_path):
+    """While one has bound its socket and does not listen yet, the other must not take that for one left behind."""
+    (tmp_path / "slow.c").write_text(SLOW_TO_LISTEN)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", tmp_path / "slow.so", tmp_path / "slow.c"], check=True)
+    command = [sim_soc.build(quiet=True), "--tcp", "0", "--pace", "--pulse-hz", HZ, "--link", tmp_path / "wire", "--stop-at-cycle", HZ]
+    first = subprocess.Popen([str(word) for word in command], env={**os.environ, "LD_PRELOAD": str(tmp_path / "slow.so")})
+    while not (tmp_path / "wire").exists() and first.poll() is None:
+        pass
+    with board(tmp_path, "b") as b:
+        status, said = run("--link", tmp_path / "wire", "--stop-at-cycle", 10**9, "--pulse-hz", HZ)
+        assert (status, said) == (2, f"litepulse-sim: --link: {tmp_path}/wire: two other simulators use it\n")
+        ended(b)
+    assert first.wait(timeout=60) == 0 and not (tmp_path / "wire").exists()
+
+
 def run(*arguments):
     """(status, standard error) of the program."""
     command = [str(word) for word in (sim_soc.build(quiet=True), *arguments)]
