@@ -161,12 +161,12 @@ class Bench:
 
 
 @contextmanager
-def bench(stimulus: Iterable[tuple[int, str, int]] = (), wires: tuple[str, ...] = ("rx",), lockstep: int = 1000) -> Iterator[Bench]:
+def bench(stimulus: Iterable[tuple[int, str, int]] = (), wires: tuple[str, ...] = ("rx",), command_step: int = 500) -> Iterator[Bench]:
     """A board for a scene; its pins are known when the block is over. Stimuli: (ticks behind T, channel, level)."""
     with tempfile.TemporaryDirectory() as folder:
         vcd, moves = Path(folder, "pins.vcd"), Path(folder, "stimulus")
         moves.write_text("".join(f"{T + tick} {channel} {level}\n" for tick, channel, level in sorted(stimulus)))
-        board = connect_sim(SimOptions(vcd, moves, wires, lockstep))
+        board = connect_sim(SimOptions(vcd, moves, wires, command_step=command_step))
         assert isinstance(board, BusBackend)
         made = Bench(board, vcd)
         try:
@@ -309,7 +309,7 @@ def best_effort() -> Scene:
 def adjust(at_pulse: int, title: str) -> Scene:
     """A change of a train whose period was 24,000 ticks to 19,200, asked for between pulses 1 and 2."""
     from_tick, to_tick = 31_200, 38_400
-    with bench(lockstep=20) as b:
+    with bench(command_step=20) as b:
         b.profile(4)
         b.board.record(Wanted(launched=("train",), train=True))
         b.board.start_train(Launch("pulse", 0, 1, 4800), Period(24_000, 0, 1), 6, T)

@@ -9,8 +9,8 @@
 First all that can stand company run at the same time (JOBS), then one by one the tests marked `wallclock`. At last every test that
 failed runs once more by itself: when it passes then, the run passes, and its last lines name it under UNSTEADY. A test that hangs fails.
 
-With `changed` and `all` a test that passed with the same inputs does not run again, so they can be ended at any moment and go on where
-they were. LITEPULSE_FRESH=1 runs all.
+With `test`, `changed` and `all` a test that passed with the same inputs does not run again, so they can be ended at any moment and go on
+where they were. LITEPULSE_FRESH=1 runs all.
 """
 
 import compileall
@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 from litex_soc.build_cache import is_fresh
-from sim.groups import GROUPS, ROOT, changed_files, folder_of, git, groups_for, memory
+from sim.groups import GROUPS, ROOT, WITHOUT_QUICK, changed_files, folder_of, git, groups_for, memory
 
 BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build"))
 MOST_AGAIN = 20  # more failures are no unsteadiness
@@ -91,9 +91,7 @@ def main(words):
     tier = words[0] if words and words[0] in ("test", "all", "changed") else None
     if tier is None:
         return run(words, environment, jobs, alone=False)
-    if tier == "test":
-        return run(["-m", "not full and not wallclock"], {**environment, "LITEPULSE_TIER": "test"}, jobs, alone=False)
-    groups = dict.fromkeys(GROUPS, True)
+    groups = {group: True for group in GROUPS if tier != "test" or group not in WITHOUT_QUICK}
     if tier == "changed":
         base = where_head_left(*words[1:2])
         names = changed_files(base)
@@ -105,8 +103,8 @@ def main(words):
             return PASSED
         environment["LITEPULSE_GROUPS"] = json.dumps(groups)
     else:
-        environment["LITEPULSE_TIER"] = "all"
-    known = BUILD / "known.txt"
+        environment["LITEPULSE_TIER"] = tier
+    known, paths = BUILD / "known.txt", {}
     known.write_text("")
     if os.environ.get("LITEPULSE_SEED") != "random":
         paths = memory(groups)
@@ -114,10 +112,13 @@ def main(words):
         if not is_fresh():
             known.write_text("".join(path.read_text() for path in paths.values()))
             environment["LITEPULSE_KNOWN"] = str(known)
-    status = run([folder_of(group) for group in groups], environment, jobs, alone=True)
+    wanted = [folder_of(group) for group in groups] + (["-m", "not full and not wallclock"] if tier == "test" else [])
+    status = run(wanted, environment, jobs, alone=tier != "test")
     if status == NONE:
         print("all of them passed earlier with the same inputs; FRESH=1 runs them again")
-        print(f"{len(set(known.read_text().splitlines()))} passed, 0 failed", flush=True)
+    if status == NONE or (status == PASSED and known.stat().st_size):
+        passed = {name for path in paths.values() for name in path.read_text().splitlines()}
+        print(f"{len(passed)} passed, 0 failed", flush=True)
         return PASSED
     return status
 

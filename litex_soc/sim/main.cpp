@@ -28,6 +28,7 @@ void Vsim___024root___eval(Vsim___024root *);
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <fstream>
 #include <memory>
@@ -54,6 +55,7 @@ constexpr int RESET_CYCLES = 16;        // of the core's clock with reset assert
 constexpr int TICK_ZERO = 11;
 constexpr int CHANNELS = INPUTS + 1;    // inputs, then the line
 constexpr int CHUNK = 1024;             // cycles between looks at the sockets
+constexpr int BUSY_CHUNK = 64;          // with --step, while a command takes longer than its cycles
 constexpr double PARTIAL_COMMAND = 0.5; // seconds after which an incomplete command is dropped, as the bridge does after 100 ms
 // Seconds of the wall clock without a byte that stand for the silence after which the bridge drops half a frame, or hears again. A board
 // takes 11 to 22 ms, and its host waits FRAME_SILENCE_MS.
@@ -77,7 +79,7 @@ struct Options {
     bool pty = false;
     std::string pty_link;
     bool once = false, exit_with_parent = false, always = false, stats = false, pace = false;
-    uint64_t stop_at = NEVER, lockstep = 0;
+    uint64_t stop_at = NEVER, lockstep = 0, step = 0;
     uint32_t clock_num = PULSE_HZ, clock_den = 1;
     bool clock_given = false;
     int loop[CHANNELS] = {};            // this channel is wired to tx
@@ -101,6 +103,8 @@ const char HELP[] =
     "  --exit-with-parent   exit when the parent process has gone, or standard input is a pipe that closes\n"
     "time (as fast as possible while a client is connected, else standing still):\n"
     "  --always             run without a client, too\n"
+    "  --step N             run exactly N cycles for each command of the client, or until it is carried out; a line on standard input,\n"
+    "                       a number, is a wait of so many cycles: when they are over, {\"tick\": T} is printed\n"
     "  --lockstep N         run at most N cycles past each command of the client, then wait for the next\n"
     "  --pace               keep to the wall clock, with or without a client; declares 1 MHz unless --pulse-hz says otherwise\n"
     "  --pulse-hz N         clock declared to the host, whole or a fraction a/b\n"
@@ -177,6 +181,8 @@ Options parse(int argc, char **argv)
             o.stats = a.flag();
         } else if (a.is("--lockstep")) {
             o.lockstep = number(a.value(), n, 1, NEVER / 4);
+        } else if (a.is("--step")) {
+            o.step = number(a.value(), n, 1, NEVER / 4);
         } else if (a.is("--stop-at-cycle")) {
             o.stop_at = number(a.value(), n, 1, NEVER / 4);
         } else if (a.is("--pulse-hz")) {
@@ -240,10 +246,13 @@ Options parse(int argc, char **argv)
         fail("nothing to do: give --tcp, --pty or --stop-at-cycle (--help lists the options)");
     if (o.vcd == "-" || o.trace == "-")
         fail("--vcd, --trace: standard output is taken");
-    if (o.lockstep && (o.pace || o.always))
-        fail("--lockstep excludes --pace and --always");
-    if (o.lockstep && !o.link.empty())
-        fail("--lockstep excludes --link: the other simulator would wait, too");
+    const char *const stepped = o.step ? "--step" : "--lockstep";
+    if (o.step && o.lockstep)
+        fail("--step and --lockstep exclude each other");
+    if ((o.step || o.lockstep) && (o.pace || o.always))
+        fail("%s excludes --pace and --always", stepped);
+    if ((o.step || o.lockstep) && !o.link.empty())
+        fail("%s excludes --link: the other simulator would wait, too", stepped);
     if (o.pace && !o.clock_given)
         o.clock_num = 1000000;
     if (o.tcp < 0 && !o.pty)
@@ -731,7 +740,7 @@ public:
             }
         }
         struct stat s;
-        watch_stdin = o.exit_with_parent && !fstat(0, &s) && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode));
+        watch_stdin = (o.exit_with_parent || o.step) && !fstat(0, &s) && (S_ISFIFO(s.st_mode) || S_ISSOCK(s.st_mode));
     }
 
     ~Host()
@@ -762,7 +771,9 @@ public:
     // Moves bytes both ways; waits up to `timeout` milliseconds for something to happen, there or at `link` (-1: none).
     void exchange(Bridge &bridge, int timeout, int link)
     {
-        check_parent(timeout);
+        check_parent();
+        if (look_at_stdin())
+            timeout = 0;
         pollfd p[5];
         int n = 0;
         if (listener >= 0)
@@ -790,6 +801,16 @@ public:
         bridge.look_at_time();
     }
 
+    // The next wait that was asked for, in cycles; 0: none.
+    uint64_t next_wait()
+    {
+        if (waits.empty())
+            return 0;
+        const uint64_t cycles = waits.front();
+        waits.pop_front();
+        return cycles;
+    }
+
     bool parent_gone = false;
 
 private:
@@ -797,21 +818,34 @@ private:
     const pid_t parent;
     int listener = -1, client = -1, master = -1, tcp_port = 0;
     bool pty_open = false, watch_stdin = false, client_gone = false;
-    std::string pty_name;
+    std::string pty_name, asked;
+    std::deque<uint64_t> waits;
 
-    void check_parent(int timeout)
+    void check_parent()
     {
-        if (!o.exit_with_parent)
-            return;
-        if (getppid() != parent)
+        if (o.exit_with_parent && getppid() != parent)
             parent_gone = true;
-        if (watch_stdin) {
-            pollfd p{0, POLLIN, 0};
-            char rest[256];
-            if (::poll(&p, 1, 0) > 0 && ::read(0, rest, sizeof rest) == 0)
-                parent_gone = true;
+    }
+
+    // Its end says that the parent has gone, its lines ask to wait. True if something came.
+    bool look_at_stdin()
+    {
+        pollfd p{0, POLLIN, 0};
+        if (!watch_stdin || ::poll(&p, 1, 0) <= 0)
+            return false;
+        char data[256];
+        const ssize_t size = ::read(0, data, sizeof data);
+        if (size <= 0) {
+            watch_stdin = false;
+            parent_gone = o.exit_with_parent;
+            return true;
         }
-        (void)timeout;
+        if (!o.step)
+            return true;
+        asked.append(data, size_t(size));
+        for (size_t end; (end = asked.find('\n')) != std::string::npos; asked.erase(0, end + 1))
+            waits.push_back(number(asked.substr(0, end), "standard input", 1, NEVER / 4));
+        return true;
     }
 
     void look_at_pty(Bridge &bridge)
@@ -916,6 +950,7 @@ int main(int argc, char **argv)
     const auto begin = Clock::now();
     auto anchor = begin;
     uint64_t anchor_tick = 0, budget = 0, slips = 0;
+    bool waiting = false;
     double running = 0;
     const double hz = double(o.clock_num) / o.clock_den;
     auto flushed = begin;
@@ -924,9 +959,16 @@ int main(int argc, char **argv)
     while (!stop_signal && !host.parent_gone && sim.tick() < o.stop_at) {
         host.exchange(bridge, timeout, sim.listen());
         sim.listen();
-        if (bridge.next())
-            budget = sim.tick() + o.lockstep;
-        if (o.once && host.gone() && !bridge.busy() && !bridge.complete())
+        // With --step nothing depends on when something comes: it is taken when all before it have had their cycles.
+        const bool ready = !o.step || (sim.tick() >= budget && !bridge.busy());
+        if (ready && bridge.next()) {
+            budget = sim.tick() + (o.step ? o.step : o.lockstep);
+        } else if (o.step && ready && !waiting) {
+            const uint64_t cycles = host.next_wait();
+            waiting = cycles;
+            budget = sim.tick() + cycles;
+        }
+        if (ready && o.once && host.gone() && !bridge.busy() && !bridge.complete())
             break;
         const auto now = Clock::now();
         if (sim.vcd.active() && Seconds(now - flushed).count() > 0.25) {
@@ -944,6 +986,10 @@ int main(int argc, char **argv)
             }
             limit = std::min(limit, due);
             timeout = limit > sim.tick() ? 0 : 1;
+        } else if (o.step) {
+            limit = sim.tick() < budget ? std::min(limit, budget) : sim.tick() + (bridge.busy() ? BUSY_CHUNK : 0);
+            limit = std::min(limit, o.stop_at);
+            timeout = limit > sim.tick() ? 0 : 100;
         } else if (bridge.busy()) {
             timeout = 0;
         } else if (o.lockstep) {
@@ -960,6 +1006,12 @@ int main(int argc, char **argv)
         if (limit > sim.tick()) {
             sim.run(limit);
             running += Seconds(Clock::now() - now).count();
+        }
+        if (waiting && sim.tick() >= budget) {
+            waiting = false;
+            printf("{\"tick\": %llu}\n", (unsigned long long)sim.tick());
+            fflush(stdout);
+            timeout = 0;
         }
         if (bridge.complete() && !bridge.busy() && sim.horizon() > sim.tick())
             timeout = 0;

@@ -17,7 +17,7 @@ import pytest
 
 from litepulse import regs
 from litex_soc import sim_soc
-from sim.soc.soc_rig import CSR, Simulated, read_vcd, tick_of, vcd_unit
+from sim.soc.soc_rig import CSR, WINDOW, Simulated, read_vcd, tick_of, vcd_unit
 
 
 def run(*arguments, timeout=60):
@@ -46,6 +46,9 @@ def run(*arguments, timeout=60):
         (["--tcp", "0", "--pulse-hz", "48e6"], "'48e6' is not a whole number"),
         (["--tcp", "0", "--lockstep", "0"], "0 is not within 1"),
         (["--tcp", "0", "--lockstep", "5", "--pace"], "--lockstep excludes"),
+        (["--tcp", "0", "--step", "0"], "0 is not within 1"),
+        (["--tcp", "0", "--step", "5", "--always"], "--step excludes"),
+        (["--tcp", "0", "--step", "5", "--lockstep", "5"], "--step and --lockstep exclude each other"),
         (["--tcp", "0", "--loop-tx-input", "4"], "4 is not within 0 to 3"),
         (["--tcp", "0", "--level", "rx"], "not CHANNEL=0 or CHANNEL=1"),
         (["--tcp", "0", "--level", "rx=2"], "not CHANNEL=0 or CHANNEL=1"),
@@ -198,6 +201,47 @@ def test_lockstep_lets_time_go_by_command():
         differences = [b - a for a, b in zip(ticks, ticks[1:], strict=False)]
         assert all(0 < d < step + 1500 for d in differences), differences  # the command itself takes its bus cycles
         assert all(differences[k] >= step - 500 for k in (1, 3)), differences  # those with a pause get all of it
+
+
+def ticks_of(soc, pauses):
+    """The board's tick at each of a row of commands with pauses by the clock on the wall, and at the end of a wait behind each third."""
+    commands, waits = [], []
+    for n, pause in enumerate(pauses):
+        commands.append(soc.now())
+        time.sleep(pause)
+        if n % 3 == 2:
+            soc.process.stdin.write("3000\n")
+            soc.process.stdin.flush()
+            waits.append(json.loads(soc.process.stdout.readline())["tick"])
+    soc.bus.read(WINDOW["EVENTS"], 200)  # takes longer than a step
+    return [*commands, soc.now()], waits
+
+
+def test_a_step_for_each_command_whatever_the_wall_clock_does():
+    """And no work between two of them."""
+    step, found = 900, []
+    for pauses in ([0] * 9, [0, 0.05, 0, 0.1, 0.2, 0, 0, 0.05, 0]):
+        with Simulated("--step", step, "--once") as soc:
+            found.append(ticks_of(soc, pauses))
+            used = cpu_seconds(soc.process.pid)
+            time.sleep(0.5)
+            assert cpu_seconds(soc.process.pid) - used < 0.1
+    assert found[0] == found[1]
+    commands, waits = found[0]
+    distances = [b - a for a, b in zip(commands, commands[1:])]
+    wanted = [step, step, step + 3000] * 2 + [step] * 2
+    # A few bus cycles are the phase of the bus, and when in a command it is read.
+    assert all(abs(ticks - want) < 32 for ticks, want in zip(distances, wanted)), distances
+    assert all(commands[n] + step + 3000 - 500 < tick <= commands[n + 1] for n, tick in zip((2, 5), waits)) and len(waits) == 3
+    assert distances[8] > step + 3000 + step, "the long read had all the time it needed"
+
+
+def test_a_wait_that_is_no_number():
+    with Simulated("--step", 900, connect=False) as soc:
+        soc.process.stdin.write("soon\n")
+        soc.process.stdin.flush()
+        assert soc.process.wait(timeout=20) == 2
+        assert soc.close()[1] == "litepulse-sim: standard input: 'soon' is not a whole number\n"
 
 
 def cpu_seconds(pid):

@@ -16,7 +16,7 @@ COUNTERS = regmap.CSR_BASE + 4 * regmap.csr("configs").index
 @pytest.fixture(scope="module")
 def bus():
     """TX is wired to RX and to input 0. Little time passes between two accesses, so a busy machine misses no tick."""
-    simulator = Simulator(wires=("rx", "0"), lockstep=20_000)
+    simulator = Simulator(wires=("rx", "0"), step=20_000)
     yield simulator.bus
     simulator.close()
 

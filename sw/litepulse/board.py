@@ -52,7 +52,7 @@ def open(
     vcd: str | Path | None = None,
     stimulus: str | Path | None = None,
     wires: Sequence[str] = ("rx",),
-    lockstep: int = 20_000,
+    step: int = backends.STEP,
     own: bool = True,
     stay_in_touch: bool = True,
     csr: str | Path | None = None,
@@ -66,8 +66,8 @@ def open(
     csr: the csr.csv or csr.json that LiteX wrote for the SoC on that port, if the core does not lie at the usual place; core: which of
         several in it
     sim: the simulated SoC; vcd: file for its pins, stimulus: file with lines 'tick channel level' that drive its inputs, wires: what its
-        TX pin is wired to, 'rx' or inputs '0' to '3', 'bus': to rx, which the stimulus can pull low, too; lockstep: cycles that it goes
-        on at most between two looks at it, so that a program on a slow machine is not too late for what it asks for a few ms ahead
+        TX pin is wired to, 'rx' or inputs '0' to '3', 'bus': to rx, which the stimulus can pull low, too; step: cycles that pass at
+        most between two looks at it; nothing else lets its time pass, so each run of a program gives the same ticks
     clock: in which events have a time in ns, too, if the board is the kernel's: 'monotonic', 'realtime', 'tai', 'phc'
     stay_in_touch: a board on a cable stops what a program runs when it has not heard from the program for 5 s; with this, a thread
         keeps in touch, so that the program may compute or sleep
@@ -75,7 +75,7 @@ def open(
 
     LitePulseError: there is none, or several, or it cannot be used; the message says what to do.
     """
-    options = backends.SimOptions(vcd, stimulus, tuple(wires), lockstep)
+    options = backends.SimOptions(vcd, stimulus, tuple(wires), step)
     backend = backends.connect(None if device is None else str(device), port, sim, clock, port_baud, bridge_baud, options, own, csr, core)
     if stay_in_touch:
         backend.stay_in_touch()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import litepulse
 from litepulse import output, plot, witness
+from litepulse.backends import LONGEST_STEP
 from litepulse.commands.report import headline
 from litepulse.commands.train import live_rows, train_result, train_text
 from litepulse.errors import LitePulseError, OutputClosed
@@ -78,7 +79,7 @@ def demo(count, folder):
 def simulate(count, vcd):
     """(result, seconds) of the train, followed live."""
     begin = time.monotonic()
-    with litepulse.open(sim=True, vcd=vcd, lockstep=10_000_000) as board:
+    with litepulse.open(sim=True, vcd=vcd, step=LONGEST_STEP) as board:
         run = TrainRun(board.backend, train_plan(board.timescale, rate=RATE, byte=BYTE, baud=BAUD, count=count))
         output.write(headline(board))
         run.prepare()

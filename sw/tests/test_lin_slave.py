@@ -98,7 +98,7 @@ def test_answers_start_at_their_tick(tmp_path, bits):
 def hear(board_options, node, count, then=lambda slave, frame: None, begin=lambda slave: None, ldf=LDF):
     """Frames that a slave in Python hears, and (answers, missed answers). begin: is called once, then: with each frame."""
     found = []
-    with litepulse.open(sim=True, wires=["bus"], lockstep=5_000, **board_options) as board:
+    with litepulse.open(sim=True, wires=["bus"], step=5_000, **board_options) as board:
         with lin.slave(board, lin.Description(ldf), node, count=count) as slave:
             begin(slave)
             for frame in slave:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import litepulse
 from litepulse import regs, witness
 from litepulse.attach import Found, inspect
 from litepulse.backends import connect_port
@@ -555,3 +556,22 @@ def test_the_demo_goes_on_without_the_witness(tmp_path):
         check=False,
     )
     assert done.returncode == 0 and "sigrok-cli is not installed" in done.stdout, done.stderr
+
+
+def test_each_run_gives_the_same_ticks(monkeypatch):
+    """However long the program takes from one command to the next."""
+    found = []
+    for pause in (0, 0.003):
+        with litepulse.open(sim=True) as board:
+            ask = board.backend.bus.read
+
+            def slow(*arguments, ask=ask, pause=pause):
+                time.sleep(pause)
+                return ask(*arguments)
+
+            monkeypatch.setattr(board.backend.bus, "read", slow)
+            with board.train(rate=1000, byte=0x55, baud=115200, count=5) as train:
+                pulses = [(pulse.tick, pulse.received) for pulse in train]
+            launched = board.launch(at=board.now() + litepulse.ms(2), byte=0x33)
+            found.append((pulses, launched.tick, board.now()))
+    assert found[0] == found[1]

@@ -16,17 +16,19 @@ from litepulse.backends.registers import BusBackend, Device
 from litepulse.backends.uartbone import DEFAULT_BAUD, LOWEST_BAUD, check_bridge_baud, check_not_raised, open_port
 from litepulse.errors import BadInput, InUse
 
-SHORT_STEP = 50_000  # cycles between two commands of ours, so that a stimulus finds us ready
+STEP, LONGEST_STEP = 20_000, 200_000  # cycles of simulated time between two looks: by default, and where little happens
+COMMAND_STEP = 500  # cycles of a command to the bridge
 
 
 @dataclass(frozen=True)
 class SimOptions:
-    """Of the simulated SoC. lockstep: cycles that it goes on between two looks at it."""
+    """Of the simulated SoC. step: cycles that pass between two looks at it, and command_step: for each command to it."""
 
     vcd: str | Path | None = None
     stimulus: str | Path | None = None
     wires: tuple[str, ...] = ("rx",)
-    lockstep: int = SHORT_STEP
+    step: int = STEP
+    command_step: int = COMMAND_STEP
 
 
 def connect(
@@ -75,10 +77,9 @@ def connect_sim(options: SimOptions) -> Backend:
     """A simulated SoC of its own, which ends with close()."""
     from litepulse.backends.sim import Simulator
 
-    simulator = Simulator(options.vcd, options.stimulus, options.wires, options.lockstep)
+    simulator = Simulator(options.vcd, options.stimulus, options.wires, options.step, options.command_step)
     assert simulator.bus
-    # In short steps simulated time passes only while we poll, so a job that needs them must not sleep.
-    return BusBackend(simulator.bus, SIM, "simulated SoC", True, [simulator.close], options.lockstep > SHORT_STEP)
+    return BusBackend(simulator.bus, SIM, "simulated SoC", True, [simulator.close], simulator.wait)
 
 
 def connect_port(
@@ -131,12 +132,13 @@ __all__ = [
     "Backend",
     "DEFAULT_BAUD",
     "DRIVER",
+    "LONGEST_STEP",
     "LOWEST_BAUD",
     "Losses",
     "Owner",
     "REMOTE",
-    "SHORT_STEP",
     "SIM",
+    "STEP",
     "SimOptions",
     "UARTBONE",
     "connect",

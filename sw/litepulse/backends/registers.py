@@ -194,7 +194,7 @@ class Device:
         self.backend = backend
         self.name = name
         self.simulated = simulated
-        self.pause = True  # the caller may sleep between two polls
+        self.sleep: Callable[[float], None] = time.sleep  # between two looks
         self._identify(places)
         self.timescale = Timescale(self.clock_hz, self.samples_per_cycle)
         self.session: int | None = None
@@ -555,8 +555,7 @@ class Device:
 
     def wait(self, seconds: float) -> None:
         """See Backend."""
-        if self.pause:
-            time.sleep(seconds)
+        self.sleep(seconds)
 
     def losses(self) -> Losses:
         """See Backend."""
@@ -707,7 +706,7 @@ class Device:
         while not done(self.read_status()):
             if time.monotonic() > end:
                 return False
-            time.sleep(0.01)
+            self.wait(0.01)
         return True
 
     def _fresh(self, position: int) -> list[Event]:
@@ -741,7 +740,7 @@ class Device:
             if over and time.monotonic() > end:
                 return None, True
             seen = seen or bool(pending)
-            time.sleep(0.005)
+            self.wait(0.005)
 
     def _change_once(self, old: Period, period: Period, at_pulse: int, step: int) -> tuple[Event | None, bool]:
         """Asks for a change once; (Event, still pending) as _await_change()."""
@@ -790,7 +789,7 @@ class Device:
                 if pulses:
                     late = self.events_now() - pulses[-1].tick
                     return pulses[-1].data + lead + math.ceil(2 * late / period.ticks)
-                time.sleep(0.002)
+                self.wait(0.002)
         raise LitePulseError(f"{self.name}: no pulse of the train is seen, so none can be named: give --at-pulse")
 
 
@@ -804,18 +803,18 @@ class BusBackend(Device):
         name: str,
         simulated: bool,
         closers: Sequence[Callable[[], None]],
-        pause: bool = True,
+        sleep: Callable[[float], None] = time.sleep,
         places: Places | None = None,
         identified: Callable[[Device], None] = lambda device: None,
     ) -> None:
-        """closers: called in this order; pause: the caller may sleep between two polls; places: as Device; identified: called before
+        """closers: called in this order; sleep: how time passes between two looks; places: as Device; identified: called before
         anything is written to the board.
         """
         self._closers = list(closers)
         self._closing = threading.Event()
         try:
             super().__init__(bus, backend, name, simulated, places)
-            self.pause = pause
+            self.sleep = sleep
             identified(self)
             self.open_session()
         except BaseException:

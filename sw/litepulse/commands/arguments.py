@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Protocol, TypedDict, cast
 
 import litepulse
 from litepulse import output, recording
-from litepulse.backends import DEFAULT_BAUD, LOWEST_BAUD, SHORT_STEP
+from litepulse.backends import DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP
 from litepulse.errors import BadInput
 from litepulse.line import Format
 from litepulse.plan import BREAK_MAX
@@ -256,25 +256,25 @@ def join_negatives(argv: list[str]) -> list[str]:
 # The board --------------------------------------------------------------------------------------------------------------
 
 
-def lockstep(args: argparse.Namespace, ahead: Callable[[Timescale], int]) -> int:
-    """Cycles that the simulator may run ahead between two looks at it: `ahead` of its clock, which is known before it is started."""
+def step(args: argparse.Namespace, wanted: Callable[[Timescale], int]) -> int:
+    """Cycles between two looks at the simulator: `wanted` of its clock, which is known before it is started, within limits."""
     if not args.sim:
-        return SHORT_STEP
+        return STEP
     try:
         from litex_soc.sim_soc import PULSE_HZ
     except ImportError:
-        return SHORT_STEP  # the program that starts the simulator tells what is missing
-    return min(max(ahead(Timescale(PULSE_HZ)), 2_000), 10_000_000)
+        return STEP  # the program that starts the simulator tells what is missing
+    return min(max(wanted(Timescale(PULSE_HZ)), 2_000), LONGEST_STEP)
 
 
 @contextlib.contextmanager
-def board(args: argparse.Namespace, own: bool = True, lockstep: int = SHORT_STEP) -> Generator[litepulse.Board]:
+def board(args: argparse.Namespace, own: bool = True, step: int = STEP) -> Generator[litepulse.Board]:
     """The board that was asked for, let go of in the end."""
     for name in (*recording.OPTIONS, "stimulus", "wire"):
         if getattr(args, name) and not args.sim:
             raise BadInput(f"--{name} works with --sim only")
     with recording.Recording(args.vcd, args.sr) as pins:
-        opened = open_board(args, pins.vcd, own, lockstep)
+        opened = open_board(args, pins.vcd, own, step)
         try:
             with opened:
                 yield opened
@@ -282,7 +282,7 @@ def board(args: argparse.Namespace, own: bool = True, lockstep: int = SHORT_STEP
             pins.finish(opened.timescale.tick_hz)
 
 
-def open_board(args: argparse.Namespace, vcd: str | None, own: bool, lockstep: int) -> litepulse.Board:
+def open_board(args: argparse.Namespace, vcd: str | None, own: bool, step: int) -> litepulse.Board:
     """The board that was asked for."""
     return litepulse.open(
         args.device,
@@ -293,7 +293,7 @@ def open_board(args: argparse.Namespace, vcd: str | None, own: bool, lockstep: i
         vcd=vcd,
         stimulus=args.stimulus,
         wires=[name for name in args.wire or ["rx"] if name != "none"],
-        lockstep=lockstep,
+        step=step,
         own=own,
         csr=args.csr,
         core=args.core,

@@ -26,7 +26,7 @@ from litepulse.ports import Host
 from litepulse.units import parse_rate
 
 BAUD, SELF_BAUD, EDGES = "115200", 1_000_000, 1_000_000
-SELF_LOCKSTEP = 5_000  # cycles: a board that holds 256 records is looked at often enough
+SELF_STEP = 5_000  # cycles: a board that holds 256 records is looked at often enough
 EXAMPLES = """  litepulse certify /dev/ttyUSB3 --baud 115200 -o ttyUSB3
   litepulse certify /dev/ttyS1 --baud 19200 --de 0
   litepulse certify --self
@@ -75,7 +75,7 @@ def check(args: Namespace) -> None:
 def run(args: Namespace) -> int:
     """litepulse certify"""
     check(args)
-    with Files(args.name) as files, arguments.board(args, lockstep=SELF_LOCKSTEP) as board, Interrupt() as interrupt:
+    with Files(args.name) as files, arguments.board(args, step=SELF_STEP) as board, Interrupt() as interrupt:
         try:
             result = own(args, board, interrupt) if args.own else other(args, board, interrupt)
         except KeyboardInterrupt:

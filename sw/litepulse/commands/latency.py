@@ -143,15 +143,15 @@ def check(args: Namespace) -> None:
         raise BadInput("--histogram holds one measurement; --compare makes several: choose one")
 
 
-def lockstep(args: Namespace) -> int:
+def step(args: Namespace) -> int:
     """Some stimuli."""
-    return arguments.lockstep(args, lambda clock: int(8 * clock.ticks(args.interval)))
+    return arguments.step(args, lambda clock: int(8 * clock.ticks(args.interval)))
 
 
 def run(args: Namespace) -> int:
     """litepulse latency"""
     check(args)
-    with arguments.board(args, lockstep=lockstep(args)) as board, Interrupt() as interrupt, histogram_file(args.histogram) as file:
+    with arguments.board(args, step=step(args)) as board, Interrupt() as interrupt, histogram_file(args.histogram) as file:
         if args.compare:
             return compare(args, board, interrupt)
         return follow(args, board, interrupt, file)

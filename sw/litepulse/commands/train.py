@@ -65,9 +65,9 @@ def plan_for(args: Namespace, timescale: Timescale, start: int | None = None) ->
     )
 
 
-def lockstep(args: Namespace) -> int:
+def step(args: Namespace) -> int:
     """So far that the event FIFO never fills. What does not fit is told before anything is built or started."""
-    return arguments.lockstep(args, lambda clock: 16 * plan_for(args, clock).period.whole)
+    return arguments.step(args, lambda clock: 16 * plan_for(args, clock).period.whole)
 
 
 def run(args: Namespace) -> int:
@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
         raise BadInput("--keep needs a device that outlives this command; the simulated SoC of --sim ends with it")
     if args.keep and args.style in ("csv", "vnl"):
         raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
-    with arguments.board(args, lockstep=lockstep(args)) as board, Interrupt() as interrupt:
+    with arguments.board(args, step=step(args)) as board, Interrupt() as interrupt:
         start = board.tick_of(arguments.when(args.start, board), "start") if args.start else None
         plan = plan_for(args, board.timescale, start)
         job = TrainRun(board.backend, plan, None if args.style == "json" or args.keep else KEPT)
