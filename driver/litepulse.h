@@ -108,6 +108,9 @@ struct litepulse_moderation {
 /* Maximum number of cores: N of /dev/litepulseN and /dev/ttyPULSEN is below it. */
 #define LITEPULSE_DEVICES 16
 
+/* Of the line word: the level between launches. */
+#define LITEPULSE_LINE_REST (LITEPULSE_CFG_LINE_REST_MASK | LITEPULSE_CFG_LINE_REST_LEVEL_MASK)
+
 /* Reads clocks of the host. Interrupts are off if the transport does not sleep. */
 struct litepulse_stamper {
 	void (*before)(void *data);
@@ -135,6 +138,7 @@ struct litepulse_stamper {
  * @write_csr: one register
  * @time: the board's tick; @stamper, if not NULL, reads the host's clocks just before and after
  *	it was taken
+ * @read_config: configuration words as they were written last, by whomever
  * @configure: words, in order, and waits for the answers; -EINVAL if the core refused any
  * @launch: queues launches of 4 words each while there is room; returns how many
  * @transmit: queues bytes of the tty while there is room; returns how many
@@ -148,6 +152,7 @@ struct litepulse_io_ops {
 	int (*read_csr)(void *context, u32 offset, u32 *words, unsigned int count);
 	int (*write_csr)(void *context, u32 offset, u32 word);
 	int (*time)(void *context, u64 *tick, const struct litepulse_stamper *stamper);
+	int (*read_config)(void *context, u32 offset, u32 *words, unsigned int count);
 	int (*configure)(void *context, const struct litepulse_word *words, unsigned int count);
 	int (*launch)(void *context, const u32 *words, unsigned int count);
 	int (*transmit)(void *context, const u8 *bytes, unsigned int count);
@@ -347,6 +352,8 @@ struct litepulse {
 	/* Protects what follows, up to @lin_answers; lets the claim's commands in one at a time. */
 	struct mutex claim_mutex;
 	struct litepulse_claimant *claimant;
+	/* Of the profiles that were set since the driver found the board; bit: number. */
+	u8 profiles_set, profiles_inverted;
 	bool kept; /* SESSION is to say that output goes on without us */
 	bool unwatched; /* SESSION says that the board does not watch for us: nothing runs */
 	bool pledge_unknown; /* what SESSION says is not known: writing it failed */

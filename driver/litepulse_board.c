@@ -528,8 +528,12 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 	/* It may listen; what for cannot be read. */
 	lp->responder_listens = words[ARRAY_SIZE(words) - 1] &
 		LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
+	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_LINE, &word, 1);
+	if (error)
+		return error;
+	lp->line = word & LITEPULSE_LINE_REST;
 	if (lp->responder_listens)
-		lp->line = LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
+		lp->line |= LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
 	return 0;
 }
 

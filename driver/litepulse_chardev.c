@@ -44,6 +44,7 @@ union litepulse_chardev_argument {
 	struct litepulse_train_stop stop;
 	struct litepulse_responder responder;
 	struct litepulse_driver_enable driver_enable;
+	struct litepulse_rest rest;
 	struct litepulse_lin_entry lin_entry;
 	struct litepulse_ring ring;
 };
@@ -238,6 +239,12 @@ static int litepulse_chardev_driver_enable(struct litepulse_reader *reader,
 						  &argument->driver_enable);
 }
 
+static int litepulse_chardev_rest(struct litepulse_reader *reader,
+				  union litepulse_chardev_argument *argument)
+{
+	return litepulse_output_set_rest(reader->lp, reader->claimant, &argument->rest);
+}
+
 static int litepulse_chardev_lin_entry(struct litepulse_reader *reader,
 				       union litepulse_chardev_argument *argument)
 {
@@ -289,6 +296,7 @@ static const struct litepulse_chardev_ioctl litepulse_ioctls[] = {
 	{ LITEPULSE_IOC_RESPONDER, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_responder },
 	{ LITEPULSE_IOC_DRIVER_ENABLE, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_driver_enable },
 	{ LITEPULSE_IOC_LIN_ENTRY, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_lin_entry },
+	{ LITEPULSE_IOC_REST, 0, LITEPULSE_CLAIM_FILE, litepulse_chardev_rest },
 };
 
 /* The ioctl of a file, whatever version of its argument the program has; NULL: there is none. */

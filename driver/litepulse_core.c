@@ -64,6 +64,7 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 	/* litepulse_output_answer() reads it without the mutex. */
 	if (lp->claimant)
 		WRITE_ONCE(lp->claimant->stale, true);
+	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	return litepulse_board_name_session(lp);
 }
 
@@ -337,7 +338,7 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);
-	lp->line = kept ? lp->line & LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0;
+	lp->line = kept ? lp->line & (LITEPULSE_CFG_LINE_RX_ENABLE_MASK | LITEPULSE_LINE_REST) : 0;
 	error = litepulse_core_settle(lp, kept) ?: error;
 	/* It then stops by itself, or is stopped when it is found again. */
 	if (error && error != -ENODEV)

@@ -116,6 +116,15 @@ static int litepulse_mmio_read_csr(void *context, u32 offset, u32 *words, unsign
 	return 0;
 }
 
+static int litepulse_mmio_read_config(void *context, u32 offset, u32 *words, unsigned int count)
+{
+	struct litepulse_mmio *mmio = context;
+
+	for (; count--; offset += 4)
+		*words++ = litex_read32(mmio->window + offset);
+	return 0;
+}
+
 static int litepulse_mmio_write_csr(void *context, u32 offset, u32 word)
 {
 	litepulse_mmio_put_csr(context, offset, word);
@@ -359,6 +368,7 @@ static const struct litepulse_io_ops mmio_ops = {
 	.read_csr = litepulse_mmio_read_csr,
 	.write_csr = litepulse_mmio_write_csr,
 	.time = litepulse_mmio_time,
+	.read_config = litepulse_mmio_read_config,
 	.configure = litepulse_mmio_configure,
 	.launch = litepulse_mmio_launch,
 	.transmit = litepulse_mmio_transmit,

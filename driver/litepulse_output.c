@@ -46,9 +46,16 @@ static int litepulse_output_listen(struct litepulse *lp, bool on)
 }
 
 /* What can be put on the line: the same rules for launches, trains and the responder. */
-static int litepulse_output_check_launch(u8 kind, u8 profile, u8 data, u32 width)
+static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8 profile, u8 data,
+					 u32 width)
 {
+	const bool low = (READ_ONCE(lp->line) & LITEPULSE_LINE_REST) == LITEPULSE_CFG_LINE_REST_MASK;
+
 	if (profile >= LITEPULSE_PROFILES)
+		return -EINVAL;
+	/* At the level of the line at rest it has no edge. Of what was kept the level is not known. */
+	if ((!profile || lp->profiles_set & BIT(profile)) &&
+	    !(lp->profiles_inverted & BIT(profile)) == low)
 		return -EINVAL;
 	switch (kind) {
 	case LITEPULSE_LAUNCH_FRAME:
@@ -206,6 +213,7 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 	if (lp->gone || claimant->keep || claimant->stale)
 		return;
 	lp->unstopped = litepulse_output_stop(lp);
+	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	/* If it fails the receiver stays on for a while: litepulse_sink_apply() is repeated. */
 	litepulse_output_listen(lp, false);
 }
@@ -243,9 +251,46 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 	error = litepulse_board_set_profile(lp, profile->index, format, period);
 	if (error)
 		return error;
+	lp->profiles_set |= BIT(profile->index);
+	if (profile->flags & LITEPULSE_PROFILE_INVERT)
+		lp->profiles_inverted |= BIT(profile->index);
+	else
+		lp->profiles_inverted &= ~BIT(profile->index);
 	profile->period = period;
 	profile->baud = litepulse_baud(&lp->rate, period);
 	return 0;
+}
+
+/**
+ * litepulse_output_set_rest - level of the line between launches
+ * @lp: device
+ * @claimant: holder of the claim
+ * @rest: which
+ *
+ * Return: 0, -EINVAL, -EBUSY if something timed runs or waits, -ESTALE, or an error of the
+ * transport: then nothing has changed.
+ */
+int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *claimant,
+			      const struct litepulse_rest *rest)
+{
+	const u32 before = READ_ONCE(lp->line) & LITEPULSE_LINE_REST;
+	u32 bits = rest->level == LITEPULSE_REST_LOW ? LITEPULSE_CFG_LINE_REST_MASK : 0;
+	int error;
+
+	if (rest->level > LITEPULSE_REST_LOW || rest->reserved)
+		return -EINVAL;
+	error = litepulse_board_usable(lp, claimant);
+	if (error || bits == before)
+		return error;
+	error = litepulse_output_check_idle(lp);
+	if (error)
+		return error;
+	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, bits);
+	litepulse_board_flush_line(lp);
+	error = litepulse_board_write_line(lp);
+	if (error)
+		litepulse_board_set_line(lp, LITEPULSE_LINE_REST, before);
+	return error;
 }
 
 /**
@@ -275,7 +320,7 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 		for (batch = 0; batch < BATCH && done + batch < count; batch++) {
 			const struct litepulse_launch *launch = &launches[done + batch];
 
-			error = litepulse_output_check_launch(launch->kind, launch->profile,
+			error = litepulse_output_check_launch(lp, launch->kind, launch->profile,
 							      launch->data, launch->width);
 			if (memchr_inv(launch->reserved, 0, sizeof(launch->reserved)) ||
 			    launch->tick < last)
@@ -336,7 +381,7 @@ int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *cla
 		return -EOPNOTSUPP;
 	if (READ_ONCE(claimant->stale))
 		return -ESTALE;
-	error = litepulse_output_check_launch(launch->kind, launch->profile, launch->data,
+	error = litepulse_output_check_launch(lp, launch->kind, launch->profile, launch->data,
 					      launch->width);
 	if (memchr_inv(launch->reserved, 0, sizeof(launch->reserved)))
 		error = -EINVAL;
@@ -553,7 +598,7 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	if (train->flags & ~LITEPULSE_TRAIN_ASAP || train->reserved || train->reserved2 ||
 	    (asap && train->start) || !litepulse_output_fraction_ok(train->num, train->den))
 		return -EINVAL;
-	error = litepulse_output_check_launch(train->kind, train->profile, train->data,
+	error = litepulse_output_check_launch(lp, train->kind, train->profile, train->data,
 					      train->width) ?:
 		litepulse_board_usable(lp, claimant) ?:
 		litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
@@ -793,8 +838,8 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 		    !(responder->flags & (LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_FALL)) :
 		    responder->channel)
 		return -EINVAL;
-	error = litepulse_output_check_launch(responder->kind, responder->profile, responder->data,
-					      responder->width);
+	error = litepulse_output_check_launch(lp, responder->kind, responder->profile,
+					      responder->data, responder->width);
 	if (!error && responder->trigger == LITEPULSE_TRIGGER_LIN)
 		error = litepulse_output_check_lin(lp, responder);
 	error = error ?: litepulse_board_usable(lp, claimant);

@@ -14,6 +14,8 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep);
 int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 struct litepulse_profile *profile);
+int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *claimant,
+			      const struct litepulse_rest *rest);
 int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
 			    const struct litepulse_launch *launches, unsigned int count);
 int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *claimant,

@@ -75,16 +75,26 @@ static void litepulse_link_take_state(struct litepulse_link *link, const u32 *wo
 
 /* --- what the driver asks for ---------------------------------------------------------------- */
 
-static int litepulse_link_read_csr(void *context, u32 offset, u32 *words, unsigned int count)
+static int litepulse_link_read(struct litepulse_link *link, u32 address, u32 *words,
+			       unsigned int count)
 {
-	struct litepulse_link *link = context;
 	int error;
 
 	litepulse_bus_lock(link);
-	litepulse_bus_read(litepulse_bus_request(link), litepulse_link_csr(offset), count);
+	litepulse_bus_read(litepulse_bus_request(link), address, count);
 	error = litepulse_bus_transact(link, words, NULL);
 	mutex_unlock(&link->bus);
 	return error;
+}
+
+static int litepulse_link_read_csr(void *context, u32 offset, u32 *words, unsigned int count)
+{
+	return litepulse_link_read(context, litepulse_link_csr(offset), words, count);
+}
+
+static int litepulse_link_read_config(void *context, u32 offset, u32 *words, unsigned int count)
+{
+	return litepulse_link_read(context, litepulse_link_window(offset), words, count);
 }
 
 static int litepulse_link_write_csr(void *context, u32 offset, u32 word)
@@ -416,6 +426,7 @@ const struct litepulse_io_ops litepulse_link_ops = {
 	.read_csr = litepulse_link_read_csr,
 	.write_csr = litepulse_link_write_csr,
 	.time = litepulse_link_time,
+	.read_config = litepulse_link_read_config,
 	.configure = litepulse_link_configure,
 	.launch = litepulse_link_launch,
 	.transmit = litepulse_link_transmit,

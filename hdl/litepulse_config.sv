@@ -57,7 +57,8 @@ module litepulse_config #(
     // settings
     output logic         loopback,
     output logic         loop_changes,   // from the next cycle on it has another value
-    output logic         hold_tty,
+    output logic         hold_tty,       // XOFF, or a byte's start bit would have no edge
+    output logic         rest_level,     // of the line between launches
     output logic         break_hold,
     output logic         break_stays,    // it is set, and in the next cycle, too
     output logic         rx_enable,
@@ -122,6 +123,9 @@ module litepulse_config #(
   logic [3:0]  set_profile;    // in this cycle it is written
   logic        lead_differs, may_set_lead, tail_fits, len_differs, refuses;
   logic        load0;          // it was, and is profile 0: the copy follows
+  logic        xoff;
+  // The rest level as it was written; as it is, when no best-effort byte can begin any more that was not held.
+  logic        rest_wanted, rest_wanted_level, rest_named, rest_named_level;
 
   assign idle       = asked && !cfg_done && state == IDLE;
   always_ff @(posedge clk) begin
@@ -155,6 +159,10 @@ module litepulse_config #(
   assign train_req  = idle && is_train;
   assign resp_req   = idle && is_resp;
   assign lin_req    = idle && is_lin;
+
+  // A start bit has an edge only if the line rests at profile 0's idle level.
+  assign rest_level = rest_named ? rest_named_level : !prof_invert[0];
+  assign hold_tty   = xoff || rest_level == prof_invert[0] || (rest_wanted && rest_wanted_level == prof_invert[0]);
 
   assign mem_format = format[10:0];
   assign deciding    = state == WRITE && waited[1] && !wrote && !rst;
@@ -223,7 +231,9 @@ module litepulse_config #(
         if (is_profile && !cfg_addr[0]) format <= cfg_data[11:0];
         if (at_line) begin
           loopback   <= cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB];
-          hold_tty   <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
+          xoff       <= cfg_data[litepulse_map_pkg::LINE_HOLD_TTY_LSB];
+          rest_wanted       <= cfg_data[litepulse_map_pkg::LINE_REST_LSB];
+          rest_wanted_level <= cfg_data[litepulse_map_pkg::LINE_REST_LEVEL_LSB];
           break_hold <= cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB];
           rx_enable  <= cfg_data[litepulse_map_pkg::LINE_RX_ENABLE_LSB];
         end
@@ -276,6 +286,7 @@ module litepulse_config #(
       end
     endcase
 
+    if (!asked) {rest_named, rest_named_level} <= {rest_wanted, rest_wanted_level};
     for (int i = 0; i < 4; i++) if (set_profile[i]) prof_invert[i] <= format[litepulse_map_pkg::PROFILE_FORMAT_INVERT_LSB];
     if (set_profile[0]) begin
       load0 <= 1'b1;
@@ -290,7 +301,11 @@ module litepulse_config #(
       prof_valid <= 4'd0;
       prof_invert <= 4'd0;
       loopback <= 1'b0;
-      hold_tty <= 1'b0;
+      xoff <= 1'b0;
+      rest_wanted <= 1'b0;
+      rest_wanted_level <= 1'b0;
+      rest_named <= 1'b0;
+      rest_named_level <= 1'b0;
       break_hold <= 1'b0;
       rx_enable <= 1'b0;
       nde_lead <= '1;

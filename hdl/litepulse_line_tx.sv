@@ -31,6 +31,7 @@ module litepulse_line_tx #(
     input  logic [S-1:0] sub_mask,
     input  logic [S-1:0] sub_level,
     input  logic         rest_level,
+    input  logic         space_level, // of a hold
     // space level from the cycle of hold_start on for as long as `hold` is set; the cycle behind it still belongs to it
     input  logic         hold_start,
     input  logic         hold,
@@ -234,7 +235,7 @@ module litepulse_line_tx #(
       goes_on = on[s] && !holding;
       busy[s] = begins || on[s];
       flows  = (bit_step && 3'(s) >= bnd_off) ? next_level : tx[S-1];  // that is the level on the line
-      rests  = (hold_start || (holding && hold)) ? !rest_level : sub_mask[s] ? sub_level[s] : rest_level;
+      rests  = (hold_start || (holding && hold)) ? space_level : sub_mask[s] ? sub_level[s] : rest_level;
       tx_next[s] = (goes_on && !begins) ? flows : start_from[s] ? invert : rests;
     end
   end

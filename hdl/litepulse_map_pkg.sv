@@ -30,6 +30,8 @@ package litepulse_map_pkg;
   localparam int LINE_HOLD_TTY_LSB = 1;  // best-effort bytes wait
   localparam int LINE_BREAK_HOLD_LSB = 2;  // space level while set
   localparam int LINE_RX_ENABLE_LSB = 3;  // receive bytes
+  localparam int LINE_REST_LSB = 4;  // the line rests at `rest_level`, not at profile 0's idle level
+  localparam int LINE_REST_LEVEL_LSB = 5;  // level between launches, if `rest` is set
   localparam logic [5:0] CFG_DRIVER_ENABLE = 6'd9;  // the `de` pin
   localparam int DRIVER_ENABLE_LEAD_LSB = 0;  // ticks before a launch
   localparam int DRIVER_ENABLE_LEAD_BITS = 16;

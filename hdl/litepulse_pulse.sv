@@ -78,7 +78,7 @@ module litepulse_pulse #(
   frame_format_t    prof0_format;
   logic [35:0]      prof0_period;
   logic [3:0]       prof_valid, prof_invert;
-  logic             loopback, hold_tty, break_hold, break_stays, break_holds, rx_enable;
+  logic             loopback, hold_tty, rest_level, break_hold, break_stays, break_holds, rx_enable;
   logic [15:0]      nde_lead, de_lag;
   capture_settings_t capture_settings;
   logic [9:0]       echo_tail;
@@ -148,7 +148,7 @@ module litepulse_pulse #(
   logic [S-1:0]  tx_then, rx_loop;
   logic          tx_then_last;
   logic [KE-1:0] busy_past;      // in terms of `now` the oldest is the cycle shown, the one before it the next cycle
-  logic          rest_was, switched, switched_was;
+  logic          rest_was, space_was, switched, switched_was;
 
   assign tx_then = (LOOP > 1) ? tx_past[S-1:0] : tx_o;
   always @* begin
@@ -161,9 +161,10 @@ module litepulse_pulse #(
   always_ff @(posedge clk) begin
     tx_past      <= (S * (LOOP - 1))'({tx_o, tx_past} >> S);
     tx_then_last <= tx_then[S-1];
-    // A rest level that changes moves the line without a launch.
-    busy_past    <= {busy_past[KE-2:0], line_busy != '0 || rest_was != prof_invert[0]};
-    rest_was     <= prof_invert[0];
+    // A rest level or, in a hold, a space level that changes moves the line without a launch.
+    busy_past    <= {busy_past[KE-2:0], line_busy != '0 || rest_was != rest_level || space_was != prof_invert[0]};
+    rest_was     <= rest_level;
+    space_was    <= prof_invert[0];
     switched     <= loop_changes;
     switched_was <= switched;
     tx_oe        <= 1'b1;
@@ -171,7 +172,8 @@ module litepulse_pulse #(
       tx_past      <= '1;
       tx_then_last <= 1'b1;
       busy_past    <= '0;
-      rest_was     <= 1'b0;
+      rest_was     <= 1'b1;
+      space_was    <= 1'b0;
       switched     <= 1'b0;
       switched_was <= 1'b0;
       tx_oe        <= 1'b0;
@@ -199,7 +201,7 @@ module litepulse_pulse #(
       .train_req, .train_done, .train_err, .train_running, .resp_req, .resp_done, .resp_err,
       .lin_req, .lin_done, .lin_err,
       .mem_ready, .mem_write, .mem_long, .prof_valid, .prof_invert, .prof0_period, .prof0_format, .prof0_changed,
-      .loopback, .loop_changes, .hold_tty, .break_hold, .break_stays, .rx_enable, .nde_lead, .lead_changes, .de_lag,
+      .loopback, .loop_changes, .hold_tty, .rest_level, .break_hold, .break_stays, .rx_enable, .nde_lead, .lead_changes, .de_lag,
       .capture(capture_settings), .echo_tail, .echo_changed, .event_mask,
       .flush_queue, .queue_flushed, .flush_count, .flush_tty, .tty_flushed,
       .ev_req(req[3]), .ev_ack(ack[3]), .ev(control_event)
@@ -303,7 +305,7 @@ module litepulse_pulse #(
 
   litepulse_line_tx #(.S(S)) line_tx (
       .clk, .rst, .prepare(mem_ren), .start, .launch, .start_from, .interval, .few, .format,
-      .sub_mask, .sub_level, .rest_level(!prof_invert[0]), .hold_start, .hold(break_holds), .hold_next(break_hold),
+      .sub_mask, .sub_level, .rest_level, .space_level(prof_invert[0]), .hold_start, .hold(break_holds), .hold_next(break_hold),
       .line, .free_from, .busy(line_busy), .tx(tx_o)
   );
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 MAGIC = 0x4C504C53  # "LPLS"
 VERSION_MAJOR = 0  # a reader refuses another major version (while 0: another minor version, too)
-VERSION_MINOR = 6
+VERSION_MINOR = 7
 
 
 @dataclass(frozen=True)
@@ -389,6 +389,8 @@ CONFIG: tuple = tuple(r for k in range(PROFILES) for r in _profile(k)) + (
             Field("hold_tty", 1, 1, "best-effort bytes wait"),
             Field("break_hold", 2, 1, "space level while set"),
             Field("rx_enable", 3, 1, "receive bytes"),
+            Field("rest", 4, 1, "the line rests at `rest_level`, not at profile 0's idle level"),
+            Field("rest_level", 5, 1, "level between launches, if `rest` is set"),
         ),
     ),
     Register(

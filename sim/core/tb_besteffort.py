@@ -413,3 +413,85 @@ async def test_promise2_bytes_around_a_dense_train(dut):
         if a >= start and b < last:
             assert b - a < length + SLACK, f"a byte would have fitted in [{a}, {b})"
     figure(2, "bytes through a train", bench.check_line(granted))
+
+
+def rests(answered):
+    """The tick from which on the line rests as a word says, by the cycle in which it was answered."""
+    return (answered + OUTPUT + 2) * S
+
+
+@cocotb.test()
+async def test_promise2_rest_level(dut):
+    """The line rests at the level named, whatever profile 0 says; pulses go to the other one and back; bytes wait without being lost."""
+    bench = await start_bench(dut, "unrelated")
+    up = Profile(Fraction(5 * S), invert=True)
+    assert await bench.profile(2, up)
+    await bench.config("line", rest=1, rest_level=0)
+    low = rests(bench.answered())
+    await bench.send([0x61, 0x62])
+    pulses = [Launch(PULSE, up, width=width, index=2) for width in (1, 7, 60 * S)]
+    first = bench.ahead(3)
+    for n, pulse in enumerate(pulses):
+        await bench.launch(first + 100 * S * n, pulse, n)
+    frame = Launch(FRAME, up, 0x53, 0, 2)
+    await bench.launch(first + 300 * S, frame, 3)
+    await bench.until(first + 500 * S)
+    # a held break is profile 0's space level here, too
+    await bench.config("line", rest=1, rest_level=0, break_hold=1)
+    await bench.cycles(20)
+    assert await bench.profile(0, Profile(TTY.period, invert=True))
+    space = (bench.answered() + OUTPUT - 1) * S
+    assert await bench.profile(0, TTY)
+    back = (bench.answered() + OUTPUT - 1) * S
+    await bench.config("line", rest=1, rest_level=0)
+    await bench.cycles(20)
+    await bench.drain()
+    assert not bench.select(1, 3) and not bench.status("tx_idle")
+    await bench.config("line", rest=1, rest_level=1)
+    high = rests(bench.answered())
+    await bench.cycles(1000)
+    await bench.config("line", rest=1, rest_level=0)
+    again = rests(bench.answered())
+    await bench.cycles(20)
+    await bench.config("line")
+    end = rests(bench.answered())
+    await bench.cycles(100)
+    await bench.drain()
+    sent = tty_grants(bench)
+    assert [g.launch.data for g in sent] == [0x61, 0x62] and sent[0].tick > high and sent[1].end < again
+    grants = [Grant(first + 100 * S * n, pulse, 0, n) for n, pulse in enumerate([*pulses, frame])]
+    assert [(r.tick, r.data >> 16) for r in bench.select(1, 0)] == [(g.tick, g.name) for g in grants]
+    bench.check_line([*grants, *sent], [(ALWAYS, 1), (low, 0), (space, 1), (back, 0), (high, 1), (again, 0), (end, 1)])
+
+
+@cocotb.test()
+async def test_promise2_no_byte_begins_at_another_rest_level(dut):
+    """A byte beside the word that names a rest level, at any distance, is whole or waits."""
+    bench = await start_bench(dut, "1:1")
+    whole = 0
+    for place in range(0, 60, 1 if FAST else 3):
+        bench.events.clear()
+        since = bench.now
+        if place < 30:
+            await bench.send([0x55])
+            await bench.cycles(place + 1)
+            await bench.config("line", rest=1, rest_level=0)
+        else:
+            await bench.config("line", rest=1, rest_level=0, wait=False)
+            await bench.cycles(place - 29)
+            await bench.send([0x55])
+            await bench.config_wait()
+            bench.waited_for = bench.words - 1
+        low = rests(bench.answered())
+        await bench.cycles(600)
+        await bench.drain()
+        early = tty_grants(bench)
+        whole += len(early)
+        await bench.config("line")
+        high = rests(bench.answered())
+        await bench.cycles(600)
+        await bench.drain()
+        (sent,) = tty_grants(bench)
+        bench.check_line([sent], [(ALWAYS, 1), (low, 0), (high, 1)], since)
+        assert (sent in early) == (sent.tick <= low) and sent.tick != high
+    assert 0 < whole < 60

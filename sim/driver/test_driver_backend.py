@@ -186,6 +186,38 @@ def test_every_verb_on_the_driver():
     assert "/dev/litepulse0: SIMULATED SoC at 48 MHz" in found and "/dev/ttyPULSE0" in found
 
 
+def test_pulses_from_0_to_1_go_on_while_the_board_is_attached_again():
+    """The line rests at 0 until the train is stopped: at no other tick it moves."""
+    vcd = run_folder("rest-low") / "pins.vcd"
+    command = f"{PYTHON} -m litepulse"
+    jobs = [
+        *LOAD,
+        f"{command} attach /dev/ttyS0 --json",
+        SETTLE,
+        f"{command} train --rate 100 --width 100us --invert --keep --json",
+        f"{command} detach",
+        f"{command} attach /dev/ttyS0 --json",
+        SETTLE,
+        f"{command} capture --inputs rx --count 20 --json",
+        f"{command} stop --json",
+        f"{command} detach",
+        *UNLOAD,
+        "leaks",
+    ]
+    with Board("--vcd", vcd) as board:
+        run = boot(jobs, files(), tree=obtain("python-uml").path, lines=[board.line], timeout=900)
+    assert not run.complaints and run.status == [0] * len(jobs), run.log
+    start = json.loads(run.lines(6))["start"]
+    pins = Vcd(vcd, 48_000_000)
+    (first, down), *pulses, (last, up) = edges(pins.signals["tx"])
+    assert down == 0 < first < start and up == 1
+    pairs = list(zip(pulses[::2], pulses[1::2]))
+    assert pairs == [((start + n * 480_000, 1), (start + n * 480_000 + 4800, 0)) for n in range(len(pairs))] and len(pairs) >= 20
+    assert last > pulses[-1][0]
+    seen = [(edge["tick"] - 1, edge["level"]) for edge in json.loads(run.lines(10))["edges"]]
+    assert len(seen) == 20 and set(seen) < set(pulses)
+
+
 def ldf_files(folder):
     """{name in the guest: path} of the parser of descriptions, with all it needs, and of a description of the slow bus."""
     found = {}

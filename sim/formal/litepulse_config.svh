@@ -8,14 +8,14 @@
   logic f_past = 1'b0;
   initial assume (rst);
   logic [42:0]  f_profile0;      // the copy of profile 0
-  logic [113:0] f_rest;          // every other setting than a held break
+  logic [115:0] f_rest;          // every other setting than a held break
   logic         f_ends;          // the watchdog's command ends it in this cycle
   assign f_ends = state == SET && cfg_addr == litepulse_map_pkg::CFG_COMMAND && cfg_stop;
   logic         f_wrote, f_written;  // the launch memory was written in the last cycle, the one before that ...
   logic         f_write_profile; // ... a profile
   logic         f_seen;          // train or responder accepted the word
   (* anyconst *) logic [1:0] g_which;
-  assign f_rest = {prof_valid, loopback, hold_tty, rx_enable, nde_lead, de_lag, rise_en, fall_en,
+  assign f_rest = {prof_valid, loopback, xoff, rest_wanted, rest_wanted_level, rx_enable, nde_lead, de_lag, rise_en, fall_en,
       filt_en, filt_len, echo_tail, event_mask};
   assign f_profile0 = {prof0_stop, prof0_parity, prof0_data_bits, prof0_period};
   // litepulse_launch_memory

@@ -82,7 +82,7 @@
       end
       if (g_hold) begin
         g_busy[s] = 1'b1;
-        g_tx[s]   = hold ? !rest_level : rest_level;
+        g_tx[s]   = hold ? space_level : rest_level;
       end
       g_old[s] = g_busy[s];
       if (sub_mask[s]) begin
@@ -95,7 +95,7 @@
       end
       if (hold_start) begin
         g_busy[s] = 1'b1;
-        g_tx[s]   = !rest_level;
+        g_tx[s]   = space_level;
       end
     end
   end
@@ -254,7 +254,7 @@
     cover (f_past && g_on && g_final && g_here && !g_break && !g_pulse && stop == litepulse_map_pkg::STOP_1_5 && start);
     cover (f_past && g_on && g_final && g_here && g_pulse && g_age > 2 * S && start);  // T = end of the last
     cover (f_past && g_hold && hold && $past(g_hold));
-    cover (f_past && g_hold && hold && rest_level && $past(hold && !rest_level) && tx[0]);
+    cover (f_past && g_hold && hold && space_level && $past(hold && !space_level) && tx[0]);
     if (S > 1) cover (f_past && sub_mask != '0 && start);
   end
 `endif

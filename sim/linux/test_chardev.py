@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from sim.core.model import line_wave
 from sim.guest.frames import edges as levels
 from sim.guest.frames import frame, profile, row, wave
 from sim.guest.pins import changes, pulses, sampled_edges
@@ -501,15 +502,21 @@ def test_trains_are_exact_and_adjusted_without_a_glitch(chardev):
 
 def test_a_denominator_of_0_and_inverted_frames(chardev):
     told, pins = chardev("den-and-invert")
-    train, frames = told.one("train")[0], told.one("frames")[0]
-    assert told.result("start") == told.result("inverted") == (0, 0)
+    train, upright, inverted = (told.one(name)[0] for name in ("train", "frames", "inverted"))
+    assert told.result("start") == told.result("inverted") == told.result("rest") == (0, 0)
+    assert told.result("rest-running") == (-1, "EBUSY")
+    assert told.result("no-edge") == told.result("no-edge-low") == told.result("rest-reserved") == (-1, "EINVAL")
+    assert told.result("write") == told.result("write-inverted") == (48, 0)
     places = [int(train + k * (1000 + Fraction(0xC000_0001, 1 << 32))) for k in range(9)]
-    plain = profile(115_200)
-    inverted = profile(115_200, "7E2")._replace(invert=True)
-    expected = levels(wave([frame(frames, 0x53, plain), frame(frames + 10_000, 0x53, inverted)]))
-    assert pulses([change for change in pins if change[0] < frames], "tx", active=0) == [(tick, 100) for tick in places]
-    assert [change for change in changes(pins, "tx") if change[0] >= frames] == expected
-    assert [e[2] for e in told.events() if e[0] == TX] == [*places, frames, frames + 10_000]
+    line = profile(115_200, "7E2")._replace(invert=True)
+    first = levels(wave([frame(upright, 0x53, profile(115_200))]))
+    second = levels(line_wave([frame(inverted, 0x53, line)], 0))
+    assert pulses([change for change in pins if change[0] < upright], "tx", active=0) == [(tick, 100) for tick in places]
+    *seen, (end, high) = [change for change in changes(pins, "tx") if change[0] >= upright]
+    low = seen[len(first)]
+    assert seen == [*first, low, *second] and first[-1][0] < low[0] < inverted and low[1] == 0
+    assert end > second[-1][0] and high == 1, "the claim has ended"
+    assert [e[2] for e in told.events() if e[0] == TX] == [*places, upright, inverted]
 
 
 def test_a_killed_holder_stops_its_train_unless_kept(chardev):

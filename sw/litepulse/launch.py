@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Status, Wanted
+from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
 from litepulse.errors import BadInput
 from litepulse.interrupt import Flag
 from litepulse.job import Job, Poller, tidy, timescale_of
@@ -35,7 +35,9 @@ class SendRun:
         self.received_count = 0
         self.keep = True  # what became of each, in the three above
         self.rest: float | None = None  # seconds between two looks, None: as usual
-        self.wanted = Wanted(("queue",), ("queue",), received=True)
+        # The kernel's tty has no inverted line: of what is sent there only the launches are seen.
+        deaf = profile.format.invert and backend.identity.backend == DRIVER
+        self.wanted = Wanted(("queue",), ("queue",), received=not deaf)
         self.poller = Poller(backend)
 
     def prepare(self) -> None:

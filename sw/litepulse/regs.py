@@ -28,7 +28,7 @@ class Register:
 
 MAGIC = 0x4c504c53  # id_magic
 VERSION_MAJOR = 0  # version of this map
-VERSION_MINOR = 6  # version of this map
+VERSION_MINOR = 7  # version of this map
 CSR_BASE = 0x8000  # default place of the CSRs in a SoC without CPU
 WINDOW_BASE = 0x90000000  # default place of the window
 WINDOW_SIZE = 0x8000  # bytes
@@ -234,6 +234,8 @@ CONFIG = (
         Field("hold_tty", 1, 1, "best-effort bytes wait"),
         Field("break_hold", 2, 1, "space level while set"),
         Field("rx_enable", 3, 1, "receive bytes"),
+        Field("rest", 4, 1, "the line rests at `rest_level`, not at profile 0's idle level"),
+        Field("rest_level", 5, 1, "level between launches, if `rest` is set"),
     )),
     Register("driver_enable", 9, "the `de` pin", (
         Field("lead", 0, 16, "ticks before a launch"),
@@ -336,7 +338,7 @@ CSRS = (
     Register("id_version", 1, "Version of this register map.", (
         Field("minor", 0, 16, "Counts additions (while major is 0: any change)."),
         Field("major", 16, 16, "A reader refuses another one."),
-    ), reset=0x00000006),
+    ), reset=0x00000007),
     Register("id_geometry", 2, "What this core was built with.", (
         Field("samples", 0, 4, "Samples, and so ticks, per cycle of the core's clock."),
         Field("inputs", 4, 4, "Capture inputs; the line is the channel after the last."),

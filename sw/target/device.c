@@ -263,6 +263,7 @@ void format_option(const char *text, struct litepulse_profile *profile)
 
 void set_profile(const struct device *device, struct litepulse_profile *profile, const char *baud)
 {
+	struct litepulse_rest rest = { 0 };
 	struct ratio bit;
 
 	/* In 2^-8 ticks. */
@@ -276,6 +277,9 @@ void set_profile(const struct device *device, struct litepulse_profile *profile,
 			fail("baud: the core cannot do %s", baud);
 		fail_errno("profile");
 	}
+	rest.level = profile->flags & LITEPULSE_PROFILE_INVERT ? LITEPULSE_REST_LOW : LITEPULSE_REST_HIGH;
+	if (ioctl(device->claim, LITEPULSE_IOC_REST, &rest))
+		fail_errno("the line's level at rest");
 }
 
 /* --- what is told --- */

@@ -20,6 +20,7 @@ COMMANDS = {
     "info": ["info", "--json"],
     "train": ["train", "--rate", "1k", "--byte", "0x5a", "--baud", "115200", "--count", "30", "--json"],
     "fraction": ["train", "--rate", "2345.678", "--width", "5us", "--count", "50", "--json"],
+    "up": ["train", "--rate", "1k", "--width", "50us", "--invert", "--count", "10", "--json"],
     "break": ["train", "--period", "5ms", "--break", "12", "--baud", "19200", "--count", "3", "--json"],
     "parity": ["train", "--rate", "500", "--byte", "0x33", "--baud", "38400", "--format", "7E2", "--count", "5", "--json"],
     "rows": ["train", "--rate", "1k", "--baud", "115200", "--count", "5", "--csv"],
@@ -203,6 +204,7 @@ def check_trains(told):
     for name, rate, count, byte in (
         ("train", 1000, 30, 0x5A),
         ("fraction", Fraction("2345.678"), 50, None),
+        ("up", 1000, 10, None),
         ("break", 200, 3, None),
         ("parity", 500, 5, 0x33),
     ):

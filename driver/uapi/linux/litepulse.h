@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; it only grows. */
-#define LITEPULSE_ABI 3
+#define LITEPULSE_ABI 4
 
 /*
  * Number of the line discipline for a board behind a serial port, unless the module's parameter
@@ -353,7 +353,7 @@ struct litepulse_claim {
 #define LITEPULSE_STOP_1	 0
 #define LITEPULSE_STOP_1_5	 1
 #define LITEPULSE_STOP_2	 2
-#define LITEPULSE_PROFILE_INVERT 0x1 /* idle level 0, active level 1 */
+#define LITEPULSE_PROFILE_INVERT 0x1 /* active level 1; idle level 0, if struct litepulse_rest says so */
 
 /**
  * struct litepulse_profile - baud, format and polarity that launches name by number
@@ -548,6 +548,26 @@ struct litepulse_keep {
 	__u32 reserved;
 };
 
+#define LITEPULSE_REST_HIGH 0 /* the idle level of the tty */
+#define LITEPULSE_REST_LOW  1
+
+/**
+ * struct litepulse_rest - level of the line between launches; since version 4
+ * @level: LITEPULSE_REST_*; LITEPULSE_REST_LOW is the idle level of LITEPULSE_PROFILE_INVERT
+ * @reserved: 0
+ *
+ * While it is low the tty's bytes wait, as their start bits would have no edge. It is high again
+ * when the claim has ended, unless that keeps what runs. -EBUSY while something timed runs or
+ * waits.
+ *
+ * A launch, train or responder whose profile's active level is the level at rest would make no
+ * edge: -EINVAL.
+ */
+struct litepulse_rest {
+	__u32 level;
+	__u32 reserved;
+};
+
 #define LITEPULSE_DRIVER_ENABLE_ECHO	  0x1 /* echo_ns is given */
 #define LITEPULSE_DRIVER_ENABLE_UNCHANGED 0x2 /* lead and lag stay; lead_ns and lag_ns are 0 */
 
@@ -597,5 +617,7 @@ struct litepulse_driver_enable {
 	_IOW(LITEPULSE_IOC_MAGIC, 0x17, struct litepulse_driver_enable)
 /* since version 2 */
 #define LITEPULSE_IOC_LIN_ENTRY _IOW(LITEPULSE_IOC_MAGIC, 0x18, struct litepulse_lin_entry)
+/* since version 4 */
+#define LITEPULSE_IOC_REST _IOW(LITEPULSE_IOC_MAGIC, 0x19, struct litepulse_rest)
 
 #endif /* _UAPI_LINUX_LITEPULSE_H */

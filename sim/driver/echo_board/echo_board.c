@@ -341,6 +341,17 @@ static int refuse(struct board *b, u32 offset, u32 reason)
 	return -EINVAL;
 }
 
+static int board_read_config(void *context, u32 offset, u32 *words, unsigned int count)
+{
+	struct board *b = context;
+
+	access(b);
+	if (offset != LITEPULSE_CFG_LINE || count != 1)
+		return -EINVAL;
+	*words = b->line;
+	return 0;
+}
+
 static int board_configure(void *context, const struct litepulse_word *words, unsigned int count)
 {
 	struct board *b = context;
@@ -463,7 +474,8 @@ static int board_attach(void *context, struct litepulse *lp)
 }
 
 static struct litepulse_io_ops ops = {
-	.read_csr = board_read_csr, .write_csr = board_write_csr, .time = board_time, .configure = board_configure, .launch = board_launch,
+	.read_csr = board_read_csr, .write_csr = board_write_csr, .time = board_time, .read_config = board_read_config,
+	.configure = board_configure, .launch = board_launch,
 	.transmit = board_transmit, .want = board_want, .moderate = board_moderate,
 };
 

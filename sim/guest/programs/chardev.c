@@ -701,7 +701,7 @@ static void case_stale_write(void)
 	printf("woken %llu\n", (unsigned long long)now(fd));
 }
 
-/* A denominator of 2^32; then the same frame the right way round and inverted. */
+/* A denominator of 2^32; then a frame, and the same one inverted on a line that rests at 0. */
 static void case_den_and_invert(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
@@ -709,6 +709,7 @@ static void case_den_and_invert(void)
 					      .flags = LITEPULSE_PROFILE_INVERT };
 	struct litepulse_train train = { .period = 1000, .num = 0xc0000001, .den = 0, .count = 9, .width = 100,
 					 .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+	struct litepulse_rest rest = { .level = LITEPULSE_REST_LOW };
 	struct litepulse_launch launches[2];
 	uint64_t start;
 
@@ -718,6 +719,7 @@ static void case_den_and_invert(void)
 	train.start = now(fd) + 500000;
 	printf("train %llu\n", (unsigned long long)train.start);
 	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	tell("rest-running", ioctl(claim, LITEPULSE_IOC_REST, &rest));
 	read_all(claim, 30);
 	start = now(fd) + 500000;
 	launches[0] = frame(start, 1, 0x53);
@@ -725,7 +727,18 @@ static void case_den_and_invert(void)
 	launches[1].profile = 2;
 	printf("frames %llu\n", (unsigned long long)start);
 	tell("write", write(claim, launches, sizeof(launches)));
+	tell("no-edge", write(claim, &launches[1], sizeof(launches[1])));
 	read_all(claim, 30);
+	rest.reserved = 1;
+	tell("rest-reserved", ioctl(claim, LITEPULSE_IOC_REST, &rest));
+	rest.reserved = 0;
+	tell("rest", ioctl(claim, LITEPULSE_IOC_REST, &rest));
+	start = now(fd) + 500000;
+	launches[1].tick = start;
+	printf("inverted %llu\n", (unsigned long long)start);
+	tell("write-inverted", write(claim, &launches[1], sizeof(launches[1])));
+	read_all(claim, 30);
+	tell("no-edge-low", write(claim, launches, sizeof(launches[0])));
 }
 
 static struct litepulse_train train_58(unsigned int count)

@@ -389,8 +389,6 @@ class Driver:
     def set_profile(self, number: int, profile: Profile) -> None:
         """See Backend."""
         fmt = profile.format
-        if fmt.invert:
-            raise Unsupported("invert: the idle level is that of the kernel's tty, which is not inverted")
         request = abi.Profile(
             number, fmt.data_bits, PARITY[fmt.parity], fmt.stop, abi.PROFILE_INVERT if fmt.invert else 0, period=profile.bit_period.raw
         )
@@ -398,11 +396,17 @@ class Driver:
             self._call(self._claimed(), abi.IOC_PROFILE, request)
         except OSError as error:
             raise Refused(f"the driver refused the line profile ({error.strerror})", _REASON.get(error.errno or 0)) from None
+        try:
+            self._call(self._claimed(), abi.IOC_REST, abi.Rest(abi.REST_LOW if fmt.invert else abi.REST_HIGH))
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                raise InUse("invert: what runs on the line needs its level at rest as it is; 'litepulse stop' ends it") from None
+            raise Refused(f"the driver refused the level of the line at rest ({error.strerror})") from None
         self._profiles[number] = profile
 
     def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool) -> None:
         """See Backend. The settings are the tty's, with a bit rate of whole baud."""
-        if profile is not None and profile.format.invert:
+        if receive and profile is not None and profile.format.invert:
             raise Unsupported("invert: the kernel's tty cannot receive inverted frames")
         if loopback or (receive and profile is not None):
             with self._open_tty(loopback) as tty:

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 3
+ABI = 4
 LDISC = 8
 KIND_TX = 1
 KIND_EDGE = 2
@@ -78,6 +78,8 @@ STATUS_TRAIN = 1
 STATUS_CHANGE = 2
 STATUS_RESPONDER = 4
 STATUS_QUEUE = 8
+REST_HIGH = 0
+REST_LOW = 1
 DRIVER_ENABLE_ECHO = 1
 DRIVER_ENABLE_UNCHANGED = 2
 IOC_MAGIC = 0xd1
@@ -348,6 +350,15 @@ class Keep(Record):
 
 
 @dataclass
+class Rest(Record):
+    """struct litepulse_rest"""
+
+    layout: ClassVar[Struct] = Struct("=II")
+    level: int = 0
+    reserved: int = 0
+
+
+@dataclass
 class DriverEnable(Record):
     """struct litepulse_driver_enable"""
 
@@ -379,3 +390,4 @@ IOC_TRAIN_STOP = _number(3, 0x15, TrainStop)
 IOC_RESPONDER = _number(1, 0x16, Responder)
 IOC_DRIVER_ENABLE = _number(1, 0x17, DriverEnable)
 IOC_LIN_ENTRY = _number(1, 0x18, LinEntry)
+IOC_REST = _number(1, 0x19, Rest)
