@@ -181,7 +181,9 @@ def test_every_figure_is_that_of_the_recorded_pins(tmp_path):
         found = result["latency"][load]
         assert found["round_trip"]["histogram"] == histogram(trips) and found["missing"] == 0
         assert found["program"]["count"] == 20 and found["pin_to_read"]["count"] + found["left_out"] == 20
-        assert found["program"]["least"] > 0 and found["uncertainty_ns"] >= 2000, "a tick"
+        assert found["program"]["least"] > 0
+        # A busy machine reads its clocks too slowly for any of them.
+        assert found["uncertainty_ns"] >= 2000 if found["pin_to_read"]["count"] else found["uncertainty_ns"] is None, "a tick"
         for loss in result["loss"][load].values():
             assert loss == {"sent": 300, "received": 300, "lost": 0, "wrong": 0, "added": 0, "errors": 0}
         place += 320
