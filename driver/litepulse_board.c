@@ -509,7 +509,7 @@ u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz)
  */
 int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 {
-	u32 words[(LITEPULSE_CSR_STATUS - LITEPULSE_CSR_SESSION) / 4 + 1], word;
+	u32 words[(LITEPULSE_CSR_STATUS - LITEPULSE_CSR_SESSION) / 4 + 1], word, filter;
 	int error;
 
 	if (!lp->keeps)
@@ -528,10 +528,13 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 	/* It may listen; what for cannot be read. */
 	lp->responder_listens = words[ARRAY_SIZE(words) - 1] &
 		LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
-	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_LINE, &word, 1);
+	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_LINE, &word, 1) ?:
+		lp->ops->read_config(lp->context, LITEPULSE_CFG_FILTER, &filter, 1);
 	if (error)
 		return error;
-	lp->line = word & LITEPULSE_LINE_REST;
+	lp->line = word & (LITEPULSE_LINE_REST | LITEPULSE_CFG_LINE_LOOPBACK_MASK);
+	if (FIELD_GET(LITEPULSE_CFG_FILTER_ENABLE_MASK, filter))
+		lp->filter_kept = filter;
 	if (lp->responder_listens)
 		lp->line |= LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
 	return 0;

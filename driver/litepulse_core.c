@@ -65,6 +65,9 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 	if (lp->claimant)
 		WRITE_ONCE(lp->claimant->stale, true);
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
+	mutex_lock(&lp->setup_mutex);
+	lp->filter_kept = 0;
+	mutex_unlock(&lp->setup_mutex);
 	return litepulse_board_name_session(lp);
 }
 

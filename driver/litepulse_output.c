@@ -37,8 +37,9 @@ static int litepulse_output_listen(struct litepulse *lp, bool on)
 	int error = 0;
 
 	mutex_lock(&lp->setup_mutex);
-	if (lp->responder_listens != on) {
+	if (lp->responder_listens != on || (!on && lp->filter_kept)) {
 		lp->responder_listens = on;
+		lp->filter_kept = 0;
 		error = litepulse_sink_apply(lp);
 	}
 	mutex_unlock(&lp->setup_mutex);

@@ -184,6 +184,8 @@ int litepulse_sink_apply(struct litepulse *lp)
 					    FIELD_PREP(LITEPULSE_CFG_FILTER_ENABLE_MASK, filtered) |
 						    FIELD_PREP(LITEPULSE_CFG_FILTER_LENGTH_MASK,
 							       length ?: 1) };
+	if (!filtered && lp->filter_kept)
+		words[0].value = lp->filter_kept;
 	words[1] = (struct litepulse_word){
 		LITEPULSE_CFG_CAPTURE_EDGES,
 		FIELD_PREP(LITEPULSE_CFG_CAPTURE_EDGES_RISE_MASK, rise) |

@@ -794,10 +794,24 @@ static u32 litepulse_tty_profile_format(unsigned int cflag)
 }
 
 /* Writing it makes the receiver begin anew: only if it is another one. setup_mutex is held. */
-static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 period)
+/* The board has this profile 0. */
+static void litepulse_tty_use_profile(struct litepulse_tty *t, u32 format, u64 period)
 {
 	unsigned int bits;
 	u64 frame_ns;
+
+	t->profile_known = true;
+	t->format = format;
+	t->period = period;
+	/* A start bit, the data, a stop bit, at least. */
+	bits = 7 + FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK, format);
+	frame_ns = litepulse_ticks_to_ns(&t->lp->rate, (period * bits) >> 8);
+	t->lp->receive_spare = div64_u64(SPARE_NS, frame_ns + 1) + 1;
+	litepulse_sink_moderate(t->lp);
+}
+
+static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 period)
+{
 	int error;
 
 	if (t->profile_known && format == t->format && period == t->period)
@@ -810,14 +824,7 @@ static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 pe
 	}
 	if (error)
 		return error;
-	t->profile_known = true;
-	t->format = format;
-	t->period = period;
-	/* A start bit, the data, a stop bit, at least. */
-	bits = 7 + FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK, format);
-	frame_ns = litepulse_ticks_to_ns(&t->lp->rate, (period * bits) >> 8);
-	t->lp->receive_spare = div64_u64(SPARE_NS, frame_ns + 1) + 1;
-	litepulse_sink_moderate(t->lp);
+	litepulse_tty_use_profile(t, format, period);
 	return 0;
 }
 
@@ -1501,6 +1508,24 @@ void litepulse_tty_exit(void)
 	uart_unregister_driver(&litepulse_uart_driver);
 }
 
+/* What a board goes on with may need its profile 0. Returns whether it has a valid one. */
+static bool litepulse_tty_adopt_profile(struct litepulse_tty *t, u64 period_min)
+{
+	struct litepulse *lp = t->lp;
+	u32 words[2];
+	u64 period;
+
+	if (!lp->kept ||
+	    lp->ops->read_config(lp->context, LITEPULSE_CFG_PROFILE0_FORMAT, words, ARRAY_SIZE(words)))
+		return false;
+	period = words[1] | (u64)FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK, words[0]) << 32;
+	if (period < period_min)
+		return false;
+	uart_update_timeout(&t->port, CS8, litepulse_baud(&lp->rate, period));
+	litepulse_tty_use_profile(t, words[0] & ~LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK, period);
+	return true;
+}
+
 /*
  * Until somebody says otherwise: 8N1 as the kernel's early messages, or 9600 baud, or the nearest
  * that this clock can do.
@@ -1519,6 +1544,8 @@ static int litepulse_tty_init_profile(struct litepulse_tty *t, const struct reso
 		t->baud_min++;
 	if (t->baud_min > t->baud_max)
 		return -ERANGE;
+	if (litepulse_tty_adopt_profile(t, period_min))
+		return 0;
 	baud = litepulse_early_baud(csr) ?: DEFAULT_BAUD;
 	baud = clamp_t(unsigned int, baud, t->baud_min, t->baud_max);
 	uart_update_timeout(&t->port, CS8, baud);

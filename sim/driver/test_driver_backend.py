@@ -220,6 +220,33 @@ def test_pulses_from_0_to_1_go_on_while_the_board_is_attached_again():
     assert len(seen) == 20 and set(seen) < set(pulses)
 
 
+def test_what_a_port_left_behind_goes_on_as_it_was():
+    """A responder to bytes of another bit rate than the tty's first one, kept with a train, over attach, detach and attach."""
+    vcd = run_folder("left-behind") / "pins.vcd"
+    command, line = f"{PYTHON} -m litepulse", "--baud 19200"
+    jobs = [
+        *LOAD,
+        f"{command} --port /dev/ttyS0 train --rate 200 --byte 0x33 {line} --keep",
+        f"{command} --port /dev/ttyS0 respond --on byte:0x33 --own --delay 1ms --width 100us {line} --keep",
+        *(f"{command} attach /dev/ttyS0 --json", SETTLE, f"{command} capture --inputs rx --count 20 --csv", f"{command} detach"),
+        *(f"{command} attach /dev/ttyS0 --json", SETTLE, f"{command} capture --inputs rx --count 60 --csv", f"{command} stop"),
+        f"{command} detach",
+        *UNLOAD,
+        "leaks",
+    ]
+    with Board("--vcd", vcd) as board:
+        run = boot(jobs, files(), tree=obtain("python-uml").path, lines=[board.line], timeout=900)
+    assert not run.complaints and run.status == [0] * len(jobs), run.log
+    falls = [tick for tick, level in edges(Vcd(vcd, 48_000_000).signals["tx"]) if not level]
+    # 0x33 has three falling edges; the answer is as far behind each byte as behind the first that was answered.
+    start, period, bit = falls[0], 240_000, 2500
+    expected = {start + n * period + offset for n in range(len(falls)) for offset in (0, 3 * bit, 7 * bit)}
+    answers = [tick for tick in falls if tick not in expected]
+    (offset,) = {(tick - start) % period for tick in answers}
+    assert offset > 9 * bit + 48_000 and answers == [answers[0] + n * period for n in range(len(answers))] and len(answers) > 20
+    assert falls[-1] < answers[-1] + period, "answered to the end"
+
+
 def ldf_files(folder):
     """{name in the guest: path} of the parser of descriptions, with all it needs, and of a description of the slow bus."""
     found = {}

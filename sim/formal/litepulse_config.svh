@@ -9,6 +9,7 @@
   initial assume (rst);
   logic [42:0]  f_profile0;      // the copy of profile 0
   logic [115:0] f_rest;          // every other setting than a held break
+  logic [4:0]   f_line;          // of the line word, but a held break
   logic         f_ends;          // the watchdog's command ends it in this cycle
   assign f_ends = state == SET && cfg_addr == litepulse_map_pkg::CFG_COMMAND && cfg_stop;
   logic         f_wrote, f_written;  // the launch memory was written in the last cycle, the one before that ...
@@ -17,6 +18,7 @@
   (* anyconst *) logic [1:0] g_which;
   assign f_rest = {prof_valid, loopback, xoff, rest_wanted, rest_wanted_level, rx_enable, nde_lead, de_lag, rise_en, fall_en,
       filt_en, filt_len, echo_tail, event_mask};
+  assign f_line = {loopback, xoff, rest_wanted, rest_wanted_level, rx_enable};
   assign f_profile0 = {prof0_stop, prof0_parity, prof0_data_bits, prof0_period};
   // litepulse_launch_memory
   logic f_long, f_long2;
@@ -111,9 +113,12 @@
         if (cfg_done && $past(cfg_addr) == litepulse_map_pkg::CFG_ECHO) assert (cfg_err ? $past(f_cycles) > 32'd1023
             : {22'd0, echo_tail} == $past(f_cycles) && echo_changed);
         if (ev_req && cfg_addr == litepulse_map_pkg::CFG_ECHO) assert (ev_flags == litepulse_map_pkg::REASON_INVALID && f_cycles > 32'd1023);
-        if ({loopback, hold_tty, break_hold, rx_enable} != $past({loopback, hold_tty, break_hold, rx_enable}))
-          assert ($past(cfg_addr) == litepulse_map_pkg::CFG_LINE || ($past(f_ends) && {loopback, hold_tty, rx_enable}
-              == $past({loopback, hold_tty, rx_enable})));
+        if (f_line != $past(f_line) || break_hold != $past(break_hold))
+          assert ($past(cfg_addr) == litepulse_map_pkg::CFG_LINE || ($past(f_ends) && f_line == $past(f_line)));
+        // the level at rest is the last one that was named, and no byte begins from when it was
+        if (!$past(asked)) assert ({rest_named, rest_named_level} == $past({rest_wanted, rest_wanted_level}));
+        if (rest_named != $past(rest_named) || (rest_named && rest_named_level != $past(rest_named_level)))
+          assert (rest_level == !prof_invert[0] || $past(hold_tty, 2));
         // the copy follows a cycle later, and is said to change in both
         if (f_wrote && f_write_profile && $past(mem_entry) == 2'd0) assert (prof0_changed);
         assert (load0 == (f_wrote && f_write_profile && $past(mem_entry) == 2'd0));

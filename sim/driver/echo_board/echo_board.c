@@ -346,9 +346,9 @@ static int board_read_config(void *context, u32 offset, u32 *words, unsigned int
 	struct board *b = context;
 
 	access(b);
-	if (offset != LITEPULSE_CFG_LINE || count != 1)
-		return -EINVAL;
-	*words = b->line;
+	memset(words, 0, count * sizeof(*words));
+	if (offset == LITEPULSE_CFG_LINE)
+		*words = b->line;
 	return 0;
 }
 
