@@ -334,7 +334,7 @@ struct litepulse {
 
 	/* For the settings that are made of what all sinks want. */
 	struct mutex setup_mutex;
-	u32 filter_kept; /* FILTER of what the board went on with, while that may go on; setup_mutex */
+	u32 filter_kept; /* FILTER of what was found running and may still run; setup_mutex */
 	bool responder_listens; /* to bytes or breaks: the receiver is on for it; setup_mutex */
 	unsigned int unmoderated; /* number of those who wait for an answer; setup_mutex */
 	/* What the transport was told last; setup_mutex. */

@@ -50,11 +50,12 @@ static int litepulse_output_listen(struct litepulse *lp, bool on)
 static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8 profile, u8 data,
 					 u32 width)
 {
-	const bool low = (READ_ONCE(lp->line) & LITEPULSE_LINE_REST) == LITEPULSE_CFG_LINE_REST_MASK;
+	const u32 rest = READ_ONCE(lp->line) & LITEPULSE_LINE_REST;
+	const bool low = rest == LITEPULSE_CFG_LINE_REST_MASK;
 
 	if (profile >= LITEPULSE_PROFILES)
 		return -EINVAL;
-	/* At the level of the line at rest it has no edge. Of what was kept the level is not known. */
+	/* At the line's level at rest it has no edge. What was kept may have any level. */
 	if ((!profile || lp->profiles_set & BIT(profile)) &&
 	    !(lp->profiles_inverted & BIT(profile)) == low)
 		return -EINVAL;

@@ -1512,17 +1512,18 @@ void litepulse_tty_exit(void)
 static bool litepulse_tty_adopt_profile(struct litepulse_tty *t, u64 period_min)
 {
 	struct litepulse *lp = t->lp;
-	u32 words[2];
+	u32 words[2], format;
 	u64 period;
 
-	if (!lp->kept ||
-	    lp->ops->read_config(lp->context, LITEPULSE_CFG_PROFILE0_FORMAT, words, ARRAY_SIZE(words)))
+	if (!lp->kept || lp->ops->read_config(lp->context, LITEPULSE_CFG_PROFILE0_FORMAT, words, 2))
 		return false;
-	period = words[1] | (u64)FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK, words[0]) << 32;
+	format = words[0] & ~LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK;
+	period = FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK, words[0]);
+	period = period << 32 | words[1];
 	if (period < period_min)
 		return false;
 	uart_update_timeout(&t->port, CS8, litepulse_baud(&lp->rate, period));
-	litepulse_tty_use_profile(t, words[0] & ~LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK, period);
+	litepulse_tty_use_profile(t, format, period);
 	return true;
 }
 

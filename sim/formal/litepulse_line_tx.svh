@@ -254,7 +254,7 @@
     cover (f_past && g_on && g_final && g_here && !g_break && !g_pulse && stop == litepulse_map_pkg::STOP_1_5 && start);
     cover (f_past && g_on && g_final && g_here && g_pulse && g_age > 2 * S && start);  // T = end of the last
     cover (f_past && g_hold && hold && $past(g_hold));
-    cover (f_past && g_hold && hold && space_level && $past(hold && !space_level) && tx[0]);
+    cover (f_past && g_hold && hold && !space_level && $past(hold && space_level) && tx[0]);
     if (S > 1) cover (f_past && sub_mask != '0 && start);
   end
 `endif

@@ -353,7 +353,7 @@ struct litepulse_claim {
 #define LITEPULSE_STOP_1	 0
 #define LITEPULSE_STOP_1_5	 1
 #define LITEPULSE_STOP_2	 2
-#define LITEPULSE_PROFILE_INVERT 0x1 /* active level 1; idle level 0, if struct litepulse_rest says so */
+#define LITEPULSE_PROFILE_INVERT 0x1 /* active level 1; for the idle level see litepulse_rest */
 
 /**
  * struct litepulse_profile - baud, format and polarity that launches name by number
