@@ -13,6 +13,7 @@ import functools
 import os
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 from litex_soc import regmap, verilated
 from litex_soc.verilated import HERE, RESET_SOURCE, BuildError, reset_synchronizer
@@ -113,7 +114,9 @@ def program(pulse_hz, sys_hz, trace):
     )
 
 
-def build(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ, trace=False, jobs=None, quiet=False):
+def build(
+    pulse_hz: Fraction | int = PULSE_HZ, sys_hz: Fraction | int = SYS_HZ, trace: bool = False, jobs: int | None = None, quiet: bool = False
+) -> Path:
     """Path of the program, built if there is none for these sources. Safe to call from several processes at once.
 
     `pulse_hz` and `sys_hz` are whole Hz, the first a multiple of the second. `trace` makes the slow variant that has --trace.

@@ -30,7 +30,7 @@ VERBS = (info, train, stop, adjust, capture, send, respond, latency, certify, li
 BAD = 2  # exit status of everything the user can mend
 
 
-def make_parser():
+def make_parser() -> arguments.Parser:
     """The whole command line."""
     parser = arguments.Parser(
         prog="litepulse",
@@ -46,7 +46,7 @@ def make_parser():
     return parser
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     output.occupy_standard_files()
     for stream in (sys.stdout, sys.stderr):

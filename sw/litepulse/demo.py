@@ -7,6 +7,7 @@ import sys
 import time
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import litepulse
 from litepulse import output, plot, witness
@@ -24,7 +25,7 @@ from litepulse.vcd import Vcd
 RATE, BYTE, BAUD = 58, 0xFF, 9600
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """The demo; 0 if every edge was exact and the witness agrees."""
     parser = argparse.ArgumentParser(prog="python -m litepulse.demo", description=__doc__)
     parser.add_argument("--count", type=int, default=60, help="pulses (default %(default)s)")
@@ -39,7 +40,7 @@ def main(argv=None):
         return 2
 
 
-def demo(count, folder):
+def demo(count: int, folder: Path) -> int:
     """Runs the train, prints the comparison, writes the files."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / name for name in ("pins.vcd", "train.json", "period-error.png")}
@@ -76,7 +77,7 @@ def demo(count, folder):
     return 0
 
 
-def simulate(count, vcd):
+def simulate(count: int, vcd: Path) -> tuple[dict[str, Any], float]:
     """(result, seconds) of the train, followed live."""
     begin = time.monotonic()
     with litepulse.open(sim=True, vcd=vcd, step=LONGEST_STEP) as board:
@@ -95,8 +96,9 @@ def simulate(count, vcd):
     return result, time.monotonic() - begin
 
 
-def compare(result, series):
+def compare(result: dict[str, Any], series: plot.Series) -> bool:
     """Prints the figures of problem P1 beside ours; True if every edge is exact."""
+    assert series.intervals_ns is not None  # it is a train
     worst = max((abs(v) for v in series.intervals_ns), default=0.0)
     error, count, wanted = result["max_error_ticks"], len(result["launched"]), result["count"]
     output.write("\n58 Hz from a serial Tx line: how far is a period from 1/58 s?\n")
@@ -119,7 +121,7 @@ def compare(result, series):
     return error == 0 and count == wanted and same and result["lost"] == result["bad_frames"] == 0
 
 
-def ask_witness(result, path):
+def ask_witness(result: dict[str, Any], path: Path) -> bool | None:
     """True or False: do the pins, as the VCD and sigrok's decoder have them, agree? None if sigrok-cli is not there."""
     pins = Vcd(path, Fraction(result["tick_hz"]))
     if pins.falls("tx") != result["launched"]:

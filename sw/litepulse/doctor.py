@@ -5,11 +5,12 @@ import grp
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from litepulse import attach, attached, regs
 from litepulse.backends.uartbone import DEFAULT_BAUD
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse
-from litepulse.ports import Host, choose, describe, find_bridges, may_open, preferred, sibling, text
+from litepulse.ports import Host, Port, choose, describe, find_bridges, may_open, preferred, sibling, text
 
 OK, FAULT, NOTE, SKIPPED = "ok", "fault", "note", "skipped"  # a note is nothing wrong, but good to know
 GROUP = "dialout"
@@ -34,11 +35,13 @@ class Doctor:
     def __init__(self, host: Host, path: str | None = None, baud: int = DEFAULT_BAUD) -> None:
         self.host, self.baud = host, baud
         self.path: str | None = path
-        self.port = self.board = self.found = None
+        self.port: Port | None = None
+        self.board: attached.Attached | None = None
+        self.found: attach.Found | None = None
         self.problem = ""  # why the core is not LitePulse's, without the port
         self.usable = True  # whether the port may be spoken to
 
-    def run(self):
+    def run(self) -> list[Check]:
         """The Checks, in order; later ones know what earlier ones found. BadInput if it is not clear which port is meant."""
         self._choose()
         return [
@@ -59,7 +62,7 @@ class Doctor:
             )
         ]
 
-    def _choose(self):
+    def _choose(self) -> None:
         if self.path is None:
             boards = attached.boards(self.host)
             plugged = find_bridges(self.host)
@@ -79,10 +82,10 @@ class Doctor:
 
     # The kernel -------------------------------------------------------------------------------------------------------
 
-    def _loaded(self, module):
+    def _loaded(self, module: str) -> bool:
         return (self.host.sysfs / "module" / module).exists()
 
-    def _file(self, module):
+    def _file(self, module: str) -> Path | None:
         """Path of an installed module, or None."""
         folder = self.host.modules / self.host.release()
         for line in text(folder / "modules.dep").splitlines():
@@ -91,7 +94,7 @@ class Doctor:
                 return folder / name
         return None
 
-    def modules(self):
+    def modules(self) -> Check:
         """Both modules for the kernel that runs."""
         release = self.host.release()
         missing = [module for module in MODULES if not self._loaded(module) and not self._file(module)]
@@ -102,7 +105,7 @@ class Doctor:
         what = f"kernel {release} has no {' and no '.join(missing)}" + (f", only {', '.join(others)} has" if others else "")
         return Check("modules", FAULT, what, "make driver-install")
 
-    def _signed(self, module):
+    def _signed(self, module: str) -> bool | None:
         """Whether a module file is signed; None if that cannot be seen."""
         file = self._file(module)
         if file is None:
@@ -117,9 +120,9 @@ class Doctor:
         status, said = self.host.run("modinfo", "-F", "signer", str(file))  # it is packed
         return bool(said) if status == 0 else None
 
-    def signing(self):
+    def signing(self) -> Check:
         """Whether the kernel would load them."""
-        enforced = []
+        enforced: list[str] = []
         if text(self.host.sysfs / "module" / "module" / "parameters" / "sig_enforce") in ("Y", "1"):
             enforced.append("module.sig_enforce")
         lockdown = re.search(r"\[(\w+)\]", text(self.host.sysfs / "kernel" / "security" / "lockdown"))
@@ -142,7 +145,7 @@ class Doctor:
 
     # The port ---------------------------------------------------------------------------------------------------------
 
-    def exists(self):
+    def exists(self) -> Check:
         """The port is there."""
         if self.port is None:
             if self.path is None:
@@ -154,7 +157,7 @@ class Doctor:
         name = f" ({stable})" if stable != self.path else ""
         return Check("port", OK, f"{self.path}{name}{title}")
 
-    def interface(self):
+    def interface(self) -> Check:
         """It is the bridge's."""
         if self.port is None:
             return Check("interface", SKIPPED, "no port")
@@ -172,7 +175,7 @@ class Doctor:
             f"use {preferred(self.host, other) if other else f'interface {board.interface}'}",
         )
 
-    def permissions(self):
+    def permissions(self) -> Check:
         """This user may open it."""
         if self.port is None:
             return Check("permissions", SKIPPED, "no port")
@@ -191,9 +194,10 @@ class Doctor:
         fix = f"you are in {group}, but not since this login: log in again" if member else f"sudo adduser {user} {group}, log in again"
         return Check("permissions", FAULT, f"this user may not open it (group {group})", fix)
 
-    def _openers(self, path):
+    def _openers(self, path: str) -> dict[int, str]:
         """{number: name} of other processes that have the port open, as far as this user may see."""
-        real, found = os.path.realpath(path), {}
+        real = os.path.realpath(path)
+        found: dict[int, str] = {}
         for process in self.host.proc.glob("[0-9]*"):
             if process.name == str(os.getpid()):
                 continue
@@ -205,12 +209,12 @@ class Doctor:
                 found[int(process.name)] = text(process / "comm") or "?"
         return found
 
-    def _ignored_by_modem_manager(self, path):
+    def _ignored_by_modem_manager(self, path: str) -> bool:
         status = os.stat(path)
         said = text(self.host.udev / f"c{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}")
         return re.search(r"(?m)^E:ID_MM_(PORT|DEVICE)_IGNORE=1$", said) is not None
 
-    def free(self):
+    def free(self) -> Check:
         """Nobody else has it."""
         if self.port is None:
             return Check("free", SKIPPED, "no port")
@@ -239,10 +243,10 @@ class Doctor:
             return Check("free", NOTE, "nobody has it, but ModemManager may try it out: make driver-install ATTACH=1 tells it not to")
         return Check("free", OK, "nobody has it")
 
-    def _modem_manager(self):
+    def _modem_manager(self) -> bool:
         return any(text(file) == "ModemManager" for file in self.host.proc.glob("[0-9]*/comm"))
 
-    def latency(self):
+    def latency(self) -> Check:
         """The adapter does not hold bytes back."""
         if self.port is None:
             return Check("latency timer", SKIPPED, "no port")
@@ -262,7 +266,7 @@ class Doctor:
 
     # The board --------------------------------------------------------------------------------------------------------
 
-    def bridge(self):
+    def bridge(self) -> Check:
         """A LiteX UARTBone answers."""
         if self.board:
             return Check("bridge", OK, "the kernel speaks to it")
@@ -278,7 +282,7 @@ class Doctor:
             )
         return Check("bridge", OK, f"answers at {self.baud} baud")
 
-    def rate(self):
+    def rate(self) -> Check:
         """How fast, and whether what goes over the cable is checked."""
         if self.board:
             baud, checked = self.board.value("baud"), self.board.value("checked")
@@ -293,7 +297,7 @@ class Doctor:
             return Check("rate", NOTE, f"this bitstream's bridge has a fixed rate and {checks}; make BOARD=... flash gives a newer one")
         return Check("rate", OK if self.found.checked else NOTE, f"up to {self.found.bridge_hz // 8} baud, {checks}")
 
-    def core(self):
+    def core(self) -> Check:
         """A LitePulse of our version."""
         mine = f"{regs.VERSION_MAJOR}.{regs.VERSION_MINOR}"
         if self.found:
@@ -306,7 +310,7 @@ class Doctor:
             )
         return Check("core", SKIPPED, "no bridge that answers")
 
-    def cable(self):
+    def cable(self) -> Check:
         """What the driver counted."""
         if not self.board:
             return Check("cable", SKIPPED, "not attached")
@@ -321,7 +325,7 @@ class Doctor:
             return Check("cable", FAULT, said, "another cable, no hub, or a lower rate: litepulse attach --baud 1M")
         return Check("cable", OK, said)
 
-    def devices(self):
+    def devices(self) -> Check:
         """They are there, and this user may open them."""
         if not self.board:
             if self.port is None:

@@ -4,7 +4,7 @@
 import signal
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """The command; returns the exit status."""
     # While modules are loaded, Ctrl-C ends the process as it ends any other: out of some of them KeyboardInterrupt would come as another
     # error.

@@ -47,7 +47,7 @@ class Series:
 
     title: str
     note: str
-    x: Sequence[float]
+    x: Sequence[int]
     y: Sequence[float]
     x_label: str
     y_label: str
@@ -58,7 +58,7 @@ class Series:
     band: bool = False  # slow enough to be compared with what software does
 
 
-def load(path: str) -> Series:
+def load(path: str | Path) -> Series:
     """The Series in a file written by --json, --csv or --vnl; `-` is standard input. Raises BadInput."""
     name = "standard input" if str(path) == "-" else Path(path).name
     try:
@@ -74,7 +74,7 @@ def load(path: str) -> Series:
         raise BadInput(f"{path}: not a result of litepulse ({type(error).__name__}: {error})") from None
 
 
-def backend_note(result):
+def backend_note(result: dict[str, Any]) -> str:
     """Where a result comes from; simulated ones say so."""
     return f"{SIMULATED} ({result['backend']})" if result.get("simulated") else f"{result['backend']}: {result.get('device', '')}"
 
@@ -125,7 +125,7 @@ def latency_series(result: dict[str, Any], note: str, tick_ns: float) -> Series:
     return Series(title, note, [], [], label, "responses", bars=bars, bar_width=width, tick_ns=tick_ns)
 
 
-def train_series(result):
+def train_series(result: dict[str, Any]) -> Series:
     """Timing error of each edge against the exact, unrounded ideal, in ns."""
     tick_ns = Fraction(10**9) / Fraction(result["tick_hz"])
     period = Fraction(result["period_ticks"])
@@ -133,7 +133,7 @@ def train_series(result):
     start = Fraction(result["start"]) if result["start"] is not None else Fraction(0)
     changes = [(c["pulse"], Fraction(c["tick_exact"]), Fraction(c["period_ticks"])) for c in result.get("changes", [])]
 
-    def ideal(n):
+    def ideal(n: int) -> Fraction:
         first, a, p = 0, start, period
         for change in changes:
             if n >= change[0]:
@@ -158,7 +158,7 @@ def train_series(result):
     )
 
 
-def interval_series(title, note, intervals):
+def interval_series(title: str, note: str, intervals: Sequence[Fraction]) -> Series:
     """The Series of exact intervals in ns: how far each is from their median or, if they differ much, how long it is."""
     numbers = list(range(1, len(intervals) + 1))
     if not intervals:
@@ -170,7 +170,7 @@ def interval_series(title, note, intervals):
     return Series(title, note, numbers, [float(each) for each in intervals], "interval", "time since the edge before [ns]")
 
 
-def _from_rows(text, name):
+def _from_rows(text: str, name: str) -> Series:
     """The Series of CSV or vnlog; a vnlog's first line says what it came from."""
     lines = [line for line in text.splitlines() if line.strip()]
     notes = [line[2:].strip() for line in lines if line.startswith("##")]
@@ -178,11 +178,11 @@ def _from_rows(text, name):
     if not lines:
         raise ValueError("it is empty")
     if lines[0].startswith("#"):
-        names, split = lines[0].lstrip("#").split(), str.split
+        separator, names = None, lines[0].lstrip("#").split()
     else:
-        names, split = lines[0].split(","), lambda line: line.split(",")
+        separator, names = ",", lines[0].split(",")
     column = names.index("dt_ms")
-    rows = [split(line) for line in lines[1:] if not line.startswith("#")]
+    rows = [line.split(separator) for line in lines[1:] if not line.startswith("#")]
     backend = next((note.removeprefix("backend:").strip() for note in notes if note.startswith("backend:")), None)
     note = "backend not recorded in this format" if backend is None else f"{SIMULATED} (sim)" if backend == "sim" else backend
     intervals = [Fraction(row[column]) * 10**6 for row in rows if row[column] not in ("-", "")]
@@ -202,18 +202,14 @@ def text(series: Series, width: int, plain: bool = False) -> list[str]:
     return termplot.points(series.x, series.y, title, series.x_label, series.y_label, width, 9, y_range, plain)
 
 
-def save(series: Series, path: str, theme: str = "light") -> None:
+def save(series: Series, path: str | Path, theme: str = "light") -> None:
     """PNG, SVG or PDF, by the name's ending, on a background of its own; `theme`: a name of THEMES. Raises BadInput."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise BadInput(f"{path}: write to .png, .svg or .pdf")
     try:
-        import matplotlib
+        matplotlib, pyplot = _matplotlib()
     except ModuleNotFoundError:
         raise BadInput(f"{path}: drawing needs matplotlib: pip install 'litepulse[plot]'") from None
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     colours = THEMES[theme]
     train = series.intervals_ns is not None
     with matplotlib.rc_context(_settings(colours)):
@@ -223,7 +219,7 @@ def save(series: Series, path: str, theme: str = "light") -> None:
             if train:
                 _train_axes(figure, axes[0][0], axes[1][0], series, colours)
             elif series.bars is not None:
-                _bar_axes(axes[0][0], series, colours)
+                _bar_axes(axes[0][0], series, series.bars, colours)
             else:
                 _points(figure, axes[0][0], series.x, series.y, colours)
                 axes[0][0].set(xlabel=series.x_label, ylabel=series.y_label)
@@ -242,7 +238,17 @@ def save(series: Series, path: str, theme: str = "light") -> None:
             pyplot.close(figure)
 
 
-def _settings(colours) -> "dict[Any, Any]":
+def _matplotlib() -> tuple[Any, Any]:
+    """(matplotlib, its pyplot), to draw into files. Any: matplotlib's own annotations are incomplete."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return matplotlib, pyplot
+
+
+def _settings(colours: Theme) -> dict[str, Any]:
     """matplotlib's settings for a Theme."""
     paper = ("figure.facecolor", "savefig.facecolor", "axes.facecolor", "legend.facecolor")
     ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "legend.edgecolor", "grid.color")
@@ -255,12 +261,12 @@ def _settings(colours) -> "dict[Any, Any]":
     }
 
 
-def _number(value, _=None):
+def _number(value: float, _: object = None) -> str:
     """A number on an axis, all digits, in groups of three."""
     return f"{value:,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "−")
 
 
-def _ticks(axis):
+def _ticks(axis: Any) -> None:
     """Whole numbers of pulses from left to right, and no powers or offsets on either axis."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -270,7 +276,15 @@ def _ticks(axis):
     axis.grid(True)
 
 
-def _points(figure, axis, xs, ys, colours, label=None, limits=None):
+def _points(
+    figure: Any,
+    axis: Any,
+    xs: Sequence[int],
+    ys: Sequence[float],
+    colours: Theme,
+    label: str | None = None,
+    limits: tuple[float, float] | None = None,
+) -> None:
     """Points or, if there are many, their density: a cell is the darker (on dark paper the brighter) the more points it has."""
     if len(xs) <= DENSE:
         axis.plot(xs, ys, ".", color=colours.points, markersize=4, label=label)
@@ -285,11 +299,11 @@ def _points(figure, axis, xs, ys, colours, label=None, limits=None):
         axis.plot([], [], "s", color=colours.points, label=label)
 
 
-def _bar_axes(axis, series, colours):
+def _bar_axes(axis: Any, series: Series, bars: Sequence[tuple[float, int]], colours: Theme) -> None:
     """A histogram over whole numbers of ticks. A bar of several begins at the first of them."""
-    values, width = [value for value, _ in series.bars], series.bar_width
+    values, width = [value for value, _ in bars], series.bar_width
     places = values if width == 1 else [value + width / 2 for value in values]
-    axis.bar(places, [count for _, count in series.bars], color=colours.points, width=0.8 if width == 1 else width)
+    axis.bar(places, [count for _, count in bars], color=colours.points, width=0.8 if width == 1 else width)
     if values:
         axis.set_xlim(min(values) - 2.5 * width, max(values) + (1 if width == 1 else 2) * 2.5 * width)
     axis.set(xlabel=f"{series.x_label}, 1 tick = {series.tick_ns:.4g} ns", ylabel=series.y_label)
@@ -297,18 +311,20 @@ def _bar_axes(axis, series, colours):
     axis.yaxis.get_major_locator().set_params(integer=True)
 
 
-def _train_axes(figure, top, bottom, series, colours):
+def _train_axes(figure: Any, top: Any, bottom: Any, series: Series, colours: Theme) -> None:
     """Above: the period error beside what a laptop reached. Below: the same edges, magnified to the tick."""
-    worst = max((abs(v) for v in series.intervals_ns), default=0)
-    limit = 1.6 * max(BAND_NS if series.band else 0, worst, series.tick_ns)
+    intervals, tick_ns = series.intervals_ns, series.tick_ns
+    assert intervals is not None and tick_ns is not None  # it is a train
+    worst = max((abs(v) for v in intervals), default=0)
+    limit = 1.6 * max(BAND_NS if series.band else 0, worst, tick_ns)
     if series.band:
         label = "±0.1 ms: tuned laptop, Linux 6.12, usleep and write()"
         top.axhspan(-BAND_NS, BAND_NS, color=colours.limits, alpha=0.15, label=label)
-    periods = list(range(1, len(series.intervals_ns) + 1))
-    _points(figure, top, periods, series.intervals_ns, colours, f"LitePulse: within ±{worst:.1f} ns", (-limit, limit))
+    periods = list(range(1, len(intervals) + 1))
+    _points(figure, top, periods, intervals, colours, f"LitePulse: within ±{worst:.1f} ns", (-limit, limit))
     top.set(ylabel="period error [ns]", xlabel="period", ylim=(-limit, limit))
-    limit = max(2 * series.tick_ns, 1.3 * max((abs(v) for v in series.y), default=0))
-    bottom.axhspan(-series.tick_ns, 0, color=colours.tick, alpha=0.15, label=f"one tick ({series.tick_ns:.2f} ns)")
+    limit = max(2 * tick_ns, 1.3 * max((abs(v) for v in series.y), default=0))
+    bottom.axhspan(-tick_ns, 0, color=colours.tick, alpha=0.15, label=f"one tick ({tick_ns:.2f} ns)")
     _points(figure, bottom, series.x, series.y, colours, "each edge, at floor(start + n · period)", (-limit, limit))
     bottom.set(ylabel="edge − exact ideal [ns]", xlabel="pulse", ylim=(-limit, limit))
     for axis in (top, bottom):

@@ -7,9 +7,9 @@ A terminal that cannot show these gets plots of ASCII characters (`plain`).
 import math
 import textwrap
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from litepulse.units import fixed
+from litepulse.units import Number, fixed
 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -20,7 +20,7 @@ DENSE = 8  # more points to a column than this are drawn as a density
 SAMPLE = "⣿█┤"  # what a terminal must be able to show for plots that are not plain
 
 
-def _cell(dots, plain):
+def _cell(dots: int, plain: bool) -> str:
     """The character of a cell with these dots."""
     if not dots:
         return " "
@@ -29,18 +29,28 @@ def _cell(dots, plain):
     return ":" if dots & _UPPER and dots & ~_UPPER else "'" if dots & _UPPER else "."
 
 
-def _plain(lines):
+def _plain(lines: Iterable[str]) -> list[str]:
     """Lines without the characters of a frame."""
     return [line.translate(str.maketrans(_FRAME)).encode("ascii", "replace").decode() for line in lines]
 
 
-def _label(value, step):
+def _label(value: Number, step: float) -> str:
     """A number with as many decimals as `step` needs."""
     decimals = max(0, -math.floor(math.log10(step))) if step else 0
     return fixed(value, min(decimals, 9))
 
 
-def points(xs, ys, title, x_label, y_label, width=80, height=12, y_range=None, plain=False):
+def points(
+    xs: Sequence[float],
+    ys: Sequence[float],
+    title: str,
+    x_label: str,
+    y_label: str,
+    width: int = 80,
+    height: int = 12,
+    y_range: tuple[float, float] | None = None,
+    plain: bool = False,
+) -> list[str]:
     """Lines of text: y over x; the density of points where there are many.
 
     `width` in columns, marks included; `height` in lines, without title and axis.
@@ -87,7 +97,7 @@ class Rolling:
 
     def __init__(self, x_label: str, y_label: str, y_range: tuple[float, float] | None = None, most: int = 4000) -> None:
         self.x_label, self.y_label, self.y_range = x_label, y_label, y_range
-        self._points = deque(maxlen=most)
+        self._points: deque[tuple[float, float]] = deque(maxlen=most)
 
     def add(self, x: float, y: float) -> None:
         """The newest point."""

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from fractions import Fraction
+from pathlib import Path
 
 from litepulse.errors import LitePulseError
 from litepulse.vcd import Vcd
@@ -12,12 +13,12 @@ from litepulse.vcd import Vcd
 NAME = "sigrok-cli"
 
 
-def available():
+def available() -> bool:
     """Is sigrok-cli installed?"""
     return shutil.which(NAME) is not None
 
 
-def read_uart(path, tick_hz, signal, baud):
+def read_uart(path: str | Path, tick_hz: Fraction | int, signal: str, baud: Fraction | int) -> list[tuple[int, int | str]]:
     """[(tick of the start edge, byte)] as sigrok decodes `signal` of a VCD (8N1); instead of a byte, sigrok's complaint.
 
     sigrok counts units of the VCD, which are at most half a tick: the tick is the nearest one.
@@ -30,7 +31,8 @@ def read_uart(path, tick_hz, signal, baud):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise LitePulseError(f"{NAME} failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
-    found, start = [], 0
+    found: list[tuple[int, int | str]] = []
+    start = 0
     for line in done.stdout.splitlines():
         match = re.fullmatch(r"(\d+)-(\d+) uart-1: (.*)", line.strip())
         if not match:

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import litepulse
+from litepulse import regs
 from litepulse.backends import connect, remote
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse, TransportError
 
@@ -49,7 +50,7 @@ def test_words_go_both_ways():
         values = [(i * 2654435761) & 0xFFFFFFFF for i in range(40)]
         bus.write(0x9000_6000 + 4 * 16, values[:1])
         assert bus.read(0x9000_6000 + 4 * 16) == values[:1]
-        assert bus.read(0x8000, 40)[:2] == [0x4C504C53, 6]
+        assert bus.read(0x8000, 40)[:2] == [regs.MAGIC, (regs.VERSION_MAJOR << 16) | regs.VERSION_MINOR]
         bus.close()
 
 

@@ -6,11 +6,12 @@ The server takes one transaction at a time, but transactions of two programs may
 """
 
 import contextlib
+import importlib
 import importlib.util
 import threading
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from litepulse.errors import BadInput, LitePulseError, TransportError
 
@@ -31,13 +32,13 @@ def _make_client(host: str, port: int, csr: str | Path | None) -> Any:
     """LiteX's client, whose reads fail when nothing is answered: by itself it gives zeros then."""
     if importlib.util.find_spec("litex") is None:
         raise LitePulseError("port: remote: needs litex: pip install 'litepulse[litex]'")
-    from litex.tools.litex_client import RemoteClient
+    base: Any = importlib.import_module("litex.tools.litex_client").RemoteClient  # LiteX has no types
 
-    class Client(RemoteClient):
+    class Client(base):
         """Says so when the server does not answer."""
 
-        def receive_packet(self, socket: Any, addr_size: int) -> Any:
-            packet = super().receive_packet(socket, addr_size)
+        def receive_packet(self, socket: Any, addr_size: int) -> bytes:
+            packet: bytes | Literal[0] = base.receive_packet(self, socket, addr_size)
             if packet == 0:
                 raise TimeoutError("no answer")
             return packet

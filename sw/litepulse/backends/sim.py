@@ -11,6 +11,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,7 +28,14 @@ class Simulator:
     Its time passes by what is asked of it alone, never by the clock on the wall: so many cycles for each command, and those of wait().
     """
 
-    def __init__(self, vcd=None, stimulus=None, wires=("rx",), step=20_000, command_step=500):
+    def __init__(
+        self,
+        vcd: str | Path | None = None,
+        stimulus: str | Path | None = None,
+        wires: Iterable[str] = ("rx",),
+        step: int = 20_000,
+        command_step: int = 500,
+    ) -> None:
         """step: cycles of a wait() at most; command_step: cycles for each command to the bridge."""
         missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
         if missing:
@@ -75,7 +83,7 @@ class Simulator:
             while self._waits and self._output.readline():  # those of waits that Ctrl-C cut short come first
                 self._waits -= 1
 
-    def _port(self):
+    def _port(self) -> int:
         line = b""
         if select.select([self._output], [], [], START_SECONDS)[0]:
             line = self._output.readline()
@@ -87,13 +95,13 @@ class Simulator:
             self.process.wait(timeout=5)
             raise LitePulseError(f"the simulated SoC does not start: {self._said() or 'it says nothing'}") from None
 
-    def _said(self):
+    def _said(self) -> str:
         """The first line of its complaints."""
         self._errors.seek(0)
         said = self._errors.read().decode(errors="replace").strip().splitlines()
         return said[0] if said else ""
 
-    def close(self):
+    def close(self) -> None:
         """Ends it and waits until its VCD is complete. LitePulseError if that could not be written."""
         if self.bus:
             self.bus.close()
