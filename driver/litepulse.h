@@ -22,6 +22,7 @@
  * Other modules: litepulse_uartbone.ko is a transport, litepulse_lin.ko is a consumer.
  *
  * Locks, outermost first:
+ *   litepulse.break_mutex  one break of tcsendbreak(), from its begin to its end
  *   litepulse.gone_sem     for reading: every call from user space that may touch the hardware,
  *                          between litepulse_board_enter() and litepulse_board_leave()
  *   litepulse.claim_mutex  who holds the claim; what changes output or clock comes one at a time,
@@ -342,7 +343,10 @@ struct litepulse {
 	/* The line word. Its own lock, as the tty changes it under uart_port.lock. */
 	spinlock_t line_lock;
 	u32 line;
+	int line_error; /* of writing it last; no lock */
 	struct work_struct line_work; /* writes it, if the transport sleeps */
+
+	struct mutex break_mutex; /* breaks of tcsendbreak() come one after the other */
 
 	/* Protects what follows, up to @lin_answers; lets the claim's commands in one at a time. */
 	struct mutex claim_mutex;
@@ -423,7 +427,7 @@ int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched);
 void litepulse_board_schedule_restart(struct litepulse *lp);
 void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits);
-void litepulse_board_flush_line(struct litepulse *lp);
+int litepulse_board_flush_line(struct litepulse *lp);
 int litepulse_board_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period);
 int litepulse_board_identify(struct litepulse *lp);
 int litepulse_board_find_kept(struct litepulse *lp, bool *kept);

@@ -29,8 +29,8 @@
  * interrupt from 128 kbaud on; below, the age limits how many. A reader of the chardev can make
  * it sooner, never later.
  *
- * A break of tcsendbreak() is one launch, of exactly so many ticks, while nobody has the claim and
- * nothing timed runs or waits. Else it is made of two settings, as one of TIOCSBRK is.
+ * A break of tcsendbreak() is one launch, of exactly so many ticks, if it is short, nobody has the
+ * claim and nothing timed runs or waits. Else it is made of two settings, as one of TIOCSBRK is.
  * RTS, DTR and their inputs do not exist. `de` is always driven by the core; RS-485 sets its lead
  * and lag, and without SER_RS485_RX_DURING_TX bytes that came while we sent are dropped here (the
  * chardev has them). TIOCM_LOOP acts only while RS-485 is off: else serial core does not tell us.
@@ -84,6 +84,9 @@
 #define INTERRUPTS_LEAST	100
 #define INTERRUPTS_MOST		100000
 
+/* A break of tcsendbreak() is one launch up to so many ms. */
+#define BREAK_LAUNCH_MS		1000u
+
 /* In read_status_mask and ignore_status_mask, beside LITEPULSE_RX_*. */
 #define RX_OVERRUN		BIT(8)
 #define RX_ANY			BIT(9)
@@ -117,6 +120,7 @@ struct litepulse_tty {
 	bool suspended;			/* shut down, to be opened again with all it had */
 	bool stopped;			/* XOFF, tcflow(), suspend */
 	bool released;			/* what the core has may leave although stopped */
+	bool breaking;			/* nothing may: a break is about to begin */
 	bool held;			/* the buffer's first byte is in the core, or was */
 	bool busy;			/* something in the core may not have left yet */
 	bool full;			/* the core took less than it was given */
@@ -177,7 +181,7 @@ static struct litepulse_tty *litepulse_tty_of(struct uart_port *port)
 
 static void litepulse_tty_hold(struct litepulse_tty *t)
 {
-	bool hold = t->stopped && !t->released && !t->console;
+	bool hold = (t->breaking || (t->stopped && !t->released)) && !t->console;
 
 	litepulse_board_set_line(t->lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK,
 				 hold ? LITEPULSE_CFG_LINE_HOLD_TTY_MASK : 0);
@@ -1337,9 +1341,10 @@ static int litepulse_tty_look_for_train(struct litepulse *lp)
  */
 static int litepulse_tty_set_rs485(struct tty_struct *tty, unsigned long arg)
 {
-	struct litepulse *lp = litepulse_tty_get_board(tty);
+	struct litepulse *lp;
 	int error = 0;
 
+	lp = litepulse_tty_get_board(tty);
 	if (lp) {
 		error = litepulse_tty_look_for_train(lp);
 		litepulse_board_put(lp);
@@ -1347,13 +1352,53 @@ static int litepulse_tty_set_rs485(struct tty_struct *tty, unsigned long arg)
 	return error ?: litepulse_serial_ops->ioctl(tty, TIOCSRS485, arg);
 }
 
-/* As litepulse_output_break(), but -EBUSY if it is longer than one launch can be. */
+/* Whether the tty's bytes wait in the board, as a break of tcsendbreak() is about to begin. */
+static void litepulse_tty_set_breaking(struct tty_struct *tty, bool breaking)
+{
+	struct uart_state *state = &litepulse_uart_driver.state[tty->index];
+	struct litepulse_tty *t;
+	unsigned long flags;
+
+	mutex_lock(&state->port.mutex);
+	if (state->uart_port) {
+		t = litepulse_tty_of(state->uart_port);
+		uart_port_lock_irqsave(&t->port, &flags);
+		t->breaking = breaking;
+		litepulse_tty_hold(t);
+		uart_port_unlock_irqrestore(&t->port, flags);
+		litepulse_board_flush_line(t->lp);
+	}
+	mutex_unlock(&state->port.mutex);
+}
+
+/* Waits until nothing is on the line, or another's TIOCSBRK is. 0, -EINTR, or an error. */
+static int litepulse_tty_wait_for_line(struct litepulse *lp)
+{
+	u32 status;
+	int error;
+
+	while (!(READ_ONCE(lp->line) & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)) {
+		error = litepulse_board_enter(lp);
+		if (error)
+			return error;
+		error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+		litepulse_board_leave(lp);
+		if (error || !(status & LITEPULSE_CSR_STATUS_LINE_BUSY_MASK))
+			return error;
+		if (signal_pending(current))
+			return -EINTR;
+		usleep_range(100, 1000);
+	}
+	return 0;
+}
+
+/* As litepulse_output_break(), but -EBUSY if it is too long for one launch. */
 static int litepulse_tty_launch_break(struct litepulse *lp, unsigned int ms, u64 *end)
 {
 	u64 width = litepulse_ns_to_ticks(&lp->rate, (u64)ms * NSEC_PER_MSEC);
 	int error;
 
-	if (!width || width > U32_MAX)
+	if (ms > BREAK_LAUNCH_MS || !width || width > U32_MAX)
 		return -EBUSY;
 	error = litepulse_board_begin_command(lp);
 	if (error)
@@ -1381,42 +1426,73 @@ static int litepulse_tty_ms_until(struct litepulse *lp, u64 tick)
 		       NSEC_PER_MSEC) + 1;
 }
 
+/* A break, on (@state -1) or off (0): TIOCSBRK and TIOCCBRK. 0 or an error. */
+static int litepulse_tty_set_break(struct tty_struct *tty, int state)
+{
+	struct litepulse *lp = litepulse_tty_get_board(tty);
+	int error = litepulse_serial_ops->break_ctl(tty, state);
+
+	if (lp) {
+		error = error ?: litepulse_board_flush_line(lp);
+		litepulse_board_put(lp);
+	}
+	/* It must not begin when the board can be reached again. */
+	if (error && state)
+		litepulse_serial_ops->break_ctl(tty, 0);
+	return error;
+}
+
 /*
- * A break, on (@state -1), off (0), or of so many ms: TCSBRK and TCSBRKP, behind all that was
- * written. Bytes that are written meanwhile wait for the line. A signal ends the call; it does not
- * shorten a break that is one launch.
+ * A break of so many ms, in a free line: as one launch, which nothing can end, or, if that cannot
+ * be or it is long, made of two settings.
+ */
+static int litepulse_tty_send_break(struct tty_struct *tty, struct litepulse *lp, unsigned int ms)
+{
+	bool launched;
+	int error, left;
+	u64 end;
+
+	litepulse_tty_set_breaking(tty, true);
+	error = litepulse_tty_wait_for_line(lp) ?: litepulse_tty_launch_break(lp, ms, &end);
+	launched = error != -EBUSY;
+	if (!launched)
+		error = litepulse_tty_set_break(tty, -1);
+	litepulse_tty_set_breaking(tty, false);
+	if (launched) {
+		while (!error && (left = litepulse_tty_ms_until(lp, end))) {
+			if (left > 0 && !msleep_interruptible(left))
+				continue;
+			error = left < 0 ? left : -EINTR;
+		}
+	} else if (!error) {
+		msleep_interruptible(ms);
+		error = litepulse_tty_set_break(tty, 0);
+		if (!error && signal_pending(current))
+			error = -EINTR;
+	}
+	return error;
+}
+
+/*
+ * TIOCSBRK, TIOCCBRK, and of so many ms: TCSBRK and TCSBRKP, behind all that was written. Bytes
+ * that are written meanwhile wait for the line, and so does another break. A signal ends the call;
+ * it does not shorten a break that is one launch.
  */
 static int litepulse_tty_break(struct tty_struct *tty, int state)
 {
 	struct litepulse *lp;
-	int error, left;
-	u64 end;
+	int error = -EINTR;
 
 	if (state == -1 || !state)
-		return litepulse_serial_ops->break_ctl(tty, state);
+		return litepulse_tty_set_break(tty, state);
 	lp = litepulse_tty_get_board(tty);
-	if (!lp || tty_io_error(tty)) {
-		error = -EIO;
-		goto put;
+	if (!lp)
+		return -EIO;
+	if (!mutex_lock_interruptible(&lp->break_mutex)) {
+		error = tty_io_error(tty) ? -EIO : litepulse_tty_send_break(tty, lp, state);
+		mutex_unlock(&lp->break_mutex);
 	}
-	error = litepulse_tty_launch_break(lp, state, &end);
-	while (!error && (left = litepulse_tty_ms_until(lp, end))) {
-		if (left > 0 && !msleep_interruptible(left))
-			continue;
-		error = left < 0 ? left : -EINTR;
-	}
-	if (error != -EBUSY)
-		goto put;
-	error = litepulse_serial_ops->break_ctl(tty, -1);
-	if (!error) {
-		msleep_interruptible(state);
-		error = litepulse_serial_ops->break_ctl(tty, 0);
-		if (!error && signal_pending(current))
-			error = -EINTR;
-	}
-put:
-	if (lp)
-		litepulse_board_put(lp);
+	litepulse_board_put(lp);
 	return error;
 }
 

@@ -16,6 +16,7 @@
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
  *   use settings settings that the board did not take arrive when it can be reached again
+ *   use breaks   each tcsendbreak() is a break, whoever else sends; a long one ends with its program's call, and with the board
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use xon      an XON that comes while an XOFF is on its way is sent
@@ -37,6 +38,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -902,16 +904,78 @@ static void settings(int pulse)
 
 	CHECK(fd >= 0 && !driver_enable(fd, 7, 8, 0, 0) && !ioctl(tty, TIOCSBRK) && known("break") == 1);
 	write_parameter("unreachable", "1");
-	CHECK(!ioctl(tty, TIOCCBRK));
+	CHECK(ioctl(tty, TIOCCBRK) == -1 && errno == EIO);
 	CHECK(!rs485(tty, SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND));
 	sleep(2);
 	CHECK(known("break") == 1 && known("lead") == 7);
 	write_parameter("unreachable", "0");
 	sleep(2);
 	CHECK(known("break") == 0 && known("lead") == 0 && known("lag") == 0);
+	/* A break that could not be begun does not begin later, nor does one that was to end by itself. */
+	write_parameter("unreachable", "1");
+	CHECK(ioctl(tty, TIOCSBRK) == -1 && errno == EIO);
+	CHECK(ioctl(tty, TCSBRKP, 1) == -1 && errno == EIO);
+	write_parameter("unreachable", "0");
+	sleep(2);
+	CHECK(known("break") == 0 && known("lows") == 1);
 	close(tty);
 	close(fd);
 	bytes(pulse);
+}
+
+static void wait_for(pid_t child)
+{
+	int status;
+
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void interrupted(int number)
+{
+	(void)number;
+}
+
+static void breaks(int pulse)
+{
+	const struct sigaction action = { .sa_handler = interrupted };
+	const struct itimerval soon = { .it_value.tv_usec = 300000 };
+	int tty = open_tty(), status;
+	unsigned char filler[20] = { 0 };
+	pid_t child;
+
+	/* Two at once: one behind the other. */
+	child = fork();
+	CHECK(!ioctl(tty, TCSBRKP, 1));
+	if (!child)
+		_exit(0);
+	wait_for(child);
+	CHECK(known("lows") == 2 && known("low_us") == 200000 && known("now") == 0);
+	/* Another program writes soon after all has been sent. */
+	child = fork();
+	if (!child)
+		for (;; usleep(200))
+			CHECK(write(tty, filler, sizeof(filler)) == sizeof(filler) && !tcdrain(tty));
+	for (int i = 1; i <= 10; i++)
+		CHECK(!ioctl(tty, TCSBRKP, 1) && known("lows") == 2 + i && known("low_us") == 200000 + i * 100000);
+	CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child && !tcflush(tty, TCIOFLUSH));
+	/* Ten seconds end with a signal to the program, and when the board goes. */
+	CHECK(!sigaction(SIGALRM, &action, NULL) && !setitimer(ITIMER_REAL, &soon, NULL));
+	CHECK(ioctl(tty, TCSBRKP, 100) == -1 && errno == EINTR);
+	CHECK(known("lows") == 13 && known("now") == 0);
+	child = fork();
+	if (!child)
+		_exit(!ioctl(tty, TCSBRKP, 100));
+	while (!known("now"))
+		usleep(10000);
+	close(tty);
+	close(pulse);
+	write_file(driver, "unbind", board);
+	CHECK(known("now") == 0 && known("lows") == 14);
+	CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child);
+	write_file(driver, "bind", board);
+	signal(SIGALRM, SIG_DFL);
+	alarm(300);
+	bytes(open_pulse());
 }
 
 static void keep(int pulse)
@@ -1279,6 +1343,8 @@ int main(int count, char **words)
 		retry(pulse);
 	} else if (!strcmp(words[1], "settings")) {
 		settings(pulse);
+	} else if (!strcmp(words[1], "breaks")) {
+		breaks(pulse);
 	} else if (!strcmp(words[1], "keep")) {
 		keep(pulse);
 	} else if (!strcmp(words[1], "nap")) {
