@@ -901,11 +901,33 @@ static void litepulse_tty_set_burst(struct litepulse_tty *t, unsigned int bytes)
 	t->low = lp->transmit_low;
 }
 
+/* Bit period of baud_base / divisor in 2^-8 ticks, to the nearest; 0 if the core cannot do it. */
+static u64 litepulse_tty_custom_period(struct litepulse_tty *t, int divisor)
+{
+	const struct litepulse_rate *rate = &t->lp->rate;
+	u32 base = t->port.uartclk / 16, rest;
+	u64 period;
+
+	if (divisor <= 0)
+		return 0;
+	period = litepulse_mul_div(rate->num << 8, divisor, base, &rest);
+	period = div64_u64(period + (rest >= base - rest) + rate->den / 2, rate->den);
+	return period < PERIOD_MIN * t->lp->samples || period > PERIOD_MAX ? 0 : period;
+}
+
+/* As setserial(8) says it: with spd_cust, 38400 baud are baud_base / divisor. */
+static bool litepulse_tty_is_custom(const struct uart_port *port, const struct ktermios *termios)
+{
+	return (port->flags & UPF_SPD_MASK) == UPF_SPD_CUST &&
+	       tty_termios_baud_rate(termios) == 38400;
+}
+
 static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *new,
 				      const struct ktermios *old)
 {
 	struct litepulse_tty *t = litepulse_tty_of(port);
 	struct litepulse *lp = t->lp;
+	bool custom = litepulse_tty_is_custom(port, new);
 	unsigned long flags;
 	unsigned int baud;
 	u64 period;
@@ -917,10 +939,13 @@ static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *n
 	mutex_lock(&lp->setup_mutex);
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
 	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
+	if (custom)
+		period = litepulse_tty_custom_period(t, port->custom_divisor) ?: period;
 	if (litepulse_tty_set_profile(t, litepulse_tty_profile_format(new->c_cflag), period) && old)
 		tty_termios_copy_hw(new, old);
 	baud = litepulse_baud(&lp->rate, t->period);
-	if (new->c_cflag & CBAUD)
+	/* A custom divisor is in force as long as the rate says 38400. */
+	if (new->c_cflag & CBAUD && !custom)
 		tty_termios_encode_baud_rate(new, baud, baud);
 
 	uart_port_lock_irqsave(port, &flags);
@@ -1144,20 +1169,10 @@ static void litepulse_tty_config_port(struct uart_port *port, int flags)
 		port->type = PORT_LITEPULSE;
 }
 
-/*
- * Also where TIOCSSERIAL of root is heard of: ASYNC_LOW_LATENCY acts at once. Of other users it
- * acts from the next open() or change of the settings on.
- */
 static int litepulse_tty_verify_port(struct uart_port *port, struct serial_struct *ser)
 {
-	struct litepulse_tty *t = litepulse_tty_of(port);
-
 	if (ser->type != PORT_LITEPULSE || ser->baud_base != port->uartclk / 16)
 		return -EINVAL;
-	mutex_lock(&t->lp->setup_mutex);
-	t->low_latency = ser->flags & ASYNC_LOW_LATENCY;
-	litepulse_tty_moderate(t);
-	mutex_unlock(&t->lp->setup_mutex);
 	return 0;
 }
 
@@ -1497,6 +1512,38 @@ static int litepulse_tty_break(struct tty_struct *tty, int state)
 }
 
 /*
+ * TIOCSSERIAL: the serial core asks the driver only if the caller is root, and tells it nothing of
+ * ASYNC_LOW_LATENCY, which acts at once here, whoever sets it.
+ */
+static int litepulse_tty_set_serial(struct tty_struct *tty, struct serial_struct *serial)
+{
+	struct uart_state *state = &litepulse_uart_driver.state[tty->index];
+	bool custom = (serial->flags & ASYNC_SPD_MASK) == ASYNC_SPD_CUST;
+	struct litepulse_tty *t;
+	int error = 0;
+
+	mutex_lock(&state->port.mutex);
+	if (custom && state->uart_port &&
+	    !litepulse_tty_custom_period(litepulse_tty_of(state->uart_port),
+					 serial->custom_divisor))
+		error = -EINVAL;
+	mutex_unlock(&state->port.mutex);
+	error = error ?: litepulse_serial_ops->set_serial(tty, serial);
+	if (error)
+		return error;
+	mutex_lock(&state->port.mutex);
+	if (state->uart_port) {
+		t = litepulse_tty_of(state->uart_port);
+		mutex_lock(&t->lp->setup_mutex);
+		t->low_latency = t->port.flags & UPF_LOW_LATENCY;
+		litepulse_tty_moderate(t);
+		mutex_unlock(&t->lp->setup_mutex);
+	}
+	mutex_unlock(&state->port.mutex);
+	return 0;
+}
+
+/*
  * The serial core's TIOCMIWAIT waits until a modem line changes; removing the port waits for that
  * in turn, though the tty was hung up. There is no such line here, so it would be forever: the
  * board could not go while a program waits.
@@ -1561,6 +1608,7 @@ int litepulse_tty_init(struct console *console)
 	litepulse_tty_ops = *litepulse_serial_ops;
 	litepulse_tty_ops.open = litepulse_tty_open;
 	litepulse_tty_ops.ioctl = litepulse_tty_ioctl;
+	litepulse_tty_ops.set_serial = litepulse_tty_set_serial;
 	litepulse_tty_ops.break_ctl = litepulse_tty_break;
 	litepulse_uart_driver.tty_driver->flags |= TTY_DRIVER_HARDWARE_BREAK;
 	litepulse_uart_driver.tty_driver->ops = &litepulse_tty_ops;

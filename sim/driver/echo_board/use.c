@@ -17,6 +17,8 @@
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
  *   use settings settings that the board did not take arrive when it can be reached again
  *   use breaks   each tcsendbreak() is a break, whoever else sends; a long one ends with its program's call, and with the board
+ *   use divisor  setserial's custom divisor is the rate, also for an ordinary user; an impossible one is refused
+ *   use latency  setserial's low_latency acts at once, also for an ordinary user
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use xon      an XON that comes while an XOFF is on its way is sent
@@ -978,6 +980,73 @@ static void breaks(int pulse)
 	bytes(open_pulse());
 }
 
+/* TIOCSSERIAL as setserial(8) does it: -errno or 0. */
+static int set_serial(int tty, unsigned int flags, int divisor)
+{
+	struct serial_struct serial;
+
+	CHECK(!ioctl(tty, TIOCGSERIAL, &serial));
+	serial.flags = (serial.flags & ~(ASYNC_SPD_MASK | ASYNC_LOW_LATENCY)) | flags;
+	serial.custom_divisor = divisor;
+	return ioctl(tty, TIOCSSERIAL, &serial) ? -errno : 0;
+}
+
+static void set_baud(int tty, speed_t baud)
+{
+	struct termios settings;
+
+	CHECK(!tcgetattr(tty, &settings) && !cfsetspeed(&settings, baud) && !tcsetattr(tty, TCSANOW, &settings));
+}
+
+/* As root, then as another user. */
+static void as_both(void (*test)(int tty))
+{
+	for (int user = 0; user < 2; user++) {
+		int tty = open_tty();
+		pid_t child = fork();
+
+		if (!child) {
+			CHECK(!user || !setuid(1000));
+			test(tty);
+			_exit(0);
+		}
+		wait_for(child);
+		close(tty);
+	}
+}
+
+static void divisor_of(int tty)
+{
+	static const int bad[] = { 0, -1, -2147483647 - 1, 2147483647 };
+	struct serial_struct serial;
+	struct termios settings;
+	unsigned int period;
+
+	CHECK(!ioctl(tty, TIOCGSERIAL, &serial));
+	set_baud(tty, B38400);
+	period = known("period");
+	CHECK(period == 6666667);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(set_serial(tty, ASYNC_SPD_CUST, bad[i]) == -EINVAL && known("period") == (int)period);
+	CHECK(!set_serial(tty, ASYNC_SPD_CUST, 2500) && (unsigned int)known("period") == 256000000000ull * 2500 / serial.baud_base);
+	/* Not the nearest whole baud rate. */
+	CHECK(!set_serial(tty, ASYNC_SPD_CUST, 1000003) && (unsigned int)known("period") == 256000000000ull * 1000003 / serial.baud_base);
+	/* It is in force while the rate is 38400, and says so. */
+	CHECK(!tcgetattr(tty, &settings) && cfgetospeed(&settings) == B38400);
+	set_baud(tty, B9600);
+	CHECK(known("period") == 26666667);
+	set_baud(tty, B38400);
+	CHECK((unsigned int)known("period") == 256000000000ull * 1000003 / serial.baud_base);
+	CHECK(!set_serial(tty, 0, 0) && known("period") == 6666667);
+}
+
+static void latency_of(int tty)
+{
+	CHECK(known("level") == 128);
+	CHECK(!set_serial(tty, ASYNC_LOW_LATENCY, 0) && known("level") == 1);
+	CHECK(!set_serial(tty, 0, 0) && known("level") == 128);
+}
+
 static void keep(int pulse)
 {
 	struct litepulse_keep kept = { .flags = LITEPULSE_CLAIM_KEEP };
@@ -1345,6 +1414,10 @@ int main(int count, char **words)
 		settings(pulse);
 	} else if (!strcmp(words[1], "breaks")) {
 		breaks(pulse);
+	} else if (!strcmp(words[1], "divisor")) {
+		as_both(divisor_of);
+	} else if (!strcmp(words[1], "latency")) {
+		as_both(latency_of);
 	} else if (!strcmp(words[1], "keep")) {
 		keep(pulse);
 	} else if (!strcmp(words[1], "nap")) {
