@@ -560,6 +560,24 @@ static void litepulse_tty_bytes_done(struct litepulse_sink *sink)
 	litepulse_tty_flush(container_of(sink, struct litepulse_tty, sink), 0, true);
 }
 
+/*
+ * Drops bytes that had been received by that tick: the board stamps them with their start edge, and
+ * has them in the middle of their stop bit. setup_mutex is held.
+ */
+static void litepulse_tty_skip_received(struct litepulse_tty *t, u64 now)
+{
+	unsigned int halves = 2 * (6 + FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK,
+						 t->format)) + 1;
+	u64 ticks;
+
+	if (FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PARITY_MASK, t->format) !=
+	    LITEPULSE_PARITY_NONE)
+		halves += 2;
+	ticks = (t->period * halves) >> 9;
+	if (now > ticks)
+		litepulse_sink_skip_bytes(t->lp, &t->sink, now - ticks);
+}
+
 static void litepulse_tty_stop_rx(struct uart_port *port)
 {
 	litepulse_tty_of(port)->receiving = false;
@@ -1543,6 +1561,39 @@ static int litepulse_tty_set_serial(struct tty_struct *tty, struct serial_struct
 	return 0;
 }
 
+/* Drops what has been received, also what is still in the board. 0 or an error. */
+static int litepulse_tty_flush_input(struct tty_struct *tty)
+{
+	struct litepulse *lp = litepulse_tty_get_board(tty);
+	int error;
+	u64 now;
+
+	if (!lp)
+		return -EIO;
+	error = litepulse_board_enter(lp);
+	if (!error) {
+		error = litepulse_board_now(lp, &now);
+		if (!error) {
+			mutex_lock(&lp->setup_mutex);
+			litepulse_tty_skip_received(lp->tty, now);
+			mutex_unlock(&lp->setup_mutex);
+		}
+		litepulse_board_leave(lp);
+	}
+	litepulse_board_put(lp);
+	/* What has come here meanwhile. */
+	if (!error)
+		tty_ldisc_flush(tty);
+	return error;
+}
+
+/* Waits until all that was written has been sent. 0, or an error if a signal ends it. */
+static int litepulse_tty_drain(struct tty_struct *tty)
+{
+	tty_wait_until_sent(tty, 0);
+	return signal_pending(current) ? -ERESTARTSYS : 0;
+}
+
 /*
  * The serial core's TIOCMIWAIT waits until a modem line changes; removing the port waits for that
  * in turn, though the tty was hung up. There is no such line here, so it would be forever: the
@@ -1550,11 +1601,27 @@ static int litepulse_tty_set_serial(struct tty_struct *tty, struct serial_struct
  */
 static int litepulse_tty_ioctl(struct tty_struct *tty, unsigned int cmd, unsigned long arg)
 {
-	if (cmd == TIOCMIWAIT)
+	int error = 0;
+
+	switch (cmd) {
+	case TIOCMIWAIT:
 		return -ENOIOCTLCMD;
-	if (cmd == TIOCSRS485)
+	case TIOCSRS485:
 		return litepulse_tty_set_rs485(tty, arg);
-	return litepulse_serial_ops->ioctl(tty, cmd, arg);
+	/* Of these the tty layer and the line discipline do the rest. */
+	case TCFLSH:
+		if (arg == TCIFLUSH || arg == TCIOFLUSH)
+			error = litepulse_tty_flush_input(tty);
+		break;
+	case TCSETAF:
+	case TCSETSF:
+#ifdef TCSETSF2
+	case TCSETSF2:
+#endif
+		error = litepulse_tty_drain(tty) ?: litepulse_tty_flush_input(tty);
+		break;
+	}
+	return error ?: litepulse_serial_ops->ioctl(tty, cmd, arg);
 }
 
 /*

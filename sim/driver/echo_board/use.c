@@ -19,6 +19,7 @@
  *   use breaks   each tcsendbreak() is a break, whoever else sends; a long one ends with its program's call, and with the board
  *   use divisor  setserial's custom divisor is the rate, also for an ordinary user; an impossible one is refused
  *   use latency  setserial's low_latency acts at once, also for an ordinary user
+ *   use flush    tcflush() also drops what the board has received and nobody has fetched
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use xon      an XON that comes while an XOFF is on its way is sent
@@ -1047,6 +1048,34 @@ static void latency_of(int tty)
 	CHECK(!set_serial(tty, 0, 0) && known("level") == 128);
 }
 
+static void flush(int pulse)
+{
+	int tty = open_tty();
+	struct termios settings;
+
+	CHECK(!tcgetattr(tty, &settings) && !fcntl(tty, F_SETFL, O_NONBLOCK));
+	for (int way = 0; way < 3; way++) {
+		unsigned char byte = 0;
+
+		write_parameter("keeps_bytes", "1");
+		CHECK(write(tty, "abcde", 5) == 5 && !tcdrain(tty));
+		/* The last stop bit is over. */
+		usleep(2000);
+		if (way < 2)
+			CHECK(!tcflush(tty, way ? TCIOFLUSH : TCIFLUSH));
+		else
+			CHECK(!tcsetattr(tty, TCSAFLUSH, &settings));
+		write_parameter("keeps_bytes", "0");
+		CHECK(write(tty, "x", 1) == 1 && !tcdrain(tty));
+		CHECK(poll(&(struct pollfd){ .fd = tty, .events = POLLIN }, 1, 5000) == 1);
+		CHECK(read(tty, &byte, 1) == 1 && byte == 'x');
+		usleep(200000);
+		CHECK(read(tty, &byte, 1) == -1 && errno == EAGAIN);
+	}
+	close(tty);
+	bytes(pulse);
+}
+
 static void keep(int pulse)
 {
 	struct litepulse_keep kept = { .flags = LITEPULSE_CLAIM_KEEP };
@@ -1418,6 +1447,8 @@ int main(int count, char **words)
 		as_both(divisor_of);
 	} else if (!strcmp(words[1], "latency")) {
 		as_both(latency_of);
+	} else if (!strcmp(words[1], "flush")) {
+		flush(pulse);
 	} else if (!strcmp(words[1], "keep")) {
 		keep(pulse);
 	} else if (!strcmp(words[1], "nap")) {
