@@ -224,17 +224,17 @@ struct litepulse_take_ops {
  * All but @room are called under claim_mutex, and sleep.
  *
  * @room: LITEPULSE_WANT_TRANSMIT or _DRAINED has come. Any context but with uart_port.lock held
- * @set_driver_enable: LITEPULSE_CFG_DRIVER_ENABLE, lead and lag of the de pin. 0, -EBUSY if the
- *	lead would change while a train runs, or an error of the transport
- * @set_echo: LITEPULSE_CFG_ECHO, tail of the echo in ticks. 0 or an error of the transport
+ * @set_driver_enable: LITEPULSE_CFG_DRIVER_ENABLE, lead and lag of the de pin, and
+ *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
+ *	change while a train runs, or an error of the transport: then the board has, or gets back,
+ *	what it had
  * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
  *	and the tty gets no other lead while the train runs
  * @fits_lin: whether profile 0 is one that a LIN slave can have
  */
 struct litepulse_port_ops {
 	void (*room)(struct litepulse *lp, u32 pending);
-	int (*set_driver_enable)(struct litepulse *lp, u32 word);
-	int (*set_echo)(struct litepulse *lp, u32 ticks);
+	int (*set_driver_enable)(struct litepulse *lp, const u32 *word, const u32 *echo);
 	void (*train_starts)(struct litepulse *lp);
 	bool (*fits_lin)(struct litepulse *lp);
 };

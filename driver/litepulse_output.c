@@ -400,8 +400,7 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
 	u64 echo = litepulse_output_ticks_at_least(lp, driver_enable->echo_ns);
 	bool set_echo = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_ECHO;
 	bool unchanged = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_UNCHANGED;
-	u32 word;
-	int error;
+	u32 word, echo_ticks;
 
 	if (driver_enable->flags &
 		    ~(LITEPULSE_DRIVER_ENABLE_ECHO | LITEPULSE_DRIVER_ENABLE_UNCHANGED) ||
@@ -413,11 +412,10 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
 		return -EINVAL;
 	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
 	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
-	/* The lead first: it is all that the core may refuse. */
-	error = litepulse_board_usable(lp, claimant);
-	if (!error && !unchanged)
-		error = lp->port_ops->set_driver_enable(lp, word);
-	return error || !set_echo ? error : lp->port_ops->set_echo(lp, echo);
+	echo_ticks = echo;
+	return litepulse_board_usable(lp, claimant) ?:
+		lp->port_ops->set_driver_enable(lp, unchanged ? NULL : &word,
+						set_echo ? &echo_ticks : NULL);
 }
 
 /* --- train --- */

@@ -136,6 +136,7 @@ struct litepulse_tty {
 	unsigned int burst;		/* at most so many should be */
 	bool console;			/* of the kernel: its bytes are among ours */
 	bool refused;			/* a lead was, and nobody has said so yet */
+	bool rs485_given;		/* settings of RS-485 were, and taken */
 	u32 wanted;			/* LITEPULSE_WANT_*: asked for */
 	u32 told;			/* LITEPULSE_WANT_*: came since they were asked for */
 
@@ -999,6 +1000,9 @@ static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *t
 	u64 lag = litepulse_ns_to_ticks(&t->lp->rate, lag_ns);
 	u32 word;
 
+	/* Serial core repeats it after a suspend. A claim may have set other times since. */
+	if (!termios && t->rs485_given)
+		return 0;
 	if (lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
 	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
 		return -EINVAL;
@@ -1007,6 +1011,7 @@ static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *t
 	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
 	if (t->train_runs && !litepulse_tty_keeps_lead(t, word))
 		return -EBUSY;
+	t->rs485_given = true;
 	t->new_driver_enable = word;
 	t->set_driver_enable = true;
 	t->drop_own = rs485->flags & SER_RS485_ENABLED && !(rs485->flags & SER_RS485_RX_DURING_TX);
@@ -1014,46 +1019,42 @@ static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *t
 	return 0;
 }
 
-static int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
+/* The lead first: it is all that the core may refuse. */
+static int litepulse_tty_set_driver_enable(struct litepulse *lp, const u32 *word, const u32 *echo)
 {
-	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, word };
+	const struct litepulse_word lead_lag = { LITEPULSE_CFG_DRIVER_ENABLE, word ? *word : 0 };
+	const struct litepulse_word tail = { LITEPULSE_CFG_ECHO, echo ? *echo : 0 };
 	struct litepulse_tty *t = lp->tty;
 	unsigned long flags;
-	int error;
+	int error = 0;
 
 	lockdep_assert_held(&lp->claim_mutex);
 	/* What the tty was given before is written before. */
 	flush_work(&t->work);
-	error = litepulse_board_configure(lp, &enable, 1);
-	/* Both fields fit, so nothing but a train can be in the way. */
+	if (word)
+		error = litepulse_board_configure(lp, &lead_lag, 1);
+	/* All fields fit, so nothing but a train can be in the way. */
 	if (error == -EINVAL)
 		return -EBUSY;
+	if (!error && echo)
+		error = litepulse_board_configure(lp, &tail, 1);
+	/* Either may have arrived all the same: the board gets back what it had. */
 	if (error) {
 		litepulse_board_doubt(lp);
 		return error;
 	}
-	uart_port_lock_irqsave(&t->port, &flags);
-	/* What a closed tty has not written yet is overruled. */
-	t->set_driver_enable = false;
-	t->driver_enable = word;
-	t->lead_known = true;
-	uart_port_unlock_irqrestore(&t->port, flags);
-	return 0;
-}
-
-static int litepulse_tty_set_echo(struct litepulse *lp, u32 ticks)
-{
-	const struct litepulse_word echo = { LITEPULSE_CFG_ECHO, ticks };
-	int error;
-
-	lockdep_assert_held(&lp->claim_mutex);
-	error = litepulse_board_configure(lp, &echo, 1);
-	if (error) {
-		litepulse_board_doubt(lp);
-		return error;
+	if (word) {
+		uart_port_lock_irqsave(&t->port, &flags);
+		/* What a closed tty has not written yet is overruled. */
+		t->set_driver_enable = false;
+		t->driver_enable = *word;
+		t->lead_known = true;
+		uart_port_unlock_irqrestore(&t->port, flags);
 	}
-	lp->tty->echo = ticks;
-	lp->tty->echo_known = true;
+	if (echo) {
+		t->echo = *echo;
+		t->echo_known = true;
+	}
 	return 0;
 }
 
@@ -1760,7 +1761,6 @@ static int litepulse_tty_add_port(struct uart_port *port)
 const struct litepulse_port_ops litepulse_tty_port_ops = {
 	.room = litepulse_tty_room,
 	.set_driver_enable = litepulse_tty_set_driver_enable,
-	.set_echo = litepulse_tty_set_echo,
 	.train_starts = litepulse_tty_train_starts,
 	.fits_lin = litepulse_tty_fits_lin,
 };

@@ -921,6 +921,18 @@ static void settings(int pulse)
 	write_parameter("unreachable", "0");
 	sleep(2);
 	CHECK(known("break") == 0 && known("lows") == 1);
+	/* If the tail does not arrive, lead and lag become what they were, too. */
+	CHECK(!driver_enable(fd, 7, 8, LITEPULSE_DRIVER_ENABLE_ECHO, 300));
+	write_parameter("fail_echo", "1");
+	CHECK(driver_enable(fd, 1, 2, LITEPULSE_DRIVER_ENABLE_ECHO, 400) == -EIO);
+	write_parameter("fail_echo", "0");
+	sleep(2);
+	CHECK(known("lead") == 7 && known("lag") == 8 && known("echo") == 300);
+	/* What was set last acts, also after a suspend, whoever set it. */
+	CHECK(!rs485(tty, SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND) && !tcdrain(tty) && !driver_enable(fd, 7, 8, 0, 0));
+	suspend_machine();
+	sleep(2);
+	CHECK(known("lead") == 7 && known("lag") == 8);
 	close(tty);
 	close(fd);
 	bytes(pulse);
