@@ -1375,9 +1375,16 @@ static int litepulse_tty_look_for_train(struct litepulse *lp)
  */
 static int litepulse_tty_set_rs485(struct tty_struct *tty, unsigned long arg)
 {
+	const struct serial_rs485 __user *wanted = (const struct serial_rs485 __user *)arg;
 	struct litepulse *lp;
 	int error = 0;
+	u32 flags;
 
+	if (get_user(flags, &wanted->flags))
+		return -EFAULT;
+	/* The serial core would turn it round, and report success. */
+	if (flags & SER_RS485_ENABLED && flags & SER_RS485_RTS_AFTER_SEND)
+		return -EINVAL;
 	lp = litepulse_tty_get_board(tty);
 	if (lp) {
 		error = litepulse_tty_look_for_train(lp);
@@ -1595,6 +1602,15 @@ static int litepulse_tty_drain(struct tty_struct *tty)
 	return signal_pending(current) ? -ERESTARTSYS : 0;
 }
 
+/* A PPS on DCD would never tick. */
+static int litepulse_tty_ldisc_ok(struct tty_struct *tty, int ldisc)
+{
+	if (ldisc != N_PPS)
+		return 0;
+	dev_notice_ratelimited(tty->dev, "has no DCD: the PTP clock stamps a PPS (EXTTS)\n");
+	return -EOPNOTSUPP;
+}
+
 /*
  * The serial core's TIOCMIWAIT waits until a modem line changes; removing the port waits for that
  * in turn, though the tty was hung up. There is no such line here, so it would be forever: the
@@ -1678,6 +1694,7 @@ int litepulse_tty_init(struct console *console)
 	litepulse_tty_ops.ioctl = litepulse_tty_ioctl;
 	litepulse_tty_ops.set_serial = litepulse_tty_set_serial;
 	litepulse_tty_ops.break_ctl = litepulse_tty_break;
+	litepulse_set_ldisc_ok(&litepulse_tty_ops, litepulse_tty_ldisc_ok);
 	litepulse_uart_driver.tty_driver->flags |= TTY_DRIVER_HARDWARE_BREAK;
 	litepulse_uart_driver.tty_driver->ops = &litepulse_tty_ops;
 	/* Raw: N_TTY's echo would answer what is looped back. No device is there yet. */
@@ -1832,6 +1849,11 @@ int litepulse_tty_add(struct litepulse *lp)
 	error = uart_get_rs485_mode(port);
 	if (error) {
 		dev_err_probe(lp->dev, error, "RS-485 settings of the firmware\n");
+		goto error;
+	}
+	if (port->rs485.flags & SER_RS485_RTS_AFTER_SEND) {
+		error = dev_err_probe(lp->dev, -EINVAL,
+				      "de is active high, rs485-rts-active-low cannot be had\n");
 		goto error;
 	}
 	error = litepulse_tty_add_port(port);

@@ -36,7 +36,7 @@ def echo_board_files():
 
 
 USES = "all unbind reset abi de lost clock wild modem page ring resume retry settings keep nap xon"
-OF_THE_TTY = "breaks divisor latency flush"
+OF_THE_TTY = "breaks divisor latency flush refused"
 
 
 @pytest.mark.seconds(600)

@@ -20,6 +20,7 @@
  *   use divisor  setserial's custom divisor is the rate, also for an ordinary user; an impossible one is refused
  *   use latency  setserial's low_latency acts at once, also for an ordinary user
  *   use flush    tcflush() also drops what the board has received and nobody has fetched
+ *   use refused  a line discipline that would wait for a modem line, and a polarity of RS-485, cannot be had
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use xon      an XON that comes while an XOFF is on its way is sent
@@ -51,6 +52,9 @@
 #include <linux/serial.h>
 #include <linux/userfaultfd.h>
 
+#ifndef N_PPS
+#define N_PPS 18	/* not in the C library's headers, and the kernel's do not go together with these */
+#endif
 #define BYTES 1500
 #define FILES 10000
 #define INFO_1 56		/* size of struct litepulse_info in version 1 */
@@ -1088,6 +1092,20 @@ static void flush(int pulse)
 	bytes(pulse);
 }
 
+static void refused(int pulse)
+{
+	const unsigned int on = SER_RS485_ENABLED;
+	int tty = open_tty(), discipline = N_PPS;
+
+	CHECK(ioctl(tty, TIOCSETD, &discipline) == -1 && errno == EOPNOTSUPP);
+	CHECK(rs485(tty, on | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
+	CHECK(rs485(tty, on | SER_RS485_RTS_ON_SEND | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
+	CHECK(ioctl(tty, TIOCSRS485, NULL) == -1 && errno == EFAULT);
+	CHECK(!rs485(tty, on) && !rs485(tty, on | SER_RS485_RTS_ON_SEND) && !rs485(tty, SER_RS485_RTS_AFTER_SEND));
+	close(tty);
+	bytes(pulse);
+}
+
 static void keep(int pulse)
 {
 	struct litepulse_keep kept = { .flags = LITEPULSE_CLAIM_KEEP };
@@ -1461,6 +1479,8 @@ int main(int count, char **words)
 		as_both(latency_of);
 	} else if (!strcmp(words[1], "flush")) {
 		flush(pulse);
+	} else if (!strcmp(words[1], "refused")) {
+		refused(pulse);
 	} else if (!strcmp(words[1], "keep")) {
 		keep(pulse);
 	} else if (!strcmp(words[1], "nap")) {
