@@ -22,6 +22,7 @@
  * Other modules: litepulse_uartbone.ko is a transport, litepulse_lin.ko is a consumer.
  *
  * Locks, outermost first:
+ *   litepulse.break_mutex  one break of tcsendbreak(), from its begin to its end
  *   litepulse.gone_sem     for reading: every call from user space that may touch the hardware,
  *                          between litepulse_board_enter() and litepulse_board_leave()
  *   litepulse.claim_mutex  who holds the claim; what changes output or clock comes one at a time,
@@ -228,17 +229,17 @@ struct litepulse_take_ops {
  * All but @room are called under claim_mutex, and sleep.
  *
  * @room: LITEPULSE_WANT_TRANSMIT or _DRAINED has come. Any context but with uart_port.lock held
- * @set_driver_enable: LITEPULSE_CFG_DRIVER_ENABLE, lead and lag of the de pin. 0, -EBUSY if the
- *	lead would change while a train runs, or an error of the transport
- * @set_echo: LITEPULSE_CFG_ECHO, tail of the echo in ticks. 0 or an error of the transport
+ * @set_driver_enable: LITEPULSE_CFG_DRIVER_ENABLE, lead and lag of the de pin, and
+ *	LITEPULSE_CFG_ECHO, tail of the echo in ticks; NULL: it stays. 0, -EBUSY if the lead would
+ *	change while a train runs, or an error of the transport: then the board has, or gets back,
+ *	what it had
  * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
  *	and the tty gets no other lead while the train runs
  * @fits_lin: whether profile 0 is one that a LIN slave can have
  */
 struct litepulse_port_ops {
 	void (*room)(struct litepulse *lp, u32 pending);
-	int (*set_driver_enable)(struct litepulse *lp, u32 word);
-	int (*set_echo)(struct litepulse *lp, u32 ticks);
+	int (*set_driver_enable)(struct litepulse *lp, const u32 *word, const u32 *echo);
 	void (*train_starts)(struct litepulse *lp);
 	bool (*fits_lin)(struct litepulse *lp);
 };
@@ -348,7 +349,10 @@ struct litepulse {
 	/* The line word. Its own lock, as the tty changes it under uart_port.lock. */
 	spinlock_t line_lock;
 	u32 line;
+	int line_error; /* of writing it last; no lock */
 	struct work_struct line_work; /* writes it, if the transport sleeps */
+
+	struct mutex break_mutex; /* breaks of tcsendbreak() come one after the other */
 
 	/* Protects what follows, up to @lin_answers; lets the claim's commands in one at a time. */
 	struct mutex claim_mutex;
@@ -431,7 +435,7 @@ int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched);
 void litepulse_board_schedule_restart(struct litepulse *lp);
 void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits);
-void litepulse_board_flush_line(struct litepulse *lp);
+int litepulse_board_flush_line(struct litepulse *lp);
 int litepulse_board_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period);
 int litepulse_board_identify(struct litepulse *lp);
 int litepulse_board_find_kept(struct litepulse *lp, bool *kept);

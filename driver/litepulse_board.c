@@ -237,6 +237,7 @@ int litepulse_board_write_line(struct litepulse *lp)
 	struct litepulse_word word = { LITEPULSE_CFG_LINE, READ_ONCE(lp->line) };
 	int error = litepulse_board_configure(lp, &word, 1);
 
+	WRITE_ONCE(lp->line_error, error);
 	if (error)
 		litepulse_board_doubt(lp);
 	return error;
@@ -273,11 +274,14 @@ void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
 /**
  * litepulse_board_flush_line - waits until the line word is as it was set last
  * @lp: device; called from a process, without a lock that a transport's call may not be under
+ *
+ * Return: 0 or an error of the transport: it is written again when the board can be reached.
  */
-void litepulse_board_flush_line(struct litepulse *lp)
+int litepulse_board_flush_line(struct litepulse *lp)
 {
 	if (lp->ops->sleeps)
 		flush_work(&lp->line_work);
+	return READ_ONCE(lp->line_error);
 }
 
 /**
@@ -585,5 +589,6 @@ struct litepulse *litepulse_board_create(struct device *dev,
 	spin_lock_init(&lp->line_lock);
 	INIT_WORK(&lp->line_work, litepulse_board_line_work);
 	mutex_init(&lp->claim_mutex);
+	mutex_init(&lp->break_mutex);
 	return lp;
 }

@@ -114,6 +114,19 @@ static inline unsigned int litepulse_xmit_peek(struct uart_port *port, u8 *bytes
 #endif
 }
 
+/**
+ * litepulse_set_ldisc_ok - which line disciplines a tty takes; older kernels do not ask
+ * @ops: of the tty
+ * @ok: 0, or an error
+ */
+static inline void
+litepulse_set_ldisc_ok(struct tty_operations *ops, int (*ok)(struct tty_struct *tty, int ldisc))
+{
+#ifdef LITEPULSE_TTY_HAS_LDISC_OK /* says Kbuild: it has come to older kernels, too */
+	ops->ldisc_ok = ok;
+#endif
+}
+
 #if IS_ENABLED(CONFIG_LITEPULSE_PTP)
 #include <linux/ptp_clock_kernel.h>
 

@@ -447,8 +447,7 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
 	u64 echo = litepulse_output_ticks_at_least(lp, driver_enable->echo_ns);
 	bool set_echo = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_ECHO;
 	bool unchanged = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_UNCHANGED;
-	u32 word;
-	int error;
+	u32 word, echo_ticks;
 
 	if (driver_enable->flags &
 		    ~(LITEPULSE_DRIVER_ENABLE_ECHO | LITEPULSE_DRIVER_ENABLE_UNCHANGED) ||
@@ -460,11 +459,10 @@ int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_cl
 		return -EINVAL;
 	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
 	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
-	/* The lead first: it is all that the core may refuse. */
-	error = litepulse_board_usable(lp, claimant);
-	if (!error && !unchanged)
-		error = lp->port_ops->set_driver_enable(lp, word);
-	return error || !set_echo ? error : lp->port_ops->set_echo(lp, echo);
+	echo_ticks = echo;
+	return litepulse_board_usable(lp, claimant) ?:
+		lp->port_ops->set_driver_enable(lp, unchanged ? NULL : &word,
+						set_echo ? &echo_ticks : NULL);
 }
 
 /* --- train --- */
@@ -719,16 +717,47 @@ static int litepulse_output_is_free(struct litepulse *lp)
 	       !(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) ? -EBUSY : 0;
 }
 
+/* What becomes of a pulse of the train. */
+struct litepulse_output_pulse {
+	struct litepulse_sink sink;
+	struct litepulse *lp;
+	struct litepulse_record outcome; /* its kind is 0 until it is known */
+};
+
+static void litepulse_output_pulse_put(struct litepulse_sink *sink,
+				       const struct litepulse_record *record, u32 data,
+				       const struct litepulse_stamp *stamp)
+{
+	struct litepulse_output_pulse *pulse =
+		container_of(sink, struct litepulse_output_pulse, sink);
+
+	if (!pulse->outcome.kind) {
+		pulse->outcome = *record;
+		wake_up(&pulse->lp->answer_wait);
+	}
+}
+
+/* 0, -EINTR, or -EIO if it does not come. */
+static int litepulse_output_wait_for_pulse(struct litepulse_output_pulse *pulse)
+{
+	struct litepulse *lp = pulse->lp;
+	long left = wait_event_killable_timeout(lp->answer_wait, READ_ONCE(pulse->outcome.kind),
+						litepulse_board_patience(lp));
+
+	return left > 0 ? 0 : left ? -EINTR : -EIO;
+}
+
 /**
  * litepulse_output_break - a break of the tty as one launch: the pulse of a train of one
  * @lp: device
  * @width: how long, ticks, not 0
- * @end: answer: by this tick it has ended
+ * @end: answer: at this tick it has ended
  *
  * On return it has begun, and nobody can change it.
  *
- * Return: 0, -EBUSY if somebody has the claim or something timed runs or waits, -EINTR, -ESTALE,
- * or an error of the transport.
+ * Return: 0, -EBUSY if somebody has the claim, something timed runs or waits, or the line was not
+ * free when it was due; -EINTR, -ESTALE, or an error of the transport. -EIO also if what became of
+ * it was lost.
  */
 int litepulse_output_break(struct litepulse *lp, u32 width, u64 *end)
 {
@@ -739,20 +768,40 @@ int litepulse_output_break(struct litepulse *lp, u32 width, u64 *end)
 		.count = 1,
 		.period = U32_MAX - 1,
 	};
+	struct litepulse_output_pulse pulse = {
+		.lp = lp,
+		.sink = {
+			.name = "break",
+			.put = litepulse_output_pulse_put,
+			.want = {
+				.kinds = BIT(LITEPULSE_KIND_TX) | BIT(LITEPULSE_KIND_REFUSED),
+				.sources = BIT(LITEPULSE_SRC_TRAIN),
+				.watermark = 1,
+				.clock = LITEPULSE_CLOCK_NONE,
+			},
+		},
+	};
 	struct litepulse_claimant tty = { };
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
-	error = litepulse_output_is_free(lp) ?: litepulse_output_train_start(lp, &tty, &train);
+	error = litepulse_output_is_free(lp) ?: litepulse_sink_add(lp, &pulse.sink);
 	if (error)
 		return error;
-	/* Just after its only pulse has begun it no longer runs. */
-	error = litepulse_output_wait_for_status(lp, LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK, 0,
-						 false) ?:
-		litepulse_board_now(lp, end);
-	if (!error)
-		*end += width;
-	return error;
+	error = litepulse_output_train_start(lp, &tty, &train) ?:
+		litepulse_output_wait_for_pulse(&pulse);
+	litepulse_sink_remove(lp, &pulse.sink);
+	if (error)
+		return error;
+	*end = pulse.outcome.tick + width;
+	switch (pulse.outcome.kind) {
+	case LITEPULSE_KIND_TX:
+		return 0;
+	case LITEPULSE_KIND_REFUSED:
+		return -EBUSY;
+	default:
+		return -EIO;
+	}
 }
 
 /* --- responder --- */

@@ -334,6 +334,21 @@ int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 }
 
 /**
+ * litepulse_sink_skip_bytes - a sink gets no bytes from before a tick
+ * @lp: device
+ * @sink: one that wants bytes, or none
+ * @tick: of the start edge
+ */
+void litepulse_sink_skip_bytes(struct litepulse *lp, struct litepulse_sink *sink, u64 tick)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&lp->lock, flags);
+	sink->since[LITEPULSE_BYTES] = max(sink->since[LITEPULSE_BYTES], tick);
+	spin_unlock_irqrestore(&lp->lock, flags);
+}
+
+/**
  * litepulse_sink_remove - ends what a sink gets, also if the board cannot be reached
  * @lp: device, which may be gone
  * @sink: one that was added

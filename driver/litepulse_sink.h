@@ -79,6 +79,7 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 		       const struct litepulse_subscribe *want);
 int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 			  const struct litepulse_subscribe *want);
+void litepulse_sink_skip_bytes(struct litepulse *lp, struct litepulse_sink *sink, u64 tick);
 void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink);
 int litepulse_sink_apply(struct litepulse *lp);
 void litepulse_sink_moderate(struct litepulse *lp);

@@ -29,8 +29,8 @@
  * interrupt from 128 kbaud on; below, the age limits how many. A reader of the chardev can make
  * it sooner, never later.
  *
- * A break of tcsendbreak() is one launch, of exactly so many ticks, while nobody has the claim and
- * nothing timed runs or waits. Else it is made of two settings, as one of TIOCSBRK is.
+ * A break of tcsendbreak() is one launch, of exactly so many ticks, if it is short, nobody has the
+ * claim and nothing timed runs or waits. Else it is made of two settings, as one of TIOCSBRK is.
  * RTS, DTR and their inputs do not exist. `de` is always driven by the core; RS-485 sets its lead
  * and lag, and without SER_RS485_RX_DURING_TX bytes that came while we sent are dropped here (the
  * chardev has them). TIOCM_LOOP acts only while RS-485 is off: else serial core does not tell us.
@@ -84,6 +84,9 @@
 #define INTERRUPTS_LEAST	100
 #define INTERRUPTS_MOST		100000
 
+/* A break of tcsendbreak() is one launch up to so many ms. */
+#define BREAK_LAUNCH_MS		1000u
+
 /* In read_status_mask and ignore_status_mask, beside LITEPULSE_RX_*. */
 #define RX_OVERRUN		BIT(8)
 #define RX_ANY			BIT(9)
@@ -117,6 +120,7 @@ struct litepulse_tty {
 	bool suspended;			/* shut down, to be opened again with all it had */
 	bool stopped;			/* XOFF, tcflow(), suspend */
 	bool released;			/* what the core has may leave although stopped */
+	bool breaking;			/* nothing may: a break is about to begin */
 	bool held;			/* the buffer's first byte is in the core, or was */
 	bool busy;			/* something in the core may not have left yet */
 	bool full;			/* the core took less than it was given */
@@ -132,6 +136,7 @@ struct litepulse_tty {
 	unsigned int burst;		/* at most so many should be */
 	bool console;			/* of the kernel: its bytes are among ours */
 	bool refused;			/* a lead was, and nobody has said so yet */
+	bool rs485_given;		/* settings of RS-485 were, and taken */
 	u32 wanted;			/* LITEPULSE_WANT_*: asked for */
 	u32 told;			/* LITEPULSE_WANT_*: came since they were asked for */
 
@@ -177,7 +182,7 @@ static struct litepulse_tty *litepulse_tty_of(struct uart_port *port)
 
 static void litepulse_tty_hold(struct litepulse_tty *t)
 {
-	bool hold = t->stopped && !t->released && !t->console;
+	bool hold = (t->breaking || (t->stopped && !t->released)) && !t->console;
 
 	litepulse_board_set_line(t->lp, LITEPULSE_CFG_LINE_HOLD_TTY_MASK,
 				 hold ? LITEPULSE_CFG_LINE_HOLD_TTY_MASK : 0);
@@ -556,6 +561,24 @@ static void litepulse_tty_bytes_done(struct litepulse_sink *sink)
 	litepulse_tty_flush(container_of(sink, struct litepulse_tty, sink), 0, true);
 }
 
+/*
+ * Drops bytes that had been received by that tick: the board stamps them with their start edge, and
+ * has them in the middle of their stop bit. setup_mutex is held.
+ */
+static void litepulse_tty_skip_received(struct litepulse_tty *t, u64 now)
+{
+	unsigned int halves = 2 * (6 + FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK,
+						 t->format)) + 1;
+	u64 ticks;
+
+	if (FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PARITY_MASK, t->format) !=
+	    LITEPULSE_PARITY_NONE)
+		halves += 2;
+	ticks = (t->period * halves) >> 9;
+	if (now > ticks)
+		litepulse_sink_skip_bytes(t->lp, &t->sink, now - ticks);
+}
+
 static void litepulse_tty_stop_rx(struct uart_port *port)
 {
 	litepulse_tty_of(port)->receiving = false;
@@ -904,11 +927,33 @@ static void litepulse_tty_set_burst(struct litepulse_tty *t, unsigned int bytes)
 	t->low = lp->transmit_low;
 }
 
+/* Bit period of baud_base / divisor in 2^-8 ticks, to the nearest; 0 if the core cannot do it. */
+static u64 litepulse_tty_custom_period(struct litepulse_tty *t, int divisor)
+{
+	const struct litepulse_rate *rate = &t->lp->rate;
+	u32 base = t->port.uartclk / 16, rest;
+	u64 period;
+
+	if (divisor <= 0)
+		return 0;
+	period = litepulse_mul_div(rate->num << 8, divisor, base, &rest);
+	period = div64_u64(period + (rest >= base - rest) + rate->den / 2, rate->den);
+	return period < PERIOD_MIN * t->lp->samples || period > PERIOD_MAX ? 0 : period;
+}
+
+/* As setserial(8) says it: with spd_cust, 38400 baud are baud_base / divisor. */
+static bool litepulse_tty_is_custom(const struct uart_port *port, const struct ktermios *termios)
+{
+	return (port->flags & UPF_SPD_MASK) == UPF_SPD_CUST &&
+	       tty_termios_baud_rate(termios) == 38400;
+}
+
 static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *new,
 				      const struct ktermios *old)
 {
 	struct litepulse_tty *t = litepulse_tty_of(port);
 	struct litepulse *lp = t->lp;
+	bool custom = litepulse_tty_is_custom(port, new);
 	unsigned long flags;
 	unsigned int baud;
 	u64 period;
@@ -920,10 +965,13 @@ static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *n
 	mutex_lock(&lp->setup_mutex);
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
 	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
+	if (custom)
+		period = litepulse_tty_custom_period(t, port->custom_divisor) ?: period;
 	if (litepulse_tty_set_profile(t, litepulse_tty_profile_format(new->c_cflag), period) && old)
 		tty_termios_copy_hw(new, old);
 	baud = litepulse_baud(&lp->rate, t->period);
-	if (new->c_cflag & CBAUD)
+	/* A custom divisor is in force as long as the rate says 38400. */
+	if (new->c_cflag & CBAUD && !custom)
 		tty_termios_encode_baud_rate(new, baud, baud);
 
 	uart_port_lock_irqsave(port, &flags);
@@ -959,6 +1007,9 @@ static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *t
 	u64 lag = litepulse_ns_to_ticks(&t->lp->rate, lag_ns);
 	u32 word;
 
+	/* Serial core repeats it after a suspend. A claim may have set other times since. */
+	if (!termios && t->rs485_given)
+		return 0;
 	if (lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
 	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
 		return -EINVAL;
@@ -967,6 +1018,7 @@ static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *t
 	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
 	if (t->train_runs && !litepulse_tty_keeps_lead(t, word))
 		return -EBUSY;
+	t->rs485_given = true;
 	t->new_driver_enable = word;
 	t->set_driver_enable = true;
 	t->drop_own = rs485->flags & SER_RS485_ENABLED && !(rs485->flags & SER_RS485_RX_DURING_TX);
@@ -974,46 +1026,42 @@ static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *t
 	return 0;
 }
 
-static int litepulse_tty_set_driver_enable(struct litepulse *lp, u32 word)
+/* The lead first: it is all that the core may refuse. */
+static int litepulse_tty_set_driver_enable(struct litepulse *lp, const u32 *word, const u32 *echo)
 {
-	const struct litepulse_word enable = { LITEPULSE_CFG_DRIVER_ENABLE, word };
+	const struct litepulse_word lead_lag = { LITEPULSE_CFG_DRIVER_ENABLE, word ? *word : 0 };
+	const struct litepulse_word tail = { LITEPULSE_CFG_ECHO, echo ? *echo : 0 };
 	struct litepulse_tty *t = lp->tty;
 	unsigned long flags;
-	int error;
+	int error = 0;
 
 	lockdep_assert_held(&lp->claim_mutex);
 	/* What the tty was given before is written before. */
 	flush_work(&t->work);
-	error = litepulse_board_configure(lp, &enable, 1);
-	/* Both fields fit, so nothing but a train can be in the way. */
+	if (word)
+		error = litepulse_board_configure(lp, &lead_lag, 1);
+	/* All fields fit, so nothing but a train can be in the way. */
 	if (error == -EINVAL)
 		return -EBUSY;
+	if (!error && echo)
+		error = litepulse_board_configure(lp, &tail, 1);
+	/* Either may have arrived all the same: the board gets back what it had. */
 	if (error) {
 		litepulse_board_doubt(lp);
 		return error;
 	}
-	uart_port_lock_irqsave(&t->port, &flags);
-	/* What a closed tty has not written yet is overruled. */
-	t->set_driver_enable = false;
-	t->driver_enable = word;
-	t->lead_known = true;
-	uart_port_unlock_irqrestore(&t->port, flags);
-	return 0;
-}
-
-static int litepulse_tty_set_echo(struct litepulse *lp, u32 ticks)
-{
-	const struct litepulse_word echo = { LITEPULSE_CFG_ECHO, ticks };
-	int error;
-
-	lockdep_assert_held(&lp->claim_mutex);
-	error = litepulse_board_configure(lp, &echo, 1);
-	if (error) {
-		litepulse_board_doubt(lp);
-		return error;
+	if (word) {
+		uart_port_lock_irqsave(&t->port, &flags);
+		/* What a closed tty has not written yet is overruled. */
+		t->set_driver_enable = false;
+		t->driver_enable = *word;
+		t->lead_known = true;
+		uart_port_unlock_irqrestore(&t->port, flags);
 	}
-	lp->tty->echo = ticks;
-	lp->tty->echo_known = true;
+	if (echo) {
+		t->echo = *echo;
+		t->echo_known = true;
+	}
 	return 0;
 }
 
@@ -1147,20 +1195,10 @@ static void litepulse_tty_config_port(struct uart_port *port, int flags)
 		port->type = PORT_LITEPULSE;
 }
 
-/*
- * Also where TIOCSSERIAL of root is heard of: ASYNC_LOW_LATENCY acts at once. Of other users it
- * acts from the next open() or change of the settings on.
- */
 static int litepulse_tty_verify_port(struct uart_port *port, struct serial_struct *ser)
 {
-	struct litepulse_tty *t = litepulse_tty_of(port);
-
 	if (ser->type != PORT_LITEPULSE || ser->baud_base != port->uartclk / 16)
 		return -EINVAL;
-	mutex_lock(&t->lp->setup_mutex);
-	t->low_latency = ser->flags & ASYNC_LOW_LATENCY;
-	litepulse_tty_moderate(t);
-	mutex_unlock(&t->lp->setup_mutex);
 	return 0;
 }
 
@@ -1344,9 +1382,17 @@ static int litepulse_tty_look_for_train(struct litepulse *lp)
  */
 static int litepulse_tty_set_rs485(struct tty_struct *tty, unsigned long arg)
 {
-	struct litepulse *lp = litepulse_tty_get_board(tty);
+	const struct serial_rs485 __user *wanted = (const struct serial_rs485 __user *)arg;
+	struct litepulse *lp;
 	int error = 0;
+	u32 flags;
 
+	if (get_user(flags, &wanted->flags))
+		return -EFAULT;
+	/* The serial core would turn it round, and report success. */
+	if (flags & SER_RS485_ENABLED && flags & SER_RS485_RTS_AFTER_SEND)
+		return -EINVAL;
+	lp = litepulse_tty_get_board(tty);
 	if (lp) {
 		error = litepulse_tty_look_for_train(lp);
 		litepulse_board_put(lp);
@@ -1354,13 +1400,53 @@ static int litepulse_tty_set_rs485(struct tty_struct *tty, unsigned long arg)
 	return error ?: litepulse_serial_ops->ioctl(tty, TIOCSRS485, arg);
 }
 
-/* As litepulse_output_break(), but -EBUSY if it is longer than one launch can be. */
+/* Whether the tty's bytes wait in the board, as a break of tcsendbreak() is about to begin. */
+static void litepulse_tty_set_breaking(struct tty_struct *tty, bool breaking)
+{
+	struct uart_state *state = &litepulse_uart_driver.state[tty->index];
+	struct litepulse_tty *t;
+	unsigned long flags;
+
+	mutex_lock(&state->port.mutex);
+	if (state->uart_port) {
+		t = litepulse_tty_of(state->uart_port);
+		uart_port_lock_irqsave(&t->port, &flags);
+		t->breaking = breaking;
+		litepulse_tty_hold(t);
+		uart_port_unlock_irqrestore(&t->port, flags);
+		litepulse_board_flush_line(t->lp);
+	}
+	mutex_unlock(&state->port.mutex);
+}
+
+/* Waits until nothing is on the line, or another's TIOCSBRK is. 0, -EINTR, or an error. */
+static int litepulse_tty_wait_for_line(struct litepulse *lp)
+{
+	u32 status;
+	int error;
+
+	while (!(READ_ONCE(lp->line) & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)) {
+		error = litepulse_board_enter(lp);
+		if (error)
+			return error;
+		error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+		litepulse_board_leave(lp);
+		if (error || !(status & LITEPULSE_CSR_STATUS_LINE_BUSY_MASK))
+			return error;
+		if (signal_pending(current))
+			return -EINTR;
+		usleep_range(100, 1000);
+	}
+	return 0;
+}
+
+/* As litepulse_output_break(), but -EBUSY if it is too long for one launch. */
 static int litepulse_tty_launch_break(struct litepulse *lp, unsigned int ms, u64 *end)
 {
 	u64 width = litepulse_ns_to_ticks(&lp->rate, (u64)ms * NSEC_PER_MSEC);
 	int error;
 
-	if (!width || width > U32_MAX)
+	if (ms > BREAK_LAUNCH_MS || !width || width > U32_MAX)
 		return -EBUSY;
 	error = litepulse_board_begin_command(lp);
 	if (error)
@@ -1388,43 +1474,148 @@ static int litepulse_tty_ms_until(struct litepulse *lp, u64 tick)
 		       NSEC_PER_MSEC) + 1;
 }
 
+/* A break, on (@state -1) or off (0): TIOCSBRK and TIOCCBRK. 0 or an error. */
+static int litepulse_tty_set_break(struct tty_struct *tty, int state)
+{
+	struct litepulse *lp = litepulse_tty_get_board(tty);
+	int error = litepulse_serial_ops->break_ctl(tty, state);
+
+	if (lp) {
+		error = error ?: litepulse_board_flush_line(lp);
+		litepulse_board_put(lp);
+	}
+	/* It must not begin when the board can be reached again. */
+	if (error && state)
+		litepulse_serial_ops->break_ctl(tty, 0);
+	return error;
+}
+
 /*
- * A break, on (@state -1), off (0), or of so many ms: TCSBRK and TCSBRKP, behind all that was
- * written. Bytes that are written meanwhile wait for the line. A signal ends the call; it does not
- * shorten a break that is one launch.
+ * A break of so many ms, in a free line: as one launch, which nothing can end, or, if that cannot
+ * be or it is long, made of two settings.
+ */
+static int litepulse_tty_send_break(struct tty_struct *tty, struct litepulse *lp, unsigned int ms)
+{
+	bool launched;
+	int error, left;
+	u64 end;
+
+	litepulse_tty_set_breaking(tty, true);
+	error = litepulse_tty_wait_for_line(lp) ?: litepulse_tty_launch_break(lp, ms, &end);
+	launched = error != -EBUSY;
+	if (!launched)
+		error = litepulse_tty_set_break(tty, -1);
+	litepulse_tty_set_breaking(tty, false);
+	if (launched) {
+		while (!error && (left = litepulse_tty_ms_until(lp, end))) {
+			if (left > 0 && !msleep_interruptible(left))
+				continue;
+			error = left < 0 ? left : -EINTR;
+		}
+	} else if (!error) {
+		msleep_interruptible(ms);
+		error = litepulse_tty_set_break(tty, 0);
+		if (!error && signal_pending(current))
+			error = -EINTR;
+	}
+	return error;
+}
+
+/*
+ * TIOCSBRK, TIOCCBRK, and of so many ms: TCSBRK and TCSBRKP, behind all that was written. Bytes
+ * that are written meanwhile wait for the line, and so does another break. A signal ends the call;
+ * it does not shorten a break that is one launch.
  */
 static int litepulse_tty_break(struct tty_struct *tty, int state)
 {
 	struct litepulse *lp;
-	int error, left;
-	u64 end;
+	int error = -EINTR;
 
 	if (state == -1 || !state)
-		return litepulse_serial_ops->break_ctl(tty, state);
+		return litepulse_tty_set_break(tty, state);
 	lp = litepulse_tty_get_board(tty);
-	if (!lp || tty_io_error(tty)) {
-		error = -EIO;
-		goto put;
+	if (!lp)
+		return -EIO;
+	if (!mutex_lock_interruptible(&lp->break_mutex)) {
+		error = tty_io_error(tty) ? -EIO : litepulse_tty_send_break(tty, lp, state);
+		mutex_unlock(&lp->break_mutex);
 	}
-	error = litepulse_tty_launch_break(lp, state, &end);
-	while (!error && (left = litepulse_tty_ms_until(lp, end))) {
-		if (left > 0 && !msleep_interruptible(left))
-			continue;
-		error = left < 0 ? left : -EINTR;
-	}
-	if (error != -EBUSY)
-		goto put;
-	error = litepulse_serial_ops->break_ctl(tty, -1);
-	if (!error) {
-		msleep_interruptible(state);
-		error = litepulse_serial_ops->break_ctl(tty, 0);
-		if (!error && signal_pending(current))
-			error = -EINTR;
-	}
-put:
-	if (lp)
-		litepulse_board_put(lp);
+	litepulse_board_put(lp);
 	return error;
+}
+
+/*
+ * TIOCSSERIAL: the serial core asks the driver only if the caller is root, and tells it nothing of
+ * ASYNC_LOW_LATENCY, which acts at once here, whoever sets it.
+ */
+static int litepulse_tty_set_serial(struct tty_struct *tty, struct serial_struct *serial)
+{
+	struct uart_state *state = &litepulse_uart_driver.state[tty->index];
+	bool custom = (serial->flags & ASYNC_SPD_MASK) == ASYNC_SPD_CUST;
+	struct litepulse_tty *t;
+	int error = 0;
+
+	mutex_lock(&state->port.mutex);
+	if (custom && state->uart_port &&
+	    !litepulse_tty_custom_period(litepulse_tty_of(state->uart_port),
+					 serial->custom_divisor))
+		error = -EINVAL;
+	mutex_unlock(&state->port.mutex);
+	error = error ?: litepulse_serial_ops->set_serial(tty, serial);
+	if (error)
+		return error;
+	mutex_lock(&state->port.mutex);
+	if (state->uart_port) {
+		t = litepulse_tty_of(state->uart_port);
+		mutex_lock(&t->lp->setup_mutex);
+		t->low_latency = t->port.flags & UPF_LOW_LATENCY;
+		litepulse_tty_moderate(t);
+		mutex_unlock(&t->lp->setup_mutex);
+	}
+	mutex_unlock(&state->port.mutex);
+	return 0;
+}
+
+/* Drops what has been received, also what is still in the board. 0 or an error. */
+static int litepulse_tty_flush_input(struct tty_struct *tty)
+{
+	struct litepulse *lp = litepulse_tty_get_board(tty);
+	int error;
+	u64 now;
+
+	if (!lp)
+		return -EIO;
+	error = litepulse_board_enter(lp);
+	if (!error) {
+		error = litepulse_board_now(lp, &now);
+		if (!error) {
+			mutex_lock(&lp->setup_mutex);
+			litepulse_tty_skip_received(lp->tty, now);
+			mutex_unlock(&lp->setup_mutex);
+		}
+		litepulse_board_leave(lp);
+	}
+	litepulse_board_put(lp);
+	/* What has come here meanwhile. */
+	if (!error)
+		tty_ldisc_flush(tty);
+	return error;
+}
+
+/* Waits until all that was written has been sent. 0, or an error if a signal ends it. */
+static int litepulse_tty_drain(struct tty_struct *tty)
+{
+	tty_wait_until_sent(tty, 0);
+	return signal_pending(current) ? -ERESTARTSYS : 0;
+}
+
+/* A PPS on DCD would never tick. */
+static int litepulse_tty_ldisc_ok(struct tty_struct *tty, int ldisc)
+{
+	if (ldisc != N_PPS)
+		return 0;
+	dev_notice_ratelimited(tty->dev, "has no DCD: the PTP clock stamps a PPS (EXTTS)\n");
+	return -EOPNOTSUPP;
 }
 
 /*
@@ -1434,11 +1625,27 @@ put:
  */
 static int litepulse_tty_ioctl(struct tty_struct *tty, unsigned int cmd, unsigned long arg)
 {
-	if (cmd == TIOCMIWAIT)
+	int error = 0;
+
+	switch (cmd) {
+	case TIOCMIWAIT:
 		return -ENOIOCTLCMD;
-	if (cmd == TIOCSRS485)
+	case TIOCSRS485:
 		return litepulse_tty_set_rs485(tty, arg);
-	return litepulse_serial_ops->ioctl(tty, cmd, arg);
+	/* Of these the tty layer and the line discipline do the rest. */
+	case TCFLSH:
+		if (arg == TCIFLUSH || arg == TCIOFLUSH)
+			error = litepulse_tty_flush_input(tty);
+		break;
+	case TCSETAF:
+	case TCSETSF:
+#ifdef TCSETSF2
+	case TCSETSF2:
+#endif
+		error = litepulse_tty_drain(tty) ?: litepulse_tty_flush_input(tty);
+		break;
+	}
+	return error ?: litepulse_serial_ops->ioctl(tty, cmd, arg);
 }
 
 /*
@@ -1492,7 +1699,9 @@ int litepulse_tty_init(struct console *console)
 	litepulse_tty_ops = *litepulse_serial_ops;
 	litepulse_tty_ops.open = litepulse_tty_open;
 	litepulse_tty_ops.ioctl = litepulse_tty_ioctl;
+	litepulse_tty_ops.set_serial = litepulse_tty_set_serial;
 	litepulse_tty_ops.break_ctl = litepulse_tty_break;
+	litepulse_set_ldisc_ok(&litepulse_tty_ops, litepulse_tty_ldisc_ok);
 	litepulse_uart_driver.tty_driver->flags |= TTY_DRIVER_HARDWARE_BREAK;
 	litepulse_uart_driver.tty_driver->ops = &litepulse_tty_ops;
 	/* Raw: N_TTY's echo would answer what is looped back. No device is there yet. */
@@ -1597,7 +1806,6 @@ static int litepulse_tty_add_port(struct uart_port *port)
 const struct litepulse_port_ops litepulse_tty_port_ops = {
 	.room = litepulse_tty_room,
 	.set_driver_enable = litepulse_tty_set_driver_enable,
-	.set_echo = litepulse_tty_set_echo,
 	.train_starts = litepulse_tty_train_starts,
 	.fits_lin = litepulse_tty_fits_lin,
 };
@@ -1669,6 +1877,11 @@ int litepulse_tty_add(struct litepulse *lp)
 	error = uart_get_rs485_mode(port);
 	if (error) {
 		dev_err_probe(lp->dev, error, "RS-485 settings of the firmware\n");
+		goto error;
+	}
+	if (port->rs485.flags & SER_RS485_RTS_AFTER_SEND) {
+		error = dev_err_probe(lp->dev, -EINVAL,
+				      "de is active high, rs485-rts-active-low cannot be had\n");
 		goto error;
 	}
 	error = litepulse_tty_add_port(port);

@@ -106,8 +106,9 @@ def test_checkpatch():
     others = [path for path in files if path.name not in (COMPAT, TTY) and path not in traces]
     assert len(others) == len(files) - 4
     # The one place that asks for versions, and it has them where the kernel's own sources have them.
-    found = checkpatch(*others) + checkpatch(DRIVER / COMPAT, ignore=("LINUX_VERSION_CODE", "CONSTANT_COMPARISON"))
-    # Its copy of the serial core's operations differs in one.
+    # It also writes to the operations of the tty.
+    found = checkpatch(*others) + checkpatch(DRIVER / COMPAT, ignore=("LINUX_VERSION_CODE", "CONSTANT_COMPARISON", "CONST_STRUCT"))
+    # Its copy of the serial core's operations differs in some.
     found += checkpatch(DRIVER / TTY, ignore=("CONST_STRUCT",))
     # TRACE_EVENT() is laid out as everywhere in the kernel.
     found += checkpatch(*traces, ignore=("OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"))

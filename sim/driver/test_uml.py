@@ -35,9 +35,13 @@ def echo_board_files():
     return echo_rig.echo_board()
 
 
+USES = "all unbind reset abi de lost clock wild modem page ring resume retry settings keep nap xon"
+OF_THE_TTY = "breaks divisor latency flush refused"
+
+
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-@pytest.mark.parametrize("what", "all unbind reset abi de lost clock wild modem page ring resume retry settings keep nap xon".split())
+@pytest.mark.parametrize("what", [*USES.split(), *OF_THE_TTY.split()])
 def test_echo_board(what, sleeps):
     """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
     run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps}")
@@ -252,10 +256,12 @@ def test_udev_of_a_plug(system, usb_plug, product, ours):
 
 @pytest.mark.seconds(600)
 def test_udev_of_a_board_on_a_cable(system, usb_plug, echo_board):
-    """Its names say where its port is and which adapter that is; who may use it may set the rate of the cable."""
+    """Its names say where its port is and which adapter that is; who may use it may set the rate of the cable, and when bytes interrupt."""
     tree, files = system
     cable = "/sys/devices/platform/litepulse.0/uartbone/"
+    tty = "/sys/class/tty/ttyPULSE0/"
     show = f"run /names {cable}port {cable}baud {cable}poll_us {cable}idle_us /dev/ttyPULSE0"
+    show_tty = f"run /names {tty}rx_trig_bytes {tty}rx_trig_age_us {tty}rx_trig_idle_us {tty}interrupts_max"
     jobs = [
         UDEVD,
         "insmod usb_plug.ko",
@@ -264,6 +270,7 @@ def test_udev_of_a_board_on_a_cable(system, usb_plug, echo_board):
         "insmod echo_board.ko port=ttyUSB1",
         SETTLE,
         show,
+        show_tty,
         "rmmod echo_board",
         SETTLE,
         "run /names",
@@ -278,7 +285,10 @@ def test_udev_of_a_board_on_a_cable(system, usb_plug, echo_board):
     ]
     files = [f"{cable}port = {cable}port 444 0", *(f"{cable}{name} = {cable}{name} 664 20" for name in ("baud", "poll_us", "idle_us"))]
     assert re.findall(r"(?m)^/\S+ = .*", run.lines(6)) == [*names, *files, "/dev/ttyPULSE0 = /dev/ttyPULSE0 660 20"], run.log
-    assert not re.findall(r"(?m)^/dev/", run.lines(9))
+    # How many interrupts there may be is root's to say.
+    modes = re.findall(r"(?m)^/sys/class/tty/ttyPULSE0/(\w+) = \S+ (\d+ \d+)$", run.lines(7))
+    assert modes == [*((f"rx_trig_{name}", "664 20") for name in ("bytes", "age_us", "idle_us")), ("interrupts_max", "644 0")], run.log
+    assert not re.findall(r"(?m)^/dev/", run.lines(10))
 
 
 @pytest.mark.seconds(600)

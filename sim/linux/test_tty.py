@@ -403,6 +403,24 @@ def test_sendbreak_and_a_signal(tty, cpu):
 
 
 @one
+def test_sendbreak_of_two_programs(tty, cpu):
+    # At once: there are two breaks, and each is exact.
+    run = tty(cpu, "set=115200,8N1", "later=50000:break=1", "break=1", "wait")
+    lows = edges(run.wave("tx"))
+    assert [level for _, level in lows] == [0, 1, 0, 1]
+    assert [lows[1][0] - lows[0][0], lows[3][0] - lows[2][0]] == [100 * tty.ms] * 2
+    assert run.lines("break") == [[], []]
+
+
+@one
+def test_a_long_sendbreak_and_a_signal(tty, cpu):
+    # A break of more than a second ends with the call.
+    run = tty(cpu, "set=115200,8N1", "alarm=20000", "break=20", "tick")
+    _, rose = only_pulse(run.wave("tx"))
+    assert run.line("break") == [f"-{errno.EINTR}"] and rose <= int(run.line("tick")[0])
+
+
+@one
 def test_sendbreak_while_output_is_stopped(tty, cpu):
     # tcflow() holds back bytes only.
     run = tty(cpu, "set=115200,8N1", "stop", "break=1", "start", "write=42", "drain")

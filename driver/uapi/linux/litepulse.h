@@ -585,7 +585,7 @@ struct litepulse_rest {
  * For times that TIOCSRS485 cannot say, which has milliseconds; whichever was set last acts, also
  * when the claim has ended. -EINVAL beyond 65535 ticks, and for @echo_ns beyond 1023 cycles of the
  * core's clock. The lead cannot change while a train runs: -EBUSY. After an error nothing has
- * changed.
+ * changed; a board whose cable failed gets back what it had when it can be reached.
  */
 struct litepulse_driver_enable {
 	__u32 lead_ns;

@@ -13,6 +13,8 @@
 #include <linux/platform_device.h>
 #include <linux/pm.h>
 #include <linux/random.h>
+#include <linux/tty.h>
+#include <linux/tty_ldisc.h>
 #include <linux/workqueue.h>
 
 #include "litepulse.h"
@@ -54,6 +56,14 @@ static bool unreachable;
 module_param(unreachable, bool, 0644);
 MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
 
+static bool fail_echo;
+module_param(fail_echo, bool, 0644);
+MODULE_PARM_DESC(fail_echo, "the tail of the echo does not arrive, all else does");
+
+static bool keeps_bytes;
+module_param(keeps_bytes, bool, 0644);
+MODULE_PARM_DESC(keeps_bytes, "received bytes stay in the boards, as while their interrupts are moderated");
+
 static bool fails_on_resume;
 module_param(fails_on_resume, bool, 0644);
 MODULE_PARM_DESC(fails_on_resume, "the next resume of the machine sets `unreachable`, before the driver resumes the boards");
@@ -74,9 +84,13 @@ struct board {
 
 	spinlock_t lock;		/* protects what follows */
 	u64 reset;			/* time of the latest one, ns */
-	u32 session, event_mask, wanted, line, driver_enable, echo;
+	u32 session, event_mask, wanted, line, driver_enable, echo, period;
 	bool train;
-	u32 train_count;
+	u32 train_count, train_width;
+	u64 busy_until;			/* end of the train's pulse that is on the line */
+	u64 low_since;			/* tick from which on BREAK_HOLD holds the line low */
+	unsigned int lows, low_us;	/* pulses and breaks, and how long all of them were */
+	unsigned int level;		/* of received bytes at which it interrupts */
 	u32 events[EVENTS][LITEPULSE_EVENT_WORDS], launches[LAUNCHES][4];
 	u32 bytes[BYTES][LITEPULSE_RECEIVE_WORDS];
 	u8 waiting[BYTES];
@@ -118,6 +132,7 @@ static void reset_board(struct board *b)
 	b->seq = 0;
 	b->train = false;
 	b->line = 0;
+	b->busy_until = 0;
 	b->driver_enable = 0;
 	b->echo = LITEPULSE_ECHO_CYCLES_RESET;
 	spin_unlock_irqrestore(&b->lock, flags);
@@ -182,6 +197,43 @@ static void lose(struct board *b, bool open_ended)
 	spin_unlock_irqrestore(&b->lock, flags);
 }
 
+/* Nothing is sent: neither a byte, nor a pulse, nor a break. */
+static bool line_is_free(struct board *b, u64 now)
+{
+	return now >= b->busy_until && !(b->line & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK) &&
+		(!b->waiting_count || b->line & LITEPULSE_CFG_LINE_HOLD_TTY_MASK);
+}
+
+/* The only pulse of a train comes at once, or finds the line busy. */
+static void pulse(struct board *b, u64 now)
+{
+	if (!line_is_free(b, now)) {
+		if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_REFUSED_TRAIN_MASK)
+			event(b, now, LITEPULSE_KIND_REFUSED, LITEPULSE_SRC_TRAIN, LITEPULSE_REASON_BUSY, 0);
+		return;
+	}
+	b->busy_until = now + b->train_width;
+	b->lows++;
+	b->low_us += b->train_width / NSEC_PER_USEC;
+	if (b->event_mask & LITEPULSE_CFG_EVENT_MASK_TX_TRAIN_MASK)
+		event(b, now, LITEPULSE_KIND_TX, LITEPULSE_SRC_TRAIN, 0, 0);
+}
+
+/* A break begins when what is on the line is over. There is none if it is to end before. */
+static void set_line(struct board *b, u32 line, u64 now)
+{
+	u32 changed = line ^ b->line;
+	bool bytes = b->waiting_count && !(b->line & LITEPULSE_CFG_LINE_HOLD_TTY_MASK);
+
+	if (changed & line & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK)
+		b->low_since = max(b->busy_until, now + (bytes ? BYTE_NS : 0));
+	if (changed & ~line & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK && now > b->low_since) {
+		b->lows++;
+		b->low_us += div_u64(now - b->low_since, NSEC_PER_USEC);
+	}
+	b->line = line;
+}
+
 /* What happened until now. */
 static void advance(struct board *b, u64 now)
 {
@@ -198,7 +250,8 @@ static void advance(struct board *b, u64 now)
 	}
 	b->launch_count -= done;
 	memmove(b->launches, b->launches + done, b->launch_count * sizeof(b->launches[0]));
-	if (b->waiting_count && b->byte_count < BYTES) {
+	if (b->waiting_count && b->byte_count < BYTES && now >= b->busy_until &&
+	    !(b->line & (LITEPULSE_CFG_LINE_HOLD_TTY_MASK | LITEPULSE_CFG_LINE_BREAK_HOLD_MASK))) {
 		u32 *words = b->bytes[b->byte_count++];
 
 		words[0] = lower_32_bits(now);
@@ -223,7 +276,7 @@ static void serve(struct board *b)
 	event_count = b->wanted & LITEPULSE_WANT_EVENTS ? b->event_count : 0;
 	memcpy(b->told_events, b->events, event_count * sizeof(b->events[0]));
 	b->event_count -= event_count;
-	byte_count = b->wanted & LITEPULSE_WANT_BYTES ? b->byte_count : 0;
+	byte_count = b->wanted & LITEPULSE_WANT_BYTES && !keeps_bytes ? b->byte_count : 0;
 	memcpy(b->told_bytes, b->bytes, byte_count * sizeof(b->bytes[0]));
 	b->byte_count -= byte_count;
 	if (b->waiting_count <= TRANSMIT_LOW)
@@ -300,7 +353,8 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 		case LITEPULSE_CSR_STATUS:
 			*words = (b->waiting_count ? 0 : LITEPULSE_CSR_STATUS_TX_IDLE_MASK) |
 				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) |
-				(b->train && !hide_train ? LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK : 0);
+				(b->train && !hide_train ? LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK : 0) |
+				(line_is_free(b, tick_of(b)) ? 0 : LITEPULSE_CSR_STATUS_LINE_BUSY_MASK);
 			break;
 		default:
 			*words = 0;
@@ -365,6 +419,10 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	for (; count; count--, words++) {
 		u64 now = tick_of(b);
 
+		if (fail_echo && words->offset == LITEPULSE_CFG_ECHO) {
+			error = -EIO;
+			continue;
+		}
 		switch (words->offset) {
 		case LITEPULSE_CFG_EVENT_MASK:
 			b->event_mask = words->value;
@@ -379,7 +437,10 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 				event(b, now, LITEPULSE_KIND_SNAPSHOT, LITEPULSE_SRC_CONTROL, 0, 0);
 			break;
 		case LITEPULSE_CFG_LINE:
-			b->line = words->value;
+			set_line(b, words->value, now);
+			break;
+		case LITEPULSE_CFG_PROFILE0_PERIOD:
+			b->period = words->value;
 			break;
 		case LITEPULSE_CFG_DRIVER_ENABLE:
 			if (b->train && (words->value ^ b->driver_enable) & LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK)
@@ -396,6 +457,9 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 		case LITEPULSE_CFG_TRAIN_COUNT:
 			b->train_count = words->value;
 			break;
+		case LITEPULSE_CFG_TRAIN_WIDTH:
+			b->train_width = words->value;
+			break;
 		case LITEPULSE_CFG_TRAIN_COMMAND:
 			if (refuse_others)
 				refuse(b, LITEPULSE_CFG_PROFILE0_PERIOD, LITEPULSE_REASON_INVALID);
@@ -405,6 +469,8 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 				event(b, now, LITEPULSE_KIND_APPLIED, LITEPULSE_SRC_TRAIN_CHANGE,
 				      (words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) == LITEPULSE_TRAIN_CMD_STOP ?
 				      LITEPULSE_EVENT_FLAG_STOP : 0, 0);
+			if ((words->value & LITEPULSE_CFG_TRAIN_COMMAND_COMMAND_MASK) == LITEPULSE_TRAIN_CMD_START && !b->train)
+				pulse(b, now);
 			break;
 		}
 	}
@@ -453,6 +519,9 @@ static void board_want(void *context, u32 mask, u32 wanted)
 
 static void board_moderate(void *context, const struct litepulse_moderation *events, const struct litepulse_moderation *bytes)
 {
+	struct board *b = context;
+
+	WRITE_ONCE(b->level, bytes->level);
 }
 
 static int board_attach(void *context, struct litepulse *lp)
@@ -525,16 +594,20 @@ module_param_cb(edge, &edge_ops, NULL, 0200);
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)
 {
-	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d break %d\n", all[0].launch_count + all[1].launch_count,
-			  all[0].wants,
+	u64 now = tick_of(&all[0]);
+
+	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d break %d lows %u low_us %u now %d level %u period %u\n",
+			  all[0].launch_count + all[1].launch_count, all[0].wants,
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo,
-			  atomic_read(&accesses_asleep), !!(all[0].line & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK));
+			  atomic_read(&accesses_asleep), !!(all[0].line & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK), all[0].lows, all[0].low_us,
+			  now < all[0].busy_until || all[0].line & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK, all[0].level, all[0].period);
 }
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
 module_param_cb(known, &known_ops, NULL, 0444);
-MODULE_PARM_DESC(known, "launches waiting; of board 0: services, lead, lag and tail in ticks, accesses while suspended, TX held low");
+MODULE_PARM_DESC(known, "launches waiting; of board 0: services, lead, lag and tail in ticks, accesses while suspended, TX held low, "
+		 "times that it was low until now, how long in all, whether it is low now, bytes that interrupt, bit period in 2^-8 ticks");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -625,8 +698,12 @@ static void remove_adapter(void)
 	platform_device_unregister(adapter);
 }
 
+/* A line discipline of the number that the kernel's PPS has. */
+static struct tty_ldisc_ops pps = { .owner = THIS_MODULE, .num = N_PPS, .name = "echo_pps" };
+
 static void __exit echo_board_exit(void)
 {
+	tty_unregister_ldisc(&pps);
 	while (boards--)
 		platform_device_unregister(all[boards].pdev);
 	remove_adapter();
@@ -640,17 +717,24 @@ static int __init echo_board_init(void)
 	if (!boards || boards > BOARDS)
 		return -EINVAL;
 	ops.sleeps = sleeps;
-	error = add_adapter();
+	error = tty_register_ldisc(&pps);
 	if (error)
 		return error;
+	error = add_adapter();
+	if (error) {
+		tty_unregister_ldisc(&pps);
+		return error;
+	}
 	error = add(&all[0], PLATFORM_DEVID_NONE);
 	if (!error && boards == 2) {
 		error = add(&all[1], 1);
 		if (error)
 			platform_device_unregister(all[0].pdev);
 	}
-	if (error)
+	if (error) {
 		remove_adapter();
+		tty_unregister_ldisc(&pps);
+	}
 	return error;
 }
 module_init(echo_board_init);

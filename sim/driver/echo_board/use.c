@@ -16,6 +16,11 @@
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
  *   use settings settings that the board did not take arrive when it can be reached again
+ *   use breaks   each tcsendbreak() is a break, whoever else sends; a long one ends with its program's call, and with the board
+ *   use divisor  setserial's custom divisor is the rate, also for an ordinary user; an impossible one is refused
+ *   use latency  setserial's low_latency acts at once, also for an ordinary user
+ *   use flush    tcflush() also drops what the board has received and nobody has fetched
+ *   use refused  a line discipline that would wait for a modem line, and a polarity of RS-485, cannot be had
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use xon      an XON that comes while an XOFF is on its way is sent
@@ -37,6 +42,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -46,6 +52,9 @@
 #include <linux/serial.h>
 #include <linux/userfaultfd.h>
 
+#ifndef N_PPS
+#define N_PPS 18	/* not in the C library's headers, and the kernel's do not go together with these */
+#endif
 #define BYTES 1500
 #define FILES 10000
 #define INFO_1 56		/* size of struct litepulse_info in version 1 */
@@ -902,15 +911,198 @@ static void settings(int pulse)
 
 	CHECK(fd >= 0 && !driver_enable(fd, 7, 8, 0, 0) && !ioctl(tty, TIOCSBRK) && known("break") == 1);
 	write_parameter("unreachable", "1");
-	CHECK(!ioctl(tty, TIOCCBRK));
+	CHECK(ioctl(tty, TIOCCBRK) == -1 && errno == EIO);
 	CHECK(!rs485(tty, SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND));
 	sleep(2);
 	CHECK(known("break") == 1 && known("lead") == 7);
 	write_parameter("unreachable", "0");
 	sleep(2);
 	CHECK(known("break") == 0 && known("lead") == 0 && known("lag") == 0);
+	/* A break that could not be begun does not begin later, nor does one that was to end by itself. */
+	write_parameter("unreachable", "1");
+	CHECK(ioctl(tty, TIOCSBRK) == -1 && errno == EIO);
+	CHECK(ioctl(tty, TCSBRKP, 1) == -1 && errno == EIO);
+	write_parameter("unreachable", "0");
+	sleep(2);
+	CHECK(known("break") == 0 && known("lows") == 1);
+	/* If the tail does not arrive, lead and lag become what they were, too. */
+	CHECK(!driver_enable(fd, 7, 8, LITEPULSE_DRIVER_ENABLE_ECHO, 300));
+	write_parameter("fail_echo", "1");
+	CHECK(driver_enable(fd, 1, 2, LITEPULSE_DRIVER_ENABLE_ECHO, 400) == -EIO);
+	write_parameter("fail_echo", "0");
+	sleep(2);
+	CHECK(known("lead") == 7 && known("lag") == 8 && known("echo") == 300);
+	/* What was set last acts, also after a suspend, whoever set it. */
+	CHECK(!rs485(tty, SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND) && !tcdrain(tty) && !driver_enable(fd, 7, 8, 0, 0));
+	suspend_machine();
+	sleep(2);
+	CHECK(known("lead") == 7 && known("lag") == 8);
 	close(tty);
 	close(fd);
+	bytes(pulse);
+}
+
+static void wait_for(pid_t child)
+{
+	int status;
+
+	CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void interrupted(int number)
+{
+	(void)number;
+}
+
+static void breaks(int pulse)
+{
+	const struct sigaction action = { .sa_handler = interrupted };
+	const struct itimerval soon = { .it_value.tv_usec = 300000 };
+	int tty = open_tty(), status;
+	unsigned char filler[20] = { 0 };
+	pid_t child;
+
+	/* Two at once: one behind the other. */
+	child = fork();
+	CHECK(!ioctl(tty, TCSBRKP, 1));
+	if (!child)
+		_exit(0);
+	wait_for(child);
+	CHECK(known("lows") == 2 && known("low_us") == 200000 && known("now") == 0);
+	/* Another program writes soon after all has been sent. */
+	child = fork();
+	if (!child)
+		for (;; usleep(200))
+			CHECK(write(tty, filler, sizeof(filler)) == sizeof(filler) && !tcdrain(tty));
+	for (int i = 1; i <= 10; i++)
+		CHECK(!ioctl(tty, TCSBRKP, 1) && known("lows") == 2 + i && known("low_us") == 200000 + i * 100000);
+	CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child && !tcflush(tty, TCIOFLUSH));
+	/* Ten seconds end with a signal to the program, and when the board goes. */
+	CHECK(!sigaction(SIGALRM, &action, NULL) && !setitimer(ITIMER_REAL, &soon, NULL));
+	CHECK(ioctl(tty, TCSBRKP, 100) == -1 && errno == EINTR);
+	CHECK(known("lows") == 13 && known("now") == 0);
+	child = fork();
+	if (!child)
+		_exit(!ioctl(tty, TCSBRKP, 100));
+	while (!known("now"))
+		usleep(10000);
+	close(tty);
+	close(pulse);
+	write_file(driver, "unbind", board);
+	CHECK(known("now") == 0 && known("lows") == 14);
+	CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child);
+	write_file(driver, "bind", board);
+	signal(SIGALRM, SIG_DFL);
+	alarm(300);
+	bytes(open_pulse());
+}
+
+/* TIOCSSERIAL as setserial(8) does it: -errno or 0. */
+static int set_serial(int tty, unsigned int flags, int divisor)
+{
+	struct serial_struct serial;
+
+	CHECK(!ioctl(tty, TIOCGSERIAL, &serial));
+	serial.flags = (serial.flags & ~(ASYNC_SPD_MASK | ASYNC_LOW_LATENCY)) | flags;
+	serial.custom_divisor = divisor;
+	return ioctl(tty, TIOCSSERIAL, &serial) ? -errno : 0;
+}
+
+static void set_baud(int tty, speed_t baud)
+{
+	struct termios settings;
+
+	CHECK(!tcgetattr(tty, &settings) && !cfsetspeed(&settings, baud) && !tcsetattr(tty, TCSANOW, &settings));
+}
+
+/* As root, then as another user. */
+static void as_both(void (*test)(int tty))
+{
+	for (int user = 0; user < 2; user++) {
+		int tty = open_tty();
+		pid_t child = fork();
+
+		if (!child) {
+			CHECK(!user || !setuid(1000));
+			test(tty);
+			_exit(0);
+		}
+		wait_for(child);
+		close(tty);
+	}
+}
+
+static void divisor_of(int tty)
+{
+	static const int bad[] = { 0, -1, -2147483647 - 1, 2147483647 };
+	struct serial_struct serial;
+	struct termios settings;
+	unsigned int period;
+
+	CHECK(!ioctl(tty, TIOCGSERIAL, &serial));
+	set_baud(tty, B38400);
+	period = known("period");
+	CHECK(period == 6666667);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(set_serial(tty, ASYNC_SPD_CUST, bad[i]) == -EINVAL && known("period") == (int)period);
+	CHECK(!set_serial(tty, ASYNC_SPD_CUST, 2500) && (unsigned int)known("period") == 256000000000ull * 2500 / serial.baud_base);
+	/* Not the nearest whole baud rate. */
+	CHECK(!set_serial(tty, ASYNC_SPD_CUST, 1000003) && (unsigned int)known("period") == 256000000000ull * 1000003 / serial.baud_base);
+	/* It is in force while the rate is 38400, and says so. */
+	CHECK(!tcgetattr(tty, &settings) && cfgetospeed(&settings) == B38400);
+	set_baud(tty, B9600);
+	CHECK(known("period") == 26666667);
+	set_baud(tty, B38400);
+	CHECK((unsigned int)known("period") == 256000000000ull * 1000003 / serial.baud_base);
+	CHECK(!set_serial(tty, 0, 0) && known("period") == 6666667);
+}
+
+static void latency_of(int tty)
+{
+	CHECK(known("level") == 128);
+	CHECK(!set_serial(tty, ASYNC_LOW_LATENCY, 0) && known("level") == 1);
+	CHECK(!set_serial(tty, 0, 0) && known("level") == 128);
+}
+
+static void flush(int pulse)
+{
+	int tty = open_tty();
+	struct termios settings;
+
+	CHECK(!tcgetattr(tty, &settings) && !fcntl(tty, F_SETFL, O_NONBLOCK));
+	for (int way = 0; way < 3; way++) {
+		unsigned char byte = 0;
+
+		write_parameter("keeps_bytes", "1");
+		CHECK(write(tty, "abcde", 5) == 5 && !tcdrain(tty));
+		/* The last stop bit is over. */
+		usleep(2000);
+		if (way < 2)
+			CHECK(!tcflush(tty, way ? TCIOFLUSH : TCIFLUSH));
+		else
+			CHECK(!tcsetattr(tty, TCSAFLUSH, &settings));
+		write_parameter("keeps_bytes", "0");
+		CHECK(write(tty, "x", 1) == 1 && !tcdrain(tty));
+		CHECK(poll(&(struct pollfd){ .fd = tty, .events = POLLIN }, 1, 5000) == 1);
+		CHECK(read(tty, &byte, 1) == 1 && byte == 'x');
+		usleep(200000);
+		CHECK(read(tty, &byte, 1) == -1 && errno == EAGAIN);
+	}
+	close(tty);
+	bytes(pulse);
+}
+
+static void refused(int pulse)
+{
+	const unsigned int on = SER_RS485_ENABLED;
+	int tty = open_tty(), discipline = N_PPS;
+
+	CHECK(ioctl(tty, TIOCSETD, &discipline) == -1 && errno == EOPNOTSUPP);
+	CHECK(rs485(tty, on | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
+	CHECK(rs485(tty, on | SER_RS485_RTS_ON_SEND | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
+	CHECK(ioctl(tty, TIOCSRS485, NULL) == -1 && errno == EFAULT);
+	CHECK(!rs485(tty, on) && !rs485(tty, on | SER_RS485_RTS_ON_SEND) && !rs485(tty, SER_RS485_RTS_AFTER_SEND));
+	close(tty);
 	bytes(pulse);
 }
 
@@ -1279,6 +1471,16 @@ int main(int count, char **words)
 		retry(pulse);
 	} else if (!strcmp(words[1], "settings")) {
 		settings(pulse);
+	} else if (!strcmp(words[1], "breaks")) {
+		breaks(pulse);
+	} else if (!strcmp(words[1], "divisor")) {
+		as_both(divisor_of);
+	} else if (!strcmp(words[1], "latency")) {
+		as_both(latency_of);
+	} else if (!strcmp(words[1], "flush")) {
+		flush(pulse);
+	} else if (!strcmp(words[1], "refused")) {
+		refused(pulse);
 	} else if (!strcmp(words[1], "keep")) {
 		keep(pulse);
 	} else if (!strcmp(words[1], "nap")) {

@@ -12,7 +12,7 @@
  *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
  *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
  *   cable raised PORT      attach; the machine is suspended for longer than the board keeps a raised bit rate, with the tty open
- *   cable breaks PORT      attach; each break begins and ends on the line, however short it is; one of tcsendbreak() is exact
+ *   cable breaks PORT      attach; each break begins and ends on the line, however short it is; those of tcsendbreak() are exact
  *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
  *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
  *   cable stall PORT       attach; the port takes nothing of a reading of the clocks, and a byte comes when its program has gone
@@ -309,6 +309,8 @@ static void breaks(void)
 	struct board board;
 	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board);
 	uint64_t fell;
+	pid_t child;
+	int status;
 
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
 	want.rise = want.fall = 1 << info.inputs;
@@ -330,6 +332,17 @@ static void breaks(void)
 	fell = event.tick;
 	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.tick - fell == info.tick_num / info.tick_den / 10);
 	CHECK(time.tick >= event.tick);
+	/* Two programs at once send two, one behind the other. */
+	child = fork();
+	CHECK(!ioctl(tty, TCSBRKP, 1));
+	if (!child)
+		_exit(0);
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	for (int i = 0; i < 2; i++) {
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && !(event.data >> 16 & event.data));
+		fell = event.tick;
+		CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.tick - fell == info.tick_num / info.tick_den / 10);
+	}
 	CHECK(!close(tty) && !close(pulse));
 	detach(fd);
 }
