@@ -288,8 +288,7 @@ int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *c
 	if (error)
 		return error;
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, bits);
-	litepulse_board_flush_line(lp);
-	error = litepulse_board_write_line(lp);
+	error = litepulse_board_flush_line(lp);
 	if (error)
 		litepulse_board_set_line(lp, LITEPULSE_LINE_REST, before);
 	return error;
