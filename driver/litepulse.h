@@ -44,6 +44,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "litepulse_clock_map.h"
 #include "litepulse_record.h"
 #include "litepulse_regs.h"
 #include "litepulse_time.h"
@@ -314,6 +315,8 @@ struct litepulse {
 	/* Of one stream, decoded and then delivered; on the stack each call would clear them. */
 	struct litepulse_record records[LITEPULSE_RECORDS_AT_ONCE * LITEPULSE_RECORDS_PER_EVENT];
 	u64 restarts;
+	struct litepulse_reading reading; /* the latest one of the board's clock, if @keeps */
+	unsigned int breaks; /* how often the ticks since the one before did not fit the time */
 	u16 session;
 	bool want_ns; /* a sink wants another clock than none */
 	/* What the PTP clock showed at the tick of an event, ns; NULL: there is no such clock. */
@@ -362,6 +365,8 @@ struct litepulse {
 	atomic_t doubts; /* how often a setting may not have arrived */
 	int settled; /* @doubts when all settings were written last; claim_mutex */
 	bool restarting; /* the board was reset, and lacks settings since; claim_mutex */
+	bool ticks_go_on; /* it was its watchdog only: it lacks nothing but output; claim_mutex */
+	unsigned int breaks_known; /* of @breaks: there was no reset since; claim_mutex */
 	bool unreported; /* and the sinks do not know of it yet; claim_mutex */
 	bool failing; /* the latest attempt failed, which the log says; claim_mutex */
 
@@ -417,6 +422,7 @@ int litepulse_board_read_csr(struct litepulse *lp, u32 offset, u32 *word);
 int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word *words,
 			      unsigned int count);
 int litepulse_board_now(struct litepulse *lp, u64 *tick);
+int litepulse_board_header(struct litepulse *lp, struct litepulse_header *now);
 int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time);
 int litepulse_board_check_session(struct litepulse *lp);
 int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant *claimant);

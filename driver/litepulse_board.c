@@ -144,6 +144,50 @@ int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word 
 	return lp->ops->configure(lp->context, words, count);
 }
 
+static void litepulse_board_read_before(void *data)
+{
+	struct litepulse_reading *reading = data;
+
+	reading->before = ktime_get_boottime_ns();
+}
+
+static void litepulse_board_read_after(void *data)
+{
+	struct litepulse_reading *reading = data;
+
+	reading->after = ktime_get_boottime_ns();
+}
+
+/* Whether the board's clock went on from one reading to the other as it should. */
+static bool litepulse_board_went_on(struct litepulse *lp, const struct litepulse_reading *first,
+				    const struct litepulse_reading *second)
+{
+	return !litepulse_clock_map_fell_behind(&lp->rate, first, second) &&
+		litepulse_clock_map_reachable(&lp->rate, second->tick - first->tick,
+					      second->after - first->before, false);
+}
+
+/* The board's clock beside CLOCK_BOOTTIME. A break in it shows that the board was reset. */
+static int litepulse_board_read(struct litepulse *lp, struct litepulse_reading *reading)
+{
+	const struct litepulse_stamper stamper = { litepulse_board_read_before,
+						   litepulse_board_read_after, reading };
+	unsigned long flags;
+	int error = lp->ops->time(lp->context, &reading->tick, &stamper);
+
+	if (error)
+		return error;
+	spin_lock_irqsave(&lp->lock, flags);
+	/* Else the other reader saw what we see. */
+	if (reading->before >= lp->reading.after) {
+		if (lp->reading.after && !litepulse_board_went_on(lp, &lp->reading, reading))
+			WRITE_ONCE(lp->breaks, lp->breaks + 1);
+		lp->reading = *reading;
+	}
+	spin_unlock_irqrestore(&lp->lock, flags);
+	return 0;
+}
+
 /**
  * litepulse_board_now - the board's tick
  * @lp: device
@@ -153,7 +197,40 @@ int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word 
  */
 int litepulse_board_now(struct litepulse *lp, u64 *tick)
 {
-	return lp->ops->time(lp->context, tick, NULL);
+	struct litepulse_reading reading;
+	int error;
+
+	if (!lp->keeps)
+		return lp->ops->time(lp->context, tick, NULL);
+	error = litepulse_board_read(lp, &reading);
+	if (!error)
+		*tick = reading.tick;
+	return error;
+}
+
+/**
+ * litepulse_board_header - the board's tick and CLOCK_MONOTONIC, as the header of a stream has them
+ * @lp: device
+ * @now: answer
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_header(struct litepulse *lp, struct litepulse_header *now)
+{
+	struct litepulse_reading reading;
+	int error = litepulse_board_read(lp, &reading);
+	u64 half;
+
+	if (error)
+		return error;
+	half = (reading.after - reading.before) / 2;
+	*now = (struct litepulse_header){
+		.tick = reading.tick,
+		.mono = reading.before + half -
+			ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT)),
+		.uncertainty = min_t(u64, half + 1, U32_MAX),
+	};
+	return 0;
 }
 
 /* The host's clocks before [0] and after [1] the tick was taken. */

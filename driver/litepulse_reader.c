@@ -106,8 +106,11 @@ static void litepulse_reader_add_note(struct litepulse_reader *reader,
 		if (note->kind == LITEPULSE_KIND_LOST) {
 			other->count += note->count;
 			other->flags |= note->flags & LITEPULSE_FLAG_AT_LEAST;
-		} else {
+		} else if (note->flags & LITEPULSE_RESTARTED_WATCHDOG) {
 			other->count = note->count;
+		} else {
+			/* A reset outweighs the watchdog, and ticks count from the latest. */
+			*other = *note;
 		}
 		return;
 	}

@@ -29,6 +29,14 @@ def test_load_and_unload():
     assert run.status == [0] * 16 and not run.complaints, run.log
 
 
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_a_watchdog_that_fired(sleeps):
+    """It stops what ran, and nothing else: ticks, numbers and the PTP clock go on, and no event is thrown away."""
+    run, jobs = echo_rig.echo_boot("run /use watchdog", parameters=f"sleeps={sleeps} keeps=1 fast_ppm=500")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
 @pytest.fixture(name="echo_board", scope="module")
 def echo_board_files():
     """See echo_rig.py."""
@@ -37,7 +45,7 @@ def echo_board_files():
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-@pytest.mark.parametrize("what", "all unbind reset abi de lost clock wild modem page ring resume retry settings keep nap xon".split())
+@pytest.mark.parametrize("what", "all unbind reset abi de lost clock wild doubt modem page ring resume retry settings keep nap xon".split())
 def test_echo_board(what, sleeps):
     """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
     run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps}")

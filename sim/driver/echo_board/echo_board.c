@@ -66,6 +66,22 @@ static bool wild;
 module_param(wild, bool, 0644);
 MODULE_PARM_DESC(wild, "ticks of headers and events are wrong now and then: any bit of them");
 
+static bool keeps;
+module_param(keeps, bool, 0444);
+MODULE_PARM_DESC(keeps, "the boards have power of their own");
+
+static unsigned int fast_ppm;
+module_param(fast_ppm, uint, 0444);
+MODULE_PARM_DESC(fast_ppm, "their ticks are so much faster than nanoseconds");
+
+static bool ahead;
+module_param(ahead, bool, 0644);
+MODULE_PARM_DESC(ahead, "ticks of headers are too high, so that those of later ones seem to have gone back");
+
+static bool first_low;
+module_param(first_low, bool, 0644);
+MODULE_PARM_DESC(first_low, "the next events that wait come with two headers, of which the first has too low a tick: once");
+
 struct board {
 	struct platform_device *pdev;
 	struct hrtimer timer;
@@ -97,7 +113,21 @@ static atomic_t accesses_asleep;
 
 static u64 tick_of(struct board *b)
 {
-	return ktime_get_ns() - b->reset;
+	u64 passed = ktime_get_ns() - b->reset;
+
+	return passed + div_u64(passed * fast_ppm, 1000000);
+}
+
+/* It heard nothing for too long: what its watchdog stops, and as it would be had a host written that. */
+static void watchdog(struct board *b)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&b->lock, flags);
+	b->session = 0;
+	b->launch_count = 0;
+	b->train = false;
+	spin_unlock_irqrestore(&b->lock, flags);
 }
 
 /* As its button does. What was on its way to it then arrives afterwards: a launch for a tick that was. */
@@ -219,7 +249,7 @@ static void serve(struct board *b)
 	header.tick = tick_of(b);
 	header.mono = ktime_get_ns();
 	advance(b, header.tick);
-	header.tick = told(header.tick);
+	header.tick = told(header.tick) | (ahead ? BIT_ULL(40) : 0);
 	event_count = b->wanted & LITEPULSE_WANT_EVENTS ? b->event_count : 0;
 	memcpy(b->told_events, b->events, event_count * sizeof(b->events[0]));
 	b->event_count -= event_count;
@@ -236,8 +266,16 @@ static void serve(struct board *b)
 	b->wanted &= ~pending;
 	spin_unlock_irqrestore(&b->lock, flags);
 	header.ready = event_count;
-	if (event_count)
+	if (first_low && event_count > 1) {
+		struct litepulse_header low = header;
+
+		first_low = false;
+		low.tick = 1;
+		litepulse_take_events(b->lp, &low, b->told_events[0], 1);
+		litepulse_take_events(b->lp, &header, b->told_events[1], event_count - 1);
+	} else if (event_count) {
 		litepulse_take_events(b->lp, &header, b->told_events[0], event_count);
+	}
 	header.ready = byte_count;
 	if (byte_count)
 		litepulse_take_bytes(b->lp, &header, b->told_bytes[0], byte_count);
@@ -481,6 +519,16 @@ static int reset_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops reset_ops = { .set = reset_set };
 module_param_cb(reset, &reset_ops, NULL, 0200);
 
+/* Writing to this parameter fires the watchdog of board 0. */
+static int silence_set(const char *value, const struct kernel_param *parameter)
+{
+	watchdog(&all[0]);
+	return 0;
+}
+
+static const struct kernel_param_ops silence_ops = { .set = silence_set };
+module_param_cb(silence, &silence_ops, NULL, 0200);
+
 /* Writing to this parameter makes board 0 lose events and bytes: 0 a few, 1 more than it counts. */
 static int lose_set(const char *value, const struct kernel_param *parameter)
 {
@@ -560,7 +608,7 @@ static int register_on_port(struct board *b, const struct litepulse_platform_dat
 
 static int add(struct board *b, int id)
 {
-	struct litepulse_platform_data data = { .ops = &ops, .context = b, .attach = board_attach };
+	struct litepulse_platform_data data = { .ops = &ops, .context = b, .attach = board_attach, .keeps = keeps };
 
 	spin_lock_init(&b->lock);
 	b->reset = ktime_get_ns();

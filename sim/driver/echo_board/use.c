@@ -12,6 +12,8 @@
  *   use lost     the board loses so much that it stops counting
  *   use answer   litepulse_echo answers edges: each with a launch, or, on a transport that sleeps, with none
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
+ *   use doubt    what is dropped as a header's tick went back is reported: how much, and when that was noticed
+ *   use watchdog the board's watchdog fires: what ran has stopped, all else goes on (keeps=1 fast_ppm=500)
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
@@ -305,17 +307,25 @@ static void unbind(void)
 	}
 }
 
+static long long host_ns(clockid_t clock);
+
 static void reset(int pulse)
 {
+	long long before, after;
 	struct litepulse_event event;
 	struct litepulse_time now;
 	int fd = claim(pulse);
 
 	CHECK(fd >= 0);
 	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	before = host_ns(CLOCK_REALTIME);
 	write_file("/sys/module/echo_board/parameters/", "reset", board == boards[1] ? "1" : "0");
+	after = host_ns(CLOCK_REALTIME);
 	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
-	CHECK(event.kind == LITEPULSE_KIND_RESTARTED);
+	/* It is the reset, whenever that was noticed: ticks began then. */
+	CHECK(event.kind == LITEPULSE_KIND_RESTARTED && event.tick == 0 && event.count == 1);
+	CHECK(event.flags == LITEPULSE_FLAG_NS && event.uncertainty);
+	CHECK((long long)event.ns + event.uncertainty >= before && (long long)event.ns <= after + event.uncertainty);
 	/* What the board got just after the reset, before anybody knew of it, does not start. */
 	CHECK(known("launches") == 0);
 	CHECK(write(fd, &(struct litepulse_launch){ .tick = ~0ull >> 1 }, sizeof(struct litepulse_launch)) == -1 && errno == ESTALE);
@@ -762,6 +772,139 @@ static void wild(int pulse)
 	bytes(pulse);
 }
 
+static void launch_many(int claimed, int pulse, unsigned int count, unsigned int apart);
+static void all(int pulse);
+
+/* An event that the driver made itself is of the moment when it did so: after `before`, and certainly not after now. */
+static void made_since(int pulse, const struct litepulse_time *before, const struct litepulse_event *event)
+{
+	struct litepulse_time now;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	CHECK(event->tick >= before->tick && event->tick <= now.tick);
+	CHECK(event->flags & LITEPULSE_FLAG_NS && event->uncertainty);
+	CHECK(event->ns + event->uncertainty + before->uncertainty >= before->monotonic);
+	CHECK(event->ns <= now.monotonic + event->uncertainty + now.uncertainty);
+}
+
+static void doubt(int pulse)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_RX | 1 << LITEPULSE_KIND_TX };
+	const int fd = claim(pulse), tty = open_tty(), hardware = LITEPULSE_FLAG_NS | LITEPULSE_FLAG_HARDWARE;
+	unsigned long long lost[2] = { 0 }, seq;
+	struct litepulse_stats stats;
+	struct litepulse_event event;
+	struct litepulse_time before;
+
+	CHECK(fd >= 0 && !ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	for (int open_ended = 0; open_ended < 2; open_ended++) {
+		write_parameter("ahead", "1");
+		CHECK(write(tty, "x", 1) == 1);
+		launch_many(fd, pulse, 1, 1);
+		for (int i = 0; i < 2; i++) {
+			CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+			CHECK(event.kind == LITEPULSE_KIND_RX || event.kind == LITEPULSE_KIND_TX);
+		}
+		write_parameter("ahead", "0");
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &before));
+		/* In place of what it lost the board has one record of an event, and two of bytes. */
+		write_parameter("lose", open_ended ? "1" : "0");
+		for (int i = 0; i < 2; i++) {
+			CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_LOST);
+			CHECK(event.count == (open_ended ? 0xffff0000ull : 5));
+			CHECK(event.flags == (open_ended ? hardware | LITEPULSE_FLAG_AT_LEAST : hardware));
+			made_since(pulse, &before, &event);
+			lost[event.source == LITEPULSE_SRC_RECEIVER] += event.count;
+		}
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats) && !stats.restarts);
+		CHECK(stats.lost_events == lost[0] && stats.lost_bytes == lost[1] && lost[0] == lost[1]);
+	}
+	/* All is heard again. One wrong header between good ones: reported once, before what comes after it. */
+	launch_many(fd, pulse, 1, 1);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_TX);
+	seq = event.seq;
+	write_parameter("first_low", "1");
+	launch_many(fd, pulse, 2, 1);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_LOST);
+	CHECK(event.count == 1 && event.seq == seq + 1 && event.flags == hardware);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_TX && event.seq == seq + 2);
+	usleep(200000);
+	launch_many(fd, pulse, 1, 1);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_TX && event.seq == seq + 3);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats) && stats.lost_events == lost[0] + 5 + 1);
+	close(tty);
+	close(fd);
+	bytes(open_pulse());
+}
+
+static void launched(int claimed, int pulse, int fd, struct litepulse_event *event)
+{
+	launch_many(claimed, pulse, 1, 1);
+	CHECK(read(fd, event, sizeof(*event)) == sizeof(*event) && event->kind == LITEPULSE_KIND_TX);
+}
+
+static void watchdog(int pulse)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE | 1 << LITEPULSE_KIND_TX, .rise = 1,
+					    .clock = LITEPULSE_CLOCK_PHC };
+	struct litepulse_event event, first, told;
+	struct litepulse_train_stop stop = { 0 };
+	int fd = claim(pulse), phc = open_pulse();
+	struct litepulse_status status;
+	struct litepulse_time before;
+	struct litepulse_stats stats;
+
+	CHECK(fd >= 0 && !ioctl(phc, LITEPULSE_IOC_SUBSCRIBE, &want));
+	want.clock = LITEPULSE_CLOCK_MONOTONIC;
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	/* More than 16 bits can number. */
+	write_parameter("lose", "1");
+	CHECK(read(phc, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_LOST);
+	launched(fd, pulse, phc, &first);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && read(pulse, &event, sizeof(event)) == sizeof(event));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+	/* The clocks part meanwhile, and the PTP clock is not looked at when it is over. */
+	sleep(10);
+	write_parameter("unreachable", "1");
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &before));
+	write_parameter("silence", "1");
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(event.flags == (LITEPULSE_FLAG_NS | LITEPULSE_RESTARTED_WATCHDOG) && event.count == 1);
+	made_since(pulse, &before, &event);
+	/* Nothing of what comes while the board takes no settings is thrown away. */
+	write_parameter("edge", "1");
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_EDGE);
+	write_parameter("unreachable", "0");
+	CHECK(write(fd, &(struct litepulse_launch){ .tick = ~0ull >> 1 }, sizeof(struct litepulse_launch)) == -1 && errno == ESTALE);
+	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) == -1 && errno == ESTALE);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !(status.flags & LITEPULSE_STATUS_TRAIN));
+	close(fd);
+	sleep(2);
+	/* Ticks, numbers and the PTP clock go on as if nothing had been. */
+	CHECK(read(phc, &told, sizeof(told)) == sizeof(told) && told.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(read(phc, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_EDGE);
+	CHECK(told.ns - told.tick == first.ns - first.tick && event.ns - event.tick == first.ns - first.tick);
+	CHECK(event.seq >= first.seq && event.seq < first.seq + 20);
+	fd = claim(pulse);
+	launched(fd, pulse, phc, &event);
+	CHECK(event.ns - event.tick == first.ns - first.tick && event.seq > first.seq && event.seq < first.seq + 50);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats) && stats.restarts == 1 && stats.lost_events == 0xffff0000ull + 5);
+	close(fd);
+	/* A reset is one all the same, and afterwards another silence is. */
+	sleep(1);
+	write_parameter("reset", "0");
+	CHECK(read(phc, &told, sizeof(told)) == sizeof(told) && told.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(told.flags == LITEPULSE_FLAG_NS && told.tick == 0 && told.count == 2 && told.ns > event.ns);
+	sleep(1);
+	write_parameter("silence", "1");
+	CHECK(read(phc, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(event.flags == (LITEPULSE_FLAG_NS | LITEPULSE_RESTARTED_WATCHDOG) && event.count == 3);
+	CHECK(event.ns - event.tick == told.ns - told.tick);
+	close(phc);
+	sleep(1);
+	all(open_pulse());
+}
+
 /* Is a parameter of a module this? */
 static int is(const char *path, const char *expected)
 {
@@ -798,8 +941,6 @@ static void answer(void)
 	CHECK(is("/sys/module/litepulse_echo/parameters/refused", sleeps ? "0,1,2" : ""));
 	CHECK(known("launches") == (sleeps ? 0 : 3));
 }
-
-static void all(int pulse);
 
 /* All devices are suspended, and resumed five seconds later. */
 static void suspend_machine(void)
@@ -945,7 +1086,8 @@ static void all(int pulse)
 	phc(pulse);
 }
 
-static void launch_many(int claimed, int pulse, unsigned int count)
+/* So many, the first one soon, and ticks apart. */
+static void launch_many(int claimed, int pulse, unsigned int count, unsigned int apart)
 {
 	struct litepulse_launch launch = { .data = 0x55 };
 	struct litepulse_time now;
@@ -954,7 +1096,7 @@ static void launch_many(int claimed, int pulse, unsigned int count)
 	launch.tick = now.tick + 50000000;
 	for (unsigned int i = 0; i < count; i++) {
 		CHECK(write(claimed, &launch, sizeof(launch)) == sizeof(launch));
-		launch.tick += 1000000;
+		launch.tick += apart;
 		launch.tag++;
 	}
 }
@@ -977,7 +1119,7 @@ static void ring(void)
 	events = (void *)((char *)state + wanted.offset);
 	CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
 	for (int round = 0; round < 3; round++) {
-		launch_many(claimed, pulse, 70);
+		launch_many(claimed, pulse, 70, 1000000);
 		usleep(500000);
 		CHECK(__atomic_load_n(&state->head, __ATOMIC_ACQUIRE) == tail + 64);
 		for (unsigned int i = 0; i < 64; i++, tail++) {
@@ -998,7 +1140,7 @@ static void ring(void)
 		usleep(800000);
 		_exit(state->head == tail + 10 ? 0 : 1);
 	}
-	launch_many(claimed, pulse, 10);
+	launch_many(claimed, pulse, 10, 1000000);
 	munmap(state, wanted.length);
 	CHECK(wait(&status) > 0 && !status);
 	/* Memory that a file asks for and never maps, and a board that goes. */
@@ -1290,6 +1432,10 @@ int main(int count, char **words)
 		answer();
 	} else if (!strcmp(words[1], "wild")) {
 		wild(pulse);
+	} else if (!strcmp(words[1], "doubt")) {
+		doubt(pulse);
+	} else if (!strcmp(words[1], "watchdog")) {
+		watchdog(pulse);
 	} else if (!strcmp(words[1], "ring")) {
 		close(pulse);
 		ring();

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 3
+ABI = 4
 LDISC = 8
 KIND_TX = 1
 KIND_EDGE = 2
@@ -36,6 +36,7 @@ RX_FRAMING = 2
 RX_BREAK = 4
 RX_OWN = 0x10
 RX_NOISE = 0x20
+RESTARTED_WATCHDOG = 1
 FLAG_NS = 0x100
 FLAG_HARDWARE = 0x200
 FLAG_AT_LEAST = 0x400
