@@ -167,6 +167,15 @@ static bool litepulse_board_went_on(struct litepulse *lp, const struct litepulse
 					      second->after - first->before, false);
 }
 
+/* Whether the board was certainly reset between two readings. A simulated one may be slow. */
+static bool litepulse_board_has_begun_anew(struct litepulse *lp,
+					   const struct litepulse_reading *first,
+					   const struct litepulse_reading *second)
+{
+	return lp->simulated ? second->tick < first->tick :
+			       litepulse_clock_map_fell_behind(&lp->rate, first, second);
+}
+
 /* The board's clock beside CLOCK_BOOTTIME. A break in it shows that the board was reset. */
 static int litepulse_board_read(struct litepulse *lp, struct litepulse_reading *reading)
 {
@@ -412,6 +421,17 @@ int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched)
 	return 0;
 }
 
+/* Another name than the board has. */
+static void litepulse_board_choose_session(struct litepulse *lp)
+{
+	u16 session;
+
+	do {
+		session = get_random_u32() & LITEPULSE_CSR_SESSION_SESSION_MASK;
+	} while (!session || session == lp->session);
+	WRITE_ONCE(lp->session, session);
+}
+
 /**
  * litepulse_board_name_session - gives the board a new name, by which it is known until its reset
  * @lp: device
@@ -420,12 +440,7 @@ int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched)
  */
 int litepulse_board_name_session(struct litepulse *lp)
 {
-	u16 session;
-
-	do {
-		session = get_random_u32() & LITEPULSE_CSR_SESSION_SESSION_MASK;
-	} while (!session);
-	lp->session = session;
+	litepulse_board_choose_session(lp);
 	return litepulse_board_write_session(lp, false, true);
 }
 
@@ -442,7 +457,8 @@ int litepulse_board_name_session(struct litepulse *lp)
  */
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 {
-	u64 tick;
+	const bool kept = lp->kept, unwatched = lp->unwatched;
+	struct litepulse_reading before, after;
 	int error;
 
 	if (!lp->keeps ||
@@ -452,10 +468,25 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 	 * A board that was reset, or whose watchdog has fired, must not get its old name back.
 	 * Reading the tick makes the watchdog count anew, so it cannot fire before the write.
 	 */
-	error = litepulse_board_now(lp, &tick) ?: litepulse_board_check_session(lp);
+	error = litepulse_board_read(lp, &before) ?: litepulse_board_check_session(lp);
 	if (error)
 		return error == -ESTALE ? 0 : error;
-	return litepulse_board_write_session(lp, keep, watched);
+	error = litepulse_board_write_session(lp, keep, watched) ?:
+		litepulse_board_read(lp, &after);
+	if (error) {
+		/* What the board has is not known for certain. */
+		lp->pledge_unknown = true;
+		lp->kept = kept;
+		lp->unwatched = unwatched;
+		litepulse_board_doubt(lp);
+		return error;
+	}
+	if (litepulse_board_has_begun_anew(lp, &before, &after)) {
+		/* It was, and got the name from a frame that was sent again. */
+		litepulse_board_choose_session(lp);
+		litepulse_board_schedule_restart(lp);
+	}
+	return 0;
 }
 
 /**

@@ -37,6 +37,14 @@ def test_a_watchdog_that_fired(sleeps):
     assert run.status == [0] * jobs and not run.complaints, run.log
 
 
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_a_reset_just_before_the_name_is_written(sleeps):
+    """As when the frame that writes it has to be sent again, and the board was reset meanwhile: the driver notices all the same."""
+    run, jobs = echo_rig.echo_boot("run /use renamed", parameters=f"sleeps={sleeps} keeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
 @pytest.fixture(name="echo_board", scope="module")
 def echo_board_files():
     """See echo_rig.py."""

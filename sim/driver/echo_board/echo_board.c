@@ -74,6 +74,10 @@ static unsigned int fast_ppm;
 module_param(fast_ppm, uint, 0444);
 MODULE_PARM_DESC(fast_ppm, "their ticks are so much faster than nanoseconds");
 
+static bool reset_before_name;
+module_param(reset_before_name, bool, 0644);
+MODULE_PARM_DESC(reset_before_name, "board 0 is reset just before it gets its name: a frame was sent again after that. Once");
+
 static bool ahead;
 module_param(ahead, bool, 0644);
 MODULE_PARM_DESC(ahead, "ticks of headers are too high, so that those of later ones seem to have gone back");
@@ -353,8 +357,12 @@ static int board_write_csr(void *context, u32 offset, u32 word)
 	struct board *b = context;
 
 	access(b);
-	if (offset == LITEPULSE_CSR_SESSION)
+	if (offset == LITEPULSE_CSR_SESSION) {
+		if (reset_before_name && b == &all[0])
+			reset_board(b);
+		reset_before_name = false;
 		WRITE_ONCE(b->session, word);
+	}
 	return 0;
 }
 

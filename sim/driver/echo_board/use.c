@@ -14,6 +14,7 @@
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
  *   use doubt    what is dropped as a header's tick went back is reported: how much, and when that was noticed
  *   use watchdog the board's watchdog fires: what ran has stopped, all else goes on (keeps=1 fast_ppm=500)
+ *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
@@ -905,6 +906,23 @@ static void watchdog(int pulse)
 	all(open_pulse());
 }
 
+static void renamed(int pulse)
+{
+	struct litepulse_keep kept = { .flags = LITEPULSE_CLAIM_KEEP };
+	struct litepulse_event event;
+	int fd = claim(pulse);
+
+	CHECK(fd >= 0);
+	subscribe(pulse, 1 << LITEPULSE_KIND_TX);
+	usleep(500000);
+	write_parameter("reset_before_name", "1");
+	CHECK(!ioctl(fd, LITEPULSE_IOC_KEEP, &kept));
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED && !event.tick);
+	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == ESTALE && known("launches") == 0);
+	close(fd);
+	all(open_pulse());
+}
+
 /* Is a parameter of a module this? */
 static int is(const char *path, const char *expected)
 {
@@ -1436,6 +1454,8 @@ int main(int count, char **words)
 		doubt(pulse);
 	} else if (!strcmp(words[1], "watchdog")) {
 		watchdog(pulse);
+	} else if (!strcmp(words[1], "renamed")) {
+		renamed(pulse);
 	} else if (!strcmp(words[1], "ring")) {
 		close(pulse);
 		ring();
