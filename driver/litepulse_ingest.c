@@ -98,10 +98,11 @@ static void litepulse_ingest_deliver(struct litepulse *lp, enum litepulse_stream
 			bool stamped;
 			u32 data;
 
-			/* A loss may have begun before. */
-			if (since && record->tick < since && record->kind < LITEPULSE_KIND_LOST)
-				continue;
 			if (!litepulse_record_select(&sink->selector, record, &data))
+				continue;
+			/* A loss may have begun before. */
+			if (since && record->tick < since && record->kind < LITEPULSE_KIND_LOST &&
+			    !litepulse_sink_wanted(lp, sink, record, &data))
 				continue;
 			stamped = clock != LITEPULSE_CLOCK_NONE &&
 				  litepulse_ingest_stamp(lp, clock, header, record->tick, &stamp);
@@ -355,7 +356,7 @@ static void litepulse_ingest_begin_anew(struct litepulse *lp)
 	/* All that a board has received since its reset is ours, and news to everybody. */
 	lp->bytes.since = 0;
 	list_for_each_entry(sink, &lp->sinks, node)
-		memset(sink->since, 0, sizeof(sink->since));
+		litepulse_sink_forget_since(sink);
 }
 
 /**

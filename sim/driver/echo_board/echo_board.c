@@ -78,6 +78,10 @@ static bool reset_before_name;
 module_param(reset_before_name, bool, 0644);
 MODULE_PARM_DESC(reset_before_name, "board 0 is reset just before it gets its name: a frame was sent again after that. Once");
 
+static bool hold;
+module_param(hold, bool, 0644);
+MODULE_PARM_DESC(hold, "what happens waits in the boards");
+
 static bool ahead;
 module_param(ahead, bool, 0644);
 MODULE_PARM_DESC(ahead, "ticks of headers are too high, so that those of later ones seem to have gone back");
@@ -249,6 +253,8 @@ static void serve(struct board *b)
 	unsigned long flags;
 	u32 pending = 0;
 
+	if (READ_ONCE(hold))
+		return;
 	spin_lock_irqsave(&b->lock, flags);
 	header.tick = tick_of(b);
 	header.mono = ktime_get_ns();

@@ -15,6 +15,7 @@
  *   use doubt    what is dropped as a header's tick went back is reported: how much, and when that was noticed
  *   use watchdog the board's watchdog fires: what ran has stopped, all else goes on (keeps=1 fast_ppm=500)
  *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
+ *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
@@ -923,6 +924,78 @@ static void renamed(int pulse)
 	all(open_pulse());
 }
 
+/* Both rise and fall of input 0 and 1, or of input 0 alone; launches or bytes beside. */
+static struct litepulse_subscribe edges_of(unsigned int rise, unsigned int fall, unsigned int kinds, int ring)
+{
+	return (struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_EDGE | kinds, .rise = rise, .fall = fall,
+					     .clock = ring ? LITEPULSE_CLOCK_NONE : LITEPULSE_CLOCK_MONOTONIC };
+}
+
+/* How many events a file has got by now, that of its ring or those to be read. */
+static unsigned int got(int fd, struct litepulse_ring_state *ring)
+{
+	struct litepulse_event event;
+	unsigned int count = 0;
+
+	usleep(100000);
+	if (ring)
+		return __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+	CHECK(!fcntl(fd, F_SETFL, O_NONBLOCK));
+	while (read(fd, &event, sizeof(event)) == sizeof(event))
+		count++;
+	return count;
+}
+
+/* One file at a time, or with another beside: the only ring of a device is filled in its own way. */
+static void newcomer(int with_ring, int beside)
+{
+	struct litepulse_ring wanted = { .events = 64 };
+	struct litepulse_ring_state *ring = NULL;
+	int fd = open_pulse(), other = open_pulse();
+	struct litepulse_subscribe want;
+	unsigned int before = 0;
+
+	if (with_ring) {
+		CHECK(!ioctl(fd, LITEPULSE_IOC_RING, &wanted));
+		ring = mmap(NULL, wanted.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(ring != MAP_FAILED);
+	}
+	want = edges_of(1, 1, 0, 0);
+	if (beside)
+		CHECK(!ioctl(other, LITEPULSE_IOC_SUBSCRIBE, &want));
+	/* Each of what may be new: a channel, a direction, a kind. */
+	for (int part = 0; part < 3; part++) {
+		want = part == 0 ? edges_of(2, 0, 0, with_ring) : part == 1 ? edges_of(0, 1, 0, with_ring) :
+			(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_TX, .rise = 1, .clock = want.clock };
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		write_parameter("hold", "1");
+		write_parameter("edge", "1");
+		want = edges_of(3, 1, part == 2 ? 1 << LITEPULSE_KIND_TX : 0, with_ring);
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		write_parameter("hold", "0");
+		CHECK(got(fd, ring) == before);
+		write_parameter("edge", "1");
+		before += with_ring;
+		CHECK(got(fd, ring) == (with_ring ? before : 1));
+		/* What it wants still, and wanted already, is not among what is new. */
+		want = edges_of(1, 0, 0, with_ring);
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		write_parameter("hold", "1");
+		write_parameter("edge", "1");
+		want = edges_of(3, 3, 1 << LITEPULSE_KIND_TX, with_ring);
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		want.rise = 7;
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		write_parameter("hold", "0");
+		before += with_ring;
+		CHECK(got(fd, ring) == (with_ring ? before : 1));
+	}
+	if (beside)
+		CHECK(got(other, NULL) == 9);
+	close(other);
+	close(fd);
+}
+
 /* Is a parameter of a module this? */
 static int is(const char *path, const char *expected)
 {
@@ -1456,6 +1529,9 @@ int main(int count, char **words)
 		watchdog(pulse);
 	} else if (!strcmp(words[1], "renamed")) {
 		renamed(pulse);
+	} else if (!strcmp(words[1], "newcomer")) {
+		for (int i = 0; i < 4; i++)
+			newcomer(i % 2, i / 2);
 	} else if (!strcmp(words[1], "ring")) {
 		close(pulse);
 		ring();
