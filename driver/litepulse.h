@@ -37,6 +37,7 @@
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
@@ -203,8 +204,9 @@ struct litepulse_claimant {
 
 /**
  * struct litepulse_take_ops - what a transport hands over
- * @events: records of the event stream, which were ready when @header was read. Interrupts may be
- *	off. Those who wait for something are woken once, after all of them
+ * @events: records of the event stream, which were ready when @header was read. If interrupts are
+ *	off, no more than litepulse_records_at_once(). Those who wait for something are woken once,
+ *	after all of them
  * @bytes: likewise of the receive stream
  * @room: LITEPULSE_WANT_TRANSMIT, _LAUNCH, _DRAINED that have come; they are no longer asked for
  * @reached: the core can be reached again after a time in which it could not
@@ -241,6 +243,8 @@ struct litepulse_port_ops {
 
 /* Words of so many events or bytes become records before these are delivered. */
 #define LITEPULSE_RECORDS_AT_ONCE 16u
+/* So many times a record is given to a sink while interrupts are off, about. */
+#define LITEPULSE_PUTS_AT_ONCE 512u
 
 struct litepulse_tty;
 struct litepulse_ptp;
@@ -305,12 +309,14 @@ struct litepulse {
 	/* Protects what follows, up to the next comment. */
 	spinlock_t lock;
 	struct list_head sinks;
+	unsigned int sink_count; /* of them; also read without the lock */
 	unsigned int limited_sinks; /* number of those that are limited */
 	/* Takes the records of a stream as they are; NULL: none does. */
 	struct litepulse_sink *only_sink[LITEPULSE_STREAMS];
 	struct list_head readers; /* struct litepulse_reader */
 	struct litepulse_sequence events;
 	struct litepulse_sequence bytes;
+	unsigned int epoch; /* number of resets since which ticks count from 0 again */
 	u64 taken[LITEPULSE_STREAMS]; /* number of records that the transport has handed over */
 	/* Of one stream, decoded and then delivered; on the stack each call would clear them. */
 	struct litepulse_record records[LITEPULSE_RECORDS_AT_ONCE * LITEPULSE_RECORDS_PER_EVENT];
@@ -392,6 +398,12 @@ static inline void litepulse_take_bytes(struct litepulse *lp, const struct litep
 					const u32 *words, unsigned int count)
 {
 	lp->take->bytes(lp, header, words, count);
+}
+
+/* How many records may be delivered with interrupts off, as each goes to all sinks: 1 to @most. */
+static inline unsigned int litepulse_records_at_once(const struct litepulse *lp, unsigned int most)
+{
+	return clamp(LITEPULSE_PUTS_AT_ONCE / max(READ_ONCE(lp->sink_count), 1u), 1u, most);
 }
 
 static inline void litepulse_take_room(struct litepulse *lp, u32 pending)

@@ -208,6 +208,16 @@ static unsigned int litepulse_ingest_take_plain(struct litepulse *lp, enum litep
 	return sink ? sink->take_plain[stream](sink, sequence, words, count) : 0;
 }
 
+/* Between some records and those that follow others get their turn. False if these are void now. */
+static bool litepulse_ingest_go_on(struct litepulse *lp, unsigned long *flags)
+{
+	const unsigned int epoch = lp->epoch;
+
+	spin_unlock_irqrestore(&lp->lock, *flags);
+	spin_lock_irqsave(&lp->lock, *flags);
+	return lp->epoch == epoch;
+}
+
 /* litepulse_take_ops */
 static void litepulse_ingest_events(struct litepulse *lp, const struct litepulse_header *header,
 				    const u32 *words, unsigned int count)
@@ -232,7 +242,8 @@ static void litepulse_ingest_events(struct litepulse *lp, const struct litepulse
 		}
 		before = lp->events;
 		/* Of those before the snapshot none is ours. */
-		batch = drop && !before.started ? 1 : min(count, LITEPULSE_RECORDS_AT_ONCE);
+		batch = drop && !before.started ? 1 :
+			litepulse_records_at_once(lp, min(count, LITEPULSE_RECORDS_AT_ONCE));
 		made = litepulse_record_decode_events(&lp->events, words, batch, records);
 		words += batch * LITEPULSE_EVENT_WORDS;
 		count -= batch;
@@ -246,6 +257,8 @@ static void litepulse_ingest_events(struct litepulse *lp, const struct litepulse
 		for (i = 0; i < made && lp->answer_state == LITEPULSE_ANSWER_EXPECTED; i++)
 			litepulse_ingest_note_answer(lp, &records[i]);
 		litepulse_ingest_deliver(lp, LITEPULSE_EVENTS, header, records, made);
+		if (count && !litepulse_ingest_go_on(lp, &flags))
+			break;
 	}
 	litepulse_ingest_done(lp);
 	spin_unlock_irqrestore(&lp->lock, flags);
@@ -269,7 +282,8 @@ static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_
 							       words, count);
 		if (!batch) {
 			before = lp->bytes;
-			batch = min(count, LITEPULSE_RECORDS_AT_ONCE);
+			batch = litepulse_records_at_once(lp,
+							  min(count, LITEPULSE_RECORDS_AT_ONCE));
 			made = litepulse_record_decode_bytes(&lp->bytes, header->tick, words, batch,
 							     records);
 			if (drop)
@@ -277,6 +291,8 @@ static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_
 			else
 				litepulse_ingest_deliver(lp, LITEPULSE_BYTES, header, records,
 							 made);
+			if (count > batch && !litepulse_ingest_go_on(lp, &flags))
+				break;
 		}
 		words += batch * LITEPULSE_RECEIVE_WORDS;
 		count -= batch;
@@ -349,6 +365,7 @@ static void litepulse_ingest_begin_anew(struct litepulse *lp)
 	struct litepulse_sink *sink;
 
 	lockdep_assert_held(&lp->lock);
+	lp->epoch++;
 	litepulse_record_forget_dropped(&lp->events);
 	lp->events.started = false;
 	litepulse_record_forget_dropped(&lp->bytes);

@@ -231,6 +231,7 @@ static void litepulse_sink_list(struct litepulse *lp, struct litepulse_sink *sin
 		list_add_tail(&sink->node, &lp->sinks);
 	else
 		list_del_init(&sink->node);
+	WRITE_ONCE(lp->sink_count, lp->sink_count + (wanted ? 1 : -1));
 	if (sink->limited)
 		lp->limited_sinks += wanted ? 1 : -1;
 }

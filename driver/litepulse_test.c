@@ -10,6 +10,7 @@
 #include <linux/prandom.h>
 #include <linux/string.h>
 
+#include "litepulse.h"
 #include "litepulse_clock_map.h"
 #include "litepulse_lin_frame.h"
 #include "litepulse_packed.h"
@@ -525,6 +526,25 @@ static void dropped_records_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, before.next, sequence.next);
 	KUNIT_EXPECT_EQ(test, before.lost, sequence.lost);
 	KUNIT_EXPECT_FALSE(test, litepulse_record_report_dropped(&sequence, 6, 100, &lost));
+}
+
+/* So many that all sinks together are not given more than with one sink. */
+static void records_at_once_are_few(struct kunit *test)
+{
+	struct litepulse *lp = kunit_kzalloc(test, sizeof(*lp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, lp);
+	KUNIT_EXPECT_EQ(test, 512u, litepulse_records_at_once(lp, 512));
+	KUNIT_EXPECT_EQ(test, 32u, litepulse_records_at_once(lp, 32));
+	lp->sink_count = 1;
+	KUNIT_EXPECT_EQ(test, 512u, litepulse_records_at_once(lp, 512));
+	lp->sink_count = 64;
+	KUNIT_EXPECT_EQ(test, 8u, litepulse_records_at_once(lp, 512));
+	KUNIT_EXPECT_EQ(test, 8u, litepulse_records_at_once(lp, 16));
+	lp->sink_count = 67;
+	KUNIT_EXPECT_EQ(test, 7u, litepulse_records_at_once(lp, 512));
+	lp->sink_count = 1000;
+	KUNIT_EXPECT_EQ(test, 1u, litepulse_records_at_once(lp, 512));
 }
 
 static bool selects(const struct litepulse_subscribe *want, unsigned int samples,
@@ -1155,6 +1175,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(losses_without_end_are_told),
 	KUNIT_CASE(bytes_are_decoded),
 	KUNIT_CASE(dropped_records_are_counted),
+	KUNIT_CASE(records_at_once_are_few),
 	KUNIT_CASE(who_gets_what),
 	KUNIT_CASE(edges_are_chosen),
 	KUNIT_CASE(clock_is_exact),

@@ -572,6 +572,24 @@ static int edge_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops edge_ops = { .set = edge_set };
 module_param_cb(edge, &edge_ops, NULL, 0200);
 
+/* Writing a number to this parameter makes so many edges of input 0 of board 0, up and down, as far as it has room. */
+static int flood_set(const char *value, const struct kernel_param *parameter)
+{
+	unsigned int count, i;
+	unsigned long flags;
+
+	if (kstrtouint(value, 10, &count))
+		return -EINVAL;
+	spin_lock_irqsave(&all[0].lock, flags);
+	for (i = 0; i < count; i++)
+		event(&all[0], tick_of(&all[0]) + i, LITEPULSE_KIND_EDGE, LITEPULSE_SRC_CAPTURE, 0, (i & 1 ? 0 : 1 << 16) | 1);
+	spin_unlock_irqrestore(&all[0].lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops flood_ops = { .set = flood_set };
+module_param_cb(flood, &flood_ops, NULL, 0200);
+
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)
 {

@@ -16,6 +16,7 @@
  *   use watchdog the board's watchdog fires: what ran has stopped, all else goes on (keeps=1 fast_ppm=500)
  *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
  *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
+ *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
@@ -996,6 +997,61 @@ static void newcomer(int with_ring, int beside)
 	close(fd);
 }
 
+static void flood(int pulse)
+{
+	enum { ROUNDS = 16, EACH = 250 };
+	static struct litepulse_event events[ROUNDS * EACH + 1];
+	int files[LITEPULSE_SUBSCRIBERS_MAX], tty = open_tty();
+	struct litepulse_stats stats;
+	unsigned char byte;
+
+	for (int i = 0; i < LITEPULSE_SUBSCRIBERS_MAX; i++) {
+		struct litepulse_subscribe want = edges_of(i % 3 != 1, i % 3 != 2, i == 5 ? 1 << LITEPULSE_KIND_RX : 0, 0);
+
+		want.fifo = 4096;
+		files[i] = open_pulse();
+		CHECK(!ioctl(files[i], LITEPULSE_IOC_SUBSCRIBE, &want) && !fcntl(files[i], F_SETFL, O_NONBLOCK));
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		write_parameter("flood", "250");
+		CHECK(write(tty, "x", 1) == 1);
+		usleep(100000);
+	}
+	for (int i = 0; i < LITEPULSE_SUBSCRIBERS_MAX; i++) {
+		const int all_of_them = i % 3 == 0, rise = i % 3 != 1, got_bytes = i == 5 ? ROUNDS : 0;
+		const int wanted = (all_of_them ? ROUNDS * EACH : ROUNDS * EACH / 2) + got_bytes;
+		unsigned long long seq = 0, tick = 0;
+		int count = 0, n = 0;
+		ssize_t size;
+
+		/* At most as much as there is memory of this program. */
+		while ((size = read(files[i], events + n, sizeof(events) - n * sizeof(events[0]))) > 0)
+			n += size / sizeof(events[0]);
+		CHECK(n == wanted);
+		for (int j = 0; j < n; j++) {
+			const struct litepulse_event *event = &events[j];
+
+			if (event->kind == LITEPULSE_KIND_RX) {
+				count++;
+				continue;
+			}
+			CHECK(event->kind == LITEPULSE_KIND_EDGE && event->tick > tick);
+			CHECK((event->data & 0xffff) == 1 && (all_of_them || event->data >> 16 == (unsigned int)rise));
+			CHECK(!seq || event->seq == seq + (all_of_them ? 1 : 2));
+			seq = event->seq;
+			tick = event->tick;
+		}
+		CHECK(count == got_bytes);
+		CHECK(!ioctl(files[i], LITEPULSE_IOC_STATS, &stats) && !stats.lost_events && !stats.lost_bytes && !stats.lost_host);
+		CHECK(stats.offered == (unsigned int)wanted && stats.delivered == stats.offered);
+		close(files[i]);
+	}
+	for (int round = 0; round < ROUNDS; round++)
+		CHECK(read(tty, &byte, 1) == 1 && byte == 'x');
+	close(tty);
+	bytes(pulse);
+}
+
 /* Is a parameter of a module this? */
 static int is(const char *path, const char *expected)
 {
@@ -1532,6 +1588,8 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "newcomer")) {
 		for (int i = 0; i < 4; i++)
 			newcomer(i % 2, i / 2);
+	} else if (!strcmp(words[1], "flood")) {
+		flood(pulse);
 	} else if (!strcmp(words[1], "ring")) {
 		close(pulse);
 		ring();
