@@ -552,6 +552,12 @@ static int litepulse_line_open(struct tty_struct *tty)
 	/* Another process with the port open could take the line discipline off again. */
 	if (tty->count > 1)
 		return -EBUSY;
+	/*
+	 * Nor may anybody's session have the port as its terminal, open or not: the end of the
+	 * session would hang it up.
+	 */
+	if (READ_ONCE(tty->ctrl.session))
+		return -EBUSY;
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)
 		return -ENOMEM;
