@@ -27,6 +27,7 @@
  *   litepulse.claim_mutex  who holds the claim; what changes output or clock comes one at a time,
  *                          between litepulse_board_begin_command() and _end_command()
  *   litepulse.setup_mutex  the settings that are made of what all sinks want
+ *   litepulse.line_mutex   the line word is written by one at a time
  *   litepulse.lock         sinks and what they are given; interrupts off
  *   uart_port.lock         the tty
  *   the transport's own    innermost
@@ -350,6 +351,7 @@ struct litepulse {
 
 	/* The line word. Its own lock, as the tty changes it under uart_port.lock. */
 	spinlock_t line_lock;
+	struct mutex line_mutex; /* around writing it, if the transport sleeps */
 	u32 line;
 	struct work_struct line_work; /* writes it, if the transport sleeps */
 

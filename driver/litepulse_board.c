@@ -312,19 +312,36 @@ void litepulse_board_doubt(struct litepulse *lp)
 	atomic_inc(&lp->doubts);
 }
 
-/**
- * litepulse_board_write_line - writes the line word; what fails is repeated
- * @lp: device
- *
- * Return: 0 or an error of the transport.
- */
-int litepulse_board_write_line(struct litepulse *lp)
+/* One at a time, so that no older word comes after a newer one. */
+static int litepulse_board_put_line(struct litepulse *lp)
 {
 	struct litepulse_word word = { LITEPULSE_CFG_LINE, READ_ONCE(lp->line) };
 	int error = litepulse_board_configure(lp, &word, 1);
 
 	if (error)
 		litepulse_board_doubt(lp);
+	return error;
+}
+
+/**
+ * litepulse_board_write_line - writes the line word; what fails is repeated
+ * @lp: device; called from a process
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_write_line(struct litepulse *lp)
+{
+	int error;
+
+	if (lp->ops->sleeps) {
+		mutex_lock(&lp->line_mutex);
+		error = litepulse_board_put_line(lp);
+		mutex_unlock(&lp->line_mutex);
+	} else {
+		spin_lock_irq(&lp->line_lock);
+		error = litepulse_board_put_line(lp);
+		spin_unlock_irq(&lp->line_lock);
+	}
 	return error;
 }
 
@@ -351,7 +368,7 @@ void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
 		if (lp->ops->sleeps)
 			schedule_work(&lp->line_work);
 		else
-			litepulse_board_write_line(lp);
+			litepulse_board_put_line(lp);
 	}
 	spin_unlock_irqrestore(&lp->line_lock, flags);
 }
@@ -684,6 +701,7 @@ struct litepulse *litepulse_board_create(struct device *dev,
 	init_waitqueue_head(&lp->launch_wait);
 	mutex_init(&lp->setup_mutex);
 	spin_lock_init(&lp->line_lock);
+	mutex_init(&lp->line_mutex);
 	INIT_WORK(&lp->line_work, litepulse_board_line_work);
 	mutex_init(&lp->claim_mutex);
 	return lp;

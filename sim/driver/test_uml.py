@@ -45,6 +45,13 @@ def test_a_reset_just_before_the_name_is_written(sleeps):
     assert run.status == [0] * jobs and not run.complaints, run.log
 
 
+@pytest.mark.seconds(60)
+def test_no_line_word_is_overtaken():
+    """A break that begins while an older line word is on its way to the board is not ended by that."""
+    run, jobs = echo_rig.echo_boot("run /use overtake", parameters="sleeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
 @pytest.fixture(name="echo_board", scope="module")
 def echo_board_files():
     """See echo_rig.py."""

@@ -82,6 +82,10 @@ static bool hold;
 module_param(hold, bool, 0644);
 MODULE_PARM_DESC(hold, "what happens waits in the boards");
 
+static bool slow_line;
+module_param(slow_line, bool, 0644);
+MODULE_PARM_DESC(slow_line, "the next line word arrives late, so that others may overtake it; of boards that sleep");
+
 static bool ahead;
 module_param(ahead, bool, 0644);
 MODULE_PARM_DESC(ahead, "ticks of headers are too high, so that those of later ones seem to have gone back");
@@ -402,6 +406,10 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	access(b);
 	if (unreachable)
 		return -EIO;
+	if (sleeps && slow_line && words->offset == LITEPULSE_CFG_LINE) {
+		slow_line = false;
+		msleep(300);
+	}
 	spin_lock_irqsave(&b->lock, flags);
 	for (; count; count--, words++) {
 		u64 now = tick_of(b);

@@ -17,6 +17,7 @@
  *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
  *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
  *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
+ *   use overtake a line word that arrives late is not overtaken by a newer one (sleeps=1)
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
@@ -776,6 +777,7 @@ static void wild(int pulse)
 }
 
 static void launch_many(int claimed, int pulse, unsigned int count, unsigned int apart);
+static int is(const char *path, const char *expected);
 static void all(int pulse);
 
 /* An event that the driver made itself is of the moment when it did so: after `before`, and certainly not after now. */
@@ -1048,6 +1050,23 @@ static void flood(int pulse)
 	}
 	for (int round = 0; round < ROUNDS; round++)
 		CHECK(read(tty, &byte, 1) == 1 && byte == 'x');
+	close(tty);
+	bytes(pulse);
+}
+
+static void overtake(int pulse)
+{
+	int tty = open_tty();
+
+	/* The word of before is on its way: after a reset all settings are written. */
+	write_parameter("slow_line", "1");
+	write_parameter("reset", "0");
+	while (is("/sys/module/echo_board/parameters/slow_line", "Y"))
+		usleep(1000);
+	CHECK(!ioctl(tty, TIOCSBRK));
+	sleep(2);
+	CHECK(known("break") == 1);
+	CHECK(!ioctl(tty, TIOCCBRK) && known("break") == 0);
 	close(tty);
 	bytes(pulse);
 }
@@ -1590,6 +1609,8 @@ int main(int count, char **words)
 			newcomer(i % 2, i / 2);
 	} else if (!strcmp(words[1], "flood")) {
 		flood(pulse);
+	} else if (!strcmp(words[1], "overtake")) {
+		overtake(pulse);
 	} else if (!strcmp(words[1], "ring")) {
 		close(pulse);
 		ring();
