@@ -383,6 +383,25 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	litepulse_board_put(lp);
 }
 
+/*
+ * The machine goes down, or to another kernel: as at the removal, but the tty stays, as the
+ * kernel's console may be on it. Programs may still run: they can start nothing any more.
+ */
+static void litepulse_core_shutdown(struct platform_device *pdev)
+{
+	struct litepulse *lp = platform_get_drvdata(pdev);
+	int error = 0;
+
+	cancel_delayed_work_sync(&lp->watch_work);
+	litepulse_board_set_gone(lp);
+	mutex_lock(&lp->claim_mutex);
+	if (!lp->keeps || !lp->kept)
+		error = litepulse_output_stop(lp) ?: litepulse_board_pledge(lp, false, false);
+	mutex_unlock(&lp->claim_mutex);
+	if (error)
+		dev_warn(lp->dev, "what runs on the board could not be stopped: error %d\n", error);
+}
+
 static int litepulse_core_resume(struct device *dev)
 {
 	struct litepulse *lp = dev_get_drvdata(dev);
@@ -435,6 +454,7 @@ MODULE_DEVICE_TABLE(platform, litepulse_ids_match);
 static struct platform_driver litepulse_driver = {
 	.probe = litepulse_core_probe,
 	.litepulse_remove_op = litepulse_core_remove,
+	.shutdown = litepulse_core_shutdown,
 	.id_table = litepulse_ids_match,
 	.driver = {
 		.name = "litepulse",

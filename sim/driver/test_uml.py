@@ -52,6 +52,17 @@ def test_no_line_word_is_overtaken():
     assert run.status == [0] * jobs and not run.complaints, run.log
 
 
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("keeps, kept, train", [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1)])
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_shutdown(sleeps, keeps, kept, train, echo_board):
+    """A machine that goes down, or to another kernel, stops what runs, though its program lives: but what a board with power keeps."""
+    jobs = ["insmod litepulse.ko", f"insmod echo_board.ko sleeps={sleeps} keeps={keeps}", f"run /use leave-{kept}"]
+    run = boot(jobs, echo_board)
+    assert run.status == [0] * 3 and not run.complaints, run.log
+    assert re.findall(r"echo_board: train (\d)", run.log) == [str(train)], run.log
+
+
 @pytest.fixture(name="echo_board", scope="module")
 def echo_board_files():
     """See echo_rig.py."""

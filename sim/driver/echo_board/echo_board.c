@@ -13,6 +13,7 @@
 #include <linux/platform_device.h>
 #include <linux/pm.h>
 #include <linux/random.h>
+#include <linux/syscore_ops.h>
 #include <linux/workqueue.h>
 
 #include "litepulse.h"
@@ -701,8 +702,17 @@ static void remove_adapter(void)
 	platform_device_unregister(adapter);
 }
 
+/* What the next kernel finds, when all devices have been shut down. */
+static void tell_at_shutdown(void)
+{
+	pr_info("echo_board: train %d launches %u session %#x\n", all[0].train, all[0].launch_count, all[0].session >> 16);
+}
+
+static struct syscore_ops syscore = { .shutdown = tell_at_shutdown };
+
 static void __exit echo_board_exit(void)
 {
+	unregister_syscore_ops(&syscore);
 	while (boards--)
 		platform_device_unregister(all[boards].pdev);
 	remove_adapter();
@@ -727,6 +737,8 @@ static int __init echo_board_init(void)
 	}
 	if (error)
 		remove_adapter();
+	else
+		register_syscore_ops(&syscore);
 	return error;
 }
 module_init(echo_board_init);

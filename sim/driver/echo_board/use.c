@@ -17,6 +17,7 @@
  *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
  *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
  *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
+ *   use leave-N  a train runs when the machine goes down; N: 1 if it was to be kept
  *   use overtake a line word that arrives late is not overtaken by a newer one (sleeps=1)
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
@@ -1054,6 +1055,22 @@ static void flood(int pulse)
 	bytes(pulse);
 }
 
+static void leave(int pulse, int kept)
+{
+	struct litepulse_claim wanted = { .flags = kept ? LITEPULSE_CLAIM_KEEP : 0 };
+	int ready[2];
+	char byte;
+
+	CHECK(!pipe(ready));
+	if (!fork()) {
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted) && !ioctl(wanted.fd, LITEPULSE_IOC_TRAIN_START, &start));
+		CHECK(write(ready[1], "", 1) == 1);
+		pause();
+	}
+	close(ready[1]);
+	CHECK(read(ready[0], &byte, 1) == 1);
+}
+
 static void overtake(int pulse)
 {
 	int tty = open_tty();
@@ -1609,6 +1626,8 @@ int main(int count, char **words)
 			newcomer(i % 2, i / 2);
 	} else if (!strcmp(words[1], "flood")) {
 		flood(pulse);
+	} else if (!strncmp(words[1], "leave-", 6)) {
+		leave(pulse, words[1][6] == '1');
 	} else if (!strcmp(words[1], "overtake")) {
 		overtake(pulse);
 	} else if (!strcmp(words[1], "ring")) {
