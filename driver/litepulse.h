@@ -303,6 +303,7 @@ struct litepulse {
 	unsigned int lin_entries;
 
 	struct kref ref;
+	atomic_long_t memory; /* bytes of FIFOs and rings of all files */
 	/* Written: nobody is in a call any more, and whoever comes sees @gone. */
 	struct rw_semaphore gone_sem;
 	bool gone;

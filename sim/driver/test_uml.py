@@ -71,7 +71,9 @@ def echo_board_files():
 
 @pytest.mark.seconds(600)
 @pytest.mark.parametrize("sleeps", [0, 1])
-@pytest.mark.parametrize("what", "all unbind reset abi de lost clock wild doubt newcomer flood modem page ring resume retry settings keep nap xon".split())
+@pytest.mark.parametrize(
+    "what", "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring resume retry settings keep nap xon".split()
+)
 def test_echo_board(what, sleeps):
     """The whole driver on a transport that does not sleep, and on one that does: no complaint, nothing lost, no memory left behind."""
     run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps}")

@@ -154,7 +154,8 @@ struct litepulse_ring_state {
 /**
  * struct litepulse_ring - events in memory that this file shares with the driver, instead of
  * read(): for high rates; since version 3
- * @events: how many it holds, a power of two from 64 to 262144
+ * @events: how many it holds, a power of two from 64 to 262144; -ENOMEM as for
+ *	litepulse_subscribe.fifo
  * @flags: 0
  * @offset: answer: of the first event, in bytes from the beginning of what is mapped
  * @reserved: 0
@@ -266,7 +267,8 @@ struct litepulse_info {
  * @reserved: 0
  * @clock: LITEPULSE_CLOCK_*; -EOPNOTSUPP if the device has none
  * @fifo: records this file holds, a power of two from 16 to 65536; 0: as it is (1024 at first).
- *	  Can be changed only while it is empty, else -EBUSY
+ *	  Can be changed only while it is empty, else -EBUSY. -ENOMEM if FIFOs and rings of all
+ *	  files of the device would take more than 64 MiB, or than an eighth of the memory
  * @watermark: poll() and a read() that blocks wait for so many records, at most @fifo; 0: for 1
  * @timeout_us: ... or until the oldest has waited so long, counted from its tick, up to 1 s; 0:
  *		only for @watermark. The interrupt is held back likewise, as far as the hardware's

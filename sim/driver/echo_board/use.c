@@ -17,6 +17,7 @@
  *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
  *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
  *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
+ *   use memory   what files take of the machine's memory has an end, and comes back when they are closed
  *   use leave-N  a train runs when the machine goes down; N: 1 if it was to be kept
  *   use overtake a line word that arrives late is not overtaken by a newer one (sleeps=1)
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
@@ -1055,6 +1056,35 @@ static void flood(int pulse)
 	bytes(pulse);
 }
 
+static void memory(int pulse)
+{
+	struct litepulse_subscribe nothing = { .fifo = 65536 };
+	int files[200], count;
+
+	for (int round = 0; round < 3; round++) {
+		for (count = 0; count < 200; count++) {
+			struct litepulse_ring ring = { .events = 262144 };
+
+			files[count] = open_pulse();
+			if (round & 1 ? ioctl(files[count], LITEPULSE_IOC_RING, &ring) :
+					ioctl(files[count], LITEPULSE_IOC_SUBSCRIBE, &nothing))
+				break;
+		}
+		/* 3 MiB or 4 MiB each, and an eighth of the memory. */
+		CHECK(errno == ENOMEM && count >= 4 && count <= 10);
+		/* All others go on, and the one that failed can have less. */
+		CHECK(!ioctl(files[count], LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_RX }));
+		for (int i = 0; i <= count; i++)
+			close(files[i]);
+	}
+	/* Another size of the FIFO gives the old one back. */
+	for (int i = 0; i < 100; i++) {
+		nothing.fifo = i & 1 ? 65536 : 32768;
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &nothing));
+	}
+	all(open_pulse());
+}
+
 static void leave(int pulse, int kept)
 {
 	struct litepulse_claim wanted = { .flags = kept ? LITEPULSE_CLAIM_KEEP : 0 };
@@ -1626,6 +1656,8 @@ int main(int count, char **words)
 			newcomer(i % 2, i / 2);
 	} else if (!strcmp(words[1], "flood")) {
 		flood(pulse);
+	} else if (!strcmp(words[1], "memory")) {
+		memory(pulse);
 	} else if (!strncmp(words[1], "leave-", 6)) {
 		leave(pulse, words[1][6] == '1');
 	} else if (!strcmp(words[1], "overtake")) {
