@@ -419,10 +419,20 @@ static inline void litepulse_take_reached(struct litepulse *lp)
 	lp->take->reached(lp);
 }
 
-/* How long to wait for an answer of the core, in jiffies: it takes microseconds, a cable longer. */
+/*
+ * A board on a cable that hears nothing for so long stops its output, unless it is to be kept. How
+ * this fits to all times of a cable stands in litepulse_uartbone_bus.c.
+ */
+#define LITEPULSE_WATCHDOG_SECONDS 5
+/* How long to wait for an answer of the core: it takes microseconds, a cable longer. */
+#define LITEPULSE_PATIENCE_SLEEPS_SECONDS 5
+#define LITEPULSE_PATIENCE_SECONDS 1
+
+/* In jiffies. */
 static inline unsigned long litepulse_board_patience(const struct litepulse *lp)
 {
-	return lp->ops->sleeps ? 5 * HZ : HZ;
+	return (lp->ops->sleeps ? LITEPULSE_PATIENCE_SLEEPS_SECONDS : LITEPULSE_PATIENCE_SECONDS) *
+		HZ;
 }
 
 /* litepulse_board.c */

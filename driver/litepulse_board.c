@@ -11,8 +11,6 @@
 #include "litepulse.h"
 #include "litepulse_compat.h"
 
-/* A board on a cable that hears nothing for so long stops its output, unless it is to be kept. */
-#define WATCHDOG_SECONDS 5
 /* Attempts to read the clocks while nobody sets them. */
 #define TIME_ATTEMPTS 10
 
@@ -464,7 +462,7 @@ int litepulse_board_name_session(struct litepulse *lp)
 /**
  * litepulse_board_pledge - as litepulse_board_write_session(), if that is a change
  * @lp: device, whose claim_mutex is held unless nobody else knows it yet
- * @keep: its output goes on when we have been silent for WATCHDOG_SECONDS
+ * @keep: its output goes on when we have been silent for LITEPULSE_WATCHDOG_SECONDS
  * @watched: it stops its output then, unless @keep; false: nothing runs that would have to stop
  *
  * The core of a SoC has no such watchdog: whatever ends the kernel resets it, too, and a kernel
@@ -611,7 +609,7 @@ int litepulse_board_identify(struct litepulse *lp)
 }
 
 /**
- * litepulse_board_watch_limit - LITEPULSE_CSR_SESSION_LIMIT for WATCHDOG_SECONDS
+ * litepulse_board_watch_limit - LITEPULSE_CSR_SESSION_LIMIT for LITEPULSE_WATCHDOG_SECONDS
  * @lp: device, identified
  * @bus_hz: clock of its bus; 0: unknown
  *
@@ -619,7 +617,7 @@ int litepulse_board_identify(struct litepulse *lp)
  */
 u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz)
 {
-	u64 cycles = (u64)WATCHDOG_SECONDS * (bus_hz ?: lp->clock_num / lp->clock_den);
+	u64 cycles = (u64)LITEPULSE_WATCHDOG_SECONDS * (bus_hz ?: lp->clock_num / lp->clock_den);
 
 	return min_t(u64, (cycles >> LITEPULSE_WATCHDOG_UNIT) + 1,
 		     FIELD_MAX(LITEPULSE_CSR_SESSION_LIMIT_MASK));
