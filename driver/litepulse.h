@@ -28,6 +28,7 @@
  *   litepulse.claim_mutex  who holds the claim; what changes output or clock comes one at a time,
  *                          between litepulse_board_begin_command() and _end_command()
  *   litepulse.setup_mutex  the settings that are made of what all sinks want
+ *   litepulse.line_mutex   the line word is written by one at a time
  *   litepulse.lock         sinks and what they are given; interrupts off
  *   uart_port.lock         the tty
  *   the transport's own    innermost
@@ -38,6 +39,7 @@
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
@@ -45,6 +47,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "litepulse_clock_map.h"
 #include "litepulse_record.h"
 #include "litepulse_regs.h"
 #include "litepulse_time.h"
@@ -208,8 +211,9 @@ struct litepulse_claimant {
 
 /**
  * struct litepulse_take_ops - what a transport hands over
- * @events: records of the event stream, which were ready when @header was read. Interrupts may be
- *	off. Those who wait for something are woken once, after all of them
+ * @events: records of the event stream, which were ready when @header was read. If interrupts are
+ *	off, no more than litepulse_records_at_once(). Those who wait for something are woken once,
+ *	after all of them
  * @bytes: likewise of the receive stream
  * @room: LITEPULSE_WANT_TRANSMIT, _LAUNCH, _DRAINED that have come; they are no longer asked for
  * @reached: the core can be reached again after a time in which it could not
@@ -246,6 +250,8 @@ struct litepulse_port_ops {
 
 /* Words of so many events or bytes become records before these are delivered. */
 #define LITEPULSE_RECORDS_AT_ONCE 16u
+/* So many times a record is given to a sink while interrupts are off, about. */
+#define LITEPULSE_PUTS_AT_ONCE 512u
 
 struct litepulse_tty;
 struct litepulse_ptp;
@@ -303,6 +309,7 @@ struct litepulse {
 	unsigned int lin_entries;
 
 	struct kref ref;
+	atomic_long_t memory; /* bytes of FIFOs and rings of all files */
 	/* Written: nobody is in a call any more, and whoever comes sees @gone. */
 	struct rw_semaphore gone_sem;
 	bool gone;
@@ -310,16 +317,20 @@ struct litepulse {
 	/* Protects what follows, up to the next comment. */
 	spinlock_t lock;
 	struct list_head sinks;
+	unsigned int sink_count; /* of them; also read without the lock */
 	unsigned int limited_sinks; /* number of those that are limited */
 	/* Takes the records of a stream as they are; NULL: none does. */
 	struct litepulse_sink *only_sink[LITEPULSE_STREAMS];
 	struct list_head readers; /* struct litepulse_reader */
 	struct litepulse_sequence events;
 	struct litepulse_sequence bytes;
+	unsigned int epoch; /* number of resets since which ticks count from 0 again */
 	u64 taken[LITEPULSE_STREAMS]; /* number of records that the transport has handed over */
 	/* Of one stream, decoded and then delivered; on the stack each call would clear them. */
 	struct litepulse_record records[LITEPULSE_RECORDS_AT_ONCE * LITEPULSE_RECORDS_PER_EVENT];
 	u64 restarts;
+	struct litepulse_reading reading; /* the latest one of the board's clock, if @keeps */
+	unsigned int breaks; /* how often the ticks since the one before did not fit the time */
 	u16 session;
 	bool want_ns; /* a sink wants another clock than none */
 	/* What the PTP clock showed at the tick of an event, ns; NULL: there is no such clock. */
@@ -348,6 +359,7 @@ struct litepulse {
 
 	/* The line word. Its own lock, as the tty changes it under uart_port.lock. */
 	spinlock_t line_lock;
+	struct mutex line_mutex; /* around writing it, if the transport sleeps */
 	u32 line;
 	int line_error; /* of writing it last; no lock */
 	struct work_struct line_work; /* writes it, if the transport sleeps */
@@ -374,6 +386,8 @@ struct litepulse {
 	atomic_t doubts; /* how often a setting may not have arrived */
 	int settled; /* @doubts when all settings were written last; claim_mutex */
 	bool restarting; /* the board was reset, and lacks settings since; claim_mutex */
+	bool ticks_go_on; /* it was its watchdog only: it lacks nothing but output; claim_mutex */
+	unsigned int breaks_known; /* of @breaks: there was no reset since; claim_mutex */
 	bool unreported; /* and the sinks do not know of it yet; claim_mutex */
 	bool failing; /* the latest attempt failed, which the log says; claim_mutex */
 
@@ -401,6 +415,12 @@ static inline void litepulse_take_bytes(struct litepulse *lp, const struct litep
 	lp->take->bytes(lp, header, words, count);
 }
 
+/* How many records may be delivered with interrupts off, as each goes to all sinks: 1 to @most. */
+static inline unsigned int litepulse_records_at_once(const struct litepulse *lp, unsigned int most)
+{
+	return clamp(LITEPULSE_PUTS_AT_ONCE / max(READ_ONCE(lp->sink_count), 1u), 1u, most);
+}
+
 static inline void litepulse_take_room(struct litepulse *lp, u32 pending)
 {
 	lp->take->room(lp, pending);
@@ -411,10 +431,20 @@ static inline void litepulse_take_reached(struct litepulse *lp)
 	lp->take->reached(lp);
 }
 
-/* How long to wait for an answer of the core, in jiffies: it takes microseconds, a cable longer. */
+/*
+ * A board on a cable that hears nothing for so long stops its output, unless it is to be kept. How
+ * this fits to all times of a cable stands in litepulse_uartbone_bus.c.
+ */
+#define LITEPULSE_WATCHDOG_SECONDS 5
+/* How long to wait for an answer of the core: it takes microseconds, a cable longer. */
+#define LITEPULSE_PATIENCE_SLEEPS_SECONDS 5
+#define LITEPULSE_PATIENCE_SECONDS 1
+
+/* In jiffies. */
 static inline unsigned long litepulse_board_patience(const struct litepulse *lp)
 {
-	return lp->ops->sleeps ? 5 * HZ : HZ;
+	return (lp->ops->sleeps ? LITEPULSE_PATIENCE_SLEEPS_SECONDS : LITEPULSE_PATIENCE_SECONDS) *
+		HZ;
 }
 
 /* litepulse_board.c */
@@ -429,6 +459,7 @@ int litepulse_board_read_csr(struct litepulse *lp, u32 offset, u32 *word);
 int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word *words,
 			      unsigned int count);
 int litepulse_board_now(struct litepulse *lp, u64 *tick);
+int litepulse_board_header(struct litepulse *lp, struct litepulse_header *now);
 int litepulse_board_time(struct litepulse *lp, struct litepulse_time *time);
 int litepulse_board_check_session(struct litepulse *lp);
 int litepulse_board_usable(struct litepulse *lp, const struct litepulse_claimant *claimant);

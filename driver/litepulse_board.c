@@ -11,8 +11,6 @@
 #include "litepulse.h"
 #include "litepulse_compat.h"
 
-/* A board on a cable that hears nothing for so long stops its output, unless it is to be kept. */
-#define WATCHDOG_SECONDS 5
 /* Attempts to read the clocks while nobody sets them. */
 #define TIME_ATTEMPTS 10
 
@@ -144,6 +142,59 @@ int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word 
 	return lp->ops->configure(lp->context, words, count);
 }
 
+static void litepulse_board_read_before(void *data)
+{
+	struct litepulse_reading *reading = data;
+
+	reading->before = ktime_get_boottime_ns();
+}
+
+static void litepulse_board_read_after(void *data)
+{
+	struct litepulse_reading *reading = data;
+
+	reading->after = ktime_get_boottime_ns();
+}
+
+/* Whether the board's clock went on from one reading to the other as it should. */
+static bool litepulse_board_went_on(struct litepulse *lp, const struct litepulse_reading *first,
+				    const struct litepulse_reading *second)
+{
+	return !litepulse_clock_map_fell_behind(&lp->rate, first, second) &&
+		litepulse_clock_map_reachable(&lp->rate, second->tick - first->tick,
+					      second->after - first->before, false);
+}
+
+/* Whether the board was certainly reset between two readings. A simulated one may be slow. */
+static bool litepulse_board_has_begun_anew(struct litepulse *lp,
+					   const struct litepulse_reading *first,
+					   const struct litepulse_reading *second)
+{
+	return lp->simulated ? second->tick < first->tick :
+			       litepulse_clock_map_fell_behind(&lp->rate, first, second);
+}
+
+/* The board's clock beside CLOCK_BOOTTIME. A break in it shows that the board was reset. */
+static int litepulse_board_read(struct litepulse *lp, struct litepulse_reading *reading)
+{
+	const struct litepulse_stamper stamper = { litepulse_board_read_before,
+						   litepulse_board_read_after, reading };
+	unsigned long flags;
+	int error = lp->ops->time(lp->context, &reading->tick, &stamper);
+
+	if (error)
+		return error;
+	spin_lock_irqsave(&lp->lock, flags);
+	/* Else the other reader saw what we see. */
+	if (reading->before >= lp->reading.after) {
+		if (lp->reading.after && !litepulse_board_went_on(lp, &lp->reading, reading))
+			WRITE_ONCE(lp->breaks, lp->breaks + 1);
+		lp->reading = *reading;
+	}
+	spin_unlock_irqrestore(&lp->lock, flags);
+	return 0;
+}
+
 /**
  * litepulse_board_now - the board's tick
  * @lp: device
@@ -153,7 +204,40 @@ int litepulse_board_configure(struct litepulse *lp, const struct litepulse_word 
  */
 int litepulse_board_now(struct litepulse *lp, u64 *tick)
 {
-	return lp->ops->time(lp->context, tick, NULL);
+	struct litepulse_reading reading;
+	int error;
+
+	if (!lp->keeps)
+		return lp->ops->time(lp->context, tick, NULL);
+	error = litepulse_board_read(lp, &reading);
+	if (!error)
+		*tick = reading.tick;
+	return error;
+}
+
+/**
+ * litepulse_board_header - the board's tick and CLOCK_MONOTONIC, as the header of a stream has them
+ * @lp: device
+ * @now: answer
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_header(struct litepulse *lp, struct litepulse_header *now)
+{
+	struct litepulse_reading reading;
+	int error = litepulse_board_read(lp, &reading);
+	u64 half;
+
+	if (error)
+		return error;
+	half = (reading.after - reading.before) / 2;
+	*now = (struct litepulse_header){
+		.tick = reading.tick,
+		.mono = reading.before + half -
+			ktime_to_ns(ktime_mono_to_any(0, TK_OFFS_BOOT)),
+		.uncertainty = min_t(u64, half + 1, U32_MAX),
+	};
+	return 0;
 }
 
 /* The host's clocks before [0] and after [1] the tick was taken. */
@@ -226,13 +310,8 @@ void litepulse_board_doubt(struct litepulse *lp)
 	atomic_inc(&lp->doubts);
 }
 
-/**
- * litepulse_board_write_line - writes the line word; what fails is repeated
- * @lp: device
- *
- * Return: 0 or an error of the transport.
- */
-int litepulse_board_write_line(struct litepulse *lp)
+/* One at a time, so that no older word comes after a newer one. */
+static int litepulse_board_put_line(struct litepulse *lp)
 {
 	struct litepulse_word word = { LITEPULSE_CFG_LINE, READ_ONCE(lp->line) };
 	int error = litepulse_board_configure(lp, &word, 1);
@@ -240,6 +319,28 @@ int litepulse_board_write_line(struct litepulse *lp)
 	WRITE_ONCE(lp->line_error, error);
 	if (error)
 		litepulse_board_doubt(lp);
+	return error;
+}
+
+/**
+ * litepulse_board_write_line - writes the line word; what fails is repeated
+ * @lp: device; called from a process
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_board_write_line(struct litepulse *lp)
+{
+	int error;
+
+	if (lp->ops->sleeps) {
+		mutex_lock(&lp->line_mutex);
+		error = litepulse_board_put_line(lp);
+		mutex_unlock(&lp->line_mutex);
+	} else {
+		spin_lock_irq(&lp->line_lock);
+		error = litepulse_board_put_line(lp);
+		spin_unlock_irq(&lp->line_lock);
+	}
 	return error;
 }
 
@@ -266,7 +367,7 @@ void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
 		if (lp->ops->sleeps)
 			schedule_work(&lp->line_work);
 		else
-			litepulse_board_write_line(lp);
+			litepulse_board_put_line(lp);
 	}
 	spin_unlock_irqrestore(&lp->line_lock, flags);
 }
@@ -339,6 +440,17 @@ int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched)
 	return 0;
 }
 
+/* Another name than the board has. */
+static void litepulse_board_choose_session(struct litepulse *lp)
+{
+	u16 session;
+
+	do {
+		session = get_random_u32() & LITEPULSE_CSR_SESSION_SESSION_MASK;
+	} while (!session || session == lp->session);
+	WRITE_ONCE(lp->session, session);
+}
+
 /**
  * litepulse_board_name_session - gives the board a new name, by which it is known until its reset
  * @lp: device
@@ -347,19 +459,14 @@ int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched)
  */
 int litepulse_board_name_session(struct litepulse *lp)
 {
-	u16 session;
-
-	do {
-		session = get_random_u32() & LITEPULSE_CSR_SESSION_SESSION_MASK;
-	} while (!session);
-	lp->session = session;
+	litepulse_board_choose_session(lp);
 	return litepulse_board_write_session(lp, false, true);
 }
 
 /**
  * litepulse_board_pledge - as litepulse_board_write_session(), if that is a change
  * @lp: device, whose claim_mutex is held unless nobody else knows it yet
- * @keep: its output goes on when we have been silent for WATCHDOG_SECONDS
+ * @keep: its output goes on when we have been silent for LITEPULSE_WATCHDOG_SECONDS
  * @watched: it stops its output then, unless @keep; false: nothing runs that would have to stop
  *
  * The core of a SoC has no such watchdog: whatever ends the kernel resets it, too, and a kernel
@@ -369,7 +476,8 @@ int litepulse_board_name_session(struct litepulse *lp)
  */
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 {
-	u64 tick;
+	const bool kept = lp->kept, unwatched = lp->unwatched;
+	struct litepulse_reading before, after;
 	int error;
 
 	if (!lp->keeps ||
@@ -379,10 +487,25 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 	 * A board that was reset, or whose watchdog has fired, must not get its old name back.
 	 * Reading the tick makes the watchdog count anew, so it cannot fire before the write.
 	 */
-	error = litepulse_board_now(lp, &tick) ?: litepulse_board_check_session(lp);
+	error = litepulse_board_read(lp, &before) ?: litepulse_board_check_session(lp);
 	if (error)
 		return error == -ESTALE ? 0 : error;
-	return litepulse_board_write_session(lp, keep, watched);
+	error = litepulse_board_write_session(lp, keep, watched) ?:
+		litepulse_board_read(lp, &after);
+	if (error) {
+		/* What the board has is not known for certain. */
+		lp->pledge_unknown = true;
+		lp->kept = kept;
+		lp->unwatched = unwatched;
+		litepulse_board_doubt(lp);
+		return error;
+	}
+	if (litepulse_board_has_begun_anew(lp, &before, &after)) {
+		/* It was, and got the name from a frame that was sent again. */
+		litepulse_board_choose_session(lp);
+		litepulse_board_schedule_restart(lp);
+	}
+	return 0;
 }
 
 /**
@@ -490,7 +613,7 @@ int litepulse_board_identify(struct litepulse *lp)
 }
 
 /**
- * litepulse_board_watch_limit - LITEPULSE_CSR_SESSION_LIMIT for WATCHDOG_SECONDS
+ * litepulse_board_watch_limit - LITEPULSE_CSR_SESSION_LIMIT for LITEPULSE_WATCHDOG_SECONDS
  * @lp: device, identified
  * @bus_hz: clock of its bus; 0: unknown
  *
@@ -498,7 +621,7 @@ int litepulse_board_identify(struct litepulse *lp)
  */
 u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz)
 {
-	u64 cycles = (u64)WATCHDOG_SECONDS * (bus_hz ?: lp->clock_num / lp->clock_den);
+	u64 cycles = (u64)LITEPULSE_WATCHDOG_SECONDS * (bus_hz ?: lp->clock_num / lp->clock_den);
 
 	return min_t(u64, (cycles >> LITEPULSE_WATCHDOG_UNIT) + 1,
 		     FIELD_MAX(LITEPULSE_CSR_SESSION_LIMIT_MASK));
@@ -587,6 +710,7 @@ struct litepulse *litepulse_board_create(struct device *dev,
 	init_waitqueue_head(&lp->launch_wait);
 	mutex_init(&lp->setup_mutex);
 	spin_lock_init(&lp->line_lock);
+	mutex_init(&lp->line_mutex);
 	INIT_WORK(&lp->line_work, litepulse_board_line_work);
 	mutex_init(&lp->claim_mutex);
 	mutex_init(&lp->break_mutex);

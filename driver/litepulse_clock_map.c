@@ -6,6 +6,7 @@
  * true of a later tick if as much is added as the clocks may have parted since. What both say is
  * kept, so the tightest of the latest readings counts, and the bounds are never a guess.
  */
+#include <linux/export.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
@@ -43,6 +44,7 @@ void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litep
 	map->earliest = before;
 	map->latest = after;
 }
+EXPORT_SYMBOL_GPL(litepulse_clock_map_add);
 
 /**
  * litepulse_clock_map_reachable() - can a board's clock have gone on by so many ticks?
@@ -64,6 +66,29 @@ bool litepulse_clock_map_reachable(const struct litepulse_rate *rate, u64 ticks,
 		ns >>= 10;
 	return ns <= passed + (passed >> LITEPULSE_CLOCK_DRIFT_SHIFT) + NSEC_PER_SEC;
 }
+EXPORT_SYMBOL_GPL(litepulse_clock_map_reachable);
+
+/**
+ * litepulse_clock_map_fell_behind() - were there fewer ticks between two readings than time passed?
+ * @rate: of the ticks
+ * @first: reading
+ * @second: one that was begun when @first was over
+ *
+ * Return: true if so, also if they went back: the board was reset between the two, whose ticks
+ * began at 0 then.
+ */
+bool litepulse_clock_map_fell_behind(const struct litepulse_rate *rate,
+				     const struct litepulse_reading *first,
+				     const struct litepulse_reading *second)
+{
+	u64 passed = second->before - min(first->after, second->before), ns;
+
+	if (second->tick < first->tick)
+		return true;
+	ns = litepulse_ticks_to_ns(rate, second->tick - first->tick);
+	/* It was rounded down. */
+	return ns + 1 < passed - (passed >> LITEPULSE_CLOCK_DRIFT_SHIFT);
+}
 
 /**
  * litepulse_clock_map_ns() - the likeliest moment of the tick read last, CLOCK_MONOTONIC in ns
@@ -73,6 +98,7 @@ u64 litepulse_clock_map_ns(const struct litepulse_clock_map *map)
 {
 	return map->earliest + (map->latest - map->earliest) / 2;
 }
+EXPORT_SYMBOL_GPL(litepulse_clock_map_ns);
 
 /**
  * litepulse_clock_map_uncertainty() - how much earlier or later it may have been, ns
@@ -82,3 +108,4 @@ u32 litepulse_clock_map_uncertainty(const struct litepulse_clock_map *map)
 {
 	return min_t(u64, (map->latest - map->earliest + 1) / 2, U32_MAX);
 }
+EXPORT_SYMBOL_GPL(litepulse_clock_map_uncertainty);

@@ -26,10 +26,25 @@ struct litepulse_clock_map {
 	u64 breaks;
 };
 
+/**
+ * struct litepulse_reading - one reading of the board's clock
+ * @tick: it
+ * @before: CLOCK_BOOTTIME, ns, not after the tick
+ * @after: CLOCK_BOOTTIME, ns, not before the tick; 0: there was no reading
+ */
+struct litepulse_reading {
+	u64 tick;
+	u64 before;
+	u64 after;
+};
+
 void litepulse_clock_map_add(struct litepulse_clock_map *map, const struct litepulse_rate *rate,
 			     u64 tick, u64 before, u64 after);
 bool litepulse_clock_map_reachable(const struct litepulse_rate *rate, u64 ticks, u64 passed,
 				   bool simulated);
+bool litepulse_clock_map_fell_behind(const struct litepulse_rate *rate,
+				     const struct litepulse_reading *first,
+				     const struct litepulse_reading *second);
 u64 litepulse_clock_map_ns(const struct litepulse_clock_map *map);
 u32 litepulse_clock_map_uncertainty(const struct litepulse_clock_map *map);
 

@@ -31,34 +31,58 @@
 /* Whether the name that the board has is not the one that we gave it. 0 or an error. */
 static int litepulse_core_was_reset(struct litepulse *lp, bool *reset)
 {
+	const unsigned int breaks = READ_ONCE(lp->breaks);
 	u32 session;
 	int error = litepulse_board_read_csr(lp, LITEPULSE_CSR_SESSION, &session);
 
-	if (!error)
-		*reset = FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, session) != lp->session;
-	return error;
+	if (error)
+		return error;
+	*reset = FIELD_GET(LITEPULSE_CSR_SESSION_SESSION_MASK, session) != lp->session;
+	/* A wrong tick, or this machine's clock stood still. */
+	if (!*reset)
+		lp->breaks_known = breaks;
+	return 0;
+}
+
+/* Whether the board's ticks go on, although it has another name. 0 or an error. */
+static int litepulse_core_ticks_go_on(struct litepulse *lp, bool *go_on)
+{
+	unsigned int breaks;
+	u64 tick;
+	int error = litepulse_board_now(lp, &tick);
+
+	if (error)
+		return error;
+	breaks = READ_ONCE(lp->breaks);
+	*go_on = lp->keeps && breaks == lp->breaks_known;
+	lp->breaks_known = breaks;
+	return 0;
 }
 
 /*
  * Its name, and what it does when it hears nothing. If it has another name it was reset: its
  * settings are gone, and so is what ran on it. Or its watchdog has fired, because this machine
- * stood still: its ticks go on, and its settings are written once more.
+ * stood still: then only its output has stopped. Its settings are written once more all the same.
  */
 static int litepulse_core_apply_session(struct litepulse *lp)
 {
-	bool reset;
+	bool reset, go_on;
 	int error = litepulse_core_was_reset(lp, &reset);
 
 	if (error)
 		return error;
 	if (!reset)
 		return litepulse_board_pledge(lp, lp->kept, true);
-	/* A reset while an earlier one is not made good for is part of that. */
-	if (!lp->restarting) {
-		dev_warn(lp->dev,
-			 "the board was reset, or heard nothing for long: what ran on it has stopped\n");
+	error = litepulse_core_ticks_go_on(lp, &go_on);
+	if (error)
+		return error;
+	/* If ticks go on since a reset that is not made good for, this is that one. */
+	if (!lp->restarting || !go_on) {
+		dev_warn(lp->dev, "%s: what ran on it has stopped\n",
+			 go_on ? "the board heard nothing for long" : "the board was reset");
 		lp->restarting = true;
 		lp->unreported = true;
+		lp->ticks_go_on = go_on;
 	}
 	lp->kept = false;
 	/* litepulse_output_answer() reads it without the mutex. */
@@ -71,9 +95,25 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 	return litepulse_board_name_session(lp);
 }
 
+/* 0 or an error: it is still to be reported. */
+static int litepulse_core_report_restart(struct litepulse *lp)
+{
+	struct litepulse_header now;
+	int error = litepulse_board_header(lp, &now);
+
+	if (error)
+		return error;
+	lp->unreported = false;
+	if (!lp->ticks_go_on)
+		litepulse_ptp_restart_clock(lp, &now);
+	litepulse_ingest_report_restart(lp, &now, lp->ticks_go_on);
+	wake_up_interruptible_all(&lp->launch_wait);
+	return 0;
+}
+
 static int litepulse_core_apply_output(struct litepulse *lp)
 {
-	int error;
+	int error, unreported;
 
 	/* A launch of the old claim may have come just after the reset: it must not start. */
 	if (lp->restarting)
@@ -82,22 +122,17 @@ static int litepulse_core_apply_output(struct litepulse *lp)
 		error = lp->claimant ? 0 : litepulse_output_stop_owed(lp);
 	if (lp->restarting && !error)
 		lp->unstopped = false;
-	if (lp->unreported) {
-		lp->unreported = false;
-		litepulse_ingest_report_restart(lp);
-		wake_up_interruptible_all(&lp->launch_wait);
-	}
-	return error;
+	unreported = lp->unreported ? litepulse_core_report_restart(lp) : 0;
+	return error ?: unreported;
 }
 
 /* The last of what a reset undoes, but for the streams. */
 static int litepulse_core_apply_clock(struct litepulse *lp)
 {
-	int error = lp->restarting ? litepulse_ptp_restarted(lp) : 0;
-
-	if (!error)
-		lp->restarting = false;
-	return error;
+	if (lp->restarting)
+		litepulse_ptp_restarted(lp);
+	lp->restarting = false;
+	return 0;
 }
 
 static int litepulse_core_apply_streams(struct litepulse *lp)
@@ -185,8 +220,8 @@ static void litepulse_core_restart_work(struct work_struct *work)
 	/* If it cannot be reached litepulse.watch_work looks again. */
 	if (lp->gone || litepulse_core_was_reset(lp, &reset))
 		goto unlock;
-	if (!reset)
-		litepulse_ingest_resume(lp);
+	if (!reset && litepulse_ingest_resume(lp))
+		litepulse_board_doubt(lp);
 	/* What fails is behind still. */
 	if (reset || litepulse_core_is_behind(lp))
 		litepulse_core_apply(lp, ARRAY_SIZE(litepulse_core_parts));
@@ -352,6 +387,25 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	litepulse_board_put(lp);
 }
 
+/*
+ * The machine goes down, or to another kernel: as at the removal, but the tty stays, as the
+ * kernel's console may be on it. Programs may still run: they can start nothing any more.
+ */
+static void litepulse_core_shutdown(struct platform_device *pdev)
+{
+	struct litepulse *lp = platform_get_drvdata(pdev);
+	int error = 0;
+
+	cancel_delayed_work_sync(&lp->watch_work);
+	litepulse_board_set_gone(lp);
+	mutex_lock(&lp->claim_mutex);
+	if (!lp->keeps || !lp->kept)
+		error = litepulse_output_stop(lp) ?: litepulse_board_pledge(lp, false, false);
+	mutex_unlock(&lp->claim_mutex);
+	if (error)
+		dev_warn(lp->dev, "what runs on the board could not be stopped: error %d\n", error);
+}
+
 static int litepulse_core_resume(struct device *dev)
 {
 	struct litepulse *lp = dev_get_drvdata(dev);
@@ -404,6 +458,7 @@ MODULE_DEVICE_TABLE(platform, litepulse_ids_match);
 static struct platform_driver litepulse_driver = {
 	.probe = litepulse_core_probe,
 	.litepulse_remove_op = litepulse_core_remove,
+	.shutdown = litepulse_core_shutdown,
 	.id_table = litepulse_ids_match,
 	.driver = {
 		.name = "litepulse",

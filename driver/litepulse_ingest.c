@@ -98,10 +98,11 @@ static void litepulse_ingest_deliver(struct litepulse *lp, enum litepulse_stream
 			bool stamped;
 			u32 data;
 
-			/* A loss may have begun before. */
-			if (since && record->tick < since && record->kind < LITEPULSE_KIND_LOST)
-				continue;
 			if (!litepulse_record_select(&sink->selector, record, &data))
+				continue;
+			/* A loss may have begun before. */
+			if (since && record->tick < since && record->kind < LITEPULSE_KIND_LOST &&
+			    !litepulse_sink_wanted(lp, sink, record, &data))
 				continue;
 			stamped = clock != LITEPULSE_CLOCK_NONE &&
 				  litepulse_ingest_stamp(lp, clock, header, record->tick, &stamp);
@@ -127,21 +128,37 @@ static void litepulse_ingest_done(struct litepulse *lp)
 	}
 }
 
-/*
- * Returns false if the board's ticks went back, and counts the batch as dropped: the board was
- * reset, or a tick was wrong. litepulse.restart_work finds out which, and reports it.
- */
-static bool litepulse_ingest_ticks_advance(struct litepulse *lp, struct litepulse_sequence *stream,
-					   u64 tick, unsigned int count)
+/* Reports what was dropped of a stream, if anything was: it is missing before @header. */
+static void litepulse_ingest_report_dropped(struct litepulse *lp, enum litepulse_stream stream,
+					    const struct litepulse_header *header)
 {
-	if (tick < stream->tick) {
-		if (!stream->dropped)
-			stream->dropped_tick = tick;
-		stream->dropped += count;
+	const bool bytes = stream == LITEPULSE_BYTES;
+	struct litepulse_record record;
+
+	lockdep_assert_held(&lp->lock);
+	if (litepulse_record_report_dropped(bytes ? &lp->bytes : &lp->events,
+					    bytes ? LITEPULSE_SRC_RECEIVER : LITEPULSE_SRC_CONTROL,
+					    header->tick, &record))
+		litepulse_ingest_deliver(lp, stream, header, &record, 1);
+}
+
+/*
+ * Returns false if the board's ticks went back: the batch is to be dropped, as the board was reset,
+ * or a tick was wrong. litepulse.restart_work finds out which. What was dropped is reported as lost
+ * by then, or before anything else is delivered.
+ */
+static bool litepulse_ingest_ticks_advance(struct litepulse *lp, enum litepulse_stream which,
+					   const struct litepulse_header *header)
+{
+	struct litepulse_sequence *stream =
+		which == LITEPULSE_BYTES ? &lp->bytes : &lp->events;
+
+	if (header->tick < stream->tick) {
 		litepulse_board_schedule_restart(lp);
 		return false;
 	}
-	stream->tick = tick;
+	stream->tick = header->tick;
+	litepulse_ingest_report_dropped(lp, which, header);
 	return true;
 }
 
@@ -191,21 +208,31 @@ static unsigned int litepulse_ingest_take_plain(struct litepulse *lp, enum litep
 	return sink ? sink->take_plain[stream](sink, sequence, words, count) : 0;
 }
 
+/* Between some records and those that follow others get their turn. False if these are void now. */
+static bool litepulse_ingest_go_on(struct litepulse *lp, unsigned long *flags)
+{
+	const unsigned int epoch = lp->epoch;
+
+	spin_unlock_irqrestore(&lp->lock, *flags);
+	spin_lock_irqsave(&lp->lock, *flags);
+	return lp->epoch == epoch;
+}
+
 /* litepulse_take_ops */
 static void litepulse_ingest_events(struct litepulse *lp, const struct litepulse_header *header,
 				    const u32 *words, unsigned int count)
 {
 	struct litepulse_record *records = lp->records;
+	struct litepulse_sequence before;
 	unsigned int batch, made, i;
 	unsigned long flags;
-	bool started;
+	bool drop;
 
 	spin_lock_irqsave(&lp->lock, flags);
 	lp->taken[LITEPULSE_EVENTS] += count;
-	if (!litepulse_ingest_ticks_advance(lp, &lp->events, header->tick, count))
-		count = 0;
+	drop = !litepulse_ingest_ticks_advance(lp, LITEPULSE_EVENTS, header);
 	while (count) {
-		if (lp->answer_state != LITEPULSE_ANSWER_EXPECTED) {
+		if (!drop && lp->answer_state != LITEPULSE_ANSWER_EXPECTED) {
 			batch = litepulse_ingest_take_plain(lp, LITEPULSE_EVENTS, &lp->events,
 							    words, count);
 			words += batch * LITEPULSE_EVENT_WORDS;
@@ -213,16 +240,25 @@ static void litepulse_ingest_events(struct litepulse *lp, const struct litepulse
 			if (!count)
 				break;
 		}
-		started = lp->events.started;
-		batch = min(count, LITEPULSE_RECORDS_AT_ONCE);
+		before = lp->events;
+		/* Of those before the snapshot none is ours. */
+		batch = drop && !before.started ? 1 :
+			litepulse_records_at_once(lp, min(count, LITEPULSE_RECORDS_AT_ONCE));
 		made = litepulse_record_decode_events(&lp->events, words, batch, records);
 		words += batch * LITEPULSE_EVENT_WORDS;
 		count -= batch;
-		if (started != lp->events.started)
+		if (before.started != lp->events.started)
 			wake_up(&lp->answer_wait);
+		if (drop) {
+			if (before.started)
+				litepulse_record_drop(&lp->events, &before, records, made);
+			continue;
+		}
 		for (i = 0; i < made && lp->answer_state == LITEPULSE_ANSWER_EXPECTED; i++)
 			litepulse_ingest_note_answer(lp, &records[i]);
 		litepulse_ingest_deliver(lp, LITEPULSE_EVENTS, header, records, made);
+		if (count && !litepulse_ingest_go_on(lp, &flags))
+			break;
 	}
 	litepulse_ingest_done(lp);
 	spin_unlock_irqrestore(&lp->lock, flags);
@@ -233,20 +269,30 @@ static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_
 				   const u32 *words, unsigned int count)
 {
 	struct litepulse_record *records = lp->records;
+	struct litepulse_sequence before;
 	unsigned int batch, made;
 	unsigned long flags;
+	bool drop;
 
 	spin_lock_irqsave(&lp->lock, flags);
 	lp->taken[LITEPULSE_BYTES] += count;
-	if (!litepulse_ingest_ticks_advance(lp, &lp->bytes, header->tick, count))
-		count = 0;
+	drop = !litepulse_ingest_ticks_advance(lp, LITEPULSE_BYTES, header);
 	while (count) {
-		batch = litepulse_ingest_take_plain(lp, LITEPULSE_BYTES, &lp->bytes, words, count);
+		batch = drop ? 0 : litepulse_ingest_take_plain(lp, LITEPULSE_BYTES, &lp->bytes,
+							       words, count);
 		if (!batch) {
-			batch = min(count, LITEPULSE_RECORDS_AT_ONCE);
+			before = lp->bytes;
+			batch = litepulse_records_at_once(lp,
+							  min(count, LITEPULSE_RECORDS_AT_ONCE));
 			made = litepulse_record_decode_bytes(&lp->bytes, header->tick, words, batch,
 							     records);
-			litepulse_ingest_deliver(lp, LITEPULSE_BYTES, header, records, made);
+			if (drop)
+				litepulse_record_drop(&lp->bytes, &before, records, made);
+			else
+				litepulse_ingest_deliver(lp, LITEPULSE_BYTES, header, records,
+							 made);
+			if (count > batch && !litepulse_ingest_go_on(lp, &flags))
+				break;
 		}
 		words += batch * LITEPULSE_RECEIVE_WORDS;
 		count -= batch;
@@ -280,59 +326,71 @@ const struct litepulse_take_ops litepulse_ingest_ops = {
 	.reached = litepulse_ingest_reached,
 };
 
-/* Reports what was dropped of a stream, as its tick had gone back, as LOST; takes its tick anew. */
-static void litepulse_ingest_report_dropped(struct litepulse *lp, enum litepulse_stream stream,
-					    const struct litepulse_header *header)
-{
-	const bool bytes = stream == LITEPULSE_BYTES;
-	struct litepulse_sequence *sequence = bytes ? &lp->bytes : &lp->events;
-	struct litepulse_record record = {
-		.tick = sequence->dropped_tick,
-		.seq = sequence->next,
-		.count = sequence->dropped,
-		.flags = LITEPULSE_FLAG_HARDWARE,
-		.kind = LITEPULSE_KIND_LOST,
-		.source = bytes ? LITEPULSE_SRC_RECEIVER : LITEPULSE_SRC_CONTROL,
-	};
-
-	lockdep_assert_held(&lp->lock);
-	sequence->tick = 0;
-	sequence->dropped = 0;
-	if (!record.count)
-		return;
-	sequence->next += record.count;
-	sequence->lost += record.count;
-	litepulse_ingest_deliver(lp, stream, header, &record, 1);
-}
-
 /**
  * litepulse_ingest_resume - reports what was dropped as lost, and believes ticks again: the board
  *	was not reset, so the tick of an earlier header was wrong
  * @lp: device; called from a process, no lock of the tty held
+ *
+ * Return: 0, or an error of the transport: it is to be called again.
  */
-void litepulse_ingest_resume(struct litepulse *lp)
+int litepulse_ingest_resume(struct litepulse *lp)
 {
-	struct litepulse_header header = { .mono = ktime_get_ns() };
+	struct litepulse_header now;
 	unsigned long flags;
+	bool dropped;
+	int error;
 
 	spin_lock_irqsave(&lp->lock, flags);
-	litepulse_ingest_report_dropped(lp, LITEPULSE_EVENTS, &header);
-	litepulse_ingest_report_dropped(lp, LITEPULSE_BYTES, &header);
+	lp->events.tick = 0;
+	lp->bytes.tick = 0;
+	dropped = lp->events.dropped || lp->bytes.dropped;
+	spin_unlock_irqrestore(&lp->lock, flags);
+	if (!dropped)
+		return 0;
+	/* No header of these can be relied upon. */
+	error = litepulse_board_header(lp, &now);
+	if (error)
+		return error;
+	spin_lock_irqsave(&lp->lock, flags);
+	litepulse_ingest_report_dropped(lp, LITEPULSE_EVENTS, &now);
+	litepulse_ingest_report_dropped(lp, LITEPULSE_BYTES, &now);
 	litepulse_ingest_done(lp);
 	spin_unlock_irqrestore(&lp->lock, flags);
+	return 0;
+}
+
+/* What a board that was reset has recorded before it gets our settings is not ours. */
+static void litepulse_ingest_begin_anew(struct litepulse *lp)
+{
+	struct litepulse_sink *sink;
+
+	lockdep_assert_held(&lp->lock);
+	lp->epoch++;
+	litepulse_record_forget_dropped(&lp->events);
+	lp->events.started = false;
+	litepulse_record_forget_dropped(&lp->bytes);
+	lp->bytes.gap_open = false;
+	/* All that a board has received since its reset is ours, and news to everybody. */
+	lp->bytes.since = 0;
+	list_for_each_entry(sink, &lp->sinks, node)
+		litepulse_sink_forget_since(sink);
 }
 
 /**
  * litepulse_ingest_report_restart - reports to all sinks that the board was reset, and forgets its
- *	ticks
+ *	ticks; or that its watchdog has fired
  * @lp: device; called from a process
+ * @now: of the board, after it
+ * @go_on: ticks do, and so do numbers and all that was recorded: it was the watchdog
  */
-void litepulse_ingest_report_restart(struct litepulse *lp)
+void litepulse_ingest_report_restart(struct litepulse *lp, const struct litepulse_header *now,
+				     bool go_on)
 {
-	struct litepulse_record record = { .kind = LITEPULSE_KIND_RESTARTED,
-					 .source = LITEPULSE_SRC_CONTROL };
-	struct litepulse_header header = { .mono = ktime_get_ns() };
-	struct litepulse_sink *sink;
+	/* Ticks begin at the reset. When the watchdog has fired is not known, only that it has. */
+	struct litepulse_record record = { .tick = go_on ? now->tick : 0,
+					   .flags = go_on ? LITEPULSE_RESTARTED_WATCHDOG : 0,
+					   .kind = LITEPULSE_KIND_RESTARTED,
+					   .source = LITEPULSE_SRC_CONTROL };
 	unsigned long flags;
 
 	mutex_lock(&lp->setup_mutex);
@@ -340,20 +398,17 @@ void litepulse_ingest_report_restart(struct litepulse *lp)
 	mutex_unlock(&lp->setup_mutex);
 	spin_lock_irqsave(&lp->lock, flags);
 	lp->restarts++;
-	/* What a board that was reset has recorded before it gets our settings is not ours. */
 	lp->events.tick = 0;
-	lp->events.dropped = 0;
-	lp->events.started = false;
 	lp->bytes.tick = 0;
-	lp->bytes.dropped = 0;
-	lp->bytes.gap_open = false;
-	/* All that a board has received since its reset is ours, and news to everybody. */
-	lp->bytes.since = 0;
-	list_for_each_entry(sink, &lp->sinks, node)
-		memset(sink->since, 0, sizeof(sink->since));
+	if (go_on) {
+		litepulse_ingest_report_dropped(lp, LITEPULSE_EVENTS, now);
+		litepulse_ingest_report_dropped(lp, LITEPULSE_BYTES, now);
+	} else {
+		litepulse_ingest_begin_anew(lp);
+	}
 	record.seq = lp->events.next;
 	record.count = lp->restarts;
-	litepulse_ingest_deliver(lp, LITEPULSE_EVENTS, &header, &record, 1);
+	litepulse_ingest_deliver(lp, LITEPULSE_EVENTS, now, &record, 1);
 	litepulse_ingest_done(lp);
 	spin_unlock_irqrestore(&lp->lock, flags);
 }

@@ -24,14 +24,14 @@
 #include "litepulse_trace.h"
 
 /* Records read at a time. */
-#define BATCH 32
+#define BATCH 32u
 /*
  * Reads of the status register until the core must have answered; a flush of all bytes takes
  * longest.
  */
 #define ANSWER_READS 100000
-/* Records of a stream taken in one interrupt. */
-#define BUDGET 512
+/* Records of a stream taken in one turn of a worker; and in one interrupt, if few want them. */
+#define BUDGET 512u
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
 /*
  * When there are more interrupts than litepulse.interrupts_max, records come a quarter of a FIFO at
@@ -377,8 +377,8 @@ static const struct litepulse_io_ops mmio_ops = {
 	.show = litepulse_mmio_show,
 };
 
-/* Takes up to BATCH records of a stream out of the core; returns how many are left. */
-static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream)
+/* Takes up to @most records of a stream out of the core, at most BATCH; returns the rest. */
+static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, unsigned int most)
 {
 	struct litepulse_mmio *mmio = stream->mmio;
 	const struct litepulse_mmio_kind *kind = stream->kind;
@@ -402,7 +402,7 @@ static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream)
 	header.ready = FIELD_GET(LITEPULSE_HEADER_LEVEL_READY_MASK, level);
 	header.tick = litepulse_mmio_tick(mmio, kind->window);
 	raw_spin_unlock_irqrestore(&mmio->snapshot_lock, flags);
-	count = min_t(unsigned int, header.ready, BATCH);
+	count = min(header.ready, most);
 	for (i = 0; i < count * kind->words; i++)
 		records[i] = litex_read32(window + 4 * (LITEPULSE_HEADER_WORDS + i));
 	if (count)
@@ -438,13 +438,14 @@ static void litepulse_mmio_restart_ages(struct litepulse_mmio *mmio, u32 taken)
 	spin_unlock_irqrestore(&mmio->lock, flags);
 }
 
-/* Up to BUDGET of them; returns whether none is left. */
-static bool litepulse_mmio_take_some(struct litepulse_mmio_stream *stream)
+/* Up to @budget of them; returns whether none is left. */
+static bool litepulse_mmio_take_some(struct litepulse_mmio_stream *stream, unsigned int budget)
 {
-	unsigned int budget = BUDGET / BATCH;
+	unsigned int batch;
 
-	while (budget--) {
-		if (!litepulse_mmio_take(stream))
+	for (; budget; budget -= batch) {
+		batch = min(litepulse_records_at_once(stream->mmio->lp, BATCH), budget);
+		if (!litepulse_mmio_take(stream, batch))
 			return true;
 	}
 	return false;
@@ -463,7 +464,7 @@ static void litepulse_mmio_take_rest(struct work_struct *work)
 	bool all;
 
 	litepulse_mmio_restart_ages(stream->mmio, stream->kind->enable);
-	all = litepulse_mmio_take_some(stream);
+	all = litepulse_mmio_take_some(stream, BUDGET);
 	taken = stream->taken - taken;
 	trace_litepulse_irq(stream->mmio->lp, 0, events ? taken : 0, events ? 0 : taken);
 	if (all)
@@ -529,7 +530,7 @@ static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 		if (!(taken & stream->kind->enable))
 			continue;
 		before = stream->taken;
-		all = litepulse_mmio_take_some(stream);
+		all = litepulse_mmio_take_some(stream, litepulse_records_at_once(mmio->lp, BUDGET));
 		count[which] = stream->taken - before;
 		if (all)
 			continue;

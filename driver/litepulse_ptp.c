@@ -683,6 +683,7 @@ int litepulse_ptp_add(struct litepulse *lp)
 {
 	u64 ahead = lp->ops->sleeps ? AHEAD_SLEEPS_NS : AHEAD_NS;
 	u64 restarts = READ_ONCE(lp->restarts);
+	struct litepulse_header now;
 	struct litepulse_ptp *ptp;
 	struct ptp_clock *clock;
 	u64 tick;
@@ -734,9 +735,16 @@ int litepulse_ptp_add(struct litepulse *lp)
 	lp->phc_ns = litepulse_ptp_ns;
 	spin_unlock_irq(&lp->lock);
 	/* The tick that the clock began with may be from before a reset. */
-	if (restarts != lp->restarts && litepulse_ptp_restarted(lp))
-		lp->restarting = true;
+	if (restarts != lp->restarts) {
+		error = litepulse_board_header(lp, &now);
+		if (!error)
+			litepulse_ptp_restart_clock(lp, &now);
+	}
 	mutex_unlock(&lp->claim_mutex);
+	if (error) {
+		litepulse_ptp_remove(lp);
+		return error;
+	}
 	ptp_schedule_worker(clock, READ_INTERVAL);
 	return 0;
 
@@ -813,40 +821,43 @@ int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick)
 EXPORT_SYMBOL_GPL(litepulse_ptp_tick);
 
 /**
- * litepulse_ptp_restarted - the board was reset: the clock goes on as the host's did meanwhile
- * @lp: device; claim_mutex and gone_sem held, and no sink gets anything yet
- *
- * Return: 0, or an error of the transport: it is to be called again.
+ * litepulse_ptp_restart_clock - the board was reset: the clock goes on as the host's did meanwhile
+ * @lp: device; claim_mutex held, and no sink gets anything yet
+ * @now: of the board, since its reset
  */
-int litepulse_ptp_restarted(struct litepulse *lp)
+void litepulse_ptp_restart_clock(struct litepulse *lp, const struct litepulse_header *now)
 {
+	const u64 boot = ktime_to_ns(ktime_mono_to_any(ns_to_ktime(now->mono), TK_OFFS_BOOT));
 	struct litepulse_ptp *ptp = lp->ptp;
-	u64 tick, boot;
-	int error;
 
 	if (!ptp)
-		return 0;
-	error = litepulse_board_now(lp, &tick);
-	if (error)
-		return error;
+		return;
 	spin_lock_irq(&ptp->lock);
-	boot = ktime_get_boottime_ns();
 	ptp->phc.ns = litepulse_phc_ns(&ptp->phc, ptp->seen_tick) + boot - ptp->seen_boot;
-	ptp->phc.tick = tick;
+	ptp->phc.tick = now->tick;
 	ptp->phc.frac = 0;
 	litepulse_ptp_forget_past(ptp);
-	ptp->seen_tick = tick;
+	ptp->seen_tick = now->tick;
 	ptp->seen_boot = boot;
 	spin_unlock_irq(&ptp->lock);
-	if (!ptp->enabled)
-		return 0;
+}
+
+/**
+ * litepulse_ptp_restarted - the board has stopped what ran on it: periodic output starts again
+ * @lp: device; claim_mutex and gone_sem held
+ */
+void litepulse_ptp_restarted(struct litepulse *lp)
+{
+	struct litepulse_ptp *ptp = lp->ptp;
+
+	if (!ptp || !ptp->enabled)
+		return;
 	/* The claim has gone stale: take it anew. */
 	litepulse_ptp_disable_perout(ptp);
 	ptp->claimant = (struct litepulse_claimant) { .name = ptp->claimant.name };
 	ptp->enabled = !litepulse_output_claim(lp, &ptp->claimant);
 	/* Not before the core's answers can be heard. */
 	ptp_schedule_worker(ptp->clock, 0);
-	return 0;
 }
 
 /**

@@ -10,7 +10,8 @@ int litepulse_ptp_add(struct litepulse *lp);
 void litepulse_ptp_remove(struct litepulse *lp);
 int litepulse_ptp_index(struct litepulse *lp);
 int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick);
-int litepulse_ptp_restarted(struct litepulse *lp);
+void litepulse_ptp_restart_clock(struct litepulse *lp, const struct litepulse_header *now);
+void litepulse_ptp_restarted(struct litepulse *lp);
 void litepulse_ptp_suspend(struct litepulse *lp);
 void litepulse_ptp_resume(struct litepulse *lp);
 #else
@@ -33,9 +34,13 @@ static inline int litepulse_ptp_tick(struct litepulse *lp, u64 ns, u64 *tick)
 	return -EOPNOTSUPP;
 }
 
-static inline int litepulse_ptp_restarted(struct litepulse *lp)
+static inline void litepulse_ptp_restart_clock(struct litepulse *lp,
+					       const struct litepulse_header *now)
 {
-	return 0;
+}
+
+static inline void litepulse_ptp_restarted(struct litepulse *lp)
+{
 }
 
 static inline void litepulse_ptp_suspend(struct litepulse *lp)

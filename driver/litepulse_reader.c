@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -27,6 +28,8 @@
 #define FIFO_MIN       16
 #define FIFO_MAX       65536
 #define TIMEOUT_MAX_US USEC_PER_SEC
+/* FIFOs and rings of all files together; also at most an eighth of the machine's memory. */
+#define MEMORY_MAX     SZ_64M
 /* Events for which memory of the program is fetched at once. */
 #define FETCH_EVENTS   1024
 
@@ -106,8 +109,11 @@ static void litepulse_reader_add_note(struct litepulse_reader *reader,
 		if (note->kind == LITEPULSE_KIND_LOST) {
 			other->count += note->count;
 			other->flags |= note->flags & LITEPULSE_FLAG_AT_LEAST;
-		} else {
+		} else if (note->flags & LITEPULSE_RESTARTED_WATCHDOG) {
 			other->count = note->count;
+		} else {
+			/* A reset outweighs the watchdog, and ticks count from the latest. */
+			*other = *note;
 		}
 		return;
 	}
@@ -473,17 +479,64 @@ __poll_t litepulse_reader_poll(struct file *file, poll_table *wait)
 
 /* --- subscription --- */
 
-static int litepulse_reader_fifo_init(struct litepulse_reader_fifo *fifo, unsigned int size)
+/* Counts memory that a file takes. 0 or -ENOMEM. */
+static int litepulse_reader_charge(struct litepulse *lp, size_t bytes)
+{
+	const u64 most = min_t(u64, MEMORY_MAX, (u64)totalram_pages() << PAGE_SHIFT >> 3);
+
+	if (atomic_long_add_return(bytes, &lp->memory) <= most)
+		return 0;
+	atomic_long_sub(bytes, &lp->memory);
+	return -ENOMEM;
+}
+
+static int litepulse_reader_fifo_init(struct litepulse *lp, struct litepulse_reader_fifo *fifo,
+				      unsigned int size)
 {
 	struct litepulse_event *room;
+	int error;
 
 	if (size < FIFO_MIN || size > FIFO_MAX || !is_power_of_2(size))
 		return -EINVAL;
+	error = litepulse_reader_charge(lp, size * sizeof(*room));
+	if (error)
+		return error;
 	/* Not kfifo_alloc(), which takes all of it in one piece. */
 	room = kvmalloc_array(size, sizeof(*room), GFP_KERNEL_ACCOUNT);
-	if (!room)
+	if (!room) {
+		atomic_long_sub(size * sizeof(*room), &lp->memory);
 		return -ENOMEM;
+	}
 	return kfifo_init(&fifo->events, room, size * sizeof(*room));
+}
+
+/* @fifo may be cleared memory. */
+static void litepulse_reader_fifo_free(struct litepulse *lp, struct litepulse_reader_fifo *fifo)
+{
+	if (!kfifo_initialized(&fifo->events))
+		return;
+	kvfree(fifo->events.kfifo.data);
+	atomic_long_sub(kfifo_size(&fifo->events) * sizeof(struct litepulse_event), &lp->memory);
+}
+
+static size_t litepulse_reader_ring_bytes(const struct litepulse_ring_buffer *ring)
+{
+	return (size_t)ring->page_count << PAGE_SHIFT;
+}
+
+/* A ring, or an error. */
+static struct litepulse_ring_buffer *litepulse_reader_alloc_ring(struct litepulse *lp, u32 size)
+{
+	struct litepulse_ring_buffer *ring = litepulse_ring_alloc(size);
+	int error;
+
+	if (IS_ERR(ring))
+		return ring;
+	error = litepulse_reader_charge(lp, litepulse_reader_ring_bytes(ring));
+	if (!error)
+		return ring;
+	litepulse_ring_free(ring);
+	return ERR_PTR(error);
 }
 
 /*
@@ -524,7 +577,7 @@ static int litepulse_reader_change(struct litepulse_reader *reader,
 			       litepulse_sink_change(reader->lp, &reader->sink, want);
 	if (kfifo_initialized(&reader->fifo.events) && size == litepulse_reader_size(reader))
 		return litepulse_sink_change(reader->lp, &reader->sink, want);
-	error = litepulse_reader_fifo_init(&fifo, size);
+	error = litepulse_reader_fifo_init(reader->lp, &fifo, size);
 	if (error)
 		return error;
 	error = litepulse_reader_exchange(reader, &fifo, 0);
@@ -535,7 +588,7 @@ static int litepulse_reader_change(struct litepulse_reader *reader,
 		if (error && most)
 			litepulse_reader_exchange(reader, &fifo, most);
 	}
-	kvfree(fifo.events.kfifo.data);
+	litepulse_reader_fifo_free(reader->lp, &fifo);
 	return error;
 }
 
@@ -601,12 +654,12 @@ int litepulse_reader_make_ring(struct litepulse_reader *reader, struct litepulse
 		return -ERESTARTSYS;
 	ring = reader->ring || kfifo_initialized(&reader->fifo.events) ?
 		       ERR_PTR(-EBUSY) :
-		       litepulse_ring_alloc(wanted->events);
+		       litepulse_reader_alloc_ring(reader->lp, wanted->events);
 	if (IS_ERR(ring)) {
 		error = PTR_ERR(ring);
 	} else {
 		wanted->offset = (void *)ring->events - (void *)ring->state;
-		wanted->length = (u64)ring->page_count << PAGE_SHIFT;
+		wanted->length = litepulse_reader_ring_bytes(ring);
 		spin_lock_irq(&reader->lp->lock);
 		/* mmap() and read() take no lock. */
 		smp_store_release(&reader->ring, ring);
@@ -687,7 +740,7 @@ void litepulse_reader_init(struct litepulse_reader *reader, struct litepulse *lp
  */
 int litepulse_reader_alloc(struct litepulse_reader *reader, unsigned int size)
 {
-	return litepulse_reader_fifo_init(&reader->fifo, size ?: FIFO_DEFAULT);
+	return litepulse_reader_fifo_init(reader->lp, &reader->fifo, size ?: FIFO_DEFAULT);
 }
 
 /**
@@ -730,8 +783,10 @@ void litepulse_reader_remove(struct litepulse_reader *reader)
 void litepulse_reader_exit(struct litepulse_reader *reader)
 {
 	hrtimer_cancel(&reader->timer);
+	if (reader->ring)
+		atomic_long_sub(litepulse_reader_ring_bytes(reader->ring), &reader->lp->memory);
 	litepulse_ring_free(reader->ring);
-	kvfree(reader->fifo.events.kfifo.data);
+	litepulse_reader_fifo_free(reader->lp, &reader->fifo);
 	litepulse_board_put(reader->lp);
 }
 

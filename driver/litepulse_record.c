@@ -176,6 +176,70 @@ unsigned int litepulse_record_decode_bytes(struct litepulse_sequence *sequence, 
 }
 
 /**
+ * litepulse_record_drop - counts records that are not delivered, for
+ *	litepulse_record_report_dropped()
+ * @sequence: of their stream, after they were decoded
+ * @before: the same before; an event stream had been started
+ * @records: what was made of them
+ * @count: how many
+ */
+void litepulse_record_drop(struct litepulse_sequence *sequence,
+			   const struct litepulse_sequence *before,
+			   const struct litepulse_record *records, unsigned int count)
+{
+	const u64 missing = sequence->next - before->next;
+
+	if (!sequence->dropped)
+		sequence->lost_before = before->lost;
+	sequence->dropped += missing;
+	/* Not added: decoding has counted those of which the board reports that it lost them. */
+	sequence->lost = before->lost + missing;
+	for (; count; count--, records++) {
+		if (records->kind == LITEPULSE_KIND_LOST &&
+		    records->flags & LITEPULSE_FLAG_AT_LEAST)
+			sequence->dropped_open_ended = true;
+	}
+}
+
+/**
+ * litepulse_record_forget_dropped - what was dropped is nothing that was lost, nor has it numbers:
+ *	the board was reset
+ * @sequence: of a stream
+ */
+void litepulse_record_forget_dropped(struct litepulse_sequence *sequence)
+{
+	if (!sequence->dropped)
+		return;
+	sequence->next -= sequence->dropped;
+	sequence->lost = sequence->lost_before;
+	sequence->dropped = 0;
+	sequence->dropped_open_ended = false;
+}
+
+/**
+ * litepulse_record_report_dropped - makes one record of all that were dropped
+ * @sequence: of their stream
+ * @source: of the record
+ * @tick: when this is noticed: they are missing before it
+ * @record: filled in
+ *
+ * Return: false if none was dropped.
+ */
+bool litepulse_record_report_dropped(struct litepulse_sequence *sequence, u8 source, u64 tick,
+				     struct litepulse_record *record)
+{
+	const u64 count = sequence->dropped;
+
+	if (!count)
+		return false;
+	litepulse_record_lost(record, source, tick, sequence->next - count, count,
+			      sequence->dropped_open_ended);
+	sequence->dropped = 0;
+	sequence->dropped_open_ended = false;
+	return true;
+}
+
+/**
  * litepulse_record_channel_samples - the bits of an edge record that belong to channels
  * @channels: a bit for each
  * @samples: per cycle

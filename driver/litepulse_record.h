@@ -23,8 +23,9 @@
  *	before it is not ours
  * @since: receive stream: bytes from before this tick are not ours; 0 once one of ours has come
  * @tick: of the latest header
- * @dropped: records thrown away since a header's tick went back
- * @dropped_tick: tick of the first such header
+ * @dropped: so many before @next were not delivered, as a header's tick had gone back
+ * @dropped_open_ended: at least so many
+ * @lost_before: @lost before the first of them
  * @gap_tick: receive stream: tick of the first byte lost in the latest gap
  * @gap_open: receive stream: the record with the count of that gap comes next
  */
@@ -36,7 +37,8 @@ struct litepulse_sequence {
 	u64 since;
 	u64 tick;
 	u64 dropped;
-	u64 dropped_tick;
+	bool dropped_open_ended;
+	u64 lost_before;
 	u64 gap_tick;
 	bool gap_open;
 };
@@ -85,6 +87,12 @@ unsigned int litepulse_record_decode_events(struct litepulse_sequence *sequence,
 unsigned int litepulse_record_decode_bytes(struct litepulse_sequence *sequence, u64 now,
 					   const u32 *words, unsigned int count,
 					   struct litepulse_record *records);
+void litepulse_record_drop(struct litepulse_sequence *sequence,
+			   const struct litepulse_sequence *before,
+			   const struct litepulse_record *records, unsigned int count);
+void litepulse_record_forget_dropped(struct litepulse_sequence *sequence);
+bool litepulse_record_report_dropped(struct litepulse_sequence *sequence, u8 source, u64 tick,
+				     struct litepulse_record *record);
 struct litepulse_selector litepulse_record_selector(const struct litepulse_subscribe *want,
 						    unsigned int samples);
 u32 litepulse_record_channel_samples(u32 channels, unsigned int samples);

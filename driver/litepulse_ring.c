@@ -129,14 +129,15 @@ void litepulse_ring_put(struct litepulse_ring_buffer *ring, u64 tick, u32 data, 
  * litepulse_ring_take - plain records, straight into the ring
  * @ring: it
  * @selector: what is wanted
- * @since: events of earlier ticks are not
+ * @since: from this tick on
  * @sequence: of the event stream
  * @words: its records
  * @count: how many
  * @put: set to how many events were put
  *
  * The same as litepulse_record_decode_events() and litepulse_ring_put(), for the usual case only:
- * it stops at a record that reports a loss or follows a gap, and when the ring is full.
+ * it stops at a record that reports a loss, follows a gap, or is older than @since, and when the
+ * ring is full.
  *
  * Return: records taken.
  */
@@ -157,10 +158,11 @@ unsigned int litepulse_ring_take(struct litepulse_ring_buffer *ring,
 		if (!litepulse_record_is_plain(info, next + i))
 			break;
 		tick = litepulse_record_tick(words);
-		if (tick < since ||
-		    !litepulse_record_select_data(selector, litepulse_record_kind(info),
-					   litepulse_record_source(info),
-					   words[LITEPULSE_EVENT_DATA / 4], &data))
+		if (tick < since)
+			break;
+		if (!litepulse_record_select_data(selector, litepulse_record_kind(info),
+						  litepulse_record_source(info),
+						  words[LITEPULSE_EVENT_DATA / 4], &data))
 			continue;
 		litepulse_ring_write(ring, head++, tick, data, litepulse_record_flags(info),
 				     litepulse_record_kind(info), litepulse_record_source(info));

@@ -7,6 +7,7 @@
 #include <linux/bitfield.h>
 #include <linux/bits.h>
 #include <linux/kernel.h>
+#include <linux/string.h>
 
 #include "litepulse_sink.h"
 
@@ -232,6 +233,7 @@ static void litepulse_sink_list(struct litepulse *lp, struct litepulse_sink *sin
 		list_add_tail(&sink->node, &lp->sinks);
 	else
 		list_del_init(&sink->node);
+	WRITE_ONCE(lp->sink_count, lp->sink_count + (wanted ? 1 : -1));
 	if (sink->limited)
 		lp->limited_sinks += wanted ? 1 : -1;
 }
@@ -266,6 +268,94 @@ static void litepulse_sink_set_want(struct litepulse *lp, struct litepulse_sink 
 	lp->only_sink[LITEPULSE_BYTES] = litepulse_sink_only(lp, LITEPULSE_BYTES);
 }
 
+/* Parts of the event stream that a sink wants, as bits. */
+struct litepulse_sink_bits {
+	u32 kinds;
+	u32 sources;
+	u32 rise;
+	u32 fall;
+};
+
+/* Those that are new in a subscription. */
+static struct litepulse_sink_bits litepulse_sink_new(const struct litepulse_subscribe *before,
+						     const struct litepulse_subscribe *want)
+{
+	u32 sources = before->kinds ? before->sources ?: ~0u : 0;
+
+	return (struct litepulse_sink_bits){
+		.kinds = want->kinds & ~before->kinds,
+		.sources = (want->sources ?: ~0u) & ~sources,
+		.rise = want->rise & ~before->rise,
+		.fall = want->fall & ~before->fall,
+	};
+}
+
+static void litepulse_sink_mark(u64 *ticks, unsigned int count, u32 bits, u64 tick)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (bits & BIT(i))
+			ticks[i] = tick;
+	}
+}
+
+/* From @tick on the sink wants these, too. Under litepulse.lock. */
+static void litepulse_sink_mark_new(struct litepulse_sink *sink,
+				    const struct litepulse_sink_bits *new, u64 tick)
+{
+	if (new->kinds & BIT(LITEPULSE_KIND_RX))
+		sink->since[LITEPULSE_BYTES] = tick;
+	if (!(new->kinds & ~BIT(LITEPULSE_KIND_RX) || new->sources || new->rise || new->fall))
+		return;
+	sink->since[LITEPULSE_EVENTS] = tick;
+	litepulse_sink_mark(sink->parts.kinds, LITEPULSE_SINK_KINDS, new->kinds, tick);
+	litepulse_sink_mark(sink->parts.sources, LITEPULSE_SINK_SOURCES, new->sources, tick);
+	litepulse_sink_mark(sink->parts.rise, LITEPULSE_SINK_CHANNELS, new->rise, tick);
+	litepulse_sink_mark(sink->parts.fall, LITEPULSE_SINK_CHANNELS, new->fall, tick);
+}
+
+/**
+ * litepulse_sink_wanted - whether a sink that wants a record wanted it already when it happened
+ * @lp: device, whose lock is held
+ * @sink: it
+ * @record: an event, not a loss or restart
+ * @data: of it, with the edges that the sink wants; on return with those that it wanted then
+ */
+bool litepulse_sink_wanted(const struct litepulse *lp, const struct litepulse_sink *sink,
+			   const struct litepulse_record *record, u32 *data)
+{
+	u32 levels = *data >> 16, changes = *data & 0xffff;
+	unsigned int channel;
+
+	if (record->kind >= LITEPULSE_SINK_KINDS || record->source >= LITEPULSE_SINK_SOURCES)
+		return false;
+	if (record->tick < sink->parts.kinds[record->kind])
+		return false;
+	if (record->kind != LITEPULSE_KIND_EDGE)
+		return record->tick >= sink->parts.sources[record->source];
+	for (channel = 0; channel <= lp->inputs; channel++) {
+		u32 bits = litepulse_record_channel_samples(BIT(channel), lp->samples);
+
+		if (record->tick < sink->parts.rise[channel])
+			changes &= ~(bits & levels);
+		if (record->tick < sink->parts.fall[channel])
+			changes &= ~(bits & ~levels);
+	}
+	*data = levels << 16 | changes;
+	return changes;
+}
+
+/**
+ * litepulse_sink_forget_since - from now on the sink gets all that it wants: ticks begin anew
+ * @sink: it; litepulse.lock is held
+ */
+void litepulse_sink_forget_since(struct litepulse_sink *sink)
+{
+	memset(sink->since, 0, sizeof(sink->since));
+	memset(&sink->parts, 0, sizeof(sink->parts));
+}
+
 /**
  * litepulse_sink_set - as litepulse_sink_change(), for a caller that holds setup_mutex
  * @lp: device
@@ -278,13 +368,15 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 		       const struct litepulse_subscribe *want)
 {
 	const struct litepulse_subscribe before = sink->want;
+	const struct litepulse_sink_bits new = litepulse_sink_new(&before, want);
 	unsigned long flags;
 	u64 now = 0;
 	int error = 0;
 
 	lockdep_assert_held(&lp->setup_mutex);
 	/* The FIFOs may hold older records, of which others do not mind that they wait. */
-	if (want->kinds & ~before.kinds && !sink->takes_older)
+	if (want->kinds && (new.kinds || new.sources || new.rise || new.fall) &&
+	    !sink->takes_older)
 		error = litepulse_board_now(lp, &now);
 	spin_lock_irqsave(&lp->lock, flags);
 	if (!error && !litepulse_sink_filter_agrees(lp, sink, want))
@@ -293,10 +385,7 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 	    lp->limited_sinks >= LITEPULSE_SUBSCRIBERS_MAX)
 		error = -EUSERS;
 	if (!error) {
-		if (litepulse_sink_wants_bytes(want) && !litepulse_sink_wants_bytes(&before))
-			sink->since[LITEPULSE_BYTES] = now;
-		if (litepulse_sink_wants_events(want) && !litepulse_sink_wants_events(&before))
-			sink->since[LITEPULSE_EVENTS] = now;
+		litepulse_sink_mark_new(sink, &new, now);
 		litepulse_sink_set_want(lp, sink, want);
 	}
 	spin_unlock_irqrestore(&lp->lock, flags);

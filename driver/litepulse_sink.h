@@ -15,6 +15,18 @@ struct litepulse_stamp {
 	u32 uncertainty;
 };
 
+#define LITEPULSE_SINK_KINDS	(LITEPULSE_KIND_RESPONDER_MISSED + 1)
+#define LITEPULSE_SINK_SOURCES	(LITEPULSE_SRC_RECEIVER + 1)
+#define LITEPULSE_SINK_CHANNELS 16
+
+/* A tick for each. */
+struct litepulse_sink_parts {
+	u64 kinds[LITEPULSE_SINK_KINDS];
+	u64 sources[LITEPULSE_SINK_SOURCES];
+	u64 rise[LITEPULSE_SINK_CHANNELS];
+	u64 fall[LITEPULSE_SINK_CHANNELS];
+};
+
 /**
  * struct litepulse_sink - a user of events
  * @node: in litepulse.sinks while it wants anything; litepulse.lock and litepulse.setup_mutex
@@ -23,7 +35,9 @@ struct litepulse_stamp {
  * @want: what it gets; litepulse.lock and litepulse.setup_mutex
  * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
  * @selector: made of @want; litepulse.lock
- * @since: tick from which on it wants each stream; litepulse.lock
+ * @since: tick from which on it wants all that it wants of a stream; litepulse.lock
+ * @parts: tick from which on it wants each part of the event stream, in which older events than the
+ *	latest change of @want may wait: kinds, sources, edges of each channel; litepulse.lock
  * @takes_older: also gets what the board recorded before the sink wanted it; constant, or
  *	litepulse.setup_mutex
  * @idle_us: time without a new byte after which it wants those that are there, us; 0: never.
@@ -44,6 +58,7 @@ struct litepulse_sink {
 	struct litepulse_subscribe want;
 	struct litepulse_selector selector;
 	u64 since[LITEPULSE_STREAMS];
+	struct litepulse_sink_parts parts;
 	unsigned int idle_us;
 	bool takes_older;
 	bool limited;
@@ -74,6 +89,9 @@ static inline struct litepulse_event litepulse_sink_event(const struct litepulse
 	};
 }
 
+bool litepulse_sink_wanted(const struct litepulse *lp, const struct litepulse_sink *sink,
+			   const struct litepulse_record *record, u32 *data);
+void litepulse_sink_forget_since(struct litepulse_sink *sink);
 int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink);
 int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 		       const struct litepulse_subscribe *want);

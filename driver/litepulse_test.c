@@ -10,6 +10,7 @@
 #include <linux/prandom.h>
 #include <linux/string.h>
 
+#include "litepulse.h"
 #include "litepulse_clock_map.h"
 #include "litepulse_lin_frame.h"
 #include "litepulse_packed.h"
@@ -451,6 +452,101 @@ static void bytes_are_decoded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0xffff0001ull, events[0].count);
 }
 
+/* Of records that are not delivered each is counted, and what they report as lost. */
+static void dropped_records_are_counted(struct kunit *test)
+{
+	const u32 stop = LITEPULSE_LOST_STOP;
+	struct litepulse_record events[LITEPULSE_RECORDS_PER_EVENT], lost;
+	struct litepulse_sequence sequence = {}, before;
+	u64 now = 1000;
+
+	KUNIT_EXPECT_FALSE(test, litepulse_record_report_dropped(&sequence, 7, 99, &lost));
+	/* bytes: two, and the two records of an overflow of 70000 */
+	before = sequence;
+	litepulse_record_drop(&sequence, &before, events,
+			      byte_record(&sequence, now, 10, 0, 1, events));
+	before = sequence;
+	litepulse_record_drop(&sequence, &before, events,
+			      byte_record(&sequence, now, 20, 0x08, 0, events));
+	before = sequence;
+	litepulse_record_drop(&sequence, &before, events,
+			      byte_record(&sequence, now, 70000, 0x48, 0, events));
+	before = sequence;
+	litepulse_record_drop(&sequence, &before, events,
+			      byte_record(&sequence, now, 30, 0, 1, events));
+	KUNIT_ASSERT_TRUE(test, litepulse_record_report_dropped(&sequence, 7, 99, &lost));
+	KUNIT_EXPECT_EQ(test, 70002ull, lost.count);
+	KUNIT_EXPECT_EQ(test, 0ull, lost.seq);
+	KUNIT_EXPECT_EQ(test, 99ull, lost.tick);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE, (int)lost.flags);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_KIND_LOST, (int)lost.kind);
+	KUNIT_EXPECT_EQ(test, 7, (int)lost.source);
+	KUNIT_EXPECT_EQ(test, 70002ull, sequence.lost);
+	KUNIT_EXPECT_FALSE(test, litepulse_record_report_dropped(&sequence, 7, 99, &lost));
+	KUNIT_ASSERT_EQ(test, 1u, byte_record(&sequence, now, 40, 0, 1, events));
+	KUNIT_EXPECT_EQ(test, 70002ull, events[0].seq);
+
+	/* events: one after a gap of three, then a loss without end, and the number that follows */
+	sequence = (struct litepulse_sequence){};
+	event_record(&sequence, 1, 9, 8, 6, 0, 0, events);
+	before = sequence;
+	litepulse_record_drop(&sequence, &before, events,
+			      event_record(&sequence, 70, 13, 1, 3, 0, 7, events));
+	before = sequence;
+	litepulse_record_drop(&sequence, &before, events,
+			      event_record(&sequence, 80, 14, 4, 6, 0x80, stop, events));
+	before = sequence;
+	litepulse_record_drop(&sequence, &before, events,
+			      event_record(&sequence, 90, 14 + 0x20, 1, 3, 0, 7, events));
+	KUNIT_ASSERT_TRUE(test, litepulse_record_report_dropped(&sequence, 6, 100, &lost));
+	/* at least 14 + 0xffff0000, and it ends with 2e */
+	KUNIT_EXPECT_EQ(test, 0xffff002eull + 1 - 10, lost.count);
+	KUNIT_EXPECT_EQ(test, 10ull, lost.seq);
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE | LITEPULSE_FLAG_AT_LEAST, (int)lost.flags);
+	KUNIT_EXPECT_EQ(test, lost.count, sequence.lost);
+	KUNIT_ASSERT_EQ(test, 1u, event_record(&sequence, 95, 0x2f, 1, 3, 0, 7, events));
+	KUNIT_EXPECT_EQ(test, 0xffff002full, events[0].seq);
+	/* the flag is that loss's only */
+	before = sequence;
+	litepulse_record_drop(&sequence, &before, events,
+			      event_record(&sequence, 96, 0x30, 1, 3, 0, 7, events));
+	KUNIT_ASSERT_TRUE(test, litepulse_record_report_dropped(&sequence, 6, 100, &lost));
+	KUNIT_EXPECT_EQ(test, LITEPULSE_FLAG_HARDWARE, (int)lost.flags);
+	KUNIT_EXPECT_EQ(test, 1ull, lost.count);
+
+	/* it was a reset: nothing of it counts */
+	before = sequence;
+	for (now = 0; now < 2; now++) {
+		const struct litepulse_sequence last = sequence;
+
+		litepulse_record_drop(&sequence, &last, events,
+				      event_record(&sequence, 1, now, 4, 6, 0x80, 5, events));
+	}
+	litepulse_record_forget_dropped(&sequence);
+	KUNIT_EXPECT_EQ(test, before.next, sequence.next);
+	KUNIT_EXPECT_EQ(test, before.lost, sequence.lost);
+	KUNIT_EXPECT_FALSE(test, litepulse_record_report_dropped(&sequence, 6, 100, &lost));
+}
+
+/* So many that all sinks together are not given more than with one sink. */
+static void records_at_once_are_few(struct kunit *test)
+{
+	struct litepulse *lp = kunit_kzalloc(test, sizeof(*lp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, lp);
+	KUNIT_EXPECT_EQ(test, 512u, litepulse_records_at_once(lp, 512));
+	KUNIT_EXPECT_EQ(test, 32u, litepulse_records_at_once(lp, 32));
+	lp->sink_count = 1;
+	KUNIT_EXPECT_EQ(test, 512u, litepulse_records_at_once(lp, 512));
+	lp->sink_count = 64;
+	KUNIT_EXPECT_EQ(test, 8u, litepulse_records_at_once(lp, 512));
+	KUNIT_EXPECT_EQ(test, 8u, litepulse_records_at_once(lp, 16));
+	lp->sink_count = 67;
+	KUNIT_EXPECT_EQ(test, 7u, litepulse_records_at_once(lp, 512));
+	lp->sink_count = 1000;
+	KUNIT_EXPECT_EQ(test, 1u, litepulse_records_at_once(lp, 512));
+}
+
 static bool selects(const struct litepulse_subscribe *want, unsigned int samples,
 		    const struct litepulse_record *event, u32 *data)
 {
@@ -746,6 +842,29 @@ static void ticks_are_reachable(struct kunit *test)
 /* --- packed answers --- */
 
 /* Two records of 16 bytes, and a word: by hand. */
+static void resets_show_in_the_ticks(struct kunit *test)
+{
+	/* 1000 ticks are 1000 ns */
+	const struct litepulse_reading first = { .tick = 5000, .before = 100000, .after = 100500 };
+	struct litepulse_reading second = { .before = 1124500, .after = 1125000 };
+	struct litepulse_rate rate;
+
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 1000000000, 1, 1), 0);
+	/* 1024000 ns at least, and a clock that is slower by 1 in 1024 */
+	second.tick = 5000 + 1023000 - 1;
+	KUNIT_EXPECT_FALSE(test, litepulse_clock_map_fell_behind(&rate, &first, &second));
+	second.tick--;
+	KUNIT_EXPECT_TRUE(test, litepulse_clock_map_fell_behind(&rate, &first, &second));
+	/* back, and far ahead */
+	second.tick = 4999;
+	KUNIT_EXPECT_TRUE(test, litepulse_clock_map_fell_behind(&rate, &first, &second));
+	second.tick = ~0ull;
+	KUNIT_EXPECT_FALSE(test, litepulse_clock_map_fell_behind(&rate, &first, &second));
+	/* no time passed for certain */
+	second = (struct litepulse_reading){ .tick = 5000, .before = 100400, .after = 100600 };
+	KUNIT_EXPECT_FALSE(test, litepulse_clock_map_fell_behind(&rate, &first, &second));
+}
+
 static void packed_answer_by_hand(struct kunit *test)
 {
 	static const u8 packed[] = {
@@ -1055,6 +1174,8 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(lost_events_are_told),
 	KUNIT_CASE(losses_without_end_are_told),
 	KUNIT_CASE(bytes_are_decoded),
+	KUNIT_CASE(dropped_records_are_counted),
+	KUNIT_CASE(records_at_once_are_few),
 	KUNIT_CASE(who_gets_what),
 	KUNIT_CASE(edges_are_chosen),
 	KUNIT_CASE(clock_is_exact),
@@ -1063,6 +1184,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(readings_bound_the_moment),
 	KUNIT_CASE(contradicting_readings_begin_anew),
 	KUNIT_CASE(ticks_are_reachable),
+	KUNIT_CASE(resets_show_in_the_ticks),
 	KUNIT_CASE(packed_answer_by_hand),
 	KUNIT_CASE(packed_answer_beyond_its_end),
 	KUNIT_CASE(packed_answers_of_any_words),

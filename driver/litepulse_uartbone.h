@@ -31,6 +31,9 @@ struct tty_struct;
 
 /* A bridge that hears nothing for two seconds takes its host for dead. */
 #define LITEPULSE_POLL_MAX_US 1000000
+/* Before the port gets another bit rate: until it has sent all, and until its adapter has. */
+#define LITEPULSE_DRAIN_MS 100
+#define LITEPULSE_ADAPTER_MS 20
 /* First byte of a command. */
 #define LITEPULSE_BONE_WRITE 1
 #define LITEPULSE_BONE_READ 2
@@ -246,6 +249,13 @@ static inline struct litepulse_flight *litepulse_link_flight(struct litepulse_li
 							     unsigned int number)
 {
 	return &link->flights[(link->oldest + number) % LITEPULSE_FLIGHTS];
+}
+
+/* Has the board polled at once, or looked for. */
+static inline void litepulse_link_kick(struct litepulse_link *link)
+{
+	WRITE_ONCE(link->kicked, true);
+	wake_up(&link->kick);
 }
 
 /* The holder of the bus can see that another thread waits for it. */

@@ -47,6 +47,42 @@
 /* A port has sent what it was given. */
 #define SETTLE_MS 30
 
+/*
+ * All times that have to fit together, from one answer of the bridge to the next access to the
+ * core's window, with a cable that works again and answers whatever is asked, though late:
+ *
+ *	polls			at most LITEPULSE_POLL_MAX_US apart, and each answered in time
+ *	  < SURE_MS		the driver speaks at the raised rate
+ *	  < 2 s			the bridge goes back to its base rate
+ *	  < FALLBACK_MS		the driver takes that for certain
+ *	FIND_MS			to find a bridge that has gone back, raise its rate, reach the core
+ *	LOST_MS			the same if the cable failed first, and the bridge had not gone back
+ *	  < 5 s			the board's watchdog stops what runs
+ *	  <= patience		of who waits for the core's answer
+ *	  < FREEZE_MS		the kernel waits so long for threads that are to be frozen
+ */
+#define BAUD_MS (LITEPULSE_DRAIN_MS + LITEPULSE_ADAPTER_MS)
+#define RAISE_MS (ANSWER_MS + BAUD_MS + SETTLE_MS + ANSWER_MS)
+#define FIND_MS (ANSWER_MS + BAUD_MS + PLAIN_SILENCE_MS + ANSWER_MS + RAISE_MS + ANSWER_MS)
+#define LOST_MS (SURE_MS + ANSWER_MS + LITEPULSE_BRIDGE_FRAME_SILENCE_MS + FALLBACK_MS + \
+		 ANSWER_MS + RAISE_MS + ANSWER_MS)
+/* So long a machine may stand still, and what runs on its boards goes on. */
+#define STALL_MS 3000
+/* Default of /sys/power/pm_freeze_timeout. */
+#define FREEZE_MS 20000
+
+#define BRIDGE_MS (LITEPULSE_BRIDGE_FALLBACK_SECONDS * 1000)
+#define WATCHDOG_MS (LITEPULSE_WATCHDOG_SECONDS * 1000)
+#define PATIENCE_MS (LITEPULSE_PATIENCE_SLEEPS_SECONDS * 1000)
+static_assert(LITEPULSE_POLL_MAX_US / 1000 + ANSWER_MS < SURE_MS);
+static_assert(SURE_MS + ANSWER_MS < BRIDGE_MS);
+/* Half a command delays the bridge by up to so much. */
+static_assert(BRIDGE_MS + PLAIN_SILENCE_MS < FALLBACK_MS);
+static_assert(BRIDGE_MS <= STALL_MS && STALL_MS + FIND_MS < WATCHDOG_MS);
+static_assert(LOST_MS < WATCHDOG_MS);
+static_assert(LOST_MS <= PATIENCE_MS);
+static_assert(LOST_MS + PATIENCE_MS < FREEZE_MS);
+
 unsigned int litepulse_csr_base = LITEPULSE_CSR_BASE;
 module_param_named(csr_base, litepulse_csr_base, uint, 0444);
 MODULE_PARM_DESC(csr_base, "address of the core's registers on the board's bus");
@@ -383,6 +419,7 @@ static void litepulse_bus_lose(struct litepulse_link *link)
 {
 	link->failures++;
 	link->lost = true;
+	litepulse_link_kick(link);
 	pr_warn_ratelimited("%s: the board does not answer\n", link->name);
 }
 
@@ -568,12 +605,22 @@ static int litepulse_bus_lower(struct litepulse_link *link)
 	return error;
 }
 
+/* Until then, in ms; at least as long as a bridge takes to forget half a command. */
+static unsigned int litepulse_bus_left_ms(unsigned long end)
+{
+	long left = end - jiffies;
+
+	return max_t(unsigned int, left > 0 ? jiffies_to_msecs(left) : 0, PLAIN_SILENCE_MS);
+}
+
 /*
  * Finds a bridge that may have fallen back, at its base rate, and raises that again. Most often it
  * has fallen back by now; what is sent too early it cannot take for a command.
  */
 static int litepulse_bus_find_again(struct litepulse_link *link)
 {
+	/* From now on nothing is sent to it at the raised rate. */
+	const unsigned long fallen = jiffies + msecs_to_jiffies(FALLBACK_MS);
 	bool raised = link->baud != link->base_baud;
 	int error = 0;
 
@@ -581,7 +628,8 @@ static int litepulse_bus_find_again(struct litepulse_link *link)
 		error = litepulse_line_set_baud(link, link->base_baud);
 	error = error ?: litepulse_line_silence(link, PLAIN_SILENCE_MS) ?: litepulse_bus_find(link);
 	if (raised && error && error != -ENODEV)
-		error = litepulse_line_silence(link, FALLBACK_MS) ?: litepulse_bus_find(link);
+		error = litepulse_line_silence(link, litepulse_bus_left_ms(fallen)) ?:
+			litepulse_bus_find(link);
 	if (!error && link->target_baud != link->baud)
 		error = litepulse_bus_raise(link, link->target_baud);
 	return error;

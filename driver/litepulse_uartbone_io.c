@@ -51,12 +51,6 @@ static u32 litepulse_link_window(u32 offset)
 	return litepulse_window_base + offset;
 }
 
-static void litepulse_link_kick(struct litepulse_link *link)
-{
-	WRITE_ONCE(link->kicked, true);
-	wake_up(&link->kick);
-}
-
 /* What every look at the board tells: from READY to STATUS. */
 #define STATE_FIRST LITEPULSE_CSR_READY
 #define STATE_WORDS ((LITEPULSE_CSR_STATUS - STATE_FIRST) / 4 + 1)

@@ -208,9 +208,9 @@ int litepulse_line_set_baud(struct litepulse_link *link, unsigned int baud)
 
 	mutex_lock(&link->line);
 	if (link->tty) {
-		tty_wait_until_sent(link->tty, msecs_to_jiffies(100));
+		tty_wait_until_sent(link->tty, msecs_to_jiffies(LITEPULSE_DRAIN_MS));
 		/* What adapters say has left may still be in their own FIFO. */
-		msleep(20);
+		msleep(LITEPULSE_ADAPTER_MS);
 		settings = link->tty->termios;
 		tty_termios_encode_baud_rate(&settings, baud, baud);
 		tty_set_termios(link->tty, &settings);
@@ -551,6 +551,12 @@ static int litepulse_line_open(struct tty_struct *tty)
 		return -EOPNOTSUPP;
 	/* Another process with the port open could take the line discipline off again. */
 	if (tty->count > 1)
+		return -EBUSY;
+	/*
+	 * Nor may anybody's session have the port as its terminal, open or not: the end of the
+	 * session would hang it up.
+	 */
+	if (READ_ONCE(tty->ctrl.session))
 		return -EBUSY;
 	link = kzalloc(sizeof(*link), GFP_KERNEL);
 	if (!link)

@@ -18,6 +18,8 @@ MISTAKES = [
     ("litepulse_record.c", "| (open_ended ? LITEPULSE_FLAG_AT_LEAST : 0)", "", "losses_without_end_are_told"),
     ("litepulse_record.c", "info & RECEIVE_COUNT_AT_LEAST", "false", "bytes_are_decoded"),
     ("litepulse_record.c", "sequence->gap_tick = tick;", "", "bytes_are_decoded"),
+    ("litepulse_record.c", "before->lost + missing", "sequence->lost + missing", "dropped_records_are_counted"),
+    ("litepulse_record.c", "sequence->dropped_open_ended = false;", "", "dropped_records_are_counted"),
     ("litepulse_phc.c", "(u64)rest + phc->frac >= phc->div", "(u64)rest + phc->frac > phc->div", "clock_is_exact"),
     ("litepulse_phc.c", "then->num = then->period_num;", "then->num = 0;", "trains_follow_the_clock"),
     ("litepulse_clock_map.c", ">> LITEPULSE_CLOCK_DRIFT_SHIFT) + 2", ">> 12) + 2", "readings_bound_the_moment"),

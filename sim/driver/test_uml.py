@@ -29,13 +29,47 @@ def test_load_and_unload():
     assert run.status == [0] * 16 and not run.complaints, run.log
 
 
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_a_watchdog_that_fired(sleeps):
+    """It stops what ran, and nothing else: ticks, numbers and the PTP clock go on, and no event is thrown away."""
+    run, jobs = echo_rig.echo_boot("run /use watchdog", parameters=f"sleeps={sleeps} keeps=1 fast_ppm=500")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_a_reset_just_before_the_name_is_written(sleeps):
+    """As when the frame that writes it has to be sent again, and the board was reset meanwhile: the driver notices all the same."""
+    run, jobs = echo_rig.echo_boot("run /use renamed", parameters=f"sleeps={sleeps} keeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
+def test_no_line_word_is_overtaken():
+    """A break that begins while an older line word is on its way to the board is not ended by that."""
+    run, jobs = echo_rig.echo_boot("run /use overtake", parameters="sleeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("keeps, kept, train", [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1)])
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_shutdown(sleeps, keeps, kept, train, echo_board):
+    """A machine that goes down, or to another kernel, stops what runs, though its program lives: but what a board with power keeps."""
+    jobs = ["insmod litepulse.ko", f"insmod echo_board.ko sleeps={sleeps} keeps={keeps}", f"run /use leave-{kept}"]
+    run = boot(jobs, echo_board)
+    assert run.status == [0] * 3 and not run.complaints, run.log
+    assert re.findall(r"echo_board: train (\d)", run.log) == [str(train)], run.log
+
+
 @pytest.fixture(name="echo_board", scope="module")
 def echo_board_files():
     """See echo_rig.py."""
     return echo_rig.echo_board()
 
 
-USES = "all unbind reset abi de lost clock wild modem page ring resume retry settings keep nap xon"
+USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring resume retry settings keep nap xon"
 OF_THE_TTY = "breaks divisor latency flush refused"
 
 

@@ -42,7 +42,7 @@
 #define LITEPULSE_KIND_RESPONDER_MISSED 7 /* the responder could not answer; flags: why */
 #define LITEPULSE_KIND_RX		16 /* a byte was received; tick: its start edge */
 #define LITEPULSE_KIND_LOST		17 /* records are missing here; always delivered */
-#define LITEPULSE_KIND_RESTARTED	18 /* the board was reset; always delivered */
+#define LITEPULSE_KIND_RESTARTED	18 /* what ran on the board has stopped; always delivered */
 
 /* litepulse_event.source, and what litepulse_event.data is for it */
 #define LITEPULSE_SRC_QUEUE	   0 /* tag << 16 | kind << 10 | profile << 8 | byte */
@@ -71,6 +71,12 @@
 #define LITEPULSE_RX_OWN     0x10 /* our own transmitter was busy meanwhile */
 #define LITEPULSE_RX_NOISE   0x20 /* a bit's three samples differed */
 
+/*
+ * of RESTARTED: the board heard nothing for so long that its watchdog has stopped what ran. Ticks,
+ * @seq and settings go on. Without it the board was reset; since version 4
+ */
+#define LITEPULSE_RESTARTED_WATCHDOG 0x01
+
 /* of all */
 #define LITEPULSE_FLAG_NS	0x0100 /* ns is valid */
 #define LITEPULSE_FLAG_HARDWARE 0x0200 /* LOST: by the board's FIFO, not by this file's */
@@ -78,14 +84,18 @@
 
 /**
  * struct litepulse_event - something that happened; read() gives these
- * @tick: when, in ticks. LOST: of the first record lost. EDGE: of the cycle's first sample
+ * @tick: when, in ticks. EDGE: of the cycle's first sample. LOST: of the first record lost; if
+ *	neither the board nor this file lost it, but the driver found numbers missing or ticks
+ *	that cannot be, then of the moment when it did: the records are missing before that.
+ *	RESTARTED: 0, the reset; with LITEPULSE_RESTARTED_WATCHDOG when the driver noticed
  * @ns: the same in the clock of this file, in ns, worked out when the driver took the record from
  *	the board
  * @seq: number of the record in its stream (received bytes: since the driver came, all others:
  *	 since the board's reset or the driver came), counting those that were lost and those this
- * file did not ask for. LOST: of the first
+ * file did not ask for. LOST: of the first. RESTARTED: that of the next event, if none had followed
  * @count: LOST: how many; with LITEPULSE_FLAG_AT_LEAST at least so many, and the next record's
- *	@seq may be more than @seq + @count. Else 0
+ *	@seq may be more than @seq + @count. RESTARTED: how many there were since the driver came.
+ *	Else 0
  * @data: depends on @source
  * @uncertainty: the event was within so many ns of @ns; at least 1. 0 if there is no @ns
  * @flags: LITEPULSE_FLAG_* and, in the low byte, what @kind says
@@ -144,7 +154,8 @@ struct litepulse_ring_state {
 /**
  * struct litepulse_ring - events in memory that this file shares with the driver, instead of
  * read(): for high rates; since version 3
- * @events: how many it holds, a power of two from 64 to 262144
+ * @events: how many it holds, a power of two from 64 to 262144; -ENOMEM as for
+ *	litepulse_subscribe.fifo
  * @flags: 0
  * @offset: answer: of the first event, in bytes from the beginning of what is mapped
  * @reserved: 0
@@ -256,7 +267,8 @@ struct litepulse_info {
  * @reserved: 0
  * @clock: LITEPULSE_CLOCK_*; -EOPNOTSUPP if the device has none
  * @fifo: records this file holds, a power of two from 16 to 65536; 0: as it is (1024 at first).
- *	  Can be changed only while it is empty, else -EBUSY
+ *	  Can be changed only while it is empty, else -EBUSY. -ENOMEM if FIFOs and rings of all
+ *	  files of the device would take more than 64 MiB, or than an eighth of the memory
  * @watermark: poll() and a read() that blocks wait for so many records, at most @fifo; 0: for 1
  * @timeout_us: ... or until the oldest has waited so long, counted from its tick, up to 1 s; 0:
  *		only for @watermark. The interrupt is held back likewise, as far as the hardware's

@@ -13,6 +13,7 @@
 #include <linux/platform_device.h>
 #include <linux/pm.h>
 #include <linux/random.h>
+#include <linux/syscore_ops.h>
 #include <linux/tty.h>
 #include <linux/tty_ldisc.h>
 #include <linux/workqueue.h>
@@ -76,6 +77,34 @@ static bool wild;
 module_param(wild, bool, 0644);
 MODULE_PARM_DESC(wild, "ticks of headers and events are wrong now and then: any bit of them");
 
+static bool keeps;
+module_param(keeps, bool, 0444);
+MODULE_PARM_DESC(keeps, "the boards have power of their own");
+
+static unsigned int fast_ppm;
+module_param(fast_ppm, uint, 0444);
+MODULE_PARM_DESC(fast_ppm, "their ticks are so much faster than nanoseconds");
+
+static bool reset_before_name;
+module_param(reset_before_name, bool, 0644);
+MODULE_PARM_DESC(reset_before_name, "board 0 is reset just before it gets its name: a frame was sent again after that. Once");
+
+static bool hold;
+module_param(hold, bool, 0644);
+MODULE_PARM_DESC(hold, "what happens waits in the boards");
+
+static bool slow_line;
+module_param(slow_line, bool, 0644);
+MODULE_PARM_DESC(slow_line, "the next line word arrives late, so that others may overtake it; of boards that sleep");
+
+static bool ahead;
+module_param(ahead, bool, 0644);
+MODULE_PARM_DESC(ahead, "ticks of headers are too high, so that those of later ones seem to have gone back");
+
+static bool first_low;
+module_param(first_low, bool, 0644);
+MODULE_PARM_DESC(first_low, "the next events that wait come with two headers, of which the first has too low a tick: once");
+
 struct board {
 	struct platform_device *pdev;
 	struct hrtimer timer;
@@ -111,7 +140,21 @@ static atomic_t accesses_asleep;
 
 static u64 tick_of(struct board *b)
 {
-	return ktime_get_ns() - b->reset;
+	u64 passed = ktime_get_ns() - b->reset;
+
+	return passed + div_u64(passed * fast_ppm, 1000000);
+}
+
+/* It heard nothing for too long: what its watchdog stops, and as it would be had a host written that. */
+static void watchdog(struct board *b)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&b->lock, flags);
+	b->session = 0;
+	b->launch_count = 0;
+	b->train = false;
+	spin_unlock_irqrestore(&b->lock, flags);
 }
 
 /* As its button does. What was on its way to it then arrives afterwards: a launch for a tick that was. */
@@ -268,11 +311,13 @@ static void serve(struct board *b)
 	unsigned long flags;
 	u32 pending = 0;
 
+	if (READ_ONCE(hold))
+		return;
 	spin_lock_irqsave(&b->lock, flags);
 	header.tick = tick_of(b);
 	header.mono = ktime_get_ns();
 	advance(b, header.tick);
-	header.tick = told(header.tick);
+	header.tick = told(header.tick) | (ahead ? BIT_ULL(40) : 0);
 	event_count = b->wanted & LITEPULSE_WANT_EVENTS ? b->event_count : 0;
 	memcpy(b->told_events, b->events, event_count * sizeof(b->events[0]));
 	b->event_count -= event_count;
@@ -289,8 +334,16 @@ static void serve(struct board *b)
 	b->wanted &= ~pending;
 	spin_unlock_irqrestore(&b->lock, flags);
 	header.ready = event_count;
-	if (event_count)
+	if (first_low && event_count > 1) {
+		struct litepulse_header low = header;
+
+		first_low = false;
+		low.tick = 1;
+		litepulse_take_events(b->lp, &low, b->told_events[0], 1);
+		litepulse_take_events(b->lp, &header, b->told_events[1], event_count - 1);
+	} else if (event_count) {
 		litepulse_take_events(b->lp, &header, b->told_events[0], event_count);
+	}
 	header.ready = byte_count;
 	if (byte_count)
 		litepulse_take_bytes(b->lp, &header, b->told_bytes[0], byte_count);
@@ -369,8 +422,12 @@ static int board_write_csr(void *context, u32 offset, u32 word)
 	struct board *b = context;
 
 	access(b);
-	if (offset == LITEPULSE_CSR_SESSION)
+	if (offset == LITEPULSE_CSR_SESSION) {
+		if (reset_before_name && b == &all[0])
+			reset_board(b);
+		reset_before_name = false;
 		WRITE_ONCE(b->session, word);
+	}
 	return 0;
 }
 
@@ -415,6 +472,10 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	access(b);
 	if (unreachable)
 		return -EIO;
+	if (sleeps && slow_line && words->offset == LITEPULSE_CFG_LINE) {
+		slow_line = false;
+		msleep(300);
+	}
 	spin_lock_irqsave(&b->lock, flags);
 	for (; count; count--, words++) {
 		u64 now = tick_of(b);
@@ -562,6 +623,16 @@ static int reset_set(const char *value, const struct kernel_param *parameter)
 static const struct kernel_param_ops reset_ops = { .set = reset_set };
 module_param_cb(reset, &reset_ops, NULL, 0200);
 
+/* Writing to this parameter fires the watchdog of board 0. */
+static int silence_set(const char *value, const struct kernel_param *parameter)
+{
+	watchdog(&all[0]);
+	return 0;
+}
+
+static const struct kernel_param_ops silence_ops = { .set = silence_set };
+module_param_cb(silence, &silence_ops, NULL, 0200);
+
 /* Writing to this parameter makes board 0 lose events and bytes: 0 a few, 1 more than it counts. */
 static int lose_set(const char *value, const struct kernel_param *parameter)
 {
@@ -590,6 +661,24 @@ static int edge_set(const char *value, const struct kernel_param *parameter)
 
 static const struct kernel_param_ops edge_ops = { .set = edge_set };
 module_param_cb(edge, &edge_ops, NULL, 0200);
+
+/* Writing a number to this parameter makes so many edges of input 0 of board 0, up and down, as far as it has room. */
+static int flood_set(const char *value, const struct kernel_param *parameter)
+{
+	unsigned int count, i;
+	unsigned long flags;
+
+	if (kstrtouint(value, 10, &count))
+		return -EINVAL;
+	spin_lock_irqsave(&all[0].lock, flags);
+	for (i = 0; i < count; i++)
+		event(&all[0], tick_of(&all[0]) + i, LITEPULSE_KIND_EDGE, LITEPULSE_SRC_CAPTURE, 0, (i & 1 ? 0 : 1 << 16) | 1);
+	spin_unlock_irqrestore(&all[0].lock, flags);
+	return 0;
+}
+
+static const struct kernel_param_ops flood_ops = { .set = flood_set };
+module_param_cb(flood, &flood_ops, NULL, 0200);
 
 /* What the boards know, for programs to look at. */
 static int known_get(char *text, const struct kernel_param *parameter)
@@ -645,7 +734,7 @@ static int register_on_port(struct board *b, const struct litepulse_platform_dat
 
 static int add(struct board *b, int id)
 {
-	struct litepulse_platform_data data = { .ops = &ops, .context = b, .attach = board_attach };
+	struct litepulse_platform_data data = { .ops = &ops, .context = b, .attach = board_attach, .keeps = keeps };
 
 	spin_lock_init(&b->lock);
 	b->reset = ktime_get_ns();
@@ -701,8 +790,17 @@ static void remove_adapter(void)
 /* A line discipline of the number that the kernel's PPS has. */
 static struct tty_ldisc_ops pps = { .owner = THIS_MODULE, .num = N_PPS, .name = "echo_pps" };
 
+/* What the next kernel finds, when all devices have been shut down. */
+static void tell_at_shutdown(void)
+{
+	pr_info("echo_board: train %d launches %u session %#x\n", all[0].train, all[0].launch_count, all[0].session >> 16);
+}
+
+static struct syscore_ops syscore = { .shutdown = tell_at_shutdown };
+
 static void __exit echo_board_exit(void)
 {
+	unregister_syscore_ops(&syscore);
 	tty_unregister_ldisc(&pps);
 	while (boards--)
 		platform_device_unregister(all[boards].pdev);
@@ -734,6 +832,8 @@ static int __init echo_board_init(void)
 	if (error) {
 		remove_adapter();
 		tty_unregister_ldisc(&pps);
+	} else {
+		register_syscore_ops(&syscore);
 	}
 	return error;
 }

@@ -12,6 +12,14 @@
  *   use lost     the board loses so much that it stops counting
  *   use answer   litepulse_echo answers edges: each with a launch, or, on a transport that sleeps, with none
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
+ *   use doubt    what is dropped as a header's tick went back is reported: how much, and when that was noticed
+ *   use watchdog the board's watchdog fires: what ran has stopped, all else goes on (keeps=1 fast_ppm=500)
+ *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
+ *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
+ *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
+ *   use memory   what files take of the machine's memory has an end, and comes back when they are closed
+ *   use leave-N  a train runs when the machine goes down; N: 1 if it was to be kept
+ *   use overtake a line word that arrives late is not overtaken by a newer one (sleeps=1)
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
  *   use retry    the board is reset and takes no settings for a while: later it has them, and events come
@@ -314,17 +322,25 @@ static void unbind(void)
 	}
 }
 
+static long long host_ns(clockid_t clock);
+
 static void reset(int pulse)
 {
+	long long before, after;
 	struct litepulse_event event;
 	struct litepulse_time now;
 	int fd = claim(pulse);
 
 	CHECK(fd >= 0);
 	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	before = host_ns(CLOCK_REALTIME);
 	write_file("/sys/module/echo_board/parameters/", "reset", board == boards[1] ? "1" : "0");
+	after = host_ns(CLOCK_REALTIME);
 	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
-	CHECK(event.kind == LITEPULSE_KIND_RESTARTED);
+	/* It is the reset, whenever that was noticed: ticks began then. */
+	CHECK(event.kind == LITEPULSE_KIND_RESTARTED && event.tick == 0 && event.count == 1);
+	CHECK(event.flags == LITEPULSE_FLAG_NS && event.uncertainty);
+	CHECK((long long)event.ns + event.uncertainty >= before && (long long)event.ns <= after + event.uncertainty);
 	/* What the board got just after the reset, before anybody knew of it, does not start. */
 	CHECK(known("launches") == 0);
 	CHECK(write(fd, &(struct litepulse_launch){ .tick = ~0ull >> 1 }, sizeof(struct litepulse_launch)) == -1 && errno == ESTALE);
@@ -771,6 +787,346 @@ static void wild(int pulse)
 	bytes(pulse);
 }
 
+static void launch_many(int claimed, int pulse, unsigned int count, unsigned int apart);
+static int is(const char *path, const char *expected);
+static void all(int pulse);
+
+/* An event that the driver made itself is of the moment when it did so: after `before`, and certainly not after now. */
+static void made_since(int pulse, const struct litepulse_time *before, const struct litepulse_event *event)
+{
+	struct litepulse_time now;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	CHECK(event->tick >= before->tick && event->tick <= now.tick);
+	CHECK(event->flags & LITEPULSE_FLAG_NS && event->uncertainty);
+	CHECK(event->ns + event->uncertainty + before->uncertainty >= before->monotonic);
+	CHECK(event->ns <= now.monotonic + event->uncertainty + now.uncertainty);
+}
+
+static void doubt(int pulse)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_RX | 1 << LITEPULSE_KIND_TX };
+	const int fd = claim(pulse), tty = open_tty(), hardware = LITEPULSE_FLAG_NS | LITEPULSE_FLAG_HARDWARE;
+	unsigned long long lost[2] = { 0 }, seq;
+	struct litepulse_stats stats;
+	struct litepulse_event event;
+	struct litepulse_time before;
+
+	CHECK(fd >= 0 && !ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	for (int open_ended = 0; open_ended < 2; open_ended++) {
+		write_parameter("ahead", "1");
+		CHECK(write(tty, "x", 1) == 1);
+		launch_many(fd, pulse, 1, 1);
+		for (int i = 0; i < 2; i++) {
+			CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+			CHECK(event.kind == LITEPULSE_KIND_RX || event.kind == LITEPULSE_KIND_TX);
+		}
+		write_parameter("ahead", "0");
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &before));
+		/* In place of what it lost the board has one record of an event, and two of bytes. */
+		write_parameter("lose", open_ended ? "1" : "0");
+		for (int i = 0; i < 2; i++) {
+			CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_LOST);
+			CHECK(event.count == (open_ended ? 0xffff0000ull : 5));
+			CHECK(event.flags == (open_ended ? hardware | LITEPULSE_FLAG_AT_LEAST : hardware));
+			made_since(pulse, &before, &event);
+			lost[event.source == LITEPULSE_SRC_RECEIVER] += event.count;
+		}
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats) && !stats.restarts);
+		CHECK(stats.lost_events == lost[0] && stats.lost_bytes == lost[1] && lost[0] == lost[1]);
+	}
+	/* All is heard again. One wrong header between good ones: reported once, before what comes after it. */
+	launch_many(fd, pulse, 1, 1);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_TX);
+	seq = event.seq;
+	write_parameter("first_low", "1");
+	launch_many(fd, pulse, 2, 1);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_LOST);
+	CHECK(event.count == 1 && event.seq == seq + 1 && event.flags == hardware);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_TX && event.seq == seq + 2);
+	usleep(200000);
+	launch_many(fd, pulse, 1, 1);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_TX && event.seq == seq + 3);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats) && stats.lost_events == lost[0] + 5 + 1);
+	close(tty);
+	close(fd);
+	bytes(open_pulse());
+}
+
+static void launched(int claimed, int pulse, int fd, struct litepulse_event *event)
+{
+	launch_many(claimed, pulse, 1, 1);
+	CHECK(read(fd, event, sizeof(*event)) == sizeof(*event) && event->kind == LITEPULSE_KIND_TX);
+}
+
+static void watchdog(int pulse)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE | 1 << LITEPULSE_KIND_TX, .rise = 1,
+					    .clock = LITEPULSE_CLOCK_PHC };
+	struct litepulse_event event, first, told;
+	struct litepulse_train_stop stop = { 0 };
+	int fd = claim(pulse), phc = open_pulse();
+	struct litepulse_status status;
+	struct litepulse_time before;
+	struct litepulse_stats stats;
+
+	CHECK(fd >= 0 && !ioctl(phc, LITEPULSE_IOC_SUBSCRIBE, &want));
+	want.clock = LITEPULSE_CLOCK_MONOTONIC;
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
+	/* More than 16 bits can number. */
+	write_parameter("lose", "1");
+	CHECK(read(phc, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_LOST);
+	launched(fd, pulse, phc, &first);
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && read(pulse, &event, sizeof(event)) == sizeof(event));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+	/* The clocks part meanwhile, and the PTP clock is not looked at when it is over. */
+	sleep(10);
+	write_parameter("unreachable", "1");
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &before));
+	write_parameter("silence", "1");
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(event.flags == (LITEPULSE_FLAG_NS | LITEPULSE_RESTARTED_WATCHDOG) && event.count == 1);
+	made_since(pulse, &before, &event);
+	/* Nothing of what comes while the board takes no settings is thrown away. */
+	write_parameter("edge", "1");
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_EDGE);
+	write_parameter("unreachable", "0");
+	CHECK(write(fd, &(struct litepulse_launch){ .tick = ~0ull >> 1 }, sizeof(struct litepulse_launch)) == -1 && errno == ESTALE);
+	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) == -1 && errno == ESTALE);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !(status.flags & LITEPULSE_STATUS_TRAIN));
+	close(fd);
+	sleep(2);
+	/* Ticks, numbers and the PTP clock go on as if nothing had been. */
+	CHECK(read(phc, &told, sizeof(told)) == sizeof(told) && told.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(read(phc, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_EDGE);
+	CHECK(told.ns - told.tick == first.ns - first.tick && event.ns - event.tick == first.ns - first.tick);
+	CHECK(event.seq >= first.seq && event.seq < first.seq + 20);
+	fd = claim(pulse);
+	launched(fd, pulse, phc, &event);
+	CHECK(event.ns - event.tick == first.ns - first.tick && event.seq > first.seq && event.seq < first.seq + 50);
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats) && stats.restarts == 1 && stats.lost_events == 0xffff0000ull + 5);
+	close(fd);
+	/* A reset is one all the same, and afterwards another silence is. */
+	sleep(1);
+	write_parameter("reset", "0");
+	CHECK(read(phc, &told, sizeof(told)) == sizeof(told) && told.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(told.flags == LITEPULSE_FLAG_NS && told.tick == 0 && told.count == 2 && told.ns > event.ns);
+	sleep(1);
+	write_parameter("silence", "1");
+	CHECK(read(phc, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED);
+	CHECK(event.flags == (LITEPULSE_FLAG_NS | LITEPULSE_RESTARTED_WATCHDOG) && event.count == 3);
+	CHECK(event.ns - event.tick == told.ns - told.tick);
+	close(phc);
+	sleep(1);
+	all(open_pulse());
+}
+
+static void renamed(int pulse)
+{
+	struct litepulse_keep kept = { .flags = LITEPULSE_CLAIM_KEEP };
+	struct litepulse_event event;
+	int fd = claim(pulse);
+
+	CHECK(fd >= 0);
+	subscribe(pulse, 1 << LITEPULSE_KIND_TX);
+	usleep(500000);
+	write_parameter("reset_before_name", "1");
+	CHECK(!ioctl(fd, LITEPULSE_IOC_KEEP, &kept));
+	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED && !event.tick);
+	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == ESTALE && known("launches") == 0);
+	close(fd);
+	all(open_pulse());
+}
+
+/* Both rise and fall of input 0 and 1, or of input 0 alone; launches or bytes beside. */
+static struct litepulse_subscribe edges_of(unsigned int rise, unsigned int fall, unsigned int kinds, int ring)
+{
+	return (struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_EDGE | kinds, .rise = rise, .fall = fall,
+					     .clock = ring ? LITEPULSE_CLOCK_NONE : LITEPULSE_CLOCK_MONOTONIC };
+}
+
+/* How many events a file has got by now, that of its ring or those to be read. */
+static unsigned int got(int fd, struct litepulse_ring_state *ring)
+{
+	struct litepulse_event event;
+	unsigned int count = 0;
+
+	usleep(100000);
+	if (ring)
+		return __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+	CHECK(!fcntl(fd, F_SETFL, O_NONBLOCK));
+	while (read(fd, &event, sizeof(event)) == sizeof(event))
+		count++;
+	return count;
+}
+
+/* One file at a time, or with another beside: the only ring of a device is filled in its own way. */
+static void newcomer(int with_ring, int beside)
+{
+	struct litepulse_ring wanted = { .events = 64 };
+	struct litepulse_ring_state *ring = NULL;
+	int fd = open_pulse(), other = open_pulse();
+	struct litepulse_subscribe want;
+	unsigned int before = 0;
+
+	if (with_ring) {
+		CHECK(!ioctl(fd, LITEPULSE_IOC_RING, &wanted));
+		ring = mmap(NULL, wanted.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(ring != MAP_FAILED);
+	}
+	want = edges_of(1, 1, 0, 0);
+	if (beside)
+		CHECK(!ioctl(other, LITEPULSE_IOC_SUBSCRIBE, &want));
+	/* Each of what may be new: a channel, a direction, a kind. */
+	for (int part = 0; part < 3; part++) {
+		want = part == 0 ? edges_of(2, 0, 0, with_ring) : part == 1 ? edges_of(0, 1, 0, with_ring) :
+			(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_TX, .rise = 1, .clock = want.clock };
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		write_parameter("hold", "1");
+		write_parameter("edge", "1");
+		want = edges_of(3, 1, part == 2 ? 1 << LITEPULSE_KIND_TX : 0, with_ring);
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		write_parameter("hold", "0");
+		CHECK(got(fd, ring) == before);
+		write_parameter("edge", "1");
+		before += with_ring;
+		CHECK(got(fd, ring) == (with_ring ? before : 1));
+		/* What it wants still, and wanted already, is not among what is new. */
+		want = edges_of(1, 0, 0, with_ring);
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		write_parameter("hold", "1");
+		write_parameter("edge", "1");
+		want = edges_of(3, 3, 1 << LITEPULSE_KIND_TX, with_ring);
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		want.rise = 7;
+		CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
+		write_parameter("hold", "0");
+		before += with_ring;
+		CHECK(got(fd, ring) == (with_ring ? before : 1));
+	}
+	if (beside)
+		CHECK(got(other, NULL) == 9);
+	close(other);
+	close(fd);
+}
+
+static void flood(int pulse)
+{
+	enum { ROUNDS = 16, EACH = 250 };
+	static struct litepulse_event events[ROUNDS * EACH + 1];
+	int files[LITEPULSE_SUBSCRIBERS_MAX], tty = open_tty();
+	struct litepulse_stats stats;
+	unsigned char byte;
+
+	for (int i = 0; i < LITEPULSE_SUBSCRIBERS_MAX; i++) {
+		struct litepulse_subscribe want = edges_of(i % 3 != 1, i % 3 != 2, i == 5 ? 1 << LITEPULSE_KIND_RX : 0, 0);
+
+		want.fifo = 4096;
+		files[i] = open_pulse();
+		CHECK(!ioctl(files[i], LITEPULSE_IOC_SUBSCRIBE, &want) && !fcntl(files[i], F_SETFL, O_NONBLOCK));
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		write_parameter("flood", "250");
+		CHECK(write(tty, "x", 1) == 1);
+		usleep(100000);
+	}
+	for (int i = 0; i < LITEPULSE_SUBSCRIBERS_MAX; i++) {
+		const int all_of_them = i % 3 == 0, rise = i % 3 != 1, got_bytes = i == 5 ? ROUNDS : 0;
+		const int wanted = (all_of_them ? ROUNDS * EACH : ROUNDS * EACH / 2) + got_bytes;
+		unsigned long long seq = 0, tick = 0;
+		int count = 0, n = 0;
+		ssize_t size;
+
+		/* At most as much as there is memory of this program. */
+		while ((size = read(files[i], events + n, sizeof(events) - n * sizeof(events[0]))) > 0)
+			n += size / sizeof(events[0]);
+		CHECK(n == wanted);
+		for (int j = 0; j < n; j++) {
+			const struct litepulse_event *event = &events[j];
+
+			if (event->kind == LITEPULSE_KIND_RX) {
+				count++;
+				continue;
+			}
+			CHECK(event->kind == LITEPULSE_KIND_EDGE && event->tick > tick);
+			CHECK((event->data & 0xffff) == 1 && (all_of_them || event->data >> 16 == (unsigned int)rise));
+			CHECK(!seq || event->seq == seq + (all_of_them ? 1 : 2));
+			seq = event->seq;
+			tick = event->tick;
+		}
+		CHECK(count == got_bytes);
+		CHECK(!ioctl(files[i], LITEPULSE_IOC_STATS, &stats) && !stats.lost_events && !stats.lost_bytes && !stats.lost_host);
+		CHECK(stats.offered == (unsigned int)wanted && stats.delivered == stats.offered);
+		close(files[i]);
+	}
+	for (int round = 0; round < ROUNDS; round++)
+		CHECK(read(tty, &byte, 1) == 1 && byte == 'x');
+	close(tty);
+	bytes(pulse);
+}
+
+static void memory(int pulse)
+{
+	struct litepulse_subscribe nothing = { .fifo = 65536 };
+	int files[200], count;
+
+	for (int round = 0; round < 3; round++) {
+		for (count = 0; count < 200; count++) {
+			struct litepulse_ring ring = { .events = 262144 };
+
+			files[count] = open_pulse();
+			if (round & 1 ? ioctl(files[count], LITEPULSE_IOC_RING, &ring) :
+					ioctl(files[count], LITEPULSE_IOC_SUBSCRIBE, &nothing))
+				break;
+		}
+		/* 3 MiB or 4 MiB each, and an eighth of the memory. */
+		CHECK(errno == ENOMEM && count >= 4 && count <= 10);
+		/* All others go on, and the one that failed can have less. */
+		CHECK(!ioctl(files[count], LITEPULSE_IOC_SUBSCRIBE, &(struct litepulse_subscribe){ .kinds = 1 << LITEPULSE_KIND_RX }));
+		for (int i = 0; i <= count; i++)
+			close(files[i]);
+	}
+	/* Another size of the FIFO gives the old one back. */
+	for (int i = 0; i < 100; i++) {
+		nothing.fifo = i & 1 ? 65536 : 32768;
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &nothing));
+	}
+	all(open_pulse());
+}
+
+static void leave(int pulse, int kept)
+{
+	struct litepulse_claim wanted = { .flags = kept ? LITEPULSE_CLAIM_KEEP : 0 };
+	int ready[2];
+	char byte;
+
+	CHECK(!pipe(ready));
+	if (!fork()) {
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted) && !ioctl(wanted.fd, LITEPULSE_IOC_TRAIN_START, &start));
+		CHECK(write(ready[1], "", 1) == 1);
+		pause();
+	}
+	close(ready[1]);
+	CHECK(read(ready[0], &byte, 1) == 1);
+}
+
+static void overtake(int pulse)
+{
+	int tty = open_tty();
+
+	/* The word of before is on its way: after a reset all settings are written. */
+	write_parameter("slow_line", "1");
+	write_parameter("reset", "0");
+	while (is("/sys/module/echo_board/parameters/slow_line", "Y"))
+		usleep(1000);
+	CHECK(!ioctl(tty, TIOCSBRK));
+	sleep(2);
+	CHECK(known("break") == 1);
+	CHECK(!ioctl(tty, TIOCCBRK) && known("break") == 0);
+	close(tty);
+	bytes(pulse);
+}
+
 /* Is a parameter of a module this? */
 static int is(const char *path, const char *expected)
 {
@@ -807,8 +1163,6 @@ static void answer(void)
 	CHECK(is("/sys/module/litepulse_echo/parameters/refused", sleeps ? "0,1,2" : ""));
 	CHECK(known("launches") == (sleeps ? 0 : 3));
 }
-
-static void all(int pulse);
 
 /* All devices are suspended, and resumed five seconds later. */
 static void suspend_machine(void)
@@ -1137,7 +1491,8 @@ static void all(int pulse)
 	phc(pulse);
 }
 
-static void launch_many(int claimed, int pulse, unsigned int count)
+/* So many, the first one soon, and ticks apart. */
+static void launch_many(int claimed, int pulse, unsigned int count, unsigned int apart)
 {
 	struct litepulse_launch launch = { .data = 0x55 };
 	struct litepulse_time now;
@@ -1146,7 +1501,7 @@ static void launch_many(int claimed, int pulse, unsigned int count)
 	launch.tick = now.tick + 50000000;
 	for (unsigned int i = 0; i < count; i++) {
 		CHECK(write(claimed, &launch, sizeof(launch)) == sizeof(launch));
-		launch.tick += 1000000;
+		launch.tick += apart;
 		launch.tag++;
 	}
 }
@@ -1169,7 +1524,7 @@ static void ring(void)
 	events = (void *)((char *)state + wanted.offset);
 	CHECK(!ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want));
 	for (int round = 0; round < 3; round++) {
-		launch_many(claimed, pulse, 70);
+		launch_many(claimed, pulse, 70, 1000000);
 		usleep(500000);
 		CHECK(__atomic_load_n(&state->head, __ATOMIC_ACQUIRE) == tail + 64);
 		for (unsigned int i = 0; i < 64; i++, tail++) {
@@ -1190,7 +1545,7 @@ static void ring(void)
 		usleep(800000);
 		_exit(state->head == tail + 10 ? 0 : 1);
 	}
-	launch_many(claimed, pulse, 10);
+	launch_many(claimed, pulse, 10, 1000000);
 	munmap(state, wanted.length);
 	CHECK(wait(&status) > 0 && !status);
 	/* Memory that a file asks for and never maps, and a board that goes. */
@@ -1492,6 +1847,23 @@ int main(int count, char **words)
 		answer();
 	} else if (!strcmp(words[1], "wild")) {
 		wild(pulse);
+	} else if (!strcmp(words[1], "doubt")) {
+		doubt(pulse);
+	} else if (!strcmp(words[1], "watchdog")) {
+		watchdog(pulse);
+	} else if (!strcmp(words[1], "renamed")) {
+		renamed(pulse);
+	} else if (!strcmp(words[1], "newcomer")) {
+		for (int i = 0; i < 4; i++)
+			newcomer(i % 2, i / 2);
+	} else if (!strcmp(words[1], "flood")) {
+		flood(pulse);
+	} else if (!strcmp(words[1], "memory")) {
+		memory(pulse);
+	} else if (!strncmp(words[1], "leave-", 6)) {
+		leave(pulse, words[1][6] == '1');
+	} else if (!strcmp(words[1], "overtake")) {
+		overtake(pulse);
 	} else if (!strcmp(words[1], "ring")) {
 		close(pulse);
 		ring();

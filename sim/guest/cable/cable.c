@@ -8,7 +8,7 @@
  *   cable nobody PORT      what is there is no UARTBone: no device comes
  *   cable counters PORT    attach, use, and print what the link counted
  *   cable bursts PORT      attach, have many edges come at once, again and again, and print what the link counted
- *   cable forge PORT       attach; others cannot open the port, nor is what root pushes into it taken for an answer
+ *   cable forge PORT       attach; others cannot open the port or hang it up, nor is what root pushes into it taken for an answer
  *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
  *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
  *   cable raised PORT      attach; the machine is suspended for longer than the board keeps a raised bit rate, with the tty open
@@ -462,6 +462,28 @@ static pid_t push_bytes(int *count)
 	}
 }
 
+/* A port that is the terminal of somebody's session cannot be attached, although he has closed it: he could hang it up. */
+static void refuse_a_terminal(void)
+{
+	int first = open(port, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC), number = LITEPULSE_LDISC, ready[2], status;
+	pid_t child;
+	char byte;
+
+	CHECK(first >= 0 && !pipe(ready));
+	child = fork();
+	CHECK(child >= 0);
+	if (!child) {
+		CHECK(setsid() > 0);
+		status = open(port, O_RDWR | O_NONBLOCK);
+		CHECK(status >= 0 && !close(status) && write(ready[1], "", 1) == 1);
+		pause();
+	}
+	CHECK(read(ready[0], &byte, 1) == 1);
+	CHECK(ioctl(first, TIOCSETD, &number) == -1 && errno == EBUSY);
+	CHECK(!kill(child, SIGKILL) && waitpid(child, &status, 0) == child);
+	CHECK(!close(first) && !close(ready[0]) && !close(ready[1]));
+}
+
 static void forge(void)
 {
 	int *count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -473,6 +495,7 @@ static void forge(void)
 	CHECK(count != MAP_FAILED && early >= 0);
 	CHECK(attach_port(port) == -1 && errno == EBUSY);
 	CHECK(!close(early));
+	refuse_a_terminal();
 	fd = attach(&board);
 	refuse_others();
 	child = push_bytes(count);
