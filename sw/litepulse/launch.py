@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Status, Wanted
-from litepulse.errors import BadInput
 from litepulse.interrupt import Flag
-from litepulse.job import Job, Poller, tidy, timescale_of
+from litepulse.job import Job, Poller, check_alone, tidy, timescale_of
 from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 
@@ -41,8 +40,7 @@ class SendRun:
     def prepare(self) -> None:
         """Sets profiles, empties the queue, forgets what was recorded."""
         backend = self.backend
-        if backend.status().train_running:
-            raise BadInput("a train is running on this line; 'litepulse stop' ends it")
+        check_alone(backend)
         backend.set_receiver(self.profile, self.wanted.received, self.loopback)
         backend.set_profile(LAUNCH_PROFILE, self.profile)
         backend.flush()

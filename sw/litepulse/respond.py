@@ -79,7 +79,7 @@ class RespondRun:
         """Sets profiles and forgets what was recorded. Then `echo` is as the core uses it."""
         backend, trigger = self.backend, self.response.trigger
         edge = trigger.kind == "edge"
-        backend.set_receiver(self.profile, not edge, self.loopback)
+        backend.set_receiver(self.profile, not edge, self.loopback, instead_of="responder")
         backend.set_profile(LAUNCH_PROFILE, self.profile)
         self.echo = backend.set_echo(self.echo)
         bit = 1 << trigger.channel if edge else 0

@@ -11,7 +11,7 @@ from fractions import Fraction
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
 from litepulse.errors import BadInput, Refused, TransportError
 from litepulse.interrupt import Flag
-from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, tidy, timescale_of
+from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, tidy, timescale_of
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Launch, Profile
 from litepulse.measurement import IdealTrain, TrainRecord
@@ -99,8 +99,7 @@ class TrainRun:
     def prepare(self) -> None:
         """Sets profiles and inputs, and forgets what was recorded; nothing moves yet."""
         backend, plan = self.backend, self.plan
-        if backend.status().train_running:
-            raise BadInput("a train is running already; 'litepulse stop' ends it, 'litepulse adjust' changes it")
+        check_alone(backend, "a train is running already; 'litepulse stop' ends it, 'litepulse adjust' changes it")
         frames = plan.launch.kind == "frame"
         backend.set_receiver(plan.profile, frames, plan.loopback)
         backend.set_profile(LAUNCH_PROFILE, plan.profile)

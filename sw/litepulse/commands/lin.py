@@ -54,6 +54,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--ldf", metavar="FILE", help="description of the network: names, lengths, checksums, signals, bit rate")
     add_end(sub)
     add_bus(sub)
+    arguments.add_move_tx(sub)
     sub = arguments.add_verb(inner, "master", master, "run a schedule: each header at its tick exactly", ("json", "csv", "vnl"), MASTER)
     sub.add_argument("ldf", metavar="FILE", help="description of the network (LDF)")
     sub.add_argument("--schedule", metavar="NAME", help="which of its schedules (default: the only one)")
@@ -230,9 +231,9 @@ def row_of(frame: lin.Frame, timescale: Timescale) -> tuple[int | str | None, ..
         frame.tick,
         frame.frame_id,
         frame.name or None,
-        None if frame.pid is None else f"0x{frame.pid:02x}",
+        frame.pid,
         frame.data.hex() or None,
-        None if frame.checksum is None else f"0x{frame.checksum:02x}",
+        frame.checksum,
         frame.model,
         None if frame.space is None else fixed(frame.space, 3),
         None if frame.spaces is None else fixed(frame.spaces, 3),
@@ -398,7 +399,7 @@ def monitor(args: Namespace) -> int:
         check_driven(args)
     description = lin.Description(args.ldf) if args.ldf else None
     with arguments.board(args) as board, Interrupt() as interrupt:
-        run = monitor_run(board, args.baud, description, args.loopback)
+        run = monitor_run(board, args.baud, description, args.loopback, args.move_tx)
         report = Report(args, board, "monitor", run.assembler.bit, description)
         return report.listen(run, interrupt, quiet)
 
