@@ -33,6 +33,7 @@ class SendRun:
         self.received: list[RxByte] = []
         self.received_count = 0
         self.keep = True  # what became of each, in the three above
+        self.hear: Callable[[RxByte], None] | None = None  # receives each byte
         self.rest: float | None = None  # seconds between two looks, None: as usual
         self.wanted = Wanted(("queue",), ("queue",), received=True)
         self.poller = Poller(backend)
@@ -109,6 +110,9 @@ class SendRun:
         self.received_count += len(heard)
         if self.keep:
             self.received += heard
+        if self.hear:
+            for byte in heard:
+                self.hear(byte)
         return found
 
     def follow(self, interrupt: Flag) -> Iterator[list[tuple[int, Event]]]:

@@ -14,11 +14,12 @@ from litepulse.interrupt import Flag
 from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, tidy, timescale_of
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Launch, Profile
-from litepulse.measurement import IdealTrain, TrainRecord
+from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.streams import Lost, edges
 from litepulse.units import Period, Timescale
 
 START_SECONDS = 20  # for the core to tell that the train has started
+CHANGES = 10_000  # the newest, of a train whose pulses are not all kept
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,12 @@ def start_refusal(reason: str | None) -> str:
 class TrainRun:
     """One train, from preparation to the last record."""
 
-    def __init__(self, backend: Backend, plan: TrainPlan, limit: int | None = None) -> None:
+    def __init__(self, backend: Backend, plan: TrainPlan, limit: int | None = None, listener: TrainListener | None = None) -> None:
         """limit: of pulses whose ticks are kept (TrainRecord); None: all."""
         self.backend = backend
         self.plan = plan
         self.timescale = timescale_of(backend)
-        self.record = TrainRecord(IdealTrain(plan.period, plan.start), limit)
+        self.record = TrainRecord(IdealTrain(plan.period, plan.start), limit, listener)
         self.poller = Poller(backend)
         self.started = self.ended = self.stopped = False
         self.changes: list[tuple[int, Period, int]] = []  # [(first pulse, period, step)] by others
@@ -176,6 +177,9 @@ class TrainRun:
             period, step = change
             self.record.ideal.adjust(pulse, period, step)
             self.changes.append((pulse, period, step))
+            if self.record.limit is not None:
+                del self.changes[:-CHANGES]
+                self.record.ideal.forget(CHANGES)
 
     def follow(self, interrupt: Flag) -> Iterator[list[Row]]:
         """Yields batches of Rows (also empty ones) until the train has ended or an interrupt came."""

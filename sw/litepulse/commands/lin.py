@@ -27,10 +27,10 @@ from litepulse.lin.protocol import SPACE_BITS
 from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
 from litepulse.output import ms, ns
 from litepulse.plan import BREAK_MAX
+from litepulse.spool import Spool
 from litepulse.streams import Lost
 from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
 
-KEPT = 100_000  # frames of which --json tells
 COLUMNS = ("t_ns", "tick", "id", "name", "pid", "data", "checksum", "model", "space_ticks", "spaces_ticks", "limit_ticks", "own", "error")
 MONITOR = """  litepulse lin monitor --ldf door.ldf
   litepulse lin monitor --baud 9600 --for 10s --json > frames.json"""
@@ -263,7 +263,7 @@ class Report:
 
     def __init__(self, args: Namespace, board: Board, verb: str, bit: Fraction, description: lin.Description | None) -> None:
         self.args, self.board, self.verb, self.bit, self.description = args, board, verb, bit, description
-        self.frames: list[lin.Frame] = []
+        self.frames = Spool()
         self.spaces: dict[int, Spaces] = {}
         self.errors: dict[str, int] = {}
         self.count = 0
@@ -288,8 +288,8 @@ class Report:
             output.write(line_of(item, self.board, self.bit, self.description))
         elif self.rows:
             self.rows.row(*row_of(item, self.board.timescale))
-        elif len(self.frames) < KEPT:
-            self.frames.append(item)
+        else:
+            self.frames.add(value_of(item))
 
     def histogram(self) -> list[str]:
         """Lines: how long the responses let wait, by identifier."""
@@ -317,7 +317,7 @@ class Report:
             | {"bit_period_ticks": exact(self.bit)}
             | more
             | {
-                "frames": [value_of(frame) for frame in self.frames],
+                "frames": self.frames,
                 "count": self.count,
                 "errors": self.errors,
                 "spaces": {
@@ -374,12 +374,14 @@ class Report:
         more: for --json; rows: for people, in the end
         """
 
+        count = getattr(self.args, "count", 0)
+
         def look() -> None:
             for batch in begin():
                 output.check()
-                for item in batch:
+                for item in batch:  # a look that passes --for brings frames from before it, too
                     self.show(item)
-                    if enough():
+                    if count and self.count >= count:
                         return
                 if enough():
                     return
