@@ -106,6 +106,7 @@ def test_a_kept_responder_answers_through_all(soc, tmp_path):
         done = soc.run(*(word.format(bytes=tmp_path / "bytes") for word in words))
         assert done.returncode == 2 and done.stderr.count("\n") == 1 and "a responder to byte 0x55" in done.stderr, (words, done)
         assert why in done.stderr, (words, done.stderr)
+        assert done.stdout == "" or words[0] != "capture"
     assert soc.run("capture", "--inputs", "0", "--for", "100ms").returncode == 0
     told = soc.info()
     end = told["tick"] - EVERY

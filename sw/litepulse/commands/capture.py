@@ -120,12 +120,12 @@ def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt)
 
     def look() -> None:
         nonlocal rows_out
+        job.prepare()  # what is refused has no heading
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, ("t_ns", "dt_ms", "tick", "channel", "value", "flags"), board.identity.backend)
         elif args.style is None:
             output.write(f"{headline(board)}\n{'t [ms]':>18}  {'dt [ms]':>16}  {'tick':>14}  what")
         last = None
-        job.prepare()
         end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
         for batch in job.follow(interrupt):
             for tick, what, value, _ in batch:
