@@ -8,6 +8,7 @@ It reads the driver and the Python package, so it is not part of litex_soc, whic
 """
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ from litepulse.layout import LIN_BIT_MIN  # noqa: E402
 from litepulse.lin import protocol  # noqa: E402
 from litepulse.plan import BREAK_MAX  # noqa: E402
 from litepulse.session import MOST_SAMPLES  # noqa: E402
-from litepulse.units import BIT_PERIOD_FRACTION, MIN_BAUD, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
+from litepulse.units import BIT_PERIOD_FRACTION, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
 from litex_soc import SPDX, boards, regmap  # noqa: E402
 from litex_soc.board import choose  # noqa: E402
 from litex_soc.boards_page import response_ns  # noqa: E402
@@ -111,7 +112,7 @@ def launches() -> list[Row]:
     data = bits("profile0_format", "data_bits")
     lead = (1 << bits("driver_enable", "lead")) - 1
     length = (1 << bits("filter", "length")) - 1
-    highest = MIN_BIT_CYCLES
+    highest, longest = MIN_BIT_CYCLES, 1 << 32 + bits("profile0_format", "period_hi")
     return [
         soonest("minimum time to a launch at the head of the queue", "LMIN_CYCLES"),
         (
@@ -130,9 +131,9 @@ def launches() -> list[Row]:
         ("break, as a launch", f"1 to {BREAK_MAX} bit times", "any bit rate", "[core.md](core.md)"),
         ("highest bit rate", si(CLOCK / highest, "Bd"), f"a bit of {highest} cycles", "[core.md](core.md)"),
         (
-            "lowest bit rate, by command and package",
-            f"{MIN_BAUD} Bd",
-            f"a bit of at most {power((1 << 32 + bits('profile0_format', 'period_hi')) // BIT_PERIOD_FRACTION)} ticks in the core",
+            "lowest bit rate",
+            f"{fixed(Fraction(CLOCK * BIT_PERIOD_FRACTION, longest - 1), 2, math.ceil)} Bd",
+            f"a bit of less than {power(longest // BIT_PERIOD_FRACTION)} ticks",
             "[core.md](core.md)",
         ),
         (

@@ -246,19 +246,30 @@ class Board:
         format: Format | str = "8N1",
         invert: bool = False,
         loopback: bool = False,
+        move_tx: bool = False,
     ) -> Capture:
-        """Streams edges of inputs (numbers, or 'rx' for the line): 'both', 'rise' or 'fall'.
+        """Streams edges of inputs (numbers, or 'rx' for the line; none of them: bytes alone): 'both', 'rise' or 'fall'.
 
         filter: levels shorter than so many samples are ignored; bytes: decode what the line receives, too; it ends after count edges
-        and bytes, or after duration of the board's clock, or when it is stopped
+        and bytes, or after duration of the board's clock, or when it is stopped; move_tx: the idle level of TX may change to that of
+        the format, else BadInput if it would. InUse if a setting would change that a train or responder on the board relies on.
         """
         fmt = line_format(format, invert)
-        run = self.capture_run(inputs, edges=edges, filter=filter, bytes=bytes, baud=baud, fmt=fmt, loopback=loopback)
+        run = self.capture_run(inputs, edges=edges, filter=filter, bytes=bytes, baud=baud, fmt=fmt, loopback=loopback, move_tx=move_tx)
         ticks = None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for")))
         return self._begin(lambda: Capture(run, self._end_job, count, ticks), beside_responder=True)
 
     def capture_run(
-        self, inputs: Iterable[int | str], *, edges: str, filter: int, bytes: bool, baud: Number | str, fmt: Format, loopback: bool
+        self,
+        inputs: Iterable[int | str],
+        *,
+        edges: str,
+        filter: int,
+        bytes: bool,
+        baud: Number | str,
+        fmt: Format,
+        loopback: bool,
+        move_tx: bool = False,
     ) -> CaptureRun:
         """The same, planned and not begun."""
         if edges not in ("both", "rise", "fall"):
@@ -266,7 +277,7 @@ class Board:
         within(filter, "filter", 0, FILTER_MAX)
         channels = sorted({self.channel(name) for name in inputs})
         profile = profile_of(self.timescale, baud, fmt) if bytes else None
-        return CaptureRun(self.backend, channels, edges != "fall", edges != "rise", filter, profile, loopback)
+        return CaptureRun(self.backend, channels, edges != "fall", edges != "rise", filter, profile, loopback, move_tx)
 
     def launch(
         self,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from litepulse.backends.interface import Backend, Wanted
-from litepulse.errors import LitePulseError
+from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Flag
 from litepulse.job import Item, Job, Poller, timescale_of
 from litepulse.line import Profile
@@ -39,15 +39,18 @@ class CaptureRun:
         filtered: int = 0,
         profile: Profile | None = None,
         loopback: bool = False,
+        move_tx: bool = False,
     ) -> None:
+        """move_tx: the idle level of TX may change to that of the profile."""
         self.backend, self.channels, self.rise, self.fall = backend, channels, rise, fall
-        self.filtered, self.profile, self.loopback = filtered, profile, loopback
+        self.filtered, self.profile, self.loopback, self.move_tx = filtered, profile, loopback, move_tx
         self.samples = backend.identity.samples_per_cycle
         self.poller = Poller(backend)
         self.edge_count = self.byte_count = 0
 
     def prepare(self) -> None:
-        """Enables the channels and forgets what was recorded."""
+        """Enables the channels and forgets what was recorded. BadInput or InUse if listening would disturb something."""
+        self._check_idle()
         mask = sum(1 << channel for channel in self.channels)
         self.backend.set_receiver(self.profile, self.profile is not None, self.loopback)
         self.backend.record(
@@ -59,6 +62,17 @@ class CaptureRun:
                 received=self.profile is not None,
             )
         )
+
+    def _check_idle(self) -> None:
+        """BadInput if TX would move: the receiver's polarity is also that of TX at rest."""
+        level = self.backend.idle_level()
+        if self.profile is None or self.move_tx or level is None:
+            return
+        wanted = 0 if self.profile.format.invert else 1
+        if level != wanted:
+            raise BadInput(
+                f"invert: TX rests at {level}; to receive with an idle level of {wanted} would move it: --move-tx (move_tx) allows that"
+            )
 
     @property
     def tick(self) -> int:

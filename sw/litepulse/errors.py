@@ -2,6 +2,11 @@
 """What can go wrong, told in one line; what a program may want to decide by is in fields."""
 
 
+def printable(text: str) -> str:
+    """What others wrote (a USB plug, a file) without what a terminal would obey."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
 class LitePulseError(Exception):
     """Something the user can understand and act on; the command prints it as one line and exits 2."""
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from litepulse.backends.interface import Backend, Batch, Status
-from litepulse.errors import LitePulseError, TransportError
+from litepulse.errors import BadInput, InUse, LitePulseError, TransportError
 from litepulse.interrupt import CtrlC, Flag
 from litepulse.units import Timescale
 
@@ -55,8 +55,16 @@ class Poller:
             yield self.poll()
 
 
+def check_alone(backend: Backend, running: str = "a train is running on this line; 'litepulse stop' ends it") -> None:
+    """BadInput with `running` if a train runs, InUse if something was kept: the board has one watchdog and one profile 0 for all."""
+    if backend.status().train_running:
+        raise BadInput(running)
+    for kept in backend.kept():
+        raise InUse(f"{backend.identity.name}: {kept} goes on here, and would be disturbed; 'litepulse stop' ends it")
+
+
 def tidy(backend: Backend) -> None:
-    """After a job: nothing runs, nothing is recorded. Best effort: the board may be gone."""
+    """After a job: nothing that this program began runs, nothing is recorded. Best effort: the board may be gone."""
     try:
         backend.release()
     except LitePulseError:

@@ -18,7 +18,6 @@ from litepulse.launch import SendRun
 from litepulse.line import Launch, Profile, Trigger
 from litepulse.pairing import ANSWERED, REFUSED, Pairing, Sample
 from litepulse.streams import Event, Lost, edges
-from litepulse.units import si
 
 DEFAULT_TIMEOUT = Fraction(1)  # seconds
 
@@ -66,13 +65,14 @@ class LatencyPlan:
 def check_intervals(backend: Backend, launch: Launch, profile: Profile, interval: int, jitter: int) -> None:
     """BadInput unless each stimulus is over when the next begins."""
     if not 0 <= jitter <= interval:
-        raise BadInput(f"jitter: {jitter} ticks is outside 0 to {interval}, the interval")
+        named = timescale_of(backend).named
+        raise BadInput(f"jitter: {named(jitter)} is outside 0 to {named(interval)}, the interval")
     length, shortest = launch.length(profile), interval - jitter
     if shortest < max(length, 1):
-        tick = 1 / timescale_of(backend).tick_hz
+        named = timescale_of(backend).named
         raise BadInput(
-            f"interval: the stimuli would overlap: one takes {length} ticks = {si(length * tick, 's')}, "
-            f"the shortest distance (interval less jitter) is {shortest} = {si(shortest * tick, 's')}"
+            f"interval: the stimuli would overlap: one takes {named(length)}, "
+            f"the shortest distance (interval less jitter) is {named(shortest)}"
         )
 
 
@@ -83,8 +83,10 @@ def check_timeout(backend: Backend, timeout: int | None, shortest: int, profile:
         return second if timeout is None else timeout
     longest = LatencyPlan.values(profile) * shortest - 1
     if timeout is not None and timeout > longest:
+        named = timescale_of(backend).named
         raise BadInput(
-            f"timeout: {timeout} ticks is more than {longest}, when the same byte may leave again: use a longer interval, or less jitter"
+            f"timeout: {named(timeout)} is more than {named(longest)}, when the same byte may leave again: "
+            "use a longer interval, or less jitter"
         )
     return min(second, longest) if timeout is None else timeout
 

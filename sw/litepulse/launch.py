@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
-from litepulse.errors import BadInput
 from litepulse.interrupt import Flag
-from litepulse.job import Job, Poller, tidy, timescale_of
+from litepulse.job import Job, Poller, check_alone, tidy, timescale_of
 from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 
@@ -34,6 +33,7 @@ class SendRun:
         self.received: list[RxByte] = []
         self.received_count = 0
         self.keep = True  # what became of each, in the three above
+        self.hear: Callable[[RxByte], None] | None = None  # receives each byte
         self.rest: float | None = None  # seconds between two looks, None: as usual
         # The kernel's tty has no inverted line: of what is sent there only the launches are seen.
         deaf = profile.format.invert and backend.identity.backend == DRIVER
@@ -43,8 +43,7 @@ class SendRun:
     def prepare(self) -> None:
         """Sets profiles, empties the queue, forgets what was recorded."""
         backend = self.backend
-        if backend.status().train_running:
-            raise BadInput("a train is running on this line; 'litepulse stop' ends it")
+        check_alone(backend)
         backend.set_receiver(self.profile, self.wanted.received, self.loopback)
         backend.set_profile(LAUNCH_PROFILE, self.profile)
         backend.flush()
@@ -113,6 +112,9 @@ class SendRun:
         self.received_count += len(heard)
         if self.keep:
             self.received += heard
+        if self.hear:
+            for byte in heard:
+                self.hear(byte)
         return found
 
     def follow(self, interrupt: Flag) -> Iterator[list[tuple[int, Event]]]:

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from litepulse.layout import regs
 from litepulse.units import Period
+
+HEARD_BEFORE = 1000  # received edges that are kept for the first launch: none of these is later than its record
 
 
 class IdealTrain:
@@ -31,7 +33,7 @@ class IdealTrain:
             self.start = tick - math.floor(n * self.period.ticks)
 
     def _segment(self, n: int) -> tuple[int, Fraction, Period]:
-        index = bisect_right([c[0] for c in self.changes], n) - 1
+        index = bisect_right(self.changes, n, key=lambda change: change[0]) - 1
         if index >= 0:
             return self.changes[index]
         assert self.start is not None, "anchor() comes first"
@@ -60,6 +62,26 @@ class IdealTrain:
             before = Fraction(math.floor(before))
         self.changes.append((n, before + period.ticks + step, period))
 
+    def forget(self, kept: int) -> None:
+        """Keeps the newest changes only: pulses before them have no known place any more."""
+        del self.changes[:-kept]
+
+
+class TrainListener(Protocol):
+    """Receives each record of a train as it is added."""
+
+    def launched(self, n: int, tick: int) -> None:
+        """Pulse n left."""
+        ...
+
+    def refused(self, n: int, tick: int, reason: str) -> None:
+        """Pulse n did not."""
+        ...
+
+    def received(self, tick: int, byte: int | None) -> None:
+        """A start edge was seen."""
+        ...
+
 
 @dataclass
 class TrainRecord:
@@ -70,10 +92,12 @@ class TrainRecord:
 
     ideal: IdealTrain
     limit: int | None = None
+    listener: TrainListener | None = None
     launched: dict[int, int] = field(default_factory=dict[int, int])  # pulse number: tick
     refused: dict[int, tuple[int, str]] = field(default_factory=dict[int, tuple[int, str]])  # pulse number: (tick, reason)
     received: list[int] = field(default_factory=list[int])  # ticks of start edges
     received_bytes: list[int] = field(default_factory=list[int])  # the bytes, where bytes were received
+    first_refused: tuple[int, str] | None = None  # (pulse number, reason)
     launched_count: int = 0
     refused_count: int = 0
     received_count: int = 0
@@ -97,6 +121,8 @@ class TrainRecord:
         self.launched_count += 1
         self._launches.append(tick)
         _trim(self.launched, self.limit)
+        if self.listener:
+            self.listener.launched(n, tick)
         error = tick - self.ideal.position(n)
         self.max_error = max(abs(error), self.max_error or 0)
         interval = None
@@ -113,7 +139,10 @@ class TrainRecord:
             self.ideal.anchor(n, tick)  # the stamp of a busy one is its own tick
         self.refused[n] = (tick, reason)
         self.refused_count += 1
+        self.first_refused = self.first_refused or (n, reason)
         _trim(self.refused, self.limit)
+        if self.listener:
+            self.listener.refused(n, tick, reason)
 
     def add_received(self, tick: int, byte: int | None = None, good: bool = True) -> None:
         """A start edge was seen at `tick`; byte: what was read there, None for an edge; good: it is what was sent."""
@@ -125,11 +154,15 @@ class TrainRecord:
         self._heard.append(tick)
         _trim(self.received, self.limit)
         _trim(self.received_bytes, self.limit)
+        if self.listener:
+            self.listener.received(tick, byte)
 
     def compare(self) -> None:
         """Compares what was received with the launches as far as all of these are known: what lies behind the newest one waits."""
         if self._launches:
             self._match(self._launches[-1] - 1)
+        else:
+            del self._heard[:-HEARD_BEFORE]
 
     def _match(self, last: int) -> None:
         count = bisect_right(self._heard, last)

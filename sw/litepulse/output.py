@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from litepulse.errors import OutputClosed, OutputLost
+from litepulse.spool import Spool
 from litepulse.termplot import SAMPLE, Rolling
 from litepulse.units import Number, Timescale, fixed
 
@@ -91,9 +92,18 @@ def is_plain() -> bool:
 
 
 def write_json(result: Mapping[str, Any]) -> None:
-    """One object; lists of ticks on one line each."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in result.items()]
-    write("{\n" + ",\n".join(lines) + "\n}")
+    """One object; lists of ticks on one line each. A Spool is a list, too."""
+    lines = ""
+    for number, (key, value) in enumerate(result.items()):
+        lines += f"{',' if number else '{'}\n  {json.dumps(key)}: "
+        if isinstance(value, Spool):
+            write(lines, end="")
+            for piece in value.pieces():
+                write(piece, end="")
+            lines = ""
+        else:
+            lines += json.dumps(value, ensure_ascii=False)
+    write(lines + "\n}")
 
 
 class Rows:

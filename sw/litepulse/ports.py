@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from litepulse.errors import BadInput
+from litepulse.errors import BadInput, printable
 from litepulse.usb_boards import BOARDS as TABLE
 
 OPEN_SECONDS = 2.0  # how long a port that was just plugged in may take until it can be opened
@@ -179,7 +179,7 @@ def _of_node(path: str, node: Path) -> Port:
             values["interface"] = text(folder / "bInterfaceNumber")
         if (folder / "idVendor").is_file():
             names = {"vendor": "idVendor", "chip": "idProduct", "product": "product", "maker": "manufacturer", "serial": "serial"}
-            values |= {name: text(folder / file) for name, file in names.items()} | {"usb": folder}
+            values |= {name: printable(text(folder / file)) for name, file in names.items()} | {"usb": folder}
             break
     return Port(path, node.name, **values)
 

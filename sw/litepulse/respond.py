@@ -73,13 +73,13 @@ class RespondRun:
         self.echo = echo
         self.poller = Poller(backend)
         self.answer_count = self.missed_count = 0
-        self._references: list[int] = []
+        self._references: deque[int] = deque()  # in order
 
     def prepare(self) -> None:
         """Sets profiles and forgets what was recorded. Then `echo` is as the core uses it."""
         backend, trigger = self.backend, self.response.trigger
         edge = trigger.kind == "edge"
-        backend.set_receiver(self.profile, not edge, self.loopback)
+        backend.set_receiver(self.profile, not edge, self.loopback, instead_of="responder")
         backend.set_profile(LAUNCH_PROFILE, self.profile)
         self.echo = backend.set_echo(self.echo)
         bit = 1 << trigger.channel if edge else 0
@@ -101,8 +101,9 @@ class RespondRun:
     def _reference(self, tick: int) -> int | None:
         """The trigger that an answer at `tick` belongs to: the delay is fixed, so it is known exactly where to look."""
         wanted = tick - self.response.delay
-        self._references = [r for r in self._references if r >= wanted]
-        return wanted if wanted in self._references else None
+        while self._references and self._references[0] < wanted:
+            self._references.popleft()
+        return wanted if self._references and self._references[0] == wanted else None
 
     def poll(self) -> tuple[list[Answered], list[Missed]]:
         """New answers and misses."""
@@ -128,8 +129,8 @@ class RespondRun:
                 missed.append((event.tick, event.reason or "unknown"))
         # What triggered nothing that was told within the longest delay has no answer.
         oldest = self.poller.tick - 2 * RESPONDER_LIMIT
-        if self._references and self._references[0] < oldest:
-            self._references = [r for r in self._references if r >= oldest]
+        while self._references and self._references[0] < oldest:
+            self._references.popleft()
         self.answer_count += len(answers)
         self.missed_count += len(missed)
         return answers, missed

@@ -18,7 +18,7 @@ from litepulse.backends.interface import LAUNCH_PROFILE, Wanted
 from litepulse.board import Board, When
 from litepulse.board import open as open_board
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused
-from litepulse.job import tidy
+from litepulse.job import check_alone, tidy
 from litepulse.line import Format, Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Moment
@@ -132,6 +132,7 @@ class Serial(serial.SerialBase):
         backend = self.board.backend
         if self.board.busy or backend.status().train_running:
             raise InUse(f"{self.board.name}: a train or another job runs there; stop it first")
+        check_alone(backend)
         backend.set_receiver(self._profile, True, False)
         backend.set_profile(LAUNCH_PROFILE, self._profile)
         backend.flush()

@@ -11,14 +11,15 @@ from fractions import Fraction
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
 from litepulse.errors import BadInput, Refused, TransportError
 from litepulse.interrupt import Flag
-from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, tidy, timescale_of
+from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, tidy, timescale_of
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Launch, Profile
-from litepulse.measurement import IdealTrain, TrainRecord
+from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.streams import Lost, edges
 from litepulse.units import Period, Timescale
 
 START_SECONDS = 20  # for the core to tell that the train has started
+CHANGES = 10_000  # the newest, of a train whose pulses are not all kept
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,12 @@ def start_refusal(reason: str | None) -> str:
 class TrainRun:
     """One train, from preparation to the last record."""
 
-    def __init__(self, backend: Backend, plan: TrainPlan, limit: int | None = None) -> None:
+    def __init__(self, backend: Backend, plan: TrainPlan, limit: int | None = None, listener: TrainListener | None = None) -> None:
         """limit: of pulses whose ticks are kept (TrainRecord); None: all."""
         self.backend = backend
         self.plan = plan
         self.timescale = timescale_of(backend)
-        self.record = TrainRecord(IdealTrain(plan.period, plan.start), limit)
+        self.record = TrainRecord(IdealTrain(plan.period, plan.start), limit, listener)
         self.poller = Poller(backend)
         self.started = self.ended = self.stopped = False
         self.changes: list[tuple[int, Period, int]] = []  # [(first pulse, period, step)] by others
@@ -99,8 +100,7 @@ class TrainRun:
     def prepare(self) -> None:
         """Sets profiles and inputs, and forgets what was recorded; nothing moves yet."""
         backend, plan = self.backend, self.plan
-        if backend.status().train_running:
-            raise BadInput("a train is running already; 'litepulse stop' ends it, 'litepulse adjust' changes it")
+        check_alone(backend, "a train is running already; 'litepulse stop' ends it, 'litepulse adjust' changes it")
         frames = plan.launch.kind == "frame"
         backend.set_receiver(plan.profile, frames, plan.loopback)
         backend.set_profile(LAUNCH_PROFILE, plan.profile)
@@ -177,6 +177,9 @@ class TrainRun:
             period, step = change
             self.record.ideal.adjust(pulse, period, step)
             self.changes.append((pulse, period, step))
+            if self.record.limit is not None:
+                del self.changes[:-CHANGES]
+                self.record.ideal.forget(CHANGES)
 
     def follow(self, interrupt: Flag) -> Iterator[list[Row]]:
         """Yields batches of Rows (also empty ones) until the train has ended or an interrupt came."""

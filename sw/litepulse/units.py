@@ -8,7 +8,7 @@ a whole number of ticks for widths and delays) and they are visible in what is r
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import overload
@@ -22,7 +22,6 @@ _TIME_UNITS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps":
 
 Number = int | float | Fraction  # a float stands for exactly what it is
 
-MIN_BAUD = 50
 BIT_PERIOD_FRACTION = 256  # the bit period is held in 1/256 tick (Q28.8)
 BIT_PERIOD_LIMIT = 1 << 36
 MIN_BIT_CYCLES = 4
@@ -221,22 +220,22 @@ def approx(value: Number, digits: int = 9) -> str:
     return f"≈{fixed(value, digits)}"
 
 
-def fixed(value: Number, digits: int) -> str:
-    """`value` with exactly `digits` decimals, rounded half to even from the exact value (floats would lose digits)."""
-    scaled = round(Fraction(value) * 10**digits)
+def fixed(value: Number, digits: int, rounding: Callable[[Fraction], int] = round) -> str:
+    """`value` with exactly `digits` decimals, rounded (half to even) from the exact value (floats would lose digits)."""
+    scaled = rounding(Fraction(value) * 10**digits)
     sign = "-" if scaled < 0 else ""
     whole, rest = divmod(abs(scaled), 10**digits)
     return f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"
 
 
-def si(value: Number, unit: str, digits: int = 3) -> str:
+def si(value: Number, unit: str, digits: int = 3, rounding: Callable[[Fraction], int] = round) -> str:
     """A number for people with the prefix that fits: 17.241 ms, 48 MHz."""
     value = Fraction(value)
     if value == 0:
         return f"0 {unit}"
     for prefix, exponent in (("G", 9), ("M", 6), ("k", 3), ("", 0), ("m", -3), ("µ", -6), ("n", -9), ("p", -12)):
         if abs(value) >= Fraction(10) ** exponent or exponent == -12:
-            text = fixed(value / Fraction(10) ** exponent, digits)
+            text = fixed(value / Fraction(10) ** exponent, digits, rounding)
             if "." in text:
                 text = text.rstrip("0").rstrip(".")
             return f"{text} {prefix}{unit}"
@@ -301,8 +300,13 @@ class Timescale:
         """The nearest whole number of ticks; half goes up. Out of range is refused."""
         value = math.floor(self.ticks(duration) + Fraction(1, 2))
         if not low <= value <= high:
-            raise BadInput(f"{what}: {value} ticks of {si(1 / self.tick_hz, 's')} is outside {low} to {high}")
+            least = self.named(low, math.ceil) if low else "0"
+            raise BadInput(f"{what}: {self.named(value)} is outside {least} to {self.named(high, math.floor)}")
         return value
+
+    def named(self, ticks: int, rounding: Callable[[Fraction], int] = round) -> str:
+        """A number of ticks for people: '500 ms (24000000 ticks)'."""
+        return f"{si(self.seconds(ticks), 's', rounding=rounding)} ({ticks} ticks)"
 
     def period_of_rate(self, rate_hz: Number) -> Fraction:
         """Exact period in ticks of a rate."""
@@ -327,15 +331,22 @@ class Timescale:
         return Period(whole, rest.numerator, rest.denominator)
 
     def bit_period(self, baud: Number, what: str = "baud") -> BitPeriod:
-        """The BitPeriod nearest to `baud`, or BadInput when outside 50 … clock/4."""
+        """The BitPeriod nearest to `baud`, or BadInput when a bit would be shorter than 4 cycles, or not shorter than 2^28 ticks."""
         baud = Fraction(baud)
         highest = self.clock_hz / MIN_BIT_CYCLES
-        if not MIN_BAUD <= baud <= highest:
-            raise BadInput(f"{what}: {approx(baud, 3)} is outside {MIN_BAUD} to {approx(highest, 3)} (a quarter of the clock)")
-        raw = math.floor(self.tick_hz / baud * BIT_PERIOD_FRACTION + Fraction(1, 2))
-        if raw >= BIT_PERIOD_LIMIT:
-            raise BadInput(f"{what}: {approx(baud, 3)} is too slow for this clock (bit period at most 2^28 ticks)")
+        raw = math.floor(self.tick_hz / baud * BIT_PERIOD_FRACTION + Fraction(1, 2)) if baud > 0 else BIT_PERIOD_LIMIT
+        if baud > highest or raw >= BIT_PERIOD_LIMIT:
+            lowest = fixed(self.lowest_baud, 3, math.ceil)
+            limits = (
+                f"{lowest} (bits of {si(1 / self.lowest_baud, 's', rounding=math.floor)}) to {approx(highest, 3)} (a quarter of the clock)"
+            )
+            raise BadInput(f"{what}: {approx(baud, 3)} is outside {limits}")
         return BitPeriod(raw, self.tick_hz)
+
+    @property
+    def lowest_baud(self) -> Fraction:
+        """With the longest bit."""
+        return self.tick_hz / Fraction(BIT_PERIOD_LIMIT - 1, BIT_PERIOD_FRACTION)
 
 
 @dataclass(frozen=True, order=True)

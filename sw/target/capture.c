@@ -99,7 +99,7 @@ static void print_byte(const struct litepulse_event *event)
 	const char *separator = "";
 
 	print_time(event, 0, 0);
-	printf("rx 0x%02x ", event->data & 0xff);
+	printf("rx %u ", event->data & 0xff);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (event->flags & names[i].flag) {
 			printf("%s%s", separator, names[i].name);

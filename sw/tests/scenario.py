@@ -58,6 +58,7 @@ KEPT = {
     "armed": ["respond", "--on", "edge:1:rise", "--delay", "5us", "--width", "1us", "--keep", "--json"],
     "is armed": ["info", "--json"],
     "off": ["respond", "--off"],
+    "goes on": ["stop", "--json"],
     "later": ["train", "--rate", "100", "--width", "100us", "--start", "+500ms", "--keep", "--json"],
     "begun": ["capture", "--inputs", "rx", "--edges", "fall", "--count", "2", "--json"],
     "last stop": ["stop", "--json"],
@@ -261,8 +262,9 @@ def check_kept(told, results):
     assert results["pulses"]["status"] == 0 and "running: 100 Hz, pulse of" in results["pulses"]["out"]
     (answer,) = told["answer"]["answers"]
     assert answer["delay_ticks"] == told["answer"]["delay_ticks"] == ticks(told, "50us") and told["answer"]["missed"] == []
-    assert told["armed"]["armed"] is True and told["is armed"]["responder_armed"] is True and told["is armed"]["train_running"] is False
+    assert told["armed"]["armed"] is True and told["is armed"]["responder_armed"] is True and told["is armed"]["train_running"] is True
     assert results["off"]["status"] == 0 and "disarmed" in results["off"]["out"] and told["end"]["responder_armed"] is False
+    assert told["goes on"]["stopped"] == ["train"], "two responders have come and gone beside it"
     assert told["later"]["ended"] == "running" and told["later"]["launched"] == [], "it returns before the train begins"
     first, second = (edge["tick"] - 1 - told["later"]["start"] for edge in told["begun"]["edges"])
     assert first >= 0 and first % (hz / 100) == 0 and second - first == hz / 100 and told["last stop"]["stopped"] == ["train"]

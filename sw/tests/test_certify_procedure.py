@@ -97,6 +97,9 @@ class World:
     def losses(self):
         return Losses()
 
+    def kept(self):
+        return ()
+
     def release(self):
         self.released += 1
 

@@ -69,7 +69,8 @@ BAD_TRAINS = {
     "byte and width": (["--rate", "58", "--byte", "1", "--width", "1us"], "not allowed"),
     "width 0": (["--rate", "58", "--width", "0"], "width"),
     "break 0": (["--rate", "58", "--break", "0"], "break"),
-    "baud too low": (["--rate", "1", "--baud", "49"], "outside 50"),
+    "baud too low": (["--rate", "0.1", "--baud", "0.1"], "baud: 0.1 is outside 0.179 (bits of 5.592 s) to 12000000"),
+    "period too long by a little": (["--period", "120s", "--width", "1ms"], "the longest is 89.478 s"),
     "baud too high": (["--rate", "58", "--baud", "12000001"], "quarter of the clock"),
     "baud 0": (["--rate", "58", "--baud", "0"], "baud"),
     "format": (["--rate", "58", "--format", "9X3"], "format"),
@@ -541,7 +542,12 @@ def test_the_echo_of_a_responder(echo, ticks, board):
 @pytest.mark.parametrize("echo", ["1024t", "22us"])
 def test_an_echo_that_is_too_long_is_refused_and_nothing_armed(echo, board):
     done = run("--port", board.spec, *RESPOND, "--echo", echo)
-    assert done.returncode == 2 and is_one_line(done.stderr) and "echo: " in done.stderr and "outside 0 to 1023" in done.stderr
+    assert (
+        done.returncode == 2
+        and is_one_line(done.stderr)
+        and "echo: " in done.stderr
+        and "outside 0 to 21.312 µs (1023 ticks)" in done.stderr
+    )
     assert not board.armed and board.word("echo") == 0
 
 
@@ -610,3 +616,35 @@ def test_help_and_version():
     for arguments in (["--help"], ["train", "--help"], ["--version"]):
         done = run(*arguments)
         assert done.returncode == 0 and done.stderr == "" and "litepulse" in done.stdout
+
+
+# Bytes as numbers, with their flags ------------------------------------------------------------------------------------------
+
+FLAGS = {0: "", 1 << 9: "parity", 1 << 10: "framing", 3 << 10: "framing+break", 1 << 14: "noise", 1 << 9 | 1 << 13: "parity+own"}
+
+
+@pytest.mark.parametrize("style", ["csv", "vnl", "json"])
+def test_bytes_alone_with_all_that_is_known_of_them(style, board):
+    for number, flags in enumerate(FLAGS):
+        tick = 50_000_000 + 10_000 * number
+        board.arrives(tick + 5_000, tick, 0x41 + number | flags)
+    done = run("--port", board.spec, "capture", "--bytes", "--inputs", "none", "--count", str(len(FLAGS)), f"--{style}")
+    assert done.returncode == 0, done.stderr
+    ticks, values = ([50_000_000 + 10_000 * n for n in range(len(FLAGS))], [0x41 + n for n in range(len(FLAGS))])
+    if style == "json":
+        told = json.loads(done.stdout)
+        assert told["edges"] == [] and [byte["tick"] for byte in told["bytes"]] == ticks
+        assert [("+".join(byte["flags"]), byte["data"]) for byte in told["bytes"]] == list(zip(FLAGS.values(), values))
+        return
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("##")]
+    names, *rows = [line.removeprefix("# ").split("," if style == "csv" else None) for line in lines]
+    found = [dict(zip(names, row, strict=True)) for row in rows]
+    assert [int(row["tick"]) for row in found] == ticks and [int(row["value"]) for row in found] == values
+    assert [row["flags"] for row in found] == [flags or ("" if style == "csv" else "-") for flags in FLAGS.values()]
+    assert {row["channel"] for row in found} == {"byte"}
+
+
+@pytest.mark.parametrize("words, why", [(["--inputs", "none"], "without --bytes"), (["--inputs", ""], "not like 0,1,rx or none")])
+def test_nothing_to_capture(words, why):
+    done = run("--port", "/dev/null", "capture", *words)
+    assert done.returncode == 2 and is_one_line(done.stderr) and why in done.stderr

@@ -75,6 +75,8 @@ def test_the_kernel_s_board_comes_first(machine, terminals):
 def test_a_plug_that_speaks_to_the_terminal(machine, terminals):
     machine.plug(terminals[0], product="iCEBreaker \x1b[2J")
     assert [str(board) for board in find()] and "\x1b" not in str(find()[0])
+    (port,) = ports.find_bridges(ports.Host())
+    assert port.product == port.title().split(",")[0].removeprefix(port.maker).strip() and port.product.isprintable()
 
 
 @pytest.mark.parametrize("trap", ["symlink", "folder", "of another user"])

@@ -256,6 +256,81 @@ def test_owners_of_the_same_port_by_another_name(tmp_path, monkeypatch):
     assert Owner(str(link)).path == Owner("/dev/null").path
 
 
+def test_the_lock_of_a_port_goes_with_its_owner(tmp_path, monkeypatch):
+    """One file for each port that is in use now, and none for those that ever were."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    for number in range(3):
+        owner = Owner(f"tcp:127.0.0.1:{number}")
+        assert owner.acquire() and owner.holder() == str(os.getpid()) and list(tmp_path.iterdir()) == [owner.path]
+        assert not Owner(f"tcp:127.0.0.1:{number}").acquire() and owner.path.exists()
+        owner.release()
+        assert list(tmp_path.iterdir()) == []
+    with Server(FakeBoard()) as server:
+        connect(port=server.spec).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_is_removed_before_it_is_taken(tmp_path, monkeypatch):
+    """Between open() and flock() its owner goes and another one comes: what was opened is nobody's name any more."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    first, second, third = (Owner("tcp:127.0.0.1:1") for _ in range(3))
+    opened = second._open
+
+    def open_late():
+        number = opened()
+        if first._file is not None:
+            first.release()
+            assert third.acquire()
+        return number
+
+    monkeypatch.setattr(second, "_open", open_late)
+    assert first.acquire() and not second.acquire()
+    third.release()
+    assert second.acquire() and list(tmp_path.iterdir()) == [second.path]
+    second.release()
+
+
+def test_many_owners_of_one_port(tmp_path, monkeypatch):
+    """They come and go, and there are never two."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    inside, most = [], []
+
+    def come_and_go():
+        for _ in range(500):
+            owner = Owner("tcp:127.0.0.1:1")
+            if owner.acquire():
+                inside.append(owner)
+                most.append(len(inside))
+                inside.remove(owner)
+                owner.release()
+
+    threads = [threading.Thread(target=come_and_go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1 and list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_cannot_be(tmp_path, monkeypatch):
+    """One line says why, and what to do; a name of any length has a file."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/proc/self")  # a folder that takes no files
+    with pytest.raises(LitePulseError, match=r"/proc/self/litepulse-.*: cannot be locked .*: XDG_RUNTIME_DIR, or else TMPDIR, must be"):
+        Owner("tcp:127.0.0.1:1").acquire()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    owner = Owner("tcp:" + 300 * "x" + ":1")
+    assert owner.acquire()
+    owner.release()
+
+
+@pytest.mark.parametrize("said", ["", "12\x1b[2J", "１２", 5000 * "9", "nobody"])
+def test_what_a_lock_says_is_a_number_or_nothing(said, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    owner = Owner("tcp:127.0.0.1:1")
+    owner.path.write_text(said)
+    assert owner.holder() in ("?", 12 * "9")
+
+
 def test_without_a_device_nothing_is_simulated():
     if Path("/dev/litepulse0").exists():
         pytest.skip("a real device is there")

@@ -119,7 +119,17 @@ def test_the_minimum_counts_cycles_not_ticks():
         fast.period(319, 80)
 
 
-@pytest.mark.parametrize("baud, raw", [(9600, 5000 * 256), (12_000_000, 4 * 256), (50, 960000 * 256), (115200, 106667)])
+@pytest.mark.parametrize(
+    "baud, raw",
+    [
+        (9600, 5000 * 256),
+        (12_000_000, 4 * 256),
+        (50, 960000 * 256),
+        (5, 9_600_000 * 256),
+        (Fraction(4545, 100), 270363036),
+        (115200, 106667),
+    ],
+)
 def test_bit_periods_round_to_the_nearest(baud, raw):
     bit = UP5K.bit_period(baud)
     assert bit.raw == raw and bit.baud == Fraction(48_000_000 * 256, raw)
@@ -131,10 +141,29 @@ def test_no_other_bit_period_is_nearer():
         assert abs(UP5K.bit_period(baud).raw - ideal) <= Fraction(1, 2)
 
 
-@pytest.mark.parametrize("baud", [49, Fraction(4999, 100), 12_000_001, 10**9])
+@pytest.mark.parametrize("baud", [0, -1, Fraction(1788, 10**4), 12_000_001, 10**9])
 def test_bauds_out_of_range(baud):
-    with pytest.raises(BadInput, match="baud"):
+    with pytest.raises(BadInput, match=r"baud: .* is outside 0.179 \(bits of 5.592 s\) to 12000000 \(a quarter of the clock\)"):
         UP5K.bit_period(baud)
+
+
+@pytest.mark.parametrize(
+    "ticks, said",
+    [
+        (24_000_000, "delay: 500 ms (24000000 ticks) is outside 0 to 349.525 ms (16777215 ticks)"),
+        (1 << 24, "delay: 349.525 ms (16777216 ticks) is outside 0 to 349.525 ms (16777215 ticks)"),
+    ],
+)
+def test_what_does_not_fit_names_the_longest_time(ticks, said):
+    with pytest.raises(BadInput) as caught:
+        UP5K.whole_ticks(Duration(ticks=Fraction(ticks)), "delay", 0, (1 << 24) - 1)
+    assert str(caught.value) == said
+
+
+def test_the_longest_time_that_is_named_fits():
+    """It is rounded down, others to the nearest."""
+    scale = Timescale(700_000_000)
+    assert (scale.named(1999, math.floor), scale.named(1999)) == ("2.855 µs (1999 ticks)", "2.856 µs (1999 ticks)")
 
 
 def test_ticks_and_seconds_are_inverse():

@@ -15,6 +15,7 @@ import struct
 import termios
 import time
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
@@ -24,6 +25,7 @@ from litepulse.backends import driver_abi as abi
 from litepulse.backends.interface import (
     CLOCKS,
     DRIVER,
+    LAUNCH_PROFILE,
     NO_LIN_SLAVE,
     RECEIVE_PROFILE,
     REST_SECONDS,
@@ -41,7 +43,7 @@ from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Restarted
 from litepulse.layout import KIND_NAME, LAUNCH_KIND, LAUNCH_KIND_NAME, PARITY, SOURCE_NAME, TRIGGER, regs
 from litepulse.line import Launch, LinEntry, Profile, Response
 from litepulse.streams import Event, Lost, RxByte
-from litepulse.units import Period
+from litepulse.units import Period, Timescale
 
 OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table
 LIN_ABI = 2
@@ -89,6 +91,9 @@ class Driver:
             raise BadInput(f"clock: '{clock}' is not {', '.join(CLOCKS)}")
         self.path = path
         self._claim: int | None = None
+        self._mine: set[str] = set()  # of 'train', 'responder': what this program began and has to end
+        self._beside = False  # others run that were kept, so that the claim keeps what runs, too
+        self._launch_profile = LAUNCH_PROFILE  # the number that it has in the driver
         self._clock = abi.CLOCK_NONE if clock is None else _CLOCK[clock]
         try:
             self._device = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -358,8 +363,19 @@ class Driver:
 
     def _claimed(self) -> int:
         if self._claim is None:
-            self._claim = self._take_claim()
+            self._beside = bool(self._others())
+            self._claim = self._take_claim(self._beside)
         return self._claim
+
+    def _others(self) -> tuple[str, ...]:
+        """'train', 'responder': those that run and are not ours."""
+        flags = self._call(self._device, abi.IOC_STATUS, abi.Status()).flags
+        running = (("train", flags & abi.STATUS_TRAIN), ("responder", flags & abi.STATUS_RESPONDER))
+        return tuple(name for name, runs in running if runs and name not in self._mine)
+
+    def kept(self) -> tuple[str, ...]:
+        """See Backend. The driver does not tell what a responder answers."""
+        return tuple(f"a {name}" for name in self._others())
 
     @contextlib.contextmanager
     def _any_claim(self, keep: bool) -> Generator[int]:
@@ -377,18 +393,22 @@ class Driver:
         if self._claim is not None:
             os.close(self._claim)
             self._claim = None
+            self._mine.clear()
             self._profiles.clear()
             self._lengths.clear()
 
     def pledge(self, keep: bool) -> None:
         """See Backend."""
-        self._call(self._claimed(), abi.IOC_KEEP, abi.Keep(abi.CLAIM_KEEP if keep else 0))
+        claim = self._claimed()
+        self._call(claim, abi.IOC_KEEP, abi.Keep(abi.CLAIM_KEEP if keep or self._beside else 0))
 
     # Settings ------------------------------------------------------------------------------------------------------
 
     def set_profile(self, number: int, profile: Profile) -> None:
-        """See Backend."""
+        """See Backend. That of launches is one which a train that was kept does not use."""
         fmt = profile.format
+        if number == LAUNCH_PROFILE:
+            number = self._launch_profile = self._free_profile()
         request = abi.Profile(
             number, fmt.data_bits, PARITY[fmt.parity], fmt.stop, abi.PROFILE_INVERT if fmt.invert else 0, period=profile.bit_period.raw
         )
@@ -404,10 +424,35 @@ class Driver:
             raise Refused(f"the driver refused the level of the line at rest ({error.strerror})") from None
         self._profiles[number] = profile
 
-    def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool) -> None:
-        """See Backend. The settings are the tty's, with a bit rate of whole baud."""
+    def _free_profile(self) -> int:
+        if "train" not in self._others():
+            return LAUNCH_PROFILE
+        settings = self.train()
+        used = settings.launch.profile if settings and settings.launch else LAUNCH_PROFILE
+        return next(free for free in (LAUNCH_PROFILE, 2) if free != used)
+
+    def _mapped(self, launch: Launch) -> Launch:
+        """With the number that its profile has in the driver."""
+        return replace(launch, profile=self._launch_profile) if launch.profile == LAUNCH_PROFILE else launch
+
+    def idle_level(self) -> int | None:
+        """See Backend: that of the tty's profile, which the driver does not tell."""
+        return None
+
+    def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool, instead_of: str = "") -> None:
+        """See Backend. The settings are the tty's, with a bit rate of whole baud. What triggers a responder is not told, so any might
+        rely on them.
+        """
         if receive and profile is not None and profile.format.invert:
             raise Unsupported("invert: the kernel's tty cannot receive inverted frames")
+        armed = bool(self._call(self._device, abi.IOC_STATUS, abi.Status()).flags & abi.STATUS_RESPONDER)
+        if armed and instead_of == "responder":
+            self.disarm()
+        elif armed and loopback and self._tty is None:
+            raise InUse(f"{self.path}: a responder is armed; to listen to the transmitter inside the core might disturb it: stop it first")
+        elif armed and receive and profile is not None:
+            self._check_tty(profile)
+            return
         if loopback or (receive and profile is not None):
             with self._open_tty(loopback) as tty:
                 if receive and profile is not None:
@@ -438,6 +483,16 @@ class Driver:
             if self._tty != tty:
                 os.close(tty)
 
+    def _check_tty(self, profile: Profile) -> None:
+        """InUse unless the tty has this bit rate and format. They are not written again: that would end a byte which is being received."""
+        fmt, parts = profile.format, termios.CSIZE | termios.CSTOPB | termios.PARENB | termios.PARODD | _CMSPAR
+        with self._open_tty() as tty:
+            _, _, cflag, _, _, _, _, baud = _TERMIOS2.unpack(fcntl.ioctl(tty, _TCGETS2, bytes(_TERMIOS2.size)))
+        wanted = _BITS[fmt.data_bits] | _PARITY_FLAGS[fmt.parity] | (termios.CSTOPB if fmt.stop else 0)
+        if (cflag & parts, baud) != (wanted, round(profile.bit_period.baud)):
+            raise InUse(f"{self.path}: a responder is armed, and receives with the tty's settings, {baud} baud; others would disturb it")
+        self._profiles[RECEIVE_PROFILE] = profile
+
     def _set_tty(self, tty: int, profile: Profile) -> None:
         """Bit rate and format of the receiver."""
         fmt = profile.format
@@ -448,6 +503,8 @@ class Driver:
         cflag &= ~(termios.CSIZE | termios.CSTOPB | termios.PARENB | termios.PARODD | _CMSPAR | 0o010017 | 0o2003600000)
         cflag |= _BITS[fmt.data_bits] | _PARITY_FLAGS[fmt.parity] | (termios.CSTOPB if fmt.stop else 0) | _BOTHER
         baud = round(profile.bit_period.baud)
+        if not baud:
+            raise Unsupported("baud: the kernel's tty has no bit rate below 1")
         fcntl.ioctl(tty, _TCSETSW2, _TERMIOS2.pack(iflag, oflag, cflag, lflag, discipline, cc, baud, baud))
         if self._tty_before is None:
             self._tty_before = before
@@ -472,7 +529,8 @@ class Driver:
         samples = self._identity.samples_per_cycle
         wanted = samples * regs.ECHO_CYCLES_RESET if ticks is None else ticks
         if not 0 <= wanted <= self._identity.echo_limit:
-            raise BadInput(f"echo: {wanted} ticks is outside 0 to {self._identity.echo_limit}")
+            named = Timescale(self._identity.clock_hz, samples).named
+            raise BadInput(f"echo: {named(wanted)} is outside 0 to {named(self._identity.echo_limit, math.floor)}")
         used = samples * math.ceil(Fraction(wanted, samples))
         # The driver rounds the ns up to whole ticks: less than a tick below the ns of `used` gives just `used`.
         ns = math.floor(used * 10**9 / self._tick_hz)
@@ -487,6 +545,7 @@ class Driver:
 
     def start_train(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
         """See Backend."""
+        launch = self._mapped(launch)
         request = abi.Train(
             start or 0,
             period.whole,
@@ -503,6 +562,7 @@ class Driver:
             self._call(self._claimed(), abi.IOC_TRAIN_START, request)
         except OSError as error:
             raise Refused("the core refused the train", _REASON.get(error.errno or 0, error.strerror)) from None
+        self._mine.add("train")
         self._train_length = launch.length(self._profiles[launch.profile])
 
     def change_train(self, period: Period, step: int, at_pulse: int) -> TrainChange:
@@ -585,6 +645,7 @@ class Driver:
     def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
         """See Backend. What is late already is refused like what turns out to be: by an event."""
         done, claim = 0, self._claimed()
+        entries = [(tick, tag, self._mapped(launch)) for tick, tag, launch in entries]
         while done < len(entries):
             records = b"".join(
                 abi.Launch(tick, launch.width, tag, LAUNCH_KIND[launch.kind], launch.profile, launch.data).pack()
@@ -641,7 +702,7 @@ class Driver:
 
     def arm(self, response: Response) -> None:
         """See Backend."""
-        trigger, launch = response.trigger, response.launch
+        trigger, launch = response.trigger, self._mapped(response.launch)
         flags = (
             (abi.RESPONDER_RISE if trigger.rise else 0)
             | (abi.RESPONDER_FALL if trigger.fall else 0)
@@ -671,6 +732,7 @@ class Driver:
                     f"{tty}: another program has changed its settings: a LIN slave needs 8N1, and slower bits", "invalid"
                 ) from None
             raise Refused(f"the driver refused the responder ({error.strerror})", _REASON.get(error.errno or 0)) from None
+        self._mine.add("responder")
         self._answer_length = launch.length(self._profiles[launch.profile])
 
     def disarm(self) -> None:
@@ -680,6 +742,7 @@ class Driver:
                 self._call(claim, abi.IOC_RESPONDER, abi.Responder())
             except OSError as error:
                 raise LitePulseError(f"{self.path}: the responder cannot be disarmed ({error.strerror})") from None
+            self._mine.discard("responder")
 
     def lin_entries(self) -> int:
         """See Backend."""
@@ -730,9 +793,17 @@ class Driver:
             self._restore_tty()
 
     def release(self) -> None:
-        """See Backend."""
-        self._end_claim()
-        self._restore_tty()
+        """See Backend. The end of a claim ends what runs; one beside others keeps theirs."""
+        try:
+            if self._claim is not None and self._beside:
+                if "train" in self._mine:
+                    self._stop_train(self._claim)
+                if "responder" in self._mine:
+                    self.disarm()
+                self.flush()
+        finally:
+            self._end_claim()
+            self._restore_tty()
 
     def leave(self) -> None:
         """See Backend. Settings of the tty stay: what goes on may need them."""
@@ -743,6 +814,7 @@ class Driver:
     def close(self) -> None:
         """See Backend."""
         if self._device >= 0:
-            self.release()
+            with contextlib.suppress(LitePulseError):  # the board may be gone
+                self.release()
             os.close(self._device)
             self._device = -1

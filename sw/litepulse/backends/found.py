@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from litepulse import attached, ports
-from litepulse.errors import LitePulseError
+from litepulse.errors import LitePulseError, printable
 
 
 @dataclass(frozen=True)
@@ -18,17 +18,12 @@ class Found:
     @property
     def option(self) -> str:
         """The option that means it."""
-        return f"--device {self.device}" if self.device else _printable(f"--port {self.port}")
+        return f"--device {self.device}" if self.device else printable(f"--port {self.port}")
 
     def __str__(self) -> str:
         if self.device:
             return f"{self.device} (on {self.port})" if self.port else self.device
-        return _printable(f"{self.port} ({self.title}, not attached)")
-
-
-def _printable(text: str) -> str:
-    """What a USB plug says of itself, without what a terminal would obey."""
-    return "".join(character if character.isprintable() else "?" for character in text)
+        return printable(f"{self.port} ({self.title}, not attached)")
 
 
 def devices(host: ports.Host) -> list[str]:

@@ -184,8 +184,16 @@ class Backend(Protocol):
         """What launches with this profile look like. Not RECEIVE_PROFILE."""
         ...
 
-    def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool) -> None:
-        """Bit rate and format in which bytes are received (None: as they are), whether they are, and whether from our own transmitter."""
+    def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool, instead_of: str = "") -> None:
+        """Bit rate and format in which bytes are received (None: as they are), whether they are, and whether from our own transmitter.
+
+        What runs keeps the settings that it relies on: InUse, which names it, if one of them would change. instead_of: 'responder', one
+        that is armed is to be replaced, and is disarmed if all else fits.
+        """
+        ...
+
+    def idle_level(self) -> int | None:
+        """At which TX rests; None if that is not known."""
         ...
 
     def set_echo(self, ticks: int | None) -> int:
@@ -194,8 +202,12 @@ class Backend(Protocol):
 
     # Output
 
+    def kept(self) -> tuple[str, ...]:
+        """In words what runs that this program did not begin: 'a train (byte 0x55)', 'a responder on byte 0x55'."""
+        ...
+
     def pledge(self, keep: bool) -> None:
-        """What becomes of what runs when this program dies: it stops soon, or goes on."""
+        """What becomes of what runs when this program dies: it stops soon, or goes on. Beside what was kept it goes on."""
         ...
 
     def start_train(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
@@ -265,7 +277,7 @@ class Backend(Protocol):
     # The end of a job
 
     def release(self) -> None:
-        """Ends what this program runs, and records nothing more."""
+        """Ends what this program runs, and nothing else, and records nothing more."""
         ...
 
     def leave(self) -> None:

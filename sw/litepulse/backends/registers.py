@@ -12,11 +12,13 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
+from litepulse.backends import reliance
 from litepulse.backends.interface import (
+    LAUNCH_PROFILE,
     NO_LIN_SLAVE,
     RECEIVE_PROFILE,
     REST_SECONDS,
@@ -198,6 +200,9 @@ class Device:
         self._identify(places)
         self.timescale = Timescale(self.clock_hz, self.samples_per_cycle)
         self.session: int | None = None
+        self._mine: set[str] = set()  # of 'train', 'responder', 'launches', 'bytes': what this program began and has to end
+        self._launch_profile = LAUNCH_PROFILE  # the number that it has in the core
+        self._wants_bytes = True
         self.events = Stream(self, "EVENTS", EventStream(), self.event_depth)
         self.received = Stream(self, "RECEIVE", ReceiveStream(), self.receive_depth)
 
@@ -326,8 +331,10 @@ class Device:
     def pledge(self, keep: bool = False, watched: bool = True) -> None:
         """What becomes of what runs when the board hears from no host for WATCHDOG_SECONDS: it stops, or goes on with `keep`.
 
-        Not `watched`: nothing runs that would have to be stopped.
+        Not `watched`: nothing runs that would have to be stopped. The board has one word for all that runs: what was kept stays kept.
         """
+        status = self.read_status()
+        keep = keep or (bool(status.keep) and bool(self._others(status)))
         units = math.ceil(Fraction(WATCHDOG_SECONDS) * self._bus_hz() / (1 << regs.WATCHDOG_UNIT))
         limit = min(units, unpack(CSRS["session"], MASK32)["limit"]) if watched and not keep else 0
         for _ in range(3):
@@ -391,7 +398,10 @@ class Device:
         return {r.name: words[r.index - low] for r in CONFIG.values() if low <= r.index <= high}
 
     def set_profile(self, number: int, profile: Profile) -> None:
-        """Sets a line profile."""
+        """Sets a line profile. That of launches is one that nothing uses which was kept."""
+        if number == LAUNCH_PROFILE:
+            used = {one.profile for one in self._relied()}
+            number = self._launch_profile = next(free for free in (LAUNCH_PROFILE, 2, 3) if free not in used)
         fmt, period = profile.words()
         self.configure((f"profile{number}_format", fmt), (f"profile{number}_period", period))
 
@@ -428,7 +438,7 @@ class Device:
         if ticks is None:
             ticks = samples * regs.ECHO_CYCLES_RESET
         if not 0 <= ticks <= self.echo_limit:
-            raise BadInput(f"echo: {ticks} ticks is outside 0 to {self.echo_limit}")
+            raise BadInput(f"echo: {self.timescale.named(ticks)} is outside 0 to {self.timescale.named(self.echo_limit, math.floor)}")
         ticks = samples * math.ceil(Fraction(ticks, samples))
         self.configure(("echo", pack(CONFIG["echo"], tail=ticks)))
         return ticks
@@ -441,11 +451,39 @@ class Device:
         """The current tick; reading it takes nothing."""
         return Header.decode(self.read_window(regs.REGIONS["EVENTS"][0], regs.HEADER_WORDS)).tick
 
+    # What runs here already -------------------------------------------------------------------------------------------
+
+    def _others(self, status: Words) -> tuple[str, ...]:
+        """'train', 'responder': those that run and are not ours."""
+        running = (("train", status.train_running), ("responder", status.responder_armed))
+        return tuple(name for name, runs in running if runs and name not in self._mine)
+
+    def _relied(self, instead_of: str = "") -> list[reliance.Reliance]:
+        """What runs, ours too, and relies on settings."""
+        status = self.read_status()
+        found: list[reliance.Reliance] = []
+        if status.train_running:
+            found.append(reliance.of_train(self.config_words("train_width", "train_launch")))
+        if status.responder_armed and instead_of != "responder":
+            found.append(reliance.of_responder(self.config_words("resp_trigger", "resp_launch"), self.line_channel))
+        return found
+
+    def kept(self) -> tuple[str, ...]:
+        """See Backend."""
+        others = self._others(self.read_status())
+        return tuple(one.text for one in self._relied() if one.what in others) if others else ()
+
+    def _mapped(self, launch: Launch) -> Launch:
+        """With the number that its profile has in the core."""
+        return replace(launch, profile=self._launch_profile) if launch.profile == LAUNCH_PROFILE else launch
+
     # Train ----------------------------------------------------------------------------------------------------------
 
     def start_train(self, launch: Launch, period: Period, count: int = 0, start: int | None = None) -> None:
         """Starts a train, as soon as possible or at tick `start`; the event stream tells whether and when."""
-        tick = start or 0
+        if not self.read_status().train_running:  # else the core refuses ours
+            self._mine.add("train")
+        launch, tick = self._mapped(launch), start or 0
         self.configure(
             ("train_start_lo", tick & MASK32),
             ("train_start_hi", tick >> 32),
@@ -477,6 +515,8 @@ class Device:
 
     def launch(self, entries: Sequence[tuple[int, int, Launch]]) -> int:
         """Commits timed launches, [(tick, tag, Launch)]; there must be room (Status.launch_free). Waits until all have arrived."""
+        self._mine.add("launches")
+        entries = [(tick, tag, self._mapped(launch)) for tick, tag, launch in entries]
         most = max(1, self.bus.burst // 4)
         for start in range(0, len(entries), most):
             part = entries[start : start + most]
@@ -500,6 +540,7 @@ class Device:
     def disarm(self) -> None:
         """No further trigger is answered."""
         self.configure(("resp_arm", 0))
+        self._mine.discard("responder")
 
     def quiet(self) -> None:
         """Stops all that starts by itself: train, responder, queue; what is on the line is finished."""
@@ -540,16 +581,35 @@ class Device:
         names += ["control", "train_done"] if wanted.train else []
         names += ["missed"] if wanted.missed else []
         names += ["edge"] if wanted.rise or wanted.fall else []
+        filters = self._filter_word(wanted)
+        self._wants_bytes = wanted.received
         self.set_event_mask(*names)
-        self.configure(("filter", pack(CONFIG["filter"], enable=wanted.filtered, length=wanted.filter if wanted.filtered else 0)))
+        self.configure(("filter", filters))
         self.events.discard()
         self.received.discard()
         self.configure(("capture_edges", pack(CONFIG["capture_edges"], rise=wanted.rise, fall=wanted.fall)))
+
+    def _filter_word(self, wanted: Wanted) -> int:
+        """The word that filters what is wanted, and all else that runs as before. InUse if that cannot be."""
+        before = self.config_words("filter", "filter")["filter"]
+        length = wanted.filter if wanted.filtered else 0
+        word = pack(CONFIG["filter"], enable=wanted.filtered, length=length)
+        for one in self._relied():
+            if one.channel is None or reliance.filter_of(before, one.channel) == reliance.filter_of(word, one.channel):
+                continue
+            was, bit = reliance.filter_of(before, one.channel), 1 << one.channel
+            if wanted.filtered & bit or (wanted.filtered and was not in (1, length)):
+                where = self.channel_name(one.channel)
+                raise one.refuse(self.name, f"with a filter of {was} samples on {where}", f"one of {length or 1}")
+            word = pack(CONFIG["filter"], enable=wanted.filtered | bit, length=was)
+        return word
 
     def read(self) -> Batch:
         """See Backend."""
         events = self.events.drain()
         received = self.received.drain()
+        if not self._wants_bytes:  # a responder needs the receiver on, nobody else does
+            received = []
         tick = self.events.tick
         return Batch(tick, tick, [e for e in events if not isinstance(e, RxByte)], [b for b in received if not isinstance(b, Event)])
 
@@ -559,13 +619,32 @@ class Device:
 
     def losses(self) -> Losses:
         """See Backend."""
-        return Losses(self.events.lost, self.received.lost, self.events.lost_at_least or self.received.lost_at_least)
+        received, at_least = (self.received.lost, self.received.lost_at_least) if self._wants_bytes else (0, False)
+        return Losses(self.events.lost, received, self.events.lost_at_least or at_least)
 
-    def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool) -> None:
-        """See Backend."""
-        if profile:
+    def set_receiver(self, profile: Profile | None, receive: bool, loopback: bool, instead_of: str = "") -> None:
+        """See Backend. A word is not written again beside what runs: that would end a byte which is just being received."""
+        relied = self._relied(instead_of)
+        word = self.config_words("line", "line")["line"]
+        line, now = unpack(CONFIG["line"], word), self.profile(RECEIVE_PROFILE)
+        reliance.check_receiver(self.name, relied, self.line_channel, now, profile, (bool(line["loopback"]), loopback))
+        if instead_of == "responder" and self.read_status().responder_armed:
+            self.disarm()
+        if not relied:
+            if profile:
+                self.set_profile(RECEIVE_PROFILE, profile)
+            self.set_line(loopback, receive)
+            return
+        if profile and profile != now:
             self.set_profile(RECEIVE_PROFILE, profile)
-        self.set_line(loopback, receive)
+        receive = receive or any(one.receives for one in relied)
+        changed = pack(CONFIG["line"], **(line | {"loopback": int(loopback), "rx_enable": int(receive)}))
+        if changed != word:
+            self.configure(("line", changed))
+
+    def idle_level(self) -> int | None:
+        """See Backend: as the last program set it."""
+        return reliance.idle_level(self.profile(RECEIVE_PROFILE))
 
     def train(self) -> TrainSettings | None:
         """See Backend."""
@@ -589,6 +668,7 @@ class Device:
 
     def transmit(self, data: bytes) -> int:
         """See Backend."""
+        self._mine.add("bytes")
         part = data[: self.read_status().tx_free]
         base = regs.REGIONS["TX"][0]
         whole = len(part) // 4 * 4
@@ -608,7 +688,8 @@ class Device:
 
     def arm(self, response: Response) -> None:
         """See Backend."""
-        trigger = response.trigger
+        trigger, launch = response.trigger, self._mapped(response.launch)
+        self._mine.add("responder")
         self.configure(
             (
                 "resp_trigger",
@@ -625,8 +706,8 @@ class Device:
             ),
             ("resp_match", pack(CONFIG["resp_match"], value=trigger.value, mask=trigger.mask)),
             ("resp_delay", response.delay),
-            ("resp_width", response.launch.width),
-            ("resp_launch", response.launch.word()),
+            ("resp_width", launch.width),
+            ("resp_launch", launch.word()),
             ("resp_holdoff", response.holdoff),
             ("resp_arm", 1),
         )
@@ -655,14 +736,25 @@ class Device:
 
     def release(self) -> None:
         """See Backend."""
-        self.quiet()
-        self.pledge(watched=False)
+        mine = set(self._mine)
+        others = self._others(self.read_status())
+        if "train" in mine:
+            self.stop_train()
+        if "responder" in mine:
+            self.disarm()
+        if mine & {"launches", "bytes"}:
+            flush = {"flush_queue": int("launches" in mine), "flush_tty": int("bytes" in mine)}
+            self.configure(("command", pack(CONFIG["command"], **flush)))
+        self._mine.clear()
+        if not others:  # else the watchdog stays as it is: that is theirs
+            self.pledge(watched=False)
         self.stop_recording()
 
     def leave(self) -> None:
         """See Backend."""
         self.stop_recording()
         self.pledge(keep=True)
+        self._mine.clear()
 
     def close(self) -> None:
         """See Backend. Whoever opened the bus closes it: see BusBackend."""
@@ -676,6 +768,7 @@ class Device:
         self.quiet()
         if not self._comes_to_rest(lambda s: not s.train_running and not s.line_busy and bool(s.queue_idle) and not s.responder_armed):
             raise LitePulseError(f"{self.name}: it does not come to rest")
+        self._mine.clear()
         self.pledge(watched=False)
         event = self._last_change(position)
         names = (("train", before.train_running), ("responder", before.responder_armed), ("launches", not before.queue_idle))

@@ -14,9 +14,9 @@ from litepulse.certify.analysis import alternating, break_in, levels_of
 from litepulse.certify.load import Load
 from litepulse.certify.patient import ANSWER_SECONDS, Patient
 from litepulse.certify.records import LOADS, Block, Break, Echo, Exchange, Reading, Records, Transfer
-from litepulse.errors import BadInput, LitePulseError
+from litepulse.errors import LitePulseError
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, Poller, tidy, timescale_of
+from litepulse.job import POLL_SECONDS, Poller, check_alone, tidy, timescale_of
 from litepulse.layout import regs
 from litepulse.line import Format, Launch, Profile
 from litepulse.streams import ChannelEdge, Event, Lost, RxByte, edges
@@ -118,8 +118,7 @@ class Procedure:
     def prepare(self) -> None:
         """Profiles; nothing runs."""
         backend = self.backend
-        if backend.status().train_running:
-            raise BadInput("a train is running on this line; 'litepulse stop' ends it")
+        check_alone(backend)
         backend.set_receiver(self.profile, True, False)
         backend.set_profile(LAUNCH_PROFILE, self.profile)
         backend.flush()

@@ -14,9 +14,9 @@ from fractions import Fraction
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Wanted
 from litepulse.certify.analysis import levels_of
 from litepulse.distribution import Distribution
-from litepulse.errors import BadInput, LitePulseError
+from litepulse.errors import LitePulseError
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, tidy, timescale_of
+from litepulse.job import POLL_SECONDS, check_alone, tidy, timescale_of
 from litepulse.layout import regs
 from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, edges
@@ -88,8 +88,7 @@ class SelfTest:
     def run(self) -> SelfResult:
         """All of it. LitePulseError if nothing is wired, KeyboardInterrupt if it is interrupted."""
         backend = self.backend
-        if backend.status().train_running:
-            raise BadInput("a train is running on this line; 'litepulse stop' ends it")
+        check_alone(backend)
         mask = 1 << backend.identity.inputs
         try:
             backend.set_receiver(self.profile, False, False)

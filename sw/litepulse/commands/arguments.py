@@ -112,8 +112,11 @@ def whole_baud(what: str, low: int = 50) -> Callable[[str], int]:
 
 
 def channels(text: str) -> tuple[str, ...]:
-    """0,1,rx; which of them the device has is not known yet."""
-    return tuple(part.strip() for part in text.split(","))
+    """0,1,rx or none; which of them the device has is not known yet."""
+    names = tuple(part.strip() for part in text.split(","))
+    if "" in names:
+        raise BadInput(f"inputs: '{text}' is not like 0,1,rx or none")
+    return () if names == ("none",) else names
 
 
 def trigger(text: str) -> litepulse.Trigger:
@@ -229,6 +232,11 @@ def add_line(sub: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--invert", action="store_true", help="idle level 0, start bit 1")
     group.add_argument("--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin")
+
+
+def add_move_tx(sub: argparse.ArgumentParser) -> None:
+    """Of verbs that listen: the receiver's polarity is also that of TX at rest."""
+    sub.add_argument("--move-tx", action="store_true", help="let TX move to the idle level that is received with; else that is refused")
 
 
 def frame_of(args: argparse.Namespace) -> Frame:

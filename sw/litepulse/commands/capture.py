@@ -17,17 +17,24 @@ from litepulse.commands.report import LOST, ended, headline, records_lost, share
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Interrupt
 from litepulse.output import ms, ns
+from litepulse.spool import Spool
 from litepulse.streams import Lost, RxByte
 
 EXAMPLES = """  litepulse capture --inputs 0,1,rx --for 2s
-  litepulse capture --bytes --baud 115200 --csv > bytes.csv
+  litepulse capture --bytes --inputs none --baud 115200 --csv > bytes.csv
   litepulse --sim --stimulus edges.txt capture --inputs 0 --count 3"""
 
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
     sub = arguments.add_verb(verbs, "capture", run, "show edges, and bytes, with their ticks", ("json", "csv", "vnl"), EXAMPLES)
-    sub.add_argument("--inputs", default="rx", metavar="LIST", type=arguments.channels, help="channels, e.g. 0,1,rx (default rx)")
+    sub.add_argument(
+        "--inputs",
+        default="rx",
+        metavar="LIST",
+        type=arguments.channels,
+        help="channels whose edges are shown, e.g. 0,1,rx, or none with --bytes (default rx)",
+    )
     sub.add_argument("--edges", choices=("both", "rise", "fall"), default="both")
     sub.add_argument(
         "--filter",
@@ -42,6 +49,7 @@ def add(verbs: Verbs) -> None:
         "--for", dest="duration", metavar="T", type=arguments.duration("for"), help="stop after this time of the board's clock"
     )
     arguments.add_line(sub)
+    arguments.add_move_tx(sub)
 
 
 class Found:
@@ -49,24 +57,23 @@ class Found:
 
     def __init__(self, style: str | None) -> None:
         self.keep = style == "json"
-        self.edges: list[dict[str, Any]] = []
-        self.bytes: list[dict[str, Any]] = []
+        self.edges, self.bytes = Spool(), Spool()
         self.edge_count = self.byte_count = 0
 
-    def add(self, tick: int, what: str, value: int | RxByte | Lost) -> tuple[int | str, str]:
-        """An edge or a byte; returns what to show of it: (value for programs, text for people)."""
+    def add(self, tick: int, what: str, value: int | RxByte | Lost) -> tuple[int, str | None, str]:
+        """An edge or a byte; returns what to show of it: (value and flags for programs, text for people)."""
         if isinstance(value, Lost):
-            return value.count, f"LOST {value}"
+            return value.count, "at_least" if value.at_least else None, f"LOST {value}"
         if isinstance(value, RxByte):
             self.byte_count += 1
             flags = byte_flags(value)
             if self.keep:
-                self.bytes.append({"tick": value.tick, "data": value.data, "flags": flags.split()})
-            return f"0x{value.data:02x}", f"byte 0x{value.data:02x}{flags}"
+                self.bytes.add({"tick": value.tick, "data": value.data, "flags": flags})
+            return value.data, "+".join(flags) or None, f"byte 0x{value.data:02x}{''.join(f' {flag}' for flag in flags)}"
         self.edge_count += 1
         if self.keep:
-            self.edges.append({"tick": tick, "channel": what, "level": value})
-        return value, f"{what} {'↑' if value else '↓'}"
+            self.edges.add({"tick": tick, "channel": what, "level": value})
+        return value, None, f"{what} {'↑' if value else '↓'}"
 
     @property
     def count(self) -> int:
@@ -74,8 +81,8 @@ class Found:
         return self.edge_count + self.byte_count
 
 
-def byte_flags(byte: RxByte) -> str:
-    """' parity framing break own noise', as they apply."""
+def byte_flags(byte: RxByte) -> list[str]:
+    """Of parity, framing, break, own and noise those that apply."""
     names = (
         ("parity", byte.parity_error),
         ("framing", byte.framing_error),
@@ -83,13 +90,15 @@ def byte_flags(byte: RxByte) -> str:
         ("own", byte.own),
         ("noise", byte.noise),
     )
-    return "".join(f" {name}" for name, on in names if on)
+    return [name for name, on in names if on]
 
 
 def run(args: Namespace) -> int:
     """litepulse capture"""
     if args.sim and not args.stimulus and args.count == 0 and args.duration is None:
         raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
+    if not args.inputs and not args.bytes:
+        raise BadInput("inputs: none leaves nothing to capture without --bytes")
     with arguments.board(args) as board, Interrupt() as interrupt:
         line = arguments.line_of(args)
         job = board.capture_run(
@@ -100,6 +109,7 @@ def run(args: Namespace) -> int:
             baud=line["baud"],
             fmt=line["format"],
             loopback=line["loopback"],
+            move_tx=args.move_tx,
         )
         return follow(args, board, job, interrupt)
 
@@ -110,21 +120,21 @@ def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt)
 
     def look() -> None:
         nonlocal rows_out
+        job.prepare()  # what is refused has no heading
         if args.style in ("csv", "vnl"):
-            rows_out = output.Rows(args.style, ("t_ns", "dt_ms", "tick", "channel", "value"), board.identity.backend)
+            rows_out = output.Rows(args.style, ("t_ns", "dt_ms", "tick", "channel", "value", "flags"), board.identity.backend)
         elif args.style is None:
             output.write(f"{headline(board)}\n{'t [ms]':>18}  {'dt [ms]':>16}  {'tick':>14}  what")
         last = None
-        job.prepare()
         end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
         for batch in job.follow(interrupt):
             for tick, what, value, _ in batch:
                 dt = ms(ts, tick - last) if last is not None else None
-                shown, text = found.add(tick, what, value)
+                shown, flags, text = found.add(tick, what, value)
                 if args.style is None:
                     output.write(f"{ms(ts, tick):>18}  {dt or '-':>16}  {tick:>14}  {text}")
                 elif rows_out:
-                    rows_out.row(ns(ts, tick), dt, tick, what, shown)
+                    rows_out.row(ns(ts, tick), dt, tick, what, shown, flags)
                 last = tick
                 if args.count and found.count >= args.count:
                     break

@@ -27,10 +27,10 @@ from litepulse.lin.protocol import SPACE_BITS
 from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
 from litepulse.output import ms, ns
 from litepulse.plan import BREAK_MAX
+from litepulse.spool import Spool
 from litepulse.streams import Lost
 from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
 
-KEPT = 100_000  # frames of which --json tells
 COLUMNS = ("t_ns", "tick", "id", "name", "pid", "data", "checksum", "model", "space_ticks", "spaces_ticks", "limit_ticks", "own", "error")
 MONITOR = """  litepulse lin monitor --ldf door.ldf
   litepulse lin monitor --baud 9600 --for 10s --json > frames.json"""
@@ -54,6 +54,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--ldf", metavar="FILE", help="description of the network: names, lengths, checksums, signals, bit rate")
     add_end(sub)
     add_bus(sub)
+    arguments.add_move_tx(sub)
     sub = arguments.add_verb(inner, "master", master, "run a schedule: each header at its tick exactly", ("json", "csv", "vnl"), MASTER)
     sub.add_argument("ldf", metavar="FILE", help="description of the network (LDF)")
     sub.add_argument("--schedule", metavar="NAME", help="which of its schedules (default: the only one)")
@@ -230,9 +231,9 @@ def row_of(frame: lin.Frame, timescale: Timescale) -> tuple[int | str | None, ..
         frame.tick,
         frame.frame_id,
         frame.name or None,
-        None if frame.pid is None else f"0x{frame.pid:02x}",
+        frame.pid,
         frame.data.hex() or None,
-        None if frame.checksum is None else f"0x{frame.checksum:02x}",
+        frame.checksum,
         frame.model,
         None if frame.space is None else fixed(frame.space, 3),
         None if frame.spaces is None else fixed(frame.spaces, 3),
@@ -262,7 +263,7 @@ class Report:
 
     def __init__(self, args: Namespace, board: Board, verb: str, bit: Fraction, description: lin.Description | None) -> None:
         self.args, self.board, self.verb, self.bit, self.description = args, board, verb, bit, description
-        self.frames: list[lin.Frame] = []
+        self.frames = Spool()
         self.spaces: dict[int, Spaces] = {}
         self.errors: dict[str, int] = {}
         self.count = 0
@@ -287,8 +288,8 @@ class Report:
             output.write(line_of(item, self.board, self.bit, self.description))
         elif self.rows:
             self.rows.row(*row_of(item, self.board.timescale))
-        elif len(self.frames) < KEPT:
-            self.frames.append(item)
+        else:
+            self.frames.add(value_of(item))
 
     def histogram(self) -> list[str]:
         """Lines: how long the responses let wait, by identifier."""
@@ -316,7 +317,7 @@ class Report:
             | {"bit_period_ticks": exact(self.bit)}
             | more
             | {
-                "frames": [value_of(frame) for frame in self.frames],
+                "frames": self.frames,
                 "count": self.count,
                 "errors": self.errors,
                 "spaces": {
@@ -373,12 +374,14 @@ class Report:
         more: for --json; rows: for people, in the end
         """
 
+        count = getattr(self.args, "count", 0)
+
         def look() -> None:
             for batch in begin():
                 output.check()
-                for item in batch:
+                for item in batch:  # a look that passes --for brings frames from before it, too
                     self.show(item)
-                    if enough():
+                    if count and self.count >= count:
                         return
                 if enough():
                     return
@@ -398,7 +401,7 @@ def monitor(args: Namespace) -> int:
         check_driven(args)
     description = lin.Description(args.ldf) if args.ldf else None
     with arguments.board(args) as board, Interrupt() as interrupt:
-        run = monitor_run(board, args.baud, description, args.loopback)
+        run = monitor_run(board, args.baud, description, args.loopback, args.move_tx)
         report = Report(args, board, "monitor", run.assembler.bit, description)
         return report.listen(run, interrupt, quiet)
 

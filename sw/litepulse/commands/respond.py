@@ -15,7 +15,8 @@ from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
 from litepulse.output import ns
-from litepulse.respond import Answered, Missed, RespondRun, check_echo
+from litepulse.respond import Missed, RespondRun, check_echo
+from litepulse.spool import Spool
 from litepulse.units import Duration, si
 
 EXAMPLES = """  litepulse respond --on edge:0:rise --delay 5us --width 1us
@@ -121,12 +122,12 @@ def keep(args: Namespace, board: Board, job: RespondRun, trigger: str) -> int:
 def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt, trigger: str) -> int:
     """Shows what the responder does until it ends, then disarms it."""
     ts, rows_out, response = board.timescale, None, job.response
-    answers: list[Answered] = []
+    answers, misses = Spool(), Spool()
     missed: list[Missed] = []
     delays: dict[int, int] = {}
 
     def look() -> None:
-        nonlocal answers, missed, rows_out
+        nonlocal missed, rows_out
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "delay_ns", "outcome"), board.identity.backend)
         elif args.style is None:
@@ -144,10 +145,12 @@ def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt,
                     if rows_out:
                         rows_out.row(None, tick, ns(ts, tick), None, reason)
                 if args.style == "json":
-                    answers += new_answers
-                    missed += new_missed
-                else:
-                    missed += new_missed[: max(0, 3 - len(missed))]
+                    for number, tick, ref in new_answers:
+                        delay = None if ref is None else tick - ref
+                        answers.add({"n": number, "tick": tick, "reference": ref, "delay_ticks": delay})
+                    for tick, reason in new_missed:
+                        misses.add({"tick": tick, "reason": reason})
+                missed += new_missed[: max(0, 3 - len(missed))]
                 total = job.answer_count + job.missed_count
                 live.update(total, [("answers", job.answer_count), ("missed", job.missed_count)])
                 if (args.count and total >= args.count) or (end is not None and job.poller.tick >= end):
@@ -159,10 +162,8 @@ def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt,
             "launch": str(response.launch),
             "delay_ticks": response.delay,
             "echo_ticks": job.echo,
-            "answers": [
-                {"n": n, "tick": tick, "reference": ref, "delay_ticks": None if ref is None else tick - ref} for n, tick, ref in answers
-            ],
-            "missed": [{"tick": tick, "reason": reason} for tick, reason in missed],
+            "answers": answers,
+            "missed": misses,
             "lost": losses.total,
             "lost_at_least": losses.at_least,
         }
@@ -171,7 +172,7 @@ def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt,
         if delays:
             shown = sorted(delays.items())[:5]
             rows.append(("delay", ", ".join(f"{n}× {value} ticks = {si(ts.seconds(value), 's')}" for value, n in shown)))
-        for tick, reason in missed[:3]:
+        for tick, reason in missed:
             rows.append(("missed", f"{reason} at tick {tick}"))
         rows.append(("clock", clock_note(board)))
         return result, "\n".join(output.aligned(rows))

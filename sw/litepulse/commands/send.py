@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """litepulse send"""
 
-import itertools
 import os
 import sys
 from argparse import Namespace
@@ -17,11 +16,12 @@ from litepulse.commands.report import LOST, clock_note, ended, headline, records
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.output import ns
+from litepulse.spool import Spool
 from litepulse.units import approx
 
 BLOCK = 65536
 AHEAD = 16 * BLOCK
-KEPT = 100_000  # launches of which --json says what became
+SHOWN = 3  # refused launches, for people
 EXAMPLES = """  printf LitePulse | litepulse --sim send - --every 2ms --csv
   litepulse send message --at +1s --baud 115200"""
 
@@ -85,15 +85,17 @@ def run(args: Namespace) -> int:
         line = arguments.line_of(args)
         source.check(line["format"].data_bits)
         at = None if args.at is None else arguments.when(args.at, board)
-        sending = board.send(source, at, every=args.every, **line, keep=args.style == "json")
+        sending = board.send(source, at, every=args.every, **line, keep=False)
         return follow(args, board, source, sending, interrupt)
 
 
 def follow(args: Namespace, board: Board, source: Source, sending: Send, interrupt: Interrupt) -> int:
     """Shows what becomes of each until all have left, or an interrupt came."""
     ts, job, rows_out, total = board.timescale, sending.run, None, source.size
-    sent: list[Outcome] = []
-    bad: dict[int, tuple[int, str]] = {}
+    sent, bad, heard = Spool(), Spool(), Spool()
+    first_bad: list[Outcome] = []
+    if args.style == "json":
+        job.hear = lambda byte: heard.add({"tick": byte.tick, "byte": byte.data})
     launched = refused = 0
     worst: int | None = None
 
@@ -112,13 +114,16 @@ def follow(args: Namespace, board: Board, source: Source, sending: Send, interru
                     error = outcome.tick - outcome.wanted
                     if outcome.reason:
                         refused += 1
-                        if len(bad) < KEPT:
-                            bad[outcome.number] = (outcome.tick, outcome.reason)
+                        if args.style == "json":
+                            bad.add({"n": outcome.number, "tick": outcome.tick, "reason": outcome.reason})
+                        elif len(first_bad) < SHOWN:
+                            first_bad.append(outcome)
                     else:
                         launched += 1
                         worst = max(abs(error), worst or 0)
                         if args.style == "json":
-                            sent.append(outcome)
+                            told = {"n": outcome.number, "tick": outcome.tick, "wanted": outcome.wanted, "byte": outcome.byte}
+                            sent.add(told)
                     if rows_out:
                         shown = None if outcome.reason else error
                         rows_out.row(outcome.number, outcome.tick, ns(ts, outcome.tick), shown, outcome.reason or "launched")
@@ -129,9 +134,9 @@ def follow(args: Namespace, board: Board, source: Source, sending: Send, interru
             shared(board, "send")
             | shared_line(job.profile)
             | {
-                "launched": [{"n": o.number, "tick": o.tick, "wanted": o.wanted, "byte": o.byte} for o in sent],
-                "refused": [{"n": n, "tick": tick, "reason": reason} for n, (tick, reason) in sorted(bad.items())],
-                "received": [{"tick": b.tick, "byte": b.data} for b in job.received],
+                "launched": sent,
+                "refused": bad,
+                "received": heard,
                 "max_error_ticks": worst,
                 "lost": losses.total,
                 "lost_at_least": losses.at_least,
@@ -142,8 +147,7 @@ def follow(args: Namespace, board: Board, source: Source, sending: Send, interru
         said = [("launched", f"{launched} of {job.fed}, {refused} refused, {job.received_count} received, {lost}")]
         if worst is not None:
             said.append(("error", f"{worst} ticks at most between asked and launched"))
-        for n, (_, reason) in itertools.islice(sorted(bad.items()), 3):
-            said.append(("refused", f"byte {n}: {reason}"))
+        said += [("refused", f"byte {outcome.number}: {outcome.reason}") for outcome in first_bad]
         said.append(("clock", clock_note(board)))
         return result, "\n".join(output.aligned(said))
 

@@ -17,10 +17,12 @@ from litepulse.job import tidy
 from litepulse.layout import regs
 from litepulse.output import ms, ns
 from litepulse.plan import train_plan
+from litepulse.spool import Spool
 from litepulse.train import Row, TrainPlan, TrainRun
 from litepulse.units import Timescale, approx, exact, si
 
-KEPT = 100_000  # pulses that are drawn in the end; --json has all
+KEPT = 2_000  # pulses that are drawn in the end
+SHOWN_CHANGES = 10
 EXAMPLES = """  litepulse --sim train --rate 58 --byte 0xff --baud 9600 --count 60
   litepulse train --period 1ms --width 10us              until Ctrl-C
   litepulse train --rate 617/10 --vnl | feedgnuplot --vnl --stream --lines --domain
@@ -70,6 +72,38 @@ def step(args: Namespace) -> int:
     return arguments.step(args, lambda clock: 16 * plan_for(args, clock).period.whole)
 
 
+class Told:
+    """Lists for --json."""
+
+    def __init__(self) -> None:
+        self.pulses, self.ticks, self.received_ticks, self.received_bytes, self.refusals = (Spool() for _ in range(5))
+
+    def launched(self, n: int, tick: int) -> None:
+        """Pulse n left."""
+        self.pulses.add(n)
+        self.ticks.add(tick)
+
+    def refused(self, n: int, tick: int, reason: str) -> None:
+        """Pulse n did not."""
+        self.refusals.add({"pulse": n, "tick": tick, "reason": reason})
+
+    def received(self, tick: int, byte: int | None) -> None:
+        """A start edge was seen."""
+        self.received_ticks.add(tick)
+        if byte is not None:
+            self.received_bytes.add(byte)
+
+    def lists(self) -> dict[str, Spool]:
+        """By the keys of the JSON object."""
+        return {
+            "pulses": self.pulses,
+            "launched": self.ticks,
+            "received": self.received_ticks,
+            "received_bytes": self.received_bytes,
+            "refused": self.refusals,
+        }
+
+
 def run(args: Namespace) -> int:
     """litepulse train"""
     if args.keep and args.sim:
@@ -79,10 +113,10 @@ def run(args: Namespace) -> int:
     with arguments.board(args, step=step(args)) as board, Interrupt() as interrupt:
         start = board.tick_of(arguments.when(args.start, board), "start") if args.start else None
         plan = plan_for(args, board.timescale, start)
-        job = TrainRun(board.backend, plan, None if args.style == "json" or args.keep else KEPT)
         if args.keep:
-            return keep(args, board, job, interrupt)
-        return follow(args, board, job, interrupt)
+            return keep(args, board, TrainRun(board.backend, plan), interrupt)
+        told = Told() if args.style == "json" else None
+        return follow(args, board, TrainRun(board.backend, plan, 1 if args.style else KEPT, told), interrupt, told)
 
 
 def keep(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt) -> int:
@@ -112,7 +146,7 @@ def keep(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt) -> 
     return 0
 
 
-def follow(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt) -> int:
+def follow(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt, told: Told | None) -> int:
     """Runs a train to its end, shows it, and leaves the line idle whatever happens."""
     ts, plan, people = board.timescale, job.plan, args.style is None
     rows_out = None
@@ -142,8 +176,8 @@ def follow(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt) -
 
     def report(_: Losses) -> tuple[dict[str, Any], str]:
         result = train_result(board, job, interrupt)
-        if args.style == "json":
-            return result, ""
+        if told:
+            return result | told.lists(), ""
         lines = train_text(board, job, result)
         return result, "\n".join(lines + plot_of(result) if people else [f"{headline(board)}, {title}", *lines])
 
@@ -221,10 +255,12 @@ def train_text(board: Board, job: TrainRun, result: dict[str, Any]) -> list[str]
         rows.append(("loopback", "nothing received: wire tx to rx, or use --loopback, to see the edges come back"))
     if record.bad_frames:
         rows.append(("bad", f"{record.bad_frames} received frames differ from what was sent"))
-    if record.refused:
-        n, (_, reason) = next(iter(sorted(record.refused.items())))
+    if record.first_refused:
+        n, reason = record.first_refused
         rows.append(("refused", f"pulse {n} first: {reason}"))
-    for n, period, step in job.changes:
+    if len(job.changes) > SHOWN_CHANGES:
+        rows.append(("changed", f"{len(job.changes)} times; the last {SHOWN_CHANGES}:"))
+    for n, period, step in job.changes[-SHOWN_CHANGES:]:
         rows.append(("changed", f"at pulse {n}: period {exact(period.ticks)} ticks, step {step} ticks"))
     if plan.launch.kind != "pulse":
         bit = plan.profile.bit_period

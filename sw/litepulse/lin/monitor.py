@@ -55,11 +55,12 @@ class MonitorRun:
 
 
 def monitor_run(
-    board: Board, baud: Number | str | None = None, description: Description | None = None, loopback: bool = False
+    board: Board, baud: Number | str | None = None, description: Description | None = None, loopback: bool = False, move_tx: bool = False
 ) -> MonitorRun:
     """The run of a monitor, planned and not begun. baud: that of the description, or 19200, unless given."""
     rate = baud if baud is not None else description.baud if description else DEFAULT_BAUD
-    return MonitorRun(board.capture_run((), edges="both", filter=0, bytes=True, baud=rate, fmt=Format(), loopback=loopback), description)
+    run = board.capture_run((), edges="both", filter=0, bytes=True, baud=rate, fmt=Format(), loopback=loopback, move_tx=move_tx)
+    return MonitorRun(run, description)
 
 
 class ListenToBus(Listen[Frame | Lost, Frame | LostEvent]):
@@ -79,14 +80,15 @@ def monitor(
     *,
     baud: Number | str | None = None,
     loopback: bool = False,
+    move_tx: bool = False,
     count: int = 0,
     duration: Time | None = None,
 ) -> Monitor:
     """Listens: iterating over what is returned gives the frames on the bus, a LostEvent where records are missing.
 
     description: what is known of the frames, and their bit rate; baud: unless that says it, default 19200; it ends after count frames,
-    after duration, or when it is stopped
+    after duration, or when it is stopped; move_tx: TX may move to the bus's idle level, 1
     """
-    run = monitor_run(board, baud, description, loopback)
+    run = monitor_run(board, baud, description, loopback, move_tx)
     ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
     return board.begin(lambda ended: Monitor(run, ended, count, ticks))

@@ -219,8 +219,7 @@ class SlaveRun:
             raise BadInput("a train is running on this line; 'litepulse stop' ends it")
         self._touched = True
         try:
-            backend.disarm()
-            backend.set_receiver(self.profile, True, self.loopback)
+            backend.set_receiver(self.profile, True, self.loopback, instead_of="responder")
             backend.set_echo(None)
             with self._lock:
                 # An earlier slave may have left answers in the table.

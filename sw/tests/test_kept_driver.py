@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What was kept on a board of the kernel's driver, as far as the driver tells: a kernel in Python, written from docs/driver.md."""
+
+import dataclasses
+import os
+import pty
+import termios
+import tty
+
+import pytest
+
+import litepulse
+from litepulse.backends import driver
+from litepulse.backends import driver_abi as abi
+from litepulse.job import check_alone
+from litepulse.line import Launch, Profile, Trigger
+from litepulse.respond import RespondRun
+from litepulse.units import Period, Timescale
+
+IOCTL = driver.fcntl.ioctl
+SCALE = Timescale(48_000_000)
+
+
+class Kernel:
+    """The driver's side: one claim, a train and a responder that may outlive it."""
+
+    def __init__(self):
+        self.train = self.responder = None
+        self.profiles, self.claim, self.keep, self.calls = {}, None, 0, []
+
+    def ioctl(self, file, number, data=0, mutate=False):
+        if number >> 8 & 0xFF != abi.IOC_MAGIC:
+            return IOCTL(file, number, data, mutate) if mutate else IOCTL(file, number, data)
+        self.calls.append(number)
+        answer = self.answer(number, data)
+        if answer is not None:
+            data[:] = answer.pack()
+        return 0
+
+    def answer(self, number, data):
+        if number == abi.IOC_INFO:
+            return abi.Info(3, 6, 48_000_000, 1, 0, 1, 4, 256, 512, 512, 64, 7, -1, 0, 64)
+        if number == abi.IOC_STATUS:
+            return abi.Status((self.train is not None) * abi.STATUS_TRAIN | (self.responder is not None) * abi.STATUS_RESPONDER, 64)
+        if number == abi.IOC_TRAIN:
+            if self.train is None:
+                raise OSError(61, "No data available")
+            return self.train
+        if number == abi.IOC_CLAIM:
+            self.claim, self.keep = os.open("/dev/null", os.O_RDWR), abi.Claim.unpack(data).flags & abi.CLAIM_KEEP
+            return abi.Claim(fd=self.claim)
+        if number == abi.IOC_KEEP:
+            self.keep = abi.Keep.unpack(data).flags
+        elif number == abi.IOC_PROFILE:
+            profile = abi.Profile.unpack(data)
+            self.profiles[profile.index] = profile
+        elif number == abi.IOC_TRAIN_START:
+            self.train = abi.Train.unpack(data)
+        elif number == abi.IOC_TRAIN_STOP:
+            self.train = None
+            return abi.TrainStop(5)
+        elif number == abi.IOC_RESPONDER:
+            told = abi.Responder.unpack(data)
+            self.responder = told if told.trigger else None
+        return None
+
+    def end(self):
+        """The claim was closed."""
+        if not self.keep:
+            self.train = self.responder = None
+        self.claim = None
+
+
+class Driver(driver.Driver):
+    kernel: Kernel
+
+    def _end_claim(self):
+        claimed = self._claim is not None
+        super()._end_claim()
+        if claimed:
+            self.kernel.end()
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    kernel = Kernel()
+    monkeypatch.setattr(driver.fcntl, "ioctl", kernel.ioctl)
+    monkeypatch.setattr(Driver, "kernel", kernel, raising=False)
+    return kernel
+
+
+def profile(baud=115200, invert=False):
+    return Profile(SCALE.bit_period(baud), litepulse.Format(invert=invert))
+
+
+def responder(program, baud=115200):
+    return RespondRun(program, Trigger("edge", 0, rise=True), Launch("pulse", 0, 1, 48), profile(baud), 1000)
+
+
+def keep_train(kernel):
+    program = Driver("/dev/null")
+    program.set_profile(1, profile())
+    program.start_train(Launch("frame", 0x55), Period(480_000, 0, 1))
+    program.leave()
+    program.close()
+    assert kernel.train and kernel.claim is None
+
+
+def test_a_responder_comes_and_goes_beside_a_kept_train(kernel):
+    keep_train(kernel)
+    before = kernel.profiles[1]
+    program = Driver("/dev/null")
+    assert program.kept() == ("a train",)
+    with pytest.raises(litepulse.BadInput, match="a train is running"):
+        check_alone(program)
+    run = responder(program, 9600)
+    run.prepare()
+    run.arm()
+    assert kernel.profiles[1] == before and kernel.responder.profile == 2 and kernel.profiles[2].period == profile(9600).bit_period.raw
+    assert kernel.keep, "the train goes on if this program dies"
+    program.release()
+    assert kernel.train and kernel.responder is None and kernel.claim is None
+    program.close()
+    assert kernel.train
+
+
+def test_a_kept_responder_is_left_alone(kernel):
+    first = Driver("/dev/null")
+    run = responder(first)
+    run.prepare()
+    run.arm()
+    first.leave()
+    first.close()
+    assert kernel.responder and kernel.claim is None
+    program = Driver("/dev/null")
+    with pytest.raises(litepulse.InUse, match="/dev/null: a responder goes on here, and would be disturbed"):
+        check_alone(program)
+    program.release()
+    program.close()
+    assert kernel.responder and kernel.responder.profile == 1
+
+
+def test_what_was_begun_ends(kernel):
+    program = Driver("/dev/null")
+    program.set_profile(1, profile())
+    program.pledge(keep=False)
+    program.start_train(Launch("frame", 0x55), Period(480_000, 0, 1))
+    assert program.kept() == () and not kernel.keep
+    program.release()
+    assert kernel.train is None
+    program.close()
+
+
+def test_a_capture_beside_a_responder_leaves_the_tty_as_it_is(kernel):
+    """Its settings are those by which a responder receives. They are not even written again."""
+    run = responder(first := Driver("/dev/null"))
+    run.prepare()
+    run.arm()
+    first.leave()
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    program = Driver("/dev/null")
+    program._identity = dataclasses.replace(program.identity, nodes={"tty": os.ttyname(slave)})
+    program._set_tty(slave, profile(115200))
+    before = termios.tcgetattr(slave)
+    program.set_receiver(profile(115200), True, False)
+    with pytest.raises(litepulse.InUse, match="a responder is armed, and receives with the tty's settings, 115200 baud"):
+        program.set_receiver(profile(9600), True, False)
+    with pytest.raises(litepulse.InUse, match="to listen to the transmitter"):
+        program.set_receiver(None, False, True)
+    program.set_receiver(None, False, False)
+    assert termios.tcgetattr(slave) == before and kernel.responder
+    os.close(master)
+    os.close(slave)
