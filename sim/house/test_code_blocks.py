@@ -85,6 +85,7 @@ NOT_RUN = {
     "udevadm": "needs udev",
     "ldattach": "needs a board on a cable",
     "stty": "needs the driver's tty",
+    "setserial": "needs the driver's tty",
     "testptp": "needs a PTP clock of the driver",
     "phc2sys": "needs a PTP clock of the driver",
     "ts2phc": "needs a PTP clock of the driver",
