@@ -144,6 +144,8 @@ module litepulse_config #(
     at_echo    <= cfg_addr == litepulse_map_pkg::CFG_ECHO;
     unknown    <= cfg_addr > litepulse_map_pkg::CFG_ECHO;   // of those that no other block takes
     for (int i = 0; i < 4; i++) which[i] <= cfg_addr[5:1] == 5'(i);
+    // in the cycle of SET; a register, since much follows it
+    loop_changes <= idle && at_line && cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB] != loopback && !rst;
     lead_differs <= cfg_data[litepulse_map_pkg::DRIVER_ENABLE_LEAD_LSB +: 16] != ~nde_lead;
     tail_fits <= tail_cycles[16:TAIL_BITS] == '0;
     len_differs <= cfg_data[litepulse_map_pkg::FILTER_LENGTH_LSB +: 6] != filt_len;
@@ -153,7 +155,6 @@ module litepulse_config #(
   assign lead_changes = state == SET && at_driver_enable && lead_differs && !train_running;
   assign break_stays  = break_hold && !(state == SET
       && ((at_line && !cfg_data[litepulse_map_pkg::LINE_BREAK_HOLD_LSB]) || (is_command && cfg_stop)));
-  assign loop_changes = state == SET && at_line && cfg_data[litepulse_map_pkg::LINE_LOOPBACK_LSB] != loopback;
   assign refuses      = unknown || (at_driver_enable && !may_set_lead) || (at_echo && !tail_fits);
   assign tail_cycles  = ({1'b0, cfg_data[litepulse_map_pkg::ECHO_TAIL_LSB +: 16]} + 17'(S - 1)) >> $clog2(S);
   assign train_req  = idle && is_train;
