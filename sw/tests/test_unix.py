@@ -233,8 +233,8 @@ def test_two_runs_on_one_file(option, tmp_path):
     assert first.stdout.readline().startswith("pulse")
     second = subprocess.run([*words, "--count", "1"], env=ENV, capture_output=True, text=True, timeout=120, check=False)
     assert second.returncode == 2 and second.stderr == f"litepulse: {option}: {file} is being written by another litepulse\n"
-    out, _ = first.communicate(timeout=120)
-    assert first.returncode == 0 and len(out.splitlines()) == 300 and file.read_bytes().startswith(RECORDINGS[option])
+    out = first.stdout.read()  # communicate() would miss what readline() has buffered
+    assert first.wait(timeout=120) == 0 and len(out.splitlines()) == 300 and file.read_bytes().startswith(RECORDINGS[option])
     assert list(tmp_path.iterdir()) == [file]
 
 

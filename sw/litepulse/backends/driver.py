@@ -375,7 +375,10 @@ class Driver:
 
     def kept(self) -> tuple[str, ...]:
         """See Backend. The driver does not tell what a responder answers."""
-        return tuple(f"a {name}" for name in self._others())
+        others = self._others()
+        if others:
+            self._check_lin_device()  # what runs is its own then
+        return tuple(f"a {name}" for name in others)
 
     @contextlib.contextmanager
     def _any_claim(self, keep: bool) -> Generator[int]:
