@@ -8,6 +8,8 @@
 //   IRQ_UNIT, IRQ_UNIT_STEP  log2 of the smallest unit of the interrupts' times, and of how many times longer the next one is
 //   LATENCY_OUT  cycles from the decision to the pin, of which one is the core's output register
 //   LIN_ENTRIES  identifiers that the LIN slave can answer, 8, 16, 32 or 64; 0: there is none
+//   LARGE_RAM    Yosys' ram_style of the memories that a large single-port RAM can hold: received records, entries of the LIN slave.
+//                "huge" on a UP5K, whose block RAMs would not do (two SPRAMs, and one with LIN)
 //   START_CYCLE  the time after reset, in cycles: 0, but tests start it shortly before the tick count carries into its upper bits
 module litepulse #(
     parameter int S = 1,
@@ -19,6 +21,7 @@ module litepulse #(
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
     parameter int LIN_ENTRIES = 0,
+    parameter LARGE_RAM = "auto",
     parameter logic [63:0] START_CYCLE = 64'd0,
     parameter int WATCHDOG_UNIT = 18,
     parameter int IRQ_UNIT = 5,
@@ -80,6 +83,27 @@ module litepulse #(
   localparam int BUS_TIMEOUT = 17;  // log2 of sys cycles
   localparam int RING_AW = 6;       // log2 of the received records that the crossing's ring holds
 
+  // Parameters that cannot work. Icarus 11 does not know such a check.
+`ifndef __ICARUS__
+  generate
+    if (S != 1 && S != 2 && S != 4 && S != 8) begin : gen_wrong_samples
+      $error("S must be 1, 2, 4 or 8");
+    end
+    if (INPUTS < 1 || (INPUTS + 1) * S > 16) begin : gen_wrong_inputs
+      $error("INPUTS must be at least 1, (INPUTS + 1) * S at most 16");
+    end
+    if (LATENCY_IN + LATENCY_OUT + (S > 1 ? 3 : 0) > 14) begin : gen_wrong_latency
+      $error("LATENCY_IN + LATENCY_OUT must be at most 14, with more than one sample per cycle 11");
+    end
+    if (EV_AW > 8 || RX_AW > 9) begin : gen_wrong_depth
+      $error("EV_AW must be at most 8, RX_AW at most 9: the window shows no more records");
+    end
+    if (LIN_ENTRIES != 0 && LIN_ENTRIES != 8 && LIN_ENTRIES != 16 && LIN_ENTRIES != 32 && LIN_ENTRIES != 64) begin : gen_wrong_lin
+      $error("LIN_ENTRIES must be 0, 8, 16, 32 or 64");
+    end
+  endgenerate
+`endif
+
   // crossing: streams, bytes, launches, configuration
   logic             ev_wr, rx_wr, txb_valid, txb_none, txb_pop, lq_ren, lq_free1, cfg_req, cfg_stop, cfg_done, cfg_err,
                     fault_p, ev_gap, rx_gap, ev_lost_carries;
@@ -118,7 +142,7 @@ module litepulse #(
 
   litepulse_pulse #(
       .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RING_AW(RING_AW), .LQ_AW(LQ_AW), .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT),
-      .LIN_ENTRIES(LIN_ENTRIES), .START_CYCLE(START_CYCLE)
+      .LIN_ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM), .START_CYCLE(START_CYCLE)
   ) pulse (
       .clk(pulse_clk), .rst(pulse_rst), .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,
       .ev_wr, .ev_wdata, .ev_free, .ev_gap, .ev_lost, .rx_wr, .rx_wword, .rx_wdata, .rx_free, .rx_gap, .rx_nlost, .now_tick,
@@ -139,7 +163,7 @@ module litepulse #(
       .snap_start, .snap_stream, .snap_busy, .snap_ren, .snap_raddr, .snap_rdata, .status, .fault
   );
 
-  litepulse_receive_store #(.RX_AW(RX_AW)) receive_store (
+  litepulse_receive_store #(.RX_AW(RX_AW), .LARGE_RAM(LARGE_RAM)) receive_store (
       .clk(sys_clk), .rst(sys_rst), .rx_idle, .rx_room, .rx_take, .rx_fetch, .rx_part, .rx_fetched,
       .rx_nready, .rx_nlimit, .rx_position, .rx_arrived, .rx_free_stb, .rx_free_n, .rx_ren, .rx_index, .rx_word, .rx_rdata
   );

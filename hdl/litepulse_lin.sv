@@ -31,10 +31,14 @@
 // Latency: `hit` rises at most 12 cycles after the record of a header, and 7 after that of another byte. While an entry word is being
 // written it takes up to 17 cycles more. With a bit of 64 cycles half a bit is longer than that; if it were not, there would be no answer.
 //
-//   ENTRIES  8, 16, 32 or 64: identifiers below it have an entry
+//   ENTRIES    8, 16, 32 or 64: identifiers below it have an entry
+//   LARGE_RAM  as of litepulse
 `include "litepulse_types.svh"
 module litepulse_lin #(
-    parameter int ENTRIES = 64
+    parameter int ENTRIES = 64,
+    // verilator lint_off UNUSEDPARAM
+    parameter LARGE_RAM = "auto"
+    // verilator lint_on UNUSEDPARAM
 ) (
     input  logic         clk,
     input  logic         rst,
@@ -126,7 +130,7 @@ module litepulse_lin #(
   // Memory ----------------------------------------------------------------------------------------------------------------
   // Address 4*e + w is word w of entry e's data. Then comes a control word for each entry. Then come two areas of five words, data and
   // control: the working copy of the entry that answers, and what is staged for an entry (data only).
-  logic [15:0]   entry_memory[0:(1 << AW) - 1];
+  (* ram_style = LARGE_RAM *) logic [15:0] entry_memory[0:(1 << AW) - 1];
   logic [AW-1:0] addr, addr_next;
   logic [15:0]   wdata, wdata_next, fetched, rdata;
   logic          we, we_next, at_entry, by_host;

@@ -175,7 +175,7 @@ package litepulse_map_pkg;
   localparam int RX_FRAMING_ERROR_LSB = 10;  // stop bit was space
   localparam int RX_BREAK_LSB = 11;  // all bits were space
   localparam int RX_OVERFLOW_LSB = 12;  // stands for lost bytes
-  localparam int RX_OWN_LSB = 13;  // our own transmitter was busy meanwhile
+  localparam int RX_OWN_LSB = 13;  // may be an echo of our own transmission
   localparam int RX_NOISE_LSB = 14;  // a majority vote was not unanimous
   localparam int RX_COUNT_LSB = 15;  // second record of an overflow: word 0 is the number lost
   localparam int RX_TICK_47_32_LSB = 16;  // tick bits 47:32

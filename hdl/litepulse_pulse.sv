@@ -13,6 +13,7 @@ module litepulse_pulse #(
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
     parameter int LIN_ENTRIES = 0,
+    parameter LARGE_RAM = "auto",
     parameter logic [63:0] START_CYCLE = 64'd0
 ) (
     input  logic                clk,
@@ -221,7 +222,7 @@ module litepulse_pulse #(
 
   generate
     if (LIN_ENTRIES != 0) begin : gen_lin
-      litepulse_lin #(.ENTRIES(LIN_ENTRIES)) lin (
+      litepulse_lin #(.ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM)) lin (
           .clk, .rst, .cfg_req(lin_req), .cfg_addr(cfg_addr[1:0]), .cfg_data, .cfg_done(lin_done), .cfg_err(lin_err),
           .byte_stb(rec_valid), .byte_data(received.data[7:0]), .byte_break(received.flags[BREAK_FLAG]), .line_events, .receiving(rx_busy),
           .enable(lin_enable), .counting(lin_counting), .launched(lin_launched),

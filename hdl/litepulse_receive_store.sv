@@ -14,9 +14,13 @@
 //
 // Records are numbered so that bus address plus position is the memory's address: the first one has number FIRST, because the window's
 // header takes the place of that many records; `position` counts the freed ones from 0.
-//   RX_AW  log2 of the depth
+//   RX_AW      log2 of the depth
+//   LARGE_RAM  as of litepulse
 module litepulse_receive_store #(
-    parameter int RX_AW = 9
+    parameter int RX_AW = 9,
+    // verilator lint_off UNUSEDPARAM
+    parameter LARGE_RAM = "auto"
+    // verilator lint_on UNUSEDPARAM
 ) (
     input  logic             clk,
     input  logic             rst,
@@ -73,8 +77,8 @@ module litepulse_receive_store #(
   // Memory: one port ----------------------------------------------------------------------------------------------------
   logic [RX_AW:0] addr;
   logic we_lo, we_hi;
-  logic [15:0] mem_lo[0:WORDS-1];
-  logic [15:0] mem_hi[0:WORDS-1];
+  (* ram_style = LARGE_RAM *) logic [15:0] mem_lo[0:WORDS-1];
+  (* ram_style = LARGE_RAM *) logic [15:0] mem_hi[0:WORDS-1];
   assign addr  = rx_ren ? {rx_position[RX_AW-1:0] + rx_index, rx_word} : {~nwptr[RX_AW-1:0], rx_part[1]};
   assign we_lo = store && !rx_part[0];
   assign we_hi = store && rx_part[0];

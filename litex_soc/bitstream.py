@@ -48,11 +48,9 @@ def in_ram(style, *memories):
     return "hierarchy -top {0} ; " + " ; ".join(f'setattr -set ram_style "{style}" {memory}' for memory in memories) + " ; "
 
 
-# A UP5K has 30 block RAMs and four large single-port ones: frames of the serial bridge wait in one of these, received bytes in two,
-# LIN's entries in one.
-SPRAM = in_ram(
-    "huge", "*/frames_memory", "*litepulse_receive_store*/mem_lo", "*litepulse_receive_store*/mem_hi", "*litepulse_lin*/entry_memory"
-)
+# A UP5K has 30 block RAMs and four large single-port ones: frames of the serial bridge wait in one of these. The core says itself what
+# it puts into the others (LARGE_RAM).
+SPRAM = in_ram("huge", "*/frames_memory")
 # A block RAM of an ECP5 shows a word 4 to 6 ns after the clock, and with more than two samples per cycle, where the clock is fast, the
 # sequencer's operands need a LUT behind theirs: its 64 words are in LUTs then. With fewer their address comes out of a block RAM.
 LUT_RAM = in_ram("distributed", "*litepulse_sequencer*/mem")

@@ -167,6 +167,7 @@ class LitePulse(LiteXModule):
             p_TX_AW=transmit_depth,
             p_LQ_AW=launch_depth,
             p_LIN_ENTRIES=lin_entries,
+            p_LARGE_RAM="huge" if str(platform.device).startswith("ice40-up5k") else "auto",
             p_WATCHDOG_UNIT=regmap.WATCHDOG_UNIT,
             p_IRQ_UNIT=regmap.IRQ_UNIT,
             p_IRQ_UNIT_STEP=regmap.IRQ_UNIT_STEP,

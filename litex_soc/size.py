@@ -32,6 +32,9 @@ CLOCKS = {"pulse": 48.0, "sys": 24.0}  # MHz that must be met
 
 def synthesise(folder, files, top, samples=None):
     """Yosys for the UP5K, as a board's build does it: `top`.json in `folder`, to which `files` are copied. `samples` if not the default."""
+    (source,) = [file.read_text() for file in files if file.stem == top]
+    values = {"LARGE_RAM": '"huge"'} if "parameter LARGE_RAM" in source else {}
+    parameters = "".join(f" -set {name} {value}" for name, value in (values | ({"S": samples} if samples else {})).items())
     folder.mkdir(parents=True, exist_ok=True)
     for file in [*files, *HDL.glob("*.svh")]:
         if file.parent != folder:
@@ -44,7 +47,7 @@ def synthesise(folder, files, top, samples=None):
         "-l",
         f"{top}.log",
         "-p",
-        f"read_verilog -sv {names}; {f'chparam -set S {samples} {top}; ' if samples else ''}{synthesis('up5k', samples).format(top)}",
+        f"read_verilog -sv {names}; {f'chparam{parameters} {top}; ' if parameters else ''}{synthesis('up5k', samples).format(top)}",
     )
 
 

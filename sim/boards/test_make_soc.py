@@ -190,6 +190,7 @@ def test_wiring(written, name, fpga, samples, core):
     inputs = FEWER_INPUTS.get((name, samples), 4)
     ((core_of, core_ports),) = instances(verilog, "litepulse")
     ((phy_of, phy_ports),) = instances(verilog, f"litepulse_phy_{choice.phy}")
+    assert core_of.pop("LARGE_RAM") == ('"huge"' if fpga == "up5k" else '"auto"')
     assert {key: number(value) for key, value in core_of.items()} == {
         "S": samples,
         "INPUTS": inputs,

@@ -11,6 +11,7 @@ module litepulse_pins #(
     parameter int TX_AW = 9,
     parameter int LQ_AW = 6,
     parameter int LIN_ENTRIES = 64,
+    parameter LARGE_RAM = "auto",
     parameter int LATENCY_IN = 1,
     parameter int LATENCY_OUT = 1,
     parameter int WATCHDOG_UNIT = 8
@@ -68,7 +69,7 @@ module litepulse_pins #(
   logic                tx_oe;
 
   litepulse #(
-      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES),
+      .S(S), .INPUTS(INPUTS), .EV_AW(EV_AW), .RX_AW(RX_AW), .TX_AW(TX_AW), .LQ_AW(LQ_AW), .LIN_ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM),
       .LATENCY_IN(LATENCY_IN), .LATENCY_OUT(LATENCY_OUT), .WATCHDOG_UNIT(WATCHDOG_UNIT)
   ) core (
       .pulse_clk, .pulse_rst, .tx_o, .tx_oe, .de_o, .rx_i, .aux_i,

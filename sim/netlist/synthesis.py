@@ -122,7 +122,8 @@ class Netlist:
     def synthesise(self):
         """The netlist, a Verilog file; BuildError with the end of Yosys' log if it fails."""
         sources = self.rtl
-        values = " ".join(f"-set {name} {value}" for name, value in self.parameters.items())
+        large = {"LARGE_RAM": '"huge"'} if self.family == "ice40" else {}
+        values = " ".join(f"-set {name} {value}" for name, value in (self.parameters | large).items())
         files = " ".join(path.name for path in sources)
         script = (
             f"read_verilog -sv {files}\nchparam {values} {TOP}\n{synthesis(FPGAS[self.family], self.samples).format(TOP)}\n"

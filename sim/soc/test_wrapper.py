@@ -29,6 +29,8 @@ class Pads:
 class Platform:
     """Takes the sources."""
 
+    device = "SIM"
+
     def __init__(self):
         self.files = []
 

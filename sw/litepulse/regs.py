@@ -175,7 +175,7 @@ RECEIVE_RECORD = (
         Field("framing_error", 10, 1, "stop bit was space"),
         Field("break", 11, 1, "all bits were space"),
         Field("overflow", 12, 1, "stands for lost bytes"),
-        Field("own", 13, 1, "our own transmitter was busy meanwhile"),
+        Field("own", 13, 1, "may be an echo of our own transmission"),
         Field("noise", 14, 1, "a majority vote was not unanimous"),
         Field("count", 15, 1, "second record of an overflow: word 0 is the number lost"),
         Field("tick_47_32", 16, 16, "tick bits 47:32"),
