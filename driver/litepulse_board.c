@@ -346,7 +346,8 @@ int litepulse_board_write_line(struct litepulse *lp)
 
 static void litepulse_board_line_work(struct work_struct *work)
 {
-	litepulse_board_write_line(container_of(work, struct litepulse, line_work));
+	/* litepulse.line_error has the error for litepulse_board_flush_line(). */
+	(void)litepulse_board_write_line(container_of(work, struct litepulse, line_work));
 }
 
 /**
@@ -366,8 +367,8 @@ void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
 		WRITE_ONCE(lp->line, line);
 		if (lp->ops->sleeps)
 			schedule_work(&lp->line_work);
-		else
-			litepulse_board_put_line(lp);
+		else /* litepulse.line_error has the error for litepulse_board_flush_line(). */
+			(void)litepulse_board_put_line(lp);
 	}
 	spin_unlock_irqrestore(&lp->line_lock, flags);
 }

@@ -390,6 +390,7 @@ static int litepulse_chardev_open(struct inode *inode, struct file *file)
 	struct litepulse_chardev *chardev =
 		container_of(file->private_data, struct litepulse_chardev, misc);
 	struct litepulse_reader *reader;
+	int error;
 
 	/* misc_open() holds the lock that misc_deregister() takes, so the device is there. */
 	reader = kzalloc(sizeof(*reader), GFP_KERNEL_ACCOUNT);
@@ -397,7 +398,11 @@ static int litepulse_chardev_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	litepulse_reader_init(reader, chardev->lp);
 	reader->writable = file->f_mode & FMODE_WRITE;
-	litepulse_reader_add(reader);
+	error = litepulse_reader_add(reader);
+	if (error) {
+		kfree(reader);
+		return error;
+	}
 	file->private_data = reader;
 	return stream_open(inode, file);
 }

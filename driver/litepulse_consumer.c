@@ -39,7 +39,8 @@ int litepulse_consumer_claim(struct litepulse *lp, struct litepulse_claimant *cl
 	if (!error) {
 		litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
 					 loopback ? LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0);
-		litepulse_board_flush_line(lp);
+		/* What fails is written again within a second. */
+		(void)litepulse_board_flush_line(lp);
 	}
 	litepulse_board_end_command(lp);
 	return error;
@@ -110,8 +111,11 @@ int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *c
 	if (!error) {
 		error = litepulse_output_launch(lp, claimant, launches, count);
 		if (error >= 0 && error < count) {
-			/* A fault of the transport between: what has begun is taken back. */
-			litepulse_output_flush(lp, claimant);
+			/*
+			 * A fault of the transport between: what has begun is taken back, or goes
+			 * out if the fault lasts. The caller learns of the fault.
+			 */
+			(void)litepulse_output_flush(lp, claimant);
 			error = -EIO;
 		}
 	}

@@ -224,7 +224,7 @@ static void litepulse_core_restart_work(struct work_struct *work)
 		litepulse_board_doubt(lp);
 	/* What fails is behind still. */
 	if (reset || litepulse_core_is_behind(lp))
-		litepulse_core_apply(lp, ARRAY_SIZE(litepulse_core_parts));
+		(void)litepulse_core_apply(lp, ARRAY_SIZE(litepulse_core_parts));
 unlock:
 	mutex_unlock(&lp->claim_mutex);
 	up_read(&lp->gone_sem);
@@ -348,7 +348,7 @@ tty:
 	litepulse_tty_remove(lp);
 detach:
 	litepulse_board_set_gone(lp);
-	lp->attach(lp->context, NULL);
+	(void)lp->attach(lp->context, NULL); /* the end of it cannot fail */
 	cancel_work_sync(&lp->restart_work);
 	cancel_work_sync(&lp->line_work);
 put:
@@ -381,7 +381,7 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	/* It then stops by itself, or is stopped when it is found again. */
 	if (error && error != -ENODEV)
 		dev_warn(lp->dev, "the board could not be left at rest: error %d\n", error);
-	lp->attach(lp->context, NULL);
+	(void)lp->attach(lp->context, NULL); /* the end of it cannot fail */
 	cancel_work_sync(&lp->restart_work);
 	cancel_work_sync(&lp->line_work);
 	litepulse_board_put(lp);
@@ -412,13 +412,14 @@ static int litepulse_core_resume(struct device *dev)
 	unsigned int count = ARRAY_SIZE(litepulse_core_parts);
 
 	/*
-	 * The streams of a transport that sleeps come from a thread that is still frozen. What
-	 * fails is tried again: the machine resumes all the same.
+	 * The streams of a transport that sleeps come from a thread that is still frozen. The
+	 * machine resumes also if something fails.
 	 */
 	if (lp->ops->sleeps)
 		count--;
 	mutex_lock(&lp->claim_mutex);
-	litepulse_core_apply(lp, count);
+	/* That it is doubted repeats it. */
+	(void)litepulse_core_apply(lp, count);
 	mutex_unlock(&lp->claim_mutex);
 	litepulse_board_doubt(lp);
 	litepulse_ptp_resume(lp);
@@ -434,7 +435,8 @@ static int litepulse_core_suspend(struct device *dev)
 	if (error)
 		return error;
 	cancel_delayed_work_sync(&lp->watch_work);
-	litepulse_board_flush_line(lp);
+	/* What failed is written at the resume. */
+	(void)litepulse_board_flush_line(lp);
 	litepulse_ptp_suspend(lp);
 	/* Whatever was kept, too: nobody is there to see what a train does meanwhile. */
 	mutex_lock(&lp->claim_mutex);
@@ -442,7 +444,8 @@ static int litepulse_core_suspend(struct device *dev)
 	mutex_unlock(&lp->claim_mutex);
 	if (error) {
 		dev_err(dev, "what runs on the board could not be stopped: no suspend\n");
-		litepulse_core_resume(dev);
+		/* The first error counts. */
+		(void)litepulse_core_resume(dev);
 	}
 	return error;
 }

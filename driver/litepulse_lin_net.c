@@ -370,7 +370,9 @@ int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns)
 		error = litepulse_lin_net_arm(lin);
 		if (error) {
 			lin->space_ns = before;
-			litepulse_lin_net_arm(lin);
+			/* Else nothing would be answered from now on. */
+			if (litepulse_lin_net_arm(lin))
+				queue_delayed_work(lin->wq, &lin->setup_work, RETRY_INTERVAL);
 		}
 	}
 	mutex_unlock(&lin->mutex);

@@ -217,7 +217,7 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 	lp->unstopped = litepulse_output_stop(lp);
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	/* If it fails the receiver stays on for a while: litepulse_sink_apply() is repeated. */
-	litepulse_output_listen(lp, false);
+	(void)litepulse_output_listen(lp, false);
 }
 
 /**
@@ -898,9 +898,10 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	error = litepulse_output_listen(lp, responder->trigger != LITEPULSE_TRIGGER_EDGE) ?:
 		litepulse_board_configure(lp, words, ARRAY_SIZE(words));
 	if (error) {
-		/* nothing half done */
-		litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
-		litepulse_output_listen(lp, false);
+		/* Nothing half done. If the board cannot be reached the end of the claim disarms it. */
+		(void)litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
+		/* litepulse_sink_apply() is repeated. */
+		(void)litepulse_output_listen(lp, false);
 	}
 	return error;
 }

@@ -721,7 +721,7 @@ int litepulse_ptp_add(struct litepulse *lp)
 	error = litepulse_ptp_add_pins(ptp) ?: litepulse_sink_add(lp, &ptp->sink);
 	if (error)
 		goto free;
-	litepulse_sink_add(lp, &ptp->pps);
+	litepulse_sink_init(&ptp->pps);
 	clock = ptp_clock_register(&ptp->info, lp->dev);
 	if (IS_ERR_OR_NULL(clock)) {
 		error = PTR_ERR_OR_ZERO(clock);

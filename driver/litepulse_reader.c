@@ -583,10 +583,10 @@ static int litepulse_reader_change(struct litepulse_reader *reader,
 	error = litepulse_reader_exchange(reader, &fifo, 0);
 	if (!error) {
 		error = litepulse_sink_change(reader->lp, &reader->sink, want);
-		/* Nothing is lost by that: should too much wait by now, the new one stays. */
 		most = kfifo_initialized(&fifo.events) ? kfifo_size(&fifo.events) : 0;
+		/* Nothing is lost by that: should too much wait by now, the new one stays. */
 		if (error && most)
-			litepulse_reader_exchange(reader, &fifo, most);
+			(void)litepulse_reader_exchange(reader, &fifo, most);
 	}
 	litepulse_reader_fifo_free(reader->lp, &fifo);
 	return error;

@@ -197,13 +197,24 @@ int litepulse_sink_apply(struct litepulse *lp)
 	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_RX_ENABLE_MASK,
 				 bytes ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0);
 	/* Else the receiver would be switched on some time after the tty was opened. */
-	litepulse_board_flush_line(lp);
+	error = litepulse_board_flush_line(lp);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES,
 		      LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES);
-	error = litepulse_board_configure(lp, words, ARRAY_SIZE(words));
+	error = error ?: litepulse_board_configure(lp, words, ARRAY_SIZE(words));
 	if (error)
 		litepulse_board_doubt(lp);
 	return error;
+}
+
+/**
+ * litepulse_sink_init - makes a sink one that wants nothing
+ * @sink: its name and functions are set
+ */
+void litepulse_sink_init(struct litepulse_sink *sink)
+{
+	INIT_LIST_HEAD(&sink->node);
+	sink->want = (struct litepulse_subscribe){};
+	sink->selector = (struct litepulse_selector){};
 }
 
 /**
@@ -217,9 +228,7 @@ int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink)
 {
 	struct litepulse_subscribe want = sink->want;
 
-	INIT_LIST_HEAD(&sink->node);
-	sink->want = (struct litepulse_subscribe){};
-	sink->selector = (struct litepulse_selector){};
+	litepulse_sink_init(sink);
 	return want.kinds ? litepulse_sink_change(lp, sink, &want) : 0;
 }
 
@@ -397,7 +406,7 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 		litepulse_sink_set_want(lp, sink, &before);
 		spin_unlock_irqrestore(&lp->lock, flags);
 		/* The caller gets the first error; this one is made good for later. */
-		litepulse_sink_apply(lp);
+		(void)litepulse_sink_apply(lp);
 	}
 	return error;
 }
@@ -457,6 +466,6 @@ void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink)
 	spin_unlock_irqrestore(&lp->lock, flags);
 	/* If it fails the board records too much for a while. */
 	if (apply)
-		litepulse_sink_apply(lp);
+		(void)litepulse_sink_apply(lp);
 	mutex_unlock(&lp->setup_mutex);
 }

@@ -92,6 +92,7 @@ static inline struct litepulse_event litepulse_sink_event(const struct litepulse
 bool litepulse_sink_wanted(const struct litepulse *lp, const struct litepulse_sink *sink,
 			   const struct litepulse_record *record, u32 *data);
 void litepulse_sink_forget_since(struct litepulse_sink *sink);
+void litepulse_sink_init(struct litepulse_sink *sink);
 int litepulse_sink_add(struct litepulse *lp, struct litepulse_sink *sink);
 int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 		       const struct litepulse_subscribe *want);

@@ -267,9 +267,10 @@ static void litepulse_tty_act(struct litepulse_tty *t, struct litepulse_tty_step
 		step->error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 		step->idle = !step->error && status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
 	}
-	if (step->count) {
-		/* What was changed before they were written is in force before they are sent. */
-		litepulse_board_flush_line(lp);
+	/* What was changed before they were written is in force before they are sent. */
+	if (step->count && !step->error)
+		step->error = litepulse_board_flush_line(lp);
+	if (step->count && !step->error) {
 		step->sent = lp->ops->transmit(lp->context, step->bytes + step->skip, step->count);
 	}
 	if (step->want)
@@ -431,7 +432,8 @@ static void litepulse_tty_break_ctl(struct uart_port *port, int ctl)
 
 	litepulse_board_set_line(lp, LITEPULSE_CFG_LINE_BREAK_HOLD_MASK,
 				 ctl ? LITEPULSE_CFG_LINE_BREAK_HOLD_MASK : 0);
-	litepulse_board_flush_line(lp);
+	/* litepulse_tty_set_break() tells the error. */
+	(void)litepulse_board_flush_line(lp);
 }
 
 /* --- receiving ------------------------------------------------------------------------------- */
@@ -1282,8 +1284,10 @@ bool litepulse_tty_console_idle(struct uart_port *port)
 {
 	u32 status;
 
-	litepulse_board_read_csr(litepulse_tty_of(port)->lp, LITEPULSE_CSR_STATUS, &status);
-	return status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
+	/* From a core that is gone nothing leaves any more. */
+	return litepulse_board_read_csr(litepulse_tty_of(port)->lp, LITEPULSE_CSR_STATUS,
+					&status) ||
+	       status & LITEPULSE_CSR_STATUS_TX_IDLE_MASK;
 }
 
 /**
@@ -1414,7 +1418,8 @@ static void litepulse_tty_set_breaking(struct tty_struct *tty, bool breaking)
 		t->breaking = breaking;
 		litepulse_tty_hold(t);
 		uart_port_unlock_irqrestore(&t->port, flags);
-		litepulse_board_flush_line(t->lp);
+		/* The break that follows tells the error. */
+		(void)litepulse_board_flush_line(t->lp);
 	}
 	mutex_unlock(&state->port.mutex);
 }
@@ -1841,12 +1846,12 @@ int litepulse_tty_add(struct litepulse *lp)
 	t->sink.put = litepulse_tty_put;
 	t->sink.take_plain[LITEPULSE_BYTES] = litepulse_tty_take_plain;
 	t->sink.done = litepulse_tty_bytes_done;
-	litepulse_sink_add(lp, &t->sink);
+	litepulse_sink_init(&t->sink);
 	INIT_WORK(&t->work, litepulse_tty_serve_work);
 	port = &t->port;
 	spin_lock_init(&port->lock);
 	/* From now on a board that is reset gets the profile again. */
-	WRITE_ONCE(lp->tty, t);
+	smp_store_release(&lp->tty, t);
 	mutex_lock(&lp->setup_mutex);
 	error = litepulse_tty_init_profile(t, csr);
 	mutex_unlock(&lp->setup_mutex);
@@ -1884,7 +1889,10 @@ int litepulse_tty_add(struct litepulse *lp)
 				      "de is active high, rs485-rts-active-low cannot be had\n");
 		goto error;
 	}
+	/* The serial core initialises port->lock anew, which litepulse_tty_apply() takes. */
+	mutex_lock(&lp->claim_mutex);
 	error = litepulse_tty_add_port(port);
+	mutex_unlock(&lp->claim_mutex);
 	if (!error)
 		return 0;
 error:
