@@ -898,7 +898,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	error = litepulse_output_listen(lp, responder->trigger != LITEPULSE_TRIGGER_EDGE) ?:
 		litepulse_board_configure(lp, words, ARRAY_SIZE(words));
 	if (error) {
-		/* Nothing half done. If the board cannot be reached the end of the claim disarms it. */
+		/* Nothing half done. What cannot be reached is disarmed when the claim ends. */
 		(void)litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
 		/* litepulse_sink_apply() is repeated. */
 		(void)litepulse_output_listen(lp, false);

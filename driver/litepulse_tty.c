@@ -270,9 +270,8 @@ static void litepulse_tty_act(struct litepulse_tty *t, struct litepulse_tty_step
 	/* What was changed before they were written is in force before they are sent. */
 	if (step->count && !step->error)
 		step->error = litepulse_board_flush_line(lp);
-	if (step->count && !step->error) {
+	if (step->count && !step->error)
 		step->sent = lp->ops->transmit(lp->context, step->bytes + step->skip, step->count);
-	}
 	if (step->want)
 		lp->ops->want(lp->context, step->want, step->want);
 }

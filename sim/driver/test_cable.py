@@ -3,8 +3,10 @@
 
 import bisect
 import re
+import signal
 import socket
 import threading
+import time
 
 import pytest
 
@@ -31,6 +33,7 @@ from sim.driver.hostile import CannotPack
 from sim.long_runs import LONG
 
 pytestmark = pytest.mark.seconds(120)
+SLOW_HZ = 2_000_000  # of a board whose time goes by the clock on the wall
 FEW = 3  # repeats of this and more have another reason than a machine that stood still and was late with an answer
 
 
@@ -153,6 +156,30 @@ def test_suspend_at_a_raised_rate():
         asked, word = board.between.register.asked, board.between.register.word_of(1_000_000)
     check(run, 1)
     assert asked.count(word) == 4, asked
+
+
+@pytest.mark.parametrize("seconds, left", [(2.7, {"runs": "1", "restarts": "0", "stops": "0"}), (7, {"runs": "0", "restarts": "1"})])
+def test_a_machine_that_stands_still(seconds, left):
+    """At a raised bit rate, too, nothing stops if it is for less than 3 s, though the bridge has fallen back; after 7 s all has stopped."""
+
+    def stop(process, log):
+        while process.poll() is None and not re.search(r"(?m)\btrain\r?$", log.read_text(errors="replace")):
+            time.sleep(0.1)
+        time.sleep(1)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGCONT)
+
+    def started(*arguments):
+        threading.Thread(target=stop, args=arguments, daemon=True).start()
+
+    # Raised tells of a bridge with another clock than this slow board's, by which the watchdog counts.
+    clock = ("litepulse_board.c", "(bus_hz ?: lp->clock_num / lp->clock_den)", "(lp->clock_num / lp->clock_den / 2)")
+    with Board("--pace", "--pulse-hz", SLOW_HZ, between=Raised, lockstep=None) as board:
+        run = cable_boot(["standstill"], [board], made=modules(*SAYS_RATE, clock), started=started)
+        asked, word = board.between.register.asked, board.between.register.word_of(1_000_000)
+    check(run, 1)
+    assert counted(run).items() >= left.items() and asked.count(word) == 2, (counted(run), asked)
 
 
 def test_breaks():

@@ -249,12 +249,13 @@ def read_log(console):
     return log if started else text, status, complaints
 
 
-def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300, built=None):
+def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300, built=None, started=None):
     """Boots, does `jobs` (see uml_init.c) with `files` ({name in the guest's /: path here}), and powers off: a `Boot`.
 
     `tree`: folder with a system, which becomes the guest's / beneath `files`; it is not written to. `arguments` go to the kernel;
     `lines` : sockets at which the guest's /dev/ttyS0 and so on end; who is at their other ends lives by the host's clock, so the guest
-    does, too, then. `timeout` is in seconds of the host. `built`: the `Kernel`, if it is not kernel(). Whether jobs succeeded
+    does, too, then. `timeout` is in seconds of the host. `built`: the `Kernel`, if it is not kernel(); `started`: called with the
+    process of a guest with lines and the path of its console's log. Whether jobs succeeded
     and the log has complaints is for the caller to look at.
     """
     built = built or kernel()
@@ -314,6 +315,8 @@ def boot(jobs, files, *, tree=None, arguments=(), lines=(), timeout=300, built=N
             start_new_session=True,
             preexec_fn=(lambda: (dies(), fixed[1]())) if fixed else dies,
         )
+        if started:
+            started(process, log)
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:

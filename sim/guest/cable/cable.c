@@ -12,6 +12,7 @@
  *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
  *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
  *   cable raised PORT      attach; the machine is suspended for longer than the board keeps a raised bit rate, with the tty open
+ *   cable standstill PORT  attach, raise the bit rate, start a train; somebody stops the machine for a while: prints what is left of the train
  *   cable breaks PORT      attach; each break begins and ends on the line, however short it is; those of tcsendbreak() are exact
  *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
  *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
@@ -556,6 +557,33 @@ static void raised(void)
 	detach(fd);
 }
 
+/* The train is not kept: the board stops it if it hears nothing for too long. */
+static void standstill(void)
+{
+	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_status status;
+	struct litepulse_stats stats;
+	struct board board;
+	int fd = attach(&board), pulse = open_pulse(&board), claimed = claim(pulse, 0);
+	double before = now(), end = before + 60, gap = 0;
+
+	CHECK(claimed >= 0 && !write_attribute(&board, "baud", "1000000"));
+	CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses));
+	printf("train\n");
+	fflush(stdout);
+	for (; gap < 1 && before < end; before += gap) {
+		usleep(10000);
+		gap = now() - before;
+	}
+	CHECK(gap >= 2);
+	sleep(4);	/* whatever happened to the board is noticed by then */
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !ioctl(pulse, LITEPULSE_IOC_STATS, &stats));
+	printf("runs %d\nrestarts %d\n", !!(status.flags & LITEPULSE_STATUS_TRAIN), (int)stats.restarts);
+	printf("stops %d\n", ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop) ? errno : 0);
+	CHECK(!close(claimed) && !close(pulse));
+	detach(fd);
+}
+
 static int train_runs(const struct board *board)
 {
 	struct litepulse_train_stop stop = { 0 };
@@ -752,6 +780,8 @@ int main(int count, char **words)
 		suspend();
 	else if (!strcmp(words[1], "raised"))
 		raised();
+	else if (!strcmp(words[1], "standstill"))
+		standstill();
 	else if (!strcmp(words[1], "breaks"))
 		breaks();
 	else if (!strcmp(words[1], "xoff"))
