@@ -632,7 +632,8 @@ async def traffic(dut):
         while int(dut.tx_free.value):
             await bench.send(1)
         look()
-    await bench.settle()
+    await bench.settle()  # which runs dry what is not yet
+    look()
     if DEPTH["RX"] <= 32:
         assert len(corners) == 8, f"only {sorted(corners)} was reached"
         assert bench.counters["launch_refused"] and bench.counters["tx_dropped"]
