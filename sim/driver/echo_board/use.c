@@ -1114,7 +1114,7 @@ static void overtake(int pulse)
 {
 	int tty = open_tty();
 
-	/* The word of before is on its way: after a reset all settings are written. */
+	/* The word from before the reset is on its way: after a reset all settings are written. */
 	write_parameter("slow_line", "1");
 	write_parameter("reset", "0");
 	while (is("/sys/module/echo_board/parameters/slow_line", "Y"))

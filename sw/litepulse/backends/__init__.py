@@ -13,11 +13,9 @@ from litepulse.backends.found import others, the_one
 from litepulse.backends.interface import DRIVER, REMOTE, SIM, UARTBONE, Backend, Losses
 from litepulse.backends.owner import Owner
 from litepulse.backends.registers import BusBackend, Device
+from litepulse.backends.sim import COMMAND_STEP, LONGEST_STEP, STEP, Simulator
 from litepulse.backends.uartbone import DEFAULT_BAUD, LOWEST_BAUD, check_bridge_baud, check_not_raised, open_port
 from litepulse.errors import BadInput, InUse
-
-STEP, LONGEST_STEP = 20_000, 200_000  # cycles of simulated time between two looks: by default, and where little happens
-COMMAND_STEP = 500  # cycles of a command to the bridge
 
 
 @dataclass(frozen=True)
@@ -75,8 +73,6 @@ def connect(
 
 def connect_sim(options: SimOptions) -> Backend:
     """A simulated SoC of its own, which ends with close()."""
-    from litepulse.backends.sim import Simulator
-
     simulator = Simulator(options.vcd, options.stimulus, options.wires, options.step, options.command_step)
     assert simulator.bus
     return BusBackend(simulator.bus, SIM, "simulated SoC", True, [simulator.close], simulator.wait)

@@ -41,7 +41,7 @@ from litepulse.backends.interface import (
 )
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Restarted, TransportError, Unsupported
 from litepulse.layout import KIND_NAME, LAUNCH_KIND, LAUNCH_KIND_NAME, PARITY, SOURCE_NAME, TRIGGER, regs
-from litepulse.line import Launch, LinEntry, Profile, Response
+from litepulse.line import Format, Launch, LinEntry, Profile, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period, Timescale
 
@@ -56,6 +56,7 @@ _REASON = {errno.ETIME: "late", errno.EBUSY: "busy", errno.EINVAL: "invalid"}
 _CLOCK = {name: getattr(abi, f"CLOCK_{name.upper()}") for name in CLOCKS}
 _TERMIOS2 = struct.Struct("IIIIB19sII")
 _TCGETS2, _TCSETSW2, _BOTHER, _CMSPAR = 0x802C542A, 0x402C542C, 0o010000, 0o10000000000
+_CBAUD, _CIBAUD = 0o010017, 0o2003600000  # bit rates in c_cflag
 _LOOP = struct.pack("I", 0x8000)  # TIOCM_LOOP
 _BITS = {5: termios.CS5, 6: termios.CS6, 7: termios.CS7, 8: termios.CS8}
 _PARITY_FLAGS = {
@@ -65,6 +66,7 @@ _PARITY_FLAGS = {
     "space": termios.PARENB | _CMSPAR,
     "mark": termios.PARENB | termios.PARODD | _CMSPAR,
 }
+_FORMAT = termios.CSIZE | termios.CSTOPB | termios.PARENB | termios.PARODD | _CMSPAR  # of c_cflag
 _IFF_UP = 1
 AnyRecord = TypeVar("AnyRecord", bound=abi.Record)
 
@@ -80,6 +82,11 @@ def _lin_entry(entry: LinEntry) -> abi.LinEntry:
     )
     checksum = entry.flip if entry.checksum is None else entry.checksum
     return abi.LinEntry(entry.frame_id, len(entry.data), checksum, flags=flags, data=entry.data)
+
+
+def _cflag(fmt: Format) -> int:
+    """What of _FORMAT a format has."""
+    return _BITS[fmt.data_bits] | _PARITY_FLAGS[fmt.parity] | (termios.CSTOPB if fmt.stop else 0)
 
 
 class Driver:
@@ -182,9 +189,12 @@ class Driver:
         """See Backend."""
         return self._identity
 
+    def _status(self) -> abi.Status:
+        return self._call(self._device, abi.IOC_STATUS, abi.Status())
+
     def status(self) -> Status:
         """See Backend. The driver does not tell whether the line is busy: that follows from what was launched."""
-        status = self._call(self._device, abi.IOC_STATUS, abi.Status())
+        status = self._status()
         busy = self._busy_until > self._seen and self._busy_until > self.now()
         return Status(
             bool(status.flags & abi.STATUS_TRAIN),
@@ -369,16 +379,16 @@ class Driver:
 
     def _others(self) -> tuple[str, ...]:
         """'train', 'responder': those that run and are not ours."""
-        flags = self._call(self._device, abi.IOC_STATUS, abi.Status()).flags
+        flags = self._status().flags
         running = (("train", flags & abi.STATUS_TRAIN), ("responder", flags & abi.STATUS_RESPONDER))
-        return tuple(name for name, runs in running if runs and name not in self._mine)
+        others = tuple(name for name, runs in running if runs and name not in self._mine)
+        if others:
+            self._check_lin_device()  # what runs is its own then
+        return others
 
     def kept(self) -> tuple[str, ...]:
         """See Backend. The driver does not tell what a responder answers."""
-        others = self._others()
-        if others:
-            self._check_lin_device()  # what runs is its own then
-        return tuple(f"a {name}" for name in others)
+        return tuple(f"a {name}" for name in self._others())
 
     @contextlib.contextmanager
     def _any_claim(self, keep: bool) -> Generator[int]:
@@ -448,7 +458,7 @@ class Driver:
         """
         if receive and profile is not None and profile.format.invert:
             raise Unsupported("invert: the kernel's tty cannot receive inverted frames")
-        armed = bool(self._call(self._device, abi.IOC_STATUS, abi.Status()).flags & abi.STATUS_RESPONDER)
+        armed = bool(self._status().flags & abi.STATUS_RESPONDER)
         if armed and instead_of == "responder":
             self.disarm()
         elif armed and loopback and self._tty is None:
@@ -488,11 +498,9 @@ class Driver:
 
     def _check_tty(self, profile: Profile) -> None:
         """InUse unless the tty has this bit rate and format. They are not written again: that would end a byte which is being received."""
-        fmt, parts = profile.format, termios.CSIZE | termios.CSTOPB | termios.PARENB | termios.PARODD | _CMSPAR
         with self._open_tty() as tty:
             _, _, cflag, _, _, _, _, baud = _TERMIOS2.unpack(fcntl.ioctl(tty, _TCGETS2, bytes(_TERMIOS2.size)))
-        wanted = _BITS[fmt.data_bits] | _PARITY_FLAGS[fmt.parity] | (termios.CSTOPB if fmt.stop else 0)
-        if (cflag & parts, baud) != (wanted, round(profile.bit_period.baud)):
+        if (cflag & _FORMAT, baud) != (_cflag(profile.format), round(profile.bit_period.baud)):
             raise InUse(f"{self.path}: a responder is armed, and receives with the tty's settings, {baud} baud; others would disturb it")
         self._profiles[RECEIVE_PROFILE] = profile
 
@@ -503,8 +511,8 @@ class Driver:
             raise Unsupported("format: the kernel's tty has 1.5 stop bits with 5 data bits only")
         before = fcntl.ioctl(tty, _TCGETS2, bytes(_TERMIOS2.size))
         iflag, oflag, cflag, lflag, discipline, cc, _, _ = _TERMIOS2.unpack(before)
-        cflag &= ~(termios.CSIZE | termios.CSTOPB | termios.PARENB | termios.PARODD | _CMSPAR | 0o010017 | 0o2003600000)
-        cflag |= _BITS[fmt.data_bits] | _PARITY_FLAGS[fmt.parity] | (termios.CSTOPB if fmt.stop else 0) | _BOTHER
+        cflag &= ~(_FORMAT | _CBAUD | _CIBAUD)
+        cflag |= _cflag(fmt) | _BOTHER
         baud = round(profile.bit_period.baud)
         if not baud:
             raise Unsupported("baud: the kernel's tty has no bit rate below 1")

