@@ -82,8 +82,10 @@ module litepulse_lin #(
   assign {byte_ok, byte_own, byte_end, byte_end_off, break_end, break_off, break_own} = line_events;
   // a record, a cycle later: whether its stop bit is right is known late
   logic       heard, is_break, is_ok;
+  logic       is_echo;                 // it is what was launched: `data` has not changed since
   logic [7:0] value;
-  always_ff @(posedge clk) {heard, is_break, is_ok, value} <= {byte_stb && !rst, byte_break, byte_ok, byte_data};
+  always_ff @(posedge clk)
+    {heard, is_break, is_ok, is_echo, value} <= {byte_stb && !rst, byte_break, byte_ok, byte_data == data, byte_data};
 
   // Line ------------------------------------------------------------------------------------------------------------------
   // `waiting` from the record of a byte to the end of its frame; then the responder counts. A start edge in this time is somebody else's.
@@ -105,7 +107,7 @@ module litepulse_lin #(
   assign has_entry = ENTRIES == 64 || value[5:0] < 6'(ENTRIES);
   // an answer that is still counted down to would be launched with the new one's data
   assign answers   = state == HEADER && heard && is_ok && !parity0 && parity1 && has_entry && !counting;
-  assign goes_on   = state == ANSWER && heard && is_ok && sent && !is_last && value == data;
+  assign goes_on   = state == ANSWER && heard && is_ok && sent && !is_last && is_echo;
 
   always_ff @(posedge clk) begin
     if (heard) begin
