@@ -1262,16 +1262,21 @@ static void xon(int pulse)
 static void settings(int pulse)
 {
 	int fd = claim(pulse), tty = open_tty();
+	struct pollfd wait = { .fd = tty, .events = POLLIN };
+	char byte;
 
 	CHECK(fd >= 0 && !driver_enable(fd, 7, 8, 0, 0) && !ioctl(tty, TIOCSBRK) && known("break") == 1);
 	write_parameter("unreachable", "1");
 	CHECK(ioctl(tty, TIOCCBRK) == -1 && errno == EIO);
+	/* A byte behind what did not arrive waits, too: it would be lost in the break. */
+	CHECK(write(tty, "a", 1) == 1 && !poll(&wait, 1, 300));
 	CHECK(!rs485(tty, SER_RS485_ENABLED | SER_RS485_RTS_ON_SEND));
 	sleep(2);
 	CHECK(known("break") == 1 && known("lead") == 7);
 	write_parameter("unreachable", "0");
 	sleep(2);
 	CHECK(known("break") == 0 && known("lead") == 0 && known("lag") == 0);
+	CHECK(poll(&wait, 1, 2000) == 1 && read(tty, &byte, 1) == 1 && byte == 'a');
 	/* A break that could not be begun does not begin later, nor does one that was to end by itself. */
 	write_parameter("unreachable", "1");
 	CHECK(ioctl(tty, TIOCSBRK) == -1 && errno == EIO);
