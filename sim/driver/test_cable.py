@@ -11,6 +11,7 @@ import time
 import pytest
 
 from sim.bridge_frames import MARKER
+from sim.bridge_rules import RULES
 from sim.driver import fuzz_boots
 from sim.driver.cable_rig import (
     LDISC,
@@ -25,6 +26,7 @@ from sim.driver.cable_rig import (
     Rated,
     ShortOfBreath,
     Through,
+    Watched,
     Witness,
     cable_boot,
     modules,
@@ -156,6 +158,18 @@ def test_suspend_at_a_raised_rate():
         asked, word = board.between.register.asked, board.between.register.word_of(1_000_000)
     check(run, 1)
     assert asked.count(word) == 4, asked
+
+
+def test_rules_of_the_bridge():
+    """The driver keeps all that are for a host that sends frames: a pledge without an answer, a kept train, bursts, a suspended machine."""
+    uses = ["keep", "bursts", "raised"]
+    with Board(between=Watched) as board:
+        run = cable_boot(uses, [board], made=modules(*SAYS_RATE))
+        watcher = board.between.watcher
+        watcher.end(time.monotonic())
+    check(run, len(uses))
+    assert watcher.broken == []
+    assert not [rule.name for rule in RULES if rule.of != "plain" and not watcher.judged[rule.name]], watcher.judged
 
 
 @pytest.mark.parametrize("seconds, left", [(2.7, {"runs": "1", "restarts": "0", "stops": "0"}), (7, {"runs": "0", "restarts": "1"})])
