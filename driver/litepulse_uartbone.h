@@ -51,6 +51,7 @@ struct tty_struct;
  * struct litepulse_request - commands that are sent together
  * @length: bytes of @payload in use
  * @words: of the answers to all reads
+ * @writes: it writes anything
  * @once: it writes what must not be written twice
  * @shorter: if no good answer comes the caller asks for less, in another request
  * @full: a command did not fit, and is missing
@@ -58,6 +59,7 @@ struct tty_struct;
 struct litepulse_request {
 	unsigned int length;
 	unsigned int words;
+	bool writes;
 	bool once;
 	bool shorter;
 	bool full;
@@ -80,6 +82,7 @@ struct litepulse_times {
  * @sequence: number of its frame
  * @sent: it was sent ahead, and its answer is to be awaited
  * @tries: how often it was sent
+ * @begun: CLOCK_BOOTTIME before it was sent first, ns
  * @buffer: bytes of the answer; what follows is protected by the link's lock
  * @wanted: bytes of it, as far as is known; 0: nobody waits for one
  * @groups: of a packed answer that are not known yet: the last of @wanted is the mask of the next
@@ -93,6 +96,7 @@ struct litepulse_flight {
 	u8 sequence;
 	bool sent;
 	unsigned int tries;
+	u64 begun;
 	u8 *buffer;
 	unsigned int wanted;
 	unsigned int groups;
@@ -151,7 +155,7 @@ struct litepulse_link_stream {
  * @base_rate: what the bridge's rate register read at that
  * @target_baud: wanted; not @base_baud: raised again when the bridge has fallen back
  * @next_try: jiffies from which on users may change the rate again
- * @answered: CLOCK_BOOTTIME of the latest answer, ns
+ * @answered: CLOCK_BOOTTIME before the latest request that was answered was sent, ns
  * @unsettled: the latest attempt failed: nothing is sent before silence
  * @ahead: so many of @flights were sent, or are to be, before their answers are awaited
  * @lost: it does not answer any more; only the poller looks whether it does again

@@ -101,6 +101,7 @@ static struct litepulse_request *litepulse_bus_begin(struct litepulse_link *link
 	lockdep_assert_held(&link->bus);
 	request->length = 0;
 	request->words = 0;
+	request->writes = false;
 	request->once = false;
 	request->shorter = false;
 	request->full = false;
@@ -157,6 +158,7 @@ void litepulse_bus_write(struct litepulse_request *request, u32 address, const u
 	u8 *data = litepulse_bus_add_command(request, LITEPULSE_BONE_WRITE, address, count,
 					     4 * count);
 
+	request->writes = true;
 	for (; data && count; count--, words++, data += 4)
 		put_unaligned_be32(*words, data);
 }
@@ -179,7 +181,8 @@ static int litepulse_bus_await(struct litepulse_link *link, struct litepulse_fli
 	int error = litepulse_line_await(link, flight, litepulse_bus_limit_ms(link, count + most));
 
 	if (!error) {
-		link->answered = ktime_get_boottime_ns();
+		/* This machine may have stood still since the answer came. */
+		link->answered = flight->begun;
 		link->times = flight->times;
 		link->round_trip_ns = link->times.after - link->times.before;
 	}
@@ -324,6 +327,7 @@ static int litepulse_bus_send(struct litepulse_link *link, struct litepulse_flig
 		if (stamper)
 			stamper->before(stamper->data);
 		flight->times.before = ktime_get_ns();
+		flight->begun = ktime_get_boottime_ns();
 	}
 	if (error)
 		return error;
@@ -331,11 +335,19 @@ static int litepulse_bus_send(struct litepulse_link *link, struct litepulse_flig
 			      litepulse_bus_send_plain(link, flight, stamper);
 }
 
-/* Whether the bridge certainly still has the bit rate of the port. */
+/* Whether the bridge has certainly not fallen back: it has the port's bit rate, and is locked. */
 static bool litepulse_bus_is_sure(const struct litepulse_link *link)
 {
-	return link->baud == link->base_baud ||
-		ktime_get_boottime_ns() - link->answered < SURE_MS * (u64)NSEC_PER_MSEC;
+	return ktime_get_boottime_ns() - link->answered < SURE_MS * (u64)NSEC_PER_MSEC;
+}
+
+/*
+ * Whether a request may be sent to a bridge that may have fallen back. At the base rate it hears
+ * all, but takes a frame that lost its marker for plain commands: that must not write.
+ */
+static bool litepulse_bus_is_safe(const struct litepulse_link *link, bool writes)
+{
+	return link->baud == link->base_baud && !(link->framed && writes);
 }
 
 /* Sends the oldest request, until it is answered, or it must not be sent again. */
@@ -355,7 +367,9 @@ static int litepulse_bus_attempt(struct litepulse_link *link, u32 *words,
 		link->unsettled = error;
 		if (!error || error == -ENODEV)
 			return error;
-		if ((!link->framed && flight->request.once) || !litepulse_bus_is_sure(link))
+		if ((!link->framed && flight->request.once) ||
+		    !(litepulse_bus_is_sure(link) ||
+		      litepulse_bus_is_safe(link, flight->request.writes)))
 			break;
 		link->repeats++;
 	}
@@ -491,10 +505,12 @@ static int litepulse_bus_find(struct litepulse_link *link)
 		flight->sequence = 0x80 | (get_random_u32() & 0x7f);
 		length = litepulse_bus_make_frame(link, flight);
 		checksum = link->out + length - CHECKSUM_BYTES;
-		if (checksum[0] > 4 && checksum[1] > 4)
+		/* The answer to another number may still come. */
+		if (checksum[0] > 4 && checksum[1] > 4 && flight->sequence != link->sequence)
 			break;
 	}
 	link->sequence = flight->sequence;
+	flight->begun = ktime_get_boottime_ns();
 	error = litepulse_line_send(link, flight, length, 4 + LITEPULSE_TRAILER_BYTES, 0, NULL) ?:
 		litepulse_bus_await(link, flight, length, 4 + LITEPULSE_TRAILER_BYTES);
 	got = READ_ONCE(flight->got);
@@ -637,16 +653,19 @@ static int litepulse_bus_find_again(struct litepulse_link *link)
 
 /*
  * Before a request. If the bridge may have fallen back, because the machine was suspended, say,
- * only a read of its rate may be sent: at another rate that is no command. Sets link->lost if the
- * bridge is not found.
+ * only a read of its rate may be sent: at another rate that is no command, and a bridge that checks
+ * frames is locked by it. Sets link->lost if the bridge is not found.
  */
 static void litepulse_bus_assure(struct litepulse_link *link)
 {
+	bool raised = link->baud != link->base_baud;
 	u32 rate;
 
-	if (link->ahead || link->lost || READ_ONCE(link->gone) || litepulse_bus_is_sure(link))
+	if (link->ahead || link->lost || READ_ONCE(link->gone) || litepulse_bus_is_sure(link) ||
+	    litepulse_bus_is_safe(link, true))
 		return;
-	if (litepulse_bus_read_rate(link, &rate, 1) && litepulse_bus_find_again(link))
+	if (litepulse_bus_read_rate(link, &rate, raised ? 1 : ATTEMPTS) &&
+	    litepulse_bus_find_again(link))
 		litepulse_bus_lose(link);
 }
 

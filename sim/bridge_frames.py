@@ -2,6 +2,7 @@
 """Checked frames (docs/bridge.md), plain and packed, made and read without the code under test: the CRC is the standard library's."""
 
 import binascii
+from dataclasses import dataclass
 
 MARKER, PACKED, LONGEST = 0xF5, 0xF7, 256
 MARKERS = (MARKER, PACKED)
@@ -81,3 +82,103 @@ def words_of(got, number, count=None):
         plain, left = unpack(plain, 4 * count)
         assert not left, got.hex()
     return [int.from_bytes(plain[i : i + 4], "big") for i in range(0, len(plain), 4)]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A plain command, or a frame with its number: `reads` has the address of each word that is read, `writes` {address: word}."""
+
+    raw: bytes
+    number: int | None
+    reads: tuple[int, ...]
+    writes: dict[int, int]
+
+
+def commands(payload):
+    """(addresses read, {address: word} written, bytes that are no whole command) of commands in a row."""
+    reads, writes = [], {}
+    while len(payload) >= 6:
+        code, count, address = payload[0], payload[1], 4 * int.from_bytes(payload[2:6], "big")
+        size = 6 + (4 * count if code in (WRITE, WRITE_FIXED) else 0)
+        if len(payload) < size:
+            break
+        places = [address + (4 * n if code in (WRITE, READ) else 0) for n in range(count)]
+        if code in (READ, READ_FIXED):
+            reads += places
+        elif code in (WRITE, WRITE_FIXED):
+            writes |= {place: int.from_bytes(payload[6 + 4 * n : 10 + 4 * n], "big") for n, place in enumerate(places)}
+        payload = payload[size:]
+    return tuple(reads), writes, payload
+
+
+def answered(request, data):
+    """(words of the answer to a request, what follows it); IndexError if it is not whole, AssertionError if it is wrong."""
+    size = 4 * len(request.reads)
+    if len(data) < size and request.raw[0] != PACKED:
+        raise IndexError
+    if request.number is None:
+        return [int.from_bytes(data[n : n + 4], "big") for n in range(0, size, 4)], data[size:]
+    packed = request.raw[0] == PACKED
+    rest = unpack(data, size)[1] if packed else data[size:]
+    if len(rest) < 3:
+        raise IndexError
+    return words_of(data[: len(data) - len(rest) + 3], request.number, len(request.reads) if packed else None), rest[3:]
+
+
+class Line:
+    """Splits what passes on the line of a bridge into requests and their answers. `waiting`: requests whose answers have not come."""
+
+    def __init__(self):
+        self.question = self.answer = b""
+        self.waiting: list[Request] = []
+
+    def asked(self, data):
+        """The requests that `data` from the host ends."""
+        self.question += data
+        found = []
+        while self.question:
+            frame = self.question[0] in MARKERS
+            size = 6
+            if frame and len(self.question) >= 3:
+                size = self.question[2] + 6
+            elif self.question[0] in (WRITE, WRITE_FIXED) and len(self.question) >= 2:
+                size += 4 * self.question[1]
+            if len(self.question) < size:
+                break
+            raw = self.question[:size]
+            if frame and heard(raw) is None or not frame and raw[0] not in (WRITE, READ, WRITE_FIXED, READ_FIXED):
+                self.question = self.question[1:]
+                continue
+            self.question = self.question[size:]
+            reads, writes, _ = commands(raw[3:-2] if frame else raw)
+            found.append(Request(raw, raw[1] if frame else None, reads, writes))
+        return found
+
+    def told(self, data):
+        """[(request, words)] of the answers that `data` from the board ends; words are None if it is the answer to none."""
+        self.answer += data
+        found = []
+        while self.waiting and self.answer:
+            incomplete = False
+            for place, request in enumerate(self.waiting):  # what was asked before the one that is answered may have got no answer
+                try:
+                    words, self.answer = answered(request, self.answer)
+                except IndexError:
+                    incomplete = True
+                except AssertionError:
+                    pass
+                else:
+                    found.append((request, words))
+                    del self.waiting[: place + 1]
+                    break
+            else:
+                if incomplete:
+                    return found
+                found.append((self.waiting[0], None))
+                break
+        self.answer = b""
+        return found
+
+    def forget(self):
+        """No answer is waited for."""
+        self.waiting, self.answer = [], b""

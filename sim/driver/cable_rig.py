@@ -20,6 +20,7 @@ from typing import cast
 from litepulse import regs
 from litex_soc import sim_soc
 from sim.bridge_frames import MARKER, PACKED, answer, pack, unpack
+from sim.bridge_rules import SESSION, Watcher
 from sim.cocotb_rig import dies_with_us
 from sim.driver.uml import boot, build_modules
 from sim.guest.cable_programs import program
@@ -204,12 +205,42 @@ class Raised(Between):
         out = b""
         if to_board:
             while (at := data.find(self.NOTE)) >= 0:
-                out += self.register(False, data[:at]) if at else b""
+                out += self.passes(data[:at], True) if at else b""
                 rate = int.from_bytes(data[at + 5 : at + 9], "big")
                 # The guest attaches the port at whatever this kernel calls its rate: that is the bridge's at first.
                 self.register.port = rate if rate in self.register.carries else RateRegister.BASE
                 data = data[at + 9 :]
-        return out + self.register(not to_board, data) if data else out
+        return out + self.passes(data, to_board) if data else out
+
+    def passes(self, data, to_board):
+        """What arrives of it."""
+        return self.register(not to_board, data)
+
+
+class Watched(Raised):
+    """Judges what the host does by the rules of the bridge, from where the host is. The first answer to a pledge is lost.
+
+    `on_records` : called once, before the host gets an answer with records that it has to free.
+    """
+
+    def __init__(self, near, far):
+        self.watcher, self.lost, self.on_records = Watcher(), False, None
+        super().__init__(near, far)
+
+    def passes(self, data, to_board):
+        if to_board:
+            self.watcher(time.monotonic(), True, data, self.register.port)
+            return super().passes(data, True)
+        data, waiting = super().passes(data, False), self.watcher.line.waiting
+        if not self.lost and self.watcher.judged["pledge"] and waiting and SESSION in waiting[0].writes:
+            self.lost = True
+            return b""
+        if data:
+            self.watcher(time.monotonic(), False, data)
+        if data and self.on_records and self.watcher.heard.get(EVENTS, 0) & 0xFFFF:
+            call, self.on_records = self.on_records, None
+            call()
+        return data
 
 
 EVENTS = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]  # where the header of the event stream lies

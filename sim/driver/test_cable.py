@@ -11,6 +11,7 @@ import time
 import pytest
 
 from sim.bridge_frames import MARKER
+from sim.bridge_rules import RULES
 from sim.driver import fuzz_boots
 from sim.driver.cable_rig import (
     LDISC,
@@ -25,6 +26,7 @@ from sim.driver.cable_rig import (
     Rated,
     ShortOfBreath,
     Through,
+    Watched,
     Witness,
     cable_boot,
     modules,
@@ -158,28 +160,60 @@ def test_suspend_at_a_raised_rate():
     assert asked.count(word) == 4, asked
 
 
-@pytest.mark.parametrize("seconds, left", [(2.7, {"runs": "1", "restarts": "0", "stops": "0"}), (7, {"runs": "0", "restarts": "1"})])
-def test_a_machine_that_stands_still(seconds, left):
-    """At a raised bit rate, too, nothing stops if it is for less than 3 s, though the bridge has fallen back; after 7 s all has stopped."""
+def test_rules_of_the_bridge():
+    """The driver keeps all that are for a host that sends frames: a pledge without an answer, a kept train, bursts, a suspended machine."""
+    uses = ["keep", "bursts", "raised"]
+    with Board(between=Watched) as board:
+        run = cable_boot(uses, [board], made=modules(*SAYS_RATE))
+        watcher = board.between.watcher
+        watcher.end(time.monotonic())
+    check(run, len(uses))
+    assert watcher.broken == []
+    assert not [rule.name for rule in RULES if rule.of != "plain" and not watcher.judged[rule.name]], watcher.judged
+
+
+@pytest.mark.wallclock  # the board's time goes by it
+@pytest.mark.parametrize(
+    "seconds, baud, left",
+    [
+        (2.7, "", {"runs": "1", "restarts": "0", "stops": "0"}),
+        (2.7, "1000000", {"runs": "1", "restarts": "0", "stops": "0"}),
+        (9, "1000000", {"runs": "0", "restarts": "1"}),
+    ],
+)
+def test_a_machine_that_stands_still(seconds, baud, left):
+    """At a raised bit rate, too, nothing stops if it is for less than 3 s, though the bridge has fallen back; after 9 s all has stopped."""
 
     def stop(process, log):
         while process.poll() is None and not re.search(r"(?m)\btrain\r?$", log.read_text(errors="replace")):
             time.sleep(0.1)
         time.sleep(1)
-        process.send_signal(signal.SIGSTOP)
-        time.sleep(seconds)
-        process.send_signal(signal.SIGCONT)
+        stopped = threading.Event()
+
+        def now():
+            process.send_signal(signal.SIGSTOP)
+            stopped.set()
+
+        board.between.on_records = now
+        if stopped.wait(20):
+            time.sleep(seconds)
+            process.send_signal(signal.SIGCONT)
 
     def started(*arguments):
         threading.Thread(target=stop, args=arguments, daemon=True).start()
 
-    # Raised tells of a bridge with another clock than this slow board's, by which the watchdog counts.
+    # Watched tells of a bridge with another clock than this slow board's, by which the watchdog counts.
+    # At the base rate what comes first afterwards is to be the poller, which frees records: not who looks every second, and only reads.
+    rarely = [] if baud else [("litepulse_core.c", "#define WATCH_INTERVAL HZ", "#define WATCH_INTERVAL (60 * HZ)")]
     clock = ("litepulse_board.c", "(bus_hz ?: lp->clock_num / lp->clock_den)", "(lp->clock_num / lp->clock_den / 2)")
-    with Board("--pace", "--pulse-hz", SLOW_HZ, between=Raised, lockstep=None) as board:
-        run = cable_boot(["standstill"], [board], made=modules(*SAYS_RATE, clock), started=started)
+    with Board("--pace", "--pulse-hz", SLOW_HZ, between=Watched, lockstep=None) as board:
+        board.between.watcher.bus_hz = SLOW_HZ / 2
+        run = cable_boot([f"standstill {baud}"], [board], made=modules(*SAYS_RATE, clock, *rarely), started=started)
         asked, word = board.between.register.asked, board.between.register.word_of(1_000_000)
     check(run, 1)
-    assert counted(run).items() >= left.items() and asked.count(word) == 2, (counted(run), asked)
+    assert counted(run).items() >= left.items() and asked.count(word) == (2 if baud else 0), (counted(run), asked)
+    watcher = board.between.watcher
+    assert watcher.broken == [] and watcher.judged["first"] > 1, watcher.judged
 
 
 def test_breaks():

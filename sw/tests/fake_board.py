@@ -525,6 +525,11 @@ class FakeBoard:
             t["a"] += t["period"]
 
 
+def speed_of(fd):
+    """Bits per second that a terminal is set to."""
+    return struct.unpack("IIIIB19sII", fcntl.ioctl(fd, 0x802C542A, bytes(44)))[-1]  # TCGETS2
+
+
 class Bridge:
     """The serial bridge of docs/bridge.md, by the clock on the wall: the rate word in force, the fallback, the register.
 
@@ -554,7 +559,7 @@ class Bridge:
     def understands(self, fd):
         """Whether the user of the terminal has its rate."""
         self.pass_time()
-        speed = struct.unpack("IIIIB19sII", fcntl.ioctl(fd, 0x802C542A, bytes(44)))[-1]  # TCGETS2
+        speed = speed_of(fd)
         raised = self.word != self.base
         return abs(speed * 65536 / self.clock / self.word - 1) < 0.03 and not (raised and self.deaf)
 
@@ -567,10 +572,13 @@ class Bridge:
 
 
 class Server:
-    """Speaks LiteX's UARTBone for a board, on a pseudo-terminal (path) or TCP (port), in a thread; with a Bridge its rate counts."""
+    """Speaks LiteX's UARTBone for a board, on a pseudo-terminal (path) or TCP (port), in a thread; with a Bridge its rate counts.
 
-    def __init__(self, board, kind="pty", answer=None, bridge=None):
-        self.board, self.kind, self.answer, self.bridge = board, kind, answer, bridge
+    watcher: is told what passes, as sim.bridge_rules.Watcher wants it.
+    """
+
+    def __init__(self, board, kind="pty", answer=None, bridge=None, watcher=None):
+        self.board, self.kind, self.answer, self.bridge, self.watcher = board, kind, answer, bridge, watcher
         self._stop = threading.Event()
         self.received = b""
         self.lock = threading.Lock()
@@ -624,6 +632,8 @@ class Server:
             if not data:
                 return
             self.received += data
+            if self.watcher:
+                self.watcher(time.monotonic(), True, data, speed_of(self.slave))
             if self.bridge and not self.bridge.understands(self.slave):
                 self.bridge.garbled += len(data)
                 buffer = b""  # bytes of other bits, none of them a command
@@ -653,4 +663,6 @@ class Server:
                 reply = b"".join(w.to_bytes(4, "big") for w in words)
                 if self.answer:
                     reply = self.answer(reply)
+                if self.watcher:
+                    self.watcher(time.monotonic(), False, reply)
                 os.write(fd, reply)

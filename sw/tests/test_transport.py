@@ -16,8 +16,9 @@ from litepulse.backends import Owner, connect
 from litepulse.backends import uartbone as transport
 from litepulse.backends.registers import Device
 from litepulse.backends.uartbone import MAX_BURST, open_port
-from litepulse.errors import BadInput, LitePulseError, Refused, TransportError
+from litepulse.errors import BadInput, LitePulseError, Refused, Restarted, TransportError
 from litepulse.layout import regs
+from sim.bridge_rules import RULES, Watcher
 
 from .fake_board import Bridge, FakeBoard, Server
 
@@ -553,3 +554,26 @@ def test_a_port_that_cannot_do_the_rate(raisable, monkeypatch):
             bus.raise_baud(1_000_000)
         assert bus.read(0x40) == [0] and raisable.bridge.rates == []
         open_port(raisable.spec).close()  # not claimed any more
+
+
+@pytest.mark.wallclock
+def test_rules_of_the_bridge(tmp_path, monkeypatch):
+    """All that a host has that sends plain commands: pledges, silence while the bridge falls back, a board that was reset."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    watcher, board = Watcher(), FakeBoard()
+    with Server(board, bridge=Bridge(), watcher=watcher) as server:
+        backend = connect(port=server.spec, bridge_baud=1_000_000)
+        for keep, silence in ((False, 0), (True, 1.7), (False, 2.6)):
+            time.sleep(silence)
+            backend.pledge(keep=keep)
+            assert board.session >> 31 == keep and board.session & 0xFFFF == backend.session
+        with server.lock:
+            board.reset()
+        with pytest.raises(Restarted):
+            backend.pledge(keep=True)
+        assert board.session == 0
+        backend.close()
+        watcher.end(time.monotonic())
+        assert server.bridge.rates == [WORD_1M, WORD_BASE, WORD_1M, WORD_BASE]
+    assert watcher.broken == []
+    assert not [rule.name for rule in RULES if rule.of != "frames" and not watcher.judged[rule.name]], watcher.judged

@@ -12,7 +12,7 @@
  *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
  *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
  *   cable raised PORT      attach; the machine is suspended for longer than the board keeps a raised bit rate, with the tty open
- *   cable standstill PORT  attach, raise the bit rate, start a train; somebody stops the machine for a while: prints what is left of the train
+ *   cable standstill PORT [BAUD]  attach, raise the bit rate, start a train; somebody stops the machine: prints what is left of the train
  *   cable breaks PORT      attach; each break begins and ends on the line, however short it is; those of tcsendbreak() are exact
  *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
  *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
@@ -558,7 +558,7 @@ static void raised(void)
 }
 
 /* The train is not kept: the board stops it if it hears nothing for too long. */
-static void standstill(void)
+static void standstill(const char *baud)
 {
 	struct litepulse_train_stop stop = { 0 };
 	struct litepulse_status status;
@@ -567,7 +567,7 @@ static void standstill(void)
 	int fd = attach(&board), pulse = open_pulse(&board), claimed = claim(pulse, 0);
 	double before = now(), end = before + 60, gap = 0;
 
-	CHECK(claimed >= 0 && !write_attribute(&board, "baud", "1000000"));
+	CHECK(claimed >= 0 && (!baud || !write_attribute(&board, "baud", baud)));
 	CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses));
 	printf("train\n");
 	fflush(stdout);
@@ -781,7 +781,7 @@ int main(int count, char **words)
 	else if (!strcmp(words[1], "raised"))
 		raised();
 	else if (!strcmp(words[1], "standstill"))
-		standstill();
+		standstill(count > 3 ? words[3] : NULL);
 	else if (!strcmp(words[1], "breaks"))
 		breaks();
 	else if (!strcmp(words[1], "xoff"))
