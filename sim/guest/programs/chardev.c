@@ -884,6 +884,18 @@ static void case_close(void)
 	}
 }
 
+/* What it leaves goes on under line profile 1, for programs that come later. */
+static void case_keep_responder(void)
+{
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
+		LITEPULSE_RESPONDER_REARM, .delay = 300, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = 0x5a };
+	int claim = claim_device(open_device(0), LITEPULSE_CLAIM_KEEP, 0);
+
+	set_profile(claim, 1, 115200);
+	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	close(claim);
+}
+
 static void case_responder(void)
 {
 	int fd = open_device(0), claim = claim_device(fd, 0, 0);
@@ -1170,7 +1182,7 @@ int main(int argc, char **argv)
 		{ "interrupted", case_interrupted }, { "stale-write", case_stale_write }, { "den-and-invert", case_den_and_invert },
 		{ "answer-bytes", case_answer_bytes }, { "missed", case_missed }, { "exclusive", case_exclusive }, { "own", case_own },
 		{ "module", case_module }, { "from-now-on", case_from_now_on },
-		{ "responder", case_responder }, { "restart", case_restart }, { "suspend", case_suspend },
+		{ "responder", case_responder }, { "keep-responder", case_keep_responder }, { "restart", case_restart }, { "suspend", case_suspend },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
