@@ -12,7 +12,7 @@
  *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
  *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
  *   cable raised PORT      attach; the machine is suspended for longer than the board keeps a raised bit rate, with the tty open
- *   cable standstill PORT  attach, raise the bit rate, start a train; somebody stops the machine for a while: prints what is left of the train
+ *   cable standstill PORT  attach, raise the bit rate, start a train; somebody stops the machine for a while: prints what is left of it
  *   cable breaks PORT      attach; each break begins and ends on the line, however short it is; those of tcsendbreak() are exact
  *   cable xoff PORT        attach; few bytes leave between tcflow() and the XOFF that it sends
  *   cable poison PORT      attach; bytes go on coming after some answers with a wrong tick: each is read or reported as lost
