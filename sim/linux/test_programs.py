@@ -14,12 +14,18 @@ from sim.linux import demo, linux_rig
 
 TARGET = ROOT / "sw" / "target"
 HZ = 50_000_000
+KEPT = "what another program started goes on; 'litepulse stop' ends it"
 
 
 @pytest.fixture(params=linux_rig.TESTED_CPUS)
-def shell(request, linux):
+def guest(request, linux):
+    """The Linux of one CPU."""
+    return linux(request.param)
+
+
+@pytest.fixture
+def shell(guest):
     """Runs a shell script that may use the programs."""
-    guest = linux(request.param)
     parts = [TARGET / "device.c", TARGET / "quantity.c"]
     programs = {
         f"litepulse-{name}": guest.program(TARGET / f"{name}.c", *parts, includes=(TARGET, linux_rig.UAPI))
@@ -106,6 +112,49 @@ def test_keep_adjust_and_stop(shell):
     assert ticks[:change] == [ticks[0] + 10_000 * k for k in range(change)]
     assert ticks[change:] == [floor(ticks[change - 1] + 150 + k * new) for k in range(1, len(ticks) - change + 1)]
     assert f"stopped before pulse {len(ticks)}" in result.lines
+
+
+def test_what_was_kept_stays_as_it_is(shell, guest):
+    """A responder and a train of others go on with their line profile; who would change it is refused in one line."""
+    sources = [linux_rig.GUEST / "chardev.c", *(demo.EXAMPLES / f"{name}.c" for name in ("p1_timed", "p1_train", "p1_disciplined"))]
+    files = {source.stem: guest.program(source, includes=(linux_rig.GUEST, linux_rig.UAPI)) for source in sources}
+    result = shell(
+        """
+        try() { "$@" </dev/null; echo status $?; }
+        chardev keep-responder
+        try litepulse-train --rate 1k --count 3
+        try litepulse-send --every 1ms
+        try p1_timed /dev/litepulse0 2
+        try p1_train /dev/litepulse0 2
+        try p1_disciplined /dev/litepulse0 2
+        try litepulse-train --rate 5k --byte 0x33 --baud 57600 --profile 2 --count 3 --quiet
+        litepulse-train --rate 100 --start +5 --baud 57600 --profile 2 --keep
+        try litepulse-send --every 1ms --profile 2
+        try litepulse-send --every 1ms --profile 3
+        litepulse-train --stop
+        echo ready edges
+        usleep 4000
+        litepulse-info
+    """,
+        files=files,
+        stimulus="after ready edges\n+1000 aux1 1\n+60000 aux1 0\n+120000 aux1 1\n",
+    )
+    kept = "that was kept goes on, and may use line profile 1: --profile chooses another"
+    assert [line for line in result.lines if re.match("litepulse-|p1_|status", line)] == [
+        f"litepulse-train: a responder {kept}",
+        "status 2",
+        f"litepulse-send: a responder {kept}",
+        "status 2",
+        *(line for name in ("timed", "train", "disciplined") for line in (f"p1_{name}: /dev/litepulse0: {KEPT}", "status 2")),
+        "status 0",
+        "litepulse-send: a train that was kept goes on, and uses line profile 2: --profile chooses another",
+        "status 2",
+        "status 0",
+    ]
+    assert "runs\tresponder" in [line.strip() for line in result.lines]
+    frames = read_frames(result.pin("tx"), [profile(57600)] * 3 + [profile(115200)])
+    rises = [tick for tick, _, level in sampled_edges(result.pins, ["aux1"]) if level]
+    assert data_of(frames) == b"\x33\x33\x33\x5a\x5a" and [frame.tick for frame in frames[3:]] == [tick + 300 for tick in rises]
 
 
 def test_capture(shell):

@@ -35,26 +35,28 @@ UAPI = ROOT / "driver" / "uapi"
 LINES = kernels.LINES
 READY, EXIT, SILENT = "litepulse: ready", "litepulse: exit ", "litepulse: the kernel has nothing more to say"
 BOOT_SECONDS, RUN_SECONDS = 120, 60
+WAITS = "litepulse: waits until "
 FORMAT = 1  # of a kept state
-# Before each command. `await FILE` waits until a file, a device say, is there, `gone FILE` until it is not: for `patience` times 10 ms.
-PRELUDE = """#!/bin/sh
+# Before each command. `await FILE` waits until a file, a device say, is there, `gone FILE` until it is not, however long that takes on
+# a busy machine: the run has a limit of its own. After `patience` times 10 ms it is noted what is waited for, in case that never ends.
+PRELUDE = f"""#!/bin/sh
 patience=1000
-await() {
+await() {{
     tries=0
     until [ -e "$1" ]; do
         tries=$((tries + 1))
-        [ $tries -lt $patience ] || { echo "$1 does not come"; exit 99; }
+        [ $tries -ne $patience ] || echo "{WAITS}$1 comes"
         usleep 10000
     done
-}
-gone() {
+}}
+gone() {{
     tries=0
     while [ -e "$1" ]; do
         tries=$((tries + 1))
-        [ $tries -lt $patience ] || { echo "$1 does not go"; exit 98; }
+        [ $tries -ne $patience ] || echo "{WAITS}$1 goes"
         usleep 10000
     done
-}
+}}
 """
 
 
@@ -125,13 +127,14 @@ class Guest:
             try:
                 run_in(machine, command, files or {}, simulated, dict(when or {}), seconds)
             except GuestError as error:
-                trouble = str(error)
+                waits = [line.text.removeprefix("litepulse: ") for line in machine.lines if line.text.startswith(WAITS)]
+                trouble = "; it ".join([str(error), *waits[-1:]])
             for board in simulated:
                 board.end()
                 if board.process.returncode:
                     trouble = trouble or f"a board's simulator ended with status {board.process.returncode}: {board.said}"
             ended = [int(line.text.removeprefix(EXIT)) for line in machine.lines if line.text.startswith(EXIT)]
-            console = [line for line in machine.lines if SILENT not in line.text]
+            console = [line for line in machine.lines if SILENT not in line.text and not line.text.startswith(WAITS)]
             first = (simulated[0].pins, simulated[0].stats, simulated[0].hz) if simulated else ([], {}, 0)
             result = Run(console, ended[-1] if ended else -1, *first, simulated)
         return result.judge(f"Linux {self.kernel.release}: {command}", status, complaints, trouble)

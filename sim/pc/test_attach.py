@@ -4,13 +4,15 @@
 import errno
 import random
 import re
+from fractions import Fraction
 
 import pytest
 
 from litepulse import attach
 from sim import series
-from sim.guest.frames import data_of, profile, read_frames
-from sim.guest.pins import pulses
+from sim.guest.frames import data_of, frame, profile, read_frames, wave
+from sim.guest.frames import edges as levels
+from sim.guest.pins import changes, pulses
 from sim.guest.rate_register import RateRegister
 from sim.linux.test_chardev import Told
 from sim.pc import fuzz_pull, pc_rig
@@ -50,6 +52,24 @@ def test_attach_and_loopback(pc, line):
     (read,), (counted,) = numbers(result, "read"), numbers(result, "icount")
     assert bytes.fromhex(*read) == data and counted[:3] == [str(len(data))] * 2 + ["0"]
     assert data_of(read_frames(result.pin("tx"), [profile(460800)])) == data
+
+
+def test_pulses_up_then_the_tty(pc):
+    """Pulses from 0 to 1 and back over the cable; when their claim has ended the line idles high again, and a byte has its edges."""
+    guest = pc(ONE)
+    result = guest.attached(
+        "./chardev pulses-up; ./tty_steps /dev/ttyPULSE0 set=115200,8N1 write=4c drain",
+        {name: guest.guest_program(name) for name in ("chardev", "tty_steps")},
+    )
+    told = Told(result.lines)
+    assert [told.result(name)[0] for name in ("profile", "rest", "start", "close")] == [0] * 4
+    (start,) = told.one("train")
+    rises = [int(start + k * Fraction(3002, 3)) for k in range(9)]
+    (rest, low), *edges = changes(result.pins, "tx")
+    assert low == 0 and rest < start and edges[:18] == [edge for tick in rises for edge in ((tick, 1), (tick + 100, 0))]
+    (end, high), *byte = edges[18:]
+    assert high == 1 and end > rises[-1] + 100
+    assert byte[0][0] > end and byte == levels(wave([frame(byte[0][0], 0x4C, profile(115200))]))
 
 
 @every

@@ -60,13 +60,20 @@ def test_files_and_statuses(pc):
         ("echo c >/proc/sysrq-trigger; sleep 100", {}, "the kernel complains: .*Kernel panic"),
         ("true", {"complaints": ["as expected"]}, "the kernel did not say 'as expected'"),
         ("true", {"when": {"a word": lambda machine: None}}, "never printed: a word"),
-        ("patience=5; await /dev/ttyUSB0", {}, "exit status 99, not 0"),
+        ("patience=5; await /dev/ttyUSB0", {"seconds": 5}, "not done within 5 s; it waits until /dev/ttyUSB0 comes"),
+        ("patience=5; gone /dev/null", {"seconds": 5}, "not done within 5 s; it waits until /dev/null goes"),
         ("insmod none.ko || exit 5", {"boards": [{}], "status": 4}, "exit status 5, not 4"),
     ],
 )
 def test_what_goes_wrong_is_told(pc, command, options, told):
     with pytest.raises(pc_rig.GuestError, match=told):
         pc(ONE).run(command, **{"boards": [], **options})
+
+
+def test_a_wait_ends_by_what_happens(pc):
+    """Not by the time that it takes, which is long on a busy machine."""
+    result = pc(ONE).run("patience=5; (usleep 300000; touch file; usleep 300000; rm file) & await file; gone file; echo end", boards=[])
+    assert result.lines == ["end"]
 
 
 def test_a_wrong_option_of_the_board(pc):

@@ -23,7 +23,7 @@
 
 static const char *path = "/dev/litepulse0";
 static int device;
-static struct litepulse_claim claim = { .fd_flags = O_CLOEXEC };
+static struct litepulse_claim claim = { .flags = LITEPULSE_CLAIM_KEEP, .fd_flags = O_CLOEXEC };
 static struct litepulse_info info;
 static unsigned int input, rate = 1;
 static uint64_t left[64];	/* ticks at which the last pulses left, by their number */
@@ -73,6 +73,8 @@ int main(int argc, char **argv)
 	struct litepulse_profile profile = { .index = 1, .data_bits = 8, .baud = 9600 };
 	struct litepulse_train train = { .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = 0xff, .den = HZ };
 	struct litepulse_subscribe wish = { .kinds = 1u << LITEPULSE_KIND_EDGE, .clock = LITEPULSE_CLOCK_NONE };
+	struct litepulse_keep end = { .flags = 0 };	/* what we start ends with our claim */
+	struct litepulse_status status;
 	uint64_t before, edge;
 	int64_t step = 0;
 
@@ -85,7 +87,12 @@ int main(int argc, char **argv)
 	wish.rise = 1u << input;
 	device = open(path, O_RDWR | O_CLOEXEC);
 	if (device < 0 || ioctl(device, LITEPULSE_IOC_INFO, &info) || ioctl(device, LITEPULSE_IOC_SUBSCRIBE, &wish) ||
-	    ioctl(device, LITEPULSE_IOC_CLAIM, &claim) || ioctl(claim.fd, LITEPULSE_IOC_PROFILE, &profile))
+	    ioctl(device, LITEPULSE_IOC_CLAIM, &claim) || ioctl(claim.fd, LITEPULSE_IOC_STATUS, &status))
+		err(2, "%s", path);
+	/* What another program left running with KEEP would have our profile, and end with our claim. */
+	if (status.flags)
+		errx(2, "%s: what another program started goes on; 'litepulse stop' ends it", path);
+	if (ioctl(claim.fd, LITEPULSE_IOC_KEEP, &end) || ioctl(claim.fd, LITEPULSE_IOC_PROFILE, &profile))
 		err(2, "%s", path);
 
 	/* Two edges tell how long a second is. Pulse 0 leaves at the next one, wherever that will be exactly. */

@@ -20,8 +20,10 @@ int main(int argc, char **argv)
 	const char *path = argc > 1 ? argv[1] : "/dev/litepulse0";
 	uint64_t pulses = argc > 2 ? strtoull(argv[2], NULL, 0) : UINT64_MAX;
 	struct litepulse_profile profile = { .index = 1, .data_bits = 8, .baud = 9600 };
-	struct litepulse_claim claim = { .fd_flags = O_CLOEXEC };
+	struct litepulse_claim claim = { .flags = LITEPULSE_CLAIM_KEEP, .fd_flags = O_CLOEXEC };
 	struct litepulse_event outcome;
+	struct litepulse_keep end = { .flags = 0 };	/* what we start ends with our claim */
+	struct litepulse_status status;
 	struct litepulse_info info;
 	struct litepulse_time now;
 	uint64_t written = 0, told = 0;
@@ -29,7 +31,13 @@ int main(int argc, char **argv)
 
 	/* How long is a tick? The claim makes us the one who may launch; it has a file of its own. */
 	if (device < 0 || ioctl(device, LITEPULSE_IOC_INFO, &info) || ioctl(device, LITEPULSE_IOC_CLAIM, &claim) ||
-	    ioctl(claim.fd, LITEPULSE_IOC_PROFILE, &profile) || ioctl(device, LITEPULSE_IOC_TIME, &now))
+	    ioctl(claim.fd, LITEPULSE_IOC_STATUS, &status))
+		err(2, "%s", path);
+	/* What another program left running with KEEP would have our profile, and end with our claim. */
+	if (status.flags)
+		errx(2, "%s: what another program started goes on; 'litepulse stop' ends it", path);
+	if (ioctl(claim.fd, LITEPULSE_IOC_KEEP, &end) || ioctl(claim.fd, LITEPULSE_IOC_PROFILE, &profile) ||
+	    ioctl(device, LITEPULSE_IOC_TIME, &now))
 		err(2, "%s", path);
 
 	/* At most 16 ahead: then the outcomes of all fit into the file's FIFO, whatever happens to this program. */

@@ -186,6 +186,8 @@ class Doctor:
             group = grp.getgrgid(os.stat(self.port.path).st_gid).gr_name
         except KeyError:
             group = GROUP
+        except OSError as error:
+            return self._gone("permissions", self.port.path, error)
         user = os.environ.get("USER", "$USER")
         try:
             member = user in grp.getgrnam(group).gr_mem
@@ -193,6 +195,11 @@ class Doctor:
             member = False
         fix = f"you are in {group}, but not since this login: log in again" if member else f"sudo adduser {user} {group}, log in again"
         return Check("permissions", FAULT, f"this user may not open it (group {group})", fix)
+
+    def _gone(self, check: str, path: str, error: OSError) -> Check:
+        """The port was unplugged after it had been found: later checks have none."""
+        self.port, self.board, self.usable = None, None, False
+        return Check(check, FAULT, f"{path} has gone: {error.strerror}", "plug the board in again")
 
     def _openers(self, path: str) -> dict[int, str]:
         """{number: name} of other processes that have the port open, as far as this user may see."""
@@ -239,7 +246,11 @@ class Doctor:
             manager = "ModemManager" in openers.values()
             fix = "sudo make driver-install ATTACH=1 tells it to leave the board alone" if manager else "end it"
             return Check("free", FAULT, f"in use by {others}", fix)
-        if self._modem_manager() and not self._ignored_by_modem_manager(self.port.path):
+        try:
+            tries = self._modem_manager() and not self._ignored_by_modem_manager(self.port.path)
+        except OSError as error:
+            return self._gone("free", self.port.path, error)
+        if tries:
             return Check("free", NOTE, "nobody has it, but ModemManager may try it out: make driver-install ATTACH=1 tells it not to")
         return Check("free", OK, "nobody has it")
 

@@ -30,7 +30,7 @@ def read_uart(path: str | Path, tick_hz: Fraction | int, signal: str, baud: Frac
     command = [NAME, "-i", str(path), *decoder, "--protocol-decoder-samplenum"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise LitePulseError(f"{NAME} failed: {done.stderr.strip().splitlines()[-1:] or done.returncode}")
+        raise LitePulseError(f"{NAME} failed: {(done.stderr.strip().splitlines() or [f'exit status {done.returncode}'])[-1]}")
     found: list[tuple[int, int | str]] = []
     start = 0
     for line in done.stdout.splitlines():

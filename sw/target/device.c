@@ -236,7 +236,8 @@ uint64_t moment_option(const struct device *device, const char *name, const char
 
 struct litepulse_profile default_profile(void)
 {
-	return (struct litepulse_profile){ .index = 1, .data_bits = 8 };
+	/* No index: not chosen yet. */
+	return (struct litepulse_profile){ .data_bits = 8 };
 }
 
 void format_option(const char *text, struct litepulse_profile *profile)
@@ -261,8 +262,28 @@ void format_option(const char *text, struct litepulse_profile *profile)
 	fail("format: '%s' is none, like 8N1, 7E2 or 5N1.5", text);
 }
 
-void set_profile(const struct device *device, struct litepulse_profile *profile, const char *baud)
+/* Another program may rely on the profile: the driver would change it all the same. It names that of a train only. */
+static void check_kept(const struct device *device, uint32_t running, bool chosen, unsigned int index)
 {
+	const char *what = running & LITEPULSE_STATUS_RESPONDER ? "a responder" : "a list of launches";
+	struct litepulse_train train;
+
+	if (running & LITEPULSE_STATUS_TRAIN) {
+		if (ioctl(device->fd, LITEPULSE_IOC_TRAIN, &train)) {
+			what = "a train";
+		} else {
+			if (train.profile == index)
+				fail("a train that was kept goes on, and uses line profile %u: --profile chooses another", index);
+			running &= ~LITEPULSE_STATUS_TRAIN;
+		}
+	}
+	if (!chosen && running & (LITEPULSE_STATUS_TRAIN | LITEPULSE_STATUS_RESPONDER | LITEPULSE_STATUS_QUEUE))
+		fail("%s that was kept goes on, and may use line profile %u: --profile chooses another", what, index);
+}
+
+void set_profile(const struct device *device, struct litepulse_profile *profile, const char *baud, uint32_t running)
+{
+	bool chosen = profile->index;
 	struct litepulse_rest rest = { 0 };
 	struct ratio bit;
 
@@ -270,6 +291,9 @@ void set_profile(const struct device *device, struct litepulse_profile *profile,
 	if (!ratio_divide(device->tick_hz, rate_option("baud", baud), &bit) ||
 	    !ratio_multiply(bit, (struct ratio){ 256, 1 }, &bit))
 		fail("baud: %s does not fit", baud);
+	if (!chosen)
+		profile->index = 1;
+	check_kept(device, running, chosen, profile->index);
 	profile->baud = 0;
 	profile->period = ratio_nearest(bit);
 	if (ioctl(device->claim, LITEPULSE_IOC_PROFILE, profile)) {

@@ -20,7 +20,7 @@
 #define LAUNCH_HELP \
 	"  -b, --baud RATE        of bytes and breaks, default 9600\n" \
 	"  -f, --format 8N1       data bits 5 to 8, parity N O E M S, stop bits 1 1.5 2; a trailing i inverts\n" \
-	"      --profile N        line profile to use, 1 to 3, default 1\n"
+	"      --profile N        line profile to use, 1 to 3, default 1, unless a kept train or responder may use it\n"
 #define NUMBERS_HELP \
 	"Rates: 58, 61.7, 617/10, 44.1k, 1M/7. Times: 10us, 1.5ms, 1/58 (seconds), 24000000/29t (ticks). All exact.\n"
 
@@ -73,8 +73,8 @@ uint64_t moment_option(const struct device *device, const char *name, const char
 
 struct litepulse_profile default_profile(void);
 void format_option(const char *text, struct litepulse_profile *profile);
-/* Sets it to the nearest bit period. */
-void set_profile(const struct device *device, struct litepulse_profile *profile, const char *baud);
+/* Sets it to the nearest bit period. running: answer of claim_device(); who may rely on the profile is not disturbed, see fail(). */
+void set_profile(const struct device *device, struct litepulse_profile *profile, const char *baud, uint32_t running);
 
 const char *reason_text(const struct litepulse_event *event);
 /* ns of so many ticks, rounded down. */

@@ -150,8 +150,7 @@ int main(int argc, char **argv)
 		fail("%s: %llu/%llu ticks do not fit", every ? "every" : "rate", (unsigned long long)ticks.num,
 		     (unsigned long long)ticks.den);
 	catch_signals();
-	claim_device(&device, false);
-	set_profile(&device, &profile, baud);
+	set_profile(&device, &profile, baud, claim_device(&device, false));
 	count = read_batch(fd, bytes);
 	start = moment_option(&device, "at", at);
 	printf("# byte tick outcome\n");

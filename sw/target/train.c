@@ -167,6 +167,7 @@ int main(int argc, char **argv)
 	bool keep = false, quiet = false, adjust = false, end = false;
 	struct period exact;
 	struct device device;
+	uint32_t running;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "r:p:x:w:c:s:kqb:f:P:d:h", options, NULL)) != -1) {
@@ -240,14 +241,15 @@ int main(int argc, char **argv)
 	}
 	if (count)
 		train.count = whole_option("count", count, 0, UINT32_MAX);
-	train.profile = profile.index;
 	train.period = exact.whole;
 	train.num = exact.num;
 	train.den = exact.den;
 	catch_signals();
-	if (claim_device(&device, keep) & LITEPULSE_STATUS_TRAIN)
+	running = claim_device(&device, keep);
+	if (running & LITEPULSE_STATUS_TRAIN)
 		fail("a train runs already, which was kept; --stop ends it");
-	set_profile(&device, &profile, baud);
+	set_profile(&device, &profile, baud, running);
+	train.profile = profile.index;
 	if (start)
 		train.start = moment_option(&device, "start", start);
 	else

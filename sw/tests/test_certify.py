@@ -143,6 +143,8 @@ def page_of(path):
 # A port of this PC ------------------------------------------------------------------------------------------------------
 
 
+# What is measured is a port of this PC, by the PC's own clocks, so the board's time must be that of the wall: --pace. A link has no --step.
+@pytest.mark.wallclock
 @pytest.mark.seconds(15)
 def test_every_figure_is_that_of_the_recorded_pins(tmp_path):
     """A UART at 9650 baud that is asked for 9600."""

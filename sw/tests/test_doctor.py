@@ -10,7 +10,7 @@ from litepulse import regs
 from litepulse.backends.uartbone import open_port
 from litepulse.doctor import FAULT, NOTE, OK, SIGNATURE, SKIPPED, Doctor
 from litepulse.errors import BadInput
-from litepulse.ports import Host
+from litepulse.ports import Host, preferred
 
 from .fake_board import Bridge, FakeBoard, Server
 from .fake_machine import Machine
@@ -162,6 +162,32 @@ def test_permissions(machine, board, monkeypatch):
     checks = examine(machine)
     assert checks["permissions"].state == FAULT and checks["permissions"].fix.startswith("sudo adduser somebody ")
     assert checks["bridge"].state == checks["core"].state == SKIPPED and board.received == b""
+
+
+def test_unplugged_before_its_permissions_are_read(machine, board, monkeypatch):
+    """The port was there when doctor chose it."""
+    path = machine.plug(board.spec)
+    name = preferred(machine.host, path)
+
+    def unplug(_):
+        os.unlink(path)
+        return False
+
+    monkeypatch.setattr("litepulse.doctor.may_open", unplug)
+    checks = examine(machine)
+    assert (checks["permissions"].state, checks["permissions"].said) == (FAULT, f"{name} has gone: No such file or directory")
+    assert checks["permissions"].fix == "plug the board in again" and checks["bridge"].state == SKIPPED
+    assert checks["free"].state == SKIPPED and "has gone" not in checks["free"].said
+
+
+def test_unplugged_while_doctor_looks_who_uses_it(machine, board, monkeypatch):
+    path = machine.plug(board.spec)
+    name = preferred(machine.host, path)
+    machine.write("proc/77/comm", "ModemManager")
+    monkeypatch.setattr("litepulse.attach.holding_process", lambda _: os.unlink(path))
+    checks = examine(machine)
+    assert (checks["free"].state, checks["free"].said) == (FAULT, f"{name} has gone: No such file or directory")
+    assert checks["free"].fix == "plug the board in again" and checks["bridge"].state == SKIPPED
 
 
 def test_in_use(machine, board):

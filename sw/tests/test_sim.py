@@ -22,7 +22,7 @@ from litepulse import regs, witness
 from litepulse.attach import Found, inspect
 from litepulse.backends import connect_port
 from litepulse.doctor import Doctor
-from litepulse.errors import Refused
+from litepulse.errors import LitePulseError, Refused
 from litepulse.line import Launch, Profile
 from litepulse.ports import Host, describe
 from litepulse.units import Period
@@ -441,6 +441,19 @@ def test_sessions_and_vcd_in_plain_sigrok(tmp_path):
         if options:
             assert [int(at) for at, text in found if text == "Start bit"] == ticks
     assert not [path for path in tmp_path.iterdir() if path not in (vcd, session, data)]
+
+
+@pytest.mark.parametrize("said, told", [("a warning\nno such input", "no such input"), ("", "exit status 3")])
+def test_a_witness_that_fails_is_told_in_one_line(tmp_path, monkeypatch, said, told):
+    (tmp_path / "said").write_text(said)
+    program = tmp_path / witness.NAME
+    program.write_text(f"#!/bin/sh\ncat {tmp_path / 'said'} >&2\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    vcd = tmp_path / "pins.vcd"
+    vcd.write_text("$timescale 10 ns $end\n$var wire 1 ! tx $end\n$enddefinitions $end\n#0\n1!\n")
+    with pytest.raises(LitePulseError, match=f"^{witness.NAME} failed: {told}$"):
+        witness.read_uart(vcd, HZ, "tx", 9600)
 
 
 def test_a_session_alone_leaves_no_other_file(tmp_path):

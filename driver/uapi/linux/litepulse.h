@@ -377,6 +377,10 @@ struct litepulse_claim {
  * @baud: bits per second, to the nearest bit period; answer: what it became, rounded. 0: by @period
  * @reserved: 0
  * @period: bit period in 2^-8 ticks, if @baud is 0, else 0; answer: what it became
+ *
+ * It changes at once, also for a train, a responder or launches that an earlier claim kept. After
+ * LITEPULSE_IOC_CLAIM, litepulse_status.flags says whether there are any, and
+ * litepulse_train.profile which profile the train uses.
  */
 struct litepulse_profile {
 	__u8 index;

@@ -741,6 +741,24 @@ static void case_den_and_invert(void)
 	tell("no-edge-low", write(claim, launches, sizeof(launches[0])));
 }
 
+/* Pulses from 0 to 1 and back; then the claim ends. */
+static void case_pulses_up(void)
+{
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+	struct litepulse_profile up = { .index = 1, .data_bits = 8, .baud = 9600, .flags = LITEPULSE_PROFILE_INVERT };
+	struct litepulse_train train = { .period = 1000, .num = 2, .den = 3, .count = 9, .width = 100, .kind = LITEPULSE_LAUNCH_PULSE,
+					 .profile = 1 };
+	struct litepulse_rest rest = { .level = LITEPULSE_REST_LOW };
+
+	tell("profile", ioctl(claim, LITEPULSE_IOC_PROFILE, &up));
+	tell("rest", ioctl(claim, LITEPULSE_IOC_REST, &rest));
+	train.start = now(fd) + 500000;
+	printf("train %llu\n", (unsigned long long)train.start);
+	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	read_all(claim, 30);
+	tell("close", close(claim));
+}
+
 static struct litepulse_train train_58(unsigned int count)
 {
 	/* 58 Hz of a 50 MHz clock, a thousand times as fast: 25000/29 ticks. */
@@ -882,6 +900,18 @@ static void case_close(void)
 		ready(keep ? "kept" : "ended");
 		sleep_ms(30);
 	}
+}
+
+/* What it leaves goes on under line profile 1, for programs that come later. */
+static void case_keep_responder(void)
+{
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .channel = 1, .flags = LITEPULSE_RESPONDER_RISE |
+		LITEPULSE_RESPONDER_REARM, .delay = 300, .kind = LITEPULSE_LAUNCH_FRAME, .profile = 1, .data = 0x5a };
+	int claim = claim_device(open_device(0), LITEPULSE_CLAIM_KEEP, 0);
+
+	set_profile(claim, 1, 115200);
+	tell("arm", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	close(claim);
 }
 
 static void case_responder(void)
@@ -1168,9 +1198,10 @@ int main(int argc, char **argv)
 		{ "launch", case_launch }, { "full", case_full }, { "train", case_train }, { "kill", case_kill },
 		{ "lost-bytes", case_lost_bytes }, { "tai", case_tai }, { "refused", case_refused }, { "pollout", case_pollout },
 		{ "interrupted", case_interrupted }, { "stale-write", case_stale_write }, { "den-and-invert", case_den_and_invert },
+		{ "pulses-up", case_pulses_up },
 		{ "answer-bytes", case_answer_bytes }, { "missed", case_missed }, { "exclusive", case_exclusive }, { "own", case_own },
 		{ "module", case_module }, { "from-now-on", case_from_now_on },
-		{ "responder", case_responder }, { "restart", case_restart }, { "suspend", case_suspend },
+		{ "responder", case_responder }, { "keep-responder", case_keep_responder }, { "restart", case_restart }, { "suspend", case_suspend },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
