@@ -109,10 +109,14 @@ def proof_catches(task):
         raise NotCaught(explain(proof))
 
 
+# What the run of this process is told: what the other is to run, what it need not, and where it notes what passed and what failed.
+OF_THIS_RUN = ("PYTEST_", "LITEPULSE_TIER", "LITEPULSE_GROUPS", "LITEPULSE_KNOWN", "LITEPULSE_MEMORY", "LITEPULSE_FAILED")
+
+
 def case_catches(node, hdl, folder):
     """Expects a pytest case to fail by an assertion."""
     xml, log = folder / "results.xml", folder / "pytest.log"
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "LITEPULSE_TIER"))}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(OF_THIS_RUN)}
     env.update(LITEPULSE_HDL=str(hdl), LITEPULSE_NESTED="1")
     xml.unlink(missing_ok=True)
     with open(log, "w", encoding="utf-8") as out:
