@@ -221,7 +221,10 @@ def test_pulses_from_0_to_1_go_on_while_the_board_is_attached_again():
 
 
 def test_what_a_port_left_behind_goes_on_as_it_was():
-    """A responder to bytes of another bit rate than the tty's first one, kept with a train, over attach, detach and attach."""
+    """A responder to bytes of another bit rate than the tty's first one, kept with a train, over attach, detach and attach.
+
+    The two captures see 80 edges, eight in a period.
+    """
     vcd = run_folder("left-behind") / "pins.vcd"
     command, line = f"{PYTHON} -m litepulse", "--baud 19200"
     jobs = [
@@ -243,7 +246,7 @@ def test_what_a_port_left_behind_goes_on_as_it_was():
     expected = {start + n * period + offset for n in range(len(falls)) for offset in (0, 3 * bit, 7 * bit)}
     answers = [tick for tick in falls if tick not in expected]
     (offset,) = {(tick - start) % period for tick in answers}
-    assert offset > 9 * bit + 48_000 and answers == [answers[0] + n * period for n in range(len(answers))] and len(answers) > 20
+    assert offset > 9 * bit + 48_000 and answers == [answers[0] + n * period for n in range(len(answers))] and len(answers) > 10
     assert falls[-1] < answers[-1] + period, "answered to the end"
 
 
