@@ -198,6 +198,9 @@ int litepulse_sink_apply(struct litepulse *lp)
 				 bytes ? LITEPULSE_CFG_LINE_RX_ENABLE_MASK : 0);
 	/* Else the receiver would be switched on some time after the tty was opened. */
 	error = litepulse_board_flush_line(lp);
+	/* The board may be reached again by now. */
+	if (error)
+		error = litepulse_board_write_line(lp);
 	lp->ops->want(lp->context, LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES,
 		      LITEPULSE_WANT_EVENTS | LITEPULSE_WANT_BYTES);
 	error = error ?: litepulse_board_configure(lp, words, ARRAY_SIZE(words));
