@@ -53,7 +53,8 @@ class Watcher:
         self.bus_hz: float | None = None  # where that is another clock
         self.asked = 0  # the word last written to the register
         self.name = self.limit = 0  # in SESSION
-        self.touched = self.looked = NEVER  # the last word of the window, and the last before a read of SESSION, since it was written
+        # Since SESSION was written: the last read of the window, and the last one that a read of SESSION followed.
+        self.touched = self.looked = NEVER
         self.ticked = self.ticked_before = self.owes_tick = False
         self.times: dict[int, float] = {}
 
@@ -157,14 +158,14 @@ class Watcher:
 
 
 def pledge(w: Watcher, r: Request) -> Verdict:
-    """SESSION was read after a word of the window, so shortly ago that the watchdog cannot have fired."""
+    """The window was read, then SESSION, and the watchdog cannot have fired since the read of the window."""
     if w.repeated or not w.keeps_name(r):
         return None
     return w.looked > NEVER and not (w.limit and (w.at - w.looked) * (w.bus_hz or w.clock) >= w.limit << regs.WATCHDOG_UNIT)
 
 
 def raising(w: Watcher, r: Request) -> Verdict:
-    """The register had the word of the base rate."""
+    """The rate register read as the base rate before it is written."""
     if RATE not in r.writes or w.baud not in (None, w.base):
         return None
     word, half = w.rate & 0xFFFF, regs.BRIDGE_CLOCK_UNIT / 2
@@ -235,7 +236,7 @@ RULES = (
     Rule("raising", "If its word is not that of 115200 baud at the clock it reports, this is another bridge", raising),
     Rule(
         "lowered",
-        "At the end, write the word of 115200 baud",
+        "At the end, write the word of 115200 baud to `rate`",
         end=lambda w: None if w.last or not w.asked or not w.is_sure() else not w.raised,
         of="plain",
     ),

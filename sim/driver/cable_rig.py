@@ -19,7 +19,7 @@ from typing import cast
 
 from litepulse import regs
 from litex_soc import sim_soc
-from sim.bridge_frames import MARKER, PACKED, answer, pack, unpack
+from sim.bridge_frames import MARKER, PACKED, answer, commands, pack, unpack
 from sim.bridge_rules import SESSION, Watcher
 from sim.cocotb_rig import dies_with_us
 from sim.driver.uml import boot, build_modules
@@ -250,13 +250,7 @@ def addresses_read(frame):
     """Addresses of the words that a frame to the bridge reads, in order; None if it is no whole frame."""
     if frame[:1] not in (bytes((MARKER,)), bytes((PACKED,))) or len(frame) < 3 or len(frame) < frame[2] + 6:
         return None
-    payload, addresses = frame[3 : frame[2] + 4], []
-    while payload:
-        code, count, address = payload[0], payload[1], 4 * int.from_bytes(payload[2:6], "big")
-        if code == 2:
-            addresses += [address + 4 * n for n in range(count)]
-        payload = payload[6 + (4 * count if code == 1 else 0) :]
-    return addresses
+    return list(commands(frame[3 : frame[2] + 4])[0])
 
 
 FRAMES = regs.BRIDGE_BASE + 4  # version of the bridge's frames

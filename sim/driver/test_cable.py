@@ -202,7 +202,7 @@ def test_a_machine_that_stands_still(seconds, baud, left):
     def started(*arguments):
         threading.Thread(target=stop, args=arguments, daemon=True).start()
 
-    # Watched tells of a bridge with another clock than this slow board's, by which the watchdog counts.
+    # Watched reports a faster bus clock than this slow board has. The driver would compute the watchdog's limit from it.
     # At the base rate what comes first afterwards is to be the poller, which frees records: not who looks every second, and only reads.
     rarely = [] if baud else [("litepulse_core.c", "#define WATCH_INTERVAL HZ", "#define WATCH_INTERVAL (60 * HZ)")]
     clock = ("litepulse_board.c", "(bus_hz ?: lp->clock_num / lp->clock_den)", "(lp->clock_num / lp->clock_den / 2)")
