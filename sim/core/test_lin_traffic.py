@@ -24,7 +24,7 @@ def test_a_wrong_answer_is_noticed():
     batch.set_up()
     for _ in range(20):
         batch.header()
-    told = batch.run(run_folder("control") / "script")
+    told = batch.run(lin_traffic.program().build(), run_folder("control") / "script")
     assert batch.judge(told)
     entries, space = batch.entries, batch.space
     for wrong in range(1, len(told.line)):  # the first one is how the line begins

@@ -5,8 +5,9 @@
 
 Without a module, all that have a proof or a bench are tried. Of each, N mutants (mutants.py) are drawn, all with --count 0. A mutant
 is killed by a counterexample from reset on that one of the module's proofs finds (an induction that does not close kills nothing), or
-else by a failing case of the core's benches for it. One that survives is compared with the module as it is: if no output differs within
-EQUIVALENT cycles, whatever the inputs do, with 1, 2 and 4 samples per cycle, it counts as equivalent, and is left out of the score.
+else by a failing case of the core's benches for it. For the LIN slave random traffic comes first: it is quicker. One that survives is
+compared with the module as it is: if no output differs within EQUIVALENT cycles, whatever the inputs do, with 1, 2 and 4 samples per
+cycle, it counts as equivalent, and is left out of the score.
 `--write` writes the modules' rows of docs/develop/mutants.md.
 
 Verdicts are remembered below the cache folder under all that they depend on: a proof's counterexample stays one until a file of the
@@ -29,9 +30,10 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from litex_soc import SPDX
+from litex_soc import SPDX, verilated
 from litex_soc.build_cache import Store, content_key
 from sim.cocotb_rig import BUILD, ROOT, BuildError, hdl_sources, simulate, tool_environment, tool_version
+from sim.core import lin_traffic
 from sim.core.test_core import INPUTS
 from sim.faults.mutants import Mutant, mutants
 from sim.proofs import FORMAL, PACKAGES, input_files, prove, sby, sections, tasks_of
@@ -71,6 +73,7 @@ BENCHES = {
     "litepulse_window": ("tb_streams", "tb_watchdog"),
 }
 BENCH_DEFAULT = ("tb_launch",)
+HEADERS = 1200  # of the random LIN traffic, which comes first: it takes seconds, the proofs minutes
 SAMPLES = (1, 4)
 
 
@@ -160,13 +163,20 @@ def judge(module, mutant: Mutant, benches=True):
     finally:
         del os.environ["LITEPULSE_HDL"]
         shutil.rmtree(folder, ignore_errors=True)
-    killed_by_proof = verdict.what == "killed" and not verdict.by.startswith("tb_")
+    killed_by_proof = verdict.what == "killed" and not verdict.by.startswith(("tb_", "lin_traffic"))
     VERDICTS.remember(name, by_proof if killed_by_proof else by_all, vars(verdict))
     return verdict
 
 
 def decide(module, folder, benches):
     """(what, by) of the mutant in `folder`/hdl, which LITEPULSE_HDL names."""
+    if benches and module == "litepulse_lin":
+        try:
+            lin_traffic.run("mutant", HEADERS, lin_traffic.program().compile(folder, 1))
+        except verilated.BuildError:
+            return "invalid", ""
+        except AssertionError:
+            return "killed", "lin_traffic"
     for path, task in proofs(module):
         if prove(path, task, timeout=SECONDS, search=SEARCH).status == "FAIL":
             return "killed", f"{path.stem}:{task}" if task else path.stem
@@ -213,7 +223,7 @@ def row(module, verdicts, seed, total):
     """Lines of a module on the page."""
     counts = Counter(verdict.what for verdict in verdicts)
     judged = counts["killed"] + counts["survived"]
-    by_proof = sum(verdict.what == "killed" and not verdict.by.startswith("tb_") for verdict in verdicts)
+    by_proof = sum(verdict.what == "killed" and not verdict.by.startswith(("tb_", "lin_traffic")) for verdict in verdicts)
     score = f"{100 * counts['killed'] / judged:.0f} %" if judged else "-"
     drawn_of = f"all {total}" if len(verdicts) == total else f"{len(verdicts)} of {total}, seed {seed}"
     lines = [
