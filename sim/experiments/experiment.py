@@ -66,6 +66,7 @@ class Chart:
     title: what it shows, in one line
     x, y: what the axes are, with the unit in brackets
     log: which axes are logarithmic: "", "x", "y" or "xy"
+    rows: each series is a row of its own with its name, from its first x to its last one; a large dot is where its y is 50, in percent
     """
 
     name: str
@@ -74,6 +75,7 @@ class Chart:
     y: str
     series: list
     log: str = ""
+    rows: bool = False
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,8 @@ def tables(found):
         if name in found:
             one = found[name]
             reached = one["per_second"] <= rate and one["error_ticks"] == [0, 0] and one["waits_us"] <= limit
-            said.append(f"{what}: {'reached' if reached else '**missed**'} ({one['per_second']:.2f}, {ms(one['waits_us'])} ms)")
+            read = f"; until `read()` {ms(one['latency_us'][1])} ms" if one["latency_us"] else ""
+            said.append(f"{what}: {'reached' if reached else '**missed**'} ({one['per_second']:.2f}, {ms(one['waits_us'])} ms{read})")
     if said:
         out += ["", f"The goals at 19,200 baud: a byte waits for its interrupt, its time has no error. {'. '.join(said)}."]
     return out

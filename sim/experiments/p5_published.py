@@ -48,13 +48,6 @@ class Published:
     answers: int
     time_outs: int
 
-    @property
-    def curve(self):
-        """(seconds, percent of all stimuli answered by then): the points that the summary knows."""
-        all_of_them = self.answers + self.time_outs
-        shares = (Fraction(100, self.answers), *PERCENTS, 100)
-        return [self.least, *self.percentiles, self.most], [float(share * self.answers / all_of_them) for share in shares]
-
 
 def summarise(text):
     """The row of a file of the study."""

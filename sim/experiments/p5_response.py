@@ -5,7 +5,7 @@ import textwrap
 from statistics import median
 
 from sim.experiments import p5_cable, p5_pads, p5_soc
-from sim.experiments.experiment import PUBLISHED, Chart, Experiment, Series, Step, by_rank, cumulative
+from sim.experiments.experiment import PUBLISHED, Chart, Experiment, Series, Step, by_rank
 from sim.experiments.p5_published import PERCENTS, SOURCE, published
 
 SAMPLES = 1000  # of each in the long variant, and where they cost little
@@ -13,6 +13,7 @@ GOAL = published()[0].percentiles[PERCENTS.index(50)]  # s: the soonest median, 
 GOAL_TICKS = 1  # the spread of our delays, at most
 BEST = "ecp5"  # the step that the goal is about
 LITEUART = p5_soc.LITEUART.title
+FEW = 100  # samples: of fewer p99 is the longest, which says nothing of its own
 
 
 def steps(long):
@@ -72,14 +73,24 @@ def place(row):
     return row["where"] + ("" if row["cpu"] == "none" else f", CPU {row['cpu']}")
 
 
-def line_of(row):
-    """(median, line of the table) of a row of ours."""
+def emulated(row):
+    """Whether its delays go by the clock on the emulator's wall: a program's on the cable. Only their ratio to the responder counts."""
+    return row["where"] == p5_cable.WHERE and row["who"] != p5_cable.RESPONDER
+
+
+def line_of(row, responder):
+    """(median, line of the table) of a row of ours. `responder`: the median of the one on the cable, in s, or None."""
     cells = [row["who"], place(row), row["source"], f"{len(row['delays']):,} of {row['stimuli']:,}"]
     times = seconds(row)
     if times:
-        found = (min(times), median(times), by_rank(times, 99), max(times))
+        found = [told(min(times)), told(median(times)), told(by_rank(times, 99)), told(max(times))]
         spread = spread_ticks(row)
-        cells += [*map(told, found), f"{spread:,.0f}" if spread == int(spread) else f"{spread:.3f}"]
+        cells += [*found, f"{spread:,.0f}" if spread == int(spread) else f"{spread:.3f}"]
+        if emulated(row):
+            of = (min(times), median(times), by_rank(times, 99), max(times))
+            cells[-5:] = [*(f"× {time / responder:,.0f}" if responder else "-" for time in of), "-"]
+        if row["stimuli"] < FEW:
+            cells[-3] = "-"
     else:
         cells += ["-"] * 5
     return middle(row), f"| {' | '.join([*cells, str(row['refused']), str(row['missed'])])} |"
@@ -108,54 +119,49 @@ def verdict(row):
     )
 
 
-def cable_ratio(rows):
-    """The sentences that say how much longer programs take than the responder, on the cable; "" if they were not measured."""
-    mine = {row["who"]: median(row["delays"]) for row in rows if row["where"] == p5_cable.WHERE and row["delays"]}
-    itself = mine.get(p5_cable.RESPONDER)
-    times = [f"{who} takes {mine[who] / itself:,.0f} times" for who in (p5_cable.TTY, p5_cable.CHARDEV) if itself and who in mine]
-    return f"On the cable {' and '.join(times)} as long as the responder, in the median." if times else ""
-
-
 NOTES = (
     "Delays of edges count from the edge at the input pin to the edge at the output pin. Delays of bytes (the ttys) count from the "
     "begin of the stop bit to the start edge of the same byte. `refused`: the answer was launched too late, so it was not sent. "
-    f"`missed`: nobody saw the stimulus, or the study's measurement timed out. Published: {SOURCE}."
+    "`missed`: nobody saw the stimulus, or the study's measurement timed out. `×`: so many times as long as the responder on the cable, "
+    f"in the median; times of programs there are the emulator's. Of fewer than {FEW} samples there is no p99. Published: {SOURCE}."
 )
 
 
 def tables(figures):
     """The table, fastest first, and what it says."""
     rows = all_rows(figures)
-    lines = sorted([*map(line_of, rows), *map(line_of_published, published())], key=lambda pair: pair[0])
-    said = [NOTES, *(verdict(row) for row in figures.get(BEST, {"rows": []})["rows"]), cable_ratio(rows)]
+    responder = next((middle(row) for row in rows if (row["where"], row["who"]) == (p5_cable.WHERE, p5_cable.RESPONDER)), None)
+    lines = sorted([*(line_of(row, responder) for row in rows), *map(line_of_published, published())], key=lambda pair: pair[0])
+    said = [NOTES, *(verdict(row) for row in figures.get(BEST, {"rows": []})["rows"])]
     return [
         "| who answers | where | source | samples | least | median | p99 | most | spread, ticks | refused | missed |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
         *(line for _, line in lines),
-        *(line for paragraph in said if paragraph for line in ("", *textwrap.wrap(paragraph, 100, break_on_hyphens=False))),
+        *(line for paragraph in said for line in ("", *textwrap.wrap(paragraph, 100, break_on_hyphens=False))),
     ]
 
 
-def curve(row):
-    """(seconds, percent of all stimuli answered by then)."""
-    times, shares = cumulative(seconds(row))
-    answered = len(row["delays"]) / row["stimuli"]
-    return [times[0], *times], [0.0, *(share * answered for share in shares)]
+def row_of(name, times, source, ours):
+    """The row of the picture of {percent: s}."""
+    words = {0: "least", 50: "median", 100: "most"}
+    labels = [f"{words.get(percent, f'p{percent}')} {told(time)}" for percent, time in times.items()]
+    return Series(name, [*times.values()], [*times], source, "line", ours, labels)
 
 
 def charts(figures):
-    """All distributions."""
+    """All distributions but those of programs on the cable, whose times are the emulator's."""
     series = []
     for row in all_rows(figures):
-        if row["delays"]:
-            x, y = curve(row)
-            name = f"{row['who']}, {place(row)}"
-            labels = [f"{told(time)}: {share:.1f} %" for time, share in zip(x, y)]
-            series.append(Series(name, x, y, row["source"], "steps", row["who"] != LITEUART, labels))
+        if row["delays"] and not emulated(row):
+            times = seconds(row)
+            shares = {0: min(times), 50: median(times), **({99: by_rank(times, 99)} if row["stimuli"] >= FEW else {}), 100: max(times)}
+            series.append(row_of(f"{row['who']}, {place(row)}", shares, row["source"], row["who"] != LITEUART))
     for one in published():
-        x, y = one.curve
-        series.append(Series(one.name, x, y, PUBLISHED, "line", False, [f"{told(time)}: {share:.1f} %" for time, share in zip(x, y)]))
-    return [Chart("p5-response", "From edge to answer", "delay [s]", "answered by then [%]", series, "x")]
+        of = dict(zip(PERCENTS, one.percentiles))
+        series.append(row_of(one.name, {0: one.least, 50: of[50], 99: of[99], 100: one.most}, PUBLISHED, False))
+    series.sort(key=lambda one: one.x[one.y.index(50)])
+    title = "From edge to answer: least to most, dot: median"
+    return [Chart("p5-response", title, "delay [s]", "", series, "x", rows=True)] if series else []
 
 
 P5 = Experiment(

@@ -55,13 +55,16 @@ function draw() {
     const grid = theme === "dark" ? "#30363d" : "#d8dee4";
     const axis = (title, log) => ({ title: { text: title, standoff: 8 }, type: log ? "log" : "linear", gridcolor: grid, zerolinecolor: grid,
       linecolor: grid, automargin: true, exponentformat: "power" });
-    const data = chart.traces.map((trace, n) => ({ ...trace, marker: { color: colours[n], size: narrow ? 5 : 7, opacity: 0.85 },
-      line: { ...trace.line, color: colours[n] } }));
-    // Room for the legend below.
-    document.getElementById(chart.id).style.height = `${24 + chart.traces.length * (narrow ? 1.2 : 0.8)}rem`;
+    const data = chart.traces.map((trace, n) => ({ ...trace, line: { ...trace.line, color: colours[n] },
+      marker: { color: colours[n], size: trace.sizes ?? (narrow ? 5 : 7), opacity: trace.sizes ? 1 : 0.85 } }));
+    // Names are above their rows; else there is room for the legend below.
+    const rows = { type: "category", autorange: "reversed", ticklabelposition: "inside top", tickfont: { size: narrow ? 9 : 12 } };
+    const height = chart.rows ? 5 + chart.traces.length * 2.1 : 24 + chart.traces.length * (narrow ? 1.2 : 0.8);
+    document.getElementById(chart.id).style.height = `${height}rem`;
     Plotly.react(chart.id, data, {
       paper_bgcolor: paper, plot_bgcolor: paper, font: { color: ink },
-      xaxis: axis(chart.x, chart.log.includes("x")), yaxis: axis(chart.y, chart.log.includes("y")),
+      xaxis: axis(chart.x, chart.log.includes("x")), yaxis: { ...axis(chart.y, chart.log.includes("y")), ...(chart.rows ? rows : {}) },
+      showlegend: !chart.rows,
       legend: { orientation: "h", y: -0.22, font: { size: narrow ? 10 : 12 } }, hovermode: "closest",
       margin: narrow ? { l: 45, r: 8, t: 10, b: 40 } : { l: 70, r: 20, t: 30, b: 60 },
     }, { responsive: true, displaylogo: false, displayModeBar: !narrow });
@@ -71,6 +74,21 @@ dark.addEventListener("change", draw);
 addEventListener("resize", draw);
 draw();
 """
+
+
+def row_of(one):
+    """A row for plotly, without its colour."""
+    return {
+        "type": "scatter",
+        "name": f"{one.name} ({one.source})",
+        "x": one.x,
+        "y": [one.name] * len(one.x),
+        "mode": "lines+markers",
+        "line": {"width": 4},
+        "sizes": [12 if percent == 50 else 6 for percent in one.y],
+        "text": one.labels,
+        "hovertemplate": "%{text}<extra>%{fullData.name}</extra>",
+    }
 
 
 def trace_of(one):
@@ -92,14 +110,15 @@ def trace_of(one):
 
 def chart_data(chart):
     """A chart for the page's script."""
-    colours = {theme: [colour_of(chart.series, theme)[one.name] for one in chart.series] for theme in ("light", "dark")}
+    colours = {theme: [colour_of(chart, theme)[one.name] for one in chart.series] for theme in ("light", "dark")}
     return {
         "id": chart.name,
         "x": chart.x,
         "y": chart.y,
         "log": chart.log,
+        "rows": chart.rows,
         "colours": colours,
-        "traces": [trace_of(one) for one in chart.series],
+        "traces": [(row_of if chart.rows else trace_of)(one) for one in chart.series],
     }
 
 

@@ -14,15 +14,51 @@ GREY = {"light": ("#6e7781", "#8c959f", "#57606a", "#424a53", "#afb8c1"), "dark"
 MARKERS = "osD^vPX*"
 
 
-def colour_of(series, theme):
-    """{name: colour} of all series of a chart."""
+def palette_of(one):
+    """The colours for a series of its kind."""
+    return GREY if one.source in (PUBLISHED, COMPUTED) else OURS if one.ours else OTHERS
+
+
+def colour_of(chart, theme):
+    """{name: colour} of all series of a chart. Rows have their names beside them, so that one colour a kind does."""
     counts, found = {}, {}
-    for one in series:
-        palette = GREY if one.source in (PUBLISHED, COMPUTED) else OURS if one.ours else OTHERS
+    for one in chart.series:
+        palette = palette_of(one)
         number = counts[id(palette)] = counts.get(id(palette), -1) + 1
         colours = palette[theme]
-        found[one.name] = colours[number % len(colours)]
+        found[one.name] = colours[0 if chart.rows else number % len(colours)]
     return found
+
+
+def draw_lines(chart, figure, axis, colours):
+    """Lines and points, with a legend below."""
+    for number, one in enumerate(chart.series):
+        label, colour = f"{one.name} ({one.source})", colours[one.name]
+        if one.style == "points":
+            axis.plot(one.x, one.y, MARKERS[number % len(MARKERS)], color=colour, markersize=4.5, alpha=0.85, label=label)
+        elif one.style == "steps":
+            axis.step(one.x, one.y, where="post", color=colour, linewidth=1.8, label=label)
+        else:
+            axis.plot(one.x, one.y, "--" if one.source == PUBLISHED else "-", color=colour, linewidth=1.4, label=label)
+    axis.set_ylabel(chart.y)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower left", fontsize=8, frameon=False)
+
+
+def draw_rows(chart, figure, axis, colours):
+    """A row for each series, the first one on top."""
+    for row, one in enumerate(chart.series):
+        colour = colours[one.name]
+        axis.plot(one.x, [row] * len(one.x), "-", color=colour, linewidth=2.4, solid_capstyle="butt")
+        axis.plot(one.x, [row] * len(one.x), "|", color=colour, markersize=8, markeredgewidth=1.4)
+        axis.plot([x for x, y in zip(one.x, one.y) if y == 50], [row], "o", color=colour, markersize=6.5)
+    axis.set_yticks(range(len(chart.series)), [one.name for one in chart.series], fontsize=8)
+    axis.set_ylim(len(chart.series) - 0.4, -0.6)
+    kinds = {
+        PUBLISHED if one.source == PUBLISHED else "LitePulse" if one.ours else "the ordinary way": colours[one.name] for one in chart.series
+    }
+    for kind, colour in kinds.items():
+        axis.plot([], [], "-o", color=colour, label=kind, linewidth=2.4)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower left", fontsize=8, frameon=False, ncols=len(kinds))
 
 
 def draw(chart, path, theme="light"):
@@ -43,29 +79,17 @@ def draw(chart, path, theme="light"):
             for name in ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color", "grid.color", "legend.edgecolor")
         },
     }
-    colours = colour_of(chart.series, theme)
+    colours = colour_of(chart, theme)
     with pyplot.rc_context(settings):
-        columns = 1 if len(chart.series) < 9 else 2
-        figure, axis = pyplot.subplots(figsize=(9, 4.8 + 0.19 * -(-len(chart.series) // columns)))
-        for number, one in enumerate(chart.series):
-            label, colour = f"{one.name} ({one.source})", colours[one.name]
-            if one.style == "points":
-                axis.plot(one.x, one.y, MARKERS[number % len(MARKERS)], color=colour, markersize=4.5, alpha=0.85, label=label)
-            elif one.style == "steps":
-                axis.step(one.x, one.y, where="post", color=colour, linewidth=1.8, label=label)
-            else:
-                axis.plot(one.x, one.y, "--" if one.source == PUBLISHED else "-", color=colour, linewidth=1.4, label=label)
+        figure, axis = pyplot.subplots(figsize=(9, 1.6 + 0.235 * len(chart.series) if chart.rows else 4.8 + 0.19 * len(chart.series)))
+        (draw_rows if chart.rows else draw_lines)(chart, figure, axis, colours)
         if "x" in chart.log:
             axis.set_xscale("log")
         if "y" in chart.log:
             axis.set_yscale("log")
         axis.set_xlabel(chart.x)
-        axis.set_ylabel(chart.y)
         axis.set_title(chart.title, fontsize=12)
         axis.grid(alpha=0.25, which="major")
-        figure.legend(
-            *axis.get_legend_handles_labels(), loc="outside lower left", fontsize=8 if columns == 1 else 6.5, ncols=columns, frameon=False
-        )
         figure.text(0.995, 0.005, SIMULATED, ha="right", va="bottom", fontsize=9, color="#cf222e", weight="bold")
         figure.set_layout_engine("constrained")
         figure.savefig(path, dpi=100)

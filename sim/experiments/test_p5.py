@@ -324,11 +324,30 @@ def test_verdict(found, reached):
 
 
 def test_a_step_that_nobody_answered():
-    """It has its row, and no curve."""
+    """It has its line in the table, and no row in the picture."""
     silent = row("nobody", "there", "idle", RTL, 50_000_000, [], 4, Said(4, [0, 1, 2, 3], 60, None))
     figures = {**canned(), "more": {"rows": [silent]}}
     assert any(line.startswith("| nobody |") and "| 0 of 4 |" in line for line in tables(figures))
     assert [one.name for one in charts(figures)[0].series] == [one.name for one in charts(canned())[0].series]
+
+
+def test_times_of_the_emulator_are_ratios():
+    """A program on the cable: so many times the responder there, and not in the picture beside others' hardware."""
+    cable = [
+        row(who, p5_cable.WHERE, "idle", PC, p5_cable.HZ, [delay] * 100, 100, Said(100, [], None, None))
+        for who, delay in ((p5_cable.RESPONDER, 7), (p5_cable.TTY, 7000))
+    ]
+    figures = {**canned(), "cable": {"rows": cable}}
+    (line,) = [line for line in tables(figures) if line.startswith(f"| {p5_cable.TTY} |")]
+    assert "| × 1,000 | × 1,000 | × 1,000 | × 1,000 | - | 0 | 0 |" in line
+    names = [one.name for one in charts(figures)[0].series]
+    assert any(p5_cable.RESPONDER in name for name in names) and not any(p5_cable.TTY in name for name in names)
+
+
+def test_no_p99_of_few_samples():
+    (line,) = [line for line in tables(canned()) if line.startswith(f"| {CHARDEV.title} |")]
+    assert line.split("|")[7].strip() == "-"
+    assert all(99 not in one.y for one in charts(canned())[0].series if CHARDEV.title in one.name)
 
 
 # What was published -----------------------------------------------------------------------------------------------------

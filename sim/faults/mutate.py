@@ -123,7 +123,9 @@ def file_of(module):
 
 
 def differs(module, hdl, folder, samples):
-    """Does an output of the module in `hdl` differ from that of the tree's within EQUIVALENT cycles? None: it cannot be read."""
+    """Does an output of the module in `hdl` differ from that of the tree's within EQUIVALENT cycles? None: it cannot be read.
+
+    If that is not known after SECONDS it counts as a difference."""
     sources = [path.name for path in hdl_sources(module)]
     parameters = f"chparam -set S {samples} {module}" if re.search(r"parameter int S\b", file_of(module).read_text()) else ""
     read = ["read -sv " + " ".join(f"{{}}/{name}" for name in sources), parameters, f"prep -flatten -top {module}", "memory_map"]
@@ -136,12 +138,14 @@ def differs(module, hdl, folder, samples):
     script += ["miter -equiv -make_assert -flatten gold gate miter", "prep -top miter"]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "miter.sby").write_text(
-        "\n".join(["[options]", "mode bmc", f"depth {EQUIVALENT}", "[engines]", "smtbmc yices", "[script]", *script, ""])
+        "\n".join(
+            ["[options]", "mode bmc", f"depth {EQUIVALENT}", f"timeout {SECONDS}", "[engines]", "smtbmc yices", "[script]", *script, ""]
+        )
     )
     done = subprocess.run(
         ["sby", "-f", "-d", "work", "miter.sby"], cwd=folder, env=tool_environment(), capture_output=True, text=True, check=False
     )
-    return {0: False, 2: True}.get(done.returncode)
+    return {0: False, 2: True, 8: True}.get(done.returncode)
 
 
 def judge(module, mutant: Mutant, benches=True):
