@@ -628,6 +628,57 @@ u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz)
 		     FIELD_MAX(LITEPULSE_CSR_SESSION_LIMIT_MASK));
 }
 
+/*
+ * Which line profiles output uses that goes on, by STATUS, and what they are. Launches that wait
+ * cannot be read: they may use any. 0 or an error of the transport.
+ */
+static int litepulse_board_find_profiles(struct litepulse *lp, u32 status)
+{
+	u32 words[2 * LITEPULSE_PROFILES], train, format;
+	u32 responder[(LITEPULSE_CFG_RESP_LAUNCH - LITEPULSE_CFG_RESP_TRIGGER) / 4 + 1];
+	u8 uses = 0, inverted = 0;
+	unsigned int i;
+	int error;
+
+	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_PROFILE0_FORMAT, words,
+				     ARRAY_SIZE(words)) ?:
+		lp->ops->read_config(lp->context, LITEPULSE_CFG_TRAIN_LAUNCH, &train, 1) ?:
+		lp->ops->read_config(lp->context, LITEPULSE_CFG_RESP_TRIGGER, responder,
+				     ARRAY_SIZE(responder));
+	if (error)
+		return error;
+	/* The line rests at the level of profile 0, which the tty never inverts. */
+	if (words[0] & LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK)
+		inverted = BIT(0);
+	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
+		uses = inverted | BIT(FIELD_GET(LITEPULSE_CFG_TRAIN_LAUNCH_PROFILE_MASK, train));
+	lp->kept_uses.train = uses;
+	if (status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK) {
+		lp->kept_uses.responder =
+			inverted | BIT(FIELD_GET(LITEPULSE_CFG_RESP_LAUNCH_PROFILE_MASK,
+						 responder[ARRAY_SIZE(responder) - 1]));
+		if (FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, responder[0]) !=
+		    LITEPULSE_TRIGGER_EDGE)
+			lp->kept_uses.responder |= BIT(0);
+		uses |= lp->kept_uses.responder;
+	}
+	if (!(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
+		lp->kept_uses.queue = GENMASK(LITEPULSE_PROFILES - 1, 0);
+	/* Of the others it is not known whether the words are from before a reset. */
+	lp->profiles_set = uses & ~BIT(0);
+	for (i = 0; i < LITEPULSE_PROFILES; i++) {
+		format = words[2 * i];
+		lp->profiles[i] = (struct litepulse_profile_settings){
+			.format = format & ~LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK,
+			.period = (u64)FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK,
+						 format) << 32 | words[2 * i + 1],
+		};
+		if (i && format & LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK)
+			lp->profiles_inverted |= BIT(i);
+	}
+	return 0;
+}
+
 /**
  * litepulse_board_find_kept - finds out whether the board goes on with what it was told to keep
  * @lp: device, identified
@@ -665,7 +716,7 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 		lp->filter_kept = filter;
 	if (lp->responder_listens)
 		lp->line |= LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
-	return 0;
+	return litepulse_board_find_profiles(lp, words[ARRAY_SIZE(words) - 1]);
 }
 
 /**

@@ -24,6 +24,7 @@
 #define EVENTS		256
 #define BYTES		512
 #define LAUNCHES	64
+#define CONFIG_WORDS	64
 #define LIN_ENTRIES	16	/* of the first board; the second is no LIN slave */
 #define TRANSMIT_LOW	(BYTES / 16)
 
@@ -114,7 +115,8 @@ struct board {
 	spinlock_t lock;		/* protects what follows */
 	u64 reset;			/* time of the latest one, ns */
 	u32 session, event_mask, wanted, line, driver_enable, echo, period;
-	bool train;
+	u32 config[CONFIG_WORDS];	/* as written last */
+	bool train, armed;
 	u32 train_count, train_width;
 	u64 busy_until;			/* end of the train's pulse that is on the line */
 	u64 low_since;			/* tick from which on BREAK_HOLD holds the line low */
@@ -154,6 +156,7 @@ static void watchdog(struct board *b)
 	b->session = 0;
 	b->launch_count = 0;
 	b->train = false;
+	b->armed = false;
 	spin_unlock_irqrestore(&b->lock, flags);
 }
 
@@ -174,6 +177,7 @@ static void reset_board(struct board *b)
 	b->waiting_count = 0;
 	b->seq = 0;
 	b->train = false;
+	b->armed = false;
 	b->line = 0;
 	b->busy_until = 0;
 	b->driver_enable = 0;
@@ -407,6 +411,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 			*words = (b->waiting_count ? 0 : LITEPULSE_CSR_STATUS_TX_IDLE_MASK) |
 				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) |
 				(b->train && !hide_train ? LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK : 0) |
+				(b->armed ? LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK : 0) |
 				(line_is_free(b, tick_of(b)) ? 0 : LITEPULSE_CSR_STATUS_LINE_BUSY_MASK);
 			break;
 		default:
@@ -457,9 +462,7 @@ static int board_read_config(void *context, u32 offset, u32 *words, unsigned int
 	struct board *b = context;
 
 	access(b);
-	memset(words, 0, count * sizeof(*words));
-	if (offset == LITEPULSE_CFG_LINE)
-		*words = b->line;
+	memcpy(words, &b->config[LITEPULSE_CONFIG_INDEX(offset)], count * sizeof(*words));
 	return 0;
 }
 
@@ -480,6 +483,7 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	for (; count; count--, words++) {
 		u64 now = tick_of(b);
 
+		b->config[LITEPULSE_CONFIG_INDEX(words->offset)] = words->value;
 		if (fail_echo && words->offset == LITEPULSE_CFG_ECHO) {
 			error = -EIO;
 			continue;
@@ -514,6 +518,9 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 				error = refuse(b, words->offset, LITEPULSE_REASON_INVALID);
 			else
 				b->echo = words->value;
+			break;
+		case LITEPULSE_CFG_RESP_ARM:
+			b->armed = words->value;
 			break;
 		case LITEPULSE_CFG_TRAIN_COUNT:
 			b->train_count = words->value;
