@@ -562,12 +562,29 @@ static int litepulse_bus_change_rate(struct litepulse_link *link, u32 rate, unsi
 						  litepulse_bus_silence_ms(link)));
 }
 
-/* Can the bridge whose rate register reads @rate do so many bits per second? */
-static bool litepulse_bus_can_do(u32 rate, unsigned int baud)
+/* Does the rate register read @rate at the base rate, with the clock that it tells? */
+static bool litepulse_bus_is_base_rate(u32 rate)
+{
+	u64 word = FIELD_GET(LITEPULSE_BRIDGE_RATE_WORD_MASK, rate);
+	u64 hz = (u64)FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) *
+		LITEPULSE_BRIDGE_CLOCK_UNIT;
+	s64 off = word * hz - (u64)LITEPULSE_BRIDGE_BAUD * LITEPULSE_BRIDGE_WORD_ONE;
+
+	/* The word is rounded to the nearest, and so is the clock. */
+	return abs(off) <= hz / 2 + word * (LITEPULSE_BRIDGE_CLOCK_UNIT / 2);
+}
+
+/*
+ * Can the bridge whose rate register reads @rate do so many bits per second? If it does not read
+ * as at the base rate while it is there, it is another bridge's, or something else.
+ */
+static bool litepulse_bus_can_do(const struct litepulse_link *link, u32 rate, unsigned int baud)
 {
 	u64 hz = (u64)FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) *
 		LITEPULSE_BRIDGE_CLOCK_UNIT;
 
+	if (link->baud == link->base_baud && !litepulse_bus_is_base_rate(rate))
+		return false;
 	return hz && 8ULL * baud <= hz + LITEPULSE_BRIDGE_CLOCK_UNIT / 2;
 }
 
@@ -591,7 +608,7 @@ static int litepulse_bus_raise(struct litepulse_link *link, unsigned int baud)
 	error = litepulse_bus_read_rate(link, &rate, 2);
 	if (error)
 		return error;
-	if (!litepulse_bus_can_do(rate, baud))
+	if (!litepulse_bus_can_do(link, rate, baud))
 		return -EINVAL;
 	told = litepulse_bus_rate_for(rate, baud);
 	link->base_rate = rate;
@@ -742,7 +759,7 @@ int litepulse_bus_set_baud(struct litepulse_link *link, unsigned int baud)
 		error = litepulse_bus_read_rate(link, &rate, 2);
 		if (error)
 			return error;
-		if (!litepulse_bus_can_do(rate, baud))
+		if (!litepulse_bus_can_do(link, rate, baud))
 			return -EINVAL;
 	}
 	error = 0;

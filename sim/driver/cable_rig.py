@@ -170,12 +170,35 @@ class Through(Between):
 class Rated(Between):
     """Gives the board's bridge a bit rate that can be set; `register.asked` has what was."""
 
+    REGISTER = RateRegister
+
     def __init__(self, near, far):
-        self.register = RateRegister([1_000_000])
+        self.register = self.REGISTER([1_000_000])
         super().__init__(near, far)
 
     def carry(self, data, to_board):
         return self.register(not to_board, data)
+
+
+class OtherRegister(RateRegister):
+    """That of a bridge which begins at another rate than 115200 baud."""
+
+    BASE = 57_600
+
+
+class OtherBridge(Rated):
+    """What lies where the register would be reads as if it were there, but not as at 115200 baud. `watcher` judges the host."""
+
+    REGISTER = OtherRegister
+
+    def __init__(self, near, far):
+        self.watcher = Watcher()
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
+        data = super().carry(data, to_board)
+        self.watcher(time.monotonic(), to_board, data)
+        return data
 
 
 LDISC = "litepulse_uartbone_ldisc.c"

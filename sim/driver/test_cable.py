@@ -21,6 +21,7 @@ from sim.driver.cable_rig import (
     Damage,
     EachPlace,
     NothingWaits,
+    OtherBridge,
     Plain,
     Raised,
     Rated,
@@ -143,6 +144,14 @@ def test_baud_of_the_port():
         check(cable_boot(["baud"], [board]), 1)
         asked = board.between.register.asked
     assert asked, "no rate was asked for, and so no lock of the port taken"
+
+
+def test_another_bridge_is_left_alone():
+    """Its register does not have the word of 115200 baud: nothing is written to it, and the board works at the rate that it has."""
+    with Board(between=OtherBridge) as board:
+        check(cable_boot(["baud"], [board]), 1)
+        asked, watcher = board.between.register.asked, board.between.watcher
+    assert watcher.broken == [] and not asked, (watcher.broken, asked)
 
 
 def test_suspend():
