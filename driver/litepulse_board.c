@@ -14,6 +14,9 @@
 /* Attempts to read the clocks while nobody sets them. */
 #define TIME_ATTEMPTS 10
 
+/* So long after it was last heard its watchdog has not fired; the two clocks differ by less. */
+#define UNFIRED_NS (LITEPULSE_WATCHDOG_SECONDS * (u64)NSEC_PER_SEC - 100 * NSEC_PER_MSEC)
+
 static DEFINE_IDA(litepulse_ids);
 
 /* --- lifetime --- */
@@ -478,7 +481,9 @@ int litepulse_board_name_session(struct litepulse *lp)
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 {
 	const bool kept = lp->kept, unwatched = lp->unwatched;
+	const bool watching = lp->pledge_unknown || !(kept || unwatched);
 	struct litepulse_reading before, after;
+	bool late;
 	int error;
 
 	if (!lp->keeps ||
@@ -486,27 +491,28 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 		return 0;
 	/*
 	 * A board that was reset, or whose watchdog has fired, must not get its old name back.
-	 * Reading the tick makes the watchdog count anew, so it cannot fire before the write.
+	 * Reading the tick makes the watchdog count anew, so it cannot fire before the write, if
+	 * this machine does not stand still in between.
 	 */
 	error = litepulse_board_read(lp, &before) ?: litepulse_board_check_session(lp);
 	if (error)
 		return error == -ESTALE ? 0 : error;
-	error = litepulse_board_write_session(lp, keep, watched) ?:
-		litepulse_board_read(lp, &after);
+	error = litepulse_board_write_session(lp, keep, watched);
+	late = watching && ktime_get_boottime_ns() - before.before > UNFIRED_NS;
+	error = error ?: litepulse_board_read(lp, &after);
+	/* It was reset, and got the name from a frame that was sent again; or it may have fired. */
+	if (late || (!error && litepulse_board_has_begun_anew(lp, &before, &after))) {
+		litepulse_board_choose_session(lp);
+		litepulse_board_schedule_restart(lp);
+	}
 	if (error) {
 		/* What the board has is not known for certain. */
 		lp->pledge_unknown = true;
 		lp->kept = kept;
 		lp->unwatched = unwatched;
 		litepulse_board_doubt(lp);
-		return error;
 	}
-	if (litepulse_board_has_begun_anew(lp, &before, &after)) {
-		/* It was, and got the name from a frame that was sent again. */
-		litepulse_board_choose_session(lp);
-		litepulse_board_schedule_restart(lp);
-	}
-	return 0;
+	return error;
 }
 
 /**

@@ -15,6 +15,8 @@
  *   use doubt    what is dropped as a header's tick went back is reported: how much, and when that was noticed
  *   use watchdog the board's watchdog fires: what ran has stopped, all else goes on (keeps=1 fast_ppm=500)
  *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
+ *   use late     the machine stands still while the board gets the name that it had: what ran has stopped, and nobody takes it for
+ *                the same (keeps=1)
  *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
  *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
  *   use memory   what files take of the machine's memory has an end, and comes back when they are closed
@@ -936,6 +938,31 @@ static void renamed(int pulse)
 	CHECK(read(pulse, &event, sizeof(event)) == sizeof(event) && event.kind == LITEPULSE_KIND_RESTARTED && !event.tick);
 	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == ESTALE && known("launches") == 0);
 	close(fd);
+	all(open_pulse());
+}
+
+static void late(int pulse)
+{
+	struct litepulse_keep kept = { .flags = LITEPULSE_CLAIM_KEEP };
+	struct litepulse_status status;
+	struct litepulse_event event;
+
+	subscribe(pulse, 1 << LITEPULSE_KIND_TX);
+	for (int round = 1; round <= 2; round++) {
+		int fd = claim(pulse);
+
+		CHECK(fd >= 0 && !ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+		write_parameter("stand_still", round == 1 ? "1" : "2");
+		CHECK(!ioctl(fd, LITEPULSE_IOC_KEEP, &kept));
+		do {
+			CHECK(poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 3000) == 1);
+			CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+		} while (event.kind != LITEPULSE_KIND_RESTARTED);
+		CHECK(event.flags & LITEPULSE_RESTARTED_WATCHDOG);
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !(status.flags & LITEPULSE_STATUS_TRAIN));
+		CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == ESTALE);
+		close(fd);
+	}
 	all(open_pulse());
 }
 
@@ -2004,6 +2031,8 @@ int main(int count, char **words)
 		watchdog(pulse);
 	} else if (!strcmp(words[1], "renamed")) {
 		renamed(pulse);
+	} else if (!strcmp(words[1], "late")) {
+		late(pulse);
 	} else if (!strcmp(words[1], "newcomer")) {
 		for (int i = 0; i < 4; i++)
 			newcomer(i % 2, i / 2);
