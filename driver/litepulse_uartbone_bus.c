@@ -103,6 +103,7 @@ static struct litepulse_request *litepulse_bus_begin(struct litepulse_link *link
 	request->words = 0;
 	request->writes = false;
 	request->once = false;
+	request->anew = false;
 	request->shorter = false;
 	request->full = false;
 	return request;
@@ -445,13 +446,13 @@ static void litepulse_bus_lose(struct litepulse_link *link)
  *
  * Return: 0; -ENODEV if the port is gone, -EIO if there was no good answer: what it wrote may have
  * been written, but at most once; -EAGAIN if there was none and the request is to be made anew, and
- * shorter. After an error no request is under way.
+ * shorter if it can be. After an error no request is under way.
  */
 int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
 			   const struct litepulse_stamper *stamper)
 {
 	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
-	bool again = flight->sent || flight->request.shorter;
+	bool again = flight->sent || flight->request.shorter, anew = flight->request.anew;
 	int error;
 
 	lockdep_assert_held(&link->bus);
@@ -477,6 +478,10 @@ int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
 	} else if (error != -EIO || link->lost) {
 		return error;
 	} else if (again) {
+		error = -EAGAIN;
+	} else if (anew && !litepulse_bus_is_sure(link)) {
+		/* This machine was late. litepulse_bus_assure() looks at the bridge first. */
+		link->repeats++;
 		error = -EAGAIN;
 	} else {
 		litepulse_bus_lose(link);
