@@ -251,7 +251,7 @@ RULES = (
     Rule(
         "lowered",
         "At the end, write the word of 115200 baud to `rate`",
-        end=lambda w: None if w.last or not w.asked or not w.is_sure() else not w.raised,
+        end=lambda w: None if w.last or not w.asked or w.at - w.answered > LOCKED else not w.raised,
         of="plain",
     ),
 )

@@ -194,7 +194,15 @@ def lowered(host, keeps):
         host.plain(write(RATE, TOLD))
 
 
-PLAIN = (raising, raising_unread, lowered)
+def lowered_late(host, keeps):
+    host.raised()
+    host.at += 1.7
+    if keeps:
+        host.plain(read(RATE), [FAST])
+        host.plain(write(RATE, TOLD))
+
+
+PLAIN = (raising, raising_unread, lowered, lowered_late)
 CASES = {
     "first": [first],
     "doubtful": [doubtful],
@@ -207,7 +215,7 @@ CASES = {
     "ticked": [ticked_before, ticked_after],
     "fallback": [fallback],
     "raising": [raising, raising_unread],
-    "lowered": [lowered],
+    "lowered": [lowered, lowered_late],
 }
 
 
