@@ -53,7 +53,7 @@ struct tty_struct;
  * @words: of the answers to all reads
  * @writes: it writes anything
  * @once: it writes what must not be written twice
- * @anew: it does no harm twice, and the caller makes it anew
+ * @anew: it is safe to carry it out twice, and the caller makes it anew
  * @shorter: if no good answer comes the caller asks for less, in another request
  * @full: a command did not fit, and is missing
  */
