@@ -257,6 +257,16 @@ struct litepulse_tty;
 struct litepulse_ptp;
 struct litepulse_chardev;
 
+/* Line profiles that timed output may use; a bit for each. */
+struct litepulse_profile_uses {
+	u8 train, responder, queue;
+};
+
+struct litepulse_profile_settings {
+	u32 format; /* LITEPULSE_CFG_PROFILE_FORMAT_*, without the period's upper bits */
+	u64 period; /* of a bit, in 2^-8 ticks */
+};
+
 /**
  * struct litepulse - one core
  *
@@ -369,8 +379,12 @@ struct litepulse {
 	/* Protects what follows, up to @lin_answers; lets the claim's commands in one at a time. */
 	struct mutex claim_mutex;
 	struct litepulse_claimant *claimant;
-	/* Of the profiles that were set since the driver found the board; bit: number. */
+	/* Of the profiles whose settings are known, but for the tty's; bit: number. */
 	u8 profiles_set, profiles_inverted;
+	struct litepulse_profile_settings profiles[LITEPULSE_PROFILES];
+	struct litepulse_profile_uses uses; /* of the claim's own output */
+	/* Of what earlier claims have kept. Its members are read without the mutex, too. */
+	struct litepulse_profile_uses kept_uses;
 	bool kept; /* SESSION is to say that output goes on without us */
 	bool unwatched; /* SESSION says that the board does not watch for us: nothing runs */
 	bool pledge_unknown; /* what SESSION says is not known: writing it failed */

@@ -14,6 +14,9 @@
 /* Attempts to read the clocks while nobody sets them. */
 #define TIME_ATTEMPTS 10
 
+/* So long after it was last heard its watchdog has not fired; the two clocks differ by less. */
+#define UNFIRED_NS (LITEPULSE_WATCHDOG_SECONDS * (u64)NSEC_PER_SEC - 100 * NSEC_PER_MSEC)
+
 static DEFINE_IDA(litepulse_ids);
 
 /* --- lifetime --- */
@@ -478,7 +481,9 @@ int litepulse_board_name_session(struct litepulse *lp)
 int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 {
 	const bool kept = lp->kept, unwatched = lp->unwatched;
+	const bool watching = lp->pledge_unknown || !(kept || unwatched);
 	struct litepulse_reading before, after;
+	bool late;
 	int error;
 
 	if (!lp->keeps ||
@@ -486,27 +491,28 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
 		return 0;
 	/*
 	 * A board that was reset, or whose watchdog has fired, must not get its old name back.
-	 * Reading the tick makes the watchdog count anew, so it cannot fire before the write.
+	 * Reading the tick makes the watchdog count anew, so it cannot fire before the write, if
+	 * this machine does not stand still in between.
 	 */
 	error = litepulse_board_read(lp, &before) ?: litepulse_board_check_session(lp);
 	if (error)
 		return error == -ESTALE ? 0 : error;
-	error = litepulse_board_write_session(lp, keep, watched) ?:
-		litepulse_board_read(lp, &after);
+	error = litepulse_board_write_session(lp, keep, watched);
+	late = watching && ktime_get_boottime_ns() - before.before > UNFIRED_NS;
+	error = error ?: litepulse_board_read(lp, &after);
+	/* It was reset, and got the name from a frame that was sent again; or it may have fired. */
+	if (late || (!error && litepulse_board_has_begun_anew(lp, &before, &after))) {
+		litepulse_board_choose_session(lp);
+		litepulse_board_schedule_restart(lp);
+	}
 	if (error) {
 		/* What the board has is not known for certain. */
 		lp->pledge_unknown = true;
 		lp->kept = kept;
 		lp->unwatched = unwatched;
 		litepulse_board_doubt(lp);
-		return error;
 	}
-	if (litepulse_board_has_begun_anew(lp, &before, &after)) {
-		/* It was, and got the name from a frame that was sent again. */
-		litepulse_board_choose_session(lp);
-		litepulse_board_schedule_restart(lp);
-	}
-	return 0;
+	return error;
 }
 
 /**
@@ -628,6 +634,57 @@ u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz)
 		     FIELD_MAX(LITEPULSE_CSR_SESSION_LIMIT_MASK));
 }
 
+/*
+ * Which line profiles output uses that goes on, by STATUS, and what they are. Launches that wait
+ * cannot be read: they may use any. 0 or an error of the transport.
+ */
+static int litepulse_board_find_profiles(struct litepulse *lp, u32 status)
+{
+	u32 words[2 * LITEPULSE_PROFILES], train, format;
+	u32 responder[(LITEPULSE_CFG_RESP_LAUNCH - LITEPULSE_CFG_RESP_TRIGGER) / 4 + 1];
+	u8 uses = 0, inverted = 0;
+	unsigned int i;
+	int error;
+
+	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_PROFILE0_FORMAT, words,
+				     ARRAY_SIZE(words)) ?:
+		lp->ops->read_config(lp->context, LITEPULSE_CFG_TRAIN_LAUNCH, &train, 1) ?:
+		lp->ops->read_config(lp->context, LITEPULSE_CFG_RESP_TRIGGER, responder,
+				     ARRAY_SIZE(responder));
+	if (error)
+		return error;
+	/* The line rests at the level of profile 0, which the tty never inverts. */
+	if (words[0] & LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK)
+		inverted = BIT(0);
+	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
+		uses = inverted | BIT(FIELD_GET(LITEPULSE_CFG_TRAIN_LAUNCH_PROFILE_MASK, train));
+	lp->kept_uses.train = uses;
+	if (status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK) {
+		lp->kept_uses.responder =
+			inverted | BIT(FIELD_GET(LITEPULSE_CFG_RESP_LAUNCH_PROFILE_MASK,
+						 responder[ARRAY_SIZE(responder) - 1]));
+		if (FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, responder[0]) !=
+		    LITEPULSE_TRIGGER_EDGE)
+			lp->kept_uses.responder |= BIT(0);
+		uses |= lp->kept_uses.responder;
+	}
+	if (!(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
+		lp->kept_uses.queue = GENMASK(LITEPULSE_PROFILES - 1, 0);
+	/* Of the others it is not known whether the words are from before a reset. */
+	lp->profiles_set = uses & ~BIT(0);
+	for (i = 0; i < LITEPULSE_PROFILES; i++) {
+		format = words[2 * i];
+		lp->profiles[i] = (struct litepulse_profile_settings){
+			.format = format & ~LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK,
+			.period = (u64)FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK,
+						 format) << 32 | words[2 * i + 1],
+		};
+		if (i && format & LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK)
+			lp->profiles_inverted |= BIT(i);
+	}
+	return 0;
+}
+
 /**
  * litepulse_board_find_kept - finds out whether the board goes on with what it was told to keep
  * @lp: device, identified
@@ -665,7 +722,7 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 		lp->filter_kept = filter;
 	if (lp->responder_listens)
 		lp->line |= LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
-	return 0;
+	return litepulse_board_find_profiles(lp, words[ARRAY_SIZE(words) - 1]);
 }
 
 /**

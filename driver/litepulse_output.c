@@ -46,6 +46,15 @@ static int litepulse_output_listen(struct litepulse *lp, bool on)
 	return error;
 }
 
+/* What of an earlier claim goes on uses these line profiles, and nothing else does. */
+static void litepulse_output_keep_profiles(struct litepulse *lp, struct litepulse_profile_uses uses)
+{
+	lp->uses = (struct litepulse_profile_uses){ };
+	WRITE_ONCE(lp->kept_uses.train, uses.train);
+	WRITE_ONCE(lp->kept_uses.responder, uses.responder);
+	WRITE_ONCE(lp->kept_uses.queue, uses.queue);
+}
+
 /* What can be put on the line: the same rules for launches, trains and the responder. */
 static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8 profile, u8 data,
 					 u32 width)
@@ -99,11 +108,16 @@ static void litepulse_output_put_launch(const struct litepulse_launch *launch,
  */
 int litepulse_output_stop(struct litepulse *lp)
 {
+	int error;
+
 	lp->last_launch = 0;
 	WRITE_ONCE(lp->launch_full, false);
-	return litepulse_board_configure(lp, litepulse_output_end,
-					 ARRAY_SIZE(litepulse_output_end)) ?:
-		litepulse_table_clear(lp);
+	error = litepulse_board_configure(lp, litepulse_output_end,
+					  ARRAY_SIZE(litepulse_output_end));
+	if (error)
+		return error;
+	litepulse_output_keep_profiles(lp, (struct litepulse_profile_uses){ });
+	return litepulse_table_clear(lp);
 }
 
 /**
@@ -210,8 +224,16 @@ int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *c
  */
 void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
+	const struct litepulse_profile_uses uses = {
+		.train = lp->uses.train | lp->kept_uses.train,
+		.responder = lp->uses.responder | lp->kept_uses.responder,
+		.queue = lp->uses.queue | lp->kept_uses.queue,
+	};
+
 	lockdep_assert_held(&lp->claim_mutex);
 	lp->claimant = NULL;
+	if (claimant->keep && !claimant->stale)
+		litepulse_output_keep_profiles(lp, uses);
 	if (lp->gone || claimant->keep || claimant->stale)
 		return;
 	lp->unstopped = litepulse_output_stop(lp);
@@ -221,20 +243,50 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 }
 
 /**
+ * litepulse_output_check_profile - whether a line profile may change
+ * @lp: device; the caller need not have claim_mutex
+ * @index: 0 to 3
+ *
+ * Return: 0, -EBUSY if something uses it that an earlier claim has kept, or an error of the
+ * transport.
+ */
+int litepulse_output_check_profile(struct litepulse *lp, unsigned int index)
+{
+	const u8 train = READ_ONCE(lp->kept_uses.train);
+	const u8 responder = READ_ONCE(lp->kept_uses.responder);
+	const u8 queue = READ_ONCE(lp->kept_uses.queue);
+	u32 status;
+	int error;
+
+	if (!((train | responder | queue) & BIT(index)))
+		return 0;
+	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	if (error)
+		return error;
+	return (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK && train & BIT(index)) ||
+	       (status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK && responder & BIT(index)) ||
+	       (!(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) && queue & BIT(index)) ?
+	       -EBUSY : 0;
+}
+
+/**
  * litepulse_output_set_profile - a line profile, not the tty's
  * @lp: device
  * @claimant: holder of the claim
  * @profile: baud and period are filled in
  *
- * Return: 0, -EINVAL if there is no such profile or the core cannot do it, -ESTALE, or an error
- * of the transport.
+ * Return: 0, -EINVAL if there is no such profile or the core cannot do it, -EBUSY if it would
+ * change and something uses it that an earlier claim has kept, -ESTALE, or an error of the
+ * transport.
  */
 int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 struct litepulse_profile *profile)
 {
 	u64 period = profile->baud ? litepulse_bit_period(&lp->rate, profile->baud) :
 				     profile->period;
+	struct litepulse_profile_settings *known;
 	u32 format;
+	bool same;
 	int error;
 
 	if (!profile->index || profile->index >= LITEPULSE_PROFILES || profile->data_bits < 5 ||
@@ -250,10 +302,21 @@ int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, profile->stop) |
 		FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK,
 			   profile->flags & LITEPULSE_PROFILE_INVERT ? 1 : 0);
-	error = litepulse_board_set_profile(lp, profile->index, format, period);
+	known = &lp->profiles[profile->index];
+	same = lp->profiles_set & BIT(profile->index) && known->format == format &&
+		known->period == period;
+	error = litepulse_output_check_profile(lp, profile->index);
+	if (!error)
+		error = litepulse_board_set_profile(lp, profile->index, format, period);
+	else if (error == -EBUSY && same)
+		error = 0;
+	/* It may have arrived all the same. */
+	if (error && error != -EINVAL && error != -EBUSY)
+		lp->profiles_set &= ~BIT(profile->index);
 	if (error)
 		return error;
 	lp->profiles_set |= BIT(profile->index);
+	*known = (struct litepulse_profile_settings){ .format = format, .period = period };
 	if (profile->flags & LITEPULSE_PROFILE_INVERT)
 		lp->profiles_inverted |= BIT(profile->index);
 	else
@@ -294,6 +357,20 @@ int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *c
 	return error;
 }
 
+/* Forgets kept launches that have left, before others wait. 0 or an error of the transport. */
+static int litepulse_output_look_for_kept(struct litepulse *lp)
+{
+	u32 status;
+	int error;
+
+	if (!lp->kept_uses.queue)
+		return 0;
+	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	if (!error && status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK)
+		WRITE_ONCE(lp->kept_uses.queue, 0);
+	return error;
+}
+
 /**
  * litepulse_output_launch - queues timed launches
  * @lp: device
@@ -313,7 +390,8 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 	int error, taken;
 	u64 now;
 
-	error = litepulse_board_usable(lp, claimant) ?: litepulse_board_now(lp, &now);
+	error = litepulse_board_usable(lp, claimant) ?: litepulse_output_look_for_kept(lp) ?:
+		litepulse_board_now(lp, &now);
 	while (!error && done < count) {
 		u64 last = lp->last_launch;
 
@@ -331,6 +409,7 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 			if (error)
 				break;
 			last = launch->tick;
+			lp->uses.queue |= BIT(launch->profile);
 			litepulse_output_put_launch(launch, word);
 			word += LAUNCH_WORDS;
 		}
@@ -416,6 +495,8 @@ int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *clai
 	if (!error) {
 		lp->last_launch = 0;
 		WRITE_ONCE(lp->launch_full, false);
+		lp->uses.queue = 0;
+		WRITE_ONCE(lp->kept_uses.queue, 0);
 	}
 	return error;
 }
@@ -606,6 +687,8 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
 		return -EBUSY;
 	lp->port_ops->train_starts(lp);
+	lp->uses.train = BIT(train->profile);
+	WRITE_ONCE(lp->kept_uses.train, 0);
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, false);
 	if (!error)
 		lp->train = *train;
@@ -895,6 +978,10 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	error = error ?: litepulse_board_usable(lp, claimant);
 	if (error)
 		return error;
+	/* By profile 0 it receives what triggers it. */
+	lp->uses.responder = BIT(responder->profile) |
+		(responder->trigger == LITEPULSE_TRIGGER_EDGE ? 0 : BIT(0));
+	WRITE_ONCE(lp->kept_uses.responder, 0);
 	error = litepulse_output_listen(lp, responder->trigger != LITEPULSE_TRIGGER_EDGE) ?:
 		litepulse_board_configure(lp, words, ARRAY_SIZE(words));
 	if (error) {

@@ -12,6 +12,7 @@ int litepulse_output_claim(struct litepulse *lp, struct litepulse_claimant *clai
 int litepulse_output_claim_idle(struct litepulse *lp, struct litepulse_claimant *claimant);
 void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant);
 int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep);
+int litepulse_output_check_profile(struct litepulse *lp, unsigned int index);
 int litepulse_output_set_profile(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 struct litepulse_profile *profile);
 int litepulse_output_set_rest(struct litepulse *lp, struct litepulse_claimant *claimant,

@@ -817,7 +817,31 @@ static u32 litepulse_tty_profile_format(unsigned int cflag)
 	       FIELD_PREP(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, stop);
 }
 
-/* Writing it makes the receiver begin anew: only if it is another one. setup_mutex is held. */
+/* The other way round: sets format and bits of the character. */
+static void litepulse_tty_show_format(struct ktermios *termios, u32 format)
+{
+	static const tcflag_t sizes[] = { CS5, CS6, CS7, CS8 };
+
+	termios->c_cflag &= ~(CSIZE | CSTOPB | PARENB | PARODD | CMSPAR);
+	termios->c_cflag |= sizes[FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_DATA_BITS_MASK, format)];
+	if (FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_STOP_MASK, format) != LITEPULSE_STOP_1)
+		termios->c_cflag |= CSTOPB;
+	switch (FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PARITY_MASK, format)) {
+	case LITEPULSE_PARITY_ODD:
+		termios->c_cflag |= PARENB | PARODD;
+		break;
+	case LITEPULSE_PARITY_EVEN:
+		termios->c_cflag |= PARENB;
+		break;
+	case LITEPULSE_PARITY_MARK:
+		termios->c_cflag |= PARENB | PARODD | CMSPAR;
+		break;
+	case LITEPULSE_PARITY_SPACE:
+		termios->c_cflag |= PARENB | CMSPAR;
+		break;
+	}
+}
+
 /* The board has this profile 0. */
 static void litepulse_tty_use_profile(struct litepulse_tty *t, u32 format, u64 period)
 {
@@ -834,13 +858,10 @@ static void litepulse_tty_use_profile(struct litepulse_tty *t, u32 format, u64 p
 	litepulse_sink_moderate(t->lp);
 }
 
-static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 period)
+static int litepulse_tty_put_profile(struct litepulse_tty *t, u32 format, u64 period)
 {
-	int error;
+	int error = litepulse_board_set_profile(t->lp, 0, format, period);
 
-	if (t->profile_known && format == t->format && period == t->period)
-		return 0;
-	error = litepulse_board_set_profile(t->lp, 0, format, period);
 	/* It may have arrived all the same: the board gets the old one again. */
 	if (error && error != -EINVAL) {
 		t->profile_known = false;
@@ -850,6 +871,18 @@ static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 pe
 		return error;
 	litepulse_tty_use_profile(t, format, period);
 	return 0;
+}
+
+/*
+ * Writing it makes the receiver begin anew: only if it is another one. setup_mutex is held. -EBUSY
+ * if something uses it that a claim has kept.
+ */
+static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 period)
+{
+	if (t->profile_known && format == t->format && period == t->period)
+		return 0;
+	return litepulse_output_check_profile(t->lp, 0) ?:
+		litepulse_tty_put_profile(t, format, period);
 }
 
 int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
@@ -958,6 +991,7 @@ static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *n
 	unsigned long flags;
 	unsigned int baud;
 	u64 period;
+	int error;
 
 	new->c_cflag &= ~CRTSCTS;
 	/* If it is impossible the old one, or a possible one. 0: none is. */
@@ -968,8 +1002,14 @@ static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *n
 	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
 	if (custom)
 		period = litepulse_tty_custom_period(t, port->custom_divisor) ?: period;
-	if (litepulse_tty_set_profile(t, litepulse_tty_profile_format(new->c_cflag), period) && old)
+	error = litepulse_tty_set_profile(t, litepulse_tty_profile_format(new->c_cflag), period);
+	if (error && old)
 		tty_termios_copy_hw(new, old);
+	/* Something kept uses it: who opens the tty sees what it is. */
+	if (error == -EBUSY) {
+		litepulse_tty_show_format(new, t->format);
+		custom = false;
+	}
 	baud = litepulse_baud(&lp->rate, t->period);
 	/* A custom divisor is in force as long as the rate says 38400. */
 	if (new->c_cflag & CBAUD && !custom)
@@ -1725,18 +1765,12 @@ void litepulse_tty_exit(void)
 static bool litepulse_tty_adopt_profile(struct litepulse_tty *t, u64 period_min)
 {
 	struct litepulse *lp = t->lp;
-	u32 words[2], format;
-	u64 period;
+	const struct litepulse_profile_settings *found = &lp->profiles[0];
 
-	if (!lp->kept || lp->ops->read_config(lp->context, LITEPULSE_CFG_PROFILE0_FORMAT, words, 2))
+	if (!lp->kept || found->period < period_min)
 		return false;
-	format = words[0] & ~LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK;
-	period = FIELD_GET(LITEPULSE_CFG_PROFILE_FORMAT_PERIOD_HI_MASK, words[0]);
-	period = period << 32 | words[1];
-	if (period < period_min)
-		return false;
-	uart_update_timeout(&t->port, CS8, litepulse_baud(&lp->rate, period));
-	litepulse_tty_use_profile(t, format, period);
+	uart_update_timeout(&t->port, CS8, litepulse_baud(&lp->rate, found->period));
+	litepulse_tty_use_profile(t, found->format, found->period);
 	return true;
 }
 
@@ -1763,7 +1797,7 @@ static int litepulse_tty_init_profile(struct litepulse_tty *t, const struct reso
 	baud = litepulse_early_baud(csr) ?: DEFAULT_BAUD;
 	baud = clamp_t(unsigned int, baud, t->baud_min, t->baud_max);
 	uart_update_timeout(&t->port, CS8, baud);
-	return litepulse_tty_set_profile(t, litepulse_tty_profile_format(CS8),
+	return litepulse_tty_put_profile(t, litepulse_tty_profile_format(CS8),
 					 litepulse_bit_period(rate, baud));
 }
 

@@ -53,6 +53,7 @@ struct tty_struct;
  * @words: of the answers to all reads
  * @writes: it writes anything
  * @once: it writes what must not be written twice
+ * @anew: it is safe to carry it out twice, and the caller makes it anew
  * @shorter: if no good answer comes the caller asks for less, in another request
  * @full: a command did not fit, and is missing
  */
@@ -61,6 +62,7 @@ struct litepulse_request {
 	unsigned int words;
 	bool writes;
 	bool once;
+	bool anew;
 	bool shorter;
 	bool full;
 	u8 payload[LITEPULSE_BRIDGE_FRAME_MAX];

@@ -103,6 +103,7 @@ static struct litepulse_request *litepulse_bus_begin(struct litepulse_link *link
 	request->words = 0;
 	request->writes = false;
 	request->once = false;
+	request->anew = false;
 	request->shorter = false;
 	request->full = false;
 	return request;
@@ -445,13 +446,13 @@ static void litepulse_bus_lose(struct litepulse_link *link)
  *
  * Return: 0; -ENODEV if the port is gone, -EIO if there was no good answer: what it wrote may have
  * been written, but at most once; -EAGAIN if there was none and the request is to be made anew, and
- * shorter. After an error no request is under way.
+ * shorter if it can be. After an error no request is under way.
  */
 int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
 			   const struct litepulse_stamper *stamper)
 {
 	struct litepulse_flight *flight = litepulse_link_flight(link, 0);
-	bool again = flight->sent || flight->request.shorter;
+	bool again = flight->sent || flight->request.shorter, anew = flight->request.anew;
 	int error;
 
 	lockdep_assert_held(&link->bus);
@@ -477,6 +478,10 @@ int litepulse_bus_transact(struct litepulse_link *link, u32 *words,
 	} else if (error != -EIO || link->lost) {
 		return error;
 	} else if (again) {
+		error = -EAGAIN;
+	} else if (anew && !litepulse_bus_is_sure(link)) {
+		/* This machine was late. litepulse_bus_assure() looks at the bridge first. */
+		link->repeats++;
 		error = -EAGAIN;
 	} else {
 		litepulse_bus_lose(link);
@@ -562,12 +567,29 @@ static int litepulse_bus_change_rate(struct litepulse_link *link, u32 rate, unsi
 						  litepulse_bus_silence_ms(link)));
 }
 
-/* Can the bridge whose rate register reads @rate do so many bits per second? */
-static bool litepulse_bus_can_do(u32 rate, unsigned int baud)
+/* Does the rate register read @rate at the base rate, with the clock that it tells? */
+static bool litepulse_bus_is_base_rate(u32 rate)
+{
+	u64 word = FIELD_GET(LITEPULSE_BRIDGE_RATE_WORD_MASK, rate);
+	u64 hz = (u64)FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) *
+		LITEPULSE_BRIDGE_CLOCK_UNIT;
+	s64 off = word * hz - (u64)LITEPULSE_BRIDGE_BAUD * LITEPULSE_BRIDGE_WORD_ONE;
+
+	/* The word is rounded to the nearest, and so is the clock. */
+	return abs(off) <= hz / 2 + word * (LITEPULSE_BRIDGE_CLOCK_UNIT / 2);
+}
+
+/*
+ * Can the bridge whose rate register reads @rate do so many bits per second? If it does not read
+ * as at the base rate while it is there, it is another bridge's, or something else.
+ */
+static bool litepulse_bus_can_do(const struct litepulse_link *link, u32 rate, unsigned int baud)
 {
 	u64 hz = (u64)FIELD_GET(LITEPULSE_BRIDGE_RATE_CLOCK_MASK, rate) *
 		LITEPULSE_BRIDGE_CLOCK_UNIT;
 
+	if (link->baud == link->base_baud && !litepulse_bus_is_base_rate(rate))
+		return false;
 	return hz && 8ULL * baud <= hz + LITEPULSE_BRIDGE_CLOCK_UNIT / 2;
 }
 
@@ -591,7 +613,7 @@ static int litepulse_bus_raise(struct litepulse_link *link, unsigned int baud)
 	error = litepulse_bus_read_rate(link, &rate, 2);
 	if (error)
 		return error;
-	if (!litepulse_bus_can_do(rate, baud))
+	if (!litepulse_bus_can_do(link, rate, baud))
 		return -EINVAL;
 	told = litepulse_bus_rate_for(rate, baud);
 	link->base_rate = rate;
@@ -742,7 +764,7 @@ int litepulse_bus_set_baud(struct litepulse_link *link, unsigned int baud)
 		error = litepulse_bus_read_rate(link, &rate, 2);
 		if (error)
 			return error;
-		if (!litepulse_bus_can_do(rate, baud))
+		if (!litepulse_bus_can_do(link, rate, baud))
 			return -EINVAL;
 	}
 	error = 0;

@@ -38,6 +38,8 @@
 #define RETRY_US 500000
 /* So many answers in a row with an unbelievable tick are believed after all. */
 #define DOUBTS 4
+/* A look at the board that is not answered is asked for anew so often, at most. */
+#define LOOKS 16
 /* How long the core may take for a configuration word: a flush of all bytes takes longest. */
 #define CONFIGURE_MS 1000
 
@@ -94,10 +96,14 @@ static int litepulse_link_read_config(void *context, u32 offset, u32 *words, uns
 static int litepulse_link_write_csr(void *context, u32 offset, u32 word)
 {
 	struct litepulse_link *link = context;
+	struct litepulse_request *request;
 	int error;
 
 	litepulse_bus_lock(link);
-	litepulse_bus_write(litepulse_bus_request(link), litepulse_link_csr(offset), &word, 1);
+	request = litepulse_bus_request(link);
+	/* SESSION must not get its name once more unless it was read again. */
+	request->once = offset == LITEPULSE_CSR_SESSION;
+	litepulse_bus_write(request, litepulse_link_csr(offset), &word, 1);
 	error = litepulse_bus_transact(link, NULL, NULL);
 	mutex_unlock(&link->bus);
 	return error;
@@ -684,6 +690,7 @@ static void litepulse_link_ask(struct litepulse_link *link, struct litepulse_lin
 	if (look->wants & LITEPULSE_WANT_BYTES)
 		look->bytes = litepulse_link_choose(&litepulse_link_bytes, &link->bytes);
 	request->shorter = max(look->events.count, look->bytes.count) > SHORT;
+	request->anew = true;
 	litepulse_link_add_ack(request, &litepulse_link_events, &link->events);
 	litepulse_link_add_ack(request, &litepulse_link_bytes, &link->bytes);
 	/* Its tick is taken just before the answer's first byte is sent. */
@@ -710,6 +717,7 @@ static const u32 *litepulse_link_byte_words(const struct litepulse_link *link,
  */
 static int litepulse_link_hear(struct litepulse_link *link, struct litepulse_link_look *look)
 {
+	unsigned int looks = LOOKS;
 	int error;
 
 	for (;;) {
@@ -719,7 +727,7 @@ static int litepulse_link_hear(struct litepulse_link *link, struct litepulse_lin
 						max(look->events.count / 2, SHORT));
 			link->bytes.most = min(link->bytes.most,
 					       max(look->bytes.count / 2, SHORT));
-			if (error != -EAGAIN)
+			if (error != -EAGAIN || !--looks)
 				return error;
 		} else if (litepulse_link_ticks_agree(link, link->words, &look->events,
 						      litepulse_link_byte_words(link, look))) {

@@ -55,6 +55,8 @@ class Watcher:
         self.name = self.limit = 0  # in SESSION
         # Since SESSION was written: the last read of the window, and the last one that a read of SESSION followed.
         self.touched = self.looked = NEVER
+        self.vouched, self.watched = NEVER, 0  # of the frame or command that wrote SESSION last: `looked`, and `limit` before it
+        self.owes_name = False
         self.ticked = self.ticked_before = self.owes_tick = False
         self.times: dict[int, float] = {}
 
@@ -116,6 +118,8 @@ class Watcher:
             self.owes_tick = self.repeated and self.keeps_name(request)
             if not self.repeated:
                 self.ticked_before, self.ticked = self.ticked, False
+                self.vouched, self.watched = self.looked, self.limit
+            self.owes_name = self.keeps_name(request) and self.is_late()
             self.touched = self.looked = NEVER
             self.know(request.writes[SESSION])
 
@@ -148,6 +152,10 @@ class Watcher:
         """Whether it writes SESSION with the name that the board has."""
         return SESSION in request.writes and request.writes[SESSION] & 0xFFFF == self.name != 0
 
+    def is_late(self) -> bool:
+        """Whether the watchdog may have fired since the host looked, before this write of SESSION."""
+        return bool(self.watched) and (self.at - self.vouched) * (self.bus_hz or self.clock) >= self.watched << regs.WATCHDOG_UNIT
+
     def is_sure(self) -> bool:
         """Whether the bridge has certainly not fallen back."""
         return self.at - self.answered <= SURE + JITTER
@@ -158,10 +166,15 @@ class Watcher:
 
 
 def pledge(w: Watcher, r: Request) -> Verdict:
-    """The window was read, then SESSION, and the watchdog cannot have fired since the read of the window."""
-    if w.repeated or not w.keeps_name(r):
+    """The window was read, then SESSION."""
+    return None if w.repeated or not w.keeps_name(r) else w.looked > NEVER
+
+
+def late(w: Watcher, r: Request) -> Verdict:
+    """After a name that was written late comes another."""
+    if SESSION not in r.writes:
         return None
-    return w.looked > NEVER and not (w.limit and (w.at - w.looked) * (w.bus_hz or w.clock) >= w.limit << regs.WATCHDOG_UNIT)
+    return not w.owes_name or w.repeated or not w.keeps_name(r)
 
 
 def raising(w: Watcher, r: Request) -> Verdict:
@@ -227,6 +240,7 @@ RULES = (
         of="frames",
     ),
     Rule("pledge", "A host that changes `limit` or `keep` must not give a board that was reset its old name back", pledge),
+    Rule("late", "give the board another name or none", late, lambda w: False if w.owes_name else None),
     Rule("ticked", "read the tick before and after", repeats_session, lambda w: False if w.owes_tick else None, of="frames"),
     Rule(
         "fallback",
@@ -237,7 +251,7 @@ RULES = (
     Rule(
         "lowered",
         "At the end, write the word of 115200 baud to `rate`",
-        end=lambda w: None if w.last or not w.asked or not w.is_sure() else not w.raised,
+        end=lambda w: None if w.last or not w.asked or w.at - w.answered > LOCKED else not w.raised,
         of="plain",
     ),
 )

@@ -19,7 +19,7 @@ from typing import cast
 
 from litepulse import regs
 from litex_soc import sim_soc
-from sim.bridge_frames import MARKER, PACKED, answer, commands, pack, unpack
+from sim.bridge_frames import MARKER, PACKED, Line, answer, commands, pack, spoilt, unpack
 from sim.bridge_rules import SESSION, Watcher
 from sim.cocotb_rig import dies_with_us
 from sim.driver.uml import boot, build_modules
@@ -170,12 +170,35 @@ class Through(Between):
 class Rated(Between):
     """Gives the board's bridge a bit rate that can be set; `register.asked` has what was."""
 
+    REGISTER = RateRegister
+
     def __init__(self, near, far):
-        self.register = RateRegister([1_000_000])
+        self.register = self.REGISTER([1_000_000])
         super().__init__(near, far)
 
     def carry(self, data, to_board):
         return self.register(not to_board, data)
+
+
+class OtherRegister(RateRegister):
+    """That of a bridge which begins at another rate than 115200 baud."""
+
+    BASE = 57_600
+
+
+class OtherBridge(Rated):
+    """What lies where the register would be reads as if it were there, but not as at 115200 baud. `watcher` judges the host."""
+
+    REGISTER = OtherRegister
+
+    def __init__(self, near, far):
+        self.watcher = Watcher()
+        super().__init__(near, far)
+
+    def carry(self, data, to_board):
+        data = super().carry(data, to_board)
+        self.watcher(time.monotonic(), to_board, data)
+        return data
 
 
 LDISC = "litepulse_uartbone_ldisc.c"
@@ -246,6 +269,29 @@ class Watched(Raised):
 EVENTS = regs.WINDOW_BASE + regs.REGIONS["EVENTS"][0]  # where the header of the event stream lies
 
 
+class LateOnce(Watched):
+    """The answer to a request that frees records, and that is alone under way, is lost; `on_free` is called, once, before that."""
+
+    def __init__(self, near, far):
+        self.on_free, self.losing = None, False
+        super().__init__(near, far)
+
+    def passes(self, data, to_board):
+        waiting = self.watcher.line.waiting
+        if to_board:
+            self.losing = False
+        elif self.on_free and len(waiting) == 1 and EVENTS in waiting[0].writes and len(waiting[0].reads) < SHORT_WORDS:
+            call, self.on_free, self.losing = self.on_free, None, True
+            call()
+        if not self.losing:
+            return super().passes(data, to_board)
+        Raised.passes(self, data, to_board)
+        return b""
+
+
+SHORT_WORDS = 16 * 4  # the driver does not ask for less than 16 events, if it gets no answer
+
+
 def addresses_read(frame):
     """Addresses of the words that a frame to the bridge reads, in order; None if it is no whole frame."""
     if frame[:1] not in (bytes((MARKER,)), bytes((PACKED,))) or len(frame) < 3 or len(frame) < frame[2] + 6:
@@ -260,49 +306,31 @@ class Ahead(Between):
     """Knows questions and answers, also if several are under way at once: so many were `most`. The bridge carries out what it hears."""
 
     def __init__(self, near, far):
-        self.most, self.question, self.answer = 0, b"", b""
-        self.under_way: list[bytes] = []
+        self.most, self.line = 0, Line()
         super().__init__(near, far)
 
     def carry(self, data, to_board):
         if to_board:
-            self.question += data
-            while len(self.question) >= 3 and len(self.question) >= (size := self.question[2] + 6):
-                self.asked(self.question[:size])
-                self.question = self.question[size:]
+            for request in self.line.asked(data):
+                self.asked(request)
             return data
-        self.answer += data
-        out = b""
-        while self.under_way and (answered := self.first_answer()):
-            self.answer = self.answer[len(answered) :]
-            out += self.arrives(self.under_way.pop(0), answered)
-        return out
+        return b"".join(self.arrives(request, words) for request, words in self.line.told(data) if words is not None)
 
-    def asked(self, question):
+    def asked(self, request):
         """A question has come whole."""
-        self.under_way.append(question)
-        self.most = max(self.most, len({asked[1] for asked in self.under_way}))
+        self.line.waiting.append(request)
+        self.most = max(self.most, len({waiting.number for waiting in self.line.waiting}))
 
-    def first_answer(self):
-        """The answer to the first question; b"" if it has not come whole."""
-        asked = self.under_way[0]
-        size = 4 * len(addresses_read(asked) or [])
-        try:
-            rest = unpack(self.answer, size)[1] if asked[0] == PACKED else self.answer[size:]
-        except IndexError:
-            return b""
-        return self.answer[: len(self.answer) - len(rest) + 3] if len(rest) >= 3 else b""
-
-    def arrives(self, asked, answered):
-        """What arrives of an answer."""
-        return answered
+    def arrives(self, request, words):
+        """What arrives of the answer with these words."""
+        return answer(request.raw, words)
 
 
 class NothingWaits(Ahead):
     """Says that it packs answers, but that no frame waits in it."""
 
-    def arrives(self, asked, answered):
-        return answer(asked, [2]) if addresses_read(asked) == [FRAMES] else answered
+    def arrives(self, request, words):
+        return super().arrives(request, [2] if request.reads == (FRAMES,) else words)
 
 
 class ShortOfBreath(Ahead):
@@ -314,11 +342,12 @@ class ShortOfBreath(Ahead):
         self.damaged = 0
         super().__init__(near, far)
 
-    def arrives(self, asked, answered):
+    def arrives(self, request, words):
+        answered = super().arrives(request, words)
         if len(answered) <= self.LIMIT:
             return answered
         self.damaged += 1
-        return answered[:-1] + bytes((answered[-1] ^ 1,))
+        return spoilt(answered)
 
 
 class Witness(Between):

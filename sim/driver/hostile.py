@@ -4,8 +4,7 @@
 import random
 
 from litepulse import regs
-from sim.bridge_frames import PACKED, answer, unpack
-from sim.driver.cable_rig import EVENTS, FRAMES, Ahead, addresses_read
+from sim.driver.cable_rig import EVENTS, FRAMES, Ahead
 
 TICK_HI = EVENTS + 12
 BYTES = regs.WINDOW_BASE + regs.REGIONS["RECEIVE"][0]  # the header's first word: how many are ready
@@ -25,16 +24,11 @@ class Liar(Ahead):
         """The words of an answer, which were read from these addresses, changed; None: as they are."""
         raise NotImplementedError
 
-    def arrives(self, asked, answered):
-        addresses = addresses_read(asked) or []
-        size = 4 * len(addresses)
-        plain = unpack(answered, size)[0] if asked[0] == PACKED else answered[:size]
+    def arrives(self, request, words):
         self.answers += 1
-        words = self.alter([int.from_bytes(plain[n : n + 4], "big") for n in range(0, size, 4)], addresses)
-        if words is None:
-            return answered
-        self.altered += 1
-        return answer(asked, words)
+        altered = self.alter(words, list(request.reads))
+        self.altered += altered is not None
+        return super().arrives(request, words if altered is None else altered)
 
 
 class CannotPack(Liar):
@@ -44,9 +38,9 @@ class CannotPack(Liar):
         self.begun = set()
         super().__init__(near, far)
 
-    def asked(self, question):
-        self.begun.add(question[0])
-        super().asked(question)
+    def asked(self, request):
+        self.begun.add(request.raw[0])
+        super().asked(request)
 
     def alter(self, words, addresses):
         return [1] if addresses == [FRAMES] else None

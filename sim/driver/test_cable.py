@@ -20,7 +20,9 @@ from sim.driver.cable_rig import (
     Board,
     Damage,
     EachPlace,
+    LateOnce,
     NothingWaits,
+    OtherBridge,
     Plain,
     Raised,
     Rated,
@@ -145,6 +147,14 @@ def test_baud_of_the_port():
     assert asked, "no rate was asked for, and so no lock of the port taken"
 
 
+def test_another_bridge_is_left_alone():
+    """Its register does not have the word of 115200 baud: nothing is written to it, and the board works at the rate that it has."""
+    with Board(between=OtherBridge) as board:
+        check(cable_boot(["baud"], [board]), 1)
+        asked, watcher = board.between.register.asked, board.between.watcher
+    assert watcher.broken == [] and not asked, (watcher.broken, asked)
+
+
 def test_suspend():
     """The board is suspended before its port: what runs is stopped, kept or not, and all works when the machine is back."""
     with Board() as board:
@@ -170,6 +180,28 @@ def test_rules_of_the_bridge():
     check(run, len(uses))
     assert watcher.broken == []
     assert not [rule.name for rule in RULES if rule.of != "plain" and not watcher.judged[rule.name]], watcher.judged
+
+
+@pytest.mark.wallclock  # the bridge's time goes by it
+def test_a_machine_that_is_starved():
+    """At the base rate: what frees records is sent anew when the machine was late, after a look at the bridge; nothing fails."""
+    stood = []
+
+    def started(process, log):
+        def stand_still():
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(2)
+            process.send_signal(signal.SIGCONT)
+            stood.append(True)
+
+        board.between.on_free = stand_still
+
+    with Board(between=LateOnce) as board:
+        run = cable_boot(["counters"], [board], started=started)
+        watcher = board.between.watcher
+    check(run, 1)
+    told = counted(run)
+    assert stood and told["failures"] == "0" and int(told["repeats"]) > 0 and watcher.broken == [], (told, watcher.broken)
 
 
 @pytest.mark.wallclock  # the board's time goes by it

@@ -46,6 +46,22 @@ def test_a_reset_just_before_the_name_is_written(sleeps):
 
 
 @pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
+    """Whether the watchdog fired before the board had its old name back is not known: what ran counts as stopped, and is."""
+    run, jobs = echo_rig.echo_boot("run /use late", parameters=f"sleeps={sleeps} keeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_profiles_of_kept_output(sleeps):
+    """Neither a claim nor the tty changes the line profile of what an earlier claim kept, also when the driver has found it anew."""
+    run, jobs = echo_rig.echo_boot("run /use profiles", parameters=f"sleeps={sleeps} keeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
 def test_no_line_word_is_overtaken():
     """A break that begins while an older line word is on its way to the board is not ended by that."""
     run, jobs = echo_rig.echo_boot("run /use overtake", parameters="sleeps=1")

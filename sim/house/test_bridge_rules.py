@@ -126,11 +126,27 @@ def pledge_in_order(host, keeps):
     host.frame(write(SESSION, NAME | 19 << 16))
 
 
-def pledge_in_time(host, keeps):
+def late(host, keeps):
     """19 units are 0.21 s with 24 MHz."""
     host.frame(read(RATE), words=[TOLD])
     host.looked()
     host.frame(write(SESSION, NAME | 1 << 31), after=0.1 if keeps else 0.2)
+
+
+def late_repeated(host, keeps):
+    host.frame(read(RATE), words=[TOLD])
+    host.looked()
+    host.frame(write(SESSION, NAME | 1 << 31), answered=False)
+    host.frame(write(SESSION, NAME | 1 << 31), same=True, after=0.1 if keeps else 0.2)
+    host.frame(read(EVENTS, TICKS), words=[0] * TICKS)
+
+
+def late_and_named(host, keeps):
+    host.frame(read(RATE), words=[TOLD])
+    host.looked()
+    host.frame(write(SESSION, NAME | 1 << 31), after=0.2)
+    host.looked()
+    host.frame(write(SESSION, 0 if keeps else NAME))
 
 
 def ticked_before(host, keeps):
@@ -178,7 +194,15 @@ def lowered(host, keeps):
         host.plain(write(RATE, TOLD))
 
 
-PLAIN = (raising, raising_unread, lowered)
+def lowered_late(host, keeps):
+    host.raised()
+    host.at += 1.7
+    if keeps:
+        host.plain(read(RATE), [FAST])
+        host.plain(write(RATE, TOLD))
+
+
+PLAIN = (raising, raising_unread, lowered, lowered_late)
 CASES = {
     "first": [first],
     "doubtful": [doubtful],
@@ -186,11 +210,12 @@ CASES = {
     "repeated": [repeated, repeated_at_once],
     "given up": [given_up],
     "ahead": [ahead],
-    "pledge": [pledge, pledge_in_order, pledge_in_time],
+    "pledge": [pledge, pledge_in_order],
+    "late": [late, late_repeated, late_and_named],
     "ticked": [ticked_before, ticked_after],
     "fallback": [fallback],
     "raising": [raising, raising_unread],
-    "lowered": [lowered],
+    "lowered": [lowered, lowered_late],
 }
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The device layer against a board in Python: identification, confirmed writes, guarded acknowledgements, loss, restarts."""
 
+import time
 from fractions import Fraction
 
 import pytest
@@ -11,7 +12,7 @@ from litepulse.errors import BadInput, NotLitePulse, Refused, Restarted, Transpo
 from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
 from litepulse.launch import SendRun
-from litepulse.layout import TRAIN_MIN_PERIOD, regs
+from litepulse.layout import CSRS, TRAIN_MIN_PERIOD, regs
 from litepulse.line import Format, Launch, Profile, Trigger
 from litepulse.respond import RespondRun
 from litepulse.streams import Event, Lost, RxByte
@@ -174,6 +175,35 @@ def test_a_board_that_was_reset_does_not_get_its_old_name_back():
     with pytest.raises(Restarted):
         device.pledge()
     assert board.session == 0
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_machine_that_stands_still_while_the_name_is_written(before, monkeypatch):
+    """The watchdog may have fired before the board got its old name back: what ran counts as stopped, and is."""
+    board, stood = FakeBoard(), []
+    device = connect(board)
+    run = prepared_train(device)
+    run.start()
+    device.pledge()
+    write, monotonic = board.write, time.monotonic
+
+    def write_late(address, words):
+        if address != regs.CSR_BASE + 4 * CSRS["session"].index or stood:
+            write(address, words)
+            return
+        stood.append(9)
+        if not before:
+            write(address, words)
+        board.silence(9 * 48_000_000)
+        if before:
+            write(address, words)
+
+    monkeypatch.setattr(board, "write", write_late)
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + sum(stood))
+    for _ in range(2):
+        with pytest.raises(Restarted):
+            device.pledge(keep=True)
+    assert board.train is None and board.session & 0xFFFF == 0
 
 
 def test_a_restart_during_a_train_ends_it():

@@ -2,6 +2,7 @@
 """What was kept on a board of the kernel's driver, as far as the driver tells: a kernel in Python, written from docs/driver.md."""
 
 import dataclasses
+import errno
 import os
 import pty
 import termios
@@ -27,6 +28,7 @@ class Kernel:
     def __init__(self):
         self.train = self.responder = None
         self.profiles, self.claim, self.keep, self.calls = {}, None, 0, []
+        self.kept = {}  # {what: line profile} of what an earlier claim has left
 
     def ioctl(self, file, number, data=0, mutate=False):
         if number >> 8 & 0xFF != abi.IOC_MAGIC:
@@ -48,20 +50,26 @@ class Kernel:
             return self.train
         if number == abi.IOC_CLAIM:
             self.claim, self.keep = os.open("/dev/null", os.O_RDWR), abi.Claim.unpack(data).flags & abi.CLAIM_KEEP
+            running = (("train", self.train), ("responder", self.responder))
+            self.kept = {what: one.profile for what, one in running if one}
             return abi.Claim(fd=self.claim)
         if number == abi.IOC_KEEP:
             self.keep = abi.Keep.unpack(data).flags
         elif number == abi.IOC_PROFILE:
             profile = abi.Profile.unpack(data)
+            if profile.index in self.kept.values() and profile != self.profiles[profile.index]:
+                raise OSError(errno.EBUSY, "Device or resource busy")
             self.profiles[profile.index] = profile
         elif number == abi.IOC_TRAIN_START:
             self.train = abi.Train.unpack(data)
         elif number == abi.IOC_TRAIN_STOP:
             self.train = None
+            self.kept.pop("train", None)
             return abi.TrainStop(5)
         elif number == abi.IOC_RESPONDER:
             told = abi.Responder.unpack(data)
             self.responder = told if told.trigger else None
+            self.kept.pop("responder", None)
         return None
 
     def end(self):
@@ -138,6 +146,30 @@ def test_a_kept_responder_is_left_alone(kernel):
     program.release()
     program.close()
     assert kernel.responder and kernel.responder.profile == 1
+
+
+def test_a_responder_replaces_a_kept_one_beside_a_kept_train(kernel):
+    """At a line profile that the train does not use, or at the train's settings."""
+    keep_train(kernel)
+    for baud, number in ((9600, 2), (4800, 2), (115200, 1), (9600, 2)):
+        program = Driver("/dev/null")
+        run = responder(program, baud)
+        run.prepare()
+        run.arm()
+        program.leave()
+        program.close()
+        assert kernel.responder.profile == number and kernel.profiles[number].period == profile(baud).bit_period.raw
+        assert kernel.train.profile == 1 and kernel.profiles[1].period == profile().bit_period.raw
+
+
+def test_a_profile_that_cannot_be_had(kernel):
+    program = Driver("/dev/null")
+    program._claimed()
+    kernel.kept = {"launches": 1, "others": 2, "more": 3}
+    kernel.profiles = {number: None for number in (1, 2, 3)}
+    with pytest.raises(litepulse.InUse, match="/dev/null: what goes on here uses each line profile; 'litepulse stop' ends it"):
+        program.set_profile(1, profile())
+    program.close()
 
 
 def test_what_was_begun_ends(kernel):

@@ -415,6 +415,22 @@ def test_after_silence_nothing_but_a_read_goes_out_at_a_doubtful_rate(raisable, 
 
 
 @pytest.mark.wallclock
+@pytest.mark.parametrize("silence", [1.7, 2.6])
+def test_lowered_after_silence(silence):
+    """The bridge is at 115200 baud when the port is given up, also if it had not fallen back by itself."""
+    watcher = Watcher()
+    with Server(Memory(), bridge=Bridge(), watcher=watcher) as server:
+        with open_and_close(server.spec, bridge_baud=1_000_000):
+            time.sleep(silence)
+        watcher.end(time.monotonic())
+        server.watcher = None  # the next is another host
+        with open_and_close(server.spec) as other:
+            assert other.read(0x48) == [0] and other.repeated == 0
+        assert server.bridge.rates == [WORD_1M, WORD_BASE]
+    assert watcher.broken == []
+
+
+@pytest.mark.wallclock
 def test_a_host_that_stays_busy_keeps_the_rate(raisable):
     with open_and_close(raisable.spec, bridge_baud=1_000_000) as bus:
         for _ in range(5):

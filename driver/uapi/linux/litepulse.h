@@ -378,7 +378,9 @@ struct litepulse_claim {
  * @reserved: 0
  * @period: bit period in 2^-8 ticks, if @baud is 0, else 0; answer: what it became
  *
- * It changes at once, also for a train, a responder or launches that an earlier claim kept. After
+ * It changes at once, also for what this claim has started. -EBUSY if a train, a responder or
+ * launches that an earlier claim kept use it, unless it is set to what it is already; launches that
+ * the driver has found waiting may use any. A claim that has stopped them can change it. After
  * LITEPULSE_IOC_CLAIM, litepulse_status.flags says whether there are any, and
  * litepulse_train.profile which profile the train uses.
  */

@@ -24,6 +24,7 @@
 #define EVENTS		256
 #define BYTES		512
 #define LAUNCHES	64
+#define CONFIG_WORDS	64
 #define LIN_ENTRIES	16	/* of the first board; the second is no LIN slave */
 #define TRANSMIT_LOW	(BYTES / 16)
 
@@ -89,6 +90,11 @@ static bool reset_before_name;
 module_param(reset_before_name, bool, 0644);
 MODULE_PARM_DESC(reset_before_name, "board 0 is reset just before it gets its name: a frame was sent again after that. Once");
 
+static unsigned int stand_still;
+module_param(stand_still, uint, 0644);
+MODULE_PARM_DESC(stand_still, "the machine stands still for 6 s when board 0 gets its name. 1: just before, and its watchdog fires; "
+			      "2: just after. Once");
+
 static bool hold;
 module_param(hold, bool, 0644);
 MODULE_PARM_DESC(hold, "what happens waits in the boards");
@@ -114,7 +120,8 @@ struct board {
 	spinlock_t lock;		/* protects what follows */
 	u64 reset;			/* time of the latest one, ns */
 	u32 session, event_mask, wanted, line, driver_enable, echo, period;
-	bool train;
+	u32 config[CONFIG_WORDS];	/* as written last */
+	bool train, armed;
 	u32 train_count, train_width;
 	u64 busy_until;			/* end of the train's pulse that is on the line */
 	u64 low_since;			/* tick from which on BREAK_HOLD holds the line low */
@@ -154,6 +161,7 @@ static void watchdog(struct board *b)
 	b->session = 0;
 	b->launch_count = 0;
 	b->train = false;
+	b->armed = false;
 	spin_unlock_irqrestore(&b->lock, flags);
 }
 
@@ -174,6 +182,7 @@ static void reset_board(struct board *b)
 	b->waiting_count = 0;
 	b->seq = 0;
 	b->train = false;
+	b->armed = false;
 	b->line = 0;
 	b->busy_until = 0;
 	b->driver_enable = 0;
@@ -407,6 +416,7 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 			*words = (b->waiting_count ? 0 : LITEPULSE_CSR_STATUS_TX_IDLE_MASK) |
 				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) |
 				(b->train && !hide_train ? LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK : 0) |
+				(b->armed ? LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK : 0) |
 				(line_is_free(b, tick_of(b)) ? 0 : LITEPULSE_CSR_STATUS_LINE_BUSY_MASK);
 			break;
 		default:
@@ -426,7 +436,14 @@ static int board_write_csr(void *context, u32 offset, u32 word)
 		if (reset_before_name && b == &all[0])
 			reset_board(b);
 		reset_before_name = false;
+		if (stand_still == 1 && b == &all[0]) {
+			watchdog(b);
+			msleep(6000);
+		}
 		WRITE_ONCE(b->session, word);
+		if (stand_still == 2 && b == &all[0])
+			msleep(6000);
+		stand_still = 0;
 	}
 	return 0;
 }
@@ -457,9 +474,7 @@ static int board_read_config(void *context, u32 offset, u32 *words, unsigned int
 	struct board *b = context;
 
 	access(b);
-	memset(words, 0, count * sizeof(*words));
-	if (offset == LITEPULSE_CFG_LINE)
-		*words = b->line;
+	memcpy(words, &b->config[LITEPULSE_CONFIG_INDEX(offset)], count * sizeof(*words));
 	return 0;
 }
 
@@ -480,6 +495,7 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	for (; count; count--, words++) {
 		u64 now = tick_of(b);
 
+		b->config[LITEPULSE_CONFIG_INDEX(words->offset)] = words->value;
 		if (fail_echo && words->offset == LITEPULSE_CFG_ECHO) {
 			error = -EIO;
 			continue;
@@ -514,6 +530,9 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 				error = refuse(b, words->offset, LITEPULSE_REASON_INVALID);
 			else
 				b->echo = words->value;
+			break;
+		case LITEPULSE_CFG_RESP_ARM:
+			b->armed = words->value;
 			break;
 		case LITEPULSE_CFG_TRAIN_COUNT:
 			b->train_count = words->value;

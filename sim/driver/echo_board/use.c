@@ -15,6 +15,8 @@
  *   use doubt    what is dropped as a header's tick went back is reported: how much, and when that was noticed
  *   use watchdog the board's watchdog fires: what ran has stopped, all else goes on (keeps=1 fast_ppm=500)
  *   use renamed  the board is reset just before it gets the name that it had: nobody takes it for the same (keeps=1)
+ *   use late     the machine stands still while the board gets the name that it had: what ran has stopped, and nobody takes it for
+ *                the same (keeps=1)
  *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
  *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
  *   use memory   what files take of the machine's memory has an end, and comes back when they are closed
@@ -30,6 +32,7 @@
  *   use flush    tcflush() also drops what the board has received and nobody has fetched
  *   use refused  a line discipline that would wait for a modem line, and a polarity of RS-485, cannot be had
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
+ *   use profiles line profiles that kept output uses stay as they are, also when the driver is bound anew (keeps=1)
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use xon      an XON that comes while an XOFF is on its way is sent
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
@@ -938,6 +941,31 @@ static void renamed(int pulse)
 	all(open_pulse());
 }
 
+static void late(int pulse)
+{
+	struct litepulse_keep kept = { .flags = LITEPULSE_CLAIM_KEEP };
+	struct litepulse_status status;
+	struct litepulse_event event;
+
+	subscribe(pulse, 1 << LITEPULSE_KIND_TX);
+	for (int round = 1; round <= 2; round++) {
+		int fd = claim(pulse);
+
+		CHECK(fd >= 0 && !ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
+		write_parameter("stand_still", round == 1 ? "1" : "2");
+		CHECK(!ioctl(fd, LITEPULSE_IOC_KEEP, &kept));
+		do {
+			CHECK(poll(&(struct pollfd){ .fd = pulse, .events = POLLIN }, 1, 3000) == 1);
+			CHECK(read(pulse, &event, sizeof(event)) == sizeof(event));
+		} while (event.kind != LITEPULSE_KIND_RESTARTED);
+		CHECK(event.flags & LITEPULSE_RESTARTED_WATCHDOG);
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && !(status.flags & LITEPULSE_STATUS_TRAIN));
+		CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == ESTALE);
+		close(fd);
+	}
+	all(open_pulse());
+}
+
 /* Both rise and fall of input 0 and 1, or of input 0 alone; launches or bytes beside. */
 static struct litepulse_subscribe edges_of(unsigned int rise, unsigned int fall, unsigned int kinds, int ring)
 {
@@ -1488,6 +1516,148 @@ static void keep(int pulse)
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && status.flags & LITEPULSE_STATUS_TRAIN);
 }
 
+static int set_profile(int fd, unsigned int index, unsigned int baud, unsigned int flags)
+{
+	struct litepulse_profile request = { .index = index, .data_bits = 8, .baud = baud, .flags = flags };
+
+	return ioctl(fd, LITEPULSE_IOC_PROFILE, &request) ? -errno : 0;
+}
+
+static speed_t tty_baud(int tty)
+{
+	struct termios settings;
+
+	CHECK(!tcgetattr(tty, &settings));
+	return cfgetospeed(&settings);
+}
+
+/* A claim that ends, and whose output goes on. */
+static int keeper(int pulse)
+{
+	struct litepulse_claim wanted = { .flags = LITEPULSE_CLAIM_KEEP };
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted));
+	return wanted.fd;
+}
+
+/* Only profile @used cannot be changed; the same settings can be set again. */
+static void check_profiles(int pulse, unsigned int used)
+{
+	int fd = keeper(pulse);
+
+	for (unsigned int index = 1; index <= 3; index++) {
+		const int expected = index == used ? -EBUSY : 0;
+
+		CHECK(set_profile(fd, index, 9600, LITEPULSE_PROFILE_INVERT) == expected);
+		CHECK(set_profile(fd, index, 4800, 0) == expected && !set_profile(fd, index, 9600, 0));
+	}
+	close(fd);
+}
+
+/* What the program that has the claim does with what was kept, and with its own output. */
+static void change_kept(int pulse)
+{
+	const struct litepulse_responder edge = { .trigger = LITEPULSE_TRIGGER_EDGE, .flags = LITEPULSE_RESPONDER_RISE,
+						  .delay = 1000, .width = 100, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 3 };
+	struct litepulse_launch launch = { .kind = LITEPULSE_LAUNCH_FRAME, .profile = 2 };
+	struct litepulse_train other = start;
+	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_time now;
+	int fd = keeper(pulse);
+
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) && !set_profile(fd, 1, 4800, 0));
+	other.profile = 1;
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &other) && !set_profile(fd, 1, 9600, 0));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &stop) && !respond(fd, edge) && !set_profile(fd, 3, 4800, 0));
+	CHECK(!set_profile(fd, 3, 9600, 0));
+	close(fd);
+	check_profiles(pulse, 3);
+	fd = keeper(pulse);
+	CHECK(!respond(fd, (struct litepulse_responder){ 0 }) && !set_profile(fd, 3, 4800, 0));
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+	launch.tick = now.tick + 5000000000;
+	CHECK(!set_profile(fd, 2, 9600, 0) && write(fd, &launch, sizeof(launch)) == sizeof(launch) && !set_profile(fd, 2, 4800, 0));
+	CHECK(!set_profile(fd, 2, 9600, 0));
+	close(fd);
+	check_profiles(pulse, 2);
+	/* When the launch has left, nothing uses it: also if others wait by then. */
+	sleep(6);
+	fd = keeper(pulse);
+	launch.profile = 1;
+	launch.tick += 5000000000;
+	CHECK(write(fd, &launch, sizeof(launch)) == sizeof(launch) && !set_profile(fd, 2, 4800, 0));
+	CHECK(!ioctl(fd, LITEPULSE_IOC_FLUSH));
+	close(fd);
+}
+
+static void profiles(void)
+{
+	struct litepulse_train other = start;
+	int pulse = open_pulse(), fd = keeper(pulse), tty;
+	struct termios settings;
+
+	CHECK(!set_profile(fd, 1, 9600, 0) && !set_profile(fd, 2, 9600, 0) && !set_profile(fd, 3, 9600, 0));
+	other.profile = 1;
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &other));
+	close(fd);
+	check_profiles(pulse, 1);
+	/* The tty's profile is free: it is changed, as ever. */
+	tty = open_tty();
+	set_baud(tty, B9600);
+	CHECK(tty_baud(tty) == B9600);
+	close(tty);
+	close(pulse);
+	write_file(driver, "unbind", board);
+	write_file(driver, "bind", board);
+	pulse = open_pulse();
+	check_profiles(pulse, 1);
+	change_kept(pulse);
+
+	/* A LIN slave answers at the tty's profile, and a responder to bytes receives at that. */
+	for (int round = 0; round < 2; round++) {
+		struct litepulse_responder bytes = { .trigger = LITEPULSE_TRIGGER_BYTE, .delay = 1000, .width = 100,
+						     .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+
+		tty = open_tty();
+		fd = keeper(pulse);
+		CHECK(!respond(fd, round ? SLAVE() : bytes));
+		set_baud(tty, B9600);
+		set_baud(tty, B115200);
+		CHECK(tty_baud(tty) == B115200);
+		close(fd);
+		for (int again = 0; again < 2; again++) {
+			const int period = known("period");
+
+			set_baud(tty, B9600);
+			CHECK(tty_baud(tty) == B115200 && known("period") == period);
+			CHECK(!tcgetattr(tty, &settings));
+			settings.c_cflag |= PARENB;
+			CHECK(!tcsetattr(tty, TCSANOW, &settings) || errno == EINVAL);
+			CHECK(!tcgetattr(tty, &settings) && !(settings.c_cflag & PARENB) && known("period") == period);
+			close(tty);
+			if (!again) {
+				close(pulse);
+				write_file(driver, "unbind", board);
+				write_file(driver, "bind", board);
+				pulse = open_pulse();
+			}
+			/* A tty that is opened has the settings of what goes on. */
+			tty = open_device("/dev/ttyPULSE", number());
+			CHECK(tty_baud(tty) == B115200 && known("period") == period);
+		}
+		fd = keeper(pulse);
+		CHECK(!respond(fd, (struct litepulse_responder){ 0 }));
+		close(fd);
+		set_baud(tty, B9600);
+		CHECK(tty_baud(tty) == B9600);
+		close(tty);
+	}
+	fd = claim(pulse);
+	CHECK(fd >= 0);
+	close(fd);
+	bytes(pulse);
+}
+
 static void all(int pulse)
 {
 	bytes(pulse);
@@ -1843,6 +2013,9 @@ int main(int count, char **words)
 		refused(pulse);
 	} else if (!strcmp(words[1], "keep")) {
 		keep(pulse);
+	} else if (!strcmp(words[1], "profiles")) {
+		close(pulse);
+		profiles();
 	} else if (!strcmp(words[1], "nap")) {
 		nap(pulse);
 	} else if (!strcmp(words[1], "xon")) {
@@ -1858,6 +2031,8 @@ int main(int count, char **words)
 		watchdog(pulse);
 	} else if (!strcmp(words[1], "renamed")) {
 		renamed(pulse);
+	} else if (!strcmp(words[1], "late")) {
+		late(pulse);
 	} else if (!strcmp(words[1], "newcomer")) {
 		for (int i = 0; i < 4; i++)
 			newcomer(i % 2, i / 2);

@@ -418,31 +418,35 @@ class Driver:
     # Settings ------------------------------------------------------------------------------------------------------
 
     def set_profile(self, number: int, profile: Profile) -> None:
-        """See Backend. That of launches is one which a train that was kept does not use."""
+        """See Backend. That of launches is the first which the driver does not refuse because something kept uses it."""
         fmt = profile.format
+        numbers = (LAUNCH_PROFILE, 2, 3) if number == LAUNCH_PROFILE else (number,)
+        taken = next((one for one in numbers if self._put_profile(one, profile)), None)
+        if taken is None:
+            raise InUse(f"{self.path}: what goes on here uses each line profile; 'litepulse stop' ends it")
         if number == LAUNCH_PROFILE:
-            number = self._launch_profile = self._free_profile()
-        request = abi.Profile(
-            number, fmt.data_bits, PARITY[fmt.parity], fmt.stop, abi.PROFILE_INVERT if fmt.invert else 0, period=profile.bit_period.raw
-        )
-        try:
-            self._call(self._claimed(), abi.IOC_PROFILE, request)
-        except OSError as error:
-            raise Refused(f"the driver refused the line profile ({error.strerror})", _REASON.get(error.errno or 0)) from None
+            self._launch_profile = taken
         try:
             self._call(self._claimed(), abi.IOC_REST, abi.Rest(abi.REST_LOW if fmt.invert else abi.REST_HIGH))
         except OSError as error:
             if error.errno == errno.EBUSY:
                 raise InUse("invert: what runs on the line needs its level at rest as it is; 'litepulse stop' ends it") from None
             raise Refused(f"the driver refused the level of the line at rest ({error.strerror})") from None
-        self._profiles[number] = profile
+        self._profiles[taken] = profile
 
-    def _free_profile(self) -> int:
-        if "train" not in self._others():
-            return LAUNCH_PROFILE
-        settings = self.train()
-        used = settings.launch.profile if settings and settings.launch else LAUNCH_PROFILE
-        return next(free for free in (LAUNCH_PROFILE, 2) if free != used)
+    def _put_profile(self, number: int, profile: Profile) -> bool:
+        """False if something that was kept uses it with other settings."""
+        fmt = profile.format
+        request = abi.Profile(
+            number, fmt.data_bits, PARITY[fmt.parity], fmt.stop, abi.PROFILE_INVERT if fmt.invert else 0, period=profile.bit_period.raw
+        )
+        try:
+            self._call(self._claimed(), abi.IOC_PROFILE, request)
+        except OSError as error:
+            if error.errno == errno.EBUSY:
+                return False
+            raise Refused(f"the driver refused the line profile ({error.strerror})", _REASON.get(error.errno or 0)) from None
+        return True
 
     def _mapped(self, launch: Launch) -> Launch:
         """With the number that its profile has in the driver."""

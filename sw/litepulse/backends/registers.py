@@ -46,6 +46,7 @@ WATCHDOG_SECONDS = 8
 ANSWER_TIMEOUT = 5.0  # seconds of wall-clock time for the core to answer a write
 TRANSMIT_WORDS = 128  # of bytes to send, in a burst
 _LIN_PART = 16  # LIN entries that are written before the core has answered for them
+_LATE_SECONDS = WATCHDOG_SECONDS - 0.1  # the two clocks differ by less
 _TOUCH_SECONDS = 1.0  # much less than WATCHDOG_SECONDS
 _COMMANDS = {"command", "train_command", "resp_arm"}  # not written twice
 _UNKNOWN = "reason 0"  # the record that had it was lost
@@ -341,14 +342,28 @@ class Device:
             with self.bus.hold():
                 # Our name must not come back to a board that lost it: a look at the window begins the board's count anew, so that what
                 # the status then says is still true when the write arrives.
+                begun = time.monotonic()
                 self.events_now()
                 status = self.read_status()
                 if (status.limit, status.keep) == (limit, int(keep)):
                     return
                 self.write_csr("session", pack(CSRS["session"], session=status.session, limit=limit, keep=int(keep)))
+                if status.limit and not status.keep and time.monotonic() - begun > _LATE_SECONDS:
+                    self._give_up_session()
         status = self.read_status()
         if (status.limit, status.keep) != (limit, int(keep)):
-            raise TransportError(f"{self.name}: the board does not take the setting of its watchdog")
+            raise self._watchdog_error()
+
+    def _give_up_session(self) -> None:
+        """This program stood still: what the watchdog does, as it may have fired before the board got our name back. Restarted."""
+        self.quiet()
+        for _ in range(3):
+            self.write_csr("session", 0)
+            self.read_status()
+        raise self._watchdog_error()
+
+    def _watchdog_error(self) -> TransportError:
+        return TransportError(f"{self.name}: the board does not take the setting of its watchdog")
 
     def _bus_hz(self) -> int | Fraction:
         """Clock of the board's bus, which counts the limit; where its bridge does not tell, that of the core, which is not below it."""

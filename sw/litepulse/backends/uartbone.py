@@ -409,7 +409,7 @@ class UARTBone:
             if self._raised is None:
                 return
             base = self._raised.base
-            if self._is_sure():
+            if self._is_sure() or self._ping(self._raised):
                 self._send(self._frame(self._rate_address(), [base]))
             self._base_rate()
             self._line.release()
