@@ -414,6 +414,17 @@ def test_after_silence_nothing_but_a_read_goes_out_at_a_doubtful_rate(raisable, 
         assert (raisable.bridge.garbled > 0) == fell and raisable.bridge.garbled % 6 == 0
 
 
+def test_time_passes_while_the_machine_is_suspended(raisable, monkeypatch):
+    """A program that is woken up does not take the rate for certain, though time.monotonic() stood still."""
+    with open_and_close(raisable.spec, bridge_baud=1_000_000) as bus:
+        assert bus.read(0x40) == [0]
+        real = time.clock_gettime
+        monkeypatch.setattr(time, "clock_gettime", lambda clock: real(clock) + (60 if clock == time.CLOCK_BOOTTIME else 0))
+        raisable.received = b""
+        bus.write(0x40, [8])
+        assert raisable.received.startswith(bytes.fromhex("020100002200")), "a read of the rate comes first"
+
+
 @pytest.mark.wallclock
 @pytest.mark.parametrize("silence", [1.7, 2.6])
 def test_lowered_after_silence(silence):

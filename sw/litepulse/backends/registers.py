@@ -34,6 +34,7 @@ from litepulse.backends.interface import (
     Wanted,
 )
 from litepulse.backends.places import CANDIDATES, Places
+from litepulse.boottime import boottime
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Unsupported
 from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, TRAIN_COMMAND, TRIGGER, pack, regs, unpack
 from litepulse.line import Launch, LinEntry, Profile, Response
@@ -342,13 +343,13 @@ class Device:
             with self.bus.hold():
                 # Our name must not come back to a board that lost it: a look at the window begins the board's count anew, so that what
                 # the status then says is still true when the write arrives.
-                begun = time.monotonic()
+                begun = boottime()
                 self.events_now()
                 status = self.read_status()
                 if (status.limit, status.keep) == (limit, int(keep)):
                     return
                 self.write_csr("session", pack(CSRS["session"], session=status.session, limit=limit, keep=int(keep)))
-                if status.limit and not status.keep and time.monotonic() - begun > _LATE_SECONDS:
+                if status.limit and not status.keep and boottime() - begun > _LATE_SECONDS:
                     self._give_up_session()
         status = self.read_status()
         if (status.limit, status.keep) != (limit, int(keep)):

@@ -27,6 +27,7 @@ from typing import Protocol, cast
 
 from litepulse import attached, regs
 from litepulse.backends import remote
+from litepulse.boottime import boottime
 from litepulse.errors import BadInput, LitePulseError, TransportError
 from litepulse.layout import unpack
 from litepulse.ports import open_settled
@@ -455,7 +456,7 @@ class UARTBone:
 
     def _is_sure(self) -> bool:
         """Whether the raised rate is certainly still in force."""
-        return time.monotonic() - self._proved <= _SURE
+        return boottime() - self._proved <= _SURE
 
     def _assure(self) -> None:
         """Before a command: the raised rate is in force, raised again if the bridge has fallen back."""
@@ -475,7 +476,7 @@ class UARTBone:
     def _await_fallback(self) -> None:
         """The port is at 115200, and so is the bridge if it has a clock."""
         self._base_rate()
-        time.sleep(max(0.0, self._sent + _FALLEN - time.monotonic()))
+        time.sleep(max(0.0, self._sent + _FALLEN - boottime()))
 
     # Words ------------------------------------------------------------------------------------------------------
 
@@ -508,7 +509,7 @@ class UARTBone:
 
     def _send(self, data: bytes) -> None:
         self.stream.send(data)
-        self._sent = time.monotonic()
+        self._sent = boottime()
 
     def _limit(self, size: int) -> float:
         """Seconds within which `size` bytes must have come."""
@@ -532,7 +533,7 @@ class UARTBone:
     def _ask(self, address: int, count: int, seconds: float) -> list[int]:
         """The words of one read command, as many as came whole within `seconds`; none if more came than were asked for."""
         self._discard()
-        begun = time.monotonic()
+        begun = boottime()
         self._send(self._command(_READ, address, count))
         data = self._collect(4 * count, seconds)
         if len(data) == 4 * count:
