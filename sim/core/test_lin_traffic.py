@@ -18,6 +18,12 @@ def test_random_traffic(part):
     assert counts.headers == HEADERS // PARTS and counts.answers > counts.headers // 4
 
 
+def test_fewer_entries():
+    """With 8 of them every other identifier stays unanswered, those whose low bits are an entry's too."""
+    counts = lin_traffic.run(choose_seed("lin_traffic", "fewer"), 1200, entries=8)
+    assert counts.answers > counts.headers // 8
+
+
 def test_a_wrong_answer_is_noticed():
     """A control: the same batch, judged by entries, a space or a line that were not the core's."""
     batch = lin_traffic.Batch("control")

@@ -176,7 +176,9 @@ def decide(module, folder, benches):
     """(what, by) of the mutant in `folder`/hdl, which LITEPULSE_HDL names."""
     if benches and module == "litepulse_lin":
         try:
-            lin_traffic.run("mutant", HEADERS, lin_traffic.program().compile(folder, 1))
+            for entries in (64, 8):
+                (build := folder / f"entries{entries}").mkdir()
+                lin_traffic.run("mutant", HEADERS, entries, lin_traffic.program(entries).compile(build, 1))
         except verilated.BuildError:
             return "invalid", ""
         except AssertionError:
