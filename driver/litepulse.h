@@ -449,7 +449,7 @@ static inline void litepulse_take_reached(struct litepulse *lp)
  * A board on a cable that hears nothing for so long stops its output, unless it is to be kept. How
  * this fits to all times of a cable stands in litepulse_uartbone_bus.c.
  */
-#define LITEPULSE_WATCHDOG_SECONDS 5
+#define LITEPULSE_WATCHDOG_SECONDS 8
 /* How long to wait for an answer of the core: it takes microseconds, a cable longer. */
 #define LITEPULSE_PATIENCE_SLEEPS_SECONDS 5
 #define LITEPULSE_PATIENCE_SECONDS 1

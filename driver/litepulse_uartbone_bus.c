@@ -57,7 +57,7 @@
  *	  < FALLBACK_MS		the driver takes that for certain
  *	FIND_MS			to find a bridge that has gone back, raise its rate, reach the core
  *	LOST_MS			the same if the cable failed first, and the bridge had not gone back
- *	  < 5 s			the board's watchdog stops what runs
+ *	  < 8 s			the board's watchdog stops what runs
  *	  <= patience		of who waits for the core's answer
  *	  < FREEZE_MS		the kernel waits so long for threads that are to be frozen
  */
@@ -67,7 +67,7 @@
 #define LOST_MS (SURE_MS + ANSWER_MS + LITEPULSE_BRIDGE_FRAME_SILENCE_MS + FALLBACK_MS + \
 		 ANSWER_MS + RAISE_MS + ANSWER_MS)
 /* So long a machine may stand still, and what runs on its boards goes on. */
-#define STALL_MS 3000
+#define STALL_MS 5000
 /* Default of /sys/power/pm_freeze_timeout. */
 #define FREEZE_MS 20000
 

@@ -17,7 +17,7 @@ from cocotb.utils import get_sim_time
 
 from litex_soc import regmap
 from litex_soc.limits import cycles, latencies
-from sim.core.model import ALWAYS, PULSE, Grant, Launch, Profile, line_wave, normal
+from sim.core.model import ALWAYS, PULSE, Grant, Launch, Profile, line_wave, normal, same_list
 
 ROOT = Path(__file__).resolve().parents[2]
 SIMULATOR = os.environ.get("LITEPULSE_SIMULATOR", "")
@@ -686,15 +686,6 @@ class Bench:
             if wait:
                 await Timer(wait, "step")
             self.set_aux(channel, level)
-
-
-def same_list(what, seen, expected):
-    """Two lists are equal; says where they are not."""
-    if list(seen) != list(expected):
-        at = next((i for i, (a, b) in enumerate(zip(seen, expected)) if a != b), min(len(seen), len(expected)))
-        raise AssertionError(
-            f"{what}: entry {at}: seen {seen[at : at + 3]} (of {len(seen)}), expected {expected[at : at + 3]} (of {len(expected)})"
-        )
 
 
 def figure(promise, what, stimuli):

@@ -7,9 +7,9 @@ import subprocess
 from fractions import Fraction
 from pathlib import Path
 
-from sim.core.bench import CONSTANTS, TICK, Bench, Pin, S, same_list
+from sim.core.bench import CONSTANTS, TICK, Bench, Pin, S
 from sim.core.lin_model import Master, Slave, protected
-from sim.core.model import ALWAYS, BUSY, FRAME, MISSED, RESPONDER, TX, Grant, Launch, Profile, normal, receive
+from sim.core.model import ALWAYS, BUSY, FRAME, MISSED, RESPONDER, TX, Grant, Launch, Profile, normal, receive, same_list
 
 TRIGGER_LIN = 4
 BIT = Fraction(64 * S) + Fraction(37, 256)  # ticks: close to the shortest bit with which LIN works

@@ -100,6 +100,41 @@ class Master:
         return normal(self.changes)
 
 
+def random_entry(rng, length=None, **options):
+    """A random entry."""
+    return Entry(rng.randbytes(length or rng.randrange(1, 9)), **{"enhanced": rng.random() < 0.5, **options})
+
+
+def random_header(rng, begin, bit, space, identifiers):
+    """A Master with a header, maybe a faulty one and maybe something that comes into the answer.
+
+    `bit` and `space` are those of the slave, in ticks; `identifiers` those that are asked for most.
+    """
+    identifier = rng.choice(identifiers) if rng.random() < 0.6 else rng.randrange(64)
+    off = Fraction(rng.choice((0, 0, 0, 1, -1, 2, -2, 2, -2, 14, -14, 8, -9)), 100)
+    master = Master(begin, bit * (1 + off), rng if rng.random() < 0.3 else None)
+    fault = rng.random()
+    options = {"low": rng.choice((10, 11, 13, 13, 13, 20)), "delimiter": rng.choice((1, 1, Fraction(3, 2), 4))}
+    pid = protected(identifier)
+    if fault < 0.08:
+        pid ^= rng.choice((0x40, 0x80, 0xC0))
+    elif fault < 0.12:
+        options["low"] = rng.choice((0, 5, 9))
+    elif fault < 0.16:
+        options["sync"] = rng.randrange(256)
+    elif fault < 0.2:
+        options["pause"] = Fraction(rng.randrange(1, 30), 10)
+    master.header(pid, **options)
+    if rng.random() < 0.25:
+        master.time += Fraction(rng.randrange(int(3 * (10 * bit + space))))
+        if rng.random() < 0.5:
+            master.level(0, Fraction(rng.randrange(1, 40), 8))
+            master.level(1, 1)
+        else:
+            master.header(protected(rng.choice(identifiers)))
+    return master
+
+
 class Expected(NamedTuple):
     """A byte that the slave has to launch, or to report as missed because the bus was taken (`busy`)."""
 

@@ -36,6 +36,15 @@ def normal(wave):
     return out
 
 
+def same_list(what, seen, expected):
+    """Two lists are equal; says where they are not."""
+    if list(seen) != list(expected):
+        at = next((i for i, (a, b) in enumerate(zip(seen, expected)) if a != b), min(len(seen), len(expected)))
+        raise AssertionError(
+            f"{what}: entry {at}: seen {seen[at : at + 3]} (of {len(seen)}), expected {expected[at : at + 3]} (of {len(expected)})"
+        )
+
+
 def level_at(wave, tick):
     """Level of a waveform at a tick."""
     return wave[bisect_right(wave, (tick, 2)) - 1][1]

@@ -8,7 +8,7 @@ from cocotb.triggers import Timer
 from cocotb.utils import get_sim_time
 
 from litex_soc import regmap
-from sim.core.bench import CYCLE, FAST, FILTER, FULL, INPUTS, LINE, SPACE, TICK, Bench, S, _zero, figure, same_list
+from sim.core.bench import CYCLE, FAST, FILTER, FULL, INPUTS, LINE, SPACE, TICK, Bench, S, _zero, figure
 from sim.core.model import (
     ALWAYS,
     BREAK,
@@ -25,6 +25,7 @@ from sim.core.model import (
     line_wave,
     normal,
     receive,
+    same_list,
 )
 
 ALL = (1 << INPUTS + 1) - 1

@@ -6,7 +6,7 @@ from fractions import Fraction
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from sim.core.bench import CONSTANTS, FAST, FULL, SPACE, Bench, S, figure, same_list
+from sim.core.bench import CONSTANTS, FAST, FULL, SPACE, Bench, S, figure
 from sim.core.model import (
     BREAK,
     BUSY,
@@ -24,6 +24,7 @@ from sim.core.model import (
     Train,
     arbitrate,
     queue_fates,
+    same_list,
 )
 from sim.long_runs import LONG
 

@@ -7,17 +7,11 @@ import cocotb
 
 from sim.core.bench import CONSTANTS, FAST, SPACE, S, figure
 from sim.core.lin_bench import BIT, TRIGGER_LIN, LinBench
-from sim.core.lin_model import Entry, Master, checksum, protected
+from sim.core.lin_model import Entry, Master, checksum, protected, random_entry, random_header
 from sim.core.model import BREAK, FRAME, INVALID, LATE, MISSED, PULSE, REFUSED, RESPONDER, TX, Grant, Launch
-from sim.long_runs import LONG
 
 FASTEST = CONSTANTS["RESPONSE_MIN_BYTE"] * S
 SPECIFIED = Entry(bytes([0x4A, 0x55, 0x93, 0xE5]))  # of the standard: checksum 0xE6
-
-
-def entry_of(rng, length=None, **options):
-    """A random entry."""
-    return Entry(rng.randbytes(length or rng.randrange(1, 9)), **{"enhanced": rng.random() < 0.5, **options})
 
 
 @cocotb.test()
@@ -28,7 +22,7 @@ async def test_promise1_lin_answers(dut):
     assert checksum(SPECIFIED.data) == 0xE6
     identifiers = [0x3F, 0x00, *rng.sample(range(1, 63), count - 2)]
     for n, identifier in enumerate(identifiers):
-        assert await lin.write(identifier, SPECIFIED if n == 0 else entry_of(rng, 1 + n % 8, enhanced=n % 3 == 0))
+        assert await lin.write(identifier, SPECIFIED if n == 0 else random_entry(rng, 1 + n % 8, enhanced=n % 3 == 0))
     for n, identifier in enumerate(identifiers):
         if n == count // 2:
             await lin.check()
@@ -68,7 +62,7 @@ async def test_promise1_lin_bad_headers(dut):
     rng = lin.bench.random
     for identifier in range(64):
         if identifier != 0x11:
-            assert await lin.write(identifier, entry_of(rng, 2))
+            assert await lin.write(identifier, random_entry(rng, 2))
     good = 0
     for identifier in range(0, 64, 1 if FAST else 9):
         for wrong in (0x40, 0x80, 0xC0):
@@ -115,7 +109,7 @@ async def test_promise1_lin_rates(dut):
     lin = await LinBench.start(dut)
     rng, count = lin.bench.random, 12 if FAST else 4
     for identifier in range(0, 64, 3):
-        assert await lin.write(identifier, entry_of(rng, 1 + identifier % 3))
+        assert await lin.write(identifier, random_entry(rng, 1 + identifier % 3))
     for n in range(count):
         off = Fraction(rng.choice((-2, -1, 1, 2)), 100)
         await lin.header(3 * rng.randrange(22), 3, bit=BIT * (1 + off), jitter=rng if n % 2 else None)
@@ -263,7 +257,7 @@ async def test_promise1_lin_master_and_slave(dut):
     lin = await LinBench.start(dut)
     bench, rng = lin.bench, lin.bench.random
     for identifier in (5, 6):
-        assert await lin.write(identifier, entry_of(rng, 2))
+        assert await lin.write(identifier, random_entry(rng, 2))
     begin = bench.ahead(4)
     count = 6 if FAST else 2
     for n in range(count):
@@ -294,7 +288,7 @@ async def test_promise1_lin_decoded_by_sigrok(dut):
         lin = await LinBench.start(dut)
         frames = []
         for identifier, length in ((0x10, 4), (0x3C, 8), (0x00, 1), (0x3A, 2)):
-            entry = entry_of(lin.bench.random, length, enhanced=enhanced and identifier < 60)
+            entry = random_entry(lin.bench.random, length, enhanced=enhanced and identifier < 60)
             assert await lin.write(identifier, entry)
             await lin.header(identifier, length)
             frames.append((identifier, entry.answer(identifier)))
@@ -311,54 +305,27 @@ async def test_promise1_lin_decoded_by_sigrok(dut):
     figure(1, "LIN, decoded by sigrok", 8)
 
 
-def scene(rng, lin, identifiers):
-    """A random header with its faults: (master, bytes of the longest answer)."""
-    identifier = rng.choice(identifiers) if rng.random() < 0.6 else rng.randrange(64)
-    off = Fraction(rng.choice((0, 0, 0, 1, -1, 2, -2, 2, -2, 14, -14, 8, -9)), 100)
-    master = lin.master(BIT * (1 + off), ahead=20 + rng.randrange(200), jitter=rng if rng.random() < 0.3 else None)
-    fault = rng.random()
-    options = {"low": rng.choice((10, 11, 13, 13, 13, 20)), "delimiter": rng.choice((1, 1, Fraction(3, 2), 4))}
-    pid = protected(identifier)
-    if fault < 0.08:
-        pid ^= rng.choice((0x40, 0x80, 0xC0))
-    elif fault < 0.12:
-        options["low"] = rng.choice((0, 5, 9))
-    elif fault < 0.16:
-        options["sync"] = rng.randrange(256)
-    elif fault < 0.2:
-        options["pause"] = Fraction(rng.randrange(1, 30), 10)
-    master.header(pid, **options)
-    if rng.random() < 0.25:  # something in our answer
-        master.time += Fraction(rng.randrange(int(3 * (10 * BIT + lin.space))))
-        if rng.random() < 0.5:
-            master.level(0, Fraction(rng.randrange(1, 40), 8))
-            master.level(1, 1)
-        else:
-            master.header(protected(rng.choice(identifiers)))
-    return master
-
-
 @cocotb.test()
 async def test_promise1_lin_random_traffic(dut):
     """Random headers, faults, collisions, rates, entries and spaces: all that is launched is what the model says, and nothing else."""
-    total, wanted, answered = 0, 100_000 if LONG and FAST and S == 1 else 120 if FAST else 12, 0
+    total, wanted, answered = 0, 120 if FAST else 12, 0
     while total < wanted:
         lin = await LinBench.start(dut, "unrelated")
-        rng = lin.bench.random
+        bench, rng = lin.bench, lin.bench.random
         rng.seed(f"{rng.random()} {total}")
         identifiers = rng.sample(range(64), 12)
         await lin.arm(rng.choice((FASTEST, SPACE, rng.randrange(FASTEST, int(2 * BIT)))))
-        lin.bench.drain_start()
+        bench.drain_start()
         for identifier in identifiers[::2]:
-            assert await lin.write(identifier, entry_of(rng, rng.choice((1, 2, 8))))
+            assert await lin.write(identifier, random_entry(rng, rng.choice((1, 2, 8))))
         for _ in range(min(wanted - total, 300)):
             for _ in range(rng.choice((0, 0, 1, 3))):
-                assert await lin.write(rng.choice(identifiers), entry_of(rng, rng.choice((1, 1, 2, 8)), once=rng.random() < 0.1))
-            await lin.play(scene(rng, lin, identifiers))
+                assert await lin.write(rng.choice(identifiers), random_entry(rng, rng.choice((1, 1, 2, 8)), once=rng.random() < 0.1))
+            await lin.play(random_header(rng, bench.now + (20 + rng.randrange(200)) * S, BIT, lin.space, identifiers))
             await lin.answered(rng.choice((2, 8)))
             total += 1
         await lin.answered(8)
-        await lin.bench.drain_stop()
+        await bench.drain_stop()
         answered += len(lin.frames(await lin.check()))
     assert answered > wanted // 5
     figure(1, "LIN, random traffic", wanted)

@@ -7,8 +7,8 @@ import cocotb
 from cocotb.triggers import FallingEdge
 
 from litex_soc import regmap
-from sim.core.bench import CONSTANTS, CYCLE, FAST, LINE, SPACE, TICK, Bench, S, figure, same_list
-from sim.core.model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, driver_wave
+from sim.core.bench import CONSTANTS, CYCLE, FAST, LINE, SPACE, TICK, Bench, S, figure
+from sim.core.model import ALWAYS, FRAME, PULSE, Grant, Launch, Profile, Train, arbitrate, driver_wave, same_list
 
 TTY = Profile(Fraction(1201 * S, 256))
 MASK = (1 << LINE + 1) - 1

@@ -9,7 +9,7 @@ from fractions import Fraction
 import cocotb
 
 from litex_soc import regmap
-from sim.core.bench import CLOCKS, CONSTANTS, FAST, FILTER, INPUTS, LINE, LMIN, PHY, SEED, SPACE, Bench, S, figure, latencies, same_list
+from sim.core.bench import CLOCKS, CONSTANTS, FAST, FILTER, INPUTS, LINE, LMIN, PHY, SEED, SPACE, Bench, S, figure, latencies
 from sim.core.model import (
     ALWAYS,
     APPLIED,
@@ -45,6 +45,7 @@ from sim.core.model import (
     normal,
     queue_fates,
     receive,
+    same_list,
     shifted,
     switched,
     union,

@@ -69,7 +69,7 @@ def test_core(module, samples, simulator):
         samples,
         simulator,
         env={"LITEPULSE_SHORT": 1} if samples == 8 and not LONG else {},  # no board has it
-        timeout=4 * 3600 if LONG and module == "tb_lin" else 3600 if LONG else 600,  # 100,000 headers take hours
+        timeout=3600 if LONG else 600,
     )
 
 

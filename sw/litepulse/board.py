@@ -69,7 +69,7 @@ def open(
         TX pin is wired to, 'rx' or inputs '0' to '3', 'bus': to rx, which the stimulus can pull low, too; step: cycles that pass at
         most between two looks at it; nothing else lets its time pass, so each run of a program gives the same ticks
     clock: in which events have a time in ns, too, if the board is the kernel's: 'monotonic', 'realtime', 'tai', 'phc'
-    stay_in_touch: a board on a cable stops what a program runs when it has not heard from the program for 5 s; with this, a thread
+    stay_in_touch: a board on a cable stops what a program runs when it has not heard from the program for 8 s; with this, a thread
         keeps in touch, so that the program may compute or sleep
     own: False to look at and to stop a board that another process of this user follows
 

@@ -128,7 +128,7 @@ def test_a_silent_host_stops_what_was_not_to_be_kept():
     run.poll()
     board.silence(limit * UNIT)
     assert board.train is None and board.session == 0
-    with pytest.raises(Restarted, match="heard nothing from this program for 5 s"):
+    with pytest.raises(Restarted, match="heard nothing from this program for 8 s"):
         run.poll()
 
 

@@ -42,7 +42,7 @@ from litepulse.streams import Event, EventStream, Header, Lost, ReceiveStream, R
 from litepulse.units import Period, Timescale
 
 # Silent for so long, the host of a board counts as gone. Longer than a bridge needs to fall back to 115200 baud and answer again.
-WATCHDOG_SECONDS = 5
+WATCHDOG_SECONDS = 8
 ANSWER_TIMEOUT = 5.0  # seconds of wall-clock time for the core to answer a write
 TRANSMIT_WORDS = 128  # of bytes to send, in a burst
 _LIN_PART = 16  # LIN entries that are written before the core has answered for them
