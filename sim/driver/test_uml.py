@@ -62,6 +62,15 @@ def test_profiles_of_kept_output(sleeps):
 
 
 @pytest.mark.seconds(60)
+@pytest.mark.parametrize("what", ["filters", "rest"])
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_settings_of_kept_output(what, sleeps):
+    """The filter of what triggers a kept responder stays as it is, and the level at rest does so just as long as something runs."""
+    run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps} keeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
 def test_no_line_word_is_overtaken():
     """A break that begins while an older line word is on its way to the board is not ended by that."""
     run, jobs = echo_rig.echo_boot("run /use overtake", parameters="sleeps=1")
