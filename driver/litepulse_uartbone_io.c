@@ -99,6 +99,9 @@ static int litepulse_link_write_csr(void *context, u32 offset, u32 word)
 	litepulse_bus_lock(link);
 	litepulse_bus_write(litepulse_bus_request(link), litepulse_link_csr(offset), &word, 1);
 	error = litepulse_bus_transact(link, NULL, NULL);
+	/* The board gets another name if it was reset: then it has refused nothing yet. */
+	if (offset == LITEPULSE_CSR_SESSION)
+		link->refused_known = false;
 	mutex_unlock(&link->bus);
 	return error;
 }

@@ -324,21 +324,23 @@ def test_a_board_that_falls_silent(pc):
 
 
 def test_a_board_that_restarted(pc):
-    """Its power failed, that of the adapter did not: it is noticed, and gets its settings again."""
+    """Its power failed, that of the adapter did not: it is noticed, and gets its settings again, though the old one has refused some."""
     guest = pc(ONE)
     with pc_rig.Board(wires=["tx:rx"]) as fresh:
-        guest.attached(
+        result = guest.attached(
             """
             ./tty_steps /dev/ttyPULSE0 set=460800,7E2 write=4c read=1,500
+            ./refuse
             echo restart
             for turn in $(seq 500); do dmesg | grep -q 'the board was reset' && break; usleep 10000; done
             ./tty_steps /dev/ttyPULSE0 write=50 read=1,500 drain""",
-            {"tty_steps": guest.guest_program("tty_steps")},
+            {name: guest.guest_program(name) for name in ("tty_steps", "refuse")},
             wires=["tx:rx"],
             when={"restart": lambda machine: machine.adapters[0].connect(fresh)},
             complaints=["the board was reset"],
         )
         fresh.end()
+    assert not [line.text for line in result.console if "does not take" in line.text]
     assert data_of(read_frames(fresh.pins_of("tx"), [profile(460800, "7E2")])) == b"P"
 
 
