@@ -388,6 +388,7 @@ struct litepulse {
 	struct litepulse_claimant *claimant;
 	/* Of the profiles whose settings are known, but for the tty's; bit: number. */
 	u8 profiles_set, profiles_inverted;
+	bool profiles_found; /* others may be set, too: the board was found with kept output */
 	struct litepulse_profile_settings profiles[LITEPULSE_PROFILES];
 	struct litepulse_profile_uses uses; /* of the claim's own output */
 	u16 trigger; /* channel that triggers the claim's own responder; a bit, 0: it has none */

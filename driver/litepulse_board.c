@@ -672,6 +672,7 @@ static int litepulse_board_find_profiles(struct litepulse *lp, u32 status)
 		lp->kept_uses.queue = GENMASK(LITEPULSE_PROFILES - 1, 0);
 	/* Of the others it is not known whether the words are from before a reset. */
 	lp->profiles_set = uses & ~BIT(0);
+	lp->profiles_found = true;
 	for (i = 0; i < LITEPULSE_PROFILES; i++) {
 		format = words[2 * i];
 		lp->profiles[i] = (struct litepulse_profile_settings){

@@ -85,8 +85,10 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 		lp->ticks_go_on = go_on;
 	}
 	lp->kept = false;
-	if (!go_on)
+	if (!go_on) {
 		lp->profiles_set = 0;
+		lp->profiles_found = false;
+	}
 	/* litepulse_output_answer() reads it without the mutex. */
 	if (lp->claimant)
 		WRITE_ONCE(lp->claimant->stale, true);

@@ -94,6 +94,13 @@ static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8
 	}
 }
 
+/* The core refused something that has this profile: why. */
+static int litepulse_output_refused(const struct litepulse *lp, u8 profile)
+{
+	return !profile || lp->profiles_set & BIT(profile) || lp->profiles_found ? -EINVAL :
+										   -ENOENT;
+}
+
 static u32 litepulse_output_launch_word(u8 kind, u8 profile, u8 data)
 {
 	return FIELD_PREP(LITEPULSE_LAUNCH_LAUNCH_KIND_MASK, kind) |
@@ -697,8 +704,8 @@ static bool litepulse_output_fraction_ok(u32 num, u32 den)
  * @claimant: holder of the claim
  * @train: what
  *
- * Return: 0, -EINVAL, -EBUSY while one runs, -ETIME if it should have begun before that can be,
- * -ESTALE, or an error of the transport.
+ * Return: 0, -EINVAL, -ENOENT if its profile was never set, -EBUSY while one runs, -ETIME if it
+ * should have begun before that can be, -ESTALE, or an error of the transport.
  */
 int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 const struct litepulse_train *train)
@@ -738,7 +745,7 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, false);
 	if (!error)
 		lp->train = *train;
-	return error;
+	return error == -EINVAL ? litepulse_output_refused(lp, train->profile) : error;
 }
 
 /**
@@ -961,8 +968,8 @@ static int litepulse_output_check_lin(struct litepulse *lp,
  *
  * If the delay is shorter than the core can do, RESPONDER_MISSED reports it when it is triggered.
  *
- * Return: 0, -EINVAL (also: what does not fit), -ESTALE, or an error of the transport. Of a LIN
- * slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of a
+ * Return: 0, -EINVAL (also: what does not fit), -ENOENT if its profile was never set, -ESTALE, or
+ * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of a
  * bus.
  */
 int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
@@ -1041,5 +1048,5 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 		/* litepulse_sink_apply() is repeated. */
 		(void)litepulse_output_listen(lp, false);
 	}
-	return error;
+	return error == -EINVAL ? litepulse_output_refused(lp, responder->profile) : error;
 }
