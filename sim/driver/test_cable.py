@@ -174,10 +174,12 @@ def test_rules_of_the_bridge():
     uses = ["keep", "bursts", "raised"]
     with Board(between=Watched) as board:
         run = cable_boot(uses, [board], made=modules(*SAYS_RATE))
-        watcher = board.between.watcher
+        watcher, limits = board.between.watcher, board.between.limits
         watcher.end(time.monotonic())
     check(run, len(uses))
     assert watcher.broken == []
+    # The last use: the board watches while it is attached, but for three times while the machine is suspended.
+    assert limits[-8:] == 4 * [limits[-2], 0] and limits[-2], limits
     assert not [rule.name for rule in RULES if rule.of != "plain" and not watcher.judged[rule.name]], watcher.judged
 
 
