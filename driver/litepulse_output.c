@@ -554,15 +554,6 @@ int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *clai
 	return error;
 }
 
-/* Whole ticks, at least as long as @ns; @ns has 32 bits, so nothing saturates. */
-static u64 litepulse_output_ticks_at_least(struct litepulse *lp, u32 ns)
-{
-	u32 rest;
-	u64 ticks = litepulse_mul_div(ns, lp->rate.ns_div, lp->rate.ns_mul, &rest);
-
-	return ticks + !!rest;
-}
-
 /**
  * litepulse_output_set_driver_enable - lead and lag of the de pin, and the tail of the echo
  * @lp: device
@@ -575,9 +566,9 @@ static u64 litepulse_output_ticks_at_least(struct litepulse *lp, u32 ns)
 int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_claimant *claimant,
 				       const struct litepulse_driver_enable *driver_enable)
 {
-	u64 lead = litepulse_output_ticks_at_least(lp, driver_enable->lead_ns);
-	u64 lag = litepulse_output_ticks_at_least(lp, driver_enable->lag_ns);
-	u64 echo = litepulse_output_ticks_at_least(lp, driver_enable->echo_ns);
+	u64 lead = litepulse_ticks_at_least(&lp->rate, driver_enable->lead_ns);
+	u64 lag = litepulse_ticks_at_least(&lp->rate, driver_enable->lag_ns);
+	u64 echo = litepulse_ticks_at_least(&lp->rate, driver_enable->echo_ns);
 	bool set_echo = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_ECHO;
 	bool unchanged = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_UNCHANGED;
 	u32 word, echo_ticks;

@@ -344,6 +344,18 @@ def test_a_board_that_restarted(pc):
     assert data_of(read_frames(fresh.pins_of("tx"), [profile(460800, "7E2")])) == b"P"
 
 
+def test_delays_of_rs485(pc):
+    """With a clock of which a millisecond is no whole number of ticks: neither lead nor lag is shorter than asked for."""
+    guest, hz = pc(ONE), 333_333
+    steps = "set=115200,8N1 rs485=3,1,2 write=42 drain"
+    result = guest.attached(
+        f"./tty_steps /dev/ttyPULSE0 {steps}; usleep 100000", {"tty_steps": guest.guest_program("tty_steps")}, boards=[{"hz": hz}]
+    )
+    (byte,) = read_frames(result.pin("tx"), [profile(115200)])
+    lead, lag = -(-hz // 1000), -(-2 * hz // 1000)
+    assert levels(result.pin("de")) == [(byte.tick - lead, 1), (byte.end + lag, 0)]
+
+
 def test_a_close_that_does_not_wait(pc):
     """A signal interrupts the wait of close(): what was under way may be lost, but nothing of what is written after the next open."""
     guest = pc(ONE)
