@@ -1941,7 +1941,10 @@ void litepulse_tty_remove(struct litepulse *lp)
 	uart_remove_one_port(&litepulse_uart_driver, &t->port);
 	litepulse_sink_remove(lp, &t->sink);
 	cancel_work_sync(&t->work);
+	/* litepulse_tty_open() may be looking at it. */
+	mutex_lock(&lp->setup_mutex);
 	WRITE_ONCE(lp->tty, NULL);
+	mutex_unlock(&lp->setup_mutex);
 }
 
 int litepulse_tty_suspend(struct litepulse *lp)
