@@ -225,7 +225,7 @@ def test_pulses_from_0_to_1_go_on_while_the_board_is_attached_again():
 
 
 def test_what_a_port_left_behind_goes_on_as_it_was():
-    """A responder to bytes of another bit rate than the tty's first one, kept with a train, over attach, detach, attach and uses of the tty.
+    """A responder to bytes of another bit rate than the tty's first one, kept with a train: attach, detach, attach, a use of the tty.
 
     The captures see 80 edges, eight in a period, and four bytes.
     """

@@ -48,7 +48,7 @@ def test_a_reset_just_before_the_name_is_written(sleeps):
 @pytest.mark.seconds(60)
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
-    """Whether the board's watchdog fired before it had its old name back is not known: the driver takes what ran for stopped, and stops it."""
+    """The watchdog may have fired before the board had its old name back: the driver takes what ran for stopped, and stops it."""
     run, jobs = echo_rig.echo_boot("run /use late", parameters=f"sleeps={sleeps} keeps=1")
     assert run.status == [0] * jobs and not run.complaints, run.log
 
