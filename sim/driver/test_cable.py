@@ -178,8 +178,8 @@ def test_rules_of_the_bridge():
         watcher.end(time.monotonic())
     check(run, len(uses))
     assert watcher.broken == []
-    # The last use: the board watches while it is attached, but for three times while the machine is suspended.
-    assert limits[-8:] == 4 * [limits[-2], 0] and limits[-2], limits
+    # In the last use, which has a claim, the board watches but for three times while the machine is suspended.
+    assert limits[-6:] == 3 * [0, limits[-1]] and limits[-1], limits
     assert not [rule.name for rule in RULES if rule.of != "plain" and not watcher.judged[rule.name]], watcher.judged
 
 
