@@ -262,6 +262,12 @@ struct litepulse_profile_uses {
 	u8 train, responder, queue;
 };
 
+/* What triggers a responder that an earlier claim kept. */
+struct litepulse_kept_trigger {
+	u16 channel; /* a bit; 0: there is none */
+	u8 length; /* of its filter, samples; 1: it has none */
+};
+
 struct litepulse_profile_settings {
 	u32 format; /* LITEPULSE_CFG_PROFILE_FORMAT_*, without the period's upper bits */
 	u64 period; /* of a bit, in 2^-8 ticks */
@@ -356,7 +362,8 @@ struct litepulse {
 
 	/* For the settings that are made of what all sinks want. */
 	struct mutex setup_mutex;
-	u32 filter_kept; /* FILTER of what was found running and may still run; setup_mutex */
+	u32 filter; /* FILTER as it was written last; setup_mutex */
+	struct litepulse_kept_trigger kept_trigger; /* of one that may still be armed; setup_mutex */
 	bool responder_listens; /* to bytes or breaks: the receiver is on for it; setup_mutex */
 	unsigned int unmoderated; /* number of those who wait for an answer; setup_mutex */
 	/* What the transport was told last; setup_mutex. */
@@ -381,8 +388,10 @@ struct litepulse {
 	struct litepulse_claimant *claimant;
 	/* Of the profiles whose settings are known, but for the tty's; bit: number. */
 	u8 profiles_set, profiles_inverted;
+	bool profiles_found; /* others may be set, too: the board was found with kept output */
 	struct litepulse_profile_settings profiles[LITEPULSE_PROFILES];
 	struct litepulse_profile_uses uses; /* of the claim's own output */
+	u16 trigger; /* channel that triggers the claim's own responder; a bit, 0: it has none */
 	/* Of what earlier claims have kept. Its members are read without the mutex, too. */
 	struct litepulse_profile_uses kept_uses;
 	bool kept; /* SESSION is to say that output goes on without us */
@@ -484,6 +493,7 @@ int litepulse_board_flush_line(struct litepulse *lp);
 int litepulse_board_set_profile(struct litepulse *lp, unsigned int index, u32 format, u64 period);
 int litepulse_board_identify(struct litepulse *lp);
 int litepulse_board_find_kept(struct litepulse *lp, bool *kept);
+u8 litepulse_board_filter_length(u32 filter, u16 channel);
 int litepulse_board_name_session(struct litepulse *lp);
 int litepulse_board_write_session(struct litepulse *lp, bool keep, bool watched);
 int litepulse_board_write_line(struct litepulse *lp);

@@ -672,6 +672,7 @@ static int litepulse_board_find_profiles(struct litepulse *lp, u32 status)
 		lp->kept_uses.queue = GENMASK(LITEPULSE_PROFILES - 1, 0);
 	/* Of the others it is not known whether the words are from before a reset. */
 	lp->profiles_set = uses & ~BIT(0);
+	lp->profiles_found = true;
 	for (i = 0; i < LITEPULSE_PROFILES; i++) {
 		format = words[2 * i];
 		lp->profiles[i] = (struct litepulse_profile_settings){
@@ -686,6 +687,41 @@ static int litepulse_board_find_profiles(struct litepulse *lp, u32 status)
 }
 
 /**
+ * litepulse_board_filter_length - what a channel's filter is
+ * @filter: LITEPULSE_CFG_FILTER
+ * @channel: a bit
+ *
+ * Return: equal samples that make a level; 1 without a filter.
+ */
+u8 litepulse_board_filter_length(u32 filter, u16 channel)
+{
+	if (!(FIELD_GET(LITEPULSE_CFG_FILTER_ENABLE_MASK, filter) & channel))
+		return 1;
+	return max_t(u8, FIELD_GET(LITEPULSE_CFG_FILTER_LENGTH_MASK, filter), 1);
+}
+
+/* The input that triggers an armed responder, and its filter. 0 or an error of the transport. */
+static int litepulse_board_find_trigger(struct litepulse *lp)
+{
+	u32 trigger, filter;
+	u16 channel;
+	int error;
+
+	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_RESP_TRIGGER, &trigger, 1) ?:
+		lp->ops->read_config(lp->context, LITEPULSE_CFG_FILTER, &filter, 1);
+	if (error)
+		return error;
+	channel = FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, trigger) ==
+			  LITEPULSE_TRIGGER_EDGE ?
+			  FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_CHANNEL_MASK, trigger) : lp->inputs;
+	lp->kept_trigger = (struct litepulse_kept_trigger){
+		.channel = BIT(channel),
+		.length = litepulse_board_filter_length(filter, BIT(channel)),
+	};
+	return 0;
+}
+
+/**
  * litepulse_board_find_kept - finds out whether the board goes on with what it was told to keep
  * @lp: device, identified
  * @kept: set if it does. The board then keeps its name, as does one on which nothing ran
@@ -694,7 +730,7 @@ static int litepulse_board_find_profiles(struct litepulse *lp, u32 status)
  */
 int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 {
-	u32 words[(LITEPULSE_CSR_STATUS - LITEPULSE_CSR_SESSION) / 4 + 1], word, filter;
+	u32 words[(LITEPULSE_CSR_STATUS - LITEPULSE_CSR_SESSION) / 4 + 1], word;
 	int error;
 
 	if (!lp->keeps)
@@ -714,12 +750,10 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 	lp->responder_listens = words[ARRAY_SIZE(words) - 1] &
 		LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
 	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_LINE, &word, 1) ?:
-		lp->ops->read_config(lp->context, LITEPULSE_CFG_FILTER, &filter, 1);
+		(lp->responder_listens ? litepulse_board_find_trigger(lp) : 0);
 	if (error)
 		return error;
 	lp->line = word & (LITEPULSE_LINE_REST | LITEPULSE_CFG_LINE_LOOPBACK_MASK);
-	if (FIELD_GET(LITEPULSE_CFG_FILTER_ENABLE_MASK, filter))
-		lp->filter_kept = filter;
 	if (lp->responder_listens)
 		lp->line |= LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
 	return litepulse_board_find_profiles(lp, words[ARRAY_SIZE(words) - 1]);

@@ -85,14 +85,16 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 		lp->ticks_go_on = go_on;
 	}
 	lp->kept = false;
-	if (!go_on)
+	if (!go_on) {
 		lp->profiles_set = 0;
+		lp->profiles_found = false;
+	}
 	/* litepulse_output_answer() reads it without the mutex. */
 	if (lp->claimant)
 		WRITE_ONCE(lp->claimant->stale, true);
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	mutex_lock(&lp->setup_mutex);
-	lp->filter_kept = 0;
+	lp->kept_trigger = (struct litepulse_kept_trigger){ };
 	mutex_unlock(&lp->setup_mutex);
 	return litepulse_board_name_session(lp);
 }
@@ -239,6 +241,11 @@ static void litepulse_core_watch_work(struct work_struct *work)
 
 	if (!litepulse_board_check_session(lp) && litepulse_core_is_behind(lp))
 		litepulse_board_schedule_restart(lp);
+	/* It must not wait for a command, which may take seconds. */
+	if (mutex_trylock(&lp->claim_mutex)) {
+		litepulse_output_look_for_end(lp);
+		mutex_unlock(&lp->claim_mutex);
+	}
 	schedule_delayed_work(&lp->watch_work, round_jiffies_relative(WATCH_INTERVAL));
 }
 

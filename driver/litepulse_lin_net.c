@@ -251,10 +251,15 @@ static void litepulse_lin_net_expire_work(struct work_struct *work)
 						 expire_work);
 	struct litepulse_lin_report report;
 	u64 tick;
+	int error;
 
-	/* A board that cannot be reached now is asked again with the next byte. */
-	if (litepulse_consumer_now(lin->lp, &tick))
+	error = litepulse_consumer_now(lin->lp, &tick);
+	if (error) {
+		/* No further byte need come. */
+		if (error != -ENODEV)
+			queue_delayed_work(lin->wq, &lin->expire_work, RETRY_INTERVAL);
 		return;
+	}
 	mutex_lock(&lin->frame_mutex);
 	litepulse_lin_net_take_events(lin);
 	if (tick > lin->margin &&

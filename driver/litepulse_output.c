@@ -37,9 +37,9 @@ static int litepulse_output_listen(struct litepulse *lp, bool on)
 	int error = 0;
 
 	mutex_lock(&lp->setup_mutex);
-	if (lp->responder_listens != on || (!on && lp->filter_kept)) {
+	if (lp->responder_listens != on || lp->kept_trigger.channel) {
 		lp->responder_listens = on;
-		lp->filter_kept = 0;
+		lp->kept_trigger = (struct litepulse_kept_trigger){ };
 		error = litepulse_sink_apply(lp);
 	}
 	mutex_unlock(&lp->setup_mutex);
@@ -53,6 +53,20 @@ static void litepulse_output_keep_profiles(struct litepulse *lp, struct litepuls
 	WRITE_ONCE(lp->kept_uses.train, uses.train);
 	WRITE_ONCE(lp->kept_uses.responder, uses.responder);
 	WRITE_ONCE(lp->kept_uses.queue, uses.queue);
+}
+
+/* The filter of what triggers the claim's responder stays when the files have gone that want it. */
+static void litepulse_output_keep_trigger(struct litepulse *lp)
+{
+	if (!lp->trigger)
+		return;
+	mutex_lock(&lp->setup_mutex);
+	lp->kept_trigger = (struct litepulse_kept_trigger){
+		.channel = lp->trigger,
+		.length = litepulse_board_filter_length(lp->filter, lp->trigger),
+	};
+	mutex_unlock(&lp->setup_mutex);
+	lp->trigger = 0;
 }
 
 /* What can be put on the line: the same rules for launches, trains and the responder. */
@@ -78,6 +92,13 @@ static int litepulse_output_check_launch(const struct litepulse *lp, u8 kind, u8
 	default:
 		return -EINVAL;
 	}
+}
+
+/* The core refused something that has this profile: why. */
+static int litepulse_output_refused(const struct litepulse *lp, u8 profile)
+{
+	return !profile || lp->profiles_set & BIT(profile) || lp->profiles_found ? -EINVAL :
+										   -ENOENT;
 }
 
 static u32 litepulse_output_launch_word(u8 kind, u8 profile, u8 data)
@@ -111,6 +132,7 @@ int litepulse_output_stop(struct litepulse *lp)
 	int error;
 
 	lp->last_launch = 0;
+	lp->trigger = 0;
 	WRITE_ONCE(lp->launch_full, false);
 	error = litepulse_board_configure(lp, litepulse_output_end,
 					  ARRAY_SIZE(litepulse_output_end));
@@ -175,6 +197,30 @@ static int litepulse_output_check_idle(struct litepulse *lp)
 	return (status & (busy | idle)) == idle ? 0 : -EBUSY;
 }
 
+/* With nobody's output on it the line rests as the tty needs it. 0 or an error of the transport. */
+static int litepulse_output_end_rest(struct litepulse *lp)
+{
+	if (!(READ_ONCE(lp->line) & LITEPULSE_LINE_REST))
+		return 0;
+	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
+	return litepulse_board_flush_line(lp);
+}
+
+/**
+ * litepulse_output_look_for_end - nothing is left of what earlier claims have kept: ends its level
+ *	at rest, too
+ * @lp: device
+ */
+void litepulse_output_look_for_end(struct litepulse *lp)
+{
+	lockdep_assert_held(&lp->claim_mutex);
+	if (lp->claimant || !(READ_ONCE(lp->line) & LITEPULSE_LINE_REST))
+		return;
+	/* What fails is tried again: this is called once a second. */
+	if (!litepulse_output_check_idle(lp))
+		(void)litepulse_output_end_rest(lp);
+}
+
 /**
  * litepulse_output_claim_idle - as litepulse_output_claim(), for a part of the kernel: nothing that
  *	was kept goes on beside it, and nothing is kept when its claim ends
@@ -191,7 +237,8 @@ int litepulse_output_claim_idle(struct litepulse *lp, struct litepulse_claimant 
 	error = litepulse_output_claim(lp, claimant);
 	if (error)
 		return error;
-	error = litepulse_output_check_idle(lp) ?: litepulse_output_set_keep(lp, claimant, false);
+	error = litepulse_output_check_idle(lp) ?: litepulse_output_end_rest(lp) ?:
+		litepulse_output_set_keep(lp, claimant, false);
 	if (error)
 		litepulse_output_unclaim(lp, claimant);
 	return error;
@@ -232,10 +279,16 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 
 	lockdep_assert_held(&lp->claim_mutex);
 	lp->claimant = NULL;
-	if (claimant->keep && !claimant->stale)
+	if (claimant->keep && !claimant->stale) {
 		litepulse_output_keep_profiles(lp, uses);
-	if (lp->gone || claimant->keep || claimant->stale)
+		litepulse_output_keep_trigger(lp);
+	}
+	if (lp->gone || claimant->stale)
 		return;
+	if (claimant->keep) {
+		litepulse_output_look_for_end(lp);
+		return;
+	}
 	lp->unstopped = litepulse_output_stop(lp);
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	/* If it fails the receiver stays on for a while: litepulse_sink_apply() is repeated. */
@@ -501,15 +554,6 @@ int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *clai
 	return error;
 }
 
-/* Whole ticks, at least as long as @ns; @ns has 32 bits, so nothing saturates. */
-static u64 litepulse_output_ticks_at_least(struct litepulse *lp, u32 ns)
-{
-	u32 rest;
-	u64 ticks = litepulse_mul_div(ns, lp->rate.ns_div, lp->rate.ns_mul, &rest);
-
-	return ticks + !!rest;
-}
-
 /**
  * litepulse_output_set_driver_enable - lead and lag of the de pin, and the tail of the echo
  * @lp: device
@@ -522,9 +566,9 @@ static u64 litepulse_output_ticks_at_least(struct litepulse *lp, u32 ns)
 int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_claimant *claimant,
 				       const struct litepulse_driver_enable *driver_enable)
 {
-	u64 lead = litepulse_output_ticks_at_least(lp, driver_enable->lead_ns);
-	u64 lag = litepulse_output_ticks_at_least(lp, driver_enable->lag_ns);
-	u64 echo = litepulse_output_ticks_at_least(lp, driver_enable->echo_ns);
+	u64 lead = litepulse_ticks_at_least(&lp->rate, driver_enable->lead_ns);
+	u64 lag = litepulse_ticks_at_least(&lp->rate, driver_enable->lag_ns);
+	u64 echo = litepulse_ticks_at_least(&lp->rate, driver_enable->echo_ns);
 	bool set_echo = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_ECHO;
 	bool unchanged = driver_enable->flags & LITEPULSE_DRIVER_ENABLE_UNCHANGED;
 	u32 word, echo_ticks;
@@ -651,8 +695,8 @@ static bool litepulse_output_fraction_ok(u32 num, u32 den)
  * @claimant: holder of the claim
  * @train: what
  *
- * Return: 0, -EINVAL, -EBUSY while one runs, -ETIME if it should have begun before that can be,
- * -ESTALE, or an error of the transport.
+ * Return: 0, -EINVAL, -ENOENT if its profile was never set, -EBUSY while one runs, -ETIME if it
+ * should have begun before that can be, -ESTALE, or an error of the transport.
  */
 int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 const struct litepulse_train *train)
@@ -692,7 +736,7 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, false);
 	if (!error)
 		lp->train = *train;
-	return error;
+	return error == -EINVAL ? litepulse_output_refused(lp, train->profile) : error;
 }
 
 /**
@@ -867,7 +911,8 @@ int litepulse_output_break(struct litepulse *lp, u32 width, u64 *end)
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
-	error = litepulse_output_is_free(lp) ?: litepulse_sink_add(lp, &pulse.sink);
+	error = litepulse_output_is_free(lp) ?: litepulse_output_end_rest(lp) ?:
+		litepulse_sink_add(lp, &pulse.sink);
 	if (error)
 		return error;
 	error = litepulse_output_train_start(lp, &tty, &train) ?:
@@ -914,8 +959,8 @@ static int litepulse_output_check_lin(struct litepulse *lp,
  *
  * If the delay is shorter than the core can do, RESPONDER_MISSED reports it when it is triggered.
  *
- * Return: 0, -EINVAL (also: what does not fit), -ESTALE, or an error of the transport. Of a LIN
- * slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of a
+ * Return: 0, -EINVAL (also: what does not fit), -ENOENT if its profile was never set, -ESTALE, or
+ * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of a
  * bus.
  */
 int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
@@ -951,14 +996,18 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 		{ LITEPULSE_CFG_RESP_ARM, 1 },
 	};
 	static const struct litepulse_responder off;
+	const bool edge = responder->trigger == LITEPULSE_TRIGGER_EDGE;
 	int error;
 
 	if (responder->trigger == LITEPULSE_TRIGGER_OFF) {
 		if (memcmp(responder, &off, sizeof(off)))
 			return -EINVAL;
-		return litepulse_board_usable(lp, claimant) ?:
-			litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1) ?:
-			litepulse_output_listen(lp, false);
+		error = litepulse_board_usable(lp, claimant) ?:
+			litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
+		if (error)
+			return error;
+		lp->trigger = 0;
+		return litepulse_output_listen(lp, false);
 	}
 	if (responder->trigger > LITEPULSE_TRIGGER_LIN ||
 	    responder->channel > lp->inputs ||
@@ -967,9 +1016,8 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	    responder->holdoff > FIELD_MAX(LITEPULSE_CFG_RESP_HOLDOFF_HOLDOFF_MASK) ||
 	    responder->reserved)
 		return -EINVAL;
-	if (responder->trigger == LITEPULSE_TRIGGER_EDGE ?
-		    !(responder->flags & (LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_FALL)) :
-		    responder->channel)
+	if (edge ? !(responder->flags & (LITEPULSE_RESPONDER_RISE | LITEPULSE_RESPONDER_FALL)) :
+		   responder->channel)
 		return -EINVAL;
 	error = litepulse_output_check_launch(lp, responder->kind, responder->profile,
 					      responder->data, responder->width);
@@ -979,16 +1027,17 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	if (error)
 		return error;
 	/* By profile 0 it receives what triggers it. */
-	lp->uses.responder = BIT(responder->profile) |
-		(responder->trigger == LITEPULSE_TRIGGER_EDGE ? 0 : BIT(0));
+	lp->uses.responder = BIT(responder->profile) | (edge ? 0 : BIT(0));
+	lp->trigger = BIT(edge ? responder->channel : lp->inputs);
 	WRITE_ONCE(lp->kept_uses.responder, 0);
-	error = litepulse_output_listen(lp, responder->trigger != LITEPULSE_TRIGGER_EDGE) ?:
+	error = litepulse_output_listen(lp, !edge) ?:
 		litepulse_board_configure(lp, words, ARRAY_SIZE(words));
 	if (error) {
+		lp->trigger = 0;
 		/* Nothing half done. What cannot be reached is disarmed when the claim ends. */
 		(void)litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
 		/* litepulse_sink_apply() is repeated. */
 		(void)litepulse_output_listen(lp, false);
 	}
-	return error;
+	return error == -EINVAL ? litepulse_output_refused(lp, responder->profile) : error;
 }

@@ -10,6 +10,7 @@
 
 int litepulse_output_claim(struct litepulse *lp, struct litepulse_claimant *claimant);
 int litepulse_output_claim_idle(struct litepulse *lp, struct litepulse_claimant *claimant);
+void litepulse_output_look_for_end(struct litepulse *lp);
 void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant);
 int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *claimant, bool keep);
 int litepulse_output_check_profile(struct litepulse *lp, unsigned int index);

@@ -86,6 +86,32 @@ static bool litepulse_sink_filter_agrees(struct litepulse *lp, const struct lite
 	return true;
 }
 
+/* Whether a filter that a sink wants leaves that of a kept responder's input as it is. */
+static bool litepulse_sink_filter_spares_kept(const struct litepulse *lp,
+					      const struct litepulse_subscribe *want)
+{
+	const struct litepulse_kept_trigger *kept = &lp->kept_trigger;
+	u16 mine = want->kinds & BIT(LITEPULSE_KIND_EDGE) ?
+		(want->rise | want->fall) & want->filtered : 0;
+
+	return !kept->channel || !mine || want->filter == kept->length ||
+	       (!(mine & kept->channel) && kept->length == 1);
+}
+
+/* Forgets a kept responder that is armed no longer. 0 or an error of the transport. */
+static int litepulse_sink_look_for_kept(struct litepulse *lp)
+{
+	u32 status;
+	int error;
+
+	if (!lp->kept_trigger.channel)
+		return 0;
+	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
+	if (!error && !(status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK))
+		lp->kept_trigger = (struct litepulse_kept_trigger){ };
+	return error;
+}
+
 static void litepulse_sink_merge(struct litepulse_moderation *all,
 				 const struct litepulse_moderation *one)
 {
@@ -181,12 +207,13 @@ int litepulse_sink_apply(struct litepulse *lp)
 	lp->want_ns = ns;
 	spin_unlock_irqrestore(&lp->lock, flags);
 	litepulse_sink_moderate(lp);
-	words[0] = (struct litepulse_word){ LITEPULSE_CFG_FILTER,
-					    FIELD_PREP(LITEPULSE_CFG_FILTER_ENABLE_MASK, filtered) |
-						    FIELD_PREP(LITEPULSE_CFG_FILTER_LENGTH_MASK,
-							       length ?: 1) };
-	if (!filtered && lp->filter_kept)
-		words[0].value = lp->filter_kept;
+	if (lp->kept_trigger.length > 1) {
+		filtered |= lp->kept_trigger.channel;
+		length = lp->kept_trigger.length;
+	}
+	lp->filter = FIELD_PREP(LITEPULSE_CFG_FILTER_ENABLE_MASK, filtered) |
+		FIELD_PREP(LITEPULSE_CFG_FILTER_LENGTH_MASK, length ?: 1);
+	words[0] = (struct litepulse_word){ LITEPULSE_CFG_FILTER, lp->filter };
 	words[1] = (struct litepulse_word){
 		LITEPULSE_CFG_CAPTURE_EDGES,
 		FIELD_PREP(LITEPULSE_CFG_CAPTURE_EDGES_RISE_MASK, rise) |
@@ -390,8 +417,11 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 	if (want->kinds && (new.kinds || new.sources || new.rise || new.fall) &&
 	    !sink->takes_older)
 		error = litepulse_board_now(lp, &now);
+	if (!error && want->kinds & BIT(LITEPULSE_KIND_EDGE))
+		error = litepulse_sink_look_for_kept(lp);
 	spin_lock_irqsave(&lp->lock, flags);
-	if (!error && !litepulse_sink_filter_agrees(lp, sink, want))
+	if (!error && !(litepulse_sink_filter_agrees(lp, sink, want) &&
+			litepulse_sink_filter_spares_kept(lp, want)))
 		error = -EBUSY;
 	if (!error && want->kinds && list_empty(&sink->node) && sink->limited &&
 	    lp->limited_sinks >= LITEPULSE_SUBSCRIBERS_MAX)
@@ -420,8 +450,8 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
  * @sink: one that was added
  * @want: checked by the caller
  *
- * Return: 0, -EBUSY if others want another filter, -EUSERS if there are too many sinks of its
- * sort, or an error of the transport; nothing has changed then.
+ * Return: 0, -EBUSY if others, or a kept responder, want another filter, -EUSERS if there are too
+ * many sinks of its sort, or an error of the transport; nothing has changed then.
  */
 int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 			  const struct litepulse_subscribe *want)

@@ -161,6 +161,9 @@ static void ticks_and_ns_are_exact(struct kunit *test)
 			KUNIT_ASSERT_TRUE(test,
 					  less_above(product(ns, rate.ns_div),
 						     product(ticks, rate.ns_mul), rate.ns_mul));
+			KUNIT_ASSERT_EQ(test, litepulse_ticks_at_least(&rate, ns),
+					ticks + !equal(product(ns, rate.ns_div),
+						       product(ticks, rate.ns_mul)));
 		}
 	}
 }

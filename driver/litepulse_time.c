@@ -122,6 +122,19 @@ u64 litepulse_ns_to_ticks(const struct litepulse_rate *rate, u64 ns)
 EXPORT_SYMBOL_GPL(litepulse_ns_to_ticks);
 
 /**
+ * litepulse_ticks_at_least - whole ticks that are no shorter than a time
+ * @rate: of the ticks
+ * @ns: any; the result saturates
+ */
+u64 litepulse_ticks_at_least(const struct litepulse_rate *rate, u64 ns)
+{
+	u32 rest;
+	u64 ticks = litepulse_mul_div(ns, rate->ns_div, rate->ns_mul, &rest);
+
+	return ticks + !!rest;
+}
+
+/**
  * litepulse_bit_period - of a baud rate
  * @rate: of the ticks
  * @baud: bits per second

@@ -33,6 +33,7 @@ int litepulse_rate_init(struct litepulse_rate *rate, u32 clock_num, u32 clock_de
 u64 litepulse_ticks_to_ns(const struct litepulse_rate *rate, u64 ticks);
 u64 litepulse_ticks_to_ns_fast(const struct litepulse_rate *rate, u64 ticks);
 u64 litepulse_ns_to_ticks(const struct litepulse_rate *rate, u64 ns);
+u64 litepulse_ticks_at_least(const struct litepulse_rate *rate, u64 ns);
 u64 litepulse_bit_period(const struct litepulse_rate *rate, u32 baud);
 u32 litepulse_baud(const struct litepulse_rate *rate, u64 period);
 

@@ -1044,8 +1044,8 @@ static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *t
 	struct litepulse_tty *t = litepulse_tty_of(port);
 	u64 lead_ns = (u64)rs485->delay_rts_before_send * NSEC_PER_MSEC;
 	u64 lag_ns = (u64)rs485->delay_rts_after_send * NSEC_PER_MSEC;
-	u64 lead = litepulse_ns_to_ticks(&t->lp->rate, lead_ns);
-	u64 lag = litepulse_ns_to_ticks(&t->lp->rate, lag_ns);
+	u64 lead = litepulse_ticks_at_least(&t->lp->rate, lead_ns);
+	u64 lag = litepulse_ticks_at_least(&t->lp->rate, lag_ns);
 	u32 word;
 
 	/* Serial core repeats it after a suspend. A claim may have set other times since. */
@@ -1487,7 +1487,7 @@ static int litepulse_tty_wait_for_line(struct litepulse *lp)
 /* As litepulse_output_break(), but -EBUSY if it is too long for one launch. */
 static int litepulse_tty_launch_break(struct litepulse *lp, unsigned int ms, u64 *end)
 {
-	u64 width = litepulse_ns_to_ticks(&lp->rate, (u64)ms * NSEC_PER_MSEC);
+	u64 width = litepulse_ticks_at_least(&lp->rate, (u64)ms * NSEC_PER_MSEC);
 	int error;
 
 	if (ms > BREAK_LAUNCH_MS || !width || width > U32_MAX)
@@ -1941,7 +1941,10 @@ void litepulse_tty_remove(struct litepulse *lp)
 	uart_remove_one_port(&litepulse_uart_driver, &t->port);
 	litepulse_sink_remove(lp, &t->sink);
 	cancel_work_sync(&t->work);
+	/* litepulse_tty_open() may be looking at it. */
+	mutex_lock(&lp->setup_mutex);
 	WRITE_ONCE(lp->tty, NULL);
+	mutex_unlock(&lp->setup_mutex);
 }
 
 int litepulse_tty_suspend(struct litepulse *lp)

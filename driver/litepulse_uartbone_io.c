@@ -105,6 +105,9 @@ static int litepulse_link_write_csr(void *context, u32 offset, u32 word)
 	request->once = offset == LITEPULSE_CSR_SESSION;
 	litepulse_bus_write(request, litepulse_link_csr(offset), &word, 1);
 	error = litepulse_bus_transact(link, NULL, NULL);
+	/* The board gets another name if it was reset: then it has refused nothing yet. */
+	if (offset == LITEPULSE_CSR_SESSION)
+		link->refused_known = false;
 	mutex_unlock(&link->bus);
 	return error;
 }

@@ -244,15 +244,18 @@ class Watched(Raised):
     """Judges what the host does by the rules of the bridge, from where the host is. The first answer to a pledge is lost.
 
     `on_records` : called once, before the host gets an answer with records that it has to free.
+    `limits` : of SESSION, each time that it became another one.
     """
 
     def __init__(self, near, far):
         self.watcher, self.lost, self.on_records = Watcher(), False, None
+        self.limits: list[int] = []
         super().__init__(near, far)
 
     def passes(self, data, to_board):
         if to_board:
             self.watcher(time.monotonic(), True, data, self.register.port)
+            self.limits += [self.watcher.limit] if self.limits[-1:] != [self.watcher.limit] else []
             return super().passes(data, True)
         data, waiting = super().passes(data, False), self.watcher.line.waiting
         if not self.lost and self.watcher.judged["pledge"] and waiting and SESSION in waiting[0].writes:

@@ -175,10 +175,12 @@ def test_rules_of_the_bridge():
     uses = ["keep", "bursts", "raised"]
     with Board(between=Watched) as board:
         run = cable_boot(uses, [board], made=modules(*SAYS_RATE))
-        watcher = board.between.watcher
+        watcher, limits = board.between.watcher, board.between.limits
         watcher.end(time.monotonic())
     check(run, len(uses))
     assert watcher.broken == []
+    # In the last use, which has a claim, the board watches but for three times while the machine is suspended.
+    assert limits[-6:] == 3 * [0, limits[-1]] and limits[-1], limits
     assert not [rule.name for rule in RULES if rule.of != "plain" and not watcher.judged[rule.name]], watcher.judged
 
 

@@ -187,6 +187,11 @@ def test_every_verb_on_the_driver():
     assert "/dev/litepulse0: SIMULATED SoC at 48 MHz" in found and "/dev/ttyPULSE0" in found
 
 
+def rows_of(text):
+    """What a command with --csv printed."""
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith(("kobject", "rig", "SIMULATED"))))
+
+
 def test_pulses_from_0_to_1_go_on_while_the_board_is_attached_again():
     """The line rests at 0 until the train is stopped: at no other tick it moves."""
     vcd = run_folder("rest-low") / "pins.vcd"
@@ -215,15 +220,14 @@ def test_pulses_from_0_to_1_go_on_while_the_board_is_attached_again():
     pairs = list(zip(pulses[::2], pulses[1::2]))
     assert pairs == [((start + n * 480_000, 1), (start + n * 480_000 + 4800, 0)) for n in range(len(pairs))] and len(pairs) >= 12
     assert last > pulses[-1][0]
-    rows = csv.DictReader(line for line in run.lines(10).splitlines() if not line.startswith(("kobject", "rig", "SIMULATED")))
-    seen = [(int(row["tick"]) - 1, int(row["value"])) for row in rows]
+    seen = [(int(row["tick"]) - 1, int(row["value"])) for row in rows_of(run.lines(10))]
     assert len(seen) == 20 and set(seen) < set(pulses)
 
 
 def test_what_a_port_left_behind_goes_on_as_it_was():
-    """A responder to bytes of another bit rate than the tty's first one, kept with a train, over attach, detach and attach.
+    """A responder to bytes of another bit rate than the tty's first one, kept with a train: attach, detach, attach, a use of the tty.
 
-    The two captures see 80 edges, eight in a period.
+    The captures see 80 edges, eight in a period, and four bytes.
     """
     vcd = run_folder("left-behind") / "pins.vcd"
     command, line = f"{PYTHON} -m litepulse", "--baud 19200"
@@ -232,7 +236,8 @@ def test_what_a_port_left_behind_goes_on_as_it_was():
         f"{command} --port /dev/ttyS0 train --rate 200 --byte 0x33 {line} --keep",
         f"{command} --port /dev/ttyS0 respond --on byte:0x33 --own --delay 1ms --width 100us {line} --keep",
         *(f"{command} attach /dev/ttyS0 --json", SETTLE, f"{command} capture --inputs rx --count 20 --csv", f"{command} detach"),
-        *(f"{command} attach /dev/ttyS0 --json", SETTLE, f"{command} capture --inputs rx --count 60 --csv", f"{command} stop"),
+        *(f"{command} attach /dev/ttyS0 --json", SETTLE, f"{command} capture --inputs none --bytes --count 4 {line} --csv"),
+        *(f"{command} capture --inputs rx --count 60 --csv", f"{command} stop"),
         f"{command} detach",
         *UNLOAD,
         "leaks",
@@ -240,6 +245,7 @@ def test_what_a_port_left_behind_goes_on_as_it_was():
     with Board("--vcd", vcd) as board:
         run = boot(jobs, files(), tree=obtain("python-uml").path, lines=[board.line], timeout=900)
     assert not run.complaints and run.status == [0] * len(jobs), run.log
+    assert str(0x33) in {row["value"] for row in rows_of(run.lines(12))}, run.lines(12)
     falls = [tick for tick, level in edges(Vcd(vcd, 48_000_000).signals["tx"]) if not level]
     # 0x33 has three falling edges; the answer is as far behind each byte as behind the first that was answered.
     start, period, bit = falls[0], 240_000, 2500

@@ -7,7 +7,7 @@ import pytest
 
 from litepulse import regs
 from sim.core.model import BREAK, TTY, Grant, Launch, edges
-from sim.driver.cable_rig import Between
+from sim.driver.cable_rig import Between, modules
 from sim.driver.slow_lin import boot_on_bus
 from sim.guest.frames import wave
 from sim.guest.lin_bus import DATA, PIDS, checksum
@@ -218,6 +218,29 @@ def test_reset():
     assert "the board was reset" in booted.log
     assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | RESTARTED]
     assert [(word, found) for word, found, _ in told.arrived()] == [(0x10, data)]
+
+
+# The board cannot be reached just when a frame must be over: once, which a cable would need seconds for.
+UNREACHED = (
+    "litepulse_lin_net.c",
+    "\terror = litepulse_consumer_now(lin->lp, &tick);\n\tif (error",
+    """\tstatic bool failed;
+
+\terror = litepulse_consumer_now(lin->lp, &tick);
+\tif (!error && !failed && tick > lin->frame.deadline + lin->margin) {
+\t\tfailed = true;
+\t\tpr_info("litepulse_lin: not reached\\n");
+\t\terror = -EIO;
+\t}
+\tif (error""",
+)
+
+
+def test_a_cable_that_fails_when_a_frame_must_be_over():
+    """Who asks for errors is told of a response that is missing, a little later."""
+    told, booted = run(f"role=master bitrate={BUS.baud} up at=600 send=012#R wait=4000 down", made=modules(UNREACHED))
+    assert "litepulse_lin: not reached" in booted.log
+    assert [(word, data) for word, data, _ in told.arrived()] == [(EFF | TIMEOUT | 0x12, b"")]
 
 
 def test_taken_away_under_traffic():

@@ -499,6 +499,9 @@ def test_trains_are_exact_and_adjusted_without_a_glitch(chardev):
     assert told.result("forever")[0] == 0 and told.one("running")[0] == 1 and told.result("stop")[0] == 0
     assert told.one("pulses")[0] == len(seen) - 40 > 50
     assert all(b[0] - a[0] == 50_000 for a, b in zip(seen[40:], seen[41:]))
+    # Of a profile that was never set the core wants nothing; once it is set, only a train that is impossible is refused.
+    assert told.result("unset") == told.result("unset-responder") == (-1, "ENOENT")
+    assert told.result("set") == (-1, "EINVAL") and told.result("set-responder")[0] == 0
 
 
 def test_a_denominator_of_0_and_inverted_frames(chardev):

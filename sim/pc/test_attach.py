@@ -324,22 +324,36 @@ def test_a_board_that_falls_silent(pc):
 
 
 def test_a_board_that_restarted(pc):
-    """Its power failed, that of the adapter did not: it is noticed, and gets its settings again."""
+    """Its power failed, that of the adapter did not: it is noticed, and gets its settings again, though the old one has refused some."""
     guest = pc(ONE)
     with pc_rig.Board(wires=["tx:rx"]) as fresh:
-        guest.attached(
+        result = guest.attached(
             """
             ./tty_steps /dev/ttyPULSE0 set=460800,7E2 write=4c read=1,500
+            ./refuse
             echo restart
             for turn in $(seq 500); do dmesg | grep -q 'the board was reset' && break; usleep 10000; done
             ./tty_steps /dev/ttyPULSE0 write=50 read=1,500 drain""",
-            {"tty_steps": guest.guest_program("tty_steps")},
+            {name: guest.guest_program(name) for name in ("tty_steps", "refuse")},
             wires=["tx:rx"],
             when={"restart": lambda machine: machine.adapters[0].connect(fresh)},
             complaints=["the board was reset"],
         )
         fresh.end()
+    assert not [line.text for line in result.console if "does not take" in line.text]
     assert data_of(read_frames(fresh.pins_of("tx"), [profile(460800, "7E2")])) == b"P"
+
+
+def test_delays_of_rs485(pc):
+    """With a clock of which a millisecond is no whole number of ticks: neither lead nor lag is shorter than asked for."""
+    guest, hz = pc(ONE), 333_333
+    steps = "set=115200,8N1 rs485=3,1,2 write=42 drain"
+    result = guest.attached(
+        f"./tty_steps /dev/ttyPULSE0 {steps}; usleep 100000", {"tty_steps": guest.guest_program("tty_steps")}, boards=[{"hz": hz}]
+    )
+    (byte,) = read_frames(result.pin("tx"), [profile(115200)])
+    lead, lag = -(-hz // 1000), -(-2 * hz // 1000)
+    assert levels(result.pin("de")) == [(byte.tick - lead, 1), (byte.end + lag, 0)]
 
 
 def test_a_close_that_does_not_wait(pc):

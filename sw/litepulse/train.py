@@ -79,6 +79,7 @@ def start_refusal(reason: str | None) -> str:
     texts = {
         "late": "its start tick is too close or has passed",
         "busy": "another train is running",
+        "profile": "its line profile was never set",
         "invalid": "profile, kind, width, period or count are not usable",
     }
     return texts.get(reason or "", reason or "it does not say why")

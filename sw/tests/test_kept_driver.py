@@ -16,6 +16,7 @@ from litepulse.backends import driver_abi as abi
 from litepulse.job import check_alone
 from litepulse.line import Launch, Profile, Trigger
 from litepulse.respond import RespondRun
+from litepulse.train import start_refusal
 from litepulse.units import Period, Timescale
 
 IOCTL = driver.fcntl.ioctl
@@ -61,6 +62,8 @@ class Kernel:
                 raise OSError(errno.EBUSY, "Device or resource busy")
             self.profiles[profile.index] = profile
         elif number == abi.IOC_TRAIN_START:
+            if abi.Train.unpack(data).profile not in self.profiles:
+                raise OSError(errno.ENOENT, "No such file or directory")
             self.train = abi.Train.unpack(data)
         elif number == abi.IOC_TRAIN_STOP:
             self.train = None
@@ -169,6 +172,16 @@ def test_a_profile_that_cannot_be_had(kernel):
     kernel.profiles = {number: None for number in (1, 2, 3)}
     with pytest.raises(litepulse.InUse, match="/dev/null: what goes on here uses each line profile; 'litepulse stop' ends it"):
         program.set_profile(1, profile())
+    program.close()
+
+
+def test_a_train_with_a_profile_that_was_never_set(kernel):
+    program = Driver("/dev/null")
+    program.set_profile(1, profile())
+    kernel.profiles = {}
+    with pytest.raises(litepulse.Refused) as refused:
+        program.start_train(Launch("frame", 0x55), Period(480_000, 0, 1))
+    assert start_refusal(refused.value.reason) == "its line profile was never set"
     program.close()
 
 

@@ -260,9 +260,9 @@ struct litepulse_info {
  * @sources: a bit for each LITEPULSE_SRC_*, for TX, REFUSED and APPLIED; 0: all
  * @rise: channels whose rising edges are wanted; bit 0: input 0, bit @inputs: the line
  * @fall: channels whose falling edges are wanted
- * @filtered: channels to have behind the glitch filter; all files must agree on each channel,
- *	else -EBUSY. It changes what others get, so the file must be open for writing, else
- *	-EACCES
+ * @filtered: channels to have behind the glitch filter; all files must agree on each channel, and
+ *	so must a responder that was kept on that which triggers it, else -EBUSY. It changes what
+ *	others get, so the file must be open for writing, else -EACCES
  * @filter: length of the filter in samples, 1 to 63, if @filtered; one for the device, else -EBUSY
  * @reserved: 0
  * @clock: LITEPULSE_CLOCK_*; -EOPNOTSUPP if the device has none
@@ -412,7 +412,8 @@ struct litepulse_profile {
  * @flags: LITEPULSE_TRAIN_*
  * @reserved2: 0
  *
- * -EBUSY while a train runs. Returns when the core has taken it.
+ * -EBUSY while a train runs, -ENOENT if the profile was not set since the driver found the board, or
+ * since the board's reset, and the core refuses it for that. Returns when the core has taken it.
  *
  * LITEPULSE_IOC_TRAIN gives the train that runs as it was asked for, with the period of the last
  * change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
@@ -492,6 +493,8 @@ struct litepulse_train_stop {
  * @profile: line profile, 0 to 3
  * @data: byte of a frame, bit times of a break; else 0
  * @reserved: 0
+ *
+ * -ENOENT as for litepulse_train, if its profile was never set.
  *
  * LITEPULSE_TRIGGER_LIN: @delay is the space before each byte of an answer, @kind is
  * LITEPULSE_LAUNCH_FRAME, @flags has LITEPULSE_RESPONDER_REARM and perhaps

@@ -33,6 +33,8 @@
  *   use refused  a line discipline that would wait for a modem line, and a polarity of RS-485, cannot be had
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use profiles line profiles that kept output uses stay as they are, also when the driver is bound anew (keeps=1)
+ *   use filters  nor does the filter of the input that triggers a kept responder (keeps=1)
+ *   use rest     the line rests at 0 only while a claim lasts, or what it kept (keeps=1)
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use xon      an XON that comes while an XOFF is on its way is sent
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
@@ -60,6 +62,7 @@
 #include <unistd.h>
 
 #include <linux/litepulse.h>
+#include <linux/ptp_clock.h>
 #include <linux/serial.h>
 #include <linux/userfaultfd.h>
 
@@ -1658,6 +1661,125 @@ static void profiles(void)
 	bytes(pulse);
 }
 
+/* Edges of some channels behind a filter; length 0: behind none. */
+static int filter(int fd, unsigned int channels, unsigned int length)
+{
+	struct litepulse_subscribe want = { .kinds = 1 << LITEPULSE_KIND_EDGE, .rise = channels, .fall = channels,
+					    .filtered = length ? channels : 0, .filter = length, .clock = LITEPULSE_CLOCK_NONE };
+
+	return ioctl(fd, LITEPULSE_IOC_SUBSCRIBE, &want) ? -errno : 0;
+}
+
+static int is_filtered(unsigned int channels, unsigned int length)
+{
+	return known("filtered") == (int)channels && (!channels || known("samples") == (int)length);
+}
+
+/* What others may do with the filter while a kept responder is triggered by @channel, behind a filter of @length; 0: none. */
+static void check_filters(int pulse, unsigned int channel, unsigned int length)
+{
+	const unsigned int other = channel == 1 ? 2 : 1, kept = length ? channel : 0;
+
+	CHECK(!filter(pulse, channel, 0) && is_filtered(kept, length));
+	CHECK(filter(pulse, channel, 60) == -EBUSY && filter(pulse, channel | other, 60) == -EBUSY && is_filtered(kept, length));
+	if (length) {
+		CHECK(filter(pulse, other, 60) == -EBUSY && is_filtered(kept, length));
+		CHECK(!filter(pulse, other, length) && is_filtered(channel | other, length));
+		CHECK(!filter(pulse, channel, length) && is_filtered(channel, length));
+	} else {
+		CHECK(!filter(pulse, other, 60) && is_filtered(other, 60));
+	}
+	CHECK(!filter(pulse, channel, 0) && is_filtered(kept, length));
+}
+
+static void filters(void)
+{
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .flags = LITEPULSE_RESPONDER_RISE, .delay = 1000,
+						 .width = 100, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 1 };
+
+	for (int round = 0; round < 4; round++) {
+		/* A responder to bytes is triggered by the line, the last channel of all. */
+		const unsigned int channel = round < 2 ? 1 : 1 << 4, length = round & 1 ? 10 : 0;
+		int pulse = open_pulse(), fd = keeper(pulse);
+
+		responder.trigger = round < 2 ? LITEPULSE_TRIGGER_EDGE : LITEPULSE_TRIGGER_BYTE;
+		responder.flags = round < 2 ? LITEPULSE_RESPONDER_RISE : 0;
+		/* Until the claim ends its program changes the filter as it likes, also by another file. */
+		CHECK(!set_profile(fd, 1, 9600, 0) && !respond(fd, responder) && !filter(fd, channel, 60) && !filter(fd, channel, length));
+		close(fd);
+		check_filters(pulse, channel, length);
+		close(pulse);
+		CHECK(is_filtered(length ? channel : 0, length));
+		write_file(driver, "unbind", board);
+		write_file(driver, "bind", board);
+		pulse = open_pulse();
+		check_filters(pulse, channel, length);
+		fd = keeper(pulse);
+		CHECK(!respond(fd, (struct litepulse_responder){ 0 }) && !filter(pulse, channel, 60) && !filter(pulse, channel, 0));
+		CHECK(is_filtered(0, 0));
+		close(fd);
+		close(pulse);
+	}
+}
+
+static int output_of_clock(int ptp)
+{
+	struct ptp_perout_request request = { .period = { .nsec = 100000000 } }, end = { 0 };
+
+	return ioctl(ptp, PTP_PEROUT_REQUEST, &request) || ioctl(ptp, PTP_PEROUT_REQUEST, &end) ? -errno : 0;
+}
+
+/* A claim of which something may go on, with the line at 0. */
+static int low_keeper(int pulse)
+{
+	const struct litepulse_rest low = { .level = LITEPULSE_REST_LOW };
+	int fd = keeper(pulse);
+
+	CHECK(!ioctl(fd, LITEPULSE_IOC_REST, &low) && known("rest") == 1);
+	return fd;
+}
+
+static void rest(int pulse)
+{
+	struct litepulse_train up = start;
+	struct litepulse_info info;
+	int ptp, fd;
+
+	up.profile = 1;
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	ptp = open_device("/dev/ptp", info.phc);
+	/* Nothing was started. */
+	close(low_keeper(pulse));
+	CHECK(known("rest") == 0 && !output_of_clock(ptp));
+	/* What goes on ends by itself: whoever comes next, or, a while later, nobody. */
+	for (int next = 0; next < 3; next++) {
+		fd = low_keeper(pulse);
+		CHECK(!set_profile(fd, 1, 9600, LITEPULSE_PROFILE_INVERT) && !ioctl(fd, LITEPULSE_IOC_TRAIN_START, &up));
+		close(fd);
+		CHECK(output_of_clock(ptp) == -EBUSY);
+		sleep(3);
+		CHECK(known("rest") == 1);
+		write_parameter("hide_train", "1");
+		if (next == 0) {
+			CHECK(!output_of_clock(ptp));
+		} else if (next == 1) {
+			int tty = open_tty();
+
+			CHECK(!tcsendbreak(tty, 0));
+			close(tty);
+		} else {
+			sleep(3);
+		}
+		CHECK(known("rest") == 0);
+		write_parameter("hide_train", "0");
+		fd = claim(pulse);
+		CHECK(fd >= 0);
+		close(fd);
+	}
+	close(ptp);
+	bytes(pulse);
+}
+
 static void all(int pulse)
 {
 	bytes(pulse);
@@ -2016,6 +2138,11 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "profiles")) {
 		close(pulse);
 		profiles();
+	} else if (!strcmp(words[1], "filters")) {
+		close(pulse);
+		filters();
+	} else if (!strcmp(words[1], "rest")) {
+		rest(pulse);
 	} else if (!strcmp(words[1], "nap")) {
 		nap(pulse);
 	} else if (!strcmp(words[1], "xon")) {

@@ -540,11 +540,15 @@ static void raised(void)
 {
 	struct litepulse_status status;
 	struct board board;
-	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board);
+	int fd = attach(&board), pulse = open_pulse(&board), tty = open_tty(&board), claimed;
 	struct pollfd wait = { .fd = tty, .events = POLLIN };
+	struct litepulse_train_stop stop = { 0 };
 	char text[64], in;
 
 	CHECK(pulse >= 0 && tty >= 0 && !write_attribute(&board, "baud", "1000000"));
+	/* The board stops what its holder starts after that, too, if it hears nothing for long. */
+	claimed = claim(pulse, 0);
+	CHECK(claimed >= 0);
 	for (int round = 0; round < 3; round++) {
 		write_text("/sys/power/pm_test", "devices");
 		write_text("/sys/power/state", "freeze");
@@ -553,7 +557,8 @@ static void raised(void)
 		CHECK(!read_attribute(&board, "baud", text, sizeof(text)) && !strcmp(text, "1000000"));
 	}
 	CHECK(!read_attribute(&board, "failures", text, sizeof(text)) && !strcmp(text, "0"));
-	CHECK(!close(tty) && !close(pulse));
+	CHECK(!ioctl(claimed, LITEPULSE_IOC_TRAIN_START, &pulses) && !ioctl(claimed, LITEPULSE_IOC_TRAIN_STOP, &stop));
+	CHECK(!close(tty) && !close(claimed) && !close(pulse));
 	detach(fd);
 }
 

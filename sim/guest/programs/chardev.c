@@ -772,6 +772,8 @@ static void case_train(void)
 	struct litepulse_train train = train_58(40);
 	struct litepulse_train_adjust adjust = { .period = 1000, .den = 1, .at_pulse = 20, .step = 77 };
 	struct litepulse_train_stop stop = { 0 };
+	struct litepulse_responder responder = { .trigger = LITEPULSE_TRIGGER_EDGE, .flags = LITEPULSE_RESPONDER_RISE, .delay = 300,
+		.width = 50, .kind = LITEPULSE_LAUNCH_PULSE, .profile = 3 };
 	struct litepulse_status status;
 
 	set_profile(claim, 1, 9600);
@@ -807,6 +809,13 @@ static void case_train(void)
 	tell("stop", ioctl(claim, LITEPULSE_IOC_TRAIN_STOP, &stop));
 	printf("pulses %u\n", stop.pulses);
 	read_all(claim, 30);
+	train.profile = 3;
+	tell("unset", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	tell("unset-responder", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
+	set_profile(claim, 3, 9600);
+	train.period = 10;
+	tell("set", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	tell("set-responder", ioctl(claim, LITEPULSE_IOC_RESPONDER, &responder));
 }
 
 static void tell_running(int fd, const char *when)

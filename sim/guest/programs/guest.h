@@ -47,6 +47,7 @@ static inline const char *name_of(int error)
 	case ENOTTY: return "ENOTTY";
 	case EOPNOTSUPP: return "EOPNOTSUPP";
 	case ESTALE: return "ESTALE";
+	case ENOENT: return "ENOENT";
 	case ETIME: return "ETIME";
 	case E2BIG: return "E2BIG";
 	case EPERM: return "EPERM";

@@ -52,7 +52,7 @@ READ_BYTES = 256 * abi.Event.layout.size
 LAG_SECONDS = Fraction(1, 100)  # after which the driver has told what happened
 CHANGE_SECONDS = 5.0  # for which a change of a train is waited for
 _SOURCE = {name: code for code, name in SOURCE_NAME.items()}
-_REASON = {errno.ETIME: "late", errno.EBUSY: "busy", errno.EINVAL: "invalid"}
+_REASON = {errno.ETIME: "late", errno.EBUSY: "busy", errno.EINVAL: "invalid", errno.ENOENT: "profile"}
 _CLOCK = {name: getattr(abi, f"CLOCK_{name.upper()}") for name in CLOCKS}
 _TERMIOS2 = struct.Struct("IIIIB19sII")
 _TCGETS2, _TCSETSW2, _BOTHER, _CMSPAR = 0x802C542A, 0x402C542C, 0o010000, 0o10000000000
@@ -246,7 +246,7 @@ class Driver:
             self._call(self._reader, abi.IOC_SUBSCRIBE, want)
         except OSError as error:
             if error.errno == errno.EBUSY:
-                raise InUse(f"{self.path}: another program filters these inputs otherwise") from None
+                raise InUse(f"{self.path}: another program, or a responder that goes on, filters these inputs otherwise") from None
             raise LitePulseError(f"{self.path}: the driver does not record this ({error.strerror})") from None
         self._drain()
         self._forget()
