@@ -92,7 +92,7 @@ MODULE_PARM_DESC(reset_before_name, "board 0 is reset just before it gets its na
 
 static unsigned int stand_still;
 module_param(stand_still, uint, 0644);
-MODULE_PARM_DESC(stand_still, "the machine stands still for 6 s when board 0 gets its name. 1: just before, and its watchdog fires; "
+MODULE_PARM_DESC(stand_still, "the machine stands still for 10 s when board 0 gets its name. 1: just before, and its watchdog fires; "
 			      "2: just after. Once");
 
 static bool hold;
@@ -438,11 +438,11 @@ static int board_write_csr(void *context, u32 offset, u32 word)
 		reset_before_name = false;
 		if (stand_still == 1 && b == &all[0]) {
 			watchdog(b);
-			msleep(6000);
+			msleep(10000);
 		}
 		WRITE_ONCE(b->session, word);
 		if (stand_still == 2 && b == &all[0])
-			msleep(6000);
+			msleep(10000);
 		stand_still = 0;
 	}
 	return 0;
