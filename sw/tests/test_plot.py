@@ -117,6 +117,29 @@ def test_broken_results_are_refused(tmp_path, change):
         plot.load(file)
 
 
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("{}", "not a result of litepulse: it has no 'command'"),
+        ('{"command": "train"}', "not a result of litepulse: it has no 'tick_hz'"),
+        ('{"command": "train", "tick_hz"', "not a result of litepulse: it is not complete JSON"),
+        ('{"command": "info", "tick_hz": "1", "backend": "sim"}', "nothing of 'info' can be plotted"),
+        ('{"command": "latency", "tick_hz": "1", "backend": "sim", "runs": []}', "it compares settings; a picture has one measurement"),
+        (json.dumps(train(3) | {"tick_hz": "x"}), "not a result of litepulse: a value in it is not as litepulse writes it"),
+        ("Dear reader,\nthis is text.\n", "not a result of litepulse: neither JSON, nor rows with a column dt_ms"),
+        ("t_ns,dt_ms\n1\n", "not a result of litepulse: a value in it is not as litepulse writes it"),
+        ("", "it is empty"),
+    ],
+)
+def test_a_file_that_is_no_result(tmp_path, text, why):
+    """The message speaks of the file, not of Python."""
+    file = tmp_path / "file"
+    file.write_text(text)
+    with pytest.raises(BadInput) as error:
+        plot.load(file)
+    assert str(error.value) == f"{file}: {why}"
+
+
 def test_no_interval_yet(drawn):
     """One edge has no interval; it is no error."""
     result = {
