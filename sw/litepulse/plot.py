@@ -305,7 +305,7 @@ def _points(
     low, high = limits or (min(ys), max(ys))
     if low == high:
         low, high = low - 1, high + 1
-    bins = (min(240, xs[-1] - xs[0] + 1), 80)
+    bins = (min(240, xs[-1] - xs[0] + 1), 81)  # of an odd number one is centred on 0 where the range is symmetric
     *_, mesh = axis.hist2d(xs, ys, bins=bins, range=((xs[0] - 0.5, xs[-1] + 0.5), (low, high)), cmin=1, cmap=colours.density, vmin=0)
     figure.colorbar(mesh, ax=axis, label="per cell", pad=0.01)
     if label:

@@ -71,6 +71,19 @@ def test_many_points_are_a_density(drawn):
     assert [int(mesh.get_array().sum()) for mesh in meshes] == [count - 1, count]
 
 
+def test_exact_edges_lie_at_zero(drawn):
+    """The cells that have them are centred on it, not beside it."""
+    from matplotlib.collections import QuadMesh
+
+    series = plot.from_result(train(6000, Fraction(50_000)))
+    assert set(series.y) == {0}
+    for axis in drawn(series).axes[:2]:
+        (mesh,) = [child for child in axis.get_children() if isinstance(child, QuadMesh)]
+        filled = [row for row, cells in enumerate(mesh.get_array().reshape(mesh.get_coordinates().shape[0] - 1, -1)) if cells.any()]
+        heights = mesh.get_coordinates()[:, 0, 1]
+        assert [(heights[row] + heights[row + 1]) / 2 for row in filled] == pytest.approx([0], abs=1e-6)
+
+
 @pytest.mark.parametrize("theme", plot.THEMES)
 def test_themes(drawn, theme):
     """The paper is opaque, so the picture is readable on any page; lines and text stand out against it."""
