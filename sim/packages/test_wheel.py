@@ -44,6 +44,12 @@ class Own(SoCMini):
 print(json.dumps([str(source) for source in verilog(Own(), platform, "own", pathlib.Path("."))]))
 """
 
+USE_THE_API = """
+import litepulse
+with litepulse.open(sim=True) as board, board.train(rate=1000, baud=115200, count=5) as train:
+    print([pulse.error for pulse in train], train.record.exact)
+"""
+
 IMPORT_ALL = """
 import importlib, pkgutil, litepulse
 names = [module.name for module in pkgutil.walk_packages(litepulse.__path__, "litepulse.") if not module.name.endswith("__main__")]
@@ -195,6 +201,8 @@ def test_installed_from_the_wheel(installed):
     result = json.loads(done.stdout)
     assert result["max_error_ticks"] == 0 and len(result["launched"]) == 5
     (installed.folder / "train.json").write_text(done.stdout)
+    done = installed.run("python", "-c", USE_THE_API)
+    assert (done.returncode, done.stdout) == (0, "[0, 0, 0, 0, 0] True\n"), done.stderr
     done = installed.run("litepulse", "plot", "train.json", "-o", "train.png")
     assert done.returncode == 0 and (installed.folder / "train.png").read_bytes().startswith(b"\x89PNG"), done.stderr
 

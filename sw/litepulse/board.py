@@ -4,8 +4,10 @@
 import contextlib
 import dataclasses
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from numbers import Integral
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -13,22 +15,24 @@ from typing import Any, TypeVar
 from litepulse import backends
 from litepulse.backends.interface import Backend, ClockReading, Identity, Status, Stopped, TrainChange
 from litepulse.capture import Capture, CaptureRun
-from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported
+from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
 from litepulse.job import Job
 from litepulse.latency import Latency, LatencyPlan, LatencyRun, check_intervals, check_timeout
 from litepulse.launch import Outcome, Send
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Format, Launch, Trigger
 from litepulse.plan import Time, frame, launch_of, line_format, period_of, profile_of, train_plan
-from litepulse.respond import RESPONDER_LIMIT, Responder, RespondRun, check_echo
+from litepulse.respond import RESPONDER_LIMIT, Responder, RespondRun, check_echo, check_trigger
 from litepulse.train import Train, TrainRun, check_overlap
-from litepulse.units import WORD, Duration, Moment, Number, Timescale, to_duration, within
+from litepulse.units import WORD, Duration, Moment, Number, Timescale, to_duration, whole, within
 
 When = Moment | int | Duration | str  # an int is a tick; a Duration, or text with a + in front, is from now
 FILTER_MAX = 63  # samples
 DEFAULT_INTERVAL = "10ms"  # from stimulus to stimulus
+_MANY = (1 << 63) - 1  # of what a program counts
 FARTHEST_DAYS = 366  # ahead of the board's time: what is farther away is a mistake
 JobType = TypeVar("JobType", bound=Job[Any])
+Item = TypeVar("Item")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,11 +79,32 @@ def open(
 
     LitePulseError: there is none, or several, or it cannot be used; the message says what to do.
     """
-    options = backends.SimOptions(vcd, stimulus, tuple(wires), step)
+    for what, name in (("port", port), ("clock", clock), ("core", core)):
+        if name is not None:
+            check_text(name, what)
+    for what, path in (("device", device), ("vcd", vcd), ("stimulus", stimulus), ("csr", csr)):
+        if path is not None:
+            _check_path(path, what)
+    port_baud, bridge_baud = whole(port_baud, "port_baud"), None if bridge_baud is None else whole(bridge_baud, "bridge_baud")
+    options = backends.SimOptions(vcd, stimulus, tuple(_each(wires, "wires")), within(step, "step", 1, WORD - 1))
     backend = backends.connect(None if device is None else str(device), port, sim, clock, port_baud, bridge_baud, options, own, csr, core)
     if stay_in_touch:
         backend.stay_in_touch()
     return Board(backend)
+
+
+def _each(values: Iterable[Item], what: str) -> Iterable[Item]:
+    """The same, or BadInput if it is a single value."""
+    try:
+        iter(values)
+    except TypeError:
+        raise BadInput(f"{what}: {shown(values)} is a single value, not a list of them") from None
+    return values
+
+
+def _check_path(path: object, what: str) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise BadInput(f"{what}: {shown(path)} is not a path")
 
 
 class Board:
@@ -134,9 +159,10 @@ class Board:
         inputs = self.identity.inputs
         if name == "rx":
             return inputs
-        if str(name).isdigit() and int(name) < inputs:
-            return int(name)
-        raise BadInput(f"inputs: '{name}' is not a channel of this device (0 to {inputs - 1}, rx)")
+        text = name if isinstance(name, str) else str(whole(name, "inputs"))
+        if text.isdecimal() and len(text) < 10 and int(text) < inputs:
+            return int(text)
+        raise BadInput(f"inputs: {shown(name)} is not a channel of this device (0 to {inputs - 1}, rx)")
 
     # Numbers: from what a caller gives to what the board does
 
@@ -145,8 +171,8 @@ class Board:
         now = self.backend.now()
         if isinstance(when, Moment):
             tick = when.tick
-        elif isinstance(when, int):
-            tick = when
+        elif isinstance(when, Integral):  # an integer of NumPy is no int
+            tick = whole(int(when), what)
         else:
             duration = to_duration(when, what)
             from_now = duration.relative or isinstance(when, Duration)
@@ -197,6 +223,8 @@ class Board:
         )
         if start is not None:
             plan = dataclasses.replace(plan, start=self.tick_of(start, "start"))
+        if limit is not None:
+            limit = within(limit, "limit", 0, _MANY)
         return self._begin(lambda: Train(TrainRun(self.backend, plan, limit), self._end_job))
 
     def adjust(
@@ -208,6 +236,7 @@ class Board:
         """
         if rate is None and period is None and step is None:
             raise BadInput("nothing to adjust: give a rate, a period or a step")
+        at_pulse = within(at_pulse, "at_pulse", 0, WORD - 1)
         if not self.backend.status().train_running:
             raise BadInput("no train is running")
         settings = self.backend.train()
@@ -257,6 +286,7 @@ class Board:
         fmt = line_format(format, invert)
         run = self.capture_run(inputs, edges=edges, filter=filter, bytes=bytes, baud=baud, fmt=fmt, loopback=loopback, move_tx=move_tx)
         ticks = None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for")))
+        count = within(count, "count", 0, _MANY)
         return self._begin(lambda: Capture(run, self._end_job, count, ticks), beside_responder=True)
 
     def capture_run(
@@ -273,10 +303,10 @@ class Board:
     ) -> CaptureRun:
         """The same, planned and not begun."""
         if edges not in ("both", "rise", "fall"):
-            raise BadInput(f"edges: '{edges}' is not both, rise or fall")
-        within(filter, "filter", 0, FILTER_MAX)
-        channels = sorted({self.channel(name) for name in inputs})
-        profile = profile_of(self.timescale, baud, fmt) if bytes else None
+            raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
+        filter = within(filter, "filter", 0, FILTER_MAX)
+        channels = sorted({self.channel(name) for name in _each(inputs, "inputs")})
+        profile = profile_of(self.timescale, baud, line_format(fmt)) if bytes else None
         return CaptureRun(self.backend, channels, edges != "fall", edges != "rise", filter, profile, loopback, move_tx)
 
     def launch(
@@ -325,6 +355,9 @@ class Board:
 
         data: bytes, or anything that yields them, also without end; keep: outcomes are kept in `run` of what is returned
         """
+        if isinstance(data, str):
+            raise BadInput("data: text has no bytes yet: give text.encode()")
+        data = _each(data, "data")
         fmt = line_format(format, invert)
         profile = profile_of(self.timescale, baud, fmt)
         length = Launch("frame", 0, 1).length(profile)
@@ -404,7 +437,8 @@ class Board:
         loopback: bool,
     ) -> RespondRun:
         """The same, planned and not begun."""
-        scale = self.timescale
+        scale, fmt = self.timescale, line_format(fmt)
+        check_trigger(on)
         if on.kind == "edge":
             on = Trigger("edge", self.channel("rx" if on.channel == -1 else on.channel), on.rise, on.fall)
         check_echo(echo, own)
@@ -504,13 +538,15 @@ class Board:
         loopback: bool,
     ) -> LatencyRun:
         """The same, planned and not begun."""
-        scale = self.timescale
+        scale, fmt = self.timescale, line_format(fmt)
 
         def ticks(value: Time, what: str, low: int = 0) -> int:
             return scale.whole_ticks(to_duration(value, what), what, low)
 
-        within(filter, "filter", 0, FILTER_MAX)
-        within(count, "count", 0, WORD - 1)
+        filter = within(filter, "filter", 0, FILTER_MAX)
+        count = within(count, "count", 0, WORD - 1)
+        if on is not None:
+            check_trigger(on)
         if on is None and (byte is not None or width is not None or break_bits is not None):
             raise BadInput("on: say what the response is; only if each stimulus is another byte, its own byte is")
         if on and on.kind == "edge":
@@ -527,7 +563,7 @@ class Board:
             on,
             mean,
             spread,
-            seed,
+            whole(seed, "seed"),
             count,
             None if duration is None else math.floor(scale.ticks(to_duration(duration, "for"))),
             None if start is None else self.tick_of(start, "start"),

@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
             with contextlib.suppress(ValueError):
                 stream.reconfigure(errors="replace")
     try:
-        args = make_parser().parse_args(arguments.join_negatives(sys.argv[1:] if argv is None else argv))
+        args = make_parser().parse(arguments.join_negatives(sys.argv[1:] if argv is None else argv))
         return args.function(args) or 0
     except OutputClosed:
         return 0

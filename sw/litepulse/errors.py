@@ -7,12 +7,29 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
+def shown(value: object) -> str:
+    """A wrong value as a message shows it: one short line."""
+    try:
+        text = f"'{value}'" if isinstance(value, str) else repr(value)
+    except Exception:  # a number of too many digits, or a class whose own repr() fails
+        return f"this {type(value).__name__}"
+    text = printable(" ".join(text.split()))
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 class LitePulseError(Exception):
     """Something the user can understand and act on; the command prints it as one line and exits 2."""
 
 
 class BadInput(LitePulseError):
     """A value that makes no sense or does not fit the device."""
+
+
+def check_text(value: object, what: str) -> str:
+    """The same text, or BadInput if it is none."""
+    if not isinstance(value, str):
+        raise BadInput(f"{what}: {shown(value)} is not text")
+    return value
 
 
 class Unsupported(LitePulseError):

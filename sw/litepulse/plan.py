@@ -4,10 +4,10 @@
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE
-from litepulse.errors import BadInput
+from litepulse.errors import BadInput, check_text
 from litepulse.line import Format, Launch, Profile
 from litepulse.train import TrainPlan, plan_train
-from litepulse.units import WORD, Duration, Number, Timescale, to_duration, to_rate, within
+from litepulse.units import WORD, Duration, Number, Timescale, to_duration, to_rate, whole, within
 
 Time = Duration | Number | str  # a number is seconds; text as the command takes it: "500ns", "24t"
 DEFAULT_BYTE = 0xFF
@@ -16,7 +16,9 @@ BREAK_MAX = 255  # bit times
 
 def line_format(value: Format | str, invert: bool = False) -> Format:
     """A Format, or its name: 8N1."""
-    return Format.parse(value, invert) if isinstance(value, str) else value
+    if isinstance(value, Format):
+        return value
+    return Format.parse(check_text(value, "format"), bool(invert))
 
 
 def profile_of(timescale: Timescale, baud: Number | str, fmt: Format) -> Profile:
@@ -26,6 +28,7 @@ def profile_of(timescale: Timescale, baud: Number | str, fmt: Format) -> Profile
 
 def frame(byte: int, fmt: Format) -> Launch:
     """The launch of a byte, or BadInput if it does not fit the format."""
+    byte = whole(byte, "byte")
     if not 0 <= byte <= 255:
         raise BadInput(f"byte: {byte} does not fit a byte (0 to 255)")
     if byte >> fmt.data_bits:
@@ -72,7 +75,7 @@ def train_plan(
     loopback: bool = False,
 ) -> TrainPlan:
     """The plan of a train, all checked; start: its tick."""
-    within(count, "count", 0, WORD - 1)
+    count = within(count, "count", 0, WORD - 1)
     fmt = fmt or Format()
     ticks, what = period_of(timescale, rate, period)
     launch = launch_of(timescale, byte, width, break_bits, fmt)

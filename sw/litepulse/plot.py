@@ -10,16 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from litepulse.distribution import Distribution
-from litepulse.errors import BadInput
+from litepulse.errors import BadInput, shown
 from litepulse.measurement import histogram
 from litepulse.units import approx, fixed, si
 
 BAND_NS = 100_000  # what a tuned laptop reached: problem P1
 SIMULATED = "SIMULATED"
+_NO_RESULT = "not a result of litepulse"
 BINS = 200  # bars of a histogram of delays
 DENSE = 1000  # more points than this are drawn as a density
 REGULAR = Fraction(1, 100)  # intervals that differ from their median by less are drawn as differences
 SUFFIXES = (".png", ".svg", ".pdf")
+
+
+class _NotPlottable(ValueError):
+    """A file of which no picture is made; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,14 @@ def load(path: str | Path) -> Series:
         if text.lstrip().startswith("{"):
             return from_result(json.loads(text))
         return _from_rows(text, name)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
-        raise BadInput(f"{path}: not a result of litepulse ({type(error).__name__}: {error})") from None
+    except _NotPlottable as error:
+        raise BadInput(f"{path}: {error}") from None
+    except KeyError as error:
+        raise BadInput(f"{path}: {_NO_RESULT}: it has no {error}") from None
+    except json.JSONDecodeError:
+        raise BadInput(f"{path}: {_NO_RESULT}: it is not complete JSON") from None
+    except (ValueError, TypeError, IndexError, AttributeError, ArithmeticError):
+        raise BadInput(f"{path}: {_NO_RESULT}: a value in it is not as litepulse writes it") from None
 
 
 def backend_note(result: dict[str, Any]) -> str:
@@ -108,13 +119,13 @@ def from_result(result: dict[str, Any]) -> Series:
             "launched − wanted [ns]",
             tick_ns=float(tick_ns),
         )
-    raise ValueError(f"unknown command '{command}'")
+    raise _NotPlottable(f"nothing of {shown(command)} can be plotted")
 
 
 def latency_series(result: dict[str, Any], note: str, tick_ns: float) -> Series:
-    """The delays of a latency measurement, in bins of as many ticks as it takes for BINS of them at most. ValueError: there are several."""
+    """The delays of a latency measurement, in bins of as many ticks as it takes for BINS of them at most."""
     if "runs" in result:
-        raise ValueError("it compares settings; a picture has one measurement")
+        raise _NotPlottable("it compares settings; a picture has one measurement")
     delays = Distribution()
     for value, count in result["histogram"]:
         delays.add(value, count)
@@ -176,11 +187,13 @@ def _from_rows(text: str, name: str) -> Series:
     notes = [line[2:].strip() for line in lines if line.startswith("##")]
     lines = [line for line in lines if not line.startswith("##")]
     if not lines:
-        raise ValueError("it is empty")
+        raise _NotPlottable("it is empty")
     if lines[0].startswith("#"):
         separator, names = None, lines[0].lstrip("#").split()
     else:
         separator, names = ",", lines[0].split(",")
+    if "dt_ms" not in names:
+        raise _NotPlottable(f"{_NO_RESULT}: neither JSON, nor rows with a column dt_ms")
     column = names.index("dt_ms")
     rows = [line.split(separator) for line in lines[1:] if not line.startswith("#")]
     backend = next((note.removeprefix("backend:").strip() for note in notes if note.startswith("backend:")), None)
@@ -292,7 +305,7 @@ def _points(
     low, high = limits or (min(ys), max(ys))
     if low == high:
         low, high = low - 1, high + 1
-    bins = (min(240, xs[-1] - xs[0] + 1), 80)
+    bins = (min(240, xs[-1] - xs[0] + 1), 81)  # of an odd number one is centred on 0 where the range is symmetric
     *_, mesh = axis.hist2d(xs, ys, bins=bins, range=((xs[0] - 0.5, xs[-1] + 0.5), (low, high)), cmin=1, cmap=colours.density, vmin=0)
     figure.colorbar(mesh, ax=axis, label="per cell", pad=0.01)
     if label:

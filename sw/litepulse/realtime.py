@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
-from litepulse.errors import BadInput, Unsupported
+from litepulse.errors import BadInput, Unsupported, shown
+from litepulse.units import whole, within
 
 DMA_LATENCY = "/dev/cpu_dma_latency"
 ISOLATED = "/sys/devices/system/cpu/isolated"
@@ -41,12 +42,15 @@ class Realtime:
         self, *, priority: int | None = None, lock_memory: bool = False, cpus: Iterable[int] | None = None, dma_latency: int | None = None
     ) -> None:
         self.priority, self.lock_memory, self.dma_latency = priority, lock_memory, dma_latency
-        self.cpus = None if cpus is None else set(cpus)
-        if priority is not None and not 1 <= priority <= 99:
-            raise BadInput(f"priority: {priority} is outside 1 to 99")
+        try:
+            self.cpus = None if cpus is None else {whole(cpu, "cpus") for cpu in cpus}
+        except TypeError:
+            raise BadInput(f"cpus: {shown(cpus)} is not a set of numbers") from None
+        if priority is not None:
+            within(priority, "priority", 1, 99)
         if self.cpus is not None and not self.cpus:
             raise BadInput("cpus: give one at least")
-        if dma_latency is not None and not 0 <= dma_latency <= _LONGEST_LATENCY:
+        if dma_latency is not None and not 0 <= whole(dma_latency, "dma_latency") <= _LONGEST_LATENCY:
             raise BadInput(f"dma_latency: {dma_latency} us is outside 0 to {_LONGEST_LATENCY}")
         self._undo = contextlib.ExitStack()
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
-from litepulse.errors import BadInput
+from litepulse.errors import BadInput, shown
 from litepulse.interrupt import Flag
 from litepulse.job import Job, Poller, tidy, timescale_of
 from litepulse.layout import CONFIG
 from litepulse.line import Launch, Profile, Response, Trigger
 from litepulse.streams import Lost, edges
+from litepulse.units import whole
 
 RESPONDER_LIMIT = (1 << CONFIG["resp_delay"].fields[0].size) - 1  # ticks of delay and holdoff
 
@@ -24,15 +25,16 @@ Missed = tuple[int, str]  # (tick, reason)
 def Edge(channel: int | str, way: str = "rise") -> Trigger:
     """Triggers on an edge of an input (its number) or of the line ('rx', or the number behind the last input): 'rise', 'fall', 'both'."""
     if way not in ("rise", "fall", "both"):
-        raise BadInput(f"edge: '{way}' is not rise, fall or both")
+        raise BadInput(f"edge: {shown(way)} is not rise, fall or both")
     number = -1 if channel == "rx" else channel
-    if not isinstance(number, int):
-        raise BadInput(f"edge: '{channel}' is not the number of an input, nor rx")
+    if not isinstance(number, int) or (number < 0 and channel != "rx"):
+        raise BadInput(f"edge: {shown(channel)} is not the number of an input, nor rx")
     return Trigger("edge", number, way != "fall", way != "rise")
 
 
 def Byte(value: int, mask: int = 0xFF) -> Trigger:
     """Triggers on a received byte with these bits where the mask has ones."""
+    value, mask = whole(value, "byte"), whole(mask, "byte")
     if not 0 <= value <= 255 or not 0 <= mask <= 255:
         raise BadInput(f"byte: {value}/{mask} does not fit a byte (0 to 255)")
     return Trigger("byte", value=value, mask=mask)
@@ -41,6 +43,12 @@ def Byte(value: int, mask: int = 0xFF) -> Trigger:
 def Break() -> Trigger:
     """Triggers on a break."""
     return Trigger("break")
+
+
+def check_trigger(on: object) -> None:
+    """BadInput unless it is a Trigger."""
+    if not isinstance(on, Trigger):
+        raise BadInput(f"on: {shown(on)} is not an Edge, a Byte or a Break")
 
 
 def check_echo(echo: object, own: bool) -> None:

@@ -7,25 +7,27 @@ a whole number of ticks for widths and delays) and they are visible in what is r
 """
 
 import math
+import operator
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import overload
 
-from litepulse.errors import BadInput
+from litepulse.errors import BadInput, shown
 
 _NUMBER = re.compile(r"[0-9]{1,40}(?:\.[0-9]{0,40})?(?:[eE][+-]?[0-9]{1,2})?|\.[0-9]{1,40}(?:[eE][+-]?[0-9]{1,2})?")
 _SI = {"": 0, "G": 9, "M": 6, "k": 3, "m": -3, "u": -6, "µ": -6, "μ": -6, "n": -9, "p": -12}
 _RATE_PREFIXES = {"", "G", "M", "k", "m"}
 _TIME_UNITS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
 
-Number = int | float | Fraction  # a float stands for exactly what it is
+Number = int | float | Fraction  # a float stands for the decimal that Python shows for it
 
 BIT_PERIOD_FRACTION = 256  # the bit period is held in 1/256 tick (Q28.8)
 BIT_PERIOD_LIMIT = 1 << 36
 MIN_BIT_CYCLES = 4
 WORD = 1 << 32
+_LARGEST_BITS = 1100  # of numerator and denominator: each float has fewer. Python prints no more than 14000
 
 
 def _decimal(text: str, what: str) -> Fraction:
@@ -78,6 +80,11 @@ class Duration:
     ticks: Fraction | None = None
     relative: bool = False  # written with a + in front
 
+    def __post_init__(self) -> None:
+        for name, value in (("seconds", self.seconds), ("ticks", self.ticks)):
+            if value is not None and type(value) is not Fraction:
+                object.__setattr__(self, name, to_fraction(value, name))
+
     @property
     def positive(self) -> bool:
         """More than nothing?"""
@@ -111,8 +118,14 @@ def to_fraction(value: Number | str, what: str = "number") -> Fraction:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise BadInput(f"{what}: {value} is not a number")
-        return Fraction(repr(value))
-    return Fraction(value)
+        return Fraction(float.__repr__(value))
+    try:
+        number = Fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{what}: {shown(value)} is not a number") from None
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _LARGEST_BITS:
+        raise BadInput(f"{what}: the number has too many digits")
+    return number
 
 
 def to_rate(value: Number | str, what: str = "rate") -> Fraction:
@@ -197,8 +210,20 @@ def parse_count(text: str, what: str = "count", low: int = 0, high: int = WORD -
     return within(value, what, low, high)
 
 
+def whole(value: int, what: str) -> int:
+    """The same number as an int, or BadInput if it is none, or a huge one."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise BadInput(f"{what}: {shown(value)} is not a whole number") from None
+    if number.bit_length() > _LARGEST_BITS:
+        raise BadInput(f"{what}: the number has too many digits")
+    return number
+
+
 def within(value: int, what: str, low: int, high: int) -> int:
-    """The same number, or BadInput unless it is from `low` to `high`."""
+    """The same number, or BadInput unless it is whole and from `low` to `high`."""
+    value = whole(value, what)
     if not low <= value <= high:
         raise BadInput(f"{what}: {value} is outside {low} to {high}")
     return value
@@ -224,8 +249,8 @@ def fixed(value: Number, digits: int, rounding: Callable[[Fraction], int] = roun
     """`value` with exactly `digits` decimals, rounded (half to even) from the exact value (floats would lose digits)."""
     scaled = rounding(Fraction(value) * 10**digits)
     sign = "-" if scaled < 0 else ""
-    whole, rest = divmod(abs(scaled), 10**digits)
-    return f"{sign}{whole}.{rest:0{digits}d}" if digits else f"{sign}{whole}"
+    integer, rest = divmod(abs(scaled), 10**digits)
+    return f"{sign}{integer}.{rest:0{digits}d}" if digits else f"{sign}{integer}"
 
 
 def si(value: Number, unit: str, digits: int = 3, rounding: Callable[[Fraction], int] = round) -> str:
@@ -284,7 +309,7 @@ class Timescale:
 
     def seconds(self, ticks: Number) -> Fraction:
         """Exact seconds of a number of ticks."""
-        return Fraction(ticks) / self.tick_hz
+        return to_fraction(ticks, "ticks") / self.tick_hz
 
     def ns(self, ticks: Number) -> Fraction:
         """Exact nanoseconds of a number of ticks."""
@@ -294,7 +319,7 @@ class Timescale:
         """Exact ticks (a Fraction) of a Duration or of a number of seconds."""
         if isinstance(duration, Duration):
             return (duration.ticks or Fraction(0)) + (duration.seconds or Fraction(0)) * self.tick_hz
-        return Fraction(duration) * self.tick_hz
+        return to_fraction(duration, "time") * self.tick_hz
 
     def whole_ticks(self, duration: Duration | Number, what: str, low: int = 0, high: int = WORD - 1) -> int:
         """The nearest whole number of ticks; half goes up. Out of range is refused."""
@@ -310,29 +335,29 @@ class Timescale:
 
     def period_of_rate(self, rate_hz: Number) -> Fraction:
         """Exact period in ticks of a rate."""
-        return self.tick_hz / Fraction(rate_hz)
+        return self.tick_hz / to_rate(rate_hz)
 
     def period(self, ticks: Number, minimum_cycles: int, what: str = "period") -> Period:
         """A Period that is exactly `ticks`, or BadInput: nothing is ever rounded here."""
-        ticks = Fraction(ticks)
-        whole = math.floor(ticks)
-        rest = ticks - whole
-        if whole < minimum_cycles * self.samples_per_cycle:
+        ticks = to_fraction(ticks, what)
+        floor = math.floor(ticks)
+        rest = ticks - floor
+        if floor < minimum_cycles * self.samples_per_cycle:
             raise BadInput(
                 f"{what}: {exact(ticks)} ticks is below the minimum of {minimum_cycles * self.samples_per_cycle} ticks "
                 f"({si(self.tick_hz / (minimum_cycles * self.samples_per_cycle), 'Hz')})"
             )
-        if whole > WORD - 2:
+        if floor > WORD - 2:
             raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} does not fit, the longest is {si(self.seconds(WORD - 2), 's')}")
         if rest.denominator > WORD:
             raise BadInput(f"{what}: {exact(ticks)} ticks does not fit, the fraction's denominator must be at most 2^32")
         if rest.denominator == WORD:
-            return Period(whole, rest.numerator, 0)
-        return Period(whole, rest.numerator, rest.denominator)
+            return Period(floor, rest.numerator, 0)
+        return Period(floor, rest.numerator, rest.denominator)
 
     def bit_period(self, baud: Number, what: str = "baud") -> BitPeriod:
         """The BitPeriod nearest to `baud`, or BadInput when a bit would be shorter than 4 cycles, or not shorter than 2^28 ticks."""
-        baud = Fraction(baud)
+        baud = to_fraction(baud, what)
         highest = self.clock_hz / MIN_BIT_CYCLES
         raw = math.floor(self.tick_hz / baud * BIT_PERIOD_FRACTION + Fraction(1, 2)) if baud > 0 else BIT_PERIOD_LIMIT
         if baud > highest or raw >= BIT_PERIOD_LIMIT:

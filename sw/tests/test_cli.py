@@ -123,7 +123,7 @@ BAD_OTHERS = {
     "bridge baud nearly 115200": (["--port", "/dev/null", "--bridge-baud", "150k", "info"], "at least 230400"),
     "bridge baud a fraction": (["--port", "/dev/null", "--bridge-baud", "1M/7", "info"], "not a whole number"),
     "bridge baud over TCP": (["--port", "tcp:127.0.0.1:1", "--bridge-baud", "1M", "info"], "TCP connection has no bit rate"),
-    "bridge baud of a simulation": (["--sim", "--bridge-baud", "1M", "info"], "--bridge-baud works with --port only"),
+    "bridge baud of a simulation": (["--sim", "--bridge-baud", "1M", "info"], "bridge-baud works with a port only"),
     "bridge baud of another rate": (["--port", "/dev/null", "--port-baud", "9600", "--bridge-baud", "1M", "info"], "--port-baud 9600"),
     "vcd not writable": (["--sim", "--vcd", "/nonexistent/x.vcd", "train", "--rate", "58"], "cannot write"),
     "sim rate 0": (["--sim", "train", "--rate", "0"], "rate"),

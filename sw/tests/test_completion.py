@@ -53,7 +53,7 @@ def test_bash_offers_them(words, offered, tmp_path):
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_shell_reads_it(shell, tmp_path):
     if not shutil.which(shell):
-        pytest.skip(f"no {shell} here")
+        pytest.skip(f"NOT TESTED: {shell} is not installed")
     file = tmp_path / "litepulse"
     file.write_text(script(shell))
     done = subprocess.run([shell, "-n", str(file)], capture_output=True, text=True, check=False)

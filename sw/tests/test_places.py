@@ -175,8 +175,8 @@ def test_nothing_is_found():
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        (["--sim", "--csr", "csr.csv"], "--csr works with --port only"),
-        (["--port", "/dev/null", "--core", "pulse1"], "core: its place is in the csr.csv of the SoC: give it, too, with --csr"),
+        (["--sim", "--csr", "csr.csv"], "csr works with a port only"),
+        (["--port", "/dev/null", "--core", "pulse1"], "core: its place is in the csr.csv of the SoC: give it, too, as csr"),
         (["--port", "/dev/null", "--csr", "none.csv"], "csr: cannot read none.csv: No such file or directory"),
     ],
 )

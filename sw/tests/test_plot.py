@@ -71,6 +71,19 @@ def test_many_points_are_a_density(drawn):
     assert [int(mesh.get_array().sum()) for mesh in meshes] == [count - 1, count]
 
 
+def test_exact_edges_lie_at_zero(drawn):
+    """The cells that have them are centred on it, not beside it."""
+    from matplotlib.collections import QuadMesh
+
+    series = plot.from_result(train(6000, Fraction(50_000)))
+    assert set(series.y) == {0}
+    for axis in drawn(series).axes[:2]:
+        (mesh,) = [child for child in axis.get_children() if isinstance(child, QuadMesh)]
+        filled = [row for row, cells in enumerate(mesh.get_array().reshape(mesh.get_coordinates().shape[0] - 1, -1)) if cells.any()]
+        heights = mesh.get_coordinates()[:, 0, 1]
+        assert [(heights[row] + heights[row + 1]) / 2 for row in filled] == pytest.approx([0], abs=1e-6)
+
+
 @pytest.mark.parametrize("theme", plot.THEMES)
 def test_themes(drawn, theme):
     """The paper is opaque, so the picture is readable on any page; lines and text stand out against it."""
@@ -115,6 +128,29 @@ def test_broken_results_are_refused(tmp_path, change):
     file.write_text(json.dumps(train(3) | change))
     with pytest.raises(BadInput, match="train.json: not a result of litepulse"):
         plot.load(file)
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("{}", "not a result of litepulse: it has no 'command'"),
+        ('{"command": "train"}', "not a result of litepulse: it has no 'tick_hz'"),
+        ('{"command": "train", "tick_hz"', "not a result of litepulse: it is not complete JSON"),
+        ('{"command": "info", "tick_hz": "1", "backend": "sim"}', "nothing of 'info' can be plotted"),
+        ('{"command": "latency", "tick_hz": "1", "backend": "sim", "runs": []}', "it compares settings; a picture has one measurement"),
+        (json.dumps(train(3) | {"tick_hz": "x"}), "not a result of litepulse: a value in it is not as litepulse writes it"),
+        ("Dear reader,\nthis is text.\n", "not a result of litepulse: neither JSON, nor rows with a column dt_ms"),
+        ("t_ns,dt_ms\n1\n", "not a result of litepulse: a value in it is not as litepulse writes it"),
+        ("", "it is empty"),
+    ],
+)
+def test_a_file_that_is_no_result(tmp_path, text, why):
+    """The message speaks of the file, not of Python."""
+    file = tmp_path / "file"
+    file.write_text(text)
+    with pytest.raises(BadInput) as error:
+        plot.load(file)
+    assert str(error.value) == f"{file}: {why}"
 
 
 def test_no_interval_yet(drawn):

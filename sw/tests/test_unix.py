@@ -352,6 +352,10 @@ def test_every_verb_takes_the_options_of_a_device(verb):
         (["info", "--jsno"], "--json"),
         ([*TRAIN, "--cuont", "5"], "--count"),
         (["info", "--prot", "/dev/null"], "--port"),
+        (["train", "--rat", "58"], "--rate"),
+        (["train", "--rat=58", "--count", "5"], "--rate"),
+        (["respond", "--on", "break", "--dely", "1us"], "--delay"),
+        (["plot", "file", "--outptu", "x.png"], "--output"),
     ],
 )
 def test_did_you_mean(words, near):
@@ -359,7 +363,28 @@ def test_did_you_mean(words, near):
     assert done.returncode == 2 and is_one_line(done.stderr) and f"did you mean {near}?" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["doctor", "--port-ba", "9600"], [*TRAIN, "--for", "100ms"], ["capture", "--dur", "1s"]])
+@pytest.mark.parametrize(
+    "words, why",
+    [
+        (["plot", "--sim", "x"], "--sim: plot takes no device"),
+        (["completion", "bash", "--port=/dev/null"], "--port: completion takes no device"),
+        (["stop", "--rate", "5"], "--rate: stop takes no such option"),
+        (["lin", "monitor", "--schedule", "x"], "--schedule: lin monitor takes no such option"),
+    ],
+)
+def test_an_option_of_another_verb(words, why, capsys):
+    """Nobody is asked whether he meant what he wrote."""
+    assert cli.main(words) == 2
+    message = capsys.readouterr().err
+    assert is_one_line(message) and message.startswith(f"litepulse: {why} (") and "did you mean" not in message
+
+
+def test_nothing_is_offered_that_the_verb_does_not_take(capsys):
+    assert cli.main(["plot", "x", "--prot", "y"]) == 2
+    assert "did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["doctor", "--port-ba", "9600"], [*TRAIN, "--form", "8N1"], ["capture", "--dur", "1s"]])
 def test_options_are_not_abbreviated(words):
     done = subprocess.run([*COMMAND, *words], env=ENV, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and is_one_line(done.stderr) and "unrecognized arguments" in done.stderr

@@ -46,15 +46,15 @@ def connect(
     `port_baud` is the bridge's bit rate, `bridge_baud` the one it shall be raised to. `csr`, `core`: see places.py.
     """
     if sim and port:
-        raise BadInput("--sim and --port exclude each other")
+        raise BadInput("sim and port exclude each other")
     if device and (sim or port):
-        raise BadInput(f"a device of the kernel and --{'sim' if sim else 'port'} exclude each other")
+        raise BadInput(f"a device of the kernel and {'sim' if sim else 'port'} exclude each other")
     if bridge_baud is not None and not port:
-        raise BadInput("--bridge-baud works with --port only")
+        raise BadInput("bridge-baud works with a port only")
     if csr is not None and not port:
-        raise BadInput("--csr works with --port only")
+        raise BadInput("csr works with a port only")
     if core is not None and csr is None:
-        raise BadInput("core: its place is in the csr.csv of the SoC: give it, too, with --csr")
+        raise BadInput("core: its place is in the csr.csv of the SoC: give it, too, as csr")
     if clock is not None and (sim or port):
         raise BadInput("clock: only a board that the kernel drives has times in its clocks")
     if sim:
@@ -89,7 +89,7 @@ def connect_port(
     """A core behind LiteX's UARTBone or litex_server."""
     remote_port = port.startswith(remote.PREFIX)
     if (named := Path(port)).name.startswith("litepulse") and not port.startswith(("tcp:", remote.PREFIX)) and _is_device(named):
-        raise BadInput(f"port: {port} is a device of the kernel's driver: give it without --port, as --device {port}")
+        raise BadInput(f"port: {port} is a device of the kernel's driver: give it as the device, not as a port")
     check_bridge_baud(port, port_baud, bridge_baud)
     name, where = places.choose(csr, core) if csr is not None else (None, None)
     owner = Owner(f"{port}#{name}" if name else port)  # each core has its own streams

@@ -20,10 +20,32 @@ class Found:
         """The option that means it."""
         return f"--device {self.device}" if self.device else printable(f"--port {self.port}")
 
+    @property
+    def call(self) -> str:
+        """The call that means it."""
+        return printable(f"open({self.device!r})" if self.device else f"open(port={self.port!r})")
+
     def __str__(self) -> str:
         if self.device:
             return f"{self.device} (on {self.port})" if self.port else self.device
         return printable(f"{self.port} ({self.title}, not attached)")
+
+
+class NotOne(LitePulseError):
+    """There is no board, or a choice. The message is for programs; `options` says the same with the options of the command."""
+
+    def __init__(self, boards: list[Found]) -> None:
+        several = f"{len(boards)} boards are there, choose one: "
+        if boards:
+            message = several + ", ".join(f"{board.call} [{board}]" for board in boards)
+            self.options = several + ", ".join(f"{board.option} [{board}]" for board in boards)
+        else:
+            message = (
+                'no board: give open(port="/dev/ttyUSB1") or open(port="tcp:host:port"), or open(sim=True) for the simulated SoC; '
+                "`litepulse doctor` looks for what is wrong"
+            )
+            self.options = "no device: give --port /dev/ttyUSB1 or --port tcp:host:port, or --sim for the simulated SoC"
+        super().__init__(message)
 
 
 def devices(host: ports.Host) -> list[str]:
@@ -53,12 +75,10 @@ def others(name: str) -> list[str]:
 
 
 def the_one() -> Found:
-    """The one board there is; of several the only one that the kernel has. LitePulseError if there is none, or a choice."""
+    """The one board there is; of several the only one that the kernel has. NotOne if there is none, or a choice."""
     boards = find()
     driven = [board for board in boards if board.device]
     choice = driven or boards
     if len(choice) == 1:
         return choice[0]
-    if choice:
-        raise LitePulseError(f"{len(choice)} boards are there, choose one: {', '.join(f'{board.option} [{board}]' for board in choice)}")
-    raise LitePulseError("no device: give --port /dev/ttyUSB1 or --port tcp:host:port, or --sim for the simulated SoC")
+    raise NotOne(choice)

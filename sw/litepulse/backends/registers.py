@@ -428,7 +428,7 @@ class Device:
 
     def set_line(self, loopback: bool = False, receive: bool = False) -> None:
         """Line settings; holds nothing back."""
-        self.configure(("line", pack(CONFIG["line"], loopback=int(loopback), rx_enable=int(receive))))
+        self.configure(("line", pack(CONFIG["line"], loopback=int(bool(loopback)), rx_enable=int(receive))))
 
     def set_driver_enable(self, lead: int, lag: int) -> None:
         """Lead and lag of the `de` pin in ticks. The lead cannot change while a train runs."""
@@ -654,7 +654,7 @@ class Device:
         if profile and profile != now:
             self.set_profile(RECEIVE_PROFILE, profile)
         receive = receive or any(one.receives for one in relied)
-        changed = pack(CONFIG["line"], **(line | {"loopback": int(loopback), "rx_enable": int(receive)}))
+        changed = pack(CONFIG["line"], **(line | {"loopback": int(bool(loopback)), "rx_enable": int(receive)}))
         if changed != word:
             self.configure(("line", changed))
 
@@ -715,9 +715,9 @@ class Device:
                     channel=trigger.channel,
                     rise=int(trigger.rise),
                     fall=int(trigger.fall),
-                    rearm=int(response.rearm),
-                    exclusive=int(response.exclusive),
-                    ignore_own=int(response.ignore_own),
+                    rearm=int(bool(response.rearm)),
+                    exclusive=int(bool(response.exclusive)),
+                    ignore_own=int(bool(response.ignore_own)),
                 ),
             ),
             ("resp_match", pack(CONFIG["resp_match"], value=trigger.value, mask=trigger.mask)),

@@ -6,14 +6,15 @@ import contextlib
 import difflib
 import math
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn, Protocol, TypedDict, cast
 
 import litepulse
 from litepulse import output, recording
 from litepulse.backends import DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP
-from litepulse.errors import BadInput
+from litepulse.backends.found import NotOne
+from litepulse.errors import BadInput, LitePulseError
 from litepulse.line import Format
 from litepulse.plan import BREAK_MAX
 from litepulse.units import Duration, Timescale, parse_byte, parse_count, parse_duration, parse_rate
@@ -30,9 +31,37 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("allow_abbrev", False)
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(*args, **options)
+        self._given: list[str] = []
+
+    def parse_known_args(self, *args: Any, **options: Any) -> Any:
+        """As argparse does, and remembers the words for error()."""
+        self._given = list(args[0])
+        return super().parse_known_args(*args, **options)
+
+    def parse(self, words: list[str]) -> argparse.Namespace:
+        """As parse_args(), but a word that is left over is judged by what the verb takes."""
+        found, rest = self.parse_known_args(words)
+        if rest:
+            self._verb(found)._refuse(rest, self)
+        return found
 
     def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{message}{did_you_mean(message, self)} ('{self.prog} --help' lists what there is)")
+        raise BadInput(f"{message}{did_you_mean(message, self._given, self)} ('{self.prog} --help' lists what there is)")
+
+    def _verb(self, found: argparse.Namespace) -> "Parser":
+        """The parser of the verb that was given."""
+        for action in self._actions:
+            if isinstance(action.choices, Mapping):
+                return cast(Mapping[str, Parser], action.choices)[getattr(found, action.dest)]._verb(found)
+        return self
+
+    def _refuse(self, rest: Sequence[str], top: "Parser") -> NoReturn:
+        """Words that this verb does not take."""
+        word = rest[0].partition("=")[0]
+        if word in top.words():
+            what = "device" if word in top._option_string_actions and word not in ("--version", "--help") else "such option"
+            raise BadInput(f"{word}: {self.prog.removeprefix(f'{top.prog} ')} takes no {what} ('{self.prog} --help' lists what there is)")
+        self.error(f"unrecognized arguments: {' '.join(rest)}")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Help and version, to an output that may be full or closed."""
@@ -73,8 +102,12 @@ class Line(TypedDict):
     loopback: bool
 
 
-def did_you_mean(message: str, parser: Parser) -> str:
-    """'; did you mean --rate?' behind what argparse says of a word that it does not know."""
+def did_you_mean(message: str, given: Sequence[str], parser: Parser) -> str:
+    """'; did you mean --rate?' behind what argparse says of a word that it does not know, or of an option that is missing."""
+    if "required" in message:
+        for word in (word.partition("=")[0] for word in given if word.startswith("--")):
+            if word not in parser.words() and (near := difflib.get_close_matches(word, parser.words(), 1)):
+                return f"; {word} is unknown, did you mean {near[0]}?"
     match = re.match(r"unrecognized arguments: (-[^ =]+)|argument VERB: invalid choice: '([^']*)'", message)
     word = match and (match[1] or match[2])
     near = difflib.get_close_matches(word, parser.words(), 1) if word else []
@@ -282,7 +315,10 @@ def board(args: argparse.Namespace, own: bool = True, step: int = STEP) -> Gener
         if getattr(args, name) and not args.sim:
             raise BadInput(f"--{name} works with --sim only")
     with recording.Recording(args.vcd, args.sr) as pins:
-        opened = open_board(args, pins.vcd, own, step)
+        try:
+            opened = open_board(args, pins.vcd, own, step)
+        except NotOne as error:
+            raise LitePulseError(error.options) from None
         try:
             with opened:
                 yield opened
