@@ -50,12 +50,12 @@ def test_testptp(pc):
     assert "extended timestamp request returned 2 samples" in text and "system and phc clock time offset request okay" in text
     assert text.count("periodic output request okay") == 2
     stamps = [int(seconds) * 10**9 + int(ns) for seconds, ns in re.findall(r"event index 4 at (\d+)\.(\d+)", text)]
-    # Without flags it asks for rising edges: here the end of a pulse, seen one tick later over the wire.
-    low = pulses(result.pins, "tx", active=0)
-    assert len(stamps) == 5 and {wide for _, wide in low} == {width // tick_ns}
-    assert {later - tick for (tick, _), (later, _) in zip(low, low[1:])} == {period // tick_ns}
+    # Without flags it asks for rising edges: those of the pulses, seen one tick later over the wire.
+    high = pulses(result.pins, "tx")
+    assert len(stamps) == 5 and {wide for _, wide in high} == {width // tick_ns}
+    assert {later - tick for (tick, _), (later, _) in zip(high, high[1:])} == {period // tick_ns}
     assert {later - stamp for stamp, later in zip(stamps, stamps[1:])} == {period}
-    assert {stamp % period for stamp in stamps} <= {width + tick_ns + rest for rest in range(tick_ns)}
+    assert {stamp % period for stamp in stamps} <= {tick_ns + rest for rest in range(tick_ns)}
 
 
 def servo(result, program):
@@ -85,18 +85,66 @@ def test_phc2sys(pc):
 
 def test_ts2phc(pc):
     """Disciplines the clock by an edge each second on an input, here its own, over a wire: locks to it."""
-    guest, width = pc(ONE), 100_000
+    guest = pc(ONE)
     result = guest.attached(
         f"""
         ./tai 37
-        ./testptp -p 1000000000 -H 0 -w {width}
+        ./testptp -p 1000000000 -H 0 -w 100000
         timeout 12 ./ts2phc -s generic -c /dev/ptp0 --ts2phc.pin_index=0 --ts2phc.channel=0 -m -q -l 6""",
         {**programs("linuxptp", "ts2phc"), "testptp": testptp(guest), "tai": guest.guest_program("tai")},
         boards=[{"hz": HZ, "wires": ["tx:aux0"]}],
     )
     said = servo(result, "ts2phc")
     assert len(said) > 4 and [state for _, state in said[:2]] == ["s0", "s1"] and {state for _, state in said[2:]} == {"s2"}
-    # Rising is the end of the pulse. Which second it is ts2phc takes from when it reads the stamp; the wire is one tick, and the output
-    # follows the clock some ms later.
-    late = statistics.median((offset - width + 500_000_000) % 10**9 - 500_000_000 for offset, _ in said[2:])
+    # Which second it is ts2phc takes from when it reads the stamp; the wire is one tick, and the output follows the clock some ms later.
+    late = statistics.median((offset + 500_000_000) % 10**9 - 500_000_000 for offset, _ in said[2:])
     assert 0 < late < 3 * 10**9 // HZ
+
+
+@pytest.mark.seconds(45)
+def test_chrony(pc):
+    """chronyd takes the rising edges of an input as a PPS and selects it. When it ends it leaves the pin without a function."""
+    guest = pc(ONE)
+    configuration = """
+        refclock PHC /dev/ptp0:extpps:channel=0 poll 0 precision 1e-7 refid PPS
+        local stratum 5
+        cmdport 0
+        bindcmdaddress /run/chrony/socket
+        pidfile /run/chrony/pid
+    """
+    result = guest.attached(
+        """
+        mkdir -p /etc /var/lib/chrony /run/chrony
+        chmod 700 /run/chrony
+        echo root:x:0:0:root:/:/bin/sh >/etc/passwd
+        echo root:x:0: >/etc/group
+        ./testptp -p 1000000000 -w 10000000 >output.log
+        ./chronyd -x -d -u root -f chrony.conf >chronyd.log 2>&1 & pid=$!
+        until ./chronyc -h /run/chrony/socket -n sources 2>&1 | grep '^#\\*'; do kill -0 $pid || break; usleep 500000; done
+        kill $pid
+        wait $pid
+        echo "chronyd $?"
+        cat chronyd.log
+        echo end
+        ./testptp -l | grep in0
+        ./testptp -i 0 -e 1 2>&1
+        ./testptp -i 0 -L 0,1
+        ./testptp -l | grep in0
+        ./testptp -i 0 -e 1
+        """,
+        {**programs("chrony", "chronyd", "chronyc"), "testptp": testptp(guest), "chrony.conf": configuration.encode()},
+        boards=[{"hz": HZ, "wires": ["tx:aux0"]}],
+        seconds=120,
+    )
+    assert re.match(r"#\* PPS ", result.lines[0]) and result.lines[1] == "chronyd 0", result.lines
+    *afterwards, event = result.lines[result.lines.index("end") + 1 :]
+    assert afterwards == [
+        "name in0 index 0 func 0 chan 0",
+        "PTP_EXTTS_REQUEST: Device or resource busy",
+        "set pin function okay",
+        "name in0 index 0 func 1 chan 0",
+        "external time stamp request okay",
+    ]
+    # The output's edge is on the second; the wire is one tick.
+    found = re.fullmatch(r"event index 0 at \d+\.(\d{9})", event)
+    assert found and 10**9 // HZ <= int(found[1]) < 2 * 10**9 // HZ, event
