@@ -87,7 +87,7 @@ def test_ts2phc(pc):
     """Disciplines the clock by an edge each second on an input, here its own, over a wire: locks to it."""
     guest = pc(ONE)
     result = guest.attached(
-        f"""
+        """
         ./tai 37
         ./testptp -p 1000000000 -H 0 -w 100000
         timeout 12 ./ts2phc -s generic -c /dev/ptp0 --ts2phc.pin_index=0 --ts2phc.channel=0 -m -q -l 6""",
