@@ -161,6 +161,24 @@ def test_a_signal_at_any_moment(verb, after, number, board):
     assert board.train is None and not board.armed and not board.queue
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("after", [0.0, 0.03, 0.1, 0.25])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ENDLESS])
+def test_a_signal_to_a_verb_that_ends(verb, after, number, board, words):
+    """It ends by the signal or, if that came too late, as it would have."""
+    style = next(iter(STYLES.get(verb, ())), None)
+    process = subprocess.Popen(words(verb, style), env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    await_python(process)
+    time.sleep(after)
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=60)
+    assert process.returncode in (VERBS[verb][1], 128 + number, -number) and "Traceback" not in errors, (process.returncode, errors)
+    assert errors == "" or is_one_line(errors)
+    if out and style == "json":
+        assert json.loads(out)["command"] == verb
+    assert board.train is None and not board.armed and not board.queue
+
+
 def await_python(process):
     """Until the interpreter loads what the command needs: before that a signal is the interpreter's."""
     end = time.monotonic() + 20
@@ -263,6 +281,20 @@ def test_a_recording_where_none_may_be(option, where, why):
     words = [*COMMAND, "--sim", f"--{option}", where, *TRAIN, "--count", "2"]
     done = subprocess.run(words, env=ENV, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2 and done.stderr == f"litepulse: {option}: cannot write {where}: {why}\n" and done.stdout == ""
+
+
+@pytest.mark.parametrize("option", RECORDINGS)
+def test_a_recording_in_a_read_only_folder(option, tmp_path):
+    """Root may write into any folder, but not into a file system that is read-only."""
+    words = [*COMMAND, "--sim", f"--{option}", str(tmp_path / "pins"), *TRAIN, "--count", "2"]
+    why = "Permission denied"
+    if os.geteuid() == 0:
+        words = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$0" && exec "$@"', str(tmp_path), *words]
+        why = "Read-only file system"
+    tmp_path.chmod(0o555)
+    done = subprocess.run(words, env=ENV, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == f"litepulse: {option}: cannot write {tmp_path / 'pins'}: {why}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

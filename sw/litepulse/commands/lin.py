@@ -497,9 +497,11 @@ def inject(args: Namespace) -> int:
     injection = lin.Injection(
         args.id, args.data, args.model, args.break_bits, args.sync, args.flip_parity, args.flip_checksum, stretches(args.stretch)
     )
-    with arguments.board(args) as board:
+    with arguments.board(args) as board, Interrupt() as interrupt:
         at = None if args.at is None else arguments.when(args.at, board)
-        heard = lin.inject(board, injection, at=at, baud=args.baud or DEFAULT_BAUD, loopback=args.loopback)
+        heard = lin.inject(board, injection, at=at, baud=args.baud or DEFAULT_BAUD, loopback=args.loopback, interrupt=interrupt)
+        if interrupt:
+            return ended(interrupt, False)
         if args.style == "json":
             records = [
                 {"tick": one.tick, "byte": one.data, "break": one.is_break, "framing_error": one.framing_error} for one in heard.records

@@ -29,17 +29,23 @@ class Heard:
 class InjectJob(Job[Heard]):
     """One injection on its way: iterating over it gives what came of it."""
 
-    def __init__(self, run: BusRun, ended: Callable[[], None], injection: Injection, at: int | None) -> None:
+    def __init__(self, run: BusRun, ended: Callable[[], None], injection: Injection, at: int | None, interrupt: Flag | None) -> None:
         super().__init__(run.backend, ended)
-        self.run = run
+        self.run, self._stop = run, interrupt
         self._frames: list[Frame] = []
         run.prepare()
         self.tick = run.soon(16) if at is None else at
         run.source = iter(injection.launches(self.tick, run.bit))
-        run.feed()
+        try:
+            run.feed()
+        except BaseException:  # a signal, say
+            self._abandon()
+            raise
 
     def _advance(self, interrupt: Flag) -> bool:
         run = self.run
+        if self._stop is not None:
+            interrupt = self._stop
         for found in run.frames(interrupt):
             self._frames += [item for item in found if isinstance(item, Frame)]
         # an answer, and the longest silence that ends a frame
@@ -68,15 +74,17 @@ def inject(
     baud: Number | str = DEFAULT_BAUD,
     expected: Mapping[int, Expected] | None = None,
     loopback: bool = False,
+    interrupt: Flag | None = None,
 ) -> Heard:
     """Sends a frame with the faults that are asked for, soon or at a tick, and returns what was heard until the bus was silent again.
 
     expected: what is known of frames (Description.expected()), so that lengths and checksums are judged. Refused if the board could
-    not keep a tick; then part of the frame may have gone out.
+    not keep a tick; then part of the frame may have gone out. interrupt: ends it early; without one, Ctrl-C
+    does (KeyboardInterrupt).
     """
     run = BusRun(board, baud, expected, loopback)
     tick = None if at is None else board.tick_of(at)
-    with board.begin(lambda ended: InjectJob(run, ended, injection, tick)) as job:
+    with board.begin(lambda ended: InjectJob(run, ended, injection, tick, interrupt)) as job:
         heard = next(job, None)
     if heard is None:
         raise KeyboardInterrupt
