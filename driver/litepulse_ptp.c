@@ -33,7 +33,7 @@
 /* The input whose rising edges are those of the PPS source. */
 #define PPS_INPUT	0
 
-/* Line profile of the pulses: active low, as a start bit is. */
+/* Line profile of the pulses. They are active high: receivers of a PPS take its rising edge. */
 #define PROFILE		1
 /* How far ahead a train is started or changed: at least, and at most, if that was too late. */
 #define AHEAD_NS	(2 * NSEC_PER_MSEC)
@@ -200,15 +200,18 @@ static void litepulse_ptp_adapt_ahead(struct litepulse_ptp *ptp, int error)
 /* From the next edge on that can be reached; @after: and the pulse on the line is over. */
 static int litepulse_ptp_start_train(struct litepulse_ptp *ptp, bool after)
 {
+	static const struct litepulse_rest low = { .level = LITEPULSE_REST_LOW };
 	struct litepulse_profile profile = {
-		.index = PROFILE, .data_bits = 8, .period = (u64)ptp->lp->samples << 12,
+		.index = PROFILE, .data_bits = 8, .flags = LITEPULSE_PROFILE_INVERT,
+		.period = (u64)ptp->lp->samples << 12,
 	};
 	struct litepulse_phc_train *train = &ptp->train;
 	unsigned int attempt;
 	u64 tick;
 	int error;
 
-	error = litepulse_output_set_profile(ptp->lp, &ptp->claimant, &profile);
+	error = litepulse_output_set_profile(ptp->lp, &ptp->claimant, &profile) ?:
+		litepulse_output_set_rest(ptp->lp, &ptp->claimant, &low);
 	for (attempt = 0; !error && attempt < ATTEMPTS; attempt++) {
 		struct litepulse_train request = {
 			.width = ptp->width, .kind = LITEPULSE_LAUNCH_PULSE, .profile = PROFILE,

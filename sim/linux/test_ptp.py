@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from sim.guest.frames import profile, read_frames
 from sim.guest.pins import changes, pulses, sampled_edges
 from sim.linux import linux_rig
 
@@ -157,6 +158,18 @@ def check_train(train, offset, period_ns, origin=0):
     return times[0]
 
 
+def check_output(told, pins, *widths):
+    """The line rests at 0 while output is on and rises for each pulse that was told, by the width of its train.
+
+    At the end it is 1 again: one more edge, unless a pulse is on the line.
+    """
+    sent = [(tick, width) for train, width in zip(told.trains(), widths, strict=True) for tick, _, _ in train]
+    expected = [edge for tick, width in sent for edge in ((tick, 1), (tick + width, 0))]
+    begin, *moved = changes(pins, "tx")
+    assert begin[0] < sent[0][0] and begin[1] == 0
+    assert moved in (expected[:-1], [*expected, (moved[-1][0], 1)])
+
+
 def test_output_follows_the_clock(ptp):
     """Its edges are the clock's, at any rate; a step stops it, and it goes on by the new time."""
     period = 400_007
@@ -164,11 +177,9 @@ def test_output_follows_the_clock(ptp):
     told.fine("perout", "faster", "slower", "slower_still", "nominal", "step", "set", "off")
     check_beat(told, pins)
     assert not [event for event in told.events if event.kind in (LOST, RESTARTED)]
-    trains, marks = told.trains(), told.marks
-    recorded = pulses(pins, "tx", active=0)
-    assert [tick for train in trains for tick, _, _ in train] == [tick for tick, _ in recorded]
-    assert {width for _, width in recorded} == {20_000 // NS_PER_TICK}
-    tuned, stepped, was_set = trains
+    marks = told.marks
+    check_output(told, pins, *[20_000 // NS_PER_TICK] * 3)
+    tuned, stepped, was_set = told.trains()
 
     # At first: exact ticks. Then each pulse less than a tick from its time, but for those that the change came too late for.
     offset = told.offset(0, marks["to_faster"])
@@ -206,9 +217,8 @@ def test_a_change_of_rate_that_moves_a_pulse_far_starts_the_output_again(ptp):
     told.fine("perout", "less", "more", "off")
     check_beat(told, pins)
     moved, again = told.trains()
-    recorded, marks = pulses(pins, "tx", active=0), told.marks
-    assert [tick for train in (moved, again) for tick, _, _ in train] == [tick for tick, _ in recorded]
-    assert {width for _, width in recorded} == {20_000 // NS_PER_TICK}
+    marks = told.marks
+    check_output(told, pins, *[20_000 // NS_PER_TICK] * 2)
     exact = Fraction(period, NS_PER_TICK)
     before = [pulse for pulse in moved if pulse[0] < marks["to_less"]]
     check_train(before, told.offset(0, marks["to_less"]), period)
@@ -232,9 +242,7 @@ def test_phase_start_and_half_on(ptp):
     told, pins, _ = ptp("phase", "after ready go\n" + beat(50))
     told.fine("phase", "start", "faster", "off")
     by_phase, by_start = told.trains()
-    recorded = pulses(pins, "tx", active=0)
-    assert [tick for train in told.trains() for tick, _, _ in train] == [tick for tick, _ in recorded]
-    assert [width for _, width in recorded] == [400_000 // 40] * len(by_phase) + [500_000 // 40] * len(by_start)
+    check_output(told, pins, 400_000 // 2 // NS_PER_TICK, 500_000 // 2 // NS_PER_TICK)
     check_train(by_phase, told.offset(0, told.marks["phase"]), 400_000, origin=2500)
     assert len(by_phase) > 8
     start = told.numbers("start")[0][0]
@@ -302,7 +310,7 @@ def test_what_does_not_fit_is_refused(ptp):
     for label in ("claimed", "kept", "claim_perout"):
         assert told.calls[label] == (-1, "EBUSY"), label
     # The kept train did not notice.
-    kept = pulses(pins, "tx", active=0)[: told.numbers("kept_pulses")[0][0]]
+    kept = [pulse for pulse in pulses(pins, "tx", active=0) if pulse[0] > told.marks["train"]][: told.numbers("kept_pulses")[0][0]]
     assert len(kept) > 1 and {later - tick for (tick, _), (later, _) in zip(kept, kept[1:])} == {25_000}
     assert {width for _, width in kept} == {500}
 
@@ -335,14 +343,32 @@ def test_output_outlives_its_program(ptp):
     told, pins, _ = ptp("close", "after ready go\n" + beat(30))
     told.fine("perout", "off")
     (train,) = told.trains()
-    assert [tick for tick, _, _ in train] == [tick for tick, _ in pulses(pins, "tx", active=0)]
+    check_output(told, pins, 500_000 // 2 // NS_PER_TICK)
     check_train(train, told.offset(0, 1 << 62), 500_000)
     assert sum(tick > told.marks["closed"] for tick, _, _ in train) > 5 and train[-1][0] < told.marks["is_off"]
 
 
+def test_the_end_of_output(ptp):
+    """The line is 1 again: no edge of its own while a pulse is on the line, else one. The tty's byte waits for it."""
+    told, pins, _ = ptp("end")
+    told.fine("on0", "off0", "on1", "off1")
+    moved, marks, width = changes(pins, "tx"), told.marks, 8_000_000 // NS_PER_TICK
+    since = 0
+    for k, train in enumerate(told.trains()):
+        seen = [edge for edge in moved if since < edge[0] < marks[f"left{k}"]]
+        since = marks[f"left{k}"]
+        ups = [edge for tick, _, _ in train for edge in ((tick, 1), (tick + width, 0))]
+        end = len(ups) if k == 0 else len(ups) + 1
+        assert seen[0][1] == 0 and seen[1:end] == ups[: end - 1] and len(ups) > 1
+        rose, high = seen[end] if k else seen[end - 1]
+        assert high == 1 and (rose < marks["on0"] if k == 0 else marks["on1"] < rose < marks["off1"])
+        (byte,) = read_frames([(rose, 1), *seen[end + (k == 1) :]], [profile(9600)])
+        assert byte.launch.data == ord("U") and byte.tick > marks[f"on{k}"]
+
+
 def test_clock_and_output_go_on_after_a_reset(ptp):
     """Ticks begin anew, the clock does not."""
-    told, _, text = ptp("restart", "after ready go\n" + beat(3) + "+200000 core_rst 1\n+200100 core_rst 0\n" + beat(30, 250_000))
+    told, pins, text = ptp("restart", "after ready go\n" + beat(3) + "+200000 core_rst 1\n+200100 core_rst 0\n" + beat(30, 250_000))
     told.fine("set", "perout", "off")
     reset = [n for n, event in enumerate(told.events) if event.kind == RESTARTED]
     assert len(reset) == 1
@@ -352,6 +378,10 @@ def test_clock_and_output_go_on_after_a_reset(ptp):
     train = [(event.tick, event.ns, event.data) for event in later if event.kind == TX]
     assert len(train) > 3
     check_train(train, offsets.pop(), 1_000_000)
+    reset = next(tick for tick, pin, level in pins if pin == "core_rst" and level)
+    ups = [(tick, width) for tick, width in pulses(pins, "tx") if tick > reset + 100]
+    assert {width for _, width in ups} == {25_000} and len(ups) >= len(train) - 1
+    assert {later - tick for (tick, _), (later, _) in zip(ups, ups[1:])} == {50_000}
     # By the host's clock meanwhile, which is read twice: some microseconds.
     (before,), (after,) = told.numbers("mono")
     passed = told.clock("after") - told.clock("before")
@@ -390,15 +420,15 @@ def test_testptp(linux):
     assert "extended timestamp request returned 2 samples" in text and "system and phc clock time offset request okay" in text
     assert text.count("periodic output request okay") == 2
     stamps = [int(seconds) * 10**9 + int(ns) for seconds, ns in re.findall(r"event index 4 at (\d+)\.(\d+)", text)]
-    # Without flags it asks for rising edges: here the end of a pulse, seen one tick later over the wire.
-    low = pulses(result.pins, "tx", active=0)
-    rising = [tick + width for tick, width in low]
-    assert len(stamps) == 5 and {width for _, width in low} == {300_000 // NS_PER_TICK}
+    # Without flags it asks for rising edges: those of the pulses, seen one tick later over the wire.
+    high = pulses(result.pins, "tx")
+    rising = [tick for tick, _ in high]
+    assert len(stamps) == 5 and {width for _, width in high} == {300_000 // NS_PER_TICK}
     assert all(later - stamp == 1_000_000 for stamp, later in zip(stamps, stamps[1:]))
-    assert {stamp % 1_000_000 for stamp in stamps} <= {300_020 + rest for rest in range(NS_PER_TICK)}
+    assert {stamp % 1_000_000 for stamp in stamps} <= {20 + rest for rest in range(NS_PER_TICK)}
     offsets = {stamp - (tick + 1) * NS_PER_TICK for stamp in stamps for tick in rising}
     assert any(all(stamp - offset in {(tick + 1) * NS_PER_TICK for tick in rising} for stamp in stamps) for offset in offsets)
-    assert {later - tick for (tick, _), (later, _) in zip(low, low[1:])} == {50_000}
+    assert {later - tick for (tick, _), (later, _) in zip(high, high[1:])} == {50_000}
 
 
 def test_suspend_leaves_the_line_idle(linux):
@@ -414,7 +444,9 @@ def test_suspend_leaves_the_line_idle(linux):
         ./testptp -p 0
     """,
     )
-    ticks = [tick for tick, _ in pulses(result.pins, "tx", active=0)]
+    recorded = pulses(result.pins, "tx")
+    assert {width for _, width in recorded} == {25_000}
+    ticks = [tick for tick, _ in recorded]
     gaps = [later - tick for tick, later in zip(ticks, ticks[1:])]
     assert len([gap for gap in gaps if gap != 50_000]) == 1 and all(gap % 50_000 == 0 for gap in gaps)
-    assert changes(result.pins, "tx")
+    assert [level for _, level in changes(result.pins, "tx")][-1] == 1

@@ -310,6 +310,7 @@ static void case_refused(void)
 	tell("claim_free", ioctl(fd, LITEPULSE_IOC_CLAIM, &claim));
 	mine = claim.fd;
 	set_profile(mine, 1, 115200);
+	mark(fd, "train");
 	set_perout(clock, "claimed", perout(1000000, 0, 0, 0));
 	tell("train", ioctl(mine, LITEPULSE_IOC_TRAIN_START, &train));
 	tell("keep", ioctl(mine, LITEPULSE_IOC_KEEP, &(struct litepulse_keep) { .flags = LITEPULSE_CLAIM_KEEP }));
@@ -346,6 +347,40 @@ static void case_close(void)
 	set_perout(clock, "off", (struct ptp_perout_request) { });
 	mark(fd, "is_off");
 	sleep_ms(3);
+	tell_events(fd);
+}
+
+/* Waits until the clock is in the first millisecond after a multiple of the period, shifted by @phase. */
+static void await_phase(int clock, long long period, long long phase)
+{
+	struct timespec t;
+
+	do {
+		if (clock_gettime(CLOCK_OF(clock), &t))
+			die("clock_gettime");
+	} while ((t.tv_sec * NS + t.tv_nsec + period - phase) % period >= 1000000);
+}
+
+/* Ended while a pulse is on the line, then while none is; a byte of the tty was written meanwhile. */
+static void case_end(void)
+{
+	static const char *const on[] = { "on0", "on1" }, *const off[] = { "off0", "off1" }, *const left[] = { "left0", "left1" };
+	int clock = open_clock(), fd = open_events(), tty = open("/dev/ttyPULSE0", O_RDWR | O_NOCTTY);
+	const long long period = 16000000, half = period / 2;
+
+	if (tty < 0)
+		die("tty");
+	for (int k = 0; k < 2; k++) {
+		set_perout(clock, on[k], perout(period, 0, 0, 0));
+		sleep_ms(10);
+		tell("write", write(tty, "U", 1));
+		await_phase(clock, period, k * half);
+		mark(fd, on[k]);
+		set_perout(clock, off[k], (struct ptp_perout_request) { });
+		mark(fd, off[k]);
+		sleep_ms(half / 1000000 + 4);
+		mark(fd, left[k]);
+	}
 	tell_events(fd);
 }
 
@@ -428,7 +463,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = {
 		{ "clock", case_clock }, { "output", case_output }, { "eighth", case_eighth }, { "phase", case_phase }, { "stamps", case_stamps },
-		{ "flood", case_flood }, { "refused", case_refused }, { "close", case_close }, { "restart", case_restart },
+		{ "flood", case_flood }, { "refused", case_refused }, { "close", case_close }, { "end", case_end }, { "restart", case_restart },
 		{ "pins", case_pins }, { "pps", case_pps },
 	};
 
