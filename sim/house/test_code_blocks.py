@@ -73,6 +73,7 @@ NOT_CODE = {
     ("docs/linux-soc.md", "boot: SDRAM"): "output of a boot",
     ("docs/pins.md", "constant = received"): "a formula",
     ("docs/ptp.md", "ns = ns at"): "a formula",
+    ("docs/ptp.md", "refclock PHC"): "a line of chrony's configuration",
     ("docs/ptp.md", "refclock PPS"): "a line of chrony's configuration",
     ("docs/recipes/pps.md", "refclock PPS"): "a line of chrony's configuration",
     ("docs/verilog.md", "litepulse_reset ──"): "a hierarchy of modules",

@@ -99,3 +99,52 @@ def test_ts2phc(pc):
     # Which second it is ts2phc takes from when it reads the stamp; the wire is one tick, and the output follows the clock some ms later.
     late = statistics.median((offset + 500_000_000) % 10**9 - 500_000_000 for offset, _ in said[2:])
     assert 0 < late < 3 * 10**9 // HZ
+
+
+@pytest.mark.seconds(45)
+def test_chrony(pc):
+    """chronyd takes the rising edges of an input as a PPS and selects it. When it ends it leaves the pin without a function."""
+    guest = pc(ONE)
+    configuration = """
+        refclock PHC /dev/ptp0:extpps:channel=0 poll 0 precision 1e-7 refid PPS
+        local stratum 5
+        cmdport 0
+        bindcmdaddress /run/chrony/socket
+        pidfile /run/chrony/pid
+    """
+    result = guest.attached(
+        """
+        mkdir -p /etc /var/lib/chrony /run/chrony
+        chmod 700 /run/chrony
+        echo root:x:0:0:root:/:/bin/sh >/etc/passwd
+        echo root:x:0: >/etc/group
+        ./testptp -p 1000000000 -w 10000000 >output.log
+        ./chronyd -x -d -u root -f chrony.conf >chronyd.log 2>&1 & pid=$!
+        until ./chronyc -h /run/chrony/socket -n sources 2>&1 | grep '^#\\*'; do kill -0 $pid || break; usleep 500000; done
+        kill $pid
+        wait $pid
+        echo "chronyd $?"
+        cat chronyd.log
+        echo end
+        ./testptp -l | grep in0
+        ./testptp -i 0 -e 1 2>&1
+        ./testptp -i 0 -L 0,1
+        ./testptp -l | grep in0
+        ./testptp -i 0 -e 1
+        """,
+        {**programs("chrony", "chronyd", "chronyc"), "testptp": testptp(guest), "chrony.conf": configuration.encode()},
+        boards=[{"hz": HZ, "wires": ["tx:aux0"]}],
+        seconds=120,
+    )
+    assert re.match(r"#\* PPS ", result.lines[0]) and result.lines[1] == "chronyd 0", result.lines
+    *afterwards, event = result.lines[result.lines.index("end") + 1 :]
+    assert afterwards == [
+        "name in0 index 0 func 0 chan 0",
+        "PTP_EXTTS_REQUEST: Device or resource busy",
+        "set pin function okay",
+        "name in0 index 0 func 1 chan 0",
+        "external time stamp request okay",
+    ]
+    # The output's edge is on the second; the wire is one tick.
+    found = re.fullmatch(r"event index 0 at \d+\.(\d{9})", event)
+    assert found and 10**9 // HZ <= int(found[1]) < 2 * 10**9 // HZ, event
