@@ -20,6 +20,7 @@ RTR, EFF = 0x4000_0000, 0x8000_0000
 TIMEOUT, CHECKSUM, FRAMING = 0x4000, 0x8000, 0x10000
 WAKE = 0x200
 PROTOCOL, RESTARTED = 0x8, 0x100  # classes of a CAN error frame
+STOPPED = "the board heard nothing for long: what ran on it has stopped"
 
 
 class Run(LinLog):
@@ -31,7 +32,7 @@ class Run(LinLog):
 
 
 class Silent(Between):
-    """Once the board was told to answer with TRIGGER it hears nothing for a while, but what takes its name away, as a reset does."""
+    """Once the board was told to answer with TRIGGER it hears nothing for a while, but what takes its name away, as its watchdog does."""
 
     TRIGGER = bytes.fromhex("deadbeef")
     SECONDS = 6
@@ -210,14 +211,30 @@ def test_times_of_the_host():
 
 
 def test_reset():
-    """A board that was reset gets entries and responder again, by itself; who asks for errors is told."""
+    """A board that has stopped gets entries and responder again, by itself; who asks for errors is told."""
     data = Silent.TRIGGER
     told, booted = run(
         f"role=master bitrate={BUS.baud} up send=00000050#{data.hex()} wait=9000 at=600 send=010#R wait=2000 down", between=Silent
     )
-    assert "the board was reset" in booted.log
+    assert STOPPED in booted.log
     assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | RESTARTED]
     assert [(word, found) for word, found, _ in told.arrived()] == [(0x10, data)]
+
+
+def test_reset_under_traffic():
+    """Headers are sent and answered until the board stops, and again when it has its entries again, with those from before."""
+    data = Silent.TRIGGER
+    told, booted = run(
+        f"role=master bitrate={BUS.baud} up fill=10000000 wait=1500 send=00000051#{data.hex()} wait=10000 endfill wait=1500 "
+        "at=600 send=011#R wait=2000 down",
+        between=Silent,
+    )
+    assert STOPPED in booted.log
+    heard = [(word, found) for word, found, ns in told.frames if ns or word & ERROR]
+    (reset,) = [n for n, (word, _) in enumerate(heard) if word == ERROR | RESTARTED]
+    before, after = heard[:reset], heard[reset + 1 :]
+    assert len([word for word, _ in before if word == 0x10]) > 3 < len([word for word, _ in after if word == 0x10])
+    assert after[-1] == (0x11, data)
 
 
 def test_taken_away_under_traffic():

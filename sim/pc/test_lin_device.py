@@ -12,16 +12,21 @@ from sim.guest.frames import wave
 from sim.guest.lin_bus import DATA, PIDS, checksum
 from sim.guest.lin_bus import SLOW_BUS as BUS
 from sim.guest.lin_bus import SLOW_HZ as HZ
+from sim.guest.lin_log import ERROR, LinLog
 from sim.pc import pc_rig
 
 TICK_US = 10**6 // HZ
+LATE = 0x1  # class of a CAN error frame
 DUMPED = re.compile(r"^ \((\d+)\.(\d+)\)  lin0  (TX|RX) . .\s+([0-9A-F]+)   \[\d\]  ?(.*)$")
 
 
-def run(guest, command, stimulus=None, **options):
+EACH = pytest.mark.parametrize("line", series.each(pc_rig.LINES))
+
+
+def run(guest, command, stimulus=None, files=None, **options):
     """The Run of a command: lin0 is down, its bit rate set; `dump` is to have what `candump` said."""
     loaded, can = guest.with_can()
-    before, files = guest.attaching()
+    before, driver = guest.attaching()
     nodes = ["--stimulus", stimulus] if stimulus else []
     return guest.run(
         f"""
@@ -30,12 +35,13 @@ def run(guest, command, stimulus=None, **options):
         insmod litepulse_lin.ko || exit 91
         await /sys/class/net/lin0
         ./ip link set lin0 type can bitrate {BUS.baud}
+        touch dump
         {command}
         cat dump
         ./ip link set lin0 down
         rmmod litepulse_lin
         """,
-        files | can,
+        {**driver, **can, **(files or {})},
         boards=[{"hz": HZ, "options": ["--bus", *nodes]}],
         **options,
     )
@@ -58,7 +64,7 @@ def breaks(recorded):
 
 @pytest.mark.seconds(40)
 @pytest.mark.full
-@pytest.mark.parametrize("line", series.each(pc_rig.LINES))
+@EACH
 def test_master(pc, line):
     """Headers, a published frame, our own table: edge by edge as they should be, and candump -H tells when."""
     result = run(
@@ -91,14 +97,15 @@ def test_master(pc, line):
 
 
 @pytest.mark.seconds(40)
-def test_slave(pc, tmp_path):
+@EACH
+def test_slave(pc, line, tmp_path):
     """Another master's headers are answered to the tick, and each is told with the time of its break."""
     starts = [10 * HZ + n * HZ // 5 for n in range(60)]
     nodes = tmp_path / "nodes"
     others = wave([one for start in starts for one in BUS.header(start, PIDS[0x10])])
     nodes.write_text("".join(f"{tick} rx {level}\n" for tick, level in edges(others)))
     result = run(
-        pc("6.12"),
+        pc(line),
         f"""
         ./ip link set lin0 up
         ./cansend lin0 00000050#{DATA.hex()}
@@ -120,7 +127,7 @@ def test_slave(pc, tmp_path):
 
 @pytest.mark.seconds(40)
 @pytest.mark.full
-@pytest.mark.parametrize("line", series.each(pc_rig.LINES))
+@EACH
 def test_pulled_out_under_traffic(pc, line):
     """The adapter is pulled out while headers are sent: lin0 goes, and so can all modules."""
     result = run(
@@ -142,10 +149,11 @@ def test_pulled_out_under_traffic(pc, line):
 
 
 @pytest.mark.seconds(40)
-def test_exact_slots(pc):
+@EACH
+def test_exact_slots(pc, line):
     """`cangen -t` gives each header a time: the slots are equal to the tick, on a PC that is busy meanwhile."""
     result = run(
-        pc("6.12"),
+        pc(line),
         """
         echo master >/sys/class/net/lin0/role
         ./ip link set lin0 up
@@ -159,3 +167,58 @@ def test_exact_slots(pc):
     starts = breaks(result.pin("tx"))
     assert {later - start for start, later in pairwise(starts)} == {HZ // 5} and len(starts) == 8
     assert edges(result.pin("tx")) == edges(wave([one for start in starts for one in BUS.header(start, PIDS[0x10])]))
+
+
+@pytest.mark.seconds(40)
+@pytest.mark.full
+@EACH
+def test_cyclic(pc, line):
+    """CAN_BCM sends headers again and again; each is answered to the tick from where it lies."""
+    guest = pc(line)
+    result = run(
+        guest,
+        f"./lin role=master up send=00000050#{DATA.hex()} cyclic=5,200,010#R wait=1500 down",
+        files={"lin": guest.guest_program("lin")},
+    )
+    tx, told = edges(result.pin("tx")), LinLog("\n".join(result.lines))
+    starts = breaks(result.pin("tx"))
+    answers = [BUS.answer(start, DATA + bytes([checksum(DATA)]), BUS.bits(1)) for start in starts]
+    for start, answer in zip(starts, answers):
+        sent = edges(wave([*BUS.header(start, PIDS[0x10]), *answer]))
+        assert [edge for edge in tx if start <= edge[0] <= sent[-1][0]] == sent
+    assert told.arrived() == [(0x10, DATA, answer[0].tick + 1) for answer in answers]
+    # A header that a busy PC gives to the board too late is not sent, and is told.
+    assert len(starts) + [word for word, *_ in told.frames].count(ERROR | LATE) == 5 and len(starts) > 2
+
+
+@pytest.mark.seconds(40)
+@pytest.mark.full
+@EACH
+def test_module_removed_under_traffic(pc, line):
+    """While lin0 is up and frames are sent; then it comes again, and sends."""
+    result = run(
+        pc(line),
+        f"""
+        for turn in 1 2 3 4; do
+            echo master >/sys/class/net/lin0/role
+            ./ip link set lin0 up
+            (./cangen lin0 -g 20 -I 10 -R -L 0 -i &)
+            (./cangen lin0 -g 20 -I 50 -e -L 4 -i &)
+            usleep $((300000 + turn * 70000))
+            rmmod litepulse_lin || exit 92
+            gone /sys/class/net/lin0
+            insmod litepulse_lin.ko || exit 93
+            await /sys/class/net/lin0
+            ./ip link set lin0 type can bitrate {BUS.baud}
+        done
+        echo master >/sys/class/net/lin0/role
+        ./ip link set lin0 up
+        ./cansend lin0 012#R
+        usleep 400000
+        """,
+    )
+    tx = result.pin("tx")
+    starts = breaks(tx)
+    assert len(starts) > 4
+    after = [(tick, level) for tick, level in edges(tx) if tick >= starts[-1]]
+    assert after == edges(wave(BUS.header(starts[-1], PIDS[0x12])))

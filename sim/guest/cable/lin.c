@@ -14,7 +14,7 @@
  *   wait=MS  show=NAME (prints attribute)
  *   busy               the tty cannot be opened, and nobody else can have the claim; free: both can be had
  *   tty, closetty      opens the tty, closes it
- *   fill=N             sends so many frames from a thread, and goes on
+ *   fill=N             sends so many frames from a thread, and goes on; endfill: no more of them
  *   detach             closes the port: the board goes
  *   suspend            suspends the machine; it wakes after a second
  *
@@ -32,7 +32,7 @@
 static struct board board;
 static int can = -1, heard = -1, pulse = -1;
 static unsigned long long launch_ns;	/* of the next frame, PTP time; 0: at once */
-static volatile int listening;
+static volatile int listening, filling;
 static pthread_t listener;
 
 static void show(const char *name)
@@ -100,12 +100,22 @@ static void *fill(void *count)
 {
 	struct can_frame header = { .can_id = CAN_RTR_FLAG | 0x10 }, response = { .can_id = CAN_EFF_FLAG | 0x50, .len = 4 };
 
-	for (long i = (long)count; i; i--) {
+	for (long i = (long)count; i && filling; i--) {
 		response.data[0] = i;
 		if (lin_send(can, i & 1 ? header : response, launch_ns))
 			usleep(1000);
 	}
 	return NULL;
+}
+
+/* As lin_send(); waits for room if `fill` keeps the queue full. */
+static int send_between(struct can_frame frame)
+{
+	int error;
+
+	while ((error = lin_send(can, frame, launch_ns)) && errno == ENOBUFS && filling)
+		usleep(1000);
+	return error;
 }
 
 static unsigned long long ptp_now(void)
@@ -166,8 +176,7 @@ int main(int count, char **words)
 	const char *port = words[1], *base = strrchr(port, '/') + 1;
 	int link = attach_port(port), tty = -1;
 	struct can_frame frame;
-	pthread_t filler;
-	int filling = 0;
+	pthread_t filler = 0;
 
 	CHECK(count > 2 && link >= 0 && !find_board(base, 20, &board));
 	CHECK(!lin_await());
@@ -200,7 +209,7 @@ int main(int count, char **words)
 			expect(lin_set_up(0));
 		} else if (!strncmp(step, "send=", 5)) {
 			CHECK(!lin_parse(value, &frame));
-			expect(lin_send(can, frame, launch_ns));
+			expect(send_between(frame));
 		} else if (!strncmp(step, "at=+", 4)) {
 			launch_ns += strtoull(value + 1, NULL, 10) * 1000000;
 		} else if (!strncmp(step, "at=", 3)) {
@@ -222,8 +231,12 @@ int main(int count, char **words)
 		} else if (!strcmp(step, "closetty")) {
 			close(tty);
 		} else if (!strncmp(step, "fill=", 5)) {
-			CHECK(!pthread_create(&filler, NULL, fill, (void *)strtol(value, NULL, 10)));
 			filling = 1;
+			CHECK(!pthread_create(&filler, NULL, fill, (void *)strtol(value, NULL, 10)));
+		} else if (!strcmp(step, "endfill")) {
+			filling = 0;
+			pthread_join(filler, NULL);
+			filler = 0;
 		} else if (!strcmp(step, "suspend")) {
 			CHECK(!write_file("/sys/power/pm_test", "devices"));
 			CHECK(!write_file("/sys/power/state", "freeze"));
@@ -237,7 +250,7 @@ int main(int count, char **words)
 		}
 		fflush(stdout);
 	}
-	if (filling)
+	if (filler)
 		pthread_join(filler, NULL);
 	stop_listening();
 	if (link >= 0) {
