@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import select
 import selectors
 import signal
@@ -130,6 +131,15 @@ class Adapter:
             self.wires[to_the_pc].send(data)
         else:
             self.deliver(to_the_pc, data)
+
+    def baud(self):
+        """The bit rate that the PC has set, of the adapter that set its rate last; None if none has since watch_baud()."""
+        told = re.findall(rb"usb_serial_set_baud .* rate (\d+)", self.machine.path("errors").read_bytes())
+        return int(told[-1]) if told else None
+
+    def watch_baud(self):
+        """Lets QEMU say which bit rates are set: it does not make bytes of another rate wrong."""
+        self.machine.ask("trace-event-set-state", name="usb_serial_set_baud", enable=True)
 
     def deliver(self, to_the_pc, data):
         """Bytes arrive at a side."""
