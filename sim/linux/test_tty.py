@@ -668,6 +668,18 @@ def test_lone_byte_is_told_after_four_frames(tty, cpu):
     assert 4 * floor(10 * form.period) - 4096 <= rises[0] - came < 4 * floor(10 * form.period) + 4096
 
 
+@pytest.mark.parametrize("how", ["default", "low_latency", "each"])
+def test_pieces_of_a_modbus_frame(linux, how):
+    """60 bytes in a row at 9600 baud, read by an ordinary user: no gap is as long as the silence that ends a frame, 3.5 characters, if he
+    asked for that as driver.md says; by default there are such gaps."""
+    form, data = profile(9600), bytes((n * 37 + 11) % 256 for n in range(60))
+    result = linux(linux_rig.CPUS[0]).run_program("pieces", [how, len(data)], stimulus=after("ready go", row(2 * MS, data, form)))
+    pieces = [(int(size), int(tick)) for word, size, tick in (line.split() for line in result.lines if line.startswith("piece "))]
+    longest = max(later - tick for (_, tick), (_, later) in zip(pieces, pieces[1:]))
+    assert sum(size for size, _ in pieces) == len(data)
+    assert (longest < floor(35 * form.period)) == (how != "default"), pieces
+
+
 # Coming and going ---------------------------------------------------------------------------------------------------
 
 
