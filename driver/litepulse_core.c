@@ -408,8 +408,12 @@ static void litepulse_core_shutdown(struct platform_device *pdev)
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_board_set_gone(lp);
 	mutex_lock(&lp->claim_mutex);
-	if (!lp->keeps || !lp->kept)
+	if (!lp->keeps || !lp->kept) {
 		error = litepulse_output_stop(lp) ?: litepulse_board_pledge(lp, false, false);
+		/* Else the console's last messages would wait. */
+		litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
+		error = error ?: litepulse_board_flush_line(lp);
+	}
 	mutex_unlock(&lp->claim_mutex);
 	if (error)
 		dev_warn(lp->dev, "what runs on the board could not be stopped: error %d\n", error);

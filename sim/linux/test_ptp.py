@@ -159,8 +159,10 @@ def check_train(train, offset, period_ns, origin=0):
 
 
 def check_output(told, pins, *widths):
-    """The line rests at 0 while output is on and rises for each pulse that was told, by the width of its train. At the end it is 1 again:
-    one more edge, unless a pulse is on the line."""
+    """The line rests at 0 while output is on and rises for each pulse that was told, by the width of its train.
+
+    At the end it is 1 again: one more edge, unless a pulse is on the line.
+    """
     sent = [(tick, width) for train, width in zip(told.trains(), widths, strict=True) for tick, _, _ in train]
     expected = [edge for tick, width in sent for edge in ((tick, 1), (tick + width, 0))]
     begin, *moved = changes(pins, "tx")

@@ -366,7 +366,10 @@ def test_a_close_that_does_not_wait(pc):
 
 @pytest.mark.seconds(20)
 def test_bit_rate(pc):
-    """Raised for bridge and port together, lowered, refused; at a rate that the line does not carry nobody stays."""
+    """Raised for bridge and port together, lowered, refused; at a rate that the line does not carry nobody stays.
+
+    Bytes pass only while bridge and port have the same.
+    """
     guest, line = pc(ONE), RateRegister(carries=[500_000, 1_000_000])
 
     def begin(machine):

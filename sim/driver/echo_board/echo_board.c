@@ -817,7 +817,8 @@ static struct tty_ldisc_ops pps = { .owner = THIS_MODULE, .num = N_PPS, .name = 
 /* What the next kernel finds, when all devices have been shut down. */
 static void tell_at_shutdown(void)
 {
-	pr_info("echo_board: train %d launches %u session %#x\n", all[0].train, all[0].launch_count, all[0].session >> 16);
+	pr_info("echo_board: train %d launches %u session %#x low %d\n", all[0].train, all[0].launch_count, all[0].session >> 16,
+		all[0].line & LITEPULSE_CFG_LINE_REST_MASK ? 1 : 0);
 }
 
 static struct syscore_ops syscore = { .shutdown = tell_at_shutdown };

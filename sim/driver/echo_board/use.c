@@ -20,7 +20,7 @@
  *   use newcomer who wants more gets nothing that happened before, and loses nothing of what it wanted already
  *   use flood    as many edges as the board holds, for as many files as may subscribe: each gets all, in order
  *   use memory   what files take of the machine's memory has an end, and comes back when they are closed
- *   use leave-N  a train runs when the machine goes down; N: 1 if it was to be kept
+ *   use leave-N  a train runs, on a line that rests at 0, when the machine goes down; N: 1 if it was to be kept
  *   use overtake a line word that arrives late is not overtaken by a newer one (sleeps=1)
  *   use page     a call waits for memory of its program that does not come: nobody else waits, and the board can go
  *   use resume   the board cannot be reached when the machine resumes; the tty can be opened again later, and nothing of before comes
@@ -1127,13 +1127,18 @@ static void memory(int pulse)
 
 static void leave(int pulse, int kept)
 {
+	struct litepulse_profile up = { .index = 1, .data_bits = 8, .baud = 9600, .flags = LITEPULSE_PROFILE_INVERT };
 	struct litepulse_claim wanted = { .flags = kept ? LITEPULSE_CLAIM_KEEP : 0 };
+	struct litepulse_rest low = { .level = LITEPULSE_REST_LOW };
+	struct litepulse_train train = start;
 	int ready[2];
 	char byte;
 
+	train.profile = up.index;
 	CHECK(!pipe(ready));
 	if (!fork()) {
-		CHECK(!ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted) && !ioctl(wanted.fd, LITEPULSE_IOC_TRAIN_START, &start));
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_CLAIM, &wanted) && !ioctl(wanted.fd, LITEPULSE_IOC_PROFILE, &up));
+		CHECK(!ioctl(wanted.fd, LITEPULSE_IOC_REST, &low) && !ioctl(wanted.fd, LITEPULSE_IOC_TRAIN_START, &train));
 		CHECK(write(ready[1], "", 1) == 1);
 		pause();
 	}
