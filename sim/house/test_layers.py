@@ -13,8 +13,8 @@ from sim.cocotb_rig import ROOT, SIM
 PACKAGE = ROOT / "sw" / "litepulse"
 # What all layers share: words, numbers and records. It knows none of them.
 MODEL = {"errors", "units", "line", "streams", "layout", "regs", "measurement"}
-# Who is plugged in where: what the kernel shows of ports and boards. Also below the backends.
-HOST = {"ports", "attached", "usb_boards"}
+# What the kernel shows of ports and boards, who is plugged in where; and its clock. Also below the backends.
+HOST = {"ports", "attached", "usb_boards", "boottime"}
 # Entry points, which wire the layers; `demo` is a program of its own.
 TOP = {"cli", "entry", "__main__", "demo"}
 

@@ -187,7 +187,7 @@ def _from_rows(text: str, name: str) -> Series:
     notes = [line[2:].strip() for line in lines if line.startswith("##")]
     lines = [line for line in lines if not line.startswith("##")]
     if not lines:
-        raise _NotPlottable("it is empty")
+        raise _NotPlottable(f"{_NO_RESULT}: it is empty")
     if lines[0].startswith("#"):
         separator, names = None, lines[0].lstrip("#").split()
     else:

@@ -324,7 +324,7 @@ BAD = {
     "baud": (["/dev/null", "--baud", "x"], "baud: 'x' is not a number"),
     "half a baud": (["/dev/null", "--baud", "9600.5"], "baud: '19201/2' is not a whole number"),
     "samples": (["/dev/null", "--samples", "0"], "samples: 0 is outside 1 to"),
-    "input": (["/dev/null", "--de", "9"], "inputs: '9' is not a channel of this device"),
+    "input": (["/dev/null", "--de", "9"], "inputs: 9 is not a channel of this device"),
     "enable of its own": (["--self", "--de", "1"], "certify: --self has no driver enable of another port: leave out --de"),
     "folder": (["/dev/null", "-o", "/nowhere/page"], "certify: cannot write /nowhere/page.html: No such file or directory"),
 }

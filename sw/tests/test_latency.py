@@ -498,7 +498,7 @@ BAD = {
     ),
     "which response": (["--width", "5us"], "on: say what the response is"),
     "no such response": (["--on", "edge:x"], "on: 'edge:x' is not like"),
-    "no such channel": (["--on", "edge:7"], "'7' is not a channel"),
+    "no such channel": (["--on", "edge:7"], "7 is not a channel"),
     "filter": (["--on", "edge:0", "--filter", "64"], "filter: 64 is outside 0 to 63"),
     "past": (["--start", "1t"], "has passed"),
     "settings for nobody": (["--realtime"], "give --echo PORT"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litepulse.backends import places, remote
-from litepulse.backends.found import others, the_one
+from litepulse.backends.found import NotOne, others, the_one
 from litepulse.backends.interface import DRIVER, REMOTE, SIM, UARTBONE, Backend, Losses
 from litepulse.backends.owner import Owner
 from litepulse.backends.registers import BusBackend, Device
@@ -131,6 +131,7 @@ __all__ = [
     "LONGEST_STEP",
     "LOWEST_BAUD",
     "Losses",
+    "NotOne",
     "Owner",
     "REMOTE",
     "SIM",

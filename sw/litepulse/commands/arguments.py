@@ -12,8 +12,7 @@ from typing import Any, NoReturn, Protocol, TypedDict, cast
 
 import litepulse
 from litepulse import output, recording
-from litepulse.backends import DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP
-from litepulse.backends.found import NotOne
+from litepulse.backends import DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP, NotOne
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.line import Format
 from litepulse.plan import BREAK_MAX
