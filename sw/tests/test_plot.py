@@ -141,7 +141,7 @@ def test_broken_results_are_refused(tmp_path, change):
         (json.dumps(train(3) | {"tick_hz": "x"}), "not a result of litepulse: a value in it is not as litepulse writes it"),
         ("Dear reader,\nthis is text.\n", "not a result of litepulse: neither JSON, nor rows with a column dt_ms"),
         ("t_ns,dt_ms\n1\n", "not a result of litepulse: a value in it is not as litepulse writes it"),
-        ("", "it is empty"),
+        ("", "not a result of litepulse: it is empty"),
     ],
 )
 def test_a_file_that_is_no_result(tmp_path, text, why):
