@@ -117,12 +117,14 @@ def test_slave(pc, line, tmp_path):
     heard, tx = dumped(result, "RX"), edges(result.pin("tx"))
     firsts = [us for us, _, data in heard if data == "remote request"]
     assert len(firsts) > 10 and {later - us for us, later in pairwise(firsts)} == {200_000}
-    data = [us for us, _, found in heard if found == DATA]
+    # The dump may begin between a header and its answer, and end there.
+    data = [us for us, _, found in heard if found == DATA and us > firsts[0]]
     # Which of the headers was the first that was told, the first byte of its answer says.
     answers = [BUS.answer(start, DATA + bytes([checksum(DATA)]), BUS.bits(1)) for start in starts]
     first = next(n for n, frames in enumerate(answers) if frames[0].tick == tx[0][0])
     assert tx == edges(wave([one for frames in answers[first : first + len(tx) // len(edges(wave(answers[0])))] for one in frames]))
-    assert [later - us for us, later in zip(firsts[-len(data) :], data)] == [TICK_US * (answers[0][0].tick - starts[0])] * len(data)
+    after = [us - max(header for header in firsts if header < us) for us in data]
+    assert len(data) >= len(firsts) - 1 and after == [TICK_US * (answers[0][0].tick - starts[0])] * len(data)
 
 
 @pytest.mark.seconds(40)
