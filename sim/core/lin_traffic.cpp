@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
-#include "Vsim.h"
 #include "arguments.h"
+#include "core_alone.h"
 #include "litepulse_regs.h"
 #include "verilated.h"
 
@@ -39,16 +39,7 @@ class Bus {
 public:
     Bus()
     {
-        top->rx_i = 1;
-        top->aux_i = 0;
-        top->bus_stb = 0;
-        top->watch_written = top->watch_limit = top->watch_keep = 0;
-        top->pulse_rst = top->sys_rst = 1;
-        for (int n = 0; n < 20; n++)
-            step();
-        top->pulse_rst = top->sys_rst = 0;
-        for (int n = 0; n < 40; n++)
-            step();
+        reset(*top, [this] { step(); });
         calibrate();
     }
 
@@ -178,20 +169,7 @@ private:
 
     uint32_t access(unsigned offset, bool we = false, uint32_t value = 0)
     {
-        top->bus_adr = offset >> 2;
-        top->bus_we = we;
-        top->bus_dat_w = value;
-        top->bus_stb = 1;
-        for (int n = 0; n < ACCESS_LIMIT; n++) {
-            step();
-            if (top->bus_ack) {
-                const uint32_t data = top->bus_dat_r;
-                step();
-                top->bus_stb = 0;
-                return data;
-            }
-        }
-        fail("the core does not answer at %#x", offset);
+        return access_window(*top, offset, we, value, ACCESS_LIMIT, [this] { step(); });
     }
 
     std::unique_ptr<Vsim> top = std::make_unique<Vsim>();

