@@ -109,14 +109,15 @@ def litepulse_echo():
 
 
 @pytest.mark.seconds(60)
-@pytest.mark.parametrize("sleeps", [0, 1])
-def test_answers_in_the_interrupt(litepulse_echo, sleeps):
+@pytest.mark.parametrize("sleeps, defer", [(0, 0), (1, 0), (1, 1)])
+def test_answers_in_the_interrupt(litepulse_echo, sleeps, defer):
     """litepulse_output_answer() in an interrupt, and in a worker of a transport that sleeps, where it refuses: no complaint about locks.
 
-    It gets the line from a tty that was closed while the board could not be reached. When the module has gone, everything else can be used.
+    Another worker may then launch the answer. The module gets the line from a tty that was closed while the board could not be reached.
+    When it has gone, everything else can be used.
     """
     name = echo_module.NAME
-    jobs = ["run /use closed-unreachable", f"insmod {name}.ko lead=2000000000", "run /use answer", f"rmmod {name}", "run /use all"]
+    jobs = ["run /use closed-unreachable", f"insmod {name}.ko lead=2000000000 defer={defer}", "run /use answer", f"rmmod {name}", "run /use all"]
     run, count = echo_rig.echo_boot(*jobs, parameters=f"sleeps={sleeps}", files={f"{name}.ko": litepulse_echo})
     assert run.status == [0] * count and not run.complaints, run.log
 
