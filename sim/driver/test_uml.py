@@ -117,7 +117,13 @@ def test_answers_in_the_interrupt(litepulse_echo, sleeps, defer):
     When it has gone, everything else can be used.
     """
     name = echo_module.NAME
-    jobs = ["run /use closed-unreachable", f"insmod {name}.ko lead=2000000000 defer={defer}", "run /use answer", f"rmmod {name}", "run /use all"]
+    jobs = [
+        "run /use closed-unreachable",
+        f"insmod {name}.ko lead=2000000000 defer={defer}",
+        "run /use answer",
+        f"rmmod {name}",
+        "run /use all",
+    ]
     run, count = echo_rig.echo_boot(*jobs, parameters=f"sleeps={sleeps}", files={f"{name}.ko": litepulse_echo})
     assert run.status == [0] * count and not run.complaints, run.log
 

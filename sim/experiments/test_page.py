@@ -70,7 +70,9 @@ def test_the_document_shows_the_results(results):
     )
     how = page.how_measured(P3, results)
     lin = lin_bench.PAGE.read_text(encoding="utf-8")
-    assert lin == lin_bench.with_table(lin, p3_lin.table_rows(results.figures("p3")), how), "stale: python -m sim.experiments --page --write"
+    assert lin == lin_bench.with_table(lin, p3_lin.table_rows(results.figures("p3")), how), (
+        "stale: python -m sim.experiments --page --write"
+    )
     charts = [chart for one in EXPERIMENTS for chart in page.charts_of(one, results)]
     files = {path.name for path in (ROOT / "docs" / page.IMAGES).iterdir()}
     assert files == {f"{chart.name}{ending}.png" for chart in charts for ending in ("", "-dark")}
