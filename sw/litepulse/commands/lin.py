@@ -428,7 +428,9 @@ def master(args: Namespace) -> int:
 
         def begin() -> Iterable[list[lin.Frame | Lost]]:
             nonlocal start
-            start = run.begin(args.rounds, None if args.start is None else board.tick_of(arguments.when(args.start, board), "start"))
+            first = None if args.start is None else board.tick_of(arguments.when(args.start, board), "start")
+            run.prepare()
+            start = run.begin(args.rounds, first)
             return run.frames(interrupt)
 
         return report.follow(begin, interrupt, tidy, endless=not args.rounds, more=lambda: {"start": start, "schedule": run.schedule})
