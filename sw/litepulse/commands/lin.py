@@ -34,8 +34,8 @@ from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
 COLUMNS = ("t_ns", "tick", "id", "name", "pid", "data", "checksum", "model", "space_ticks", "spaces_ticks", "limit_ticks", "own", "error")
 MONITOR = """  litepulse lin monitor --ldf door.ldf
   litepulse lin monitor --baud 9600 --for 10s --json > frames.json"""
-MASTER = """  litepulse lin master door.ldf --schedule NormalTable --set WindowUp=1
-  litepulse --sim lin master door.ldf --schedule NormalTable --rounds 3"""
+MASTER = """  litepulse lin master door.ldf --schedule Normal --set WindowUp=1
+  litepulse --sim lin master door.ldf --schedule Normal --rounds 3"""
 SLAVE = """  litepulse lin slave door.ldf --node Window --set WindowPlace=40
   litepulse lin slave door.ldf --node Window --flip-checksum WindowState=0x80
   litepulse lin slave door.ldf --node Window --keep"""
