@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
+from litepulse import plot
 from sim.cocotb_rig import ROOT
 from sim.core.model import edges
 from sim.guest.frames import wave
@@ -35,7 +36,8 @@ PLACES = [10 * MS + n * SLOT + n * n * SHIFT % SLOT // 4 for n in range(HEADERS)
 ENOUGH = PLACES[-1] // MS + 30  # milliseconds from the program's word to its end
 TIMED = Fraction(3, 4)  # of what the standard allows: when the chardev's program launches its answer
 LOADS = ("idle", "loaded", "halted")
-PAGE, PICTURE = ROOT / "docs" / "lin.md", ROOT / "docs" / "images" / "lin-response.png"
+PAGE = ROOT / "docs" / "lin.md"
+PICTURES = {"light": "images/lin-response.png", "dark": "images/lin-response-dark.png"}  # beside it
 BEGIN, END = "<!-- written by `python -m sim.bench lin` -->", "<!-- end -->"
 # One byte and its echo on a tty at 19200 baud took 572, 1318 and 6924 us instead of 520: the authors of linux-lin, on four cores, on one,
 # and on one with load.
@@ -186,21 +188,30 @@ def lines(figures):
     return out
 
 
-def draw(figures, path):
-    """Every answer of every slave, on a logarithmic scale, with what the standard allows."""
+def draw(figures, path, theme):
+    """Every answer of every slave, on a logarithmic scale, with what the standard allows; theme: one of litepulse.plot."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    colours = plot.THEMES[theme]
+    with matplotlib.rc_context(plot.settings(colours)):
+        figure = draw_rows(figures, pyplot, colours)
+        figure.savefig(path, dpi=110)
+        pyplot.close(figure)
+
+
+def draw_rows(figures, pyplot, theme):
+    """The figure: a panel for each length, a row for each slave and load."""
     rows = figures["rows"][::-1]
     figure, axes = pyplot.subplots(1, len(LENGTHS), figsize=(11, 0.42 * len(rows) + 1.6), sharey=True)
     for axis, length in zip(axes, LENGTHS):
         limit = float(longest(length))
-        axis.axvspan(limit, 20_000, color="#d62728", alpha=0.1, label="later than the standard allows")
+        axis.axvspan(limit, 20_000, color=theme.limits, alpha=0.1, label="later than the standard allows")
         for place, row in enumerate(rows):
             one = row["of"][str(length)]
-            colours = ["#d62728" if us > limit else "#2ca02c" for us in one["us"]]
+            colours = [theme.limits if us > limit else theme.tick for us in one["us"]]
             axis.scatter(one["us"], [place] * len(one["us"]), c=colours, s=18, alpha=0.7)
             if one["missing"]:
                 axis.text(19_000, place, f"{one['missing']} of {HEADERS} not sent", ha="right", va="center", fontsize=8)
@@ -213,15 +224,25 @@ def draw(figures, path):
     axes[0].set_yticks(range(len(rows)), [f"{row['title']}, {row['load']}" for row in rows], fontsize=9)
     figure.suptitle(f"LIN slaves at {BUS.baud:,} baud on a CPU of {HZ // 10**6} MHz: {HEADERS} answers each, SIMULATED")
     figure.set_layout_engine("constrained")
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    return figure
+
+
+def picture_lines():
+    """The picture as the page shows it, on light and on dark pages."""
+    return [
+        "<picture>",
+        f'  <source media="(prefers-color-scheme: dark)" srcset="{PICTURES["dark"]}">',
+        f'  <img src="{PICTURES["light"]}" alt="Answers of LIN slaves of several kinds">',
+        "</picture>",
+    ]
 
 
 def write_page(figures, how):
-    """Puts table and picture into docs/lin.md; `how`: what was run, when, on which sources."""
+    """Puts table and pictures into docs/lin.md; `how`: what was run, when, on which sources."""
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
     check(BEGIN in text and END in text, f"{PAGE.name} has no place for the table")
-    table = "\n".join([BEGIN, how, "", *lines(figures), END])
+    table = "\n".join([BEGIN, *picture_lines(), "", how, "", *lines(figures), END])
     PAGE.write_text(f"{before}{table}{after}", encoding="utf-8")
-    draw(figures, PICTURE)
+    for theme, name in PICTURES.items():
+        draw(figures, PAGE.parent / name, theme)

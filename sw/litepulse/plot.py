@@ -231,7 +231,7 @@ def save(series: Series, path: str | Path, theme: str = "light") -> None:
         raise BadInput(f"{path}: drawing needs matplotlib: pip install 'litepulse[plot]'") from None
     colours = THEMES[theme]
     train = series.intervals_ns is not None
-    with matplotlib.rc_context(_settings(colours)):
+    with matplotlib.rc_context(settings(colours)):
         figure, axes = pyplot.subplots(2 if train else 1, 1, figsize=(9, 7 if train else 4.5), squeeze=False)
         figure.set_layout_engine("constrained", rect=(0, 0.03, 1, 0.97))
         try:
@@ -267,7 +267,7 @@ def _matplotlib() -> tuple[Any, Any]:
     return matplotlib, pyplot
 
 
-def _settings(colours: Theme) -> dict[str, Any]:
+def settings(colours: Theme) -> dict[str, Any]:
     """matplotlib's settings for a Theme."""
     paper = ("figure.facecolor", "savefig.facecolor", "axes.facecolor", "legend.facecolor")
     ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "legend.edgecolor", "grid.color")
