@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
+from litepulse import plot
 from sim.cocotb_rig import ROOT
 from sim.core.model import edges
 from sim.guest.frames import wave
@@ -34,7 +35,8 @@ PLACES = [10 * MS + n * SLOT + n * n * SHIFT % SLOT // 4 for n in range(HEADERS)
 ENOUGH = PLACES[-1] // MS + 30  # milliseconds from the program's word to its end
 TIMED = Fraction(3, 4)  # of what the standard allows: when the chardev's program launches its answer
 LOADS = ("idle", "loaded", "halted")
-PAGE, PICTURE = ROOT / "docs" / "lin.md", ROOT / "docs" / "images" / "lin-response.png"
+PAGE = ROOT / "docs" / "lin.md"
+PICTURES = {"light": "images/lin-response.png", "dark": "images/lin-response-dark.png"}  # beside it
 BEGIN, END = "<!-- written by `python -m sim.experiments p3 --write` -->", "<!-- end -->"
 # us that one byte and its echo took on a tty at 19200 baud: the authors of linux-lin. The two bytes alone are shorter.
 PUBLISHED = {"four idle cores": 572, "one core": 1318, "one loaded core": 6924}
@@ -164,21 +166,29 @@ def lines(rows):
     return out
 
 
-def draw(rows, path):
-    """Every answer of every slave, on a logarithmic scale, with what the standard allows."""
+def draw(rows, path, theme):
+    """Every answer of every slave, on a logarithmic scale, with what the standard allows; theme: one of litepulse.plot."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    rows = rows[::-1]
+    colours = plot.THEMES[theme]
+    with matplotlib.rc_context(plot.settings(colours)):
+        figure = draw_rows(rows[::-1], pyplot, colours)
+        figure.savefig(path, dpi=110)
+        pyplot.close(figure)
+
+
+def draw_rows(rows, pyplot, theme):
+    """The figure: a panel for each length, a row for each slave and load, the last one on top."""
     figure, axes = pyplot.subplots(1, len(LENGTHS), figsize=(11, 0.42 * len(rows) + 1.6), sharey=True)
     for axis, length in zip(axes, LENGTHS):
         limit = float(longest(length))
-        axis.axvspan(limit, 20_000, color="#d62728", alpha=0.1, label="later than the standard allows")
+        axis.axvspan(limit, 20_000, color=theme.limits, alpha=0.1, label="later than the standard allows")
         for place, row in enumerate(rows):
             one = row["of"][str(length)]
-            colours = ["#d62728" if us > limit else "#2ca02c" for us in one["us"]]
+            colours = [theme.limits if us > limit else theme.tick for us in one["us"]]
             axis.scatter(one["us"], [place] * len(one["us"]), c=colours, s=18, alpha=0.7)
             if one["missing"]:
                 axis.text(19_000, place, f"{one['missing']} of {HEADERS} not sent", ha="right", va="center", fontsize=8)
@@ -191,18 +201,28 @@ def draw(rows, path):
     axes[0].set_yticks(range(len(rows)), [f"{row['title']}, {row['load']}" for row in rows], fontsize=9)
     figure.suptitle(f"LIN slaves at {BUS.baud:,} baud on a CPU of {HZ // 10**6} MHz: {HEADERS} answers each, SIMULATED")
     figure.set_layout_engine("constrained")
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    return figure
+
+
+def picture_lines():
+    """The picture as the page shows it, on light and on dark pages."""
+    return [
+        "<picture>",
+        f'  <source media="(prefers-color-scheme: dark)" srcset="{PICTURES["dark"]}">',
+        f'  <img src="{PICTURES["light"]}" alt="Answers of LIN slaves of several kinds">',
+        "</picture>",
+    ]
 
 
 def with_table(text, rows, how):
     """The page's text with this table in its place; `how`: what was run, when, on which sources."""
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
     check(BEGIN in text and END in text, f"{PAGE.name} has no place for the table")
-    return "\n".join([f"{before}{BEGIN}", how, "", *lines(rows), f"{END}{after}"])
+    return "\n".join([f"{before}{BEGIN}", *picture_lines(), "", how, "", *lines(rows), f"{END}{after}"])
 
 
 def write_page(rows, how):
-    """Puts table and picture into docs/lin.md."""
+    """Puts table and pictures into docs/lin.md."""
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), rows, how), encoding="utf-8")
-    draw(rows, PICTURE)
+    for theme, name in PICTURES.items():
+        draw(rows, PAGE.parent / name, theme)
