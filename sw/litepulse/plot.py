@@ -267,8 +267,8 @@ def _matplotlib() -> tuple[Any, Any]:
     return matplotlib, pyplot
 
 
-def settings(colours: Theme) -> dict[str, Any]:
-    """matplotlib's settings for a Theme."""
+def settings(colours: Theme) -> dict[Any, Any]:
+    """matplotlib's settings for a Theme. Any: its own type for the keys is an endless list."""
     paper = ("figure.facecolor", "savefig.facecolor", "axes.facecolor", "legend.facecolor")
     ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "legend.edgecolor", "grid.color")
     return {
