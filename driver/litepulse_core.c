@@ -94,7 +94,8 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 		WRITE_ONCE(lp->claimant->stale, true);
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	mutex_lock(&lp->setup_mutex);
-	lp->kept_trigger = (struct litepulse_kept_trigger){ };
+	lp->responder_listens = false;
+	litepulse_sink_forget_trigger(lp);
 	mutex_unlock(&lp->setup_mutex);
 	return litepulse_board_name_session(lp);
 }

@@ -31,42 +31,70 @@ static const struct litepulse_word litepulse_output_end[] = {
 	[FLUSH_QUEUE] = { LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK },
 };
 
-/* Switches the receiver on for the responder, which needs it for bytes and breaks. */
+/* The receiver is on for the responder, which needs it for bytes and breaks, or, with none, off. */
 static int litepulse_output_listen(struct litepulse *lp, bool on)
 {
-	int error = 0;
+	lockdep_assert_held(&lp->setup_mutex);
+	if (lp->responder_listens == on && !lp->uses.trigger.channel &&
+	    !lp->kept_uses.trigger.channel)
+		return 0;
+	lp->responder_listens = on;
+	litepulse_sink_forget_trigger(lp);
+	return litepulse_sink_apply(lp);
+}
+
+/* No responder is armed any more. */
+static void litepulse_output_end_responder(struct litepulse *lp)
+{
+	mutex_lock(&lp->setup_mutex);
+	/* If it fails receiver and filter stay on for a while: it is repeated. */
+	(void)litepulse_output_listen(lp, false);
+	mutex_unlock(&lp->setup_mutex);
+}
+
+/* Arms it by these words. What triggers it keeps the filter that it has now. */
+static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens,
+				const struct litepulse_word *words, unsigned int count)
+{
+	int error;
 
 	mutex_lock(&lp->setup_mutex);
-	if (lp->responder_listens != on || lp->kept_trigger.channel) {
-		lp->responder_listens = on;
-		lp->kept_trigger = (struct litepulse_kept_trigger){ };
-		error = litepulse_sink_apply(lp);
+	error = litepulse_output_listen(lp, listens);
+	if (!error) {
+		lp->uses.trigger = (struct litepulse_trigger){
+			.channel = channel,
+			.length = litepulse_board_filter_length(lp->filter, channel),
+		};
+		error = litepulse_board_configure(lp, words, count);
 	}
 	mutex_unlock(&lp->setup_mutex);
 	return error;
 }
 
-/* What of an earlier claim goes on uses these line profiles, and nothing else does. */
-static void litepulse_output_keep_profiles(struct litepulse *lp, struct litepulse_profile_uses uses)
+/* What of the claim goes on is from now on kept, with what goes on of earlier ones. */
+static void litepulse_output_keep(struct litepulse *lp)
 {
-	lp->uses = (struct litepulse_profile_uses){ };
-	WRITE_ONCE(lp->kept_uses.train, uses.train);
-	WRITE_ONCE(lp->kept_uses.responder, uses.responder);
-	WRITE_ONCE(lp->kept_uses.queue, uses.queue);
+	struct litepulse_uses *kept = &lp->kept_uses;
+
+	mutex_lock(&lp->setup_mutex);
+	WRITE_ONCE(kept->train, kept->train | lp->uses.train);
+	WRITE_ONCE(kept->responder, kept->responder | lp->uses.responder);
+	WRITE_ONCE(kept->queue, kept->queue | lp->uses.queue);
+	if (lp->uses.trigger.channel)
+		kept->trigger = lp->uses.trigger;
+	lp->uses = (struct litepulse_uses){ };
+	mutex_unlock(&lp->setup_mutex);
 }
 
-/* The filter of what triggers the claim's responder stays when the files have gone that want it. */
-static void litepulse_output_keep_trigger(struct litepulse *lp)
+/* Nothing goes on, but for a responder that litepulse_output_end_responder() ends. */
+static void litepulse_output_use_nothing(struct litepulse *lp)
 {
-	if (!lp->trigger)
-		return;
-	mutex_lock(&lp->setup_mutex);
-	lp->kept_trigger = (struct litepulse_kept_trigger){
-		.channel = lp->trigger,
-		.length = litepulse_board_filter_length(lp->filter, lp->trigger),
-	};
-	mutex_unlock(&lp->setup_mutex);
-	lp->trigger = 0;
+	lp->uses.train = 0;
+	lp->uses.responder = 0;
+	lp->uses.queue = 0;
+	WRITE_ONCE(lp->kept_uses.train, 0);
+	WRITE_ONCE(lp->kept_uses.responder, 0);
+	WRITE_ONCE(lp->kept_uses.queue, 0);
 }
 
 /* What can be put on the line: the same rules for launches, trains and the responder. */
@@ -132,13 +160,13 @@ int litepulse_output_stop(struct litepulse *lp)
 	int error;
 
 	lp->last_launch = 0;
-	lp->trigger = 0;
 	WRITE_ONCE(lp->launch_full, false);
 	error = litepulse_board_configure(lp, litepulse_output_end,
 					  ARRAY_SIZE(litepulse_output_end));
 	if (error)
 		return error;
-	litepulse_output_keep_profiles(lp, (struct litepulse_profile_uses){ });
+	litepulse_output_use_nothing(lp);
+	litepulse_output_end_responder(lp);
 	return litepulse_table_clear(lp);
 }
 
@@ -271,18 +299,10 @@ int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *c
  */
 void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
-	const struct litepulse_profile_uses uses = {
-		.train = lp->uses.train | lp->kept_uses.train,
-		.responder = lp->uses.responder | lp->kept_uses.responder,
-		.queue = lp->uses.queue | lp->kept_uses.queue,
-	};
-
 	lockdep_assert_held(&lp->claim_mutex);
 	lp->claimant = NULL;
-	if (claimant->keep && !claimant->stale) {
-		litepulse_output_keep_profiles(lp, uses);
-		litepulse_output_keep_trigger(lp);
-	}
+	if (claimant->keep && !claimant->stale)
+		litepulse_output_keep(lp);
 	if (lp->gone || claimant->stale)
 		return;
 	if (claimant->keep) {
@@ -291,8 +311,6 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 	}
 	lp->unstopped = litepulse_output_stop(lp);
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
-	/* If it fails the receiver stays on for a while: litepulse_sink_apply() is repeated. */
-	(void)litepulse_output_listen(lp, false);
 }
 
 /**
@@ -1004,10 +1022,9 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 			return -EINVAL;
 		error = litepulse_board_usable(lp, claimant) ?:
 			litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
-		if (error)
-			return error;
-		lp->trigger = 0;
-		return litepulse_output_listen(lp, false);
+		if (!error)
+			litepulse_output_end_responder(lp);
+		return error;
 	}
 	if (responder->trigger > LITEPULSE_TRIGGER_LIN ||
 	    responder->channel > lp->inputs ||
@@ -1028,16 +1045,13 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 		return error;
 	/* By profile 0 it receives what triggers it. */
 	lp->uses.responder = BIT(responder->profile) | (edge ? 0 : BIT(0));
-	lp->trigger = BIT(edge ? responder->channel : lp->inputs);
 	WRITE_ONCE(lp->kept_uses.responder, 0);
-	error = litepulse_output_listen(lp, !edge) ?:
-		litepulse_board_configure(lp, words, ARRAY_SIZE(words));
+	error = litepulse_output_arm(lp, BIT(edge ? responder->channel : lp->inputs), !edge, words,
+				     ARRAY_SIZE(words));
 	if (error) {
-		lp->trigger = 0;
 		/* Nothing half done. What cannot be reached is disarmed when the claim ends. */
 		(void)litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
-		/* litepulse_sink_apply() is repeated. */
-		(void)litepulse_output_listen(lp, false);
+		litepulse_output_end_responder(lp);
 	}
 	return error == -EINVAL ? litepulse_output_refused(lp, responder->profile) : error;
 }

@@ -54,10 +54,11 @@ def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
 
 
 @pytest.mark.seconds(60)
+@pytest.mark.parametrize("what", ["profiles", "filters"])
 @pytest.mark.parametrize("sleeps", [0, 1])
-def test_profiles_of_kept_output(sleeps):
-    """Neither a claim nor the tty changes the line profile of what an earlier claim kept, also when the driver has found it anew."""
-    run, jobs = echo_rig.echo_boot("run /use profiles", parameters=f"sleeps={sleeps} keeps=1")
+def test_settings_of_output(what, sleeps):
+    """Nobody changes line profile, filter and level at rest of what a claim kept, or of its responder, also when the driver found it anew."""
+    run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps} keeps=1")
     assert run.status == [0] * jobs and not run.complaints, run.log
 
 

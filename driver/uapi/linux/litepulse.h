@@ -261,8 +261,9 @@ struct litepulse_info {
  * @rise: channels whose rising edges are wanted; bit 0: input 0, bit @inputs: the line
  * @fall: channels whose falling edges are wanted
  * @filtered: channels to have behind the glitch filter; all files must agree on each channel, and
- *	so must a responder that was kept on that which triggers it, else -EBUSY. It changes what
- *	others get, so the file must be open for writing, else -EACCES
+ *	so must an armed responder on that which triggers it, unless this is the file of the claim
+ *	that has armed it; else -EBUSY. It changes what others get, so the file must be open for
+ *	writing, else -EACCES
  * @filter: length of the filter in samples, 1 to 63, if @filtered; one for the device, else -EBUSY
  * @reserved: 0
  * @clock: LITEPULSE_CLOCK_*; -EOPNOTSUPP if the device has none

@@ -33,7 +33,7 @@
  *   use refused  a line discipline that would wait for a modem line, and a polarity of RS-485, cannot be had
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use profiles line profiles that kept output uses stay as they are, also when the driver is bound anew (keeps=1)
- *   use filters  nor does the filter of the input that triggers a kept responder (keeps=1)
+ *   use filters  nor does the filter of the input that triggers a responder, whether its claim lasts or kept it (keeps=1)
  *   use rest     the line rests at 0 only while a claim lasts, or what it kept (keeps=1)
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use xon      an XON that comes while an XOFF is on its way is sent
@@ -1680,7 +1680,7 @@ static int is_filtered(unsigned int channels, unsigned int length)
 	return known("filtered") == (int)channels && (!channels || known("samples") == (int)length);
 }
 
-/* What others may do with the filter while a kept responder is triggered by @channel, behind a filter of @length; 0: none. */
+/* What others may do with the filter while a responder is triggered by @channel, behind a filter of @length; 0: none. */
 static void check_filters(int pulse, unsigned int channel, unsigned int length)
 {
 	const unsigned int other = channel == 1 ? 2 : 1, kept = length ? channel : 0;
@@ -1709,8 +1709,11 @@ static void filters(void)
 
 		responder.trigger = round < 2 ? LITEPULSE_TRIGGER_EDGE : LITEPULSE_TRIGGER_BYTE;
 		responder.flags = round < 2 ? LITEPULSE_RESPONDER_RISE : 0;
-		/* Until the claim ends its program changes the filter as it likes, also by another file. */
+		/* The claim's file changes the filter as it likes, other files do not. */
 		CHECK(!set_profile(fd, 1, 9600, 0) && !respond(fd, responder) && !filter(fd, channel, 60) && !filter(fd, channel, length));
+		CHECK(!filter(fd, 0, 0));
+		check_filters(pulse, channel, length);
+		CHECK(!filter(pulse, 0, 0) && !filter(fd, channel, 60) && is_filtered(channel, 60) && !filter(fd, channel, length));
 		close(fd);
 		check_filters(pulse, channel, length);
 		close(pulse);
