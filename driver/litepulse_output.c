@@ -310,7 +310,8 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 		return;
 	}
 	lp->unstopped = litepulse_output_stop(lp);
-	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
+	/* What fails is written again when the board can be reached. */
+	(void)litepulse_output_end_rest(lp);
 }
 
 /**

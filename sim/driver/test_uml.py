@@ -54,7 +54,7 @@ def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
 
 
 @pytest.mark.seconds(60)
-@pytest.mark.parametrize("what", ["profiles", "filters"])
+@pytest.mark.parametrize("what", ["profiles", "filters", "rest"])
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_settings_of_output(what, sleeps):
     """Nobody changes line profile, filter and level at rest of what a claim kept, or of its responder, also when the driver found it anew."""
