@@ -32,6 +32,10 @@
  *   litepulse.lock         sinks and what they are given; interrupts off
  *   uart_port.lock         the tty
  *   the transport's own    innermost
+ *
+ * A lock that is held while a board on a cable is waited for may be held for seconds. A program
+ * waits for such a lock only until it is killed; what undoes something (the end of a claim or of a
+ * subscription, a removal), or cannot report an error, waits until it has it.
  */
 #ifndef LITEPULSE_H
 #define LITEPULSE_H
@@ -134,6 +138,8 @@ struct litepulse_stamper {
  *
  * All but @moderate, @want and @show return a negative errno if the core cannot be reached, -ENODEV
  * if it is gone. A transport that sleeps is called from processes only, any other from any context.
+ * What only reads returns -EINTR if the process is to die and would have to wait for its turn. What
+ * writes waits: the end of a claim must not be given up.
  * The transport hands over records by litepulse_take_events(), litepulse_take_bytes() and
  * litepulse_take_room().
  *
@@ -239,13 +245,13 @@ struct litepulse_take_ops {
  *	what it had
  * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
  *	and the tty gets no other lead while the train runs
- * @fits_lin: whether profile 0 is one that a LIN slave can have
+ * @fits_lin: 0 if profile 0 is one that a LIN slave can have, else -ERANGE; or -EINTR
  */
 struct litepulse_port_ops {
 	void (*room)(struct litepulse *lp, u32 pending);
 	int (*set_driver_enable)(struct litepulse *lp, const u32 *word, const u32 *echo);
 	void (*train_starts)(struct litepulse *lp);
-	bool (*fits_lin)(struct litepulse *lp);
+	int (*fits_lin)(struct litepulse *lp);
 };
 
 /* Words of so many events or bytes become records before these are delivered. */

@@ -43,7 +43,7 @@ static int litepulse_output_listen(struct litepulse *lp, bool on)
 	return litepulse_sink_apply(lp);
 }
 
-/* No responder is armed any more. */
+/* No responder is armed any more. It must finish, also if the program is to die. */
 static void litepulse_output_end_responder(struct litepulse *lp)
 {
 	mutex_lock(&lp->setup_mutex);
@@ -58,17 +58,15 @@ static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens,
 {
 	int error;
 
-	mutex_lock(&lp->setup_mutex);
+	lockdep_assert_held(&lp->setup_mutex);
 	error = litepulse_output_listen(lp, listens);
-	if (!error) {
-		lp->uses.trigger = (struct litepulse_trigger){
-			.channel = channel,
-			.length = litepulse_board_filter_length(lp->filter, channel),
-		};
-		error = litepulse_board_configure(lp, words, count);
-	}
-	mutex_unlock(&lp->setup_mutex);
-	return error;
+	if (error)
+		return error;
+	lp->uses.trigger = (struct litepulse_trigger){
+		.channel = channel,
+		.length = litepulse_board_filter_length(lp->filter, channel),
+	};
+	return litepulse_board_configure(lp, words, count);
 }
 
 /* What of the claim goes on is from now on kept, with what goes on of earlier ones. */
@@ -76,6 +74,7 @@ static void litepulse_output_keep(struct litepulse *lp)
 {
 	struct litepulse_uses *kept = &lp->kept_uses;
 
+	/* It must finish: the claim ends. */
 	mutex_lock(&lp->setup_mutex);
 	WRITE_ONCE(kept->train, kept->train | lp->uses.train);
 	WRITE_ONCE(kept->responder, kept->responder | lp->uses.responder);
@@ -681,10 +680,9 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 	u64 now;
 	int error;
 
-	error = litepulse_board_now(lp, &now);
+	error = litepulse_board_now(lp, &now) ?: litepulse_sink_unmoderate(lp);
 	if (error)
 		return error;
-	litepulse_sink_unmoderate(lp, true);
 	litepulse_output_expect_answer(lp, now, stop);
 	error = litepulse_board_configure(lp, words, count);
 	/* An event tells why it was refused. */
@@ -699,7 +697,7 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 		error = litepulse_output_reason_to_errno(&lp->answer);
 	lp->answer_state = LITEPULSE_ANSWER_NONE;
 	spin_unlock_irq(&lp->lock);
-	litepulse_sink_unmoderate(lp, false);
+	litepulse_sink_end_unmoderate(lp);
 	return error;
 }
 
@@ -967,7 +965,7 @@ static int litepulse_output_check_lin(struct litepulse *lp,
 		return -EINVAL;
 	if (!lp->lin_entries)
 		return -EOPNOTSUPP;
-	return lp->port_ops->fits_lin(lp) ? 0 : -ERANGE;
+	return lp->port_ops->fits_lin(lp);
 }
 
 /**
@@ -1042,6 +1040,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	if (!error && responder->trigger == LITEPULSE_TRIGGER_LIN)
 		error = litepulse_output_check_lin(lp, responder);
 	error = error ?: litepulse_board_usable(lp, claimant);
+	error = error ?: mutex_lock_killable(&lp->setup_mutex);
 	if (error)
 		return error;
 	/* By profile 0 it receives what triggers it. */
@@ -1049,6 +1048,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	WRITE_ONCE(lp->kept_uses.responder, 0);
 	error = litepulse_output_arm(lp, BIT(edge ? responder->channel : lp->inputs), !edge, words,
 				     ARRAY_SIZE(words));
+	mutex_unlock(&lp->setup_mutex);
 	if (error) {
 		/* Nothing half done. What cannot be reached is disarmed when the claim ends. */
 		(void)litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);

@@ -185,12 +185,30 @@ void litepulse_sink_moderate(struct litepulse *lp)
 /**
  * litepulse_sink_unmoderate - reports events at once, as somebody waits for an answer
  * @lp: device
- * @on: false ends it, once for each true
+ *
+ * Return: 0, then litepulse_sink_end_unmoderate() must follow, or -EINTR.
  */
-void litepulse_sink_unmoderate(struct litepulse *lp, bool on)
+int litepulse_sink_unmoderate(struct litepulse *lp)
 {
+	int error = mutex_lock_killable(&lp->setup_mutex);
+
+	if (error)
+		return error;
+	lp->unmoderated++;
+	litepulse_sink_moderate(lp);
+	mutex_unlock(&lp->setup_mutex);
+	return 0;
+}
+
+/**
+ * litepulse_sink_end_unmoderate - ends what litepulse_sink_unmoderate() began
+ * @lp: device
+ */
+void litepulse_sink_end_unmoderate(struct litepulse *lp)
+{
+	/* It must finish, also if the program is to die. */
 	mutex_lock(&lp->setup_mutex);
-	lp->unmoderated += on ? 1 : -1;
+	lp->unmoderated--;
 	litepulse_sink_moderate(lp);
 	mutex_unlock(&lp->setup_mutex);
 }
@@ -493,14 +511,15 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
  * @want: checked by the caller
  *
  * Return: 0, -EBUSY if others, or an armed responder, want another filter, -EUSERS if there are too
- * many sinks of its sort, or an error of the transport; nothing has changed then.
+ * many sinks of its sort, -EINTR, or an error of the transport; nothing has changed then.
  */
 int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 			  const struct litepulse_subscribe *want)
 {
-	int error;
+	int error = mutex_lock_killable(&lp->setup_mutex);
 
-	mutex_lock(&lp->setup_mutex);
+	if (error)
+		return error;
 	error = litepulse_sink_set(lp, sink, want);
 	mutex_unlock(&lp->setup_mutex);
 	return error;
@@ -524,7 +543,7 @@ void litepulse_sink_skip_bytes(struct litepulse *lp, struct litepulse_sink *sink
 /**
  * litepulse_sink_remove - ends what a sink gets, also if the board cannot be reached
  * @lp: device, which may be gone
- * @sink: one that was added
+ * @sink: one that was added, and that nobody changes meanwhile
  *
  * On return it may be freed, or given something else by litepulse_sink_set().
  */
@@ -532,15 +551,17 @@ void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink)
 {
 	static const struct litepulse_subscribe nothing;
 	unsigned long flags;
-	bool apply;
 
+	/* The file of a program that is to die need not wait. */
+	if (!sink->want.kinds)
+		return;
+	/* Else it must finish: what @sink is part of is freed next. */
 	mutex_lock(&lp->setup_mutex);
-	apply = !lp->gone && sink->want.kinds;
 	spin_lock_irqsave(&lp->lock, flags);
 	litepulse_sink_set_want(lp, sink, &nothing);
 	spin_unlock_irqrestore(&lp->lock, flags);
 	/* If it fails the board records too much for a while. */
-	if (apply)
+	if (!lp->gone)
 		(void)litepulse_sink_apply(lp);
 	mutex_unlock(&lp->setup_mutex);
 }

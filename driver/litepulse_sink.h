@@ -105,6 +105,7 @@ void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink);
 void litepulse_sink_forget_trigger(struct litepulse *lp);
 int litepulse_sink_apply(struct litepulse *lp);
 void litepulse_sink_moderate(struct litepulse *lp);
-void litepulse_sink_unmoderate(struct litepulse *lp, bool on);
+int litepulse_sink_unmoderate(struct litepulse *lp);
+void litepulse_sink_end_unmoderate(struct litepulse *lp);
 
 #endif /* LITEPULSE_SINK_H */

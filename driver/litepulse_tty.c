@@ -634,6 +634,7 @@ static int litepulse_tty_set_trigger(struct litepulse_tty *t,
 				     const struct litepulse_moderation *trigger, bool idle_auto)
 {
 	struct litepulse *lp = t->lp;
+	int error;
 
 	if (!trigger->level || trigger->level > lp->receive_depth ||
 	    trigger->age_us > TRIGGER_MAX_US || trigger->idle_us > TRIGGER_MAX_US)
@@ -641,7 +642,9 @@ static int litepulse_tty_set_trigger(struct litepulse_tty *t,
 	/* A byte would wait for others that may never come. */
 	if (trigger->level > 1 && !trigger->age_us && !trigger->idle_us && !idle_auto)
 		return -EINVAL;
-	mutex_lock(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup_mutex);
+	if (error)
+		return error;
 	t->trigger = *trigger;
 	t->idle_auto = idle_auto;
 	litepulse_tty_moderate(t);
@@ -767,14 +770,14 @@ static ssize_t interrupts_max_store(struct device *dev, struct device_attribute 
 		return -EINVAL;
 	mutex_lock(&tty->mutex);
 	t = litepulse_tty_of_port(tty);
-	if (t) {
-		mutex_lock(&t->lp->setup_mutex);
+	error = t ? mutex_lock_killable(&t->lp->setup_mutex) : -ENODEV;
+	if (!error) {
 		t->interrupts_max = value;
 		litepulse_tty_moderate(t);
 		mutex_unlock(&t->lp->setup_mutex);
 	}
 	mutex_unlock(&tty->mutex);
-	return t ? count : -ENODEV;
+	return error ?: count;
 }
 static DEVICE_ATTR_RW(interrupts_max);
 
@@ -891,7 +894,9 @@ int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
-	mutex_lock(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup_mutex);
+	if (error)
+		return error;
 	if (t->sink.want.kinds || READ_ONCE(t->suspended) || READ_ONCE(t->console))
 		error = -EBUSY;
 	else
@@ -904,21 +909,24 @@ int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
 void litepulse_tty_take_back(struct litepulse *lp)
 {
 	lockdep_assert_held(&lp->claim_mutex);
+	/* It must finish: the claim ends. */
 	mutex_lock(&lp->setup_mutex);
 	lp->tty->lent = false;
 	mutex_unlock(&lp->setup_mutex);
 }
 
-static bool litepulse_tty_fits_lin(struct litepulse *lp)
+static int litepulse_tty_fits_lin(struct litepulse *lp)
 {
 	struct litepulse_tty *t = lp->tty;
-	bool fits;
+	int error = mutex_lock_killable(&lp->setup_mutex);
 
-	mutex_lock(&lp->setup_mutex);
-	fits = t->format == litepulse_tty_profile_format(CS8) &&
-	       t->period >= (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8;
+	if (error)
+		return error;
+	if (t->format != litepulse_tty_profile_format(CS8) ||
+	    t->period < (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8)
+		error = -ERANGE;
 	mutex_unlock(&lp->setup_mutex);
-	return fits;
+	return error;
 }
 
 static void litepulse_tty_set_status_masks(struct uart_port *port, const struct ktermios *termios)
@@ -997,6 +1005,7 @@ static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *n
 	/* If it is impossible the old one, or a possible one. 0: none is. */
 	baud = uart_get_baud_rate(port, new, old, t->baud_min, t->baud_max);
 
+	/* There is no way to report that the program was killed. */
 	mutex_lock(&lp->setup_mutex);
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
 	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
@@ -1159,6 +1168,15 @@ static int litepulse_tty_begin(struct litepulse_tty *t)
  */
 static struct lock_class_key litepulse_port_mutex_key, litepulse_termios_key;
 
+/* A port that the serial core cannot resume is dead for those who have it open: that must finish. */
+static int litepulse_tty_lock_setup(struct litepulse_tty *t)
+{
+	if (!READ_ONCE(t->suspended))
+		return mutex_lock_killable(&t->lp->setup_mutex);
+	mutex_lock(&t->lp->setup_mutex);
+	return 0;
+}
+
 static int litepulse_tty_startup(struct uart_port *port)
 {
 	struct litepulse_tty *t = litepulse_tty_of(port);
@@ -1174,7 +1192,9 @@ static int litepulse_tty_startup(struct uart_port *port)
 		return error;
 	if (port->state->port.tty)
 		lockdep_set_class(&port->state->port.tty->termios_rwsem, &litepulse_termios_key);
-	mutex_lock(&lp->setup_mutex);
+	error = litepulse_tty_lock_setup(t);
+	if (error)
+		return error;
 	if (t->lent) {
 		mutex_unlock(&lp->setup_mutex);
 		return -EBUSY;
@@ -1611,13 +1631,15 @@ static int litepulse_tty_set_serial(struct tty_struct *tty, struct serial_struct
 	mutex_lock(&state->port.mutex);
 	if (state->uart_port) {
 		t = litepulse_tty_of(state->uart_port);
-		mutex_lock(&t->lp->setup_mutex);
-		t->low_latency = t->port.flags & UPF_LOW_LATENCY;
-		litepulse_tty_moderate(t);
-		mutex_unlock(&t->lp->setup_mutex);
+		error = mutex_lock_killable(&t->lp->setup_mutex);
+		if (!error) {
+			t->low_latency = t->port.flags & UPF_LOW_LATENCY;
+			litepulse_tty_moderate(t);
+			mutex_unlock(&t->lp->setup_mutex);
+		}
 	}
 	mutex_unlock(&state->port.mutex);
-	return 0;
+	return error;
 }
 
 /* Drops what has been received, also what is still in the board. 0 or an error. */
@@ -1631,9 +1653,8 @@ static int litepulse_tty_flush_input(struct tty_struct *tty)
 		return -EIO;
 	error = litepulse_board_enter(lp);
 	if (!error) {
-		error = litepulse_board_now(lp, &now);
+		error = litepulse_board_now(lp, &now) ?: mutex_lock_killable(&lp->setup_mutex);
 		if (!error) {
-			mutex_lock(&lp->setup_mutex);
 			litepulse_tty_skip_received(lp->tty, now);
 			mutex_unlock(&lp->setup_mutex);
 		}
@@ -1706,10 +1727,12 @@ static int litepulse_tty_open(struct tty_struct *tty, struct file *file)
 	lp = litepulse_tty_get_board(tty);
 	if (!lp)
 		return 0;
-	mutex_lock(&lp->setup_mutex);
-	if (lp->tty && lp->tty->lent)
-		error = -EBUSY;
-	mutex_unlock(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup_mutex);
+	if (!error) {
+		if (lp->tty && lp->tty->lent)
+			error = -EBUSY;
+		mutex_unlock(&lp->setup_mutex);
+	}
 	litepulse_board_put(lp);
 	return error;
 }

@@ -63,6 +63,13 @@ def test_settings_of_output(what, sleeps):
 
 
 @pytest.mark.seconds(60)
+def test_programs_that_wait_can_be_killed():
+    """For their turn at a board that takes long."""
+    run, jobs = echo_rig.echo_boot("run /use killed", parameters="sleeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+@pytest.mark.seconds(60)
 def test_no_line_word_is_overtaken():
     """A break that begins while an older line word is on its way to the board is not ended by that."""
     run, jobs = echo_rig.echo_boot("run /use overtake", parameters="sleeps=1")

@@ -58,6 +58,10 @@ static bool unreachable;
 module_param(unreachable, bool, 0644);
 MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
 
+static bool stuck;
+module_param(stuck, bool, 0644);
+MODULE_PARM_DESC(stuck, "boards that sleep do not answer configuration words before this is cleared");
+
 static bool fail_echo;
 module_param(fail_echo, bool, 0644);
 MODULE_PARM_DESC(fail_echo, "the tail of the echo does not arrive, all else does");
@@ -485,6 +489,8 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	int error = 0;
 
 	access(b);
+	while (sleeps && READ_ONCE(stuck))
+		msleep(10);
 	if (unreachable)
 		return -EIO;
 	if (sleeps && slow_line && words->offset == LITEPULSE_CFG_LINE) {

@@ -36,6 +36,7 @@
  *   use filters  nor does the filter of the input that triggers a responder, whether its claim lasts or kept it (keeps=1)
  *   use rest     the line rests at 0 only while a claim lasts, or what it kept (keeps=1)
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
+ *   use killed   a program that waits for its turn at a board that takes long can be killed (sleeps=1)
  *   use xon      an XON that comes while an XOFF is on its way is sent
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
@@ -1524,6 +1525,52 @@ static void keep(int pulse)
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && status.flags & LITEPULSE_STATUS_TRAIN);
 }
 
+/* Whether a process dies though what it waits for does not come. */
+static int dies(pid_t child)
+{
+	int status, left = 250;
+
+	kill(child, SIGKILL);
+	while (!waitpid(child, &status, WNOHANG) && left--)
+		usleep(20000);
+	return left > 0;
+}
+
+static void killed(void)
+{
+	char folder[80];
+	pid_t first;
+	int died = 0;
+
+	snprintf(folder, sizeof(folder), "/sys/class/tty/ttyPULSE%d/", number());
+	write_parameter("stuck", "1");
+	for (int i = 0; i <= 3; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			if (i < 2)
+				subscribe(open_pulse(), 1 << LITEPULSE_KIND_EDGE);
+			else if (i == 2)
+				write_file(folder, "rx_trig_bytes", "5");
+			else
+				write_file(folder, "interrupts_max", "2000");
+			exit(0);
+		}
+		CHECK(child > 0);
+		usleep(300000);
+		if (i)
+			died += dies(child);
+		else
+			first = child;
+	}
+	/* The first one has what the others waited for. */
+	died += !waitpid(first, NULL, WNOHANG);
+	write_parameter("stuck", "0");
+	CHECK(died == 4);
+	CHECK(waitpid(first, NULL, 0) == first);
+	bytes(open_pulse());
+}
+
 static int set_profile(int fd, unsigned int index, unsigned int baud, unsigned int flags)
 {
 	struct litepulse_profile request = { .index = index, .data_bits = 8, .baud = baud, .flags = flags };
@@ -2146,6 +2193,8 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "profiles")) {
 		close(pulse);
 		profiles();
+	} else if (!strcmp(words[1], "killed")) {
+		killed();
 	} else if (!strcmp(words[1], "filters")) {
 		close(pulse);
 		filters();
