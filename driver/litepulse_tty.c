@@ -49,6 +49,7 @@
 #include <linux/sysfs.h>
 #include <linux/tty.h>
 #include <linux/tty_flip.h>
+#include <linux/uaccess.h>
 
 #include "litepulse_compat.h"
 #include "litepulse_early.h"
@@ -1046,26 +1047,55 @@ static bool litepulse_tty_keeps_lead(struct litepulse_tty *t, u32 word)
 	return !FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, word);
 }
 
+/*
+ * LITEPULSE_CFG_DRIVER_ENABLE as RS-485 is to have it, or -EINVAL if the core cannot count a delay.
+ * Without SER_RS485_ENABLED both are 0.
+ */
+static int litepulse_tty_rs485_word(const struct litepulse_rate *rate,
+				    const struct serial_rs485 *rs485, u32 *word)
+{
+	const bool on = rs485->flags & SER_RS485_ENABLED;
+	u64 lead_ns = on ? (u64)rs485->delay_rts_before_send * NSEC_PER_MSEC : 0;
+	u64 lag_ns = on ? (u64)rs485->delay_rts_after_send * NSEC_PER_MSEC : 0;
+	u64 lead = litepulse_ticks_at_least(rate, lead_ns);
+	u64 lag = litepulse_ticks_at_least(rate, lag_ns);
+
+	if (lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
+	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
+		return -EINVAL;
+	*word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
+		FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
+	return 0;
+}
+
+/* The same, from a process; the log says how long delays can be. */
+static int litepulse_tty_check_rs485(struct device *dev, const struct litepulse_rate *rate,
+				     const struct serial_rs485 *rs485)
+{
+	const u32 most = FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK);
+	u32 word;
+	int error = litepulse_tty_rs485_word(rate, rs485, &word);
+
+	if (error)
+		dev_warn_ratelimited(dev, "lead and lag of RS-485 are %llu us at most\n",
+				     div_u64(litepulse_ticks_to_ns(rate, most), NSEC_PER_USEC));
+	return error;
+}
+
 /* Under port.lock. Serial core has made of the request what rs485_supported allows. */
 static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *termios,
 				      struct serial_rs485 *rs485)
 {
 	struct litepulse_tty *t = litepulse_tty_of(port);
-	u64 lead_ns = (u64)rs485->delay_rts_before_send * NSEC_PER_MSEC;
-	u64 lag_ns = (u64)rs485->delay_rts_after_send * NSEC_PER_MSEC;
-	u64 lead = litepulse_ticks_at_least(&t->lp->rate, lead_ns);
-	u64 lag = litepulse_ticks_at_least(&t->lp->rate, lag_ns);
 	u32 word;
+	int error;
 
 	/* Serial core repeats it after a suspend. A claim may have set other times since. */
 	if (!termios && t->rs485_given)
 		return 0;
-	if (lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
-	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
-		return -EINVAL;
-	/* Without SER_RS485_ENABLED all else is 0. */
-	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
-	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
+	error = litepulse_tty_rs485_word(&t->lp->rate, rs485, &word);
+	if (error)
+		return error;
 	if (t->train_runs && !litepulse_tty_keeps_lead(t, word))
 		return -EBUSY;
 	t->rs485_given = true;
@@ -1445,19 +1475,20 @@ static int litepulse_tty_look_for_train(struct litepulse *lp)
  */
 static int litepulse_tty_set_rs485(struct tty_struct *tty, unsigned long arg)
 {
-	const struct serial_rs485 __user *wanted = (const struct serial_rs485 __user *)arg;
+	struct serial_rs485 wanted;
 	struct litepulse *lp;
 	int error = 0;
-	u32 flags;
 
-	if (get_user(flags, &wanted->flags))
+	if (copy_from_user(&wanted, (const void __user *)arg, sizeof(wanted)))
 		return -EFAULT;
 	/* The serial core would turn it round, and report success. */
-	if (flags & SER_RS485_ENABLED && flags & SER_RS485_RTS_AFTER_SEND)
+	if (wanted.flags & SER_RS485_ENABLED && wanted.flags & SER_RS485_RTS_AFTER_SEND)
 		return -EINVAL;
 	lp = litepulse_tty_get_board(tty);
 	if (lp) {
-		error = litepulse_tty_look_for_train(lp);
+		/* It would also shorten delays of more than 100 ms. */
+		error = litepulse_tty_check_rs485(tty->dev, &lp->rate, &wanted) ?:
+			litepulse_tty_look_for_train(lp);
 		litepulse_board_put(lp);
 	}
 	return error ?: litepulse_serial_ops->ioctl(tty, TIOCSRS485, arg);
@@ -1945,6 +1976,10 @@ int litepulse_tty_add(struct litepulse *lp)
 				      "de is active high, rs485-rts-active-low cannot be had\n");
 		goto error;
 	}
+	/* The serial core would go on without RS-485. */
+	error = litepulse_tty_check_rs485(lp->dev, &lp->rate, &port->rs485);
+	if (error)
+		goto error;
 	/* The serial core initialises port->lock anew, which litepulse_tty_apply() takes. */
 	mutex_lock(&lp->claim_mutex);
 	error = litepulse_tty_add_port(port);

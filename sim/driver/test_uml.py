@@ -62,6 +62,21 @@ def test_settings_of_output(what, sleeps):
     assert run.status == [0] * jobs and not run.complaints, run.log
 
 
+TOO_LONG = "lead and lag of RS-485 are 65 us at most"  # of the echo board: 65535 ns
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_delays_of_rs485_that_are_too_long(sleeps, echo_board):
+    """Nobody takes a delay that the core cannot count for one that is in force: the log says how long it can be."""
+    run, jobs = echo_rig.echo_boot("run /use refused", parameters=f"sleeps={sleeps}")
+    assert run.status == [0] * jobs and not run.complaints and f"tty ttyPULSE0: {TOO_LONG}" in run.log, run.log
+    jobs = ["insmod litepulse.ko", f"insmod echo_board.ko sleeps={sleeps} rs485_ms=1", "rmmod echo_board", "rmmod litepulse", "leaks"]
+    run = boot(jobs, echo_board)
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+    assert f"litepulse litepulse: {TOO_LONG}" in run.log and "ticks per second" not in run.log, run.log
+
+
 @pytest.mark.seconds(60)
 def test_programs_that_wait_can_be_killed():
     """For their turn at a board that takes long."""

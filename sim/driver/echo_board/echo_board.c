@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/pm.h>
+#include <linux/property.h>
 #include <linux/random.h>
 #include <linux/syscore_ops.h>
 #include <linux/tty.h>
@@ -57,6 +58,10 @@ MODULE_PARM_DESC(refuse_others, "refuses a word that another program wrote, just
 static bool unreachable;
 module_param(unreachable, bool, 0644);
 MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
+
+static unsigned int rs485_ms;
+module_param(rs485_ms, uint, 0444);
+MODULE_PARM_DESC(rs485_ms, "the firmware wants RS-485 with this lead and lag; 0: it does not");
 
 static bool stuck;
 module_param(stuck, bool, 0644);
@@ -765,6 +770,10 @@ static int register_on_port(struct board *b, const struct litepulse_platform_dat
 static int add(struct board *b, int id)
 {
 	struct litepulse_platform_data data = { .ops = &ops, .context = b, .attach = board_attach, .keeps = keeps };
+	const u32 delays[] = { rs485_ms, rs485_ms };
+	const struct property_entry rs485[] = {
+		PROPERTY_ENTRY_BOOL("linux,rs485-enabled-at-boot-time"), PROPERTY_ENTRY_U32_ARRAY("rs485-rts-delay", delays), {}
+	};
 
 	spin_lock_init(&b->lock);
 	b->reset = ktime_get_ns();
@@ -773,7 +782,9 @@ static int add(struct board *b, int id)
 	INIT_DELAYED_WORK(&b->work, poll_work);
 	if (*port)
 		return register_on_port(b, &data);
-	b->pdev = platform_device_register_data(NULL, "litepulse", id, &data, sizeof(data));
+	b->pdev = platform_device_register_full(&(struct platform_device_info){
+		.name = "litepulse", .id = id, .data = &data, .size_data = sizeof(data), .properties = rs485_ms ? rs485 : NULL,
+	});
 	return PTR_ERR_OR_ZERO(b->pdev);
 }
 

@@ -1497,6 +1497,10 @@ static void refused(int pulse)
 	CHECK(rs485(tty, on | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
 	CHECK(rs485(tty, on | SER_RS485_RTS_ON_SEND | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
 	CHECK(ioctl(tty, TIOCSRS485, NULL) == -1 && errno == EFAULT);
+	/* Longer than the core can count. Nobody asks for delays that are switched off. */
+	CHECK(ioctl(tty, TIOCSRS485, &(struct serial_rs485){ .flags = on, .delay_rts_before_send = 1 }) == -1 && errno == EINVAL);
+	CHECK(ioctl(tty, TIOCSRS485, &(struct serial_rs485){ .flags = on, .delay_rts_after_send = 1 }) == -1 && errno == EINVAL);
+	CHECK(!ioctl(tty, TIOCSRS485, &(struct serial_rs485){ .delay_rts_after_send = 1 }));
 	CHECK(!rs485(tty, on) && !rs485(tty, on | SER_RS485_RTS_ON_SEND) && !rs485(tty, SER_RS485_RTS_AFTER_SEND));
 	close(tty);
 	bytes(pulse);
