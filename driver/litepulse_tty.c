@@ -115,6 +115,7 @@ struct litepulse_tty {
 	struct work_struct work;
 
 	/* port.lock protects what follows, up to the next comment. */
+	bool added;			/* the serial core has the port, with its TIOCM_LOOP */
 	bool open;
 	bool receiving;
 	bool drop_own;			/* bytes that came while we sent */
@@ -796,6 +797,9 @@ static struct attribute_group trigger_group = { .attrs = trigger_attrs };
 
 static void litepulse_tty_set_mctrl(struct uart_port *port, unsigned int mctrl)
 {
+	/* While it adds a port the serial core clears all lines: what a board goes on with stays. */
+	if (!litepulse_tty_of(port)->added)
+		return;
 	litepulse_board_set_line(litepulse_tty_of(port)->lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
 				 mctrl & TIOCM_LOOP ? LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0);
 }
@@ -1828,6 +1832,19 @@ static bool litepulse_tty_adopt_profile(struct litepulse_tty *t, u64 period_min)
 	return true;
 }
 
+/* The serial core knows the loopback of what a board goes on with, or of who was quicker. */
+static void litepulse_tty_adopt_loopback(struct litepulse_tty *t)
+{
+	unsigned long flags;
+
+	uart_port_lock_irqsave(&t->port, &flags);
+	t->added = true;
+	if (READ_ONCE(t->lp->line) & LITEPULSE_CFG_LINE_LOOPBACK_MASK)
+		t->port.mctrl |= TIOCM_LOOP;
+	litepulse_tty_set_mctrl(&t->port, t->port.mctrl);
+	uart_port_unlock_irqrestore(&t->port, flags);
+}
+
 /*
  * Until somebody says otherwise: 8N1 as the kernel's early messages, or 9600 baud, or the nearest
  * that this clock can do.
@@ -1983,6 +2000,8 @@ int litepulse_tty_add(struct litepulse *lp)
 	/* The serial core initialises port->lock anew, which litepulse_tty_apply() takes. */
 	mutex_lock(&lp->claim_mutex);
 	error = litepulse_tty_add_port(port);
+	if (!error)
+		litepulse_tty_adopt_loopback(t);
 	mutex_unlock(&lp->claim_mutex);
 	if (!error)
 		return 0;
