@@ -52,16 +52,25 @@ static void litepulse_output_end_responder(struct litepulse *lp)
 	mutex_unlock(&lp->setup_mutex);
 }
 
-/* Arms it by these words. What triggers it keeps the filter that it has now. */
-static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens,
+/*
+ * Arms it by these words. What triggers it keeps the filter that it has now. If it fails the
+ * triggers are those of what may be armed.
+ */
+static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens, u8 profiles,
 				const struct litepulse_word *words, unsigned int count)
 {
+	const struct litepulse_trigger own = lp->uses.trigger, kept = lp->kept_uses.trigger;
 	int error;
 
 	lockdep_assert_held(&lp->setup_mutex);
 	error = litepulse_output_listen(lp, listens);
-	if (error)
+	if (error) {
+		lp->uses.trigger = own;
+		lp->kept_uses.trigger = kept;
 		return error;
+	}
+	lp->uses.responder = profiles;
+	WRITE_ONCE(lp->kept_uses.responder, 0);
 	lp->uses.trigger = (struct litepulse_trigger){
 		.channel = channel,
 		.length = litepulse_board_filter_length(lp->filter, channel),
@@ -701,6 +710,17 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 	return error;
 }
 
+/**
+ * litepulse_output_is_unknown - whether the board may have taken a command of the train all the same
+ * @error: of litepulse_output_train_start() and the like
+ *
+ * Return: false if it has taken it, or has refused it.
+ */
+bool litepulse_output_is_unknown(int error)
+{
+	return error && error != -EINVAL && error != -EBUSY && error != -ETIME;
+}
+
 static bool litepulse_output_fraction_ok(u32 num, u32 den)
 {
 	return !den || num < den;
@@ -748,6 +768,8 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
 		return -EBUSY;
 	lp->port_ops->train_starts(lp);
+	/* Until it is known what the board has taken. */
+	lp->train.period = 0;
 	lp->uses.train = BIT(train->profile);
 	WRITE_ONCE(lp->kept_uses.train, 0);
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, false);
@@ -790,7 +812,9 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK)
 		return -EBUSY;
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, true);
-	if (!error && lp->train.period) {
+	if (litepulse_output_is_unknown(error)) {
+		lp->train.period = 0;
+	} else if (!error && lp->train.period) {
 		lp->train.period = adjust->period;
 		lp->train.num = adjust->num;
 		lp->train.den = adjust->den;
@@ -1044,15 +1068,12 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	if (error)
 		return error;
 	/* By profile 0 it receives what triggers it. */
-	lp->uses.responder = BIT(responder->profile) | (edge ? 0 : BIT(0));
-	WRITE_ONCE(lp->kept_uses.responder, 0);
-	error = litepulse_output_arm(lp, BIT(edge ? responder->channel : lp->inputs), !edge, words,
+	error = litepulse_output_arm(lp, BIT(edge ? responder->channel : lp->inputs), !edge,
+				     BIT(responder->profile) | (edge ? 0 : BIT(0)), words,
 				     ARRAY_SIZE(words));
 	mutex_unlock(&lp->setup_mutex);
-	if (error) {
-		/* Nothing half done. What cannot be reached is disarmed when the claim ends. */
-		(void)litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
+	/* Nothing half done. What cannot be reached may be armed until the claim ends. */
+	if (error && !litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1))
 		litepulse_output_end_responder(lp);
-	}
 	return error == -EINVAL ? litepulse_output_refused(lp, responder->profile) : error;
 }

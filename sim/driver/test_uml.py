@@ -54,10 +54,10 @@ def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
 
 
 @pytest.mark.seconds(60)
-@pytest.mark.parametrize("what", ["profiles", "filters", "rest"])
+@pytest.mark.parametrize("what", ["profiles", "filters", "loop", "rest"])
 @pytest.mark.parametrize("sleeps", [0, 1])
 def test_settings_of_output(what, sleeps):
-    """Nobody changes line profile, filter and level at rest of what a claim kept, or of its responder, also when the driver found it anew."""
+    """Nobody changes settings of output that a claim kept, or of its responder, also when the driver has found it anew."""
     run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps} keeps=1")
     assert run.status == [0] * jobs and not run.complaints, run.log
 
@@ -111,7 +111,7 @@ def echo_board_files():
     return echo_rig.echo_board()
 
 
-USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring resume retry settings keep nap xon"
+USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring resume retry settings keep nap perout xon"
 OF_THE_TTY = "breaks divisor latency flush refused"
 
 

@@ -34,6 +34,8 @@
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use profiles line profiles that kept output uses stay as they are, also when the driver is bound anew (keeps=1)
  *   use filters  nor does the filter of the input that triggers a responder, whether its claim lasts or kept it (keeps=1)
+ *   use loop     nor is the loopback of what goes on switched off when the driver is bound anew, or the tty opened (keeps=1)
+ *   use perout   the PTP clock's output begins anew if what became of a change of its train is not known
  *   use rest     the line rests at 0 only while a claim lasts, or what it kept (keeps=1)
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
  *   use killed   a program that waits for its turn at a board that takes long can be killed (sleeps=1)
@@ -57,6 +59,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -138,7 +141,7 @@ static void write_file(const char *folder, const char *name, const char *text)
 static int known(const char *name)
 {
 	int fd = open("/sys/module/echo_board/parameters/known", O_RDONLY | O_CLOEXEC);
-	char text[200] = "", *place;
+	char text[300] = "", *place;
 
 	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
 	close(fd);
@@ -512,6 +515,12 @@ static void de(int pulse)
 	CHECK(!memcmp(&known_train, &start, sizeof(start)));
 	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &(struct litepulse_train_stop){ 0 }));
 	CHECK(ioctl(pulse, LITEPULSE_IOC_TRAIN, &known_train) == -1 && errno == ENODATA);
+	/* Nor is one known of which it is not known whether the board has taken it: not the one before. */
+	write_parameter("hold", "1");
+	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == EIO);
+	CHECK(ioctl(pulse, LITEPULSE_IOC_TRAIN, &known_train) == -1 && errno == ENODATA);
+	write_parameter("hold", "0");
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &(struct litepulse_train_stop){ 0 }));
 
 	/* While a train runs, nobody can change the lead. All else can change. */
 	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
@@ -1270,9 +1279,17 @@ static void retry(int pulse)
 
 static void nap(int pulse)
 {
+	struct litepulse_info info;
+	char folder[40];
+
+	/* Each virtual clock has a thread of the kernel that reads ours every two seconds. */
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	snprintf(folder, sizeof(folder), "/sys/class/ptp/ptp%d/", info.phc);
+	write_file(folder, "n_vclocks", "1");
 	write_parameter("nap_ms", "20000");
 	suspend_machine();
 	CHECK(known("asleep") == 0);
+	write_file(folder, "n_vclocks", "0");
 	all(pulse);
 }
 
@@ -1764,6 +1781,11 @@ static void filters(void)
 		CHECK(!set_profile(fd, 1, 9600, 0) && !respond(fd, responder) && !filter(fd, channel, 60) && !filter(fd, channel, length));
 		CHECK(!filter(fd, 0, 0));
 		check_filters(pulse, channel, length);
+		/* It is still armed if another one could not be. */
+		write_parameter("unreachable", "1");
+		CHECK(respond(fd, responder) == -EIO);
+		write_parameter("unreachable", "0");
+		check_filters(pulse, channel, length);
 		CHECK(!filter(pulse, 0, 0) && !filter(fd, channel, 60) && is_filtered(channel, 60) && !filter(fd, channel, length));
 		close(fd);
 		check_filters(pulse, channel, length);
@@ -1779,6 +1801,58 @@ static void filters(void)
 		close(fd);
 		close(pulse);
 	}
+}
+
+static void loop(void)
+{
+	int pulse = open_pulse(), fd = keeper(pulse), tty = open_tty(), on = 0x8000 /* TIOCM_LOOP */, lines;
+
+	CHECK(!ioctl(tty, TIOCMBIS, &on) && !ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) && !tcdrain(tty));
+	close(tty);
+	close(fd);
+	close(pulse);
+	CHECK(known("loop") == 1);
+	write_file(driver, "unbind", board);
+	CHECK(known("loop") == 1);
+	write_file(driver, "bind", board);
+	usleep(300000);
+	CHECK(known("loop") == 1);
+	tty = open_tty();
+	usleep(300000);
+	CHECK(known("loop") == 1 && !ioctl(tty, TIOCMGET, &lines) && lines & on);
+	CHECK(!ioctl(tty, TIOCMBIC, &on));
+	usleep(300000);
+	CHECK(known("loop") == 0);
+	close(tty);
+	pulse = open_pulse();
+	fd = claim(pulse);
+	CHECK(fd >= 0);
+	close(fd);
+	bytes(pulse);
+}
+
+static void perout(int pulse)
+{
+	struct ptp_perout_request request = { .period = { .nsec = 100000000 } }, end = { 0 };
+	struct timex faster = { .modes = ADJ_FREQUENCY, .freq = 1000 << 16 };
+	struct litepulse_train before, now;
+	struct litepulse_info info;
+	int ptp, left = 50;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	ptp = open_device("/dev/ptp", info.phc);
+	CHECK(!ioctl(ptp, PTP_PEROUT_REQUEST, &request) && !ioctl(pulse, LITEPULSE_IOC_TRAIN, &before));
+	sleep(1);
+	write_parameter("unreachable", "1");
+	CHECK(syscall(SYS_clock_adjtime, (~(clockid_t)ptp << 3) | 3, &faster) >= 0);
+	write_parameter("unreachable", "0");
+	do {
+		usleep(100000);
+	} while ((ioctl(pulse, LITEPULSE_IOC_TRAIN, &now) || now.start == before.start) && left--);
+	CHECK(left > 0 && now.period != before.period);
+	CHECK(!ioctl(ptp, PTP_PEROUT_REQUEST, &end));
+	close(ptp);
+	bytes(pulse);
 }
 
 static int output_of_clock(int ptp)
@@ -2197,6 +2271,11 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "profiles")) {
 		close(pulse);
 		profiles();
+	} else if (!strcmp(words[1], "loop")) {
+		close(pulse);
+		loop();
+	} else if (!strcmp(words[1], "perout")) {
+		perout(pulse);
 	} else if (!strcmp(words[1], "killed")) {
 		killed();
 	} else if (!strcmp(words[1], "filters")) {
