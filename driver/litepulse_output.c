@@ -711,8 +711,8 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 }
 
 /**
- * litepulse_output_is_unknown - whether the board may have taken a command of the train all the same
- * @error: of litepulse_output_train_start() and the like
+ * litepulse_output_is_unknown - whether the board may have taken a command all the same
+ * @error: of litepulse_output_train_start() and the like, which failed or not
  *
  * Return: false if it has taken it, or has refused it.
  */
@@ -1001,8 +1001,8 @@ static int litepulse_output_check_lin(struct litepulse *lp,
  * If the delay is shorter than the core can do, RESPONDER_MISSED reports it when it is triggered.
  *
  * Return: 0, -EINVAL (also: what does not fit), -ENOENT if its profile was never set, -ESTALE, or
- * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of a
- * bus.
+ * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the
+ * tty's settings are not those of a bus, -EINTR.
  */
 int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
 				   const struct litepulse_responder *responder)

@@ -797,7 +797,7 @@ static struct attribute_group trigger_group = { .attrs = trigger_attrs };
 
 static void litepulse_tty_set_mctrl(struct uart_port *port, unsigned int mctrl)
 {
-	/* While it adds a port the serial core clears all lines: what a board goes on with stays. */
+	/* While the serial core adds a port it clears all. What a board goes on with stays. */
 	if (!litepulse_tty_of(port)->added)
 		return;
 	litepulse_board_set_line(litepulse_tty_of(port)->lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
@@ -1202,7 +1202,7 @@ static int litepulse_tty_begin(struct litepulse_tty *t)
  */
 static struct lock_class_key litepulse_port_mutex_key, litepulse_termios_key;
 
-/* A port that the serial core cannot resume is dead for those who have it open: that must finish. */
+/* A resume must finish: a port that the serial core cannot resume is dead for its programs. */
 static int litepulse_tty_lock_setup(struct litepulse_tty *t)
 {
 	if (!READ_ONCE(t->suspended))

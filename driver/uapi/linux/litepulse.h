@@ -413,8 +413,8 @@ struct litepulse_profile {
  * @flags: LITEPULSE_TRAIN_*
  * @reserved2: 0
  *
- * -EBUSY while a train runs, -ENOENT if the profile was not set since the driver found the board, or
- * since the board's reset, and the core refuses it for that. Returns when the core has taken it.
+ * -EBUSY while a train runs, -ENOENT if the profile was not set since the driver found the board,
+ * or since the board's reset, and the core refuses it for that. Returns when the core has taken it.
  *
  * LITEPULSE_IOC_TRAIN gives the train that runs as it was asked for, with the period of the last
  * change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
