@@ -418,7 +418,8 @@ struct litepulse_profile {
  *
  * LITEPULSE_IOC_TRAIN gives the train that runs as it was asked for, with the period of the last
  * change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
- * or if it was started before the driver found the board.
+ * or if it was started before the driver found the board, or if the board did not answer to the
+ * latest start or change.
  */
 struct litepulse_train {
 	__aligned_u64 start;
