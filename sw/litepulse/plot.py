@@ -57,7 +57,7 @@ class Series:
     y: Sequence[float]
     x_label: str
     y_label: str
-    bars: Sequence[tuple[float, int]] | None = None  # [(time, count)] draws a histogram instead
+    bars: Sequence[tuple[Fraction, int]] | None = None  # [(time, exact, and count)] draws a histogram instead
     bar_width: float = 1  # from bar to bar
     bars_begin: bool = False  # a bar of several ticks begins at its time; one of a single tick is centred on it
     intervals_ns: list[float] | None = None  # of a train: interval less exact period
@@ -137,7 +137,7 @@ def delay_series(title: str, note: str, rows: Sequence[tuple[int, int]], width: 
     """A histogram of delays, in ns, or in µs where they are long. rows: [(ticks, how often)], a bar is `width` ticks wide."""
     unit, scale = ("µs", tick_ns / 1000) if rows and rows[-1][0] * tick_ns >= MICROSECONDS_NS else ("ns", tick_ns)
     label = f"delay [{unit}]" if width == 1 else f"delay [{unit}], a bar is {width} ticks"
-    bars = [(float(ticks * scale), count) for ticks, count in rows]
+    bars = [(ticks * scale, count) for ticks, count in rows]
     return Series(title, note, [], [], label, what, bars=bars, bar_width=float(width * scale), bars_begin=width > 1, tick_ns=float(tick_ns))
 
 
@@ -213,7 +213,7 @@ def text(series: Series, width: int, plain: bool = False) -> list[str]:
 
     title = f"{series.title}, {series.note}"
     if series.bars is not None:
-        rows = [(fixed(Fraction(value), 3), count) for value, count in series.bars]
+        rows = [(fixed(value, 3), count) for value, count in series.bars]
         return termplot.bars(rows, f"{title}  [{series.x_label}]", width, plain)
     y_range = None
     if series.tick_ns and series.y and max(map(abs, series.y)) <= 2 * series.tick_ns:
@@ -318,11 +318,11 @@ def _points(
         axis.plot([], [], "s", color=colours.points, label=label)
 
 
-def _bar_axes(axis: Any, series: Series, bars: Sequence[tuple[float, int]], colours: Theme) -> None:
+def _bar_axes(axis: Any, series: Series, bars: Sequence[tuple[Fraction, int]], colours: Theme) -> None:
     """A histogram over times that are whole numbers of ticks."""
     from matplotlib.ticker import MaxNLocator
 
-    values, width, several = [value for value, _ in bars], series.bar_width, series.bars_begin
+    values, width, several = [float(value) for value, _ in bars], series.bar_width, series.bars_begin
     places = [value + width / 2 for value in values] if several else values
     axis.bar(places, [count for _, count in bars], color=colours.points, width=width if several else 0.8 * width)
     if values:

@@ -17,6 +17,7 @@ import pytest
 import litepulse
 from litepulse import lin, witness
 from litepulse.cli import make_parser
+from litepulse.commands import lin as commands
 from litepulse.errors import BadInput
 from litepulse.lin import frames
 from litepulse.lin.faults import Injection
@@ -485,6 +486,22 @@ def test_from_python():
                 master.request(bytes(7))
 
 
+def check_example(line):
+    """The command takes it, and the description has what it names."""
+    network, args = lin.Description(LDF), make_parser().parse_args(line.split())
+    assert args.lin_verb in line.split()
+    assert getattr(args, "schedule", None) in (None, *network.schedules()) and getattr(args, "node", None) in (None, *network.slaves)
+    for signal, value in getattr(args, "set", ()):
+        assert [network.encode(name, {signal: value}) for name in network.frames_with(signal)]
+
+
+def test_the_examples_of_the_help():
+    lines = re.findall(r"(?m)^ +litepulse (.*)$", "\n".join((commands.MONITOR, commands.MASTER, commands.SLAVE, commands.INJECT)))
+    assert len(lines) >= 10
+    for line in lines:
+        check_example(line.partition(" > ")[0])
+
+
 # The page -------------------------------------------------------------------------------------------------------------------
 
 
@@ -504,6 +521,6 @@ def test_the_page(tmp_path, monkeypatch, capsys):
     lines = re.findall(r"(?m)^ +litepulse ((?:--sim )?lin (?:monitor|master|slave|inject) [^\[#\n]*?)(?: *#.*)?$", page)
     assert len(lines) >= 4
     for line in lines:
-        assert make_parser().parse_args(line.split()).lin_verb in line.split()
+        check_example(line)
     for error in ERRORS:
         assert f"`{error}`" in page
