@@ -170,7 +170,8 @@ def tables(found):
         f"Bytes in a row, the Linux SoC at {HZ // 10**6} MHz ({RTL}). A byte waits from the begin of its stop bit until an interrupt,",
         "and until `read()` returns it; the longest of all. The error of a byte's time is that of the tick that it comes with. A tty has",
         "none: there it is how much the moments of `read()` wander. CPU is the share that others no longer had. The file has",
-        f"{FILE:,} bytes; the table says how many of them were sent.",
+        f"{FILE:,} bytes; the table says how many of them were sent. At 3,000,000 baud a byte comes every {HZ * 10 // 3_000_000} cycles of",
+        "the CPU, and it keeps up with neither port: with its tick a byte costs more. But LitePulse tells what is lost.",
         "",
         "| who | interrupts for | baud | bytes | interrupts a second | until the interrupt, ms | until `read()`, ms | CPU "
         "| error of a byte's time, µs | lost |",
