@@ -32,6 +32,10 @@
  *   litepulse.lock         sinks and what they are given; interrupts off
  *   uart_port.lock         the tty
  *   the transport's own    innermost
+ *
+ * A lock that is held while a board on a cable is waited for may be held for seconds. A program
+ * waits for such a lock only until it is killed; what undoes something (the end of a claim or of a
+ * subscription, a removal), or cannot report an error, waits until it has it.
  */
 #ifndef LITEPULSE_H
 #define LITEPULSE_H
@@ -134,6 +138,8 @@ struct litepulse_stamper {
  *
  * All but @moderate, @want and @show return a negative errno if the core cannot be reached, -ENODEV
  * if it is gone. A transport that sleeps is called from processes only, any other from any context.
+ * What only reads returns -EINTR if the process is to die and would have to wait for its turn. What
+ * writes waits: the end of a claim must not be given up.
  * The transport hands over records by litepulse_take_events(), litepulse_take_bytes() and
  * litepulse_take_room().
  *
@@ -239,13 +245,13 @@ struct litepulse_take_ops {
  *	what it had
  * @train_starts: a train is about to start: the lead that the tty was given is in force on return,
  *	and the tty gets no other lead while the train runs
- * @fits_lin: whether profile 0 is one that a LIN slave can have
+ * @fits_lin: 0 if profile 0 is one that a LIN slave can have, else -ERANGE; or -EINTR
  */
 struct litepulse_port_ops {
 	void (*room)(struct litepulse *lp, u32 pending);
 	int (*set_driver_enable)(struct litepulse *lp, const u32 *word, const u32 *echo);
 	void (*train_starts)(struct litepulse *lp);
-	bool (*fits_lin)(struct litepulse *lp);
+	int (*fits_lin)(struct litepulse *lp);
 };
 
 /* Words of so many events or bytes become records before these are delivered. */
@@ -257,15 +263,16 @@ struct litepulse_tty;
 struct litepulse_ptp;
 struct litepulse_chardev;
 
-/* Line profiles that timed output may use; a bit for each. */
-struct litepulse_profile_uses {
-	u8 train, responder, queue;
-};
-
-/* What triggers a responder that an earlier claim kept. */
-struct litepulse_kept_trigger {
+/* What triggers an armed responder. */
+struct litepulse_trigger {
 	u16 channel; /* a bit; 0: there is none */
 	u8 length; /* of its filter, samples; 1: it has none */
+};
+
+/* What timed output uses, and others must not change. */
+struct litepulse_uses {
+	u8 train, responder, queue; /* line profiles: a bit for each that it may use */
+	struct litepulse_trigger trigger; /* of the responder, which may still be armed */
 };
 
 struct litepulse_profile_settings {
@@ -363,7 +370,6 @@ struct litepulse {
 	/* For the settings that are made of what all sinks want. */
 	struct mutex setup_mutex;
 	u32 filter; /* FILTER as it was written last; setup_mutex */
-	struct litepulse_kept_trigger kept_trigger; /* of one that may still be armed; setup_mutex */
 	bool responder_listens; /* to bytes or breaks: the receiver is on for it; setup_mutex */
 	unsigned int unmoderated; /* number of those who wait for an answer; setup_mutex */
 	/* What the transport was told last; setup_mutex. */
@@ -390,10 +396,10 @@ struct litepulse {
 	u8 profiles_set, profiles_inverted;
 	bool profiles_found; /* others may be set, too: the board was found with kept output */
 	struct litepulse_profile_settings profiles[LITEPULSE_PROFILES];
-	struct litepulse_profile_uses uses; /* of the claim's own output */
-	u16 trigger; /* channel that triggers the claim's own responder; a bit, 0: it has none */
-	/* Of what earlier claims have kept. Its members are read without the mutex, too. */
-	struct litepulse_profile_uses kept_uses;
+	/* The triggers are protected by setup_mutex. */
+	struct litepulse_uses uses; /* of the claim's own output */
+	/* Of what earlier claims have kept. Its profiles are read without the mutex, too. */
+	struct litepulse_uses kept_uses;
 	bool kept; /* SESSION is to say that output goes on without us */
 	bool unwatched; /* SESSION says that the board does not watch for us: nothing runs */
 	bool pledge_unknown; /* what SESSION says is not known: writing it failed */

@@ -634,40 +634,75 @@ u32 litepulse_board_watch_limit(const struct litepulse *lp, u32 bus_hz)
 		     FIELD_MAX(LITEPULSE_CSR_SESSION_LIMIT_MASK));
 }
 
+/**
+ * litepulse_board_filter_length - what a channel's filter is
+ * @filter: LITEPULSE_CFG_FILTER
+ * @channel: a bit
+ *
+ * Return: equal samples that make a level; 1 without a filter.
+ */
+u8 litepulse_board_filter_length(u32 filter, u16 channel)
+{
+	if (!(FIELD_GET(LITEPULSE_CFG_FILTER_ENABLE_MASK, filter) & channel))
+		return 1;
+	return max_t(u8, FIELD_GET(LITEPULSE_CFG_FILTER_LENGTH_MASK, filter), 1);
+}
+
+/* What an armed responder uses. 0 or an error of the transport. */
+static int litepulse_board_find_responder(struct litepulse *lp, struct litepulse_uses *uses)
+{
+	u32 words[(LITEPULSE_CFG_RESP_LAUNCH - LITEPULSE_CFG_RESP_TRIGGER) / 4 + 1], filter;
+	unsigned int channel;
+	int error;
+
+	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_RESP_TRIGGER, words,
+				     ARRAY_SIZE(words)) ?:
+		lp->ops->read_config(lp->context, LITEPULSE_CFG_FILTER, &filter, 1);
+	if (error)
+		return error;
+	uses->responder = BIT(FIELD_GET(LITEPULSE_CFG_RESP_LAUNCH_PROFILE_MASK,
+					words[ARRAY_SIZE(words) - 1]));
+	if (FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, words[0]) ==
+	    LITEPULSE_TRIGGER_EDGE) {
+		channel = FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_CHANNEL_MASK, words[0]);
+	} else {
+		channel = lp->inputs;
+		uses->responder |= BIT(0);
+	}
+	uses->trigger = (struct litepulse_trigger){
+		.channel = BIT(channel),
+		.length = litepulse_board_filter_length(filter, BIT(channel)),
+	};
+	return 0;
+}
+
 /*
- * Which line profiles output uses that goes on, by STATUS, and what they are. Launches that wait
+ * What output uses that goes on, by STATUS, and what the line profiles are. Launches that wait
  * cannot be read: they may use any. 0 or an error of the transport.
  */
-static int litepulse_board_find_profiles(struct litepulse *lp, u32 status)
+static int litepulse_board_find_uses(struct litepulse *lp, u32 status)
 {
 	u32 words[2 * LITEPULSE_PROFILES], train, format;
-	u32 responder[(LITEPULSE_CFG_RESP_LAUNCH - LITEPULSE_CFG_RESP_TRIGGER) / 4 + 1];
-	u8 uses = 0, inverted = 0;
+	u8 uses, inverted = 0;
 	unsigned int i;
 	int error;
 
 	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_PROFILE0_FORMAT, words,
 				     ARRAY_SIZE(words)) ?:
-		lp->ops->read_config(lp->context, LITEPULSE_CFG_TRAIN_LAUNCH, &train, 1) ?:
-		lp->ops->read_config(lp->context, LITEPULSE_CFG_RESP_TRIGGER, responder,
-				     ARRAY_SIZE(responder));
+		lp->ops->read_config(lp->context, LITEPULSE_CFG_TRAIN_LAUNCH, &train, 1);
+	if (!error && status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK)
+		error = litepulse_board_find_responder(lp, &lp->kept_uses);
 	if (error)
 		return error;
 	/* The line rests at the level of profile 0, which the tty never inverts. */
 	if (words[0] & LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK)
 		inverted = BIT(0);
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
-		uses = inverted | BIT(FIELD_GET(LITEPULSE_CFG_TRAIN_LAUNCH_PROFILE_MASK, train));
-	lp->kept_uses.train = uses;
-	if (status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK) {
-		lp->kept_uses.responder =
-			inverted | BIT(FIELD_GET(LITEPULSE_CFG_RESP_LAUNCH_PROFILE_MASK,
-						 responder[ARRAY_SIZE(responder) - 1]));
-		if (FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, responder[0]) !=
-		    LITEPULSE_TRIGGER_EDGE)
-			lp->kept_uses.responder |= BIT(0);
-		uses |= lp->kept_uses.responder;
-	}
+		lp->kept_uses.train = inverted |
+			BIT(FIELD_GET(LITEPULSE_CFG_TRAIN_LAUNCH_PROFILE_MASK, train));
+	if (lp->kept_uses.responder)
+		lp->kept_uses.responder |= inverted;
+	uses = lp->kept_uses.train | lp->kept_uses.responder;
 	if (!(status & LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK))
 		lp->kept_uses.queue = GENMASK(LITEPULSE_PROFILES - 1, 0);
 	/* Of the others it is not known whether the words are from before a reset. */
@@ -683,41 +718,6 @@ static int litepulse_board_find_profiles(struct litepulse *lp, u32 status)
 		if (i && format & LITEPULSE_CFG_PROFILE_FORMAT_INVERT_MASK)
 			lp->profiles_inverted |= BIT(i);
 	}
-	return 0;
-}
-
-/**
- * litepulse_board_filter_length - what a channel's filter is
- * @filter: LITEPULSE_CFG_FILTER
- * @channel: a bit
- *
- * Return: equal samples that make a level; 1 without a filter.
- */
-u8 litepulse_board_filter_length(u32 filter, u16 channel)
-{
-	if (!(FIELD_GET(LITEPULSE_CFG_FILTER_ENABLE_MASK, filter) & channel))
-		return 1;
-	return max_t(u8, FIELD_GET(LITEPULSE_CFG_FILTER_LENGTH_MASK, filter), 1);
-}
-
-/* The input that triggers an armed responder, and its filter. 0 or an error of the transport. */
-static int litepulse_board_find_trigger(struct litepulse *lp)
-{
-	u32 trigger, filter;
-	u16 channel;
-	int error;
-
-	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_RESP_TRIGGER, &trigger, 1) ?:
-		lp->ops->read_config(lp->context, LITEPULSE_CFG_FILTER, &filter, 1);
-	if (error)
-		return error;
-	channel = FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_TRIGGER_MASK, trigger) ==
-			  LITEPULSE_TRIGGER_EDGE ?
-			  FIELD_GET(LITEPULSE_CFG_RESP_TRIGGER_CHANNEL_MASK, trigger) : lp->inputs;
-	lp->kept_trigger = (struct litepulse_kept_trigger){
-		.channel = BIT(channel),
-		.length = litepulse_board_filter_length(filter, BIT(channel)),
-	};
 	return 0;
 }
 
@@ -749,14 +749,13 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
 	/* It may listen; what for cannot be read. */
 	lp->responder_listens = words[ARRAY_SIZE(words) - 1] &
 		LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK;
-	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_LINE, &word, 1) ?:
-		(lp->responder_listens ? litepulse_board_find_trigger(lp) : 0);
+	error = lp->ops->read_config(lp->context, LITEPULSE_CFG_LINE, &word, 1);
 	if (error)
 		return error;
 	lp->line = word & (LITEPULSE_LINE_REST | LITEPULSE_CFG_LINE_LOOPBACK_MASK);
 	if (lp->responder_listens)
 		lp->line |= LITEPULSE_CFG_LINE_RX_ENABLE_MASK;
-	return litepulse_board_find_profiles(lp, words[ARRAY_SIZE(words) - 1]);
+	return litepulse_board_find_uses(lp, words[ARRAY_SIZE(words) - 1]);
 }
 
 /**

@@ -187,6 +187,7 @@ struct file *litepulse_claim_file_open(struct litepulse *lp, const struct litepu
 	claim->reader.writable = true;
 	/* There is one at most, and readers must not keep it out. */
 	claim->reader.sink.limited = false;
+	claim->reader.sink.of_claim = true;
 	claim->reader.sink.want =
 		(struct litepulse_subscribe){ .kinds = OUTCOME_KINDS, .sources = OUTCOME_SOURCES };
 	/* Should it come to nothing, its end must not stop what an earlier claim kept. */

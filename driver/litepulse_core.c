@@ -94,7 +94,8 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 		WRITE_ONCE(lp->claimant->stale, true);
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	mutex_lock(&lp->setup_mutex);
-	lp->kept_trigger = (struct litepulse_kept_trigger){ };
+	lp->responder_listens = false;
+	litepulse_sink_forget_trigger(lp);
 	mutex_unlock(&lp->setup_mutex);
 	return litepulse_board_name_session(lp);
 }
@@ -385,7 +386,9 @@ static void litepulse_core_remove(struct platform_device *pdev)
 	cancel_delayed_work_sync(&lp->watch_work);
 	litepulse_ptp_remove(lp);
 	litepulse_tty_remove(lp);
-	lp->line = kept ? lp->line & (LITEPULSE_CFG_LINE_RX_ENABLE_MASK | LITEPULSE_LINE_REST) : 0;
+	/* What goes on may need these. */
+	lp->line = kept ? lp->line & (LITEPULSE_CFG_LINE_RX_ENABLE_MASK | LITEPULSE_LINE_REST |
+				      LITEPULSE_CFG_LINE_LOOPBACK_MASK) : 0;
 	error = litepulse_core_settle(lp, kept) ?: error;
 	/* It then stops by itself, or is stopped when it is found again. */
 	if (error && error != -ENODEV)

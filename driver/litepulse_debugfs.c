@@ -98,15 +98,17 @@ static int litepulse_debugfs_state_show(struct seq_file *file, void *unused)
 		   lp->unstopped);
 	litepulse_debugfs_show_claim(lp, file);
 	litepulse_debugfs_show_board(lp, file);
-	mutex_lock(&lp->setup_mutex);
-	litepulse_debugfs_show_stream(lp, file, "events", LITEPULSE_EVENTS);
-	litepulse_debugfs_show_stream(lp, file, "bytes", LITEPULSE_BYTES);
-	litepulse_debugfs_show_sinks(lp, file);
-	mutex_unlock(&lp->setup_mutex);
-	if (lp->ops->show)
+	error = mutex_lock_killable(&lp->setup_mutex);
+	if (!error) {
+		litepulse_debugfs_show_stream(lp, file, "events", LITEPULSE_EVENTS);
+		litepulse_debugfs_show_stream(lp, file, "bytes", LITEPULSE_BYTES);
+		litepulse_debugfs_show_sinks(lp, file);
+		mutex_unlock(&lp->setup_mutex);
+	}
+	if (!error && lp->ops->show)
 		lp->ops->show(lp->context, file);
 	litepulse_board_end_command(lp);
-	return 0;
+	return error;
 }
 DEFINE_SHOW_ATTRIBUTE(litepulse_debugfs_state);
 

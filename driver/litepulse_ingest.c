@@ -393,9 +393,6 @@ void litepulse_ingest_report_restart(struct litepulse *lp, const struct litepuls
 					   .source = LITEPULSE_SRC_CONTROL };
 	unsigned long flags;
 
-	mutex_lock(&lp->setup_mutex);
-	lp->responder_listens = false;
-	mutex_unlock(&lp->setup_mutex);
 	spin_lock_irqsave(&lp->lock, flags);
 	lp->restarts++;
 	lp->events.tick = 0;

@@ -223,6 +223,10 @@ bool litepulse_lin_frame_take(struct litepulse_lin_frame *frame, const struct li
 
 	if (byte->kind != LITEPULSE_KIND_RX) {
 		frame->state = LITEPULSE_LIN_IDLE;
+		/* Ticks count from 0 again. */
+		if (byte->kind == LITEPULSE_KIND_RESTARTED &&
+		    !(byte->flags & LITEPULSE_RESTARTED_WATCHDOG))
+			frame->deadline = 0;
 		return false;
 	}
 	if (byte->flags & LITEPULSE_RX_BREAK) {

@@ -302,7 +302,7 @@ litepulse_lin_net_core_entry(const struct litepulse_lin_response *response)
  * @response: of @response->entry.id
  *
  * Return: 0; if the core cannot have it, nothing has changed: -EOPNOTSUPP if it is no LIN slave or
- * has no such entry, or an error of the board.
+ * has no such entry, -EINTR, or an error of the board.
  */
 int litepulse_lin_net_respond(struct litepulse_lin *lin,
 			      const struct litepulse_lin_response *response)
@@ -310,11 +310,13 @@ int litepulse_lin_net_respond(struct litepulse_lin *lin,
 	const struct litepulse_lin_entry entry = litepulse_lin_net_core_entry(response);
 	const u8 id = entry.id;
 	u64 since = 0;
-	int error = 0;
+	int error;
 
 	if (response->cached && id >= lin->lp->lin_entries)
 		return -EOPNOTSUPP;
-	mutex_lock(&lin->mutex);
+	error = mutex_lock_killable(&lin->mutex);
+	if (error)
+		return error;
 	if (lin->up && id < lin->lp->lin_entries) {
 		if (entry.flags & LITEPULSE_LIN_ENTRY_ONCE)
 			error = litepulse_consumer_now(lin->lp, &since);
@@ -361,14 +363,16 @@ static int litepulse_lin_net_arm(struct litepulse_lin *lin)
  *
  * A header that comes just now may not be answered.
  *
- * Return: 0; -EINVAL if the core cannot do it, or an error of the board: then it is as before.
+ * Return: 0; -EINVAL if the core cannot do it, -EINTR, or an error of the board: then it is as
+ * before.
  */
 int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns)
 {
 	s64 before;
-	int error = 0;
+	int error = mutex_lock_killable(&lin->mutex);
 
-	mutex_lock(&lin->mutex);
+	if (error)
+		return error;
 	before = lin->space_ns;
 	lin->space_ns = ns;
 	if (lin->up) {

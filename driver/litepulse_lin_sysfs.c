@@ -32,11 +32,13 @@ static ssize_t role_store(struct device *dev, struct device_attribute *attr, con
 {
 	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
 	const bool master = sysfs_streq(buf, "master");
-	int error = 0;
+	int error;
 
 	if (!master && !sysfs_streq(buf, "slave"))
 		return -EINVAL;
-	mutex_lock(&lin->mutex);
+	error = mutex_lock_killable(&lin->mutex);
+	if (error)
+		return error;
 	if (lin->up)
 		error = -EBUSY;
 	else
@@ -50,8 +52,10 @@ static ssize_t response_space_show(struct device *dev, struct device_attribute *
 {
 	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
 	u64 ns;
+	int error = mutex_lock_killable(&lin->mutex);
 
-	mutex_lock(&lin->mutex);
+	if (error)
+		return error;
 	if (!lin->up)
 		lin->period = litepulse_bit_period(&lin->lp->rate, lin->can.bittiming.bitrate);
 	ns = litepulse_ticks_to_ns(&lin->lp->rate, litepulse_lin_net_space(lin));
@@ -95,8 +99,10 @@ static ssize_t litepulse_lin_sysfs_id_show(struct device *dev, struct device_att
 	struct litepulse_lin_response response;
 	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
 	const char *model, *once;
+	int error = mutex_lock_killable(&lin->mutex);
 
-	mutex_lock(&lin->mutex);
+	if (error)
+		return error;
 	response = lin->responses[litepulse_lin_sysfs_id_of(lin, attr)];
 	mutex_unlock(&lin->mutex);
 	if (!response.cached)

@@ -25,11 +25,6 @@
 
 /* Records read at a time. */
 #define BATCH 32u
-/*
- * Reads of the status register until the core must have answered; a flush of all bytes takes
- * longest.
- */
-#define ANSWER_READS 100000
 /* Records of a stream taken in one turn of a worker; and in one interrupt, if few want them. */
 #define BUDGET 512u
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
@@ -159,34 +154,46 @@ static int litepulse_mmio_time(void *context, u64 *tick, const struct litepulse_
 	return 0;
 }
 
+static bool litepulse_mmio_is_busy(const struct litepulse_mmio *mmio)
+{
+	return litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_STATUS) &
+	       LITEPULSE_CSR_STATUS_CONFIG_BUSY_MASK;
+}
+
+/*
+ * The bus holds each access to a word until the word before it is answered (docs/core.md,
+ * Configuration). That takes some cycles; for a flush some ten cycles for each byte that waits in
+ * the board, of which the tty gives it 10 ms or 64 bytes. It gives up after 2^17 of its cycles,
+ * and leaves the word unanswered, only if the core's clock stands still. Later calls then write
+ * nothing, so interrupts are off for long once.
+ */
 static int litepulse_mmio_configure(void *context, const struct litepulse_word *words,
 				    unsigned int count)
 {
 	struct litepulse_mmio *mmio = context;
-	unsigned int reads = 0;
 	unsigned long flags;
 	u32 before, after;
 	int error = 0;
 
 	spin_lock_irqsave(&mmio->lock, flags);
+	if (litepulse_mmio_is_busy(mmio)) {
+		error = -EIO;
+		goto unlock;
+	}
 	before = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_CONFIGS);
-	/* The bus holds each word until the one before it is answered. */
 	while (count--) {
 		litex_write32(mmio->window + words->offset, words->value);
 		words++;
 	}
-	/* So does it with this read, which no CPU takes before the writes: both are the window. */
+	/* The last one is answered, too. No CPU takes this before the writes: it is the window. */
 	litex_read32(mmio->window + LITEPULSE_CFG_LINE);
-	while (litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_STATUS) &
-	       LITEPULSE_CSR_STATUS_CONFIG_BUSY_MASK) {
-		if (++reads > ANSWER_READS) {
-			error = -EIO;
-			break;
-		}
-	}
 	after = litepulse_mmio_get_csr(mmio, LITEPULSE_CSR_CONFIGS);
-	if ((before ^ after) & LITEPULSE_CSR_CONFIGS_REFUSED_MASK)
+	/* What the bus gave up counts as refused. */
+	if (litepulse_mmio_is_busy(mmio))
+		error = -EIO;
+	else if ((before ^ after) & LITEPULSE_CSR_CONFIGS_REFUSED_MASK)
 		error = -EINVAL;
+unlock:
 	spin_unlock_irqrestore(&mmio->lock, flags);
 	return error;
 }

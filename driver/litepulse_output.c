@@ -31,42 +31,78 @@ static const struct litepulse_word litepulse_output_end[] = {
 	[FLUSH_QUEUE] = { LITEPULSE_CFG_COMMAND, LITEPULSE_CFG_COMMAND_FLUSH_QUEUE_MASK },
 };
 
-/* Switches the receiver on for the responder, which needs it for bytes and breaks. */
+/* The receiver is on for the responder, which needs it for bytes and breaks, or, with none, off. */
 static int litepulse_output_listen(struct litepulse *lp, bool on)
 {
-	int error = 0;
+	lockdep_assert_held(&lp->setup_mutex);
+	if (lp->responder_listens == on && !lp->uses.trigger.channel &&
+	    !lp->kept_uses.trigger.channel)
+		return 0;
+	lp->responder_listens = on;
+	litepulse_sink_forget_trigger(lp);
+	return litepulse_sink_apply(lp);
+}
 
+/* No responder is armed any more. It must finish, also if the program is to die. */
+static void litepulse_output_end_responder(struct litepulse *lp)
+{
 	mutex_lock(&lp->setup_mutex);
-	if (lp->responder_listens != on || lp->kept_trigger.channel) {
-		lp->responder_listens = on;
-		lp->kept_trigger = (struct litepulse_kept_trigger){ };
-		error = litepulse_sink_apply(lp);
+	/* If it fails receiver and filter stay on for a while: it is repeated. */
+	(void)litepulse_output_listen(lp, false);
+	mutex_unlock(&lp->setup_mutex);
+}
+
+/*
+ * Arms it by these words. What triggers it keeps the filter that it has now. If it fails the
+ * triggers are those of what may be armed.
+ */
+static int litepulse_output_arm(struct litepulse *lp, u16 channel, bool listens, u8 profiles,
+				const struct litepulse_word *words, unsigned int count)
+{
+	const struct litepulse_trigger own = lp->uses.trigger, kept = lp->kept_uses.trigger;
+	int error;
+
+	lockdep_assert_held(&lp->setup_mutex);
+	error = litepulse_output_listen(lp, listens);
+	if (error) {
+		lp->uses.trigger = own;
+		lp->kept_uses.trigger = kept;
+		return error;
 	}
-	mutex_unlock(&lp->setup_mutex);
-	return error;
-}
-
-/* What of an earlier claim goes on uses these line profiles, and nothing else does. */
-static void litepulse_output_keep_profiles(struct litepulse *lp, struct litepulse_profile_uses uses)
-{
-	lp->uses = (struct litepulse_profile_uses){ };
-	WRITE_ONCE(lp->kept_uses.train, uses.train);
-	WRITE_ONCE(lp->kept_uses.responder, uses.responder);
-	WRITE_ONCE(lp->kept_uses.queue, uses.queue);
-}
-
-/* The filter of what triggers the claim's responder stays when the files have gone that want it. */
-static void litepulse_output_keep_trigger(struct litepulse *lp)
-{
-	if (!lp->trigger)
-		return;
-	mutex_lock(&lp->setup_mutex);
-	lp->kept_trigger = (struct litepulse_kept_trigger){
-		.channel = lp->trigger,
-		.length = litepulse_board_filter_length(lp->filter, lp->trigger),
+	lp->uses.responder = profiles;
+	WRITE_ONCE(lp->kept_uses.responder, 0);
+	lp->uses.trigger = (struct litepulse_trigger){
+		.channel = channel,
+		.length = litepulse_board_filter_length(lp->filter, channel),
 	};
+	return litepulse_board_configure(lp, words, count);
+}
+
+/* What of the claim goes on is from now on kept, with what goes on of earlier ones. */
+static void litepulse_output_keep(struct litepulse *lp)
+{
+	struct litepulse_uses *kept = &lp->kept_uses;
+
+	/* It must finish: the claim ends. */
+	mutex_lock(&lp->setup_mutex);
+	WRITE_ONCE(kept->train, kept->train | lp->uses.train);
+	WRITE_ONCE(kept->responder, kept->responder | lp->uses.responder);
+	WRITE_ONCE(kept->queue, kept->queue | lp->uses.queue);
+	if (lp->uses.trigger.channel)
+		kept->trigger = lp->uses.trigger;
+	lp->uses = (struct litepulse_uses){ };
 	mutex_unlock(&lp->setup_mutex);
-	lp->trigger = 0;
+}
+
+/* Nothing goes on, but for a responder that litepulse_output_end_responder() ends. */
+static void litepulse_output_use_nothing(struct litepulse *lp)
+{
+	lp->uses.train = 0;
+	lp->uses.responder = 0;
+	lp->uses.queue = 0;
+	WRITE_ONCE(lp->kept_uses.train, 0);
+	WRITE_ONCE(lp->kept_uses.responder, 0);
+	WRITE_ONCE(lp->kept_uses.queue, 0);
 }
 
 /* What can be put on the line: the same rules for launches, trains and the responder. */
@@ -132,13 +168,13 @@ int litepulse_output_stop(struct litepulse *lp)
 	int error;
 
 	lp->last_launch = 0;
-	lp->trigger = 0;
 	WRITE_ONCE(lp->launch_full, false);
 	error = litepulse_board_configure(lp, litepulse_output_end,
 					  ARRAY_SIZE(litepulse_output_end));
 	if (error)
 		return error;
-	litepulse_output_keep_profiles(lp, (struct litepulse_profile_uses){ });
+	litepulse_output_use_nothing(lp);
+	litepulse_output_end_responder(lp);
 	return litepulse_table_clear(lp);
 }
 
@@ -271,18 +307,10 @@ int litepulse_output_set_keep(struct litepulse *lp, struct litepulse_claimant *c
  */
 void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *claimant)
 {
-	const struct litepulse_profile_uses uses = {
-		.train = lp->uses.train | lp->kept_uses.train,
-		.responder = lp->uses.responder | lp->kept_uses.responder,
-		.queue = lp->uses.queue | lp->kept_uses.queue,
-	};
-
 	lockdep_assert_held(&lp->claim_mutex);
 	lp->claimant = NULL;
-	if (claimant->keep && !claimant->stale) {
-		litepulse_output_keep_profiles(lp, uses);
-		litepulse_output_keep_trigger(lp);
-	}
+	if (claimant->keep && !claimant->stale)
+		litepulse_output_keep(lp);
 	if (lp->gone || claimant->stale)
 		return;
 	if (claimant->keep) {
@@ -290,9 +318,8 @@ void litepulse_output_unclaim(struct litepulse *lp, struct litepulse_claimant *c
 		return;
 	}
 	lp->unstopped = litepulse_output_stop(lp);
-	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
-	/* If it fails the receiver stays on for a while: litepulse_sink_apply() is repeated. */
-	(void)litepulse_output_listen(lp, false);
+	/* What fails is written again when the board can be reached. */
+	(void)litepulse_output_end_rest(lp);
 }
 
 /**
@@ -662,10 +689,9 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 	u64 now;
 	int error;
 
-	error = litepulse_board_now(lp, &now);
+	error = litepulse_board_now(lp, &now) ?: litepulse_sink_unmoderate(lp);
 	if (error)
 		return error;
-	litepulse_sink_unmoderate(lp, true);
 	litepulse_output_expect_answer(lp, now, stop);
 	error = litepulse_board_configure(lp, words, count);
 	/* An event tells why it was refused. */
@@ -680,8 +706,19 @@ static int litepulse_output_train_command(struct litepulse *lp, const struct lit
 		error = litepulse_output_reason_to_errno(&lp->answer);
 	lp->answer_state = LITEPULSE_ANSWER_NONE;
 	spin_unlock_irq(&lp->lock);
-	litepulse_sink_unmoderate(lp, false);
+	litepulse_sink_end_unmoderate(lp);
 	return error;
+}
+
+/**
+ * litepulse_output_is_unknown - whether the board may have taken a command all the same
+ * @error: of litepulse_output_train_start() and the like, which failed or not
+ *
+ * Return: false if it has taken it, or has refused it.
+ */
+bool litepulse_output_is_unknown(int error)
+{
+	return error && error != -EINVAL && error != -EBUSY && error != -ETIME;
 }
 
 static bool litepulse_output_fraction_ok(u32 num, u32 den)
@@ -731,6 +768,8 @@ int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK)
 		return -EBUSY;
 	lp->port_ops->train_starts(lp);
+	/* Until it is known what the board has taken. */
+	lp->train.period = 0;
 	lp->uses.train = BIT(train->profile);
 	WRITE_ONCE(lp->kept_uses.train, 0);
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, false);
@@ -773,7 +812,9 @@ int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claiman
 	if (status & LITEPULSE_CSR_STATUS_TRAIN_CHANGE_PENDING_MASK)
 		return -EBUSY;
 	error = litepulse_output_train_command(lp, words, ARRAY_SIZE(words), false, true);
-	if (!error && lp->train.period) {
+	if (litepulse_output_is_unknown(error)) {
+		lp->train.period = 0;
+	} else if (!error && lp->train.period) {
 		lp->train.period = adjust->period;
 		lp->train.num = adjust->num;
 		lp->train.den = adjust->den;
@@ -948,7 +989,7 @@ static int litepulse_output_check_lin(struct litepulse *lp,
 		return -EINVAL;
 	if (!lp->lin_entries)
 		return -EOPNOTSUPP;
-	return lp->port_ops->fits_lin(lp) ? 0 : -ERANGE;
+	return lp->port_ops->fits_lin(lp);
 }
 
 /**
@@ -960,8 +1001,8 @@ static int litepulse_output_check_lin(struct litepulse *lp,
  * If the delay is shorter than the core can do, RESPONDER_MISSED reports it when it is triggered.
  *
  * Return: 0, -EINVAL (also: what does not fit), -ENOENT if its profile was never set, -ESTALE, or
- * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the tty's settings are not those of a
- * bus.
+ * an error of the transport. Of a LIN slave also: -EOPNOTSUPP if the core is none, -ERANGE if the
+ * tty's settings are not those of a bus, -EINTR.
  */
 int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claimant *claimant,
 				   const struct litepulse_responder *responder)
@@ -1004,10 +1045,9 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 			return -EINVAL;
 		error = litepulse_board_usable(lp, claimant) ?:
 			litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
-		if (error)
-			return error;
-		lp->trigger = 0;
-		return litepulse_output_listen(lp, false);
+		if (!error)
+			litepulse_output_end_responder(lp);
+		return error;
 	}
 	if (responder->trigger > LITEPULSE_TRIGGER_LIN ||
 	    responder->channel > lp->inputs ||
@@ -1024,20 +1064,16 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 	if (!error && responder->trigger == LITEPULSE_TRIGGER_LIN)
 		error = litepulse_output_check_lin(lp, responder);
 	error = error ?: litepulse_board_usable(lp, claimant);
+	error = error ?: mutex_lock_killable(&lp->setup_mutex);
 	if (error)
 		return error;
 	/* By profile 0 it receives what triggers it. */
-	lp->uses.responder = BIT(responder->profile) | (edge ? 0 : BIT(0));
-	lp->trigger = BIT(edge ? responder->channel : lp->inputs);
-	WRITE_ONCE(lp->kept_uses.responder, 0);
-	error = litepulse_output_listen(lp, !edge) ?:
-		litepulse_board_configure(lp, words, ARRAY_SIZE(words));
-	if (error) {
-		lp->trigger = 0;
-		/* Nothing half done. What cannot be reached is disarmed when the claim ends. */
-		(void)litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1);
-		/* litepulse_sink_apply() is repeated. */
-		(void)litepulse_output_listen(lp, false);
-	}
+	error = litepulse_output_arm(lp, BIT(edge ? responder->channel : lp->inputs), !edge,
+				     BIT(responder->profile) | (edge ? 0 : BIT(0)), words,
+				     ARRAY_SIZE(words));
+	mutex_unlock(&lp->setup_mutex);
+	/* Nothing half done. What cannot be reached may be armed until the claim ends. */
+	if (error && !litepulse_board_configure(lp, &litepulse_output_end[DISARM], 1))
+		litepulse_output_end_responder(lp);
 	return error == -EINVAL ? litepulse_output_refused(lp, responder->profile) : error;
 }

@@ -23,6 +23,7 @@ int litepulse_output_launch(struct litepulse *lp, struct litepulse_claimant *cla
 int litepulse_output_answer(struct litepulse *lp, struct litepulse_claimant *claimant,
 			    struct litepulse_launch *launch, u32 lead);
 int litepulse_output_flush(struct litepulse *lp, struct litepulse_claimant *claimant);
+bool litepulse_output_is_unknown(int error);
 int litepulse_output_train_start(struct litepulse *lp, struct litepulse_claimant *claimant,
 				 const struct litepulse_train *train);
 int litepulse_output_train_adjust(struct litepulse *lp, struct litepulse_claimant *claimant,

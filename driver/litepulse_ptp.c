@@ -66,7 +66,7 @@ struct litepulse_ptp {
 	/* Periodic output: claim_mutex. */
 	struct litepulse_claimant claimant;
 	bool enabled;			/* has the claim */
-	bool suspended;			/* so nothing may run, and the board is not asked */
+	bool suspended;			/* nothing may run, nobody asks the board; read without */
 	bool running;			/* so does the train, as below */
 	bool failed;			/* to start again, which was told */
 	u64 origin;			/* an edge when the clock shows this, ns */
@@ -177,7 +177,9 @@ static int litepulse_ptp_gettimex64(struct ptp_clock_info *info, struct timespec
 	error = litepulse_board_enter(ptp->lp);
 	if (error)
 		return error;
-	error = ptp->lp->ops->time(ptp->lp->context, &tick, &stamper);
+	/* The threads of virtual clocks are not frozen either. */
+	error = READ_ONCE(ptp->suspended) ?
+			-EAGAIN : ptp->lp->ops->time(ptp->lp->context, &tick, &stamper);
 	if (!error)
 		error = litepulse_ptp_note_tick(ptp, tick);
 	if (!error)
@@ -281,6 +283,9 @@ static int litepulse_ptp_retune_train(struct litepulse_ptp *ptp)
 		litepulse_ptp_adapt_ahead(ptp, error);
 		if (!error)
 			ptp->train = change.then;
+		/* A further change would build upon a train that the board may not have. */
+		if (litepulse_output_is_unknown(error))
+			ptp->running = false;
 		if (error != -ETIME)
 			break;
 	}
@@ -872,9 +877,12 @@ void litepulse_ptp_suspend(struct litepulse *lp)
 	if (!lp->ptp)
 		return;
 	mutex_lock(&lp->claim_mutex);
-	lp->ptp->suspended = true;
+	WRITE_ONCE(lp->ptp->suspended, true);
 	lp->ptp->running = false;
 	mutex_unlock(&lp->claim_mutex);
+	/* Who has not seen it leaves. */
+	down_write(&lp->gone_sem);
+	up_write(&lp->gone_sem);
 }
 
 /**
@@ -886,7 +894,7 @@ void litepulse_ptp_resume(struct litepulse *lp)
 	if (!lp->ptp)
 		return;
 	mutex_lock(&lp->claim_mutex);
-	lp->ptp->suspended = false;
+	WRITE_ONCE(lp->ptp->suspended, false);
 	ptp_schedule_worker(lp->ptp->clock, 0);
 	mutex_unlock(&lp->claim_mutex);
 }

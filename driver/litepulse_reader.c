@@ -362,25 +362,25 @@ static bool litepulse_reader_settle(struct litepulse_reader *reader)
 }
 
 /*
- * What there is, @mutex held; @size is a multiple of an event's. Return: bytes, or -EFAULT, also if
- * the program's memory has to be fetched first: others may wait for @mutex with a lock that all
- * need, and memory may never come.
+ * What there is, @mutex held; @size is a multiple of an event's. Return: bytes; @error is -EFAULT
+ * if more is left but the program's memory has to be fetched first: others may wait for @mutex
+ * with a lock that all need, and memory may never come.
  */
-static ssize_t litepulse_reader_take(struct litepulse_reader *reader, char __user *buffer,
-				     size_t size)
+static size_t litepulse_reader_take(struct litepulse_reader *reader, char __user *buffer,
+				    size_t size, int *error)
 {
 	const size_t one = sizeof(reader->held);
 	unsigned int queued, copied;
 	size_t done = 0;
-	int error = 0;
 	bool left;
 
+	*error = 0;
 	pagefault_disable();
 	do {
 		/* The note came before whatever is in the FIFO by now. */
 		if (reader->holding) {
-			error = copy_to_user(buffer + done, &reader->held, one) ? -EFAULT : 0;
-			if (error)
+			*error = copy_to_user(buffer + done, &reader->held, one) ? -EFAULT : 0;
+			if (*error)
 				break;
 			spin_lock_irq(&reader->lp->lock);
 			reader->holding = false;
@@ -392,14 +392,14 @@ static ssize_t litepulse_reader_take(struct litepulse_reader *reader, char __use
 		spin_unlock_irq(&reader->lp->lock);
 		if (queued) {
 			/* Others may be put in meanwhile. */
-			error = data_race(kfifo_to_user(&reader->fifo.events, buffer + done,
-							min(size - done, queued * one), &copied));
+			*error = data_race(kfifo_to_user(&reader->fifo.events, buffer + done,
+							 min(size - done, queued * one), &copied));
 			done += copied;
 		}
 		left = litepulse_reader_settle(reader);
-	} while (!error && left && done < size);
+	} while (!*error && left && done < size);
 	pagefault_enable();
-	return done ?: error;
+	return done;
 }
 
 /* An ioctl on this file holds the mutex while it waits for a board on a cable. */
@@ -425,7 +425,7 @@ ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t siz
 			      loff_t *position)
 {
 	struct litepulse_reader *reader = file->private_data;
-	ssize_t done = 0;
+	size_t done = 0;
 	bool look;
 	int error;
 
@@ -447,26 +447,28 @@ ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t siz
 			if (mutex_lock_interruptible(&reader->mutex))
 				return -ERESTARTSYS;
 		}
-		done = litepulse_reader_take(reader, buffer, size);
-		if (done == -EFAULT) {
+		done = litepulse_reader_take(reader, buffer, size, &error);
+		/* The rest would wait for @watermark of its own, so it comes now. */
+		while (error) {
 			mutex_unlock(&reader->mutex);
-			error = litepulse_reader_fetch(buffer, size) ?:
+			error = litepulse_reader_fetch(buffer + done, size - done) ?:
 				litepulse_reader_lock(reader, file);
 			if (error)
-				return error;
-			done = 0;
-			continue;
+				return done ?: error;
+			done += litepulse_reader_take(reader, buffer + done, size - done, &error);
 		}
 		if (done)
 			break;
 		if (READ_ONCE(reader->lp->gone))
-			done = -ENODEV;
+			error = -ENODEV;
 		else if (file->f_flags & O_NONBLOCK)
-			done = -EAGAIN;
+			error = -EAGAIN;
+		if (error)
+			break;
 		look = true;
 	}
 	mutex_unlock(&reader->mutex);
-	return done;
+	return done ?: error;
 }
 
 __poll_t litepulse_reader_poll(struct file *file, poll_table *wait)

@@ -86,29 +86,52 @@ static bool litepulse_sink_filter_agrees(struct litepulse *lp, const struct lite
 	return true;
 }
 
-/* Whether a filter that a sink wants leaves that of a kept responder's input as it is. */
-static bool litepulse_sink_filter_spares_kept(const struct litepulse *lp,
-					      const struct litepulse_subscribe *want)
+/* Whether a filter that a sink wants leaves that of a responder's input as it is. */
+static bool litepulse_sink_filter_spares(const struct litepulse_trigger *trigger,
+					 const struct litepulse_subscribe *want)
 {
-	const struct litepulse_kept_trigger *kept = &lp->kept_trigger;
 	u16 mine = want->kinds & BIT(LITEPULSE_KIND_EDGE) ?
 		(want->rise | want->fall) & want->filtered : 0;
 
-	return !kept->channel || !mine || want->filter == kept->length ||
-	       (!(mine & kept->channel) && kept->length == 1);
+	return !trigger->channel || !mine || want->filter == trigger->length ||
+	       (!(mine & trigger->channel) && trigger->length == 1);
 }
 
-/* Forgets a kept responder that is armed no longer. 0 or an error of the transport. */
-static int litepulse_sink_look_for_kept(struct litepulse *lp)
+/* The same for all responders whose filter a sink must not change. */
+static bool litepulse_sink_filter_spares_all(const struct litepulse *lp,
+					     const struct litepulse_sink *sink,
+					     const struct litepulse_subscribe *want)
+{
+	return litepulse_sink_filter_spares(&lp->kept_uses.trigger, want) &&
+	       (sink->of_claim || litepulse_sink_filter_spares(&lp->uses.trigger, want));
+}
+
+/* The filter of the claim's responder follows the subscription of the claim's file. */
+static void litepulse_sink_follow(struct litepulse *lp, const struct litepulse_sink *sink)
+{
+	const struct litepulse_subscribe *want = &sink->want;
+	struct litepulse_trigger *trigger = &lp->uses.trigger;
+	u16 edges = want->kinds & BIT(LITEPULSE_KIND_EDGE) ? want->rise | want->fall : 0;
+
+	if (!sink->of_claim || !trigger->channel)
+		return;
+	if (edges & trigger->channel)
+		trigger->length = want->filtered & trigger->channel ? want->filter : 1;
+	else if (trigger->length > 1 && edges & want->filtered)
+		trigger->length = want->filter; /* there is one length for all */
+}
+
+/* Forgets a responder that is armed no longer. 0 or an error of the transport. */
+static int litepulse_sink_look_for_trigger(struct litepulse *lp)
 {
 	u32 status;
 	int error;
 
-	if (!lp->kept_trigger.channel)
+	if (!lp->uses.trigger.channel && !lp->kept_uses.trigger.channel)
 		return 0;
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_STATUS, &status);
 	if (!error && !(status & LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK))
-		lp->kept_trigger = (struct litepulse_kept_trigger){ };
+		litepulse_sink_forget_trigger(lp);
 	return error;
 }
 
@@ -162,14 +185,43 @@ void litepulse_sink_moderate(struct litepulse *lp)
 /**
  * litepulse_sink_unmoderate - reports events at once, as somebody waits for an answer
  * @lp: device
- * @on: false ends it, once for each true
+ *
+ * Return: 0, then litepulse_sink_end_unmoderate() must follow, or -EINTR.
  */
-void litepulse_sink_unmoderate(struct litepulse *lp, bool on)
+int litepulse_sink_unmoderate(struct litepulse *lp)
 {
-	mutex_lock(&lp->setup_mutex);
-	lp->unmoderated += on ? 1 : -1;
+	int error = mutex_lock_killable(&lp->setup_mutex);
+
+	if (error)
+		return error;
+	lp->unmoderated++;
 	litepulse_sink_moderate(lp);
 	mutex_unlock(&lp->setup_mutex);
+	return 0;
+}
+
+/**
+ * litepulse_sink_end_unmoderate - ends what litepulse_sink_unmoderate() began
+ * @lp: device
+ */
+void litepulse_sink_end_unmoderate(struct litepulse *lp)
+{
+	/* It must finish, also if the program is to die. */
+	mutex_lock(&lp->setup_mutex);
+	lp->unmoderated--;
+	litepulse_sink_moderate(lp);
+	mutex_unlock(&lp->setup_mutex);
+}
+
+/**
+ * litepulse_sink_forget_trigger - no responder is armed any more
+ * @lp: device; setup_mutex held. Its filter stays until litepulse_sink_apply()
+ */
+void litepulse_sink_forget_trigger(struct litepulse *lp)
+{
+	lockdep_assert_held(&lp->setup_mutex);
+	lp->uses.trigger = (struct litepulse_trigger){ };
+	lp->kept_uses.trigger = (struct litepulse_trigger){ };
 }
 
 /**
@@ -182,10 +234,12 @@ int litepulse_sink_apply(struct litepulse *lp)
 {
 	u32 mask = LITEPULSE_CFG_EVENT_MASK_CONTROL_MASK, rise = 0, fall = 0, filtered = 0,
 	    length = 0;
+	const struct litepulse_trigger *triggers[] = { &lp->uses.trigger, &lp->kept_uses.trigger };
 	bool bytes = false, ns = false;
 	struct litepulse_word words[3];
 	struct litepulse_sink *sink;
 	unsigned long flags;
+	unsigned int i;
 	int error;
 
 	lockdep_assert_held(&lp->setup_mutex);
@@ -207,9 +261,11 @@ int litepulse_sink_apply(struct litepulse *lp)
 	lp->want_ns = ns;
 	spin_unlock_irqrestore(&lp->lock, flags);
 	litepulse_sink_moderate(lp);
-	if (lp->kept_trigger.length > 1) {
-		filtered |= lp->kept_trigger.channel;
-		length = lp->kept_trigger.length;
+	for (i = 0; i < ARRAY_SIZE(triggers); i++) {
+		if (triggers[i]->length > 1) {
+			filtered |= triggers[i]->channel;
+			length = triggers[i]->length;
+		}
 	}
 	lp->filter = FIELD_PREP(LITEPULSE_CFG_FILTER_ENABLE_MASK, filtered) |
 		FIELD_PREP(LITEPULSE_CFG_FILTER_LENGTH_MASK, length ?: 1);
@@ -408,6 +464,7 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 {
 	const struct litepulse_subscribe before = sink->want;
 	const struct litepulse_sink_bits new = litepulse_sink_new(&before, want);
+	struct litepulse_trigger trigger;
 	unsigned long flags;
 	u64 now = 0;
 	int error = 0;
@@ -418,10 +475,11 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 	    !sink->takes_older)
 		error = litepulse_board_now(lp, &now);
 	if (!error && want->kinds & BIT(LITEPULSE_KIND_EDGE))
-		error = litepulse_sink_look_for_kept(lp);
+		error = litepulse_sink_look_for_trigger(lp);
+	trigger = lp->uses.trigger;
 	spin_lock_irqsave(&lp->lock, flags);
 	if (!error && !(litepulse_sink_filter_agrees(lp, sink, want) &&
-			litepulse_sink_filter_spares_kept(lp, want)))
+			litepulse_sink_filter_spares_all(lp, sink, want)))
 		error = -EBUSY;
 	if (!error && want->kinds && list_empty(&sink->node) && sink->limited &&
 	    lp->limited_sinks >= LITEPULSE_SUBSCRIBERS_MAX)
@@ -433,8 +491,10 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
 	spin_unlock_irqrestore(&lp->lock, flags);
 	if (error)
 		return error;
+	litepulse_sink_follow(lp, sink);
 	error = litepulse_sink_apply(lp);
 	if (error) {
+		lp->uses.trigger = trigger;
 		spin_lock_irqsave(&lp->lock, flags);
 		litepulse_sink_set_want(lp, sink, &before);
 		spin_unlock_irqrestore(&lp->lock, flags);
@@ -450,15 +510,16 @@ int litepulse_sink_set(struct litepulse *lp, struct litepulse_sink *sink,
  * @sink: one that was added
  * @want: checked by the caller
  *
- * Return: 0, -EBUSY if others, or a kept responder, want another filter, -EUSERS if there are too
- * many sinks of its sort, or an error of the transport; nothing has changed then.
+ * Return: 0, -EBUSY if others, or an armed responder, want another filter, -EUSERS if there are too
+ * many sinks of its sort, -EINTR, or an error of the transport; nothing has changed then.
  */
 int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 			  const struct litepulse_subscribe *want)
 {
-	int error;
+	int error = mutex_lock_killable(&lp->setup_mutex);
 
-	mutex_lock(&lp->setup_mutex);
+	if (error)
+		return error;
 	error = litepulse_sink_set(lp, sink, want);
 	mutex_unlock(&lp->setup_mutex);
 	return error;
@@ -482,7 +543,7 @@ void litepulse_sink_skip_bytes(struct litepulse *lp, struct litepulse_sink *sink
 /**
  * litepulse_sink_remove - ends what a sink gets, also if the board cannot be reached
  * @lp: device, which may be gone
- * @sink: one that was added
+ * @sink: one that was added, and that nobody changes meanwhile
  *
  * On return it may be freed, or given something else by litepulse_sink_set().
  */
@@ -490,15 +551,17 @@ void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink)
 {
 	static const struct litepulse_subscribe nothing;
 	unsigned long flags;
-	bool apply;
 
+	/* The file of a program that is to die need not wait. */
+	if (!sink->want.kinds)
+		return;
+	/* Else it must finish: what @sink is part of is freed next. */
 	mutex_lock(&lp->setup_mutex);
-	apply = !lp->gone && sink->want.kinds;
 	spin_lock_irqsave(&lp->lock, flags);
 	litepulse_sink_set_want(lp, sink, &nothing);
 	spin_unlock_irqrestore(&lp->lock, flags);
 	/* If it fails the board records too much for a while. */
-	if (apply)
+	if (!lp->gone)
 		(void)litepulse_sink_apply(lp);
 	mutex_unlock(&lp->setup_mutex);
 }

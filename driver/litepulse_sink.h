@@ -32,6 +32,7 @@ struct litepulse_sink_parts {
  * @node: in litepulse.sinks while it wants anything; litepulse.lock and litepulse.setup_mutex
  * @name: what it is, for a person; NULL: of a module that gave none
  * @limited: at most LITEPULSE_SUBSCRIBERS_MAX of those that are limited may want anything
+ * @of_claim: of the claim's holder, who may change the filter of what triggers its responder
  * @want: what it gets; litepulse.lock and litepulse.setup_mutex
  * @clock: wanted in litepulse_event.ns, LITEPULSE_CLOCK_*
  * @selector: made of @want; litepulse.lock
@@ -62,6 +63,7 @@ struct litepulse_sink {
 	unsigned int idle_us;
 	bool takes_older;
 	bool limited;
+	bool of_claim;
 	bool got;
 	void (*put)(struct litepulse_sink *sink, const struct litepulse_record *record, u32 data,
 		    const struct litepulse_stamp *stamp);
@@ -100,8 +102,10 @@ int litepulse_sink_change(struct litepulse *lp, struct litepulse_sink *sink,
 			  const struct litepulse_subscribe *want);
 void litepulse_sink_skip_bytes(struct litepulse *lp, struct litepulse_sink *sink, u64 tick);
 void litepulse_sink_remove(struct litepulse *lp, struct litepulse_sink *sink);
+void litepulse_sink_forget_trigger(struct litepulse *lp);
 int litepulse_sink_apply(struct litepulse *lp);
 void litepulse_sink_moderate(struct litepulse *lp);
-void litepulse_sink_unmoderate(struct litepulse *lp, bool on);
+int litepulse_sink_unmoderate(struct litepulse *lp);
+void litepulse_sink_end_unmoderate(struct litepulse *lp);
 
 #endif /* LITEPULSE_SINK_H */

@@ -1128,6 +1128,7 @@ static bool lin_look(struct lin_bus *bus, u64 start)
 
 static void lin_wake_ups(struct kunit *test)
 {
+	static const struct litepulse_event restarted = { .kind = LITEPULSE_KIND_RESTARTED };
 	struct lin_bus bus;
 	u64 start;
 
@@ -1166,6 +1167,12 @@ static void lin_wake_ups(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0, LITEPULSE_RX_BREAK));
 	KUNIT_ASSERT_TRUE(test, lin_look(&bus, start));
 	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_BAD_HEADER);
+	/* Since a reset of the board its ticks count from 0 again. */
+	KUNIT_EXPECT_FALSE(test, litepulse_lin_frame_take(&bus.frame, &restarted, bus.expected,
+							  &bus.report));
+	bus.tick = 1;
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xf0, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_WAKE_UP);
 }
 
 static struct kunit_case litepulse_cases[] = {

@@ -49,6 +49,7 @@
 #include <linux/sysfs.h>
 #include <linux/tty.h>
 #include <linux/tty_flip.h>
+#include <linux/uaccess.h>
 
 #include "litepulse_compat.h"
 #include "litepulse_early.h"
@@ -114,6 +115,7 @@ struct litepulse_tty {
 	struct work_struct work;
 
 	/* port.lock protects what follows, up to the next comment. */
+	bool added;			/* the serial core has the port, with its TIOCM_LOOP */
 	bool open;
 	bool receiving;
 	bool drop_own;			/* bytes that came while we sent */
@@ -634,6 +636,7 @@ static int litepulse_tty_set_trigger(struct litepulse_tty *t,
 				     const struct litepulse_moderation *trigger, bool idle_auto)
 {
 	struct litepulse *lp = t->lp;
+	int error;
 
 	if (!trigger->level || trigger->level > lp->receive_depth ||
 	    trigger->age_us > TRIGGER_MAX_US || trigger->idle_us > TRIGGER_MAX_US)
@@ -641,7 +644,9 @@ static int litepulse_tty_set_trigger(struct litepulse_tty *t,
 	/* A byte would wait for others that may never come. */
 	if (trigger->level > 1 && !trigger->age_us && !trigger->idle_us && !idle_auto)
 		return -EINVAL;
-	mutex_lock(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup_mutex);
+	if (error)
+		return error;
 	t->trigger = *trigger;
 	t->idle_auto = idle_auto;
 	litepulse_tty_moderate(t);
@@ -767,14 +772,14 @@ static ssize_t interrupts_max_store(struct device *dev, struct device_attribute 
 		return -EINVAL;
 	mutex_lock(&tty->mutex);
 	t = litepulse_tty_of_port(tty);
-	if (t) {
-		mutex_lock(&t->lp->setup_mutex);
+	error = t ? mutex_lock_killable(&t->lp->setup_mutex) : -ENODEV;
+	if (!error) {
 		t->interrupts_max = value;
 		litepulse_tty_moderate(t);
 		mutex_unlock(&t->lp->setup_mutex);
 	}
 	mutex_unlock(&tty->mutex);
-	return t ? count : -ENODEV;
+	return error ?: count;
 }
 static DEVICE_ATTR_RW(interrupts_max);
 
@@ -792,6 +797,9 @@ static struct attribute_group trigger_group = { .attrs = trigger_attrs };
 
 static void litepulse_tty_set_mctrl(struct uart_port *port, unsigned int mctrl)
 {
+	/* While the serial core adds a port it clears all. What a board goes on with stays. */
+	if (!litepulse_tty_of(port)->added)
+		return;
 	litepulse_board_set_line(litepulse_tty_of(port)->lp, LITEPULSE_CFG_LINE_LOOPBACK_MASK,
 				 mctrl & TIOCM_LOOP ? LITEPULSE_CFG_LINE_LOOPBACK_MASK : 0);
 }
@@ -891,7 +899,9 @@ int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
-	mutex_lock(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup_mutex);
+	if (error)
+		return error;
 	if (t->sink.want.kinds || READ_ONCE(t->suspended) || READ_ONCE(t->console))
 		error = -EBUSY;
 	else
@@ -904,21 +914,24 @@ int litepulse_tty_lend(struct litepulse *lp, u32 format, u64 period)
 void litepulse_tty_take_back(struct litepulse *lp)
 {
 	lockdep_assert_held(&lp->claim_mutex);
+	/* It must finish: the claim ends. */
 	mutex_lock(&lp->setup_mutex);
 	lp->tty->lent = false;
 	mutex_unlock(&lp->setup_mutex);
 }
 
-static bool litepulse_tty_fits_lin(struct litepulse *lp)
+static int litepulse_tty_fits_lin(struct litepulse *lp)
 {
 	struct litepulse_tty *t = lp->tty;
-	bool fits;
+	int error = mutex_lock_killable(&lp->setup_mutex);
 
-	mutex_lock(&lp->setup_mutex);
-	fits = t->format == litepulse_tty_profile_format(CS8) &&
-	       t->period >= (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8;
+	if (error)
+		return error;
+	if (t->format != litepulse_tty_profile_format(CS8) ||
+	    t->period < (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8)
+		error = -ERANGE;
 	mutex_unlock(&lp->setup_mutex);
-	return fits;
+	return error;
 }
 
 static void litepulse_tty_set_status_masks(struct uart_port *port, const struct ktermios *termios)
@@ -997,6 +1010,7 @@ static void litepulse_tty_set_termios(struct uart_port *port, struct ktermios *n
 	/* If it is impossible the old one, or a possible one. 0: none is. */
 	baud = uart_get_baud_rate(port, new, old, t->baud_min, t->baud_max);
 
+	/* There is no way to report that the program was killed. */
 	mutex_lock(&lp->setup_mutex);
 	t->low_latency = port->flags & UPF_LOW_LATENCY;
 	period = baud ? litepulse_bit_period(&lp->rate, baud) : t->period;
@@ -1037,26 +1051,55 @@ static bool litepulse_tty_keeps_lead(struct litepulse_tty *t, u32 word)
 	return !FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, word);
 }
 
+/*
+ * LITEPULSE_CFG_DRIVER_ENABLE as RS-485 is to have it, or -EINVAL if the core cannot count a delay.
+ * Without SER_RS485_ENABLED both are 0.
+ */
+static int litepulse_tty_rs485_word(const struct litepulse_rate *rate,
+				    const struct serial_rs485 *rs485, u32 *word)
+{
+	const bool on = rs485->flags & SER_RS485_ENABLED;
+	u64 lead_ns = on ? (u64)rs485->delay_rts_before_send * NSEC_PER_MSEC : 0;
+	u64 lag_ns = on ? (u64)rs485->delay_rts_after_send * NSEC_PER_MSEC : 0;
+	u64 lead = litepulse_ticks_at_least(rate, lead_ns);
+	u64 lag = litepulse_ticks_at_least(rate, lag_ns);
+
+	if (lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
+	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
+		return -EINVAL;
+	*word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
+		FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
+	return 0;
+}
+
+/* The same, from a process; the log says how long delays can be. */
+static int litepulse_tty_check_rs485(struct device *dev, const struct litepulse_rate *rate,
+				     const struct serial_rs485 *rs485)
+{
+	const u32 most = FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK);
+	u32 word;
+	int error = litepulse_tty_rs485_word(rate, rs485, &word);
+
+	if (error)
+		dev_warn_ratelimited(dev, "lead and lag of RS-485 are %llu us at most\n",
+				     div_u64(litepulse_ticks_to_ns(rate, most), NSEC_PER_USEC));
+	return error;
+}
+
 /* Under port.lock. Serial core has made of the request what rs485_supported allows. */
 static int litepulse_tty_rs485_config(struct uart_port *port, struct ktermios *termios,
 				      struct serial_rs485 *rs485)
 {
 	struct litepulse_tty *t = litepulse_tty_of(port);
-	u64 lead_ns = (u64)rs485->delay_rts_before_send * NSEC_PER_MSEC;
-	u64 lag_ns = (u64)rs485->delay_rts_after_send * NSEC_PER_MSEC;
-	u64 lead = litepulse_ticks_at_least(&t->lp->rate, lead_ns);
-	u64 lag = litepulse_ticks_at_least(&t->lp->rate, lag_ns);
 	u32 word;
+	int error;
 
 	/* Serial core repeats it after a suspend. A claim may have set other times since. */
 	if (!termios && t->rs485_given)
 		return 0;
-	if (lead > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK) ||
-	    lag > FIELD_MAX(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK))
-		return -EINVAL;
-	/* Without SER_RS485_ENABLED all else is 0. */
-	word = FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, lead) |
-	       FIELD_PREP(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, lag);
+	error = litepulse_tty_rs485_word(&t->lp->rate, rs485, &word);
+	if (error)
+		return error;
 	if (t->train_runs && !litepulse_tty_keeps_lead(t, word))
 		return -EBUSY;
 	t->rs485_given = true;
@@ -1159,6 +1202,15 @@ static int litepulse_tty_begin(struct litepulse_tty *t)
  */
 static struct lock_class_key litepulse_port_mutex_key, litepulse_termios_key;
 
+/* A resume must finish: a port that the serial core cannot resume is dead for its programs. */
+static int litepulse_tty_lock_setup(struct litepulse_tty *t)
+{
+	if (!READ_ONCE(t->suspended))
+		return mutex_lock_killable(&t->lp->setup_mutex);
+	mutex_lock(&t->lp->setup_mutex);
+	return 0;
+}
+
 static int litepulse_tty_startup(struct uart_port *port)
 {
 	struct litepulse_tty *t = litepulse_tty_of(port);
@@ -1174,7 +1226,9 @@ static int litepulse_tty_startup(struct uart_port *port)
 		return error;
 	if (port->state->port.tty)
 		lockdep_set_class(&port->state->port.tty->termios_rwsem, &litepulse_termios_key);
-	mutex_lock(&lp->setup_mutex);
+	error = litepulse_tty_lock_setup(t);
+	if (error)
+		return error;
 	if (t->lent) {
 		mutex_unlock(&lp->setup_mutex);
 		return -EBUSY;
@@ -1425,19 +1479,20 @@ static int litepulse_tty_look_for_train(struct litepulse *lp)
  */
 static int litepulse_tty_set_rs485(struct tty_struct *tty, unsigned long arg)
 {
-	const struct serial_rs485 __user *wanted = (const struct serial_rs485 __user *)arg;
+	struct serial_rs485 wanted;
 	struct litepulse *lp;
 	int error = 0;
-	u32 flags;
 
-	if (get_user(flags, &wanted->flags))
+	if (copy_from_user(&wanted, (const void __user *)arg, sizeof(wanted)))
 		return -EFAULT;
 	/* The serial core would turn it round, and report success. */
-	if (flags & SER_RS485_ENABLED && flags & SER_RS485_RTS_AFTER_SEND)
+	if (wanted.flags & SER_RS485_ENABLED && wanted.flags & SER_RS485_RTS_AFTER_SEND)
 		return -EINVAL;
 	lp = litepulse_tty_get_board(tty);
 	if (lp) {
-		error = litepulse_tty_look_for_train(lp);
+		/* It would also shorten delays of more than 100 ms. */
+		error = litepulse_tty_check_rs485(tty->dev, &lp->rate, &wanted) ?:
+			litepulse_tty_look_for_train(lp);
 		litepulse_board_put(lp);
 	}
 	return error ?: litepulse_serial_ops->ioctl(tty, TIOCSRS485, arg);
@@ -1611,13 +1666,15 @@ static int litepulse_tty_set_serial(struct tty_struct *tty, struct serial_struct
 	mutex_lock(&state->port.mutex);
 	if (state->uart_port) {
 		t = litepulse_tty_of(state->uart_port);
-		mutex_lock(&t->lp->setup_mutex);
-		t->low_latency = t->port.flags & UPF_LOW_LATENCY;
-		litepulse_tty_moderate(t);
-		mutex_unlock(&t->lp->setup_mutex);
+		error = mutex_lock_killable(&t->lp->setup_mutex);
+		if (!error) {
+			t->low_latency = t->port.flags & UPF_LOW_LATENCY;
+			litepulse_tty_moderate(t);
+			mutex_unlock(&t->lp->setup_mutex);
+		}
 	}
 	mutex_unlock(&state->port.mutex);
-	return 0;
+	return error;
 }
 
 /* Drops what has been received, also what is still in the board. 0 or an error. */
@@ -1631,9 +1688,8 @@ static int litepulse_tty_flush_input(struct tty_struct *tty)
 		return -EIO;
 	error = litepulse_board_enter(lp);
 	if (!error) {
-		error = litepulse_board_now(lp, &now);
+		error = litepulse_board_now(lp, &now) ?: mutex_lock_killable(&lp->setup_mutex);
 		if (!error) {
-			mutex_lock(&lp->setup_mutex);
 			litepulse_tty_skip_received(lp->tty, now);
 			mutex_unlock(&lp->setup_mutex);
 		}
@@ -1706,10 +1762,12 @@ static int litepulse_tty_open(struct tty_struct *tty, struct file *file)
 	lp = litepulse_tty_get_board(tty);
 	if (!lp)
 		return 0;
-	mutex_lock(&lp->setup_mutex);
-	if (lp->tty && lp->tty->lent)
-		error = -EBUSY;
-	mutex_unlock(&lp->setup_mutex);
+	error = mutex_lock_killable(&lp->setup_mutex);
+	if (!error) {
+		if (lp->tty && lp->tty->lent)
+			error = -EBUSY;
+		mutex_unlock(&lp->setup_mutex);
+	}
 	litepulse_board_put(lp);
 	return error;
 }
@@ -1772,6 +1830,19 @@ static bool litepulse_tty_adopt_profile(struct litepulse_tty *t, u64 period_min)
 	uart_update_timeout(&t->port, CS8, litepulse_baud(&lp->rate, found->period));
 	litepulse_tty_use_profile(t, found->format, found->period);
 	return true;
+}
+
+/* The serial core knows the loopback of what a board goes on with, or of who was quicker. */
+static void litepulse_tty_adopt_loopback(struct litepulse_tty *t)
+{
+	unsigned long flags;
+
+	uart_port_lock_irqsave(&t->port, &flags);
+	t->added = true;
+	if (READ_ONCE(t->lp->line) & LITEPULSE_CFG_LINE_LOOPBACK_MASK)
+		t->port.mctrl |= TIOCM_LOOP;
+	litepulse_tty_set_mctrl(&t->port, t->port.mctrl);
+	uart_port_unlock_irqrestore(&t->port, flags);
 }
 
 /*
@@ -1922,9 +1993,15 @@ int litepulse_tty_add(struct litepulse *lp)
 				      "de is active high, rs485-rts-active-low cannot be had\n");
 		goto error;
 	}
+	/* The serial core would go on without RS-485. */
+	error = litepulse_tty_check_rs485(lp->dev, &lp->rate, &port->rs485);
+	if (error)
+		goto error;
 	/* The serial core initialises port->lock anew, which litepulse_tty_apply() takes. */
 	mutex_lock(&lp->claim_mutex);
 	error = litepulse_tty_add_port(port);
+	if (!error)
+		litepulse_tty_adopt_loopback(t);
 	mutex_unlock(&lp->claim_mutex);
 	if (!error)
 		return 0;

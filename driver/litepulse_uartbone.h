@@ -264,12 +264,23 @@ static inline void litepulse_link_kick(struct litepulse_link *link)
 	wake_up(&link->kick);
 }
 
-/* The holder of the bus can see that another thread waits for it. */
+/* The holder of the bus can see that another thread waits for it. For what must not be given up. */
 static inline void litepulse_bus_lock(struct litepulse_link *link)
 {
 	atomic_inc(&link->waiting);
 	mutex_lock(&link->bus);
 	atomic_dec(&link->waiting);
+}
+
+/* The same for what changes nothing: 0, or -EINTR if the process is to die. */
+static inline int litepulse_bus_lock_killable(struct litepulse_link *link)
+{
+	int error;
+
+	atomic_inc(&link->waiting);
+	error = mutex_lock_killable(&link->bus);
+	atomic_dec(&link->waiting);
+	return error;
 }
 
 /* litepulse_uartbone_ldisc.c: under bus */

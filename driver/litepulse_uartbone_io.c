@@ -74,9 +74,10 @@ static void litepulse_link_take_state(struct litepulse_link *link, const u32 *wo
 static int litepulse_link_read(struct litepulse_link *link, u32 address, u32 *words,
 			       unsigned int count)
 {
-	int error;
+	int error = litepulse_bus_lock_killable(link);
 
-	litepulse_bus_lock(link);
+	if (error)
+		return error;
 	litepulse_bus_read(litepulse_bus_request(link), address, count);
 	error = litepulse_bus_transact(link, words, NULL);
 	mutex_unlock(&link->bus);
@@ -157,9 +158,10 @@ static int litepulse_link_time(void *context, u64 *tick, const struct litepulse_
 {
 	struct litepulse_link *link = context;
 	u32 header[LITEPULSE_HEADER_WORDS];
-	int error;
+	int error = litepulse_bus_lock_killable(link);
 
-	litepulse_bus_lock(link);
+	if (error)
+		return error;
 	do {
 		litepulse_bus_read(litepulse_bus_request(link),
 				   litepulse_link_window(LITEPULSE_WIN_EVENTS),
@@ -315,9 +317,11 @@ static int litepulse_link_launch(void *context, const u32 *words, unsigned int c
 {
 	struct litepulse_link *link = context;
 	unsigned int done = 0;
-	int taken = 0;
+	int taken = litepulse_bus_lock_killable(link);
 
-	litepulse_bus_lock(link);
+	/* Nothing was written. */
+	if (taken)
+		return taken;
 	while (done < count) {
 		taken = litepulse_link_launch_some(link, words + 4 * done, count - done);
 		if (taken <= 0)
@@ -414,7 +418,8 @@ static void litepulse_link_show(void *context, struct seq_file *file)
 {
 	struct litepulse_link *link = context;
 
-	litepulse_bus_lock(link);
+	if (litepulse_bus_lock_killable(link))
+		return;
 	seq_printf(file, "cable: port=%s baud=%u checked=%d packed=%d answers=%d\n", link->name,
 		   link->baud, link->framed, link->packs, !link->lost);
 	seq_printf(file, "requests: answered=%llu repeated=%llu failed=%llu round_trip_ns=%llu\n",

@@ -339,9 +339,9 @@ static ssize_t baud_store(struct device *dev, struct device_attribute *attribute
 	unsigned int baud;
 	int error = kstrtouint(text, 0, &baud);
 
+	error = error ?: litepulse_bus_lock_killable(link);
 	if (error)
 		return error;
-	litepulse_bus_lock(link);
 	/* A rate that does not work costs everybody two seconds: users may try one now and then. */
 	if (!capable(CAP_SYS_ADMIN) && time_before(jiffies, link->next_try))
 		error = -EAGAIN;
@@ -411,8 +411,10 @@ static DEVICE_ATTR_RW(idle_us);
 static ssize_t litepulse_line_show_count(struct litepulse_link *link, const u64 *count, char *text)
 {
 	u64 value;
+	int error = litepulse_bus_lock_killable(link);
 
-	litepulse_bus_lock(link);
+	if (error)
+		return error;
 	value = *count;
 	mutex_unlock(&link->bus);
 	return sysfs_emit(text, "%llu\n", value);

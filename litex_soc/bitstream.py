@@ -65,6 +65,11 @@ ICE40 = (
 SYNTHESIS = {"up5k": SPRAM + ICE40.format("-dsp -device u", "{0}"), "hx8k": ICE40.format("-device hx", "{0}")}
 
 
+def placing(choice):
+    """nextpnr's options for the placement of a Choice."""
+    return STATIC if choice.phy in choice.board.crowded else PLACING[choice.board.family]
+
+
 def synthesis(fpga, samples):
     """Yosys commands for an FPGA of litex_soc/boards, and so many samples per cycle, with {0} for the top module."""
     return SYNTHESIS.get(fpga) or (LUT_RAM if samples > 2 else "") + "synth_ecp5 -top {0} -json {0}.json"
@@ -73,6 +78,8 @@ def synthesis(fpga, samples):
 # nextpnr's options: with the placer's own weights a full UP5K is 1 to 2 MHz slower, an ULX3S at 131 MHz 3
 WEIGHTS = ["--placer-heap-timingweight", "30", "--placer-heap-critexp", "4"]
 PLACING = {"ice40": ["--opt-timing", *WEIGHTS], "ecp5": WEIGHTS}
+# Of a part that is nine tenths full the usual placer finds no place for carry chains, with five seeds of six.
+STATIC = ["--opt-timing", "--placer", "static"]
 UNPLACED = "Unable to find legal placement"  # nextpnr, of a full part; another seed may do
 # nextpnr's names of what is counted, and what a column of docs/boards.md calls it
 RESOURCES = {
@@ -282,7 +289,7 @@ def place(choice, folder, top, options, clocks, nets, seed):
         f"--{form[1]}",
         form[2],
         *options,
-        *PLACING[family],
+        *placing(choice),
         "--seed",
         str(seed),
         "--report",
@@ -349,7 +356,7 @@ def _build(choice, seeds, say, folder, every, search):
     top, options, clocks, nets, files = write_sources(choice, folder)
     command = synthesis(choice.fpga, choice.samples)
     good = good_seeds().get(choice.name)
-    key = content(folder, command, options, PLACING[choice.board.family], clocks, seeds, every, search, good, GOOD, MORE)
+    key = content(folder, command, options, placing(choice), clocks, seeds, every, search, good, GOOD, MORE)
     if known := None if is_fresh() else BITSTREAMS.find(choice.name, key):
         for file in known.iterdir():
             if file.name != COMPLETE:

@@ -37,6 +37,7 @@ class Board:
     own plug has one and can be told from other makers' by what it says.
     `lin_entries` : LIN identifiers that have an entry, by PHY, one of regmap.LIN_ENTRIES; else 64.
     `packs` : its bridge can pack answers, and has frames wait.
+    `crowded` : PHYs with which more than nine tenths of the FPGA are in use: another placer takes over.
     `note` : what docs/boards.md says besides.
     """
 
@@ -53,6 +54,7 @@ class Board:
     add_serial: list = field(default_factory=list)
     variants: dict = field(default_factory=lambda: {"uartbone": None})
     packs: bool = True
+    crowded: tuple[str, ...] = ()
     note: str = ""
     lin_entries: dict[str, int] = field(default_factory=dict)
     bridge: tuple[str, str] | None = None

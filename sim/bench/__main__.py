@@ -383,13 +383,6 @@ def measure_cable():
     return cable_bench.measure()
 
 
-def measure_lin():
-    """Response spaces of LIN slaves of several kinds."""
-    from sim.linux import lin_bench
-
-    return lin_bench.measure()
-
-
 # The page ---------------------------------------------------------------------------------------------------------------------
 
 PARTS = {
@@ -399,7 +392,6 @@ PARTS = {
     "size": ("Size and clock on an iCE40 UP5K", measure_size),
     "linux": ("The driver beside liteuart", measure_linux),
     "cable": ("A board on a cable", measure_cable),
-    "lin": ("LIN slaves beside each other", measure_lin),
 }
 
 
@@ -567,7 +559,6 @@ LINES = {
     "size": size_lines,
     "linux": linux_lines,
     "cable": cable_lines,
-    "lin": lambda r: ["Table and picture: [lin.md](lin.md#how-soon-slaves-answer)."],
 }
 
 
@@ -658,10 +649,6 @@ def main(argv=None):
     print(text, end="")
     if not args.no_write:
         PAGE.write_text(text)
-        if "lin" in (results if args.page else measured):
-            from sim.linux import lin_bench
-
-            lin_bench.write_page(results["lin"]["figures"], measured_how("lin", results["lin"]))
     for part, lines in trouble.items():
         for line in lines:
             print(f"{part}: {line}", file=sys.stderr)

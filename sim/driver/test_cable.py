@@ -147,6 +147,12 @@ def test_baud_of_the_port():
     assert asked, "no rate was asked for, and so no lock of the port taken"
 
 
+def test_programs_that_wait_can_be_killed():
+    """Those that wait for their turn on the cable while a bit rate that the port cannot do is tried."""
+    with Board(between=Rated) as board:
+        check(cable_boot(["killed"], [board]), 1)
+
+
 def test_another_bridge_is_left_alone():
     """Its register does not have the word of 115200 baud: nothing is written to it, and the board works at the rate that it has."""
     with Board(between=OtherBridge) as board:

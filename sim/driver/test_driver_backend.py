@@ -22,7 +22,7 @@ from sim.guest.lin_bus import PIDS as SOME_PIDS
 from sim.guest.lin_bus import SLOW_BUS as BUS
 from sim.guest.lin_bus import SLOW_HZ as HZ
 from sim.guest.lin_bus import checksum
-from sim.scenario import SCENARIO, judge, unpacked
+from sim.scenario import SCENARIO, judge, scenario, unpacked
 
 pytestmark = pytest.mark.seconds(200)
 PYTHON = "run /usr/bin/env PYTHONPATH=/sw COLUMNS=200 HOME=/tmp /usr/bin/python3"
@@ -89,7 +89,7 @@ LIN = """
 import json, sys, time
 sys.path.insert(0, "/")
 import litepulse
-from scenario import command, pack
+from scenario import INJECTIONS, command, inject, pack
 def do(*words):
     return command(["--device", "/dev/litepulse0"], [*words, "--json"])
 slave = ["lin", "slave", "/door.ldf", "--node", "Window"]
@@ -107,6 +107,8 @@ with litepulse.open(device="/dev/litepulse0") as board:
     while board.now().tick < %d:
         time.sleep(0.2)
 told["master"] = do("lin", "master", "/door.ldf", "--schedule", "Outputs", "--rounds", "2", "--set", "WindowSpeed=70", "--set", "Light=7")
+for name in INJECTIONS:
+    told["inject " + name] = command(["--device", "/dev/litepulse0"], [*inject(name), "--baud", "%d"])
 for line in pack(told):
     print(line, flush=True)
 """
@@ -290,10 +292,10 @@ def heard(told, name):
 
 @pytest.mark.seconds(200)
 def test_every_verb_of_lin_on_the_driver():
-    """Slave, monitor and master: what they tell and what lies on the pins is what a bus must have, to the tick; a slave is kept."""
+    """Slave, monitor, master and faults: what they tell and what lies on the pins is what a bus must have, to the tick; a slave is kept."""
     folder = run_folder("lin-verbs")
     vcd, nodes, script = folder / "pins.vcd", folder / "nodes", folder / "lin.py"
-    script.write_text(LIN % LAST)
+    script.write_text(LIN % (LAST, BUS.baud))
     control = with_checksum(CONTROL, b"\x8c\xff")
     others = [
         one
@@ -360,11 +362,14 @@ def test_every_verb_of_lin_on_the_driver():
     check("stopped", 0, {})
     assert told["keep"]["armed"] and told["armed"]["responder_armed"] and told["stop"]["stopped"] == ["responder"]
     assert told["armed"]["lin_entries"] == 64
+    injections = {name.removeprefix("inject "): one for name, one in told.items() if name.startswith("inject ")}
+    begun = min(one["tick"] for one in injections.values())
+    scenario().check_injections(injections, [edge for edge in sent if edge[0] >= begun], BUS.form.period)
     start, gap = told["master"]["start"], HZ // 10
     light = with_checksum(LIGHT, b"\x07")
     published = [(start, CONTROL, control), (start + gap, LIGHT, light), (start + 2 * gap, CONTROL, control)]
     expected = [one for tick, number, data in published for one in BUS.published(tick, PIDS[number], data)]
-    assert start > LAST and [edge for edge in sent if edge[0] >= start] == edges(wave(expected))
+    assert start > LAST and [edge for edge in sent if start <= edge[0] < begun] == edges(wave(expected))
     assert [(frame["tick"], frame["id"], frame["data"], frame["error"]) for frame in told["master"]["frames"]] == [
         (tick + 1, number, data[:-1].hex(), None) for tick, number, data in published
     ]

@@ -54,10 +54,33 @@ def test_a_machine_that_stands_still_while_the_name_is_written(sleeps):
 
 
 @pytest.mark.seconds(60)
+@pytest.mark.parametrize("what", ["profiles", "filters", "loop", "rest"])
 @pytest.mark.parametrize("sleeps", [0, 1])
-def test_profiles_of_kept_output(sleeps):
-    """Neither a claim nor the tty changes the line profile of what an earlier claim kept, also when the driver has found it anew."""
-    run, jobs = echo_rig.echo_boot("run /use profiles", parameters=f"sleeps={sleeps} keeps=1")
+def test_settings_of_output(what, sleeps):
+    """Nobody changes settings of output that a claim kept, or of its responder, also when the driver has found it anew."""
+    run, jobs = echo_rig.echo_boot(f"run /use {what}", parameters=f"sleeps={sleeps} keeps=1")
+    assert run.status == [0] * jobs and not run.complaints, run.log
+
+
+TOO_LONG = "lead and lag of RS-485 are 65 us at most"  # of the echo board: 65535 ns
+
+
+@pytest.mark.seconds(60)
+@pytest.mark.parametrize("sleeps", [0, 1])
+def test_delays_of_rs485_that_are_too_long(sleeps, echo_board):
+    """Nobody takes a delay that the core cannot count for one that is in force: the log says how long it can be."""
+    run, jobs = echo_rig.echo_boot("run /use refused", parameters=f"sleeps={sleeps}")
+    assert run.status == [0] * jobs and not run.complaints and f"tty ttyPULSE0: {TOO_LONG}" in run.log, run.log
+    jobs = ["insmod litepulse.ko", f"insmod echo_board.ko sleeps={sleeps} rs485_ms=1", "rmmod echo_board", "rmmod litepulse", "leaks"]
+    run = boot(jobs, echo_board)
+    assert run.status == [0] * len(jobs) and not run.complaints, run.log
+    assert f"litepulse litepulse: {TOO_LONG}" in run.log and "ticks per second" not in run.log, run.log
+
+
+@pytest.mark.seconds(60)
+def test_programs_that_wait_can_be_killed():
+    """For their turn at a board that takes long."""
+    run, jobs = echo_rig.echo_boot("run /use killed", parameters="sleeps=1")
     assert run.status == [0] * jobs and not run.complaints, run.log
 
 
@@ -88,7 +111,7 @@ def echo_board_files():
     return echo_rig.echo_board()
 
 
-USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring resume retry settings keep nap xon"
+USES = "all unbind reset abi de lost clock wild doubt newcomer flood memory modem page ring resume retry settings keep nap perout xon"
 OF_THE_TTY = "breaks divisor latency flush refused"
 
 
@@ -109,14 +132,21 @@ def litepulse_echo():
 
 
 @pytest.mark.seconds(60)
-@pytest.mark.parametrize("sleeps", [0, 1])
-def test_answers_in_the_interrupt(litepulse_echo, sleeps):
+@pytest.mark.parametrize("sleeps, defer", [(0, 0), (1, 0), (1, 1)])
+def test_answers_in_the_interrupt(litepulse_echo, sleeps, defer):
     """litepulse_output_answer() in an interrupt, and in a worker of a transport that sleeps, where it refuses: no complaint about locks.
 
-    It gets the line from a tty that was closed while the board could not be reached. When the module has gone, everything else can be used.
+    Another worker may then launch the answer. The module gets the line from a tty that was closed while the board could not be reached.
+    When it has gone, everything else can be used.
     """
     name = echo_module.NAME
-    jobs = ["run /use closed-unreachable", f"insmod {name}.ko lead=2000000000", "run /use answer", f"rmmod {name}", "run /use all"]
+    jobs = [
+        "run /use closed-unreachable",
+        f"insmod {name}.ko lead=2000000000 defer={defer}",
+        "run /use answer",
+        f"rmmod {name}",
+        "run /use all",
+    ]
     run, count = echo_rig.echo_boot(*jobs, parameters=f"sleeps={sleeps}", files={f"{name}.ko": litepulse_echo})
     assert run.status == [0] * count and not run.complaints, run.log
 

@@ -94,6 +94,9 @@ def write_pages(results, experiments, write):
     if write:
         results.write(KEPT)
         DOCUMENT.write_text(page.document(experiments, results), encoding="utf-8")
+        for one in experiments:
+            if one.write_page and (figures := results.figures(one.name)):
+                one.write_page(figures, page.how_measured(one, results))
     return [interactive, images, *([DOCUMENT] if write else [])]
 
 

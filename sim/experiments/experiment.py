@@ -88,6 +88,7 @@ class Experiment:
     steps: the Steps of the short variant, or of the long one if `long`
     tables: lines of Markdown from {step name: figures}; each table says where its figures come from
     charts: [Chart] from the same
+    write_page: writes another page of docs/ that shows the figures, too, from the same and the line that says how they were measured
     """
 
     name: str
@@ -97,6 +98,7 @@ class Experiment:
     steps: Callable[[bool], list]
     tables: Callable[[dict], list]
     charts: Callable[[dict], list]
+    write_page: Callable[[dict, str], None] | None = None
 
 
 def by_rank(values, percent):

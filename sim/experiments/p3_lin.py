@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""P3: how soon a LIN slave answers. The measurement is that of `make bench PART=lin` (sim/linux/lin_bench.py)."""
+"""P3: how soon a LIN slave answers. It is measured by sim/linux/lin_bench.py; docs/lin.md has the same table."""
 
 from functools import cache
 
-from sim.experiments import soc
 from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, cumulative
 from sim.linux import lin_bench
-from sim.linux.lin_bench import LENGTHS, SLAVES, longest, summary, told
-from sim.linux.lin_bench import PUBLISHED as ADDED_US
+from sim.linux.lin_bench import LENGTHS, SLAVES, longest, summary
 
 
 @cache
@@ -44,23 +42,19 @@ def named(found):
                 yield slave, load, found[f"{number}-{load}"]
 
 
+def table_rows(found):
+    """Rows as lin_bench.lines() wants them."""
+    return [{"title": slave.title, "load": load, "of": one} for slave, load, one in named(found)]
+
+
 def tables(found):
     """Who answers how soon."""
-    allowed = [f"{length} byte{'s' if length > 1 else ''}, at most {float(longest(length)):,.0f}" for length in LENGTHS]
-    out = [
-        f"From the end of a header to the answer, in µs, at {lin_bench.BUS.baud:,} baud on the Linux SoC at {soc.HZ // 10**6} MHz ({RTL}):",
-        f"median, least and most of {lin_bench.HEADERS} headers. `loaded`: beside a process that wants all of the CPU; `halted`: the CPU",
-        "is in one loop with interrupts disabled. [lin.md](lin.md#how-soon-slaves-answer) says how each of them works.",
-        "",
-        f"| who answers | CPU | {' | '.join(allowed)} |",
-        "|---|---|" + "---|" * len(LENGTHS),
-    ]
-    for slave, load, one in named(found):
-        out.append(f"| {slave.title} | {load} | {' | '.join(told(one[str(length)]) for length in LENGTHS)} |")
-    out.append(
-        f"| a tty, four idle cores, one core, one loaded core ({PUBLISHED}) | | added: {', '.join(f'{us:,}' for us in ADDED_US)} | |"
-    )
-    return out
+    return [*lin_bench.lines(table_rows(found)), "", "[lin.md](lin.md#how-soon-slaves-answer) shows the answers of eight bytes, too."]
+
+
+def write_page(found, how):
+    """The same table in docs/lin.md, and the picture of all answers."""
+    lin_bench.write_page(table_rows(found), how)
 
 
 def charts(found):
@@ -90,4 +84,5 @@ P3 = Experiment(
     steps,
     tables,
     charts,
+    write_page,
 )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How soon a board on a USB cable answers an edge or a byte: by itself, and by programs of the simulated PC behind it.
+"""How soon a board on a USB cable answers an edge or a byte: by itself, and by programs and a module of the simulated PC behind it.
 
-The board's time goes by the wall clock, at a clock that a busy machine keeps up with; its pins are recorded to the tick. What a program
-takes is the time of a PC in QEMU, so the ratio to the responder, in the same run, says more than the seconds do.
+The board's time goes by the wall clock, at a clock that a busy machine keeps up with; its pins are recorded to the tick. What the PC
+takes is the time of QEMU, so the ratio to the responder, in the same run, says more than the seconds do.
 """
 
 import shlex
@@ -13,8 +13,9 @@ from pathlib import Path
 
 from sim.experiments.experiment import PC, ExperimentError, check
 from sim.experiments.p5_samples import RESPONDER_WIDTH, WIDTH, Said, Stimuli, check_exact, delays, places, row
+from sim.guest import echo_module
 from sim.linux.driver_bench import EACH
-from sim.pc import pc_rig
+from sim.pc import kernels, pc_rig
 
 KERNEL = "6.12"
 HZ = 500_000
@@ -26,6 +27,7 @@ SPACING = HZ // 20  # ticks, so stimuli are 25 to 75 ms apart: several polls of 
 ATTEMPTS = 3  # the board's time must keep up with the wall clock...
 CHUNK = 100  # ... for so many stimuli, a run
 TTY, CHARDEV, RESPONDER = "a program on LitePulse's tty", "a program on LitePulse's chardev", "LitePulse's responder"
+MODULE = "a kernel module on LitePulse's driver"
 
 
 @lru_cache(maxsize=1)
@@ -34,9 +36,9 @@ def guest():
     return pc_rig.boot(KERNEL)
 
 
-def run(words, stimuli, before, what, steady=True):
-    """(Said, pins) of response.c on the PC. ExperimentError if each time the PC was ready too late or, if `steady`, the board's time fell
-    behind."""
+def run(words, stimuli, before, what, steady=True, more=None):
+    """(Said, pins) of response.c on the PC; `more` files for `before`. ExperimentError if each time the PC was ready too late or, if
+    `steady`, the board's time fell behind."""
     pc = guest()
     for _ in range(ATTEMPTS):
         with tempfile.TemporaryDirectory() as folder:
@@ -48,7 +50,7 @@ def run(words, stimuli, before, what, steady=True):
             command = shlex.join(["./response", *words, "alone", str(len(stimuli.at)), str(int(seconds * 1000))])
             result = pc.run(
                 f"{attach}\n{before}\n{command}",
-                {**files, "response": pc.guest_program("response")},
+                {**files, **(more or {}), "response": pc.guest_program("response")},
                 boards=[{"hz": HZ, "bus_divider": 1, "options": ("--stimulus", moves)}],
                 seconds=int(2 * seconds) + 60,
             )
@@ -59,7 +61,7 @@ def run(words, stimuli, before, what, steady=True):
 
 
 def measure_edges(count, steady=True):
-    """Rows of the program and of the responder, which answer the same edges in one run."""
+    """Rows of the program and of the responder, which answer the same edges in one run; and of the module, which needs as long a lead."""
     stimuli = Stimuli(places(FIRST, count, SPACING), HZ)
     said, pins = run(["chardev", str(DELAY)], stimuli, "", CHARDEV, steady)
     came = stimuli.shifted(pins, CHARDEV)
@@ -69,7 +71,23 @@ def measure_edges(count, steady=True):
         for who, width, of in ((RESPONDER, RESPONDER_WIDTH, itself), (CHARDEV, WIDTH, said))
     }
     check_exact(found[RESPONDER], DELAY, RESPONDER)
-    return [row(who, WHERE, "idle", PC, HZ, found[who], count, of) for who, of in ((RESPONDER, itself), (CHARDEV, said))]
+    programs = [row(who, WHERE, "idle", PC, HZ, found[who], count, of) for who, of in ((RESPONDER, itself), (CHARDEV, said))]
+    return [*programs, measure_module(count, said.lead, steady)]
+
+
+def measure_module(count, lead, steady=True):
+    """The row of a module of the kernel, whose worker launches an answer `lead` ticks ahead: the transport sleeps."""
+    stimuli = Stimuli(places(FIRST, count, SPACING), HZ)
+    module = f"{echo_module.NAME}.ko"
+    with echo_module.sources() as folder:
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        made = {module: kernels.modules(KERNEL, folder, files, "echo")[echo_module.NAME]}
+    insert = f"insmod {module} lead={lead} width={WIDTH} defer=1"
+    said, pins = run(["kernel"], stimuli, insert, MODULE, steady, made)
+    check(said.seen == count, f"{MODULE}: it saw {said.seen} of {count} edges")
+    came = stimuli.shifted(pins, MODULE)
+    found = delays(came.begins(), came.answers(pins, WIDTH, MODULE), said, MODULE)
+    return row(MODULE, WHERE, "idle", PC, HZ, found, count, replace(said, lead=lead))
 
 
 def measure_bytes(count, steady=True):

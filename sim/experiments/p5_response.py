@@ -31,7 +31,7 @@ def steps(long):
         soc("kernel", "a kernel module of the Linux SoC: idle, loaded", 45, 230, [p5_soc.KERNEL], some),
         soc("chardev", "a program on the chardev: idle, loaded", 60, 700, [p5_soc.CHARDEV], few),
         soc("tty", "programs on LitePulse's and liteuart's ttys: idle, loaded", 85, 900, [p5_soc.TTY, p5_soc.LITEUART], few),
-        Step("cable", "a board on a USB cable: responder and programs", 600 if long else 60, lambda: p5_cable.rows(some)),
+        Step("cable", "a board on a USB cable: responder, module and programs", 900 if long else 90, lambda: p5_cable.rows(some)),
     ]
     if long:
         one = Step("ecp5-netlist", "the netlist of an ECP5, pad to pad", 110, lambda: p5_pads.measure("ecp5_generic", SAMPLES, "netlist"))
@@ -74,7 +74,7 @@ def place(row):
 
 
 def emulated(row):
-    """Whether its delays go by the clock on the emulator's wall: a program's on the cable. Only their ratio to the responder counts."""
+    """Whether its delays go by the clock on the emulator's wall: the PC's on the cable. Only their ratio to the responder counts."""
     return row["where"] == p5_cable.WHERE and row["who"] != p5_cable.RESPONDER
 
 
@@ -123,7 +123,7 @@ NOTES = (
     "Delays of edges count from the edge at the input pin to the edge at the output pin. Delays of bytes (the ttys) count from the "
     "begin of the stop bit to the start edge of the same byte. `refused`: the answer was launched too late, so it was not sent. "
     "`missed`: nobody saw the stimulus, or the study's measurement timed out. `×`: so many times as long as the responder on the cable, "
-    f"in the median; times of programs there are the emulator's. Of fewer than {FEW} samples there is no p99. Published: {SOURCE}."
+    f"in the median; times of the PC there are the emulator's. Of fewer than {FEW} samples there is no p99. Published: {SOURCE}."
 )
 
 
@@ -149,7 +149,7 @@ def row_of(name, times, source, ours):
 
 
 def charts(figures):
-    """All distributions but those of programs on the cable, whose times are the emulator's."""
+    """All distributions but those of the PC on the cable, whose times are the emulator's."""
     series = []
     for row in all_rows(figures):
         if row["delays"] and not emulated(row):
@@ -170,7 +170,8 @@ P5 = Experiment(
     question=(
         "How fast does a system answer an edge at an input with an edge at an output? Who answers: a program on a serial port, a program "
         "on the timing device, a module of the kernel in the interrupt, or the core itself? The first three are measured idle and with the "
-        "CPU loaded, on the Linux SoC; programs over a USB cable, too; the core's responder in all of these, and at full speed."
+        "CPU loaded, on the Linux SoC; over a USB cable, too, where a worker of the kernel's launches the module's answers; the core's "
+        "responder in all of these, and at full speed."
     ),
     published=(
         f"{SOURCE}: 500 to 1000 samples each. Medians: RP2040 with PIO 42.6 ns (38.0 to 48.4), Arduino Uno with an interrupt 9.04 µs "

@@ -128,15 +128,21 @@ def charts_of(experiment, results):
     return experiment.charts(figures) if figures else []
 
 
+def how_measured(experiment, results):
+    """The line that says what was run, when, on which sources; or that it was not."""
+    how = results.measured(experiment.name)
+    long = " --long" if results.long(experiment.name) else ""
+    return f"`{COMMAND} {experiment.name}{long}`: {how}." if how else f"Not measured yet: `{COMMAND} {experiment.name}`."
+
+
 def section_lines(experiment, results):
     """Lines of Markdown below an experiment's title, without its pictures: what, who, how, what came out."""
     name, errors = experiment.name, results.errors(experiment.name)
     figures = results.figures(name)
-    how = results.measured(name)
     return {
         "question": [experiment.question],
         "published": [f"Published: {experiment.published}"],
-        "how": [f"`{COMMAND} {name}`: {how}."] if how else [f"Not measured yet: `{COMMAND} {name}`."],
+        "how": [how_measured(experiment, results)],
         "tables": experiment.tables(figures) if figures else [],
         "errors": [f"**Not measured:** {step}: {error}" for step, error in sorted(errors.items())],
     }

@@ -84,6 +84,10 @@ class Results:
         """{step: what went wrong}."""
         return {step: one["error"] for step, one in self.all.get(experiment, {}).items() if "error" in one}
 
+    def long(self, experiment):
+        """Whether any of its figures are of the long variant."""
+        return any(one["long"] for one in self.all.get(experiment, {}).values() if "figures" in one)
+
     def measured(self, experiment):
         """When, and on which sources, in words; nothing if it was not."""
         ones = [one for one in self.all.get(experiment, {}).values() if "figures" in one]

@@ -55,6 +55,14 @@ def test_p2_room_is_left_for_what_comes():
     assert first["interrupts"] == 2 and first["lost"] == 0
 
 
+def test_p2_a_tty_does_not_tell_what_it_loses():
+    """At 3 Mbaud liteuart's 16 bytes run over; the table says so and has no times."""
+    lossy = p2_interrupts.receive_peer(3_000_000, 0.01)
+    assert 0 < lossy["lost"] < lossy["bytes"] == 3000 and not lossy["told"]
+    (line,) = [line for line in p2_interrupts.tables({"liteuart": lossy}) if line.startswith("| liteuart |")]
+    assert line.endswith(f" | - | - | {max(lossy['cpu'], 0):.1%} | - | **{lossy['lost']:,}**, not told |")
+
+
 def test_p2_arithmetic():
     """Of the study: 1920 interrupts a second for 19200 baud; a byte of 16550 waits for 13 others."""
     assert p2_interrupts.arithmetic(19_200, 1) == [1920, 0]

@@ -7,9 +7,11 @@ import pytest
 
 from sim import browser
 from sim.cocotb_rig import ROOT
-from sim.experiments import page
+from sim.experiments import p3_lin, page
 from sim.experiments.catalog import EXPERIMENTS
+from sim.experiments.p3_lin import P3
 from sim.experiments.results import KEPT, Results
+from sim.linux import lin_bench
 
 # What a reader sees of each chart: how many traces are drawn, what hovering over the first point of each shows; and the page as a whole.
 LOOK = """() => {
@@ -62,8 +64,13 @@ def test_the_page_asks_for_nothing(text):
 
 
 def test_the_document_shows_the_results(results):
-    """docs/experiments.md, its pictures and docs/experiments.json belong together."""
+    """docs/experiments.md, its pictures, the table of docs/lin.md and docs/experiments.json belong together."""
     assert (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8") == page.document(EXPERIMENTS, results), (
+        "stale: python -m sim.experiments --page --write"
+    )
+    how = page.how_measured(P3, results)
+    lin = lin_bench.PAGE.read_text(encoding="utf-8")
+    assert lin == lin_bench.with_table(lin, p3_lin.table_rows(results.figures("p3")), how), (
         "stale: python -m sim.experiments --page --write"
     )
     charts = [chart for one in EXPERIMENTS for chart in page.charts_of(one, results)]

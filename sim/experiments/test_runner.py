@@ -97,3 +97,12 @@ def test_ranks_and_shares():
     values = [5, 1, 3, 3]
     assert [by_rank(values, percent) for percent in (1, 25, 50, 75, 76, 100)] == [1, 1, 3, 3, 5, 5]
     assert cumulative(values) == ([1, 3, 5], [25.0, 75.0, 100.0])
+
+
+def test_the_command_of_the_figures(one):
+    """The page names the variant that was measured."""
+    _, fails, folder = one
+    fails[0] = False
+    for words, command in (([], "p9"), (["--long"], "p9 --long")):
+        assert runner.main(words) == 0
+        assert f"python -m sim.experiments {command}</code>:" in (folder / "experiments.html").read_text()

@@ -49,6 +49,7 @@ PIPES = "feedgnuplot", "vnl-filter", "sigrok-cli", "litepulse plot -"  # lines w
 SLOW = (
     r"\[--| VERB ",
     r"--port tcp:.* certify",
+    r"--sim certify --self -o self",
     r"latency .*--on edge:0:fall --count 100",
     r"sim_soc --trace ",
     r"(^\.venv/bin/litepulse --sim|/tmp/pulse) train --rate 58 .*--count 60",

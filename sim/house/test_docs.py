@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/develop/test-map.md names tests and proofs that exist: who renames one finds out here. docs/develop/testing.md lists every group."""
+"""docs/develop/test-map.md names tests and proofs that exist: who renames one finds out here. docs/develop/testing.md lists every group.
+Figures were measured on sources that the repository has.
+"""
 
 import ast
 import re
+import subprocess
 from fnmatch import fnmatchcase
 
 import pytest
@@ -104,3 +107,30 @@ def test_a_wrong_name_is_noticed(cell, wrong):
 def test_groups_are_listed():
     text = (ROOT / "docs" / "develop" / "testing.md").read_text()
     assert re.findall(r"(?m)^\| (\w+) \| `s[iw]\w*/", text) == list(GROUPS)
+
+
+def git(*words):
+    """What git says, and whether it could."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip(), done.returncode == 0
+
+
+def not_in_history(text):
+    """Commits that a page's figures were measured on, and that are no ancestors of this one; and those measured on something else."""
+    measured = re.findall(r"\bsources ([0-9a-f]{7,40})(?: with uncommitted changes)?\b", text)
+    changed = re.findall(r"\bsources [0-9a-f]{7,40} with uncommitted changes", text)
+    return changed + [commit for commit in measured if not git("merge-base", "--is-ancestor", commit, "HEAD")[1]]
+
+
+def test_figures_are_of_commits_that_exist():
+    """So that everybody can measure them again. A copy without history knows none."""
+    if git("rev-parse", "--is-shallow-repository") != ("false", True):
+        pytest.skip("no repository with its history")
+    pages = sorted((ROOT / "docs").rglob("*.md"))
+    assert {str(path.relative_to(ROOT)): wrong for path in pages if (wrong := not_in_history(path.read_text()))} == {}
+    assert not_in_history(f"sources {git('rev-parse', 'HEAD')[0][:8]}, and more") == []
+    assert not_in_history("sources 0000000; and sources 1111111 with uncommitted changes") == [
+        "sources 1111111 with uncommitted changes",
+        "0000000",
+        "1111111",
+    ]

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How soon LIN slaves of several kinds answer a header, on one booted Linux, measured at the pins of the simulated SoC.
 
-    python -m sim.bench lin                     the table and the picture of docs/lin.md
-    SLLIN=linux-lin python -m sim.bench lin     with sllin, too, of that clone of https://github.com/lin-bus/linux-lin
+    python -m sim.experiments p3 --write                     the table and the picture of docs/lin.md, and of docs/experiments.md
+    SLLIN=linux-lin python -m sim.experiments p3 --write     with sllin, too, of that clone of https://github.com/lin-bus/linux-lin
 
 The guest's program is programs/lin_bench.c. Every answer is read off the pin and must have the right bytes. The same run gives the same
 figures, to the tick.
 """
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from statistics import median
 
+from litepulse import plot
 from sim.cocotb_rig import ROOT
 from sim.core.model import edges
 from sim.guest.frames import wave
@@ -35,11 +35,12 @@ PLACES = [10 * MS + n * SLOT + n * n * SHIFT % SLOT // 4 for n in range(HEADERS)
 ENOUGH = PLACES[-1] // MS + 30  # milliseconds from the program's word to its end
 TIMED = Fraction(3, 4)  # of what the standard allows: when the chardev's program launches its answer
 LOADS = ("idle", "loaded", "halted")
-PAGE, PICTURE = ROOT / "docs" / "lin.md", ROOT / "docs" / "images" / "lin-response.png"
-BEGIN, END = "<!-- written by `python -m sim.bench lin` -->", "<!-- end -->"
-# One byte and its echo on a tty at 19200 baud took 572, 1318 and 6924 us instead of 520: the authors of linux-lin, on four cores, on one,
-# and on one with load.
-PUBLISHED = (52, 798, 6404)
+PAGE = ROOT / "docs" / "lin.md"
+PICTURES = {"light": "images/lin-response.png", "dark": "images/lin-response-dark.png"}  # beside it
+BEGIN, END = "<!-- written by `python -m sim.experiments p3 --write` -->", "<!-- end -->"
+# us that one byte and its echo took on a tty at 19200 baud: the authors of linux-lin. The two bytes alone are shorter.
+PUBLISHED = {"four idle cores": 572, "one core": 1318, "one loaded core": 6924}
+NOMINAL = 520  # us, as they give it
 
 
 def longest(length):
@@ -129,24 +130,6 @@ def summary(ticks, length):
     return {**spread, "late": late, "missing": len(ticks) - len(us), "us": us}
 
 
-def measure(workers=2):
-    """All figures, of JSON's types: `rows`, each {title, load, one summary for each of LENGTHS}; `sllin`: whether it was there."""
-    folder = sllin_folder()
-    bench = Bench(sllin=folder)
-    with ThreadPoolExecutor(workers) as pool:
-        waiting = [
-            (slave, load, [pool.submit(bench.spaces, slave, length, load) for length in LENGTHS])
-            for slave in SLAVES
-            if not slave.module or slave.module in bench.has
-            for load in slave.loads
-        ]
-        rows = [
-            {"title": slave.title, "load": load, "of": {str(length): summary(one.result(), length) for length, one in zip(LENGTHS, spaces)}}
-            for slave, load, spaces in waiting
-        ]
-    return {"rows": rows, "sllin": bool(folder), "missed": []}
-
-
 def told(one):
     """A summary in words: median and span in us, and what is wrong with how many."""
     wrong = [f"{one[what]} of {HEADERS} {what}" for what in ("late", "missing") if one[what]]
@@ -157,50 +140,55 @@ def told(one):
     return f"{span}{', **' + ', '.join(wrong) + '**' if wrong else ''}"
 
 
-def lines(figures):
-    """The table of measure()."""
+def lines(rows):
+    """The table of rows: {"title", "load", "of": {length: summary}}."""
     allowed = [f"{length} byte{'s' if length > 1 else ''}, at most {float(longest(length)):,.0f}" for length in LENGTHS]
     out = [
         f"The time from the end of a header to the answer, in µs: median, least and most of {HEADERS} headers",
         f"at {BUS.baud:,} baud, and how many answers came later than the standard allows. The machine is one",
-        f"VexRiscv at {HZ // 10**6} MHz with caches of 4 KB, simulated: the same sources give the same figures.",
+        f"VexRiscv at {HZ // 10**6} MHz with caches of 4 KB (simulated gateware): the same sources give the same figures.",
         "`loaded`: a process of the same priority wants all of the CPU. `halted`: the whole time the CPU runs",
         "one loop with interrupts disabled. The program on the chardev launches its answer after",
         f"{TIMED.numerator}/{TIMED.denominator} of what the standard allows. If it has not seen the header by then, nothing is sent, or",
-        "only the end of the answer: that counts as missing.",
+        "only the end of the answer: that counts as missing. Published: one byte and its echo on a tty and a much",
+        f"faster CPU, by the authors of linux-lin, less the {NOMINAL} µs that the bytes themselves last.",
         "",
         f"| who answers | CPU | {' | '.join(allowed)} |",
         "|---|---|" + "---|" * len(LENGTHS),
     ]
-    for row in figures["rows"]:
+    for row in rows:
         cells = [told(row["of"][str(length)]) for length in LENGTHS]
         out.append(f"| {row['title']} | {row['load']} | {' | '.join(cells)} |")
-    out += [
-        "",
-        "Published by the authors of linux-lin, for one byte and its echo on a tty and a much faster CPU:",
-        f"{PUBLISHED[0]} µs more than the nominal time on four idle cores, {PUBLISHED[1]} µs on one core, {PUBLISHED[2]:,} µs on one",
-        "loaded core.",
-    ]
-    if not figures["sllin"]:
+    for cores, us in PUBLISHED.items():
+        out.append(f"| a tty (published) | {cores} | {us - NOMINAL:,}: {us:,} instead of {NOMINAL} |{' |' * (len(LENGTHS) - 1)}")
+    if not any(row["title"].startswith("sllin") for row in rows):
         out += ["", "sllin was not measured: SLLIN names no clone of it."]
     return out
 
 
-def draw(figures, path):
-    """Every answer of every slave, on a logarithmic scale, with what the standard allows."""
+def draw(rows, path, theme):
+    """Every answer of every slave, on a logarithmic scale, with what the standard allows; theme: one of litepulse.plot."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    rows = figures["rows"][::-1]
+    colours = plot.THEMES[theme]
+    with matplotlib.rc_context(plot.settings(colours)):
+        figure = draw_rows(rows[::-1], pyplot, colours)
+        figure.savefig(path, dpi=110)
+        pyplot.close(figure)
+
+
+def draw_rows(rows, pyplot, theme):
+    """The figure: a panel for each length, a row for each slave and load, the last one on top."""
     figure, axes = pyplot.subplots(1, len(LENGTHS), figsize=(11, 0.42 * len(rows) + 1.6), sharey=True)
     for axis, length in zip(axes, LENGTHS):
         limit = float(longest(length))
-        axis.axvspan(limit, 20_000, color="#d62728", alpha=0.1, label="later than the standard allows")
+        axis.axvspan(limit, 20_000, color=theme.limits, alpha=0.1, label="later than the standard allows")
         for place, row in enumerate(rows):
             one = row["of"][str(length)]
-            colours = ["#d62728" if us > limit else "#2ca02c" for us in one["us"]]
+            colours = [theme.limits if us > limit else theme.tick for us in one["us"]]
             axis.scatter(one["us"], [place] * len(one["us"]), c=colours, s=18, alpha=0.7)
             if one["missing"]:
                 axis.text(19_000, place, f"{one['missing']} of {HEADERS} not sent", ha="right", va="center", fontsize=8)
@@ -213,15 +201,28 @@ def draw(figures, path):
     axes[0].set_yticks(range(len(rows)), [f"{row['title']}, {row['load']}" for row in rows], fontsize=9)
     figure.suptitle(f"LIN slaves at {BUS.baud:,} baud on a CPU of {HZ // 10**6} MHz: {HEADERS} answers each, SIMULATED")
     figure.set_layout_engine("constrained")
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    return figure
 
 
-def write_page(figures, how):
-    """Puts table and picture into docs/lin.md; `how`: what was run, when, on which sources."""
-    text = PAGE.read_text(encoding="utf-8")
+def picture_lines():
+    """The picture as the page shows it, on light and on dark pages."""
+    return [
+        "<picture>",
+        f'  <source media="(prefers-color-scheme: dark)" srcset="{PICTURES["dark"]}">',
+        f'  <img src="{PICTURES["light"]}" alt="Answers of LIN slaves of several kinds">',
+        "</picture>",
+    ]
+
+
+def with_table(text, rows, how):
+    """The page's text with this table in its place; `how`: what was run, when, on which sources."""
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
     check(BEGIN in text and END in text, f"{PAGE.name} has no place for the table")
-    table = "\n".join([BEGIN, how, "", *lines(figures), END])
-    PAGE.write_text(f"{before}{table}{after}", encoding="utf-8")
-    draw(figures, PICTURE)
+    return "\n".join([f"{before}{BEGIN}", *picture_lines(), "", how, "", *lines(rows), f"{END}{after}"])
+
+
+def write_page(rows, how):
+    """Puts table and pictures into docs/lin.md."""
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), rows, how), encoding="utf-8")
+    for theme, name in PICTURES.items():
+        draw(rows, PAGE.parent / name, theme)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The benchmark of LIN slaves: that it measures, and notices what is wrong. Its figures are in docs/lin.md."""
 
+import re
+
 import pytest
 
+from litepulse import plot
 from sim.linux import lin_bench
 from sim.linux.lin_bench import BUS, HEADERS, HZ, MS, SLAVES, Bench
 from sim.measured import BenchError
@@ -43,3 +46,22 @@ def test_late_is_what_the_standard_says():
     limit = 8 * HZ // BUS.baud
     found = lin_bench.summary([limit, limit + 1, None, 2 * MS], 1)
     assert (found["late"], found["missing"], found["least"]) == (2, 1, limit * 10**6 / HZ)
+
+
+def test_the_page_has_a_light_and_a_dark_picture(tmp_path, monkeypatch):
+    """Both are written, each on its own paper, and the page names both; what a bench wrote before is replaced."""
+    from matplotlib.image import imread
+
+    page = tmp_path / "lin.md"
+    page.write_text(f"before\n{lin_bench.BEGIN}\nold\n{lin_bench.END}\nafter\n")
+    (tmp_path / "images").mkdir()
+    monkeypatch.setattr(lin_bench, "PAGE", page)
+    one = {str(length): lin_bench.summary([5 * MS, None, HZ // 20_000], length) for length in lin_bench.LENGTHS}
+    lin_bench.write_page({"rows": [{"title": "a program", "load": "idle", "of": one}], "sllin": True}, "how it was run")
+    text = page.read_text()
+    shown = dict(re.findall(r'(srcset|src)="([^"]+)"', text))
+    assert shown == {"srcset": lin_bench.PICTURES["dark"], "src": lin_bench.PICTURES["light"]}
+    assert text.startswith(f"before\n{lin_bench.BEGIN}\n<picture>") and text.endswith(f"{lin_bench.END}\nafter\n") and "old" not in text
+    for theme, name in lin_bench.PICTURES.items():
+        red, green, blue = (round(255 * part) for part in imread(tmp_path / name)[0, 0, :3])
+        assert f"#{red:02x}{green:02x}{blue:02x}" == plot.THEMES[theme].paper

@@ -583,13 +583,14 @@ class Board:
     # One job at a time
 
     def begin(self, make: Callable[[Callable[[], None]], JobType]) -> JobType:
-        """Starts a job of another kind: `make` gets what the job has to call at its end, and returns it. InUse if there is one already."""
+        """Begins a job of another kind: `make` gets what the job has to call at its end, and returns it. InUse if there is one already."""
         return self._begin(lambda: make(self._end_job))
 
     def _begin(self, make: Callable[[], JobType], beside_responder: bool = False) -> JobType:
         if self._job or (self._responder and not beside_responder):
             raise InUse(f"{self.name}: this program has a job on it already: stop() or close() that first")
         job = make()
+        job.begin()
         if isinstance(job, Responder):
             self._responder = job
         else:

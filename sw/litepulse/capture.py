@@ -184,9 +184,16 @@ class Listen(Job[Item], Generic[Raw, Item]):
         super().__init__(run.backend, ended)
         self._run, self._count, self._given = run, count, 0
         self._timescale = timescale_of(run.backend)
-        run.prepare()
-        self._last_tick = None if duration is None else run.backend.now() + duration
+        self._duration = duration
+        self._last_tick: int | None = None
         self._batches = run.follow(self._flag)
+
+    def _prepare(self) -> None:
+        self._run.prepare()
+
+    def _start(self) -> None:
+        if self._duration is not None:
+            self._last_tick = self._backend.now() + self._duration
 
     def _item(self, found: Raw) -> Item | None:
         """What a program gets of it; None: nothing."""

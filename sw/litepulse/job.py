@@ -4,6 +4,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
@@ -78,17 +79,36 @@ class Job(Generic[Item]):
     """A job as programs see it: a context manager, and an iterator over what happens.
 
     Ctrl-C while the iterator waits ends the iteration as if nothing more came, and sets `interrupted`; elsewhere it raises
-    KeyboardInterrupt as always. Leaving the `with` block ends the job.
+    KeyboardInterrupt as always. Leaving the `with` block ends the job. The board that makes it calls begin().
     """
 
-    def __init__(self, backend: Backend, ended: Callable[[], None]) -> None:
+    def __init__(self, backend: Backend, ended: Callable[[], None], interrupt: Flag | None = None) -> None:
+        """interrupt: ends the iteration instead of Ctrl-C; whoever gives it catches the signals."""
         self.interrupted = False
         self._backend = backend
         self._lost: int | None = None  # once it has ended
         self._ended = ended  # tells the board that the next job may begin
         self._closed = self._over = False
         self._ready: deque[Item] = deque()
-        self._flag = CtrlC()
+        ctrl_c = CtrlC()
+        self._flag = ctrl_c if interrupt is None else interrupt
+        self._catching: AbstractContextManager[object] = ctrl_c if interrupt is None else nullcontext()
+
+    def begin(self) -> None:
+        """Prepares the board and starts what the job runs there. If a fault or a signal cuts the start short, what runs is ended."""
+        self._prepare()
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Checks and sets what the job needs; nothing runs yet. What it refuses stays as it was."""
+        raise NotImplementedError
+
+    def _start(self) -> None:
+        """Starts what runs on the board."""
 
     def _advance(self, interrupt: Flag) -> bool:
         """Looks once, puts what came into _ready; False: nothing more will come."""
@@ -109,7 +129,7 @@ class Job(Generic[Item]):
         while not self._ready:
             if self._over:
                 raise StopIteration
-            with self._flag:
+            with self._catching:
                 try:
                     if not self._advance(self._flag) or self._flag:
                         self._over = True

@@ -269,8 +269,10 @@ class Latency(Job[Sample]):
     def __init__(self, run: LatencyRun, ended: Callable[[], None]) -> None:
         super().__init__(run.backend, ended)
         self._run = run
-        run.prepare()
         self._batches = run.follow(self._flag)
+
+    def _prepare(self) -> None:
+        self._run.prepare()
 
     @property
     def plan(self) -> LatencyPlan:

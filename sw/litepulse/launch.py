@@ -161,6 +161,8 @@ class Send(Job[Outcome]):
         self._wanted: deque[tuple[int, int]] = deque()  # (number, tick) of what is fed and not told yet
         self.first_tick = 0
         self.run = SendRun(backend, profile, (), loopback)
+
+    def _prepare(self) -> None:
         self.run.prepare()
 
     def start(self, launches: Iterable[tuple[int, Launch]], keep: bool = True) -> None:

@@ -18,6 +18,7 @@ BAND_NS = 100_000  # what a tuned laptop reached: problem P1
 SIMULATED = "SIMULATED"
 _NO_RESULT = "not a result of litepulse"
 BINS = 200  # bars of a histogram of delays
+MICROSECONDS_NS = 10_000  # delays from here on are drawn in µs
 DENSE = 1000  # more points than this are drawn as a density
 REGULAR = Fraction(1, 100)  # intervals that differ from their median by less are drawn as differences
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -56,8 +57,9 @@ class Series:
     y: Sequence[float]
     x_label: str
     y_label: str
-    bars: Sequence[tuple[float, int]] | None = None  # [(value, count)] draws a histogram instead
-    bar_width: int = 1  # from bar to bar
+    bars: Sequence[tuple[Fraction, int]] | None = None  # [(time, exact, and count)] draws a histogram instead
+    bar_width: float = 1  # from bar to bar
+    bars_begin: bool = False  # a bar of several ticks begins at its time; one of a single tick is centred on it
     intervals_ns: list[float] | None = None  # of a train: interval less exact period
     tick_ns: float | None = None
     band: bool = False  # slow enough to be compared with what software does
@@ -99,12 +101,9 @@ def from_result(result: dict[str, Any]) -> Series:
     note = backend_note(result)
     if command == "respond":
         delays = [a["delay_ticks"] for a in result["answers"] if a["delay_ticks"] is not None]
-        rows = histogram(delays)
-        return Series(
-            f"{len(delays)} answers to {result['trigger']}", note, [], [], "delay [ticks]", "answers", bars=rows, tick_ns=float(tick_ns)
-        )
+        return delay_series(f"{len(delays)} answers to {result['trigger']}", note, histogram(delays), 1, "answers", tick_ns)
     if command == "latency":
-        return latency_series(result, note, float(tick_ns))
+        return latency_series(result, note, tick_ns)
     if command == "capture":
         ticks = [e["tick"] for e in result["edges"]]
         return interval_series(f"{len(ticks)} edges", note, [(b - a) * tick_ns for a, b in zip(ticks, ticks[1:])])
@@ -122,7 +121,7 @@ def from_result(result: dict[str, Any]) -> Series:
     raise _NotPlottable(f"nothing of {shown(command)} can be plotted")
 
 
-def latency_series(result: dict[str, Any], note: str, tick_ns: float) -> Series:
+def latency_series(result: dict[str, Any], note: str, tick_ns: Fraction) -> Series:
     """The delays of a latency measurement, in bins of as many ticks as it takes for BINS of them at most."""
     if "runs" in result:
         raise _NotPlottable("it compares settings; a picture has one measurement")
@@ -131,9 +130,15 @@ def latency_series(result: dict[str, Any], note: str, tick_ns: float) -> Series:
         delays.add(value, count)
     bars, _ = delays.bins(BINS)
     width = bars[1][0] - bars[0][0] if len(bars) > 1 else 1
-    label = "delay [ticks]" if width == 1 else f"delay [ticks], {width} to a bar"
-    title = f"{delays.count} responses: {result['stimulus']} → {result['response']}"
-    return Series(title, note, [], [], label, "responses", bars=bars, bar_width=width, tick_ns=tick_ns)
+    return delay_series(f"{delays.count} responses: {result['stimulus']} → {result['response']}", note, bars, width, "responses", tick_ns)
+
+
+def delay_series(title: str, note: str, rows: Sequence[tuple[int, int]], width: int, what: str, tick_ns: Fraction) -> Series:
+    """A histogram of delays, in ns, or in µs where they are long. rows: [(ticks, how often)], a bar is `width` ticks wide."""
+    unit, scale = ("µs", tick_ns / 1000) if rows and rows[-1][0] * tick_ns >= MICROSECONDS_NS else ("ns", tick_ns)
+    label = f"delay [{unit}]" if width == 1 else f"delay [{unit}], a bar is {width} ticks"
+    bars = [(ticks * scale, count) for ticks, count in rows]
+    return Series(title, note, [], [], label, what, bars=bars, bar_width=float(width * scale), bars_begin=width > 1, tick_ns=float(tick_ns))
 
 
 def train_series(result: dict[str, Any]) -> Series:
@@ -208,7 +213,8 @@ def text(series: Series, width: int, plain: bool = False) -> list[str]:
 
     title = f"{series.title}, {series.note}"
     if series.bars is not None:
-        return termplot.bars(series.bars, f"{title}  [{series.x_label}]", width, plain)
+        rows = [(fixed(value, 3), count) for value, count in series.bars]
+        return termplot.bars(rows, f"{title}  [{series.x_label}]", width, plain)
     y_range = None
     if series.tick_ns and series.y and max(map(abs, series.y)) <= 2 * series.tick_ns:
         y_range = (-2 * series.tick_ns, 2 * series.tick_ns)
@@ -225,7 +231,7 @@ def save(series: Series, path: str | Path, theme: str = "light") -> None:
         raise BadInput(f"{path}: drawing needs matplotlib: pip install 'litepulse[plot]'") from None
     colours = THEMES[theme]
     train = series.intervals_ns is not None
-    with matplotlib.rc_context(_settings(colours)):
+    with matplotlib.rc_context(settings(colours)):
         figure, axes = pyplot.subplots(2 if train else 1, 1, figsize=(9, 7 if train else 4.5), squeeze=False)
         figure.set_layout_engine("constrained", rect=(0, 0.03, 1, 0.97))
         try:
@@ -261,8 +267,8 @@ def _matplotlib() -> tuple[Any, Any]:
     return matplotlib, pyplot
 
 
-def _settings(colours: Theme) -> dict[str, Any]:
-    """matplotlib's settings for a Theme."""
+def settings(colours: Theme) -> dict[Any, Any]:
+    """matplotlib's settings for a Theme. Any: its own type for the keys is an endless list."""
     paper = ("figure.facecolor", "savefig.facecolor", "axes.facecolor", "legend.facecolor")
     ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "legend.edgecolor", "grid.color")
     return {
@@ -312,15 +318,18 @@ def _points(
         axis.plot([], [], "s", color=colours.points, label=label)
 
 
-def _bar_axes(axis: Any, series: Series, bars: Sequence[tuple[float, int]], colours: Theme) -> None:
-    """A histogram over whole numbers of ticks. A bar of several begins at the first of them."""
-    values, width = [value for value, _ in bars], series.bar_width
-    places = values if width == 1 else [value + width / 2 for value in values]
-    axis.bar(places, [count for _, count in bars], color=colours.points, width=0.8 if width == 1 else width)
+def _bar_axes(axis: Any, series: Series, bars: Sequence[tuple[Fraction, int]], colours: Theme) -> None:
+    """A histogram over times that are whole numbers of ticks."""
+    from matplotlib.ticker import MaxNLocator
+
+    values, width, several = [float(value) for value, _ in bars], series.bar_width, series.bars_begin
+    places = [value + width / 2 for value in values] if several else values
+    axis.bar(places, [count for _, count in bars], color=colours.points, width=width if several else 0.8 * width)
     if values:
-        axis.set_xlim(min(values) - 2.5 * width, max(values) + (1 if width == 1 else 2) * 2.5 * width)
+        axis.set_xlim(min(values) - 2.5 * width, max(values) + (2 if several else 1) * 2.5 * width)
     axis.set(xlabel=f"{series.x_label}, 1 tick = {series.tick_ns:.4g} ns", ylabel=series.y_label)
     _ticks(axis)
+    axis.xaxis.set_major_locator(MaxNLocator(steps=[1, 2, 5, 10]))
     axis.yaxis.get_major_locator().set_params(integer=True)
 
 

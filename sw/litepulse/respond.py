@@ -177,14 +177,13 @@ class Responder(Job[Answer]):
     def __init__(self, run: RespondRun, ended: Callable[[], None]) -> None:
         super().__init__(run.backend, ended)
         self._run = run
-        run.prepare()
-        try:
-            run.arm()
-        except BaseException:
-            self._abandon()
-            raise
         self._batches = run.follow(self._flag)
-        self._ready: deque[Answer] = deque()
+
+    def _prepare(self) -> None:
+        self._run.prepare()
+
+    def _start(self) -> None:
+        self._run.arm()
 
     @property
     def delay(self) -> int:

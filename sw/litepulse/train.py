@@ -255,13 +255,13 @@ class Train(Job[Pulse]):
         self._waiting: deque[Row] = deque()
         self._heard: deque[int] = deque()  # received ticks that belong to no pulse yet
         self._seen = 0  # record.received_count so far
-        run.prepare()
-        try:
-            self._take(run.start())
-        except BaseException:
-            self._abandon()
-            raise
         self._batches = run.follow(self._flag)
+
+    def _prepare(self) -> None:
+        self._run.prepare()
+
+    def _start(self) -> None:
+        self._take(self._run.start())
 
     @property
     def record(self) -> TrainRecord:

@@ -12,6 +12,7 @@ import json
 import sys
 import zlib
 from fractions import Fraction
+from math import floor
 
 MESSAGE = b"LitePulse"
 LINE = 700  # characters of a line that every console carries whole
@@ -64,6 +65,24 @@ KEPT = {
     "last stop": ["stop", "--json"],
     "end": ["info", "--json"],
 }
+
+# Frames of `litepulse lin inject --id 16 --data 0102`, right and wrong: more words, bits of the break, the bytes behind it,
+# {(byte, bit): bit times by which it is longer}, and the error of the frame. 0x50 is the identifier with its parity.
+INJECTIONS = {
+    "right": ([], 13, "55500102ac", {}, None),
+    "classic": (["--model", "classic"], 13, "55500102fc", {}, None),
+    "checksum": (["--flip-checksum", "0x80"], 13, "555001022c", {}, "wrong checksum"),
+    "parity": (["--flip-parity", "2"], 13, "55d00102ac", {}, "wrong parity"),
+    "sync": (["--sync", "0x54"], 13, "54500102ac", {}, "wrong sync"),
+    "short break": (["--break", "9"], 9, "55500102ac", {}, "no header"),
+    "stretch": (["--stretch", "2.3=+0.4"], 13, "55500102ac", {(2, 3): Fraction(2, 5)}, None),
+    "two": (["--stretch", "0.0=+1/4", "--stretch", "4.9=-0.25"], 13, "55500102ac", {(0, 0): Fraction(1, 4), (4, 9): Fraction(-1, 4)}, None),
+}
+
+
+def inject(name):
+    """The words of a command for one of them."""
+    return ["lin", "inject", "--id", "16", "--data", "0102", *INJECTIONS[name][0], "--json"]
 
 
 def command(options, words):
@@ -293,6 +312,56 @@ def check_package(told, backend):
     for name in ("timed", "freely"):
         heard, received, left = told[name]
         assert heard == MESSAGE.decode() and received == [tick + 1 for tick in left], (name, told[name])
+
+
+def injected(name, tick, bit):
+    """([(tick, level)] on the line, [(tick, byte, whether it is a break)] received) of an injection; bit: in ticks, exact.
+
+    Each launch begins at its exact place, rounded down. So does each edge within it, counted from there; a byte with a bit that is longer
+    or shorter consists of pulses. The receiver sees a pin's edge a tick later.
+    """
+    _, break_bits, data, longer, _ = INJECTIONS[name]
+    low, heard = [(tick, tick + floor(break_bits * bit))], [(tick + 1, 0, break_bits > 9)]
+    place = tick + (break_bits + 1) * bit
+    for number, byte in enumerate(bytes.fromhex(data)):
+        heard.append((floor(place) + 1, byte, False))
+        lengths = [bit * (1 + longer.get((number, k), 0)) for k in range(10)]
+        at = Fraction(floor(place)) if set(lengths) == {bit} else place
+        for level, length in zip([0, *(byte >> k & 1 for k in range(8)), 1], lengths):
+            low += [] if level else [(floor(at), floor(at + length))]
+            at += length
+        place += sum(lengths)
+    edges = []
+    for begin, end in low:
+        if edges and edges[-1][0] == begin:  # two low bits
+            edges.pop()
+        else:
+            edges.append((begin, 0))
+        edges.append((end, 1))
+    return edges, heard
+
+
+def check_injection(name, told, edges, bit):
+    """AssertionError unless the pin and what was heard of it are what was asked for. edges: all of TX from the frame's tick on."""
+    _, break_bits, data, _, error = INJECTIONS[name]
+    assert (told["sent"], told["break_bits"]) == (data, break_bits), (name, told)
+    wanted, heard = injected(name, told["tick"], bit)
+    assert edges == wanted, (name, edges, wanted)
+    assert [(one["tick"], one["byte"], one["break"]) for one in told["records"]] == heard, (name, told["records"], heard)
+    frames = [(one["tick"], one["id"], one["data"], one["error"]) for one in told["frames"]]
+    if error == "no header":
+        assert frames == [(tick, None, f"{byte:02x}", error) for tick, byte, _ in heard], (name, frames)
+    else:
+        assert frames == [(told["tick"] + 1, None if error == "wrong parity" else 16, data[4:8], error)], (name, frames)
+        assert told["frames"][0]["own_header"] and told["frames"][0]["own_response"], (name, told)
+
+
+def check_injections(told, edges, bit):
+    """Of injections in turn on one board; edges: all of TX from the first on."""
+    starts = [one["tick"] for one in told.values()]
+    assert starts == sorted(starts) and list(told) == list(INJECTIONS) and edges[0][0] == starts[0], (starts, edges[:1])
+    for (name, one), end in zip(told.items(), [*starts[1:], edges[-1][0] + 1]):
+        check_injection(name, one, [edge for edge in edges if one["tick"] <= edge[0] < end], bit)
 
 
 if __name__ == "__main__":  # in a guest: scenario.py --device /dev/litepulse0 2, or --port /dev/ttyUSB0 2; the number is `ahead`

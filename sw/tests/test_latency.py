@@ -640,7 +640,8 @@ def test_echo_on_a_pseudo_terminal(tmp_path):
     assert sorted((each["n"], each["delay_ticks"]) for each in result["samples"]) == list(enumerate(wanted))
     assert counts(result) == {"answered": 200} and min(wanted) >= 4170, "never before the byte has left"
     check_figures(result)
-    bars = plot.from_result(result).bars
+    tick_us = 10**6 / Fraction(result["tick_hz"])
+    bars = [(value / tick_us, count) for value, count in plot.from_result(result).bars]
     assert sum(count for _, count in bars) == 200 and len(bars) <= 200 and bars[0][0] == min(wanted)
     (width,) = {b - a for (a, _), (b, _) in zip(bars, bars[1:])}
     assert dict(bars) == {low: sum(low <= each < low + width for each in wanted) for low, _ in bars}

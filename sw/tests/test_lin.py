@@ -4,6 +4,7 @@
 This file makes the other nodes as a stimulus, from the rules of the standard. sigrok's LIN decoder reads the pins independently.
 """
 
+import contextlib
 import json
 import random
 import re
@@ -16,12 +17,14 @@ import pytest
 import litepulse
 from litepulse import lin, witness
 from litepulse.cli import make_parser
+from litepulse.commands import lin as commands
 from litepulse.errors import BadInput
 from litepulse.lin import frames
 from litepulse.lin.faults import Injection
 from litepulse.lin.protocol import header_limit, response_limit, space_limit
 from litepulse.streams import RxByte
 
+from . import scenario
 from .test_sim import COMMAND, ENV, HZ, frame_edges, pins
 
 LDF = Path(__file__).resolve().parents[1] / "examples" / "door.ldf"
@@ -191,6 +194,8 @@ def test_description():
     assert known[16] == lin.Expected(2, lin.ENHANCED, "WindowControl") and known[60] == lin.Expected(8, lin.CLASSIC, "MasterReq")
     # bit 0 up, bits 1 to 7 the speed; what no signal uses is recessive
     assert network.encode("WindowControl", {"WindowUp": "up", "WindowSpeed": 50}) == bytes([1 | 50 << 1, 0xFF])
+    assert network.encode("WindowControl", {"WindowUp": 1, "WindowSpeed": 50}) == bytes([1 | 50 << 1, 0xFF])
+    assert network.encode("WindowControl", {"WindowUp": 0, "WindowSpeed": 1}) == bytes([1 << 1, 0xFF])
     assert network.decode("WindowControl", bytes([1 | 50 << 1, 0xFF])) == {"WindowUp": "up", "WindowSpeed": 50.0}
     # the first byte of a frame that an event-triggered one may bring is its identifier
     assert network.encode("MirrorState", {"MirrorAngle": 0x1234}) == b"\x61\x34\x12\xfe"
@@ -363,42 +368,71 @@ def frames_of_collision():
 
 
 @pytest.mark.seconds(40)
-@pytest.mark.parametrize(
-    "options, error, data",
-    [
-        ([], None, "0102"),
-        (["--flip-checksum", "0x80"], "wrong checksum", "0102"),
-        (["--flip-parity", "2"], "wrong parity", "0102"),
-        (["--sync", "0x54"], "wrong sync", "0102"),
-        (["--model", "classic"], None, "0102"),
-        (["--stretch", "3.4=+0.3"], None, "0102"),
-        (["--stretch", "0.0=+0.25", "--stretch", "4.9=-0.25"], None, "0102"),
-    ],
-)
-def test_faults_on_purpose(options, error, data, tmp_path):
-    """What goes out is what was asked for, to the tick."""
+@pytest.mark.parametrize("name", scenario.INJECTIONS)
+def test_faults_on_purpose(name, tmp_path):
+    """What goes out is what was asked for, to the tick, and so is what is heard. sim/driver does the same on the kernel's driver."""
     vcd = tmp_path / "out.vcd"
-    words = ["lin", "inject", "--id", 16, "--data", "01,02", "--at", "2000000t", *options]
-    result = result_of("--sim", "--vcd", vcd, *words)
-    (frame,) = result["frames"]
-    assert (frame["error"], frame["data"], frame["own_header"]) == (error, data, True)
-    given = dict(zip(options[::2], options[1::2]))
-    values = [int(given.get("--sync", "0x55"), 0), PIDS[16] ^ int(given.get("--flip-parity", "0")) << 6, 1, 2]
-    values.append(reference_checksum(b"\1\2", None if "--model" in given else PIDS[16]) ^ int(given.get("--flip-checksum", "0"), 0))
-    longer = {}
-    for name, text in zip(options[::2], options[1::2]):
-        if name == "--stretch":
-            place, _, by = text.partition("=")
-            longer[tuple(map(int, place.split(".")))] = Fraction(by)
-    edges, place = [(2_000_000, 0), (2_000_000 + 13 * 2500, 1)], 2_000_000 + 14 * BIT
-    for number, value in enumerate(values):
-        level = 1
-        for bit, now in enumerate([0, *(value >> k & 1 for k in range(8)), 1]):
-            if now != level:
-                edges.append((int(place), now))
-                level = now
-            place += BIT * (1 + longer.get((number, bit), 0))
-    assert [edge for edge in pins(vcd)["tx"] if edge[0] >= 2_000_000] == edges
+    result = result_of("--sim", "--vcd", vcd, *scenario.inject(name), "--at", "2000000t")
+    assert result["tick"] == 2_000_000
+    scenario.check_injection(name, result, [edge for edge in pins(vcd)["tx"] if edge[0] >= 2_000_000], BIT)
+
+
+@contextlib.contextmanager
+def board_on_a_bus(vcd, *options):
+    """The address of a simulated board that outlives a command, on a bus; then its pins are in `vcd`."""
+    from litex_soc import sim_soc
+
+    words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--lockstep", "20000", "--bus", "--vcd", vcd, *options]
+    with subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        try:
+            yield f"tcp:127.0.0.1:{json.loads(process.stdout.readline())['tcp']}"
+        finally:
+            process.stdin.close()
+            process.wait(timeout=20)
+
+
+@pytest.mark.seconds(15)
+def test_faults_on_purpose_over_a_port(tmp_path):
+    """One after the other on one board: the same, and nothing else on the pin."""
+    vcd = tmp_path / "bus.vcd"
+    with board_on_a_bus(vcd) as spec:
+        told = {name: result_of("--port", spec, *scenario.inject(name)) for name in scenario.INJECTIONS}
+    scenario.check_injections(told, pins(vcd)["tx"][1:], BIT)
+
+
+def slots_of(schedule):
+    """[(name of the slot, identifier, slot in ms)] of a schedule, read here on our own from the text of the description."""
+    text = LDF.read_text()
+    identifiers = {name: int(number) for name, number in re.findall(r"(?m)^  (\w+): (\d+), \w+, \d+ \{", text)}
+    identifiers |= {slot: identifiers[frame] for slot, frame in re.findall(r"Sporadic_frames \{\s*(\w+): (\w+);", text)}
+    table = re.search(rf"(?ms)^Schedule_tables \{{.*?^  {schedule} \{{(.*?)^  \}}", text)
+    assert table
+    return [(name, identifiers[name], int(ms)) for name, ms in re.findall(r"(\w+) delay (\d+) ms;", table[1])]
+
+
+@pytest.mark.seconds(15)
+@pytest.mark.parametrize("schedule", ["Normal", "Outputs"])
+def test_a_schedule_over_a_port(schedule, tmp_path):
+    """Each break begins at the tick of its slot, in both rounds; the sporadic frame is sent once; no other edge is on the pin."""
+    vcd, data = tmp_path / "bus.vcd", {16: b"\x29\xff", 17: b"\x07"}
+    with board_on_a_bus(vcd) as spec:
+        result = result_of(
+            *("--port", spec, "lin", "master", LDF, "--schedule", schedule, "--rounds", 2, "--set", "WindowUp=1", "--set", "Light=7"),
+            status=int(schedule == "Normal"),  # nobody answers the headers of slaves
+        )
+    tick, edges, frames = result["start"], [], []
+    for turn in range(2):
+        for name, number, ms in slots_of(schedule):
+            if name != "LightSlot" or not turn:
+                response = data.get(number, b"")
+                response += bytes([reference_checksum(response, PIDS[number])]) if response else b""
+                edges += bus_frame(tick, PIDS[number], response)[0]
+                frames.append((tick + 1, number, response[:-1].hex()))
+            tick += ms * HZ // 1000
+    assert pins(vcd)["tx"][1:] == edges
+    assert [(frame["tick"], frame["id"], frame["data"]) for frame in result["frames"]] == frames
+    assert all(frame["own_header"] for frame in result["frames"]) and result["lost"] == 0
 
 
 @pytest.mark.seconds(10)
@@ -452,6 +486,22 @@ def test_from_python():
                 master.request(bytes(7))
 
 
+def check_example(line):
+    """The command takes it, and the description has what it names."""
+    network, args = lin.Description(LDF), make_parser().parse_args(line.split())
+    assert args.lin_verb in line.split()
+    assert getattr(args, "schedule", None) in (None, *network.schedules()) and getattr(args, "node", None) in (None, *network.slaves)
+    for signal, value in getattr(args, "set", ()):
+        assert [network.encode(name, {signal: value}) for name in network.frames_with(signal)]
+
+
+def test_the_examples_of_the_help():
+    lines = re.findall(r"(?m)^ +litepulse (.*)$", "\n".join((commands.MONITOR, commands.MASTER, commands.SLAVE, commands.INJECT)))
+    assert len(lines) >= 10
+    for line in lines:
+        check_example(line.partition(" > ")[0])
+
+
 # The page -------------------------------------------------------------------------------------------------------------------
 
 
@@ -471,6 +521,6 @@ def test_the_page(tmp_path, monkeypatch, capsys):
     lines = re.findall(r"(?m)^ +litepulse ((?:--sim )?lin (?:monitor|master|slave|inject) [^\[#\n]*?)(?: *#.*)?$", page)
     assert len(lines) >= 4
     for line in lines:
-        assert make_parser().parse_args(line.split()).lin_verb in line.split()
+        check_example(line)
     for error in ERRORS:
         assert f"`{error}`" in page

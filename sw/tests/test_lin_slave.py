@@ -20,7 +20,7 @@ from litepulse.capture import LostEvent
 from litepulse.line import LinEntry
 
 from .fake_board import FakeBoard, Server
-from .test_lin import BIT, LDF, PIDS, bus_frame, reference_checksum, result_of, stimulus
+from .test_lin import BIT, LDF, PIDS, board_on_a_bus, bus_frame, reference_checksum, result_of, stimulus
 from .test_sim import COMMAND, ENV, frame_edges, pins
 
 START = 1_000_000
@@ -305,18 +305,11 @@ def test_a_node_of_lin_1(tmp_path):
 @pytest.mark.seconds(10)
 def test_over_a_port(tmp_path):
     """A board that outlives the command: the same answers, and none once the command has ended."""
-    from litex_soc import sim_soc
-
     at = [START, START + STEP]
     nodes, vcd = stimulus(tmp_path / "nodes", *(header(tick, WINDOW) for tick in at)), tmp_path / "bus.vcd"
-    words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--lockstep", "20000", "--bus", "--stimulus", nodes, "--vcd", vcd]
-    process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    spec = f"tcp:127.0.0.1:{json.loads(process.stdout.readline())['tcp']}"
-    result = result_of("--port", spec, "lin", "slave", LDF, "--node", "Window", "--count", 1)
-    heard = result_of("--port", spec, "lin", "monitor", "--ldf", LDF, "--count", 1, status=1)
-    process.stdin.close()
-    process.wait(timeout=20)
-    process.stdout.close()
+    with board_on_a_bus(vcd, "--stimulus", nodes) as spec:
+        result = result_of("--port", spec, "lin", "slave", LDF, "--node", "Window", "--count", 1)
+        heard = result_of("--port", spec, "lin", "monitor", "--ldf", LDF, "--count", 1, status=1)
     assert (result["backend"], result["answered"]) == ("uartbone", 1) and heard["frames"][0]["error"] == "no response"
     assert sent(vcd) == answer(at[0], with_checksum(window(255), WINDOW), int(BIT))
 
@@ -324,25 +317,18 @@ def test_over_a_port(tmp_path):
 @pytest.mark.seconds(10)
 def test_a_slave_is_kept(tmp_path):
     """The board goes on answering when the command has ended, SlaveResp once, until `litepulse stop`."""
-    from litex_soc import sim_soc
-
     numbers, data = (WINDOW, RESPONSE, RESPONSE, WINDOW), bytes(range(8))
     at = [8 * START + n * STEP for n in range(4)] + [24 * START]
     nodes, vcd = stimulus(tmp_path / "nodes", *(header(tick, number) for tick, number in zip(at, (*numbers, WINDOW)))), tmp_path / "bus.vcd"
-    words = [sim_soc.build(), "--tcp", "0", "--exit-with-parent", "--lockstep", "20000", "--bus", "--stimulus", nodes, "--vcd", vcd]
-    process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    spec = f"tcp:127.0.0.1:{json.loads(process.stdout.readline())['tcp']}"
-    kept = result_of(
-        *("--port", spec, "lin", "slave", LDF, "--node", "Window", "--set", "WindowPlace=7", "--flip-checksum", "WindowState=3"),
-        *("--respond", data.hex(), "--keep"),
-    )
-    heard = result_of("--port", spec, "lin", "monitor", "--ldf", LDF, "--count", 4, status=1)
-    armed = result_of("--port", spec, "info")["responder_armed"]
-    stopped = result_of("--port", spec, "stop")["stopped"]
-    silent = result_of("--port", spec, "lin", "monitor", "--ldf", LDF, "--count", 1, status=1)
-    process.stdin.close()
-    process.wait(timeout=20)
-    process.stdout.close()
+    with board_on_a_bus(vcd, "--stimulus", nodes) as spec:
+        kept = result_of(
+            *("--port", spec, "lin", "slave", LDF, "--node", "Window", "--set", "WindowPlace=7", "--flip-checksum", "WindowState=3"),
+            *("--respond", data.hex(), "--keep"),
+        )
+        heard = result_of("--port", spec, "lin", "monitor", "--ldf", LDF, "--count", 4, status=1)
+        armed = result_of("--port", spec, "info")["responder_armed"]
+        stopped = result_of("--port", spec, "stop")["stopped"]
+        silent = result_of("--port", spec, "lin", "monitor", "--ldf", LDF, "--count", 1, status=1)
     assert (kept["armed"], kept["node"], kept["space_ticks"], kept["answers"]) == (True, "Window", int(BIT), {"32": "WindowState"})
     assert [frame["tick"] for frame in heard["frames"]] == [tick + 1 for tick in at[:4]] and armed and stopped == ["responder"]
     assert [frame["error"] for frame in heard["frames"]] == ["wrong checksum", None, "no response", "wrong checksum"]

@@ -59,6 +59,45 @@ def test_pulses_are_whole_numbers_and_times_are_ns(drawn, count):
     assert low < -1e9 / 48e6 and high > 0
 
 
+SHARED = {"simulated": True, "backend": "sim", "tick_hz": "48000000"}
+LATENCY = {"command": "latency", "stimulus": "pulse", "response": "edge", **SHARED}
+
+
+def answers(*delays):
+    """The result of a responder that answered after so many ticks."""
+    return {"command": "respond", "trigger": "break", "answers": [{"delay_ticks": delay} for delay in delays], **SHARED}
+
+
+# [(ticks, how often)], and the unit of the axis
+DELAYS = {
+    "one": ([(1, 20)], "ns"),
+    "short": ([(470, 3), (479, 1)], "ns"),
+    "long": ([(480, 3), (481, 2)], "µs"),
+    "wide": ([(48_000, 5), (48_000 + 48 * 1000, 1)], "µs"),
+}
+
+
+@pytest.mark.parametrize("name", DELAYS)
+@pytest.mark.parametrize("command", ["latency", "respond"])
+def test_delays_are_times(drawn, command, name):
+    """Each bar stands where its delay is, in ns or µs; no two marks of the axis read the same."""
+    rows, unit = DELAYS[name]
+    result = LATENCY | {"histogram": rows} if command == "latency" else answers(*(ticks for ticks, count in rows for _ in range(count)))
+    series = plot.from_result(result)
+    axis = drawn(series).axes[0]
+    tick = 1e9 / 48e6 / {"ns": 1, "µs": 1000}[unit]
+    bars = [(bar.get_x(), bar.get_x() + bar.get_width(), bar.get_height()) for bar in axis.patches if bar.get_height()]
+    assert [count for _, _, count in bars] == [count for _, count in rows]
+    slack = tick / 1000
+    assert all(begin - slack <= ticks * tick <= end + slack for (begin, end, _), (ticks, _) in zip(bars, rows))
+    assert axis.get_xlabel().startswith(f"delay [{unit}]") and axis.get_xlabel().endswith("1 tick = 20.83 ns")
+    low, high = axis.get_xlim()
+    shown = [label.get_text() for label in axis.get_xticklabels() if low <= label.get_position()[0] <= high]
+    assert len(shown) == len(set(shown)) >= 2 and low < rows[0][0] * tick and rows[-1][0] * tick < high
+    labels = [line.split("│")[0].strip() for line in plot.text(series, 80)[1:]]
+    assert labels[0] == f"{rows[0][0] * tick:.3f}" and f"[delay [{unit}]" in plot.text(series, 80)[0]
+
+
 def test_many_points_are_a_density(drawn):
     """Each point counts in one cell, none is painted over another."""
     from matplotlib.collections import QuadMesh

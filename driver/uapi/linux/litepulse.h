@@ -261,8 +261,9 @@ struct litepulse_info {
  * @rise: channels whose rising edges are wanted; bit 0: input 0, bit @inputs: the line
  * @fall: channels whose falling edges are wanted
  * @filtered: channels to have behind the glitch filter; all files must agree on each channel, and
- *	so must a responder that was kept on that which triggers it, else -EBUSY. It changes what
- *	others get, so the file must be open for writing, else -EACCES
+ *	so must an armed responder on that which triggers it, unless this is the file of the claim
+ *	that has armed it; else -EBUSY. It changes what others get, so the file must be open for
+ *	writing, else -EACCES
  * @filter: length of the filter in samples, 1 to 63, if @filtered; one for the device, else -EBUSY
  * @reserved: 0
  * @clock: LITEPULSE_CLOCK_*; -EOPNOTSUPP if the device has none
@@ -412,12 +413,13 @@ struct litepulse_profile {
  * @flags: LITEPULSE_TRAIN_*
  * @reserved2: 0
  *
- * -EBUSY while a train runs, -ENOENT if the profile was not set since the driver found the board, or
- * since the board's reset, and the core refuses it for that. Returns when the core has taken it.
+ * -EBUSY while a train runs, -ENOENT if the profile was not set since the driver found the board,
+ * or since the board's reset, and the core refuses it for that. Returns when the core has taken it.
  *
  * LITEPULSE_IOC_TRAIN gives the train that runs as it was asked for, with the period of the last
  * change that the core took; @start is 0 if it began as soon as possible. -ENODATA if none runs,
- * or if it was started before the driver found the board.
+ * or if it was started before the driver found the board, or if the board did not answer to the
+ * latest start or change.
  */
 struct litepulse_train {
 	__aligned_u64 start;

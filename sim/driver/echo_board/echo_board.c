@@ -12,6 +12,7 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/pm.h>
+#include <linux/property.h>
 #include <linux/random.h>
 #include <linux/syscore_ops.h>
 #include <linux/tty.h>
@@ -57,6 +58,14 @@ MODULE_PARM_DESC(refuse_others, "refuses a word that another program wrote, just
 static bool unreachable;
 module_param(unreachable, bool, 0644);
 MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
+
+static unsigned int rs485_ms;
+module_param(rs485_ms, uint, 0444);
+MODULE_PARM_DESC(rs485_ms, "the firmware wants RS-485 with this lead and lag; 0: it does not");
+
+static bool stuck;
+module_param(stuck, bool, 0644);
+MODULE_PARM_DESC(stuck, "boards that sleep do not answer configuration words before this is cleared");
 
 static bool fail_echo;
 module_param(fail_echo, bool, 0644);
@@ -485,6 +494,8 @@ static int board_configure(void *context, const struct litepulse_word *words, un
 	int error = 0;
 
 	access(b);
+	while (sleeps && READ_ONCE(stuck))
+		msleep(10);
 	if (unreachable)
 		return -EIO;
 	if (sleeps && slow_line && words->offset == LITEPULSE_CFG_LINE) {
@@ -705,7 +716,7 @@ static int known_get(char *text, const struct kernel_param *parameter)
 	u64 now = tick_of(&all[0]);
 
 	return sysfs_emit(text, "launches %u wanted %u lead %u lag %u echo %u asleep %d break %d lows %u low_us %u now %d level %u period %u "
-			  "rest %u filtered %u samples %u\n",
+			  "rest %u filtered %u samples %u loop %u\n",
 			  all[0].launch_count + all[1].launch_count, all[0].wants,
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LEAD_MASK, all[0].driver_enable),
 			  (u32)FIELD_GET(LITEPULSE_CFG_DRIVER_ENABLE_LAG_MASK, all[0].driver_enable), all[0].echo,
@@ -713,14 +724,15 @@ static int known_get(char *text, const struct kernel_param *parameter)
 			  now < all[0].busy_until || all[0].line & LITEPULSE_CFG_LINE_BREAK_HOLD_MASK, all[0].level, all[0].period,
 			  !!(all[0].line & LITEPULSE_CFG_LINE_REST_MASK),
 			  (u32)FIELD_GET(LITEPULSE_CFG_FILTER_ENABLE_MASK, all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_FILTER)]),
-			  (u32)FIELD_GET(LITEPULSE_CFG_FILTER_LENGTH_MASK, all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_FILTER)]));
+			  (u32)FIELD_GET(LITEPULSE_CFG_FILTER_LENGTH_MASK, all[0].config[LITEPULSE_CONFIG_INDEX(LITEPULSE_CFG_FILTER)]),
+			  !!(all[0].line & LITEPULSE_CFG_LINE_LOOPBACK_MASK));
 }
 
 static const struct kernel_param_ops known_ops = { .get = known_get };
 module_param_cb(known, &known_ops, NULL, 0444);
 MODULE_PARM_DESC(known, "launches waiting; of board 0: services, lead, lag and tail in ticks, accesses while suspended, TX held low, "
 		 "times that it was low until now, how long in all, whether it is low now, bytes that interrupt, bit period in 2^-8 ticks, "
-		 "whether it has a level at rest of its own, channels behind the filter, its length");
+		 "whether it has a level at rest of its own, channels behind the filter, its length, whether its output is looped back");
 
 static ssize_t port_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -759,6 +771,10 @@ static int register_on_port(struct board *b, const struct litepulse_platform_dat
 static int add(struct board *b, int id)
 {
 	struct litepulse_platform_data data = { .ops = &ops, .context = b, .attach = board_attach, .keeps = keeps };
+	const u32 delays[] = { rs485_ms, rs485_ms };
+	const struct property_entry rs485[] = {
+		PROPERTY_ENTRY_BOOL("linux,rs485-enabled-at-boot-time"), PROPERTY_ENTRY_U32_ARRAY("rs485-rts-delay", delays), {}
+	};
 
 	spin_lock_init(&b->lock);
 	b->reset = ktime_get_ns();
@@ -767,7 +783,9 @@ static int add(struct board *b, int id)
 	INIT_DELAYED_WORK(&b->work, poll_work);
 	if (*port)
 		return register_on_port(b, &data);
-	b->pdev = platform_device_register_data(NULL, "litepulse", id, &data, sizeof(data));
+	b->pdev = platform_device_register_full(&(struct platform_device_info){
+		.name = "litepulse", .id = id, .data = &data, .size_data = sizeof(data), .properties = rs485_ms ? rs485 : NULL,
+	});
 	return PTR_ERR_OR_ZERO(b->pdev);
 }
 

@@ -10,7 +10,7 @@
  *   use clock    the host's clock is set again and again while it is read beside the board's
  *   use de       lead and lag of the de pin and the echo's tail; another lead while a train runs
  *   use lost     the board loses so much that it stops counting
- *   use answer   litepulse_echo answers edges: each with a launch, or, on a transport that sleeps, with none
+ *   use answer   litepulse_echo answers edges: each with a launch, or, on a transport that sleeps and if it does not defer, with none
  *   use wild     the board tells wrong ticks for a while; afterwards it is heard again
  *   use doubt    what is dropped as a header's tick went back is reported: how much, and when that was noticed
  *   use watchdog the board's watchdog fires: what ran has stopped, all else goes on (keeps=1 fast_ppm=500)
@@ -33,9 +33,12 @@
  *   use refused  a line discipline that would wait for a modem line, and a polarity of RS-485, cannot be had
  *   use keep     what a claim kept goes on, though the output of the claim before could not be stopped at first
  *   use profiles line profiles that kept output uses stay as they are, also when the driver is bound anew (keeps=1)
- *   use filters  nor does the filter of the input that triggers a kept responder (keeps=1)
+ *   use filters  nor does the filter of the input that triggers a responder, whether its claim lasts or kept it (keeps=1)
+ *   use loop     nor is the loopback of what goes on switched off when the driver is bound anew, or the tty opened (keeps=1)
+ *   use perout   the PTP clock's output begins anew if what became of a change of its train is not known
  *   use rest     the line rests at 0 only while a claim lasts, or what it kept (keeps=1)
  *   use nap      nobody asks for anything while the machine is suspended, however long that is
+ *   use killed   a program that waits for its turn at a board that takes long can be killed (sleeps=1)
  *   use xon      an XON that comes while an XOFF is on its way is sent
  *   use both     two boards: each is used while the other is, and does not notice what becomes of it
  *
@@ -56,6 +59,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
@@ -137,7 +141,7 @@ static void write_file(const char *folder, const char *name, const char *text)
 static int known(const char *name)
 {
 	int fd = open("/sys/module/echo_board/parameters/known", O_RDONLY | O_CLOEXEC);
-	char text[200] = "", *place;
+	char text[300] = "", *place;
 
 	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
 	close(fd);
@@ -511,6 +515,12 @@ static void de(int pulse)
 	CHECK(!memcmp(&known_train, &start, sizeof(start)));
 	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &(struct litepulse_train_stop){ 0 }));
 	CHECK(ioctl(pulse, LITEPULSE_IOC_TRAIN, &known_train) == -1 && errno == ENODATA);
+	/* Nor is one known of which it is not known whether the board has taken it: not the one before. */
+	write_parameter("hold", "1");
+	CHECK(ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) == -1 && errno == EIO);
+	CHECK(ioctl(pulse, LITEPULSE_IOC_TRAIN, &known_train) == -1 && errno == ENODATA);
+	write_parameter("hold", "0");
+	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_STOP, &(struct litepulse_train_stop){ 0 }));
 
 	/* While a train runs, nobody can change the lead. All else can change. */
 	CHECK(!ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start));
@@ -1189,15 +1199,16 @@ static void closed_unreachable(void)
 
 static void answer(void)
 {
-	int sleeps = is("/sys/module/echo_board/parameters/sleeps", "Y");
+	int sleeps = is("/sys/module/echo_board/parameters/sleeps", "Y"), defers = is("/sys/module/litepulse_echo/parameters/defer", "Y");
+	int none = sleeps && !defers;
 
 	for (int edges = 0; edges < 3; edges++) {
 		write_parameter("edge", "1");
 		usleep(50000);
 	}
 	CHECK(is("/sys/module/litepulse_echo/parameters/seen", "3"));
-	CHECK(is("/sys/module/litepulse_echo/parameters/refused", sleeps ? "0,1,2" : ""));
-	CHECK(known("launches") == (sleeps ? 0 : 3));
+	CHECK(is("/sys/module/litepulse_echo/parameters/refused", none ? "0,1,2" : ""));
+	CHECK(known("launches") == (none ? 0 : 3));
 }
 
 /* All devices are suspended, and resumed five seconds later. */
@@ -1269,9 +1280,17 @@ static void retry(int pulse)
 
 static void nap(int pulse)
 {
+	struct litepulse_info info;
+	char folder[40];
+
+	/* Each virtual clock has a thread of the kernel that reads ours every two seconds. */
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	snprintf(folder, sizeof(folder), "/sys/class/ptp/ptp%d/", info.phc);
+	write_file(folder, "n_vclocks", "1");
 	write_parameter("nap_ms", "20000");
 	suspend_machine();
 	CHECK(known("asleep") == 0);
+	write_file(folder, "n_vclocks", "0");
 	all(pulse);
 }
 
@@ -1496,6 +1515,10 @@ static void refused(int pulse)
 	CHECK(rs485(tty, on | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
 	CHECK(rs485(tty, on | SER_RS485_RTS_ON_SEND | SER_RS485_RTS_AFTER_SEND) == -EINVAL);
 	CHECK(ioctl(tty, TIOCSRS485, NULL) == -1 && errno == EFAULT);
+	/* Longer than the core can count. Nobody asks for delays that are switched off. */
+	CHECK(ioctl(tty, TIOCSRS485, &(struct serial_rs485){ .flags = on, .delay_rts_before_send = 1 }) == -1 && errno == EINVAL);
+	CHECK(ioctl(tty, TIOCSRS485, &(struct serial_rs485){ .flags = on, .delay_rts_after_send = 1 }) == -1 && errno == EINVAL);
+	CHECK(!ioctl(tty, TIOCSRS485, &(struct serial_rs485){ .delay_rts_after_send = 1 }));
 	CHECK(!rs485(tty, on) && !rs485(tty, on | SER_RS485_RTS_ON_SEND) && !rs485(tty, SER_RS485_RTS_AFTER_SEND));
 	close(tty);
 	bytes(pulse);
@@ -1522,6 +1545,52 @@ static void keep(int pulse)
 	close(fd);
 	sleep(3);
 	CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && status.flags & LITEPULSE_STATUS_TRAIN);
+}
+
+/* Whether a process dies though what it waits for does not come. */
+static int dies(pid_t child)
+{
+	int status, left = 250;
+
+	kill(child, SIGKILL);
+	while (!waitpid(child, &status, WNOHANG) && left--)
+		usleep(20000);
+	return left > 0;
+}
+
+static void killed(void)
+{
+	char folder[80];
+	pid_t first;
+	int died = 0;
+
+	snprintf(folder, sizeof(folder), "/sys/class/tty/ttyPULSE%d/", number());
+	write_parameter("stuck", "1");
+	for (int i = 0; i <= 3; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			if (i < 2)
+				subscribe(open_pulse(), 1 << LITEPULSE_KIND_EDGE);
+			else if (i == 2)
+				write_file(folder, "rx_trig_bytes", "5");
+			else
+				write_file(folder, "interrupts_max", "2000");
+			exit(0);
+		}
+		CHECK(child > 0);
+		usleep(300000);
+		if (i)
+			died += dies(child);
+		else
+			first = child;
+	}
+	/* The first one has what the others waited for. */
+	died += !waitpid(first, NULL, WNOHANG);
+	write_parameter("stuck", "0");
+	CHECK(died == 4);
+	CHECK(waitpid(first, NULL, 0) == first);
+	bytes(open_pulse());
 }
 
 static int set_profile(int fd, unsigned int index, unsigned int baud, unsigned int flags)
@@ -1680,7 +1749,7 @@ static int is_filtered(unsigned int channels, unsigned int length)
 	return known("filtered") == (int)channels && (!channels || known("samples") == (int)length);
 }
 
-/* What others may do with the filter while a kept responder is triggered by @channel, behind a filter of @length; 0: none. */
+/* What others may do with the filter while a responder is triggered by @channel, behind a filter of @length; 0: none. */
 static void check_filters(int pulse, unsigned int channel, unsigned int length)
 {
 	const unsigned int other = channel == 1 ? 2 : 1, kept = length ? channel : 0;
@@ -1709,8 +1778,16 @@ static void filters(void)
 
 		responder.trigger = round < 2 ? LITEPULSE_TRIGGER_EDGE : LITEPULSE_TRIGGER_BYTE;
 		responder.flags = round < 2 ? LITEPULSE_RESPONDER_RISE : 0;
-		/* Until the claim ends its program changes the filter as it likes, also by another file. */
+		/* The claim's file changes the filter as it likes, other files do not. */
 		CHECK(!set_profile(fd, 1, 9600, 0) && !respond(fd, responder) && !filter(fd, channel, 60) && !filter(fd, channel, length));
+		CHECK(!filter(fd, 0, 0));
+		check_filters(pulse, channel, length);
+		/* It is still armed if another one could not be. */
+		write_parameter("unreachable", "1");
+		CHECK(respond(fd, responder) == -EIO);
+		write_parameter("unreachable", "0");
+		check_filters(pulse, channel, length);
+		CHECK(!filter(pulse, 0, 0) && !filter(fd, channel, 60) && is_filtered(channel, 60) && !filter(fd, channel, length));
 		close(fd);
 		check_filters(pulse, channel, length);
 		close(pulse);
@@ -1725,6 +1802,58 @@ static void filters(void)
 		close(fd);
 		close(pulse);
 	}
+}
+
+static void loop(void)
+{
+	int pulse = open_pulse(), fd = keeper(pulse), tty = open_tty(), on = 0x8000 /* TIOCM_LOOP */, lines;
+
+	CHECK(!ioctl(tty, TIOCMBIS, &on) && !ioctl(fd, LITEPULSE_IOC_TRAIN_START, &start) && !tcdrain(tty));
+	close(tty);
+	close(fd);
+	close(pulse);
+	CHECK(known("loop") == 1);
+	write_file(driver, "unbind", board);
+	CHECK(known("loop") == 1);
+	write_file(driver, "bind", board);
+	usleep(300000);
+	CHECK(known("loop") == 1);
+	tty = open_tty();
+	usleep(300000);
+	CHECK(known("loop") == 1 && !ioctl(tty, TIOCMGET, &lines) && lines & on);
+	CHECK(!ioctl(tty, TIOCMBIC, &on));
+	usleep(300000);
+	CHECK(known("loop") == 0);
+	close(tty);
+	pulse = open_pulse();
+	fd = claim(pulse);
+	CHECK(fd >= 0);
+	close(fd);
+	bytes(pulse);
+}
+
+static void perout(int pulse)
+{
+	struct ptp_perout_request request = { .period = { .nsec = 100000000 } }, end = { 0 };
+	struct timex faster = { .modes = ADJ_FREQUENCY, .freq = 1000 << 16 };
+	struct litepulse_train before, now;
+	struct litepulse_info info;
+	int ptp, left = 50;
+
+	CHECK(!ioctl(pulse, LITEPULSE_IOC_INFO, &info));
+	ptp = open_device("/dev/ptp", info.phc);
+	CHECK(!ioctl(ptp, PTP_PEROUT_REQUEST, &request) && !ioctl(pulse, LITEPULSE_IOC_TRAIN, &before));
+	sleep(1);
+	write_parameter("unreachable", "1");
+	CHECK(syscall(SYS_clock_adjtime, (~(clockid_t)ptp << 3) | 3, &faster) >= 0);
+	write_parameter("unreachable", "0");
+	do {
+		usleep(100000);
+	} while ((ioctl(pulse, LITEPULSE_IOC_TRAIN, &now) || now.start == before.start) && left--);
+	CHECK(left > 0 && now.period != before.period);
+	CHECK(!ioctl(ptp, PTP_PEROUT_REQUEST, &end));
+	close(ptp);
+	bytes(pulse);
 }
 
 static int output_of_clock(int ptp)
@@ -1906,12 +2035,33 @@ static int absent_page(void **page, size_t size)
 	return fd;
 }
 
+/* All that waits comes with one read(), also if nobody has touched but the first page yet. */
+static void read_untouched(void)
+{
+	const size_t bytes = 200, size = bytes * sizeof(struct litepulse_event);
+	void *events = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int pulse = open_pulse(), tty = open_tty();
+	struct litepulse_stats stats;
+	char data[200] = { 0 };
+
+	subscribe(pulse, 1 << LITEPULSE_KIND_RX);
+	CHECK(events != MAP_FAILED && size > 2 * (size_t)sysconf(_SC_PAGESIZE) && write(tty, data, bytes) == (ssize_t)bytes);
+	*(volatile char *)events = 0;
+	for (int tries = 0; !tries || (stats.queued < bytes && tries < 500); tries++) {
+		usleep(10000);
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATS, &stats));
+	}
+	CHECK(stats.queued == bytes && read(pulse, events, size) == (ssize_t)size);
+	CHECK(!close(tty) && !close(pulse) && !munmap(events, size));
+}
+
 static void page(void)
 {
 	const size_t size = sysconf(_SC_PAGESIZE);
 	char *content = aligned_alloc(size, size);
 
 	CHECK(content);
+	read_untouched();
 	for (enum call call = 0; call < CALLS; call++) {
 		int pulse = open_pulse(), other = open_pulse(), claimed = claim(pulse), fd;
 		const int of_claim = call == CALL_TRAIN_START || call == CALL_LAUNCH;
@@ -2143,6 +2293,13 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "profiles")) {
 		close(pulse);
 		profiles();
+	} else if (!strcmp(words[1], "loop")) {
+		close(pulse);
+		loop();
+	} else if (!strcmp(words[1], "perout")) {
+		perout(pulse);
+	} else if (!strcmp(words[1], "killed")) {
+		killed();
 	} else if (!strcmp(words[1], "filters")) {
 		close(pulse);
 		filters();

@@ -10,6 +10,7 @@
  *   cable bursts PORT      attach, have many edges come at once, again and again, and print what the link counted
  *   cable forge PORT       attach; others cannot open the port or hang it up, nor is what root pushes into it taken for an answer
  *   cable baud PORT        attach; the bit rate of the port is changed while the board's tty is in use
+ *   cable killed PORT      attach; programs that wait while the bit rate is changed can be killed
  *   cable suspend PORT     attach; the machine is suspended: a kept train has stopped then, and the board works afterwards
  *   cable raised PORT      attach; the machine is suspended for longer than the board keeps a raised bit rate, with the tty open
  *   cable standstill PORT [BAUD]  attach, raise the bit rate, start a train; somebody stops the machine: prints what is left of the train
@@ -296,6 +297,48 @@ static void baud(void)
 		write_attribute(&board, "baud", "1000000");
 	}
 	CHECK(!close(tty));
+	bytes(&board);
+	detach(fd);
+}
+
+/* Whether a process dies while another one goes on. */
+static int dies_before(pid_t child, pid_t other)
+{
+	int left = 200;
+
+	kill(child, SIGKILL);
+	while (!waitpid(child, NULL, WNOHANG) && left--)
+		usleep(10000);
+	return left > 0 && !waitpid(other, NULL, WNOHANG);
+}
+
+static void killed(void)
+{
+	const char *const counters[] = { NULL, "transactions", "round_trip_ns" };
+	struct board board;
+	int fd = attach(&board);
+	char text[32];
+
+	for (unsigned int i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		pid_t other = fork(), child;
+
+		/* The port cannot do it, which takes the bridge more than two seconds to find out. */
+		if (!other)
+			exit(write_attribute(&board, "baud", "1000000") ? 0 : 1);
+		usleep(300000);
+		child = fork();
+		if (!child) {
+			struct litepulse_time now;
+			int pulse = open_pulse(&board);
+
+			if (counters[i])
+				exit(read_attribute(&board, counters[i], text, sizeof(text)));
+			exit(ioctl(pulse, LITEPULSE_IOC_TIME, &now));
+		}
+		usleep(100000);
+		CHECK(other > 0 && child > 0 && dies_before(child, other));
+		CHECK(waitpid(other, NULL, 0) == other);
+	}
 	bytes(&board);
 	detach(fd);
 }
@@ -781,6 +824,8 @@ int main(int count, char **words)
 		bursts();
 	else if (!strcmp(words[1], "baud"))
 		baud();
+	else if (!strcmp(words[1], "killed"))
+		killed();
 	else if (!strcmp(words[1], "suspend"))
 		suspend();
 	else if (!strcmp(words[1], "raised"))

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Answers each rising edge of input 0 with a pulse on tx, in the interrupt that reports the edge: what another module of the kernel can
- * do with the driver's sinks. It binds to the device that litepulse_lin.ko would take.
+ * do with the driver's sinks. On a transport that sleeps a worker answers, if `defer` is set. It binds to the device that
+ * litepulse_lin.ko would take.
  *
  *	insmod litepulse_echo.ko lead=2000 width=40
  *	cat /sys/module/litepulse_echo/parameters/{seen,refused}
  */
 #include <linux/array_size.h>
 #include <linux/bits.h>
+#include <linux/kfifo.h>
 #include <linux/mod_devicetable.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "litepulse_consumer.h"
 
@@ -24,6 +28,10 @@ MODULE_PARM_DESC(lead, "ticks from the handler to the answer");
 static unsigned int width = 40;
 module_param(width, uint, 0444);
 MODULE_PARM_DESC(width, "ticks that the answer lasts");
+
+static bool defer;
+module_param(defer, bool, 0444);
+MODULE_PARM_DESC(defer, "what cannot be launched in the interrupt a worker launches");
 
 static unsigned int seen;
 module_param(seen, uint, 0444);
@@ -41,10 +49,51 @@ static struct echo {
 	struct litepulse_sink sink;
 } echo;
 
+/* Edges that the worker has to answer. */
+static DEFINE_KFIFO(deferred, unsigned short, 512);
+static DEFINE_SPINLOCK(refused_lock);
+
 static void note_refused(unsigned int number)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&refused_lock, flags);
 	if (refusals < ARRAY_SIZE(refused))
 		refused[refusals++] = number;
+	spin_unlock_irqrestore(&refused_lock, flags);
+}
+
+static void echo_answer_deferred(struct work_struct *work)
+{
+	unsigned short number;
+
+	while (kfifo_get(&deferred, &number)) {
+		struct litepulse_launch launch = {
+			.width = width,
+			.tag = number,
+			.kind = LITEPULSE_LAUNCH_PULSE,
+		};
+		int error = litepulse_consumer_now(echo.lp, &launch.tick);
+
+		launch.tick += lead;
+		if (error || litepulse_consumer_launch(echo.lp, &echo.claimant, &launch, 1))
+			note_refused(number);
+	}
+}
+
+static DECLARE_WORK(answer_work, echo_answer_deferred);
+
+/* Whether the edge is answered, now or by the worker. */
+static bool echo_answers(struct litepulse_launch *launch)
+{
+	int error = litepulse_output_answer(echo.lp, &echo.claimant, launch, lead);
+
+	if (error != -EOPNOTSUPP || !defer)
+		return !error;
+	if (!kfifo_put(&deferred, launch->tag))
+		return false;
+	schedule_work(&answer_work);
+	return true;
 }
 
 /* Under litepulse.lock, in the interrupt. */
@@ -59,7 +108,7 @@ static void echo_put(struct litepulse_sink *sink, const struct litepulse_record 
 
 	switch (record->kind) {
 	case LITEPULSE_KIND_EDGE:
-		if (litepulse_output_answer(echo.lp, &echo.claimant, &launch, lead))
+		if (!echo_answers(&launch))
 			note_refused(seen);
 		seen++;
 		break;
@@ -103,6 +152,8 @@ static int echo_probe(struct platform_device *pdev)
 static void echo_remove(struct platform_device *pdev)
 {
 	litepulse_consumer_unsubscribe(echo.lp, &echo.sink);
+	cancel_work_sync(&answer_work);
+	kfifo_reset(&deferred);
 	litepulse_consumer_release(echo.lp, &echo.claimant);
 	echo.lp = NULL;
 }

@@ -221,7 +221,7 @@ static void tell_echo(void)
 
 static void case_kernel(char **argv)
 {
-	go(-1, argv[0]);
+	go(open(DEVICE, O_RDWR), argv[0]);	/* not open_device(): MS are those of the machine */
 	sleep_ms(strtol(argv[2], NULL, 10));
 	tell_echo();
 }

@@ -246,7 +246,7 @@ class Driver:
             self._call(self._reader, abi.IOC_SUBSCRIBE, want)
         except OSError as error:
             if error.errno == errno.EBUSY:
-                raise InUse(f"{self.path}: another program, or a responder that goes on, filters these inputs otherwise") from None
+                raise InUse(f"{self.path}: another program, or an armed responder, filters these inputs otherwise") from None
             raise LitePulseError(f"{self.path}: the driver does not record this ({error.strerror})") from None
         self._drain()
         self._forget()

@@ -34,8 +34,8 @@ from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
 COLUMNS = ("t_ns", "tick", "id", "name", "pid", "data", "checksum", "model", "space_ticks", "spaces_ticks", "limit_ticks", "own", "error")
 MONITOR = """  litepulse lin monitor --ldf door.ldf
   litepulse lin monitor --baud 9600 --for 10s --json > frames.json"""
-MASTER = """  litepulse lin master door.ldf --schedule NormalTable --set WindowUp=1
-  litepulse --sim lin master door.ldf --schedule NormalTable --rounds 3"""
+MASTER = """  litepulse lin master door.ldf --schedule Normal --set WindowUp=1
+  litepulse --sim lin master door.ldf --schedule Normal --rounds 3"""
 SLAVE = """  litepulse lin slave door.ldf --node Window --set WindowPlace=40
   litepulse lin slave door.ldf --node Window --flip-checksum WindowState=0x80
   litepulse lin slave door.ldf --node Window --keep"""
@@ -428,7 +428,9 @@ def master(args: Namespace) -> int:
 
         def begin() -> Iterable[list[lin.Frame | Lost]]:
             nonlocal start
-            start = run.begin(args.rounds, None if args.start is None else board.tick_of(arguments.when(args.start, board), "start"))
+            first = None if args.start is None else board.tick_of(arguments.when(args.start, board), "start")
+            run.prepare()
+            start = run.begin(args.rounds, first)
             return run.frames(interrupt)
 
         return report.follow(begin, interrupt, tidy, endless=not args.rounds, more=lambda: {"start": start, "schedule": run.schedule})

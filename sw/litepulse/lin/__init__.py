@@ -5,7 +5,7 @@ from litepulse import lin
 
 with litepulse.open() as board:
     network = lin.Description("door.ldf")
-    with lin.master(board, network, "NormalTable") as master:
+    with lin.master(board, network, "Normal") as master:
         for frame in master:
             print(frame.name, frame.data.hex(), frame.error)
 """

@@ -170,10 +170,24 @@ class Description:
         frame = self._frames[name]
         chosen = {signal: value for signal, value in values.items() if signal in self.signals(name)}
         try:
-            data = bytes(frame.encode(chosen))
+            data = bytes(frame.encode({signal: self._meant(signal, value) for signal, value in chosen.items()}))
         except Exception as error:  # bitstruct, encodings and ldfparser raise what they like
             raise BadInput(f"{name}: {' '.join(str(error).split())}") from None
         return bytes([protected_id(frame.frame_id)]) + data[1:] if any(name in names for names in self._events.values()) else data
+
+    def _meant(self, name: str, value: Value) -> Value:
+        """A signal's value as ldfparser takes it: of a number that stands for a logical value, and for no physical one, its text."""
+        signal = self._ldf.get_signal(name)
+        if signal.encoding_type is None or not isinstance(value, int):
+            return value
+        try:
+            signal.encoding_type.encode(value, signal)
+        except ValueError:
+            for converter in signal.encoding_type.get_converters():
+                text: str | None = getattr(converter, "info", None)
+                if text is not None and converter.phy_value == value:
+                    return text
+        return value
 
     def decode(self, name: str, data: bytes) -> dict[str, Value]:
         """The signals of a frame, of an event-triggered one those of the frame that it brought; {} if the data do not fit it."""

@@ -30,26 +30,26 @@ class InjectJob(Job[Heard]):
     """One injection on its way: iterating over it gives what came of it."""
 
     def __init__(self, run: BusRun, ended: Callable[[], None], injection: Injection, at: int | None, interrupt: Flag | None) -> None:
-        super().__init__(run.backend, ended)
-        self.run, self._stop = run, interrupt
+        super().__init__(run.backend, ended, interrupt)
+        self.run, self._injection, self._at = run, injection, at
         self._frames: list[Frame] = []
-        run.prepare()
-        self.tick = run.soon(16) if at is None else at
-        run.source = iter(injection.launches(self.tick, run.bit))
-        try:
-            run.feed()
-        except BaseException:  # a signal, say
-            self._abandon()
-            raise
+        self._tick = 0
+
+    def _prepare(self) -> None:
+        self.run.prepare()
+
+    def _start(self) -> None:
+        run = self.run
+        self._tick = run.soon(16) if self._at is None else self._at
+        run.source = iter(self._injection.launches(self._tick, run.bit))
+        run.feed()
 
     def _advance(self, interrupt: Flag) -> bool:
         run = self.run
-        if self._stop is not None:
-            interrupt = self._stop
         for found in run.frames(interrupt):
             self._frames += [item for item in found if isinstance(item, Frame)]
         # an answer, and the longest silence that ends a frame
-        last = self.tick + int((2 * HEADER_BITS + slot_limit(DATA_MAX)) * run.bit)
+        last = self._tick + int((2 * HEADER_BITS + slot_limit(DATA_MAX)) * run.bit)
         while run.now() < last and not interrupt:
             run.poller.pause(False)
         return False
@@ -60,7 +60,7 @@ class InjectJob(Job[Heard]):
             raise LitePulseError(f"{self.lost} records were lost")
         tidy(self.run.backend)
         self._frames += [item for item in self.run.take() if isinstance(item, Frame)]
-        self._ready.append(Heard(self.tick, tuple(self._frames), tuple(self.run.received)))
+        self._ready.append(Heard(self._tick, tuple(self._frames), tuple(self.run.received)))
 
     def _abandon(self) -> None:
         tidy(self.run.backend)
@@ -85,7 +85,7 @@ def inject(
     run = BusRun(board, baud, expected, loopback)
     tick = None if at is None else board.tick_of(at)
     with board.begin(lambda ended: InjectJob(run, ended, injection, tick, interrupt)) as job:
-        heard = next(job, None)
-    if heard is None:
+        heard = next(job)
+    if job.interrupted and interrupt is None:
         raise KeyboardInterrupt
     return heard

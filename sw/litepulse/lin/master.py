@@ -74,8 +74,7 @@ class MasterRun(BusRun):
             self.updated.update(frames)
 
     def begin(self, rounds: int, start: int | None = None) -> int:
-        """So many times through the schedule (0: forever), from a tick on or soon; returns that tick."""
-        self.prepare()
+        """So many times through the schedule (0: forever), from a tick on or soon, after prepare(); returns that tick."""
         first = self.soon(16) if start is None else start
         self.rounds = rounds
         self.source = self._launches(first)
@@ -134,9 +133,15 @@ class Master(Job[Frame | LostEvent]):
 
     def __init__(self, run: MasterRun, ended: Callable[[], None], rounds: int, start: int | None) -> None:
         super().__init__(run.backend, ended)
-        self.run = run
-        self.start = run.begin(rounds, start)
+        self.run, self._rounds, self._first = run, rounds, start
+        self.start = 0  # tick of the first slot
         self._batches = run.frames(self._flag)
+
+    def _prepare(self) -> None:
+        self.run.prepare()
+
+    def _start(self) -> None:
+        self.start = self.run.begin(self._rounds, self._first)
 
     def set(self, **values: Value) -> None:
         """New values of signals that the master publishes; they are sent from the next slot on that is not on its way to the board yet."""

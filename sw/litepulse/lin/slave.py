@@ -416,12 +416,8 @@ class Slave(ListenToBus):
     _run: SlaveRun
 
     def __init__(self, run: SlaveRun, ended: Callable[[], None], count: int = 0, duration: int | None = None) -> None:
+        super().__init__(run, ended, count, duration)
         self.run = run
-        try:
-            super().__init__(run, ended, count, duration)
-        except BaseException:
-            run.end()
-            raise
 
     def set(self, **values: Value) -> None:
         """New values of signals that the node publishes: each frame is answered with the old ones or with the new ones, never with some.
