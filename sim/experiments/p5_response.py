@@ -31,7 +31,7 @@ def steps(long):
         soc("kernel", "a kernel module of the Linux SoC: idle, loaded", 45, 230, [p5_soc.KERNEL], some),
         soc("chardev", "a program on the chardev: idle, loaded", 60, 700, [p5_soc.CHARDEV], few),
         soc("tty", "programs on LitePulse's and liteuart's ttys: idle, loaded", 85, 900, [p5_soc.TTY, p5_soc.LITEUART], few),
-        Step("cable", "a board on a USB cable: responder, module and programs", 900 if long else 90, lambda: p5_cable.rows(some)),
+        Step("cable", "a board on a USB cable: responder, module and programs", 650 if long else 65, lambda: p5_cable.rows(some)),
     ]
     if long:
         one = Step("ecp5-netlist", "the netlist of an ECP5, pad to pad", 110, lambda: p5_pads.measure("ecp5_generic", SAMPLES, "netlist"))
