@@ -57,7 +57,7 @@ def test_the_page_has_a_light_and_a_dark_picture(tmp_path, monkeypatch):
     (tmp_path / "images").mkdir()
     monkeypatch.setattr(lin_bench, "PAGE", page)
     one = {str(length): lin_bench.summary([5 * MS, None, HZ // 20_000], length) for length in lin_bench.LENGTHS}
-    lin_bench.write_page({"rows": [{"title": "a program", "load": "idle", "of": one}], "sllin": True}, "how it was run")
+    lin_bench.write_page([{"title": "a program", "load": "idle", "of": one}], "how it was run")
     text = page.read_text()
     shown = dict(re.findall(r'(srcset|src)="([^"]+)"', text))
     assert shown == {"srcset": lin_bench.PICTURES["dark"], "src": lin_bench.PICTURES["light"]}

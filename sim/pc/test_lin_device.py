@@ -122,7 +122,9 @@ def test_slave(pc, line, tmp_path):
     # Which of the headers was the first that was told, the first byte of its answer says.
     answers = [BUS.answer(start, DATA + bytes([checksum(DATA)]), BUS.bits(1)) for start in starts]
     first = next(n for n, frames in enumerate(answers) if frames[0].tick == tx[0][0])
-    assert tx == edges(wave([one for frames in answers[first : first + len(tx) // len(edges(wave(answers[0])))] for one in frames]))
+    count = -(-len(tx) // len(edges(wave(answers[0]))))
+    # The PC may go, and the recording with it, within an answer.
+    assert count >= 10 and tx == edges(wave([one for frames in answers[first : first + count] for one in frames]))[: len(tx)]
     after = [us - max(header for header in firsts if header < us) for us in data]
     assert len(data) >= len(firsts) - 1 and after == [TICK_US * (answers[0][0].tick - starts[0])] * len(data)
 
