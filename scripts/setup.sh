@@ -116,9 +116,22 @@ look() {
     done <"$root/requirements/system.txt"
 }
 
+# apt-get with its output in the log. apt itself waits for dpkg's lock only, not for those of its lists and archives.
+apt() {
+    tries=0
+    until LC_ALL=C $prefix apt-get -o DPkg::Lock::Timeout=300 "$@" </dev/null >"$log.last" 2>&1; do
+        cat "$log.last" >>"$log"
+        if ! grep -q 'Could not get lock' "$log.last" || [ $tries = 60 ]; then return 1; fi
+        [ $tries != 0 ] || say "another program is installing packages: waiting for it, at most five minutes"
+        tries=$((tries + 1))
+        sleep 5
+    done
+    cat "$log.last" >>"$log"
+}
+
 apt_update() {
     say "fetching apt's package lists (about 10 MB, kept in /var/lib/apt/lists)"
-    $prefix apt-get update </dev/null >>"$log" 2>&1
+    apt update
 }
 # "12 packages, 34.5 MB", dependencies included; nothing if apt does not know.
 apt_plan() {
@@ -155,14 +168,14 @@ install_packages() {
         look
         plan=$(apt_plan)
     fi
-    command="apt-get install -y --no-install-recommends$missing$missing_optional"
+    command="install -y --no-install-recommends$missing$missing_optional"
     say "installing system packages${plan:+ (to download: $plan)}:$missing$missing_optional"
     export DEBIAN_FRONTEND=noninteractive
     # A second time, because most often the package lists are old.
     # shellcheck disable=SC2086  # a command with its words
-    if ! $prefix $command </dev/null >>"$log" 2>&1 && ! { apt_update && $prefix $command </dev/null >>"$log" 2>&1; }; then
+    if ! apt $command && ! { apt_update && apt $command; }; then
         tail -n 15 "$log" >&2
-        die "apt-get failed (above, and in $log); to try by hand: $command"
+        die "apt-get failed (above, and in $log); to try by hand: apt-get $command"
     fi
 }
 

@@ -91,12 +91,23 @@ def file_key(name):
     return content_key(ROOT / name)
 
 
-def machine():
-    """What of the machine decides how tests end: its release, and its versions of the packages that they use."""
-    words = (line.split() for line in (ROOT / "requirements" / "system.txt").read_text().splitlines() if line and not line.startswith("#"))
-    patterns = {name.replace("@", "3*") for word in words for name in word[2].split("|")}
-    have = subprocess.run(["dpkg-query", "-W"], capture_output=True, text=True, check=False).stdout.splitlines()
-    return [sys.version, *(line for line in have if any(fnmatch.fnmatch(line.split()[0].split(":")[0], one) for one in patterns))]
+def packages(group):
+    """Patterns of the names of the Debian packages that a group's tests use, from requirements/system.txt."""
+    lines = (line.split() for line in (ROOT / "requirements" / "system.txt").read_text().splitlines() if line and not line.startswith("#"))
+    used = [words[2] for words in lines if len(words) < 4 or uses(group) & {*words[3].split(",")}]
+    return {name.replace("@", "3*") for names in used for name in names.split("|")}
+
+
+@functools.lru_cache(maxsize=None)
+def installed():
+    """Lines "package version" of what Debian's package manager has installed."""
+    return subprocess.run(["dpkg-query", "-W"], capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def machine(group):
+    """What of the machine decides how a group's tests end: its Python, and its versions of the packages that they use."""
+    patterns = packages(group)
+    return [sys.version, *(line for line in installed() if any(fnmatch.fnmatch(line.split()[0].split(":")[0], one) for one in patterns))]
 
 
 @functools.lru_cache(maxsize=None)
@@ -126,7 +137,7 @@ def memory(groups):
     switches = {name: os.environ.get(name, "") for name in SWITCHES}
     paths = {}
     for group in groups:
-        key = content_key(machine(), switches, [(name, file_key(name)) for name in inputs(group)])
+        key = content_key(machine(group), switches, [(name, file_key(name)) for name in inputs(group)])
         paths[group] = PASSED.folder(group, key, lambda folder: (folder / "tests").touch()) / "tests"
     return paths
 

@@ -201,3 +201,29 @@ def test_what_a_group_cannot_see():
     assert "hdl/litepulse.sv" in groups.inputs("linux") and "driver/litepulse_tty.c" in groups.inputs("linux")
     assert not [name for name in groups.inputs("formal") if name.startswith(("driver/", "docs/", "sw/", "sim/pc/"))]
     assert "docs/cli.md" in groups.inputs("tools") and "docs/cli.md" not in groups.inputs("pc")
+
+
+def test_packages_of_a_group(monkeypatch):
+    """A group forgets what passed when a package changes that its own tests use, or those that it imports from; no other does."""
+    assert {"g++", "iverilog", "libpython3*"} <= groups.packages("blocks") and "ccache" not in groups.packages("blocks")
+    assert not groups.packages("blocks") & {"chromium", "zsh", "debhelper", "gcc-or1k-elf"}
+    assert "zsh" in groups.packages("tools") and "debhelper" in groups.packages("packages") and "gcc-or1k-elf" in groups.packages("linux")
+    machines = {
+        "before": ["g++ 12", "zsh 5.9", "vim 9"],
+        "zsh": ["g++ 12", "zsh 6", "vim 9"],
+        "vim": ["g++ 12", "zsh 5.9"],
+        "g++": ["g++ 13", "zsh 5.9", "vim 9"],
+    }
+    keys = {}
+    for name, have in machines.items():
+        monkeypatch.setattr(groups, "installed", lambda have=have: have)
+        keys[name] = {group: groups.machine(group) for group in ("blocks", "tools")}
+    assert keys["before"] == keys["vim"]
+    assert keys["before"]["blocks"] == keys["zsh"]["blocks"] and keys["before"]["tools"] != keys["zsh"]["tools"]
+    assert all(keys["before"][group] != keys["g++"][group] for group in ("blocks", "tools"))
+
+
+def test_groups_of_packages_exist():
+    lines = [line.split() for line in (ROOT / "requirements" / "system.txt").read_text().splitlines() if line and not line.startswith("#")]
+    named = {group for words in lines for group in words[3:4] for group in group.split(",")}
+    assert named <= {*GROUPS, "-"} and all(len(words) <= 4 for words in lines)

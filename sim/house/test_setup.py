@@ -88,7 +88,7 @@ def test_root_installs_what_is_missing(tmp_path):
     assert result.returncode == 1 and re.fullmatch(r"setup: still missing after the installation: g\+\+.*\n", result.stderr)
     assert "installing system packages (to download: 2 packages, 1.5 MB): g++" in result.stdout
     calls = log.read_text().splitlines()
-    assert len(calls) == 2 and re.fullmatch(r"install -y --no-install-recommends .*g\+\+.*", calls[1])
+    assert len(calls) == 2 and re.fullmatch(r"-o \S+ install -y --no-install-recommends .*g\+\+.*", calls[1])
 
 
 def test_root_without_package_lists(tmp_path):
@@ -108,7 +108,7 @@ def test_root_without_package_lists(tmp_path):
 def test_stale_package_lists_are_renewed_once(tmp_path):
     tree = copy_of_tree(tmp_path / "tree")
     log = tmp_path / "apt.log"
-    apt = APT.format(log=log, offer=OFFER) + '\ncase "$1" in install) echo "E: 404  Not Found" >&2; exit 100;; esac'
+    apt = APT.format(log=log, offer=OFFER) + '\ncase "$*" in *install\\ -y*) echo "E: 404  Not Found" >&2; exit 100;; esac'
     result = set_up(tree, "demo", fake_system(tmp_path / "bin", id="echo 0", apt_get=apt))
     assert result.returncode == 1 and "404" in result.stderr and "apt-get failed" in result.stderr.splitlines()[-1]
     assert [re.search(r"print-uris|update|install -y", call)[0] for call in log.read_text().splitlines()] == [
@@ -117,6 +117,30 @@ def test_stale_package_lists_are_renewed_once(tmp_path):
         "update",
         "install -y",
     ]
+
+
+@pytest.mark.parametrize("lock", ["/var/lib/dpkg/lock-frontend", "/var/lib/apt/lists/lock", "/var/cache/apt/archives/lock"])
+def test_another_program_that_installs_is_waited_for(tmp_path, lock):
+    tree = copy_of_tree(tmp_path / "tree")
+    log = tmp_path / "apt.log"
+    held = f'\n[ $(grep -c "install -y" "{log}") -gt 3 ] || {{ echo "E: Could not get lock {lock}. It is held by" >&2; exit 100; }}'
+    apt = APT.format(log=log, offer=OFFER) + '\ncase "$*" in *--print-uris*) exit;; esac' + held
+    result = set_up(tree, "demo", fake_system(tmp_path / "bin", id="echo 0", apt_get=apt, sleep=f'echo "sleep $1" >>"{log}"'))
+    assert "still missing after the installation" in result.stderr, result.stderr
+    assert result.stdout.count("another program is installing packages: waiting for it") == 1
+    calls = log.read_text().splitlines()[1:]
+    assert [call.split()[0] for call in calls] == ["-o", "sleep", "-o", "sleep", "-o", "sleep", "-o"]
+    assert all("DPkg::Lock::Timeout=300" in call for call in calls[::2])
+
+
+def test_a_lock_that_is_never_released(tmp_path):
+    tree = copy_of_tree(tmp_path / "tree")
+    log = tmp_path / "apt.log"
+    held = '\ncase "$*" in *install*) echo "E: Could not get lock /x" >&2; exit 100;; *update*) exit 1;; esac'
+    apt = APT.format(log=log, offer=OFFER) + held
+    result = set_up(tree, "demo", fake_system(tmp_path / "bin", id="echo 0", apt_get=apt, sleep=f'echo "sleep $1" >>"{log}"'))
+    assert result.returncode == 1 and "Could not get lock /x" in result.stderr and "apt-get failed" in result.stderr.splitlines()[-1]
+    assert log.read_text().count("sleep 5") == 60
 
 
 def test_steps_ask_for_what_they_need(tmp_path):
