@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // LitePulse: UART, pulse generator and timestamp unit whose every edge has a known tick. Wiring only; what it does is in docs/core.md.
 // Two clock domains: `pulse` (pins, time) and `sys` (bus); their resets are asserted together for at least 4 cycles of the slower one.
+// They must last until block RAM can be read, which on an iCE40 takes some microseconds after configuration (litepulse_reset).
 //   S            samples per cycle: 1, 2, 4, 8       INPUTS   aux inputs; (INPUTS + 1) * S <= 16
 //   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches
 //   LATENCY_IN   cycles from a sampling instant of the PHY to the cycle that shows the sample, less one

@@ -16,6 +16,9 @@
 //
 // B may not be the word that the instruction before wrote: it is looked up in that one's cycle 5.
 // The slots' constants follow from this: a load comes 4 instructions after the time was taken (2 in the train's `place`).
+// The reset must last until the block RAMs can be read (litepulse_reset). An instruction that is read as 0 leads to address 0: it would
+// leave thread 1 in the queue's program. No check of its own repairs that here, because what the host has written is read as 0, too.
+// The constants in the memory are set by the configuration of the FPGA, not by `rst`; no program writes them.
 //   KE  cycles from `now` to the pin
 `include "litepulse_types.svh"
 module litepulse_sequencer #(

@@ -24,6 +24,9 @@ ICE40_PLL: dict[tuple[int, Fraction | int], tuple[int, int, int, int]] = {
     (100, 100): (0, 7, 3, 5),
 }
 
+VCO_MAX_HZ = 1_066_000_000
+RAM_READABLE_S = Fraction(15, 10**6)  # after configuration, with a margin: 3 us were observed
+
 
 class Ice40Clocks(LiteXModule):
     """iCE40 with a crystal on a pad of a PLL: `pulse` = its output, `sys` = half of it from the same PLL, their edges aligned.
@@ -62,8 +65,10 @@ class Ice40Clocks(LiteXModule):
             o_PLLOUTGLOBALB=self.cd_sys.clk,
         )
 
-        # Block RAM can be read wrongly for some microseconds after configuration.
+        # Block RAM reads 0 for some microseconds after configuration; the core must not run before it can be read. The PLL's clock is not
+        # faster than its VCO allows while it locks.
         wait = Signal(10, reset=1023)
+        assert Fraction(wait.reset.value * 2 ** (divq + 1), VCO_MAX_HZ) >= RAM_READABLE_S
         self.comb += self.cd_por.clk.eq(self.cd_sys.clk)
         self.sync.por += If(wait != 0, wait.eq(wait - 1))
         hold = (wait != 0) | ~locked | self.rst | reset

@@ -5,6 +5,7 @@
 // For the Linux driver the device tree has a node with the two halves as `reg`, docs/verilog.md shows it.
 //   INPUTS to LQ_AW  as of litepulse
 //   CLOCK_NUM, CLOCK_DEN  frequency of pulse_clk in Hz, exact
+//   RESET_WAIT  WAIT of litepulse_reset; 0 is right on an FPGA whose block RAM can be read as soon as it is configured
 //   SIMULATED  this is a simulation
 module axi_lite #(
     parameter int INPUTS = 4,
@@ -13,6 +14,7 @@ module axi_lite #(
     parameter int LQ_AW = 6,
     parameter logic [31:0] CLOCK_NUM = 32'd100_000_000,
     parameter logic [31:0] CLOCK_DEN = 32'd1,
+    parameter int RESET_WAIT = 4095,
     parameter bit SIMULATED = 1'b0
 ) (
     input  logic              pulse_clk,
@@ -47,7 +49,9 @@ module axi_lite #(
   logic sys_rst, pulse_rst, tx_o, tx_oe_o, de_o, rx_i;
   logic [INPUTS-1:0] aux_i;
 
-  litepulse_reset resets (
+  litepulse_reset #(
+      .WAIT(RESET_WAIT)
+  ) resets (
       .rst(!s_axi_aresetn),
       .sys_clk(s_axi_aclk),
       .pulse_clk(pulse_clk),

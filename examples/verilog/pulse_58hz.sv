@@ -7,7 +7,8 @@ module pulse_58hz (
     input  logic clk,    // 12 MHz
     output logic pulse
 );
-  // One clock for both sides. The FPGA begins with all registers at their initial values, so nothing else asks for a reset.
+  // One clock for both sides. The FPGA begins with all registers at their initial values, so nothing else asks for a reset. It lasts
+  // until block RAM can be read, 4,100 cycles: that is not so at once on an iCE40.
   logic sys_rst, pulse_rst;
   litepulse_reset resets (
       .rst(1'b0),

@@ -37,7 +37,7 @@ module litepulse_wishbone_tb #(
   assign p_clk = ONE_CLOCK ? sys_clk : pulse_clk;
   logic sys_reset, pulse_reset, tx_o, tx_oe_o, de_o, rx_i;
   logic [INPUTS-1:0] aux_i;
-  litepulse_reset resets (
+  litepulse_reset #(.WAIT(0)) resets (
       .rst(sys_rst || pulse_rst),
       .sys_clk(s_clk),
       .pulse_clk(p_clk),

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """cocotb: litepulse_reset, with clocks of any ratio, one of which may stand still, and a reset of any length and phase."""
 
+import os
 import random
 
 import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, ReadOnly, RisingEdge, Timer
 from cocotb.utils import get_sim_time
+
+WAIT = int(os.environ["LITEPULSE_PARAM_WAIT"])  # cycles of the sys clock
 
 
 async def released(dut, clk, reset, found):
@@ -24,15 +27,16 @@ async def with_the_configuration(dut):
     assert (dut.sys_rst.value, dut.pulse_rst.value) == (1, 1)
     cocotb.start_soon(Clock(dut.sys_clk, 10, unit="ns").start())
     cocotb.start_soon(Clock(dut.pulse_clk, 10, unit="ns").start())
-    await ClockCycles(dut.sys_clk, 5)
-    assert (dut.sys_rst.value, dut.pulse_rst.value) == (1, 1), "for at least four cycles"
+    await ClockCycles(dut.sys_clk, max(5, WAIT))
+    assert (dut.sys_rst.value, dut.pulse_rst.value) == (1, 1), "for at least four cycles, and WAIT"
     await ClockCycles(dut.sys_clk, 7)
     assert (dut.sys_rst.value, dut.pulse_rst.value) == (0, 0)
 
 
 @cocotb.test()
 async def both_for_long_enough(dut):
-    """Both begin at once, without a clock; neither ends before four cycles of each clock have passed since rst, nor much later."""
+    """Both begin at once, without a clock; neither ends before four cycles of each clock, and WAIT, have passed since rst, nor much
+    later."""
     rng = random.Random(5)
     dut.sys_clk.value = dut.pulse_clk.value = dut.rst.value = 0
     for attempt in range(60):
@@ -51,10 +55,11 @@ async def both_for_long_enough(dut):
         for name in periods:
             cocotb.start_soon(released(dut, getattr(dut, f"{name}_clk"), getattr(dut, f"{name}_rst"), found))
         slower = max(periods.values())
-        await Timer(12 * slower, "ps")
+        wait = WAIT * periods["sys"]
+        await Timer(12 * slower + wait, "ps")
         assert set(found) == {"sys_rst", "pulse_rst"}
         for name, at in found.items():
-            assert 4 * slower <= at - began <= 9 * slower, (attempt, name, periods, at - began)
+            assert max(4 * slower, wait) <= at - began <= 9 * slower + wait, (attempt, name, periods, at - began)
         for clock in clocks:
             clock.cancel()
 
@@ -71,5 +76,5 @@ async def a_clock_that_stands_still(dut):
         await RisingEdge(dut.sys_clk)
         assert (dut.sys_rst.value, dut.pulse_rst.value) == (1, 1)
     cocotb.start_soon(Clock(dut.pulse_clk, 14, unit="ns").start())
-    await ClockCycles(dut.pulse_clk, 12)
+    await ClockCycles(dut.pulse_clk, 12)  # the other clock has run for longer than WAIT
     assert (dut.sys_rst.value, dut.pulse_rst.value) == (0, 0)
