@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -341,7 +342,7 @@ class Board:
 
     def send(
         self,
-        data: Iterable[int],
+        data: Iterable[int | None],
         at: When | None = None,
         *,
         every: Time | None = None,
@@ -353,7 +354,8 @@ class Board:
     ) -> Send:
         """Sends bytes as timed launches, the first soon or `at` a tick, then one `every` so often, or back to back.
 
-        data: bytes, or anything that yields them, also without end; keep: outcomes are kept in `run` of what is returned
+        data: bytes, or anything that yields them, also without end, and None while it has no more yet
+        keep: outcomes are kept in `run` of what is returned
         """
         if isinstance(data, str):
             raise BadInput("data: text has no bytes yet: give text.encode()")
@@ -372,7 +374,8 @@ class Board:
             known = len(data) if isinstance(data, Sequence) else depth
             start = send.run.soon(known) if at is None else self.tick_of(at)
             send.first_tick = start
-            send.start(((start + math.floor(k * gap), frame(byte, fmt)) for k, byte in enumerate(data)), keep)
+            places = (start + math.floor(k * gap) for k in itertools.count())
+            send.start((None if byte is None else (next(places), frame(byte, fmt)) for byte in data), keep)
         except BaseException:
             send.close()
             raise

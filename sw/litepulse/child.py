@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 END_SECONDS = 10.0
+LONGEST_LINE = 1 << 24  # bytes
 
 
 class Child:
@@ -52,6 +53,9 @@ class Child:
                 self._silent = True
                 return {}
             self._heard += data
+            if len(self._heard) > LONGEST_LINE:
+                self._heard = b""
+                return {}
         line, _, self._heard = self._heard.partition(b"\n")
         try:
             return dict(json.loads(line))

@@ -122,10 +122,13 @@ class SendRun:
         while not interrupt:
             status, batch = self.poller.poll()
             found = self._digest(batch)
+            fed = self.fed
             if not self.all_fed:
                 self.feed(status)
             yield found
-            if self.all_fed and self.told + self.backend.losses().events >= self.fed and not status.line_busy:
+            # Of what left the queue before this look all is told, unless its record was lost.
+            told = self.told >= self.fed or (self.fed == fed and status.queue_idle and self.backend.losses().events > 0)
+            if self.all_fed and told and not status.line_busy:
                 break
             self.poller.pause(len(found) >= 8, self.rest)
         else:
@@ -165,17 +168,23 @@ class Send(Job[Outcome]):
     def _prepare(self) -> None:
         self.run.prepare()
 
-    def start(self, launches: Iterable[tuple[int, Launch]], keep: bool = True) -> None:
-        """Begins to feed (tick, Launch); keep: all outcomes are kept in `run`, else each is known only to whoever iterates."""
+    def start(self, launches: Iterable[Entry | None], keep: bool = True) -> None:
+        """Begins to feed (tick, Launch), or None where nothing more is known yet.
+
+        keep: all outcomes are kept in `run`, else each is known only to whoever iterates
+        """
         self.run.source = self._remember(launches)
         self.run.keep = keep
         self.run.feed()
         self._batches = self.run.follow(self._flag)
 
-    def _remember(self, launches: Iterable[tuple[int, Launch]]) -> Iterator[tuple[int, Launch]]:
-        for number, (tick, launch) in enumerate(launches):
-            self._wanted.append((number, tick))
-            yield tick, launch
+    def _remember(self, launches: Iterable[Entry | None]) -> Iterator[Entry | None]:
+        number = 0
+        for entry in launches:
+            if entry is not None:
+                self._wanted.append((number, entry[0]))
+                number += 1
+            yield entry
 
     def take(self, found: Iterable[tuple[int, Event]]) -> list[Outcome]:
         """(number, Event) of run.follow() as Outcomes."""

@@ -96,6 +96,7 @@ class Serial(serial.SerialBase):
         self._bytes = bytearray()  # best effort, that found no room yet
         self._leaving: deque[Written] = deque()  # best effort, of which not all have left
         self._line_free = 0  # tick at which all timed launches have left
+        self._tick, self._moved = -1, 0.0  # of the board at the last look, and since when it is that
         self._last_left = 0  # tick at which the last best-effort byte began to leave
         self._refused: list[tuple[int, str]] = []
         super().__init__(self._given.name if self._given else board, *arguments, **options)  # type: ignore[arg-type]
@@ -192,6 +193,7 @@ class Serial(serial.SerialBase):
         with self._lock:
             try:
                 batch = self.board.backend.read()
+                self._check_clock(batch.now)
                 for event in batch.events:
                     if isinstance(event, Event):
                         self._note(event)
@@ -199,6 +201,13 @@ class Serial(serial.SerialBase):
                 self._feed()
             except LitePulseError as error:
                 raise serial.SerialException(str(error)) from None
+
+    def _check_clock(self, now: int) -> None:
+        """SerialException if the board's clock stands still: what waits for a tick would wait forever."""
+        if now != self._tick:
+            self._tick, self._moved = now, time.monotonic()
+        elif time.monotonic() > self._moved + _STUCK:
+            raise serial.SerialException(f"{self.board.name}: the core's clock stands still")
 
     def _note(self, event: Event) -> None:
         """What became of a byte."""
@@ -351,8 +360,9 @@ class Serial(serial.SerialBase):
                 self._leaving.clear()
                 raise serial.SerialException(f"{waiting} bytes do not leave the board")
             board.backend.wait(_POLL)
-        while board.backend.now() < max(self._line_free, self._last_left + frame if self._last_left else 0):
+        while self._tick < max(self._line_free, self._last_left + frame if self._last_left else 0):
             board.backend.wait(_POLL)
+            self._look()
         self._look()
         self._check()
 

@@ -110,8 +110,8 @@ class TrainRun:
         backend.record(Wanted(("train",), ("train",), train=True, rise=line if rises else 0, fall=0 if rises else line, received=frames))
         backend.pledge(keep=False)
 
-    def start(self) -> list[Row]:
-        """Starts the train and waits until the core says that it did."""
+    def start(self, interrupt: Flag | None = None) -> list[Row]:
+        """Starts the train and waits until the core says that it did, or an interrupt came."""
         plan = self.plan
         try:
             self.backend.start_train(plan.launch, plan.period, plan.count, plan.start)
@@ -121,8 +121,13 @@ class TrainRun:
             # Else the event says why.
         deadline = time.monotonic() + START_SECONDS
         rows: list[Row] = []
-        while not self.started:
+        runs: int | None = None
+        while not self.started and not interrupt:
             rows += self.poll()
+            if self.record.events_lost and self.status.train_running:  # no other train ran before
+                runs = self.poller.now if runs is None else runs
+            # Where records were lost, that of the start may be one of them.
+            self.started = self.started or self.ended or (runs is not None and self.poller.tick > runs)
             if time.monotonic() > deadline:
                 raise TransportError(f"{self.backend.identity.name}: the core does not answer the start of the train")
             if not self.started:

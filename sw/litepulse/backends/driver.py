@@ -47,8 +47,9 @@ from litepulse.units import Period, Timescale
 
 OLDEST_ABI = 1  # versions of the driver's interface: the least that will do, and the first with a LIN slave's table
 LIN_ABI = 2
-FIFO = 16384  # records that wait for us in the driver
-READ_BYTES = 256 * abi.Event.layout.size
+FIFO = 16384  # records that wait for us in the driver, at most
+READ_RECORDS = 256
+READ_BYTES = READ_RECORDS * abi.Event.layout.size
 LAG_SECONDS = Fraction(1, 100)  # after which the driver has told what happened
 CHANGE_SECONDS = 5.0  # for which a change of a train is waited for
 _SOURCE = {name: code for code, name in SOURCE_NAME.items()}
@@ -99,6 +100,7 @@ class Driver:
         self.path = path
         self._claim: int | None = None
         self._mine: set[str] = set()  # of 'train', 'responder': what this program began and has to end
+        self._roomy = False  # the FIFO of the device's file has been made larger
         self._beside = False  # others run that were kept, so that the claim keeps what runs, too
         self._launch_profile = LAUNCH_PROFILE  # the number that it has in the driver
         self._clock = abi.CLOCK_NONE if clock is None else _CLOCK[clock]
@@ -242,8 +244,16 @@ class Driver:
         want = abi.Subscribe(
             kinds, sources, wanted.rise, wanted.fall, wanted.filtered, wanted.filter if wanted.filtered else 0, clock=self._clock
         )
+        if self._claim is None and not self._roomy:  # the claim has as much from its beginning; only an empty FIFO can be exchanged
+            want.fifo, self._roomy = FIFO, True
         try:
-            self._call(self._reader, abi.IOC_SUBSCRIBE, want)
+            try:
+                self._call(self._reader, abi.IOC_SUBSCRIBE, want)
+            except OSError as error:
+                if error.errno != errno.ENOMEM:
+                    raise
+                want.fifo = 0
+                self._call(self._reader, abi.IOC_SUBSCRIBE, want)
         except OSError as error:
             if error.errno == errno.EBUSY:
                 raise InUse(f"{self.path}: another program, or an armed responder, filters these inputs otherwise") from None
@@ -252,8 +262,8 @@ class Driver:
         self._forget()
 
     def _drain(self) -> None:
-        """Takes all that waits in the driver."""
-        while True:
+        """Takes all that waits in the driver when this begins, and little more: what keeps coming is for the next call."""
+        for _ in range(FIFO // READ_RECORDS + 1):  # one more, of the record that tells of losses
             try:
                 data = os.read(self._reader, READ_BYTES)
             except BlockingIOError:
@@ -610,9 +620,11 @@ class Driver:
     def _await_change(self, ticks: int) -> TrainChange:
         """What became of it. The records stay for the program that follows the train."""
         limit, end = self.now() + 2 * ticks + self._lag, time.monotonic() + CHANGE_SECONDS
+        looked = self._told
         while True:
             self._drain()
-            for event in self._events[self._told :]:
+            new, looked = self._events[looked:], len(self._events)
+            for event in new:
                 if isinstance(event, Event) and event.source == "train_change":
                     if event.kind == "refused":
                         raise Refused("the core refused the change", event.reason)

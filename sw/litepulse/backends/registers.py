@@ -51,6 +51,7 @@ _LATE_SECONDS = WATCHDOG_SECONDS - 0.1  # the two clocks differ by less
 _TOUCH_SECONDS = 1.0  # much less than WATCHDOG_SECONDS
 _COMMANDS = {"command", "train_command", "resp_arm"}  # not written twice
 _UNKNOWN = "reason 0"  # the record that had it was lost
+_ROUNDS = 3  # that free what is ready: the second frees the record that tells of losses before the first, too
 _DECISION_CYCLES = 1000  # in so many it is recorded whether a change came in time, if that can be known at once
 
 
@@ -112,6 +113,7 @@ class Stream:
         self.decoder = decoder
         self.depth = depth
         self.tick = 0
+        self.known = 0  # until when all is known that happened
         self.untold = 0  # lost records no OVERFLOW record has told of yet
         self.expected: int | None = None  # position the stream must have if nothing went wrong
         self._hint = 8
@@ -135,28 +137,49 @@ class Stream:
         return header, [body[i : i + width] for i in range(0, min(header.ready, count) * width, width)]
 
     def drain(self) -> list[Event | RxByte | Lost]:
-        """Everything that is ready: a list of records and Losts, acknowledged."""
+        """What is ready now, acknowledged: a list of records and Losts. All that happened before `known` is in it, or in an earlier one.
+
+        What comes while it is read waits for the next call: else this one would not end where more comes than can be read.
+        """
+        header, records = self._fetch(min(self._hint, self._most))
+        self.known = header.tick
+        self._hint = max(8, min(self._most, header.ready + header.ready // 2))
+        left = header.ready - self._read_before(header)
+        found, new = self._take(header, records)
+        vain = 0
+        while left > new:
+            left -= new
+            if not new:
+                vain += 1
+                if vain > self.depth // self._most + 2:
+                    raise TransportError(f"{self.device.name}: the board does not take the acknowledgement of its records")
+            header, records = self._fetch(min(left, self._most) if new else self._most)
+            more, new = self._take(header, records)
+            found += more
+        return found
+
+    def _read_before(self, header: Header) -> int:
+        """Records that are ready once more, because our last acknowledgement got lost."""
+        again = 0 if self.expected is None else (self.expected - header.position) & 0xFFFF
+        if again > self.depth:
+            raise Restarted("somebody else read records of this board, or it restarted")
+        return again
+
+    def _take(self, header: Header, records: list[list[int]]) -> tuple[list[Event | RxByte | Lost], int]:
+        """Decodes and acknowledges: (what they say, how many of them are new)."""
+        if header.tick < self.tick:
+            raise Restarted("the board restarted: its tick count began anew")
+        self.tick, self.untold = header.tick, header.lost
+        again = self._read_before(header)
         found: list[Event | RxByte | Lost] = []
-        while True:
-            header, records = self._fetch(min(self._hint, self._most))
-            if header.tick < self.tick:
-                raise Restarted("the board restarted: its tick count began anew")
-            self.tick, self.untold = header.tick, header.lost
-            skip = 0
-            if self.expected is not None and header.position != self.expected:
-                skip = (self.expected - header.position) & 0xFFFF  # our last acknowledgement got lost
-                if skip > self.depth:
-                    raise Restarted("somebody else read records of this board, or it restarted")
-            for record in records[skip:]:
-                found += self.decoder.feed(record, header.tick)
-            if records:
-                self._acknowledge(header.position, len(records))
-                self.expected = (header.position + max(len(records), skip)) & 0xFFFF
-            elif self.expected is None:
-                self.expected = header.position
-            self._hint = max(8, min(self._most, header.ready + header.ready // 2))
-            if len(records) >= header.ready:
-                return found
+        for record in records[again:]:
+            found += self.decoder.feed(record, header.tick)
+        if records:
+            self._acknowledge(header.position, len(records))
+            self.expected = (header.position + max(len(records), again)) & 0xFFFF
+        elif self.expected is None:
+            self.expected = header.position
+        return found, max(0, len(records) - again)
 
     def peek(self) -> tuple[Header, list[Event | RxByte | Lost]]:
         """What is ready, decoded apart, without taking it: for a program that is not the reader of this stream."""
@@ -175,15 +198,19 @@ class Stream:
             found += decoder.feed(words[i : i + decoder.words], header.tick)
         return header, found
 
-    def discard(self) -> None:
-        """Frees everything that is ready and forgets old losses; what comes next is ours."""
-        while True:
-            header, _ = self._fetch(0)
+    def discard(self) -> bool:
+        """Frees everything that is ready and forgets old losses; what comes next is ours. False: records keep coming meanwhile."""
+        header, _ = self._fetch(0)
+        position = header.position
+        for _ in range(_ROUNDS):
             if not header.ready:
                 break
             self._acknowledge(header.position, header.ready)
+            position = (header.position + header.ready) & 0xFFFF
+            header, _ = self._fetch(0)
         self.decoder = type(self.decoder)()
-        self.tick, self.expected = header.tick, header.position
+        self.tick, self.expected = header.tick, header.position if not header.ready else position
+        return not header.ready
 
     def _acknowledge(self, position: int, count: int) -> None:
         self.device.write_window(self.base, [count | (position & 0x7FFF) << 16 | 1 << 31])
@@ -601,7 +628,9 @@ class Device:
         self._wants_bytes = wanted.received
         self.set_event_mask(*names)
         self.configure(("filter", filters))
-        self.events.discard()
+        if not self.events.discard():  # a program that was killed may have left busy inputs switched on
+            self.configure(("capture_edges", 0))
+            self.events.discard()
         self.received.discard()
         self.configure(("capture_edges", pack(CONFIG["capture_edges"], rise=wanted.rise, fall=wanted.fall)))
 
@@ -626,8 +655,12 @@ class Device:
         received = self.received.drain()
         if not self._wants_bytes:  # a responder needs the receiver on, nobody else does
             received = []
-        tick = self.events.tick
-        return Batch(tick, tick, [e for e in events if not isinstance(e, RxByte)], [b for b in received if not isinstance(b, Event)])
+        return Batch(
+            self.events.known,
+            self.events.tick,
+            [e for e in events if not isinstance(e, RxByte)],
+            [b for b in received if not isinstance(b, Event)],
+        )
 
     def wait(self, seconds: float) -> None:
         """See Backend."""

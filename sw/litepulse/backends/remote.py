@@ -75,7 +75,11 @@ class RemoteBus:
         words: list[int] = []
         with self.hold():
             while len(words) < count:
-                words += self._client.read(address + 4 * len(words), min(self.burst, count - len(words)))
+                size = min(self.burst, count - len(words))
+                part: list[int] = self._client.read(address + 4 * len(words), size)
+                if len(part) != size:
+                    raise TransportError(f"{self.name}: the server answered {len(part)} of {size} words")
+                words += part
         return words
 
     def write(self, address: int, words: Sequence[int]) -> None:

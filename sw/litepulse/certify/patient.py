@@ -34,6 +34,7 @@ from litepulse.line import Format
 from litepulse.port_program import PortProgram, opened, run, write_all
 
 QUIET_BEHIND_ALL = 0.02  # seconds in which bytes show that nobody sent
+HEARD_SECONDS = 20.0  # after which bytes that keep coming are the other end's fault
 ANSWER_SECONDS = 60.0  # for a command that takes as long as bytes take on the line
 _TIOCSBRK, _TIOCCBRK = 0x5427, 0x5428  # asm-generic/ioctls.h
 # linux/serial.h: struct serial_icounter_struct, struct serial_rs485
@@ -181,9 +182,12 @@ class Program:
         return {"mode": mode}
 
     def do_heard(self, quiet: float, count: int | None = None) -> Mapping[str, Any]:
-        """What came, once nothing more comes."""
+        """What came, once nothing more comes. LitePulseError if that never ends."""
+        end = time.monotonic() + HEARD_SECONDS
         while select.select([self.port], [], [], quiet if count is None or len(self.data) < count else QUIET_BEHIND_ALL)[0]:
             self.read()
+            if time.monotonic() > end:
+                raise LitePulseError("certify: bytes keep coming that nobody sent: is the line noisy, or something else wired to it?")
         self.mode = None
         gc.enable()
         return {"data": self.data.hex(), "reads": self.reads}

@@ -194,8 +194,10 @@ class Procedure:
         entries = [(start + k * self.frame, k, Launch("frame", byte, LAUNCH_PROFILE)) for k, byte in enumerate(data)]
         told = len(self.told)
         taken = self.backend.launch(entries)
+        last = start + len(data) * self.frame + self.ticks(TIMEOUT)
         while len(self.told) < told + taken:
-            self.look()
+            if self.look() > last:
+                raise LitePulseError(f"certify: the board does not report what became of {told + taken - len(self.told)} launches")
         mine = self.told[told:]
         if taken == len(data) and all(event.kind == "tx" for event in mine):
             return [event.tick for event in mine]

@@ -147,6 +147,8 @@ class SelfTest:
             else:
                 self.outcome(event)
         self.pair(batch.tick)
+        if self.asked and batch.tick > self.asked[-1][0] + self.scale.ticks(PATIENCE):
+            raise LitePulseError(f"certify: the board does not report what became of {len(self.asked)} launches")
         if not batch.events:
             self.backend.wait(POLL_SECONDS / 20)
 

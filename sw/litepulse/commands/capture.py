@@ -129,6 +129,8 @@ def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt)
         end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
         for batch in job.follow(interrupt):
             for tick, what, value, _ in batch:
+                if end is not None and tick >= end:
+                    continue
                 dt = ms(ts, tick - last) if last is not None else None
                 shown, flags, text = found.add(tick, what, value)
                 if args.style is None:

@@ -2,6 +2,7 @@
 """litepulse send"""
 
 import os
+import select
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
@@ -63,10 +64,14 @@ class Source:
         if not self.first:
             raise BadInput(f"{name}: it is empty, nothing to send")
 
-    def __iter__(self) -> Iterator[int]:
-        block = self.first
+    def __iter__(self) -> Iterator[int | None]:
+        block, ready = self.first, select.poll()
+        if self.size is None:
+            ready.register(self.file, select.POLLIN)
         while block:
             yield from block
+            while self.size is None and not ready.poll(0):
+                yield None  # a pipe with nothing in it must not keep Ctrl-C from being seen
             try:
                 block = os.read(self.file, BLOCK)
             except OSError as error:

@@ -123,7 +123,7 @@ def keep(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt) -> 
     """Starts a train and leaves it running; one that starts at a tick that was asked for need not have begun."""
     job.prepare()
     try:
-        rows = job.start()
+        rows = job.start(interrupt)
         while not rows and not job.ended and not interrupt and job.plan.start is None:
             board.backend.wait(0.01)
             rows = job.poll()
@@ -166,7 +166,7 @@ def follow(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt, t
         wait = Wait(board, "pulse 0", plan.start)
         with output.Live(f"{title}{simulated_mark(board)}", plan.count or None, args.style) as live:
             picture = live_picture(ts)
-            for rows in itertools.chain([job.start()], job.follow(interrupt)):
+            for rows in itertools.chain([job.start(interrupt)], job.follow(interrupt)):
                 show(rows)
                 for row in rows:
                     picture.add(row.n, float(ts.ns(row.tick - job.record.ideal.exact(row.n))))
