@@ -84,7 +84,7 @@ def test_checksums():
         pid = PIDS[rng.randrange(60)]
         assert lin.checksum(data) == reference_checksum(data)
         assert lin.checksum(data, pid) == reference_checksum(data, pid)
-    for pid in (0x3C, 0x7D):  # diagnostic frames
+    for pid in (0x3C, 0x7D, 0xFE, 0xBF):  # diagnostic frames, and the two reserved identifiers
         assert lin.checksum(b"\1\2", pid) == lin.checksum(b"\1\2")
 
 

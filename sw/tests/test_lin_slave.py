@@ -5,7 +5,6 @@ The master, and nodes that disturb, are a stimulus of exact edges, made here fro
 """
 
 import json
-import re
 import signal
 import subprocess
 import threading
@@ -95,11 +94,11 @@ def test_answers_start_at_their_tick(tmp_path, bits):
     assert (result["node"], result["space_ticks"], result["answered"], result["missed"], result["lost"]) == ("Window", space, 2, 0, 0)
 
 
-def hear(board_options, node, count, then=lambda slave, frame: None, begin=lambda slave: None, ldf=LDF):
+def hear(board_options, node, count, then=lambda slave, frame: None, begin=lambda slave: None):
     """Frames that a slave in Python hears, and (answers, missed answers). begin: is called once, then: with each frame."""
     found = []
     with litepulse.open(sim=True, wires=["bus"], step=5_000, **board_options) as board:
-        with lin.slave(board, lin.Description(ldf), node, count=count) as slave:
+        with lin.slave(board, lin.Description(LDF), node, count=count) as slave:
             begin(slave)
             for frame in slave:
                 found.append(frame)
@@ -290,16 +289,6 @@ def test_the_table_of_another_slave_is_cleared(tmp_path):
         with lin.slave(board, lin.Description(LDF), "Window", count=2) as slave:
             assert [frame.error for frame in slave] == ["no response", None]
     assert sent(vcd) == answer(START + STEP, with_checksum(window(255), WINDOW), int(BIT))
-
-
-@pytest.mark.seconds(10)
-def test_a_node_of_lin_1(tmp_path):
-    """A description of LIN 1.3: the checksum of its frames is the classic one."""
-    (tmp_path / "old.ldf").write_text(re.sub(r'(LIN_protocol|LIN_protocol_version) = "2.1"', r'\1 = "1.3"', LDF.read_text()))
-    nodes = stimulus(tmp_path / "nodes", header(START, WINDOW))
-    vcd = tmp_path / "bus.vcd"
-    (frame, _) = hear({"stimulus": nodes, "vcd": vcd}, "Window", 1, ldf=tmp_path / "old.ldf")
-    assert sent(vcd) == answer(START, window(255) + bytes([reference_checksum(window(255))]), int(BIT)) and frame.error is None
 
 
 @pytest.mark.seconds(10)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from litepulse.errors import BadInput, LitePulseError
+from litepulse.errors import BadInput, LitePulseError, shown
 from litepulse.lin.frames import CLASSIC, ENHANCED, Expected
 from litepulse.lin.protocol import CLASSIC_IDS, DATA_MAX, MASTER_REQUEST, SLAVE_RESPONSE, protected_id
 from litepulse.units import to_fraction
@@ -29,6 +29,19 @@ class Slot:
     frames: tuple[str, ...]
     seconds: Fraction
     resolving: str | None = None  # of an event-triggered frame: the schedule that follows a collision
+
+
+def is_lin_1(version: object) -> bool:
+    """Whether a version, as ldfparser has it, is LIN 1.x. J2602 is built on LIN 2.0, ISO 17987 on LIN 2.2. BadInput for another class."""
+    from ldfparser.lin import Iso17987Version, J2602Version, LinVersion  # pyright: ignore[reportMissingTypeStubs]
+
+    if isinstance(version, LinVersion):
+        return version.major < 2
+    if isinstance(version, float):  # of the slaves in a file of LIN 1.x
+        return version < 2
+    if isinstance(version, Iso17987Version | J2602Version):
+        return False
+    raise BadInput(f"{shown(version)} is a LIN version whose kind of checksum is not known")
 
 
 class Description:
@@ -139,11 +152,19 @@ class Description:
         return signal.name
 
     def checksum_of(self, name: str) -> str:
-        """'classic' for diagnostic frames and those of a node of LIN 1.x, else 'enhanced'."""
+        """The kind of checksum of an unconditional frame.
+
+        'classic' for identifiers 0x3C to 0x3F, for those that a node of LIN 1.x publishes, and for those of the master that one receives.
+        """
         frame = self._frames[name]
-        publisher = frame.publisher
-        version = getattr(publisher, "lin_protocol", None) or self._ldf.get_protocol_version()
-        return CLASSIC if frame.frame_id in CLASSIC_IDS or getattr(version, "major", 2) < 2 else ENHANCED
+        ends = [self._version(frame.publisher)]
+        if frame.publisher.name == self.master:
+            ends += [self._version(node) for _, signal in frame.signal_map for node in signal.subscribers]
+        return CLASSIC if frame.frame_id in CLASSIC_IDS or any(is_lin_1(version) for version in ends) else ENHANCED
+
+    def _version(self, node: Any) -> object:
+        """The LIN version that a node follows: the master that of the network."""
+        return self._ldf.get_protocol_version() if node.name == self.master else node.lin_protocol
 
     # Signals
 

@@ -12,9 +12,8 @@ BYTE_BITS = 10  # with start and stop bit
 HEADER_BITS = BREAK_BITS + DELIMITER_BITS + 2 * BYTE_BITS
 DATA_MAX = 8  # bytes
 ID_MAX = 63
-MASTER_REQUEST, SLAVE_RESPONSE = 60, 61  # diagnostic frames: always with the classic checksum
-CLASSIC_IDS = (MASTER_REQUEST, SLAVE_RESPONSE)
-RESERVED_IDS = (62, 63)
+MASTER_REQUEST, SLAVE_RESPONSE = 60, 61  # diagnostic frames
+CLASSIC_IDS = range(MASTER_REQUEST, ID_MAX + 1)  # these two and the two reserved ones: always with the classic checksum
 STRETCH = Fraction(14, 10)  # header and response may each last so many times their nominal length
 SPACE_BITS = (STRETCH - 1) * BYTE_BITS  # bit times of space for each byte of a response
 
@@ -35,7 +34,7 @@ def frame_id_of(pid: int) -> int | None:
 
 
 def checksum(data: bytes, pid: int | None = None) -> int:
-    """The enhanced checksum over identifier and data, or the classic one of the data alone: without pid, or for diagnostic frames."""
+    """The enhanced checksum over identifier and data, or the classic one of the data alone: without pid, or for 0x3C to 0x3F."""
     total = sum(data)
     if pid is not None and pid & ID_MAX not in CLASSIC_IDS:
         total += pid
