@@ -34,6 +34,7 @@ ALWAYS_COMB = re.compile(r"^\s*always_comb\b")
 MACHINE = re.compile(r"/(?:home|root|Users|work|scratch)/\w|(?:https?://)?(?:files\.pythonhosted|pypi)\.org|--(?:extra-)?index-url")
 SHELL = re.compile(r"#!\S*(?:/|env |busybox )(?:ba|da)?sh\b")
 WRITTEN = re.compile(r"^(?://|#|/\*|<!--) ?(?:Generated|Written) by `", re.MULTILINE)
+REFERENCE = re.compile(r"""\bhref=["']#([^"']*)|url\(["']?#([^"')]*)""")  # of an SVG to a part of itself
 CHANGES = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
 
 
@@ -95,10 +96,16 @@ def hdl(path: Path) -> Iterator[Finding]:
 
 
 def pictures(path: Path) -> Iterator[Finding]:
-    """A picture has an opaque background: black lines on a transparent one are invisible on a dark page."""
+    """A picture has an opaque background: black lines on a transparent one are invisible on a dark page. What an SVG refers to
+    is in it: a browser draws nothing for a reference that leads nowhere."""
     if path.suffix == ".svg":
-        if not re.match(r'(<\?xml[^>]*>\s*)?<svg [^>]*><rect width="100%" height="100%" fill="[^"]+" />', path.read_text(encoding="utf-8")):
+        text = path.read_text(encoding="utf-8")
+        if not re.match(r'(<\?xml[^>]*>\s*)?<svg [^>]*><rect width="100%" height="100%" fill="[^"]+" />', text):
             yield 1, 'does not begin with <rect width="100%" height="100%" fill="white" />'
+        there = set(re.findall(r"""\sid=["']([^"']*)""", text))
+        for number, line in enumerate(text.splitlines(), 1):
+            for name in sorted({one or other for one, other in REFERENCE.findall(line)} - there):
+                yield number, f"refers to #{name}, which is not in this file"
     else:
         from PIL import Image
 

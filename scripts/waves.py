@@ -43,6 +43,7 @@ COLUMN = 20  # pixels of WaveDrom's skin "narrow"
 LETTER = 7.5  # pixels, at most on average
 # Colours of WaveDrom, and what they are on a light and on a dark page: paper, ink, marks, names, boxes.
 COLOURS = ("#fff", "#000", "#888", "#0041c4", "#ffe0b9")
+PAINTED = r"""\b(?:fill|stroke|color)(?:\s*:\s*|=["'])"""
 PAGES = {"": ("#ffffff", "#1f2328", "#818b98", "#0550ae", "#ddf4ff"), "-dark": ("#0d1117", "#e6edf3", "#9198a1", "#79c0ff", "#1b4b91")}
 
 
@@ -107,6 +108,7 @@ class Scene:
         """As WaveJSON."""
         numbers = range(self.first, self.first + (self.columns + 1) * self.unit, self.unit)
         ticks = [" " if tick % (self.every * self.unit) else str(tick) for tick in numbers]
+        ticks[-1] = ticks[-1] if len(ticks[-1]) < 3 else " "  # the picture ends there
         axis = "ticks" if self.unit == 1 else f"a column is {self.unit} ticks"
         return {
             "head": {"text": self.title, "tick": ticks},
@@ -418,9 +420,11 @@ def draw(source: dict[str, object], suffix: str) -> str:
     used = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
     text = re.sub(r'<g id="([^"]+)">(?:<(?:path|rect)[^>]*/>)*</g>', lambda found: found[0] if found[1] in used else "", text)
     colours = dict(zip(COLOURS, PAGES[suffix])) | {"#aaa": PAGES[suffix][1]}
+    # Only where a property or an attribute has a colour: "#000" also is the reference to WaveDrom's drawing of a low level.
     for written, meant in (("#ffffff", "#fff"), ("#000000", "#000")):
-        text = text.replace(written, meant)
-    text = re.sub("|".join(rf"{colour}\b" for colour in colours), lambda found: colours[found[0].lower()], text, flags=re.IGNORECASE)
+        text = re.sub(rf"({PAINTED}){written}\b", rf"\g<1>{meant}", text, flags=re.IGNORECASE)
+    anything = "|".join(colours)
+    text = re.sub(rf"({PAINTED})({anything})\b", lambda found: found[1] + colours[found[2].lower()], text, flags=re.IGNORECASE)
     text = text.replace("text{font-size:11pt;", f"text{{fill:{colours['#000']};font-size:10pt;", 1)
     text = text.replace("font-family:Helvetica", "font-family:Helvetica,Arial,sans-serif")
     return re.sub(r"(<svg [^>]*>)", rf'\1<rect width="100%" height="100%" fill="{colours["#fff"]}" />', text, count=1) + "\n"

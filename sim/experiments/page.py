@@ -149,10 +149,10 @@ def section_lines(experiment, results):
 
 
 def to_html(lines):
-    """Markdown as HTML; tables can be scrolled sideways."""
+    """Markdown as HTML; tables can be scrolled sideways. Cells and errors quote kernels and programs: of HTML only the text shows."""
     from markdown_it import MarkdownIt
 
-    made = MarkdownIt("commonmark").enable("table").render("\n".join(lines))
+    made = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image").render("\n".join(lines))
     return made.replace("<table>", '<div class="table"><table>').replace("</table>", "</table></div>")
 
 

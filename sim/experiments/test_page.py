@@ -2,6 +2,7 @@
 """The interactive page, in headless Chromium; and docs/experiments.md, which shows the same results."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -61,6 +62,20 @@ def test_the_page_asks_for_nothing(text):
     """No file from outside is named where a browser would load it."""
     own = text.split("</script></head>")[1]
     assert not re.search(r"(src|href)=[\"']?(https?:)?//", own) and "@import" not in text.split("<script>")[0]
+
+
+FOREIGN = '<script>document.title = "run"</script><img src=x onerror=alert(1)> ![a](https://example.org/a.png)'
+
+
+def test_markup_in_what_programs_said_is_text(text, results):
+    """An error's text and a table's cell are other people's: the page shows their letters, and carries none of it out."""
+    changed = Results(KEPT)
+    changed.all = {name: dict(steps) for name, steps in results.all.items()}
+    changed.all["p2"]["foreign"] = {"error": FOREIGN}
+    first = replace(EXPERIMENTS[0], tables=lambda _: ["", "| a |", "|---|", f"| {FOREIGN} |"])
+    made = page.interactive([first, *EXPERIMENTS[1:]], changed)
+    assert made.count("&lt;script&gt;document.title") == 2 and made.count("&lt;img src=x onerror") == 2
+    assert made.count("<script") == text.count("<script") and made.count("<img") == text.count("<img") == 0
 
 
 def test_the_document_shows_the_results(results):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from scripts.check_tree import SIGNED_CAST, editorconfig
+from scripts.check_tree import SIGNED_CAST, editorconfig, pictures
 from sim.cocotb_rig import ROOT
 
 
@@ -42,6 +42,28 @@ def test_editorconfig(tmp_path, name, text, found):
     (tmp_path / ".editorconfig").write_bytes((ROOT / ".editorconfig").read_bytes())
     (tmp_path / name).write_bytes(text.encode())
     assert found in list(editorconfig(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    "body, found",
+    [
+        ('<g id="000" /><use xlink:href="#000" />', []),
+        ("<g id='000' /><use href='#000' />", []),
+        ('<g id="000" /><use xlink:href="#1f2328" />', [(1, "refers to #1f2328, which is not in this file")]),
+        ('<g id="a" />\n<use href="#b" /><use href="#b" />', [(2, "refers to #b, which is not in this file")]),
+        ('<path style="marker-end:url(#tip)" />', [(1, "refers to #tip, which is not in this file")]),
+        ('<g grid="000" /><use href="#000" />', [(1, "refers to #000, which is not in this file")]),
+        ('<marker id="tip" /><path style="fill:#000;marker-end:url(#tip)" /><a href="https://x/#000" />', []),
+    ],
+)
+def test_references_of_a_picture(tmp_path, body, found):
+    (tmp_path / "a.svg").write_text(f'<svg width="9"><rect width="100%" height="100%" fill="white" />{body}</svg>')
+    assert list(pictures(tmp_path / "a.svg")) == found
+
+
+def test_a_picture_without_a_background_is_found(tmp_path):
+    (tmp_path / "a.svg").write_text('<svg width="9"><rect width="50%" height="100%" fill="white" /></svg>')
+    assert [line for line, _ in pictures(tmp_path / "a.svg")] == [1]
 
 
 def test_findings_are_printed_with_their_place(tmp_path):
