@@ -10,7 +10,6 @@
 
 #include <linux/can/dev.h>
 #include <linux/device.h>
-#include <linux/kfifo.h>
 #include <linux/mutex.h>
 #include <linux/skbuff.h>
 #include <linux/spinlock.h>
@@ -18,6 +17,7 @@
 #include <linux/workqueue.h>
 
 #include "litepulse_consumer.h"
+#include "litepulse_lin_events.h"
 #include "litepulse_lin_frame.h"
 
 /* Bits of can_id above the identifier, as the line discipline sllin has them. */
@@ -36,9 +36,6 @@
 #define LITEPULSE_LIN_ERR_TIMEOUT   0x4000
 #define LITEPULSE_LIN_ERR_CHECKSUM  0x8000
 #define LITEPULSE_LIN_ERR_FRAMING   0x10000
-
-/* Received bytes and events that wait for the worker: a second's at 20 kbit/s is 2000. */
-#define LITEPULSE_LIN_EVENTS	1024
 
 /**
  * struct litepulse_lin_response - what is known of an identifier, and what the core answers
@@ -67,7 +64,6 @@ struct litepulse_lin_attributes {
  * @ndev: itself
  * @sink: gets bytes and outcomes
  * @events: from @sink to @receive_work
- * @lost: so many did not fit
  * @tx: frames that wait for @transmit_work
  * @wq: does what follows; one item does not wait for another
  * @receive_work: frames from bytes
@@ -93,8 +89,7 @@ struct litepulse_lin {
 	struct litepulse *lp;
 	struct net_device *ndev;
 	struct litepulse_sink sink;
-	DECLARE_KFIFO(events, struct litepulse_event, LITEPULSE_LIN_EVENTS);
-	atomic_t lost;
+	struct litepulse_lin_events events;
 	struct sk_buff_head tx;
 	struct workqueue_struct *wq;
 	struct work_struct receive_work;

@@ -207,18 +207,14 @@ static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
 /* All that has come; frame_mutex is held. */
 static void litepulse_lin_net_take_events(struct litepulse_lin *lin)
 {
-	struct litepulse_event event, lost = { .kind = LITEPULSE_KIND_LOST,
-					       .source = LITEPULSE_SRC_RECEIVER };
+	struct litepulse_event event;
 
 	lockdep_assert_held(&lin->frame_mutex);
 	spin_lock(&lin->lock);
 	memcpy(lin->heard, lin->expected, sizeof(lin->heard));
 	spin_unlock(&lin->lock);
-	while (kfifo_get(&lin->events, &event))
+	while (litepulse_lin_events_get(&lin->events, &event))
 		litepulse_lin_net_take_event(lin, &event);
-	lost.count = atomic_xchg(&lin->lost, 0);
-	if (lost.count)
-		litepulse_lin_net_take_event(lin, &lost);
 }
 
 /* Looks at the frame again when it must be over. */
@@ -274,9 +270,9 @@ static void litepulse_lin_net_put_event(struct litepulse_sink *sink,
 					const struct litepulse_stamp *stamp)
 {
 	struct litepulse_lin *lin = container_of(sink, struct litepulse_lin, sink);
+	const struct litepulse_event event = litepulse_sink_event(record, data, stamp);
 
-	if (!kfifo_put(&lin->events, litepulse_sink_event(record, data, stamp)))
-		atomic_inc(&lin->lost);
+	litepulse_lin_events_put(&lin->events, &event);
 }
 
 static void litepulse_lin_net_events_done(struct litepulse_sink *sink)
@@ -673,8 +669,7 @@ static void litepulse_lin_net_give_up(struct litepulse_lin *lin)
 	litepulse_consumer_release(lin->lp, &lin->claimant);
 	lin->ndev->stats.tx_dropped += skb_queue_len(&lin->tx);
 	skb_queue_purge(&lin->tx);
-	kfifo_reset(&lin->events);
-	atomic_set(&lin->lost, 0);
+	litepulse_lin_events_reset(&lin->events);
 	lin->can.state = CAN_STATE_STOPPED;
 }
 
@@ -834,7 +829,7 @@ static void litepulse_lin_net_init_lin(struct litepulse_lin *lin, struct litepul
 	lin->sink.name = "lin";
 	lin->sink.put = litepulse_lin_net_put_event;
 	lin->sink.done = litepulse_lin_net_events_done;
-	INIT_KFIFO(lin->events);
+	litepulse_lin_events_init(&lin->events);
 	skb_queue_head_init(&lin->tx);
 	INIT_WORK(&lin->receive_work, litepulse_lin_net_receive_work);
 	INIT_DELAYED_WORK(&lin->expire_work, litepulse_lin_net_expire_work);

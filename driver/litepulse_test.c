@@ -13,6 +13,7 @@
 
 #include "litepulse.h"
 #include "litepulse_clock_map.h"
+#include "litepulse_lin_events.h"
 #include "litepulse_lin_frame.h"
 #include "litepulse_packed.h"
 #include "litepulse_phc.h"
@@ -1175,6 +1176,67 @@ static void lin_wake_ups(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_WAKE_UP);
 }
 
+/* Puts a received byte; @n is its tick. */
+static void lin_put(struct litepulse_lin_events *events, u64 n)
+{
+	const struct litepulse_event byte = { .kind = LITEPULSE_KIND_RX, .tick = n };
+
+	litepulse_lin_events_put(events, &byte);
+}
+
+static void lin_losses_are_in_place(struct kunit *test)
+{
+	struct litepulse_event reset = { .kind = LITEPULSE_KIND_RESTARTED, .count = 7 };
+	struct litepulse_lin_events *events = kunit_kzalloc(test, sizeof(*events), GFP_KERNEL);
+	const struct litepulse_event hardware = {
+		.kind = LITEPULSE_KIND_LOST, .source = LITEPULSE_SRC_QUEUE, .count = 5,
+	};
+	struct litepulse_event event;
+	u64 n;
+
+	KUNIT_ASSERT_NOT_NULL(test, events);
+	litepulse_lin_events_init(events);
+	for (n = 0; n < LITEPULSE_LIN_EVENTS + 3; n++)
+		lin_put(events, n);
+	/* Also without room: the board's own loss, its watchdog, a reset, another byte. */
+	litepulse_lin_events_put(events, &hardware);
+	litepulse_lin_events_put(events, &reset);
+	reset.flags = LITEPULSE_RESTARTED_WATCHDOG;
+	litepulse_lin_events_put(events, &reset);
+	/* Room for two, but three are due: both reports and the byte. */
+	KUNIT_EXPECT_TRUE(test, litepulse_lin_events_get(events, &event));
+	KUNIT_EXPECT_TRUE(test, litepulse_lin_events_get(events, &event));
+	lin_put(events, 2000);
+	KUNIT_EXPECT_TRUE(test, litepulse_lin_events_get(events, &event));
+	lin_put(events, 2001);
+	for (n = 3; n < LITEPULSE_LIN_EVENTS; n++) {
+		KUNIT_ASSERT_TRUE(test, litepulse_lin_events_get(events, &event));
+		KUNIT_EXPECT_EQ(test, event.tick, n);
+	}
+	/* Before the byte that found room again stands what was lost. */
+	KUNIT_ASSERT_TRUE(test, litepulse_lin_events_get(events, &event));
+	KUNIT_EXPECT_EQ(test, event.kind, LITEPULSE_KIND_LOST);
+	KUNIT_EXPECT_EQ(test, event.source, LITEPULSE_SRC_RECEIVER);
+	KUNIT_EXPECT_EQ(test, event.count, 3 + 5 + 1);
+	KUNIT_ASSERT_TRUE(test, litepulse_lin_events_get(events, &event));
+	KUNIT_EXPECT_EQ(test, event.kind, LITEPULSE_KIND_RESTARTED);
+	KUNIT_EXPECT_EQ(test, event.flags, 0);
+	KUNIT_EXPECT_EQ(test, event.count, 7);
+	KUNIT_ASSERT_TRUE(test, litepulse_lin_events_get(events, &event));
+	KUNIT_EXPECT_EQ(test, event.tick, 2001);
+	KUNIT_EXPECT_FALSE(test, litepulse_lin_events_get(events, &event));
+	/* If nothing comes after a loss, it is reported last, once. */
+	for (n = 0; n < LITEPULSE_LIN_EVENTS + 1; n++)
+		lin_put(events, n);
+	for (n = 0; n < LITEPULSE_LIN_EVENTS; n++)
+		KUNIT_ASSERT_TRUE(test, litepulse_lin_events_get(events, &event));
+	KUNIT_EXPECT_EQ(test, event.kind, LITEPULSE_KIND_RX);
+	KUNIT_ASSERT_TRUE(test, litepulse_lin_events_get(events, &event));
+	KUNIT_EXPECT_EQ(test, event.kind, LITEPULSE_KIND_LOST);
+	KUNIT_EXPECT_EQ(test, event.count, 1);
+	KUNIT_EXPECT_FALSE(test, litepulse_lin_events_get(events, &event));
+}
+
 static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(rate_is_exact),
 	KUNIT_CASE(rate_is_refused),
@@ -1206,6 +1268,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(lin_responses_end),
 	KUNIT_CASE(lin_bad_headers),
 	KUNIT_CASE(lin_wake_ups),
+	KUNIT_CASE(lin_losses_are_in_place),
 	{}
 };
 

@@ -41,6 +41,8 @@ MISTAKES = [
     ("litepulse_lin_frame.c", "max(expected->length + 1, 2)", "expected->length + 1", "lin_responses_end"),
     ("litepulse_lin_frame.c", "frame->count > length ?", "frame->count >= length ?", "lin_responses_end"),
     ("litepulse_lin_frame.c", "(u8)byte->data != LITEPULSE_LIN_SYNC", "false", "lin_bad_headers"),
+    ("litepulse_lin_events.c", "\t\tif (events->lost)\n\t\t\tkfifo_put", "\t\tif (false)\n\t\t\tkfifo_put", "lin_losses_are_in_place"),
+    ("litepulse_lin_events.c", "< 1 + !!events->lost + events->restarted", "< 1", "lin_losses_are_in_place"),
 ]
 
 
