@@ -196,8 +196,10 @@ class Procedure:
         taken = self.backend.launch(entries)
         last = start + len(data) * self.frame + self.ticks(TIMEOUT)
         while len(self.told) < told + taken:
-            if self.look() > last:
-                raise LitePulseError(f"certify: the board does not report what became of {told + taken - len(self.told)} launches")
+            tick = self.look()
+            missing = told + taken - len(self.told)
+            if missing and tick > last:
+                raise LitePulseError(f"certify: the board does not report what became of {missing} launches")
         mine = self.told[told:]
         if taken == len(data) and all(event.kind == "tx" for event in mine):
             return [event.tick for event in mine]

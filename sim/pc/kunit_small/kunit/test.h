@@ -10,10 +10,15 @@
 
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/slab.h>
 #include <linux/string.h>
+
+#define KUNIT_SMALL_ALLOCATIONS	8
 
 struct kunit {
 	bool failed;
+	void *allocated[KUNIT_SMALL_ALLOCATIONS];
+	int allocations;
 };
 
 struct kunit_case {
@@ -51,9 +56,18 @@ do {											\
 #define KUNIT_EXPECT_LE(test, x, y)	KUNIT_SMALL_COMPARE(test, x, <=, y, )
 #define KUNIT_EXPECT_LT(test, x, y)	KUNIT_SMALL_COMPARE(test, x, <, y, )
 #define KUNIT_ASSERT_TRUE(test, x)	KUNIT_SMALL_CHECK(test, x, #x, return)
+#define KUNIT_ASSERT_NOT_NULL(test, x)	KUNIT_SMALL_CHECK(test, x, #x, return)
 #define KUNIT_ASSERT_EQ(test, x, y)	KUNIT_SMALL_COMPARE(test, x, ==, y, return)
 #define KUNIT_ASSERT_LE(test, x, y)	KUNIT_SMALL_COMPARE(test, x, <=, y, return)
 #define KUNIT_ASSERT_LT(test, x, y)	KUNIT_SMALL_COMPARE(test, x, <, y, return)
+
+/* Freed at the end of the case; NULL also if the case has too many. */
+static inline void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp)
+{
+	if (test->allocations == KUNIT_SMALL_ALLOCATIONS)
+		return NULL;
+	return test->allocated[test->allocations++] = kzalloc(size, gfp);
+}
 
 static inline int kunit_small_run(const struct kunit_suite *suite)
 {
@@ -65,6 +79,8 @@ static inline int kunit_small_run(const struct kunit_suite *suite)
 		struct kunit test = {};
 
 		test_case->run_case(&test);
+		while (test.allocations)
+			kfree(test.allocated[--test.allocations]);
 		pr_info("%s %d %s\n", test.failed ? "not ok" : "ok", ++number, test_case->name);
 	}
 	return 0;
