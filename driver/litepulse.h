@@ -136,7 +136,7 @@ struct litepulse_stamper {
 /**
  * struct litepulse_io_ops - how the core is reached
  *
- * All but @moderate, @want and @show return a negative errno if the core cannot be reached, -ENODEV
+ * All but @moderate, @pause, @want and @show return a negative errno if the core cannot be reached, -ENODEV
  * if it is gone. A transport that sleeps is called from processes only, any other from any context.
  * What only reads returns -EINTR if the process is to die and would have to wait for its turn. What
  * writes waits: the end of a claim must not be given up.
@@ -154,6 +154,8 @@ struct litepulse_stamper {
  * @transmit: queues bytes of the tty while there is room; returns how many
  * @want: from now on service is asked for these LITEPULSE_WANT_* of @mask
  * @moderate: how eagerly
+ * @pause: hands over nothing until it is called with false; from a process, while attached; may be
+ *	NULL. Ending the attachment ends it
  * @show: its state in lines for a person, from a process, without an access to the core; may be
  *	NULL
  */
@@ -169,6 +171,7 @@ struct litepulse_io_ops {
 	void (*want)(void *context, u32 mask, u32 wanted);
 	void (*moderate)(void *context, const struct litepulse_moderation *events,
 			 const struct litepulse_moderation *bytes);
+	void (*pause)(void *context, bool pause);
 	void (*show)(void *context, struct seq_file *file);
 };
 

@@ -521,7 +521,7 @@ int litepulse_board_pledge(struct litepulse *lp, bool keep, bool watched)
  */
 void litepulse_board_schedule_restart(struct litepulse *lp)
 {
-	/* What it waits for comes from a thread that sleeps while the machine is suspended. */
+	/* It must not touch a port that is suspended. */
 	queue_work(lp->ops->sleeps ? system_freezable_wq : system_wq, &lp->restart_work);
 }
 

@@ -168,26 +168,24 @@ static const struct {
 /**
  * litepulse_core_apply - gives the board all that the driver wants it to have
  * @lp: device, attached, whose claim_mutex is held
- * @count: so many of litepulse_core_parts; the rest is left to litepulse.restart_work
  *
  * It is idempotent: what fails is tried again, from the beginning, until all has succeeded.
  *
  * Return: 0 or the first error, which the log has.
  */
-static int litepulse_core_apply(struct litepulse *lp, unsigned int count)
+static int litepulse_core_apply(struct litepulse *lp)
 {
 	const int doubts = atomic_read(&lp->doubts);
 	unsigned int part;
 	int error;
 
 	lockdep_assert_held(&lp->claim_mutex);
-	for (part = 0; part < count; part++) {
+	for (part = 0; part < ARRAY_SIZE(litepulse_core_parts); part++) {
 		error = litepulse_core_parts[part].apply(lp);
 		if (error)
 			goto failed;
 	}
-	if (count == ARRAY_SIZE(litepulse_core_parts))
-		WRITE_ONCE(lp->settled, doubts);
+	WRITE_ONCE(lp->settled, doubts);
 	if (lp->failing)
 		dev_info(lp->dev, "the board has its settings again\n");
 	lp->failing = false;
@@ -229,7 +227,7 @@ static void litepulse_core_restart_work(struct work_struct *work)
 		litepulse_board_doubt(lp);
 	/* What fails is behind still. */
 	if (reset || litepulse_core_is_behind(lp))
-		(void)litepulse_core_apply(lp, ARRAY_SIZE(litepulse_core_parts));
+		(void)litepulse_core_apply(lp);
 unlock:
 	mutex_unlock(&lp->claim_mutex);
 	up_read(&lp->gone_sem);
@@ -325,7 +323,7 @@ static int litepulse_core_probe(struct platform_device *pdev)
 	if (error)
 		goto put;
 	mutex_lock(&lp->claim_mutex);
-	error = litepulse_core_apply(lp, ARRAY_SIZE(litepulse_core_parts));
+	error = litepulse_core_apply(lp);
 	mutex_unlock(&lp->claim_mutex);
 	if (error)
 		goto detach;
@@ -422,20 +420,20 @@ static void litepulse_core_shutdown(struct platform_device *pdev)
 		dev_warn(lp->dev, "what runs on the board could not be stopped: error %d\n", error);
 }
 
+static void litepulse_core_pause(struct litepulse *lp, bool pause)
+{
+	if (lp->ops->pause)
+		lp->ops->pause(lp->context, pause);
+}
+
 static int litepulse_core_resume(struct device *dev)
 {
 	struct litepulse *lp = dev_get_drvdata(dev);
-	unsigned int count = ARRAY_SIZE(litepulse_core_parts);
 
-	/*
-	 * The streams of a transport that sleeps come from a thread that is still frozen. The
-	 * machine resumes also if something fails.
-	 */
-	if (lp->ops->sleeps)
-		count--;
+	litepulse_core_pause(lp, false);
 	mutex_lock(&lp->claim_mutex);
-	/* That it is doubted repeats it. */
-	(void)litepulse_core_apply(lp, count);
+	/* The machine resumes also if it fails. That it is doubted repeats it. */
+	(void)litepulse_core_apply(lp);
 	mutex_unlock(&lp->claim_mutex);
 	litepulse_board_doubt(lp);
 	litepulse_ptp_resume(lp);
@@ -462,8 +460,11 @@ static int litepulse_core_suspend(struct device *dev)
 		dev_err(dev, "what runs on the board could not be stopped: no suspend\n");
 		/* The first error counts. */
 		(void)litepulse_core_resume(dev);
+		return error;
 	}
-	return error;
+	/* From here on the port that the board is behind may be suspended. */
+	litepulse_core_pause(lp, true);
+	return 0;
 }
 
 static DEFINE_SIMPLE_DEV_PM_OPS(litepulse_pm_ops, litepulse_core_suspend, litepulse_core_resume);

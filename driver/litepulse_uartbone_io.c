@@ -16,7 +16,6 @@
 
 #include <linux/atomic.h>
 #include <linux/bitfield.h>
-#include <linux/freezer.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -414,6 +413,17 @@ static void litepulse_link_moderate(void *context, const struct litepulse_modera
 	litepulse_link_kick(context);
 }
 
+/* The port is suspended after the board's device, and resumed before it. */
+static void litepulse_link_pause(void *context, bool pause)
+{
+	struct litepulse_link *link = context;
+
+	if (pause)
+		kthread_park(link->poller);
+	else
+		kthread_unpark(link->poller);
+}
+
 static void litepulse_link_show(void *context, struct seq_file *file)
 {
 	struct litepulse_link *link = context;
@@ -440,6 +450,7 @@ const struct litepulse_io_ops litepulse_link_ops = {
 	.transmit = litepulse_link_transmit,
 	.want = litepulse_link_want,
 	.moderate = litepulse_link_moderate,
+	.pause = litepulse_link_pause,
 	.show = litepulse_link_show,
 };
 
@@ -750,10 +761,16 @@ static int litepulse_link_hear(struct litepulse_link *link, struct litepulse_lin
 	}
 }
 
+/* The poller is to end, or to pause. */
+static bool litepulse_link_is_called_off(void)
+{
+	return kthread_should_stop() || kthread_should_park();
+}
+
 /* May the next request be sent before others have had their turn? */
 static bool litepulse_link_may_go_on(const struct litepulse_link *link)
 {
-	return !atomic_read(&link->waiting) && !kthread_should_stop() && !freezing(current);
+	return !atomic_read(&link->waiting) && !litepulse_link_is_called_off();
 }
 
 /*
@@ -819,9 +836,13 @@ static u64 litepulse_link_next_interval(struct litepulse_link *link, u64 interva
 
 static bool litepulse_link_is_kicked(struct litepulse_link *link)
 {
-	return READ_ONCE(link->kicked) || kthread_should_stop();
+	return READ_ONCE(link->kicked) || litepulse_link_is_called_off();
 }
 
+/*
+ * It is not freezable: a frozen thread cannot be stopped, and the port may go away while threads
+ * are frozen. litepulse_link_pause() has it pause when the board's device is suspended.
+ */
 static int litepulse_link_run(void *context)
 {
 	struct litepulse_link *link = context;
@@ -829,10 +850,12 @@ static int litepulse_link_run(void *context)
 	bool more, busy;
 	int error;
 
-	/* The port may be suspended before the board's device is resumed. */
-	set_freezable();
 	while (!kthread_should_stop()) {
-		try_to_freeze();
+		if (kthread_should_park()) {
+			kthread_parkme();
+			interval = 0;
+			continue;
+		}
 		WRITE_ONCE(link->kicked, false);
 		error = litepulse_link_poll(link, &more, &busy);
 		if (error && error != -ENODEV) {
@@ -850,7 +873,7 @@ static int litepulse_link_run(void *context)
 		if (more)
 			continue;
 		if (error)
-			wait_event_interruptible_timeout(link->kick, kthread_should_stop(),
+			wait_event_interruptible_timeout(link->kick, litepulse_link_is_called_off(),
 							 usecs_to_jiffies(RETRY_US));
 		else
 			wait_event_interruptible_hrtimeout(link->kick,

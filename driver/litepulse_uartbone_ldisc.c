@@ -47,6 +47,10 @@ static int number = LITEPULSE_LDISC;
 module_param_named(ldisc, number, int, 0444);
 MODULE_PARM_DESC(ldisc, "number of the line discipline");
 
+/*
+ * Freezable: a port may go away while the machine resumes (usbcore unbinds a driver that cannot
+ * reset its adapter), and devices are unregistered when threads and other workers run again.
+ */
 static struct workqueue_struct *workers;
 
 /* --- sending and receiving ------------------------------------------------------------------- */
@@ -667,7 +671,7 @@ static int __init litepulse_line_init(void)
 {
 	int error;
 
-	workers = alloc_workqueue("litepulse_uartbone", WQ_UNBOUND, 0);
+	workers = alloc_workqueue("litepulse_uartbone", WQ_UNBOUND | WQ_FREEZABLE, 0);
 	if (!workers)
 		return -ENOMEM;
 	litepulse_line_ops.num = number;

@@ -167,6 +167,7 @@ class Machine:
         self.loop = selectors.DefaultSelector()
         self.lines, self.partial, self.replies, self.adapters = [], {"kernel": b"", "channel": b""}, [], {}
         self.listeners = []  # functions that get each line
+        self.happened = []  # names of QEMU's events, as "SUSPEND"
         self.folder = tempfile.TemporaryDirectory(prefix="litepulse-pc-")
         self.errors = open(Path(self.folder.name) / "errors", "w+b")
         names = ("kernel", "channel", "monitor", "com2")
@@ -301,6 +302,8 @@ class Machine:
             said = json.loads(line)
             if "return" in said or "error" in said:
                 self.replies.append(said)
+            elif "event" in said:
+                self.happened.append(said["event"])
 
     def ask(self, command, **arguments):
         """Does a command of QEMU's monitor (QMP); what it returns."""
@@ -312,6 +315,15 @@ class Machine:
         if "error" in reply:
             raise GuestError(f"{command}: {reply['error']['desc']}")
         return reply["return"]
+
+    def asleep(self, seconds):
+        """Waits until the machine is in ACPI state S3 (`echo mem >/sys/power/state`)."""
+        self.pump(lambda: "SUSPEND" in self.happened, seconds, "the machine does not fall asleep", pause=0.02)
+
+    def wake(self):
+        """Wakes it, as a key would: from the next line on the firmware runs."""
+        self.happened.remove("SUSPEND")
+        self.ask("system_wakeup")
 
     def save(self, state):
         """Stops the machine and writes its whole state to a file. No adapter may be plugged in: QEMU cannot save them."""

@@ -54,7 +54,12 @@ class Host:
 
     def set_discipline(self, file: int, number: int) -> None:
         """Puts a line discipline on an open port. OSError if the kernel refuses."""
-        fcntl.ioctl(file, termios.TIOCSETD, struct.pack("i", number))
+        while True:
+            try:
+                fcntl.ioctl(file, termios.TIOCSETD, struct.pack("i", number))
+            except InterruptedError:
+                continue  # the machine is about to sleep: the kernel freezes processes by a signal
+            return
 
     def discipline(self, file: int) -> int:
         """Number of the line discipline of an open port. OSError if it is gone."""

@@ -4,6 +4,7 @@
 import contextlib
 import errno
 import fcntl
+import itertools
 import json
 import os
 import re
@@ -272,6 +273,23 @@ def test_unplugged_while_the_kernel_looks(machine, monkeypatch):
     monkeypatch.setattr(machine, "set_discipline", unplug)
     with pytest.raises(LitePulseError, match="the port is gone"):
         attach.Link(machine.host, port)
+
+
+def test_signals_do_not_interrupt_it():
+    """TIOCSETD fails with EINTR whenever a signal is pending, which the freezing of processes is, too: it is called again."""
+    server, terminal = os.openpty()
+    signals = itertools.count()
+    before = signal.signal(signal.SIGALRM, lambda *_: next(signals))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+        for _ in range(20_000):
+            ports.Host().set_discipline(terminal, attach.N_TTY)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        os.close(terminal)
+        os.close(server)
+    assert next(signals) > 100
 
 
 def test_a_port_that_another_process_uses(machine, board):

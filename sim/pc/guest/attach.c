@@ -15,6 +15,17 @@
 
 #include "open_port.h"
 
+/* The kernel fails it with EINTR when the machine is about to sleep: threads are frozen by a signal. */
+static int set_discipline(int tty, int *number)
+{
+	int error;
+
+	do
+		error = ioctl(tty, TIOCSETD, number);
+	while (error && errno == EINTR);
+	return error;
+}
+
 int main(int count, char *words[])
 {
 	int number = count > 2 ? atoi(words[2]) : LITEPULSE_LDISC, tty;
@@ -33,7 +44,7 @@ int main(int count, char *words[])
 	}
 	raw.c_iflag = raw.c_oflag = raw.c_lflag = 0;
 	raw.c_cflag = B115200 | CS8 | CREAD | CLOCAL;
-	if (ioctl(tty, TCSETS2, &raw) || ioctl(tty, TIOCSETD, &number)) {
+	if (ioctl(tty, TCSETS2, &raw) || set_discipline(tty, &number)) {
 		printf("attach %s %d\n", words[1], errno);
 		return 1;
 	}
