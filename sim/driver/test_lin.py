@@ -2,6 +2,7 @@
 """lin0 in the debug kernel, on a simulated board whose RX is a bus: what programs read and send is compared with the recorded pins."""
 
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -101,6 +102,45 @@ def test_master():
     assert told.found("attribute lin_ids/10") == [["classic", *DATA.hex(" ").split()]]
     assert told.found("attribute lin_ids/20") == [["enhanced", "a1", "b2"]]
     assert told.found("attribute response_space") == [[str(space * 10**9 // HZ)]]
+
+
+LATE = 0x1  # class of a CAN error frame: a frame was not sent
+COUNTERS = "show=statistics/tx_packets show=statistics/tx_errors"
+
+
+def breaks(tx):
+    """Ticks at which breaks of the board begin."""
+    return [tick for (tick, level), (end, _) in pairwise(edges(tx)) if not level and end - tick == BUS.bits(13)]
+
+
+def test_horizon():
+    """A frame for a time that is too far away is refused, counted, and reported once; those behind it are sent as if it had not been."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up at=1000000000 send=010#R at=10100 send=010#R at=9000 at=-1 send=010#R soon send=012#R wait=1500 "
+        f"{COUNTERS} down"
+    )
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | LATE] * 3
+    assert [(word, data) for word, data, _ in told.arrived()] == [(EFF | TIMEOUT | 0x12, b"")]
+    assert edges(told.tx) == edges(wave(BUS.header(breaks(told.tx)[0], PIDS[0x12])))
+    assert told.found("attribute statistics/tx_packets") == [["1"]]
+    assert told.found("attribute statistics/tx_errors") == [["3"]]
+
+
+def test_frames_without_a_time_wait_for_those_with_one():
+    """A header without a time among slots: each slot is at its tick, and the header follows the last of them."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up at=900 send=010#R soon send=011#R wait=100 at=+60 send=010#R at=+60 send=010#R wait=2500 "
+        f"{COUNTERS} down"
+    )
+    starts = breaks(told.tx)
+    slots = [starts[0] + n * 60 * HZ // 1000 for n in range(3)]
+    assert starts[:3] == slots and len(starts) == 4
+    # The last slot may have a response of eight bytes that takes the time which the standard allows: 1.4 times its 124 bits.
+    assert starts[3] - slots[2] >= BUS.bits(173)
+    sent = [one for start, number in zip(starts, (0x10, 0x10, 0x10, 0x11)) for one in BUS.header(start, PIDS[number])]
+    assert edges(told.tx) == edges(wave(sent))
+    assert told.found("attribute statistics/tx_packets") == [["4"]]
+    assert told.found("attribute statistics/tx_errors") == [["0"]]
 
 
 FIRST, SLOT, SLOTS = 8 * HZ, HZ // 5, 80

@@ -9,6 +9,7 @@
  *   up, down           errno=N=up: it must fail so
  *   send=FRAME         as of cansend(1): 50#A1B2 is EFF with eight digits before #, SFF with three; R instead of data: RTR
  *   at=MS              what is sent next begins so long after now by the PTP clock; at=+MS: after the last one so sent
+ *   soon               the next frame has no time
  *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time
  *   stamps             the kernel names the board's PTP clock as that of the time stamps, which all that is received has
  *   wait=MS  show=NAME (prints attribute)
@@ -32,6 +33,7 @@
 static struct board board;
 static int can = -1, heard = -1, pulse = -1;
 static unsigned long long launch_ns;	/* of the next frame, PTP time; 0: at once */
+static int soon;	/* the next frame has none */
 static volatile int listening, filling;
 static pthread_t listener;
 
@@ -111,9 +113,11 @@ static void *fill(void *count)
 /* As lin_send(); waits for room if `fill` keeps the queue full. */
 static int send_between(struct can_frame frame)
 {
+	unsigned long long at = soon ? 0 : launch_ns;
 	int error;
 
-	while ((error = lin_send(can, frame, launch_ns)) && errno == ENOBUFS && filling)
+	soon = 0;
+	while ((error = lin_send(can, frame, at)) && errno == ENOBUFS && filling)
 		usleep(1000);
 	return error;
 }
@@ -215,6 +219,8 @@ int main(int count, char **words)
 		} else if (!strncmp(step, "at=", 3)) {
 			launch_ns = ptp_now() + strtoull(value, NULL, 10) * 1000000;
 			printf("at %llu\n", launch_ns);
+		} else if (!strcmp(step, "soon")) {
+			soon = 1;
 		} else if (!strncmp(step, "mono=", 5)) {
 			launch_ns = monotonic_in(strtoul(value, NULL, 10));
 		} else if (!strcmp(step, "stamps")) {
