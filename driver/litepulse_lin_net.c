@@ -42,6 +42,8 @@
 #define MARGIN_SLEEPS_NS (50 * NSEC_PER_MSEC)
 #define ATTEMPTS	5
 #define RETRY_INTERVAL	HZ
+/* When the kernel tries again to set up a board that failed, if nobody has chosen another time. */
+#define RESTART_MS	1000
 
 /* LIN has up to 20 kbit/s; test equipment goes above. */
 static const u32 bitrates[] = {
@@ -203,6 +205,14 @@ static void litepulse_lin_net_overflow(struct litepulse_lin *lin, u64 count)
 	litepulse_lin_net_deliver_error(lin, CAN_ERR_CRTL, CAN_ERR_CRTL_RX_OVERFLOW, 0);
 }
 
+/* The board lacks what it was given, and until it has it again nothing is sent. */
+static void litepulse_lin_net_set_up_soon(struct litepulse_lin *lin)
+{
+	if (lin->can.state == CAN_STATE_ERROR_ACTIVE)
+		lin->can.state = CAN_STATE_STOPPED;
+	mod_delayed_work(lin->wq, &lin->setup_work, 0);
+}
+
 static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
 					 const struct litepulse_event *event)
 {
@@ -230,7 +240,7 @@ static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
 		break;
 	case LITEPULSE_KIND_RESTARTED:
 		litepulse_lin_net_deliver_error(lin, CAN_ERR_RESTARTED, 0, 0);
-		queue_delayed_work(lin->wq, &lin->setup_work, 0);
+		litepulse_lin_net_set_up_soon(lin);
 		break;
 	default:
 		break;
@@ -456,23 +466,49 @@ static int litepulse_lin_net_set_up(struct litepulse_lin *lin)
 	return error ?: litepulse_lin_net_arm(lin);
 }
 
-/* After a reset of the board, or a suspend. */
+/* The board could not be set up. What follows is the kernel's: restart-ms, or a person. */
+static void litepulse_lin_net_bus_off(struct litepulse_lin *lin)
+{
+	struct can_frame *frame = NULL;
+	struct sk_buff *skb = alloc_can_err_skb(lin->ndev, &frame);
+
+	can_change_state(lin->ndev, frame, CAN_STATE_BUS_OFF, CAN_STATE_BUS_OFF);
+	can_bus_off(lin->ndev);
+	if (skb)
+		netif_rx(skb);
+}
+
+/* After a reset of the board, a suspend, or bus-off. */
 static void litepulse_lin_net_setup_work(struct work_struct *work)
 {
 	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
 						 setup_work);
-	int error = 0;
+	int error;
 
 	mutex_lock(&lin->mutex);
-	if (lin->up) {
+	if (lin->up && lin->can.state != CAN_STATE_BUS_OFF) {
 		litepulse_lin_net_drop_slots(lin);
 		error = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:
 			litepulse_lin_net_set_up(lin);
-		lin->can.state = error ? CAN_STATE_BUS_OFF : CAN_STATE_ERROR_ACTIVE;
+		if (!error)
+			lin->can.state = CAN_STATE_ERROR_ACTIVE;
+		else if (error != -ENODEV)
+			litepulse_lin_net_bus_off(lin);
+		mod_delayed_work(lin->wq, &lin->transmit_work, 0);
 	}
 	mutex_unlock(&lin->mutex);
-	if (error && error != -ENODEV)
-		queue_delayed_work(lin->wq, &lin->setup_work, RETRY_INTERVAL);
+}
+
+/* The kernel ends bus-off: it holds RTNL, so that the board is not waited for here. */
+static int litepulse_lin_net_set_mode(struct net_device *ndev, enum can_mode mode)
+{
+	struct litepulse_lin *lin = netdev_priv(ndev);
+
+	if (mode != CAN_MODE_START)
+		return -EOPNOTSUPP;
+	lin->can.state = CAN_STATE_STOPPED;
+	mod_delayed_work(lin->wq, &lin->setup_work, 0);
+	return 0;
 }
 
 /* --- what is to be sent ----------------------------------------------------------------------- */
@@ -728,6 +764,14 @@ static int litepulse_lin_net_transmit(struct litepulse_lin *lin, struct sk_buff 
 	return 0;
 }
 
+/* Nothing of what programs have sent is sent any more. */
+static void litepulse_lin_net_purge(struct litepulse_lin *lin)
+{
+	lin->ndev->stats.tx_dropped += skb_queue_len(&lin->timed) + skb_queue_len(&lin->untimed);
+	skb_queue_purge(&lin->timed);
+	skb_queue_purge(&lin->untimed);
+}
+
 /* As many of them as can be; @wait is then not more than the ticks until the next one can. */
 static void litepulse_lin_net_transmit_all(struct litepulse_lin *lin, struct sk_buff_head *frames,
 					   u64 *wait)
@@ -753,6 +797,12 @@ static void litepulse_lin_net_transmit_work(struct work_struct *work)
 						 transmit_work);
 	u64 wait = U64_MAX;
 
+	if (lin->can.state == CAN_STATE_BUS_OFF) {
+		litepulse_lin_net_purge(lin);
+		netif_wake_queue(lin->ndev);
+	}
+	if (lin->can.state != CAN_STATE_ERROR_ACTIVE)
+		return;
 	litepulse_lin_net_transmit_all(lin, &lin->timed, &wait);
 	litepulse_lin_net_transmit_all(lin, &lin->untimed, &wait);
 	if (wait != U64_MAX)
@@ -797,9 +847,7 @@ static void litepulse_lin_net_give_up(struct litepulse_lin *lin)
 	cancel_delayed_work_sync(&lin->setup_work);
 	cancel_delayed_work_sync(&lin->transmit_work);
 	litepulse_consumer_release(lin->lp, &lin->claimant);
-	lin->ndev->stats.tx_dropped += skb_queue_len(&lin->timed) + skb_queue_len(&lin->untimed);
-	skb_queue_purge(&lin->timed);
-	skb_queue_purge(&lin->untimed);
+	litepulse_lin_net_purge(lin);
 	litepulse_lin_events_reset(&lin->events);
 	lin->can.state = CAN_STATE_STOPPED;
 }
@@ -996,6 +1044,8 @@ static void litepulse_lin_net_init_lin(struct litepulse_lin *lin, struct litepul
 	lin->can.bitrate_const_cnt = ARRAY_SIZE(bitrates);
 	lin->can.ctrlmode_supported = CAN_CTRLMODE_LOOPBACK;
 	lin->can.state = CAN_STATE_STOPPED;
+	lin->can.do_set_mode = litepulse_lin_net_set_mode;
+	lin->can.restart_ms = RESTART_MS;
 }
 
 static int litepulse_lin_net_probe(struct platform_device *pdev)
@@ -1068,7 +1118,7 @@ static int litepulse_lin_net_resume(struct device *dev)
 
 	if (!netif_running(ndev))
 		return 0;
-	queue_delayed_work(lin->wq, &lin->setup_work, 0);
+	litepulse_lin_net_set_up_soon(lin);
 	netif_device_attach(ndev);
 	return 0;
 }

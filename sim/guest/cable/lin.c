@@ -6,6 +6,7 @@
  *
  *   role=slave|master  space=NS|auto  id=XX=TEXT (an underscore for a space)   attributes; errno=N= before it: it must fail so
  *   bitrate=N          by netlink, as ip(8) does it; bitrate=N,loopback wires the receiver to the transmitter
+ *   restartms=N        by netlink; restart: ends bus-off
  *   up, down           errno=N=up: it must fail so
  *   send=FRAME         as of cansend(1): 50#A1B2 is EFF with eight digits before #, SFF with three; R instead of data: RTR
  *   at=MS              what is sent next begins so long after now by the PTP clock; at=+MS: after the last one so sent
@@ -202,6 +203,10 @@ int main(int count, char **words)
 			expect(lin_write(name, value + 3));
 		} else if (!strncmp(step, "bitrate=", 8)) {
 			expect(lin_set_bitrate(strtoul(value, NULL, 10), !!strstr(value, "loopback")));
+		} else if (!strncmp(step, "restartms=", 10)) {
+			expect(lin_set_restart(strtoul(value, NULL, 10), 0));
+		} else if (!strcmp(step, "restart")) {
+			expect(lin_set_restart(0, 1));
 		} else if (!strcmp(step, "up")) {
 			int must_fail = wanted_errno;
 
