@@ -93,15 +93,18 @@ EXPORT_SYMBOL_GPL(litepulse_consumer_renew);
  * @claimant: holder of the claim
  * @launches: in order, at most LITEPULSE_CONSUMER_LAUNCHES
  * @count: how many
+ * @flushed: answer: the queue was emptied. What waited there is gone, and nothing reports it
  *
  * Return: 0, -EAGAIN if the queue has not so much room, or as litepulse_output_launch().
  */
 int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
-			      const struct litepulse_launch *launches, unsigned int count)
+			      const struct litepulse_launch *launches, unsigned int count,
+			      bool *flushed)
 {
 	u32 free;
 	int error = litepulse_board_begin_command(lp);
 
+	*flushed = false;
 	if (error)
 		return error;
 	error = litepulse_board_read_csr(lp, LITEPULSE_CSR_FREE, &free);
@@ -116,6 +119,7 @@ int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *c
 			 * out if the fault lasts. The caller learns of the fault.
 			 */
 			(void)litepulse_output_flush(lp, claimant);
+			*flushed = true;
 			error = -EIO;
 		}
 	}

@@ -28,7 +28,8 @@ int litepulse_consumer_claim(struct litepulse *lp, struct litepulse_claimant *cl
 void litepulse_consumer_release(struct litepulse *lp, struct litepulse_claimant *claimant);
 int litepulse_consumer_renew(struct litepulse *lp, struct litepulse_claimant *claimant);
 int litepulse_consumer_launch(struct litepulse *lp, struct litepulse_claimant *claimant,
-			      const struct litepulse_launch *launches, unsigned int count);
+			      const struct litepulse_launch *launches, unsigned int count,
+			      bool *flushed);
 int litepulse_consumer_lin_entries(struct litepulse *lp, struct litepulse_claimant *claimant,
 				   const struct litepulse_lin_entry *entries, unsigned int count);
 int litepulse_consumer_lin_arm(struct litepulse *lp, struct litepulse_claimant *claimant,

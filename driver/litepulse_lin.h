@@ -19,6 +19,7 @@
 #include "litepulse_consumer.h"
 #include "litepulse_lin_events.h"
 #include "litepulse_lin_frame.h"
+#include "litepulse_lin_queue.h"
 
 /* Bits of can_id above the identifier, as the line discipline sllin has them. */
 #define LITEPULSE_LIN_ID_MASK	    0x3f
@@ -64,7 +65,8 @@ struct litepulse_lin_attributes {
  * @ndev: itself
  * @sink: gets bytes and outcomes
  * @events: from @sink to @receive_work
- * @tx: frames that wait for @transmit_work
+ * @timed: frames that wait for @transmit_work: with a time, or for the driver itself
+ * @untimed: and those without a time, which wait for these
  * @wq: does what follows; one item does not wait for another
  * @receive_work: frames from bytes
  * @expire_work: ends a frame for which nothing comes
@@ -73,8 +75,6 @@ struct litepulse_lin_attributes {
  * @frame: on the bus; by receive_work and expire_work, under @frame_mutex
  * @period: of a bit, 2^-8 ticks; constant while up
  * @margin: ticks after which a byte has arrived here
- * @ahead: ticks by which a launch is ahead
- * @free: an untimed header comes not before this tick; @mutex
  * @master: role
  * @up: the line is ours
  * @space_ns: response space; negative: one bit time
@@ -82,6 +82,7 @@ struct litepulse_lin_attributes {
  * @responses: of each identifier
  * @expected: of each identifier, as in @responses
  * @heard: the same, for the assembler; @frame_mutex
+ * @queue: frames that the board has
  * @ids: attributes
  */
 struct litepulse_lin {
@@ -90,7 +91,8 @@ struct litepulse_lin {
 	struct net_device *ndev;
 	struct litepulse_sink sink;
 	struct litepulse_lin_events events;
-	struct sk_buff_head tx;
+	struct sk_buff_head timed;
+	struct sk_buff_head untimed;
 	struct workqueue_struct *wq;
 	struct work_struct receive_work;
 	struct delayed_work expire_work;
@@ -103,17 +105,16 @@ struct litepulse_lin {
 
 	u64 period;
 	u64 margin;
-	u64 ahead;
 
 	struct mutex mutex; /* what follows, and what is written to the board */
-	u64 free;
 	bool master;
 	bool up;
 	s64 space_ns;
 	struct litepulse_claimant claimant;
 	struct litepulse_lin_response responses[LITEPULSE_LIN_IDS];
-	spinlock_t lock; /* expected */
+	spinlock_t lock; /* what follows */
 	struct litepulse_lin_expected expected[LITEPULSE_LIN_IDS];
+	struct litepulse_lin_queue queue;
 
 	struct litepulse_lin_attributes ids;
 };

@@ -31,6 +31,8 @@
 #define AHEAD_NS	(2 * NSEC_PER_MSEC)
 #define AHEAD_SLEEPS_NS (50 * NSEC_PER_MSEC)
 #define AHEAD_MAX_NS	(500 * NSEC_PER_MSEC)
+/* No frame may begin later, as in the queueing discipline fq; and none waits longer to be sent. */
+#define HORIZON_NS	(10ULL * NSEC_PER_SEC)
 /* A pulse that wakes the bus: so long at least if we send it, and if others do */
 #define WAKE_US		250
 #define WAKE_HEARD_NS	(150 * NSEC_PER_USEC)
@@ -40,6 +42,8 @@
 #define MARGIN_SLEEPS_NS (50 * NSEC_PER_MSEC)
 #define ATTEMPTS	5
 #define RETRY_INTERVAL	HZ
+/* When the kernel tries again to set up a board that failed, if nobody has chosen another time. */
+#define RESTART_MS	1000
 
 /* LIN has up to 20 kbit/s; test equipment goes above. */
 static const u32 bitrates[] = {
@@ -145,12 +149,41 @@ static void litepulse_lin_net_deliver_report(struct litepulse_lin *lin,
 	litepulse_lin_net_deliver(lin, id | CAN_EFF_FLAG, NULL, 0, report->ns);
 }
 
-/* A launch came too late for the board: the next ones are given to it sooner. */
-static void litepulse_lin_net_further_ahead(struct litepulse_lin *lin)
+/* The break of a frame that we send has begun. */
+static void litepulse_lin_net_take_sent(struct litepulse_lin *lin,
+					const struct litepulse_event *event)
 {
-	const u64 most = litepulse_ns_to_ticks(&lin->lp->rate, AHEAD_MAX_NS);
+	struct litepulse_lin_slot sent = { };
+	struct litepulse_lin_slot *slot;
 
-	WRITE_ONCE(lin->ahead, min(2 * READ_ONCE(lin->ahead), most));
+	spin_lock(&lin->lock);
+	slot = litepulse_lin_queue_find(&lin->queue, event->data >> 16);
+	if (slot) {
+		swap(*slot, sent);
+		if (sent.untimed)
+			litepulse_lin_queue_adapt(&lin->queue, false);
+	}
+	spin_unlock(&lin->lock);
+	if (!slot)
+		return;
+	lin->ndev->stats.tx_packets++;
+	lin->ndev->stats.tx_bytes += sent.length;
+}
+
+/* The board could not send it in time: what the driver times itself it gives to it sooner. */
+static void litepulse_lin_net_take_refused(struct litepulse_lin *lin,
+					   const struct litepulse_event *event)
+{
+	struct litepulse_lin_slot *slot;
+
+	spin_lock(&lin->lock);
+	slot = litepulse_lin_queue_find(&lin->queue, event->data >> 16);
+	if (slot) {
+		if (slot->untimed && (event->flags & 0xff) == LITEPULSE_REASON_LATE)
+			litepulse_lin_queue_adapt(&lin->queue, true);
+		slot->tag = 0;
+	}
+	spin_unlock(&lin->lock);
 }
 
 /* A launch was refused, or the core could not answer. */
@@ -160,8 +193,6 @@ static void litepulse_lin_net_deliver_missed(struct litepulse_lin *lin,
 	const u8 reason = event->flags & 0xff;
 	canid_t class;
 
-	if (reason == LITEPULSE_REASON_LATE && event->kind == LITEPULSE_KIND_REFUSED)
-		litepulse_lin_net_further_ahead(lin);
 	lin->ndev->stats.tx_errors++;
 	class = reason == LITEPULSE_REASON_BUSY ? CAN_ERR_LOSTARB : CAN_ERR_TX_TIMEOUT;
 	litepulse_lin_net_deliver_error(lin, class, 0, event->ns);
@@ -174,16 +205,30 @@ static void litepulse_lin_net_overflow(struct litepulse_lin *lin, u64 count)
 	litepulse_lin_net_deliver_error(lin, CAN_ERR_CRTL, CAN_ERR_CRTL_RX_OVERFLOW, 0);
 }
 
+/* The board lacks what it was given, and until it has it again nothing is sent. */
+static void litepulse_lin_net_set_up_soon(struct litepulse_lin *lin)
+{
+	if (lin->can.state == CAN_STATE_ERROR_ACTIVE)
+		lin->can.state = CAN_STATE_STOPPED;
+	mod_delayed_work(lin->wq, &lin->setup_work, 0);
+}
+
 static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
 					 const struct litepulse_event *event)
 {
 	struct litepulse_lin_report report;
 
 	switch (event->kind) {
-	case LITEPULSE_KIND_REFUSED:
-		/* Of its break; else the frame is not whole, which what is received shows. */
+	/* Of its break; else the frame is not whole, which what is received shows. */
+	case LITEPULSE_KIND_TX:
 		if (event->data >> 16)
+			litepulse_lin_net_take_sent(lin, event);
+		return;
+	case LITEPULSE_KIND_REFUSED:
+		if (event->data >> 16) {
+			litepulse_lin_net_take_refused(lin, event);
 			litepulse_lin_net_deliver_missed(lin, event);
+		}
 		return;
 	case LITEPULSE_KIND_RESPONDER_MISSED:
 		litepulse_lin_net_deliver_missed(lin, event);
@@ -195,7 +240,7 @@ static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
 		break;
 	case LITEPULSE_KIND_RESTARTED:
 		litepulse_lin_net_deliver_error(lin, CAN_ERR_RESTARTED, 0, 0);
-		queue_delayed_work(lin->wq, &lin->setup_work, 0);
+		litepulse_lin_net_set_up_soon(lin);
 		break;
 	default:
 		break;
@@ -384,6 +429,26 @@ int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns)
 	return error;
 }
 
+/* What the board was given is gone: it is not sent, and its outcome will not be reported. */
+static void litepulse_lin_net_drop_slots(struct litepulse_lin *lin)
+{
+	struct litepulse_lin_slot *slot;
+	unsigned int dropped = 0;
+
+	spin_lock(&lin->lock);
+	for (slot = lin->queue.slots; slot < lin->queue.slots + LITEPULSE_LIN_SLOTS; slot++) {
+		dropped += !!slot->tag;
+		slot->tag = 0;
+	}
+	lin->queue.free = 0;
+	spin_unlock(&lin->lock);
+	if (!dropped)
+		return;
+	lin->ndev->stats.tx_errors += dropped;
+	lin->ndev->stats.tx_dropped += dropped;
+	litepulse_lin_net_deliver_error(lin, CAN_ERR_TX_TIMEOUT, 0, 0);
+}
+
 /* All entries, and the responder; @mutex is held. */
 static int litepulse_lin_net_set_up(struct litepulse_lin *lin)
 {
@@ -398,26 +463,52 @@ static int litepulse_lin_net_set_up(struct litepulse_lin *lin)
 			entries[count] = litepulse_lin_net_core_entry(&lin->responses[id + count]);
 		error = litepulse_consumer_lin_entries(lin->lp, &lin->claimant, entries, count);
 	}
-	lin->free = 0;
 	return error ?: litepulse_lin_net_arm(lin);
 }
 
-/* After a reset of the board, or a suspend. */
+/* The board could not be set up. What follows is the kernel's: restart-ms, or a person. */
+static void litepulse_lin_net_bus_off(struct litepulse_lin *lin)
+{
+	struct can_frame *frame = NULL;
+	struct sk_buff *skb = alloc_can_err_skb(lin->ndev, &frame);
+
+	can_change_state(lin->ndev, frame, CAN_STATE_BUS_OFF, CAN_STATE_BUS_OFF);
+	can_bus_off(lin->ndev);
+	if (skb)
+		netif_rx(skb);
+}
+
+/* After a reset of the board, a suspend, or bus-off. */
 static void litepulse_lin_net_setup_work(struct work_struct *work)
 {
 	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
 						 setup_work);
-	int error = 0;
+	int error;
 
 	mutex_lock(&lin->mutex);
-	if (lin->up) {
+	if (lin->up && lin->can.state != CAN_STATE_BUS_OFF) {
+		litepulse_lin_net_drop_slots(lin);
 		error = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:
 			litepulse_lin_net_set_up(lin);
-		lin->can.state = error ? CAN_STATE_BUS_OFF : CAN_STATE_ERROR_ACTIVE;
+		if (!error)
+			lin->can.state = CAN_STATE_ERROR_ACTIVE;
+		else if (error != -ENODEV)
+			litepulse_lin_net_bus_off(lin);
+		mod_delayed_work(lin->wq, &lin->transmit_work, 0);
 	}
 	mutex_unlock(&lin->mutex);
-	if (error && error != -ENODEV)
-		queue_delayed_work(lin->wq, &lin->setup_work, RETRY_INTERVAL);
+}
+
+/* The kernel ends bus-off: it holds RTNL, so that the board is not waited for here. */
+static int litepulse_lin_net_set_mode(struct net_device *ndev, enum can_mode mode)
+{
+	struct litepulse_lin *lin = netdev_priv(ndev);
+
+	if (mode != CAN_MODE_START)
+		return -EOPNOTSUPP;
+	lin->can.state = CAN_STATE_STOPPED;
+	mod_delayed_work(lin->wq, &lin->setup_work, 0);
+	return 0;
 }
 
 /* --- what is to be sent ----------------------------------------------------------------------- */
@@ -463,51 +554,74 @@ static unsigned int litepulse_lin_net_frame_bits(unsigned int length)
 	return DIV_ROUND_UP(14 * (34 + LITEPULSE_LIN_BYTE_BITS * (length + 1)), 10);
 }
 
-/* Tick at which what is sent begins. */
+/*
+ * Tick at which what is sent begins, from @now on; -EAGAIN: it waits, at least @wait ticks. -ETIME or
+ * -ERANGE: a program wants it too early or too late.
+ */
 static int litepulse_lin_net_start_tick(struct litepulse_lin *lin, const struct sk_buff *skb,
-					u64 *start)
+					u64 now, u64 *start, u64 *wait)
 {
-	int error = litepulse_consumer_now(lin->lp, start);
+	int error;
 
-	if (error)
-		return error;
 	if (skb->tstamp)
-		return litepulse_lin_net_launch_tick(lin, skb, start);
-	*start = max(*start + READ_ONCE(lin->ahead), lin->free);
-	return 0;
+		return litepulse_lin_net_launch_tick(lin, skb, start) ?:
+			litepulse_lin_queue_check(&lin->queue, now, *start);
+	spin_lock(&lin->lock);
+	*wait = litepulse_lin_queue_wait(&lin->queue, now);
+	*start = litepulse_lin_queue_start(&lin->queue, now);
+	error = *wait ? -EAGAIN : 0;
+	spin_unlock(&lin->lock);
+	return error;
 }
 
-/* What comes next and has no time of its own begins not earlier than @over ticks after these. */
+/*
+ * Gives a frame to the board. What comes next and has no time of its own begins not earlier than
+ * @over ticks after it has begun.
+ */
 static int litepulse_lin_net_launch(struct litepulse_lin *lin,
-				    const struct litepulse_launch *launches, unsigned int count,
+				    const struct litepulse_lin_slot *frame,
+				    struct litepulse_launch *launches, unsigned int count,
 				    u64 over)
 {
-	int error = litepulse_consumer_launch(lin->lp, &lin->claimant, launches, count);
+	struct litepulse_lin_slot *slot;
+	bool flushed;
+	int error;
 
-	if (error)
-		return error;
-	lin->free = launches[0].tick + over;
-	lin->ndev->stats.tx_packets++;
-	return 0;
+	spin_lock(&lin->lock);
+	slot = litepulse_lin_queue_add(&lin->queue, frame);
+	if (slot)
+		launches[0].tag = slot->tag;
+	spin_unlock(&lin->lock);
+	if (!slot)
+		return -EAGAIN;
+	error = litepulse_consumer_launch(lin->lp, &lin->claimant, launches, count, &flushed);
+	spin_lock(&lin->lock);
+	if (!error)
+		lin->queue.free = frame->tick + over;
+	else if (slot->tag == launches[0].tag)
+		slot->tag = 0;
+	spin_unlock(&lin->lock);
+	if (flushed)
+		litepulse_lin_net_drop_slots(lin);
+	return error;
 }
 
 /* A pulse that wakes the bus. */
-static int litepulse_lin_net_send_wake(struct litepulse_lin *lin, u64 start)
+static int litepulse_lin_net_send_wake(struct litepulse_lin *lin, struct litepulse_lin_slot *slot)
 {
-	const struct litepulse_launch pulse = {
-		.tick = start,
+	struct litepulse_launch pulse = {
+		.tick = slot->tick,
 		.kind = LITEPULSE_LAUNCH_BREAK,
 		.data = DIV_ROUND_UP(lin->can.bittiming.bitrate * WAKE_US, USEC_PER_SEC),
-		.tag = 1,
 	};
 
-	return litepulse_lin_net_launch(lin, &pulse, 1,
+	return litepulse_lin_net_launch(lin, slot, &pulse, 1,
 					litepulse_ns_to_ticks(&lin->lp->rate, WAKE_READY_NS));
 }
 
 /* Header, and response if it has one. */
 static int litepulse_lin_net_send_frame(struct litepulse_lin *lin, const struct can_frame *frame,
-					u64 start)
+					struct litepulse_lin_slot *slot)
 {
 	const u8 id = frame->can_id & LITEPULSE_LIN_ID_MASK;
 	const u8 length = frame->can_id & CAN_RTR_FLAG ? 0 : frame->len;
@@ -517,11 +631,9 @@ static int litepulse_lin_net_send_frame(struct litepulse_lin *lin, const struct 
 	bool enhanced = known->flags & LITEPULSE_LIN_ENTRY_ENHANCED ||
 			frame->can_id & (LITEPULSE_LIN_ENHANCED | LITEPULSE_LIN_ONCE);
 	unsigned int count, bits, i;
-	int error;
 
 	launches[0].kind = LITEPULSE_LAUNCH_BREAK;
 	launches[0].data = LITEPULSE_LIN_BREAK;
-	launches[0].tag = 1;
 	launches[1].data = LITEPULSE_LIN_SYNC;
 	launches[2].data = pid;
 	count = 3;
@@ -531,23 +643,35 @@ static int litepulse_lin_net_send_frame(struct litepulse_lin *lin, const struct 
 		launches[count++].data =
 			litepulse_lin_frame_checksum(pid, frame->data, length, enhanced);
 	}
-	launches[0].tick = start;
+	launches[0].tick = slot->tick;
 	bits = LITEPULSE_LIN_BREAK + 1;
 	for (i = 1; i < count; i++) {
 		launches[i].kind = LITEPULSE_LAUNCH_FRAME;
-		launches[i].tick = start + litepulse_lin_frame_bits(lin->period, bits);
+		launches[i].tick = slot->tick + litepulse_lin_frame_bits(lin->period, bits);
 		bits += LITEPULSE_LIN_BYTE_BITS;
 	}
+	slot->id = id;
+	slot->length = length;
 	bits = litepulse_lin_net_frame_bits(length ?: known->length ?: LITEPULSE_LIN_DATA_MAX);
-	error = litepulse_lin_net_launch(lin, launches, count,
-					 litepulse_lin_frame_bits(lin->period, bits));
-	if (!error)
-		lin->ndev->stats.tx_bytes += length;
-	return error;
+	return litepulse_lin_net_launch(lin, slot, launches, count,
+					litepulse_lin_frame_bits(lin->period, bits));
 }
 
-/* -EAGAIN: there is no room for it yet. */
-static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct sk_buff *skb)
+/* Slots of frames that began long ago: what was reported of them was lost. */
+static void litepulse_lin_net_free_slots(struct litepulse_lin *lin, u64 now)
+{
+	struct litepulse_lin_slot *slot;
+
+	spin_lock(&lin->lock);
+	while (now > lin->queue.horizon &&
+	       (slot = litepulse_lin_queue_expired(&lin->queue, now - lin->queue.horizon)))
+		slot->tag = 0;
+	spin_unlock(&lin->lock);
+}
+
+/* -EAGAIN: it has to wait, at least @wait ticks. */
+static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct sk_buff *skb,
+				       u64 *wait)
 {
 	const struct can_frame *frame = (const struct can_frame *)skb->data;
 	static const struct can_frame sleep = {
@@ -555,58 +679,82 @@ static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct s
 		.len = LITEPULSE_LIN_DATA_MAX,
 		.data = { 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
 	};
-	u64 start;
+	struct litepulse_lin_slot slot = { .untimed = !skb->tstamp };
+	u64 now;
 	int error;
 
 	lockdep_assert_held(&lin->mutex);
-	error = litepulse_lin_net_start_tick(lin, skb, &start);
+	error = litepulse_consumer_now(lin->lp, &now) ?:
+		litepulse_lin_net_start_tick(lin, skb, now, &slot.tick, wait);
 	if (error)
 		return error;
+	litepulse_lin_net_free_slots(lin, now);
 	if (!(frame->can_id & CAN_EFF_FLAG))
-		return litepulse_lin_net_send_frame(lin, frame, start);
-	if (frame->can_id & LITEPULSE_LIN_WAKE)
-		return litepulse_lin_net_send_wake(lin, start);
-	return litepulse_lin_net_send_frame(lin, &sleep, start);
+		error = litepulse_lin_net_send_frame(lin, frame, &slot);
+	else if (frame->can_id & LITEPULSE_LIN_WAKE)
+		error = litepulse_lin_net_send_wake(lin, &slot);
+	else
+		error = litepulse_lin_net_send_frame(lin, &sleep, &slot);
+	if (error == -EAGAIN) {
+		spin_lock(&lin->lock);
+		*wait = litepulse_lin_queue_room(&lin->queue, now);
+		spin_unlock(&lin->lock);
+	}
+	return error;
 }
 
 /* What has no time of its own is sent as soon as the board takes it. */
-static int litepulse_lin_net_send(struct litepulse_lin *lin, const struct sk_buff *skb)
+static int litepulse_lin_net_send(struct litepulse_lin *lin, const struct sk_buff *skb, u64 *wait)
 {
 	unsigned int attempt;
 	int error = -ETIME;
 
 	for (attempt = 0; error == -ETIME && attempt < ATTEMPTS; attempt++) {
-		error = litepulse_lin_net_send_once(lin, skb);
+		error = litepulse_lin_net_send_once(lin, skb, wait);
 		if (error != -ETIME || skb->tstamp)
 			return error;
-		litepulse_lin_net_further_ahead(lin);
+		spin_lock(&lin->lock);
+		litepulse_lin_queue_adapt(&lin->queue, true);
+		spin_unlock(&lin->lock);
 	}
 	return error;
 }
 
-/* 0 if it is done with, whatever became of it; -EAGAIN: later. */
-static int litepulse_lin_net_transmit(struct litepulse_lin *lin, const struct sk_buff *skb)
+/* When the driver got it, in jiffies. */
+static unsigned long *litepulse_lin_net_since(struct sk_buff *skb)
+{
+	return (unsigned long *)skb->cb;
+}
+
+/* A word to the driver itself: nothing is sent on the bus. */
+static bool litepulse_lin_net_is_setting(const struct can_frame *frame)
+{
+	return frame->can_id & CAN_EFF_FLAG &&
+	       !(frame->can_id & (LITEPULSE_LIN_WAKE | LITEPULSE_LIN_SLEEP));
+}
+
+/* 0 if it is done with, whatever became of it; -EAGAIN: not before @wait ticks. */
+static int litepulse_lin_net_transmit(struct litepulse_lin *lin, struct sk_buff *skb, u64 *wait)
 {
 	const struct can_frame *frame = (const struct can_frame *)skb->data;
-	const bool special = frame->can_id & CAN_EFF_FLAG;
-	const bool wake = special && frame->can_id & LITEPULSE_LIN_WAKE;
-	const bool sleep = special && frame->can_id & LITEPULSE_LIN_SLEEP;
+	const bool wake = frame->can_id & CAN_EFF_FLAG && frame->can_id & LITEPULSE_LIN_WAKE;
 	struct net_device *ndev = lin->ndev;
 	int error;
 
-	if (special && !wake && !sleep) {
+	if (litepulse_lin_net_is_setting(frame)) {
 		error = litepulse_lin_net_configure(lin, frame);
 		if (error == -EOPNOTSUPP && net_ratelimit())
 			netdev_warn(ndev, "identifier 0x%02x has no entry in this core\n",
 				    frame->can_id & LITEPULSE_LIN_ID_MASK);
 	} else {
 		mutex_lock(&lin->mutex);
-		error = lin->master || wake ? litepulse_lin_net_send(lin, skb) : -EPERM;
+		error = lin->master || wake ? litepulse_lin_net_send(lin, skb, wait) : -EPERM;
 		mutex_unlock(&lin->mutex);
 		if (error == -EPERM && net_ratelimit())
 			netdev_warn(ndev, "a slave sends no header: its role is not master\n");
 	}
-	if (error == -EAGAIN)
+	if (error == -EAGAIN && time_before(jiffies, *litepulse_lin_net_since(skb) +
+							     nsecs_to_jiffies(HORIZON_NS)))
 		return error;
 	if (error) {
 		ndev->stats.tx_errors++;
@@ -616,27 +764,57 @@ static int litepulse_lin_net_transmit(struct litepulse_lin *lin, const struct sk
 	return 0;
 }
 
-static void litepulse_lin_net_transmit_work(struct work_struct *work)
+/* Nothing of what programs have sent is sent any more. */
+static void litepulse_lin_net_purge(struct litepulse_lin *lin)
 {
-	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
-						 transmit_work);
+	lin->ndev->stats.tx_dropped += skb_queue_len(&lin->timed) + skb_queue_len(&lin->untimed);
+	skb_queue_purge(&lin->timed);
+	skb_queue_purge(&lin->untimed);
+}
+
+/* As many of them as can be; @wait is then not more than the ticks until the next one can. */
+static void litepulse_lin_net_transmit_all(struct litepulse_lin *lin, struct sk_buff_head *frames,
+					   u64 *wait)
+{
 	struct sk_buff *skb;
+	u64 ticks = 0;
 
 	/* Nobody else takes any away while this runs. */
-	while ((skb = skb_peek(&lin->tx))) {
-		if (litepulse_lin_net_transmit(lin, skb)) {
-			queue_delayed_work(lin->wq, &lin->transmit_work, 1);
+	while ((skb = skb_peek(frames))) {
+		if (litepulse_lin_net_transmit(lin, skb, &ticks)) {
+			*wait = min(*wait, ticks);
 			return;
 		}
-		skb_unlink(skb, &lin->tx);
+		skb_unlink(skb, frames);
 		dev_consume_skb_any(skb);
 		netif_wake_queue(lin->ndev);
 	}
 }
 
+static void litepulse_lin_net_transmit_work(struct work_struct *work)
+{
+	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
+						 transmit_work);
+	u64 wait = U64_MAX;
+
+	if (lin->can.state == CAN_STATE_BUS_OFF) {
+		litepulse_lin_net_purge(lin);
+		netif_wake_queue(lin->ndev);
+	}
+	if (lin->can.state != CAN_STATE_ERROR_ACTIVE)
+		return;
+	litepulse_lin_net_transmit_all(lin, &lin->timed, &wait);
+	litepulse_lin_net_transmit_all(lin, &lin->untimed, &wait);
+	if (wait != U64_MAX)
+		queue_delayed_work(lin->wq, &lin->transmit_work,
+				   nsecs_to_jiffies(litepulse_ticks_to_ns(&lin->lp->rate, wait)) +
+					   1);
+}
+
 static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct litepulse_lin *lin = netdev_priv(ndev);
+	bool setting;
 
 	if (can_dev_dropped_skb(ndev, skb))
 		return NETDEV_TX_OK;
@@ -646,9 +824,11 @@ static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_
 		return NETDEV_TX_OK;
 	}
 	skb_tx_timestamp(skb);
-	if (skb_queue_len(&lin->tx) >= QUEUED_MAX - 1)
+	if (skb_queue_len(&lin->timed) + skb_queue_len(&lin->untimed) >= QUEUED_MAX - 1)
 		netif_stop_queue(ndev);
-	skb_queue_tail(&lin->tx, skb);
+	*litepulse_lin_net_since(skb) = jiffies;
+	setting = litepulse_lin_net_is_setting((const struct can_frame *)skb->data);
+	skb_queue_tail(skb->tstamp || setting ? &lin->timed : &lin->untimed, skb);
 	mod_delayed_work(lin->wq, &lin->transmit_work, 0);
 	return NETDEV_TX_OK;
 }
@@ -667,8 +847,7 @@ static void litepulse_lin_net_give_up(struct litepulse_lin *lin)
 	cancel_delayed_work_sync(&lin->setup_work);
 	cancel_delayed_work_sync(&lin->transmit_work);
 	litepulse_consumer_release(lin->lp, &lin->claimant);
-	lin->ndev->stats.tx_dropped += skb_queue_len(&lin->tx);
-	skb_queue_purge(&lin->tx);
+	litepulse_lin_net_purge(lin);
 	litepulse_lin_events_reset(&lin->events);
 	lin->can.state = CAN_STATE_STOPPED;
 }
@@ -676,8 +855,8 @@ static void litepulse_lin_net_give_up(struct litepulse_lin *lin)
 static int litepulse_lin_net_take_line(struct litepulse_lin *lin)
 {
 	const struct litepulse_subscribe want = {
-		.kinds = BIT(LITEPULSE_KIND_RX) | BIT(LITEPULSE_KIND_REFUSED) |
-			 BIT(LITEPULSE_KIND_RESPONDER_MISSED),
+		.kinds = BIT(LITEPULSE_KIND_RX) | BIT(LITEPULSE_KIND_TX) |
+			 BIT(LITEPULSE_KIND_REFUSED) | BIT(LITEPULSE_KIND_RESPONDER_MISSED),
 		.sources = BIT(LITEPULSE_SRC_QUEUE),
 		.watermark = 1,
 		.clock = litepulse_ptp_index(lin->lp) < 0 ? LITEPULSE_CLOCK_NONE :
@@ -703,6 +882,22 @@ static int litepulse_lin_net_take_line(struct litepulse_lin *lin)
 	return error;
 }
 
+/* Nothing is sent yet, and nothing is known of how quickly this machine is. */
+static void litepulse_lin_net_init_queue(struct litepulse_lin *lin)
+{
+	const struct litepulse_rate *rate = &lin->lp->rate;
+	const u64 ahead = lin->lp->ops->sleeps ? AHEAD_SLEEPS_NS : AHEAD_NS;
+
+	lin->queue = (struct litepulse_lin_queue){
+		.ahead = litepulse_ns_to_ticks(rate, ahead),
+		.ahead_min = litepulse_ns_to_ticks(rate, ahead),
+		.ahead_max = litepulse_ns_to_ticks(rate, AHEAD_MAX_NS),
+		/* A worker may be so late. */
+		.slack = litepulse_ns_to_ticks(rate, 2 * TICK_NSEC),
+		.horizon = litepulse_ns_to_ticks(rate, HORIZON_NS),
+	};
+}
+
 static int litepulse_lin_net_open(struct net_device *ndev)
 {
 	struct litepulse_lin *lin = netdev_priv(ndev);
@@ -722,6 +917,7 @@ static int litepulse_lin_net_open(struct net_device *ndev)
 		.period = lin->period,
 		.wake = litepulse_ns_to_ticks(&lp->rate, WAKE_HEARD_NS),
 	};
+	litepulse_lin_net_init_queue(lin);
 	error = litepulse_lin_net_take_line(lin);
 	if (error) {
 		if (error == -EBUSY)
@@ -830,7 +1026,8 @@ static void litepulse_lin_net_init_lin(struct litepulse_lin *lin, struct litepul
 	lin->sink.put = litepulse_lin_net_put_event;
 	lin->sink.done = litepulse_lin_net_events_done;
 	litepulse_lin_events_init(&lin->events);
-	skb_queue_head_init(&lin->tx);
+	skb_queue_head_init(&lin->timed);
+	skb_queue_head_init(&lin->untimed);
 	INIT_WORK(&lin->receive_work, litepulse_lin_net_receive_work);
 	INIT_DELAYED_WORK(&lin->expire_work, litepulse_lin_net_expire_work);
 	INIT_DELAYED_WORK(&lin->setup_work, litepulse_lin_net_setup_work);
@@ -839,7 +1036,6 @@ static void litepulse_lin_net_init_lin(struct litepulse_lin *lin, struct litepul
 	mutex_init(&lin->mutex);
 	spin_lock_init(&lin->lock);
 	lin->space_ns = -1;
-	lin->ahead = litepulse_ns_to_ticks(&lp->rate, sleeps ? AHEAD_SLEEPS_NS : AHEAD_NS);
 	lin->margin = litepulse_ns_to_ticks(&lp->rate, sleeps ? MARGIN_SLEEPS_NS : MARGIN_NS);
 	for (id = 0; id < LITEPULSE_LIN_IDS; id++)
 		lin->responses[id].entry.id = id;
@@ -848,6 +1044,8 @@ static void litepulse_lin_net_init_lin(struct litepulse_lin *lin, struct litepul
 	lin->can.bitrate_const_cnt = ARRAY_SIZE(bitrates);
 	lin->can.ctrlmode_supported = CAN_CTRLMODE_LOOPBACK;
 	lin->can.state = CAN_STATE_STOPPED;
+	lin->can.do_set_mode = litepulse_lin_net_set_mode;
+	lin->can.restart_ms = RESTART_MS;
 }
 
 static int litepulse_lin_net_probe(struct platform_device *pdev)
@@ -920,7 +1118,7 @@ static int litepulse_lin_net_resume(struct device *dev)
 
 	if (!netif_running(ndev))
 		return 0;
-	queue_delayed_work(lin->wq, &lin->setup_work, 0);
+	litepulse_lin_net_set_up_soon(lin);
 	netif_device_attach(ndev);
 	return 0;
 }

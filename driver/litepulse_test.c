@@ -15,6 +15,7 @@
 #include "litepulse_clock_map.h"
 #include "litepulse_lin_events.h"
 #include "litepulse_lin_frame.h"
+#include "litepulse_lin_queue.h"
 #include "litepulse_packed.h"
 #include "litepulse_phc.h"
 #include "litepulse_record.h"
@@ -1237,6 +1238,82 @@ static void lin_losses_are_in_place(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, litepulse_lin_events_get(events, &event));
 }
 
+static const struct litepulse_lin_queue lin_queue = {
+	.ahead = 100, .ahead_min = 100, .ahead_max = 800, .slack = 20, .horizon = 10000,
+};
+
+static void lin_frames_have_a_horizon(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_check(&lin_queue, 5000, 5000), -ETIME);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_check(&lin_queue, 5000, 5001), 0);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_check(&lin_queue, 5000, 15000), 0);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_check(&lin_queue, 5000, 15001), -ERANGE);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_check(&lin_queue, 5000, U64_MAX), -ERANGE);
+}
+
+/* What has no time of its own: not before the bus is free, nor long before it begins. */
+static void lin_untimed_frames_wait(struct kunit *test)
+{
+	struct litepulse_lin_queue queue = lin_queue;
+
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(&queue, 5000), 0);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_start(&queue, 5000), 5100);
+	queue.free = 5150;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_start(&queue, 5000), 5150);
+	/* twice as far ahead as needed, and the slack */
+	queue.free = 5220;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(&queue, 5000), 0);
+	queue.free = 5221;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(&queue, 5000), 1);
+	queue.free = 15000;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(&queue, 5000), 9780);
+}
+
+static void lin_frames_are_given_in_time(struct kunit *test)
+{
+	static const u64 ahead[] = { 200, 400, 800, 800 };
+	struct litepulse_lin_queue queue = lin_queue;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ahead); i++) {
+		litepulse_lin_queue_adapt(&queue, true);
+		KUNIT_EXPECT_EQ(test, queue.ahead, ahead[i]);
+	}
+	litepulse_lin_queue_adapt(&queue, false);
+	KUNIT_EXPECT_EQ(test, queue.ahead, 700);
+	for (i = 0; i < 20; i++)
+		litepulse_lin_queue_adapt(&queue, false);
+	KUNIT_EXPECT_EQ(test, queue.ahead, queue.ahead_min);
+}
+
+static void lin_frames_have_slots(struct kunit *test)
+{
+	struct litepulse_lin_queue queue = lin_queue;
+	struct litepulse_lin_slot frame = { .tick = 6000, .id = 0x10 };
+	const u16 first = 0xfffe;
+	unsigned int i;
+
+	queue.tag = first - 1;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(&queue, 5000), 0);
+	for (i = 0; i < LITEPULSE_LIN_SLOTS; i++) {
+		frame.tick += 100;
+		KUNIT_ASSERT_NOT_NULL(test, litepulse_lin_queue_add(&queue, &frame));
+	}
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_add(&queue, &frame));
+	/* No tag is 0, and none is there twice. */
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_find(&queue, 0));
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(&queue, first)->tick, 6100);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(&queue, 0xffff)->tick, 6200);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(&queue, 1)->tick, 6300);
+	/* The next one leaves the board when its time has come. */
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(&queue, 5000), 1100);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(&queue, 6100), 100);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(&queue, 20000), 0);
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(&queue, 6100));
+	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(&queue, 6101),
+			    litepulse_lin_queue_find(&queue, first));
+}
+
 static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(rate_is_exact),
 	KUNIT_CASE(rate_is_refused),
@@ -1269,6 +1346,10 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(lin_bad_headers),
 	KUNIT_CASE(lin_wake_ups),
 	KUNIT_CASE(lin_losses_are_in_place),
+	KUNIT_CASE(lin_frames_have_a_horizon),
+	KUNIT_CASE(lin_untimed_frames_wait),
+	KUNIT_CASE(lin_frames_are_given_in_time),
+	KUNIT_CASE(lin_frames_have_slots),
 	{}
 };
 

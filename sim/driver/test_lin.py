@@ -2,6 +2,7 @@
 """lin0 in the debug kernel, on a simulated board whose RX is a bus: what programs read and send is compared with the recorded pins."""
 
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.seconds(60)
 RTR, EFF = 0x4000_0000, 0x8000_0000
 TIMEOUT, CHECKSUM, FRAMING = 0x4000, 0x8000, 0x10000
 WAKE = 0x200
-PROTOCOL, RESTARTED = 0x8, 0x100  # classes of a CAN error frame
+PROTOCOL, BUS_OFF, RESTARTED = 0x8, 0x40, 0x100  # classes of a CAN error frame
 STOPPED = "the board heard nothing for long: what ran on it has stopped"
 
 
@@ -101,6 +102,45 @@ def test_master():
     assert told.found("attribute lin_ids/10") == [["classic", *DATA.hex(" ").split()]]
     assert told.found("attribute lin_ids/20") == [["enhanced", "a1", "b2"]]
     assert told.found("attribute response_space") == [[str(space * 10**9 // HZ)]]
+
+
+LATE = 0x1  # class of a CAN error frame: a frame was not sent
+COUNTERS = "show=statistics/tx_packets show=statistics/tx_errors"
+
+
+def breaks(tx):
+    """Ticks at which breaks of the board begin."""
+    return [tick for (tick, level), (end, _) in pairwise(edges(tx)) if not level and end - tick == BUS.bits(13)]
+
+
+def test_horizon():
+    """A frame for a time that is too far away is refused, counted, and reported once; those behind it are sent as if it had not been."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up at=1000000000 send=010#R at=10100 send=010#R at=-1 send=010#R soon send=012#R wait=1500 "
+        f"{COUNTERS} down"
+    )
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | LATE] * 3
+    assert [(word, data) for word, data, _ in told.arrived()] == [(EFF | TIMEOUT | 0x12, b"")]
+    assert edges(told.tx) == edges(wave(BUS.header(breaks(told.tx)[0], PIDS[0x12])))
+    assert told.found("attribute statistics/tx_packets") == [["1"]]
+    assert told.found("attribute statistics/tx_errors") == [["3"]]
+
+
+def test_frames_without_a_time_wait_for_those_with_one():
+    """A header without a time among slots: each slot is at its tick, and the header follows the last of them."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up at=900 send=010#R soon send=011#R wait=100 at=+60 send=010#R at=+60 send=010#R wait=2500 "
+        f"{COUNTERS} down"
+    )
+    starts = breaks(told.tx)
+    slots = [starts[0] + n * 60 * HZ // 1000 for n in range(3)]
+    assert starts[:3] == slots and len(starts) == 4
+    # The last slot may have a response of eight bytes that takes the time which the standard allows: 1.4 times its 124 bits.
+    assert starts[3] - slots[2] >= BUS.bits(173)
+    sent = [one for start, number in zip(starts, (0x10, 0x10, 0x10, 0x11)) for one in BUS.header(start, PIDS[number])]
+    assert edges(told.tx) == edges(wave(sent))
+    assert told.found("attribute statistics/tx_packets") == [["4"]]
+    assert told.found("attribute statistics/tx_errors") == [["0"]]
 
 
 FIRST, SLOT, SLOTS = 8 * HZ, HZ // 5, 80
@@ -200,6 +240,50 @@ def test_sleep_and_wake_up():
 def test_suspend():
     """After a suspend the core answers as before."""
     told, _ = run(f"role=master bitrate={BUS.baud} up send=00000050#0102 suspend wait=500 at=600 send=010#R wait=1500 down")
+    assert [(word, data) for word, data, _ in told.arrived()] == [(0x10, b"\x01\x02")]
+
+
+# Setting up the board again fails so many times.
+FAILURES = 2
+NOT_SET_UP = (
+    "litepulse_lin_net.c",
+    "\terror = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:",
+    f"""\tstatic int failed;
+
+\t\terror = failed < {FAILURES} ? -EIO : 0;
+\t\tfailed++;
+\t\terror = error ?: litepulse_consumer_renew(lin->lp, &lin->claimant) ?:""",
+)
+
+
+def test_bus_off_ends_by_itself():
+    """A board that cannot be set up is bus-off: the kernel tries again after restart-ms, until it can be."""
+    told, _ = run(
+        f"restartms=100 role=master bitrate={BUS.baud} up send=00000050#0102 errno=22=restart suspend wait=1500 show=carrier at=600 "
+        "send=010#R wait=1500 down",
+        made=modules(NOT_SET_UP),
+    )
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | BUS_OFF, ERROR | RESTARTED] * FAILURES
+    assert told.found("attribute carrier") == [["1"]]
+    assert [(word, data) for word, data, _ in told.arrived()] == [(0x10, b"\x01\x02")]
+
+
+def test_bus_off_ends_by_hand():
+    """With restart-ms 0 a board stays bus-off, whatever is sent meanwhile, until a person restarts it, or sets it down and up."""
+    told, _ = run(
+        f"restartms=0 role=master bitrate={BUS.baud} up send=00000050#0102 errno=16=restart suspend wait=800 show=carrier restart wait=800 "
+        "show=carrier restart wait=800 show=carrier errno=16=restart at=600 send=010#R wait=1500 down",
+        made=modules(NOT_SET_UP),
+    )
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | BUS_OFF, ERROR | RESTARTED] * FAILURES
+    assert told.found("attribute carrier") == [["0"], ["0"], ["1"]]
+    assert [(word, data) for word, data, _ in told.arrived()] == [(0x10, b"\x01\x02")]
+    told, _ = run(
+        f"restartms=0 role=master bitrate={BUS.baud} up send=00000050#0102 suspend wait=800 show=carrier down up show=carrier at=600 "
+        "send=010#R wait=1500 down",
+        made=modules(NOT_SET_UP),
+    )
+    assert told.found("attribute carrier") == [["0"], ["1"]]
     assert [(word, data) for word, data, _ in told.arrived()] == [(0x10, b"\x01\x02")]
 
 

@@ -6,9 +6,11 @@
  *
  *   role=slave|master  space=NS|auto  id=XX=TEXT (an underscore for a space)   attributes; errno=N= before it: it must fail so
  *   bitrate=N          by netlink, as ip(8) does it; bitrate=N,loopback wires the receiver to the transmitter
+ *   restartms=N        by netlink; restart: ends bus-off
  *   up, down           errno=N=up: it must fail so
  *   send=FRAME         as of cansend(1): 50#A1B2 is EFF with eight digits before #, SFF with three; R instead of data: RTR
  *   at=MS              what is sent next begins so long after now by the PTP clock; at=+MS: after the last one so sent
+ *   soon               the next frame has no time
  *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time
  *   stamps             the kernel names the board's PTP clock as that of the time stamps, which all that is received has
  *   wait=MS  show=NAME (prints attribute)
@@ -32,6 +34,7 @@
 static struct board board;
 static int can = -1, heard = -1, pulse = -1;
 static unsigned long long launch_ns;	/* of the next frame, PTP time; 0: at once */
+static int soon;	/* the next frame has none */
 static volatile int listening, filling;
 static pthread_t listener;
 
@@ -111,9 +114,11 @@ static void *fill(void *count)
 /* As lin_send(); waits for room if `fill` keeps the queue full. */
 static int send_between(struct can_frame frame)
 {
+	unsigned long long at = soon ? 0 : launch_ns;
 	int error;
 
-	while ((error = lin_send(can, frame, launch_ns)) && errno == ENOBUFS && filling)
+	soon = 0;
+	while ((error = lin_send(can, frame, at)) && errno == ENOBUFS && filling)
 		usleep(1000);
 	return error;
 }
@@ -198,6 +203,10 @@ int main(int count, char **words)
 			expect(lin_write(name, value + 3));
 		} else if (!strncmp(step, "bitrate=", 8)) {
 			expect(lin_set_bitrate(strtoul(value, NULL, 10), !!strstr(value, "loopback")));
+		} else if (!strncmp(step, "restartms=", 10)) {
+			expect(lin_set_restart(strtoul(value, NULL, 10), 0));
+		} else if (!strcmp(step, "restart")) {
+			expect(lin_set_restart(0, 1));
 		} else if (!strcmp(step, "up")) {
 			int must_fail = wanted_errno;
 
@@ -215,6 +224,8 @@ int main(int count, char **words)
 		} else if (!strncmp(step, "at=", 3)) {
 			launch_ns = ptp_now() + strtoull(value, NULL, 10) * 1000000;
 			printf("at %llu\n", launch_ns);
+		} else if (!strcmp(step, "soon")) {
+			soon = 1;
 		} else if (!strncmp(step, "mono=", 5)) {
 			launch_ns = monotonic_in(strtoul(value, NULL, 10));
 		} else if (!strcmp(step, "stamps")) {

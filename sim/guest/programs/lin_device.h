@@ -83,8 +83,8 @@ static inline void lin_close_nest(struct nlmsghdr *message, struct rtattr *nest)
 	nest->rta_len = (char *)message + message->nlmsg_len - (char *)nest;
 }
 
-/* As `ip link set lin0 type can bitrate N loopback on|off`. */
-static inline int lin_set_bitrate(unsigned int bitrate, int loopback)
+/* As `ip link set lin0 type can ...`: `put` adds the attributes. */
+static inline int lin_change(void (*put)(struct nlmsghdr *message, unsigned int value, int flag), unsigned int value, int flag)
 {
 	struct {
 		struct nlmsghdr head;
@@ -95,8 +95,6 @@ static inline int lin_set_bitrate(unsigned int bitrate, int loopback)
 			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
 		.link = { .ifi_index = lin_index() },
 	};
-	struct can_ctrlmode mode = { .mask = CAN_CTRLMODE_LOOPBACK, .flags = loopback ? CAN_CTRLMODE_LOOPBACK : 0 };
-	struct can_bittiming timing = { .bitrate = bitrate };
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	struct rtattr *info, *data;
 	char answer[1000];
@@ -106,8 +104,7 @@ static inline int lin_set_bitrate(unsigned int bitrate, int loopback)
 	info = lin_put(&request.head, IFLA_LINKINFO, NULL, 0);
 	lin_put(&request.head, IFLA_INFO_KIND, "can", 4);
 	data = lin_put(&request.head, IFLA_INFO_DATA, NULL, 0);
-	lin_put(&request.head, IFLA_CAN_BITTIMING, &timing, sizeof(timing));
-	lin_put(&request.head, IFLA_CAN_CTRLMODE, &mode, sizeof(mode));
+	put(&request.head, value, flag);
 	lin_close_nest(&request.head, data);
 	lin_close_nest(&request.head, info);
 	if (fd >= 0 && send(fd, &request, request.head.nlmsg_len, 0) > 0)
@@ -117,6 +114,32 @@ static inline int lin_set_bitrate(unsigned int bitrate, int loopback)
 		return -1;
 	errno = -((struct nlmsgerr *)NLMSG_DATA(head))->error;
 	return errno ? -1 : 0;
+}
+
+static inline void lin_put_bitrate(struct nlmsghdr *message, unsigned int bitrate, int loopback)
+{
+	struct can_ctrlmode mode = { .mask = CAN_CTRLMODE_LOOPBACK, .flags = loopback ? CAN_CTRLMODE_LOOPBACK : 0 };
+	struct can_bittiming timing = { .bitrate = bitrate };
+
+	lin_put(message, IFLA_CAN_BITTIMING, &timing, sizeof(timing));
+	lin_put(message, IFLA_CAN_CTRLMODE, &mode, sizeof(mode));
+}
+
+/* As `ip link set lin0 type can bitrate N loopback on|off`. */
+static inline int lin_set_bitrate(unsigned int bitrate, int loopback)
+{
+	return lin_change(lin_put_bitrate, bitrate, loopback);
+}
+
+static inline void lin_put_restart(struct nlmsghdr *message, unsigned int ms, int now)
+{
+	lin_put(message, now ? IFLA_CAN_RESTART : IFLA_CAN_RESTART_MS, &ms, sizeof(ms));
+}
+
+/* As `ip link set lin0 type can restart-ms N`, and `restart`. */
+static inline int lin_set_restart(unsigned int ms, int now)
+{
+	return lin_change(lin_put_restart, now ? 1 : ms, now);
 }
 
 /* As `ip link set lin0 up` or `down`. */
