@@ -72,7 +72,7 @@ def result_of(*words, status=0, **options):
 def test_identifiers():
     assert [lin.protected_id(n) for n in range(64)] == list(PIDS)
     assert [lin.frame_id_of(pid) for pid in range(256)] == [pid & 63 if PIDS[pid & 63] == pid else None for pid in range(256)]
-    with pytest.raises(BadInput, match="64 is outside 0 to 63"):
+    with pytest.raises(BadInput, match="0x40 is outside 0x00 to 0x3f"):
         lin.protected_id(64)
 
 
@@ -211,7 +211,7 @@ def test_description():
     [
         (None, "cannot read it (No such file"),
         ("Hello", "line 1: not a LIN description file"),
-        ("", "not a LIN description file that can be used: LDF missing protocol version."),
+        ("", "not a LIN description file that can be used: it has no LIN_protocol_version"),
         ('LIN_description_file; LIN_protocol_version = "2.1";', "not a"),
     ],
 )
@@ -233,13 +233,16 @@ def test_a_bad_description(tmp_path, text, message, capsys):
         (["master", LDF, "--schedule", "Nothing"], "door.ldf has no schedule Nothing; there is Normal, Resolve, Outputs, Events"),
         (["master", LDF, "--schedule", "Normal", "--set", "Door=1"], "door.ldf has no signal Door"),
         (["master", LDF, "--schedule", "Normal", "--set", "MirrorAngle=1"], "signal MirrorAngle: Mirror publishes it, not the master"),
-        (["master", LDF, "--schedule", "Normal", "--set", "WindowUp=sideways"], "WindowControl: "),
+        (
+            ["master", LDF, "--schedule", "Normal", "--set", "WindowUp=sideways"],
+            "WindowUp: 'sideways' is not one of its values: down; up; raw:N",
+        ),
         (["master", LDF, "--schedule", "Normal", "--set", "WindowUp"], "set: 'WindowUp' is not like SIGNAL=VALUE"),
         (
             ["master", LDF, "--schedule", "Normal", "--baud", "4800"],
             "schedule Normal: the frame WindowControl does not fit its slot of 10 ms",
         ),
-        (["inject", "--id", "64"], "id: 64 is outside 0 to 63"),
+        (["inject", "--id", "64"], "id: 64 is outside 0x00 to 0x3f"),
         (["inject", "--id", "1", "--data", "xy"], "data: 'xy' is not bytes in hexadecimal"),
         (["inject", "--id", "1", "--data", "00" * 9], "data: 9 bytes, a frame has 1 to 8"),
         (["inject", "--id", "1", "--flip-checksum", "1"], "checksum: a header without data has none"),

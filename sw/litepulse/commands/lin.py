@@ -17,13 +17,13 @@ from litepulse.commands.arguments import Verbs
 from litepulse.commands.capture import quiet
 from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared
-from litepulse.errors import BadInput
+from litepulse.errors import BadInput, printable
 from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
 from litepulse.lin.frames import BINS, Spaces
 from litepulse.lin.master import MasterRun
 from litepulse.lin.monitor import DEFAULT_BAUD, monitor_run
-from litepulse.lin.protocol import SPACE_BITS
+from litepulse.lin.protocol import ID_MAX, SPACE_BITS
 from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
 from litepulse.output import ms, ns
 from litepulse.plan import BREAK_MAX
@@ -52,11 +52,13 @@ def add(verbs: Verbs) -> None:
     inner = parser.add_subparsers(dest="lin_verb", metavar="VERB", required=True, parser_class=arguments.Parser)
     sub = arguments.add_verb(inner, "monitor", monitor, "show the frames on the bus, with their ticks", ("json", "csv", "vnl"), MONITOR)
     sub.add_argument("--ldf", metavar="FILE", help="description of the network: names, lengths, checksums, signals, bit rate")
+    add_encoding(sub)
     add_end(sub)
     add_bus(sub)
     arguments.add_move_tx(sub)
     sub = arguments.add_verb(inner, "master", master, "run a schedule: each header at its tick exactly", ("json", "csv", "vnl"), MASTER)
     sub.add_argument("ldf", metavar="FILE", help="description of the network (LDF)")
+    add_encoding(sub)
     sub.add_argument("--schedule", metavar="NAME", help="which of its schedules (default: the only one)")
     sub.add_argument("--rounds", default="0", metavar="N", type=arguments.count("rounds"), help="end after so many (default 0: at Ctrl-C)")
     add_set(sub)
@@ -64,6 +66,7 @@ def add(verbs: Verbs) -> None:
     add_bus(sub)
     sub = arguments.add_verb(inner, "slave", slave, "answer as a node: each byte at its tick exactly", ("json", "csv", "vnl"), SLAVE)
     sub.add_argument("ldf", metavar="FILE", help="description of the network (LDF)")
+    add_encoding(sub)
     sub.add_argument("--node", metavar="NAME", required=True, help="which of its slaves")
     add_set(sub)
     sub.add_argument(
@@ -106,7 +109,7 @@ def add(verbs: Verbs) -> None:
     )
     add_bus(sub)
     sub = arguments.add_verb(inner, "inject", inject, "send one frame, right or wrong on purpose", ("json",), INJECT)
-    sub.add_argument("--id", metavar="N", required=True, type=arguments.count("id", 0, 63), help="identifier, 0 to 63")
+    sub.add_argument("--id", metavar="N", required=True, type=identifier, help="identifier, 0x00 to 0x3f")
     sub.add_argument("--data", metavar="HEX", type=data_bytes, help="1 to 8 bytes, e.g. 4a5593e5 (default: the header alone)")
     sub.add_argument("--model", choices=(lin.ENHANCED, lin.CLASSIC), default=lin.ENHANCED, help="checksum (default enhanced)")
     sub.add_argument("--at", metavar="T", type=arguments.duration("at"), help="+10ms from now, or a tick (default: soon)")
@@ -132,6 +135,15 @@ def add(verbs: Verbs) -> None:
     add_bus(sub)
 
 
+def add_encoding(sub: ArgumentParser) -> None:
+    """How the text of a description is to be read."""
+    sub.add_argument(
+        "--encoding",
+        metavar="NAME",
+        help="of the description's text, e.g. gbk (default: by its byte order mark, else UTF-8, else Windows-1252)",
+    )
+
+
 def add_set(sub: ArgumentParser) -> None:
     """Values of signals."""
     sub.add_argument(
@@ -140,7 +152,8 @@ def add_set(sub: ArgumentParser) -> None:
         action="append",
         default=[],
         type=signal_value,
-        help="value of a signal, else its initial one; repeatable",
+        help="value of a signal, else its initial one: physical (23.5), by its name (open), raw (0x1f, raw:31), or the bytes of an array "
+        "(1,2,3 or 0x010203); repeatable",
     )
 
 
@@ -162,15 +175,35 @@ def add_bus(sub: ArgumentParser) -> None:
 
 
 def signal_value(text: str) -> tuple[str, lin.Value]:
-    """NAME=VALUE: a number, or what the description calls a value."""
+    """NAME=VALUE: a physical number, what the description calls a value, raw:N or 0xN as it is sent, bytes with commas between them."""
     name, sign, value = text.partition("=")
     if not name or not sign or not value:
         raise BadInput(f"set: '{text}' is not like SIGNAL=VALUE")
+    word = value.strip()
+    if word.lower().startswith("raw:"):
+        try:
+            return name, lin.Raw(int(word[4:], 0))
+        except ValueError:
+            raise BadInput(f"set: '{text}' is not like SIGNAL=raw:31 or SIGNAL=raw:0x1f") from None
     with contextlib.suppress(ValueError):
-        return name, int(value, 0)
+        return name, lin.Raw(int(word, 0)) if re.match("(?i)0[xbo]", word) else int(word, 10)
     with contextlib.suppress(ValueError):
-        return name, float(value)
+        return name, float(word)
+    if "," in word:
+        with contextlib.suppress(ValueError):
+            return name, [int(byte, 0) for byte in re.sub(r"^\s*[\[{]|[\]}]\s*$", "", word).split(",")]
     return name, value
+
+
+def identifier(text: str) -> int:
+    """0 to 0x3f."""
+    try:
+        number = int(text, 0)
+    except ValueError:
+        raise BadInput(f"id: '{text}' is not an identifier, like 0x10") from None
+    if not 0 <= number <= ID_MAX:
+        raise BadInput(f"id: {text} is outside 0x00 to 0x{ID_MAX:02x}")
+    return number
 
 
 def frame_byte(text: str, what: str) -> tuple[int | str, int]:
@@ -223,17 +256,22 @@ def value_of(frame: lin.Frame) -> dict[str, Any]:
     }
 
 
+def shown_byte(value: int | None) -> str | None:
+    """An identifier or a byte."""
+    return None if value is None else f"0x{value:02x}"
+
+
 def row_of(frame: lin.Frame, timescale: Timescale) -> tuple[int | str | None, ...]:
     """A frame as CSV and vnlog have it."""
     own = {(True, True): "both", (True, False): "header", (False, True): "response"}.get((frame.own_header, frame.own_response))
     return (
         ns(timescale, frame.tick),
         frame.tick,
-        frame.frame_id,
+        shown_byte(frame.frame_id),
         frame.name or None,
-        frame.pid,
+        shown_byte(frame.pid),
         frame.data.hex() or None,
-        frame.checksum,
+        shown_byte(frame.checksum),
         frame.model,
         None if frame.space is None else fixed(frame.space, 3),
         None if frame.spaces is None else fixed(frame.spaces, 3),
@@ -245,7 +283,7 @@ def row_of(frame: lin.Frame, timescale: Timescale) -> tuple[int | str | None, ..
 
 def line_of(frame: lin.Frame, board: Board, bit: Fraction, description: lin.Description | None) -> str:
     """A frame for people."""
-    name = "-" if frame.frame_id is None else f"{frame.frame_id:2d}"
+    name = shown_byte(frame.frame_id) or "-"
     shown = " ".join(f"{byte:02x}" for byte in frame.data)
     if frame.checksum is not None:
         shown += f" [{frame.checksum:02x} {frame.model or '?'}]"
@@ -254,8 +292,8 @@ def line_of(frame: lin.Frame, board: Board, bit: Fraction, description: lin.Desc
     notes += ["SLOW"] if frame.slow else []
     notes += ["own"] if frame.own_response else []
     signals = description.decode(frame.name, frame.data) if description and frame.name and not frame.error else {}
-    notes += [f"{name}={value}" for name, value in signals.items()]
-    return f"{ms(board.timescale, frame.tick):>18}  {name:>2}  {frame.name:<16} {shown:<38} {wait:<18} {' '.join(notes)}".rstrip()
+    notes += [f"{signal}={printable(str(value))}" for signal, value in signals.items()]
+    return f"{ms(board.timescale, frame.tick):>18}  {name:>4}  {frame.name:<16} {shown:<38} {wait:<18} {' '.join(notes)}".rstrip()
 
 
 class Report:
@@ -271,7 +309,7 @@ class Report:
         if args.style in ("csv", "vnl"):
             self.rows = output.Rows(args.style, COLUMNS, board.identity.backend)
         elif args.style is None:
-            output.write(f"{headline(board)}\n{'t [ms]':>18}  id  {'name':<16} {'data [checksum]':<38} {'spaces':<18}")
+            output.write(f"{headline(board)}\n{'t [ms]':>18}  id    {'name':<16} {'data [checksum]':<38} {'spaces':<18}")
 
     def show(self, item: lin.Frame | Lost) -> None:
         """A frame, or a loss."""
@@ -299,7 +337,7 @@ class Report:
                 continue
             bits = [fixed(value / self.bit, 2) for value in (spaces.least, spaces.most)]
             share = fixed(100 * spaces.share, 0)
-            lines.append(f"id {frame_id}: {spaces.count} responses, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit")
+            lines.append(f"id 0x{frame_id:02x}: {spaces.count} responses, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit")
             top = max(spaces.bins.values())
             for number, count in sorted(spaces.bins.items()):
                 label = "more than the limit" if number == BINS else f"{100 * number // BINS:3d} to {100 * (number + 1) // BINS:3d} %"
@@ -399,11 +437,21 @@ def monitor(args: Namespace) -> int:
     """litepulse lin monitor"""
     if args.sim:
         check_driven(args)
-    description = lin.Description(args.ldf) if args.ldf else None
+    description = described(args) if args.ldf else None
+    if args.encoding and not args.ldf:
+        raise BadInput("encoding: there is no description whose text it could be: give --ldf FILE")
     with arguments.board(args) as board, Interrupt() as interrupt:
         run = monitor_run(board, args.baud, description, args.loopback, args.move_tx)
         report = Report(args, board, "monitor", run.assembler.bit, description)
         return report.listen(run, interrupt, quiet)
+
+
+def described(args: Namespace, node: str = "") -> lin.Description:
+    """The description, and a line for each thing in it that is not used."""
+    description = lin.Description(args.ldf, args.encoding)
+    for note in (*description.notes, *description.notes_of(node)):
+        output.note(f"litepulse: {description.path.name}: {note}")
+    return description
 
 
 def check_driven(args: Namespace) -> None:
@@ -414,7 +462,7 @@ def check_driven(args: Namespace) -> None:
 
 def master(args: Namespace) -> int:
     """litepulse lin master"""
-    description = lin.Description(args.ldf)
+    description = described(args)
     names = description.schedules()
     if args.schedule is None and len(names) != 1:
         raise BadInput(f"schedule: {description.path.name} has {', '.join(names) or 'none'}: give one with --schedule")
@@ -443,7 +491,7 @@ def slave(args: Namespace) -> int:
     if args.sim:
         check_driven(args)
         args.wire = args.wire or ["bus"]
-    description = lin.Description(args.ldf)
+    description = described(args, args.node)
     flips, checksums = merged(args.flip_checksum, "flip-checksum"), merged(args.checksum, "checksum")
     with arguments.board(args) as board, Interrupt() as interrupt:
         run = SlaveRun(board, description, args.node, args.space, flips, checksums, args.baud, args.loopback)
@@ -489,7 +537,7 @@ def told_to_keep(args: Namespace, board: Board, run: SlaveRun) -> int:
         output.write_json(shared(board, "lin slave") | {"armed": True, "node": args.node, "space_ticks": run.space, "answers": answers})
     else:
         words = arguments.device_words(args, board)
-        names = ", ".join(f"{name} ({frame_id})" for frame_id, name in frames) or "no frame"
+        names = ", ".join(f"{name} (0x{frame_id:02x})" for frame_id, name in frames) or "no frame"
         output.write(f"{headline(board)}\narmed: {args.node} answers {names}; 'litepulse{words} stop' ends it")
     return 0
 

@@ -10,7 +10,7 @@ with litepulse.open() as board:
             print(frame.name, frame.data.hex(), frame.error)
 """
 
-from litepulse.lin.description import Description, Slot, Value
+from litepulse.lin.description import Description, Raw, Slot, Value
 from litepulse.lin.faults import Injection
 from litepulse.lin.frames import CLASSIC, ENHANCED, Assembler, Expected, Frame, Spaces
 from litepulse.lin.inject import inject
@@ -29,6 +29,7 @@ __all__ = [
     "Injection",
     "Master",
     "Monitor",
+    "Raw",
     "Slave",
     "Slot",
     "Spaces",

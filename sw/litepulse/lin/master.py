@@ -13,9 +13,9 @@ from litepulse.interrupt import Flag
 from litepulse.job import Job, tidy
 from litepulse.launch import Entry
 from litepulse.lin.bus import BusRun, launches
-from litepulse.lin.description import EVENT, REQUEST, SPORADIC, UNCONDITIONAL, Description, Slot, Value
+from litepulse.lin.description import CONFIGURATION, EVENT, REQUEST, SPORADIC, UNCONDITIONAL, Description, Slot, Value
 from litepulse.lin.frames import BAD_RESPONSE, CLASSIC, Frame
-from litepulse.lin.protocol import DATA_MAX, HEADER_BITS, SYNC, checksum, protected_id, response_bits, slot_limit
+from litepulse.lin.protocol import DATA_MAX, HEADER_BITS, MASTER_REQUEST, SYNC, checksum, protected_id, response_bits, slot_limit
 from litepulse.streams import Lost
 from litepulse.units import Number
 
@@ -108,6 +108,8 @@ class MasterRun(BusRun):
             if name is None:
                 return []
         response = b""
+        if slot.kind == CONFIGURATION:
+            return launches(tick, self.bit, bytes([SYNC, protected_id(MASTER_REQUEST)]) + slot.data + bytes([checksum(slot.data)]))
         pid = protected_id(description.frame_id(name))
         if slot.kind == REQUEST:
             if not self.requests:

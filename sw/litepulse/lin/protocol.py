@@ -21,7 +21,7 @@ SPACE_BITS = (STRETCH - 1) * BYTE_BITS  # bit times of space for each byte of a 
 def protected_id(frame_id: int) -> int:
     """The identifier with its two parity bits, as it goes on the line."""
     if not 0 <= frame_id <= ID_MAX:
-        raise BadInput(f"id: {frame_id} is outside 0 to {ID_MAX}")
+        raise BadInput(f"id: 0x{frame_id:02x} is outside 0x00 to 0x{ID_MAX:02x}")
     bit = [frame_id >> n & 1 for n in range(6)]
     p0 = bit[0] ^ bit[1] ^ bit[2] ^ bit[4]
     p1 = 1 ^ bit[1] ^ bit[3] ^ bit[4] ^ bit[5]

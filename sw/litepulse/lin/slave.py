@@ -70,7 +70,7 @@ class SlaveRun:
             self._check_entry(frame_id)
         self.flips, self.checksums = self._faults(flip_checksum, "flip-checksum"), self._faults(checksums, "checksum")
         if twice := set(self.flips) & set(self.checksums):
-            raise BadInput(f"checksum: flip-checksum of identifier {min(twice)} is given, too")
+            raise BadInput(f"checksum: flip-checksum of identifier 0x{min(twice):02x} is given, too")
         self.error_signal = description.response_error(node)
 
         self.assembler = Assembler(self.bit, description.expected())
@@ -102,7 +102,7 @@ class SlaveRun:
         """BadInput if the board cannot answer it."""
         if frame_id >= self.entries:
             name = self._name_of(frame_id)
-            raise BadInput(f"{name}: identifier {frame_id} is beyond the board's table of answers, which ends at {self.entries - 1}")
+            raise BadInput(f"{name}: identifier 0x{frame_id:02x} is beyond the board's table of answers, which ends at {self.entries - 1}")
 
     def _name_of(self, frame_id: int) -> str:
         """Of a frame that the node answers."""
@@ -118,9 +118,9 @@ class SlaveRun:
         for frame, byte in (wanted or {}).items():
             frame_id = self.description.frame_id(frame) if isinstance(frame, str) else frame
             if frame_id not in (*self.published, *self.events, SLAVE_RESPONSE):
-                raise BadInput(f"{what}: {self.node} does not answer {frame if isinstance(frame, str) else f'identifier {frame}'}")
+                raise BadInput(f"{what}: {self.node} does not answer {frame if isinstance(frame, str) else f'identifier 0x{frame:02x}'}")
             if frame_id in found:
-                raise BadInput(f"{what}: identifier {frame_id} is given twice")
+                raise BadInput(f"{what}: identifier 0x{frame_id:02x} is given twice")
             found[frame_id] = within(byte, what, 0, 255)
         return found
 
