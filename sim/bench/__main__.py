@@ -383,6 +383,13 @@ def measure_cable():
     return cable_bench.measure()
 
 
+def measure_python():
+    """What the Python package makes of events, beside NumPy and csv.writer."""
+    from sim import python_bench
+
+    return python_bench.measure()
+
+
 # The page ---------------------------------------------------------------------------------------------------------------------
 
 PARTS = {
@@ -392,6 +399,7 @@ PARTS = {
     "size": ("Size and clock on an iCE40 UP5K", measure_size),
     "linux": ("The driver beside liteuart", measure_linux),
     "cable": ("A board on a cable", measure_cable),
+    "python": ("Events in Python", measure_python),
 }
 
 
@@ -552,6 +560,13 @@ def cable_lines(r):
     return cable_bench.lines(r)
 
 
+def python_lines(r):
+    """The table of measure_python()."""
+    from sim import python_bench
+
+    return python_bench.lines(r)
+
+
 LINES = {
     "speed": speed_lines,
     "drain": drain_lines,
@@ -559,6 +574,7 @@ LINES = {
     "size": size_lines,
     "linux": linux_lines,
     "cable": cable_lines,
+    "python": python_lines,
 }
 
 

@@ -104,3 +104,17 @@ def test_the_critical_path_adds_up():
         {"type": kind, "delay": delay, "from": {"cell": a, "port": p}, "to": {"cell": b, "port": q}} for kind, delay, a, p, b, q in steps
     ]
     assert longest_way(path) == "a.count -> b.state, 9.1 ns, gates: 1"
+
+
+def test_events_in_python(monkeypatch):
+    """Each kind of work has a figure; one that does less than it should is no figure."""
+    python_bench = importlib.import_module("sim.python_bench")
+    monkeypatch.setattr(python_bench, "BURSTS", 3)
+    monkeypatch.setattr(python_bench, "ROUNDS", 1)
+    result = python_bench.measure()
+    assert result["us"].keys() == python_bench.WORK.keys() and all(us > 0 for us in result["us"].values())
+    table = python_bench.lines(result)[2:]
+    assert len(table) == 2 + len(python_bench.WORK) and all(line.count("|") == 5 for line in table)
+    monkeypatch.setattr(python_bench, "decode", lambda: 3 * python_bench.BURST - 1)
+    with pytest.raises(RuntimeError, match="decode: 185 of 186 events"):
+        python_bench.measure()

@@ -256,11 +256,17 @@ class Capture(Listen[Found, CaptureEvent]):
         import numpy
 
         line = self._backend.identity.inputs
-        rows: list[tuple[int, int, int]] = []
+        ticks: list[int] = []
+        channels: list[int] = []
+        levels: list[int] = []
         for event in self:
             if isinstance(event, LostEvent):
                 self.close()
                 raise LitePulseError(f"{event.count} records were lost at tick {event.tick}")
             if isinstance(event, EdgeEvent):
-                rows.append((event.tick, line if isinstance(event.channel, str) else event.channel, event.level))
-        return numpy.array(rows, dtype=[("tick", "u8"), ("channel", "u1"), ("level", "u1")])
+                ticks.append(event.tick)
+                channels.append(line if isinstance(event.channel, str) else event.channel)
+                levels.append(event.level)
+        found = numpy.empty(len(ticks), dtype=[("tick", "u8"), ("channel", "u1"), ("level", "u1")])
+        found["tick"], found["channel"], found["level"] = ticks, channels, levels
+        return found

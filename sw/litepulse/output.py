@@ -7,13 +7,14 @@ import select
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from litepulse.errors import OutputClosed, OutputLost
 from litepulse.spool import Spool
 from litepulse.termplot import SAMPLE, Rolling
-from litepulse.units import Number, Timescale, fixed
+from litepulse.units import Timescale
 
 if TYPE_CHECKING:
     from rich.live import Live as RichLive
@@ -197,11 +198,11 @@ def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
     return out
 
 
-def ms(timescale: Timescale, ticks: Number) -> str:
+def ms(timescale: Timescale, ticks: int | Fraction) -> str:
     """Milliseconds of a number of ticks, to the picosecond."""
-    return fixed(timescale.seconds(ticks) * 1000, 9)
+    return timescale.decimal(ticks, 3, 9)
 
 
-def ns(timescale: Timescale, ticks: Number) -> str:
+def ns(timescale: Timescale, ticks: int | Fraction) -> str:
     """Nanoseconds of a number of ticks, to the picosecond."""
-    return fixed(timescale.ns(ticks), 3)
+    return timescale.decimal(ticks, 9, 3)

@@ -4,10 +4,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from litepulse.layout import KIND_NAME, MASK32, REASON_NAME, SOURCE_NAME, regs, unpack
+from litepulse.layout import KIND_NAME, MASK32, REASON_NAME, SOURCE_NAME, place, regs, unpack
 
 _LEVEL = regs.STREAM_HEADER[0]
-_EVENT_INFO = regs.EVENT_RECORD[2]
+_SEQ, _SEQ_MASK = place(regs.EVENT_RECORD[2], "seq")
+_KIND, _KIND_MASK = place(regs.EVENT_RECORD[2], "kind")
+_SOURCE, _SOURCE_MASK = place(regs.EVENT_RECORD[2], "source")
+_FLAGS, _FLAGS_MASK = place(regs.EVENT_RECORD[2], "flags")
 _RX_INFO = regs.RECEIVE_RECORD[1]
 _REASON_KINDS = ("refused", "responder_missed")
 
@@ -44,15 +47,17 @@ class Event:
     @classmethod
     def decode(cls, words: Sequence[int]) -> "Event | None":
         """From four words; None for 'no record'."""
-        info = unpack(_EVENT_INFO, words[2])
-        if info["kind"] == 0:
+        info = words[2]
+        kind = info >> _KIND & _KIND_MASK
+        if kind == 0:
             return None
+        source = info >> _SOURCE & _SOURCE_MASK
         return cls(
             words[0] | words[1] << 32,
-            info["seq"],
-            KIND_NAME.get(info["kind"], f"kind{info['kind']}"),
-            SOURCE_NAME.get(info["source"], f"source{info['source']}"),
-            info["flags"],
+            info >> _SEQ & _SEQ_MASK,
+            KIND_NAME.get(kind) or f"kind{kind}",
+            SOURCE_NAME.get(source) or f"source{source}",
+            info >> _FLAGS & _FLAGS_MASK,
             words[3],
         )
 
@@ -90,6 +95,10 @@ class ChannelEdge:
 def edges(event: Event, samples_per_cycle: int) -> list[ChannelEdge]:
     """The single edges of an EDGE record in order of time."""
     level, changed = event.data >> 16, event.data & 0xFFFF
+    if changed and not changed & (changed - 1):  # as in most records: one bit
+        bit = changed.bit_length() - 1
+        channel, sample = divmod(bit, samples_per_cycle)
+        return [ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns)]
     found: list[ChannelEdge] = []
     for bit in range(16):
         if changed >> bit & 1:

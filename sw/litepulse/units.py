@@ -306,10 +306,25 @@ class Timescale:
         self.clock_hz = Fraction(clock_hz)
         self.samples_per_cycle = samples_per_cycle
         self.tick_hz = self.clock_hz * samples_per_cycle
+        self._decimal: dict[tuple[int, int], tuple[int, int]] = {}  # {(power, digits): (factor, divisor)} of decimal()
 
     def seconds(self, ticks: Number) -> Fraction:
         """Exact seconds of a number of ticks."""
+        if type(ticks) is int:  # each event has some; one division instead of two
+            return Fraction(ticks * self.tick_hz.denominator, self.tick_hz.numerator)
         return to_fraction(ticks, "ticks") / self.tick_hz
+
+    def decimal(self, ticks: int | Fraction, power: int, digits: int) -> str:
+        """A number of ticks in units of 10^-power s, with `digits` decimals, rounded as fixed() does. Each row has two: whole numbers."""
+        factor, divisor = self._decimal.get((power, digits)) or self._decimal.setdefault(
+            (power, digits), (self.tick_hz.denominator * 10 ** (power + digits), self.tick_hz.numerator)
+        )
+        divisor *= ticks.denominator
+        scaled, rest = divmod(ticks.numerator * factor, divisor)
+        rest *= 2
+        scaled += rest > divisor or (rest == divisor and scaled & 1)
+        integer, rest = divmod(abs(scaled), 10**digits)
+        return f"{'-' if scaled < 0 else ''}{integer}.{rest:0{digits}d}"
 
     def ns(self, ticks: Number) -> Fraction:
         """Exact nanoseconds of a number of ticks."""

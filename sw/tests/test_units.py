@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Parsing and conversion are exact, and what does not fit is refused."""
 
+import decimal
 import math
+import random
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -197,3 +199,27 @@ def test_the_shortest_bit_of_a_lin_slave_is_the_documented_one():
     assert f"bit period of at least {layout.LIN_BIT_MIN} cycles" in page
     header = (Path(__file__).resolve().parents[2] / "driver" / "litepulse.h").read_text(encoding="utf-8")
     assert f"#define LITEPULSE_LIN_BIT_CYCLES_MIN {layout.LIN_BIT_MIN}\n" in header, "the driver's is another one"
+
+
+@pytest.mark.parametrize("hz", [48_000_000, Fraction(525_000_000, 4), Fraction(1_000_000, 3), 7])
+def test_ticks_as_decimal_numbers(hz):
+    """Rounded half to even from the exact value; the reference is Python's decimal arithmetic."""
+    timescale = Timescale(hz, 1)
+    draw = random.Random(7)
+    values = [draw.randrange(-(1 << bits), 1 << bits) for bits in range(1, 63) for _ in range(20)]
+    values += [Fraction(draw.randrange(-(1 << 40), 1 << 40), draw.randrange(1, 1 << 20)) for _ in range(200)] + [0, 1, -1]
+    with decimal.localcontext() as context:
+        context.prec, context.rounding = 200, decimal.ROUND_HALF_EVEN
+        for ticks in values:
+            seconds = Fraction(ticks) / Fraction(hz)
+            for power, digits in ((3, 9), (9, 3)):
+                # The quotient of two integers below 2^200 cannot come so close to a half without being one.
+                exact = decimal.Decimal(seconds.numerator) / decimal.Decimal(seconds.denominator)
+                wanted = exact.scaleb(power).quantize(decimal.Decimal(1).scaleb(-digits))
+                assert timescale.decimal(ticks, power, digits) == f"{wanted if wanted else abs(wanted):f}"
+    # 3.5 and 4.5 units of the last digit
+    assert (
+        Timescale(2, 1).decimal(7, 0, 1) == "3.5"
+        and Timescale(20, 1).decimal(7, 0, 1) == "0.4"
+        and Timescale(20, 1).decimal(9, 0, 1) == "0.4"
+    )

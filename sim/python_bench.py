@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the Python package makes of a board's events, in CPU time: `python -m sim.bench python`.
+
+Synthetic bursts as a board on a cable sends them, no I/O: decoding, the iterator and the array of a capture, the rows of the command.
+Peers do like work in the same run: NumPy decodes the same bursts, csv.writer writes as many columns.
+"""
+
+import contextlib
+import csv
+import io
+import statistics
+import struct
+import time
+from argparse import Namespace
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
+
+from litepulse import Board
+from litepulse.backends.interface import Batch, Identity, Losses, Status
+from litepulse.backends.registers import Stream
+from litepulse.capture import Capture, CaptureRun
+from litepulse.commands import capture as command
+from litepulse.interrupt import CtrlC
+from litepulse.layout import regs
+from litepulse.streams import EventStream
+
+HZ = Fraction(48_000_000)
+BURST = 62  # records of one read of 255 words
+BURSTS = 400
+ROUNDS = 5
+TICKS = 2667  # from edge to edge: 18,000 a second
+LOOK = 4  # bursts that one look at the board takes
+PEERS = ("numpy", "csv.writer")
+WORK = {
+    "decode": "records of the stream, decoded",
+    "iterate": "`for event in board.capture(...)`",
+    "array": "`board.capture(...).array()`",
+    "csv": "rows of `capture --csv`",
+    "vnl": "rows of `capture --vnl`",
+    "json": "`capture --json`",
+    "text": "lines of `capture` for people",
+    "numpy": "the same bursts as columns, by NumPy",
+    "csv.writer": "as many rows of six columns, by Python's csv.writer",
+}
+
+
+def bursts():
+    """The words of each burst: a header, then records of an input that changes every TICKS."""
+    made, tick = [], 1000
+    for first in range(0, BURSTS * BURST, BURST):
+        words = []
+        for number in range(first, first + BURST):
+            tick += TICKS
+            words += [tick & 0xFFFFFFFF, tick >> 32, (number & 0xFFFF) << 16 | 2 << 12 | 4 << 8, (number & 1) << 16 | 1]
+        made.append([BURST | (first & 0xFFFF) << 16, 0, tick + 5 & 0xFFFFFFFF, tick + 5 >> 32, *words])
+    return made
+
+
+class Recorded:
+    """Stands for a Backend, and for the Device below it: its board has just these bursts to give."""
+
+    name = "recorded"
+
+    def __init__(self):
+        self.identity = Identity("sim", "recorded", True, (0, 7), HZ, 1, 4, 256, 512, 512, 64, 64, 1, 1023)
+        self.bus = SimpleNamespace(burst=255)
+        device: Any = self
+        self.stream = Stream(device, "EVENTS", EventStream(), 256)
+        self.waiting = bursts()[::-1]
+
+    def read_window(self, _base, count):
+        """The next burst, or a header that says that there is none."""
+        return self.waiting.pop()[:count] if self.waiting else [0, 0, 0xFFFFFFFF, 0, *[0] * (count - regs.HEADER_WORDS)]
+
+    def write_window(self, _base, _words):
+        """An acknowledgement."""
+
+    def read(self):
+        """One look."""
+        events = []
+        for _ in range(min(LOOK, len(self.waiting))):
+            header, records = self.stream._fetch(BURST)
+            self.stream.tick = header.tick
+            for record in records:
+                events += self.stream.decoder.feed(record, header.tick)
+        return Batch(self.stream.tick, self.stream.tick, events, [])
+
+    def status(self):
+        """Nothing runs."""
+        return Status(False, False, False, True, False, 64)
+
+    def idle_level(self):
+        """TX rests."""
+        return 1
+
+    def losses(self):
+        """None."""
+        return Losses()
+
+    def now(self):
+        """The tick of the last look."""
+        return self.stream.tick
+
+    def nothing(self, *_, **__):
+        """Accepts a setting."""
+
+    set_receiver = record = stop_recording = wait = release = stay_in_touch = close = nothing
+
+
+def recorded() -> Any:
+    """One that has all its bursts, whatever type it is to stand for."""
+    return Recorded()
+
+
+def decode():
+    """The number of records."""
+    backend = recorded()
+    count = 0
+    while backend.waiting:
+        count += len(backend.read().events)
+    return count
+
+
+def capture():
+    """A job that ends with the last record."""
+    backend = recorded()
+    job = Capture(CaptureRun(backend, (0,)), lambda: None, BURSTS * BURST)
+    job.begin()
+    return job
+
+
+def rows(style):
+    """What the command makes of them; the number of lines, or of the list's elements."""
+    backend = recorded()
+    board = Board(backend)
+    args = Namespace(style=style, count=BURSTS * BURST, duration=None, inputs=(0,), bytes=False, clock=None)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
+        command.follow(args, board, CaptureRun(backend, (0,)), CtrlC())
+    return text.getvalue().count('"tick"' if style == "json" else "\n")
+
+
+def numpy_columns():
+    """The same records as columns: the number of them."""
+    import numpy
+
+    raw = [struct.pack(f">{len(words)}I", *words) for words in bursts()]
+    begin = time.process_time()
+    columns = []
+    for burst in raw:
+        words = numpy.frombuffer(burst, ">u4")[regs.HEADER_WORDS :].reshape(-1, 4)
+        tick = words[:, 0].astype("u8") | words[:, 1].astype("u8") << numpy.uint64(32)
+        columns.append((tick, words[:, 2] >> 16, words[:, 2] >> 12 & 15, words[:, 3] >> 16 & 1))
+    return sum(len(column[0]) for column in columns), time.process_time() - begin
+
+
+def csv_rows():
+    """The number of rows."""
+    writer = csv.writer(io.StringIO())
+    for number in range(BURSTS * BURST):
+        writer.writerow((number * 1000, number, number * TICKS, "0", number & 1, ""))
+    return BURSTS * BURST
+
+
+def measure():
+    """{"us": {work: µs of CPU an event}}: the median of ROUNDS, in turns."""
+    jobs = {
+        "decode": decode,
+        "iterate": lambda: sum(1 for _ in capture()),
+        "array": lambda: len(capture().array()),
+        **{style: lambda style=style: rows(None if style == "text" else style) for style in ("csv", "vnl", "json", "text")},
+        "numpy": numpy_columns,
+        "csv.writer": csv_rows,
+    }
+    taken = {name: [] for name in jobs}
+    for _ in range(ROUNDS):
+        for name, job in jobs.items():
+            begin = time.process_time()
+            count = job()
+            seconds = time.process_time() - begin
+            if isinstance(count, tuple):
+                count, seconds = count
+            if not BURSTS * BURST <= count <= BURSTS * BURST + 3:  # rows have a heading, text two and a sum
+                raise RuntimeError(f"{name}: {count} of {BURSTS * BURST} events")
+            taken[name].append(seconds / (BURSTS * BURST) * 1e6)
+    return {"us": {name: statistics.median(times) for name, times in taken.items()}}
+
+
+def lines(r):
+    """The table of the page."""
+    peer = {"decode": "numpy", "iterate": "numpy", "array": "numpy"}
+    out = ["CPU time of one event; the peers do like work in the same run.", ""]
+    out += ["| work | µs an event | events per second of CPU | times the peer's |", "|---|---|---|---|"]
+    for name, us in r["us"].items():
+        of = peer.get(name, "csv.writer")
+        ratio = "" if name in PEERS else f"{us / r['us'][of]:.1f} × {of}"
+        out.append(f"| {WORK[name]} | {us:.2f} | {1e6 / us:,.0f} | {ratio} |")
+    return out
