@@ -7,11 +7,13 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from litepulse import backends
 from litepulse.backends.interface import Backend, ClockReading, Identity, Status, Stopped, TrainChange
@@ -25,9 +27,9 @@ from litepulse.line import Format, Launch, Trigger
 from litepulse.plan import Time, frame, launch_of, line_format, period_of, profile_of, train_plan
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondRun, check_echo, check_trigger
 from litepulse.train import Train, TrainRun, check_overlap
-from litepulse.units import WORD, Duration, Moment, Number, Timescale, to_duration, whole, within
+from litepulse.units import WORD, Duration, Moment, Number, Timescale, Whole, is_timedelta, to_duration, whole, within
 
-When = Moment | int | Duration | str  # an int is a tick; a Duration, or text with a + in front, is from now
+When = Moment | Whole | Duration | timedelta | str  # a whole number is a tick; a Duration, or text with a + in front, is from now
 FILTER_MAX = 63  # samples
 DEFAULT_INTERVAL = "10ms"  # from stimulus to stimulus
 _MANY = (1 << 63) - 1  # of what a program counts
@@ -52,12 +54,12 @@ def open(
     port: str | None = None,
     sim: bool = False,
     clock: str | None = None,
-    port_baud: int = backends.DEFAULT_BAUD,
-    bridge_baud: int | None = None,
+    port_baud: Whole = backends.DEFAULT_BAUD,
+    bridge_baud: Whole | None = None,
     vcd: str | Path | None = None,
     stimulus: str | Path | None = None,
     wires: Sequence[str] = ("rx",),
-    step: int = backends.STEP,
+    step: Whole = backends.STEP,
     own: bool = True,
     stay_in_touch: bool = True,
     csr: str | Path | None = None,
@@ -155,10 +157,10 @@ class Board:
         """The board's tick, CLOCK_MONOTONIC and CLOCK_REALTIME at one moment, and how surely."""
         return self.backend.read_clocks()
 
-    def channel(self, name: int | str) -> int:
+    def channel(self, name: Whole | str) -> int:
         """The number of an input ('0', 0) or of the line ('rx')."""
         inputs = self.identity.inputs
-        if name == "rx":
+        if isinstance(name, str) and name == "rx":
             return inputs
         text = name if isinstance(name, str) else str(whole(name, "inputs"))
         if text.isdecimal() and len(text) < 10 and int(text) < inputs:
@@ -172,12 +174,14 @@ class Board:
         now = self.backend.now()
         if isinstance(when, Moment):
             tick = when.tick
-        elif isinstance(when, Integral):  # an integer of NumPy is no int
-            tick = whole(int(when), what)
-        else:
-            duration = to_duration(when, what)
-            from_now = duration.relative or isinstance(when, Duration)
+        elif isinstance(when, str | Duration) or is_timedelta(when):
+            duration = to_duration(cast(Duration, when), what)
+            from_now = duration.relative or not isinstance(when, str)
             tick = math.floor(self.timescale.ticks(duration)) + (now if from_now else 0)
+        elif isinstance(when, float | Fraction | Decimal) or (isinstance(when, Real) and not isinstance(when, Integral)):
+            raise BadInput(f"{what}: {shown(when)} could be a tick or seconds: give an int for a tick, or a time such as s(...) or '1.5s'")
+        else:
+            tick = whole(cast(Whole, when), what)
         if not 0 <= tick < 1 << 63:
             raise BadInput(f"{what}: tick {tick} is out of range")
         if tick <= now:
@@ -193,16 +197,16 @@ class Board:
         rate: Number | str | None = None,
         *,
         period: Time | None = None,
-        byte: int | None = None,
+        byte: Whole | None = None,
         width: Time | None = None,
-        break_bits: int | None = None,
-        count: int = 0,
+        break_bits: Whole | None = None,
+        count: Whole = 0,
         start: When | None = None,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
         invert: bool = False,
         loopback: bool = False,
-        limit: int | None = None,
+        limit: Whole | None = None,
     ) -> Train:
         """Starts a pulse train: pulse n leaves at start + n · period, rounded down to a tick, forever.
 
@@ -229,7 +233,7 @@ class Board:
         return self._begin(lambda: Train(TrainRun(self.backend, plan, limit), self._end_job))
 
     def adjust(
-        self, *, rate: Number | str | None = None, period: Time | None = None, step: Time | None = None, at_pulse: int = 0
+        self, *, rate: Number | str | None = None, period: Time | None = None, step: Time | None = None, at_pulse: Whole = 0
     ) -> Adjusted:
         """Changes the running train, by whomever it was started, without a glitch: a new rate or period, a step of its phase.
 
@@ -265,12 +269,12 @@ class Board:
 
     def capture(
         self,
-        inputs: Iterable[int | str] = ("rx",),
+        inputs: Iterable[Whole | str] = ("rx",),
         *,
         edges: str = "both",
-        filter: int = 0,
+        filter: Whole = 0,
         bytes: bool = False,
-        count: int = 0,
+        count: Whole = 0,
         duration: Time | None = None,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
@@ -292,10 +296,10 @@ class Board:
 
     def capture_run(
         self,
-        inputs: Iterable[int | str],
+        inputs: Iterable[Whole | str],
         *,
         edges: str,
-        filter: int,
+        filter: Whole,
         bytes: bool,
         baud: Number | str,
         fmt: Format,
@@ -314,9 +318,9 @@ class Board:
         self,
         at: When | None = None,
         *,
-        byte: int | None = None,
+        byte: Whole | None = None,
         width: Time | None = None,
-        break_bits: int | None = None,
+        break_bits: Whole | None = None,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
         invert: bool = False,
@@ -342,7 +346,7 @@ class Board:
 
     def send(
         self,
-        data: Iterable[int | None],
+        data: Iterable[Whole | None],
         at: When | None = None,
         *,
         every: Time | None = None,
@@ -386,9 +390,9 @@ class Board:
         on: Trigger,
         after: Time,
         *,
-        byte: int | None = None,
+        byte: Whole | None = None,
         width: Time | None = None,
-        break_bits: int | None = None,
+        break_bits: Whole | None = None,
         once: bool = False,
         holdoff: Time = 0,
         exclusive: bool = False,
@@ -427,9 +431,9 @@ class Board:
         on: Trigger,
         after: Time,
         *,
-        byte: int | None,
+        byte: Whole | None,
         width: Time | None,
-        break_bits: int | None,
+        break_bits: Whole | None,
         once: bool,
         holdoff: Time,
         exclusive: bool,
@@ -463,20 +467,20 @@ class Board:
         self,
         on: Trigger | None = None,
         *,
-        byte: int | None = None,
+        byte: Whole | None = None,
         width: Time | None = None,
-        break_bits: int | None = None,
+        break_bits: Whole | None = None,
         interval: Time = DEFAULT_INTERVAL,
         jitter: Time | None = None,
-        seed: int = 1,
-        count: int = 0,
+        seed: Whole = 1,
+        count: Whole = 0,
         duration: Time | None = None,
         start: When | None = None,
         timeout: Time | None = None,
         blank: Time = 0,
         holdoff: Time = 0,
         from_end: bool = False,
-        filter: int = 0,
+        filter: Whole = 0,
         baud: Number | str = 9600,
         format: Format | str = "8N1",
         invert: bool = False,
@@ -522,20 +526,20 @@ class Board:
         self,
         on: Trigger | None,
         *,
-        byte: int | None,
+        byte: Whole | None,
         width: Time | None,
-        break_bits: int | None,
+        break_bits: Whole | None,
         interval: Time,
         jitter: Time | None,
-        seed: int,
-        count: int,
+        seed: Whole,
+        count: Whole,
         duration: Time | None,
         start: When | None,
         timeout: Time | None,
         blank: Time,
         holdoff: Time,
         from_end: bool,
-        filter: int,
+        filter: Whole,
         baud: Number | str,
         fmt: Format,
         loopback: bool,

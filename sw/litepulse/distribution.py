@@ -6,13 +6,15 @@ from bisect import insort
 from collections.abc import Iterable
 from fractions import Fraction
 
+from litepulse.units import Number, Whole, to_fraction, whole, within
+
 PERCENTILES = (Fraction(50), Fraction(99), Fraction(999, 10))
 
 
 class Distribution:
     """Whole numbers and how often each occurred."""
 
-    def __init__(self, values: Iterable[int] = ()) -> None:
+    def __init__(self, values: Iterable[Whole] = ()) -> None:
         self.count = 0
         self._total = 0
         self._counts: dict[int, int] = {}
@@ -20,8 +22,9 @@ class Distribution:
         for value in values:
             self.add(value)
 
-    def add(self, value: int, count: int = 1) -> None:
-        """`count` more of this value."""
+    def add(self, value: Whole, count: Whole = 1) -> None:
+        """`count` more of this value. BadInput unless both are whole."""
+        value, count = whole(value, "value"), within(count, "count", 0, 1 << 63)
         if value not in self._counts:
             self._counts[value] = 0
             insort(self._values, value)
@@ -48,11 +51,12 @@ class Distribution:
         """Exact; ValueError if there is no value."""
         return Fraction(self._total, self.count) if self.count else Fraction(_none())
 
-    def percentile(self, percent: Fraction | int) -> int:
+    def percentile(self, percent: Number) -> int:
         """The smallest value that at least `percent` of all samples do not exceed (nearest rank); ValueError if there is none."""
-        if not self.count or not 0 <= percent <= 100:
+        exact = to_fraction(percent, "percent")
+        if not self.count or not 0 <= exact <= 100:
             raise ValueError(f"percentile {percent} of {self.count} values")
-        rank = max(1, math.ceil(Fraction(percent) * self.count / 100))
+        rank = max(1, math.ceil(exact * self.count / 100))
         for value in self._values:
             rank -= self._counts[value]
             if rank <= 0:

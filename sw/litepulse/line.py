@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from litepulse.errors import BadInput
+from litepulse.errors import BadInput, shown
 from litepulse.layout import CONFIG, LAUNCH_KIND, LAUNCH_KIND_NAME, MASK32, PARITY, pack, regs, unpack
-from litepulse.units import BitPeriod
+from litepulse.units import BitPeriod, whole, within
 
 _PARITY_LETTERS = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
 _STOPS = {"1": 0, "1.5": 1, "2": 2}
@@ -23,6 +23,12 @@ class Format:
     parity: str = "none"
     stop: int = 0
     invert: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data_bits", within(self.data_bits, "data_bits", 5, 8))
+        object.__setattr__(self, "stop", within(self.stop, "stop", 0, 2))
+        if self.parity not in tuple(PARITY):
+            raise BadInput(f"parity: {shown(self.parity)} is not {', '.join(PARITY)}")
 
     @classmethod
     def parse(cls, text: str, invert: bool = False) -> "Format":
@@ -91,6 +97,11 @@ class Launch:
     width: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("data", "profile", "width"):
+            if type(getattr(self, name)) is not int:
+                object.__setattr__(self, name, whole(getattr(self, name), name))
+        if self.kind not in tuple(LAUNCH_KIND):
+            raise BadInput(f"kind: {shown(self.kind)} is not {', '.join(LAUNCH_KIND)}")
         if self.kind == "break" and not 1 <= self.data <= 255:
             raise BadInput(f"break: {self.data} bit times is outside 1 to 255")
         if self.kind == "pulse" and not 1 <= self.width <= MASK32:
@@ -141,6 +152,11 @@ class Trigger:
     fall: bool = False
     value: int = 0
     mask: int = 0xFF
+
+    def __post_init__(self) -> None:
+        for name in ("channel", "value", "mask"):
+            if type(getattr(self, name)) is not int:
+                object.__setattr__(self, name, whole(getattr(self, name), name))
 
     def __str__(self) -> str:
         if self.kind == "edge":

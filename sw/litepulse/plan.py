@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From what a caller says (rates, times, bytes) to what a board does (periods, profiles, launches). Pure, no device."""
 
+from datetime import timedelta
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.errors import BadInput, check_text
 from litepulse.line import Format, Launch, Profile
 from litepulse.train import TrainPlan, plan_train
-from litepulse.units import WORD, Duration, Number, Timescale, to_duration, to_rate, whole, within
+from litepulse.units import WORD, Duration, Number, Timescale, Whole, to_duration, to_rate, whole, within
 
-Time = Duration | Number | str  # a number is seconds; text as the command takes it: "500ns", "24t"
+Time = Duration | timedelta | Number | str  # a number is seconds, a timedelta may be NumPy's; text as the command takes it: "500ns", "24t"
 DEFAULT_BYTE = 0xFF
 BREAK_MAX = 255  # bit times
 
@@ -26,17 +27,17 @@ def profile_of(timescale: Timescale, baud: Number | str, fmt: Format) -> Profile
     return Profile(timescale.bit_period(to_rate(baud, "baud")), fmt)
 
 
-def frame(byte: int, fmt: Format) -> Launch:
+def frame(byte: Whole, fmt: Format) -> Launch:
     """The launch of a byte, or BadInput if it does not fit the format."""
-    byte = whole(byte, "byte")
-    if not 0 <= byte <= 255:
-        raise BadInput(f"byte: {byte} does not fit a byte (0 to 255)")
-    if byte >> fmt.data_bits:
-        raise BadInput(f"byte: 0x{byte:02x} does not fit {fmt.data_bits} data bits")
-    return Launch("frame", byte, LAUNCH_PROFILE)
+    number = whole(byte, "byte")
+    if not 0 <= number <= 255:
+        raise BadInput(f"byte: {number} does not fit a byte (0 to 255)")
+    if number >> fmt.data_bits:
+        raise BadInput(f"byte: 0x{number:02x} does not fit {fmt.data_bits} data bits")
+    return Launch("frame", number, LAUNCH_PROFILE)
 
 
-def launch_of(timescale: Timescale, byte: int | None, width: Time | None, break_bits: int | None, fmt: Format) -> Launch:
+def launch_of(timescale: Timescale, byte: Whole | None, width: Time | None, break_bits: Whole | None, fmt: Format) -> Launch:
     """The launch of the one that is given; of a byte 0xff if none is."""
     if sum(each is not None for each in (byte, width, break_bits)) > 1:
         raise BadInput("byte, width and break exclude each other")
@@ -65,10 +66,10 @@ def train_plan(
     *,
     rate: Number | str | None = None,
     period: Time | None = None,
-    byte: int | None = None,
+    byte: Whole | None = None,
     width: Time | None = None,
-    break_bits: int | None = None,
-    count: int = 0,
+    break_bits: Whole | None = None,
+    count: Whole = 0,
     start: int | None = None,
     baud: Number | str = 9600,
     fmt: Format | None = None,

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from litepulse.errors import BadInput, Unsupported, shown
-from litepulse.units import whole, within
+from litepulse.units import Whole, whole, within
 
 DMA_LATENCY = "/dev/cpu_dma_latency"
 ISOLATED = "/sys/devices/system/cpu/isolated"
@@ -39,18 +39,23 @@ class Realtime:
     """
 
     def __init__(
-        self, *, priority: int | None = None, lock_memory: bool = False, cpus: Iterable[int] | None = None, dma_latency: int | None = None
+        self,
+        *,
+        priority: Whole | None = None,
+        lock_memory: bool = False,
+        cpus: Iterable[Whole] | None = None,
+        dma_latency: Whole | None = None,
     ) -> None:
-        self.priority, self.lock_memory, self.dma_latency = priority, lock_memory, dma_latency
+        self.lock_memory = lock_memory
+        self.priority = None if priority is None else within(priority, "priority", 1, 99)
+        self.dma_latency = None if dma_latency is None else whole(dma_latency, "dma_latency")
         try:
             self.cpus = None if cpus is None else {whole(cpu, "cpus") for cpu in cpus}
         except TypeError:
             raise BadInput(f"cpus: {shown(cpus)} is not a set of numbers") from None
-        if priority is not None:
-            within(priority, "priority", 1, 99)
         if self.cpus is not None and not self.cpus:
             raise BadInput("cpus: give one at least")
-        if dma_latency is not None and not 0 <= whole(dma_latency, "dma_latency") <= _LONGEST_LATENCY:
+        if self.dma_latency is not None and not 0 <= self.dma_latency <= _LONGEST_LATENCY:
             raise BadInput(f"dma_latency: {dma_latency} us is outside 0 to {_LONGEST_LATENCY}")
         self._undo = contextlib.ExitStack()
 

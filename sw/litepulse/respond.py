@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
 from litepulse.errors import BadInput, shown
@@ -14,7 +15,7 @@ from litepulse.job import Job, Poller, tidy, timescale_of
 from litepulse.layout import CONFIG
 from litepulse.line import Launch, Profile, Response, Trigger
 from litepulse.streams import Lost, edges
-from litepulse.units import whole
+from litepulse.units import WORD, Whole, whole, within
 
 RESPONDER_LIMIT = (1 << CONFIG["resp_delay"].fields[0].size) - 1  # ticks of delay and holdoff
 
@@ -22,22 +23,23 @@ Answered = tuple[int, int, int | None]  # (number, tick, tick of the trigger's r
 Missed = tuple[int, str]  # (tick, reason)
 
 
-def Edge(channel: int | str, way: str = "rise") -> Trigger:
+def Edge(channel: Whole | str, way: str = "rise") -> Trigger:
     """Triggers on an edge of an input (its number) or of the line ('rx', or the number behind the last input): 'rise', 'fall', 'both'."""
     if way not in ("rise", "fall", "both"):
         raise BadInput(f"edge: {shown(way)} is not rise, fall or both")
-    number = -1 if channel == "rx" else channel
-    if not isinstance(number, int) or (number < 0 and channel != "rx"):
-        raise BadInput(f"edge: {shown(channel)} is not the number of an input, nor rx")
+    try:
+        number = -1 if isinstance(channel, str) and channel == "rx" else within(cast(Whole, channel), "edge", 0, WORD)
+    except BadInput:
+        raise BadInput(f"edge: {shown(channel)} is not the number of an input, nor rx") from None
     return Trigger("edge", number, way != "fall", way != "rise")
 
 
-def Byte(value: int, mask: int = 0xFF) -> Trigger:
+def Byte(value: Whole, mask: Whole = 0xFF) -> Trigger:
     """Triggers on a received byte with these bits where the mask has ones."""
-    value, mask = whole(value, "byte"), whole(mask, "byte")
-    if not 0 <= value <= 255 or not 0 <= mask <= 255:
-        raise BadInput(f"byte: {value}/{mask} does not fit a byte (0 to 255)")
-    return Trigger("byte", value=value, mask=mask)
+    wanted, bits = whole(value, "byte"), whole(mask, "byte")
+    if not 0 <= wanted <= 255 or not 0 <= bits <= 255:
+        raise BadInput(f"byte: {wanted}/{bits} does not fit a byte (0 to 255)")
+    return Trigger("byte", value=wanted, mask=bits)
 
 
 def Break() -> Trigger:

@@ -5,6 +5,7 @@ The bytes are timed launches: what is written leaves at once, byte after byte, o
 """
 
 import math
+import socket
 import threading
 import time
 from collections import deque
@@ -20,8 +21,9 @@ from litepulse.board import open as open_board
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused
 from litepulse.job import check_alone, tidy
 from litepulse.line import Format, Launch, Profile
+from litepulse.plan import Time
 from litepulse.streams import Event, Lost, RxByte
-from litepulse.units import Moment
+from litepulse.units import Moment, Number, to_duration, to_rate
 
 if TYPE_CHECKING:
     from typing import Self
@@ -64,7 +66,7 @@ class Serial(serial.SerialBase):
 
     # Of pyserial's base class, which keeps what its properties were set to.
     _port: str | None
-    _baudrate: int
+    _baudrate: int | Fraction
     _bytesize: int
     _parity: str
     _stopbits: float
@@ -74,6 +76,7 @@ class Serial(serial.SerialBase):
     _xonxoff: bool
     _rtscts: bool
     _dsrdtr: bool
+    _rs485_mode: object
     _break_state: bool
     is_open: bool
 
@@ -82,11 +85,15 @@ class Serial(serial.SerialBase):
         driver, "port:/dev/ttyUSB1" and "port:tcp:host:port" a bridge, "sim" the simulated SoC; "litepulse://" may stand before it. With
         None nothing is opened yet, as pyserial has it.
 
-        Further arguments as of serial.Serial: baudrate, bytesize, parity, stopbits, timeout, write_timeout, inter_byte_timeout.
+        Further arguments as of serial.Serial: baudrate (also a fraction: 45.45), bytesize, parity, stopbits, timeout, write_timeout,
+        inter_byte_timeout. ValueError when it is opened with what this port does not have: xonxoff, rtscts, dsrdtr, rs485_mode.
         """
         self._given = board if isinstance(board, Board) else None
         self._board: Board | None = None
         self._lock = threading.RLock()
+        self._ends: tuple[socket.socket, socket.socket] | None = None  # of fileno(): a byte lies in the second while there are some to read
+        self._watcher: threading.Thread | None = None
+        self._shown = False  # that byte
         self._cancel_read = threading.Event()
         self._cancel_write = threading.Event()
         self._received: deque[RxByte] = deque()
@@ -109,6 +116,7 @@ class Serial(serial.SerialBase):
             raise serial.SerialException("Port must be configured before it can be used.")
         if self.is_open:
             raise serial.SerialException("Port is already open.")
+        self._check_options()
         try:
             self._board = self._given or self._find(str(self._port))
             self._profile = self._make_profile()
@@ -147,6 +155,7 @@ class Serial(serial.SerialBase):
             except (serial.SerialException, LitePulseError):
                 pass
             self.is_open = False
+            self._unwatch()
             self._let_go()
 
     def _let_go(self) -> None:
@@ -165,6 +174,35 @@ class Serial(serial.SerialBase):
 
     # Settings --------------------------------------------------------------------------------------------------------
 
+    @property
+    def baudrate(self) -> int | Fraction:  # pyright: ignore[reportIncompatibleMethodOverride]  # pyserial's has no fractions
+        """Bits per second; a Fraction if it is not whole."""
+        return self._baudrate
+
+    @baudrate.setter
+    def baudrate(self, baudrate: Number | str) -> None:
+        try:
+            rate = to_rate(baudrate, "baudrate")
+        except BadInput as error:
+            raise ValueError(str(error)) from None
+        before = self._baudrate
+        self._baudrate = rate.numerator if rate.denominator == 1 else rate
+        try:
+            self._reconfigure_port()
+        except ValueError:
+            self._baudrate = before
+            raise
+
+    def _check_options(self) -> None:
+        """ValueError for what would be without effect; it is switched off again."""
+        for what in ("xonxoff", "rtscts", "dsrdtr"):
+            if getattr(self, f"_{what}"):
+                self._xonxoff = self._rtscts = self._dsrdtr = False
+                raise ValueError(f"{what}: this port has no flow control")
+        if self._rs485_mode is not None:
+            self._rs485_mode = None
+            raise ValueError("rs485_mode: the pin `de` of the board is driver enable, without a mode")
+
     def _make_profile(self) -> Profile:
         fmt = Format(int(self._bytesize), _PARITY[str(self._parity)], _STOP[float(self._stopbits)])
         return Profile(self.board.timescale.bit_period(self._baudrate), fmt)
@@ -173,8 +211,7 @@ class Serial(serial.SerialBase):
         """pyserial calls this when a setting was changed. What was written before leaves first, with the old settings."""
         if self._board is None:
             return
-        if self._rtscts or self._dsrdtr or self._xonxoff:
-            raise ValueError("this port has no flow control")
+        self._check_options()
         with self._lock:
             try:
                 profile = self._make_profile()
@@ -198,6 +235,7 @@ class Serial(serial.SerialBase):
                     if isinstance(event, Event):
                         self._note(event)
                 self._received.extend(byte for byte in batch.received if not isinstance(byte, Lost))
+                self._show()
                 self._feed()
             except LitePulseError as error:
                 raise serial.SerialException(str(error)) from None
@@ -320,7 +358,9 @@ class Serial(serial.SerialBase):
                 break
             board.backend.wait(min(_POLL, max(0.0, end - now)) if end is not None else _POLL)
         with self._lock:
-            return TimedBytes([self._received.popleft() for _ in range(min(size, len(self._received)))])
+            taken = TimedBytes([self._received.popleft() for _ in range(min(size, len(self._received)))])
+            self._show()
+            return taken
 
     @property
     def in_waiting(self) -> int:
@@ -368,8 +408,10 @@ class Serial(serial.SerialBase):
 
     def reset_input_buffer(self) -> None:
         """Forgets what was received."""
-        self._look()
-        self._received.clear()
+        with self._lock:
+            self._look()
+            self._received.clear()
+            self._show()
 
     def reset_output_buffer(self) -> None:
         """What has not begun to leave never does."""
@@ -386,6 +428,54 @@ class Serial(serial.SerialBase):
             self._leaving.clear()
             self._line_free = 0
 
+    # select() and asyncio ------------------------------------------------------------------------------------------------
+
+    def fileno(self) -> int:
+        """A file for select(), poll() and asyncio's add_reader(), which can be read while read() has something, or a fault, to give.
+
+        From the first call on a thread looks at the board. Only read() takes the bytes: do not read the file.
+        """
+        board = self.board
+        with self._lock:
+            if self._ends is None:
+                self._ends = socket.socketpair()
+                for end in self._ends:
+                    end.setblocking(False)
+                self._shown = False
+                self._show()
+                self._watcher = threading.Thread(target=self._watch, args=(board,), name=f"litepulse {board.name}", daemon=True)
+                self._watcher.start()
+            return self._ends[1].fileno()
+
+    def _watch(self, board: Board) -> None:
+        while self.is_open:
+            try:
+                self._look()
+                board.backend.wait(_POLL)
+            except (serial.SerialException, LitePulseError):
+                self._show(fault=True)  # whoever reads then, looks and is told
+                return
+
+    def _show(self, fault: bool = False) -> None:
+        """The file of fileno() can be read just while there is something to read."""
+        with self._lock:
+            wanted = fault or bool(self._received)
+            if self._ends is not None and wanted != self._shown:
+                if wanted:
+                    self._ends[0].send(b"\0")
+                else:
+                    self._ends[1].recv(1)
+                self._shown = wanted
+
+    def _unwatch(self) -> None:
+        with self._lock:
+            ends, self._ends = self._ends, None
+            watcher, self._watcher = self._watcher, None
+        if watcher and watcher is not threading.current_thread():
+            watcher.join()
+        for end in ends or ():
+            end.close()
+
     def cancel_read(self) -> None:
         """A read() in another thread returns."""
         self._cancel_read.set()
@@ -394,10 +484,13 @@ class Serial(serial.SerialBase):
         """A write() in another thread returns; what is not in the board's queue yet does not leave."""
         self._cancel_write.set()
 
-    def send_break(self, duration: float = 0.25) -> None:
-        """A break of so many seconds, as one launch of exactly so many ticks; returns when it has ended."""
+    def send_break(self, duration: Time = 0.25) -> Moment:  # pyright: ignore[reportIncompatibleMethodOverride]  # pyserial's tells nothing
+        """A break of so many seconds, as one launch of exactly so many ticks; returns when it has ended, and returns its end.
+
+        A byte may leave at that moment: write(..., at=end + ms(8)).
+        """
         board = self.board
-        width = max(1, round(Fraction(str(duration)) * board.tick_hz))
+        width = max(1, round(board.timescale.ticks(to_duration(duration, "duration"))))
         for attempt in range(_ATTEMPTS):
             with self._lock:
                 lead = self._lead(1) << 2 * attempt
@@ -406,11 +499,12 @@ class Serial(serial.SerialBase):
                 self._line_free = start + width
             try:
                 self.flush()
-                return
+                return Moment(start + width, board.timescale)
             except Refused as error:
                 # When it begins is our choice: a machine that was too slow for one tick is in time for a later one.
                 if error.tick != start or attempt == _ATTEMPTS - 1:
                     raise
+        raise AssertionError("unreachable")
 
     def now(self) -> Moment:
         """The board's time, for write(..., at=...)."""

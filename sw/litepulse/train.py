@@ -7,16 +7,17 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
-from litepulse.errors import BadInput, Refused, TransportError
+from litepulse.errors import BadInput, Refused, TransportError, shown
 from litepulse.interrupt import Flag
 from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, tidy, timescale_of
 from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Launch, Profile
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.streams import Lost, edges
-from litepulse.units import Period, Timescale
+from litepulse.units import WORD, Period, Timescale, Whole, within
 
 START_SECONDS = 20  # for the core to tell that the train has started
 CHANGES = 10_000  # the newest, of a train whose pulses are not all kept
@@ -283,9 +284,13 @@ class Train(Job[Pulse]):
         """[(first pulse, Period, step in ticks)]: changes while it ran, of adjust() and by others."""
         return self._run.changes
 
-    def adjust(self, period: Period | None = None, step: int = 0, at_pulse: int = 0) -> int | None:
+    def adjust(self, period: Period | None = None, step: Whole = 0, at_pulse: Whole = 0) -> int | None:
         """A new period and a step in ticks, without a glitch, from a pulse on (0: as early as possible); which one, None if unknown."""
-        return self._run.backend.change_train(period or self._run.record.ideal.last_period, step, at_pulse).pulse
+        new = self._run.record.ideal.last_period if period is None else period
+        if not isinstance(cast(object, new), Period):
+            raise BadInput(f"period: {shown(new)} is not a Period: Board.adjust() takes a time")
+        ticks = within(step, "step", -(1 << 31), (1 << 31) - 1)
+        return self._run.backend.change_train(new, ticks, within(at_pulse, "at_pulse", 0, WORD - 1)).pulse
 
     def _take(self, rows: list[Row], last: bool = False) -> None:
         """Pairs pulses with what was received; a pulse is given out when it has its partner, or none can come any more."""

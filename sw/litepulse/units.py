@@ -6,13 +6,16 @@ converts between seconds and ticks; the only roundings are the ones that the har
 a whole number of ticks for widths and delays) and they are visible in what is returned.
 """
 
+import datetime
 import math
 import operator
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
-from typing import overload
+from numbers import Integral, Rational, Real
+from typing import Any, SupportsIndex, cast, overload
 
 from litepulse.errors import BadInput, shown
 
@@ -21,13 +24,21 @@ _SI = {"": 0, "G": 9, "M": 6, "k": 3, "m": -3, "u": -6, "µ": -6, "μ": -6, "n":
 _RATE_PREFIXES = {"", "G", "M", "k", "m"}
 _TIME_UNITS = {"s": 0, "ms": -3, "us": -6, "µs": -6, "μs": -6, "ns": -9, "ps": -12}
 
-Number = int | float | Fraction  # a float stands for the decimal that Python shows for it
+# A float, Python's or NumPy's, stands for the decimal that is shown for it. Numbers of NumPy are taken, too, True and False are not.
+Number = int | float | Fraction | Decimal
+Whole = SupportsIndex  # int, and the integers of NumPy
 
 BIT_PERIOD_FRACTION = 256  # the bit period is held in 1/256 tick (Q28.8)
 BIT_PERIOD_LIMIT = 1 << 36
 MIN_BIT_CYCLES = 4
 WORD = 1 << 32
 _LARGEST_BITS = 1100  # of numerator and denominator: each float has fewer. Python prints no more than 14000
+_LARGEST_EXPONENT = 400  # of a Decimal: more digits have no room in _LARGEST_BITS
+# Seconds of NumPy's units of time; years and months have no length.
+_NUMPY_TIME = {
+    **{"W": Fraction(604800), "D": Fraction(86400), "h": Fraction(3600), "m": Fraction(60)},
+    **{unit: Fraction(1, 1000**n) for n, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))},
+}
 
 
 def _decimal(text: str, what: str) -> Fraction:
@@ -99,7 +110,8 @@ class Duration:
     def __sub__(self, other: "Duration") -> "Duration":
         return self + -other
 
-    def __mul__(self, factor: int | Fraction) -> "Duration":
+    def __mul__(self, factor: Number) -> "Duration":
+        factor = to_fraction(factor, "factor")
         return Duration(
             None if self.seconds is None else self.seconds * factor, None if self.ticks is None else self.ticks * factor, self.relative
         )
@@ -115,17 +127,37 @@ def to_fraction(value: Number | str, what: str = "number") -> Fraction:
     """An exact number. A float stands for the decimal that Python shows for it: 61.7 is 617/10."""
     if isinstance(value, str):
         return _ratio(value.strip(), what, _RATE_PREFIXES)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise BadInput(f"{what}: {value} is not a number")
-        return Fraction(float.__repr__(value))
     try:
-        number = Fraction(value)
+        number = _fraction(_scalar(value))
     except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{what}: {shown(value)} is not a number") from None
+    if number is None:
+        raise BadInput(f"{what}: the number has too many digits")
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > _LARGEST_BITS:
         raise BadInput(f"{what}: the number has too many digits")
     return number
+
+
+def _scalar(value: Any) -> Any:
+    """The same number; that in an array of NumPy without dimensions. TypeError for what only looks like a number: truths, times."""
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "dtype"):
+        value = value[()]
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_", "timedelta64", "datetime64"):
+        raise TypeError
+    return value
+
+
+def _fraction(value: Any) -> Fraction | None:
+    """Exact; None if it has too many digits. ValueError or OverflowError for what is not finite."""
+    if isinstance(value, Integral):
+        return Fraction(int(value))
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal):
+        return None if value.is_finite() and abs(value.adjusted()) > _LARGEST_EXPONENT else Fraction(value)
+    if isinstance(value, Real):
+        return Fraction(float.__repr__(value) if isinstance(value, float) else str(value))
+    return Fraction(operator.index(value))
 
 
 def to_rate(value: Number | str, what: str = "rate") -> Fraction:
@@ -138,14 +170,35 @@ def to_rate(value: Number | str, what: str = "rate") -> Fraction:
     return rate
 
 
-def to_duration(value: "Duration | Number | str", what: str = "time", signed: bool = False) -> "Duration":
-    """A Duration, a number of seconds, or text as parse_duration() takes it: '500ns', '24t'."""
+def to_duration(value: "Duration | datetime.timedelta | Number | str", what: str = "time", signed: bool = False) -> "Duration":
+    """A Duration, a timedelta of Python or NumPy, a number of seconds, or text as parse_duration() takes it: '500ns', '24t'."""
     if isinstance(value, str):
         return parse_duration(value, what, signed)
-    duration = value if isinstance(value, Duration) else Duration(seconds=to_fraction(value, what))
+    if is_timedelta(value):
+        duration = Duration(seconds=_timedelta(value, what))
+    else:
+        duration = value if isinstance(value, Duration) else Duration(seconds=to_fraction(cast(Number, value), what))
     if not signed and ((duration.seconds or 0) < 0 or (duration.ticks or 0) < 0):
         raise BadInput(f"{what}: {value} is negative")
     return duration
+
+
+def is_timedelta(value: object) -> bool:
+    """Whether it is a length of time of Python's or NumPy's."""
+    return isinstance(value, datetime.timedelta) or type(value).__name__ == "timedelta64"
+
+
+def _timedelta(value: Any, what: str) -> Fraction:
+    """Exact seconds."""
+    if isinstance(value, datetime.timedelta):  # Pandas' has nanoseconds, too
+        nanoseconds = getattr(value, "nanoseconds", 0)
+        return Fraction(value.days * 86400 + value.seconds) + Fraction(value.microseconds * 1000 + nanoseconds, 10**9)
+    import numpy  # whoever has such a time has loaded it
+
+    unit, count = numpy.datetime_data(value.dtype)
+    if numpy.isnat(value) or unit not in _NUMPY_TIME:
+        raise BadInput(f"{what}: {shown(value)} has no length in seconds")
+    return int(value.astype("int64")) * count * _NUMPY_TIME[unit]
 
 
 def s(value: Number | str) -> Duration:
@@ -210,23 +263,29 @@ def parse_count(text: str, what: str = "count", low: int = 0, high: int = WORD -
     return within(value, what, low, high)
 
 
-def whole(value: int, what: str) -> int:
-    """The same number as an int, or BadInput if it is none, or a huge one."""
-    try:
-        number = operator.index(value)
-    except TypeError:
+def whole(value: Whole, what: str) -> int:
+    """The same number as an int, or BadInput if it is none, or a huge one. What may have decimals (a float) is none, True neither."""
+    if type(value) is int:
+        number = value
+    else:
+        try:
+            value = _scalar(value)
+            number = int(value) if isinstance(value, Integral) else operator.index(value)
+        except TypeError:
+            number = None
+    if number is None:
         raise BadInput(f"{what}: {shown(value)} is not a whole number") from None
     if number.bit_length() > _LARGEST_BITS:
         raise BadInput(f"{what}: the number has too many digits")
     return number
 
 
-def within(value: int, what: str, low: int, high: int) -> int:
+def within(value: Whole, what: str, low: int, high: int) -> int:
     """The same number, or BadInput unless it is whole and from `low` to `high`."""
-    value = whole(value, what)
-    if not low <= value <= high:
-        raise BadInput(f"{what}: {value} is outside {low} to {high}")
-    return value
+    number = whole(value, what)
+    if not low <= number <= high:
+        raise BadInput(f"{what}: {number} is outside {low} to {high}")
+    return number
 
 
 def exact(value: Number) -> str:
@@ -302,10 +361,10 @@ class BitPeriod:
 class Timescale:
     """Converts between seconds and the ticks of one device. `clock_hz` is exact, S the samples per cycle."""
 
-    def __init__(self, clock_hz: Number, samples_per_cycle: int = 1) -> None:
-        self.clock_hz = Fraction(clock_hz)
-        self.samples_per_cycle = samples_per_cycle
-        self.tick_hz = self.clock_hz * samples_per_cycle
+    def __init__(self, clock_hz: Number, samples_per_cycle: Whole = 1) -> None:
+        self.clock_hz = to_rate(clock_hz, "clock_hz")
+        self.samples_per_cycle: int = within(samples_per_cycle, "samples_per_cycle", 1, WORD)
+        self.tick_hz = self.clock_hz * self.samples_per_cycle
         self._decimal: dict[tuple[int, int], tuple[int, int]] = {}  # {(power, digits): (factor, divisor)} of decimal()
 
     def seconds(self, ticks: Number) -> Fraction:
@@ -330,13 +389,12 @@ class Timescale:
         """Exact nanoseconds of a number of ticks."""
         return self.seconds(ticks) * 10**9
 
-    def ticks(self, duration: Duration | Number) -> Fraction:
-        """Exact ticks (a Fraction) of a Duration or of a number of seconds."""
-        if isinstance(duration, Duration):
-            return (duration.ticks or Fraction(0)) + (duration.seconds or Fraction(0)) * self.tick_hz
-        return to_fraction(duration, "time") * self.tick_hz
+    def ticks(self, duration: Duration | datetime.timedelta | Number) -> Fraction:
+        """Exact ticks (a Fraction) of a Duration, a timedelta, or a number of seconds."""
+        duration = to_duration(duration, signed=True)
+        return (duration.ticks or Fraction(0)) + (duration.seconds or Fraction(0)) * self.tick_hz
 
-    def whole_ticks(self, duration: Duration | Number, what: str, low: int = 0, high: int = WORD - 1) -> int:
+    def whole_ticks(self, duration: Duration | datetime.timedelta | Number, what: str, low: int = 0, high: int = WORD - 1) -> int:
         """The nearest whole number of ticks; half goes up. Out of range is refused."""
         value = math.floor(self.ticks(duration) + Fraction(1, 2))
         if not low <= value <= high:
@@ -396,19 +454,29 @@ class Moment:
     tick: int
     timescale: Timescale = field(compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        if type(self.tick) is not int:
+            object.__setattr__(self, "tick", whole(self.tick, "tick"))
+
     @property
     def time(self) -> Fraction:
         """Exact seconds since the board's reset."""
         return self.timescale.seconds(self.tick)
 
-    def __add__(self, other: Duration) -> "Moment":
-        return Moment(self.tick + math.floor(self.timescale.ticks(other) + Fraction(1, 2)), self.timescale)
+    def _moved(self, other: object, sign: int) -> "Moment":
+        if not isinstance(other, Duration) and not is_timedelta(other):
+            raise BadInput(f"time: {shown(other)} could be ticks or seconds: give ticks(...) or s(...)")
+        duration = sign * to_duration(cast(Duration, other), signed=True)
+        return Moment(self.tick + math.floor(self.timescale.ticks(duration) + Fraction(1, 2)), self.timescale)
+
+    def __add__(self, other: Duration | datetime.timedelta) -> "Moment":
+        return self._moved(other, 1)
 
     @overload
-    def __sub__(self, other: Duration) -> "Moment": ...
+    def __sub__(self, other: Duration | datetime.timedelta) -> "Moment": ...
     @overload
     def __sub__(self, other: "Moment") -> Duration: ...
-    def __sub__(self, other: "Duration | Moment") -> "Moment | Duration":
+    def __sub__(self, other: "Duration | datetime.timedelta | Moment") -> "Moment | Duration":
         if isinstance(other, Moment):
             return Duration(ticks=Fraction(self.tick - other.tick))
-        return self + -other
+        return self._moved(other, -1)
