@@ -16,7 +16,7 @@ Header J2, from GP14 on. Of each line: tx, rx, de (drives an RS-485 transceiver)
     3     pulse3  GN18  GN19  GN20  GN21
 """
 
-from litex.build.generic_platform import IOStandard, Pins, Subsignal
+from litex.build.generic_platform import IOStandard, Misc, Pins, Subsignal
 from litex.gen import LiteXModule
 from litex.soc.cores.clock import ECP5PLL
 from litex.soc.integration.builder import Builder
@@ -31,9 +31,17 @@ PINS = ("U18 N17 N16 L16", "U17 P16 M17 L17", "H18 F17 D18 C18", "H17 G18 E17 D1
 
 
 def line(number, pins):
-    """The pins of a line as a resource of the platform. What is not connected reads as a resting line."""
+    """The pins of a line as a resource of the platform. By its pull-up a line that is not connected reads as a resting one."""
     tx, rx, de, aux = (Pins(pin) for pin in pins.split())
-    return ("pulse", number, Subsignal("tx", tx), Subsignal("rx", rx), Subsignal("de", de), Subsignal("aux", aux), IOStandard("LVCMOS33"))
+    return (
+        "pulse",
+        number,
+        Subsignal("tx", tx),
+        Subsignal("rx", rx, Misc("PULLMODE=UP")),
+        Subsignal("de", de),
+        Subsignal("aux", aux),
+        IOStandard("LVCMOS33"),
+    )
 
 
 class Clocks(LiteXModule):

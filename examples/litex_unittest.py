@@ -78,9 +78,9 @@ class TestLitePulse(unittest.TestCase):
         self.assertEqual(windows["pulse_window"], (0x9000_0000, 0x8000))
 
     def test_verilog(self):
-        soc, _, text = self.make(inputs=3, event_depth=9)
+        soc, _, text = self.make(inputs=3, event_depth=7)
         self.assertEqual(text.count("litepulse #("), 1)
-        self.assertRegex(text, r"\.EV_AW\s*\(\s*(4'd)?9\s*\)")
+        self.assertRegex(text, r"\.EV_AW\s*\(\s*(\d'd)?7\s*\)")
         self.assertRegex(text, r"\.INPUTS\s*\(\s*(2'd)?3\s*\)")
         named = [os.path.basename(source[0]) for source in soc.platform.sources]
         self.assertIn("litepulse.sv", named)

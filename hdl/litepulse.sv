@@ -3,7 +3,7 @@
 // Two clock domains: `pulse` (pins, time) and `sys` (bus); their resets are asserted together for at least 4 cycles of the slower one.
 // They must last until block RAM can be read, which on an iCE40 takes some microseconds after configuration (litepulse_reset).
 //   S            samples per cycle: 1, 2, 4, 8       INPUTS   aux inputs; (INPUTS + 1) * S <= 16
-//   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches
+//   EV_AW, RX_AW, TX_AW, LQ_AW  log2 of the depths: events, received bytes, bytes to send, launches; 5 to 8, 3 to 9, 2 to 15, 1 to 15
 //   LATENCY_IN   cycles from a sampling instant of the PHY to the cycle that shows the sample, less one
 //   WATCHDOG_UNIT  log2 of the sys cycles of a unit of watch_limit
 //   IRQ_UNIT, IRQ_UNIT_STEP  log2 of the smallest unit of the interrupts' times, and of how many times longer the next one is
@@ -96,8 +96,14 @@ module litepulse #(
     if (LATENCY_IN + LATENCY_OUT + (S > 1 ? 3 : 0) > 14) begin : gen_wrong_latency
       $error("LATENCY_IN + LATENCY_OUT must be at most 14, with more than one sample per cycle 11");
     end
-    if (EV_AW > 8 || RX_AW > 9) begin : gen_wrong_depth
-      $error("EV_AW must be at most 8, RX_AW at most 9: the window shows no more records");
+    if (LATENCY_IN < 1 || LATENCY_OUT < 1) begin : gen_no_latency
+      $error("LATENCY_IN and LATENCY_OUT must be at least 1");
+    end
+    if (EV_AW < 5 || EV_AW > 8 || RX_AW < 3 || RX_AW > 9) begin : gen_wrong_records
+      $error("EV_AW must be 5 to 8, RX_AW 3 to 9: events keep 16 records free, and the window shows no more");
+    end
+    if (TX_AW < 2 || TX_AW > 15 || LQ_AW < 1 || LQ_AW > 15) begin : gen_wrong_depth
+      $error("TX_AW must be 2 to 15, LQ_AW 1 to 15");
     end
     if (LIN_ENTRIES != 0 && LIN_ENTRIES != 8 && LIN_ENTRIES != 16 && LIN_ENTRIES != 32 && LIN_ENTRIES != 64) begin : gen_wrong_lin
       $error("LIN_ENTRIES must be 0, 8, 16, 32 or 64");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The bus slave of the core's 32 KiB window (layout: litepulse_map_pkg, docs/core.md), entirely in `sys`. bus_stb is held with
 // address, direction and data until the one-cycle bus_ack; addresses nobody owns read 0, ignore writes and are answered, too.
+// An access whose bus_stb falls earlier is given up: it is done or not, and bus_ack may be high in the cycle behind it, in which address
+// and data no longer count.
 //
 // Wait states (cycles from stb to ack): 1 for every access but these, which wait for litepulse_cdc's turn, one round at most:
 //   n bytes to the TX region       up to 10 sys + 4 pulse cycles, and n
@@ -236,6 +238,8 @@ module litepulse_window #(
   // Configuration: written to the shadow, then read back into its output register, which holds the word until it is answered. The upper
   // half of the shadow is never written: it gives the zeros of the watchdog's words, whose ones are added behind it.
   logic cfg_rd, cfg_wr;
+  logic [6:0] shadow_addr;  // while a word is pending its own: the access that wrote it may be over
+  assign shadow_addr = {stop_pending, cfg_pending ? cfg_held_addr : bus_adr[7:2]};
 `ifdef FORMAL
   (* anyconst *) logic [6:0] f_n;  // a place of the shadow, and what lies there
   logic [31:0] f_word;
@@ -256,7 +260,7 @@ module litepulse_window #(
       .wr_data(bus_dat_w),
       .rd_clk (clk),
       .rd_en  (cfg_rd || cfg_pending),
-      .rd_addr({stop_pending, bus_adr[7:2]}),  // of a pending word, too: its write is being acknowledged
+      .rd_addr(shadow_addr),
       .rd_data(shadow)
 `ifdef FORMAL
       ,
@@ -304,7 +308,7 @@ module litepulse_window #(
     f_ev_freed <= ev_free_stb && !rst;
     f_rx_freed <= rx_free_stb && !rst;
     if (f_past && !$past(rst)) begin
-      if ($past(bus_stb && !bus_ack)) assume (bus_stb && $stable(bus_we) && $stable(bus_adr) && $stable(bus_dat_w));
+      if ($past(bus_stb && !bus_ack)) assume (!bus_stb || $stable(bus_we) && $stable(bus_adr) && $stable(bus_dat_w));
       if ($past(cfg_start)) assume (cfg_busy);
       else assume (cfg_busy <= $past(cfg_busy));
       assume (stop == $past(stop) - 2'($past(stop_taken)) || stop == 2'd3);
@@ -318,7 +322,6 @@ module litepulse_window #(
     if (rst || !f_past || $past(rst)) assume (stop == 2'd0);
   end
   always @* begin
-    if (bus_ack) assume (bus_stb);
     assume (f_ev_ready[EV_AW] <= (f_ev_ready[EV_AW-1:0] == '0) && f_rx_ready[RX_AW] <= (f_rx_ready[RX_AW-1:0] == '0));
     assume (tx_free[TX_AW] <= (tx_free[TX_AW-1:0] == '0) && rx_nlimit == rx_nready - 2'd2);
     if (rst) assume (!bus_stb);
@@ -348,7 +351,7 @@ module litepulse_window #(
       if (tx_push) assert (tx_byte == bus_dat_w[8*beat+:8]);
       if (lq_we || lq_commit) assert (lq_nfree != '1);
       if (lq_commit) assert (lq_we && lq_last && !f_dropped);
-      if (cfg_pending && !stop_pending) assert (bus_ack && bus_we && in_cfg && cfg_held_addr == bus_adr[7:2]);
+      if (cfg_pending && !stop_pending && bus_stb) assert (bus_ack && bus_we && in_cfg && cfg_held_addr == bus_adr[7:2]);
       if (cfg_start) assert (!cfg_busy && (stop_taken || bus_we && in_cfg));
       // The watchdog's words: each alone in its turn, when the one before is answered, and only when there is one.
       assert (!(stop_taken && f_host_deed) && !(stop_pending && f_deed));
@@ -357,28 +360,28 @@ module litepulse_window #(
       if (stop_taken) assert (stop_next);
       if (snap_start) assert (!snap_busy);
       assert (f_waits <= 4 + (1 << TIMEOUT));
-      if (bus_ack && !bus_we && !(show_ev || show_rx || show_cfg || header)) assert (bus_dat_r == snap_rdata);
+      if (bus_stb && bus_ack && !bus_we && !(show_ev || show_rx || show_cfg || header)) assert (bus_dat_r == snap_rdata);
 
       assert (bus_ack ? waited == '0 : !bus_stb || f_waits == (TIMEOUT + 2)'(waited));
       assert (waited <= 3 + (1 << TIMEOUT));
-      if (waited != '0) assert (bus_stb && !bus_ack && f_waits == (TIMEOUT + 2)'(waited));
+      if (waited != '0) assert (!bus_ack && f_waits == (TIMEOUT + 2)'(waited));
       if (waited == '0 && !bus_ack) assert (f_waits == '0);
       if (bus_ack) assert (f_waits >= 1);
       assert (held == (waited != '0 || bus_ack));
       if (in_tx && bus_stb && bus_we && !bus_ack) assert (beat <= bus_adr[11:10] && (beat == '0 || held));
-      else assert (beat == '0);
-      if (waited > (1 << TIMEOUT)) assert (in_tx && bus_we && waited <= 7'(beat) + (1 << TIMEOUT) && beat != '0);
-      if (beat != '0 && room) assert (turn && tx_free > bus_adr[11:10] - beat);
-      if (beat == 2'd0 && held && !bus_ack) assert (tx_first == bus_dat_w[7:0]);
-      if (beat == 2'd1) assert (tx_first == bus_dat_w[15:8]);
+      else assert (beat == '0 || !bus_stb && held);  // given up
+      if (waited > (1 << TIMEOUT)) assert (beat != '0 && waited <= 7'(beat) + (1 << TIMEOUT) && (!bus_stb || in_tx && bus_we));
+      if (bus_stb && beat != '0 && room) assert (turn && tx_free > bus_adr[11:10] - beat);
+      if (bus_stb && beat == 2'd0 && held && !bus_ack) assert (tx_first == bus_dat_w[7:0]);
+      if (bus_stb && beat == 2'd1) assert (tx_first == bus_dat_w[15:8]);
       if (beat == 2'd2) assert (tx_first == '0);
       if (beat == 2'd3) assert (tx_first == '1);
       assert (f_dropped == spoilt);
-      if (snapping || position != '0 || nready != '1) assert (bus_stb && header && bus_adr[3:2] == '0 && held);
+      if (snapping || position != '0 || nready != '1) assert (held && (!bus_stb || header && bus_adr[3:2] == '0));
       if (level && held && !bus_adr[13]) assert (position == ev_position && ~nready <= 16'(f_ev_ready));
       if (level && held && bus_adr[13]) assert (position == rx_position && ~nready <= 16'(f_rx_ready));
       assert (2'(show_ev) + 2'(show_rx) + 2'(show_cfg) + 2'(position != '0 || nready != '1) <= 1);
-      if (show_ev || show_rx || show_cfg) assert (bus_ack && !bus_we);
+      if (show_ev || show_rx || show_cfg) assert (bus_ack && !(bus_stb && bus_we));
     end
   end
   // What the watchdog hands over is carried until it is answered, and nothing else. It is not kept waiting by the bus, and before what the
@@ -392,7 +395,7 @@ module litepulse_window #(
     f_read <= (f_read || cfg_pending) && !cfg_start;
     if (cfg_rd || cfg_pending) begin
       f_upper <= stop_pending;
-      f_at    <= {stop_pending, bus_adr[7:2]} == f_n;
+      f_at    <= shadow_addr == f_n;
     end
     if (rst) begin
       f_stop <= 2'd0;
@@ -421,6 +424,8 @@ module litepulse_window #(
       if (lq_commit && cfg_busy) assert (f_stop == 2'd0);
       if (f_stop[1]) assert (stop != 2'd0);
       if (f_at) assert (f_upper == f_n[6] && (!f_n[6] || shadow == '0));
+      // the host's word is what it wrote there, whatever the bus does behind it
+      if (f_stop == 2'd0 && f_read && cfg_busy && {1'b0, cfg_held_addr} == f_n) assert (f_at && cfg_held_data == f_word);
       if (f_stop != 2'd0 && f_read && cfg_busy) assert (f_upper && (!f_at || cfg_held_data == 32'(stop_bits)));
       if (stop_pending) assert (f_stop != 2'd0);
       if (cfg_pending) assert (!f_read && stop_pending == (f_stop != 2'd0));

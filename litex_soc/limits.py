@@ -28,3 +28,8 @@ def latencies(phy: str) -> tuple[int, int]:
     """(LATENCY_IN, LATENCY_OUT) of a PHY in cycles."""
     into, out = _table(places.hdl() / "limits.toml", "latencies")[phy]
     return into, out
+
+
+def depths() -> dict[str, tuple[int, int]]:
+    """{FIFO: (least, most)}, log2 of the depths that the core can have: event, receive, transmit, launch."""
+    return {name: (least, most) for name, (least, most) in _table(places.hdl() / "limits.toml", "depths").items()}

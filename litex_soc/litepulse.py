@@ -20,7 +20,7 @@ from litex.soc.interconnect.csr_eventmanager import EventManager, EventSourceLev
 from migen import Cat, ClockDomain, ClockSignal, Instance, Mux, ResetSignal, Signal, log2_int
 from migen.genlib.resetsync import AsyncResetSynchronizer
 
-from litex_soc import regmap
+from litex_soc import limits, regmap
 from litex_soc.phys import HDL, PHYS, add_phy
 
 # Of VexRiscv's variant `linux`, first and last addresses.
@@ -45,7 +45,7 @@ class LitePulse(LiteXModule):
     clock_domain : of the core; "sys" for none of its own. The caller makes and clocks it; a reset of either domain resets both
         sides of the core.
     inputs : capture inputs besides the line; default: as many as pads.aux has, but at least 1.
-    event_depth, receive_depth, transmit_depth, launch_depth : log2 of the depths of the four FIFOs.
+    event_depth, receive_depth, transmit_depth, launch_depth : log2 of the depths of the four FIFOs, within limits.depths().
     interrupts : False leaves out everything for interrupts (registers irq_* and ev_* read 0): for a SoC without a CPU.
     phy : how the pins are made, a name of phys.PHYS: "generic" (1 sample per cycle, any FPGA), "ice40_ddr" (2), "ecp5_ddr" (2),
         "ecp5_serdes" (4).
@@ -92,6 +92,10 @@ class LitePulse(LiteXModule):
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
 
         depths = {"event": event_depth, "receive": receive_depth, "transmit": transmit_depth, "launch": launch_depth}
+        for name, depth in depths.items():
+            least, most = limits.depths()[name]
+            if not least <= depth <= most:
+                raise ValueError(f"{name}_depth {depth}: must be {least} to {most}, log2 of a number of records")
         counts = {name: depth + 1 for name, depth in depths.items()}  # bits of a field that counts records or room
         self._id_magic = make_csr("id_magic")
         self._id_version = make_csr("id_version")
@@ -147,15 +151,17 @@ class LitePulse(LiteXModule):
         # The address is decoded in the first cycle of an access, so that this and what the core does with it need not fit into one.
         # A part of a word is not written: the master gets an error. Where it selects nothing, as a bridge from a wider bus may, nothing
         # happens, not even to a record that reading would take.
-        bus, bus_stb, bus_ack, passed_by = self.bus, Signal(), Signal(), Signal()
-        asked_for = bus.cyc & bus.stb & ~bus.ack & ~bus.err
+        # An access ends with its answer, or in the cycle in which the master gives it up: nothing is done for it any more, or answered.
+        bus, asked, bus_stb, bus_ack, passed_by, refused = self.bus, Signal(), Signal(), Signal(), Signal(), Signal()
+        selected = bus.cyc & bus.stb
+        asked_for = selected & ~bus.ack & ~bus.err
         whole, none = bus.sel == 0b1111, bus.sel == 0
         self.sync += [
-            bus_stb.eq(asked_for & Mux(bus.we, whole, ~none)),
+            asked.eq(asked_for & Mux(bus.we, whole, ~none)),
             passed_by.eq(asked_for & none),
-            bus.err.eq(asked_for & bus.we & ~whole & ~none),
+            refused.eq(asked_for & bus.we & ~whole & ~none),
         ]
-        self.comb += bus.ack.eq(bus_ack | passed_by)
+        self.comb += [bus_stb.eq(asked & selected), bus.ack.eq(selected & (bus_ack | passed_by)), bus.err.eq(selected & refused)]
         self.specials += Instance(
             "litepulse",
             p_S=self.samples,

@@ -29,7 +29,7 @@ from litex_soc import SPDX, boards, regmap  # noqa: E402
 from litex_soc.board import choose  # noqa: E402
 from litex_soc.boards_page import response_ns  # noqa: E402
 from litex_soc.generate import stale_files  # noqa: E402
-from litex_soc.limits import cycles  # noqa: E402
+from litex_soc.limits import cycles, depths  # noqa: E402
 from litex_soc.phys import PHYS  # noqa: E402
 from litex_soc.sim_soc import SYS_HZ  # noqa: E402
 
@@ -115,12 +115,7 @@ def launches() -> list[Row]:
     highest, longest = MIN_BIT_CYCLES, 1 << 32 + bits("profile0_format", "period_hi")
     return [
         soonest("minimum time to a launch at the head of the queue", "LMIN_CYCLES"),
-        (
-            "launches that wait in the board",
-            f"{1 << GEOMETRY['launch_depth']}",
-            f"up to {power(1 << regmap.DEPTH_MAX)} in your own design",
-            "[litex.md](litex.md)",
-        ),
+        ("launches that wait in the board", f"{1 << GEOMETRY['launch_depth']}", deepest("launch"), "[litex.md](litex.md)"),
         (
             "maximum time to a launch, by command and package",
             f"{FARTHEST_DAYS} days",
@@ -205,11 +200,16 @@ def responder() -> list[Row]:
     ]
 
 
+def deepest(fifo: str) -> str:
+    """What a page says of the most records that a FIFO can hold. Fewer than 1,000 are written out."""
+    most = 1 << depths()[fifo][1]
+    return f"up to {most if most < 1000 else power(most)} in your own design"
+
+
 def times() -> list[Row]:
     """Of ticks and records."""
     received = 32 + next(each.size for each in regmap.RECEIVE_RECORD[1].fields if each.name.startswith("tick"))
     ring = (1 << int(found("hdl/litepulse.sv", r"localparam int RING_AW = (\d+);"))) - 1
-    deepest = f"up to {power(1 << regmap.DEPTH_MAX)} in your own design"
     return [
         ("a tick", fixed(10**9 / CLOCK, 3) + " ns", "the clock's period / samples per cycle", "[boards.md](boards.md)"),
         (
@@ -239,16 +239,16 @@ def times() -> list[Row]:
         (
             "events that wait in the board",
             f"{1 << GEOMETRY['event_depth']}",
-            f"{regmap.EVENT_RESERVE} of them not for edges; {deepest}",
+            f"{regmap.EVENT_RESERVE} of them not for edges; {deepest('event')}",
             "[core.md](core.md#streams)",
         ),
         (
             "received bytes that wait in the board",
             f"{(1 << GEOMETRY['receive_depth']) + ring}",
-            f"{1 << GEOMETRY['receive_depth']} and {ring}; {deepest}",
+            f"{1 << GEOMETRY['receive_depth']} and {ring}; {deepest('receive')}",
             "[core.md](core.md#streams)",
         ),
-        ("bytes to send that wait in the board", f"{1 << GEOMETRY['transmit_depth']}", deepest, "[litex.md](litex.md)"),
+        ("bytes to send that wait in the board", f"{1 << GEOMETRY['transmit_depth']}", deepest("transmit"), "[litex.md](litex.md)"),
         (
             "lost records that are counted exactly",
             f"{power(regmap.LOST_STOP) if regmap.LOST_STOP & (regmap.LOST_STOP - 1) == 0 else f'{regmap.LOST_STOP:,}'}",

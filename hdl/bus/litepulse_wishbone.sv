@@ -8,6 +8,8 @@
 // A whole word is read or written. A write of a part of a word ends with wb_err_o and writes nothing; an access that selects nothing
 // is acknowledged and does nothing. The slave must not be cached: reads of the window have effects.
 // Wait states: of litepulse_window, and one; 2 for the registers. Every access ends, even when the pulse clock stands still.
+// A master may give up an access, by CYC or STB low for a cycle. It is then done or not, but of several bytes to send only the first ones
+// may have been taken.
 //
 // pulse_rst and wb_rst_i are asserted together for at least 4 cycles of the slower clock: take them from litepulse_reset. Cores that
 // share pulse_clk and pulse_rst have equal ticks.
@@ -52,27 +54,32 @@ module litepulse_wishbone #(
     output logic                wb_err_o,
     output logic                irq           // high while a source that is enabled asks for service
 );
-  // Decoded in the first cycle of an access, so that this and what the core does with the address need not fit into one.
-  logic asked_for, whole, none, bus_stb, bus_ack, csr_stb, csr_ack, passed_by;
+  // Decoded in the first cycle of an access, so that this and what the core does with the address need not fit into one. An access ends
+  // with its answer, or in the cycle in which the master gives it up: from then on nothing is done for it and nothing answered.
+  logic selected, asked_for, whole, none, bus_asked, bus_stb, bus_ack, csr_asked, csr_stb, csr_ack, passed_by, refused;
   logic [31:0] bus_dat_r, csr_dat_r;
-  assign asked_for = wb_cyc_i && wb_stb_i && !wb_ack_o && !wb_err_o;
+  assign selected  = wb_cyc_i && wb_stb_i;
+  assign asked_for = selected && !wb_ack_o && !wb_err_o;
   assign whole     = wb_sel_i == '1;
   assign none      = wb_sel_i == '0;
   always_ff @(posedge wb_clk_i) begin
-    bus_stb   <= asked_for && !wb_adr_i[15] && (wb_we_i ? whole : !none);
-    csr_stb   <= asked_for && wb_adr_i[15] && (wb_we_i ? whole : !none) && !csr_stb;
+    bus_asked <= asked_for && !wb_adr_i[15] && (wb_we_i ? whole : !none);
+    csr_asked <= asked_for && wb_adr_i[15] && (wb_we_i ? whole : !none) && !csr_asked;
     csr_ack   <= csr_stb;
     passed_by <= asked_for && none;
-    wb_err_o  <= asked_for && wb_we_i && !whole && !none;
+    refused   <= asked_for && wb_we_i && !whole && !none;
     if (wb_rst_i) begin
-      bus_stb   <= 1'b0;
-      csr_stb   <= 1'b0;
+      bus_asked <= 1'b0;
+      csr_asked <= 1'b0;
       csr_ack   <= 1'b0;
       passed_by <= 1'b0;
-      wb_err_o  <= 1'b0;
+      refused   <= 1'b0;
     end
   end
-  assign wb_ack_o = bus_ack || csr_ack || passed_by;
+  assign bus_stb  = bus_asked && selected;
+  assign csr_stb  = csr_asked && selected;
+  assign wb_ack_o = selected && (bus_ack || csr_ack || passed_by);
+  assign wb_err_o = selected && refused;
   assign wb_dat_o = csr_ack ? csr_dat_r : bus_dat_r;
 
   logic [EV_AW:0] ev_ready, irq_ev_level;

@@ -63,9 +63,12 @@ def test_yosys_reads_it(arty):
 
 
 def test_four_lines_on_ulx3s(tmp_path):
-    """Each core has its pins and its place, and all share the reset of the first."""
+    """Each core has its pins and its place, rx has a pull-up, and all share the reset of the first."""
     made("litex_ulx3s_lines", tmp_path)
-    found = dict(re.findall(r'LOCATE COMP "(pulse\S+)" SITE "(\w+)"', (tmp_path / "gateware" / "radiona_ulx3s.lpf").read_text()))
+    constraints = (tmp_path / "gateware" / "radiona_ulx3s.lpf").read_text()
+    pulled = re.findall(r'IOBUF PORT "(pulse\S+)" PULLMODE=UP;', constraints)
+    assert sorted(pulled) == [f"pulse{number}_rx" for number in range(4)]
+    found = dict(re.findall(r'LOCATE COMP "(pulse\S+)" SITE "(\w+)"', constraints))
     pins = [" ".join(found[f"pulse{number}_{name}"] for name in ("tx", "rx", "de", "aux")) for number in range(4)]
     assert pins == ["U18 N17 N16 L16", "U17 P16 M17 L17", "H18 F17 D18 C18", "H17 G18 E17 D17"]
     told = places.read_file(tmp_path / "csr.csv")

@@ -3,20 +3,32 @@
 
 import pytest
 
+from litex_soc.limits import depths
 from sim.hdl_lint import verilator, yosys
 
-SAMPLES, INPUTS, LATENCY, DEPTH, LIN = "S must be", "INPUTS must be", "LATENCY_IN + LATENCY_OUT must", "EV_AW must", "LIN_ENTRIES must"
+SAMPLES, INPUTS, LATENCY, LIN = "S must be", "INPUTS must be", "LATENCY_IN + LATENCY_OUT must", "LIN_ENTRIES must"
+NO_LATENCY = "LATENCY_IN and LATENCY_OUT must be at least 1"
+DEPTHS = {"EV_AW": "event", "RX_AW": "receive", "TX_AW": "transmit", "LQ_AW": "launch"}
 REFUSED = [
     ({"S": 3}, SAMPLES),
     ({"INPUTS": 0}, INPUTS),
     ({"S": 4, "INPUTS": 4}, INPUTS),
     ({"LATENCY_IN": 14}, LATENCY),
     ({"S": 2, "LATENCY_IN": 11}, LATENCY),
-    ({"EV_AW": 9}, DEPTH),
-    ({"RX_AW": 10}, DEPTH),
+    ({"LATENCY_IN": 0}, NO_LATENCY),
+    ({"LATENCY_OUT": 0}, NO_LATENCY),
+    *(({name: depths()[fifo][0] - 1}, f"{name} ") for name, fifo in DEPTHS.items()),
+    *(({name: depths()[fifo][1] + 1}, f"{name} ") for name, fifo in DEPTHS.items()),
     ({"LIN_ENTRIES": 12}, LIN),
 ]
-TAKEN = [{"S": 1, "INPUTS": 15}, {"S": 4, "INPUTS": 3}, {"LATENCY_IN": 13}, {"S": 2, "LATENCY_IN": 10}, {"LIN_ENTRIES": 8}]
+TAKEN = [
+    {"S": 1, "INPUTS": 15},
+    {"S": 4, "INPUTS": 3},
+    {"LATENCY_IN": 13},
+    {"S": 2, "LATENCY_IN": 10},
+    {"LIN_ENTRIES": 8},
+    *({name: depths()[fifo][end] for name, fifo in DEPTHS.items()} for end in (0, 1)),
+]
 
 
 @pytest.mark.parametrize("tool", [verilator, yosys])

@@ -2,6 +2,7 @@
 """cocotb: a LitePulse wrapper reset from either side, at several phases of two unrelated clocks."""
 
 import os
+import random
 
 import cocotb
 from cocotb.clock import Clock
@@ -12,7 +13,10 @@ from sim import wishbone
 
 EVENTS = regs.REGIONS["EVENTS"][0] // 4
 CONFIG = regs.REGIONS["CONFIG"][0] // 4
-TRAIN_COUNT = CONFIG + next(r.index for r in regs.CONFIG if r.name == "train_count")
+TRAIN_COUNT, TRAIN_START, LINE, FORMAT = (
+    CONFIG + next(r.index for r in regs.CONFIG if r.name == name) for name in ("train_count", "train_start_lo", "line", "profile0_format")
+)
+BREAK_HOLD = 1 << 2
 SEPARATE = os.environ["WRAPPER_DOMAIN"] == "pulse"
 WINDOW = 0x9000_0000 // 4
 
@@ -94,3 +98,42 @@ async def reset_of_either_side_resets_both(dut):
             assert await access(dut, TRAIN_COUNT) == 0x1234 + attempt
             await ClockCycles(dut.sys_clk, 500)
             assert await tick(dut) > first + (900 if SEPARATE else 450)
+
+
+@cocotb.test()
+async def accesses_that_are_given_up(dut):
+    """Are done whole or not at all, and never answered later; the next access is answered by what it asked for. What the core does is
+    what its words say: a word that was being handed over when its access ended is not another one's."""
+    await start(dut)
+    rng, given_up = random.Random(17), 0
+    may_be = {TRAIN_COUNT: {0}, TRAIN_START: {0}, LINE: {0}}
+    for number, word in enumerate((*may_be, FORMAT)):
+        value = 0 if word == LINE else 0x100 + number
+        if word == FORMAT:
+            value = 3 << 4
+        else:
+            may_be[word] = {value}
+        await access(dut, word, value)
+    for _ in range(600):
+        word = rng.choice(list(may_be))
+        value = rng.choice((0, BREAK_HOLD)) if word == LINE else rng.getrandbits(32)
+        if rng.random() < 0.4:
+            value = None
+        if rng.random() < 0.5:
+            answered = await wishbone.give_up(dut, WINDOW + word, value, rng.randrange(12), rng)
+            given_up += not answered
+            if value is not None:
+                may_be[word] = {value} if answered else may_be[word] | {value}
+            if rng.random() < 0.2:
+                await wishbone.give_up(dut, WINDOW + rng.choice((EVENTS, EVENTS + 2, EVENTS + 5)), None, rng.randrange(30), rng)
+        elif value is None:
+            read = await access(dut, word)
+            assert read in may_be[word], (hex(word), read, may_be[word])
+            may_be[word] = {read}
+            if word == LINE:
+                await ClockCycles(dut.sys_clk, 60)
+                assert dut.tx.value == (read != BREAK_HOLD)
+        else:
+            await access(dut, word, value)
+            may_be[word] = {value}
+    assert given_up > 150
