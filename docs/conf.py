@@ -35,6 +35,7 @@ pygments_style = "friendly"
 pygments_dark_style = "github-dark"
 
 LINK = re.compile(r"(?<!!)\[(?P<text>[^][]*)\]\((?P<path>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
+UNDER = re.compile(r"(?m)^:under: (\S+)\n")
 PLACE = re.compile(r"(?m)^(\S+\*)\n")
 PICTURE = re.compile(
     r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="(?P<dark>[^"]+)">\s*'
@@ -52,9 +53,15 @@ def as_start_page(readme):
     return re.sub(r'((?:src|srcset)=")([^"]+)', lambda found: found[1] + from_docs(found[2]), text)
 
 
-def navigation(index):
-    """The toctrees of index.md, without the places for pages that are not there."""
-    return PLACE.sub(lambda found: found[0] if any(DOCS.glob(f"{found[1]}.md")) else "", index.partition("\n# Navigation\n")[2])
+def navigation(index, page="index"):
+    """The toctrees of index.md for a page: the start page's, or those `:under:` another one. Places without pages are left out."""
+    lists = re.findall(r"(?ms)^```\{toctree\}\n.*?^```\n", index.partition("\n# Navigation\n")[2])
+    under = [(found[1] if (found := UNDER.search(each)) else "index", each) for each in lists]
+    return "\n".join(
+        PLACE.sub(lambda found: found[0] if any(DOCS.glob(f"{found[1]}.md")) else "", UNDER.sub("", each))
+        for name, each in under
+        if name == page
+    )
 
 
 def links_out_of_docs(text, folder):
@@ -72,10 +79,13 @@ def links_out_of_docs(text, folder):
 
 
 def read_source(app, name, source):
-    """The start page is README.md, with the navigation of index.md."""
+    """The start page is README.md, with the navigation of index.md; pages below which others stand get their part of it."""
     if name == "index":
         app.env.note_dependency(str(ROOT / "README.md"))
         source[0] = as_start_page((ROOT / "README.md").read_text(encoding="utf-8")) + "\n" + navigation(source[0])
+    elif nested := navigation((DOCS / "index.md").read_text(encoding="utf-8"), name):
+        app.env.note_dependency(str(DOCS / "index.md"))
+        source[0] += "\n" + re.sub(r"(?m)^(?=[^:`\n])", "/", nested)  # as from the top, wherever the page is
     source[0] = links_out_of_docs(source[0], (DOCS / name).parent)
 
 

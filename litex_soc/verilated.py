@@ -214,7 +214,7 @@ class Program:
             try:
                 digest.update(importlib.metadata.version(package).encode())
             except importlib.metadata.PackageNotFoundError as error:
-                raise BuildError(f"{self.title} needs the Python package {package}: pip install 'litepulse[sim]'") from error
+                raise BuildError(f"{self.title} needs the Python package {package}: pip install {package}") from error
         core = places.hdl()
         files = {*core.rglob("*.sv"), *core.glob("*.svh"), RESET_SOURCE, self.main, *self.files}
         files |= {HERE / "litepulse.py", HERE / "regmap.py", HERE / "verilated.py"}

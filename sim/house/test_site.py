@@ -146,6 +146,12 @@ def test_the_site(site):
     for path in [*site.rglob("*.css"), *site.rglob("*.js")]:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"url\(\s*[\"']?(https?:)?//|@import\s+[\"'](https?:)?//|importScripts\(\s*[\"']https?:", text), path.name
+    # Recipes stand first, and below their page; so do the boards' cards.
+    first, *_ = re.findall(r'class="toctree-l1[^"]*"><a [^>]*href="([^"]+)"', pages["index.html"])
+    nested = set(re.findall(r'class="toctree-l2[^"]*"><a [^>]*href="([^"]+)"', pages["index.html"]))
+    assert first == "recipes/index.html" and nested == {
+        f"{name.removeprefix('docs/').removesuffix('.md')}.html" for name in PAGES if re.match(r"docs/(recipes|boards)/(?!index)", name)
+    }
     assert "Outcome" in pages["api.html"] and "floor" in pages["index.html"]
     # The light and the dark picture, one of which the theme shows.
     assert re.search(r'class="only-light"[^>]*demo\.png|demo\.png"[^>]*class="only-light"', pages["index.html"])

@@ -17,6 +17,11 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def lacking(what: str, *packages: str) -> str:
+    """The message for what needs Python packages that are not there. It names these: nobody has published a package `litepulse`."""
+    return f"{what} needs {', '.join(packages)}: pip install {' '.join(packages)}"
+
+
 class LitePulseError(Exception):
     """Something the user can understand and act on; the command prints it as one line and exits 2."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from litepulse.distribution import Distribution
-from litepulse.errors import BadInput, shown
+from litepulse.errors import BadInput, lacking, shown
 from litepulse.measurement import histogram
 from litepulse.units import approx, fixed, si
 
@@ -228,7 +228,7 @@ def save(series: Series, path: str | Path, theme: str = "light") -> None:
     try:
         matplotlib, pyplot = _matplotlib()
     except ModuleNotFoundError:
-        raise BadInput(f"{path}: drawing needs matplotlib: pip install 'litepulse[plot]'") from None
+        raise BadInput(lacking(f"{path}: drawing", "matplotlib")) from None
     colours = THEMES[theme]
     train = series.intervals_ns is not None
     with matplotlib.rc_context(settings(colours)):

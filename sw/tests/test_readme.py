@@ -15,7 +15,6 @@ from .test_pipes import LINES as PIPES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "README.md").read_text()
-BEFORE_THE_MAP = PAGE.partition("## The map of this repository")[0]
 PROGRAMS = re.findall(r"(?ms)^```python\n(.*?)^```", PAGE)
 
 
@@ -26,7 +25,7 @@ def commands(text):
     return [re.sub(r" {2,}# .*", "", line.strip()) for line in outside.splitlines() if line.startswith("    ")]
 
 
-LINES = commands(BEFORE_THE_MAP)
+LINES = commands(PAGE)
 HERE = [line for line in LINES if "litepulse --" in line and line not in PIPES.values()]
 # What make runs for a line, by `make -n`; and where a test runs the same.
 MADE = {
@@ -39,8 +38,9 @@ MADE = {
     "make experiments": ("-m sim.experiments", "sim/experiments/test_runner.py", "runner.main("),
     "make linux-demo": ("-m sim.linux.demo", "sim/linux/test_programs.py", "demo.measure("),
 }
-# As root, or only with a board.
+# As root, with a board, or from a server.
 ELSEWHERE = {
+    "git clone ADDRESS litepulse && cd litepulse": ("scripts/fresh_machine.sh", "git clone -q /srv/litepulse.bundle"),
     "sudo .venv/bin/litepulse attach": ("sim/pc/test_command.py", 'step("attach", "/dev/ttyUSB0"'),
     "make driver-install": ("sim/driver/test_install.py", 'make(built, "install"'),
 }

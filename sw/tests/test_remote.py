@@ -95,5 +95,5 @@ def test_wrong_names(spec):
 
 def test_litex_is_missing(monkeypatch):
     monkeypatch.setattr(remote.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(LitePulseError, match="pip install 'litepulse\\[litex\\]'"):
+    with pytest.raises(LitePulseError, match="pip install litex"):
         remote.RemoteBus("remote:localhost")

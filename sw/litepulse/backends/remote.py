@@ -13,7 +13,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from litepulse.errors import BadInput, LitePulseError, TransportError
+from litepulse.errors import BadInput, LitePulseError, TransportError, lacking
 
 PREFIX = "remote:"
 DEFAULT_PORT = 1234
@@ -31,7 +31,7 @@ def parse(spec: str) -> tuple[str, int]:
 def _make_client(host: str, port: int, csr: str | Path | None) -> Any:
     """LiteX's client, whose reads fail when nothing is answered: by itself it gives zeros then."""
     if importlib.util.find_spec("litex") is None:
-        raise LitePulseError("port: remote: needs litex: pip install 'litepulse[litex]'")
+        raise LitePulseError(lacking("port: remote:", "litex"))
     base: Any = importlib.import_module("litex.tools.litex_client").RemoteClient  # LiteX has no types
 
     class Client(base):

@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from litepulse.backends.uartbone import UARTBone, open_port
-from litepulse.errors import BadInput, LitePulseError
+from litepulse.errors import BadInput, LitePulseError, lacking
 
 START_SECONDS = 20
 STEP, LONGEST_STEP = 20_000, 200_000  # cycles of simulated time between two looks: by default, and where little happens
@@ -41,7 +41,7 @@ class Simulator:
         """As SimOptions; step: cycles of a wait() at most."""
         missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
         if missing:
-            raise LitePulseError(f"--sim needs {', '.join(missing)}: pip install 'litepulse[sim]'")
+            raise LitePulseError(lacking("--sim", *missing))
         from litex_soc import sim_soc
 
         self._vcd_lock = lock_for_writing(vcd, "vcd") if vcd else None

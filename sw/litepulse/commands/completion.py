@@ -5,7 +5,7 @@ from argparse import Namespace
 
 from litepulse import output
 from litepulse.commands.arguments import Verbs
-from litepulse.errors import BadInput
+from litepulse.errors import BadInput, lacking
 
 SHELLS = ("bash", "zsh", "fish")
 EXAMPLES = """examples:
@@ -31,5 +31,5 @@ def run(args: Namespace) -> None:
     try:
         import shtab
     except ModuleNotFoundError:
-        raise BadInput("completion needs shtab: pip install 'litepulse[completion]'") from None
+        raise BadInput(lacking("completion", "shtab")) from None
     output.write(shtab.complete(args.parser, args.shell))
