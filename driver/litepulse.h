@@ -113,9 +113,6 @@ struct litepulse_moderation {
 	unsigned int idle_us;
 };
 
-/* Maximum number of cores: N of /dev/litepulseN and /dev/ttyPULSEN is below it. */
-#define LITEPULSE_DEVICES 16
-
 /* Of the line word: the level between launches. */
 #define LITEPULSE_LINE_REST (LITEPULSE_CFG_LINE_REST_MASK | LITEPULSE_CFG_LINE_REST_LEVEL_MASK)
 

@@ -766,7 +766,7 @@ int litepulse_board_find_kept(struct litepulse *lp, bool *kept)
  * The caller initializes what belongs to layers above: @take, @port_ops, @watch_work and
  * @restart_work.
  *
- * Return: the board, or -ENOMEM or -ENOSPC.
+ * Return: the board, -ENOMEM, or -ENODEV if there are too many, which the log has.
  */
 struct litepulse *litepulse_board_create(struct device *dev,
 					 const struct litepulse_platform_data *transport)
@@ -784,7 +784,11 @@ struct litepulse *litepulse_board_create(struct device *dev,
 		id = ida_alloc_max(&litepulse_ids, LITEPULSE_DEVICES - 1, GFP_KERNEL);
 	if (id < 0) {
 		kfree(lp);
-		return ERR_PTR(id);
+		if (id != -ENOSPC)
+			return ERR_PTR(id);
+		dev_err(dev, "%u boards at most\n", LITEPULSE_DEVICES);
+		/* Of others the driver core makes a line more. */
+		return ERR_PTR(-ENODEV);
 	}
 	lp->id = id;
 	lp->dev = dev;

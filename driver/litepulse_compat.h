@@ -69,6 +69,18 @@ litepulse_hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(
 #define litepulse_remove_op remove_new
 #endif
 
+#ifndef LITEPULSE_HAS_UART_PORT_LOCK	/* by Kbuild: since 6.7, and in 6.1 and 6.6 as they are now */
+static inline void uart_port_lock_irqsave(struct uart_port *port, unsigned long *flags)
+{
+	spin_lock_irqsave(&port->lock, *flags);
+}
+
+static inline void uart_port_unlock_irqrestore(struct uart_port *port, unsigned long flags)
+{
+	spin_unlock_irqrestore(&port->lock, flags);
+}
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 #include <linux/circ_buf.h>
 #include <linux/minmax.h>

@@ -81,6 +81,8 @@ int litepulse_consumer_renew(struct litepulse *lp, struct litepulse_claimant *cl
 		litepulse_output_unclaim(lp, claimant);
 		*claimant = (struct litepulse_claimant){ .name = claimant->name };
 		error = litepulse_output_claim(lp, claimant);
+		/* Without the claim nothing can be done but this, once more. */
+		claimant->stale = error;
 	}
 	litepulse_board_end_command(lp);
 	return error;

@@ -42,7 +42,7 @@
  * struct litepulse_lin_response - what is known of an identifier, and what the core answers
  * @entry: length and whether its checksum is enhanced are those of the frame
  * @cached: the core answers with it
- * @since: a header from this tick on has used it up, if @entry is for one header only
+ * @since: a header that is complete after this tick has used it up, if @entry is for one header only
  */
 struct litepulse_lin_response {
 	struct litepulse_lin_entry entry;
@@ -75,6 +75,7 @@ struct litepulse_lin_attributes {
  * @frame: on the bus; by receive_work and expire_work, under @frame_mutex
  * @period: of a bit, 2^-8 ticks; constant while up
  * @margin: ticks after which a byte has arrived here
+ * @phc: times to send at are those of the PTP clock
  * @master: role
  * @up: the line is ours
  * @space_ns: response space; negative: one bit time
@@ -83,6 +84,7 @@ struct litepulse_lin_attributes {
  * @expected: of each identifier, as in @responses
  * @heard: the same, for the assembler; @frame_mutex
  * @queue: frames that the board has
+ * @expire_at: when @expire_work is due, if it is pending, in jiffies
  * @ids: attributes
  */
 struct litepulse_lin {
@@ -105,6 +107,7 @@ struct litepulse_lin {
 
 	u64 period;
 	u64 margin;
+	bool phc;
 
 	struct mutex mutex; /* what follows, and what is written to the board */
 	bool master;
@@ -115,6 +118,7 @@ struct litepulse_lin {
 	spinlock_t lock; /* what follows */
 	struct litepulse_lin_expected expected[LITEPULSE_LIN_IDS];
 	struct litepulse_lin_queue queue;
+	unsigned long expire_at;
 
 	struct litepulse_lin_attributes ids;
 };

@@ -174,6 +174,8 @@ static bool litepulse_lin_frame_take_id(struct litepulse_lin_frame *frame,
 		.own = byte->flags & LITEPULSE_RX_OWN,
 		.id = frame->pid & (LITEPULSE_LIN_IDS - 1),
 		.tick = frame->break_tick,
+		.end = byte->tick + litepulse_lin_frame_bits(frame->period,
+							     LITEPULSE_LIN_BYTE_BITS),
 		.ns = frame->break_ns,
 	};
 	return true;
@@ -273,4 +275,30 @@ bool litepulse_lin_frame_expire(struct litepulse_lin_frame *frame, u64 tick,
 			    litepulse_lin_frame_bits(frame->period, LITEPULSE_LIN_BYTE_BITS))
 		return false;
 	return litepulse_lin_frame_end(frame, expected, report);
+}
+
+/**
+ * litepulse_lin_frame_wait - how long until the frame must be over
+ * @frame: on the bus
+ * @tick: so late is it
+ *
+ * A frame that cannot end for so long began before the board's ticks counted from 0 again: it is
+ * dropped.
+ *
+ * Return: ticks, at least 1; 0: no frame is on the bus.
+ */
+u64 litepulse_lin_frame_wait(struct litepulse_lin_frame *frame, u64 tick)
+{
+	const u64 end = frame->deadline +
+		litepulse_lin_frame_bits(frame->period, LITEPULSE_LIN_BYTE_BITS) + 1;
+
+	if (frame->state == LITEPULSE_LIN_IDLE)
+		return 0;
+	if (end <= tick)
+		return 1;
+	if (end - tick <= litepulse_lin_frame_bits(frame->period, LITEPULSE_LIN_FRAME_BITS))
+		return end - tick;
+	frame->state = LITEPULSE_LIN_IDLE;
+	frame->deadline = 0;
+	return 0;
 }

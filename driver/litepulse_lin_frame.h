@@ -21,6 +21,8 @@
 #define LITEPULSE_LIN_BYTE_BITS 10
 /* A response is waited for during so many bit times after the header. */
 #define LITEPULSE_LIN_RESPONSE_BITS 240
+/* No frame takes longer. */
+#define LITEPULSE_LIN_FRAME_BITS 300
 
 /**
  * enum litepulse_lin_kind - what is reported
@@ -52,6 +54,7 @@ enum litepulse_lin_kind {
  * @length: of @data, bytes
  * @data: of a response
  * @tick: start edge, see @kind
+ * @end: of a header, the tick at which it was complete
  * @ns: the same by the PTP clock
  */
 struct litepulse_lin_report {
@@ -61,6 +64,7 @@ struct litepulse_lin_report {
 	u8 length;
 	u8 data[LITEPULSE_LIN_DATA_MAX];
 	u64 tick;
+	u64 end;
 	u64 ns;
 };
 
@@ -120,5 +124,6 @@ bool litepulse_lin_frame_take(struct litepulse_lin_frame *frame, const struct li
 bool litepulse_lin_frame_expire(struct litepulse_lin_frame *frame, u64 tick,
 				const struct litepulse_lin_expected *expected,
 				struct litepulse_lin_report *report);
+u64 litepulse_lin_frame_wait(struct litepulse_lin_frame *frame, u64 tick);
 
 #endif /* LITEPULSE_LIN_FRAME_H */

@@ -94,13 +94,13 @@ static void litepulse_lin_net_deliver_error(struct litepulse_lin *lin, canid_t c
 }
 
 /* A response that is sent once has been asked for: the core has dropped it. */
-static void litepulse_lin_net_use_up(struct litepulse_lin *lin, u8 id, u64 tick)
+static void litepulse_lin_net_use_up(struct litepulse_lin *lin, u8 id, u64 end)
 {
 	struct litepulse_lin_response *response = &lin->responses[id];
 
 	mutex_lock(&lin->mutex);
 	if (response->cached && response->entry.flags & LITEPULSE_LIN_ENTRY_ONCE &&
-	    tick > response->since)
+	    end > response->since)
 		response->cached = false;
 	mutex_unlock(&lin->mutex);
 }
@@ -114,7 +114,7 @@ static void litepulse_lin_net_deliver_report(struct litepulse_lin *lin,
 	switch (report->kind) {
 	case LITEPULSE_LIN_HEADER:
 		if (READ_ONCE(lin->responses[id].entry.flags) & LITEPULSE_LIN_ENTRY_ONCE)
-			litepulse_lin_net_use_up(lin, id, report->tick);
+			litepulse_lin_net_use_up(lin, id, report->end);
 		/* All programs know of it by the loopback of SocketCAN. */
 		if (!(report->own && lin->master))
 			litepulse_lin_net_deliver(lin, id | CAN_RTR_FLAG, NULL, 0, report->ns);
@@ -262,17 +262,28 @@ static void litepulse_lin_net_take_events(struct litepulse_lin *lin)
 		litepulse_lin_net_take_event(lin, &event);
 }
 
-/* Looks at the frame again when it must be over. */
+/* Looks at the frame on the bus, and at what was sent, in so many ticks at the latest. */
+static void litepulse_lin_net_expire_in(struct litepulse_lin *lin, u64 ticks)
+{
+	const u64 ns = litepulse_ticks_to_ns(&lin->lp->rate, ticks);
+	const unsigned long delay = nsecs_to_jiffies(ns) + 1;
+
+	spin_lock(&lin->lock);
+	if (!delayed_work_pending(&lin->expire_work) ||
+	    time_before(jiffies + delay, lin->expire_at)) {
+		lin->expire_at = jiffies + delay;
+		mod_delayed_work(lin->wq, &lin->expire_work, delay);
+	}
+	spin_unlock(&lin->lock);
+}
+
+/* Looks at the frame again when it must be over; @tick: so late is it. */
 static void litepulse_lin_net_expire_later(struct litepulse_lin *lin, u64 tick)
 {
-	u64 ticks = lin->frame.deadline +
-		    litepulse_lin_frame_bits(lin->period, LITEPULSE_LIN_BYTE_BITS) + lin->margin;
+	const u64 wait = litepulse_lin_frame_wait(&lin->frame, tick);
 
-	if (lin->frame.state == LITEPULSE_LIN_IDLE)
-		return;
-	ticks = ticks > tick ? ticks - tick : 0;
-	queue_delayed_work(lin->wq, &lin->expire_work,
-			   nsecs_to_jiffies(litepulse_ticks_to_ns(&lin->lp->rate, ticks)) + 1);
+	if (wait)
+		litepulse_lin_net_expire_in(lin, wait + lin->margin);
 }
 
 static void litepulse_lin_net_receive_work(struct work_struct *work)
@@ -298,7 +309,8 @@ static void litepulse_lin_net_expire_work(struct work_struct *work)
 	if (error) {
 		/* No further byte need come. */
 		if (error != -ENODEV)
-			queue_delayed_work(lin->wq, &lin->expire_work, RETRY_INTERVAL);
+			litepulse_lin_net_expire_in(lin, litepulse_ns_to_ticks(
+							&lin->lp->rate, NSEC_PER_SEC));
 		return;
 	}
 	mutex_lock(&lin->frame_mutex);
@@ -379,12 +391,16 @@ int litepulse_lin_net_respond(struct litepulse_lin *lin,
 
 /**
  * litepulse_lin_net_space - ticks from a received byte to the next one that is sent
- * @lin: device; @mutex is held, and its period is known
+ * @lin: device; @mutex is held
  */
 u64 litepulse_lin_net_space(const struct litepulse_lin *lin)
 {
+	const u64 period = lin->up ? lin->period :
+				     litepulse_bit_period(&lin->lp->rate,
+							  lin->can.bittiming.bitrate);
+
 	if (lin->space_ns < 0)
-		return litepulse_lin_frame_bits(lin->period, 1);
+		return litepulse_lin_frame_bits(period, 1);
 	return litepulse_ns_to_ticks(&lin->lp->rate, lin->space_ns);
 }
 
@@ -458,6 +474,9 @@ static int litepulse_lin_net_set_up(struct litepulse_lin *lin)
 	int error = 0;
 
 	lockdep_assert_held(&lin->mutex);
+	/* The board's ticks may count from 0 again, and any header uses up what is written now. */
+	for (id = 0; id < LITEPULSE_LIN_IDS; id++)
+		lin->responses[id].since = 0;
 	for (id = 0; !error && id < all; id += count) {
 		for (count = 0; count < ARRAY_SIZE(entries) && id + count < all; count++)
 			entries[count] = litepulse_lin_net_core_entry(&lin->responses[id + count]);
@@ -529,22 +548,44 @@ static int litepulse_lin_net_configure(struct litepulse_lin *lin, const struct c
 	return litepulse_lin_net_respond(lin, &response);
 }
 
+/**
+ * struct litepulse_lin_waiting - of a frame that a program has sent, in its skb's cb
+ * @since: when the driver got it, in jiffies
+ * @time: when it is to begin, by the clock of its socket; 0: as soon as it can
+ */
+struct litepulse_lin_waiting {
+	unsigned long since;
+	ktime_t time;
+};
+
+static struct litepulse_lin_waiting *litepulse_lin_net_waiting(const struct sk_buff *skb)
+{
+	return (struct litepulse_lin_waiting *)skb->cb;
+}
+
 /* Tick at which a frame is to begin that has a time. */
 static int litepulse_lin_net_launch_tick(struct litepulse_lin *lin, const struct sk_buff *skb,
 					 u64 *tick)
 {
-	const u64 ns = ktime_to_ns(skb->tstamp);
+	ktime_t at = litepulse_lin_net_waiting(skb)->time;
+	const clockid_t clock = skb->sk->sk_clockid;
 	struct litepulse_time time;
 	int error;
 
-	if (!skb->sk || skb->sk->sk_clockid != CLOCK_MONOTONIC)
-		return litepulse_ptp_tick(lin->lp, ns, tick);
+	if (clock != CLOCK_MONOTONIC && READ_ONCE(lin->phc))
+		return litepulse_ptp_tick(lin->lp, ktime_to_ns(at), tick);
+	if (clock == CLOCK_REALTIME)
+		at = ktime_sub(at, ktime_mono_to_any(0, TK_OFFS_REAL));
+	else if (clock == CLOCK_TAI)
+		at = ktime_sub(at, ktime_mono_to_any(0, TK_OFFS_TAI));
+	else if (clock != CLOCK_MONOTONIC)
+		return -EINVAL;
 	error = litepulse_consumer_time(lin->lp, &time);
 	if (error)
 		return error;
-	if (ns <= time.monotonic)
+	if (at <= (s64)time.monotonic)
 		return -ETIME;
-	*tick = time.tick + litepulse_ns_to_ticks(&lin->lp->rate, ns - time.monotonic);
+	*tick = time.tick + litepulse_ns_to_ticks(&lin->lp->rate, at - time.monotonic);
 	return 0;
 }
 
@@ -563,7 +604,7 @@ static int litepulse_lin_net_start_tick(struct litepulse_lin *lin, const struct 
 {
 	int error;
 
-	if (skb->tstamp)
+	if (litepulse_lin_net_waiting(skb)->time)
 		return litepulse_lin_net_launch_tick(lin, skb, start) ?:
 			litepulse_lin_queue_check(&lin->queue, now, *start);
 	spin_lock(&lin->lock);
@@ -679,7 +720,7 @@ static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct s
 		.len = LITEPULSE_LIN_DATA_MAX,
 		.data = { 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
 	};
-	struct litepulse_lin_slot slot = { .untimed = !skb->tstamp };
+	struct litepulse_lin_slot slot = { .untimed = !litepulse_lin_net_waiting(skb)->time };
 	u64 now;
 	int error;
 
@@ -711,19 +752,13 @@ static int litepulse_lin_net_send(struct litepulse_lin *lin, const struct sk_buf
 
 	for (attempt = 0; error == -ETIME && attempt < ATTEMPTS; attempt++) {
 		error = litepulse_lin_net_send_once(lin, skb, wait);
-		if (error != -ETIME || skb->tstamp)
+		if (error != -ETIME || litepulse_lin_net_waiting(skb)->time)
 			return error;
 		spin_lock(&lin->lock);
 		litepulse_lin_queue_adapt(&lin->queue, true);
 		spin_unlock(&lin->lock);
 	}
 	return error;
-}
-
-/* When the driver got it, in jiffies. */
-static unsigned long *litepulse_lin_net_since(struct sk_buff *skb)
-{
-	return (unsigned long *)skb->cb;
 }
 
 /* A word to the driver itself: nothing is sent on the bus. */
@@ -753,7 +788,7 @@ static int litepulse_lin_net_transmit(struct litepulse_lin *lin, struct sk_buff 
 		if (error == -EPERM && net_ratelimit())
 			netdev_warn(ndev, "a slave sends no header: its role is not master\n");
 	}
-	if (error == -EAGAIN && time_before(jiffies, *litepulse_lin_net_since(skb) +
+	if (error == -EAGAIN && time_before(jiffies, litepulse_lin_net_waiting(skb)->since +
 							     nsecs_to_jiffies(HORIZON_NS)))
 		return error;
 	if (error) {
@@ -826,9 +861,15 @@ static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_
 	skb_tx_timestamp(skb);
 	if (skb_queue_len(&lin->timed) + skb_queue_len(&lin->untimed) >= QUEUED_MAX - 1)
 		netif_stop_queue(ndev);
-	*litepulse_lin_net_since(skb) = jiffies;
+	/* A frame that is passed on from another device has the time at which it was received. */
+	*litepulse_lin_net_waiting(skb) = (struct litepulse_lin_waiting){
+		.since = jiffies,
+		.time = skb->sk && sock_flag(skb->sk, SOCK_TXTIME) ? skb->tstamp : 0,
+	};
+	skb->tstamp = 0;
 	setting = litepulse_lin_net_is_setting((const struct can_frame *)skb->data);
-	skb_queue_tail(skb->tstamp || setting ? &lin->timed : &lin->untimed, skb);
+	skb_queue_tail(litepulse_lin_net_waiting(skb)->time || setting ? &lin->timed :
+									  &lin->untimed, skb);
 	mod_delayed_work(lin->wq, &lin->transmit_work, 0);
 	return NETDEV_TX_OK;
 }
@@ -1055,6 +1096,12 @@ static int litepulse_lin_net_probe(struct platform_device *pdev)
 	struct net_device *ndev;
 	int error;
 
+	/* A frame of eight bytes would never fit into its queue. */
+	if ((*lp)->launch_depth < LITEPULSE_CONSUMER_LAUNCHES) {
+		dev_info(&pdev->dev, "no LIN device: this core holds %u launches, a frame has %u\n",
+			 (*lp)->launch_depth, LITEPULSE_CONSUMER_LAUNCHES);
+		return -ENODEV;
+	}
 	ndev = alloc_candev(sizeof(*lin), 0);
 	if (!ndev)
 		return -ENOMEM;

@@ -4,6 +4,8 @@
  *   role              slave, or master: only a master sends headers; while the device is down
  *   response_space    ns from the end of a received byte to the next one that the core sends;
  *                     "auto", as it is at first: one bit time. Reads what it is, in whole ticks
+ *   transmit_clock    what CLOCK_REALTIME and CLOCK_TAI mean as clock of SO_TXTIME: system, the
+ *                     kernel's clocks; phc, the PTP clock of the board
  *   lin_ids/00..3f    what the core answers: off, or [classic|enhanced] [once] and 1 to 8 bytes
  */
 #include <linux/ctype.h>
@@ -56,8 +58,6 @@ static ssize_t response_space_show(struct device *dev, struct device_attribute *
 
 	if (error)
 		return error;
-	if (!lin->up)
-		lin->period = litepulse_bit_period(&lin->lp->rate, lin->can.bittiming.bitrate);
 	ns = litepulse_ticks_to_ns(&lin->lp->rate, litepulse_lin_net_space(lin));
 	mutex_unlock(&lin->mutex);
 	return sysfs_emit(buf, "%llu\n", ns);
@@ -78,9 +78,31 @@ static ssize_t response_space_store(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RW(response_space);
 
+static ssize_t transmit_clock_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n",
+			  READ_ONCE(litepulse_lin_sysfs_of(dev)->phc) ? "phc" : "system");
+}
+
+static ssize_t transmit_clock_store(struct device *dev, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
+	const bool phc = sysfs_streq(buf, "phc");
+
+	if (!phc && !sysfs_streq(buf, "system"))
+		return -EINVAL;
+	if (phc && litepulse_ptp_index(lin->lp) < 0)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(lin->phc, phc);
+	return count;
+}
+static DEVICE_ATTR_RW(transmit_clock);
+
 static struct attribute *litepulse_lin_attrs[] = {
 	&dev_attr_role.attr,
 	&dev_attr_response_space.attr,
+	&dev_attr_transmit_clock.attr,
 	NULL
 };
 

@@ -1120,6 +1120,31 @@ static void lin_bad_headers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
 }
 
+/* When to look again: as early as can be, and never for a frame of before a reset. */
+static void lin_frames_are_awaited(struct kunit *test)
+{
+	struct lin_bus bus;
+	u64 end;
+
+	lin_init(&bus);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, 0), 0);
+	lin_header(&bus, 0x50, 0);
+	/* An entry that is written later is not this header's. */
+	KUNIT_EXPECT_EQ(test, bus.report.end, bus.tick);
+	end = bus.frame.deadline + litepulse_lin_frame_bits(LIN_PERIOD, 10) + 1;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, bus.tick), end - bus.tick);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end - 7), 7);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end), 1);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end + 1000), 1);
+	/* The board was up for days, and begins at 0 again. */
+	bus.tick += 1ULL << 45;
+	lin_header(&bus, 0x50, 0);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, 5000), 0);
+	bus.tick = 6000;
+	KUNIT_EXPECT_TRUE(test, lin_header(&bus, 0x50, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_HEADER);
+}
+
 /* Looks so late that a break at @start has no header any more. */
 static bool lin_look(struct lin_bus *bus, u64 start)
 {
@@ -1345,6 +1370,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(lin_responses_end),
 	KUNIT_CASE(lin_bad_headers),
 	KUNIT_CASE(lin_wake_ups),
+	KUNIT_CASE(lin_frames_are_awaited),
 	KUNIT_CASE(lin_losses_are_in_place),
 	KUNIT_CASE(lin_frames_have_a_horizon),
 	KUNIT_CASE(lin_untimed_frames_wait),

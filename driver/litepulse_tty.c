@@ -883,12 +883,15 @@ static int litepulse_tty_put_profile(struct litepulse_tty *t, u32 format, u64 pe
 
 /*
  * Writing it makes the receiver begin anew: only if it is another one. setup_mutex is held. -EBUSY
- * if something uses it that a claim has kept.
+ * if it is lent, or something uses it that a claim has kept.
  */
 static int litepulse_tty_set_profile(struct litepulse_tty *t, u32 format, u64 period)
 {
 	if (t->profile_known && format == t->format && period == t->period)
 		return 0;
+	/* A program may have the tty open all the same, if it failed to start before that. */
+	if (t->lent)
+		return -EBUSY;
 	return litepulse_output_check_profile(t->lp, 0) ?:
 		litepulse_tty_put_profile(t, format, period);
 }

@@ -263,7 +263,7 @@ def driver() -> list[Row]:
     page, tty = "[driver.md](driver.md)", "[driver.md](driver.md#the-tty)"
     before, least, most, soon = (defined("litepulse_tty.c", f"INTERRUPTS_{name}") for name in ("MAX", "LEAST", "MOST", "LOW_LATENCY"))
     return [
-        ("boards", f"{defined('litepulse.h', 'LITEPULSE_DEVICES')}", "", page),
+        ("boards", f"{defined('uapi/linux/litepulse.h', 'LITEPULSE_DEVICES')}", "", page),
         ("files of a board that may be subscribed", f"{defined('uapi/linux/litepulse.h', 'LITEPULSE_SUBSCRIBERS_MAX')}", "", page),
         (
             "records in a file's FIFO",

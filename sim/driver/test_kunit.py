@@ -42,6 +42,7 @@ MISTAKES = [
     ("litepulse_lin_frame.c", "frame->count > length ?", "frame->count >= length ?", "lin_responses_end"),
     ("litepulse_lin_frame.c", "(u8)byte->data != LITEPULSE_LIN_SYNC", "false", "lin_bad_headers"),
     ("litepulse_lin_events.c", "\t\tif (events->lost)\n\t\t\tkfifo_put", "\t\tif (false)\n\t\t\tkfifo_put", "lin_losses_are_in_place"),
+    ("litepulse_lin_frame.c", "if (end - tick <= litepulse_lin_frame_bits", "if (1 | litepulse_lin_frame_bits", "lin_frames_are_awaited"),
     ("litepulse_lin_queue.c", "tick - now > queue->horizon ? -ERANGE : 0", "0", "lin_frames_have_a_horizon"),
     ("litepulse_lin_queue.c", "queue->free > soon ? queue->free - soon : 0", "0", "lin_untimed_frames_wait"),
     ("litepulse_lin_queue.c", "queue->ahead - queue->ahead / 8", "queue->ahead", "lin_frames_are_given_in_time"),

@@ -34,7 +34,7 @@ def run(guest, command, stimulus=None, files=None, **options):
         {before}
         insmod litepulse_lin.ko || exit 91
         await /sys/class/net/lin0
-        ./ip link set lin0 type can bitrate {BUS.baud}
+        ./ip link set lin0 type can bitrate {BUS.baud} restart-ms 100
         touch dump
         {command}
         cat dump
@@ -160,6 +160,7 @@ def test_exact_slots(pc, line):
         pc(line),
         """
         echo master >/sys/class/net/lin0/role
+        echo phc >/sys/class/net/lin0/transmit_clock
         ./ip link set lin0 up
         (while :; do :; done) &
         (./candump -H -ta -x lin0 >dump &)

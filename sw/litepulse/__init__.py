@@ -4,6 +4,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from litepulse.errors import check_system
+
 if TYPE_CHECKING:
     from litepulse.board import Adjusted, Board, open
     from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
@@ -116,7 +118,11 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'litepulse' has no attribute '{name}'")
-    value: object = getattr(import_module(f"litepulse.{_MODULES[name]}"), name)
+    try:
+        value: object = getattr(import_module(f"litepulse.{_MODULES[name]}"), name)
+    except ModuleNotFoundError as error:
+        check_system(error)
+        raise
     globals()[name] = value
     return value
 

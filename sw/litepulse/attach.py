@@ -241,6 +241,8 @@ class Link:
             raise LitePulseError(f"{self.port.path}: the kernel found no board there within {_APPEAR:.0f} s; {log}")
         if not (self.host.sysfs / "module" / "litepulse").exists():
             raise LitePulseError(f"{self.port.path}: the kernel has no driver litepulse for the board: 'sudo modprobe litepulse'")
+        if not board.bound and sum(other.bound for other in attached.boards(self.host)) >= driver_abi.DEVICES:
+            raise LitePulseError(f"{self.port.path}: {driver_abi.DEVICES} boards at most can be attached, and so many are: detach one")
         if not board.bound:
             raise LitePulseError(f"{self.port.path}: the kernel's driver refuses the board; {log}")
         raise LitePulseError(f"{self.port.path}: the board's devices did not appear within {_APPEAR:.0f} s; {log}")

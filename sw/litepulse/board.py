@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
@@ -113,7 +114,7 @@ def _check_path(path: object, what: str) -> None:
 class Board:
     """A board that was found. Use it as a context: leaving it ends what this program runs there.
 
-    One job (train, capture, launches) at a time; a capture may go on beside an armed responder.
+    One job (train, capture, launches) at a time, whichever thread begins it; a capture may go on beside an armed responder.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -122,6 +123,8 @@ class Board:
         self.timescale = Timescale(self.identity.clock_hz, self.identity.samples_per_cycle)
         self._job: Job[Any] | None = None
         self._responder: Responder | None = None
+        self._turn = threading.Lock()  # of looking at what runs, and of setting it
+        self._taken = False  # by a job that is just beginning, or by a serial port
 
     # What it is
 
@@ -594,20 +597,33 @@ class Board:
         return self._begin(lambda: make(self._end_job))
 
     def _begin(self, make: Callable[[], JobType], beside_responder: bool = False) -> JobType:
-        if self._job or (self._responder and not beside_responder):
-            raise InUse(f"{self.name}: this program has a job on it already: stop() or close() that first")
-        job = make()
-        job.begin()
-        if isinstance(job, Responder):
-            self._responder = job
-        else:
-            self._job = job
+        self.take(beside_responder)
+        try:
+            job = make()
+            job.begin()
+            if isinstance(job, Responder):
+                self._responder = job
+            else:
+                self._job = job
+        finally:
+            self.give_back()
         return job
+
+    def take(self, beside_responder: bool = False) -> None:
+        """No job begins until give_back(). InUse if there is one, or if another thread is just beginning one."""
+        with self._turn:
+            if self._taken or self._job or (self._responder and not beside_responder):
+                raise InUse(f"{self.name}: this program has a job on it already: stop() or close() that first")
+            self._taken = True
+
+    def give_back(self) -> None:
+        """Jobs may begin again."""
+        self._taken = False
 
     @property
     def busy(self) -> bool:
         """This program has a job on it, or an armed responder."""
-        return bool(self._job or self._responder)
+        return bool(self._taken or self._job or self._responder)
 
     def _end_job(self) -> None:
         self._job = None

@@ -2,6 +2,9 @@
 """Where the program `litepulse` begins: an interrupt is quiet from here on, also while all else is still being loaded."""
 
 import signal
+import sys
+
+from litepulse.errors import LitePulseError, check_system
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -19,3 +22,10 @@ def main(argv: list[str] | None = None) -> int:
         return command(argv)
     except KeyboardInterrupt:
         return 130
+    except ModuleNotFoundError as error:
+        try:
+            check_system(error)
+        except LitePulseError as unsupported:
+            print(f"litepulse: {unsupported}", file=sys.stderr)
+            return 2
+        raise

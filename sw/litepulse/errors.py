@@ -80,3 +80,12 @@ class OutputLost(LitePulseError):
 
 class OutputClosed(Exception):
     """Nobody reads the standard output any more (`| head`): stop quietly."""
+
+
+_UNIX = {"fcntl", "termios", "pty", "tty", "resource"}  # modules of Python that Windows does not have
+
+
+def check_system(error: ModuleNotFoundError) -> None:
+    """Unsupported, which says what works, if a module is missing because this is no Unix."""
+    if error.name in _UNIX:
+        raise Unsupported("this system is not supported: LitePulse needs Linux or macOS; on Windows use WSL or a Linux VM") from None

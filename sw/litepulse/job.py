@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What all jobs on a board have in common: how it is polled, and how a program iterates over what happens."""
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -89,6 +90,7 @@ class Job(Generic[Item]):
         self._lost: int | None = None  # once it has ended
         self._ended = ended  # tells the board that the next job may begin
         self._closed = self._over = False
+        self._turn = threading.RLock()  # a look at the board, or the end, is one thread's: another one's stop() waits for it
         self._ready: deque[Item] = deque()
         ctrl_c = CtrlC()
         self._flag = ctrl_c if interrupt is None else interrupt
@@ -126,25 +128,33 @@ class Job(Generic[Item]):
         return self
 
     def __next__(self) -> Item:
-        while not self._ready:
-            if self._over:
-                raise StopIteration
-            with self._catching:
-                try:
-                    if not self._advance(self._flag) or self._flag:
-                        self._over = True
-                        self.interrupted = bool(self._flag)
-                        self._end()
-                except BaseException:
+        while True:
+            with self._turn:
+                if self._ready:
+                    return self._ready.popleft()
+                if self._over:
+                    raise StopIteration
+                self._look()
+
+    def _look(self) -> None:
+        """One look; the end, if that was the last."""
+        with self._catching:
+            try:
+                if not self._advance(self._flag) or self._flag:
                     self._over = True
-                    self._abandon()
-                    self._close()
-                    raise
-        return self._ready.popleft()
+                    self.interrupted = bool(self._flag)
+                    self._end()
+            except BaseException:
+                self._over = True
+                self._abandon()
+                self._close()
+                raise
 
     def stop(self) -> None:
         """Ends the job; what has come, and what comes until the line is idle, can still be iterated over."""
-        if not self._over:
+        with self._turn:
+            if self._over:
+                return
             self._over = True
             try:
                 self._end()
@@ -164,10 +174,11 @@ class Job(Generic[Item]):
 
     def close(self) -> None:
         """Ends the job. May be called again."""
-        if not self._over:
-            self._over = True
-            self._abandon()
-        self._close()
+        with self._turn:
+            if not self._over:
+                self._over = True
+                self._abandon()
+            self._close()
 
     def _close(self) -> None:
         if not self._closed:

@@ -106,6 +106,7 @@ class TrainRecord:
     bytes_lost: int = 0
     lost_at_least: bool = False  # events_lost and bytes_lost are lower bounds
     done: int | None = None  # pulses counted, once it ended
+    over: bool = False  # it has ended
     max_error: int | None = None
     min_interval: int | None = None
     max_interval: int | None = None
@@ -199,9 +200,15 @@ class TrainRecord:
 
     @property
     def exact(self) -> bool:
-        """Nothing lost, nothing refused, every edge where it belongs and, if anything was received, all of it as it left."""
-        clean = not self.lost and not self.refused_count and self.max_error == 0
+        """All that have left by now are here, at their ticks, and, if anything was received, all of it as it left. No pulse: False."""
+        clean = not self.lost and not self.refused_count and self.max_error == 0 and self._complete
         return clean and (not self.received_count or (self.delays() == {regs.LOOPBACK_TICKS: self.launched_count} and not self.bad_frames))
+
+    @property
+    def _complete(self) -> bool:
+        """No pulse is missing: neither before the newest one nor, once the train is over, behind it."""
+        newest = 0 if self._last is None else self._last[0] + 1
+        return self.launched_count == newest and (self.done == newest if self.over else self.done in (None, newest))
 
 
 def _trim(kept: dict[int, Any] | list[int], limit: int | None) -> None:

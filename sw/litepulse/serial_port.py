@@ -117,12 +117,17 @@ class Serial(serial.SerialBase):
         if self.is_open:
             raise serial.SerialException("Port is already open.")
         self._check_options()
+        taken = False
         try:
             self._board = self._given or self._find(str(self._port))
             self._profile = self._make_profile()
+            self._board.take()
+            taken = True
             self._prepare()
         except LitePulseError as error:
             board, self._board = self._board, None
+            if board and taken:
+                board.give_back()
             if board and not self._given:
                 board.close()
             raise serial.SerialException(str(error)) from None
@@ -139,8 +144,8 @@ class Serial(serial.SerialBase):
 
     def _prepare(self) -> None:
         backend = self.board.backend
-        if self.board.busy or backend.status().train_running:
-            raise InUse(f"{self.board.name}: a train or another job runs there; stop it first")
+        if backend.status().train_running:
+            raise InUse(f"{self.board.name}: a train runs there; stop it first")
         check_alone(backend)
         backend.set_receiver(self._profile, True, False)
         backend.set_profile(LAUNCH_PROFILE, self._profile)
@@ -162,6 +167,7 @@ class Serial(serial.SerialBase):
         board, self._board = self._board, None
         if board:
             tidy(board.backend)
+            board.give_back()
             if board is not self._given:
                 board.close()
 

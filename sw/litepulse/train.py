@@ -220,6 +220,7 @@ class TrainRun:
             rows += self.poll()
             # A backend that does not see the line knows only now that the last pulse is still on it.
             if not self.status.line_busy:
+                self.record.over = True
                 return rows
 
     def _settle(self) -> int:

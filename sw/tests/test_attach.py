@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from litepulse import attach, ports, regs
+from litepulse.backends import driver_abi
 from litepulse.backends import uartbone as transport
 from litepulse.backends.uartbone import open_port
 from litepulse.errors import BadInput, LitePulseError
@@ -257,6 +258,16 @@ def test_what_the_kernel_refuses(machine, board, kernel, said, monkeypatch):
     with unchanged(board.spec), pytest.raises(LitePulseError, match=said):
         attach.Link(machine.host, port)
     assert (machine.folder / "discipline").read_text() == "0\n" and machine.latency_file().read_text() == "16\n"
+
+
+def test_one_board_too_many(machine, board, monkeypatch):
+    machine.write("kernel", "refuses")
+    monkeypatch.setattr(attach, "_APPEAR", 0.1)
+    for number in range(driver_abi.DEVICES):
+        machine.appear(f"ttyS{number}", number + 1)
+    port = describe(machine.host, machine.plug(board.spec))
+    with pytest.raises(LitePulseError, match="16 boards at most can be attached, and so many are: detach one"):
+        attach.Link(machine.host, port)
 
 
 def test_unplugged_while_the_kernel_looks(machine, monkeypatch):

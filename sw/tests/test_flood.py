@@ -89,6 +89,7 @@ def board(monkeypatch):
         return BusBackend(board, "uartbone", "fake", False, [])
 
     monkeypatch.setattr(backends, "connect", connect)
+    monkeypatch.setattr(BusBackend, "stay_in_touch", lambda self: None)  # else what passes would not be counted right
     monkeypatch.setattr("litepulse.backends.registers.time.sleep", lambda seconds: None)
     return board
 

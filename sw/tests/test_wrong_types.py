@@ -12,7 +12,7 @@ import litepulse
 TRIGGER = litepulse.Edge(0)
 NO_FORMAT = litepulse.Format(invert=False)
 RUN = {"width": None, "break_bits": None, "baud": 9600, "fmt": NO_FORMAT, "loopback": False}
-# What each method needs to be called at all. `begin` is for the package's own jobs.
+# What each method needs to be called at all. INTERNAL is for the package's own jobs.
 METHODS = {
     "adjust": {"rate": 58},
     "capture": {"duration": "1us", "bytes": True, "baud": "1M"},
@@ -34,7 +34,7 @@ METHODS = {
     "train": {"rate": 58},
 }
 NO_ARGUMENTS = {"close", "now", "read_clocks", "status", "stop"}
-INTERNAL = {"begin"}
+INTERNAL = {"begin", "take", "give_back"}
 WITHOUT = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "period": ("rate",)}  # what an argument excludes
 WRONG = [object(), [58], {}, "text", b"text", 0.001, -1.5, 3 + 4j, float("nan"), float("inf"), 10**5000, -(10**5000), None, litepulse, "²"]
 # Any object is true or false, and may be a label.

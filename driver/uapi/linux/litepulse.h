@@ -30,6 +30,9 @@
  */
 #define LITEPULSE_LDISC 8
 
+/* Boards that a machine can have at once: N of /dev/litepulseN and /dev/ttyPULSEN is below it. */
+#define LITEPULSE_DEVICES 16
+
 /*
  * litepulse_event.kind: what happened. Below 16: told by the hardware; 4 and 8 are between it and
  * the driver, so nobody gets them, nor can subscribe to them.

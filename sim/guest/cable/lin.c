@@ -4,14 +4,17 @@
  *
  *   lin PORT STEP...
  *
- *   role=slave|master  space=NS|auto  id=XX=TEXT (an underscore for a space)   attributes; errno=N= before it: it must fail so
+ *   role=slave|master  space=NS|auto  clock=system|phc  id=XX=TEXT (an underscore for a space)
+ *                      attributes; errno=N= before it: it must fail so
  *   bitrate=N          by netlink, as ip(8) does it; bitrate=N,loopback wires the receiver to the transmitter
  *   restartms=N        by netlink; restart: ends bus-off
  *   up, down           errno=N=up: it must fail so
  *   send=FRAME         as of cansend(1): 50#A1B2 is EFF with eight digits before #, SFF with three; R instead of data: RTR
  *   at=MS              what is sent next begins so long after now by the PTP clock; at=+MS: after the last one so sent
  *   soon               the next frame has no time
- *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time
+ *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time, before and after that; real=MS, tai=MS: by these of the kernel's clocks
+ *   deadtty            opens the tty, which cannot start; ttybaud=N: of the tty that was opened
+ *   settai=S           CLOCK_TAI is so many seconds ahead of CLOCK_REALTIME; shiftptp=S: sets the PTP clock forward
  *   stamps             the kernel names the board's PTP clock as that of the time stamps, which all that is received has
  *   wait=MS  show=NAME (prints attribute)
  *   busy               the tty cannot be opened, and nobody else can have the claim; free: both can be had
@@ -30,6 +33,9 @@
 #include <linux/ethtool.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/timex.h>
+#include <termios.h>
 
 static struct board board;
 static int can = -1, heard = -1, pulse = -1;
@@ -82,7 +88,7 @@ static void start_listening(void)
 	CHECK(pulse >= 0 && !ioctl(pulse, LITEPULSE_IOC_SUBSCRIBE, &want));
 	can = lin_open(CLOCK_TAI);
 	heard = lin_open(CLOCK_TAI);
-	CHECK(can >= 0 && heard >= 0);
+	CHECK(can >= 0 && heard >= 0 && !lin_write("transmit_clock", "phc"));
 	listening = 1;
 	CHECK(!pthread_create(&listener, NULL, listen_to_all, NULL));
 }
@@ -136,14 +142,29 @@ static unsigned long long ptp_now(void)
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
-/* The next frames have times of CLOCK_MONOTONIC. */
-static unsigned long long monotonic_in(unsigned long ms)
+/* The next frames have times of a clock of the kernel. */
+static unsigned long long system_in(clockid_t clock, unsigned long ms)
 {
-	struct sock_txtime txtime = { .clockid = CLOCK_MONOTONIC };
+	struct sock_txtime txtime = { .clockid = clock };
+	struct timespec time;
 
-	CHECK(!setsockopt(can, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime)));
-	printf("ptp %llu\n", ptp_now() + ms * 1000000ull);
-	return now() * 1e9 + ms * 1e6;
+	CHECK(!setsockopt(can, SOL_SOCKET, SO_TXTIME, &txtime, sizeof(txtime)) && !lin_write("transmit_clock", "system"));
+	printf("ptp %llu", ptp_now() + ms * 1000000ull);
+	CHECK(!clock_gettime(clock, &time));
+	printf(" %llu\n", ptp_now() + ms * 1000000ull);
+	return time.tv_sec * 1000000000ull + time.tv_nsec + ms * 1000000ull;
+}
+
+static void shift_ptp(long seconds)
+{
+	struct timex step = { .modes = ADJ_SETOFFSET, .time.tv_sec = seconds };
+	char name[40];
+	int fd;
+
+	snprintf(name, sizeof(name), "/dev/ptp%d", board.ptp);
+	fd = open(name, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0 && syscall(SYS_clock_adjtime, (~(clockid_t)fd << 3) | 3, &step) >= 0);
+	close(fd);
 }
 
 static void check_stamps(void)
@@ -194,6 +215,8 @@ int main(int count, char **words)
 		value = value ? value + 1 : step + strlen(step);
 		if (!strncmp(step, "role=", 5)) {
 			expect(lin_write("role", value));
+		} else if (!strncmp(step, "clock=", 6)) {
+			expect(lin_write("transmit_clock", value));
 		} else if (!strncmp(step, "space=", 6)) {
 			expect(lin_write("response_space", value));
 		} else if (!strncmp(step, "id=", 3)) {
@@ -227,7 +250,17 @@ int main(int count, char **words)
 		} else if (!strcmp(step, "soon")) {
 			soon = 1;
 		} else if (!strncmp(step, "mono=", 5)) {
-			launch_ns = monotonic_in(strtoul(value, NULL, 10));
+			launch_ns = system_in(CLOCK_MONOTONIC, strtoul(value, NULL, 10));
+		} else if (!strncmp(step, "real=", 5)) {
+			launch_ns = system_in(CLOCK_REALTIME, strtoul(value, NULL, 10));
+		} else if (!strncmp(step, "tai=", 4)) {
+			launch_ns = system_in(CLOCK_TAI, strtoul(value, NULL, 10));
+		} else if (!strncmp(step, "settai=", 7)) {
+			struct timex tai = { .modes = ADJ_TAI, .constant = strtol(value, NULL, 10) };
+
+			CHECK(adjtimex(&tai) >= 0);
+		} else if (!strncmp(step, "shiftptp=", 9)) {
+			shift_ptp(strtol(value, NULL, 10));
 		} else if (!strcmp(step, "stamps")) {
 			check_stamps();
 		} else if (!strncmp(step, "wait=", 5)) {
@@ -238,6 +271,16 @@ int main(int count, char **words)
 			check_busy(*step == 'b');
 		} else if (!strcmp(step, "tty")) {
 			tty = open_tty(&board);
+			CHECK(tty >= 0);
+		} else if (!strncmp(step, "ttybaud=", 8)) {
+			struct termios settings = { };
+
+			cfmakeraw(&settings);
+			settings.c_cflag |= CREAD;
+			CHECK(!cfsetspeed(&settings, strtoul(value, NULL, 10)));
+			expect(tcsetattr(tty, TCSANOW, &settings));
+		} else if (!strcmp(step, "deadtty")) {
+			tty = open("/dev/ttyPULSE0", O_RDWR | O_CLOEXEC | O_NOCTTY);
 			CHECK(tty >= 0);
 		} else if (!strcmp(step, "closetty")) {
 			close(tty);

@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 		if (!strcmp(name, "bitrate")) {
 			error = lin_set_bitrate(strtoul(value, NULL, 10), 0);
 		} else if (!strcmp(name, "up")) {
-			error = lin_set_up(1);
+			error = lin_set_up(1) || lin_write("transmit_clock", "phc");
 			can = lin_open(CLOCK_TAI);
 			subscribe(pulse, bytes);
 		} else if (!strcmp(name, "down")) {

@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 
 ABI = 4
 LDISC = 8
+DEVICES = 0x10
 KIND_TX = 1
 KIND_EDGE = 2
 KIND_REFUSED = 3
