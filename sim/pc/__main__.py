@@ -11,6 +11,7 @@ import termios
 import tty
 from pathlib import Path
 
+from litepulse.layout import LIN_BIT_MIN
 from litex_soc.verilated import BuildError as ModelError
 from sim.guest.builds import say
 from sim.pc import pc_rig
@@ -22,15 +23,19 @@ ESCAPE, END = b"\x01", b"x"  # Ctrl-A x
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = ROOT / "sw" / "target"
 WIRES = ("tx:rx", "tx:aux0", "tx:aux1", "tx:aux2", "tx:aux3")
-BOARD = "/dev/litepulse{0}, /dev/ttyPULSE{0}, /dev/ptp{0} of the board on /dev/ttyUSB{0}."
+BOARD = "/dev/litepulse{0}, /dev/ttyPULSE{0}, /dev/ptp{0}, lin{0} of the board on /dev/ttyUSB{0}."
+CAN_UTILS = ("canplayer", "canbusload", "cansniffer")  # besides candump, cansend, cangen
+SETTINGS = ".shrc"
+ALIASES = b"alias ip=/tmp/files/ip\n"  # busybox's shell takes its own, which does not know CAN, whatever PATH says
 SHELL = """
 exec 0<>/dev/ttyS0 1>&0 2>&0
 stty sane
 echo
 echo "{boards}"
 echo "{wiring}"
-echo "Commands: litepulse-info, -train, -capture, -send. The clock is slow: see litepulse-info. Ctrl-A x ends."
-export PATH=/tmp/files:$PATH PS1='# '
+echo "Commands: litepulse-info, -train, -capture, -send; ip, candump, cansend, cangen, canplayer for lin0."
+echo "The clock is slow: see litepulse-info. LIN goes to {baud} baud. Ctrl-A x ends."
+export PATH=/tmp/files:$PATH PS1='# ' ENV=/tmp/files/{settings}
 setsid -c sh -i
 poweroff -f
 """
@@ -89,10 +94,13 @@ def told(boards, wires):
 def interact(guest, files, hz, boards, wires):
     """Carries the guest's console to this terminal until one of both ends."""
     command, more = guest.attaching(boards)
+    loads, can = guest.with_can(*CAN_UTILS)
     devices, wiring = told(boards, wires)
     ports = "".join(f"await /dev/ttyUSB{number}\n" for number in range(boards))
-    script = f"{pc_rig.PRELUDE}{ports}{command}\n{SHELL.format(boards=devices, wiring=wiring)}"
-    package = pc_rig.package(script, {**programs(guest), **more, **files})
+    lin = "".join(f"await /sys/class/net/lin{number}\n" for number in range(boards))
+    console = SHELL.format(boards=devices, wiring=wiring, baud=hz // LIN_BIT_MIN, settings=SETTINGS)
+    script = f"{pc_rig.PRELUDE}{loads}\n{ports}{command}\ninsmod litepulse_lin.ko || exit 91\n{lin}{console}"
+    package = pc_rig.package(script, {**programs(guest), **more, **can, SETTINGS: ALIASES, **files})
     with contextlib.ExitStack() as stack:
         link = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="litepulse-link-"))) / "wire" if boards == 2 else None
         simulated = [stack.enter_context(Board(hz, wires=wires, record=False, link=link)) for _ in range(boards)]

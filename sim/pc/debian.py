@@ -18,7 +18,7 @@ def needed(path):
 
 
 def programs(entry, *names):
-    """{name in the guest: path or bytes}: programs of an entry of scripts/debian_packages.toml, to be called as ./NAME.
+    """{name in the guest: path or bytes}: programs of an entry of scripts/debian_packages.toml, to be called by their path, or from PATH.
 
     Raises PackageError, or BuildError when its packages have no such program.
     """
@@ -38,5 +38,5 @@ def programs(entry, *names):
             files[f"debian/{name}"] = library = find(name)
             wanted += needed(library)
     for name in names:
-        files[name] = f'#!/bin/sh\nexec debian/loader --library-path debian debian/{name} "$@"\n'.encode()
+        files[name] = f'#!/bin/sh\nhere=${{0%/*}}/debian\nexec "$here/loader" --library-path "$here" "$here/{name}" "$@"\n'.encode()
     return files

@@ -149,11 +149,13 @@ class Guest:
             ]
         return "\n".join(lines), {**self.driver(), "attach": self.guest_program("attach")}
 
-    def with_can(self):
-        """(command, files): loads SocketCAN; can-utils and ip are at hand."""
+    def with_can(self, *more):
+        """(command, files): loads SocketCAN; ip and candump, cansend, cangen are at hand, and `more` of can-utils."""
         modules = kernels.can_modules(self.kernel)
         loads = " && ".join(f"insmod {path.name}" for path in modules)
-        return f"{loads} || exit 90", {path.name: path for path in modules} | programs("can-programs", "candump", "cansend", "cangen", "ip")
+        return f"{loads} || exit 90", {path.name: path for path in modules} | programs(
+            "can-programs", "candump", "cansend", "cangen", "ip", *more
+        )
 
     def attached(self, command, files=None, **options):
         """As run(), with the driver loaded and attached to all boards; /dev/litepulse0 and its like are there."""

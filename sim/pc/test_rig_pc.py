@@ -195,6 +195,20 @@ def test_make_pc_with_wires(pc, words, said, here, there):
     assert person.status() == 0
 
 
+def test_make_pc_with_lin(pc):
+    """lin0 without a board: the response that it publishes comes back over the wire, by can-utils and ip."""
+    person = Person("-m", "sim.pc", "--hz", "500000", "--wire", "tx:rx")
+    assert person.sees("# ", 300) and "LIN goes to 7812 baud" in person.seen
+    for line in (
+        "ip link set lin0 type can bitrate 2400 && echo master >/sys/class/net/lin0/role && ip link set lin0 up; echo set $?",
+        "candump -n 2 lin0,010:7ff & sleep 1; cansend lin0 000000D0#A1B2; sleep 1; cansend lin0 010#R; wait; echo 4$((1 + 1))",
+    ):
+        person.types(f"{line}\r")
+    assert person.sees("\r\n42\r\n") and "set 0" in person.seen and re.search(r"lin0 +010 +\[2\] +A1 B2", person.seen), person.seen
+    person.types("\x01x")
+    assert person.status() == 0
+
+
 @pytest.mark.parametrize(
     "words, told",
     [
