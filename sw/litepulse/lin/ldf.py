@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from litepulse.errors import BadInput, LitePulseError, shown
+from litepulse.errors import BadInput, LitePulseError, lacking, shown
 from litepulse.lin.encodings import Ascii, Bcd, Converter, Logical, Physical, Signal
 from litepulse.lin.protocol import DATA_MAX, ID_MAX, MASTER_REQUEST, SLAVE_RESPONSE
 
@@ -160,7 +160,7 @@ def _tools() -> tuple[Any, Any, type[Exception]]:
         from lark.exceptions import LarkError
         from ldfparser.grammar import LdfTransformer  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
-        raise LitePulseError("LIN description files need ldfparser: pip install 'litepulse[lin]'") from None
+        raise LitePulseError(lacking("a LIN description file", "ldfparser")) from None
 
     base: Any = LdfTransformer
 
