@@ -102,6 +102,7 @@ def page(results):
     out += [
         "",
         cards(),
+        "What each of them can do, in one table: [limits.md](limits.md#by-board).",
         "",
         *(f"- `{name}`: {what}" for name, what in VARIANTS.items()),
         *linux_clocks(),
@@ -155,14 +156,7 @@ def page(results):
             "With more samples per cycle a tick is shorter, but an answer takes longer: pads and decision need more cycles.",
         ]
     missed = [line for choice, found in full.items() for line in shortcomings(choice, found[0])]
-    out += [
-        "",
-        "All fit and meet their clocks." if not missed else "**Missed: " + "; ".join(missed) + ".**",
-        "",
-        "Critical path of each clock:",
-        "",
-    ]
-    out += [f"- `{choice.name}`, `{clock}`: {way}" for choice, found in full.items() for clock, way in found[0].ways.items()]
+    out += ["", "All fit and meet their clocks." if not missed else "**Missed: " + "; ".join(missed) + ".**"]
     out += [
         "",
         "## What LitePulse costs",
@@ -190,6 +184,8 @@ def page(results):
                         ]
                     )
                 )
+    out += ["", "## Critical paths", "", "Of each clock:", ""]
+    out += [f"- `{choice.name}`, `{clock}`: {way}" for choice, found in full.items() for clock, way in found[0].ways.items()]
     return "\n".join(out) + "\n"
 
 

@@ -119,7 +119,7 @@ def launches() -> list[Row]:
         (
             "maximum time to a launch, by command and package",
             f"{FARTHEST_DAYS} days",
-            "more is taken for a mistake",
+            "a time farther ahead is refused",
             "[cli.md](cli.md#trains)",
         ),
         ("pulse", f"{time(1)} to {time(WORD - 1)}", f"1 to {power(WORD - 1)} ticks", "[core.md](core.md)"),

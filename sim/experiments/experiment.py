@@ -107,8 +107,26 @@ def by_rank(values, percent):
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
-def cumulative(values):
-    """(x, y) of the share of values, in percent, that are at most x: for a series of style "steps"."""
-    ordered = sorted(values)
-    last = {value: n for n, value in enumerate(ordered, 1)}
-    return list(last), [100 * n / len(ordered) for n in last.values()]
+def told(time):
+    """A time in s with three digits and a unit."""
+    for unit, scale in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3), ("s", 1)):
+        if time * scale < 999.5:
+            break
+    value = time * scale
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+
+
+def spread(name, values, source, ours, least=0.0):
+    """The row of a chart, from the smallest of some times in s to the largest; of 100 or more also p99.
+
+    least: what stands for a smaller value, as 0 has no place on a logarithmic axis
+    """
+    shares = {0: min(values), 50: by_rank(values, 50), **({99: by_rank(values, 99)} if len(values) >= 100 else {}), 100: max(values)}
+    words = {0: "least", 50: "median", 100: "most"}
+    labels = [f"{words.get(percent, f'p{percent}')} {told(value)}" for percent, value in shares.items()]
+    return Series(name, [max(value, least) for value in shares.values()], [*shares], source, "line", ours, labels)
+
+
+def limit(name, value):
+    """The row of a published limit: one mark."""
+    return Series(name, [value], [100], PUBLISHED, "line", False, [f"most {told(value)}"])

@@ -7,7 +7,7 @@ from math import floor
 from statistics import pstdev
 
 from sim.experiments import soc
-from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, check
+from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, check, limit, spread
 from sim.guest.pins import changes
 from sim.linux.driver_bench import PEER, PULSE
 
@@ -176,20 +176,17 @@ def tables(found):
 def charts(found):
     """Errors of the periods by all ways; the distance from the reference."""
     series = [
-        Series(
-            f"{way.title}, {load}",
-            list(range(1, len(one["ticks"]))),
-            [abs(error) for error in errors_us(one["ticks"])],
-            RTL,
-            ours=way.exact,
-        )
+        spread(f"{way.title}, {load}", [abs(error) / 1e6 for error in errors_us(one["ticks"])], RTL, way.exact)
         for way, load, one in measured(found)
     ]
     if not series:
         return []
-    last = max(len(one.x) for one in series)
-    series.append(Series("a tuned laptop, at best", [1, last], [TUNED_US, TUNED_US], PUBLISHED, style="line", ours=False))
-    out = [Chart("p1-periods", "58 Hz from Linux: how wrong is each period?", "period", "error, either way [µs]", series, log="y")]
+    series.append(limit("a tuned laptop, at best", TUNED_US / 1e6))
+    title, axis = (
+        "58 Hz from Linux, errors of the periods: least to most, dot: median",
+        "error, either way; below a tick (20 ns) it is rounding [s]",
+    )
+    out = [Chart("p1-periods", title, axis, "", series, "x", rows=True)]
     if "disciplined" in found:
         one = found["disciplined"]
         x = [k / RATE for k in range(len(one["errors"]))]

@@ -3,7 +3,7 @@
 
 from functools import cache
 
-from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, cumulative
+from sim.experiments.experiment import RTL, Chart, Experiment, Step, limit, spread
 from sim.linux import lin_bench
 from sim.linux.lin_bench import LENGTHS, SLAVES, longest, summary
 
@@ -58,21 +58,18 @@ def write_page(found, how):
 
 
 def charts(found):
-    """Shares of the answers of one byte over time."""
+    """How soon answers of one byte begin."""
     series = []
     for slave, load, one in named(found):
-        us = one["1"].get("us", [])
+        us, missing = one["1"].get("us", []), one["1"]["missing"]
         if us:
-            x, y = cumulative(us)
-            share = len(us) / (len(us) + one["1"]["missing"])
-            series.append(Series(f"{slave.title}, {load}", x, [value * share for value in y], RTL, "points", ours=slave.title == "lin0"))
+            name = f"{slave.title}, {load}" + (f" ({missing} of {len(us) + missing} missing)" if missing else "")
+            series.append(spread(name, [value / 1e6 for value in us], RTL, slave.title == "lin0"))
     if not series:
         return []
-    limit = float(longest(1))
-    series.append(Series("the standard allows", [limit, limit], [0, 100], PUBLISHED, "line", ours=False))
-    return [
-        Chart("p3-lin", "LIN: how soon answers of one byte begin", "from header to answer [µs]", "share of the answers [%]", series, "x")
-    ]
+    series.append(limit("the standard allows", float(longest(1)) / 1e6))
+    title = "LIN, answers of one byte: least to most, dot: median"
+    return [Chart("p3-lin", title, "from header to answer [s]", "", series, "x", rows=True)]
 
 
 P3 = Experiment(

@@ -10,7 +10,7 @@ from litex_soc.build_cache import content_key
 from sim import core_alone
 from sim.cocotb_rig import ROOT
 from sim.experiments import soc
-from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, check, cumulative
+from sim.experiments.experiment import PUBLISHED, RTL, Chart, Experiment, Series, Step, check, limit, spread
 from sim.guest.pins import changes
 from sim.linux.driver_bench import PEER, PULSE
 from sim.linux.runs import RUNS
@@ -19,6 +19,7 @@ HERE = ROOT / "sim" / "experiments"
 HZ, US = soc.HZ, soc.HZ // 10**6
 MILLION = 1_000_000
 WAYS = {"train": "hardware train, its period set while it runs", "launches": "timed launches, each at its own tick"}
+AHEAD = {"launches": ", up to 56 cycles ahead: it follows later"}
 KEPT = 2000  # cycles that the picture shows
 TUNED_US = (100, 40, 10)  # published: as it was, with SCHED_FIFO and affinity, with absolute sleeps and idle states off
 
@@ -118,7 +119,7 @@ def tables(found):
     out += [
         "",
         "A commanded time is a fraction, the pulse comes at the tick before it: so 2/3 of a tick is exact. How near the pulses are to the",
-        "reference is up to the program, which sees it late: with launches up to 56 cycles ahead.",
+        "reference is up to the program. It sees the reference late, because launches wait in the board up to 56 cycles.",
         "",
         f"Programs on the Linux SoC at {HZ // 10**6} MHz ({RTL}), each cycle nudged by -5 to +5 µs, against what they commanded:",
         "",
@@ -143,24 +144,32 @@ def charts(found):
     if followed:
         shown = range(100, 600)  # it has caught up by then
         series = [
-            Series(WAYS[way], list(shown), [found[f"alone-{way}"]["phases"][n] for n in shown], RTL, style="line", ours=True)
+            Series(
+                WAYS[way] + AHEAD.get(way, ""),
+                list(shown),
+                [found[f"alone-{way}"]["phases"][n] for n in shown],
+                RTL,
+                style="line",
+                ours=True,
+            )
             for way in followed
         ]
-        first = found[f"alone-{followed[0]}"]["reference"]
-        series.append(Series("reference: its period less 1000 µs", list(shown), [first[n] - 1000 for n in shown], RTL, "line", ours=False))
-        out.append(Chart("p4-follow", "A cycle follows a wandering reference", "cycle", "distance [µs]", series))
+        title = "A program follows a reference that it sees late; each pulse is where it commanded it"
+        out.append(Chart("p4-follow", title, "cycle", "distance from the reference [µs]", series))
     rows = [(way, load) for way in LINUX for load in ("idle", "loaded") if f"{way}-{load}" in found]
     if rows:
-        series = []
-        for way, load in rows:
-            # 0 has no place on a logarithmic axis: half a tick stands for it.
-            errors = [max(abs(error), 0.5 / US) for error in found[f"{way}-{load}"]["errors_us"]]
-            x, y = cumulative(errors)
-            series.append(Series(f"{LINUX[way]}, {load}", x, y, RTL, style="steps" if len(x) > 1 else "points", ours=way == "timed"))
-        for limit in TUNED_US:
-            series.append(Series(f"±{limit} µs", [limit, limit], [0, 100], PUBLISHED, style="line", ours=False))
-        title = "A nudged cycle of 1000 µs: distance from the commanded time"
-        out.append(Chart("p4-cycle", title, "at most so far away [µs]", "share of the cycles [%]", series, log="x"))
+        series = [
+            spread(
+                f"{LINUX[way]}, {load}", [abs(error) / 1e6 for error in found[f"{way}-{load}"]["errors_us"]], RTL, way == "timed", 0.5 / HZ
+            )
+            for way, load in rows
+        ]
+        series += [
+            limit(f"a tuned PC: {how}", us / 1e6) for us, how in zip(TUNED_US, ("as it was", "SCHED_FIFO, affinity", "absolute sleeps"))
+        ]
+        title = "A nudged cycle of 1000 µs, distance from the commanded time: least to most, dot: median"
+        axis = "distance, either way; half a tick stands for 0 [s]"
+        out.append(Chart("p4-cycle", title, axis, "", series, "x", rows=True))
     return out
 
 

@@ -5,7 +5,7 @@ import textwrap
 from statistics import median
 
 from sim.experiments import p5_cable, p5_pads, p5_soc
-from sim.experiments.experiment import PUBLISHED, Chart, Experiment, Series, Step, by_rank
+from sim.experiments.experiment import PUBLISHED, Chart, Experiment, Series, Step, by_rank, told
 from sim.experiments.p5_published import PERCENTS, SOURCE, published
 
 SAMPLES = 1000  # of each in the long variant, and where they cost little
@@ -57,15 +57,6 @@ def seconds(row):
 def spread_ticks(row):
     """The longest less the shortest delay, in ticks."""
     return (max(row["delays"]) - min(row["delays"])) * row["tick_hz"] / row["per_second"]
-
-
-def told(time):
-    """A time in s with three digits and a unit."""
-    for unit, scale in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)):
-        if time * scale < 999.5:
-            break
-    value = time * scale
-    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
 
 
 def place(row):
@@ -122,8 +113,8 @@ def verdict(row):
 NOTES = (
     "Delays of edges count from the edge at the input pin to the edge at the output pin. Delays of bytes (the ttys) count from the "
     "begin of the stop bit to the start edge of the same byte. `refused`: the answer was launched too late, so it was not sent. "
-    "`missed`: nobody saw the stimulus, or the study's measurement timed out. `×`: so many times as long as the responder on the cable, "
-    f"in the median; times of the PC there are the emulator's. Of fewer than {FEW} samples there is no p99. Published: {SOURCE}."
+    "`missed`: nobody saw the stimulus, or the study's measurement timed out. `×`: the median as a multiple of the responder's on the "
+    f"cable; times of the PC there are the emulator's. Of fewer than {FEW} samples there is no p99. Published: {SOURCE}."
 )
 
 
@@ -169,9 +160,9 @@ P5 = Experiment(
     title="Edge in, edge out",
     question=(
         "How fast does a system answer an edge at an input with an edge at an output? Who answers: a program on a serial port, a program "
-        "on the timing device, a module of the kernel in the interrupt, or the core itself? The first three are measured idle and with the "
-        "CPU loaded, on the Linux SoC; over a USB cable, too, where a worker of the kernel's launches the module's answers; the core's "
-        "responder in all of these, and at full speed."
+        "on the timing device, a module of the kernel in the interrupt, or the core itself? The first three are measured on the Linux SoC, "
+        "with the CPU idle and loaded, and over a USB cable. There a worker of the kernel launches the module's answers. The core's "
+        "responder is measured in all of these places, and also at the full speed of an FPGA."
     ),
     published=(
         f"{SOURCE}: 500 to 1000 samples each. Medians: RP2040 with PIO 42.6 ns (38.0 to 48.4), Arduino Uno with an interrupt 9.04 µs "

@@ -9,7 +9,7 @@ import textwrap
 
 from litex_soc import SPDX
 from sim.experiments.experiment import COMPUTED, PC, PUBLISHED, RTL
-from sim.experiments.pictures import colour_of
+from sim.experiments.pictures import colour_of, seconds_of
 
 TITLE = "Five published experiments, repeated"
 COMMAND = "python -m sim.experiments"
@@ -59,11 +59,13 @@ function draw() {
       marker: { color: colours[n], size: trace.sizes ?? (narrow ? 5 : 7), opacity: trace.sizes ? 1 : 0.85 } }));
     // Names are above their rows; else there is room for the legend below.
     const rows = { type: "category", autorange: "reversed", ticklabelposition: "inside top", tickfont: { size: narrow ? 9 : 12 } };
+    const seconds = { tickformat: "~s", ticksuffix: "s", dtick: 1 };  // 100 ns, 1 µs
     const height = chart.rows ? 5 + chart.traces.length * 2.1 : 24 + chart.traces.length * (narrow ? 1.2 : 0.8);
     document.getElementById(chart.id).style.height = `${height}rem`;
     Plotly.react(chart.id, data, {
       paper_bgcolor: paper, plot_bgcolor: paper, font: { color: ink },
-      xaxis: axis(chart.x, chart.log.includes("x")), yaxis: { ...axis(chart.y, chart.log.includes("y")), ...(chart.rows ? rows : {}) },
+      xaxis: { ...axis(chart.x, chart.log.includes("x")), ...(chart.seconds ? seconds : {}) },
+      yaxis: { ...axis(chart.y, chart.log.includes("y")), ...(chart.rows ? rows : {}) },
       showlegend: !chart.rows,
       legend: { orientation: "h", y: -0.22, font: { size: narrow ? 10 : 12 } }, hovermode: "closest",
       margin: narrow ? { l: 45, r: 8, t: 10, b: 40 } : { l: 70, r: 20, t: 30, b: 60 },
@@ -113,7 +115,8 @@ def chart_data(chart):
     colours = {theme: [colour_of(chart, theme)[one.name] for one in chart.series] for theme in ("light", "dark")}
     return {
         "id": chart.name,
-        "x": chart.x,
+        "x": seconds_of(chart) or chart.x,
+        "seconds": seconds_of(chart) is not None,
         "y": chart.y,
         "log": chart.log,
         "rows": chart.rows,

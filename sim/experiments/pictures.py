@@ -30,6 +30,12 @@ def colour_of(chart, theme):
     return found
 
 
+def seconds_of(chart):
+    """The label of a logarithmic axis of seconds, whose numbers have the unit themselves: 100 ns, 10 µs. None of another axis."""
+    label, unit, _ = chart.x.partition(" [s]")
+    return label if unit and "x" in chart.log else None
+
+
 def draw_lines(chart, figure, axis, colours):
     """Lines and points, with a legend below."""
     for number, one in enumerate(chart.series):
@@ -50,7 +56,8 @@ def draw_rows(chart, figure, axis, colours):
         colour = colours[one.name]
         axis.plot(one.x, [row] * len(one.x), "-", color=colour, linewidth=2.4, solid_capstyle="butt")
         axis.plot(one.x, [row] * len(one.x), "|", color=colour, markersize=8, markeredgewidth=1.4)
-        axis.plot([x for x, y in zip(one.x, one.y) if y == 50], [row], "o", color=colour, markersize=6.5)
+        medians = [x for x, y in zip(one.x, one.y) if y == 50]
+        axis.plot(medians, [row] * len(medians), "o", color=colour, markersize=6.5)
     axis.set_yticks(range(len(chart.series)), [one.name for one in chart.series], fontsize=8)
     axis.set_ylim(len(chart.series) - 0.4, -0.6)
     kinds = {
@@ -67,6 +74,7 @@ def draw(chart, path, theme="light"):
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import EngFormatter
 
     paper, ink = THEMES[theme]
     settings: dict[Any, str] = {  # pyplot's type for the keys is an endless list
@@ -87,8 +95,11 @@ def draw(chart, path, theme="light"):
             axis.set_xscale("log")
         if "y" in chart.log:
             axis.set_yscale("log")
-        axis.set_xlabel(chart.x)
-        axis.set_title(chart.title, fontsize=12)
+        if seconds_of(chart):
+            axis.xaxis.set_major_formatter(EngFormatter("s"))
+        axis.set_xlabel(seconds_of(chart) or chart.x)
+        # The names beside rows take room: their title is the whole picture's.
+        (figure.suptitle if chart.rows else axis.set_title)(chart.title, fontsize=12)
         axis.grid(alpha=0.25, which="major")
         figure.text(0.995, 0.005, SIMULATED, ha="right", va="bottom", fontsize=9, color="#cf222e", weight="bold")
         figure.set_layout_engine("constrained")

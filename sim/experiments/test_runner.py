@@ -8,7 +8,7 @@ import pytest
 
 from sim.experiments import __main__ as runner
 from sim.experiments import results as kept
-from sim.experiments.experiment import RTL, Chart, Experiment, ExperimentError, Series, Step, by_rank, cumulative
+from sim.experiments.experiment import RTL, Chart, Experiment, ExperimentError, Series, Step, by_rank, spread
 
 
 @pytest.fixture
@@ -96,7 +96,9 @@ def test_each_result_is_kept_at_once(one, monkeypatch):
 def test_ranks_and_shares():
     values = [5, 1, 3, 3]
     assert [by_rank(values, percent) for percent in (1, 25, 50, 75, 76, 100)] == [1, 1, 3, 3, 5, 5]
-    assert cumulative(values) == ([1, 3, 5], [25.0, 75.0, 100.0])
+    one = spread("a", values, RTL, True, least=2)
+    assert (one.x, one.y, one.labels) == ([2, 3, 5], [0, 50, 100], ["least 1.00 s", "median 3.00 s", "most 5.00 s"])
+    assert spread("a", range(1, 101), RTL, True).x == [1, 50, 99, 100]
 
 
 def test_the_command_of_the_figures(one):

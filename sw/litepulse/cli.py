@@ -54,7 +54,8 @@ def main(argv: list[str] | None = None) -> int:
             with contextlib.suppress(ValueError):
                 stream.reconfigure(errors="replace")
     try:
-        args = make_parser().parse(arguments.join_negatives(sys.argv[1:] if argv is None else argv))
+        words = arguments.join_negatives(sys.argv[1:] if argv is None else argv)
+        args = make_parser().parse(words or ["--help"])
         return args.function(args) or 0
     except OutputClosed:
         return 0

@@ -192,7 +192,7 @@ def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
     width = max(len(name) for name, _ in rows) + 2
     out: list[str] = []
     for name, text in rows:
-        lines = textwrap.wrap(text, max(30, columns() - width - len(indent))) or [""]
+        lines = textwrap.wrap(text, max(10, columns() - width - len(indent))) or [""]
         out.append(f"{indent}{name:<{width}}{lines[0]}")
         out += [f"{indent}{'':<{width}}{line}" for line in lines[1:]]
     return out

@@ -240,7 +240,12 @@ def parse_duration(text: str, what: str = "time", signed: bool = False) -> Durat
     for unit, exponent in sorted(_TIME_UNITS.items(), key=lambda item: -len(item[0])):
         if body.endswith(unit):
             return Duration(seconds=_ratio(body[: -len(unit)].strip(), what, {""}) * Fraction(10) ** exponent, relative=relative)
-    return Duration(seconds=_ratio(body, what, {""}), relative=relative)
+    try:
+        return Duration(seconds=_ratio(body, what, {""}), relative=relative)
+    except BadInput as error:
+        if re.search(r"\d\s*[^\W\d]+$", body):
+            raise BadInput(f"{error}; units are s, ms, us, ns, and t for ticks") from None
+        raise
 
 
 def parse_byte(text: str, what: str = "byte") -> int:

@@ -856,7 +856,9 @@ def test_the_examples_on_the_page():
 
 
 def test_the_page_has_all_options_and_counts():
-    options = set(re.findall(r"(?m)^ +(--[a-z]+)", run("latency", "--help").stdout.partition("stimulus and response:")[2]))
+    options = set(
+        re.findall(r"(?m)^ +(--[a-z]+)", run("latency", "--help").stdout.partition("stimulus and response:")[2].partition("\ndevice:")[0])
+    )
     common = {"--baud", "--format", "--invert", "--loopback"}
     assert len(options) > 15 and {each for each in options - common if each not in PAGE} == set()
     for count in ("answered", "missing", "extra", "stray", "ignored", "unknown", "refused", "overtaken"):

@@ -152,7 +152,8 @@ class Driver:
         try:
             info = self._call(self._device, abi.IOC_INFO, abi.Info())
         except OSError as error:
-            raise LitePulseError(f"{self.path}: not a device of LitePulse's driver ({error.strerror})") from None
+            hint = "; a serial port is given as port, --port" if str(self.path).startswith("/dev/tty") else ""
+            raise LitePulseError(f"{self.path}: not a device of LitePulse's driver ({error.strerror}){hint}") from None
         if info.abi < OLDEST_ABI:
             raise LitePulseError(f"{self.path}: the driver's interface is version {info.abi}, this program needs {OLDEST_ABI}")
         self._abi = info.abi

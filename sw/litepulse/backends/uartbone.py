@@ -162,6 +162,8 @@ def rename_user(file: int, old: int, new: int) -> None:
 def _cannot_open(path: str, error: Exception) -> TransportError:
     """The TransportError for an OSError or ValueError of opening a port."""
     number = getattr(error, "errno", None)
+    if number is None and f"({errno.ENOTTY}," in str(error):  # pyserial puts the error of the terminal's settings into its text
+        return TransportError(f"{path}: cannot open the port (it is not a serial port)")
     return TransportError(f"{path}: cannot open the port ({os.strerror(number) if number else error})")
 
 

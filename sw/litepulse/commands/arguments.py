@@ -6,6 +6,8 @@ import contextlib
 import difflib
 import math
 import re
+import shlex
+import textwrap
 from collections.abc import Callable, Generator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn, Protocol, TypedDict, cast
@@ -20,7 +22,32 @@ from litepulse.units import Duration, Timescale, parse_byte, parse_count, parse_
 
 HIGHEST_BAUD = 12_000_000
 WIRES = ("rx", "bus", "none", "0", "1", "2", "3")
+DEVICE = "device"
 STYLES = {"json": "one JSON object at the end", "csv": "CSV rows while it runs", "vnl": "vnlog rows while it runs, for feedgnuplot --vnl"}
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Descriptions and examples in the width of the terminal; an example that is too long goes on in the next line, as in a shell."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(indent + line for whole in text.splitlines() for line in fitted(whole, width - len(indent)))
+
+
+def fitted(line: str, width: int) -> list[str]:
+    """A line of help as lines of at most so many columns: prose, or behind two blanks an example and its remark."""
+    if len(line) <= width:
+        return [line]
+    if not line.startswith("  "):
+        return textwrap.wrap(line, width)
+    command, _, remark = line.strip().partition("  ")
+    words = shlex.split(command, posix=False)  # what is in quotes is one word
+    lines = ["  " + words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + len(word) + 3 > width:
+            lines[-1] += " \\"
+            lines.append("     ")
+        lines[-1] += f" {word}"
+    return lines + [f"      {each}" for each in textwrap.wrap(remark.strip(), max(20, width - 6))]
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,9 +55,14 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("allow_abbrev", False)
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", Help)
         super().__init__(*args, **options)
         self._given: list[str] = []
+
+    def format_help(self) -> str:
+        """As argparse writes it, with what a verb has of its own first."""
+        self._action_groups.sort(key=lambda group: group.title == DEVICE)
+        return super().format_help()
 
     def parse_known_args(self, *args: Any, **options: Any) -> Any:
         """As argparse does, and remembers the words for error()."""
@@ -179,7 +211,7 @@ def wire(text: str) -> str:
 def add_device(parser: argparse.ArgumentParser, top: bool = False) -> None:
     """The options that choose a device; they may stand before or after the verb."""
     default: dict[str, Any] = {} if top else {"default": argparse.SUPPRESS}
-    group = parser.add_argument_group("device (default: the one that the kernel drives)")
+    group = parser.add_argument_group(DEVICE, "Default: that of the kernel's driver, else the one that is plugged in.")
     group.add_argument("--device", metavar="DEV", help="a device of the kernel's driver: /dev/litepulse0", **default)
     group.add_argument("--sim", action="store_true", help="use the simulated SoC (no board needed)", **default)
     group.add_argument(

@@ -35,7 +35,7 @@ def add(verbs: Verbs) -> None:
         type=arguments.channels,
         help="channels whose edges are shown, e.g. 0,1,rx, or none with --bytes (default rx)",
     )
-    sub.add_argument("--edges", choices=("both", "rise", "fall"), default="both")
+    sub.add_argument("--edges", choices=("both", "rise", "fall"), default="both", help="which edges are shown (default both)")
     sub.add_argument(
         "--filter",
         default="0",

@@ -38,7 +38,7 @@ def add(verbs: Verbs) -> None:
     text = "measure another serial port by a fixed procedure, or the board's own port: one page and one JSON"
     sub = arguments.add_verb(verbs, "certify", run, text, ("json",), EXAMPLES)
     what = sub.add_argument_group("what is measured")
-    what.add_argument("patient", nargs="?", metavar="PATIENT", help="the serial port of this PC whose TX and RX are wired to the board")
+    what.add_argument("patient", nargs="?", metavar="SERIAL_PORT", help="the serial port of this PC whose TX and RX are wired to the board")
     what.add_argument("--self", action="store_true", dest="own", help="the board's own port, its tx wired to its rx")
     what.add_argument("--baud", metavar="RATE", help=f"bit rate (default {BAUD}; with --self 1M, or an eighth of the clock)")
     what.add_argument("--format", default="8N1", metavar="F", type=Format.parse, help="data bits, parity, stop bits (default 8N1)")
