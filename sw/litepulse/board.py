@@ -7,7 +7,7 @@ import itertools
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -24,8 +24,8 @@ from litepulse.job import Job
 from litepulse.latency import Latency, LatencyPlan, LatencyRun, check_intervals, check_timeout
 from litepulse.launch import Outcome, Send
 from litepulse.layout import TRAIN_MIN_PERIOD
-from litepulse.line import Format, Launch, Trigger
-from litepulse.plan import Time, frame, launch_of, line_format, period_of, profile_of, train_plan
+from litepulse.line import Format, Launch, Profile, Trigger
+from litepulse.plan import Order, Time, What, frame, launch_from, launch_of, line_format, period_of, profile_of, train_plan
 from litepulse.respond import RESPONDER_LIMIT, Responder, RespondRun, check_echo, check_trigger
 from litepulse.train import Train, TrainRun, check_overlap
 from litepulse.units import WORD, Duration, Moment, Number, Timescale, Whole, is_timedelta, to_duration, whole, within
@@ -175,16 +175,9 @@ class Board:
     def tick_of(self, when: When, what: str = "at") -> int:
         """The tick that is meant; BadInput unless it is still to come, within FARTHEST_DAYS."""
         now = self.backend.now()
-        if isinstance(when, Moment):
-            tick = when.tick
-        elif isinstance(when, str | Duration) or is_timedelta(when):
-            duration = to_duration(cast(Duration, when), what)
-            from_now = duration.relative or not isinstance(when, str)
-            tick = math.floor(self.timescale.ticks(duration)) + (now if from_now else 0)
-        elif isinstance(when, float | Fraction | Decimal) or (isinstance(when, Real) and not isinstance(when, Integral)):
-            raise BadInput(f"{what}: {shown(when)} could be a tick or seconds: give an int for a tick, or a time such as s(...) or '1.5s'")
-        else:
-            tick = whole(cast(Whole, when), what)
+        relative, tick = self._tick(when, what)
+        if relative:
+            tick += now
         if not 0 <= tick < 1 << 63:
             raise BadInput(f"{what}: tick {tick} is out of range")
         if tick <= now:
@@ -192,6 +185,17 @@ class Board:
         if self.timescale.seconds(tick - now) > FARTHEST_DAYS * 86400:
             raise BadInput(f"{what}: tick {tick} is more than {FARTHEST_DAYS} days ahead, the board is at {now}")
         return tick
+
+    def _tick(self, when: When, what: str) -> tuple[bool, int]:
+        """(whether it is meant from now, tick)."""
+        if isinstance(when, Moment):
+            return False, when.tick
+        if isinstance(when, str | Duration) or is_timedelta(when):
+            duration = to_duration(cast(Duration, when), what)
+            return duration.relative or not isinstance(when, str), math.floor(self.timescale.ticks(duration))
+        if isinstance(when, float | Fraction | Decimal) or (isinstance(when, Real) and not isinstance(when, Integral)):
+            raise BadInput(f"{what}: {shown(when)} could be a tick or seconds: give an int for a tick, or a time such as s(...) or '1.5s'")
+        return False, whole(cast(Whole, when), what)
 
     # Jobs
 
@@ -387,6 +391,85 @@ class Board:
             send.close()
             raise
         return send
+
+    def launches(
+        self,
+        series: Iterable[tuple[When, What] | None],
+        *,
+        start: When | None = None,
+        baud: Number | str = 9600,
+        format: Format | str = "8N1",
+        invert: bool = False,
+        loopback: bool = False,
+        keep: bool = True,
+    ) -> Send:
+        """Puts a series of things on the line, each at its tick, exactly: [(at, what), ...], in the order of time.
+
+        at: a tick or a Moment, or a Duration, or text with a + in front, which counts from `start` (soon unless given)
+        what: a byte (a whole number), the width of a pulse (us(10), "10us"), or a Launch: Launch("break", 13)
+        A list is checked before anything leaves. Anything else that yields such pairs is taken as there is room in the board's queue,
+        also without end; it may yield None while it has no more yet. keep: outcomes are kept in `run` of what is returned
+        """
+        fmt = line_format(format, invert)
+        profile = profile_of(self.timescale, baud, fmt)
+        pairs = (None if pair is None else self._placed(pair, number, fmt) for number, pair in enumerate(_each(series, "series")))
+        known = list(pairs) if isinstance(series, Sequence) else None
+        if known is not None:
+            self._check_series(known, profile)
+        send = self._begin(lambda: Send(self.backend, profile, loopback, self._end_job))
+        try:
+            depth = self.identity.launch_depth
+            first = send.run.soon(depth if known is None else len(known)) if start is None else self.tick_of(start, "start")
+            if known is not None and len({pair[0] for pair in known if pair}) > 1:  # ticks and times from the start can be compared now
+                self._check_series(known, profile, first)
+            send.first_tick = first
+            send.start(self._series(pairs if known is None else known, profile, first), keep)
+        except BaseException:
+            send.close()
+            raise
+        return send
+
+    def _placed(self, pair: tuple[When, What], number: int, fmt: Format) -> tuple[bool, int, Launch]:
+        """(whether it counts from the start, tick, what) of a pair."""
+        try:
+            try:
+                at, what = pair
+            except (TypeError, ValueError):
+                raise BadInput(f"{shown(pair)} is not a pair (at, what)") from None
+            relative, tick = self._tick(at, "at")
+            if not 0 <= tick < 1 << 63:
+                raise BadInput(f"at: tick {tick} is out of range")
+            return relative, tick, launch_from(self.timescale, what, fmt)
+        except BadInput as error:
+            raise BadInput(f"launch {number}: {error}") from None
+
+    def _check_series(self, series: Sequence[tuple[bool, int, Launch] | None], profile: Profile, first: int | None = None) -> None:
+        """BadInput if a tick has passed, is too far, or is before the end of the launch before it; first: the start, if it is known."""
+        now, orders = self.backend.now(), {True: Order(profile), False: Order(profile)}
+        for number, pair in enumerate(series):
+            if pair is None:
+                continue
+            relative, tick, launch = pair
+            if relative and first is not None:
+                relative, tick = False, tick + first
+            if not relative and tick <= now:
+                raise BadInput(f"launch {number}: tick {tick} has passed, the board is at {now}")
+            if self.timescale.seconds(tick if relative else tick - now) > FARTHEST_DAYS * 86400:
+                raise BadInput(f"launch {number}: tick {tick} is more than {FARTHEST_DAYS} days ahead, the board is at {now}")
+            orders[relative].check(number, tick, launch)
+
+    @staticmethod
+    def _series(series: Iterable[tuple[bool, int, Launch] | None], profile: Profile, first: int) -> Iterator[tuple[int, Launch] | None]:
+        """With the ticks of the board, and checked once more where it is not known yet."""
+        order = Order(profile)
+        for number, pair in enumerate(series):
+            if pair is None:
+                yield None
+                continue
+            relative, tick, launch = pair
+            tick += first if relative else 0
+            order.check(number, tick, launch)
+            yield tick, launch
 
     def respond(
         self,

@@ -44,8 +44,8 @@ class Poller:
         batch = self.backend.read()
         self.tick, self.now = batch.tick, batch.now
         now = time.monotonic()
-        if self.tick != self._tick:
-            self._tick, self._moved = self.tick, now
+        if self.now != self._tick:
+            self._tick, self._moved = self.now, now
         elif now - self._moved > STANDSTILL_SECONDS:
             raise TransportError(f"{self.backend.identity.name}: the core's clock stands still")
         return status, batch

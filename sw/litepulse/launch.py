@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
 from litepulse.interrupt import Flag
-from litepulse.job import Job, Poller, check_alone, tidy, timescale_of
+from litepulse.job import POLL_SECONDS, Job, Poller, check_alone, tidy, timescale_of
 from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 
@@ -35,6 +35,7 @@ class SendRun:
         self.keep = True  # what became of each, in the three above
         self.hear: Callable[[RxByte], None] | None = None  # receives each byte
         self.rest: float | None = None  # seconds between two looks, None: as usual
+        self._queued: deque[int] = deque()  # ticks of those that the queue has
         # The kernel's tty has no inverted line: of what is sent there only the launches are seen.
         deaf = profile.format.invert and backend.identity.backend == DRIVER
         self.wanted = Wanted(("queue",), ("queue",), received=not deaf)
@@ -84,7 +85,17 @@ class SendRun:
         if part:
             taken = self.backend.launch([(tick, (self.fed + i) & 0xFFFF, launch) for i, (tick, launch) in enumerate(part)])
             self.fed += taken
+            self._queued.extend(tick for tick, _ in self.pending[:taken])
             del self.pending[:taken]
+
+    def _pause(self) -> float | None:
+        """Seconds to the next look: before half of the queue has left, if others wait for room there."""
+        while self._queued and self._queued[0] < self.poller.now:
+            self._queued.popleft()
+        if not self.pending or not self._queued:
+            return self.rest
+        left = self.timescale.seconds(self._queued[len(self._queued) // 2] - self.poller.now)
+        return min(POLL_SECONDS if self.rest is None else self.rest, float(left))
 
     @property
     def all_fed(self) -> bool:
@@ -130,7 +141,7 @@ class SendRun:
             told = self.told >= self.fed or (self.fed == fed and status.queue_idle and self.backend.losses().events > 0)
             if self.all_fed and told and not status.line_busy:
                 break
-            self.poller.pause(len(found) >= 8, self.rest)
+            self.poller.pause(len(found) >= 8, self._pause())
         else:
             self.backend.flush()
         settle = math.ceil(2 * self.profile.bit_period.ticks) + 64 * self.timescale.samples_per_cycle

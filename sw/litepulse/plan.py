@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From what a caller says (rates, times, bytes) to what a board does (periods, profiles, launches). Pure, no device."""
 
+from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
+from typing import cast
 
 from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.errors import BadInput, check_text
 from litepulse.line import Format, Launch, Profile
 from litepulse.train import TrainPlan, plan_train
-from litepulse.units import WORD, Duration, Number, Timescale, Whole, to_duration, to_rate, whole, within
+from litepulse.units import WORD, Duration, Number, Timescale, Whole, is_timedelta, to_duration, to_rate, whole, within
 
 Time = Duration | timedelta | Number | str  # a number is seconds, a timedelta may be NumPy's; text as the command takes it: "500ns", "24t"
+What = Launch | Whole | Duration | timedelta | str  # a byte, the width of a pulse, or a Launch, which may be a break
 DEFAULT_BYTE = 0xFF
 BREAK_MAX = 255  # bit times
 
@@ -46,6 +49,34 @@ def launch_of(timescale: Timescale, byte: Whole | None, width: Time | None, brea
     if break_bits is not None:
         return Launch("break", within(break_bits, "break", 1, BREAK_MAX), LAUNCH_PROFILE)
     return frame(DEFAULT_BYTE if byte is None else byte, fmt)
+
+
+def launch_from(timescale: Timescale, what: What, fmt: Format) -> Launch:
+    """One launch of a series."""
+    if isinstance(what, Launch):
+        return frame(what.data, fmt) if what.kind == "frame" else replace(what, profile=LAUNCH_PROFILE)
+    if isinstance(what, str | Duration) or is_timedelta(what):
+        return launch_of(timescale, None, cast(Time, what), None, fmt)
+    try:
+        return frame(cast(Whole, what), fmt)
+    except BadInput as error:
+        if isinstance(what, float):
+            raise BadInput(f"byte: {what} is not a whole number; the width of a pulse is s(...), us(...) or text") from None
+        raise error
+
+
+class Order:
+    """Looks at the launches of a series one after the other: BadInput if the line is not free yet for one."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._free: int | None = None  # from this tick on
+
+    def check(self, number: int, tick: int, launch: Launch) -> None:
+        """The next one."""
+        if self._free is not None and tick < self._free:
+            raise BadInput(f"launch {number}: it is at tick {tick}, but the line is busy with the one before until tick {self._free}")
+        self._free = tick + launch.length(self._profile)
 
 
 def period_of(timescale: Timescale, rate: Number | str | None, period: Time | None) -> tuple[Fraction, str]:

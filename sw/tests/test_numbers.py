@@ -61,7 +61,8 @@ COUNTS = {
     "train": {"byte": 0x55, "break_bits": 13, "count": 3, "limit": 9},
 }
 RATES = {
-    method: {"baud": 9600} for method in ("capture", "capture_run", "launch", "latency", "latency_run", "respond", "respond_run", "send")
+    method: {"baud": 9600}
+    for method in ("capture", "capture_run", "launch", "launches", "latency", "latency_run", "respond", "respond_run", "send")
 }
 RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}}
 DURATIONS = {
@@ -75,10 +76,34 @@ DURATIONS = {
     "send": ["every"],
     "train": ["period", "width"],
 }
-MOMENTS = {"launch": ["at"], "send": ["at"], "train": ["start"], "latency": ["start"], "latency_run": ["start"], "tick_of": ["when"]}
+MOMENTS = {
+    "launches": ["start"],
+    "launch": ["at"],
+    "send": ["at"],
+    "train": ["start"],
+    "latency": ["start"],
+    "latency_run": ["start"],
+    "tick_of": ["when"],
+}
 LISTS = {"capture": ["inputs"], "capture_run": ["inputs"], "send": ["data"]}
 # What is a number of no kind.
-OTHER = {"edges", "bytes", "format", "fmt", "invert", "loopback", "move_tx", "keep", "once", "exclusive", "own", "on", "from_end", "what"}
+OTHER = {
+    "series",
+    "edges",
+    "bytes",
+    "format",
+    "fmt",
+    "invert",
+    "loopback",
+    "move_tx",
+    "keep",
+    "once",
+    "exclusive",
+    "own",
+    "on",
+    "from_end",
+    "what",
+}
 EXCLUDES = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "byte": ("width", "break_bits"), "period": ("rate",)}
 EXCLUDES |= {"rate": ("period",), "step": ("rate",)}
 

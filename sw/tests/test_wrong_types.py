@@ -19,6 +19,7 @@ METHODS = {
     "capture_run": {"inputs": [0], "edges": "both", "filter": 0, "bytes": True, "baud": 9600, "fmt": NO_FORMAT, "loopback": False},
     "channel": {"name": 0},
     "launch": {"byte": 1, "baud": "1M"},
+    "launches": {"series": [("+1ms", 1)], "baud": "1M"},
     "latency": {"on": TRIGGER, "interval": "1ms", "baud": "1M", "count": 1},
     "latency_run": {
         **{"on": TRIGGER, "byte": 1, "interval": "5ms", "jitter": 0, "seed": 1, "count": 1, "duration": None, "start": None},

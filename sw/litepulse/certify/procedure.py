@@ -196,9 +196,8 @@ class Procedure:
         taken = self.backend.launch(entries)
         last = start + len(data) * self.frame + self.ticks(TIMEOUT)
         while len(self.told) < told + taken:
-            tick = self.look()
-            missing = told + taken - len(self.told)
-            if missing and tick > last:
+            tick, missing = self.look(), told + taken - len(self.told)
+            if tick > last and missing > 0:
                 raise LitePulseError(f"certify: the board does not report what became of {missing} launches")
         mine = self.told[told:]
         if taken == len(data) and all(event.kind == "tx" for event in mine):

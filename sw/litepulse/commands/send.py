@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """litepulse send"""
 
+import csv
+import math
 import os
 import select
 import sys
@@ -16,31 +18,98 @@ from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
+from litepulse.line import Format, Launch
 from litepulse.output import ns
+from litepulse.plan import launch_of
 from litepulse.spool import Spool
-from litepulse.units import approx
+from litepulse.units import Duration, Timescale, approx, parse_byte, parse_count, parse_duration
 
 BLOCK = 65536
 AHEAD = 16 * BLOCK
+CHECKED = 100_000  # rows whose order is checked before the first leaves; of a longer table each is when its turn comes
 SHOWN = 3  # refused launches, for people
 EXAMPLES = """  printf LitePulse | litepulse --sim send - --every 2ms --csv
-  litepulse send message --at +1s --baud 115200"""
+  litepulse send message --at +1s --baud 115200
+  litepulse send pulses.csv                              rows such as +100us,10us under the heading at,width"""
 
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
     sub = arguments.add_verb(verbs, "send", run, "send a file's bytes as timed launches", ("json", "csv", "vnl"), EXAMPLES)
-    sub.add_argument("file", metavar="FILE", help="bytes to send, - for standard input")
+    sub.add_argument(
+        "file",
+        metavar="FILE",
+        help="bytes to send, - for standard input; or a table FILE.csv of launches: columns at or tick, and byte, width or break",
+    )
+    sub.add_argument("--raw", action="store_true", help="send the bytes of FILE, also if it is such a table")
     sub.add_argument(
         "--at",
         metavar="T",
         type=arguments.duration("at"),
-        help="first byte: +10ms from now, or a time or tick since the board's reset (default: soon)",
+        help="first byte: +10ms from now, or a time or tick since the board's reset (default: soon); of a table: where its + times begin",
     )
     sub.add_argument(
         "--every", metavar="T", type=arguments.duration("every", positive=True), help="a byte every so often (default: back to back)"
     )
     arguments.add_line(sub)
+
+
+COLUMNS = ("at", "tick", "byte", "width", "break")
+
+
+def is_table(name: str) -> bool:
+    """Whether a file is a table of launches: its name ends in .csv, and its first line names columns of one."""
+    if not name.endswith(".csv"):
+        return False
+    try:
+        with open(name, "rb") as file:
+            words = file.readline(1000).decode("utf-8-sig").strip().split(",")
+    except (OSError, ValueError):
+        return False
+    return words[0] in COLUMNS and set(words) <= set(COLUMNS)
+
+
+class Table:
+    """Launches at any ticks: a row for each, with `at` or `tick`, and a byte, a width or a break. All is checked before any leaves."""
+
+    def __init__(self, name: str, scale: Timescale, fmt: Format) -> None:
+        self.name, self._scale, self._fmt = name, scale, fmt
+        self.size = sum(1 for _ in self)
+        if not self.size:
+            raise BadInput(f"{name}: it has no rows, nothing to send")
+
+    def __iter__(self) -> Iterator[tuple[Duration | int, Launch]]:
+        try:
+            with open(self.name, newline="", encoding="utf-8-sig") as file:
+                rows = csv.DictReader(file, strict=True)
+                for row in rows:
+                    try:
+                        yield self._launch(row)
+                    except BadInput as error:
+                        raise BadInput(f"{self.name}: line {rows.line_num}: {error}") from None
+        except OSError as error:
+            raise BadInput(f"{self.name}: cannot read it ({error.strerror})") from None
+        except (csv.Error, UnicodeError) as error:
+            raise BadInput(f"{self.name}: it is no CSV file ({error})") from None
+
+    def _launch(self, row: dict[str | None, str | None]) -> tuple[Duration | int, Launch]:
+        given = {name: text.strip() for name, text in row.items() if name is not None and text and text.strip()}
+        if None in row:
+            raise BadInput("more values than columns")
+        if ("at" in given) == ("tick" in given):
+            raise BadInput("give one of at and tick")
+        if sum(name in given for name in ("byte", "width", "break")) != 1:
+            raise BadInput("give one of byte, width and break")
+        at = parse_count(given["tick"], "tick", 0, (1 << 63) - 1) if "tick" in given else parse_duration(given["at"], "at")
+        if isinstance(at, Duration) and not at.relative:
+            at = math.floor(self._scale.ticks(at))
+        return at, launch_of(
+            self._scale,
+            parse_byte(given["byte"]) if "byte" in given else None,
+            parse_duration(given["width"], "width") if "width" in given else None,
+            parse_count(given["break"], "break") if "break" in given else None,
+            self._fmt,
+        )
 
 
 class Source:
@@ -85,18 +154,25 @@ class Source:
 
 def run(args: Namespace) -> int:
     """litepulse send"""
-    source = Source(args.file)
+    table = not args.raw and is_table(args.file)
+    if table and args.every:
+        raise BadInput(f"every: the rows of {args.file} say when each leaves; --raw sends the bytes of the file")
+    source = None if table else Source(args.file)
     with arguments.board(args) as board, Interrupt() as interrupt:
         line = arguments.line_of(args)
-        source.check(line["format"].data_bits)
         at = None if args.at is None else arguments.when(args.at, board)
+        if source is None:
+            rows = Table(args.file, board.timescale, line["format"])
+            series = list(rows) if rows.size <= CHECKED else rows
+            return follow(args, board, rows.size, board.launches(series, start=at, **line, keep=False), interrupt)
+        source.check(line["format"].data_bits)
         sending = board.send(source, at, every=args.every, **line, keep=False)
-        return follow(args, board, source, sending, interrupt)
+        return follow(args, board, source.size, sending, interrupt)
 
 
-def follow(args: Namespace, board: Board, source: Source, sending: Send, interrupt: Interrupt) -> int:
+def follow(args: Namespace, board: Board, total: int | None, sending: Send, interrupt: Interrupt) -> int:
     """Shows what becomes of each until all have left, or an interrupt came."""
-    ts, job, rows_out, total = board.timescale, sending.run, None, source.size
+    ts, job, rows_out = board.timescale, sending.run, None
     sent, bad, heard = Spool(), Spool(), Spool()
     first_bad: list[Outcome] = []
     if args.style == "json":
