@@ -355,7 +355,7 @@ struct litepulse {
 	struct litepulse_reading reading; /* the latest one of the board's clock, if @keeps */
 	unsigned int breaks; /* how often the ticks since the one before did not fit the time */
 	u16 session;
-	bool want_ns; /* a sink wants another clock than none */
+	bool want_ns; /* a sink wants times that are reckoned from the host's clock */
 	/* What the PTP clock showed at the tick of an event, ns; NULL: there is no such clock. */
 	u64 (*phc_ns)(struct litepulse *lp, u64 tick);
 	bool listened_to; /* a sink wants anything */
@@ -477,6 +477,10 @@ static inline unsigned long litepulse_board_patience(const struct litepulse *lp)
 }
 
 /* litepulse_board.c */
+extern struct workqueue_struct *litepulse_board_workers;
+
+int litepulse_board_init(void);
+void litepulse_board_exit(void);
 struct litepulse *litepulse_board_get(struct litepulse *lp);
 void litepulse_board_put(struct litepulse *lp);
 void litepulse_board_set_gone(struct litepulse *lp);

@@ -19,6 +19,28 @@
 
 static DEFINE_IDA(litepulse_ids);
 
+/*
+ * Works that may wait seconds for a board on a cable. Not freezable: they are flushed when a device
+ * is suspended or goes, which may be while threads are frozen.
+ */
+struct workqueue_struct *litepulse_board_workers;
+
+/**
+ * litepulse_board_init - makes what all boards share
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int litepulse_board_init(void)
+{
+	litepulse_board_workers = alloc_workqueue("litepulse", WQ_UNBOUND, 0);
+	return litepulse_board_workers ? 0 : -ENOMEM;
+}
+
+void litepulse_board_exit(void)
+{
+	destroy_workqueue(litepulse_board_workers);
+}
+
 /* --- lifetime --- */
 
 static void litepulse_board_release(struct kref *ref)
@@ -369,7 +391,7 @@ void litepulse_board_set_line(struct litepulse *lp, u32 mask, u32 bits)
 	if (line != lp->line) {
 		WRITE_ONCE(lp->line, line);
 		if (lp->ops->sleeps)
-			schedule_work(&lp->line_work);
+			queue_work(litepulse_board_workers, &lp->line_work);
 		else /* litepulse.line_error has the error for litepulse_board_flush_line(). */
 			(void)litepulse_board_put_line(lp);
 	}

@@ -373,14 +373,21 @@ static long litepulse_chardev_ioctl(struct file *file, unsigned int cmd, unsigne
 	return known->finish ? known->finish(&argument, error) : error;
 }
 
+/* Nobody would be signalled: O_ASYNC is refused. */
+static int litepulse_chardev_fasync(int fd, struct file *file, int on)
+{
+	return on ? -EOPNOTSUPP : 0;
+}
+
 static const struct file_operations litepulse_chardev_claim_fops = {
 	.owner = THIS_MODULE,
 	.release = litepulse_claim_file_release,
-	.read = litepulse_reader_read,
+	.read_iter = litepulse_reader_read,
 	.write = litepulse_claim_file_write,
 	.poll = litepulse_claim_file_poll,
 	.unlocked_ioctl = litepulse_chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.fasync = litepulse_chardev_fasync,
 };
 
 /* --- the device --- */
@@ -424,11 +431,12 @@ static const struct file_operations litepulse_chardev_fops = {
 	.owner = THIS_MODULE,
 	.open = litepulse_chardev_open,
 	.release = litepulse_chardev_release,
-	.read = litepulse_reader_read,
+	.read_iter = litepulse_reader_read,
 	.poll = litepulse_reader_poll,
 	.mmap = litepulse_reader_mmap,
 	.unlocked_ioctl = litepulse_chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.fasync = litepulse_chardev_fasync,
 };
 
 /**

@@ -5,8 +5,11 @@
 
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/serial_core.h>
 #include <linux/timer.h>
+#include <linux/uio.h>
 #include <linux/version.h>
 
 /* moved in 6.12 */
@@ -62,6 +65,34 @@ litepulse_hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(
 #endif
 }
 
+/**
+ * litepulse_iter_piece - the program's memory that comes next
+ * @iter: of a program's memory, not at its end
+ * @size: set to its length; 0 if the program has given an empty piece
+ */
+static inline char __user *litepulse_iter_piece(const struct iov_iter *iter, size_t *size)
+{
+	*size = iov_iter_count(iter);
+	if (iter_is_ubuf(iter))
+		return iter->ubuf + iter->iov_offset;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	*size = min(*size, iter_iov_len(iter));
+	return iter_iov_addr(iter);
+#else
+	*size = iov_iter_iovec(iter).iov_len;
+	return iov_iter_iovec(iter).iov_base;
+#endif
+}
+
+static inline void litepulse_set_vm_flags(struct vm_area_struct *vma, vm_flags_t flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
 /* platform_driver: the remove function that returns nothing */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define litepulse_remove_op remove
@@ -75,6 +106,11 @@ static inline void uart_port_lock_irqsave(struct uart_port *port, unsigned long 
 	spin_lock_irqsave(&port->lock, *flags);
 }
 
+static inline bool uart_port_trylock_irqsave(struct uart_port *port, unsigned long *flags)
+{
+	return spin_trylock_irqsave(&port->lock, *flags);
+}
+
 static inline void uart_port_unlock_irqrestore(struct uart_port *port, unsigned long flags)
 {
 	spin_unlock_irqrestore(&port->lock, flags);
@@ -83,7 +119,6 @@ static inline void uart_port_unlock_irqrestore(struct uart_port *port, unsigned 
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 #include <linux/circ_buf.h>
-#include <linux/minmax.h>
 #include <linux/string.h>
 #endif
 

@@ -20,6 +20,7 @@
 #include <linux/panic_notifier.h>
 #include <linux/serial_core.h>
 
+#include "litepulse_compat.h"
 #include "litepulse_console.h"
 #include "litepulse_tty.h"
 

@@ -245,7 +245,7 @@ static void litepulse_core_watch_work(struct work_struct *work)
 		litepulse_output_look_for_end(lp);
 		mutex_unlock(&lp->claim_mutex);
 	}
-	schedule_delayed_work(&lp->watch_work, round_jiffies_relative(WATCH_INTERVAL));
+	queue_delayed_work(litepulse_board_workers, &lp->watch_work, round_jiffies_relative(WATCH_INTERVAL));
 }
 
 /* --- probe --- */
@@ -340,7 +340,7 @@ static int litepulse_core_probe(struct platform_device *pdev)
 	if (error)
 		goto chardev;
 	litepulse_debugfs_add(lp);
-	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
+	queue_delayed_work(litepulse_board_workers, &lp->watch_work, WATCH_INTERVAL);
 	dev_info(lp->dev, "litepulse%d: version %u.%u, %llu/%u ticks per second, %u inputs%s\n",
 		 lp->id, lp->version >> 16, lp->version & 0xffff, lp->rate.num, lp->rate.den,
 		 lp->inputs, lp->simulated ? ", simulated" : "");
@@ -437,7 +437,7 @@ static int litepulse_core_resume(struct device *dev)
 	mutex_unlock(&lp->claim_mutex);
 	litepulse_board_doubt(lp);
 	litepulse_ptp_resume(lp);
-	schedule_delayed_work(&lp->watch_work, WATCH_INTERVAL);
+	queue_delayed_work(litepulse_board_workers, &lp->watch_work, WATCH_INTERVAL);
 	return litepulse_tty_resume(lp);
 }
 
@@ -489,8 +489,11 @@ static struct platform_driver litepulse_driver = {
 
 static int __init litepulse_core_init(void)
 {
-	int error = litepulse_tty_init(litepulse_console_init());
+	int error = litepulse_board_init();
 
+	if (error)
+		return error;
+	error = litepulse_tty_init(litepulse_console_init());
 	if (error)
 		goto console;
 	litepulse_debugfs_init();
@@ -501,6 +504,7 @@ static int __init litepulse_core_init(void)
 	litepulse_tty_exit();
 console:
 	litepulse_console_exit();
+	litepulse_board_exit();
 	return error;
 }
 module_init(litepulse_core_init);
@@ -511,6 +515,7 @@ static void __exit litepulse_core_exit(void)
 	litepulse_debugfs_exit();
 	litepulse_tty_exit();
 	litepulse_console_exit();
+	litepulse_board_exit();
 }
 module_exit(litepulse_core_exit);
 

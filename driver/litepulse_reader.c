@@ -403,9 +403,9 @@ static size_t litepulse_reader_take(struct litepulse_reader *reader, char __user
 }
 
 /* An ioctl on this file holds the mutex while it waits for a board on a cable. */
-static int litepulse_reader_lock(struct litepulse_reader *reader, const struct file *file)
+static int litepulse_reader_lock(struct litepulse_reader *reader, bool may_wait)
 {
-	if (file->f_flags & O_NONBLOCK)
+	if (!may_wait)
 		return mutex_trylock(&reader->mutex) ? 0 : -EAGAIN;
 	return mutex_lock_interruptible(&reader->mutex) ? -ERESTARTSYS : 0;
 }
@@ -421,10 +421,10 @@ static int litepulse_reader_fetch(char __user *buffer, size_t size)
 	return size - fault_in_subpage_writeable(buffer, size) < one ? -EFAULT : 0;
 }
 
-ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t size,
-			      loff_t *position)
+/* Events that fit into a piece of the program's memory: bytes, at least one event's, or an error. */
+static ssize_t litepulse_reader_read_piece(struct litepulse_reader *reader, char __user *buffer,
+					   size_t size, bool may_wait)
 {
-	struct litepulse_reader *reader = file->private_data;
 	size_t done = 0;
 	bool look;
 	int error;
@@ -432,11 +432,11 @@ ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t siz
 	size -= size % sizeof(struct litepulse_event);
 	if (!size || READ_ONCE(reader->ring))
 		return -EINVAL;
-	error = litepulse_reader_lock(reader, file);
+	error = litepulse_reader_lock(reader, may_wait);
 	if (error)
 		return error;
 	/* If one event is enough, taking it is quicker than looking whether there is one. */
-	look = !(file->f_flags & O_NONBLOCK) && reader->sink.want.watermark > 1;
+	look = may_wait && reader->sink.want.watermark > 1;
 	while (!done) {
 		if (look && !litepulse_reader_events(reader)) {
 			mutex_unlock(&reader->mutex);
@@ -452,7 +452,7 @@ ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t siz
 		while (error) {
 			mutex_unlock(&reader->mutex);
 			error = litepulse_reader_fetch(buffer + done, size - done) ?:
-				litepulse_reader_lock(reader, file);
+				litepulse_reader_lock(reader, may_wait);
 			if (error)
 				return done ?: error;
 			done += litepulse_reader_take(reader, buffer + done, size - done, &error);
@@ -461,7 +461,7 @@ ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t siz
 			break;
 		if (READ_ONCE(reader->lp->gone))
 			error = -ENODEV;
-		else if (file->f_flags & O_NONBLOCK)
+		else if (!may_wait)
 			error = -EAGAIN;
 		if (error)
 			break;
@@ -469,6 +469,31 @@ ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t siz
 	}
 	mutex_unlock(&reader->mutex);
 	return done ?: error;
+}
+
+/* Only for the first event it waits: not for more of them, when one has been read. */
+ssize_t litepulse_reader_read(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct file *file = iocb->ki_filp;
+	const bool may_wait = !(file->f_flags & O_NONBLOCK) && !(iocb->ki_flags & IOCB_NOWAIT);
+	char __user *piece;
+	ssize_t done = 0, result;
+	size_t size;
+
+	if (!user_backed_iter(to))
+		return -EINVAL;
+	while (iov_iter_count(to)) {
+		piece = litepulse_iter_piece(to, &size);
+		result = size ? litepulse_reader_read_piece(file->private_data, piece, size,
+							    may_wait && !done) : 0;
+		if (result < 0)
+			return done ?: result;
+		done += result;
+		iov_iter_advance(to, result);
+		if (result < size)
+			break;
+	}
+	return done;
 }
 
 __poll_t litepulse_reader_poll(struct file *file, poll_table *wait)

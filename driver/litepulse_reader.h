@@ -79,8 +79,7 @@ int litepulse_reader_stats(struct litepulse_reader *reader, struct litepulse_sta
 void litepulse_reader_wake_all(struct litepulse *lp);
 
 /* File operations; file->private_data is the reader. */
-ssize_t litepulse_reader_read(struct file *file, char __user *buffer, size_t size,
-			      loff_t *position);
+ssize_t litepulse_reader_read(struct kiocb *iocb, struct iov_iter *to);
 __poll_t litepulse_reader_poll(struct file *file, poll_table *wait);
 int litepulse_reader_mmap(struct file *file, struct vm_area_struct *vma);
 

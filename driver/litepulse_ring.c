@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "litepulse_compat.h"
 #include "litepulse_regs.h"
 #include "litepulse_ring.h"
 
@@ -85,6 +86,8 @@ int litepulse_ring_map(struct litepulse_ring_buffer *ring, struct vm_area_struct
 	if (!(vma->vm_flags & VM_SHARED) || vma->vm_pgoff ||
 	    vma_pages(vma) != ring->page_count)
 		return -EINVAL;
+	/* It is not the program's own: neither a longer one nor in its core dump. */
+	litepulse_set_vm_flags(vma, VM_DONTEXPAND | VM_DONTDUMP);
 	return vm_map_pages(vma, ring->pages, ring->page_count);
 }
 

@@ -135,6 +135,13 @@ static int litepulse_sink_look_for_trigger(struct litepulse *lp)
 	return error;
 }
 
+/* The PTP clock is reckoned from the tick alone. */
+static bool litepulse_sink_wants_ns(const struct litepulse_subscribe *want)
+{
+	return want->kinds && want->clock != LITEPULSE_CLOCK_NONE &&
+	       want->clock != LITEPULSE_CLOCK_PHC;
+}
+
 static void litepulse_sink_merge(struct litepulse_moderation *all,
 				 const struct litepulse_moderation *one)
 {
@@ -249,7 +256,7 @@ int litepulse_sink_apply(struct litepulse *lp)
 
 		mask |= litepulse_sink_event_mask(want);
 		bytes |= litepulse_sink_wants_bytes(want);
-		ns |= want->kinds && want->clock != LITEPULSE_CLOCK_NONE;
+		ns |= litepulse_sink_wants_ns(want);
 		if (want->kinds & BIT(LITEPULSE_KIND_EDGE)) {
 			rise |= want->rise;
 			fall |= want->fall;
@@ -356,7 +363,7 @@ static void litepulse_sink_set_want(struct litepulse *lp, struct litepulse_sink 
 	litepulse_sink_list(lp, sink, want->kinds);
 	sink->want = *want;
 	/* Before the next header is read. */
-	if (want->kinds && want->clock != LITEPULSE_CLOCK_NONE)
+	if (litepulse_sink_wants_ns(want))
 		WRITE_ONCE(lp->want_ns, true);
 	sink->selector = litepulse_record_selector(want, lp->samples);
 	lp->only_sink[LITEPULSE_EVENTS] = litepulse_sink_only(lp, LITEPULSE_EVENTS);

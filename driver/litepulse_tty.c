@@ -300,7 +300,7 @@ static bool litepulse_tty_done(struct litepulse_tty *t, const struct litepulse_t
 	if (step->refused) {
 		/* The message must not come back to us as the console's while we hold the lock. */
 		t->refused = true;
-		schedule_work(&t->work);
+		queue_work(litepulse_board_workers, &t->work);
 	} else if (step->set_driver_enable) {
 		t->driver_enable = step->driver_enable;
 		t->lead_known = true;
@@ -366,7 +366,7 @@ static void litepulse_tty_serve(struct litepulse_tty *t)
 	lockdep_assert_held(&t->port.lock);
 	if (t->lp->ops->sleeps) {
 		if (t->open)
-			schedule_work(&t->work);
+			queue_work(litepulse_board_workers, &t->work);
 		return;
 	}
 	while (litepulse_tty_plan(t, &step)) {
@@ -464,6 +464,8 @@ static void litepulse_tty_receive_one(struct litepulse_tty *t, u8 data, u8 flags
 		else if (status & port->read_status_mask & LITEPULSE_RX_FRAMING)
 			flag = TTY_FRAME;
 	}
+	/* Without INPCK a byte has no parity that IGNPAR could find wrong. */
+	status &= port->read_status_mask;
 	if ((status | RX_ANY) & port->ignore_status_mask)
 		return;
 	if (!tty_insert_flip_char(&port->state->port, data, flag))
@@ -1735,17 +1737,21 @@ static int litepulse_tty_ioctl(struct tty_struct *tty, unsigned int cmd, unsigne
 		return -ENOIOCTLCMD;
 	case TIOCSRS485:
 		return litepulse_tty_set_rs485(tty, arg);
-	/* Of these the tty layer and the line discipline do the rest. */
+	/*
+	 * Of these the tty layer and the line discipline do the rest. A process in the background
+	 * is stopped before it has any effect.
+	 */
 	case TCFLSH:
 		if (arg == TCIFLUSH || arg == TCIOFLUSH)
-			error = litepulse_tty_flush_input(tty);
+			error = tty_check_change(tty) ?: litepulse_tty_flush_input(tty);
 		break;
 	case TCSETAF:
 	case TCSETSF:
 #ifdef TCSETSF2
 	case TCSETSF2:
 #endif
-		error = litepulse_tty_drain(tty) ?: litepulse_tty_flush_input(tty);
+		error = tty_check_change(tty) ?: litepulse_tty_drain(tty) ?:
+			litepulse_tty_flush_input(tty);
 		break;
 	}
 	return error ?: litepulse_serial_ops->ioctl(tty, cmd, arg);
@@ -1760,6 +1766,9 @@ static int litepulse_tty_open(struct tty_struct *tty, struct file *file)
 	int error = litepulse_serial_ops->open(tty, file);
 	struct litepulse *lp;
 
+	/* The serial core would leave one that is to wake the machine running over a suspend. */
+	if (tty->dev)
+		device_set_wakeup_capable(tty->dev, false);
 	if (error || !tty_io_error(tty))
 		return error;
 	lp = litepulse_tty_get_board(tty);
@@ -1886,7 +1895,8 @@ static void litepulse_tty_forget_port(struct uart_port *port)
 	mutex_lock(&state->port.mutex);
 	if (state->uart_port == port) {
 		state->uart_port = NULL;
-		kfree(port->name);
+		/* The serial core's; not all of them need be from kmalloc(). */
+		kfree_const(port->name);
 	}
 	mutex_unlock(&state->port.mutex);
 }

@@ -27,4 +27,8 @@ unsigned int litepulse_tty_console_send(struct uart_port *port, const u8 *bytes,
 void litepulse_tty_console_sent(struct uart_port *port);
 bool litepulse_tty_console_idle(struct uart_port *port);
 
+/* The tty layer exports it, but declares it in a header of its own. */
+struct tty_struct;
+int tty_check_change(struct tty_struct *tty);
+
 #endif /* LITEPULSE_TTY_H */

@@ -949,6 +949,8 @@ int litepulse_link_attach(void *context, struct litepulse *lp)
 	task = kthread_run(litepulse_link_run, link, "litepulse%d", lp->id);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
+	/* Before all ordinary programs, behind the interrupt threads that it waits for. */
+	sched_set_fifo_low(task);
 	link->poller = task;
 	return 0;
 }

@@ -14,11 +14,13 @@ USES = {
     "linux/hrtimer.h": r"\bhrtimer_|\bHRTIMER_|\bstruct hrtimer\b|_hrtimeout\(",
     "linux/ktime.h": r"\bktime_|\bktime_t\b",
     "linux/minmax.h": r"\b(min|max|clamp)(_t)?\(",
+    "linux/mm.h": r"\bvm_|\bVM_|\bvma_|\bstruct vm_area_struct\b|\b__free_page\(|\bvmalloc_|\bkv?[mz]alloc|\btotalram_pages\b",
     "linux/ptp_clock_kernel.h": r"\bptp_clock_|\bstruct ptp_",
     "linux/serial_core.h": r"\buart_|\bUPF_|\bstruct uart_",
     "linux/string.h": r"\b(mem|str)[a-z_]+\(",
     "linux/timer.h": r"\btimer_|\bstruct timer_list\b|\bfrom_timer\b|\bmod_timer\b",
     "linux/timekeeping.h": r"\bktime_get",
+    "linux/uio.h": r"\biov_iter|\biter_i|\buser_backed_iter\b",
     "linux/unaligned.h": r"\b(get|put)_unaligned",
     "linux/version.h": r"\bLINUX_VERSION_",
 }
