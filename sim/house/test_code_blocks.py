@@ -52,7 +52,7 @@ SLOW = (
     r"--sim certify --self -o self",
     r"latency .*--on edge:0:fall --count 100",
     r"sim_soc --trace ",
-    r"(^\.venv/bin/litepulse --sim|/tmp/pulse) train --rate 58 .*--count 60",
+    r"/tmp/pulse train --rate 58 .*--count 60",
 )
 # Blocks that no tool here can check: the page, how the block begins, and why.
 NOT_CODE = {

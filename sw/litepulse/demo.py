@@ -28,7 +28,7 @@ RATE, BYTE, BAUD = 58, 0xFF, 9600
 def main(argv: list[str] | None = None) -> int:
     """The demo; 0 if every edge was exact and the witness agrees."""
     parser = argparse.ArgumentParser(prog="python -m litepulse.demo", description=__doc__)
-    parser.add_argument("--count", type=int, default=60, help="pulses (default %(default)s)")
+    parser.add_argument("--count", type=int, default=12, help="pulses (default %(default)s)")
     parser.add_argument("--output", type=Path, default=Path("build/demo"), help="folder for the results (default %(default)s)")
     args = parser.parse_args(argv)
     try:

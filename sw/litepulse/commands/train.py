@@ -23,7 +23,7 @@ from litepulse.units import Timescale, approx, exact, si
 
 KEPT = 2_000  # pulses that are drawn in the end
 SHOWN_CHANGES = 10
-EXAMPLES = """  litepulse --sim train --rate 58 --byte 0xff --baud 9600 --count 60
+EXAMPLES = """  litepulse --sim train --rate 58 --byte 0xff --baud 9600 --count 12
   litepulse train --period 1ms --width 10us              until Ctrl-C
   litepulse train --rate 617/10 --vnl | feedgnuplot --vnl --stream --lines --domain
   litepulse train --rate 1k --keep; litepulse adjust --step -5us; litepulse stop"""
