@@ -5,10 +5,11 @@ import html
 import importlib
 import itertools
 import json
+import re
 import textwrap
 
 from litex_soc import SPDX
-from sim.experiments.experiment import COMPUTED, PC, PUBLISHED, RTL
+from sim.experiments.experiment import COMPUTED, PC, PUBLISHED, RTL, told
 from sim.experiments.pictures import colour_of, seconds_of
 
 TITLE = "Five published experiments, repeated"
@@ -26,6 +27,24 @@ SOURCES = {
     "long the PC takes is the emulator's affair. So only ratios within a run say anything.",
     COMPUTED: "arithmetic; nothing was run.",
     PUBLISHED: "somebody else's figure, on their hardware.",
+}
+TICK = 20e-9  # of the Linux SoC that all of IN_SHORT was measured on, in s
+# Experiment: what is compared, the ordinary way's row and LitePulse's in the first picture of rows, and where on them: percent.
+IN_SHORT = {
+    "p1": ("error of a 58 Hz period, at most", "usleep() and write(), liteuart, loaded", "hardware train, loaded", 100),
+    "p3": ("a LIN slave's answer of one byte, at the latest", "sllin, liteuart's tty, loaded", "lin0, loaded", 100),
+    "p4": (
+        "a nudged cycle: distance from the commanded time, at most",
+        "clock_nanosleep(), SCHED_FIFO and write(), liteuart, loaded",
+        "timed launches, scheduled badly on purpose, loaded",
+        100,
+    ),
+    "p5": (
+        "from stimulus to answer, median",
+        "a program on liteuart's tty, Linux SoC, 50 MHz, CPU loaded",
+        "LitePulse's responder, Linux SoC, 50 MHz, CPU loaded",
+        50,
+    ),
 }
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #1f2328; --dim: #57606a; --line: #d0d7de; --accent: #0969da; }
@@ -217,6 +236,39 @@ def wrapped(lines):
     return found
 
 
+def anchor(experiment):
+    """Of its heading in docs/experiments.md, as GitHub makes it."""
+    heading = f"{experiment.name}: {experiment.title}".lower()
+    return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
+
+
+def in_short(experiments, results):
+    """Lines of a table: each problem, the ordinary way and LitePulse's, on the Linux SoC with its CPU loaded."""
+
+    def said(seconds):
+        return f"less than a tick ({told(TICK)})" if seconds < TICK else told(seconds)
+
+    out = []
+    for one in experiments:
+        if one.name in IN_SHORT:
+            what, ordinary, ours, percent = IN_SHORT[one.name]
+            found = {series.name: series for chart in charts_of(one, results) if chart.rows for series in chart.series}
+            if ordinary in found and ours in found:
+                values = [said(found[name].x[found[name].y.index(percent)]) for name in (ordinary, ours)]
+                out.append(f"| [{one.name.upper()}](#{anchor(one)}) | {what} | {values[0]} | {values[1]} |")
+        elif one.name == "p2" and (figures := results.figures("p2")):
+            rows = [row for row in figures.values() if row["baud"] == 19_200]
+            most = {ours: [row["per_second"] for row in rows if (row["who"] != "liteuart") == ours] for ours in (False, True)}
+            if all(most.values()):
+                what = "interrupts a second at 19,200 baud"
+                known = "each byte with its tick"
+                out.append(f"| [P2](#{anchor(one)}) | {what} | {max(most[False]):,.0f} | {min(most[True]):,.1f}, {known} |")
+    if not out:
+        return []
+    head = ["| | what | ordinary port (liteuart) | LitePulse |", "|---|---|---|---|"]
+    return [f"In short, on the Linux SoC at 50 MHz ({RTL}), with the CPU loaded but for P2:", "", *head, *out]
+
+
 def document(experiments, results):
     """docs/experiments.md."""
     out = [
@@ -230,6 +282,8 @@ def document(experiments, results):
         "",
         "It shows how far it is. If you interrupt it, the same command goes on where it was. It writes this page's tables and",
         "pictures, and an interactive page that needs no network, to `build/experiments/`. `WRITE=1` updates this page.",
+        "",
+        *in_short(experiments, results),
         "",
         "Each figure says where it comes from. None was measured on hardware yet:",
         "",

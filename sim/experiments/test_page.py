@@ -91,3 +91,15 @@ def test_the_document_shows_the_results(results):
     charts = [chart for one in EXPERIMENTS for chart in page.charts_of(one, results)]
     files = {path.name for path in (ROOT / "docs" / page.IMAGES).iterdir()}
     assert files == {f"{chart.name}{ending}.png" for chart in charts for ending in ("", "-dark")}
+
+
+def test_the_document_begins_with_a_line_for_each_problem(results):
+    """The ordinary way and LitePulse's; without results there is no table."""
+    lines = page.in_short(EXPERIMENTS, results)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| [")]
+    assert [re.findall(r"\[(P\d)\]", row[0]) for row in cells] == [["P1"], ["P2"], ["P3"], ["P4"], ["P5"]]
+    worst = max(abs(error) for error in results.figures("p4")["sleep-loaded"]["errors_us"])
+    assert cells[3][2:] == [f"{worst:.0f} µs", "less than a tick (20.0 ns)"]
+    headings = re.findall(r"(?m)^## (P\d): ", (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8"))
+    assert headings == ["P1", "P2", "P3", "P4", "P5"]
+    assert page.in_short(EXPERIMENTS, Results(ROOT / "nothing.json")) == []
