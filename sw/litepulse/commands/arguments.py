@@ -279,7 +279,9 @@ def add_styles(sub: argparse.ArgumentParser, styles: tuple[str, ...]) -> None:
 
 def add_frame(sub: argparse.ArgumentParser) -> None:
     """What goes on the line."""
-    what = sub.add_argument_group("what goes on the line").add_mutually_exclusive_group()
+    group = sub.add_argument_group("what goes on the line")
+    group.add_argument("--high", action="store_true", help="with --width: a pulse from 0 to 1, tx rests at 0 (default: from 1 to 0)")
+    what = group.add_mutually_exclusive_group()
     what.add_argument("--byte", metavar="B", type=parse_byte, help="a frame with this byte (default 0xff)")
     what.add_argument("--width", metavar="T", type=duration("width"), help="a raw pulse of this length instead of a frame")
     what.add_argument(
@@ -294,7 +296,7 @@ def add_line(sub: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--format", default="8N1", metavar="F", type=Format.parse, help="data bits, parity N/O/E/M/S, stop bits 1/1.5/2 (default 8N1)"
     )
-    group.add_argument("--invert", action="store_true", help="idle level 0, start bit 1")
+    group.add_argument("--invert", action="store_true", help="idle level 0, start bit 1; a pulse of --width is then high, too")
     group.add_argument("--loopback", action="store_true", help="the receiver listens to the transmitter inside the core, not to the pin")
 
 
@@ -310,8 +312,10 @@ def frame_of(args: argparse.Namespace) -> Frame:
 
 def line_of(args: argparse.Namespace) -> Line:
     """What add_line() asked for, as the library takes it."""
-    fmt = args.format
-    return {"baud": args.baud, "format": Format(fmt.data_bits, fmt.parity, fmt.stop, args.invert), "loopback": args.loopback}
+    fmt, high = args.format, bool(getattr(args, "high", False))
+    if high and args.width is None:
+        raise BadInput("high: only a pulse (--width) is high or low; --invert turns frames and breaks around")
+    return {"baud": args.baud, "format": Format(fmt.data_bits, fmt.parity, fmt.stop, args.invert or high), "loopback": args.loopback}
 
 
 def join_negatives(argv: list[str]) -> list[str]:

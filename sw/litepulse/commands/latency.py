@@ -22,7 +22,7 @@ from litepulse.distribution import PERCENTILES, Distribution
 from litepulse.echo import Echo
 from litepulse.errors import BadInput, LitePulseError, OutputLost, Unsupported
 from litepulse.interrupt import Interrupt
-from litepulse.latency import LatencyRun
+from litepulse.latency import LatencyPlan, LatencyRun
 from litepulse.line import Trigger
 from litepulse.output import ns
 from litepulse.pairing import ANSWERED, EXTRA, IGNORED, MISSING, REFUSED, STRAY, UNKNOWN, Sample
@@ -391,7 +391,7 @@ def microseconds(ts: Timescale, ticks: int) -> str:
 def title_of(board: Board, job: LatencyRun, answerer: Answerer | None) -> str:
     """What is measured, in a line or two."""
     plan, ts = job.plan, board.timescale
-    stimulus = str(plan.launch) if plan.on else "bytes that count up"
+    stimulus = f"{stimulus_of(plan)}, from its {'end' if plan.offset else f'{edge_of(plan)} edge'}" if plan.on else "bytes that count up"
     until = named(plan.on, board) if plan.on else "the same byte"
     interval = f"every {si(ts.seconds(plan.interval), 's')} ± {si(ts.seconds(plan.jitter), 's')}, seed {plan.seed}"
     line = f"{stimulus} → {until}, {interval}"
@@ -401,11 +401,23 @@ def title_of(board: Board, job: LatencyRun, answerer: Answerer | None) -> str:
     return f"{line}\n{answerer.echo.port} answers: {answerer.echo.kind}; {held}"
 
 
+def edge_of(plan: LatencyPlan) -> str:
+    """The edge with which a stimulus begins: 'falling' or 'rising'."""
+    return "rising" if plan.profile.format.invert else "falling"
+
+
+def stimulus_of(plan: LatencyPlan) -> str:
+    """What leaves, in words: 'low pulse of 480 ticks'."""
+    level = "" if plan.launch.kind != "pulse" else "high " if plan.profile.format.invert else "low "
+    return f"{level}{plan.launch}"
+
+
 def plan_of(args: Namespace, board: Board, job: LatencyRun) -> dict[str, Any]:
     """The plan, for JSON."""
     plan = job.plan
     return {
         "stimulus": str(plan.launch) if plan.on else "counting bytes",
+        "stimulus_edge": edge_of(plan),
         "stimulus_ticks": plan.launch.length(plan.profile),
         "response": named(plan.on, board) if plan.on else "the same byte",
         "interval_ticks": plan.interval,
