@@ -18,6 +18,7 @@ from litepulse.backends.registers import Device
 from litepulse.backends.uartbone import MAX_BURST, open_port
 from litepulse.errors import BadInput, LitePulseError, Refused, Restarted, TransportError
 from litepulse.layout import regs
+from litepulse.ports import SerialFlags
 from sim.bridge_rules import RULES, Watcher
 
 from .fake_board import Bridge, FakeBoard, Server
@@ -604,3 +605,24 @@ def test_rules_of_the_bridge(tmp_path, monkeypatch):
         assert server.bridge.rates == [WORD_1M, WORD_BASE, WORD_1M, WORD_BASE]
     assert watcher.broken == []
     assert not [rule.name for rule in RULES if rule.of != "frames" and not watcher.judged[rule.name]], watcher.judged
+
+
+def test_an_adapter_does_not_hold_answers_back(monkeypatch):
+    """It is told so while the port is open, and as before afterwards; one that is told so already, or cannot be, is left alone."""
+    before, written = SerialFlags(bytes(range(128))), []
+    monkeypatch.setattr(SerialFlags, "write", lambda flags, file: written.append(flags) or True)
+    with Server(FakeBoard()) as server:
+        for flags, wanted in (
+            (SerialFlags(before.raw[:16] + bytes(112)), True),
+            (SerialFlags(before.raw[:16] + bytes(112)).with_low_latency(), False),
+            (None, False),
+        ):
+            written.clear()
+            monkeypatch.setattr(SerialFlags, "read", lambda file, flags=flags: flags)
+            bus = open_port(server.spec)
+            assert [each.low_latency for each in written] == [True] * wanted
+            bus.close()
+            assert written[1:] == ([flags] if wanted else [])
+        monkeypatch.setattr(SerialFlags, "write", lambda flags, file: False)
+        monkeypatch.setattr(SerialFlags, "read", lambda file: before)
+        open_port(server.spec).close()

@@ -30,7 +30,7 @@ from litepulse.backends import remote
 from litepulse.boottime import boottime
 from litepulse.errors import BadInput, LitePulseError, TransportError
 from litepulse.layout import unpack
-from litepulse.ports import open_settled
+from litepulse.ports import SerialFlags, open_settled
 
 MAX_BURST = 255  # words, the length is one byte
 COMMAND_SECONDS = 0.09  # a bridge forgets a command that takes longer than 100 ms, its answer included
@@ -215,6 +215,10 @@ class SerialStream:
                 self.claim(alone)
             with self.lock():  # opening throws away what has come, and that may be another's answer
                 self.serial = serial.Serial(path, baud, timeout=0, write_timeout=5)
+            # An FTDI adapter keeps an answer back for 16 ms, in case more follows, unless it is told not to. That needs no rights.
+            self._flags = SerialFlags.read(self.serial.fileno())
+            if self._flags and (self._flags.low_latency or not self._flags.with_low_latency().write(self.serial.fileno())):
+                self._flags = None  # nothing to put back
         except TransportError:
             os.close(self._lock)
             raise
@@ -290,6 +294,8 @@ class SerialStream:
     def keep(self) -> int:
         """The file that has the locks, still open, for whoever goes on with the port; nothing is sent or received here any more."""
         with contextlib.suppress(OSError):
+            if self._flags:
+                self._flags.write(self.serial.fileno())
             self.serial.close()
         file, self._lock = self._lock, -1
         return file
