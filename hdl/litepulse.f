@@ -19,6 +19,7 @@ litepulse_irq.sv
 litepulse_launch_memory.sv
 litepulse_launch_queue.sv
 litepulse_lin.sv
+litepulse_lin_break.sv
 litepulse_line_rx.sv
 litepulse_line_tx.sv
 litepulse_program.sv

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The slave task of LIN. It follows the bytes that litepulse_line_rx receives and tells litepulse_responder which byte to launch behind the
-// end of which: behind a header (BREAK, 0x55, an identifier with good parity) that an entry of its table answers, and behind each byte of
-// the answer that came back as it was sent. The responder does all that concerns time.
+// The slave task of LIN. It follows the breaks that litepulse_lin_break sees and the bytes that litepulse_line_rx receives, and tells
+// litepulse_responder which byte to launch behind the end of which: behind a header (a break, 0x55, an identifier with good parity) that an
+// entry of its table answers, and behind each byte of the answer that came back as it was sent. The responder does all that concerns time.
 //
 //   state    what it waits for                                                  then
 //   NONE     a break                                                            SYNC
@@ -53,9 +53,9 @@ module litepulse_lin #(
     // line
     input  logic         byte_stb,
     input  logic [7:0]   byte_data,
-    input  logic         byte_break,   // it is a break
     input  line_events_t line_events,
-    input  logic         receiving,    // a frame has begun
+    input  logic         receiving,    // a frame has begun, its start bit was right
+    input  logic         break_stb,    // litepulse_lin_break
     // litepulse_responder
     input  logic         enable,       // armed with the trigger `lin`
     input  logic         counting,     // triggered, and not yet launched
@@ -81,11 +81,11 @@ module litepulse_lin #(
   // verilator lint_on UNUSEDSIGNAL
   assign {byte_ok, byte_own, byte_end, byte_end_off, break_end, break_off, break_own} = line_events;
   // a record, a cycle later: whether its stop bit is right is known late
-  logic       heard, is_break, is_ok;
+  logic       heard, is_ok;
   logic       is_echo;                 // it is what was launched: `data` has not changed since
   logic [7:0] value;
   always_ff @(posedge clk)
-    {heard, is_break, is_ok, is_echo, value} <= {byte_stb && !rst, byte_break, byte_ok, byte_data == data, byte_data};
+    {heard, is_ok, is_echo, value} <= {byte_stb && !rst, byte_ok, byte_data == data, byte_data};
 
   // Line ------------------------------------------------------------------------------------------------------------------
   // `waiting` from the record of a byte to the end of its frame; then the responder counts. A start edge in this time is somebody else's.
@@ -111,12 +111,12 @@ module litepulse_lin #(
 
   always_ff @(posedge clk) begin
     if (heard) begin
-      if (is_break) state <= SYNC;
-      else if (state == SYNC && is_ok && value == 8'h55) state <= HEADER;
+      if (state == SYNC && is_ok && value == 8'h55) state <= HEADER;
       else state <= (answers || goes_on) ? ANSWER : NONE;
     end else if (unpublished || (byte_end && waiting && !hit)) begin
       if (state == ANSWER) state <= NONE;
     end
+    if (break_stb) state <= SYNC;
     waiting   <= answers || goes_on || (waiting && !byte_end && !heard);
     overtaken <= (overtaken || ((waiting || counting) && receiving)) && !(answers || goes_on);
     sent      <= (sent || launched) && !heard;
@@ -137,6 +137,7 @@ module litepulse_lin #(
   logic [15:0]   wdata, wdata_next, fetched, rdata;
   logic          we, we_next, at_entry, by_host;
   logic [2:0]    word;
+  logic [2:0]    index;                // of the next byte of data
   logic          reads;
   logic [1:0]    cycle;                // of a _READ, as a bar: 00, 01, 11
 
@@ -178,7 +179,6 @@ module litepulse_lin #(
   // Operations ------------------------------------------------------------------------------------------------------------
   logic       asks_entry, asks_byte;   // a header is to be looked up; the next byte is to be fetched
   logic       wish, fits;
-  logic [2:0] index;                   // of the next byte of data
   logic [3:0] left;                    // bytes of data from there on
 
   always_ff @(posedge clk) begin

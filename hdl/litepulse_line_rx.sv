@@ -41,6 +41,7 @@ module litepulse_line_rx #(
     output logic                   rec_valid,
     output received_t              received,
     output logic                   busy,         // a frame is being received
+    output logic                   confirmed,    // as `busy`, but from the centre of the start bit on
     // for the responder, too: the frame of the last record ends at (now - L)*S + byte_end_off, a break at (now - L)*S + break_off
     output line_events_t           events
 );
@@ -74,7 +75,8 @@ module litepulse_line_rx #(
   logic [2:0]    found_off;       // ... at this sample
   logic [2:0]    off;             // of the frame
   logic          a, b, d, majority, vote, unanimous;
-  logic          run, done, stored;
+  logic          run, done, stored, ready;
+  logic          tail_begin;      // the next cycle is the centre of the first stop bit
 
   assign x  = cond_line ^ {S{invert}};
   generate
@@ -126,7 +128,7 @@ module litepulse_line_rx #(
   logic [HW-1:0] half_cyc, cnt;
   logic [FW-1:0] half_frac, frac;              // frac: of the next half-bit point
   logic [FW:0]   frac_sum;
-  logic          point, step, step_next, steps, no_start, first_centre, defer, upper_zero, low, tiny, ready, enable_was, centre, centred;
+  logic          point, step, step_next, steps, no_start, first_centre, defer, upper_zero, low, tiny, enable_was, centre, centred;
 
   logic counts, goes_on;   // else `cnt` is loaded; goes_on (S > 1): stepping, and not in the cycle behind a point
   // cnt goes down from half_cyc to 2, where a point is; in the next cycle, or if the fractions carry one later, it is loaded again, as it
@@ -143,6 +145,7 @@ module litepulse_line_rx #(
   assign no_start   = (S > 1 ? first_centre : centre && state == START) && vote;
   assign done       = stored || no_start;
   assign busy       = run;
+  assign confirmed  = run && state[1:0] != 2'd0;
 
   // frame -----------------------------------------------------------------------------------------------------------
   logic [2:0]  left;
@@ -260,11 +263,11 @@ module litepulse_line_rx #(
 
   // end of the frame: `stop` + 1 half bits behind the centre of the first stop bit, maybe within the next frame. Counts as many times
   // from half_cyc to below 0. What loading takes is made up for by larger steps, unless the fractions carry.
-  logic          tail_begin, tail, down, less, ended, carried, carry, kept, fire;
+  logic          tail, down, less, ended, carried, carry, kept, fire;
   logic          not_two, not_three;      // in steps of one
   logic [HW-1:0] tail_left, tail_next;
   logic [1:0]    adds, carries, halves;
-  assign tail_begin = point && state == STOP && !centred && enable;   // the next cycle is that centre
+  assign tail_begin = point && state == STOP && !centred && enable;
   assign ended      = tail && !down;
   assign fire       = ended && halves == 2'd0;
   assign kept       = halves[1] ? carries[1] : carries[0];

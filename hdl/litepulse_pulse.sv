@@ -63,7 +63,6 @@ module litepulse_pulse #(
   localparam int SL = $clog2(S);
   localparam int C = INPUTS + 1;
   localparam int LOOP = LATENCY_IN + LATENCY_OUT;     // cycles from tx_o to rx_i over a wire
-  localparam int BREAK_FLAG = litepulse_map_pkg::RX_BREAK_LSB - litepulse_map_pkg::RX_PARITY_ERROR_LSB;
   localparam int KE = LOOP + ((S > 1) ? 2 : 0);       // cycles from `now`, the time of what litepulse_capture shows, to the pin
   localparam int KT = KE + ((S > 1) ? 1 : 0);         // the same for what is timed, which waits a cycle for the arbiter
 
@@ -135,7 +134,7 @@ module litepulse_pulse #(
   edge_choice_t     edge_choice;
   chosen_edge_t     chosen_edge;
   logic [6:0]       line_delay;
-  logic             rec_valid, rx_busy, rec_busy, rx_fault, ev_fault, line_own;
+  logic             rec_valid, rx_busy, rx_confirmed, rx_on, rec_busy, rx_fault, ev_fault, line_own;
   received_t        received;
   line_events_t     line_events;
 
@@ -222,15 +221,22 @@ module litepulse_pulse #(
 
   generate
     if (LIN_ENTRIES != 0) begin : gen_lin
+      localparam int BIT_WIDTH = 18;   // of the whole cycles in a bit; with longer ones no break is seen
+      logic lin_break, too_long;
+      always_ff @(posedge clk) too_long <= prof0_period[35:BIT_WIDTH+8+SL] != '0;
+      litepulse_lin_break #(.S(S), .BITS(BIT_WIDTH)) header_break (
+          .clk, .rst, .enable(rx_on && !too_long), .cond_line, .invert(prof_invert[0]),
+          .bit_cycles(prof0_period[8+SL +: BIT_WIDTH]), .seen(lin_break)
+      );
       litepulse_lin #(.ENTRIES(LIN_ENTRIES), .LARGE_RAM(LARGE_RAM)) lin (
           .clk, .rst, .cfg_req(lin_req), .cfg_addr(cfg_addr[1:0]), .cfg_data, .cfg_done(lin_done), .cfg_err(lin_err),
-          .byte_stb(rec_valid), .byte_data(received.data[7:0]), .byte_break(received.flags[BREAK_FLAG]), .line_events, .receiving(rx_busy),
+          .byte_stb(rec_valid), .byte_data(received.data[7:0]), .line_events, .receiving(rx_confirmed), .break_stb(lin_break),
           .enable(lin_enable), .counting(lin_counting), .launched(lin_launched),
           .hit(lin_hit), .overtaken(lin_overtaken), .data_set(lin_data_set), .data_next(lin_data_next), .data(lin_data)
       );
     end else begin : gen_no_lin
       logic unused;
-      assign unused = &{1'b0, lin_req, lin_data, lin_enable, lin_counting, lin_launched};
+      assign unused = &{1'b0, lin_req, lin_data, lin_enable, lin_counting, lin_launched, rx_confirmed};
       assign {lin_done, lin_err, lin_hit, lin_overtaken, lin_data_set, lin_data_next} = '0;
     end
   endgenerate
@@ -323,10 +329,11 @@ module litepulse_pulse #(
       .clk, .rst, .samples, .settings(capture_settings), .cond_line, .cond_next, .line_delay, .edges, .edge_choice, .chosen_edge
   );
 
+  assign rx_on = rx_enable && prof_valid[0] && !prof0_changed;
   litepulse_line_rx #(.S(S)) line_rx (
-      .clk, .rst, .now, .young, .enable(rx_enable && prof_valid[0] && !prof0_changed), .cond_line, .cond_next, .line_delay,
+      .clk, .rst, .now, .young, .enable(rx_on), .cond_line, .cond_next, .line_delay,
       .period(prof0_period), .format(prof0_format), .invert(prof_invert[0]), .line_own,
-      .rec_valid, .received, .busy(rx_busy), .events(line_events)
+      .rec_valid, .received, .busy(rx_busy), .confirmed(rx_confirmed), .events(line_events)
   );
 
   litepulse_receive #(.RING_AW(RING_AW)) receive (

@@ -10,7 +10,7 @@ bind litepulse_events litepulse_events_environment #(.S(S), .EV_AW(EV_AW), .C(C)
     .since(), .waits(), .second(), .*
 );
 bind litepulse_launch_memory litepulse_launch_memory_environment environment (.*);
-bind litepulse_lin litepulse_lin_environment environment (.rest(), .*);
+bind litepulse_lin litepulse_lin_environment environment (.rest(), .quiet(), .after(), .*);
 bind litepulse_line_rx litepulse_line_rx_environment #(.S(S)) environment (.*);
 bind litepulse_line_tx litepulse_line_tx_environment #(.S(S)) environment (.free_was(), .free_off_was(), .*);
 bind litepulse_receive litepulse_receive_environment #(.RING_AW(RING_AW)) environment (.rest(), .*);

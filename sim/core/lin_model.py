@@ -5,6 +5,7 @@ Like model.py it works on whole intervals and shares nothing with hdl/. All time
 """
 
 from bisect import bisect_right
+from collections import deque
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
@@ -148,8 +149,8 @@ class Expected(NamedTuple):
 class Slave:
     """What a slave does, by the bytes that were received.
 
-    `period` is its own bit period, `space` from the end of a byte to the next one, `late` the distance from a start edge to a launch, in
-    cycles, below which the edge comes too late to hold the launch back. `entries` maps an identifier to [(tick, Entry)].
+    `period` is its own bit period, `space` from the end of a byte to the next one, `overtaken` the distance from the centre of a start bit
+    to a launch, in cycles, below which that byte comes too late to hold the launch back. `entries` maps an identifier to [(tick, Entry)].
     """
 
     period: Fraction
@@ -176,16 +177,41 @@ class Slave:
         """Of the frame of a received byte."""
         return byte.tick + floor(10 * self.period)
 
+    def breaks(self, wave):
+        """Ticks at which a space of 11 bits of whole cycles has lasted long enough: it may lack a cycle, as its ends do.
+
+        A cycle shows a mark if one of its samples does, and a mark ends the space if two of three cycles show it.
+        """
+        enough = 11 * floor(self.period / self.samples) - 1
+        changes, spaces = normal(wave), []  # (first cycle, the one behind the last)
+        last = changes[-1][0] + 2 * enough * self.samples
+        for (tick, level), (end, _) in zip(changes, [*changes[1:], (last, 1)], strict=True):
+            first, behind = -(-tick // self.samples), end // self.samples
+            if level == 0 and first < behind:
+                spaces.append((first, behind))
+        found, began, length, before = [], 0, 0, -2  # of the space before: cycles, and the cycle behind it
+        for first, behind in spaces:
+            single = first - before == 1  # the mark between them
+            goes_on = single and length > 1
+            earlier = goes_on and before - began >= enough
+            if not goes_on:
+                began = first - single
+            if behind - began >= enough and not earlier:
+                found.append((began + enough) * self.samples)
+            before, length = behind, behind - first
+        return found
+
     def answers(self, received: list[Received], wave):
         """[Expected] for what was received from the bus, and the bus itself as a waveform of samples."""
-        falls = [tick for tick, level in normal(wave)[1:] if level == 0]
+        starts = [byte.tick for byte in received]
         out, state, rest, header = [], "none", [], -1
         sent, busy_until = None, None
+        breaks = deque(self.breaks(wave))
         for byte in received:
             good = not (byte.framing_error or byte.parity_error)
-            if byte.is_break:
+            while breaks and breaks[0] < byte.stored:
+                breaks.popleft()
                 state = "break"
-                continue
             if state == "break":
                 state = "sync" if good and byte.data == SYNC else "none"
                 continue
@@ -207,8 +233,9 @@ class Slave:
                 continue
             state = "answer"
             tick = self.end(byte) + self.space
-            following = bisect_right(falls, byte.stored)
-            taken = following < len(falls) and falls[following] // self.samples <= tick // self.samples - self.overtaken
+            following = bisect_right(starts, byte.stored)
+            centre = floor(self.period / 2 / self.samples)
+            taken = following < len(starts) and starts[following] // self.samples + centre <= tick // self.samples - self.overtaken
             data = rest.pop(0)
             out.append(Expected(tick, data, taken, header))
             sent, busy_until = (None if taken else data), tick

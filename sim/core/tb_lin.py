@@ -68,7 +68,16 @@ async def test_promise1_lin_bad_headers(dut):
         for wrong in (0x40, 0x80, 0xC0):
             await lin.header(identifier, pid=protected(identifier) ^ wrong)
         await lin.bench.drain_bytes()
-    bad = [{"low": 0}, {"low": 9}, {"sync": 0x54}, {"sync": 0x00, "delimiter": 2}, {"sync": 0xD5}, {"sync": 0xAA}, {"pid": protected(0x11)}]
+    bad = [
+        {"low": 0},
+        {"low": 9},
+        {"low": 10},
+        {"sync": 0x54},
+        {"sync": 0x00, "delimiter": 2},
+        {"sync": 0xD5},
+        {"sync": 0xAA},
+        {"pid": protected(0x11)},
+    ]
     for options in bad:
         await lin.header(0x22, **options)
     # a byte too many, a framing error in sync and in identifier, a break instead of them
@@ -96,7 +105,7 @@ async def test_promise1_lin_bad_headers(dut):
         good += 1
     assert len(lin.frames(await lin.check())) == good
     # break after break, each longer: only the last one's header counts
-    for low in (10, 11, 14, 40):
+    for low in (11, 12, 14, 40):
         await lin.header(0x22, 2, low=low, delimiter=Fraction(3, 2))
         good += 1
     assert len(lin.frames(await lin.check())) == good
@@ -152,11 +161,11 @@ async def test_promise1_lin_collisions(dut):
 
 @cocotb.test()
 async def test_promise1_lin_overtaken(dut):
-    """A start edge between the end of a byte and T, at every distance: up to OVERTAKEN_CYCLES before T nothing is launched, and that is
-    told; behind that the answer goes out at T."""
+    """A byte of somebody else between the end of a byte and T, at every distance: if the centre of its start bit lies OVERTAKEN_CYCLES
+    before T or more nothing is launched, and that is told; behind that the answer goes out at T."""
     lin = await LinBench.start(dut, "1:1", space=int(2 * BIT))
     assert await lin.write(0x15, Entry(bytes([0xFF])))
-    limit = CONSTANTS["OVERTAKEN_CYCLES"]
+    limit = CONSTANTS["OVERTAKEN_CYCLES"] + int(BIT / 2 / S)
     for distance in [*range((limit - 2) * S, (limit + 3) * S), int(BIT), int(2 * BIT) + 5 * S]:
         master = lin.master()
         master.header(protected(0x15))
@@ -166,7 +175,7 @@ async def test_promise1_lin_overtaken(dut):
         tick = -int(-start // 1) + int(10 * BIT) + lin.space
         assert pid < tick
         master.time = Fraction(tick - distance)
-        master.level(0, Fraction(1, 4))
+        master.level(0, Fraction(3, 4))
         master.level(1, 1)
         await lin.play(master)
         await lin.answered(1)
@@ -175,6 +184,115 @@ async def test_promise1_lin_overtaken(dut):
         assert (new[0].kind == MISSED) == (tick // S - (tick - distance) // S >= limit), (distance, new)
     await lin.check()
     figure(1, "LIN, overtaken", 5 * S + 2)
+
+
+@cocotb.test()
+async def test_promise1_lin_noise_in_the_space(dut):
+    """What is too short for a start bit does not keep an answer off the line, wherever it lies in the space."""
+    lin = await LinBench.start(dut, "1:1", space=int(2 * BIT))
+    assert await lin.write(0x21, Entry(b"\x12"))
+    widths = (1, 2, S, 8 * S, 16 * S, 31 * S)
+    for width in widths:
+        for begin in (Fraction(1, 8), Fraction(1, 2), 1, Fraction(11, 8)):
+            master = lin.master()
+            master.header(protected(0x21))
+            at = int(master.time + begin * BIT)
+            master.changes += [(at, 0), (at + width, 1)]
+            master.time = Fraction(at + 2 * width)
+            await lin.play(master)
+            await lin.answered(1)
+    launched = await lin.check()
+    assert [e.data for e in launched] == [0x12, checksum([0x12])] * 4 * len(widths)
+    figure(1, "LIN, noise in the space", 4 * len(widths))
+
+
+@cocotb.test()
+async def test_promise1_lin_break_length(dut):
+    """A space is a break from 11 bits of whole cycles less one on, to the cycle; a byte of zeros is none, however slow its sender."""
+    lin = await LinBench.start(dut, "1:1")
+    bench = lin.bench
+    assert await lin.write(0x21, Entry(b"\x12"))
+    enough = 11 * int(BIT / S) - 1  # cycles
+    assert Fraction(108, 10) * BIT < enough * S < 11 * BIT
+    for cycles in (int(Fraction(95, 10) * BIT / S), int(Fraction(104, 10) * BIT / S), enough - 1, enough, enough + 1, 14 * int(BIT / S)):
+        master = Master((bench.now // S + 30) * S, BIT)
+        master.header(protected(0x21), low=cycles * S / BIT)
+        await lin.play(master)
+        await lin.answered(1)
+        sent = [r.kind for r in await bench.drain() if r.source == RESPONDER]
+        assert sent == [TX, TX] * (cycles >= enough), (cycles, enough)
+    for per_cent in range(0, 15, 2):
+        master = lin.master()
+        master.header(protected(0x02))
+        master.time += lin.space
+        slow = Master(master.time, BIT * (1 + Fraction(per_cent, 100)))
+        slow.changes = master.changes
+        for value in (0x00, 0x55, protected(0x21)):
+            slow.byte(value)
+        await lin.play(slow)
+        await lin.answered(1)
+    assert not [r for r in await bench.drain() if r.source == RESPONDER]
+    await lin.check()
+    figure(1, "LIN, lengths of breaks", 6)
+
+
+@cocotb.test()
+async def test_promise1_lin_break_within_a_byte(dut):
+    """A master that begins anew within a byte, at any half bit, of another node's or of ours: the header behind it is answered, whole."""
+    lin = await LinBench.start(dut, "1:1")
+    bench, restarts = lin.bench, 0
+    assert await lin.write(0x21, Entry(b"\x12\x34"))
+    step = 1 if FAST else 5
+    for value in (0xFF, 0x55, 0x00, 0x01, 0x80):
+        for half_bits in range(0, 20, step):
+            master = lin.master()
+            cut = master.time + Fraction(half_bits, 2) * BIT
+            master.byte(value)
+            master.changes = [(tick, level) for tick, level in master.changes if tick < cut]
+            master.time = cut
+            master.header(protected(0x21))
+            await lin.play(master)
+            await lin.answered(2)
+            sent = [r.data & 0xFF for r in await bench.drain() if r.source == RESPONDER and r.kind == TX]
+            await bench.drain_bytes()
+            assert sent == [0x12, 0x34, checksum(b"\x12\x34")], (value, half_bits)
+            restarts += 1
+    for value in (0xFF, 0x00, 0x5A):
+        entry = Entry(bytes([value, 0xFF]))
+        assert await lin.write(0x21, entry)
+        for half_bits in range(0, 24, step):
+            master = lin.master()
+            master.header(protected(0x21))
+            master.time += lin.space + Fraction(half_bits, 2) * BIT
+            master.header(protected(0x21))
+            again = master.time
+            await lin.play(master)
+            await lin.answered(2)
+            sent = [r for r in await bench.drain() if r.source == RESPONDER and r.kind == TX and r.tick >= again]
+            await bench.drain_bytes()
+            assert [r.data & 0xFF for r in sent] == entry.answer(0x21), (value, half_bits)
+            restarts += 1
+    await lin.check()
+    figure(1, "LIN, breaks within a byte", restarts)
+
+
+@cocotb.test()
+async def test_promise1_lin_noise_in_a_break(dut):
+    """A mark of one sample within a break does not end it; one of two cycles does."""
+    lin = await LinBench.start(dut, "1:1")
+    bench = lin.bench
+    assert await lin.write(0x21, Entry(b"\x12"))
+    for width, answered in ((1, True), (2 * S, False), (2 * S + 1, False)):
+        for bits in (3, 5, 8):
+            master = Master((bench.now // S + 30) * S, BIT)
+            at = (int(master.time + bits * BIT) // S) * S
+            master.header(protected(0x21))
+            master.changes[1:1] = [(at, 1), (at + width, 0)]
+            await lin.play(master)
+            await lin.answered(1)
+            sent = [r.kind for r in await bench.drain() if r.source == RESPONDER]
+            assert sent == [TX, TX] * answered, (width, bits)
+    await lin.check()
 
 
 @cocotb.test()

@@ -61,6 +61,7 @@ BENCHES = {
     "litepulse_irq": (),
     "litepulse_launch_memory": ("tb_launch", "tb_random"),
     "litepulse_lin": ("tb_lin",),
+    "litepulse_lin_break": ("tb_lin",),
     "litepulse_line_rx": ("tb_capture",),
     "litepulse_pulse": ("tb_capture", "tb_launch", "tb_responder"),
     "litepulse_receive": ("tb_streams", "tb_capture"),

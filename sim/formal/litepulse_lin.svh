@@ -3,9 +3,10 @@
 // Ghosts: what has been received since the last break; one entry, any, as it was written, as it was when its header came, and what is
 // sent of it, with a checksum by the words of the standard: a sum from which 255 is taken whenever it reaches 256.
 
-  logic [3:0] f_rest_in, f_rest;    // cycles in which no byte may come; a cycle later
-  litepulse_lin_environment environment (.rest(f_rest_in), .*);
-  always_ff @(posedge clk) f_rest <= rst ? 4'd0 : f_rest_in;
+  logic [3:0] f_rest_in, f_rest, f_after_in, f_after;  // cycles in which no byte may come, no good byte behind a break; a cycle later
+  logic [5:0] f_quiet_in, f_quiet;  // no break behind a good byte
+  litepulse_lin_environment environment (.rest(f_rest_in), .quiet(f_quiet_in), .after(f_after_in), .*);
+  always_ff @(posedge clk) {f_rest, f_after, f_quiet} <= rst ? 14'd0 : {f_rest_in, f_after_in, f_quiet_in};
 `ifndef LITEPULSE_CHECK
   localparam logic [7:0] WORD_MAX = 8'd47;   // cycles in which a word is answered
   logic        f_past = 1'b0;
@@ -28,12 +29,12 @@
     f_past <= 1'b1;
     if (heard) begin
       g_launched <= 1'b0;
-      if (is_break) g_at <= 2'd1;
-      else if (g_at == 2'd1 && is_ok && value == 8'h55) g_at <= 2'd2;
+      if (g_at == 2'd1 && is_ok && value == 8'h55) g_at <= 2'd2;
       else if (g_header) {g_at, g_pid, g_heard} <= {2'd3, value, 4'd0};
       else if (g_right) g_heard <= (g_heard == '1) ? g_heard : g_heard + 4'd1;
       else g_at <= 2'd0;
     end else if (launched) g_launched <= 1'b1;
+    if (break_stb) g_at <= 2'd1;
     g_age   <= g_header ? 8'd0 : (g_age == 8'd63) ? g_age : g_age + 8'd1;
     g_since <= (g_header || g_right) ? 8'd0 : (g_since == 8'd63) ? g_since : g_since + 8'd1;
     if (answers || goes_on) g_overtaken <= 1'b0;
@@ -171,10 +172,12 @@
       assert (fold == (operation == SUM_READ && cycle == 2'b00) || operation == CLEAR);
       // time: no operation of one frame lasts into the next
       assert (f_rest_in == (heard ? 4'd15 : f_rest == 4'd0 ? 4'd0 : f_rest - 4'd1));
-      if (heard) assert (f_rest == 4'd0 && !(is_break && is_ok));
+      assert (f_quiet_in == (heard && is_ok ? 6'd32 : f_quiet == 6'd0 ? 6'd0 : f_quiet - 6'd1));
+      if (heard) assert (f_rest == 4'd0 && !(is_ok && f_after != 4'd0));
+      assert (g_since + {2'd0, f_quiet} >= 8'd32);
       assert (g_age <= 8'd63 && g_since <= 8'd63);
       assert (g_since + {4'd0, f_rest} >= 8'd15);
-      if (g_at == 2'd1) assert (g_since + {4'd0, f_rest} >= 8'd31);
+      if (g_at == 2'd1) assert (g_since >= 8'd32);
       if (g_at == 2'd2) assert (g_since + {4'd0, f_rest} >= 8'd47);
       assert (g_since <= g_age);
       if (state == ANSWER && f_first) assert (g_since == g_age && g_heard == 4'd0);

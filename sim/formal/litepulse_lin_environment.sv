@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What litepulse_lin takes for granted: litepulse_line_rx gives bytes at least 16 cycles apart, and no good one that is a break;
-// litepulse_responder keeps the byte it was given, counts only from the end of a frame that was a hit, and launches
-// only behind that; a word is held until it is
-// answered. For the proof also `rest`: cycles in which no byte may come.
+// What litepulse_lin takes for granted: litepulse_line_rx gives bytes at least 16 cycles apart; a break has no good byte in the 32 cycles
+// before it, nor one whose frame has not ended, nor one in the 16 cycles behind it, as 11 bits of space have no good stop bit;
+// litepulse_responder keeps the byte it was given, counts only from the end of a frame that was a hit, and launches only behind that; a
+// word is held until it is answered. For the proof also the cycles in which no byte may come (`rest`), no break (`quiet`), no good byte
+// behind a break (`after`).
 `include "litepulse_environment.svh"
 module litepulse_lin_environment #(
     parameter bit ASSUMED = `ASSUMED
@@ -14,8 +15,8 @@ module litepulse_lin_environment #(
     input  logic [31:0] cfg_data,
     input  logic        cfg_done,
     input  logic        byte_stb,
-    input  logic        byte_break,
     input  logic        byte_ok,
+    input  logic        break_stb,
     input  logic        byte_end,
     input  logic        enable,
     input  logic        counting,
@@ -25,9 +26,12 @@ module litepulse_lin_environment #(
     input  logic        data_set,
     input  logic [7:0]  data_next,
     input  logic [7:0]  data,
-    output logic [3:0]  rest
+    output logic [3:0]  rest,
+    output logic [5:0]  quiet,
+    output logic [3:0]  after
 );
   localparam int APART = 16;
+  localparam int BEFORE_BREAK = 32;
   logic        past = 1'b0, rst_was, asked, enable_was, counting_was, triggered;
   logic [7:0]  data_was;
   logic [33:0] word;
@@ -40,11 +44,14 @@ module litepulse_lin_environment #(
     counting_was <= counting;
     triggered    <= byte_end && hit;
     data_was     <= (data_set && enable) ? data_next : data;
+    quiet        <= rst ? 6'd0 : (byte_stb && byte_ok) ? 6'(BEFORE_BREAK) : (quiet == 6'd0) ? 6'd0 : quiet - 6'd1;
+    after        <= rst ? 4'd0 : break_stb ? 4'(APART - 1) : (after == 4'd0) ? 4'd0 : after - 4'd1;
     rest         <= rst ? 4'd0 : byte_stb ? 4'(APART - 1) : (rest == 4'd0) ? 4'd0 : rest - 4'd1;
   end
   `ENVIRONMENT begin
     if (past && !rst) begin
-      if (byte_stb) `ASSUME(rest == 4'd0 && !(byte_break && byte_ok));
+      if (byte_stb) `ASSUME(rest == 4'd0 && !(byte_ok && (after != 4'd0 || break_stb)));
+      if (break_stb) `ASSUME(quiet == 6'd0 && !waiting);
       if (asked) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
       if (cfg_req) `ASSUME(cfg_addr != 2'd3);
       if (enable_was) `ASSUME(data == data_was || rst_was);
