@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Man pages of the command and of each verb, by help2man from `--help`: litepulse(1), litepulse-train(1), ...
+"""Man pages of the command and of each verb, by help2man from `--help`: litepulse(1), litepulse-train(1), litepulse-lin-slave(1), ...
 
 man_pages.py FOLDER     writes them into FOLDER; needs help2man, and the package litepulse on PYTHONPATH
 """
@@ -47,11 +47,13 @@ def write(folder: Path) -> list[Path]:
         version = run(*command, "--version").split()[1]
         found = verbs(run(*command, "--help"))
         pages = {PROGRAM: "a serial port whose every edge has a known time"}
-        pages |= {f"{PROGRAM}-{verb}": text for verb, text in found.items()}
+        for verb, text in found.items():
+            pages[f"{PROGRAM}-{verb}"] = text
+            pages |= {f"{PROGRAM}-{verb}-{inner}": what for inner, what in verbs(run(*command, verb, "--help")).items()}
         made: list[Path] = []
         for name, text in pages.items():
             program = Path(scratch) / name
-            program.write_text(WRAPPER.format(python=sys.executable, verb=name.removeprefix(PROGRAM).lstrip("-")))
+            program.write_text(WRAPPER.format(python=sys.executable, verb=name.removeprefix(PROGRAM).replace("-", " ")))
             program.chmod(0o755)
             include = Path(scratch) / "include"
             include.write_text(see_also(name, list(pages)))

@@ -41,9 +41,9 @@ def checksum_of(data, frame_id, model):
     return 255 - (total % 255 or (255 if total else 0))
 
 
-def response_of(data, frame_id, model):
-    """Data and checksum."""
-    return bytes(data) + bytes([checksum_of(data, frame_id, model)])
+def response_of(data, frame_id, model, *, flip=0):
+    """Data and checksum. flip: bits of it that are wrong."""
+    return bytes(data) + bytes([checksum_of(data, frame_id, model) ^ flip])
 
 
 def frames_of(changes, bit):

@@ -359,6 +359,7 @@ def test_a_collision_is_resolved(tmp_path):
     ids = [frame["id"] for frame in result["frames"]]
     assert result["frames"][0]["error"] in frames_of_collision() and ids.count(40) == 4 and ids.count(16) == 4
     place = ids.index(32)
+    assert place == 1, "the slot behind the collision"
     assert ids[place : place + 2] == [32, 33] and ids.count(32) == ids.count(33) == 1
     # slots of 20 and 10 ms, and 10 and 15 ms of the resolving schedule between two of them
     lengths = {40: 960_000, 16: 480_000, 32: 480_000, 33: 720_000}
@@ -499,7 +500,10 @@ def check_example(line):
 
 
 def test_the_examples_of_the_help():
-    lines = re.findall(r"(?m)^ +litepulse (.*)$", "\n".join((commands.MONITOR, commands.MASTER, commands.SLAVE, commands.INJECT)))
+    lines = re.findall(
+        r"(?m)^ +litepulse (.*)$",
+        "\n".join((commands.MONITOR, commands.MASTER, commands.SLAVE, commands.REQUEST, commands.INJECT, commands.HEADER)),
+    )
     assert len(lines) >= 10
     for line in lines:
         check_example(line.partition(" > ")[0])
@@ -521,9 +525,9 @@ def test_the_page(tmp_path, monkeypatch, capsys):
         said[:4] == ["WindowControl 28ff None", "WindowState  no response", "MirrorState  no response", "LightControl 07 None"]
         and len(said) == 7
     )
-    lines = re.findall(r"(?m)^ +litepulse ((?:--sim )?lin (?:monitor|master|slave|inject) [^\[#\n]*?)(?: *#.*)?$", page)
+    lines = re.findall(r"(?m)^ +litepulse ((?:--sim )?lin (?:monitor|master|slave|request|inject|header) [^\[#\n]*?)(?: *#.*)?$", page)
     assert len(lines) >= 4
     for line in lines:
-        check_example(line)
+        check_example(line.partition(" > ")[0])
     for error in ERRORS:
         assert f"`{error}`" in page

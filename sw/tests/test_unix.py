@@ -39,7 +39,12 @@ VERBS = {
     "lin monitor": (["lin", "monitor", "--for", "20ms"], 1),  # nothing was heard
     "lin master": (["lin", "master", "{ldf}", "--schedule", "Normal", "--rounds", "1", "--loopback"], 1),  # nobody answers
     "lin slave": (["lin", "slave", "{ldf}", "--node", "Window", "--for", "20ms"], 1),  # nothing was heard
+    "lin request": (
+        ["lin", "request", "{ldf}", "--node", "Window", "--data", "3e", "--timeout", "20ms", "--loopback"],
+        1,
+    ),  # nobody answers
     "lin inject": (["lin", "inject", "--id", "16", "--loopback"], 0),
+    "lin header": (["lin", "header", "--id", "16"], 0),
     "latency": (["latency", "--width", "10us", "--on", "edge:0:fall", "--interval", "1ms", "--for", "20ms"], 1),  # nothing answers
     "certify": (["certify", "--self", "--edges", "20"], 1),  # tx is not wired to rx
     "attach": (["attach", "/nonexistent"], 2),
@@ -49,7 +54,7 @@ VERBS = {
     "completion": (["completion", "bash"], 0),
 }
 STYLES = dict.fromkeys(["train", "capture", "send", "respond", "lin monitor", "lin master", "lin slave", "latency"], ["json", "csv", "vnl"])
-STYLES |= dict.fromkeys(["info", "stop", "doctor", "lin inject", "certify"], ["json"])
+STYLES |= dict.fromkeys(["info", "stop", "doctor", "lin inject", "lin request", "certify"], ["json"])
 ALL = [(verb, style) for verb in VERBS for style in (None, *STYLES.get(verb, ()))]
 # Those that go on until they are stopped.
 ENDLESS = {
@@ -370,7 +375,7 @@ def test_help_has_examples(verb):
     assert done.returncode == 0 and re.search(rf"(?m)^examples:\n  .*litepulse .*{verb}", done.stdout)
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("plot", "completion")])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("plot", "completion", "lin header")])
 def test_every_verb_takes_the_options_of_a_device(verb):
     done = subprocess.run([*COMMAND, *verb.split(), "--help"], env=ENV, capture_output=True, text=True, timeout=60, check=False)
     assert all(option in done.stdout for option in ("--device DEV", "--port PORT", "--sim"))

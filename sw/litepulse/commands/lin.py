@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepulse lin: monitor, master, slave, inject"""
+"""litepulse lin: monitor, master, slave, request, inject, header"""
 
 import contextlib
 import math
 import re
-from argparse import ArgumentParser, Namespace
+import time
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
@@ -21,9 +22,10 @@ from litepulse.errors import BadInput, printable
 from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
 from litepulse.lin.frames import BINS, Spaces
+from litepulse.lin.log import FrameLog
 from litepulse.lin.master import MasterRun
 from litepulse.lin.monitor import DEFAULT_BAUD, monitor_run
-from litepulse.lin.protocol import ID_MAX, SPACE_BITS
+from litepulse.lin.protocol import CLASSIC_IDS, ID_MAX, SPACE_BITS
 from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
 from litepulse.output import ms, ns
 from litepulse.plan import BREAK_MAX
@@ -33,12 +35,17 @@ from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
 
 COLUMNS = ("t_ns", "tick", "id", "name", "pid", "data", "checksum", "model", "space_ticks", "spaces_ticks", "limit_ticks", "own", "error")
 MONITOR = """  litepulse lin monitor --ldf door.ldf
-  litepulse lin monitor --baud 9600 --for 10s --json > frames.json"""
+  litepulse lin monitor --baud 9600 --for 10s --json > frames.json
+  litepulse lin monitor --ldf door.ldf --log drive.asc"""
 MASTER = """  litepulse lin master door.ldf --schedule Normal --set WindowUp=1
   litepulse --sim lin master door.ldf --schedule Normal --rounds 3"""
 SLAVE = """  litepulse lin slave door.ldf --node Window --set WindowPlace=40
   litepulse lin slave door.ldf --node Window --flip-checksum WindowState=0x80
   litepulse lin slave door.ldf --node Window --keep"""
+REQUEST = """  litepulse lin request door.ldf --node Window --data b200ff7fffff
+  litepulse lin request door.ldf --nad 0x02 --data 22f190 --schedule Normal"""
+HEADER = """  litepulse lin header --id 0x20 > header.txt
+  litepulse lin header --id 0x10 --data 2aff --id 0x20 --every 20ms > nodes.txt"""
 INJECT = """  litepulse lin inject --id 0x10 --data 4a5593e5 --flip-checksum 0x01
   litepulse lin inject --id 0x11 --break 9
   litepulse --sim lin inject --id 0x12 --data 00 --stretch 2.3=+0.4 --json"""
@@ -47,12 +54,15 @@ INJECT = """  litepulse lin inject --id 0x10 --data 4a5593e5 --flip-checksum 0x0
 def add(verbs: Verbs) -> None:
     """The verb and its own verbs, to the command line."""
     text = "LIN bus: monitor, master, slave, frames with faults"
-    parser = verbs.add_parser("lin", help=text, description=text + ".", epilog="examples:\n" + "\n".join((MONITOR, MASTER, SLAVE, INJECT)))
+    parser = verbs.add_parser(
+        "lin", help=text, description=text + ".", epilog="examples:\n" + "\n".join((MONITOR, MASTER, SLAVE, REQUEST, INJECT, HEADER))
+    )
     arguments.add_device(parser)
     inner = parser.add_subparsers(dest="lin_verb", metavar="VERB", required=True, parser_class=arguments.Parser)
     sub = arguments.add_verb(inner, "monitor", monitor, "show the frames on the bus, with their ticks", ("json", "csv", "vnl"), MONITOR)
     sub.add_argument("--ldf", metavar="FILE", help="description of the network: names, lengths, checksums, signals, bit rate")
     add_encoding(sub)
+    sub.add_argument("--log", metavar="FILE", help="also write the frames to FILE.asc, FILE.blf (Vector) or FILE.log (candump)")
     add_end(sub)
     add_bus(sub)
     arguments.add_move_tx(sub)
@@ -108,6 +118,54 @@ def add(verbs: Verbs) -> None:
         help="sent instead of the right one; repeatable",
     )
     add_bus(sub)
+    sub = arguments.add_verb(inner, "request", request, "send a diagnostic request to a node, and wait for its answer", ("json",), REQUEST)
+    sub.add_argument("ldf", metavar="FILE", help="description of the network (LDF)")
+    add_encoding(sub)
+    which = sub.add_mutually_exclusive_group(required=True)
+    which.add_argument("--node", metavar="NAME", help="the slave; its NAD is that of the description")
+    which.add_argument("--nad", metavar="N", type=lambda text: parse_byte(text, "nad"), help="address of the node, e.g. 0x02")
+    sub.add_argument(
+        "--data",
+        metavar="HEX",
+        required=True,
+        type=data_bytes,
+        help="service and its data, up to 4095 bytes, e.g. b200ff7fffff: ReadByIdentifier 0 of any product",
+    )
+    sub.add_argument("--schedule", metavar="NAME", help="runs meanwhile (default: nothing else is sent)")
+    sub.add_argument(
+        "--timeout",
+        metavar="T",
+        default="1s",
+        type=arguments.duration("timeout"),
+        help="end if no frame of the answer comes for so long (default 1s)",
+    )
+    add_bus(sub)
+    sub = inner.add_parser(
+        "header",
+        help="write a file for --stimulus: another node's frames",
+        description="Write a file for --stimulus to the standard output: frames of another node for the simulated board.",
+        epilog=f"examples:\n{HEADER}",
+    )
+    sub.set_defaults(function=header, style=None)
+    sub.add_argument(
+        "--id",
+        dest="frames",
+        metavar="N",
+        required=True,
+        action=NextFrame,
+        type=identifier,
+        help="identifier of a frame, 0x00 to 0x3f; repeatable",
+    )
+    sub.add_argument(
+        "--data", dest="frames", metavar="HEX", action=NextData, type=data_bytes, help="of the frame before it (default: none)"
+    )
+    sub.add_argument("--model", choices=(lin.ENHANCED, lin.CLASSIC), default=lin.ENHANCED, help="checksum (default enhanced)")
+    sub.add_argument("--at", metavar="T", default="40ms", type=arguments.duration("at"), help="first break (default 40ms)")
+    sub.add_argument("--every", metavar="T", default="20ms", type=arguments.duration("every"), help="from break to break (default 20ms)")
+    sub.add_argument("--baud", metavar="RATE", type=arguments.rate("baud"), help=f"bit rate (default {DEFAULT_BAUD})")
+    sub.add_argument(
+        "--clock", metavar="HZ", default="48M", type=arguments.rate("clock"), help="ticks per second of the simulated board (default 48M)"
+    )
     sub = arguments.add_verb(inner, "inject", inject, "send one frame, right or wrong on purpose", ("json",), INJECT)
     sub.add_argument("--id", metavar="N", required=True, type=identifier, help="identifier, 0x00 to 0x3f")
     sub.add_argument("--data", metavar="HEX", type=data_bytes, help="1 to 8 bytes, e.g. 4a5593e5 (default: the header alone)")
@@ -133,6 +191,23 @@ def add(verbs: Verbs) -> None:
         help="a bit that is longer by so many bit times, or shorter: 1.0=+0.3 is the start bit of the identifier; repeatable",
     )
     add_bus(sub)
+
+
+class NextFrame(Action):
+    """--id begins a frame."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), (values, None)])
+
+
+class NextData(Action):
+    """--data gives the frame before it its data."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
+        frames: list[tuple[int, bytes | None]] = getattr(namespace, self.dest) or []
+        if not frames or frames[-1][1] is not None:
+            raise BadInput("data: give it behind the --id that it belongs to, once")
+        setattr(namespace, self.dest, [*frames[:-1], (frames[-1][0], values)])
 
 
 def add_encoding(sub: ArgumentParser) -> None:
@@ -305,6 +380,8 @@ class Report:
         self.spaces: dict[int, Spaces] = {}
         self.errors: dict[str, int] = {}
         self.count = 0
+        self.log: FrameLog | None = None
+        self.log_offset = 0.0  # seconds since 1970 at tick 0
         self.rows: output.Rows | None = None
         if args.style in ("csv", "vnl"):
             self.rows = output.Rows(args.style, COLUMNS, board.identity.backend)
@@ -318,6 +395,8 @@ class Report:
                 output.write(f"{ms(self.board.timescale, item.tick):>18}  LOST {item}")
             return
         self.count += 1
+        if self.log:
+            self.log.add(item, self.log_offset + float(self.board.timescale.seconds(item.tick)))
         if item.error:
             self.errors[item.error] = self.errors.get(item.error, 0) + 1
         if item.frame_id is not None and not item.error:
@@ -443,7 +522,11 @@ def monitor(args: Namespace) -> int:
     with arguments.board(args) as board, Interrupt() as interrupt:
         run = monitor_run(board, args.baud, description, args.loopback, args.move_tx)
         report = Report(args, board, "monitor", run.assembler.bit, description)
-        return report.listen(run, interrupt, quiet)
+        if not args.log:
+            return report.listen(run, interrupt, quiet)
+        with contextlib.closing(FrameLog(args.log)) as report.log:
+            report.log_offset = time.time() - float(board.timescale.seconds(board.now().tick))
+            return report.listen(run, interrupt, quiet)
 
 
 def described(args: Namespace, node: str = "") -> lin.Description:
@@ -539,6 +622,58 @@ def told_to_keep(args: Namespace, board: Board, run: SlaveRun) -> int:
         words = arguments.device_words(args, board)
         names = ", ".join(f"{name} (0x{frame_id:02x})" for frame_id, name in frames) or "no frame"
         output.write(f"{headline(board)}\narmed: {args.node} answers {names}; 'litepulse{words} stop' ends it")
+    return 0
+
+
+def request(args: Namespace) -> int:
+    """litepulse lin request"""
+    description = described(args)
+    nad: int | None = args.nad
+    if args.node is not None:
+        description.check_slave(args.node)
+        nad = description.network.slaves[args.node].nad
+        if nad is None:
+            raise BadInput(f"{args.node} has no NAD in its Node_attributes: give it with --nad")
+    assert nad is not None
+    with arguments.board(args) as board, Interrupt() as interrupt:
+        begin = board.now().tick
+        asked, frames = lin.request(
+            board,
+            description,
+            nad,
+            args.data,
+            schedule=args.schedule,
+            timeout=args.timeout,
+            baud=args.baud,
+            loopback=args.loopback,
+            interrupt=interrupt,
+        )
+        if interrupt:
+            return ended(interrupt, False)
+        answer = None if asked.answer is None else asked.answer.hex()
+        if args.style == "json":
+            result = {"nad": nad, "request": args.data.hex(), "answer": answer, "refused": asked.refused}
+            output.write_json(shared(board, "lin request") | result | {"tick": begin, "frames": [value_of(one) for one in frames]})
+        else:
+            bit = board.timescale.bit_period(Fraction(args.baud or description.baud)).ticks
+            shown = "\n".join(line_of(frame, board, bit, None) for frame in frames if frame.frame_id in CLASSIC_IDS)
+            heading = "no answer" if answer is None else f"refused: {answer}" if asked.refused else f"answer: {answer}"
+            output.write(f"{headline(board)}\nto 0x{nad:02x}: {args.data.hex()}\n{shown}\n{heading}")
+        return LOST if answer is None or asked.refused else 0
+
+
+def header(args: Namespace) -> int:
+    """litepulse lin header"""
+    timescale = Timescale(args.clock, 1)
+    bit = timescale.bit_period(Fraction(args.baud or DEFAULT_BAUD)).ticks
+    at, every = (math.floor(timescale.ticks(value)) for value in (args.at, args.every))
+    last = 0
+    for number, (frame_id, data) in enumerate(args.frames):
+        edges = lin.Injection(frame_id, data, args.model).edges(at + number * every, bit)
+        if edges[0][0] <= last:
+            raise BadInput("every: a frame is longer than that")
+        last = edges[-1][0]
+        output.write("\n".join(f"{tick} rx {level}" for tick, level in edges))
     return 0
 
 

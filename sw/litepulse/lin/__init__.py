@@ -14,10 +14,11 @@ from litepulse.lin.description import Description, Raw, Slot, Value
 from litepulse.lin.faults import Injection
 from litepulse.lin.frames import CLASSIC, ENHANCED, Assembler, Expected, Frame, Spaces
 from litepulse.lin.inject import inject
-from litepulse.lin.master import Master, master
+from litepulse.lin.master import Master, Request, master, request
 from litepulse.lin.monitor import Monitor, monitor
 from litepulse.lin.protocol import checksum, frame_id_of, protected_id
 from litepulse.lin.slave import Slave, slave
+from litepulse.lin.transport import Reassembly, segments
 
 __all__ = [
     "CLASSIC",
@@ -30,6 +31,8 @@ __all__ = [
     "Master",
     "Monitor",
     "Raw",
+    "Reassembly",
+    "Request",
     "Slave",
     "Slot",
     "Spaces",
@@ -40,5 +43,7 @@ __all__ = [
     "master",
     "monitor",
     "protected_id",
+    "request",
+    "segments",
     "slave",
 ]

@@ -4,25 +4,26 @@
 from collections.abc import Sequence
 
 from litepulse.errors import BadInput
-from litepulse.lin.ldf import Entry, Network, Node
-from litepulse.lin.protocol import DATA_MAX, frame_id_of, protected_id
+from litepulse.lin.ldf import Entry, Network, Node, is_lin_1
+from litepulse.lin.protocol import frame_id_of, protected_id
+from litepulse.lin.transport import segments
 
 ASSIGN_NAD, ASSIGN_FRAME_ID, READ_BY_ID, CHANGE_NAD, DATA_DUMP = 0xB0, 0xB1, 0xB2, 0xB3, 0xB4
 SAVE_CONFIGURATION, ASSIGN_FRAME_ID_RANGE = 0xB6, 0xB7
 POSITIVE, NEGATIVE = 0x40, 0x7F  # added to the service in an answer; the service of a refusal
-NOT_SUPPORTED, SUB_FUNCTION_NOT_SUPPORTED = 0x11, 0x12
+SUB_FUNCTION_NOT_SUPPORTED = 0x12
 FUNCTIONAL_NAD, BROADCAST_NAD = 0x7E, 0x7F
 ANY_SUPPLIER, ANY_FUNCTION = 0x7FFF, 0xFFFF
 UNASSIGN, KEEP = 0x00, 0xFF  # instead of a protected identifier
 NO_IDENTIFIER = 0x40  # in AssignFrameId of LIN 2.0: an identifier whose parity is wrong
-UNUSED = 0xFF
 SLEEP = b"\x00" + b"\xff" * 7
 CONFIGURED = 4  # frames in one AssignFrameIdRange
 
 
 def single(nad: int, service: int, *data: int) -> bytes:
-    """The eight bytes of a request or answer that fits one frame."""
-    return bytes([nad, 1 + len(data), service, *data]).ljust(DATA_MAX, bytes([UNUSED]))
+    """The eight bytes of a request that fits one frame."""
+    (frame,) = segments(nad, bytes([service, *data]))
+    return frame
 
 
 def request_of(network: Network, entry: Entry) -> tuple[str, bytes]:
@@ -82,33 +83,35 @@ def _pids(network: Network, node: Node) -> list[int]:
 class Configured:
     """A slave's own configuration: which requests are for it, what it answers, and where its frames are now.
 
-    frames: {frame: identifier, or None if it was unassigned}
+    nad: its address; frames: {frame: identifier, or None if it was unassigned}
     """
 
     def __init__(self, network: Network, node: Node) -> None:
-        self.node, self.nad, self.version = node, node.nad, node.version
+        self.node = node
+        self.nad = node.initial_nad if node.nad is None else node.nad
         self.order = list(node.configurable)
         self.frames: dict[str, int | None] = {name: _frame_id(network, name) for name in (*network.frames, *network.events)}
+        self._answers = node.product is not None and self.nad is not None and not is_lin_1(node.version)
 
-    def is_mine(self, nad: int) -> bool:
-        """Whether a request is for this node and wants an answer."""
-        return self.nad is not None and nad in (self.nad, BROADCAST_NAD)
-
-    def answer(self, nad: int, message: bytes) -> bytes | None:
-        """What this node answers to a message (service and data) of node configuration; None: nothing, or it is no such service."""
-        if not message or not self.is_mine(nad) or self.node.product is None:
+    def answer(self, nad: int, message: bytes) -> tuple[int, bytes] | None:
+        """(NAD, message) that this node answers to a request of node configuration; None: nothing, or it is another request."""
+        if not self._answers or self.nad is None or not message:
             return None
-        service, data = message[0], message[1:]
+        service, data, own = message[0], message[1:], self.nad
+        if service == ASSIGN_NAD:  # to the initial address, whatever the present one is
+            own = self.node.initial_nad if self.node.initial_nad is not None else own
+        if nad not in (own, BROADCAST_NAD):
+            return None
+        answer: bytes | None = None
         if service == READ_BY_ID and len(data) == 5:
-            return self._read(data)
-        if service == ASSIGN_FRAME_ID_RANGE and len(data) == 1 + CONFIGURED:
-            return self._assign(data[0], data[1:])
-        if service == ASSIGN_NAD and len(data) == 5 and self._product_fits(data[:4]):
-            self.nad = data[4]
-            return bytes([service + POSITIVE])
-        if service == SAVE_CONFIGURATION and not data:
-            return bytes([service + POSITIVE])
-        return None
+            answer = self._read(data)
+        elif service == ASSIGN_FRAME_ID_RANGE and len(data) == 1 + CONFIGURED:
+            answer = self._assign(data[0], data[1:])
+        elif service == ASSIGN_FRAME_ID and len(data) == 5:
+            answer = self._assign_message(data)
+        elif service == ASSIGN_NAD and len(data) == 5 and self._product_fits(data[:4]):
+            self.nad, answer = data[4], bytes([service + POSITIVE])
+        return None if answer is None else (own, answer)
 
     def _product_fits(self, data: Sequence[int]) -> bool:
         supplier, function = data[0] | data[1] << 8, data[2] | data[3] << 8
@@ -126,16 +129,23 @@ class Configured:
         return bytes([READ_BY_ID + POSITIVE, supplier & 0xFF, supplier >> 8, function & 0xFF, function >> 8, variant])
 
     def _assign(self, start: int, pids: Sequence[int]) -> bytes | None:
-        """AssignFrameIdentifierRange. All or nothing: nothing at all if one does not fit."""
+        """AssignFrameIdentifierRange: all of it, or nothing and no answer if one does not fit."""
         new: dict[str, int | None] = {}
         for number, pid in enumerate(pids, start):
             if pid == KEEP:
                 continue
-            if number >= len(self.order):
+            if number >= len(self.order) or (pid != UNASSIGN and frame_id_of(pid) is None):
                 return None
-            frame_id = frame_id_of(pid)
-            if pid != UNASSIGN and frame_id is None:
-                return None
-            new[self.order[number]] = None if pid == UNASSIGN else frame_id
+            new[self.order[number]] = None if pid == UNASSIGN else frame_id_of(pid)
         self.frames |= new
         return bytes([ASSIGN_FRAME_ID_RANGE + POSITIVE])
+
+    def _assign_message(self, data: Sequence[int]) -> bytes | None:
+        """AssignFrameId of LIN 2.0, by supplier and message identifier. An identifier whose parity is wrong unassigns."""
+        assert self.node.product is not None
+        message = data[2] | data[3] << 8
+        names = [name for name, number in self.node.configurable.items() if number == message]
+        if data[0] | data[1] << 8 not in (self.node.product[0], ANY_SUPPLIER) or not names:
+            return None
+        self.frames[names[0]] = frame_id_of(data[4])
+        return bytes([ASSIGN_FRAME_ID + POSITIVE])

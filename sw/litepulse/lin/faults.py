@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Frames that are wrong on purpose: what a node under test has to reject."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -57,3 +58,17 @@ class Injection:
     def launches(self, tick: int, bit: Fraction) -> list[Entry]:
         """What goes out, from a tick on."""
         return launches(tick, bit, self.bytes, self.break_bits, self.stretch)
+
+    def edges(self, tick: int, bit: Fraction) -> list[tuple[int, int]]:
+        """(tick, level) of each change of the bus, from a tick on, as another node would send it."""
+        found: list[tuple[int, int]] = []
+        for begin, launch in self.launches(tick, bit):
+            if launch.kind == "pulse":
+                found += [(begin, 0), (begin + launch.width, 1)]
+                continue
+            low = (1 << launch.data) - 1 if launch.kind == "break" else 0
+            count = launch.data + 1 if launch.kind == "break" else BYTE_BITS
+            bits = ~low if launch.kind == "break" else launch.data << 1 | 1 << BYTE_BITS - 1
+            levels = [1, *(bits >> n & 1 for n in range(count))]
+            found += [(begin + math.floor(n * bit), levels[n + 1]) for n in range(count) if levels[n] != levels[n + 1]]
+        return found

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -158,11 +157,11 @@ def _tools() -> tuple[Any, Any, type[Exception]]:
     try:
         from lark import Lark
         from lark.exceptions import LarkError
-        from ldfparser.grammar import LdfTransformer  # pyright: ignore[reportMissingTypeStubs]
+        from ldfparser import grammar as ldfparser_grammar  # pyright: ignore[reportMissingTypeStubs]
     except ImportError:
         raise LitePulseError(lacking("a LIN description file", "ldfparser")) from None
 
-    base: Any = LdfTransformer
+    base: Any = ldfparser_grammar.LdfTransformer
 
     class Transformer(base):
         """Values as they stand in the file."""
@@ -195,7 +194,7 @@ def _tools() -> tuple[Any, Any, type[Exception]]:
                 found[key] = value
             return found
 
-    grammar = (resources.files("ldfparser") / "grammars" / "ldf.lark").read_text("utf-8")
+    grammar = (Path(ldfparser_grammar.__file__).parent / "grammars" / "ldf.lark").read_text("utf-8")
     return Lark(grammar + GRAMMAR, parser="lalr", propagate_positions=False), Transformer(), LarkError
 
 

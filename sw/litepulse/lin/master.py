@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.board import Board, When
 from litepulse.capture import LostEvent
 from litepulse.errors import BadInput
@@ -13,30 +14,100 @@ from litepulse.interrupt import Flag
 from litepulse.job import Job, tidy
 from litepulse.launch import Entry
 from litepulse.lin.bus import BusRun, launches
-from litepulse.lin.description import CONFIGURATION, EVENT, REQUEST, SPORADIC, UNCONDITIONAL, Description, Slot, Value
-from litepulse.lin.frames import BAD_RESPONSE, CLASSIC, Frame
-from litepulse.lin.protocol import DATA_MAX, HEADER_BITS, MASTER_REQUEST, SYNC, checksum, protected_id, response_bits, slot_limit
+from litepulse.lin.configuration import BROADCAST_NAD, FUNCTIONAL_NAD, SLEEP
+from litepulse.lin.description import CONFIGURATION, EVENT, REQUEST, RESPONSE, SPORADIC, UNCONDITIONAL, Description, Slot, Value
+from litepulse.lin.frames import BAD_RESPONSE, CLASSIC, NO_HEADER, NO_SYNC, Frame
+from litepulse.lin.protocol import (
+    DATA_MAX,
+    HEADER_BITS,
+    MASTER_REQUEST,
+    SLAVE_RESPONSE,
+    SYNC,
+    checksum,
+    protected_id,
+    response_bits,
+    slot_limit,
+)
+from litepulse.lin.transport import Reassembly, segments
+from litepulse.line import Launch
+from litepulse.plan import Time
 from litepulse.streams import Lost
-from litepulse.units import Number
+from litepulse.units import Number, to_duration
 
 AHEAD = Fraction(6, 100)  # seconds before a slot at which it is given to the board: what a slow look at it takes
 EVENT_AHEAD, EVENT_REST = Fraction(2, 100), 0.002  # the same, and between two looks, where a collision changes what follows
+RESOLVE_AHEAD = Fraction(8, 1000)  # seconds: so long the outcome of an event-triggered frame is waited for
+SOON = Fraction(2, 100)  # seconds ahead, of a slot that no schedule waits for
+ASKED = "asked"  # kind of a slot for a frame of a Request
+
+
+TIME_BASE = Fraction(5, 1000)  # seconds: slots that are put between those of a schedule are multiples of it
+ANSWER_SECONDS = Fraction(1)  # for each frame of an answer
+WAKE_PULSE, WAKE_READY = Fraction(3, 10_000), Fraction(1, 10)  # seconds: of 250 us to 5 ms; nodes are ready 100 ms after it
+PENDING, REFUSED, ANSWERED = 0x78, 0x7F, 0x40  # answer: more time is needed; a refusal; added to the service
+
+
+class Request:
+    """A message to a node, and its answer. frames: still to be sent; done: nothing more comes; answer: None if there is none."""
+
+    def __init__(self, nad: int, message: bytes, timeout: int) -> None:
+        """timeout: in ticks, for each frame of the answer."""
+        self.nad, self.message, self.timeout = nad, message, timeout
+        self.frames = deque(segments(nad, message))
+        self.answer: bytes | None = None
+        self.done = False
+        self._answer = Reassembly()
+        self.deadline: int | None = None  # tick, once all is sent
+
+    @property
+    def refused(self) -> bool:
+        """The node answered, and refused."""
+        return self.answer is not None and self.answer[:1] == bytes([REFUSED])
+
+    def hear(self, data: bytes, now: int) -> None:
+        """A frame of SlaveResp. Answers of other nodes, and to other requests, do not count."""
+        if self.done or self.frames:
+            return
+        found = self._answer.feed(data)
+        if self._answer.begun:
+            self.deadline = now + self.timeout
+        if found is None:
+            return
+        nad, answer = found
+        if self.nad != BROADCAST_NAD and nad != self.nad:
+            return
+        if answer[:2] == bytes([REFUSED, self.message[0]]):
+            if answer[2:3] == bytes([PENDING]):
+                self.deadline = now + self.timeout
+                return
+        elif answer[0] != self.message[0] + ANSWERED & 0xFF:
+            return
+        self.answer, self.done = answer, True
 
 
 class MasterRun(BusRun):
     """Feeds the slots of a schedule, each shortly before its time, and follows what is heard on the bus."""
 
-    def __init__(self, board: Board, description: Description, schedule: str, baud: Number | str | None, loopback: bool) -> None:
+    def __init__(self, board: Board, description: Description, schedule: str | None, baud: Number | str | None, loopback: bool) -> None:
         super().__init__(board, description.baud if baud is None else baud, description.expected(), loopback)
         self.description, self.schedule = description, schedule
-        self.slots = description.schedule(schedule)
+        self.slots: Sequence[Slot] = description.schedule(schedule) if schedule is not None else ()
+        self._next: str | None = None  # schedule that follows at the next border
+        self.asked: deque[Request] = deque()
+        self.asleep = False
+        self._waking: Fraction | None = None  # tick of the pulse that woke the bus, or that shall
+        self._sleep, self._slept = False, Fraction(0)
+        self._answer_end: Fraction | None = None  # of the slot of SlaveResp that is on its way
+        self._until: Fraction | None = None  # end of the slot whose outcome decides what follows
+        self._outcome = True
         self.values: dict[str, Value] = {}
         self.updated: set[str] = set()  # frames, for sporadic slots
         self.requests: deque[bytes] = deque()  # for the slots of MasterReq
         self.rounds = 0  # through the schedule; 0: forever
         self._resolve: str | None = None
         self._events: dict[int, Slot] = {}  # event-triggered frames by identifier
-        self.check(schedule)
+        if schedule is not None:
+            self.check(schedule)
         self.keep = False
         if self._events:
             self.rest = EVENT_REST
@@ -81,24 +152,110 @@ class MasterRun(BusRun):
         self.feed()
         return first
 
+    def switch(self, schedule: str) -> None:
+        """Another schedule, from the next border between two slots on that is not on its way to the board yet."""
+        self.description.schedule(schedule)
+        self.check(schedule)
+        if self._events:
+            self.rest = EVENT_REST
+        self._next = schedule
+
+    def sleep(self) -> None:
+        """The go-to-sleep request at the next border; then nothing, until a node wakes the bus or wake() does."""
+        self._sleep = True
+
+    def wake(self) -> None:
+        """Wakes the bus, and goes on with the schedule 100 ms later."""
+        if self.asleep:
+            self._waking = Fraction(-1)
+
     def _launches(self, start: int) -> Iterator[Entry | None]:
-        ahead = math.ceil((EVENT_AHEAD if self._events else AHEAD) * self.timescale.tick_hz)
+        hz = self.timescale.tick_hz
         tick, done = Fraction(start), 0
-        while not self.rounds or done < self.rounds:
+        over = False
+        while not over and (not self.rounds or done < self.rounds):
             done += 1
-            for slot in self.slots:
-                for one in (*self._resolving(), slot):
-                    while self.poller.now < math.floor(tick) - ahead:
+            for number in range(max(len(self.slots), 1)):
+                slots = [*self._resolving(), *self.slots[number : number + 1]]
+                if number == len(self.slots) - 1 or not self.slots:
+                    slots += self._diagnostic()
+                if not slots:
+                    over = not self.asked
+                    tick = Fraction(max(math.ceil(tick), self.poller.now + math.ceil(SOON * hz)))
+                    yield None
+                for one in slots:
+                    while not self._due(tick):
                         yield None
+                    for more in self._resolving():
+                        yield from self._slot(more, tick)
+                        tick += more.seconds * hz
                     yield from self._slot(one, tick)
-                    tick += one.seconds * self.timescale.tick_hz
+                    self._watch(one, tick)
+                    tick += one.seconds * hz
+                if self._sleep:
+                    while not self._due(tick):
+                        yield None
+                    yield from launches(tick, self.bit, bytes([SYNC, protected_id(MASTER_REQUEST)]) + SLEEP + bytes([checksum(SLEEP)]))
+                    self._sleep, self.asleep, self._waking, self._slept = False, True, None, tick
+                    quiet = math.ceil(tick + self._diagnostic_seconds() * hz)
+                    while self._waking is None or self.poller.now < quiet:
+                        yield None
+                    if self._waking < 0:
+                        self._waking = Fraction(self.poller.now + math.ceil(AHEAD * hz))
+                        yield math.floor(self._waking), Launch("pulse", 0, LAUNCH_PROFILE, math.ceil(WAKE_PULSE * hz))
+                    self.asleep = False
+                    tick = max(self._waking + WAKE_READY * hz, Fraction(self.poller.now + math.ceil(AHEAD * hz)))
+                if self._next is not None:
+                    self.schedule, self._next = self._next, None
+                    self.slots = self.description.schedule(self.schedule)
+                    break
         while self.poller.tick < math.floor(tick):  # what the last slot brings belongs to it
             yield None
+
+    def _due(self, tick: Fraction) -> bool:
+        """Whether it is time to give the board what begins at a tick. Behind an event-triggered frame its outcome is waited for."""
+        hz = self.timescale.tick_hz
+        if self._until is not None and not self._outcome:
+            return self.poller.now >= tick - RESOLVE_AHEAD * hz
+        return self.poller.now >= math.floor(tick) - math.ceil((EVENT_AHEAD if self._events else AHEAD) * hz)
+
+    def _watch(self, slot: Slot, tick: Fraction) -> None:
+        """What is heard in this slot decides what follows."""
+        self._outcome = slot.kind != EVENT or not slot.resolving
+        self._until = None if self._outcome else tick
 
     def _resolving(self) -> Sequence[Slot]:
         """The slots that follow a collision: at the first border behind it that the board has not been given yet."""
         name, self._resolve = self._resolve, None
         return self.description.schedule(name) if name else ()
+
+    def _diagnostic_seconds(self) -> Fraction:
+        """Of a slot for a diagnostic frame."""
+        return math.ceil(slot_limit(DATA_MAX) * self.bit / self.timescale.tick_hz / TIME_BASE) * TIME_BASE
+
+    def _diagnostic(self) -> Sequence[Slot]:
+        """What a round through the schedule is followed by while a request waits: a slot for one of its frames, or of its answer."""
+        seconds = self._diagnostic_seconds()
+        if self.requests and all(slot.kind != REQUEST for slot in self.slots):
+            return [Slot(REQUEST, "MasterReq", (), seconds)]
+        while self.asked and (self.asked[0].done or self._timed_out(self.asked[0])):
+            self.asked.popleft()
+        if not self.asked:
+            return ()
+        if self.asked[0].frames:
+            return [Slot(ASKED, "MasterReq", (), seconds)]
+        return [] if self._answer_due else [Slot(RESPONSE, "SlaveResp", (), seconds)]
+
+    @property
+    def _answer_due(self) -> bool:
+        """Whether the outcome of a header of SlaveResp is not known yet."""
+        return self._answer_end is not None and self.poller.tick < self._answer_end
+
+    def _timed_out(self, request: Request) -> bool:
+        if request.deadline is None or request.frames or self._answer_due or self.poller.now < request.deadline:
+            return False
+        request.done = True
+        return True
 
     def _slot(self, slot: Slot, tick: Fraction) -> list[Entry]:
         """What the master sends in a slot; nothing in one for sporadic frames of which none was updated."""
@@ -111,7 +268,15 @@ class MasterRun(BusRun):
         if slot.kind == CONFIGURATION:
             return launches(tick, self.bit, bytes([SYNC, protected_id(MASTER_REQUEST)]) + slot.data + bytes([checksum(slot.data)]))
         pid = protected_id(description.frame_id(name))
-        if slot.kind == REQUEST:
+        if slot.kind == RESPONSE:
+            self._answer_end = tick + slot.seconds * self.timescale.tick_hz
+        if slot.kind == ASKED:
+            request = self.asked[0]
+            data = request.frames.popleft()
+            response = data + bytes([checksum(data)])
+            request.deadline = math.ceil(tick) + request.timeout
+            request.done = request.nad == FUNCTIONAL_NAD and not request.frames
+        elif slot.kind == REQUEST:
             if not self.requests:
                 return []
             data = self.requests.popleft()
@@ -124,17 +289,32 @@ class MasterRun(BusRun):
 
     def _hear(self, found: list[Frame] | list[Lost]) -> None:
         for item in found:
-            slot = self._events.get(item.frame_id) if isinstance(item, Frame) and item.frame_id is not None else None
-            if slot and slot.resolving and isinstance(item, Frame) and item.error in BAD_RESPONSE:  # more than one node has answered
-                self._resolve = slot.resolving
+            if isinstance(item, Frame):
+                self._judge(item)
         super()._hear(found)
+
+    def _judge(self, frame: Frame) -> None:
+        """What a frame means for what follows."""
+        slot = self._events.get(frame.frame_id) if frame.frame_id is not None else None
+        if slot and slot.resolving:
+            if frame.error in BAD_RESPONSE:  # more than one node has answered
+                self._resolve = slot.resolving
+            if self._until is not None and frame.tick >= self._until:
+                self._outcome = True
+        if frame.frame_id == SLAVE_RESPONSE:
+            self._answer_end = None
+            if frame.error is None and self.asked:
+                self.asked[0].hear(frame.data, frame.tick)
+        foreign = not frame.own_header and not frame.own_response and frame.tick > self._slept
+        if self.asleep and self._waking is None and foreign and frame.error in (NO_HEADER, NO_SYNC):
+            self._waking = Fraction(frame.tick)
 
 
 class Master(Job[Frame | LostEvent]):
     """A running master. Iterating over it gives the frames on the bus, its own and others'; Refused if the board could not keep a tick."""
 
-    def __init__(self, run: MasterRun, ended: Callable[[], None], rounds: int, start: int | None) -> None:
-        super().__init__(run.backend, ended)
+    def __init__(self, run: MasterRun, ended: Callable[[], None], rounds: int, start: int | None, interrupt: Flag | None = None) -> None:
+        super().__init__(run.backend, ended, interrupt)
         self.run, self._rounds, self._first = run, rounds, start
         self.start = 0  # tick of the first slot
         self._batches = run.frames(self._flag)
@@ -150,10 +330,38 @@ class Master(Job[Frame | LostEvent]):
         self.run.set(values)
 
     def request(self, data: bytes) -> None:
-        """Eight bytes for the next slot of MasterReq."""
+        """Eight bytes for the next slot of MasterReq; in a schedule without one, in a slot of its own behind the schedule's last."""
         if len(data) != DATA_MAX:
             raise BadInput(f"request: {len(data)} bytes are not {DATA_MAX}")
         self.run.requests.append(bytes(data))
+
+    def ask(self, nad: int, message: bytes, timeout: Time = ANSWER_SECONDS) -> Request:
+        """A message (service and data, up to 4095 bytes) to a node, and its answer, beside the running schedule.
+
+        Behind each round through the schedule one slot is put for a frame of the request, then of the answer, until the answer is whole or
+        `timeout` has passed without one of its frames. What is returned has the answer once it is `done`, while the frames are iterated
+        over.
+        """
+        request = Request(nad, bytes(message), math.ceil(self.run.timescale.ticks(to_duration(timeout, "timeout"))))
+        self.run.asked.append(request)
+        return request
+
+    def switch(self, schedule: str) -> None:
+        """Another schedule, from the next border between two slots on that is not on its way to the board yet, at most 60 ms ahead."""
+        self.run.switch(schedule)
+
+    def sleep(self) -> None:
+        """The go-to-sleep request at the next border, then silence. A wake-up of a node, or wake(), goes on with the schedule."""
+        self.run.sleep()
+
+    def wake(self) -> None:
+        """Wakes a bus that sleep() sent to sleep: a pulse of 300 us, and the schedule 100 ms behind it."""
+        self.run.wake()
+
+    @property
+    def asleep(self) -> bool:
+        """sleep() has been carried out, and nothing has woken the bus yet."""
+        return self.run.asleep
 
     def _advance(self, interrupt: Flag) -> bool:
         found = next(self._batches, None)
@@ -193,3 +401,32 @@ def master(
     run.set(values or {})
     first = None if start is None else board.tick_of(start, "start")
     return board.begin(lambda ended: Master(run, ended, rounds, first))
+
+
+def request(
+    board: Board,
+    description: Description,
+    nad: int,
+    message: bytes,
+    *,
+    schedule: str | None = None,
+    timeout: Time = ANSWER_SECONDS,
+    baud: Number | str | None = None,
+    loopback: bool = False,
+    interrupt: Flag | None = None,
+) -> tuple[Request, list[Frame]]:
+    """A message (service and data, up to 4095 bytes) to a node, with its answer, and the frames that were heard. See Master.ask().
+
+    schedule: runs meanwhile, None: nothing else is sent
+    """
+    run = MasterRun(board, description, schedule, baud, loopback)
+    asked = Request(nad, bytes(message), math.ceil(board.timescale.ticks(to_duration(timeout, "timeout"))))
+    run.asked.append(asked)
+    frames: list[Frame] = []
+    with board.begin(lambda ended: Master(run, ended, 0, None, interrupt)) as job:
+        for item in job:
+            if isinstance(item, Frame):
+                frames.append(item)
+            if asked.done:
+                break
+    return asked, frames

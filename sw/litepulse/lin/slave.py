@@ -8,14 +8,15 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-from litepulse.backends.interface import RECEIVE_PROFILE, Batch, Wanted
+from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE, Batch, Wanted
 from litepulse.board import Board
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Flag
 from litepulse.job import Poller, tidy
 from litepulse.layout import LIN_BIT_MIN, RESPONSE_MIN_BYTE, SAMPLES_LATENCY_BYTE
+from litepulse.lin.configuration import FUNCTIONAL_NAD, SLEEP, Configured
 from litepulse.lin.description import Description, Value
-from litepulse.lin.frames import BAD_CHECKSUM, BAD_RESPONSE, CLASSIC, ENHANCED, Assembler, Frame
+from litepulse.lin.frames import BAD_CHECKSUM, BAD_RESPONSE, CLASSIC, ENHANCED, NO_HEADER, Assembler, Frame
 from litepulse.lin.monitor import ListenToBus
 from litepulse.lin.protocol import (
     BYTE_BITS,
@@ -28,6 +29,7 @@ from litepulse.lin.protocol import (
     protected_id,
     response_limit,
 )
+from litepulse.lin.transport import Reassembly, segments
 from litepulse.line import Format, Launch, LinEntry, Response, Trigger
 from litepulse.plan import Time, profile_of
 from litepulse.respond import RESPONDER_LIMIT
@@ -35,6 +37,9 @@ from litepulse.streams import Lost
 from litepulse.units import Number, approx, to_duration, to_fraction, within
 
 DEFAULT_SPACE = Fraction(1)  # bit times before each byte, a quarter of what the standard allows
+SILENCE = 4  # seconds without a frame after which a node is asleep
+WAKE_PULSE, WAKE_REPEAT, WAKES = Fraction(3, 10_000), Fraction(2, 10), 3  # seconds; of 250 us to 5 ms, 150 to 250 ms
+WAKE_AHEAD = Fraction(5, 100)  # seconds before a pulse at which it is given to the board
 Faults = Mapping[int | str, int]  # by identifier or name of the frame
 
 
@@ -63,9 +68,13 @@ class SlaveRun:
             most = board.timescale.clock_hz / LIN_BIT_MIN
             raise BadInput(f"baud: a LIN slave needs bits of {LIN_BIT_MIN} cycles or more, at most {math.floor(most)} baud on this board")
         self.space = self._ticks(space, samples)
-        self.published = {description.frame_id(name): name for name in description.published_by(node)}
-        self.events = {description.frame_id(event): name for event, name in description.events_of(node).items()}
-        self.received = {description.frame_id(name) for name in description.received_by(node)} | {MASTER_REQUEST}
+        self.timescale = board.timescale
+        self.published_names, self.event_names = description.published_by(node), description.events_of(node)
+        self.published = {description.frame_id(name): name for name in self.published_names}
+        self.events = {description.frame_id(event): name for event, name in self.event_names.items()}
+        self._received_names = description.received_by(node)
+        self.received = {description.frame_id(name) for name in self._received_names} | {MASTER_REQUEST}
+        self.configured = Configured(description.network, description.network.slaves[node])
         for frame_id in (*self.published, *self.events):
             self._check_entry(frame_id)
         self.flips, self.checksums = self._faults(flip_checksum, "flip-checksum"), self._faults(checksums, "checksum")
@@ -73,13 +82,19 @@ class SlaveRun:
             raise BadInput(f"checksum: flip-checksum of identifier 0x{min(twice):02x} is given, too")
         self.error_signal = description.response_error(node)
 
-        self.assembler = Assembler(self.bit, description.expected())
+        self.known = description.expected()
+        self.assembler = Assembler(self.bit, self.known)
         self.poller = Poller(self.backend)
         self.answered = self.missed = 0  # whole answers, and those that the board reports as missed
         self.values: dict[str, Value] = {}
         self._updated: dict[str, int] = {}  # frame that an event-triggered one has to bring: what begins later has its new values
         self._error = self._error_written = False  # response_error: as it is, and in the table
-        self._responses: deque[bytes] = deque()  # for SlaveResp
+        # For SlaveResp: eight bytes, and whether they answer a request, which the next one takes back.
+        self._responses: deque[tuple[bytes, bool]] = deque()
+        self._requests, self._requested = Reassembly(), False
+        self.asleep = False
+        self._active = 0  # tick of the last frame or pulse
+        self._wakes: deque[int] = deque()  # ticks of wake-up pulses to come
         self._response_tick: int | None = None  # since when the first of them is in the table
         self._held: deque[Frame | Lost] = deque()  # heard; whether an answer was missed may come later
         self._misses: list[tuple[int, str]] = []  # (tick, reason)
@@ -129,6 +144,8 @@ class SlaveRun:
     def _data(self, name: str, values: Mapping[str, Value]) -> bytes:
         """Of a frame, with response_error as it is."""
         data = bytearray(self.description.encode(name, values))
+        if name in self.events.values():  # its identifier, which the master may have changed
+            data[0] = next((protected_id(number) for number, one in self.published.items() if one == name), data[0])
         if self.error_signal in self.description.signals(name) and self.error_signal:
             byte, bit = divmod(self.description.bit_of(name, self.error_signal), 8)
             data[byte] = data[byte] & ~(1 << bit) | self._error << bit
@@ -142,7 +159,7 @@ class SlaveRun:
         entries: list[LinEntry] = []
         for name in names:
             data, model = self._data(name, self.values), self.description.checksum_of(name)
-            entries.append(self._entry(self.description.frame_id(name), data, model))
+            entries += [self._entry(number, data, model) for number, one in self.published.items() if one == name]
             if events:
                 entries += [self._entry(event, data, model, once=True) for event, one in self.events.items() if one == name]
         return entries
@@ -199,15 +216,30 @@ class SlaveRun:
         with self._lock:
             if self._over:
                 raise LitePulseError("the slave has ended")
-            self._responses.append(bytes(data))
-            if self._begun and self._response_tick is None:
-                self._write_response()
+            self._respond([bytes(data)], self._requested)
+
+    def answer(self, message: bytes) -> None:
+        """A message, as one frame or several of the node's own address, for the next headers of SlaveResp. A new request takes it back."""
+        nad = self.configured.nad
+        if nad is None:
+            raise BadInput(f"{self.node} has no NAD in its Node_attributes")
+        frames = segments(nad, message)
+        self._check_entry(SLAVE_RESPONSE)
+        with self._lock:
+            if self._over:
+                raise LitePulseError("the slave has ended")
+            self._respond(frames, True)
+
+    def _respond(self, frames: list[bytes], requested: bool) -> None:
+        self._responses.extend((frame, requested) for frame in frames)
+        if self._begun and self._response_tick is None:
+            self._write_response()
 
     def _write_response(self) -> None:
         """The first that waits, if one does."""
         self._response_tick = None
         if self._responses:
-            self.backend.set_lin([self._entry(SLAVE_RESPONSE, self._responses[0], CLASSIC, once=True)])
+            self.backend.set_lin([self._entry(SLAVE_RESPONSE, self._responses[0][0], CLASSIC, once=True)])
             self._response_tick = self.backend.now()
 
     # From the beginning to the end
@@ -229,6 +261,7 @@ class SlaveRun:
                 self._write([name for name in self._updated])
                 self._write_response()
                 self._begun = True
+                self._active = backend.now()
             backend.record(Wanted(missed=True, received=True))
             backend.pledge(keep=False)
             backend.arm(Response(Trigger("lin"), Launch("frame", 0, RECEIVE_PROFILE), self.space, ignore_own=False))
@@ -278,6 +311,7 @@ class SlaveRun:
                 self._recover()
             if self._begun and not self._over:
                 self._write_error()
+                self._sleep(found, batch.tick)
         return found
 
     def rest(self) -> list[Frame | Lost]:
@@ -366,6 +400,79 @@ class SlaveRun:
             self._response(frame, sent)
         elif frame_id in self.received and frame.error in BAD_RESPONSE:
             self._error = True
+        elif frame_id == MASTER_REQUEST and frame.error is None and len(frame.data) == DATA_MAX:
+            self._request(frame.data)
+
+    def _request(self, data: bytes) -> None:
+        """Of the master's: an answer that waits is taken back, and what the node itself can answer is answered."""
+        if data[0] == SLEEP[0]:
+            self.asleep = True
+            return
+        if data[0] != FUNCTIONAL_NAD:
+            self._requested = True
+            self._take_back()
+        message = self._requests.feed(data)
+        answer = self.configured.answer(*message) if message else None
+        if answer is None or self._over or not self._begun or self.entries <= SLAVE_RESPONSE:
+            return
+        self._respond(segments(*answer), True)
+        self._move()
+
+    def _take_back(self) -> None:
+        """Answers to an earlier request."""
+        if not any(requested for _, requested in self._responses):
+            return
+        waiting = self._response_tick is not None and self._responses[0][1]
+        self._responses = deque(one for one in self._responses if not one[1])
+        if waiting and not self._over:
+            self.backend.set_lin([LinEntry(SLAVE_RESPONSE)])
+            self._write_response()
+
+    def _move(self) -> None:
+        """The frames have the identifiers that the master has assigned; one beyond the board's table is not answered."""
+        now = {name: number for name, number in self.configured.frames.items() if number is not None and number < self.entries}
+        published = {now[name]: name for name in self.published_names if name in now}
+        events = {now[event]: name for event, name in self.event_names.items() if event in now}
+        if (published, events) == (self.published, self.events):
+            return
+        old = {*self.published, *self.events} - {*published, *events}
+        self.published, self.events = published, events
+        self.received = {now[name] for name in self._received_names if name in now} | {MASTER_REQUEST}
+        self.assembler.expected = {
+            number: dataclasses.replace(known)
+            for name, number in self.configured.frames.items()
+            for known in self.known.values()
+            if number is not None and known.name == name
+        } | {number: self.known[number] for number in (MASTER_REQUEST, SLAVE_RESPONSE)}
+        self.backend.set_lin([LinEntry(number) for number in sorted(old - {SLAVE_RESPONSE})])
+        self.backend.set_lin(self._entries(tuple(published.values()), events=False))
+        self._write([name for name in self._updated if name in published.values()])
+
+    def _sleep(self, found: list[Frame | Lost], now: int) -> None:
+        """Asleep after SILENCE without a frame, awake with the next one; and the pulses that wake the others."""
+        second = self.timescale.tick_hz
+        for frame in (frame for frame in found if isinstance(frame, Frame)):
+            self._active = max(self._active, frame.tick)
+            if frame.error != NO_HEADER:
+                self._wakes.clear()  # a master has begun
+            self.asleep = self.asleep and frame.data[:1] == SLEEP[:1] and frame.frame_id == MASTER_REQUEST
+        if now - self._active >= SILENCE * second:
+            self.asleep = True
+        while self._wakes and now >= self._wakes[0] - WAKE_AHEAD * second:
+            tick = max(self._wakes.popleft(), now + math.ceil(WAKE_AHEAD * second) // 2)
+            self.backend.launch([(tick, 0, Launch("pulse", 0, LAUNCH_PROFILE, math.ceil(WAKE_PULSE * second)))])
+
+    def wake(self) -> None:
+        """Wakes the bus: pulses of 300 us, 200 ms apart and three at most, until a master sends a header."""
+        with self._lock:
+            if self._over or not self._begun:
+                raise LitePulseError("the slave does not run")
+            second = self.timescale.tick_hz
+            self.backend.set_profile(LAUNCH_PROFILE, self.profile)
+            begin = self.backend.now() + math.ceil(WAKE_AHEAD * second)
+            self._active = begin
+            self._wakes = deque(begin + math.ceil(n * WAKE_REPEAT * second) for n in range(WAKES))
+            self.asleep = False
 
     def _is_told(self, name: str, frame: Frame) -> None:
         """response_error was sent, so it is cleared."""
@@ -427,8 +534,24 @@ class Slave(ListenToBus):
         self.run.set(values)
 
     def respond(self, data: bytes) -> None:
-        """Eight bytes for the next header of SlaveResp. Several wait for one header each. Another thread may call it, too."""
+        """Eight bytes for the next header of SlaveResp. Several wait for one header each. Another thread may call it, too.
+
+        What is given after a request answers that one: the next request takes it back.
+        """
         self.run.respond(data)
+
+    def answer(self, message: bytes) -> None:
+        """A message of up to 4095 bytes (service and data) for the next headers of SlaveResp, from the node's own address."""
+        self.run.answer(message)
+
+    def wake(self) -> None:
+        """Wakes the bus: pulses of 300 us, 200 ms apart and three at most, until a master sends a header."""
+        self.run.wake()
+
+    @property
+    def asleep(self) -> bool:
+        """The master has sent the bus to sleep, or there was no frame for 4 s. A header wakes the node, and is answered."""
+        return self.run.asleep
 
     @property
     def answered(self) -> int:
