@@ -93,7 +93,6 @@ def test_bad_trains_say_why_in_one_line_and_start_nothing(case, board):
 
 
 BAD_OTHERS = {
-    "no verb": ([], "VERB"),
     "unknown verb": (["fly"], "fly"),
     "stop of a simulation": (["--sim", "stop"], "--port"),
     "keep on a simulation": (["--sim", "train", "--rate", "58", "--keep"], "--keep"),

@@ -395,6 +395,8 @@ def title_of(board: Board, job: LatencyRun, answerer: Answerer | None) -> str:
     until = named(plan.on, board) if plan.on else "the same byte"
     interval = f"every {si(ts.seconds(plan.interval), 's')} ± {si(ts.seconds(plan.jitter), 's')}, seed {plan.seed}"
     line = f"{stimulus} → {until}, {interval}"
+    if len(line) > output.columns():
+        line = f"{stimulus} → {until},\n{interval}"
     if answerer is None:
         return line
     held = ", ".join(name for name, _ in answerer.settings) or "no real-time settings"
