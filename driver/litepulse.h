@@ -204,7 +204,8 @@ enum litepulse_answer {
 /**
  * struct litepulse_claimant - who may launch, run the train and program the responder
  * @keep: what runs goes on when the claim ends
- * @stale: the board was reset since: everything but the end of the claim is -ESTALE
+ * @stale: the board was reset since, or a suspend has stopped what ran or waited: everything but
+ *	the end of the claim is -ESTALE
  * @name: of this part of the kernel, for a person; NULL: of a module that gave none
  * @pid: of the program that claimed; 0: a part of the kernel did
  */

@@ -111,7 +111,8 @@ static int litepulse_core_report_restart(struct litepulse *lp)
 	lp->unreported = false;
 	if (!lp->ticks_go_on)
 		litepulse_ptp_restart_clock(lp, &now);
-	litepulse_ingest_report_restart(lp, &now, lp->ticks_go_on);
+	litepulse_ingest_report_restart(lp, &now,
+					lp->ticks_go_on ? LITEPULSE_RESTARTED_WATCHDOG : 0);
 	wake_up_interruptible_all(&lp->launch_wait);
 	return 0;
 }
@@ -441,6 +442,21 @@ static int litepulse_core_resume(struct device *dev)
 	return litepulse_tty_resume(lp);
 }
 
+/* Nobody is there to see what a train does meanwhile. 0 or an error of the transport. */
+static int litepulse_core_suspend_output(struct litepulse *lp)
+{
+	struct litepulse_header now;
+	bool ended;
+	int error = litepulse_output_suspend(lp, &ended);
+
+	if (error || !ended)
+		return error;
+	error = litepulse_board_header(lp, &now);
+	if (!error)
+		litepulse_ingest_report_restart(lp, &now, LITEPULSE_RESTARTED_SUSPEND);
+	return error;
+}
+
 static int litepulse_core_suspend(struct device *dev)
 {
 	struct litepulse *lp = dev_get_drvdata(dev);
@@ -452,9 +468,9 @@ static int litepulse_core_suspend(struct device *dev)
 	/* What failed is written at the resume. */
 	(void)litepulse_board_flush_line(lp);
 	litepulse_ptp_suspend(lp);
-	/* Whatever was kept, too: nobody is there to see what a train does meanwhile. */
+	/* Whatever was kept, too. */
 	mutex_lock(&lp->claim_mutex);
-	error = litepulse_output_stop(lp) ?: litepulse_board_pledge(lp, lp->kept, false);
+	error = litepulse_core_suspend_output(lp) ?: litepulse_board_pledge(lp, lp->kept, false);
 	mutex_unlock(&lp->claim_mutex);
 	if (error) {
 		dev_err(dev, "what runs on the board could not be stopped: no suspend\n");

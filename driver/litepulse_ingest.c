@@ -377,18 +377,18 @@ static void litepulse_ingest_begin_anew(struct litepulse *lp)
 }
 
 /**
- * litepulse_ingest_report_restart - reports to all sinks that the board was reset, and forgets its
- *	ticks; or that its watchdog has fired
+ * litepulse_ingest_report_restart - reports to all sinks that what ran on the board has stopped
  * @lp: device; called from a process
  * @now: of the board, after it
- * @go_on: ticks do, and so do numbers and all that was recorded: it was the watchdog
+ * @why: LITEPULSE_RESTARTED_*: ticks go on, and so do numbers and all that was recorded; 0: it was
+ *	reset, its ticks are forgotten
  */
 void litepulse_ingest_report_restart(struct litepulse *lp, const struct litepulse_header *now,
-				     bool go_on)
+				     unsigned int why)
 {
 	/* Ticks begin at the reset. When the watchdog has fired is not known, only that it has. */
-	struct litepulse_record record = { .tick = go_on ? now->tick : 0,
-					   .flags = go_on ? LITEPULSE_RESTARTED_WATCHDOG : 0,
+	struct litepulse_record record = { .tick = why ? now->tick : 0,
+					   .flags = why,
 					   .kind = LITEPULSE_KIND_RESTARTED,
 					   .source = LITEPULSE_SRC_CONTROL };
 	unsigned long flags;
@@ -397,7 +397,7 @@ void litepulse_ingest_report_restart(struct litepulse *lp, const struct litepuls
 	lp->restarts++;
 	lp->events.tick = 0;
 	lp->bytes.tick = 0;
-	if (go_on) {
+	if (why) {
 		litepulse_ingest_report_dropped(lp, LITEPULSE_EVENTS, now);
 		litepulse_ingest_report_dropped(lp, LITEPULSE_BYTES, now);
 	} else {

@@ -11,6 +11,6 @@ extern const struct litepulse_take_ops litepulse_ingest_ops;
 int litepulse_ingest_start(struct litepulse *lp);
 int litepulse_ingest_resume(struct litepulse *lp);
 void litepulse_ingest_report_restart(struct litepulse *lp, const struct litepulse_header *now,
-				     bool go_on);
+				     unsigned int why);
 
 #endif /* LITEPULSE_INGEST_H */

@@ -3,7 +3,7 @@
  * The claim, and what its holder may do: profiles, timed launches, the train, the responder
  *
  * All but litepulse_output_answer() are called with claim_mutex and gone_sem held, from processes.
- * A claim that has gone stale by a reset of the board can only end.
+ * A claim that has gone stale, by a reset of the board or a suspend, can only end.
  */
 #include <linux/bitfield.h>
 #include <linux/delay.h>
@@ -240,6 +240,33 @@ static int litepulse_output_end_rest(struct litepulse *lp)
 		return 0;
 	litepulse_board_set_line(lp, LITEPULSE_LINE_REST, 0);
 	return litepulse_board_flush_line(lp);
+}
+
+/**
+ * litepulse_output_suspend - as litepulse_output_stop(), as the machine is about to sleep
+ * @lp: device
+ * @ended: set if that has ended anything of a program: then its claim has gone stale. Parts of the
+ *	kernel begin again by themselves
+ *
+ * Return: 0 or an error of the transport.
+ */
+int litepulse_output_suspend(struct litepulse *lp, bool *ended)
+{
+	struct litepulse_claimant *claimant = lp->claimant;
+	int busy = litepulse_output_check_idle(lp), error;
+
+	lockdep_assert_held(&lp->claim_mutex);
+	*ended = busy == -EBUSY && (!claimant || claimant->pid);
+	error = busy == -EBUSY ? 0 : busy;
+	error = error ?: litepulse_output_stop(lp);
+	if (error || !*ended)
+		return error;
+	lp->kept = false;
+	/* litepulse_output_answer() reads it without the mutex. */
+	if (claimant)
+		WRITE_ONCE(claimant->stale, true);
+	wake_up_interruptible_all(&lp->launch_wait);
+	return litepulse_output_end_rest(lp);
 }
 
 /**

@@ -37,6 +37,7 @@ int litepulse_output_set_responder(struct litepulse *lp, struct litepulse_claima
 int litepulse_output_set_driver_enable(struct litepulse *lp, struct litepulse_claimant *claimant,
 				       const struct litepulse_driver_enable *driver_enable);
 int litepulse_output_stop(struct litepulse *lp);
+int litepulse_output_suspend(struct litepulse *lp, bool *ended);
 int litepulse_output_stop_owed(struct litepulse *lp);
 
 #endif /* LITEPULSE_OUTPUT_H */

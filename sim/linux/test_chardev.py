@@ -728,6 +728,7 @@ def test_suspended_nothing_is_sent(linux):
     seen = [tick for tick, _ in pulses(pins, "tx", active=0)]
     silences = [(a, b) for a, b in zip(seen, seen[1:]) if b - a > 50_001]
     assert len(silences) == 1 and asleep < silences[0][0] + 50_001 and silences[0][1] > awake
-    assert told.result("start")[0] == 0
+    assert told.result("stale") == (-1, "ESTALE") and told.result("start")[0] == 0
     edge = next(tick for tick, _, level in sampled_edges(pins, ["aux0"]) if level)
-    assert [e[2] for e in told.events()] == [edge]
+    ((kind, _, stopped, _, _, flags, *_), *edges) = told.events()
+    assert (kind, flags & 0xFF) == (RESTARTED, 0x02) and asleep < stopped < awake and [e[2] for e in edges] == [edge]

@@ -160,3 +160,32 @@ def test_port_stays(pc, kind, when):
     train = [tick for tick in falls if (tick - falls[0]) % PERIOD == 0]
     assert train == [falls[0] + PERIOD * n for n in range(len(train))] and falls[0] < train[-1] < woken - 2 * PERIOD
     assert result.lines[-1] == "read 4c50"
+
+
+RESTARTED, BY_SUSPEND, APPLIED, TX = 18, 0x02, 5, 1
+
+
+@pytest.mark.parametrize("line", pc_rig.LINES)
+def test_launches_that_wait(pc, line):
+    """A suspend discards them: the claim's file reads that, and the claim is dead; one without launches goes on."""
+    guest = pc(line)
+    with pc_rig.Board() as board:
+        result = guest.run(
+            f"""insmod litepulse.ko && insmod litepulse_uartbone.ko || exit 97
+            echo 0 >/sys/module/suspend/parameters/pm_test_delay
+            echo connect; usleep 100000
+            ./attach /dev/ttyS1 >again.log & {AWAIT}
+            ./chardev suspend-launches""",
+            {**guest.driver(), **{name: guest.guest_program(name) for name in ("attach", "chardev")}},
+            boards=[],
+            when={"connect": lambda machine: machine.com2.connect(board)},
+            seconds=SECONDS,
+        )
+        board.end()
+    told = Told(result.lines)
+    assert told.result("idle") == (3 * 32, 0)
+    assert [told.result(name) for name in ("stale", "flush")] == [(-1, "ESTALE")] * 2 and told.result("again") == (32, 0)
+    # The train's stop is reported as well, at both suspends.
+    *commands, stopped, launched = told.events()
+    assert {event[0] for event in commands} == {APPLIED}
+    assert (stopped[0], stopped[5] & 0xFF) == (RESTARTED, BY_SUSPEND) and (launched[0], launched[4] >> 16) == (TX, 1)

@@ -79,6 +79,8 @@
  * @seq and settings go on. Without it the board was reset; since version 4
  */
 #define LITEPULSE_RESTARTED_WATCHDOG 0x01
+/* of RESTARTED: the machine was suspended while something ran or waited. All goes on as above */
+#define LITEPULSE_RESTARTED_SUSPEND 0x02
 
 /* of all */
 #define LITEPULSE_FLAG_NS	0x0100 /* ns is valid */
@@ -90,7 +92,8 @@
  * @tick: when, in ticks. EDGE: of the cycle's first sample. LOST: of the first record lost; if
  *	neither the board nor this file lost it, but the driver found numbers missing or ticks
  *	that cannot be, then of the moment when it did: the records are missing before that.
- *	RESTARTED: 0, the reset; with LITEPULSE_RESTARTED_WATCHDOG when the driver noticed
+ *	RESTARTED: 0, the reset; with LITEPULSE_RESTARTED_WATCHDOG when the driver noticed, with
+ *	LITEPULSE_RESTARTED_SUSPEND before the machine slept
  * @ns: the same in the clock of this file, in ns, worked out when the driver took the record from
  *	the board
  * @seq: number of the record in its stream (received bytes: since the driver came, all others:

@@ -1130,9 +1130,35 @@ static void case_suspend(void)
 	printf("suspending %llu\n", (unsigned long long)now(fd));
 	write_file("/sys/power/state", "freeze");
 	printf("resumed %llu\n", (unsigned long long)now(fd));
+	tell("stale", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
+	close(claim);
+	claim = claim_device(fd, LITEPULSE_CLAIM_KEEP, 0);
 	tell("start", ioctl(claim, LITEPULSE_IOC_TRAIN_START, &train));
 	ready("edge");
 	read_all(fd, 30);
+}
+
+/* A claim that launched nothing goes on; one whose launches wait gets no outcomes, and is told. */
+static void case_suspend_launches(void)
+{
+	struct litepulse_launch launches[3] = { 0 };
+	int fd = open_device(0), claim = claim_device(fd, 0, 0);
+
+	set_profile(claim, 1, 9600);
+	write_file("/sys/power/pm_test", "devices");
+	write_file("/sys/power/state", "freeze");
+	for (int n = 0; n < 3; n++)
+		launches[n] = (struct litepulse_launch) { .tick = now(fd) + (1ull << 40), .profile = 1, .tag = n + 1 };
+	tell("idle", write(claim, launches, sizeof(launches)));
+	write_file("/sys/power/state", "freeze");
+	read_events(claim);
+	tell("stale", write(claim, launches, sizeof(launches)));
+	tell("flush", ioctl(claim, LITEPULSE_IOC_FLUSH));
+	close(claim);
+	claim = claim_device(fd, 0, 0);
+	launches[0].tick = now(fd) + 2000000;
+	tell("again", write(claim, launches, sizeof(*launches)));
+	read_events(claim);
 }
 
 static long remove_module(const char *label)
@@ -1211,6 +1237,7 @@ int main(int argc, char **argv)
 		{ "answer-bytes", case_answer_bytes }, { "missed", case_missed }, { "exclusive", case_exclusive }, { "own", case_own },
 		{ "module", case_module }, { "from-now-on", case_from_now_on },
 		{ "responder", case_responder }, { "keep-responder", case_keep_responder }, { "restart", case_restart }, { "suspend", case_suspend },
+		{ "suspend-launches", case_suspend_launches },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

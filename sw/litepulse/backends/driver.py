@@ -144,7 +144,7 @@ class Driver:
         if error.errno == errno.ENODEV:
             raise TransportError(f"{self.path}: the board is gone") from None
         if error.errno == errno.ESTALE:
-            raise Restarted("the board restarted: whatever ran on it has stopped") from None
+            raise Restarted("the board restarted, or the machine slept: whatever ran on it has stopped") from None
         if error.errno in (errno.EIO, errno.ETIMEDOUT):
             raise TransportError(f"{self.path}: the board does not answer") from None
 
@@ -280,6 +280,8 @@ class Driver:
     def _take(self, record: abi.Event) -> None:
         ns = record.ns if record.flags & abi.FLAG_NS else None
         if record.kind == abi.KIND_RESTARTED:
+            if record.flags & abi.RESTARTED_SUSPEND:
+                raise Restarted("the machine slept: whatever ran on the board has stopped")
             raise Restarted("the board restarted: whatever ran on it has stopped")
         if record.kind == abi.KIND_RX:
             flags = record.flags
