@@ -12,7 +12,8 @@
  *   send=FRAME         as of cansend(1): 50#A1B2 is EFF with eight digits before #, SFF with three; R instead of data: RTR
  *   at=MS              what is sent next begins so long after now by the PTP clock; at=+MS: after the last one so sent
  *   soon               the next frame has no time
- *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time, before and after that; real=MS, tai=MS: by these of the kernel's clocks
+ *   mono=MS            the same by CLOCK_MONOTONIC; prints the PTP clock's time, before and after that
+ *   real=MS, tai=MS    the same by these of the kernel's clocks
  *   deadtty            opens the tty, which cannot start; ttybaud=N: of the tty that was opened
  *   settai=S           CLOCK_TAI is so many seconds ahead of CLOCK_REALTIME; shiftptp=S: sets the PTP clock forward
  *   stamps             the kernel names the board's PTP clock as that of the time stamps, which all that is received has
@@ -222,7 +223,7 @@ int main(int count, char **words)
 		} else if (!strncmp(step, "id=", 3)) {
 			char name[20];
 
-			snprintf(name, sizeof(name), "lin_ids/%.2s", value);
+			snprintf(name, sizeof(name), "responses/%.2s", value);
 			expect(lin_write(name, value + 3));
 		} else if (!strncmp(step, "bitrate=", 8)) {
 			expect(lin_set_bitrate(strtoul(value, NULL, 10), !!strstr(value, "loopback")));
