@@ -21,41 +21,16 @@
 #include "litepulse_lin_frame.h"
 #include "litepulse_lin_queue.h"
 
-/* Bits of can_id above the identifier, as the line discipline sllin has them. */
-#define LITEPULSE_LIN_ID_MASK	    0x3f
-/* EFF to the device: the core answers headers with these data */
-#define LITEPULSE_LIN_CACHED	    0x40
-/* EFF and SFF to the device: the checksum takes the identifier in */
-#define LITEPULSE_LIN_ENHANCED	    0x80
-/* EFF to the device: one header only; SFF: as LITEPULSE_LIN_ENHANCED */
-#define LITEPULSE_LIN_ONCE	    0x100
-/* EFF to the device: sends a pulse that wakes the bus; from it: another node has */
-#define LITEPULSE_LIN_WAKE	    0x200
-/* EFF to the device: sends the master's request to sleep */
-#define LITEPULSE_LIN_SLEEP	    0x400
-/* EFF from the device */
-#define LITEPULSE_LIN_ERR_TIMEOUT   0x4000
-#define LITEPULSE_LIN_ERR_CHECKSUM  0x8000
-#define LITEPULSE_LIN_ERR_FRAMING   0x10000
-
 /**
  * struct litepulse_lin_response - what is known of an identifier, and what the core answers
  * @entry: length and whether its checksum is enhanced are those of the frame
  * @cached: the core answers with it
- * @since: a header that is complete after this tick has used it up, if @entry is for one header only
+ * @since: a header that is complete after this tick has used it up, if @entry is for one header
  */
 struct litepulse_lin_response {
 	struct litepulse_lin_entry entry;
 	bool cached;
 	u64 since;
-};
-
-/* The files of the folder lin_ids. */
-struct litepulse_lin_attributes {
-	struct attribute_group group;
-	struct attribute *list[LITEPULSE_LIN_IDS + 1];
-	struct device_attribute attribute[LITEPULSE_LIN_IDS];
-	char name[LITEPULSE_LIN_IDS][4];
 };
 
 /**
@@ -85,7 +60,6 @@ struct litepulse_lin_attributes {
  * @heard: the same, for the assembler; @frame_mutex
  * @queue: frames that the board has
  * @expire_at: when @expire_work is due, if it is pending, in jiffies
- * @ids: attributes
  */
 struct litepulse_lin {
 	struct can_priv can;
@@ -119,19 +93,15 @@ struct litepulse_lin {
 	struct litepulse_lin_expected expected[LITEPULSE_LIN_IDS];
 	struct litepulse_lin_queue queue;
 	unsigned long expire_at;
-
-	struct litepulse_lin_attributes ids;
 };
 
 /* litepulse_lin_net.c */
-int litepulse_lin_net_respond(struct litepulse_lin *lin,
-			      const struct litepulse_lin_response *response);
+int litepulse_lin_net_respond(struct litepulse_lin *lin, struct litepulse_lin_response *response);
 int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns);
 u64 litepulse_lin_net_space(const struct litepulse_lin *lin);
 
 /* litepulse_lin_sysfs.c */
-extern const struct attribute_group litepulse_lin_sysfs_group;
-int litepulse_lin_sysfs_add_ids(struct litepulse_lin *lin);
-void litepulse_lin_sysfs_remove_ids(struct litepulse_lin *lin);
+extern const struct device_type litepulse_lin_type;
+void litepulse_lin_sysfs_init(void);
 
 #endif /* LITEPULSE_LIN_H */

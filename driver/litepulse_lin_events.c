@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the board reports of a LIN bus, until a worker takes it. Pure: no hardware. */
+#include <linux/kfifo.h>
+#include <linux/spinlock.h>
+
 #include "litepulse_lin_events.h"
 
 /**

@@ -2,8 +2,8 @@
 /*
  * What the board reports of a LIN bus, until a worker takes it. Pure: no hardware.
  *
- * If the worker is late and there is no room, events are lost, the newest ones. The loss is reported
- * in its place: what came before it is never joined to what came after it.
+ * If the worker is late and there is no room, the newest events are lost. The loss is reported in
+ * its place: what came before it is never joined to what came after it.
  */
 #ifndef LITEPULSE_LIN_EVENTS_H
 #define LITEPULSE_LIN_EVENTS_H
@@ -26,7 +26,7 @@
  * @restart: latest report of a reset
  */
 struct litepulse_lin_events {
-	spinlock_t lock;
+	spinlock_t lock; /* what follows */
 	DECLARE_KFIFO(fifo, struct litepulse_event, LITEPULSE_LIN_EVENTS);
 	u64 lost;
 	bool restarted;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* LIN frames, made of received bytes. Pure: no hardware. */
 #include <linux/bitops.h>
+#include <linux/can.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -40,6 +41,18 @@ u8 litepulse_lin_frame_checksum(u8 pid, const u8 *data, unsigned int length, boo
 }
 
 /**
+ * litepulse_lin_frame_is_enhanced - the kind of checksum of an identifier
+ * @id: below 64
+ * @wanted: it is to take the identifier in
+ *
+ * Return: @wanted, but for the identifiers whose checksum is always the classic one.
+ */
+bool litepulse_lin_frame_is_enhanced(u8 id, bool wanted)
+{
+	return wanted && id < CAN_LIN_ID_CLASSIC;
+}
+
+/**
  * litepulse_lin_frame_bits - so many bit times in whole ticks, rounded down
  * @period: of a bit, 2^-8 ticks
  * @bits: at most 65535
@@ -60,6 +73,7 @@ static bool litepulse_lin_frame_checksum_fits(const struct litepulse_lin_frame *
 	    litepulse_lin_frame_checksum(frame->pid, frame->bytes, length, expected->enhanced))
 		return true;
 	return !expected->length &&
+	       litepulse_lin_frame_is_enhanced(frame->pid & CAN_LIN_ID_MASK, true) &&
 	       heard == litepulse_lin_frame_checksum(frame->pid, frame->bytes, length,
 						     !expected->enhanced);
 }
@@ -90,6 +104,7 @@ static bool litepulse_lin_frame_finish(struct litepulse_lin_frame *frame,
 	report->kind = LITEPULSE_LIN_DATA;
 	report->length = frame->count - 1;
 	memcpy(report->data, frame->bytes, report->length);
+	report->sleep = id == LITEPULSE_LIN_MASTER_REQUEST && !report->data[0];
 	return true;
 }
 
@@ -301,4 +316,51 @@ u64 litepulse_lin_frame_wait(struct litepulse_lin_frame *frame, u64 tick)
 	frame->state = LITEPULSE_LIN_IDLE;
 	frame->deadline = 0;
 	return 0;
+}
+
+/* What a word to the device means: without CAN_EFF_FLAG it would be a frame on the bus. */
+static enum litepulse_lin_word litepulse_lin_frame_setting(u32 can_id, unsigned int length,
+							   bool commander)
+{
+	const u32 flags = can_id & CAN_EFF_MASK & ~(CAN_LIN_ID_MASK | CAN_LIN_IGNORED);
+
+	if (can_id & CAN_RTR_FLAG)
+		return LITEPULSE_LIN_REFUSED;
+	/* These are about the whole bus. */
+	if (flags & (CAN_LIN_WAKE | CAN_LIN_SLEEP)) {
+		if (can_id & CAN_LIN_ID_MASK || length)
+			return LITEPULSE_LIN_REFUSED;
+		if (flags == CAN_LIN_WAKE)
+			return LITEPULSE_LIN_SEND_WAKE;
+		if (flags != CAN_LIN_SLEEP)
+			return LITEPULSE_LIN_REFUSED;
+		return commander ? LITEPULSE_LIN_SEND_SLEEP : LITEPULSE_LIN_NO_COMMANDER;
+	}
+	if (flags & ~(CAN_LIN_PUBLISH | CAN_LIN_ENHANCED | CAN_LIN_ONCE))
+		return LITEPULSE_LIN_REFUSED;
+	if (!(flags & CAN_LIN_PUBLISH))
+		return LITEPULSE_LIN_EXPECT;
+	return length ? LITEPULSE_LIN_PUBLISH : LITEPULSE_LIN_STOP;
+}
+
+/**
+ * litepulse_lin_frame_word - what a frame means that a program has sent
+ * @can_id: of the frame
+ * @length: of its data, bytes, at most 8
+ * @commander: the role of the device
+ */
+enum litepulse_lin_word litepulse_lin_frame_word(u32 can_id, unsigned int length, bool commander)
+{
+	const u32 flags = can_id & CAN_SFF_MASK & ~CAN_LIN_ID_MASK;
+
+	/* As a log has them, which a program plays again. */
+	if (can_id & CAN_ERR_FLAG)
+		return LITEPULSE_LIN_REFUSED;
+	if (can_id & CAN_EFF_FLAG)
+		return litepulse_lin_frame_setting(can_id, length, commander);
+	if (flags & ~(CAN_LIN_ENHANCED | CAN_LIN_ONCE))
+		return LITEPULSE_LIN_REFUSED;
+	if (can_id & CAN_RTR_FLAG || !length)
+		return commander ? LITEPULSE_LIN_SEND_HEADER : LITEPULSE_LIN_NO_COMMANDER;
+	return commander ? LITEPULSE_LIN_SEND_FRAME : LITEPULSE_LIN_PUBLISH;
 }

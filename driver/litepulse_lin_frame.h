@@ -10,6 +10,7 @@
 
 #include <linux/types.h>
 
+#include "uapi/linux/can_lin.h"
 #include "uapi/linux/litepulse.h"
 
 #define LITEPULSE_LIN_DATA_MAX	8
@@ -21,6 +22,8 @@
 #define LITEPULSE_LIN_BYTE_BITS 10
 /* A response is waited for during so many bit times after the header. */
 #define LITEPULSE_LIN_RESPONSE_BITS 240
+/* A header takes up to 1.4 times its 34 bit times, and its last byte is known when it is over. */
+#define LITEPULSE_LIN_HEADER_BITS 60
 /* No frame takes longer. */
 #define LITEPULSE_LIN_FRAME_BITS 300
 
@@ -47,9 +50,34 @@ enum litepulse_lin_kind {
 };
 
 /**
+ * enum litepulse_lin_word - what a program wants with a frame that it sends
+ * @LITEPULSE_LIN_REFUSED: nothing that has a meaning
+ * @LITEPULSE_LIN_NO_COMMANDER: what only a commander can send
+ * @LITEPULSE_LIN_SEND_HEADER: a header
+ * @LITEPULSE_LIN_SEND_FRAME: header and response
+ * @LITEPULSE_LIN_SEND_WAKE: a pulse that wakes the bus
+ * @LITEPULSE_LIN_SEND_SLEEP: the request to sleep
+ * @LITEPULSE_LIN_PUBLISH: the device answers headers of the identifier with these data
+ * @LITEPULSE_LIN_STOP: it no longer does
+ * @LITEPULSE_LIN_EXPECT: how others' responses are
+ */
+enum litepulse_lin_word {
+	LITEPULSE_LIN_REFUSED,
+	LITEPULSE_LIN_NO_COMMANDER,
+	LITEPULSE_LIN_SEND_HEADER,
+	LITEPULSE_LIN_SEND_FRAME,
+	LITEPULSE_LIN_SEND_WAKE,
+	LITEPULSE_LIN_SEND_SLEEP,
+	LITEPULSE_LIN_PUBLISH,
+	LITEPULSE_LIN_STOP,
+	LITEPULSE_LIN_EXPECT,
+};
+
+/**
  * struct litepulse_lin_report - what has happened on the bus
  * @kind: what
  * @own: header: we have sent it
+ * @sleep: these data send all nodes to sleep
  * @id: identifier, without parity
  * @length: of @data, bytes
  * @data: of a response
@@ -60,6 +88,7 @@ enum litepulse_lin_kind {
 struct litepulse_lin_report {
 	enum litepulse_lin_kind kind;
 	bool own;
+	bool sleep;
 	u8 id;
 	u8 length;
 	u8 data[LITEPULSE_LIN_DATA_MAX];
@@ -117,6 +146,7 @@ struct litepulse_lin_frame {
 
 u8 litepulse_lin_frame_pid(u8 id);
 u8 litepulse_lin_frame_checksum(u8 pid, const u8 *data, unsigned int length, bool enhanced);
+bool litepulse_lin_frame_is_enhanced(u8 id, bool wanted);
 u64 litepulse_lin_frame_bits(u64 period, unsigned int bits);
 bool litepulse_lin_frame_take(struct litepulse_lin_frame *frame, const struct litepulse_event *byte,
 			      const struct litepulse_lin_expected *expected,
@@ -125,5 +155,6 @@ bool litepulse_lin_frame_expire(struct litepulse_lin_frame *frame, u64 tick,
 				const struct litepulse_lin_expected *expected,
 				struct litepulse_lin_report *report);
 u64 litepulse_lin_frame_wait(struct litepulse_lin_frame *frame, u64 tick);
+enum litepulse_lin_word litepulse_lin_frame_word(u32 can_id, unsigned int length, bool commander);
 
 #endif /* LITEPULSE_LIN_FRAME_H */

@@ -6,8 +6,9 @@
  * ingest; a worker makes frames of them. What programs send goes to the board by another worker,
  * in order. Responses are sent by the core itself, from its table of entries.
  *
- * can_id is that of the line discipline sllin, see litepulse_lin.h. A frame's time stamp is the
- * PTP clock's time of a start edge: that of the break for a header, of the first byte for data.
+ * can_id is that of the line discipline sllin, see uapi/linux/can_lin.h. The time stamp of a frame
+ * is the PTP clock's time of a start edge: that of the break for a header, of the first byte for
+ * data.
  */
 #include <linux/can/error.h>
 #include <linux/can/skb.h>
@@ -73,9 +74,12 @@ static void litepulse_lin_net_deliver(struct litepulse_lin *lin, canid_t id, con
 	netif_rx(skb);
 }
 
-/* Only those sockets get it that have asked for errors. @class: CAN_ERR_*; @detail: of it */
-static void litepulse_lin_net_deliver_error(struct litepulse_lin *lin, canid_t class, u8 detail,
-					    u64 ns)
+/*
+ * Only those sockets get it that have asked for errors. @class: CAN_ERR_*; @detail: of it; @place:
+ * CAN_ERR_PROT_LOC_*
+ */
+static void litepulse_lin_net_deliver_error_at(struct litepulse_lin *lin, canid_t class, u8 detail,
+					       u8 place, u64 ns)
 {
 	struct can_frame *frame;
 	struct sk_buff *skb = alloc_can_err_skb(lin->ndev, &frame);
@@ -89,8 +93,15 @@ static void litepulse_lin_net_deliver_error(struct litepulse_lin *lin, canid_t c
 		frame->data[1] = detail;
 	else if (class == CAN_ERR_PROT)
 		frame->data[2] = detail;
+	frame->data[3] = place;
 	skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(ns);
 	netif_rx(skb);
+}
+
+static void litepulse_lin_net_deliver_error(struct litepulse_lin *lin, canid_t class, u8 detail,
+					    u64 ns)
+{
+	litepulse_lin_net_deliver_error_at(lin, class, detail, 0, ns);
 }
 
 /* A response that is sent once has been asked for: the core has dropped it. */
@@ -115,30 +126,45 @@ static void litepulse_lin_net_deliver_report(struct litepulse_lin *lin,
 	case LITEPULSE_LIN_HEADER:
 		if (READ_ONCE(lin->responses[id].entry.flags) & LITEPULSE_LIN_ENTRY_ONCE)
 			litepulse_lin_net_use_up(lin, id, report->end);
+		if (report->own) {
+			spin_lock(&lin->lock);
+			litepulse_lin_queue_hear(&lin->queue, report->tick,
+						 litepulse_lin_frame_bits(lin->period,
+									  LITEPULSE_LIN_BREAK));
+			spin_unlock(&lin->lock);
+		}
 		/* All programs know of it by the loopback of SocketCAN. */
 		if (!(report->own && lin->master))
 			litepulse_lin_net_deliver(lin, id | CAN_RTR_FLAG, NULL, 0, report->ns);
 		return;
 	case LITEPULSE_LIN_DATA:
 		litepulse_lin_net_deliver(lin, id, report->data, report->length, report->ns);
+		if (report->sleep)
+			litepulse_lin_net_deliver(lin, CAN_LIN_SLEEP | CAN_EFF_FLAG, NULL, 0,
+						  report->ns);
 		return;
 	case LITEPULSE_LIN_WAKE_UP:
-		litepulse_lin_net_deliver(lin, LITEPULSE_LIN_WAKE | CAN_EFF_FLAG, NULL, 0,
+		litepulse_lin_net_deliver(lin, CAN_LIN_WAKE | CAN_EFF_FLAG, NULL, 0,
 					  report->ns);
 		return;
 	case LITEPULSE_LIN_NO_RESPONSE:
 		stats->rx_errors++;
-		id |= LITEPULSE_LIN_ERR_TIMEOUT;
+		id |= CAN_LIN_ERR_NO_RESPONSE;
+		litepulse_lin_net_deliver_error(lin, CAN_ERR_ACK, 0, report->ns);
 		break;
 	case LITEPULSE_LIN_WRONG_CHECKSUM:
 		stats->rx_errors++;
 		stats->rx_crc_errors++;
-		id |= LITEPULSE_LIN_ERR_CHECKSUM;
+		id |= CAN_LIN_ERR_CHECKSUM;
+		litepulse_lin_net_deliver_error_at(lin, CAN_ERR_PROT, CAN_ERR_PROT_FORM,
+						   CAN_ERR_PROT_LOC_CRC_SEQ, report->ns);
 		break;
 	case LITEPULSE_LIN_FRAMING:
 		stats->rx_errors++;
 		stats->rx_frame_errors++;
-		id |= LITEPULSE_LIN_ERR_FRAMING;
+		id |= CAN_LIN_ERR_FRAMING;
+		litepulse_lin_net_deliver_error_at(lin, CAN_ERR_PROT, CAN_ERR_PROT_FORM,
+						   CAN_ERR_PROT_LOC_DATA, report->ns);
 		break;
 	default:
 		stats->rx_errors++;
@@ -153,21 +179,31 @@ static void litepulse_lin_net_deliver_report(struct litepulse_lin *lin,
 static void litepulse_lin_net_take_sent(struct litepulse_lin *lin,
 					const struct litepulse_event *event)
 {
-	struct litepulse_lin_slot sent = { };
 	struct litepulse_lin_slot *slot;
 
 	spin_lock(&lin->lock);
 	slot = litepulse_lin_queue_find(&lin->queue, event->data >> 16);
-	if (slot) {
-		swap(*slot, sent);
-		if (sent.untimed)
+	if (slot && !slot->started) {
+		lin->ndev->stats.tx_packets++;
+		lin->ndev->stats.tx_bytes += slot->length;
+		if (slot->untimed)
 			litepulse_lin_queue_adapt(&lin->queue, false);
+		slot->started = true;
+		slot->ns = event->ns;
+		if (slot->heard)
+			slot->tag = 0;
 	}
 	spin_unlock(&lin->lock);
-	if (!slot)
-		return;
-	lin->ndev->stats.tx_packets++;
-	lin->ndev->stats.tx_bytes += sent.length;
+}
+
+/* A break whose header must have been received by now has none. */
+static void litepulse_lin_net_deliver_unheard(struct litepulse_lin *lin,
+					      const struct litepulse_lin_slot *slot)
+{
+	lin->ndev->stats.tx_errors++;
+	litepulse_lin_net_deliver_error(lin, CAN_ERR_PROT, CAN_ERR_PROT_TX, slot->ns);
+	litepulse_lin_net_deliver(lin, slot->id | CAN_LIN_ERR_NO_RESPONSE | CAN_EFF_FLAG, NULL, 0,
+				  slot->ns);
 }
 
 /* The board could not send it in time: what the driver times itself it gives to it sooner. */
@@ -237,6 +273,9 @@ static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
 		litepulse_lin_net_overflow(lin, event->count);
 		if (event->source != LITEPULSE_SRC_RECEIVER)
 			return;
+		spin_lock(&lin->lock);
+		litepulse_lin_queue_hear_all(&lin->queue);
+		spin_unlock(&lin->lock);
 		break;
 	case LITEPULSE_KIND_RESTARTED:
 		litepulse_lin_net_deliver_error(lin, CAN_ERR_RESTARTED, 0, 0);
@@ -286,6 +325,40 @@ static void litepulse_lin_net_expire_later(struct litepulse_lin *lin, u64 tick)
 		litepulse_lin_net_expire_in(lin, wait + lin->margin);
 }
 
+/* After so many ticks a header that was sent must have been received, and its outcome reported. */
+static u64 litepulse_lin_net_patience(struct litepulse_lin *lin)
+{
+	return litepulse_lin_frame_bits(lin->period, LITEPULSE_LIN_HEADER_BITS) + lin->margin;
+}
+
+/* Ends slots whose time is over; @tick: so late is it. */
+static void litepulse_lin_net_expire_slots(struct litepulse_lin *lin, u64 tick)
+{
+	const u64 patience = litepulse_lin_net_patience(lin);
+	struct litepulse_lin_slot *slot, ended = { };
+	u64 first;
+
+	while (tick > patience) {
+		spin_lock(&lin->lock);
+		slot = litepulse_lin_queue_expired(&lin->queue, tick - patience);
+		if (slot) {
+			ended = *slot;
+			slot->tag = 0;
+		}
+		spin_unlock(&lin->lock);
+		if (!slot)
+			break;
+		if (!ended.heard)
+			litepulse_lin_net_deliver_unheard(lin, &ended);
+	}
+	spin_lock(&lin->lock);
+	first = litepulse_lin_queue_first(&lin->queue);
+	spin_unlock(&lin->lock);
+	if (first != U64_MAX)
+		litepulse_lin_net_expire_in(lin, first + patience + 1 > tick ?
+							 first + patience + 1 - tick : 1);
+}
+
 static void litepulse_lin_net_receive_work(struct work_struct *work)
 {
 	struct litepulse_lin *lin =
@@ -301,6 +374,7 @@ static void litepulse_lin_net_expire_work(struct work_struct *work)
 {
 	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
 						 expire_work);
+	const u64 second = litepulse_ns_to_ticks(&lin->lp->rate, NSEC_PER_SEC);
 	struct litepulse_lin_report report;
 	u64 tick;
 	int error;
@@ -309,8 +383,7 @@ static void litepulse_lin_net_expire_work(struct work_struct *work)
 	if (error) {
 		/* No further byte need come. */
 		if (error != -ENODEV)
-			litepulse_lin_net_expire_in(lin, litepulse_ns_to_ticks(
-							&lin->lp->rate, NSEC_PER_SEC));
+			litepulse_lin_net_expire_in(lin, second);
 		return;
 	}
 	mutex_lock(&lin->frame_mutex);
@@ -318,6 +391,7 @@ static void litepulse_lin_net_expire_work(struct work_struct *work)
 	if (tick > lin->margin &&
 	    litepulse_lin_frame_expire(&lin->frame, tick - lin->margin, lin->heard, &report))
 		litepulse_lin_net_deliver_report(lin, &report);
+	litepulse_lin_net_expire_slots(lin, tick);
 	litepulse_lin_net_expire_later(lin, tick);
 	mutex_unlock(&lin->frame_mutex);
 }
@@ -352,19 +426,21 @@ litepulse_lin_net_core_entry(const struct litepulse_lin_response *response)
 /**
  * litepulse_lin_net_respond - what is known of an identifier, and what the core answers
  * @lin: device
- * @response: of @response->entry.id
+ * @response: of @response->entry.id; the kind of its checksum is set right
  *
  * Return: 0; if the core cannot have it, nothing has changed: -EOPNOTSUPP if it is no LIN slave or
  * has no such entry, -EINTR, or an error of the board.
  */
-int litepulse_lin_net_respond(struct litepulse_lin *lin,
-			      const struct litepulse_lin_response *response)
+int litepulse_lin_net_respond(struct litepulse_lin *lin, struct litepulse_lin_response *response)
 {
-	const struct litepulse_lin_entry entry = litepulse_lin_net_core_entry(response);
-	const u8 id = entry.id;
+	const u8 id = response->entry.id;
+	struct litepulse_lin_entry entry;
 	u64 since = 0;
 	int error;
 
+	if (!litepulse_lin_frame_is_enhanced(id, true))
+		response->entry.flags &= ~LITEPULSE_LIN_ENTRY_ENHANCED;
+	entry = litepulse_lin_net_core_entry(response);
 	if (response->cached && id >= lin->lp->lin_entries)
 		return -EOPNOTSUPP;
 	error = mutex_lock_killable(&lin->mutex);
@@ -532,35 +608,48 @@ static int litepulse_lin_net_set_mode(struct net_device *ndev, enum can_mode mod
 
 /* --- what is to be sent ----------------------------------------------------------------------- */
 
-static int litepulse_lin_net_configure(struct litepulse_lin *lin, const struct can_frame *frame)
+/* Of data without CAN_EFF_FLAG, which a responder publishes, it is as known unless they say. */
+static bool litepulse_lin_net_is_enhanced(struct litepulse_lin *lin, const struct can_frame *frame)
+{
+	const u8 id = frame->can_id & CAN_LIN_ID_MASK;
+	const u8 known = READ_ONCE(lin->responses[id].entry.flags);
+
+	if (frame->can_id & CAN_EFF_FLAG)
+		return frame->can_id & CAN_LIN_ENHANCED;
+	return frame->can_id & (CAN_LIN_ENHANCED | CAN_LIN_ONCE) ||
+	       known & LITEPULSE_LIN_ENTRY_ENHANCED;
+}
+
+static int litepulse_lin_net_configure(struct litepulse_lin *lin, const struct can_frame *frame,
+				       bool publish)
 {
 	struct litepulse_lin_response response = {
-		.entry.id = frame->can_id & LITEPULSE_LIN_ID_MASK,
+		.entry.id = frame->can_id & CAN_LIN_ID_MASK,
 		.entry.length = frame->len,
-		.cached = frame->can_id & LITEPULSE_LIN_CACHED && frame->len,
+		.cached = publish,
 	};
 
-	if (frame->can_id & LITEPULSE_LIN_ENHANCED)
+	if (litepulse_lin_net_is_enhanced(lin, frame))
 		response.entry.flags |= LITEPULSE_LIN_ENTRY_ENHANCED;
-	if (frame->can_id & LITEPULSE_LIN_ONCE)
+	if (frame->can_id & CAN_EFF_FLAG && frame->can_id & CAN_LIN_ONCE)
 		response.entry.flags |= LITEPULSE_LIN_ENTRY_ONCE;
 	memcpy(response.entry.data, frame->data, frame->len);
 	return litepulse_lin_net_respond(lin, &response);
 }
 
 /**
- * struct litepulse_lin_waiting - of a frame that a program has sent, in its skb's cb
+ * struct litepulse_lin_net_tx - of a frame that a program has sent, in its skb's cb
  * @since: when the driver got it, in jiffies
  * @time: when it is to begin, by the clock of its socket; 0: as soon as it can
  */
-struct litepulse_lin_waiting {
+struct litepulse_lin_net_tx {
 	unsigned long since;
 	ktime_t time;
 };
 
-static struct litepulse_lin_waiting *litepulse_lin_net_waiting(const struct sk_buff *skb)
+static struct litepulse_lin_net_tx *litepulse_lin_net_waiting(const struct sk_buff *skb)
 {
-	return (struct litepulse_lin_waiting *)skb->cb;
+	return (struct litepulse_lin_net_tx *)skb->cb;
 }
 
 /* Tick at which a frame is to begin that has a time. */
@@ -596,8 +685,8 @@ static unsigned int litepulse_lin_net_frame_bits(unsigned int length)
 }
 
 /*
- * Tick at which what is sent begins, from @now on; -EAGAIN: it waits, at least @wait ticks. -ETIME or
- * -ERANGE: a program wants it too early or too late.
+ * Tick at which what is sent begins, from @now on; -EAGAIN: it waits, at least @wait ticks. -ETIME
+ * or -ERANGE: a program wants it too early or too late.
  */
 static int litepulse_lin_net_start_tick(struct litepulse_lin *lin, const struct sk_buff *skb,
 					u64 now, u64 *start, u64 *wait)
@@ -656,6 +745,7 @@ static int litepulse_lin_net_send_wake(struct litepulse_lin *lin, struct litepul
 		.data = DIV_ROUND_UP(lin->can.bittiming.bitrate * WAKE_US, USEC_PER_SEC),
 	};
 
+	slot->heard = true;
 	return litepulse_lin_net_launch(lin, slot, &pulse, 1,
 					litepulse_ns_to_ticks(&lin->lp->rate, WAKE_READY_NS));
 }
@@ -664,13 +754,13 @@ static int litepulse_lin_net_send_wake(struct litepulse_lin *lin, struct litepul
 static int litepulse_lin_net_send_frame(struct litepulse_lin *lin, const struct can_frame *frame,
 					struct litepulse_lin_slot *slot)
 {
-	const u8 id = frame->can_id & LITEPULSE_LIN_ID_MASK;
+	const u8 id = frame->can_id & CAN_LIN_ID_MASK;
 	const u8 length = frame->can_id & CAN_RTR_FLAG ? 0 : frame->len;
 	struct litepulse_launch launches[LITEPULSE_CONSUMER_LAUNCHES] = { };
 	const u8 pid = litepulse_lin_frame_pid(id);
 	const struct litepulse_lin_entry *known = &lin->responses[id].entry;
-	bool enhanced = known->flags & LITEPULSE_LIN_ENTRY_ENHANCED ||
-			frame->can_id & (LITEPULSE_LIN_ENHANCED | LITEPULSE_LIN_ONCE);
+	bool enhanced = litepulse_lin_frame_is_enhanced(id,
+							litepulse_lin_net_is_enhanced(lin, frame));
 	unsigned int count, bits, i;
 
 	launches[0].kind = LITEPULSE_LAUNCH_BREAK;
@@ -698,16 +788,27 @@ static int litepulse_lin_net_send_frame(struct litepulse_lin *lin, const struct 
 					litepulse_lin_frame_bits(lin->period, bits));
 }
 
-/* Slots of frames that began long ago: what was reported of them was lost. */
-static void litepulse_lin_net_free_slots(struct litepulse_lin *lin, u64 now)
+/* The role does not change while frames are sent. */
+static enum litepulse_lin_word litepulse_lin_net_word(struct litepulse_lin *lin,
+						      const struct sk_buff *skb)
 {
-	struct litepulse_lin_slot *slot;
+	const struct can_frame *frame = (const struct can_frame *)skb->data;
 
-	spin_lock(&lin->lock);
-	while (now > lin->queue.horizon &&
-	       (slot = litepulse_lin_queue_expired(&lin->queue, now - lin->queue.horizon)))
-		slot->tag = 0;
-	spin_unlock(&lin->lock);
+	return litepulse_lin_frame_word(frame->can_id, frame->len, READ_ONCE(lin->master));
+}
+
+/* A word to the driver itself: nothing is sent on the bus. */
+static bool litepulse_lin_net_is_setting(struct litepulse_lin *lin, const struct sk_buff *skb)
+{
+	switch (litepulse_lin_net_word(lin, skb)) {
+	case LITEPULSE_LIN_SEND_HEADER:
+	case LITEPULSE_LIN_SEND_FRAME:
+	case LITEPULSE_LIN_SEND_WAKE:
+	case LITEPULSE_LIN_SEND_SLEEP:
+		return false;
+	default:
+		return true;
+	}
 }
 
 /* -EAGAIN: it has to wait, at least @wait ticks. */
@@ -729,18 +830,25 @@ static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct s
 		litepulse_lin_net_start_tick(lin, skb, now, &slot.tick, wait);
 	if (error)
 		return error;
-	litepulse_lin_net_free_slots(lin, now);
-	if (!(frame->can_id & CAN_EFF_FLAG))
-		error = litepulse_lin_net_send_frame(lin, frame, &slot);
-	else if (frame->can_id & LITEPULSE_LIN_WAKE)
+	switch (litepulse_lin_net_word(lin, skb)) {
+	case LITEPULSE_LIN_SEND_WAKE:
 		error = litepulse_lin_net_send_wake(lin, &slot);
-	else
+		break;
+	case LITEPULSE_LIN_SEND_SLEEP:
 		error = litepulse_lin_net_send_frame(lin, &sleep, &slot);
+		break;
+	default:
+		error = litepulse_lin_net_send_frame(lin, frame, &slot);
+		break;
+	}
 	if (error == -EAGAIN) {
 		spin_lock(&lin->lock);
 		*wait = litepulse_lin_queue_room(&lin->queue, now);
 		spin_unlock(&lin->lock);
 	}
+	if (!error)
+		litepulse_lin_net_expire_in(lin, slot.tick - now + 1 +
+						 litepulse_lin_net_patience(lin));
 	return error;
 }
 
@@ -761,32 +869,36 @@ static int litepulse_lin_net_send(struct litepulse_lin *lin, const struct sk_buf
 	return error;
 }
 
-/* A word to the driver itself: nothing is sent on the bus. */
-static bool litepulse_lin_net_is_setting(const struct can_frame *frame)
-{
-	return frame->can_id & CAN_EFF_FLAG &&
-	       !(frame->can_id & (LITEPULSE_LIN_WAKE | LITEPULSE_LIN_SLEEP));
-}
-
 /* 0 if it is done with, whatever became of it; -EAGAIN: not before @wait ticks. */
 static int litepulse_lin_net_transmit(struct litepulse_lin *lin, struct sk_buff *skb, u64 *wait)
 {
 	const struct can_frame *frame = (const struct can_frame *)skb->data;
-	const bool wake = frame->can_id & CAN_EFF_FLAG && frame->can_id & LITEPULSE_LIN_WAKE;
+	const enum litepulse_lin_word word = litepulse_lin_net_word(lin, skb);
 	struct net_device *ndev = lin->ndev;
 	int error;
 
-	if (litepulse_lin_net_is_setting(frame)) {
-		error = litepulse_lin_net_configure(lin, frame);
+	switch (word) {
+	case LITEPULSE_LIN_REFUSED:
+		error = -EINVAL;
+		break;
+	case LITEPULSE_LIN_NO_COMMANDER:
+		error = -EPERM;
+		if (net_ratelimit())
+			netdev_warn(ndev, "a slave sends no header: its role is not master\n");
+		break;
+	case LITEPULSE_LIN_PUBLISH:
+	case LITEPULSE_LIN_STOP:
+	case LITEPULSE_LIN_EXPECT:
+		error = litepulse_lin_net_configure(lin, frame, word == LITEPULSE_LIN_PUBLISH);
 		if (error == -EOPNOTSUPP && net_ratelimit())
 			netdev_warn(ndev, "identifier 0x%02x has no entry in this core\n",
-				    frame->can_id & LITEPULSE_LIN_ID_MASK);
-	} else {
+				    frame->can_id & CAN_LIN_ID_MASK);
+		break;
+	default:
 		mutex_lock(&lin->mutex);
-		error = lin->master || wake ? litepulse_lin_net_send(lin, skb, wait) : -EPERM;
+		error = litepulse_lin_net_send(lin, skb, wait);
 		mutex_unlock(&lin->mutex);
-		if (error == -EPERM && net_ratelimit())
-			netdev_warn(ndev, "a slave sends no header: its role is not master\n");
+		break;
 	}
 	if (error == -EAGAIN && time_before(jiffies, litepulse_lin_net_waiting(skb)->since +
 							     nsecs_to_jiffies(HORIZON_NS)))
@@ -849,7 +961,6 @@ static void litepulse_lin_net_transmit_work(struct work_struct *work)
 static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct litepulse_lin *lin = netdev_priv(ndev);
-	bool setting;
 
 	if (can_dev_dropped_skb(ndev, skb))
 		return NETDEV_TX_OK;
@@ -862,14 +973,15 @@ static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_
 	if (skb_queue_len(&lin->timed) + skb_queue_len(&lin->untimed) >= QUEUED_MAX - 1)
 		netif_stop_queue(ndev);
 	/* A frame that is passed on from another device has the time at which it was received. */
-	*litepulse_lin_net_waiting(skb) = (struct litepulse_lin_waiting){
+	*litepulse_lin_net_waiting(skb) = (struct litepulse_lin_net_tx){
 		.since = jiffies,
 		.time = skb->sk && sock_flag(skb->sk, SOCK_TXTIME) ? skb->tstamp : 0,
 	};
 	skb->tstamp = 0;
-	setting = litepulse_lin_net_is_setting((const struct can_frame *)skb->data);
-	skb_queue_tail(litepulse_lin_net_waiting(skb)->time || setting ? &lin->timed :
-									  &lin->untimed, skb);
+	if (litepulse_lin_net_waiting(skb)->time || litepulse_lin_net_is_setting(lin, skb))
+		skb_queue_tail(&lin->timed, skb);
+	else
+		skb_queue_tail(&lin->untimed, skb);
 	mod_delayed_work(lin->wq, &lin->transmit_work, 0);
 	return NETDEV_TX_OK;
 }
@@ -1117,19 +1229,14 @@ static int litepulse_lin_net_probe(struct platform_device *pdev)
 	strscpy(ndev->name, "lin%d", sizeof(ndev->name));
 	ndev->netdev_ops = &litepulse_lin_netdev_ops;
 	ndev->ethtool_ops = &litepulse_lin_ethtool_ops;
-	ndev->sysfs_groups[0] = &litepulse_lin_sysfs_group;
 	SET_NETDEV_DEV(ndev, &pdev->dev);
+	SET_NETDEV_DEVTYPE(ndev, &litepulse_lin_type);
 	error = register_candev(ndev);
 	if (error)
 		goto wq;
-	error = litepulse_lin_sysfs_add_ids(lin);
-	if (error)
-		goto unregister;
 	platform_set_drvdata(pdev, ndev);
 	return 0;
 
-unregister:
-	unregister_candev(ndev);
 wq:
 	destroy_workqueue(lin->wq);
 free:
@@ -1142,7 +1249,6 @@ static void litepulse_lin_net_remove(struct platform_device *pdev)
 	struct net_device *ndev = platform_get_drvdata(pdev);
 	struct litepulse_lin *lin = netdev_priv(ndev);
 
-	litepulse_lin_sysfs_remove_ids(lin);
 	unregister_candev(ndev);
 	destroy_workqueue(lin->wq);
 	free_candev(ndev);
@@ -1188,7 +1294,19 @@ static struct platform_driver litepulse_lin_driver = {
 		.pm = pm_sleep_ptr(&litepulse_lin_pm_ops),
 	},
 };
-module_platform_driver(litepulse_lin_driver);
+
+static int __init litepulse_lin_net_init(void)
+{
+	litepulse_lin_sysfs_init();
+	return platform_driver_register(&litepulse_lin_driver);
+}
+module_init(litepulse_lin_net_init);
+
+static void __exit litepulse_lin_net_exit(void)
+{
+	platform_driver_unregister(&litepulse_lin_driver);
+}
+module_exit(litepulse_lin_net_exit);
 
 MODULE_DESCRIPTION("LitePulse: LIN as a SocketCAN device");
 MODULE_VERSION(LITEPULSE_VERSION);

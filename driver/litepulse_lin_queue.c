@@ -132,3 +132,52 @@ struct litepulse_lin_slot *litepulse_lin_queue_expired(struct litepulse_lin_queu
 			return slot;
 	return NULL;
 }
+
+/**
+ * litepulse_lin_queue_hear - a header of ours was received
+ * @queue: of the board
+ * @tick: of its break, as received
+ * @within: so many ticks later than it was sent, at most
+ */
+void litepulse_lin_queue_hear(struct litepulse_lin_queue *queue, u64 tick, u64 within)
+{
+	struct litepulse_lin_slot *slot;
+
+	for (slot = queue->slots; slot < queue->slots + LITEPULSE_LIN_SLOTS; slot++) {
+		if (!slot->tag || slot->tick > tick || tick - slot->tick >= within)
+			continue;
+		slot->heard = true;
+		if (slot->started)
+			slot->tag = 0;
+	}
+}
+
+/**
+ * litepulse_lin_queue_hear_all - received bytes were lost: headers of ours may be among them
+ * @queue: of the board
+ */
+void litepulse_lin_queue_hear_all(struct litepulse_lin_queue *queue)
+{
+	struct litepulse_lin_slot *slot;
+
+	for (slot = queue->slots; slot < queue->slots + LITEPULSE_LIN_SLOTS; slot++) {
+		slot->heard = true;
+		if (slot->started)
+			slot->tag = 0;
+	}
+}
+
+/**
+ * litepulse_lin_queue_first - tick of the earliest frame that has a slot; U64_MAX: there is none
+ * @queue: of the board
+ */
+u64 litepulse_lin_queue_first(const struct litepulse_lin_queue *queue)
+{
+	const struct litepulse_lin_slot *slot;
+	u64 first = U64_MAX;
+
+	for (slot = queue->slots; slot < queue->slots + LITEPULSE_LIN_SLOTS; slot++)
+		if (slot->tag)
+			first = min(first, slot->tick);
+	return first;
+}

@@ -19,8 +19,11 @@
  * @tick: of its break
  * @tag: of that launch; 0: the slot is free
  * @id: identifier
- * @untimed: the driver has chosen @tick
  * @length: of the data that we send, bytes
+ * @untimed: the driver has chosen @tick
+ * @started: its break has begun
+ * @heard: its header was received, or it has none, or it is not known
+ * @ns: when @started, by the PTP clock
  */
 struct litepulse_lin_slot {
 	u64 tick;
@@ -28,6 +31,9 @@ struct litepulse_lin_slot {
 	u8 id;
 	u8 length;
 	bool untimed;
+	bool started;
+	bool heard;
+	u64 ns;
 };
 
 /**
@@ -60,6 +66,9 @@ u64 litepulse_lin_queue_room(const struct litepulse_lin_queue *queue, u64 now);
 struct litepulse_lin_slot *litepulse_lin_queue_add(struct litepulse_lin_queue *queue,
 						   const struct litepulse_lin_slot *frame);
 struct litepulse_lin_slot *litepulse_lin_queue_find(struct litepulse_lin_queue *queue, u16 tag);
+void litepulse_lin_queue_hear(struct litepulse_lin_queue *queue, u64 tick, u64 within);
+void litepulse_lin_queue_hear_all(struct litepulse_lin_queue *queue);
+u64 litepulse_lin_queue_first(const struct litepulse_lin_queue *queue);
 struct litepulse_lin_slot *litepulse_lin_queue_expired(struct litepulse_lin_queue *queue, u64 tick);
 
 #endif /* LITEPULSE_LIN_QUEUE_H */

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Attributes of a LIN device, in /sys/class/net/lin0/
- *   role              slave, or master: only a master sends headers; while the device is down
+ *   role              slave, or master: only a master sends headers; while the device is down.
+ *                     Also written responder and commander
  *   response_space    ns from the end of a received byte to the next one that the core sends;
  *                     "auto", as it is at first: one bit time. Reads what it is, in whole ticks
  *   transmit_clock    what CLOCK_REALTIME and CLOCK_TAI mean as clock of SO_TXTIME: system, the
  *                     kernel's clocks; phc, the PTP clock of the board
- *   lin_ids/00..3f    what the core answers: off, or [classic|enhanced] [once] and 1 to 8 bytes
+ *   responses/00..3f  what the core answers: off, or [classic|enhanced] [once] and 1 to 8 bytes
  */
 #include <linux/ctype.h>
 #include <linux/device.h>
+#include <linux/init.h>
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
 #include <linux/netdevice.h>
@@ -33,10 +35,10 @@ static ssize_t role_store(struct device *dev, struct device_attribute *attr, con
 			  size_t count)
 {
 	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
-	const bool master = sysfs_streq(buf, "master");
+	const bool master = sysfs_streq(buf, "master") || sysfs_streq(buf, "commander");
 	int error;
 
-	if (!master && !sysfs_streq(buf, "slave"))
+	if (!master && !sysfs_streq(buf, "slave") && !sysfs_streq(buf, "responder"))
 		return -EINVAL;
 	error = mutex_lock_killable(&lin->mutex);
 	if (error)
@@ -106,14 +108,11 @@ static struct attribute *litepulse_lin_attrs[] = {
 	NULL
 };
 
-const struct attribute_group litepulse_lin_sysfs_group = { .attrs = litepulse_lin_attrs };
+static const struct attribute_group litepulse_lin_group = { .attrs = litepulse_lin_attrs };
 
 /* --- responses -------------------------------------------------------------------------------- */
 
-static u8 litepulse_lin_sysfs_id_of(struct litepulse_lin *lin, struct device_attribute *attr)
-{
-	return attr - lin->ids.attribute;
-}
+static u8 litepulse_lin_sysfs_id_of(struct device_attribute *attr);
 
 static ssize_t litepulse_lin_sysfs_id_show(struct device *dev, struct device_attribute *attr,
 					   char *buf)
@@ -125,7 +124,7 @@ static ssize_t litepulse_lin_sysfs_id_show(struct device *dev, struct device_att
 
 	if (error)
 		return error;
-	response = lin->responses[litepulse_lin_sysfs_id_of(lin, attr)];
+	response = lin->responses[litepulse_lin_sysfs_id_of(attr)];
 	mutex_unlock(&lin->mutex);
 	if (!response.cached)
 		return sysfs_emit(buf, "off\n");
@@ -168,7 +167,7 @@ static ssize_t litepulse_lin_sysfs_id_store(struct device *dev, struct device_at
 {
 	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
 	struct litepulse_lin_response response = { .entry.id =
-							   litepulse_lin_sysfs_id_of(lin, attr) };
+							   litepulse_lin_sysfs_id_of(attr) };
 	char *text;
 	int error = 0;
 
@@ -182,38 +181,49 @@ static ssize_t litepulse_lin_sysfs_id_store(struct device *dev, struct device_at
 	return error ?: litepulse_lin_net_respond(lin, &response) ?: count;
 }
 
-/**
- * litepulse_lin_sysfs_add_ids - makes the folder lin_ids
- * @lin: device, registered
- *
- * Return: 0 or a negative errno.
- */
-int litepulse_lin_sysfs_add_ids(struct litepulse_lin *lin)
+static struct device_attribute litepulse_lin_responses[LITEPULSE_LIN_IDS];
+static struct attribute *litepulse_lin_response_attrs[LITEPULSE_LIN_IDS + 1];
+static char litepulse_lin_response_names[LITEPULSE_LIN_IDS][4];
+
+static u8 litepulse_lin_sysfs_id_of(struct device_attribute *attr)
 {
-	struct litepulse_lin_attributes *ids = &lin->ids;
+	return attr - litepulse_lin_responses;
+}
+
+/**
+ * litepulse_lin_sysfs_init - makes the attributes of all identifiers, before there is any device
+ */
+void __init litepulse_lin_sysfs_init(void)
+{
 	unsigned int id;
 
 	for (id = 0; id < LITEPULSE_LIN_IDS; id++) {
-		struct device_attribute *attribute = &ids->attribute[id];
+		struct device_attribute *response = &litepulse_lin_responses[id];
+		char *name = litepulse_lin_response_names[id];
 
-		snprintf(ids->name[id], sizeof(ids->name[id]), "%02x", id);
-		sysfs_attr_init(&attribute->attr);
-		attribute->attr.name = ids->name[id];
-		attribute->attr.mode = 0644;
-		attribute->show = litepulse_lin_sysfs_id_show;
-		attribute->store = litepulse_lin_sysfs_id_store;
-		ids->list[id] = &attribute->attr;
+		snprintf(name, sizeof(litepulse_lin_response_names[id]), "%02x", id);
+		sysfs_attr_init(&response->attr);
+		response->attr.name = name;
+		response->attr.mode = 0644;
+		response->show = litepulse_lin_sysfs_id_show;
+		response->store = litepulse_lin_sysfs_id_store;
+		litepulse_lin_response_attrs[id] = &response->attr;
 	}
-	ids->group.name = "lin_ids";
-	ids->group.attrs = ids->list;
-	return sysfs_create_group(&lin->ndev->dev.kobj, &ids->group);
 }
 
-/**
- * litepulse_lin_sysfs_remove_ids - removes it; nobody reads or writes there any more on return
- * @lin: device
- */
-void litepulse_lin_sysfs_remove_ids(struct litepulse_lin *lin)
-{
-	sysfs_remove_group(&lin->ndev->dev.kobj, &lin->ids.group);
-}
+static const struct attribute_group litepulse_lin_response_group = {
+	.name = "responses",
+	.attrs = litepulse_lin_response_attrs,
+};
+
+static const struct attribute_group *litepulse_lin_groups[] = {
+	&litepulse_lin_group,
+	&litepulse_lin_response_group,
+	NULL
+};
+
+/* Its files are there before user space hears of the device, and its uevent has DEVTYPE=lin. */
+const struct device_type litepulse_lin_type = {
+	.name = "lin",
+	.groups = litepulse_lin_groups,
+};

@@ -6,6 +6,7 @@
  * way of what it tests.
  */
 #include <kunit/test.h>
+#include <linux/can.h>
 #include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
@@ -1263,9 +1264,120 @@ static void lin_losses_are_in_place(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, litepulse_lin_events_get(events, &event));
 }
 
+/* What frames of programs mean, by the table for their users: each line covers what it names. */
+static enum litepulse_lin_word lin_word(u32 flags, bool eff, bool rtr, unsigned int length,
+					bool commander)
+{
+	const u32 flags_of_eff = flags & ~0x800;
+
+	if (!eff) {
+		if (flags & ~0x180)
+			return LITEPULSE_LIN_REFUSED;
+		if (length && !rtr)
+			return commander ? LITEPULSE_LIN_SEND_FRAME : LITEPULSE_LIN_PUBLISH;
+		return commander ? LITEPULSE_LIN_SEND_HEADER : LITEPULSE_LIN_NO_COMMANDER;
+	}
+	if (rtr)
+		return LITEPULSE_LIN_REFUSED;
+	switch (flags_of_eff) {
+	case 0x000: case 0x080: case 0x100: case 0x180:
+		return LITEPULSE_LIN_EXPECT;
+	case 0x040: case 0x0c0: case 0x140: case 0x1c0:
+		return length ? LITEPULSE_LIN_PUBLISH : LITEPULSE_LIN_STOP;
+	default:
+		return LITEPULSE_LIN_REFUSED;
+	}
+}
+
+/* All words of a form, from identifier 0x2a, and of each length and role. */
+static void lin_expect_words(struct kunit *test, u32 form, unsigned int length, bool commander)
+{
+	const bool eff = form & CAN_EFF_FLAG;
+	enum litepulse_lin_word want, found;
+	u32 flags;
+
+	for (flags = 0; flags < (eff ? 0x40000 : CAN_SFF_MASK); flags += 0x40) {
+		want = lin_word(flags, eff, form & CAN_RTR_FLAG, length, commander);
+		if (form & CAN_ERR_FLAG)
+			want = LITEPULSE_LIN_REFUSED;
+		found = litepulse_lin_frame_word(form | flags | 0x2a, length, commander);
+		KUNIT_ASSERT_EQ(test, (int)want, (int)found);
+	}
+}
+
+static void lin_words_have_a_meaning(struct kunit *test)
+{
+	static const u32 forms[] = {
+		0, CAN_RTR_FLAG, CAN_EFF_FLAG, CAN_EFF_FLAG | CAN_RTR_FLAG, CAN_ERR_FLAG,
+		CAN_ERR_FLAG | CAN_EFF_FLAG,
+	};
+	unsigned int form, role;
+
+	for (form = 0; form < ARRAY_SIZE(forms); form++)
+		for (role = 0; role < 2; role++) {
+			lin_expect_words(test, forms[form], 0, role);
+			lin_expect_words(test, forms[form], 1, role);
+			lin_expect_words(test, forms[form], 8, role);
+		}
+	/* Of the whole bus, so without identifier and data. */
+	for (role = 0; role < 2; role++) {
+		KUNIT_EXPECT_EQ(test, (int)LITEPULSE_LIN_SEND_WAKE,
+				(int)litepulse_lin_frame_word(CAN_EFF_FLAG | 0x200, 0, role));
+		KUNIT_EXPECT_EQ(test, (int)LITEPULSE_LIN_REFUSED,
+				(int)litepulse_lin_frame_word(CAN_EFF_FLAG | 0x200, 1, role));
+		KUNIT_EXPECT_EQ(test, (int)LITEPULSE_LIN_REFUSED,
+				(int)litepulse_lin_frame_word(CAN_EFF_FLAG | 0x600, 0, role));
+	}
+	KUNIT_EXPECT_EQ(test, (int)LITEPULSE_LIN_SEND_SLEEP,
+			(int)litepulse_lin_frame_word(CAN_EFF_FLAG | 0x400, 0, true));
+	KUNIT_EXPECT_EQ(test, (int)LITEPULSE_LIN_NO_COMMANDER,
+			(int)litepulse_lin_frame_word(CAN_EFF_FLAG | 0x400, 0, false));
+}
+
+static void lin_diagnostic_frames_are_classic(struct kunit *test)
+{
+	static const u8 request[] = { 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	struct lin_bus bus;
+	unsigned int id, i;
+
+	for (id = 0; id < LITEPULSE_LIN_IDS; id++)
+		KUNIT_EXPECT_EQ(test, litepulse_lin_frame_is_enhanced(id, true), id < 60);
+	KUNIT_EXPECT_FALSE(test, litepulse_lin_frame_is_enhanced(0x10, false));
+	/* Also of an unknown length. The sum of the request is 0xff, its checksum 0. */
+	lin_init(&bus);
+	lin_header(&bus, 0x3c, 0);
+	for (i = 0; i < ARRAY_SIZE(request); i++)
+		lin_byte(&bus, request[i], 0);
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0x00, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_DATA);
+	KUNIT_EXPECT_TRUE(test, bus.report.sleep);
+	lin_header(&bus, 0x3c, 0);
+	for (i = 0; i < ARRAY_SIZE(request); i++)
+		lin_byte(&bus, request[i], 0);
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xc3, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_WRONG_CHECKSUM);
+	KUNIT_EXPECT_FALSE(test, bus.report.sleep);
+	/* Another request. */
+	lin_header(&bus, 0x3c, 0);
+	for (i = 0; i < ARRAY_SIZE(request); i++)
+		lin_byte(&bus, i ? 0xff : 0x01, 0);
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xfe, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_DATA);
+	KUNIT_EXPECT_FALSE(test, bus.report.sleep);
+}
+
 static const struct litepulse_lin_queue lin_queue = {
 	.ahead = 100, .ahead_min = 100, .ahead_max = 800, .slack = 20, .horizon = 10000,
 };
+
+static struct litepulse_lin_queue *lin_new_queue(struct kunit *test)
+{
+	struct litepulse_lin_queue *queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	*queue = lin_queue;
+	return queue;
+}
 
 static void lin_frames_have_a_horizon(struct kunit *test)
 {
@@ -1279,64 +1391,91 @@ static void lin_frames_have_a_horizon(struct kunit *test)
 /* What has no time of its own: not before the bus is free, nor long before it begins. */
 static void lin_untimed_frames_wait(struct kunit *test)
 {
-	struct litepulse_lin_queue queue = lin_queue;
+	struct litepulse_lin_queue *queue = lin_new_queue(test);
 
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(&queue, 5000), 0);
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_start(&queue, 5000), 5100);
-	queue.free = 5150;
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_start(&queue, 5000), 5150);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(queue, 5000), 0);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_start(queue, 5000), 5100);
+	queue->free = 5150;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_start(queue, 5000), 5150);
 	/* twice as far ahead as needed, and the slack */
-	queue.free = 5220;
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(&queue, 5000), 0);
-	queue.free = 5221;
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(&queue, 5000), 1);
-	queue.free = 15000;
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(&queue, 5000), 9780);
+	queue->free = 5220;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(queue, 5000), 0);
+	queue->free = 5221;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(queue, 5000), 1);
+	queue->free = 15000;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_wait(queue, 5000), 9780);
 }
 
 static void lin_frames_are_given_in_time(struct kunit *test)
 {
 	static const u64 ahead[] = { 200, 400, 800, 800 };
-	struct litepulse_lin_queue queue = lin_queue;
+	struct litepulse_lin_queue *queue = lin_new_queue(test);
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(ahead); i++) {
-		litepulse_lin_queue_adapt(&queue, true);
-		KUNIT_EXPECT_EQ(test, queue.ahead, ahead[i]);
+		litepulse_lin_queue_adapt(queue, true);
+		KUNIT_EXPECT_EQ(test, queue->ahead, ahead[i]);
 	}
-	litepulse_lin_queue_adapt(&queue, false);
-	KUNIT_EXPECT_EQ(test, queue.ahead, 700);
+	litepulse_lin_queue_adapt(queue, false);
+	KUNIT_EXPECT_EQ(test, queue->ahead, 700);
 	for (i = 0; i < 20; i++)
-		litepulse_lin_queue_adapt(&queue, false);
-	KUNIT_EXPECT_EQ(test, queue.ahead, queue.ahead_min);
+		litepulse_lin_queue_adapt(queue, false);
+	KUNIT_EXPECT_EQ(test, queue->ahead, queue->ahead_min);
 }
 
 static void lin_frames_have_slots(struct kunit *test)
 {
-	struct litepulse_lin_queue queue = lin_queue;
+	struct litepulse_lin_queue *queue = lin_new_queue(test);
 	struct litepulse_lin_slot frame = { .tick = 6000, .id = 0x10 };
 	const u16 first = 0xfffe;
 	unsigned int i;
 
-	queue.tag = first - 1;
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(&queue, 5000), 0);
+	queue->tag = first - 1;
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 5000), 0);
 	for (i = 0; i < LITEPULSE_LIN_SLOTS; i++) {
 		frame.tick += 100;
-		KUNIT_ASSERT_NOT_NULL(test, litepulse_lin_queue_add(&queue, &frame));
+		KUNIT_ASSERT_NOT_NULL(test, litepulse_lin_queue_add(queue, &frame));
 	}
-	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_add(&queue, &frame));
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_add(queue, &frame));
 	/* No tag is 0, and none is there twice. */
-	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_find(&queue, 0));
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(&queue, first)->tick, 6100);
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(&queue, 0xffff)->tick, 6200);
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(&queue, 1)->tick, 6300);
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_find(queue, 0));
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(queue, first)->tick, 6100);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(queue, 0xffff)->tick, 6200);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_find(queue, 1)->tick, 6300);
 	/* The next one leaves the board when its time has come. */
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(&queue, 5000), 1100);
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(&queue, 6100), 100);
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(&queue, 20000), 0);
-	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(&queue, 6100));
-	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(&queue, 6101),
-			    litepulse_lin_queue_find(&queue, first));
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 5000), 1100);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 6100), 100);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 20000), 0);
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 6100));
+	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 6101),
+			    litepulse_lin_queue_find(queue, first));
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_first(queue), 6100);
+}
+
+/* A slot is free when both are known: its break has begun, and its header was received. */
+static void lin_headers_are_heard(struct kunit *test)
+{
+	const struct litepulse_lin_slot frame = { .tick = 6000, .id = 0x10 };
+	struct litepulse_lin_queue *queue = lin_new_queue(test);
+	struct litepulse_lin_slot *slot;
+
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_first(queue), U64_MAX);
+	slot = litepulse_lin_queue_add(queue, &frame);
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	litepulse_lin_queue_hear(queue, 5999, 13);
+	litepulse_lin_queue_hear(queue, 6013, 13);
+	KUNIT_EXPECT_FALSE(test, slot->heard);
+	litepulse_lin_queue_hear(queue, 6012, 13);
+	KUNIT_EXPECT_TRUE(test, slot->heard);
+	KUNIT_EXPECT_NE(test, slot->tag, 0);
+	slot->heard = false;
+	slot->started = true;
+	litepulse_lin_queue_hear(queue, 6000, 13);
+	KUNIT_EXPECT_EQ(test, slot->tag, 0);
+	slot = litepulse_lin_queue_add(queue, &frame);
+	litepulse_lin_queue_hear_all(queue);
+	KUNIT_EXPECT_TRUE(test, slot->heard);
+	KUNIT_EXPECT_NE(test, slot->tag, 0);
 }
 
 static struct kunit_case litepulse_cases[] = {
@@ -1372,10 +1511,13 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(lin_wake_ups),
 	KUNIT_CASE(lin_frames_are_awaited),
 	KUNIT_CASE(lin_losses_are_in_place),
+	KUNIT_CASE(lin_words_have_a_meaning),
+	KUNIT_CASE(lin_diagnostic_frames_are_classic),
 	KUNIT_CASE(lin_frames_have_a_horizon),
 	KUNIT_CASE(lin_untimed_frames_wait),
 	KUNIT_CASE(lin_frames_are_given_in_time),
 	KUNIT_CASE(lin_frames_have_slots),
+	KUNIT_CASE(lin_headers_are_heard),
 	{}
 };
 

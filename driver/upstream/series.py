@@ -179,7 +179,7 @@ class Series:
         found, todo = {}, [f"{name}.c" for name in names]
         while todo:
             name = todo.pop(0)
-            if name in self.placed or name == sources.UAPI:
+            if name in self.placed or name in sources.UAPIS:
                 continue
             self.placed.add(name)
             found[f"{PLACE}/{name}"] = self.files[name]
@@ -242,7 +242,8 @@ class Series:
         self.add(MESSAGES["owner"], {path: owner})
         person = re.sub(r"(?m)(?<=^maintainers:\n)  - .*$", f"  - {self.person}", self.binding)
         self.add(MESSAGES["binding"], {BINDING: person}, [BINDING])
-        self.add(MESSAGES["uapi"], {UAPI: self.files[sources.UAPI]} | self.ioctl_numbers(), [UAPI])
+        headers = {f"include/{name}": self.files[name] for name in sources.UAPIS}
+        self.add(MESSAGES["uapi"], headers | self.ioctl_numbers(), [*headers])
         *lower, top = self.layers(self.always(self.build.main))
         for number, group in enumerate(lower):
             files = self.with_headers(group)
@@ -265,7 +266,7 @@ class Series:
         if self.build.tests:
             options += self.test_options
             self.add(MESSAGES["tests"], self.with_tests() | self.configuration(options))
-        if left := sorted(set(self.files) - self.placed - {sources.UAPI}):
+        if left := sorted(set(self.files) - self.placed - set(sources.UAPIS)):
             raise SeriesError(f"driver/{left[0]} is in no patch")
         self.add_tree()
 

@@ -19,8 +19,8 @@ from sim.guest.lin_log import ERROR, LinLog
 pytestmark = pytest.mark.seconds(60)
 RTR, EFF = 0x4000_0000, 0x8000_0000
 TIMEOUT, CHECKSUM, FRAMING = 0x4000, 0x8000, 0x10000
-WAKE = 0x200
-PROTOCOL, BUS_OFF, RESTARTED = 0x8, 0x40, 0x100  # classes of a CAN error frame
+WAKE, SLEEP = 0x200, 0x400
+PROTOCOL, NO_ACK, BUS_OFF, RESTARTED = 0x8, 0x20, 0x40, 0x100  # classes of a CAN error frame
 STOPPED = "the board heard nothing for long: what ran on it has stopped"
 
 
@@ -70,7 +70,7 @@ def test_master():
     told, _ = run(
         f"role=master bitrate={BUS.baud} up busy send=00000850#{DATA.hex()} id=20=enhanced_a1_b2 at=600 send=010#R "
         f"at=+200 send=011#{DATA.hex()} at=+200 send=091#{DATA.hex()} at=+200 send=012#R at=+200 send=020#R wait=2500 errno=16=role=slave "
-        "show=lin_ids/10 show=lin_ids/20 show=response_space at=-1000 send=010#R wait=100 down role=slave free"
+        "show=responses/10 show=responses/20 show=response_space at=-1000 send=010#R wait=100 down role=slave free"
     )
     at = int(told.found("at")[0][0])
     # The one before whose start the clock shows the time first, from the stamp of the first break: one tick later.
@@ -99,11 +99,12 @@ def test_master():
         (EFF | TIMEOUT | 0x12, b"", starts[3] + 1),
         (0x20, b"\xa1\xb2", responses[4][0].tick + 1),
     ]
-    assert told.found("attribute lin_ids/10") == [["classic", *DATA.hex(" ").split()]]
-    assert told.found("attribute lin_ids/20") == [["enhanced", "a1", "b2"]]
+    assert told.found("attribute responses/10") == [["classic", *DATA.hex(" ").split()]]
+    assert told.found("attribute responses/20") == [["enhanced", "a1", "b2"]]
     assert told.found("attribute response_space") == [[str(space * 10**9 // HZ)]]
 
 
+SENDING = 0x80  # CAN_ERR_PROT_TX
 LATE = 0x1  # class of a CAN error frame: a frame was not sent
 COUNTERS = "show=statistics/tx_packets show=statistics/tx_errors"
 
@@ -141,6 +142,58 @@ def test_frames_without_a_time_wait_for_those_with_one():
     assert edges(told.tx) == edges(wave(sent))
     assert told.found("attribute statistics/tx_packets") == [["4"]]
     assert told.found("attribute statistics/tx_errors") == [["0"]]
+
+
+def test_both_dialects():
+    """Two ways to write the same are the same on the pins; what has no meaning is refused and changes nothing; 60 is always classic."""
+    sleep = bytes([0, *[0xFF] * 7])
+    told, _ = run(
+        f"role=commander bitrate={BUS.baud} up send=00000052#0102 send=00004012# send=00000052#R send=052#03 send=00001052#04 "
+        f"at=1500 send=010#R at=+200 send=010# at=+200 send=091#{DATA.hex()} at=+200 send=111#{DATA.hex()} at=+200 send=0BC#{sleep.hex()} "
+        f"wait=8000 show=responses/12 show=role show=uevent {COUNTERS} down"
+    )
+    starts = breaks(told.tx)
+    enhanced, classic = bytes([checksum(DATA, PIDS[0x11])]), bytes([checksum(sleep)])
+    sent = [
+        *BUS.header(starts[0], PIDS[0x10]),
+        *BUS.header(starts[1], PIDS[0x10]),
+        *BUS.published(starts[2], PIDS[0x11], DATA + enhanced),
+        *BUS.published(starts[3], PIDS[0x11], DATA + enhanced),
+        *BUS.published(starts[4], 0x3C, sleep + classic),
+    ]
+    assert edges(told.tx) == edges(wave(sent)) and [start - starts[0] for start in starts] == [n * HZ // 5 for n in range(5)]
+    heard = [(EFF | TIMEOUT | 0x10, b"")] * 2 + [(0x11, DATA)] * 2 + [(0x3C, sleep), (EFF | SLEEP, b"")]
+    assert [(word, data) for word, data, _ in told.arrived()] == heard
+    # Who asks for errors gets the missing responses as such, too.
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | LATE] * 4 + [ERROR | NO_ACK] * 2
+    assert told.found("attribute responses/12") == [["classic", "01", "02"]]
+    assert told.found("attribute role") == [["master"]]
+    assert told.found("attribute uevent") == [["DEVTYPE=lin"]]
+    assert told.found("attribute statistics/tx_errors") == [["4"]]
+
+
+def test_a_responder_publishes_data():
+    """Data without EFF are answered from the next header on, with the checksum that they name, or that is known; headers are refused."""
+    told, _ = run(
+        f"role=responder bitrate={BUS.baud} up send=010#0102 wait=300 show=responses/10 send=090#03 wait=300 show=responses/10 send=010#04 "
+        "wait=300 show=responses/10 send=010# send=0BD#05 wait=300 show=responses/10 show=responses/3d show=role down"
+    )
+    assert told.found("attribute responses/10") == [["classic", "01", "02"], ["enhanced", "03"], ["enhanced", "04"], ["enhanced", "04"]]
+    assert told.found("attribute responses/3d") == [["classic", "05"]]
+    assert told.found("attribute role") == [["slave"]]
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | LATE]
+
+
+def test_a_header_that_is_not_heard():
+    """On a bus that is held low nobody hears our header: each is reported with its identifier and as an error, none ends in silence."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up at=2000 send=010#R at=+200 send=011#{DATA.hex()} wait=6000 {COUNTERS} down", stimulus=[(10, 0)]
+    )
+    assert [(word, data) for word, data, _ in told.frames if word & EFF] == [(EFF | TIMEOUT | number, b"") for number in (0x10, 0x11)]
+    unheard = [data for word, data, _ in told.frames if word == ERROR | PROTOCOL and data[2] == SENDING]
+    assert len(unheard) == 2
+    assert told.found("attribute statistics/tx_packets") == [["2"]]
+    assert told.found("attribute statistics/tx_errors") == [["2"]]
 
 
 FIRST, SLOT, SLOTS = 8 * HZ, HZ // 5, 80
@@ -204,17 +257,17 @@ def test_the_line_has_one_owner():
     run(
         f"bitrate={BUS.baud} tty errno=16=up closetty up busy down free errno=22=bitrate=2401 bitrate=19200 errno=34=up bitrate={BUS.baud} "
         "errno=22=role=none errno=22=id=10=enhanced errno=22=id=10=1_2 errno=22=id=10=00_00_00_00_00_00_00_00_00 id=10=once_01 "
-        "show=lin_ids/10 id=10=off show=lin_ids/10 up down"
+        "show=responses/10 id=10=off show=responses/10 up down"
     )
 
 
 def test_once():
     """A single response is sent once."""
     told, _ = run(
-        f"role=master bitrate={BUS.baud} up send=00000150#0102 at=600 send=010#R at=+200 send=010#R wait=1500 show=lin_ids/10 down"
+        f"role=master bitrate={BUS.baud} up send=00000150#0102 at=600 send=010#R at=+200 send=010#R wait=1500 show=responses/10 down"
     )
     assert [word for word, *_ in told.arrived()] == [0x10, EFF | TIMEOUT | 0x10]
-    assert told.found("attribute lin_ids/10") == [["off"]]
+    assert told.found("attribute responses/10") == [["off"]]
 
 
 def test_sleep_and_wake_up():
@@ -226,7 +279,7 @@ def test_sleep_and_wake_up():
     pulse = Grant(first + 3 * HZ // 10, Launch(BREAK, BUS.form, 1), TTY, 0)  # a bit lasts 417 us
     frame = BUS.published(first, 0x3C, request + bytes([checksum(request)]))
     assert edges(told.tx) == edges(wave([*frame, pulse]))
-    assert told.arrived() == [(0x3C, request, frame[3].tick + 1)]
+    assert told.arrived() == [(0x3C, request, frame[3].tick + 1), (EFF | SLEEP, b"", frame[3].tick + 1)]
     # Two bits of another node are 833 us; thirteen, a break, are 5.4 ms.
     starts = [FIRST + n * SLOT for n in range(40)]
     pulses = [Grant(start, Launch(BREAK, BUS.form, 2 + 11 * (n % 2)), TTY, 0) for n, start in enumerate(starts)]

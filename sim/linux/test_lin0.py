@@ -8,7 +8,7 @@ import pytest
 from sim.core.model import edges
 from sim.guest.frames import HZ, wave
 from sim.guest.lin_bus import DATA, PIDS, Bus, checksum
-from sim.guest.lin_log import LinLog
+from sim.guest.lin_log import ERROR, LinLog
 from sim.guest.pins import changes
 from sim.linux import linux_rig
 from sim.linux.targets import HERE
@@ -16,6 +16,7 @@ from sim.linux.targets import HERE
 BUS = Bus(19200, HZ)
 RTR, EFF = 0x4000_0000, 0x8000_0000
 TIMEOUT = 0x4000
+NO_ACK = 0x20  # class of a CAN error frame
 MS = HZ // 1000
 SLOT = 20 * MS
 MODULES = {"litepulse_lin": linux_rig.DRIVER, "litepulse_halt": HERE / "halt"}
@@ -90,6 +91,7 @@ def test_master(lin, before, after):
     assert told.arrived(errors=True) == [
         (0x10, DATA, responses[0][0].tick + 1),
         (0x11, DATA, responses[1][0].tick + 1),
+        (ERROR | NO_ACK, bytes(8), starts[2] + 1),
         (EFF | TIMEOUT | 0x12, b"", starts[2] + 1),
     ]
 

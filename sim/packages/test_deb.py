@@ -105,7 +105,8 @@ def test_make_deb(packages, tmp_path):
     assert {path.name for path in (ROOT / "driver").iterdir() if path.suffix in (".c", ".h")} < set(sources)
 
     header = files["litepulse-dev"]
-    assert header["usr/include/linux/litepulse.h"] == (ROOT / "driver/uapi/linux/litepulse.h").read_bytes()
+    for name in ("litepulse.h", "can_lin.h"):
+        assert header[f"usr/include/linux/{name}"] == (ROOT / "driver/uapi/linux" / name).read_bytes()
     assert "usr/share/doc/litepulse-dev/examples/p1_timed.c" in header
 
 

@@ -223,7 +223,7 @@ int main(int count, char **words)
 		} else if (!strncmp(step, "id=", 3)) {
 			char name[20];
 
-			snprintf(name, sizeof(name), "lin_ids/%.2s", value);
+			snprintf(name, sizeof(name), "responses/%.2s", value);
 			expect(lin_write(name, value + 3));
 		} else if (!strncmp(step, "bitrate=", 8)) {
 			expect(lin_set_bitrate(strtoul(value, NULL, 10), !!strstr(value, "loopback")));

@@ -9,7 +9,7 @@
  *   entry=ID,MODEL,TEXT  MODEL is classic or enhanced, and perhaps +once, +own=XX or +flip=XX; TEXT is hexadecimal, off: no answer
  *   arm=TICKS          the responder is the slave, with this space; disarm
  *   until=TICK         waits for the board's tick
- *   lin0=BAUD,TEXT     lin0 is set up and answers identifier 10 with TEXT, as of lin_ids/; lin0=down: it is set down
+ *   lin0=BAUD,TEXT     lin0 is set up and answers identifier 10 with TEXT, as of responses/; lin0=down: it is set down
  *   errno=N=STEP       the step must fail so
  *
  * Prints `step BEFORE AFTER NAME` for each: between these ticks it was done. Exit status 0, or 1 and a line that says what was not as it
@@ -87,7 +87,7 @@ static void use_lin0(const char *text)
 		expect(lin_set_up(0));
 		return;
 	}
-	CHECK(!lin_set_bitrate(strtoul(text, NULL, 10), 0) && !lin_write("lin_ids/10", strchr(text, ',') + 1));
+	CHECK(!lin_set_bitrate(strtoul(text, NULL, 10), 0) && !lin_write("responses/10", strchr(text, ',') + 1));
 	expect(lin_set_up(1));
 }
 
