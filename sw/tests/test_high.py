@@ -39,9 +39,9 @@ def test_a_delay_begins_at_the_edge_that_is_named(words, edge, delay, capsys):
 @pytest.mark.parametrize(
     "words, line",
     [
-        (["--high", "--on", "edge:0:rise"], "high pulse of 480 ticks, from its rising edge → rising edge on 0, every"),
-        (["--on", "edge:0:fall"], "low pulse of 480 ticks, from its falling edge → falling edge on 0, every"),
-        (["--on", "edge:0:rise", "--from", "end"], "low pulse of 480 ticks, from its end → rising edge on 0, every"),
+        (["--high", "--on", "edge:0:rise"], "high pulse of 480 ticks, from its rising edge → rising edge on 0,"),
+        (["--on", "edge:0:fall"], "low pulse of 480 ticks, from its falling edge → falling edge on 0,"),
+        (["--on", "edge:0:rise", "--from", "end"], "low pulse of 480 ticks, from its end → rising edge on 0,"),
     ],
 )
 def test_the_headline_says_which(words, line, capsys):
