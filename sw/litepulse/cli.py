@@ -4,34 +4,19 @@
 import contextlib
 import io
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 
 from litepulse import __version__, output
-from litepulse.commands import (
-    adjust,
-    arguments,
-    attach,
-    capture,
-    certify,
-    completion,
-    detach,
-    doctor,
-    info,
-    latency,
-    lin,
-    plot,
-    respond,
-    send,
-    stop,
-    train,
-)
+from litepulse.commands import VERBS, arguments
 from litepulse.errors import LitePulseError, OutputClosed
 
-VERBS = (info, train, stop, adjust, capture, send, respond, latency, certify, lin, attach, detach, doctor, plot, completion)
 BAD = 2  # exit status of everything the user can mend
 
 
-def make_parser() -> arguments.Parser:
-    """The whole command line."""
+def make_parser(words: Sequence[str] | None = None) -> arguments.Parser:
+    """The command line. With `words` only the verbs that are among them have their options; `completion` speaks of all."""
+    loaded = VERBS if words is None or "completion" in words else {*words}
     parser = arguments.Parser(
         prog="litepulse",
         description="A serial port whose every edge has a known time.",
@@ -40,8 +25,11 @@ def make_parser() -> arguments.Parser:
     parser.add_argument("--version", action="version", version=f"litepulse {__version__}")
     arguments.add_device(parser, top=True)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=arguments.Parser)
-    for verb in VERBS:
-        verb.add(verbs)
+    for name, text in VERBS.items():
+        if name in loaded:
+            import_module(f"litepulse.commands.{name}").add(verbs)
+        else:
+            verbs.add_parser(name, help=text)
     parser.set_defaults(parser=parser)  # for what speaks of the whole command line
     return parser
 
@@ -55,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
                 stream.reconfigure(errors="replace")
     try:
         words = arguments.join_negatives(sys.argv[1:] if argv is None else argv)
-        args = make_parser().parse(words or ["--help"])
+        args = make_parser(words).parse(words or ["--help"])
         return args.function(args) or 0
     except OutputClosed:
         return 0

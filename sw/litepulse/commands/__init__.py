@@ -1,2 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The verbs of the command, a file each: add() puts it on the command line, run() does it. Text becomes numbers here, once."""
+
+# In the order of the help, with what each does. A verb is loaded only when it is named: all of them take a quarter of a second.
+VERBS = {
+    "info": "tell what device this is",
+    "train": "start a pulse train, follow it and compare it with the exact ideal",
+    "stop": "stop whatever runs: train, timed launches, responder; also what another process runs",
+    "adjust": "change period or phase of the running train without a glitch",
+    "capture": "show edges, and bytes, with their ticks",
+    "send": "send a file's bytes as timed launches",
+    "respond": "answer triggers in hardware, a fixed time later",
+    "latency": "measure how long something takes to respond, to the tick",
+    "certify": "measure another serial port by a fixed procedure, or the board's own port: one page and one JSON",
+    "lin": "LIN bus: monitor, master, slave, frames with faults",
+    "attach": "make a board on a serial port a device of the kernel, until detached or unplugged",
+    "detach": "give a serial port back that was attached",
+    "doctor": "check all there is between a board on a cable and its devices",
+    "plot": "plot a recorded result",
+    "completion": "print a script that lets a shell complete verbs and options",
+}

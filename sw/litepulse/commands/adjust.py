@@ -4,7 +4,7 @@
 from argparse import Namespace
 
 from litepulse import output
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import headline, shared
 from litepulse.errors import BadInput
@@ -16,7 +16,7 @@ EXAMPLES = """  litepulse adjust --step -5us
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    sub = arguments.add_verb(verbs, "adjust", run, "change period or phase of the running train without a glitch", ("json",), EXAMPLES)
+    sub = arguments.add_verb(verbs, "adjust", run, VERBS["adjust"], ("json",), EXAMPLES)
     pace = sub.add_mutually_exclusive_group()
     pace.add_argument("--rate", metavar="HZ", type=arguments.rate("rate"), help="new rate")
     pace.add_argument("--period", metavar="T", type=arguments.duration("period", positive=True), help="new period")

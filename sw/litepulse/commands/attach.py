@@ -7,7 +7,7 @@ from typing import Any
 
 from litepulse import attach, attached, output, ports
 from litepulse.backends.uartbone import DEFAULT_BAUD, LOWEST_RAISED
-from litepulse.commands import arguments, cable
+from litepulse.commands import VERBS, arguments, cable
 from litepulse.commands.arguments import Verbs
 from litepulse.errors import BadInput, OutputClosed
 
@@ -17,8 +17,7 @@ EXAMPLES = """  sudo litepulse attach                     the board that is plug
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    text = "make a board on a serial port a device of the kernel, until detached or unplugged"
-    sub = cable.add_verb(verbs, "attach", run, text, EXAMPLES)
+    sub = cable.add_verb(verbs, "attach", run, VERBS["attach"], EXAMPLES)
     sub.add_argument(
         "--baud",
         metavar="RATE",

@@ -10,7 +10,7 @@ from litepulse import Board, output
 from litepulse.backends import Backend, Losses
 from litepulse.board import FILTER_MAX
 from litepulse.capture import CaptureRun
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, ended, headline, records_lost, shared
@@ -27,7 +27,7 @@ EXAMPLES = """  litepulse capture --inputs 0,1,rx --for 2s
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    sub = arguments.add_verb(verbs, "capture", run, "show edges, and bytes, with their ticks", ("json", "csv", "vnl"), EXAMPLES)
+    sub = arguments.add_verb(verbs, "capture", run, VERBS["capture"], ("json", "csv", "vnl"), EXAMPLES)
     sub.add_argument(
         "--inputs",
         default="rx",

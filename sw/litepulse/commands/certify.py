@@ -15,7 +15,7 @@ from litepulse.certify.procedure import Options, Procedure
 from litepulse.certify.result import figures, self_figures, stamp
 from litepulse.certify.selftest import SelfTest
 from litepulse.certify.words import summary
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import LOST, clock_note, ended, headline, shared
 from litepulse.errors import BadInput
@@ -35,8 +35,7 @@ EXAMPLES = """  litepulse certify /dev/ttyUSB3 --baud 115200 -o ttyUSB3
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    text = "measure another serial port by a fixed procedure, or the board's own port: one page and one JSON"
-    sub = arguments.add_verb(verbs, "certify", run, text, ("json",), EXAMPLES)
+    sub = arguments.add_verb(verbs, "certify", run, VERBS["certify"], ("json",), EXAMPLES)
     what = sub.add_argument_group("what is measured")
     what.add_argument("patient", nargs="?", metavar="SERIAL_PORT", help="the serial port of this PC whose TX and RX are wired to the board")
     what.add_argument("--self", action="store_true", dest="own", help="the board's own port, its tx wired to its rx")

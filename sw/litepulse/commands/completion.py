@@ -4,6 +4,7 @@
 from argparse import Namespace
 
 from litepulse import output
+from litepulse.commands import VERBS
 from litepulse.commands.arguments import Verbs
 from litepulse.errors import BadInput, lacking
 
@@ -17,10 +18,7 @@ EXAMPLES = """examples:
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
     sub = verbs.add_parser(
-        "completion",
-        help="print a script that lets a shell complete verbs and options",
-        description="Print a script that lets a shell complete verbs and options.",
-        epilog=EXAMPLES,
+        "completion", help=VERBS["completion"], description="Print a script that lets a shell complete verbs and options.", epilog=EXAMPLES
     )
     sub.set_defaults(function=run)
     sub.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")

@@ -4,7 +4,7 @@
 from argparse import Namespace
 
 from litepulse import attach, output, ports
-from litepulse.commands import cable
+from litepulse.commands import VERBS, cable
 from litepulse.commands.arguments import Verbs
 
 EXAMPLES = """  sudo litepulse detach
@@ -13,7 +13,7 @@ EXAMPLES = """  sudo litepulse detach
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    cable.add_verb(verbs, "detach", run, "give a serial port back that was attached", EXAMPLES)
+    cable.add_verb(verbs, "detach", run, VERBS["detach"], EXAMPLES)
 
 
 def run(args: Namespace) -> None:

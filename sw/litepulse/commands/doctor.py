@@ -4,7 +4,7 @@
 from argparse import Namespace
 
 from litepulse import output, ports
-from litepulse.commands import cable
+from litepulse.commands import VERBS, cable
 from litepulse.commands.arguments import Verbs
 from litepulse.doctor import FAULT, NOTE, OK, SKIPPED, Doctor
 
@@ -15,7 +15,7 @@ SHOWN = {OK: "OK", FAULT: "FAULT", NOTE: "note", SKIPPED: "-"}
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    cable.add_verb(verbs, "doctor", run, "check all there is between a board on a cable and its devices", EXAMPLES)
+    cable.add_verb(verbs, "doctor", run, VERBS["doctor"], EXAMPLES)
 
 
 def run(args: Namespace) -> int:

@@ -5,7 +5,7 @@ from argparse import Namespace
 
 from litepulse import output
 from litepulse.backends import others
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import clock_note, headline, shared
 from litepulse.units import exact, si
@@ -17,7 +17,7 @@ EXAMPLES = """  litepulse info                      the board that the kernel dr
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    arguments.add_verb(verbs, "info", run, "tell what device this is", ("json",), EXAMPLES)
+    arguments.add_verb(verbs, "info", run, VERBS["info"], ("json",), EXAMPLES)
 
 
 def run(args: Namespace) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from litepulse import Board, output, termplot
 from litepulse.backends import Losses
 from litepulse.board import DEFAULT_INTERVAL, FILTER_MAX
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
@@ -44,8 +44,7 @@ Setting = tuple[str, dict[str, Any]]  # (name for people, arguments of Realtime)
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    text = "measure how long something takes to respond, to the tick"
-    sub = arguments.add_verb(verbs, "latency", run, text, ("json", "csv", "vnl"), EXAMPLES)
+    sub = arguments.add_verb(verbs, "latency", run, VERBS["latency"], ("json", "csv", "vnl"), EXAMPLES)
     timed = arguments.duration
     what = sub.add_argument_group("stimulus and response")
     what.add_argument(

@@ -13,7 +13,7 @@ from typing import Any
 from litepulse import Board, lin, output
 from litepulse.backends import Backend, Losses
 from litepulse.capture import ListenRun
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.capture import quiet
 from litepulse.commands.following import to_the_end
@@ -53,10 +53,8 @@ INJECT = """  litepulse lin inject --id 0x10 --data 4a5593e5 --flip-checksum 0x0
 
 def add(verbs: Verbs) -> None:
     """The verb and its own verbs, to the command line."""
-    text = "LIN bus: monitor, master, slave, frames with faults"
-    parser = verbs.add_parser(
-        "lin", help=text, description=text + ".", epilog="examples:\n" + "\n".join((MONITOR, MASTER, SLAVE, REQUEST, INJECT, HEADER))
-    )
+    examples = "examples:\n" + "\n".join((MONITOR, MASTER, SLAVE, REQUEST, INJECT, HEADER))
+    parser = verbs.add_parser("lin", help=VERBS["lin"], description=VERBS["lin"] + ".", epilog=examples)
     arguments.add_device(parser)
     inner = parser.add_subparsers(dest="lin_verb", metavar="VERB", required=True, parser_class=arguments.Parser)
     sub = arguments.add_verb(inner, "monitor", monitor, "show the frames on the bus, with their ticks", ("json", "csv", "vnl"), MONITOR)

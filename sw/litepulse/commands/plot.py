@@ -4,6 +4,7 @@
 from argparse import Namespace
 
 from litepulse import output, plot
+from litepulse.commands import VERBS
 from litepulse.commands.arguments import Verbs
 
 EXAMPLES = """examples:
@@ -13,9 +14,7 @@ EXAMPLES = """examples:
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    sub = verbs.add_parser(
-        "plot", help="plot a recorded result", description="Plot a file written by --json, --csv or --vnl.", epilog=EXAMPLES
-    )
+    sub = verbs.add_parser("plot", help=VERBS["plot"], description="Plot a file written by --json, --csv or --vnl.", epilog=EXAMPLES)
     sub.set_defaults(function=run)
     sub.add_argument("file", metavar="FILE", help="what was recorded; - for standard input")
     sub.add_argument("-o", "--output", metavar="IMAGE", help="write .png, .svg or .pdf instead of plotting in the terminal")

@@ -7,7 +7,7 @@ from typing import Any
 
 from litepulse import Board, Trigger, output
 from litepulse.backends import Losses
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, simulated_mark
@@ -26,7 +26,7 @@ EXAMPLES = """  litepulse respond --on edge:0:rise --delay 5us --width 1us
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    sub = arguments.add_verb(verbs, "respond", run, "answer triggers in hardware, a fixed time later", ("json", "csv", "vnl"), EXAMPLES)
+    sub = arguments.add_verb(verbs, "respond", run, VERBS["respond"], ("json", "csv", "vnl"), EXAMPLES)
     time = arguments.duration
     sub.add_argument("--on", metavar="TRIGGER", type=arguments.trigger, help="edge:CHANNEL[:rise|fall|both], byte:VALUE[/MASK] or break")
     sub.add_argument("--off", action="store_true", help="disarm the responder and return")

@@ -12,7 +12,7 @@ from typing import Any
 
 from litepulse import Board, Outcome, Send, output
 from litepulse.backends import Losses
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
@@ -35,7 +35,7 @@ EXAMPLES = """  printf LitePulse | litepulse --sim send - --every 2ms --csv
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    sub = arguments.add_verb(verbs, "send", run, "send a file's bytes as timed launches", ("json", "csv", "vnl"), EXAMPLES)
+    sub = arguments.add_verb(verbs, "send", run, VERBS["send"], ("json", "csv", "vnl"), EXAMPLES)
     sub.add_argument(
         "file",
         metavar="FILE",

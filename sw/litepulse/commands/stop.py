@@ -4,7 +4,7 @@
 from argparse import Namespace
 
 from litepulse import output
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import headline, shared
 from litepulse.errors import BadInput
@@ -15,8 +15,7 @@ EXAMPLES = """  litepulse stop
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    text = "stop whatever runs: train, timed launches, responder; also what another process runs"
-    arguments.add_verb(verbs, "stop", run, text, ("json",), EXAMPLES)
+    arguments.add_verb(verbs, "stop", run, VERBS["stop"], ("json",), EXAMPLES)
 
 
 def run(args: Namespace) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from litepulse import Board, output, termplot
 from litepulse.backends import Losses
-from litepulse.commands import arguments
+from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
@@ -31,9 +31,7 @@ EXAMPLES = """  litepulse --sim train --rate 58 --byte 0xff --baud 9600 --count 
 
 def add(verbs: Verbs) -> None:
     """The verb, to the command line."""
-    sub = arguments.add_verb(
-        verbs, "train", run, "start a pulse train, follow it and compare it with the exact ideal", ("json", "csv", "vnl"), EXAMPLES
-    )
+    sub = arguments.add_verb(verbs, "train", run, VERBS["train"], ("json", "csv", "vnl"), EXAMPLES)
     pace = sub.add_mutually_exclusive_group(required=True)
     pace.add_argument("--rate", metavar="HZ", type=arguments.rate("rate"), help="pulses per second, exact: 58, 61.7, 617/10, 44.1k")
     pace.add_argument(
