@@ -14,15 +14,18 @@ static struct litepulse_status look(int fd)
 	return status;
 }
 
-/* Waits for bytes that never come. */
+/* Waits for bytes that never come; reads that the train has stopped, if the machine slept. */
 static void reader(void)
 {
 	struct litepulse_event event;
+	ssize_t size;
 	int fd = open_device(0);
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_RX });
-	tell("read", read(fd, &event, sizeof(event)));
+	while ((size = read(fd, &event, sizeof(event))) > 0)
+		;
+	tell("read", size);
 	printf("polled %d ", poll(&p, 1, 0));
 	printf("%d\n", p.revents & (POLLHUP | POLLERR));
 	exit(0);
