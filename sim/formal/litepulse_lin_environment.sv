@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What litepulse_lin takes for granted: litepulse_line_rx gives bytes at least 16 cycles apart; a break has no good byte in the 32 cycles
-// before it, nor one whose frame has not ended, nor one in the 16 cycles behind it, as 11 bits of space have no good stop bit;
+// What litepulse_lin takes for granted: litepulse_line_rx gives bytes at least 16 cycles apart; while the slave is enabled, so with bits of 64
+// cycles or more, a break has no good byte in the 32 cycles before it, nor one whose frame has not ended, and no good 0x55 in the 16 cycles
+// behind it: that byte has marks in its last three bits. (A 0x00 whose stop bit is noise may come there.)
 // litepulse_responder keeps the byte it was given, counts only from the end of a frame that was a hit, and launches only behind that; a
-// word is held until it is answered. For the proof also the cycles in which no byte may come (`rest`), no break (`quiet`), no good byte
+// word is held until it is answered. For the proof also the cycles in which no byte may come (`rest`), no break (`quiet`), no good 0x55
 // behind a break (`after`).
 `include "litepulse_environment.svh"
 module litepulse_lin_environment #(
@@ -16,6 +17,7 @@ module litepulse_lin_environment #(
     input  logic        cfg_done,
     input  logic        byte_stb,
     input  logic        byte_ok,
+    input  logic [7:0]  byte_data,
     input  logic        break_stb,
     input  logic        byte_end,
     input  logic        enable,
@@ -50,8 +52,9 @@ module litepulse_lin_environment #(
   end
   `ENVIRONMENT begin
     if (past && !rst) begin
-      if (byte_stb) `ASSUME(rest == 4'd0 && !(byte_ok && (after != 4'd0 || break_stb)));
-      if (break_stb) `ASSUME(quiet == 6'd0 && !waiting);
+      if (byte_stb) `ASSUME(rest == 4'd0);
+      if (enable && byte_stb && byte_ok && byte_data == 8'h55) `ASSUME(after == 4'd0 && !break_stb);
+      if (enable && break_stb) `ASSUME(quiet == 6'd0 && !waiting);
       if (asked) `ASSUME(cfg_req && {cfg_addr, cfg_data} == word);
       if (cfg_req) `ASSUME(cfg_addr != 2'd3);
       if (enable_was) `ASSUME(data == data_was || rst_was);
