@@ -100,7 +100,8 @@ static inline void litepulse_set_vm_flags(struct vm_area_struct *vma, vm_flags_t
 #define litepulse_remove_op remove_new
 #endif
 
-#ifndef LITEPULSE_HAS_UART_PORT_LOCK	/* by Kbuild: since 6.7, and in 6.1 and 6.6 as they are now */
+/* By Kbuild: since 6.7, and in 6.1 and 6.6 as they are now */
+#ifndef LITEPULSE_HAS_UART_PORT_LOCK
 static inline void uart_port_lock_irqsave(struct uart_port *port, unsigned long *flags)
 {
 	spin_lock_irqsave(&port->lock, *flags);

@@ -246,7 +246,8 @@ static void litepulse_core_watch_work(struct work_struct *work)
 		litepulse_output_look_for_end(lp);
 		mutex_unlock(&lp->claim_mutex);
 	}
-	queue_delayed_work(litepulse_board_workers, &lp->watch_work, round_jiffies_relative(WATCH_INTERVAL));
+	queue_delayed_work(litepulse_board_workers, &lp->watch_work,
+			   round_jiffies_relative(WATCH_INTERVAL));
 }
 
 /* --- probe --- */

@@ -421,7 +421,7 @@ static int litepulse_reader_fetch(char __user *buffer, size_t size)
 	return size - fault_in_subpage_writeable(buffer, size) < one ? -EFAULT : 0;
 }
 
-/* Events that fit into a piece of the program's memory: bytes, at least one event's, or an error. */
+/* Events that fit into a piece of the program's memory: bytes of one event or more, or an error. */
 static ssize_t litepulse_reader_read_piece(struct litepulse_reader *reader, char __user *buffer,
 					   size_t size, bool may_wait)
 {
