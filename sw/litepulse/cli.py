@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
                 stream.reconfigure(errors="replace")
     try:
         words = arguments.join_negatives(sys.argv[1:] if argv is None else argv)
-        args = make_parser(words).parse(words or ["--help"])
+        args = make_parser(words).parse(words or ["--help"], make_parser)
         return args.function(args) or 0
     except OutputClosed:
         return 0

@@ -69,11 +69,11 @@ class Parser(argparse.ArgumentParser):
         self._given = list(args[0])
         return super().parse_known_args(*args, **options)
 
-    def parse(self, words: list[str]) -> argparse.Namespace:
-        """As parse_args(), but a word that is left over is judged by what the verb takes."""
+    def parse(self, words: list[str], whole: "Callable[[], Parser] | None" = None) -> argparse.Namespace:
+        """As parse_args(), but a word that is left over is judged by what the verb takes, and by what others do: `whole` has these."""
         found, rest = self.parse_known_args(words)
         if rest:
-            self._verb(found)._refuse(rest, self)
+            self._verb(found)._refuse(rest, whole() if whole else self)
         return found
 
     def error(self, message: str) -> NoReturn:
