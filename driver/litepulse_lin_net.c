@@ -995,10 +995,11 @@ static void litepulse_lin_net_give_up(struct litepulse_lin *lin)
 	lin->up = false;
 	mutex_unlock(&lin->mutex);
 	litepulse_consumer_unsubscribe(lin->lp, &lin->sink);
+	/* Each may queue those behind it; set-up queues nothing while the device is not up. */
 	cancel_work_sync(&lin->receive_work);
+	cancel_delayed_work_sync(&lin->transmit_work);
 	cancel_delayed_work_sync(&lin->expire_work);
 	cancel_delayed_work_sync(&lin->setup_work);
-	cancel_delayed_work_sync(&lin->transmit_work);
 	litepulse_consumer_release(lin->lp, &lin->claimant);
 	litepulse_lin_net_purge(lin);
 	litepulse_lin_events_reset(&lin->events);
@@ -1086,9 +1087,13 @@ static int litepulse_lin_net_open(struct net_device *ndev)
 
 static int litepulse_lin_net_stop(struct net_device *ndev)
 {
+	struct litepulse_lin *lin = netdev_priv(ndev);
+
 	netif_stop_queue(ndev);
-	litepulse_lin_net_give_up(netdev_priv(ndev));
+	litepulse_lin_net_give_up(lin);
 	close_candev(ndev);
+	/* Until close_candev() an end of bus-off may have queued it. */
+	cancel_delayed_work_sync(&lin->setup_work);
 	return 0;
 }
 
