@@ -126,6 +126,11 @@ class Rows:
             write(",".join("" if v is None else str(v) for v in values))
 
 
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return _is_terminal(sys.stdout)
+
+
 def _is_terminal(file: TextIO | None) -> bool:
     return file is not None and file.isatty()
 
@@ -196,6 +201,13 @@ def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
         out.append(f"{indent}{name:<{width}}{lines[0]}")
         out += [f"{indent}{'':<{width}}{line}" for line in lines[1:]]
     return out
+
+
+def folded(text: str) -> str:
+    """A text whose lines fit the terminal; as it is where there is none."""
+    import textwrap
+
+    return "\n".join(textwrap.fill(line, terminal_width()) for line in text.split("\n")) if is_terminal() else text
 
 
 def ms(timescale: Timescale, ticks: int | Fraction) -> str:
