@@ -89,11 +89,11 @@ def test_master(pc, line):
         usleep 300000
         ./cangen lin0 -e -I 50 -n 1 -L 4 -D {DATA.hex()}
         ./cansend lin0 010#R
-        usleep 400000
+        seen 'RX.* 010 '
         ./cansend lin0 011#A1B2
-        usleep 400000
+        seen 'RX.* 011 '
         ./cansend lin0 012#R
-        usleep 600000
+        seen 'RX.* 00004012 '
         """,
     )
     tx = result.pin("tx")
