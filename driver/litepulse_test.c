@@ -1403,6 +1403,7 @@ static void lin_diagnostic_frames_are_classic(struct kunit *test)
 
 static const struct litepulse_lin_queue lin_queue = {
 	.ahead = 100, .ahead_min = 100, .ahead_max = 800, .slack = 20, .horizon = 10000,
+	.patience = 50, .outcome = 1000,
 };
 
 static struct litepulse_lin_queue *lin_new_queue(struct kunit *test)
@@ -1484,10 +1485,16 @@ static void lin_frames_have_slots(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 5000), 1100);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 6100), 100);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 20000), 0);
-	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 6100));
-	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 6101),
+	/* That it has begun must be reported, then its header be heard. */
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 7100));
+	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 7101),
 			    litepulse_lin_queue_find(queue, first));
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_first(queue), 6100);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), 7101);
+	litepulse_lin_queue_find(queue, 0xffff)->started = true;
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 6250));
+	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 6251),
+			    litepulse_lin_queue_find(queue, 0xffff));
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), 6251);
 }
 
 /* A slot is free when both are known: its break has begun, and its header was received. */
@@ -1498,7 +1505,7 @@ static void lin_headers_are_heard(struct kunit *test)
 	struct litepulse_lin_slot *slot;
 
 	KUNIT_ASSERT_NOT_NULL(test, queue);
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_first(queue), U64_MAX);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), U64_MAX);
 	slot = litepulse_lin_queue_add(queue, &frame);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	litepulse_lin_queue_hear(queue, 5999, 13);

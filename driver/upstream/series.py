@@ -306,7 +306,7 @@ class Series:
     def listed(self, index, name):
         """An index.rst that lists our page too."""
         text = self.kernel.text(index)
-        for anchor in ("media/index", "lcd-panel-cgram"):
+        for anchor in ("media/index", "lcd-panel-cgram", "can"):
             if re.search(rf"(?m)^   {anchor}$", text):
                 return before(text, rf"   {anchor}\n", f"   {name}\n", index) if name < anchor else after(text, anchor, name)
         raise SeriesError(f"Linux {self.kernel.name}: {index} has no place for {name}")

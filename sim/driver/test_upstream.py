@@ -332,9 +332,9 @@ def attributes(folder=DRIVER):
 
 
 def test_each_attribute_is_documented(tmp_path):
-    """ABI/testing has an entry for each attribute of the sources, and for the folder lin_ids, whose files are made at run time."""
+    """ABI/testing has an entry for each attribute of the sources, and for the folder responses, whose files are made at run time."""
     assert len(attributes()) > 12 and set(documented()) - {"<id>"} == attributes()
-    assert documented()["<id>"].endswith("/lin_ids/<id>") and '"lin_ids"' in "".join(path.read_text() for path in DRIVER.glob("*.c"))
+    assert documented()["<id>"].endswith("/responses/<id>") and '"responses"' in "".join(path.read_text() for path in DRIVER.glob("*.c"))
     (tmp_path / "new.c").write_text("static DEVICE_ATTR_RW(unheard_of);\n/* DEVICE_ATTR_RO(no) */\n")
     assert attributes(tmp_path) == {"unheard_of"}
 
