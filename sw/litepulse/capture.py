@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import numpy
 
 Raw = TypeVar("Raw")
-Found = tuple[int, str, "int | RxByte | Lost", "int | None"]  # (tick, channel, 'byte' or 'lost', level, byte or loss, ns)
+# (tick, channel, 'byte' or 'lost'; level, byte or loss; ns in the clock asked for, by how much they may be wrong)
+Found = tuple[int, str, "int | RxByte | Lost", "int | None", int]
 
 
 def channel_name(backend: Backend, channel: int) -> str:
@@ -85,17 +86,17 @@ class CaptureRun:
         found: list[Found] = []
         for event in batch.events:
             if isinstance(event, Lost):
-                found.append((event.tick, "lost", event, None))
+                found.append((event.tick, "lost", event, None, 0))
             elif event.kind == "edge":
                 for edge in edges(event, self.samples):
                     if edge.channel in self.channels:
-                        found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, edge.ns))
+                        found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, edge.ns, edge.uncertainty))
                         self.edge_count += 1
         for byte in batch.received:
             if isinstance(byte, Lost):
-                found.append((byte.tick, "lost", byte, None))
+                found.append((byte.tick, "lost", byte, None, 0))
             else:
-                found.append((byte.tick, "byte", byte, byte.ns))
+                found.append((byte.tick, "byte", byte, byte.ns, byte.uncertainty))
                 self.byte_count += 1
         return sorted(found, key=lambda item: item[0])
 
@@ -111,7 +112,8 @@ class CaptureRun:
 class EdgeEvent:
     """An edge: tick of the first sample that shows the new level; time: the same in seconds since the board's reset, exact.
 
-    channel: number of the input, or 'rx'; ns: the tick in the clock that open() was asked for, or None.
+    channel: number of the input, or 'rx'; ns: the tick in the clock that open() was asked for, or None; uncertainty: by how many ns that
+    may be wrong.
     """
 
     tick: int
@@ -119,6 +121,7 @@ class EdgeEvent:
     channel: int | str
     level: int
     ns: int | None = None
+    uncertainty: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,7 @@ class ByteEvent:
     ok: bool
     byte: RxByte
     ns: int | None = None
+    uncertainty: int = 0
 
 
 @dataclass(frozen=True)
@@ -238,15 +242,16 @@ class Capture(Listen[Found, CaptureEvent]):
     """A running capture. Iterating over it gives what happens, in the order of time within each look at the board."""
 
     def _item(self, found: Found) -> CaptureEvent | None:
-        tick, what, value, ns = found
+        tick, what, value, ns, uncertainty = found
         if self._last_tick is not None and tick >= self._last_tick:
             return None
         time = self._timescale.seconds(tick)
         if isinstance(value, Lost):
             return LostEvent.of(value, self._timescale)
         if isinstance(value, RxByte):
-            return ByteEvent(tick, time, value.data, not (value.parity_error or value.framing_error or value.is_break), value, ns)
-        return EdgeEvent(tick, time, int(what) if what.isdigit() else what, value, ns)
+            ok = not (value.parity_error or value.framing_error or value.is_break)
+            return ByteEvent(tick, time, value.data, ok, value, ns, uncertainty)
+        return EdgeEvent(tick, time, int(what) if what.isdigit() else what, value, ns, uncertainty)
 
     def array(self) -> "numpy.ndarray[Any, Any]":
         """All edges from now to the end of the capture: a NumPy array with the fields tick (uint64), channel (uint8), level (uint8).

@@ -90,6 +90,7 @@ class ChannelEdge:
     channel: int
     level: int
     ns: int | None = None  # that of its record
+    uncertainty: int = 0  # ns
 
 
 def edges(event: Event, samples_per_cycle: int) -> list[ChannelEdge]:
@@ -98,12 +99,12 @@ def edges(event: Event, samples_per_cycle: int) -> list[ChannelEdge]:
     if changed and not changed & (changed - 1):  # as in most records: one bit
         bit = changed.bit_length() - 1
         channel, sample = divmod(bit, samples_per_cycle)
-        return [ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns)]
+        return [ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns, event.uncertainty)]
     found: list[ChannelEdge] = []
     for bit in range(16):
         if changed >> bit & 1:
             channel, sample = divmod(bit, samples_per_cycle)
-            found.append(ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns))
+            found.append(ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns, event.uncertainty))
     return sorted(found, key=lambda e: (e.tick, e.channel))
 
 

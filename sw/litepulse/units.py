@@ -317,6 +317,11 @@ def fixed(value: Number, digits: int, rounding: Callable[[Fraction], int] = roun
     return f"{sign}{integer}.{rest:0{digits}d}" if digits else f"{sign}{integer}"
 
 
+def counted(number: int, what: str) -> str:
+    """'1 tick', '2 ticks'."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def si(value: Number, unit: str, digits: int = 3, rounding: Callable[[Fraction], int] = round) -> str:
     """A number for people with the prefix that fits: 17.241 ms, 48 MHz."""
     value = Fraction(value)
@@ -409,7 +414,7 @@ class Timescale:
 
     def named(self, ticks: int, rounding: Callable[[Fraction], int] = round) -> str:
         """A number of ticks for people: '500 ms (24000000 ticks)'."""
-        return f"{si(self.seconds(ticks), 's', rounding=rounding)} ({ticks} ticks)"
+        return f"{si(self.seconds(ticks), 's', rounding=rounding)} ({counted(ticks, 'tick')})"
 
     def period_of_rate(self, rate_hz: Number) -> Fraction:
         """Exact period in ticks of a rate."""
@@ -421,10 +426,9 @@ class Timescale:
         floor = math.floor(ticks)
         rest = ticks - floor
         if floor < minimum_cycles * self.samples_per_cycle:
-            raise BadInput(
-                f"{what}: {exact(ticks)} ticks is below the minimum of {minimum_cycles * self.samples_per_cycle} ticks "
-                f"({si(self.tick_hz / (minimum_cycles * self.samples_per_cycle), 'Hz')})"
-            )
+            least = minimum_cycles * self.samples_per_cycle
+            limit = f"at most {si(self.tick_hz / least, 'Hz')}, a period of {si(self.seconds(least), 's')} ({least} ticks)"
+            raise BadInput(f"{what}: {si(self.tick_hz / ticks, 'Hz') if ticks > 0 else exact(ticks)} is too fast: {limit}")
         if floor > WORD - 2:
             raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} does not fit, the longest is {si(self.seconds(WORD - 2), 's')}")
         if rest.denominator > WORD:

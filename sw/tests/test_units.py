@@ -12,7 +12,21 @@ import pytest
 
 from litepulse import layout
 from litepulse.errors import BadInput
-from litepulse.units import Duration, Period, Timescale, approx, exact, fixed, parse_byte, parse_count, parse_duration, parse_rate, si
+from litepulse.line import Launch
+from litepulse.units import (
+    Duration,
+    Period,
+    Timescale,
+    approx,
+    counted,
+    exact,
+    fixed,
+    parse_byte,
+    parse_count,
+    parse_duration,
+    parse_rate,
+    si,
+)
 
 UP5K = Timescale(48_000_000)
 
@@ -117,7 +131,7 @@ def test_the_longest_period_fits():
 def test_the_minimum_counts_cycles_not_ticks():
     fast = Timescale(48_000_000, 4)
     assert fast.period(320, 80).whole == 320
-    with pytest.raises(BadInput, match="minimum of 320 ticks"):
+    with pytest.raises(BadInput, match=r"\(320 ticks\)"):
         fast.period(319, 80)
 
 
@@ -223,3 +237,24 @@ def test_ticks_as_decimal_numbers(hz):
         and Timescale(20, 1).decimal(7, 0, 1) == "0.4"
         and Timescale(20, 1).decimal(9, 0, 1) == "0.4"
     )
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("--rate 1e9", "rate: 1 GHz is too fast: at most 150 kHz, a period of 6.667 µs (320 ticks)"),
+        ("--period 100ns", "period: 10 MHz is too fast: at most 150 kHz, a period of 6.667 µs (320 ticks)"),
+        ("--rate 58 --width 10", "rate: pulses would overlap: one takes 10 s, the period is 17.241 ms: at most 0.1 Hz"),
+        ("--rate 961", "rate: pulses would overlap: one takes 1.042 ms, the period is 1.041 ms: at most 960 Hz"),
+    ],
+)
+def test_what_is_too_fast_is_said_in_the_units_of_people(words, message, capsys):
+    from litepulse import cli
+
+    assert cli.main(["--sim", "train", *words.split()]) == 2
+    assert capsys.readouterr().err == f"litepulse: {message}\n"
+
+
+def test_one_is_not_many():
+    assert (counted(0, "tick"), counted(1, "tick"), counted(2, "tick")) == ("0 ticks", "1 tick", "2 ticks")
+    assert Timescale(Fraction(48_000_000)).named(1) == "20.833 ns (1 tick)" and str(Launch("pulse", width=1)) == "pulse of 1 tick"

@@ -39,6 +39,7 @@ from litepulse.backends.interface import (
     TrainSettings,
     Wanted,
 )
+from litepulse.backends.wallclock import WallClock
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Restarted, TransportError, Unsupported
 from litepulse.layout import KIND_NAME, LAUNCH_KIND, LAUNCH_KIND_NAME, PARITY, SOURCE_NAME, TRIGGER, regs
 from litepulse.line import Format, Launch, LinEntry, Profile, Response
@@ -103,6 +104,7 @@ class Driver:
         self._roomy = False  # the FIFO of the device's file has been made larger
         self._beside = False  # others run that were kept, so that the claim keeps what runs, too
         self._launch_profile = LAUNCH_PROFILE  # the number that it has in the driver
+        self.wall_clock: WallClock | None = None  # the driver itself gives records their times
         self._clock = abi.CLOCK_NONE if clock is None else _CLOCK[clock]
         try:
             self._device = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -8,11 +8,14 @@ A backend knows no verb: what a train is good for is the library's business.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from litepulse.line import Launch, LinEntry, Profile, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period
+
+if TYPE_CHECKING:
+    from litepulse.backends.wallclock import WallClock
 
 SIM, UARTBONE, REMOTE, DRIVER = "sim", "uartbone", "remote", "driver"  # Identity.backend
 RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
@@ -142,6 +145,11 @@ class ClockReading:
 
 class Backend(Protocol):
     """A board that was found and identified. All methods raise LitePulseError."""
+
+    @property
+    def wall_clock(self) -> "WallClock | None":
+        """In which records have a time, if the backend and not the kernel's driver makes it."""
+        ...
 
     @property
     def identity(self) -> Identity:

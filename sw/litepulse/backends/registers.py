@@ -34,6 +34,7 @@ from litepulse.backends.interface import (
     Wanted,
 )
 from litepulse.backends.places import CANDIDATES, Places
+from litepulse.backends.wallclock import HOST_CLOCKS, WallClock
 from litepulse.boottime import boottime
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Unsupported
 from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, TRAIN_COMMAND, TRIGGER, pack, regs, unpack
@@ -226,6 +227,7 @@ class Device:
         self.name = name
         self.simulated = simulated
         self.sleep: Callable[[float], None] = time.sleep  # between two looks
+        self.wall_clock: WallClock | None = None  # in which records have a time, too
         self._identify(places)
         self.timescale = Timescale(self.clock_hz, self.samples_per_cycle)
         self.session: int | None = None
@@ -343,6 +345,7 @@ class Device:
             1 << self.lin_depth if self.lin_depth else 0,
             self.session or 0,
             self.echo_limit,
+            clocks=HOST_CLOCKS,
         )
 
     def open_session(self) -> bool:
@@ -633,6 +636,7 @@ class Device:
             self.events.discard()
         self.received.discard()
         self.configure(("capture_edges", pack(CONFIG["capture_edges"], rise=wanted.rise, fall=wanted.fall)))
+        self._look_at_clock()
 
     def _filter_word(self, wanted: Wanted) -> int:
         """The word that filters what is wanted, and all else that runs as before. InUse if that cannot be."""
@@ -655,12 +659,21 @@ class Device:
         received = self.received.drain()
         if not self._wants_bytes:  # a responder needs the receiver on, nobody else does
             received = []
-        return Batch(
+        batch = Batch(
             self.events.known,
             self.events.tick,
             [e for e in events if not isinstance(e, RxByte)],
             [b for b in received if not isinstance(b, Event)],
         )
+        if self.wall_clock is None or not (events or received):
+            return batch
+        self._look_at_clock()
+        return self.wall_clock.stamped(batch)
+
+    def _look_at_clock(self) -> None:
+        """Another reading, if one is due."""
+        if self.wall_clock is not None and self.wall_clock.due():
+            self.wall_clock.look(self.read_clocks())
 
     def wait(self, seconds: float) -> None:
         """See Backend."""
@@ -948,9 +961,10 @@ class BusBackend(Device):
         sleep: Callable[[float], None] = time.sleep,
         places: Places | None = None,
         identified: Callable[[Device], None] = lambda device: None,
+        clock: str | None = None,
     ) -> None:
         """closers: called in this order; sleep: how time passes between two looks; places: as Device; identified: called before
-        anything is written to the board.
+        anything is written to the board; clock: of HOST_CLOCKS, in which records have a time, too.
         """
         self._closers = list(closers)
         self._closing = threading.Event()
@@ -959,6 +973,8 @@ class BusBackend(Device):
             self.sleep = sleep
             identified(self)
             self.open_session()
+            if clock is not None:
+                self.wall_clock = WallClock(clock, self.timescale.tick_hz, self.simulated)
         except BaseException:
             with contextlib.suppress(LitePulseError):
                 self.close()

@@ -367,6 +367,7 @@ def open_board(args: argparse.Namespace, vcd: str | None, own: bool, step: int) 
         args.device,
         port=args.port,
         sim=args.sim,
+        clock=getattr(args, "wall_clock", None),
         port_baud=args.port_baud or DEFAULT_BAUD,
         bridge_baud=args.bridge_baud,
         vcd=vcd,
