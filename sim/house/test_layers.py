@@ -12,7 +12,7 @@ from sim.cocotb_rig import ROOT, SIM
 
 PACKAGE = ROOT / "sw" / "litepulse"
 # What all layers share: words, numbers and records. It knows none of them.
-MODEL = {"errors", "units", "line", "streams", "layout", "regs", "measurement"}
+MODEL = {"errors", "units", "line", "streams", "columns", "layout", "regs", "measurement"}
 # What the kernel shows of ports and boards, who is plugged in where; and its clock. Also below the backends.
 HOST = {"ports", "attached", "usb_boards", "boottime"}
 # Entry points, which wire the layers; `demo` is a program of its own.
