@@ -8,8 +8,11 @@ Peers do like work in the same run: NumPy decodes the same bursts, csv.writer wr
 import contextlib
 import csv
 import io
+import resource
 import statistics
 import struct
+import subprocess
+import sys
 import time
 from argparse import Namespace
 from fractions import Fraction
@@ -31,6 +34,14 @@ BURSTS = 400
 ROUNDS = 5
 TICKS = 2667  # from edge to edge: 18,000 a second
 LOOK = 4  # bursts that one look at the board takes
+STARTS = 20
+PYTHON_ALONE = "python -c pass"
+START = {
+    PYTHON_ALONE: ["-c", "pass"],
+    "litepulse --version": ["-m", "litepulse", "--version"],
+    "litepulse --help": ["-m", "litepulse", "--help"],
+    "litepulse capture --help": ["-m", "litepulse", "capture", "--help"],
+}
 PEERS = ("numpy", "csv.writer")
 WORK = {
     "decode": "records of the stream, decoded",
@@ -169,8 +180,25 @@ def csv_rows():
     return BURSTS * BURST
 
 
+def start_ms(command):
+    """ms of CPU time of a process, from its beginning to its end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+
+
+def measure_starts():
+    """{name of START: ms of CPU}: the median of STARTS, in turns."""
+    taken = {name: [] for name in START}
+    for _ in range(STARTS):
+        for name, words in START.items():
+            taken[name].append(start_ms([sys.executable, *words]))
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
 def measure():
-    """{"us": {work: µs of CPU an event}}: the median of ROUNDS, in turns."""
+    """{"us": {work: µs of CPU an event}, "start": measure_starts()}: the median of ROUNDS, in turns."""
     jobs = {
         "decode": decode,
         "iterate": lambda: sum(1 for _ in capture()),
@@ -190,7 +218,7 @@ def measure():
             if not BURSTS * BURST <= count <= BURSTS * BURST + 3:  # rows have a heading, text two and a sum
                 raise RuntimeError(f"{name}: {count} of {BURSTS * BURST} events")
             taken[name].append(seconds / (BURSTS * BURST) * 1e6)
-    return {"us": {name: statistics.median(times) for name, times in taken.items()}}
+    return {"us": {name: statistics.median(times) for name, times in taken.items()}, "start": measure_starts()}
 
 
 def lines(r):
@@ -202,4 +230,8 @@ def lines(r):
         of = peer.get(name, "csv.writer")
         ratio = "" if name in PEERS else f"{us / r['us'][of]:.1f} × {of}"
         out.append(f"| {WORK[name]} | {us:.2f} | {1e6 / us:,.0f} | {ratio} |")
+    out += ["", f"A process from its beginning to its end, the median of {STARTS}.", ""]
+    out += ["| command | ms of CPU | times that of Python alone |", "|---|---|---|"]
+    alone = r["start"][PYTHON_ALONE]
+    out += [f"| `{name}` | {ms:.0f} | {ms / alone:.1f} |" for name, ms in r["start"].items()]
     return out
