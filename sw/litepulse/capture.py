@@ -321,7 +321,9 @@ class Capture(Listen[Found, CaptureEvent]):
     def _take_edges(self, edges: "Array") -> bool:
         """As _take(), of edges in the order of time."""
         if self._last_tick is not None:
-            edges = edges[: edges["tick"].searchsorted(self._last_tick)]
+            import numpy
+
+            edges = edges[: edges["tick"].searchsorted(numpy.uint64(self._last_tick))]  # an int would make both floats
         if self._count:
             edges = edges[: self._count - self._given]
         self._ready.append(cast(CaptureEvent, edges))  # array(), which asked for it, is the one that iterates
