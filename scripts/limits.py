@@ -21,8 +21,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "sw")]
 from litepulse.backends import registers, uartbone  # noqa: E402
 from litepulse.board import FARTHEST_DAYS  # noqa: E402
 from litepulse.layout import LIN_BIT_MIN  # noqa: E402
+from litepulse.limits import BREAK_MAX, LOWEST_BAUD  # noqa: E402
 from litepulse.lin import protocol  # noqa: E402
-from litepulse.plan import BREAK_MAX  # noqa: E402
 from litepulse.session import MOST_SAMPLES  # noqa: E402
 from litepulse.units import BIT_PERIOD_FRACTION, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
 from litex_soc import SPDX, boards, regmap  # noqa: E402
@@ -307,12 +307,7 @@ def cable() -> list[Row]:
             page,
         ),
         ("a raised rate falls back after", f"{regmap.BRIDGE_FALLBACK_SECONDS} s", "without a valid command", page),
-        (
-            "bit rate of another UARTBone, by the command",
-            f"at least {uartbone.LOWEST_BAUD:,} Bd",
-            "`--port-baud`",
-            "[cli.md](cli.md#which-device)",
-        ),
+        ("bit rate of another UARTBone, by the command", f"at least {LOWEST_BAUD:,} Bd", "`--port-baud`", "[cli.md](cli.md#which-device)"),
         ("words per command of UARTBone", f"{uartbone.MAX_BURST}", "", page),
         ("payload of a checked frame", f"{regmap.BRIDGE_FRAME_MAX} bytes", "", page),
         (

@@ -13,10 +13,11 @@ from litepulse.backends.found import NotOne, others, the_one
 from litepulse.backends.interface import CLOCKS, DRIVER, REMOTE, SIM, UARTBONE, Backend, Losses
 from litepulse.backends.owner import Owner
 from litepulse.backends.registers import BusBackend, Device
-from litepulse.backends.sim import COMMAND_STEP, LONGEST_STEP, STEP, Simulator
-from litepulse.backends.uartbone import DEFAULT_BAUD, LOWEST_BAUD, check_bridge_baud, check_not_raised, open_port
+from litepulse.backends.sim import COMMAND_STEP, Simulator
+from litepulse.backends.uartbone import check_bridge_baud, check_not_raised, open_port
 from litepulse.backends.wallclock import host_clock
 from litepulse.errors import BadInput, InUse
+from litepulse.limits import DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP
 
 
 @dataclass(frozen=True)

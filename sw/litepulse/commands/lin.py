@@ -22,6 +22,7 @@ from litepulse.commands.report import LOST, clock_note, ended, headline, records
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
+from litepulse.limits import BREAK_MAX
 from litepulse.lin.frames import BINS, Spaces
 from litepulse.lin.log import FrameLog
 from litepulse.lin.master import MasterRun
@@ -29,7 +30,6 @@ from litepulse.lin.monitor import DEFAULT_BAUD, monitor_run
 from litepulse.lin.protocol import CLASSIC_IDS, ID_MAX, SPACE_BITS
 from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
 from litepulse.output import ns
-from litepulse.plan import BREAK_MAX
 from litepulse.spool import Spool
 from litepulse.streams import Lost
 from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
