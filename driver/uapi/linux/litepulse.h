@@ -10,7 +10,7 @@
  * were followed by zeros, and answers -E2BIG to a longer one whose unknown part is not 0. An
  * argument shorter than in version 1 is -ENOTTY.
  *
- * docs/driver.md has the semantics and examples. Codes that the hardware shares are named as in
+ * docs/chardev.md has the semantics and examples. Codes that the hardware shares are named as in
  * its register header.
  */
 #ifndef _UAPI_LINUX_LITEPULSE_H
