@@ -168,7 +168,7 @@ class Stream:
     def _take(self, header: Header, records: list[list[int]]) -> tuple[list[Event | RxByte | Lost], int]:
         """Decodes and acknowledges: (what they say, how many of them are new)."""
         if header.tick < self.tick:
-            raise Restarted("the board restarted: its tick count began anew")
+            raise Restarted("the board restarted: its ticks began at 0 again")
         self.tick, self.untold = header.tick, header.lost
         again = self._read_before(header)
         found: list[Event | RxByte | Lost] = []
@@ -368,7 +368,7 @@ class Device:
         limit = min(units, unpack(CSRS["session"], MASK32)["limit"]) if watched and not keep else 0
         for _ in range(3):
             with self.bus.hold():
-                # Our name must not come back to a board that lost it: a look at the window begins the board's count anew, so that what
+                # Our name must not come back to a board that lost it: a look at the window begins the board's count again, so that what
                 # the status then says is still true when the write arrives.
                 begun = boottime()
                 self.events_now()
