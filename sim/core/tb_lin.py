@@ -162,7 +162,7 @@ async def test_promise1_lin_collisions(dut):
 @cocotb.test()
 async def test_promise1_lin_overtaken(dut):
     """A byte of somebody else between the end of a byte and T, at every distance: if the centre of its start bit lies OVERTAKEN_CYCLES
-    before T or more nothing is launched, and that is told; behind that the answer goes out at T."""
+    before T or more nothing is launched, and an event reports that; behind that the answer goes out at T."""
     lin = await LinBench.start(dut, "1:1", space=int(2 * BIT))
     assert await lin.write(0x15, Entry(bytes([0xFF])))
     limit = CONSTANTS["OVERTAKEN_CYCLES"] + int(BIT / 2 / S)
@@ -238,7 +238,7 @@ async def test_promise1_lin_break_length(dut):
 
 @cocotb.test()
 async def test_promise1_lin_break_within_a_byte(dut):
-    """A master that begins anew within a byte, at any half bit, of another node's or of ours: the header behind it is answered, whole."""
+    """A master that begins again within a byte, at any half bit, of another node's or of ours: the header behind it is answered, whole."""
     lin = await LinBench.start(dut, "1:1")
     bench, restarts = lin.bench, 0
     assert await lin.write(0x21, Entry(b"\x12\x34"))
@@ -360,7 +360,7 @@ async def test_promise1_lin_entry_options(dut):
     await bench.drain()
     refused = [(r.flags, r.data) for r in bench.select(REFUSED)]
     assert refused == [(INVALID, 42)] * 2 + [(INVALID, 38)] * 3, refused
-    # disarmed it is silent, and begins anew when armed
+    # disarmed it is silent, and begins again when armed
     await lin.header(4, 3)
     await lin.header(2, 3)
     assert not [r for r in await bench.drain() if r.source == RESPONDER]

@@ -17,7 +17,7 @@ from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.line import Launch, Profile
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
 from litepulse.streams import Lost, edges
-from litepulse.units import WORD, Period, Timescale, Whole, si, within
+from litepulse.units import WORD, Period, Timescale, Whole, within
 
 START_SECONDS = 20  # for the core to tell that the train has started
 CHANGES = 10_000  # the newest, of a train whose pulses are not all kept
@@ -70,8 +70,8 @@ def check_overlap(launch: Launch, profile: Profile, period: Period, timescale: T
     if length > math.floor(period.ticks):
         highest = float(timescale.tick_hz / length)
         raise BadInput(
-            f"{what}: pulses would overlap: one takes {si(timescale.seconds(length), 's')}, "
-            f"the period is {si(timescale.seconds(math.floor(period.ticks)), 's')}: at most {highest:.6g} Hz"
+            f"{what}: the pulses would overlap: one takes {timescale.named(length)}, "
+            f"the period is only {timescale.named(math.floor(period.ticks))}, so at most {highest:.6g} Hz"
         )
 
 

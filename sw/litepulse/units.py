@@ -293,6 +293,11 @@ def within(value: Whole, what: str, low: int, high: int) -> int:
     return number
 
 
+def in_ticks(number: int) -> str:
+    """'1 tick', '24000 ticks'."""
+    return f"{number} tick" if abs(number) == 1 else f"{number} ticks"
+
+
 def exact(value: Number) -> str:
     """How an exact number is written for programs: '58', '24000000/29'."""
     value = Fraction(value)
@@ -315,11 +320,6 @@ def fixed(value: Number, digits: int, rounding: Callable[[Fraction], int] = roun
     sign = "-" if scaled < 0 else ""
     integer, rest = divmod(abs(scaled), 10**digits)
     return f"{sign}{integer}.{rest:0{digits}d}" if digits else f"{sign}{integer}"
-
-
-def counted(number: int, what: str) -> str:
-    """'1 tick', '2 ticks'."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def si(value: Number, unit: str, digits: int = 3, rounding: Callable[[Fraction], int] = round) -> str:
@@ -414,7 +414,7 @@ class Timescale:
 
     def named(self, ticks: int, rounding: Callable[[Fraction], int] = round) -> str:
         """A number of ticks for people: '500 ms (24000000 ticks)'."""
-        return f"{si(self.seconds(ticks), 's', rounding=rounding)} ({counted(ticks, 'tick')})"
+        return f"{si(self.seconds(ticks), 's', rounding=rounding)} ({in_ticks(ticks)})"
 
     def period_of_rate(self, rate_hz: Number) -> Fraction:
         """Exact period in ticks of a rate."""
@@ -425,10 +425,11 @@ class Timescale:
         ticks = to_fraction(ticks, what)
         floor = math.floor(ticks)
         rest = ticks - floor
-        if floor < minimum_cycles * self.samples_per_cycle:
-            least = minimum_cycles * self.samples_per_cycle
-            limit = f"at most {si(self.tick_hz / least, 'Hz')}, a period of {si(self.seconds(least), 's')} ({least} ticks)"
-            raise BadInput(f"{what}: {si(self.tick_hz / ticks, 'Hz') if ticks > 0 else exact(ticks)} is too fast: {limit}")
+        least = minimum_cycles * self.samples_per_cycle
+        if floor < least:
+            if what == "rate":
+                raise BadInput(f"rate: {si(self.tick_hz / ticks, 'Hz')} is too fast, the highest is {si(self.tick_hz / least, 'Hz')}")
+            raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} is too short, the shortest is {self.named(least, math.ceil)}")
         if floor > WORD - 2:
             raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} does not fit, the longest is {si(self.seconds(WORD - 2), 's')}")
         if rest.denominator > WORD:

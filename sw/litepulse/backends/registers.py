@@ -190,7 +190,7 @@ class Stream:
     def _take(self, header: Header, words: list[int]) -> tuple[list[int], int]:
         """Acknowledges records: (the words of those that are new, how many these are)."""
         if header.tick < self.tick:
-            raise Restarted("the board restarted: its tick count began anew")
+            raise Restarted("the board restarted: its ticks began at 0 again")
         self.tick, self.untold = header.tick, header.lost
         again, count = self._read_before(header), len(words) // self.decoder.words
         if count:
@@ -389,7 +389,7 @@ class Device:
         limit = min(units, unpack(CSRS["session"], MASK32)["limit"]) if watched and not keep else 0
         for _ in range(3):
             with self.bus.hold():
-                # Our name must not come back to a board that lost it: a look at the window begins the board's count anew, so that what
+                # Our name must not come back to a board that lost it: a look at the window begins the board's count again, so that what
                 # the status then says is still true when the write arrives.
                 begun = boottime()
                 self.events_now()
