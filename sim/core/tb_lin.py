@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import cocotb
 
-from sim.core.bench import CONSTANTS, FAST, SPACE, S, figure
+from sim.core.bench import CONSTANTS, FAST, SPACE, WRAP_BIT, S, figure
 from sim.core.lin_bench import BIT, TRIGGER_LIN, LinBench
 from sim.core.lin_model import Entry, Master, checksum, protected, random_entry, random_header
 from sim.core.model import BREAK, FRAME, INVALID, LATE, MISSED, PULSE, REFUSED, RESPONDER, TX, Grant, Launch
@@ -421,6 +421,32 @@ async def test_promise1_lin_decoded_by_sigrok(dut):
         else:
             assert decoded == frames
     figure(1, "LIN, decoded by sigrok", 8)
+
+
+@cocotb.test(skip=not WRAP_BIT)
+async def test_promise1_lin_across_a_carry(dut):
+    """The tick count passes the power of two at each place of a header and its answer, and in the cycles beside it: answers, stamps and
+    pins are as ever. Each try begins with a reset, which sets the count back."""
+    carry, tries = 1 << WRAP_BIT, 0
+    for space in (FASTEST, 40 * S + 1):
+        frame = int(10 * BIT)
+        header = [0, int(11 * BIT), int(12 * BIT), int(22 * BIT), int(32 * BIT)]
+        answer = [header[-1] + space, header[-1] + space + frame, header[-1] + 2 * space + frame, header[-1] + 2 * (space + frame)]
+        near = (-130, -128, -64, -8, -2, -1, 0, 1, 2, 8)  # cycles: a stamp looks back by less than 128
+        places = [(place // S + cycles) * S for place in (*header, *answer) for cycles in near]
+        for place in places[tries % 3 :: (3 if S == 1 else 7) if FAST else 23]:
+            lin = await LinBench.start(dut, "1:4")
+            assert await lin.write(0x2A, Entry(b"\x9c"))
+            await lin.arm(space)
+            master = Master(Fraction(carry - place - lin.bench.random.randrange(S)), BIT)
+            assert lin.bench.now + 4 * S < master.time
+            master.header(protected(0x2A), low=11)
+            await lin.play(master)
+            await lin.answered(1)
+            assert lin.bench.now > carry
+            assert [e.data for e in await lin.check()] == [0x9C, checksum([0x9C])], place
+            tries += 1
+    figure(1, f"LIN, across 2**{WRAP_BIT}", tries)
 
 
 @cocotb.test()
