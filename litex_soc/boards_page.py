@@ -88,8 +88,8 @@ def used(best, what):
 def which():
     """The lines of the table by which a reader chooses a board; every figure is that of its default."""
     out = [
-        "| board, its card | FPGA | a tick | soonest answer, pin to pin | inputs | LIN slave | serial port to the PC | price: see |",
-        "|---|---|---|---|---|---|---|---|",
+        "| board, its card | FPGA | a tick | soonest answer, pin to pin | inputs | LIN slave | price: see |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name, board in boards.all_boards().items():
         choice = choose(name)
@@ -105,7 +105,6 @@ def which():
                     f"{response_ns(choice):.0f} ns",
                     len(choice.constraints.inputs(choice.phy)),
                     lin,
-                    board.serial_is,
                     "[{}]({})".format(*MAKERS[name]),
                 ]
             )
@@ -138,14 +137,14 @@ def head():
         "",
         "The first is the default. A pin is named as on its connector, or by the FPGA's ball.",
         "",
-        "| board | FPGA= | VARIANT= | SAMPLES= (PHY, `pulse`) | line and inputs |",
-        "|---|---|---|---|---|",
+        "| board | FPGA= | VARIANT= | SAMPLES= (PHY, `pulse`) | line and inputs | serial port for bridge or console |",
+        "|---|---|---|---|---|---|",
     ]
     for name, board in boards.all_boards().items():
         c = choose(name).constraints
         phys = ", ".join(f"{PHYS[p].samples} (`{p}`, {float(c.pulse_hz(p)) / 1e6:g} MHz)" for p in board.phys)
         pins = f"tx {c.pins['tx']}, rx {c.pins['rx']}, de {c.pins['de']}; inputs {', '.join(c.aux)}"
-        out.append(row([f"{board.title} (`{name}`)", ", ".join(board.fpgas), ", ".join(board.variants), phys, pins]))
+        out.append(row([f"{board.title} (`{name}`)", ", ".join(board.fpgas), ", ".join(board.variants), phys, pins, board.serial_is]))
     return [
         *out,
         "",
