@@ -74,4 +74,4 @@ def span(seconds: Fraction) -> str:
 
 def records_lost(number: int, at_least: bool) -> str:
     """'3 records lost', for people."""
-    return f"{'at least ' if at_least else ''}{number} records lost"
+    return f"{'at least ' if at_least else ''}{output.counted(number, 'record')} lost"

@@ -28,5 +28,5 @@ def run(args: Namespace) -> None:
             output.write_json(shared(board, "stop") | {"stopped": list(stopped.what), "pulses": stopped.pulses})
             return
         said = f"stopped: {', '.join(stopped.what)}" if stopped.what else "nothing was running"
-        pulses = f" after {stopped.pulses} pulses" if stopped.pulses is not None else ""
+        pulses = f" after {output.counted(stopped.pulses, 'pulse')}" if stopped.pulses is not None else ""
         output.write(f"{headline(board)}\n{said}{pulses}; the line is idle")

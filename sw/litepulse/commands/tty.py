@@ -61,5 +61,5 @@ def run(args: Namespace) -> int:
             raise LitePulseError(str(error)) from None
         except ValueError as error:
             raise BadInput(str(error)) from None
-        output.write(f"{terminal.sent} bytes sent, {terminal.received} received, {lost} lost")
+        output.write(f"{output.counted(terminal.sent, 'byte')} sent, {terminal.received} received, {lost} lost")
     return ended(interrupt, True)
