@@ -89,6 +89,7 @@ NOT_RUN = {
     "adduser": "changes the machine's users",
     "udevadm": "needs udev",
     "ldattach": "needs a board on a cable",
+    "minicom": "wants a person at a terminal",
     "stty": "needs the driver's tty",
     "setserial": "needs the driver's tty",
     "phc_ctl": "needs a PTP clock of the driver",

@@ -190,7 +190,6 @@ except litepulse.Unsupported as error:
 @pytest.mark.parametrize(
     "program, status",
     [
-        (COMMAND.format("--version"), 2),
         (COMMAND.format("info"), 2),
         (PROGRAM.format("litepulse.open()"), 0),
         (PROGRAM.format("litepulse.Serial"), 0),
