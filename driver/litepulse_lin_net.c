@@ -1072,7 +1072,7 @@ static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_
 		tx.time = skb->tstamp;
 		tx.clock = skb->sk->sk_clockid;
 	}
-	/* The socket stays until its frame comes back, though its program may have ended by then. */
+	/* The socket stays until its frame comes back, even if its program ends before that. */
 	skb = can_create_echo_skb(skb);
 	if (!skb) {
 		ndev->stats.tx_dropped++;
@@ -1225,8 +1225,8 @@ static void litepulse_lin_net_setup_work(struct work_struct *work)
 		complete(&lin->settled);
 	}
 	/*
-	 * Who waits gets the error. A device that has gone down meanwhile is not bus-off: its restart
-	 * would begin when close_candev() can no longer cancel it.
+	 * Who waits gets the error. A device that has gone down meanwhile is not bus-off: its
+	 * restart would begin when close_candev() can no longer cancel it.
 	 */
 	if (error && error != -ENODEV && same && !awaited)
 		litepulse_lin_net_bus_off(lin);

@@ -74,9 +74,10 @@ static void echo_answer_deferred(struct work_struct *work)
 			.kind = LITEPULSE_LAUNCH_PULSE,
 		};
 		int error = litepulse_consumer_now(echo.lp, &launch.tick);
+		bool flushed;	/* answers that are lost this way are not counted */
 
 		launch.tick += lead;
-		if (error || litepulse_consumer_launch(echo.lp, &echo.claimant, &launch, 1))
+		if (error || litepulse_consumer_launch(echo.lp, &echo.claimant, &launch, 1, &flushed))
 			note_refused(number);
 	}
 }
