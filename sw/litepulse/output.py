@@ -194,11 +194,6 @@ class Live:
             self._live.update(Group(table, *([Text("\n".join(lines), no_wrap=True)] if lines else []), self._bar))
 
 
-def counted(number: int, noun: str) -> str:
-    """'1 edge', '3 edges'."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
     """(name, text) pairs as lines, wrapped to the terminal."""
     import textwrap

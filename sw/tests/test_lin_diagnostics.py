@@ -262,7 +262,7 @@ def answered(message):
 
 @pytest.mark.seconds(30)
 def test_a_slave_keeps_its_configuration(tmp_path):
-    """What it is told to save it has at its next beginning; what it can be asked for comes from options."""
+    """It begins with what it saved; what it can be asked for comes from options."""
     file = tmp_path / "motor.json"
     options = {"identifiers": {1: bytes.fromhex("78563412")}, "dump": bytes.fromhex("0a0b0c0d0e"), "configuration": file}
     scene = [

@@ -13,7 +13,6 @@ import litepulse
 from litepulse import units
 from litepulse.backends.interface import ClockReading
 from litepulse.backends.registers import BusBackend
-from litepulse.backends.wallclock import WallClock
 from litepulse.line import Launch, Profile
 from litepulse.units import Duration, Moment, Timescale
 
@@ -116,8 +115,6 @@ READING = ClockReading(tick=1000, raw_before=900, raw_after=1500, monotonic=5_00
 def test_every_argument_is_here():
     """So that none is added which is not tried below."""
     for method in METHODS:
-        if method == "time_of":  # below: its times are those of the PC
-            continue
         names = set(list(inspect.signature(getattr(litepulse.Board, method)).parameters)[1:])
         tried = set(COUNTS.get(method, ())) | set(RATES.get(method, ()))
         tried |= {name for table in (DURATIONS, MOMENTS, LISTS) for name in table.get(method, ())}
@@ -178,16 +175,6 @@ def outcome(board, method, arguments):
 
 def capture(run):
     return run.channels, run.filtered, run.profile, run.rise, run.fall
-
-
-def test_a_tick_of_any_kind_has_a_time(board, monkeypatch):
-    asked = []
-    monkeypatch.setattr(WallClock, "at", lambda self, tick: asked.append(tick) or (0, 0))
-    for kind in (int, *WHOLE):
-        board.time_of(kind(7))
-    assert asked == [7] * (1 + len(WHOLE))
-    with pytest.raises(litepulse.BadInput, match="tick"):
-        board.time_of(7.5)
 
 
 def plain(value):

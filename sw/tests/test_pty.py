@@ -85,7 +85,7 @@ def test_pyserial(tmp_path):
         with serial.Serial(str(link), 115200, timeout=20) as port:
             assert port.write(b"first") == 5 and port.read(5) == b"first"
             port.baudrate = 31250
-            time.sleep(0.2)  # a terminal tells of a change behind its bytes, not between them
+            time.sleep(0.2)  # a terminal reports a change behind its bytes, not between them
             port.write(b"second")
             assert port.read(6) == b"second"
             port.stopbits = 2

@@ -32,7 +32,7 @@ from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
 from litepulse.output import ns
 from litepulse.spool import Spool
 from litepulse.streams import Lost
-from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
+from litepulse.units import Timescale, counted, exact, fixed, parse_byte, to_fraction
 
 Key = TypeVar("Key")
 Given = TypeVar("Given")
@@ -428,7 +428,7 @@ class Report:
                 continue
             bits = [fixed(value / self.bit, 2) for value in (spaces.least, spaces.most)]
             share = fixed(100 * spaces.share, 0)
-            answers = output.counted(spaces.count, "response")
+            answers = counted(spaces.count, "response")
             heading = f"id 0x{frame_id:02x}: {answers}, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit"
             lines.append(output.folded(heading))
             top, bar = max(spaces.bins.values()), min(40, (fits() or 80) - 28)
