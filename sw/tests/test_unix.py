@@ -203,7 +203,8 @@ sys.exit(main(["train", "--help"]))
 
 def test_a_signal_behind_an_import():
     """The interpreter drops what is raised where it cleans up behind an import; a command must not go on as if nothing had come."""
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED_WHILE_LOADING], env=ENV, capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-c", INTERRUPTED_WHILE_LOADING]
+    done = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
