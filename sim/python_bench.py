@@ -103,7 +103,7 @@ class Recorded:
 
     def status(self):
         """Nothing runs."""
-        return Status(False, False, False, True, False, 64)
+        return Status(False, False, False, True, False, 64, (False,) * self.identity.inputs + (True,))
 
     def idle_level(self):
         """TX rests."""

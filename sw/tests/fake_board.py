@@ -93,6 +93,7 @@ class FakeBoard:
         self.busy_until = 0
         self.coming = []  # [(tick when stored, start tick, data and flags)], in order
         self.armed = False
+        self.levels = 1 << 4  # of the pins: rx alone rests at 1
         self.lin = {}  # what is answered: {identifier: (data, the word lin_entry)}
         self.header = []  # what was heard of a header
         self.answer = None  # (tick, bytes that are still to be sent, the first at that tick); tick None: it is on the line
@@ -160,6 +161,7 @@ class FakeBoard:
             | (not self.queue) << 5
             | (self.tick < self.busy_until) << 6
             | bool(self.coming) << 7
+            | self.levels << 16
         )
         return {
             0: self.magic,

@@ -210,6 +210,7 @@ class Driver:
             not status.flags & abi.STATUS_QUEUE,
             busy,
             status.launch_free,
+            (*(bool(status.inputs >> channel & 1) for channel in range(self.identity.inputs)), bool(status.rx)),
         )
 
     def now(self) -> int:

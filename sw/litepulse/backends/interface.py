@@ -58,6 +58,7 @@ class Status:
     queue_idle: bool
     line_busy: bool
     launch_free: int  # timed launches that find room
+    levels: tuple[bool, ...]  # of the pins, some cycles ago: input c at c, rx behind the last one
 
 
 @dataclass(frozen=True)

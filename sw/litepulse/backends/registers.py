@@ -101,6 +101,7 @@ class Words:
     queue_idle: int
     line_busy: int
     rx_busy: int
+    levels: int
 
     @property
     def configs_answered(self) -> int:
@@ -624,6 +625,7 @@ class Device:
             bool(words.queue_idle),
             bool(words.line_busy),
             words.launch_free,
+            tuple(bool(words.levels >> channel & 1) for channel in range(self.identity.inputs + 1)),
         )
 
     def now(self) -> int:
