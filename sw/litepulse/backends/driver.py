@@ -356,6 +356,10 @@ class Driver:
             length = {"train": self._train_length, "responder": self._answer_length}.get(event.source, length)
             self._busy_until = max(self._busy_until, event.tick + length)
 
+    def look(self, as_columns: bool = False) -> tuple[Status, Batch]:
+        """See Backend."""
+        return self.status(), self.read(as_columns)
+
     def read(self, as_columns: bool = False) -> Batch:
         """See Backend."""
         tick = self.now()

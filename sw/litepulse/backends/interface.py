@@ -181,6 +181,10 @@ class Backend(Protocol):
         """What came since the last call; does not wait. as_columns: edges as Batch.edges, as far as that goes; needs NumPy."""
         ...
 
+    def look(self, as_columns: bool = False) -> tuple[Status, Batch]:
+        """status(), then read()."""
+        ...
+
     def wait(self, seconds: float) -> None:
         """Until there may be something to read, at most so long."""
         ...
