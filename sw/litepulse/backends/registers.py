@@ -691,8 +691,7 @@ class Device:
         """See Backend."""
         return self._status(self.read_status())
 
-    @staticmethod
-    def _status(words: Words) -> Status:
+    def _status(self, words: Words) -> Status:
         return Status(
             bool(words.train_running),
             bool(words.train_change_pending),
