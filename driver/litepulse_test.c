@@ -1156,25 +1156,47 @@ static void lin_bad_headers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bus.report.tick, start);
 }
 
-/* When to look again: as early as can be, and never for a frame of before a reset. */
+/* When to look again: as early as can be, and soon for a frame of before a reset. */
 static void lin_frames_are_awaited(struct kunit *test)
 {
+	const u64 byte = litepulse_lin_frame_bits(LIN_PERIOD, 10);
+	const u64 longest = litepulse_lin_frame_bits(LIN_PERIOD, LITEPULSE_LIN_RESPONSE_BITS);
+	static const struct litepulse_event restarted = { .kind = LITEPULSE_KIND_RESTARTED };
 	struct lin_bus bus;
-	u64 end;
+	u64 start, end;
 
 	lin_init(&bus);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, 0), 0);
+	start = bus.tick;
 	lin_header(&bus, 0x50, 0);
 	/* An entry that is written later is not this header's. */
 	KUNIT_EXPECT_EQ(test, bus.report.end, bus.tick);
-	end = bus.frame.deadline + litepulse_lin_frame_bits(LIN_PERIOD, 10) + 1;
+	end = bus.frame.deadline + byte + 1;
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, bus.tick), end - bus.tick);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end - 7), 7);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end), 1);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end + 1000), 1);
+	/* It has begun since that tick, at whatever distance. */
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, start - 999), end - start);
+	/* A master that takes its time: the header and its response are each awaited for so long. */
+	start = bus.tick;
+	lin_byte(&bus, 0, LITEPULSE_RX_BREAK);
+	lin_byte(&bus, 0x55, 0);
+	bus.tick = start + longest;
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0x50, 0));
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, start), 2 * longest + byte + 1);
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x11, 0));
+	KUNIT_EXPECT_FALSE(test, lin_byte(&bus, 0x22, 0));
+	bus.expected[0x10].length = 2;
+	KUNIT_ASSERT_TRUE(test, lin_byte(&bus, 0xcc, 0));
+	KUNIT_EXPECT_EQ(test, (int)bus.report.kind, LITEPULSE_LIN_DATA);
 	/* The board was up for days, and begins at 0 again. */
 	bus.tick += 1ULL << 45;
+	start = bus.tick;
 	lin_header(&bus, 0x50, 0);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, 5000),
+			bus.frame.deadline + byte + 1 - start);
+	litepulse_lin_frame_take(&bus.frame, &restarted, bus.expected, &bus.report);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, 5000), 0);
 	bus.tick = 6000;
 	KUNIT_EXPECT_TRUE(test, lin_header(&bus, 0x50, 0));

@@ -42,7 +42,7 @@ MISTAKES = [
     ("litepulse_lin_frame.c", "frame->count > length ?", "frame->count >= length ?", "lin_responses_end"),
     ("litepulse_lin_frame.c", "(u8)byte->data != LITEPULSE_LIN_SYNC", "false", "lin_bad_headers"),
     ("litepulse_lin_events.c", "\t\tif (events->lost)\n\t\t\tkfifo_put", "\t\tif (false)\n\t\t\tkfifo_put", "lin_losses_are_in_place"),
-    ("litepulse_lin_frame.c", "if (end - tick <= litepulse_lin_frame_bits", "if (1 | litepulse_lin_frame_bits", "lin_frames_are_awaited"),
+    ("litepulse_lin_frame.c", "max(tick, frame->break_tick)", "tick", "lin_frames_are_awaited"),
     ("litepulse_lin_frame.c", "\tif (can_id & CAN_ERR_FLAG)", "\tif (0)", "lin_words_have_a_meaning"),
     ("litepulse_lin_frame.c", "(CAN_LIN_ID_MASK | CAN_LIN_IGNORED)", "CAN_LIN_ID_MASK", "lin_words_have_a_meaning"),
     ("litepulse_lin_frame.c", "wanted && id < CAN_LIN_ID_CLASSIC", "wanted", "lin_diagnostic_frames_are_classic"),

@@ -544,10 +544,10 @@ NO_CLAIM = (
 
 
 def test_a_claim_that_is_not_had_again_at_once():
-    """After a reset lin0 is bus-off without its claim, until it has it: then the core answers as before."""
+    """After a reset lin0 is bus-off without its claim, until it has it: then the core answers as before, and nobody else gets it."""
     told, _ = run(
         f"restartms=100 role=master bitrate={BUS.baud} up send=00000050#0102 at=600 send=012#R until=40 wait=1500 soon send=010#R "
-        "wait=1000 down",
+        "wait=1000 busy down",
         made=modules(NO_CLAIM),
         between=POWER_CUT,
     )
