@@ -4,6 +4,7 @@
 The bridge is fake_board's, which makes and reads frames by sim/bridge_frames.py.
 """
 
+import json
 import os
 import random
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import litepulse
 from litepulse.backends import checked, connect, uartbone
 from litepulse.backends.interface import Wanted
 from litepulse.backends.registers import Device
@@ -22,6 +24,7 @@ from litepulse.errors import TransportError
 from litepulse.layout import regs
 from litepulse.line import Launch, Profile
 from litepulse.units import BitPeriod, Period
+from litex_soc import sim_soc
 from sim import bridge_frames
 from sim.bridge_rules import RULES, Watcher
 
@@ -419,3 +422,33 @@ def test_a_device_beside_the_reader():
         assert numbers == list(range(stopped.pulses))
         beside.close()
         backend.close()
+
+
+@pytest.mark.full
+@pytest.mark.seconds(60)
+def test_on_the_boards_own_bridge():
+    """That of the simulated SoC: other processes look, adjust and stop while a train is followed, and nothing is lost."""
+    command = [str(sim_soc.build()), "--pty", "--pulse-hz", "200000", "--pace", "--loop-tx-rx", "--exit-with-parent"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    port = json.loads(process.stdout.readline())["pty"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(uartbone.__file__).resolve().parents[2])}
+
+    def run(*words):
+        words = [sys.executable, "-m", "litepulse", "--port", port, *words]
+        return subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout
+
+    try:
+        with litepulse.open(port=port) as board:
+            assert board.backend.framed
+            with board.train(rate=20, width="1ms") as train:
+                pulses = [next(train) for _ in range(20)]
+                assert "a train runs" in run("info")
+                assert "adjusted from pulse" in run("adjust", "--rate", "25")
+                assert "stopped: train" in run("stop")
+                pulses += list(train)
+            assert [pulse.number for pulse in pulses] == list(range(len(pulses))) and not any(pulse.error for pulse in pulses)
+            assert train.record.exact and not train.record.lost
+    finally:
+        process.stdin.close()
+        process.wait()
+        process.stdout.close()
