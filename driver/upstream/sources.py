@@ -11,6 +11,7 @@ from driver.upstream import SeriesError, compat, kbuild, single
 from driver.upstream.c_text import INCLUDE, includes, tidy, with_include
 
 UAPI = "uapi/linux/litepulse.h"
+NAMESPACE = "LITEPULSE"  # of exported functions
 UAPIS = (UAPI, "uapi/linux/can_lin.h")  # of LIN devices, whoever made them
 # Pages that sources refer to, by what stands for them in the kernel.
 PAGES = {
@@ -147,11 +148,15 @@ def with_kernel_names(name, text, kernel):
         if header in includes(text, '"'):
             text = re.sub(rf'(?m)^#include "{header}"\n', "", text)
             text = with_include(text, header.removeprefix("uapi/")) if INCLUDE.search(text) else text
+    # The kernel's first version of the interface has all of it.
+    text = re.sub(r"(?m)^/\* since version \d+ \*/\n|[;:] since version \d+(?: of the interface, 0 before)?", "", text)
     for page in sorted(set(re.findall(r"\bdocs/[\w-]+\.md", text))):
         if page not in PAGES:
             raise SeriesError(f"driver/{name} refers to {page}, which has no counterpart in the kernel")
         text = text.replace(page, PAGES[page])
-    if left := re.search(r"\bLITEPULSE_VERSION\b|\bLINUX_VERSION_CODE\b|\bKERNEL_VERSION\(|\blitepulse_compat\b|python -m", text):
+    if left := re.search(
+        r"\bLITEPULSE_VERSION\b|\bLINUX_VERSION_CODE\b|\bKERNEL_VERSION\(|\blitepulse_compat\b|python -m|since version", text
+    ):
         raise SeriesError(f"driver/{name}: {left[0]} is left, for which the kernel has no use")
     return tidy(text)
 

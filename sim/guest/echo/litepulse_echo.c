@@ -16,6 +16,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include "litepulse_compat.h"
 #include "litepulse_consumer.h"
 
 /* Of the line while it is lent: any that the core can do. A pulse has the level of a start bit. */
@@ -171,3 +172,4 @@ module_platform_driver(echo_driver);
 
 MODULE_DESCRIPTION("Answers edges from the interrupt, for a measurement");
 MODULE_LICENSE("Dual BSD/GPL");
+MODULE_IMPORT_NS(LITEPULSE_NAMESPACE);
