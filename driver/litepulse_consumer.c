@@ -255,6 +255,34 @@ int litepulse_consumer_now(struct litepulse *lp, u64 *tick)
 EXPORT_SYMBOL_NS_GPL(litepulse_consumer_now, LITEPULSE_NAMESPACE);
 
 /**
+ * litepulse_consumer_seen - a tick such that sinks have been given all that was recorded before it
+ * @lp: device
+ * @tick: answer; 0 if nothing is known
+ *
+ * A board that is polled on a busy machine may be far ahead of it. Of one that interrupts it is the
+ * board's tick: the interrupt may be pending.
+ *
+ * Return: 0, -ENODEV, -EINTR, or an error of the transport.
+ */
+int litepulse_consumer_seen(struct litepulse *lp, u64 *tick)
+{
+	unsigned long flags;
+	int error;
+
+	if (!lp->ops->sleeps)
+		return litepulse_consumer_now(lp, tick);
+	error = litepulse_board_enter(lp);
+	if (error)
+		return error;
+	spin_lock_irqsave(&lp->lock, flags);
+	*tick = min(lp->events.tick, lp->bytes.tick);
+	spin_unlock_irqrestore(&lp->lock, flags);
+	litepulse_board_leave(lp);
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(litepulse_consumer_seen, LITEPULSE_NAMESPACE);
+
+/**
  * litepulse_consumer_time - the board's tick beside the host's clocks
  * @lp: device
  * @time: answer

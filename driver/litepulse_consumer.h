@@ -51,6 +51,7 @@ int litepulse_consumer_lin_arm(struct litepulse *lp, struct litepulse_claimant *
 int litepulse_consumer_subscribe(struct litepulse *lp, struct litepulse_sink *sink);
 void litepulse_consumer_unsubscribe(struct litepulse *lp, struct litepulse_sink *sink);
 int litepulse_consumer_now(struct litepulse *lp, u64 *tick);
+int litepulse_consumer_seen(struct litepulse *lp, u64 *tick);
 int litepulse_consumer_time(struct litepulse *lp, struct litepulse_time *time);
 
 #endif /* LITEPULSE_CONSUMER_H */

@@ -9,6 +9,7 @@
 #define LITEPULSE_LIN_H
 
 #include <linux/can/dev.h>
+#include <linux/completion.h>
 #include <linux/device.h>
 #include <linux/mutex.h>
 #include <linux/skbuff.h>
@@ -42,17 +43,23 @@ struct litepulse_lin_response {
  * @events: from @sink to @receive_work
  * @timed: frames that wait for @transmit_work: with a time, or for the driver itself
  * @untimed: and those without a time, which wait for these
+ * @order: number of frames that programs have sent; under the queue's lock of the kernel
  * @wq: does what follows; one item does not wait for another
  * @receive_work: frames from bytes
  * @expire_work: ends a frame for which nothing comes
  * @transmit_work: what programs have sent
- * @setup_work: entries and responder once more, after a reset of the board and a suspend
+ * @setup_work: takes the line and sets the board up, once more after a reset and a suspend; gives
+ *	the line back. The network's lock is not held
+ * @settled: @setup_work has done what the network waits for
+ * @opened: number of times that the device went up; under the network's lock
+ * @claimed: the line is ours; by @setup_work
+ * @taken: the @wanted that it is for
  * @frame: on the bus; by receive_work and expire_work, under @frame_mutex
- * @period: of a bit, 2^-8 ticks; constant while up
+ * @period: of a bit, 2^-8 ticks; constant while @claimed
  * @margin: ticks after which a byte has arrived here
  * @phc: times to send at are those of the PTP clock
  * @master: role
- * @up: the line is ours
+ * @up: the board can be given entries
  * @space_ns: response space; negative: one bit time
  * @claimant: holder of the claim
  * @responses: of each identifier
@@ -60,6 +67,10 @@ struct litepulse_lin_response {
  * @heard: the same, for the assembler; @frame_mutex
  * @queue: frames that the board has
  * @expire_at: when @expire_work is due, if it is pending, in jiffies
+ * @wanted: @opened if the device is up, else 0
+ * @active: @expire_work and @transmit_work may be queued
+ * @awaited: the network waits for @settled
+ * @error: answer to that
  */
 struct litepulse_lin {
 	struct can_priv can;
@@ -69,11 +80,16 @@ struct litepulse_lin {
 	struct litepulse_lin_events events;
 	struct sk_buff_head timed;
 	struct sk_buff_head untimed;
+	u32 order;
 	struct workqueue_struct *wq;
 	struct work_struct receive_work;
 	struct delayed_work expire_work;
 	struct delayed_work transmit_work;
 	struct delayed_work setup_work;
+	struct completion settled;
+	unsigned int opened;
+	unsigned int taken;
+	bool claimed;
 
 	struct mutex frame_mutex; /* the assembler */
 	struct litepulse_lin_frame frame;
@@ -93,6 +109,10 @@ struct litepulse_lin {
 	struct litepulse_lin_expected expected[LITEPULSE_LIN_IDS];
 	struct litepulse_lin_queue queue;
 	unsigned long expire_at;
+	unsigned int wanted;
+	bool active;
+	bool awaited;
+	int error;
 };
 
 /* litepulse_lin_net.c */

@@ -41,8 +41,12 @@
 #define WAKE_READY_NS	(100 * NSEC_PER_MSEC)
 #define MARGIN_NS	(3 * NSEC_PER_MSEC)
 #define MARGIN_SLEEPS_NS (50 * NSEC_PER_MSEC)
+/* The report of a launch has not been lost on the way earlier. */
+#define OUTCOME_NS	NSEC_PER_SEC
 #define ATTEMPTS	5
 #define RETRY_INTERVAL	HZ
+/* While a device goes up or down the network's lock is held: not longer than that for a board. */
+#define SETTLE_INTERVAL	HZ
 /* When the kernel tries again to set up a board that failed, if nobody has chosen another time. */
 #define RESTART_MS	1000
 
@@ -104,6 +108,60 @@ static void litepulse_lin_net_deliver_error(struct litepulse_lin *lin, canid_t c
 	litepulse_lin_net_deliver_error_at(lin, class, detail, 0, ns);
 }
 
+/**
+ * struct litepulse_lin_net_tx - of a frame that a program has sent, in its skb's cb
+ * @since: when the driver got it, in jiffies
+ * @time: when it is to begin, by @clock; 0: as soon as it can
+ * @clock: of its socket
+ * @order: number of those that the driver got before it
+ * @late: so often did the board get it too late, though it has no time
+ */
+struct litepulse_lin_net_tx {
+	unsigned long since;
+	ktime_t time;
+	clockid_t clock;
+	u32 order;
+	u32 late;
+};
+
+static struct litepulse_lin_net_tx *litepulse_lin_net_waiting(const struct sk_buff *skb)
+{
+	return (struct litepulse_lin_net_tx *)skb->cb;
+}
+
+/*
+ * A frame that a program has sent begins on the bus, or was a word to the device: programs get it
+ * back. @ns: when it has begun, by the PTP clock; 0: it is not on the bus. Takes @skb.
+ */
+static void litepulse_lin_net_echo(struct sk_buff *skb, u64 ns)
+{
+	skb_hwtstamps(skb)->hwtstamp = ns_to_ktime(ns);
+	if (skb_shinfo(skb)->tx_flags & SKBTX_IN_PROGRESS)
+		skb_tstamp_tx(skb, skb_hwtstamps(skb));
+	/* Its socket may want no echo. */
+	if (skb->pkt_type != PACKET_LOOPBACK) {
+		dev_consume_skb_any(skb);
+		return;
+	}
+	skb->pkt_type = PACKET_BROADCAST;
+	netif_rx(skb);
+}
+
+/* It goes behind those that the driver got before it. Takes @skb. */
+static void litepulse_lin_net_put_back(struct sk_buff_head *frames, struct sk_buff *skb)
+{
+	const u32 order = litepulse_lin_net_waiting(skb)->order;
+	struct sk_buff *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&frames->lock, flags);
+	skb_queue_walk(frames, next)
+		if ((s32)(litepulse_lin_net_waiting(next)->order - order) > 0)
+			break;
+	__skb_queue_before(frames, next, skb);
+	spin_unlock_irqrestore(&frames->lock, flags);
+}
+
 /* A response that is sent once has been asked for: the core has dropped it. */
 static void litepulse_lin_net_use_up(struct litepulse_lin *lin, u8 id, u64 end)
 {
@@ -127,13 +185,13 @@ static void litepulse_lin_net_deliver_report(struct litepulse_lin *lin,
 		if (READ_ONCE(lin->responses[id].entry.flags) & LITEPULSE_LIN_ENTRY_ONCE)
 			litepulse_lin_net_use_up(lin, id, report->end);
 		if (report->own) {
-			spin_lock(&lin->lock);
+			spin_lock_bh(&lin->lock);
 			litepulse_lin_queue_hear(&lin->queue, report->tick,
 						 litepulse_lin_frame_bits(lin->period,
 									  LITEPULSE_LIN_BREAK));
-			spin_unlock(&lin->lock);
+			spin_unlock_bh(&lin->lock);
 		}
-		/* All programs know of it by the loopback of SocketCAN. */
+		/* All programs know of it by its echo. */
 		if (!(report->own && lin->master))
 			litepulse_lin_net_deliver(lin, id | CAN_RTR_FLAG, NULL, 0, report->ns);
 		return;
@@ -180,10 +238,12 @@ static void litepulse_lin_net_take_sent(struct litepulse_lin *lin,
 					const struct litepulse_event *event)
 {
 	struct litepulse_lin_slot *slot;
+	struct sk_buff *skb = NULL;
 
-	spin_lock(&lin->lock);
+	spin_lock_bh(&lin->lock);
 	slot = litepulse_lin_queue_find(&lin->queue, event->data >> 16);
 	if (slot && !slot->started) {
+		swap(skb, slot->skb);
 		lin->ndev->stats.tx_packets++;
 		lin->ndev->stats.tx_bytes += slot->length;
 		if (slot->untimed)
@@ -193,7 +253,9 @@ static void litepulse_lin_net_take_sent(struct litepulse_lin *lin,
 		if (slot->heard)
 			slot->tag = 0;
 	}
-	spin_unlock(&lin->lock);
+	spin_unlock_bh(&lin->lock);
+	if (skb)
+		litepulse_lin_net_echo(skb, event->ns);
 }
 
 /* A break whose header must have been received by now has none. */
@@ -204,22 +266,6 @@ static void litepulse_lin_net_deliver_unheard(struct litepulse_lin *lin,
 	litepulse_lin_net_deliver_error(lin, CAN_ERR_PROT, CAN_ERR_PROT_TX, slot->ns);
 	litepulse_lin_net_deliver(lin, slot->id | CAN_LIN_ERR_NO_RESPONSE | CAN_EFF_FLAG, NULL, 0,
 				  slot->ns);
-}
-
-/* The board could not send it in time: what the driver times itself it gives to it sooner. */
-static void litepulse_lin_net_take_refused(struct litepulse_lin *lin,
-					   const struct litepulse_event *event)
-{
-	struct litepulse_lin_slot *slot;
-
-	spin_lock(&lin->lock);
-	slot = litepulse_lin_queue_find(&lin->queue, event->data >> 16);
-	if (slot) {
-		if (slot->untimed && (event->flags & 0xff) == LITEPULSE_REASON_LATE)
-			litepulse_lin_queue_adapt(&lin->queue, true);
-		slot->tag = 0;
-	}
-	spin_unlock(&lin->lock);
 }
 
 /* A launch was refused, or the core could not answer. */
@@ -234,6 +280,46 @@ static void litepulse_lin_net_deliver_missed(struct litepulse_lin *lin,
 	litepulse_lin_net_deliver_error(lin, class, 0, event->ns);
 }
 
+/* Frames are sent, in @delay jiffies at the latest, unless the line is given up. */
+static void litepulse_lin_net_transmit_in(struct litepulse_lin *lin, unsigned long delay)
+{
+	spin_lock_bh(&lin->lock);
+	if (lin->active && (!delay || !delayed_work_pending(&lin->transmit_work)))
+		mod_delayed_work(lin->wq, &lin->transmit_work, delay);
+	spin_unlock_bh(&lin->lock);
+}
+
+/*
+ * The board could not send a frame. If it got it too late and the driver had chosen its time, the
+ * frame is given to it again, sooner: a program that writes to a CAN socket expects that.
+ */
+static void litepulse_lin_net_take_refused(struct litepulse_lin *lin,
+					   const struct litepulse_event *event)
+{
+	const bool late = (event->flags & 0xff) == LITEPULSE_REASON_LATE;
+	struct litepulse_lin_slot *slot;
+	struct sk_buff *skb = NULL;
+	bool again = false;
+
+	spin_lock_bh(&lin->lock);
+	slot = litepulse_lin_queue_find(&lin->queue, event->data >> 16);
+	if (slot) {
+		swap(skb, slot->skb);
+		again = skb && slot->untimed && late;
+		if (again)
+			litepulse_lin_queue_adapt(&lin->queue, true);
+		slot->tag = 0;
+	}
+	spin_unlock_bh(&lin->lock);
+	if (again && ++litepulse_lin_net_waiting(skb)->late < ATTEMPTS) {
+		litepulse_lin_net_put_back(&lin->untimed, skb);
+		litepulse_lin_net_transmit_in(lin, 0);
+		return;
+	}
+	dev_kfree_skb_any(skb);
+	litepulse_lin_net_deliver_missed(lin, event);
+}
+
 static void litepulse_lin_net_overflow(struct litepulse_lin *lin, u64 count)
 {
 	lin->ndev->stats.rx_over_errors += count;
@@ -241,12 +327,21 @@ static void litepulse_lin_net_overflow(struct litepulse_lin *lin, u64 count)
 	litepulse_lin_net_deliver_error(lin, CAN_ERR_CRTL, CAN_ERR_CRTL_RX_OVERFLOW, 0);
 }
 
+/* The board is set up once more, in @delay jiffies, if the device is still up then. */
+static void litepulse_lin_net_set_up_in(struct litepulse_lin *lin, unsigned long delay)
+{
+	spin_lock_bh(&lin->lock);
+	if (lin->wanted)
+		mod_delayed_work(lin->wq, &lin->setup_work, delay);
+	spin_unlock_bh(&lin->lock);
+}
+
 /* The board lacks what it was given, and until it has it again nothing is sent. */
 static void litepulse_lin_net_set_up_soon(struct litepulse_lin *lin)
 {
 	if (lin->can.state == CAN_STATE_ERROR_ACTIVE)
 		lin->can.state = CAN_STATE_STOPPED;
-	mod_delayed_work(lin->wq, &lin->setup_work, 0);
+	litepulse_lin_net_set_up_in(lin, 0);
 }
 
 static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
@@ -261,10 +356,8 @@ static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
 			litepulse_lin_net_take_sent(lin, event);
 		return;
 	case LITEPULSE_KIND_REFUSED:
-		if (event->data >> 16) {
+		if (event->data >> 16)
 			litepulse_lin_net_take_refused(lin, event);
-			litepulse_lin_net_deliver_missed(lin, event);
-		}
 		return;
 	case LITEPULSE_KIND_RESPONDER_MISSED:
 		litepulse_lin_net_deliver_missed(lin, event);
@@ -273,9 +366,9 @@ static void litepulse_lin_net_take_event(struct litepulse_lin *lin,
 		litepulse_lin_net_overflow(lin, event->count);
 		if (event->source != LITEPULSE_SRC_RECEIVER)
 			return;
-		spin_lock(&lin->lock);
+		spin_lock_bh(&lin->lock);
 		litepulse_lin_queue_hear_all(&lin->queue);
-		spin_unlock(&lin->lock);
+		spin_unlock_bh(&lin->lock);
 		break;
 	case LITEPULSE_KIND_RESTARTED:
 		litepulse_lin_net_deliver_error(lin, CAN_ERR_RESTARTED, 0, 0);
@@ -294,9 +387,9 @@ static void litepulse_lin_net_take_events(struct litepulse_lin *lin)
 	struct litepulse_event event;
 
 	lockdep_assert_held(&lin->frame_mutex);
-	spin_lock(&lin->lock);
+	spin_lock_bh(&lin->lock);
 	memcpy(lin->heard, lin->expected, sizeof(lin->heard));
-	spin_unlock(&lin->lock);
+	spin_unlock_bh(&lin->lock);
 	while (litepulse_lin_events_get(&lin->events, &event))
 		litepulse_lin_net_take_event(lin, &event);
 }
@@ -307,13 +400,13 @@ static void litepulse_lin_net_expire_in(struct litepulse_lin *lin, u64 ticks)
 	const u64 ns = litepulse_ticks_to_ns(&lin->lp->rate, ticks);
 	const unsigned long delay = nsecs_to_jiffies(ns) + 1;
 
-	spin_lock(&lin->lock);
-	if (!delayed_work_pending(&lin->expire_work) ||
-	    time_before(jiffies + delay, lin->expire_at)) {
+	spin_lock_bh(&lin->lock);
+	if (lin->active && (!delayed_work_pending(&lin->expire_work) ||
+			    time_before(jiffies + delay, lin->expire_at))) {
 		lin->expire_at = jiffies + delay;
 		mod_delayed_work(lin->wq, &lin->expire_work, delay);
 	}
-	spin_unlock(&lin->lock);
+	spin_unlock_bh(&lin->lock);
 }
 
 /* Looks at the frame again when it must be over; @tick: so late is it. */
@@ -325,38 +418,33 @@ static void litepulse_lin_net_expire_later(struct litepulse_lin *lin, u64 tick)
 		litepulse_lin_net_expire_in(lin, wait + lin->margin);
 }
 
-/* After so many ticks a header that was sent must have been received, and its outcome reported. */
-static u64 litepulse_lin_net_patience(struct litepulse_lin *lin)
-{
-	return litepulse_lin_frame_bits(lin->period, LITEPULSE_LIN_HEADER_BITS) + lin->margin;
-}
-
-/* Ends slots whose time is over; @tick: so late is it. */
+/* Ends slots whose time is over; @tick: all before it is known. */
 static void litepulse_lin_net_expire_slots(struct litepulse_lin *lin, u64 tick)
 {
-	const u64 patience = litepulse_lin_net_patience(lin);
 	struct litepulse_lin_slot *slot, ended = { };
-	u64 first;
+	u64 due;
 
-	while (tick > patience) {
-		spin_lock(&lin->lock);
-		slot = litepulse_lin_queue_expired(&lin->queue, tick - patience);
+	for (;;) {
+		spin_lock_bh(&lin->lock);
+		slot = litepulse_lin_queue_expired(&lin->queue, tick);
 		if (slot) {
 			ended = *slot;
 			slot->tag = 0;
+			slot->skb = NULL;
 		}
-		spin_unlock(&lin->lock);
+		due = litepulse_lin_queue_due(&lin->queue);
+		spin_unlock_bh(&lin->lock);
 		if (!slot)
 			break;
 		if (!ended.heard)
 			litepulse_lin_net_deliver_unheard(lin, &ended);
+		else if (ended.skb)
+			lin->ndev->stats.tx_errors++;
+		/* The report of its outcome was lost, and that was reported. */
+		dev_kfree_skb_any(ended.skb);
 	}
-	spin_lock(&lin->lock);
-	first = litepulse_lin_queue_first(&lin->queue);
-	spin_unlock(&lin->lock);
-	if (first != U64_MAX)
-		litepulse_lin_net_expire_in(lin, first + patience + 1 > tick ?
-							 first + patience + 1 - tick : 1);
+	if (due != U64_MAX)
+		litepulse_lin_net_expire_in(lin, due - tick);
 }
 
 static void litepulse_lin_net_receive_work(struct work_struct *work)
@@ -379,7 +467,7 @@ static void litepulse_lin_net_expire_work(struct work_struct *work)
 	u64 tick;
 	int error;
 
-	error = litepulse_consumer_now(lin->lp, &tick);
+	error = litepulse_consumer_seen(lin->lp, &tick);
 	if (error) {
 		/* No further byte need come. */
 		if (error != -ENODEV)
@@ -454,12 +542,12 @@ int litepulse_lin_net_respond(struct litepulse_lin *lin, struct litepulse_lin_re
 	if (!error) {
 		lin->responses[id] = *response;
 		lin->responses[id].since = since;
-		spin_lock(&lin->lock);
+		spin_lock_bh(&lin->lock);
 		lin->expected[id] = (struct litepulse_lin_expected){
 			.length = response->entry.length,
 			.enhanced = response->entry.flags & LITEPULSE_LIN_ENTRY_ENHANCED,
 		};
-		spin_unlock(&lin->lock);
+		spin_unlock_bh(&lin->lock);
 	}
 	mutex_unlock(&lin->mutex);
 	return error;
@@ -514,26 +602,40 @@ int litepulse_lin_net_set_space(struct litepulse_lin *lin, s64 ns)
 			lin->space_ns = before;
 			/* Else nothing would be answered from now on. */
 			if (litepulse_lin_net_arm(lin))
-				queue_delayed_work(lin->wq, &lin->setup_work, RETRY_INTERVAL);
+				litepulse_lin_net_set_up_in(lin, RETRY_INTERVAL);
 		}
 	}
 	mutex_unlock(&lin->mutex);
 	return error;
 }
 
-/* What the board was given is gone: it is not sent, and its outcome will not be reported. */
-static void litepulse_lin_net_drop_slots(struct litepulse_lin *lin)
+/* How many frames the board was given that have not begun; they are nobody's any more. */
+static unsigned int litepulse_lin_net_clear_slots(struct litepulse_lin *lin)
 {
 	struct litepulse_lin_slot *slot;
-	unsigned int dropped = 0;
+	struct sk_buff_head gone;
+	unsigned int count;
 
-	spin_lock(&lin->lock);
+	__skb_queue_head_init(&gone);
+	spin_lock_bh(&lin->lock);
 	for (slot = lin->queue.slots; slot < lin->queue.slots + LITEPULSE_LIN_SLOTS; slot++) {
-		dropped += !!slot->tag;
+		if (slot->skb)
+			__skb_queue_tail(&gone, slot->skb);
+		slot->skb = NULL;
 		slot->tag = 0;
 	}
 	lin->queue.free = 0;
-	spin_unlock(&lin->lock);
+	spin_unlock_bh(&lin->lock);
+	count = skb_queue_len(&gone);
+	__skb_queue_purge(&gone);
+	return count;
+}
+
+/* What the board was given is gone: it is not sent, and its outcome will not be reported. */
+static void litepulse_lin_net_drop_slots(struct litepulse_lin *lin)
+{
+	const unsigned int dropped = litepulse_lin_net_clear_slots(lin);
+
 	if (!dropped)
 		return;
 	lin->ndev->stats.tx_errors += dropped;
@@ -573,27 +675,6 @@ static void litepulse_lin_net_bus_off(struct litepulse_lin *lin)
 		netif_rx(skb);
 }
 
-/* After a reset of the board, a suspend, or bus-off. */
-static void litepulse_lin_net_setup_work(struct work_struct *work)
-{
-	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
-						 setup_work);
-	int error;
-
-	mutex_lock(&lin->mutex);
-	if (lin->up && lin->can.state != CAN_STATE_BUS_OFF) {
-		litepulse_lin_net_drop_slots(lin);
-		error = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:
-			litepulse_lin_net_set_up(lin);
-		if (!error)
-			lin->can.state = CAN_STATE_ERROR_ACTIVE;
-		else if (error != -ENODEV)
-			litepulse_lin_net_bus_off(lin);
-		mod_delayed_work(lin->wq, &lin->transmit_work, 0);
-	}
-	mutex_unlock(&lin->mutex);
-}
-
 /* The kernel ends bus-off: it holds RTNL, so that the board is not waited for here. */
 static int litepulse_lin_net_set_mode(struct net_device *ndev, enum can_mode mode)
 {
@@ -602,7 +683,7 @@ static int litepulse_lin_net_set_mode(struct net_device *ndev, enum can_mode mod
 	if (mode != CAN_MODE_START)
 		return -EOPNOTSUPP;
 	lin->can.state = CAN_STATE_STOPPED;
-	mod_delayed_work(lin->wq, &lin->setup_work, 0);
+	litepulse_lin_net_set_up_in(lin, 0);
 	return 0;
 }
 
@@ -637,27 +718,12 @@ static int litepulse_lin_net_configure(struct litepulse_lin *lin, const struct c
 	return litepulse_lin_net_respond(lin, &response);
 }
 
-/**
- * struct litepulse_lin_net_tx - of a frame that a program has sent, in its skb's cb
- * @since: when the driver got it, in jiffies
- * @time: when it is to begin, by the clock of its socket; 0: as soon as it can
- */
-struct litepulse_lin_net_tx {
-	unsigned long since;
-	ktime_t time;
-};
-
-static struct litepulse_lin_net_tx *litepulse_lin_net_waiting(const struct sk_buff *skb)
-{
-	return (struct litepulse_lin_net_tx *)skb->cb;
-}
-
 /* Tick at which a frame is to begin that has a time. */
 static int litepulse_lin_net_launch_tick(struct litepulse_lin *lin, const struct sk_buff *skb,
 					 u64 *tick)
 {
 	ktime_t at = litepulse_lin_net_waiting(skb)->time;
-	const clockid_t clock = skb->sk->sk_clockid;
+	const clockid_t clock = litepulse_lin_net_waiting(skb)->clock;
 	struct litepulse_time time;
 	int error;
 
@@ -696,11 +762,11 @@ static int litepulse_lin_net_start_tick(struct litepulse_lin *lin, const struct 
 	if (litepulse_lin_net_waiting(skb)->time)
 		return litepulse_lin_net_launch_tick(lin, skb, start) ?:
 			litepulse_lin_queue_check(&lin->queue, now, *start);
-	spin_lock(&lin->lock);
+	spin_lock_bh(&lin->lock);
 	*wait = litepulse_lin_queue_wait(&lin->queue, now);
 	*start = litepulse_lin_queue_start(&lin->queue, now);
 	error = *wait ? -EAGAIN : 0;
-	spin_unlock(&lin->lock);
+	spin_unlock_bh(&lin->lock);
 	return error;
 }
 
@@ -714,23 +780,29 @@ static int litepulse_lin_net_launch(struct litepulse_lin *lin,
 				    u64 over)
 {
 	struct litepulse_lin_slot *slot;
+	struct sk_buff *skb = NULL;
 	bool flushed;
 	int error;
 
-	spin_lock(&lin->lock);
+	spin_lock_bh(&lin->lock);
 	slot = litepulse_lin_queue_add(&lin->queue, frame);
-	if (slot)
+	if (slot) {
 		launches[0].tag = slot->tag;
-	spin_unlock(&lin->lock);
+		skb_get(slot->skb);
+	}
+	spin_unlock_bh(&lin->lock);
 	if (!slot)
 		return -EAGAIN;
 	error = litepulse_consumer_launch(lin->lp, &lin->claimant, launches, count, &flushed);
-	spin_lock(&lin->lock);
-	if (!error)
+	spin_lock_bh(&lin->lock);
+	if (!error) {
 		lin->queue.free = frame->tick + over;
-	else if (slot->tag == launches[0].tag)
+	} else if (slot->tag == launches[0].tag) {
+		swap(skb, slot->skb);
 		slot->tag = 0;
-	spin_unlock(&lin->lock);
+	}
+	spin_unlock_bh(&lin->lock);
+	dev_consume_skb_any(skb);
 	if (flushed)
 		litepulse_lin_net_drop_slots(lin);
 	return error;
@@ -812,8 +884,7 @@ static bool litepulse_lin_net_is_setting(struct litepulse_lin *lin, const struct
 }
 
 /* -EAGAIN: it has to wait, at least @wait ticks. */
-static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct sk_buff *skb,
-				       u64 *wait)
+static int litepulse_lin_net_send_once(struct litepulse_lin *lin, struct sk_buff *skb, u64 *wait)
 {
 	const struct can_frame *frame = (const struct can_frame *)skb->data;
 	static const struct can_frame sleep = {
@@ -821,7 +892,10 @@ static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct s
 		.len = LITEPULSE_LIN_DATA_MAX,
 		.data = { 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
 	};
-	struct litepulse_lin_slot slot = { .untimed = !litepulse_lin_net_waiting(skb)->time };
+	struct litepulse_lin_slot slot = {
+		.untimed = !litepulse_lin_net_waiting(skb)->time,
+		.skb = skb,
+	};
 	u64 now;
 	int error;
 
@@ -842,18 +916,17 @@ static int litepulse_lin_net_send_once(struct litepulse_lin *lin, const struct s
 		break;
 	}
 	if (error == -EAGAIN) {
-		spin_lock(&lin->lock);
+		spin_lock_bh(&lin->lock);
 		*wait = litepulse_lin_queue_room(&lin->queue, now);
-		spin_unlock(&lin->lock);
+		spin_unlock_bh(&lin->lock);
 	}
 	if (!error)
-		litepulse_lin_net_expire_in(lin, slot.tick - now + 1 +
-						 litepulse_lin_net_patience(lin));
+		litepulse_lin_net_expire_in(lin, slot.tick - now + lin->queue.patience + 1);
 	return error;
 }
 
 /* What has no time of its own is sent as soon as the board takes it. */
-static int litepulse_lin_net_send(struct litepulse_lin *lin, const struct sk_buff *skb, u64 *wait)
+static int litepulse_lin_net_send(struct litepulse_lin *lin, struct sk_buff *skb, u64 *wait)
 {
 	unsigned int attempt;
 	int error = -ETIME;
@@ -862,14 +935,17 @@ static int litepulse_lin_net_send(struct litepulse_lin *lin, const struct sk_buf
 		error = litepulse_lin_net_send_once(lin, skb, wait);
 		if (error != -ETIME || litepulse_lin_net_waiting(skb)->time)
 			return error;
-		spin_lock(&lin->lock);
+		spin_lock_bh(&lin->lock);
 		litepulse_lin_queue_adapt(&lin->queue, true);
-		spin_unlock(&lin->lock);
+		spin_unlock_bh(&lin->lock);
 	}
 	return error;
 }
 
-/* 0 if it is done with, whatever became of it; -EAGAIN: not before @wait ticks. */
+/*
+ * 0 if it is done with, whatever became of it: then it takes @skb. -EAGAIN: not before @wait
+ * ticks.
+ */
 static int litepulse_lin_net_transmit(struct litepulse_lin *lin, struct sk_buff *skb, u64 *wait)
 {
 	const struct can_frame *frame = (const struct can_frame *)skb->data;
@@ -890,24 +966,34 @@ static int litepulse_lin_net_transmit(struct litepulse_lin *lin, struct sk_buff 
 	case LITEPULSE_LIN_STOP:
 	case LITEPULSE_LIN_EXPECT:
 		error = litepulse_lin_net_configure(lin, frame, word == LITEPULSE_LIN_PUBLISH);
+		if (!error) {
+			litepulse_lin_net_echo(skb, 0);
+			return 0;
+		}
 		if (error == -EOPNOTSUPP && net_ratelimit())
 			netdev_warn(ndev, "identifier 0x%02x has no entry in this core\n",
 				    frame->can_id & CAN_LIN_ID_MASK);
 		break;
 	default:
 		mutex_lock(&lin->mutex);
-		error = litepulse_lin_net_send(lin, skb, wait);
+		error = -EAGAIN;
+		if (lin->can.state == CAN_STATE_ERROR_ACTIVE)
+			error = litepulse_lin_net_send(lin, skb, wait);
 		mutex_unlock(&lin->mutex);
+		/* Its echo comes when it begins. */
+		if (!error) {
+			dev_consume_skb_any(skb);
+			return 0;
+		}
 		break;
 	}
 	if (error == -EAGAIN && time_before(jiffies, litepulse_lin_net_waiting(skb)->since +
 							     nsecs_to_jiffies(HORIZON_NS)))
 		return error;
-	if (error) {
-		ndev->stats.tx_errors++;
-		ndev->stats.tx_dropped++;
-		litepulse_lin_net_deliver_error(lin, CAN_ERR_TX_TIMEOUT, 0, 0);
-	}
+	ndev->stats.tx_errors++;
+	ndev->stats.tx_dropped++;
+	litepulse_lin_net_deliver_error(lin, CAN_ERR_TX_TIMEOUT, 0, 0);
+	dev_kfree_skb_any(skb);
 	return 0;
 }
 
@@ -926,14 +1012,12 @@ static void litepulse_lin_net_transmit_all(struct litepulse_lin *lin, struct sk_
 	struct sk_buff *skb;
 	u64 ticks = 0;
 
-	/* Nobody else takes any away while this runs. */
-	while ((skb = skb_peek(frames))) {
+	while ((skb = skb_dequeue(frames))) {
 		if (litepulse_lin_net_transmit(lin, skb, &ticks)) {
+			litepulse_lin_net_put_back(frames, skb);
 			*wait = min(*wait, ticks);
 			return;
 		}
-		skb_unlink(skb, frames);
-		dev_consume_skb_any(skb);
 		netif_wake_queue(lin->ndev);
 	}
 }
@@ -952,15 +1036,18 @@ static void litepulse_lin_net_transmit_work(struct work_struct *work)
 		return;
 	litepulse_lin_net_transmit_all(lin, &lin->timed, &wait);
 	litepulse_lin_net_transmit_all(lin, &lin->untimed, &wait);
-	if (wait != U64_MAX)
-		queue_delayed_work(lin->wq, &lin->transmit_work,
-				   nsecs_to_jiffies(litepulse_ticks_to_ns(&lin->lp->rate, wait)) +
-					   1);
+	if (wait != U64_MAX) {
+		const u64 ns = litepulse_ticks_to_ns(&lin->lp->rate, wait);
+
+		litepulse_lin_net_transmit_in(lin, nsecs_to_jiffies(ns) + 1);
+	}
 }
 
 static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
 	struct litepulse_lin *lin = netdev_priv(ndev);
+	struct litepulse_lin_net_tx tx;
+	bool setting;
 
 	if (can_dev_dropped_skb(ndev, skb))
 		return NETDEV_TX_OK;
@@ -969,74 +1056,68 @@ static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_
 		kfree_skb(skb);
 		return NETDEV_TX_OK;
 	}
+	setting = litepulse_lin_net_is_setting(lin, skb);
+	if (skb_shinfo(skb)->tx_flags & SKBTX_HW_TSTAMP && !setting &&
+	    litepulse_ptp_index(lin->lp) >= 0)
+		skb_shinfo(skb)->tx_flags |= SKBTX_IN_PROGRESS;
 	skb_tx_timestamp(skb);
 	if (skb_queue_len(&lin->timed) + skb_queue_len(&lin->untimed) >= QUEUED_MAX - 1)
 		netif_stop_queue(ndev);
+	tx = (struct litepulse_lin_net_tx){ .since = jiffies, .order = lin->order++ };
 	/* A frame that is passed on from another device has the time at which it was received. */
-	*litepulse_lin_net_waiting(skb) = (struct litepulse_lin_net_tx){
-		.since = jiffies,
-		.time = skb->sk && sock_flag(skb->sk, SOCK_TXTIME) ? skb->tstamp : 0,
-	};
-	skb->tstamp = 0;
-	if (litepulse_lin_net_waiting(skb)->time || litepulse_lin_net_is_setting(lin, skb))
+	if (skb->sk && sock_flag(skb->sk, SOCK_TXTIME)) {
+		tx.time = skb->tstamp;
+		tx.clock = skb->sk->sk_clockid;
+	}
+	/* The socket stays until its frame comes back, though its program may have ended by then. */
+	skb = can_create_echo_skb(skb);
+	if (!skb) {
+		ndev->stats.tx_dropped++;
+		return NETDEV_TX_OK;
+	}
+	*litepulse_lin_net_waiting(skb) = tx;
+	skb_set_delivery_time(skb, 0, 0);
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	skb->dev = ndev;
+	if (litepulse_lin_net_waiting(skb)->time || setting)
 		skb_queue_tail(&lin->timed, skb);
 	else
 		skb_queue_tail(&lin->untimed, skb);
-	mod_delayed_work(lin->wq, &lin->transmit_work, 0);
+	litepulse_lin_net_transmit_in(lin, 0);
 	return NETDEV_TX_OK;
 }
 
 /* --- the device ------------------------------------------------------------------------------- */
 
-/* The line is given back, and nothing that was about it runs or waits any more. */
+/* Nothing of the line runs or waits any more, nor begins again; but for setup_work. */
+static void litepulse_lin_net_quiesce(struct litepulse_lin *lin)
+{
+	spin_lock_bh(&lin->lock);
+	lin->active = false;
+	spin_unlock_bh(&lin->lock);
+	litepulse_consumer_unsubscribe(lin->lp, &lin->sink);
+	cancel_work_sync(&lin->receive_work);
+	cancel_delayed_work_sync(&lin->expire_work);
+	cancel_delayed_work_sync(&lin->transmit_work);
+}
+
+/* The line is given back, if it is ours; by setup_work, or instead of it. */
 static void litepulse_lin_net_give_up(struct litepulse_lin *lin)
 {
 	mutex_lock(&lin->mutex);
 	lin->up = false;
 	mutex_unlock(&lin->mutex);
-	litepulse_consumer_unsubscribe(lin->lp, &lin->sink);
-	/* Each may queue those behind it; set-up queues nothing while the device is not up. */
-	cancel_work_sync(&lin->receive_work);
-	cancel_delayed_work_sync(&lin->transmit_work);
-	cancel_delayed_work_sync(&lin->expire_work);
-	cancel_delayed_work_sync(&lin->setup_work);
-	litepulse_consumer_release(lin->lp, &lin->claimant);
+	litepulse_lin_net_quiesce(lin);
+	lin->ndev->stats.tx_dropped += litepulse_lin_net_clear_slots(lin);
 	litepulse_lin_net_purge(lin);
 	litepulse_lin_events_reset(&lin->events);
-	lin->can.state = CAN_STATE_STOPPED;
+	if (!lin->claimed)
+		return;
+	litepulse_consumer_release(lin->lp, &lin->claimant);
+	lin->claimed = false;
 }
 
-static int litepulse_lin_net_take_line(struct litepulse_lin *lin)
-{
-	const struct litepulse_subscribe want = {
-		.kinds = BIT(LITEPULSE_KIND_RX) | BIT(LITEPULSE_KIND_TX) |
-			 BIT(LITEPULSE_KIND_REFUSED) | BIT(LITEPULSE_KIND_RESPONDER_MISSED),
-		.sources = BIT(LITEPULSE_SRC_QUEUE),
-		.watermark = 1,
-		.clock = litepulse_ptp_index(lin->lp) < 0 ? LITEPULSE_CLOCK_NONE :
-							     LITEPULSE_CLOCK_PHC,
-	};
-	int error = litepulse_consumer_claim(lin->lp, &lin->claimant, lin->period,
-					     lin->can.ctrlmode & CAN_CTRLMODE_LOOPBACK);
-
-	if (error)
-		return error;
-	lin->sink.want = want;
-	error = litepulse_consumer_subscribe(lin->lp, &lin->sink);
-	if (error) {
-		litepulse_consumer_release(lin->lp, &lin->claimant);
-		return error;
-	}
-	mutex_lock(&lin->mutex);
-	lin->up = true;
-	error = litepulse_lin_net_set_up(lin);
-	mutex_unlock(&lin->mutex);
-	if (error)
-		litepulse_lin_net_give_up(lin);
-	return error;
-}
-
-/* Nothing is sent yet, and nothing is known of how quickly this machine is. */
+/* Nothing is sent yet, and nothing is known of how quickly this machine is; @period is set. */
 static void litepulse_lin_net_init_queue(struct litepulse_lin *lin)
 {
 	const struct litepulse_rate *rate = &lin->lp->rate;
@@ -1049,38 +1130,152 @@ static void litepulse_lin_net_init_queue(struct litepulse_lin *lin)
 		/* A worker may be so late. */
 		.slack = litepulse_ns_to_ticks(rate, 2 * TICK_NSEC),
 		.horizon = litepulse_ns_to_ticks(rate, HORIZON_NS),
+		.patience = litepulse_lin_frame_bits(lin->period, LITEPULSE_LIN_HEADER_BITS) +
+			    lin->margin,
+		.outcome = litepulse_ns_to_ticks(rate, OUTCOME_NS),
 	};
 }
 
-static int litepulse_lin_net_open(struct net_device *ndev)
+/* The line becomes ours, and the board gets all that it needs. */
+static int litepulse_lin_net_take_line(struct litepulse_lin *lin)
 {
-	struct litepulse_lin *lin = netdev_priv(ndev);
+	const struct litepulse_subscribe want = {
+		.kinds = BIT(LITEPULSE_KIND_RX) | BIT(LITEPULSE_KIND_TX) |
+			 BIT(LITEPULSE_KIND_REFUSED) | BIT(LITEPULSE_KIND_RESPONDER_MISSED),
+		.sources = BIT(LITEPULSE_SRC_QUEUE),
+		.watermark = 1,
+		.clock = litepulse_ptp_index(lin->lp) < 0 ? LITEPULSE_CLOCK_NONE :
+							     LITEPULSE_CLOCK_PHC,
+	};
 	struct litepulse *lp = lin->lp;
 	int error;
 
+	mutex_lock(&lin->mutex);
 	lin->period = litepulse_bit_period(&lp->rate, lin->can.bittiming.bitrate);
-	if (lin->period < (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8) {
-		netdev_err(ndev, "%u bit/s are too fast: a bit is shorter than %u cycles\n",
-			   lin->can.bittiming.bitrate, LITEPULSE_LIN_BIT_CYCLES_MIN);
-		return -ERANGE;
-	}
-	error = open_candev(ndev);
-	if (error)
-		return error;
+	mutex_unlock(&lin->mutex);
 	lin->frame = (struct litepulse_lin_frame){
 		.period = lin->period,
 		.wake = litepulse_ns_to_ticks(&lp->rate, WAKE_HEARD_NS),
 	};
 	litepulse_lin_net_init_queue(lin);
-	error = litepulse_lin_net_take_line(lin);
+	error = litepulse_consumer_claim(lp, &lin->claimant, lin->period,
+					 lin->can.ctrlmode & CAN_CTRLMODE_LOOPBACK);
+	if (error)
+		return error;
+	lin->claimed = true;
+	spin_lock_bh(&lin->lock);
+	lin->active = true;
+	spin_unlock_bh(&lin->lock);
+	lin->sink.want = want;
+	error = litepulse_consumer_subscribe(lp, &lin->sink);
+	if (error)
+		lin->sink.want = (struct litepulse_subscribe){ };
+	mutex_lock(&lin->mutex);
+	if (!error) {
+		lin->up = true;
+		error = litepulse_lin_net_set_up(lin);
+	}
+	mutex_unlock(&lin->mutex);
+	if (error)
+		litepulse_lin_net_give_up(lin);
+	return error;
+}
+
+/* After a reset of the board, a suspend, or bus-off. */
+static int litepulse_lin_net_set_up_again(struct litepulse_lin *lin)
+{
+	int error;
+
+	mutex_lock(&lin->mutex);
+	litepulse_lin_net_drop_slots(lin);
+	error = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:
+		litepulse_lin_net_set_up(lin);
+	mutex_unlock(&lin->mutex);
+	return error;
+}
+
+/* The board becomes what the network wants it to be. */
+static void litepulse_lin_net_setup_work(struct work_struct *work)
+{
+	struct litepulse_lin *lin = container_of(to_delayed_work(work), struct litepulse_lin,
+						 setup_work);
+	const unsigned int wanted = READ_ONCE(lin->wanted);
+	const bool set_up = wanted && lin->can.state != CAN_STATE_BUS_OFF;
+	bool awaited;
+	int error = 0;
+
+	if (lin->taken != wanted)
+		litepulse_lin_net_give_up(lin);
+	lin->taken = wanted;
+	if (set_up) {
+		error = lin->claimed ? litepulse_lin_net_set_up_again(lin) :
+				       litepulse_lin_net_take_line(lin);
+	}
+	if (set_up && !error)
+		lin->can.state = CAN_STATE_ERROR_ACTIVE;
+	spin_lock_bh(&lin->lock);
+	awaited = lin->awaited && lin->wanted == wanted;
+	if (awaited) {
+		lin->awaited = false;
+		lin->error = error;
+		complete(&lin->settled);
+	}
+	spin_unlock_bh(&lin->lock);
+	/* Who waits gets the error. */
+	if (error && error != -ENODEV && !awaited)
+		litepulse_lin_net_bus_off(lin);
+	litepulse_lin_net_transmit_in(lin, 0);
+}
+
+/*
+ * The board is to become what the network wants: @wanted is 0, or of a device that has gone up just
+ * now. 0, or an error of what is over within SETTLE_INTERVAL; the rest goes on behind.
+ */
+static int litepulse_lin_net_settle(struct litepulse_lin *lin, unsigned int wanted)
+{
+	bool pending;
+
+	spin_lock_bh(&lin->lock);
+	reinit_completion(&lin->settled);
+	lin->wanted = wanted;
+	lin->awaited = true;
+	mod_delayed_work(lin->wq, &lin->setup_work, 0);
+	spin_unlock_bh(&lin->lock);
+	wait_for_completion_timeout(&lin->settled, SETTLE_INTERVAL);
+	spin_lock_bh(&lin->lock);
+	pending = lin->awaited;
+	lin->awaited = false;
+	spin_unlock_bh(&lin->lock);
+	return pending ? 0 : lin->error;
+}
+
+static int litepulse_lin_net_open(struct net_device *ndev)
+{
+	struct litepulse_lin *lin = netdev_priv(ndev);
+	const struct litepulse *lp = lin->lp;
+	const u32 bitrate = lin->can.bittiming.bitrate;
+	int error;
+
+	if (litepulse_bit_period(&lp->rate, bitrate) <
+	    (u64)LITEPULSE_LIN_BIT_CYCLES_MIN * lp->samples << 8) {
+		netdev_err(ndev, "%u bit/s are too fast: a bit is shorter than %u cycles\n",
+			   bitrate, LITEPULSE_LIN_BIT_CYCLES_MIN);
+		return -ERANGE;
+	}
+	error = open_candev(ndev);
+	if (error)
+		return error;
+	lin->can.state = CAN_STATE_STOPPED;
+	lin->opened = lin->opened + 1 ?: 1;
+	error = litepulse_lin_net_settle(lin, lin->opened);
+	if (error == -EBUSY)
+		netdev_err(ndev, "the line is in use: ttyPULSE%d is open, or a program has the claim\n",
+			   lp->id);
 	if (error) {
-		if (error == -EBUSY)
-			netdev_err(ndev, "the line is in use: ttyPULSE%d is open, or a program has the claim\n",
-				   lp->id);
+		WRITE_ONCE(lin->wanted, 0);
 		close_candev(ndev);
 		return error;
 	}
-	lin->can.state = CAN_STATE_ERROR_ACTIVE;
 	netif_start_queue(ndev);
 	return 0;
 }
@@ -1090,14 +1285,14 @@ static int litepulse_lin_net_stop(struct net_device *ndev)
 	struct litepulse_lin *lin = netdev_priv(ndev);
 
 	netif_stop_queue(ndev);
-	litepulse_lin_net_give_up(lin);
+	/* What goes down cannot fail. */
+	(void)litepulse_lin_net_settle(lin, 0);
 	close_candev(ndev);
-	/* Until close_candev() an end of bus-off may have queued it. */
-	cancel_delayed_work_sync(&lin->setup_work);
+	lin->can.state = CAN_STATE_STOPPED;
 	return 0;
 }
 
-/* All that is received has a time, and nothing that is sent: it comes back as received. */
+/* All that is received or sent on the bus has a time. */
 static int litepulse_lin_net_get_hwtstamp(struct net_device *ndev,
 					  struct litepulse_hwtstamp *config)
 {
@@ -1106,7 +1301,7 @@ static int litepulse_lin_net_get_hwtstamp(struct net_device *ndev,
 	if (litepulse_ptp_index(lin->lp) < 0)
 		return -EOPNOTSUPP;
 	*config = (struct litepulse_hwtstamp){
-		.tx_type = HWTSTAMP_TX_OFF,
+		.tx_type = HWTSTAMP_TX_ON,
 		.rx_filter = HWTSTAMP_FILTER_ALL,
 	};
 	return 0;
@@ -1116,7 +1311,8 @@ static int litepulse_lin_net_set_hwtstamp(struct net_device *ndev,
 					  struct litepulse_hwtstamp *config,
 					  struct netlink_ext_ack *extack)
 {
-	if (config->flags || config->tx_type != HWTSTAMP_TX_OFF)
+	if (config->flags ||
+	    (config->tx_type != HWTSTAMP_TX_OFF && config->tx_type != HWTSTAMP_TX_ON))
 		return -ERANGE;
 	return litepulse_lin_net_get_hwtstamp(ndev, config);
 }
@@ -1162,8 +1358,10 @@ static int litepulse_lin_net_get_ts_info(struct net_device *ndev, struct litepul
 	info->tx_types = BIT(HWTSTAMP_TX_OFF);
 	info->rx_filters = BIT(HWTSTAMP_FILTER_NONE);
 	if (info->phc_index >= 0) {
-		info->so_timestamping |= SOF_TIMESTAMPING_RX_HARDWARE |
+		info->so_timestamping |= SOF_TIMESTAMPING_TX_HARDWARE |
+					 SOF_TIMESTAMPING_RX_HARDWARE |
 					 SOF_TIMESTAMPING_RAW_HARDWARE;
+		info->tx_types = BIT(HWTSTAMP_TX_ON);
 		info->rx_filters = BIT(HWTSTAMP_FILTER_ALL);
 	}
 	return 0;
@@ -1190,6 +1388,7 @@ static void litepulse_lin_net_init_lin(struct litepulse_lin *lin, struct litepul
 	INIT_DELAYED_WORK(&lin->expire_work, litepulse_lin_net_expire_work);
 	INIT_DELAYED_WORK(&lin->setup_work, litepulse_lin_net_setup_work);
 	INIT_DELAYED_WORK(&lin->transmit_work, litepulse_lin_net_transmit_work);
+	init_completion(&lin->settled);
 	mutex_init(&lin->frame_mutex);
 	mutex_init(&lin->mutex);
 	spin_lock_init(&lin->lock);
@@ -1234,6 +1433,7 @@ static int litepulse_lin_net_probe(struct platform_device *pdev)
 	strscpy(ndev->name, "lin%d", sizeof(ndev->name));
 	ndev->netdev_ops = &litepulse_lin_netdev_ops;
 	ndev->ethtool_ops = &litepulse_lin_ethtool_ops;
+	ndev->flags |= IFF_ECHO;
 	SET_NETDEV_DEV(ndev, &pdev->dev);
 	SET_NETDEV_DEVTYPE(ndev, &litepulse_lin_type);
 	error = register_candev(ndev);
@@ -1255,6 +1455,9 @@ static void litepulse_lin_net_remove(struct platform_device *pdev)
 	struct litepulse_lin *lin = netdev_priv(ndev);
 
 	unregister_candev(ndev);
+	/* It may not have been over when the network had to go on, and frozen since. */
+	cancel_delayed_work_sync(&lin->setup_work);
+	litepulse_lin_net_give_up(lin);
 	destroy_workqueue(lin->wq);
 	free_candev(ndev);
 }

@@ -116,10 +116,17 @@ struct litepulse_lin_slot *litepulse_lin_queue_find(struct litepulse_lin_queue *
 	return NULL;
 }
 
+/* Tick by which a slot must have ended. */
+static u64 litepulse_lin_queue_end(const struct litepulse_lin_queue *queue,
+				   const struct litepulse_lin_slot *slot)
+{
+	return slot->tick + (slot->started ? queue->patience : queue->outcome);
+}
+
 /**
- * litepulse_lin_queue_expired - a slot whose outcome must have been reported
+ * litepulse_lin_queue_expired - a slot that must have ended
  * @queue: of the board
- * @tick: of all that began before it
+ * @tick: all that came before it has been reported
  *
  * Return: the slot or NULL.
  */
@@ -128,7 +135,7 @@ struct litepulse_lin_slot *litepulse_lin_queue_expired(struct litepulse_lin_queu
 	struct litepulse_lin_slot *slot;
 
 	for (slot = queue->slots; slot < queue->slots + LITEPULSE_LIN_SLOTS; slot++)
-		if (slot->tag && slot->tick < tick)
+		if (slot->tag && litepulse_lin_queue_end(queue, slot) < tick)
 			return slot;
 	return NULL;
 }
@@ -168,16 +175,16 @@ void litepulse_lin_queue_hear_all(struct litepulse_lin_queue *queue)
 }
 
 /**
- * litepulse_lin_queue_first - tick of the earliest frame that has a slot; U64_MAX: there is none
+ * litepulse_lin_queue_due - tick at which a slot has expired; U64_MAX: there is no slot
  * @queue: of the board
  */
-u64 litepulse_lin_queue_first(const struct litepulse_lin_queue *queue)
+u64 litepulse_lin_queue_due(const struct litepulse_lin_queue *queue)
 {
 	const struct litepulse_lin_slot *slot;
-	u64 first = U64_MAX;
+	u64 due = U64_MAX;
 
 	for (slot = queue->slots; slot < queue->slots + LITEPULSE_LIN_SLOTS; slot++)
 		if (slot->tag)
-			first = min(first, slot->tick);
-	return first;
+			due = min(due, litepulse_lin_queue_end(queue, slot) + 1);
+	return due;
 }

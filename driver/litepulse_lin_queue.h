@@ -11,6 +11,8 @@
 
 #include <linux/types.h>
 
+struct sk_buff;
+
 /* More than any core can hold: a frame has at least three launches. */
 #define LITEPULSE_LIN_SLOTS 32
 
@@ -24,6 +26,7 @@
  * @started: its break has begun
  * @heard: its header was received, or it has none, or it is not known
  * @ns: when @started, by the PTP clock
+ * @skb: what a program has sent, until @started; the caller's
  */
 struct litepulse_lin_slot {
 	u64 tick;
@@ -34,6 +37,7 @@ struct litepulse_lin_slot {
 	bool started;
 	bool heard;
 	u64 ns;
+	struct sk_buff *skb;
 };
 
 /**
@@ -44,6 +48,8 @@ struct litepulse_lin_slot {
  * @slack: an untimed frame may be given so much earlier, to follow the one before without a gap
  * @horizon: no frame may begin later than that from now
  * @free: what was given to the board is over by then
+ * @patience: so long after a frame has begun its header must have been received
+ * @outcome: so long after it was to begin its outcome must have been reported, unless that was lost
  * @tag: latest tag
  * @slots: of frames
  */
@@ -54,6 +60,8 @@ struct litepulse_lin_queue {
 	u64 slack;
 	u64 horizon;
 	u64 free;
+	u64 patience;
+	u64 outcome;
 	u16 tag;
 	struct litepulse_lin_slot slots[LITEPULSE_LIN_SLOTS];
 };
@@ -68,7 +76,7 @@ struct litepulse_lin_slot *litepulse_lin_queue_add(struct litepulse_lin_queue *q
 struct litepulse_lin_slot *litepulse_lin_queue_find(struct litepulse_lin_queue *queue, u16 tag);
 void litepulse_lin_queue_hear(struct litepulse_lin_queue *queue, u64 tick, u64 within);
 void litepulse_lin_queue_hear_all(struct litepulse_lin_queue *queue);
-u64 litepulse_lin_queue_first(const struct litepulse_lin_queue *queue);
+u64 litepulse_lin_queue_due(const struct litepulse_lin_queue *queue);
 struct litepulse_lin_slot *litepulse_lin_queue_expired(struct litepulse_lin_queue *queue, u64 tick);
 
 #endif /* LITEPULSE_LIN_QUEUE_H */

@@ -36,18 +36,16 @@ static ssize_t role_store(struct device *dev, struct device_attribute *attr, con
 {
 	struct litepulse_lin *lin = litepulse_lin_sysfs_of(dev);
 	const bool master = sysfs_streq(buf, "master") || sysfs_streq(buf, "commander");
-	int error;
+	int error = 0;
 
 	if (!master && !sysfs_streq(buf, "slave") && !sysfs_streq(buf, "responder"))
 		return -EINVAL;
-	error = mutex_lock_killable(&lin->mutex);
-	if (error)
-		return error;
-	if (lin->up)
+	spin_lock_bh(&lin->lock);
+	if (lin->wanted)
 		error = -EBUSY;
 	else
 		lin->master = master;
-	mutex_unlock(&lin->mutex);
+	spin_unlock_bh(&lin->lock);
 	return error ?: count;
 }
 static DEVICE_ATTR_RW(role);

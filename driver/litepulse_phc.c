@@ -107,9 +107,12 @@ void litepulse_phc_adjust(struct litepulse_phc *phc, s64 scaled_ppm)
 {
 	/* 10^6 * 2^16 = 15625 * 2^22 */
 	u64 off = litepulse_mul_div(abs(scaled_ppm), phc->nominal, 15625, NULL);
+	u32 mul;
 
 	off = (off + BIT_ULL(21)) >> 22;
-	phc->mul = scaled_ppm < 0 ? phc->nominal - off : phc->nominal + off;
+	mul = scaled_ppm < 0 ? phc->nominal - off : phc->nominal + off;
+	phc->changes += mul != phc->mul;
+	phc->mul = mul;
 }
 
 /* A period of the clock in ticks, exactly; den is phc->mul. */
@@ -142,7 +145,9 @@ int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct lit
 	u64 earliest = litepulse_phc_ns(phc, from), first = origin, behind;
 	u32 num;
 
-	*train = (struct litepulse_phc_train) { .period_ns = period_ns, .den = phc->mul };
+	*train = (struct litepulse_phc_train) {
+		.period_ns = period_ns, .den = phc->mul, .changes = phc->changes,
+	};
 	if (litepulse_phc_period_of(phc, period_ns, &train->period, &train->period_num))
 		return -ERANGE;
 	if (first < earliest) {
@@ -181,6 +186,19 @@ u64 litepulse_phc_train_place(const struct litepulse_phc_train *train, u64 pulse
 }
 
 /**
+ * litepulse_phc_train_follows - whether the clock's rate is that of the train, and was so since
+ * @train: train
+ * @phc: clock
+ *
+ * A rate that was another one meanwhile has left the pulses beside their times.
+ */
+bool litepulse_phc_train_follows(const struct litepulse_phc_train *train,
+				 const struct litepulse_phc *phc)
+{
+	return train->changes == phc->changes;
+}
+
+/**
  * litepulse_phc_train_change - how a train follows a clock whose rate has changed
  * @train: as it runs
  * @phc: the clock as it is now
@@ -202,6 +220,7 @@ int litepulse_phc_train_change(const struct litepulse_phc_train *train,
 
 	*then = *train;
 	then->den = phc->mul;
+	then->changes = phc->changes;
 	if (litepulse_phc_period_of(phc, train->period_ns, &then->period, &then->period_num))
 		return -ERANGE;
 	pulse = train->pulse;

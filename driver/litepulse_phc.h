@@ -28,6 +28,7 @@ struct litepulse_rate;
  * @mul: a tick takes @mul / @div ns
  * @div: the same whatever the rate; not 0
  * @nominal: @mul of the unadjusted clock
+ * @changes: how often @mul has changed, modulo 2^32
  */
 struct litepulse_phc {
 	u64 tick;
@@ -36,6 +37,7 @@ struct litepulse_phc {
 	u32 mul;
 	u32 div;
 	u32 nominal;
+	u32 changes;
 };
 
 /**
@@ -49,6 +51,7 @@ struct litepulse_phc {
  * @period: whole ticks
  * @period_num: and @period_num / @den of a tick
  * @den: litepulse_phc.mul for which it was worked out
+ * @changes: litepulse_phc.changes, the same
  */
 struct litepulse_phc_train {
 	u64 first;
@@ -60,6 +63,7 @@ struct litepulse_phc_train {
 	u32 period;
 	u32 period_num;
 	u32 den;
+	u32 changes;
 };
 
 /**
@@ -84,6 +88,8 @@ void litepulse_phc_adjust(struct litepulse_phc *phc, s64 scaled_ppm);
 int litepulse_phc_train_init(struct litepulse_phc_train *train, const struct litepulse_phc *phc,
 			     u64 origin, u64 period_ns, u64 from);
 u64 litepulse_phc_train_place(const struct litepulse_phc_train *train, u64 pulse, u32 *num);
+bool litepulse_phc_train_follows(const struct litepulse_phc_train *train,
+				 const struct litepulse_phc *phc);
 int litepulse_phc_train_change(const struct litepulse_phc_train *train,
 			       const struct litepulse_phc *phc, u64 from,
 			       struct litepulse_phc_change *change);

@@ -304,7 +304,7 @@ static long litepulse_ptp_follow_clock(struct litepulse_ptp *ptp)
 		return 0;
 	if (!ptp->running)
 		error = litepulse_ptp_restart_train(ptp);
-	else if (ptp->train.den != ptp->phc.mul)
+	else if (!litepulse_phc_train_follows(&ptp->train, &ptp->phc))
 		error = litepulse_ptp_retune_train(ptp);
 	/* The change before waits for its pulse. */
 	if (error == -EBUSY && ptp->running)

@@ -759,6 +759,41 @@ static void trains_follow_the_clock(struct kunit *test)
 	}
 }
 
+/* The clock's rate changes for a while and is then what it was: the pulses are behind by then. */
+static void train_follows_a_rate_that_returns(struct kunit *test)
+{
+	const u64 period = 1000000;	/* ns */
+	struct litepulse_phc_change change;
+	struct litepulse_phc_train train;
+	struct litepulse_rate rate;
+	struct litepulse_phc phc;
+	u64 pulse, tick, shown, due;
+	unsigned int i;
+	u32 num;
+
+	KUNIT_ASSERT_EQ(test, litepulse_rate_init(&rate, 48000000, 1, 1), 0);
+	KUNIT_ASSERT_EQ(test, litepulse_phc_init(&phc, &rate, 0, 0), 0);
+	KUNIT_ASSERT_EQ(test, litepulse_phc_train_init(&train, &phc, 0, period, 1000), 0);
+	litepulse_phc_adjust(&phc, 0);
+	KUNIT_EXPECT_TRUE(test, litepulse_phc_train_follows(&train, &phc));
+	litepulse_phc_move(&phc, 4800000);
+	litepulse_phc_adjust(&phc, 20 * 65536);
+	KUNIT_EXPECT_FALSE(test, litepulse_phc_train_follows(&train, &phc));
+	/* for 0.5 s: 10 us */
+	litepulse_phc_move(&phc, 28800000);
+	litepulse_phc_adjust(&phc, 0);
+	KUNIT_EXPECT_FALSE(test, litepulse_phc_train_follows(&train, &phc));
+	KUNIT_ASSERT_EQ(test, 0,
+			litepulse_phc_train_change(&train, &phc, phc.tick + 100, &change));
+	KUNIT_EXPECT_TRUE(test, litepulse_phc_train_follows(&change.then, &phc));
+	for (i = 0, pulse = change.pulse; i < 100; i++, pulse++) {
+		tick = litepulse_phc_train_place(&change.then, pulse, &num);
+		shown = litepulse_phc_ns(&phc, tick);
+		due = change.then.first + pulse * period;
+		KUNIT_ASSERT_LE(test, shown > due ? shown - due : due - shown, 22ull);
+	}
+}
+
 /* --- when a tick was, from readings that take their time --- */
 
 /* Of a tick of a 48 MHz clock that is off by @ppm and was 0 at @start, by the host's clock. */
@@ -1368,6 +1403,7 @@ static void lin_diagnostic_frames_are_classic(struct kunit *test)
 
 static const struct litepulse_lin_queue lin_queue = {
 	.ahead = 100, .ahead_min = 100, .ahead_max = 800, .slack = 20, .horizon = 10000,
+	.patience = 50, .outcome = 1000,
 };
 
 static struct litepulse_lin_queue *lin_new_queue(struct kunit *test)
@@ -1449,10 +1485,16 @@ static void lin_frames_have_slots(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 5000), 1100);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 6100), 100);
 	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_room(queue, 20000), 0);
-	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 6100));
-	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 6101),
+	/* That it has begun must be reported, then its header be heard. */
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 7100));
+	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 7101),
 			    litepulse_lin_queue_find(queue, first));
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_first(queue), 6100);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), 7101);
+	litepulse_lin_queue_find(queue, 0xffff)->started = true;
+	KUNIT_EXPECT_NULL(test, litepulse_lin_queue_expired(queue, 6250));
+	KUNIT_EXPECT_PTR_EQ(test, litepulse_lin_queue_expired(queue, 6251),
+			    litepulse_lin_queue_find(queue, 0xffff));
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), 6251);
 }
 
 /* A slot is free when both are known: its break has begun, and its header was received. */
@@ -1463,7 +1505,7 @@ static void lin_headers_are_heard(struct kunit *test)
 	struct litepulse_lin_slot *slot;
 
 	KUNIT_ASSERT_NOT_NULL(test, queue);
-	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_first(queue), U64_MAX);
+	KUNIT_EXPECT_EQ(test, litepulse_lin_queue_due(queue), U64_MAX);
 	slot = litepulse_lin_queue_add(queue, &frame);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	litepulse_lin_queue_hear(queue, 5999, 13);
@@ -1501,6 +1543,7 @@ static struct kunit_case litepulse_cases[] = {
 	KUNIT_CASE(clock_is_exact),
 	KUNIT_CASE(clock_is_adjusted),
 	KUNIT_CASE(trains_follow_the_clock),
+	KUNIT_CASE(train_follows_a_rate_that_returns),
 	KUNIT_CASE(readings_bound_the_moment),
 	KUNIT_CASE(contradicting_readings_begin_anew),
 	KUNIT_CASE(ticks_are_reachable),

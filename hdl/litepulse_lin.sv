@@ -83,9 +83,15 @@ module litepulse_lin #(
   // a record, a cycle later: whether its stop bit is right is known late
   logic       heard, is_ok;
   logic       is_echo;                 // it is what was launched: `data` has not changed since
+  logic       is_sync, is_identifier;  // the latter: its parity is good
   logic [7:0] value;
-  always_ff @(posedge clk)
+  logic       parity0, parity1;
+  assign parity0 = byte_data[0] ^ byte_data[1] ^ byte_data[2] ^ byte_data[4] ^ byte_data[6];
+  assign parity1 = byte_data[1] ^ byte_data[3] ^ byte_data[4] ^ byte_data[5] ^ byte_data[7];
+  always_ff @(posedge clk) begin
     {heard, is_ok, is_echo, value} <= {byte_stb && !rst, byte_ok, byte_data == data, byte_data};
+    {is_sync, is_identifier} <= {byte_data == 8'h55, !parity0 && parity1};
+  end
 
   // Line ------------------------------------------------------------------------------------------------------------------
   // `waiting` from the record of a byte to the end of its frame; then the responder counts. A start edge in this time is somebody else's.
@@ -94,7 +100,7 @@ module litepulse_lin #(
   logic [7:0] pid;
   logic       waiting, sent;           // sent: the byte that is expected back has been launched
   logic       is_last;                 // it is the checksum
-  logic       parity0, parity1, has_entry, answers, goes_on;
+  logic       has_entry, answers, goes_on;
   logic       unpublished;             // the header that was looked up has no answer
   typedef enum logic [3:0] {
     IDLE, CLEAR, STAGE_LOW, STAGE_HIGH, STAGE_READ, ENTRY_WRITE, CONTROL_WRITE, CONTROL_READ,
@@ -102,16 +108,14 @@ module litepulse_lin #(
   } operation_t;
   operation_t operation;               // of the memory
 
-  assign parity0   = value[0] ^ value[1] ^ value[2] ^ value[4] ^ value[6];
-  assign parity1   = value[1] ^ value[3] ^ value[4] ^ value[5] ^ value[7];
   assign has_entry = ENTRIES == 64 || value[5:0] < 6'(ENTRIES);
   // an answer that is still counted down to would be launched with the new one's data
-  assign answers   = state == HEADER && heard && is_ok && !parity0 && parity1 && has_entry && !counting;
+  assign answers   = state == HEADER && heard && is_ok && is_identifier && has_entry && !counting;
   assign goes_on   = state == ANSWER && heard && is_ok && sent && !is_last && is_echo;
 
   always_ff @(posedge clk) begin
     if (heard) begin
-      if (state == SYNC && is_ok && value == 8'h55) state <= HEADER;
+      if (state == SYNC && is_ok && is_sync) state <= HEADER;
       else state <= (answers || goes_on) ? ANSWER : NONE;
     end else if (unpublished || (byte_end && waiting && !hit)) begin
       if (state == ANSWER) state <= NONE;

@@ -22,16 +22,18 @@ module litepulse_lin_break #(
   localparam logic [3:0] BREAK_BITS = 4'd11;
   logic [2:0]      marks;               // of this cycle and the two before
   logic            restart;
-  logic [BITS-1:0] left;                // cycles of the bit that is counted
-  logic [3:0]      bits_left;           // with it
+  logic [BITS-1:0] count;               // of the cycle after this one in the bit, from 1 on; one more in the first bit
+  logic            bit_ends;            // with this cycle
+  logic [3:0]      bits_left;           // with the bit that is counted
   assign restart = (marks[0] && marks[1]) || (marks[1] && marks[2]) || (marks[0] && marks[2]) || !enable;
   always_ff @(posedge clk) begin
     marks      <= {marks[1:0], (cond_line ^ {S{invert}}) != '0};
-    seen       <= !restart && bits_left == 4'd1 && left == BITS'(2);
-    if (restart || left == BITS'(1)) left <= bit_cycles;
-    else left <= left - 1'b1;
+    seen       <= !restart && bits_left == 4'd1 && bit_ends;
+    bit_ends   <= !restart && count == bit_cycles;
+    if (restart || bit_ends) count <= restart ? BITS'(3) : BITS'(2);
+    else count <= count + 1'b1;
     if (restart) bits_left <= BREAK_BITS;
-    else if (left == BITS'(1) && bits_left != 4'd0) bits_left <= bits_left - 4'd1;
+    else if (bit_ends && bits_left != 4'd0) bits_left <= bits_left - 4'd1;
     if (rst) begin
       marks <= '1;
       seen  <= 1'b0;

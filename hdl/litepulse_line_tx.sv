@@ -35,7 +35,7 @@ module litepulse_line_tx #(
     // space level from the cycle of hold_start on for as long as `hold` is set; the cycle behind it still belongs to it
     input  logic         hold_start,
     input  logic         hold,
-    input  logic         hold_next,   // what it will be in the next cycle (for S > 1 only)
+    input  logic         hold_next,   // while it is set: what it will be in the next cycle
     output line_state_t  line,
     output logic [S-1:0] free_from,   // for S > 1: free from this sample on, unless a launch or a hold begins in this cycle: a register
     output logic [S-1:0] busy,        // samples of this cycle that belong to a launch
@@ -101,7 +101,7 @@ module litepulse_line_tx #(
       assign part     = interval[8:0];
       assign frac_sum = {1'b0, frac} + {1'b0, part};
       logic unused;
-      assign unused   = &{1'b0, start_ends1, start_ends2, start_ends_off, hold_next};
+      assign unused   = &{1'b0, start_ends1, start_ends2, start_ends_off};
       assign ends_off = 3'd0;
       assign ends1    = is_pulse && few && interval[1:0] == 2'd1;
       assign ends2    = is_pulse && few && interval[1:0] == 2'd2;
@@ -200,12 +200,12 @@ module litepulse_line_tx #(
   assign free_next   = start ? ends1 : free_rest;
   assign free_off    = !active_next ? 3'd0 : bnd_off_next;
 
-  // not active in the next cycle, or at the boundary of its last interval (one in this cycle is followed by none in the next); with
-  // S > 1 also at the end of a hold
+  // not active in the next cycle, or at the boundary of its last interval (one in this cycle is followed by none in the next), or at
+  // the end of a hold
   always @* begin
     if (start) open_next = ends1;
-    else if (hold_start) open_next = 1'b0;
-    else if (holding) open_next = !hold || (S > 1 && !hold_next);
+    else if (hold_start) open_next = !hold_next;
+    else if (holding) open_next = !hold || !hold_next;
     else open_next = !active || (last && (bnd || near));
     opens_next = start ? ends2 : last && near_now && !hold_start && !(holding && hold);
     late_next  = step && few_halves && ending && halves == 2'd1 && !frac_sum[FW];
@@ -213,7 +213,7 @@ module litepulse_line_tx #(
   generate
     if (S == 1) begin : gen_free_one
       logic open, opens, late;   // three, to be shallow
-      assign free_rest = !hold_start && (open || (holding && !hold) || opens || late);
+      assign free_rest = !hold_start && (open || opens || late);
       assign free_from = '0;
       always_ff @(posedge clk) begin
         {open, opens, late} <= {open_next, opens_next, late_next};

@@ -312,8 +312,8 @@ module litepulse_pulse #(
 
   litepulse_line_tx #(.S(S)) line_tx (
       .clk, .rst, .prepare(mem_ren), .start, .launch, .start_from, .interval, .few, .format,
-      .sub_mask, .sub_level, .rest_level, .space_level(prof_invert[0]), .hold_start, .hold(break_holds), .hold_next(break_hold),
-      .line, .free_from, .busy(line_busy), .tx(tx_o)
+      .sub_mask, .sub_level, .rest_level, .space_level(prof_invert[0]), .hold_start, .hold(break_holds),
+      .hold_next((S > 1) ? break_hold : break_stays), .line, .free_from, .busy(line_busy), .tx(tx_o)
   );
 
   assign timed_lead = resp_lead | queue_lead | train_lead;

@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from litex_soc.board import VARIANTS, Choice, ChoiceError, choose, make_soc
@@ -36,7 +36,8 @@ BUILD = Path(os.environ.get("LITEPULSE_BUILD", ROOT / "build")) / "boards"
 BITSTREAMS = Store("boards")
 GOOD_SEEDS = Path(__file__).resolve().parent / "boards" / "seeds.toml"
 SEEDS = 16  # placements tried at most
-GOOD = 0.01  # a margin that ends the search
+GOOD = 0.03  # a margin that ends the search
+CROSSING = 2  # cycles of the receiving clock within which all arrives that crosses between `sys` and `pulse` (litepulse_cdc_swap.sv)
 MORE = 3  # placements tried behind the first that meets all clocks, for a better margin
 LITEX = threading.Lock()  # LiteX changes the working directory
 SUFFIX = {"ice40": ".bin", "ecp5": ".bit"}
@@ -97,6 +98,7 @@ class Result:
     """One placement, or the best of several. MHz by clock; `used` and `available` by RESOURCES; `ways`: the longest of each clock.
 
     `settle`: ns that the worst input's synchroniser has to decide, see settling_ns(); None without the core or a placement.
+    `crossings`: {"sys -> pulse": [ns of the longest path, ns within which it must arrive], ...}, see crossing_ns().
     """
 
     seed: int
@@ -107,11 +109,15 @@ class Result:
     ways: dict
     seconds: float
     settle: float | None = None
+    crossings: dict = field(default_factory=dict)
 
     @property
     def margin(self):
-        """Smallest of fmax / needed - 1; below 0 a clock is missed. -1 if it does not fit."""
-        return min((self.fmax[clock] / mhz - 1 for clock, mhz in self.needed.items()), default=-1) if self.fmax else -1
+        """Smallest of fmax / needed - 1, and the same of the crossings; below 0 a clock or a crossing is missed. -1 if it does not fit."""
+        if not self.fmax:
+            return -1
+        margins = [self.fmax[clock] / mhz - 1 for clock, mhz in self.needed.items()]
+        return min([*margins, *(limit / ns - 1 for ns, limit in self.crossings.values())], default=-1)
 
     @property
     def fits(self):
@@ -246,17 +252,42 @@ def settling_ns(report, mhz):
     return round(min(left.values()), 1) if left else None
 
 
-def read_report(choice, report, clocks, nets, seed, seconds):
-    """Result of nextpnr's report.json."""
-    fmax, ways = {}, {}
+def clocks_of(report, clocks, nets):
+    """{net: clock} of the report's nets."""
+    found = {}
     for net, value in report["fmax"].items():
         # a net has many names: by its constraint
         clock = next(
             (c for c, mhz in clocks.items() if nets[c] == net.removeprefix("$glbnet$")),
             next((c for c, mhz in clocks.items() if abs(mhz - value["constraint"]) < 0.01 * mhz), None),
         )
-        if clock is None:
-            continue
+        if clock is not None:
+            found[net] = clock
+    return found
+
+
+def crossing_ns(report, clocks, nets):
+    """{"sys -> pulse": [ns of the longest path from one clock to the other, ns within which it must arrive]}, both ways.
+
+    nextpnr knows no limit for such a path: it reports its delay, and lets it be as long as it likes. What crosses is looked at CROSSING
+    cycles of the receiving clock behind its flag at the earliest. ToolError if the report has no such paths, though there are two clocks.
+    """
+    found, named = {}, clocks_of(report, clocks, nets)
+    for path in report["critical_paths"]:
+        begin, end = (named.get(path[side].split()[-1]) for side in ("from", "to"))
+        if begin and end and begin != end:
+            name, ns = f"{begin} -> {end}", sum(step["delay"] for step in path["path"])
+            found[name] = [round(max(ns, found.get(name, [0])[0]), 1), round(CROSSING * 1000 / clocks[end], 1)]
+    if len(set(named.values())) > 1 and len(found) < 2:
+        raise ToolError(f"nextpnr reports paths between its clocks in {len(found)} of 2 directions: {', '.join(found) or 'none'}")
+    return found
+
+
+def read_report(choice, report, clocks, nets, seed, seconds):
+    """Result of nextpnr's report.json."""
+    fmax, ways = {}, {}
+    for net, clock in clocks_of(report, clocks, nets).items():
+        value = report["fmax"][net]
         fmax[clock] = math.floor(value["achieved"] * 10) / 10  # rounded, a clock might seem met
         found = [p for p in report["critical_paths"] if p["from"].split()[-1] == p["to"].split()[-1] == net]
         ways[clock] = longest_way(found[0]["path"]) if found else ""
@@ -271,6 +302,7 @@ def read_report(choice, report, clocks, nets, seed, seconds):
         ways,
         round(seconds, 1),
         settling_ns(report, clocks["pulse"]) if choice.with_core else None,
+        crossing_ns(report, clocks, nets) if choice.with_core else {},
     )
 
 
@@ -356,7 +388,7 @@ def _build(choice, seeds, say, folder, every, search):
     top, options, clocks, nets, files = write_sources(choice, folder)
     command = synthesis(choice.fpga, choice.samples)
     good = good_seeds().get(choice.name)
-    key = content(folder, command, options, placing(choice), clocks, seeds, every, search, good, GOOD, MORE)
+    key = content(folder, command, options, placing(choice), clocks, seeds, every, search, good, GOOD, MORE, CROSSING)
     if known := None if is_fresh() else BITSTREAMS.find(choice.name, key):
         for file in known.iterdir():
             if file.name != COMPLETE:
@@ -407,6 +439,10 @@ def shortcomings(choice, best):
         f"{choice.name} misses timing: {c} reaches {best.fmax.get(c, 0)} MHz, needed {mhz:g}"
         for c, mhz in best.needed.items()
         if best.fmax.get(c, 0) < mhz
+    ] + [
+        f"{choice.name} misses timing: {what} takes {ns} ns, at most {limit:g}"
+        for what, (ns, limit) in best.crossings.items()
+        if ns > limit
     ]
 
 
@@ -444,6 +480,8 @@ def main(argv=None):
         print(f"{what.replace('_', ' ')}: {count} of {best.available[what]}")
     for clock, way in best.ways.items():
         print(f"{clock}: {best.fmax[clock]} MHz, needed {best.needed[clock]:g}; longest: {way}")
+    for what, (ns, limit) in best.crossings.items():
+        print(f"{what}: {ns} ns, at most {limit:g}")
     missed = shortcomings(choice, best)
     for line in missed:
         print(line, file=sys.stderr)

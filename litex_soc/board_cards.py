@@ -5,6 +5,7 @@ python -m litex_soc.board_cards [--check]      (part of `make generate`); --chec
 """
 
 import argparse
+import re
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -85,6 +86,22 @@ SPECIAL = {
     ],
 }
 OUT, IN, DARK, WARM, SERIAL = "#cfe6ff", "#d5f0d5", "#444444", "#ffd9d2", "#fff0c2"
+# What each colour of a drawing is on a dark page.
+ON_DARK = {
+    "white": "#0d1117",
+    "black": "#e6edf3",
+    OUT: "#1b4b91",
+    IN: "#1f5f32",
+    DARK: "#c9d1d9",
+    WARM: "#8a2f22",
+    SERIAL: "#6b4e00",
+    "#f3f3f3": "#21262d",
+    "#aaaaaa": "#484f58",
+    "#777777": "#9198a1",
+    "#555555": "#9198a1",
+    "none": "none",
+}
+COLOUR = re.compile(r'\b(fill|stroke)="([^"]+)"')
 MEANINGS = {
     "tx": ("out", "the line, out"),
     "rx": ("in", "the line, in; weak pull-up in the FPGA"),
@@ -126,7 +143,7 @@ def box(x, y, width, height, fill="white", stroke="black"):
 
 
 def drawing(title, width, height, parts):
-    """An SVG with a white background, so that it is readable on dark pages, too."""
+    """An SVG with a white background: black lines on a transparent one are invisible on a dark page."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return "\n".join(
         [
@@ -137,6 +154,21 @@ def drawing(title, width, height, parts):
             "",
         ]
     )
+
+
+def on_dark(svg):
+    """A drawing for dark pages."""
+    return COLOUR.sub(lambda found: f'{found[1]}="{ON_DARK[found[2]]}"', svg)
+
+
+def picture(path, alt):
+    """The lines of a page that show a drawing, light or dark as the page is."""
+    return [
+        "<picture>",
+        f'  <source media="(prefers-color-scheme: dark)" srcset="{path}-dark.svg">',
+        f'  <img src="{path}.svg" alt="{alt}">',
+        "</picture>",
+    ]
 
 
 def pins_drawing(name):
@@ -200,9 +232,9 @@ WIRINGS = (
     (
         "5. LIN",
         "12 V LIN transceiver",
-        (("tx", "TXD"), ("rx", "RXD"), (POWER, "pull-up at RXD"), (GND, "GND")),
+        (("tx", "TXD"), ("rx", "RXD"), (POWER, "EN or SLP_N"), (POWER, "RXD, by a pull-up"), (GND, "GND")),
         "LIN, VBAT 12 V",
-        ("Its logic side must take 3.3 V.", "A master also needs 1 kΩ and a diode."),
+        ("EN or SLP_N high: the chip is awake.", "Its logic side must take 3.3 V.", "A master also needs 1 kΩ and a diode."),
     ),
 )
 
@@ -257,10 +289,10 @@ def card(name):
         "",
         *wrapped(f"{doc} The FPGA is an {platform.device}. Nothing on this card has been tested on hardware yet."),
         "",
-        f"![Headers of the {board.title} with LitePulse's signals](../images/boards/{name}.svg)",
+        *picture(f"../images/boards/{name}", f"Headers of the {board.title} with LitePulse's signals"),
         "",
         *wrapped(
-            "The drawing goes by pin numbers. Find them on the board by what is printed there, and check GND with a meter before you "
+            "The drawing goes by pin numbers. Find them on the board by what is printed there, and check GND with a multimeter before you "
             f"connect anything. All pins are {voltage(made.iostandard):g} V: [what to put between](../first-hour.md#wires-and-voltages)."
         ),
         "",
@@ -312,12 +344,13 @@ def card(name):
 
 def files():
     """{path: text} of all that is written here."""
-    made = {}
-    for name in boards.NAMES:
-        made[f"docs/boards/{name}.md"] = card(name)
-        made[f"docs/images/boards/{name}.svg"] = pins_drawing(name)
-    made["docs/images/boards/icebreaker-wiring.svg"] = wiring_drawing("icebreaker")
-    return made
+    drawings = {name: pins_drawing(name) for name in boards.NAMES}
+    drawings["icebreaker-wiring"] = wiring_drawing("icebreaker")
+    return {
+        **{f"docs/boards/{name}.md": card(name) for name in boards.NAMES},
+        **{f"docs/images/boards/{name}.svg": svg for name, svg in drawings.items()},
+        **{f"docs/images/boards/{name}-dark.svg": on_dark(svg) for name, svg in drawings.items()},
+    }
 
 
 def main(argv=None):

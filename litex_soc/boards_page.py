@@ -9,6 +9,7 @@ Exit status 1 if a tool failed, 3 if a board does not fit or misses timing (the 
 import argparse
 import os
 import sys
+import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +22,15 @@ from litex_soc.phys import PHYS
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "boards.md"
 COMMAND = "python -m litex_soc.boards_page"
+# Who makes or documents each board: its price is there, and changes.
+MAKERS = {
+    "icebreaker": ("1BitSquared", "https://1bitsquared.com/products/icebreaker"),
+    "alchitry_cu": ("SparkFun", "https://www.sparkfun.com/products/16526"),
+    "ulx3s": ("Radiona", "https://github.com/emard/ulx3s"),
+    "colorlight_i5": ("Colorlight", "https://github.com/wuxx/Colorlight-FPGA-Projects"),
+    "orangecrab": ("OrangeCrab", "https://github.com/orangecrab-fpga/orangecrab-hardware"),
+    "ecpix5": ("LambdaConcept", "https://docs.lambdaconcept.com/ecpix-5/"),
+}
 
 
 def all_choices(names=None):
@@ -48,14 +58,19 @@ def response_ns(choice):
 
 
 def linux_clocks():
-    """Lines: which boards have other clocks with a CPU."""
+    """Which boards have other clocks with a CPU, one text for each."""
     found = []
     for name, board in boards.all_boards().items():
         made = choose(name).constraints
         if made.linux:
             clocks = ", ".join(f"{float(made.of_variant('linux').pulse_hz(phy)) / 1e6:g} MHz (`{phy}`)" for phy in board.phys)
-            found.append(f"- {board.title} with the variant `linux`: `pulse` {clocks}")
+            found.append(f"{board.title} with the variant `linux`: `pulse` {clocks}")
     return found
+
+
+def bullets(*texts):
+    """The lines of a list, at most 100 columns wide."""
+    return [line for each in texts for line in textwrap.wrap(each, 100, initial_indent="- ", subsequent_indent="  ")]
 
 
 def row(cells):
@@ -70,26 +85,57 @@ def used(best, what):
     return f"{best.used[what]} of {best.available[what]} ({best.used[what] * 100 // best.available[what]} %)"
 
 
-def cards():
-    """The lines that link to each board's card."""
-    links = ",\n".join(f"[{board.title}](boards/{name}.md)" for name, board in boards.all_boards().items())
-    return f"Cards with pins and drawings:\n{links}."
+def which():
+    """The lines of the table by which a reader chooses a board; every figure is that of its default."""
+    out = [
+        "| board, its card | FPGA | a tick | soonest answer, pin to pin | inputs | LIN slave | price: see |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, board in boards.all_boards().items():
+        choice = choose(name)
+        others = [choose(name, samples=PHYS[phy].samples) for phy in board.phys[1:]]
+        with_lin = [f"`SAMPLES={other.samples}`" for other in others if other.lin_entries]
+        lin = f"{choice.lin_entries} identifiers" if choice.lin_entries else f"with {', '.join(with_lin)}" if with_lin else "no"
+        out.append(
+            row(
+                [
+                    f"[{board.title}](boards/{name}.md)",
+                    f"{'iCE40' if board.family == 'ice40' else 'ECP5'} {choice.fpga.upper()}",
+                    f"{float(choice.tick_ns):.3f} ns",
+                    f"{response_ns(choice):.0f} ns",
+                    len(choice.constraints.inputs(choice.phy)),
+                    lin,
+                    "[{}]({})".format(*MAKERS[name]),
+                ]
+            )
+        )
+    return out
 
 
-def page(results):
-    """docs/boards.md of {Choice: [Result, ...]}."""
-    full = {choice: found for choice, found in results.items() if choice.with_core}
+def head():
+    """The lines of the page that need no build: which board, and what can be chosen."""
     out = [
         f"<!-- Written by `{COMMAND}`. {SPDX} BSD-2-Clause -->",
         "",
         "# Boards",
         "",
+        "If you have no board yet, take the iCEBreaker: [the first hour](first-hour.md) is written for it.",
+        "Take an ECP5 board if a tick of 20 ns is too long. A card shows where the pins are, and what to",
+        "type. None of these bitstreams has been tried on a board yet: what is shown is that they build, fit",
+        "and meet timing, and that the netlists pass the core's tests.",
+        "",
+        *which(),
+        "",
+        "All figures are those of the default; [limits.md](limits.md#by-board) has every `SAMPLES=`. The",
+        "answer is computed from clock and pins.",
+        "",
         "    make BOARD=icebreaker bitstream        # Yosys, nextpnr; in build/boards",
-        "    make BOARD=icebreaker flash            # the same, and writes it to the board; DRY_RUN=1 prints the command only",
+        "    make BOARD=icebreaker flash            # the same, and writes it; DRY_RUN=1 only says how",
         "    make boards                            # all of them, and this page",
         "",
-        "FPGA=, VARIANT= and SAMPLES= choose where there is a choice (below, the default first). None of these bitstreams has been",
-        "tried on a board yet: what is shown is that they build, fit and meet timing, and that the netlists pass the core's tests.",
+        "## What can be chosen, and the pins",
+        "",
+        "The first is the default. A pin is named as on its connector, or by the FPGA's ball.",
         "",
         "| board | FPGA= | VARIANT= | SAMPLES= (PHY, `pulse`) | line and inputs | serial port for bridge or console |",
         "|---|---|---|---|---|---|",
@@ -99,27 +145,37 @@ def page(results):
         phys = ", ".join(f"{PHYS[p].samples} (`{p}`, {float(c.pulse_hz(p)) / 1e6:g} MHz)" for p in board.phys)
         pins = f"tx {c.pins['tx']}, rx {c.pins['rx']}, de {c.pins['de']}; inputs {', '.join(c.aux)}"
         out.append(row([f"{board.title} (`{name}`)", ", ".join(board.fpgas), ", ".join(board.variants), phys, pins, board.serial_is]))
-    out += [
+    return [
+        *out,
         "",
-        cards(),
-        "What each of them can do, in one table: [limits.md](limits.md#by-board).",
-        "",
-        *(f"- `{name}`: {what}" for name, what in VARIANTS.items()),
-        *linux_clocks(),
-        "",
-        "With more samples per cycle fewer inputs have room: (inputs + 1) x samples is at most 16; some boards' pins allow less",
-        "([constraints/](../constraints)). A pull-down belongs at `de`: until the core leaves reset nothing drives it.",
-        "",
-        *(f"{board.title}: {board.note}." for board in boards.all_boards().values() if board.note),
+        *bullets(
+            *(f"`{name}`: {what}" for name, what in VARIANTS.items()),
+            *linux_clocks(),
+            *(f"{board.title}: {board.note}" for board in boards.all_boards().values() if board.note),
+            "With more samples per cycle fewer inputs have room: (inputs + 1) x samples is at most 16; some boards' pins allow less "
+            "([constraints/](../constraints))",
+            "Fit a pull-down at `de`: until the core leaves reset nothing drives it",
+        ),
+    ]
+
+
+def page(results):
+    """docs/boards.md of {Choice: [Result, ...]}."""
+    full = {choice: found for choice, found in results.items() if choice.with_core}
+    out = [
+        *head(),
         "",
         "## Size and speed",
         "",
-        f"By nextpnr, the best of the placements tried: until one meets both clocks with {GOOD:.0%} to spare, but not more than",
-        f"{MORE} behind the first that meets them, and {SEEDS} in all.",
-        "Margin: how much faster than needed the slower clock could be. Response: the responder's smallest delay from a pin to a pin",
-        "behind an edge, `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency. Settle: what an input's synchroniser",
-        "has to decide ([pins.md](pins.md#synchronisers-and-how-often-they-fail)). Cells: logic cells of an iCE40, LUTs of an",
-        "ECP5.",
+        f"By nextpnr, the best of the placements tried: until one meets both clocks with {GOOD:.0%} to spare, but",
+        f"not more than {MORE} behind the first that meets them, and {SEEDS} in all.",
+        "",
+        "- Margin: how much faster than needed the slower clock could be.",
+        "- Response: the responder's smallest delay from a pin to a pin behind an edge,",
+        "  `RESPONSE_MIN_CYCLES` of [core.md](core.md) with the PHY's latency.",
+        "- Settle: what an input's synchroniser has to decide",
+        "  ([pins.md](pins.md#synchronisers-and-how-often-they-fail)).",
+        "- Cells: logic cells of an iCE40, LUTs of an ECP5.",
         "",
         "| build | `pulse` MHz needed / reached | `sys` MHz | margin | tick ns | response ns | settle ns | cells | flip-flops | "
         "block RAMs | placements | build s |",
@@ -152,8 +208,10 @@ def page(results):
         finest, soonest = min(met, key=lambda c: c.tick_ns), min(met, key=response_ns)
         out += [
             "",
-            f"The finest tick has `{finest.name}`; the soonest answer, {response_ns(soonest):.0f} ns, is `{soonest.name}`'s.",
-            "With more samples per cycle a tick is shorter, but an answer takes longer: pads and decision need more cycles.",
+            f"The finest tick has `{finest.name}`; the soonest answer,",
+            f"{response_ns(soonest):.0f} ns, is that of `{soonest.name}`.",
+            "With more samples per cycle a tick is shorter, but an answer takes longer: pads and decision need",
+            "more cycles.",
         ]
     missed = [line for choice, found in full.items() for line in shortcomings(choice, found[0])]
     out += ["", "All fit and meet their clocks." if not missed else "**Missed: " + "; ".join(missed) + ".**"]
@@ -161,8 +219,8 @@ def page(results):
         "",
         "## What LitePulse costs",
         "",
-        "The same SoC, bridge included, with LitePulse, with a LiteUART (16 bytes of FIFO either way) in its place, and with",
-        "neither.",
+        "The same SoC, bridge included, with LitePulse, with a LiteUART (16 bytes of FIFO either way) in its",
+        "place, and with neither.",
         "",
         "| board | | cells | flip-flops | block RAMs | `sys` MHz |",
         "|---|---|---|---|---|---|",
@@ -186,6 +244,12 @@ def page(results):
                 )
     out += ["", "## Critical paths", "", "Of each clock:", ""]
     out += [f"- `{choice.name}`, `{clock}`: {way}" for choice, found in full.items() for clock, way in found[0].ways.items()]
+    out += ["", "Between the two clocks, where nextpnr knows no limit; at most two cycles of the clock that receives:", ""]
+    out += [
+        f"- `{choice.name}`, `{way}`: {ns:g} ns of {limit:g}"
+        for choice, found in full.items()
+        for way, (ns, limit) in found[0].crossings.items()
+    ]
     return "\n".join(out) + "\n"
 
 

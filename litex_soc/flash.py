@@ -184,7 +184,7 @@ def check_access(board, device):
                 f"{board.title} is there (USB port {device.port}), but you may not open {node}. A udev rule allows it:\n"
                 f"    sudo cp {shlex.quote(str(RULES))} /etc/udev/rules.d/\n"
                 "    sudo udevadm control --reload && sudo udevadm trigger\n"
-                "then unplug the board and plug it in again. Over ssh also: sudo adduser $USER plugdev, and log in anew.\n"
+                "then unplug the board and plug it in again. Over ssh also: sudo adduser $USER plugdev, and log in again.\n"
                 f"For this board {RULES.name} says:\n" + "".join(f"    {line}\n" for line in rules_of(*board.usb[:2])).rstrip("\n")
             )
 

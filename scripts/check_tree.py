@@ -10,8 +10,10 @@ The checks are the functions of CHECKS, which get the files that the hook names,
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "sw")]
@@ -26,7 +28,7 @@ LICENCE = "BSD-2-Clause"
 # REUSE.toml has their licences.
 NO_LICENCE_LINE = re.compile(
     r"LICENSE$|LICENSES/|debian/(copyright|source/format)$|docs/(images/|experiments\.json$)|requirements/"
-    r"|driver/upstream/tree/Documentation/ABI/|sw/litepulse/certify/schema\.json$"
+    r"|driver/upstream/tree/Documentation/ABI/|sw/litepulse/certify/schema\.json$|sim/boards/nextpnr_icebreaker\.json$"
 )
 # Yosys reads `-W'(x)` as `(-W)'(x)`, without a warning: other hardware than the simulators show.
 SIGNED_CAST = re.compile(r"""(?:[=(,?:{+<>!~^-]\s*|[&|]\s+)[-~!&|^]\s*(?:\w+|\([^()]*\))'\(""")
@@ -163,10 +165,60 @@ def versions() -> Iterator[tuple[str, int, str]]:
         yield "CITATION.cff", 1, f"the version is {__version__}"
 
 
+def stated_figures(text: str) -> Iterator[tuple[int, str, str]]:
+    """(line, part, commit) of figures that name the commit of their sources: the part is the last program in backticks before it."""
+    for found in re.finditer(r"\bsources ([0-9a-f]{7,40})\b", text):
+        programs = re.findall(r"`(python -m\s[^`]*)`", text[: found.start()])
+        yield text.count("\n", 0, found.start()) + 1, " ".join(programs[-1].split()) if programs else "", found[1]
+
+
+def figures() -> Iterator[tuple[str, int, str]]:
+    """No figure on a page is older than docs/develop/figures.toml allows, in commits that touched its sources. Where git has no
+    history (a shallow clone) nothing is checked."""
+    if git("rev-parse", "--is-shallow-repository") == "true":
+        return
+    table = "docs/develop/figures.toml"
+    rules = tomllib.loads((ROOT / table).read_text(encoding="utf-8"))["figures"]
+    pages = {rule["page"] for rule in rules} | set(git("grep", "-lIE", "sources [0-9a-f]{7}", "--", "docs/*.md").splitlines())
+    for page in sorted(pages):
+        used = [rule for rule in rules if rule["page"] == page]
+        parts = list(stated_figures((ROOT / page).read_text(encoding="utf-8")))
+        for line, part, commit in parts:
+            rule = next((rule for rule in used if "part" in rule and part.startswith(rule["part"])), None)
+            if rule is None:
+                yield page, line, f"`{part}` has no entry in {table}"
+            elif not git("rev-parse", "--quiet", "--verify", f"{commit}^{{commit}}"):
+                yield page, line, f"there is no commit {commit}"
+            else:
+                yield from too_old(rule, line, commit)
+        for rule in used:
+            if "part" not in rule:
+                yield from too_old(rule, 1, git("log", "-1", "--format=%h", "--", page))
+            elif not any(part.startswith(rule["part"]) for _, part, _ in parts):
+                yield table, 1, f"{page} has no part `{rule['part']}` that names the commit of its sources"
+
+
+def too_old(rule: dict[str, Any], line: int, commit: str) -> Iterator[tuple[str, int, str]]:
+    """What is wrong if more commits have touched the sources of figures since they were measured than the rule allows."""
+    missing = [path for path in rule["sources"] if not (ROOT / path).exists()]
+    if missing:
+        yield "docs/develop/figures.toml", 1, f"{rule['page']}: there is no {', '.join(missing)}"
+    age = int(git("rev-list", "--count", "--no-merges", f"{commit}..HEAD", "--", *rule["sources"]) if commit else "0")
+    if age > rule["commits"]:
+        what = f"`{rule['part']}`" if "part" in rule else "this page"
+        since = f"{age} commits have touched its sources since, {rule['commits']} are allowed"
+        yield rule["page"], line, f"{what} was measured at {commit}; {since}"
+
+
+def git(*words: str) -> str:
+    """What git prints, nothing if it fails."""
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
 CHECKS: dict[str, Callable[[Path], Iterator[Finding]]] = {
     check.__name__: check for check in (licence, machine, editorconfig, hdl, pictures, workflow_shell)
 }
-WHOLE: dict[str, Callable[[], Iterator[tuple[str, int, str]]]] = {check.__name__: check for check in (marked, versions)}
+WHOLE: dict[str, Callable[[], Iterator[tuple[str, int, str]]]] = {check.__name__: check for check in (marked, versions, figures)}
 
 
 def fix() -> int:

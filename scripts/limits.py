@@ -21,8 +21,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "sw")]
 from litepulse.backends import registers, uartbone  # noqa: E402
 from litepulse.board import FARTHEST_DAYS  # noqa: E402
 from litepulse.layout import LIN_BIT_MIN  # noqa: E402
+from litepulse.limits import BREAK_MAX, LOWEST_BAUD  # noqa: E402
 from litepulse.lin import protocol  # noqa: E402
-from litepulse.plan import BREAK_MAX  # noqa: E402
 from litepulse.session import MOST_SAMPLES  # noqa: E402
 from litepulse.units import BIT_PERIOD_FRACTION, MIN_BIT_CYCLES, WORD, fixed, si  # noqa: E402
 from litex_soc import SPDX, boards, regmap  # noqa: E402
@@ -143,7 +143,7 @@ def launches() -> list[Row]:
             "parity: " + ", ".join(name.lower() for name, _ in regmap.PARITIES.values()),
             "[core.md](core.md)",
         ),
-        ("line profiles", f"{regmap.PROFILES}", "the tty has profile 0", "[driver.md](driver.md)"),
+        ("line profiles", f"{regmap.PROFILES}", "the tty has profile 0", "[chardev.md](chardev.md)"),
         ("`de` lead and lag, each", f"0 to {time(lead)}", f"0 to {lead:,} ticks", "[core.md](core.md)"),
         (
             "echo of our own transmission",
@@ -260,10 +260,10 @@ def times() -> list[Row]:
 
 def driver() -> list[Row]:
     """Of the Linux driver."""
-    page, tty = "[driver.md](driver.md)", "[driver.md](driver.md#the-tty)"
+    page, tty = "[chardev.md](chardev.md)", "[tty.md](tty.md#interrupt-moderation)"
     before, least, most, soon = (defined("litepulse_tty.c", f"INTERRUPTS_{name}") for name in ("MAX", "LEAST", "MOST", "LOW_LATENCY"))
     return [
-        ("boards", f"{defined('uapi/linux/litepulse.h', 'LITEPULSE_DEVICES')}", "", page),
+        ("boards", f"{defined('uapi/linux/litepulse.h', 'LITEPULSE_DEVICES')}", "", "[driver.md](driver.md)"),
         ("files of a board that may be subscribed", f"{defined('uapi/linux/litepulse.h', 'LITEPULSE_SUBSCRIBERS_MAX')}", "", page),
         (
             "records in a file's FIFO",
@@ -275,7 +275,7 @@ def driver() -> list[Row]:
             "events in a file's ring",
             "as asked for",
             f"{defined('litepulse_ring.h', 'LITEPULSE_RING_MIN')} to {defined('litepulse_ring.h', 'LITEPULSE_RING_MAX'):,}, a power of two",
-            "[driver.md](driver.md#a-ring-for-high-rates)",
+            "[chardev.md](chardev.md#a-ring-for-high-rates)",
         ),
         ("programs that may launch", "1", "the holder of the claim", page),
         ("interrupts per second before moderation", f"{before:,}", f"{least:,} to {most:,}; `low_latency`: {soon:,}", tty),
@@ -283,7 +283,7 @@ def driver() -> list[Row]:
             "received bytes per interrupt, `rx_trig_bytes`",
             f"{defined('litepulse_tty.c', 'TRIGGER_BYTES')}",
             "or older than `rx_trig_age_us`, or the line silent",
-            "[driver.md](driver.md#the-tty)",
+            "[tty.md](tty.md#how-soon-received-bytes-interrupt)",
         ),
         (
             "rate of the PTP clock",
@@ -307,12 +307,7 @@ def cable() -> list[Row]:
             page,
         ),
         ("a raised rate falls back after", f"{regmap.BRIDGE_FALLBACK_SECONDS} s", "without a valid command", page),
-        (
-            "bit rate of another UARTBone, by the command",
-            f"at least {uartbone.LOWEST_BAUD:,} Bd",
-            "`--port-baud`",
-            "[cli.md](cli.md#which-device)",
-        ),
+        ("bit rate of another UARTBone, by the command", f"at least {LOWEST_BAUD:,} Bd", "`--port-baud`", "[cli.md](cli.md#which-device)"),
         ("words per command of UARTBone", f"{uartbone.MAX_BURST}", "", page),
         ("payload of a checked frame", f"{regmap.BRIDGE_FRAME_MAX} bytes", "", page),
         (
@@ -335,7 +330,7 @@ def speed() -> list[Row]:
     page, b = "[benchmarks.md](benchmarks.md", "docs/benchmarks.md"
     linux = found(b, r"^\| edges read from the chardev[^|]*\| ([\d,]+) a second")
     loaded = found(b, r"^\| edges read from the chardev[^|]*\|[^|]*\| ([\d,]+) a second")
-    ring = found("docs/driver.md", r"at 50 MHz it carries ([\d,]+) events a second to a program")
+    ring = found("docs/chardev.md", r"at 50 MHz it carries ([\d,]+) events a second to a program")
     tty = found(b, r"^\| bytes read from litepulse's tty[^|]*\| ([\d,]+) baud")
     return [
         (
@@ -344,7 +339,7 @@ def speed() -> list[Row]:
             f"{loaded} with a loaded CPU",
             f"{page}#the-driver-beside-liteuart)",
         ),
-        ("SoC, a program has a ring", f"{ring} events/s", "", "[driver.md](driver.md#a-ring-for-high-rates)"),
+        ("SoC, a program has a ring", f"{ring} events/s", "", "[chardev.md](chardev.md#a-ring-for-high-rates)"),
         ("SoC, a program reads the tty", f"{tty} Bd", "the highest tried without loss", f"{page}#the-driver-beside-liteuart)"),
         (
             "cable at 3 Mbaud, with the driver",

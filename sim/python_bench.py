@@ -8,8 +8,11 @@ Peers do like work in the same run: NumPy decodes the same bursts, csv.writer wr
 import contextlib
 import csv
 import io
+import resource
 import statistics
 import struct
+import subprocess
+import sys
 import time
 from argparse import Namespace
 from fractions import Fraction
@@ -31,6 +34,14 @@ BURSTS = 400
 ROUNDS = 5
 TICKS = 2667  # from edge to edge: 18,000 a second
 LOOK = 4  # bursts that one look at the board takes
+STARTS = 20
+PYTHON_ALONE = "python -c pass"
+START = {
+    PYTHON_ALONE: ["-c", "pass"],
+    "litepulse --version": ["-m", "litepulse", "--version"],
+    "litepulse --help": ["-m", "litepulse", "--help"],
+    "litepulse capture --help": ["-m", "litepulse", "capture", "--help"],
+}
 PEERS = ("numpy", "csv.writer")
 WORK = {
     "decode": "records of the stream, decoded",
@@ -45,20 +56,17 @@ WORK = {
 }
 
 
-def bursts():
-    """The words of each burst: a header, then records of an input that changes every TICKS."""
+def words():
+    """Those of all records: an input that changes every TICKS."""
     made, tick = [], 1000
-    for first in range(0, BURSTS * BURST, BURST):
-        words = []
-        for number in range(first, first + BURST):
-            tick += TICKS
-            words += [tick & 0xFFFFFFFF, tick >> 32, (number & 0xFFFF) << 16 | 2 << 12 | 4 << 8, (number & 1) << 16 | 1]
-        made.append([BURST | (first & 0xFFFF) << 16, 0, tick + 5 & 0xFFFFFFFF, tick + 5 >> 32, *words])
+    for number in range(BURSTS * BURST):
+        tick += TICKS
+        made += [tick & 0xFFFFFFFF, tick >> 32, (number & 0xFFFF) << 16 | 2 << 12 | 4 << 8, (number & 1) << 16 | 1]
     return made
 
 
 class Recorded:
-    """Stands for a Backend, and for the Device below it: its board has just these bursts to give."""
+    """Stands for a Backend, and for the Device below it: its board has just these records to give, LOOK bursts at a time."""
 
     name = "recorded"
 
@@ -67,24 +75,31 @@ class Recorded:
         self.bus = SimpleNamespace(burst=255)
         device: Any = self
         self.stream = Stream(device, "EVENTS", EventStream(), 256)
-        self.waiting = bursts()[::-1]
+        self.records, self.taken = words(), 0
+
+    @property
+    def waiting(self):
+        """Records that were not taken."""
+        return BURSTS * BURST - self.taken
 
     def read_window(self, _base, count):
-        """The next burst, or a header that says that there is none."""
-        return self.waiting.pop()[:count] if self.waiting else [0, 0, 0xFFFFFFFF, 0, *[0] * (count - regs.HEADER_WORDS)]
+        """A header, and the records that are ready."""
+        ready = min(self.waiting, LOOK * BURST)
+        first = regs.EVENT_WORDS * self.taken
+        tick = 1000 + TICKS * (self.taken + ready) + 5
+        header = [ready | (self.taken & 0xFFFF) << 16, 0, tick & 0xFFFFFFFF, tick >> 32]
+        return header + self.records[first : first + count - regs.HEADER_WORDS]
 
-    def write_window(self, _base, _words):
+    def write_window(self, _base, words):
         """An acknowledgement."""
+        self.taken += words[0] & 0xFFFF
 
-    def read(self):
+    def read(self, as_columns=False):
         """One look."""
-        events = []
-        for _ in range(min(LOOK, len(self.waiting))):
-            header, records = self.stream._fetch(BURST)
-            self.stream.tick = header.tick
-            for record in records:
-                events += self.stream.decoder.feed(record, header.tick)
-        return Batch(self.stream.tick, self.stream.tick, events, [])
+        parts = list(self.stream.parts())
+        edges = self.stream.decode_edges(parts) if as_columns else None
+        events: Any = self.stream.decode(parts) if edges is None else []
+        return Batch(self.stream.tick, self.stream.tick, events, [], edges)
 
     def status(self):
         """Nothing runs."""
@@ -145,13 +160,15 @@ def numpy_columns():
     """The same records as columns: the number of them."""
     import numpy
 
-    raw = [struct.pack(f">{len(words)}I", *words) for words in bursts()]
+    width = regs.EVENT_WORDS * BURST
+    made = words()
+    raw = [struct.pack(f">{width}I", *made[first : first + width]) for first in range(0, len(made), width)]
     begin = time.process_time()
     columns = []
     for burst in raw:
-        words = numpy.frombuffer(burst, ">u4")[regs.HEADER_WORDS :].reshape(-1, 4)
-        tick = words[:, 0].astype("u8") | words[:, 1].astype("u8") << numpy.uint64(32)
-        columns.append((tick, words[:, 2] >> 16, words[:, 2] >> 12 & 15, words[:, 3] >> 16 & 1))
+        table = numpy.frombuffer(burst, ">u4").reshape(-1, 4)
+        tick = table[:, 0].astype("u8") | table[:, 1].astype("u8") << numpy.uint64(32)
+        columns.append((tick, table[:, 2] >> 16, table[:, 2] >> 12 & 15, table[:, 3] >> 16 & 1))
     return sum(len(column[0]) for column in columns), time.process_time() - begin
 
 
@@ -163,8 +180,25 @@ def csv_rows():
     return BURSTS * BURST
 
 
+def start_ms(command):
+    """ms of CPU time of a process, from its beginning to its end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+
+
+def measure_starts():
+    """{name of START: ms of CPU}: the median of STARTS, in turns."""
+    taken = {name: [] for name in START}
+    for _ in range(STARTS):
+        for name, words in START.items():
+            taken[name].append(start_ms([sys.executable, *words]))
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
 def measure():
-    """{"us": {work: µs of CPU an event}}: the median of ROUNDS, in turns."""
+    """{"us": {work: µs of CPU an event}, "start": measure_starts()}: the median of ROUNDS, in turns."""
     jobs = {
         "decode": decode,
         "iterate": lambda: sum(1 for _ in capture()),
@@ -184,7 +218,7 @@ def measure():
             if not BURSTS * BURST <= count <= BURSTS * BURST + 3:  # rows have a heading, text two and a sum
                 raise RuntimeError(f"{name}: {count} of {BURSTS * BURST} events")
             taken[name].append(seconds / (BURSTS * BURST) * 1e6)
-    return {"us": {name: statistics.median(times) for name, times in taken.items()}}
+    return {"us": {name: statistics.median(times) for name, times in taken.items()}, "start": measure_starts()}
 
 
 def lines(r):
@@ -196,4 +230,8 @@ def lines(r):
         of = peer.get(name, "csv.writer")
         ratio = "" if name in PEERS else f"{us / r['us'][of]:.1f} × {of}"
         out.append(f"| {WORK[name]} | {us:.2f} | {1e6 / us:,.0f} | {ratio} |")
+    out += ["", f"A process from its beginning to its end, the median of {STARTS}.", ""]
+    out += ["| command | ms of CPU | times that of Python alone |", "|---|---|---|"]
+    alone = r["start"][PYTHON_ALONE]
+    out += [f"| `{name}` | {ms:.0f} | {ms / alone:.1f} |" for name, ms in r["start"].items()]
     return out

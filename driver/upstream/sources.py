@@ -15,7 +15,7 @@ NAMESPACE = "LITEPULSE"  # of exported functions
 UAPIS = (UAPI, "uapi/linux/can_lin.h")  # of LIN devices, whoever made them
 # Pages that sources refer to, by what stands for them in the kernel.
 PAGES = {
-    "docs/driver.md": "Documentation/userspace-api/litepulse.rst",
+    "docs/chardev.md": "Documentation/userspace-api/litepulse.rst",
     "docs/core.md": "the core's manual",
     "docs/bridge.md": "the core's manual",
     "docs/registers.md": "the core's manual",

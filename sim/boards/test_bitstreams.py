@@ -14,7 +14,18 @@ from pathlib import Path
 import pytest
 
 from litex_soc import bitstream, boards, boards_page, regmap
-from litex_soc.bitstream import Result, bitstream_path, build, longest_way, main, read_report, settling_ns, shortcomings
+from litex_soc.bitstream import (
+    Result,
+    ToolError,
+    bitstream_path,
+    build,
+    crossing_ns,
+    longest_way,
+    main,
+    read_report,
+    settling_ns,
+    shortcomings,
+)
 from litex_soc.board import ChoiceError, choose, make_soc
 from litex_soc.phys import PHYS
 from sim.cocotb_rig import ROOT
@@ -214,6 +225,29 @@ def test_settling_by_hand():
     ]
     assert settling_ns({"detailed_net_timings": two[:2]}, 100) == 13.0 and settling_ns({"detailed_net_timings": two}, 100) == 12.0
     assert settling_ns({"detailed_net_timings": one[2:]}, 200) is None
+
+
+# Of a build of the iCEBreaker: its critical paths, the ends of the synchronisers and what is used; places and sources left out.
+RECORDED = Path(__file__).with_name("nextpnr_icebreaker.json")
+NETS = {"sys": "core_sys_clk", "pulse": "core_pulse_clk"}
+
+
+def test_what_crosses_arrives_in_time():
+    """Two cycles of the receiving clock, by nextpnr's own report; what takes longer is a shortcoming, though both clocks are met."""
+    choice, recorded = choose("icebreaker"), json.loads(RECORDED.read_text())
+    recorded["fmax"]["core_pulse_clk"]["achieved"] = 50.0  # the placement missed that clock
+    found = read_report(choice, recorded, {"sys": 24.0, "pulse": 48.0}, NETS, 1, 1.0)
+    assert found.crossings == {"pulse -> sys": [11.0, 83.3], "sys -> pulse": [16.3, 41.7]}, "as nextpnr's log says: 11.01 and 16.26 ns"
+    assert found.margin >= 0 and shortcomings(choice, found) == []
+    # the same delays, and a faster clock, which is met
+    recorded["fmax"]["core_pulse_clk"] = {"achieved": 210.0, "constraint": 200.0}
+    found = read_report(choice, recorded, {"sys": 24.0, "pulse": 200.0}, NETS, 1, 1.0)
+    assert found.crossings["sys -> pulse"] == [16.3, 10.0] and found.margin < 0
+    assert shortcomings(choice, found) == ["icebreaker-uartbone-s1 misses timing: sys -> pulse takes 16.3 ns, at most 10"]
+    # a report that does not tell
+    recorded["critical_paths"] = [path for path in recorded["critical_paths"] if path["from"].split()[-1] == path["to"].split()[-1]]
+    with pytest.raises(ToolError, match="in 0 of 2 directions: none"):
+        crossing_ns(recorded, {"sys": 24.0, "pulse": 200.0}, NETS)
 
 
 def test_choices_are_the_boards_files():

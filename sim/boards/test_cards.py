@@ -11,8 +11,8 @@ from litex_soc.board import choose
 
 ROOT = board_cards.ROOT
 SVG = "{http://www.w3.org/2000/svg}"
-# White first, so that black lines are readable on a dark page, too.
-BACKGROUND = re.compile(r'<svg [^>]*><rect width="100%" height="100%" fill="white" />')
+# Paper first, so that lines are readable whatever the page's colour.
+BACKGROUND = re.compile(r'<svg [^>]*><rect width="100%" height="100%" fill="(white|#0d1117)" />')
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +63,47 @@ def test_a_pin_without_a_place_is_refused(monkeypatch):
 
 def test_drawings_are_readable_on_any_page(files):
     drawings = [text for path, text in files.items() if path.endswith(".svg")]
-    assert len(drawings) == len(boards.NAMES) + 1
+    assert len(drawings) == 2 * (len(boards.NAMES) + 1)
     assert all(BACKGROUND.match(text) for text in drawings)
 
 
-def test_the_table_of_boards_links_to_the_cards():
+def shine(colour):
+    """How bright a colour looks, from 0 to 255."""
+    named = {"white": "#ffffff", "black": "#000000"}.get(colour, colour)
+    red, green, blue = (int(named[place : place + 2], 16) for place in (1, 3, 5))
+    return 0.3 * red + 0.6 * green + 0.1 * blue
+
+
+def test_a_dark_drawing_is_the_light_one_on_dark_paper(files):
+    """The same texts and shapes; the paper is dark, and each text stands out from what lies below it, as in the light one."""
+    for path, text in files.items():
+        if not path.endswith("-dark.svg"):
+            continue
+        light, dark = (ElementTree.fromstring(each) for each in (files[path.replace("-dark", "")], text))
+        paper = None
+        for one, other in zip(light.iter(), dark.iter(), strict=True):
+            assert one.text == other.text and {**one.attrib, "fill": "", "stroke": ""} == {**other.attrib, "fill": "", "stroke": ""}
+            if one.tag == f"{SVG}rect":
+                below, paper = other.get("fill"), paper or other.get("fill")
+            elif one.tag == f"{SVG}text":
+                grounds = {paper, below}
+                assert any(abs(shine(other.get("fill")) - shine(ground)) > 90 for ground in grounds), (path, one.text)
+        assert shine(paper) < 20
+
+
+def test_the_page_of_boards_begins_with_a_choice():
+    """What needs no build is as the generator has it now, and the table of boards comes before any figure of nextpnr's."""
     text = boards_page.PAGE.read_text()
-    assert boards_page.cards() in text
-    assert all(f"](boards/{name}.md)" in boards_page.cards() for name in boards.NAMES)
+    assert text.startswith("\n".join(boards_page.head()) + "\n\n## Size and speed\n")
+    assert list(boards_page.MAKERS) == list(boards.NAMES)
+    table = [line.strip("| ").split(" | ") for line in text.partition("\n\n    make ")[0].splitlines() if line.startswith("| [")]
+    assert [row[0].partition("](boards/")[2] for row in table] == [f"{name}.md)" for name in boards.NAMES]
+    assert [row[5] for row in table] == ["64 identifiers", "no", *["64 identifiers"] * 4]
+
+
+def test_the_page_of_boards_has_the_words_of_the_generator():
+    """Also those between the figures, which are written only when all boards are built. The page is 100 columns wide."""
+    written = boards_page.page({}).splitlines()
+    lines = boards_page.PAGE.read_text().splitlines()
+    assert not [line for line in written if line and line not in lines]
+    assert all(len(line) <= 100 for line in written if not line.startswith(("|", "<!--")))

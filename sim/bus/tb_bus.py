@@ -303,7 +303,7 @@ async def interrupts(dut):
     await asks("transmit", "launch", "drained")
     await bus.write(CSR["irq_send"], pack("irq_send", transmit_low=0, launch_space=0))
     await asks("transmit", "drained")
-    # A byte: it is sent, told of by an event, received.
+    # A byte: it is sent, reported by an event, received.
     assert await bus.write(TX, 0x5A)
     await until(dut, lambda: is_now(bus, "ready", event=1, receive=1))
     await asks("event", "receive", "transmit", "drained")

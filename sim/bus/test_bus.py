@@ -95,7 +95,7 @@ def wake(tmp_path, case, dead_ns, period_ps, wait=None):
 
 @pytest.mark.parametrize("dead_us, period_ps", [(3, 83_334), (15, 3_664)], ids=["at-12-MHz", "at-273-MHz"])
 def test_block_ram_that_wakes_up_late(tmp_path, dead_us, period_ps):
-    """The reset outlasts it, also with the fastest clock that it is said to be enough for."""
+    """The reset outlasts it, also with the fastest clock for which docs/verilog.md says that it is enough."""
     wake(tmp_path, "the_first_pulse", dead_us * 1000, period_ps)
 
 

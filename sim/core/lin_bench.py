@@ -99,7 +99,7 @@ class LinBench:
         missed = [(e.tick, e.data, BUSY) for e in expected if e.busy]
         same_list("bytes missed", [(r.tick, r.data & 0xFF, r.flags) for r in bench.select(MISSED)], missed)
         bench.check_line([Grant(e.tick, Launch(FRAME, self.profile, e.data), RESPONDER, n) for n, e in enumerate(launched)] + self.others)
-        same_list("bytes received", [b.data for b in bench.bytes], [r.data for r in received])
+        same_list("bytes received", [(b.tick, b.data) for b in bench.bytes], [(r.tick, r.data) for r in received])
         return launched
 
     def frames(self, launched):

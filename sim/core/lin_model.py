@@ -205,7 +205,7 @@ class Slave:
         """[Expected] for what was received from the bus, and the bus itself as a waveform of samples."""
         starts = [byte.tick for byte in received]
         out, state, rest, header = [], "none", [], -1
-        sent, busy_until = None, None
+        sent, busy_until, leaves = None, None, 0  # leaves: the end of what was launched last
         breaks = deque(self.breaks(wave))
         for byte in received:
             good = not (byte.framing_error or byte.parity_error)
@@ -236,7 +236,11 @@ class Slave:
             following = bisect_right(starts, byte.stored)
             centre = floor(self.period / 2 / self.samples)
             taken = following < len(starts) and starts[following] // self.samples + centre <= tick // self.samples - self.overtaken
+            # a node that began a little before our byte, and sent the same, has moved the end that was received
+            taken |= tick < leaves
             data = rest.pop(0)
             out.append(Expected(tick, data, taken, header))
             sent, busy_until = (None if taken else data), tick
+            if not taken:
+                leaves = tick + floor(10 * self.period)
         return out

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import cocotb
 
-from sim.core.bench import CONSTANTS, FAST, SPACE, S, figure
+from sim.core.bench import CONSTANTS, FAST, SPACE, WRAP_BIT, S, figure
 from sim.core.lin_bench import BIT, TRIGGER_LIN, LinBench
 from sim.core.lin_model import Entry, Master, checksum, protected, random_entry, random_header
 from sim.core.model import BREAK, FRAME, INVALID, LATE, MISSED, PULSE, REFUSED, RESPONDER, TX, Grant, Launch
@@ -162,7 +162,7 @@ async def test_promise1_lin_collisions(dut):
 @cocotb.test()
 async def test_promise1_lin_overtaken(dut):
     """A byte of somebody else between the end of a byte and T, at every distance: if the centre of its start bit lies OVERTAKEN_CYCLES
-    before T or more nothing is launched, and that is told; behind that the answer goes out at T."""
+    before T or more nothing is launched, and an event reports that; behind that the answer goes out at T."""
     lin = await LinBench.start(dut, "1:1", space=int(2 * BIT))
     assert await lin.write(0x15, Entry(bytes([0xFF])))
     limit = CONSTANTS["OVERTAKEN_CYCLES"] + int(BIT / 2 / S)
@@ -238,7 +238,7 @@ async def test_promise1_lin_break_length(dut):
 
 @cocotb.test()
 async def test_promise1_lin_break_within_a_byte(dut):
-    """A master that begins anew within a byte, at any half bit, of another node's or of ours: the header behind it is answered, whole."""
+    """A master that begins again within a byte, at any half bit, of another node's or of ours: the header behind it is answered, whole."""
     lin = await LinBench.start(dut, "1:1")
     bench, restarts = lin.bench, 0
     assert await lin.write(0x21, Entry(b"\x12\x34"))
@@ -360,7 +360,7 @@ async def test_promise1_lin_entry_options(dut):
     await bench.drain()
     refused = [(r.flags, r.data) for r in bench.select(REFUSED)]
     assert refused == [(INVALID, 42)] * 2 + [(INVALID, 38)] * 3, refused
-    # disarmed it is silent, and begins anew when armed
+    # disarmed it is silent, and begins again when armed
     await lin.header(4, 3)
     await lin.header(2, 3)
     assert not [r for r in await bench.drain() if r.source == RESPONDER]
@@ -421,6 +421,32 @@ async def test_promise1_lin_decoded_by_sigrok(dut):
         else:
             assert decoded == frames
     figure(1, "LIN, decoded by sigrok", 8)
+
+
+@cocotb.test(skip=not WRAP_BIT)
+async def test_promise1_lin_across_a_carry(dut):
+    """The tick count passes the power of two at each place of a header and its answer, and in the cycles beside it: answers, stamps and
+    pins are as ever. Each try begins with a reset, which sets the count back."""
+    carry, tries = 1 << WRAP_BIT, 0
+    for space in (FASTEST, 40 * S + 1):
+        frame = int(10 * BIT)
+        header = [0, int(11 * BIT), int(12 * BIT), int(22 * BIT), int(32 * BIT)]
+        answer = [header[-1] + space, header[-1] + space + frame, header[-1] + 2 * space + frame, header[-1] + 2 * (space + frame)]
+        near = (-130, -128, -64, -8, -2, -1, 0, 1, 2, 8)  # cycles: a stamp looks back by less than 128
+        places = [(place // S + cycles) * S for place in (*header, *answer) for cycles in near]
+        for place in places[tries % 3 :: (3 if S == 1 else 7) if FAST else 23]:
+            lin = await LinBench.start(dut, "1:4")
+            assert await lin.write(0x2A, Entry(b"\x9c"))
+            await lin.arm(space)
+            master = Master(Fraction(carry - place - lin.bench.random.randrange(S)), BIT)
+            assert lin.bench.now + 4 * S < master.time
+            master.header(protected(0x2A), low=11)
+            await lin.play(master)
+            await lin.answered(1)
+            assert lin.bench.now > carry
+            assert [e.data for e in await lin.check()] == [0x9C, checksum([0x9C])], place
+            tries += 1
+    figure(1, f"LIN, across 2**{WRAP_BIT}", tries)
 
 
 @cocotb.test()

@@ -3,7 +3,7 @@
 the figures."""
 
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import cocotb
@@ -18,6 +18,7 @@ from sim.core.model import (
     CONTROL,
     FRAME,
     MISSED,
+    NEVER,
     OVERFLOW,
     PULSE,
     QUEUE,
@@ -26,6 +27,7 @@ from sim.core.model import (
     TRAIN,
     TRAIN_CHANGE,
     TTY,
+    TX,
     Adjust,
     Echo,
     Filters,
@@ -33,14 +35,17 @@ from sim.core.model import (
     Launch,
     Profile,
     QueueEntry,
+    Received,
     Responder,
     Steps,
     Train,
     arbitrate,
     capture,
     driver_wave,
+    edges,
     filter_delay,
     gaps,
+    level_at,
     line_wave,
     normal,
     queue_fates,
@@ -54,11 +59,42 @@ from sim.long_runs import LONG
 
 SLACK = CONSTANTS["BEST_EFFORT_SLACK"] * S
 MINIMUM = CONSTANTS["TRAIN_MIN_PERIOD"] * S
-RESPONSE = CONSTANTS["RESPONSE_MIN_CYCLES"] * S
+ON_EDGE, ON_BYTE, ON_BREAK = 1, 2, 3  # triggers of the responder
+RESPONSE = {ON_EDGE: "RESPONSE_MIN_CYCLES", ON_BYTE: "RESPONSE_MIN_BYTE", ON_BREAK: "RESPONSE_MIN_BREAK"}
+RESPONSE = {trigger: CONSTANTS[name] * S for trigger, name in RESPONSE.items()}
+DISARMED = 18  # cycles and more between the words that disarm and arm the responder; stop bits of a frame are shorter
 REPORT = 24  # cycles in which a launch is reported, whatever else is
 CONDITIONING = 2 if S > 1 else 0  # cycles from a sample's arrival to where edges are looked for
 OUTPUT = sum(latencies(PHY))  # cycles from the samples that arrive to what is decided about the pins
+RECOGNISED = 1 if S == 1 else 2  # cycles from the one that shows the end of a byte or a break to that in which it triggers
 LENGTH = 20_000 if FAST else 5_000  # cycles of a scene
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The responder as it is armed once: what it answers, how, and to what."""
+
+    entry: Responder
+    trigger: int
+    channel: int
+    rise: int
+    fall: int
+    ignore_own: int
+    value: int
+    mask: int
+    disarmed: int | None  # the cycles in which the first and the last of its words were answered
+    armed: int | None
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """Something that the responder may answer: the tick that it counts from, the cycle in which it is recognised."""
+
+    tick: int
+    cycle: int
+    kind: int
+    value: int = 0  # the byte; of an edge its channel and its level
+    own: int = 0
 
 
 def spans(wave):
@@ -95,6 +131,11 @@ class Scene:
         self.filters, self.tails, self.echo_words = Filters(S, *self.filter), Steps(-(-self.tail // S)), []
         self.switches = []  # cycles in which the loopback was switched
         self.rests = Steps(1)  # level of the line at rest, in cycles of the pin
+        self.named, self.xoff = None, 0  # the level at rest as the word `line` names it; XOFF
+        self.held = Steps(0)  # bytes are held back, in cycles in which the core answered what says so
+        self.turned = []  # cycles of the pin in which profile 0's polarity changed while the word `line` names the level
+        self.idle = 1  # by profile 0
+        self.next_triggers = []
 
     def format(self, k):
         """Profile k, at random."""
@@ -142,7 +183,7 @@ class Scene:
         await bench.config("capture_edges", rise=self.rise, fall=self.fall)
         await bench.config("line", rx_enable=1)
         self.responders, self.refused_words = [], 0
-        await self.set_responder()
+        await self.set_responder(ON_EDGE, 0)
         bench.drain_start(rng.randrange(5, 60))
         shot = self.launch()
         whole = max(shot.length + rng.randrange(4 * S, 300 * S), MINIMUM + self.lead)
@@ -218,11 +259,14 @@ class Scene:
         await bench.play_aux(sorted(events))
 
     async def stranger(self):
-        """Frames of profile 0 from outside, and the line's edges with them."""
+        """Frames and breaks of profile 0 from outside, and the line's edges with them."""
         rng, bench = self.rng, self.bench
         tick, grants = bench.now + 80 * S, []
         while tick < self.end:
-            grants.append(Grant(tick, Launch(FRAME, self.profiles[0], rng.getrandbits(8)), 0, 0))
+            launch = Launch(FRAME, self.profiles[0], rng.getrandbits(8))
+            if rng.random() < 0.25:
+                launch = Launch(BREAK, self.profiles[0], rng.randrange(9, 15))
+            grants.append(Grant(tick, launch, 0, 0))
             await bench.play("rx_drive", line_wave(grants[-1:])[1:], rng)
             tick = max(grants[-1].end + rng.choice((0, rng.randrange(900 * S))), bench.now + 2)
         self.line = line_wave(grants)
@@ -237,12 +281,17 @@ class Scene:
             self.set_driver_enable,
             self.set_profile,
             self.set_responder,
+            self.set_responder,
             self.set_filter,
             self.set_echo,
         )
         while bench.now < self.end:
             await bench.cycles(rng.choice((rng.randrange(1, 60), rng.randrange(1, 1500))))
             await rng.choice(changes)()
+        # Bytes drain, and nothing answers itself for ever.
+        self.named, self.xoff = None, 0
+        await self.write_line(self.loop.steps[-1][1], self.receiving.steps[-1][1])
+        await self.set_responder(ON_EDGE, 0)
 
     async def set_edges(self):
         rise, fall = (self.rng.getrandbits(INPUTS + 1) & limit for limit in self.edge_limits)
@@ -256,12 +305,35 @@ class Scene:
         self.recorded.set(self.bench.answered(), edge)
 
     async def set_line(self):
-        loopback, rx_enable = int(self.rng.random() < 0.4), int(self.rng.random() < 0.8)
-        await self.bench.config("line", loopback=loopback, rx_enable=rx_enable)
+        rng = self.rng
+        if rng.random() < 0.5:
+            self.named = rng.choice((None, 0, 1))
+        self.xoff = int(rng.random() < 0.2)
+        await self.write_line(int(rng.random() < 0.4), int(rng.random() < 0.8))
+
+    async def write_line(self, loopback, rx_enable):
+        """The word `line`, with the level at rest and XOFF as they are now."""
+        rest, level = int(self.named is not None), int(bool(self.named))
+        await self.bench.config("line", loopback=loopback, rx_enable=rx_enable, hold_tty=self.xoff, rest=rest, rest_level=level)
+        at = self.bench.answered()
         if loopback != self.loop.steps[-1][1]:
-            self.switches.append(self.bench.answered())
-        self.loop.set(self.bench.answered(), loopback)
-        self.receiving.set(self.bench.answered(), rx_enable)
+            self.switches.append(at)
+        self.loop.set(at, loopback)
+        self.receiving.set(at, rx_enable)
+        self.rest_changes(at, OUTPUT + 2)
+
+    def rest_level(self):
+        """The level of the line at rest."""
+        return self.profiles[0].idle if self.named is None else self.named
+
+    def rest_changes(self, answered, later):
+        """The level at rest was written, or profile 0: the line shows it so many cycles behind the answer. A byte is held back while its
+        start bit has no edge, too."""
+        if self.rests.steps[-1][1] != self.rest_level():
+            self.rests.set(answered + later, self.rest_level())
+        held = int(self.xoff or self.rest_level() != self.profiles[0].idle)
+        if held != self.held.steps[-1][1]:
+            self.held.set(answered, held)
 
     async def set_driver_enable(self):
         rng = self.rng
@@ -291,30 +363,57 @@ class Scene:
         self.tails.set(self.bench.answered(), -(-self.tail // S))
         self.echo_words.append(self.bench.answered())
 
-    async def set_responder(self):
+    async def set_responder(self, trigger=None, channel=None):
+        """Each kind of trigger in turn, of the line or of input 0, or the one that is named."""
         rng = self.rng
+        if trigger is None:
+            self.next_triggers = self.next_triggers or rng.sample((ON_EDGE, ON_BYTE, ON_BYTE, ON_BREAK), 4)
+            trigger = self.next_triggers.pop()
+            channel = rng.choice((0, LINE))
         rise, fall = rng.choice(((1, 0), (0, 1), (1, 1)))
         more = rng.choice((0, rng.randrange(20 * S), rng.randrange(200 * S)))
         holdoff = rng.choice((0, rng.randrange(40 * S), rng.randrange(300 * S)))
-        rearm = int(rng.random() < 0.8)
-        entry = Responder(self.launch(), RESPONSE + filter_delay(self.longest, S) * S + self.longest_lead + more, bool(rearm), holdoff)
-        cycles = await self.bench.responder(entry.launch, entry.delay, holdoff, trigger=1, channel=0, rise=rise, fall=fall, rearm=rearm)
-        self.responders.append((entry, rise, fall, *cycles))
+        rearm, ignore_own = int(rng.random() < 0.8), rng.randrange(2)
+        value, mask = rng.getrandbits(8), rng.choice((0, 0, 1, 0x24))
+        delay = RESPONSE[trigger] + filter_delay(self.longest, S) * S + self.longest_lead + more
+        entry = Responder(self.launch(), delay, bool(rearm), holdoff)
+        options = {"trigger": trigger, "channel": channel, "rise": rise, "fall": fall, "rearm": rearm, "ignore_own": ignore_own}
+        disarmed, armed = await self.bench.responder(entry.launch, entry.delay, holdoff, (value, mask), **options)
+        # Else a byte could be compared before it is armed, and end behind that.
+        assert armed is None or armed - disarmed > DISARMED
+        self.responders.append(Setting(entry, trigger, channel, rise, fall, ignore_own, value, mask, disarmed, armed))
 
-    def answers(self):
+    def in_force(self):
+        """[(setting, tick from which no launch is its own any more)]: what is decided is carried out before it is disarmed."""
+        ends = [None if other.disarmed is None else (other.disarmed + OUTPUT - 8) * S for other in self.responders[1:]]
+        return list(zip(self.responders, [*ends, NEVER]))
+
+    def responses(self):
+        """The responder's launches by their records. What triggers them is judged by what they put on the line: each counts from something
+        before it, so only one row of them agrees with itself."""
+        out = []
+        for number, record in enumerate(self.bench.select(TX, RESPONDER)):
+            setting = next(setting for setting, end in self.in_force() if record.tick < end)
+            out.append(Grant(record.tick, setting.entry.launch, RESPONDER, number))
+        return out
+
+    def answers(self, triggers):
         """What the responder does: a trigger counts from the cycle of the answer that armed it on; when it is disarmed, what is decided
         is carried out first."""
-        edges = self.filters.edges(0, self.waves[0])
-        missed, out, self.cancelled = {r.tick for r in self.bench.select(MISSED)}, [], []
-        for (entry, rise, fall, _, armed), following in zip(self.responders, [*self.responders[1:], None]):
-            triggers = [
-                (t, shown // S)
-                for t, level, shown in edges
-                if (rise if level else fall) and (armed is None or shown // S + CONDITIONING >= armed)
+        missed, out, self.cancelled, self.counted = {r.tick for r in self.bench.select(MISSED)}, [], [], []
+        for setting, end in self.in_force():
+            mine = [
+                (t.tick, t.cycle)
+                for t in triggers
+                if t.kind == setting.trigger
+                and (setting.armed is None or t.cycle + CONDITIONING >= setting.armed)
+                and not (t.own and setting.ignore_own)
+                and (t.kind != ON_EDGE or t.value in {(setting.channel, level) for level in (0, 1) if (setting.fall, setting.rise)[level]})
+                and (t.kind != ON_BYTE or (t.value ^ setting.value) & setting.mask == 0)
             ]
-            for grant in entry.answers(triggers, S, CONSTANTS["RESPONSE_REST"], missed):
-                done = following is None or grant.tick // S < following[3] + OUTPUT - 8
-                (out if done else self.cancelled).append(grant)
+            for grant in setting.entry.answers(mine, S, CONSTANTS["RESPONSE_REST"], missed):
+                (out if grant.tick < end else self.cancelled).append(grant)
+                self.counted.append((grant.tick - setting.entry.delay, grant.tick, setting.trigger))
         return out
 
     async def set_profile(self):
@@ -328,8 +427,11 @@ class Scene:
 
     def set_rest(self):
         """Profile 0 was written."""
-        if self.rests.steps[-1][1] != self.profiles[0].idle:
-            self.rests.set(self.bench.answered() + OUTPUT - 1, self.profiles[0].idle)
+        at = self.bench.answered()
+        if self.named is not None and self.idle != self.profiles[0].idle:
+            self.turned.append(at + OUTPUT - 1)
+        self.idle = self.profiles[0].idle
+        self.rest_changes(at, OUTPUT - 1)
 
     def resting(self):
         """The waveform of the levels at rest."""
@@ -342,25 +444,64 @@ class Scene:
             cycle -= 1
         return grant._replace(launch=replace(launch, profile=self.formats[launch.index].at(cycle)))
 
-    def received(self, line, granted):
-        """The bytes that the receiver takes from its line: while it is on, and between two writes of profile 0."""
-        delays, changes = self.filters.delays(LINE), [cycle - CONDITIONING for cycle in self.echo_words]
-        moves = [cycle - 1 for cycle in self.switches] + [cycle - (S > 1) for cycle, _ in self.rests.steps[1:]]
-        echo = Echo(granted, S, self.tails.later(-CONDITIONING), delays, changes, moves)
+    def echo(self, granted):
+        """What the line shows of our own, in cycles as they are shown."""
+        changes = [cycle - CONDITIONING for cycle in self.echo_words]
+        moved = sorted({cycle for cycle, _ in self.rests.steps[1:]} | set(self.turned))
+        moves = sorted([cycle - 1 for cycle in self.switches] + [cycle - (S > 1) for cycle in moved])
+        return Echo(granted, S, self.tails.later(-CONDITIONING), self.filters.delays(LINE), changes, moves)
+
+    def heard(self, line, echo):
+        """The bytes that the receiver takes from its line while it is on, and between two writes of profile 0: [(byte in ticks as it is
+        shown, its profile, the last cycle in which the receiver is on)]."""
         off = [(begin, end) for begin, end, on in self.receiving.spans() if not on]
         off += [(begin - 1, begin + 1) for begin, _, _ in self.formats[0].spans()[1:]]
         out, since, shown = [], None, self.filters.shown(LINE, line)
         for begin, end in [*sorted(off, key=lambda span: span[0]), (None, None)]:
             if begin is None or since is None or begin > since:
                 profile = self.formats[0].at(ALWAYS if since is None else since)
-                until = None if begin is None else begin - 1 - CONDITIONING
-                for byte in receive(shown, profile, S, None, until, None if since is None else since + 1 - CONDITIONING):
-                    cycle = byte.tick // S
-                    out.append(byte._replace(tick=byte.tick - delays.at(cycle) * S, own=echo.own(cycle, byte.stored // S)))
+                until = NEVER if begin is None else begin - 1 - CONDITIONING
+                bytes_ = receive(shown, profile, S, None, until, None if since is None else since + 1 - CONDITIONING)
+                out += [(byte._replace(own=echo.own(byte.tick // S, byte.stored // S)), profile, until) for byte in bytes_]
             if end is None:
                 break
             since = end if since is None else max(since, end)
         return out
+
+    def records(self, heard):
+        """The bytes as they are recorded."""
+        delays = self.filters.delays(LINE)
+        return [byte._replace(tick=byte.tick - delays.at(byte.tick // S) * S) for byte, _, _ in heard]
+
+    def triggers(self, line, heard, echo):
+        """[Trigger] in the order in which they are recognised: edges of input 0 and of the line, bytes, breaks."""
+        out, delays, shown = [], self.filters.delays(LINE), self.filters.shown(LINE, line)
+        for channel, wave in ((0, self.waves[0]), (LINE, line)):
+            for tick, level, at in self.filters.edges(channel, wave):
+                own = channel == LINE and echo.own(at // S, at // S - 1)
+                out.append(Trigger(tick, at // S, ON_EDGE, (channel, level), own))
+
+        def behind(end, kind, **of):
+            cycle = end // S + RECOGNISED
+            out.append(Trigger(end - delays.at(cycle) * S, cycle, kind, **of))
+
+        for byte, profile, until in heard:
+            bits = profile.frame_bits * Fraction(profile.period)
+            # whole cycles are counted from that of the start edge; the samples may add up to one more
+            if not (byte.parity_error or byte.framing_error) and byte.tick // S + int(bits) // S <= until:
+                behind(byte.tick + int(bits), ON_BYTE, value=byte.data & 0xFF, own=byte.own)
+            if byte.is_break:
+                mark = self.mark(shown, profile, byte)
+                if mark is not None and mark // S <= until:
+                    behind(mark, ON_BREAK, own=echo.own(byte.tick // S, mark // S))
+        return sorted(out, key=lambda trigger: (trigger.cycle, trigger.tick))
+
+    @staticmethod
+    def mark(shown, profile, byte: Received):
+        """The first tick behind the centre of its stop bit at which the line shows a mark, or None."""
+        if level_at(shown, byte.stored + 1) == profile.idle:
+            return byte.stored + 1
+        return next((tick for tick, level in edges(shown) if tick > byte.stored and level == profile.idle), None)
 
     async def changes(self):
         """Of the train, and its stop."""
@@ -414,11 +555,20 @@ class Scene:
         assert len(stop) == 1
         queue = queue_fates(self.entries)
         assert not [r for r in bench.select(REFUSED, QUEUE) if r.flags == 1], "none was meant to be late"
-        answers = self.answers()
         train = self.train.pulses(stop=stop[0].data)
         tty = [Grant(r.tick, Launch(FRAME, self.profiles[0], r.data), TTY, n) for n, r in enumerate(bench.select(1, TTY))]
         tty = [self.as_launched(grant) for grant in tty]
-        granted, refused = arbitrate([self.as_launched(grant) for grant in [*queue, *train, *answers]], tty)
+
+        def competing(answers):
+            return arbitrate([self.as_launched(grant) for grant in [*queue, *train, *answers]], tty)
+
+        def shows(granted):
+            return switched((self.line, shifted(line_wave(granted, self.resting()), 1)), self.loop, S)
+
+        launched, _ = competing(self.responses())
+        echo, line = self.echo(launched), shows(launched)
+        heard = self.heard(line, echo)
+        granted, refused = competing(self.answers(self.triggers(line, heard, echo)))
         # Records.
         bench.check_launches(granted, refused)
         same_list(
@@ -435,14 +585,15 @@ class Scene:
         prepared = [
             (r.tick, r.tick + ((REPORT + LMIN) * S if r.source == QUEUE else MINIMUM)) for r in bench.events if r.source in (QUEUE, TRAIN)
         ]
-        delay = max(entry[0].delay for entry in self.responders)
-        counting = [(t, t + delay) for t, _ in self.waves[0][1:]]
+        counting = [(begin, until) for begin, until, _ in self.counted]
         free = min(g.tick for g in granted)
         sent = iter(tty)
         upcoming = next(sent, None)
         length = max(Launch(FRAME, profile, 0).length for _, profile in self.formats[0].steps)
         # A byte's length is counted anew.
         prepared += [(cycle * S, (cycle + 40) * S) for cycle, _ in self.formats[0].steps[1:]]
+        # Nothing is promised while bytes are held back.
+        prepared += [(begin * S, (end + OUTPUT + 40) * S) for begin, end, held in self.held.spans() if held]
         # A byte's lead is counted anew, too; and the stop of a train holds bytes back.
         prepared += [(cycle * S, (cycle + 40) * S + self.longest_lead) for cycle, _ in self.leads.steps[1:]]
         for a, b in gaps(granted, self.end):
@@ -459,8 +610,14 @@ class Scene:
             # While the next of queue or train is being prepared nothing starts.
             ready = max([ready, *(until for tick, until in prepared if tick < b)])
             assert b - ready < length + self.longest_lead + SLACK + 8 * S, f"a byte had room in [{ready}, {b})"
+        # None begins while it is held back, nor without an edge.
+        for begin, end, held in self.held.spans():
+            inside = [g for g in tty if held and (begin + OUTPUT + 3) * S <= g.tick < (end + OUTPUT - 2) * S]
+            assert not inside, f"bytes begin while they are held back in [{begin}, {end}): {inside[:3]}"
+        for grant in tty:
+            assert self.rests.at(grant.tick // S) == grant.launch.profile.idle, f"{grant} begins at the level of its start bit"
         # Pins.
-        edges = bench.check_line(granted, self.resting())
+        count = bench.check_line(granted, self.resting())
         # A byte held back while its lead runs, or just as it has run out, takes the lead back, and so does a response that is cancelled;
         # what is waited for when the lead changes may miss it, or have another one, once. All else about `de` is exact.
         leads, waited_for = self.leads.later(OUTPUT), self.waited_for([*granted, *refused])
@@ -478,12 +635,12 @@ class Scene:
         for a, b in seen:
             inside = [(a, a), *(w for w in wanted if a <= w[0] and w[1] <= b), (b, b)]
             for begin, end in ((before[1], after[0]) for before, after in zip(inside, inside[1:])):
-                count = sum(begin <= tick and tick - self.longest_lead < end for tick in uncertain)
-                count += any(written < end and begin <= sent for written, sent in waiting)
-                assert end - begin <= count * self.longest_lead, f"de is high in [{begin}, {end})"
-        edges += 2 * len(wanted)
+                times = sum(begin <= tick and tick - self.longest_lead < end for tick in uncertain)
+                times += any(written < end and begin <= sent for written, sent in waiting)
+                assert end - begin <= times * self.longest_lead, f"de is high in [{begin}, {end})"
+        count += 2 * len(wanted)
         # Inputs.
-        line = switched((self.line, shifted(line_wave(granted, self.resting()), 1)), self.loop, S)
+        assert shows(granted) == line
         expected = capture(
             [*self.waves, line],
             S,
@@ -493,7 +650,7 @@ class Scene:
             recorded=self.recorded.later(-CONDITIONING - 1),
         )
         bench.check_edges(expected)
-        received = self.received(line, granted)
+        received = self.records(heard)
         assert len(received) == len(bench.bytes), (len(received), len(bench.bytes))
         for byte, want in zip(bench.bytes, received):
             assert want.key == byte.key, (byte, want)
@@ -504,7 +661,8 @@ class Scene:
         )
         bench.check_sequence()
         kinds = {(g.source, g in refused) for g in [*granted, *refused]}
-        return edges + len(bench.events) + len(received), kinds
+        kinds |= {("trigger", trigger) for _, _, trigger in self.counted}
+        return count + len(bench.events) + len(received), kinds
 
 
 @cocotb.test()
@@ -520,4 +678,5 @@ async def test_random_scenes(dut):
         kinds |= more
         figure("all", f"random scene {number}", checks)
     assert {(QUEUE, False), (TRAIN, False), (RESPONDER, False), (TTY, False)} <= kinds, kinds
-    assert not FAST or {(QUEUE, True), (TRAIN, True)} <= kinds, kinds
+    assert not FAST or {(QUEUE, True), (TRAIN, True), ("trigger", ON_EDGE), ("trigger", ON_BYTE)} <= kinds, kinds
+    assert not LONG or ("trigger", ON_BREAK) in kinds

@@ -80,6 +80,7 @@ ACROSS = {
     "tb_train": ("test_promise4_adjust_named_pulse", "test_promise4_skipped_pulses_use_their_number"),
     "tb_capture": ("test_promise5_filter", "test_promise5_received_less_launched", "test_promise5_receive_every_format"),
     "tb_stranger": ("test_promise5_stranger_sends",),
+    "tb_lin": ("test_promise1_lin_across_a_carry", "test_promise1_lin_answers"),
     "tb_random": ("test_random_scenes",),
 }
 WRAP_CYCLES = 4000
@@ -87,10 +88,16 @@ WRAP_CYCLES = 4000
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "samples, bit, simulator", [*((samples, bit, "verilator") for samples in (1, 2, 4) for bit in (32, 48)), (1, 48, "icarus")]
+    "samples, bit, simulator",
+    [
+        *((samples, bit, "verilator") for samples in (1, 2, 4) for bit in (32, 48)),
+        (2, 33, "verilator"),
+        (4, 34, "verilator"),
+        (1, 48, "icarus"),
+    ],
 )
 def test_across_a_carry(samples, bit, simulator):
-    """The tick count passes 2**32 and 2**48 in the middle of everything."""
+    """The tick count passes 2**32 and 2**48 in the middle of everything; with several samples per cycle also the count of cycles 2**32."""
     modules = list(ACROSS) if simulator == "verilator" else ["tb_random"]
     simulate_core(
         modules,

@@ -21,7 +21,8 @@ RTR, EFF = 0x4000_0000, 0x8000_0000
 TIMEOUT, CHECKSUM, FRAMING = 0x4000, 0x8000, 0x10000
 WAKE, SLEEP = 0x200, 0x400
 PROTOCOL, NO_ACK, BUS_OFF, RESTARTED = 0x8, 0x20, 0x40, 0x100  # classes of a CAN error frame
-STOPPED = "the board heard nothing for long: what ran on it has stopped"
+# The driver may take a board that falls behind, on a busy machine, for one that was reset.
+STOPPED = ": what ran on it has stopped"
 
 
 class Run(LinLog):
@@ -120,7 +121,7 @@ def test_horizon():
         f"role=master bitrate={BUS.baud} up at=1000000000 send=010#R at=10100 send=010#R at=-1 send=010#R soon send=012#R wait=1500 "
         f"{COUNTERS} down"
     )
-    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | LATE] * 3
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | LATE] * 3 + [ERROR | NO_ACK]
     assert [(word, data) for word, data, _ in told.arrived()] == [(EFF | TIMEOUT | 0x12, b"")]
     assert edges(told.tx) == edges(wave(BUS.header(breaks(told.tx)[0], PIDS[0x12])))
     assert told.found("attribute statistics/tx_packets") == [["1"]]
@@ -150,7 +151,7 @@ def test_both_dialects():
     told, _ = run(
         f"role=commander bitrate={BUS.baud} up send=00000052#0102 send=00004012# send=00000052#R send=052#03 send=00001052#04 "
         f"at=1500 send=010#R at=+200 send=010# at=+200 send=091#{DATA.hex()} at=+200 send=111#{DATA.hex()} at=+200 send=0BC#{sleep.hex()} "
-        f"wait=8000 show=responses/12 show=role show=uevent {COUNTERS} down"
+        f"wait=8000 show=responses/12 show=role {COUNTERS} down"
     )
     starts = breaks(told.tx)
     enhanced, classic = bytes([checksum(DATA, PIDS[0x11])]), bytes([checksum(sleep)])
@@ -168,7 +169,7 @@ def test_both_dialects():
     assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | LATE] * 4 + [ERROR | NO_ACK] * 2
     assert told.found("attribute responses/12") == [["classic", "01", "02"]]
     assert told.found("attribute role") == [["master"]]
-    assert told.found("attribute uevent") == [["DEVTYPE=lin"]]
+    assert told.found("uevent") == [["lin", "5"]]
     assert told.found("attribute statistics/tx_errors") == [["4"]]
 
 
@@ -194,6 +195,90 @@ def test_a_header_that_is_not_heard():
     assert len(unheard) == 2
     assert told.found("attribute statistics/tx_packets") == [["2"]]
     assert told.found("attribute statistics/tx_errors") == [["2"]]
+
+
+def test_echo():
+    """What a program has sent comes back when it begins on the bus, with that time; words to the device at once; what is refused not."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up stampsent send=00000050#{DATA.hex()} wait=300 at=600 send=010#R at=+200 send=011#{DATA.hex()} "
+        "at=+200 send=00000400# at=+200 send=00000200# at=-1000 send=012#R wait=2500 sent down"
+    )
+    first = breaks(told.tx)[0]
+    starts = [first + n * HZ // 5 for n in range(4)]
+    sent = [(RTR | 0x10, b""), (0x11, DATA), (EFF | SLEEP, b""), (EFF | WAKE, b"")]
+    # Of a tick before that of the break as it was received.
+    tick_ns = 10**9 // HZ
+    expected = [(word, data, start) for (word, data), start in zip(sent, starts)]
+    for name in ("echo", "own"):
+        setting, *frames = told.printed(name)
+        assert setting == (EFF | 0x50, DATA, 0)
+        assert [(word, data, told.ticks[ns + tick_ns] - 1) for word, data, ns in frames] == expected
+    assert [(word, data, told.ticks[ns + tick_ns] - 1) for word, data, ns in told.printed("sent")] == expected
+
+
+# The first frame without a time is given to the board for the next tick: the board gets it too late.
+TOO_LATE = [
+    (
+        "litepulse_lin_queue.c",
+        "\treturn max(now + queue->ahead, queue->free);",
+        """\tstatic bool late;
+
+\tif (!late) {
+\t\tlate = true;
+\t\treturn now + 1;
+\t}
+\treturn max(now + queue->ahead, queue->free);""",
+    ),
+    ("litepulse_output.c", "launch->tick <= now)", "launch->tick < 1)"),
+]
+
+
+def test_late_frames_are_sent_again():
+    """A header without a time that the board gets too late is sent all the same, once, and nothing is reported but its echo."""
+    told, _ = run(
+        f"role=master bitrate={BUS.baud} up send=010#R wait=1500 soon send=011#R wait=1500 {COUNTERS} down", made=modules(*TOO_LATE)
+    )
+    starts = breaks(told.tx)
+    assert len(starts) == 2
+    # Of the first attempt the bytes behind the break may have been sent.
+    sent = [one for start, number in zip(starts, (0x10, 0x11)) for one in BUS.header(start, PIDS[number])]
+    assert [edge for edge in edges(told.tx) if edge[0] >= starts[0]] == edges(wave(sent))
+    assert [word for word, *_ in told.echoes] == [RTR | 0x10, RTR | 0x11]
+    assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | NO_ACK] * 2
+    assert told.found("attribute statistics/tx_packets") == [["2"]]
+    assert told.found("attribute statistics/tx_errors") == [["0"]]
+
+
+# The board is set up, and its line given up, only when another program has changed something of the network.
+MTU_UP, MTU_DOWN = 1234, 1235
+SLOW_BOARD = [
+    (
+        "litepulse_lin_net.c",
+        line,
+        f"""{{
+\t\tint turn;
+
+\t\tfor (turn = 0; turn < 15 * HZ && READ_ONCE(init_net.loopback_dev->mtu) != {mtu}; turn++)
+\t\t\tschedule_timeout_uninterruptible(1);
+\t\tpr_info("litepulse_lin: {mtu} after %s\\n", turn < 15 * HZ ? "a while" : "too long");
+\t}}
+{line}""",
+    )
+    for line, mtu in (
+        ("\t/* The board's ticks may count from 0 again", MTU_UP),
+        ("\tlitepulse_consumer_release(lin->lp, &lin->claimant);", MTU_DOWN),
+    )
+]
+
+
+def test_the_network_does_not_wait_for_the_board():
+    """While a board is slow to be set up, or to give its line back, programs can go on with the network; then lin0 works."""
+    told, booted = run(
+        f"role=master bitrate={BUS.baud} up mtu={MTU_UP} at=1500 send=012#R wait=3000 down mtu={MTU_DOWN} wait=500 free",
+        made=modules(*SLOW_BOARD),
+    )
+    assert booted.log.count("after a while") == 2 and "too long" not in booted.log
+    assert edges(told.tx) == edges(wave(BUS.header(breaks(told.tx)[0], PIDS[0x12])))
 
 
 FIRST, SLOT, SLOTS = 8 * HZ, HZ // 5, 80
@@ -283,7 +368,7 @@ def test_sleep_and_wake_up():
     # Two bits of another node are 833 us; thirteen, a break, are 5.4 ms.
     starts = [FIRST + n * SLOT for n in range(40)]
     pulses = [Grant(start, Launch(BREAK, BUS.form, 2 + 11 * (n % 2)), TTY, 0) for n, start in enumerate(starts)]
-    told, _ = run(f"bitrate={BUS.baud} up wait=9000 send=00000200# wait=1500 down", stimulus=edges(wave(pulses)))
+    told, _ = run(f"bitrate={BUS.baud} up wait=9000 at=1000 send=00000200# wait=2500 down", stimulus=edges(wave(pulses)))
     heard = [(word, tick) for word, _, tick in told.arrived()]
     assert {word for word, _ in heard} == {EFF | WAKE} and {tick - 1 for _, tick in heard} <= set(starts) and len(heard) > 5
     ((_, low), (_, high)) = edges(told.tx)
@@ -380,9 +465,7 @@ def test_a_tty_that_did_not_start_leaves_the_bus_alone():
 def test_reset():
     """A board that has stopped gets entries and responder again, by itself; who asks for errors is told."""
     data = Silent.TRIGGER
-    told, booted = run(
-        f"role=master bitrate={BUS.baud} up send=00000050#{data.hex()} wait=9000 at=600 send=010#R wait=2000 down", between=Silent
-    )
+    told, booted = run(f"role=master bitrate={BUS.baud} up send=00000050#{data.hex()} until=100 send=010#R wait=4000 down", between=Silent)
     assert STOPPED in booted.log
     assert [word for word, *_ in told.frames if word & ERROR] == [ERROR | RESTARTED]
     assert [(word, found) for word, found, _ in told.arrived()] == [(0x10, data)]
@@ -391,10 +474,10 @@ def test_reset():
 # The board cannot be reached just when a frame must be over: once, which a cable would need seconds for.
 UNREACHED = (
     "litepulse_lin_net.c",
-    "\terror = litepulse_consumer_now(lin->lp, &tick);\n\tif (error",
+    "\terror = litepulse_consumer_seen(lin->lp, &tick);\n\tif (error",
     """\tstatic bool failed;
 
-\terror = litepulse_consumer_now(lin->lp, &tick);
+\terror = litepulse_consumer_seen(lin->lp, &tick);
 \tif (!error && !failed && tick > lin->frame.deadline + lin->margin) {
 \t\tfailed = true;
 \t\tpr_info("litepulse_lin: not reached\\n");
@@ -415,8 +498,8 @@ def test_reset_under_traffic():
     """Headers are sent and answered until the board stops, and again when it has its entries again, with those from before."""
     data = Silent.TRIGGER
     told, booted = run(
-        f"role=master bitrate={BUS.baud} up fill=10000000 wait=1500 send=00000051#{data.hex()} wait=10000 endfill wait=1500 "
-        "at=600 send=011#R wait=2000 down",
+        f"role=master bitrate={BUS.baud} up fill=10000000 wait=1500 send=00000051#{data.hex()} until=100 wait=2500 endfill wait=1500 "
+        "send=011#R wait=5000 down",
         between=Silent,
     )
     assert STOPPED in booted.log

@@ -74,7 +74,7 @@ def draw(chart, path, theme="light"):
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, FuncFormatter
 
     paper, ink = THEMES[theme]
     settings: dict[Any, str] = {  # pyplot's type for the keys is an endless list
@@ -91,12 +91,13 @@ def draw(chart, path, theme="light"):
     with pyplot.rc_context(settings):
         figure, axis = pyplot.subplots(figsize=(9, 1.6 + 0.235 * len(chart.series) if chart.rows else 4.8 + 0.19 * len(chart.series)))
         (draw_rows if chart.rows else draw_lines)(chart, figure, axis, colours)
+        plain = FuncFormatter(lambda value, _: f"{value:,g}")  # 1,000 and not 10 with an exponent
         if "x" in chart.log:
             axis.set_xscale("log")
+            axis.xaxis.set_major_formatter(EngFormatter("s") if seconds_of(chart) else plain)
         if "y" in chart.log:
             axis.set_yscale("log")
-        if seconds_of(chart):
-            axis.xaxis.set_major_formatter(EngFormatter("s"))
+            axis.yaxis.set_major_formatter(plain)
         axis.set_xlabel(seconds_of(chart) or chart.x)
         # The names beside rows take room: their title is the whole picture's.
         (figure.suptitle if chart.rows else axis.set_title)(chart.title, fontsize=12)

@@ -32,11 +32,13 @@
     assume (bit_cycles >= BITS'(4) && bit_cycles < BITS'(12));
     if (f_past && !rst && g_space) begin
       assert (bits_left <= 4'd11);
-      if (g_lasts == '0) assert (bits_left == 4'd11 && left == bit_cycles);
-      if (g_lasts <= g_enough) assert (bits_left != 4'd0 && left != '0 && left <= bit_cycles);
-      if (g_lasts <= g_enough)
-        assert (g_lasts == ((BITS + 4)'(11) - (BITS + 4)'(bits_left)) * (BITS + 4)'(bit_cycles) + (BITS + 4)'(bit_cycles) - (BITS + 4)'(left));
-      if (g_lasts > g_enough) assert (bits_left == 4'd0);
+      if (g_lasts == '0) assert (bits_left == 4'd11 && count == BITS'(3) && !bit_ends);
+      // `count` is 1 ahead, and goes one on in the last cycle of a bit
+      if (g_lasts < g_enough) assert (bits_left != 4'd0 && count > BITS'(1) && count - 1'b1 <= bit_cycles);
+      if (g_lasts < g_enough) assert (bit_ends == (count - 1'b1 == bit_cycles));
+      if (g_lasts < g_enough)
+        assert (g_lasts + (BITS + 4)'(3) == ((BITS + 4)'(11) - (BITS + 4)'(bits_left)) * (BITS + 4)'(bit_cycles) + (BITS + 4)'(count));
+      if (g_lasts >= g_enough) assert (bits_left == 4'd0);
     end
   end
 `endif

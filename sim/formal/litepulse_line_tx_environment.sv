@@ -31,7 +31,7 @@ module litepulse_line_tx_environment #(
     output logic        free_was,         // the line, from sample free_off_was on, as it was told in the last cycle
     output logic [2:0]  free_off_was
 );
-  logic        past = 1'b0, rst_was, prepare_was, hold_next_was;
+  logic        past = 1'b0, rst_was, prepare_was, hold_was, hold_next_was;
   logic        whole;           // from the first sample on, with one sample per cycle
   logic [43:0] shown, shown_was;
   logic [32:0] ends;            // of a pulse: ticks from sample 0 of its first cycle to its end
@@ -44,6 +44,7 @@ module litepulse_line_tx_environment #(
     past          <= 1'b1;
     rst_was       <= rst;
     prepare_was   <= prepare;
+    hold_was      <= hold;
     hold_next_was <= hold_next;
     free_was      <= free_next || rst;
     free_off_was  <= rst ? 3'd0 : free_off;
@@ -74,6 +75,6 @@ module litepulse_line_tx_environment #(
     if (past && !start && !prepare_was) `ASSUME(shown == shown_was);
     // ... and a byte need not go after all; with more samples per cycle it is read whenever the line is free from one of them on
     if (past && !rst_was) `ASSUME(start ? prepare_was : !prepare_was || whole);
-    if (past && S > 1) `ASSUME(hold == hold_next_was);
+    if (past && (S > 1 || (hold_was && !rst_was))) `ASSUME(hold == hold_next_was);
   end
 endmodule

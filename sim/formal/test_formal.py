@@ -22,6 +22,8 @@ SECONDS = {
     "environment:s1": 95,
     "litepulse_cdc:cover": 83,
     "events:prove_s2": 73,
+    "lin:two": 381,
+    "lin:frames": 328,
     "train:start": 63,
 }
 

@@ -111,10 +111,12 @@ def test_events_in_python(monkeypatch):
     python_bench = importlib.import_module("sim.python_bench")
     monkeypatch.setattr(python_bench, "BURSTS", 3)
     monkeypatch.setattr(python_bench, "ROUNDS", 1)
+    monkeypatch.setattr(python_bench, "STARTS", 1)
     result = python_bench.measure()
     assert result["us"].keys() == python_bench.WORK.keys() and all(us > 0 for us in result["us"].values())
-    table = python_bench.lines(result)[2:]
-    assert len(table) == 2 + len(python_bench.WORK) and all(line.count("|") == 5 for line in table)
+    assert result["start"].keys() == python_bench.START.keys() and all(ms > 0 for ms in result["start"].values())
+    table = python_bench.lines(result)[2 : 4 + len(python_bench.WORK)]
+    assert table[-1].startswith("| as many rows") and all(line.count("|") == 5 for line in table)
     monkeypatch.setattr(python_bench, "decode", lambda: 3 * python_bench.BURST - 1)
     with pytest.raises(RuntimeError, match="decode: 185 of 186 events"):
         python_bench.measure()

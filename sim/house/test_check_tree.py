@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from scripts import check_tree
 from scripts.check_tree import SIGNED_CAST, editorconfig, pictures
 from sim.cocotb_rig import ROOT
 
@@ -71,3 +72,69 @@ def test_findings_are_printed_with_their_place(tmp_path):
     command = [sys.executable, "scripts/check_tree.py", "hdl", str(tmp_path / "a.sv")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stdout.count(f"{tmp_path / 'a.sv'}:2: ") == 2
+
+
+TABLE = """[[figures]]
+page = "docs/speed.md"
+part = "python -m bench speed"
+sources = ["src"]
+commits = 1
+
+[[figures]]
+page = "docs/size.md"
+sources = ["src"]
+commits = 2
+"""
+
+
+class History:
+    """A repository with sources and pages of figures."""
+
+    def __init__(self, root):
+        self.root = root
+        self.git("init", "-q")
+        for folder in ("src", "docs/develop"):
+            (root / folder).mkdir(parents=True)
+        (root / "docs/develop/figures.toml").write_text(TABLE)
+
+    def git(self, *words):
+        name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        return subprocess.run(["git", *name, *words], cwd=self.root, capture_output=True, text=True, check=True).stdout.strip()
+
+    def commit(self, path, text):
+        (self.root / path).write_text(text)
+        self.git("add", path)
+        self.git("commit", "-qm", path)
+        return self.git("rev-parse", "--short=7", "HEAD")
+
+
+def test_the_age_of_figures(tmp_path, monkeypatch):
+    """Only commits that touch what a figure is of make it older; a page without a commit counts from its own last change."""
+    history = History(tmp_path)
+    monkeypatch.setattr(check_tree, "ROOT", tmp_path)
+    measured = history.commit("src/a", "1")
+    history.commit("docs/size.md", "5 cells")
+    history.commit("docs/speed.md", f"`python -m bench speed`, 2026-11-28, sources {measured}; 2 cores\n")
+    history.commit("src/a", "2")
+    history.commit("other", "1")
+    history.commit("other", "2")
+    assert list(check_tree.figures()) == []
+    history.commit("src/a", "3")
+    old = f"`python -m bench speed` was measured at {measured}; 2 commits have touched its sources since, 1 are allowed"
+    assert list(check_tree.figures()) == [("docs/speed.md", 1, old)]
+    history.commit("src/a", "4")
+    assert [(page, line) for page, line, _ in check_tree.figures()] == [("docs/size.md", 1), ("docs/speed.md", 1)]
+    history.commit("docs/size.md", "6 cells")
+    history.commit("docs/speed.md", "\n`python -m bench speed`, sources 0123456\n\n`python -m bench drain`, sources 0123456\n")
+    table = "docs/develop/figures.toml"
+    assert list(check_tree.figures()) == [
+        ("docs/speed.md", 2, "there is no commit 0123456"),
+        ("docs/speed.md", 4, f"`python -m bench drain` has no entry in {table}"),
+    ]
+    history.commit("docs/speed.md", "nothing")
+    history.git("rm", "-q", "-r", "src")
+    history.git("commit", "-qm", "moved")
+    assert list(check_tree.figures()) == [
+        (table, 1, "docs/size.md: there is no src"),
+        (table, 1, "docs/speed.md has no part `python -m bench speed` that names the commit of its sources"),
+    ]

@@ -64,9 +64,9 @@ NOT_CODE = {
     ("docs/certify.md", "true baud"): "output, compared by sim/linux/test_certify_soc.py",
     ("docs/certify.md", "litepulse: certify: nothing"): "a message",
     ("docs/core.md", "pulses "): "a diagram",
-    ("docs/driver.md", "console=ttyPULSE0"): "words for a kernel's command line",
-    ("docs/driver.md", "litepulse_transaction: "): "output of a kernel",
-    ("docs/driver.md", "board: device="): "output of a kernel",
+    ("docs/tty.md", "console=ttyPULSE0"): "words for a kernel's command line",
+    ("docs/driver-admin.md", "litepulse_transaction: "): "output of a kernel",
+    ("docs/driver-admin.md", "board: device="): "output of a kernel",
     ("docs/develop/sequencer.md", "label: WORD"): "a grammar",
     ("docs/develop/sequencer.md", "place: DISTANCE"): "the sequencer's language",
     ("docs/linux-soc.md", "after ready"): "a stimulus",
@@ -77,6 +77,10 @@ NOT_CODE = {
     ("docs/ptp.md", "refclock PPS"): "a line of chrony's configuration",
     ("docs/recipes/pps.md", "refclock PPS"): "a line of chrony's configuration",
     ("docs/verilog.md", "litepulse_reset ──"): "a hierarchy of modules",
+    ("docs/verilog.md", "set_max_delay -datapath_only"): "constraints of a tool that is not here",
+    ("docs/verilog.md", "set_data_delay"): "constraints of a tool that is not here",
+    ("docs/verilog.md", "set_max_delay -from"): "constraints of a tool that is not here",
+    ("docs/verilog.md", "MAXDELAY FROM"): "constraints of a tool that is not here",
 }
 # Programs whose lines are not run: with a board, as root, or for long. Of make, python and litepulse all arguments are checked.
 NOT_RUN = {
@@ -135,7 +139,7 @@ C_HEAD = """#include <fcntl.h>
 #include <linux/litepulse.h>
 """
 C_GIVEN = {
-    "docs/driver.md": "extern int device; extern __u64 soon; extern __u32 space; extern struct litepulse_claim claim;\n"
+    "docs/chardev.md": "extern int device; extern __u64 soon; extern __u32 space; extern struct litepulse_claim claim;\n"
     "void use(struct litepulse_ring_event *event);\n",
     "docs/litex.md": "extern int device[2], claim[2]; extern struct litepulse_train train; extern __u64 start; __u64 now(int device);\n",
 }
@@ -537,7 +541,7 @@ def test_no_command_hides_in_a_paragraph(page):
     ],
 )
 def test_a_wrong_block_is_noticed(text, tmp_path):
-    (block,) = blocks_of("docs/driver.md", text)
+    (block,) = blocks_of("docs/chardev.md", text)
     if block.kind == "dts" and not shutil.which("dtc"):
         pytest.skip("NOT TESTED: dtc is not installed")
     with pytest.raises((AssertionError, LitePulseError, ValueError)):

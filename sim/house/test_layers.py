@@ -5,6 +5,8 @@ And the kinds of test, the folders of sim/: none imports from another one.
 """
 
 import ast
+import subprocess
+import sys
 
 import pytest
 
@@ -12,7 +14,7 @@ from sim.cocotb_rig import ROOT, SIM
 
 PACKAGE = ROOT / "sw" / "litepulse"
 # What all layers share: words, numbers and records. It knows none of them.
-MODEL = {"errors", "units", "line", "streams", "layout", "regs", "measurement"}
+MODEL = {"errors", "limits", "units", "line", "streams", "columns", "layout", "regs", "measurement"}
 # What the kernel shows of ports and boards, who is plugged in where; and its clock. Also below the backends.
 HOST = {"ports", "attached", "usb_boards", "boottime"}
 # Entry points, which wire the layers; `demo` is a program of its own.
@@ -97,6 +99,20 @@ def imports_of_others(text):
 )
 def test_a_wrong_import_is_noticed(name, text, wrong):
     assert faults(name, text, modules()) == wrong
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"]])
+def test_what_only_talks_loads_no_backend(words):
+    """Nothing that reaches for a board, for another process or for numbers in arrays, so that a shell's question is answered at once."""
+    code = (
+        f"import sys\nfrom litepulse.entry import main\ntry:\n    main({words!r})\nexcept SystemExit:\n    pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    loaded = set(ran.stderr.split())
+    heavy = {"numpy", "serial", "rich", "socket", "subprocess", "tempfile", "difflib", "litepulse.board", "litepulse.latency"}
+    assert "litepulse.commands.arguments" in loaded and ran.stdout
+    assert not loaded & heavy and not {name for name in loaded if name.startswith("litepulse.backends")}
 
 
 KINDS = {path.parent.name for path in SIM.glob("*/test_*.py")}

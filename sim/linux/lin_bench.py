@@ -182,6 +182,9 @@ def draw(rows, path, theme):
 
 def draw_rows(rows, pyplot, theme):
     """The figure: a panel for each length, a row for each slave and load, the last one on top."""
+    from matplotlib.ticker import EngFormatter, FuncFormatter, NullFormatter
+
+    seconds = EngFormatter("s")
     figure, axes = pyplot.subplots(1, len(LENGTHS), figsize=(11, 0.42 * len(rows) + 1.6), sharey=True)
     for axis, length in zip(axes, LENGTHS):
         limit = float(longest(length))
@@ -194,8 +197,10 @@ def draw_rows(rows, pyplot, theme):
                 axis.text(19_000, place, f"{one['missing']} of {HEADERS} not sent", ha="right", va="center", fontsize=8)
         axis.set_xscale("log")
         axis.set_xlim(30, 20_000)
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda us, _: seconds(us / 10**6)))  # 100 µs, 1 ms, 10 ms
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_title(f"answer of {length} byte{'s' if length > 1 else ''}", fontsize=10)
-        axis.set_xlabel("from header to answer [µs]")
+        axis.set_xlabel("from header to answer")
         axis.grid(alpha=0.3, which="both", axis="x")
         axis.legend(loc="lower right", fontsize=8)
     axes[0].set_yticks(range(len(rows)), [f"{row['title']}, {row['load']}" for row in rows], fontsize=9)

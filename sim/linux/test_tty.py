@@ -671,7 +671,7 @@ def test_lone_byte_is_told_after_four_frames(tty, cpu):
 @pytest.mark.parametrize("how", ["default", "low_latency", "each"])
 def test_pieces_of_a_modbus_frame(linux, how):
     """60 bytes in a row at 9600 baud, read by an ordinary user: no gap is as long as the silence that ends a frame, 3.5 characters, if he
-    asked for that as driver.md says; by default there are such gaps."""
+    asked for that as tty.md says; by default there are such gaps."""
     form, data = profile(9600), bytes((n * 37 + 11) % 256 for n in range(60))
     result = linux(linux_rig.CPUS[0]).run_program("pieces", [how, len(data)], stimulus=after("ready go", row(2 * MS, data, form)))
     pieces = [(int(size), int(tick)) for word, size, tick in (line.split() for line in result.lines if line.startswith("piece "))]

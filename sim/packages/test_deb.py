@@ -29,7 +29,7 @@ ACCEPTED = {
     "initial-upload-closes-no-bugs": "the packages are not uploaded to Debian",
 }
 
-# Made by a program that includes the header, as docs/driver.md shows it.
+# Made by a program that includes the header, as docs/chardev.md shows it.
 PROGRAM = """
 #include <linux/litepulse.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from litepulse.errors import check_system
 
 if TYPE_CHECKING:
+    from litepulse.backends.wallclock import ClockTime
     from litepulse.board import Adjusted, Board, open
     from litepulse.capture import ByteEvent, Capture, CaptureEvent, EdgeEvent, LostEvent
     from litepulse.distribution import Distribution
@@ -33,6 +34,7 @@ __all__ = [
     "ByteEvent",
     "Capture",
     "CaptureEvent",
+    "ClockTime",
     "Distribution",
     "Duration",
     "Edge",
@@ -79,6 +81,7 @@ _MODULES = {
     "ByteEvent": "capture",
     "Capture": "capture",
     "CaptureEvent": "capture",
+    "ClockTime": "backends.wallclock",
     "Distribution": "distribution",
     "Duration": "units",
     "Edge": "respond",

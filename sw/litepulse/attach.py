@@ -23,8 +23,9 @@ from typing import NoReturn
 from litepulse import attached, regs
 from litepulse.backends import driver_abi
 from litepulse.backends.registers import Device
-from litepulse.backends.uartbone import DEFAULT_BAUD, SerialStream, UARTBone, bridge_clock, holder, open_for_locks, rename_user
+from litepulse.backends.uartbone import SerialStream, UARTBone, bridge_clock, holder, open_for_locks, rename_user
 from litepulse.errors import BadInput, LitePulseError, TransportError
+from litepulse.limits import DEFAULT_BAUD
 from litepulse.ports import Host, Port, SerialFlags, check_interface, describe, text
 
 MODULE = "litepulse_uartbone"

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 
 from litepulse import backends
 from litepulse.backends.interface import Backend, ClockReading, Identity, Status, Stopped, TrainChange
+from litepulse.backends.wallclock import ClockTime, WallClock
 from litepulse.capture import Capture, CaptureRun
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
 from litepulse.job import Job
@@ -76,7 +77,7 @@ def open(
     sim: the simulated SoC; vcd: file for its pins, stimulus: file with lines 'tick channel level' that drive its inputs, wires: what its
         TX pin is wired to, 'rx' or inputs '0' to '3', 'bus': to rx, which the stimulus can pull low, too; step: cycles that pass at
         most between two looks at it; nothing else lets its time pass, so each run of a program gives the same ticks
-    clock: in which events have a time in ns, too, if the board is the kernel's: 'monotonic', 'realtime', 'tai', 'phc'
+    clock: in which events have a time in ns, too: 'monotonic', 'realtime', 'tai', or 'phc' if the board is the kernel's
     stay_in_touch: a board on a cable stops what a program runs when it has not heard from the program for 8 s; with this, a thread
         keeps in touch, so that the program may compute or sleep
     own: False to look at and to stop a board that another process of this user follows
@@ -123,6 +124,7 @@ class Board:
         self.timescale = Timescale(self.identity.clock_hz, self.identity.samples_per_cycle)
         self._job: Job[Any] | None = None
         self._responder: Responder | None = None
+        self._wall_clocks: dict[str, WallClock] = {}
         self._turn = threading.Lock()  # of looking at what runs, and of setting it
         self._taken = False  # by a job that is just beginning, or by a serial port
 
@@ -159,6 +161,24 @@ class Board:
     def read_clocks(self) -> ClockReading:
         """The board's tick, CLOCK_MONOTONIC and CLOCK_REALTIME at one moment, and how surely."""
         return self.backend.read_clocks()
+
+    def time_of(self, tick: Whole | Moment, clock: str = "realtime") -> ClockTime:
+        """A tick in a clock of this PC, 'realtime', 'monotonic' or 'tai', and by how many ns that may be wrong at most.
+
+        Best soon after the tick: each call may read both clocks once more, and the bound grows with the distance from these readings, by
+        1 us for each ms. On a simulated board the clock begins with the first call, and goes with the ticks.
+        """
+        check_text(clock, "clock")
+        events = self.backend.wall_clock  # one and the same for events and for this
+        shared = events if events is not None and events.clock == clock else None
+        wall = shared or self._wall_clocks.get(clock) or WallClock(clock, self.tick_hz, self.simulated)
+        self._wall_clocks[clock] = wall
+        number = tick.tick if isinstance(tick, Moment) else whole(tick, "tick")
+        if not 0 <= number < 1 << 63:
+            raise BadInput(f"tick: {number} is out of range")
+        if wall.due():
+            wall.look(self.backend.read_clocks())
+        return ClockTime(*wall.at(number))
 
     def channel(self, name: Whole | str) -> int:
         """The number of an input ('0', 0) or of the line ('rx')."""

@@ -2,12 +2,13 @@
 """Edges and received bytes with their ticks."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
-from litepulse.backends.interface import Backend, Wanted
+from litepulse import columns
+from litepulse.backends.interface import Backend, Batch, Wanted
 from litepulse.errors import BadInput, LitePulseError
 from litepulse.interrupt import Flag
 from litepulse.job import Item, Job, Poller, timescale_of
@@ -16,10 +17,12 @@ from litepulse.streams import Lost, RxByte, edges
 from litepulse.units import Timescale
 
 if TYPE_CHECKING:
-    import numpy
+    from litepulse.columns import Array
 
+Look = TypeVar("Look", bound=Sized)
 Raw = TypeVar("Raw")
-Found = tuple[int, str, "int | RxByte | Lost", "int | None"]  # (tick, channel, 'byte' or 'lost', level, byte or loss, ns)
+# (tick, channel, 'byte' or 'lost'; level, byte or loss; ns in the clock asked for, by how much they may be wrong)
+Found = tuple[int, str, "int | RxByte | Lost", "int | None", int]
 
 
 def channel_name(backend: Backend, channel: int) -> str:
@@ -81,28 +84,47 @@ class CaptureRun:
 
     def poll(self) -> list[Found]:
         """What is new, in the order of time."""
-        _, batch = self.poller.poll()
+        return self._found(self.poller.poll()[1])
+
+    def poll_columns(self) -> "Array | list[Found]":
+        """As poll(); edges as an array of columns.dtype(), if there is nothing else."""
+        _, batch = self.poller.poll(as_columns=True)
+        if batch.edges is None:
+            return self._found(batch)
+        found = columns.edges(batch.edges, self.samples, self.channels)
+        self.edge_count += len(found)
+        return found
+
+    def _found(self, batch: Batch) -> list[Found]:
+        """What is in a batch of records, in the order of time."""
         found: list[Found] = []
         for event in batch.events:
             if isinstance(event, Lost):
-                found.append((event.tick, "lost", event, None))
+                found.append((event.tick, "lost", event, None, 0))
             elif event.kind == "edge":
                 for edge in edges(event, self.samples):
                     if edge.channel in self.channels:
-                        found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, edge.ns))
+                        found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, edge.ns, edge.uncertainty))
                         self.edge_count += 1
         for byte in batch.received:
             if isinstance(byte, Lost):
-                found.append((byte.tick, "lost", byte, None))
+                found.append((byte.tick, "lost", byte, None, 0))
             else:
-                found.append((byte.tick, "byte", byte, byte.ns))
+                found.append((byte.tick, "byte", byte, byte.ns, byte.uncertainty))
                 self.byte_count += 1
         return sorted(found, key=lambda item: item[0])
 
     def follow(self, interrupt: Flag) -> Iterator[list[Found]]:
         """Yields batches until interrupted."""
+        return self._looks(self.poll, interrupt)
+
+    def follow_columns(self, interrupt: Flag) -> "Iterator[Array | list[Found]]":
+        """As follow(), with what poll_columns() has."""
+        return self._looks(self.poll_columns, interrupt)
+
+    def _looks(self, look: "Callable[[], Look]", interrupt: Flag) -> "Iterator[Look]":
         while not interrupt:
-            found = self.poll()
+            found = look()
             yield found
             self.poller.pause(len(found) >= 8)
 
@@ -111,7 +133,8 @@ class CaptureRun:
 class EdgeEvent:
     """An edge: tick of the first sample that shows the new level; time: the same in seconds since the board's reset, exact.
 
-    channel: number of the input, or 'rx'; ns: the tick in the clock that open() was asked for, or None.
+    channel: number of the input, or 'rx'; ns: the tick in the clock that open() was asked for, or None; uncertainty: by how many ns that
+    may be wrong.
     """
 
     tick: int
@@ -119,6 +142,7 @@ class EdgeEvent:
     channel: int | str
     level: int
     ns: int | None = None
+    uncertainty: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,6 +155,7 @@ class ByteEvent:
     ok: bool
     byte: RxByte
     ns: int | None = None
+    uncertainty: int = 0
 
 
 @dataclass(frozen=True)
@@ -237,18 +262,24 @@ class Listen(Job[Item], Generic[Raw, Item]):
 class Capture(Listen[Found, CaptureEvent]):
     """A running capture. Iterating over it gives what happens, in the order of time within each look at the board."""
 
+    def __init__(self, run: CaptureRun, ended: Callable[[], None], count: int = 0, duration: int | None = None) -> None:
+        super().__init__(run, ended, count, duration)
+        self._capture = run
+        self._columns: Iterator[Array | list[Found]] | None = None  # instead of _batches, once array() has begun
+
     def _item(self, found: Found) -> CaptureEvent | None:
-        tick, what, value, ns = found
+        tick, what, value, ns, uncertainty = found
         if self._last_tick is not None and tick >= self._last_tick:
             return None
         time = self._timescale.seconds(tick)
         if isinstance(value, Lost):
             return LostEvent.of(value, self._timescale)
         if isinstance(value, RxByte):
-            return ByteEvent(tick, time, value.data, not (value.parity_error or value.framing_error or value.is_break), value, ns)
-        return EdgeEvent(tick, time, int(what) if what.isdigit() else what, value, ns)
+            ok = not (value.parity_error or value.framing_error or value.is_break)
+            return ByteEvent(tick, time, value.data, ok, value, ns, uncertainty)
+        return EdgeEvent(tick, time, int(what) if what.isdigit() else what, value, ns, uncertainty)
 
-    def array(self) -> "numpy.ndarray[Any, Any]":
+    def array(self) -> "Array":
         """All edges from now to the end of the capture: a NumPy array with the fields tick (uint64), channel (uint8), level (uint8).
 
         The line, 'rx', is the channel behind the last input. LitePulseError if records were lost: the array would have gaps unseen.
@@ -256,17 +287,52 @@ class Capture(Listen[Found, CaptureEvent]):
         import numpy
 
         line = self._backend.identity.inputs
-        ticks: list[int] = []
-        channels: list[int] = []
-        levels: list[int] = []
+        found: list[Array] = []
+        single: list[tuple[int, int, int]] = []  # edges that came as objects, since the last block
+
+        def block() -> "Array":
+            made = numpy.array(single, columns.dtype())
+            single.clear()
+            return made
+
+        with self._turn:
+            self._columns = self._capture.follow_columns(self._flag)
         for event in self:
             if isinstance(event, LostEvent):
                 self.close()
+                self._ready.clear()
                 raise LitePulseError(f"{event.count} records were lost at tick {event.tick}")
-            if isinstance(event, EdgeEvent):
-                ticks.append(event.tick)
-                channels.append(line if isinstance(event.channel, str) else event.channel)
-                levels.append(event.level)
-        found = numpy.empty(len(ticks), dtype=[("tick", "u8"), ("channel", "u1"), ("level", "u1")])
-        found["tick"], found["channel"], found["level"] = ticks, channels, levels
-        return found
+            if isinstance(event, numpy.ndarray):
+                found += [block(), event]
+            elif isinstance(event, EdgeEvent):
+                single.append((event.tick, line if isinstance(event.channel, str) else event.channel, event.level))
+        return numpy.concatenate([*found, block()])
+
+    def _advance(self, interrupt: Flag) -> bool:
+        if self._columns is None:
+            return super()._advance(interrupt)
+        look = next(self._columns, None)
+        return look is not None and (self._take(look) if isinstance(look, list) else self._take_edges(look))
+
+    def _rest(self) -> list[Found]:
+        if self._columns is None:
+            return super()._rest()
+        look = self._capture.poll_columns()
+        if isinstance(look, list):
+            return look
+        self._take_edges(look)
+        return []
+
+    def _take_edges(self, edges: "Array") -> bool:
+        """As _take(), of edges in the order of time."""
+        if self._last_tick is not None:
+            import numpy
+
+            edges = edges[: edges["tick"].searchsorted(numpy.uint64(self._last_tick))]  # an int would make both floats
+        if self._count:
+            edges = edges[: self._count - self._given]
+        self._ready.append(cast(CaptureEvent, edges))  # array(), which asked for it, is the one that iterates
+        self._given += len(edges)
+        if self._count and self._given >= self._count:
+            return False
+        return self._last_tick is None or self._run.tick < self._last_tick

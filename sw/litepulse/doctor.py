@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from litepulse import attach, attached, regs
-from litepulse.backends.uartbone import DEFAULT_BAUD
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse
+from litepulse.limits import DEFAULT_BAUD
 from litepulse.ports import Host, Port, choose, describe, find_bridges, may_open, preferred, sibling, text
 
 OK, FAULT, NOTE, SKIPPED = "ok", "fault", "note", "skipped"  # a note is nothing wrong, but good to know

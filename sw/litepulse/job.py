@@ -38,10 +38,10 @@ class Poller:
         if not busy:
             self.backend.wait(POLL_SECONDS if seconds is None else seconds)
 
-    def poll(self) -> tuple[Status, Batch]:
-        """What is going on, and what happened since the last poll."""
+    def poll(self, as_columns: bool = False) -> tuple[Status, Batch]:
+        """What is going on, and what happened since the last poll; as_columns: see Backend.read()."""
         status = self.backend.status()
-        batch = self.backend.read()
+        batch = self.backend.read(as_columns) if as_columns else self.backend.read()
         self.tick, self.now = batch.tick, batch.now
         now = time.monotonic()
         if self.now != self._tick:

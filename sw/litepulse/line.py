@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from litepulse.errors import BadInput, shown
 from litepulse.layout import CONFIG, LAUNCH_KIND, LAUNCH_KIND_NAME, MASK32, PARITY, pack, regs, unpack
-from litepulse.units import BitPeriod, whole, within
+from litepulse.units import BitPeriod, in_ticks, whole, within
 
 _PARITY_LETTERS = {"N": "none", "O": "odd", "E": "even", "M": "mark", "S": "space"}
 _STOPS = {"1": 0, "1.5": 1, "2": 2}
@@ -139,7 +139,7 @@ class Launch:
     def __str__(self) -> str:
         if self.kind == "frame":
             return f"byte 0x{self.data:02x}"
-        return f"break of {self.data} bits" if self.kind == "break" else f"pulse of {self.width} ticks"
+        return f"break of {self.data} bits" if self.kind == "break" else f"pulse of {in_ticks(self.width)}"
 
 
 @dataclass(frozen=True)

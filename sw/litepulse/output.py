@@ -12,13 +12,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from litepulse.errors import OutputClosed, OutputLost
-from litepulse.spool import Spool
-from litepulse.termplot import SAMPLE, Rolling
 from litepulse.units import Timescale
 
 if TYPE_CHECKING:
     from rich.live import Live as RichLive
     from rich.progress import Progress
+
+    from litepulse.termplot import Rolling
 
 CLOCK_NOTE = "all times are those of the board's crystal (typically within ±50 ppm of true time until disciplined)"
 SIM_NOTE = "SIMULATED: no board; the times are those of the simulated clock, which is exact by definition"
@@ -85,6 +85,8 @@ def terminal_width() -> int:
 
 def is_plain() -> bool:
     """Whether standard output takes ASCII characters only, as in the locale C."""
+    from litepulse.termplot import SAMPLE
+
     try:
         SAMPLE.encode(getattr(sys.stdout, "encoding", None) or "ascii")  # None: standard output is closed
     except (UnicodeEncodeError, LookupError):
@@ -94,6 +96,8 @@ def is_plain() -> bool:
 
 def write_json(result: Mapping[str, Any]) -> None:
     """One object; lists of ticks on one line each. A Spool is a list, too."""
+    from litepulse.spool import Spool
+
     lines = ""
     for number, (key, value) in enumerate(result.items()):
         lines += f"{',' if number else '{'}\n  {json.dumps(key)}: "
@@ -124,6 +128,11 @@ class Rows:
             write(" ".join("-" if v is None else str(v) for v in values))
         else:
             write(",".join("" if v is None else str(v) for v in values))
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return _is_terminal(sys.stdout)
 
 
 def _is_terminal(file: TextIO | None) -> bool:
@@ -167,7 +176,7 @@ class Live:
         if self._live:
             self._live.__exit__(kind, error, trace)
 
-    def update(self, done: int, rows: Iterable[tuple[str, object]] = (), picture: Rolling | None = None, wait: str = "") -> None:
+    def update(self, done: int, rows: Iterable[tuple[str, object]] = (), picture: "Rolling | None" = None, wait: str = "") -> None:
         """`done` of the total; rows are (name, value) of the table; picture: a termplot.Rolling below it; wait: behind the title."""
         check()
         if self._bar is None or self._live is None:
@@ -196,6 +205,13 @@ def aligned(rows: Iterable[tuple[str, str]], indent: str = "  ") -> list[str]:
         out.append(f"{indent}{name:<{width}}{lines[0]}")
         out += [f"{indent}{'':<{width}}{line}" for line in lines[1:]]
     return out
+
+
+def folded(text: str) -> str:
+    """A text whose lines fit the terminal; as it is where there is none."""
+    import textwrap
+
+    return "\n".join(textwrap.fill(line, terminal_width()) for line in text.split("\n")) if is_terminal() else text
 
 
 def ms(timescale: Timescale, ticks: int | Fraction) -> str:

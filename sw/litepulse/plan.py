@@ -8,6 +8,7 @@ from typing import cast
 
 from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.errors import BadInput, check_text
+from litepulse.limits import BREAK_MAX
 from litepulse.line import Format, Launch, Profile
 from litepulse.train import TrainPlan, plan_train
 from litepulse.units import WORD, Duration, Number, Timescale, Whole, is_timedelta, to_duration, to_rate, whole, within
@@ -15,7 +16,6 @@ from litepulse.units import WORD, Duration, Number, Timescale, Whole, is_timedel
 Time = Duration | timedelta | Number | str  # a number is seconds, a timedelta may be NumPy's; text as the command takes it: "500ns", "24t"
 What = Launch | Whole | Duration | timedelta | str  # a byte, the width of a pulse, or a Launch, which may be a break
 DEFAULT_BYTE = 0xFF
-BREAK_MAX = 255  # bit times
 
 
 def line_format(value: Format | str, invert: bool = False) -> Format:

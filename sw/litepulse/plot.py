@@ -18,7 +18,7 @@ BAND_NS = 100_000  # what a tuned laptop reached: problem P1
 SIMULATED = "SIMULATED"
 _NO_RESULT = "not a result of litepulse"
 BINS = 200  # bars of a histogram of delays
-MICROSECONDS_NS = 10_000  # delays from here on are drawn in µs
+MICROSECONDS_NS = 10_000  # axes that reach this far are in µs
 DENSE = 1000  # more points than this are drawn as a density
 REGULAR = Fraction(1, 100)  # intervals that differ from their median by less are drawn as differences
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -285,6 +285,11 @@ def _number(value: float, _: object = None) -> str:
     return f"{value:,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "−")
 
 
+def _thousandth(value: float, _: object = None) -> str:
+    """ns on an axis as µs."""
+    return _number(value / 1000)
+
+
 def _ticks(axis: Any) -> None:
     """Whole numbers of pulses from left to right, and no powers or offsets on either axis."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -343,8 +348,10 @@ def _train_axes(figure: Any, top: Any, bottom: Any, series: Series, colours: The
         label = "±0.1 ms: tuned laptop, Linux 6.12, usleep and write()"
         top.axhspan(-BAND_NS, BAND_NS, color=colours.limits, alpha=0.15, label=label)
     periods = list(range(1, len(intervals) + 1))
-    _points(figure, top, periods, intervals, colours, f"LitePulse: within ±{worst:.1f} ns", (-limit, limit))
+    rounding = f", rounded to ticks of {tick_ns:.1f} ns" if worst <= tick_ns else ""
+    _points(figure, top, periods, intervals, colours, f"LitePulse: within ±{worst:.1f} ns{rounding}", (-limit, limit))
     top.set(ylabel="period error [ns]", xlabel="period", ylim=(-limit, limit))
+    microseconds = limit >= MICROSECONDS_NS
     limit = max(2 * tick_ns, 1.3 * max((abs(v) for v in series.y), default=0))
     bottom.axhspan(-tick_ns, 0, color=colours.tick, alpha=0.15, label=f"one tick ({tick_ns:.2f} ns)")
     _points(figure, bottom, series.x, series.y, colours, "each edge, at floor(start + n · period)", (-limit, limit))
@@ -352,6 +359,9 @@ def _train_axes(figure: Any, top: Any, bottom: Any, series: Series, colours: The
     for axis in (top, bottom):
         _ticks(axis)
         axis.legend(loc="upper right")
+    if microseconds:
+        top.set_ylabel("period error [µs]")
+        top.yaxis.set_major_formatter(_thousandth)
 
 
 def describe(series: Series) -> str:

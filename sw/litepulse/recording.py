@@ -3,12 +3,10 @@
 
 import contextlib
 import os
-import tempfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from litepulse.backends.sim import lock_for_writing
 from litepulse.errors import BadInput
 
 OPTIONS = ("vcd", "sr")
@@ -42,6 +40,8 @@ def _remove_empty(path: str) -> None:
 
 def _temporary(sr: str) -> str:
     """A file beside the session; elsewhere if that is a device."""
+    import tempfile
+
     folder = Path(sr).resolve().parent if os.path.isfile(sr) else None
     try:
         handle, path = tempfile.mkstemp(prefix=f".{Path(sr).name}.", suffix=".vcd", dir=folder)
@@ -65,6 +65,8 @@ class Recording:
         with contextlib.ExitStack() as undo:
             if sr:
                 new = not os.path.exists(sr)
+                from litepulse.backends.sim import lock_for_writing
+
                 undo.callback(os.close, lock_for_writing(sr, "sr"))
                 if new:
                     undo.callback(_remove_empty, sr)

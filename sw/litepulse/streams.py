@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from litepulse.layout import KIND_NAME, MASK32, REASON_NAME, SOURCE_NAME, place, regs, unpack
 
 _LEVEL = regs.STREAM_HEADER[0]
-_SEQ, _SEQ_MASK = place(regs.EVENT_RECORD[2], "seq")
-_KIND, _KIND_MASK = place(regs.EVENT_RECORD[2], "kind")
+SEQ, SEQ_MASK = place(regs.EVENT_RECORD[2], "seq")
+KIND, KIND_MASK = place(regs.EVENT_RECORD[2], "kind")
 _SOURCE, _SOURCE_MASK = place(regs.EVENT_RECORD[2], "source")
 _FLAGS, _FLAGS_MASK = place(regs.EVENT_RECORD[2], "flags")
 _RX_INFO = regs.RECEIVE_RECORD[1]
@@ -48,13 +48,13 @@ class Event:
     def decode(cls, words: Sequence[int]) -> "Event | None":
         """From four words; None for 'no record'."""
         info = words[2]
-        kind = info >> _KIND & _KIND_MASK
+        kind = info >> KIND & KIND_MASK
         if kind == 0:
             return None
         source = info >> _SOURCE & _SOURCE_MASK
         return cls(
             words[0] | words[1] << 32,
-            info >> _SEQ & _SEQ_MASK,
+            info >> SEQ & SEQ_MASK,
             KIND_NAME.get(kind) or f"kind{kind}",
             SOURCE_NAME.get(source) or f"source{source}",
             info >> _FLAGS & _FLAGS_MASK,
@@ -90,6 +90,7 @@ class ChannelEdge:
     channel: int
     level: int
     ns: int | None = None  # that of its record
+    uncertainty: int = 0  # ns
 
 
 def edges(event: Event, samples_per_cycle: int) -> list[ChannelEdge]:
@@ -98,12 +99,12 @@ def edges(event: Event, samples_per_cycle: int) -> list[ChannelEdge]:
     if changed and not changed & (changed - 1):  # as in most records: one bit
         bit = changed.bit_length() - 1
         channel, sample = divmod(bit, samples_per_cycle)
-        return [ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns)]
+        return [ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns, event.uncertainty)]
     found: list[ChannelEdge] = []
     for bit in range(16):
         if changed >> bit & 1:
             channel, sample = divmod(bit, samples_per_cycle)
-            found.append(ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns))
+            found.append(ChannelEdge(event.tick + sample, channel, level >> bit & 1, event.ns, event.uncertainty))
     return sorted(found, key=lambda e: (e.tick, e.channel))
 
 

@@ -70,8 +70,8 @@ def check_overlap(launch: Launch, profile: Profile, period: Period, timescale: T
     if length > math.floor(period.ticks):
         highest = float(timescale.tick_hz / length)
         raise BadInput(
-            f"{what}: the pulses would overlap: one takes {length} ticks, the period is only {math.floor(period.ticks)} "
-            f"(at most {highest:.6g} Hz)"
+            f"{what}: the pulses would overlap: one takes {timescale.named(length)}, "
+            f"the period is only {timescale.named(math.floor(period.ticks))}, so at most {highest:.6g} Hz"
         )
 
 

@@ -293,6 +293,11 @@ def within(value: Whole, what: str, low: int, high: int) -> int:
     return number
 
 
+def in_ticks(number: int) -> str:
+    """'1 tick', '24000 ticks'."""
+    return f"{number} tick" if abs(number) == 1 else f"{number} ticks"
+
+
 def exact(value: Number) -> str:
     """How an exact number is written for programs: '58', '24000000/29'."""
     value = Fraction(value)
@@ -409,7 +414,7 @@ class Timescale:
 
     def named(self, ticks: int, rounding: Callable[[Fraction], int] = round) -> str:
         """A number of ticks for people: '500 ms (24000000 ticks)'."""
-        return f"{si(self.seconds(ticks), 's', rounding=rounding)} ({ticks} ticks)"
+        return f"{si(self.seconds(ticks), 's', rounding=rounding)} ({in_ticks(ticks)})"
 
     def period_of_rate(self, rate_hz: Number) -> Fraction:
         """Exact period in ticks of a rate."""
@@ -420,11 +425,11 @@ class Timescale:
         ticks = to_fraction(ticks, what)
         floor = math.floor(ticks)
         rest = ticks - floor
-        if floor < minimum_cycles * self.samples_per_cycle:
-            raise BadInput(
-                f"{what}: {exact(ticks)} ticks is below the minimum of {minimum_cycles * self.samples_per_cycle} ticks "
-                f"({si(self.tick_hz / (minimum_cycles * self.samples_per_cycle), 'Hz')})"
-            )
+        least = minimum_cycles * self.samples_per_cycle
+        if floor < least:
+            if what == "rate":
+                raise BadInput(f"rate: {si(self.tick_hz / ticks, 'Hz')} is too fast, the highest is {si(self.tick_hz / least, 'Hz')}")
+            raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} is too short, the shortest is {self.named(least, math.ceil)}")
         if floor > WORD - 2:
             raise BadInput(f"{what}: {si(self.seconds(ticks), 's')} does not fit, the longest is {si(self.seconds(WORD - 2), 's')}")
         if rest.denominator > WORD:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A kernel in Python, written from docs/driver.md: what the driver answers to the ioctls of /dev/litepulseN."""
+"""A kernel in Python, written from docs/chardev.md: what the driver answers to the ioctls of /dev/litepulseN."""
 
 import errno
 import os

@@ -50,7 +50,7 @@ KEPT = {
     "step": ["adjust", "--step", "-5us", "--json"],
     "stepped": ["capture", "--inputs", "rx", "--edges", "fall", "--count", "12", "--json"],
     "rate": ["adjust", "--rate", "50", "--json"],
-    "slower": ["capture", "--inputs", "rx", "--edges", "fall", "--filter", "10", "--count", "12", "--csv"],
+    "slower": ["capture", "--inputs", "rx", "--edges", "fall", "--filter", "10", "--count", "12", "--clock", "monotonic", "--csv"],
     "stop": ["stop", "--json"],
     "nothing runs": ["stop"],
     "no train": ["adjust", "--step", "1us"],
@@ -269,7 +269,9 @@ def check_kept(told, results):
     stepped = [edge["tick"] for edge in told["stepped"]["edges"]]
     assert any((tick - 1 - start + ticks(told, "5us")) % (hz / 100) == 0 for tick in stepped[-4:]), stepped
     assert told["rate"]["rate_hz"] == "50" and told["rate"]["at_pulse"] > told["step"]["at_pulse"]
-    falls = [int(line.split(",")[2]) for line in results["slower"]["out"].splitlines()[1:]]
+    heading, *rows = [line.split(",") for line in results["slower"]["out"].splitlines()]
+    assert heading[-2:] == ["monotonic_ns", "uncertainty_ns"] and all(int(row[-2]) > 0 and int(row[-1]) > 0 for row in rows)
+    falls = [int(row[2]) for row in rows]
     assert len(falls) == 12 and all(b > a for a, b in zip(falls, falls[1:]))
     # Four falling edges a byte of 0x5a: the first is the start bit, one period later comes the next.
     assert any(b - a == hz / 50 for a in falls for b in falls), falls

@@ -4,10 +4,15 @@
 What is right is written here by hand from the standard, and read off the pins by lin_pins.py.
 """
 
+import contextlib
 import json
+import os
 import random
+import subprocess
+import termios
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +25,7 @@ from litepulse.lin.master import Request
 from .fake_board import FakeBoard, Server
 from .lin_pins import frames_of, header_edges, pid_of, response_edges, response_of, stimulus
 from .test_lin_networks import file_of
-from .test_sim import HZ, pins
+from .test_sim import COMMAND, ENV, HZ, pins
 
 BIT = Fraction(HZ, 19200)
 C, E = "classic", "enhanced"
@@ -99,6 +104,12 @@ def node_of(name, node):
         (0x0A, "b2001f000201", None),  # another supplier
         (0x0A, "b2001e000301", None),  # another function
         (0x0A, "b201ff7fffff", "7fb212"),  # the serial number: not there
+        (0x0A, "b210ff7fffff", "7fb212"),  # a message identifier, which LIN 2.1 does not have
+        (0x0A, "b220ff7fffff", "7fb212"),  # user-defined
+        (0x0A, "b41122334455", "7fb411"),  # DataDump and SaveConfiguration are optional
+        (0x0A, "b6", "7fb611"),
+        (0x7F, "b6", None),  # to all nodes: no refusal, several would answer at once
+        (0x7F, "b41122334455", None),
         (0x0C, "b200ff7fffff", None),  # another node
         (0x7E, "b200ff7fffff", None),  # functional: nobody answers
         (0x0A, "b200ff7fff", None),  # too short
@@ -111,12 +122,68 @@ def node_of(name, node):
         (0x0B, "b01e00020155", "f0"),  # AssignNAD, to the initial address
         (0x0A, "b01e00020155", None),
         (0x0B, "b01f00020155", None),
+        (0x0B, "b01e0002017f", None),  # no address of a single node
+        (0x0A, "b30001ff1e55", "f3"),  # ConditionalChangeNAD: byte 1 of identifier 0 is 0x1e
+        (0x0A, "b30001ff1f55", None),
+        (0x0A, "b30001fe1f55", "f3"),  # the lowest bit does not count
+        (0x0A, "b30005ff0355", "f3"),  # the variant
+        (0x0A, "b30006ff0355", None),  # there are five bytes
+        (0x0A, "b30000ff1e55", None),
+        (0x0A, "b30101000055", None),  # the serial number: not there
+        (0x0A, "b30001ff1e7e", None),
+        (0x7F, "b30001ff1e55", "f3"),
+        (0x0B, "b30001ff1e55", None),
     ],
 )
 def test_configuration_of_a_node(nad, message, answer):
     found = node_of("diagnostics", "Motor").answer(nad, bytes.fromhex(message))
     own = 0x0B if message.startswith("b0") else 0x0A
     assert found == (None if answer is None else (own, bytes.fromhex(answer)))
+
+
+MORE = {1: bytes.fromhex("78563412"), 32: b"\x2a", 63: bytes(range(5))}
+
+
+def test_what_a_node_can_read_and_dump():
+    """The serial number, user-defined identifiers and DataDump, where they are given; in LIN 2.0 message identifiers, too."""
+    network = lin.Description(file_of("diagnostics")).network
+    motor = Configured(network, network.slaves["Motor"], MORE, bytes.fromhex("0102030405"))
+    for message, answer in (
+        ("b201ff7fffff", "f278563412"),
+        ("b2011e000201", "f278563412"),
+        ("b220ff7fffff", "f22a"),
+        ("b23fff7fffff", "f20001020304"),
+        ("b221ff7fffff", "7fb212"),
+        ("b41122334455", "f40102030405"),
+        ("b30102ff5755", None),  # byte 2 of the serial number is 0x56
+        ("b30102ff5655", "f3"),
+    ):
+        assert motor.answer(0x0A, bytes.fromhex(message)) == (None if answer is None else (0x0A, bytes.fromhex(answer))), message
+    assert motor.nad == 0x55
+    fan = node_of("lin20", "Fan")
+    assert fan.answer(0x20, bytes.fromhex("b210ff7fffff")) == (0x20, bytes.fromhex("f201101f"))  # ToFan: 0x1001, identifier 0x1f
+    assert fan.answer(0x20, bytes.fromhex("b211ff7fffff")) == (0x20, bytes.fromhex("f202106f"))
+    assert fan.answer(0x20, bytes.fromhex("b212ff7fffff")) == (0x20, bytes.fromhex("7fb212"))
+    assert fan.answer(0x20, bytes.fromhex("b14f4a021040")) and fan.answer(0x20, bytes.fromhex("b211ff7fffff"))[1].hex() == "f2021040"
+
+
+@pytest.mark.parametrize(
+    "identifiers, dump, message",
+    [
+        ({0: b"12345"}, None, "identifier 0 is not 1"),
+        ({16: b"123"}, None, "identifier 16 is not 1"),
+        ({64: b"1"}, None, "identifier 64 is not 1"),
+        ({256: b"1"}, None, "identifier: 256 is outside 0 to 255"),
+        ({1: b"123"}, None, "identifier 1: 3 bytes, it has 4"),
+        ({32: b""}, None, "identifier 32: 0 bytes, it has 1 to 5"),
+        ({33: b"123456"}, None, "identifier 33: 6 bytes, it has 1 to 5"),
+        ({}, b"1234", "dump: 4 bytes, the answer to DataDump has 5"),
+    ],
+)
+def test_identifiers_that_make_no_sense(identifiers, dump, message):
+    network = lin.Description(file_of("diagnostics")).network
+    with pytest.raises(BadInput, match=message):
+        Configured(network, network.slaves["Motor"], identifiers, dump)
 
 
 def test_what_a_configuration_changes():
@@ -137,15 +204,14 @@ def test_what_a_configuration_changes():
 # The slave -------------------------------------------------------------------------------------------------------------------
 
 
-def slave_frames(tmp_path, scene, node="Motor", name="diagnostics", then=lambda slave, frame: None, begin=lambda slave: None):
+def slave_frames(tmp_path, scene, node="Motor", name="diagnostics", then=lambda slave, frame: None, begin=lambda slave: None, **options):
     """(what the bus has, frames) of a slave that hears [(identifier, response of others or b"")], 25 ms apart."""
     at = [START + n * 25 * MS for n in range(len(scene))]
     parts = [header_edges(tick, frame_id, BIT) for tick, (frame_id, _) in zip(at, scene)]
     parts += [response_edges(tick, response, BIT) for tick, (_, response) in zip(at, scene) if response]
     vcd = tmp_path / "bus.vcd"
-    options = {"stimulus": stimulus(tmp_path / "nodes", *parts), "vcd": vcd, "wires": ["bus"], "step": 5_000}
-    with litepulse.open(sim=True, **options) as board:
-        with lin.slave(board, lin.Description(file_of(name)), node, count=len(scene)) as slave:
+    with litepulse.open(sim=True, stimulus=stimulus(tmp_path / "nodes", *parts), vcd=vcd, wires=["bus"], step=5_000) as board:
+        with lin.slave(board, lin.Description(file_of(name)), node, count=len(scene), **options) as slave:
             begin(slave)
             found = []
             for frame in slave:
@@ -182,6 +248,95 @@ def test_a_slave_answers_requests_of_configuration(tmp_path):
     assert heard == [response for _, response in scene]
     assert [frame.own_response for frame in frames] == [number in mine and bool(response) for number, response in scene]
     assert (frames[-1].name, frames[-1].error) == ("FromMotor", None)
+
+
+def asked(message):
+    """A request of node configuration, with its checksum."""
+    return REQUEST, response_of(bytes.fromhex(message).ljust(8, b"\xff"), REQUEST, C)
+
+
+def answered(message):
+    """The same of an answer."""
+    return RESPONSE, response_of(bytes.fromhex(message).ljust(8, b"\xff"), RESPONSE, C)
+
+
+@pytest.mark.seconds(30)
+def test_a_slave_keeps_its_configuration(tmp_path):
+    """What it is told to save it has at its next beginning; what it can be asked for comes from options."""
+    file = tmp_path / "motor.json"
+    options = {"identifiers": {1: bytes.fromhex("78563412")}, "dump": bytes.fromhex("0a0b0c0d0e"), "configuration": file}
+    scene = [
+        asked("0a06b201ff7fffff"),
+        answered("0a05f278563412"),
+        asked("0a06b41122334455"),
+        answered("0a06f40a0b0c0d0e"),
+        asked("0a06b30104ed1255"),  # byte 4 of the serial number is 0x12, so (0x12 ^ 0x12) & 0xed is 0
+        answered("0a01f3"),
+        asked("5506b700ffc4ffff"),  # FromMotor to 0x04
+        answered("5501f7"),
+        asked("5501b6"),
+        answered("5501f6"),
+    ]
+    heard, _ = slave_frames(tmp_path, [(n, r if n == REQUEST else b"") for n, r in scene], **options)
+    assert heard == [response for _, response in scene]
+    assert json.loads(file.read_text()) == {"node": "Motor", "nad": 0x55, "frames": {"ToMotor": 8, "FromMotor": 4}}
+    scene = [(MOTOR, b""), (0x04, response_of(b"\x34", 0x04, E)), asked("0a01b6"), (RESPONSE, b""), asked("5501b6"), answered("5501f6")]
+    heard, frames = slave_frames(tmp_path, [(n, r if n == REQUEST else b"") for n, r in scene], configuration=file)
+    assert heard == [response for _, response in scene]
+    assert frames[1].name == "FromMotor" and frames[1].error is None
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("{", "not a configuration that a slave saved"),
+        ("[]", "the configuration is not of Motor"),
+        ('{"node": "Plain", "nad": 1, "frames": {}}', "the configuration is not of Motor"),
+        ('{"node": "Motor", "nad": 0, "frames": {"ToMotor": 8, "FromMotor": 9}}', "it does not have the NAD and the 2 configurable frames"),
+        ('{"node": "Motor", "nad": 1, "frames": {"ToMotor": 8}}', "it does not have the NAD and the 2 configurable frames"),
+        ('{"node": "Motor", "nad": 1, "frames": {"ToMotor": 8, "FromMotor": 64}}', "FromMotor cannot have the identifier 64"),
+        ('{"node": "Motor", "nad": 1, "frames": {"ToMotor": 61, "FromMotor": 9}}', "ToMotor cannot have the identifier 61"),
+        ('{"node": "Motor", "nad": true, "frames": {"ToMotor": 8, "FromMotor": 9}}', "it does not have the NAD"),
+    ],
+)
+def test_saved_configurations_of_others(text, message, tmp_path, capsys):
+    file = tmp_path / "saved.json"
+    file.write_text(text)
+    words = ["--sim", "lin", "slave", str(file_of("diagnostics")), "--node", "Motor", "--for", "1ms", "--configuration", str(file)]
+    assert cli.main(words) == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"litepulse: {file}: {message}") and errors.count("\n") == 1 and file.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "node, words, message",
+    [
+        ("Motor", "--identifier 5=00", "identifier 5 is not 1 (serial number) or 32 to 63, which are user-defined"),
+        ("Motor", "--identifier 32", "identifier: '32' is not like 32=0a0b"),
+        ("Motor", "--identifier 32=00 --identifier 32=01", "identifier: 32 is given twice"),
+        ("Motor", "--dump 00", "dump: 1 bytes, the answer to DataDump has 5"),
+        ("Motor", "--configuration /", "/: cannot read it (Is a directory)"),
+        ("Plain", "--dump 0102030405", "Plain answers no node configuration: that takes LIN 2.x, a NAD and a product_id"),
+    ],
+)
+def test_options_of_a_node_that_make_no_sense(node, words, message, capsys):
+    assert cli.main(["--sim", "lin", "slave", str(file_of("diagnostics")), "--node", node, "--for", "1ms", *words.split()]) == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"litepulse: {message}") and errors.count("\n") == 1
+
+
+def test_a_configuration_that_cannot_be_saved(tmp_path):
+    """The slave ends with one line, and answers nothing that is not true."""
+    file = tmp_path / "no" / "motor.json"
+    with Server(FakeBoard(step=5_000), "tcp") as server, litepulse.open(port=server.spec) as opened:
+        with lin.slave(opened, lin.Description(file_of("diagnostics")), "Motor", configuration=file) as slave:
+            with server.lock:
+                server.board.hear(server.board.tick + 10_000, None, 0x55, pid_of(REQUEST), *asked("0a01b6")[1])
+                server.board.advance(1_000_000)
+            with pytest.raises(litepulse.LitePulseError, match="the configuration cannot be saved: No such file"):
+                next(slave)
+        assert RESPONSE not in server.board.lin or not server.board.lin[RESPONSE][0]
 
 
 @pytest.mark.seconds(15)
@@ -395,6 +550,43 @@ def test_requests_that_make_no_sense(words, message, capsys):
     assert cli.main(["--sim", "lin", "request", str(file_of("diagnostics")), *words]) == 2
     errors = capsys.readouterr().err
     assert errors.startswith(f"litepulse: {message}") and errors.count("\n") == 1
+
+
+# The table -------------------------------------------------------------------------------------------------------------------
+
+
+def in_a_terminal(columns, *words):
+    """(lines, status) of a command whose standard output is a terminal of that width."""
+    terminal, other = os.openpty()
+    termios.tcsetwinsize(other, (40, columns))
+    env = {name: value for name, value in ENV.items() if name not in ("COLUMNS", "LINES")} | {"TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    with subprocess.Popen([*COMMAND, *words], env=env, stdin=subprocess.DEVNULL, stdout=other, stderr=subprocess.DEVNULL) as process:
+        os.close(other)
+        said = bytearray()
+        with contextlib.suppress(OSError):  # the terminal's other end is closed
+            while part := os.read(terminal, 65536):
+                said.extend(part)
+        os.close(terminal)
+    return said.decode().replace("\r", "").rstrip("\n").split("\n"), process.returncode
+
+
+@pytest.mark.seconds(40)
+def test_the_table_fits_the_terminal(tmp_path):
+    """The words of a wide terminal, in their order, on lines that are not longer than the terminal; in a pipe a line for each frame."""
+    answer = response_of(bytes.fromhex("4a5593e5"), 0x20, E)
+    file = tmp_path / "nodes.txt"
+    edges = sorted([*header_edges(40 * MS, 0x20, BIT), *response_edges(40 * MS, answer, BIT)])
+    edges += sorted([*header_edges(60 * MS, 0x11, BIT), *response_edges(60 * MS, response_of(bytes(range(8)), 0x11, E), BIT)])
+    file.write_text("".join(f"{tick} rx {level}\n" for tick, level in edges))
+    door = Path(__file__).resolve().parents[1] / "examples" / "door.ldf"
+    words = ["--sim", "--wire", "bus", "--stimulus", str(file), "lin", "monitor", "--ldf", str(door)]
+    piped = subprocess.run([*COMMAND, *words, "--count", "2"], env=ENV, capture_output=True, text=True, check=False).stdout.splitlines()
+    assert len([line for line in piped if "0x20" in line]) == 2 and max(map(len, piped)) > 113
+    for columns in (40, 80, 160):
+        lines, _ = in_a_terminal(columns, *words, "--count", "2")
+        assert max(map(len, lines)) <= columns, lines
+        drawn = [" ".join(lines).replace("#", "").split(), " ".join(piped).replace("#", "").split()]
+        assert "".join(drawn[0]) == "".join(drawn[1])
 
 
 # Files for --stimulus --------------------------------------------------------------------------------------------------------

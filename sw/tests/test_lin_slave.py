@@ -474,6 +474,7 @@ def test_what_makes_no_sense(words, message, capsys, board):
         ("lin slave --count 1", "--keep returns at once: --count and --for have nothing to count"),
         ("lin slave --csv", "--keep returns at once: there are no rows for --csv"),
         ("lin slave --loopback", "--keep and --loopback exclude each other: "),
+        ("lin slave --dump 0102030405", "--keep returns at once: nobody would answer the requests for --identifier, --dump and"),
         (f"lin slave --respond {'00' * 8} --respond {'01' * 8}", "respond: with --keep the board can answer one header of SlaveResp"),
     ],
 )

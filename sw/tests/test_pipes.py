@@ -64,7 +64,8 @@ def test_as_written(name, tmp_path):
         (picture,) = tmp_path.glob("*.svg")
         assert plot.THEMES["dark"].paper in picture.read_text()
     if "sigrok-cli" in line:
-        assert re.findall(r"uart-1: (\S+)$", done.stdout, re.M) == ["FF"] * 60
+        pulses = int(re.findall(r"--count (\d+)", line)[0])
+        assert re.findall(r"uart-1: (\S+)$", done.stdout, re.M) == ["FF"] * pulses
 
 
 def places_of(path, colour):

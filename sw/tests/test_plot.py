@@ -45,18 +45,29 @@ def drawn(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 60, 20_000])
-def test_pulses_are_whole_numbers_and_times_are_ns(drawn, count):
+def test_pulses_are_whole_numbers_and_times_have_a_unit(drawn, count):
     figure = drawn(plot.from_result(train(count)))
     top, bottom = figure.axes[:2]
-    for axis, name in ((top, "period"), (bottom, "pulse")):
+    for axis, name, unit in ((top, "period", "µs"), (bottom, "pulse", "ns")):
         low, high = axis.get_xlim()
         shown = [label.get_text().replace("\N{NARROW NO-BREAK SPACE}", "") for label in axis.get_xticklabels()]
         ticks = [tick for tick in axis.get_xticks() if low <= tick <= high]
         assert ticks and all(tick == round(tick) for tick in ticks) and not any("." in text or "e" in text for text in shown)
-        assert axis.get_xlabel() == name and axis.get_ylabel().endswith("[ns]")
+        assert axis.get_xlabel() == name and axis.get_ylabel().endswith(f"[{unit}]")
         assert not axis.yaxis.get_offset_text().get_text() and not axis.xaxis.get_offset_text().get_text()
     low, high = bottom.get_ylim()
     assert low < -1e9 / 48e6 and high > 0
+
+
+def test_a_period_error_has_the_unit_that_fits(drawn):
+    """µs beside the laptop's 0.1 ms, and at a position of so many ns; ns where the train is alone. What is rounding is called so."""
+    for period, unit, factor in ((PERIOD, "µs", 1000), (Fraction(48_001, 3), "ns", 1)):
+        top = drawn(plot.from_result(train(10, period))).axes[0]
+        assert top.get_ylabel() == f"period error [{unit}]"
+        for place, label in zip(top.get_yticks(), top.get_yticklabels(), strict=True):
+            text = label.get_text().replace("\N{NARROW NO-BREAK SPACE}", "").replace("−", "-")
+            assert float(text) * factor == pytest.approx(place)
+        assert top.get_legend().get_texts()[-1].get_text().endswith(" ns, rounded to ticks of 20.8 ns")
 
 
 SHARED = {"simulated": True, "backend": "sim", "tick_hz": "48000000"}

@@ -12,7 +12,21 @@ import pytest
 
 from litepulse import layout
 from litepulse.errors import BadInput
-from litepulse.units import Duration, Period, Timescale, approx, exact, fixed, parse_byte, parse_count, parse_duration, parse_rate, si
+from litepulse.line import Launch
+from litepulse.units import (
+    Duration,
+    Period,
+    Timescale,
+    approx,
+    exact,
+    fixed,
+    in_ticks,
+    parse_byte,
+    parse_count,
+    parse_duration,
+    parse_rate,
+    si,
+)
 
 UP5K = Timescale(48_000_000)
 
@@ -117,7 +131,7 @@ def test_the_longest_period_fits():
 def test_the_minimum_counts_cycles_not_ticks():
     fast = Timescale(48_000_000, 4)
     assert fast.period(320, 80).whole == 320
-    with pytest.raises(BadInput, match="minimum of 320 ticks"):
+    with pytest.raises(BadInput, match=r"the shortest is 1\.667 µs \(320 ticks\)$"):
         fast.period(319, 80)
 
 
@@ -166,6 +180,19 @@ def test_the_longest_time_that_is_named_fits():
     """It is rounded down, others to the nearest."""
     scale = Timescale(700_000_000)
     assert (scale.named(1999, math.floor), scale.named(1999)) == ("2.855 µs (1999 ticks)", "2.856 µs (1999 ticks)")
+
+
+def test_a_period_that_is_too_short_is_named_as_it_was_given():
+    """A rate by rates, a period by times; the shortest one is accepted."""
+    with pytest.raises(BadInput, match=r"^rate: 1 GHz is too fast, the highest is 150 kHz$"):
+        UP5K.period(UP5K.period_of_rate(10**9), 320, "rate")
+    with pytest.raises(BadInput, match=r"^period: 1 µs is too short, the shortest is 6\.667 µs \(320 ticks\)$"):
+        UP5K.period(48, 320)
+    assert UP5K.period(UP5K.period_of_rate(150_000), 320, "rate") == UP5K.period(320, 320) == Period(320, 0, 1)
+
+
+def test_one_tick():
+    assert [in_ticks(number) for number in (0, 1, -1, 2, 24_000)] == ["0 ticks", "1 tick", "-1 tick", "2 ticks", "24000 ticks"]
 
 
 def test_ticks_and_seconds_are_inverse():
@@ -223,3 +250,8 @@ def test_ticks_as_decimal_numbers(hz):
         and Timescale(20, 1).decimal(7, 0, 1) == "0.4"
         and Timescale(20, 1).decimal(9, 0, 1) == "0.4"
     )
+
+
+def test_one_is_not_many():
+    assert (in_ticks(0), in_ticks(1), in_ticks(2)) == ("0 ticks", "1 tick", "2 ticks")
+    assert Timescale(Fraction(48_000_000)).named(1) == "20.833 ns (1 tick)" and str(Launch("pulse", width=1)) == "pulse of 1 tick"

@@ -32,6 +32,7 @@ METHODS = {
     },
     "send": {"data": b"x", "baud": "1M"},
     "tick_of": {"when": "+1ms"},
+    "time_of": {"tick": 1, "clock": "tai"},
     "train": {"rate": 58},
 }
 NO_ARGUMENTS = {"close", "now", "read_clocks", "status", "stop"}

@@ -10,7 +10,7 @@
  * were followed by zeros, and answers -E2BIG to a longer one whose unknown part is not 0. An
  * argument shorter than in version 1 is -ENOTTY.
  *
- * docs/driver.md has the semantics and examples. Codes that the hardware shares are named as in
+ * docs/chardev.md has the semantics and examples. Codes that the hardware shares are named as in
  * its register header.
  */
 #ifndef _UAPI_LINUX_LITEPULSE_H
@@ -34,7 +34,7 @@
 #define LITEPULSE_DEVICES 16
 
 /*
- * litepulse_event.kind: what happened. Below 16: told by the hardware; 4 and 8 are between it and
+ * litepulse_event.kind: what happened. Below 16: reported by the hardware; 4 and 8 are between it and
  * the driver, so nobody gets them, nor can subscribe to them.
  */
 #define LITEPULSE_KIND_TX		1 /* a launch started at the tick */
@@ -300,8 +300,8 @@ struct litepulse_subscribe {
  * @delivered: records read, those made by the driver not counted
  * @queued: records that wait to be read, those made by the driver not counted
  * @lost_host: records lost because this file was read too slowly
- * @lost_events: events lost by the board's FIFO since the driver came, whoever wanted them
- * @lost_bytes: received bytes lost by the board's FIFO since the driver came. After a LOST with
+ * @lost_events: events lost by the board's FIFO since the driver was bound, of any kind
+ * @lost_bytes: received bytes lost by the board's FIFO since the driver was bound. After a LOST with
  *	LITEPULSE_FLAG_AT_LEAST this, or @lost_events, is a lower bound
  * @restarts: times the board was reset since the driver came
  */

@@ -16,15 +16,22 @@
  *   real=MS, tai=MS    the same by these of the kernel's clocks
  *   deadtty            opens the tty, which cannot start; ttybaud=N: of the tty that was opened
  *   settai=S           CLOCK_TAI is so many seconds ahead of CLOCK_REALTIME; shiftptp=S: sets the PTP clock forward
+ *   stampsent          the socket that sends gets the times of its frames, and the frames: `sent ID HEX NS` and `own ID HEX NS` by
+ *   sent               which prints them
+ *   mtu=N              of the device lo
  *   stamps             the kernel names the board's PTP clock as that of the time stamps, which all that is received has
- *   wait=MS  show=NAME (prints attribute)
+ *   wait=MS            by the clock of the board, which falls behind on a busy machine; it must answer
+ *   until=CLASS        until an error frame of that class has come
+ *   show=NAME          prints the attribute
  *   busy               the tty cannot be opened, and nobody else can have the claim; free: both can be had
  *   tty, closetty      opens the tty, closes it
  *   fill=N             sends so many frames from a thread, and goes on; endfill: no more of them
  *   detach             closes the port: the board goes
  *   suspend            suspends the machine; it wakes after a second
  *
- * While the device is up each frame that arrives is printed, `frame ID HEX NS`, and each byte on the line, `byte TICK NS HEX FLAGS`.
+ * When the device comes: `uevent DEVTYPE FILES`, the type of device in its uevent and how many of five of its files are there by then.
+ * While the device is up each frame that arrives is printed, `frame ID HEX NS`, each that this host has sent, `echo ID HEX NS`, and each
+ * byte on the line, `byte TICK NS HEX FLAGS`.
  * Exit status 0, or 1 and a line that says what was not as it should be.
  */
 #include "cable.h"
@@ -32,6 +39,7 @@
 
 #include <fcntl.h>
 #include <linux/ethtool.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -43,6 +51,7 @@ static int can = -1, heard = -1, pulse = -1;
 static unsigned long long launch_ns;	/* of the next frame, PTP time; 0: at once */
 static int soon;	/* the next frame has none */
 static volatile int listening, filling;
+static volatile canid_t errors;	/* classes of the error frames that have come */
 static pthread_t listener;
 
 static void show(const char *name)
@@ -72,8 +81,12 @@ static void *listen_to_all(void *nothing)
 			continue;
 		if (wait[0].revents & POLLERR)
 			break;	/* the device has gone down */
-		if (wait[0].revents & POLLIN)
-			lin_print(wait[0].fd);
+		if (wait[0].revents & POLLIN) {
+			canid_t word = lin_print(wait[0].fd);
+
+			if (word & CAN_ERR_FLAG)
+				errors |= word;
+		}
 		if (wait[1].revents & POLLIN)
 			lin_print_bytes(pulse);
 		fflush(stdout);
@@ -143,6 +156,15 @@ static unsigned long long ptp_now(void)
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
+static void wait_for_board(unsigned long ms)
+{
+	const unsigned long long end = ptp_now() + ms * 1000000ull;
+	unsigned long long now;
+
+	while ((now = ptp_now()) < end)
+		usleep((end - now) / 1000 + 1);
+}
+
 /* The next frames have times of a clock of the kernel. */
 static unsigned long long system_in(clockid_t clock, unsigned long ms)
 {
@@ -177,11 +199,13 @@ static void check_stamps(void)
 
 	CHECK(fd >= 0 && !ioctl(fd, SIOCETHTOOL, &request));
 	CHECK(info.phc_index == board.ptp && info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE);
+	CHECK(info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE && info.tx_types == 1 << HWTSTAMP_TX_ON);
 	request.ifr_data = (void *)&config;
 	CHECK(!ioctl(fd, SIOCSHWTSTAMP, &request) && config.rx_filter == HWTSTAMP_FILTER_ALL);
-	config.tx_type = HWTSTAMP_TX_ON;
+	CHECK(config.tx_type == HWTSTAMP_TX_ON);
+	config.tx_type = HWTSTAMP_TX_ONESTEP_SYNC;
 	CHECK(ioctl(fd, SIOCSHWTSTAMP, &request) && errno == ERANGE);
-	CHECK(!ioctl(fd, SIOCGHWTSTAMP, &request) && config.rx_filter == HWTSTAMP_FILTER_ALL && config.tx_type == HWTSTAMP_TX_OFF);
+	CHECK(!ioctl(fd, SIOCGHWTSTAMP, &request) && config.rx_filter == HWTSTAMP_FILTER_ALL && config.tx_type == HWTSTAMP_TX_ON);
 	close(fd);
 }
 
@@ -198,14 +222,54 @@ static void check_busy(int busy)
 	close(fd);
 }
 
+/* What the kernel says of the new device, and which of its files are there by then: `uevent DEVTYPE FILES`. */
+static void *hear_uevent(void *socket)
+{
+	static const char *const files[] = { "role", "response_space", "transmit_clock", "responses/00", "responses/3f" };
+	char text[4096], path[80];
+	ssize_t size;
+
+	while ((size = recv((long)socket, text, sizeof(text) - 1, 0)) > 0) {
+		const char *type = "none";
+		int there = 0;
+
+		text[size] = 0;
+		if (strncmp(text, "add@", 4) || !strstr(text, "/net/lin0"))
+			continue;
+		for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+			snprintf(path, sizeof(path), "/sys/class/net/lin0/%s", files[i]);
+			there += !access(path, R_OK);
+		}
+		for (const char *word = text; word < text + size; word += strlen(word) + 1)
+			if (!strncmp(word, "DEVTYPE=", 8))
+				type = word + 8;
+		printf("uevent %s %d\n", type, there);
+		return NULL;
+	}
+	return NULL;
+}
+
+static long uevent_socket(void)
+{
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
+
+	CHECK(fd >= 0 && !bind(fd, (struct sockaddr *)&address, sizeof(address)));
+	return fd;
+}
+
 int main(int count, char **words)
 {
 	const char *port = words[1], *base = strrchr(port, '/') + 1;
-	int link = attach_port(port), tty = -1;
+	const long news = uevent_socket();
 	struct can_frame frame;
-	pthread_t filler = 0;
+	pthread_t filler = 0, hearer;
+	int link, tty = -1;
 
+	CHECK(!pthread_create(&hearer, NULL, hear_uevent, (void *)news));
+	link = attach_port(port);
 	CHECK(count > 2 && link >= 0 && !find_board(base, 20, &board));
+	pthread_join(hearer, NULL);
 	CHECK(!lin_await());
 	for (char **word = words + 2; *word; word++) {
 		char *step = *word, *value;
@@ -262,10 +326,23 @@ int main(int count, char **words)
 			CHECK(adjtimex(&tai) >= 0);
 		} else if (!strncmp(step, "shiftptp=", 9)) {
 			shift_ptp(strtol(value, NULL, 10));
+		} else if (!strcmp(step, "stampsent")) {
+			CHECK(!lin_stamp_sent(can));
+		} else if (!strcmp(step, "sent")) {
+			lin_print_sent(can);
+		} else if (!strncmp(step, "mtu=", 4)) {
+			struct ifreq request = { .ifr_name = "lo", .ifr_mtu = strtol(value, NULL, 10) };
+			int fd = socket(PF_CAN, SOCK_RAW | SOCK_CLOEXEC, CAN_RAW);
+
+			CHECK(fd >= 0 && !ioctl(fd, SIOCSIFMTU, &request));
+			close(fd);
 		} else if (!strcmp(step, "stamps")) {
 			check_stamps();
 		} else if (!strncmp(step, "wait=", 5)) {
-			usleep(strtoul(value, NULL, 10) * 1000);
+			wait_for_board(strtoul(value, NULL, 10));
+		} else if (!strncmp(step, "until=", 6)) {
+			while (!(errors & strtoul(value, NULL, 16)))
+				usleep(10000);
 		} else if (!strncmp(step, "show=", 5)) {
 			show(value);
 		} else if (!strcmp(step, "busy") || !strcmp(step, "free")) {

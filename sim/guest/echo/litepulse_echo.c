@@ -14,9 +14,9 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/spinlock.h>
+#include <linux/version.h>
 #include <linux/workqueue.h>
 
-#include "litepulse_compat.h"
 #include "litepulse_consumer.h"
 
 /* Of the line while it is lent: any that the core can do. A pulse has the level of a start bit. */
@@ -75,9 +75,10 @@ static void echo_answer_deferred(struct work_struct *work)
 			.kind = LITEPULSE_LAUNCH_PULSE,
 		};
 		int error = litepulse_consumer_now(echo.lp, &launch.tick);
+		bool flushed;	/* answers that are lost this way are not counted */
 
 		launch.tick += lead;
-		if (error || litepulse_consumer_launch(echo.lp, &echo.claimant, &launch, 1))
+		if (error || litepulse_consumer_launch(echo.lp, &echo.claimant, &launch, 1, &flushed))
 			note_refused(number);
 	}
 }
@@ -172,4 +173,8 @@ module_platform_driver(echo_driver);
 
 MODULE_DESCRIPTION("Answers edges from the interrupt, for a measurement");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_IMPORT_NS(LITEPULSE_NAMESPACE);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+MODULE_IMPORT_NS("LITEPULSE");
+#else
+MODULE_IMPORT_NS(LITEPULSE);
+#endif

@@ -238,29 +238,71 @@ static inline int lin_send(int fd, struct can_frame frame, unsigned long long la
 	return sendmsg(fd, &message, 0) == sizeof(frame) ? 0 : -1;
 }
 
-/* Receives a frame and prints it, `frame ID HEX NS`; -1 if there is none. Another thread may print, too: one call, one line. */
-static inline int lin_print(int fd)
+/* From now on the error queue has the times at which frames of this socket began, and it receives its own frames. */
+static inline int lin_stamp_sent(int fd)
 {
-	char control[200], data[2 * CAN_MAX_DLEN + 1] = "-";
-	struct can_frame frame;
-	struct iovec part = { &frame, sizeof(frame) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
-	unsigned long long ns = 0;
+	int stamps = SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_TX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE, own = 1;
 
-	if (recvmsg(fd, &message, MSG_DONTWAIT) != sizeof(frame))
+	return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof(stamps)) ||
+	       setsockopt(fd, SOL_CAN_RAW, CAN_RAW_RECV_OWN_MSGS, &own, sizeof(own)) ? -1 : 0;
+}
+
+/* Receives a frame, and the time of its stamp or 0. Returns the flags of the message, or -1 if there is none. */
+static inline int lin_receive(int fd, int flags, struct can_frame *frame, unsigned long long *ns)
+{
+	char control[200];
+	struct iovec part = { frame, sizeof(*frame) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+
+	*ns = 0;
+	if (recvmsg(fd, &message, MSG_DONTWAIT | flags) != sizeof(*frame))
 		return -1;
 	for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
 		/* struct scm_timestamping64 where time_t is wider than the kernel's old one. */
 		if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SO_TIMESTAMPING) {
 			struct timespec *stamps = (void *)CMSG_DATA(head);
 
-			ns = stamps[2].tv_sec * 1000000000ull + stamps[2].tv_nsec;
+			*ns = stamps[2].tv_sec * 1000000000ull + stamps[2].tv_nsec;
 		}
 	}
-	for (int i = 0; i < frame.len; i++)
-		snprintf(data + 2 * i, 3, "%02x", frame.data[i]);
-	printf("frame %x %s %llu\n", frame.can_id, data, ns);
-	return 0;
+	return message.msg_flags;
+}
+
+/* Prints `NAME ID HEX NS`. Another thread may print, too: one call, one line. */
+static inline void lin_print_frame(const char *name, const struct can_frame *frame, unsigned long long ns)
+{
+	char data[2 * CAN_MAX_DLEN + 1] = "-";
+
+	for (int i = 0; i < frame->len; i++)
+		snprintf(data + 2 * i, 3, "%02x", frame->data[i]);
+	printf("%s %x %s %llu\n", name, frame->can_id, data, ns);
+}
+
+/* Receives a frame and prints it, `frame ID HEX NS`, or `echo ID HEX NS` if this host has sent it. Returns its can_id, 0: none. */
+static inline canid_t lin_print(int fd)
+{
+	struct can_frame frame;
+	unsigned long long ns;
+	int flags = lin_receive(fd, 0, &frame, &ns);
+
+	if (flags < 0)
+		return 0;
+	lin_print_frame(flags & MSG_DONTROUTE ? "echo" : "frame", &frame, ns);
+	return frame.can_id;
+}
+
+/* Prints what lin_stamp_sent() wants: `sent ID HEX NS` of the error queue, and `own ID HEX NS` of what is received and the socket's own. */
+static inline void lin_print_sent(int fd)
+{
+	struct can_frame frame;
+	unsigned long long ns;
+	int flags;
+
+	while (lin_receive(fd, MSG_ERRQUEUE, &frame, &ns) >= 0)
+		lin_print_frame("sent", &frame, ns);
+	while ((flags = lin_receive(fd, 0, &frame, &ns)) >= 0)
+		if (flags & MSG_CONFIRM)
+			lin_print_frame("own", &frame, ns);
 }
 
 /* Prints what a file of /dev/litepulseN has of received bytes: `byte TICK NS HEX FLAGS` each. */

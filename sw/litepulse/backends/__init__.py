@@ -10,12 +10,14 @@ from pathlib import Path
 
 from litepulse.backends import places, remote
 from litepulse.backends.found import NotOne, others, the_one
-from litepulse.backends.interface import DRIVER, REMOTE, SIM, UARTBONE, Backend, Losses
+from litepulse.backends.interface import CLOCKS, DRIVER, REMOTE, SIM, UARTBONE, Backend, Losses
 from litepulse.backends.owner import Owner
 from litepulse.backends.registers import BusBackend, Device
-from litepulse.backends.sim import COMMAND_STEP, LONGEST_STEP, STEP, Simulator
-from litepulse.backends.uartbone import DEFAULT_BAUD, LOWEST_BAUD, check_bridge_baud, check_not_raised, open_port
+from litepulse.backends.sim import COMMAND_STEP, Simulator
+from litepulse.backends.uartbone import check_bridge_baud, check_not_raised, open_port
+from litepulse.backends.wallclock import host_clock
 from litepulse.errors import BadInput, InUse
+from litepulse.limits import DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP
 
 
 @dataclass(frozen=True)
@@ -56,26 +58,26 @@ def connect(
     if core is not None and csr is None:
         raise BadInput("core: its place is in the csr.csv of the SoC: give it, too, as csr")
     if clock is not None and (sim or port):
-        raise BadInput("clock: only a board that the kernel drives has times in its clocks")
+        host_clock(clock)
     if sim:
-        return connect_sim(sim_options or SimOptions())
+        return connect_sim(sim_options or SimOptions(), clock)
     if port:
-        return connect_port(port, port_baud, bridge_baud, own, csr, core)
+        return connect_port(port, port_baud, bridge_baud, own, csr, core, clock)
     if not device:
         board = the_one()
         if board.device is None:
-            return connect_port(board.port or "", own=own)
+            return connect_port(board.port or "", own=own, clock=clock)
         device = board.device
     from litepulse.backends.driver import Driver
 
     return Driver(device, clock)
 
 
-def connect_sim(options: SimOptions) -> Backend:
+def connect_sim(options: SimOptions, clock: str | None = None) -> Backend:
     """A simulated SoC of its own, which ends with close()."""
     simulator = Simulator(options.vcd, options.stimulus, options.wires, options.step, options.command_step)
     assert simulator.bus
-    return BusBackend(simulator.bus, SIM, "simulated SoC", True, [simulator.close], simulator.wait)
+    return BusBackend(simulator.bus, SIM, "simulated SoC", True, [simulator.close], simulator.wait, clock=clock)
 
 
 def connect_port(
@@ -85,12 +87,15 @@ def connect_port(
     own: bool = True,
     csr: str | Path | None = None,
     core: str | None = None,
+    clock: str | None = None,
 ) -> BusBackend:
     """A core behind LiteX's UARTBone or litex_server."""
     remote_port = port.startswith(remote.PREFIX)
     if (named := Path(port)).name.startswith("litepulse") and not port.startswith(("tcp:", remote.PREFIX)) and _is_device(named):
         raise BadInput(f"port: {port} is a device of the kernel's driver: give it as the device, not as a port")
     check_bridge_baud(port, port_baud, bridge_baud)
+    if clock is not None:
+        host_clock(clock)
     name, where = places.choose(csr, core) if csr is not None else (None, None)
     owner = Owner(f"{port}#{name}" if name else port)  # each core has its own streams
     if own and not owner.acquire():
@@ -104,14 +109,14 @@ def connect_port(
     try:
         if remote_port:
             server = remote.RemoteBus(port, csr)
-            return BusBackend(server, REMOTE, port, False, [server.close, owner.release], places=where)
+            return BusBackend(server, REMOTE, port, False, [server.close, owner.release], places=where, clock=clock)
         bus = open_port(port, port_baud)
 
         def raise_baud(device: Device) -> None:
             bus.rate_register = device.bridge_place
             bus.raise_to(bridge_baud)
 
-        return BusBackend(bus, UARTBONE, port, False, [bus.close, owner.release], places=where, identified=raise_baud)
+        return BusBackend(bus, UARTBONE, port, False, [bus.close, owner.release], places=where, identified=raise_baud, clock=clock)
     except BaseException:
         owner.release()
         raise
@@ -126,6 +131,7 @@ def _is_device(path: Path) -> bool:
 
 __all__ = [
     "Backend",
+    "CLOCKS",
     "DEFAULT_BAUD",
     "DRIVER",
     "LONGEST_STEP",

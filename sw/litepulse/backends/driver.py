@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The backend of a board that the Linux driver has: /dev/litepulseN, by its ioctls. docs/driver.md has their semantics.
+"""The backend of a board that the Linux driver has: /dev/litepulseN, by its ioctls. docs/chardev.md has their semantics.
 
 What launches is the claim, a file of its own that one program at a time has. It is taken when it is first needed, and its end stops
 what runs. Line profile 0 is the tty's, so bit rate and format of the receiver are set on the tty, and put back at the end.
@@ -15,12 +15,12 @@ import struct
 import termios
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
-from litepulse import attached
+from litepulse import attached, columns
 from litepulse.backends import driver_abi as abi
 from litepulse.backends.interface import (
     CLOCKS,
@@ -39,6 +39,8 @@ from litepulse.backends.interface import (
     TrainSettings,
     Wanted,
 )
+from litepulse.backends.wallclock import WallClock
+from litepulse.columns import EdgeRecords
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Restarted, TransportError, Unsupported
 from litepulse.layout import KIND_NAME, LAUNCH_KIND, LAUNCH_KIND_NAME, PARITY, SOURCE_NAME, TRIGGER, regs
 from litepulse.line import Format, Launch, LinEntry, Profile, Response
@@ -69,6 +71,7 @@ _PARITY_FLAGS = {
 }
 _FORMAT = termios.CSIZE | termios.CSTOPB | termios.PARENB | termios.PARODD | _CMSPAR  # of c_cflag
 _IFF_UP = 1
+_EVENT_MEMBERS = tuple(member.name for member in fields(abi.Event))
 AnyRecord = TypeVar("AnyRecord", bound=abi.Record)
 
 
@@ -103,6 +106,7 @@ class Driver:
         self._roomy = False  # the FIFO of the device's file has been made larger
         self._beside = False  # others run that were kept, so that the claim keeps what runs, too
         self._launch_profile = LAUNCH_PROFILE  # the number that it has in the driver
+        self.wall_clock: WallClock | None = None  # the driver itself gives records their times
         self._clock = abi.CLOCK_NONE if clock is None else _CLOCK[clock]
         try:
             self._device = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -263,7 +267,22 @@ class Driver:
         self._forget()
 
     def _drain(self) -> None:
-        """Takes all that waits in the driver when this begins, and little more: what keeps coming is for the next call."""
+        """Takes all that waits in the driver."""
+        for data in self._parts():
+            self._take_all(data)
+
+    def _drain_edges(self) -> EdgeRecords | None:
+        """As _drain(); what waits as columns instead, if it is nothing but edges, and nothing was taken before."""
+        data = b"".join(self._parts())
+        if not self._events and not self._received:
+            records = columns.of_structs(data, abi.Event.layout, _EVENT_MEMBERS, abi.KIND_EDGE)
+            if records is not None:
+                return records
+        self._take_all(data)
+        return None
+
+    def _parts(self) -> Generator[bytes]:
+        """Records that wait in the driver when this begins, and few more: what keeps coming is for the next call."""
         for _ in range(FIFO // READ_RECORDS + 1):  # one more, of the record that tells of losses
             try:
                 data = os.read(self._reader, READ_BYTES)
@@ -272,10 +291,13 @@ class Driver:
             except OSError as error:
                 self._check_gone(error)
                 raise TransportError(f"{self.path}: cannot be read ({error.strerror})") from None
-            for values in abi.Event.layout.iter_unpack(data):
-                self._take(abi.Event(*values))
+            yield data
             if len(data) < READ_BYTES:
                 return
+
+    def _take_all(self, data: bytes) -> None:
+        for values in abi.Event.layout.iter_unpack(data):
+            self._take(abi.Event(*values))
 
     def _take(self, record: abi.Event) -> None:
         ns = record.ns if record.flags & abi.FLAG_NS else None
@@ -333,13 +355,17 @@ class Driver:
             length = {"train": self._train_length, "responder": self._answer_length}.get(event.source, length)
             self._busy_until = max(self._busy_until, event.tick + length)
 
-    def read(self) -> Batch:
+    def read(self, as_columns: bool = False) -> Batch:
         """See Backend."""
         tick = self.now()
-        self._drain()
+        edges = None
+        if as_columns:
+            edges = self._drain_edges()
+        else:
+            self._drain()
         events, received = self._events, self._received
         self._events, self._received = [], []
-        return Batch(max(0, tick - self._lag), tick, events, received)
+        return Batch(max(0, tick - self._lag), tick, events, received, edges)
 
     def wait(self, seconds: float) -> None:
         """See Backend."""

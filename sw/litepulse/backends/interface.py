@@ -8,11 +8,15 @@ A backend knows no verb: what a train is good for is the library's business.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from litepulse.columns import EdgeRecords
 from litepulse.line import Launch, LinEntry, Profile, Response
 from litepulse.streams import Event, Lost, RxByte
 from litepulse.units import Period
+
+if TYPE_CHECKING:
+    from litepulse.backends.wallclock import WallClock
 
 SIM, UARTBONE, REMOTE, DRIVER = "sim", "uartbone", "remote", "driver"  # Identity.backend
 RECEIVE_PROFILE = 0  # what the receiver uses; the tty's, where there is one
@@ -75,13 +79,14 @@ class Wanted:
 class Batch:
     """Records in the order of each stream. All that happened before `tick` and was wanted is in this batch or an earlier one.
 
-    now: the board's tick at this look, perhaps much later
+    now: the board's tick at this look, perhaps much later; edges: all there is, where columns were asked for and there is nothing else
     """
 
     tick: int
     now: int
     events: Sequence[Event | Lost]
     received: Sequence[RxByte | Lost]
+    edges: EdgeRecords | None = None
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,11 @@ class Backend(Protocol):
     """A board that was found and identified. All methods raise LitePulseError."""
 
     @property
+    def wall_clock(self) -> "WallClock | None":
+        """In which records have a time, if the backend and not the kernel's driver makes it."""
+        ...
+
+    @property
     def identity(self) -> Identity:
         """What it is; does not change."""
         ...
@@ -166,8 +176,8 @@ class Backend(Protocol):
         """From now on just this is recorded; what was recorded before is forgotten, and so are losses."""
         ...
 
-    def read(self) -> Batch:
-        """What came since the last call; does not wait."""
+    def read(self, as_columns: bool = False) -> Batch:
+        """What came since the last call; does not wait. as_columns: edges as Batch.edges, as far as that goes; needs NumPy."""
         ...
 
     def wait(self, seconds: float) -> None:

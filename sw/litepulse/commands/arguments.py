@@ -3,7 +3,6 @@
 
 import argparse
 import contextlib
-import difflib
 import math
 import re
 import shlex
@@ -14,10 +13,9 @@ from typing import Any, NoReturn, Protocol, TypedDict, cast
 
 import litepulse
 from litepulse import output, recording
-from litepulse.backends import DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP, NotOne
 from litepulse.errors import BadInput, LitePulseError
+from litepulse.limits import BREAK_MAX, DEFAULT_BAUD, LONGEST_STEP, LOWEST_BAUD, STEP
 from litepulse.line import Format
-from litepulse.plan import BREAK_MAX
 from litepulse.units import Duration, Timescale, parse_byte, parse_count, parse_duration, parse_rate
 
 HIGHEST_BAUD = 12_000_000
@@ -135,6 +133,8 @@ class Line(TypedDict):
 
 def did_you_mean(message: str, given: Sequence[str], parser: Parser) -> str:
     """'; did you mean --rate?' behind what argparse says of a word that it does not know, or of an option that is missing."""
+    import difflib
+
     if "required" in message:
         for word in (word.partition("=")[0] for word in given if word.startswith("--")):
             if word not in parser.words() and (near := difflib.get_close_matches(word, parser.words(), 1)):
@@ -183,7 +183,7 @@ def channels(text: str) -> tuple[str, ...]:
     return () if names == ("none",) else names
 
 
-def trigger(text: str) -> litepulse.Trigger:
+def trigger(text: str) -> "litepulse.Trigger":
     """edge:0:rise, byte:0x55/0xff, break."""
     kind, *rest = text.split(":")
     if kind == "break" and not rest:
@@ -344,11 +344,13 @@ def step(args: argparse.Namespace, wanted: Callable[[Timescale], int]) -> int:
 
 
 @contextlib.contextmanager
-def board(args: argparse.Namespace, own: bool = True, step: int = STEP) -> Generator[litepulse.Board]:
+def board(args: argparse.Namespace, own: bool = True, step: int = STEP) -> "Generator[litepulse.Board]":
     """The board that was asked for, let go of in the end."""
     for name in (*recording.OPTIONS, "stimulus", "wire"):
         if getattr(args, name) and not args.sim:
             raise BadInput(f"--{name} works with --sim only")
+    from litepulse.backends import NotOne
+
     with recording.Recording(args.vcd, args.sr) as pins:
         try:
             opened = open_board(args, pins.vcd, own, step)
@@ -361,12 +363,13 @@ def board(args: argparse.Namespace, own: bool = True, step: int = STEP) -> Gener
             pins.finish(opened.timescale.tick_hz)
 
 
-def open_board(args: argparse.Namespace, vcd: str | None, own: bool, step: int) -> litepulse.Board:
+def open_board(args: argparse.Namespace, vcd: str | None, own: bool, step: int) -> "litepulse.Board":
     """The board that was asked for."""
     return litepulse.open(
         args.device,
         port=args.port,
         sim=args.sim,
+        clock=getattr(args, "wall_clock", None),
         port_baud=args.port_baud or DEFAULT_BAUD,
         bridge_baud=args.bridge_baud,
         vcd=vcd,
@@ -380,12 +383,12 @@ def open_board(args: argparse.Namespace, vcd: str | None, own: bool, step: int) 
     )
 
 
-def when(moment: Duration, board: litepulse.Board) -> Duration | int:
+def when(moment: Duration, board: "litepulse.Board") -> Duration | int:
     """A time as the library takes it: '+10ms' is from now, else it is the board's tick."""
     return moment if moment.relative else math.floor(board.timescale.ticks(moment))
 
 
-def device_words(args: argparse.Namespace, board: litepulse.Board) -> str:
+def device_words(args: argparse.Namespace, board: "litepulse.Board") -> str:
     """The words with which another command means the same board: ' --port /dev/ttyUSB1'."""
     if args.port:
         return f" --port {args.port}" + (f" --csr {args.csr}" if args.csr else "") + (f" --core {args.core}" if args.core else "")

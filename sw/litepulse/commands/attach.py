@@ -6,10 +6,11 @@ from argparse import Namespace
 from typing import Any
 
 from litepulse import attach, attached, output, ports
-from litepulse.backends.uartbone import DEFAULT_BAUD, LOWEST_RAISED
+from litepulse.backends.uartbone import LOWEST_RAISED
 from litepulse.commands import VERBS, arguments, cable
 from litepulse.commands.arguments import Verbs
 from litepulse.errors import BadInput, OutputClosed
+from litepulse.limits import DEFAULT_BAUD
 
 EXAMPLES = """  sudo litepulse attach                     the board that is plugged in
   sudo litepulse attach /dev/ttyUSB1 --baud 1M"""

@@ -4,10 +4,10 @@
 from argparse import Namespace
 from collections.abc import Callable
 
-from litepulse.backends.uartbone import DEFAULT_BAUD
 from litepulse.commands import arguments
 from litepulse.commands.arguments import Parser, Verbs
 from litepulse.errors import BadInput
+from litepulse.limits import DEFAULT_BAUD
 
 
 def add_verb(verbs: Verbs, name: str, function: Callable[[Namespace], int | None], text: str, examples: str) -> Parser:

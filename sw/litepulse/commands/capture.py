@@ -3,11 +3,13 @@
 
 import contextlib
 import math
+import time
 from argparse import Namespace
+from fractions import Fraction
 from typing import Any
 
 from litepulse import Board, output
-from litepulse.backends import Backend, Losses
+from litepulse.backends import CLOCKS, Backend, Losses
 from litepulse.board import FILTER_MAX
 from litepulse.capture import CaptureRun
 from litepulse.commands import VERBS, arguments
@@ -19,9 +21,11 @@ from litepulse.interrupt import Interrupt
 from litepulse.output import ms, ns
 from litepulse.spool import Spool
 from litepulse.streams import Lost, RxByte
+from litepulse.units import si
 
 EXAMPLES = """  litepulse capture --inputs 0,1,rx --for 2s
   litepulse capture --bytes --inputs none --baud 115200 --csv > bytes.csv
+  litepulse capture --bytes --inputs none --clock realtime --csv > log.csv
   litepulse --sim --stimulus edges.txt capture --inputs 0 --count 3"""
 
 
@@ -48,6 +52,12 @@ def add(verbs: Verbs) -> None:
     sub.add_argument(
         "--for", dest="duration", metavar="T", type=arguments.duration("for"), help="stop after this time of the board's clock"
     )
+    sub.add_argument(
+        "--clock",
+        dest="wall_clock",
+        choices=CLOCKS,
+        help="also show each time in a clock of this PC, and by how much it may be wrong (default: the board's ticks alone)",
+    )
     arguments.add_line(sub)
     arguments.add_move_tx(sub)
 
@@ -55,24 +65,25 @@ def add(verbs: Verbs) -> None:
 class Found:
     """What was captured, as it is written down: everything for JSON, else only how much it was."""
 
-    def __init__(self, style: str | None) -> None:
-        self.keep = style == "json"
+    def __init__(self, style: str | None, clock: str | None = None) -> None:
+        self.keep, self.clock = style == "json", clock
         self.edges, self.bytes = Spool(), Spool()
         self.edge_count = self.byte_count = 0
 
-    def add(self, tick: int, what: str, value: int | RxByte | Lost) -> tuple[int, str | None, str]:
-        """An edge or a byte; returns what to show of it: (value and flags for programs, text for people)."""
+    def add(self, tick: int, what: str, value: int | RxByte | Lost, ns: int | None, uncertainty: int) -> tuple[int, str | None, str]:
+        """An edge or a byte, with its time in the clock asked for; returns (value and flags for programs, text for people)."""
         if isinstance(value, Lost):
             return value.count, "at_least" if value.at_least else None, f"LOST {value}"
+        more = {} if self.clock is None else {"ns": ns, "uncertainty_ns": uncertainty}
         if isinstance(value, RxByte):
             self.byte_count += 1
             flags = byte_flags(value)
             if self.keep:
-                self.bytes.add({"tick": value.tick, "data": value.data, "flags": flags})
+                self.bytes.add({"tick": value.tick, "data": value.data, "flags": flags} | more)
             return value.data, "+".join(flags) or None, f"byte 0x{value.data:02x}{''.join(f' {flag}' for flag in flags)}"
         self.edge_count += 1
         if self.keep:
-            self.edges.add({"tick": tick, "channel": what, "level": value})
+            self.edges.add({"tick": tick, "channel": what, "level": value} | more)
         return value, None, f"{what} {'↑' if value else '↓'}"
 
     @property
@@ -116,27 +127,33 @@ def run(args: Namespace) -> int:
 
 def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt) -> int:
     """Shows what comes until it ends, then leaves the inputs alone."""
-    ts, found, rows_out = board.timescale, Found(args.style), None
+    clock: str | None = args.wall_clock
+    ts, found, rows_out = board.timescale, Found(args.style, clock), None
+    names = ("t_ns", "dt_ms", "tick", "channel", "value", "flags", *((f"{clock}_ns", "uncertainty_ns") if clock else ()))
 
     def look() -> None:
         nonlocal rows_out
         job.prepare()  # what is refused has no heading
         if args.style in ("csv", "vnl"):
-            rows_out = output.Rows(args.style, ("t_ns", "dt_ms", "tick", "channel", "value", "flags"), board.identity.backend)
+            rows_out = output.Rows(args.style, names, board.identity.backend)
         elif args.style is None:
-            output.write(f"{headline(board)}\n{'t [ms]':>18}  {'dt [ms]':>16}  {'tick':>14}  what")
+            heading = f"{'t [ms]':>18}  {'dt [ms]':>16}  {'tick':>14}  what" if clock is None else f"{clock:<42}  {'tick':>14}  what"
+            output.write(f"{headline(board)}\n{heading}")
         last = None
         end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
         for batch in job.follow(interrupt):
-            for tick, what, value, _ in batch:
+            for tick, what, value, nanoseconds, uncertainty in batch:
                 if end is not None and tick >= end:
                     continue
                 dt = ms(ts, tick - last) if last is not None else None
-                shown, flags, text = found.add(tick, what, value)
-                if args.style is None:
+                shown, flags, text = found.add(tick, what, value, nanoseconds, uncertainty)
+                if args.style is None and clock is not None:
+                    output.write(f"{moment_of(clock, nanoseconds, uncertainty):<42}  {tick:>14}  {text}")
+                elif args.style is None:
                     output.write(f"{ms(ts, tick):>18}  {dt or '-':>16}  {tick:>14}  {text}")
                 elif rows_out:
-                    rows_out.row(ns(ts, tick), dt, tick, what, shown, flags)
+                    timed = () if clock is None else (nanoseconds, None if nanoseconds is None else uncertainty)
+                    rows_out.row(ns(ts, tick), dt, tick, what, shown, flags, *timed)
                 last = tick
                 if args.count and found.count >= args.count:
                     break
@@ -144,17 +161,27 @@ def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt)
                 break
 
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
-        result = shared(board, "capture") | {
-            "edges": found.edges,
-            "lost": losses.total,
-            "lost_at_least": losses.at_least,
-            "bytes": found.bytes,
-        }
+        result = (
+            shared(board, "capture")
+            | ({"clock": clock} if clock else {})
+            | {"edges": found.edges, "lost": losses.total, "lost_at_least": losses.at_least, "bytes": found.bytes}
+        )
         where, lost = "SIMULATED: " if board.simulated else "", records_lost(losses.total, losses.at_least)
         return result, f"{where}{found.edge_count} edges, {found.byte_count} bytes, {lost}"
 
     losses = to_the_end(board, args.style, look, lambda: found.count, report, release=quiet)
     return ended(interrupt, not args.count and args.duration is None) or (LOST if losses.total else 0)
+
+
+def moment_of(clock: str, nanoseconds: int | None, uncertainty: int) -> str:
+    """A time of a clock for people, in UTC where it is a time of day, and by how much it may be wrong."""
+    if nanoseconds is None:
+        return "-"
+    bound = si(Fraction(uncertainty, 10**9), "s", 1, math.ceil)
+    seconds, rest = divmod(nanoseconds, 10**9)
+    if clock == "monotonic":
+        return f"{seconds:>18}.{rest:09} s ± {bound}"
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(seconds))}.{rest:09} ± {bound}"
 
 
 def quiet(backend: Backend) -> None:

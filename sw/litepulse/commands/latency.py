@@ -27,7 +27,7 @@ from litepulse.line import Trigger
 from litepulse.output import ns
 from litepulse.pairing import ANSWERED, EXTRA, IGNORED, MISSING, REFUSED, STRAY, UNKNOWN, Sample
 from litepulse.realtime import DEFAULT_PRIORITY, quietest_cpu
-from litepulse.units import Timescale, exact, fixed, parse_count, si, to_rate
+from litepulse.units import Timescale, exact, fixed, in_ticks, parse_count, si, to_rate
 
 KEPT = 100_000  # samples of which --json tells
 BINS = 20
@@ -467,7 +467,7 @@ def text_rows(ts: Timescale, job: LatencyRun) -> list[tuple[str, str]]:
         *((percent_name(each), delays.percentile(each)) for each in PERCENTILES),
         ("most", delays.most),
     ):
-        rows.append((name, f"{value} ticks = {microseconds(ts, value)}"))
+        rows.append((name, f"{in_ticks(value)} = {microseconds(ts, value)}"))
     return rows
 
 

@@ -8,7 +8,7 @@ import time
 from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from litepulse import Board, lin, output
 from litepulse.backends import Backend, Losses
@@ -17,22 +17,25 @@ from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.capture import quiet
 from litepulse.commands.following import to_the_end
+from litepulse.commands.frames import FrameTable, fits
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared
-from litepulse.errors import BadInput, printable
+from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
+from litepulse.limits import BREAK_MAX
 from litepulse.lin.frames import BINS, Spaces
 from litepulse.lin.log import FrameLog
 from litepulse.lin.master import MasterRun
 from litepulse.lin.monitor import DEFAULT_BAUD, monitor_run
 from litepulse.lin.protocol import CLASSIC_IDS, ID_MAX, SPACE_BITS
 from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
-from litepulse.output import ms, ns
-from litepulse.plan import BREAK_MAX
+from litepulse.output import ns
 from litepulse.spool import Spool
 from litepulse.streams import Lost
 from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
 
+Key = TypeVar("Key")
+Given = TypeVar("Given")
 COLUMNS = ("t_ns", "tick", "id", "name", "pid", "data", "checksum", "model", "space_ticks", "spaces_ticks", "limit_ticks", "own", "error")
 MONITOR = """  litepulse lin monitor --ldf door.ldf
   litepulse lin monitor --baud 9600 --for 10s --json > frames.json
@@ -90,6 +93,23 @@ def add(verbs: Verbs) -> None:
         default=[],
         type=lambda text: data_bytes(text, "respond"),
         help="eight bytes for the next header of SlaveResp; repeatable, one for each header",
+    )
+    own = sub.add_argument_group("what the master can read and configure")
+    own.add_argument(
+        "--identifier",
+        metavar="N=HEX",
+        action="append",
+        default=[],
+        type=lambda text: identified(text, "identifier"),
+        help="what ReadByIdentifier reads: 1=78563412 the serial number, 32 to 63 one to five bytes; repeatable (default: refused)",
+    )
+    own.add_argument(
+        "--dump", metavar="HEX", type=lambda text: data_bytes(text, "dump"), help="five bytes that answer DataDump (default: refused)"
+    )
+    own.add_argument(
+        "--configuration",
+        metavar="FILE",
+        help="SaveConfiguration writes NAD and identifiers to it; they are taken from it at the beginning (default: refused)",
     )
     sub.add_argument(
         "--keep",
@@ -290,6 +310,14 @@ def frame_byte(text: str, what: str) -> tuple[int | str, int]:
     return frame, parse_byte(value, what)
 
 
+def identified(text: str, what: str) -> tuple[int, bytes]:
+    """N=HEX."""
+    name, sign, value = text.partition("=")
+    if not name or not sign or not value:
+        raise BadInput(f"{what}: '{text}' is not like 32=0a0b")
+    return parse_byte(name, what), data_bytes(value, what)
+
+
 def data_bytes(text: str, what: str = "data") -> bytes:
     """Hexadecimal digits, blanks and commas between them allowed."""
     try:
@@ -354,21 +382,6 @@ def row_of(frame: lin.Frame, timescale: Timescale) -> tuple[int | str | None, ..
     )
 
 
-def line_of(frame: lin.Frame, board: Board, bit: Fraction, description: lin.Description | None) -> str:
-    """A frame for people."""
-    name = shown_byte(frame.frame_id) or "-"
-    shown = " ".join(f"{byte:02x}" for byte in frame.data)
-    if frame.checksum is not None:
-        shown += f" [{frame.checksum:02x} {frame.model or '?'}]"
-    wait = f"{fixed(frame.spaces / bit, 2)} of {fixed(frame.limit / bit, 0)} bits" if frame.spaces is not None and frame.limit else ""
-    notes = [frame.error] if frame.error else []
-    notes += ["SLOW"] if frame.slow else []
-    notes += ["own"] if frame.own_response else []
-    signals = description.decode(frame.name, frame.data) if description and frame.name and not frame.error else {}
-    notes += [f"{signal}={printable(str(value))}" for signal, value in signals.items()]
-    return f"{ms(board.timescale, frame.tick):>18}  {name:>4}  {frame.name:<16} {shown:<38} {wait:<18} {' '.join(notes)}".rstrip()
-
-
 class Report:
     """Shows frames as they come, and in the end what they add up to."""
 
@@ -383,14 +396,15 @@ class Report:
         self.rows: output.Rows | None = None
         if args.style in ("csv", "vnl"):
             self.rows = output.Rows(args.style, COLUMNS, board.identity.backend)
-        elif args.style is None:
-            output.write(f"{headline(board)}\n{'t [ms]':>18}  id    {'name':<16} {'data [checksum]':<38} {'spaces':<18}")
+        self.table = FrameTable(board, bit, description, fits())
+        if args.style is None:
+            output.write(f"{headline(board)}\n{self.table.heading()}")
 
     def show(self, item: lin.Frame | Lost) -> None:
         """A frame, or a loss."""
         if isinstance(item, Lost):
             if self.args.style is None:
-                output.write(f"{ms(self.board.timescale, item.tick):>18}  LOST {item}")
+                output.write(self.table.loss(item, item.tick))
             return
         self.count += 1
         if self.log:
@@ -400,7 +414,7 @@ class Report:
         if item.frame_id is not None and not item.error:
             self.spaces.setdefault(item.frame_id, Spaces()).add(item)
         if self.args.style is None:
-            output.write(line_of(item, self.board, self.bit, self.description))
+            output.write(self.table.frame(item))
         elif self.rows:
             self.rows.row(*row_of(item, self.board.timescale))
         else:
@@ -414,11 +428,12 @@ class Report:
                 continue
             bits = [fixed(value / self.bit, 2) for value in (spaces.least, spaces.most)]
             share = fixed(100 * spaces.share, 0)
-            lines.append(f"id 0x{frame_id:02x}: {spaces.count} responses, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit")
-            top = max(spaces.bins.values())
+            heading = f"id 0x{frame_id:02x}: {spaces.count} responses, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit"
+            lines.append(output.folded(heading))
+            top, bar = max(spaces.bins.values()), min(40, (fits() or 80) - 28)
             for number, count in sorted(spaces.bins.items()):
                 label = "more than the limit" if number == BINS else f"{100 * number // BINS:3d} to {100 * (number + 1) // BINS:3d} %"
-                lines.append(f"    {label:>19} {count:7d} {'#' * max(1, 40 * count // top)}")
+                lines.append(f"{label:>19} {count:7d} {'#' * max(1, bar * count // top)}")
         return lines
 
     def end(self, losses: Losses, interrupt: Interrupt, more: dict[str, Any], rows: list[tuple[str, str]]) -> tuple[dict[str, Any], str]:
@@ -574,8 +589,21 @@ def slave(args: Namespace) -> int:
         args.wire = args.wire or ["bus"]
     description = described(args, args.node)
     flips, checksums = merged(args.flip_checksum, "flip-checksum"), merged(args.checksum, "checksum")
+    identifiers = merged(args.identifier, "identifier")
     with arguments.board(args) as board, Interrupt() as interrupt:
-        run = SlaveRun(board, description, args.node, args.space, flips, checksums, args.baud, args.loopback)
+        run = SlaveRun(
+            board,
+            description,
+            args.node,
+            args.space,
+            flips,
+            checksums,
+            args.baud,
+            args.loopback,
+            identifiers,
+            args.dump,
+            args.configuration,
+        )
         run.set(dict(args.set))
         for data in args.respond:
             run.respond(data)
@@ -606,6 +634,8 @@ def check_keep(args: Namespace) -> None:
         raise BadInput("--keep and --loopback exclude each other: the receiver is wired back to the bus when the command ends")
     if args.style in ("csv", "vnl"):
         raise BadInput(f"--keep returns at once: there are no rows for --{args.style}")
+    if args.identifier or args.dump is not None or args.configuration is not None:
+        raise BadInput("--keep returns at once: nobody would answer the requests for --identifier, --dump and --configuration")
     if len(args.respond) > 1:
         raise BadInput("respond: with --keep the board can answer one header of SlaveResp, so give it once")
 
@@ -654,9 +684,11 @@ def request(args: Namespace) -> int:
             output.write_json(shared(board, "lin request") | result | {"tick": begin, "frames": [value_of(one) for one in frames]})
         else:
             bit = board.timescale.bit_period(Fraction(args.baud or description.baud)).ticks
-            shown = "\n".join(line_of(frame, board, bit, None) for frame in frames if frame.frame_id in CLASSIC_IDS)
+            table = FrameTable(board, bit, width=fits())
+            shown = "\n".join(table.frame(frame) for frame in frames if frame.frame_id in CLASSIC_IDS)
             heading = "no answer" if answer is None else f"refused: {answer}" if asked.refused else f"answer: {answer}"
-            output.write(f"{headline(board)}\nto 0x{nad:02x}: {args.data.hex()}\n{shown}\n{heading}")
+            lines = [headline(board), output.folded(f"to 0x{nad:02x}: {args.data.hex()}"), shown, output.folded(heading)]
+            output.write("\n".join(line for line in lines if line))
         return LOST if answer is None or asked.refused else 0
 
 
@@ -694,8 +726,10 @@ def inject(args: Namespace) -> int:
         else:
             bit = board.timescale.bit_period(Fraction(args.baud or DEFAULT_BAUD)).ticks
             said = " ".join(f"{byte:02x}" for byte in injection.bytes)
-            output.write(f"{headline(board)}\nsent at tick {heard.tick}: a break of {injection.break_bits} bits, {said}\nheard:")
-            output.write("\n".join(line_of(frame, board, bit, None) for frame in heard.frames) or "nothing: is the line wired back to RX?")
+            sent = output.folded(f"sent at tick {heard.tick}: a break of {injection.break_bits} bits, {said}")
+            output.write(f"{headline(board)}\n{sent}\nheard:")
+            table = FrameTable(board, bit, width=fits())
+            output.write("\n".join(table.frame(frame) for frame in heard.frames) or "nothing: is the line wired back to RX?")
         return 0 if heard.frames else LOST
 
 
@@ -709,9 +743,9 @@ def stretches(pairs: Iterable[tuple[tuple[int, int], Fraction]]) -> dict[tuple[i
     return found
 
 
-def merged(pairs: Iterable[tuple[int | str, int]], what: str) -> dict[int | str, int]:
-    """{identifier or frame: byte}; one may be given once."""
-    found: dict[int | str, int] = {}
+def merged(pairs: Iterable[tuple[Key, Given]], what: str) -> dict[Key, Given]:
+    """{identifier or frame: what is given for it}; one may be given once."""
+    found: dict[Key, Given] = {}
     for frame, byte in pairs:
         if frame in found:
             raise BadInput(f"{what}: {frame} is given twice")

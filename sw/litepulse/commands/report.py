@@ -39,8 +39,8 @@ def headline(board: Board) -> str:
     clock, tick = si(identity.clock_hz, "Hz", 6), si(1 / board.tick_hz, "s")
     if identity.simulated:
         where = "" if identity.backend == SIM else f"{identity.name}: "
-        return f"{where}SIMULATED SoC at {clock}, 1 tick = {tick}"
-    return f"{identity.name}: LitePulse at {clock}, 1 tick = {tick}"
+        return output.folded(f"{where}SIMULATED SoC at {clock}, 1 tick = {tick}")
+    return output.folded(f"{identity.name}: LitePulse at {clock}, 1 tick = {tick}")
 
 
 def simulated_mark(board: Board) -> str:

@@ -17,7 +17,7 @@ from litepulse.job import tidy
 from litepulse.output import ns
 from litepulse.respond import Missed, RespondRun, check_echo
 from litepulse.spool import Spool
-from litepulse.units import Duration, si
+from litepulse.units import Duration, in_ticks, si
 
 EXAMPLES = """  litepulse respond --on edge:0:rise --delay 5us --width 1us
   litepulse respond --on byte:0x55 --delay 200us --byte 0xaa --baud 19200 --keep
@@ -114,7 +114,8 @@ def keep(args: Namespace, board: Board, job: RespondRun, trigger: str) -> int:
     else:
         words = arguments.device_words(args, board)
         output.write(
-            f"{headline(board)}\narmed: {trigger} → {job.response.launch} after {job.response.delay} ticks; 'litepulse{words} stop' disarms"
+            f"{headline(board)}\narmed: {trigger} → {job.response.launch} after {in_ticks(job.response.delay)}; "
+            f"'litepulse{words} stop' disarms"
         )
     return 0
 
@@ -132,7 +133,7 @@ def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt,
             rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "delay_ns", "outcome"), board.identity.backend)
         elif args.style is None:
             length = si(ts.seconds(response.delay), "s")
-            output.write(f"{headline(board)}\n{trigger} → {response.launch} after {response.delay} ticks = {length}")
+            output.write(f"{headline(board)}\n{trigger} → {response.launch} after {in_ticks(response.delay)} = {length}")
         end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
         with output.Live(f"answering{simulated_mark(board)}", args.count or None, args.style) as live:
             for new_answers, new_missed in job.follow(interrupt):
@@ -171,7 +172,7 @@ def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt,
         rows = [("answers", f"{job.answer_count}, {job.missed_count} missed, {lost}")]
         if delays:
             shown = sorted(delays.items())[:5]
-            rows.append(("delay", ", ".join(f"{n}× {value} ticks = {si(ts.seconds(value), 's')}" for value, n in shown)))
+            rows.append(("delay", ", ".join(f"{n}× {in_ticks(value)} = {si(ts.seconds(value), 's')}" for value, n in shown)))
         for tick, reason in missed:
             rows.append(("missed", f"{reason} at tick {tick}"))
         rows.append(("clock", clock_note(board)))

@@ -19,7 +19,7 @@ from litepulse.output import ms, ns
 from litepulse.plan import train_plan
 from litepulse.spool import Spool
 from litepulse.train import Row, TrainPlan, TrainRun
-from litepulse.units import Timescale, approx, exact, si
+from litepulse.units import Timescale, approx, exact, in_ticks, si
 
 KEPT = 2_000  # pulses that are drawn in the end
 SHOWN_CHANGES = 10
@@ -242,7 +242,7 @@ def train_text(board: Board, job: TrainRun, result: dict[str, Any]) -> list[str]
         worst = (
             "0 ticks: every edge is where it belongs"
             if record.max_error == 0
-            else f"up to {record.max_error} ticks = {si(ts.seconds(record.max_error), 's')}"
+            else f"up to {in_ticks(record.max_error)} = {si(ts.seconds(record.max_error), 's')}"
         )
         rows.append(("error", f"{worst} (start + floor(n · {exact(plan.period.ticks)}), 1 tick = {tick})"))
     delays = result["delays"]

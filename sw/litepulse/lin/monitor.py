@@ -39,7 +39,7 @@ class MonitorRun:
         """What is new."""
         found: list[Frame | Lost] = []
         heard = self.run.poll()
-        for _, _, what, _ in heard:
+        for _, _, what, _, _ in heard:
             if isinstance(what, Lost):
                 found.append(what)
             elif not isinstance(what, int):

@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from pathlib import Path
 
 from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE, Batch, Wanted
 from litepulse.board import Board
@@ -22,6 +23,7 @@ from litepulse.lin.protocol import (
     BYTE_BITS,
     CLASSIC_IDS,
     DATA_MAX,
+    ID_MAX,
     MASTER_REQUEST,
     SLAVE_RESPONSE,
     checksum,
@@ -29,6 +31,7 @@ from litepulse.lin.protocol import (
     protected_id,
     response_limit,
 )
+from litepulse.lin.saved import load, save
 from litepulse.lin.transport import Reassembly, segments
 from litepulse.line import Format, Launch, LinEntry, Response, Trigger
 from litepulse.plan import Time, profile_of
@@ -56,8 +59,11 @@ class SlaveRun:
         checksums: Faults | None = None,
         baud: Number | str | None = None,
         loopback: bool = False,
+        identifiers: Mapping[int, bytes] | None = None,
+        dump: bytes | None = None,
+        configuration: str | Path | None = None,
     ) -> None:
-        """space: bit times; flip_checksum, checksums: see slave()."""
+        """space: bit times; the others from flip_checksum on: see slave()."""
         self.backend, self.description, self.node, self.loopback = board.backend, description, node, loopback
         self.entries = self.backend.lin_entries()
         description.check_slave(node)
@@ -70,11 +76,20 @@ class SlaveRun:
         self.space = self._ticks(space, samples)
         self.timescale = board.timescale
         self.published_names, self.event_names = description.published_by(node), description.events_of(node)
-        self.published = {description.frame_id(name): name for name in self.published_names}
-        self.events = {description.frame_id(event): name for event, name in self.event_names.items()}
         self._received_names = description.received_by(node)
-        self.received = {description.frame_id(name) for name in self._received_names} | {MASTER_REQUEST}
-        self.configured = Configured(description.network, description.network.slaves[node])
+        self.configured = Configured(description.network, description.network.slaves[node], identifiers, dump)
+        if not self.configured.answers and (self.configured.identifiers or dump is not None or configuration is not None):
+            raise BadInput(f"{node} answers no node configuration: that takes LIN 2.x, a NAD and a product_id in its Node_attributes")
+        if configuration is not None:
+            path = Path(configuration)
+            load(path, self.configured)
+            self.configured.save = lambda: save(path, self.configured)
+        self.known = description.expected()
+        self.published: dict[int, str] = {}
+        self.events: dict[int, str] = {}
+        self.received: set[int] = set()
+        self.assembler = Assembler(self.bit, self.known)
+        self._place(ID_MAX + 1)
         for frame_id in (*self.published, *self.events):
             self._check_entry(frame_id)
         self.flips, self.checksums = self._faults(flip_checksum, "flip-checksum"), self._faults(checksums, "checksum")
@@ -82,8 +97,6 @@ class SlaveRun:
             raise BadInput(f"checksum: flip-checksum of identifier 0x{min(twice):02x} is given, too")
         self.error_signal = description.response_error(node)
 
-        self.known = description.expected()
-        self.assembler = Assembler(self.bit, self.known)
         self.poller = Poller(self.backend)
         self.answered = self.missed = 0  # whole answers, and those that the board reports as missed
         self.values: dict[str, Value] = {}
@@ -123,9 +136,7 @@ class SlaveRun:
         """Of a frame that the node answers."""
         if frame_id == SLAVE_RESPONSE:
             return "SlaveResp"
-        return self.published.get(frame_id) or next(
-            event for event in self.description.events_of(self.node) if self.description.frame_id(event) == frame_id
-        )
+        return self.published.get(frame_id) or next(event for event, number in self.configured.frames.items() if number == frame_id)
 
     def _faults(self, wanted: Faults | None, what: str) -> dict[int, int]:
         """{identifier: byte}; BadInput if the node does not answer it."""
@@ -428,15 +439,11 @@ class SlaveRun:
             self.backend.set_lin([LinEntry(SLAVE_RESPONSE)])
             self._write_response()
 
-    def _move(self) -> None:
-        """The frames have the identifiers that the master has assigned; one beyond the board's table is not answered."""
-        now = {name: number for name, number in self.configured.frames.items() if number is not None and number < self.entries}
-        published = {now[name]: name for name in self.published_names if name in now}
-        events = {now[event]: name for event, name in self.event_names.items() if event in now}
-        if (published, events) == (self.published, self.events):
-            return
-        old = {*self.published, *self.events} - {*published, *events}
-        self.published, self.events = published, events
+    def _place(self, entries: int) -> None:
+        """Which frame has which identifier below `entries` now."""
+        now = {name: number for name, number in self.configured.frames.items() if number is not None and number < entries}
+        self.published = {now[name]: name for name in self.published_names if name in now}
+        self.events = {now[event]: name for event, name in self.event_names.items() if event in now}
         self.received = {now[name] for name in self._received_names if name in now} | {MASTER_REQUEST}
         self.assembler.expected = {
             number: dataclasses.replace(known)
@@ -444,9 +451,17 @@ class SlaveRun:
             for known in self.known.values()
             if number is not None and known.name == name
         } | {number: self.known[number] for number in (MASTER_REQUEST, SLAVE_RESPONSE)}
+
+    def _move(self) -> None:
+        """The frames have the identifiers that the master has assigned; one beyond the board's table is not answered."""
+        before = (self.published, self.events)
+        self._place(self.entries)
+        if (self.published, self.events) == before:
+            return
+        old = {number for frames in before for number in frames} - {*self.published, *self.events}
         self.backend.set_lin([LinEntry(number) for number in sorted(old - {SLAVE_RESPONSE})])
-        self.backend.set_lin(self._entries(tuple(published.values()), events=False))
-        self._write([name for name in self._updated if name in published.values()])
+        self.backend.set_lin(self._entries(tuple(self.published.values()), events=False))
+        self._write([name for name in self._updated if name in self.published.values()])
 
     def _sleep(self, found: list[Frame | Lost], now: int) -> None:
         """Asleep after SILENCE without a frame, awake with the next one; and the pulses that wake the others."""
@@ -581,6 +596,9 @@ def slave(
     checksum: Faults | None = None,
     baud: Number | str | None = None,
     loopback: bool = False,
+    identifiers: Mapping[int, bytes] | None = None,
+    dump: bytes | None = None,
+    configuration: str | Path | None = None,
     count: int = 0,
     duration: Time | None = None,
 ) -> Slave:
@@ -589,9 +607,12 @@ def slave(
     values: of signals, others have their initial value; space: bit times (1) from the end of the identifier to the answer, and between
     its bytes; flip_checksum, checksum: {identifier or name of a frame: byte}, bits of its checksum that are inverted, or what is sent
     instead; baud: instead of the description's; it ends after count frames, after duration, or when it is stopped.
+    identifiers: what ReadByIdentifier reads beside the product, {1: four bytes of the serial number, 32 to 63: one to five bytes};
+    dump: five bytes that answer DataDump; configuration: a file that SaveConfiguration writes, and from which NAD and identifiers of the
+    frames are taken at the beginning if it exists. Without them these requests are refused, as the standard allows.
     Unsupported if the board has no LIN slave, or its driver is too old.
     """
-    run = SlaveRun(board, description, node, space, flip_checksum, checksum, baud, loopback)
+    run = SlaveRun(board, description, node, space, flip_checksum, checksum, baud, loopback, identifiers, dump, configuration)
     run.set(values or {})
     ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
     return board.begin(lambda ended: Slave(run, ended, count, ticks))

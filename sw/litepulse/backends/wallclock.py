@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ticks in a clock of the PC, for boards without the kernel driver: by readings of both, each with its bound. Pure, no device."""
+
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from litepulse.backends.interface import Batch, ClockReading
+from litepulse.errors import BadInput, Unsupported
+from litepulse.streams import Event, Lost, RxByte
+
+HOST_CLOCKS = ("monotonic", "realtime", "tai")
+DRIFT = 1024  # one part in so many: more than two crystals and adjtimex() make of the rate between the clocks
+KEPT = 16  # readings
+FRESH = 50_000_000  # ns: a reading that is older is followed by another one
+
+
+@dataclass(frozen=True)
+class ClockTime:
+    """A moment in a clock: ns, and by how many of them it may be wrong at most."""
+
+    ns: int
+    uncertainty: int
+
+
+def host_clock(clock: str) -> str:
+    """One of HOST_CLOCKS, or BadInput; Unsupported if it takes the driver."""
+    if clock == "phc":
+        raise Unsupported("clock: 'phc' is the PTP clock, which only a board of the kernel driver has")
+    if clock not in HOST_CLOCKS:
+        raise BadInput(f"clock: '{clock}' is not {', '.join(HOST_CLOCKS)}")
+    return clock
+
+
+def _tai_offset() -> int:
+    """ns that TAI is ahead of UTC, as the kernel was told."""
+    clock: int = getattr(time, "CLOCK_TAI", time.CLOCK_REALTIME)
+    return round((time.clock_gettime_ns(clock) - time.time_ns()) / 10**9) * 10**9
+
+
+@dataclass(frozen=True)
+class _Known:
+    """At this tick the clock was between `low` and `high` ns, counted from the board's nominal time."""
+
+    tick: int
+    low: int
+    high: int
+
+
+class WallClock:
+    """What a clock of the PC showed at a tick. Each reading bounds it, less and less tightly with the distance; all together count.
+
+    exact: a simulated board, whose time passes by what is asked of it: its clock begins with the first reading, and goes with the ticks
+    """
+
+    def __init__(self, clock: str, tick_hz: Fraction, exact: bool) -> None:
+        self.clock, self.exact = host_clock(clock), exact
+        self._numerator, self._denominator = (10**9 / tick_hz).as_integer_ratio()  # of ns in a tick
+        self._known: deque[_Known] = deque(maxlen=KEPT)
+        self._fresh: int | None = None  # raw ns of the newest reading
+        self._step: tuple[int, int] | None = None  # the clock was set, by so much, before this tick
+
+    def _nominal(self, ticks: int) -> int:
+        """ns, rounded down."""
+        return ticks * self._numerator // self._denominator
+
+    def due(self) -> bool:
+        """Whether another reading is worth its time."""
+        return self._fresh is None or (not self.exact and time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - self._fresh >= FRESH)
+
+    def look(self, reading: ClockReading) -> None:
+        """Another reading of the board's tick and the clocks."""
+        self._fresh = reading.raw_after
+        shown = reading.monotonic if self.clock == "monotonic" else reading.realtime
+        if self.clock == "tai":
+            shown += _tai_offset()
+        offset, unsure = shown - self._nominal(reading.tick), reading.uncertainty + self._nominal(1) + 1
+        known = _Known(reading.tick, offset - unsure, offset + unsure)
+        low, high = self._bounds(known.tick) if self._known else (known.low, known.high)
+        gap = max(low - known.high, known.low - high)
+        if gap > 0:  # the clock was set, or the machine slept
+            self._known.clear()
+            self._step = known.tick, gap + (high - low)
+        self._known.append(known)
+
+    def _bounds(self, tick: int) -> tuple[int, int]:
+        """What all readings say of the offset at a tick."""
+        low, high = self._known[0].low, self._known[0].high
+        for number, known in enumerate(self._known):
+            drift = 0 if self.exact else self._nominal(abs(tick - known.tick)) // DRIFT + 1
+            low = max(low, known.low - drift) if number else known.low - drift
+            high = min(high, known.high + drift) if number else known.high + drift
+        return low, high
+
+    def at(self, tick: int) -> tuple[int, int]:
+        """(ns, by how much they may be wrong at most) of the clock at a tick, after the first look()."""
+        low, high = self._bounds(tick)
+        unsure = abs(high - low) // 2 + 2
+        if self._step is not None and tick < self._step[0]:
+            unsure += self._step[1]
+        return self._nominal(tick) + (low + high) // 2, unsure
+
+    def stamped(self, batch: Batch) -> Batch:
+        """The same records, with their times."""
+
+        def event(one: Event | Lost) -> Event | Lost:
+            if isinstance(one, Lost):
+                return one
+            ns, uncertainty = self.at(one.tick)
+            return replace(one, ns=ns, uncertainty=uncertainty)
+
+        def byte(one: RxByte | Lost) -> RxByte | Lost:
+            if isinstance(one, Lost):
+                return one
+            ns, uncertainty = self.at(one.tick)
+            return replace(one, ns=ns, uncertainty=uncertainty)
+
+        return replace(batch, events=[event(one) for one in batch.events], received=[byte(one) for one in batch.received])

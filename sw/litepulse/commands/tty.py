@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepulse tty"""
+
+from argparse import Namespace
+
+import serial
+
+from litepulse import output
+from litepulse.commands import VERBS, arguments
+from litepulse.commands.arguments import Verbs
+from litepulse.commands.report import ended, headline
+from litepulse.errors import BadInput, LitePulseError
+from litepulse.interrupt import Interrupt
+from litepulse.line import Format
+from litepulse.serial_port import Serial
+from litepulse.terminal_port import TerminalPort
+
+EXAMPLES = """  litepulse --port /dev/ttyUSB1 tty --link ~/ttyPULSE
+  litepulse tty --baud 115200 --format 7E1
+  litepulse --sim tty"""
+LETTER = {"none": "N", "odd": "O", "even": "E", "mark": "M", "space": "S"}
+
+
+def add(verbs: Verbs) -> None:
+    """The verb, to the command line."""
+    sub = arguments.add_verb(verbs, "tty", run, VERBS["tty"], (), EXAMPLES)
+    sub.add_argument("--link", metavar="FILE", help="also make this symbolic link to the terminal, until the command ends")
+    group = sub.add_argument_group("line")
+    group.add_argument(
+        "--baud",
+        default="9600",
+        metavar="RATE",
+        type=arguments.rate("baud"),
+        help="bit rate until a program sets another one (default 9600)",
+    )
+    group.add_argument(
+        "--format", default="8N1", metavar="F", type=Format.parse, help="data bits and parity, which no program can change (default 8N1)"
+    )
+
+
+def run(args: Namespace) -> int:
+    """litepulse tty"""
+    fmt = args.format
+    with arguments.board(args) as board, Interrupt() as interrupt:
+        try:
+            port = Serial(
+                board,
+                args.baud,
+                bytesize=fmt.data_bits,
+                parity=LETTER[fmt.parity],
+                stopbits=float(fmt.stop_bits),
+                timeout=0,
+                write_timeout=None,
+            )
+            with port, TerminalPort(port, args.link) as terminal:
+                where = terminal.path if args.link is None else f"{args.link} ({terminal.path})"
+                output.write(f"{headline(board)}\n{where}: open it with any program; Ctrl-C ends it")
+                terminal.run(interrupt, lambda refused: output.note(f"litepulse: {terminal.path}: {refused}: the settings before stay"))
+                lost = terminal.lost + port.lost
+        except serial.SerialException as error:
+            raise LitePulseError(str(error)) from None
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        output.write(f"{terminal.sent} bytes sent, {terminal.received} received, {lost} lost")
+    return ended(interrupt, True)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Times of the PC's clocks on boards without the driver: within their bound of the truth, which is made here."""
+
+import csv
+import io
+import json
+import random
+import re
+import time
+from fractions import Fraction
+
+import pytest
+
+import litepulse
+from litepulse import cli
+from litepulse.backends.interface import ClockReading
+from litepulse.backends.registers import BusBackend
+from litepulse.backends.wallclock import WallClock
+from litepulse.errors import BadInput, Unsupported
+
+from .fake_board import FakeBoard, Server
+from .test_sim import HZ, frame_edges
+
+MS = HZ // 1000
+YEAR_2026 = 1_767_225_600_000_000_000  # ns
+
+
+def reading(rng, tick, truth, most):
+    """A reading at a tick: the clock was read up to `most` ns beside the middle of the two raw readings."""
+    width = rng.randrange(1, most)
+    off = rng.randrange(-(width // 2), width // 2 + 1)
+    raw = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    return ClockReading(tick, raw, raw + width, truth + off, truth + off)
+
+
+@pytest.mark.parametrize("ppm", [0, 97, -450, 900])
+@pytest.mark.parametrize("most", [20, 2_000, 1_000_000])
+def test_the_truth_is_within_the_bound(ppm, most):
+    """Ticks between the readings, before the first and behind the last; the board's crystal is wrong, each reading by chance."""
+    rng = random.Random(ppm * 1_000_003 + most)
+    rate = 1 + Fraction(ppm, 1_000_000)
+
+    def truth(tick):
+        return YEAR_2026 + int(tick * Fraction(10**9, HZ) * rate)
+
+    clock = WallClock("realtime", Fraction(HZ), False)
+    tick, widths = 5_000_000, []
+    for _ in range(60):
+        clock.look(reading(rng, tick, truth(tick), most))
+        for _ in range(5):
+            at = tick + rng.randrange(-20 * MS, 20 * MS)
+            ns, bound = clock.at(at)
+            assert abs(ns - truth(at)) <= bound
+            widths.append(bound)
+        near, far = clock.at(tick)[0], clock.at(tick + MS)[0]
+        assert abs(far - near - 1_000_000) <= 1_000_000 // 1024 + 2, "neighbours keep their distance"
+        tick += rng.randrange(5 * MS, 60 * MS)
+    assert max(widths) <= most // 2 + 30 + 20_000_000 // 1024
+
+
+def test_many_readings_know_more_than_one():
+    """The bound comes of all readings together: it is less than that of the best of them."""
+    rng = random.Random(7)
+    clock, single = (WallClock("realtime", Fraction(HZ), False) for _ in range(2))
+    for n in range(12):
+        one = reading(rng, n * MS // 100, YEAR_2026 + n * 10_000, 1_000_000)
+        clock.look(one)
+    single.look(one)
+    assert clock.at(12 * MS // 100)[1] < single.at(12 * MS // 100)[1]
+
+
+@pytest.mark.parametrize("step", [3_600_000_000_000, -50_000_000, 1_000_000])
+def test_a_clock_that_is_set(step):
+    """Ticks behind it have the new time, those before it a bound that says so."""
+    clock = WallClock("realtime", Fraction(HZ), False)
+    for n in range(4):
+        clock.look(ClockReading(n * MS, 0, 100, YEAR_2026 + n * 1_000_000, YEAR_2026 + n * 1_000_000))
+    for n in range(4, 6):
+        clock.look(ClockReading(n * MS, 0, 100, 0, YEAR_2026 + n * 1_000_000 + step))
+    ns, bound = clock.at(5 * MS)
+    assert abs(ns - (YEAR_2026 + 5_000_000 + step)) <= bound < 1000
+    ns, bound = clock.at(3 * MS)
+    assert abs(ns - (YEAR_2026 + 3_000_000)) <= bound
+
+
+def test_the_clocks():
+    for name in ("monotonic", "realtime", "tai"):
+        clock = WallClock(name, Fraction(HZ), False)
+        clock.look(ClockReading(0, 0, 0, 1_000, YEAR_2026))
+        tai = round((time.clock_gettime_ns(time.CLOCK_TAI) - time.time_ns()) / 10**9) * 10**9
+        wanted = {"monotonic": 1_000, "realtime": YEAR_2026, "tai": YEAR_2026 + tai}[name]
+        assert abs(clock.at(0)[0] - wanted) <= 1
+    with pytest.raises(Unsupported, match="'phc' is the PTP clock"):
+        WallClock("phc", Fraction(HZ), False)
+    with pytest.raises(BadInput, match="clock: 'utc' is not monotonic, realtime, tai"):
+        WallClock("utc", Fraction(HZ), False)
+
+
+# On boards -------------------------------------------------------------------------------------------------------------------
+
+
+def edges_file(tmp_path, *ticks):
+    file = tmp_path / "edges.txt"
+    file.write_text("".join(f"{tick} 0 {(number + 1) % 2}\n" for number, tick in enumerate(ticks)))
+    return file
+
+
+def test_a_simulated_board_goes_on_from_its_beginning(tmp_path):
+    """Its time is exact: differences of ns are those of the ticks. Its clock begins when it is opened."""
+    before = time.time_ns()
+    with litepulse.open(sim=True, clock="realtime", stimulus=edges_file(tmp_path, 1_000_000, 1_000_480, 3_000_000)) as board:
+        assert board.clocks == ("monotonic", "realtime", "tai")
+        found = list(board.capture(inputs=(0,), count=3))
+        assert board.time_of(found[2].tick).ns == found[2].ns
+    after = time.time_ns()
+    assert [(event.ns - found[0].ns) * HZ for event in found] == pytest.approx([(e.tick - found[0].tick) * 10**9 for e in found], abs=HZ)
+    begin = found[0].ns - found[0].tick * 10**9 // HZ
+    assert before - 10**9 < begin < after and all(0 < event.uncertainty < 10**9 for event in found)
+
+
+@pytest.mark.parametrize("style", ["csv", "vnl", "json", None])
+@pytest.mark.parametrize("clock", ["realtime", "monotonic", "tai"])
+def test_capture_with_a_clock(style, clock, tmp_path, capsys):
+    """Edges and bytes in each format, each with its ns and their bound."""
+    file = tmp_path / "bytes.txt"
+    bits = [(tick, "rx", level) for tick, level in frame_edges(2_000_000, 0x55, Fraction(HZ, 19200))]
+    file.write_text(
+        "".join(f"{tick} {channel} {level}\n" for tick, channel, level in sorted([*bits, (2_500_000, 0, 1), (2_500_480, 0, 0)]))
+    )
+    words = ["--sim", "--wire", "none", "--stimulus", str(file), "capture", "--inputs", "0", "--bytes", "--baud", "19200", "--count", "3"]
+    now = {"realtime": time.time_ns, "monotonic": time.monotonic_ns, "tai": lambda: time.clock_gettime_ns(time.CLOCK_TAI)}[clock]
+    before = now()
+    assert cli.main([*words, "--clock", clock, *([f"--{style}"] if style else [])]) == 0
+    out = capsys.readouterr().out
+    if style == "json":
+        result = json.loads(out)
+        assert result["clock"] == clock
+        rows = [(one["tick"], one["ns"], one["uncertainty_ns"]) for one in (*result["bytes"], *result["edges"])]
+    elif style is None:
+        lines = [line for line in out.splitlines() if " ± " in line]
+        assert len(lines) == 3 and max(map(len, lines)) <= 80
+        if clock == "monotonic":
+            assert all(re.match(r" *\d+\.\d{9} s ± \d+(\.\d+)? [nµm]?s +\d+  ", line) for line in lines), lines
+        else:
+            assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9} ± ", line) for line in lines), lines
+        return
+    else:
+        text = [line.removeprefix("# ") for line in out.splitlines() if not line.startswith("##")]
+        table = csv.DictReader(io.StringIO("\n".join(text)), delimiter="," if style == "csv" else " ")
+        rows = [(int(row["tick"]), int(row[f"{clock}_ns"]), int(row["uncertainty_ns"])) for row in table]
+    assert [tick for tick, _, _ in rows] == [2_000_001, 2_500_001, 2_500_481]
+    for tick, ns, bound in rows:
+        assert 0 < bound and before - 10**9 < ns < now() + 10**9
+        assert abs((ns - rows[0][1]) * HZ - (tick - rows[0][0]) * 10**9) <= HZ
+
+
+def test_without_a_clock_nothing_changes(tmp_path, capsys):
+    file = edges_file(tmp_path, 1_000_000)
+    assert cli.main(["--sim", "--stimulus", str(file), "capture", "--inputs", "0", "--count", "1", "--csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "t_ns,dt_ms,tick,channel,value,flags"
+
+
+def test_a_board_on_a_port(monkeypatch, capsys):
+    """Its clock is read again and again; each time is within its bound of what this test knows of the board."""
+    rate = 1 + Fraction(80, 1_000_000)
+    rng = random.Random(3)
+    made = 0
+
+    def read_clocks(self):
+        nonlocal made
+        made += 1
+        tick = self.events_now()
+        return reading(rng, tick, truth(tick), 300_000)
+
+    def truth(tick):
+        return YEAR_2026 + int(tick * Fraction(10**9, HZ) * rate)
+
+    monkeypatch.setattr(BusBackend, "read_clocks", read_clocks)
+    monkeypatch.setattr("litepulse.backends.wallclock.FRESH", -(10**6))
+    with Server(FakeBoard(step=50_000), "tcp") as server, litepulse.open(port=server.spec, clock="realtime") as board:
+        with board.capture(inputs=(0,), bytes=True, baud=9600, count=40) as capture:
+            found = []
+            for n in range(40):
+                with server.lock:
+                    server.board.event(server.board.tick - rng.randrange(MS), 2, 4, 0, (1 - n % 2) << 16 | 1, "edge", edge=True)
+                    server.board.advance(MS)
+                found.append(next(capture))
+    assert len(found) == 40 and made > 20
+    for event in found:
+        assert abs(event.ns - truth(event.tick)) <= event.uncertainty < 400_000
+
+
+def test_a_tick_in_a_clock(monkeypatch):
+    """For ticks that no event has: what was sent, what is planned."""
+    rate = 1 - Fraction(50, 1_000_000)
+    rng = random.Random(5)
+
+    def truth(tick):
+        return YEAR_2026 + int(tick * Fraction(10**9, HZ) * rate)
+
+    monkeypatch.setattr("litepulse.backends.wallclock.FRESH", -(10**6))
+    monkeypatch.setattr(BusBackend, "read_clocks", lambda self: reading(rng, tick := self.events_now(), truth(tick), 300_000))
+    with Server(FakeBoard(step=50_000), "tcp") as server, litepulse.open(port=server.spec) as board:
+        for distance in (0, -MS, MS, 200 * MS):
+            tick = board.now() + litepulse.ticks(distance)
+            for moment in (tick, tick.tick):
+                found = board.time_of(moment)
+                assert abs(found.ns - truth(tick.tick)) <= found.uncertainty < 151_000 + abs(distance) * 10**9 // HZ // 1000 + 50_000
+        assert board.time_of(0, "monotonic").ns < board.time_of(1000, clock="monotonic").ns
+        with pytest.raises(BadInput, match="clock: 'utc' is not"):
+            board.time_of(0, "utc")
+        with pytest.raises(BadInput, match="tick: -1 is out of range"):
+            board.time_of(-1)
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (
+            ["--sim", "capture", "--for", "1ms", "--clock", "phc"],
+            "clock: 'phc' is the PTP clock, which only a board of the kernel driver has",
+        ),
+        (["--sim", "capture", "--for", "1ms", "--clock", "utc"], "argument --clock: invalid choice: 'utc'"),
+    ],
+)
+def test_clocks_that_there_are_not(words, message, capsys):
+    assert cli.main(words) == 2
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"litepulse: {message}") and errors.count("\n") == 1
