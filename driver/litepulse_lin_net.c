@@ -663,7 +663,10 @@ static int litepulse_lin_net_set_up(struct litepulse_lin *lin)
 	return error ?: litepulse_lin_net_arm(lin);
 }
 
-/* The board could not be set up. What follows is the kernel's: restart-ms, or a person. */
+/*
+ * The board could not be set up. What follows is the kernel's: restart-ms, or a person. @lock is
+ * held.
+ */
 static void litepulse_lin_net_bus_off(struct litepulse_lin *lin)
 {
 	struct can_frame *frame = NULL;
@@ -1069,7 +1072,7 @@ static netdev_tx_t litepulse_lin_net_start_xmit(struct sk_buff *skb, struct net_
 		tx.time = skb->tstamp;
 		tx.clock = skb->sk->sk_clockid;
 	}
-	/* The socket stays until its frame comes back, though its program may have ended by then. */
+	/* The socket stays until its frame comes back, even if its program ends before that. */
 	skb = can_create_echo_skb(skb);
 	if (!skb) {
 		ndev->stats.tx_dropped++;
@@ -1201,7 +1204,7 @@ static void litepulse_lin_net_setup_work(struct work_struct *work)
 						 setup_work);
 	const unsigned int wanted = READ_ONCE(lin->wanted);
 	const bool set_up = wanted && lin->can.state != CAN_STATE_BUS_OFF;
-	bool awaited;
+	bool same, awaited;
 	int error = 0;
 
 	if (lin->taken != wanted)
@@ -1211,19 +1214,23 @@ static void litepulse_lin_net_setup_work(struct work_struct *work)
 		error = lin->claimed ? litepulse_lin_net_set_up_again(lin) :
 				       litepulse_lin_net_take_line(lin);
 	}
-	if (set_up && !error)
-		lin->can.state = CAN_STATE_ERROR_ACTIVE;
 	spin_lock_bh(&lin->lock);
-	awaited = lin->awaited && lin->wanted == wanted;
+	same = lin->wanted == wanted;
+	awaited = lin->awaited && same;
+	if (set_up && !error && same)
+		lin->can.state = CAN_STATE_ERROR_ACTIVE;
 	if (awaited) {
 		lin->awaited = false;
 		lin->error = error;
 		complete(&lin->settled);
 	}
-	spin_unlock_bh(&lin->lock);
-	/* Who waits gets the error. */
-	if (error && error != -ENODEV && !awaited)
+	/*
+	 * Who waits gets the error. A device that has gone down meanwhile is not bus-off: its
+	 * restart would begin when close_candev() can no longer cancel it.
+	 */
+	if (error && error != -ENODEV && same && !awaited)
 		litepulse_lin_net_bus_off(lin);
+	spin_unlock_bh(&lin->lock);
 	litepulse_lin_net_transmit_in(lin, 0);
 }
 

@@ -244,12 +244,13 @@ def page(results):
                 )
     out += ["", "## Critical paths", "", "Of each clock:", ""]
     out += [f"- `{choice.name}`, `{clock}`: {way}" for choice, found in full.items() for clock, way in found[0].ways.items()]
-    out += ["", "Between the two clocks, where nextpnr knows no limit; at most two cycles of the clock that receives:", ""]
-    out += [
+    crossings = [
         f"- `{choice.name}`, `{way}`: {ns:g} ns of {limit:g}"
         for choice, found in full.items()
         for way, (ns, limit) in found[0].crossings.items()
     ]
+    if crossings:
+        out += ["", "Between the two clocks, where nextpnr knows no limit; at most two cycles of the clock that receives:", "", *crossings]
     return "\n".join(out) + "\n"
 
 

@@ -149,7 +149,7 @@ def rows(style):
     """What the command makes of them; the number of lines, or of the list's elements."""
     backend = recorded()
     board = Board(backend)
-    args = Namespace(style=style, count=BURSTS * BURST, duration=None, inputs=(0,), bytes=False, clock=None)
+    args = Namespace(style=style, count=BURSTS * BURST, duration=None, inputs=(0,), bytes=False, wall_clock=None)
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
         command.follow(args, board, CaptureRun(backend, (0,)), CtrlC())

@@ -12,7 +12,7 @@ from driver.upstream.c_text import INCLUDE, includes, tidy, with_include
 
 UAPI = "uapi/linux/litepulse.h"
 NAMESPACE = "LITEPULSE"  # of exported functions
-UAPIS = (UAPI, "uapi/linux/can_lin.h")  # of LIN devices, whoever made them
+UAPIS = (UAPI, "uapi/linux/can_lin.h")  # of LIN devices of any maker
 # Pages that sources refer to, by what stands for them in the kernel.
 PAGES = {
     "docs/chardev.md": "Documentation/userspace-api/litepulse.rst",

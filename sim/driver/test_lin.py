@@ -425,6 +425,34 @@ def test_bus_off_ends_by_hand():
     assert [(word, data) for word, data, _ in told.arrived()] == [(0x10, b"\x01\x02")]
 
 
+# Setting up the board again fails when the device has gone down meanwhile.
+FAILS_LATE = (
+    "litepulse_lin_net.c",
+    "\terror = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:",
+    f"""{{
+\t\tint turn;
+
+\t\tfor (turn = 0; turn < 15 * HZ && READ_ONCE(init_net.loopback_dev->mtu) != {MTU_DOWN}; turn++)
+\t\t\tschedule_timeout_uninterruptible(1);
+\t\tpr_info("litepulse_lin: not set up after %s\\n", turn < 15 * HZ ? "a while" : "too long");
+\t}}
+\terror = -EIO;
+\terror = error ?: litepulse_consumer_renew(lin->lp, &lin->claimant) ?:""",
+)
+
+
+def test_a_device_that_is_down_is_not_bus_off():
+    """A board that cannot be set up once its device is down does not make it bus-off, which nothing would end before the device is gone."""
+    told, booted = run(
+        f"restartms=0 role=master bitrate={BUS.baud} up suspend wait=300 down mtu={MTU_DOWN} wait=500 up show=carrier at=600 send=012#R "
+        "wait=1500 down",
+        made=modules(FAILS_LATE),
+    )
+    assert "not set up after a while" in booted.log and "bus-off" not in booted.log
+    assert told.found("attribute carrier") == [["1"]]
+    assert edges(told.tx) == edges(wave(BUS.header(breaks(told.tx)[0], PIDS[0x12])))
+
+
 @pytest.mark.parametrize("clock", ["mono", "real", "tai"])
 def test_times_of_the_host(clock):
     """Times of the kernel's clocks mean these, also if the PTP clock shows another time; the PTP clock of the time stamps is named."""

@@ -137,7 +137,7 @@ class SendRun:
             if not self.all_fed:
                 self.feed(status)
             yield found
-            # Of what left the queue before this look all is told, unless its record was lost.
+            # All that left the queue before this look is reported, unless its record was lost.
             told = self.told >= self.fed or (self.fed == fed and status.queue_idle and self.backend.losses().events > 0)
             if self.all_fed and told and not status.line_busy:
                 break
@@ -182,7 +182,7 @@ class Send(Job[Outcome]):
     def start(self, launches: Iterable[Entry | None], keep: bool = True) -> None:
         """Begins to feed (tick, Launch), or None where nothing more is known yet.
 
-        keep: all outcomes are kept in `run`, else each is known only to whoever iterates
+        keep: all outcomes are kept in `run`, else only the caller that iterates has them
         """
         self.run.source = self._remember(launches)
         self.run.keep = keep

@@ -459,7 +459,7 @@ class Serial(serial.SerialBase):
                 self._look()
                 board.backend.wait(_POLL)
             except (serial.SerialException, LitePulseError):
-                self._show(fault=True)  # whoever reads then, looks and is told
+                self._show(fault=True)  # the next read looks, and gets the error
                 return
 
     def _show(self, fault: bool = False) -> None:

@@ -136,7 +136,7 @@ class Lost:
     at_least: bool = False
 
     def __str__(self) -> str:
-        return f"{'at least ' if self.at_least else ''}{self.count} records"
+        return f"{'at least ' if self.at_least else ''}{self.count} record{'' if self.count == 1 else 's'}"
 
 
 def extend_tick(low48: int, now: int) -> int:

@@ -105,6 +105,8 @@ class TerminalPort:
 
     def _follow_settings(self, refused: Callable[[str], None]) -> None:
         asked = self._asked()
+        if asked == self._settings:
+            self._refused = None  # what is asked for again is refused again
         if asked in (self._settings, self._refused) or not asked[0]:  # B0 hangs up: there is nothing to hang up
             return
         rate, stop = asked

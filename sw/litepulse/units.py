@@ -193,7 +193,7 @@ def _timedelta(value: Any, what: str) -> Fraction:
     if isinstance(value, datetime.timedelta):  # Pandas' has nanoseconds, too
         nanoseconds = getattr(value, "nanoseconds", 0)
         return Fraction(value.days * 86400 + value.seconds) + Fraction(value.microseconds * 1000 + nanoseconds, 10**9)
-    import numpy  # whoever has such a time has loaded it
+    import numpy  # a program with such a time has loaded it
 
     unit, count = numpy.datetime_data(value.dtype)
     if numpy.isnat(value) or unit not in _NUMPY_TIME:
@@ -293,9 +293,14 @@ def within(value: Whole, what: str, low: int, high: int) -> int:
     return number
 
 
+def counted(number: int, noun: str) -> str:
+    """'1 edge', '3 edges'."""
+    return f"{number} {noun}{'' if abs(number) == 1 else 's'}"
+
+
 def in_ticks(number: int) -> str:
     """'1 tick', '24000 ticks'."""
-    return f"{number} tick" if abs(number) == 1 else f"{number} ticks"
+    return counted(number, "tick")
 
 
 def exact(value: Number) -> str:

@@ -52,7 +52,7 @@ BAD_TRAINS = {
     "rate nan": (["--rate", "nan"], "'nan'"),
     "rate empty": (["--rate", ""], "rate"),
     "rate huge exponent": (["--rate", "1e999999999"], "not a number"),
-    "rate too high": (["--rate", "10M"], "minimum"),
+    "rate too high": (["--rate", "10M"], "rate: 10 MHz is too fast, the highest is 150 kHz"),
     "frames overlap": (["--rate", "961"], "overlap"),
     "frames overlap by a fraction of a tick": (["--rate", "960.0001"], "overlap"),
     "pulses overlap": (["--rate", "1k", "--width", "1001us"], "overlap"),

@@ -343,7 +343,7 @@ def test_a_response_after_the_next_stimulus_is_told(tmp_path):
     stimulus.write_text("".join(f"{tick} 0 1\n{tick + 100} 0 0\n" for tick in edges))
     done = run("--sim", "--stimulus", stimulus, *words)
     assert done.returncode == 1 and "1 missing, 1 answered twice" in done.stdout
-    assert "1 responses probably came after the next stimulus" in " ".join(done.stdout.split())
+    assert "1 response probably came after the next stimulus" in " ".join(done.stdout.split())
 
 
 def test_a_response_in_the_tick_of_the_next_stimulus_is_that_to_the_one_before(tmp_path):

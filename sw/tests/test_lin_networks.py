@@ -196,6 +196,30 @@ def test_master(name, tmp_path, capsys):
 
 
 @pytest.mark.seconds(15)
+def test_the_last_slot_may_be_short(capsys):
+    """It is over before the longest response would be; that there was none is reported all the same."""
+    result, _ = played(capsys, "--sim", "lin", "master", file_of("lin22"), "--schedule", "Run", "--rounds", 2, status=1)
+    names = [(frame["name"], frame["error"]) for frame in result["frames"]]
+    assert names == [("ToRain", None), ("FromRain", "no response")] * 2 and result["errors"] == {"no response": 2}
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["slave", "--node", "Rai"], "lin22.ldf has no slave Rai; there is Rain"),
+        (["request", "--node", "Rai", "--data", "b2"], "lin22.ldf has no slave Rai; there is Rain"),
+        (["master", "--schedule", "Rn"], "lin22.ldf has no schedule Rn; there is Run"),
+        (["request", "--node", "Rain", "--data", "b2", "--schedule", "Rn"], "lin22.ldf has no schedule Rn; there is Run"),
+    ],
+)
+def test_names_are_looked_up_before_a_board(words, message, capsys):
+    """A name that the description does not have is named as that, also where no board is."""
+    verb, *options = words
+    assert cli.main(["--port", "/nonexistent/port", "lin", verb, str(file_of("lin22")), *options]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"litepulse: {message}"
+
+
+@pytest.mark.seconds(15)
 @pytest.mark.parametrize("name, node", SLAVES)
 def test_slave(name, node, tmp_path, capsys):
     """Each header of the network once: the node answers its own, and no other."""

@@ -403,6 +403,23 @@ def test_send_at_a_tick_back_to_back(tmp_path):
     assert bytes(x["byte"] for x in result["received"]) == b"LitePulse"
 
 
+@pytest.mark.parametrize(
+    "wire, text, message",
+    [
+        (
+            "rx",
+            "# levels\n5 0 1\n9 rx 0 # low\n",
+            "drives rx, and tx is wired to it: set the wire (--wire) to none, or to bus, where both drive it",
+        ),
+        ("2", "5 2 1\n", "drives input 2, and tx is wired to it: set the wire (--wire) to none"),
+    ],
+)
+def test_a_stimulus_for_what_tx_drives(wire, text, message, tmp_path):
+    (tmp_path / "stimulus").write_text(text)
+    done = run("--sim", "--wire", wire, "--stimulus", str(tmp_path / "stimulus"), "capture", "--count", "1")
+    assert (done.returncode, done.stderr) == (2, f"litepulse: stimulus: {tmp_path / 'stimulus'} {message}\n")
+
+
 def test_capture_shows_the_stimulus_to_the_tick(tmp_path):
     stimulus = tmp_path / "stimulus"
     base = 3_000_000

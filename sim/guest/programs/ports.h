@@ -37,7 +37,10 @@ static inline void set_peer_baud(unsigned int rate)
 	*register_named("PEER_TUNING") = (((uint64_t)rate << 32) + 25000000) / 50000000;
 }
 
-/* Raw, 8N1. */
+/*
+ * Raw, 8N1. Without IGNBRK a break reads as a NUL, but LiteX's receiver drops each character whose stop bit is low: LitePulse's tty would
+ * give its program a byte more than liteuart's.
+ */
 static inline int open_tty(const char *path, const char *baud)
 {
 	int fd = open(path, O_RDWR | O_NOCTTY);
@@ -48,7 +51,7 @@ static inline int open_tty(const char *path, const char *baud)
 		die(path);
 	if (ioctl(fd, TCGETS2, &t))
 		die("TCGETS2");
-	t.c_iflag = IGNPAR;
+	t.c_iflag = IGNBRK | IGNPAR;
 	t.c_oflag = t.c_lflag = 0;
 	t.c_cflag = CS8 | CREAD | CLOCAL | BOTHER;
 	t.c_ispeed = t.c_ospeed = rate;

@@ -283,7 +283,7 @@ class Driver:
 
     def _parts(self) -> Generator[bytes]:
         """Records that wait in the driver when this begins, and few more: what keeps coming is for the next call."""
-        for _ in range(FIFO // READ_RECORDS + 1):  # one more, of the record that tells of losses
+        for _ in range(FIFO // READ_RECORDS + 1):  # one more, for the record of losses
             try:
                 data = os.read(self._reader, READ_BYTES)
             except BlockingIOError:

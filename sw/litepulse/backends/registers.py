@@ -55,7 +55,7 @@ _LATE_SECONDS = WATCHDOG_SECONDS - 0.1  # the two clocks differ by less
 _TOUCH_SECONDS = 1.0  # much less than WATCHDOG_SECONDS
 _COMMANDS = {"command", "train_command", "resp_arm"}  # not written twice
 _UNKNOWN = "reason 0"  # the record that had it was lost
-_ROUNDS = 3  # that free what is ready: the second frees the record that tells of losses before the first, too
+_ROUNDS = 3  # that free what is ready: the second also frees the record of losses that stands before the first
 _DECISION_CYCLES = 1000  # in so many it is recorded whether a change came in time, if that can be known at once
 
 

@@ -11,7 +11,7 @@ import stat
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection
 from fractions import Fraction
 from pathlib import Path
 
@@ -34,7 +34,7 @@ class Simulator:
         self,
         vcd: str | Path | None = None,
         stimulus: str | Path | None = None,
-        wires: Iterable[str] = ("rx",),
+        wires: Collection[str] = ("rx",),
         step: int = STEP,
         command_step: int = COMMAND_STEP,
     ) -> None:
@@ -44,6 +44,7 @@ class Simulator:
             raise LitePulseError(lacking("--sim", *missing))
         from litex_soc import sim_soc
 
+        _check_wires(stimulus, wires)
         self._vcd_lock = lock_for_writing(vcd, "vcd") if vcd else None
         try:
             program = sim_soc.build()
@@ -123,6 +124,19 @@ class Simulator:
             os.close(self._vcd_lock)
         if self.process.returncode > 0 and self.bus:
             raise LitePulseError(said or f"the simulated SoC ended with status {self.process.returncode}")
+
+
+def _check_wires(stimulus: str | Path | None, wires: Collection[str]) -> None:
+    """BadInput if the stimulus drives what TX drives. A file that cannot be read is left to the simulator, which says why."""
+    driven = {wire for wire in wires if wire != "bus"}
+    if stimulus is None or not driven or not os.path.isfile(stimulus):  # a pipe can be read once
+        return
+    with contextlib.suppress(OSError), open(stimulus, encoding="ascii", errors="replace") as lines:
+        for line in lines:
+            name = "".join(line.partition("#")[0].split()[1:2])
+            if name in driven:
+                what, both = ("rx", ", or to bus, where both drive it") if name == "rx" else (f"input {name}", "")
+                raise BadInput(f"stimulus: {stimulus} drives {what}, and tx is wired to it: set the wire (--wire) to none{both}")
 
 
 def lock_for_writing(path: str | Path, what: str) -> int:

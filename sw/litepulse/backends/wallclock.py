@@ -5,15 +5,17 @@ import time
 from collections import deque
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeVar
 
-from litepulse.backends.interface import Batch, ClockReading
+from litepulse.backends.interface import CLOCKS, Batch, ClockReading
 from litepulse.errors import BadInput, Unsupported
 from litepulse.streams import Event, Lost, RxByte
 
-HOST_CLOCKS = ("monotonic", "realtime", "tai")
+HOST_CLOCKS = tuple(clock for clock in CLOCKS if clock != "phc")
 DRIFT = 1024  # one part in so many: more than two crystals and adjtimex() make of the rate between the clocks
 KEPT = 16  # readings
 FRESH = 50_000_000  # ns: a reading that is older is followed by another one
+Record = TypeVar("Record", Event, RxByte)
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ def host_clock(clock: str) -> str:
 
 
 def _tai_offset() -> int:
-    """ns that TAI is ahead of UTC, as the kernel was told."""
+    """ns that TAI is ahead of UTC, as it is set in the kernel."""
     clock: int = getattr(time, "CLOCK_TAI", time.CLOCK_REALTIME)
     return round((time.clock_gettime_ns(clock) - time.time_ns()) / 10**9) * 10**9
 
@@ -86,12 +88,13 @@ class WallClock:
 
     def _bounds(self, tick: int) -> tuple[int, int]:
         """What all readings say of the offset at a tick."""
-        low, high = self._known[0].low, self._known[0].high
-        for number, known in enumerate(self._known):
+        lows: list[int] = []
+        highs: list[int] = []
+        for known in self._known:
             drift = 0 if self.exact else self._nominal(abs(tick - known.tick)) // DRIFT + 1
-            low = max(low, known.low - drift) if number else known.low - drift
-            high = min(high, known.high + drift) if number else known.high + drift
-        return low, high
+            lows.append(known.low - drift)
+            highs.append(known.high + drift)
+        return max(lows), min(highs)
 
     def at(self, tick: int) -> tuple[int, int]:
         """(ns, by how much they may be wrong at most) of the clock at a tick, after the first look()."""
@@ -104,16 +107,10 @@ class WallClock:
     def stamped(self, batch: Batch) -> Batch:
         """The same records, with their times."""
 
-        def event(one: Event | Lost) -> Event | Lost:
+        def timed(one: Record | Lost) -> Record | Lost:
             if isinstance(one, Lost):
                 return one
             ns, uncertainty = self.at(one.tick)
             return replace(one, ns=ns, uncertainty=uncertainty)
 
-        def byte(one: RxByte | Lost) -> RxByte | Lost:
-            if isinstance(one, Lost):
-                return one
-            ns, uncertainty = self.at(one.tick)
-            return replace(one, ns=ns, uncertainty=uncertainty)
-
-        return replace(batch, events=[event(one) for one in batch.events], received=[byte(one) for one in batch.received])
+        return replace(batch, events=[timed(one) for one in batch.events], received=[timed(one) for one in batch.received])

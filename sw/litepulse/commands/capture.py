@@ -21,7 +21,7 @@ from litepulse.interrupt import Interrupt
 from litepulse.output import ms, ns
 from litepulse.spool import Spool
 from litepulse.streams import Lost, RxByte
-from litepulse.units import si
+from litepulse.units import counted, si
 
 EXAMPLES = """  litepulse capture --inputs 0,1,rx --for 2s
   litepulse capture --bytes --inputs none --baud 115200 --csv > bytes.csv
@@ -167,7 +167,7 @@ def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt)
             | {"edges": found.edges, "lost": losses.total, "lost_at_least": losses.at_least, "bytes": found.bytes}
         )
         where, lost = "SIMULATED: " if board.simulated else "", records_lost(losses.total, losses.at_least)
-        return result, f"{where}{found.edge_count} edges, {found.byte_count} bytes, {lost}"
+        return result, f"{where}{counted(found.edge_count, 'edge')}, {counted(found.byte_count, 'byte')}, {lost}"
 
     losses = to_the_end(board, args.style, look, lambda: found.count, report, release=quiet)
     return ended(interrupt, not args.count and args.duration is None) or (LOST if losses.total else 0)

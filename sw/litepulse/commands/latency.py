@@ -27,7 +27,7 @@ from litepulse.line import Trigger
 from litepulse.output import ns
 from litepulse.pairing import ANSWERED, EXTRA, IGNORED, MISSING, REFUSED, STRAY, UNKNOWN, Sample
 from litepulse.realtime import DEFAULT_PRIORITY, quietest_cpu
-from litepulse.units import Timescale, exact, fixed, in_ticks, parse_count, si, to_rate
+from litepulse.units import Timescale, counted, exact, fixed, in_ticks, parse_count, si, to_rate
 
 KEPT = 100_000  # samples of which --json tells
 BINS = 20
@@ -482,7 +482,7 @@ def text_of(board: Board, job: LatencyRun, losses: Losses, answerer: Answerer | 
     rows[0] = (rows[0][0], f"{rows[0][1]}, {records_lost(losses.total, losses.at_least)}")
     few = [percent_name(each) for each in PERCENTILES if job.delays.count and job.delays.count * (100 - each) < 100]
     if few:
-        rows.append(("few", f"of {job.delays.count} samples, {' and '.join(few)} cannot be told from the largest"))
+        rows.append(("few", f"of {counted(job.delays.count, 'sample')}, {' and '.join(few)} cannot be told from the largest"))
     notes = {
         STRAY: "responses to no stimulus: too late, or another byte",
         IGNORED: "edges or bytes within the blanking time or the holdoff",
@@ -492,9 +492,9 @@ def text_of(board: Board, job: LatencyRun, losses: Losses, answerer: Answerer | 
     rows += [(name, f"{counts[name]} {text}") for name, text in notes.items() if counts[name]]
     if job.overtaken:
         surely = "came" if plan.on is None else "probably came"
-        rows.append(("overtaken", f"{job.overtaken} responses {surely} after the next stimulus: use a longer --interval"))
+        rows.append(("overtaken", f"{counted(job.overtaken, 'response')} {surely} after the next stimulus: use a longer --interval"))
     if answerer:
-        rows.append(("echo", f"{answerer.echo.echoed} bytes answered by {answerer.echo.port}"))
+        rows.append(("echo", f"{counted(answerer.echo.echoed, 'byte')} answered by {answerer.echo.port}"))
     rows.append(("clock", clock_note(board)))
     return output.aligned(rows)
 
@@ -506,7 +506,10 @@ def picture_of(args: Namespace, board: Board, delays: Distribution) -> list[str]
     bins, above = delays.bins(BINS, delays.percentile(99))
     rows = [(fixed(board.timescale.ns(low) / 1000, 3), count) for low, count in bins]
     rows += [("more", above)] if above else []
-    return ["", *termplot.bars(rows, f"{delays.count} delays{simulated_mark(board)}  [from µs]", output.columns(), output.is_plain())]
+    return [
+        "",
+        *termplot.bars(rows, f"{counted(delays.count, 'delay')}{simulated_mark(board)}  [from µs]", output.columns(), output.is_plain()),
+    ]
 
 
 def write_histogram(file: TextIO, ts: Timescale, delays: Distribution) -> None:

@@ -32,7 +32,7 @@ from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
 from litepulse.output import ns
 from litepulse.spool import Spool
 from litepulse.streams import Lost
-from litepulse.units import Timescale, exact, fixed, parse_byte, to_fraction
+from litepulse.units import Timescale, counted, exact, fixed, parse_byte, to_fraction
 
 Key = TypeVar("Key")
 Given = TypeVar("Given")
@@ -428,7 +428,8 @@ class Report:
                 continue
             bits = [fixed(value / self.bit, 2) for value in (spaces.least, spaces.most)]
             share = fixed(100 * spaces.share, 0)
-            heading = f"id 0x{frame_id:02x}: {spaces.count} responses, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit"
+            answers = counted(spaces.count, "response")
+            heading = f"id 0x{frame_id:02x}: {answers}, spaces {bits[0]} to {bits[1]} bits, {share} % of the limit"
             lines.append(output.folded(heading))
             top, bar = max(spaces.bins.values()), min(40, (fits() or 80) - 28)
             for number, count in sorted(spaces.bins.items()):
@@ -562,8 +563,10 @@ def master(args: Namespace) -> int:
     names = description.schedules()
     if args.schedule is None and len(names) != 1:
         raise BadInput(f"schedule: {description.path.name} has {', '.join(names) or 'none'}: give one with --schedule")
+    schedule = args.schedule or names[0]
+    description.schedule(schedule)
     with arguments.board(args) as board, Interrupt() as interrupt:
-        run = MasterRun(board, description, args.schedule or names[0], args.baud, args.loopback)
+        run = MasterRun(board, description, schedule, args.baud, args.loopback)
         run.set(dict(args.set))
         for name in run.tight_slots():
             output.note(f"litepulse: the slot of {name} is shorter than the longest frame allowed: a slow answer runs into the next")
@@ -588,6 +591,7 @@ def slave(args: Namespace) -> int:
         check_driven(args)
         args.wire = args.wire or ["bus"]
     description = described(args, args.node)
+    description.check_slave(args.node)
     flips, checksums = merged(args.flip_checksum, "flip-checksum"), merged(args.checksum, "checksum")
     identifiers = merged(args.identifier, "identifier")
     with arguments.board(args) as board, Interrupt() as interrupt:
@@ -663,6 +667,8 @@ def request(args: Namespace) -> int:
         if nad is None:
             raise BadInput(f"{args.node} has no NAD in its Node_attributes: give it with --nad")
     assert nad is not None
+    if args.schedule is not None:
+        description.schedule(args.schedule)
     with arguments.board(args) as board, Interrupt() as interrupt:
         begin = board.now().tick
         asked, frames = lin.request(
@@ -697,13 +703,14 @@ def header(args: Namespace) -> int:
     timescale = Timescale(args.clock, 1)
     bit = timescale.bit_period(Fraction(args.baud or DEFAULT_BAUD)).ticks
     at, every = (math.floor(timescale.ticks(value)) for value in (args.at, args.every))
-    last = 0
+    last, lines = 0, list[str]()
     for number, (frame_id, data) in enumerate(args.frames):
         edges = lin.Injection(frame_id, data, args.model).edges(at + number * every, bit)
         if edges[0][0] <= last:
             raise BadInput("every: a frame is longer than that")
         last = edges[-1][0]
-        output.write("\n".join(f"{tick} rx {level}" for tick, level in edges))
+        lines += (f"{tick} rx {level}" for tick, level in edges)
+    output.write("\n".join(lines))
     return 0
 
 

@@ -9,7 +9,7 @@ from litepulse import Board, output
 from litepulse.backends import SIM
 from litepulse.interrupt import Interrupt
 from litepulse.line import Profile
-from litepulse.units import exact, fixed, si
+from litepulse.units import counted, exact, fixed, si
 
 LOST = 1  # exit status when records were lost, launches refused, or nothing was answered
 
@@ -74,4 +74,4 @@ def span(seconds: Fraction) -> str:
 
 def records_lost(number: int, at_least: bool) -> str:
     """'3 records lost', for people."""
-    return f"{'at least ' if at_least else ''}{number} records lost"
+    return f"{'at least ' if at_least else ''}{counted(number, 'record')} lost"

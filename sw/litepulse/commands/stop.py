@@ -8,6 +8,7 @@ from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import headline, shared
 from litepulse.errors import BadInput
+from litepulse.units import counted
 
 EXAMPLES = """  litepulse stop
   litepulse --port /dev/ttyUSB1 stop"""
@@ -28,5 +29,5 @@ def run(args: Namespace) -> None:
             output.write_json(shared(board, "stop") | {"stopped": list(stopped.what), "pulses": stopped.pulses})
             return
         said = f"stopped: {', '.join(stopped.what)}" if stopped.what else "nothing was running"
-        pulses = f" after {stopped.pulses} pulses" if stopped.pulses is not None else ""
+        pulses = f" after {counted(stopped.pulses, 'pulse')}" if stopped.pulses is not None else ""
         output.write(f"{headline(board)}\n{said}{pulses}; the line is idle")

@@ -14,6 +14,7 @@ from litepulse.interrupt import Interrupt
 from litepulse.line import Format
 from litepulse.serial_port import Serial
 from litepulse.terminal_port import TerminalPort
+from litepulse.units import counted
 
 EXAMPLES = """  litepulse --port /dev/ttyUSB1 tty --link ~/ttyPULSE
   litepulse tty --baud 115200 --format 7E1
@@ -61,5 +62,5 @@ def run(args: Namespace) -> int:
             raise LitePulseError(str(error)) from None
         except ValueError as error:
             raise BadInput(str(error)) from None
-        output.write(f"{terminal.sent} bytes sent, {terminal.received} received, {lost} lost")
+        output.write(f"{counted(terminal.sent, 'byte')} sent, {terminal.received} received, {lost} lost")
     return ended(interrupt, True)

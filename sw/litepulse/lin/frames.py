@@ -96,6 +96,11 @@ class Assembler:
                 done += self._close()
         return done
 
+    @property
+    def begun(self) -> int | None:
+        """Tick of the break of a frame that has not ended yet."""
+        return None if self._break is None else self._break.tick
+
     def advance(self, now: int, whole: bool = False) -> list[Frame]:
         """The frame that has ended because nothing came until `now`. whole: what begins until then has been fed, not only what ended."""
         late = 0 if whole else (BYTE_BITS + 1) * self.bit

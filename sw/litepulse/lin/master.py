@@ -209,8 +209,12 @@ class MasterRun(BusRun):
                     self.schedule, self._next = self._next, None
                     self.slots = self.description.schedule(self.schedule)
                     break
-        while self.poller.tick < math.floor(tick):  # what the last slot brings belongs to it
+        while self.poller.tick < math.floor(tick) or self._open_before(tick):  # what the last slot brings belongs to it
             yield None
+
+    def _open_before(self, tick: Fraction) -> bool:
+        """Whether a frame that began before a tick has not ended: a short slot is over before a missing response is known to be missing."""
+        return self.assembler.begun is not None and self.assembler.begun < tick
 
     def _due(self, tick: Fraction) -> bool:
         """Whether it is time to give the board what begins at a tick. Behind an event-triggered frame its outcome is waited for."""
