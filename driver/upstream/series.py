@@ -424,8 +424,8 @@ class AllSeries:
             changed[index] = self.listed(index, page, changed.get(index))
             text = self.conditional(path.read_text(encoding="utf-8"), stage.documented, name)
             (changed if comes in stage.steps else ours)[name] = text
-        if stage.documented:
-            ours[SYSFS] = self.attributes(self.sources(stage.documented, bool(stage.tested)))
+        if attributes := stage.documented and self.attributes(self.sources(stage.documented, bool(stage.tested))):
+            ours[SYSFS] = attributes
         return changed
 
     @staticmethod
@@ -438,14 +438,14 @@ class AllSeries:
 
     @staticmethod
     def attributes(files):
-        """ABI/testing of the attributes that these sources have."""
+        """ABI/testing of the attributes that these sources have, "" if they have none."""
         text = "".join(files.values())
         found = []
         for entry in (TREE / SYSFS).read_text(encoding="utf-8").rstrip("\n").split("\n\n"):
             folder, name = single(re.findall(r"\AWhat:\s+\S+/(\S+)/(\S+)\n", entry), f"names in an entry of {SYSFS}")
             if re.search(rf"\b(DEVICE_ATTR\w*|__ATTR\w*)\({name}\b", text) or (name == "<id>" and f'"{folder}"' in text):
                 found.append(entry)
-        return "\n\n".join(found) + "\n"
+        return "\n\n".join(found) + "\n" * bool(found)
 
     def selftests(self, ours):
         """The list of kselftests with ours; these go to `ours`."""

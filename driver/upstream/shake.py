@@ -63,9 +63,9 @@ def parsed(text):
         elif line.startswith("#"):
             while line.endswith("\\\n"):
                 line += lines.pop(0)
-            # One without a value is for the preprocessor.
+            # One without a value is for the preprocessor, and pr_fmt() for the kernel's headers.
             macro = re.match(r"#[ \t]*define[ \t]+(\w+)(.)", line, re.DOTALL)
-            plain = macro and macro[2] != "\n"
+            plain = macro and macro[2] != "\n" and macro[1] not in ("pr_fmt", "dev_fmt")
             items.append(Item(line, "macro" if plain else "cpp", frozenset([macro[1]] if macro and plain else ()), heading))
             heading = ""
         else:
@@ -379,7 +379,9 @@ def cleaned(files):
         for header in includes(text, '"'):
             if header in empty:
                 text = re.sub(rf'(?m)^#include "{re.escape(header)}"\n', "", text)
-        made[name] = re.sub(r"\n\n\n+", "\n\n", text).rstrip("\n") + "\n"
+        text = re.sub(r"\n\n\n+", "\n\n", text).rstrip("\n") + "\n"
+        # Headings of parts in which nothing is left.
+        made[name] = re.sub(r"(?m)^/\* --- .* --- \*/\n\n*(?=/\* --- |\Z)", "", text).rstrip("\n") + "\n"
     return made
 
 

@@ -44,7 +44,7 @@ def copy_of_driver(edit=None):
 # --- the mails ---
 
 
-FOLDERS = ["1-serial-core", "2-tty", "3-chardev", "4-ptp", "5-can-lin", "6-lin", "7-cable"]
+FOLDERS = ["1-serial-core", "2-tty", "3-tty-more", "4-chardev", "5-ptp", "6-can-lin", "7-lin", "8-cable"]
 
 
 @both
@@ -54,7 +54,7 @@ def test_mails(name):
     assert list(series) == FOLDERS
     for folder, paths in series.items():
         assert [path.name[:4] for path in paths] == [f"{number:04}" for number in range(len(paths))] and len(paths) > 1
-        prefix = "RFC PATCH" if folder == "5-can-lin" else "PATCH"
+        prefix = "RFC PATCH" if folder == "6-can-lin" else "PATCH"
         for number, path in enumerate(paths):
             mail = message(path)
             assert mail["Subject"].replace("\n", "").startswith(f"[{prefix} {number}/{len(paths) - 1}] ")
@@ -68,11 +68,12 @@ def test_mails(name):
     [
         ("1-serial-core", "gregkh", ["linux-serial@vger"]),
         ("2-tty", "gregkh", ["linux-serial@vger", "devicetree@vger"]),
-        ("3-chardev", "gregkh", ["linux-serial@vger"]),
-        ("4-ptp", "richardcochran", ["netdev@vger", "linux-serial@vger"]),
-        ("5-can-lin", "mkl@", ["linux-can@vger"]),
-        ("6-lin", "mkl@", ["linux-can@vger", "linux-serial@vger"]),
-        ("7-cable", "gregkh", ["linux-serial@vger"]),
+        ("3-tty-more", "gregkh", ["linux-serial@vger"]),
+        ("4-chardev", "gregkh", ["linux-serial@vger"]),
+        ("5-ptp", "richardcochran", ["netdev@vger", "linux-serial@vger"]),
+        ("6-can-lin", "mkl@", ["linux-can@vger"]),
+        ("7-lin", "mkl@", ["linux-can@vger", "linux-serial@vger"]),
+        ("8-cable", "gregkh", ["linux-serial@vger"]),
     ],
 )
 def test_who_gets_a_series(folder, to, lists):
@@ -94,10 +95,44 @@ def test_cover_letters(name):
             assert "met hardware yet" in text and f"This series is for Linux {name}." in text
     covers = {folder: re.sub(r"\s+", " ", paths[0].read_text()) for folder, paths in trees.mails_of(name).items()}
     for word in ("counter", "HTE", "pwm", "gpio-cdev"):
-        assert f"- {word} " in covers["3-chardev"]
-    assert "serdev" in covers["7-cable"] and "nbcon" in covers["2-tty"]
+        assert f"- {word} " in covers["4-chardev"]
+    assert "serdev" in covers["8-cable"] and "nbcon" in covers["3-tty-more"] and "TIOCMIWAIT" in covers["3-tty-more"]
     fix = trees.mails_of(name)[FOLDERS[0]][1].read_text()
     assert re.search(r'(?m)^Fixes: [0-9a-f]{12} \(".*"\)\nCc: stable@vger.kernel.org\nSigned-off-by: ', fix)
+
+
+def test_the_cover_letters_figures():
+    """Figures of the cover letter are those of a page: a received byte at 1 Mbaud, and from them how long an interrupt may last."""
+    rows = re.findall(r"(?m)^\| received \| 1,000,000 \|.*$", (ROOT / "docs/benchmarks.md").read_text())
+    cells = [[cell.split(",")[0].strip() for cell in row.split("|")] for row in rows]
+    least, most = (choose(int(row[column]) for row in cells for column in (5, 7)) for choose in (min, max))
+    text = re.sub(r"\s+", " ", trees.mails_of("6.12")["2-tty"][0].read_text())
+    (budget,) = re.findall(r"(?m)^#define BUDGET (\d+)u$", (DRIVER / "litepulse_mmio.c").read_text())
+    (rate,) = re.findall(r"(?m)^#define INTERRUPTS_MAX\t+(\d+)$", (DRIVER / "litepulse_tty.c").read_text())
+    pattern = r"Up to (\d+) received bytes .* at (\d+) MHz, .* costs (\d+) to (\d+) cycles .* are ([\d.]+) ms .* than (\d+) a second"
+    said = re.search(pattern, text)
+    assert said and [said[1], said[6]] == [budget, rate]
+    assert int(said[3]) == least and int(said[4]) == most
+    assert abs(float(said[5]) - int(budget) * most / (int(said[2]) * 1000)) < 0.05
+
+
+@both
+def test_what_stands_alone(name, tmp_path):
+    """The fix and the encoding apply to a kernel without the other series; the encoding names no maker, and its header is whole."""
+    of = trees.kernel(name)
+    for folder in ("1-serial-core", "6-can-lin"):
+        (series,) = [series for series in trees.series(name).series if series.folder == folder]
+        for path in {path for patch in series.patches for path in patch.files}:
+            if (of.tree / path).exists():
+                mails.place(tmp_path / folder, path, of.text(path))
+        env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path)}
+        for path in trees.mails_of(name)[folder][1:]:
+            subprocess.run(["git", "apply", path.resolve()], cwd=tmp_path / folder, env=env, check=True)
+            assert "litepulse" not in path.read_text().lower()
+    source = tmp_path / "user.c"
+    source.write_text("#include <linux/can.h>\n#include <linux/can_lin.h>\ncanid_t header = CAN_RTR_FLAG | (CAN_LIN_ID_MASK & 1);\n")
+    include = tmp_path / "6-can-lin/include/uapi"
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Werror", "-fsyntax-only", f"-I{include}", source], check=True)
 
 
 def test_the_same_bytes_each_time(tmp_path):
@@ -340,6 +375,12 @@ def test_what_nothing_uses_is_left_out():
     assert shake.stubs_of(PART_HEADER, "OTHER") == []
 
 
+def test_what_the_kernel_looks_for_stays():
+    """pr_fmt() is for the kernel's headers: no source here uses it, and it stays, with the licence above it."""
+    text = "// SPDX\n/* What. */\n#define pr_fmt(fmt) fmt\n#define UNUSED 1\n\nint init(void)\n{\n\treturn 0;\n}\nmodule_init(init);\n"
+    assert shake.without_parts({"a.c": text}, set(), []) == {"a.c": text.replace("#define UNUSED 1\n", "")}
+
+
 def test_cases_of_what_is_missing_are_left_out():
     text = "static int helper(int x)\n{\n\treturn gone(x);\n}\n\nstatic void one(struct kunit *test)\n{\n\thelper(1);\n}\n\n"
     text += "static void two(struct kunit *test)\n{\n\tthere(1);\n}\n\nstatic struct kunit_case cases[] = {\n\tKUNIT_CASE(one),\n"
@@ -378,6 +419,25 @@ def test_statements_are_replaced():
     assert c_text.without_statements("{\n\tset(a, b);\n}\n", "set", ["x", "y"], []) == "{\n}\n"
     with pytest.raises(SeriesError, match=r"^set\(\) is not called as a statement of its own$"):
         c_text.without_statements("\tif (a) set(a);\n", "set", ["x"], ["g(x)"])
+
+
+def test_a_condition_goes_with_its_statement():
+    """Where a call that is left out is all that a condition guards, the condition goes too; one that does something is refused."""
+    text = "{\n\ta();\n\tif (b &&\n\t    c)\n\t\tset(1);\n\td();\n}\n"
+    assert c_text.without_statements(text, "set", ["x"], []) == "{\n\ta();\n\td();\n}\n"
+    kept = "{\n\tif (b)\n\t\tset(1);\n\td();\n}\n"
+    assert c_text.without_statements(kept, "set", ["x"], ["g(x)"]) == kept.replace("set", "g")
+    said = r"^set\(\) is guarded by what cannot be left out: "
+    for odd in ("\tif (b)\n\t\tset(1);\n\telse\n\t\td();\n", "\tif (f(b))\n\t\tset(1);\n", "\telse\n\t\tset(1);\n"):
+        with pytest.raises(SeriesError, match=said):
+            c_text.without_statements(odd, "set", ["x"], [])
+    with pytest.raises(SeriesError, match=said):
+        c_text.without_statements(kept, "set", ["x"], ["g(x)", "h(x)"])
+
+
+def test_headings_of_nothing_are_left_out():
+    made = shake.cleaned({"a.c": "/* --- one --- */\n\n/* --- two --- */\n\nint a;\n\n/* --- three --- */\n"})
+    assert made == {"a.c": "/* --- two --- */\n\nint a;\n"}
 
 
 COMPAT = """#ifndef LITEPULSE_COMPAT_H
@@ -503,6 +563,19 @@ def test_nothing_is_there_before_it_is_used(name):
 
 
 @both
+def test_each_condition_has_its_statement(name):
+    """After each patch a condition without braces has a statement of its own: the next one does not become it."""
+    for patch in trees.series(name).patches:
+        for path, text in trees.series(name).tree(patch.stage).items():
+            if not (path.startswith(PLACE) and path.endswith(".c")):
+                continue
+            for found in re.finditer(r"(?m)^(\t+)(?:if|for|while) (\(.*\))\n(\t*)[^\t\n]", text):
+                whole = found[2].count("(") == found[2].count(")")
+                assert not whole or len(found[3]) > len(found[1]), f"{patch.subject}: {path}: {found[0]}"
+            assert not re.search(r"(?m)^/\* --- .* --- \*/\n\n*(/\* --- |\Z)|\b0 \?: ", text), f"{patch.subject}: {path}"
+
+
+@both
 def test_lists_of_what_a_stage_is(name):
     """Each feature is brought by one patch, and the stages have what they are named for."""
     brought = [feature for series in MESSAGES["series"] for patch in series["patch"] for feature in patch.get("adds", ())]
@@ -596,8 +669,9 @@ def test_maintainers(name):
         assert "Ada Tester <tester@example.org> (maintainer:LITEPULSE SERIAL PORT DRIVER" in done.stdout, done
 
 
-# What checkpatch says of each patch that adds a file outside MAINTAINERS: the question that test_maintainers answers.
-ASKED = "FILE_PATH_CHANGES"
+# What checkpatch says of each patch that adds a file outside MAINTAINERS: the question that test_maintainers answers. And of a commit
+# that Fixes: names, where there is no git history of the kernel: the command says what must be looked up.
+ASKED = "FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID"
 # The driver's own copy of the serial core's operations differs from it in some calls: it cannot be constant.
 KNOWN = r"WARNING:CONST_STRUCT: struct tty_operations should normally be const"
 # TRACE_EVENT() is laid out as everywhere in the kernel; test_builds.py looks at the other files.
