@@ -88,6 +88,8 @@ static int litepulse_core_apply_session(struct litepulse *lp)
 	if (!go_on) {
 		lp->profiles_set = 0;
 		lp->profiles_found = false;
+		if (lp->ops->restarted)
+			lp->ops->restarted(lp->context);
 	}
 	/* litepulse_output_answer() reads it without the mutex. */
 	if (lp->claimant)

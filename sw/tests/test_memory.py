@@ -78,6 +78,9 @@ class Source:
         running = self.begun and not self.over
         return Status(running, False, True, True, False, BATCH)
 
+    def look(self, as_columns):
+        return self.status(), self.read()
+
     def read(self):
         events, received = [], []
         if self.begun and not self.made:

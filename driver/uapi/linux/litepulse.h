@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 /* Version of this interface; it only grows. */
-#define LITEPULSE_ABI 4
+#define LITEPULSE_ABI 5
 
 /*
  * Number of the line discipline for a board behind a serial port, unless the module's parameter
@@ -560,10 +560,15 @@ struct litepulse_lin_entry {
  * struct litepulse_status - what is going on
  * @flags: LITEPULSE_STATUS_*
  * @launch_free: timed launches that can be written without waiting
+ * @inputs: bit c: what is on the pin of input c, some cycles of the bus ago. Here and below: since
+ *	version 5
+ * @rx: 0 or 1: the same of rx. Neither the glitch filter nor TIOCM_LOOP changes what is on a pin
  */
 struct litepulse_status {
 	__u32 flags;
 	__u32 launch_free;
+	__u32 inputs;
+	__u32 rx;
 };
 
 /**

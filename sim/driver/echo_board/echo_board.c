@@ -59,6 +59,10 @@ static bool unreachable;
 module_param(unreachable, bool, 0644);
 MODULE_PARM_DESC(unreachable, "takes no configuration, as behind a cable that failed");
 
+static unsigned int levels = 1 << 4;
+module_param(levels, uint, 0644);
+MODULE_PARM_DESC(levels, "of the pins: bit c of input c, bit 4 of rx");
+
 static unsigned int rs485_ms;
 module_param(rs485_ms, uint, 0444);
 MODULE_PARM_DESC(rs485_ms, "the firmware wants RS-485 with this lead and lag; 0: it does not");
@@ -426,7 +430,8 @@ static int board_read_csr(void *context, u32 offset, u32 *words, unsigned int co
 				(b->launch_count ? 0 : LITEPULSE_CSR_STATUS_QUEUE_IDLE_MASK) |
 				(b->train && !hide_train ? LITEPULSE_CSR_STATUS_TRAIN_RUNNING_MASK : 0) |
 				(b->armed ? LITEPULSE_CSR_STATUS_RESPONDER_ARMED_MASK : 0) |
-				(line_is_free(b, tick_of(b)) ? 0 : LITEPULSE_CSR_STATUS_LINE_BUSY_MASK);
+				(line_is_free(b, tick_of(b)) ? 0 : LITEPULSE_CSR_STATUS_LINE_BUSY_MASK) |
+				levels << LITEPULSE_CSR_STATUS_LEVELS_SHIFT;
 			break;
 		default:
 			*words = 0;

@@ -76,6 +76,7 @@
 #define BYTES 1500
 #define FILES 10000
 #define INFO_1 56		/* size of struct litepulse_info in version 1 */
+#define STATUS_1 8		/* size of struct litepulse_status in version 1 */
 #define LIN_ENTRIES 16		/* of the first board; the second is no LIN slave */
 #define CHECK(condition) \
 	do { \
@@ -625,7 +626,8 @@ static void sizes(int pulse)
 	unsigned char argument[400];
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		unsigned int first = commands[i] == LITEPULSE_IOC_INFO ? INFO_1 : _IOC_SIZE(commands[i]);
+		unsigned int first = commands[i] == LITEPULSE_IOC_INFO ? INFO_1 :
+				     commands[i] == LITEPULSE_IOC_STATUS ? STATUS_1 : _IOC_SIZE(commands[i]);
 
 		memset(argument, 0, sizeof(argument));
 		CHECK(ioctl(pulse, resized(commands[i], first - 4), argument) == -1 && errno == ENOTTY);
@@ -648,6 +650,21 @@ static void sizes(int pulse)
 	CHECK(!ioctl(pulse, resized(LITEPULSE_IOC_SUBSCRIBE, 300), argument));
 	argument[299] = 1;
 	CHECK(ioctl(pulse, resized(LITEPULSE_IOC_SUBSCRIBE, 300), argument) == -1 && errno == E2BIG);
+}
+
+/* What is on each pin; the board's bits beyond them are nobody's. */
+static void levels(int pulse)
+{
+	struct litepulse_status status;
+
+	for (unsigned int pins = 0; pins < 32; pins++) {
+		char text[8];
+
+		snprintf(text, sizeof(text), "%u", pins | 0xffe0);
+		write_parameter("levels", text);
+		CHECK(!ioctl(pulse, LITEPULSE_IOC_STATUS, &status) && status.inputs == (pins & 15) && status.rx == pins >> 4);
+	}
+	write_parameter("levels", "16");
 }
 
 /* Idle files cost nothing, and only so many may want events. */
@@ -709,6 +726,7 @@ static void abi(int pulse)
 	rights(pulse);
 	lin_slave(pulse);
 	sizes(pulse);
+	levels(pulse);
 	wait_for_room(pulse);
 	many_files();
 }

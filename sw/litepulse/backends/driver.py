@@ -210,6 +210,7 @@ class Driver:
             not status.flags & abi.STATUS_QUEUE,
             busy,
             status.launch_free,
+            (*(bool(status.inputs >> channel & 1) for channel in range(self.identity.inputs)), bool(status.rx)),
         )
 
     def now(self) -> int:
@@ -354,6 +355,10 @@ class Driver:
         if event.kind == "tx":
             length = {"train": self._train_length, "responder": self._answer_length}.get(event.source, length)
             self._busy_until = max(self._busy_until, event.tick + length)
+
+    def look(self, as_columns: bool = False) -> tuple[Status, Batch]:
+        """See Backend."""
+        return self.status(), self.read(as_columns)
 
     def read(self, as_columns: bool = False) -> Batch:
         """See Backend."""

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 4
+ABI = 5
 LDISC = 8
 DEVICES = 0x10
 KIND_TX = 1
@@ -338,9 +338,11 @@ class LinEntry(Record):
 class Status(Record):
     """struct litepulse_status"""
 
-    layout: ClassVar[Struct] = Struct("=II")
+    layout: ClassVar[Struct] = Struct("=IIII")
     flags: int = 0
     launch_free: int = 0
+    inputs: int = 0
+    rx: int = 0
 
 
 @dataclass
