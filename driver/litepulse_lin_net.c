@@ -1525,4 +1525,6 @@ module_exit(litepulse_lin_net_exit);
 
 MODULE_DESCRIPTION("LitePulse: LIN as a SocketCAN device");
 MODULE_VERSION(LITEPULSE_VERSION);
+MODULE_AUTHOR("The LitePulse authors");
 MODULE_LICENSE("GPL");
+MODULE_IMPORT_NS(LITEPULSE_NAMESPACE);

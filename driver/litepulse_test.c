@@ -1598,4 +1598,5 @@ static struct kunit_suite litepulse_suite = {
 kunit_test_suite(litepulse_suite);
 
 MODULE_DESCRIPTION("KUnit tests of the LitePulse driver");
+MODULE_AUTHOR("The LitePulse authors");
 MODULE_LICENSE("GPL");

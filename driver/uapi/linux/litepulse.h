@@ -227,8 +227,7 @@ struct litepulse_launch {
  * @session: named when the driver came; another one: the board was reset
  * @phc: number of its /dev/ptp, or -1
  * @tty: number of its /dev/ttyPULSE, or -1
- * @lin_entries: LIN identifiers below it can be answered by the core; 0: it is no LIN slave. Here
- *	and below: since version 2 of the interface, 0 before
+ * @lin_entries: LIN identifiers below it can be answered by the core; 0: none; since version 2
  * @reserved: 0
  */
 struct litepulse_info {
