@@ -452,7 +452,12 @@ static inline void litepulse_take_bytes(struct litepulse *lp, const struct litep
 /* How many records may be delivered with interrupts off, as each goes to all sinks: 1 to @most. */
 static inline unsigned int litepulse_records_at_once(const struct litepulse *lp, unsigned int most)
 {
-	return clamp(LITEPULSE_PUTS_AT_ONCE / max(READ_ONCE(lp->sink_count), 1u), 1u, most);
+	const unsigned int sinks = READ_ONCE(lp->sink_count);
+
+	/* A division takes long. */
+	if (likely(sinks <= 1))
+		return min(LITEPULSE_PUTS_AT_ONCE, most);
+	return clamp(LITEPULSE_PUTS_AT_ONCE / sinks, 1u, most);
 }
 
 static inline void litepulse_take_room(struct litepulse *lp, u32 pending)

@@ -4,6 +4,7 @@
 #define LITEPULSE_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -17,6 +18,11 @@
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
+#endif
+
+/* renamed in 6.14 */
+#ifndef kthread_run_worker
+#define kthread_run_worker kthread_create_worker
 #endif
 
 /* renamed in 6.16 */

@@ -129,8 +129,9 @@ static void litepulse_ingest_done(struct litepulse *lp)
 }
 
 /* Reports what was dropped of a stream, if anything was: it is missing before @header. */
-static void litepulse_ingest_report_dropped(struct litepulse *lp, enum litepulse_stream stream,
-					    const struct litepulse_header *header)
+static noinline void litepulse_ingest_report_dropped(struct litepulse *lp,
+						     enum litepulse_stream stream,
+						     const struct litepulse_header *header)
 {
 	const bool bytes = stream == LITEPULSE_BYTES;
 	struct litepulse_record record;
@@ -158,7 +159,8 @@ static bool litepulse_ingest_ticks_advance(struct litepulse *lp, enum litepulse_
 		return false;
 	}
 	stream->tick = header->tick;
-	litepulse_ingest_report_dropped(lp, which, header);
+	if (unlikely(stream->dropped))
+		litepulse_ingest_report_dropped(lp, which, header);
 	return true;
 }
 
@@ -264,19 +266,19 @@ static void litepulse_ingest_events(struct litepulse *lp, const struct litepulse
 	spin_unlock_irqrestore(&lp->lock, flags);
 }
 
-/* litepulse_take_ops */
-static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_header *header,
-				   const u32 *words, unsigned int count)
+/*
+ * Bytes that no sink takes as they are, or not yet. Apart from litepulse_ingest_bytes(), which must
+ * stay short: a byte that comes alone finds nothing of it in the caches.
+ */
+static noinline void litepulse_ingest_other_bytes(struct litepulse *lp,
+						  const struct litepulse_header *header,
+						  const u32 *words, unsigned int count, bool drop,
+						  unsigned long *flags)
 {
 	struct litepulse_record *records = lp->records;
 	struct litepulse_sequence before;
 	unsigned int batch, made;
-	unsigned long flags;
-	bool drop;
 
-	spin_lock_irqsave(&lp->lock, flags);
-	lp->taken[LITEPULSE_BYTES] += count;
-	drop = !litepulse_ingest_ticks_advance(lp, LITEPULSE_BYTES, header);
 	while (count) {
 		batch = drop ? 0 : litepulse_ingest_take_plain(lp, LITEPULSE_BYTES, &lp->bytes,
 							       words, count);
@@ -291,12 +293,30 @@ static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_
 			else
 				litepulse_ingest_deliver(lp, LITEPULSE_BYTES, header, records,
 							 made);
-			if (count > batch && !litepulse_ingest_go_on(lp, &flags))
+			if (count > batch && !litepulse_ingest_go_on(lp, flags))
 				break;
 		}
 		words += batch * LITEPULSE_RECEIVE_WORDS;
 		count -= batch;
 	}
+}
+
+/* litepulse_take_ops */
+static void litepulse_ingest_bytes(struct litepulse *lp, const struct litepulse_header *header,
+				   const u32 *words, unsigned int count)
+{
+	unsigned int taken = 0;
+	unsigned long flags;
+	bool drop;
+
+	spin_lock_irqsave(&lp->lock, flags);
+	lp->taken[LITEPULSE_BYTES] += count;
+	drop = !litepulse_ingest_ticks_advance(lp, LITEPULSE_BYTES, header);
+	if (!drop && count)
+		taken = litepulse_ingest_take_plain(lp, LITEPULSE_BYTES, &lp->bytes, words, count);
+	if (taken < count)
+		litepulse_ingest_other_bytes(lp, header, words + taken * LITEPULSE_RECEIVE_WORDS,
+					     count - taken, drop, &flags);
 	litepulse_ingest_done(lp);
 	spin_unlock_irqrestore(&lp->lock, flags);
 }

@@ -23,8 +23,8 @@
 #include "litepulse_mmio.h"
 #include "litepulse_trace.h"
 
-/* Records read at a time. */
-#define BATCH 32u
+/* Words of records read at a time: 32 events, or 64 bytes. */
+#define BATCH_WORDS 128u
 /* Records of a stream taken in one turn of a worker; and in one interrupt, if few want them. */
 #define BUDGET 512u
 #define IRQ_TIME_MAX FIELD_MAX(LITEPULSE_CSR_IRQ_EVENT_TIME_AGE_MASK)
@@ -78,6 +78,7 @@ struct litepulse_mmio {
 	struct litepulse_moderation bytes;
 	bool strained; /* there are too many interrupts: moderated more than asked for */
 	u32 unit; /* of their times */
+	u32 aged; /* the interrupts that an age, or silence, can call for */
 	struct timer_list relaxed_timer; /* ends it */
 	unsigned long jiffy; /* of the latest interrupts, used by them only */
 	unsigned int calls; /* number of interrupts in @jiffy */
@@ -88,7 +89,7 @@ struct litepulse_mmio {
 		struct work_struct work; /* takes what is too much for an interrupt */
 		bool busy; /* it does: @lock */
 		unsigned int taken; /* records, written by the interrupt, or the worker */
-		u32 records[BATCH * LITEPULSE_EVENT_WORDS]; /* of the interrupt, or the worker */
+		u32 records[BATCH_WORDS]; /* of the interrupt, or the worker */
 	} streams[LITEPULSE_STREAMS];
 };
 
@@ -313,6 +314,12 @@ static void litepulse_mmio_relax(struct litepulse_moderation *stream, unsigned i
 	}
 }
 
+/* A record that interrupts at once waits for no time. */
+static bool litepulse_mmio_is_aged(const struct litepulse_moderation *stream)
+{
+	return stream->level > 1 && (stream->age_us || stream->idle_us);
+}
+
 /* Writes how soon the streams interrupt; the lock is held. */
 static void litepulse_mmio_write_moderation(struct litepulse_mmio *mmio)
 {
@@ -328,6 +335,8 @@ static void litepulse_mmio_write_moderation(struct litepulse_mmio *mmio)
 	       litepulse_mmio_irq_units(mmio, longest, unit) > IRQ_TIME_MAX)
 		unit++;
 #define TIME(us) min_t(u32, litepulse_mmio_irq_units(mmio, us, unit), IRQ_TIME_MAX)
+	WRITE_ONCE(mmio->aged, (litepulse_mmio_is_aged(&events) ? EVENT_INTERRUPTS : 0) |
+		   (litepulse_mmio_is_aged(&bytes) ? LITEPULSE_WANT_BYTES : 0));
 	word = FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_EVENT_MASK, events.level) |
 	       FIELD_PREP(LITEPULSE_CSR_IRQ_LEVEL_RECEIVE_MASK, bytes.level);
 	litepulse_mmio_put_csr(mmio, LITEPULSE_CSR_IRQ_LEVEL, word);
@@ -384,7 +393,7 @@ static const struct litepulse_io_ops mmio_ops = {
 	.show = litepulse_mmio_show,
 };
 
-/* Takes up to @most records of a stream out of the core, at most BATCH; returns the rest. */
+/* Takes up to @most records of a stream out of the core, not over BATCH_WORDS; returns the rest. */
 static unsigned int litepulse_mmio_take(struct litepulse_mmio_stream *stream, unsigned int most)
 {
 	struct litepulse_mmio *mmio = stream->mmio;
@@ -448,10 +457,11 @@ static void litepulse_mmio_restart_ages(struct litepulse_mmio *mmio, u32 taken)
 /* Up to @budget of them; returns whether none is left. */
 static bool litepulse_mmio_take_some(struct litepulse_mmio_stream *stream, unsigned int budget)
 {
+	const unsigned int most = BATCH_WORDS / stream->kind->words;
 	unsigned int batch;
 
 	for (; budget; budget -= batch) {
-		batch = min(litepulse_records_at_once(stream->mmio->lp, BATCH), budget);
+		batch = min(litepulse_records_at_once(stream->mmio->lp, most), budget);
 		if (!litepulse_mmio_take(stream, batch))
 			return true;
 	}
@@ -527,7 +537,7 @@ static irqreturn_t litepulse_mmio_irq(int irq, void *data)
 		if (pending & kinds[which].enable && !READ_ONCE(mmio->streams[which].busy))
 			taken |= kinds[which].enable;
 	}
-	if (taken)
+	if (taken & READ_ONCE(mmio->aged))
 		litepulse_mmio_restart_ages(mmio, taken);
 	for (which = 0; which < LITEPULSE_STREAMS; which++) {
 		struct litepulse_mmio_stream *stream = &mmio->streams[which];

@@ -233,6 +233,23 @@ static unsigned int litepulse_reader_take_plain(struct litepulse_sink *sink,
 	return taken;
 }
 
+/* The same of received bytes. */
+static unsigned int litepulse_reader_take_bytes(struct litepulse_sink *sink,
+						struct litepulse_sequence *sequence,
+						const u32 *words, unsigned int count)
+{
+	struct litepulse_reader *reader = container_of(sink, struct litepulse_reader, sink);
+	unsigned int taken;
+
+	/* Of a byte that may be older the tick counts. */
+	if (reader->waiting || sequence->since || sink->since[LITEPULSE_BYTES])
+		return 0;
+	taken = litepulse_ring_take_bytes(reader->ring, sequence, words, count);
+	reader->stats.offered += taken;
+	sink->got |= taken;
+	return taken;
+}
+
 /*
  * The oldest record waits for others, but not longer than the timeout: counted from its tick, as
  * the board may have held it back for as long as that. Under litepulse.lock.
@@ -691,6 +708,7 @@ int litepulse_reader_make_ring(struct litepulse_reader *reader, struct litepulse
 		/* mmap() and read() take no lock. */
 		smp_store_release(&reader->ring, ring);
 		reader->sink.take_plain[LITEPULSE_EVENTS] = litepulse_reader_take_plain;
+		reader->sink.take_plain[LITEPULSE_BYTES] = litepulse_reader_take_bytes;
 		spin_unlock_irq(&reader->lp->lock);
 	}
 	mutex_unlock(&reader->mutex);

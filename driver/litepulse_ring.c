@@ -15,6 +15,7 @@
 #include "litepulse_compat.h"
 #include "litepulse_regs.h"
 #include "litepulse_ring.h"
+#include "litepulse_time.h"
 
 static_assert(sizeof(struct litepulse_ring_event) == 16);
 static_assert(sizeof(struct litepulse_ring_state) <= PAGE_SIZE);
@@ -126,6 +127,46 @@ void litepulse_ring_put(struct litepulse_ring_buffer *ring, u64 tick, u32 data, 
 {
 	litepulse_ring_write(ring, ring->head, tick, data, flags, kind, source);
 	litepulse_ring_publish(ring, ring->head + 1);
+}
+
+/**
+ * litepulse_ring_take_bytes - received bytes, straight into the ring
+ * @ring: it
+ * @sequence: of the receive stream, with the tick of a header read after they were stored
+ * @words: its records
+ * @count: how many
+ *
+ * The same as litepulse_record_decode_bytes() and litepulse_ring_put(), for the usual case only: it
+ * stops at a record that reports a loss, and when the ring is full. No byte may be too old.
+ *
+ * Return: bytes taken.
+ */
+unsigned int litepulse_ring_take_bytes(struct litepulse_ring_buffer *ring,
+				       struct litepulse_sequence *sequence, const u32 *words,
+				       unsigned int count)
+{
+	const u64 now = sequence->tick;
+	u32 head = ring->head, info;
+	unsigned int i;
+	u64 high;
+
+	count = min(count, ring->size - litepulse_ring_queued(ring));
+	for (i = 0; i < count; i++, words += LITEPULSE_RECEIVE_WORDS) {
+		info = words[LITEPULSE_RECEIVE_INFO / 4];
+		if (!litepulse_record_is_byte(info))
+			break;
+		high = FIELD_GET(LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK, info);
+		litepulse_ring_write(ring, head + i,
+				     litepulse_extend_tick(now, high << 32 |
+							   words[LITEPULSE_RECEIVE_TICK_LO / 4]),
+				     litepulse_record_byte(info),
+				     litepulse_record_byte_flags(info), LITEPULSE_KIND_RX,
+				     LITEPULSE_SRC_RECEIVER);
+	}
+	sequence->next += i;
+	if (i)
+		litepulse_ring_publish(ring, head + i);
+	return i;
 }
 
 /**

@@ -41,6 +41,9 @@ unsigned int litepulse_ring_take(struct litepulse_ring_buffer *ring,
 				 const struct litepulse_selector *selector, u64 since,
 				 struct litepulse_sequence *sequence, const u32 *words,
 				 unsigned int count, unsigned int *put);
+unsigned int litepulse_ring_take_bytes(struct litepulse_ring_buffer *ring,
+				       struct litepulse_sequence *sequence, const u32 *words,
+				       unsigned int count);
 
 /* Events that the program has not taken. One that claims more than there were is told nothing. */
 static inline unsigned int litepulse_ring_queued(const struct litepulse_ring_buffer *ring)

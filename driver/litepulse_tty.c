@@ -41,9 +41,11 @@
 #include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/kstrtox.h>
+#include <linux/kthread.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
+#include <linux/sched.h>
 #include <linux/serial.h>
 #include <linux/serial_core.h>
 #include <linux/sysfs.h>
@@ -66,8 +68,8 @@
 #define BURST_BYTES		64u
 /* Copied at a time; they lie on the stack. */
 #define CHUNK			64u
-/* Received bytes that go to the tty's buffer together. */
-#define BATCH			32u
+/* So many received bytes at a time are carried by the thread of the port, at most. */
+#define CARRIED			32u
 
 /* Room for what comes in so many ns is left in the core while received bytes may wait. */
 #define SPARE_NS		20000000u
@@ -103,11 +105,9 @@ struct litepulse_tty {
 	struct uart_port port;
 	struct litepulse *lp;
 	struct litepulse_sink sink;	/* received bytes; wants them while the tty is open */
-	/* What it got since the last look at the port: litepulse.lock. */
-	unsigned int count;
-	u8 data[BATCH];
-	u8 flags[BATCH];		/* LITEPULSE_RX_* of each */
-	u8 all_flags;			/* of any */
+	unsigned int inserted;		/* into the tty's buffer, not yet pushed: litepulse.lock */
+	struct kthread_worker *carrier;	/* NULL if the transport sleeps */
+	struct kthread_work carry;
 
 	unsigned int low;		/* WANT_TRANSMIT: at most so many bytes wait in the core */
 	unsigned int baud_min;
@@ -439,13 +439,22 @@ static void litepulse_tty_break_ctl(struct uart_port *port, int ctl)
 
 /* --- receiving ------------------------------------------------------------------------------- */
 
+/* litepulse.lock and port.lock are held. */
+static void litepulse_tty_insert(struct litepulse_tty *t, u8 data, u8 flag)
+{
+	if (tty_insert_flip_char(&t->port.state->port, data, flag))
+		t->inserted++;
+	else
+		t->port.icount.buf_overrun++;
+}
+
 static void litepulse_tty_receive_one(struct litepulse_tty *t, u8 data, u8 flags)
 {
 	struct uart_port *port = &t->port;
 	u32 status = flags & RX_ERRORS;
 	u8 flag = TTY_NORMAL;
 
-	if (t->drop_own && flags & LITEPULSE_RX_OWN)
+	if (!t->receiving || (t->drop_own && flags & LITEPULSE_RX_OWN))
 		return;
 	port->icount.rx++;
 	if (status) {
@@ -468,65 +477,77 @@ static void litepulse_tty_receive_one(struct litepulse_tty *t, u8 data, u8 flags
 	status &= port->read_status_mask;
 	if ((status | RX_ANY) & port->ignore_status_mask)
 		return;
-	if (!tty_insert_flip_char(&port->state->port, data, flag))
-		port->icount.buf_overrun++;
+	litepulse_tty_insert(t, data, flag);
 }
 
-/* All bytes that came, after which so many were lost; litepulse.lock and port.lock are held. */
-static void litepulse_tty_receive(struct litepulse_tty *t, u64 lost)
+/* Bytes without an error in a row, straight into the tty's buffer. */
+static void litepulse_tty_insert_run(struct litepulse_tty *t, const u32 *words, unsigned int count)
+{
+	struct tty_port *buffer = &t->port.state->port;
+	unsigned int room, i;
+	u8 *chars;
+
+	t->port.icount.rx += count;
+	/* A byte that comes alone is in soonest without calls, and most of those do. */
+	if (count == 1) {
+		litepulse_tty_insert(t, litepulse_record_byte(words[LITEPULSE_RECEIVE_INFO / 4]),
+				     TTY_NORMAL);
+		return;
+	}
+	room = tty_prepare_flip_string(buffer, &chars, count);
+	words += LITEPULSE_RECEIVE_INFO / 4;
+	for (i = 0; i < room; i++, words += LITEPULSE_RECEIVE_WORDS)
+		chars[i] = litepulse_record_byte(*words);
+	t->inserted += room;
+	t->port.icount.buf_overrun += count - room;
+}
+
+/* How many were lost behind the bytes that came; litepulse.lock and port.lock are held. */
+static void litepulse_tty_receive_lost(struct litepulse_tty *t, u64 lost)
 {
 	struct uart_port *port = &t->port;
-	struct tty_port *buffer = &port->state->port;
-	u8 special = t->drop_own ? RX_ERRORS | LITEPULSE_RX_OWN : RX_ERRORS;
-	unsigned int i;
 
-	if (t->all_flags & special || port->ignore_status_mask & RX_ANY) {
-		for (i = 0; i < t->count; i++)
-			litepulse_tty_receive_one(t, t->data[i], t->flags[i]);
-	} else {
-		port->icount.rx += t->count;
-		port->icount.buf_overrun += t->count -
-			tty_insert_flip_string(buffer, t->data, t->count);
-	}
-	if (!lost)
-		return;
 	port->icount.overrun += lost;
-	if (port->read_status_mask & ~port->ignore_status_mask & RX_OVERRUN &&
-	    !tty_insert_flip_char(buffer, 0, TTY_OVERRUN))
-		port->icount.buf_overrun++;
+	if (port->read_status_mask & ~port->ignore_status_mask & RX_OVERRUN)
+		litepulse_tty_insert(t, 0, TTY_OVERRUN);
 }
 
-/* litepulse.lock is held. Apart from litepulse_tty_take_plain(), whose loop must stay short. */
-static noinline void litepulse_tty_flush(struct litepulse_tty *t, u64 lost, bool push)
-{
-	unsigned long flags;
-
-	uart_port_lock_irqsave(&t->port, &flags);
-	if (t->receiving) {
-		litepulse_tty_receive(t, lost);
-		if (push)
-			tty_flip_buffer_push(&t->port.state->port);
-	}
-	uart_port_unlock_irqrestore(&t->port, flags);
-	t->count = 0;
-	t->all_flags = 0;
-}
-
+/* litepulse.lock is held. */
 static void litepulse_tty_put(struct litepulse_sink *sink, const struct litepulse_record *record,
 			      u32 data, const struct litepulse_stamp *stamp)
 {
 	struct litepulse_tty *t = container_of(sink, struct litepulse_tty, sink);
+	unsigned long flags;
 
-	if (record->kind != LITEPULSE_KIND_RX) {
-		litepulse_tty_flush(t, record->kind == LITEPULSE_KIND_LOST ? record->count : 0,
-				    false);
-		return;
-	}
-	if (t->count == BATCH)
-		litepulse_tty_flush(t, 0, false);
-	t->data[t->count] = data;
-	t->flags[t->count++] = record->flags;
-	t->all_flags |= record->flags;
+	uart_port_lock_irqsave(&t->port, &flags);
+	if (record->kind == LITEPULSE_KIND_RX)
+		litepulse_tty_receive_one(t, data, record->flags);
+	else if (t->receiving && record->kind == LITEPULSE_KIND_LOST)
+		litepulse_tty_receive_lost(t, record->count);
+	uart_port_unlock_irqrestore(&t->port, flags);
+}
+
+/* What a byte's info word has if there is more to do than to put it into the tty's buffer. */
+static u32 litepulse_tty_special(const struct litepulse_tty *t)
+{
+	/* All of them are dropped. */
+	if (t->port.ignore_status_mask & RX_ANY)
+		return 0;
+	return LITEPULSE_RECEIVE_INFO_OVERFLOW_MASK | LITEPULSE_RECEIVE_INFO_PARITY_ERROR_MASK |
+	       LITEPULSE_RECEIVE_INFO_FRAMING_ERROR_MASK | LITEPULSE_RECEIVE_INFO_BREAK_MASK |
+	       (t->drop_own ? LITEPULSE_RECEIVE_INFO_OWN_MASK : 0);
+}
+
+/* One record of @words that is a byte; false if it is none. */
+static bool litepulse_tty_take_special(struct litepulse_tty *t, const u32 *words)
+{
+	const u32 info = words[LITEPULSE_RECEIVE_INFO / 4];
+
+	if (!litepulse_record_is_byte(info))
+		return false;
+	litepulse_tty_receive_one(t, litepulse_record_byte(info),
+				  litepulse_record_byte_flags(info));
+	return true;
 }
 
 static unsigned int litepulse_tty_take_plain(struct litepulse_sink *sink,
@@ -534,36 +555,76 @@ static unsigned int litepulse_tty_take_plain(struct litepulse_sink *sink,
 					     unsigned int count)
 {
 	struct litepulse_tty *t = container_of(sink, struct litepulse_tty, sink);
-	unsigned int filled, taken;
-	u8 flags, all = 0;
-	u32 info;
+	unsigned int taken = 0, run;
+	unsigned long flags;
+	u32 special;
 
 	/* Of a byte that may be older the tick counts. */
 	if (sequence->since || sink->since[LITEPULSE_BYTES])
 		return 0;
-	if (t->count == BATCH)
-		litepulse_tty_flush(t, 0, false);
-	filled = t->count;
-	count = min(count, BATCH - filled);
-	for (taken = 0; taken < count; taken++, filled++, words += LITEPULSE_RECEIVE_WORDS) {
-		info = words[LITEPULSE_RECEIVE_INFO / 4];
-		if (unlikely(!litepulse_record_is_byte(info)))
-			break;
-		flags = litepulse_record_byte_flags(info);
-		t->data[filled] = litepulse_record_byte(info);
-		t->flags[filled] = flags;
-		all |= flags;
+	uart_port_lock_irqsave(&t->port, &flags);
+	special = litepulse_tty_special(t);
+	while (taken < count) {
+		for (run = 0; special && taken + run < count; run++) {
+			if (words[run * LITEPULSE_RECEIVE_WORDS + LITEPULSE_RECEIVE_INFO / 4] &
+			    special)
+				break;
+		}
+		if (run) {
+			if (t->receiving)
+				litepulse_tty_insert_run(t, words, run);
+		} else {
+			if (!litepulse_tty_take_special(t, words))
+				break;
+			run = 1;
+		}
+		words += run * LITEPULSE_RECEIVE_WORDS;
+		taken += run;
 	}
-	t->count = filled;
-	t->all_flags |= all;
+	uart_port_unlock_irqrestore(&t->port, flags);
 	sequence->next += taken;
 	sink->got |= taken;
 	return taken;
 }
 
+/*
+ * What the tty's workqueue would do. The tty stays while this runs, closed or not: who closes it
+ * waits for the workqueue only.
+ */
+static void litepulse_tty_carry(struct kthread_work *work)
+{
+	struct litepulse_tty *t = container_of(work, struct litepulse_tty, carry);
+	struct tty_port *buffer = &t->port.state->port;
+	struct tty_struct *tty = tty_port_tty_get(buffer);
+
+	if (!tty)
+		return;
+	buffer->buf.work.func(&buffer->buf.work);
+	tty_kref_put(tty);
+}
+
+/*
+ * Some bytes are carried to the line discipline by a thread of ours, of the priority that a
+ * threaded interrupt has: a worker has to wait for other programs, and takes longer to wake. Many
+ * bytes take a worker, so that programs get their turn. litepulse.lock is held: nobody else inserts
+ * anything.
+ */
 static void litepulse_tty_bytes_done(struct litepulse_sink *sink)
 {
-	litepulse_tty_flush(container_of(sink, struct litepulse_tty, sink), 0, true);
+	struct litepulse_tty *t = container_of(sink, struct litepulse_tty, sink);
+	struct tty_port *buffer = &t->port.state->port;
+	const unsigned int inserted = t->inserted;
+
+	t->inserted = 0;
+	if (!inserted)
+		return;
+	if (!t->carrier || inserted > CARRIED || work_pending(&buffer->buf.work)) {
+		tty_flip_buffer_push(buffer);
+		return;
+	}
+	/* As tty_flip_buffer_push() does. */
+	smp_store_release(&buffer->buf.tail->commit, buffer->buf.tail->used);
+	kthread_queue_work(t->carrier, &t->carry);
 }
 
 /*
@@ -1932,6 +1993,29 @@ const struct litepulse_port_ops litepulse_tty_port_ops = {
 	.fits_lin = litepulse_tty_fits_lin,
 };
 
+/* The thread that carries received bytes. 0 or an error. */
+static int litepulse_tty_make_carrier(struct litepulse_tty *t)
+{
+	struct kthread_worker *carrier;
+
+	/* What arrives over a cable has waited for other threads already. */
+	if (t->lp->ops->sleeps)
+		return 0;
+	carrier = kthread_run_worker(0, "litepulse%d-tty", t->lp->id);
+	if (IS_ERR(carrier))
+		return PTR_ERR(carrier);
+	sched_set_fifo(carrier->task);
+	t->carrier = carrier;
+	return 0;
+}
+
+static void litepulse_tty_end_carrier(struct litepulse_tty *t)
+{
+	if (t->carrier)
+		kthread_destroy_worker(t->carrier);
+	t->carrier = NULL;
+}
+
 /**
  * litepulse_tty_add - makes /dev/ttyPULSEn
  * @lp: device; its transport is attached
@@ -1965,6 +2049,10 @@ int litepulse_tty_add(struct litepulse *lp)
 	t->sink.done = litepulse_tty_bytes_done;
 	litepulse_sink_init(&t->sink);
 	INIT_WORK(&t->work, litepulse_tty_serve_work);
+	kthread_init_work(&t->carry, litepulse_tty_carry);
+	error = litepulse_tty_make_carrier(t);
+	if (error)
+		return error;
 	port = &t->port;
 	spin_lock_init(&port->lock);
 	/* From now on a board that is reset gets the profile again. */
@@ -2020,6 +2108,7 @@ int litepulse_tty_add(struct litepulse *lp)
 		return 0;
 error:
 	WRITE_ONCE(lp->tty, NULL);
+	litepulse_tty_end_carrier(t);
 	return error;
 }
 
@@ -2031,6 +2120,7 @@ void litepulse_tty_remove(struct litepulse *lp)
 	uart_remove_one_port(&litepulse_uart_driver, &t->port);
 	litepulse_sink_remove(lp, &t->sink);
 	cancel_work_sync(&t->work);
+	litepulse_tty_end_carrier(t);
 	/* litepulse_tty_open() may be looking at it. */
 	mutex_lock(&lp->setup_mutex);
 	WRITE_ONCE(lp->tty, NULL);

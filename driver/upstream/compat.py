@@ -12,6 +12,7 @@ NAME = "litepulse_compat.h"
 USES = {
     "linux/circ_buf.h": r"\bCIRC_|\bcirc_buf\b",
     "linux/hrtimer.h": r"\bhrtimer_|\bHRTIMER_|\bstruct hrtimer\b|_hrtimeout\(",
+    "linux/kthread.h": r"\bkthread_",
     "linux/ktime.h": r"\bktime_|\bktime_t\b",
     "linux/minmax.h": r"\b(min|max|clamp)(_t)?\(",
     "linux/mm.h": r"\bvm_|\bVM_|\bvma_|\bstruct vm_area_struct\b|\b__free_page\(|\bvmalloc_|\bkv?[mz]alloc|\btotalram_pages\b",

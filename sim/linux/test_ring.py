@@ -3,9 +3,11 @@
 
 import pytest
 
+from sim.core.model import edges as edges_of
+from sim.guest.frames import profile, row, wave
 from sim.guest.pins import changes, sampled_edges
 from sim.linux.linux_rig import TESTED_CPUS
-from sim.linux.test_chardev import CAPTURE, CONTROL, EDGE, HARDWARE, LOST, NS_PER_TICK, Told, toggles
+from sim.linux.test_chardev import CAPTURE, CONTROL, EDGE, HARDWARE, LOST, NS_PER_TICK, RECEIVER, RX, Told, toggles
 
 IN, PRI = 1, 2  # of poll()
 SIZE = 64  # of the ring
@@ -84,6 +86,24 @@ def test_a_slow_program_is_told_what_it_lost(ring):
     assert [(e[0], e[2]) for e in third[SIZE + 1 :]] == [(EDGE, ticks[170])]
     stats = told.all("stats")
     assert stats == [[100, 0, SIZE, 36, 0, 0, 0], [100, SIZE, 0, 36, 0, 0, 0], [171, 129, 0, 42, 0, 0, 0]]
+
+
+def test_bytes_have_the_ticks_of_the_pins(ring):
+    """Straight from the records, which have no time but the tick; and what did not fit is told behind the rest, in its place."""
+    data, form = {"taken": bytes(range(70)), "left": bytes(range(100, 180))}, profile(9600)
+    rows = {name: row(2000, ones, form) for name, ones in data.items()}
+    stimulus = [
+        line for name, frames in rows.items() for line in (f"after ready {name}", *(f"+{t} rx {v}" for t, v in edges_of(wave(frames))))
+    ]
+    told, pins = ring("bytes", "\n".join(stimulus))
+    falls = [tick for tick, _, level in sampled_edges(pins, ["rx"]) if not level]
+    taken, left = ([(RX, RECEIVER, frame.tick, byte, 0) for frame, byte in zip(rows[name], data[name])] for name in rows)
+    moved = [falls[0] - taken[0][2], next(tick for tick in falls if tick > falls[0] - taken[0][2] + rows["taken"][-1].end) - left[0][2]]
+    taken, left = ([(*e[:2], e[2] + late, *e[3:]) for e in ones] for ones, late in zip((taken, left), moved))
+    found = put(told)
+    assert found[:70] == taken and found[70 : 70 + SIZE] == left[:SIZE]
+    assert [e[:4] for e in found[70 + SIZE :]] == [(LOST, RECEIVER, left[SIZE][2], 80 - SIZE)] and not found[-1][4] & HARDWARE
+    assert told.all("polled") == [["left", 1, IN]] and told.one("stats") == [150, 134, 0, 16, 0, 0, 0]
 
 
 def test_what_the_board_lost_is_told(ring):

@@ -628,6 +628,39 @@ def test_as_many_interrupts_as_are_allowed(tty, cpu):
     assert moderated < 55 and allowed == quick == 64 and slow < 10
 
 
+CARRIER = """
+status=$(grep -l litepulse0-tty /proc/[0-9]*/comm) && status=${status%comm}
+carrier() { echo carrier $(cut -d' ' -f40,41 ${status}stat) $(grep ^voluntary ${status}status | cut -f2); }
+"""
+
+
+@one
+def test_few_bytes_take_the_thread_of_the_port(tty, cpu):
+    """Its priority is that of a threaded interrupt. An ignored break wakes nobody; many bytes at a time take a worker."""
+    slow, fast = profile(9600), profile(1_000_000)
+    few = [entry for n in range(3) for entry in row(20_000 + n * 300_000, b"\x55", slow)]
+    bit = HZ // 9600
+    broken = ["after broken", "+20000 rx 0", f"+{20_000 + 14 * bit} rx 1", *lines(wave(row(20_000 + 30 * bit, b"\x55", slow)))]
+    many = bytes(n % 251 for n in range(300))
+    run = tty(
+        cpu,
+        shell=(
+            CARRIER,
+            f"echo 1 >{TRIGGERS}bytes; carrier",
+            "./tty_steps /dev/ttyPULSE0 set=9600,8N1,ignbrk say=few read=3,500; carrier",
+            "./tty_steps /dev/ttyPULSE0 set=9600,8N1,ignbrk say=broken read=1,500; carrier",
+            f"echo 256 >{TRIGGERS}bytes",
+            "./tty_steps /dev/ttyPULSE0 set=1000000,8N1 say=many read=300,500; carrier",
+        ),
+        stimulus=[*after("few", few), *broken, *after("many", row(20_000, many, fast))],
+    )
+    assert [bytes.fromhex("".join(line)) for line in run.lines("read")] == [b"\x55" * 3, b"\x55", many]
+    told = [[int(word) for word in line] for line in run.lines("carrier")]
+    assert {tuple(line[:2]) for line in told} == {(50, 1)}  # SCHED_FIFO
+    slept = [line[2] for line in told]
+    assert [after - before for before, after in zip(slept, slept[1:])][:2] == [3, 1] and slept[3] - slept[2] <= 1
+
+
 @one
 def test_no_silence_while_bytes_come(tty, cpu):
     """Four frames at 1 Mbaud are less than a unit of the core's timer: still, bytes in a row are one interrupt, after the last."""

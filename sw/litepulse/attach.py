@@ -17,6 +17,8 @@ import time
 from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
+from glob import escape
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -24,7 +26,7 @@ from litepulse import attached, regs
 from litepulse.backends import driver_abi
 from litepulse.backends.registers import Device
 from litepulse.backends.uartbone import SerialStream, UARTBone, bridge_clock, holder, open_for_locks, rename_user
-from litepulse.errors import BadInput, LitePulseError, TransportError
+from litepulse.errors import BadInput, LitePulseError, TransportError, Unsupported
 from litepulse.limits import DEFAULT_BAUD
 from litepulse.ports import Host, Port, SerialFlags, check_interface, describe, text
 
@@ -33,6 +35,7 @@ LDISC = "litepulse"  # the line discipline's name in /proc/tty/ldiscs
 N_TTY, N_LITEPULSE = 0, driver_abi.LDISC  # line disciplines
 BAUDS = (3_000_000, 2_000_000, 1_500_000, 1_000_000, 500_000, 230_400)
 LATENCY_MS = 1
+HIGHEST_NICE = -20
 _PATIENCE = 0.2  # seconds for an answer while the port is looked at: three times that, and some silence, are well below 2 s
 _APPEAR = 8.0  # seconds in which the kernel has made the devices
 _VANISH = 8.0  # and removed them
@@ -150,6 +153,32 @@ def inspect(port: Port, baud: int = DEFAULT_BAUD) -> Found:
         return look(stream, port.path, baud)
     finally:
         close(stream, settings)
+
+
+def workers(host: Host, port: Port) -> list[Path]:
+    """The workqueues that carry bytes from this port and from the ttys of boards, as sysfs has them; from Linux 7.2 on each driver has one.
+
+    Unsupported: the kernel has none for this port.
+    """
+    folder, driver = host.sysfs / "devices" / "virtual" / "workqueue", port.name.rstrip("0123456789")
+    ours = sorted(folder.glob(f"{escape(driver)}-*"))
+    if not ours:
+        raise Unsupported("realtime: this kernel has no workers for this port alone, as Linux 7.2 does: docs/tty.md says what can be done")
+    return sorted({*ours, *folder.glob("ttyPULSE-*")})
+
+
+def raise_workers(host: Host, port: Port) -> list[str]:
+    """Gives the workers of workers() the highest priority that is no real-time one; the names of their workqueues.
+
+    Unsupported: there are none. LitePulseError: the kernel refuses.
+    """
+    queues = workers(host, port)
+    for queue in queues:
+        try:
+            (queue / "nice").write_text(f"{HIGHEST_NICE}\n")
+        except OSError as error:
+            raise LitePulseError(f"realtime: {queue / 'nice'}: {error.strerror}") from None
+    return [queue.name for queue in queues]
 
 
 class Link:

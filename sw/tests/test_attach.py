@@ -30,6 +30,7 @@ from litepulse.ports import SerialFlags, choose, describe, find_bridges, preferr
 from .fake_board import Bridge, FakeBoard, Server
 from .fake_machine import ICEBREAKER, Machine
 
+WORKQUEUES = "devices/virtual/workqueue"
 TESTS = Path(__file__).resolve().parent
 ENV = {**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS.parents[1]}{os.pathsep}{TESTS}", "COLUMNS": "200"}
 ENV.pop("NOTIFY_SOCKET", None)
@@ -531,6 +532,7 @@ def test_attach_and_detach(machine, board, ended):
             "frames_checked": True,
             "latency_timer_ms": 1,
             "process": result["process"],
+            "raised": [],
             "already": False,
             "remark": None,
         }
@@ -552,6 +554,47 @@ def test_attach_and_detach(machine, board, ended):
         assert done.returncode == 2 and is_one_line(done.stderr) and f"{port}: no board is attached there" in done.stderr
         assert run(machine, "detach").stderr == "litepulse: no board is attached\n"
     assert open_port(board.spec).read(regs.CSR_BASE) == [regs.MAGIC]
+
+
+def queues(machine, *names):
+    """The files `nice` of workqueues, which the machine gets."""
+    for name in names:
+        machine.write(f"sysfs/{WORKQUEUES}/{name}/nice", "0")
+    return [machine.sysfs / WORKQUEUES / name / "nice" for name in names]
+
+
+def test_workers_are_raised(machine, board, ended):
+    """Those of the port's driver and of ours, of no other; also of a board that is attached already."""
+    port = machine.plug(board.spec)
+    *ours, other = queues(machine, "ttyPULSE-litepulse", "ttyUSB-usbserial", "ttyUSBX-other")
+    assert attached(machine, ended, "--realtime")["raised"] == ["ttyPULSE-litepulse", "ttyUSB-usbserial"]
+    assert [path.read_text() for path in (*ours, other)] == ["-20\n", "-20\n", "0\n"]
+    ours[1].write_text("0\n")
+    again = run(machine, "attach", port, "--realtime")
+    assert again.returncode == 0 and "nice   -20 of the workers ttyPULSE-litepulse, ttyUSB-usbserial" in again.stdout
+    assert ours[1].read_text() == "-20\n"
+
+
+def test_workers_that_are_those_of_all(machine, board):
+    """Before Linux 7.2: nothing is attached."""
+    machine.plug(board.spec)
+    queues(machine, "ttyPULSE-litepulse", "events_unbound")
+    with unchanged(board.spec):
+        done = run(machine, "attach", "--realtime")
+    assert done.returncode == 2 and is_one_line(done.stderr) and "this kernel has no workers for this port alone" in done.stderr
+    assert (machine.folder / "discipline").read_text() == "0\n"
+
+
+def test_workers_that_cannot_be_raised(machine, board):
+    """The kernel refuses: the board is detached again."""
+    machine.plug(board.spec)
+    (nice,) = queues(machine, "ttyUSB-usbserial")
+    nice.unlink()
+    nice.mkdir()
+    with unchanged(board.spec):
+        done = run(machine, "attach", "--realtime")
+    assert done.returncode == 2 and is_one_line(done.stderr) and f"realtime: {nice}: Is a directory" in done.stderr
+    assert (machine.folder / "discipline").read_text() == "0\n"
 
 
 def test_what_people_see(machine, board, ended):

@@ -2,14 +2,16 @@
 /*
  * Reads bytes that come in a row, and says how often it had to, what the CPU had left, and how well it knows when they came.
  *
- *	receive chardev BAUD BYTES LOAD WATERMARK TIMEOUT_US	LitePulse: bytes with their ticks
+ *	receive chardev BAUD BYTES LOAD WATERMARK TIMEOUT_US	LitePulse: bytes with their ticks, by read()
+ *	receive ring BAUD BYTES LOAD WATERMARK TIMEOUT_US	the same by the ring of a file
  *	receive tty TTY BAUD BYTES LOAD				any tty: bytes; the time of a byte is when read() returned
  *
- * LOAD: see load.h. Each return of read() is marked by a store to the console's register, which the simulator records. Then:
+ * LOAD: see load.h. Each return of read(), and of poll() for a ring, is marked by a store to the console's register, which the simulator
+ * records. Then:
  *	interrupts COUNT NAME	of each port, before and after
  *	free, took NS ROUNDS	what passed, and what the other process did meanwhile: free when nothing came
  *	got BYTES WRONG READS	byte k must be 7 * k
- *	error LEAST MOST LOST	chardev: of the bytes' ticks, against 10 bits for each byte before, counted from the first, in ticks;
+ *	error LEAST MOST LOST	chardev and ring: of the bytes' ticks, against 10 bits for each byte before, counted from the first, in ticks;
  *				and bytes that the driver told as lost
  *	sizes N N N ...		bytes that each read() gave
  */
@@ -17,6 +19,7 @@
 #include "guest.h"
 #include "load.h"
 #include "ports.h"
+#include "ring.h"
 #include "tally.h"
 
 #define HZ	50000000ull
@@ -60,22 +63,101 @@ static struct moment wait_for(long bytes, const char *baud)
 	return moment();
 }
 
+/* What was received, byte by byte: number and tick of the latest, as they should be. */
+static unsigned long rate;		/* baud */
+static long number = -1;
+static uint64_t first_tick, tick_wanted;
+static unsigned long rest;		/* of the division that @tick_wanted needs */
+static long lost, least, most;
+
+/* The byte with the next number; no division, which would cost more than all else. */
+static inline void check_byte(uint64_t tick, unsigned char data)
+{
+	long error;
+
+	if (number < 0) {
+		first_tick = tick_wanted = tick;
+	} else {
+		tick_wanted += 10 * HZ / rate;
+		rest += 10 * HZ % rate;
+		if (rest >= rate) {
+			rest -= rate;
+			tick_wanted++;
+		}
+	}
+	number++;
+	got++;
+	error = tick - tick_wanted;
+	least = error < least ? error : least;
+	most = error > most ? error : most;
+	wrong += data != (unsigned char)(number * 7);
+}
+
+static void check_lost(unsigned long count)
+{
+	lost += count;
+	number += count;
+	tick_wanted = first_tick + (number * 10ull * HZ) / rate;
+	rest = (number * 10ull * HZ) % rate;
+}
+
+static void tell_all(int fd, struct moment since)
+{
+	tell_reads(since);
+	printf("error %ld %ld %ld\n", least, most, lost);
+	tell_stats(fd);
+}
+
+static void subscribe_bytes(int fd, char **argv, unsigned int fifo)
+{
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_RX, .fifo = fifo, .clock = LITEPULSE_CLOCK_NONE,
+		  .watermark = strtoul(argv[3], NULL, 0), .timeout_us = strtoul(argv[4], NULL, 0) });
+}
+
+static void case_ring(char **argv)
+{
+	long bytes = strtol(argv[1], NULL, 0), size;
+	int fd = open_device(0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct moment since;
+	uint32_t head, tail = 0;
+	struct ring ring;
+
+	rate = strtoul(argv[0], NULL, 0);
+	close(open_tty("/dev/ttyPULSE0", argv[0]));
+	begin(argv[2]);
+	ring_open(&ring, fd, 8192);
+	subscribe_bytes(fd, argv, 0);
+	since = wait_for(bytes, argv[0]);
+	while (got + lost < bytes && poll(&p, 1, -1) == 1) {
+		head = __atomic_load_n(&ring.state->head, __ATOMIC_ACQUIRE);
+		for (size = 0; tail != head; tail++) {
+			const struct litepulse_ring_event *e = &ring.events[tail & (ring.size - 1)];
+
+			if (e->kind == LITEPULSE_KIND_LOST) {
+				check_lost(e->data);
+				continue;
+			}
+			check_byte(e->tick, e->data);
+			size++;
+		}
+		mark(size);
+		__atomic_store_n(&ring.state->tail, tail, __ATOMIC_RELEASE);
+	}
+	tell_all(fd, since);
+}
+
 static void case_chardev(char **argv)
 {
 	static struct litepulse_event events[2048];
 	long bytes = strtol(argv[1], NULL, 0);
-	unsigned long watermark = strtoul(argv[3], NULL, 0), timeout = strtoul(argv[4], NULL, 0);
-	unsigned long long rate = strtoull(argv[0], NULL, 0);
-	struct litepulse_event first = { };
-	long long least = 0, most = 0;
-	long lost = 0;
 	struct moment since;
 	int fd = open_device(0);
 
+	rate = strtoul(argv[0], NULL, 0);
 	close(open_tty("/dev/ttyPULSE0", argv[0]));	/* its settings stay, and it wants no bytes */
 	begin(argv[2]);
-	subscribe(fd, (struct litepulse_subscribe) { .kinds = 1u << LITEPULSE_KIND_RX, .fifo = 65536, .clock = LITEPULSE_CLOCK_NONE,
-		  .watermark = watermark, .timeout_us = timeout });
+	subscribe_bytes(fd, argv, 65536);
 	since = wait_for(bytes, argv[0]);
 	while (got + lost < bytes) {
 		long size = read(fd, events, sizeof(events));
@@ -85,24 +167,13 @@ static void case_chardev(char **argv)
 		size /= sizeof(events[0]);
 		mark(size);
 		for (struct litepulse_event *e = events; e < events + size; e++) {
-			long long number, error;
-
-			if (e->kind == LITEPULSE_KIND_LOST) {
-				lost += e->count;
-				continue;
-			}
-			if (!got++)
-				first = *e;
-			number = e->seq - first.seq;
-			error = (long long)(e->tick - first.tick - number * 10 * HZ / rate);
-			least = error < least ? error : least;
-			most = error > most ? error : most;
-			wrong += e->data != (unsigned char)(number * 7);
+			if (e->kind == LITEPULSE_KIND_LOST)
+				check_lost(e->count);
+			else
+				check_byte(e->tick, e->data);
 		}
 	}
-	tell_reads(since);
-	printf("error %lld %lld %ld\n", least, most, lost);
-	tell_stats(fd);
+	tell_all(fd, since);
 }
 
 static void case_tty(char **argv)
@@ -128,7 +199,7 @@ static void case_tty(char **argv)
 
 int main(int argc, char **argv)
 {
-	static const struct load_case cases[] = { { "chardev", case_chardev, 5 }, { "tty", case_tty, 4 } };
+	static const struct load_case cases[] = { { "chardev", case_chardev, 5 }, { "ring", case_ring, 5 }, { "tty", case_tty, 4 } };
 
 	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

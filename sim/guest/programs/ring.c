@@ -153,6 +153,27 @@ static void case_flood(void)
 	tell_stats(fd);
 }
 
+/* Received bytes, once round and more; then more than it holds. */
+static void case_bytes(void)
+{
+	int fd = open_device(0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct ring ring;
+
+	ring_open(&ring, fd, 64);
+	subscribe(fd, (struct litepulse_subscribe) { .kinds = BYTES, .clock = LITEPULSE_CLOCK_NONE });
+	ready("taken");
+	while (count < 70 && poll(&p, 1, 1000) == 1)
+		take(&ring, -1u);
+	tell_taken();
+	ready("left");
+	sleep_ms(100);
+	tell_all(&ring, -1u);
+	tell_poll("left", &ring, 0);
+	tell_all(&ring, -1u);
+	tell_stats(fd);
+}
+
 /* Eight at a time, or when the oldest has waited: also what is left, and what came while an older one waited that was taken. */
 static void case_watermark(void)
 {
@@ -220,7 +241,7 @@ int main(int words, char **argv)
 		void (*run)(void);
 	} cases[] = {
 		{ "refused", case_refused }, { "edges", case_edges }, { "full", case_full }, { "flood", case_flood },
-		{ "watermark", case_watermark }, { "wrong-tail", case_wrong_tail },
+		{ "watermark", case_watermark }, { "wrong-tail", case_wrong_tail }, { "bytes", case_bytes },
 	};
 
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -13,7 +13,8 @@ from litepulse.errors import BadInput, OutputClosed
 from litepulse.limits import DEFAULT_BAUD
 
 EXAMPLES = """  sudo litepulse attach                     the board that is plugged in
-  sudo litepulse attach /dev/ttyUSB1 --baud 1M"""
+  sudo litepulse attach /dev/ttyUSB1 --baud 1M
+  sudo litepulse attach --realtime         before a measurement"""
 
 
 def add(verbs: Verbs) -> None:
@@ -24,6 +25,11 @@ def add(verbs: Verbs) -> None:
         metavar="RATE",
         type=arguments.whole_baud("baud", DEFAULT_BAUD),
         help="raise the bridge to this speed at most; 115200: not at all (default: the highest)",
+    )
+    sub.add_argument(
+        "--realtime",
+        action="store_true",
+        help="give the kernel's workers that carry received bytes the highest priority (from Linux 7.2 on)",
     )
     sub.add_argument("--foreground", action="store_true", help="stay, and detach at the end: for systemd")
 
@@ -40,6 +46,7 @@ def result_of(host: ports.Host, board: attached.Attached, port: ports.Port, proc
         "frames_checked": bool(board.value("checked")),
         "latency_timer_ms": port.latency,
         "process": process,
+        "raised": [],
     }
 
 
@@ -52,6 +59,8 @@ def show(args: Namespace, result: dict[str, Any], remark: str | None = None) -> 
     timer = f", latency timer {result['latency_timer_ms']} ms" if result["latency_timer_ms"] is not None else ""
     rows = [(name, result[name]) for name in ("pulse", "tty", "clock") if result[name]]
     rows.append(("cable", f"{result['baud']} baud, frames {'' if result['frames_checked'] else 'not '}checked{timer}"))
+    if result["raised"]:
+        rows.append(("nice", f"{attach.HIGHEST_NICE} of the workers {', '.join(result['raised'])}"))
     if remark:
         rows.append(("note", remark))
     if result["stable_name"] != result["port"]:
@@ -72,8 +81,13 @@ def run(args: Namespace) -> int:
         raise BadInput(f"baud: only a bridge at {DEFAULT_BAUD} baud can be raised, not one at --port-baud {baud}")
     port = ports.choose(host, path)
     board = attached.on_port(host, port.name)
+    if args.realtime:
+        attach.workers(host, port)  # before anything is done
     if board:
-        show(args, result_of(host, board, port, attach.holding_process(port.path)) | {"already": True})
+        result = result_of(host, board, port, attach.holding_process(port.path)) | {"already": True}
+        if args.realtime:
+            result["raised"] = attach.raise_workers(host, port)
+        show(args, result)
         return 0
     with output.Live("attaching", None, args.style):  # rates that do not work take a while
         link = attach.Link(host, port, baud)
@@ -84,6 +98,8 @@ def run(args: Namespace) -> int:
             raise
     try:
         result = result_of(host, link.board, port, os.getpid()) | {"already": False}
+        if args.realtime:
+            result["raised"] = attach.raise_workers(host, port)
         if args.foreground:
             show(args, result, remark)
             gone = attach.serve(link)
