@@ -11,8 +11,8 @@
  *	reply=FRAME		CAN_BCM sends it at each header of its identifier
  *	load=KIND		another process, see load.h
  *	go			the stimulus may go on
- *	wait=MS			tells frames, `frame ID HEX NS`, and bytes on the line, `byte TICK NS HEX FLAGS`, as they come,
- *				until none has come for so long
+ *	wait=MS[,N]		tells frames, `frame ID HEX NS`, and bytes on the line, `byte TICK NS HEX FLAGS`, as they come,
+ *				until none has come for so long, but not before N responses have, or reports that there was none
  *	halt=MS			halts the machine for so long (litepulse_halt)
  */
 #include <linux/can/bcm.h>
@@ -33,13 +33,13 @@ static unsigned long long ptp_now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void tell_until_silent(int can, int pulse, int ms)
+static void tell_until_silent(int can, int pulse, int ms, long responses)
 {
 	struct pollfd files[2] = { { .fd = can, .events = POLLIN }, { .fd = pulse, .events = POLLIN } };
 
-	while (poll(files, 2, ms) > 0) {
+	while (poll(files, 2, responses > 0 ? -1 : ms) > 0) {
 		if (files[0].revents & POLLIN)
-			lin_print(can);
+			responses -= !(lin_print(can) & (CAN_RTR_FLAG | CAN_ERR_FLAG));
 		if (files[1].revents & POLLIN)
 			lin_print_bytes(pulse);
 	}
@@ -119,7 +119,9 @@ int main(int argc, char **argv)
 		} else if (!strcmp(name, "go")) {
 			ready("go");
 		} else if (!strcmp(name, "wait")) {
-			tell_until_silent(can, pulse, atoi(value));
+			int ms = strtol(value, &at, 10);
+
+			tell_until_silent(can, pulse, ms, *at ? atol(at + 1) : 0);
 		} else if (!strcmp(name, "halt")) {
 			halt(value);
 		} else {
