@@ -656,21 +656,25 @@ class Device:
         entries = [(tick, tag, self._mapped(launch)) for tick, tag, launch in entries]
         most = max(1, self.bus.burst // 4)
         for start in range(0, len(entries), most):
-            part = entries[start : start + most]
-            before = self.read_status()
-            status = self._written([(regs.REGIONS["LAUNCH"][0], [w for tick, tag, launch in part for w in launch.entry(tick, tag)])])
-            end = time.monotonic() + ANSWER_TIMEOUT
-            while True:
-                accepted = (status.launches_accepted - before.launches_accepted) & 0xFF
-                refused = (status.launches_refused - before.launches_refused) & 0xFF
-                if refused:
-                    raise Refused(f"the launch queue was full: {refused} launches dropped")
-                if accepted == len(part):
-                    break
-                if time.monotonic() > end:
-                    raise TransportError(f"{self.name}: {len(part) - accepted} of {len(part)} launches did not arrive")
-                status = self.read_status()
+            with self.bus.hold():  # what is accepted is counted, so it must all be ours
+                self._commit(entries[start : start + most])
         return len(entries)
+
+    def _commit(self, entries: Sequence[tuple[int, int, Launch]]) -> None:
+        """As launch(), those that fit one burst."""
+        before = self.read_status()
+        status = self._written([(regs.REGIONS["LAUNCH"][0], [w for tick, tag, launch in entries for w in launch.entry(tick, tag)])])
+        end = time.monotonic() + ANSWER_TIMEOUT
+        while True:
+            accepted = (status.launches_accepted - before.launches_accepted) & 0xFF
+            refused = (status.launches_refused - before.launches_refused) & 0xFF
+            if refused:
+                raise Refused(f"the launch queue was full: {refused} launches dropped")
+            if accepted == len(entries):
+                return
+            if time.monotonic() > end:
+                raise TransportError(f"{self.name}: {len(entries) - accepted} of {len(entries)} launches did not arrive")
+            status = self.read_status()
 
     # Responder ---------------------------------------------------------------------------------------------------------
 
@@ -841,14 +845,17 @@ class Device:
     def transmit(self, data: bytes) -> int:
         """See Backend."""
         self._mine.add("bytes")
-        part = data[: self.read_status().tx_free]
-        base = regs.REGIONS["TX"][0]
-        whole = len(part) // 4 * 4
-        for start in range(0, whole, 4 * TRANSMIT_WORDS):
-            words = [int.from_bytes(part[i : i + 4], "little") for i in range(start, min(start + 4 * TRANSMIT_WORDS, whole), 4)]
-            self.write_window(base + 3 * regs.TX_PART_SIZE, words)
-        if rest := part[whole:]:
-            self.write_window(base + (len(rest) - 1) * regs.TX_PART_SIZE, [int.from_bytes(rest, "little")])
+        base = self._window + regs.REGIONS["TX"][0]
+        with self.bus.hold():
+            part = data[: self.read_status().tx_free]
+            whole = len(part) // 4 * 4
+            writes: list[tuple[int, list[int]]] = []
+            for start in range(0, whole, 4 * TRANSMIT_WORDS):
+                words = [int.from_bytes(part[i : i + 4], "little") for i in range(start, min(start + 4 * TRANSMIT_WORDS, whole), 4)]
+                writes.append((base + 3 * regs.TX_PART_SIZE, words))
+            if rest := part[whole:]:
+                writes.append((base + (len(rest) - 1) * regs.TX_PART_SIZE, [int.from_bytes(rest, "little")]))
+            self._exchange(writes, [])
         return len(part)
 
     def flush_transmit(self) -> None:
