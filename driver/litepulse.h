@@ -133,9 +133,9 @@ struct litepulse_stamper {
 /**
  * struct litepulse_io_ops - how the core is reached
  *
- * All but @moderate, @pause, @restarted, @want and @show return a negative errno if the core cannot be reached,
- * -ENODEV if it is gone. A transport that sleeps is called from processes only, any other from any
- * context.
+ * All but @moderate, @pause, @restarted, @want and @show return a negative errno if the core cannot
+ * be reached, -ENODEV if it is gone. A transport that sleeps is called from processes only, any
+ * other from any context.
  * What only reads returns -EINTR if the process is to die and would have to wait for its turn. What
  * writes waits: the end of a claim must not be given up.
  * The transport hands over records by litepulse_take_events(), litepulse_take_bytes() and

@@ -1178,7 +1178,7 @@ static void lin_frames_are_awaited(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, end + 1000), 1);
 	/* It has begun since that tick, at whatever distance. */
 	KUNIT_EXPECT_EQ(test, litepulse_lin_frame_wait(&bus.frame, start - 999), end - start);
-	/* A master that takes its time: the header and its response are each awaited for so long. */
+	/* A master that takes its time: header and response are each awaited for so long. */
 	start = bus.tick;
 	lin_byte(&bus, 0, LITEPULSE_RX_BREAK);
 	lin_byte(&bus, 0x55, 0);

@@ -34,8 +34,8 @@
 #define LITEPULSE_DEVICES 16
 
 /*
- * litepulse_event.kind: what happened. Below 16: reported by the hardware; 4 and 8 are between it and
- * the driver, so nobody gets them, nor can subscribe to them.
+ * litepulse_event.kind: what happened. Below 16: reported by the hardware; 4 and 8 are between it
+ * and the driver, so nobody gets them, nor can subscribe to them.
  */
 #define LITEPULSE_KIND_TX		1 /* a launch started at the tick */
 #define LITEPULSE_KIND_EDGE		2 /* inputs changed */
@@ -301,8 +301,8 @@ struct litepulse_subscribe {
  * @queued: records that wait to be read, those made by the driver not counted
  * @lost_host: records lost because this file was read too slowly
  * @lost_events: events lost by the board's FIFO since the driver was bound, of any kind
- * @lost_bytes: received bytes lost by the board's FIFO since the driver was bound. After a LOST with
- *	LITEPULSE_FLAG_AT_LEAST this, or @lost_events, is a lower bound
+ * @lost_bytes: received bytes lost by the board's FIFO since the driver was bound. After a LOST
+ *	with LITEPULSE_FLAG_AT_LEAST this, or @lost_events, is a lower bound
  * @restarts: times the board was reset since the driver came
  */
 struct litepulse_stats {
