@@ -15,7 +15,6 @@
 #include "litepulse_compat.h"
 #include "litepulse_regs.h"
 #include "litepulse_ring.h"
-#include "litepulse_time.h"
 
 static_assert(sizeof(struct litepulse_ring_event) == 16);
 static_assert(sizeof(struct litepulse_ring_state) <= PAGE_SIZE);
@@ -148,17 +147,13 @@ unsigned int litepulse_ring_take_bytes(struct litepulse_ring_buffer *ring,
 	const u64 now = sequence->tick;
 	u32 head = ring->head, info;
 	unsigned int i;
-	u64 high;
 
 	count = min(count, ring->size - litepulse_ring_queued(ring));
 	for (i = 0; i < count; i++, words += LITEPULSE_RECEIVE_WORDS) {
 		info = words[LITEPULSE_RECEIVE_INFO / 4];
 		if (!litepulse_record_is_byte(info))
 			break;
-		high = FIELD_GET(LITEPULSE_RECEIVE_INFO_TICK_47_32_MASK, info);
-		litepulse_ring_write(ring, head + i,
-				     litepulse_extend_tick(now, high << 32 |
-							   words[LITEPULSE_RECEIVE_TICK_LO / 4]),
+		litepulse_ring_write(ring, head + i, litepulse_record_byte_tick(words, now),
 				     litepulse_record_byte(info),
 				     litepulse_record_byte_flags(info), LITEPULSE_KIND_RX,
 				     LITEPULSE_SRC_RECEIVER);

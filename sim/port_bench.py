@@ -29,7 +29,7 @@ PERIOD = 320  # ticks from frame to frame: 11 records, far more than any line ca
 
 
 class Board:
-    """A simulated SoC whose time passes as it is told."""
+    """A simulated SoC whose time passes only when pass_until() is called."""
 
     def __init__(self, hertz):
         command = [str(sim_soc.build()), "--tcp", "0", "--step", "1", "--pulse-hz", str(hertz), "--loop-tx-rx", "--exit-with-parent"]

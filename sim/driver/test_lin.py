@@ -251,21 +251,21 @@ def test_late_frames_are_sent_again():
     assert told.found("attribute statistics/tx_errors") == [["0"]]
 
 
-# The board is set up, and its line given up, only when another program has changed something of the network.
-MTU_UP, MTU_DOWN = 1234, 1235
-SLOW_BOARD = [
-    (
-        "litepulse_lin_net.c",
-        line,
-        f"""{{
+def until_mtu(mtu, what):
+    """A block of C that waits until another program has set the MTU of `lo`, and says whether it did."""
+    return f"""{{
 \t\tint turn;
 
 \t\tfor (turn = 0; turn < 15 * HZ && READ_ONCE(init_net.loopback_dev->mtu) != {mtu}; turn++)
 \t\t\tschedule_timeout_uninterruptible(1);
-\t\tpr_info("litepulse_lin: {mtu} after %s\\n", turn < 15 * HZ ? "a while" : "too long");
-\t}}
-{line}""",
-    )
+\t\tpr_info("litepulse_lin: {what} after %s\\n", turn < 15 * HZ ? "a while" : "too long");
+\t}}"""
+
+
+# The board is set up, and its line given up, only when another program has changed something of the network.
+MTU_UP, MTU_DOWN = 1234, 1235
+SLOW_BOARD = [
+    ("litepulse_lin_net.c", line, f"{until_mtu(mtu, str(mtu))}\n{line}")
     for line, mtu in (
         ("\t/* The board's ticks may count from 0 again", MTU_UP),
         ("\tlitepulse_consumer_release(lin->lp, &lin->claimant);", MTU_DOWN),
@@ -431,13 +431,7 @@ def test_bus_off_ends_by_hand():
 FAILS_LATE = (
     "litepulse_lin_net.c",
     "\terror = litepulse_consumer_renew(lin->lp, &lin->claimant) ?:",
-    f"""{{
-\t\tint turn;
-
-\t\tfor (turn = 0; turn < 15 * HZ && READ_ONCE(init_net.loopback_dev->mtu) != {MTU_DOWN}; turn++)
-\t\t\tschedule_timeout_uninterruptible(1);
-\t\tpr_info("litepulse_lin: not set up after %s\\n", turn < 15 * HZ ? "a while" : "too long");
-\t}}
+    f"""{until_mtu(MTU_DOWN, "not set up")}
 \terror = -EIO;
 \terror = error ?: litepulse_consumer_renew(lin->lp, &lin->claimant) ?:""",
 )

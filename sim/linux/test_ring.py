@@ -89,7 +89,7 @@ def test_a_slow_program_is_told_what_it_lost(ring):
 
 
 def test_bytes_have_the_ticks_of_the_pins(ring):
-    """Straight from the records, which have no time but the tick; and what did not fit is told behind the rest, in its place."""
+    """Straight from the records, which have no time but the tick; what did not fit is reported behind the rest, in its place."""
     data, form = {"taken": bytes(range(70)), "left": bytes(range(100, 180))}, profile(9600)
     rows = {name: row(2000, ones, form) for name, ones in data.items()}
     stimulus = [

@@ -138,7 +138,7 @@ def test_sllin_is_the_slave(guest, tmp_path):
     assert [tick - starts[0] for tick in starts] == [n * slot for n in range(HEADERS)], told.frames
     assert edges(board.pins_of("tx")) == edges(wave([one for start in starts for one in BUS.header(start, PIDS[0x10])]))
     whole = 0
-    # A response that is so late that it comes into the next header, or is over only then, is nobody's.
+    # A response that is so late that it comes into the next header, or is over only then, belongs to no header.
     for tick, bytes_ in frames_on(board.pins_of("rx")):
         response = bytes_[2:]
         inside = [(word, data) for word, data, at in told.arrived() if tick <= at < tick + slot and not word & ERROR]

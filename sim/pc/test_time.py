@@ -71,7 +71,7 @@ def test_phc2sys(pc):
     guest = pc(ONE)
 
     def run():
-        # Without -L 0 it takes a stall of this machine for a jump of the clock, and begins anew. It ends by its count of lines, not by
+        # Without -L 0 it takes a stall of this machine for a jump of the clock, and begins again. It ends by its count of lines, not by
         # a time: 8 a second, fewer on a busy machine.
         return guest.attached(
             f"./testptp -T 1000; ./phc2sys -s CLOCK_REALTIME -c /dev/ptp0 -O 0 -m -R 8 -L 0 -q | head -n {count}",

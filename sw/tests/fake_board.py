@@ -603,7 +603,7 @@ class Checked:
 class Server:
     """Speaks LiteX's UARTBone for a board, on a pseudo-terminal (path) or TCP (port), in a thread; with a Bridge its rate counts.
 
-    watcher: is told what passes, as sim.bridge_rules.Watcher wants it. checked: a Checked, if it knows frames.
+    watcher: gets what passes, as sim.bridge_rules.Watcher wants it. checked: a Checked, if it knows frames.
     """
 
     def __init__(self, board, kind="pty", answer=None, bridge=None, watcher=None, checked=None):

@@ -652,7 +652,7 @@ static void sizes(int pulse)
 	CHECK(ioctl(pulse, resized(LITEPULSE_IOC_SUBSCRIBE, 300), argument) == -1 && errno == E2BIG);
 }
 
-/* What is on each pin; the board's bits beyond them are nobody's. */
+/* What is on each pin; bits of the board that belong to no pin are not shown. */
 static void levels(int pulse)
 {
 	struct litepulse_status status;

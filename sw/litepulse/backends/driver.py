@@ -38,6 +38,7 @@ from litepulse.backends.interface import (
     TrainChange,
     TrainSettings,
     Wanted,
+    pin_levels,
 )
 from litepulse.backends.wallclock import WallClock
 from litepulse.columns import EdgeRecords
@@ -210,7 +211,7 @@ class Driver:
             not status.flags & abi.STATUS_QUEUE,
             busy,
             status.launch_free,
-            (*(bool(status.inputs >> channel & 1) for channel in range(self.identity.inputs)), bool(status.rx)),
+            pin_levels(status.inputs | status.rx << self.identity.inputs, self.identity.inputs),
         )
 
     def now(self) -> int:

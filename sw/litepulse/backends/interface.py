@@ -61,6 +61,11 @@ class Status:
     levels: tuple[bool, ...]  # of the pins, some cycles ago: input c at c, rx behind the last one
 
 
+def pin_levels(word: int, inputs: int) -> tuple[bool, ...]:
+    """Status.levels from a word that has them as bits, input 0 lowest."""
+    return tuple(bool(word >> channel & 1) for channel in range(inputs + 1))
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What is to be recorded. Sources are 'train', 'queue', 'responder', 'tty'; masks have bit n for channel n."""

@@ -34,6 +34,7 @@ from litepulse.backends.interface import (
     TrainChange,
     TrainSettings,
     Wanted,
+    pin_levels,
 )
 from litepulse.backends.places import CANDIDATES, Places
 from litepulse.backends.wallclock import HOST_CLOCKS, WallClock
@@ -168,13 +169,15 @@ class Stream:
         """
         return self.decode(self.parts(first))
 
-    def decode(self, parts: Iterable[tuple[Sequence[int], int]]) -> list[Event | RxByte | Lost]:
-        """What the records of parts() say, each part decoded as it comes."""
+    def decode(
+        self, parts: Iterable[tuple[Sequence[int], int]], decoder: EventStream | ReceiveStream | None = None
+    ) -> list[Event | RxByte | Lost]:
+        """What the records of parts() say, each part decoded as it comes. decoder: instead of the one of this reader."""
+        decoder = decoder or self.decoder
         found: list[Event | RxByte | Lost] = []
-        width = self.decoder.words
         for words, tick in parts:
-            for start in range(0, len(words), width):
-                found += self.decoder.feed(words[start : start + width], tick)
+            for start in range(0, len(words), decoder.words):
+                found += decoder.feed(words[start : start + decoder.words], tick)
         return found
 
     def decode_edges(self, parts: Iterable[tuple[Sequence[int], int]]) -> EdgeRecords | None:
@@ -237,11 +240,7 @@ class Stream:
             attempts -= 1
             if not attempts or self._split(self._fetch(0))[0].position == header.position:
                 break  # nobody took records meanwhile, so they all lay still
-        decoder = type(self.decoder)()
-        found: list[Event | RxByte | Lost] = []
-        for i in range(0, len(words), decoder.words):
-            found += decoder.feed(words[i : i + decoder.words], header.tick)
-        return header, found
+        return header, self.decode([(words, header.tick)], type(self.decoder)())
 
     def discard(self) -> bool:
         """Frees everything that is ready and forgets old losses; what comes next is ours. False: records keep coming meanwhile."""
@@ -703,7 +702,7 @@ class Device:
             bool(words.queue_idle),
             bool(words.line_busy),
             words.launch_free,
-            tuple(bool(words.levels >> channel & 1) for channel in range(self.identity.inputs + 1)),
+            pin_levels(words.levels, self.identity.inputs),
         )
 
     def now(self) -> int:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads and writes of 32-bit words over LiteX's UARTBone, on a serial port or a TCP connection.
 
-Reads are answered and may be repeated; plain writes are not acknowledged by the bridge, so whoever needs certainty reads
+Reads are answered and may be repeated; plain writes are not acknowledged by the bridge, so a caller that needs certainty reads
 something back (registers.py does). The bridge resets its parser after 100 ms of silence: that is how both ends find each
 other again after garbage. Two processes may share one board: each transaction is made under a lock, and what takes several
 (name the session if there is none, write and see it answered) holds the lock from the first to the last.
 
 A bridge that knows checked frames (checked.py) is spoken to in these by all processes: it does not hear plain commands until
 there was no frame for 2 s. It carries out the writes of two frames in a row with one number only once, and another process may
-have used any number. So whoever gets the lock begins with a frame that only reads.
+have used any number. So the first frame under the lock only reads.
 
 On boards with LitePulse's own serial bridge (docs/bridge.md) the bit rate can be raised. Whoever raises it has the port alone:
 the rate of bridge and port would be wrong for everybody else. The bridge falls back by itself when its host dies or pauses, so
@@ -585,7 +585,11 @@ class UARTBone:
 
     def _limit(self, size: int) -> float:
         """Seconds within which `size` bytes must have come."""
-        return self.timeout + (size * 10 / self.baud if self.baud else 0)
+        return self.timeout + self._on_line(size)
+
+    def _on_line(self, size: int) -> float:
+        """Seconds that `size` bytes are on the line."""
+        return size * 10 / self.baud if self.baud else 0
 
     def _read_burst(self, address: int, count: int) -> list[int]:
         with self.hold():
@@ -593,8 +597,8 @@ class UARTBone:
                 return self._in_frames((), [(address, count)])[0]
             words: list[int] = []
             if self.baud is not None and not self._sent:
-                # The first contact. Whoever had the port a moment ago may have spoken frames: then only these are heard.
-                words = self._ask(address, count, _FIRST_ANSWER + self._limit(4 * count) - self.timeout)
+                # The first contact. Another program may have spoken frames a moment ago: then the bridge hears only these.
+                words = self._ask(address, count, _FIRST_ANSWER + self._on_line(4 * count))
                 if len(words) == count:
                     return words
                 self.repeated += 1
@@ -645,7 +649,7 @@ class UARTBone:
                 raise TransportError(f"{self.name}: bytes keep coming unasked: this is not a LiteX UARTBone")
 
     def _resync(self, silence: float = _RESYNC) -> None:
-        """Waits until the line has been silent long enough for the bridge to listen anew."""
+        """Waits until the line has been silent long enough for the bridge to listen again."""
         end = time.monotonic() + self.timeout
         while self.stream.receive(silence):
             if time.monotonic() > end:
@@ -725,19 +729,21 @@ class UARTBone:
             if not again:
                 self._assure()
 
+    def _frame_number(self, again: bool = False) -> int:
+        """The next number of a frame, or that of the last one. It begins no command, should a bridge that hears these lose the marker."""
+        self._number += not again
+        return 0x80 | self._number & 0x7F
+
     def _ask_in_frame(self, commands: bytes, count: int, seconds: float = _FRAME_ANSWER, again: bool = False) -> tuple[int, ...] | None:
         """The words of the right answer to a frame, None if none came in time. again: with the number of the last one."""
-        if not again:
-            self._number += 1
-        number = 0x80 | self._number & 0x7F  # begins no command, should the marker get lost before a bridge that hears these, too
+        number = self._frame_number(again)
         packed = self._packs and checked.gets_shorter(count)
         answer = checked.Answer(number, count, packed)
         frame = checked.frame(number, commands, packed)
         self._discard()
         begun = boottime()
         self._send(frame)
-        assert self.baud
-        end = time.monotonic() + seconds + (len(frame) + answer.longest) * 10 / self.baud
+        end = time.monotonic() + seconds + self._on_line(len(frame) + answer.longest)
         while (left := end - time.monotonic()) > 0 and not answer.take(self.stream.receive(left)):
             pass
         words = answer.words()
@@ -755,8 +761,7 @@ class UARTBone:
         """Writes a word, and does not wait for an answer."""
         command = self._frame(address, [word])
         if self.framed:
-            self._number += 1
-            command = checked.frame(0x80 | self._number & 0x7F, command, False)
+            command = checked.frame(self._frame_number(), command, False)
         self._send(command)
 
 

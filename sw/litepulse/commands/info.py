@@ -8,7 +8,7 @@ from litepulse.backends import others
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.report import clock_note, headline, shared
-from litepulse.units import exact, si
+from litepulse.units import counted, exact, si
 
 EXAMPLES = """  litepulse info                      the board that the kernel drives
   litepulse --port /dev/ttyUSB1 info  a board on a USB plug
@@ -56,7 +56,7 @@ def run(args: Namespace) -> None:
         )
         samples = identity.samples_per_cycle
         rows = [
-            ("core", f"version {version}, {samples} sample{'s'[: samples > 1]} per cycle"),
+            ("core", f"version {version}, {counted(samples, 'sample')} per cycle"),
             ("clock", f"{si(identity.clock_hz, 'Hz', 6)} ({exact(identity.clock_hz)} Hz)"),
             ("tick", f"{si(1 / ts.tick_hz, 's')} ({exact(ts.tick_hz)} Hz)"),
             ("channels", f"{', '.join(str(i) for i in range(identity.inputs))} and rx"),
