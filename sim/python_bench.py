@@ -21,7 +21,7 @@ from typing import Any
 from litepulse import Board
 from litepulse.backends.interface import Batch, Identity, Losses, Status
 from litepulse.backends.registers import Stream
-from litepulse.capture import Capture, CaptureRun
+from litepulse.capture import Capture, CapturePlan
 from litepulse.commands import capture as command
 from litepulse.interrupt import CtrlC
 from litepulse.layout import regs
@@ -147,8 +147,8 @@ def decode():
 def capture():
     """A job that ends with the last record."""
     backend = recorded()
-    job = Capture(CaptureRun(backend, (0,)), lambda: None, BURSTS * BURST)
-    job.begin()
+    job = Capture(backend, CapturePlan((0,), count=BURSTS * BURST))
+    job.begin(lambda: None)
     return job
 
 
@@ -156,10 +156,10 @@ def rows(style):
     """What the command makes of them; the number of lines, or of the list's elements."""
     backend = recorded()
     board = Board(backend)
-    args = Namespace(style=style, count=BURSTS * BURST, duration=None, inputs=(0,), bytes=False, wall_clock=None)
+    args = Namespace(style=style, count=BURSTS * BURST, duration=None, wall_clock=None)
     text = io.StringIO()
     with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
-        command.follow(args, board, CaptureRun(backend, (0,)), CtrlC())
+        command.follow(args, board, board.capture((0,), count=BURSTS * BURST), CtrlC())
     return text.getvalue().count('"tick"' if style == "json" else "\n")
 
 

@@ -343,19 +343,20 @@ def check_shell(block):
 # Run on the simulated board -----------------------------------------------------------------------------------------------------
 
 
-def wanted(command):
-    """Is it one that needs no board and no other program?"""
+def wanted(command, shown):
+    """Is it one that needs no board and no other program? Without a board, `info` is one if the page shows what it then says."""
     if any(pipe in command for pipe in PIPES) or any(re.search(pattern, command) for pattern in SLOW):
         return False
     simulated = r"(\.venv/bin/)?litepulse --sim |python -m litex_soc\.sim_"
-    return bool(re.match(rf"{simulated}|litepulse (--port (tcp:|/tmp/|/dev/ttyUSB7)|info$)|printf |for ", command))
+    here = rf"{simulated}|litepulse --port (tcp:|/tmp/|/dev/ttyUSB7)|printf |for " + ("|litepulse info$" if shown else "")
+    return bool(re.match(here, command))
 
 
 def runs_here(block):
     """Is it a block whose commands the simulated board carries out, and that no other test runs?"""
     if block.kind != "shell" or (block.page, "shell") in TESTED or block.page.startswith(RECIPES):
         return False
-    return any(wanted(command) and not re.match("printf |for ", command) for command, _ in block.shown)
+    return any(wanted(*each) and not re.match("printf |for ", each[0]) for each in block.shown)
 
 
 def free_port():
@@ -398,7 +399,9 @@ def run(block, folder):
         commands = [("python -m litex_soc.sim_soc -- --tcp 4000 --loop-tx-rx &", None), *commands]  # the page says: run it by itself
     try:
         for command, shown in commands:
-            if not wanted(command):
+            if shown and (file := re.fullmatch(r"cat ([\w.]+)", command)):  # a file that later commands read
+                (folder / file[1]).write_text(shown + "\n")
+            if not wanted(command, shown):
                 continue
             ran += 1
             script = command.replace("/tmp/", f"{folder}/").removeprefix(".venv/bin/")

@@ -5,6 +5,7 @@ And the kinds of test, the folders of sim/: none imports from another one.
 """
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -72,6 +73,31 @@ def test_no_command_speaks_to_a_particular_backend(name):
     assert used <= ({"backends.uartbone"} if name in about_ports else set()), used
 
 
+def engines(text):
+    """What a file uses that lies below a board's methods and the jobs that they begin: the backend, what feeds a job."""
+    attributes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute) and node.attr == "backend"]
+    used = {f"{node.value.id}.backend" for node in attributes if isinstance(node.value, ast.Name)} - {"identity.backend"}
+    return used | {name for line in re.findall(r"import (.*)", text) for name in re.findall(r"\w+Run\b", line)}
+
+
+@pytest.mark.parametrize("name", [name for name in modules() if layer(name) == 3 or name == "demo"])
+def test_a_command_calls_the_board_and_shows_the_job(name):
+    """As every program does, so that the API can do what the command can. `certify` has procedures of its own."""
+    assert not engines(modules()[name].read_text()) or name == "commands.certify"
+
+
+@pytest.mark.parametrize(
+    "text, used",
+    [
+        ("from litepulse.launch import Send, SendRun\n", {"SendRun"}),
+        ("def f(board):\n    board.backend.stop_all()\n", {"board.backend"}),
+        ("def f(board, identity):\n    return board.identity.backend, identity.backend\n", set()),
+    ],
+)
+def test_an_engine_in_a_command_is_noticed(text, used):
+    assert engines(text) == used
+
+
 @pytest.mark.parametrize("name", [name for name in modules() if layer(name) in (1, 2) and not name.endswith("__init__")])
 def test_nothing_below_the_commands_reads_what_a_person_typed(name):
     """Arguments of a command line; the API takes text where a program writes it, through units.to_...() alone."""
@@ -94,7 +120,7 @@ def imports_of_others(text):
         ("train", "from litepulse.commands.report import headline\n", ["commands.report"]),
         ("units", "import litepulse.backends.driver\n", ["backends.driver"]),
         ("train", "from litepulse.backends.interface import Backend\nfrom litepulse import units\n", []),
-        ("commands.info", "import litepulse\nfrom litepulse.train import TrainRun\n", []),
+        ("commands.info", "import litepulse\nfrom litepulse.train import Train\n", []),
     ],
 )
 def test_a_wrong_import_is_noticed(name, text, wrong):

@@ -7,7 +7,7 @@ import itertools
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -19,16 +19,17 @@ from typing import Any, TypeVar, cast
 from litepulse import backends
 from litepulse.backends.interface import Backend, ClockReading, Identity, Status, Stopped, TrainChange
 from litepulse.backends.wallclock import ClockTime, WallClock
-from litepulse.capture import Capture, CaptureRun
+from litepulse.capture import Capture, CapturePlan
 from litepulse.errors import BadInput, InUse, LitePulseError, Refused, Unsupported, check_text, shown
 from litepulse.job import Job
-from litepulse.latency import Latency, LatencyPlan, LatencyRun, check_intervals, check_timeout
+from litepulse.latency import Latency, LatencyPlan, check_intervals, check_timeout
 from litepulse.launch import Outcome, Send
 from litepulse.layout import TRAIN_MIN_PERIOD
-from litepulse.line import Format, Launch, Profile, Trigger
-from litepulse.plan import Order, Time, What, frame, launch_from, launch_of, line_format, period_of, profile_of, train_plan
-from litepulse.respond import RESPONDER_LIMIT, Responder, RespondRun, check_echo, check_trigger
-from litepulse.train import Train, TrainRun, check_overlap
+from litepulse.line import Format, Launch, Profile, Response, Trigger
+from litepulse.measurement import TrainListener
+from litepulse.plan import Order, Time, What, check_overlap, frame, launch_from, launch_of, line_format, period_of, profile_of, train_plan
+from litepulse.respond import RESPONDER_LIMIT, Responder, RespondPlan, check_echo, check_trigger
+from litepulse.train import Train
 from litepulse.units import WORD, Duration, Moment, Number, Timescale, Whole, is_timedelta, to_duration, whole, within
 
 When = Moment | Whole | Duration | timedelta | str  # a whole number is a tick; a Duration, or text with a + in front, is from now
@@ -234,12 +235,14 @@ class Board:
         invert: bool = False,
         loopback: bool = False,
         limit: Whole | None = None,
+        listener: TrainListener | None = None,
     ) -> Train:
         """Starts a pulse train: pulse n leaves at start + n · period, rounded down to a tick, forever.
 
         rate (pulses per second) or period; what goes out: byte (default 0xff) in a frame of baud and format, width (a raw pulse) or
         break_bits (a break of so many bit times); count: pulses, 0: until it is stopped; start: as soon as possible unless given;
-        loopback: the receiver listens inside the core; limit: of pulses whose ticks are kept in `record`, None: all
+        loopback: the receiver listens inside the core; limit: of pulses whose ticks are kept in `record`, None: all; listener: hears of
+        each pulse when it is known
         """
         plan = train_plan(
             self.timescale,
@@ -250,14 +253,17 @@ class Board:
             break_bits=break_bits,
             count=count,
             baud=baud,
-            fmt=line_format(format, invert),
+            format=format,
+            invert=invert,
             loopback=loopback,
         )
         if start is not None:
             plan = dataclasses.replace(plan, start=self.tick_of(start, "start"))
         if limit is not None:
             limit = within(limit, "limit", 0, _MANY)
-        return self._begin(lambda: Train(TrainRun(self.backend, plan, limit), self._end_job))
+        if listener is not None and not isinstance(cast(object, listener), TrainListener):
+            raise BadInput(f"listener: {shown(listener)} has not the methods of a TrainListener")
+        return self.begin(Train(self.backend, plan, limit, listener))
 
     def adjust(
         self, *, rate: Number | str | None = None, period: Time | None = None, step: Time | None = None, at_pulse: Whole = 0
@@ -315,33 +321,25 @@ class Board:
         and bytes, or after duration of the board's clock, or when it is stopped; move_tx: the idle level of TX may change to that of
         the format, else BadInput if it would. InUse if a setting would change that a train or responder on the board relies on.
         """
-        fmt = line_format(format, invert)
-        run = self.capture_run(inputs, edges=edges, filter=filter, bytes=bytes, baud=baud, fmt=fmt, loopback=loopback, move_tx=move_tx)
-        ticks = None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for")))
-        count = within(count, "count", 0, _MANY)
-        return self._begin(lambda: Capture(run, self._end_job, count, ticks), beside_responder=True)
-
-    def capture_run(
-        self,
-        inputs: Iterable[Whole | str],
-        *,
-        edges: str,
-        filter: Whole,
-        bytes: bool,
-        baud: Number | str,
-        fmt: Format,
-        loopback: bool,
-        move_tx: bool = False,
-    ) -> CaptureRun:
-        """The same, planned and not begun."""
         if edges not in ("both", "rise", "fall"):
             raise BadInput(f"edges: {shown(edges)} is not both, rise or fall")
+        fmt = line_format(format, invert)
         filter = within(filter, "filter", 0, FILTER_MAX)
         channels = sorted({self.channel(name) for name in _each(inputs, "inputs")})
         if not channels and not bytes:
             raise BadInput("inputs: none leaves nothing to capture without bytes")
-        profile = profile_of(self.timescale, baud, line_format(fmt)) if bytes else None
-        return CaptureRun(self.backend, channels, edges != "fall", edges != "rise", filter, profile, loopback, move_tx)
+        plan = CapturePlan(
+            channels,
+            edges != "fall",
+            edges != "rise",
+            filter,
+            profile_of(self.timescale, baud, fmt) if bytes else None,
+            loopback,
+            move_tx,
+            within(count, "count", 0, _MANY),
+            None if duration is None else math.floor(self.timescale.ticks(to_duration(duration, "for"))),
+        )
+        return self.begin(Capture(self.backend, plan), beside_responder=True)
 
     def launch(
         self,
@@ -361,7 +359,7 @@ class Board:
         """
         fmt = line_format(format, invert)
         launch = launch_of(self.timescale, byte, width, break_bits, fmt)
-        with self._begin(lambda: Send(self.backend, profile_of(self.timescale, baud, fmt), loopback, self._end_job)) as send:
+        with self.begin(Send(self.backend, profile_of(self.timescale, baud, fmt), loopback)) as send:
             tick = send.run.soon(1) if at is None else self.tick_of(at)
             send.start([(tick, launch)])
             outcome = next(iter(send), None)
@@ -401,7 +399,7 @@ class Board:
             raise BadInput(f"every: {every} is not more than 0")
         if math.floor(gap) < length:
             raise BadInput(f"every: the bytes would overlap: one takes {length} ticks, the distance is only {math.floor(gap)}")
-        send = self._begin(lambda: Send(self.backend, profile, loopback, self._end_job))
+        send = self.begin(Send(self.backend, profile, loopback))
         try:
             depth = self.identity.launch_depth
             known = len(data) if isinstance(data, Sequence) else depth
@@ -438,7 +436,7 @@ class Board:
         known = list(pairs) if isinstance(series, Sequence) else None
         if known is not None:
             self._check_series(known, profile)
-        send = self._begin(lambda: Send(self.backend, profile, loopback, self._end_job))
+        send = self.begin(Send(self.backend, profile, loopback))
         try:
             depth = self.identity.launch_depth
             first = send.run.soon(depth if known is None else len(known)) if start is None else self.tick_of(start, "start")
@@ -517,59 +515,28 @@ class Board:
         long after an answer; exclusive: no other bytes start while armed; own: our own transmission may trigger, too; echo: it may come
         back until so long after its end (default 16 cycles of the core's clock)
         """
-        run = self.respond_run(
-            on,
-            after,
-            byte=byte,
-            width=width,
-            break_bits=break_bits,
-            once=once,
-            holdoff=holdoff,
-            exclusive=exclusive,
-            own=own,
-            echo=echo,
-            baud=baud,
-            fmt=line_format(format, invert),
-            loopback=loopback,
-        )
-        return self._begin(lambda: Responder(run, self._end_responder))
-
-    def respond_run(
-        self,
-        on: Trigger,
-        after: Time,
-        *,
-        byte: Whole | None,
-        width: Time | None,
-        break_bits: Whole | None,
-        once: bool,
-        holdoff: Time,
-        exclusive: bool,
-        own: bool,
-        echo: Time | None,
-        baud: Number | str,
-        fmt: Format,
-        loopback: bool,
-    ) -> RespondRun:
-        """The same, planned and not begun."""
-        scale, fmt = self.timescale, line_format(fmt)
-        check_trigger(on)
-        if on.kind == "edge":
-            on = Trigger("edge", self.channel("rx" if on.channel == -1 else on.channel), on.rise, on.fall)
+        scale = self.timescale
         check_echo(echo, own)
-        return RespondRun(
-            self.backend,
-            on,
+        fmt = line_format(format, invert)
+        response = Response(
+            self._trigger(on),
             launch_of(scale, byte, width, break_bits, fmt),
-            profile_of(scale, baud, fmt),
             scale.whole_ticks(to_duration(after, "delay"), "delay", 0, RESPONDER_LIMIT),
             scale.whole_ticks(to_duration(holdoff, "holdoff"), "holdoff", 0, RESPONDER_LIMIT),
             not once,
             exclusive,
             not own,
-            loopback,
-            None if echo is None else scale.whole_ticks(to_duration(echo, "echo"), "echo", 0, self.identity.echo_limit),
         )
+        limit = self.identity.echo_limit
+        ticks = None if echo is None else scale.whole_ticks(to_duration(echo, "echo"), "echo", 0, limit)
+        return self.begin(Responder(self.backend, RespondPlan(response, profile_of(scale, baud, fmt), loopback, ticks)))
+
+    def _trigger(self, on: Trigger) -> Trigger:
+        """With the number of its channel; BadInput unless it is a trigger of this board."""
+        check_trigger(on)
+        if on.kind != "edge":
+            return on
+        return Trigger("edge", self.channel("rx" if on.channel == -1 else on.channel), on.rise, on.fall)
 
     def latency(
         self,
@@ -608,64 +575,17 @@ class Board:
         from_end: delays count from the end of the stimulus, not from its start edge
         filter: levels shorter than so many samples are ignored
         """
-        run = self.latency_run(
-            on,
-            byte=byte,
-            width=width,
-            break_bits=break_bits,
-            interval=interval,
-            jitter=jitter,
-            seed=seed,
-            count=count,
-            duration=duration,
-            start=start,
-            timeout=timeout,
-            blank=blank,
-            holdoff=holdoff,
-            from_end=from_end,
-            filter=filter,
-            baud=baud,
-            fmt=line_format(format, invert),
-            loopback=loopback,
-        )
-        return self._begin(lambda: Latency(run, self._end_job))
-
-    def latency_run(
-        self,
-        on: Trigger | None,
-        *,
-        byte: Whole | None,
-        width: Time | None,
-        break_bits: Whole | None,
-        interval: Time,
-        jitter: Time | None,
-        seed: Whole,
-        count: Whole,
-        duration: Time | None,
-        start: When | None,
-        timeout: Time | None,
-        blank: Time,
-        holdoff: Time,
-        from_end: bool,
-        filter: Whole,
-        baud: Number | str,
-        fmt: Format,
-        loopback: bool,
-    ) -> LatencyRun:
-        """The same, planned and not begun."""
-        scale, fmt = self.timescale, line_format(fmt)
+        scale = self.timescale
 
         def ticks(value: Time, what: str, low: int = 0) -> int:
             return scale.whole_ticks(to_duration(value, what), what, low)
 
         filter = within(filter, "filter", 0, FILTER_MAX)
         count = within(count, "count", 0, WORD - 1)
-        if on is not None:
-            check_trigger(on)
         if on is None and (byte is not None or width is not None or break_bits is not None):
             raise BadInput("on: say what the response is; only if each stimulus is another byte, its own byte is")
-        if on and on.kind == "edge":
-            on = Trigger("edge", self.channel("rx" if on.channel == -1 else on.channel), on.rise, on.fall)
+        on = None if on is None else self._trigger(on)
+        fmt = line_format(format, invert)
         launch = launch_of(scale, byte if on else 0, width, break_bits, fmt)
         profile = profile_of(scale, baud, fmt)
         mean = ticks(interval, "interval", 1)
@@ -689,7 +609,11 @@ class Board:
             filter,
             loopback,
         )
-        return LatencyRun(self.backend, plan)
+        return self.begin(Latency(self.backend, plan))
+
+    def disarm(self) -> None:
+        """Disarms the responder, by whomever it was armed; what else runs on the board goes on."""
+        self.backend.disarm()
 
     def stop(self) -> Stopped:
         """Ends all that starts by itself on the board, also what other programs left there."""
@@ -697,18 +621,15 @@ class Board:
 
     # One job at a time
 
-    def begin(self, make: Callable[[Callable[[], None]], JobType]) -> JobType:
-        """Begins a job of another kind: `make` gets what the job has to call at its end, and returns it. InUse if there is one already."""
-        return self._begin(lambda: make(self._end_job))
-
-    def _begin(self, make: Callable[[], JobType], beside_responder: bool = False) -> JobType:
+    def begin(self, job: JobType, beside_responder: bool = False) -> JobType:
+        """Begins a job, of whatever kind, and returns it. InUse if there is one already."""
         self.take(beside_responder)
         try:
-            job = make()
-            job.begin()
             if isinstance(job, Responder):
+                job.begin(self._end_responder)
                 self._responder = job
             else:
+                job.begin(self._end_job)
                 self._job = job
         finally:
             self.give_back()

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Edges and received bytes with their ticks."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from litepulse import columns
 from litepulse.backends.interface import Backend, Batch, Wanted
@@ -19,7 +18,6 @@ from litepulse.units import Timescale
 if TYPE_CHECKING:
     from litepulse.columns import Array
 
-Look = TypeVar("Look", bound=Sized)
 Raw = TypeVar("Raw")
 # (tick, channel, 'byte' or 'lost'; level, byte or loss; ns in the clock asked for, by how much they may be wrong)
 Found = tuple[int, str, "int | RxByte | Lost", "int | None", int]
@@ -30,57 +28,58 @@ def channel_name(backend: Backend, channel: int) -> str:
     return "rx" if channel == backend.identity.inputs else str(channel)
 
 
-class CaptureRun:
-    """Streams edges of chosen channels, and bytes if a profile is given."""
+@dataclass(frozen=True)
+class CapturePlan:
+    """What is recorded, as the board does it: edges of channels, those that last `filter` samples, and bytes if there is a profile.
 
-    def __init__(
-        self,
-        backend: Backend,
-        channels: Sequence[int],
-        rise: bool = True,
-        fall: bool = True,
-        filtered: int = 0,
-        profile: Profile | None = None,
-        loopback: bool = False,
-        move_tx: bool = False,
-    ) -> None:
-        """move_tx: the idle level of TX may change to that of the profile."""
-        self.backend, self.channels, self.rise, self.fall = backend, channels, rise, fall
-        self.filtered, self.profile, self.loopback, self.move_tx = filtered, profile, loopback, move_tx
+    move_tx: the idle level of TX may change to that of the profile; count: of edges and bytes, 0: without end; duration: ticks
+    """
+
+    channels: Sequence[int]
+    rise: bool = True
+    fall: bool = True
+    filter: int = 0
+    profile: Profile | None = None
+    loopback: bool = False
+    move_tx: bool = False
+    count: int = 0
+    duration: int | None = None
+
+
+class Receiver:
+    """Records what a plan asks for, look by look."""
+
+    def __init__(self, backend: Backend, plan: CapturePlan) -> None:
+        self.backend, self.plan = backend, plan
         self.samples = backend.identity.samples_per_cycle
         self.poller = Poller(backend)
-        self.edge_count = self.byte_count = 0
 
     def prepare(self) -> None:
         """Enables the channels and forgets what was recorded. BadInput or InUse if listening would disturb something."""
+        plan, backend = self.plan, self.backend
         self._check_idle()
-        mask = sum(1 << channel for channel in self.channels)
-        self.backend.set_receiver(self.profile, self.profile is not None, self.loopback)
-        self.backend.record(
+        mask = sum(1 << channel for channel in plan.channels)
+        backend.set_receiver(plan.profile, plan.profile is not None, plan.loopback)
+        backend.record(
             Wanted(
-                rise=mask if self.rise else 0,
-                fall=mask if self.fall else 0,
-                filtered=mask if self.filtered else 0,
-                filter=self.filtered,
-                received=self.profile is not None,
+                rise=mask if plan.rise else 0,
+                fall=mask if plan.fall else 0,
+                filtered=mask if plan.filter else 0,
+                filter=plan.filter,
+                received=plan.profile is not None,
             )
         )
 
     def _check_idle(self) -> None:
         """BadInput if TX would move: the receiver's polarity is also that of TX at rest."""
         level = self.backend.idle_level()
-        if self.profile is None or self.move_tx or level is None:
+        if self.plan.profile is None or self.plan.move_tx or level is None:
             return
-        wanted = 0 if self.profile.format.invert else 1
+        wanted = 0 if self.plan.profile.format.invert else 1
         if level != wanted:
             raise BadInput(
                 f"invert: TX rests at {level}; to receive with an idle level of {wanted} would move it: --move-tx (move_tx) allows that"
             )
-
-    @property
-    def tick(self) -> int:
-        """The board's, at the last look."""
-        return self.poller.tick
 
     def poll(self) -> list[Found]:
         """What is new, in the order of time."""
@@ -89,11 +88,7 @@ class CaptureRun:
     def poll_columns(self) -> "Array | list[Found]":
         """As poll(); edges as an array of columns.dtype(), if there is nothing else."""
         _, batch = self.poller.poll(as_columns=True)
-        if batch.edges is None:
-            return self._found(batch)
-        found = columns.edges(batch.edges, self.samples, self.channels)
-        self.edge_count += len(found)
-        return found
+        return self._found(batch) if batch.edges is None else columns.edges(batch.edges, self.samples, self.plan.channels)
 
     def _found(self, batch: Batch) -> list[Found]:
         """What is in a batch of records, in the order of time."""
@@ -103,30 +98,14 @@ class CaptureRun:
                 found.append((event.tick, "lost", event, None, 0))
             elif event.kind == "edge":
                 for edge in edges(event, self.samples):
-                    if edge.channel in self.channels:
+                    if edge.channel in self.plan.channels:
                         found.append((edge.tick, channel_name(self.backend, edge.channel), edge.level, edge.ns, edge.uncertainty))
-                        self.edge_count += 1
         for byte in batch.received:
             if isinstance(byte, Lost):
                 found.append((byte.tick, "lost", byte, None, 0))
             else:
                 found.append((byte.tick, "byte", byte, byte.ns, byte.uncertainty))
-                self.byte_count += 1
         return sorted(found, key=lambda item: item[0])
-
-    def follow(self, interrupt: Flag) -> Iterator[list[Found]]:
-        """Yields batches until interrupted."""
-        return self._looks(self.poll, interrupt)
-
-    def follow_columns(self, interrupt: Flag) -> "Iterator[Array | list[Found]]":
-        """As follow(), with what poll_columns() has."""
-        return self._looks(self.poll_columns, interrupt)
-
-    def _looks(self, look: "Callable[[], Look]", interrupt: Flag) -> "Iterator[Look]":
-        while not interrupt:
-            found = look()
-            yield found
-            self.poller.pause(len(found) >= 8)
 
 
 @dataclass(frozen=True)
@@ -176,101 +155,97 @@ class LostEvent:
 CaptureEvent = EdgeEvent | ByteEvent | LostEvent
 
 
-class ListenRun(Protocol[Raw]):
-    """What is heard on a board, look by look."""
-
-    @property
-    def backend(self) -> Backend:
-        """Of the board."""
-        ...
-
-    @property
-    def tick(self) -> int:
-        """The board's, at the last look."""
-        ...
-
-    def prepare(self) -> None:
-        """Begins to record."""
-        ...
-
-    def poll(self) -> list[Raw]:
-        """What is new."""
-        ...
-
-    def follow(self, interrupt: Flag) -> Iterator[list[Raw]]:
-        """Yields batches until interrupted."""
-        ...
-
-
 class Listen(Job[Item], Generic[Raw, Item]):
     """A job that only records. Ends by itself after `count` items that are no losses (0: does not), or `duration` ticks."""
 
-    def __init__(self, run: ListenRun[Raw], ended: Callable[[], None], count: int = 0, duration: int | None = None) -> None:
-        super().__init__(run.backend, ended)
-        self._run, self._count, self._given = run, count, 0
-        self._timescale = timescale_of(run.backend)
+    at_once = 8  # so much found at a look, and the next one follows at once
+
+    def __init__(self, backend: Backend, poller: Poller, count: int = 0, duration: int | None = None) -> None:
+        super().__init__(backend)
+        self.poller = poller
+        self._timescale = timescale_of(backend)
+        self._count, self._given = count, 0
         self._duration = duration
         self._last_tick: int | None = None
-        self._batches = run.follow(self._flag)
-
-    def _prepare(self) -> None:
-        self._run.prepare()
 
     def _start(self) -> None:
         if self._duration is not None:
             self._last_tick = self._backend.now() + self._duration
 
-    def _item(self, found: Raw) -> Item | None:
-        """What a program gets of it; None: nothing."""
+    def _poll(self) -> Sequence[Raw]:
+        """What is new."""
         raise NotImplementedError
 
-    def _take(self, batch: list[Raw]) -> bool:
+    def _rest(self) -> Sequence[Raw]:
+        """What has come since the last look, at the end."""
+        return self._poll()
+
+    def _wanted(self, found: Raw) -> bool:
+        """Whether it belongs to what was asked for."""
+        return True
+
+    def _is_loss(self, found: Raw) -> bool:
+        """Whether it stands for records that are missing."""
+        return isinstance(found, Lost)
+
+    def _take(self, batch: Sequence[Raw]) -> bool:
         """False: that was all."""
         for found in batch:
-            item = self._item(found)
-            if item is None:
-                continue
-            self._ready.append(item)
-            self._given += not isinstance(item, LostEvent)
-            if self._count and self._given >= self._count:
-                return False
-        return self._last_tick is None or self._run.tick < self._last_tick
+            if self._wanted(found):
+                self._ready.append(found)
+                self._given += not self._is_loss(found)
+                if self._count and self._given >= self._count:
+                    return False
+        return self._last_tick is None or self.poller.tick < self._last_tick
 
-    def _advance(self, interrupt: Flag) -> bool:
-        batch = next(self._batches, None)
-        return batch is not None and self._take(batch)
+    def _follow(self, interrupt: Flag) -> Iterator[None]:
+        while not interrupt:
+            batch = self._poll()
+            if not self._take(batch):
+                return
+            yield
+            if not interrupt:
+                self.poller.pause(len(batch) >= self.at_once)
 
     def _finish(self) -> None:
         if not self._count or self._given < self._count:
             self._take(self._rest())
-        self._count_losses()
-        self._undo()
 
-    def _abandon(self) -> None:
-        with contextlib.suppress(LitePulseError):
-            self._undo()
-
-    def _rest(self) -> list[Raw]:
-        """What has come since the last look."""
-        return self._run.poll()
-
-    def _undo(self) -> None:
-        """Undoes what prepare() did."""
+    def _release(self) -> None:
         self._backend.stop_recording()
 
 
 class Capture(Listen[Found, CaptureEvent]):
-    """A running capture. Iterating over it gives what happens, in the order of time within each look at the board."""
+    """A running capture. Iterating over it gives what happens, in the order of time within each look at the board.
 
-    def __init__(self, run: CaptureRun, ended: Callable[[], None], count: int = 0, duration: int | None = None) -> None:
-        super().__init__(run, ended, count, duration)
-        self._capture = run
-        self._columns: Iterator[Array | list[Found]] | None = None  # instead of _batches, once array() has begun
+    `plan`: what was asked for, as the board does it
+    """
 
-    def _item(self, found: Found) -> CaptureEvent | None:
+    def __init__(self, backend: Backend, plan: CapturePlan) -> None:
+        self.plan, self._receiver = plan, Receiver(backend, plan)
+        super().__init__(backend, self._receiver.poller, plan.count, plan.duration)
+        self._as_columns = False
+
+    def _prepare(self) -> None:
+        self._receiver.prepare()
+
+    def _poll(self) -> "Sequence[Found]":
+        return cast("Sequence[Found]", self._receiver.poll_columns()) if self._as_columns else self._receiver.poll()
+
+    def rows(self) -> Iterator[list[Found]]:
+        """As batches(), what was found as it is."""
+        return self._each_look(self._take_ready)
+
+    def _wanted(self, found: Found) -> bool:
+        return self._last_tick is None or found[0] < self._last_tick
+
+    def _is_loss(self, found: Found) -> bool:
+        return isinstance(found[2], Lost)
+
+    def _item(self, found: "Found | Array") -> CaptureEvent:
+        if not isinstance(found, tuple):
+            return cast(CaptureEvent, found)  # of array(), which is the one that iterates
         tick, what, value, ns, uncertainty = found
-        if self._last_tick is not None and tick >= self._last_tick:
-            return None
         time = self._timescale.seconds(tick)
         if isinstance(value, Lost):
             return LostEvent.of(value, self._timescale)
@@ -296,7 +271,7 @@ class Capture(Listen[Found, CaptureEvent]):
             return made
 
         with self._turn:
-            self._columns = self._capture.follow_columns(self._flag)
+            self._as_columns = True
         for event in self:
             if isinstance(event, LostEvent):
                 self.close()
@@ -308,20 +283,8 @@ class Capture(Listen[Found, CaptureEvent]):
                 single.append((event.tick, line if isinstance(event.channel, str) else event.channel, event.level))
         return numpy.concatenate([*found, block()])
 
-    def _advance(self, interrupt: Flag) -> bool:
-        if self._columns is None:
-            return super()._advance(interrupt)
-        look = next(self._columns, None)
-        return look is not None and (self._take(look) if isinstance(look, list) else self._take_edges(look))
-
-    def _rest(self) -> list[Found]:
-        if self._columns is None:
-            return super()._rest()
-        look = self._capture.poll_columns()
-        if isinstance(look, list):
-            return look
-        self._take_edges(look)
-        return []
+    def _take(self, batch: Sequence[Found]) -> bool:
+        return super()._take(batch) if isinstance(batch, list) else self._take_edges(cast("Array", batch))
 
     def _take_edges(self, edges: "Array") -> bool:
         """As _take(), of edges in the order of time."""
@@ -331,8 +294,8 @@ class Capture(Listen[Found, CaptureEvent]):
             edges = edges[: edges["tick"].searchsorted(numpy.uint64(self._last_tick))]  # an int would make both floats
         if self._count:
             edges = edges[: self._count - self._given]
-        self._ready.append(cast(CaptureEvent, edges))  # array(), which asked for it, is the one that iterates
+        self._ready.append(edges)
         self._given += len(edges)
         if self._count and self._given >= self._count:
             return False
-        return self._last_tick is None or self._run.tick < self._last_tick
+        return self._last_tick is None or self.poller.tick < self._last_tick

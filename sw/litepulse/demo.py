@@ -17,8 +17,6 @@ from litepulse.commands.train import live_rows, train_result, train_text
 from litepulse.errors import LitePulseError, OutputClosed
 from litepulse.interrupt import Interrupt
 from litepulse.layout import regs
-from litepulse.plan import train_plan
-from litepulse.train import TrainRun
 from litepulse.units import exact
 from litepulse.vcd import Vcd
 
@@ -81,16 +79,13 @@ def simulate(count: int, vcd: Path) -> tuple[dict[str, Any], float]:
     """(result, seconds) of the train, followed live."""
     begin = time.monotonic()
     with litepulse.open(sim=True, vcd=vcd, step=LONGEST_STEP) as board:
-        run = TrainRun(board.backend, train_plan(board.timescale, rate=RATE, byte=BYTE, baud=BAUD, count=count))
         output.write(headline(board))
-        run.prepare()
         with Interrupt() as interrupt, output.Live("58 Hz train, SIMULATED", count) as live:
-            run.start()
-            for rows in run.follow(interrupt):
-                live.update(run.record.launched_count, live_rows(run, rows))
-            run.stop()
-        result = train_result(board, run, interrupt)
-        output.write("\n".join([*train_text(board, run, result), ""]))
+            with board.train(RATE, byte=BYTE, baud=BAUD, count=count) as train:
+                for rows in train.rows():
+                    live.update(train.record.launched_count, live_rows(train, rows))
+        result = train_result(board, train, interrupt)
+        output.write("\n".join([*train_text(board, train, result), ""]))
         if interrupt:
             raise LitePulseError("interrupted")
     return result, time.monotonic() - begin

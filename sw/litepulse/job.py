@@ -5,13 +5,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
-from litepulse.backends.interface import Backend, Batch, Status
+from litepulse.backends.interface import Backend, Batch, Losses, Status
 from litepulse.errors import BadInput, InUse, LitePulseError, TransportError
-from litepulse.interrupt import CtrlC, Flag
+from litepulse.interrupt import CtrlC, Flag, current
 from litepulse.units import Timescale
 
 POLL_SECONDS = 0.02
@@ -73,31 +73,37 @@ def tidy(backend: Backend) -> None:
 
 
 Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 class Job(Generic[Item]):
     """A job as programs see it: a context manager, and an iterator over what happens.
 
     Ctrl-C while the iterator waits ends the iteration as if nothing more came, and sets `interrupted`; elsewhere it raises
-    KeyboardInterrupt as always. Leaving the `with` block ends the job. The board that makes it calls begin().
+    KeyboardInterrupt as always. Within an Interrupt that is what ends it instead. Leaving the `with` block ends the job. Board.begin()
+    begins it.
     """
 
-    def __init__(self, backend: Backend, ended: Callable[[], None], interrupt: Flag | None = None) -> None:
-        """interrupt: ends the iteration instead of Ctrl-C; whoever gives it catches the signals."""
+    def __init__(self, backend: Backend) -> None:
         self.interrupted = False
         self._backend = backend
-        self._lost: int | None = None  # once it has ended
-        self._ended = ended  # tells the board that the next job may begin
-        self._closed = self._over = False
+        self._losses: Losses | None = None  # once it has ended
+        self._ended: Callable[[], None] | None = None  # tells the board that the next job may begin
+        self._over = False
         self._turn = threading.RLock()  # a look at the board, or the end, is one thread's: another one's stop() waits for it
-        self._ready: deque[Item] = deque()
-        ctrl_c = CtrlC()
-        self._flag = ctrl_c if interrupt is None else interrupt
-        self._catching: AbstractContextManager[object] = ctrl_c if interrupt is None else nullcontext()
+        self._ready: deque[Any] = deque()  # what _item() makes items of
+        self._looks: Iterator[None] | None = None
+        outer, ctrl_c = current(), CtrlC()
+        self._flag: Flag = ctrl_c if outer is None else outer
+        self._catching: AbstractContextManager[object] = ctrl_c if outer is None else nullcontext()
 
-    def begin(self) -> None:
-        """Prepares the board and starts what the job runs there. If a fault or a signal cuts the start short, what runs is ended."""
+    def begin(self, ended: Callable[[], None]) -> None:
+        """Prepares the board and starts what the job runs there. If a fault or a signal cuts the start short, what runs is ended.
+
+        ended: is called at the end of the job
+        """
         self._prepare()
+        self._ended = ended
         try:
             self._start()
         except BaseException:
@@ -111,17 +117,16 @@ class Job(Generic[Item]):
     def _start(self) -> None:
         """Starts what runs on the board."""
 
-    def _advance(self, interrupt: Flag) -> bool:
-        """Looks once, puts what came into _ready; False: nothing more will come."""
+    def _follow(self, interrupt: Flag) -> Iterator[None]:
+        """Looks at the board, puts what came into _ready, and yields, until nothing more will come, or an interrupt came."""
         raise NotImplementedError
 
     def _finish(self) -> None:
         """Ends what runs and puts what still came into _ready. Called once."""
-        raise NotImplementedError
 
-    def _abandon(self) -> None:
-        """Ends what runs, whatever state it is in; does not raise LitePulseError. Called once, if _finish() was not, or failed."""
-        raise NotImplementedError
+    def _release(self) -> None:
+        """Nothing that the job began runs on the board, whatever state it is in, and nothing is recorded for it."""
+        tidy(self._backend)
 
     def __iter__(self) -> Self:
         return self
@@ -130,63 +135,108 @@ class Job(Generic[Item]):
         while True:
             with self._turn:
                 if self._ready:
-                    return self._ready.popleft()
+                    return self._item(self._ready.popleft())
                 if self._over:
                     raise StopIteration
                 self._look()
+
+    def _item(self, found: Any) -> Item:
+        """What a program gets of something in _ready."""
+        return found
+
+    def batches(self) -> Iterator[list[Item]]:
+        """Instead of iterating over the job: what came, look by look, in lists that may be empty; the last has what came with the end."""
+        return ([self._item(each) for each in batch] for batch in self._each_look(self._take_ready))
+
+    def _each_look(self, take: Callable[[], list[Found]]) -> Iterator[list[Found]]:
+        """Looks until the job is over, and yields what `take` finds after each."""
+        over = False
+        while not over:
+            with self._turn:
+                if not self._over:
+                    self._look()
+                found, over = take(), self._over
+            yield found
+
+    def _take_ready(self) -> list[Any]:
+        """What waits in _ready."""
+        found = list(self._ready)
+        self._ready.clear()
+        return found
 
     def _look(self) -> None:
         """One look; the end, if that was the last."""
         with self._catching:
             try:
-                if not self._advance(self._flag) or self._flag:
-                    self._over = True
+                if self._looks is None:
+                    self._looks = self._follow(self._flag)
+                if next(self._looks, self) is self:
                     self.interrupted = bool(self._flag)
                     self._end()
             except BaseException:
-                self._over = True
                 self._abandon()
-                self._close()
                 raise
+
+    def _end(self) -> None:
+        self._over = True
+        self._finish()
+        self._losses = self._backend.losses()
+        self._release()
+        self._close()
+
+    def _abandon(self) -> None:
+        """The end after a fault; does not raise LitePulseError."""
+        self._over = True
+        with suppress(LitePulseError):
+            self._losses = self._backend.losses()
+        with suppress(LitePulseError):
+            self._release()
+        self._close()
+
+    def _close(self) -> None:
+        ended, self._ended = self._ended, None
+        if ended:
+            ended()
 
     def stop(self) -> None:
         """Ends the job; what has come, and what comes until the line is idle, can still be iterated over."""
         with self._turn:
             if self._over:
                 return
-            self._over = True
             try:
                 self._end()
             except BaseException:
                 self._abandon()
-                self._close()
                 raise
 
-    def _end(self) -> None:
-        self._finish()
-        self._close()
+    def detach(self) -> None:
+        """Ends the job here, and leaves what it started on the board running."""
+        with self._turn:
+            if self._over:
+                return
+            try:
+                self._backend.leave()
+            except BaseException:
+                self._abandon()
+                raise
+            self._over = True
+            self._close()
+
+    @property
+    def losses(self) -> Losses:
+        """Records that are missing, by now."""
+        return self._losses or self._backend.losses()
 
     @property
     def lost(self) -> int:
-        """Records that are missing, by now."""
-        return self._lost if self._lost is not None else self._backend.losses().total
+        """How many records are missing, by now."""
+        return self.losses.total
 
     def close(self) -> None:
         """Ends the job. May be called again."""
         with self._turn:
             if not self._over:
-                self._over = True
                 self._abandon()
-            self._close()
-
-    def _close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._ended()
-
-    def _count_losses(self) -> None:
-        """At the end of the job, before the next one begins."""
-        self._lost = self._backend.losses().total
 
     def __enter__(self) -> Self:
         return self

@@ -5,7 +5,7 @@ import heapq
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ from litepulse.backends.interface import Backend, Batch, Status, Wanted
 from litepulse.distribution import Distribution
 from litepulse.errors import BadInput
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, Job, tidy, timescale_of
+from litepulse.job import POLL_SECONDS, Job, timescale_of
 from litepulse.launch import SendRun
 from litepulse.line import Launch, Profile, Trigger
 from litepulse.pairing import ANSWERED, REFUSED, Pairing, Sample
@@ -160,13 +160,18 @@ class _Stimuli(SendRun):
         return found
 
 
-class LatencyRun:
-    """A measurement: sends stimuli, pairs them with responses and counts."""
+class Latency(Job[Sample]):
+    """A running measurement. Iterating over it gives a Sample for each stimulus, and for each response that belongs to none.
+
+    `plan`: what was asked for, in ticks; `delays`: the distribution of the delays by now, in ticks; `counts`: {Sample.outcome: how often}
+    by now; `overtaken`: responses that came after the next stimulus, as far as that can be told
+    """
 
     def __init__(self, backend: Backend, plan: LatencyPlan) -> None:
-        self.backend, self.plan = backend, plan
+        super().__init__(backend)
+        self.plan = plan
         self.delays = Distribution()
-        self.counts: Counter[str] = Counter()  # of Sample.outcome
+        self.counts: Counter[str] = Counter()
         self.overtaken = 0
         self._stimuli = _Stimuli(backend, plan)
         self.poller = self._stimuli.poller
@@ -189,24 +194,25 @@ class LatencyRun:
         """That left, by now."""
         return self._stimuli.told - self.counts[REFUSED]
 
-    def prepare(self) -> None:
-        """Sets profiles and forgets what was recorded; nothing leaves yet."""
+    def _prepare(self) -> None:
         self._stimuli.prepare()
 
-    def follow(self, interrupt: Flag) -> Iterator[list[Sample]]:
-        """Yields what is certain by each look, until all stimuli have had their time, or an interrupt came."""
+    def _follow(self, interrupt: Flag) -> Iterator[None]:
+        """Gives what is certain by each look, until all stimuli have had their time, or an interrupt came."""
         self._stimuli.begin()
         for _ in self._stimuli.follow(interrupt):
-            yield self._take()
+            self._ready += self._take()
+            yield
         now = self.poller.tick
         # Further responses to the last stimulus are counted as those to the others are: until the next one would leave.
         least = now + self._lag + min(self.plan.timeout, self.plan.interval + self.plan.jitter)
         most = now + self._lag + self.plan.timeout + 1
         while not interrupt and self.poller.tick < (most if self._pairing.waiting else least):
-            self.backend.wait(min(POLL_SECONDS, float(self._stimuli.timescale.seconds(self.plan.timeout))))
+            self._backend.wait(min(POLL_SECONDS, float(self._stimuli.timescale.seconds(self.plan.timeout))))
             self._stimuli.now()
-            yield self._take()
-        yield self._count(self._pair(self.poller.tick) + self._pairing.end())
+            self._ready += self._take()
+            yield
+        self._ready += self._count(self._pair(self.poller.tick) + self._pairing.end())
 
     def _take(self) -> list[Sample]:
         """The samples of the looks since the last call."""
@@ -219,7 +225,7 @@ class LatencyRun:
             on = self.plan.on
             for event in batch.events:
                 if not isinstance(event, Lost) and event.kind == "edge" and on:
-                    for edge in edges(event, self.backend.identity.samples_per_cycle):
+                    for edge in edges(event, self._backend.identity.samples_per_cycle):
                         if edge.channel == on.channel:
                             self._add(edge.tick, 0, (0, True))
             for byte in batch.received:
@@ -258,52 +264,3 @@ class LatencyRun:
             if sample.outcome == ANSWERED and sample.delay is not None:
                 self.delays.add(sample.delay)
         return samples
-
-
-class Latency(Job[Sample]):
-    """A running measurement. Iterating over it gives a Sample for each stimulus, and for each response that belongs to none.
-
-    `delays` is the distribution of the delays by now, in ticks; `counts` how often each outcome occurred.
-    """
-
-    def __init__(self, run: LatencyRun, ended: Callable[[], None]) -> None:
-        super().__init__(run.backend, ended)
-        self._run = run
-        self._batches = run.follow(self._flag)
-
-    def _prepare(self) -> None:
-        self._run.prepare()
-
-    @property
-    def plan(self) -> LatencyPlan:
-        """What was asked for, in ticks."""
-        return self._run.plan
-
-    @property
-    def delays(self) -> Distribution:
-        """Of the stimuli that were answered, in ticks."""
-        return self._run.delays
-
-    @property
-    def counts(self) -> Counter[str]:
-        """{Sample.outcome: how often}."""
-        return self._run.counts
-
-    @property
-    def overtaken(self) -> int:
-        """Responses that came after the next stimulus, as far as that can be told."""
-        return self._run.overtaken
-
-    def _advance(self, interrupt: Flag) -> bool:
-        samples = next(self._batches, None)
-        if samples is None:
-            return False
-        self._ready.extend(samples)
-        return True
-
-    def _finish(self) -> None:
-        self._count_losses()
-        tidy(self._backend)
-
-    def _abandon(self) -> None:
-        tidy(self._backend)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from litepulse.backends.interface import DRIVER, LAUNCH_PROFILE, Backend, Batch, Status, Wanted
 from litepulse.interrupt import Flag
-from litepulse.job import POLL_SECONDS, Job, Poller, check_alone, tidy, timescale_of
+from litepulse.job import POLL_SECONDS, Job, Poller, check_alone, timescale_of
 from litepulse.line import Launch, Profile
 from litepulse.streams import Event, Lost, RxByte
 
@@ -170,8 +170,8 @@ class Outcome:
 class Send(Job[Outcome]):
     """Launches on their way. Iterating over it gives what became of each, in order."""
 
-    def __init__(self, backend: Backend, profile: Profile, loopback: bool, ended: Callable[[], None]) -> None:
-        super().__init__(backend, ended)
+    def __init__(self, backend: Backend, profile: Profile, loopback: bool) -> None:
+        super().__init__(backend)
         self._wanted: deque[tuple[int, int]] = deque()  # (number, tick) of what is fed and not told yet
         self.first_tick = 0
         self.run = SendRun(backend, profile, (), loopback)
@@ -187,7 +187,6 @@ class Send(Job[Outcome]):
         self.run.source = self._remember(launches)
         self.run.keep = keep
         self.run.feed()
-        self._batches = self.run.follow(self._flag)
 
     def _remember(self, launches: Iterable[Entry | None]) -> Iterator[Entry | None]:
         number = 0
@@ -197,8 +196,8 @@ class Send(Job[Outcome]):
                 number += 1
             yield entry
 
-    def take(self, found: Iterable[tuple[int, Event]]) -> list[Outcome]:
-        """(number, Event) of run.follow() as Outcomes."""
+    def _outcomes(self, found: Iterable[tuple[int, Event]]) -> list[Outcome]:
+        """Of (number, Event) of run.follow()."""
         outcomes: list[Outcome] = []
         for number, event in found:
             while self._wanted and self._wanted[0][0] < number:
@@ -215,16 +214,7 @@ class Send(Job[Outcome]):
         """What the board's own receiver has heard by now."""
         return self.run.received
 
-    def _advance(self, interrupt: Flag) -> bool:
-        found = next(self._batches, None)
-        if found is None:
-            return False
-        self._ready.extend(self.take(found))
-        return True
-
-    def _finish(self) -> None:
-        self._count_losses()
-        tidy(self.run.backend)
-
-    def _abandon(self) -> None:
-        tidy(self.run.backend)
+    def _follow(self, interrupt: Flag) -> Iterator[None]:
+        for found in self.run.follow(interrupt):
+            self._ready += self._outcomes(found)
+            yield

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from litepulse.layout import regs
 from litepulse.units import Period
@@ -67,6 +67,7 @@ class IdealTrain:
         del self.changes[:-kept]
 
 
+@runtime_checkable
 class TrainListener(Protocol):
     """Receives each record of a train as it is added."""
 

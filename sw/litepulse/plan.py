@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From what a caller says (rates, times, bytes) to what a board does (periods, profiles, launches). Pure, no device."""
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import cast
 
 from litepulse.backends.interface import LAUNCH_PROFILE
 from litepulse.errors import BadInput, check_text
+from litepulse.layout import TRAIN_MIN_PERIOD
 from litepulse.limits import BREAK_MAX
 from litepulse.line import Format, Launch, Profile
-from litepulse.train import TrainPlan, plan_train
-from litepulse.units import WORD, Duration, Number, Timescale, Whole, is_timedelta, to_duration, to_rate, whole, within
+from litepulse.units import WORD, Duration, Number, Period, Timescale, Whole, is_timedelta, to_duration, to_rate, whole, within
 
 Time = Duration | timedelta | Number | str  # a number is seconds, a timedelta may be NumPy's; text as the command takes it: "500ns", "24t"
 What = Launch | Whole | Duration | timedelta | str  # a byte, the width of a pulse, or a Launch, which may be a break
@@ -92,6 +93,29 @@ def period_of(timescale: Timescale, rate: Number | str | None, period: Time | No
     return timescale.ticks(duration), "period"
 
 
+@dataclass(frozen=True)
+class TrainPlan:
+    """A train that fits the device: everything is checked before anything is written."""
+
+    launch: Launch
+    profile: Profile
+    period: Period
+    count: int = 0
+    start: int | None = None
+    loopback: bool = False
+
+
+def check_overlap(launch: Launch, profile: Profile, period: Period, timescale: Timescale, what: str = "rate") -> None:
+    """BadInput if one pulse is not over when the next begins. The shortest interval of a train is floor(period)."""
+    length = launch.length(profile)
+    if length > math.floor(period.ticks):
+        highest = float(timescale.tick_hz / length)
+        raise BadInput(
+            f"{what}: the pulses would overlap: one takes {timescale.named(length)}, "
+            f"the period is only {timescale.named(math.floor(period.ticks))}, so at most {highest:.6g} Hz"
+        )
+
+
 def train_plan(
     timescale: Timescale,
     *,
@@ -103,12 +127,16 @@ def train_plan(
     count: Whole = 0,
     start: int | None = None,
     baud: Number | str = 9600,
-    fmt: Format | None = None,
+    format: Format | str = "8N1",
+    invert: bool = False,
     loopback: bool = False,
 ) -> TrainPlan:
     """The plan of a train, all checked; start: its tick."""
     count = within(count, "count", 0, WORD - 1)
-    fmt = fmt or Format()
+    fmt = line_format(format, invert)
     ticks, what = period_of(timescale, rate, period)
     launch = launch_of(timescale, byte, width, break_bits, fmt)
-    return plan_train(timescale, ticks, launch, profile_of(timescale, baud, fmt), count, start, loopback, what)
+    profile = profile_of(timescale, baud, fmt)
+    fitting = timescale.period(ticks, TRAIN_MIN_PERIOD, what)
+    check_overlap(launch, profile, fitting, timescale, what)
+    return TrainPlan(launch, profile, fitting, count, start, loopback)

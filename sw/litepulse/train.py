@@ -4,7 +4,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
@@ -12,12 +12,11 @@ from typing import cast
 from litepulse.backends.interface import LAUNCH_PROFILE, Backend, Batch, Wanted
 from litepulse.errors import BadInput, Refused, TransportError, shown
 from litepulse.interrupt import Flag
-from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, tidy, timescale_of
-from litepulse.layout import TRAIN_MIN_PERIOD
-from litepulse.line import Launch, Profile
+from litepulse.job import SLOW_POLL_SECONDS, Job, Poller, check_alone, timescale_of
 from litepulse.measurement import IdealTrain, TrainListener, TrainRecord
+from litepulse.plan import TrainPlan
 from litepulse.streams import Lost, edges
-from litepulse.units import WORD, Period, Timescale, Whole, within
+from litepulse.units import WORD, Period, Whole, within
 
 START_SECONDS = 20  # for the core to tell that the train has started
 CHANGES = 10_000  # the newest, of a train whose pulses are not all kept
@@ -34,47 +33,6 @@ class Row:
     ns: int | None = None
 
 
-@dataclass(frozen=True)
-class TrainPlan:
-    """A train that fits the device: everything is checked before anything is written."""
-
-    launch: Launch
-    profile: Profile
-    period: Period
-    count: int = 0
-    start: int | None = None
-    loopback: bool = False
-
-    @classmethod
-    def check(
-        cls,
-        timescale: Timescale,
-        minimum_cycles: int,
-        launch: Launch,
-        profile: Profile,
-        period_ticks: Fraction,
-        count: int = 0,
-        start: int | None = None,
-        loopback: bool = False,
-        what: str = "rate",
-    ) -> "TrainPlan":
-        """The plan, or BadInput, which begins with `what`."""
-        period = timescale.period(period_ticks, minimum_cycles, what)
-        check_overlap(launch, profile, period, timescale, what)
-        return cls(launch, profile, period, count, start, loopback)
-
-
-def check_overlap(launch: Launch, profile: Profile, period: Period, timescale: Timescale, what: str = "rate") -> None:
-    """BadInput if one pulse is not over when the next begins. The shortest interval of a train is floor(period)."""
-    length = launch.length(profile)
-    if length > math.floor(period.ticks):
-        highest = float(timescale.tick_hz / length)
-        raise BadInput(
-            f"{what}: the pulses would overlap: one takes {timescale.named(length)}, "
-            f"the period is only {timescale.named(math.floor(period.ticks))}, so at most {highest:.6g} Hz"
-        )
-
-
 def start_refusal(reason: str | None) -> str:
     """Why a train did not start, for people."""
     texts = {
@@ -84,152 +42,6 @@ def start_refusal(reason: str | None) -> str:
         "invalid": "profile, kind, width, period or count are not usable",
     }
     return texts.get(reason or "", reason or "it does not say why")
-
-
-class TrainRun:
-    """One train, from preparation to the last record."""
-
-    def __init__(self, backend: Backend, plan: TrainPlan, limit: int | None = None, listener: TrainListener | None = None) -> None:
-        """limit: of pulses whose ticks are kept (TrainRecord); None: all."""
-        self.backend = backend
-        self.plan = plan
-        self.timescale = timescale_of(backend)
-        self.record = TrainRecord(IdealTrain(plan.period, plan.start), limit, listener)
-        self.poller = Poller(backend)
-        self.started = self.ended = self.stopped = False
-        self.changes: list[tuple[int, Period, int]] = []  # [(first pulse, period, step)] by others
-
-    def prepare(self) -> None:
-        """Sets profiles and inputs, and forgets what was recorded; nothing moves yet."""
-        backend, plan = self.backend, self.plan
-        check_alone(backend, "a train is running already; 'litepulse stop' ends it, 'litepulse adjust' changes it")
-        frames = plan.launch.kind == "frame"
-        backend.set_receiver(plan.profile, frames, plan.loopback)
-        backend.set_profile(LAUNCH_PROFILE, plan.profile)
-        line = 0 if frames else 1 << backend.identity.inputs
-        rises = plan.profile.format.invert
-        backend.record(Wanted(("train",), ("train",), train=True, rise=line if rises else 0, fall=0 if rises else line, received=frames))
-        backend.pledge(keep=False)
-
-    def start(self, interrupt: Flag | None = None) -> list[Row]:
-        """Starts the train and waits until the core says that it did, or an interrupt came."""
-        plan = self.plan
-        try:
-            self.backend.start_train(plan.launch, plan.period, plan.count, plan.start)
-        except Refused as error:
-            if error.reason is not None:
-                raise Refused(f"the core refused the train: {start_refusal(error.reason)}", error.reason, plan.start) from None
-            # Else the event says why.
-        deadline = time.monotonic() + START_SECONDS
-        rows: list[Row] = []
-        runs: int | None = None
-        while not self.started and not interrupt:
-            rows += self.poll()
-            if self.record.events_lost and self.status.train_running:  # no other train ran before
-                runs = self.poller.now if runs is None else runs
-            # Where records were lost, that of the start may be one of them.
-            self.started = self.started or self.ended or (runs is not None and self.poller.tick > runs)
-            if time.monotonic() > deadline:
-                raise TransportError(f"{self.backend.identity.name}: the core does not answer the start of the train")
-            if not self.started:
-                self.backend.wait(0.002)
-        return rows
-
-    def poll(self) -> list[Row]:
-        """The pulses that became known since the last poll."""
-        self.status, batch = self.poller.poll()
-        return self._digest(batch)
-
-    def _digest(self, batch: Batch) -> list[Row]:
-        record = self.record
-        rows: list[Row] = []
-        for event in batch.events:
-            if isinstance(event, Lost):
-                continue
-            if event.source == "train" and event.kind == "tx":
-                error, interval = record.add_launch(event.data, event.tick)
-                rows.append(Row(event.data, event.tick, error, interval, event.ns))
-            elif event.source == "train" and event.kind == "refused":
-                record.add_refused(event.data, event.tick, event.reason or "unknown")
-            elif event.kind == "train_done":
-                record.done, self.ended = event.data, True
-            elif event.source == "train_change":
-                if event.kind == "refused":
-                    if not self.started:
-                        reason = start_refusal(event.reason)
-                        raise Refused(f"the core refused the train: {reason}", event.reason, self.plan.start)
-                elif event.stop:
-                    record.done, self.stopped, self.ended = event.data, True, True
-                elif not self.started:
-                    self.started = True
-                else:
-                    self._changed(event.data)
-            elif event.kind == "edge":
-                for edge in edges(event, self.timescale.samples_per_cycle):
-                    if edge.channel == self.backend.identity.inputs:
-                        record.add_received(edge.tick)
-        for byte in batch.received:
-            if not isinstance(byte, Lost):
-                good = not byte.framing_error and not byte.parity_error and byte.data == self.plan.launch.data
-                record.add_received(byte.tick, byte.data, good)
-        record.compare()
-        losses = self.backend.losses()
-        record.events_lost, record.bytes_lost, record.lost_at_least = losses.events, losses.received, losses.at_least
-        return rows
-
-    def _changed(self, pulse: int) -> None:
-        """Someone adjusted it, from `pulse` on: what was asked for can be read back."""
-        change = self.backend.train_change()
-        if change is not None:
-            period, step = change
-            self.record.ideal.adjust(pulse, period, step)
-            self.changes.append((pulse, period, step))
-            if self.record.limit is not None:
-                del self.changes[:-CHANGES]
-                self.record.ideal.forget(CHANGES)
-
-    def follow(self, interrupt: Flag) -> Iterator[list[Row]]:
-        """Yields batches of Rows (also empty ones) until the train has ended or an interrupt came."""
-        # Often enough for the event FIFO and for eyes, no oftener: each look costs the simulated SoC time.
-        seconds = min(SLOW_POLL_SECONDS, float(32 * self.timescale.seconds(self.plan.period.ticks)))
-        quiet = 0
-        while not interrupt:
-            rows = self.poll()
-            yield rows
-            # A train that runs no more although no record of it came (it was lost) is looked at twice before that is believed.
-            quiet = 0 if rows or self.status.train_running else quiet + 1
-            if self.ended or quiet > 1:
-                return
-            self.poller.pause(len(rows) >= 8 or quiet > 0, seconds)
-
-    def stop(self) -> list[Row]:
-        """Stops the train and returns the pulses that still became known; the line is idle afterwards."""
-        rows: list[Row] = []
-        if not self.ended:
-            self.backend.stop_train()
-        rows += self.poll()
-        last = self.poller.tick + self.plan.launch.length(self.plan.profile) + math.ceil(self.timescale.tick_hz)
-        while True:
-            while self.status.train_running or self.status.line_busy:
-                if self.poller.tick > last:
-                    raise TransportError(f"{self.backend.identity.name}: the line does not come to rest")
-                self.backend.wait(0.002)
-                rows += self.poll()
-            for _, batch in self.poller.wait_tick(self.backend.now() + self._settle()):
-                rows += self._digest(batch)
-            rows += self.poll()
-            # A backend that does not see the line knows only now that the last pulse is still on it.
-            if not self.status.line_busy:
-                self.record.over = True
-                return rows
-
-    def _settle(self) -> int:
-        """Ticks in which a received frame has certainly been stored after the line fell idle."""
-        return math.ceil(2 * self.plan.profile.bit_period.ticks) + 64 * self.timescale.samples_per_cycle
-
-    def detach(self) -> None:
-        """Leaves the train running; only what few records tell about its end is still collected."""
-        self.backend.leave()
 
 
 @dataclass(frozen=True)
@@ -253,91 +65,191 @@ class Pulse:
 class Train(Job[Pulse]):
     """A running train. Iterating over it gives its pulses, each when it is known whether it was received.
 
-    `record` has the statistics, `plan` what was asked for as the board does it.
+    `record` has the statistics, `plan` what was asked for as the board does it; `changes`: [(first pulse, Period, step in ticks)],
+    changes while it ran, of adjust() and by others; `stopped`: another process ended it
     """
 
-    def __init__(self, run: TrainRun, ended: Callable[[], None]) -> None:
-        super().__init__(run.backend, ended)
-        self._run = run
+    def __init__(self, backend: Backend, plan: TrainPlan, limit: int | None = None, listener: TrainListener | None = None) -> None:
+        """limit: of pulses whose ticks are kept (TrainRecord); None: all."""
+        super().__init__(backend)
+        self.plan = plan
+        self.poller = Poller(backend)
+        self.timescale = timescale_of(backend)
+        self.record = TrainRecord(IdealTrain(plan.period, plan.start), limit, listener)
+        self.changes: list[tuple[int, Period, int]] = []
+        self.stopped = False
+        self._running = self._done = False  # the core has said that it has started, that it has ended
+        self._rows: list[Row] = []  # of the last look
         self._waiting: deque[Row] = deque()
         self._heard: deque[int] = deque()  # received ticks that belong to no pulse yet
         self._seen = 0  # record.received_count so far
-        self._batches = run.follow(self._flag)
-
-    def _prepare(self) -> None:
-        self._run.prepare()
-
-    def _start(self) -> None:
-        self._take(self._run.start())
-
-    @property
-    def record(self) -> TrainRecord:
-        """What is known of it by now."""
-        return self._run.record
-
-    @property
-    def plan(self) -> TrainPlan:
-        """What was asked for."""
-        return self._run.plan
-
-    @property
-    def changes(self) -> list[tuple[int, Period, int]]:
-        """[(first pulse, Period, step in ticks)]: changes while it ran, of adjust() and by others."""
-        return self._run.changes
 
     def adjust(self, period: Period | None = None, step: Whole = 0, at_pulse: Whole = 0) -> int | None:
         """A new period and a step in ticks, without a glitch, from a pulse on (0: as early as possible); which one, None if unknown."""
-        new = self._run.record.ideal.last_period if period is None else period
+        new = self.record.ideal.last_period if period is None else period
         if not isinstance(cast(object, new), Period):
             raise BadInput(f"period: {shown(new)} is not a Period: Board.adjust() takes a time")
         ticks = within(step, "step", -(1 << 31), (1 << 31) - 1)
-        return self._run.backend.change_train(new, ticks, within(at_pulse, "at_pulse", 0, WORD - 1)).pulse
+        return self._backend.change_train(new, ticks, within(at_pulse, "at_pulse", 0, WORD - 1)).pulse
+
+    def rows(self) -> Iterator[list[Row]]:
+        """As batches(), but each pulse at the look that shows that it was launched."""
+        return self._each_look(self._take_rows)
+
+    def _take_rows(self) -> list[Row]:
+        self._ready.clear()
+        rows, self._rows = self._rows, []
+        return rows
+
+    def _prepare(self) -> None:
+        """Sets profiles and inputs, and forgets what was recorded; nothing moves yet."""
+        backend, plan = self._backend, self.plan
+        check_alone(backend, "a train is running already; 'litepulse stop' ends it, 'litepulse adjust' changes it")
+        frames = plan.launch.kind == "frame"
+        backend.set_receiver(plan.profile, frames, plan.loopback)
+        backend.set_profile(LAUNCH_PROFILE, plan.profile)
+        line = 0 if frames else 1 << backend.identity.inputs
+        rises = plan.profile.format.invert
+        backend.record(Wanted(("train",), ("train",), train=True, rise=line if rises else 0, fall=0 if rises else line, received=frames))
+        backend.pledge(keep=False)
+
+    def _start(self) -> None:
+        """Starts the train and waits until the core says that it did, or an interrupt came."""
+        plan = self.plan
+        try:
+            self._backend.start_train(plan.launch, plan.period, plan.count, plan.start)
+        except Refused as error:
+            if error.reason is not None:
+                raise Refused(f"the core refused the train: {start_refusal(error.reason)}", error.reason, plan.start) from None
+            # Else the event says why.
+        deadline = time.monotonic() + START_SECONDS
+        rows: list[Row] = []
+        runs: int | None = None
+        while not self._running and not self._flag:
+            rows += self._poll()
+            if self.record.events_lost and self._status.train_running:  # no other train ran before
+                runs = self.poller.now if runs is None else runs
+            # Where records were lost, that of the start may be one of them.
+            self._running = self._running or self._done or (runs is not None and self.poller.tick > runs)
+            if time.monotonic() > deadline:
+                raise TransportError(f"{self._backend.identity.name}: the core does not answer the start of the train")
+            if not self._running:
+                self._backend.wait(0.002)
+        self._take(rows)
+
+    def _poll(self) -> list[Row]:
+        """The pulses that became known since the last poll."""
+        self._status, batch = self.poller.poll()
+        return self._digest(batch)
+
+    def _digest(self, batch: Batch) -> list[Row]:
+        record = self.record
+        rows: list[Row] = []
+        for event in batch.events:
+            if isinstance(event, Lost):
+                continue
+            if event.source == "train" and event.kind == "tx":
+                error, interval = record.add_launch(event.data, event.tick)
+                rows.append(Row(event.data, event.tick, error, interval, event.ns))
+            elif event.source == "train" and event.kind == "refused":
+                record.add_refused(event.data, event.tick, event.reason or "unknown")
+            elif event.kind == "train_done":
+                record.done, self._done = event.data, True
+            elif event.source == "train_change":
+                if event.kind == "refused":
+                    if not self._running:
+                        reason = start_refusal(event.reason)
+                        raise Refused(f"the core refused the train: {reason}", event.reason, self.plan.start)
+                elif event.stop:
+                    record.done, self.stopped, self._done = event.data, True, True
+                elif not self._running:
+                    self._running = True
+                else:
+                    self._changed(event.data)
+            elif event.kind == "edge":
+                for edge in edges(event, self.timescale.samples_per_cycle):
+                    if edge.channel == self._backend.identity.inputs:
+                        record.add_received(edge.tick)
+        for byte in batch.received:
+            if not isinstance(byte, Lost):
+                good = not byte.framing_error and not byte.parity_error and byte.data == self.plan.launch.data
+                record.add_received(byte.tick, byte.data, good)
+        record.compare()
+        losses = self._backend.losses()
+        record.events_lost, record.bytes_lost, record.lost_at_least = losses.events, losses.received, losses.at_least
+        return rows
+
+    def _changed(self, pulse: int) -> None:
+        """Someone adjusted it, from `pulse` on: what was asked for can be read back."""
+        change = self._backend.train_change()
+        if change is not None:
+            period, step = change
+            self.record.ideal.adjust(pulse, period, step)
+            self.changes.append((pulse, period, step))
+            if self.record.limit is not None:
+                del self.changes[:-CHANGES]
+                self.record.ideal.forget(CHANGES)
+
+    def _follow(self, interrupt: Flag) -> Iterator[None]:
+        """Until the train has ended or an interrupt came."""
+        # Often enough for the event FIFO and for eyes, no oftener: each look costs the simulated SoC time.
+        seconds = min(SLOW_POLL_SECONDS, float(32 * self.timescale.seconds(self.plan.period.ticks)))
+        quiet = 0
+        if self._rows:  # of the start
+            yield
+        while not interrupt:
+            self._rows.clear()
+            rows = self._poll()
+            self._take(rows)
+            # A train that runs no more although no record of it came (it was lost) is looked at twice before that is believed.
+            quiet = 0 if rows or self._status.train_running else quiet + 1
+            if self._done or quiet > 1:
+                return
+            yield
+            self.poller.pause(len(rows) >= 8 or quiet > 0, seconds)
 
     def _take(self, rows: list[Row], last: bool = False) -> None:
         """Pairs pulses with what was received; a pulse is given out when it has its partner, or none can come any more."""
-        record, run = self._run.record, self._run
+        record, plan = self.record, self.plan
+        self._rows += rows
         self._waiting.extend(rows)
         new = record.received_count - self._seen
         self._seen = record.received_count
         if new:
             self._heard.extend(record.received[-new:])
-        due = run.poller.tick - run.plan.launch.length(run.plan.profile) - 2 * math.ceil(2 * run.plan.profile.bit_period.ticks)
-        due -= 64 * run.timescale.samples_per_cycle
+        due = self.poller.tick - plan.launch.length(plan.profile) - 2 * math.ceil(2 * plan.profile.bit_period.ticks)
+        due -= 64 * self.timescale.samples_per_cycle
         while self._waiting:
             row = self._waiting[0]
-            end = row.tick + math.floor(run.plan.period.ticks)
+            end = row.tick + math.floor(plan.period.ticks)
             while self._heard and self._heard[0] < row.tick:
                 self._heard.popleft()
             received = self._heard[0] if self._heard and self._heard[0] < end else None
             if received is None and not last and row.tick > due:
                 return
             self._waiting.popleft()
-            self._ready.append(Pulse(row.n, row.tick, run.timescale.seconds(row.tick), row.error, row.interval, received, row.ns))
-
-    def _advance(self, interrupt: Flag) -> bool:
-        for rows in self._batches:
-            self._take(rows)
-            return True
-        return False
+            self._ready.append(Pulse(row.n, row.tick, self.timescale.seconds(row.tick), row.error, row.interval, received, row.ns))
 
     def _finish(self) -> None:
-        self._take(self._run.stop(), last=True)
-        self._count_losses()
-        tidy(self._run.backend)
+        """Stops the train, and waits for the pulses that still become known; the line is idle afterwards."""
+        rows: list[Row] = []
+        if not self._done:
+            self._backend.stop_train()
+        rows += self._poll()
+        last = self.poller.tick + self.plan.launch.length(self.plan.profile) + math.ceil(self.timescale.tick_hz)
+        while not self.record.over:
+            while self._status.train_running or self._status.line_busy:
+                if self.poller.tick > last:
+                    raise TransportError(f"{self._backend.identity.name}: the line does not come to rest")
+                self._backend.wait(0.002)
+                rows += self._poll()
+            for _, batch in self.poller.wait_tick(self._backend.now() + self._settle()):
+                rows += self._digest(batch)
+            rows += self._poll()
+            # A backend that does not see the line knows only now that the last pulse is still on it.
+            self.record.over = not self._status.line_busy
+        self._take(rows, last=True)
 
-    def _abandon(self) -> None:
-        tidy(self._run.backend)
-
-
-def plan_train(
-    timescale: Timescale,
-    period: Fraction,
-    launch: Launch,
-    profile: Profile,
-    count: int = 0,
-    start: int | None = None,
-    loopback: bool = False,
-    what: str = "rate",
-) -> TrainPlan:
-    """The plan of a train of `period` ticks, or BadInput, which begins with `what`."""
-    return TrainPlan.check(timescale, TRAIN_MIN_PERIOD, launch, profile, period, count, start, loopback, what)
+    def _settle(self) -> int:
+        """Ticks in which a received frame has certainly been stored after the line fell idle."""
+        return math.ceil(2 * self.plan.profile.bit_period.ticks) + 64 * self.timescale.samples_per_cycle

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The device layer against a board in Python: identification, confirmed writes, guarded acknowledgements, loss, restarts."""
 
+import contextlib
 from fractions import Fraction
 
 import pytest
@@ -12,11 +13,12 @@ from litepulse.interrupt import Interrupt
 from litepulse.job import tidy
 from litepulse.launch import SendRun
 from litepulse.layout import CSRS, TRAIN_MIN_PERIOD, regs
-from litepulse.line import Format, Launch, Profile, Trigger
-from litepulse.respond import RespondRun
+from litepulse.line import Format, Launch, Profile, Response, Trigger
+from litepulse.plan import train_plan
+from litepulse.respond import Responder, RespondPlan
 from litepulse.streams import Event, Lost, RxByte
-from litepulse.train import TrainPlan, TrainRun
-from litepulse.units import Timescale
+from litepulse.train import Train
+from litepulse.units import Duration, Timescale
 
 from .fake_board import FakeBoard
 
@@ -36,27 +38,20 @@ def connect(board):
     return device
 
 
-def plan(device, rate=58, count=10, baud=9600, launch=None, **options):
-    ts = device.timescale
-    return TrainPlan.check(
-        ts,
-        TRAIN_MIN_PERIOD,
-        launch or Launch("frame", 0xFF),
-        Profile(ts.bit_period(baud)),
-        ts.period_of_rate(Fraction(rate)),
-        count,
-        **options,
-    )
+def train_of(device, rate=58, count=10, **options):
+    return Train(device, train_plan(device.timescale, rate=rate, count=count, **options))
+
+
+def started(device, count=0, **options):
+    run = train_of(device, count=count, **options)
+    run.begin(lambda: None)
+    return run
 
 
 def run_train(device, **options):
-    run = TrainRun(device, plan(device, **options))
-    run.prepare()
-    rows = run.start()
-    with Interrupt() as interrupt:
-        for batch in run.follow(interrupt):
-            rows += batch
-    return run, rows + run.stop()
+    run = train_of(device, **options)
+    run.begin(lambda: None)
+    return run, [row for batch in run.rows() for row in batch]
 
 
 # Identification ---------------------------------------------------------------------------------------------------
@@ -109,33 +104,26 @@ def test_a_restarted_board_is_recognised():
 UNIT = 1 << regs.WATCHDOG_UNIT
 
 
-def prepared_train(device):
-    run = TrainRun(device, plan(device, count=0))
-    run.prepare()
-    return run
-
-
 def test_a_silent_host_stops_what_was_not_to_be_kept():
     board = FakeBoard()
     device = connect(board)
-    run = prepared_train(device)
-    run.start()
+    run = started(device)
     limit = board.session >> 16
     assert (limit - 1) * UNIT < WATCHDOG_SECONDS * board.clock <= limit * UNIT and board.session & 0xFFFF == device.session
     board.silence(limit * UNIT - 1)
     assert board.train and board.session
-    run.poll()
+    looks = run.rows()
+    next(looks)
     board.silence(limit * UNIT)
     assert board.train is None and board.session == 0
     with pytest.raises(Restarted, match="heard nothing from this program for 8 s"):
-        run.poll()
+        next(looks)
 
 
 def test_what_is_kept_goes_on_without_a_host():
     board = FakeBoard()
     device = connect(board)
-    run = prepared_train(device)
-    run.start()
+    run = started(device)
     run.detach()
     assert board.session >> 31 and board.session & 0xFFFF == device.session
     board.silence(1000 * UNIT)
@@ -147,8 +135,7 @@ def test_what_is_kept_goes_on_without_a_host():
 def test_a_job_that_is_over_leaves_the_watchdog_off():
     board = FakeBoard()
     device = connect(board)
-    run = prepared_train(device)
-    run.start()
+    started(device)
     tidy(device)
     assert board.train is None and board.session == device.session
     board.silence(1000 * UNIT)
@@ -181,8 +168,7 @@ def test_a_machine_that_stands_still_while_the_name_is_written(before, monkeypat
     """The watchdog may have fired before the board got its old name back: what ran counts as stopped, and is."""
     board, stood = FakeBoard(), []
     device = connect(board)
-    run = prepared_train(device)
-    run.start()
+    started(device)
     device.pledge()
     write, boottime = board.write, device_module.boottime
 
@@ -208,13 +194,11 @@ def test_a_machine_that_stands_still_while_the_name_is_written(before, monkeypat
 def test_a_restart_during_a_train_ends_it():
     board = FakeBoard(step=300_000)
     device = connect(board)
-    run = TrainRun(device, plan(device, count=0))
-    run.prepare()
-    run.start()
+    run = started(device)
     board.reset()
     with pytest.raises(Restarted):
-        for _ in range(10):
-            run.poll()
+        for _ in run.rows():
+            pass
 
 
 # Configuration ------------------------------------------------------------------------------------------------------
@@ -291,7 +275,7 @@ def test_trains_are_followed_to_the_tick(rate):
 @pytest.mark.parametrize("samples", [1, 2])
 def test_raw_pulses_are_seen_as_edges(samples):
     device = connect(FakeBoard(step=20_000, samples=samples))
-    run, _ = run_train(device, rate=10_000, count=50, launch=Launch("pulse", 0, 1, 480))
+    run, _ = run_train(device, rate=10_000, count=50, width=Duration(ticks=Fraction(480)))
     assert run.record.exact and len(run.record.received) == 50 and run.record.received_bytes == []
 
 
@@ -304,35 +288,27 @@ def test_the_train_starts_at_its_tick():
 
 def test_a_start_that_has_passed_is_refused_with_the_reason():
     device = connect(FakeBoard())
-    run = TrainRun(device, plan(device, start=5))
-    run.prepare()
     with pytest.raises(Refused, match="too close or has passed"):
-        run.start()
+        started(device, start=5)
 
 
 def test_a_running_train_is_not_disturbed():
     board = FakeBoard()
     device = connect(board)
-    run = TrainRun(device, plan(device, count=0))
-    run.prepare()
-    run.start()
+    started(device)
     written = board.configs_written
     with pytest.raises(BadInput, match="running already"):
-        TrainRun(device, plan(device)).prepare()
+        started(device)
     assert board.configs_written == written and board.train
 
 
 def test_skipped_pulses_are_counted_and_numbered():
     board = FakeBoard(step=100_000)
     device = connect(board)
-    run = TrainRun(device, plan(device, rate=1000, count=60, baud=19200))
-    run.prepare()
-    run.start()
+    run = started(device, rate=1000, count=60, baud=19200)
     board.busy_until = board.tick + 100_000  # somebody else holds the line
-    with Interrupt() as interrupt:
-        for _ in run.follow(interrupt):
-            pass
-    run.stop()
+    for _ in run.rows():
+        pass
     assert run.record.refused and not run.record.exact and len(run.record.launched) + len(run.record.refused) == 60
     assert run.record.max_error == 0 and {r for _, r in run.record.refused.values()} == {"busy"}
 
@@ -352,11 +328,9 @@ def test_overflow_is_counted_exactly():
 def test_stop_leaves_the_line_idle_and_tells_the_count():
     board = FakeBoard(step=400_000)
     device = connect(board)
-    run = TrainRun(device, plan(device, count=0))
-    run.prepare()
-    run.start()
-    for _ in range(20):
-        run.poll()
+    run = started(device)
+    for _, _ in zip(range(20), run.rows()):
+        pass
     run.stop()
     assert not board.train and board.tick >= board.busy_until and board.line_log
     assert run.record.done == len(run.record.launched) == len(board.line_log) == len(run.record.received)
@@ -365,17 +339,13 @@ def test_stop_leaves_the_line_idle_and_tells_the_count():
 def test_another_process_adjusts_and_the_ideal_follows():
     board = FakeBoard(step=100_000)
     device, other = connect(board), connect(board)
-    run = TrainRun(device, plan(device, rate=1000, count=300, baud=115200))
-    run.prepare()
-    run.start()
-    for _ in range(4):
-        run.poll()
+    run = started(device, rate=1000, count=300, baud=115200)
+    for _, _ in zip(range(4), run.rows()):
+        pass
     period = other.timescale.period(Fraction(100_000, 3), TRAIN_MIN_PERIOD)
     other.adjust_train(period, max(run.record.launched) + 20, -7)
-    with Interrupt() as interrupt:
-        for _ in run.follow(interrupt):
-            pass
-    run.stop()
+    for _ in run.rows():
+        pass
     assert len(run.changes) == 1 and run.changes[0][2] == -7
     assert len(run.record.launched) == 300 and run.record.max_error == 0
     n = run.changes[0][0]
@@ -387,12 +357,10 @@ def test_a_clock_that_stands_still_is_told(monkeypatch):
     monkeypatch.setattr("litepulse.job.STANDSTILL_SECONDS", 0.05)
     board = FakeBoard()
     device = connect(board)
-    run = TrainRun(device, plan(device, count=0))
-    run.prepare()
-    run.start()
+    run = started(device)
     board.frozen = True
-    with Interrupt() as interrupt, pytest.raises(TransportError, match="stands still"):
-        for _ in run.follow(interrupt):
+    with pytest.raises(TransportError, match="stands still"):
+        for _ in run.rows():
             pass
 
 
@@ -561,10 +529,9 @@ def test_an_interrupt_flushes_the_queue():
 
 def test_overlapping_rates_are_refused():
     ts = Timescale(48_000_000)
-    profile = Profile(ts.bit_period(9600))
-    TrainPlan.check(ts, TRAIN_MIN_PERIOD, Launch("frame", 0xFF), profile, Fraction(50_000))
-    with pytest.raises(BadInput, match="overlap"):
-        TrainPlan.check(ts, TRAIN_MIN_PERIOD, Launch("frame", 0xFF), profile, Fraction(50_000) - Fraction(1, 1000))
+    for period in (Fraction(50_000), Fraction(50_000) - Fraction(1, 1000)):
+        with pytest.raises(BadInput, match="overlap") if period < 50_000 else contextlib.nullcontext():
+            train_plan(ts, period=Duration(ticks=period))
 
 
 def test_events_decode_alike_from_the_board():
@@ -601,9 +568,7 @@ def test_driver_enable():
 def test_the_lead_stays_while_a_train_runs():
     device = connect(FakeBoard())
     device.set_driver_enable(lead=480, lag=0)
-    run = TrainRun(device, plan(device, count=0))
-    run.prepare()
-    run.start()
+    run = started(device)
     device.set_driver_enable(lead=480, lag=48)
     with pytest.raises(Refused, match="lead: it cannot change while a train runs: stop the train first"):
         device.set_driver_enable(lead=479, lag=48)
@@ -615,9 +580,9 @@ def test_the_lead_stays_while_a_train_runs():
 def test_echo_in_whole_cycles(samples, echo, ticks):
     board = FakeBoard(samples=samples)
     device = connect(board)
-    profile = Profile(device.timescale.bit_period(9600))
-    run = RespondRun(device, Trigger("break"), Launch("frame", 0xFF), profile, 1000, echo=echo)
-    run.prepare()
+    response = Response(Trigger("break"), Launch("frame", 0xFF), 1000)
+    run = Responder(device, RespondPlan(response, Profile(device.timescale.bit_period(9600)), echo=echo))
+    run.begin(lambda: None)
     assert board.word("echo") == run.echo == ticks
     with pytest.raises(BadInput, match=rf"echo: .* outside 0 to .* .{1023 * samples} ticks"):
         device.set_echo(1023 * samples + 1)

@@ -8,6 +8,7 @@ import pytest
 
 import litepulse
 from litepulse import lin
+from litepulse.interrupt import Interrupt
 
 from .fake_board import FakeBoard, Server
 
@@ -68,25 +69,33 @@ def test_a_refused_start_leaves_what_runs(board, opened):
     assert [answer.number for answer in responder] == [0]
 
 
-class Flag:
-    """Says that it is over when it was asked a second time."""
-
-    def __init__(self):
-        self.asked = 0
-
-    def __bool__(self):
-        self.asked += 1
-        return self.asked > 1
-
-
 def test_ctrl_c_ends_an_injection(board, opened, monkeypatch):
-    """Without a flag it raises KeyboardInterrupt; with one, what was heard until then is returned."""
-    once = iter([signal.SIGINT])
-    monkeypatch.setattr(opened.backend, "wait", lambda _: [signal.raise_signal(number) for number in once])
+    """It raises KeyboardInterrupt; within an Interrupt, what was heard until then is returned."""
+    once = [signal.SIGINT]
+    monkeypatch.setattr(opened.backend, "wait", lambda _: signal.raise_signal(once.pop()) if once else None)
     with pytest.raises(KeyboardInterrupt):
         lin.inject(opened, lin.Injection(16), at="+1s")
     assert not board.queue and not opened.busy
-    monkeypatch.undo()
-    flag = Flag()
-    assert lin.inject(opened, lin.Injection(16), at="+1s", interrupt=flag).frames == () and flag.asked > 1
+    once.append(signal.SIGINT)
+    with Interrupt() as interrupt:
+        assert lin.inject(opened, lin.Injection(16), at="+1s").frames == () and interrupt.signal == signal.SIGINT
     assert not board.queue and not opened.busy
+
+
+def test_batches(board, opened):
+    """What iterating over the job gives, look by look, and what came with the end."""
+    with opened.train(rate=1000, baud=115200, count=40) as train:
+        batches = list(train.batches())
+    with opened.train(rate=1000, baud=115200, count=40) as again:
+        pulses = list(again)
+    assert len(batches) > 2 and [pulse.number for batch in batches for pulse in batch] == [pulse.number for pulse in pulses]
+    assert list(train.batches()) == [[]]
+
+
+def test_a_job_that_is_left(board, opened):
+    """detach(): the train runs on, and the next job may begin."""
+    train = opened.train(rate=1000, baud=115200)
+    train.detach()
+    train.stop()
+    assert [pulse.number for pulse in train] == [0] and board.train and not opened.busy
+    assert opened.stop().what == ("train",)

@@ -12,8 +12,8 @@ import pytest
 import litepulse
 from litepulse.backends import driver
 from litepulse.job import check_alone
-from litepulse.line import Launch, Profile, Trigger
-from litepulse.respond import RespondRun
+from litepulse.line import Launch, Profile, Response, Trigger
+from litepulse.respond import Responder, RespondPlan
 from litepulse.train import start_refusal
 from litepulse.units import Period, Timescale
 
@@ -45,7 +45,8 @@ def profile(baud=115200, invert=False):
 
 
 def responder(program, baud=115200):
-    return RespondRun(program, Trigger("edge", 0, rise=True), Launch("pulse", 0, 1, 48), profile(baud), 1000)
+    response = Response(Trigger("edge", 0, rise=True), Launch("pulse", 0, 1, 48), 1000)
+    return Responder(program, RespondPlan(response, profile(baud)))
 
 
 def keep_train(kernel):
@@ -65,8 +66,7 @@ def test_a_responder_comes_and_goes_beside_a_kept_train(kernel):
     with pytest.raises(litepulse.BadInput, match="a train is running"):
         check_alone(program)
     run = responder(program, 9600)
-    run.prepare()
-    run.arm()
+    run.begin(lambda: None)
     assert kernel.profiles[1] == before and kernel.responder.profile == 2 and kernel.profiles[2].period == profile(9600).bit_period.raw
     assert kernel.keep, "the train goes on if this program dies"
     program.release()
@@ -78,8 +78,7 @@ def test_a_responder_comes_and_goes_beside_a_kept_train(kernel):
 def test_a_kept_responder_is_left_alone(kernel):
     first = Driver("/dev/null")
     run = responder(first)
-    run.prepare()
-    run.arm()
+    run.begin(lambda: None)
     first.leave()
     first.close()
     assert kernel.responder and kernel.claim is None
@@ -97,8 +96,7 @@ def test_a_responder_replaces_a_kept_one_beside_a_kept_train(kernel):
     for baud, number in ((9600, 2), (4800, 2), (115200, 1), (9600, 2)):
         program = Driver("/dev/null")
         run = responder(program, baud)
-        run.prepare()
-        run.arm()
+        run.begin(lambda: None)
         program.leave()
         program.close()
         assert kernel.responder.profile == number and kernel.profiles[number].period == profile(baud).bit_period.raw
@@ -139,8 +137,7 @@ def test_what_was_begun_ends(kernel):
 def test_a_capture_beside_a_responder_leaves_the_tty_as_it_is(kernel):
     """Its settings are those by which a responder receives. They are not even written again."""
     run = responder(first := Driver("/dev/null"))
-    run.prepare()
-    run.arm()
+    run.begin(lambda: None)
     first.leave()
     master, slave = pty.openpty()
     tty.setraw(slave)

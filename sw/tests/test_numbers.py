@@ -52,42 +52,26 @@ TIMES = {  # the same millisecond
 COUNTS = {
     "adjust": {"at_pulse": 7},
     "capture": {"filter": 5, "count": 3},
-    "capture_run": {"filter": 5},
     "channel": {"name": 2},
     "launch": {"byte": 0x55, "break_bits": 13},
     "latency": {"byte": 0x55, "break_bits": 13, "seed": 9, "count": 3, "filter": 5},
-    "latency_run": {"byte": 0x55, "break_bits": 13, "seed": 9, "count": 3, "filter": 5},
     "respond": {"byte": 0x55, "break_bits": 13},
-    "respond_run": {"byte": 0x55, "break_bits": 13},
     "time_of": {"tick": 100},
     "train": {"byte": 0x55, "break_bits": 13, "count": 3, "limit": 9},
 }
-RATES = {
-    method: {"baud": 9600}
-    for method in ("capture", "capture_run", "launch", "launches", "latency", "latency_run", "respond", "respond_run", "send")
-}
+RATES = {method: {"baud": 9600} for method in ("capture", "launch", "launches", "latency", "respond", "send")}
 RATES |= {"train": {"rate": 58, "baud": 9600}, "adjust": {"rate": 100}}
 DURATIONS = {
     "adjust": ["period", "step"],
     "capture": ["duration"],
     "launch": ["width"],
     "latency": ["width", "interval", "jitter", "duration", "timeout", "blank", "holdoff"],
-    "latency_run": ["width", "interval", "jitter", "duration", "timeout", "blank", "holdoff"],
     "respond": ["after", "width", "holdoff"],
-    "respond_run": ["after", "width", "holdoff"],
     "send": ["every"],
     "train": ["period", "width"],
 }
-MOMENTS = {
-    "launches": ["start"],
-    "launch": ["at"],
-    "send": ["at"],
-    "train": ["start"],
-    "latency": ["start"],
-    "latency_run": ["start"],
-    "tick_of": ["when"],
-}
-LISTS = {"capture": ["inputs"], "capture_run": ["inputs"], "send": ["data"]}
+MOMENTS = {"launches": ["start"], "launch": ["at"], "send": ["at"], "train": ["start"], "latency": ["start"], "tick_of": ["when"]}
+LISTS = {"capture": ["inputs"], "send": ["data"]}
 # What is a number of no kind.
 OTHER = {
     "series",
@@ -95,7 +79,6 @@ OTHER = {
     "bytes",
     "clock",
     "format",
-    "fmt",
     "invert",
     "loopback",
     "move_tx",
@@ -104,6 +87,7 @@ OTHER = {
     "exclusive",
     "own",
     "on",
+    "listener",
     "from_end",
     "what",
 }
@@ -150,31 +134,16 @@ def outcome(board, method, arguments):
             return adjusted.period, adjusted.step, adjusted.change.pulse, train.plan
     board.backend.read_clocks = lambda: READING  # for time_of(): the same on each board
     result = getattr(board, method)(**arguments)
-    if isinstance(result, litepulse.Train):
+    if isinstance(result, litepulse.Train | litepulse.Capture | litepulse.Latency | litepulse.Responder):
         result.close()
-        return result.plan, result.record.limit
-    if isinstance(result, litepulse.Latency):
-        result.close()
-        return result.plan
-    if isinstance(result, litepulse.Responder):
-        result.close()
-        return result._run.response, result._run.profile
-    if isinstance(result, litepulse.Capture):
-        result.close()
-        return capture(result._run), result._count, result._duration
+        return result.plan, result.record.limit if isinstance(result, litepulse.Train) else None
     if isinstance(result, litepulse.Send):
         with result:
             return [(each.byte, each.wanted - result.first_tick) for each in result]
     if isinstance(result, litepulse.Outcome):
         return result.byte, result.tick == result.wanted
-    if isinstance(result, int | litepulse.ClockTime):
-        return result
-    run = vars(result)
-    return run.get("plan") or run.get("response") or capture(result)
-
-
-def capture(run):
-    return run.channels, run.filtered, run.profile, run.rise, run.fall
+    assert isinstance(result, int | litepulse.ClockTime)
+    return result
 
 
 def plain(value):

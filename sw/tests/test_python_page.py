@@ -177,7 +177,7 @@ def test_whole_captures_are_arrays(tmp_path):
 def test_an_array_has_no_gaps(monkeypatch):
     with litepulse.open(sim=True) as board:
         capture = board.capture(inputs=[1])
-        monkeypatch.setattr(capture._run, "poll_columns", lambda: [(5, "lost", Lost(5, 3), None, 0)])
+        monkeypatch.setattr(capture._receiver, "poll_columns", lambda: [(5, "lost", Lost(5, 3), None, 0)])
         with pytest.raises(litepulse.LitePulseError, match="3 records were lost at tick 5"):
             capture.array()
         assert board.launch(byte=1).reason is None, "the board is free again"

@@ -10,32 +10,21 @@ import pytest
 import litepulse
 
 TRIGGER = litepulse.Edge(0)
-NO_FORMAT = litepulse.Format(invert=False)
-RUN = {"width": None, "break_bits": None, "baud": 9600, "fmt": NO_FORMAT, "loopback": False}
 # What each method needs to be called at all. INTERNAL is for the package's own jobs.
 METHODS = {
     "adjust": {"rate": 58},
     "capture": {"duration": "1us", "bytes": True, "baud": "1M"},
-    "capture_run": {"inputs": [0], "edges": "both", "filter": 0, "bytes": True, "baud": 9600, "fmt": NO_FORMAT, "loopback": False},
     "channel": {"name": 0},
     "launch": {"byte": 1, "baud": "1M"},
     "launches": {"series": [("+1ms", 1)], "baud": "1M"},
     "latency": {"on": TRIGGER, "interval": "1ms", "baud": "1M", "count": 1},
-    "latency_run": {
-        **{"on": TRIGGER, "byte": 1, "interval": "5ms", "jitter": 0, "seed": 1, "count": 1, "duration": None, "start": None},
-        **{"timeout": None, "blank": 0, "holdoff": 0, "from_end": False, "filter": 0, **RUN},
-    },
     "respond": {"on": TRIGGER, "after": "1us"},
-    "respond_run": {
-        **{"on": TRIGGER, "after": "1us", "byte": 1, "once": False, "holdoff": 0, "exclusive": False, "own": False, "echo": None},
-        **RUN,
-    },
     "send": {"data": b"x", "baud": "1M"},
     "tick_of": {"when": "+1ms"},
     "time_of": {"tick": 1, "clock": "tai"},
     "train": {"rate": 58},
 }
-NO_ARGUMENTS = {"close", "now", "read_clocks", "status", "stop"}
+NO_ARGUMENTS = {"close", "disarm", "now", "read_clocks", "status", "stop"}
 INTERNAL = {"begin", "take", "give_back"}
 WITHOUT = {"width": ("byte", "break_bits"), "break_bits": ("byte", "width"), "period": ("rate",)}  # what an argument excludes
 WRONG = [object(), [58], {}, "text", b"text", 0.001, -1.5, 3 + 4j, float("nan"), float("inf"), 10**5000, -(10**5000), None, litepulse, "²"]

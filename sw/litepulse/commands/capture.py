@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """litepulse capture"""
 
-import contextlib
 import math
 import time
 from argparse import Namespace
 from fractions import Fraction
 from typing import Any
 
-from litepulse import Board, output
-from litepulse.backends import CLOCKS, Backend, Losses
+from litepulse import Board, Capture, output
+from litepulse.backends import CLOCKS, Losses
 from litepulse.board import FILTER_MAX
-from litepulse.capture import CaptureRun
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
 from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, ended, headline, records_lost, shared
-from litepulse.errors import BadInput, LitePulseError
+from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
 from litepulse.output import ms, ns
 from litepulse.spool import Spool
@@ -110,41 +108,37 @@ def run(args: Namespace) -> int:
         raise BadInput("nothing drives the simulated inputs: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
     if not args.inputs and not args.bytes:
         raise BadInput("inputs: none leaves nothing to capture without --bytes")
+    line = arguments.line_of(args)
     with arguments.board(args) as board, Interrupt() as interrupt:
-        line = arguments.line_of(args)
-        job = board.capture_run(
+        job = board.capture(
             args.inputs,
             edges=args.edges,
             filter=args.filter,
             bytes=args.bytes,
-            baud=line["baud"],
-            fmt=line["format"],
-            loopback=line["loopback"],
+            count=args.count,
+            duration=args.duration,
+            **line,
             move_tx=args.move_tx,
         )
         return follow(args, board, job, interrupt)
 
 
-def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt) -> int:
-    """Shows what comes until it ends, then leaves the inputs alone."""
+def follow(args: Namespace, board: Board, job: Capture, interrupt: Interrupt) -> int:
+    """Shows what comes until it ends."""
     clock: str | None = args.wall_clock
     ts, found, rows_out = board.timescale, Found(args.style, clock), None
     names = ("t_ns", "dt_ms", "tick", "channel", "value", "flags", *((f"{clock}_ns", "uncertainty_ns") if clock else ()))
 
     def look() -> None:
         nonlocal rows_out
-        job.prepare()  # what is refused has no heading
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, names, board.identity.backend)
         elif args.style is None:
             heading = f"{'t [ms]':>18}  {'dt [ms]':>16}  {'tick':>14}  what" if clock is None else f"{clock:<42}  {'tick':>14}  what"
             output.write(f"{headline(board)}\n{heading}")
         last = None
-        end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
-        for batch in job.follow(interrupt):
+        for batch in job.rows():
             for tick, what, value, nanoseconds, uncertainty in batch:
-                if end is not None and tick >= end:
-                    continue
                 dt = ms(ts, tick - last) if last is not None else None
                 shown, flags, text = found.add(tick, what, value, nanoseconds, uncertainty)
                 if args.style is None and clock is not None:
@@ -155,10 +149,6 @@ def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt)
                     timed = () if clock is None else (nanoseconds, None if nanoseconds is None else uncertainty)
                     rows_out.row(ns(ts, tick), dt, tick, what, shown, flags, *timed)
                 last = tick
-                if args.count and found.count >= args.count:
-                    break
-            if (args.count and found.count >= args.count) or (end is not None and job.poller.tick >= end):
-                break
 
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
         result = (
@@ -169,7 +159,7 @@ def follow(args: Namespace, board: Board, job: CaptureRun, interrupt: Interrupt)
         where, lost = "SIMULATED: " if board.simulated else "", records_lost(losses.total, losses.at_least)
         return result, f"{where}{counted(found.edge_count, 'edge')}, {counted(found.byte_count, 'byte')}, {lost}"
 
-    losses = to_the_end(board, args.style, look, lambda: found.count, report, release=quiet)
+    losses = to_the_end(job, args.style, look, lambda: found.count, report)
     return ended(interrupt, not args.count and args.duration is None) or (LOST if losses.total else 0)
 
 
@@ -182,9 +172,3 @@ def moment_of(clock: str, nanoseconds: int | None, uncertainty: int) -> str:
     if clock == "monotonic":
         return f"{seconds:>18}.{rest:09} s ± {bound}"
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(seconds))}.{rest:09} ± {bound}"
-
-
-def quiet(backend: Backend) -> None:
-    """Nothing more is recorded; what else runs on the board goes on."""
-    with contextlib.suppress(LitePulseError):
-        backend.stop_recording()

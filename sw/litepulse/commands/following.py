@@ -7,50 +7,44 @@ from fractions import Fraction
 from typing import Any
 
 from litepulse import Board, output
-from litepulse.backends import Backend, Losses
+from litepulse.backends import Losses
 from litepulse.commands.report import span
 from litepulse.errors import LitePulseError
-from litepulse.job import tidy
+from litepulse.job import Job
 
 PATIENCE_SECONDS = 1  # a longer wait for the first launch is announced
 
 
 def to_the_end(
-    board: Board,
+    job: Job[Any],
     style: str | None,
     look: Callable[[], None],
     happened: Callable[[], int],
     report: Callable[[Losses], tuple[dict[str, Any], str]],
-    release: Callable[[Backend], None] = tidy,
 ) -> Losses:
-    """Calls look(), which shows what comes, then releases the board, then reports; returns the losses.
+    """Calls look(), which shows what comes of a job, then ends the job and reports; returns the losses.
 
     A fault in between is raised again in the end. If nothing had happened before it, it is all that is reported.
 
     happened: how much has come by now
-    report: (JSON object, text for people), once the board is released
+    report: (JSON object, text for people), once the job has ended
     """
     problem = None
     try:
-        look()
+        with job:
+            look()
     except LitePulseError as error:
         if not happened():
-            release(board.backend)
             raise
         problem = error
-    except BaseException:
-        release(board.backend)
-        raise
-    losses = board.backend.losses()
-    release(board.backend)
-    result, text = report(losses)
+    result, text = report(job.losses)
     if style == "json":
         output.write_json(result | ({"error": str(problem)} if problem else {}))
     elif text:
         (output.write if style is None else output.note)(text)
     if problem:
         raise problem
-    return losses
+    return job.losses
 
 
 class Wait:

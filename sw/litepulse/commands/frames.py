@@ -5,9 +5,10 @@ import textwrap
 from collections.abc import Sequence
 from fractions import Fraction
 
-from litepulse import Board, lin, output
+from litepulse import Board, LostEvent, lin, output
 from litepulse.errors import printable
 from litepulse.output import ms
+from litepulse.streams import Lost
 from litepulse.units import fixed
 
 INDENT, NARROW_INDENT = 26, 2  # columns of what follows a frame's first line: below its name where there is room
@@ -40,9 +41,9 @@ class FrameTable:
         notes += [f"{signal}={printable(str(value))}" for signal, value in signals.items()]
         return self._fit([f"{ms(self.board.timescale, frame.tick):>18}  {number:>4}", frame.name, data, wait, *notes])
 
-    def loss(self, lost: object, tick: int) -> str:
+    def loss(self, lost: LostEvent) -> str:
         """Records are missing here."""
-        return self._fit([f"{ms(self.board.timescale, tick):>18}  LOST", str(lost)])
+        return self._fit([f"{ms(self.board.timescale, lost.tick):>18}  LOST", str(Lost(lost.tick, lost.count, lost.at_least))])
 
     def _fit(self, parts: Sequence[str]) -> str:
         """Time and identifier, name, data, spaces and notes in their columns, on one line if it fits, else on as many as it takes."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TextIO
 
-from litepulse import Board, output, termplot
+from litepulse import Board, Latency, output, termplot
 from litepulse.backends import Losses
 from litepulse.board import DEFAULT_INTERVAL, FILTER_MAX
 from litepulse.commands import VERBS, arguments
@@ -22,7 +22,7 @@ from litepulse.distribution import PERCENTILES, Distribution
 from litepulse.echo import Echo
 from litepulse.errors import BadInput, LitePulseError, OutputLost, Unsupported
 from litepulse.interrupt import Interrupt
-from litepulse.latency import LatencyPlan, LatencyRun
+from litepulse.latency import LatencyPlan
 from litepulse.line import Trigger
 from litepulse.output import ns
 from litepulse.pairing import ANSWERED, EXTRA, IGNORED, MISSING, REFUSED, STRAY, UNKNOWN, Sample
@@ -177,10 +177,9 @@ def histogram_file(name: str | None) -> Generator[TextIO | None]:
                     os.unlink(name)
 
 
-def job_of(args: Namespace, board: Board) -> LatencyRun:
-    """The measurement, planned."""
-    line = arguments.line_of(args)
-    return board.latency_run(
+def begin(args: Namespace, board: Board) -> Latency:
+    """The measurement, prepared; the first stimulus leaves behind the first look at it."""
+    return board.latency(
         args.on,
         interval=args.interval,
         jitter=args.jitter,
@@ -193,14 +192,12 @@ def job_of(args: Namespace, board: Board) -> LatencyRun:
         holdoff=args.holdoff,
         from_end=args.reference == "end",
         filter=args.filter,
-        baud=line["baud"],
-        fmt=line["format"],
-        loopback=line["loopback"],
         **arguments.frame_of(args),
+        **arguments.line_of(args),
     )
 
 
-def echo_of(args: Namespace, job: LatencyRun, wanted: Iterable[Setting]) -> Echo:
+def echo_of(args: Namespace, job: Latency, wanted: Iterable[Setting]) -> Echo:
     """What answers on --echo PORT, not yet started."""
     baud = round(to_rate(args.baud, "baud"))
     return Echo(args.echo, baud, job.plan.profile.format, {name: value for _, keywords in wanted for name, value in keywords.items()})
@@ -236,20 +233,17 @@ class Seen:
                 )
 
 
-def measure(
-    args: Namespace, board: Board, job: LatencyRun, interrupt: Interrupt, title: str, seen: Seen, answerer: Answerer | None
-) -> None:
+def measure(args: Namespace, board: Board, job: Latency, title: str, seen: Seen, answerer: Answerer | None) -> None:
     """Runs a measurement to its end and shows it: rows for programs, a live table for people."""
     ts, rows_out, drawn = board.timescale, None, 0.0
     if args.style in ("csv", "vnl"):
         names = ("n", "tick", "t_ns", "delay_ticks", "delay_ns", "outcome")
         rows_out = output.Rows(args.style, names, board.identity.backend)
-    job.prepare()
     wait = Wait(board, "the first stimulus", job.plan.start)
     picture = termplot.Rolling("stimulus", "delay [µs]")
     with output.Live(f"{title}{simulated_mark(board)}", args.count or None, args.style) as live:
         table: list[tuple[str, str]] = []
-        for found in job.follow(interrupt):
+        for found in job.batches():
             if answerer:
                 answerer.echo.check()
             seen.add(found)
@@ -267,11 +261,11 @@ def measure(
 
 def follow(args: Namespace, board: Board, interrupt: Interrupt, file: TextIO | None) -> int:
     """One measurement."""
-    job, seen = job_of(args, board), Seen()
+    seen = Seen()
     answerer: Answerer | None = None
 
     def look() -> None:
-        measure(args, board, job, interrupt, "stimuli", seen, answerer)
+        measure(args, board, job, "stimuli", seen, answerer)
 
     def report(losses: Losses) -> tuple[dict[str, Any], str]:
         if answerer:
@@ -285,17 +279,17 @@ def follow(args: Namespace, board: Board, interrupt: Interrupt, file: TextIO | N
         }
         return result, "\n".join([*text_of(board, job, losses, answerer), *picture_of(args, board, job.delays)])
 
-    with contextlib.ExitStack() as stack:
+    with begin(args, board) as job, contextlib.ExitStack() as stack:
         if args.echo is not None:
             wanted: list[Setting] = args.realtime or []
             answerer = Answerer(stack.enter_context(echo_of(args, job, wanted)), wanted)
         if args.style is None:
             output.write(f"{headline(board)}\n{title_of(board, job, answerer)}")
-        losses = to_the_end(board, args.style, look, lambda: job.stimuli, report)
+        losses = to_the_end(job, args.style, look, lambda: job.stimuli, report)
     return ended(interrupt, not args.count and args.duration is None) or status_of(job, losses)
 
 
-def status_of(job: LatencyRun, losses: Losses) -> int:
+def status_of(job: Latency, losses: Losses) -> int:
     """LOST unless each stimulus left and had one response."""
     wrong = any(job.counts[name] for name in (MISSING, EXTRA, STRAY, REFUSED))
     return LOST if wrong or losses.total or not job.delays.count else 0
@@ -312,35 +306,35 @@ def compare(args: Namespace, board: Board, interrupt: Interrupt) -> int:
     refused: list[str] = []
     applied: list[Setting] = []
     status = 0
-    job = job_of(args, board)
-    if people:
-        output.write(f"{headline(board)}\n{title_of(board, job, Answerer(echo_of(args, job, ())))}")
+    told: dict[str, Any] = {}  # what the measurements have in common
     problem = None
     for step in [None, *(args.realtime or settings(",".join(SETTINGS)))]:
         wanted = [*applied, *([step] if step else [])]
         name = "none" if step is None else f"+ {step[0]}"
-        job = job_of(args, board)
-        with contextlib.ExitStack() as stack:
+        with begin(args, board) as job, contextlib.ExitStack() as stack:
+            answerer = Answerer(echo_of(args, job, wanted), wanted)
+            if not told:
+                told = shared(board, "latency") | shared_line(job.plan.profile) | plan_of(args, board, job)
+                if people:
+                    output.write(f"{headline(board)}\n{title_of(board, job, answerer)}")
             try:
-                answerer = Answerer(stack.enter_context(echo_of(args, job, wanted)), wanted)
+                stack.enter_context(answerer.echo)
             except Unsupported as error:
                 refused.append(f"{name.removeprefix('+ ')}: {error}")
                 runs.append({"settings": name, "not_applied": str(error)})
                 continue
 
-            def look(job: LatencyRun = job, name: str = name, answerer: Answerer = answerer) -> None:
-                measure(args, board, job, interrupt, name, Seen(), answerer)
+            def look(job: Latency = job, name: str = name, answerer: Answerer = answerer) -> None:
+                measure(args, board, job, name, Seen(), answerer)
 
-            def report(
-                losses: Losses, job: LatencyRun = job, name: str = name, answerer: Answerer = answerer
-            ) -> tuple[dict[str, Any], str]:
+            def report(losses: Losses, job: Latency = job, name: str = name, answerer: Answerer = answerer) -> tuple[dict[str, Any], str]:
                 answerer.echo.close()
                 runs.append({"settings": name} | numbers_of(job, losses) | {"echo": answerer.result()})
                 rows.append((name, str(job.delays.count), *figures(ts, job.delays), str(job.counts[MISSING])))
                 return {}, ""
 
             try:
-                losses = to_the_end(board, "compare", look, lambda job=job: job.stimuli, report)
+                losses = to_the_end(job, "compare", look, lambda job=job: job.stimuli, report)
             except LitePulseError as error:
                 if not runs:
                     raise
@@ -352,10 +346,9 @@ def compare(args: Namespace, board: Board, interrupt: Interrupt) -> int:
         status = max(status, status_of(job, losses))
         if interrupt:
             break
-    result = shared(board, "latency") | shared_line(job.plan.profile) | plan_of(args, board, job) | {"runs": runs}
     if args.style == "json":
         ending: dict[str, Any] = {"error": str(problem)} if problem else {"ended": "interrupt" if interrupt else "all sent"}
-        output.write_json(result | ending)
+        output.write_json(told | {"runs": runs} | ending)
     else:
         for line in (*columns_of(rows), *(f"not tried: {each}" for each in refused)):
             output.write(f"  {line}")
@@ -387,7 +380,7 @@ def microseconds(ts: Timescale, ticks: int) -> str:
 # What is reported -------------------------------------------------------------------------------------------------------
 
 
-def title_of(board: Board, job: LatencyRun, answerer: Answerer | None) -> str:
+def title_of(board: Board, job: Latency, answerer: Answerer | None) -> str:
     """What is measured, in a line or two."""
     plan, ts = job.plan, board.timescale
     stimulus = f"{stimulus_of(plan)}, from its {'end' if plan.offset else f'{edge_of(plan)} edge'}" if plan.on else "bytes that count up"
@@ -413,7 +406,7 @@ def stimulus_of(plan: LatencyPlan) -> str:
     return f"{level}{plan.launch}"
 
 
-def plan_of(args: Namespace, board: Board, job: LatencyRun) -> dict[str, Any]:
+def plan_of(args: Namespace, board: Board, job: Latency) -> dict[str, Any]:
     """The plan, for JSON."""
     plan = job.plan
     return {
@@ -431,7 +424,7 @@ def plan_of(args: Namespace, board: Board, job: LatencyRun) -> dict[str, Any]:
     }
 
 
-def numbers_of(job: LatencyRun, losses: Losses) -> dict[str, Any]:
+def numbers_of(job: Latency, losses: Losses) -> dict[str, Any]:
     """Counts and figures, for JSON."""
     delays = job.delays
     some = bool(delays.count)
@@ -451,12 +444,12 @@ def numbers_of(job: LatencyRun, losses: Losses) -> dict[str, Any]:
     }
 
 
-def result_of(args: Namespace, board: Board, job: LatencyRun, losses: Losses) -> dict[str, Any]:
+def result_of(args: Namespace, board: Board, job: Latency, losses: Losses) -> dict[str, Any]:
     """The JSON object of one measurement."""
     return shared(board, "latency") | shared_line(job.plan.profile) | plan_of(args, board, job) | numbers_of(job, losses)
 
 
-def text_rows(ts: Timescale, job: LatencyRun) -> list[tuple[str, str]]:
+def text_rows(ts: Timescale, job: Latency) -> list[tuple[str, str]]:
     """Counts and figures, for people."""
     counts, delays = job.counts, job.delays
     rows = [("stimuli", f"{job.stimuli} sent, {counts[ANSWERED]} answered, {counts[MISSING]} missing, {counts[EXTRA]} answered twice")]
@@ -476,7 +469,7 @@ def percent_name(percent: Fraction) -> str:
     return "median" if percent == 50 else f"p{float(percent):g}"
 
 
-def text_of(board: Board, job: LatencyRun, losses: Losses, answerer: Answerer | None) -> list[str]:
+def text_of(board: Board, job: Latency, losses: Losses, answerer: Answerer | None) -> list[str]:
     """The report, for people."""
     counts, plan, rows = job.counts, job.plan, text_rows(board.timescale, job)
     rows[0] = (rows[0][0], f"{rows[0][1]}, {records_lost(losses.total, losses.at_least)}")

@@ -10,29 +10,25 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from litepulse import Board, lin, output
-from litepulse.backends import Backend, Losses
-from litepulse.capture import ListenRun
+from litepulse import Board, LostEvent, lin, output
+from litepulse.backends import Losses
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
-from litepulse.commands.capture import quiet
 from litepulse.commands.following import to_the_end
 from litepulse.commands.frames import FrameTable, fits
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
-from litepulse.job import tidy
+from litepulse.job import Job
 from litepulse.limits import BREAK_MAX
 from litepulse.lin.frames import BINS, Spaces
 from litepulse.lin.log import FrameLog
-from litepulse.lin.master import MasterRun
-from litepulse.lin.monitor import DEFAULT_BAUD, monitor_run
+from litepulse.lin.monitor import DEFAULT_BAUD
 from litepulse.lin.node import SlaveNode, checked_response
 from litepulse.lin.protocol import CLASSIC_IDS, ID_MAX, SPACE_BITS
-from litepulse.lin.slave import DEFAULT_SPACE, SlaveRun
+from litepulse.lin.slave import DEFAULT_SPACE, play
 from litepulse.output import ns
 from litepulse.spool import Spool
-from litepulse.streams import Lost
 from litepulse.units import Timescale, counted, exact, fixed, parse_byte, to_fraction
 
 Key = TypeVar("Key")
@@ -401,11 +397,11 @@ class Report:
         if args.style is None:
             output.write(f"{headline(board)}\n{self.table.heading()}")
 
-    def show(self, item: lin.Frame | Lost) -> None:
+    def show(self, item: lin.Frame | LostEvent) -> None:
         """A frame, or a loss."""
-        if isinstance(item, Lost):
+        if isinstance(item, LostEvent):
             if self.args.style is None:
-                output.write(self.table.loss(item, item.tick))
+                output.write(self.table.loss(item))
             return
         self.count += 1
         if self.log:
@@ -469,58 +465,23 @@ class Report:
         )
         return result, "\n".join([*self.histogram(), *output.aligned(said)])
 
-    def listen(
-        self,
-        run: ListenRun[lin.Frame | Lost],
-        interrupt: Interrupt,
-        release: Callable[[Backend], None],
-        more: Callable[[], dict[str, Any]] = dict[str, Any],
-        rows: Callable[[], list[tuple[str, str]]] = list[tuple[str, str]],
-    ) -> int:
-        """Begins and shows what comes until --count or --for end it, then releases the board; the exit status. more, rows: see follow()."""
-        count, duration, end = self.args.count, self.args.duration, None
-
-        def begin() -> Iterable[list[lin.Frame | Lost]]:
-            nonlocal end
-            run.prepare()
-            end = None if duration is None else self.board.now().tick + math.floor(self.board.timescale.ticks(duration))
-            return run.follow(interrupt)
-
-        def enough() -> bool:
-            return bool(count and self.count >= count) or (end is not None and run.tick >= end)
-
-        return self.follow(begin, interrupt, release, enough, not count and duration is None, more, rows)
-
     def follow(
         self,
-        begin: Callable[[], Iterable[list[lin.Frame | Lost]]],
+        job: Job[lin.Frame | LostEvent],
         interrupt: Interrupt,
-        release: Callable[[Backend], None],
-        enough: Callable[[], bool] = lambda: False,
-        endless: bool = False,
+        endless: bool,
         more: Callable[[], dict[str, Any]] = dict[str, Any],
         rows: Callable[[], list[tuple[str, str]]] = list[tuple[str, str]],
     ) -> int:
-        """Begins, shows what comes until it ends, or is enough, then releases the board; the exit status.
-
-        more: for --json; rows: for people, in the end
-        """
-
-        count = getattr(self.args, "count", 0)
+        """Shows what comes of a job until it ends; the exit status. more: for --json; rows: for people, in the end."""
 
         def look() -> None:
-            for batch in begin():
+            for batch in job.batches():
                 output.check()
-                for item in batch:  # a look that passes --for brings frames from before it, too
+                for item in batch:
                     self.show(item)
-                    if count and self.count >= count:
-                        return
-                if enough():
-                    return
 
-        losses = to_the_end(
-            self.board, self.args.style, look, lambda: self.count, lambda losses: self.end(losses, interrupt, more(), rows()), release
-        )
+        losses = to_the_end(job, self.args.style, look, lambda: self.count, lambda losses: self.end(losses, interrupt, more(), rows()))
         return ended(interrupt, endless) or (LOST if losses.total or self.errors or not self.count else 0)
 
 
@@ -535,13 +496,13 @@ def monitor(args: Namespace) -> int:
     if args.encoding and not args.ldf:
         raise BadInput("encoding: there is no description whose text it could be: give --ldf FILE")
     with arguments.board(args) as board, Interrupt() as interrupt:
-        run = monitor_run(board, args.baud, description, args.loopback, args.move_tx)
-        report = Report(args, board, "monitor", run.assembler.bit, description)
-        if not args.log:
-            return report.listen(run, interrupt, quiet)
-        with contextlib.closing(FrameLog(args.log)) as report.log:
+        job = lin.monitor(
+            board, description, baud=args.baud, loopback=args.loopback, move_tx=args.move_tx, count=args.count, duration=args.duration
+        )
+        report = Report(args, board, "monitor", job.bit, description)
+        with contextlib.closing(FrameLog(args.log)) if args.log else contextlib.nullcontext() as report.log:
             report.log_offset = time.time() - float(board.timescale.seconds(board.now().tick))
-            return report.listen(run, interrupt, quiet)
+            return report.follow(job, interrupt, not args.count and args.duration is None)
 
 
 def described(args: Namespace, node: str = "") -> lin.Description:
@@ -569,21 +530,14 @@ def master(args: Namespace) -> int:
     values = dict(args.set)
     description.check_values(values)
     with arguments.board(args) as board, Interrupt() as interrupt:
-        run = MasterRun(board, description, schedule, args.baud, args.loopback)
-        run.set(values)
-        for name in run.tight_slots():
+        start = None if args.start is None else arguments.when(args.start, board)
+        job = lin.master(
+            board, description, schedule, start=start, rounds=args.rounds, values=values, baud=args.baud, loopback=args.loopback
+        )
+        for name in job.run.tight_slots():
             output.note(f"litepulse: the slot of {name} is shorter than the longest frame allowed: a slow answer runs into the next")
-        report = Report(args, board, "master", run.bit, description)
-        start = 0
-
-        def begin() -> Iterable[list[lin.Frame | Lost]]:
-            nonlocal start
-            first = None if args.start is None else board.tick_of(arguments.when(args.start, board), "start")
-            run.prepare()
-            start = run.begin(args.rounds, first)
-            return run.frames(interrupt)
-
-        return report.follow(begin, interrupt, tidy, endless=not args.rounds, more=lambda: {"start": start, "schedule": run.schedule})
+        report = Report(args, board, "master", job.bit, description)
+        return report.follow(job, interrupt, not args.rounds, lambda: {"start": job.start, "schedule": job.run.schedule})
 
 
 def slave(args: Namespace) -> int:
@@ -599,17 +553,13 @@ def slave(args: Namespace) -> int:
     values = dict(args.set)
     node.changed(values)
     with arguments.board(args) as board, Interrupt() as interrupt:
-        run = SlaveRun(board, node, args.space, args.baud, args.loopback)
-        run.set(values)
-        for data in args.respond:
-            run.respond(data)
+        job = play(board, node, values, args.respond, args.space, args.baud, args.loopback, args.count, args.duration)
         if args.space is not None and args.space > SPACE_BITS:
             output.note(f"litepulse: space: the standard allows {SPACE_BITS} bit times before each byte")
         if args.keep:
-            run.prepare()
-            run.leave()
-            return told_to_keep(args, board, run)
-        report = Report(args, board, "slave", run.bit, description)
+            job.detach()
+            return told_to_keep(args, board, job)
+        report, run = Report(args, board, "slave", job.run.bit, description), job.run
 
         def more() -> dict[str, Any]:
             return {"node": args.node, "space_ticks": run.space, "answered": run.answered, "missed": run.missed}
@@ -617,7 +567,7 @@ def slave(args: Namespace) -> int:
         def rows() -> list[tuple[str, str]]:
             return [("answers", f"{run.answered} sent whole, {run.missed} missed")]
 
-        return report.listen(run, interrupt, lambda _: run.end(), more, rows)
+        return report.follow(job, interrupt, not args.count and args.duration is None, more, rows)
 
 
 def check_keep(args: Namespace) -> None:
@@ -636,8 +586,9 @@ def check_keep(args: Namespace) -> None:
         raise BadInput("respond: with --keep the board can answer one header of SlaveResp, so give it once")
 
 
-def told_to_keep(args: Namespace, board: Board, run: SlaveRun) -> int:
+def told_to_keep(args: Namespace, board: Board, job: lin.Slave) -> int:
     """Says what goes on."""
+    run = job.run
     frames = sorted(run.node.published.items())
     if args.style == "json":
         answers = {str(frame_id): name for frame_id, name in frames}
@@ -665,15 +616,7 @@ def request(args: Namespace) -> int:
     with arguments.board(args) as board, Interrupt() as interrupt:
         begin = board.now().tick
         asked, frames = lin.request(
-            board,
-            description,
-            nad,
-            args.data,
-            schedule=args.schedule,
-            timeout=args.timeout,
-            baud=args.baud,
-            loopback=args.loopback,
-            interrupt=interrupt,
+            board, description, nad, args.data, schedule=args.schedule, timeout=args.timeout, baud=args.baud, loopback=args.loopback
         )
         if interrupt:
             return ended(interrupt, False)
@@ -714,7 +657,7 @@ def inject(args: Namespace) -> int:
     )
     with arguments.board(args) as board, Interrupt() as interrupt:
         at = None if args.at is None else arguments.when(args.at, board)
-        heard = lin.inject(board, injection, at=at, baud=args.baud or DEFAULT_BAUD, loopback=args.loopback, interrupt=interrupt)
+        heard = lin.inject(board, injection, at=at, baud=args.baud or DEFAULT_BAUD, loopback=args.loopback)
         if interrupt:
             return ended(interrupt, False)
         if args.style == "json":

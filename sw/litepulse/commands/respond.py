@@ -5,7 +5,7 @@ import math
 from argparse import Namespace
 from typing import Any
 
-from litepulse import Board, Trigger, output
+from litepulse import Answer, Board, Responder, Trigger, output
 from litepulse.backends import Losses
 from litepulse.commands import VERBS, arguments
 from litepulse.commands.arguments import Verbs
@@ -13,12 +13,12 @@ from litepulse.commands.following import to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, simulated_mark
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
-from litepulse.job import tidy
 from litepulse.output import ns
-from litepulse.respond import Missed, RespondRun, check_echo
+from litepulse.respond import check_echo
 from litepulse.spool import Spool
-from litepulse.units import Duration, in_ticks, si
+from litepulse.units import in_ticks, si
 
+SHOWN_MISSES = 3
 EXAMPLES = """  litepulse respond --on edge:0:rise --delay 5us --width 1us
   litepulse respond --on byte:0x55 --delay 200us --byte 0xaa --baud 19200 --keep
   litepulse respond --off"""
@@ -61,30 +61,18 @@ def run(args: Namespace) -> int:
     if args.sim and not args.stimulus and args.count == 0 and args.duration is None:
         raise BadInput("nothing triggers on the simulated SoC: give --stimulus FILE (lines 'tick channel level'), or --count or --for")
     with arguments.board(args) as board, Interrupt() as interrupt:
-        line = arguments.line_of(args)
-        job = board.respond_run(
+        job = board.respond(
             args.on,
             args.delay,
             once=args.once,
-            holdoff=args.holdoff or Duration(),
+            holdoff=args.holdoff,
             exclusive=args.exclusive,
             own=args.own,
             echo=args.echo,
-            fmt=line["format"],
-            baud=line["baud"],
-            loopback=line["loopback"],
             **arguments.frame_of(args),
+            **arguments.line_of(args),
         )
-        trigger = named(job.response.trigger, board)
-        job.prepare()
-        try:
-            job.arm()
-            if args.keep:
-                return keep(args, board, job, trigger)
-        except BaseException:
-            tidy(board.backend)
-            raise
-        return follow(args, board, job, interrupt, trigger)
+        return keep(args, board, job) if args.keep else follow(args, board, job, interrupt)
 
 
 def named(trigger: Trigger, board: Board) -> str:
@@ -97,7 +85,7 @@ def named(trigger: Trigger, board: Board) -> str:
 def disarm(args: Namespace) -> int:
     """--off"""
     with arguments.board(args, own=False) as board:
-        board.backend.disarm()
+        board.disarm()
         if args.style == "json":
             output.write_json(shared(board, "respond") | {"armed": False})
         else:
@@ -105,30 +93,48 @@ def disarm(args: Namespace) -> int:
     return 0
 
 
-def keep(args: Namespace, board: Board, job: RespondRun, trigger: str) -> int:
+def keep(args: Namespace, board: Board, job: Responder) -> int:
     """Leaves it armed."""
-    board.backend.leave()
+    job.detach()
+    response, trigger = job.plan.response, named(job.plan.response.trigger, board)
     if args.style == "json":
-        numbers = {"delay_ticks": job.response.delay, "echo_ticks": job.echo}
+        numbers = {"delay_ticks": job.delay, "echo_ticks": job.echo}
         output.write_json(shared(board, "respond") | {"armed": True, "trigger": trigger, **numbers})
     else:
         words = arguments.device_words(args, board)
         output.write(
-            f"{headline(board)}\narmed: {trigger} → {job.response.launch} after {in_ticks(job.response.delay)}; "
-            f"'litepulse{words} stop' disarms"
+            f"{headline(board)}\narmed: {trigger} → {response.launch} after {in_ticks(job.delay)}; 'litepulse{words} stop' disarms"
         )
     return 0
 
 
-def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt, trigger: str) -> int:
+def follow(args: Namespace, board: Board, job: Responder, interrupt: Interrupt) -> int:
     """Shows what the responder does until it ends, then disarms it."""
-    ts, rows_out, response = board.timescale, None, job.response
+    ts, rows_out, response = board.timescale, None, job.plan.response
+    trigger = named(response.trigger, board)
     answers, misses = Spool(), Spool()
-    missed: list[Missed] = []
+    counts = {"answers": 0, "missed": 0}
+    first_missed: list[Answer] = []
     delays: dict[int, int] = {}
 
+    def show(answer: Answer) -> None:
+        counts["answers" if answer.reason is None else "missed"] += 1
+        delay, tick = answer.delay, answer.tick
+        if rows_out:
+            rows_out.row(answer.number, tick, ns(ts, tick), None if delay is None else ns(ts, delay), answer.reason or "answered")
+        if answer.reason is not None:
+            if args.style == "json":
+                misses.add({"tick": tick, "reason": answer.reason})
+            elif len(first_missed) < SHOWN_MISSES:
+                first_missed.append(answer)
+            return
+        if delay is not None:
+            delays[delay] = delays.get(delay, 0) + 1
+        if args.style == "json":
+            answers.add({"n": answer.number, "tick": tick, "reference": None if delay is None else tick - delay, "delay_ticks": delay})
+
     def look() -> None:
-        nonlocal missed, rows_out
+        nonlocal rows_out
         if args.style in ("csv", "vnl"):
             rows_out = output.Rows(args.style, ("n", "tick", "t_ns", "delay_ns", "outcome"), board.identity.backend)
         elif args.style is None:
@@ -136,24 +142,11 @@ def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt,
             output.write(f"{headline(board)}\n{trigger} → {response.launch} after {in_ticks(response.delay)} = {length}")
         end = None if args.duration is None else board.now().tick + math.floor(ts.ticks(args.duration))
         with output.Live(f"answering{simulated_mark(board)}", args.count or None, args.style) as live:
-            for new_answers, new_missed in job.follow(interrupt):
-                for number, tick, reference in new_answers:
-                    if reference is not None:
-                        delays[tick - reference] = delays.get(tick - reference, 0) + 1
-                    if rows_out:
-                        rows_out.row(number, tick, ns(ts, tick), None if reference is None else ns(ts, tick - reference), "answered")
-                for tick, reason in new_missed:
-                    if rows_out:
-                        rows_out.row(None, tick, ns(ts, tick), None, reason)
-                if args.style == "json":
-                    for number, tick, ref in new_answers:
-                        delay = None if ref is None else tick - ref
-                        answers.add({"n": number, "tick": tick, "reference": ref, "delay_ticks": delay})
-                    for tick, reason in new_missed:
-                        misses.add({"tick": tick, "reason": reason})
-                missed += new_missed[: max(0, 3 - len(missed))]
-                total = job.answer_count + job.missed_count
-                live.update(total, [("answers", job.answer_count), ("missed", job.missed_count)])
+            for batch in job.batches():
+                for answer in batch:
+                    show(answer)
+                total = sum(counts.values())
+                live.update(total, [*counts.items()])
                 if (args.count and total >= args.count) or (end is not None and job.poller.tick >= end):
                     break
 
@@ -169,14 +162,13 @@ def follow(args: Namespace, board: Board, job: RespondRun, interrupt: Interrupt,
             "lost_at_least": losses.at_least,
         }
         lost = records_lost(losses.total, losses.at_least)
-        rows = [("answers", f"{job.answer_count}, {job.missed_count} missed, {lost}")]
+        rows = [("answers", f"{counts['answers']}, {counts['missed']} missed, {lost}")]
         if delays:
             shown = sorted(delays.items())[:5]
             rows.append(("delay", ", ".join(f"{n}× {in_ticks(value)} = {si(ts.seconds(value), 's')}" for value, n in shown)))
-        for tick, reason in missed:
-            rows.append(("missed", f"{reason} at tick {tick}"))
+        rows += [("missed", f"{answer.reason} at tick {answer.tick}") for answer in first_missed]
         rows.append(("clock", clock_note(board)))
         return result, "\n".join(output.aligned(rows))
 
-    losses = to_the_end(board, args.style, look, lambda: job.answer_count, report)
-    return ended(interrupt, not args.count and args.duration is None) or (LOST if losses.total or not job.answer_count else 0)
+    losses = to_the_end(job, args.style, look, lambda: counts["answers"], report)
+    return ended(interrupt, not args.count and args.duration is None) or (LOST if losses.total or not counts["answers"] else 0)

@@ -190,8 +190,8 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
             output.write(f"{headline(board)}\n{what} from tick {sending.first_tick} on, at {line}")
         wait = Wait(board, "the first byte", sending.first_tick)
         with output.Live(f"sending{simulated_mark(board)}", total, args.style) as live:
-            for found in job.follow(interrupt):
-                for outcome in sending.take(found):
+            for batch in sending.batches():
+                for outcome in batch:
                     error = outcome.tick - outcome.wanted
                     if outcome.reason:
                         refused += 1
@@ -232,7 +232,7 @@ def follow(args: Namespace, board: Board, total: int | None, sending: Send, inte
         said.append(("clock", clock_note(board)))
         return result, "\n".join(output.aligned(said))
 
-    losses = to_the_end(board, args.style, look, lambda: launched, report)
+    losses = to_the_end(sending, args.style, look, lambda: launched, report)
     if interrupt:
         return ended(interrupt, False)
     return LOST if refused or losses.total else 0

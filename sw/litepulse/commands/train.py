@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """litepulse train"""
 
-import itertools
 from argparse import Namespace
+from fractions import Fraction
 from typing import Any
 
-from litepulse import Board, output, termplot
+from litepulse import Board, Train, output, termplot
 from litepulse.backends import Losses
 from litepulse.commands import VERBS, arguments
-from litepulse.commands.arguments import Verbs
+from litepulse.commands.arguments import Frame, Line, Verbs
 from litepulse.commands.following import Wait, to_the_end
 from litepulse.commands.report import LOST, clock_note, ended, headline, records_lost, shared, shared_line, simulated_mark
 from litepulse.errors import BadInput
 from litepulse.interrupt import Interrupt
-from litepulse.job import tidy
 from litepulse.layout import regs
 from litepulse.output import ms, ns
-from litepulse.plan import train_plan
+from litepulse.plan import TrainPlan, train_plan
 from litepulse.spool import Spool
-from litepulse.train import Row, TrainPlan, TrainRun
-from litepulse.units import Timescale, approx, exact, in_ticks, si
+from litepulse.train import Row
+from litepulse.units import Duration, Timescale, approx, exact, in_ticks, si
 
 KEPT = 2_000  # pulses that are drawn in the end
 SHOWN_CHANGES = 10
@@ -49,25 +48,22 @@ def add(verbs: Verbs) -> None:
     arguments.add_line(sub)
 
 
-def plan_for(args: Namespace, timescale: Timescale, start: int | None = None) -> TrainPlan:
-    """The TrainPlan, all checked against a clock."""
-    line = arguments.line_of(args)
-    return train_plan(
-        timescale,
-        rate=args.rate,
-        period=args.period,
-        count=args.count,
-        start=start,
-        baud=line["baud"],
-        fmt=line["format"],
-        loopback=line["loopback"],
-        **arguments.frame_of(args),
-    )
+class Options(Frame, Line):
+    """Of a train, all but its start, as the library takes them."""
+
+    rate: Fraction | None
+    period: Duration | None
+    count: int
+
+
+def options_of(args: Namespace) -> Options:
+    """What was asked for."""
+    return {"rate": args.rate, "period": args.period, "count": args.count, **arguments.frame_of(args), **arguments.line_of(args)}
 
 
 def step(args: Namespace) -> int:
     """So far that the event FIFO never fills. What does not fit is told before anything is built or started."""
-    return arguments.step(args, lambda clock: 16 * plan_for(args, clock).period.whole)
+    return arguments.step(args, lambda clock: 16 * train_plan(clock, **options_of(args)).period.whole)
 
 
 class Told:
@@ -109,44 +105,36 @@ def run(args: Namespace) -> int:
     if args.keep and args.style in ("csv", "vnl"):
         raise BadInput(f"--{args.style} follows a train, --keep leaves it: choose one")
     with arguments.board(args, step=step(args)) as board, Interrupt() as interrupt:
-        start = board.tick_of(arguments.when(args.start, board), "start") if args.start else None
-        plan = plan_for(args, board.timescale, start)
-        if args.keep:
-            return keep(args, board, TrainRun(board.backend, plan), interrupt)
+        start = None if args.start is None else arguments.when(args.start, board)
         told = Told() if args.style == "json" else None
-        return follow(args, board, TrainRun(board.backend, plan, 1 if args.style else KEPT, told), interrupt, told)
+        limit = None if args.keep else 1 if args.style else KEPT
+        train = board.train(**options_of(args), start=start, limit=limit, listener=told)
+        return keep(args, board, train, interrupt) if args.keep else follow(args, board, train, interrupt, told)
 
 
-def keep(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt) -> int:
-    """Starts a train and leaves it running; one that starts at a tick that was asked for need not have begun."""
-    job.prepare()
-    try:
-        rows = job.start(interrupt)
-        while not rows and not job.ended and not interrupt and job.plan.start is None:
-            board.backend.wait(0.01)
-            rows = job.poll()
+def keep(args: Namespace, board: Board, train: Train, interrupt: Interrupt) -> int:
+    """Leaves a train running; one that starts at a tick that was asked for need not have begun."""
+    with train:
+        if train.plan.start is None:
+            next(filter(None, train.rows()), None)  # its first pulses
         if interrupt:
-            tidy(board.backend)
             return ended(interrupt, False)
-        job.detach()
-    except BaseException:
-        tidy(board.backend)
-        raise
-    result = train_result(board, job)
+        train.detach()
+    result = train_result(board, train)
     if args.style == "json":
         output.write_json(result)
     else:
-        Wait(board, "pulse 0", job.plan.start)
+        Wait(board, "pulse 0", train.plan.start)
         output.write(
-            f"{headline(board)}\nrunning: {title_of(board, job.plan)}, pulse 0 at tick {job.record.ideal.start}; "
+            f"{headline(board)}\nrunning: {title_of(board, train.plan)}, pulse 0 at tick {train.record.ideal.start}; "
             f"'litepulse{arguments.device_words(args, board)} stop' ends it"
         )
     return 0
 
 
-def follow(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt, told: Told | None) -> int:
+def follow(args: Namespace, board: Board, train: Train, interrupt: Interrupt, told: Told | None) -> int:
     """Runs a train to its end, shows it, and leaves the line idle whatever happens."""
-    ts, plan, people = board.timescale, job.plan, args.style is None
+    ts, plan, people = board.timescale, train.plan, args.style is None
     rows_out = None
     title = title_of(board, plan)
 
@@ -164,19 +152,18 @@ def follow(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt, t
         wait = Wait(board, "pulse 0", plan.start)
         with output.Live(f"{title}{simulated_mark(board)}", plan.count or None, args.style) as live:
             picture = live_picture(ts)
-            for rows in itertools.chain([job.start(interrupt)], job.follow(interrupt)):
+            for rows in train.rows():
                 show(rows)
                 for row in rows:
-                    picture.add(row.n, float(ts.ns(row.tick - job.record.ideal.exact(row.n))))
-                done = job.record.launched_count + job.record.refused_count
-                live.update(done, live_rows(job, rows), picture, wait.left(job.poller.tick))
-            show(job.stop())
+                    picture.add(row.n, float(ts.ns(row.tick - train.record.ideal.exact(row.n))))
+                done = train.record.launched_count + train.record.refused_count
+                live.update(done, live_rows(train, rows), picture, wait.left(train.poller.tick))
 
     def report(_: Losses) -> tuple[dict[str, Any], str]:
-        result = train_result(board, job, interrupt)
+        result = train_result(board, train, interrupt)
         if told:
             return result | told.lists(), ""
-        lines = train_text(board, job, result)
+        lines = train_text(board, train, result)
         return result, "\n".join(lines + plot_of(result) if people else [f"{headline(board)}, {title}", *lines])
 
     if args.style == "vnl":
@@ -185,14 +172,13 @@ def follow(args: Namespace, board: Board, job: TrainRun, interrupt: Interrupt, t
         rows_out = output.Rows("csv", ("pulse", "tick", "t_ns", "dt_ms", "error_ticks"), board.identity.backend)
     elif people:
         output.write(f"{headline(board)}\n{title}")
-    job.prepare()
-    to_the_end(board, args.style, look, lambda: job.record.launched_count, report)
-    return ended(interrupt, plan.count == 0) or (LOST if job.record.lost or job.record.refused_count else 0)
+    to_the_end(train, args.style, look, lambda: train.record.launched_count, report)
+    return ended(interrupt, plan.count == 0) or (LOST if train.record.lost or train.record.refused_count else 0)
 
 
-def train_result(board: Board, job: TrainRun, interrupt: Interrupt | None = None) -> dict[str, Any]:
+def train_result(board: Board, train: Train, interrupt: Interrupt | None = None) -> dict[str, Any]:
     """The JSON object of a train."""
-    record, plan = job.record, job.plan
+    record, plan = train.record, train.plan
     numbers = sorted(record.launched)
     return shared(board, "train") | {
         "rate_hz": exact(board.tick_hz / plan.period.ticks),
@@ -216,22 +202,22 @@ def train_result(board: Board, job: TrainRun, interrupt: Interrupt | None = None
         "bytes_lost": record.bytes_lost,
         "changes": [
             {"pulse": n, "period_ticks": exact(p.ticks), "step_ticks": s, "tick_exact": exact(record.ideal.exact(n))}
-            for n, p, s in job.changes
+            for n, p, s in train.changes
         ],
-        "ended": how_it_ended(job, interrupt),
+        "ended": how_it_ended(train, interrupt),
     }
 
 
-def how_it_ended(job: TrainRun, interrupt: Interrupt | None) -> str:
+def how_it_ended(train: Train, interrupt: Interrupt | None) -> str:
     """'count', 'interrupt', 'stop' (by another process) or 'running'."""
-    if job.plan.count and job.record.done == job.plan.count:
+    if train.plan.count and train.record.done == train.plan.count:
         return "count"
-    return "interrupt" if interrupt else "stop" if job.stopped else "running"
+    return "interrupt" if interrupt else "stop" if train.stopped else "running"
 
 
-def train_text(board: Board, job: TrainRun, result: dict[str, Any]) -> list[str]:
+def train_text(board: Board, train: Train, result: dict[str, Any]) -> list[str]:
     """Statistics of a train, for people."""
-    record, plan, ts = job.record, job.plan, board.timescale
+    record, plan, ts = train.record, train.plan, board.timescale
     count = record.launched_count
     tick = si(1 / ts.tick_hz, "s")
     lost = records_lost(record.lost, record.lost_at_least)
@@ -256,9 +242,9 @@ def train_text(board: Board, job: TrainRun, result: dict[str, Any]) -> list[str]
     if record.first_refused:
         n, reason = record.first_refused
         rows.append(("refused", f"pulse {n} first: {reason}"))
-    if len(job.changes) > SHOWN_CHANGES:
-        rows.append(("changed", f"{len(job.changes)} times; the last {SHOWN_CHANGES}:"))
-    for n, period, step in job.changes[-SHOWN_CHANGES:]:
+    if len(train.changes) > SHOWN_CHANGES:
+        rows.append(("changed", f"{len(train.changes)} times; the last {SHOWN_CHANGES}:"))
+    for n, period, step in train.changes[-SHOWN_CHANGES:]:
         rows.append(("changed", f"at pulse {n}: period {exact(period.ticks)} ticks, step {step} ticks"))
     if plan.launch.kind != "pulse":
         bit = plan.profile.bit_period
@@ -287,9 +273,9 @@ def live_picture(ts: Timescale) -> termplot.Rolling:
     return termplot.Rolling("pulse", "edge − exact ideal [ns]", (-2 * tick, 2 * tick))
 
 
-def live_rows(job: TrainRun, rows: list[Row]) -> list[tuple[str, str]]:
+def live_rows(train: Train, rows: list[Row]) -> list[tuple[str, str]]:
     """The live table of a train."""
-    record = job.record
+    record = train.record
     if not rows and not record.launched:
         return [("pulses", "waiting for the first")]
     n = next(reversed(record.launched)) if record.launched else 0
@@ -301,6 +287,6 @@ def live_rows(job: TrainRun, rows: list[Row]) -> list[tuple[str, str]]:
         ("last", f"pulse {n} at tick {record.launched.get(n)}"),
     ]
     if record.min_interval is not None:
-        table.append(("interval", f"{record.min_interval} to {record.max_interval} ticks, exact {exact(job.plan.period.ticks)}"))
+        table.append(("interval", f"{record.min_interval} to {record.max_interval} ticks, exact {exact(train.plan.period.ticks)}"))
     table.append(("max error", f"{record.max_error} ticks"))
     return table

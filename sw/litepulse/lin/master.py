@@ -3,7 +3,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from litepulse.backends.interface import LAUNCH_PROFILE
@@ -11,7 +11,7 @@ from litepulse.board import Board, When
 from litepulse.capture import LostEvent
 from litepulse.errors import BadInput
 from litepulse.interrupt import Flag
-from litepulse.job import Job, tidy
+from litepulse.job import Job
 from litepulse.launch import Entry
 from litepulse.lin.bus import BusRun, launches
 from litepulse.lin.configuration import BROADCAST_NAD, FUNCTIONAL_NAD, SLEEP
@@ -311,11 +311,10 @@ class MasterRun(BusRun):
 class Master(Job[Frame | LostEvent]):
     """A running master. Iterating over it gives the frames on the bus, its own and others'; Refused if the board could not keep a tick."""
 
-    def __init__(self, run: MasterRun, ended: Callable[[], None], rounds: int, start: int | None, interrupt: Flag | None = None) -> None:
-        super().__init__(run.backend, ended, interrupt)
+    def __init__(self, run: MasterRun, rounds: int, start: int | None) -> None:
+        super().__init__(run.backend)
         self.run, self._rounds, self._first = run, rounds, start
         self.start = 0  # tick of the first slot
-        self._batches = run.frames(self._flag)
 
     def _prepare(self) -> None:
         self.run.prepare()
@@ -361,22 +360,21 @@ class Master(Job[Frame | LostEvent]):
         """sleep() has been carried out, and nothing has woken the bus yet."""
         return self.run.asleep
 
-    def _advance(self, interrupt: Flag) -> bool:
-        found = next(self._batches, None)
-        self._give(found or [])
-        return found is not None
+    @property
+    def bit(self) -> Fraction:
+        """Ticks of a bit, exact."""
+        return self.run.bit
 
-    def _give(self, found: list[Frame | Lost]) -> None:
-        for item in found:
-            self._ready.append(LostEvent.of(item, self.run.timescale) if isinstance(item, Lost) else item)
+    def _follow(self, interrupt: Flag) -> Iterator[None]:
+        for found in self.run.frames(interrupt):
+            self._ready += found
+            yield
+
+    def _item(self, found: Frame | Lost) -> Frame | LostEvent:
+        return LostEvent.of(found, self.run.timescale) if isinstance(found, Lost) else found
 
     def _finish(self) -> None:
-        self._give(self.run.take())
-        self._count_losses()
-        tidy(self.run.backend)
-
-    def _abandon(self) -> None:
-        tidy(self.run.backend)
+        self._ready += self.run.take()
 
 
 def master(
@@ -398,7 +396,7 @@ def master(
     run = MasterRun(board, description, schedule, baud, loopback)
     run.set(values or {})
     first = None if start is None else board.tick_of(start, "start")
-    return board.begin(lambda ended: Master(run, ended, rounds, first))
+    return board.begin(Master(run, rounds, first))
 
 
 def request(
@@ -411,7 +409,6 @@ def request(
     timeout: Time = ANSWER_SECONDS,
     baud: Number | str | None = None,
     loopback: bool = False,
-    interrupt: Flag | None = None,
 ) -> tuple[Request, list[Frame]]:
     """A message (service and data, up to 4095 bytes) to a node, with its answer, and the frames that were heard. See Master.ask().
 
@@ -421,7 +418,7 @@ def request(
     asked = Request(nad, bytes(message), math.ceil(board.timescale.ticks(to_duration(timeout, "timeout"))))
     run.asked.append(asked)
     frames: list[Frame] = []
-    with board.begin(lambda ended: Master(run, ended, 0, None, interrupt)) as job:
+    with board.begin(Master(run, 0, None)) as job:
         for item in job:
             if isinstance(item, Frame):
                 frames.append(item)

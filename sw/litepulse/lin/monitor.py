@@ -2,76 +2,52 @@
 """Listens to a LIN bus: the frames on it, with their ticks."""
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
+from litepulse.backends.interface import Backend
 from litepulse.board import Board
-from litepulse.capture import CaptureRun, Listen, LostEvent
-from litepulse.interrupt import Flag
+from litepulse.capture import CapturePlan, Listen, LostEvent, Receiver
 from litepulse.lin.description import Description
 from litepulse.lin.frames import Assembler, Frame
 from litepulse.line import Format
-from litepulse.plan import Time
+from litepulse.plan import Time, profile_of
 from litepulse.streams import Lost
 from litepulse.units import Number, to_duration
 
 DEFAULT_BAUD = 19200
 
 
-class MonitorRun:
-    """What is heard, batch by batch."""
-
-    def __init__(self, run: CaptureRun, description: Description | None) -> None:
-        assert run.profile is not None
-        self.run, self.backend = run, run.backend
-        self.assembler = Assembler(Fraction(run.profile.bit_period.ticks), description.expected() if description else None)
-
-    def prepare(self) -> None:
-        """Begins to listen."""
-        self.run.prepare()
-
-    @property
-    def tick(self) -> int:
-        """The board's, at the last look."""
-        return self.run.tick
-
-    def poll(self) -> list[Frame | Lost]:
-        """What is new."""
-        found: list[Frame | Lost] = []
-        heard = self.run.poll()
-        for _, _, what, _, _ in heard:
-            if isinstance(what, Lost):
-                found.append(what)
-            elif not isinstance(what, int):
-                found.extend(self.assembler.feed(what, self.tick))
-        return found + self.assembler.advance(self.tick)
-
-    def follow(self, interrupt: Flag) -> Iterator[list[Frame | Lost]]:
-        """Yields batches until interrupted."""
-        while not interrupt:
-            found = self.poll()
-            yield found
-            self.run.poller.pause(len(found) >= 4)
-
-
-def monitor_run(
-    board: Board, baud: Number | str | None = None, description: Description | None = None, loopback: bool = False, move_tx: bool = False
-) -> MonitorRun:
-    """The run of a monitor, planned and not begun. baud: that of the description, or 19200, unless given."""
-    rate = baud if baud is not None else description.baud if description else DEFAULT_BAUD
-    run = board.capture_run((), edges="both", filter=0, bytes=True, baud=rate, fmt=Format(), loopback=loopback, move_tx=move_tx)
-    return MonitorRun(run, description)
-
-
 class ListenToBus(Listen[Frame | Lost, Frame | LostEvent]):
     """Iterating over it gives the frames on the bus."""
+
+    at_once = 4
 
     def _item(self, found: Frame | Lost) -> Frame | LostEvent:
         return LostEvent.of(found, self._timescale) if isinstance(found, Lost) else found
 
 
 class Monitor(ListenToBus):
-    """A running monitor."""
+    """A running monitor. `bit`: ticks of a bit, exact."""
+
+    def __init__(self, backend: Backend, plan: CapturePlan, description: Description | None) -> None:
+        """plan: of the bytes alone"""
+        assert plan.profile is not None
+        self._receiver = Receiver(backend, plan)
+        super().__init__(backend, self._receiver.poller, plan.count, plan.duration)
+        self.bit = Fraction(plan.profile.bit_period.ticks)
+        self._assembler = Assembler(self.bit, description.expected() if description else None)
+
+    def _prepare(self) -> None:
+        self._receiver.prepare()
+
+    def _poll(self) -> list[Frame | Lost]:
+        found: list[Frame | Lost] = []
+        for _, _, what, _, _ in self._receiver.poll():
+            if isinstance(what, Lost):
+                found.append(what)
+            elif not isinstance(what, int):
+                found.extend(self._assembler.feed(what, self.poller.tick))
+        return found + self._assembler.advance(self.poller.tick)
 
 
 def monitor(
@@ -89,6 +65,8 @@ def monitor(
     description: what is known of the frames, and their bit rate; baud: unless that says it, default 19200; it ends after count frames,
     after duration, or when it is stopped; move_tx: TX may move to the bus's idle level, 1
     """
-    run = monitor_run(board, baud, description, loopback, move_tx)
+    rate = baud if baud is not None else description.baud if description else DEFAULT_BAUD
+    profile = profile_of(board.timescale, rate, Format())
     ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
-    return board.begin(lambda ended: Monitor(run, ended, count, ticks))
+    plan = CapturePlan((), profile=profile, loopback=loopback, move_tx=move_tx, count=count, duration=ticks)
+    return board.begin(Monitor(board.backend, plan, description))

@@ -5,14 +5,13 @@ import dataclasses
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 
 from litepulse.backends.interface import LAUNCH_PROFILE, RECEIVE_PROFILE, Batch, Wanted
 from litepulse.board import Board
 from litepulse.errors import BadInput, LitePulseError
-from litepulse.interrupt import Flag
 from litepulse.job import Poller, tidy
 from litepulse.layout import LIN_BIT_MIN, RESPONSE_MIN_BYTE, SAMPLES_LATENCY_BYTE
 from litepulse.lin.configuration import FUNCTIONAL_NAD, SLEEP
@@ -219,33 +218,14 @@ class SlaveRun:
 
     def end(self) -> None:
         """Disarms the board: nothing is answered any more, nothing recorded. What ran there before prepare() refused it goes on."""
-        with self._lock:
-            self._over = True
+        self.freeze()
         if self._touched:
             tidy(self.backend)
 
-    def leave(self) -> None:
-        """The board goes on answering, with the table as it is: nobody changes it after a frame any more."""
+    def freeze(self) -> None:
+        """The table stays as it is."""
         with self._lock:
             self._over = True
-        try:
-            self.backend.leave()
-        except BaseException:
-            self.end()
-            raise
-
-    @property
-    def tick(self) -> int:
-        """The board's, at the last look."""
-        return self.poller.tick
-
-    def follow(self, interrupt: Flag) -> Iterator[list[Frame | Lost]]:
-        """Yields batches until interrupted."""
-        while not interrupt:
-            found = self.poll()
-            yield found
-            self.poller.pause(len(found) >= 4)
-        yield self.rest()
 
     def poll(self) -> list[Frame | Lost]:
         """What is new, and the table as it has to be after it."""
@@ -469,11 +449,12 @@ class SlaveRun:
 class Slave(ListenToBus):
     """A running slave. Iterating over it gives the frames on the bus, its own and others'. A missed answer is the error of its frame."""
 
-    _run: SlaveRun
-
-    def __init__(self, run: SlaveRun, ended: Callable[[], None], count: int = 0, duration: int | None = None) -> None:
-        super().__init__(run, ended, count, duration)
+    def __init__(self, run: SlaveRun, count: int = 0, duration: int | None = None) -> None:
+        super().__init__(run.backend, run.poller, count, duration)
         self.run = run
+
+    def _prepare(self) -> None:
+        self.run.prepare()
 
     def set(self, **values: Value) -> None:
         """New values of signals that the node publishes: each frame is answered with the old ones or with the new ones, never with some.
@@ -512,10 +493,18 @@ class Slave(ListenToBus):
         """Answers that the board could not send, by now."""
         return self.run.missed
 
+    def detach(self) -> None:
+        """Ends the job here; the board goes on answering, with the table as it is: nobody changes it after a frame any more."""
+        self.run.freeze()
+        super().detach()
+
+    def _poll(self) -> list[Frame | Lost]:
+        return self.run.poll()
+
     def _rest(self) -> list[Frame | Lost]:
         return [*self.run.poll(), *self.run.rest()]
 
-    def _undo(self) -> None:
+    def _release(self) -> None:
         self.run.end()
 
 
@@ -547,7 +536,24 @@ def slave(
     Unsupported if the board has no LIN slave, or its driver is too old.
     """
     played = SlaveNode(description, node, flip_checksum, checksum, identifiers, dump, configuration)
-    run = SlaveRun(board, played, space, baud, loopback)
+    return play(board, played, values, (), space, baud, loopback, count, duration)
+
+
+def play(
+    board: Board,
+    node: SlaveNode,
+    values: Mapping[str, Value] | None = None,
+    responses: Iterable[bytes] = (),
+    space: Number | str | None = None,
+    baud: Number | str | None = None,
+    loopback: bool = False,
+    count: int = 0,
+    duration: Time | None = None,
+) -> Slave:
+    """As slave(), a node that is known already; responses: for the first headers of SlaveResp."""
+    run = SlaveRun(board, node, space, baud, loopback)
     run.set(values or {})
+    for data in responses:
+        run.respond(data)
     ticks = None if duration is None else math.floor(board.timescale.ticks(to_duration(duration, "for")))
-    return board.begin(lambda ended: Slave(run, ended, count, ticks))
+    return board.begin(Slave(run, count, ticks))
