@@ -19,6 +19,7 @@ struct vm_area_struct;
  * @state: shared, so the program may write anything anywhere in it; only its @tail is read
  * @events: shared, too; never read but for when an event was
  * @size: events it holds, a power of two
+ * @packed: received bytes may come as runs
  * @head: events ever put into it, modulo 2^32; what @state says is a copy
  * @pages: of both
  * @page_count: how many
@@ -27,6 +28,7 @@ struct litepulse_ring_buffer {
 	struct litepulse_ring_state *state;
 	struct litepulse_ring_event *events;
 	unsigned int size;
+	bool packed;
 	u32 head;
 	struct page **pages;
 	unsigned int page_count;
@@ -44,6 +46,10 @@ unsigned int litepulse_ring_take(struct litepulse_ring_buffer *ring,
 unsigned int litepulse_ring_take_bytes(struct litepulse_ring_buffer *ring,
 				       struct litepulse_sequence *sequence, const u32 *words,
 				       unsigned int count);
+unsigned int litepulse_ring_take_run(struct litepulse_ring_buffer *ring,
+				     struct litepulse_sequence *sequence, const u32 *words,
+				     unsigned int count);
+unsigned int litepulse_ring_events(const struct litepulse_ring_buffer *ring);
 
 /* Events that the program has not taken. One that claims more than there were is told nothing. */
 static inline unsigned int litepulse_ring_queued(const struct litepulse_ring_buffer *ring)
@@ -69,11 +75,6 @@ litepulse_ring_at(const struct litepulse_ring_buffer *ring, unsigned int index)
 static inline u64 litepulse_ring_oldest(const struct litepulse_ring_buffer *ring)
 {
 	return READ_ONCE(litepulse_ring_at(ring, 0)->tick);
-}
-
-static inline u8 litepulse_ring_kind(const struct litepulse_ring_buffer *ring, unsigned int index)
-{
-	return READ_ONCE(litepulse_ring_at(ring, index)->kind);
 }
 
 #endif /* LITEPULSE_RING_H */

@@ -107,7 +107,7 @@ static void fill(unsigned long command, void *argument, size_t size)
 			.fifo = draw(3) ? 1u << draw(15) : 0, .watermark = draw(20), .timeout_us = draw(20000) };
 		break;
 	case LITEPULSE_IOC_RING:
-		*(struct litepulse_ring *)argument = (struct litepulse_ring){ .events = 1u << draw(20) };
+		*(struct litepulse_ring *)argument = (struct litepulse_ring){ .events = 1u << draw(20), .flags = draw(3) };
 		break;
 	case LITEPULSE_IOC_CLAIM:
 		*(struct litepulse_claim *)argument = (struct litepulse_claim){ .flags = draw(2), .fd_flags = draw(2) ? O_NONBLOCK : O_CLOEXEC,

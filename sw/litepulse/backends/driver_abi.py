@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 from struct import Struct
 from typing import ClassVar, Self
 
-ABI = 4
+ABI = 5
 LDISC = 8
 DEVICES = 0x10
 KIND_TX = 1
@@ -18,6 +18,7 @@ KIND_RESPONDER_MISSED = 7
 KIND_RX = 0x10
 KIND_LOST = 0x11
 KIND_RESTARTED = 0x12
+KIND_RUN = 0x13
 SRC_QUEUE = 0
 SRC_TRAIN = 1
 SRC_RESPONDER = 2
@@ -42,6 +43,9 @@ RESTARTED_SUSPEND = 2
 FLAG_NS = 0x100
 FLAG_HARDWARE = 0x200
 FLAG_AT_LEAST = 0x400
+RUN_PER_EVENT = 4
+RUN_MAX = 0x40
+RING_PACKED = 1
 LAUNCH_FRAME = 0
 LAUNCH_BREAK = 1
 LAUNCH_PULSE = 2
